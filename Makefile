@@ -96,7 +96,7 @@ TESTING := $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli -I. -Itests -I$(BUILD)/gen
 LINK    := $(TARGET_FLAGS) $(SAN_FLAGS) -pthread
 LDLIBS  := $(if $(MACOS),,-lm -lpthread -ldl)
 
-# ---- CPU levels: src/backend/cpu/lanes is built once for each ----------------------------------
+# ---- CPU levels: src/engine/backend/cpu/lanes is built once for each ----------------------------------
 
 # There is no SVE level: no machine at hand lets a program use SVE, and the two 256-bit pipes of Neoverse V1 are as
 # wide as its four NEON pipes. VDPBF16PS (AVX-512) is not used: on the Xeon where it was measured it was a third
@@ -120,12 +120,14 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 
 # ---- sources -----------------------------------------------------------------------------------
 
-FOLDERS := base array ops program graph kernel kernel/pp kernel/parse kernel/lower kernel/print kernel/emit \
-           backend backend/cpu backend/cpu/tape backend/cpu/elements backend/cpu/reduce backend/cpu/sort \
-           backend/cpu/contract backend/cpu/index backend/cpu/gang backend/cpu/vmath backend/null backend/opencl backend/cuda \
-           backend/metal module engine cudart cudart/gpu io nn text model
+FOLDERS := base \
+           compiler $(addprefix compiler/,pp parse lower print) \
+           $(addprefix engine/,array ops program graph emit module eval backend) \
+           $(addprefix engine/backend/,null opencl cuda metal cpu) \
+           $(addprefix engine/backend/cpu/,tape elements reduce sort contract index gang vmath) \
+           $(addprefix lib/,io nn text model cudart cudart/gpu)
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
-LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))
+LANES   := $(sort $(wildcard src/engine/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))
 
 OBJECTS     := $(SOURCES:%.c=$(BUILD)/obj/%.o)
@@ -199,21 +201,21 @@ $(BUILD)/obj/src/%.o: src/%.c $(GENERATED)
 	$(call say,CC,$<) $(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 define LANE_RULE
-$(BUILD)/obj/src/backend/cpu/lanes/%.$1.o: src/backend/cpu/lanes/%.c $(GENERATED)
+$(BUILD)/obj/src/engine/backend/cpu/lanes/%.$1.o: src/engine/backend/cpu/lanes/%.c $(GENERATED)
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< [$1]) $$(CC) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach level,$(LEVELS),$(eval $(call LANE_RULE,$(level))))
 # The loops of random bits wait for multiplications. Scheduled for a wide core they take a sixth less time there.
-$(BUILD)/obj/src/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(is_clang),,-mtune=neoverse-v1)
+$(BUILD)/obj/src/engine/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(is_clang),,-mtune=neoverse-v1)
 
 # The command and some tests with lane loops that clang compiled, and with all other objects of this build: the
 # tests' stage clang. Compilers differ most in vector code.
 CLANG ?= clang
 CLANG_LANES := $(LANE_OBJECTS:$(BUILD)/obj/%=$(BUILD)/clang/obj/%)
 define CLANG_LANE_RULE
-$(BUILD)/clang/obj/src/backend/cpu/lanes/%.$1.o: src/backend/cpu/lanes/%.c $(GENERATED)
+$(BUILD)/clang/obj/src/engine/backend/cpu/lanes/%.$1.o: src/engine/backend/cpu/lanes/%.c $(GENERATED)
 	@mkdir -p $$(@D)
 	$$(call say,CLANG,$$< [$1]) $$(CLANG) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 \
 	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
@@ -266,13 +268,13 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # These objects contain files (base/embed.h).
-$(BUILD)/obj/src/kernel/emit/library.o: $(wildcard kernels/*.cuh)
-$(BUILD)/obj/src/backend/cuda/native.o: kernels/hopper.cuh src/backend/cuda/arguments.h
-$(BUILD)/obj/src/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu kernels/result.cuh
-$(BUILD)/obj/src/backend/cuda/attention.o: $(wildcard kernels/attention*)
+$(BUILD)/obj/src/engine/emit/library.o: $(wildcard kernels/*.cuh)
+$(BUILD)/obj/src/engine/backend/cuda/native.o: kernels/hopper.cuh src/engine/backend/cuda/arguments.h
+$(BUILD)/obj/src/engine/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu kernels/result.cuh
+$(BUILD)/obj/src/engine/backend/cuda/attention.o: $(wildcard kernels/attention*)
 $(BUILD)/obj/cli/train/digits.o: $(wildcard data/digits/*.idx)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
-$(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/cudart/ig_cuda.h src/cudart/errors.def
+$(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/lib/cudart/ig_cuda.h src/lib/cudart/errors.def
 
 # These measure the peak of the machine, which needs fma.
 $(BUILD)/obj/cli/bench/limits.o: CLI_OPTIMIZE := -O3 -ffp-contract=fast
@@ -430,7 +432,7 @@ $(BUILD)/tests/metal/macho_run: $(wildcard tests/metal/macho/*.[chS]) $(GENERATE
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(CC) $(COMMON) $(DEFINES) -O1 -Wno-missing-prototypes $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
 	    -o $@ $(filter %.c %.S,$^) $(LDLIBS)
-$(BUILD)/tests/metal/misuse: tests/metal/misuse.c $(wildcard src/backend/metal/*.h src/backend/metal/*.def) $(GENERATED)
+$(BUILD)/tests/metal/misuse: tests/metal/misuse.c $(wildcard src/engine/backend/metal/*.h src/engine/backend/metal/*.def) $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(CC) $(COMMON) $(DEFINES) -O1 -Isrc -Wno-cast-function-type $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(LDLIBS)
 $(METAL_SIM): $(wildcard tests/metal/sim/*.[chS]) $(GENERATED)

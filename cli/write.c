@@ -1,7 +1,7 @@
 /* Writes files completely or not at all, with the library's writer (io/file.h). */
 #include "cli.h"
 
-#include "io/file.h"
+#include "lib/io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

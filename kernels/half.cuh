@@ -1,6 +1,6 @@
 /* f16 and bf16 as integer arithmetic on bits, as the CPU does it: round to nearest, ties to even; a NaN
  * keeps its sign and what fits of its payload, and becomes quiet. CUDA C gets instructions of the device instead of
- * the functions ingot_*, with the same results (src/kernel/print/cuda.c). */
+ * the functions ingot_*, with the same results (src/compiler/print/cuda.c). */
 
 __device__ float ingot_f16_to_f32(unsigned short h)
 {

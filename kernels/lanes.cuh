@@ -17,7 +17,7 @@ __device__ unsigned int entry_check(unsigned int bin, unsigned int value, long l
     return (unsigned int)(sum >> 32) ^ (unsigned int)sum;
 }
 
-/* Reports an index out of bounds; src/kernel/emit/emit.h describes the words. */
+/* Reports an index out of bounds; src/engine/emit/emit.h describes the words. */
 __device__ void report_index(long long index, long long length, long long position, int record, unsigned int *fault)
 {
     const long long high = position >> 31;

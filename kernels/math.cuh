@@ -1,7 +1,7 @@
 /* The elementary functions of Ingot, in CUDA C: the one source for every device.
  *
- * The CPU's lane loops include this text as C (src/backend/cpu/vmath/vmath.h defines the few CUDA names that it uses),
- * NVRTC compiles it as it is, and the front end in src/kernel prints it as OpenCL C and MSL.
+ * The CPU's lane loops include this text as C (src/engine/backend/cpu/vmath/vmath.h defines the few CUDA names that it uses),
+ * NVRTC compiles it as it is, and the front end in src/compiler prints it as OpenCL C and MSL.
  *
  * Key invariant: the same text gives the same bits with every compiler, instruction set and device that has IEEE
  * division, square root and fma. Compilers must not contract or reassociate (-ffp-contract=off, -fmad=false). A NaN

@@ -1,7 +1,7 @@
 /* Values as text, as Python and NumPy print them. */
 #include "calc/calc.h"
 
-#include "io/decimal.h"
+#include "lib/io/decimal.h"
 
 #include <string.h>
 

@@ -28,8 +28,8 @@
     FILE(curand_kernel_h, "curand_kernel.h", "cli/cuda/include/curand_kernel.h") \
     FILE(ingot_nvrtc_h, "ingot_nvrtc.h", "cli/cuda/include/ingot_nvrtc.h") \
     FILE(ingot_nvrtc_stdint_h, "ingot_nvrtc_stdint.h", "cli/cuda/include/ingot_nvrtc_stdint.h") \
-    FILE(ingot_cuda_h, "ingot_cuda.h", "src/cudart/ig_cuda.h") \
-    FILE(cuda_errors_def, "cuda_errors.def", "src/cudart/errors.def")
+    FILE(ingot_cuda_h, "ingot_cuda.h", "src/lib/cudart/ig_cuda.h") \
+    FILE(cuda_errors_def, "cuda_errors.def", "src/lib/cudart/errors.def")
 
 #define TAKE_IN(id, name, path) INCLUDE_FILE("cuda_file_" #id, path);
 FILES_ALL(TAKE_IN)

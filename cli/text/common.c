@@ -2,7 +2,7 @@
 #include "common.h"
 #include "../progress.h"
 
-#include "io/decimal.h"
+#include "lib/io/decimal.h"
 
 #include <errno.h>
 #include <math.h>

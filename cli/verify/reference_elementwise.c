@@ -171,7 +171,7 @@ static uint64_t bits_power(ig_dtype d, uint64_t x, uint64_t y)
 #define UNARY(name, accepts, result, expr, ulp, domain, gradient, exact, ...) EXACT_ROW(name, exact)
 #define BINARY(name, accepts, result, expr, ulp, domain, gradient, exact, ...) \
     EXACT_ROW(name, exact)
-#include "ops/ops.def"
+#include "engine/ops/ops.def"
 
 /* Rows that compute with integers. */
 #define BITS_ROW(name, expr) \
@@ -189,7 +189,7 @@ static uint64_t bits_power(ig_dtype d, uint64_t x, uint64_t y)
 #define BITS_BITS(name, expr) BITS_ROW(name, expr)
 #define UNARY(name, accepts, result, expr, ...) BITS_##accepts(name, expr)
 #define BINARY(name, accepts, result, expr, ...) BITS_##accepts(name, expr)
-#include "ops/ops.def"
+#include "engine/ops/ops.def"
 
 typedef struct row {
     const char *name;
@@ -245,7 +245,7 @@ static const row rows[] = {
      exact_##name, \
      BITS_OF_##accepts(name), \
      BY_ARGUMENT_##exact},
-#include "ops/ops.def"
+#include "engine/ops/ops.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -2,7 +2,7 @@
  * front end when it is loaded, and its kernels run as lane code on the CPU. */
 #include "fakecuda/parts.h"
 
-#include "module/module.h"
+#include "engine/module/module.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -21,7 +21,7 @@ enum {
 };
 
 #define DNN_FUNCTION(name, parameters) EXPORT cudnnStatus_t name parameters;
-#include "backend/cuda/dnn.def"
+#include "engine/backend/cuda/dnn.def"
 EXPORT fake_dnn_fail_fn fake_dnn_fail;
 EXPORT fake_dnn_objects_fn fake_dnn_objects;
 

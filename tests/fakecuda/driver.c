@@ -179,7 +179,7 @@ CUresult cuGetErrorName(CUresult status, const char **name)
     case value: \
         *name = #label; \
         return CUDA_SUCCESS;
-#include "backend/cuda/api.def"
+#include "engine/backend/cuda/api.def"
     case OTHER_ERROR: *name = "CUDA_ERROR_OPERATING_SYSTEM"; return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
     }

@@ -37,7 +37,7 @@ typedef struct desc {
 } desc;
 
 #define LT_FUNCTION(name, parameters) EXPORT cublasStatus_t name parameters;
-#include "backend/cuda/lt.def"
+#include "engine/backend/cuda/lt.def"
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
 {

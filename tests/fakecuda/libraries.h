@@ -5,7 +5,7 @@
 #ifndef FAKECUDA_LIBRARIES_H
 #define FAKECUDA_LIBRARIES_H
 
-#include "backend/cuda/api.h"
+#include "engine/backend/cuda/api.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

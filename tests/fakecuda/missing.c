@@ -1,5 +1,5 @@
 /* The fake driver: functions of api.def that it does not have. They fail; what it has replaces them. */
-#include "backend/cuda/api.h"
+#include "engine/backend/cuda/api.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -11,4 +11,4 @@ enum { NOT_SUPPORTED = 801 };
     MISSING CUresult symbol parameters { return NOT_SUPPORTED; }
 #define NVRTC_FUNCTION(name, parameters) \
     MISSING nvrtcResult name parameters { return 1; }
-#include "backend/cuda/api.def"
+#include "engine/backend/cuda/api.def"

@@ -2,7 +2,7 @@
 #ifndef FAKECUDA_PARTS_H
 #define FAKECUDA_PARTS_H
 
-#include "backend/cuda/api.h"
+#include "engine/backend/cuda/api.h"
 #include "fakecuda/fake.h"
 
 #include <stdalign.h>
@@ -14,7 +14,7 @@
 #define CU_FUNCTION(name, symbol, parameters) SHOWN CUresult symbol parameters;
 #define CU_OPTIONAL(name, symbol, parameters) SHOWN CUresult symbol parameters;
 #define NVRTC_FUNCTION(name, parameters) SHOWN nvrtcResult name parameters;
-#include "backend/cuda/api.def"
+#include "engine/backend/cuda/api.def"
 
 enum { FAKE_ARGS_BYTES = 4096, FAKE_AFTER = 64 };
 

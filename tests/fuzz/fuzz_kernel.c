@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernel/tree.h"
+#include "compiler/tree.h"
 #include "support/kernel_dump.h"
 
 enum { MOST = 16384 };

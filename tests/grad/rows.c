@@ -50,7 +50,7 @@ static int give_list(ig_array **y, int n) { return (void)y, n; }
     { \
         return give_one(y, ig_##name(in[0], in[1])); \
     }
-#include "ops/ops.def"
+#include "engine/ops/ops.def"
 
 #define SPEC_IN(low, high) "3x4[" #low "," #high "]"
 #define SPEC_IN2(x_low, x_high, y_low, y_high) \
@@ -83,7 +83,7 @@ const row rows[] = {
     {KIND(gradient, accepts, result), #name, 1, INPUTS_##accepts(domain), 0, make_##name},
 #define BINARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
     {KIND(gradient, accepts, result), #name, 2, INPUTS_##accepts(domain), 0, make_##name},
-#include "ops/ops.def"
+#include "engine/ops/ops.def"
 #define ROW(kind, op, inputs, results) \
     {ROW_##kind, #op, MOST_INPUTS, inputs, __LINE__, JOIN(make_, __LINE__)},
 #include "grad/rows.def"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <mpfr.h>
 
-#include "backend/cpu/vmath/vmath.h"
+#include "engine/backend/cpu/vmath/vmath.h"
 
 /* ---- One argument: in double for f32, exactly for f64 --------------------------------------- */
 

@@ -4,7 +4,7 @@
 #ifndef TESTS_MATH_VMATH_LOOPS_H
 #define TESTS_MATH_VMATH_LOOPS_H
 
-#include "backend/cpu/vmath/vmath.h"
+#include "engine/backend/cpu/vmath/vmath.h"
 
 typedef void loop_f32(float *restrict d, const float *restrict a, const float *restrict b, int n);
 typedef void loop_f64(double *restrict d, const double *restrict a, const double *restrict b,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the messages of src/backend/metal/messages.def, and those that the simulator answers, against facts from Apple's
+"""Holds the messages of src/engine/backend/metal/messages.def, and those that the simulator answers, against facts from Apple's
 metal-cpp headers: the selector exists, and result and arguments have the classes of the calling convention that
 Apple's own binding uses; constants have Apple's values. metal-cpp has nothing of Metal Performance Shaders: those facts
 are in selectors_mps.txt, which names its sources.
@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 from support.tally import check, finish  # noqa: E402  pylint: disable=wrong-import-position
 
 TABLE, MPS_TABLE = (os.path.join(HERE, name) for name in ("selectors.txt", "selectors_mps.txt"))
-MESSAGES = os.path.join(ROOT, "src", "backend", "metal", "messages.def")
+MESSAGES = os.path.join(ROOT, "src", "engine", "backend", "metal", "messages.def")
 # Of NSObject, which metal-cpp declares through templates.
 OBJECT = {"alloc": {"ptr"}, "init": {"ptr"}, "retain": {"ptr"}, "release": {"void"}, "autorelease": {"ptr"}}
 # Classes of the calling convention by type: the same word is passed and returned in the same way.

@@ -3,7 +3,7 @@
  *
  *   misuse            runs all, with the simulator IG_METAL
  *   misuse NAME       runs one, in this process */
-#include "backend/metal/objc.h"
+#include "engine/backend/metal/objc.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -88,7 +88,7 @@ static void load(void)
     at = dlsym(library, #symbol); \
     must(at, #symbol " is missing"); \
     memcpy(&objc.name, &at, sizeof at);
-#include "backend/metal/messages.def"
+#include "engine/backend/metal/messages.def"
 #undef RUNTIME
 #undef SEND0
 #undef SEND
@@ -96,7 +96,7 @@ static void load(void)
     objc_message.name.op = objc.register_name(selector); \
     memcpy(&objc_message.name.send, &objc.send, sizeof objc.send);
 #define SEND(result, name, selector, parameters) SEND0(result, name, selector)
-#include "backend/metal/messages.def"
+#include "engine/backend/metal/messages.def"
 }
 
 /* ---- what a mistake starts from ---- */

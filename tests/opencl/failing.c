@@ -5,7 +5,7 @@
  * that a leak which is seen is the caller's. Not for several threads. */
 #include "opencl/failing.h"
 
-#include "backend/opencl/api.h"
+#include "engine/backend/opencl/api.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 /* The prototypes of what we stand in for. */
 #define CL_FUNCTION(result, name, parameters) SHOWN result name parameters;
-#include "backend/opencl/api.def"
+#include "engine/backend/opencl/api.def"
 
 static opencl_api real;
 static long calls, objects, compiled, binaries, fail_at, launches, fail_launch;
@@ -60,7 +60,7 @@ __attribute__((constructor)) static void load(void)
 {
     static const char *const names[] = {
 #define CL_FUNCTION(result, name, parameters) #name,
-#include "backend/opencl/api.def"
+#include "engine/backend/opencl/api.def"
     };
     const char *path = getenv("IG_TEST_OPENCL");
     void *library = dlopen(path ? path : "libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);

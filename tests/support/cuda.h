@@ -2,7 +2,7 @@
 #ifndef SUPPORT_CUDA_H
 #define SUPPORT_CUDA_H
 
-#include "backend/backend.h"
+#include "engine/backend/backend.h"
 #include "fakecuda/fake.h"
 #include "support/folder.h"
 

@@ -1,7 +1,7 @@
 /* See faulty.h. What a launch stored is found on its tapes: a store whose value was made by the op. */
 #include "support/faulty.h"
-#include "backend/lanes.h"
-#include "ops/ops.h"
+#include "engine/backend/lanes.h"
+#include "engine/ops/ops.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef SUPPORT_KERNEL_DUMP_H
 #define SUPPORT_KERNEL_DUMP_H
 
-#include "kernel/tree.h"
+#include "compiler/tree.h"
 
 /* Appends all kernels, functions, globals and structs. */
 void kernel_dump(const kernel_tree *tree, text *out);

@@ -3,7 +3,7 @@
 #ifndef SUPPORT_OPENCL_H
 #define SUPPORT_OPENCL_H
 
-#include "backend/backend.h"
+#include "engine/backend/backend.h"
 #include "opencl/failing.h"
 #include "support/folder.h"
 

@@ -1,9 +1,9 @@
-"""The elementwise rows of src/ops/ops.def, for tests in Python. The columns are explained there."""
+"""The elementwise rows of src/engine/ops/ops.def, for tests in Python. The columns are explained there."""
 import collections
 import os
 import re
 
-TABLE = os.path.join(os.path.dirname(__file__), "../../src/ops/ops.def")
+TABLE = os.path.join(os.path.dirname(__file__), "../../src/engine/ops/ops.def")
 COLUMNS = ["name", "accepts", "result", "expr", "ulp", "domain", "gradient", "exact", "numpy", "doc"]
 Row = collections.namedtuple("Row", ["arity", *COLUMNS])
 

@@ -4,7 +4,7 @@
 #define SUPPORT_PREPROCESSED_H
 
 #include "base/text.h"
-#include "kernel/pp/preprocess.h"
+#include "compiler/pp/preprocess.h"
 #include "support/unit.h"
 
 typedef struct pp_result {

@@ -1,6 +1,6 @@
 /* See samples.h. */
 #include "support/samples.h"
-#include "array/dtype.h"
+#include "base/dtype.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -33,7 +33,7 @@ for page in $pages; do
     grep -q '^\$ ingot ' "$page" && check "$page prints what it says" prints_what_it_says "$page"
 done
 
-# `src/graph/plan.c` and [text](docs/KERNELS.md): a path that begins with a folder of ours exists.
+# `src/engine/graph/plan.c` and [text](docs/KERNELS.md): a path that begins with a folder of ours exists.
 paths_exist() {
     python3 - "$1" <<'PYTHON'
 import os, re, sys
@@ -45,7 +45,7 @@ print("missing:", *missing)
 sys.exit(bool(missing))
 PYTHON
 }
-# `node_program` (`src/graph/fuse.c`): the file has the name.
+# `node_program` (`src/engine/graph/fuse.c`): the file has the name.
 names_are_in_files() {
     python3 - "$1" <<'PYTHON'
 import os, re, sys

@@ -22,21 +22,21 @@ finds() {
 check 'the tree' tools/check-includes
 check 'its copy' tools/check-includes "$copy"
 check 'an include of a higher folder' \
-    finds 'base may not include src/graph/graph.h' src/base/text.c '#include "graph/graph.h"'
+    finds 'base may not include src/engine/graph/graph.h' src/base/text.c '#include "engine/graph/graph.h"'
 check 'an include of a higher sub-folder' \
-    finds 'kernel/pp may not include src/kernel/parse/parser.h' src/kernel/pp/lex.c '#include "kernel/parse/parser.h"'
+    finds 'compiler/pp may not include src/compiler/parse/parser.h' src/compiler/pp/lex.c '#include "compiler/parse/parser.h"'
 check 'an include of a sub-folder beside' \
-    finds 'kernel/print may not include src/kernel/lower/lower.h' src/kernel/print/print.c \
-    '#include "kernel/lower/lower.h"'
+    finds 'compiler/print may not include src/compiler/lower/lower.h' src/compiler/print/print.c \
+    '#include "compiler/lower/lower.h"'
 check 'one backend includes another' \
-    finds 'backend/opencl may not include src/backend/cpu/cpu.h' src/backend/opencl/build.c \
-    '#include "backend/cpu/cpu.h"'
+    finds 'engine/backend/opencl may not include src/engine/backend/cpu/cpu.h' src/engine/backend/opencl/build.c \
+    '#include "engine/backend/cpu/cpu.h"'
 check 'a call of a higher folder through the public header' \
-    finds 'array may not call ig_eval, which is in src/engine/' src/array/view.c \
+    finds 'engine/array may not call ig_eval, which is in src/engine/eval/' src/engine/array/view.c \
     'void planted(ig_array **a) { ig_eval(a, 1); }'
 check 'an internal header in the command' \
-    finds 'cli uses only ingot.h, but includes src/graph/graph.h' cli/main.c '#include "graph/graph.h"'
-check 'a cycle' finds 'includes run in a circle' src/array/view.h '#include "array/array.h"'
+    finds 'cli uses only ingot.h, but includes src/engine/graph/graph.h' cli/main.c '#include "engine/graph/graph.h"'
+check 'a cycle' finds 'includes run in a circle' src/engine/array/view.h '#include "engine/array/array.h"'
 check 'a header that does not exist' finds '"base/nothing.h" was not found' src/base/text.c '#include "base/nothing.h"'
 
 mkdir "$copy/src/other"

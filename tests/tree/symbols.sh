@@ -21,7 +21,7 @@ only_public() { # prints names that should not be exported
 # What ingot.h declares, and what CUDA programs are compiled against (docs/ARCHITECTURE.md says why that is
 # a header of its own).
 declared() {
-    printf '#include "include/ingot.h"\n#include "src/cudart/ig_cuda.h"\n' | cc -E -P -Iinclude -I. -xc - |
+    printf '#include "include/ingot.h"\n#include "src/lib/cudart/ig_cuda.h"\n' | cc -E -P -Iinclude -I. -xc - |
         tr '\n' ' ' | tr ';' '\n' | grep 'visibility' |
         grep -o '\big_[a-z0-9_]* *(' | tr -d ' (' | sort -u
 }

@@ -2,10 +2,10 @@
 #ifndef UNIT_CPU_PROGRAMS_H
 #define UNIT_CPU_PROGRAMS_H
 
-#include "backend/cpu/cpu.h"
+#include "engine/backend/cpu/cpu.h"
 
 #include "base/threads.h"
-#include "ops/ops.h"
+#include "engine/ops/ops.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_EACH_LEVEL_H
 #define TESTS_UNIT_EACH_LEVEL_H
 
-#include "backend/cpu/cpu.h"
+#include "engine/backend/cpu/cpu.h"
 
 #undef LEVEL
 #define LEVEL(name) extern const cpu_level cpu_level_##name;

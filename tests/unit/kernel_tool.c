@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "kernel/tree.h"
+#include "compiler/tree.h"
 #include "support/kernel_dump.h"
 
 static char *read_all(const char *path)

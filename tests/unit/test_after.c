@@ -1,6 +1,6 @@
 /* Which launches of a schedule follow which: three programs read one input and write outputs of their own, then one
  * reads all of these. Parts of the scratch memory conflict only where they overlap. */
-#include "engine/after.h"
+#include "engine/eval/after.h"
 #include "support/unit.h"
 
 #include <string.h>

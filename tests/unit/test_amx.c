@@ -11,7 +11,7 @@
 #endif
 #undef __ARM_FEATURE_BF16_VECTOR_ARITHMETIC
 #define LEVEL emulated
-#include "backend/cpu/lanes/gemm.c"
+#include "engine/backend/cpu/lanes/gemm.c"
 
 enum { SIDE = 40, K_MOST = 150 }; /* a panel and a part of one */
 

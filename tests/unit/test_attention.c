@@ -11,13 +11,13 @@
 #endif
 #undef __ARM_FEATURE_BF16_VECTOR_ARITHMETIC
 #define LEVEL emulated
-#include "backend/cpu/lanes/gemm.c"
+#include "engine/backend/cpu/lanes/gemm.c"
 
-#include "backend/cpu/cpu.h"
+#include "engine/backend/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
 #if defined(__aarch64__)
-#include "backend/cpu/lanes/exp_neon.h"
+#include "engine/backend/cpu/lanes/exp_neon.h"
 #endif
 
 /* The level of these tests: that of the machine, with other kernels of bf16. */
@@ -34,7 +34,7 @@ bool here_offers(const node_native *n);
 void *here_plan(const program *p);
 size_t here_scratch(const program *p);
 ig_status here_run(const program *p, const binding *b);
-#include "backend/cpu/attention.c"
+#include "engine/backend/cpu/attention.c"
 #undef cpu_level_now
 
 enum { N = 2, HEADS = 3, SLOTS = 5 };

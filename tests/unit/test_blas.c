@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "backend/cpu/contract/blas.h"
+#include "engine/backend/cpu/contract/blas.h"
 #include "ingot.h"
 
 #include <stdlib.h>

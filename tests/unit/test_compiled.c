@@ -1,6 +1,6 @@
 /* Runs that compute in place, and computations that are planned once: what they give is what an
  * evaluation gives, donated arrays cannot be read any more, and a failure changes nothing. */
-#include "array/array.h"
+#include "engine/array/array.h"
 #include "base/memory.h"
 #include "support/folder.h"
 #include <math.h>

@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "backend/cpu/cpu.h"
+#include "engine/backend/cpu/cpu.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "ops/ops.h"
+#include "engine/ops/ops.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * order. */
 #include "cpu_programs.h"
 
-#include "backend/cpu/elements/elements.h"
+#include "engine/backend/cpu/elements/elements.h"
 
 /* ---- scans ---- */
 

@@ -1,4 +1,4 @@
-/* What src/backend/cuda/api.def and lt.def say of the CUDA driver, NVRTC and cuBLASLt, against their own
+/* What src/engine/backend/cuda/api.def and lt.def say of the CUDA driver, NVRTC and cuBLASLt, against their own
  * headers: every constant and function, at compile time. Without a toolkit there is nothing to compare, and the test says
  * so. */
 #include "support/unit.h"
@@ -19,7 +19,7 @@
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), nvrtcResult(*) parameters), \
                    "function " #name " has other parameters");
 #define NVRTC_PROGRAM(name, parameters) NVRTC_FUNCTION(name, parameters)
-#include "backend/cuda/api.def"
+#include "engine/backend/cuda/api.def"
 
 #if __has_include("/usr/local/cuda/include/cublasLt.h")
 #pragma GCC diagnostic push
@@ -32,7 +32,7 @@
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), cublasStatus_t(*) parameters), \
                    "function " #name " has other parameters");
 #define NVRTC_PROGRAM(name, parameters) NVRTC_FUNCTION(name, parameters)
-#include "backend/cuda/lt.def"
+#include "engine/backend/cuda/lt.def"
 _Static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 8 * 8 + 8 + 4 + 4 + 16,
                "the struct in api.h has another size");
 #endif
@@ -48,7 +48,7 @@ _Static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 8 * 8 + 8 + 4 + 4 + 16
 #define DNN_FUNCTION(name, parameters) \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), cudnnStatus_t(*) parameters), \
                    "function " #name " has other parameters");
-#include "backend/cuda/dnn.def"
+#include "engine/backend/cuda/dnn.def"
 _Static_assert(sizeof(cudnnDataType_t) == sizeof(int) &&
                    sizeof(cudnnBackendNumericalNote_t) == sizeof(int),
                "enumerations are int in api.h");

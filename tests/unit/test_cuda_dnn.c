@@ -3,7 +3,7 @@
 #include "support/cuda.h"
 #include "support/unit.h"
 
-#include "backend/cuda/dnn_plan.h"
+#include "engine/backend/cuda/dnn_plan.h"
 #include "fakecuda/libraries.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* The texts of kernels/ that NVRTC gets verbatim: they compile, for Hopper, in each form that
- * src/backend/cuda asks for. No GPU is needed. Without NVRTC the test says so and is skipped. */
+ * src/engine/backend/cuda asks for. No GPU is needed. Without NVRTC the test says so and is skipped. */
 #include "support/unit.h"
 
-#include "backend/cuda/native.h"
+#include "engine/backend/cuda/native.h"
 #include "base/memory.h"
 #include "base/text.h"
 

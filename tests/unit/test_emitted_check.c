@@ -3,7 +3,7 @@
  * for one without, and for one that is a CPU. Results have the CPU's bits. */
 #include "support/unit.h"
 
-#include "backend/cpu/gang/kernel.h"
+#include "engine/backend/cpu/gang/kernel.h"
 #include "base/memory.h"
 
 #include <math.h>

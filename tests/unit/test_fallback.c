@@ -3,7 +3,7 @@
  * have the bits of the CPU and the device of their arrays. */
 #include "support/opencl.h"
 
-#include "array/array.h"
+#include "engine/array/array.h"
 #include "base/memory.h"
 
 #include <fcntl.h>

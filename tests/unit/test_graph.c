@@ -1,6 +1,6 @@
 /* Schedules against golden text, on the null device: what fuses, what is stored, where it lies. And how close
  * temporaries lie. */
-#include "graph/graph.h"
+#include "engine/graph/graph.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

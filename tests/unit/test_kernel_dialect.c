@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "kernel/tree.h"
+#include "compiler/tree.h"
 
 /* What test_kernel_run runs. */
 static const char *const rows[] = {

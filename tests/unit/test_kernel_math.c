@@ -23,7 +23,7 @@ typedef struct row {
 static const row rows[] = {
 #define UNARY(name, accepts, result, expr, ...) {#name, #accepts, #expr, 1, result},
 #define BINARY(name, accepts, result, expr, ...) {#name, #accepts, #expr, 2, result},
-#include "ops/ops.def"
+#include "engine/ops/ops.def"
 };
 #undef SAME
 #undef TRUTH

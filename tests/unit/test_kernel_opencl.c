@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "module/device.h"
+#include "engine/module/device.h"
 
 enum { ARGS_MOST = 8 };
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "kernel/tree.h"
+#include "compiler/tree.h"
 #include "support/kernel_dump.h"
 
 static const char cases_path[] = "tests/kernel/cases.txt";

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernel/print/join.h"
+#include "compiler/print/join.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

@@ -1,8 +1,8 @@
 /* The lane loops of every level that runs here: elementwise rows and conversions, against plain scalar C. */
 #define LEVEL test
-#include "backend/cpu/lanes/lane_math.h"
+#include "engine/backend/cpu/lanes/lane_math.h"
 
-#include "ops/ops.h"
+#include "engine/ops/ops.h"
 #include "each_level.h"
 
 #include <setjmp.h>
@@ -86,8 +86,8 @@ enum { SIZES = sizeof sizes / sizeof sizes[0] };
 /* ---- elementwise rows: the same expression, one element at a time ---- */
 
 #define TEMPLATE "tests/unit/lanes_reference.inc"
-#include "backend/cpu/lanes/each_int.inc"
-#include "backend/cpu/lanes/each_float.inc"
+#include "engine/backend/cpu/lanes/each_int.inc"
+#include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
 typedef struct lane_reference {
@@ -99,7 +99,7 @@ typedef struct lane_reference {
 static const lane_reference references[DTYPE_COUNT] = {
 #define DTYPE(id, name, standard, lane, kind, bytes) \
     [IG_##id] = {reference_unary_##lane, reference_binary_##lane, reference_same_##lane},
-#include "array/dtype.def"
+#include "base/dtype.def"
 };
 
 static int rows_checked;

@@ -3,8 +3,8 @@
  * runs. The loops see a program as cuBLASLt does (backend/product.h). */
 #include "support/unit.h"
 
-#include "backend/backend.h"
-#include "backend/product.h"
+#include "engine/backend/backend.h"
+#include "engine/backend/product.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What src/backend/opencl/api.def says of OpenCL, against OpenCL's own header: every type, constant
+/* What src/engine/backend/opencl/api.def says of OpenCL, against OpenCL's own header: every type, constant
  * and function, at compile time. Without that header there is nothing to compare, and the test says
  * so. */
 #include "support/unit.h"
@@ -17,7 +17,7 @@
 #define CL_FUNCTION(result, name, parameters) \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), result(*) parameters), \
                    "function " #name " has other parameters");
-#include "backend/opencl/api.def"
+#include "engine/backend/opencl/api.def"
 
 enum { COMPARED = 1 };
 #else

@@ -4,9 +4,9 @@
  * kernels are compiled. */
 #include "support/opencl.h"
 
-#include "array/array.h"
+#include "engine/array/array.h"
 #include "base/memory.h"
-#include "engine/kernel_table.h"
+#include "engine/eval/kernel_table.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * are given back before it is asked again. First with a driver of our own, then with arrays on PoCL. */
 #include "support/opencl.h"
 
-#include "backend/pool.h"
+#include "engine/backend/pool.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * result of a command that failed. */
 #include "support/opencl.h"
 
-#include "backend/pool.h"
+#include "engine/backend/pool.h"
 #include "base/memory.h"
 
 #include <stdio.h>

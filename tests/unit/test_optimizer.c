@@ -1,7 +1,7 @@
 /* Optimizers: each rule against plain loops in double, schedules against their formulas, clipping,
  * dtypes, and steps that fail and leave everything as it was. */
 #include "base/memory.h"
-#include "ops/formula.h"
+#include "engine/ops/formula.h"
 #include "support/unit.h"
 #include <math.h>
 #include <stdio.h>

@@ -11,9 +11,9 @@
 #endif
 #undef __ARM_FEATURE_BF16_VECTOR_ARITHMETIC
 #define LEVEL emulated
-#include "backend/cpu/lanes/gemm.c"
+#include "engine/backend/cpu/lanes/gemm.c"
 
-#include "backend/cpu/cpu.h"
+#include "engine/backend/cpu/cpu.h"
 
 /* The level of the machine, with other kernels of bf16. */
 static cpu_level tested;
@@ -22,7 +22,7 @@ static const cpu_level *level_here(void);
 
 /* This file's functions replace those of the library. */
 #define cpu_level_now level_here
-#include "backend/cpu/contract/contract_plan.c"
+#include "engine/backend/cpu/contract/contract_plan.c"
 #undef cpu_level_now
 
 static const cpu_level *level_here(void)

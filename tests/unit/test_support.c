@@ -1,8 +1,8 @@
 /* What a device supports: ig_can_eval and the table of ingot ops --support, on a device without f64. */
-#include "backend/backend.h"
+#include "engine/backend/backend.h"
 #include "cli/cli.h"
 #include "cli/support.h"
-#include "engine/kernel_table.h"
+#include "engine/eval/kernel_table.h"
 #include "support/capture.h"
 #include "support/unit.h"
 #include <stdlib.h>

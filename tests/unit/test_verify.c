@@ -1,6 +1,6 @@
 /* ig_verify, and ingot verify on a device with planted faults: what is right passes, each fault is found
  * and blamed on the op that has it. */
-#include "backend/backend.h"
+#include "engine/backend/backend.h"
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/verify/verify.h"

@@ -1,4 +1,4 @@
-/* CUDA's constants of mathematics, for the host. Kernels have their own (src/kernel/headers.c). */
+/* CUDA's constants of mathematics, for the host. Kernels have their own (src/compiler/headers.c). */
 #ifndef INGOT_MATH_CONSTANTS_H
 #define INGOT_MATH_CONSTANTS_H
 

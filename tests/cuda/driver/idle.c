@@ -3,7 +3,7 @@
  * the image under the name that is asked for, and the parameters of kernels are read from it. With
  * IG_IDLE_DRIVER=FILE, each launch adds a line to that file: the kernel and the sizes of its parameters. Functions
  * that are not here only succeed (rest.c). */
-#include "backend/cuda/api.h"
+#include "engine/backend/cuda/api.h"
 
 #include <elf.h>
 #include <stdio.h>

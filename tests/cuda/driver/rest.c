@@ -1,5 +1,5 @@
 /* The other functions of the driver: they only succeed. Those of idle.c replace these. */
-#include "backend/cuda/api.h"
+#include "engine/backend/cuda/api.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -10,4 +10,4 @@
         return CUDA_SUCCESS; \
     }
 #define CU_PROGRAM(name, symbol, parameters) CU_FUNCTION(name, symbol, parameters)
-#include "backend/cuda/api.def"
+#include "engine/backend/cuda/api.def"

@@ -1,0 +1,467 @@
+/* Lowering: variables, statements, calls, and a kernel as a whole. */
+#include "compiler/lower/lower.h"
+
+#include "base/memory.h"
+#include "engine/ops/op_id.h"
+
+enum {
+    CODE_CAP_BYTES = 256 << 20,
+    UNFOLD_DEEPEST = 200,
+    LOCAL_MOST = 512 << 10 /* bytes of a lane, as CUDA has it */
+};
+
+/* ---- variables ---- */
+
+int32_t lower_local(lower *l, uint64_t bytes, uint32_t align)
+{
+    const uint64_t at = (l->c->local_bytes + align - 1) / align * align;
+    if (at + bytes > LOCAL_MOST)
+        lower_fail(l, IG_ERR_UNSUPPORTED,
+                   "a thread's own arrays need more than %d KiB; keep them in global memory",
+                   LOCAL_MOST >> 10);
+    l->c->local_bytes = (size_t)(at + bytes);
+    return (int32_t)at;
+}
+
+int32_t lower_object(lower *l, code_origin origin, const kernel_var *var, uint64_t offset)
+{
+    lane_code *c = l->c;
+    const kernel_type *t = origin == ORIGIN_PARAMETER ? var->type->of : var->type;
+    const char *name = var->source_name ? var->source_name->text : var->name;
+    const uint64_t bytes = origin == ORIGIN_PARAMETER ? 0 : t->size;
+    for (int i = c->n_object; i > 0; i--) {
+        const code_object *o = &c->object[i - 1];
+        if (o->origin == origin && o->offset == offset && o->name == name)
+            return i;
+    }
+    while (t->kind == TYPE_ARRAY)
+        t = t->of;
+    c->object = kernel_arena_grow(l->arena, c->object, &c->object_room, (uint32_t)c->n_object + 1,
+                                  sizeof *c->object);
+    c->object[c->n_object] =
+        (code_object){name, (uint8_t)origin, offset, bytes, t->size ? (uint32_t)t->size : 1};
+    return ++c->n_object;
+}
+
+static void make_home(lower *l, const kernel_var *var, lower_home *home)
+{
+    const int n = var->addressed ? 0 : lower_leaves(var->type);
+    *home = (lower_home){.n = n, .made = true};
+    if (!n) {
+        home->offset = lower_local(l, var->type->size, var->type->align);
+        return;
+    }
+    const kernel_type **types = kernel_arena_new(l->arena, (size_t)n * sizeof *types);
+    uint64_t *offsets = kernel_arena_new(l->arena, (size_t)n * sizeof *offsets);
+    int k = 0;
+    lower_flatten(var->type, 0, types, offsets, &k);
+    home->reg = kernel_arena_new(l->arena, (size_t)n * sizeof *home->reg);
+    for (int i = 0; i < n; i++)
+        home->reg[i] = lower_variable(l, lower_lane(types[i]));
+}
+
+lower_home *lower_home_of(lower *l, const kernel_var *var)
+{
+    lower_home *homes = var->storage == STORE_PARAMETER ? l->frame->params : l->frame->locals;
+    lower_home *home = &homes[var->index];
+    if (!home->made)
+        make_home(l, var, home);
+    return home;
+}
+
+static void put_into_home(lower *l, const kernel_var *var, const lower_value *v)
+{
+    const lower_home *home = lower_home_of(l, var);
+    const lower_place place = {.type = var->type,
+                               .reg = home->reg,
+                               .n = home->n,
+                               .a = home->reg ? CODE_NONE : lower_special(l, ORIGIN_LOCAL),
+                               .b = CODE_NONE,
+                               .space = SPACE_LOCAL,
+                               .offset = home->offset};
+    lower_store(l, &place, v);
+}
+
+/* A parameter that the function does not write needs no copy. */
+static void bind_parameter(lower *l, const kernel_var *var, const lower_value *v)
+{
+    if (var->addressed || var->assigned || !v->reg)
+        put_into_home(l, var, v);
+    else
+        l->frame->params[var->index] = (lower_home){v->reg, v->n, 0, true};
+}
+
+/* ---- statements ---- */
+
+static void lower_list(lower *l, const kernel_stmt *s);
+
+/* A variable declared inside a loop starts over in each iteration. */
+static void lower_declare(lower *l, const kernel_stmt *s)
+{
+    if (s->var->storage != STORE_LOCAL)
+        return;
+    lower_home *home = &l->frame->locals[s->var->index];
+    if (!home->made)
+        make_home(l, s->var, home);
+    if (!s->value)
+        return;
+    const lower_value v = lower_expr(l, s->value);
+    put_into_home(l, s->var, &v);
+}
+
+static void lower_if(lower *l, const kernel_stmt *s)
+{
+    const int begin = lower_open(l, CODE_IF, lower_scalar(l, s->value));
+    lower_list(l, s->body);
+    if (s->otherwise) {
+        lower_else(l, begin);
+        lower_list(l, s->otherwise);
+    }
+    lower_close(l, begin);
+}
+
+static void lower_while(lower *l, const kernel_expr *condition)
+{
+    if (!condition)
+        return;
+    const int32_t a = lower_scalar(l, condition);
+    lower_emit(l, CODE_WHILE, IG_BOOL, CODE_NONE, a, CODE_NONE, CODE_NONE)->level =
+        (uint16_t)(l->depth - 1);
+}
+
+static void lower_loop_stmt(lower *l, const kernel_stmt *s)
+{
+    const int begin = lower_open(l, CODE_LOOP, CODE_NONE);
+    lower_loop loop = {l->loop, l->depth - 1, false};
+    l->loop = &loop;
+    if (!s->post)
+        lower_while(l, s->value);
+    lower_list(l, s->body);
+    l->loop = loop.outer;
+    lower_emit(l, CODE_NEXT, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->level =
+        (uint16_t)(l->depth - 1);
+    if (s->step)
+        lower_effect(l, s->step);
+    if (s->post)
+        lower_while(l, s->value);
+    lower_emit(l, CODE_AGAIN, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->jump =
+        begin + 1;
+    lower_close(l, begin);
+}
+
+/* Whether the lane's value is that of the case; the default is what no case has. */
+static int32_t case_holds(lower *l, const kernel_stmt *s, const kernel_case *k, int32_t value,
+                          ig_dtype d)
+{
+    if (!k->is_default)
+        return lower_map(l, OP_equal, d, true, value, lower_constant(l, d, k->value));
+    int32_t none = lower_constant(l, IG_BOOL, 1);
+    for (uint32_t i = 0; i < s->n_cases; i++)
+        if (!s->cases[i].is_default) {
+            const int32_t other =
+                lower_map(l, OP_not_equal, d, true, value, lower_constant(l, d, s->cases[i].value));
+            none = lower_map(l, OP_logical_and, IG_BOOL, true, none, other);
+        }
+    return none;
+}
+
+/* A loop that runs once, so that break leaves it. From each label on, the lanes that have come to one run
+ * the statements. */
+static void lower_switch(lower *l, const kernel_stmt *s)
+{
+    const ig_dtype d = lower_lane(s->value->type);
+    const int32_t value = lower_variable(l, d), entered = lower_variable(l, IG_BOOL);
+    lower_assign(l, value, lower_scalar(l, s->value));
+    lower_assign(l, entered, lower_constant(l, IG_BOOL, 0));
+    const int begin = lower_open(l, CODE_LOOP, CODE_NONE);
+    lower_loop loop = {l->loop, l->depth - 1, true};
+    l->loop = &loop;
+    int open = -1;
+    for (kernel_stmt *body = s->body; body; body = body->next) {
+        for (uint32_t i = 0; i < s->n_cases; i++) {
+            if (s->cases[i].from != body)
+                continue;
+            if (open >= 0)
+                lower_close(l, open);
+            open = -1;
+            const int32_t holds = case_holds(l, s, &s->cases[i], value, d);
+            lower_assign(l, entered, lower_map(l, OP_logical_or, IG_BOOL, true, entered, holds));
+        }
+        if (open < 0)
+            open = lower_open(l, CODE_IF, entered);
+        kernel_stmt alone = *body;
+        alone.next = NULL;
+        lower_list(l, &alone);
+    }
+    if (open >= 0)
+        lower_close(l, open);
+    l->loop = loop.outer;
+    lower_close(l, begin);
+}
+
+static void lower_return(lower *l, const kernel_stmt *s)
+{
+    lower_frame *f = l->frame;
+    if (s->value && f->function->result->kind != TYPE_VOID) {
+        const lower_value v = lower_expr(l, s->value);
+        if (f->level < 0) {
+            f->result = v;
+            return;
+        }
+        const lower_place to = {.type = f->result.type,
+                                .reg = f->result.reg,
+                                .n = f->result.n,
+                                .a = f->result.address,
+                                .b = CODE_NONE,
+                                .space = SPACE_LOCAL,
+                                .offset = f->result.offset};
+        lower_store(l, &to, &v);
+    } else if (s->value) {
+        lower_effect(l, s->value);
+    }
+    if (f->level >= 0)
+        lower_leave(l, CODE_RETURN, f->level);
+}
+
+static void lower_stmt(lower *l, const kernel_stmt *s)
+{
+    const lower_loop *loop = l->loop;
+    l->place = s->place;
+    switch (s->kind) {
+    case STMT_EXPR: lower_effect(l, s->value); break;
+    case STMT_DECLARE: lower_declare(l, s); break;
+    case STMT_BLOCK: lower_list(l, s->body); break;
+    case STMT_IF: lower_if(l, s); break;
+    case STMT_LOOP: lower_loop_stmt(l, s); break;
+    case STMT_SWITCH: lower_switch(l, s); break;
+    case STMT_BREAK: lower_leave(l, CODE_BREAK, loop->level); break;
+    case STMT_CONTINUE:
+        while (loop->is_switch)
+            loop = loop->outer;
+        lower_leave(l, CODE_CONTINUE, loop->level);
+        break;
+    case STMT_RETURN: lower_return(l, s); break;
+    }
+}
+
+static void lower_list(lower *l, const kernel_stmt *s)
+{
+    for (; s; s = s->next)
+        lower_stmt(l, s);
+}
+
+/* ---- calls ---- */
+
+/* The only return is the last statement, so no lane leaves early. */
+static bool returns_inside(const kernel_stmt *s)
+{
+    for (; s; s = s->next)
+        if (s->kind == STMT_RETURN || returns_inside(s->body) || returns_inside(s->otherwise))
+            return true;
+    return false;
+}
+
+static bool returns_only_at_end(const kernel_stmt *s)
+{
+    for (; s; s = s->next) {
+        if (!s->next && s->kind == STMT_RETURN)
+            return true;
+        if (s->kind == STMT_RETURN || returns_inside(s->body) || returns_inside(s->otherwise))
+            return false;
+    }
+    return true;
+}
+
+static void frame_begin(lower *l, lower_frame *f, const kernel_function *function)
+{
+    *f = (lower_frame){.function = function, .caller = l->frame, .level = -1};
+    f->params = kernel_arena_new(l->arena, (function->n_params + 1) * sizeof *f->params);
+    f->locals = kernel_arena_new(l->arena, (function->n_locals + 1) * sizeof *f->locals);
+}
+
+static int frames(const lower_frame *f)
+{
+    int n = 0;
+    for (; f; f = f->caller)
+        n++;
+    return n;
+}
+
+/* Where the results of several returns come together. */
+static void make_result(lower *l, lower_frame *f)
+{
+    kernel_var var = {.type = f->function->result};
+    lower_home home = {0};
+    make_home(l, &var, &home);
+    f->result = (lower_value){.type = f->function->result,
+                              .reg = home.reg,
+                              .n = home.n,
+                              .address = home.reg ? CODE_NONE : lower_special(l, ORIGIN_LOCAL),
+                              .offset = home.offset};
+}
+
+lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *const *args)
+{
+    lower_frame f;
+    const kernel_place place = l->place;
+    if (function->is_recursive || frames(l->frame) > UNFOLD_DEEPEST)
+        lower_fail(l, IG_ERR_UNSUPPORTED,
+                   "[IG-REC] '%s' calls itself; calls are unfolded here, so write it as a loop",
+                   function->source_name);
+    frame_begin(l, &f, function);
+    const lower_value *given = lower_args(l, args, function->n_params);
+    lower_loop *loop = l->loop;
+    l->loop = NULL;
+    l->frame = &f;
+    for (uint32_t i = 0; i < function->n_params; i++)
+        bind_parameter(l, function->params[i], &given[i]);
+    const bool plain = returns_only_at_end(function->body);
+    int begin = 0;
+    if (!plain) {
+        if (function->result->kind != TYPE_VOID)
+            make_result(l, &f);
+        begin = lower_open(l, CODE_CALL, CODE_NONE);
+        f.level = l->depth - 1;
+    }
+    lower_list(l, function->body);
+    if (!plain)
+        lower_close(l, begin);
+    l->frame = f.caller;
+    l->loop = loop;
+    l->place = place;
+    return f.result;
+}
+
+/* ---- a kernel ---- */
+
+/* A parameter that is too large for registers, has a union or is empty: its bytes, in the lane's memory. */
+static lower_value parameter_in_memory(lower *l, const kernel_type *t, uint64_t at)
+{
+    static const kernel_type pieces[] = {{.kind = TYPE_U64, .size = 8},
+                                         {.kind = TYPE_U32, .size = 4},
+                                         {.kind = TYPE_U16, .size = 2},
+                                         {.kind = TYPE_U8, .size = 1}};
+    const kernel_type *piece = pieces;
+    while (t->align < piece->size)
+        piece++;
+    const lower_value v = {.type = t,
+                           .address = lower_special(l, ORIGIN_LOCAL),
+                           .offset = lower_local(l, t->size, t->align)};
+    const lower_place to = {
+        .type = t, .a = v.address, .b = CODE_NONE, .space = SPACE_LOCAL, .offset = v.offset};
+    for (uint64_t i = 0; i < t->size; i += piece->size) {
+        const code_reg from = {
+            .dtype = (uint8_t)lower_stored(piece), .origin = ORIGIN_PARAMETER, .bits = at + i};
+        lower_store_scalar(l, &to, piece, (int64_t)i, lower_register(l, from));
+    }
+    return v;
+}
+
+static void lower_parameters(lower *l, const kernel_function *f)
+{
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        const kernel_var *var = f->params[i];
+        const uint64_t at = kernel_argument_at(f, i);
+        const int n = lower_leaves(var->type);
+        if (!n) {
+            const lower_value whole = parameter_in_memory(l, var->type, at);
+            bind_parameter(l, var, &whole);
+            continue;
+        }
+        const kernel_type **types = kernel_arena_new(l->arena, (size_t)n * sizeof *types);
+        uint64_t *offsets = kernel_arena_new(l->arena, (size_t)n * sizeof *offsets);
+        int k = 0;
+        lower_flatten(var->type, at, types, offsets, &k);
+        lower_value v = {.type = var->type, .n = n, .address = CODE_NONE};
+        v.reg = kernel_arena_new(l->arena, (size_t)n * sizeof *v.reg);
+        for (int r = 0; r < n; r++) {
+            const ig_dtype stored = lower_stored(types[r]);
+            const int32_t reg = lower_register(l, (code_reg){.dtype = (uint8_t)stored,
+                                                             .origin = ORIGIN_PARAMETER,
+                                                             .bits = offsets[r]});
+            if (var->type->kind == TYPE_POINTER)
+                lower_object(l, ORIGIN_PARAMETER, var, at);
+            v.reg[r] = lower_convert(l, reg, stored, lower_lane(types[r]));
+        }
+        bind_parameter(l, var, &v);
+    }
+    l->c->argument_bytes = (size_t)l->entry->argument_bytes;
+}
+
+/* What no lane machine does. */
+static void refuse(lower *l)
+{
+    static const struct {
+        kernel_feature feature;
+        const char *remedy;
+    } refused[] = {
+        {FEATURE_PTX, "write it in CUDA C, or run it on an NVIDIA GPU"},
+        {FEATURE_CDP, "launch from the host"},
+        {FEATURE_GRIDSYNC, "split the kernel there into two launches"},
+        {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
+        {FEATURE_NEW, "pass memory in from the host"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        const kernel_use *use = &l->entry->uses[refused[i].feature];
+        const kernel_feature_row *row = &kernel_feature_rows[refused[i].feature];
+        l->place = use->place;
+        if (use->place)
+            lower_fail(l, IG_ERR_UNSUPPORTED,
+                       "[%s] the CPU does not run kernel '%s': it uses %s; %s", row->code,
+                       l->entry->name, row->text, refused[i].remedy);
+    }
+    l->place = l->entry->function->place;
+}
+
+static void lower_kernel(lower *l)
+{
+    lower_frame f;
+    refuse(l);
+    frame_begin(l, &f, l->entry->function);
+    l->frame = &f;
+    l->c->shared_bytes = (size_t)l->entry->dynamic_offset;
+    lower_parameters(l, l->entry->function);
+    const int begin = lower_open(l, CODE_CALL, CODE_NONE);
+    f.level = l->depth - 1;
+    lower_list(l, l->entry->function->body);
+    lower_close(l, begin);
+    l->c->local_bytes = (l->c->local_bytes + 15) / 16 * 16;
+}
+
+ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_code **out)
+{
+    jmp_buf escape;
+    lane_code *c = memory_new(sizeof *c);
+    *out = NULL;
+    if (!c)
+        return IG_ERR_MEMORY;
+    c->name = entry->name;
+    kernel_arena_begin(&c->arena, CODE_CAP_BYTES);
+    c->arena.escape = &escape;
+    lower l = {.c = c, .arena = &c->arena, .tree = tree, .entry = entry};
+    for (size_t i = 0; i < sizeof l.special / sizeof l.special[0]; i++)
+        l.special[i] = CODE_NONE;
+    ig_status status = IG_OK;
+    if (entry->failed)
+        status = ig_fail(IG_ERR_FORMAT, "%s", entry->errors);
+    else if (setjmp(escape))
+        status = IG_ERR_UNSUPPORTED; /* the error is set */
+    else
+        lower_kernel(&l);
+    c->arena.escape = NULL;
+    if (status == IG_OK)
+        status = code_settle(c);
+    if (status == IG_OK)
+        *out = c;
+    else
+        code_free(c);
+    return status;
+}
+
+void code_free(lane_code *c)
+{
+    if (!c)
+        return;
+    kernel_arena_end(&c->arena);
+    memory_free(c);
+}

@@ -1,0 +1,169 @@
+/* Lowering: from the checked tree to lane code. What its files share.
+ *
+ * Device functions are inlined at each call. A variable lives in registers, one for each scalar in it,
+ * unless its address is taken, or it contains a union, or it is large: then it is in the lane's local memory. */
+#ifndef KERNEL_LOWER_H
+#define KERNEL_LOWER_H
+
+#include "compiler/code.h"
+#include "compiler/tree.h"
+
+enum { LOWER_LEAVES = 64 /* registers of one value, at most */ };
+
+/* A value: one register for each scalar in it, in memory order; or, if it is kept in memory, the address of
+ * a place that is not written while the value is in use. */
+typedef struct lower_value {
+    const kernel_type *type;
+    int32_t *reg; /* NULL: it is in memory */
+    int n;
+    int32_t address; /* if it is in memory */
+    int32_t offset;
+} lower_value;
+
+/* A place: registers of a variable, or memory at a + b * scale + offset. */
+typedef struct lower_place {
+    const kernel_type *type;
+    int32_t *reg; /* NULL: memory */
+    int n;
+    int32_t a, b;  /* b may be CODE_NONE */
+    uint8_t index; /* dtype of b: IG_I32, IG_U32, IG_I64 */
+    uint8_t space;
+    int32_t scale, offset;
+    int32_t object; /* 1 + its number, as in code_inst */
+} lower_place;
+
+/* The leaves of a type: its scalars, and where they are. */
+typedef struct lower_scalars {
+    int n;
+    const kernel_type *type[LOWER_LEAVES];
+    uint64_t offset[LOWER_LEAVES];
+} lower_scalars;
+
+/* Where a variable lives: registers, or an offset in local memory. */
+typedef struct lower_home {
+    int32_t *reg;
+    int n;
+    int32_t offset;
+    bool made;
+} lower_home;
+
+/* A function that is being unfolded. */
+typedef struct lower_frame {
+    const kernel_function *function;
+    struct lower_frame *caller;
+    lower_home *params, *locals;
+    lower_value result;
+    int level; /* of its CALL; -1: its only return is its last statement */
+} lower_frame;
+
+/* A loop or switch that is open. */
+typedef struct lower_loop {
+    struct lower_loop *outer;
+    int level;
+    bool is_switch;
+} lower_loop;
+
+typedef struct lower {
+    lane_code *c;
+    kernel_arena *arena;
+    const kernel_tree *tree;
+    const kernel_entry *entry;
+    lower_frame *frame;
+    lower_loop *loop;
+    int depth;          /* levels that are open */
+    kernel_place place; /* of what is being lowered */
+    int32_t special[ORIGIN_GLOBAL +
+                    1]; /* registers that the machine fills, by origin; CODE_NONE: none yet */
+} lower;
+
+/* ---- build.c ---- */
+
+/* Ends the lowering with an error that the user can act on. */
+_Noreturn void lower_fail(lower *l, ig_status status, const char *format, ...) IG_PRINTF(3, 4);
+int32_t lower_register(lower *l, code_reg r);
+/* A register of a dtype: for one value, or a variable that is written more than once. */
+int32_t lower_temp(lower *l, ig_dtype d);
+int32_t lower_variable(lower *l, ig_dtype d);
+int32_t lower_constant(lower *l, ig_dtype d, uint64_t bits);
+int32_t lower_integer(lower *l, ig_dtype d, int64_t value);
+int32_t lower_special(lower *l, code_origin origin);
+code_inst *lower_emit(lower *l, code_op op, ig_dtype dtype, int32_t d, int32_t a, int32_t b,
+                      int32_t c);
+/* d = row of ops.def; a new register. The result is of dtype, or bool if truth. */
+int32_t lower_map(lower *l, int op, ig_dtype dtype, bool truth, int32_t a, int32_t b);
+int32_t lower_row(lower *l, code_row row, ig_dtype dtype, int32_t a, int32_t b, int32_t c);
+int32_t lower_convert(lower *l, int32_t a, ig_dtype from, ig_dtype to);
+/* Writes a variable; gives the register that now has the value. */
+int32_t lower_assign(lower *l, int32_t variable, int32_t value);
+/* Levels. */
+int lower_open(lower *l, code_op op, int32_t condition);
+void lower_else(lower *l, int begin);
+void lower_close(lower *l, int begin);
+void lower_leave(lower *l, code_op op, int level);
+
+/* ---- lower.c ---- */
+
+/* bytes of the lane's local memory. */
+int32_t lower_local(lower *l, uint64_t bytes, uint32_t align);
+/* The object of a variable, or of what a parameter points to, at offset from the origin. */
+int32_t lower_object(lower *l, code_origin origin, const kernel_var *var, uint64_t offset);
+lower_home *lower_home_of(lower *l, const kernel_var *var);
+/* The call of a function with arguments. */
+lower_value lower_call(lower *l, const kernel_function *f, kernel_expr *const *args);
+
+/* ---- place.c ---- */
+
+/* The dtype of a scalar in memory, and in a register, where halves are f32. */
+ig_dtype lower_stored(const kernel_type *t);
+ig_dtype lower_lane(const kernel_type *t);
+/* How many registers a value of the type has; 0: it is kept in memory. */
+int lower_leaves(const kernel_type *t);
+/* The scalar types of all leaves and where they are; arrays of lower_leaves(t) entries. */
+void lower_flatten(const kernel_type *t, uint64_t offset, const kernel_type **types,
+                   uint64_t *offsets, int *n);
+lower_scalars lower_leaves_of(const kernel_type *t);
+/* A value of n registers, which are not set, and a value of one register. */
+lower_value lower_value_new(lower *l, const kernel_type *t, int n);
+lower_value lower_value_of(lower *l, const kernel_type *t, int32_t reg);
+int32_t lower_copy(lower *l, int32_t reg);
+lower_place lower_at(lower *l, const kernel_expr *e);
+/* The place that a pointer points at. */
+lower_place lower_pointee(lower *l, const kernel_expr *pointer, const kernel_type *type);
+/* Where a value is. */
+lower_place lower_place_of(const lower_value *v);
+/* Memory at the address in register a. */
+lower_place lower_memory(const kernel_type *t, int32_t a, uint8_t space);
+/* Moves a place by `by` elements of size bytes. */
+void lower_move(lower *l, lower_place *p, const kernel_expr *by, uint64_t size);
+int32_t lower_address(lower *l, const lower_place *p);
+lower_value lower_load(lower *l, const lower_place *p);
+void lower_store(lower *l, const lower_place *p, const lower_value *v);
+int32_t lower_load_scalar(lower *l, const lower_place *p, const kernel_type *t, int64_t offset);
+void lower_store_scalar(lower *l, const lower_place *p, const kernel_type *t, int64_t offset,
+                        int32_t v);
+
+/* ---- value.c ---- */
+
+lower_value lower_expr(lower *l, const kernel_expr *e);
+int32_t lower_scalar(lower *l, const kernel_expr *e);
+/* All of them, in order; none is changed by those after it. Strings have no value. */
+lower_value *lower_args(lower *l, kernel_expr *const *args, uint32_t n);
+void lower_effect(lower *l, const kernel_expr *e);
+int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_type *to);
+/* a, rounded if the type is a half. */
+int32_t lower_rounded(lower *l, const kernel_type *t, int32_t a);
+
+/* ---- builtin.c, fragment.c ---- */
+
+lower_value lower_builtin(lower *l, const kernel_expr *e);
+/* A call of a wmma function. */
+void lower_fragments(lower *l, const kernel_expr *e);
+
+/* ---- from outside ---- */
+
+/* The lane code of a kernel, settled; release with code_free. What the CPU cannot run is
+ * IG_ERR_UNSUPPORTED. */
+ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_code **out);
+void code_free(lane_code *c);
+
+#endif

@@ -1,0 +1,454 @@
+/* Calls of the source's own functions: which overload, which instance, with which arguments. */
+#include <string.h>
+
+#include "compiler/parse/parser.h"
+
+typedef struct candidate {
+    function_decl *decl;
+    bool is_used; /* "using" brought it here: of a base, it counts as the struct's own */
+    const template_arg *given;
+    uint32_t n_given, n_args;
+    kernel_expr **args;
+    kernel_instance *instance; /* NULL: it does not fit */
+    int ranks[PARAMS_MOST];
+} candidate;
+
+/* A template's instance for a call, its arguments deduced; jumps if there is none. */
+static void find_instance(parser *p, void *context)
+{
+    candidate *c = context;
+    template_arg room[TEMPLATE_MOST] = {0};
+    template_list args = {room, 0};
+    if (!c->decl->n_params && c->n_given)
+        return;
+    if (c->decl->n_params &&
+        !template_deduce(p, c->decl, c->given, c->n_given, c->args, c->n_args, &args))
+        return;
+    c->instance = instance_get(p, c->decl, args, p->t->place);
+}
+
+/* How well "{a, b}" makes a parameter: only the number of values is looked at. -1: it does not. */
+static int braces_rank(parser *p, const kernel_expr *e, const kernel_type *to)
+{
+    if (to->kind == TYPE_REFERENCE) {
+        if (!(to->of->quals & TYPE_CONST))
+            return -1;
+        to = to->of;
+    }
+    to = to->plain;
+    uint64_t n = e->as.braces[1].kind != TOKEN_RBRACE;
+    const kernel_token *end = skip_group(e->as.braces) - 1;
+    for (const kernel_token *t = e->as.braces + 1; t < end;) {
+        n += t->kind == TOKEN_COMMA && t + 1 < end;
+        const bool group =
+            t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACE || t->kind == TOKEN_LBRACKET;
+        t = group ? skip_group(t) : t + 1;
+    }
+    if (to->kind != TYPE_STRUCT)
+        return type_is_scalar(to) && n <= 1 ? 2 : -1;
+    type_complete(p, to, e->place);
+    const function_decl *f = methods_of(p, to, "constructor");
+    for (const function_decl *one = f; one; one = one->next)
+        if (one->n_params || one->n_parameters == n + one->is_method ||
+            (one->n_parameters > n && one->parameters[n + one->is_method].init))
+            return 3;
+    return !f && n <= to->record->n_members ? 3 : -1;
+}
+
+/* The type, if it is a thread_group, which takes a group of any kind; else NULL. */
+static const kernel_type *any_group(const kernel_type *t)
+{
+    t = t->kind == TYPE_REFERENCE ? t->of : t;
+    return t->word == WORD_GROUP ? t : NULL;
+}
+
+static int argument_rank(parser *p, const kernel_expr *e, const kernel_type *to)
+{
+    if (expr_is_braces(e))
+        return braces_rank(p, e, to);
+    if (e->kind == EXPR_LIST && !e->type->size)
+        return 0;
+    if (any_group(to))
+        return e->type->word >= WORD_BLOCK ? 1 : -1;
+    return expr_rank(p, e, to);
+}
+
+static bool fits(parser *p, candidate *c)
+{
+    kernel_instance *i = c->instance;
+    if (!i || c->n_args > i->n_parameters)
+        return false;
+    for (uint32_t k = c->n_args; k < i->n_parameters; k++)
+        if (!i->parameters[k].init)
+            return false;
+    for (uint32_t k = 0; k < c->n_args; k++) {
+        const kernel_type *to = i->parameters[k].type;
+        if (i->parameters[k].is_forwarding && !expr_is_place(c->args[k]))
+            to = to->of;
+        c->ranks[k] = argument_rank(p, c->args[k], to);
+        if (c->ranks[k] < 0)
+            return false;
+    }
+    if (c->is_used && c->decl->is_method && c->n_args)
+        c->ranks[0] = c->args[0]->type->quals != i->parameters[0].type->of->quals;
+    return true;
+}
+
+/* A function of a struct hides one with the same parameters that "using" brought from a base. */
+static bool hides(const candidate *a, const candidate *b)
+{
+    const kernel_instance *x = a->instance, *y = b->instance;
+    if (a->is_used || !b->is_used || !a->decl->is_method || !b->decl->is_method ||
+        x->n_parameters != y->n_parameters ||
+        x->parameters[0].type->of->quals != y->parameters[0].type->of->quals)
+        return false;
+    for (uint32_t k = 1; k < x->n_parameters; k++)
+        if (x->parameters[k].type->plain != y->parameters[k].type->plain)
+            return false;
+    return true;
+}
+
+/* How specialized a template's parameters are: T * is more specialized than T, a pack is the least. */
+static int specificity(const function_decl *f)
+{
+    int n = -(int)f->n_params - (f->pack.is_there ? 10000 : 0);
+    for (uint32_t i = 0; i < f->n_parameters; i++)
+        for (const kernel_type *t = f->parameters[i].type; t->of && t->of != t; t = t->of)
+            n += 100;
+    return n;
+}
+
+/* Above 0 if a is better than b, below if b is, 0 if neither. */
+static int compare(const candidate *a, const candidate *b)
+{
+    int better = 0, worse = 0;
+    for (uint32_t k = 0; k < a->n_args; k++) {
+        better += a->ranks[k] < b->ranks[k];
+        worse += a->ranks[k] > b->ranks[k];
+    }
+    if (better != worse && (!better || !worse))
+        return better ? 1 : -1;
+    if (better)
+        return 0;
+    /* The same for the host and for the device: this is device code. */
+    const unsigned device = IS_DEVICE | IS_CONSTEXPR;
+    const int da = (a->decl->flags & device) != 0, db = (b->decl->flags & device) != 0;
+    if (da != db)
+        return da - db;
+    const int ta = a->decl->n_params != 0, tb = b->decl->n_params != 0;
+    if (ta != tb)
+        return tb - ta;
+    if (hides(a, b) || hides(b, a))
+        return hides(a, b) ? 1 : -1;
+    return ta ? specificity(a->decl) - specificity(b->decl) : 0;
+}
+
+static const char *types_of(parser *p, kernel_expr **args, uint32_t n)
+{
+    const char *made = "";
+    for (uint32_t i = 0; i < n && i < 8; i++)
+        made = parser_format(p, "%s%s%s", made, i ? ", " : "",
+                             expr_is_braces(args[i]) ? "{...}" : type_name(p, args[i]->type));
+    return made;
+}
+
+static _Noreturn void no_match(parser *p, function_decl *functions, kernel_place place,
+                               kernel_expr **args, uint32_t n)
+{
+    parser_error(p, place, "no '%s' takes (%s)", functions->name->text, types_of(p, args, n));
+    if (!p->quiet) {
+        int shown = 0;
+        for (function_decl *f = functions; f && shown < 4; f = f->next, shown++)
+            diag_note(p->diags, f->place, "this one does not");
+    }
+    parser_jump(p);
+}
+
+/* Converts the arguments to the parameters' types; missing ones come from the defaults. */
+static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_expr **args,
+                         uint32_t n, kernel_place place)
+{
+    e->n_args = i->n_parameters;
+    e->args = kernel_arena_new(p->arena, (e->n_args + 1) * sizeof *e->args);
+    for (uint32_t k = 0; k < i->n_parameters; k++) {
+        const parameter *a = &i->parameters[k];
+        kernel_expr *arg = k < n ? args[k] : NULL;
+        if (!arg) {
+            const parser_place back = parser_enter(p, a->init, i->scope);
+            const kernel_type *type = a->type;
+            arg = at(p, TOKEN_LBRACE) ? parse_braces(p, &type) : parse_assignment(p);
+            parser_leave(p, back);
+        }
+        if (expr_is_braces(arg)) {
+            const kernel_type *type =
+                a->type->kind == TYPE_REFERENCE ? a->type->of->plain : a->type->plain;
+            const parser_place back = parser_enter(p, arg->as.braces, p->scope);
+            arg = parse_braces(p, &type);
+            parser_leave(p, back);
+        }
+        const char *what = parser_format(p, "argument %u of '%s'", k + 1, i->decl->name->text);
+        if (a->is_forwarding && !expr_is_place(arg)) {
+            arg = expr_bind(p, arg, type_qualify(p->types, a->type->of, TYPE_CONST), what);
+            e->args[k] = expr_cast(p, arg, type_pointer(p->types, a->type->of), place);
+        } else {
+            e->args[k] = expr_convert(p, arg, a->type, what);
+        }
+    }
+}
+
+static bool same_groups(const kernel_instance *a, const parameter *parameters)
+{
+    for (uint32_t k = 0; k < a->n_parameters; k++)
+        if (a->parameters[k].type != parameters[k].type)
+            return false;
+    return true;
+}
+
+/* A function with a thread_group is a template of the group's type. */
+static kernel_instance *group_instance(parser *p, kernel_instance *i, kernel_expr **args,
+                                       uint32_t n)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < i->n_parameters && k < n; k++)
+        any |= any_group(i->parameters[k].type) != NULL;
+    if (!any)
+        return i;
+    parameter *made = kernel_arena_get(p->arena, (i->n_parameters + 1) * sizeof *made);
+    for (uint32_t k = 0; k < i->n_parameters; k++) {
+        made[k] = i->parameters[k];
+        const kernel_type *was = k < n ? any_group(made[k].type) : NULL;
+        if (!was)
+            continue;
+        const kernel_type *type = type_qualify(p->types, args[k]->type->plain, was->quals);
+        made[k].type = made[k].type->kind == TYPE_REFERENCE ? type_reference(p->types, type) : type;
+    }
+    for (kernel_instance *old = i->decl->instances; old; old = old->next)
+        if (old->group_of == i && same_groups(old, made))
+            return old;
+    kernel_instance *copy = kernel_arena_get(p->arena, sizeof *copy);
+    *copy = *i;
+    copy->group_of = i;
+    copy->parameters = made;
+    copy->function = NULL;
+    copy->next = i->next;
+    i->next = copy;
+    return copy;
+}
+
+static kernel_expr *call(parser *p, kernel_instance *i, kernel_place place, kernel_expr **args,
+                         uint32_t n)
+{
+    i = group_instance(p, i, args, n);
+    if (i->flags & IS_GLOBAL)
+        parser_fail(p, place, "kernel '%s' is called like a function", i->decl->name->text);
+    kernel_function *f = instance_use(p, i, place);
+    kernel_expr *e = expr_new(p, EXPR_CALL, place, i->result->plain);
+    e->as.function = f;
+    convert_args(p, i, e, args, n, place);
+    if (i->result->kind != TYPE_REFERENCE) {
+        type_complete(p, i->result, place);
+        return e;
+    }
+    e->type = type_pointer(p->types, i->result->of);
+    return expr_deref(p, place, e);
+}
+
+kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
+                            const template_arg *given, uint32_t n_given, kernel_expr **args,
+                            uint32_t n_args, bool quiet)
+{
+    candidate pool[2], *best = &pool[0], *c = &pool[1];
+    bool any = false, tie = false;
+    const function_decl *other = NULL;
+    for (function_decl *f = functions; f; f = f->next) {
+        *c = (candidate){.decl = function_itself(f),
+                         .is_used = f->used,
+                         .given = given,
+                         .n_given = n_given,
+                         .args = args,
+                         .n_args = n_args};
+        /* A template that cannot be instantiated is not a candidate, unless it is the only one. */
+        const bool only = !functions->next && !quiet;
+        const bool failed = p->failed;
+        if (only) {
+            find_instance(p, c);
+        } else {
+            const kernel_token *back = p->t;
+            p->quiet++;
+            if (!parser_guard(p, find_instance, c))
+                c->instance = NULL;
+            p->t = back;
+            p->quiet--;
+            p->failed = failed;
+        }
+        if (!fits(p, c))
+            continue;
+        const int order = any ? compare(c, best) : 1;
+        if (order > 0) {
+            candidate *t = best;
+            best = c;
+            c = t;
+            any = true;
+            tie = false;
+        } else if (order == 0) {
+            tie = true;
+            other = f;
+        }
+    }
+    if (!any && quiet)
+        return NULL;
+    if (!any)
+        no_match(p, functions, place, args, n_args);
+    if (tie) {
+        parser_error(p, place, "'%s' with (%s) is ambiguous", functions->name->text,
+                     types_of(p, args, n_args));
+        if (!p->quiet) {
+            diag_do(p->diags, "cast an argument");
+            diag_note(p->diags, best->decl->place, "this one fits");
+            diag_note(p->diags, other->place, "and this one");
+        }
+        parser_jump(p);
+    }
+    return call(p, best->instance, place, args, n_args);
+}
+
+/* k<<<grid, block>>>(...) in device code: parsed, and kept as what no device of ours runs. */
+static kernel_expr *parse_launch(parser *p, kernel_place place, int skip)
+{
+    p->t += skip;
+    while (!kernel_token_launch_end(p->t)) {
+        if (at(p, TOKEN_END) || at(p, TOKEN_SEMICOLON))
+            parser_fail(p, place, "a launch without '>>>'");
+        p->t++;
+    }
+    p->t += kernel_token_launch_end(p->t);
+    kernel_expr **args;
+    expect(p, TOKEN_LPAREN, "after '>>>'");
+    const uint32_t n = parse_arguments(p, &args);
+    for (uint32_t i = 0; i < n; i++)
+        args[i] = expr_value(p, args[i]);
+    return expr_builtin(p, place, BUILTIN_LAUNCH, type_word_of(p, WORD_VOID), n, args);
+}
+
+/* ---- member functions ------------------------------------------------------------------------- */
+
+function_decl *methods_of(parser *p, const kernel_type *type, const char *name)
+{
+    const scope *in = type_members(p, type, p->t->place);
+    const symbol *y = in ? symbol_in(in, name_of(p, name)) : NULL;
+    return y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
+}
+
+const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to)
+{
+    const conversion *found = NULL;
+    if (from->kind != TYPE_STRUCT || !type_members(p, from, p->t->place))
+        return NULL;
+    for (const conversion *c = from->record->syntax->conversions; c; c = c->next) {
+        const kernel_expr made = {.kind = EXPR_CALL, .type = c->to->plain};
+        if (c->to->plain == to)
+            return c;
+        if (expr_rank(p, &made, to) >= 0)
+            found = c;
+    }
+    return found;
+}
+
+static kernel_expr *call_given(parser *p, kernel_expr *object, function_decl *functions,
+                               kernel_place place, const template_arg *given, uint32_t n_given,
+                               kernel_expr **args, uint32_t n)
+{
+    if (object)
+        args = lambda_arguments(p, object->type, place, args, &n);
+    kernel_expr **all = kernel_arena_get(p->arena, (n + 1) * sizeof *all), *before = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        all[i + 1] = args[i];
+    if (object && !expr_is_place(object)) /* of a value: it is kept as long */
+        object = expr_once(p, object, &before)->a;
+    all[0] = object;
+    kernel_expr *e =
+        object ? call_functions(p, functions, place, given, n_given, all, n + 1, true) : NULL;
+    if (!e) /* a static function, or an error to report */
+        e = call_functions(p, functions, place, given, n_given,
+                           functions->is_method && object ? all : args,
+                           functions->is_method && object ? n + 1 : n, false);
+    return before ? expr_comma(p, before, e) : e;
+}
+
+kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
+                         kernel_place place, kernel_expr **args, uint32_t n)
+{
+    return call_given(p, object, functions, place, NULL, 0, args, n);
+}
+
+kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions,
+                          kernel_place place)
+{
+    kernel_expr **args;
+    template_arg *given = NULL;
+    const uint32_t n_given = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
+    expect(p, TOKEN_LPAREN, "after a member function");
+    const uint32_t n = parse_arguments(p, &args);
+    return call_given(p, object, functions, place, given, n_given, args, n);
+}
+
+kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
+                       uint32_t n)
+{
+    if (type->plain == p->types->dim3 && !n) { /* it has one, which makes ones */
+        kernel_expr *ones = expr_list(p, place, type, 3);
+        for (int i = 0; i < 3; i++)
+            ones->args[i] = expr_integer(p, place, type_word_of(p, WORD_UINT), 1);
+        return ones;
+    }
+    const scope *in = type_members(p, type, place);
+    const symbol *y = in ? symbol_here(in, name_of(p, "constructor")) : NULL;
+    function_decl *functions = y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
+    if (!p->current)
+        return NULL;
+    if (!n && type->kind == TYPE_STRUCT && (!functions || type->record->syntax->has_default))
+        return struct_default(p, type, place);
+    if (!functions)
+        return NULL;
+    if (n == 1 && args[0]->type->plain == type->plain)
+        return expr_value(p, args[0]);
+    kernel_var *v = local_new(p, name_of(p, "temp"), type->plain, place);
+    v->is_temporary = v->assigned = true;
+    kernel_expr *call_it = call_method(p, expr_var(p, place, v), functions, place, args, n);
+    bool inherits = false; /* a base's constructor knows no member of ours */
+    for (const function_decl *f = functions; f; f = f->next)
+        inherits |= f->used != NULL;
+    kernel_expr *defaults = inherits ? struct_default(p, type, place) : NULL;
+    if (defaults)
+        call_it = expr_comma(p, expr_assign(p, place, expr_var(p, place, v), defaults), call_it);
+    return expr_comma(p, call_it, expr_value(p, expr_var(p, place, v)));
+}
+
+kernel_expr *parse_call(parser *p, function_decl *functions, kernel_place place)
+{
+    template_arg *given = NULL;
+    uint32_t n_given = 0;
+    bool templates = false;
+    for (const function_decl *f = functions; f; f = f->next)
+        templates |= f->n_params != 0;
+    if (templates && at(p, TOKEN_LT))
+        n_given = parse_template_args(p, &given);
+    const int launch = kernel_token_launch(p->t);
+    if (launch)
+        return parse_launch(p, place, launch);
+    if (!accept(p, TOKEN_LPAREN)) { /* its address */
+        const kernel_type *type = type_pointer(p->types, type_word_of(p, WORD_VOID));
+        if (!functions->n_params && !functions->next) {
+            const kernel_type **types =
+                kernel_arena_get(p->arena, functions->n_parameters * sizeof(kernel_type *));
+            for (uint32_t i = 0; i < functions->n_parameters; i++)
+                types[i] = functions->parameters[i].type;
+            type = type_pointer(p->types, type_function(p->types, functions->result, types,
+                                                        functions->n_parameters));
+        }
+        return expr_builtin(p, place, BUILTIN_FUNCTION_POINTER, type, 0, NULL);
+    }
+    kernel_expr **args;
+    const uint32_t n = parse_arguments(p, &args);
+    return call_functions(p, functions, place, given, n_given, args, n, false);
+}

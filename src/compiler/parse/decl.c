@@ -1,0 +1,452 @@
+/* The declarations of a file. Bodies are skipped; those that kernels need are parsed later. In a whole
+ * program, declarations without a device keyword are host code, and failing to parse them is not an error. */
+#include "compiler/parse/parser.h"
+
+static void parse_external(parser *p, void *ignored);
+
+/* ---- passing over ----------------------------------------------------------------------------- */
+
+static bool is_device_word(int word)
+{
+    return word == KEYWORD___global__ || word == KEYWORD___device__ ||
+           word == KEYWORD___constant__ || word == KEYWORD___shared__ ||
+           word == KEYWORD___managed__;
+}
+
+/* The device keyword of the declaration at t, before its body; 0 if there is none. */
+static int device_mark(const kernel_token *t)
+{
+    while (t->kind != TOKEN_END && t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE) {
+        if (t->kind == TOKEN_NAME && is_device_word(t->keyword))
+            return t->keyword;
+        t = t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACKET ? skip_group(t) : t + 1;
+    }
+    return 0;
+}
+
+const kernel_token *declaration_end(const kernel_token *t)
+{
+    bool function = false;
+    for (;;) {
+        switch (t->kind) {
+        case TOKEN_END: return t;
+        case TOKEN_SEMICOLON: return t + 1;
+        case TOKEN_RBRACE: return t; /* of the namespace around */
+        case TOKEN_LPAREN:
+            t = skip_group(t);
+            function = true;
+            break;
+        case TOKEN_ASSIGN:
+            function = false;
+            t++;
+            break;
+        case TOKEN_LBRACE:
+            t = skip_group(t);
+            if (function && t->kind != TOKEN_COMMA && t->kind != TOKEN_LBRACE)
+                return t + (t->kind == TOKEN_SEMICOLON);
+            break;
+        default: t++;
+        }
+    }
+}
+
+kernel_name *function_name(const kernel_token *t)
+{
+    int angles = 0;
+    const kernel_token *name = NULL;
+    for (; t->kind != TOKEN_END && t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE; t++) {
+        if (t->kind == TOKEN_LT)
+            angles++;
+        else if (t->kind == TOKEN_GT || t->kind == TOKEN_SHR)
+            angles -= t->kind == TOKEN_GT ? 1 : 2;
+        else if (t->kind == TOKEN_LPAREN && name && angles <= 0)
+            return name->as.name;
+        else if (t->kind == TOKEN_LPAREN)
+            t = skip_group(t) - 1;
+        else if (t->kind == TOKEN_NAME && angles <= 0)
+            name = t->keyword ? NULL : t;
+    }
+    return NULL;
+}
+
+/* ---- variables -------------------------------------------------------------------------------- */
+
+void global_list(parser *p, kernel_var *v)
+{
+    v->index = p->n_globals++;
+    *p->globals_end = v;
+    p->globals_end = &v->next;
+}
+
+static kernel_var *global_var(parser *p, kernel_name *name, const kernel_type *type,
+                              kernel_storage storage, kernel_place place)
+{
+    kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
+    v->name = name_unique(p, name->text, true);
+    v->source_name = name;
+    v->type = type;
+    v->align = type->align;
+    v->storage = storage;
+    v->place = place;
+    v->addressed = true;
+    return v;
+}
+
+kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
+                       kernel_storage storage, kernel_place place)
+{
+    kernel_var *v = global_var(p, name, type, storage, place);
+    global_list(p, v);
+    return v;
+}
+
+static void check_again(parser *p, const declarator *d)
+{
+    const symbol *old = symbol_here(p->scope, d->name);
+    if (old && old->kind == SYMBOL_VAR && !old->is_host && old->as.var->storage != STORE_DYNAMIC) {
+        parser_error(p, d->place, "'%s' is declared twice", d->name->text);
+        if (!p->quiet)
+            diag_note(p->diags, old->place, "first here");
+    }
+}
+
+static void declare_device(parser *p, const specifiers *s, const declarator *d,
+                           const kernel_type *type, kernel_expr *e)
+{
+    check_again(p, d);
+    type_complete(p, type, d->place);
+    if (type->kind == TYPE_REFERENCE || type->kind == TYPE_VOID || type->kind == TYPE_AUTO)
+        parser_fail(p, d->place, "there is no variable of type '%s' in device memory",
+                    type_name(p, type));
+    if (type->kind == TYPE_ARRAY && !type->count)
+        parser_fail(p, d->place, "'%s' has no size", d->name->text);
+    kernel_var *v = global_new(p, d->name, type,
+                               s->flags & IS_CONSTANT ? STORE_CONSTANT : STORE_GLOBAL, d->place);
+    v->symbol = scope_qualified(p, p->scope, d->name->text);
+    v->is_managed = s->flags & IS_MANAGED;
+    v->align = s->align > type->align ? s->align : type->align;
+    symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place);
+    y->as.var = v;
+    if (!e)
+        return;
+    if (type->size > 1u << 28)
+        parser_fail(p, d->place, "'%s' is too large to be initialized", d->name->text);
+    uint8_t *bytes = kernel_arena_new(p->arena, type->size);
+    if (!init_bytes(e, type->plain, bytes))
+        parser_fail_do(p, e->place, "copy it from the host with cudaMemcpyToSymbol",
+                       "the value of '%s' is not a constant", d->name->text);
+    v->init = bytes;
+}
+
+void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
+                  kernel_expr *e)
+{
+    if (type->kind == TYPE_AUTO && e)
+        type = type_qualify(p->types, e->type, type->quals);
+    const bool constant = e && ((type->quals & TYPE_CONST) || (s->flags & IS_CONSTEXPR));
+    symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place);
+    y->is_host = true;
+    if (!constant || type->kind == TYPE_REFERENCE || !type->size || type->size > 1u << 28)
+        return;
+    type = type_qualify(p->types, type, TYPE_CONST);
+    uint8_t *bytes = kernel_arena_new(p->arena, type->size);
+    if (!init_bytes(e, type->plain, bytes))
+        return;
+    kernel_var *v = global_var(p, d->name, type, STORE_CONSTANT, d->place);
+    v->init = bytes;
+    y->as.var = v;
+    y->is_host = false;
+    y->is_unlisted = true;
+    if (e->kind == EXPR_CONST)
+        y->constant = e;
+}
+
+static void declare_variable(parser *p, const specifiers *s, declarator *d)
+{
+    const kernel_type *type = d->type;
+    kernel_expr *e = NULL;
+    const bool device = s->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED);
+    if (s->flags & IS_SHARED) {
+        if (!(s->flags & IS_EXTERN))
+            parser_fail_do(p, d->place, "declare it in the kernel",
+                           "shared variable '%s' is declared outside of a function", d->name->text);
+        kernel_var *v = global_var(p, d->name, type, STORE_DYNAMIC, d->place);
+        v->align = s->align > type->align ? s->align : type->align;
+        symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place)->as.var = v;
+        return;
+    }
+    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LPAREN)) {
+        e = parse_init(p, &type, d->name->text);
+        if (type->kind != TYPE_ARRAY && type->kind != TYPE_AUTO && type->kind != TYPE_REFERENCE)
+            e = expr_convert(p, e, type->plain, d->name->text);
+        e = fold_all(p, e->type->kind == TYPE_ARRAY ? e : expr_value(p, e));
+    }
+    if (device)
+        declare_device(p, s, d, type, e);
+    else
+        declare_host(p, s, d, type, e);
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+static bool same_parameters(const function_decl *a, const function_decl *b)
+{
+    if (a->n_params != b->n_params || (!a->n_params && a->n_parameters != b->n_parameters))
+        return false;
+    for (uint32_t i = 0; i < a->n_params; i++)
+        if (a->params[i].is_pack != b->params[i].is_pack ||
+            !a->params[i].type != !b->params[i].type)
+            return false;
+    for (uint32_t i = 0; !a->n_params && i < a->n_parameters; i++)
+        if (a->parameters[i].type->plain != b->parameters[i].type->plain)
+            return false;
+    return true;
+}
+
+/* Adds a declaration to the overloads of its name, or completes an earlier declaration. */
+void function_add(parser *p, const function_decl *made)
+{
+    symbol *y = symbol_here(p->scope, made->name);
+    if (y && y->kind != SYMBOL_FUNCTION && y->kind != SYMBOL_TYPE && !made->is_method) {
+        parser_error(p, made->place, "'%s' is declared as a function and as something else",
+                     made->name->text);
+        if (!p->quiet)
+            diag_note(p->diags, y->place, "first here");
+        parser_jump(p);
+    }
+    if (!y || y->kind != SYMBOL_FUNCTION)
+        y = symbol_add(p, p->scope, SYMBOL_FUNCTION, made->name, made->place);
+    function_decl **end = &y->as.functions;
+    for (; *end; end = &(*end)->next) {
+        function_decl *f = *end;
+        if (f->used || !same_parameters(f, made) || (made->n_params && (f->body || !made->body)))
+            continue;
+        if (f->body && made->body) {
+            if (!made->n_params) {
+                /* The same name for the host and for the device is two functions. */
+                if ((f->flags ^ made->flags) & (IS_DEVICE | IS_GLOBAL))
+                    continue;
+                parser_error(p, made->place, "'%s' is defined twice", made->name->text);
+                if (!p->quiet)
+                    diag_note(p->diags, f->place, "first here");
+                parser_jump(p);
+            }
+            continue;
+        }
+        f->flags |= made->flags;
+        if (made->body) {
+            for (uint32_t i = 0; i < made->n_parameters && i < f->n_parameters; i++)
+                if (!made->parameters[i].init)
+                    made->parameters[i].init = f->parameters[i].init;
+            f->parameters = made->parameters;
+            f->body = made->body;
+            f->head = made->head;
+            f->params = made->params;
+            f->place = made->place;
+        }
+        if (made->bounds)
+            f->bounds = made->bounds;
+        return;
+    }
+    *end = kernel_arena_get(p->arena, sizeof **end);
+    **end = *made;
+    (*end)->scope = p->scope;
+    if (made->flags & IS_GLOBAL) {
+        *p->kernels_end = *end;
+        p->kernels_end = &(*end)->next_kernel;
+    }
+}
+
+/* Parses what may follow the parameters, and skips the body. */
+static const kernel_token *parse_rest(parser *p, const kernel_type **result)
+{
+    for (;;) {
+        if (accept_word(p, KEYWORD_const) || accept_word(p, KEYWORD___noinline__))
+            continue;
+        if (accept_word(p, KEYWORD_noexcept) || accept_word(p, KEYWORD___attribute__) ||
+            accept_word(p, KEYWORD___launch_bounds__)) {
+            if (at(p, TOKEN_LPAREN))
+                p->t = skip_group(p->t);
+            continue;
+        }
+        break;
+    }
+    if (accept(p, TOKEN_ARROW))
+        *result = parse_type(p);
+    const kernel_token *body = at(p, TOKEN_LBRACE) ? p->t : NULL;
+    if (body)
+        p->t = skip_group(body);
+    else if (!accept(p, TOKEN_SEMICOLON))
+        parser_fail(p, p->t->place, "expected a function's body or ';', found %s",
+                    token_text(p, p->t));
+    return body;
+}
+
+static void declare_function(parser *p, const specifiers *s, const declarator *d)
+{
+    function_decl f = {.name = d->name,
+                       .place = d->place,
+                       .flags = s->flags,
+                       .bounds = s->bounds,
+                       .result = d->type->of,
+                       .parameters = d->parameters,
+                       .n_parameters = d->n_parameters,
+                       .pack = d->pack};
+    f.body = parse_rest(p, &f.result);
+    if ((f.flags & IS_GLOBAL) && (f.flags & IS_DEVICE))
+        parser_fail(p, d->place, "'%s' is __global__ and __device__", d->name->text);
+    function_add(p, &f);
+}
+
+/* ---- the file --------------------------------------------------------------------------------- */
+
+static void parse_declarations(parser *p, bool braced);
+
+void parse_namespace(parser *p)
+{
+    scope *outer = p->scope;
+    if (at(p, TOKEN_NAME) &&
+        p->t[1].kind == TOKEN_ASSIGN) { /* namespace cg = cooperative_groups; */
+        kernel_name *name = (p->t++)->as.name;
+        const kernel_place place = (p->t++)->place;
+        const kernel_token *last;
+        symbol *y = parse_name(p, &last);
+        if (!y || y->kind != SYMBOL_NAMESPACE)
+            parser_fail(p, last->place, "unknown namespace %s", token_text(p, last));
+        symbol_add(p, p->scope, SYMBOL_NAMESPACE, name, place)->as.inside = y->as.inside;
+        expect(p, TOKEN_SEMICOLON, "after a namespace");
+        return;
+    }
+    do {
+        const kernel_place place = p->t->place;
+        kernel_name *name = at(p, TOKEN_NAME) ? (p->t++)->as.name : NULL;
+        symbol *y = name ? symbol_here(p->scope, name) : NULL;
+        if (!y && name && p->scope == p->global) /* std is there already */
+            y = symbol_here(p->root, name);
+        scope *inside;
+        if (y && y->kind == SYMBOL_NAMESPACE) {
+            inside = y->as.inside;
+        } else {
+            inside = scope_open(p, p->scope, false);
+            inside->name = name;
+            if (name)
+                symbol_add(p, p->scope, SYMBOL_NAMESPACE, name, place)->as.inside = inside;
+            else
+                scope_use(p, p->scope, inside);
+        }
+        p->scope = inside;
+    } while (accept(p, TOKEN_SCOPE));
+    expect(p, TOKEN_LBRACE, "after a namespace");
+    parse_declarations(p, true);
+    p->scope = outer;
+}
+
+static void parse_plain(parser *p)
+{
+    specifiers s;
+    if (accept_outside_constructor(p))
+        return;
+    parse_specifiers(p, &s);
+    if (s.flags & IS_TYPEDEF) {
+        parse_typedef(p, &s);
+        return;
+    }
+    while (!at(p, TOKEN_SEMICOLON)) {
+        declarator d = parse_declarator(p, s.type);
+        if (!d.name)
+            parser_fail(p, d.place, "expected a name, found %s", token_text(p, p->t));
+        if (at(p, TOKEN_SCOPE)) {
+            const symbol *y = symbol_find(p, d.name);
+            const specifiers result = {.type = d.type, .flags = s.flags, .bounds = s.bounds};
+            if (!y || y->kind != SYMBOL_TYPE || !y->as.type)
+                parser_fail(p, d.place, "'%s' is not a struct", d.name->text);
+            parse_outside_method(p, &result, y->as.type);
+            return;
+        }
+        if (d.is_function) {
+            declare_function(p, &s, &d);
+            return;
+        }
+        declare_variable(p, &s, &d);
+        if (!accept(p, TOKEN_COMMA))
+            break;
+    }
+    expect(p, TOKEN_SEMICOLON, "after a declaration");
+}
+
+static void parse_external(parser *p, void *ignored)
+{
+    (void)ignored;
+    p->chain = 0;
+    if (accept(p, TOKEN_SEMICOLON))
+        return;
+    if (at(p, TOKEN_PRAGMA)) {
+        while (!at(p, TOKEN_PRAGMA_END) && !at(p, TOKEN_END))
+            p->t++;
+        accept(p, TOKEN_PRAGMA_END);
+        return;
+    }
+    if (at_word(p, KEYWORD_extern) && p->t[1].kind == TOKEN_STRING) {
+        p->t += 2;
+        if (accept(p, TOKEN_LBRACE)) {
+            parse_declarations(p, true);
+            return;
+        }
+    }
+    if (at_word(p, KEYWORD_inline) && p->t[1].keyword == KEYWORD_namespace)
+        p->t++;
+    if (accept_word(p, KEYWORD_namespace))
+        parse_namespace(p);
+    else if (accept_word(p, KEYWORD_template))
+        parse_template(p);
+    else if (accept_word(p, KEYWORD_using))
+        parse_using(p);
+    else if (accept_word(p, KEYWORD_static_assert))
+        parse_static_assert(p);
+    else
+        parse_plain(p);
+}
+
+static void note_broken(parser *p, const kernel_token *from, kernel_diag *before)
+{
+    broken_kernel *b = kernel_arena_new(p->arena, sizeof *b);
+    if (from->kind == TOKEN_NAME && from->keyword == KEYWORD_template)
+        return; /* an instance that is asked for is not found */
+    *b = (broken_kernel){function_name(from), before, p->diags->last, NULL};
+    if (!b->name)
+        return;
+    *p->broken_end = b;
+    p->broken_end = &b->next;
+}
+
+static void parse_declarations(parser *p, bool braced)
+{
+    parser_down(p);
+    while (!at(p, TOKEN_END) && !(braced && at(p, TOKEN_RBRACE))) {
+        const kernel_token *from = p->t;
+        const int mark = device_mark(from);
+        const bool space = at_word(p, KEYWORD_namespace) ||
+                           (at_word(p, KEYWORD_extern) && from[1].kind == TOKEN_STRING &&
+                            from[2].kind == TOKEN_LBRACE);
+        const bool silent = p->options->skip_host && !mark && !space;
+        kernel_diag *before = p->diags->last;
+        p->quiet += silent;
+        const bool fine = parser_guard(p, parse_external, NULL);
+        p->quiet -= silent;
+        if (fine)
+            continue;
+        if (mark == KEYWORD___global__)
+            note_broken(p, from, before);
+        p->t = declaration_end(from);
+        if (p->t == from) {
+            if (at(p, TOKEN_RBRACE) && !braced && !p->options->skip_host)
+                parser_error(p, from->place, "'}' without '{'");
+            p->t++;
+        }
+    }
+    parser_up(p);
+    if (braced)
+        expect(p, TOKEN_RBRACE, "at the end of a namespace");
+}
+
+void parse_file(parser *p) { parse_declarations(p, false); }

@@ -1,0 +1,318 @@
+/* Arguments of templates from types: of a function from those of a call, of a partial specialization from
+ * those of its struct.
+ *
+ * Patterns are compared with types: they are parsed once with each type parameter standing for itself
+ * (TYPE_AUTO, numbered) and each integer for a number from PATTERN on that nothing else is. A pack has one
+ * element, which stands for any number of them. */
+#include <string.h>
+
+#include "compiler/parse/parser.h"
+
+#define PATTERN (INT64_C(1) << 48)
+
+/* What is known of a template's n parameters; pack has what became of the last one if it is a pack. */
+typedef struct deduction {
+    parser *p;
+    uint32_t n;
+    bool has_pack, is_packed;
+    template_arg args[TEMPLATE_MOST], pack[TEMPLATE_MOST];
+    uint32_t n_pack;
+} deduction;
+
+static bool set_value(deduction *d, uint64_t pattern, uint64_t value)
+{
+    if ((int64_t)pattern < PATTERN || pattern >= (uint64_t)PATTERN + d->n)
+        return true; /* computed: it is checked by the conversion */
+    template_arg *arg = &d->args[pattern - (uint64_t)PATTERN];
+    if (arg->is_set)
+        return arg->is_given || arg->value == value;
+    *arg = (template_arg){
+        .type = type_word_of(d->p, WORD_INT), .is_value = true, .is_set = true, .value = value};
+    return true;
+}
+
+static bool match(deduction *d, const kernel_type *pattern, const kernel_type *type);
+
+static bool match_arg(deduction *d, const template_arg *pattern, const template_arg *arg)
+{
+    if (pattern->is_value != arg->is_value)
+        return true;
+    return pattern->is_value ? set_value(d, pattern->value, arg->value)
+                             : match(d, pattern->type, arg->type);
+}
+
+/* One more element of the pack, which a pattern gives. */
+static void pack_begin(deduction *d) { d->args[d->n - 1] = (template_arg){0}; }
+
+static bool pack_end(deduction *d)
+{
+    if (d->n_pack == TEMPLATE_MOST - d->n || !d->args[d->n - 1].is_set)
+        return false;
+    d->pack[d->n_pack++] = d->args[d->n - 1];
+    return true;
+}
+
+static bool match_list(deduction *d, template_list patterns, template_list args)
+{
+    for (uint32_t i = 0; i < patterns.n; i++) {
+        const bool expands = patterns.at[i].expands && d->has_pack;
+        if (!expands && (i >= args.n || !match_arg(d, &patterns.at[i], &args.at[i])))
+            return i < args.n ? false : true;
+        for (uint32_t k = i; expands && !d->is_packed && k < args.n; k++) {
+            pack_begin(d);
+            if (!match_arg(d, &patterns.at[i], &args.at[k]) || !pack_end(d))
+                return false;
+        }
+        d->is_packed |= expands;
+    }
+    return true;
+}
+
+static bool match(deduction *d, const kernel_type *pattern, const kernel_type *type)
+{
+    parser *p = d->p;
+    if (pattern->kind == TYPE_AUTO && pattern->count) {
+        template_arg *arg = &d->args[pattern->count - 1];
+        const kernel_type *rest =
+            type_qualify(p->types, type->plain, type->quals & ~(unsigned)pattern->quals);
+        if (arg->is_set)
+            return !arg->is_value && (arg->is_given || arg->type == rest);
+        *arg = (template_arg){.type = rest, .is_set = true};
+        return true;
+    }
+    if (pattern->kind != type->kind || pattern->word != type->word)
+        return true;
+    if (pattern->word == WORD_TILE)
+        return set_value(d, pattern->count, type->count);
+    if (pattern->kind == TYPE_ARRAY && !set_value(d, pattern->count, type->count))
+        return false;
+    if (pattern->kind == TYPE_STRUCT) {
+        const kernel_syntax *x = pattern->record->syntax, *y = type->record->syntax;
+        return !x || !y || !x->origin || x->origin != y->origin || match_list(d, x->args, y->args);
+    }
+    for (uint64_t i = 0; pattern->kind == TYPE_FUNCTION && i < pattern->count; i++)
+        if (pattern->count != type->count || !match(d, pattern->parameters[i], type->parameters[i]))
+            return false;
+    return pattern->of && type->of ? match(d, pattern->of, type->of) : true;
+}
+
+/* The parameters, each standing for itself. */
+static void bind_patterns(parser *p, scope *s, const template_param *params, uint32_t n)
+{
+    template_arg args[TEMPLATE_MOST];
+    for (uint32_t i = 0; i < n; i++) {
+        kernel_type *type = kernel_arena_new(p->arena, sizeof *type);
+        *type =
+            (kernel_type){.kind = TYPE_AUTO, .count = i + 1, .align = 1, .size = 1, .plain = type};
+        type->qualified[0] = type;
+        args[i] = (template_arg){.type = type,
+                                 .is_value = params[i].type,
+                                 .is_set = true,
+                                 .value = (uint64_t)PATTERN + i};
+    }
+    template_bind(p, s, params, n, (template_list){args, n});
+}
+
+/* Does work with parameters that stand for themselves; false after an error, which is not reported. */
+static bool with_patterns(parser *p, void (*work)(parser *, void *), void *context)
+{
+    const bool patterns = p->patterns;
+    p->patterns = true;
+    const bool fine = parser_try(p, work, context);
+    p->patterns = patterns;
+    return fine;
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+static void make_patterns(parser *p, void *context)
+{
+    function_decl *f = context;
+    scope *s = scope_open(p, f->scope, false);
+    bind_patterns(p, s, f->params, f->n_params);
+    specifiers spec;
+    const declarator d = template_signature(p, f, s, &spec);
+    f->parameters = d.parameters;
+    f->n_parameters = d.n_parameters;
+    f->pack = d.pack;
+}
+
+static bool match_parameter(deduction *d, const kernel_type *pattern, const kernel_expr *arg)
+{
+    parser *p = d->p;
+    const kernel_type *type = arg->type;
+    if (pattern->kind == TYPE_REFERENCE) {
+        pattern = pattern->of;
+        if (!expr_is_place(arg))
+            type = type->plain;
+    } else {
+        type = type->kind == TYPE_ARRAY ? type_pointer(p->types, type->of) : type->plain;
+        pattern = pattern->kind == TYPE_AUTO ? pattern->plain : pattern;
+    }
+    return match(d, pattern, type);
+}
+
+/* The arguments that a parameter pack takes: those after the others. */
+static bool match_pack(deduction *d, const function_decl *f, kernel_expr **args, uint32_t n)
+{
+    for (uint32_t i = f->pack.first; i < n; i++) {
+        if (i - f->pack.first < d->n_pack && d->pack[i - f->pack.first].is_given)
+            continue;
+        pack_begin(d);
+        if (!match_parameter(d, f->parameters[f->pack.first].type, args[i]) || !pack_end(d))
+            return false;
+    }
+    return true;
+}
+
+bool template_deduce(parser *p, function_decl *f, const template_arg *given, uint32_t n_given,
+                     kernel_expr **args, uint32_t n_args, template_list *out)
+{
+    deduction d = {.p = p, .n = f->n_params, .has_pack = template_has_pack(f->params, f->n_params)};
+    const uint32_t fixed = f->n_params - d.has_pack;
+    if (n_given > fixed && !d.has_pack)
+        return false;
+    for (uint32_t i = 0; i < n_given; i++) {
+        template_arg *to = i < fixed ? &d.args[i] : &d.pack[d.n_pack++];
+        *to = given[i];
+        to->is_given = true;
+    }
+    if (!f->has_patterns) {
+        f->has_patterns = true;
+        with_patterns(p, make_patterns, f);
+    }
+    const uint32_t known = f->parameters ? f->n_parameters : 0; /* their text may be wrong */
+    const uint32_t plain = f->pack.is_there ? f->pack.first : known;
+    if (f->parameters && (n_args > known) && !f->pack.is_there)
+        return false;
+    if (f->pack.is_there && (f->pack.first + 1 != known || !d.has_pack))
+        return false; /* a pack that others are after */
+    for (uint32_t i = 0; i < n_args && i < plain; i++)
+        if (!expr_is_braces(args[i]) && !match_parameter(&d, f->parameters[i].type, args[i]))
+            return false;
+    if (f->pack.is_there && !match_pack(&d, f, args, n_args))
+        return false;
+    memcpy(out->at, d.args, fixed * sizeof *out->at);
+    memcpy(out->at + fixed, d.pack, d.n_pack * sizeof *out->at);
+    out->n = fixed + d.n_pack;
+    return template_defaults(p, f->scope, f->params, f->n_params, out) < 0;
+}
+
+/* ---- partial specializations ------------------------------------------------------------------ */
+
+/* The arguments of a specialization, whose parameters are bound in a scope. */
+typedef struct special_args {
+    const kernel_syntax *of, *special;
+    template_list own; /* of its parameters */
+    template_list made;
+    const kernel_token *end; /* after them */
+} special_args;
+
+static void parse_special_args(parser *p, void *context)
+{
+    special_args *a = context;
+    const kernel_syntax *s = a->special;
+    scope *in = scope_open(p, a->of->scope, false);
+    template_arg *args;
+    if (a->own.at)
+        template_bind(p, in, s->params, s->n_params, a->own);
+    else
+        bind_patterns(p, in, s->params, s->n_params);
+    const parser_place back = parser_enter(p, s->head, in);
+    const uint32_t n = parse_template_args(p, &args);
+    a->end = p->t;
+    a->made = struct_arguments(p, a->of, args, n, s->head->place);
+    parser_leave(p, back);
+}
+
+void declare_special_struct(parser *p, kernel_syntax *of, template_param *params, uint32_t n,
+                            uint32_t align, bool is_union)
+{
+    kernel_syntax *made = kernel_arena_new(p->arena, sizeof *made);
+    *made = (kernel_syntax){.params = params,
+                            .n_params = n,
+                            .head = p->t,
+                            .align = align,
+                            .is_union = is_union,
+                            .next = of->specials};
+    special_args a = {.of = of, .special = made};
+    of->specials = made;
+    if (n)
+        with_patterns(p, parse_special_args, &a);
+    else
+        parse_special_args(p, &a);
+    made->args = a.made;
+    if (a.end)
+        p->t = a.end;
+    made->body = at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON) ? p->t : NULL;
+}
+
+/* Do the arguments have the specialization's form? *own are its parameters then, in the arena. */
+static bool special_fits(parser *p, const kernel_syntax *of, const kernel_syntax *special,
+                         template_list args, bool as_patterns, template_list *own)
+{
+    const uint32_t n = special->n_params;
+    deduction d = {.p = p, .n = n, .has_pack = template_has_pack(special->params, n)};
+    const uint32_t fixed = n - d.has_pack;
+    if (!n)
+        return *own = (template_list){0}, template_same(special->args, args);
+    if (!match_list(&d, special->args, args))
+        return false;
+    for (uint32_t i = 0; i < fixed; i++)
+        if (!d.args[i].is_set)
+            return false;
+    own->n = fixed + d.n_pack;
+    own->at = kernel_arena_get(p->arena, (own->n + 1) * sizeof *own->at);
+    memcpy(own->at, d.args, fixed * sizeof *own->at);
+    memcpy(own->at + fixed, d.pack, d.n_pack * sizeof *own->at);
+    /* The pattern gives their values. */
+    special_args a = {.of = of, .special = special, .own = *own};
+    const bool failed = p->failed;
+    p->quiet++;
+    const bool fine = as_patterns ? with_patterns(p, parse_special_args, &a)
+                                  : parser_guard(p, parse_special_args, &a);
+    p->quiet--;
+    p->failed = failed;
+    return fine && template_same(a.made, args);
+}
+
+/* Is a's form one that b takes, too? */
+static bool special_within(parser *p, const kernel_syntax *of, const kernel_syntax *a,
+                           const kernel_syntax *b)
+{
+    template_list ignored;
+    return special_fits(p, of, b, a->args, true, &ignored);
+}
+
+const kernel_syntax *special_struct(parser *p, const kernel_syntax *of, template_list args,
+                                    kernel_place place, template_list *own)
+{
+    const kernel_syntax *best = NULL;
+    template_list mine;
+    for (const kernel_syntax *s = of->specials; s; s = s->next) {
+        if (s->n_params && !s->args.at)
+            parser_fail_do(p, s->head->place, "write structs of different names",
+                           "this partial specialization of '%s' is not understood", of->name->text);
+        if (!special_fits(p, of, s, args, false, &mine))
+            continue;
+        /* One that is declared twice has its body where it is defined. */
+        if (best &&
+            (!special_within(p, of, s, best) || (special_within(p, of, best, s) && best->body)))
+            continue;
+        best = s;
+        *own = mine;
+    }
+    for (const kernel_syntax *s = best ? of->specials : NULL; s; s = s->next) {
+        if (s == best || !special_fits(p, of, s, args, false, &mine) ||
+            special_within(p, of, best, s))
+            continue;
+        parser_error(p, place, "two specializations of '%s' fit <%s>, and none is more special",
+                     of->name->text, template_text(p, args, false));
+        if (!p->quiet) {
+            diag_note(p->diags, best->head->place, "this one");
+            diag_note(p->diags, s->head->place, "and this one");
+        }
+        parser_jump(p);
+    }
+    return best;
+}

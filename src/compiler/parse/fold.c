@@ -1,0 +1,481 @@
+/* Constants: operations on them are done here, in the arithmetic of their types. Where a constant is
+ * needed (the size of an array, an argument of a template), calls of functions are computed, too, by
+ * walking their trees, for a bounded number of steps. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/parse/parser.h"
+
+/* ---- arithmetic of a type ---------------------------------------------------------------------- */
+
+uint64_t fold_wrap(type_kind kind, uint64_t x)
+{
+    switch (kind) {
+    case TYPE_BOOL: return x != 0;
+    case TYPE_I8: return (uint64_t)(int64_t)(int8_t)x;
+    case TYPE_U8: return (uint8_t)x;
+    case TYPE_I16: return (uint64_t)(int64_t)(int16_t)x;
+    case TYPE_U16: return (uint16_t)x;
+    case TYPE_I32: return (uint64_t)(int64_t)(int32_t)x;
+    case TYPE_U32: return (uint32_t)x;
+    default: return x;
+    }
+}
+
+/* To `bits` of mantissa (with the leading one), exponents from least on, overflow beyond most. */
+static double round_to(double x, int bits, int least, double most)
+{
+    if (!(fabs(x) > 0) || isinf(x))
+        return x;
+    int exponent;
+    frexp(x, &exponent);
+    if (exponent < least)
+        exponent = least;
+    const double unit = ldexp(1, exponent - bits);
+    const double y = nearbyint(x / unit) * unit;
+    return fabs(y) > most ? copysign(INFINITY, x) : y;
+}
+
+double fold_round(type_kind kind, double x)
+{
+    switch (kind) {
+    case TYPE_F16: return round_to(x, 11, -13, 65504);
+    case TYPE_BF16: return round_to(x, 8, -125, 0x1.fep127);
+    case TYPE_F32: return (double)(float)x;
+    default: return x;
+    }
+}
+
+static uint64_t float_to_integer(type_kind kind, double x)
+{
+    static const int bits[] = {[TYPE_I8] = 7,   [TYPE_U8] = 8,   [TYPE_I16] = 15, [TYPE_U16] = 16,
+                               [TYPE_I32] = 31, [TYPE_U32] = 32, [TYPE_I64] = 63, [TYPE_U64] = 64};
+    const bool is_signed = (kind - TYPE_I8) % 2 == 0;
+    if (isnan(x))
+        return 0;
+    const double top = ldexp(1, bits[kind]);
+    if (x >= top)
+        return fold_wrap(kind, is_signed ? (UINT64_C(1) << bits[kind]) - 1 : UINT64_MAX);
+    if (x <= (is_signed ? -top : 0))
+        return fold_wrap(kind, is_signed ? (uint64_t)INT64_MIN >> (63 - bits[kind]) |
+                                               ~((UINT64_C(1) << bits[kind]) - 1)
+                                         : 0);
+    return is_signed ? (uint64_t)(int64_t)x : (uint64_t)x;
+}
+
+typedef struct number {
+    uint64_t integer;
+    double number;
+} number;
+
+static bool cast_number(const kernel_type *from, const kernel_type *to, number x, number *out)
+{
+    if (type_is_float(from)) {
+        if (to->kind == TYPE_BOOL)
+            out->integer = x.number != 0;
+        else if (type_is_integer(to))
+            out->integer = float_to_integer(to->kind, x.number);
+        else if (type_is_float(to))
+            out->number = fold_round(to->kind, x.number);
+        else
+            return false;
+        return true;
+    }
+    if (type_is_float(to)) {
+        const bool is_signed = type_is_signed(from);
+        /* Rounded once: through double only where that is exact, or the type itself is wider. */
+        if (to->kind == TYPE_F32)
+            out->number = is_signed ? (double)(float)(int64_t)x.integer : (double)(float)x.integer;
+        else
+            out->number =
+                fold_round(to->kind, is_signed ? (double)(int64_t)x.integer : (double)x.integer);
+        return true;
+    }
+    out->integer = fold_wrap(to->kind, x.integer);
+    return type_is_scalar(to);
+}
+
+static bool integer_op(const kernel_type *t, kernel_operator op, uint64_t a, uint64_t b,
+                       number *out)
+{
+    const bool is_signed = type_is_signed(t);
+    const int bits = (int)t->size * 8;
+    const int64_t x = (int64_t)a, y = (int64_t)b;
+    uint64_t r;
+    switch (op) {
+    case OP_ADD: r = a + b; break;
+    case OP_SUB: r = a - b; break;
+    case OP_MUL: r = a * b; break;
+    case OP_DIV:
+    case OP_REM:
+        if (!b || (is_signed && y == -1 && a == fold_wrap(t->kind, UINT64_C(1) << (bits - 1))))
+            return false;
+        if (op == OP_DIV)
+            r = is_signed ? (uint64_t)(x / y) : a / b;
+        else
+            r = is_signed ? (uint64_t)(x % y) : a % b;
+        break;
+    case OP_AND: r = a & b; break;
+    case OP_OR: r = a | b; break;
+    case OP_XOR: r = a ^ b; break;
+    case OP_SHL:
+    case OP_SHR:
+        if (b >= (uint64_t)bits)
+            return false;
+        r = op == OP_SHL ? a << b : is_signed ? (uint64_t)(x >> b) : a >> b;
+        break;
+    case OP_EQ: r = a == b; break;
+    case OP_NE: r = a != b; break;
+    case OP_LT: r = is_signed ? x < y : a < b; break;
+    case OP_LE: r = is_signed ? x <= y : a <= b; break;
+    case OP_GT: r = is_signed ? x > y : a > b; break;
+    case OP_GE: r = is_signed ? x >= y : a >= b; break;
+    default: return false;
+    }
+    out->integer = op >= OP_EQ && op <= OP_GE ? r : fold_wrap(t->kind, r);
+    return true;
+}
+
+/* Two roundings, to double and to a type of at most 24 bits, give what one would. */
+static bool float_op(const kernel_type *t, kernel_operator op, double a, double b, number *out)
+{
+    switch (op) {
+    case OP_ADD: out->number = fold_round(t->kind, a + b); return true;
+    case OP_SUB: out->number = fold_round(t->kind, a - b); return true;
+    case OP_MUL: out->number = fold_round(t->kind, a * b); return true;
+    case OP_DIV: out->number = fold_round(t->kind, a / b); return true;
+    case OP_EQ: out->integer = a == b; return true;
+    case OP_NE: out->integer = a != b; return true;
+    case OP_LT: out->integer = a < b; return true;
+    case OP_LE: out->integer = a <= b; return true;
+    case OP_GT: out->integer = a > b; return true;
+    case OP_GE: out->integer = a >= b; return true;
+    default: return false;
+    }
+}
+
+static bool binary(const kernel_type *t, kernel_operator op, number a, number b, number *out)
+{
+    return type_is_float(t) ? float_op(t, op, a.number, b.number, out)
+                            : integer_op(t, op, a.integer, b.integer, out);
+}
+
+static bool unary(const kernel_type *t, kernel_operator op, number a, number *out)
+{
+    if (op == OP_NOT)
+        out->integer = !a.integer;
+    else if (op == OP_INVERT)
+        out->integer = fold_wrap(t->kind, ~a.integer);
+    else if (type_is_float(t))
+        out->number = -a.number;
+    else
+        out->integer = fold_wrap(t->kind, -a.integer);
+    return true;
+}
+
+/* Between integers and floats of 32 or 64 bits. */
+static bool bit_cast(const kernel_type *from, const kernel_type *to, number a, number *out)
+{
+    uint64_t bits = a.integer;
+    if (from->kind == TYPE_F32) {
+        const float x = (float)a.number;
+        uint32_t word;
+        memcpy(&word, &x, 4);
+        bits = word;
+    } else if (from->kind == TYPE_F64) {
+        memcpy(&bits, &a.number, 8);
+    }
+    if (to->kind == TYPE_F32) {
+        const uint32_t word = (uint32_t)bits;
+        float x;
+        memcpy(&x, &word, 4);
+        out->number = (double)x;
+    } else if (to->kind == TYPE_F64) {
+        memcpy(&out->number, &bits, 8);
+    } else {
+        out->integer = fold_wrap(to->kind, bits);
+    }
+    return from->size >= 4 && type_is_arithmetic(from) && type_is_arithmetic(to);
+}
+
+/* Functions that sizes and limits are computed with. */
+static bool builtin_value(const kernel_expr *e, const number *a, number *out)
+{
+    if (!e->n_args)
+        return false;
+    const kernel_type *t = e->args[0]->type;
+    const bool is_signed = type_is_signed(t);
+    switch (e->builtin) {
+    case BUILTIN_MIN:
+    case BUILTIN_MAX: {
+        const bool less =
+            is_signed ? (int64_t)a[0].integer < (int64_t)a[1].integer : a[0].integer < a[1].integer;
+        *out = less == (e->builtin == BUILTIN_MIN) ? a[0] : a[1];
+        return true;
+    }
+    case BUILTIN_BITCAST: return bit_cast(t, e->type, a[0], out);
+    case BUILTIN_ABS:
+        out->integer = fold_wrap(t->kind, (int64_t)a[0].integer < 0 ? -a[0].integer : a[0].integer);
+        return true;
+    case BUILTIN_POPC:
+        out->integer =
+            (uint64_t)__builtin_popcountll(t->size == 4 ? (uint32_t)a[0].integer : a[0].integer);
+        return true;
+    case BUILTIN_SQRT:
+        out->number = fold_round(t->kind, sqrt(a[0].number));
+        return t->kind >= TYPE_F32;
+    case BUILTIN_FABS: out->number = fabs(a[0].number); return true;
+    case BUILTIN_FLOOR: out->number = floor(a[0].number); return true;
+    case BUILTIN_CEIL: out->number = ceil(a[0].number); return true;
+    case BUILTIN_FMIN: out->number = fmin(a[0].number, a[1].number); return true;
+    case BUILTIN_FMAX: out->number = fmax(a[0].number, a[1].number); return true;
+    default: return false;
+    }
+}
+
+/* ---- one node --------------------------------------------------------------------------------- */
+
+static bool is_const(const kernel_expr *e) { return e->kind == EXPR_CONST; }
+
+static number get(const kernel_expr *e)
+{
+    number n = {0};
+    if (type_is_float(e->type))
+        n.number = e->value.number;
+    else
+        n.integer = e->value.integer;
+    return n;
+}
+
+static kernel_expr *put(parser *p, const kernel_expr *e, number n)
+{
+    kernel_expr *c = expr_new(p, EXPR_CONST, e->place, e->type);
+    if (type_is_float(e->type))
+        c->value.number = n.number;
+    else
+        c->value.integer = n.integer;
+    c->soft = e->soft;
+    return c;
+}
+
+kernel_expr *fold(parser *p, kernel_expr *e)
+{
+    number n = {0};
+    bool known = false;
+    switch (e->kind) {
+    case EXPR_CAST:
+        known = is_const(e->a) && cast_number(e->a->type, e->type, get(e->a), &n);
+        break;
+    case EXPR_UNARY: known = is_const(e->a) && unary(e->type, e->op, get(e->a), &n); break;
+    case EXPR_BINARY:
+        known = is_const(e->a) && is_const(e->b) && !type_is_pointer(e->type) &&
+                binary(e->a->type, e->op, get(e->a), get(e->b), &n);
+        break;
+    case EXPR_AND:
+    case EXPR_OR:
+        if (is_const(e->a)) {
+            if ((e->kind == EXPR_AND) == (e->a->value.integer != 0))
+                return e->b;
+            known = true;
+            n.integer = e->kind == EXPR_OR;
+        }
+        break;
+    case EXPR_CHOOSE:
+        if (is_const(e->a))
+            return e->a->value.integer ? e->b : e->c;
+        break;
+    default: break;
+    }
+    return known ? put(p, e, n) : e;
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+enum { STEPS_MOST = 1000000, CALLS_MOST = 64 };
+
+typedef enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_UNKNOWN } flow;
+
+/* The values of a call's variables, and what is left of the budget. */
+typedef struct frame {
+    parser *p;
+    number *params, *locals;
+    uint32_t *steps;
+    int depth;
+    number result;
+} frame;
+
+static bool evaluate(frame *f, const kernel_expr *e, number *out);
+
+static number *value_of(frame *f, const kernel_expr *e)
+{
+    if (e->kind != EXPR_VAR || !type_is_arithmetic(e->type))
+        return NULL;
+    const kernel_var *v = e->as.var;
+    if (v->storage == STORE_PARAMETER)
+        return f->params ? &f->params[v->index] : NULL;
+    return v->storage == STORE_LOCAL && f->locals ? &f->locals[v->index] : NULL;
+}
+
+static flow run(frame *f, const kernel_stmt *s);
+
+static bool call(frame *f, const kernel_expr *e, number *out)
+{
+    kernel_function *g = e->as.function;
+    if (f->depth >= CALLS_MOST)
+        return false;
+    instance_parse(f->p, g->instance);
+    if (!g->instance->parsed || g->failed || !g->body)
+        return false;
+    frame inner = {.p = f->p, .steps = f->steps, .depth = f->depth + 1};
+    inner.params = kernel_arena_new(f->p->arena, (e->n_args + 1) * sizeof(number));
+    inner.locals = kernel_arena_new(f->p->arena, (g->n_locals + 1) * sizeof(number));
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (!evaluate(f, e->args[i], &inner.params[i]))
+            return false;
+    if (run(&inner, g->body) != FLOW_RETURN)
+        return false;
+    *out = inner.result;
+    return true;
+}
+
+static bool update_value(frame *f, const kernel_expr *e, number *out)
+{
+    number *to = value_of(f, e->a), b, old, made = {0};
+    const kernel_type *type = e->a->type->plain, *compute = e->as.compute;
+    if (!to || !evaluate(f, e->b, &b))
+        return false;
+    old = *to;
+    if (!cast_number(type, compute, old, &made) || !binary(compute, e->op, made, b, &made) ||
+        !cast_number(compute, type, made, to))
+        return false;
+    *out = e->post ? old : *to;
+    return true;
+}
+
+static bool evaluate(frame *f, const kernel_expr *e, number *out)
+{
+    number a = {0}, b = {0};
+    *out = a;
+    if (++*f->steps > STEPS_MOST)
+        return false;
+    switch (e->kind) {
+    case EXPR_CONST: *out = get(e); return type_is_scalar(e->type);
+    case EXPR_LOAD: {
+        const number *v = value_of(f, e->a);
+        if (v)
+            *out = *v;
+        return v != NULL;
+    }
+    case EXPR_CAST: return evaluate(f, e->a, &a) && cast_number(e->a->type, e->type, a, out);
+    case EXPR_UNARY: return evaluate(f, e->a, &a) && unary(e->type, e->op, a, out);
+    case EXPR_BINARY:
+        return type_is_arithmetic(e->a->type) && evaluate(f, e->a, &a) && evaluate(f, e->b, &b) &&
+               binary(e->a->type, e->op, a, b, out);
+    case EXPR_AND:
+    case EXPR_OR:
+        if (!evaluate(f, e->a, &a))
+            return false;
+        if ((e->kind == EXPR_OR) == (a.integer != 0)) {
+            *out = a;
+            return true;
+        }
+        return evaluate(f, e->b, out);
+    case EXPR_CHOOSE: return evaluate(f, e->a, &a) && evaluate(f, a.integer ? e->b : e->c, out);
+    case EXPR_COMMA: return evaluate(f, e->a, &a) && evaluate(f, e->b, out);
+    case EXPR_ASSIGN: {
+        number *to = value_of(f, e->a);
+        if (!to || !evaluate(f, e->b, &a))
+            return false;
+        *out = *to = a;
+        return true;
+    }
+    case EXPR_UPDATE: return update_value(f, e, out);
+    case EXPR_CALL: return call(f, e, out);
+    case EXPR_BUILTIN: {
+        number args[2] = {{0}};
+        for (uint32_t i = 0; i < e->n_args; i++)
+            if (i >= 2 || !evaluate(f, e->args[i], &args[i]))
+                return false;
+        return builtin_value(e, args, out);
+    }
+    default: return false;
+    }
+}
+
+static flow loop(frame *f, const kernel_stmt *s)
+{
+    for (bool first = true;; first = false) {
+        number n;
+        if (++*f->steps > STEPS_MOST)
+            return FLOW_UNKNOWN;
+        if (s->value && !(first && s->post)) {
+            if (!evaluate(f, s->value, &n))
+                return FLOW_UNKNOWN;
+            if (!n.integer)
+                return FLOW_ON;
+        }
+        const flow then = run(f, s->body);
+        if (then == FLOW_BREAK)
+            return FLOW_ON;
+        if (then >= FLOW_RETURN)
+            return then;
+        if (s->step && !evaluate(f, s->step, &n))
+            return FLOW_UNKNOWN;
+    }
+}
+
+static flow run_one(frame *f, const kernel_stmt *s)
+{
+    number n = {0};
+    switch (s->kind) {
+    case STMT_EXPR: return evaluate(f, s->value, &n) ? FLOW_ON : FLOW_UNKNOWN;
+    case STMT_DECLARE:
+        if (s->value && (!type_is_arithmetic(s->var->type) ||
+                         !evaluate(f, s->value, &f->locals[s->var->index])))
+            return FLOW_UNKNOWN;
+        return FLOW_ON;
+    case STMT_BLOCK: return run(f, s->body);
+    case STMT_IF:
+        if (!evaluate(f, s->value, &n))
+            return FLOW_UNKNOWN;
+        return run(f, n.integer ? s->body : s->otherwise);
+    case STMT_LOOP: return loop(f, s);
+    case STMT_BREAK: return FLOW_BREAK;
+    case STMT_CONTINUE: return FLOW_CONTINUE;
+    case STMT_RETURN:
+        return s->value && evaluate(f, s->value, &f->result) ? FLOW_RETURN : FLOW_UNKNOWN;
+    default: return FLOW_UNKNOWN;
+    }
+}
+
+static flow run(frame *f, const kernel_stmt *s)
+{
+    for (; s; s = s->next) {
+        const flow then = run_one(f, s);
+        if (then != FLOW_ON)
+            return then;
+    }
+    return FLOW_ON;
+}
+
+kernel_expr *fold_all(parser *p, kernel_expr *e)
+{
+    if (is_const(e) || !type_is_arithmetic(e->type))
+        return e;
+    uint32_t steps = 0;
+    frame outer = {.p = p, .steps = &steps};
+    number n;
+    return evaluate(&outer, e, &n) ? put(p, e, n) : e;
+}
+
+int64_t fold_integer(parser *p, kernel_expr *e, const char *what)
+{
+    e = expr_value(p, e);
+    if (!type_is_integer(e->type))
+        parser_fail(p, e->place, "%s is an integer, not '%s'", what, type_name(p, e->type));
+    e = fold_all(p, e);
+    if (e->kind != EXPR_CONST)
+        parser_fail_do(p, e->place, "make it constexpr, a #define or a parameter of a template",
+                       "%s is not a constant", what);
+    return (int64_t)e->value.integer;
+}

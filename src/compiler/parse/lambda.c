@@ -1,0 +1,302 @@
+/* Lambdas: a struct of what is captured by value, with an operator().
+ *
+ * A capture by reference is not a member: it becomes an extra parameter of operator(), which every call in
+ * the lambda's function passes. So address spaces are inferred for them as for any
+ * parameter, and no pointer to a local variable is ever kept in memory. The price is that such a lambda
+ * cannot be called elsewhere. A body is parsed at once, while the names around it are known; with "auto"
+ * among its parameters operator() is a template, and the names that its body needs are kept. */
+#include "compiler/parse/parser.h"
+
+typedef struct lambda {
+    kernel_struct *record;
+    bool all_values, all_references; /* [=], [&] */
+    kernel_expr **values;
+    uint32_t n_values, room;
+    capture *references, **end;
+    bool is_generic;
+} lambda;
+
+static bool is_local(const symbol *y)
+{
+    return y && y->kind == SYMBOL_VAR && !y->is_host && y->as.var && !y->constant &&
+           (y->as.var->storage == STORE_LOCAL || y->as.var->storage == STORE_PARAMETER);
+}
+
+static bool is_captured(const lambda *l, const kernel_name *name)
+{
+    for (const capture *c = l->references; c; c = c->next)
+        if (c->what->name == name)
+            return true;
+    const kernel_member *path[8];
+    return type_member_find(l->record, name, path) != 0;
+}
+
+static void capture_value(parser *p, lambda *l, kernel_name *name, kernel_expr *value,
+                          kernel_place place)
+{
+    if (value->type->kind == TYPE_ARRAY)
+        parser_fail_do(p, place, "capture it by reference",
+                       "'%s' is an array, which is not captured by value", name->text);
+    value = expr_value(p, value);
+    type_member_add(p->types, l->record, name, value->type, place);
+    l->values =
+        kernel_arena_grow(p->arena, l->values, &l->room, l->n_values + 1, sizeof *l->values);
+    l->values[l->n_values++] = value;
+}
+
+static void capture_reference(parser *p, lambda *l, symbol *y)
+{
+    capture *made = kernel_arena_get(p->arena, sizeof *made);
+    *made = (capture){y, NULL};
+    *l->end = made;
+    l->end = &made->next;
+}
+
+/* At a name between "[" and "]". */
+static void parse_capture(parser *p, lambda *l)
+{
+    const bool reference = accept(p, TOKEN_AMP);
+    const kernel_place place = p->t->place;
+    if (at_word(p, KEYWORD_this) || at(p, TOKEN_STAR))
+        parser_fail_do(p, place, "copy the members that it uses into local variables",
+                       "a lambda that captures 'this' is not supported");
+    kernel_name *name = expect_name(p, "what the lambda captures");
+    if (!reference && accept(p, TOKEN_ASSIGN)) { /* [x = y + 1] */
+        capture_value(p, l, name, parse_assignment(p), place);
+        return;
+    }
+    symbol *y = symbol_find(p, name);
+    if (y && y->kind == SYMBOL_VAR && y->constant)
+        return;
+    if (!is_local(y))
+        parser_fail(p, place, "'%s' is not a local variable", name->text);
+    if (reference)
+        capture_reference(p, l, y);
+    else
+        capture_value(p, l, name, use_var(p, y, place), place);
+}
+
+static void parse_captures(parser *p, lambda *l)
+{
+    p->t++;
+    while (!at(p, TOKEN_RBRACKET)) {
+        if (at(p, TOKEN_AMP) && (p->t[1].kind == TOKEN_RBRACKET || p->t[1].kind == TOKEN_COMMA)) {
+            l->all_references = true;
+            p->t++;
+        } else if (accept(p, TOKEN_ASSIGN)) {
+            l->all_values = true;
+        } else {
+            parse_capture(p, l);
+        }
+        if (!accept(p, TOKEN_COMMA))
+            break;
+    }
+    expect(p, TOKEN_RBRACKET, "after what a lambda captures");
+}
+
+/* The local variables that the tokens from t to end name, which are its
+ * body, or that and what is before it: captured, or not to be seen. */
+static void capture_named(parser *p, lambda *l, const declarator *d, const kernel_token *t,
+                          const kernel_token *body, const kernel_token *end)
+{
+    scope *members = l->record->syntax->members;
+    for (; t < end; t++) {
+        if (t->kind != TOKEN_NAME || t[-1].kind == TOKEN_DOT || t[-1].kind == TOKEN_SCOPE ||
+            (t[-1].kind == TOKEN_ARROW && t > body))
+            continue;
+        symbol *y = t->keyword ? NULL : symbol_find(p, t->as.name);
+        if (t->keyword == KEYWORD_this || (y && y->kind == SYMBOL_MEMBER))
+            parser_fail_do(p, t->place, "copy the members that it uses into local variables",
+                           "a lambda that uses members of its struct is not supported");
+        if (y && y->kind == SYMBOL_PACK && y->as.pack->n && is_local(y->as.pack->at[0]))
+            parser_fail_do(p, t->place, "copy its elements into an array",
+                           "a lambda that captures a parameter pack is not supported");
+        if (l->is_generic && y && y->scope->is_local && !is_local(y) &&
+            !symbol_here(members, y->name))
+            symbol_alias(p, members, y, y->place);
+        bool known = !is_local(y) || is_captured(l, t->as.name) || symbol_here(members, y->name);
+        for (uint32_t i = 0; !known && i < d->n_parameters; i++)
+            known = d->parameters[i].name == y->name;
+        if (known)
+            continue;
+        if (l->all_references)
+            capture_reference(p, l, y);
+        else if (l->all_values)
+            capture_value(p, l, y->name, use_var(p, y, t->place), t->place);
+        else
+            symbol_add(p, members, SYMBOL_VAR, y->name, y->place)->is_outside = true;
+    }
+}
+
+/* May the body change a variable? A pointer that it does not change is passed by value, so that
+ * its address space is known. */
+static bool is_assigned(const kernel_name *name, const kernel_token *body)
+{
+    const kernel_token *end = skip_group(body);
+    for (const kernel_token *t = body + 1; t < end; t++)
+        if (t->kind == TOKEN_NAME && t->as.name == name &&
+            ((t[1].kind >= TOKEN_ASSIGN && t[1].kind <= TOKEN_SHR_ASSIGN) ||
+             t[1].kind == TOKEN_INCREMENT || t[1].kind == TOKEN_DECREMENT ||
+             t[-1].kind == TOKEN_INCREMENT || t[-1].kind == TOKEN_DECREMENT ||
+             t[-1].kind == TOKEN_AMP))
+            return true;
+    return false;
+}
+
+/* operator(): the object, the parameters, and what is captured by reference. */
+static void add_parameters(parser *p, const kernel_struct *s, const kernel_token *body,
+                           declarator *d)
+{
+    uint32_t n = 1 + d->n_parameters;
+    for (const capture *c = s->syntax->captures; c; c = c->next)
+        n++;
+    parameter *all = kernel_arena_new(p->arena, n * sizeof *all), *at = all;
+    const unsigned quals = s->syntax->is_mutable ? 0 : TYPE_CONST;
+    *at++ = (parameter){.name = name_of(p, "this"),
+                        .place = d->place,
+                        .type = type_reference(p->types, type_qualify(p->types, s->type, quals))};
+    for (uint32_t i = 0; i < d->n_parameters; i++)
+        *at++ = d->parameters[i];
+    for (const capture *c = s->syntax->captures; c; c = c->next) {
+        const kernel_type *type = use_var(p, c->what, d->place)->type;
+        if (type_is_pointer(type) && !is_assigned(c->what->name, body))
+            type = type_qualify(p->types, type, TYPE_CONST);
+        else
+            type = type_reference(p->types, type);
+        *at++ = (parameter){.name = c->what->name, .place = c->what->place, .type = type};
+    }
+    d->parameters = all;
+    d->n_parameters = n;
+}
+
+kernel_name *lambda_auto(parser *p, int n) { return name_of(p, parser_format(p, "auto %d", n)); }
+
+/* "(auto x, int y) mutable -> int", of which all may be missing: to the body. */
+static void parse_head(parser *p, declarator *d, bool *is_mutable)
+{
+    const kernel_type *result = p->types->automatic;
+    const kernel_token *end = at(p, TOKEN_LPAREN) ? skip_group(p->t) : p->t;
+    for (const kernel_token *t = p->t; t < end; t++)
+        if (t->kind == TOKEN_ELLIPSIS)
+            parser_fail_do(p, t->place, "write a struct with an operator()",
+                           "a lambda with a parameter pack is not supported");
+    if (accept(p, TOKEN_LPAREN))
+        parse_parameters(p, d);
+    p->auto_at = 0;
+    while (at(p, TOKEN_NAME)) /* __device__, constexpr, noexcept */
+        *is_mutable |= (p->t++)->keyword == KEYWORD_mutable;
+    if (accept(p, TOKEN_ARROW))
+        result = parse_type(p);
+    d->type = type_function(p->types, result, NULL, 0);
+}
+
+declarator lambda_signature(parser *p, const function_decl *f, scope *s)
+{
+    declarator d = {.place = f->place};
+    bool is_mutable = false;
+    const parser_place back = parser_enter(p, f->head, s);
+    p->auto_at = 1;
+    parse_head(p, &d, &is_mutable);
+    parser_leave(p, back);
+    add_parameters(p, f->object->record, f->body, &d);
+    return d;
+}
+
+/* Its operator(); one with "auto" is a template, whose bodies are parsed when it is called. */
+static void add_operator(parser *p, const lambda *l, const declarator *d, function_decl *f)
+{
+    scope *back = p->scope;
+    const kernel_struct *s = l->record;
+    uint32_t n = 0;
+    p->scope = s->syntax->members;
+    for (uint32_t i = 0; i < s->n_members; i++)
+        symbol_add(p, p->scope, SYMBOL_MEMBER, (kernel_name *)s->members[i].name, f->place);
+    for (const kernel_token *t = f->head; l->is_generic && t < f->body; t++)
+        n += t->keyword == KEYWORD_auto && t[-1].kind != TOKEN_ARROW;
+    if (n > TEMPLATE_MOST)
+        parser_fail(p, f->place, "more than %d parameters of a template", TEMPLATE_MOST);
+    f->params = kernel_arena_new(p->arena, (n + 1) * sizeof *f->params);
+    f->n_params = n;
+    for (uint32_t i = 0; i < n; i++)
+        f->params[i] = (template_param){.name = lambda_auto(p, (int)i + 1), .place = f->place};
+    if (!n) {
+        f->result = d->type->of;
+        f->parameters = d->parameters;
+        f->n_parameters = d->n_parameters;
+    }
+    function_add(p, f);
+    function_decl *added = symbol_here(p->scope, f->name)->as.functions;
+    p->scope = back;
+    if (n)
+        return;
+    kernel_instance *i = instance_get(p, added, (template_list){0}, f->place);
+    instance_use(p, i, f->place);
+    instance_parse(p, i);
+}
+
+kernel_expr *parse_lambda(parser *p)
+{
+    const kernel_place place = p->t->place;
+    if (!p->current)
+        parser_fail_do(p, place, "write a __device__ function",
+                       "lambdas outside of functions are not supported");
+    lambda l = {.record = type_struct(p->types, name_of(p, "lambda"), place)};
+    kernel_struct *s = l.record;
+    l.end = &l.references;
+    s->name = name_unique(p, "lambda", true);
+    s->has_methods = true;
+    s->syntax = kernel_arena_new(p->arena, sizeof *s->syntax);
+    *s->syntax = (kernel_syntax){.name = name_of(p, "lambda"), .scope = p->scope, .record = s};
+    s->syntax->members = scope_open(p, p->scope, false);
+    s->syntax->members->name = name_of(p, s->name);
+    parse_captures(p, &l);
+    while (at(p, TOKEN_NAME)) /* __device__ */
+        p->t++;
+    function_decl f = {.name = name_of(p, "operator()"),
+                       .place = place,
+                       .flags = IS_DEVICE,
+                       .is_method = true,
+                       .object = s->type,
+                       .head = p->t};
+    declarator d = {.place = place};
+    parse_head(p, &d, &s->syntax->is_mutable);
+    for (uint32_t i = 0; i < d.n_parameters; i++)
+        for (const kernel_type *t = d.parameters[i].type; t; t = t->of)
+            l.is_generic |= t->kind == TYPE_AUTO;
+    f.is_lambda = l.is_generic;
+    f.body = p->t;
+    if (!at(p, TOKEN_LBRACE))
+        parser_fail(p, p->t->place, "expected the body of a lambda, found %s", token_text(p, p->t));
+    const kernel_token *end = skip_group(p->t);
+    capture_named(p, &l, &d, l.is_generic ? f.head : f.body, f.body, end);
+    type_struct_end(p->types, s, 0);
+    s->syntax->captures = l.references;
+    s->syntax->owner = p->current;
+    add_parameters(p, s, f.body, &d);
+    add_operator(p, &l, &d, &f);
+    p->t = end;
+    kernel_expr *made = expr_list(p, place, s->type, l.n_values);
+    for (uint32_t k = 0; k < l.n_values; k++)
+        made->args[k] = l.values[k];
+    return made;
+}
+
+kernel_expr **lambda_arguments(parser *p, const kernel_type *type, kernel_place place,
+                               kernel_expr **args, uint32_t *n)
+{
+    const kernel_syntax *x = type->kind == TYPE_STRUCT ? type->record->syntax : NULL;
+    if (!x || !x->captures)
+        return args;
+    if (x->owner != p->current)
+        parser_fail_do(p, place, "capture by value: [=]",
+                       "a lambda that captures by reference is called outside of its function");
+    uint32_t more = 0;
+    for (const capture *c = x->captures; c; c = c->next)
+        more++;
+    kernel_expr **all = kernel_arena_get(p->arena, (*n + more) * sizeof *all);
+    for (uint32_t i = 0; i < *n; i++)
+        all[i] = args[i];
+    for (const capture *c = x->captures; c; c = c->next)
+        all[(*n)++] = use_var(p, c->what, place);
+    return all;
+}

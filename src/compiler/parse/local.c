@@ -1,0 +1,220 @@
+/* Declarations inside functions: variables, shared memory, references, static constants. */
+#include "compiler/parse/parser.h"
+
+kernel_var *local_new(parser *p, kernel_name *name, const kernel_type *type, kernel_place place)
+{
+    kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
+    kernel_function *f = p->current->function;
+    v->name = name_unique(p, name->text, false);
+    v->source_name = name;
+    v->type = type;
+    v->storage = STORE_LOCAL;
+    v->place = place;
+    v->index = f->n_locals++;
+    *p->locals_end = v;
+    p->locals_end = &v->next;
+    return v;
+}
+
+symbol *local_declare(parser *p, const declarator *d, kernel_var *v)
+{
+    const symbol *old = symbol_here(p->scope, d->name);
+    if (old && old->kind != SYMBOL_TYPE) {
+        parser_error(p, d->place, "'%s' is declared twice", d->name->text);
+        if (!p->quiet)
+            diag_note(p->diags, old->place, "first here");
+    }
+    symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place);
+    y->as.var = v;
+    return y;
+}
+
+static void declare_shared(parser *p, const specifiers *s, const declarator *d)
+{
+    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LPAREN))
+        parser_fail_do(p, p->t->place, "assign to it in one thread, then __syncthreads()",
+                       "shared variable '%s' cannot be initialized", d->name->text);
+    const bool open = d->type->kind == TYPE_ARRAY && !d->type->count;
+    if (open && !(s->flags & IS_EXTERN))
+        parser_fail_do(p, d->place, "write its size, or extern __shared__",
+                       "shared array '%s' has no size", d->name->text);
+    if (d->type->kind == TYPE_REFERENCE)
+        parser_fail(p, d->place, "a reference cannot be shared");
+    type_complete(p, d->type, d->place);
+    kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
+    v->name = name_unique(p, d->name->text, true);
+    v->source_name = d->name;
+    v->type = d->type;
+    v->align = s->align > d->type->align ? s->align : d->type->align;
+    v->storage = s->flags & IS_EXTERN ? STORE_DYNAMIC : STORE_SHARED;
+    v->place = d->place;
+    local_declare(p, d, v);
+}
+
+const kernel_type *auto_deduce(parser *p, const kernel_type *type, kernel_expr *e)
+{
+    if (type->kind == TYPE_REFERENCE && type->of->kind == TYPE_AUTO)
+        return type_reference(p->types, type_qualify(p->types, e->type, type->of->quals));
+    if (type->kind == TYPE_POINTER && type->of->kind == TYPE_AUTO) {
+        const kernel_type *t = expr_value(p, e)->type;
+        if (!type_is_pointer(t))
+            parser_fail(p, e->place, "'auto *' is made from a pointer, not '%s'", type_name(p, t));
+        return t;
+    }
+    if (type->kind == TYPE_AUTO || type->word == WORD_GROUP) {
+        const kernel_type *t = expr_value(p, e)->type;
+        if (t->kind == TYPE_VOID)
+            parser_fail(p, e->place, "there is no variable of type void");
+        return type_qualify(p->types, t, type->quals);
+    }
+    return type;
+}
+
+void declare_reference(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e,
+                       stmt_list *out)
+{
+    kernel_expr *address = expr_bind(p, e, type->of, parser_format(p, "'%s'", d->name->text));
+    kernel_var *v = local_new(p, d->name, type_pointer(p->types, type->of), d->place);
+    local_declare(p, d, v)->is_reference = true;
+    kernel_stmt *s = stmt_add(p, out, STMT_DECLARE, d->place);
+    s->var = v;
+    s->value = address;
+}
+
+/* A static const table is a constant of the tree. */
+static void declare_static(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e)
+{
+    uint8_t *bytes = kernel_arena_new(p->arena, type->size + 1);
+    if (!(type->quals & TYPE_CONST) || !e || !init_bytes(e, type, bytes))
+        parser_fail_do(p, d->place, "use a __device__ variable outside of the function",
+                       "static variable '%s' is not a constant", d->name->text);
+    kernel_var *v = global_new(p, d->name, type, STORE_CONSTANT, d->place);
+    v->init = bytes;
+    symbol *y = local_declare(p, d, v);
+    y->constant = e->kind == EXPR_CONST ? e : NULL;
+}
+
+void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out)
+{
+    const kernel_type *type = d->type;
+    const char *what = parser_format(p, "'%s'", d->name->text);
+    kernel_expr *e = NULL;
+    if (type->kind == TYPE_ARRAY && type->of->kind == TYPE_REFERENCE)
+        parser_fail(p, d->place, "there is no array of references");
+    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LPAREN))
+        e = parse_init(p, &type, what);
+    if (e)
+        type = auto_deduce(p, type, e);
+    if (type->kind == TYPE_AUTO || type->kind == TYPE_REFERENCE) {
+        if (!e)
+            parser_fail(p, d->place, "%s needs a value", what);
+        declare_reference(p, d, type, e, out);
+        return;
+    }
+    type_complete(p, type, d->place);
+    if (type->kind == TYPE_VOID || (type->kind == TYPE_ARRAY && !type->count))
+        parser_fail(p, d->place, "%s has no size", what);
+    if (type->size > UINT32_MAX)
+        parser_fail(p, d->place, "%s is too large", what);
+    if (s->flags & IS_CONSTEXPR)
+        type = type_qualify(p->types, type, TYPE_CONST);
+    if (!e && type->kind == TYPE_STRUCT)
+        e = construct(p, type, d->place, NULL, 0);
+    if (e && type->kind != TYPE_ARRAY)
+        e = expr_convert(p, e, type->plain, what);
+    if (e && (type->quals & TYPE_CONST))
+        e = fold_all(p, e);
+    if ((s->flags & IS_CONSTEXPR) && (!e || (type_is_scalar(type) && e->kind != EXPR_CONST)))
+        parser_fail(p, d->place, "%s is constexpr, but its value is not a constant", what);
+    if (s->flags & IS_STATIC) {
+        declare_static(p, d, type, e);
+        return;
+    }
+    kernel_var *v = local_new(p, d->name, type, d->place);
+    symbol *y = local_declare(p, d, v);
+    if (e && e->kind == EXPR_CONST && (type->quals & TYPE_CONST) && !(type->quals & TYPE_VOLATILE))
+        y->constant = e;
+    kernel_stmt *made = stmt_add(p, out, STMT_DECLARE, d->place);
+    made->var = v;
+    made->value = e;
+}
+
+void parse_declarators(parser *p, const specifiers *s, stmt_list *out)
+{
+    do {
+        declarator d = parse_declarator(p, s->type);
+        if (!d.name)
+            parser_fail(p, d.place, "expected a name, found %s", token_text(p, p->t));
+        if (d.is_function)
+            parser_fail_do(p, d.place, "declare it outside",
+                           "a function is declared inside a function: '%s'", d.name->text);
+        p->declaring = d.name;
+        if (s->flags & IS_SHARED)
+            declare_shared(p, s, &d);
+        else if (s->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED | IS_EXTERN))
+            parser_fail_do(p, d.place, "declare it outside of the function",
+                           "variable '%s' cannot be declared so here", d.name->text);
+        else
+            declare_local(p, s, &d, out);
+        p->declaring = NULL;
+    } while (accept(p, TOKEN_COMMA));
+}
+
+void parse_declaration(parser *p, stmt_list *out)
+{
+    specifiers s;
+    parse_specifiers(p, &s);
+    if (s.flags & IS_TYPEDEF) {
+        parse_typedef(p, &s);
+        return;
+    }
+    if (!at(p, TOKEN_SEMICOLON))
+        parse_declarators(p, &s, out);
+    expect(p, TOKEN_SEMICOLON, "after a declaration");
+}
+
+void parse_static_assert(parser *p)
+{
+    const kernel_place place = p->t->place;
+    expect(p, TOKEN_LPAREN, "after 'static_assert'");
+    kernel_expr *e = fold_all(p, expr_bool(p, parse_assignment(p)));
+    const kernel_string *message = NULL;
+    if (accept(p, TOKEN_COMMA) && at(p, TOKEN_STRING))
+        message = (p->t++)->as.string;
+    expect(p, TOKEN_RPAREN, "after 'static_assert'");
+    expect(p, TOKEN_SEMICOLON, "after 'static_assert'");
+    if (e->kind != EXPR_CONST)
+        parser_fail(p, place, "static_assert: not a constant");
+    if (!e->value.integer)
+        parser_fail(p, place, "static_assert failed%s%s", message ? ": " : "",
+                    message ? message->text : "");
+}
+
+bool at_declaration(parser *p)
+{
+    if (!at_type(p))
+        return false;
+    if (p->t->keyword == KEYWORD_const || p->t->keyword == KEYWORD_static || at(p, TOKEN_LBRACKET))
+        return true;
+    const kernel_token *back = p->t;
+    const kernel_token *last = back;
+    if (at_word(p, KEYWORD_decltype))
+        p->t = skip_group(p->t + 1);
+    else if (at(p, TOKEN_NAME) && p->t->keyword)
+        p->t++;
+    else
+        parse_name(p, &last);
+    if (at(p, TOKEN_LT) && !back->keyword) { /* tile<4>::clear(s); is none */
+        specifiers s;
+        p->t = back;
+        parse_specifiers(p, &s);
+    }
+    const kernel_token *next = p->t;
+    p->t = back;
+    if (next->kind == TOKEN_SCOPE)
+        return false;
+    if (next->kind == TOKEN_LPAREN)
+        return next[1].kind == TOKEN_STAR || next[1].kind == TOKEN_AMP;
+    return next->kind != TOKEN_LBRACE || back->keyword == KEYWORD_struct ||
+           back->keyword == KEYWORD_enum || back->keyword == KEYWORD_union;
+}

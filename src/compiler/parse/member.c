@@ -1,0 +1,434 @@
+/* Members of structs: fields, methods, constructors, conversions, friends, and methods that are defined outside of their
+ * struct. Members that only the host uses may contain anything. */
+#include "compiler/parse/parser.h"
+
+/* Skips a function of a struct. */
+static void skip_function(parser *p)
+{
+    while (!at(p, TOKEN_END) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_LBRACE))
+        p->t = at(p, TOKEN_LPAREN) ? skip_group(p->t) : p->t + 1;
+    if (at(p, TOKEN_LBRACE))
+        p->t = skip_group(p->t);
+    accept(p, TOKEN_SEMICOLON);
+}
+
+/* Skips the member initializers of a constructor, up to its body. */
+static void skip_member_values(parser *p)
+{
+    while (!at(p, TOKEN_END)) {
+        while (!at(p, TOKEN_LPAREN) && !at(p, TOKEN_LBRACE) && !at(p, TOKEN_END))
+            p->t++;
+        p->t = skip_group(p->t);
+        if (!accept(p, TOKEN_COMMA))
+            return;
+    }
+}
+
+/* At the end of its parameters: adds the function to the names of its struct, with the object as its first
+ * parameter. Its body is skipped; a declaration without a body, or with "= default", adds nothing. */
+static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *d)
+{
+    s->has_methods = true;
+    const bool is_const = accept_word(p, KEYWORD_const);
+    while (accept_word(p, KEYWORD_noexcept) || accept_word(p, KEYWORD_const))
+        ;
+    if (at(p, TOKEN_ASSIGN) && p->t[1].keyword == KEYWORD_default) {
+        s->syntax->has_default |= !d->n_parameters;
+        skip_function(p);
+        return;
+    }
+    const kernel_type *result = d->type->of;
+    s->not_pod |=
+        d->name == name_of(p, "operator=") && d->n_parameters == 1 &&
+        (d->parameters[0].type->kind == TYPE_REFERENCE ? d->parameters[0].type->of->plain
+                                                       : d->parameters[0].type->plain) == s->type;
+    if (accept(p, TOKEN_ARROW))
+        result = parse_type(p);
+    function_decl f = {.name = d->name, .place = d->place, .flags = flags, .result = result};
+    f.is_method = !(flags & IS_STATIC);
+    f.n_parameters = d->n_parameters + f.is_method;
+    f.pack = d->pack;
+    f.pack.first += f.is_method;
+    f.parameters = kernel_arena_new(p->arena, (f.n_parameters + 1) * sizeof *f.parameters);
+    if (f.is_method)
+        f.parameters[0] =
+            (parameter){.name = name_of(p, "this"),
+                        .place = d->place,
+                        .type = type_reference(
+                            p->types, type_qualify(p->types, s->type, is_const ? TYPE_CONST : 0))};
+    for (uint32_t i = 0; i < d->n_parameters; i++)
+        f.parameters[i + f.is_method] = d->parameters[i];
+    f.body = p->t;
+    if (accept(p, TOKEN_COLON))
+        skip_member_values(p);
+    if (!at(p, TOKEN_LBRACE))
+        f.body = NULL;
+    skip_function(p);
+    function_add(p, &f);
+}
+
+/* "operator T *() const {...}" at the keyword. */
+static void parse_conversion(parser *p, kernel_struct *s, unsigned flags)
+{
+    declarator d = {.place = (p->t++)->place};
+    specifiers spec;
+    parse_specifiers(p, &spec);
+    const kernel_type *to = spec.type;
+    while (accept(p, TOKEN_STAR))
+        to = type_pointer(p->types, to);
+    d.name = name_of(p, parser_format(p, "operator %s", type_name(p, to)));
+    expect(p, TOKEN_LPAREN, "after a conversion's type");
+    parse_parameters(p, &d);
+    d.type = type_function(p->types, to, NULL, 0);
+    conversion *made = kernel_arena_get(p->arena, sizeof *made);
+    *made = (conversion){to, d.name, s->syntax->conversions};
+    s->syntax->conversions = made;
+    method_add(p, s, flags, &d);
+}
+
+/* A function without a type: a constructor, a destructor, a conversion. */
+static bool accept_constructor(parser *p, kernel_struct *s)
+{
+    const kernel_token *t = p->t;
+    unsigned flags = 0;
+    for (;; t++) {
+        if (t->keyword == KEYWORD___device__)
+            flags |= IS_DEVICE;
+        else if (t->keyword == KEYWORD_constexpr)
+            flags |= IS_CONSTEXPR;
+        else if (t->keyword != KEYWORD___host__ && t->keyword != KEYWORD_explicit &&
+                 t->keyword != KEYWORD_inline && t->keyword != KEYWORD___forceinline__ &&
+                 t->keyword != KEYWORD_virtual)
+            break;
+    }
+    if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator) {
+        p->t = t;
+        parse_conversion(p, s, flags);
+        return true;
+    }
+    if (t->kind == TOKEN_TILDE && t[1].kind == TOKEN_NAME) {
+        const kernel_token *body = skip_group(t + 2);
+        if (body->kind != TOKEN_SEMICOLON && body->kind != TOKEN_ASSIGN &&
+            !(body->kind == TOKEN_LBRACE && body[1].kind == TOKEN_RBRACE) && (flags & IS_DEVICE))
+            parser_fail(p, t->place, "destructors are not supported");
+        s->not_pod |= body->kind != TOKEN_ASSIGN;
+        skip_function(p);
+        return true;
+    }
+    if (t->kind != TOKEN_NAME || t->as.name != s->syntax->name || t[1].kind != TOKEN_LPAREN)
+        return false;
+    declarator d = {.name = name_of(p, "constructor"), .place = t->place};
+    p->t = t + 2;
+    parse_parameters(p, &d);
+    d.type = type_function(p->types, type_word_of(p, WORD_VOID), NULL, 0);
+    const kernel_token *behind = p->t + at_word(p, KEYWORD_noexcept);
+    s->not_pod |= behind->kind != TOKEN_ASSIGN || t[-1].keyword == KEYWORD_explicit;
+    const bool copies = d.n_parameters == 1 && d.parameters[0].type->kind == TYPE_REFERENCE &&
+                        d.parameters[0].type->of->plain == s->type;
+    if (copies && (flags & IS_DEVICE) && !at(p, TOKEN_ASSIGN))
+        parser_fail_do(p, d.place, "write a function that copies",
+                       "copy constructors are not supported");
+    if (copies) {
+        skip_function(p);
+        return true;
+    }
+    method_add(p, s, flags, &d);
+    return true;
+}
+
+/* A number is a constant; a table is one as those outside of structs are; all else is the host's. */
+static void static_member(parser *p, const specifiers *spec, declarator *d)
+{
+    kernel_expr *value = NULL;
+    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE)) {
+        value = parse_init(p, &d->type, d->name->text);
+        if (d->type->kind != TYPE_ARRAY)
+            value = expr_convert(p, value, d->type, d->name->text);
+        value = fold_all(p, value);
+    }
+    if (value && value->kind == EXPR_CONST && spec->flags & IS_CONST_WORD)
+        symbol_add(p, p->scope, SYMBOL_CONSTANT, d->name, d->place)->constant = value;
+    else
+        declare_host(p, spec, d, d->type, value);
+}
+
+/* Skips a member's default value. */
+static void skip_value(parser *p)
+{
+    while (!at(p, TOKEN_COMMA) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_END))
+        p->t = at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LBRACKET)
+                   ? skip_group(p->t)
+                   : p->t + 1;
+}
+
+kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i)
+{
+    const kernel_syntax *x = type->record->syntax;
+    const kernel_member *m = &type->record->members[i];
+    const member_value *value = x ? x->values : NULL;
+    while (value && value->member != i)
+        value = value->next;
+    if (!value)
+        return m->type->kind == TYPE_STRUCT ? struct_default(p, m->type, m->place) : NULL;
+    const parser_place back = parser_enter(p, value->at, x->members);
+    const kernel_type *of = m->type->plain;
+    kernel_expr *e = parse_init(p, &of, m->name ? m->name->text : "a member");
+    if (of->kind != TYPE_ARRAY)
+        e = expr_convert(p, e, of, m->name ? m->name->text : "a member");
+    parser_leave(p, back);
+    return e;
+}
+
+kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place)
+{
+    const kernel_struct *s = type->record;
+    kernel_expr *list = expr_list(p, place, type, s->n_members);
+    bool any = false;
+    for (uint32_t i = 0; i < s->n_members && !s->is_union; i++) {
+        const kernel_type *of = s->members[i].type->plain;
+        kernel_expr *e = member_default(p, type, i);
+        any |= e != NULL;
+        list->args[i] = e ? e : zero_of(p, of);
+    }
+    return any ? list : NULL;
+}
+
+static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
+{
+    if (at(p, TOKEN_SEMICOLON)) {
+        const kernel_type *t = spec->type->plain;
+        if (t->kind == TYPE_STRUCT && !t->record->source_name)
+            layout_member(p, s, NULL, spec->type, p->t->place);
+        return;
+    }
+    do {
+        declarator d = parse_declarator(p, spec->type);
+        if (d.is_function) {
+            method_add(p, s, spec->flags, &d);
+            p->t--; /* at what ends it */
+            return;
+        }
+        if (!d.name)
+            parser_fail(p, d.place, "expected the name of a member, found %s", token_text(p, p->t));
+        if (spec->flags & IS_STATIC) {
+            static_member(p, spec, &d);
+            continue;
+        }
+        if (at(p, TOKEN_COLON))
+            parser_fail_do(p, p->t->place, "use a whole integer and masks",
+                           "bit-fields are not supported");
+        const kernel_token *value = at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) ? p->t : NULL;
+        if (value)
+            skip_value(p);
+        if (d.type->kind == TYPE_REFERENCE)
+            parser_fail_do(p, d.place, "use a pointer",
+                           "members that are references are not supported");
+        const kernel_member *path[8];
+        if (type_member_find(s, d.name, path))
+            parser_fail(p, d.place, "member '%s' is declared twice", d.name->text);
+        type_complete(p, d.type, d.place);
+        layout_member(p, s, d.name, d.type, d.place);
+        if (value) {
+            s->not_pod = true;
+            member_value *made = kernel_arena_get(p->arena, sizeof *made);
+            *made = (member_value){s->n_members - 1, value, s->syntax->values};
+            s->syntax->values = made;
+        }
+    } while (accept(p, TOKEN_COMMA));
+}
+
+/* The token after the words that may precede "friend" or a constructor. */
+static const kernel_token *behind_qualifiers(const kernel_token *t)
+{
+    while (t->keyword == KEYWORD___device__ || t->keyword == KEYWORD___host__ ||
+           t->keyword == KEYWORD_constexpr || t->keyword == KEYWORD_explicit ||
+           t->keyword == KEYWORD_inline || t->keyword == KEYWORD___forceinline__)
+        t++;
+    return t;
+}
+
+/* A template, or a friend: a function of the enclosing scope. Templates of constructors are skipped, so that
+ * only their use is an error. */
+static void parse_guest(parser *p, kernel_struct *s)
+{
+    if (accept_word(p, KEYWORD_template)) {
+        template_param *params;
+        const uint32_t n = parse_template_params(p, &params);
+        const kernel_token *name = behind_qualifiers(p->t);
+        const bool constructs = name->kind == TOKEN_NAME && name->as.name == s->syntax->name &&
+                                name[1].kind == TOKEN_LPAREN;
+        s->not_pod |= constructs;
+        if (at_word(p, KEYWORD_struct) || at_word(p, KEYWORD_class) || at_word(p, KEYWORD_using) ||
+            at_word(p, KEYWORD_friend) || constructs)
+            skip_function(p);
+        else
+            declare_function_template(p, params, n, s->type);
+        return;
+    }
+    const kernel_token *t = p->t;
+    while (t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE && t->kind != TOKEN_END)
+        t++;
+    if (t->kind != TOKEN_LBRACE) {
+        skip_function(p);
+        return;
+    }
+    scope *back = p->scope;
+    specifiers spec;
+    parse_specifiers(p, &spec);
+    const declarator d = parse_declarator(p, spec.type);
+    if (!d.name || !d.is_function)
+        parser_fail(p, d.place, "expected a function after 'friend'");
+    const function_decl f = {.name = d.name,
+                             .place = d.place,
+                             .flags = spec.flags,
+                             .result = d.type->of,
+                             .parameters = d.parameters,
+                             .n_parameters = d.n_parameters,
+                             .body = t};
+    p->scope = s->syntax->scope;
+    function_add(p, &f);
+    p->scope = back;
+    p->t = skip_group(t);
+}
+
+static void parse_member(parser *p, kernel_struct *s)
+{
+    if (at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_COLON) {
+        s->syntax->is_private = p->t->as.name != name_of(p, "public");
+        p->t += 2;
+        return;
+    }
+    const kernel_token *word = p->t;
+    while (word->kind == TOKEN_NAME && word->keyword != KEYWORD_virtual)
+        word++;
+    if (word->keyword == KEYWORD_virtual)
+        parser_fail_do(p, word->place, "make it a template of the derived type, or a switch",
+                       "virtual functions are not supported");
+    if (at_word(p, KEYWORD_template) || behind_qualifiers(p->t)->keyword == KEYWORD_friend) {
+        s->has_methods = true;
+        parse_guest(p, s);
+        return;
+    }
+    if (accept_constructor(p, s))
+        return;
+    if (accept_word(p, KEYWORD_using)) {
+        parse_using(p);
+        return;
+    }
+    if (accept_word(p, KEYWORD_static_assert)) {
+        parse_static_assert(p);
+        return;
+    }
+    if (accept(p, TOKEN_SEMICOLON))
+        return;
+    specifiers spec;
+    parse_specifiers(p, &spec);
+    if (spec.flags & IS_TYPEDEF) {
+        parse_typedef(p, &spec);
+        return;
+    }
+    parse_fields(p, s, &spec);
+    /* A function's body ends without a semicolon. */
+    if (!accept(p, TOKEN_SEMICOLON) && !(s->has_methods && accept(p, TOKEN_RBRACE)))
+        expect(p, TOKEN_SEMICOLON, "after a member");
+}
+
+/* A function, a friend, a static variable or a name for a type that has no mark of device code: kernels
+ * can do without it. */
+static bool is_for_host(const kernel_token *t)
+{
+    bool other = false;
+    for (; t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE && t->kind != TOKEN_END; t++) {
+        if (t->kind == TOKEN_ASSIGN && t[-1].keyword != KEYWORD_operator)
+            break;
+        if (t->kind == TOKEN_LPAREN)
+            return t[-1].keyword != KEYWORD_alignas && t[-1].keyword != KEYWORD___align__ &&
+                   t[-1].keyword != KEYWORD___attribute__;
+        if (t->kind != TOKEN_NAME)
+            continue;
+        if (t->keyword == KEYWORD___device__ || t->keyword == KEYWORD_virtual)
+            return false;
+        other |= t->keyword == KEYWORD_static || t->keyword == KEYWORD_friend ||
+                 t->keyword == KEYWORD_using || t->keyword == KEYWORD_typedef;
+    }
+    return other;
+}
+
+/* Skips the current member. */
+static void skip_member(parser *p)
+{
+    const kernel_token *from = p->t;
+    while (!at(p, TOKEN_END) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_LBRACE)) {
+        const bool values = at(p, TOKEN_COLON) && p->t > from && p->t[-1].kind == TOKEN_RPAREN;
+        p->t = at(p, TOKEN_LPAREN) ? skip_group(p->t) : p->t + 1;
+        if (values)
+            skip_member_values(p);
+    }
+    if (at(p, TOKEN_LBRACE))
+        p->t = skip_group(p->t);
+    accept(p, TOKEN_SEMICOLON);
+}
+
+static void parse_quietly(parser *p, void *record) { parse_member(p, record); }
+
+void struct_member(parser *p, kernel_struct *s)
+{
+    if (!is_for_host(p->t)) {
+        parse_member(p, s);
+        return;
+    }
+    const kernel_token *from = p->t;
+    scope *in = p->scope;
+    if (!parser_try(p, parse_quietly, s)) {
+        p->scope = in;
+        p->t = from;
+        s->has_methods = true;
+        skip_member(p);
+    }
+}
+
+/* ---- functions outside of their struct --------------------------------------------------------- */
+
+void parse_outside_method(parser *p, const specifiers *s, const kernel_type *type)
+{
+    const kernel_place place = p->t->place;
+    scope *in = type_members(p, type, place), *back = p->scope;
+    if (!in)
+        parser_fail(p, place, "'%s' has no functions", type_name(p, type));
+    p->t++;
+    p->scope = in;
+    declarator d = parse_declarator(p, s->type);
+    const symbol *y = d.name ? symbol_here(in, d.name) : NULL;
+    if (!d.is_function || !y || y->kind != SYMBOL_FUNCTION)
+        parser_fail(p, d.place, "'%s' has no such function", type_name(p, type));
+    const unsigned is_static = y->as.functions->flags & IS_STATIC;
+    method_add(p, type->record, s->flags | is_static, &d);
+    p->scope = back;
+}
+
+/* "s::s(...) : a(b) {...}" with what may stand before it. */
+bool accept_outside_constructor(parser *p)
+{
+    const kernel_token *back = p->t;
+    while (at_word(p, KEYWORD___device__) || at_word(p, KEYWORD___host__) ||
+           at_word(p, KEYWORD_inline) || at_word(p, KEYWORD___forceinline__))
+        p->t++;
+    const kernel_token *t = p->t;
+    const symbol *y = at(p, TOKEN_NAME) && t[1].kind == TOKEN_SCOPE && t[2].kind == TOKEN_NAME &&
+                              t[2].as.name == t->as.name && t[3].kind == TOKEN_LPAREN
+                          ? symbol_find(p, t->as.name)
+                          : NULL;
+    scope *in =
+        y && y->kind == SYMBOL_TYPE && y->as.type ? type_members(p, y->as.type, t->place) : NULL;
+    if (!in) {
+        p->t = back;
+        return false;
+    }
+    scope *outer = p->scope;
+    p->scope = in;
+    p->t = t + 2;
+    if (!accept_constructor(p, y->as.type->record))
+        parser_fail(p, t->place, "expected a constructor");
+    p->scope = outer;
+    return true;
+}

@@ -1,0 +1,628 @@
+/* Statements of a function's body. After an error parsing continues after the statement. */
+#include "compiler/parse/parser.h"
+
+static void parse_statement(parser *p, stmt_list *out);
+
+kernel_stmt *stmt_add(parser *p, stmt_list *out, stmt_kind kind, kernel_place place)
+{
+    kernel_stmt *s = kernel_arena_new(p->arena, sizeof *s);
+    s->kind = kind;
+    s->place = place;
+    *out->end = s;
+    out->end = &s->next;
+    return s;
+}
+
+static stmt_list list_new(stmt_list *l)
+{
+    l->first = NULL;
+    l->end = &l->first;
+    return *l;
+}
+
+/* ---- blocks and errors ------------------------------------------------------------------------- */
+
+static void guarded_statement(parser *p, void *out)
+{
+    p->chain = 0;
+    p->declaring = NULL;
+    parse_statement(p, out);
+}
+
+/* The token after the statement that begins at t; one with a bracket that is never closed ends at its ';'. */
+static const kernel_token *statement_end(const kernel_token *t)
+{
+    for (;;) {
+        switch (t->kind) {
+        case TOKEN_END:
+        case TOKEN_RBRACE: return t;
+        case TOKEN_SEMICOLON: return t + 1;
+        case TOKEN_LPAREN:
+        case TOKEN_LBRACKET: {
+            const kernel_token *end = skip_group(t);
+            const bool closed = end[-1].kind == TOKEN_RPAREN || end[-1].kind == TOKEN_RBRACKET;
+            t = closed ? end : t + 1;
+            break;
+        }
+        case TOKEN_LBRACE:
+            t = skip_group(t);
+            if (t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_COMMA && t->kind != TOKEN_RPAREN &&
+                t->kind != TOKEN_LPAREN && t->keyword != KEYWORD_else &&
+                t->keyword != KEYWORD_while)
+                return t;
+            break;
+        default: t++;
+        }
+    }
+}
+
+static void parse_guarded(parser *p, stmt_list *out)
+{
+    const kernel_token *from = p->t;
+    if (parser_guard(p, guarded_statement, out))
+        return;
+    if (p->diags->n_kept >= DIAG_MAX)
+        parser_jump(p); /* too many errors: the rest of the function is skipped */
+    if (p->declaring)
+        symbol_add(p, p->scope, SYMBOL_BROKEN, p->declaring, from->place);
+    p->declaring = NULL;
+    const kernel_token *end = statement_end(from);
+    p->t = end > from || end->kind == TOKEN_RBRACE || end->kind == TOKEN_END ? end : from + 1;
+}
+
+/* After "{", to after "}". */
+static void parse_statements(parser *p, stmt_list *out)
+{
+    while (!at(p, TOKEN_RBRACE) && !at(p, TOKEN_END))
+        parse_guarded(p, out);
+    expect(p, TOKEN_RBRACE, "at the end of a block");
+}
+
+static kernel_expr *self_object(parser *p, kernel_place place)
+{
+    const symbol *self = symbol_find(p, name_of(p, "this"));
+    return expr_deref(p, place, expr_var(p, place, self->as.var));
+}
+
+static kernel_expr *self_member(parser *p, const kernel_member *m, kernel_place place)
+{
+    kernel_expr *e = expr_new(p, EXPR_MEMBER, place, m->type);
+    e->a = self_object(p, place);
+    e->as.member = m;
+    return e;
+}
+
+/* What a constructor gives to bases and to members with default values, before all else. */
+static void add_defaults(parser *p, stmt_list *out)
+{
+    const kernel_place place = p->t->place;
+    const kernel_type *type = self_object(p, place)->type->plain;
+    for (uint32_t i = 0; i < type->record->n_members && !type->record->is_union; i++) {
+        const kernel_member *m = &type->record->members[i];
+        kernel_expr *e = member_default(p, type, i);
+        const bool built = !e && !m->name && methods_of(p, m->type, "constructor");
+        if (built && (at(p, TOKEN_LBRACE) || p->t[1].as.name != m->type->record->source_name))
+            e = construct(p, m->type, place, NULL, 0);
+        if (e && m->type->kind != TYPE_ARRAY)
+            stmt_add(p, out, STMT_EXPR, place)->value =
+                expr_assign(p, place, self_member(p, m, place), e);
+        else if (e)
+            parser_fail_do(p, m->place, "assign to the elements in the constructor",
+                           "default values of an array beside a constructor are not supported");
+    }
+}
+
+/* The member or base that a constructor's list names. */
+static kernel_expr *parse_initialized(parser *p)
+{
+    const kernel_place place = p->t->place;
+    const kernel_type *of = self_object(p, place)->type->plain;
+    const kernel_member *path[8];
+    if (!p->t->keyword && at_type(p) && !type_member_find(of->record, p->t->as.name, path)) {
+        specifiers s;
+        parse_specifiers(p, &s);
+        if (s.type->plain == of) /* another constructor does it */
+            return self_object(p, place);
+        for (uint32_t i = 0; i < of->record->n_members; i++)
+            if (!of->record->members[i].name && of->record->members[i].type->plain == s.type->plain)
+                return self_member(p, &of->record->members[i], place);
+        parser_fail(p, place, "'%s' is not a base of this struct", type_name(p, s.type));
+    }
+    return expr_member(p, place, self_object(p, place), expect_name(p, "a member"));
+}
+
+/* The values that a constructor gives to members: ": a(1), b(x) {". */
+static void parse_member_values(parser *p, stmt_list *out)
+{
+    do {
+        const kernel_place place = p->t->place;
+        kernel_expr *to = parse_initialized(p);
+        const kernel_type *type = to->type->plain;
+        kernel_expr *e;
+        if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
+            p->t += 2;
+            e = type->kind == TYPE_STRUCT
+                    ? expr_list(p, place, type, 0)
+                    : expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type,
+                                place);
+        } else {
+            e = parse_init(p, &type, "a member");
+        }
+        stmt_add(p, out, STMT_EXPR, place)->value = expr_assign(p, place, to, e);
+    } while (accept(p, TOKEN_COMMA));
+}
+
+kernel_stmt *parse_body(parser *p)
+{
+    stmt_list out;
+    list_new(&out);
+    if (p->current->decl->is_method && p->current->decl->name == name_of(p, "constructor"))
+        add_defaults(p, &out);
+    if (accept(p, TOKEN_COLON))
+        parse_member_values(p, &out);
+    expect(p, TOKEN_LBRACE, "before a function's body");
+    parse_statements(p, &out);
+    return out.first;
+}
+
+static void parse_block(parser *p, stmt_list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    kernel_stmt *s = stmt_add(p, out, STMT_BLOCK, place);
+    stmt_list inner;
+    list_new(&inner);
+    p->scope = scope_open(p, p->scope, true);
+    scope *mine = p->scope;
+    parse_statements(p, &inner);
+    scope_close(p, mine);
+    s->body = inner.first;
+}
+
+/* The body of an if or a loop: a statement as a list with its own scope. */
+static kernel_stmt *parse_controlled(parser *p)
+{
+    stmt_list inner;
+    list_new(&inner);
+    p->scope = scope_open(p, p->scope, true);
+    scope *mine = p->scope;
+    if (accept(p, TOKEN_LBRACE))
+        parse_statements(p, &inner);
+    else
+        parse_statement(p, &inner);
+    scope_close(p, mine);
+    return inner.first;
+}
+
+/* ---- control ---------------------------------------------------------------------------------- */
+
+/* The condition after "(", which may declare a variable into out. */
+static kernel_expr *parse_condition(parser *p, stmt_list *out)
+{
+    if (!at_declaration(p))
+        return expr_bool(p, parse_expression(p));
+    specifiers s;
+    parse_specifiers(p, &s);
+    declarator d = parse_declarator(p, s.type);
+    if (!d.name || !at(p, TOKEN_ASSIGN))
+        parser_fail(p, d.place, "a condition that declares a variable gives it a value");
+    declare_local(p, &s, &d, out);
+    symbol *y = symbol_here(p->scope, d.name);
+    kernel_expr *e = expr_var(p, d.place, y->as.var);
+    return expr_bool(p, y->is_reference ? expr_deref(p, d.place, e) : e);
+}
+
+/* Opens a block for what a statement declares in its head; *out is that block's list then. */
+static scope *open_head(parser *p, stmt_list *out, kernel_place place, stmt_list *inner,
+                        kernel_stmt **block)
+{
+    *block = stmt_add(p, out, STMT_BLOCK, place);
+    list_new(inner);
+    p->scope = scope_open(p, p->scope, true);
+    return p->scope;
+}
+
+static void close_head(parser *p, stmt_list *out, scope *mine, stmt_list *inner, kernel_stmt *block)
+{
+    scope_close(p, mine);
+    block->body = inner->first;
+    /* Nothing was declared: the block is not needed. */
+    if (inner->first && !inner->first->next && inner->first->kind != STMT_DECLARE) {
+        const kernel_stmt only = *inner->first;
+        *block = only;
+        block->next = NULL;
+        out->end = &block->next;
+    }
+}
+
+/* Skips a branch; an "else" after it is left to the caller. */
+static const kernel_token *skip_branch(const kernel_token *t)
+{
+    for (int ifs = 0;; t++, ifs--) {
+        for (; t->keyword == KEYWORD_if; ifs++)
+            t = skip_group(t + 1 + (t[1].keyword == KEYWORD_constexpr));
+        t = t->kind == TOKEN_LBRACE ? skip_group(t) : statement_end(t);
+        if (!ifs || t->keyword != KEYWORD_else)
+            return t;
+    }
+}
+
+static void parse_if(parser *p, stmt_list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    const bool is_constexpr = accept_word(p, KEYWORD_constexpr);
+    stmt_list inner;
+    kernel_stmt *block;
+    scope *mine = open_head(p, out, place, &inner, &block);
+    expect(p, TOKEN_LPAREN, "after 'if'");
+    kernel_expr *value = parse_condition(p, &inner);
+    if (accept(p, TOKEN_SEMICOLON))
+        value = parse_condition(p, &inner);
+    expect(p, TOKEN_RPAREN, "after a condition");
+    if (is_constexpr) {
+        value = fold_all(p, value);
+        if (value->kind != EXPR_CONST)
+            parser_fail(p, place, "the condition of 'if constexpr' is not a constant");
+    }
+    parser_down(p);
+    kernel_stmt *s = stmt_add(p, &inner, is_constexpr ? STMT_BLOCK : STMT_IF, place);
+    s->value = is_constexpr ? NULL : value;
+    /* Of if constexpr the branch that is not taken is not even parsed. */
+    const bool skips = is_constexpr && !value->value.integer;
+    if (skips)
+        p->t = skip_branch(p->t);
+    else
+        s->body = parse_controlled(p);
+    if (accept_word(p, KEYWORD_else)) {
+        if (skips)
+            s->body = parse_controlled(p);
+        else if (is_constexpr)
+            p->t = skip_branch(p->t);
+        else
+            s->otherwise = parse_controlled(p);
+    }
+    parser_up(p);
+    close_head(p, out, mine, &inner, block);
+}
+
+static void parse_loop_body(parser *p, kernel_stmt *s)
+{
+    const uint32_t switches = p->switches;
+    p->loops++;
+    p->switches = 0;
+    parser_down(p);
+    s->unroll = p->unroll;
+    p->unroll = UNROLL_NONE;
+    s->body = parse_controlled(p);
+    parser_up(p);
+    p->loops--;
+    p->switches = switches;
+}
+
+static void parse_while(parser *p, stmt_list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    expect(p, TOKEN_LPAREN, "after 'while'");
+    if (at_declaration(p))
+        parser_fail_do(p, p->t->place, "declare it before the loop",
+                       "a variable declared in the condition of 'while' is not supported");
+    kernel_stmt *s = stmt_add(p, out, STMT_LOOP, place);
+    s->value = expr_bool(p, parse_expression(p));
+    expect(p, TOKEN_RPAREN, "after a condition");
+    parse_loop_body(p, s);
+}
+
+static void parse_do(parser *p, stmt_list *out)
+{
+    kernel_stmt *s = stmt_add(p, out, STMT_LOOP, (p->t++)->place);
+    s->post = true;
+    parse_loop_body(p, s);
+    if (!accept_word(p, KEYWORD_while))
+        parser_fail(p, p->t->place, "expected 'while' after 'do', found %s", token_text(p, p->t));
+    expect(p, TOKEN_LPAREN, "after 'while'");
+    s->value = expr_bool(p, parse_expression(p));
+    expect(p, TOKEN_RPAREN, "after a condition");
+    expect(p, TOKEN_SEMICOLON, "after 'do ... while'");
+}
+
+static void add_expression(parser *p, stmt_list *out, kernel_expr *e)
+{
+    kernel_stmt *s = stmt_add(p, out, STMT_EXPR, e->place);
+    if (e->kind == EXPR_DEREF && e->a->kind == EXPR_CALL)
+        e = e->a; /* what a function refers to is not read */
+    s->value = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
+}
+
+/* Is this "T x :", the head of a loop over an array? */
+static bool at_range(parser *p)
+{
+    const kernel_token *back = p->t;
+    specifiers s;
+    parse_specifiers(p, &s);
+    while (accept(p, TOKEN_STAR) || accept(p, TOKEN_AMP) || accept(p, TOKEN_AND_AND) ||
+           accept_word(p, KEYWORD_const))
+        ;
+    const bool is = at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_COLON;
+    p->t = back;
+    return is;
+}
+
+/* for (T x : array): the array's elements one by one, by a hidden index. */
+static void parse_range(parser *p, stmt_list *out, kernel_place place)
+{
+    specifiers s;
+    parse_specifiers(p, &s);
+    declarator d = parse_declarator(p, s.type);
+    expect(p, TOKEN_COLON, "in 'for'");
+    kernel_expr *over = parse_expression(p), *before = NULL;
+    expect(p, TOKEN_RPAREN, "after 'for'");
+    if (over->type->kind != TYPE_ARRAY || !expr_is_place(over))
+        parser_fail_do(p, over->place, "write a loop with an index",
+                       "'for' goes over arrays only, and this is '%s'", type_name(p, over->type));
+    over = expr_place_once(p, over, &before);
+    if (before)
+        stmt_add(p, out, STMT_EXPR, place)->value = before;
+    kernel_var *i = local_new(p, name_of(p, "index"), type_word_of(p, WORD_INT), place);
+    kernel_stmt *start = stmt_add(p, out, STMT_DECLARE, place);
+    start->var = i;
+    start->value = expr_integer(p, place, i->type, 0);
+    i->assigned = true;
+    kernel_stmt *loop = stmt_add(p, out, STMT_LOOP, place);
+    loop->value = expr_binary(p, place, TOKEN_LT, expr_var(p, place, i),
+                              expr_integer(p, place, i->type, over->type->count));
+    loop->step = expr_step(p, place, true, false, expr_var(p, place, i));
+    kernel_expr *element = expr_index(p, place, over, expr_var(p, place, i));
+    stmt_list inner;
+    list_new(&inner);
+    const kernel_type *type = auto_deduce(p, d.type, element);
+    if (type->kind == TYPE_REFERENCE) {
+        declare_reference(p, &d, type, element, &inner);
+    } else {
+        kernel_var *v = local_new(p, d.name, type, d.place);
+        local_declare(p, &d, v);
+        kernel_stmt *made = stmt_add(p, &inner, STMT_DECLARE, d.place);
+        made->var = v;
+        made->value = expr_convert(p, element, type->plain, d.name->text);
+    }
+    parse_loop_body(p, loop);
+    *inner.end = loop->body;
+    loop->body = inner.first;
+}
+
+static void parse_for(parser *p, stmt_list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    stmt_list inner;
+    kernel_stmt *block;
+    const int32_t unroll = p->unroll;
+    scope *mine = open_head(p, out, place, &inner, &block);
+    expect(p, TOKEN_LPAREN, "after 'for'");
+    if (at_declaration(p) && at_range(p)) {
+        parse_range(p, &inner, place);
+        close_head(p, out, mine, &inner, block);
+        return;
+    }
+    if (at_declaration(p)) {
+        specifiers s;
+        parse_specifiers(p, &s);
+        parse_declarators(p, &s, &inner);
+        expect(p, TOKEN_SEMICOLON, "in 'for'");
+    } else if (!accept(p, TOKEN_SEMICOLON)) {
+        add_expression(p, &inner, parse_expression(p));
+        expect(p, TOKEN_SEMICOLON, "in 'for'");
+    }
+    kernel_stmt *s = kernel_arena_new(p->arena, sizeof *s);
+    s->kind = STMT_LOOP;
+    s->place = place;
+    if (!at(p, TOKEN_SEMICOLON))
+        s->value = expr_bool(p, parse_expression(p));
+    expect(p, TOKEN_SEMICOLON, "in 'for'");
+    if (!at(p, TOKEN_RPAREN)) {
+        kernel_expr *e = parse_expression(p);
+        s->step = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
+    }
+    expect(p, TOKEN_RPAREN, "after 'for'");
+    *inner.end = s;
+    inner.end = &s->next;
+    p->unroll = unroll;
+    parse_loop_body(p, s);
+    close_head(p, out, mine, &inner, block);
+}
+
+/* ---- switch ----------------------------------------------------------------------------------- */
+
+typedef struct switch_state {
+    kernel_stmt *s;
+    uint32_t room, waiting; /* cases from `waiting` on have no statement yet */
+    stmt_list body;
+} switch_state;
+
+static void parse_label(parser *p, void *context)
+{
+    switch_state *w = context;
+    kernel_stmt *s = w->s;
+    const kernel_place place = p->t->place;
+    kernel_case made = {.is_default = p->t->keyword == KEYWORD_default};
+    p->t++;
+    if (!made.is_default) {
+        kernel_expr *e = parse_constant(p);
+        if (!type_is_integer(e->type) || e->kind != EXPR_CONST)
+            parser_fail(p, place, "the value of a case is not an integer constant");
+        made.value = fold_wrap(s->value->type->kind, e->value.integer);
+    }
+    expect(p, TOKEN_COLON, "after a case");
+    for (uint32_t i = 0; i < s->n_cases; i++)
+        if (s->cases[i].is_default == made.is_default && s->cases[i].value == made.value)
+            parser_fail(p, place, "this case is there twice");
+    s->cases = kernel_arena_grow(p->arena, s->cases, &w->room, s->n_cases + 1, sizeof *s->cases);
+    s->cases[s->n_cases++] = made;
+}
+
+static void parse_switch(parser *p, stmt_list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    stmt_list inner;
+    kernel_stmt *block;
+    scope *mine = open_head(p, out, place, &inner, &block);
+    expect(p, TOKEN_LPAREN, "after 'switch'");
+    kernel_expr *e = expr_value(p, parse_expression(p));
+    expect(p, TOKEN_RPAREN, "after 'switch'");
+    if (!type_is_integer(e->type))
+        parser_fail(p, place, "'switch' takes an integer, not '%s'", type_name(p, e->type));
+    switch_state w = {.s = stmt_add(p, &inner, STMT_SWITCH, place)};
+    w.s->value = expr_cast(p, e, type_promote(p, e->type), place);
+    list_new(&w.body);
+    expect(p, TOKEN_LBRACE, "after 'switch (...)'");
+    parser_down(p);
+    p->switches++;
+    while (!at(p, TOKEN_RBRACE) && !at(p, TOKEN_END)) {
+        if (at_word(p, KEYWORD_case) || at_word(p, KEYWORD_default)) {
+            const kernel_token *from = p->t;
+            if (!parser_guard(p, parse_label, &w))
+                p->t = from->keyword && p->t == from ? from + 1 : p->t;
+            continue;
+        }
+        kernel_stmt **before = w.body.end;
+        parse_guarded(p, &w.body);
+        if (*before)
+            for (; w.waiting < w.s->n_cases; w.waiting++)
+                w.s->cases[w.waiting].from = *before;
+    }
+    p->switches--;
+    parser_up(p);
+    expect(p, TOKEN_RBRACE, "at the end of 'switch'");
+    w.s->body = w.body.first;
+    close_head(p, out, mine, &inner, block);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+static void parse_return(parser *p, stmt_list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    kernel_function *f = p->current->function;
+    const kernel_type *result = p->current->result;
+    kernel_stmt *s = stmt_add(p, out, STMT_RETURN, place);
+    if (!at(p, TOKEN_SEMICOLON)) {
+        const kernel_type *braced = result;
+        kernel_expr *e = at(p, TOKEN_LBRACE) ? parse_braces(p, &braced) : parse_expression(p);
+        if (result->kind == TYPE_AUTO)
+            p->current->result = f->result = result = expr_value(p, e)->type;
+        if (result->kind == TYPE_VOID && e->type->kind == TYPE_VOID) {
+            s->kind = STMT_EXPR; /* return f(); of void */
+            s->value = e;
+            stmt_add(p, out, STMT_RETURN, place);
+        } else if (result->kind == TYPE_VOID) {
+            parser_fail(p, place, "'%s' returns nothing, but a value is returned", f->source_name);
+        } else {
+            s->value = expr_convert(p, e, result, "the value that is returned");
+        }
+    } else if (result->kind == TYPE_AUTO) {
+        p->current->result = f->result = type_word_of(p, WORD_VOID);
+    } else if (result->kind != TYPE_VOID) {
+        parser_fail(p, place, "'%s' returns '%s', but no value is returned", f->source_name,
+                    type_name(p, result));
+    }
+    expect(p, TOKEN_SEMICOLON, "after 'return'");
+}
+
+static void parse_jump(parser *p, stmt_list *out)
+{
+    const bool is_break = p->t->keyword == KEYWORD_break;
+    if (!p->loops && !(is_break && p->switches))
+        parser_fail(p, p->t->place, "%s outside of a loop", token_text(p, p->t));
+    stmt_add(p, out, is_break ? STMT_BREAK : STMT_CONTINUE, (p->t++)->place);
+    expect(p, TOKEN_SEMICOLON, is_break ? "after 'break'" : "after 'continue'");
+}
+
+/* asm volatile ("..." : ...); : PTX is not parsed, the kernel is refused where it cannot be had. */
+static void parse_asm(parser *p, stmt_list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    while (accept_word(p, KEYWORD_volatile) || accept_word(p, KEYWORD___volatile__))
+        ;
+    if (!at(p, TOKEN_LPAREN))
+        expect(p, TOKEN_LPAREN, "after 'asm'");
+    p->t = skip_group(p->t);
+    expect(p, TOKEN_SEMICOLON, "after 'asm'");
+    stmt_add(p, out, STMT_EXPR, place)->value =
+        expr_builtin(p, place, BUILTIN_PTX, type_word_of(p, WORD_VOID), 0, NULL);
+}
+
+static void parse_pragma(parser *p)
+{
+    const bool unroll = p->t->as.name == name_of(p, "unroll");
+    p->t++;
+    p->unroll = unroll ? UNROLL_ALL : UNROLL_NEVER;
+    if (unroll && !at(p, TOKEN_PRAGMA_END)) {
+        const int64_t n = fold_integer(p, parse_constant(p), "'#pragma unroll'");
+        p->unroll = n < 1 || n > 65536 ? UNROLL_ALL : (int32_t)n;
+    }
+    while (!at(p, TOKEN_PRAGMA_END) && !at(p, TOKEN_END))
+        p->t++;
+    accept(p, TOKEN_PRAGMA_END);
+}
+
+static bool parse_keyword_statement(parser *p, stmt_list *out)
+{
+    switch (p->t->keyword) {
+    case KEYWORD_if: parse_if(p, out); break;
+    case KEYWORD_for: parse_for(p, out); break;
+    case KEYWORD_while: parse_while(p, out); break;
+    case KEYWORD_do: parse_do(p, out); break;
+    case KEYWORD_switch: parse_switch(p, out); break;
+    case KEYWORD_return: parse_return(p, out); break;
+    case KEYWORD_break:
+    case KEYWORD_continue: parse_jump(p, out); break;
+    case KEYWORD_asm:
+    case KEYWORD___asm:
+    case KEYWORD___asm__: parse_asm(p, out); break;
+    case KEYWORD_using:
+        p->t++;
+        parse_using(p);
+        break;
+    case KEYWORD_namespace:
+        if (p->t[1].kind != TOKEN_NAME || p->t[2].kind != TOKEN_ASSIGN)
+            parser_fail(p, p->t->place, "a namespace inside a function");
+        p->t++;
+        parse_namespace(p);
+        break;
+    case KEYWORD_static_assert:
+        p->t++;
+        parse_static_assert(p);
+        break;
+    case KEYWORD_goto:
+        parser_fail_do(p, p->t->place, "use loops, break and return", "'goto' is not supported");
+    case KEYWORD_else: parser_fail(p, p->t->place, "'else' without 'if'");
+    case KEYWORD_case:
+    case KEYWORD_default:
+        parser_fail_do(p, p->t->place, "move it out of the inner block",
+                       "%s does not stand directly in the braces of a 'switch'",
+                       token_text(p, p->t));
+    default: return false;
+    }
+    return true;
+}
+
+static void parse_statement(parser *p, stmt_list *out)
+{
+    while (at(p, TOKEN_PRAGMA))
+        parse_pragma(p);
+    while (at(p, TOKEN_LBRACKET) && p->t[1].kind == TOKEN_LBRACKET)
+        p->t = skip_group(p->t); /* [[fallthrough]], [[likely]] */
+    if (accept(p, TOKEN_SEMICOLON))
+        return;
+    parser_down(p);
+    if (at(p, TOKEN_LBRACE)) {
+        parse_block(p, out);
+    } else if (at(p, TOKEN_NAME) && p->t->keyword && parse_keyword_statement(p, out)) {
+        /* done */
+    } else if (at(p, TOKEN_NAME) && !p->t->keyword && p->t[1].kind == TOKEN_COLON) {
+        parser_fail_do(p, p->t->place, "use loops, break and return", "labels are not supported");
+    } else if (at_declaration(p)) {
+        parse_declaration(p, out);
+    } else {
+        add_expression(p, out, parse_expression(p));
+        expect(p, TOKEN_SEMICOLON, "after an expression");
+    }
+    parser_up(p);
+}

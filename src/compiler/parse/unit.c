@@ -1,0 +1,530 @@
+/* From a source to its tree: parse the file, then the bodies that kernels reach, infer address spaces,
+ * collect what each kernel uses. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "compiler/parse/parser.h"
+
+enum { CAP_BYTES = 512 << 20 };
+
+/* ---- kernels ---------------------------------------------------------------------------------- */
+
+typedef struct reach {
+    parser *p;
+    kernel_entry *entry;
+    uint32_t shared_room;
+    uint32_t stamp;
+} reach;
+
+/* Adds all diagnostics after `before`, up to `after`. */
+static void render(const kernel_source *source, const kernel_diags *diags,
+                   const kernel_diag *before, const kernel_diag *after, text *out)
+{
+    if (before == after)
+        return;
+    for (const kernel_diag *d = before ? before->next : diags->first; d; d = d->next) {
+        kernel_diag_render(source, d, false, out);
+        if (d == after)
+            break;
+    }
+}
+
+static void add_shared(reach *r, kernel_var *v)
+{
+    kernel_entry *e = r->entry;
+    for (uint32_t i = 0; i < e->n_shared; i++)
+        if (e->shared[i].var == v)
+            return;
+    const uint64_t align = v->align ? v->align : 1;
+    if (v->storage == STORE_DYNAMIC) {
+        if (align > e->dynamic_align)
+            e->dynamic_align = (uint32_t)align;
+        return;
+    }
+    e->shared = kernel_arena_grow(r->p->arena, e->shared, &r->shared_room, e->n_shared + 1,
+                                  sizeof *e->shared);
+    const uint64_t offset = (e->shared_bytes + align - 1) / align * align;
+    e->shared[e->n_shared++] = (kernel_shared){v, offset};
+    e->shared_bytes = offset + v->type->size;
+}
+
+/* An error and its notes. */
+static void render_error(const kernel_source *source, const kernel_diag *d, text *out)
+{
+    do {
+        kernel_diag_render(source, d, false, out);
+        d = d->next;
+    } while (d && d->severity == DIAG_NOTE);
+}
+
+/* Adds the errors of a function. A diagnostic is kept once, so what a function shares with another one
+ * (two instances of a template, a broken declaration) may be kept with the other one only. */
+static void render_errors(parser *p, const kernel_instance *i, text *out)
+{
+    const kernel_source *source = &p->tree->unit.source;
+    if (i->diag_before != i->diag_after) {
+        render(source, p->diags, i->diag_before, i->diag_after, out);
+        return;
+    }
+    const kernel_diag *d = i->diag_repeated ? i->diag_repeated : p->diags->first;
+    if (!i->diag_repeated)
+        text_add(out, "error: '%s' depends on a declaration with errors; the first error is\n",
+                 i->function->source_name);
+    while (d && d->severity != DIAG_ERROR)
+        d = d->next;
+    if (d)
+        render_error(source, d, out);
+}
+
+/* What the kernel gets from f and from all that f calls. */
+static void gather(reach *r, kernel_function *f, text *errors)
+{
+    if (f->visited == r->stamp)
+        return;
+    f->visited = r->stamp;
+    if (f->failed) {
+        r->entry->failed = true;
+        render_errors(r->p, f->instance, errors);
+        return;
+    }
+    if (!f->collected) {
+        f->collected = true;
+        feature_collect(r->p, f);
+    }
+    for (uint32_t i = 0; i < f->n_callees; i++)
+        gather(r, f->callees[i], errors);
+    for (int i = 0; i < FEATURES; i++)
+        if (f->uses[i].place && (!r->entry->uses[i].place || f == r->entry->function))
+            r->entry->uses[i] = f->uses[i];
+    for (uint32_t i = 0; i < f->n_shared; i++)
+        add_shared(r, f->shared[i]);
+    if (f != r->entry->function && !f->listed) {
+        f->listed = true;
+        *r->p->functions_end = f;
+        r->p->functions_end = &f->next;
+    }
+}
+
+static void parse_bounds(parser *p, void *context)
+{
+    kernel_entry *e = context;
+    const kernel_instance *i = e->function->instance;
+    const parser_place back = parser_enter(p, i->bounds, i->scope);
+    e->max_threads = (uint32_t)fold_integer(p, parse_constant(p), "a launch bound");
+    if (accept(p, TOKEN_COMMA))
+        e->min_blocks = (uint32_t)fold_integer(p, parse_constant(p), "a launch bound");
+    parser_leave(p, back);
+}
+
+uint64_t kernel_global_at(const kernel_tree *tree, const kernel_var *global)
+{
+    uint64_t at = 0;
+    for (const kernel_var *v = tree->globals; v; v = v->next) {
+        at = (at + 15) / 16 * 16;
+        if (v == global)
+            return at;
+        at += v->type->size;
+    }
+    return at;
+}
+
+uint64_t kernel_argument_at(const kernel_function *f, uint32_t i)
+{
+    uint64_t at = 0;
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const kernel_type *t = f->params[k]->type;
+        at = (at + t->align - 1) / t->align * t->align;
+        if (k == i)
+            return at;
+        at += t->size;
+    }
+    return at;
+}
+
+static void measure(kernel_entry *e)
+{
+    const uint64_t align = e->dynamic_align > 16 ? e->dynamic_align : 16;
+    e->dynamic_offset = (e->shared_bytes + align - 1) / align * align;
+    e->argument_bytes = kernel_argument_at(e->function, e->function->n_params);
+}
+
+static kernel_entry *entry_add(parser *p, const char *name, kernel_function *f)
+{
+    kernel_entry *e = kernel_arena_new(p->arena, sizeof *e);
+    e->name = name;
+    e->function = f;
+    *p->entries_end = e;
+    p->entries_end = &e->next;
+    return e;
+}
+
+static void finish_kernel(parser *p, kernel_instance *i)
+{
+    kernel_function *f = i->function;
+    kernel_entry *e = entry_add(p, f->source_name, f);
+    if (i->bounds && !f->failed && !parser_guard(p, parse_bounds, e))
+        f->failed = true;
+    if (!f->failed)
+        space_infer(p, f);
+    reach r = {.p = p, .entry = e, .stamp = ++p->n_entries};
+    text errors = {0};
+    gather(&r, f, &errors);
+    measure(e);
+    e->errors = text_take(&errors);
+}
+
+static void finish_broken(parser *p, const broken_kernel *b)
+{
+    kernel_function *f = kernel_arena_new(p->arena, sizeof *f);
+    f->name = f->source_name = b->name->text;
+    f->is_kernel = f->failed = true;
+    f->result = type_word_of(p, WORD_VOID);
+    kernel_entry *e = entry_add(p, f->name, f);
+    e->failed = true;
+    text errors = {0};
+    render(&p->tree->unit.source, p->diags, b->diag_before, b->diag_after, &errors);
+    e->errors = text_take(&errors);
+}
+
+/* ---- the run ---------------------------------------------------------------------------------- */
+
+typedef struct job {
+    parser p;
+    const char *name, *source;
+    const kernel_parse_options *options;
+    ig_status status;
+} job;
+
+static void use_kernel(parser *p, void *context)
+{
+    function_decl *f = context;
+    instance_use(p, instance_get(p, f, (template_list){0}, f->place), f->place);
+}
+
+static void request(parser *p, const char *wanted)
+{
+    kernel_tokens tokens;
+    kernel_options plain = p->options->preprocess;
+    plain.n_defines = 0;
+    kernel_file *file = kernel_unit_text(&p->tree->unit, "<kernel>", wanted, strlen(wanted));
+    if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
+        kernel_arena_fail(p->arena, "the name of a kernel");
+    p->t = tokens.at;
+    p->scope = p->global;
+    parser_guard(p, parse_request, (void *)wanted);
+}
+
+/* The part of <type_traits> that is written in C++ itself; special.c has the rest. */
+static const char traits[] =
+    "template <bool ig_b, typename ig_t = void> struct enable_if {};\n"
+    "template <typename ig_t> struct enable_if<true, ig_t> { using type = ig_t; };\n"
+    "template <bool ig_b, typename ig_t = void>\n"
+    "using enable_if_t = typename enable_if<ig_b, ig_t>::type;\n"
+    "template <bool ig_b, typename ig_t, typename ig_u> struct conditional { using type = ig_t; "
+    "};\n"
+    "template <typename ig_t, typename ig_u>\n"
+    "struct conditional<false, ig_t, ig_u> { using type = ig_u; };\n"
+    "template <bool ig_b, typename ig_t, typename ig_u>\n"
+    "using conditional_t = typename conditional<ig_b, ig_t, ig_u>::type;\n"
+    "template <typename ig_t> struct remove_const { using type = ig_t; };\n"
+    "template <typename ig_t> struct remove_const<const ig_t> { using type = ig_t; };\n"
+    "template <typename ig_t> using remove_const_t = typename remove_const<ig_t>::type;\n"
+    "template <typename ig_t> struct remove_pointer { using type = ig_t; };\n"
+    "template <typename ig_t> struct remove_pointer<ig_t *> { using type = ig_t; };\n"
+    "template <typename ig_t> using remove_pointer_t = typename remove_pointer<ig_t>::type;\n";
+
+static void parse_traits(parser *p, void *ignored)
+{
+    (void)ignored;
+    kernel_tokens tokens;
+    kernel_options plain = p->options->preprocess;
+    plain.n_defines = 0;
+    kernel_file *file = kernel_source_add(&p->tree->unit.source, "<type_traits>", NULL, traits,
+                                          sizeof traits - 1, 0); /* not from disk */
+    if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
+        kernel_arena_fail(p->arena, "the type traits");
+    p->t = tokens.at;
+    parse_file(p);
+}
+
+/* The names of the kernel templates, for messages. */
+static void list_templates(parser *p)
+{
+    text out = {0};
+    for (const function_decl *f = p->kernels; f; f = f->next_kernel) {
+        if (!f->n_params)
+            continue;
+        text_add(&out, "%s%s<", out.used ? ", " : "", scope_qualified(p, f->scope, f->name->text));
+        for (uint32_t i = 0; i < f->n_params; i++)
+            text_add(&out, "%s%s%s", i ? ", " : "", f->params[i].is_pack ? "..." : "",
+                     f->params[i].name ? f->params[i].name->text : "");
+        text_add(&out, ">");
+    }
+    if (out.used)
+        p->tree->templates = kernel_arena_text(p->arena, out.at, out.used);
+    text_drop(&out);
+}
+
+static void work(parser *p, void *context)
+{
+    job *j = context;
+    const kernel_token *from = p->t;
+    p->scope = p->root;
+    p->quiet++;
+    parser_guard(p, parse_traits, NULL);
+    p->quiet--;
+    p->failed = false;
+    p->scope = p->global;
+    p->t = from;
+    parse_file(p);
+    list_templates(p);
+    if (j->options->use_launches)
+        parse_launches(p, from);
+    for (function_decl *f = p->kernels; f; f = f->next_kernel)
+        if (!f->n_params && f->body)
+            parser_guard(p, use_kernel, f);
+    for (int i = 0; i < j->options->n_instances; i++)
+        request(p, j->options->instances[i]);
+    for (kernel_instance *i = p->queue; i; i = i->queue)
+        instance_parse(p, i);
+    for (function_decl *f = p->kernels; f; f = f->next_kernel)
+        for (kernel_instance *i = f->instances; i; i = i->next)
+            if (i->function)
+                finish_kernel(p, i);
+    for (const broken_kernel *b = p->broken; b; b = b->next)
+        finish_broken(p, b);
+}
+
+static void parser_begin(parser *p, kernel_tree *tree, const kernel_parse_options *options)
+{
+    p->tree = tree;
+    p->arena = &tree->unit.arena;
+    p->types = &tree->types;
+    p->names = &tree->unit.names;
+    p->diags = &tree->unit.diags;
+    p->options = options;
+    p->queue_end = &p->queue;
+    p->pack_at = -1;
+    p->broken_end = &p->broken;
+    p->kernels_end = &p->kernels;
+    p->globals_end = &tree->globals;
+    p->functions_end = &tree->functions;
+    p->entries_end = &tree->kernels;
+    kernel_types_begin(p->types, p->arena, p->names);
+    p->root = scope_open(p, NULL, false);
+    special_names(p);
+    group_names(p);
+    wmma_names(p);
+    p->global = p->scope = scope_open(p, p->root, false);
+}
+
+/* ---- other languages -------------------------------------------------------------------------- */
+
+/* Words that CUDA C does not have, and the language that has them. */
+static const struct {
+    const char *word, *language, *remedy;
+} foreign[] = {
+    {"metal_stdlib", "Metal",
+     "write it in CUDA C; 'ingot translate --to metal' makes Metal of that"},
+    {"thread_position_in_grid", "Metal",
+     "write it in CUDA C; 'ingot translate --to metal' makes Metal of that"},
+    {"__kernel", "OpenCL C",
+     "write it in CUDA C; 'ingot translate --to opencl' makes OpenCL C of that"},
+    {"get_global_id", "OpenCL C",
+     "write it in CUDA C; 'ingot translate --to opencl' makes OpenCL C of that"},
+    {"@cuda.jit", "Python for Numba", "write it in CUDA C: a __global__ function"},
+    {"@triton.jit", "Python for Triton", "write it in CUDA C: a __global__ function"},
+    {"import cupy", "Python for CuPy", "put the text of its RawKernel into a file"},
+};
+
+/* A source without a kernel may be written in another language; true if that is reported. */
+static bool report_foreign(kernel_unit *u, const char *source, kernel_place first)
+{
+    if (strstr(source, "__global__"))
+        return false;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const char *found = strstr(source, foreign[i].word);
+        const bool inside =
+            found && found > source && (isalnum((unsigned char)found[-1]) || found[-1] == '_');
+        if (!found || inside)
+            continue;
+        diag_error(&u->diags, first + (kernel_place)(found - source), "IG-LANGUAGE",
+                   "this is %s, not CUDA C", foreign[i].language);
+        diag_do(&u->diags, "%s", foreign[i].remedy);
+        return true;
+    }
+    return false;
+}
+
+/* Everything that allocates, under the arena's escape. */
+static ig_status run(kernel_tree *tree, job *j)
+{
+    kernel_options plain = j->options->preprocess;
+    kernel_tokens tokens;
+    plain.skip_unknown |= j->options->skip_host;
+    kernel_file *file = kernel_unit_text(&tree->unit, j->name, j->source, strlen(j->source));
+    if (!file)
+        return IG_ERR_MEMORY;
+    if (report_foreign(&tree->unit, file->text, file->first))
+        return IG_ERR_FORMAT;
+    TRY(kernel_preprocess(&tree->unit, file, &plain, &tokens));
+    if (tree->unit.diags.n_errors)
+        return IG_ERR_FORMAT;
+    parser_begin(&j->p, tree, j->options);
+    j->p.t = tokens.at;
+    parser_guard(&j->p, work, j);
+    return IG_OK;
+}
+
+static ig_status run_guarded(kernel_tree *tree, job *j)
+{
+    jmp_buf escape;
+    tree->unit.arena.escape = &escape;
+    j->status = IG_ERR_MEMORY;
+    if (!setjmp(escape))
+        j->status = run(tree, j);
+    tree->unit.arena.escape = NULL;
+    return j->status;
+}
+
+/* One line for ig_error: the first error. */
+static ig_status fail_first(const kernel_unit *u)
+{
+    const kernel_diag *d = u->diags.first;
+    while (d && d->severity != DIAG_ERROR)
+        d = d->next;
+    kernel_where at_;
+    if (d && kernel_source_where(&u->source, d->place, &at_))
+        FAIL(IG_ERR_FORMAT, "%s:%lld:%u: %s", at_.name, (long long)at_.line, at_.column,
+             d->message);
+    FAIL(IG_ERR_FORMAT, "%s", d ? d->message : "the source has no kernel");
+}
+
+static bool any_runs(const kernel_tree *tree)
+{
+    for (const kernel_entry *e = tree->kernels; e; e = e->next)
+        if (!e->failed)
+            return true;
+    return false;
+}
+
+ig_status kernel_parse(const char *name, const char *source, const kernel_parse_options *options,
+                       kernel_tree **out, char **diagnostics)
+{
+    static const kernel_parse_options none;
+    if (diagnostics)
+        *diagnostics = NULL;
+    *out = NULL;
+    kernel_tree *tree = memory_new(sizeof *tree);
+    if (!tree)
+        return IG_ERR_MEMORY;
+    job *j = memory_new(sizeof *j);
+    options = options ? options : &none;
+    ig_status status =
+        j ? kernel_unit_begin(&tree->unit, options->cap_bytes ? options->cap_bytes : CAP_BYTES)
+          : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        *j = (job){.name = name, .source = source, .options = options};
+        status = run_guarded(tree, j);
+    }
+    memory_free(j);
+    text rendered = {0};
+    if (diagnostics && status != IG_ERR_MEMORY && tree->unit.diags.first) {
+        kernel_diags_render(&tree->unit.diags, options->colour, &rendered);
+        *diagnostics = text_take(&rendered);
+    }
+    if (status == IG_OK && tree->unit.diags.n_errors && !any_runs(tree))
+        status = IG_ERR_FORMAT;
+    if (status == IG_OK) {
+        *out = tree;
+        return IG_OK;
+    }
+    if (status == IG_ERR_FORMAT)
+        status = fail_first(&tree->unit);
+    kernel_tree_free(tree);
+    return status;
+}
+
+void kernel_tree_free(kernel_tree *tree)
+{
+    if (!tree)
+        return;
+    for (kernel_entry *e = tree->kernels; e; e = e->next)
+        memory_free((char *)e->errors);
+    kernel_unit_end(&tree->unit);
+    memory_free(tree);
+}
+
+/* ---- finding ---------------------------------------------------------------------------------- */
+
+/* The next character that counts: spaces only between words. */
+static char significant(const char **s, char before)
+{
+    const char *c = *s;
+    while (*c == ' ')
+        c++;
+    const bool word = isalnum((unsigned char)before) && isalnum((unsigned char)*c);
+    if (c != *s && word) {
+        *s = c;
+        return ' ';
+    }
+    *s = *c ? c + 1 : c;
+    return *c;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    for (char x = 0, y = 0;;) {
+        x = significant(&a, x);
+        y = significant(&b, y);
+        if (x != y)
+            return false;
+        if (!x)
+            return true;
+    }
+}
+
+/* "tile" of "tile<float, 16>". */
+static bool is_base(const char *full, const char *name)
+{
+    const size_t n = strlen(name);
+    return strncmp(full, name, n) == 0 && full[n] == '<';
+}
+
+/* The name without its namespaces, or NULL if it has none. */
+static const char *tail_of(const char *name)
+{
+    const char *tail = NULL;
+    for (const char *last = strstr(name, "::"); last && !memchr(name, '<', (size_t)(last - name));
+         last = strstr(last + 2, "::"))
+        tail = last + 2;
+    return tail;
+}
+
+bool kernel_entry_is(const kernel_entry *e, const char *name)
+{
+    const char *tail = tail_of(e->name);
+    return same_name(e->name, name) || is_base(e->name, name) ||
+           (tail && (same_name(tail, name) || is_base(tail, name)));
+}
+
+const kernel_entry *kernel_tree_find(const kernel_tree *tree, const char *name)
+{
+    const kernel_entry *found = NULL;
+    bool ambiguous = false;
+    for (const kernel_entry *e = tree->kernels; e; e = e->next) {
+        if (same_name(e->name, name))
+            return e;
+        for (const kernel_alias *a = tree->aliases; a; a = a->next)
+            if (a->function == e->function && same_name(a->name, name))
+                return e;
+        if (kernel_entry_is(e, name)) {
+            if (found)
+                ambiguous = true;
+            found = e;
+        }
+    }
+    return ambiguous ? NULL : found;
+}

@@ -1,0 +1,124 @@
+/* Tokens, and the names in them.
+ *
+ * Names are interned: two tokens have the same name exactly if their name pointers are equal. A
+ * keyword is a name whose `keyword` is not 0; a token repeats it, so that the parser switches on one byte.
+ * Literals in the preprocessor's output are decoded. */
+#ifndef KERNEL_TOKEN_H
+#define KERNEL_TOKEN_H
+
+#include "compiler/pp/source.h"
+
+typedef enum kernel_token_kind {
+    TOKEN_END, /* the last of a stream */
+    TOKEN_NAME,
+    TOKEN_INTEGER,
+    TOKEN_FLOAT,
+    TOKEN_CHAR,
+    TOKEN_STRING,     /* neighbours are joined already */
+    TOKEN_PRAGMA,     /* as.name is the pragma; its tokens and a TOKEN_PRAGMA_END follow */
+    TOKEN_PRAGMA_END, /* unroll and nounroll come so; others never reach the parser */
+    TOKEN_OTHER,      /* a character that is not part of C; never in the preprocessor's output */
+#define PUNCTUATOR(name, spelling) TOKEN_##name,
+#include "compiler/pp/token.def"
+    TOKEN_KINDS
+} kernel_token_kind;
+
+typedef enum kernel_keyword {
+    KEYWORD_NONE,
+#define KEYWORD(word) KEYWORD_##word,
+#include "compiler/pp/token.def"
+    KEYWORDS
+} kernel_keyword;
+
+/* The type of a literal; long is 64 bits wide. */
+typedef enum kernel_literal_type {
+    LITERAL_NONE,
+    LITERAL_INT,
+    LITERAL_UINT,
+    LITERAL_LONG,
+    LITERAL_ULONG,
+    LITERAL_LONGLONG,
+    LITERAL_ULONGLONG,
+    LITERAL_FLOAT,
+    LITERAL_DOUBLE, /* long double, too */
+    LITERAL_CHAR,   /* "a" u8"a" 'a' */
+    LITERAL_WCHAR,
+    LITERAL_CHAR16,
+    LITERAL_CHAR32
+} kernel_literal_type;
+
+typedef struct kernel_name {
+    const char *text; /* with a zero byte after it */
+    uint32_t bytes, hash;
+    uint8_t keyword;            /* a kernel_keyword */
+    uint8_t alternative;        /* the kind that "and", "or", ... stand for, or 0 */
+    uint8_t directive;          /* of the preprocessor */
+    uint8_t foreign;            /* it has characters outside of ASCII */
+    struct kernel_macro *macro; /* of the preprocessor: what it stands for now, or NULL */
+    void *symbol;               /* of the parser */
+    struct kernel_name *next;   /* of the table */
+} kernel_name;
+
+/* What a string means, in UTF-8 whatever its prefix, with a zero byte that is not counted. */
+typedef struct kernel_string {
+    uint32_t bytes;
+    char text[];
+} kernel_string;
+
+enum {
+    TOKEN_SPACE = 1,    /* space or a comment is before it */
+    TOKEN_BEGINS = 2,   /* it is the first of its line */
+    TOKEN_PAINTED = 4,  /* a macro's name that is not to be expanded any more */
+    TOKEN_EXPANDED = 8, /* it came out of a macro */
+    TOKEN_BROKEN = 16   /* of the lexer: its text was copied, since a line splice is in it */
+};
+
+typedef struct kernel_token {
+    uint8_t kind;    /* a kernel_token_kind */
+    uint8_t flags;   /* TOKEN_SPACE | ... */
+    uint8_t type;    /* of a literal: a kernel_literal_type */
+    uint8_t keyword; /* of a name: a kernel_keyword */
+    kernel_place place;
+    uint32_t bytes;   /* of text */
+    uint32_t private; /* of the preprocessor */
+    const char *text; /* as spelled; no zero byte after it */
+    union {
+        kernel_name *name;
+        uint64_t integer; /* of an integer or a character */
+        double number;
+        const kernel_string *string;
+    } as;
+} kernel_token;
+
+typedef struct kernel_tokens {
+    kernel_token *at; /* the last one is a TOKEN_END */
+    uint32_t count;   /* with it */
+} kernel_tokens;
+
+typedef struct kernel_names {
+    kernel_arena *arena;
+    kernel_name **slots;
+    uint32_t n_slots, count;
+} kernel_names;
+
+/* Knows the keywords from the start. */
+void kernel_names_begin(kernel_names *names, kernel_arena *arena);
+kernel_name *kernel_name_get(kernel_names *names, const char *text, size_t bytes);
+
+/* ">" of a punctuator; "name", "integer", ... of the others. */
+const char *kernel_token_kind_text(kernel_token_kind kind);
+
+/* A token as a message shows it: its text, cut where it is long, without control characters; what its
+ * kind is called where it has none. */
+const char *kernel_token_text(kernel_arena *arena, const kernel_token *t);
+
+/* Takes the first '>' off ">>", ">>>", ">=" or ">>=", as the end of a list of template arguments needs
+ * it: true, and *t is what is left, at its place. False for all others; a plain ">" too. */
+bool kernel_token_split(kernel_token *t);
+
+/* How many tokens from t on are "<<<" or ">>>" in whatever spelling ("<< <", "> > >"); 0 if they are
+ * not. For ">" characters they must follow each other with nothing between but space. */
+int kernel_token_launch(const kernel_token *t);
+int kernel_token_launch_end(const kernel_token *t);
+
+#endif

@@ -1,0 +1,224 @@
+/* What the target cannot do, found before anything is printed: all of it, each with its place. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "compiler/print/parts.h"
+
+void print_refuse(printer *p, kernel_place place, const char *code, const char *why,
+                  const char *remedy, const char *format, ...)
+{
+    va_list args;
+    char message[512];
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    diag_error(&p->diags, place, code, "%s", message);
+    if (why)
+        diag_why(&p->diags, "%s", why);
+    if (remedy)
+        diag_do(&p->diags, "%s", remedy);
+}
+
+/* ---- the walk --------------------------------------------------------------------------------- */
+
+static void walk_expr(printer *p, const kernel_expr *e, print_visit *visit, void *context)
+{
+    if (!e)
+        return;
+    visit(p, e, context);
+    if (e->kind == EXPR_VAR)
+        return;
+    walk_expr(p, e->a, visit, context);
+    walk_expr(p, e->b, visit, context);
+    walk_expr(p, e->c, visit, context);
+    for (uint32_t i = 0; i < e->n_args; i++)
+        walk_expr(p, e->args[i], visit, context);
+}
+
+void print_walk(printer *p, const kernel_stmt *s, print_visit *visit, void *context)
+{
+    for (; s; s = s->next) {
+        walk_expr(p, s->value, visit, context);
+        walk_expr(p, s->step, visit, context);
+        print_walk(p, s->body, visit, context);
+        print_walk(p, s->otherwise, visit, context);
+    }
+}
+
+/* ---- features --------------------------------------------------------------------------------- */
+
+/* Features that no text can have, whatever the device. */
+static const struct {
+    uint8_t feature;
+    const char *remedy;
+} never[] = {
+    {FEATURE_CDP, "launch the other kernel from the host"},
+    {FEATURE_GRIDSYNC, "split the kernel into two launches there"},
+    {FEATURE_PTX, "write it in CUDA C; PTX is for NVIDIA's GPUs alone"},
+    {FEATURE_RECURSION, "write it as a loop"},
+    {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
+    {FEATURE_NEW, "pass memory in from the host"},
+    {FEATURE_GENERIC, "use two variables, one for each kind of memory"},
+    {FEATURE_A16, "use 32-bit values"},
+};
+
+static void refuse_use(printer *p, kernel_feature feature, const char *remedy)
+{
+    const kernel_use *use = &p->entry->uses[feature];
+    const kernel_feature_row *row = &kernel_feature_rows[feature];
+    if (use->place)
+        print_refuse(p, use->place, row->code, NULL, remedy, "'%s' uses %s, which %s does not have",
+                     p->entry->name, row->text, p->target->device);
+}
+
+static void check_features(printer *p)
+{
+    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
+        refuse_use(p, never[i].feature, never[i].remedy);
+    if (!p->target->atomics_i64)
+        refuse_use(p, FEATURE_A64, "use 32-bit counters, or run it with '--device cpu'");
+    if (!p->target->f64 || !p->target->atomics_i64)
+        refuse_use(p, FEATURE_AF64, "use float, or run it with '--device cpu'");
+    if (p->target->subgroup != 32 || !p->target->shuffles) {
+        const kernel_use *use = &p->entry->uses[FEATURE_WARP];
+        if (use->place)
+            print_refuse(p, use->place, "IG-WARP",
+                         p->target->subgroup && p->target->subgroup != 32
+                             ? print_format(p, "the device runs %d threads in lock step, not 32",
+                                            p->target->subgroup)
+                             : "the device does not report that 32 threads run in lock step",
+                         "use shared memory and __syncthreads, or run it with '--device cpu'",
+                         "'%s' uses warp functions, which %s does not have", p->entry->name,
+                         p->target->device);
+    }
+}
+
+/* ---- types ------------------------------------------------------------------------------------ */
+
+static bool has_kind(const kernel_type *t, type_kind kind, bool through)
+{
+    while (t->kind == TYPE_ARRAY || (through && t->kind == TYPE_POINTER && kind != TYPE_POINTER))
+        t = t->of;
+    if (t->kind == TYPE_STRUCT)
+        for (uint32_t i = 0; i < t->record->n_members; i++)
+            if (has_kind(t->record->members[i].type, kind, false))
+                return true;
+    return (type_kind)t->kind == kind;
+}
+
+static void refuse_double(printer *p, kernel_place place, const char *what)
+{
+    if (p->refused_double)
+        return;
+    p->refused_double = true;
+    print_refuse(p, place, "IG-F64", NULL, "use float there, or run it with '--device cpu'",
+                 "'%s' uses double%s, which %s does not have", p->entry->name, what,
+                 p->target->device);
+}
+
+static void refuse_pointer(printer *p, kernel_place place, const char *what)
+{
+    print_refuse(p, place, "IG-PTRMEM", "a pointer in memory is an address of the host",
+                 "pass each pointer as a parameter of the kernel, or run it with '--device cpu'",
+                 "'%s' keeps pointers in memory%s, which %s cannot follow", p->entry->name, what,
+                 p->target->device);
+}
+
+static void check_params(printer *p)
+{
+    const kernel_function *f = p->entry->function;
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        const kernel_type *t = f->params[i]->type;
+        const kernel_type *inner = t->kind == TYPE_POINTER ? t->of : t;
+        if (has_kind(inner, TYPE_POINTER, false))
+            refuse_pointer(p, f->params[i]->place,
+                           print_format(p, " (in '%s')", f->params[i]->name));
+        if (!p->target->f64 && has_kind(t, TYPE_F64, true))
+            refuse_double(p, f->params[i]->place, print_format(p, " for '%s'", f->params[i]->name));
+    }
+}
+
+/* ---- expressions ------------------------------------------------------------------------------ */
+
+static void check_expr(printer *p, const kernel_expr *e, void *context)
+{
+    (void)context;
+    const bool in_memory =
+        e->space == SPACE_GLOBAL || e->space == SPACE_CONSTANT || e->space == SPACE_SHARED;
+    const bool place = e->kind <= EXPR_MEMBER;
+    if (e->kind == EXPR_LOAD && type_is_pointer(e->type) && e->a->space != SPACE_LOCAL &&
+        e->a->space != SPACE_UNSET)
+        refuse_pointer(p, e->place, "");
+    if (place && in_memory && e->space == SPACE_SHARED && (e->type->quals & TYPE_VOLATILE) &&
+        p->target->subgroup != 32 && !p->refused_volatile) {
+        p->refused_volatile = true;
+        print_refuse(p, e->place, "IG-WARP",
+                     "volatile shared memory is a way to rely on warps of 32 threads",
+                     "use __syncthreads, or run it with '--device cpu'",
+                     "'%s' relies on warps in lock step, which %s does not have", p->entry->name,
+                     p->target->device);
+    }
+    if (e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_ATOMIC &&
+        e->args[0]->space == SPACE_LOCAL)
+        print_refuse(p, e->place, "IG-AS", NULL,
+                     "a variable of one thread needs no atomic operation",
+                     "an atomic operation on a variable of one thread");
+    if (p->target->f64 || e->type->kind != TYPE_F64)
+        return;
+    if (!e->soft && !(e->kind == EXPR_CONST))
+        refuse_double(p, e->place, "");
+    else if (e->kind == EXPR_BINARY || e->kind == EXPR_UPDATE || e->kind == EXPR_BUILTIN) {
+        if (!p->warned_soft)
+            diag_warning(
+                &p->diags, e->place, "IG-F64",
+                "double literals in float arithmetic: computed in float, since %s has no double",
+                p->target->device);
+        p->warned_soft = true;
+    }
+}
+
+static void check_locals(printer *p, const kernel_function *f)
+{
+    if (p->target->f64)
+        return;
+    for (const kernel_var *v = f->locals; v; v = v->next)
+        if (has_kind(v->type, TYPE_F64, true))
+            refuse_double(p, v->place, print_format(p, " for '%s'", v->name));
+}
+
+static void check_limits(printer *p)
+{
+    const kernel_entry *e = p->entry;
+    const kernel_target *t = p->target;
+    if (t->shared_bytes && e->shared_bytes > t->shared_bytes)
+        print_refuse(p, e->function->place, "IG-SMEM", NULL, "use smaller tiles",
+                     "'%s' needs %llu bytes of shared memory, but %s has %llu", e->name,
+                     (unsigned long long)e->shared_bytes, t->device,
+                     (unsigned long long)t->shared_bytes);
+    if (t->buffers && p->printed->n_params > t->buffers)
+        print_refuse(p, e->function->place, "IG-ARGS", NULL,
+                     "put values together in a struct, or several arrays into one",
+                     "'%s' has %d parameters with the hidden ones, but %s has room for %d", e->name,
+                     p->printed->n_params, t->device, t->buffers);
+}
+
+void print_check(printer *p)
+{
+    if (p->target->language == LANGUAGE_CUDA) {
+        const kernel_use *use = &p->entry->uses[FEATURE_WMMA];
+        if (use->place)
+            print_refuse(p, use->place, "IG-CUDA", "a fragment is more than its elements",
+                         "use the source as it is", "'%s' has wmma fragments", p->entry->name);
+    } else {
+        check_features(p);
+        check_params(p);
+        for (const print_function *f = p->functions; f; f = f->next) {
+            check_locals(p, f->f);
+            print_walk(p, f->f->body, check_expr, NULL);
+        }
+        print_wmma_check(p);
+        check_limits(p);
+    }
+    if (p->diags.n_errors)
+        print_stop(p);
+}

@@ -1,0 +1,378 @@
+/* Back to CUDA C: names of operations from the table that the front end reads them with, and variables
+ * where CUDA has them. */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/print/parts.h"
+
+typedef struct name_row {
+    const char *name;
+    uint16_t builtin;
+    const char *signatures; /* as in builtin_names.def */
+} name_row;
+
+#define ROW(name, id, signature) {name, BUILTIN_##id, signature},
+static const name_row name_rows[] = {
+#define NAME(name, id, signatures) ROW(#name, id, signatures)
+#define MATH(name, id, single, both) ROW(#name "f", id, single) ROW(#name, id, both)
+#define ROUNDED(name, id, signature) \
+    ROW(#name "_rz", id##_RZ, signature) \
+    ROW(#name "_ru", id##_RU, signature) ROW(#name "_rd", id##_RD, signature)
+#define CONVERTS(name, signature) \
+    ROW(#name "_rn", CONVERT_RN, signature) \
+    ROW(#name "_rz", CONVERT_RZ, signature) \
+    ROW(#name "_ru", CONVERT_RU, signature) ROW(#name "_rd", CONVERT_RD, signature)
+#define ATOMIC(name, id, signature) ROW(#name, id, signature)
+#define OPERATE(name, op, signatures)
+#define CAST(name, signatures)
+#define LANES(name, signature, lanes)
+#define LOADS(name)
+#define STORES(name)
+#include "compiler/builtin_names.def"
+};
+
+/* Whether a letter is the type; *shared is what T stands for. */
+static bool letter_is(char letter, const kernel_type *t, const kernel_type **shared)
+{
+    static const struct {
+        char letter;
+        uint8_t kind;
+    } letters[] = {{'v', TYPE_VOID}, {'b', TYPE_BOOL}, {'c', TYPE_I8},  {'C', TYPE_U8},
+                   {'s', TYPE_I16},  {'S', TYPE_U16},  {'i', TYPE_I32}, {'u', TYPE_U32},
+                   {'j', TYPE_I64},  {'J', TYPE_U64},  {'l', TYPE_I64}, {'L', TYPE_U64},
+                   {'h', TYPE_F16},  {'n', TYPE_BF16}, {'f', TYPE_F32}, {'d', TYPE_F64},
+                   {'w', TYPE_I32},  {'m', TYPE_U32}};
+    if (letter == 'T' || letter == 'A') {
+        const kernel_type *before = *shared;
+        *shared = t->plain;
+        return !before || before == t->plain;
+    }
+    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
+        if (letters[i].letter == letter)
+            return letters[i].kind == t->kind;
+    return false;
+}
+
+static bool type_matches(const char **s, const kernel_type *t, const kernel_type **shared)
+{
+    const char letter = *(*s)++;
+    if (letter != 'P' && letter != 'K')
+        return letter_is(letter, t, shared);
+    return type_is_pointer(t) ? type_matches(s, t->of->plain, shared) : (++*s, false);
+}
+
+static bool signature_matches(const char *s, const kernel_expr *e)
+{
+    const kernel_type *shared = NULL;
+    if (!type_matches(&s, e->type, &shared))
+        return false;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (!*s || *s == ' ' || *s == '/' || !type_matches(&s, e->args[i]->type->plain, &shared))
+            return false;
+    if (*s != '/' || !shared)
+        return !*s || *s == ' ';
+    const kernel_type *again = NULL; /* T is one of these */
+    for (s++; *s && *s != ' '; s++)
+        if (letter_is(*s, shared, &again))
+            return true;
+    return false;
+}
+
+static const char *cuda_name(const kernel_expr *e)
+{
+    for (size_t i = 0; i < sizeof name_rows / sizeof name_rows[0]; i++) {
+        if (name_rows[i].builtin != e->builtin)
+            continue;
+        for (const char *s = name_rows[i].signatures; s; s = strchr(s, ' ')) {
+            s += *s == ' ';
+            if (signature_matches(s, e))
+                return name_rows[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void quoted(printer *p, const kernel_string *s)
+{
+    print_out(p, "\"");
+    for (uint32_t i = 0; i < s->bytes; i++) {
+        const unsigned char c = (unsigned char)s->text[i];
+        if (c == '\n')
+            print_out(p, "\\n");
+        else if (c == '"' || c == '\\')
+            print_out(p, "\\%c", c);
+        else if (c < 32 || c == 127)
+            print_out(p, "\\%03o", c);
+        else
+            print_out(p, "%c", c);
+    }
+    print_out(p, "\"");
+}
+
+static void print_call(printer *p, const char *name, const kernel_expr *e, uint32_t n)
+{
+    print_out(p, "%s(", name);
+    for (uint32_t i = 0; i < n; i++) {
+        print_out(p, "%s", i ? ", " : "");
+        if (e->args[i]->kind == EXPR_STRING)
+            quoted(p, e->args[i]->as.text);
+        else
+            print_expr(p, e->args[i], LEVEL_ASSIGN);
+    }
+    print_out(p, ")");
+}
+
+void print_builtin_cuda(printer *p, const kernel_expr *e, int level)
+{
+    const char *name = cuda_name(e);
+    if (e->builtin == BUILTIN_PRINTF || e->builtin == BUILTIN_ASSERT) {
+        print_call(p, e->builtin == BUILTIN_PRINTF ? "printf" : "assert", e,
+                   e->builtin == BUILTIN_ASSERT ? 1 : e->n_args);
+    } else if (e->builtin == BUILTIN_LANE) {
+        const bool wrap = level > LEVEL_BIT_AND;
+        print_out(p,
+                  "%s((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) & 31u%s",
+                  wrap ? "(" : "", wrap ? ")" : "");
+    } else if (name) {
+        p->extremes = p->extremes || strncmp(name, "__ig_", 5) == 0;
+        print_call(p, name, e, e->n_args);
+    } else {
+        print_refuse(p, e->place, "IG-CUDA", NULL, "use the source as it is",
+                     "'%s' of these types has no name in CUDA C",
+                     kernel_builtin_rows[e->builtin].name);
+        print_stop(p);
+    }
+}
+
+/* What the language lacks, unless the text is read by our own front end. */
+void print_cuda_prelude(printer *p)
+{
+    static const char each[] =
+        "static __device__ float __ig_f%s_nan(float x, float y)\n{\n"
+        "#if __CUDA_ARCH__ >= 800\n"
+        "    float r;\n"
+        "    asm(\"%s.NaN.f32 %%0, %%1, %%2;\" : \"=f\"(r) : \"f\"(x), \"f\"(y));\n"
+        "    return r;\n#else\n"
+        "    return x != x || y != y ? x + y : f%sf(x, y);\n#endif\n}\n";
+    if (!p->extremes)
+        return;
+    print_part_begin(p, &p->top, NULL);
+    text_add(&p->top, "#ifndef __INGOT__\n");
+    text_add(&p->top, each, "min", "min", "min");
+    text_add(&p->top, each, "max", "max", "max");
+    text_add(&p->top, "#endif\n\n");
+}
+
+/* ---- functions and variables ------------------------------------------------------------------ */
+
+const char *print_cuda_hardware(const kernel_function *f)
+{
+    /* A NaN keeps what fits of its payload, which the instructions do not do; in "quick" functions it need not. */
+    static const struct {
+        const char *name, *text;
+    } rows[] = {
+        {"ingot_f16_to_f32",
+         "__device__ float ingot_f16_to_f32(unsigned short h)\n{\n"
+         "    float x;\n"
+         "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(h));\n"
+         "    const unsigned int nan = (h & 0x8000u) << 16 | 0x7fc00000u | (h & 0x3ffu) << 13;\n"
+         "    return x != x ? __uint_as_float(nan) : x;\n}\n"},
+        {"ingot_f16_of_f32",
+         "__device__ unsigned short ingot_f16_of_f32(float x)\n{\n"
+         "    unsigned short h;\n"
+         "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+         "    const unsigned int u = __float_as_uint(x);\n"
+         "    const unsigned int nan = (u >> 16 & 0x8000u) | 0x7e00u | (u >> 13 & 0x3ffu);\n"
+         "    return x != x ? (unsigned short)nan : h;\n}\n"},
+        {"ingot_bf16_of_f32",
+         "__device__ unsigned short ingot_bf16_of_f32(float x)\n{\n"
+         "    const unsigned int u = __float_as_uint(x);\n"
+         "#if __CUDA_ARCH__ >= 800\n"
+         "    unsigned short h;\n"
+         "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+         "#else\n"
+         "    const unsigned short h = (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);\n"
+         "#endif\n"
+         "    return x != x ? (unsigned short)((u | 1u << 22) >> 16) : h;\n}\n"},
+        {"ingot_f16_to_f32_quick", "__device__ float ingot_f16_to_f32_quick(unsigned short h)\n{\n"
+                                   "    float x;\n"
+                                   "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(h));\n"
+                                   "    return x;\n}\n"},
+        {"ingot_f16_of_f32_quick", "__device__ unsigned short ingot_f16_of_f32_quick(float x)\n{\n"
+                                   "    unsigned short h;\n"
+                                   "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+                                   "    return h;\n}\n"},
+        {"ingot_exp2_quick", "static __device__ float ingot_exp2_quick(float x)\n{\n"
+                             "    float y;\n"
+                             "    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n"
+                             "    return y;\n}\n"},
+        {"ingot_bf16_of_f32_quick",
+         "__device__ unsigned short ingot_bf16_of_f32_quick(float x)\n{\n"
+         "#if __CUDA_ARCH__ >= 800\n"
+         "    unsigned short h;\n"
+         "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+         "    return h;\n"
+         "#else\n"
+         "    const unsigned int u = __float_as_uint(x);\n"
+         "    return (unsigned short)((x != x ? u | 1u << 22 : u + 0x7fffu + (u >> 16 & 1u)) >> "
+         "16);\n"
+         "#endif\n}\n"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(f->source_name, rows[i].name) == 0)
+            return rows[i].text;
+    return NULL;
+}
+
+static bool are_twins(const kernel_function *f, const kernel_function *g)
+{
+    if (f->place != g->place || f->n_params != g->n_params || f->result != g->result ||
+        strcmp(f->source_name, g->source_name) != 0)
+        return false;
+    for (uint32_t i = 0; i < f->n_params; i++)
+        if (f->params[i]->type != g->params[i]->type)
+            return false;
+    return true;
+}
+
+const char *print_cuda_name(printer *p, print_function *f)
+{
+    for (const print_function *g = p->functions; g != f; g = g->next)
+        if (are_twins(g->f, f->f)) {
+            f->is_twin = true;
+            return g->name;
+        }
+    size_t pointers = 0;
+    for (uint32_t i = 0; i < f->f->n_params; i++)
+        pointers += type_is_pointer(f->f->params[i]->type);
+    const size_t n = strlen(f->f->name);
+    const char *end = f->f->name + n - pointers;
+    const bool marked = pointers && n > pointers + 2 && strspn(end, "gcslx") == pointers &&
+                        end[-1] == '_' && end[-2] == '_';
+    return marked && !f->f->is_kernel ? print_format(p, "%.*s", (int)(n - pointers - 2), f->f->name)
+                                      : f->f->name;
+}
+
+void print_cuda_shared(printer *p, const kernel_function *f)
+{
+    for (uint32_t i = 0; i < f->n_shared; i++) {
+        const kernel_var *v = f->shared[i];
+        print_line(p);
+        print_out(p, "%s%s", v->storage == STORE_DYNAMIC ? "extern " : "", p->lang->shared);
+        if (v->align > v->type->align)
+            print_out(p, "%s ", print_align(p, v->align));
+        print_out(p, "%s;\n", print_declare(p, v->type, v->space, v->name, true));
+    }
+}
+
+/* ---- initial values of globals ---------------------------------------------------------------- */
+
+static double half_number(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                        : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                       : ldexp(fraction, -24);
+    return bits & 0x8000 ? -size : size;
+}
+
+static void value_of(printer *p, const kernel_type *t, const uint8_t *bytes, text *out)
+{
+    if (t->kind == TYPE_ARRAY || t->kind == TYPE_STRUCT) {
+        const uint64_t n = t->kind == TYPE_ARRAY ? t->count
+                           : t->record->is_union ? 1
+                                                 : t->record->n_members;
+        text_add(out, "{");
+        for (uint64_t i = 0; i < n; i++) {
+            text_add(out, "%s", i ? ", " : "");
+            const kernel_type *of = t->kind == TYPE_ARRAY ? t->of : t->record->members[i].type;
+            value_of(p, of,
+                     bytes +
+                         (t->kind == TYPE_ARRAY ? i * t->of->size : t->record->members[i].offset),
+                     out);
+        }
+        text_add(out, "}");
+        return;
+    }
+    kernel_expr e = {.kind = EXPR_CONST, .type = t->plain};
+    float single;
+    uint64_t bits = 0;
+    memcpy(&bits, bytes, t->size < 8 ? t->size : 8);
+    if (t->kind == TYPE_F32 || t->kind == TYPE_BF16) { /* the upper half of a float */
+        const uint32_t word = (uint32_t)(t->kind == TYPE_F32 ? bits : bits << 16);
+        memcpy(&single, &word, sizeof single);
+        e.value.number = single;
+    } else if (t->kind == TYPE_F16) {
+        e.value.number = half_number((uint16_t)bits);
+    } else if (t->kind == TYPE_F64) {
+        memcpy(&e.value.number, bytes, sizeof(double));
+    } else {
+        const int shift = t->size < 8 ? (int)(64 - 8 * t->size) : 0;
+        e.value.integer = type_is_signed(t) ? (uint64_t)((int64_t)(bits << shift) >> shift) : bits;
+    }
+    p->into = out;
+    print_expr(p, &e, LEVEL_ASSIGN);
+    p->into = &p->text;
+}
+
+void print_cuda_references(printer *p, const print_function *f)
+{
+    for (uint32_t i = 0; i < f->n_vars && p->target->hides_globals; i++) {
+        const kernel_var *v = f->vars[i];
+        if (v->storage < STORE_GLOBAL)
+            continue;
+        const char *name = print_format(p, "(&%s)", v->name);
+        print_line(p);
+        print_out(p, "%s = *(%s)(ig_globals + %llu);\n",
+                  print_declare(p, v->type, v->space, name, true),
+                  print_declare(p, v->type, v->space, "(*)", true),
+                  (unsigned long long)kernel_global_at(p->tree, v));
+    }
+}
+
+/* The kernel is the last function. */
+static bool is_used_by_kernel(const printer *p, const kernel_var *v)
+{
+    const print_function *kernel = p->functions;
+    while (kernel->next)
+        kernel = kernel->next;
+    for (uint32_t i = 0; i < kernel->n_vars; i++)
+        if (kernel->vars[i] == v)
+            return true;
+    return false;
+}
+
+static const char *declare_global(printer *p, const kernel_var *v)
+{
+    return print_declare(p, v->storage == STORE_CONSTANT ? v->type->plain : v->type, v->space,
+                         v->name, true);
+}
+
+void print_cuda_find_structs(printer *p)
+{
+    for (const kernel_var *v = p->tree->globals; v; v = v->next)
+        if (is_used_by_kernel(p, v))
+            declare_global(p, v);
+}
+
+void print_cuda_globals(printer *p)
+{
+    for (const kernel_var *v = p->tree->globals; v; v = v->next) {
+        if (!is_used_by_kernel(p, v))
+            continue;
+        print_part_begin(p, &p->top, v->name);
+        text_add(&p->top, "%s %s",
+                 v->is_managed                  ? "__managed__"
+                 : v->storage == STORE_CONSTANT ? "__constant__"
+                                                : "__device__",
+                 declare_global(p, v));
+        if (v->init) {
+            text_add(&p->top, " = ");
+            value_of(p, v->type, v->init, &p->top);
+        }
+        text_add(&p->top, ";\n");
+    }
+    if (p->top.used) {
+        print_part_begin(p, &p->top, NULL);
+        text_add(&p->top, "\n");
+    }
+}

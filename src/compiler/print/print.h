@@ -1,0 +1,96 @@
+/* Kernels as text: from the checked tree to OpenCL C, to the Metal Shading Language (version 2.4) and back to
+ * CUDA C. Names are kept, and the text is formatted for people.
+ *
+ * The text computes what the CUDA source means. A kernel that the target cannot run with that meaning is
+ * refused, with a code, the place, the reason and what to do; deviations are reported as warnings. */
+#ifndef KERNEL_PRINT_H
+#define KERNEL_PRINT_H
+
+#include "compiler/tree.h"
+
+typedef enum kernel_language {
+    LANGUAGE_OPENCL,
+    LANGUAGE_METAL,
+    LANGUAGE_CUDA,
+    LANGUAGES
+} kernel_language;
+
+/* The target of a text. A limit that is 0 is unknown and not checked. */
+typedef struct kernel_target {
+    kernel_language language;
+    const char *device;    /* for messages: "Apple M2" */
+    int version;           /* of the language: OpenCL C 1.2 is 102, MSL 2.4 is 204 */
+    int subgroup;          /* threads that run in lock step; warps need 32 */
+    uint64_t threads;      /* of a block */
+    uint64_t shared_bytes; /* of a block */
+    int buffers;           /* parameters that a kernel may have */
+    bool f16, f64;         /* it computes in that type */
+    bool atomics_i64;
+    bool shuffles; /* the subgroup functions are there */
+    /* OpenCL C: only if all threads of a subgroup take part, and without an extension of the language */
+    bool whole_shuffles;
+    bool whole_warps; /* all blocks will have one axis and whole warps */
+    /* OpenCL C: functions with pointers to shared memory are inlined by the compiler's front end. PoCL 3 needs it. */
+    bool inlines;
+    /* CUDA C: a hidden parameter names the memory of globals, which all kernels of a module share. Else the text declares
+     * them, as a text for people does; the other languages have no such variables. */
+    bool hides_globals;
+    /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it: some
+     * drivers allow larger blocks then. */
+    uint32_t block[3];
+} kernel_target;
+
+/* A target with what every device of the language has ("opencl", "metal", "cuda"); NULL if there is no such
+ * language. */
+const kernel_target *kernel_target_find(const char *name);
+
+typedef enum kernel_printed_kind {
+    PRINTED_BUFFER,  /* a pointer of the kernel */
+    PRINTED_BYTES,   /* a value */
+    PRINTED_GLOBALS, /* hidden: the memory of all globals, laid out by kernel_global_at */
+    PRINTED_LOG      /* hidden: the records of printf and assert */
+} kernel_printed_kind;
+
+/* A parameter of the text. In OpenCL C a buffer is followed by its offset, a ulong. */
+typedef struct kernel_printed_param {
+    uint8_t kind;
+    uint64_t offset, bytes; /* where it is in the arguments as CUDA packs them; 0, 0 if hidden */
+} kernel_printed_param;
+
+/* A piece of a text that several kernels may share: a struct, a function, a pragma. It ends where the next
+ * one begins. */
+typedef struct kernel_printed_part {
+    size_t begin;
+    const char *name; /* of a struct or function, else NULL */
+} kernel_printed_part;
+
+typedef struct kernel_printed {
+    char *text;
+    kernel_printed_part *parts;
+    uint32_t n_parts;
+    const char *entry; /* the kernel's name in it */
+    kernel_printed_param *params;
+    int n_params;
+    bool dynamic_shared;  /* one more parameter at the end: the block's dynamic shared memory */
+    bool avoid_optimizer; /* threads return between barriers: see kernel_image */
+    char *warnings;       /* rendered, or NULL */
+    /* Of printf and assert: */
+    struct kernel_log_format *formats;
+    uint32_t n_formats;
+    kernel_arena arena;
+} kernel_printed;
+
+/* The text of one kernel. IG_ERR_UNSUPPORTED if the target cannot do what it needs, IG_ERR_FORMAT if it
+ * has an error: the thread's error is the rendered diagnostics. The tree is not needed afterwards. */
+ig_status kernel_print(const kernel_tree *tree, const kernel_entry *entry,
+                       const kernel_target *target, kernel_printed **out);
+void kernel_printed_free(kernel_printed *printed);
+
+/* A log is a buffer of n words: before a launch LOG_USED and LOG_LOST are 0 and LOG_ROOM is n - LOG_HEAD.
+ * kernel_print_drain formats its records (memory_free; NULL if there are none), in the order in which they were
+ * written. A failed assert is IG_ERR_DEVICE, with its place; *out is set nevertheless. */
+enum { LOG_USED, LOG_ROOM, LOG_LOST, LOG_HEAD = 4 };
+ig_status kernel_print_drain(const kernel_printed *printed, const uint32_t *words, size_t n,
+                             char **out);
+
+#endif

@@ -1,0 +1,95 @@
+/* The plan of a contraction: how its output is cut into tiles and k into blocks, which side is read
+ * in place, and the layout of a worker's scratch. contract_plan.c makes it, contract.c runs it. */
+#ifndef CPU_CONTRACT_H
+#define CPU_CONTRACT_H
+
+#include "engine/backend/cpu/contract/blas.h"
+#include "engine/backend/cpu/cpu.h"
+#include "engine/backend/cpu/lanes/gemm.h"
+#include "engine/backend/cpu/contract/axis_group.h"
+
+/* A side of the output, or k, cut into parts of equal size; the last may be shorter. */
+typedef struct cut {
+    int64_t extent, parts, size;
+} cut;
+
+/* Parts of at most `most`, which is at least one unit; sizes are multiples of it. */
+cut cut_at_most(int64_t extent, int64_t most, int64_t unit);
+
+static inline int64_t cut_length(const cut *c, int64_t part)
+{
+    const int64_t left = c->extent - part * c->size;
+    return left < c->size ? left : c->size;
+}
+
+/* The layout of a worker's scratch: offsets in bytes. */
+typedef struct layout {
+    size_t panel[2], sums, edge, row[2], point[2], tape, bytes;
+} layout;
+
+typedef struct contraction {
+    const program *p;
+    const binding *bindings;
+    const gemm_kernel *kernel;
+    int64_t lane_bytes, element_bytes;
+    axis_group batch[2], row[2],
+        k[2];                     /* of in[0] and in[1]; row is m for the first, n for the second */
+    const int64_t *all_rows[2];   /* offsets of all rows of a side, if they are few; or NULL ... */
+    const int64_t *all_points[2]; /* ... and of all points of k */
+    int64_t batches;
+    cut m, n, kc;
+    int64_t strip;      /* rows of in[0] that are packed at a time: they fit in the L2 cache */
+    char *shared[2];    /* shared panels of a side; or NULL */
+    const char *packed; /* panels of all of in[1] that its buffer keeps (packed.c); or NULL */
+    bool in_place[2];   /* a side is small and has the layout of its panels */
+    bool straight;      /* kernels read rows of in[0] in place: see tile_rows */
+    bool runs[2];       /* the points of a side's rows are contiguous, and its rows are not */
+    int result;    /* operand of the epilogue that stores the sums unchanged; -1: there is none */
+    bool close;    /* rows of sums are contiguous */
+    int thin;      /* which side has few rows (thin); the other is not packed; -1: neither */
+    bool along;    /* the other side's points are contiguous, else its rows are */
+    int64_t ready; /* blocks of k of the thin side that are copied at a time ... */
+    int64_t x_row, x_point; /* ... and the strides of the copy: see gemm_thin */
+    bool dots;              /* one row on either side: batches are computed together */
+    const blas *blas;       /* computes the tiles in place of our kernels; or NULL */
+    layout at;
+    int threads;          /* the number of threads that the tiles are cut for ... */
+    int64_t rows;         /* ... or, in a chain, the rows of a tile; 0: none */
+    int64_t tiles, tasks; /* of a round ... */
+    int64_t round,
+        first; /* ... which are parts of m that are computed at a time, and the first of them now */
+    cpu_fault fault;
+} contraction;
+
+/* Bytes of one row's k points in a panel. */
+static inline int64_t panel_row(const contraction *c, int64_t k)
+{
+    const int64_t together = c->kernel->group;
+    return (k + together - 1) / together * together * c->kernel->element_bytes;
+}
+
+/* Rows that the panels of so many rows of a side have. */
+static inline int64_t panels_rows(const contraction *c, int side, int64_t rows)
+{
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    return (rows + width - 1) / width * width;
+}
+
+/* Plans the largest tiles, without precomputed offsets. */
+void contraction_set(contraction *c, const program *p);
+/* Precomputes offsets in `room`, which has contraction_offsets_bytes. */
+void contraction_offsets(contraction *c, int64_t *room);
+size_t contraction_offsets_bytes(const contraction *c);
+/* Cuts the tiles further until all threads have work. */
+void contraction_share(contraction *c, int threads);
+/* True if tiles would pack a side many times, because the other side is cut into parts of less than TILE_PACKS. */
+bool contraction_packs_again(const contraction *c, int side);
+/* Computes the layout of the scratch after a change. */
+void contraction_layout(contraction *c);
+
+/* Sets c->packed for this launch. Packs in[1] if its buffer was an input of earlier evaluations, too. */
+ig_status packed_get(contraction *c);
+/* Bytes from one block of k to the next in these panels. Columns begin a panel_row apart. */
+int64_t packed_block(const contraction *c);
+
+#endif

@@ -1,0 +1,407 @@
+/* The plan of a contraction, made once for each program and number of threads. */
+#include "engine/backend/cpu/contract/contract.h"
+#include "base/machine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    TILE_M = 1024,    /* most rows and columns of a tile: they share the packing of a panel ... */
+    TILE_N = 256,     /* ... and a block of k of the columns takes a small part of the L2 cache */
+    TILE_LEAST = 64,  /* least columns of a tile and rows of a strip, however small the cache is */
+    TILE_THIN = 4096, /* most rows beside a thin side, whose contiguous rows are read at once ... */
+    TILE_RUN = 1024,  /* ... and are not cut below this if all threads have work */
+    TILE_UNIT = 32,   /* ... into parts of multiples of this */
+    RUN_LEAST = 16,   /* contiguous points of k that are packed as such */
+    READY_BYTES = 1 << 16,       /* bytes of the thin side that are copied at a time */
+    TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
+    TASKS_PER_THREAD = 2,        /* tasks for which tiles are cut ... */
+    /* A tile with this many rows packs its own columns, and vice versa: that is cheaper than reading
+     * shared panels that are not in its cache. */
+    TILE_PACKS = 400,
+    ROUND_ROWS = 512, /* rows are not cut below this to share fewer panels at a time */
+    TASKS_MOST =
+        32, /* ... and the most tasks of more tiles: the last task of one thread, while the others wait, is then a small part of the work */
+};
+#define ROUND_BYTES \
+    ((int64_t)8 << 20)         /* shared panels of in[0] that are kept at a time, if possible */
+#define TASK_PRODUCTS 250000.0 /* ... nor are tasks made of fewer products than this, */
+#define TASK_THIN 60000.0      /* or than this if each takes a load, because one side is thin, */
+#define SPARE_PRODUCTS 8e6     /* or than this if each thread has a task already */
+
+/* At least `parts` parts; sizes are multiples of `unit`. */
+static cut cut_into(int64_t extent, int64_t parts, int64_t unit)
+{
+    const int64_t even = parts > 0 ? (extent + parts - 1) / parts : 1;
+    const int64_t size = (even + unit - 1) / unit * unit;
+    return (cut){extent, (extent + size - 1) / size, size};
+}
+
+cut cut_at_most(int64_t extent, int64_t most, int64_t unit)
+{
+    most = most / unit * unit;
+    return cut_into(extent, (extent + most - 1) / most, unit);
+}
+
+static size_t layout_add(layout *at, int64_t bytes)
+{
+    const size_t place = at->bytes;
+    at->bytes += ((size_t)bytes + 63) / 64 * 64;
+    return place;
+}
+
+void contraction_layout(contraction *c)
+{
+    layout *at = &c->at;
+    const bool packs = c->thin < 0 && !c->blas;
+    const int64_t m = packs ? panels_rows(c, 0, c->m.size) : c->m.size;
+    const int64_t n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
+    const int64_t deep = panel_row(c, kc);
+    *at = (layout){0};
+    if (packs) {
+        at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
+        at->panel[1] = layout_add(at, n * deep);
+    }
+    if (c->thin >= 0)
+        at->panel[c->thin] = layout_add(at, GEMM_THIN_MAX * c->ready * kc * lane);
+    at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
+    at->edge = layout_add(at, c->kernel->mr * c->kernel->nr * lane);
+    at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
+    at->row[1] = layout_add(at, n * (int64_t)sizeof(int64_t));
+    at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+    at->point[1] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+    at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
+}
+
+/* Small sides in place: true if kernels can read a side without packing, because it is so small
+ * that it stays in the cache. Some rows may be summed twice (see sheet_row), so k must be one
+ * block. */
+static bool reads_in_place(const contraction *c, int side, int64_t rows)
+{
+    enum { SMALL_BYTES = 40 << 10 };
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    const int64_t points = c->p->extent[3], step = llabs(axis_group_step(&c->k[side]));
+    return c->kernel->tile_at && c->kernel->element_bytes == c->element_bytes && rows >= width &&
+           c->kc.parts == 1 && axis_group_is_contiguous(&c->row[side]) && c->k[side].ndim <= 1 &&
+           step <= SMALL_BYTES && (points * step + rows) * c->element_bytes <= SMALL_BYTES;
+}
+
+/* True if the lines of mr rows that are this far apart fit in the L1 cache together with other data. */
+static bool rows_fit(int64_t step_bytes, int64_t mr)
+{
+    enum { LINE = 64, SETS = 64, WAYS = 8 };
+    int64_t sets = SETS;
+    for (int64_t lines = step_bytes / LINE; sets > 1 && lines % 2 == 0; lines /= 2)
+        sets /= 2;
+    return step_bytes % LINE != 0 || mr <= sets * WAYS;
+}
+
+/* Straight rows: true if kernels read rows of in[0] where they are. All of them are whole groups of points: there are no
+ * zeros to fill up with. Kernels that read a line of each row for several points need these lines in the L1 cache. */
+static bool reads_straight(const contraction *c, int64_t rows)
+{
+    const int64_t group = c->kernel->group, step = axis_group_step(&c->row[0]);
+    return c->kernel->tile_rows && c->kernel->element_bytes == c->element_bytes && c->runs[0] &&
+           !c->in_place[1] && c->row[0].ndim == 1 && step > 0 && rows >= c->kernel->mr &&
+           (group > 1 ? rows % c->kernel->mr == 0
+                      : rows_fit(step * c->element_bytes, c->kernel->mr)) &&
+           c->kc.extent % group == 0 && c->kc.size % group == 0;
+}
+
+/* Thin products: the side with so few rows that packing the other would not pay, if the other can
+ * be read in place; -1 if there is none. The sums have the same bits either way. */
+static int thin_side(const contraction *c, int64_t rows, int64_t columns)
+{
+    enum { FEW = 4, LONG = 128 }; /* more than FEW rows pay only beside long contiguous rows */
+    const int side = rows <= columns ? 0 : 1;
+    const int64_t few = side == 0 ? rows : columns;
+    const axis_group *row = &c->row[!side];
+    if (!c->kernel->thin || c->p->extent[3] == 0)
+        return -1;
+    if (axis_group_is_contiguous(&c->k[!side]))
+        return few <= c->kernel->thin_along ? side : -1;
+    const bool fits =
+        few <= FEW || (axis_group_is_contiguous(row) && row->ndim > 0 && row->shape[0] >= LONG);
+    return fits && few <= c->kernel->thin_beside && axis_group_ends_contiguous(row) ? side : -1;
+}
+
+/* Rows of this size that fit in a share of the L2 cache, in [TILE_LEAST, most]. */
+static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
+{
+    enum { USUAL = 1 << 20 };
+    const int64_t reported = machine_get()->cache_l2_bytes;
+    const int64_t rows = (reported > 0 ? reported : USUAL) / parts / row_bytes;
+    return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
+}
+
+/* The dtype of the sums' lanes: the input of the epilogue. */
+static ig_dtype sum_lane(const program *p)
+{
+    return dtype_lane(p->post.n_inst > 0 ? (ig_dtype)p->post.inst[0].dtype : p->dtype);
+}
+
+/* Direct results: the operand that stores the sums unchanged and contiguous, if accumulating there
+ * pays; else -1. It does not for narrow rows, where most tiles have an edge, and for many blocks of
+ * k, whose sums are read and written each time and are better close together. */
+static int result_of(const contraction *c, const tape *post)
+{
+    enum { FEW = 4 };
+    const tape_inst *in = post->inst;
+    if (c->kc.parts > FEW || post->n_inst != 2 || in[0].code != TAPE_CORE ||
+        in[1].code != TAPE_STORE || c->p->extent[2] < c->kernel->nr || c->p->extent[3] == 0)
+        return -1;
+    const operand *o = &post->operand[in[1].operand];
+    const bool same = o->dtype == sum_lane(c->p) && view_is_contiguous(&o->v);
+    return same ? in[1].operand : -1;
+}
+
+/* Everything that does not depend on the number of threads: the tiles are the largest. */
+void contraction_set(contraction *c, const program *p)
+{
+    const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2], k = p->ndim[3];
+    c->p = p;
+    const struct gemm_level *level = cpu_level_now()->gemm;
+    const bool widens = p->dtype == IG_I8 && sum_lane(p) == IG_I32;
+    c->kernel = widens ? &level->i8_to_i32 : &level->of[p->dtype];
+    assert(c->kernel->tile);
+    c->element_bytes = (int64_t)ig_dtype_bytes(p->dtype);
+    c->lane_bytes = (int64_t)ig_dtype_bytes(sum_lane(p));
+    axis_group_set(&c->batch[0], &p->in[0].v, 0, b);
+    axis_group_set(&c->batch[1], &p->in[1].v, 0, b);
+    axis_group_set(&c->row[0], &p->in[0].v, b, m);
+    axis_group_set(&c->row[1], &p->in[1].v, b, n);
+    axis_group_set(&c->k[0], &p->in[0].v, b + m, k);
+    axis_group_set(&c->k[1], &p->in[1].v, b + n, k);
+    for (int side = 0; side < 2; side++)
+        c->all_rows[side] = c->all_points[side] = NULL;
+    for (int side = 0; side < 2; side++)
+        c->runs[side] = p->extent[3] >= RUN_LEAST && axis_group_is_contiguous(&c->k[side]) &&
+                        !axis_group_is_contiguous(&c->row[side]);
+    c->batches = p->extent[0];
+    int64_t rows = p->extent[1];
+    if (axis_group_is_constant(&c->batch[1])) {
+        /* in[1] is the same for all batches: they are more rows of one product. */
+        axis_group_set(&c->row[0], &p->in[0].v, 0, b + m);
+        c->batch[0].ndim = 0;
+        c->batch[1].ndim = 0;
+        rows *= c->batches;
+        c->batches = 1;
+    }
+    c->thin = thin_side(c, rows, p->extent[2]);
+    c->along = c->thin >= 0 && axis_group_is_contiguous(&c->k[!c->thin]) && p->extent[3] > 1;
+    c->dots = c->thin >= 0 && c->kernel->dots && rows == 1 && p->extent[2] == 1 &&
+              axis_group_is_contiguous(&c->k[0]) && axis_group_is_contiguous(&c->k[1]);
+    c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
+    c->shared[0] = c->shared[1] = NULL;
+    c->packed = NULL;
+    c->blas = NULL;
+    c->rows = 0;
+    c->first = 0;
+    const bool packs = c->thin < 0;
+    c->result = result_of(c, &p->post);
+    c->close = packs && c->result < 0 && c->kc.parts == 1 && c->kernel->group == 1;
+    c->in_place[0] = packs && reads_in_place(c, 0, rows);
+    c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
+    c->straight = packs && reads_straight(c, rows);
+    const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
+    c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
+    const int64_t most = c->along ? TILE_N : TILE_THIN;
+    c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
+    const bool panels =
+        packs || (c->along && c->thin == 0 && most >= c->kernel->nr); /* see packed.c */
+    c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : most,
+                       panels ? c->kernel->nr : 1);
+    const int64_t few = c->thin == 0 ? rows : p->extent[2];
+    const int64_t ready = READY_BYTES / (GEMM_THIN_MAX * c->kernel->kc * c->lane_bytes);
+    c->ready = ready < c->kc.parts ? ready : c->kc.parts;
+    c->x_point = c->along && few > GEMM_THIN_FEW ? GEMM_THIN_MAX : 1;
+    c->x_row = c->x_point > 1 ? 1 : c->ready * c->kc.size;
+    contraction_layout(c);
+}
+
+/* ---- precomputed offsets ---- */
+
+/* The number of offsets to precompute: all, if they are few; else none. */
+static int64_t offsets_kept(int64_t extent)
+{
+    enum { FEW = 4096 };
+    return extent <= FEW ? extent : 0;
+}
+
+size_t contraction_offsets_bytes(const contraction *c)
+{
+    return sizeof(int64_t) * (size_t)(offsets_kept(c->m.extent) + offsets_kept(c->n.extent) +
+                                      2 * offsets_kept(c->kc.extent));
+}
+
+static const int64_t *offsets_keep(const axis_group *g, int64_t extent, int64_t **room)
+{
+    int64_t *all = *room;
+    if (offsets_kept(extent) == 0)
+        return NULL;
+    axis_group_offsets(g, 0, extent, all);
+    *room += extent;
+    return all;
+}
+
+void contraction_offsets(contraction *c, int64_t *room)
+{
+    for (int side = 0; side < 2; side++) {
+        const int64_t rows = side == 0 ? c->m.extent : c->n.extent;
+        c->all_rows[side] = offsets_keep(&c->row[side], rows, &room);
+        c->all_points[side] = offsets_keep(&c->k[side], c->kc.extent, &room);
+    }
+}
+
+/* ---- tasks ---- */
+
+/* This many tasks for each thread, but not too small ones. */
+static int64_t tasks_for(const contraction *c, int threads, int per_thread)
+{
+    const double products =
+        (double)c->batches * (double)c->m.extent * (double)c->n.extent * (double)(c->kc.extent + 1);
+    const double each = products / threads / SPARE_PRODUCTS;
+    const int64_t tasks = each < 1 ? 1 : each < per_thread ? (int64_t)each : per_thread;
+    const int64_t wanted = threads > 1 ? threads * tasks : 1;
+    const double least = c->thin >= 0 ? TASK_THIN : TASK_PRODUCTS;
+    return products < (double)wanted * least ? (int64_t)(products / least) + 1 : wanted;
+}
+
+/* Cuts contiguous rows beside a thin side while they stay long, or until all threads have some. */
+static void share_runs(contraction *c, int threads)
+{
+    cut *rows = c->thin == 0 ? &c->n : &c->m;
+    const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD) / c->batches;
+    const int64_t least = (tasks_for(c, threads, 1) + c->batches - 1) / c->batches;
+    const int64_t runs = rows->extent / TILE_RUN, long_ones = runs < wanted ? runs : wanted;
+    const int64_t even = long_ones / threads * threads, parts = even > least ? even : least;
+    if (parts > rows->parts && rows->size > TILE_UNIT)
+        *rows = cut_into(rows->extent, parts, TILE_UNIT);
+}
+
+/* Cuts columns finer if there are few tiles, so that all threads end at about the same time. */
+static void share_evenly(contraction *c, int threads)
+{
+    enum { MANY = 8 }; /* tiles for each thread, which even out by themselves */
+    const int64_t rows = c->batches * c->m.parts, nr = c->kernel->nr;
+    int64_t least = INT64_MAX, best = c->n.size;
+    for (int64_t size = c->n.size; size > c->n.size / 2; size -= nr) {
+        const int64_t parts = (c->n.extent + size - 1) / size;
+        const int64_t rounds = (rows * parts + threads - 1) / threads;
+        if (rows * parts > (int64_t)threads * MANY && size < c->n.size)
+            break;
+        if (rounds * size < least) {
+            least = rounds * size;
+            best = size;
+        }
+    }
+    c->n = (cut){c->n.extent, (c->n.extent + best - 1) / best, best};
+}
+
+/* What the longest share of a thread costs if tiles are cut like this, in products for each point of k. A row or column
+ * of a tile costs as much as `fetch` products: it is packed or fetched. Cores differ in the speed of matrix instructions,
+ * by up to four times where others use them, too: if more tiles need no more packing, the slowest thread has one tile
+ * more to do when the others are ready. Bench row: distilbert 8x128 bf16. */
+static int64_t share_cost(const contraction *c, int threads, const cut *m, const cut *n)
+{
+    const int64_t fetch = c->kernel->group > 1 ? 64 : 10, few = c->kernel->few_rows;
+    const int64_t late = c->kernel->group > 1 && c->straight && c->runs[1] ? 1 : 0;
+    const int64_t rounds = (c->batches * m->parts * n->parts + threads - 1) / threads + late;
+    const int64_t rows = m->parts > 1 ? m->size : m->extent, last = rows % c->kernel->mr;
+    const int64_t computed = last > 0 && last <= few ? rows : panels_rows(c, 0, rows);
+    return rounds * (computed * n->size + fetch * (computed + n->size));
+}
+
+/* Cuts both sides anew if that is clearly cheaper, because some threads would wait for others: of all ways with at most
+ * MANY tiles for each thread and with tiles of at most m_most x n_most, the cheapest. */
+static void share_again(contraction *c, int threads, int64_t m_most, int64_t n_most)
+{
+    enum { MANY = 4, FEW_UNIT = 4 }; /* the last rows of a tile may be few */
+    const int64_t unit = c->kernel->few_rows > 0 ? FEW_UNIT : c->kernel->mr, nr = c->kernel->nr;
+    const int64_t most = (int64_t)threads * MANY;
+    cut best_m = c->m, best_n = c->n;
+    int64_t least = share_cost(c, threads, &best_m, &best_n) * 95 / 100;
+    if (c->batches * c->m.parts * c->n.parts > most)
+        return;
+    for (int64_t i = 1; i * c->batches <= most; i++) {
+        const cut m = cut_into(c->m.extent, i, unit);
+        for (int64_t j = 1; m.size <= m_most && i * j * c->batches <= most; j++) {
+            const cut n = cut_into(c->n.extent, j, nr);
+            const int64_t cost = share_cost(c, threads, &m, &n);
+            if (n.size <= n_most && cost < least) {
+                least = cost;
+                best_m = m;
+                best_n = n;
+            }
+        }
+    }
+    c->m = best_m;
+    c->n = best_n;
+}
+
+bool contraction_packs_again(const contraction *c, int side)
+{
+    const cut *others = side == 0 ? &c->n : &c->m;
+    return others->parts > 1 && others->size < TILE_PACKS;
+}
+
+/* True if so many tiles occupy all threads until the end. */
+static bool shares_evenly(int64_t tiles, int threads, int64_t wanted)
+{
+    enum { MANY = 16 };
+    return tiles >= wanted && (tiles % threads == 0 || tiles >= (int64_t)threads * MANY);
+}
+
+/* Rounds: shared panels of in[0] are a second copy of it. If they are large, only those of some rows are kept at a
+ * time, as long as the tiles of these rows occupy all threads. */
+static void share_rounds(contraction *c, int threads, int64_t wanted)
+{
+    const int64_t row = c->kc.parts * panel_row(c, c->kc.size);
+    c->round = c->m.parts;
+    if (c->thin >= 0 || c->blas || c->straight || c->batches != 1 || !contraction_packs_again(c, 0))
+        return;
+    while (c->round * c->m.size * row > ROUND_BYTES) {
+        const int64_t fewer = c->round > 1 ? c->round / 2 : 1;
+        if (c->m.parts % fewer != 0 || !shares_evenly(fewer * c->n.parts, threads, wanted))
+            break;
+        if (c->round > 1)
+            c->round = fewer;
+        else if (c->m.size >= 2 * ROUND_ROWS)
+            c->m = cut_into(c->m.extent, 2 * c->m.parts, c->kernel->mr);
+        else
+            break;
+    }
+}
+
+void contraction_share(contraction *c, int threads)
+{
+    const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
+    const int64_t most = tasks_for(c, threads, TASKS_MOST);
+    const gemm_kernel *kernel = c->kernel;
+    const int64_t m_most = c->m.size, n_most = c->n.size;
+    if (c->thin >= 0 && !c->along && c->batches > 0)
+        share_runs(c, threads);
+    if (c->thin == 0 && c->along && wanted > 1 && c->batches * c->n.parts < wanted) {
+        const cut one = cut_into(c->n.extent, wanted, kernel->nr); /* a tile for each thread */
+        if (one.size <= n_most && one.parts == wanted)
+            c->n = one;
+    }
+    while (!c->blas && (c->thin < 0 || c->along) && c->batches * c->m.parts * c->n.parts < wanted) {
+        if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
+            c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
+        else if (c->m.size > TILE_SMALL)
+            c->m = cut_into(c->m.extent, c->m.parts * 2, kernel->mr);
+        else
+            break;
+    }
+    if ((c->thin < 0 || (c->thin == 0 && c->along)) && !c->blas &&
+        c->batches * c->m.parts * c->n.parts > threads)
+        share_evenly(c, threads);
+    if (c->thin < 0 && !c->blas && threads > 1 && wanted >= threads)
+        share_again(c, threads, m_most, n_most);
+    share_rounds(c, threads, wanted);
+    c->threads = threads;
+    c->tiles = c->batches * c->round * c->n.parts;
+    c->tasks =
+        c->tiles < 2 * most ? c->tiles : most; /* else some would have twice the tiles of others */
+}

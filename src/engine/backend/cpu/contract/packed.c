@@ -1,0 +1,141 @@
+/* Packed matrices: the panels of a matrix that several evaluations multiply with, such as a weight. They are packed once
+ * and kept with the buffer of the matrix, until its content changes or nothing uses it any more.
+ *
+ * Arrays never change, except that an evaluation may write a donated one: the engine then calls
+ * buffer_forget. So a buffer that is an input of two evaluations will probably be one of more. If the
+ * matrix is in a mapped file, its pages are given back after packing: the panels replace them. */
+#include "engine/backend/cpu/contract/contract.h"
+#include "base/error.h"
+#include "base/mapping.h"
+#include "base/memory.h"
+#include "base/threads.h"
+
+typedef struct packed {
+    derived base; /* of a buffer: the first of a list */
+    struct packed *next;
+    const gemm_kernel *kernel;
+    size_t offset;
+    int64_t row_step, k_step, n, k;
+    size_t bytes;
+    char *panels;
+} packed;
+
+enum {
+    READS_LEAST = 2,  /* evaluations that have read the matrix */
+    ROWS_MOST = 2048, /* more rows pay for packing anyway */
+    SHARE = 4         /* panels are at most this part of the memory limit */
+};
+#define MATRIX_LEAST ((int64_t)256 << 10) /* bytes: smaller ones are packed in no time */
+
+static void packed_free(derived *list)
+{
+    for (packed *p = (packed *)list, *next; p; p = next) {
+        next = p->next;
+        memory_data_free(p->panels, p->bytes);
+        memory_free(p);
+    }
+}
+
+int64_t packed_block(const contraction *c)
+{
+    const int64_t nr = c->kernel->nr;
+    return (c->n.extent + nr - 1) / nr * nr * panel_row(c, c->kc.size);
+}
+
+/* True if the operand is a plain matrix whose rows have contiguous points, as linear layers have. */
+static bool is_matrix(const contraction *c)
+{
+    const bool may_be_thin = c->thin == 0 && c->along && !c->dots && c->kernel->thin_packed;
+    return (c->thin < 0 || may_be_thin) && !c->blas && !c->in_place[1] && c->runs[1] &&
+           c->batches == 1 && c->row[1].ndim == 1 && c->k[1].ndim == 1 &&
+           c->kernel->element_bytes == c->element_bytes;
+}
+
+static packed *packed_find(const contraction *c, const buffer *b, size_t offset)
+{
+    packed *p = (packed *)b->derived;
+    while (p && !(p->kernel == c->kernel && p->offset == offset && p->n == c->n.extent &&
+                  p->k == c->kc.extent && p->row_step == axis_group_step(&c->row[1]) &&
+                  p->k_step == axis_group_step(&c->k[1])))
+        p = p->next;
+    return p;
+}
+
+/* ---- packing ---- */
+
+typedef struct packing {
+    const contraction *c;
+    const char *from;
+    char *to;
+    cut columns;
+} packing;
+
+/* One block of k of some columns. */
+static void packing_task(void *context, int64_t task, int worker)
+{
+    enum { FEW = 256 };
+    const packing *j = context;
+    const contraction *c = j->c;
+    const int64_t block = task / j->columns.parts, part = task % j->columns.parts;
+    const int64_t k = cut_length(&c->kc, block), n = cut_length(&j->columns, part);
+    const int64_t first = part * j->columns.size;
+    int64_t row[FEW];
+    (void)worker;
+    axis_group_offsets(&c->row[1], first, n, row);
+    c->kernel->pack_n(j->to + block * packed_block(c) + first * panel_row(c, k),
+                      j->from + block * c->kc.size * c->element_bytes, n, row, k, NULL);
+}
+
+static void pack_all(const contraction *c, const char *from, char *to)
+{
+    enum { TASK_COLUMNS = 128 }; /* with a panel more, not above FEW */
+    packing j = {c, from, to, cut_at_most(c->n.extent, TASK_COLUMNS, c->kernel->nr)};
+    pool_run(c->kc.parts * j.columns.parts, packing_task, &j);
+}
+
+/* True if there is memory for the panels. */
+static bool may_keep(size_t bytes)
+{
+    const uint64_t limit = ig_memory_limit(), used = ig_memory_used();
+    return bytes <= limit / SHARE && used <= limit / 2 && bytes <= limit / 2 - used;
+}
+
+ig_status packed_get(contraction *c)
+{
+    const operand *o = &c->p->in[1];
+    const binding *at = &c->bindings[o->slot];
+    buffer *b = at->buf;
+    const size_t offset = at->offset + (size_t)(o->v.offset * c->element_bytes);
+    const int64_t matrix = c->n.extent * c->kc.extent * c->element_bytes;
+    c->packed = NULL;
+    if (b->reads < READS_LEAST || !is_matrix(c))
+        return IG_OK;
+    packed *p = packed_find(c, b, offset);
+    const size_t bytes = (size_t)(c->kc.parts * packed_block(c));
+    if (p)
+        c->packed = p->panels;
+    if (p || c->m.extent > ROWS_MOST || matrix < MATRIX_LEAST || !may_keep(bytes))
+        return IG_OK;
+    p = memory_get(sizeof *p);
+    char *panels = p ? memory_data_get(bytes) : NULL;
+    if (!panels) {
+        memory_free(p);
+        return IG_ERR_MEMORY;
+    }
+    const char *from = operand_host(o, c->bindings);
+    pack_all(c, from, panels);
+    mapping_give_back(from, (size_t)matrix);
+    *p = (packed){.base = {packed_free},
+                  .next = (packed *)b->derived,
+                  .kernel = c->kernel,
+                  .offset = offset,
+                  .row_step = axis_group_step(&c->row[1]),
+                  .k_step = axis_group_step(&c->k[1]),
+                  .n = c->n.extent,
+                  .k = c->kc.extent,
+                  .bytes = bytes,
+                  .panels = panels};
+    b->derived = &p->base;
+    c->packed = panels;
+    return IG_OK;
+}

@@ -1,0 +1,144 @@
+/* A level: all loops of one instruction set in one table. This file has the folds itself. */
+#include "engine/backend/cpu/lanes/lane_math.h"
+
+#define TEMPLATE "engine/backend/cpu/lanes/fold_row.inc"
+#include "engine/backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
+enum { BESIDE = 16 }; /* short rows that are folded together */
+#define TEMPLATE "engine/backend/cpu/lanes/fold.inc"
+#include "engine/backend/cpu/lanes/each_int.inc"
+#include "engine/backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
+
+/* What is summed without being stored: a * b, a * a or (a - b) * (a - b); whether a - b is kept;
+ * whether b is one value. */
+enum { SUM_PRODUCTS, SUM_SQUARES, SUM_DIFFERENCES, SUM_KINDS };
+#define SUMS(X) \
+    X(PRODUCTS, 0, 0) \
+    X(SQUARES, 0, 0) \
+    X(DIFFERENCES, 0, 0) X(DIFFERENCES, 0, 2) X(DIFFERENCES, 1, 0) X(DIFFERENCES, 1, 2)
+#define FOLD_LOOP_ARGS int64_t n, void *total, void *d, const void *a, const void *b
+#define TEMPLATE "engine/backend/cpu/lanes/fold_of.inc"
+#include "engine/backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
+
+typedef struct lane_loops {
+    map_loop (*loop)(int op, ig_dtype lane, int one);
+    const map_loop *choices;
+    void (*identity)(int op, int64_t n, void *d);
+    void (*join)(int op, int64_t n, void *d, const void *a, const void *b);
+    void (*join_rows)(int op, int64_t n, void *d, const void *a, int64_t step);
+    void (*fold)(int op, int64_t rows, int64_t len, void *d, const void *a);
+    void (*fold_two)(int op, void *d, const void *a, void *d_2, const void *a_2);
+    int64_t (*extreme)(int op, int64_t n, const void *a, void *best, bool first);
+} lane_loops;
+
+/* Indexed by any dtype: its lane's loops. */
+#define MAP_OF_BOOL PART(lane_loop_int)
+#define MAP_OF_SIGNED PART(lane_loop_int)
+#define MAP_OF_UNSIGNED PART(lane_loop_int)
+#define MAP_OF_FLOAT PART(lane_loop_float)
+static const lane_loops loops[DTYPE_COUNT] = {
+#define DTYPE(id, name, standard, lane, kind, bytes) \
+    [IG_##id] = {MAP_OF_##kind,    choices_##lane, identity_##lane, join_##lane, \
+                 join_rows_##lane, fold_##lane,    fold_two_##lane, extreme_##lane},
+#include "base/dtype.def"
+};
+
+static map_loop lane_loop(int op, ig_dtype lane, int one)
+{
+    return op == OP_where ? loops[lane].choices[one >> 1]
+                          : loops[lane].loop(op, dtype_lane(lane), one);
+}
+
+static void lane_identity(int op, ig_dtype lane, int64_t n, void *d)
+{
+    loops[lane].identity(op, n, d);
+}
+
+static void lane_join(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b)
+{
+    const int row = op == OP_max ? OP_maximum : op == OP_min ? OP_minimum : OP_COUNT;
+    if (row == OP_COUNT)
+        loops[lane].join(op, n, d, a, b);
+    else
+        lane_loop(row, lane, 0)(n, d, a, b, NULL); /* rows have faster ones: see extreme.inc */
+}
+
+static void lane_join_rows(int op, ig_dtype lane, int64_t n, void *d, const void *a, int64_t step)
+{
+    loops[lane].join_rows(op, n, d, a, step);
+}
+
+static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a)
+{
+    loops[lane].fold(op, rows, len, d, a);
+}
+
+static fold_loop lane_fold_of(int op, int first, int second, ig_dtype lane, bool keeps, int one)
+{
+    const int kind = first == OP_subtract && second == OP_square  ? SUM_DIFFERENCES
+                     : first == OP_square && second == OP_COUNT   ? SUM_SQUARES
+                     : first == OP_multiply && second == OP_COUNT ? SUM_PRODUCTS
+                                                                  : SUM_KINDS;
+    if (op != OP_sum || kind == SUM_KINDS || (lane != IG_F32 && lane != IG_F64))
+        return NULL;
+    return (lane == IG_F64 ? sums_f64 : sums_f32)[kind][keeps][one];
+}
+
+static void lane_fold_two(int op, ig_dtype lane, void *d, const void *a, void *d_2, const void *a_2)
+{
+    loops[lane].fold_two(op, d, a, d_2, a_2);
+}
+
+static int64_t lane_extreme(int op, ig_dtype lane, int64_t n, const void *a, void *best, bool first)
+{
+    return loops[lane].extreme(op, n, a, best, first);
+}
+
+/* True if the machine supports the instructions that this file is compiled for. */
+static bool lane_available(void)
+{
+#if defined(__AVX512F__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+#elif defined(__AVX2__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
+#else
+    return true;
+#endif
+}
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+extern const gemm_level PART(gemm);
+extern const rows_level PART(rows);
+extern const simt_level PART(simt);
+extern const attend_level PART(attend);
+extern const cpu_level PART(cpu_level);
+const cpu_level PART(cpu_level) = {
+    .name = TEXT(LEVEL),
+    .available = lane_available,
+    .loop = lane_loop,
+    .run = PART(lane_run),
+    .pair = PART(lane_pair),
+    .convert = PART(lane_convert),
+    .round = PART(lane_round),
+    .half = PART(lane_half),
+    .bits = PART(lane_bits),
+    .fractions = PART(lane_fractions),
+    .identity = lane_identity,
+    .join = lane_join,
+    .join_rows = lane_join_rows,
+    .fold = lane_fold,
+    .fold_of = lane_fold_of,
+    .fold_two = lane_fold_two,
+    .extreme = lane_extreme,
+    .gemm = &PART(gemm),
+    .rows = &PART(rows),
+    .simt = &PART(simt),
+    .attend = &PART(attend),
+};

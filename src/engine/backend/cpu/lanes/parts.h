@@ -1,0 +1,50 @@
+/* Shared declarations of lanes/: each file is built once for each level and provides a part of the
+ * level's table (lanes.c) under a name that ends in the level's. */
+#ifndef LANES_PARTS_H
+#define LANES_PARTS_H
+
+/* Rows that cannot be vectorized are left as they are. clang looks up a location by its file's
+ * first inclusion, so this comes before all of them. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
+#include "engine/backend/cpu/cpu.h"
+#include "engine/ops/ops.h"
+
+#include <string.h>
+
+#define PART_JOIN(name, level) name##_##level
+#define PART_NAME(name, level) PART_JOIN(name, level)
+#define PART(name) PART_NAME(name, LEVEL)
+
+/* The same for a function that a template defines once for each lane type. */
+#define NAME(name) PART_NAME(name, LANE)
+
+/* Before a loop over lanes: point i of the result depends on no other point, also if the result
+ * overwrites an input. */
+#if defined(__clang__)
+#define LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define LANE_LOOP _Pragma("GCC ivdep")
+#else
+#define LANE_LOOP
+#endif
+
+#define MAP_LOOP_ARGS int64_t n, void *d, const void *a, const void *b, const void *c
+
+/* The contracts are those of cpu_level's members; lane is the dtype of a lane. */
+map_loop PART(lane_loop_float)(int op, ig_dtype lane, int one);
+map_loop PART(lane_loop_int)(int op, ig_dtype lane, int one);
+run_loop PART(lane_run)(int rows, int code, ig_dtype lane);
+map_loop PART(lane_pair)(int first, int second, ig_dtype lane, int one);
+void PART(lane_convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
+                        int64_t as);
+void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a);
+map_loop PART(lane_half)(int code, ig_dtype dtype);
+void PART(lane_bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
+                     void *d);
+void PART(lane_fractions)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
+                          int shift, double scale, void *d);
+
+#endif

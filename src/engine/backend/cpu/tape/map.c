@@ -1,0 +1,127 @@
+/* MAP: a tape over its whole space, cut into blocks and the blocks into tasks. The blocks depend on
+ * the program alone.
+ *
+ * A MAP runs block by block (tape_run.c). Each special path exists for a row of bench/, which gets
+ * slower without it; the factors were measured on one Neoverse-V1 core:
+ *
+ *   rows copied at indices     index/take.c       embedding 30000x768 4096      1.3
+ *   tiles                      map_cut_tiles      transpose 4096x4096           4.6
+ *   rows plans                 plan_rows          layer_norm 16000x1000         2.7
+ *   runs of arithmetic         tape_run_on        layer_norm 16000x1000         1.3
+ *   steps in long blocks       is_streamed        gelu 16M                      1.1 (on 16 Xeon cores)
+ *   direct results             plan_insts         gelu 16M                      1.1
+ *   random fractions           do_fractions       uniform_mean 10000x10000      1.1
+ *   a row read in place        read_row           embedding_add 30000x768 4096  4.8 */
+#include "engine/backend/cpu/cpu.h"
+
+#include "base/threads.h"
+
+/* Rows of this length and more do not share a block, so that an operand that is the same for all
+ * rows is read in place. Of shorter rows, a block has as many as fit. */
+enum { ROW_ALONE = 512, MOST_TASKS = 512 };
+
+typedef struct map_job {
+    const program *p;
+    const binding *b;
+    cpu_fault fault;
+    int64_t row;    /* points that are cut into blocks separately */
+    int64_t block;  /* points of a block: of one row or of several rows */
+    int64_t in_row; /* blocks of a row */
+    int64_t blocks; /* of all */
+    int64_t task;   /* blocks of a task */
+    /* Tiles (see map_cut_tiles): rows along the tile axis, their distance in rows, and groups of
+     * them; groups is 0 without tiles. */
+    int64_t beside, apart, groups;
+} map_job;
+
+/* Cuts blocks of this many points into tasks. */
+static void map_cut_tasks(map_job *j, int64_t points)
+{
+    const int64_t least = (j->blocks + MOST_TASKS - 1) / MOST_TASKS;
+    const int64_t cost = points * tape_cost(&j->p->pre);
+    j->task = TASK_WORK / cost;
+    if (j->blocks >=
+        2 * j->task) { /* other threads are needed: then smaller tasks for all of them */
+        const int64_t share = j->blocks / (2 * pool_threads()), small = TASK_WORK / 4 / cost;
+        const int64_t even = share > small ? share : small;
+        j->task = even < j->task ? even : j->task;
+    }
+    j->task = j->task > least ? j->task : least;
+}
+
+static void map_cut(map_job *j)
+{
+    const tape *t = &j->p->pre;
+    const int64_t inner = t->ndim > 0 ? t->shape[t->ndim - 1] : 1;
+    j->row = inner >= ROW_ALONE ? inner : t->size;
+    j->block = inner >= ROW_ALONE ? tape_most_points(t) : TAPE_BLOCK / inner * inner;
+    j->in_row = (j->row + j->block - 1) / j->block;
+    j->blocks = t->size / j->row * j->in_row;
+    map_cut_tasks(j, j->block);
+}
+
+/* Cuts into tiles: a few rows that are neighbours along axis, TAPE_TILE points of each. */
+static void map_cut_tiles(map_job *j, int axis)
+{
+    const tape *t = &j->p->pre;
+    j->row = t->shape[t->ndim - 1];
+    j->block = TAPE_TILE;
+    j->in_row = (j->row + j->block - 1) / j->block;
+    j->beside = t->shape[axis];
+    j->apart = 1;
+    for (int i = axis + 1; i < t->ndim - 1; i++)
+        j->apart *= t->shape[i];
+    j->groups = (j->beside + TAPE_TILE_ROWS - 1) / TAPE_TILE_ROWS;
+    /* A "block" is one tile. */
+    j->blocks = t->size / (j->row * j->beside) * j->groups * j->in_row;
+    map_cut_tasks(j, j->block * TAPE_TILE_ROWS);
+}
+
+static void map_tile(const map_job *j, tape_run *run, int64_t i)
+{
+    const int64_t from = i % j->in_row * j->block, points = j->row - from;
+    const int64_t at = i / j->in_row, group = at / j->apart % j->groups;
+    const int64_t first = group * TAPE_TILE_ROWS, left = j->beside - first;
+    const int64_t rows = left < TAPE_TILE_ROWS ? left : TAPE_TILE_ROWS;
+    const int64_t before = at / j->apart / j->groups * j->beside * j->apart + at % j->apart;
+    for (int64_t r = first; r < first + rows; r++)
+        tape_block(run, (before + r * j->apart) * j->row + from,
+                   points < j->block ? points : j->block, NULL);
+}
+
+static void map_task(void *ctx, int64_t task, int worker)
+{
+    map_job *j = ctx;
+    tape_run run;
+    tape_start(&run, &j->p->pre, j->b, &j->fault, scratch_of(worker));
+    run.tiled = j->groups > 0;
+    const int64_t first = task * j->task;
+    const int64_t end = first + j->task < j->blocks ? first + j->task : j->blocks;
+    for (int64_t i = first; i < end; i++) {
+        if (j->groups > 0) {
+            map_tile(j, &run, i);
+            continue;
+        }
+        const int64_t from = i % j->in_row * j->block, left = j->row - from;
+        tape_block(&run, i / j->in_row * j->row + from, left < j->block ? left : j->block, NULL);
+    }
+}
+
+size_t cpu_map_scratch(const program *p) { return tape_scratch_bytes(&p->pre); }
+
+ig_status cpu_map(const program *p, const binding *b)
+{
+    map_job job = {.p = p, .b = b};
+    if (p->pre.size == 0)
+        return IG_OK;
+    if (cpu_take_suits(&p->pre))
+        return cpu_take(p, b);
+    cpu_fault_clear(&job.fault);
+    const int axis = tape_tile_axis(&p->pre);
+    if (axis >= 0)
+        map_cut_tiles(&job, axis);
+    else
+        map_cut(&job);
+    pool_run_cancellable((job.blocks + job.task - 1) / job.task, map_task, &job);
+    return cpu_fault_status(&job.fault, p);
+}

@@ -1,0 +1,585 @@
+/* Runs a tape over blocks: each instruction is one loop over at most TAPE_BLOCK lanes.
+ *
+ * Invariant: the results of a block depend on its points only, not on where blocks begin or on the
+ * worker. A register has its own block of scratch, or refers to data in place: to what a LOAD would
+ * only copy, or to the destination of a STORE. Stores are last on a tape, and a buffer that is both
+ * read and written is accessed through one view, so data in place is read before it changes. A
+ * value that all points of a block share (a scalar, a row's mean) is one value in its register, and
+ * instructions on such values alone compute one value. If all rows of a space take the same steps,
+ * these are bound when the run starts, and a row only advances the pointers. */
+#include "engine/backend/cpu/tape/tape.h"
+#include "base/mapping.h"
+#include "engine/ops/ops.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Bytes that each of the MAPs in a group of steps computes at a time. */
+enum { STEP_BYTES = 1024 };
+
+/* Whole rows of a block, or a part of one row. */
+typedef struct some_rows {
+    const rows_plan *plan;
+    int64_t points;   /* of a row, or of the part */
+    int64_t first, n; /* rows */
+    const void *core;
+    int64_t before; /* points of the row before the part */
+} some_rows;
+
+/* The address of row r. */
+static char *row_at(const some_rows *rows, const row_place *p, int64_t r)
+{
+    return (p->at ? p->at : (char *)rows->core) + (p->own ? r : rows->first + r) * p->move +
+           rows->before * p->step;
+}
+
+/* The rows of the block, if they run faster one by one; else none. */
+static some_rows rows_of(const tape_run *run, int64_t start, int64_t n, const void *core)
+{
+    const rows_plan *plan = &run->plan->rows;
+    if (plan->points && plan->flat && n <= TAPE_BLOCK)
+        return (some_rows){plan, n, start, 1, core, 0};
+    if (plan->points && !plan->flat && n <= TAPE_BLOCK && n < plan->points &&
+        start % plan->points + n <= plan->points)
+        return (some_rows){plan, n, start / plan->points, 1, core, start % plan->points};
+    const int64_t rows = plan->points && !plan->flat ? n / plan->points : 0;
+    if (rows > plan->most || n != rows * plan->points || start % plan->points != 0)
+        return (some_rows){.n = 0};
+    return (some_rows){plan, plan->points, start / plan->points, rows, core, 0};
+}
+
+/* Runs `steps` steps of row r. */
+static void run_row(const some_rows *rows, int64_t r, int steps)
+{
+    for (const row_step *s = rows->plan->step; s < rows->plan->step + steps; s++) {
+        const void *x[RUN_MOST + 1] = {row_at(rows, &s->x[0], r), row_at(rows, &s->x[1], r),
+                                       row_at(rows, &s->x[2], r)};
+        char *d = row_at(rows, &s->d, r);
+        if (!s->run.loop) {
+            s->loop(rows->points, d, x[0], x[1], x[2]);
+            continue;
+        }
+        for (int i = 3; i <= s->run.rows; i++)
+            x[i] = row_at(rows, &s->x[i], r);
+        s->run.loop(rows->points, d, x);
+    }
+}
+
+static void run_rows(tape_run *run, const some_rows *rows)
+{
+    const int result = run->t->result;
+    for (int64_t r = 0; r < rows->n; r++)
+        run_row(rows, r, rows->plan->n_step);
+    if (result >= 0) {
+        run->reg[result] = row_at(rows, &rows->plan->shown[result], 0);
+        run->one[result] = rows->plan->shown[result].one;
+    }
+}
+
+/* ---- one block: [start, start + n) ---- */
+
+typedef struct block {
+    tape_run *run;
+    tape_plan *plan;
+    int64_t start, n;
+    const void *core;
+} block;
+
+static void show(const block *b, int r, void *data, bool one)
+{
+    b->run->reg[r] = data;
+    b->run->one[r] = one;
+}
+
+/* The walk over operand i, at the block's start. Blocks are mostly consecutive. */
+static const view_walk *walk_here(const block *b, int i)
+{
+    operand_plan *p = &b->plan->operand[i];
+    const int64_t step = b->start - p->at;
+    if (p->at >= 0 && step > 0 && walk_run(&p->walk, step) == step)
+        walk_move(&p->walk, step);
+    else if (step != 0)
+        walk_start(&p->walk, &b->run->t->operand[i].v, b->start);
+    p->at = b->start;
+    return &p->walk;
+}
+
+/* The address of the block's points of operand i if they are contiguous, or one element (only if
+ * `one` is given, which is then set); else NULL. */
+static char *in_place(const block *b, int i, bool *one)
+{
+    const operand_plan *p = &b->plan->operand[i];
+    if (p->packed)
+        return p->base + b->start * p->bytes;
+    const view_walk *w = walk_here(b, i);
+    const int64_t step = b->n > 1 ? walk_step(w) : 1;
+    if (walk_run(w, b->n) < b->n || !(step == 1 || (step == 0 && one)))
+        return NULL;
+    if (one)
+        *one = step == 0;
+    return p->base + w->offset * p->bytes;
+}
+
+/* The destination of instruction k, which its register then refers to. */
+static void *result(const block *b, int k)
+{
+    const int dst = b->run->t->inst[k].dst, direct = b->plan->inst[k].direct;
+    void *to = direct == NOT_DIRECT ? NULL : in_place(b, direct, NULL);
+    show(b, dst, to ? to : b->plan->own[dst], false);
+    return b->run->reg[dst];
+}
+
+/* The same for an instruction that computes *n points: 1 if its input r is one value, else all
+ * points of the block. */
+static void *result_of(const block *b, int k, int r, int64_t *n)
+{
+    const int dst = b->run->t->inst[k].dst;
+    const bool one = b->run->one[r];
+    *n = one ? 1 : b->n;
+    if (!one)
+        return result(b, k);
+    show(b, dst, b->plan->own[dst], true);
+    return b->plan->own[dst];
+}
+
+static void *spread(const tape_run *run, int r, ig_dtype dtype, int64_t n, void *to)
+{
+    if (!run->one[r])
+        return run->reg[r];
+    element_moves_of(dtype_lane(dtype))->splat(n, to, run->reg[r]);
+    return to;
+}
+
+void *tape_lanes(tape_run *run, int r, ig_dtype dtype, int64_t n)
+{
+    return spread(run, r, dtype, n, run->plan->spare);
+}
+
+/* The block's points of an operand that is contiguous along the tile axis, from a transposed tile;
+ * NULL if there is no tile or the block does not fit it. */
+static char *from_tile(const block *b, int i)
+{
+    operand_plan *p = &b->plan->operand[i];
+    if (!p->tile || !b->run->tiled || b->n > TAPE_TILE)
+        return NULL;
+    const view_walk *w = walk_here(b, i);
+    const int axis = b->plan->tile_axis;
+    const int64_t row = w->at[axis] % TAPE_TILE_ROWS, left = w->v->shape[axis] - w->at[axis] + row;
+    if (walk_run(w, b->n) < b->n)
+        return NULL;
+    if (p->tile_at != w->offset - row || p->tile_points != b->n) {
+        p->tile_at = w->offset - row;
+        p->tile_points = b->n;
+        p->moves->tile(left < TAPE_TILE_ROWS ? left : TAPE_TILE_ROWS, b->n, p->tile,
+                       p->base + p->tile_at * p->bytes, walk_step(w));
+    }
+    return p->tile + row * b->n * p->bytes;
+}
+
+/* Does a LOAD that only refers to data. Returns false if it has to copy or convert. */
+static bool load_in_place(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    operand_plan *p = &b->plan->operand[in->operand];
+    bool one = false;
+    char *data = p->constant ? (char *)&p->lane : p->half ? NULL : in_place(b, in->operand, &one);
+    data = data || p->half ? data : from_tile(b, in->operand);
+    if (data)
+        show(b, in->dst, data, one || p->constant);
+    return data != NULL;
+}
+
+static void do_load(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const operand *o = &b->run->t->operand[in->operand];
+    const operand_plan *p = &b->plan->operand[in->operand];
+    bool one = false;
+    if (load_in_place(b, k))
+        return;
+    char *data = in_place(b, in->operand, &one), *lanes = b->plan->own[in->dst];
+    data = data ? data : from_tile(b, in->operand);
+    show(b, in->dst, lanes, one);
+    if (!data) {
+        view_walk w = *walk_here(b, in->operand);
+        data = p->half ? b->plan->narrow : lanes;
+        p->moves->gather(&w, b->n, data, p->base);
+    }
+    if (p->half)
+        b->run->level->convert(o->dtype, IG_F32, one ? 1 : b->n, lanes, 1, data, 1);
+}
+
+static void do_store(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const operand *o = &b->run->t->operand[in->operand];
+    const operand_plan *p = &b->plan->operand[in->operand];
+    char *to = in_place(b, in->operand, NULL);
+    const void *data = spread(b->run, in->a, o->dtype, b->n, to && !p->half ? to : b->plan->spare);
+    if (p->half) {
+        char *packed = to ? to : b->plan->narrow;
+        b->run->level->convert(IG_F32, o->dtype, b->n, packed, 1, data, 1);
+        data = packed;
+    }
+    if (to && to != data)
+        memmove(to, data, (size_t)(b->n * p->bytes));
+    if (!to) {
+        view_walk w = *walk_here(b, in->operand);
+        p->moves->scatter(&w, b->n, p->base, data);
+    }
+}
+
+/* ---- Steps: consecutive MAPs run through a block together, some lanes at a time, so that a result
+ * is in the cache when the next one reads it ---- */
+
+typedef struct map_step {
+    map_loop loop;
+    step_run run;
+    char *d;
+    const char *x[RUN_MOST + 1];
+    /* Bytes from lane to lane; 0: one value, or a block that is reused. */
+    int64_t move, moves[RUN_MOST + 1];
+} map_step;
+
+static void run_steps(const map_step *step, int n_step, int64_t n, int64_t bytes)
+{
+    const int64_t most = n > TAPE_BLOCK && n_step > 1 ? STEP_BYTES / bytes : n;
+    for (int64_t at = 0; at < n; at += most)
+        for (int i = 0; i < n_step; i++) {
+            const map_step *s = &step[i];
+            const int64_t now = n - at < most ? n - at : most;
+            const void *x[RUN_MOST + 1];
+            for (int j = 0; j < step_operands(&s->run); j++)
+                x[j] = s->x[j] + at * s->moves[j];
+            if (s->run.loop)
+                s->run.loop(now, s->d + at * s->move, x);
+            else
+                s->loop(now, s->d + at * s->move, x[0], x[1], x[2]);
+        }
+}
+
+/* Joins the step of instruction k, the last, with the step before it, if there is a loop. */
+static bool join_steps(const block *b, int k, map_step *before, const map_step *last)
+{
+    const bool turned = before->run.turned;
+    int other;
+    if (!tape_run_on(b->run, k, b->plan->inst[k].one, &before->run, &other))
+        return false;
+    if (turned) {
+        const char *one = before->x[0];
+        before->x[0] = before->x[1];
+        before->x[1] = one;
+        before->moves[0] = before->moves[1];
+        before->moves[1] = 0;
+    }
+    const int at = before->run.rows;
+    before->d = last->d;
+    before->move = last->move;
+    before->x[at] = last->x[other];
+    before->moves[at] = last->moves[other];
+    return true;
+}
+
+/* True if register r's value is in its block, which is smaller than the block of points. */
+static bool is_reused(const block *b, int r)
+{
+    return b->n > TAPE_BLOCK && b->run->reg[r] == b->plan->own[r];
+}
+
+/* Makes a step of instruction k. Returns false if all its inputs are one value; it is then computed
+ * here, once. */
+static bool make_step(const block *b, int k, map_step *s)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const int input[] = {in->a, in->op == OP_square ? in->a : in->b, in->c};
+    inst_plan *plan = &b->plan->inst[k];
+    const int64_t bytes = (int64_t)plan->bytes;
+    int one = 0, all = 0;
+    for (int i = 0; i < 3; i++) {
+        const int r = input[i];
+        s->x[i] = r >= 0 ? b->run->reg[r] : b->plan->spare;
+        s->moves[i] = r < 0 || b->run->one[r] || is_reused(b, r) ? 0 : bytes;
+        one |= r >= 0 && b->run->one[r] ? 1 << i : 0;
+        all |= r >= 0 ? 1 << i : 0;
+    }
+    if (one == all) {
+        void *d = b->plan->own[in->dst];
+        b->run->level->loop(in->op, (ig_dtype)in->dtype, 0)(1, d, s->x[0], s->x[1], s->x[2]);
+        show(b, in->dst, d, true);
+        return false;
+    }
+    if (in->op == OP_where) {
+        s->x[0] = spread(b->run, in->a, IG_BOOL, b->n, b->plan->spare);
+        one &= ~MAP_ONE_A;
+    }
+    if (plan->one != one) {
+        plan->one = one;
+        plan->loop = b->run->level->loop(in->op, (ig_dtype)in->dtype, one);
+    }
+    s->run = tape_run_of(b->run, k, one);
+    s->loop = plan->loop;
+    s->d = result(b, k);
+    s->move = is_reused(b, in->dst) ? 0 : bytes;
+    return true;
+}
+
+/* True if all inputs of the instruction are one value. */
+static bool is_once(const block *b, const tape_inst *in)
+{
+    const bool *one = b->run->one;
+    return one[in->a] && (in->b < 0 || one[in->b]) && (in->c < 0 || one[in->c]);
+}
+
+/* True if instruction k can run with steps of this lane size, as a step or because it needs no
+ * block. */
+static bool goes_along(const block *b, int k, size_t bytes, int *n, map_step *step)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    if (in->code == TAPE_LOAD)
+        return load_in_place(b, k);
+    if (b->plan->inst[k].bytes != bytes || is_once(b, in) || *n == STEP_MOST ||
+        !make_step(b, k, &step[*n]))
+        return false;
+    *n += join_steps(b, k, &step[*n - 1], &step[*n]) ? 0 : 1;
+    return true;
+}
+
+/* Runs instruction k and those after it that can join its steps. Returns the next instruction. */
+static int do_maps(const block *b, int k)
+{
+    const size_t bytes = b->plan->inst[k].bytes;
+    map_step step[STEP_MOST];
+    int n = 1;
+    if (!make_step(b, k++, step))
+        return k;
+    while (bytes && k < b->run->t->n_inst && goes_along(b, k, bytes, &n, step))
+        k++;
+    run_steps(step, n, b->n, (int64_t)bytes);
+    return k;
+}
+
+static void do_cast(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const cpu_level *level = b->run->level;
+    const ig_dtype from = dtype_lane((ig_dtype)in->dtype), to = (ig_dtype)in->to;
+    const void *x = b->run->reg[in->a];
+    int64_t n;
+    void *d = result_of(b, k, in->a, &n);
+    if (!dtype_is_half(to)) {
+        level->convert(from, to, n, d, 1, x, 1);
+    } else if (from == IG_F32) {
+        level->round(to, n, d, x);
+    } else {
+        level->convert(from, to, n, b->plan->narrow, 1, x, 1);
+        level->convert(to, IG_F32, n, d, 1, b->plan->narrow, 1);
+    }
+}
+
+static void do_round(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const float *x = b->run->reg[in->a];
+    int64_t n;
+    float *d = result_of(b, k, in->a, &n);
+    b->run->level->round((ig_dtype)in->to, n, d, x);
+}
+
+static void do_iota(const block *b, int k)
+{
+    int64_t *d = result(b, k);
+    for (int64_t i = 0; i < b->n; i++)
+        d[i] = b->start + i;
+}
+
+/* The constant second input of instruction k. */
+static const void *second_of(const block *b, int k)
+{
+    const tape *t = b->run->t;
+    return &b->plan->operand[tape_constant(t, k, t->inst[k].b)].lane;
+}
+
+/* Runs all from instruction k, BITS, to the multiplication that makes fractions of them. Returns
+ * false if the shift is not a right shift by 1 or more bits. */
+static bool do_fractions(const block *b, int k, const uint32_t *key, int words, int64_t first)
+{
+    const int end = b->plan->inst[k].end;
+    const ig_dtype to = (ig_dtype)b->run->t->inst[end].dtype;
+    const size_t bytes = ig_dtype_bytes(to);
+    uint64_t shift = 0;
+    for (int i = k + 1; i < end; i++) {
+        const int code = b->run->t->inst[i].code;
+        if (code == TAPE_LOAD)
+            load_in_place(b, i);
+        if (code == TAPE_MAP)
+            memcpy(&shift, second_of(b, i), bytes);
+    }
+    if (shift == 0 || shift >= 8 * bytes)
+        return false;
+    const void *scale = second_of(b, end);
+    b->run->level->fractions(to, key, words, first, b->n, (int)shift,
+                             to == IG_F64 ? *(const double *)scale : (double)*(const float *)scale,
+                             result(b, end));
+    return true;
+}
+
+/* Returns the next instruction. */
+static int do_bits(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const operand *o = &b->run->t->operand[in->operand];
+    const int words = (int)view_size(&o->v), end = b->plan->inst[k].end;
+    const int64_t first = o->first_index + b->start;
+    uint32_t key[4] = {0};
+    assert(words == 2 || words == 4);
+    elements_read(o, b->run->bindings, 0, words, key);
+    if (end >= 0 && do_fractions(b, k, key, words, first))
+        return end + 1;
+    b->run->level->bits((ig_dtype)in->to, key, words, first, b->n, result(b, k));
+    return k + 1;
+}
+
+/* A READ with one index for all points refers to the row in place, or reads it from a file. Returns false if it cannot. */
+static bool read_row(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const operand *o = &b->run->t->operand[in->operand];
+    const operand_plan *p = &b->plan->operand[in->operand];
+    const view_walk *w = walk_here(b, in->operand);
+    int64_t offset;
+    if (!b->run->one[in->a] || p->half || walk_run(w, b->n) < b->n || walk_step(w) != 1)
+        return false;
+    elements_offsets(o, b->start, 1, b->run->reg[in->a], &offset, b->run->fault);
+    if (offset == NO_ELEMENT)
+        return false;
+    char *row = b->plan->own[in->dst];
+    const bool is_read = p->file >= 0 && mapping_read(p->file, p->file_at + offset * p->bytes, row,
+                                                      (size_t)(b->n * p->bytes));
+    show(b, in->dst, is_read ? row : p->base + offset * p->bytes, false);
+    return true;
+}
+
+static void do_read(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const operand *o = &b->run->t->operand[in->operand];
+    const operand_plan *p = &b->plan->operand[in->operand];
+    if (read_row(b, k))
+        return;
+    const int64_t *index = spread(b->run, in->a, IG_I64, b->n, b->plan->narrow);
+    int64_t *offset = (int64_t *)b->plan->spare;
+    elements_offsets(o, b->start, b->n, index, offset, b->run->fault);
+    void *d = result(b, k);
+    p->moves->fetch(b->n, p->half ? b->plan->narrow : d, p->base, offset);
+    if (p->half)
+        b->run->level->convert(o->dtype, IG_F32, b->n, d, 1, b->plan->narrow, 1);
+}
+
+static void do_core(const block *b, int k)
+{
+    show(b, b->run->t->inst[k].dst, (void *)b->core, false);
+}
+
+void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
+{
+    static void (*const code[])(const block *b, int k) = {
+        [TAPE_LOAD] = do_load,   [TAPE_STORE] = do_store, [TAPE_CAST] = do_cast,
+        [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,   [TAPE_READ] = do_read,
+        [TAPE_CORE] = do_core,
+    };
+    assert(start >= 0 && n > 0 && start + n <= run->t->size);
+    assert(n <= TAPE_BLOCK || n <= tape_most_points(run->t));
+    const some_rows rows = rows_of(run, start, n, core);
+    if (rows.n > 0) {
+        run_rows(run, &rows);
+        return;
+    }
+    const block b = {run, run->plan, start, n, core};
+    for (int k = 0; k < run->t->n_inst;) {
+        if (run->t->inst[k].code == TAPE_MAP)
+            k = do_maps(&b, k);
+        else if (run->t->inst[k].code == TAPE_BITS)
+            k = do_bits(&b, k);
+        else
+            code[run->t->inst[k].code](&b, k), k++;
+    }
+}
+
+/* ---- whole rows, one by one ---- */
+
+/* True if rows of len points run faster one by one than in blocks. */
+static bool by_rows(const rows_plan *plan, int64_t len)
+{
+    enum { LONG = 256 };
+    return plan->points && len <= TAPE_BLOCK && (plan->flat || plan->points == len) &&
+           (len >= LONG || plan->most > 1);
+}
+
+/* The row of len points from start on. Values between its steps are in the first row of the blocks. */
+static some_rows row_from(const rows_plan *plan, int64_t start, int64_t len)
+{
+    assert(plan->flat || start % len == 0);
+    return (some_rows){plan, len, plan->flat ? start : start / len, 1, NULL, 0};
+}
+
+bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len)
+{
+    const rows_plan *plan = &run->plan->rows;
+    if (!by_rows(plan, len))
+        return false;
+    for (int64_t r = 0; r < n; r++) {
+        const some_rows row = row_from(plan, start + r * len, len);
+        run_row(&row, 0, plan->n_step);
+    }
+    return true;
+}
+
+/* True if the tape's result is its input, in place. */
+static bool is_plain(const tape_run *run)
+{
+    const rows_plan *plan = &run->plan->rows;
+    return plan->points && plan->flat && plan->n_step == 0 && plan->shown[run->t->result].packed;
+}
+
+static bool folds_rows(const tape_run *run, int64_t len)
+{
+    return by_rows(&run->plan->rows, len) && !run->plan->rows.shown[run->t->result].one;
+}
+
+int64_t tape_fold_most(const tape_run *run, int64_t len)
+{
+    return is_plain(run) || folds_rows(run, len) ? TAPE_BLOCK : TAPE_BLOCK / len;
+}
+
+static void fold_row(const tape_run *run, int fold, ig_dtype dtype, const some_rows *row, char *d)
+{
+    const rows_plan *plan = row->plan;
+    run_row(row, 0, plan->n_step - (plan->fold ? plan->n_folded : 0));
+    if (plan->fold)
+        plan->fold(row->points, d, row_at(row, &plan->kept, 0), row_at(row, &plan->taken[0], 0),
+                   row_at(row, &plan->taken[1], 0));
+    else
+        run->level->fold(fold, dtype, 1, row->points, d,
+                         row_at(row, &plan->shown[run->t->result], 0));
+}
+
+void tape_fold(tape_run *run, int fold, ig_dtype dtype, int64_t start, int64_t n, int64_t len,
+               void *d)
+{
+    const rows_plan *plan = &run->plan->rows;
+    if (is_plain(run)) {
+        const some_rows first = row_from(plan, start, len);
+        run->level->fold(fold, dtype, n, len, d, row_at(&first, &plan->shown[run->t->result], 0));
+        return;
+    }
+    if (!folds_rows(run, len)) {
+        tape_block(run, start, n * len, NULL);
+        run->level->fold(fold, dtype, n, len, d, tape_lanes(run, run->t->result, dtype, n * len));
+        return;
+    }
+    const int64_t bytes = (int64_t)ig_dtype_bytes(dtype_lane(dtype));
+    for (int64_t r = 0; r < n; r++) {
+        const some_rows row = row_from(plan, start + r * len, len);
+        fold_row(run, fold, dtype, &row, (char *)d + r * bytes);
+    }
+}

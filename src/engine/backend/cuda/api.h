@@ -1,0 +1,168 @@
+/* Types, constants and functions of the CUDA driver, NVRTC, cuBLASLt and cuDNN, made of the rows of api.def,
+ * lt.def and dnn.def, and how they are loaded. */
+#ifndef CUDA_API_H
+#define CUDA_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CUresult, CUdevice, CUdevice_attribute, CUfunction_attribute, CUlimit,
+    CUpointer_attribute, CUmemorytype, nvrtcResult;
+typedef int CUstreamCaptureMode, CUstreamCaptureStatus;
+typedef int CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+    CUtensorMapFloatOOBfill;
+typedef uint32_t cuuint32_t;
+typedef uint64_t CUdeviceptr, cuuint64_t;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUgraphEdgeData_st CUgraphEdgeData;
+typedef struct CUarray_st *CUarray;
+typedef struct _nvrtcProgram *nvrtcProgram;
+typedef void (*CUhostFn)(void *context);
+
+/* A launch with attributes, which are CUDA's own structs. */
+typedef struct CUlaunchAttribute_st CUlaunchAttribute;
+typedef struct CUlaunchConfig {
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned numAttrs;
+} CUlaunchConfig;
+
+/* A copy of rows. */
+typedef struct CUDA_MEMCPY2D {
+    size_t srcXInBytes, srcY;
+    CUmemorytype srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    CUarray srcArray;
+    size_t srcPitch, dstXInBytes, dstY;
+    CUmemorytype dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    CUarray dstArray;
+    size_t dstPitch, WidthInBytes, Height;
+} CUDA_MEMCPY2D;
+
+/* A launch as a node of a graph. */
+typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
+    CUfunction func;
+    unsigned gridDimX, gridDimY, gridDimZ;
+    unsigned blockDimX, blockDimY, blockDimZ;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+    void *kern;
+    CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
+
+/* Passed to kernels by value; its address is a multiple of 64. */
+typedef struct CUtensorMap {
+    _Alignas(64) uint64_t words[16];
+} CUtensorMap;
+
+enum {
+#define CU_STATUS(name, value) name = value,
+#include "engine/backend/cuda/api.def"
+};
+
+enum {
+#define CU_CONSTANT(name, value) name = value,
+#include "engine/backend/cuda/api.def"
+};
+
+typedef struct cuda_api {
+#define CU_FUNCTION(name, symbol, parameters) CUresult(*name) parameters;
+#define CU_OPTIONAL(name, symbol, parameters) CUresult(*name) parameters;
+#include "engine/backend/cuda/api.def"
+} cuda_api;
+
+/* What whole programs need beside it. */
+typedef struct cuda_program_api {
+#define CU_PROGRAM(name, symbol, parameters) CUresult(*name) parameters;
+#include "engine/backend/cuda/api.def"
+} cuda_program_api;
+
+typedef struct nvrtc_api {
+#define NVRTC_FUNCTION(name, parameters) nvrtcResult(*name) parameters;
+#define NVRTC_PROGRAM(name, parameters) nvrtcResult(*name) parameters;
+#include "engine/backend/cuda/api.def"
+} nvrtc_api;
+
+/* ---- cuBLASLt ---- */
+
+typedef int cublasStatus_t, cublasComputeType_t, cudaDataType_t, cudaDataType,
+    cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t,
+    cublasLtMatmulPreferenceAttributes_t;
+typedef struct cublasLtContext *cublasLtHandle_t;
+typedef struct lt_desc *cublasLtMatmulDesc_t;
+typedef struct lt_layout *cublasLtMatrixLayout_t;
+typedef struct lt_preference *cublasLtMatmulPreference_t;
+typedef CUstream cudaStream_t;
+
+typedef struct cublasLtMatmulAlgo_t {
+    uint64_t data[8];
+} cublasLtMatmulAlgo_t;
+
+typedef struct cublasLtMatmulHeuristicResult_t {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+    cublasStatus_t state;
+    float wavesCount;
+    int reserved[4];
+} cublasLtMatmulHeuristicResult_t;
+
+enum {
+#define LT_CONSTANT(name, value) name = value,
+#include "engine/backend/cuda/lt.def"
+};
+
+typedef struct lt_api {
+#define LT_FUNCTION(name, parameters) cublasStatus_t(*name) parameters;
+#include "engine/backend/cuda/lt.def"
+} lt_api;
+
+/* ---- cuDNN ---- */
+
+typedef int cudnnStatus_t, cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t,
+    cudnnBackendNumericalNote_t, cudnnBackendDescriptorType_t, cudnnBackendAttributeName_t,
+    cudnnBackendAttributeType_t;
+typedef struct cudnnContext *cudnnHandle_t;
+typedef void *cudnnBackendDescriptor_t;
+
+enum {
+#define DNN_CONSTANT(name, value) name = value,
+#include "engine/backend/cuda/dnn.def"
+};
+
+typedef struct dnn_api {
+#define DNN_FUNCTION(name, parameters) cudnnStatus_t(*name) parameters;
+#include "engine/backend/cuda/dnn.def"
+} dnn_api;
+
+/* ---- loading ---- */
+
+/* Fills api with the functions of the driver: IG_CUDA is its path, or "off". NULL, or else why there is
+ * none; then *remedy says what would help. */
+const char *cuda_api_load(cuda_api *api, const char **remedy);
+
+/* The same for what whole programs need; after cuda_api_load. */
+const char *cuda_program_api_load(cuda_program_api *api, const char **remedy);
+
+/* The same for NVRTC, the compiler: IG_NVRTC is its path. Looked for in the places of a toolkit and of the
+ * packages that Python frameworks bring. *path receives where it was found. */
+const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **path);
+
+/* The same for cuBLASLt: IG_CUBLASLT is its path, or "off". False if there is none. */
+bool lt_api_load(lt_api *api, const char **path);
+
+/* The same for cuDNN 9: IG_CUDNN is its path, or "off". */
+bool dnn_api_load(dnn_api *api, const char **path);
+
+#endif

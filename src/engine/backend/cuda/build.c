@@ -1,0 +1,324 @@
+/* From text to a kernel: compiled by NVRTC for the GPU, or taken from the cache on the disk. */
+#include "engine/backend/cuda/cuda.h"
+
+#include "base/cache.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LOG_BYTES = 3000,
+    OPTIONS = 7,
+    MINIMAL_SINCE =
+        13 /* version of NVRTC: it can leave out declarations of textures and of the runtime */
+};
+
+static const cache cached = {.kind = "cuda", .max_bytes = (uint64_t)256 << 20};
+
+/* NVRTC is looked for by the first kernel that is not in the cache. */
+static struct {
+    pthread_once_t once;
+    nvrtc_api api;
+    const char *why, *remedy, *path;
+    int major, minor;
+} nvrtc = {.once = PTHREAD_ONCE_INIT};
+
+static void find_nvrtc(void)
+{
+    const int64_t began = trace_begin();
+    nvrtc.why = nvrtc_api_load(&nvrtc.api, &nvrtc.remedy, &nvrtc.path);
+    if (!nvrtc.why)
+        nvrtc.api.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
+    trace_end(began, "load NVRTC");
+}
+
+/* What a compiled image depends on. The version of NVRTC is not a part: an image that works stays good. */
+static char *key_of(const cuda_device *d, const kernel_image *image, size_t *bytes)
+{
+    text key = {0};
+    const char *const parts[] = {ig_version(), d->level, image->options ? image->options : "",
+                                 image->entry, image->source};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        text_add(&key, "%zu %s\n", strlen(parts[i]), parts[i]);
+    *bytes = key.used;
+    return text_take(&key);
+}
+
+/* ---- the compiler ---- */
+
+static ig_status compile_failed(const cuda_device *d, const kernel_image *image, nvrtcProgram p)
+{
+    char log[LOG_BYTES] = "";
+    size_t bytes = 0;
+    if (nvrtc.api.nvrtcGetProgramLogSize(p, &bytes) == 0 && bytes > 1) {
+        char *all = memory_new(bytes + 1);
+        if (all && nvrtc.api.nvrtcGetProgramLog(p, all) == 0)
+            snprintf(log, sizeof log, "%s", all);
+        memory_free(all);
+    }
+    FAIL(IG_ERR_DEVICE, "%s: NVRTC refuses kernel '%s'%s%s", d->name, image->entry,
+         log[0] ? ":\n" : "; it does not say why", log);
+}
+
+/* The include folder of a toolkit that NVRTC lies in, as an option; false if there is none to name. */
+static bool include_option(char *out, size_t room)
+{
+    char folder[500];
+    snprintf(folder, sizeof folder, "%s", nvrtc.path ? nvrtc.path : "");
+    char *slash = strrchr(folder, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    slash = strrchr(folder, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    snprintf(out, room, "-I%s/include", folder);
+    return true;
+}
+
+static ig_status take_image(const cuda_device *d, const kernel_image *image, nvrtcProgram p,
+                            char **out, size_t *bytes)
+{
+    bool given = nvrtc.api.nvrtcGetCUBINSize(p, bytes) == 0;
+    if (given && !(*out = memory_get(*bytes)))
+        return IG_ERR_MEMORY;
+    given = given && nvrtc.api.nvrtcGetCUBIN(p, *out) == 0;
+    if (given)
+        return IG_OK;
+    memory_free(*out);
+    *out = NULL;
+    FAIL(IG_ERR_DEVICE, "%s: NVRTC gives no image of kernel '%s'", d->name, image->entry);
+}
+
+/* An image for exactly this GPU; memory_free. */
+static ig_status compile(const cuda_device *d, const kernel_image *image, char **out, size_t *bytes)
+{
+    char arch[32], include[520];
+    const char *options[OPTIONS] = {arch, "--fmad=false", "--std=c++17", "-default-device"};
+    int n = 4;
+    pthread_once(&nvrtc.once, find_nvrtc);
+    if (nvrtc.why)
+        FAIL(
+            IG_ERR_DEVICE,
+            "%s: %s; %s. Without NVRTC, use the same GPU through OpenCL: 'ingot devices' shows its "
+            "name",
+            d->name, nvrtc.why, nvrtc.remedy);
+    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%s", d->capability,
+             image->options ? image->options : "");
+    if (include_option(include, sizeof include))
+        options[n++] = include;
+    if (image->is_emitted && nvrtc.major >= MINIMAL_SINCE)
+        options[n++] = "--minimal"; /* saves 5 of the 28 ms that the smallest kernel takes */
+    nvrtcProgram p = NULL;
+    if (nvrtc.api.nvrtcCreateProgram(&p, image->source, "kernel.cu", 0, NULL, NULL) != 0)
+        FAIL(IG_ERR_MEMORY, "%s: NVRTC cannot take kernel '%s'", d->name, image->entry);
+    ig_status status = IG_OK;
+    if (nvrtc.api.nvrtcCompileProgram(p, n, options) != 0)
+        status = compile_failed(d, image, p);
+    else
+        status = take_image(d, image, p, out, bytes);
+    nvrtc.api.nvrtcDestroyProgram(&p);
+    return status;
+}
+
+/* ---- the kernel of an image ---- */
+
+static CUresult take_function(const kernel_image *image, cuda_kernel *k)
+{
+    int threads = 0, shared = 0;
+    CUresult status = cu.module_function(&k->function, k->module->module, image->entry);
+    if (status == CUDA_SUCCESS)
+        status =
+            cu.function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function);
+    if (status == CUDA_SUCCESS)
+        status = cu.function_attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
+    k->max_threads = threads;
+    k->shared_static = (size_t)shared;
+    return status;
+}
+
+static ig_status load(cuda_device *d, const kernel_image *images, int n, const void *data,
+                      cuda_kernel **k)
+{
+    cuda_module *m = memory_new(sizeof *m);
+    if (!m)
+        return IG_ERR_MEMORY;
+    ig_status result = cuda_enter(d);
+    if (result != IG_OK) {
+        memory_free(m);
+        return result;
+    }
+    const int64_t began = trace_begin();
+    CUresult status = cu.module_load(&m->module, data);
+    for (int i = 0; i < n && status == CUDA_SUCCESS; i++) {
+        k[i]->module = m;
+        status = take_function(&images[i], k[i]);
+    }
+    if (status != CUDA_SUCCESS && m->module)
+        cu.module_unload(m->module);
+    trace_end(began, "load a kernel");
+    m->users = n;
+    d->n_kernels += status == CUDA_SUCCESS ? n : 0;
+    result = cuda_check(d, status, "loading a kernel");
+    cuda_leave(d);
+    if (result != IG_OK)
+        memory_free(m);
+    return result;
+}
+
+static ig_status build(cuda_device *d, const kernel_image *images, int n, cuda_kernel **k)
+{
+    size_t key_bytes, bytes = 0;
+    void *data = NULL;
+    char *made = NULL, *key = key_of(d, images, &key_bytes);
+    if (!key)
+        return IG_ERR_MEMORY;
+    if (cache_get(&cached, key, key_bytes, &data, &bytes)) {
+        const bool failed = ig_failed();
+        if (load(d, images, n, data, k) == IG_OK) {
+            memory_free(data);
+            memory_free(key);
+            return IG_OK;
+        }
+        if (!failed)
+            ig_error(NULL);
+        cache_remove(&cached, key, key_bytes);
+        memory_free(data);
+    }
+    const int64_t began = trace_begin();
+    ig_status status = compile(d, images, &made, &bytes);
+    trace_end(began, "compile a kernel");
+    if (status == IG_OK)
+        status = load(d, images, n, made, k);
+    if (status == IG_OK)
+        cache_put(&cached, key, key_bytes, made, bytes);
+    memory_free(made);
+    memory_free(key);
+    return status;
+}
+
+static cuda_kernel *kernel_new(const backend *dev, const kernel_image *image)
+{
+    cuda_kernel *k = memory_new(sizeof *k + (size_t)image->n_params * sizeof *k->params);
+    if (!k)
+        return NULL;
+    k->base.dev = dev;
+    k->dev = cuda_device_of(dev);
+    k->n_params = image->n_params;
+    if (image->n_params)
+        memcpy(k->params, image->params, (size_t)image->n_params * sizeof *k->params);
+    snprintf(k->name, sizeof k->name, "kernel '%.48s'", image->entry);
+    return k;
+}
+
+ig_status cuda_kernels_build(const backend *dev, const kernel_image *images, int n,
+                             kernel_code **out)
+{
+    cuda_device *d = cuda_device_of(dev);
+    TRY(cuda_enter(d)); /* a device that is lost must not be seen as a fault of the compiler */
+    cuda_leave(d);
+    cuda_kernel **k = memory_new((size_t)n * sizeof *k);
+    ig_status status = k ? IG_OK : IG_ERR_MEMORY;
+    for (int i = 0; i < n && status == IG_OK; i++)
+        status = (k[i] = kernel_new(dev, &images[i])) ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        status = build(d, images, n, k);
+    for (int i = 0; i < n && k; i++) {
+        if (status == IG_OK)
+            out[i] = &k[i]->base;
+        else
+            memory_free(k[i]);
+    }
+    memory_free(k);
+    return status;
+}
+
+ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out)
+{
+    return cuda_kernels_build(dev, image, 1, out);
+}
+
+void cuda_kernel_discard(kernel_code *code)
+{
+    cuda_kernel *k = (cuda_kernel *)code;
+    if (!k)
+        return;
+    cuda_device *d = k->dev;
+    pthread_mutex_lock(&d->lock);
+    const bool last = --k->module->users == 0;
+    if (last && cuda_push(d)) {
+        cuda_note(d, cuda_wait(d), "waiting for the GPU"); /* launches may be queued */
+        cu.module_unload(k->module->module);
+        cu.context_pop(&(CUcontext){NULL});
+    }
+    d->n_kernels--;
+    pthread_mutex_unlock(&d->lock);
+    if (last)
+        memory_free(k->module);
+    memory_free(k);
+}
+
+/* ---- kernels written by hand ---- */
+
+/* A kernel of a text of kernels/, behind definitions. The device keeps it. */
+struct cuda_text_kernel {
+    struct cuda_text_kernel *next;
+    const char *text[4], *entry;
+    cuda_kernel *kernel;
+    char definitions[];
+};
+
+void cuda_text_release(cuda_device *d)
+{
+    while (d->texts) {
+        struct cuda_text_kernel *k = d->texts;
+        d->texts = k->next;
+        cuda_kernel_discard(&k->kernel->base);
+        memory_free(k);
+    }
+}
+
+ig_status cuda_text_kernel(cuda_device *d, const cuda_text *t, cuda_kernel **out)
+{
+    for (struct cuda_text_kernel *k = d->texts; k; k = k->next)
+        if (memcmp(k->text, t->text, sizeof k->text) == 0 && strcmp(k->entry, t->entry) == 0 &&
+            strcmp(k->definitions, t->definitions) == 0) {
+            *out = k->kernel;
+            return IG_OK;
+        }
+    const size_t bytes = strlen(t->definitions) + 1;
+    struct cuda_text_kernel *k = memory_new(sizeof *k + bytes);
+    text source = {0};
+    kernel_code *code = NULL;
+    text_add(&source, "%s", t->definitions);
+    for (int i = 0; i < 4 && t->text[i]; i++)
+        text_add(&source, "%s", t->text[i]);
+    char *all = text_take(&source);
+    ig_status status = k && all ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        const kernel_image image = {.source = all,
+                                    .entry = t->entry,
+                                    .options = t->suffix,
+                                    .params = t->params,
+                                    .n_params = t->n_params,
+                                    .dynamic_shared = true};
+        status = cuda_kernel_build(&d->base, &image, &code);
+    }
+    memory_free(all);
+    if (status != IG_OK) {
+        memory_free(k);
+        return status;
+    }
+    k->next = d->texts;
+    memcpy(k->text, t->text, sizeof k->text);
+    k->entry = t->entry;
+    k->kernel = *out = (cuda_kernel *)code;
+    memcpy(k->definitions, t->definitions, bytes);
+    d->texts = k;
+    return IG_OK;
+}

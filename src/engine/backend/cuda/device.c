@@ -1,0 +1,375 @@
+/* NVIDIA GPUs: looking for them, what they are, opening and closing them. */
+#include "engine/backend/cuda/cuda.h"
+#include "engine/backend/cuda/native.h"
+
+#include "engine/backend/search.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DEVICES_MAX = 16, CAPABILITY_NEEDED = 60 };
+
+cuda_api cu;
+
+static void look(void);
+static device_search search = {.look = look, .what = "CUDA", .lock = PTHREAD_MUTEX_INITIALIZER};
+static cuda_device
+    devices[DEVICES_MAX]; /* they stay where they are, so a backend's address is always good */
+
+static const backend vtable;
+
+cuda_device *cuda_device_of(const backend *dev)
+{
+    return &devices[(const cuda_device *)(const void *)dev - devices];
+}
+
+static const char *error_text(CUresult status)
+{
+    static _Thread_local char text[200];
+    const char *name = NULL, *said = NULL;
+    if (cu.error_name(status, &name) != CUDA_SUCCESS)
+        name = NULL;
+    if (cu.error_text(status, &said) != CUDA_SUCCESS)
+        said = NULL;
+    snprintf(text, sizeof text, "%s (%s)", name ? name : "an unknown error",
+             said ? said : "the driver does not say more");
+    return text;
+}
+
+/* Errors of this kind leave the context unusable. */
+static bool is_sticky(CUresult status)
+{
+    return (status >= CUDA_ERROR_ILLEGAL_ADDRESS && status < 720 &&
+            status != CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) ||
+           status == 214 /* ECC */ || status == 46 /* device unavailable */;
+}
+
+/* Such an error belongs to a launch since the last wait, not to the call that found it. */
+void cuda_note(cuda_device *d, CUresult status, const char *what)
+{
+    char names[FLIGHT_TEXT_BYTES];
+    if (!is_sticky(status) || d->dead[0])
+        return;
+    flight_text(&d->flight, names);
+    snprintf(d->dead, sizeof d->dead, "%s: %s%s%s", what, error_text(status),
+             names[0] ? ", by " : "", names);
+}
+
+CUresult cuda_wait(cuda_device *d)
+{
+    const CUresult status = cu.stream_wait(d->stream);
+    if (status == CUDA_SUCCESS)
+        flight_clear(&d->flight);
+    return status;
+}
+
+ig_status cuda_check(cuda_device *d, CUresult status, const char *what)
+{
+    if (status == CUDA_SUCCESS)
+        return IG_OK;
+    cuda_note(d, status, what);
+    if (d->dead[0])
+        FAIL(IG_ERR_DEVICE, "%s failed earlier (%s) and cannot go on; restart the process", d->name,
+             d->dead);
+    FAIL(status == CUDA_ERROR_OUT_OF_MEMORY ? IG_ERR_MEMORY : IG_ERR_DEVICE, "%s: %s: %s", d->name,
+         what, error_text(status));
+}
+
+/* ---- what a device is ---- */
+
+static void because(const char *what, CUresult status, const char *remedy)
+{
+    search_because(&search, what, status == CUDA_SUCCESS ? NULL : error_text(status), remedy);
+}
+
+/* 0 if the driver does not say; then the device is not used. */
+static int attribute(cuda_device *d, CUdevice_attribute what)
+{
+    int value = 0;
+    const CUresult status = cu.device_attribute(&value, what, d->id);
+    if (status != CUDA_SUCCESS) {
+        d->unknown = true;
+        because("the driver does not describe its GPU", status,
+                "nvidia-smi, to see what is wrong with it");
+    }
+    return status == CUDA_SUCCESS ? value : 0;
+}
+
+static bool device_look(cuda_device *d)
+{
+    backend_limits *l = &d->base.limits;
+    size_t memory = 0;
+    CUresult status = cu.device_name(d->model, sizeof d->model, d->id);
+    if (status == CUDA_SUCCESS)
+        status = cu.device_memory(&memory, d->id);
+    if (status != CUDA_SUCCESS) {
+        because("the driver does not describe its GPU", status,
+                "nvidia-smi, to see what is wrong with it");
+        return false;
+    }
+    d->memory = memory;
+    d->pool.total = memory;
+    d->cores = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    d->l2_bytes = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    d->capability = 10 * attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                    attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    *l = (backend_limits){
+        .version = d->capability,
+        .subgroup = attribute(d, CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+        .threads = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        .thread_at = {(uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+                      (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                      (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
+        .shared_bytes =
+            (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        .alloc_bytes = memory,
+        .param_bytes = 4096,
+        .buffers = 512,
+        .processors = d->cores,
+        .f16 = true,
+        .f64 = true,
+        .atomics_i64 = true,
+        .shuffles = true,
+        .subnormals = true,
+        .exact_division = true,
+        .extremes = true,
+        .unified = attribute(d, CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0,
+    };
+    d->base.native = cuda_is_hopper(d) ? &cuda_native_hopper : &cuda_native_programs;
+    snprintf(d->level, sizeof d->level, "compute capability %d.%d", d->capability / 10,
+             d->capability % 10);
+    snprintf(d->features, sizeof d->features, "f16 f64 atomics64 subnormals exact-division%s",
+             l->unified ? " unified-memory" : "");
+    if (d->unknown)
+        return false;
+    if (d->capability < CAPABILITY_NEEDED)
+        because("the GPU is older than compute capability 6.0", CUDA_SUCCESS,
+                "use it through OpenCL");
+    return d->capability >= CAPABILITY_NEEDED;
+}
+
+static void device_add(int ordinal)
+{
+    cuda_device *d = &devices[search.count];
+    const bool fresh = d->base.name == NULL;
+    const pthread_mutex_t lock = d->lock;
+    const uint64_t limit = d->pool.limit_set;
+    *d = (cuda_device){.base = vtable};
+    d->lock = lock;
+    if (fresh) {
+        pthread_mutexattr_t recursive;
+        pthread_mutexattr_init(&recursive);
+        pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+        pthread_mutex_init(&d->lock, &recursive);
+        pthread_mutexattr_destroy(&recursive);
+    }
+    snprintf(d->name, sizeof d->name, "cuda:%d", search.count);
+    d->base.name = d->name;
+    d->base.pool = &d->pool;
+    d->pool = (memory_pool){.driver = &cuda_pool, .device = d, .name = d->name, .limit_set = limit};
+    if (cu.device_get(&d->id, ordinal) == CUDA_SUCCESS && device_look(d))
+        search.count++;
+}
+
+static void look(void)
+{
+    int64_t began = trace_begin();
+    const char *remedy = NULL, *why = cuda_api_load(&cu, &remedy);
+    int n = 0;
+    trace_end(began, "load libcuda");
+    if (why) {
+        because(why, CUDA_SUCCESS, remedy);
+        return;
+    }
+    began = trace_begin();
+    CUresult status = cu.init(0);
+    trace_end(began, "start the driver");
+    if (status == CUDA_SUCCESS)
+        status = cu.device_count(&n);
+    if (status != CUDA_SUCCESS)
+        because("the driver does not start", status, "nvidia-smi, to see what is wrong with it");
+    for (int i = 0; status == CUDA_SUCCESS && i < n && search.count < DEVICES_MAX; i++)
+        device_add(i);
+    because("there is a driver, but no GPU", CUDA_SUCCESS,
+            "nvidia-smi, to see what the driver finds");
+}
+
+static int count(void) { return search_count(&search); }
+static const backend *at(int i) { return i >= 0 && i < count() ? &devices[i].base : NULL; }
+static const char *absent(const char **remedy) { return search_absent(&search, remedy); }
+
+/* ---- open and close ---- */
+
+/* With the context current. */
+static void close_parts(cuda_device *d)
+{
+    if (d->staged)
+        cu.event_destroy(d->staged);
+    if (d->staging)
+        cu.host_free(d->staging);
+    if (d->stream)
+        cu.stream_destroy(d->stream);
+    d->staged = NULL;
+    d->staging = NULL;
+    d->stream = NULL;
+}
+
+static ig_status open_context(cuda_device *d)
+{
+    CUcontext context = NULL;
+    int64_t began = trace_begin();
+    TRY(cuda_check(d, cu.context_retain(&context, d->id), "opening the context"));
+    trace_end(began, "open the context");
+    began = trace_begin();
+    CUresult status = cu.context_push(context);
+    if (status == CUDA_SUCCESS) {
+        status = cu.stream_create(&d->stream, CU_STREAM_NON_BLOCKING);
+        if (status == CUDA_SUCCESS)
+            status = cu.host_alloc(&d->staging, CUDA_STAGING_BYTES, 0);
+        if (status == CUDA_SUCCESS)
+            status = cu.event_create(&d->staged, CU_EVENT_DISABLE_TIMING);
+        if (status != CUDA_SUCCESS)
+            close_parts(d);
+        cu.context_pop(&(CUcontext){NULL});
+    }
+    trace_end(began, "allocate staging memory");
+    if (status == CUDA_SUCCESS)
+        d->context = context;
+    else
+        cu.context_release(d->id);
+    return cuda_check(d, status, "opening the context");
+}
+
+ig_status cuda_lock(cuda_device *d)
+{
+    TRY(search_check(&search, (int)(d - devices), d->name));
+    pthread_mutex_lock(&d->lock);
+    ig_status status = IG_OK;
+    if (d->dead[0])
+        status = cuda_check(d, CUDA_ERROR_LAUNCH_FAILED, "an earlier command");
+    if (status == IG_OK && !d->context)
+        status = open_context(d);
+    if (status != IG_OK)
+        pthread_mutex_unlock(&d->lock);
+    return status;
+}
+
+ig_status cuda_use(cuda_device *d)
+{
+    const ig_status status = cuda_check(d, cu.context_push(d->context), "using the context");
+    if (status != IG_OK)
+        pthread_mutex_unlock(&d->lock);
+    return status;
+}
+
+ig_status cuda_enter(cuda_device *d)
+{
+    TRY(cuda_lock(d));
+    return cuda_use(d);
+}
+
+bool cuda_push(cuda_device *d)
+{
+    return d->context && search_is_ours(&search) && cu.context_push(d->context) == CUDA_SUCCESS;
+}
+
+void cuda_leave(cuda_device *d)
+{
+    CUcontext current;
+    cu.context_pop(&current);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static ig_status describe(const backend *dev, ig_device_info *info)
+{
+    const cuda_device *d = cuda_device_of(dev);
+    *info = (ig_device_info){.name = d->name,
+                             .kind = "gpu",
+                             .model = d->model,
+                             .level = d->level,
+                             .levels = "",
+                             .isa = d->features,
+                             .cores = d->cores,
+                             .memory = d->memory,
+                             .memory_limit = pool_limit(&d->pool),
+                             .cache = {0, d->l2_bytes, 0}};
+    return IG_OK;
+}
+
+static ig_status finish(const backend *dev)
+{
+    cuda_device *d = cuda_device_of(dev);
+    if (!d->context)
+        return IG_OK;
+    TRY(cuda_enter(d));
+    const ig_status status = cuda_check(d, cuda_wait(d), "waiting for the GPU");
+    cuda_leave(d);
+    return status;
+}
+
+/* Gives pooled memory back; if no buffer and no kernel is left, the device is closed. Then it may be opened
+ * again, even after an error that destroyed the context: the driver says if that does not help. */
+static void release(const backend *dev)
+{
+    cuda_device *d = cuda_device_of(dev);
+    pthread_mutex_lock(&d->lock);
+    const bool current = cuda_push(d);
+    if (current && !d->dead[0])
+        cu.stream_wait(d->stream);
+    if (d->context)
+        pool_trim(&d->pool);
+    cuda_native_release(d);
+    const bool closes = d->context && d->pool.used == 0 && d->n_kernels == 0;
+    if (closes)
+        close_parts(d);
+    if (current)
+        cu.context_pop(&(CUcontext){NULL});
+    if (closes) {
+        cu.context_release(d->id);
+        d->context = NULL;
+        d->dead[0] = '\0';
+        flight_clear(&d->flight);
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+static bool close_device(int i)
+{
+    release(&devices[i].base);
+    return devices[i].context != NULL;
+}
+
+static void release_all(void) { search_release(&search, close_device); }
+
+static const backend vtable = {
+    .computes = true,
+    .describe = describe,
+    .alloc = cuda_alloc,
+    .alloc_visible = cuda_alloc_visible,
+    .finish = finish,
+    .release = release,
+    .language = "cuda",
+    .write = cuda_write,
+    .read = cuda_read,
+    .copy = cuda_copy,
+    .copies_peers = true,
+    .fill = cuda_fill,
+    .kernel_build = cuda_kernel_build,
+    .builds_in_threads = true,
+    .kernels_build = cuda_kernels_build,
+    .kernel_discard = cuda_kernel_discard,
+    .kernel_launch = cuda_kernel_launch,
+    .native = &cuda_native_programs, /* device_look may choose another */
+    .replay = &cuda_replays,
+};
+
+const backend_family backend_cuda = {
+    .name = "cuda",
+    .count = count,
+    .at = at,
+    .absent = absent,
+    .release = release_all,
+};

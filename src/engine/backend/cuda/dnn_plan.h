@@ -1,0 +1,39 @@
+/* Plans of cuDNN's graph API: how one convolution, or one of its gradients, is computed. */
+#ifndef CUDA_DNN_PLAN_H
+#define CUDA_DNN_PLAN_H
+
+#include "engine/backend/cuda/api.h"
+#include "ingot.h"
+
+enum { DNN_ALIGNMENT = 16 }; /* bytes, of each array and of the workspace */
+
+typedef enum dnn_kind { DNN_FORWARD, DNN_DATA, DNN_FILTER, DNN_KINDS } dnn_kind;
+
+/* The numbers of a node, as ops/conv.c gives them: x is (n, c, h, w), weight is (k, c / groups, r, s), y is
+ * (n, k, p, q). */
+typedef struct dnn_numbers {
+    int64_t n, c, h, w, k, r, s, p, q, stride[2], padding[2], dilation[2], groups;
+} dnn_numbers;
+
+typedef struct dnn_problem {
+    dnn_kind kind;
+    dnn_numbers numbers;
+    ig_dtype dtype; /* a floating-point one */
+    bool tf32;      /* f32 may be rounded to tf32 */
+} dnn_problem;
+
+typedef struct dnn_plan {
+    cudnnBackendDescriptor_t config, plan; /* NULL: none */
+    int64_t engine;
+    int64_t workspace_bytes;
+} dnn_plan;
+
+/* The first plan of cuDNN's heuristics that is allowed. False if there is none. */
+bool dnn_plan_make(const dnn_api *api, cudnnHandle_t handle, const dnn_problem *p, dnn_plan *out);
+void dnn_plan_release(const dnn_api *api, dnn_plan *plan);
+
+/* Launches on the handle's stream. x, weight and y are the arrays of the forward convolution, or their gradients. */
+cudnnStatus_t dnn_plan_run(const dnn_api *api, cudnnHandle_t handle, const dnn_plan *plan, void *x,
+                           void *weight, void *y, void *workspace);
+
+#endif

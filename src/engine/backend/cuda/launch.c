@@ -1,0 +1,110 @@
+/* Launching a kernel on the device's stream. */
+#include "engine/backend/cuda/cuda.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+
+static ig_status check_shape(const cuda_kernel *k, const kernel_launch *l)
+{
+    const backend_limits *can = &k->dev->base.limits;
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        if (l->grid[i] == 0 || l->block[i] == 0 || l->block[i] > can->thread_at[i])
+            FAIL(IG_ERR_ARGUMENT,
+                 "%s: %s cannot launch %u x %u x %u blocks of %u x %u x %u threads", k->name,
+                 k->dev->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                 l->block[2]);
+        threads *= l->block[i];
+    }
+    if (threads > (uint64_t)k->max_threads)
+        FAIL(IG_ERR_ARGUMENT, "%s: a block of %llu threads, but on %s it can have %d at most",
+             k->name, (unsigned long long)threads, k->dev->name, k->max_threads);
+    if (k->shared_static + l->shared_bytes > can->shared_bytes)
+        FAIL(IG_ERR_ARGUMENT, "%s: %zu bytes of shared memory, but a block on %s has %llu", k->name,
+             k->shared_static + l->shared_bytes, k->dev->name,
+             (unsigned long long)can->shared_bytes);
+    return IG_OK;
+}
+
+/* More than 48 KiB must be asked for. */
+static CUresult allow_shared(cuda_kernel *k, size_t bytes)
+{
+    enum { USUAL = 48 << 10 };
+    if (bytes + k->shared_static <= USUAL || bytes <= k->shared_set)
+        return CUDA_SUCCESS;
+    const CUresult status =
+        cu.function_set(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    if (status == CUDA_SUCCESS)
+        k->shared_set = bytes;
+    return status;
+}
+
+static ig_status launch_locked(cuda_kernel *k, const kernel_launch *l, void **args)
+{
+    cuda_device *d = k->dev;
+    CUevent from = NULL, to = NULL;
+    CUresult status = allow_shared(k, l->shared_bytes);
+    if (l->device_ns && status == CUDA_SUCCESS)
+        status = cu.event_create(&from, CU_EVENT_DEFAULT);
+    if (l->device_ns && status == CUDA_SUCCESS)
+        status = cu.event_create(&to, CU_EVENT_DEFAULT);
+    if (l->device_ns && status == CUDA_SUCCESS)
+        status = cu.event_record(from, d->stream);
+    if (status == CUDA_SUCCESS)
+        status =
+            cu.launch(k->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                      l->block[2], (unsigned)l->shared_bytes, d->stream, args, NULL);
+    if (l->device_ns && status == CUDA_SUCCESS) {
+        float milliseconds = 0;
+        status = cu.event_record(to, d->stream);
+        if (status == CUDA_SUCCESS)
+            status = cu.event_wait(to);
+        if (status == CUDA_SUCCESS)
+            status = cu.event_time(&milliseconds, from, to);
+        *l->device_ns = (uint64_t)((double)milliseconds * 1e6);
+    }
+    if (from)
+        cu.event_destroy(from);
+    if (to)
+        cu.event_destroy(to);
+    return cuda_check(d, status, k->name);
+}
+
+ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
+{
+    cuda_kernel *k = (cuda_kernel *)code;
+    CUdeviceptr pointers[CUDA_PARAMS_MOST];
+    void *args[CUDA_PARAMS_MOST];
+    TRY(check_shape(k, l));
+    if (k->n_params > CUDA_PARAMS_MOST)
+        FAIL(IG_ERR_UNSUPPORTED, "%s has %d parameters; %d are allowed", k->name, k->n_params,
+             CUDA_PARAMS_MOST);
+    for (int i = 0; i < k->n_params; i++) {
+        const kernel_arg *a = &l->args[i];
+        if (k->params[i].kind == KERNEL_BYTES) {
+            args[i] = (void *)(uintptr_t)a->bytes;
+            continue;
+        }
+        const cuda_memory *m = a->at.buf ? a->at.buf->handle : NULL;
+        if (m && m->dev != k->dev)
+            FAIL(IG_ERR_ARGUMENT, "%s: parameter %d is a buffer of %s", k->name, i + 1,
+                 m->dev->name);
+        pointers[i] = m ? m->at + a->at.offset : 0;
+        args[i] = &pointers[i];
+    }
+    cuda_replay *r = l->device_ns ? NULL : cuda_replay_now(k->dev);
+    const char *name = l->label ? l->label : k->name;
+    if (r && cuda_replay_launch(r, k, l, args)) {
+        flight_add(&k->dev->flight, name); /* with the lock, as all of a replay */
+        return IG_OK;
+    }
+    TRY(cuda_enter(k->dev));
+    const ig_status status = launch_locked(k, l, args);
+    flight_add(&k->dev->flight, name);
+    if (r && status == IG_OK)
+        cuda_replay_launched(r, k, l, args);
+    cuda_leave(k->dev);
+    return status;
+}

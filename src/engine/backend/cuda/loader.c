@@ -1,0 +1,152 @@
+/* Finding the CUDA driver, NVRTC and cuBLASLt by dlopen. */
+#include "engine/backend/cuda/api.h"
+
+#include "engine/backend/cuda/find.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct symbol {
+    const char *name;
+    bool optional;
+} symbol;
+
+static const symbol driver_symbols[] = {
+#define CU_FUNCTION(name, symbol, parameters) {#symbol, false},
+#define CU_OPTIONAL(name, symbol, parameters) {#symbol, true},
+#include "engine/backend/cuda/api.def"
+};
+static const symbol program_symbols[] = {
+#define CU_PROGRAM(name, symbol, parameters) {#symbol, false},
+#include "engine/backend/cuda/api.def"
+};
+static const symbol nvrtc_symbols[] = {
+#define NVRTC_FUNCTION(name, parameters) {#name, false},
+#define NVRTC_PROGRAM(name, parameters) {#name, true},
+#include "engine/backend/cuda/api.def"
+};
+static const symbol lt_symbols[] = {
+#define LT_FUNCTION(name, parameters) {#name, false},
+#include "engine/backend/cuda/lt.def"
+};
+static const symbol dnn_symbols[] = {
+#define DNN_FUNCTION(name, parameters) {#name, false},
+#include "engine/backend/cuda/dnn.def"
+};
+
+enum {
+    DRIVER_SYMBOLS = sizeof driver_symbols / sizeof driver_symbols[0],
+    PROGRAM_SYMBOLS = sizeof program_symbols / sizeof program_symbols[0],
+    NVRTC_SYMBOLS = sizeof nvrtc_symbols / sizeof nvrtc_symbols[0],
+    LT_SYMBOLS = sizeof lt_symbols / sizeof lt_symbols[0],
+    DNN_SYMBOLS = sizeof dnn_symbols / sizeof dnn_symbols[0]
+};
+_Static_assert(sizeof(cuda_api) == DRIVER_SYMBOLS * sizeof(void *), "only functions in it");
+_Static_assert(sizeof(cuda_program_api) == PROGRAM_SYMBOLS * sizeof(void *),
+               "only functions in it");
+_Static_assert(sizeof(nvrtc_api) == NVRTC_SYMBOLS * sizeof(void *), "only functions in it");
+_Static_assert(sizeof(dnn_api) == DNN_SYMBOLS * sizeof(void *), "only functions in it");
+_Static_assert(sizeof(lt_api) == LT_SYMBOLS * sizeof(void *), "only functions in it");
+
+/* Fills a struct of functions; returns the first symbol that is missing, or NULL. */
+static const char *fill(void *library, const symbol *symbols, int n, void *api)
+{
+    for (int i = 0; i < n; i++) {
+        void *at = dlsym(library, symbols[i].name);
+        if (!at && !symbols[i].optional)
+            return symbols[i].name;
+        memcpy((char *)api + (size_t)i * sizeof at, &at, sizeof at);
+    }
+    return NULL;
+}
+
+static void *driver; /* the library, once it was loaded */
+
+const char *cuda_api_load(cuda_api *api, const char **remedy)
+{
+    static char why[512];
+    const char *wish = getenv("IG_CUDA");
+    if (wish && strcmp(wish, "off") == 0) {
+        *remedy = "unset IG_CUDA";
+        return "IG_CUDA=off switches it off";
+    }
+    void *library = dlopen(wish && *wish ? wish : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library && wish && *wish) {
+        const char *said = dlerror();
+        snprintf(why, sizeof why, "IG_CUDA names a library that does not load: %s",
+                 said ? said : wish);
+        *remedy = "unset IG_CUDA";
+        return why;
+    }
+    if (!library) {
+        *remedy = "install NVIDIA's driver, if there is an NVIDIA GPU";
+        return "libcuda.so.1, the driver of NVIDIA GPUs, is not installed";
+    }
+    driver = library;
+    const char *missing = fill(library, driver_symbols, DRIVER_SYMBOLS, api);
+    if (!missing)
+        return NULL;
+    snprintf(why, sizeof why, "the driver lacks %s: it is too old", missing);
+    *remedy = "install a newer NVIDIA driver";
+    return why;
+}
+
+const char *cuda_program_api_load(cuda_program_api *api, const char **remedy)
+{
+    static char why[512];
+    const char *missing =
+        driver ? fill(driver, program_symbols, PROGRAM_SYMBOLS, api) : "everything";
+    if (!missing)
+        return NULL;
+    snprintf(why, sizeof why, "the driver lacks %s, which whole programs need: it is too old",
+             missing);
+    *remedy = "install a newer NVIDIA driver";
+    return why;
+}
+
+/* ---- NVRTC and the libraries ---- */
+
+const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **path)
+{
+    static char why[512];
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                        "libnvrtc.so", NULL};
+    const char *wish = getenv("IG_NVRTC");
+    void *library =
+        wish && *wish ? find_open(wish, path) : find_library("libnvrtc.so.*", names, path);
+    *remedy = "install NVRTC: the package cuda-nvrtc of a CUDA toolkit, or pip install "
+              "nvidia-cuda-nvrtc; IG_NVRTC is the path of its library if it is elsewhere";
+    if (!library)
+        return wish && *wish ? "IG_NVRTC names a library that does not load"
+                             : "NVRTC, the compiler of kernels, was not found";
+    const char *missing = fill(library, nvrtc_symbols, NVRTC_SYMBOLS, api);
+    if (!missing)
+        return NULL;
+    snprintf(why, sizeof why, "NVRTC lacks %s: it is too old", missing);
+    return why;
+}
+
+bool lt_api_load(lt_api *api, const char **path)
+{
+    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
+                                        NULL};
+    const char *wish = getenv("IG_CUBLASLT");
+    if (wish && strcmp(wish, "off") == 0)
+        return false;
+    void *library =
+        wish && *wish ? find_open(wish, path) : find_library("libcublasLt.so.*", names, path);
+    return library && !fill(library, lt_symbols, LT_SYMBOLS, api);
+}
+
+bool dnn_api_load(dnn_api *api, const char **path)
+{
+    static const char *const names[] = {"libcudnn.so.9", NULL};
+    const char *wish = getenv("IG_CUDNN");
+    if (wish && strcmp(wish, "off") == 0)
+        return false;
+    void *library =
+        wish && *wish ? find_open(wish, path) : find_library("libcudnn.so.9", names, path);
+    return library && !fill(library, dnn_symbols, DNN_SYMBOLS, api);
+}

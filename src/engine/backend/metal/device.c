@@ -1,0 +1,297 @@
+/* The Apple GPU of a machine: looking for it, what it is, opening and closing it. */
+#include "engine/backend/metal/metal.h"
+
+#include "base/error.h"
+#include "base/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WHY_BYTES = 600, THREADS_MOST = 1024, SIMD_WIDTH = 32, NEWER_FAMILIES = 8 };
+
+/* The device stays where it is, so a backend's address is good for the whole process. */
+static struct {
+    pthread_mutex_t lock;
+    bool looked, found;
+    pid_t pid; /* a child of fork cannot use its parent's GPU */
+    char why[WHY_BYTES];
+    const char *remedy;
+    metal_device device;
+} here = {.lock = PTHREAD_MUTEX_INITIALIZER, .device = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+
+static const backend vtable;
+
+metal_device *metal_device_of(const backend *dev)
+{
+    (void)dev;
+    return &here.device;
+}
+
+const char *metal_error_text(id error, const char *otherwise)
+{
+    const char *text = objc_send(utf8, objc_send(description, error));
+    return text ? text : otherwise;
+}
+
+/* ---- what the device is ---- */
+
+static bool because(const char *why, const char *remedy)
+{
+    snprintf(here.why, sizeof here.why, "%s", why);
+    here.remedy = remedy;
+    return false;
+}
+
+/* The newest family of Apple's GPUs that the device belongs to: 7 for Apple7. Families are numbered one after another,
+ * so newer ones than those that Metal has a name for today are asked for, too. */
+static int family_of(const metal_device *d)
+{
+    for (NSInteger f = MTLGPUFamilyApple9 + NEWER_FAMILIES; f >= MTLGPUFamilyApple1; f--)
+        if (objc_send(supports_family, d->device, f))
+            return (int)(f - MTLGPUFamilyApple1) + 1;
+    return 0;
+}
+
+/* Older GPUs have other simdgroups or memory of their own, and no simdgroup matrices. */
+static bool can_use(const metal_device *d, int family)
+{
+    char why[WHY_BYTES];
+    if (family >= MTLGPUFamilyApple7 - MTLGPUFamilyApple1 + 1 && objc_send(is_unified, d->device))
+        return true;
+    if (family)
+        snprintf(why, sizeof why,
+                 "'%s' is of the GPU family Apple%d; Apple7 (M1) or newer is needed", d->model,
+                 family);
+    else
+        snprintf(why, sizeof why, "'%s' is not an Apple GPU; Apple7 (M1) or newer is needed",
+                 d->model);
+    return because(why, "use the CPU device");
+}
+
+static void set_limits(metal_device *d, int family)
+{
+    const NSUInteger most = objc_send(buffer_most, d->device);
+    const uint64_t budget = objc_send(working_set, d->device);
+    d->memory = (uint64_t)machine_get()->memory_bytes;
+    d->pool = (memory_pool){
+        .driver = &metal_pool,
+        .device = d,
+        .name = d->name,
+        .total = budget,
+        .block_most = most,
+        .cached_most = budget / 4, /* other programs need memory, too */
+        .limit_set = d->pool.limit_set,
+    };
+    d->base.pool = &d->pool;
+    d->base.limits = (backend_limits){
+        .version = 203,
+        .subgroup = SIMD_WIDTH,
+        .threads = THREADS_MOST,
+        .thread_at = {THREADS_MOST, THREADS_MOST, THREADS_MOST},
+        .shared_bytes = objc_send(shared_most, d->device),
+        .alloc_bytes = most < budget ? most : budget,
+        .reach_bytes = most / 2 / METAL_PAGE * METAL_PAGE,
+        .buffers = METAL_BUFFERS,
+        .f16 = true,
+        .shuffles = true,
+        .matrices = true,
+        .exact_division = true,
+        .unified = true,
+    };
+    snprintf(d->family, sizeof d->family, "Apple%d", family);
+    snprintf(d->features, sizeof d->features, "f16 exact-division simdgroup-matrix unified-memory");
+    snprintf(d->note, sizeof d->note,
+             "no f64; f32 may flush subnormal numbers to zero; arrays beyond %.1f GiB run in tiles",
+             (double)d->base.limits.alloc_bytes / (1 << 30));
+}
+
+static bool device_look(metal_device *d)
+{
+    void *pool = objc.pool_push();
+    d->device = objc.default_device();
+    const char *model = objc_send(utf8, objc_send(device_name, d->device));
+    snprintf(d->model, sizeof d->model, "%s", model ? model : "");
+    const int family = family_of(d);
+    bool usable = d->device ? can_use(d, family)
+                            : because("Metal has no device", "system_profiler SPDisplaysDataType");
+    if (usable) {
+        const char *library = getenv("IG_METAL");
+        set_limits(d, family);
+        d->cores = metal_core_count(library && *library ? library : NULL);
+        usable = d->pool.total && d->base.limits.alloc_bytes
+                     ? mps_look(d) ||
+                           because("IG_MPS must be measured, measure, on or off", "unset IG_MPS")
+                     : because("the GPU has no memory", NULL);
+    }
+    if (!usable) {
+        objc_send(release, d->device);
+        d->device = NULL;
+    }
+    objc.pool_pop(pool);
+    return usable;
+}
+
+static void look(void)
+{
+    metal_device *d = &here.device;
+    const char *remedy = NULL, *why = objc_load(&remedy);
+    if (why) {
+        because(why, remedy);
+        return;
+    }
+    d->base = vtable;
+    snprintf(d->name, sizeof d->name, "metal:0");
+    d->base.name = d->name;
+    here.found = device_look(d);
+}
+
+static void find(void)
+{
+    pthread_mutex_lock(&here.lock);
+    if (!here.looked) {
+        here.pid = getpid();
+        look();
+        here.looked = true;
+    }
+    pthread_mutex_unlock(&here.lock);
+}
+
+static int count(void)
+{
+    find();
+    return here.found;
+}
+
+static const backend *at(int i) { return i == 0 && count() ? &here.device.base : NULL; }
+
+static const char *absent(const char **remedy)
+{
+    const bool none = count() == 0;
+    *remedy = none ? here.remedy : NULL;
+    return none ? here.why : NULL;
+}
+
+/* ---- open and close ---- */
+
+ig_status metal_enter(metal_device *d)
+{
+    if (!count())
+        FAIL(IG_ERR_DEVICE, "%s is not there any more; see 'ingot devices'", d->name);
+    if (here.pid != getpid())
+        FAIL(IG_ERR_DEVICE,
+             "%s: a process that forked cannot go on with Metal; start it with exec, or use the "
+             "GPU in the child only",
+             d->name);
+    pthread_mutex_lock(&d->lock);
+    d->autorelease = objc.pool_push();
+    if (!d->queue)
+        d->queue = objc_send(new_queue, d->device);
+    if (d->queue)
+        return IG_OK;
+    metal_leave(d);
+    FAIL(IG_ERR_DEVICE, "%s gives no command queue", d->name);
+}
+
+bool metal_enter_open(metal_device *d)
+{
+    if (here.pid != getpid())
+        return false;
+    pthread_mutex_lock(&d->lock);
+    d->autorelease = objc.pool_push();
+    return true;
+}
+
+void metal_leave(metal_device *d)
+{
+    objc.pool_pop(d->autorelease);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static ig_status finish(const backend *dev)
+{
+    metal_device *d = metal_device_of(dev);
+    if (!d->queue)
+        return IG_OK;
+    TRY(metal_enter(d));
+    const ig_status status = metal_settle_all(d, NULL);
+    metal_leave(d);
+    return status;
+}
+
+/* Waits, and closes the queue. Buffers and kernels of callers stay valid. */
+static void release(const backend *dev)
+{
+    metal_device *d = metal_device_of(dev);
+    if (!d->queue || !metal_enter_open(d))
+        return;
+    const bool failed = ig_failed();
+    if (metal_settle_all(d, NULL) != IG_OK && !failed)
+        ig_error(NULL);
+    pool_trim(&d->pool);
+    objc_send(release, d->queue);
+    d->queue = NULL;
+    metal_leave(d);
+}
+
+static void release_all(void)
+{
+    if (!here.looked || !here.found)
+        return;
+    release(&here.device.base);
+    if (here.device.pool.used || here.pid != getpid())
+        return;
+    pthread_mutex_lock(&here.lock);
+    objc_send(release, here.device.device);
+    here.device.device = NULL;
+    here.looked = here.found = false;
+    pthread_mutex_unlock(&here.lock);
+}
+
+/* ---- the backend ---- */
+
+static ig_status describe(const backend *dev, ig_device_info *info)
+{
+    const metal_device *d = metal_device_of(dev);
+    *info = (ig_device_info){
+        .name = d->name,
+        .kind = "gpu",
+        .model = d->model,
+        .level = d->family,
+        .levels = "",
+        .isa = d->features,
+        .note = d->note,
+        .cores = d->cores,
+        .memory = d->memory,
+        .memory_limit = pool_limit(&d->pool),
+    };
+    return IG_OK;
+}
+
+static const backend vtable = {
+    .computes = true,
+    .describe = describe,
+    .alloc = metal_alloc,
+    .alloc_visible = metal_alloc,
+    .wrap = metal_wrap,
+    .finish = finish,
+    .release = release,
+    .language = "metal",
+    .write = metal_write,
+    .read = metal_read,
+    .copy = metal_copy,
+    .fill = metal_fill,
+    .kernel_build = metal_kernel_build,
+    .kernel_discard = metal_kernel_discard,
+    .kernel_launch = metal_kernel_launch,
+    .native = &metal_native_programs,
+};
+
+const backend_family backend_metal = {
+    .name = "metal",
+    .count = count,
+    .at = at,
+    .absent = absent,
+    .release = release_all,
+};

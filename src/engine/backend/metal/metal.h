@@ -1,0 +1,178 @@
+/* An Apple GPU as a backend, through Metal.
+ *
+ * Memory is unified: a buffer's data is host memory that the GPU uses too, so nothing is copied between them. The host
+ * touches a buffer only after all commands that use it have completed.
+ *
+ * Launches are encoded one after another into the open command buffer, a batch. Batches are numbered. A batch is
+ * committed when its launches are expected to take METAL_BATCH_SECONDS, as measured on the batches before, when it
+ * uses many bytes, or when somebody waits; the system stops a command buffer that runs for seconds. At most
+ * METAL_IN_FLIGHT batches are committed and not completed.
+ *
+ * A buffer stores the number of the last batch that uses it and of the last one that may have written it. If a batch
+ * fails, it and all later ones are marked: buffers that they wrote are poisoned.
+ *
+ * The device's lock guards the fields after it. Every entry point has an autorelease pool. */
+#ifndef METAL_METAL_H
+#define METAL_METAL_H
+
+#include "engine/backend/backend.h"
+#include "engine/backend/command.h"
+#include "engine/backend/metal/objc.h"
+#include "engine/backend/pool.h"
+
+#include <pthread.h>
+
+enum {
+    METAL_IN_FLIGHT = 4,
+    METAL_FAILURES = 16,
+    METAL_BUFFERS = 31,      /* of a kernel */
+    METAL_BYTES_MOST = 4096, /* of an argument that is passed by value */
+    METAL_PAGE = 16384,
+    METAL_LAUNCHES_FIRST = 8, /* of the first batches, until a time is known */
+    METAL_LAUNCHES_MOST = 256,
+    METAL_NAME_BYTES = 64
+};
+#define METAL_BATCH_SECONDS 0.05
+
+typedef enum metal_encoder { METAL_NONE, METAL_COMPUTE, METAL_BLIT } metal_encoder;
+
+/* Products of MPSMatrixMultiplication: by IG_MPS, and what was measured. Products are in classes of dtype, f32 or f16,
+ * and number of multiplications; the times of a class are kept in the cache. */
+enum { METAL_CLASSES = 4 };
+typedef enum mps_mode { MPS_MEASURED, MPS_OFF, MPS_ON, MPS_MEASURE, MPS_MODES } mps_mode;
+typedef struct mps_times {
+    int64_t native_ns, kernel_ns; /* 0: not measured */
+} mps_times;
+
+/* A command buffer. */
+typedef struct metal_batch {
+    id commands;
+    uint64_t number;
+    int launches;
+    uint64_t bytes; /* of the buffers that it uses */
+    flight names;
+} metal_batch;
+
+/* Batches whose results must not be used. */
+typedef struct metal_failure {
+    uint64_t first, last;
+    char text[FLIGHT_TEXT_BYTES];
+} metal_failure;
+
+/* A block of the pool. One that is larger than a buffer of Metal's is memory of our own, seen through windows: buffers
+ * over two steps of it that begin one step apart. So from each place at least one step is reached through one window.
+ * Metal does not know that windows overlap: a launch that uses one waits for those before, and is waited for. */
+typedef struct metal_block {
+    id object;
+    void *data;
+    size_t bytes;
+    uint64_t used; /* by the batch of this number */
+    int n_windows;
+    id windows[];
+} metal_block;
+
+typedef struct metal_device {
+    backend base; /* first: a backend is a device */
+    id device;
+    char name[16], model[96], family[16], features[192], note[160];
+    int cores;
+    uint64_t memory; /* bytes of the machine */
+    mps_mode mps;
+
+    pthread_mutex_t lock;
+    memory_pool pool;
+    void *autorelease;
+    id queue;         /* NULL: not open */
+    metal_batch open; /* commands is NULL: none */
+    id encoder;       /* of the open batch */
+    metal_encoder kind;
+    metal_batch flight[METAL_IN_FLIGHT]; /* oldest first */
+    int n_flight;
+    uint64_t number, completed; /* of the newest batch; of the last that has completed */
+    double launch_seconds;      /* that a launch was measured to take; 0: unknown */
+    metal_failure failures[METAL_FAILURES];
+    int n_failures;
+    mps_times mps_times[2][METAL_CLASSES]; /* f32, f16 */
+} metal_device;
+
+/* buffer.handle */
+typedef struct metal_memory {
+    metal_device *dev;
+    id object;         /* NULL: there are windows */
+    pool_block *block; /* NULL: the memory is that of source */
+    size_t bytes;
+    size_t start;           /* where the buffer begins in the object */
+    uint64_t used, written; /* by the batch of this number */
+    buffer *source;         /* whose memory it is, if it is not its own */
+} metal_memory;
+
+typedef struct metal_kernel {
+    kernel_code base;
+    metal_device *dev;
+    id pipeline;
+    char name[METAL_NAME_BYTES];
+    uint64_t threads, shared_bytes;
+    bool dynamic_shared;
+    int n_params;
+    kernel_param params[];
+} metal_kernel;
+
+/* ---- device.c ---- */
+
+metal_device *metal_device_of(const backend *dev);
+/* Locks the device, opens it and begins an autorelease pool; not locked on failure. */
+ig_status metal_enter(metal_device *d);
+/* The same for releasing: false if Metal must not be called any more. */
+bool metal_enter_open(metal_device *d);
+void metal_leave(metal_device *d);
+/* The text of an NSError, or `otherwise`. Valid until the pool ends. */
+const char *metal_error_text(id error, const char *otherwise);
+
+/* ---- queue.c: called with the lock ---- */
+
+/* An encoder of the open batch, for one more command; `what` names the command. */
+ig_status metal_encode(metal_device *d, metal_encoder kind, const char *what, id *encoder);
+/* The open batch itself, without an encoder, for a library that brings its own. */
+ig_status metal_encode_library(metal_device *d, const char *what, id *commands);
+/* The open batch uses this memory. */
+void metal_uses(metal_memory *m, bool writes);
+/* Commits the open batch if it is large enough. */
+ig_status metal_batch_check(metal_device *d);
+/* Waits for all batches up to this number, and fails if one of them failed. */
+ig_status metal_settle(metal_device *d, uint64_t number);
+/* The same for all. With seconds: the time of the last batch on the GPU. */
+ig_status metal_settle_all(metal_device *d, double *seconds);
+/* The failure that poisoned what this batch wrote; NULL if there is none. */
+const metal_failure *metal_failed(const metal_device *d, uint64_t number);
+
+/* ---- memory.c ---- */
+
+buffer *metal_alloc(const backend *dev, size_t bytes);
+buffer *metal_wrap(const backend *dev, buffer *from, size_t offset, size_t bytes);
+ig_status metal_write(buffer *to, size_t offset, const void *from, size_t bytes);
+ig_status metal_read(buffer *from, size_t offset, void *to, size_t bytes);
+ig_status metal_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
+ig_status metal_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
+/* The memory of a buffer of this device, or an error; what names the caller. */
+ig_status metal_memory_of(const metal_device *d, const buffer *b, const char *what,
+                          metal_memory **m);
+/* IG_OK if the memory is not poisoned. With the lock. */
+ig_status metal_memory_valid(const metal_memory *m, const char *what);
+extern const pool_driver metal_pool;
+/* The object and the offset in it of a byte of the memory. */
+id metal_place(const metal_memory *m, size_t offset, size_t *at);
+
+/* ---- mps.c ---- */
+
+/* Reads IG_MPS and the times that are kept; adds to d->features which products it runs. False: IG_MPS is not one of its
+ * values. */
+bool mps_look(metal_device *d);
+extern const backend_native metal_native_programs;
+
+/* ---- build.c, launch.c ---- */
+
+ig_status metal_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out);
+void metal_kernel_discard(kernel_code *code);
+ig_status metal_kernel_launch(kernel_code *code, const kernel_launch *l);
+
+#endif

@@ -1,0 +1,34 @@
+/* The search for the devices of a family: on first use, and again after all of them were closed. */
+#ifndef BACKEND_SEARCH_H
+#define BACKEND_SEARCH_H
+
+#include "engine/backend/backend.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct device_search {
+    void (*look)(void); /* finds the devices: sets count, and calls search_because */
+    const char *what;   /* for people: "CUDA" */
+    pthread_mutex_t lock;
+    atomic_bool looked;
+    int forks; /* of the process that looked: a child of fork cannot use what its parent has open */
+    int count;
+    char why[600]; /* the first reason not to have a device */
+    const char *remedy;
+} device_search;
+
+int search_count(device_search *s);
+/* backend_family.absent. */
+const char *search_absent(device_search *s, const char **remedy);
+/* Keeps the first reason. status is the driver's word for it, or NULL. */
+void search_because(device_search *s, const char *what, const char *status, const char *remedy);
+
+/* False in a child of fork: what is open is the parent's. */
+bool search_is_ours(const device_search *s);
+/* Fails if device i is not there any more, or is the parent's. */
+ig_status search_check(device_search *s, int i, const char *name);
+/* backend_family.release: calls close for each device, which returns whether the device is still open. */
+void search_release(device_search *s, bool (*close)(int i));
+
+#endif

@@ -1,0 +1,122 @@
+/* From programs to CUDA C: the kernels that run a program, or a chain of programs, on a device that
+ * compiles kernels from source.
+ *
+ * The text of a kernel depends on the structure of its program alone: which instructions, which dtypes,
+ * which strides are 0 or 1. Sizes, other strides and one-element inputs are arguments. So a kernel is
+ * compiled once for all shapes of one structure, and equal texts are equal kernels.
+ *
+ * A program may need several launches (a long reduction folds ranges first), which share scratch memory.
+ * Reductions, scans and sorts follow the order that docs/ARCHITECTURE.md defines, so their bits are those
+ * of the CPU. */
+#ifndef KERNEL_EMIT_H
+#define KERNEL_EMIT_H
+
+#include "engine/program/program.h"
+
+/* What the kernels are emitted for. */
+typedef struct emit_target {
+    int subgroup;          /* threads in lock step that can shuffle; 0: no shuffles */
+    uint64_t threads;      /* most threads of a block */
+    uint64_t shared_bytes; /* of a block */
+    int processors;        /* that run blocks; 0: unknown */
+    uint64_t block_limit;  /* blocks that keep the device busy: grids of persistent blocks use it */
+    bool f64;
+    bool cpu;      /* a core runs the threads of a block one after another */
+    bool same;     /* contractions add in the CPU's order */
+    bool extremes; /* instructions for the minimum and maximum of two floats: see math.cuh */
+    bool matrices; /* a subgroup multiplies matrices of f32: used for contractions unless same */
+    bool halves;   /* the tape's result is rounded to a half: functions need not be more accurate */
+    const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
+    const bool *constant; /* of each slot: an input that nothing overwrites meanwhile; or NULL */
+    const int64_t *slot_len; /* of each slot: bytes */
+    const int
+        *home; /* of each slot: the slot whose memory it may share, or itself; NULL: not known */
+    const int
+        *record; /* of each program of the chain: its record of faults; NULL: all use the first */
+    /* If reach_bytes is not 0, a slot may be larger than a buffer (buffer_bytes). Then a kernel reaches only so many
+     * bytes of it from where its argument points. */
+    uint64_t buffer_bytes, reach_bytes;
+} emit_target;
+
+typedef enum emit_param_kind {
+    EMIT_SLOT,    /* the buffer of a slot, at an offset */
+    EMIT_SCRATCH, /* the launch's scratch memory, at an offset */
+    EMIT_FAULT    /* where a kernel reports an index out of bounds: see FAULT_RECORDS */
+} emit_param_kind;
+
+typedef struct emit_param {
+    emit_param_kind kind;
+    int slot;
+    uint64_t offset; /* bytes */
+} emit_param;
+
+/* A one-element input: bytes of slot's buffer at `offset` go to `at` of the sizes. */
+typedef struct emit_value {
+    int slot;
+    uint32_t at, bytes;
+    uint64_t offset;
+} emit_value;
+
+/* One launch. The kernel's parameters are the params, each a pointer, then the sizes, a struct. */
+typedef struct emit_step {
+    char *source;
+    const char *entry;
+    emit_param *param;
+    int n_param;
+    unsigned char *sizes;
+    size_t sizes_bytes;
+    emit_value *value;
+    int n_value;
+    uint32_t grid[3], block[3];
+    size_t shared_bytes; /* dynamic shared memory */
+} emit_step;
+
+typedef struct emitted {
+    emit_step *step;
+    int n_step;
+    uint64_t scratch_bytes;
+    bool may_fault;
+} emitted;
+
+/* What kernels write on an index out of bounds, in 32-bit words that are 0 before: how many entries were claimed;
+ * records, one for each program; entries.
+ *
+ * A position is cut into a bin (the bits from 31 on; the last bin has the rest) and 31 low bits. A record has a word
+ * for each bin: FAULT_ABOVE minus the lowest low bits there, by atomicMax. Whoever lowers that position claims the
+ * next entry and writes it; entries are used again from the first one on. So the lowest position is exact, whatever
+ * the order of threads is, and no 64-bit atomics are needed. Its entry is lost only if FAULT_ENTRIES threads claim
+ * others while it is written. */
+enum {
+    FAULT_RECORDS = 16, /* the last is used by all programs from there on */
+    FAULT_BINS = 16,
+    FAULT_ENTRIES = 1024,
+    FAULT_HEAD = 4, /* words before the records */
+    FAULT_FIRST_ENTRY = FAULT_HEAD + FAULT_RECORDS * FAULT_BINS,
+    FAULT_WORDS = FAULT_FIRST_ENTRY + 8 * FAULT_ENTRIES
+};
+#define FAULT_ABOVE 0x80000000u
+/* The words of an entry: the bin, counted from the first record on; the bin's word; index and length, low words
+ * first; a check (entry_check in kernels/lanes.cuh). */
+enum { ENTRY_BIN, ENTRY_VALUE, ENTRY_INDEX, ENTRY_LENGTH = 4, ENTRY_CHECK = 6 };
+
+/* The text of a file of kernels/ that emitted text includes: a kernel_find of the preprocessor. */
+const char *library_find(void *context, const char *name, bool quoted, size_t *bytes);
+
+/* The launches of the chain of p->chain programs that begins with p. IG_ERR_UNSUPPORTED, with the reason
+ * as the error, if the target cannot run it. */
+ig_status emit_program(const program *p, const emit_target *target, emitted *out);
+void emitted_free(emitted *e);
+
+/* Instructions of a tape that compute one f32 value from another, without arrays. */
+typedef struct emit_part {
+    int first, end;
+    int value, result; /* registers: of what goes in, and of what comes out */
+    ig_dtype dtype;    /* of what goes in */
+} emit_part;
+
+/* Text with the function `float epilogue(float, sizes)` that computes the part, and a kernel `epilogue_kernel` that applies it
+ * to one value. It is the only step; its sizes and values are those of `sizes`. */
+ig_status emit_function(const tape *t, const emit_part *part, const emit_target *target,
+                        emitted *out);
+
+#endif

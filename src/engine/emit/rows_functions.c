@@ -1,0 +1,205 @@
+/* The device functions of programs that work row by row: values at a point, joins, results, and where the values of a row
+ * lie that only a chain uses. */
+#include "engine/emit/held.h"
+#include "engine/emit/rows.h"
+
+uint32_t rows_grid(int64_t blocks, const emit_target *t)
+{
+    const int64_t most = t->block_limit ? (int64_t)t->block_limit : EMIT_MOST_BLOCKS;
+    return (uint32_t)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+/* ---- values in shared memory ---- */
+
+static const emit_local *local_of(const emit_space *s, int k)
+{
+    const int slot = s->t->operand[s->t->inst[k].operand].slot;
+    for (int i = 0; i < s->locals->n; i++)
+        if (s->locals->at[i].slot == slot)
+            return &s->locals->at[i];
+    return NULL;
+}
+
+/* The place of the point's element in the row of the team. */
+static void local_place(emit_writer *w, const emit_space *s, int k, const emit_local *l)
+{
+    const operand *o = &s->t->operand[s->t->inst[k].operand];
+    const int64_t bytes = (int64_t)ig_dtype_bytes(o->dtype);
+    const int first = s->axis < 0 ? 0 : s->axis;
+    text_add(&w->body, "((%s *)local)[g.n%d + team * g.n%d", emit_storage_type(o->dtype),
+             writer_number(w, l->offset / bytes), writer_number(w, l->own));
+    if (l->own > 1 &&
+        (s->axis < 0 || (view_is_contiguous(&o->v) && l->own * s->rows == s->t->size)))
+        text_add(&w->body, " + col");
+    else
+        for (int i = first; i < s->t->ndim && l->own > 1; i++)
+            if (o->v.stride[i] && o->v.shape[i] > 1)
+                text_add(&w->body, " + c%d * g.n%d", i, writer_number(w, o->v.stride[i]));
+    text_add(&w->body, "]");
+}
+
+bool rows_local_load(emit_writer *w, const emit_space *s, int k)
+{
+    const emit_local *l = local_of(s, k);
+    if (!l)
+        return false;
+    const operand *o = &s->t->operand[s->t->inst[k].operand];
+    const bool half = dtype_is_half(o->dtype);
+    text_add(&w->body, "    const %s v%d_0 = ", emit_lane_type(o->dtype), k);
+    if (half)
+        text_add(&w->body, "%s_to_f32(", ig_dtype_name(o->dtype));
+    local_place(w, s, k, l);
+    text_add(&w->body, "%s;\n", half ? ")" : "");
+    return true;
+}
+
+bool rows_local_store(emit_writer *w, const emit_space *s, int k, const int *def)
+{
+    const emit_local *l = local_of(s, k);
+    if (!l)
+        return false;
+    const tape_inst *inst = &s->t->inst[k];
+    const operand *o = &s->t->operand[inst->operand];
+    text_add(&w->body, "    ");
+    local_place(w, s, k, l);
+    if (dtype_is_half(o->dtype))
+        text_add(&w->body, " = %s_of_f32(v%d_0);\n", ig_dtype_name(o->dtype), def[inst->a]);
+    else
+        text_add(&w->body, " = v%d_0;\n", def[inst->a]);
+    return true;
+}
+
+/* ---- functions of one program ---- */
+
+const char *rows_type(const program *p) { return emit_lane_type(p->dtype); }
+
+void rows_value(emit_writer *w, const program *p, int k, int64_t rows, const emit_locals *locals,
+                const held_values *held)
+{
+    const int64_t inner = rows ? p->pre.size / rows : 0;
+    const emit_space s = {.t = &p->pre,
+                          .axis = emit_split_axis(&p->pre, inner),
+                          .vector = 1,
+                          .locals = locals,
+                          .rows = rows,
+                          .held = held,
+                          .program = k};
+    text_add(&w->body, "static __device__ %s value%d(PARAMS, %sidx row, idx col",
+             p->pre.result >= 0 ? rows_type(p) : "void", k, ROWS_LOCAL_PARAMS(locals));
+    if (held)
+        held_params(w, held);
+    text_add(&w->body, ")\n{\n    const idx i = row * g.n%d + col;\n", writer_number(w, inner));
+    emit_tape(w, &s);
+    text_add(&w->body, "}\n\n");
+}
+
+void rows_values(emit_writer *w, const program *p, int k, int64_t rows)
+{
+    const emit_space s = {.t = &p->pre, .axis = -1, .vector = 4, .step = FOLD_WIDTH};
+    text_add(&w->body,
+             "static __device__ void values%d(PARAMS, idx row, idx col, %s *out)\n{\n"
+             "    const idx i = row * g.n%d + col;\n",
+             k, rows_type(p), writer_number(w, p->pre.size / rows));
+    emit_tape(w, &s);
+    text_add(&w->body, "}\n\n");
+}
+
+void rows_result(emit_writer *w, const program *p, int k, const emit_locals *locals)
+{
+    const emit_space s = {.t = &p->post,
+                          .axis = p->post.ndim,
+                          .vector = 1,
+                          .core = "core",
+                          .locals = locals,
+                          .rows = p->post.size,
+                          .program = k};
+    const ig_dtype core = p->kind == PROGRAM_ARGREDUCE ? IG_I64 : p->dtype;
+    text_add(&w->body, "static __device__ void result%d(PARAMS, %sidx row, %s core)\n{\n", k,
+             ROWS_LOCAL_PARAMS(locals), emit_lane_type(core));
+    text_add(&w->body, "    const idx i = row;\n    (void)i;\n");
+    emit_tape(w, &s);
+    text_add(&w->body, "}\n\n");
+}
+
+void rows_join(emit_writer *w, const program *p, int k)
+{
+    const char *type = rows_type(p);
+    if (emit_needs_math(p->fold))
+        w->uses |= USES_MATH;
+    w->needs_f64 = w->needs_f64 || p->dtype == IG_F64;
+    text_add(&w->body, "static __device__ %s join%d(%s x, %s y)\n{\n    return ", type, k, type,
+             type);
+    emit_expression(&w->body, p->fold, p->dtype, "x", "y");
+    text_add(&w->body, ";\n}\n\n");
+    text_add(&w->body, "static __device__ %s identity%d()\n{\n    return ", type, k);
+    emit_identity(&w->body, p->fold, p->dtype);
+    text_add(&w->body, ";\n}\n\n");
+}
+
+void rows_lanes(emit_writer *w, const program *p, int k)
+{
+    const char *type = rows_type(p);
+    if (w->target->subgroup == FOLD_WIDTH) {
+        text_add(&w->body,
+                 "static __device__ %s lanes%d(%s x)\n{\n"
+                 "    for (int half = 16; half > 0; half /= 2)\n"
+                 "        x = join%d(x, (%s)__shfl_down_sync(0xffffffffu, x, half));\n"
+                 "    return x;\n}\n\n",
+                 type, k, type, k, type);
+        return;
+    }
+    text_add(&w->body,
+             "static __device__ %s lanes%d(%s x, %s *s)\n{\n"
+             "    const int lane = threadIdx.x & 31, at = threadIdx.x;\n"
+             "    s[at] = x;\n    __syncthreads();\n"
+             "    for (int half = 16; half > 0; half /= 2) {\n"
+             "        if (lane < half)\n"
+             "            s[at] = join%d(s[at], s[at + half]);\n"
+             "        __syncthreads();\n    }\n"
+             "    x = s[at];\n    __syncthreads();\n"
+             "    return x;\n}\n\n",
+             type, k, type, type, k);
+}
+
+void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
+                    const emit_locals *locals, const held_values *held)
+{
+    rows_value(w, p, k, rows, locals, held);
+    if (p->kind != PROGRAM_REDUCE)
+        return;
+    rows_join(w, p, k);
+    rows_lanes(w, p, k);
+    rows_result(w, p, k, locals);
+}
+
+void rows_call_lanes(emit_writer *w, int k)
+{
+    text_add(&w->body, "lanes%d(a%d%s", k, k, "");
+    if (w->target->subgroup != FOLD_WIDTH)
+        text_add(&w->body, ", s%d", k);
+    text_add(&w->body, ")");
+}
+
+void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks)
+{
+    if (w->target->subgroup != FOLD_WIDTH)
+        text_add(&w->body, "    __shared__ %s s%d[%d];\n", rows_type(p), k, ROWS_THREADS);
+    if (chunks)
+        text_add(&w->body, "    __shared__ %s chunk%d[%d];\n", rows_type(p), k, chunks);
+}
+
+void rows_set_lengths(const program *p, int n, emit_locals *locals)
+{
+    for (int i = 0; i < locals->n; i++) {
+        emit_local *l = &locals->at[i];
+        int64_t element = 0;
+        for (int k = 0; k < n && !element; k++) {
+            const tape *tapes[2] = {&p[k].pre, &p[k].post};
+            for (int j = 0; j < 2; j++)
+                for (int o = 0; o < tapes[j]->n_operand && !element; o++)
+                    if (tapes[j]->operand[o].slot == l->slot)
+                        element = (int64_t)ig_dtype_bytes(tapes[j]->operand[o].dtype);
+        }
+        l->own /= element ? element : 1;
+    }
+}

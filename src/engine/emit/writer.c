@@ -1,0 +1,337 @@
+/* The text of one kernel: collects parameters, sizes and functions, and puts them in order:
+ *
+ *     library functions that the kernel uses
+ *     struct sizes, PARAMS and ARGS (the parameters that every function takes and passes on)
+ *     device functions and the kernel */
+#include "engine/emit/writer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/emit/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+ig_status writer_start(emit_writer *w, const emit_target *target, emitted *out)
+{
+    memset(w, 0, sizeof *w);
+    w->target = target;
+    w->out = out;
+    return IG_OK;
+}
+
+void writer_drop(emit_writer *w)
+{
+    text_drop(&w->body);
+    memory_free(w->number);
+    w->number = NULL;
+}
+
+int writer_number(emit_writer *w, int64_t n)
+{
+    if (w->n_number == w->room_number) {
+        const int room = w->room_number ? 2 * w->room_number : 32;
+        int64_t *more = memory_get((size_t)room * sizeof *more);
+        if (!more) {
+            w->failed = true;
+            return 0;
+        }
+        if (w->n_number)
+            memcpy(more, w->number, (size_t)w->n_number * sizeof *more);
+        memory_free(w->number);
+        w->number = more;
+        w->room_number = room;
+    }
+    w->number[w->n_number] = n;
+    return w->n_number++;
+}
+
+static int pointer_add(emit_writer *w, emit_pointer p)
+{
+    for (int i = 0; i < w->n_pointer; i++) {
+        emit_pointer *q = &w->pointer[i];
+        if (q->at.kind == p.at.kind && q->at.slot == p.at.slot && q->at.offset == p.at.offset &&
+            q->dtype == p.dtype && q->type == p.type && q->behind == p.behind) {
+            q->written = q->written || p.written;
+            return i;
+        }
+    }
+    if (w->n_pointer == EMIT_MOST_POINTERS) {
+        w->failed = true;
+        return 0;
+    }
+    w->pointer[w->n_pointer] = p;
+    return w->n_pointer++;
+}
+
+/* How far an operand of a large array reaches backwards. */
+static int64_t behind(const emit_writer *w, const operand *o)
+{
+    const emit_target *t = w->target;
+    int64_t n = 0;
+    if (!t->reach_bytes || o->slot < 0 || t->slot_len[o->slot] <= (int64_t)t->buffer_bytes)
+        return 0;
+    for (int i = 0; i < o->v.ndim; i++)
+        n += o->v.stride[i] < 0 ? (o->v.shape[i] - 1) * -o->v.stride[i] : 0;
+    return n;
+}
+
+int writer_operand(emit_writer *w, const operand *o, bool written)
+{
+    enum { SMALL_BYTES = 1 << 16 };
+    /* Without elements the view may begin behind the buffer's end. */
+    const uint64_t first = view_size(&o->v) ? (uint64_t)o->v.offset : 0;
+    const uint64_t offset = first * ig_dtype_bytes(o->dtype);
+    const emit_target *t = w->target;
+    const bool small = w->restricts && t->constant && t->slot_len && t->constant[o->slot] &&
+                       t->slot_len[o->slot] <= SMALL_BYTES;
+    w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
+    const int64_t back = view_size(&o->v) ? behind(w, o) : 0;
+    const uint64_t lowest = offset - (uint64_t)back * ig_dtype_bytes(o->dtype);
+    return pointer_add(w, (emit_pointer){.at = {EMIT_SLOT, o->slot, lowest},
+                                         .dtype = o->dtype,
+                                         .written = written,
+                                         .behind = back,
+                                         .restricts = small});
+}
+
+int writer_scratch(emit_writer *w, const char *type, uint64_t offset)
+{
+    return pointer_add(
+        w, (emit_pointer){
+               .at = {EMIT_SCRATCH, -1, offset}, .dtype = IG_BOOL, .written = true, .type = type});
+}
+
+int writer_record(emit_writer *w, int number)
+{
+    if (w->fault_program != number || !w->faults) {
+        w->fault_field = writer_number(w, w->target->record ? w->target->record[number] : 0);
+        w->fault_program = number;
+    }
+    w->faults = true;
+    w->uses |= USES_LANES;
+    return w->fault_field;
+}
+
+/* ---- the end of a kernel ---- */
+
+static size_t align_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+/* The struct's text, and its bytes for this program. */
+static ig_status sizes_write(emit_writer *w, text *t, emit_step *step)
+{
+    const size_t idx = w->wide ? 8 : 4;
+    size_t bytes = (size_t)(w->n_number ? w->n_number : 1) * idx, most = idx;
+    step->value = memory_new((size_t)(w->n_value + 1) * sizeof *step->value);
+    if (!step->value)
+        return IG_ERR_MEMORY;
+    text_add(t, "struct sizes {\n    idx n0");
+    for (int i = 1; i < w->n_number; i++)
+        text_add(t, ", n%d", i);
+    text_add(t, ";\n");
+    for (int i = 0; i < w->n_value; i++) {
+        const size_t size = ig_dtype_bytes(w->value[i].dtype);
+        bytes = align_up(bytes, size);
+        most = size > most ? size : most;
+        step->value[i] =
+            (emit_value){w->value[i].slot, (uint32_t)bytes, (uint32_t)size, w->value[i].offset};
+        text_add(t, "    %s x%d;\n", emit_storage_type(w->value[i].dtype), i);
+        bytes += size;
+    }
+    text_add(t, "};\n\n");
+    step->n_value = w->n_value;
+    step->sizes_bytes = align_up(bytes, most);
+    step->sizes = memory_new(step->sizes_bytes);
+    if (!step->sizes)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < w->n_number; i++) {
+        const int32_t narrow = (int32_t)w->number[i];
+        memcpy(step->sizes + (size_t)i * idx, w->wide ? (const void *)&w->number[i] : &narrow, idx);
+    }
+    return IG_OK;
+}
+
+/* True if the kernel writes nothing into the memory of input i. Then the compiler may load several elements before it
+ * stores the first result. That matters where a thread computes many elements and few threads run: else each element
+ * waits for the memory. */
+static bool runs_ahead(const emit_writer *w, int i)
+{
+    const emit_pointer *p = &w->pointer[i];
+    const int *home = w->target->home;
+    if (!w->ahead || !home || p->written || p->type || p->at.kind != EMIT_SLOT)
+        return false;
+    for (int k = 0; k < w->n_pointer; k++) {
+        const emit_pointer *q = &w->pointer[k];
+        if (q->written && q->at.kind == EMIT_SLOT && home[q->at.slot] == home[p->at.slot])
+            return false;
+    }
+    return true;
+}
+
+static void params_write(const emit_writer *w, text *t)
+{
+    text_add(t, "#define PARAMS ");
+    for (int i = 0; i < w->n_pointer; i++) {
+        const emit_pointer *p = &w->pointer[i];
+        text_add(t, "%s%s *%sp%d, ", p->written || p->type ? "" : "const ",
+                 p->type ? p->type : emit_storage_type(p->dtype),
+                 (p->restricts && !p->written) || runs_ahead(w, i) ? "__restrict__ " : "", i);
+    }
+    text_add(t, "%ssizes g\n#define ARGS ", w->faults ? "unsigned int *fault, " : "");
+    for (int i = 0; i < w->n_pointer; i++)
+        text_add(t, "p%d, ", i);
+    text_add(t, "%sg\n\n", w->faults ? "fault, " : "");
+}
+
+static ig_status params_list(const emit_writer *w, emit_step *step)
+{
+    step->param = memory_new((size_t)(w->n_pointer + 2) * sizeof *step->param);
+    if (!step->param)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < w->n_pointer; i++)
+        step->param[step->n_param++] = w->pointer[i].at;
+    if (w->faults)
+        step->param[step->n_param++] = (emit_param){.kind = EMIT_FAULT};
+    return IG_OK;
+}
+
+static emit_step *step_add(emitted *out)
+{
+    emit_step *more = memory_new((size_t)(out->n_step + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    if (out->n_step)
+        memcpy(more, out->step, (size_t)out->n_step * sizeof *more);
+    memory_free(out->step);
+    out->step = more;
+    return &out->step[out->n_step++];
+}
+
+/* The body's text without lines of "#pragma unroll". */
+static void write_rolled(text *t, const char *body)
+{
+    for (const char *next; (next = strstr(body, "#pragma unroll")); body = strchr(next, '\n') + 1)
+        text_add(t, "%.*s", (int)(next - body), body);
+    text_add(t, "%s", body);
+}
+
+/* Moves pointers to the elements that the text calls the first, at the start of the kernel. */
+static void move_pointers(emit_writer *w)
+{
+    static const char head[] = "(PARAMS)\n{\n";
+    text moved = {0};
+    for (int i = 0; i < w->n_pointer; i++)
+        if (w->pointer[i].behind)
+            text_add(&moved, "    p%d += g.n%d;\n", i, writer_number(w, w->pointer[i].behind));
+    const char *kernel = w->body.at ? strstr(w->body.at, "__global__") : NULL;
+    const char *at = moved.at && kernel ? strstr(kernel, head) : NULL;
+    if (at) {
+        text whole = {0};
+        at += sizeof head - 1;
+        text_add(&whole, "%.*s%s%s", (int)(at - w->body.at), w->body.at, moved.at, at);
+        text_drop(&w->body);
+        w->body = whole;
+    }
+    text_drop(&moved);
+}
+
+static ig_status finish(emit_writer *w, emit_step *step)
+{
+    text t = {0};
+    move_pointers(w);
+    TRY(params_list(w, step));
+    if (w->target->extremes && (w->uses & USES_MATH))
+        text_add(&t, "#define INGOT_EXTREMES\n");
+    if (w->uses & USES_LANES)
+        text_add(&t,
+                 "#define FAULT_HEAD %d\n#define FAULT_BINS %d\n#define FAULT_ENTRIES %d\n"
+                 "#define FAULT_FIRST_ENTRY %d\n#define FAULT_ABOVE %uu\n",
+                 FAULT_HEAD, FAULT_BINS, FAULT_ENTRIES, FAULT_FIRST_ENTRY, FAULT_ABOVE);
+    library_write(&t, w->uses, w->target->f64);
+    text_add(&t, "typedef %s idx;\n\n", w->wide ? "long long" : "int");
+    const ig_status status = sizes_write(w, &t, step);
+    params_write(w, &t);
+    if (w->rolled && w->body.at)
+        write_rolled(&t, w->body.at);
+    else
+        text_add(&t, "%s", w->body.at ? w->body.at : "");
+    step->source = text_take(&t);
+    w->out->may_fault = w->out->may_fault || w->faults;
+    return status == IG_OK && !step->source ? IG_ERR_MEMORY : status;
+}
+
+ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3],
+                        const uint32_t block[3], size_t shared_bytes)
+{
+    ig_status status = IG_OK;
+    if (w->body.failed)
+        status = IG_ERR_MEMORY; /* the text is not whole */
+    else if (w->failed)
+        status = ig_fail(IG_ERR_MEMORY, "a program is too large for one kernel");
+    else if (w->needs_f64 && !w->target->f64)
+        status = ig_fail(IG_ERR_UNSUPPORTED, "the device has no f64 arithmetic");
+    emit_step *step = status == IG_OK ? step_add(w->out) : NULL;
+    if (step) {
+        step->entry = entry;
+        memcpy(step->grid, grid, sizeof step->grid);
+        memcpy(step->block, block, sizeof step->block);
+        step->shared_bytes = shared_bytes;
+        status = finish(w, step);
+    } else if (status == IG_OK) {
+        status = IG_ERR_MEMORY;
+    }
+    writer_drop(w);
+    return status;
+}
+
+void emitted_free(emitted *e)
+{
+    for (int i = 0; i < e->n_step; i++) {
+        memory_free(e->step[i].source);
+        memory_free(e->step[i].param);
+        memory_free(e->step[i].sizes);
+        memory_free(e->step[i].value);
+    }
+    memory_free(e->step);
+    *e = (emitted){0};
+}
+
+/* ---- index width ---- */
+
+static bool view_is_narrow(const view *v)
+{
+    int64_t far = 0;
+    for (int i = 0; i < v->ndim; i++) {
+        if (v->shape[i] > INT32_MAX || llabs(v->stride[i]) > INT32_MAX)
+            return false;
+        far += v->shape[i] > 0 ? (v->shape[i] - 1) * llabs(v->stride[i]) : 0;
+        if (far > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool tape_is_narrow(const tape *t)
+{
+    if (t->size > INT32_MAX)
+        return false;
+    for (int i = 0; i < t->n_operand; i++) {
+        const operand *o = &t->operand[i];
+        if (!view_is_narrow(&o->v) || o->axis_len > INT32_MAX ||
+            (double)o->axis_len * (double)llabs(o->axis_stride) > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+bool emit_is_narrow(const program *p, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!tape_is_narrow(&p[i].pre) || !tape_is_narrow(&p[i].post) ||
+            !view_is_narrow(&p[i].in[0].v) || !view_is_narrow(&p[i].in[1].v) ||
+            !view_is_narrow(&p[i].out.v) ||
+            (double)p[i].out.axis_len * (double)llabs(p[i].out.axis_stride) > INT32_MAX ||
+            (double)p[i].outer * (double)p[i].inner > INT32_MAX)
+            return false;
+    return true;
+}

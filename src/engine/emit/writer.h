@@ -1,0 +1,138 @@
+/* What the files of the emitter share: the kernel text under construction, its parameters and sizes. */
+#ifndef EMIT_WRITER_H
+#define EMIT_WRITER_H
+
+#include "base/text.h"
+#include "engine/emit/emit.h"
+
+enum {
+    EMIT_MOST_POINTERS = 512,
+    EMIT_MOST_BLOCKS = (1 << 24) - 1 /* of 256 threads: threads have numbers of 32 bits */
+};
+
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* A pointer parameter: "p3" in the text. */
+typedef struct emit_pointer {
+    emit_param at;
+    ig_dtype dtype; /* of storage */
+    bool written;
+    bool restricts;   /* nothing else points there: loads may pass stores */
+    const char *type; /* of scratch: its C type; else NULL */
+    int64_t behind; /* elements before the one that the text calls the first: see writer_operand */
+} emit_pointer;
+
+/* A kernel under construction. */
+typedef struct emit_writer {
+    const emit_target *target;
+    emitted *out;
+    text body; /* device functions and the kernel */
+    emit_pointer pointer[EMIT_MOST_POINTERS];
+    int n_pointer;
+    int64_t *number; /* of the sizes: fields n0, n1, ... of type idx */
+    int n_number, room_number;
+    struct {
+        int slot;
+        uint64_t offset;
+        ig_dtype dtype;
+    } value[EMIT_MOST_POINTERS]; /* fields x0, x1, ... */
+    int n_value;
+    bool wide;      /* idx has 64 bits */
+    bool needs_f64; /* a value or element is f64 */
+    unsigned uses;  /* USES_*: texts in front of the kernel */
+    bool faults;
+    int fault_program, fault_field; /* the program whose record the field holds; -1: none yet */
+    bool rolled;                    /* loops are not unrolled */
+    bool restricts;                 /* small constant inputs are loaded before stores */
+    bool ahead;                     /* all inputs into which the kernel does not write are */
+    bool failed;
+} emit_writer;
+
+enum { USES_HALF = 1, USES_RANDOM = 2, USES_MATH = 4, USES_ORDER = 8, USES_LANES = 16 };
+
+/* Begins the next launch of the program. */
+ig_status writer_start(emit_writer *w, const emit_target *target, emitted *out);
+/* Ends it: the text becomes a step. */
+ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3],
+                        const uint32_t block[3], size_t shared_bytes);
+void writer_drop(emit_writer *w);
+
+/* The index of the field that holds a size or stride; equal numbers have fields of their own, since
+ * other shapes may tell them apart. */
+int writer_number(emit_writer *w, int64_t n);
+/* The pointer parameter of an operand, new or found. A launch reaches forward only from where an argument points. If the
+ * operand runs backwards in an array that is larger than a buffer, the argument points to its lowest element, and the kernel
+ * begins with a statement that moves the pointer. */
+int writer_operand(emit_writer *w, const operand *o, bool written);
+/* The field that holds the number of the program's record of faults. */
+int writer_record(emit_writer *w, int number);
+/* A pointer into scratch. */
+int writer_scratch(emit_writer *w, const char *type, uint64_t offset);
+
+/* ---- types and rows (rows of ops.def as C text) ---- */
+
+const char *emit_lane_type(ig_dtype dtype);    /* "float": what a register holds */
+const char *emit_storage_type(ig_dtype dtype); /* "unsigned short" for f16 */
+/* "float4": n elements, 2 or 4; of 8 bytes always 2. */
+const char *emit_vector_type(ig_dtype dtype, int n);
+extern const char *const emit_component[4]; /* "x", "y", "z", "w" */
+/* An expression of ops.def with x and y replaced, for lanes of that dtype. */
+void emit_expression(text *t, int op, ig_dtype lane, const char *x, const char *y);
+void emit_identity(text *t, int fold, ig_dtype lane);
+/* From a value of a storage dtype to another, as ig_astype does. */
+void emit_cast(emit_writer *w, ig_dtype from, ig_dtype to, const char *x);
+/* True if the row's text calls math functions. */
+bool emit_needs_math(int op);
+
+/* ---- tapes ---- */
+
+/* How a tape's point is given to the statements. */
+typedef struct emit_space {
+    const tape *t;
+    int axis;   /* axes before it are decoded from `row`, the others from `col`; -1: all from `i` */
+    int vector; /* points that a thread takes together: 1, 2 or 4, along the last axis */
+    int step;   /* points from one of them to the next, if not 1: see emit_has_steps */
+    const char
+        *core; /* the expression of TAPE_CORE; of a vector, followed by the number of the point */
+    /* Slots that exist by rows, in shared memory: see rows.c; NULL: there are none. */
+    const struct emit_locals *locals;
+    int64_t rows;
+    /* Values in registers: see held.h; NULL: there are none. */
+    const struct held_values *held;
+    int program;         /* number in the chain */
+    const uint8_t *nans; /* of each register; emit_tape sets it */
+} emit_space;
+
+/* EMIT_NAN_MOVED: the value may be stored as it is, so its NaN must keep its bits. EMIT_NAN_COMPUTED: it is the result of
+ * arithmetic, so its NaN is the machine's. See nan.c. */
+enum { EMIT_NAN_MOVED = 1, EMIT_NAN_COMPUTED = 2 };
+/* Adds these to nans[register], which is 0 before. */
+void emit_find_nans(const tape *t, uint8_t *nans);
+
+/* Statements that compute the tape at a point and store what it stores. The result register (if the tape
+ * has one) is named "v<result>_0". */
+void emit_tape(emit_writer *w, const emit_space *s);
+/* How many points of the tape can be taken at a time: 1, 2 or 4. */
+int emit_vector_width(const emit_writer *w, const tape *t);
+/* True if a thread can take four points that are 32 apart, with neighbouring lanes beside it, and gains by it: random bits
+ * are then computed once for four lanes. The values go to out[]. */
+bool emit_has_steps(const tape *t);
+/* The axis at which `inner` trailing points begin, or -1 if an axis holds both parts. */
+int emit_split_axis(const tape *t, int64_t inner);
+/* True if no index of the program needs more than 31 bits. */
+bool emit_is_narrow(const program *p, int n);
+
+/* ---- cores ---- */
+
+ig_status emit_map(const program *p, const emit_target *t, emitted *out);
+ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out);
+ig_status emit_reduce(const program *p, const emit_target *t, emitted *out);
+ig_status emit_argreduce(const program *p, const emit_target *t, emitted *out);
+ig_status emit_scan(const program *p, const emit_target *t, emitted *out);
+ig_status emit_sort(const program *p, const emit_target *t, emitted *out);
+ig_status emit_search(const program *p, const emit_target *t, emitted *out);
+ig_status emit_write(const program *p, const emit_target *t, emitted *out);
+ig_status emit_contract(const program *p, const emit_target *t, emitted *out);
+ig_status emit_contract_chain(const program *p, int n, const emit_target *t, emitted *out);
+
+#endif

@@ -1,0 +1,301 @@
+/* Compiled computations: a schedule, and which input, constant or output each of its leaves and outputs is. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/trace.h"
+#include "engine/eval/engine.h"
+#include "engine/ops/grad.h"
+#include <string.h>
+
+/* A leaf, input or output of a compiled computation: its shape, and where its buffer comes from. */
+typedef struct port {
+    ig_dtype dtype;
+    view view;       /* of the root */
+    view root;       /* of an output */
+    int input;       /* of a leaf, or of an output that no program computes: the input, or -1 */
+    int out;         /* of an output: its number in the schedule, or -1 */
+    ig_array *array; /* of a leaf or output that is a constant: retained */
+} port;
+
+struct ig_compiled {
+    const backend *device;
+    schedule *plan; /* NULL: there is nothing to compute */
+    port *in, *leaf, *out;
+    int n_in, n_donated, n_leaf, n_out;
+};
+
+/* ---- making ---- */
+
+/* A leaf without memory, which stands for an input while the schedule is built. */
+static ig_array *placeholder(const ig_array *x)
+{
+    const ig_dtype dtype = (ig_dtype)x->dtype;
+    buffer *b = buffer_new_opaque((size_t)view_size(&x->view) * ig_dtype_bytes(dtype));
+    return b ? array_leaf(dtype, x->view.ndim, x->view.shape, b) : NULL;
+}
+
+static int find_input(ig_array *const *standing, int n, const ig_array *root)
+{
+    for (int i = 0; i < n; i++)
+        if (standing[i]->root == root)
+            return i;
+    return -1;
+}
+
+/* Lists the small nodes of the graph in the engine that depend on no input and are read by one that
+ * does. varies has room for all nodes; returns how many there are. */
+static int list_constants(const ig_compiled *c, ig_array *const *standing, bool *varies,
+                          ig_array **list)
+{
+    enum { MOST_BYTES = 1 << 16 };
+    const graph *g = &engine.g;
+    int n = 0;
+    for (int i = 0; i < g->n_node; i++)
+        for (int j = 0; j < g->node[i]->n_in && !varies[i]; j++) {
+            const ig_array *from = g->node[i]->in[j]->root;
+            varies[i] = from->data ? find_input(standing, c->n_in, from) >= 0 : varies[from->index];
+        }
+    for (int i = 0; i < g->n_node; i++)
+        for (int j = 0; j < g->node[i]->n_in && varies[i]; j++) {
+            ig_array *from = g->node[i]->in[j]->root;
+            if (from->data || varies[from->index] ||
+                view_size(&from->view) * (int64_t)ig_dtype_bytes((ig_dtype)from->dtype) >
+                    MOST_BYTES)
+                continue;
+            varies[from->index] = true; /* it is listed */
+            list[n++] = from;
+        }
+    return n;
+}
+
+/* Computes now what every run would recompute. */
+static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
+                                ig_array *const *results)
+{
+    engine_enter();
+    ig_status status = graph_order(&engine.g, results, c->n_out);
+    const size_t room = (size_t)engine.g.n_node + 1;
+    ig_array **list = memory_new(room * sizeof *list);
+    bool *varies = memory_new(room * sizeof *varies);
+    status = list && varies ? status : IG_ERR_MEMORY;
+    const int n = status == IG_OK ? list_constants(c, standing, varies, list) : 0;
+    engine_leave();
+    if (n > 0)
+        status = ig_eval(list, n);
+    memory_free(list);
+    memory_free(varies);
+    return status;
+}
+
+/* Fills leaf and out from the graph that is ordered in the engine. */
+static void connect(ig_compiled *c, ig_array *const *standing, ig_array *const *results)
+{
+    const graph *g = &engine.g;
+    c->n_leaf = g->n_leaf;
+    for (int i = 0; i < g->n_leaf; i++) {
+        c->leaf[i].input = find_input(standing, c->n_in, g->leaf[i]);
+        if (c->leaf[i].input < 0)
+            c->leaf[i].array = ig_retain(g->leaf[i]);
+    }
+    for (int i = 0; i < c->n_out; i++) {
+        port *p = &c->out[i];
+        *p = (port){
+            (ig_dtype)results[i]->dtype, results[i]->view, results[i]->root->view, -1, -1, NULL};
+        for (int k = 0; k < g->n_out; k++)
+            if (g->out[k] == results[i]->root)
+                p->out = k;
+        if (p->out < 0)
+            p->input = find_input(standing, c->n_in, results[i]->root);
+        if (p->out < 0 && p->input < 0)
+            p->array = ig_retain(results[i]);
+    }
+}
+
+static ig_status plan(ig_compiled *c, ig_array *const *standing, ig_array *const *results)
+{
+    TRY(graph_order(&engine.g, results, c->n_out));
+    graph_donate(&engine.g, standing, c->n_donated);
+    engine.g.math = ig_math_mode();
+    TRY(graph_key(&engine.g));
+    c->leaf = memory_new((size_t)(engine.g.n_leaf + 1) * sizeof *c->leaf);
+    if (!c->leaf)
+        return IG_ERR_MEMORY;
+    connect(c, standing, results);
+    c->plan = engine.g.n_node ? engine_build(c->device) : NULL;
+    return engine.g.n_node && !c->plan ? IG_ERR_MEMORY : IG_OK;
+}
+
+static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *const *outputs)
+{
+    ig_array **standing = memory_new((size_t)(c->n_in + 1) * sizeof *standing);
+    ig_array **results = memory_new((size_t)(c->n_out + 1) * sizeof *results);
+    ig_status status = standing && results && c->in && c->out ? IG_OK : IG_ERR_MEMORY;
+    for (int i = 0; i < c->n_in && status == IG_OK; i++) {
+        c->in[i] = (port){.dtype = (ig_dtype)inputs[i]->dtype, .view = inputs[i]->view};
+        if (!(standing[i] = placeholder(inputs[i])))
+            status = IG_ERR_MEMORY;
+    }
+    if (status == IG_OK)
+        status = replay_with(outputs, c->n_out, inputs, standing, c->n_in, results);
+    if (status == IG_OK)
+        status = fold_constants(c, standing, results);
+    /* Now that the graph is built, nothing asks for the value of a number any more: kernels get it by value. */
+    for (int i = 0; i < c->n_in && status == IG_OK; i++)
+        standing[i]->is_number = inputs[i]->root->is_number && inputs[i]->view.ndim == 0;
+    if (status == IG_OK) {
+        engine_enter();
+        status = plan(c, standing, results);
+        engine_leave();
+    }
+    memory_free(standing);
+    memory_free(results);
+    return status;
+}
+
+ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_array *const *outputs,
+                        int n_out)
+{
+    if (require_list("compile", "inputs", inputs, n_in) != IG_OK ||
+        require_list("compile", "outputs", outputs, n_out) != IG_OK)
+        return NULL;
+    if (n_donated < 0 || n_donated > n_in)
+        FAIL_NULL(IG_ERR_ARGUMENT, "compile: %d of %d inputs cannot be donated", n_donated, n_in);
+    for (int i = 0; i < n_in + n_out; i++)
+        if (!(i < n_in ? inputs[i] : outputs[i - n_in])) {
+            ig_fail(IG_ERR_ARGUMENT, "compile: %s %d is NULL", i < n_in ? "input" : "output",
+                    i < n_in ? i : i - n_in);
+            return NULL;
+        }
+    ig_compiled *c = memory_new(sizeof *c);
+    if (!c || ig_scope_begin() != IG_OK) {
+        memory_free(c);
+        return NULL;
+    }
+    *c = (ig_compiled){.device = n_in ? engine_device_of(inputs[0]) : engine_device(),
+                       .n_in = n_in,
+                       .n_donated = n_donated,
+                       .n_out = n_out};
+    c->in = memory_new((size_t)(n_in + 1) * sizeof *c->in);
+    c->out = memory_new((size_t)(n_out + 1) * sizeof *c->out);
+    ig_status status = compile(c, inputs, outputs);
+    ig_scope_end();
+    if (status == IG_OK)
+        return c;
+    ig_compiled_free(c);
+    return NULL;
+}
+
+void ig_compiled_free(ig_compiled *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; i < c->n_leaf; i++)
+        ig_release(c->leaf[i].array);
+    for (int i = 0; c->out && i < c->n_out; i++)
+        ig_release(c->out[i].array);
+    if (c->plan) {
+        engine_enter();
+        engine_discard(c->plan, c->device);
+        engine_leave();
+    }
+    memory_free(c->in);
+    memory_free(c->leaf);
+    memory_free(c->out);
+    memory_free(c);
+}
+
+/* ---- running ---- */
+
+/* True if x is a strided view, whose elements ig_data has copied in order. */
+static bool is_copied(const ig_array *x) { return !view_is_contiguous(&x->view); }
+
+/* Checks the inputs, evaluates them, and makes them contiguous. */
+static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)
+{
+    bool ready = true;
+    for (int i = 0; i < c->n_in; i++) {
+        if (!in[i] || in[i]->dtype != c->in[i].dtype ||
+            !view_same_shape(&in[i]->view, &c->in[i].view)) {
+            char have[400] = "NULL", want[400];
+            if (in[i])
+                view_shape_text(in[i]->view.ndim, in[i]->view.shape, have);
+            FAIL(IG_ERR_SHAPE, "run: input %d is %s%s, but was compiled as %s%s", i,
+                 in[i] ? ig_dtype_name((ig_dtype)in[i]->dtype) : "", have,
+                 ig_dtype_name(c->in[i].dtype),
+                 view_shape_text(c->in[i].view.ndim, c->in[i].view.shape, want));
+        }
+        ready = ready && in[i]->root->data;
+    }
+    if (!ready)
+        TRY(ig_eval(in, c->n_in));
+    for (int i = 0; i < c->n_in; i++)
+        TRY(engine_order(in[i]));
+    return IG_OK;
+}
+
+static ig_status bind_leaf(const port *p, int leaf, ig_array *const *in, const backend *dev)
+{
+    ig_array *x = p->input < 0 ? p->array : in[p->input];
+    if (p->input >= 0 && is_copied(x)) {
+        engine.binding[leaf] = (binding){x->data, 0};
+        return IG_OK;
+    }
+    TRY(engine_bind_leaf(leaf, x->root, dev));
+    if (p->input >= 0)
+        engine.binding[leaf].offset = (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype);
+    return IG_OK;
+}
+
+/* The array for output p of the run, which may be an input or a constant. */
+static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *const *in, int n_owned,
+                             int *next)
+{
+    if (p->array)
+        return array_view(p->array->op, p->array, &p->array->view);
+    const ig_array *through = p->input >= 0 ? in[p->input] : NULL;
+    const view *whole = !through             ? &p->root
+                        : is_copied(through) ? &through->view
+                                             : &through->root->view;
+    buffer *b = !through ? engine_take(c->plan->out_slot[p->out], n_owned, next)
+                         : buffer_retain(is_copied(through) ? through->data : through->root->data);
+    ig_array *root = array_leaf(p->dtype, whole->ndim, whole->shape, b);
+    view v;
+    view_copy(&v, &p->view);
+    v.offset += through && !is_copied(through) ? through->view.offset : 0;
+    return root && view_equal(&v, &root->view) ? root : array_view(OP_slice, root, &v);
+}
+
+static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
+{
+    int n_owned = 0, next = 0;
+    ig_status status = IG_OK;
+    if (c->plan) {
+        TRY(engine_room(c->plan));
+        for (int i = 0; i < c->n_leaf; i++)
+            TRY(bind_leaf(&c->leaf[i], i, in, c->device));
+        status = engine_run(c->plan, c->device, &n_owned);
+    }
+    for (int i = 0; i < c->n_out && status == IG_OK; i++)
+        if (!(out[i] = take_output(c, &c->out[i], in, n_owned, &next)))
+            status = IG_ERR_MEMORY;
+    engine_drop(n_owned);
+    const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
+    for (int i = 0; i < c->n_donated && written; i++)
+        if (in[i]->root->data)
+            array_donate(in[i]->root);
+    return status;
+}
+
+ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs)
+{
+    if (!c)
+        return ig_failed() ? IG_ERR_ARGUMENT : ig_fail(IG_ERR_ARGUMENT, "run: nothing is compiled");
+    TRY(require_list("run", "inputs", inputs, c->n_in));
+    TRY(require_list("run", "outputs", outputs, c->n_out));
+    TRY(check_inputs(c, inputs));
+    engine_enter();
+    const int64_t began = trace_begin();
+    ig_status status = run(c, inputs, outputs);
+    trace_end(began, "run");
+    engine_leave();
+    return status;
+}

@@ -1,0 +1,86 @@
+/* The devices of arrays: the current one, that of an array, waiting, and the number of threads. */
+#include "engine/eval/emitted.h"
+#include "engine/eval/engine.h"
+
+#include "base/error.h"
+#include "base/threads.h"
+
+/* A device by the name that arrays carry. Names and devices keep their addresses, so the last one found is
+ * kept. */
+static const backend *device_named(const char *name)
+{
+    static _Thread_local const char *last;
+    static _Thread_local const backend *found;
+    if (name == backend_cpu.name)
+        return &backend_cpu;
+    if (name != last) {
+        const backend *dev = backend_find(name);
+        if (!dev)
+            return &backend_cpu;
+        last = name;
+        found = dev;
+    }
+    return found;
+}
+
+const backend *engine_device(void) { return device_named(array_device_now()); }
+
+/* Where an array is, or will be when it is evaluated. */
+const backend *engine_device_of(const ig_array *x)
+{
+    const char *name = x->root->device;
+    return device_named(name ? name : array_device_now());
+}
+
+const char *ig_array_device(const ig_array *x) { return x ? engine_device_of(x)->name : NULL; }
+
+const char *ig_device(void) { return engine_device()->name; }
+
+ig_status ig_set_device(const char *name)
+{
+    const backend *found = name ? backend_find(name) : NULL;
+    if (!found)
+        return backend_missing(name ? name : "");
+    if (found->no_arrays)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s': %s", found->name, found->no_arrays);
+    array_device_set(found->name);
+    return IG_OK;
+}
+
+int ig_device_count(void) { return backend_count(); }
+
+ig_status ig_device_get(int i, ig_device_info *info)
+{
+    TRY(require_pointer("device_get", "info", info));
+    const backend *dev = backend_at(i);
+    if (!dev)
+        FAIL(IG_ERR_ARGUMENT, "device %d: there are %d", i, backend_count());
+    TRY(dev->describe(dev, info));
+    info->runs_arrays = dev->computes && !dev->no_arrays;
+    info->runs_kernels = backend_runs_kernels(dev);
+    info->flushes_subnormals = info->runs_arrays && !dev->limits.subnormals;
+    return IG_OK;
+}
+
+ig_status ig_synchronize(const char *device)
+{
+    const backend *dev = device ? backend_find(device) : engine_device();
+    if (!dev)
+        return backend_missing(device);
+    engine_enter();
+    const ig_status status = dev->launch ? dev->finish(dev) : emitted_finish(dev);
+    engine_leave();
+    return status;
+}
+
+ig_status ig_set_threads(int n)
+{
+    if (n < 0)
+        FAIL(IG_ERR_ARGUMENT, "threads: %d is negative; 0 asks for the default", n);
+    engine_enter(); /* a running evaluation relies on the number of workers */
+    pool_set_threads(n);
+    engine_leave();
+    return IG_OK;
+}
+
+int ig_threads(void) { return pool_threads(); }

@@ -1,0 +1,360 @@
+/* Programs as kernels; see emitted.h. */
+#include "engine/eval/emitted_program.h"
+
+#include "engine/eval/engine.h"
+#include "engine/eval/kernel_table.h"
+#include "engine/eval/transfer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/trace.h"
+#include "engine/backend/lanes.h"
+#include "engine/emit/emit.h"
+#include "engine/program/fault.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES_MOST = 32 };
+
+static device_memory devices[DEVICES_MOST];
+
+device_memory *emitted_memory(const backend *dev)
+{
+    for (int i = 0; i < DEVICES_MOST; i++) {
+        if (!devices[i].dev)
+            devices[i].dev = devices[i].faults.dev = dev;
+        if (devices[i].dev == dev)
+            return &devices[i];
+    }
+    return NULL;
+}
+
+void emitted_release(void)
+{
+    kernels_release();
+    for (int i = 0; i < DEVICES_MOST; i++) {
+        buffer_release(devices[i].scratch);
+        buffer_release(devices[i].faults.words);
+        devices[i] = (device_memory){0};
+    }
+}
+
+/* ---- compiling ---- */
+
+static void program_free(emitted_program *c)
+{
+    if (!c)
+        return;
+    if (c->native)
+        c->dev->native->discard(c->native);
+    for (int i = 0; c->step && i < c->e.n_step; i++)
+        if (c->step[i].kernel)
+            kernel_give(c->step[i].kernel);
+    memory_free(c->step);
+    emitted_free(&c->e);
+    memory_free(c->args);
+    for (int i = 0; c->brought && i < c->n_args; i++)
+        buffer_release(c->brought[i]);
+    memory_free(c->brought);
+    memory_free(c);
+}
+
+void emitted_discard(program *p)
+{
+    program_free(p->compiled);
+    p->compiled = NULL;
+}
+
+/* True for a kernel of the user, which is launched elsewhere. */
+bool emitted_is_foreign(const program *p)
+{
+    return p->kind == PROGRAM_KERNEL && !p->kernel->native;
+}
+
+const char *emitted_core_name(const program *p)
+{
+    const emitted_program *c = emitted_is_foreign(p) ? NULL : p->compiled;
+    return c && c->native && !c->native->rival ? c->native->name : NULL;
+}
+
+/* The record of faults of the i-th program: programs that may fail have one each, in order. */
+static int record_of(const schedule *s, int i)
+{
+    int n = 0;
+    for (int k = 0; k < i; k++)
+        n += s->program[k].may_fail;
+    return n;
+}
+
+static bool slot_is_number(const schedule *s, int k)
+{
+    return s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
+}
+
+static ig_status emit(const schedule *s, const program *p, int record, const backend *dev,
+                      emitted *out)
+{
+    const backend_limits *l = &dev->limits;
+    bool *by_value = memory_new(2 * ((size_t)s->n_slot + 1)), *constant = by_value;
+    int *home = memory_new((size_t)(s->n_slot + 1) * sizeof *home);
+    int64_t *bytes = memory_new((size_t)(s->n_slot + 1) * sizeof *bytes);
+    int *records = memory_new((size_t)(p->chain + 1) * sizeof *records);
+    ig_status status = by_value && home && bytes && records ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        constant = by_value + s->n_slot + 1;
+        home[s->n_slot] = s->n_slot; /* the core's values */
+    }
+    for (int k = 0; k < s->n_slot && status == IG_OK; k++) {
+        home[k] = k;
+        while (s->slot[home[k]].kind != SLOT_LEAF && s->slot[home[k]].shares >= 0)
+            home[k] = s->slot[home[k]].shares;
+        constant[k] = s->slot[k].kind == SLOT_LEAF && s->slot[k].shares < 0;
+        by_value[k] = slot_is_number(s, k);
+        bytes[k] = s->slot[k].bytes;
+    }
+    bool same = false;
+    for (int k = 0; k < p->chain && status == IG_OK; k++) {
+        same =
+            same || (p[k].math == IG_MATH_SAME && dtype_is_float(p[k].dtype)); /* integers wrap */
+        records[k] = faults_record(record);
+        record += p[k].may_fail;
+    }
+    const bool warps = l->shuffles || l->whole_shuffles || dev->lanes;
+    const emit_target target = {.subgroup = warps ? l->subgroup : 0,
+                                .threads = l->threads,
+                                .shared_bytes = l->shared_bytes,
+                                .processors = l->processors,
+                                .f64 = l->f64,
+                                .cpu = l->cpu,
+                                .same = same,
+                                .extremes = l->extremes,
+                                .matrices = l->matrices,
+                                .by_value = by_value,
+                                .constant = constant,
+                                .home = home,
+                                .slot_len = bytes,
+                                .record = records,
+                                .buffer_bytes = l->alloc_bytes,
+                                .reach_bytes = l->reach_bytes};
+    if (status == IG_OK)
+        status = emit_program(p, &target, out);
+    memory_free(by_value);
+    memory_free(home);
+    memory_free(bytes);
+    memory_free(records);
+    return status;
+}
+
+ig_status emitted_support(schedule *s, const backend *dev)
+{
+    for (int i = 0; i < s->n_program; i += s->program[i].chain) {
+        emitted e = {0};
+        if (s->program[i].kind == PROGRAM_KERNEL)
+            continue;
+        TRY(emit(s, &s->program[i], 0, dev, &e));
+        emitted_free(&e);
+    }
+    return IG_OK;
+}
+
+/* The last parameter has the sizes, and numbers by value. */
+static ig_status check_params(schedule *s, const emit_step *step, const backend *dev)
+{
+    enum { BUFFER_BYTES = 16 };
+    const backend_limits *l = &dev->limits;
+    const uint64_t bytes = (uint64_t)step->n_param * BUFFER_BYTES + step->sizes_bytes;
+    s->is_crowded = (l->buffers && step->n_param + 1 > l->buffers) ||
+                    (l->param_bytes && bytes > l->param_bytes);
+    if (s->is_crowded)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "a kernel has %d parameters with %llu bytes, but %s allows %d with %llu; evaluate its "
+             "inputs in several steps",
+             step->n_param + 1, (unsigned long long)bytes, dev->name, l->buffers,
+             (unsigned long long)l->param_bytes);
+    return IG_OK;
+}
+
+static ig_status prepare(schedule *s, emitted_program *c, const backend *dev)
+{
+    for (int i = 0; i < c->e.n_step; i++) {
+        TRY(check_params(s, &c->e.step[i], dev));
+        c->n_args += c->e.step[i].n_param + 1;
+    }
+    c->step = memory_new((size_t)(c->e.n_step + 1) * sizeof *c->step);
+    c->args = memory_new((size_t)(c->n_args + 1) * sizeof *c->args);
+    c->brought = memory_new((size_t)(c->n_args + 1) * sizeof *c->brought);
+    if (!c->step || !c->args || !c->brought)
+        return IG_ERR_MEMORY;
+    for (int i = 0, at = 0; i < c->e.n_step; at += c->e.step[i++].n_param + 1) {
+        const emit_step *step = &c->e.step[i];
+        struct ready_step *r = &c->step[i];
+        r->args = c->args + at;
+        r->brought = c->brought + at;
+        r->kernel = kernel_take(step->source);
+        if (!r->kernel)
+            return error_waiting(IG_ERR_MEMORY);
+        TRY(kernel_code_of(r->kernel, dev, step->entry, step->block, &r->code));
+    }
+    return IG_OK;
+}
+
+/* ---- programs with native code ---- */
+
+/* The device's own code must not read a number, which has no memory on the device. */
+static bool core_reads_number(const schedule *s, const program *p)
+{
+    for (int k = 0; k < p->chain; k++) {
+        int slots[3];
+        for (int n = program_core_slots(&p[k], slots), i = 0; i < n; i++)
+            if (slot_is_number(s, slots[i]))
+                return true;
+    }
+    return false;
+}
+
+/* The epilogue of p alone: a map program that loads the core's values from a slot behind the others. */
+static ig_status emit_epilogue(const schedule *s, const program *p, int record, const backend *dev,
+                               emitted *out)
+{
+    const tape *post = &p->post;
+    program map = {
+        .kind = PROGRAM_MAP, .dtype = p->dtype, .math = p->math, .chain = 1, .pre = *post};
+    tape *t = &map.pre;
+    map.post.result = -1;
+    t->inst = memory_get((size_t)post->n_inst * sizeof *t->inst);
+    t->operand = memory_get((size_t)(post->n_operand + 1) * sizeof *t->operand);
+    ig_status status = t->inst && t->operand ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        memcpy(t->inst, post->inst, (size_t)post->n_inst * sizeof *t->inst);
+        if (post->n_operand)
+            memcpy(t->operand, post->operand, (size_t)post->n_operand * sizeof *t->operand);
+        operand *core = &t->operand[t->n_operand];
+        *core = (operand){.slot = s->n_slot, .dtype = (ig_dtype)post->inst[0].dtype};
+        view_contiguous(&core->v, post->ndim, post->shape);
+        for (int k = 0; k < t->n_inst; k++)
+            if (t->inst[k].code == TAPE_CORE) {
+                t->inst[k].code = TAPE_LOAD;
+                t->inst[k].operand = (int16_t)t->n_operand;
+            }
+        t->n_operand++;
+        status = emit(s, &map, record, dev, out);
+    }
+    memory_free(t->inst);
+    memory_free(t->operand);
+    return status;
+}
+
+static ig_status prepare_native(const schedule *s, const program *p, const backend *dev,
+                                native_code **out)
+{
+    bool *by_value = memory_new((size_t)s->n_slot + 1);
+    if (!by_value)
+        return IG_ERR_MEMORY;
+    for (int k = 0; k < s->n_slot; k++)
+        by_value[k] = slot_is_number(s, k);
+    const ig_status status = dev->native->prepare(dev, p, by_value, out);
+    memory_free(by_value);
+    return status;
+}
+
+static ig_status make(const schedule *s, int i, const backend *dev, emitted_program *c)
+{
+    const program *p = &s->program[i];
+    c->dev = dev;
+    c->core_slot = s->n_slot;
+    c->record = record_of(s, i);
+    for (int k = 0, used = 0; k < p->chain && used < (int)sizeof c->label; k++) {
+        char ops[FAULT_OPS_BYTES];
+        used += snprintf(c->label + used, sizeof c->label - (size_t)used, "%s%s", k ? " / " : "",
+                         fault_ops(&p[k], ops));
+    }
+    if (dev->native && !core_reads_number(s, p))
+        TRY(prepare_native(s, p, dev, &c->native));
+    if (c->native)
+        c->native->label = c->label;
+    if (!c->native && p->kind == PROGRAM_KERNEL)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot run '%s'", dev->name, p->kernel->name);
+    if (!c->native || c->native->rival)
+        return emit(s, p, c->record, dev, &c->e);
+    return c->native->core_only ? emit_epilogue(s, p, c->record, dev, &c->e) : IG_OK;
+}
+
+static uint64_t scratch_bytes(const emitted_program *c)
+{
+    const uint64_t own = c->native ? c->native->scratch_bytes : 0;
+    return own > c->e.scratch_bytes ? own : c->e.scratch_bytes;
+}
+
+/* Programs share the scratch memory. Where launches are repeated as a whole, programs that follow each other have parts
+ * of their own, unless these are large, so that they can run side by side. */
+static uint64_t scratch_place(const emitted_program *c, int i)
+{
+    enum { PARTS = 4, LARGE = 16 << 20, ALIGN = 256 };
+    const uint64_t bytes = scratch_bytes(c);
+    uint64_t part = ALIGN;
+    while (part < bytes)
+        part *= 2;
+    return c->dev->replay && bytes <= LARGE ? (uint64_t)(i % PARTS) * part : 0;
+}
+
+/* Scratch grows to the largest that a program asked for. */
+ig_status emitted_reserve(const backend *dev, const emitted_program *c)
+{
+    const emitted *e = &c->e;
+    const uint64_t own = scratch_bytes(c), bytes = own ? c->scratch_at + own : 0;
+    device_memory *m = emitted_memory(dev);
+    if (!m)
+        FAIL(IG_ERR_DEVICE, "more than %d devices are in use", DEVICES_MOST);
+    if (dev->limits.reach_bytes && bytes > dev->limits.alloc_bytes)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "a launch needs %llu bytes of memory; a buffer there has at most %llu",
+             (unsigned long long)bytes, (unsigned long long)dev->limits.alloc_bytes);
+    if (bytes && (!m->scratch || m->scratch->bytes < bytes)) {
+        buffer_release(m->scratch);
+        m->scratch = dev->alloc(dev, (size_t)bytes);
+        if (!m->scratch)
+            return IG_ERR_MEMORY;
+    }
+    return e->may_fault ? faults_reserve(&m->faults) : IG_OK;
+}
+
+ig_status emitted_compile(schedule *s, int i, const backend *dev)
+{
+    program *p = &s->program[i];
+    p->compiled = NULL;
+    if (p->chain == 0)
+        return IG_OK;
+    emitted_program *c = memory_new(sizeof *c);
+    if (!c)
+        return IG_ERR_MEMORY;
+    ig_status status = make(s, i, dev, c);
+    if (status == IG_OK)
+        status = prepare(s, c, dev);
+    c->scratch_at = scratch_place(c, i);
+    if (status == IG_OK)
+        status = emitted_reserve(dev, c);
+    if (status == IG_OK)
+        p->compiled = c;
+    else
+        program_free(c);
+    return status;
+}
+
+ig_status emitted_complete(const program *p, const backend *dev)
+{
+    emitted_program *c = p->compiled;
+    for (int i = 0; c && i < c->e.n_step; i++) {
+        const emit_step *step = &c->e.step[i];
+        if (!c->step[i].code)
+            TRY(kernel_code_of(c->step[i].kernel, dev, step->entry, step->block, &c->step[i].code));
+    }
+    return IG_OK;
+}
+
+scratch_range emitted_scratch(const program *p)
+{
+    const emitted_program *c = p->compiled;
+    return (scratch_range){c->scratch_at, c->scratch_at + scratch_bytes(c)};
+}

@@ -1,0 +1,190 @@
+/* Launching programs as kernels; see emitted.h. */
+#include "engine/eval/emitted_program.h"
+
+#include "engine/eval/kernel_table.h"
+#include "engine/eval/transfer.h"
+
+#include "base/error.h"
+#include "base/trace.h"
+#include "engine/backend/lanes.h"
+
+#include <string.h>
+
+static binding bind(const emitted_program *c, const emit_param *p, const device_memory *m,
+                    const binding *bindings)
+{
+    switch (p->kind) {
+    case EMIT_SLOT:
+        if (p->slot == c->core_slot)
+            return (binding){m->scratch, (size_t)c->scratch_at};
+        return (binding){bindings[p->slot].buf, bindings[p->slot].offset + (size_t)p->offset};
+    case EMIT_SCRATCH: return (binding){m->scratch, (size_t)c->scratch_at + (size_t)p->offset};
+    default: return (binding){m->faults.words, 0};
+    }
+}
+
+/* A number that a kernel reads through a pointer needs memory on the device. */
+static ig_status bring_number(const struct ready_step *r, int k, const backend *dev)
+{
+    binding *at = &r->args[k].at;
+    if (r->brought[k]) {
+        buffer_release(r->brought[k]);
+        r->brought[k] = NULL;
+    }
+    if (at->buf->device == dev /* most often */ || transfer_is_on(at->buf, dev))
+        return IG_OK;
+    r->brought[k] = transfer_copy(at->buf, 0, at->buf->bytes, dev);
+    if (!r->brought[k])
+        return IG_ERR_MEMORY;
+    at->buf = r->brought[k];
+    return IG_OK;
+}
+
+static ig_status arrange(const program *p, const backend *dev, const binding *bindings)
+{
+    const emitted_program *c = p->compiled;
+    device_memory *m = emitted_memory(dev);
+    if (c->e.may_fault)
+        faults_expect(&m->faults, p, c->record);
+    for (int i = 0; i < c->e.n_step; i++) {
+        const emit_step *step = &c->e.step[i];
+        const struct ready_step *r = &c->step[i];
+        for (int k = 0; k < step->n_param; k++) {
+            r->args[k].at = bind(c, &step->param[k], m, bindings);
+            TRY(bring_number(r, k, dev));
+        }
+        for (int k = 0; k < step->n_value; k++) {
+            const emit_value *v = &step->value[k];
+            const binding *b = &bindings[v->slot];
+            const char *from = b->buf->device ? NULL : b->buf->data;
+            if (from && v->bytes == sizeof(float)) /* most often */
+                memcpy(step->sizes + v->at, from + b->offset + v->offset, sizeof(float));
+            else
+                TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
+        }
+        r->args[step->n_param].bytes = step->sizes;
+    }
+    return IG_OK;
+}
+
+/* Kernels of the user and programs that the CPU runs for the device are launched elsewhere. */
+static bool is_emitted(const program *p) { return !emitted_is_foreign(p) && !p->on_cpu; }
+
+ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings)
+{
+    for (int i = 0; i < s->n_program; i += s->program[i].chain)
+        if (is_emitted(&s->program[i]))
+            TRY(emitted_reserve(dev, s->program[i].compiled));
+    for (int i = 0; i < s->n_program; i += s->program[i].chain)
+        if (is_emitted(&s->program[i]))
+            TRY(arrange(&s->program[i], dev, bindings));
+    return IG_OK;
+}
+
+/* Native code has no clock of its own: its time is the host's, from an idle device to an idle device. */
+static ig_status launch_native(const emitted_program *c, const backend *dev,
+                               const binding *bindings, uint64_t *device_ns)
+{
+    const binding scratch = {emitted_memory(dev)->scratch, (size_t)c->scratch_at};
+    if (!device_ns)
+        return dev->native->launch(c->native, bindings, scratch);
+    TRY(dev->finish(dev));
+    const int64_t began = trace_clock();
+    TRY(dev->native->launch(c->native, bindings, scratch));
+    TRY(dev->finish(dev));
+    *device_ns += (uint64_t)(trace_clock() - began);
+    return IG_OK;
+}
+
+static ig_status launch_kernels(const emitted_program *c, const backend *dev, uint64_t *device_ns)
+{
+    uint64_t ns = 0;
+    for (int i = 0; i < c->e.n_step; i++) {
+        const emit_step *step = &c->e.step[i];
+        const struct ready_step *r = &c->step[i];
+        lane_launch l = {.base = {.shared_bytes = step->shared_bytes,
+                                  .args = r->args,
+                                  .label = c->label,
+                                  .reach = dev->limits.reach_bytes,
+                                  .device_ns = device_ns && r->code ? &ns : NULL}};
+        memcpy(l.base.grid, step->grid, sizeof l.base.grid);
+        memcpy(l.base.block, step->block, sizeof l.base.block);
+        TRY(r->code ? dev->kernel_launch(r->code, &l.base)
+                    : kernel_run(r->kernel, dev, step->entry, &l));
+        if (device_ns)
+            *device_ns += ns;
+    }
+    return IG_OK;
+}
+
+/* The shortest time of some launches, from an idle device to an idle device, by the host's clock: of the native code,
+ * or of the kernels. The first one, which loads and compiles, does not count. */
+static ig_status measure(const emitted_program *c, const backend *dev, const binding *bindings,
+                         bool native, int64_t *best)
+{
+    enum { LAUNCHES = 4 };
+    *best = INT64_MAX;
+    for (int i = 0; i < LAUNCHES; i++) {
+        TRY(dev->finish(dev));
+        const int64_t began = trace_clock();
+        TRY(native ? launch_native(c, dev, bindings, NULL) : launch_kernels(c, dev, NULL));
+        TRY(dev->finish(dev));
+        const int64_t took = trace_clock() - began;
+        *best = i && took < *best ? took : *best;
+    }
+    return IG_OK;
+}
+
+/* The first launch of a program that has a rival. Both write the same result, which is that of the kernels then. */
+static ig_status contest(emitted_program *c, const backend *dev, const binding *bindings,
+                         uint64_t *device_ns)
+{
+    int64_t native_ns, kernel_ns;
+    TRY(measure(c, dev, bindings, true, &native_ns));
+    TRY(measure(c, dev, bindings, false, &kernel_ns));
+    if (device_ns)
+        *device_ns += (uint64_t)kernel_ns;
+    c->native->rival = false;
+    c->kernels_idle = dev->native->decide(c->native, native_ns, kernel_ns);
+    if (!c->kernels_idle) {
+        dev->native->discard(c->native);
+        c->native = NULL;
+    }
+    return IG_OK;
+}
+
+ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings,
+                         uint64_t *device_ns)
+{
+    emitted_program *c = p->compiled;
+    if (c->native && c->native->rival)
+        return contest(c, dev, bindings, device_ns);
+    if (c->native)
+        TRY(launch_native(c, dev, bindings, device_ns));
+    return c->kernels_idle ? IG_OK : launch_kernels(c, dev, device_ns);
+}
+
+int emitted_launches(const program *p)
+{
+    const emitted_program *c = is_emitted(p) ? p->compiled : NULL;
+    for (int i = 0; c && i < c->e.n_step; i++)
+        if (!c->step[i].code)
+            return 0;
+    return c ? (c->kernels_idle ? 0 : c->e.n_step) + (c->native && !c->native->rival) : 0;
+}
+
+/* ---- failures ---- */
+
+ig_status emitted_finish(const backend *dev)
+{
+    device_memory *m = emitted_memory(dev);
+    return m ? faults_finish(&m->faults) : dev->finish(dev);
+}
+
+void emitted_abandon(const backend *dev, buffer *const *written, int n)
+{
+    device_memory *m = emitted_memory(dev);
+    faults_abandon(written, n);
+    if (m)
+        faults_settle(&m->faults);
+}

@@ -1,0 +1,396 @@
+/* Programs that the CPU runs for a device; see fallback.h.
+ *
+ * During a run each slot has at most one host copy. It stays valid until a program on the device writes the
+ * slot, so consecutive programs on the CPU read an operand from the device once. */
+#include "engine/eval/fallback.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "engine/eval/engine.h"
+#include "engine/eval/kernel_node.h"
+#include "engine/eval/transfer.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MOST = 256, WHY_BYTES = 512, OP_BYTES = 256 };
+
+/* ---- the policy ---- */
+
+static const char *const policy_names[] = {
+    [IG_FALLBACK_ERROR] = "error", [IG_FALLBACK_WARN] = "warn", [IG_FALLBACK_AUTO] = "auto"};
+enum { POLICIES = sizeof policy_names / sizeof *policy_names };
+
+static atomic_int policy_set = -1; /* -1: that of the environment */
+
+static int policy_of_environment(void)
+{
+    const char *name = getenv("IG_FALLBACK");
+    for (int i = 0; name && i < POLICIES; i++)
+        if (strcmp(name, policy_names[i]) == 0)
+            return i;
+    if (name && *name)
+        fprintf(stderr, "ingot: IG_FALLBACK is '%.40s'; it can be error, warn or auto\n", name);
+    return IG_FALLBACK_ERROR;
+}
+
+ig_fallback ig_fallback_policy(void)
+{
+    int policy = atomic_load(&policy_set);
+    if (policy < 0) {
+        policy = policy_of_environment();
+        atomic_store(&policy_set, policy);
+    }
+    return (ig_fallback)policy;
+}
+
+ig_status ig_set_fallback(ig_fallback policy)
+{
+    if ((int)policy < 0 || (int)policy >= POLICIES)
+        FAIL(IG_ERR_ARGUMENT, "set_fallback: %d is not a policy", (int)policy);
+    atomic_store(&policy_set, (int)policy);
+    return IG_OK;
+}
+
+bool fallback_allowed(const backend *dev)
+{
+    return !dev->launch && ig_fallback_policy() != IG_FALLBACK_ERROR;
+}
+
+/* IG_ERR_DEVICE: the device's compiler refuses a kernel. */
+bool fallback_may_help(const backend *dev, ig_status failed)
+{
+    return (failed == IG_ERR_UNSUPPORTED || failed == IG_ERR_DEVICE) && fallback_allowed(dev);
+}
+
+bool fallback_too_large(const backend *dev, uint64_t bytes)
+{
+    return dev->limits.alloc_bytes && !dev->limits.reach_bytes && bytes > dev->limits.alloc_bytes;
+}
+
+/* ---- the report ---- */
+
+static struct {
+    ig_fallback_row *row;
+    int n, room;
+} report;
+
+int ig_fallback_count(void)
+{
+    engine_enter();
+    const int n = report.n;
+    engine_leave();
+    return n;
+}
+
+ig_status ig_fallback_get(int i, ig_fallback_row *row)
+{
+    TRY(require_pointer("fallback_get", "row", row));
+    engine_enter();
+    const int n = report.n;
+    if (i >= 0 && i < n)
+        *row = report.row[i];
+    engine_leave();
+    if (i < 0 || i >= n)
+        FAIL(IG_ERR_ARGUMENT, "fallback_get: row %d of %d", i, n);
+    return IG_OK;
+}
+
+void fallback_release(void)
+{
+    for (int i = 0; i < report.n; i++) {
+        memory_free((char *)report.row[i].op);
+        memory_free((char *)report.row[i].why);
+    }
+    memory_free(report.row);
+    memset(&report, 0, sizeof report);
+}
+
+/* A new row; NULL if it cannot be kept. */
+static ig_fallback_row *row_new(const char *device, const char *op, const char *why)
+{
+    if (report.n == ROWS_MOST ||
+        !graph_room(&report.row, report.n, &report.room, sizeof *report.row))
+        return NULL;
+    ig_fallback_row *r = &report.row[report.n];
+    *r = (ig_fallback_row){.device = device, .op = memory_text(op), .why = memory_text(why)};
+    if (r->op && r->why)
+        return report.n++, r;
+    memory_free((char *)r->op);
+    memory_free((char *)r->why);
+    return NULL;
+}
+
+/* One run. What cannot be recorded is not an error of the evaluation. */
+static void report_run(const backend *dev, const char *op, const char *why, uint64_t bytes)
+{
+    ig_fallback_row *r = NULL;
+    for (int i = 0; i < report.n && !r; i++)
+        if (strcmp(report.row[i].device, dev->name) == 0 && strcmp(report.row[i].op, op) == 0 &&
+            strcmp(report.row[i].why, why) == 0)
+            r = &report.row[i];
+    if (!r) {
+        const bool failed = ig_failed();
+        char size[SIZE_ROOM];
+        if (ig_fallback_policy() == IG_FALLBACK_WARN)
+            fprintf(stderr, "ingot: warning: the CPU runs '%s' for %s: %s; %s moved\n", op,
+                    dev->name, why, size_text(bytes, size));
+        r = row_new(dev->name, op, why);
+        if (!failed)
+            ig_error(NULL);
+    }
+    if (r) {
+        r->runs++;
+        r->bytes += bytes;
+    }
+}
+
+/* The first line of the error that waits, which is cleared. */
+static void take_reason(char why[static WHY_BYTES])
+{
+    const char *said = ig_error(NULL);
+    snprintf(why, WHY_BYTES, "%.*s", said ? (int)strcspn(said, "\n") : 0, said ? said : "");
+}
+
+bool fallback_instead(const backend *dev, const char *op, ig_status failed)
+{
+    char why[WHY_BYTES];
+    if (!fallback_may_help(dev, failed))
+        return false;
+    take_reason(why);
+    engine_enter();
+    report_run(dev, op, why, 0);
+    engine_leave();
+    return true;
+}
+
+/* ---- compiling ---- */
+
+/* The fused ops of n programs: "max / subtract exp sum". */
+static const char *ops_of(const program *p, int n, char out[static OP_BYTES])
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < n && used < OP_BYTES; i++) {
+        const char *label = p[i].label ? p[i].label + strspn(p[i].label, " ") : "";
+        used += (size_t)snprintf(out + used, OP_BYTES - used, "%s%s", i ? " / " : "", label);
+    }
+    return out;
+}
+
+ig_status fallback_check_sizes(const schedule *s, int i, const backend *dev)
+{
+    char asked[SIZE_ROOM], most[SIZE_ROOM];
+    if (!dev->limits.alloc_bytes ||
+        (dev->limits.reach_bytes && s->program[i].kind != PROGRAM_KERNEL)) /* it runs in tiles */
+        return IG_OK;
+    for (int k = 0; k < s->n_slot; k++) {
+        const uint64_t bytes = (uint64_t)s->slot[k].bytes;
+        if (bytes <= dev->limits.alloc_bytes || s->slot[k].kind == SLOT_ROWS)
+            continue;
+        for (int j = i; j < i + s->program[i].chain; j++)
+            if (program_touches(&s->program[j], k))
+                FAIL(IG_ERR_UNSUPPORTED,
+                     "an array has %llu bytes (%s), but a buffer has at most %s there",
+                     (unsigned long long)bytes, size_text(bytes, asked),
+                     size_text(dev->limits.alloc_bytes, most));
+    }
+    return IG_OK;
+}
+
+/* The programs of a chain become programs of their own. */
+static int take_apart(schedule *s, int i)
+{
+    program *p = &s->program[i];
+    const int n = p->chain;
+    for (int k = 0; k < p->n_local; k++)
+        s->slot[p->local[k].slot].kind = SLOT_HOST;
+    p->n_local = 0;
+    for (int k = 0; k < n; k++) {
+        p[k].chain = 1;
+        p[k].by_rows = false;
+    }
+    return n;
+}
+
+static ig_status compile_for_cpu(schedule *s, int i, int n, const char *why)
+{
+    for (int k = i; k < i + n; k++) {
+        program *p = &s->program[k];
+        if (!(p->on_cpu = memory_text(why)))
+            return IG_ERR_MEMORY;
+        s->n_on_cpu++;
+        TRY(p->kind == PROGRAM_KERNEL ? kernel_node_compile(p, &backend_cpu)
+                                      : backend_cpu.compile(&backend_cpu, p));
+    }
+    return IG_OK;
+}
+
+/* That the device cannot do it at all needs words of ours; the message of a compiler has its log. */
+ig_status fallback_compile(schedule *s, int i, const backend *dev, ig_status failed)
+{
+    char why[WHY_BYTES], op[OP_BYTES];
+    const program *p = &s->program[i];
+    const bool native = p->kind == PROGRAM_KERNEL && p->kernel->native; /* the CPU has no code */
+    const bool allowed = fallback_may_help(dev, failed) && !native;
+    if (!allowed && failed != IG_ERR_UNSUPPORTED)
+        return failed;
+    take_reason(why);
+    ops_of(&s->program[i], s->program[i].chain, op);
+    if (!allowed)
+        FAIL(failed,
+             "device '%s' cannot run '%s': %s; move its inputs with to_device(x, \"cpu\"), or let "
+             "the CPU run it: --fallback warn or auto (ig_set_fallback, IG_FALLBACK)",
+             dev->name, op, why);
+    return compile_for_cpu(s, i, take_apart(s, i), why);
+}
+
+/* ---- what moves ---- */
+
+/* True if all programs that use the slot run on the CPU. */
+static bool only_cpu_uses(const schedule *s, int nth)
+{
+    for (int i = 0; i < s->n_program; i++)
+        if (!s->program[i].on_cpu && program_touches(&s->program[i], nth))
+            return false;
+    return true;
+}
+
+static bool is_shared(const schedule *s, int nth)
+{
+    bool shared = s->slot[nth].shares >= 0;
+    for (int k = 0; k < s->n_slot; k++)
+        shared = shared || s->slot[k].shares == nth;
+    return shared;
+}
+
+/* True if the slot's memory has content before program i that may be needed. */
+static bool has_content(const schedule *s, int nth, int i)
+{
+    return s->slot[nth].kind == SLOT_LEAF || s->slot[nth].first < i || is_shared(s, nth);
+}
+
+/* The bytes that the launch of program i moves, as fallback_launch does it; copied: the slots that have host
+ * copies. */
+static int64_t bytes_moved(const schedule *s, int i, const backend *dev, bool *copied)
+{
+    const program *p = &s->program[i];
+    int64_t bytes = 0;
+    for (int k = 0; k < s->n_slot; k++) {
+        const slot *t = &s->slot[k];
+        if (!program_touches(p, k) || t->kind == SLOT_HOST ||
+            fallback_too_large(dev, (uint64_t)t->bytes))
+            continue;
+        bytes += !copied[k] && has_content(s, k, i) ? t->bytes : 0;
+        bytes += program_writes(p, k) ? t->bytes : 0;
+        copied[k] = true;
+    }
+    return bytes;
+}
+
+void fallback_plan(schedule *s, const backend *dev)
+{
+    if (!s->n_on_cpu)
+        return;
+    for (int k = 0; k < s->n_slot; k++)
+        if (s->slot[k].kind == SLOT_TEMP && !is_shared(s, k) && only_cpu_uses(s, k))
+            s->slot[k].kind = SLOT_HOST;
+    bool *copied = dev->lanes ? NULL : memory_new((size_t)s->n_slot + 1);
+    for (int i = 0; copied && i < s->n_program; i++) {
+        program *p = &s->program[i];
+        if (p->on_cpu)
+            p->bytes_moved = bytes_moved(s, i, dev, copied);
+        for (int k = 0; k < s->n_slot && !p->on_cpu; k++)
+            copied[k] = copied[k] && !program_writes(p, k);
+    }
+    memory_free(copied);
+}
+
+/* ---- running ---- */
+
+static struct {
+    buffer **copy; /* of each slot: its host copy, or NULL */
+    binding *bound;
+    int n;
+} run;
+
+ig_status fallback_begin(const schedule *s)
+{
+    run.n = s->n_slot;
+    run.copy = memory_new((size_t)(s->n_slot + 1) * sizeof *run.copy);
+    run.bound = memory_new((size_t)(s->n_slot + 1) * sizeof *run.bound);
+    return run.copy && run.bound ? IG_OK : IG_ERR_MEMORY;
+}
+
+static void copy_drop(int nth)
+{
+    buffer_release(run.copy[nth]);
+    run.copy[nth] = NULL;
+}
+
+void fallback_end(void)
+{
+    for (int k = 0; k < run.n && run.copy; k++)
+        copy_drop(k);
+    memory_free(run.copy);
+    memory_free(run.bound);
+    memset(&run, 0, sizeof run);
+}
+
+void fallback_forget(const schedule *s, int i)
+{
+    for (int k = 0; k < run.n; k++)
+        for (int j = i; j < i + s->program[i].chain && run.copy[k]; j++)
+            if (program_writes(&s->program[j], k))
+                copy_drop(k);
+}
+
+/* Binds the slot to host memory with its content. */
+static ig_status bring(const schedule *s, int i, int nth, uint64_t *moved)
+{
+    const binding *b = &engine.binding[nth];
+    const size_t bytes = (size_t)s->slot[nth].bytes;
+    run.bound[nth] = *b;
+    if (!b->buf->device)
+        return IG_OK;
+    if (!run.copy[nth]) {
+        if (!(run.copy[nth] = buffer_new(bytes)))
+            return IG_ERR_MEMORY;
+        if (has_content(s, nth, i)) {
+            TRY(transfer_read(b->buf, b->offset, run.copy[nth]->data, bytes));
+            *moved += bytes;
+        }
+    }
+    run.bound[nth] = (binding){run.copy[nth], 0};
+    return IG_OK;
+}
+
+static ig_status take_back(const schedule *s, int nth, uint64_t *moved)
+{
+    const binding *b = &engine.binding[nth];
+    const size_t bytes = (size_t)s->slot[nth].bytes;
+    if (!b->buf->device || bytes == 0)
+        return IG_OK;
+    *moved += bytes;
+    return transfer_write(b->buf, b->offset, run.copy[nth]->data, bytes);
+}
+
+ig_status fallback_launch(const schedule *s, int i, const backend *dev)
+{
+    const program *p = &s->program[i];
+    uint64_t moved = 0;
+    char op[OP_BYTES];
+    for (int k = 0; k < s->n_slot; k++)
+        if (program_touches(p, k))
+            TRY(bring(s, i, k, &moved));
+    TRY(p->kind == PROGRAM_KERNEL ? kernel_node_launch(p, &backend_cpu, run.bound)
+                                  : backend_cpu.launch(p, run.bound));
+    for (int k = 0; k < s->n_slot; k++)
+        if (program_writes(p, k))
+            TRY(take_back(s, k, &moved));
+    report_run(dev, ops_of(p, 1, op), p->on_cpu, moved);
+    return IG_OK;
+}

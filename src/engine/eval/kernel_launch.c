@@ -1,0 +1,99 @@
+/* Programs of user kernels: compiled for a device, and launched with the buffers of a run. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/eval/kernel_node.h"
+#include "engine/eval/kernel_parts.h"
+#include "engine/eval/transfer.h"
+#include "engine/module/device.h"
+#include "engine/module/module.h"
+#include <string.h>
+
+ig_status kernel_node_compile(const program *p, const backend *dev)
+{
+    const kernel_spec *r = ((const kernel_call *)p->kernel)->spec;
+    module_kernel ready;
+    return dev->computes ? module_prepare(r->module->module, dev, r->info->name, &ready) : IG_OK;
+}
+
+/* Resets the variables of the source to their initial values: an op has no state. */
+static ig_status reset_variables(ig_module *m, const backend *dev)
+{
+    const kernel_tree *tree = m->tree;
+    binding all;
+    module_enter(m);
+    const ig_status status = module_globals(m, dev, &all);
+    module_leave(m);
+    TRY(status);
+    for (const kernel_var *v = tree->globals; v; v = v->next) {
+        const size_t at = (size_t)kernel_global_at(tree, v), bytes = (size_t)v->type->size;
+        if (v->storage == STORE_GLOBAL)
+            TRY(v->init ? dev->write(all.buf, at, v->init, bytes)
+                        : dev->fill(all.buf, at, 0, bytes));
+    }
+    return IG_OK;
+}
+
+/* The buffer and offset of an operand in this run. */
+static binding place_of(const operand *o, const binding *bindings)
+{
+    binding b = bindings[o->slot];
+    b.offset += (size_t)o->v.offset * ig_dtype_bytes(o->dtype);
+    return b;
+}
+
+/* Numbers are in host memory: one that the kernel reads through a pointer is copied to the device, and *copy
+ * is the caller's. */
+static ig_status bring_number(binding *at, size_t bytes, const backend *dev, buffer **copy)
+{
+    if (transfer_is_on(at->buf, dev))
+        return IG_OK;
+    *copy = transfer_copy(at->buf, at->offset, bytes, dev);
+    *at = (binding){*copy, 0};
+    return *copy ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+static ig_status pass(kernel_call *b, const program *p, const backend *dev, const binding *bindings,
+                      buffer **copies)
+{
+    for (int i = 0; i < b->spec->info->n_params; i++) {
+        call_param *param = &b->param[i];
+        const operand *o = param->kind == FROM_RESULT ? &p->post.operand[param->result]
+                           : param->input >= 0        ? &p->pre.operand[param->input]
+                                                      : NULL;
+        binding at = o ? place_of(o, bindings) : (binding){0};
+        if (param->kind == FROM_ARRAY)
+            TRY(bring_number(&at, ig_dtype_bytes(o->dtype), dev, &copies[i]));
+        if (param->kind == FROM_SCALAR)
+            TRY(transfer_read(at.buf, at.offset, &param->bits, ig_dtype_bytes(o->dtype)));
+        if (param->kind == FROM_RESULT && param->input < 0 && b->plain[param->result].bytes)
+            TRY(dev->fill(at.buf, at.offset, 0, (size_t)b->plain[param->result].bytes));
+        b->passed[i] = (kernel_arg){at, &param->bits};
+    }
+    return IG_OK;
+}
+
+static ig_status launch(kernel_call *b, const backend *dev)
+{
+    const kernel_spec *r = b->spec;
+    lane_launch l = {.base = {.args = b->passed, .shared_bytes = r->shared_bytes}};
+    memcpy(l.base.grid, b->grid, sizeof l.base.grid);
+    memcpy(l.base.block, b->block, sizeof l.base.block);
+    TRY(reset_variables(r->module->module, dev));
+    return b->empty ? IG_OK : module_launch(r->module->module, dev, r->info->name, &l);
+}
+
+ig_status kernel_node_launch(const program *p, const backend *dev, const binding *bindings)
+{
+    kernel_call *b = (kernel_call *)p->kernel;
+    const int n = b->spec->info->n_params;
+    if (!dev->computes)
+        return IG_OK;
+    buffer **copies = memory_new((size_t)(n + 1) * sizeof *copies);
+    ig_status status = copies ? pass(b, p, dev, bindings, copies) : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        status = launch(b, dev);
+    for (int i = 0; i < n && copies; i++)
+        buffer_release(copies[i]);
+    memory_free(copies);
+    return status;
+}

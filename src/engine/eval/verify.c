@@ -1,0 +1,533 @@
+/* ig_verify: compares a graph on a device with the CPU in f64, node by node.
+ *
+ *   a copy of the graph, every node an output   -> the result of each node   (alone)
+ *   a copy of the graph, with the user's outputs -> the same results, fused   (fused)
+ *   each node again, in f64 on the CPU, from the inputs that the device computed
+ *
+ * So an error is found in the node that causes it. The first two runs start with memory full of NaN, so
+ * that an element that is not written is found. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "engine/eval/engine.h"
+#include "engine/ops/grad.h"
+#include "engine/ops/walk.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A root of the graph: a node, or data. */
+typedef struct checked {
+    ig_array *at;
+    ig_array *alone, *fused; /* its copies; of data: itself */
+    ig_array *host;          /* what the device gave */
+} checked;
+
+typedef struct checker {
+    walk w;
+    checked *root; /* for each place of the walk; at is NULL where that is a view */
+    const backend *device;
+    ig_verify_report *report;
+} checker;
+
+static checked *checked_of(const checker *c, const ig_array *x)
+{
+    return &c->root[walk_find(&c->w, x->root) - c->w.place];
+}
+
+static bool is_data(const ig_array *x) { return x->op == ARRAY_DATA; }
+
+/* ---- copies ---- */
+
+/* Replaces a root when a node is rebuilt. */
+typedef ig_array *(*stand_in)(const checked *r);
+
+static ig_array *stand_alone(const checked *r) { return r->alone; }
+static ig_array *stand_fused(const checked *r) { return r->fused; }
+static ig_array *stand_host(const checked *r) { return r->host; }
+
+/* Floats in f64, and their absolute values. */
+static ig_array *stand_wide(const checked *r)
+{
+    return dtype_is_float((ig_dtype)r->host->dtype) ? build_cast(r->host, IG_F64) : r->host;
+}
+static ig_array *stand_size(const checked *r)
+{
+    return dtype_is_float((ig_dtype)r->host->dtype) ? ig_abs(build_cast(r->host, IG_F64)) : r->host;
+}
+/* Absolute values of at least 1, and of at most 1. */
+static ig_array *stand_above(const checked *r) { return ig_maximum(stand_size(r), ig_float(1)); }
+static ig_array *stand_below(const checked *r) { return ig_minimum(stand_size(r), ig_float(1)); }
+
+static ig_array *input_again(const checker *c, const ig_array *x, int i, stand_in stand)
+{
+    ig_array *in = x->in[i], *root = stand(checked_of(c, in));
+    return in == in->root ? root : array_view(in->op, root, &in->view);
+}
+
+static ig_array *node_again(const checker *c, const ig_array *x, ig_dtype dtype, stand_in stand)
+{
+    ig_array *few[3], **in = x->n_in <= 3 ? few : memory_get((size_t)x->n_in * sizeof *in);
+    bool ok = in != NULL;
+    for (int i = 0; i < x->n_in && ok; i++)
+        ok = (in[i] = input_again(c, x, i, stand)) != NULL;
+    ig_array *y = ok ? replay_node(x, dtype, in) : NULL;
+    if (in != few)
+        memory_free(in);
+    return y;
+}
+
+/* ---- results of the device ---- */
+
+static ig_status find_roots(checker *c, ig_array *const *arrays, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!arrays[i])
+            FAIL(IG_ERR_ARGUMENT, "verify: array %d of %d is NULL", i, n);
+        TRY(walk_from(&c->w, arrays[i]));
+    }
+    c->root = memory_new((size_t)(c->w.n + 1) * sizeof *c->root);
+    if (!c->root)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < c->w.n; i++) {
+        ig_array *x = c->w.place[i].at;
+        if (x != x->root)
+            continue;
+        c->root[i].at = x;
+        if (is_data(x))
+            c->root[i].alone = c->root[i].fused = x;
+    }
+    return IG_OK;
+}
+
+/* The i-th root in the order of the graph; NULL if that position is a view. */
+static checked *in_order(const checker *c, int i)
+{
+    checked *r = &c->root[c->w.order[i]];
+    return r->at ? r : NULL;
+}
+
+static ig_status copy_graph(const checker *c)
+{
+    for (int i = 0; i < c->w.n_order; i++) {
+        checked *r = in_order(c, i);
+        if (!r || is_data(r->at))
+            continue;
+        const ig_dtype dtype = (ig_dtype)r->at->dtype;
+        r->alone = node_again(c, r->at, dtype, stand_alone);
+        r->fused = node_again(c, r->at, dtype, stand_fused);
+        if (!r->alone || !r->fused)
+            return IG_ERR_MEMORY;
+    }
+    return IG_OK;
+}
+
+/* Evaluates all nodes of the first copy, and the outputs of the second. */
+static ig_status run_copies(checker *c, ig_array *const *arrays, int n)
+{
+    ig_array **all = memory_get((size_t)(c->w.n_order + n + 1) * sizeof *all);
+    ig_array **results = memory_get((size_t)(n + 1) * sizeof *results);
+    ig_status status = all && results ? IG_OK : IG_ERR_MEMORY;
+    int n_all = 0;
+    for (int i = 0; i < c->w.n_order && status == IG_OK; i++)
+        if (in_order(c, i))
+            all[n_all++] = in_order(c, i)->alone;
+    for (int i = 0; i < n && status == IG_OK; i++)
+        results[i] = checked_of(c, arrays[i])->fused;
+    engine_fill_with_nan(true);
+    if (status == IG_OK)
+        status = ig_eval(all, n_all);
+    if (status == IG_OK)
+        status = ig_eval(results, n);
+    engine_fill_with_nan(false);
+    memory_free(all);
+    memory_free(results);
+    return status;
+}
+
+/* Copies results to where the CPU can read them. */
+static ig_status fetch(const checker *c)
+{
+    for (int i = 0; i < c->w.n_order; i++) {
+        checked *r = in_order(c, i);
+        if (!r)
+            continue;
+        const void *data = ig_data(r->alone);
+        const size_t bytes = (size_t)view_size(&r->at->view) * ig_dtype_bytes(r->at->dtype);
+        if (!data && bytes)
+            return IG_ERR_DEVICE;
+        r->host = ig_from_data(data, ig_shape(r->at), (ig_dtype)r->at->dtype);
+        if (!r->host)
+            return IG_ERR_MEMORY;
+    }
+    return IG_OK;
+}
+
+/* ---- bounds ---- */
+
+typedef enum error_bound_kind {
+    BOUND_EXACT,    /* the f64 result, rounded */
+    BOUND_ULP,      /* some ulp of it, or of size */
+    BOUND_SUM,      /* pairwise: size is the sum without signs */
+    BOUND_IN_ORDER, /* one after another, of `terms` */
+    BOUND_PRODUCT,  /* of `terms` factors */
+    BOUND_KERNEL,   /* of the user's: nobody knows what it adds up, so of its largest result */
+} error_bound_kind;
+
+typedef struct error_bound {
+    error_bound_kind kind;
+    ig_dtype dtype; /* of the result */
+    ig_dtype adds;  /* in which it adds up */
+    int64_t terms;
+    double ulp;
+    ig_array *want;          /* f64 for floats */
+    ig_array *size;          /* without signs; NULL: not needed */
+    ig_array *above, *below; /* of a product: of the factors beyond 1 and of those within */
+} error_bound;
+
+/* The dtype in which f16 and bf16 are computed. */
+static ig_dtype computed_in(ig_dtype d) { return dtype_is_half(d) ? IG_F32 : d; }
+
+static int64_t last_axes(const ig_array *x, int n)
+{
+    int64_t size = 1;
+    for (int a = x->view.ndim - n; a < x->view.ndim; a++)
+        size *= x->view.shape[a];
+    return size;
+}
+
+static void bound_of_fold(error_bound *b, const ig_array *x, int n_axes)
+{
+    b->terms = last_axes(x->in[0], n_axes);
+    b->kind = x->attr.fold == OP_sum    ? BOUND_SUM
+              : x->attr.fold == OP_prod ? BOUND_PRODUCT
+                                        : BOUND_EXACT;
+}
+
+/* The error bound of a node. Integer results are exact. */
+static error_bound bound_of(const ig_array *x)
+{
+    const ig_dtype d = (ig_dtype)x->dtype;
+    error_bound b = {.kind = BOUND_EXACT, .dtype = d, .adds = computed_in(d)};
+    if (!dtype_is_float(d))
+        return b;
+    switch (node_program(x)) {
+    case PROGRAM_KERNEL: b.kind = BOUND_KERNEL; break;
+    case PROGRAM_REDUCE: bound_of_fold(&b, x, x->attr.ndim[0]); break;
+    case PROGRAM_SCAN: bound_of_fold(&b, x, 1); break;
+    case PROGRAM_CONTRACT:
+        b.kind = BOUND_IN_ORDER;
+        b.terms = last_axes(x->in[0], x->attr.ndim[3]);
+        break;
+    case PROGRAM_WRITE: /* each addition is rounded to the dtype */
+        b.kind = x->attr.add ? BOUND_IN_ORDER : BOUND_EXACT;
+        b.terms = view_size(&x->in[1]->view);
+        b.adds = d;
+        break;
+    case PROGRAM_MAP:
+        b.ulp = op_ulps[x->op] > 0 && dtype_is_half(d) ? 1 : op_ulps[x->op];
+        if (x->op == OP_astype && ig_dtype_bytes(x->in[0]->dtype) == 8 &&
+            !dtype_is_float(x->in[0]->dtype))
+            b.ulp = 0.51; /* f64 has rounded it once already */
+        b.kind = b.ulp > 0 ? BOUND_ULP : BOUND_EXACT;
+        break;
+    default: break;
+    }
+    return b;
+}
+
+/* The definition of a node that code of the device computes. */
+static ig_array *defined_again(const checker *c, const ig_array *x)
+{
+    enum { INPUTS = 8 };
+    ig_array *in[INPUTS];
+    const node_native *n = x->attr.kernel->native;
+    for (int i = 0; i < x->n_in && i < INPUTS; i++)
+        if (!(in[i] = input_again(c, x, i, stand_host)))
+            return NULL;
+    return n->define(n, in, (int)x->attr.result);
+}
+
+/* Computes the reference of the node and the terms of its bound on the CPU. */
+static ig_status compute_bound(const checker *c, const ig_array *x, error_bound *b)
+{
+    if (x->op == OP_kernel) { /* its definition is itself, as the CPU runs it */
+        ig_array *same =
+            x->attr.kernel->native ? defined_again(c, x) : node_again(c, x, b->dtype, stand_host);
+        b->want = b->kind == BOUND_KERNEL ? build_cast(same, IG_F64) : same;
+        return ig_eval(&b->want, 1);
+    }
+    const bool by_steps = x->op == OP_nextafter; /* of its own dtype */
+    const bool wide = dtype_is_float(b->dtype) && !by_steps;
+    ig_array *all[4];
+    int n = 0;
+    all[n++] = b->want =
+        node_again(c, x, wide ? IG_F64 : b->dtype, by_steps ? stand_host : stand_wide);
+    if (b->kind == BOUND_SUM || b->kind == BOUND_IN_ORDER)
+        all[n++] = b->size = node_again(c, x, IG_F64, stand_size);
+    if (x->op == OP_gelu_erf)
+        all[n++] = b->size = input_again(c, x, 0, stand_size);
+    if (x->op == OP_logaddexp)
+        all[n++] = b->size =
+            ig_maximum(input_again(c, x, 0, stand_size), input_again(c, x, 1, stand_size));
+    if (b->kind == BOUND_PRODUCT) {
+        all[n++] = b->above = node_again(c, x, IG_F64, stand_above);
+        all[n++] = b->below = node_again(c, x, IG_F64, stand_below);
+    }
+    return ig_eval(all, n);
+}
+
+/* ---- comparing ---- */
+
+static double rounded(ig_dtype d, double v)
+{
+    uint64_t bits = 0;
+    dtype_store(d, &bits, v);
+    return dtype_fetch(d, &bits);
+}
+
+static double ulp_of(const ig_finfo *f, double v)
+{
+    v = isfinite(v) ? fmax(fabs(v), f->smallest_normal) : f->smallest_normal;
+    return ldexp(f->eps, ilogb(v));
+}
+
+/* The elements of a bound, and the numbers of its dtype. */
+typedef struct measure {
+    const error_bound *b;
+    ig_finfo f, adds;
+    const double *want, *size, *above, *below;
+    double largest; /* of want, where many numbers may have been added up */
+} measure;
+
+/* The allowed error of element i; infinite if partial results may overflow. */
+static double allowance(const measure *m, int64_t i)
+{
+    const error_bound *b = m->b;
+    const double want = fabs(m->want[i]), ulp = ulp_of(&m->f, want), n = (double)b->terms;
+    const double size = m->size ? m->size[i] : 0;
+    const double reference = b->dtype == IG_F64 ? 2 : 1; /* it is off, too */
+    if ((b->kind == BOUND_SUM || b->kind == BOUND_IN_ORDER) && size > m->adds.max)
+        return INFINITY;
+    if (b->kind == BOUND_PRODUCT &&
+        (m->above[i] > m->adds.max || m->below[i] < m->adds.smallest_normal))
+        return INFINITY;
+    switch (b->kind) {
+    case BOUND_ULP:
+        return reference * b->ulp * ulp_of(&m->f, fmax(want, isfinite(size) ? size : 0));
+    case BOUND_SUM: return reference * (4 + 2 * log2(n + 1)) * m->adds.eps * size + ulp;
+    case BOUND_IN_ORDER: return reference * (n + 2) * m->adds.eps * size + ulp / 2;
+    case BOUND_PRODUCT: return reference * n * m->adds.eps * want + ulp;
+    case BOUND_KERNEL: return 1024 * m->f.eps * m->largest + ulp;
+    default: return 0;
+    }
+}
+
+/* The error of got at element i, in units of the bound. */
+static double error_of(const measure *m, int64_t i, double got)
+{
+    const double want = m->want[i];
+    if (m->b->kind == BOUND_EXACT) {
+        const double near = rounded(m->b->dtype, want);
+        const double twice = rounded(m->b->dtype, rounded(computed_in(m->b->dtype), want));
+        if (got == near || got == twice || (isnan(got) && isnan(near)))
+            return 0;
+        const double off = fabs(got - near) / ulp_of(&m->f, near);
+        return isfinite(off) ? 1 + off : INFINITY;
+    }
+    const double tol = allowance(m, i);
+    if (got == want || (isnan(got) && isnan(want)))
+        return 0;
+    if (isinf(tol)) /* what is infinite or NaN in f64 cannot be a number */
+        return isfinite(want) || !isfinite(got) ? 0 : INFINITY;
+    if (isinf(got) && !isnan(want))
+        return (got > 0) == (want > 0) && fabs(want) + tol > m->f.max ? 0 : INFINITY;
+    const double off = fabs(got - want) / tol;
+    return isnan(off) ? INFINITY : off;
+}
+
+/* The worst element of a result. */
+typedef struct worst {
+    double error;
+    int64_t at;
+    double expected, got;
+} worst;
+
+static double largest_of(const measure *m, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(m->want[i]))
+            most = fmax(most, fabs(m->want[i]));
+    return most;
+}
+
+/* Adds the error of element i to the report. */
+static void note(ig_verify_report *r, const measure *m, int64_t i, double got, double error)
+{
+    const bool by_element = m->b->kind <= BOUND_ULP;
+    const double off = fabs(got - m->want[i]), size = by_element ? fabs(m->want[i]) : m->largest;
+    r->worst_bound = fmax(r->worst_bound, error);
+    if (!isfinite(off) || error == 0)
+        return;
+    if (by_element)
+        r->worst_ulp = fmax(r->worst_ulp, off / ulp_of(&m->f, m->want[i]));
+    if (size >= m->f.smallest_normal)
+        r->worst_relative = fmax(r->worst_relative, off / size);
+}
+
+static ig_status compare_floats(const error_bound *b, const void *data, int64_t n,
+                                ig_verify_report *r, worst *found)
+{
+    measure m = {.b = b, .want = ig_data(b->want)};
+    TRY(ig_finfo_of(b->dtype, &m.f));
+    TRY(ig_finfo_of(b->adds, &m.adds));
+    m.size = b->size ? ig_data(b->size) : NULL;
+    m.above = b->above ? ig_data(b->above) : NULL;
+    m.below = b->below ? ig_data(b->below) : NULL;
+    m.largest = b->kind > BOUND_ULP ? largest_of(&m, n) : 0;
+    const size_t width = ig_dtype_bytes(b->dtype);
+    for (int64_t i = 0; i < n; i++) {
+        const double got = dtype_fetch(b->dtype, (const char *)data + (size_t)i * width);
+        const double error = error_of(&m, i, got);
+        note(r, &m, i, got, error);
+        if (error > found->error)
+            *found = (worst){error, i, m.want[i], got};
+    }
+    return IG_OK;
+}
+
+/* Integers, and floats of the same dtype: bit by bit. */
+static void compare_bits(const error_bound *b, const void *data, int64_t n, worst *found)
+{
+    const size_t width = ig_dtype_bytes(b->dtype);
+    const char *want = ig_data(b->want), *got = data;
+    for (int64_t i = 0; i < n && found->error == 0; i++) {
+        const double x = dtype_fetch(b->dtype, want + (size_t)i * width);
+        const double y = dtype_fetch(b->dtype, got + (size_t)i * width);
+        if (memcmp(want + (size_t)i * width, got + (size_t)i * width, width) != 0 &&
+            !(isnan(x) && isnan(y)))
+            *found = (worst){INFINITY, i, x, y};
+    }
+}
+
+static ig_status compare(const error_bound *b, ig_array *result, ig_verify_report *r, worst *found)
+{
+    const int64_t n = view_size(&result->view);
+    const void *data = ig_data(result);
+    if (!data && n)
+        return IG_ERR_DEVICE;
+    r->elements += n;
+    if (b->want->dtype == IG_F64 && dtype_is_float(b->dtype))
+        return compare_floats(b, data, n, r, found);
+    compare_bits(b, data, n, found);
+    if (found->error > 0)
+        r->worst_bound = INFINITY;
+    return IG_OK;
+}
+
+/* ---- the report ---- */
+
+static void add_typed(text *t, const ig_array *x)
+{
+    char shape[400];
+    text_add(t, "%s%s", ig_dtype_name((ig_dtype)x->dtype),
+             view_shape_text(x->view.ndim, x->view.shape, shape));
+}
+
+static void tell(const checker *c, const ig_array *x, const worst *w, bool fused)
+{
+    ig_verify_report *r = c->report;
+    text t = {0};
+    int64_t at[IG_MAX_NDIM] = {0}, rest = w->at;
+    char where[400];
+    for (int a = x->view.ndim - 1; a >= 0; rest /= x->view.shape[a--])
+        at[a] = rest % x->view.shape[a];
+    text_add(&t, "operation %d, %s%s: ", r->node, x->attr.kernel ? "kernel " : "", r->op);
+    add_typed(&t, x);
+    for (int i = 0; i < x->n_in && i < 3; i++) {
+        text_add(&t, i ? ", " : " of ");
+        add_typed(&t, x->in[i]);
+    }
+    text_add(&t, "%s: element %s is %.17g on %s%s, expected %.17g", x->n_in > 3 ? ", ..." : "",
+             view_shape_text(x->view.ndim, at, where), w->got, c->device->name,
+             fused ? " when it is fused with others" : "", w->expected);
+    if (isfinite(w->error))
+        text_add(&t, ", %.3g x its bound", w->error);
+    char *line = text_take(&t);
+    snprintf(r->text, sizeof r->text, "%s", line ? line : r->op);
+    ig_free(line);
+}
+
+static void fail_node(const checker *c, const ig_array *x, const worst *w, bool fused)
+{
+    ig_verify_report *r = c->report;
+    if (r->failed++)
+        return;
+    r->node = r->nodes - 1;
+    r->fused = fused;
+    r->error = w->error;
+    r->expected = w->expected;
+    r->got = w->got;
+    snprintf(r->op, sizeof r->op, "%s",
+             x->attr.kernel ? x->attr.kernel->name : op_rows[x->op].name);
+    tell(c, x, w, fused);
+}
+
+static ig_status check_node(const checker *c, const checked *r)
+{
+    error_bound b = bound_of(r->at);
+    worst alone = {0}, fused = {0};
+    TRY(compute_bound(c, r->at, &b));
+    c->report->nodes++;
+    TRY(compare(&b, r->alone, c->report, &alone));
+    if (r->fused->data)
+        TRY(compare(&b, r->fused, c->report, &fused));
+    if (alone.error > 1 || fused.error > 1)
+        fail_node(c, r->at, alone.error > 1 ? &alone : &fused, alone.error <= 1);
+    return IG_OK;
+}
+
+static ig_status check_all(const checker *c)
+{
+    for (int i = 0; i < c->w.n_order; i++) {
+        const checked *r = in_order(c, i);
+        if (!r || is_data(r->at))
+            continue;
+        TRY(ig_scope_begin());
+        ig_status status = check_node(c, r);
+        ig_scope_end();
+        TRY(status);
+    }
+    return IG_OK;
+}
+
+ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
+{
+    TRY(require_pointer("verify", "report", report));
+    TRY(require_list("verify", "arrays", arrays, n));
+    *report = (ig_verify_report){.node = -1};
+    const char *before = array_device_now();
+    checker c = {.device = n > 0 && arrays[0] ? engine_device_of(arrays[0]) : engine_device(),
+                 .report = report};
+    if (!c.device->computes)
+        FAIL(IG_ERR_DEVICE, "verify: the device '%s' computes nothing that could be compared",
+             c.device->name);
+    TRY(ig_scope_begin());
+    array_device_set(c.device->name); /* of copies that have no inputs */
+    ig_status status = find_roots(&c, arrays, n);
+    if (status == IG_OK)
+        status = copy_graph(&c);
+    if (status == IG_OK)
+        status = run_copies(&c, arrays, n);
+    array_device_set(backend_cpu.name); /* of what they are compared with */
+    if (status == IG_OK)
+        status = fetch(&c);
+    if (status == IG_OK)
+        status = check_all(&c);
+    array_device_set(before);
+    ig_scope_end();
+    walk_free(&c.w);
+    memory_free(c.root);
+    return status;
+}

@@ -1,0 +1,262 @@
+/* Chains: adjacent programs that can run row by row together.
+ *
+ * A softmax is three programs, but each row of each depends only on the same row of those before. Such
+ * programs are marked as a chain, so that a backend can run some rows through all of them while they are
+ * in its cache. The results are the same bits. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/graph/graph.h"
+
+/* Longer rows do not fit a cache. */
+enum { ROW_MOST = 1 << 15, CHAIN_MOST = 16 };
+
+/* True if, through v, each point of row r of a space (outer, inner) reaches only elements of row r of the
+ * buffer, whose rows have `own` elements. */
+static bool is_row_local(const view *v, int64_t outer, int64_t inner, int64_t own)
+{
+    if (v->offset != 0)
+        return false;
+    if (own == inner && view_is_contiguous(v))
+        return true;
+    /* Leading axes step from row to row; the others stay within a row. */
+    int axis = v->ndim;
+    int64_t points = 1;
+    while (axis > 0 && points < inner)
+        points *= v->shape[--axis];
+    if (points != inner)
+        return false;
+    int64_t low = 0, high = 0, step = own;
+    for (int i = axis; i < v->ndim; i++)
+        *(v->stride[i] < 0 ? &low : &high) += v->stride[i] * (v->shape[i] - 1);
+    for (int i = axis - 1; i >= 0; i--) {
+        if (v->stride[i] != step)
+            return false;
+        step *= v->shape[i];
+    }
+    return low >= 0 && high < own && step == own * outer;
+}
+
+/* Points of a row of tape t if it has `outer` rows; 0 if the size is not a multiple. */
+static int64_t row_points(const tape *t, int64_t outer)
+{
+    return t->size % outer == 0 ? t->size / outer : 0;
+}
+
+/* True if all that the tape shares with programs [first, last] of the chain is row-local. */
+static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first)
+{
+    int64_t inner = row_points(t, outer);
+    if (t->n_inst == 0)
+        return true;
+    if (inner == 0 || inner > ROW_MOST)
+        return false;
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *inst = &t->inst[i];
+        if (inst->operand < 0)
+            continue;
+        const operand *o = &t->operand[inst->operand];
+        const slot *b = &s->slot[o->slot];
+        bool stored = inst->code == TAPE_STORE;
+        if (!stored && (b->kind == SLOT_LEAF || b->first < first))
+            continue; /* written before the chain, and not in it */
+        int64_t elements = b->bytes / (int64_t)ig_dtype_bytes(o->dtype);
+        bool walked = stored || inst->code == TAPE_LOAD;
+        if (!walked || elements % outer != 0 ||
+            !is_row_local(&o->v, outer, inner, elements / outer))
+            return false;
+    }
+    return true;
+}
+
+/* A contraction's rows are (b, m): in[0] is read row by row, in[1] as a whole. */
+static bool contract_fits(const schedule *s, const program *p, int64_t outer, int first)
+{
+    const slot *a = &s->slot[p->in[0].slot], *b = &s->slot[p->in[1].slot];
+    bool a_before = a->kind == SLOT_LEAF || a->first < first;
+    bool b_before = b->kind == SLOT_LEAF || b->first < first;
+    int64_t own = a->bytes / (int64_t)ig_dtype_bytes(p->dtype) / outer;
+    return p->extent[0] * p->extent[1] == outer && b_before &&
+           (a_before || is_row_local(&p->in[0].v, outer, p->extent[3], own));
+}
+
+/* Bytes of in[1] of a contraction, if it is the same for all batches; else 0. */
+static int64_t matrix_bytes(const program *p)
+{
+    for (int i = 0; i < p->ndim[0]; i++)
+        if (p->in[1].v.shape[i] > 1 && p->in[1].v.stride[i] != 0)
+            return 0;
+    return p->extent[2] * p->extent[3] * (int64_t)ig_dtype_bytes(p->dtype);
+}
+
+static bool can_chain(const schedule *s, const program *p, int64_t outer, int first,
+                      const schedule_rules *rules)
+{
+    const bool fits = p->kind != PROGRAM_CONTRACT || rules->chain_matrix_bytes == 0 ||
+                      matrix_bytes(p) <= rules->chain_matrix_bytes;
+    bool core = p->kind == PROGRAM_MAP || (p->kind == PROGRAM_REDUCE && p->outer == outer) ||
+                (p->kind == PROGRAM_CONTRACT && fits && contract_fits(s, p, outer, first));
+    return core && tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
+}
+
+/* True if one of programs [first, p) uses the slot and it has more than a few bytes. Reading the same leaf
+ * as a contraction does not count: it is not read by the same rows. */
+static bool is_shared(const schedule *s, int index, int first, int p)
+{
+    enum { FEW_BYTES = 64 };
+    const slot *t = &s->slot[index];
+    const bool made = t->kind != SLOT_LEAF && t->first >= first;
+    if (t->bytes <= FEW_BYTES || (s->program[first].kind == PROGRAM_CONTRACT && !made))
+        return false;
+    for (int i = first; i < p; i++)
+        if (program_touches(&s->program[i], index))
+            return true;
+    return false;
+}
+
+/* True if program p and one of [first, p) use the same rows. Otherwise running them together gains nothing
+ * and extends live ranges. */
+static bool shares_rows(const schedule *s, int first, int p)
+{
+    const program *own = &s->program[p];
+    const tape *tapes[2] = {&own->pre, &own->post};
+    int core[3];
+    bool shares = p == first;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < tapes[k]->n_operand && !shares; i++)
+            shares = is_shared(s, tapes[k]->operand[i].slot, first, p);
+    for (int i = program_core_slots(own, core) - 1; i >= 0 && !shares; i--)
+        shares = is_shared(s, core[i], first, p);
+    return shares;
+}
+
+/* Rows of the chain that could start with program i: those of the first reduction, at i or i + 1. A
+ * contraction may come first: then its result exists by rows. */
+static int64_t rows_at(const schedule *s, int i)
+{
+    for (int k = i; k < s->n_program && k < i + 2; k++) {
+        program_kind kind = s->program[k].kind;
+        if (kind == PROGRAM_REDUCE)
+            return s->program[k].outer;
+        if (kind != PROGRAM_MAP && !(kind == PROGRAM_CONTRACT && k == i))
+            break;
+    }
+    return 0;
+}
+
+/* How many programs from i on form a chain of `outer` rows. A contraction may be the first, or the last
+ * after such a first: elsewhere it would have too few rows at a time to pay for packing in[1]. */
+static int chain_length(const schedule *s, int i, int64_t outer, const schedule_rules *rules)
+{
+    const program *begin = &s->program[i];
+    bool contracts = begin->kind == PROGRAM_CONTRACT;
+    for (int n = 0; n < CHAIN_MOST && i + n < s->n_program; n++) {
+        const program *p = &s->program[i + n];
+        if (!can_chain(s, p, outer, i, rules) || !shares_rows(s, i, i + n) ||
+            (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
+            return n;
+        if (n > 0 && p->kind == PROGRAM_CONTRACT)
+            return rules->contract_width == 0 ||
+                           begin->extent[3] + p->extent[2] <= rules->contract_width
+                       ? n + 1
+                       : n;
+    }
+    return i + CHAIN_MOST < s->n_program ? CHAIN_MOST : s->n_program - i;
+}
+
+/* The same for a map at i that makes in[0] of the contraction after it, such as the scaled queries of attention: it
+ * joins a chain that also ends with a contraction. 0 if there is none, or if the rows are so long that a launch less is
+ * not worth the memory of one more value. */
+static int mapped_length(const schedule *s, int i, int64_t *outer, const schedule_rules *rules)
+{
+    enum { COLUMNS_MOST = 512 };
+    if (rules->chain_bytes || i + 1 >= s->n_program || s->program[i].kind != PROGRAM_MAP ||
+        s->program[i + 1].kind != PROGRAM_CONTRACT || s->program[i + 1].extent[2] > COLUMNS_MOST)
+        return 0;
+    const slot *made = &s->slot[s->program[i + 1].in[0].slot];
+    *outer = rows_at(s, i + 1);
+    const int n = *outer > 1 ? chain_length(s, i + 1, *outer, rules) : 0;
+    if (made->kind != SLOT_TEMP || made->first != i || made->last != i + 1 || n < 2 ||
+        n >= CHAIN_MOST || s->program[i + n].kind != PROGRAM_CONTRACT)
+        return 0;
+    for (int k = i; k <= i + n; k++)
+        if (!can_chain(s, &s->program[k], *outer, i, rules))
+            return 0;
+    return n + 1;
+}
+
+/* Points of the longest row of programs [i, i + n). */
+static int64_t longest_row(const schedule *s, int i, int n, int64_t outer)
+{
+    int64_t most = 0;
+    for (int k = i; k < i + n; k++) {
+        const int64_t points = s->program[k].pre.size / outer;
+        most = points > most ? points : most;
+    }
+    return most;
+}
+
+/* Temporaries that only programs [i, i + n) use exist by rows, as far as there is memory
+ * for them. */
+static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const schedule_rules *rules)
+{
+    enum { ALIGN = 16 };
+    program *p = &s->program[i];
+    const bool contracts = p->kind == PROGRAM_CONTRACT;
+    const bool team = rules->chain_bytes && longest_row(s, i, n, outer) <= rules->team_points;
+    int64_t left = rules->chain_bytes;
+    p->local = memory_get((size_t)s->n_slot * sizeof *p->local);
+    if (!p->local)
+        return IG_ERR_MEMORY;
+    for (int k = 0; k < s->n_slot; k++) {
+        slot *t = &s->slot[k];
+        if (t->kind != SLOT_TEMP || t->first < i || t->last >= i + n)
+            continue;
+        const int64_t bytes = t->bytes / outer * (team ? rules->team_rows : 1);
+        const int64_t taken = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+        if (rules->chain_bytes && ((taken > left && !contracts) || t->bytes % outer))
+            continue;
+        left -= taken;
+        t->kind = SLOT_ROWS;
+        p->local[p->n_local] = (row_slot){k, p->n_local, t->bytes / outer};
+        p->n_local++;
+    }
+    p->n_slot = s->n_slot;
+    for (int k = 0; k < n; k++)
+        p[k].by_rows = true;
+    return IG_OK;
+}
+
+ig_status schedule_chain(schedule *s, const schedule_rules *rules)
+{
+    for (int k = 0; k < s->n_slot; k++) {
+        s->slot[k].from = s->slot[k].first;
+        s->slot[k].until = s->slot[k].last;
+    }
+    for (int i = 0; i < s->n_program;) {
+        int64_t outer;
+        int n = mapped_length(s, i, &outer, rules);
+        const bool contracts = n > 0 || s->program[i].kind == PROGRAM_CONTRACT;
+        if (n == 0) {
+            outer = rows_at(s, i);
+            n = outer > 1 ? chain_length(s, i, outer, rules) : 1;
+        }
+        if (contracts && rules->contract_ends && n > 0 &&
+            s->program[i + n - 1].kind != PROGRAM_CONTRACT)
+            n = 1;
+        n = n > 1 ? n : 1;
+        s->program[i].chain = n;
+        s->program[i].rows = outer;
+        /* All programs have rows in progress at once, so none may overwrite what another wrote. */
+        for (int k = 0; k < s->n_slot && n > 1; k++) {
+            slot *t = &s->slot[k];
+            if (t->first >= i && t->first < i + n)
+                t->from = i;
+            if (t->last >= i && t->last < i + n)
+                t->until = i + n - 1;
+        }
+        if (n > 1 && (contracts || rules->chain_bytes))
+            TRY(keep_by_rows(s, i, n, outer, rules));
+        i += n;
+    }
+    return IG_OK;
+}

@@ -1,0 +1,173 @@
+/* From arrays to a schedule. The steps:
+ *
+ *   graph_order     lists the unevaluated roots that the arrays need, inputs first
+ *   graph_keep      adds those that the caller holds to the outputs
+ *   graph_key       finds equal nodes (one computes for all) and writes the key: the structure as bytes
+ *   schedule_build  turns nodes into programs: fuse, emit, find chains, plan memory
+ *   schedule_text   prints the schedule for people
+ *
+ * A schedule holds no array and no buffer, so one schedule serves all graphs with the same key. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include "base/text.h"
+#include "engine/ops/ops.h"
+#include "engine/program/program.h"
+
+/* A growing list of bytes. */
+typedef struct byte_list {
+    unsigned char *at;
+    size_t used, room;
+} byte_list;
+
+/* What one evaluation computes. The engine reuses it, so that a small evaluation allocates nothing
+ * here. */
+typedef struct graph {
+    ig_array **node; /* unevaluated roots; x->index is the position */
+    int n_node, room_node;
+    ig_array **leaf; /* evaluated roots that nodes read; x->index is -1 - the position */
+    int n_leaf, room_leaf;
+    ig_array **out; /* roots that are stored, each once: the outputs, then those of graph_keep */
+    int n_out, room_out;
+    int n_asked;      /* outputs without those of graph_keep */
+    int *same;        /* same[i] is the first node equal to node i */
+    bool *donated;    /* the evaluation may overwrite leaf i */
+    ig_array **stack; /* of the walk */
+    int room_stack;
+    int *scratch; /* hash table, counters */
+    size_t room_same, room_donated, room_scratch;
+    byte_list key;
+    uint64_t hash; /* of key */
+    ig_math math;  /* of contractions; the caller sets it before graph_key */
+    uint32_t epoch;
+} graph;
+
+/* Fills node, leaf, out and donated. Arrays that are evaluated already are skipped. A leaf is donated if
+ * nothing but this evaluation holds it. */
+ig_status graph_order(graph *g, ig_array *const *arrays, int n);
+/* Adds nodes that the caller holds beyond this evaluation to the outputs, so that later evaluations do not
+ * recompute them: ig_eval in ingot.h states the rule. */
+ig_status graph_keep(graph *g);
+/* Donates the leaves among the roots of arrays, whoever holds them. */
+void graph_donate(graph *g, ig_array *const *arrays, int n);
+/* Fills same, key and hash. */
+ig_status graph_key(graph *g);
+void graph_free(graph *g);
+
+/* ---- schedules ---- */
+
+/* SLOT_ROWS is a temporary that only a chain uses: it exists by rows, in the backend's own memory. SLOT_HOST
+ * is a temporary that only programs on the CPU use, though the schedule is another device's. */
+typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS, SLOT_HOST } slot_kind;
+
+/* A buffer of a schedule. */
+typedef struct slot {
+    slot_kind kind;
+    int index; /* of the leaf */
+    int node;  /* of SLOT_OUT and SLOT_TEMP: which one it holds; -1: a copy, or an unused result */
+    int shares; /* slot whose buffer it uses: an output that of a donated leaf, a temporary that of an
+                      * output; of a leaf: the output that uses it; or -1 */
+    int64_t bytes;
+    int64_t offset;  /* of a SLOT_TEMP that shares nothing: within the arena */
+    int first, last; /* programs that use it first and last */
+    int from, until; /* the same, widened to whole chains: when no other slot may use its memory */
+} slot;
+
+typedef struct schedule {
+    program *program;
+    int n_program, room_program;
+    slot *slot;
+    int n_slot, room_slot;
+    int64_t arena_bytes; /* all temporaries */
+    int64_t out_bytes;   /* all outputs that do not use donated memory */
+    int *out_slot;       /* of each of the graph's outputs */
+    int n_node;          /* of the graph, before fusing */
+    int n_on_cpu;        /* programs that the CPU runs instead of the device */
+    bool may_fall_back;  /* it was compiled by a policy that allows such programs */
+    bool is_crowded;     /* a kernel has more parameters than the device allows */
+    unsigned char *key;
+    size_t key_bytes;
+    uint64_t hash;
+    uint64_t used; /* clock of the cache when it was last used */
+    struct repeat
+        *repeat; /* what the engine keeps for a device that can repeat its launches, or NULL */
+} schedule;
+
+/* What a device wants of schedules. */
+typedef struct schedule_rules {
+    int group_nodes;    /* the most nodes of a program; 0: as many as a tape has registers for */
+    bool contract_ends; /* a chain that begins with one ends with one */
+    /* The most bytes of a matrix that all batches of a chain's contraction share, such as a weight; 0: any number. A
+     * chain takes few rows at a time, for each of which the whole matrix is read. */
+    int64_t chain_matrix_bytes;
+    /* Such a chain reads in[1] of both once for a few rows. That pays if the rows of the first one's in[0] and of the last
+     * one's result have at most so many elements together, as in attention; 0: always. */
+    int64_t contract_width;
+    int64_t plain_product; /* as backend_native's */
+    bool half_epilogues;   /* as well */
+    /* Memory for the temporaries that only a chain uses. Of rows of at most team_points points, team_rows
+     * are computed at once, of longer ones one. Chains of contractions have no such limit. 0: a chain that
+     * begins with a contraction keeps all of its temporaries by rows, whatever they take, and other chains
+     * keep none. */
+    int64_t chain_bytes;
+    int64_t team_points, team_rows;
+} schedule_rules;
+
+/* Programs and buffers for g, which has its key; NULL on failure. */
+schedule *schedule_build(const graph *g, const schedule_rules *rules);
+/* The backend must have discarded the programs. */
+void schedule_free(schedule *s);
+
+/* The parts of schedule_build. */
+typedef struct fusion fusion;
+ig_status schedule_fuse(const graph *g, const schedule_rules *rules, fusion *out);
+void fusion_free(fusion *f);
+ig_status schedule_emit(const graph *g, const fusion *f, schedule *s);
+void schedule_live_ranges(schedule *s); /* first and last of all slots */
+ig_status schedule_chain(schedule *s,
+                         const schedule_rules *rules); /* marks chains; widens live ranges */
+ig_status schedule_plan(const graph *g, schedule *s);
+
+/* Prints the schedule. core_name, which may be NULL, is backend.core_name. */
+void schedule_text(const schedule *s, const graph *g, const char *device,
+                   const char *(*core_name)(const program *p), text *t);
+
+/* Grows an array of any type to hold one more than n elements; false on failure. */
+bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes);
+
+/* ---- groups: what runs as one program ---- */
+
+/* The kind of program that computes x. Map nodes are PROGRAM_MAP, and so is an assembly, which is a copy
+ * for each input. */
+program_kind node_program(const ig_array *x);
+
+/* The nodes of one program: map nodes before the core, the core, map nodes behind it. A group without a
+ * core is a map program. Groups of the same depth never depend on each other. */
+typedef struct group {
+    int core; /* node, or -1 */
+    int depth;
+    int latest;    /* while fusing: the greatest depth before all groups that read it */
+    bool waits;    /* it should run as late as possible */
+    bool copied;   /* while fusing: it is recomputed to save memory */
+    bool may_fail; /* see program.may_fail */
+    int n_node;    /* members, the core included */
+    int members;   /* while fusing: head of the list of members */
+    int pre_like;  /* a node whose shape is the space of the pre part, or -1 */
+    bool read;     /* while fusing: by a node of another group */
+    bool permuted; /* the core reads the axes of the pre part in the order perm */
+    bool linear;   /* a pre node uses the linear index, so the axes must stay in order */
+    int perm[IG_MAX_NDIM];
+    int *pre, *post; /* nodes in order */
+    int n_pre, n_post;
+} group;
+
+/* All groups in the order in which they run, and which nodes are stored in memory. A node that another
+ * group reads and that is not stored is recomputed there. */
+struct fusion {
+    group *group;
+    int n_group;
+    int *members; /* the lists of all groups */
+    bool *stored; /* of each node */
+};
+
+#endif

@@ -1,0 +1,297 @@
+/* Planning memory: the live range of each slot, which slots share memory, and the offsets of temporaries
+ * in one arena. Nothing is allocated while a schedule runs. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/graph/graph.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64 };
+
+static int64_t aligned(int64_t size) { return (size + ALIGN - 1) / ALIGN * ALIGN; }
+
+static void touch(schedule *s, int slot_index, int program_index)
+{
+    slot *t = &s->slot[slot_index];
+    if (t->first < 0)
+        t->first = program_index;
+    t->last = program_index;
+}
+
+void schedule_live_ranges(schedule *s)
+{
+    for (int i = 0; i < s->n_program; i++) {
+        const program *p = &s->program[i];
+        const tape *tapes[2] = {&p->pre, &p->post};
+        int core[3];
+        for (int k = 0; k < 2; k++)
+            for (int j = 0; j < tapes[k]->n_operand; j++)
+                touch(s, tapes[k]->operand[j].slot, i);
+        for (int k = program_core_slots(p, core) - 1; k >= 0; k--)
+            touch(s, core[k], i);
+    }
+}
+
+/* The operand from which the i-th instruction, a store, has its value directly; -1 if it was computed. */
+static int stored_operand(const tape *t, int i)
+{
+    for (int k = i - 1; k >= 0; k--)
+        if (t->inst[k].dst == t->inst[i].a)
+            return t->inst[k].code == TAPE_LOAD ? t->inst[k].operand : -1;
+    return -1;
+}
+
+/* True if program p, which stores slot `to` and reads slot `from` for the last time, may do both in the
+ * same memory: one of its tapes loads each element through the view through which it stores, and nothing
+ * else in p reads the slot. A register may point into the memory that it was loaded from, so no value
+ * that was loaded from there may be stored directly. */
+static bool in_place(const schedule *s, const program *p, int from, int to)
+{
+    const bool behind = tape_touches(&p->post, to);
+    const tape *t = behind ? &p->post : &p->pre, *other = behind ? &p->pre : &p->post;
+    const operand *store = NULL;
+    if (!program_kinds[p->kind].has_epilogue || s->slot[from].bytes != s->slot[to].bytes ||
+        tape_touches(other, from) || tape_touches(other, to) || program_core_touches(p, from))
+        return false;
+    for (int i = 0; i < t->n_inst; i++) {
+        if (t->inst[i].code != TAPE_STORE)
+            continue;
+        int loaded = stored_operand(t, i);
+        if (loaded >= 0 && t->operand[loaded].slot == from)
+            return false;
+        if (t->operand[t->inst[i].operand].slot == to)
+            store = &t->operand[t->inst[i].operand];
+    }
+    for (int i = 0; i < t->n_inst && store; i++) {
+        const operand *o = t->inst[i].operand < 0 ? NULL : &t->operand[t->inst[i].operand];
+        if (!o || o->slot != from)
+            continue;
+        if (t->inst[i].code != TAPE_LOAD ||
+            ig_dtype_bytes(o->dtype) != ig_dtype_bytes(store->dtype) ||
+            !view_equal(&o->v, &store->v))
+            return false;
+    }
+    return store != NULL;
+}
+
+/* True if program p no longer needs slot `from` when it computes the value that it stores in slot `to`. */
+static bool is_free_by_then(const program *p, int from, int to)
+{
+    const tape *t = tape_touches(&p->post, to) ? &p->post : &p->pre;
+    int made = t->n_inst - 1;
+    while (made >= 0 &&
+           (t->inst[made].code != TAPE_STORE || t->operand[t->inst[made].operand].slot != to))
+        made--;
+    const int value = made >= 0 ? t->inst[made].a : -1;
+    while (made >= 0 && (t->inst[made].code == TAPE_STORE || t->inst[made].dst != value))
+        made--;
+    for (int i = 0; i < t->n_inst; i++)
+        if (t->inst[i].code == TAPE_LOAD && t->operand[t->inst[i].operand].slot == from &&
+            tape_needs_after(t, i, made))
+            return false;
+    return true;
+}
+
+/* The first program of the chain to which program p belongs. */
+static int chain_start(const schedule *s, int p)
+{
+    while (s->program[p].chain == 0)
+        p--;
+    return p;
+}
+
+/* True if program p may overwrite slot `from`, which no later program reads, with slot `to`. In a chain
+ * all programs have rows in progress at once: then the chain must have written `from` itself, row by row,
+ * or p must be its only program that reads it. */
+static bool may_share(const schedule *s, int p, int from, int to)
+{
+    const slot *f = &s->slot[from];
+    if (f->last != p || s->slot[to].first != p || !in_place(s, &s->program[p], from, to))
+        return false;
+    int start = chain_start(s, p);
+    bool made_here = f->kind != SLOT_LEAF && f->first >= start, alone = f->kind == SLOT_LEAF;
+    for (int i = start; i < p && alone; i++)
+        alone = !program_touches(&s->program[i], from);
+    return s->program[start].chain == 1 || made_here || alone;
+}
+
+/* The first program after all that may fail. No leaf is overwritten before it, so that a failure changes
+ * nothing. */
+static int safe_from(const schedule *s)
+{
+    int i = s->n_program;
+    while (i > 0 && !s->program[i - 1].may_fail)
+        i--;
+    return i;
+}
+
+/* The donated leaf whose buffer output i may use, or -1. Prefers one that is free when the output is
+ * computed: then the output is computed in place, without a copy. */
+static int leaf_for(const graph *g, const schedule *s, int i)
+{
+    const int at = s->slot[i].first;
+    int found = -1;
+    for (int k = 0; k < g->n_leaf; k++) {
+        if (!g->donated[k] || s->slot[k].shares >= 0 || !may_share(s, at, k, i))
+            continue;
+        if (is_free_by_then(&s->program[at], k, i))
+            return k;
+        found = found < 0 ? k : found;
+    }
+    return found;
+}
+
+/* An output uses the buffer of a donated leaf, or lends its own to a temporary, if that is read for the
+ * last time where the output is written. */
+static void share_outputs(const graph *g, schedule *s)
+{
+    const int safe = safe_from(s);
+    for (int i = 0; i < s->n_slot; i++) {
+        slot *out = &s->slot[i];
+        if (out->kind != SLOT_OUT || out->first < 0) /* no program writes an assembly of nothing */
+            continue;
+        out->shares = chain_start(s, out->first) >= safe ? leaf_for(g, s, i) : -1;
+        if (out->shares >= 0)
+            s->slot[out->shares].shares = i;
+        for (int k = 0; k < s->n_slot && out->shares < 0; k++)
+            if (s->slot[k].kind == SLOT_TEMP && s->slot[k].shares < 0 &&
+                may_share(s, out->first, k, i)) {
+                s->slot[k].shares = i;
+                break;
+            }
+    }
+}
+
+/* The same for slots that exist by rows. */
+static void share_rows(const schedule *s, program *p)
+{
+    for (int i = 0; i < p->n_local; i++)
+        for (int k = 0; k < i; k++) {
+            bool taken = false;
+            for (int j = 0; j < i; j++)
+                taken = taken || (j != k && p->local[j].shares == p->local[k].shares && j > k);
+            row_slot *mine = &p->local[i];
+            if (!taken && mine->shares == i &&
+                may_share(s, s->slot[mine->slot].first, p->local[k].slot, mine->slot))
+                mine->shares = p->local[k].shares;
+        }
+}
+
+/* A part of the arena: the memory of a slot, and of slots that overwrite it in place. */
+typedef struct extent {
+    int64_t begin, bytes;
+    int from, until; /* programs during which it is in use */
+    int slot;        /* the latest slot in it */
+} extent;
+
+/* The arena while it is laid out. */
+typedef struct arena {
+    extent *extent; /* in the order of first writes */
+    int *of;        /* of each slot: its extent */
+    extent **order; /* by size; those already placed, by begin */
+    int n;
+} arena;
+
+/* Slot i takes the extent of a slot that its first program may overwrite, or a new one. */
+static void take_extent(const schedule *s, arena *a, int i)
+{
+    const slot *t = &s->slot[i];
+    int k = 0;
+    while (k < a->n && !may_share(s, t->first, a->extent[k].slot, i))
+        k++;
+    if (k == a->n)
+        a->extent[a->n++] = (extent){.bytes = aligned(t->bytes), .from = t->from};
+    a->extent[k].until = t->until;
+    a->extent[k].slot = i;
+    a->of[i] = k;
+}
+
+/* The largest first; equal sizes keep their order. */
+static int compare_extents(const void *x, const void *y)
+{
+    const extent *a = *(extent *const *)x, *b = *(extent *const *)y;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : (a > b) - (a < b);
+}
+
+/* Places e at the lowest offset where it fits among the n placed ones, which stay sorted by begin. */
+static void place_extent(extent **placed, int n, extent *e)
+{
+    int at = n;
+    e->begin = 0;
+    for (int k = 0; k < n; k++) {
+        const extent *other = placed[k];
+        if (other->until < e->from || other->from > e->until)
+            continue;
+        if (other->begin - e->begin >= e->bytes)
+            break;
+        const int64_t end = other->begin + other->bytes;
+        e->begin = end > e->begin ? end : e->begin;
+    }
+    while (at > 0 && placed[at - 1]->begin > e->begin) {
+        placed[at] = placed[at - 1];
+        at--;
+    }
+    placed[at] = e;
+}
+
+/* Large extents are placed first: small ones fit between them, while the other order would fragment the
+ * arena. */
+static void lay_out(schedule *s, arena *a)
+{
+    for (int k = 0; k < a->n; k++)
+        a->order[k] = &a->extent[k];
+    qsort(a->order, (size_t)a->n, sizeof *a->order, compare_extents);
+    for (int k = 0; k < a->n; k++) {
+        extent *e = a->order[k];
+        place_extent(a->order, k, e);
+        if (e->begin + e->bytes > s->arena_bytes)
+            s->arena_bytes = e->begin + e->bytes;
+    }
+}
+
+static bool is_in_arena(const slot *t)
+{
+    return t->kind == SLOT_TEMP && t->first >= 0 && t->shares < 0;
+}
+
+static ig_status place_temporaries(schedule *s)
+{
+    const size_t n = (size_t)s->n_slot + 1, m = (size_t)s->n_program + 1;
+    arena a = {.extent = memory_get(n * sizeof *a.extent),
+               .of = memory_get(n * sizeof *a.of),
+               .order = memory_get(n * sizeof *a.order)};
+    int *head = memory_get((m + n) * sizeof *head), *next = head ? head + m : NULL;
+    const bool ok = a.extent && a.of && a.order && head;
+    if (ok) {
+        /* Lists of the slots whose first program is each one. */
+        memset(head, -1, m * sizeof *head);
+        for (int i = s->n_slot - 1; i >= 0; i--)
+            if (is_in_arena(&s->slot[i])) {
+                next[i] = head[s->slot[i].first];
+                head[s->slot[i].first] = i;
+            }
+        for (int p = 0; p < s->n_program; p++)
+            for (int i = head[p]; i >= 0; i = next[i])
+                take_extent(s, &a, i);
+        lay_out(s, &a);
+        for (int i = 0; i < s->n_slot; i++)
+            if (is_in_arena(&s->slot[i]))
+                s->slot[i].offset = a.extent[a.of[i]].begin;
+    }
+    memory_free(a.extent);
+    memory_free(a.of);
+    memory_free(a.order);
+    memory_free(head);
+    return ok ? IG_OK : IG_ERR_MEMORY;
+}
+
+ig_status schedule_plan(const graph *g, schedule *s)
+{
+    share_outputs(g, s);
+    for (int i = 0; i < s->n_program; i++)
+        share_rows(s, &s->program[i]);
+    for (int i = 0; i < s->n_slot; i++)
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares < 0)
+            s->out_bytes += s->slot[i].bytes;
+    return place_temporaries(s);
+}

@@ -1,0 +1,182 @@
+/* Kernels that are built together; see module.h. */
+#include "engine/module/device.h"
+#include "engine/module/module.h"
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "compiler/print/join.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* Kernels of a text. Compilers are not slower for more, but failures cost more. */
+enum { GROUP = 32 };
+
+typedef struct waiting {
+    module_built *built;
+    kernel_image image;
+    kernel_param *params; /* of the image */
+} waiting;
+
+static struct {
+    const backend *dev; /* NULL: nothing is put off */
+    waiting *at;
+    int n, room;
+} batch;
+
+bool module_batch_begin(const backend *dev)
+{
+    const bool is_new = !batch.dev;
+    batch.dev = is_new ? dev : batch.dev;
+    return is_new;
+}
+
+bool batch_takes(module_built *b, const kernel_image *image, kernel_param *params)
+{
+    if (!b->whole_warps || !batch.dev || b->dev != batch.dev || b->block[0])
+        return false;
+    if (batch.n == batch.room) {
+        const int room = batch.room ? 2 * batch.room : 64;
+        const bool failed = ig_failed();
+        waiting *more = memory_new((size_t)room * sizeof *more);
+        if (!more) {
+            if (!failed)
+                ig_error(NULL);
+            return false;
+        }
+        if (batch.n)
+            memcpy(more, batch.at, (size_t)batch.n * sizeof *more);
+        memory_free(batch.at);
+        batch.at = more;
+        batch.room = room;
+    }
+    batch.at[batch.n++] = (waiting){b, *image, params};
+    return true;
+}
+
+void batch_forget(const module_built *b)
+{
+    for (int i = 0; b->whole_warps && i < batch.n; i++)
+        if (batch.at[i].built == b) {
+            memory_free(batch.at[i].params);
+            batch.at[i--] = batch.at[--batch.n];
+        }
+}
+
+bool batch_has(const module_built *b)
+{
+    for (int i = 0; b->whole_warps && i < batch.n; i++)
+        if (batch.at[i].built == b)
+            return true;
+    return false;
+}
+
+/* What compilers are told beside the text. */
+static bool is_alike(const kernel_image *a, const kernel_image *b)
+{
+    return a->avoid_optimizer == b->avoid_optimizer;
+}
+
+static ig_status build_text(waiting *const *w, int n, kernel_code **codes)
+{
+    print_joined joined = {0};
+    kernel_image images[GROUP];
+    char *entries[GROUP] = {NULL};
+    ig_status status = IG_OK;
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        images[i] = w[i]->image;
+        status = print_join(&joined, w[i]->built->printed, NULL, &entries[i]);
+    }
+    char *all = print_joined_take(&joined);
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        images[i].source = all;
+        images[i].entry = entries[i];
+    }
+    if (status == IG_OK && all)
+        status = batch.dev->kernels_build(batch.dev, images, n, codes);
+    for (int i = 0; i < n; i++)
+        memory_free(entries[i]);
+    const bool made = all != NULL;
+    memory_free(all);
+    return made ? status : IG_ERR_MEMORY;
+}
+
+/* The kernels of one text. Those that fail are not built; whoever asks for one builds it alone and gets the error. */
+static void build_group(waiting *const *w, int n)
+{
+    kernel_code *codes[GROUP] = {NULL};
+    const bool failed = ig_failed();
+    const ig_status status =
+        n == 1 ? batch.dev->kernel_build(batch.dev, &w[0]->image, codes) : build_text(w, n, codes);
+    for (int i = 0; i < n && status == IG_OK; i++)
+        w[i]->built->code = codes[i];
+    if (status != IG_OK && !failed)
+        ig_error(NULL);
+}
+
+/* ---- a text of each ---- */
+
+/* Compilers recurse deeply. */
+enum { THREADS_MOST = 32, STACK_BYTES = 8 << 20 };
+
+static void *build_some(void *context)
+{
+    atomic_int *next = context;
+    for (int i; (i = atomic_fetch_add(next, 1)) < batch.n;)
+        build_group((waiting *[]){&batch.at[i]}, 1);
+    return NULL;
+}
+
+/* By this thread and others; signals are for this one. */
+static void build_apart(void)
+{
+    pthread_t threads[THREADS_MOST];
+    pthread_attr_t attr;
+    sigset_t all, before;
+    atomic_int next = 0;
+    int n = 0, wanted = batch.n < pool_threads() ? batch.n - 1 : pool_threads() - 1;
+    wanted = wanted < THREADS_MOST ? wanted : THREADS_MOST;
+    sigfillset(&all);
+    if (wanted > 0 && pthread_attr_init(&attr) == 0) {
+        pthread_attr_setstacksize(&attr, STACK_BYTES);
+        pthread_sigmask(SIG_BLOCK, &all, &before);
+        while (n < wanted && pthread_create(&threads[n], &attr, build_some, &next) == 0)
+            n++;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attr);
+    }
+    build_some(&next);
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- many in a text ---- */
+
+static void build_joined(void)
+{
+    for (int i = 0; i < batch.n; i++) {
+        waiting *group[GROUP];
+        int n = 0;
+        for (int k = i; k < batch.n && n < GROUP && batch.at[i].built; k++)
+            if (batch.at[k].built && is_alike(&batch.at[i].image, &batch.at[k].image))
+                group[n++] = &batch.at[k];
+        if (n)
+            build_group(group, n);
+        for (int k = 0; k < n; k++)
+            group[k]->built = NULL;
+    }
+}
+
+void module_batch_end(batch_way way)
+{
+    if (way == BATCH_JOINED)
+        build_joined();
+    else if (way == BATCH_APART)
+        build_apart();
+    for (int i = 0; i < batch.n; i++)
+        memory_free(batch.at[i].params);
+    memory_free(batch.at);
+    memset(&batch, 0, sizeof batch);
+}

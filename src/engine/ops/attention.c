@@ -1,0 +1,174 @@
+/* Attention as one node with two results, and its gradient as another with three:
+ *
+ *   "attention"           query, key, value (, mask)         -> result, lse
+ *   "attention gradient"  query, key, value, result, lse, g  -> gradients of query, key and value
+ *
+ * Its numbers are products, rows, keys, elements of a row, whether it is causal, and whether the result is stored by
+ * rows: if the query is a view (N, heads, rows, elements) of memory in the order (N, rows, heads, elements), as a
+ * projection's result is, so is the result. Then neither is copied. With a mask, (N, keys) of bool, rows attend only to
+ * keys where it holds; its gradient is that of the definition. lse (products, rows
+ * padded to a multiple of LSE_ROWS) has the base 2 logarithms of the sums of the softmax of each row; it is
+ * inf for a row that attends to nothing, and for padding. A device that does not offer the gradient has no lse, either.
+ * Devices that offer the nodes never write the scores to memory. The definition is op_scaled_dot_product_attention's. */
+#include "engine/ops/attention.h"
+
+#include "base/error.h"
+#include "engine/ops/native.h"
+#include <math.h>
+#include <string.h>
+
+enum { LSE_ROWS = 64, CAUSAL = 4, BY_ROWS = 5, MASKED = 6 };
+
+static int64_t padded(int64_t rows) { return (rows + LSE_ROWS - 1) / LSE_ROWS * LSE_ROWS; }
+
+/* ---- definitions ---- */
+
+/* query, key and value in f32. */
+static void widened(ig_array *const *in, ig_array *out[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = ig_astype(in[i], IG_F32);
+}
+
+/* The mask of a node as the op takes it, or NULL. */
+static ig_array *mask_of(const node_native *n, ig_array *const *in)
+{
+    return n->number[MASKED] ? ig_reshape(in[3], IG_SHAPE(ig_dim(in[3], 0), 1, 1, ig_dim(in[3], 1)))
+                             : NULL;
+}
+
+static ig_array *logarithms(const node_native *n, ig_array *const x[3], ig_array *mask)
+{
+    const int64_t jobs = n->number[0], rows = n->number[1], keys = n->number[2];
+    ig_array *scores = ig_multiply(ig_matmul(x[0], ig_matrix_transpose(x[1])), ig_float(n->scale));
+    if (mask)
+        scores = ig_where(mask, scores, ig_float(-INFINITY));
+    if (n->number[CAUSAL])
+        scores = ig_where(ig_tril(ig_ones(IG_SHAPE(rows, keys), IG_BOOL), 0), scores,
+                          ig_float(-INFINITY));
+    ig_array *sum = ig_reshape(ig_logsumexp(scores, IG_AXES(-1), false), IG_SHAPE(jobs, rows));
+    ig_array *none = ig_equal(sum, ig_float(-INFINITY));
+    ig_array *lse =
+        ig_where(none, ig_float(INFINITY), ig_multiply(sum, ig_float(1.4426950408889634)));
+    const int64_t width[4] = {0, 0, 0, padded(rows) - rows};
+    return ig_pad(lse, (ig_ints){width, 4}, "constant", ig_float(INFINITY));
+}
+
+/* Exchanges heads and rows. */
+static ig_array *exchanged(const node_native *n, ig_array *x)
+{
+    return n->number[BY_ROWS] ? ig_permute_dims(x, IG_AXES(0, 2, 1, 3)) : x;
+}
+
+static ig_array *define_forward(const node_native *n, ig_array *const *in, int i)
+{
+    ig_array *x[3];
+    ig_array *mask = mask_of(n, in);
+    widened(in, x);
+    if (i)
+        return logarithms(n, x, mask);
+    return exchanged(n, ig_astype(attention_plain(x, mask, n->number[CAUSAL], n->scale), n->dtype));
+}
+
+static ig_array *define_gradient(const node_native *n, ig_array *const *in, int i)
+{
+    ig_array *x[3], *grads[3], *g = ig_astype(in[5], IG_F32);
+    widened(in, x);
+    ig_array *y = attention_plain(x, NULL, n->number[CAUSAL], n->scale);
+    return ig_vjp(&y, &g, 1, x, 3, grads) == IG_OK ? ig_astype(grads[i], n->dtype) : NULL;
+}
+
+/* ---- nodes ---- */
+
+static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                      ig_array **grads);
+
+/* result, lse */
+static ig_status forward(const node_native *n, ig_array *const *x, ig_array *out[2])
+{
+    view q = x[0]->view;
+    const int64_t lse[2] = {n->number[0], padded(n->number[1])};
+    if (n->number[BY_ROWS]) {
+        q.shape[1] = x[0]->view.shape[2];
+        q.shape[2] = x[0]->view.shape[1];
+    }
+    const native_shape shapes[2] = {{n->dtype, q.ndim, q.shape}, {IG_F32, 2, lse}};
+    node_native gradient = *n;
+    gradient.what = "attention gradient";
+    const bool masked = n->number[MASKED] != 0, pulls = native_is_offered(x[0], &gradient);
+    return native_apply(n, x, masked ? 4 : 3, shapes, pulls ? 2 : 1, pulls && !masked ? pull : NULL,
+                        out);
+}
+
+/* The forward node again, for lse: an evaluation of both computes it once. */
+static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                      ig_array **grads)
+{
+    node_native what = *native_of(context);
+    ig_array *made[2];
+    native_shape shapes[3];
+    (void)n;
+    (void)out;
+    TRY(forward(&what, in, made));
+    ig_array *const all[6] = {in[0],   in[1],
+                              in[2],   exchanged(&what, made[0]),
+                              made[1], build_cast(exchanged(&what, g), what.dtype)};
+    what.what = "attention gradient";
+    what.define = define_gradient;
+    what.strided = false;
+    what.number[BY_ROWS] = 0;
+    if (!all[3] || !all[5])
+        return error_waiting(IG_ERR_MEMORY);
+    for (int i = 0; i < 3; i++)
+        shapes[i] = (native_shape){what.dtype, in[i]->view.ndim, in[i]->view.shape};
+    return native_apply(&what, all, 6, shapes, 3, NULL, grads);
+}
+
+/* True if the leading axes are the same, so that products pair one to one. */
+static bool leads_alike(ig_array *const x[3])
+{
+    const view *q = &x[0]->view;
+    for (int i = 1; i < 3; i++)
+        if (x[i]->view.ndim != q->ndim ||
+            memcmp(x[i]->view.shape, q->shape, (size_t)(q->ndim - 2) * sizeof *q->shape) != 0)
+            return false;
+    return true;
+}
+
+/* The mask as (N, keys) if it says for each text to which keys its rows attend; otherwise NULL. */
+static ig_array *keys_of(ig_array *const x[3], ig_array *mask)
+{
+    const view *m = &mask->view, *q = &x[0]->view, *k = &x[1]->view;
+    if (mask->dtype != IG_BOOL || q->ndim != 4 || m->ndim != 4 || k->ndim != 4 ||
+        m->shape[0] != q->shape[0] || m->shape[1] != 1 || m->shape[2] != 1 ||
+        m->shape[3] != k->shape[2])
+        return NULL;
+    return ig_reshape(mask, IG_SHAPE(m->shape[0], m->shape[3]));
+}
+
+ig_array *attention_native(ig_array *const x[3], ig_array *mask, bool causal, double scale)
+{
+    const view *q = &x[0]->view, *k = &x[1]->view, *v = &x[2]->view;
+    const ig_dtype dtype = (ig_dtype)x[0]->dtype;
+    if (!dtype_is_float(dtype) || x[1]->dtype != dtype || x[2]->dtype != dtype || !leads_alike(x))
+        return NULL;
+    const int last = q->ndim - 1;
+    int64_t jobs = 1;
+    for (int i = 0; i < last - 1; i++)
+        jobs *= q->shape[i];
+    const bool by_rows = q->ndim == 4 && q->shape[1] > 1 && q->shape[2] > 1 &&
+                         q->stride[1] == q->shape[3] && q->stride[2] > q->stride[1];
+    const node_native n = {.what = "attention",
+                           .dtype = dtype,
+                           .number = {jobs, q->shape[last - 1], k->shape[last - 1], q->shape[last],
+                                      causal, by_rows, mask != NULL},
+                           .scale = scale,
+                           .strided = true,
+                           .define = define_forward};
+    ig_array *made[2], *in[4] = {x[0], x[1], x[2], NULL};
+    if (v->shape[last] != q->shape[last] || view_size(q) == 0 || view_size(k) == 0 ||
+        !native_is_offered(x[0], &n) || (mask && !(in[3] = keys_of(x, mask))) ||
+        forward(&n, in, made) != IG_OK)
+        return NULL;
+    return exchanged(&n, made[0]);
+}

@@ -1,0 +1,17 @@
+/* The builders: op_<name> in the file of its class, and one for all elementwise rows and all folds. */
+#ifndef OPS_BUILDERS_H
+#define OPS_BUILDERS_H
+
+#include "engine/ops/ops.h"
+
+#define UNARY(name, accepts, result, expr, ...)
+#define BINARY(name, accepts, result, expr, ...)
+#define FOLD(name, accepts, identity, expr, doc)
+#define OP(name, class, signature, doc) int op_##name(op_id op, const ig_arg *args, ig_array **out);
+#include "engine/ops/ops.def"
+
+/* The builders of all UNARY and BINARY rows, and of all FOLD rows. */
+int op_elementwise(op_id op, const ig_arg *args, ig_array **out);
+int op_fold(op_id op, const ig_arg *args, ig_array **out);
+
+#endif

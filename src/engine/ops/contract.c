@@ -1,0 +1,257 @@
+/* Builders of products: matmul, tensordot, vecdot, outer. Each arranges the axes of its operands in
+ * groups by views and leaves the work to one contraction. */
+#include "base/error.h"
+#include "engine/ops/contract.h"
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+ig_status contract_cast(op_id op, ig_array **x, int n)
+{
+    ig_dtype dtype;
+    TRY(infer_dtype(op, x, n, &dtype));
+    if (dtype == IG_BOOL)
+        FAIL(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype", op_rows[op].name);
+    for (int i = 0; i < n; i++)
+        if (!(x[i] = build_cast(x[i], dtype)))
+            return IG_ERR_MEMORY;
+    return IG_OK;
+}
+
+/* Number of points of a group of axes; 2^62 and more is infer_size's to refuse. */
+static int64_t extent(const int64_t *shape, int n)
+{
+    int64_t points = 1;
+    for (int i = 0; i < n; i++)
+        points *= shape[i];
+    return points;
+}
+
+/* True if x is i32 only because it was made so of i8, as a whole and in order, for what follows. */
+static bool is_widened(const ig_array *x)
+{
+    const ig_array *made = x->root;
+    return made->op == OP_astype && made->dtype == IG_I32 && !made->data &&
+           made->in[0]->dtype == IG_I8 && view_is_contiguous(&made->in[0]->view);
+}
+
+/* The i8 that it was made of. */
+static ig_array *unwidened(op_id op, const ig_array *x)
+{
+    ig_array *from = x->root->in[0];
+    view v = x->view;
+    v.offset += from->view.offset;
+    return array_view(op, from, &v);
+}
+
+ig_array *contract_node(op_id op, ig_array *const given[2], contract_axes axes, ig_dtype dtype)
+{
+    ig_array *x[2] = {given[0], given[1]};
+    if (!x[0] || !x[1])
+        return NULL;
+    if (dtype == IG_I32 && is_widened(x[0]) && is_widened(x[1]))
+        for (int i = 0; i < 2; i++)
+            if (!(x[i] = unwidened(op, x[i])))
+                return NULL;
+    const view *v0 = &x[0]->view, *v1 = &x[1]->view;
+    const int b = axes.b, m = axes.m, n = axes.n, k = axes.k;
+    assert(x[0]->dtype == x[1]->dtype && v0->ndim == b + m + k && v1->ndim == b + n + k);
+    assert(memcmp(v0->shape, v1->shape, (size_t)b * sizeof *v0->shape) == 0);
+    assert(memcmp(v0->shape + b + m, v1->shape + b + n, (size_t)k * sizeof *v0->shape) == 0);
+    int64_t shape[2 * IG_MAX_NDIM], size;
+    memcpy(shape, v0->shape, (size_t)(b + m) * sizeof *shape);
+    memcpy(shape + b + m, v1->shape + b, (size_t)n * sizeof *shape);
+    if (infer_size(op, b + m + n, shape, dtype, &size) != IG_OK ||
+        infer_size(op, v0->ndim, v0->shape, dtype, &size) != IG_OK ||
+        infer_size(op, v1->ndim, v1->shape, dtype, &size) != IG_OK)
+        return NULL;
+    /* All products must be countable, too: plans and reports add them up. */
+    const int64_t products[2] = {extent(shape, b + m + n), extent(v0->shape + b + m, k)};
+    if (infer_size(op, 2, products, IG_F64, &size) != IG_OK)
+        return NULL;
+    const node_attr attr = {.ndim = {(uint8_t)b, (uint8_t)m, (uint8_t)n, (uint8_t)k}};
+    return array_node(OP_contract, dtype, b + m + n, shape, x, 2, &attr);
+}
+
+/* ---- products with leading axes that broadcast ---- */
+
+static ig_status unequal(op_id op, ig_array *const x[2], const char *what, int64_t one, int64_t two)
+{
+    char have[2][400];
+    for (int i = 0; i < 2; i++)
+        view_shape_text(x[i]->view.ndim, x[i]->view.shape, have[i]);
+    FAIL(IG_ERR_SHAPE, "%s: shapes %s and %s do not match: %s %lld and %lld", op_rows[op].name,
+         have[0], have[1], what, (long long)one, (long long)two);
+}
+
+/* Broadcasts the first lead[i] axes of y[i] against each other, leaving the others as they are.
+ * Returns how many axes lead then, -1: failed. given are the operands as errors show them. */
+static int broadcast_lead(op_id op, ig_array *const given[2], ig_array *y[2], const int lead[2])
+{
+    int64_t shape[IG_MAX_NDIM];
+    const int ndim = lead[0] > lead[1] ? lead[0] : lead[1];
+    for (int a = 0; a < ndim; a++) {
+        int64_t length[2];
+        for (int i = 0; i < 2; i++) {
+            const int own = a - (ndim - lead[i]);
+            length[i] = own < 0 ? 1 : y[i]->view.shape[own];
+        }
+        if (length[0] != length[1] && length[0] != 1 && length[1] != 1) {
+            unequal(op, given, "leading axes do not broadcast, lengths", length[0], length[1]);
+            return -1;
+        }
+        shape[a] = length[0] == 1 ? length[1] : length[0];
+    }
+    for (int i = 0; i < 2; i++) {
+        int64_t full[IG_MAX_NDIM];
+        const int rest = y[i]->view.ndim - lead[i];
+        memcpy(full, shape, (size_t)ndim * sizeof *full);
+        memcpy(full + ndim, y[i]->view.shape + lead[i], (size_t)rest * sizeof *full);
+        if (!(y[i] = build_broadcast(op, y[i], ndim + rest, full)))
+            return -1;
+    }
+    return ndim;
+}
+
+int op_matmul(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array}, *y[2] = {x[0], x[1]};
+    for (int i = 0; i < 2; i++)
+        if (x[i]->view.ndim == 0)
+            FAIL_NONE(IG_ERR_SHAPE, "matmul: x%d has no axes; use multiply for numbers", i + 1);
+    const int m = x[0]->view.ndim > 1, n = x[1]->view.ndim > 1;
+    const int64_t k[2] = {x[0]->view.shape[x[0]->view.ndim - 1],
+                          x[1]->view.shape[x[1]->view.ndim - 1 - n]};
+    if (k[0] != k[1]) {
+        unequal(op, x,
+                n ? "the last axis of x1 and the last but one of x2 have lengths"
+                  : "the last axis of x1 and the axis of x2 have lengths",
+                k[0], k[1]);
+        return 0;
+    }
+    if (contract_cast(op, y, 2) != IG_OK)
+        return 0;
+    y[1] = build_axis_last(op, y[1], y[1]->view.ndim - 1 - n);
+    if (!y[1])
+        return 0;
+    const int b =
+        broadcast_lead(op, x, y, (const int[2]){y[0]->view.ndim - m - 1, y[1]->view.ndim - n - 1});
+    return b < 0 ? 0 : op_one(out, contract_node(op, y, (contract_axes){b, m, n, 1}, y[0]->dtype));
+}
+
+/* axis is counted in the broadcast shape, so from the end it is the same axis of both. */
+int op_vecdot(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array}, *y[2] = {x[0], x[1]};
+    const int ndim[2] = {x[0]->view.ndim, x[1]->view.ndim};
+    const int most = ndim[0] > ndim[1] ? ndim[0] : ndim[1];
+    int axis, own[2];
+    if (infer_axis(op, args[2].u.i, most, &axis) != IG_OK)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        own[i] = axis - (most - ndim[i]);
+        if (own[i] < 0)
+            FAIL_NONE(IG_ERR_SHAPE, "vecdot: axis %lld is not one that both have: x%d has %d",
+                      (long long)args[2].u.i, i + 1, ndim[i]);
+    }
+    const int64_t k[2] = {x[0]->view.shape[own[0]], x[1]->view.shape[own[1]]};
+    if (k[0] != k[1]) {
+        unequal(op, x, "the axis that is summed has lengths", k[0], k[1]);
+        return 0;
+    }
+    if (contract_cast(op, y, 2) != IG_OK)
+        return 0;
+    for (int i = 0; i < 2; i++)
+        if (!(y[i] = build_axis_last(op, y[i], own[i])))
+            return 0;
+    const int b = broadcast_lead(op, x, y, (const int[2]){ndim[0] - 1, ndim[1] - 1});
+    return b < 0 ? 0 : op_one(out, contract_node(op, y, (contract_axes){b, 0, 0, 1}, y[0]->dtype));
+}
+
+/* ---- products over chosen axes ---- */
+
+/* x with the n axes in last moved to the end, in that order. */
+static ig_array *axes_last(op_id op, ig_array *x, const int *last, int n)
+{
+    int order[IG_MAX_NDIM], kept = 0;
+    unsigned moved = 0;
+    for (int i = 0; i < n; i++)
+        moved |= 1u << last[i];
+    for (int a = 0; a < x->view.ndim; a++)
+        if (!(moved >> a & 1))
+            order[kept++] = a;
+    memcpy(order + kept, last, (size_t)n * sizeof *order);
+    return build_permute(op, x, order);
+}
+
+/* The axes of each operand that are summed: their number, -1: failed. One number n is the last n of
+ * x1 and the first n of x2. */
+static int summed_axes(op_id op, ig_array *const x[2], ig_ints given, int axes[2][IG_MAX_NDIM])
+{
+    int64_t spelled[2][IG_MAX_NDIM];
+    ig_ints list[2];
+    if (given.n == 1) {
+        const int64_t n = given.v[0],
+                      most = x[0]->view.ndim < x[1]->view.ndim ? x[0]->view.ndim : x[1]->view.ndim;
+        if (n < 0 || n > most) {
+            ig_fail(
+                IG_ERR_ARGUMENT, "%s: axes is %lld; x1 has %d axes and x2 %d, so give 0 to %lld",
+                op_rows[op].name, (long long)n, x[0]->view.ndim, x[1]->view.ndim, (long long)most);
+            return -1;
+        }
+        for (int i = 0; i < n; i++) {
+            spelled[0][i] = x[0]->view.ndim - n + i;
+            spelled[1][i] = i;
+        }
+        list[0] = (ig_ints){spelled[0], (int)n};
+        list[1] = (ig_ints){spelled[1], (int)n};
+    } else if (given.n % 2 == 0) {
+        list[0] = (ig_ints){given.v, given.n / 2};
+        list[1] = (ig_ints){given.v + given.n / 2, given.n / 2};
+    } else {
+        ig_fail(IG_ERR_ARGUMENT, "%s: %d axes are given; give as many for x1 as for x2",
+                op_rows[op].name, given.n);
+        return -1;
+    }
+    for (int i = 0; i < 2; i++)
+        if (infer_axes(op, list[i], x[i]->view.ndim, axes[i]) < 0)
+            return -1;
+    return list[0].n;
+}
+
+int op_tensordot(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array}, *y[2] = {x[0], x[1]};
+    int axes[2][IG_MAX_NDIM];
+    const int k = summed_axes(op, x, args[2].u.ints, axes);
+    for (int i = 0; i < k; i++) {
+        const int64_t length[2] = {x[0]->view.shape[axes[0][i]], x[1]->view.shape[axes[1][i]]};
+        if (length[0] != length[1]) {
+            char what[80];
+            snprintf(what, sizeof what, "axis %d of x1 and axis %d of x2 have lengths", axes[0][i],
+                     axes[1][i]);
+            unequal(op, x, what, length[0], length[1]);
+            return 0;
+        }
+    }
+    if (k < 0 || contract_cast(op, y, 2) != IG_OK)
+        return 0;
+    for (int i = 0; i < 2; i++)
+        if (!(y[i] = axes_last(op, y[i], axes[i], k)))
+            return 0;
+    const contract_axes groups = {0, y[0]->view.ndim - k, y[1]->view.ndim - k, k};
+    return op_one(out, contract_node(op, y, groups, y[0]->dtype));
+}
+
+int op_outer(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    for (int i = 0; i < 2; i++)
+        if (x[i]->view.ndim != 1)
+            FAIL_NONE(IG_ERR_SHAPE,
+                      "outer: x%d has %d dimensions; give 1-d arrays, or use tensordot with axes=0",
+                      i + 1, x[i]->view.ndim);
+    if (contract_cast(op, x, 2) != IG_OK)
+        return 0;
+    return op_one(out, contract_node(op, x, (contract_axes){0, 1, 1, 0}, x[0]->dtype));
+}

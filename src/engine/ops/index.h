@@ -1,0 +1,57 @@
+/* Shared by the move and index builders: inserting and removing axes of views, Python's slices, index
+ * arrays, and reads at computed indices. */
+#ifndef OPS_INDEX_H
+#define OPS_INDEX_H
+
+#include "engine/ops/builders.h"
+
+/* ---- views (move.c) ---- */
+
+/* Puts an axis before v's axis `at`, which may be v->ndim; v must have room for it. */
+void axis_insert(view *v, int at, int64_t length, int64_t stride);
+void axis_remove(view *v, int axis);
+
+/* The elements start, start + step, ... of an axis, length of them, all inside of it. */
+typedef struct span {
+    int64_t start, step, length;
+} span;
+
+/* start:stop:step of an axis of n elements, bounds clipped as Python does; step is not 0. */
+span span_clip(int64_t start, int64_t stop, int64_t step, int64_t n);
+/* Narrows an axis of v to s. */
+void span_apply(view *v, int axis, span s);
+
+/* A number without a dtype gets its default one; any other array is returned as it is. */
+ig_array *move_settle(ig_array *x);
+
+/* ---- index arrays (index.c) ---- */
+
+/* indices as i64; fails, naming who, unless they are integers. */
+ig_array *index_cast(const char *who, ig_array *indices);
+
+/* value in x's dtype. Fails for a change of kind that loses: float to integer, number to bool. */
+ig_array *index_fit(op_id op, const char *what, ig_array *x, ig_array *value);
+
+/* out[i, j, k] = x at v[i, k] moved by index[j] * stride elements, where i are v's axes before
+ * place and k the others. index is i64 within [-length, length), checked when it is evaluated. */
+ig_array *index_read(const char *who, ig_array *x, const view *v, int place, ig_array *index,
+                     int64_t length, int64_t stride);
+/* x at index along axis. */
+ig_array *index_take(const char *who, ig_array *x, ig_array *index, int axis);
+
+/* The places of the `kept` largest along axis, the largest first: those that a stable descending argsort
+ * begins with. kept is at most the axis's length. */
+ig_array *index_first_places(ig_array *x, int axis, int64_t kept);
+
+/* ---- what depends on data (unique.c) ---- */
+
+/* Row-major positions at which mask, which is bool, holds; evaluates it. The caller frees them with
+ * memory_free; NULL on failure. */
+int64_t *mask_positions(ig_array *mask, int64_t *count);
+
+/* ---- x[...] (subscript.c) ---- */
+
+/* ig_get, with the name that its errors begin with. */
+ig_array *subscript_get(const char *who, ig_array *x, const ig_index *items, int n);
+
+#endif

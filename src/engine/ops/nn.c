@@ -1,0 +1,548 @@
+/* Builders of the ops of neural networks: activations, softmax, norms, attention, losses. Each is an
+ * expression of other ops, computed in f32 (f64 for f64) and rounded to the dtype of its input once, at
+ * the end. */
+#include "base/error.h"
+#include "engine/ops/attention.h"
+#include "engine/ops/composite.h"
+#include "engine/ops/index.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- activations ---- */
+
+int op_relu(op_id op, const ig_arg *args, ig_array **out)
+{
+    if (args[0].u.array->dtype == IG_BOOL)
+        FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype",
+                  op_rows[op].name);
+    ig_array *x = args[0].u.array;
+    return op_one(out, ig_maximum(x, dtype_is_float(x->dtype) ? build_beside(x, 0) : ig_int(0)));
+}
+
+/* x where it is above 0, else below. */
+static ig_array *positive_or(ig_array *x, ig_array *below)
+{
+    return ig_where(ig_greater(x, ig_float(0)), x, below);
+}
+
+static ig_array *leaky_relu(ig_array *x, const ig_arg *slope)
+{
+    return positive_or(x, ig_multiply(x, ig_float(slope->u.f)));
+}
+
+/* Above 0 the exponential must not overflow: its gradient, times 0, has to be 0. */
+static ig_array *elu(ig_array *x, const ig_arg *alpha)
+{
+    ig_array *below = ig_expm1(ig_minimum(ig_float(0), x));
+    return positive_or(x, ig_multiply(below, ig_float(alpha->u.f)));
+}
+
+static ig_array *gelu(ig_array *x, const ig_arg *approximate)
+{
+    const char *how = approximate->u.str;
+    if (strcmp(how, "none") == 0)
+        return ig_gelu_erf(x);
+    if (strcmp(how, "tanh") != 0)
+        FAIL_NULL(IG_ERR_ARGUMENT, "gelu: approximate is 'none' or 'tanh', not '%s'", how);
+    ig_array *cube = ig_multiply(ig_multiply(ig_square(x), x), ig_float(0.044715));
+    ig_array *y = ig_tanh(ig_multiply(ig_add(x, cube), ig_float(M_SQRT1_2 * M_2_SQRTPI)));
+    return ig_multiply(ig_multiply(x, ig_float(0.5)), ig_add(y, ig_float(1)));
+}
+
+static ig_array *silu(ig_array *x, const ig_arg *nothing)
+{
+    (void)nothing;
+    return ig_multiply(x, ig_sigmoid(x));
+}
+
+static ig_array *softplus(ig_array *x, const ig_arg *nothing)
+{
+    (void)nothing;
+    return ig_logaddexp(x, ig_float(0));
+}
+
+/* formula of x, in f32 or f64, and the op's second argument. */
+static int activation(op_id op, const ig_arg *args, ig_array *formula(ig_array *, const ig_arg *),
+                      ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    ig_dtype dtype;
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+        return 0;
+    return composite_result(out, formula(x, &args[1]), dtype);
+}
+
+int op_leaky_relu(op_id op, const ig_arg *args, ig_array **out)
+{
+    return activation(op, args, leaky_relu, out);
+}
+
+int op_elu(op_id op, const ig_arg *args, ig_array **out) { return activation(op, args, elu, out); }
+int op_gelu(op_id op, const ig_arg *args, ig_array **out)
+{
+    return activation(op, args, gelu, out);
+}
+int op_silu(op_id op, const ig_arg *args, ig_array **out)
+{
+    return activation(op, args, silu, out);
+}
+
+int op_softplus(op_id op, const ig_arg *args, ig_array **out)
+{
+    return activation(op, args, softplus, out);
+}
+
+int op_dropout(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    double p = args[2].u.f;
+    ig_dtype dtype;
+    if (!(p >= 0 && p < 1))
+        FAIL_NONE(IG_ERR_ARGUMENT, "dropout: p is %g; give a probability of at least 0 and below 1",
+                  p);
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+        return 0;
+    if (p == 0)
+        return composite_result(out, x, dtype);
+    ig_array *keep = ig_bernoulli(args[1].u.array, build_scalar(1 - p, IG_F32), ig_shape(x));
+    ig_array *scaled = ig_divide(x, ig_float(1 - p));
+    return composite_result(out, ig_where(keep, scaled, ig_float(0)), dtype);
+}
+
+/* ---- softmax ---- */
+
+/* The largest element along axis, which is valid; 0 if there are none. What softmax takes away cancels out in
+ * the end, so it has no part in gradients. A row of -inf becomes NaN. */
+static ig_array *row_max(ig_array *x, ig_ints axis)
+{
+    return ig_size(x) == 0 ? ig_float(0) : ig_stop_gradient(ig_max(x, axis, true));
+}
+
+static ig_array *below_max(ig_array *x, ig_ints axis) { return ig_subtract(x, row_max(x, axis)); }
+
+static ig_array *row_sums(ig_array *x, ig_ints axis)
+{
+    return ig_sum(x, axis, IG_DTYPE_NONE, true);
+}
+
+static ig_array *softmax(ig_array *x, ig_ints axis)
+{
+    ig_array *e = ig_exp(below_max(x, axis));
+    return ig_multiply(e, ig_reciprocal(row_sums(e, axis)));
+}
+
+static ig_array *log_softmax(ig_array *x, ig_ints axis)
+{
+    ig_array *y = below_max(x, axis);
+    return ig_subtract(y, ig_log(row_sums(ig_exp(y), axis)));
+}
+
+static int along(op_id op, const ig_arg *args, ig_array *formula(ig_array *, ig_ints),
+                 ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    ig_ints axis = args[1].u.ints;
+    ig_dtype dtype;
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
+        return 0;
+    return composite_result(out, formula(x, axis), dtype);
+}
+
+int op_softmax(op_id op, const ig_arg *args, ig_array **out)
+{
+    return along(op, args, softmax, out);
+}
+
+int op_log_softmax(op_id op, const ig_arg *args, ig_array **out)
+{
+    return along(op, args, log_softmax, out);
+}
+
+/* ---- norms ---- */
+
+/* A parameter of x (weight, bias, a given mean), which has one value for each place along axis, in
+ * ascending order of axes: seen in x's dimensions. A number is fine too. */
+static ig_array *parameter(op_id op, const char *name, ig_array *p, const ig_array *x, ig_ints axis)
+{
+    int axes[IG_MAX_NDIM], n = infer_axes(op, axis, x->view.ndim, axes), k = 0;
+    int64_t want[IG_MAX_NDIM], seen[IG_MAX_NDIM];
+    unsigned own = 0;
+    for (int i = 0; i < n; i++)
+        own |= 1u << axes[i];
+    for (int a = 0; a < x->view.ndim; a++) {
+        seen[a] = own >> a & 1 ? x->view.shape[a] : 1;
+        if (own >> a & 1)
+            want[k++] = x->view.shape[a];
+    }
+    p = build_cast(p, x->dtype);
+    if (!p || p->view.ndim == 0)
+        return p;
+    if (p->view.ndim != k || memcmp(p->view.shape, want, (size_t)k * sizeof *want) != 0) {
+        char have[400], text[400];
+        FAIL_NULL(IG_ERR_SHAPE, "%s: %s has shape %s, but must have %s", op_rows[op].name, name,
+                  view_shape_text(p->view.ndim, p->view.shape, have),
+                  view_shape_text(k, want, text));
+    }
+    return build_reshape(op, p, x->view.ndim, seen);
+}
+
+/* y * weight + bias along axis; either may be absent. */
+static ig_array *affine(op_id op, ig_array *y, const ig_arg *weight, const ig_arg *bias,
+                        ig_ints axis)
+{
+    if (y && weight->kind == IG_ARG_ARRAY)
+        y = ig_multiply(y, parameter(op, "weight", weight->u.array, y, axis));
+    if (y && bias->kind == IG_ARG_ARRAY)
+        y = ig_add(y, parameter(op, "bias", bias->u.array, y, axis));
+    return y;
+}
+
+/* x / sqrt(square + eps) */
+static ig_array *scaled_by(ig_array *x, ig_array *square, double eps)
+{
+    return ig_multiply(x, ig_rsqrt(ig_add(square, ig_float(eps))));
+}
+
+/* x with mean 0 and variance 1 along axis. */
+static ig_array *normalised(op_id op, ig_array *x, ig_ints axis, double eps)
+{
+    ig_array *centred = composite_centre(op, x, axis);
+    return scaled_by(centred, composite_variance(op, centred, axis, 0, true), eps);
+}
+
+int op_layer_norm(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    ig_ints axis = args[3].u.ints;
+    ig_dtype dtype;
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
+        return 0;
+    ig_array *y = normalised(op, x, axis, args[4].u.f);
+    return composite_result(out, affine(op, y, &args[1], &args[2], axis), dtype);
+}
+
+int op_rms_norm(op_id op, const ig_arg *args, ig_array **out)
+{
+    static const ig_arg no_bias;
+    ig_array *x = args[0].u.array;
+    ig_ints axis = args[2].u.ints;
+    ig_dtype dtype;
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
+        return 0;
+    ig_array *y = scaled_by(x, composite_mean(op, ig_square(x), axis, true), args[3].u.f);
+    return composite_result(out, affine(op, y, &args[1], &no_bias, axis), dtype);
+}
+
+/* x (N, C, ...) in the dtype to compute in. */
+static ig_status channels(op_id op, ig_array **x, ig_dtype *dtype)
+{
+    TRY(composite_floats(op, x, 1, dtype));
+    if ((*x)->view.ndim < 2)
+        FAIL(IG_ERR_SHAPE, "%s: x has %d dimension%s, but must be (N, C, ...)", op_rows[op].name,
+             (*x)->view.ndim, (*x)->view.ndim == 1 ? "" : "s");
+    return IG_OK;
+}
+
+int op_batch_norm(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array, *mean = arg_array(&args[1]), *var = arg_array(&args[2]), *y;
+    double eps = args[5].u.f;
+    int64_t rest[IG_MAX_NDIM];
+    ig_dtype dtype;
+    if (channels(op, &x, &dtype) != IG_OK)
+        return 0;
+    if (!mean != !var)
+        FAIL_NONE(IG_ERR_ARGUMENT, "batch_norm: %s is given without %s; give both or neither",
+                  mean ? "mean" : "var", mean ? "var" : "mean");
+    if (mean) {
+        mean = parameter(op, "mean", mean, x, IG_AXES(1));
+        var = mean ? parameter(op, "var", var, x, IG_AXES(1)) : NULL;
+        y = scaled_by(ig_subtract(x, mean), var, eps);
+    } else {
+        for (int a = 1; a < x->view.ndim; a++)
+            rest[a - 1] = a == 1 ? 0 : a;
+        y = normalised(op, x, (ig_ints){rest, x->view.ndim - 1}, eps);
+    }
+    return composite_result(out, affine(op, y, &args[3], &args[4], IG_AXES(1)), dtype);
+}
+
+int op_group_norm(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    int64_t groups = args[1].u.i, shape[IG_MAX_NDIM + 1], rest[IG_MAX_NDIM];
+    ig_dtype dtype;
+    if (channels(op, &x, &dtype) != IG_OK)
+        return 0;
+    int ndim = x->view.ndim;
+    int64_t count = x->view.shape[1];
+    if (groups < 1 || count % groups != 0)
+        FAIL_NONE(IG_ERR_SHAPE, "group_norm: %lld channels do not divide into %lld equal groups",
+                  (long long)count, (long long)groups);
+    /* (N, groups, C / groups, ...), normalised over all but the first two. */
+    shape[0] = x->view.shape[0];
+    shape[1] = groups;
+    shape[2] = count / groups;
+    for (int a = 2; a <= ndim; a++) {
+        rest[a - 2] = a;
+        if (a > 2)
+            shape[a] = x->view.shape[a - 1];
+    }
+    ig_array *grouped = ig_reshape(x, (ig_ints){shape, ndim + 1});
+    ig_array *y = normalised(op, grouped, (ig_ints){rest, ndim - 1}, args[4].u.f);
+    y = ig_reshape(y, ig_shape(x));
+    return composite_result(out, affine(op, y, &args[2], &args[3], IG_AXES(1)), dtype);
+}
+
+/* ---- attention ---- */
+
+/* query (..., L, E), key (..., S, E), value (..., S, V). */
+static ig_status attention_shapes(op_id op, ig_array *const x[3])
+{
+    static const char *const names[3] = {"query", "key", "value"};
+    char one[400], two[400];
+    for (int i = 0; i < 3; i++)
+        if (x[i]->view.ndim < 2)
+            FAIL(IG_ERR_SHAPE, "%s: %s has %d dimension%s, but must be (..., length, width)",
+                 op_rows[op].name, names[i], x[i]->view.ndim, x[i]->view.ndim == 1 ? "" : "s");
+    bool width = ig_dim(x[0], -1) == ig_dim(x[1], -1);
+    if (width && ig_dim(x[1], -2) == ig_dim(x[2], -2))
+        return IG_OK;
+    const ig_array *a = x[!width ? 0 : 1], *b = x[!width ? 1 : 2];
+    FAIL(IG_ERR_SHAPE, "%s: %s of shape %s and %s of shape %s differ in %s", op_rows[op].name,
+         names[!width ? 0 : 1], view_shape_text(a->view.ndim, a->view.shape, one),
+         names[!width ? 1 : 2], view_shape_text(b->view.ndim, b->view.shape, two),
+         !width ? "width" : "length");
+}
+
+/* scores with -inf wherever attend, which is bool, does not hold. */
+static ig_array *masked(ig_array *scores, ig_array *attend)
+{
+    return ig_where(attend, scores, ig_float(-INFINITY));
+}
+
+static ig_array *with_mask(op_id op, ig_array *scores, ig_array *mask)
+{
+    if (!scores || !build_broadcast(op, mask, scores->view.ndim, scores->view.shape))
+        return NULL;
+    if (mask->dtype == IG_BOOL)
+        return masked(scores, mask);
+    if (!dtype_is_float(mask->dtype))
+        FAIL_NULL(IG_ERR_DTYPE, "%s: mask is bool (true: attend) or floats that are added, not %s",
+                  op_rows[op].name, ig_dtype_name(mask->dtype));
+    return ig_add(scores, build_cast(mask, scores->dtype));
+}
+
+/* softmax(scores) @ value, divided behind the product, where there is less to divide. A row of -inf,
+ * which attends to nothing, gives zeros, not NaN, as in PyTorch since 2.5 (_safe_softmax). */
+static ig_array *attend(ig_array *scores, ig_array *value)
+{
+    if (ig_size(scores) == 0)
+        return ig_matmul(scores, value);
+    ig_array *most = ig_stop_gradient(ig_max(scores, IG_AXES(-1), true));
+    ig_array *none = ig_equal(most, ig_float(-INFINITY));
+    ig_array *e = ig_exp(ig_subtract(scores, ig_where(none, ig_float(0), most)));
+    ig_array *sum = ig_where(none, ig_float(1), row_sums(e, IG_AXES(-1)));
+    return ig_divide(ig_matmul(e, value), sum);
+}
+
+static ig_array *scores_of(ig_array *const x[3], double scale)
+{
+    return ig_matmul(ig_multiply(x[0], ig_float(scale)), ig_matrix_transpose(x[1]));
+}
+
+static ig_array *causal_scores(ig_array *scores, ig_array *const x[3])
+{
+    const ig_ints square = IG_SHAPE(ig_dim(x[0], -2), ig_dim(x[1], -2));
+    return masked(scores, ig_tril(build_fill(1, IG_BOOL, square.n, square.v), 0));
+}
+
+ig_array *attention_plain(ig_array *const x[3], ig_array *mask, bool causal, double scale)
+{
+    ig_array *scores = scores_of(x, scale);
+    if (mask)
+        scores = masked(scores, mask);
+    return attend(causal ? causal_scores(scores, x) : scores, x[2]);
+}
+
+int op_scaled_dot_product_attention(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x[3] = {args[0].u.array, args[1].u.array, args[2].u.array};
+    ig_dtype dtype;
+    if (attention_shapes(op, x) != IG_OK)
+        return 0;
+    const double scale =
+        args[5].kind == IG_ARG_FLOAT ? args[5].u.f : 1 / sqrt((double)ig_dim(x[0], -1));
+    const bool causal = args[4].u.b, masks = args[3].kind == IG_ARG_ARRAY;
+    ig_array *native = attention_native(x, masks ? args[3].u.array : NULL, causal, scale);
+    if (native)
+        return op_one(out, native);
+    if (composite_floats(op, x, 3, &dtype) != IG_OK)
+        return 0;
+    if (!masks)
+        return composite_result(out, attention_plain(x, NULL, causal, scale), dtype);
+    ig_array *scores = with_mask(op, scores_of(x, scale), args[3].u.array);
+    return composite_result(out, attend(causal ? causal_scores(scores, x) : scores, x[2]), dtype);
+}
+
+int op_embedding(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *weight = args[1].u.array;
+    if (weight->view.ndim != 2)
+        FAIL_NONE(IG_ERR_SHAPE, "embedding: weight has %d dimension%s, but must be (rows, width)",
+                  weight->view.ndim, weight->view.ndim == 1 ? "" : "s");
+    ig_array *index = index_cast(op_rows[op].name, args[0].u.array);
+    return op_one(out, index ? index_take(op_rows[op].name, weight, index, 0) : NULL);
+}
+
+/* ---- losses ---- */
+
+/* loss reduced as asked: 'mean', 'sum' or 'none'. */
+static int reduced(op_id op, ig_array *loss, const ig_arg *reduction, ig_dtype dtype,
+                   ig_array **out)
+{
+    const char *how = reduction->u.str;
+    if (strcmp(how, "mean") == 0)
+        loss = composite_mean(op, loss, IG_NONE, false);
+    else if (strcmp(how, "sum") == 0)
+        loss = ig_sum(loss, IG_NONE, IG_DTYPE_NONE, false);
+    else if (strcmp(how, "none") != 0)
+        FAIL_NONE(IG_ERR_ARGUMENT, "%s: reduction is 'mean', 'sum' or 'none', not '%s'",
+                  op_rows[op].name, how);
+    return composite_result(out, loss, dtype);
+}
+
+/* What cross_entropy's gradient needs beside the logits. */
+typedef enum entropy_input {
+    ENTROPY_LOGITS,
+    ENTROPY_LOGS,
+    ENTROPY_PLACES,
+    ENTROPY_INPUTS
+} entropy_input;
+
+/* exp(log_softmax) - 1 at the label: nothing is scattered. The axis of the classes is that along which
+ * the places have length 1. */
+static ig_status pull_entropy(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                              ig_array **grads)
+{
+    (void)n;
+    (void)out;
+    const int axis = (int)(intptr_t)context, ndim = ig_ndim(in[ENTROPY_LOGITS]);
+    int64_t column[IG_MAX_NDIM];
+    for (int a = 0; a < ndim; a++)
+        column[a] = a == axis ? ig_dim(in[ENTROPY_LOGITS], a) : 1;
+    ig_array *chosen = ig_equal(in[ENTROPY_PLACES], build_iota(ndim, column));
+    ig_array *p = ig_exp(in[ENTROPY_LOGS]);
+    grads[ENTROPY_LOGITS] = ig_multiply(g, ig_where(chosen, ig_subtract(p, build_beside(p, 1)), p));
+    return grads[ENTROPY_LOGITS] ? IG_OK : IG_ERR_MEMORY;
+}
+
+int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array, *labels = args[1].u.array;
+    int axis;
+    ig_dtype dtype;
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK ||
+        infer_axis(op, args[2].u.i, x->view.ndim, &axis) != IG_OK)
+        return 0;
+    view rest = x->view;
+    axis_remove(&rest, axis);
+    if (!view_same_shape(&labels->view, &rest)) {
+        char have[400], want[400];
+        FAIL_NONE(IG_ERR_SHAPE,
+                  "cross_entropy: labels have shape %s, but must have %s, that of logits "
+                  "without axis %d",
+                  view_shape_text(labels->view.ndim, labels->view.shape, have),
+                  view_shape_text(rest.ndim, rest.shape, want), axis);
+    }
+    labels = index_cast(op_rows[op].name, labels);
+    /* A negative label is a mistake (or another library's "ignore"); it does not count from the end.
+     * Evaluation refuses it: without this bit it is INDEX_REFUSED less. Other labels do not have the bit. */
+    labels = ig_bitwise_and(labels, build_scalar_int(~INDEX_REFUSED, IG_I64));
+    ig_array *at = ig_expand_dims(labels, IG_AXES(axis));
+    /* log_softmax at the label alone: nothing has the size of the logits. */
+    ig_array *most = row_max(x, IG_AXES(axis)), *below = ig_subtract(x, most);
+    ig_array *total = ig_log(row_sums(ig_exp(below), IG_AXES(axis)));
+    ig_array *chosen = ig_subtract(ig_take_along_axis(x, at, axis), most);
+    ig_array *loss = ig_negative(ig_subtract(chosen, total));
+    ig_array *in[ENTROPY_INPUTS] = {x, ig_subtract(below, total), at};
+    loss = ig_custom_grad(loss, in, ENTROPY_INPUTS, pull_entropy, (void *)(intptr_t)axis, NULL);
+    loss = ig_squeeze(loss, IG_AXES(axis));
+    return reduced(op, loss, &args[3], dtype, out);
+}
+
+/* formula of x1 and x2, in f32 or f64; reduction is the op's last argument. */
+static int loss_of(op_id op, const ig_arg *args, ig_array *formula(ig_array *, ig_array *, double),
+                   double number, const ig_arg *reduction, ig_array **out)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    int64_t shape[IG_MAX_NDIM];
+    int ndim;
+    ig_dtype dtype;
+    if (composite_floats(op, x, 2, &dtype) != IG_OK ||
+        infer_broadcast(op, x, 2, &ndim, shape) != IG_OK)
+        return 0;
+    return reduced(op, formula(x[0], x[1], number), reduction, dtype, out);
+}
+
+static ig_array *mse(ig_array *x1, ig_array *x2, double unused)
+{
+    (void)unused;
+    return ig_square(ig_subtract(x1, x2));
+}
+
+static ig_array *l1(ig_array *x1, ig_array *x2, double unused)
+{
+    (void)unused;
+    return ig_abs(ig_subtract(x1, x2));
+}
+
+static ig_array *huber(ig_array *x1, ig_array *x2, double delta)
+{
+    ig_array *d = l1(x1, x2, 0);
+    ig_array *inner = ig_multiply(ig_square(d), ig_float(0.5));
+    ig_array *outer = ig_multiply(ig_subtract(d, ig_float(0.5 * delta)), ig_float(delta));
+    return ig_where(ig_less_equal(d, ig_float(delta)), inner, outer);
+}
+
+/* log(1 + exp(x)) - x * t, where nothing overflows. */
+static ig_array *bce_with_logits(ig_array *x, ig_array *t, double unused)
+{
+    (void)unused;
+    return ig_subtract(ig_logaddexp(x, ig_float(0)), ig_multiply(x, t));
+}
+
+/* t * (log(t) - x), 0 where t is 0. */
+static ig_array *kl_div(ig_array *x, ig_array *t, double unused)
+{
+    (void)unused;
+    ig_array *y = ig_multiply(t, ig_subtract(ig_log(t), x));
+    return ig_where(ig_equal(t, ig_float(0)), ig_float(0), y);
+}
+
+int op_mse(op_id op, const ig_arg *args, ig_array **out)
+{
+    return loss_of(op, args, mse, 0, &args[2], out);
+}
+
+int op_l1(op_id op, const ig_arg *args, ig_array **out)
+{
+    return loss_of(op, args, l1, 0, &args[2], out);
+}
+
+int op_huber(op_id op, const ig_arg *args, ig_array **out)
+{
+    double delta = args[2].u.f;
+    if (!(delta > 0))
+        FAIL_NONE(IG_ERR_ARGUMENT, "huber: delta is %g; give a number above 0", delta);
+    return loss_of(op, args, huber, delta, &args[3], out);
+}
+
+int op_bce_with_logits(op_id op, const ig_arg *args, ig_array **out)
+{
+    return loss_of(op, args, bce_with_logits, 0, &args[2], out);
+}
+
+int op_kl_div(op_id op, const ig_arg *args, ig_array **out)
+{
+    return loss_of(op, args, kl_div, 0, &args[2], out);
+}

@@ -1,0 +1,269 @@
+/* x[items...] with NumPy's rules. Integers, slices, new axes and "..." become one view of x. Index arrays
+ * and masks become one read through this view: each gives an offset along its axes, and the offsets of
+ * several are added, so x is not copied before it is read. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/ops/index.h"
+
+/* An index array, or a mask made into one: how far each of its elements moves, in strides. */
+typedef struct mover {
+    ig_array *index; /* i64 within [-length, length), else it fails when evaluated */
+    int64_t length, stride;
+} mover;
+
+typedef struct subscript {
+    const char *who;
+    ig_array *x;
+    int n_rest; /* axes that "..." stands for */
+    bool has_array;
+    int axis; /* of x: the next that an item is about */
+    view v;   /* what is left of x but for the axes with movers */
+    mover move[IG_MAX_NDIM];
+    int n_move;
+    /* Where the axes of the index arrays go: the place of the first, or the front if other items
+     * stand between them. An integer beside arrays counts as one of them. */
+    int place;
+    enum { NO_RUN, IN_RUN, AFTER_RUN } run;
+} subscript;
+
+/* ---- one item each; false on failure ---- */
+
+static void enter_run(subscript *s)
+{
+    if (s->run != IN_RUN)
+        s->place = s->run == AFTER_RUN ? 0 : s->v.ndim;
+    s->run = IN_RUN;
+}
+
+static void leave_run(subscript *s)
+{
+    if (s->run == IN_RUN)
+        s->run = AFTER_RUN;
+}
+
+static bool add_axis(subscript *s, int64_t length, int64_t stride)
+{
+    if (s->v.ndim == IG_MAX_NDIM) {
+        ig_fail(IG_ERR_SHAPE, "%s: the result has more than the %d dimensions that Ingot has",
+                s->who, IG_MAX_NDIM);
+        return false;
+    }
+    axis_insert(&s->v, s->v.ndim, length, stride);
+    return true;
+}
+
+static bool item_int(subscript *s, const ig_index *item)
+{
+    int64_t n = s->x->view.shape[s->axis], i = item->start;
+    if (i < -n || i >= n) {
+        ig_fail(IG_ERR_INDEX, "%s: index %lld is out of bounds for axis %d of length %lld", s->who,
+                (long long)i, s->axis, (long long)n);
+        return false;
+    }
+    s->v.offset += (i < 0 ? i + n : i) * s->x->view.stride[s->axis++];
+    if (s->has_array)
+        enter_run(s);
+    return true;
+}
+
+static bool item_slice(subscript *s, const ig_index *item)
+{
+    const int64_t none = INT64_MIN;
+    int64_t step = item->step == none ? 1 : item->step;
+    if (step == 0) {
+        ig_fail(IG_ERR_ARGUMENT, "%s: the slice of axis %d has step 0; give any other number",
+                s->who, s->axis);
+        return false;
+    }
+    /* Not given means from the very first, or to the very last, in the direction of the step. */
+    int64_t start = item->start != none ? item->start : step > 0 ? 0 : INT64_MAX;
+    int64_t stop = item->stop != none ? item->stop : step > 0 ? INT64_MAX : INT64_MIN;
+    int64_t n = s->x->view.shape[s->axis];
+    leave_run(s);
+    if (!add_axis(s, n, s->x->view.stride[s->axis++]))
+        return false;
+    span_apply(&s->v, s->v.ndim - 1, span_clip(start, stop, step, n));
+    return true;
+}
+
+static bool item_newaxis(subscript *s, const ig_index *item)
+{
+    (void)item;
+    leave_run(s);
+    return add_axis(s, 1, 0);
+}
+
+static bool item_rest(subscript *s, const ig_index *item)
+{
+    (void)item;
+    bool ok = true;
+    leave_run(s);
+    for (int i = 0; i < s->n_rest && ok; i++, s->axis++)
+        ok = add_axis(s, s->x->view.shape[s->axis], s->x->view.stride[s->axis]);
+    return ok;
+}
+
+/* A mask over the next axes of x, as distances from the lowest element that they reach. */
+static bool item_mask(subscript *s, ig_array *mask)
+{
+    view axes = {.ndim = mask->view.ndim};
+    for (int a = 0; a < axes.ndim; a++) {
+        axes.shape[a] = s->x->view.shape[s->axis + a];
+        axes.stride[a] = s->x->view.stride[s->axis + a];
+    }
+    if (!view_same_shape(&axes, &mask->view)) {
+        char have[400], want[400];
+        ig_fail(IG_ERR_SHAPE, "%s: the mask has shape %s, but the axes from %d on have %s", s->who,
+                view_shape_text(mask->view.ndim, mask->view.shape, have), s->axis,
+                view_shape_text(axes.ndim, axes.shape, want));
+        return false;
+    }
+    int64_t n = 0, low = 0, high = 0;
+    int64_t *at = mask_positions(mask, &n);
+    if (!at)
+        return false;
+    if (view_size(&axes) > 0)
+        view_bounds(&axes, &low, &high);
+    for (int64_t i = 0; i < n; i++)
+        at[i] = view_at(&axes, at[i]) - low;
+    ig_array *index = ig_from_data(at, (ig_ints){&n, 1}, IG_I64);
+    memory_free(at);
+    s->v.offset += low;
+    s->axis += axes.ndim;
+    s->move[s->n_move++] = (mover){index, high - low + 1, 1};
+    return index != NULL;
+}
+
+static bool item_array(subscript *s, const ig_index *item)
+{
+    enter_run(s);
+    if (s->n_move == IG_MAX_NDIM) {
+        ig_fail(IG_ERR_ARGUMENT, "%s: more than %d index arrays", s->who, IG_MAX_NDIM);
+        return false;
+    }
+    if (item->array->dtype == IG_BOOL)
+        return item_mask(s, item->array);
+    ig_array *index = index_cast(s->who, item->array);
+    s->move[s->n_move++] = (mover){index, s->x->view.shape[s->axis], s->x->view.stride[s->axis]};
+    s->axis++;
+    return index != NULL;
+}
+
+/* How many axes of x an item is about ("...": the others), and how it is applied. */
+static int axes_of_array(const ig_index *item)
+{
+    return item->array->dtype == IG_BOOL ? item->array->view.ndim : 1;
+}
+
+static int axes_one(const ig_index *item)
+{
+    (void)item;
+    return 1;
+}
+
+static int axes_none(const ig_index *item)
+{
+    (void)item;
+    return 0;
+}
+
+static const struct item_rule {
+    int (*axes)(const ig_index *item);
+    bool (*apply)(subscript *s, const ig_index *item);
+} rules[] = {
+    [IG_INDEX_INT] = {axes_one, item_int},          [IG_INDEX_SLICE] = {axes_one, item_slice},
+    [IG_INDEX_NEWAXIS] = {axes_none, item_newaxis}, [IG_INDEX_REST] = {axes_none, item_rest},
+    [IG_INDEX_ARRAY] = {axes_of_array, item_array},
+};
+
+/* ---- all items ---- */
+
+/* Counts axes, so that "..." and too many are known before anything is done. */
+static bool survey(subscript *s, const ig_index *items, int n)
+{
+    int axes = 0, rests = 0, ndim = s->x->view.ndim;
+    for (int i = 0; i < n; i++) {
+        if ((unsigned)items[i].kind > IG_INDEX_ARRAY) {
+            ig_fail(IG_ERR_ARGUMENT, "%s: item %d has no kind of ig_index_kind", s->who, i);
+            return false;
+        }
+        if (items[i].kind == IG_INDEX_ARRAY && !items[i].array) {
+            ig_fail(IG_ERR_ARGUMENT, "%s: the array of item %d is NULL", s->who, i);
+            return false;
+        }
+        axes += rules[items[i].kind].axes(&items[i]);
+        rests += items[i].kind == IG_INDEX_REST;
+        s->has_array = s->has_array || items[i].kind == IG_INDEX_ARRAY;
+    }
+    if (axes > ndim) {
+        ig_fail(IG_ERR_INDEX, "%s: %d ax%s indexed, but x has %d; give fewer", s->who, axes,
+                axes == 1 ? "is is" : "es are", ndim);
+        return false;
+    }
+    if (rests > 1) {
+        ig_fail(IG_ERR_INDEX, "%s: '...' stands %d times; it may stand once", s->who, rests);
+        return false;
+    }
+    s->n_rest = ndim - axes;
+    return true;
+}
+
+/* Several movers as one: the distance from the lowest element that they can reach. Where an index
+ * is outside of its axis the distance is outside too, so that it fails when it is evaluated. */
+static mover join_movers(subscript *s)
+{
+    ig_array *distance = ig_int(0), *outside = ig_bool(false), *zero = ig_int(0);
+    mover all = {.length = 1, .stride = 1};
+    for (int k = 0; k < s->n_move; k++) {
+        mover m = s->move[k];
+        ig_array *n = ig_int(m.length), *i = m.index;
+        ig_array *wrong = ig_logical_or(ig_less(i, ig_int(-m.length)), ig_greater_equal(i, n));
+        i = ig_where(ig_less(i, zero), ig_add(i, n), i);
+        int64_t reach = m.length > 0 ? (m.length - 1) * m.stride : 0;
+        if (m.stride < 0) {
+            i = ig_subtract(ig_int(m.length - 1), i);
+            s->v.offset += reach;
+            m.stride = -m.stride;
+        }
+        outside = ig_logical_or(outside, wrong);
+        distance = ig_add(distance, ig_multiply(i, ig_int(m.stride)));
+        all.length += reach < 0 ? -reach : reach;
+    }
+    all.index = ig_where(outside, ig_int(all.length), distance);
+    return all;
+}
+
+ig_array *subscript_get(const char *who, ig_array *x, const ig_index *items, int n)
+{
+    subscript s = {.who = who, .x = x};
+    ig_array *index[IG_MAX_NDIM];
+    int ndim;
+    int64_t shape[IG_MAX_NDIM];
+    s.v.offset = x->view.offset;
+    if (!survey(&s, items, n))
+        return NULL;
+    bool rest = false;
+    for (int i = 0; i < n; i++) {
+        rest = rest || items[i].kind == IG_INDEX_REST;
+        if (!rules[items[i].kind].apply(&s, &items[i]))
+            return NULL;
+    }
+    if (!rest && !item_rest(&s, NULL))
+        return NULL;
+    if (s.n_move == 0)
+        return array_view(OP_slice, x, &s.v);
+    for (int k = 0; k < s.n_move; k++)
+        index[k] = s.move[k].index;
+    if (infer_broadcast(OP_take, index, s.n_move, &ndim, shape) != IG_OK)
+        return NULL;
+    mover m = s.n_move == 1 ? s.move[0] : join_movers(&s);
+    return index_read(who, x, &s.v, s.place, m.index, m.length, m.stride);
+}
+
+ig_array *ig_get(ig_array *x, const ig_index *items, int n)
+{
+    if (require_pointer("get", "x", x) != IG_OK || require_list("get", "items", items, n) != IG_OK)
+        return NULL;
+    x = move_settle(x);
+    return x ? subscript_get("get", x, items, n) : NULL;
+}

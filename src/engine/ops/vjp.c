@@ -1,0 +1,278 @@
+/* Reverse mode: walks the graph from the results to the inputs. At each place, the rule of the node turns
+ * its accumulated gradient into gradients of its inputs. A place is defined in walk.h. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/ops/grad.h"
+#include "engine/ops/builders.h"
+#include "engine/ops/walk.h"
+#include <string.h>
+
+/* ---- backward ---- */
+
+/* Adds d, the gradient of what x sees through seen, to the place behind x. */
+static ig_status deliver(walk *w, ig_array *to, const ig_array *x, const view *seen, ig_array *d)
+{
+    if (!d)
+        return ig_failed() ? IG_ERR_ARGUMENT : IG_OK;
+    if (!view_equal(seen, &to->view)) {
+        if (!view_is_injective(&to->view))
+            FAIL(IG_ERR_UNSUPPORTED,
+                 "grad: an array to differentiate by repeats elements (a broadcast), and is used "
+                 "through another view of it; differentiate by the array that it repeats");
+        d = grad_through_view(d, x, seen);
+        if (d && to != to->root)
+            d = grad_see(d, &to->view);
+    }
+    place *p = walk_find(w, to);
+    d = build_cast(d, (ig_dtype)to->dtype);
+    p->made = p->made ? ig_add(p->made, d) : d;
+    return p->made ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+static bool edge_needed(const walk *w, const ig_array *to)
+{
+    return to && walk_find(w, to)->needed;
+}
+
+static ig_status pull_root(walk *w, ig_array *node, ig_array *g)
+{
+    const grad_rule rule = grad_rule_of(node);
+    for (int i = 0; i < node->n_in; i++) {
+        ig_array *to = edge_to(w, node, i);
+        if (!edge_needed(w, to))
+            continue;
+        if (!rule && node->attr.kernel)
+            FAIL(IG_ERR_UNSUPPORTED,
+                 "grad: kernel '%s' was made without a gradient kernel; name one where it is made, "
+                 "or pass its inputs through stop_gradient if they are meant as constants",
+                 node->attr.kernel->name);
+        if (!rule)
+            FAIL(IG_ERR_UNSUPPORTED,
+                 "grad: %s has no derivative; pass its input through stop_gradient if it is meant "
+                 "as a constant",
+                 op_rows[node->op].name);
+        pull p;
+        p.node = node;
+        p.g = g;
+        view_copy(&p.seen, &node->in[i]->view);
+        ig_array *d = rule(&p, i), *in = node->in[i];
+        if (d && p.seen.ndim == 0 && d->view.ndim > 0) { /* one number for all elements */
+            in = build_broadcast(node->op, in, d->view.ndim, d->view.shape);
+            if (!in)
+                return IG_ERR_MEMORY;
+            p.seen = in->view;
+        }
+        TRY(deliver(w, to, in, &p.seen, d));
+    }
+    return IG_OK;
+}
+
+static ig_status pull_custom(walk *w, ig_array *x, ig_array *g)
+{
+    const int n = x->n_in - 1;
+    ig_array **d = memory_new((size_t)n * sizeof *d);
+    if (n && !d)
+        return IG_ERR_MEMORY;
+    g->is_fixed = false; /* now the caller can hold it */
+    ig_status status = x->custom->pull(x->custom->context, x->in + 1, n, x, g, d);
+    if (status != IG_OK)
+        ig_fail(status, "grad: a custom gradient failed without saying why");
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        ig_array *y = x->in[1 + i], *to = edge_to(w, x, 1 + i);
+        if (d[i] && !view_same_shape(&d[i]->view, &y->view)) {
+            char have[400], want[400];
+            status = ig_fail(IG_ERR_SHAPE,
+                             "grad: a custom gradient gave shape %s for input %d of shape %s",
+                             view_shape_text(d[i]->view.ndim, d[i]->view.shape, have), i,
+                             view_shape_text(y->view.ndim, y->view.shape, want));
+        } else if (edge_needed(w, to)) {
+            status = deliver(w, to, y, &y->view, d[i]);
+        }
+    }
+    memory_free(d);
+    return status;
+}
+
+/* A view that is asked about hands on what it has to the place it sees. */
+static ig_status pull_view(walk *w, ig_array *x, ig_array *g)
+{
+    ig_array *to = edge_end(w, x) ? edge_to(w, x, 0) : NULL;
+    return edge_needed(w, to) ? deliver(w, to, x, &x->view, g) : IG_OK;
+}
+
+static ig_status backward(walk *w)
+{
+    for (int k = w->n_order - 1; k >= 0; k--) {
+        const place p = w->place[w->order[k]];
+        if (!p.made || !p.needed)
+            continue;
+        const char *before = array_device_follow(p.at);
+        const ig_status status = p.at == p.at->root ? pull_root(w, p.at, p.made)
+                                 : p.at->custom     ? pull_custom(w, p.at, p.made)
+                                                    : pull_view(w, p.at, p.made);
+        array_device_set(before);
+        TRY(status);
+    }
+    return IG_OK;
+}
+
+/* ---- from outside ---- */
+
+typedef struct question {
+    ig_array *const *y, *const *g, *const *x;
+    int n_y, n_x;
+} question;
+
+static ig_status ask(walk *w, const question *q)
+{
+    for (int i = 0; i < q->n_x; i++) {
+        place *p = walk_put(w, q->x[i]);
+        if (!p)
+            return IG_ERR_MEMORY;
+        p->needed = true;
+    }
+    for (int i = 0; i < q->n_y; i++)
+        TRY(walk_from(w, q->y[i]));
+    for (int i = 0; i < q->n_y; i++) {
+        ig_array *to = walk_behind(w, q->y[i]);
+        const char *before = array_device_follow(q->y[i]);
+        const ig_status status = deliver(w, to, q->y[i], &q->y[i]->view, q->g[i]);
+        array_device_set(before);
+        TRY(status);
+    }
+    return backward(w);
+}
+
+/* Checks arrays given by the caller: there, and floats. */
+static ig_status check(const char *who, const char *what, ig_array *const *x, int n)
+{
+    TRY(require_list(who, what, x, n));
+    for (int i = 0; i < n; i++) {
+        if (!x[i])
+            FAIL(IG_ERR_ARGUMENT, "%s: %s %d is NULL", who, what, i);
+        if (!dtype_is_float((ig_dtype)x[i]->dtype))
+            FAIL(IG_ERR_DTYPE, "%s: %s %d is %s; only floats have gradients: convert with astype",
+                 who, what, i, ig_dtype_name((ig_dtype)x[i]->dtype));
+    }
+    return ig_failed() ? IG_ERR_ARGUMENT : IG_OK;
+}
+
+static ig_status check_seeds(ig_array *const *y, ig_array *const *g, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!view_same_shape(&y[i]->view, &g[i]->view)) {
+            char have[400], want[400];
+            FAIL(IG_ERR_SHAPE, "vjp: cotangent %d has shape %s, but output %d has %s", i,
+                 view_shape_text(g[i]->view.ndim, g[i]->view.shape, have), i,
+                 view_shape_text(y[i]->view.ndim, y[i]->view.shape, want));
+        }
+    return IG_OK;
+}
+
+/* The gradients into out; of an input that is not reached: NULL. */
+static ig_status differentiate(const question *q, ig_array **out)
+{
+    walk w = {.gradients = true};
+    ig_status status = ask(&w, q);
+    for (int i = 0; i < q->n_x; i++) {
+        const place *p = status == IG_OK ? walk_find(&w, q->x[i]) : NULL;
+        const bool reached = p && p->finished;
+        out[i] = reached ? p->made : NULL;
+        if (reached && !out[i])
+            out[i] = ig_zeros_like(q->x[i], (ig_dtype)q->x[i]->dtype);
+        if (reached && !out[i])
+            status = IG_ERR_MEMORY;
+        if (reached && out[i])
+            out[i]->is_fixed = false; /* now the caller holds it */
+    }
+    walk_free(&w);
+    return status;
+}
+
+ig_status ig_vjp(ig_array *const *outputs, ig_array *const *cotangents, int n_out,
+                 ig_array *const *inputs, int n_in, ig_array **grads)
+{
+    TRY(require_list("vjp", "grads", grads, n_in));
+    TRY(check("vjp", "output", outputs, n_out));
+    TRY(check("vjp", "cotangent", cotangents, n_out));
+    TRY(check("vjp", "input", inputs, n_in));
+    TRY(check_seeds(outputs, cotangents, n_out));
+    TRY(differentiate(&(question){outputs, cotangents, inputs, n_out, n_in}, grads));
+    for (int i = 0; i < n_in; i++)
+        if (!grads[i] && !(grads[i] = ig_zeros_like(inputs[i], (ig_dtype)inputs[i]->dtype)))
+            return IG_ERR_MEMORY;
+    return IG_OK;
+}
+
+ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **grads)
+{
+    TRY(check("grad", "the loss, array", &loss, 1));
+    TRY(check("grad", "parameter", params, n));
+    TRY(require_list("grad", "grads", grads, n));
+    if (loss->view.ndim != 0) {
+        char have[400];
+        FAIL(IG_ERR_SHAPE,
+             "grad: the loss has shape %s, but must be a scalar; take its mean or sum",
+             view_shape_text(loss->view.ndim, loss->view.shape, have));
+    }
+    ig_array *one = build_scalar(1, (ig_dtype)loss->dtype);
+    if (!one)
+        return IG_ERR_MEMORY;
+    one->is_fixed = true;
+    TRY(differentiate(&(question){&loss, &one, params, 1, n}, grads));
+    for (int i = 0; i < n; i++)
+        if (!grads[i])
+            FAIL(IG_ERR_ARGUMENT,
+                 "grad: parameter %d does not reach the loss%s; leave it out, or use ig_vjp, which "
+                 "gives zeros",
+                 i,
+                 params[i]->weak ? " (a number without a dtype is copied: use ig_scalar)"
+                 : loss->op == ARRAY_DATA
+                     ? " (which is a constant: gradients are taken before its scope ends)"
+                     : "");
+    return IG_OK;
+}
+
+int op_to_device(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    const char *to = backend_canonical(args[1].u.str);
+    if (!x)
+        return 0;
+    if (!to) {
+        ig_fail(IG_ERR_DEVICE, "to_device: there is no device '%s' here; see 'ingot devices'",
+                args[1].u.str);
+        return 0;
+    }
+    if (x->root->device ? strcmp(x->root->device, to) == 0 : x->root->is_number)
+        return op_one(out, array_view(op, x, &x->view));
+    const node_attr attr = {.device = to};
+    return op_one(out,
+                  array_node(op, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &x, 1, &attr));
+}
+
+int op_stop_gradient(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    /* What sees it later must be able to tell its elements from each other: see deliver. */
+    x = view_is_injective(&x->view) ? x : build_contiguous(x);
+    return op_one(out, x ? array_view(op, x, &x->view) : NULL);
+}
+
+ig_array *ig_custom_grad(ig_array *out, ig_array *const *inputs, int n, ig_pullback rule,
+                         void *context, void (*release)(void *context))
+{
+    const char *const who = "custom_grad";
+    bool valid = require_pointer(who, "out", out) == IG_OK &&
+                 require_pointer(who, "rule", (const void *)(uintptr_t)rule) == IG_OK &&
+                 require_list(who, "inputs", inputs, n) == IG_OK;
+    for (int i = 0; valid && i < n; i++)
+        valid = require_pointer(who, "an input", inputs[i]) == IG_OK;
+    if (!valid) {
+        if (release)
+            release(context);
+        return NULL;
+    }
+    ig_array *x = view_is_injective(&out->view) ? out : build_contiguous(out);
+    return array_custom(OP_custom, x, inputs, n, (custom){rule, context, release});
+}

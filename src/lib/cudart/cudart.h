@@ -1,0 +1,217 @@
+/* Shared by the files of the CUDA runtime.
+ *
+ * runtime.c has the exported functions: it knows the kernels and variables of the program, keeps errors, and
+ * hands the work to a target. There are two: `cudart_modules` (modules.c, memory.c, streams.c, watch.c) runs
+ * kernels that the library compiles, on any device; `cudart_gpu` (gpu/) runs the program's own text on an
+ * NVIDIA GPU, through NVRTC and the driver. */
+#ifndef CUDART_CUDART_H
+#define CUDART_CUDART_H
+
+#include "lib/cudart/ig_cuda.h"
+#include "engine/module/module.h"
+
+enum {
+#define CUDA_ERROR(name, number, text) name = number,
+#include "lib/cudart/errors.def"
+#undef CUDA_ERROR
+};
+
+/* The source line of a call by the host; file is a literal, or NULL if it is not known. */
+typedef struct cudart_call_site {
+    const char *file;
+    int line;
+} cudart_call_site;
+
+struct ig_cuda_kernel {
+    ig_cuda_kernel *next;
+    ig_cuda_unit *unit;
+    const void *stub;
+    size_t shared_allowed;
+    bool warned;
+    int refused;      /* the error of launches if it cannot be built, which was reported */
+    void *function;   /* of the GPU target */
+    const char *type; /* behind the name */
+    char name[];
+};
+
+typedef struct cudart_variable {
+    struct cudart_variable *next;
+    ig_cuda_unit *unit;
+    char *shadow;
+    size_t bytes;
+    bool managed;
+    char
+        *known; /* of the GPU target: a managed variable's bytes when host and device last agreed */
+    char name[];
+} cudart_variable;
+
+typedef struct cudart_shape {
+    uint32_t grid[3], block[3];
+    size_t shared_bytes;
+    void *stream;
+    const void *attributes; /* cudaLaunchAttributes */
+    unsigned n_attributes;
+    bool cooperative;
+    bool is_call; /* of cudaLaunchKernel: the program is told about errors */
+    bool there;
+    cudart_call_site at;
+} cudart_shape;
+
+typedef struct cudart_copy {
+    char *to;
+    const char *from;
+    size_t to_pitch, from_pitch, width, height;
+    int kind;
+    void *stream;
+    bool is_async;
+} cudart_copy;
+
+typedef struct cudart_fill {
+    char *at;
+    size_t pitch, width, height;
+    int value;
+    void *stream;
+    bool is_async;
+} cudart_fill;
+
+enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_ON_DEVICE = 3, COPY_DEFAULT = 4 };
+
+/* What runs the program. Results are CUDA's errors; ig_cuda.h says what the entries do. Widths and heights of
+ * copies and fills are not 0. */
+typedef struct cudart_target {
+    int (*check)(const cudart_shape *s);
+    int (*launch)(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
+                  int n);
+    int (*function)(ig_cuda_kernel *k, ig_cuda_attributes *a);
+    int (*function_set)(ig_cuda_kernel *k, int attribute, int value);
+    int (*occupancy)(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks);
+    int (*symbol)(const cudart_variable *v, char **at);
+
+    int (*alloc)(void **at, size_t bytes, int kind);
+    int (*free)(void *at, int pinned);
+    int (*alloc_async)(void **at, size_t bytes, void *stream);
+    int (*free_async)(void *at, void *stream);
+    int (*adopt)(void *at, size_t bytes);
+    int (*forget)(void *at);
+    int (*kind)(const void *at);
+    int (*mapped)(void *host, void **device);
+    int (*copy)(const cudart_copy *c);
+    int (*fill)(const cudart_fill *f);
+
+    int (*stream_new)(void **stream, unsigned flags, int priority);
+    int (*stream_free)(void *stream);
+    int (*stream_wait)(void *stream);
+    int (*stream_query)(void *stream);
+    int (*stream_after)(void *stream, void *event);
+    int (*stream_about)(void *stream, unsigned *flags, int *priority);
+    int (*stream_call)(void *stream, void (*f)(void *context), void *context);
+    int (*priorities)(int *least, int *greatest);
+    int (*event_new)(void **event, unsigned flags);
+    int (*event_free)(void *event);
+    int (*event_record)(void *event, void *stream);
+    int (*event_wait)(void *event);
+    int (*event_query)(void *event);
+    int (*event_time)(void *from, void *to, float *milliseconds);
+
+    int (*synchronize)(void);
+    int (*reset)(void);
+    int (*device)(ig_cuda_facts *facts);
+    int (*attribute)(int attribute, int *value);
+    int (*limit)(int limit, size_t *value, bool set);
+} cudart_target;
+
+extern const cudart_target cudart_modules, cudart_gpu;
+
+/* ---- of runtime.c ---- */
+
+/* The device that the user chose. */
+const backend *cudart_device(void);
+/* What the program registered. */
+ig_cuda_kernel *cudart_kernels(void);
+cudart_variable *cudart_variables(void);
+/* Keeps the error for the thread and returns it. */
+int cudart_set_last_error(int error);
+/* Prints the library's error on stderr. */
+void cudart_print_error(void);
+/* The call site of the calling thread's current call. */
+cudart_call_site cudart_call_site_now(void);
+void cudart_call_site_end(void);
+/* The number of strings in a list that ends with NULL. */
+int cudart_count(const char *const *list);
+/* Reports a launch of a kernel with a lambda as its template argument that cannot be one, and returns true. */
+bool cudart_refuses_lambda(ig_cuda_kernel *k);
+/* True if a template argument is the type of a lambda, as gcc or clang spell it. The unit has no name for it. */
+bool cudart_is_of_lambda(const char *name);
+
+/* ---- of the modules' target ---- */
+
+/* One call at a time. cudart_begin takes the lock and gives the device, or NULL, with nothing locked, if an
+ * earlier kernel's fault keeps everything from going on; *error says which. cudart_end gives the lock back,
+ * keeps the error for the thread and returns it. */
+const backend *cudart_begin(int *error);
+int cudart_end(int error);
+int cudart_modules_synchronize(void);
+/* Notes that the program asked for its last error. */
+void cudart_modules_error_seen(void);
+/* Reports a copy beyond a variable, if there is a check. */
+void cudart_modules_beyond(cudart_call_site at, size_t offset, size_t bytes, size_t room);
+
+/* Adds a buffer's memory to the table of addresses; NULL on failure. The table keeps a reference until
+ * ig_cuda_reset. */
+char *cudart_memory_add(const backend *dev, buffer *b, int kind);
+/* Finds the buffer and offset of an address, and how many bytes follow it there; false if there is none. */
+bool cudart_memory_find(const void *at, binding *where, size_t *bytes, int *kind);
+/* Copies memory that host and device share to the other side, if the device has separate memory. */
+ig_status cudart_memory_mirror(const backend *dev, const void *at, bool to_device);
+/* Releases everything that was added with cudart_memory_add. */
+void cudart_memory_reset(void);
+uint64_t cudart_memory_used(void);
+/* All memory that kernels may use, and freed memory that was not reused, sorted by address. Release with
+ * memory_free. */
+kernel_memory *cudart_memory_list(int *n);
+/* Reports memory that was not freed. */
+void cudart_memory_leaks(void);
+/* Entries of the target. */
+int cudart_memory_alloc(void **at, size_t bytes, int kind);
+int cudart_memory_free(void *at, int pinned);
+int cudart_memory_alloc_async(void **at, size_t bytes, void *stream);
+int cudart_memory_free_async(void *at, void *stream);
+int cudart_memory_adopt(void *at, size_t bytes);
+int cudart_memory_forget(void *at);
+int cudart_memory_kind(const void *at);
+int cudart_memory_mapped(void *host, void **device);
+int cudart_memory_copy(const cudart_copy *c);
+int cudart_memory_fill(const cudart_fill *f);
+
+int cudart_stream_new(void **stream, unsigned flags, int priority);
+int cudart_stream_free(void *stream);
+int cudart_stream_wait(void *stream);
+int cudart_stream_after(void *stream, void *event);
+int cudart_stream_about(void *stream, unsigned *flags, int *priority);
+int cudart_stream_call(void *stream, void (*f)(void *context), void *context);
+int cudart_stream_priorities(int *least, int *greatest);
+int cudart_event_new(void **event, unsigned flags);
+int cudart_event_free(void *event);
+int cudart_event_record(void *event, void *stream);
+int cudart_event_wait(void *event);
+int cudart_event_time(void *from, void *to, float *milliseconds);
+
+/* Reads the settings, once. */
+void cudart_watch_begin(void);
+bool cudart_watch_checks(void);
+/* Notes that a kernel could not be built, for the exit code of `ingot run`. */
+void cudart_watch_unbuilt(ig_status why);
+/* Reports a mistake of the host's if there is a check; kind is a literal. */
+void cudart_watch_report(const char *kind, bool is_note, cudart_call_site at, const char *format,
+                         ...) IG_PRINTF(4, 5);
+/* Note that a launch failed, and that the program looked at the error. */
+void cudart_watch_refused(int error, cudart_call_site at);
+void cudart_watch_error_seen(void);
+/* module_launch with the check or profile that the user asked for. Mistakes are reported and do not make it
+ * fail, except for an endless loop, which is stopped with IG_ERR_DEVICE. */
+ig_status cudart_watch_launch(ig_module *m, const backend *dev, const char *kernel,
+                              const module_kernel *k, lane_launch *l, bool *endless);
+/* Call this before modules are freed. */
+void cudart_watch_detach_modules(void);
+
+#endif

@@ -1,0 +1,181 @@
+/* The GPU of a program, its context, and the table of the target. */
+#include "lib/cudart/gpu/gpu.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+cuda_program_api gpu;
+
+/* The context is the device's primary one, which CUDA's own runtime uses, too. A reset replaces it and increments its
+ * number, by which threads notice. */
+static struct {
+    pthread_mutex_t lock;
+    bool looked;
+    const cuda_device *dev;
+    CUcontext context; /* NULL: not open */
+    unsigned number;
+} here = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local unsigned current; /* the number of the thread's context; 0: none */
+
+/* Ends the program: the driver cannot run it at all. */
+_Noreturn static void end(const char *why, const char *remedy)
+{
+    enum { NOT_THERE = 4 };
+    ig_fail(IG_ERR_DEVICE, "%s: %s; %s, or run the program with '--device cpu'", here.dev->name,
+            why, remedy);
+    cudart_print_error();
+    fflush(NULL);
+    _Exit(NOT_THERE);
+}
+
+static int open_locked(void)
+{
+    if (!here.looked) {
+        const char *remedy;
+        here.dev = cuda_device_of(cudart_device());
+        const char *why = cuda_program_api_load(&gpu, &remedy);
+        if (why)
+            end(why, remedy);
+        here.looked = true;
+    }
+    if (here.context)
+        return CUDA_SUCCESS;
+    if (cu.context_retain(&here.context, here.dev->id) != CUDA_SUCCESS) {
+        here.context = NULL;
+        return cudaErrorDevicesUnavailable; /* as CUDA's runtime says */
+    }
+    here.number++;
+    return CUDA_SUCCESS;
+}
+
+/* After a kernel's fault, the driver may give a process no working context any more, not even after a reset. */
+static int check_reset_locked(void)
+{
+    size_t available, total;
+    if (here.number == 1 || cu.memory_info(&available, &total) == CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    cu.context_release(here.dev->id);
+    here.context = NULL;
+    return cudaErrorDevicesUnavailable;
+}
+
+int gpu_enter(void)
+{
+    pthread_mutex_lock(&here.lock);
+    int error = open_locked();
+    if (!error && current != here.number) {
+        error = gpu.context_set(here.context);
+        if (!error)
+            error = check_reset_locked();
+        current = error ? 0 : here.number;
+    }
+    pthread_mutex_unlock(&here.lock);
+    return error;
+}
+
+int gpu_capability(void) { return here.dev->capability; }
+
+static int synchronize(void)
+{
+    const int error = gpu_enter();
+    return error ? error : gpu_managed_to_host(gpu.context_wait());
+}
+
+static int reset(void)
+{
+    int error = gpu_enter();
+    if (error)
+        return error;
+    pthread_mutex_lock(&here.lock);
+    gpu_units_forget();
+    error = gpu.context_reset(here.dev->id);
+    cu.context_release(here.dev->id);
+    here.context = NULL;
+    pthread_mutex_unlock(&here.lock);
+    return error;
+}
+
+static int about(ig_cuda_facts *facts)
+{
+    size_t available = 0, total = 0;
+    int error = gpu_enter();
+    if (error)
+        return error;
+    error = cu.memory_info(&available, &total);
+    snprintf(facts->name, sizeof facts->name, "%s", here.dev->model);
+    facts->memory = total;
+    facts->memory_used = total - available;
+    facts->cores = here.dev->cores;
+    facts->threads = (int)here.dev->base.limits.threads;
+    facts->shared_bytes = here.dev->base.limits.shared_bytes;
+    facts->cache_bytes = here.dev->l2_bytes;
+    cu.driver_version(&facts->driver_version);
+    gpu.device_bus(facts->bus, sizeof facts->bus, here.dev->id);
+    return error;
+}
+
+static int attribute(int which, int *value)
+{
+    const int error = gpu_enter();
+    return error ? error : cu.device_attribute(value, which, here.dev->id);
+}
+
+static int limit(int which, size_t *value, bool set)
+{
+    const int error = gpu_enter();
+    if (error)
+        return error;
+    return set ? gpu.limit_set(which, *value) : gpu.limit_get(value, which);
+}
+
+static int symbol(const cudart_variable *v, char **at)
+{
+    CUdeviceptr found = 0;
+    int error = gpu_enter();
+    if (!error)
+        error = gpu_variable(v, &found);
+    *at = (char *)(uintptr_t)found;
+    return error;
+}
+
+const cudart_target cudart_gpu = {
+    .check = gpu_check,
+    .launch = gpu_launch,
+    .function = gpu_function_about,
+    .function_set = gpu_function_set,
+    .occupancy = gpu_occupancy,
+    .symbol = symbol,
+    .alloc = gpu_alloc,
+    .free = gpu_free,
+    .alloc_async = gpu_alloc_async,
+    .free_async = gpu_free_async,
+    .adopt = gpu_adopt,
+    .forget = gpu_forget,
+    .kind = gpu_kind,
+    .mapped = gpu_mapped,
+    .copy = gpu_copy,
+    .fill = gpu_fill,
+    .stream_new = gpu_stream_new,
+    .stream_free = gpu_stream_free,
+    .stream_wait = gpu_stream_wait,
+    .stream_query = gpu_stream_query,
+    .stream_after = gpu_stream_after,
+    .stream_about = gpu_stream_about,
+    .stream_call = gpu_stream_call,
+    .priorities = gpu_priorities,
+    .event_new = gpu_event_new,
+    .event_free = gpu_event_free,
+    .event_record = gpu_event_record,
+    .event_wait = gpu_event_wait,
+    .event_query = gpu_event_query,
+    .event_time = gpu_event_time,
+    .synchronize = synchronize,
+    .reset = reset,
+    .device = about,
+    .attribute = attribute,
+    .limit = limit,
+};

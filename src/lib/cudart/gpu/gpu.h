@@ -1,0 +1,93 @@
+/* Shared by the files of the GPU target: device.c has the device and its context, unit.c loads a
+ * program's units, image.c and nvrtc.c compile them, toolkit.c finds CUDA's headers, managed.c has managed
+ * variables, launch.c, memory.c and streams.c have the other entries.
+ *
+ * Addresses are the device's, streams and events are the driver's. There is no lock around a call: the driver has
+ * its own, and a call may wait. The numbers of the driver's errors are those of the runtime's. */
+#ifndef CUDART_GPU_GPU_H
+#define CUDART_GPU_GPU_H
+
+#include "engine/backend/cuda/cuda.h"
+#include "lib/cudart/cudart.h"
+
+/* What whole programs use of the driver beside `cu`; valid after gpu_enter. */
+extern cuda_program_api gpu;
+
+/* Opens the device and makes its context current in the calling thread. Returns an error of CUDA's. */
+int gpu_enter(void);
+/* 90 for compute capability 9.0. */
+int gpu_capability(void);
+
+/* The function of a kernel, whose unit is compiled and loaded if needed. */
+int gpu_function(ig_cuda_kernel *k, CUfunction *function);
+/* The address of a variable on the device. */
+int gpu_variable(const cudart_variable *v, CUdeviceptr *at);
+/* Forgets all units: the context that they were loaded in is gone. */
+void gpu_units_forget(void);
+
+/* Managed variables: the host's side of one is an ordinary variable. Brings the device's up to date before a
+ * launch of the unit, and the host's after a wait. Without managed variables they do nothing. */
+int gpu_managed_to_device(ig_cuda_unit *unit, CUstream stream);
+int gpu_managed_to_host(int error);
+/* Translates a pointer to the host's side of a managed variable; others are not changed. */
+int gpu_managed_address(char **at);
+
+/* A unit, compiled for a GPU: the image and, for each expression that was asked for, the name of its symbol, or
+ * NULL if the expression is not one of the unit's. Release with gpu_image_free. */
+typedef struct gpu_image {
+    void *data;
+    size_t bytes;
+    char **symbols;
+    int n;
+} gpu_image;
+
+/* Compiles the unit by NVRTC, or takes the image from the cache. The error has the compiler's messages. */
+ig_status gpu_compile(const ig_cuda_unit *unit, int capability, const char *const *expressions,
+                      int n, gpu_image *out);
+/* The same without the cache: fills data, bytes and symbols of an image with room for n symbols. IG_ERR_DEVICE
+ * if there is no NVRTC. */
+ig_status gpu_nvrtc(const ig_cuda_unit *unit, int capability, const char *const *expressions,
+                    gpu_image *out);
+void gpu_image_free(gpu_image *image);
+
+/* The options of NVRTC that name the headers of a CUDA toolkit, beside the library or in the usual places.
+ * Returns how many; 0: there are none on this machine. */
+enum { GPU_FOLDERS_MOST = 2, GPU_FOLDER_BYTES = 600 };
+int gpu_toolkit_folders(const void *nvrtc_function, char out[GPU_FOLDERS_MOST][GPU_FOLDER_BYTES]);
+
+/* ---- entries ---- */
+
+int gpu_check(const cudart_shape *s);
+int gpu_launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
+               int n);
+int gpu_function_about(ig_cuda_kernel *k, ig_cuda_attributes *a);
+int gpu_function_set(ig_cuda_kernel *k, int attribute, int value);
+int gpu_occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks);
+
+int gpu_alloc(void **at, size_t bytes, int kind);
+int gpu_free(void *at, int pinned);
+int gpu_alloc_async(void **at, size_t bytes, void *stream);
+int gpu_free_async(void *at, void *stream);
+int gpu_adopt(void *at, size_t bytes);
+int gpu_forget(void *at);
+int gpu_kind(const void *at);
+int gpu_mapped(void *host, void **device);
+int gpu_copy(const cudart_copy *c);
+int gpu_fill(const cudart_fill *f);
+
+int gpu_stream_new(void **stream, unsigned flags, int priority);
+int gpu_stream_free(void *stream);
+int gpu_stream_wait(void *stream);
+int gpu_stream_query(void *stream);
+int gpu_stream_after(void *stream, void *event);
+int gpu_stream_about(void *stream, unsigned *flags, int *priority);
+int gpu_stream_call(void *stream, void (*f)(void *context), void *context);
+int gpu_priorities(int *least, int *greatest);
+int gpu_event_new(void **event, unsigned flags);
+int gpu_event_free(void *event);
+int gpu_event_record(void *event, void *stream);
+int gpu_event_wait(void *event);
+int gpu_event_query(void *event);
+int gpu_event_time(void *from, void *to, float *milliseconds);
+
+#endif

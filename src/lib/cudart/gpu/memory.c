@@ -1,0 +1,158 @@
+/* Memory of the GPU, of the host and of both; copies and fills. */
+#include "lib/cudart/gpu/gpu.h"
+
+#include <string.h>
+
+static CUdeviceptr address(const void *at) { return (CUdeviceptr)(uintptr_t)at; }
+
+int gpu_alloc(void **at, size_t bytes, int kind)
+{
+    CUdeviceptr made = 0;
+    int error = gpu_enter();
+    if (error || !bytes)
+        return error;
+    if (kind == IG_CUDA_PINNED)
+        return cu.host_alloc(at, bytes, 0);
+    error = kind == IG_CUDA_MANAGED ? gpu.managed_alloc(&made, bytes, CU_MEM_ATTACH_GLOBAL)
+                                    : cu.memory_alloc(&made, bytes);
+    *at = error ? NULL : (void *)(uintptr_t)made;
+    return error;
+}
+
+int gpu_free(void *at, int pinned)
+{
+    const int error = gpu_enter();
+    if (error || !at)
+        return error;
+    return pinned ? cu.host_free(at) : cu.memory_free(address(at));
+}
+
+int gpu_alloc_async(void **at, size_t bytes, void *stream)
+{
+    CUdeviceptr made = 0;
+    int error = gpu_enter();
+    if (error || !bytes)
+        return error;
+    error = gpu.alloc_async(&made, bytes, stream);
+    *at = error ? NULL : (void *)(uintptr_t)made;
+    return error;
+}
+
+int gpu_free_async(void *at, void *stream)
+{
+    const int error = gpu_enter();
+    return error || !at ? error : gpu.free_async(address(at), stream);
+}
+
+int gpu_adopt(void *at, size_t bytes)
+{
+    enum { MAPPED = 2 };
+    const int error = gpu_enter();
+    return error ? error : gpu.host_register(at, bytes, MAPPED);
+}
+
+int gpu_forget(void *at)
+{
+    const int error = gpu_enter();
+    return error ? error : gpu.host_unregister(at);
+}
+
+int gpu_mapped(void *host, void **device)
+{
+    CUdeviceptr found = 0;
+    int error = gpu_enter();
+    if (!error)
+        error = gpu.host_pointer(&found, host, 0);
+    *device = (void *)(uintptr_t)found;
+    return error;
+}
+
+int gpu_kind(const void *at)
+{
+    unsigned type = 0, managed = 0;
+    if (gpu_enter() ||
+        gpu.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(at)) != CUDA_SUCCESS)
+        return IG_CUDA_HOST;
+    gpu.pointer_attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address(at));
+    if (managed)
+        return IG_CUDA_MANAGED;
+    return type == CU_MEMORYTYPE_DEVICE ? IG_CUDA_DEVICE : IG_CUDA_PINNED;
+}
+
+/* One row. With a direction, the driver checks that the addresses fit it. */
+static int copy_bytes(const cudart_copy *c)
+{
+    CUstream s = c->stream;
+    const CUdeviceptr to = address(c->to), from = address(c->from);
+    switch (c->kind) {
+    case COPY_TO_DEVICE:
+        return c->is_async ? cu.copy_to_device(to, c->from, c->width, s)
+                           : gpu.copy_up(to, c->from, c->width);
+    case COPY_TO_HOST:
+        return c->is_async ? cu.copy_to_host(c->to, from, c->width, s)
+                           : gpu.copy_down(c->to, from, c->width);
+    case COPY_ON_DEVICE:
+        return c->is_async ? cu.copy_on_device(to, from, c->width, s)
+                           : gpu.copy_across(to, from, c->width);
+    default:
+        return c->is_async ? gpu.copy_async(to, from, c->width, s) : gpu.copy(to, from, c->width);
+    }
+}
+
+static int copy_rows(const cudart_copy *c)
+{
+    const bool to_device = c->kind == COPY_TO_DEVICE || c->kind == COPY_ON_DEVICE;
+    const bool from_device = c->kind == COPY_TO_HOST || c->kind == COPY_ON_DEVICE;
+    const bool either = c->kind == COPY_DEFAULT;
+    const CUDA_MEMCPY2D how = {
+        .srcMemoryType = either        ? CU_MEMORYTYPE_UNIFIED
+                         : from_device ? CU_MEMORYTYPE_DEVICE
+                                       : CU_MEMORYTYPE_HOST,
+        .srcHost = c->from,
+        .srcDevice = address(c->from),
+        .srcPitch = c->from_pitch,
+        .dstMemoryType = either      ? CU_MEMORYTYPE_UNIFIED
+                         : to_device ? CU_MEMORYTYPE_DEVICE
+                                     : CU_MEMORYTYPE_HOST,
+        .dstHost = c->to,
+        .dstDevice = address(c->to),
+        .dstPitch = c->to_pitch,
+        .WidthInBytes = c->width,
+        .Height = c->height,
+    };
+    return c->is_async ? gpu.copy_2d_async(&how, c->stream) : gpu.copy_2d(&how);
+}
+
+int gpu_copy(const cudart_copy *given)
+{
+    cudart_copy c = *given;
+    char *from = (char *)(uintptr_t)c.from;
+    int error = gpu_enter();
+    if (!error)
+        error = gpu_managed_address(&c.to);
+    if (!error)
+        error = gpu_managed_address(&from);
+    if (error)
+        return error;
+    c.from = from;
+    error = c.height == 1 ? copy_bytes(&c) : copy_rows(&c);
+    return c.is_async ? error : gpu_managed_to_host(error);
+}
+
+int gpu_fill(const cudart_fill *given)
+{
+    char *at = given->at;
+    const unsigned char value = (unsigned char)given->value;
+    int error = gpu_enter();
+    if (!error)
+        error = gpu_managed_address(&at);
+    if (error)
+        return error;
+    const cudart_fill *f = given;
+    if (f->height == 1)
+        return f->is_async ? cu.fill(address(at), value, f->width, f->stream)
+                           : gpu.fill_now(address(at), value, f->width);
+    return f->is_async
+               ? gpu.fill_2d_async(address(at), f->pitch, value, f->width, f->height, f->stream)
+               : gpu.fill_2d(address(at), f->pitch, value, f->width, f->height);
+}

@@ -1,0 +1,262 @@
+/* Units on the GPU: each is compiled and loaded by the first call that needs it; by then all instances of its
+ * templates are known, since stubs make themselves known before main. */
+#include "lib/cudart/gpu/gpu.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A unit that was compiled, whether or not that succeeded. */
+typedef struct loaded {
+    struct loaded *next;
+    ig_cuda_unit *unit;
+    CUmodule module; /* NULL: it did not compile, or was not loaded, which was reported */
+    int error;       /* of everything in it, if module is NULL */
+    gpu_image image;
+    const char **expressions;
+    int n_expressions;
+} loaded;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static loaded *all;
+
+/* ---- expressions ---- */
+
+/* Removes the spelling of unnamed namespaces by gcc and clang: it is not C++, and names resolve without it. */
+static void strip_anonymous(char *name)
+{
+    static const char *const words[] = {"{anonymous}::", "(anonymous namespace)::"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (char *at; (at = strstr(name, words[i]));)
+            memmove(at, at + strlen(words[i]), strlen(at + strlen(words[i])) + 1);
+}
+
+/* True if the unit has another kernel of that name with other parameters. */
+static bool is_overloaded(const ig_cuda_kernel *k)
+{
+    for (const ig_cuda_kernel *o = cudart_kernels(); o; o = o->next)
+        if (o->unit == k->unit && strcmp(o->name, k->name) == 0 && strcmp(o->type, k->type) != 0)
+            return true;
+    return false;
+}
+
+/* The kernel for NVRTC: its name, for overloads with a cast before it. memory_free. */
+static char *expression_of(const ig_cuda_kernel *k)
+{
+    text t = {0};
+    if (is_overloaded(k))
+        text_add(&t, "(%s)", k->type);
+    text_add(&t, "%s", k->name);
+    char *made = text_take(&t);
+    if (made)
+        strip_anonymous(made);
+    return made;
+}
+
+static char *expression_of_variable(const cudart_variable *v)
+{
+    text t = {0};
+    text_add(&t, "&%s", v->name);
+    return text_take(&t);
+}
+
+/* Adds an expression that is not yet there. The list takes it over. */
+static void add_expression(const char **list, int *n, char *made)
+{
+    for (int i = 0; i < *n; i++)
+        if (made && strcmp(list[i], made) == 0) {
+            memory_free(made);
+            return;
+        }
+    if (made)
+        list[(*n)++] = made;
+}
+
+/* All kernels and variables of the unit; NULL if there is no memory. Managed variables have no expression. */
+static const char **expressions_of(const ig_cuda_unit *unit, int *n)
+{
+    size_t most = 1;
+    for (const ig_cuda_kernel *k = cudart_kernels(); k; k = k->next)
+        most++;
+    for (const cudart_variable *v = cudart_variables(); v; v = v->next)
+        most++;
+    const char **list = memory_new(most * sizeof *list);
+    *n = 0;
+    for (const ig_cuda_kernel *k = list ? cudart_kernels() : NULL; k; k = k->next)
+        if (k->unit == unit && !cudart_is_of_lambda(k->name))
+            add_expression(list, n, expression_of(k));
+    for (const cudart_variable *v = list ? cudart_variables() : NULL; v; v = v->next)
+        if (v->unit == unit && !v->managed)
+            add_expression(list, n, expression_of_variable(v));
+    return list;
+}
+
+static const char *symbol_of(const loaded *l, const char *expression)
+{
+    for (int i = 0; i < l->image.n && expression; i++)
+        if (strcmp(l->expressions[i], expression) == 0)
+            return l->image.symbols[i];
+    return NULL;
+}
+
+/* The symbol of a managed variable: its mangled name. */
+static char *mangled(const char *name)
+{
+    text t = {0};
+    if (!strstr(name, "::")) {
+        text_add(&t, "%s", name);
+        return text_take(&t);
+    }
+    text_add(&t, "_ZN");
+    for (const char *at = name; *at;) {
+        const char *end = strstr(at, "::");
+        const size_t n = end ? (size_t)(end - at) : strlen(at);
+        text_add(&t, "%zu%.*s", n, (int)n, at);
+        at += n + (end ? 2 : 0);
+    }
+    text_add(&t, "E");
+    return text_take(&t);
+}
+
+/* ---- loading ---- */
+
+/* Ends the program with ingot's exit code for something that is not installed. */
+_Noreturn static void end_without_compiler(void)
+{
+    enum { NOT_THERE = 4 };
+    cudart_print_error();
+    fflush(NULL);
+    _Exit(NOT_THERE);
+}
+
+static void load(loaded *l)
+{
+    l->expressions = expressions_of(l->unit, &l->n_expressions);
+    l->error = cudaErrorMemoryAllocation;
+    if (!l->expressions)
+        return;
+    const ig_status status =
+        gpu_compile(l->unit, gpu_capability(), l->expressions, l->n_expressions, &l->image);
+    if (status == IG_ERR_DEVICE)
+        end_without_compiler();
+    if (status != IG_OK) {
+        cudart_print_error();
+        cudart_watch_unbuilt(status);
+        l->error =
+            status == IG_ERR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidDeviceFunction;
+        return;
+    }
+    l->error = cu.module_load(&l->module, l->image.data);
+    if (l->error) {
+        ig_fail(IG_ERR_DEVICE, "the driver does not load '%s': %s", l->unit->name,
+                ig_cuda_error_text(l->error));
+        cudart_print_error();
+        cudart_watch_unbuilt(IG_ERR_UNSUPPORTED);
+        l->module = NULL;
+    }
+}
+
+/* The unit, with the lock; NULL if there is no memory. */
+static loaded *loaded_of(ig_cuda_unit *unit)
+{
+    if (!unit->state) {
+        loaded *l = memory_new(sizeof *l);
+        if (!l)
+            return NULL;
+        l->unit = unit;
+        load(l);
+        l->next = all;
+        all = unit->state = l;
+    }
+    return unit->state;
+}
+
+void gpu_units_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    for (ig_cuda_kernel *k = cudart_kernels(); k; k = k->next)
+        k->function = NULL;
+    for (cudart_variable *v = cudart_variables(); v; v = v->next) {
+        memory_free(v->known);
+        v->known = NULL;
+    }
+    for (loaded *l = all, *next; l; l = next) {
+        next = l->next;
+        l->unit->state = NULL;
+        for (int i = 0; i < l->n_expressions; i++)
+            memory_free((char *)(uintptr_t)l->expressions[i]);
+        memory_free(l->expressions);
+        gpu_image_free(&l->image);
+        memory_free(l);
+    }
+    all = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- kernels and variables ---- */
+
+static int find_function(ig_cuda_kernel *k)
+{
+    if (k->refused || cudart_refuses_lambda(k))
+        return k->refused;
+    const loaded *l = loaded_of(k->unit);
+    if (!l || !l->module)
+        return l ? l->error : cudaErrorMemoryAllocation;
+    char *expression = expression_of(k);
+    const char *symbol = symbol_of(l, expression);
+    CUfunction found = NULL;
+    const CUresult status =
+        symbol ? cu.module_function(&found, l->module, symbol) : cudaErrorInvalidDeviceFunction;
+    if (status != CUDA_SUCCESS) {
+        ig_fail(IG_ERR_FORMAT, "NVRTC finds no kernel '%s' in '%s'", expression ? expression : "",
+                l->unit->name);
+        cudart_print_error();
+        cudart_watch_unbuilt(IG_ERR_FORMAT);
+        k->refused = cudaErrorInvalidDeviceFunction;
+    }
+    memory_free(expression);
+    k->function = found;
+    return k->refused;
+}
+
+int gpu_function(ig_cuda_kernel *k, CUfunction *function)
+{
+    pthread_mutex_lock(&lock);
+    const int error = k->function ? cudaSuccess : find_function(k);
+    *function = k->function;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static int find_variable(const cudart_variable *v, CUdeviceptr *at)
+{
+    size_t bytes = 0;
+    const loaded *l = loaded_of(v->unit);
+    if (!l || !l->module)
+        return l ? l->error : cudaErrorMemoryAllocation;
+    char *made = v->managed ? mangled(v->name) : expression_of_variable(v);
+    const char *symbol = v->managed ? made : symbol_of(l, made);
+    const CUresult status =
+        symbol ? gpu.module_global(at, &bytes, l->module, symbol) : cudaErrorInvalidSymbol;
+    memory_free(made);
+    if (status == CUDA_SUCCESS && bytes == v->bytes)
+        return cudaSuccess;
+    ig_fail(IG_ERR_INTERNAL,
+            status == CUDA_SUCCESS ? "variable '%s' has %zu bytes in kernels but %zu on the host"
+                                   : "NVRTC finds no variable '%s'",
+            v->name, bytes, v->bytes);
+    cudart_print_error();
+    return cudaErrorInvalidSymbol;
+}
+
+int gpu_variable(const cudart_variable *v, CUdeviceptr *at)
+{
+    pthread_mutex_lock(&lock);
+    const int error = find_variable(v, at);
+    pthread_mutex_unlock(&lock);
+    return error;
+}

@@ -1,0 +1,589 @@
+/* The target that runs a program's kernels as modules of the library, on any device.
+ *
+ * A unit is compiled at the first call that needs it; by then all instances of its templates are known,
+ * since stubs make themselves known before main. So a unit is one module, and its variables exist once.
+ * Launches run at once and in order. */
+#include "lib/cudart/cudart.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/module/module.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The limit of static and dynamic shared memory together, unless the program raises it. */
+enum { SHARED_BYTES = 48 << 10, SHARED_LIMIT_ATTRIBUTE = 8 };
+
+/* A unit after its compilation, whether or not that succeeded. */
+struct state {
+    struct state *next;
+    ig_cuda_unit *unit;
+    ig_module *module; /* NULL if it did not compile, which was reported */
+    char *said;        /* messages about kernels that failed, or NULL */
+    char *globals;     /* the address of its variables, or NULL */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct state *states;
+static int fatal; /* the error that a running kernel met; it stays until the device is reset */
+
+/* ---- the device ---- */
+
+/* The limits of NVIDIA GPUs. Programs rely on launches beyond them being refused. */
+static const uint32_t grid_most[3] = {INT32_MAX, 65535, 65535};
+static const uint32_t block_most[3] = {1024, 1024, 64};
+enum { THREADS_MOST = 1024 };
+
+static uint64_t threads_most(const backend *dev)
+{
+    return dev->limits.threads < THREADS_MOST ? dev->limits.threads : THREADS_MOST;
+}
+
+const backend *cudart_begin(int *error)
+{
+    const backend *dev = cudart_device();
+    pthread_mutex_lock(&lock);
+    *error = fatal;
+    if (!*error)
+        return dev;
+    cudart_watch_error_seen(); /* the call returns it */
+    pthread_mutex_unlock(&lock);
+    cudart_set_last_error(*error);
+    return NULL;
+}
+
+int cudart_end(int error)
+{
+    cudart_call_site_end();
+    pthread_mutex_unlock(&lock);
+    return cudart_set_last_error(error);
+}
+
+void cudart_modules_error_seen(void)
+{
+    pthread_mutex_lock(&lock);
+    cudart_watch_error_seen();
+    pthread_mutex_unlock(&lock);
+}
+
+void cudart_modules_beyond(cudart_call_site at, size_t offset, size_t bytes, size_t room)
+{
+    pthread_mutex_lock(&lock);
+    cudart_watch_report("copy out of range", false, at,
+                        "the copy takes %zu bytes from byte %zu on, of a variable of %zu bytes",
+                        bytes, offset, room);
+    pthread_mutex_unlock(&lock);
+}
+
+int cudart_modules_synchronize(void)
+{
+    int error;
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    if (dev->finish(dev) != IG_OK) {
+        cudart_print_error();
+        error = fatal = cudaErrorLaunchFailure;
+    }
+    fflush(stdout);
+    return cudart_end(error);
+}
+
+/* ---- units ---- */
+
+/* The instances of the unit's templates, without duplicates. */
+static int instances_of(const ig_cuda_unit *unit, const char **out)
+{
+    int n = 0;
+    for (const ig_cuda_kernel *k = cudart_kernels(); k; k = k->next) {
+        bool wanted = k->unit == unit && strchr(k->name, '<') && !cudart_is_of_lambda(k->name);
+        for (int i = 0; i < n && wanted && out; i++)
+            wanted = strcmp(out[i], k->name) != 0;
+        if (wanted && out)
+            out[n] = k->name;
+        n += wanted;
+    }
+    return n;
+}
+
+static void compile(struct state *s)
+{
+    const ig_cuda_unit *u = s->unit;
+    const char **instances = memory_new((size_t)(instances_of(u, NULL) + 1) * sizeof *instances);
+    if (!instances)
+        return;
+    const kernel_parse_options options = {.preprocess = {.defines = u->defines,
+                                                         .n_defines = cudart_count(u->defines),
+                                                         .folders = u->folders,
+                                                         .n_folders = cudart_count(u->folders)},
+                                          .skip_host = true,
+                                          .instances = instances,
+                                          .n_instances = instances_of(u, instances)};
+    s->module = module_new(u->name, u->text, &options, &s->said);
+    if (!s->module) {
+        cudart_print_error();
+        cudart_watch_unbuilt(IG_ERR_FORMAT);
+    }
+    memory_free(instances);
+}
+
+/* The unit's module, compiled if needed; NULL after the reason was reported. */
+static struct state *state_of(ig_cuda_unit *unit)
+{
+    if (!unit->state) {
+        struct state *s = memory_new(sizeof *s);
+        if (!s)
+            return NULL;
+        s->unit = unit;
+        compile(s);
+        s->next = states;
+        states = unit->state = s;
+    }
+    struct state *s = unit->state;
+    return s->module ? s : NULL;
+}
+
+static void units_reset(void)
+{
+    cudart_watch_detach_modules();
+    for (struct state *s = states, *next; s; s = next) {
+        next = s->next;
+        s->unit->state = NULL;
+        ig_module_free(s->module);
+        memory_free(s->said);
+        memory_free(s);
+    }
+    states = NULL;
+}
+
+static int reset(void)
+{
+    pthread_mutex_lock(&lock);
+    units_reset();
+    cudart_memory_reset();
+    fatal = cudaSuccess;
+    return cudart_end(cudaSuccess);
+}
+
+static int device(ig_cuda_facts *facts)
+{
+    int error;
+    ig_device_info info = {0};
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    if (dev->describe(dev, &info) != IG_OK)
+        cudart_print_error();
+    snprintf(facts->name, sizeof facts->name, "%s", info.model ? info.model : dev->name);
+    snprintf(facts->bus, sizeof facts->bus, "0000:00:00.0");
+    facts->memory = info.memory;
+    facts->memory_used = cudart_memory_used();
+    facts->cores = info.threads > 0 ? info.threads : info.cores > 0 ? info.cores : 1;
+    facts->threads = (int)threads_most(dev);
+    facts->shared_bytes = dev->limits.shared_bytes;
+    for (int i = 0; i < 3; i++)
+        facts->cache_bytes = info.cache[i] ? info.cache[i] : facts->cache_bytes;
+    return cudart_end(cudaSuccess);
+}
+
+/* ---- variables ---- */
+
+/* Finds a variable on the device: its buffer and its address. */
+static int locate(const backend *dev, const cudart_variable *v, binding *where, char **at)
+{
+    struct state *s = state_of(v->unit);
+    size_t bytes;
+    if (!s)
+        return cudaErrorInvalidDeviceFunction;
+    if (module_variable(s->module, dev, v->name, where, &bytes) != IG_OK) {
+        cudart_print_error();
+        return cudaErrorInvalidSymbol;
+    }
+    if (bytes != v->bytes) {
+        ig_fail(IG_ERR_INTERNAL, "variable '%s' has %zu bytes in kernels but %zu on the host",
+                v->name, bytes, v->bytes);
+        cudart_print_error();
+        return cudaErrorInvalidSymbol;
+    }
+    if (!s->globals)
+        s->globals = cudart_memory_add(dev, where->buf, IG_CUDA_DEVICE);
+    *at = s->globals ? s->globals + where->offset : NULL;
+    return s->globals ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static int symbol(const cudart_variable *v, char **at)
+{
+    int error;
+    binding where;
+    const backend *dev = cudart_begin(&error);
+    return dev ? cudart_end(locate(dev, v, &where, at)) : error;
+}
+
+/* Copies the unit's managed variables to the device before a launch, and back to the host after it. */
+static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device)
+{
+    for (const cudart_variable *v = cudart_variables(); v; v = v->next) {
+        char *at;
+        binding where;
+        if (!v->managed || v->unit != unit)
+            continue;
+        const int error = locate(dev, v, &where, &at);
+        if (error)
+            return error;
+        if ((to_device ? dev->write(where.buf, where.offset, v->shadow, v->bytes)
+                       : dev->read(where.buf, where.offset, v->shadow, v->bytes)) != IG_OK) {
+            cudart_print_error();
+            return fatal = cudaErrorLaunchFailure;
+        }
+    }
+    return cudaSuccess;
+}
+
+/* ---- launches ---- */
+
+/* The error is cudaErrorInvalidConfiguration, as in CUDA up to version 12 and its manual. CUDA 13.0 returns
+ * cudaErrorInvalidValue. */
+static int check(const cudart_shape *s)
+{
+    int error;
+    uint64_t threads = 1;
+    bool fits = true;
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    for (int i = 0; i < 3; i++) {
+        fits = fits && s->grid[i] && s->grid[i] <= grid_most[i] && s->block[i] &&
+               s->block[i] <= block_most[i] && s->block[i] <= dev->limits.thread_at[i];
+        threads *= s->block[i];
+    }
+    error = fits && threads <= threads_most(dev) ? cudaSuccess : cudaErrorInvalidConfiguration;
+    if (!s->is_call)
+        cudart_watch_refused(error, s->at);
+    return cudart_end(error);
+}
+
+/* Builds a kernel for the device, so that it can be launched. */
+static int prepare(const backend *dev, ig_cuda_kernel *k, struct state **s, module_kernel *ready)
+{
+    if (k->refused)
+        return k->refused;
+    if (cudart_refuses_lambda(k))
+        return k->refused;
+    *s = state_of(k->unit);
+    if (!*s)
+        return cudaErrorInvalidDeviceFunction;
+    const ig_status status = module_prepare((*s)->module, dev, k->name, ready);
+    if (status == IG_OK) {
+        if (ready->warnings && !k->warned)
+            fprintf(stderr, "%s", ready->warnings);
+        k->warned = true;
+        return cudaSuccess;
+    }
+    if (!ig_module_find((*s)->module, k->name) && (*s)->said) {
+        fprintf(stderr, "%s", (*s)->said);
+        memory_free((*s)->said);
+        (*s)->said = NULL;
+    }
+    cudart_print_error();
+    cudart_watch_unbuilt(status);
+    if (status == IG_ERR_MEMORY)
+        return cudaErrorMemoryAllocation;
+    return k->refused = status == IG_ERR_UNSUPPORTED ? cudaErrorNotSupported
+                                                     : cudaErrorInvalidDeviceFunction;
+}
+
+/* Translates a pointer to the device's address. A pointer that no kernel can follow is reported here, before
+ * the launch. */
+static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
+{
+    binding where;
+    size_t bytes;
+    int kind;
+    if (!*at || cudart_memory_find(*at, &where, &bytes, &kind))
+        return cudaSuccess;
+    for (const cudart_variable *v = cudart_variables(); v; v = v->next)
+        if (v->managed && *at >= v->shadow && *at <= v->shadow + v->bytes) {
+            char *there = NULL;
+            const int error = locate(dev, v, &where, &there);
+            *at = there + (*at - v->shadow);
+            return error;
+        }
+    if (cudart_watch_checks())
+        return cudaSuccess; /* the check reports the access, if there is one */
+    fflush(stdout);
+    fprintf(stderr,
+            "ingot: kernel '%s': '%s' is %p, which is not memory of the device; allocate it "
+            "with cudaMalloc\n",
+            k->info->name, k->info->params[i].name, (void *)*at);
+    return cudaErrorIllegalAddress;
+}
+
+/* Reports that host and device disagree about a kernel, which is then not launched. The exit code of `ingot run`
+ * tells. */
+static int mismatch(void)
+{
+    cudart_print_error();
+    cudart_watch_unbuilt(IG_ERR_FORMAT);
+    return cudaErrorInvalidValue;
+}
+
+static int pack(const backend *dev, const module_kernel *k, void *const *args, const size_t *sizes,
+                int n, char *packed)
+{
+    if (n != k->info->n_params && n >= 0) {
+        ig_fail(IG_ERR_FORMAT, "kernel '%s' has %d parameters on the host but %d on the device",
+                k->info->name, n, k->info->n_params);
+        return mismatch();
+    }
+    for (int i = 0; i < k->info->n_params; i++) {
+        const ig_kernel_param *p = &k->info->params[i];
+        if (sizes && sizes[i] != p->bytes) {
+            ig_fail(IG_ERR_FORMAT,
+                    "kernel '%s': parameter '%s' has %zu bytes on the host but %zu on the device",
+                    k->info->name, p->name, sizes[i], p->bytes);
+            return mismatch();
+        }
+        memcpy(packed + k->offsets[i], args[i], p->bytes);
+        if (p->is_pointer) {
+            char *at;
+            memcpy(&at, args[i], sizeof at);
+            const int error = resolve(dev, k, i, &at);
+            if (error)
+                return error;
+            memcpy(packed + k->offsets[i], &at, sizeof at);
+        }
+    }
+    return cudaSuccess;
+}
+
+/* Arguments for a device with separate memory: pointers become buffers and offsets. */
+static ig_status bind(const backend *dev, const module_kernel *k, const char *packed,
+                      kernel_arg *out)
+{
+    for (int i = 0; i < k->info->n_params; i++) {
+        const char *at;
+        size_t bytes;
+        int kind;
+        out[i] = (kernel_arg){{NULL, 0}, packed + k->offsets[i]};
+        if (!k->info->params[i].is_pointer)
+            continue;
+        memcpy(&at, packed + k->offsets[i], sizeof at);
+        if (at && cudart_memory_find(at, &out[i].at, &bytes, &kind))
+            TRY(cudart_memory_mirror(dev, at, true));
+    }
+    return IG_OK;
+}
+
+/* Copies what the kernel may have written back to the host. */
+static ig_status bring_back(const backend *dev, const module_kernel *k, const char *packed)
+{
+    for (int i = 0; i < k->info->n_params; i++) {
+        const char *at;
+        if (!k->info->params[i].is_written)
+            continue;
+        memcpy(&at, packed + k->offsets[i], sizeof at);
+        if (at)
+            TRY(cudart_memory_mirror(dev, at, false));
+    }
+    return IG_OK;
+}
+
+/* How many bytes follow an address in memory that kernels may use; 0: it is not such memory. */
+static size_t room_at(void *context, uint64_t at)
+{
+    (void)context;
+    binding where;
+    size_t bytes;
+    int kind;
+    return cudart_memory_find((const void *)(uintptr_t)at, &where, &bytes, &kind) ? bytes : 0;
+}
+
+static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const module_kernel *ready,
+                 const cudart_shape *sh, const char *packed)
+{
+    bool asserted = false, endless = false;
+    kernel_arg *args = memory_new((size_t)(ready->info->n_params + 1) * sizeof *args);
+    if (!args)
+        return cudaErrorMemoryAllocation;
+    static const kernel_output output = {.room = room_at};
+    lane_launch l = {.base = {.shared_bytes = sh->shared_bytes, .args = args},
+                     .print = &output,
+                     .asserted = &asserted,
+                     .packed = dev->language ? NULL : packed};
+    memcpy(l.base.grid, sh->grid, sizeof l.base.grid);
+    memcpy(l.base.block, sh->block, sizeof l.base.block);
+    ig_status status = dev->language ? bind(dev, ready, packed, args) : IG_OK;
+    if (status == IG_OK)
+        status = cudart_watch_launch(m, dev, k->name, ready, &l, &endless);
+    if (status == IG_OK && dev->language)
+        status = bring_back(dev, ready, packed);
+    memory_free(args);
+    if (endless && !asserted) {
+        ig_error(NULL); /* was reported */
+        return cudaErrorLaunchTimeout;
+    }
+    if (status == IG_OK)
+        return cudaSuccess;
+    cudart_print_error();
+    if (status == IG_ERR_MEMORY)
+        return cudaErrorMemoryAllocation;
+    return status == IG_ERR_DEVICE ? fatal = asserted ? cudaErrorAssert : cudaErrorLaunchFailure
+                                   : cudaErrorInvalidConfiguration;
+}
+
+static int launch_prepared(const backend *dev, ig_cuda_kernel *k, const cudart_shape *sh,
+                           void *const *args, const size_t *sizes, int n)
+{
+    struct state *s;
+    module_kernel ready;
+    int error = prepare(dev, k, &s, &ready);
+    if (error)
+        return error;
+    const size_t allowed = k->shared_allowed > SHARED_BYTES ? k->shared_allowed : SHARED_BYTES;
+    const uint64_t threads = (uint64_t)sh->block[0] * sh->block[1] * sh->block[2];
+    if (ready.max_threads && threads > ready.max_threads)
+        return cudaErrorInvalidValue;
+    if (sh->shared_bytes + ready.shared_bytes > allowed)
+        return cudaErrorInvalidValue;
+    char *packed = memory_new(ready.argument_bytes + 8);
+    if (!packed)
+        return cudaErrorMemoryAllocation;
+    error = pack(dev, &ready, args, sizes, n, packed);
+    if (error == cudaErrorIllegalAddress)
+        fatal = error;
+    if (!error)
+        error = exchange(dev, k->unit, true);
+    if (!error)
+        error = start(dev, k, s->module, &ready, sh, packed);
+    if (!error)
+        error = exchange(dev, k->unit, false);
+    memory_free(packed);
+    return error;
+}
+
+static int launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
+                  int n)
+{
+    int error;
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    error = launch_prepared(dev, k, s, args, sizes, n);
+    if (!s->is_call)
+        cudart_watch_refused(error, s->at);
+    return cudart_end(error);
+}
+
+static int function(ig_cuda_kernel *k, ig_cuda_attributes *a)
+{
+    int error;
+    struct state *s;
+    module_kernel ready;
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    error = prepare(dev, k, &s, &ready);
+    if (!error)
+        *a = (ig_cuda_attributes){.shared_bytes = ready.shared_bytes,
+                                  .max_threads = ready.max_threads ? (int)ready.max_threads
+                                                                   : (int)threads_most(dev),
+                                  .registers = 32,
+                                  .dynamic_shared_bytes = SHARED_BYTES - (int)ready.shared_bytes,
+                                  .version = 70};
+    return cudart_end(error);
+}
+
+static int function_set(ig_cuda_kernel *k, int attribute, int value)
+{
+    int error;
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    if (attribute != SHARED_LIMIT_ATTRIBUTE)
+        return cudart_end(cudaSuccess);
+    if (value < 0 || (size_t)value > dev->limits.shared_bytes)
+        error = cudaErrorInvalidValue;
+    else
+        k->shared_allowed = (size_t)value;
+    return cudart_end(error);
+}
+
+/* A multiprocessor is a CPU core. Like a GPU's, it holds 2,048 threads and 32 blocks. */
+static int occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks)
+{
+    ig_cuda_attributes a;
+    const int error = function(k, &a);
+    if (error || threads <= 0)
+        return error ? error : cudaErrorInvalidValue;
+    const size_t bytes = a.shared_bytes + shared_bytes;
+    const uint64_t room = cudart_device()->limits.shared_bytes;
+    int n = threads > a.max_threads ? 0 : 2048 / ((threads + 31) / 32 * 32);
+    n = n > 32 ? 32 : n;
+    if (bytes && room / bytes < (uint64_t)n)
+        n = (int)(room / bytes);
+    *blocks = n;
+    return cudaSuccess;
+}
+
+/* Limits have no effect. They can be read back; the initial values are those of a GPU. */
+static int limit(int which, size_t *value, bool set)
+{
+    static size_t limits[3] = {1024, 8 << 20, 8 << 20};
+    if (which < 0 || which > 2)
+        return cudaErrorUnsupportedLimit;
+    if (set)
+        limits[which] = *value;
+    else
+        *value = limits[which];
+    return cudaSuccess;
+}
+
+static int attribute(int which, int *value)
+{
+    (void)which;
+    *value = 0;
+    return cudaErrorNotSupported;
+}
+
+static int stream_query(void *stream) { return cudart_stream_wait(stream); }
+static int event_query(void *event) { return cudart_event_wait(event); }
+
+const cudart_target cudart_modules = {
+    .check = check,
+    .launch = launch,
+    .function = function,
+    .function_set = function_set,
+    .occupancy = occupancy,
+    .symbol = symbol,
+    .alloc = cudart_memory_alloc,
+    .free = cudart_memory_free,
+    .alloc_async = cudart_memory_alloc_async,
+    .free_async = cudart_memory_free_async,
+    .adopt = cudart_memory_adopt,
+    .forget = cudart_memory_forget,
+    .kind = cudart_memory_kind,
+    .mapped = cudart_memory_mapped,
+    .copy = cudart_memory_copy,
+    .fill = cudart_memory_fill,
+    .stream_new = cudart_stream_new,
+    .stream_free = cudart_stream_free,
+    .stream_wait = cudart_stream_wait,
+    .stream_query = stream_query,
+    .stream_after = cudart_stream_after,
+    .stream_about = cudart_stream_about,
+    .stream_call = cudart_stream_call,
+    .priorities = cudart_stream_priorities,
+    .event_new = cudart_event_new,
+    .event_free = cudart_event_free,
+    .event_record = cudart_event_record,
+    .event_wait = cudart_event_wait,
+    .event_query = event_query,
+    .event_time = cudart_event_time,
+    .synchronize = cudart_modules_synchronize,
+    .reset = reset,
+    .device = device,
+    .attribute = attribute,
+    .limit = limit,
+};

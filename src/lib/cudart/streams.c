@@ -1,0 +1,117 @@
+/* Streams and events of the modules' target. Calls finish their work before they return, so that a stream is
+ * always idle and an event is the time of its record. */
+#include "lib/cudart/cudart.h"
+
+#include "base/memory.h"
+
+#include <time.h>
+
+enum { EVENT_WITHOUT_TIME = 2 };
+
+typedef struct stream {
+    unsigned flags;
+    int priority;
+} stream;
+
+typedef struct event {
+    unsigned flags;
+    double time_s; /* 0: not yet recorded */
+} event;
+
+/* True for the default streams, which are numbers. */
+static bool is_default(const void *s) { return (uintptr_t)s <= 2; }
+
+int cudart_stream_new(void **out, unsigned flags, int priority)
+{
+    stream *s = memory_new(sizeof *s);
+    *out = s;
+    if (!s)
+        return cudaErrorMemoryAllocation;
+    *s = (stream){flags, priority};
+    return cudaSuccess;
+}
+
+int cudart_stream_free(void *s)
+{
+    if (is_default(s))
+        return cudaErrorInvalidResourceHandle;
+    memory_free(s);
+    return cudaSuccess;
+}
+
+int cudart_stream_wait(void *s)
+{
+    (void)s;
+    return cudart_modules_synchronize();
+}
+
+int cudart_stream_after(void *s, void *e)
+{
+    (void)s;
+    return e ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+int cudart_stream_about(void *of, unsigned *flags, int *priority)
+{
+    const stream *s = is_default(of) ? NULL : of;
+    *flags = s ? s->flags : 0;
+    *priority = s ? s->priority : 0;
+    return cudaSuccess;
+}
+
+int cudart_stream_call(void *s, void (*f)(void *context), void *context)
+{
+    const int error = cudart_stream_wait(s);
+    if (!error)
+        f(context);
+    return error;
+}
+
+int cudart_stream_priorities(int *least, int *greatest)
+{
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
+
+int cudart_event_new(void **out, unsigned flags)
+{
+    event *e = memory_new(sizeof *e);
+    *out = e;
+    if (!e)
+        return cudaErrorMemoryAllocation;
+    *e = (event){flags, 0};
+    return cudaSuccess;
+}
+
+int cudart_event_free(void *e)
+{
+    memory_free(e);
+    return cudaSuccess;
+}
+
+int cudart_event_record(void *of, void *s)
+{
+    event *e = of;
+    struct timespec now;
+    if (!e)
+        return cudaErrorInvalidResourceHandle;
+    const int error = cudart_stream_wait(s);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    e->time_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return error;
+}
+
+int cudart_event_wait(void *e)
+{
+    return e ? cudart_modules_synchronize() : cudaErrorInvalidResourceHandle;
+}
+
+int cudart_event_time(void *begin, void *end, float *milliseconds)
+{
+    const event *from = begin, *to = end;
+    if (!from || !to || from->time_s == 0 || to->time_s == 0 ||
+        ((from->flags | to->flags) & EVENT_WITHOUT_TIME))
+        return cudaErrorInvalidResourceHandle;
+    *milliseconds = (float)((to->time_s - from->time_s) * 1e3);
+    return cudaSuccess;
+}

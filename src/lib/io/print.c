@@ -1,0 +1,349 @@
+/* Arrays as text, as NumPy prints them with its default options: ig_to_string and ig_print.
+ *
+ * First all elements that will be shown are measured, then they are laid out in columns of one width.
+ * Lines end before column 75. Of more than 1000 elements, 3 at each end of an axis are shown. */
+#include "lib/io/decimal.h"
+#include "lib/io/file.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_WIDTH = 75, SHOWN_MOST = 1000, EDGE_ITEMS = 3, PLACES = 8 };
+
+/* How the elements of one array look. */
+typedef struct style {
+    ig_dtype dtype;
+    bool floats, scientific;
+    int before, after;  /* columns left of the point, and right of it (of an exponent: all of it) */
+    int places;         /* scientific: digits after the point */
+    int exponent_width; /* scientific: its digits */
+} style;
+
+typedef struct printer {
+    text *out;
+    const void *data;
+    const int64_t *shape;
+    int64_t strides[IG_MAX_NDIM]; /* in elements */
+    int ndim;
+    bool shorten;
+    style style;
+} printer;
+
+/* ---- one element ------------------------------------------------------------------------------ */
+
+/* An element: a float, or 64 bits of an integer or bool. */
+typedef union element {
+    double f;
+    int64_t i;
+} element;
+
+static element element_at(const void *data, ig_dtype dtype, int64_t i)
+{
+    switch (dtype) {
+    case IG_BOOL: return (element){.i = ((const bool *)data)[i]};
+    case IG_I8: return (element){.i = ((const int8_t *)data)[i]};
+    case IG_I16: return (element){.i = ((const int16_t *)data)[i]};
+    case IG_I32: return (element){.i = ((const int32_t *)data)[i]};
+    case IG_U8: return (element){.i = ((const uint8_t *)data)[i]};
+    case IG_U16: return (element){.i = ((const uint16_t *)data)[i]};
+    case IG_U32: return (element){.i = ((const uint32_t *)data)[i]};
+    case IG_F16: /* converted by array_text */
+    case IG_BF16:
+    case IG_F32: return (element){.f = ((const float *)data)[i]};
+    case IG_F64: return (element){.f = ((const double *)data)[i]};
+    default: return (element){.i = ((const int64_t *)data)[i]};
+    }
+}
+
+static int write_whole(element v, ig_dtype dtype, char out[DECIMAL_BYTES])
+{
+    if (dtype == IG_BOOL)
+        return snprintf(out, DECIMAL_BYTES, "%s", v.i ? "True" : "False");
+    if (dtype == IG_U64)
+        return snprintf(out, DECIMAL_BYTES, "%" PRIu64, (uint64_t)v.i);
+    return snprintf(out, DECIMAL_BYTES, "%" PRId64, v.i);
+}
+
+/* Adds that many spaces to text of n characters; returns how many there are then. */
+static int write_fill(char out[DECIMAL_BYTES], int n, int spaces)
+{
+    for (; spaces > 0; spaces--)
+        out[n++] = ' ';
+    out[n] = '\0';
+    return n;
+}
+
+/* A float in the style of its array, without the spaces before it. */
+static int write_float(double f, const style *s, char out[DECIMAL_BYTES])
+{
+    if (!isfinite(f))
+        return decimal_float(f, s->dtype, out);
+    if (s->scientific) {
+        const decimal d = decimal_scientific(f, s->dtype, s->places, s->places);
+        return decimal_write_scientific(&d, s->places, s->exponent_width, out);
+    }
+    const decimal d = decimal_fixed(f, s->dtype, PLACES);
+    return write_fill(out, decimal_write(&d, out), s->after - decimal_places(&d));
+}
+
+/* The element in its column; returns how wide that is. */
+static int write_element(element v, const style *s, char out[DECIMAL_BYTES])
+{
+    char word[DECIMAL_BYTES];
+    const int n = s->floats ? write_float(v.f, s, word) : write_whole(v, s->dtype, word);
+    const int width = s->before + s->after + s->floats;
+    const int begin = write_fill(out, 0, width - n);
+    memcpy(out + begin, word, (size_t)n + 1);
+    return begin + n;
+}
+
+/* ---- which elements are shown --------------------------------------------------------------- */
+
+static bool axis_is_shortened(const printer *p, int axis)
+{
+    return p->shorten && p->shape[axis] > 2 * EDGE_ITEMS;
+}
+
+/* The index after i that is shown. */
+static int64_t next_shown(const printer *p, int axis, int64_t i)
+{
+    bool jump = axis_is_shortened(p, axis) && i + 1 == EDGE_ITEMS;
+    return jump ? p->shape[axis] - EDGE_ITEMS : i + 1;
+}
+
+typedef void visitor(style *s, element v, void *context);
+
+static void visit_shown(printer *p, int axis, int64_t offset, visitor *visit, void *context)
+{
+    if (axis == p->ndim) {
+        visit(&p->style, element_at(p->data, p->style.dtype, offset), context);
+        return;
+    }
+    for (int64_t i = 0; i < p->shape[axis]; i = next_shown(p, axis, i))
+        visit_shown(p, axis + 1, offset + i * p->strides[axis], visit, context);
+}
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+/* What there is among the elements to be shown. */
+typedef struct survey {
+    double largest, smallest; /* magnitudes that are finite and not zero; 0: there are none */
+    bool finite, nan, inf, minus_inf;
+} survey;
+
+static void widen(int *width, int to)
+{
+    if (*width < to)
+        *width = to;
+}
+
+static void survey_float(style *s, element v, void *context)
+{
+    (void)s;
+    survey *seen = context;
+    double magnitude = fabs(v.f);
+    seen->nan |= isnan(v.f) != 0;
+    seen->inf |= isinf(v.f) != 0;
+    seen->minus_inf |= isinf(v.f) && v.f < 0;
+    if (!isfinite(v.f))
+        return;
+    seen->finite = true;
+    if (magnitude > seen->largest)
+        seen->largest = magnitude;
+    if (magnitude != 0 && (seen->smallest == 0 || magnitude < seen->smallest))
+        seen->smallest = magnitude;
+}
+
+static void measure_float(style *s, element v, void *context)
+{
+    (void)context;
+    if (!isfinite(v.f))
+        return;
+    if (s->scientific) {
+        decimal d = decimal_scientific(v.f, s->dtype, 0, PLACES);
+        widen(&s->before, 1 + d.negative);
+        widen(&s->places, d.n - 1);
+        widen(&s->exponent_width, d.point - 1 >= 100 || d.point - 1 <= -100 ? 3 : 2);
+        s->after = s->places + 2 + s->exponent_width;
+    } else {
+        decimal d = decimal_fixed(v.f, s->dtype, PLACES);
+        widen(&s->before, d.negative + (d.point > 0 ? d.point : 1));
+        widen(&s->after, decimal_places(&d));
+    }
+}
+
+static void measure_whole(style *s, element v, void *context)
+{
+    (void)context;
+    char word[DECIMAL_BYTES];
+    widen(&s->before, write_whole(v, s->dtype, word));
+    if (s->dtype == IG_BOOL)
+        s->before = (int)strlen("False");
+}
+
+/* Past the digits that the dtype holds (8 at most), below 0.0001, or where magnitudes differ too
+ * much; all compared in the dtype itself. */
+static bool wants_exponents(const survey *seen, ig_dtype dtype)
+{
+    dtype = dtype == IG_BF16 ? IG_F32 : dtype;
+    double ratio = decimal_round(seen->largest / seen->smallest, dtype);
+    return seen->smallest != 0 && (seen->largest >= fmin(decimal_whole_limit(dtype), 1e8) ||
+                                   seen->smallest < decimal_round(1e-4, dtype) || ratio > 1000);
+}
+
+static void measure(printer *p)
+{
+    style *s = &p->style;
+    s->floats = ig_isdtype(s->dtype, "real floating");
+    if (!s->floats) {
+        visit_shown(p, 0, 0, measure_whole, NULL);
+        return;
+    }
+    survey seen = {0};
+    visit_shown(p, 0, 0, survey_float, &seen);
+    s->scientific = wants_exponents(&seen, s->dtype);
+    visit_shown(p, 0, 0, measure_float, NULL);
+    if (seen.nan)
+        widen(&s->before, 3 - (s->after + 1));
+    if (seen.inf)
+        widen(&s->before, 3 + seen.minus_inf - (s->after + 1));
+}
+
+/* ---- laying out ------------------------------------------------------------------------------- */
+
+static void text_fill(text *t, const char *with, int n)
+{
+    for (int i = 0; i < n; i++)
+        text_add(t, "%s", with);
+}
+
+static void text_trim(text *t)
+{
+    while (t->used && t->at[t->used - 1] == ' ')
+        t->used--;
+}
+
+/* Adds a word to the row, which is *column columns long, or to a new line where it does not fit. */
+static void row_add(printer *p, const char *word, int *column)
+{
+    const int indent = p->ndim, width = LINE_WIDTH - p->ndim, n = (int)strlen(word);
+    if (*column + n > width && *column > indent) {
+        text_trim(p->out);
+        text_add(p->out, "\n");
+        text_fill(p->out, " ", indent);
+        *column = indent;
+    }
+    text_add(p->out, "%s", word);
+    *column += n;
+}
+
+static void row_space(printer *p, int *column)
+{
+    text_add(p->out, " ");
+    ++*column;
+}
+
+static void print_row(printer *p, int64_t offset)
+{
+    const int axis = p->ndim - 1;
+    int column = p->ndim;
+    char word[DECIMAL_BYTES];
+    for (int64_t i = 0; i < p->shape[axis]; i = next_shown(p, axis, i)) {
+        if (i > 0)
+            row_space(p, &column);
+        if (axis_is_shortened(p, axis) && i == p->shape[axis] - EDGE_ITEMS) {
+            row_add(p, "...", &column);
+            row_space(p, &column);
+        }
+        write_element(element_at(p->data, p->style.dtype, offset + i * p->strides[axis]), &p->style,
+                      word);
+        row_add(p, word, &column);
+    }
+}
+
+static void print_axis(printer *p, int axis, int64_t offset)
+{
+    text_add(p->out, "[");
+    if (axis == p->ndim - 1) {
+        print_row(p, offset);
+    } else {
+        const int lines = p->ndim - 1 - axis, indent = axis + 1;
+        for (int64_t i = 0; i < p->shape[axis]; i = next_shown(p, axis, i)) {
+            if (axis_is_shortened(p, axis) && i == p->shape[axis] - EDGE_ITEMS) {
+                text_fill(p->out, "\n", lines);
+                text_fill(p->out, " ", indent);
+                text_add(p->out, "...");
+            }
+            if (i > 0) {
+                text_fill(p->out, "\n", lines);
+                text_fill(p->out, " ", indent);
+            }
+            print_axis(p, axis + 1, offset + i * p->strides[axis]);
+        }
+    }
+    text_add(p->out, "]");
+}
+
+/* ---- the public functions --------------------------------------------------------------------- */
+
+/* Prints contiguous data of the shape and dtype of x. */
+static void array_print(text *t, const ig_array *x, const void *data, bool full)
+{
+    const ig_ints shape = ig_shape(x);
+    char word[DECIMAL_BYTES];
+    printer p = {.out = t, .data = data, .shape = shape.v, .ndim = shape.n};
+    p.style.dtype = ig_dtype_of(x);
+    int64_t size = 1;
+    for (int axis = shape.n - 1; axis >= 0; axis--) {
+        p.strides[axis] = size;
+        size *= shape.v[axis];
+    }
+    p.shorten = !full && size > SHOWN_MOST;
+    measure(&p);
+    if (size == 0) {
+        text_add(t, "[]");
+    } else if (shape.n > 0) {
+        print_axis(&p, 0, 0);
+    } else {
+        const element v = element_at(data, p.style.dtype, 0);
+        if (p.style.floats)
+            decimal_float(v.f, p.style.dtype, word);
+        else
+            write_whole(v, p.style.dtype, word);
+        text_add(t, "%s", word);
+    }
+}
+
+char *ig_to_string(ig_array *x, bool full)
+{
+    text t = {0};
+    if (require_pointer("to_string", "x", x) != IG_OK || ig_scope_begin() != IG_OK)
+        return NULL;
+    const bool half = ig_dtype_of(x) == IG_F16 || ig_dtype_of(x) == IG_BF16;
+    const void *data = ig_data(half ? ig_astype(x, IG_F32) : x);
+    if (data || !ig_failed())
+        array_print(&t, x, data, full);
+    else
+        t.failed = true;
+    char *result = text_take(&t);
+    ig_scope_end();
+    return result;
+}
+
+ig_status ig_print(ig_array *x)
+{
+    char *string = ig_to_string(x, false);
+    if (!string)
+        return io_waiting();
+    const bool written = puts(string) >= 0;
+    ig_free(string);
+    if (!written)
+        FAIL(IG_ERR_FILE, "print: standard output cannot be written: %s", strerror(errno));
+    return IG_OK;
+}

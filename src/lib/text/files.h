@@ -1,0 +1,26 @@
+/* Small files of model folders, read as a whole. */
+#ifndef TEXT_FILES_H
+#define TEXT_FILES_H
+
+#include "lib/text/field.h"
+
+/* True if there is a file or folder of that path. */
+bool file_exists(const char *path);
+
+/* Reads a whole file; the caller frees *data with free, also after a failure. absent_ok: IG_OK and NULL if there is
+ * none. */
+ig_status file_read_whole(const char *path, bool absent_ok, char **data, size_t *bytes);
+
+/* A JSON file, held while its fields are used. */
+typedef struct json_file {
+    char path[4096];
+    char *data; /* NULL: there is no such file */
+    field root;
+} json_file;
+
+/* Reads folder/name. absent_ok: IG_OK if there is none, and no field is given. Call json_file_close afterwards, also after
+ * a failure. */
+ig_status json_file_open(json_file *f, const char *folder, const char *name, bool absent_ok);
+void json_file_close(json_file *f);
+
+#endif

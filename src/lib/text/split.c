@@ -1,0 +1,450 @@
+/* Pre-tokenizers: see split.h. A sequence is flattened into a list of rules. A rule cuts pieces, and some rules rewrite
+ * them. */
+#include "lib/text/split.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "lib/text/charsmap.h"
+#include "lib/text/normalize.h"
+#include "lib/text/unicode.h"
+
+#include <string.h>
+
+/* What becomes of the matches of a pattern. */
+typedef enum behavior {
+    REMOVED,
+    ISOLATED,
+    MERGED_WITH_PREVIOUS,
+    MERGED_WITH_NEXT,
+    CONTIGUOUS
+} behavior;
+
+typedef enum rule_kind {
+    RULE_FLAGS,   /* single code points with one of the flags */
+    RULE_RUNE,    /* one code point */
+    RULE_PATTERN, /* a regular expression */
+    RULE_WORDS,   /* runs of word characters, and of what is neither that nor blank */
+    RULE_BYTES,   /* code points become bytes */
+    RULE_METASPACE,
+    RULE_PREFIX_SPACE,
+    RULE_FIXED, /* pieces of `rune` code points */
+} rule_kind;
+
+enum { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER };
+
+typedef struct rule {
+    rule_kind kind;
+    behavior behavior;
+    unsigned flags;
+    uint32_t rune; /* of a metaspace: the replacement */
+    regex *pattern;
+    bool inverted;
+    int prepend; /* PREPEND_ALWAYS and so on */
+} rule;
+
+struct splitter {
+    rule *rules;
+    int n;
+    bool bert;
+    field prefix_space; /* see splitter_new */
+};
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+static bool pieces_reserve(pieces *p)
+{
+    if (p->n < p->room)
+        return true;
+    const size_t room = 2 * p->room + 64;
+    piece *at = p->failed ? NULL : memory_resize(p->at, room * sizeof *at);
+    if (!at) {
+        p->failed = true;
+        return false;
+    }
+    p->at = at;
+    p->room = room;
+    return true;
+}
+
+void pieces_add(pieces *p, size_t first, size_t count, int32_t id)
+{
+    if (count && pieces_reserve(p))
+        p->at[p->n++] = (piece){(uint32_t)first, (uint32_t)count, id};
+}
+
+void pieces_free(pieces *p)
+{
+    memory_free(p->at);
+    *p = (pieces){0};
+}
+
+void cut_text_free(cut_text *t)
+{
+    aligned_free(&t->text);
+    aligned_free(&t->spare);
+    pieces_free(&t->list);
+    pieces_free(&t->spare_list);
+    regex_scratch_free(&t->regex);
+}
+
+/* ---- cutting -------------------------------------------------------------------------------- */
+
+/* Finds the next match of the rule in a piece at or behind `at`; false if there is none. */
+static bool rule_find(const rule *r, const rune *chars, size_t n, size_t at, regex_scratch *s,
+                      size_t *start, size_t *end)
+{
+    if (r->kind == RULE_PATTERN)
+        return regex_find(r->pattern, chars, n, at, s, start, end);
+    if (r->kind == RULE_WORDS) {
+        while (at < n && unicode_flags(chars[at].c) & UNICODE_SPACE)
+            at++;
+        *start = at;
+        const unsigned word = at < n ? unicode_flags(chars[at].c) & UNICODE_WORD : 0;
+        while (at < n && (unicode_flags(chars[at].c) & (UNICODE_WORD | UNICODE_SPACE)) == word)
+            at++;
+        *end = at;
+        return at > *start;
+    }
+    for (size_t i = at; i < n; i++)
+        if (r->kind == RULE_RUNE ? chars[i].c == r->rune : unicode_flags(chars[i].c) & r->flags) {
+            *start = i;
+            *end = i + 1;
+            return true;
+        }
+    return false;
+}
+
+/* The pieces that a rule has made so far of one piece. */
+typedef struct cutter {
+    const rule *r;
+    pieces *out;
+    size_t first; /* pieces of this text in out begin here */
+    bool previous;
+} cutter;
+
+/* The next part: matches and what is between them, in order. */
+static void cut(cutter *k, size_t start, size_t end, bool matched)
+{
+    const bool before = k->out->n > k->first;
+    matched = matched != k->r->inverted;
+    switch (k->r->behavior) {
+    case REMOVED:
+        if (!matched)
+            pieces_add(k->out, start, end - start, -1);
+        break;
+    case ISOLATED: pieces_add(k->out, start, end - start, -1); break;
+    case MERGED_WITH_PREVIOUS:
+        if (matched && !k->previous && before)
+            k->out->at[k->out->n - 1].count += (uint32_t)(end - start);
+        else
+            pieces_add(k->out, start, end - start, -1);
+        break;
+    case MERGED_WITH_NEXT: /* `previous`: the last piece is a match that waits for what comes next */
+        if (!matched && k->previous && before)
+            k->out->at[k->out->n - 1].count += (uint32_t)(end - start);
+        else
+            pieces_add(k->out, start, end - start, -1);
+        break;
+    case CONTIGUOUS:
+        if (matched == k->previous && before)
+            k->out->at[k->out->n - 1].count += (uint32_t)(end - start);
+        else
+            pieces_add(k->out, start, end - start, -1);
+        break;
+    }
+    k->previous = matched;
+}
+
+static void piece_cut(const rule *r, const aligned *chars, piece p, regex_scratch *s, pieces *out)
+{
+    cutter k = {.r = r, .out = out, .first = out->n};
+    const rune *runes = chars->at + p.first;
+    size_t at = 0, from = 0, start = 0, end = 0;
+    while (from <= p.count && rule_find(r, runes, p.count, from, s, &start, &end)) {
+        if (start > at)
+            cut(&k, p.first + at, p.first + start, false);
+        if (end > start)
+            cut(&k, p.first + start, p.first + end, true);
+        else if (r->behavior == CONTIGUOUS)
+            k.previous = !r->inverted;
+        at = end;
+        from = end > start ? end : end + 1;
+    }
+    if (at < p.count)
+        cut(&k, p.first + at, p.first + p.count, false);
+}
+
+static void rule_cut(const rule *r, cut_text *t)
+{
+    t->spare_list.n = 0;
+    for (size_t i = 0; i < t->list.n; i++) {
+        const piece p = t->list.at[i];
+        if (p.id >= 0) {
+            pieces_add(&t->spare_list, p.first, p.count, p.id);
+        } else if (r->kind == RULE_FIXED) {
+            for (uint32_t at = 0; at < p.count; at += r->rune)
+                pieces_add(&t->spare_list, p.first + at,
+                           p.count - at < r->rune ? p.count - at : r->rune, -1);
+        } else {
+            piece_cut(r, &t->text, p, &t->regex, &t->spare_list);
+        }
+    }
+    const pieces list = t->list;
+    t->list = t->spare_list;
+    t->spare_list = list;
+    t->list.failed |= list.failed;
+}
+
+/* ---- rewriting ------------------------------------------------------------------------------ */
+
+static void piece_rewrite(const rule *r, const rune *from, size_t n, aligned *to)
+{
+    const rune first = n ? from[0] : (rune){0};
+    if (r->kind == RULE_BYTES) {
+        for (size_t i = 0; i < n; i++) {
+            unsigned char bytes[4];
+            const size_t length = unicode_write(from[i].c, bytes);
+            for (size_t j = 0; j < length; j++)
+                aligned_add(to, (rune){charsmap_byte(bytes[j]), from[i].start, from[i].end});
+        }
+        return;
+    }
+    const uint32_t mark = r->kind == RULE_METASPACE ? r->rune : ' ';
+    const bool has_mark = n && (first.c == mark || first.c == ' ');
+    const bool wanted =
+        r->prepend == PREPEND_ALWAYS || (r->prepend == PREPEND_FIRST && first.start == 0);
+    if (n && wanted && !has_mark)
+        aligned_add(to, (rune){mark, first.start, first.end});
+    for (size_t i = 0; i < n; i++)
+        aligned_add(to, (rune){from[i].c == ' ' ? mark : from[i].c, from[i].start, from[i].end});
+}
+
+static void rule_rewrite(const rule *r, cut_text *t)
+{
+    t->spare.n = 0;
+    for (size_t i = 0; i < t->list.n; i++) {
+        piece *p = &t->list.at[i];
+        const size_t first = t->spare.n;
+        if (p->id >= 0)
+            aligned_append(&t->spare, t->text.at + p->first, p->count);
+        else
+            piece_rewrite(r, t->text.at + p->first, p->count, &t->spare);
+        p->first = (uint32_t)first;
+        p->count = (uint32_t)(t->spare.n - first);
+    }
+    const aligned chars = t->text;
+    t->text = t->spare;
+    t->spare = chars;
+    t->text.failed |= chars.failed;
+}
+
+void splitter_run(const splitter *s, cut_text *t)
+{
+    for (int i = 0; i < s->n; i++) {
+        const rule *r = &s->rules[i];
+        if (r->kind == RULE_BYTES || r->kind == RULE_METASPACE || r->kind == RULE_PREFIX_SPACE)
+            rule_rewrite(r, t);
+        else
+            rule_cut(r, t);
+    }
+}
+
+/* ---- reading the configuration -------------------------------------------------------------- */
+
+static rule *rule_add(splitter *s, rule_kind kind)
+{
+    rule *rules = memory_resize(s->rules, (size_t)(s->n + 1) * sizeof *rules);
+    if (!rules)
+        return NULL;
+    s->rules = rules;
+    rules[s->n] = (rule){.kind = kind};
+    return &rules[s->n++];
+}
+
+static ig_status flags_add(splitter *s, unsigned flags, behavior b)
+{
+    rule *r = rule_add(s, RULE_FLAGS);
+    if (!r)
+        return IG_ERR_MEMORY;
+    r->flags = flags;
+    r->behavior = b;
+    return IG_OK;
+}
+
+static ig_status behavior_read(field f, behavior *out)
+{
+    static const char *const names[] = {"Removed",        "Isolated",   "MergedWithPrevious",
+                                        "MergedWithNext", "Contiguous", NULL};
+    int i = ISOLATED;
+    TRY(field_choice(field_get(f, "behavior"), "pre_tokenizer.behavior", names, &i));
+    *out = (behavior)i;
+    return IG_OK;
+}
+
+static ig_status bert_read(splitter *s, field f)
+{
+    (void)f;
+    s->bert = s->n == 0;
+    TRY(flags_add(s, UNICODE_SPACE, REMOVED));
+    return flags_add(s, UNICODE_PUNCTUATION, ISOLATED);
+}
+
+static ig_status whitespace_read(splitter *s, field f)
+{
+    (void)f;
+    rule *r = rule_add(s, RULE_WORDS);
+    if (!r)
+        return IG_ERR_MEMORY;
+    r->behavior = REMOVED;
+    r->inverted = true;
+    return IG_OK;
+}
+
+static ig_status whitespace_split_read(splitter *s, field f)
+{
+    (void)f;
+    return flags_add(s, UNICODE_SPACE, REMOVED);
+}
+
+/* Words of GPT-2. */
+static ig_status words_add(splitter *s)
+{
+    static const char words[] =
+        "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+    rule *r = rule_add(s, RULE_PATTERN);
+    if (!r)
+        return IG_ERR_MEMORY;
+    r->behavior = ISOLATED;
+    r->pattern = regex_new(words, sizeof words - 1);
+    return r->pattern ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+static ig_status byte_level_read(splitter *s, field f)
+{
+    const bool prefix = field_bool(field_get(f, "add_prefix_space"), true);
+    if (field_bool(s->prefix_space, prefix) && !rule_add(s, RULE_PREFIX_SPACE))
+        return IG_ERR_MEMORY;
+    if (field_bool(field_get(f, "use_regex"), true))
+        TRY(words_add(s));
+    return rule_add(s, RULE_BYTES) ? IG_OK : IG_ERR_MEMORY;
+}
+
+static ig_status metaspace_read(splitter *s, field f)
+{
+    static const char *const schemes[] = {"always", "first", "never", NULL};
+    const bool prefix = field_bool(field_get(f, "add_prefix_space"), true);
+    int prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
+    uint32_t mark = 0x2581;
+    TRY(field_rune(field_get(f, "replacement"), "pre_tokenizer.replacement", &mark));
+    TRY(field_choice(field_get(f, "prepend_scheme"), "pre_tokenizer.prepend_scheme", schemes,
+                     &prepend));
+    if (!prefix && prepend != PREPEND_NEVER)
+        FAIL(IG_ERR_FORMAT, "pre_tokenizer.add_prefix_space contradicts prepend_scheme");
+    rule *r = rule_add(s, RULE_METASPACE);
+    if (!r)
+        return IG_ERR_MEMORY;
+    r->rune = mark;
+    r->prepend = prepend;
+    if (!field_bool(field_get(f, "split"), true))
+        return IG_OK;
+    r = rule_add(s, RULE_RUNE);
+    if (!r)
+        return IG_ERR_MEMORY;
+    r->rune = mark;
+    r->behavior = MERGED_WITH_NEXT;
+    return IG_OK;
+}
+
+static ig_status punctuation_read(splitter *s, field f)
+{
+    behavior b;
+    TRY(behavior_read(f, &b));
+    return flags_add(s, UNICODE_PUNCTUATION, b);
+}
+
+static ig_status digits_read(splitter *s, field f)
+{
+    const bool single = field_bool(field_get(f, "individual_digits"), false);
+    return flags_add(s, UNICODE_NUMBER, single ? ISOLATED : CONTIGUOUS);
+}
+
+static ig_status split_read(splitter *s, field f)
+{
+    rule *r = rule_add(s, RULE_PATTERN);
+    if (!r)
+        return IG_ERR_MEMORY;
+    r->inverted = field_bool(field_get(f, "invert"), false);
+    TRY(behavior_read(f, &r->behavior));
+    return pattern_read(field_get(f, "pattern"), &r->pattern);
+}
+
+static ig_status delimiter_read(splitter *s, field f)
+{
+    rule *r = rule_add(s, RULE_RUNE);
+    return r ? field_rune(field_get(f, "delimiter"), "pre_tokenizer.delimiter", &r->rune)
+             : IG_ERR_MEMORY;
+}
+
+static ig_status fixed_read(splitter *s, field f)
+{
+    const int64_t length = field_int(field_get(f, "length"), 5);
+    rule *r = rule_add(s, RULE_FIXED);
+    if (!r)
+        return IG_ERR_MEMORY;
+    if (length < 1)
+        FAIL(IG_ERR_FORMAT, "pre_tokenizer.length is %lld; expected 1 or more", (long long)length);
+    r->rune = length > INT32_MAX ? INT32_MAX : (uint32_t)length;
+    return IG_OK;
+}
+
+static const struct {
+    const char *name;
+    ig_status (*read)(splitter *s, field f);
+} kinds[] = {
+    {"BertPreTokenizer", bert_read},
+    {"Whitespace", whitespace_read},
+    {"WhitespaceSplit", whitespace_split_read},
+    {"ByteLevel", byte_level_read},
+    {"Metaspace", metaspace_read},
+    {"Punctuation", punctuation_read},
+    {"Digits", digits_read},
+    {"Split", split_read},
+    {"CharDelimiterSplit", delimiter_read},
+    {"FixedLength", fixed_read},
+};
+
+static ig_status rules_read(void *context, json_text key, field f)
+{
+    splitter *s = context;
+    const field type = field_get(f, "type");
+    (void)key;
+    if (field_is(type, "Sequence"))
+        return field_each(field_get(f, "pretokenizers"), rules_read, s);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (field_is(type, kinds[i].name))
+            return kinds[i].read(s, f);
+    return field_refuse("pre_tokenizer", type);
+}
+
+splitter *splitter_new(field config, field prefix_space)
+{
+    splitter *s = memory_new(sizeof *s);
+    if (s && field_is(field_get(config, "type"), "ByteLevel"))
+        s->prefix_space = prefix_space;
+    if (!s || !field_given(config) || rules_read(s, (json_text){0}, config) == IG_OK)
+        return s;
+    splitter_free(s);
+    return NULL;
+}
+
+bool splitter_is_bert(const splitter *s) { return s->bert && s->n == 2; }
+
+void splitter_free(splitter *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->n; i++)
+        regex_free(s->rules[i].pattern);
+    memory_free(s->rules);
+    memory_free(s);
+}
