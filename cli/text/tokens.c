@@ -1,5 +1,5 @@
 /* ingot tokens: how a tokenizer splits texts. */
-#include "text/common.h"
+#include "common.h"
 
 #include <stdlib.h>
 

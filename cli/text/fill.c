@@ -1,6 +1,6 @@
 /* ingot fill: the words that fit a gap. */
-#include "text/common.h"
-#include "progress.h"
+#include "common.h"
+#include "../progress.h"
 
 #include "base/json.h"
 

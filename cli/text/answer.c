@@ -1,6 +1,6 @@
 /* ingot answer: where a text answers a question. */
-#include "text/common.h"
-#include "progress.h"
+#include "common.h"
+#include "../progress.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* ingot classify: the label of each text, or of each of its words. */
-#include "text/common.h"
+#include "common.h"
 
 #include <stdlib.h>
 #include <string.h>

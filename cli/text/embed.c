@@ -1,5 +1,5 @@
 /* ingot embed: texts as vectors, and how similar they are. */
-#include "text/common.h"
+#include "common.h"
 
 #include <math.h>
 #include <stdlib.h>
