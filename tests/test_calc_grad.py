@@ -82,7 +82,7 @@ def run(program):
         file.write(program)
         file.flush()
         done = subprocess.run([INGOT, "eval", "--full", "-f", file.name], capture_output=True,
-                              text=True, timeout=120, check=False)
+                              text=True, check=False)
     print(done.stderr, end="")
     return done.stdout.split(f"\n{MARK}\n")
 

@@ -74,8 +74,7 @@ def ingot_prints(batch, *options):
     program = os.path.join(FOLDER.name, "program")
     with open(program, "w", encoding="utf-8") as file:
         file.write("\n".join(lines))
-    done = subprocess.run([INGOT, "eval", *options, "-f", program], capture_output=True, text=True,
-                          timeout=120, check=False)
+    done = subprocess.run([INGOT, "eval", *options, "-f", program], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(done.stderr)
     return done.stdout.split("\n" + MARK + "\n")[:-1]

@@ -43,7 +43,7 @@ def read(name):
 
 
 def run(*words):
-    return subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=60)
+    return subprocess.run([TOOL, *words], capture_output=True, text=True)
 
 
 def copied(name, content):

@@ -201,7 +201,7 @@ def report(name, problems):
 
 
 def run(words):
-    result = subprocess.run([INGOT, *words], capture_output=True, text=True, timeout=300)
+    result = subprocess.run([INGOT, *words], capture_output=True, text=True)
     return result.stdout, [] if result.returncode == 0 else [f"exit code {result.returncode}: {result.stderr}"]
 
 

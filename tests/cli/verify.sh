@@ -106,9 +106,16 @@ killed() {
 check 'a process that dies' killed
 
 # ---- stopped: what was seen so far, and 130
+listens() { # waits until process PID catches SIGTERM
+    local caught=0
+    until [ $((caught >> 14 & 1)) = 1 ]; do
+        sleep 0.1
+        caught=0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status")
+    done
+}
 stopped() {
     "$ingot" verify "$@" >"$temporary/out" &
-    sleep 2 # it listens by then
+    listens $!
     kill -TERM $!
     wait $!
     [ $? = 130 ]

@@ -13,7 +13,7 @@ flags="-I$here/../../src -I$here/../.. -std=gnu11 -O3 -fno-math-errno -fno-trapp
 sed -n 's/^\(UNARY\|UNARY_FAR\|EXACT1\|TEST1\)(\([a-z0-9_]*\))$/1 \2/p
         s/^\(BINARY\|BINARY_FAR\|EXACT2\)(\([a-z0-9_]*\))$/2 \2/p' \
     "$here/vmath_rows.def" > "$work/rows"
-echo "#include \"backend/cpu/vmath/vmath.h\"" > "$work/loops.c"
+echo "#include \"engine/backend/cpu/vmath/vmath.h\"" > "$work/loops.c"
 echo "-" > "$work/names"
 for type in f32 f64; do
     [ $type = f32 ] && real=float || real=double

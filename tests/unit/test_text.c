@@ -344,10 +344,10 @@ static void test_cancel(void **state)
     ig_status code = IG_OK;
     assert_int_equal(ig_scope_begin(), IG_OK);
     assert_int_equal(pthread_create(&thread, NULL, cancel_until, &stop), 0);
-    const ig_array *cancelled = ig_text_model_run(m, "embed", texts, NULL, TEXTS);
+    while (ig_text_model_run(m, "embed", texts, NULL, TEXTS)) { /* until the thread runs during one */
+    }
     atomic_store(&stop, true);
     pthread_join(thread, NULL);
-    assert_null(cancelled);
     assert_non_null(ig_error(&code));
     assert_int_equal(code, IG_ERR_CANCELLED);
     assert_non_null(ig_text_model_run(m, "embed", texts, NULL, TEXTS));
