@@ -42,7 +42,11 @@ static int64_t row_points(const tape *t, int64_t outer)
     return t->size % outer == 0 ? t->size / outer : 0;
 }
 
-/* True if all that the tape shares with programs [first, last] of the chain is row-local. */
+/* True if no program from `first` on writes the slot. Then the programs of a chain that begins there may read any
+ * element of it. */
+static bool is_complete(const slot *t, int first) { return t->written < first; }
+
+/* True if the tape accesses slots that programs of the chain write only row by row. */
 static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first)
 {
     int64_t inner = row_points(t, outer);
@@ -57,8 +61,8 @@ static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first
         const operand *o = &t->operand[inst->operand];
         const slot *b = &s->slot[o->slot];
         bool stored = inst->code == TAPE_STORE;
-        if (!stored && (b->kind == SLOT_LEAF || b->first < first))
-            continue; /* written before the chain, and not in it */
+        if (!stored && is_complete(b, first))
+            continue;
         int64_t elements = b->bytes / (int64_t)ig_dtype_bytes(o->dtype);
         bool walked = stored || inst->code == TAPE_LOAD;
         if (!walked || elements % outer != 0 ||
@@ -72,11 +76,9 @@ static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first
 static bool contract_fits(const schedule *s, const program *p, int64_t outer, int first)
 {
     const slot *a = &s->slot[p->in[0].slot], *b = &s->slot[p->in[1].slot];
-    bool a_before = a->kind == SLOT_LEAF || a->first < first;
-    bool b_before = b->kind == SLOT_LEAF || b->first < first;
     int64_t own = a->bytes / (int64_t)ig_dtype_bytes(p->dtype) / outer;
-    return p->extent[0] * p->extent[1] == outer && b_before &&
-           (a_before || is_row_local(&p->in[0].v, outer, p->extent[3], own));
+    return p->extent[0] * p->extent[1] == outer && is_complete(b, first) &&
+           (is_complete(a, first) || is_row_local(&p->in[0].v, outer, p->extent[3], own));
 }
 
 /* Bytes of in[1] of a contraction, if it is the same for all batches; else 0. */
@@ -104,8 +106,8 @@ static bool is_shared(const schedule *s, int index, int first, int p)
 {
     enum { FEW_BYTES = 64 };
     const slot *t = &s->slot[index];
-    const bool made = t->kind != SLOT_LEAF && t->first >= first;
-    if (t->bytes <= FEW_BYTES || (s->program[first].kind == PROGRAM_CONTRACT && !made))
+    if (t->bytes <= FEW_BYTES ||
+        (s->program[first].kind == PROGRAM_CONTRACT && is_complete(t, first)))
         return false;
     for (int i = first; i < p; i++)
         if (program_touches(&s->program[i], index))

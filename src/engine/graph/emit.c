@@ -15,6 +15,7 @@ static slot slot_new(slot_kind kind, int leaf, int node, int64_t size)
                   .bytes = size,
                   .first = -1,
                   .last = -1,
+                  .written = -1,
                   .from = -1,
                   .until = -1};
 }

@@ -71,6 +71,7 @@ typedef struct slot {
     int64_t offset;  /* of a SLOT_TEMP that shares nothing: within the arena */
     int first, last; /* programs that use it first and last */
     int from, until; /* the same, widened to whole chains: when no other slot may use its memory */
+    int written;     /* the last program that writes it, or -1; an assembly has several writers */
 } slot;
 
 typedef struct schedule {

@@ -29,6 +29,14 @@ void schedule_live_ranges(schedule *s)
                 touch(s, tapes[k]->operand[j].slot, i);
         for (int k = program_core_slots(p, core) - 1; k >= 0; k--)
             touch(s, core[k], i);
+        for (int k = 0; k < 2; k++)
+            for (int j = 0; j < tapes[k]->n_inst; j++)
+                if (tapes[k]->inst[j].code == TAPE_STORE)
+                    s->slot[tapes[k]->operand[tapes[k]->inst[j].operand].slot].written = i;
+        if (program_kinds[p->kind].core_output)
+            s->slot[p->out.slot].written = i;
+        for (int j = 0; p->kind == PROGRAM_KERNEL && j < p->post.n_operand; j++)
+            s->slot[p->post.operand[j].slot].written = i;
     }
 }
 
