@@ -122,7 +122,7 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 
 FOLDERS := base \
            compiler $(addprefix compiler/,pp parse lower print) \
-           $(addprefix engine/,array ops program graph emit module eval backend) \
+           $(addprefix engine/,array ops program graph emit module eval custom backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
            $(addprefix engine/backend/cpu/,tape elements reduce sort contract index gang vmath) \
            $(addprefix lib/,io nn text model cudart cudart/gpu)

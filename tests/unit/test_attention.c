@@ -108,7 +108,7 @@ static void check(const problem *p)
 {
     const double scale = p->scores / sqrt((double)p->width);
     const node_native n = {
-        .what = "attention",
+        .kind = NATIVE_ATTENTION,
         .dtype = p->dtype,
         .number = {N * HEADS, p->rows, p->keys, p->width, p->causal, p->turned, p->masked},
         .scale = scale};
@@ -218,7 +218,7 @@ static void limits_are_offered(void **unused)
     (void)unused;
     use(true);
     node_native n = {
-        .what = "attention", .dtype = IG_BF16, .number = {12, 128, 4096, 64}, .scale = 0.125};
+        .kind = NATIVE_ATTENTION, .dtype = IG_BF16, .number = {12, 128, 4096, 64}, .scale = 0.125};
     const bool faster = tested.attend->is_faster;
     assert_int_equal(here_offers(&n), faster);
     n.number[3] = 96; /* too many elements to hold */
@@ -232,9 +232,9 @@ static void limits_are_offered(void **unused)
     n.number[1] = 1;
     assert_false(here_offers(&n));
     n.number[1] = 128;
-    n.what = "attention gradient";
+    n.kind = NATIVE_ATTENTION_GRADIENT;
     assert_false(here_offers(&n));
-    n.what = "attention";
+    n.kind = NATIVE_ATTENTION;
     n.dtype = IG_F64;
     assert_false(here_offers(&n));
 }

@@ -31,8 +31,8 @@ static int forwards, gradients;
 static bool offers(const backend *dev, const node_native *n)
 {
     (void)dev;
-    return (strncmp(n->what, "attention", 9) == 0 && dtype_is_half(n->dtype)) ||
-           strncmp(n->what, "convolution", 11) == 0;
+    const bool attends = n->kind == NATIVE_ATTENTION || n->kind == NATIVE_ATTENTION_GRADIENT;
+    return !attends || dtype_is_half(n->dtype);
 }
 
 static char *element_at(const operand *o, const binding *bindings, int64_t i)

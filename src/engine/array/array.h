@@ -51,10 +51,20 @@ typedef struct node_result {
     int from; /* it starts as a copy of this input; -1: as zeros */
 } node_result;
 
-/* What a node is that code of the device itself computes, where the device offers it (backend_offers). */
+/* Computations that code of the device itself may run: see ops/attention.c and ops/conv.c. */
+typedef enum native_kind {
+    NATIVE_ATTENTION,
+    NATIVE_ATTENTION_GRADIENT,
+    NATIVE_CONVOLUTION,
+    NATIVE_CONVOLUTION_GRADIENT_X,
+    NATIVE_CONVOLUTION_GRADIENT_WEIGHT,
+    NATIVE_KINDS
+} native_kind;
+
+/* A node that the device's own code computes, where the device offers it (backend_offers). */
 enum { NATIVE_NUMBERS = 16 };
 typedef struct node_native {
-    const char *what;               /* "attention": see ops/attention.c */
+    native_kind kind;
     ig_dtype dtype;                 /* of the operands */
     ig_math math;                   /* where it matters; never IG_MATH_SAME */
     int64_t number[NATIVE_NUMBERS]; /* sizes and the like: see who makes it */
@@ -65,7 +75,18 @@ typedef struct node_native {
     ig_array *(*define)(const struct node_native *n, ig_array *const *in, int i);
 } node_native;
 
-/* A user kernel as graphs see it, shared by reference count. The engine creates and launches it. */
+struct backend;
+struct binding;
+struct program;
+
+/* How a kernel of the user runs: makes the program ready for a device, and launches it with the buffers of a run. */
+typedef struct kernel_runner {
+    ig_status (*prepare)(const struct program *p, const struct backend *dev);
+    ig_status (*launch)(const struct program *p, const struct backend *dev,
+                        const struct binding *bindings);
+} kernel_runner;
+
+/* A kernel as graphs see it, shared by reference count. Either `runner` or `native` is not NULL. */
 typedef struct node_kernel {
     atomic_int refs;
     void (*destroy)(struct node_kernel *k);
@@ -75,7 +96,8 @@ typedef struct node_kernel {
     int n_key;
     int n_result;
     const node_result *result;
-    const node_native *native; /* NULL: a kernel of the user */
+    const kernel_runner *runner; /* of a kernel of the user */
+    const node_native *native;   /* of code of the device */
 } node_kernel;
 
 node_kernel *node_kernel_retain(node_kernel *k);

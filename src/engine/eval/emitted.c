@@ -68,10 +68,7 @@ void emitted_discard(program *p)
 }
 
 /* True for a kernel of the user, which is launched elsewhere. */
-bool emitted_is_foreign(const program *p)
-{
-    return p->kind == PROGRAM_KERNEL && !p->kernel->native;
-}
+bool emitted_is_foreign(const program *p) { return p->kind == PROGRAM_KERNEL && p->kernel->runner; }
 
 const char *emitted_core_name(const program *p)
 {

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "engine/eval/engine.h"
-#include "engine/eval/kernel_node.h"
 #include "engine/eval/transfer.h"
 
 #include <stdatomic.h>
@@ -223,7 +222,7 @@ static ig_status compile_for_cpu(schedule *s, int i, int n, const char *why)
         if (!(p->on_cpu = memory_text(why)))
             return IG_ERR_MEMORY;
         s->n_on_cpu++;
-        TRY(p->kind == PROGRAM_KERNEL ? kernel_node_compile(p, &backend_cpu)
+        TRY(p->kind == PROGRAM_KERNEL ? p->kernel->runner->prepare(p, &backend_cpu)
                                       : backend_cpu.compile(&backend_cpu, p));
     }
     return IG_OK;
@@ -386,7 +385,7 @@ ig_status fallback_launch(const schedule *s, int i, const backend *dev)
     for (int k = 0; k < s->n_slot; k++)
         if (program_touches(p, k))
             TRY(bring(s, i, k, &moved));
-    TRY(p->kind == PROGRAM_KERNEL ? kernel_node_launch(p, &backend_cpu, run.bound)
+    TRY(p->kind == PROGRAM_KERNEL ? p->kernel->runner->launch(p, &backend_cpu, run.bound)
                                   : backend_cpu.launch(p, run.bound));
     for (int k = 0; k < s->n_slot; k++)
         if (program_writes(p, k))

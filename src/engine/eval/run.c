@@ -3,7 +3,6 @@
 #include "engine/eval/engine.h"
 #include "engine/eval/faults.h"
 #include "engine/eval/fallback.h"
-#include "engine/eval/kernel_node.h"
 #include "engine/eval/repeat.h"
 #include "engine/eval/transfer.h"
 
@@ -25,7 +24,7 @@ static _Thread_local bool fills_with_nan;
 /* True for a kernel of the user, which the engine launches whatever the device is. */
 static bool is_user_kernel(const program *p)
 {
-    return p->kind == PROGRAM_KERNEL && !p->kernel->native;
+    return p->kind == PROGRAM_KERNEL && p->kernel->runner;
 }
 
 void engine_discard(schedule *s, const backend *dev)
@@ -45,7 +44,7 @@ static ig_status compile_for(schedule *s, int i, const backend *dev)
     if (!dev->launch)
         TRY(fallback_check_sizes(s, i, dev));
     if (is_user_kernel(&s->program[i]))
-        return kernel_node_compile(&s->program[i], dev);
+        return s->program[i].kernel->runner->prepare(&s->program[i], dev);
     return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
 }
 
@@ -273,7 +272,7 @@ static ig_status launch(const schedule *s, int i, const backend *dev, uint64_t *
     if (s->n_on_cpu)
         fallback_forget(s, i);
     if (is_user_kernel(p))
-        return kernel_node_launch(p, dev, engine.binding);
+        return p->kernel->runner->launch(p, dev, engine.binding);
     return dev->launch ? dev->launch(p, engine.binding)
                        : emitted_launch(p, dev, engine.binding, device_ns);
 }
@@ -325,7 +324,7 @@ static ig_status launch_own(const schedule *s, const backend *dev)
     const uint32_t cancels = cancel_count();
     ig_status status = IG_OK;
     for (const program *p = s->program, *end = p + s->n_program; p < end; p += p->chain) {
-        status = is_user_kernel(p) ? kernel_node_launch(p, dev, engine.binding)
+        status = is_user_kernel(p) ? p->kernel->runner->launch(p, dev, engine.binding)
                                    : dev->launch(p, engine.binding);
         if (status != IG_OK)
             return status;

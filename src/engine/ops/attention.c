@@ -94,7 +94,7 @@ static ig_status forward(const node_native *n, ig_array *const *x, ig_array *out
     }
     const native_shape shapes[2] = {{n->dtype, q.ndim, q.shape}, {IG_F32, 2, lse}};
     node_native gradient = *n;
-    gradient.what = "attention gradient";
+    gradient.kind = NATIVE_ATTENTION_GRADIENT;
     const bool masked = n->number[MASKED] != 0, pulls = native_is_offered(x[0], &gradient);
     return native_apply(n, x, masked ? 4 : 3, shapes, pulls ? 2 : 1, pulls && !masked ? pull : NULL,
                         out);
@@ -113,7 +113,7 @@ static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, 
     ig_array *const all[6] = {in[0],   in[1],
                               in[2],   exchanged(&what, made[0]),
                               made[1], build_cast(exchanged(&what, g), what.dtype)};
-    what.what = "attention gradient";
+    what.kind = NATIVE_ATTENTION_GRADIENT;
     what.define = define_gradient;
     what.strided = false;
     what.number[BY_ROWS] = 0;
@@ -158,7 +158,7 @@ ig_array *attention_native(ig_array *const x[3], ig_array *mask, bool causal, do
         jobs *= q->shape[i];
     const bool by_rows = q->ndim == 4 && q->shape[1] > 1 && q->shape[2] > 1 &&
                          q->stride[1] == q->shape[3] && q->stride[2] > q->stride[1];
-    const node_native n = {.what = "attention",
+    const node_native n = {.kind = NATIVE_ATTENTION,
                            .dtype = dtype,
                            .number = {jobs, q->shape[last - 1], k->shape[last - 1], q->shape[last],
                                       causal, by_rows, mask != NULL},

@@ -281,10 +281,10 @@ static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array
     (void)n;
     (void)out;
     g = build_cast(g, what.dtype);
-    what.what = "convolution gradient of x";
+    what.kind = NATIVE_CONVOLUTION_GRADIENT_X;
     what.define = define_gradient_x;
     TRY(gradient_of(in[0], &what, (ig_array *const[2]){g, in[1]}, &x, &grads[0]));
-    what.what = "convolution gradient of weight";
+    what.kind = NATIVE_CONVOLUTION_GRADIENT_WEIGHT;
     what.define = define_gradient_weight;
     return gradient_of(in[0], &what, (ig_array *const[2]){in[0], g}, &w, &grads[1]);
 }
@@ -299,7 +299,7 @@ static ig_array *conv_native(const conv *c)
     if (w->n != 2 || !dtype_is_float(dtype) || (c->bias && dtype_is_half(dtype)) ||
         view_size(&c->x->view) == 0 || w->out[0] < 1 || w->out[1] < 1 || c->out < 1)
         return NULL;
-    const node_native n = {.what = "convolution",
+    const node_native n = {.kind = NATIVE_CONVOLUTION,
                            .dtype = dtype,
                            .math = ig_math_mode(),
                            .number = {x[0], x[1], x[2], x[3], c->groups * c->out, w->kernel[0],

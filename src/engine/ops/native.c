@@ -21,6 +21,18 @@ typedef struct native_rule {
     int result;
 } native_rule;
 
+const char *native_name(native_kind kind)
+{
+    static const char *const names[NATIVE_KINDS] = {
+        [NATIVE_ATTENTION] = "attention",
+        [NATIVE_ATTENTION_GRADIENT] = "attention gradient",
+        [NATIVE_CONVOLUTION] = "convolution",
+        [NATIVE_CONVOLUTION_GRADIENT_X] = "convolution gradient of x",
+        [NATIVE_CONVOLUTION_GRADIENT_WEIGHT] = "convolution gradient of weight",
+    };
+    return names[kind];
+}
+
 static void destroy(node_kernel *k) { memory_free(k); }
 
 bool native_is_offered(const ig_array *x, const node_native *n)
@@ -40,8 +52,7 @@ static native_call *call_new(const node_native *n, const native_shape *shapes, i
     if (!c)
         return NULL;
     c->native = *n;
-    for (const char *w = n->what; *w; w++)
-        c->key[0] = c->key[0] * 131 + (unsigned char)*w;
+    c->key[0] = (uint64_t)n->kind;
     c->key[1] = (uint64_t)n->dtype;
     c->key[2] = (uint64_t)n->math;
     memcpy(&c->key[3], &n->scale, sizeof n->scale);
@@ -52,8 +63,8 @@ static native_call *call_new(const node_native *n, const native_shape *shapes, i
         c->result[i] = (node_result){view_size(&v) * (int64_t)ig_dtype_bytes(shapes[i].dtype), -1};
     }
     c->base = (node_kernel){.destroy = destroy,
-                            .name = n->what,
-                            .label = n->what,
+                            .name = native_name(n->kind),
+                            .label = native_name(n->kind),
                             .key = c->key,
                             .n_key = KEY_WORDS,
                             .n_result = n_result,

@@ -23,6 +23,9 @@ bool native_is_offered(const ig_array *x, const node_native *n);
 ig_status native_apply(const node_native *n, ig_array *const *in, int n_in,
                        const native_shape *shapes, int n_result, ig_pullback pull, ig_array **out);
 
+/* For people: "attention". */
+const char *native_name(native_kind kind);
+
 /* The node that pull's context belongs to. */
 const node_native *native_of(const void *context);
 

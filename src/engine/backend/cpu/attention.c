@@ -74,7 +74,7 @@ static way way_of(ig_dtype dtype)
 bool cpu_attention_offers(const node_native *n)
 {
     const int64_t rows = n->number[1], keys = n->number[2], width = n->number[3];
-    return strcmp(n->what, "attention") == 0 && cpu_level_now()->attend->is_faster &&
+    return n->kind == NATIVE_ATTENTION && cpu_level_now()->attend->is_faster &&
            (n->dtype == IG_F32 || dtype_is_half(n->dtype)) && rows >= ROWS_LEAST &&
            width <= WIDTH_MOST && keys * width <= HELD_MOST && n->scale > 0 &&
            keys <= (way_of(n->dtype) == MATRICES ? KEYS_MOST : cpu_level_now()->attend->keys_most);

@@ -39,10 +39,10 @@ typedef struct attention {
 bool attention_offers(const cuda_device *d, const node_native *n)
 {
     const int64_t most = 1 << 20, *e = n->number;
-    return strncmp(n->what, "attention", 9) == 0 && d->capability == 90 && cu.tensor_map &&
-           dtype_is_half(n->dtype) && e[3] % 8 == 0 && e[3] <= 128 && e[0] <= most &&
-           e[1] <= most && e[2] <= most && (double)e[0] * (double)(e[1] + 64) < INT32_MAX &&
-           n->scale > 0;
+    return (n->kind == NATIVE_ATTENTION || n->kind == NATIVE_ATTENTION_GRADIENT) &&
+           d->capability == 90 && cu.tensor_map && dtype_is_half(n->dtype) && e[3] % 8 == 0 &&
+           e[3] <= 128 && e[0] <= most && e[1] <= most && e[2] <= most &&
+           (double)e[0] * (double)(e[1] + 64) < INT32_MAX && n->scale > 0;
 }
 
 static void discard(cuda_native *code) { memory_free(code); }
@@ -269,7 +269,7 @@ static void describe(attention *a, const node_native *n, const program *p, bool 
 ig_status attention_prepare(cuda_device *d, const program *p, cuda_native **out)
 {
     const node_native *n = p->kernel->native;
-    const bool forward = strcmp(n->what, "attention") == 0;
+    const bool forward = n->kind == NATIVE_ATTENTION;
     attention *a = memory_new(sizeof *a);
     if (!a)
         return IG_ERR_MEMORY;

@@ -49,11 +49,13 @@ static bool failed(cudnnStatus_t status) { return status != CUDNN_STATUS_SUCCESS
 /* False if the node is not a convolution of floats that can be counted. */
 static bool problem_of(const node_native *n, dnn_problem *p)
 {
-    static const char *const names[DNN_KINDS] = {[DNN_FORWARD] = "convolution",
-                                                 [DNN_DATA] = "convolution gradient of x",
-                                                 [DNN_FILTER] = "convolution gradient of weight"};
+    static const native_kind kinds[DNN_KINDS] = {
+        [DNN_FORWARD] = NATIVE_CONVOLUTION,
+        [DNN_DATA] = NATIVE_CONVOLUTION_GRADIENT_X,
+        [DNN_FILTER] = NATIVE_CONVOLUTION_GRADIENT_WEIGHT,
+    };
     int kind = 0;
-    while (kind < DNN_KINDS && strcmp(n->what, names[kind]) != 0)
+    while (kind < DNN_KINDS && n->kind != kinds[kind])
         kind++;
     if (kind == DNN_KINDS || !dtype_is_float(n->dtype))
         return false;
@@ -178,7 +180,7 @@ ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out)
     if (!a->yes) {
         memory_free(v);
         FAIL(IG_ERR_DEVICE, "%s: cuDNN has no algorithm for a %s; IG_CUDNN=off avoids it", d->name,
-             n->what);
+             p->kernel->name);
     }
     v->kind = of.kind;
     v->plan = &a->plan;

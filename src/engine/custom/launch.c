@@ -1,14 +1,13 @@
 /* Programs of user kernels: compiled for a device, and launched with the buffers of a run. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/eval/kernel_node.h"
-#include "engine/eval/kernel_parts.h"
+#include "engine/custom/custom.h"
 #include "engine/eval/transfer.h"
 #include "engine/module/device.h"
 #include "engine/module/module.h"
 #include <string.h>
 
-ig_status kernel_node_compile(const program *p, const backend *dev)
+static ig_status prepare(const program *p, const backend *dev)
 {
     const kernel_spec *r = ((const kernel_call *)p->kernel)->spec;
     module_kernel ready;
@@ -72,7 +71,7 @@ static ig_status pass(kernel_call *b, const program *p, const backend *dev, cons
     return IG_OK;
 }
 
-static ig_status launch(kernel_call *b, const backend *dev)
+static ig_status launch_with(kernel_call *b, const backend *dev)
 {
     const kernel_spec *r = b->spec;
     lane_launch l = {.base = {.args = b->passed, .shared_bytes = r->shared_bytes}};
@@ -82,7 +81,7 @@ static ig_status launch(kernel_call *b, const backend *dev)
     return b->empty ? IG_OK : module_launch(r->module->module, dev, r->info->name, &l);
 }
 
-ig_status kernel_node_launch(const program *p, const backend *dev, const binding *bindings)
+static ig_status launch(const program *p, const backend *dev, const binding *bindings)
 {
     kernel_call *b = (kernel_call *)p->kernel;
     const int n = b->spec->info->n_params;
@@ -91,9 +90,11 @@ ig_status kernel_node_launch(const program *p, const backend *dev, const binding
     buffer **copies = memory_new((size_t)(n + 1) * sizeof *copies);
     ig_status status = copies ? pass(b, p, dev, bindings, copies) : IG_ERR_MEMORY;
     if (status == IG_OK)
-        status = launch(b, dev);
+        status = launch_with(b, dev);
     for (int i = 0; i < n && copies; i++)
         buffer_release(copies[i]);
     memory_free(copies);
     return status;
 }
+
+const kernel_runner kernel_call_runner = {prepare, launch};

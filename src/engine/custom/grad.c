@@ -3,7 +3,7 @@
  * differentiated again if that kernel has a gradient. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/eval/kernel_parts.h"
+#include "engine/custom/custom.h"
 #include <string.h>
 
 typedef enum grad_kind {

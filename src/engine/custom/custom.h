@@ -1,12 +1,12 @@
-/* User kernels in graphs: what kernel_node.c, kernel_grad.c and kernel_launch.c share. */
-#ifndef ENGINE_KERNEL_PARTS_H
-#define ENGINE_KERNEL_PARTS_H
+/* User kernels in graphs: what node.c, grad.c and launch.c share. */
+#ifndef CUSTOM_CUSTOM_H
+#define CUSTOM_CUSTOM_H
 
 #include "engine/backend/backend.h"
 #include "engine/module/shared.h"
 #include "engine/ops/ops.h"
 
-/* ---- kernel_node.c ---- */
+/* ---- node.c ---- */
 
 /* A kernel and its launch, independent of arguments. */
 typedef struct kernel_spec {
@@ -52,11 +52,16 @@ typedef struct kernel_call {
 /* Nodes of the spec with an argument for each parameter; results has room for them. */
 ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, ig_array **results);
 
-/* ---- kernel_grad.c ---- */
+/* ---- grad.c ---- */
 
 /* Fails unless the gradient kernel has a use for each of its parameters, and a gradient for each float. */
 ig_status kernel_grad_check(const kernel_call *b, ig_array *const *in);
 /* x, result i of b, with its gradient. */
 ig_array *kernel_grad_attach(kernel_call *b, int i, ig_array *x, ig_array *const *in);
+
+/* ---- launch.c ---- */
+
+/* Runs a kernel_call. The engine's lock is held. */
+extern const kernel_runner kernel_call_runner;
 
 #endif

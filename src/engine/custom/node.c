@@ -8,10 +8,9 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "engine/custom/custom.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
-#include "engine/eval/kernel_node.h"
-#include "engine/eval/kernel_parts.h"
 #include "engine/module/device.h"
 #include "engine/module/module.h"
 #include <string.h>
@@ -177,6 +176,7 @@ static kernel_call *kernel_call_new(kernel_spec *r)
     atomic_init(&b->base.refs, 1);
     b->base.destroy = kernel_call_destroy;
     b->base.name = r->info->name;
+    b->base.runner = &kernel_call_runner;
     b->spec = kernel_spec_retain(r);
     b->param = memory_new(n * sizeof *b->param);
     b->result = memory_new(n_result * sizeof *b->result);
