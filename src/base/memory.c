@@ -311,6 +311,25 @@ static void count_used(size_t bytes)
         ;
 }
 
+void *memory_counted_resize(void *block, size_t held, size_t bytes, const char *what)
+{
+    if (bytes > held && memory_admit(bytes - held, what) != IG_OK)
+        return NULL;
+    void *moved = memory_resize(block, bytes);
+    if (moved && bytes >= held)
+        count_used(bytes - held);
+    else if (moved)
+        atomic_fetch_sub_explicit(&data_used, held - bytes, memory_order_relaxed);
+    return moved;
+}
+
+void memory_counted_free(void *block, size_t held)
+{
+    if (block)
+        atomic_fetch_sub_explicit(&data_used, held, memory_order_relaxed);
+    memory_free(block);
+}
+
 void *memory_data_get(size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)

@@ -18,6 +18,11 @@ char *memory_text(const char *text); /* a copy */
 void *memory_piece_get(size_t bytes);
 void memory_piece_free(void *block, size_t bytes);
 
+/* For blocks that a hostile file or text could make large: their bytes count against the budget, and the error names
+ * `what`. `held` is the size of the block so far; 0: NULL. */
+void *memory_counted_resize(void *block, size_t held, size_t bytes, const char *what);
+void memory_counted_free(void *block, size_t held);
+
 /* Array data: aligned to 64 bytes, counted. memory_data_free takes the size that was asked for. */
 void *memory_data_get(size_t bytes);
 void memory_data_free(void *data, size_t bytes);

@@ -112,7 +112,16 @@ static void test_mistakes(void **state)
         {"{\"post_processor\": {\"type\": \"Wild\"}, \"model\": {\"vocab\": {\"a\": 0}}}", "Wild"},
         {"{\"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"(?<n>a)\"}},"
          "\"model\": {\"vocab\": {\"a\": 0}}}",
-         "(?<n>a)"}};
+         "(?<n>a)"},
+        {"{\"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"[z-a]\"}},"
+         "\"model\": {\"vocab\": {\"a\": 0}}}",
+         "ends before it begins"},
+        {"{\"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"\\\\x{110000}\"}},"
+         "\"model\": {\"vocab\": {\"a\": 0}}}",
+         "Unicode does not have"},
+        {"{\"padding\": {\"strategy\": {\"Fixed\": 2000000000}}, \"model\": {\"vocab\": {\"a\": "
+         "0}}}",
+         "out of range"}};
     (void)state;
     if (!available())
         skip();
@@ -125,6 +134,75 @@ static void test_mistakes(void **state)
         if (!strstr(message, rows[i].says) || !strstr(message, "tokenizer.json"))
             fail_msg("'%s' says '%s', not '%s'", rows[i].source, message, rows[i].says);
     }
+}
+
+/* Writes a tokenizer with n parts of one kind, and encodes a text; returns the message. */
+static const char *growth_message(const char *list, const char *part, int n, const char *text)
+{
+    enum { ROOM = 1 << 20 };
+    char *source = malloc(ROOM);
+    int used = snprintf(source, ROOM, "{\"%s\": {\"type\": \"Sequence\", \"%ss\": [%s", list,
+                        strcmp(list, "normalizer") == 0 ? list : "pretokenizer", part);
+    for (int i = 1; i < n; i++)
+        used += snprintf(source + used, (size_t)(ROOM - used), ", %s", part);
+    used += snprintf(
+        source + used, (size_t)(ROOM - used),
+        "]}, \"model\": {\"type\": \"WordLevel\", \"unk_token\": \"a\", \"vocab\": {\"a\": 0}}}");
+    const char *path = folder_path("tokenizer.json");
+    folder_put(path, source, (size_t)used);
+    free(source);
+    ig_tokenizer *t = ig_tokenizer_load(path);
+    const ig_text one = text_of(text);
+    ig_encoding *e = t ? ig_tokenizer_encode(t, &one, NULL, 1, NULL) : NULL;
+    assert_null(e);
+    ig_tokenizer_free(t);
+    return ig_error(NULL);
+}
+
+/* A file cannot make a short text long: not by one part, and not by many. */
+static void test_growth(void **state)
+{
+    static const char replace[] =
+        "{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaa\"}";
+    static const char prepend[] = "{\"type\": \"Prepend\", \"prepend\": \"aaaaaaaaaa\"}";
+    static const char bytes[] =
+        "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}";
+    (void)state;
+    if (!available())
+        skip();
+    const uint64_t used = ig_memory_used();
+    assert_non_null(
+        strstr(growth_message("normalizer", replace, 12, "aaa"),
+               "normalizer 6 of the tokenizer (Replace) makes more than 65584 characters"));
+    assert_non_null(strstr(growth_message("normalizer", prepend, 3000, "aaa"), "128 normalizers"));
+    assert_non_null(
+        strstr(growth_message("normalizer", bytes, 30, "\xc3\xa9"), "(ByteLevel) makes"));
+    assert_non_null(
+        strstr(growth_message("pre_tokenizer", bytes, 30, "\xc3\xa9"), "pre-tokenizers"));
+    assert_non_null(strstr(growth_message("pre_tokenizer", bytes, 300, "a"), "128 pre-tokenizers"));
+    assert_int_equal(ig_memory_used(), used);
+}
+
+/* Tokens count against the memory limit. */
+static void test_memory_limit(void **state)
+{
+    enum { BYTES = 4 << 20 };
+    (void)state;
+    if (!available())
+        skip();
+    char *text = malloc(BYTES);
+    memset(text, '!', BYTES);
+    const ig_text one = {text, BYTES};
+    ig_tokenizer *t = ig_tokenizer_load(folder_path("tokenizer.json"));
+    assert_non_null(t);
+    const uint64_t used = ig_memory_used();
+    ig_set_memory_limit(used + (16 << 20));
+    assert_null(ig_tokenizer_encode(t, &one, NULL, 1, NULL));
+    assert_non_null(strstr(ig_error(NULL), "the memory limit is"));
+    assert_int_equal(ig_memory_used(), used);
+    ig_set_memory_limit(0);
+    ig_tokenizer_free(t);
+    free(text);
 }
 
 /* Every allocation fails once: no crash, no leak, one message. */
@@ -360,6 +438,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_encode, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_mistakes, folder_begin, folder_end),
+        cmocka_unit_test_setup_teardown(test_growth, folder_begin, folder_end),
+        cmocka_unit_test_setup_teardown(test_memory_limit, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_failing, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_model, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_train, folder_begin, folder_end),

@@ -148,7 +148,7 @@ static added_token flags_read(field f)
 /* Puts a token into its set, as it is or as its normal form. */
 static ig_status set_put(ig_tokenizer *t, const char *chars, size_t bytes, added_token token)
 {
-    aligned runes = {0}, normal = {0};
+    aligned runes = {0}, normal = {.most = aligned_most(bytes)};
     normalize_scratch scratch = {0};
     for (size_t i = 0; i < bytes;) {
         rune r = {0};
@@ -158,7 +158,7 @@ static ig_status set_put(ig_tokenizer *t, const char *chars, size_t bytes, added
     if (token.normalized)
         normalizer_run(t->normalizer, runes.at, runes.n, &normal, &scratch);
     const aligned *use = token.normalized ? &normal : &runes;
-    ig_status status = IG_ERR_MEMORY;
+    ig_status status = error_waiting(IG_ERR_MEMORY);
     if (scratch.regex.exceeded)
         status = ig_fail(IG_ERR_UNSUPPORTED,
                          "added_tokens: the normalizer takes too many steps for '%.60s'", chars);

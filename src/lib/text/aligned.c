@@ -8,13 +8,12 @@
 
 /* ---- growing -------------------------------------------------------------------------------- */
 
-/* Room for n more elements of a list; false on failure, which is kept in *failed. */
-static bool grow(void **at, size_t used, size_t more, size_t *room, size_t size, bool *failed)
+bool list_grow(void **at, size_t used, size_t more, size_t *room, size_t size, bool *failed)
 {
     if (*failed || more <= *room - used)
         return !*failed;
-    size_t wanted = 2 * *room > used + more ? 2 * *room : used + more + 64;
-    void *block = memory_resize(*at, wanted * size);
+    const size_t wanted = 2 * *room > used + more ? 2 * *room : used + more + 64;
+    void *block = memory_counted_resize(*at, *room * size, wanted * size, "encoding a text");
     if (!block) {
         *failed = true;
         return false;
@@ -27,7 +26,8 @@ static bool grow(void **at, size_t used, size_t more, size_t *room, size_t size,
 bool aligned_reserve(aligned *a, size_t more)
 {
     void *at = a->at;
-    const bool fine = grow(&at, a->n, more, &a->room, sizeof *a->at, &a->failed);
+    a->failed |= a->most && a->n + more > a->most;
+    const bool fine = list_grow(&at, a->n, more, &a->room, sizeof *a->at, &a->failed);
     a->at = at;
     return fine;
 }
@@ -48,15 +48,18 @@ void aligned_append(aligned *a, const rune *runes, size_t n)
 
 void aligned_free(aligned *a)
 {
-    memory_free(a->at);
+    memory_counted_free(a->at, a->room * sizeof *a->at);
     *a = (aligned){0};
 }
 
 void rewrites_add(rewrites *w, uint32_t c, int change)
 {
+    w->failed |= w->most && w->n >= w->most;
+    if (w->failed)
+        return;
     if (w->n == w->room) {
         void *at = w->at;
-        const bool fine = grow(&at, w->n, 1, &w->room, sizeof *w->at, &w->failed);
+        const bool fine = list_grow(&at, w->n, 1, &w->room, sizeof *w->at, &w->failed);
         w->at = at;
         if (!fine)
             return;
@@ -66,14 +69,14 @@ void rewrites_add(rewrites *w, uint32_t c, int change)
 
 void rewrites_free(rewrites *w)
 {
-    memory_free(w->at);
+    memory_counted_free(w->at, w->room * sizeof *w->at);
     *w = (rewrites){0};
 }
 
 bool octets_reserve(octets *o, size_t more)
 {
     void *at = o->at;
-    const bool fine = grow(&at, o->n, more, &o->room, 1, &o->failed);
+    const bool fine = list_grow(&at, o->n, more, &o->room, 1, &o->failed);
     o->at = at;
     return fine;
 }
@@ -86,7 +89,7 @@ void octets_add_rune(octets *o, uint32_t c)
 
 void octets_free(octets *o)
 {
-    memory_free(o->at);
+    memory_counted_free(o->at, o->room);
     *o = (octets){0};
 }
 

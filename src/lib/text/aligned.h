@@ -16,8 +16,17 @@ typedef struct rune {
 typedef struct aligned {
     rune *at;
     size_t n, room;
+    size_t most; /* runes; 0: any number. More are a failure */
     bool failed;
 } aligned;
+
+/* The most runes that the parts of a tokenizer may make of n runes. NFKD makes up to 18 of one, and bytes of these are
+ * about 33, but texts do not consist of such runes alone. */
+static inline size_t aligned_most(size_t n) { return 16 * n + 65536; }
+
+/* Room for `more` elements after the `used` ones of a list of *room elements. Its bytes count against the memory budget.
+ * False on failure, which is kept in *failed. */
+bool list_grow(void **at, size_t used, size_t more, size_t *room, size_t size, bool *failed);
 
 /* Makes room for more runes; false on failure. */
 bool aligned_reserve(aligned *a, size_t more);
@@ -35,6 +44,7 @@ typedef struct rewrite {
 typedef struct rewrites {
     rewrite *at;
     size_t n, room;
+    size_t most; /* as in aligned */
     bool failed;
 } rewrites;
 

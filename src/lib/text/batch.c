@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { CHUNK = 32 }; /* texts of a task */
@@ -69,8 +70,10 @@ static void chunk_encode(void *context, int64_t task, int worker)
     const int64_t first = task * CHUNK, last = first + CHUNK < b->n ? first + CHUNK : b->n;
     for (int64_t i = first; i < last && !e->out.failed; i++)
         text_encode(b, e, worker, (int)i);
-    if (e->out.failed)
-        ig_error(NULL); /* of this thread; the caller reports it */
+    if (e->out.failed && e->status == IG_OK) { /* the error is of this thread; the caller reports it */
+        const char *why = ig_error(&e->status);
+        snprintf(e->why, sizeof e->why, "%s", why ? why : "");
+    }
 }
 
 /* ---- the result ----------------------------------------------------------------------------- */
@@ -151,8 +154,9 @@ static ig_encoding *block_make(batch *b)
         b->places[i].at = b->total;
         b->total += b->places[i].n > b->padded ? b->places[i].n : b->padded;
     }
-    b->all = memory_get((size_t)b->n * sizeof *b->all +
-                        b->total * (WORD_LISTS * sizeof(int32_t) + BYTE_LISTS) + 8);
+    const size_t bytes =
+        (size_t)b->n * sizeof *b->all + b->total * (WORD_LISTS * sizeof(int32_t) + BYTE_LISTS) + 8;
+    b->all = memory_admit(bytes, "the tokens of all texts") == IG_OK ? memory_get(bytes) : NULL;
     if (b->all)
         pool_run(((int64_t)b->n + CHUNK - 1) / CHUNK, chunk_copy, b);
     return b->all;
@@ -172,6 +176,8 @@ static ig_encoding *batch_run(batch *b, int workers)
     bool failed = false, refused = false, unknown = false, exceeded = false;
     pool_run(((int64_t)b->n + CHUNK - 1) / CHUNK, chunk_encode, b);
     for (int i = 0; i < workers; i++) {
+        if (b->encoders[i].status != IG_OK)
+            ig_fail(b->encoders[i].status, "ig_tokenizer_encode: %s", b->encoders[i].why);
         failed |= b->encoders[i].out.failed;
         refused |= b->encoders[i].refused;
         exceeded |= b->encoders[i].exceeded;

@@ -121,7 +121,7 @@ static const unsigned char *find(const charsmap *m, const unsigned char *key, si
 static void replace(rewrites *w, size_t old, const unsigned char *chars)
 {
     const size_t length = strlen((const char *)chars), before = w->n;
-    for (size_t i = 0; i < length;) {
+    for (size_t i = 0; i < length && !w->failed;) {
         uint32_t c;
         i += unicode_read(chars + i, length - i, &c);
         rewrites_add(w, c, w->n - before >= old);

@@ -11,13 +11,14 @@ void encoder_free(encoder *e)
 {
     for (int i = 0; i < 2; i++) {
         aligned_free(&e->sources[i].original);
-        memory_free(e->sources[i].byte_at);
+        memory_counted_free(e->sources[i].byte_at,
+                            e->sources[i].byte_room * sizeof *e->sources[i].byte_at);
         tokens_free(&e->sources[i].tokens);
     }
     cut_text_free(&e->cut);
     normalize_scratch_free(&e->normalize);
     octets_free(&e->word);
-    memory_free(e->word_runes);
+    memory_counted_free(e->word_runes, e->word_room * sizeof *e->word_runes);
     subwords_free(&e->subwords);
     tokens_free(&e->out);
 }
@@ -27,7 +28,8 @@ static bool numbers_reserve(uint32_t **at, size_t *room, size_t n)
 {
     if (n <= *room)
         return true;
-    uint32_t *block = memory_resize(*at, (n + n / 2) * sizeof *block);
+    uint32_t *block = memory_counted_resize(*at, *room * sizeof *block, (n + n / 2) * sizeof *block,
+                                            "encoding a text");
     if (!block)
         return false;
     *at = block;
@@ -70,6 +72,7 @@ static void normalize_and_cut(encoder *e, const ig_tokenizer *t, const aligned *
 {
     cut_text *c = &e->cut;
     c->text.n = c->list.n = c->spare_list.n = 0;
+    c->text.most = aligned_most(original->n);
     added_set_cut(&t->plain, original->at, 0, original->n, &c->spare_list);
     for (size_t i = 0; i < c->spare_list.n; i++) {
         const piece p = c->spare_list.at[i];

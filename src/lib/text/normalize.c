@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { STEPS_MOST = 128 }; /* so that a text's time is bounded, too */
+
 typedef enum step_kind {
     STEP_BERT,
     STEP_NORMAL_FORM, /* flags: compatible, composed */
@@ -23,6 +25,7 @@ typedef enum step_kind {
 
 typedef struct step {
     step_kind kind;
+    const char *name; /* in the file */
     bool flag[4];
     regex *pattern;
     uint32_t *content; /* code points of a replacement */
@@ -125,7 +128,7 @@ static void replace_run(const step *s, normalize_scratch *w)
 {
     size_t at = 0, from = 0, start, end;
     bool any = false;
-    while (from <= w->a.n && w->a.n &&
+    while (from <= w->a.n && w->a.n && !w->b.failed &&
            regex_find(s->pattern, w->a.at, w->a.n, from, &w->regex, &start, &end)) {
         from = end > start ? end : end + 1;
         if (any && start == end && start == at)
@@ -134,7 +137,7 @@ static void replace_run(const step *s, normalize_scratch *w)
         rune before = {0, w->origin, w->origin};
         if (end > 0)
             before = w->a.at[end - 1];
-        for (size_t i = 0; i < s->n_content; i++)
+        for (size_t i = 0; i < s->n_content && !w->b.failed; i++)
             aligned_add(&w->b, (rune){s->content[i], before.start, before.end});
         at = end;
         any = true;
@@ -207,12 +210,27 @@ static void step_run(const step *s, normalize_scratch *w)
     case STEP_BYTES: bytes_run(w); break;
     case STEP_CHARSMAP:
         w->changes.n = 0;
+        w->changes.most = w->b.most;
         if (charsmap_run(s->map, &w->a, &w->changes)) {
             aligned_rewrite(&w->b, &w->a, &w->changes);
             swap(w);
         }
+        w->changes.most = 0;
         break;
     }
+}
+
+/* Returns false, with an error unless one waits, if a step failed or made the text too long. */
+static bool step_check(const step *s, int index, size_t count, size_t most,
+                       const normalize_scratch *w)
+{
+    if (!w->a.failed && !w->b.failed && !w->changes.failed && w->a.n <= most)
+        return true;
+    ig_fail(IG_ERR_UNSUPPORTED,
+            "normalizer %d of the tokenizer (%s) makes more than %zu characters of a text of %zu; "
+            "remove or correct it in tokenizer.json",
+            index + 1, s->name, most, count);
+    return false;
 }
 
 void normalizer_run(const normalizer *n, const rune *runes, size_t count, aligned *to,
@@ -222,13 +240,16 @@ void normalizer_run(const normalizer *n, const rune *runes, size_t count, aligne
         aligned_append(to, runes, count);
         return;
     }
+    const size_t most = to->most - to->n;
     s->a.n = s->b.n = 0;
+    s->a.most = s->b.most = most;
     s->origin = count ? runes[0].start : 0;
     aligned_append(&s->a, runes, count);
-    for (int i = 0; i < n->n; i++)
+    for (int i = 0; i < n->n && !to->failed; i++) {
         step_run(&n->steps[i], s);
+        to->failed |= !step_check(&n->steps[i], i, count, most, s);
+    }
     aligned_append(to, s->a.at, s->a.n);
-    to->failed |= s->a.failed || s->b.failed || s->changes.failed;
 }
 
 void normalize_scratch_free(normalize_scratch *s)
@@ -243,6 +264,9 @@ void normalize_scratch_free(normalize_scratch *s)
 
 static step *step_add(normalizer *n, step_kind kind)
 {
+    if (n->n == STEPS_MOST)
+        FAIL_NULL(IG_ERR_UNSUPPORTED, "there are more than %d normalizers; remove some",
+                  STEPS_MOST);
     step *steps = memory_resize(n->steps, (size_t)(n->n + 1) * sizeof *steps);
     if (!steps)
         return NULL;
@@ -355,7 +379,8 @@ static ig_status steps_read(void *context, json_text key, field f)
         if (field_is(type, kinds[i].name)) {
             step *s = step_add(n, kinds[i].kind);
             if (!s)
-                return IG_ERR_MEMORY;
+                return error_waiting(IG_ERR_MEMORY);
+            s->name = kinds[i].name;
             s->flag[0] = kinds[i].flag[0];
             s->flag[1] = kinds[i].flag[1];
             return kinds[i].read(s, f);

@@ -28,7 +28,8 @@ typedef struct normalize_scratch {
 
 void normalize_scratch_free(normalize_scratch *s);
 
-/* Appends the normal form of the runes to `to`. */
+/* Appends the normal form of the runes to `to`, whose `most` is set. A step that makes it longer is an error that names
+ * the step, and to->failed is set. */
 void normalizer_run(const normalizer *n, const rune *runes, size_t count, aligned *to,
                     normalize_scratch *s);
 

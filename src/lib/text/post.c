@@ -11,17 +11,10 @@
 
 bool tokens_reserve(tokens *t, size_t more)
 {
-    if (t->failed || more <= t->room - t->n)
-        return !t->failed;
-    const size_t room = 2 * t->room + more + 64;
-    text_token *at = memory_resize(t->at, room * sizeof *at);
-    if (!at) {
-        t->failed = true;
-        return false;
-    }
+    void *at = t->at;
+    const bool fine = list_grow(&at, t->n, more, &t->room, sizeof *t->at, &t->failed);
     t->at = at;
-    t->room = room;
-    return true;
+    return fine;
 }
 
 void tokens_add(tokens *t, text_token one)
@@ -32,7 +25,7 @@ void tokens_add(tokens *t, text_token one)
 
 void tokens_free(tokens *t)
 {
-    memory_free(t->at);
+    memory_counted_free(t->at, t->room * sizeof *t->at);
     *t = (tokens){0};
 }
 
@@ -177,7 +170,10 @@ typedef struct reading {
     template_list *list;
     field special; /* the object "special_tokens" */
     int32_t type;
+    int sequences; /* items that stand for a text */
 } reading;
+
+enum { SEQUENCES_MOST = 16 };
 
 static ig_status id_read(void *context, json_text key, field f)
 {
@@ -222,6 +218,9 @@ static ig_status item_read(void *context, json_text key, field f)
         int which = 0;
         TRY(field_choice(field_get(sequence, "id"), "post_processor: the id of a sequence", names,
                          &which));
+        if (++r->sequences > SEQUENCES_MOST)
+            FAIL(IG_ERR_UNSUPPORTED, "the post-processor repeats a text more than %d times",
+                 SEQUENCES_MOST);
         return item_add(r->list, (template_item){which, 0, r->type});
     }
     wanted w = {.name = field_text(field_get(special, "id"), NULL)};

@@ -177,6 +177,8 @@ bool compiler_escape(compiler *k, item *out)
         }
         if (digits == 0 || (braces && !compiler_take(k, "}")))
             compiler_refuse(k, "it has a code point without digits");
+        if (value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+            compiler_refuse(k, "it has a code point that Unicode does not have");
         out->low = out->high = value;
         return false;
     }
@@ -210,6 +212,8 @@ static void class_items_parse(compiler *k, int class, bool first)
             if (high.low == '[' || (high.low == '\\' && compiler_escape(k, &high)))
                 compiler_refuse(k, "a range of it ends with a class");
             low.high = high.low;
+            if (low.high < low.low)
+                compiler_refuse(k, "a range in a class ends before it begins");
         }
         compiler_class_add(k, class, low);
     }

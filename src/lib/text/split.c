@@ -30,6 +30,7 @@ typedef enum rule_kind {
     RULE_FIXED, /* pieces of `rune` code points */
 } rule_kind;
 
+enum { RULES_MOST = 256 };
 enum { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER };
 
 typedef struct rule {
@@ -53,17 +54,10 @@ struct splitter {
 
 static bool pieces_reserve(pieces *p)
 {
-    if (p->n < p->room)
-        return true;
-    const size_t room = 2 * p->room + 64;
-    piece *at = p->failed ? NULL : memory_resize(p->at, room * sizeof *at);
-    if (!at) {
-        p->failed = true;
-        return false;
-    }
+    void *at = p->at;
+    const bool fine = list_grow(&at, p->n, 1, &p->room, sizeof *p->at, &p->failed);
     p->at = at;
-    p->room = room;
-    return true;
+    return fine;
 }
 
 void pieces_add(pieces *p, size_t first, size_t count, int32_t id)
@@ -74,7 +68,7 @@ void pieces_add(pieces *p, size_t first, size_t count, int32_t id)
 
 void pieces_free(pieces *p)
 {
-    memory_free(p->at);
+    memory_counted_free(p->at, p->room * sizeof *p->at);
     *p = (pieces){0};
 }
 
@@ -222,6 +216,7 @@ static void piece_rewrite(const rule *r, const rune *from, size_t n, aligned *to
 static void rule_rewrite(const rule *r, cut_text *t)
 {
     t->spare.n = 0;
+    t->spare.most = t->text.most;
     for (size_t i = 0; i < t->list.n; i++) {
         piece *p = &t->list.at[i];
         const size_t first = t->spare.n;
@@ -235,12 +230,17 @@ static void rule_rewrite(const rule *r, cut_text *t)
     const aligned chars = t->text;
     t->text = t->spare;
     t->spare = chars;
-    t->text.failed |= chars.failed;
+    t->text.failed |= chars.failed || t->text.n > t->text.most;
+    if (t->text.failed) /* unless an error waits */
+        ig_fail(IG_ERR_UNSUPPORTED,
+                "the pre-tokenizers of the tokenizer make more than %zu characters of a text; "
+                "remove some of them from tokenizer.json",
+                t->text.most);
 }
 
 void splitter_run(const splitter *s, cut_text *t)
 {
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < s->n && !t->text.failed; i++) {
         const rule *r = &s->rules[i];
         if (r->kind == RULE_BYTES || r->kind == RULE_METASPACE || r->kind == RULE_PREFIX_SPACE)
             rule_rewrite(r, t);
@@ -253,6 +253,9 @@ void splitter_run(const splitter *s, cut_text *t)
 
 static rule *rule_add(splitter *s, rule_kind kind)
 {
+    if (s->n == RULES_MOST)
+        FAIL_NULL(IG_ERR_UNSUPPORTED, "there are more than %d pre-tokenizers; remove some",
+                  RULES_MOST / 2);
     rule *rules = memory_resize(s->rules, (size_t)(s->n + 1) * sizeof *rules);
     if (!rules)
         return NULL;
@@ -265,7 +268,7 @@ static ig_status flags_add(splitter *s, unsigned flags, behavior b)
 {
     rule *r = rule_add(s, RULE_FLAGS);
     if (!r)
-        return IG_ERR_MEMORY;
+        return error_waiting(IG_ERR_MEMORY);
     r->flags = flags;
     r->behavior = b;
     return IG_OK;
@@ -294,7 +297,7 @@ static ig_status whitespace_read(splitter *s, field f)
     (void)f;
     rule *r = rule_add(s, RULE_WORDS);
     if (!r)
-        return IG_ERR_MEMORY;
+        return error_waiting(IG_ERR_MEMORY);
     r->behavior = REMOVED;
     r->inverted = true;
     return IG_OK;
@@ -313,7 +316,7 @@ static ig_status words_add(splitter *s)
         "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
     rule *r = rule_add(s, RULE_PATTERN);
     if (!r)
-        return IG_ERR_MEMORY;
+        return error_waiting(IG_ERR_MEMORY);
     r->behavior = ISOLATED;
     r->pattern = regex_new(words, sizeof words - 1);
     return r->pattern ? IG_OK : error_waiting(IG_ERR_MEMORY);
@@ -323,10 +326,10 @@ static ig_status byte_level_read(splitter *s, field f)
 {
     const bool prefix = field_bool(field_get(f, "add_prefix_space"), true);
     if (field_bool(s->prefix_space, prefix) && !rule_add(s, RULE_PREFIX_SPACE))
-        return IG_ERR_MEMORY;
+        return error_waiting(IG_ERR_MEMORY);
     if (field_bool(field_get(f, "use_regex"), true))
         TRY(words_add(s));
-    return rule_add(s, RULE_BYTES) ? IG_OK : IG_ERR_MEMORY;
+    return rule_add(s, RULE_BYTES) ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
 static ig_status metaspace_read(splitter *s, field f)
@@ -342,14 +345,14 @@ static ig_status metaspace_read(splitter *s, field f)
         FAIL(IG_ERR_FORMAT, "pre_tokenizer.add_prefix_space contradicts prepend_scheme");
     rule *r = rule_add(s, RULE_METASPACE);
     if (!r)
-        return IG_ERR_MEMORY;
+        return error_waiting(IG_ERR_MEMORY);
     r->rune = mark;
     r->prepend = prepend;
     if (!field_bool(field_get(f, "split"), true))
         return IG_OK;
     r = rule_add(s, RULE_RUNE);
     if (!r)
-        return IG_ERR_MEMORY;
+        return error_waiting(IG_ERR_MEMORY);
     r->rune = mark;
     r->behavior = MERGED_WITH_NEXT;
     return IG_OK;
@@ -372,7 +375,7 @@ static ig_status split_read(splitter *s, field f)
 {
     rule *r = rule_add(s, RULE_PATTERN);
     if (!r)
-        return IG_ERR_MEMORY;
+        return error_waiting(IG_ERR_MEMORY);
     r->inverted = field_bool(field_get(f, "invert"), false);
     TRY(behavior_read(f, &r->behavior));
     return pattern_read(field_get(f, "pattern"), &r->pattern);
@@ -382,7 +385,7 @@ static ig_status delimiter_read(splitter *s, field f)
 {
     rule *r = rule_add(s, RULE_RUNE);
     return r ? field_rune(field_get(f, "delimiter"), "pre_tokenizer.delimiter", &r->rune)
-             : IG_ERR_MEMORY;
+             : error_waiting(IG_ERR_MEMORY);
 }
 
 static ig_status fixed_read(splitter *s, field f)
@@ -390,7 +393,7 @@ static ig_status fixed_read(splitter *s, field f)
     const int64_t length = field_int(field_get(f, "length"), 5);
     rule *r = rule_add(s, RULE_FIXED);
     if (!r)
-        return IG_ERR_MEMORY;
+        return error_waiting(IG_ERR_MEMORY);
     if (length < 1)
         FAIL(IG_ERR_FORMAT, "pre_tokenizer.length is %lld; expected 1 or more", (long long)length);
     r->rune = length > INT32_MAX ? INT32_MAX : (uint32_t)length;

@@ -39,6 +39,7 @@ splitter *splitter_new(field config, field prefix_space);
 void splitter_free(splitter *s);
 bool splitter_is_bert(const splitter *s);
 
+/* text.most is set. If the text becomes longer, text.failed is set, and an error waits. */
 void splitter_run(const splitter *s, cut_text *t);
 
 #endif

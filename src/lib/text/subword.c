@@ -14,14 +14,11 @@
 void subwords_add(subwords *s, int32_t id, size_t start, size_t end)
 {
     if (s->n == s->room) {
-        const size_t room = 2 * s->room + 64;
-        subword *at = s->failed ? NULL : memory_resize(s->at, room * sizeof *at);
-        if (!at) {
-            s->failed = true;
-            return;
-        }
+        void *at = s->at;
+        const bool fine = list_grow(&at, s->n, 1, &s->room, sizeof *s->at, &s->failed);
         s->at = at;
-        s->room = room;
+        if (!fine)
+            return;
     }
     s->at[s->n++] = (subword){id, (uint32_t)start, (uint32_t)end};
 }
@@ -29,7 +26,8 @@ void subwords_add(subwords *s, int32_t id, size_t start, size_t end)
 void *subwords_scratch(subwords *s, size_t bytes)
 {
     if (bytes > s->scratch_bytes) {
-        void *block = memory_resize(s->scratch, bytes + bytes / 2);
+        void *block = memory_counted_resize(s->scratch, s->scratch_bytes, bytes + bytes / 2,
+                                            "encoding a text");
         if (!block) {
             s->failed = true;
             return NULL;
@@ -42,8 +40,8 @@ void *subwords_scratch(subwords *s, size_t bytes)
 
 void subwords_free(subwords *s)
 {
-    memory_free(s->at);
-    memory_free(s->scratch);
+    memory_counted_free(s->at, s->room * sizeof *s->at);
+    memory_counted_free(s->scratch, s->scratch_bytes);
     *s = (subwords){0};
 }
 

@@ -87,6 +87,8 @@ static ig_status truncation_read(truncation *t, field f)
     return IG_OK;
 }
 
+enum { PADDING_MOST = 1 << 20 }; /* tokens */
+
 static ig_status padding_read(padding *p, field f)
 {
     const int64_t id = field_int(field_get(f, "pad_id"), 0),
@@ -100,7 +102,7 @@ static ig_status padding_read(padding *p, field f)
     p->multiple = field_int(field_get(f, "pad_to_multiple_of"), 0);
     TRY(left_read(field_get(f, "direction"), "padding.direction", &p->left));
     if (id < 0 || id >= VOCABULARY_MOST || type < 0 || type > UINT8_MAX || p->fixed < -1 ||
-        p->fixed > INT32_MAX || p->multiple < 0 || p->multiple > INT32_MAX)
+        p->fixed > PADDING_MOST || p->multiple < 0 || p->multiple > PADDING_MOST)
         FAIL(IG_ERR_FORMAT, "padding has an id, a type or a length that is out of range");
     p->id = (int32_t)id;
     p->type = (int32_t)type;

@@ -103,9 +103,11 @@ typedef struct encoder {
     uint32_t *word_runes; /* the code point of each byte of the word */
     size_t word_room;
     subwords subwords;
-    tokens out;    /* of all texts that this thread has encoded */
-    bool refused;  /* a text is too long, and the truncation does not shorten it */
-    bool exceeded; /* a regular expression took too many steps */
+    tokens out;       /* of all texts that this thread has encoded */
+    bool refused;     /* a text is too long, and the truncation does not shorten it */
+    bool exceeded;    /* a regular expression took too many steps */
+    ig_status status; /* of the first failure of this thread, with its message */
+    char why[512];
 } encoder;
 
 void encoder_free(encoder *e);
