@@ -177,6 +177,7 @@ def test_refused():
     content = member(values("f4", 6))
     packed = deflated(content)
     good = archive(packed, content)
+    entry = good.index(b"PK\1\2")
     cases = [
         (archive(content, content, 0, name=b"a.txt"), "not an array"),
         (archive(content, content, 0, name=b"a.npy", flags=1), "encrypted"),
@@ -194,6 +195,9 @@ def test_refused():
         (b"PK\3\4\x14" + b"\0" * 40, "no end record"),
         (good + b"junk", "no end record"),
         (good[:-14] + struct.pack("<HH", 1, 2) + good[-10:], "several files"),
+        (good[:-18] + struct.pack("<HH", 1, 0) + good[-14:], "several files"),
+        (good[:-18] + struct.pack("<HH", 0, 1) + good[-14:], "several files"),
+        (good[:entry + 34] + b"\1\0" + good[entry + 36:], "several files"),
     ]
     two = io.BytesIO()
     with zipfile.ZipFile(two, "w") as z:

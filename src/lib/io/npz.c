@@ -62,6 +62,8 @@ static ig_status damaged(const struct archive *a, const char *what)
                    what);
 }
 
+static const char in_parts[] = "it is one part of an archive in several files; join them first";
+
 /* True if bytes lie at offset, before limit. */
 static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t limit)
 {
@@ -91,6 +93,7 @@ static ig_status end_read(struct archive *a)
     a->count = number16(end + 10);
     a->directory = number32(end + 16);
     uint64_t bytes = number32(end + 12), here = number16(end + 8);
+    uint64_t disks = number16(end + 4) | number16(end + 6);
     if (at >= ZIP_LOCATOR_64_BYTES && number32(end - ZIP_LOCATOR_64_BYTES) == ZIP_LOCATOR_64) {
         const uint64_t locator = at - ZIP_LOCATOR_64_BYTES;
         a->end = number(a->at + locator + 8, 8);
@@ -99,13 +102,15 @@ static ig_status end_read(struct archive *a)
             return damaged(a, "has no zip64 end record where it says");
         const unsigned char *end_64 = a->at + a->end;
         here = number(end_64 + 24, 8);
+        if (disks == UINT16_MAX) /* the zip64 record has the numbers */
+            disks = 0;
+        disks |= number32(end_64 + 16) | number32(end_64 + 20) | number32(a->at + locator + 4);
         a->count = number(end_64 + 32, 8);
         bytes = number(end_64 + 40, 8);
         a->directory = number(end_64 + 48, 8);
     }
-    if (here != a->count)
-        return io_fail(a->file, IG_ERR_UNSUPPORTED,
-                       "it is one part of an archive in several files; join them first");
+    if (here != a->count || disks)
+        return io_fail(a->file, IG_ERR_UNSUPPORTED, "%s", in_parts);
     if (!lies_within(a->directory, bytes, a->end) || a->directory + bytes != a->end ||
         a->count > bytes / ZIP_DIRECTORY_BYTES)
         return damaged(a, "directory is not where its end record says");
@@ -149,6 +154,8 @@ static ig_status member_find(const struct archive *a, uint64_t at, struct member
                          .packed = number32(entry + 20),
                          .bytes = number32(entry + 24),
                          .local = number32(entry + 42)};
+    if (number16(entry + 34) != 0) /* the disk */
+        return io_fail(a->file, IG_ERR_UNSUPPORTED, "%s", in_parts);
     const size_t extra = number16(entry + 30), comment = number16(entry + 32);
     if (!lies_within(at + ZIP_DIRECTORY_BYTES, m->name_bytes + extra + comment, a->end))
         return damaged(a, "directory is broken");
