@@ -23,6 +23,13 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Of folders on the way: they need not be readable. */
+#ifdef O_PATH
+#define FOLDER_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
+#else
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#endif
+
 #define MAGIC "ingot cache 1\n"
 
 enum {
@@ -42,17 +49,67 @@ static bool is_trusted(int fd, mode_t kind)
            !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Creates a folder and those above it. */
-static void folder_make(const char *path)
+/* True if the file or folder belongs to the effective user or to root. */
+static bool is_ours(const struct stat *st) { return st->st_uid == geteuid() || st->st_uid == 0; }
+
+/* True if no other user can exchange what is in this folder: it is ours, and others cannot write it, or can change only
+ * their own entries, as in /tmp. */
+static bool is_safe(int fd)
 {
-    char part[PATH_MAX];
-    for (size_t i = 1; path[i]; i++)
-        if (path[i] == '/') {
-            memcpy(part, path, i);
-            part[i] = '\0';
-            mkdir(part, 0700);
+    struct stat st;
+    return fstat(fd, &st) == 0 && is_ours(&st) &&
+           (!(st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_mode & S_ISVTX);
+}
+
+/* Puts the target of the link `name` before the rest of a path; false if it is not a link of ours. */
+static bool link_follow(int folder, const char *name, char rest[static PATH_MAX])
+{
+    char target[PATH_MAX], whole[PATH_MAX];
+    struct stat st;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(st.st_mode) ||
+        !is_ours(&st))
+        return false;
+    const ssize_t n = readlinkat(folder, name, target, sizeof target - 1);
+    if (n <= 0)
+        return false;
+    target[n] = 0;
+    if (snprintf(whole, sizeof whole, "%s/%s", target, rest) >= (int)sizeof whole)
+        return false;
+    memcpy(rest, whole, sizeof whole);
+    return true;
+}
+
+/* Cuts the first name off a path. */
+static void name_take(char rest[static PATH_MAX], char name[static PATH_MAX])
+{
+    const size_t skip = strspn(rest, "/"), n = strcspn(rest + skip, "/");
+    memcpy(name, rest + skip, n);
+    name[n] = 0;
+    memmove(rest, rest + skip + n, strlen(rest + skip + n) + 1);
+}
+
+/* Opens a folder by its absolute path, which is created if that is asked for. Each folder and each link on the way must
+ * be safe: whoever can exchange one of them can choose what is in the cache. -1 if it is missing or not safe. */
+static int path_open(const char *path, bool create)
+{
+    enum { LINKS_MOST = 32 };
+    char rest[PATH_MAX], name[PATH_MAX];
+    int folder = open("/", FOLDER_FLAGS), links = 0;
+    snprintf(rest, sizeof rest, "%s", path);
+    for (name_take(rest, name); *name && folder >= 0; name_take(rest, name)) {
+        if (create)
+            mkdirat(folder, name, 0700);
+        int next = openat(folder, name, FOLDER_FLAGS | O_NOFOLLOW);
+        if (next < 0 && ++links <= LINKS_MOST && link_follow(folder, name, rest))
+            next = rest[0] == '/' ? open("/", FOLDER_FLAGS) : openat(folder, ".", FOLDER_FLAGS);
+        close(folder);
+        folder = next;
+        if (folder >= 0 && !is_safe(folder)) {
+            close(folder);
+            folder = -1;
         }
-    mkdir(path, 0700);
+    }
+    return folder;
 }
 
 /* A folder in another, which is created if that is asked for; -1 if it is missing or not trusted. */
@@ -68,7 +125,7 @@ static int folder_in(int parent, const char *name, bool create)
 }
 
 /* Opens the folder of this kind of entry; -1 if there is no cache. By the XDG rule a relative path does
- * not count. Links are followed up to XDG_CACHE_HOME, which is the user's, and not below. */
+ * not count. Links are followed up to XDG_CACHE_HOME, and not below. */
 static int folder_open(const cache *c, bool create)
 {
     const char *wish = getenv("IG_CACHE"), *base = getenv("XDG_CACHE_HOME");
@@ -83,9 +140,7 @@ static int folder_open(const cache *c, bool create)
     if (!base || base[0] != '/' ||
         snprintf(path, sizeof path, "%s%s", base, under) >= (int)sizeof path)
         return -1;
-    if (create)
-        folder_make(path);
-    const int top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int top = path_open(path, create);
     const int ours = top < 0 ? -1 : folder_in(top, "ingot", create);
     const int folder = ours < 0 ? -1 : folder_in(ours, c->kind, create);
     if (top >= 0)

@@ -4,6 +4,7 @@
  * It is in $XDG_CACHE_HOME/ingot (else ~/.cache/ingot), a folder for each kind, and may be deleted at
  * any time. IG_CACHE=off disables it. Folders and entries must belong to the effective user and must not
  * be writable by the group or by others; otherwise they are ignored, because what is in them is executed.
+ * Folders and links above must belong to the effective user or to root.
  * The whole key is kept and compared; an entry that is damaged, or of another key, is removed and counts
  * as missing. Nothing here is an error: a cache that cannot be read or written is empty. Processes may
  * share it: an entry appears whole, by a rename. */

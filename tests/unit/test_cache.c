@@ -274,6 +274,43 @@ static void only_our_own_files_are_trusted(void **unused)
     assert_false(has(&things, "key", "1", 1));
 }
 
+/* Whoever can exchange a folder or a link on the way to the cache chooses what is in it. */
+static void the_way_to_the_cache_is_safe(void **unused)
+{
+    (void)unused;
+    char target[700], relative[700];
+    assert_int_equal(mkdir(folder_path("home"), 0700), 0);
+    snprintf(target, sizeof target, "%s", folder_path("home"));
+    snprintf(relative, sizeof relative, "%s", folder_path("link/../link/."));
+    assert_int_equal(symlink(target, folder_path("link")), 0);
+    setenv("XDG_CACHE_HOME", relative, 1);
+    put(&things, "key", "1", 1);
+    assert_true(has(&things, "key", "1", 1)); /* through a link of ours */
+    assert_int_equal(access(folder_path("home/ingot/things"), F_OK), 0);
+    assert_int_equal(chmod(target, 0777), 0);
+    assert_false(has(&things, "key", "1", 1));
+    assert_int_equal(chmod(target, 01777), 0); /* others cannot exchange our folder in it */
+    assert_true(has(&things, "key", "1", 1));
+    assert_int_equal(chmod(target, 0700), 0);
+    assert_int_equal(unlink(folder_path("link")), 0);
+    assert_int_equal(symlink("link", folder_path("link")), 0); /* in a circle */
+    assert_false(has(&things, "key", "1", 1));
+    assert_int_equal(unlink(folder_path("link")), 0);
+    assert_int_equal(symlink("home", folder_path("link")), 0);
+    assert_true(has(&things, "key", "1", 1));
+    if (geteuid() != 0) /* only root can give a file away */
+        return;
+    assert_int_equal(lchown(folder_path("link"), 12345, 12345), 0);
+    assert_false(has(&things, "key", "1", 1));
+    assert_int_equal(lchown(folder_path("link"), 0, 0), 0);
+    assert_true(has(&things, "key", "1", 1));
+    assert_int_equal(chown(target, 12345, 12345), 0); /* ingot/ in it is still ours */
+    assert_false(has(&things, "key", "1", 1));
+    put(&things, "other", "2", 1);
+    assert_int_equal(chown(target, 0, 0), 0);
+    assert_false(has(&things, "other", "2", 1));
+}
+
 static void memory_that_is_not_there_is_no_error(void **unused)
 {
     (void)unused;
@@ -302,6 +339,7 @@ int main(void)
         TEST(the_limit_holds),
         TEST(a_cache_that_cannot_be_is_empty),
         TEST(only_our_own_files_are_trusted),
+        TEST(the_way_to_the_cache_is_safe),
         TEST(memory_that_is_not_there_is_no_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
