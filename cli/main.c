@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,8 +141,13 @@ static int end(int code)
     return code;
 }
 
+/* Beyond a limit for the size of files (ulimit -f), a write then fails, and the verb reports it. A program that is
+ * started does not inherit a handler, as it would inherit an ignored signal. */
+static void file_limit_reached(int number) { (void)number; }
+
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, file_limit_reached);
     int code = trace_by_environment() ? run(argc, argv) : EXIT_INPUT;
     ig_error(NULL); /* the verb has reported it */
     if (ig_trace_end() != IG_OK) {

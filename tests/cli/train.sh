@@ -47,6 +47,21 @@ check 'a seed that is none' ends 2 "--seed takes a whole number from 0 on, not '
 check 'no such device' ends 4 nowhere digits --device nowhere
 check 'a loss that diverges' ends 1 'it diverges; try a smaller --lr' digits --lr 1e30 --optimizer sgd
 
+# ---- a limit for the size of files
+limited() {
+    "$ingot" train digits --quiet --epochs 1 --save "$temporary/limited.safetensors" >/dev/null &&
+        cp "$temporary/limited.safetensors" "$temporary/before" || return 1
+    local got status
+    got=$(ulimit -f 4; "$ingot" train digits --quiet --epochs 1 --seed 9 --save "$temporary/limited.safetensors" 2>&1)
+    status=$?
+    [ "$status" = 5 ] && [ "${got#*"raise the file size limit (ulimit -f)"}" != "$got" ] &&
+        cmp -s "$temporary/before" "$temporary/limited.safetensors" &&
+        [ "$(ls "$temporary" | grep -c limited)" = 1 ] && return
+    printf 'exit code %s\n%s\n' "$status" "$got"
+    return 1
+}
+check 'a file beyond ulimit -f is an error, and the old one stays' limited
+
 # ---- what is printed where
 streams() { "$ingot" train digits --epochs 1 "$@" >"$temporary/out" 2>"$temporary/err"; }
 check 'it learns' streams
