@@ -14,8 +14,9 @@
 empty :=
 space := $(empty) $(empty)
 
-# The version is in include/ingot.h only.
-version := $(shell sed -n 's/^.define IG_VERSION_[A-Z]* *//p' include/ingot.h)
+# The version is in include/ingot/base.h only.
+version := $(shell sed -n 's/^.define IG_VERSION_[A-Z]* *//p' include/ingot/base.h)
+PUBLIC  := include/ingot.h $(sort $(wildcard include/ingot/*.h))
 VERSION := $(subst $(space),.,$(version))
 ABI     := $(firstword $(version))
 
@@ -303,12 +304,12 @@ EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
 EXAMPLES += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(BUILD)/%,$(sort $(wildcard examples/*.cpp))))
 examples: $(EXAMPLES)
 
-$(BUILD)/examples/%: examples/%.c include/ingot.h $(BUILD)/libingot.a $(BUILD)/gen/flags
+$(BUILD)/examples/%: examples/%.c $(PUBLIC) $(BUILD)/libingot.a $(BUILD)/gen/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=c11 -O2 $(WARNINGS) $(LINK) -Iinclude $(CPPFLAGS) $(CFLAGS) \
 	    $(LDFLAGS) -o $@ $< $(BUILD)/libingot.a $(LDLIBS)
 
-$(BUILD)/examples/%: examples/%.cpp include/ingot.h $(BUILD)/libingot.a $(BUILD)/gen/flags
+$(BUILD)/examples/%: examples/%.cpp $(PUBLIC) $(BUILD)/libingot.a $(BUILD)/gen/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) -std=c++11 -O2 -Wall -Wextra -Wpedantic -Werror $(LINK) -Iinclude $(CPPFLAGS) \
 	    $(LDFLAGS) -o $@ $< $(BUILD)/libingot.a $(LDLIBS)
@@ -369,9 +370,9 @@ inside_cli := $(shell grep -l 'include ".*cli/' tests/unit/*.c 2>/dev/null)
 $(inside_cli:%.c=$(BUILD)/%): $(BUILD)/obj/libcli.a
 
 # Calls of every public function, for a test of what they do with wrong arguments.
-$(BUILD)/gen/boundary_calls.inc: tests/support/boundary_calls.py include/ingot.h
+$(BUILD)/gen/boundary_calls.inc: tests/support/boundary_calls.py $(PUBLIC)
 	@mkdir -p $(@D)
-	@python3 tests/support/boundary_calls.py include/ingot.h > $@
+	@python3 tests/support/boundary_calls.py $(PUBLIC) > $@
 $(BUILD)/obj/tests/unit/test_boundary.o: $(BUILD)/gen/boundary_calls.inc
 $(BUILD)/obj/tests/unit/test_boundary.o: TEST_OPTIMIZE := -O0
 
@@ -518,7 +519,7 @@ bench:
 # ---- install -----------------------------------------------------------------------------------
 
 PKGDIR     := $(LIBDIR)/pkgconfig
-CMAKEDIR   := $(LIBDIR)/cmake/Ingot
+CMAKEDIR   := $(LIBDIR)/cmake/ingot
 SHAREDIR   ?= $(PREFIX)/share
 
 # Files that the installed command prints: "arguments|file". For another processor RUN runs the command
@@ -534,13 +535,14 @@ print_file = mkdir -p $(dir $(DESTDIR)$(call printed_file,$1)) && \
     $(RUN) $(BUILD)/ingot $(call printed_arguments,$1) > $(DESTDIR)$(call printed_file,$1) && \
     chmod 644 $(DESTDIR)$(call printed_file,$1)
 
-INSTALLED := $(BINDIR)/ingot $(INCLUDEDIR)/ingot.h $(LIBDIR)/libingot.a $(LIBDIR)/$(SHARED) \
-             $(LIBDIR)/$(SHARED_DEV) $(PKGDIR)/ingot.pc $(CMAKEDIR)/IngotConfig.cmake \
-             $(CMAKEDIR)/IngotConfigVersion.cmake $(foreach t,$(PRINTED),$(call printed_file,$t))
+INSTALLED := $(BINDIR)/ingot $(PUBLIC:include/%=$(INCLUDEDIR)/%) $(LIBDIR)/libingot.a $(LIBDIR)/$(SHARED) \
+             $(LIBDIR)/$(SHARED_DEV) $(PKGDIR)/ingot.pc $(CMAKEDIR)/ingot-config.cmake \
+             $(CMAKEDIR)/ingot-config-version.cmake $(foreach t,$(PRINTED),$(call printed_file,$t))
 
 fill = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SERIES@|$(basename $(VERSION))|g' \
            -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
            -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@SHARED@|$(SHARED)|g' \
+           -e 's|@CMAKEDIR@|$(CMAKEDIR)|g' \
            tools/package/$1.in > $(DESTDIR)$2/$1 && chmod 644 $(DESTDIR)$2/$1
 
 # Programs without symbol tables; the shared library keeps its public names, the static one all that linking needs.
@@ -552,11 +554,12 @@ strip_shared := $(if $(MACOS),-x,--strip-unneeded)
 sign = $(if $(MACOS),codesign -f -s - $1)
 
 install: all
-	@mkdir -p $(addprefix $(DESTDIR),$(BINDIR) $(INCLUDEDIR) $(PKGDIR) $(CMAKEDIR))
+	@mkdir -p $(addprefix $(DESTDIR),$(BINDIR) $(INCLUDEDIR)/ingot $(PKGDIR) $(CMAKEDIR))
 	install -m 755 $(BUILD)/ingot $(DESTDIR)$(BINDIR)/ingot
 	$(STRIP) $(DESTDIR)$(BINDIR)/ingot
 	$(call sign,$(DESTDIR)$(BINDIR)/ingot)
-	install -m 644 include/ingot.h $(DESTDIR)$(INCLUDEDIR)/ingot.h
+	install -m 644 include/ingot.h $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 $(filter include/ingot/%,$(PUBLIC)) $(DESTDIR)$(INCLUDEDIR)/ingot
 	install -m 644 $(BUILD)/libingot.a $(DESTDIR)$(LIBDIR)/libingot.a
 	$(STRIP) $(strip_static) $(DESTDIR)$(LIBDIR)/libingot.a
 	install -m 755 $(BUILD)/$(SHARED) $(DESTDIR)$(LIBDIR)/$(SHARED)
@@ -564,13 +567,13 @@ install: all
 	$(call sign,$(DESTDIR)$(LIBDIR)/$(SHARED))
 	ln -sf $(SHARED) $(DESTDIR)$(LIBDIR)/$(SHARED_DEV)
 	@$(call fill,ingot.pc,$(PKGDIR))
-	@$(call fill,IngotConfig.cmake,$(CMAKEDIR))
-	@$(call fill,IngotConfigVersion.cmake,$(CMAKEDIR))
+	@$(call fill,ingot-config.cmake,$(CMAKEDIR))
+	@$(call fill,ingot-config-version.cmake,$(CMAKEDIR))
 	@set -e; $(foreach t,$(PRINTED),$(call print_file,$t);)
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	-@rmdir $(DESTDIR)$(CMAKEDIR) 2>/dev/null || true
+	-@rmdir $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR)/ingot 2>/dev/null || true
 
 # ---- documentation made by the command -----------------------------------------------------------
 
@@ -580,8 +583,8 @@ docs: $(BUILD)/ingot
 # ---- housekeeping ------------------------------------------------------------------------------
 
 CLANG_FORMAT ?= clang-format
-FORMATTED = $(sort $(wildcard include/*.h cli/*.[ch] cli/*/*.[ch] examples/*.[ch] bench/*.[ch] tests/*/*.[ch] \
-              $(foreach f,$(FOLDERS) backend/cpu/lanes,src/$f/*.[ch])))
+FORMATTED = $(sort $(wildcard include/*.h include/ingot/*.h cli/*.[ch] cli/*/*.[ch] examples/*.[ch] bench/*.[ch] tests/*/*.[ch] \
+              $(foreach f,$(FOLDERS) engine/backend/cpu/lanes,src/$f/*.[ch])))
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)

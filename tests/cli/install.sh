@@ -38,8 +38,8 @@ target_link_libraries(static PRIVATE Ingot::static)
 TEXT
 
 check 'make install' $make install PREFIX="$prefix"
-for file in bin/ingot include/ingot.h lib/libingot.a lib/pkgconfig/ingot.pc \
-    lib/cmake/Ingot/IngotConfig.cmake lib/cmake/Ingot/IngotConfigVersion.cmake share/man/man1/ingot.1 \
+for file in bin/ingot include/ingot.h include/ingot/array.h lib/libingot.a lib/pkgconfig/ingot.pc \
+    lib/cmake/ingot/ingot-config.cmake lib/cmake/ingot/ingot-config-version.cmake share/man/man1/ingot.1 \
     share/bash-completion/completions/ingot share/zsh/site-functions/_ingot \
     share/fish/vendor_completions.d/ingot.fish; do
     check "$file" test -s "$prefix/$file"
@@ -71,7 +71,7 @@ check 'DESTDIR is in no file' not grep -rl "$staged" "$staged"
 check 'DESTDIR: libdir' grep -q '^libdir=/usr/lib/here$' "$staged/usr/lib/here/pkgconfig/ingot.pc"
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-version=$(sed -n 's/^#define IG_VERSION_[A-Z]* *//p' include/ingot.h | paste -sd.)
+version=$(sed -n 's/^#define IG_VERSION_[A-Z]* *//p' include/ingot/base.h | paste -sd.)
 by_shared() {
     cc -o "$temporary/shared" "$temporary/program/main.c" $(pkg-config --cflags --libs ingot) &&
         LD_LIBRARY_PATH=$prefix/lib DYLD_LIBRARY_PATH=$prefix/lib "$temporary/shared"
@@ -86,6 +86,14 @@ by_cmake() {
     cmake -S "$temporary/program" -B "$temporary/cmake" -DCMAKE_PREFIX_PATH="$prefix" &&
         cmake --build "$temporary/cmake" && "$temporary/cmake/shared" && "$temporary/cmake/static"
 }
+moved() { # the installation works in another folder, and by the name in lower case
+    cp -R "$prefix" "$temporary/moved" && cp -R "$temporary/program" "$temporary/lower" &&
+        sed -i.old 's/Ingot/ingot/g' "$temporary/lower/CMakeLists.txt" &&
+        cmake -S "$temporary/lower" -B "$temporary/lower/build" -DCMAKE_PREFIX_PATH="$temporary/moved" \
+            -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF &&
+        cmake --build "$temporary/lower/build" && "$temporary/lower/build/shared" &&
+        ldd "$temporary/lower/build/shared" | grep -q "$temporary/moved/lib"
+}
 wrong_version() {
     sed 's/Ingot 0.1/Ingot 9.9/' "$temporary/program/CMakeLists.txt" >"$temporary/wrong.txt" &&
         mkdir "$temporary/wrong" && mv "$temporary/wrong.txt" "$temporary/wrong/CMakeLists.txt" &&
@@ -96,6 +104,7 @@ check 'a program by pkg-config, shared' by_shared
 check 'a program by pkg-config, static' by_static
 if command -v cmake >/dev/null; then
     check 'a program by CMake, shared and static' by_cmake
+    check 'find_package(ingot) of an installation that was moved' moved
     refuse 'CMake refuses a version that is not there' wrong_version
 else
     skip 'a program by CMake' 'cmake is not there'

@@ -1,7 +1,7 @@
-"""Writes build/gen/boundary_calls.inc: calls of every function of include/ingot.h with NULL, negative
+"""Writes build/gen/boundary_calls.inc: calls of every function of the public headers with NULL, negative
 counts and extreme values, for tests/unit/test_boundary.c.
 
-Usage: boundary_calls.py HEADER > FILE
+Usage: boundary_calls.py HEADER... > FILE
 
 Each parameter's type has a list of values; the first is an ordinary one. A function is called with all
 first values, with each other value in each place, with all last values (the worst), and with random
@@ -218,14 +218,16 @@ def emit(result, function, parameters):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        header = file.read()
+    header = ""
+    for path in sys.argv[1:]:
+        with open(path, encoding="utf-8") as file:
+            header += file.read()
     found = list(functions(header))
     declared = set(re.findall(r"^IG_API[^;]*?\b(ig_\w+)\s*\(", header, flags=re.M))
     missing = declared - {name for _, name, _ in found}
     if missing:
         sys.exit(f"boundary_calls.py: cannot read the declarations of {', '.join(sorted(missing))}")
-    print(f"/* Made by tests/support/boundary_calls.py from the public header: {len(found)} functions. */")
+    print(f"/* Made by tests/support/boundary_calls.py from the public headers: {len(found)} functions. */")
     called = [row for row in found if row[1] not in LEFT_OUT]
     for result, name, parameters in called:
         emit(result, name, parameters)

@@ -1,4 +1,4 @@
-# Each header compiles alone and when included twice; the public one also in strict C11 and in C++.
+# Each header compiles alone and when included twice; the public ones also in strict C11 and in C++.
 . tests/check.sh
 build=${BUILD:-build}
 cc=${CC:-cc}
@@ -6,15 +6,17 @@ temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 flags="-Wall -Wextra -Werror -Wstrict-prototypes -fsyntax-only -Iinclude"
 
-printf '#include "ingot.h"\n#include "ingot.h"\nint main(void) { return 0; }\n' >"$temporary/public.c"
-cp "$temporary/public.c" "$temporary/public.cc"
-check 'ingot.h in C11' $cc -std=c11 -pedantic-errors $flags "$temporary/public.c"
-check 'ingot.h in C23' $cc -std=c2x $flags "$temporary/public.c"
-for cxx in g++ clang++; do
-    if command -v $cxx >/dev/null; then
-        check "ingot.h in C++ ($cxx)" $cxx -std=c++11 -Wall -Wextra -Werror -fsyntax-only -Iinclude \
-            "$temporary/public.cc"
-    fi
+for header in ingot.h $(cd include && ls ingot/*.h); do
+    printf '#include "%s"\n#include "%s"\nint main(void) { return 0; }\n' "$header" "$header" >"$temporary/public.c"
+    cp "$temporary/public.c" "$temporary/public.cc"
+    check "$header in C11" $cc -std=c11 -pedantic-errors $flags "$temporary/public.c"
+    check "$header in C23" $cc -std=c2x $flags "$temporary/public.c"
+    for cxx in g++ clang++; do
+        if command -v $cxx >/dev/null; then
+            check "$header in C++ ($cxx)" $cxx -std=c++11 -Wall -Wextra -Werror -fsyntax-only -Iinclude \
+                "$temporary/public.cc"
+        fi
+    done
 done
 
 for header in $(find src -name '*.h' | sort); do

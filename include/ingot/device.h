@@ -1,0 +1,94 @@
+/* Devices: which there are, where arrays are placed, math modes, fallback to the CPU. */
+#ifndef INGOT_DEVICE_H
+#define INGOT_DEVICE_H
+
+#include "ingot/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ig_device_info {
+    const char *name;        /* "cpu", "opencl:0" */
+    const char *kind;        /* "cpu", "gpu", "accelerator"; for tests "gang", "null" */
+    const char *model;       /* name of the processor */
+    const char *level;       /* instruction set in use */
+    const char *levels;      /* instruction sets of this build that the machine can run */
+    const char *isa;         /* features that the processor reports */
+    const char *note;        /* why a setting was ignored, or NULL */
+    const char *blas;        /* the BLAS that computes large products, or NULL */
+    const char *driver;      /* version of the driver, or NULL */
+    const char *limits;      /* what keeps it from using the whole machine, or NULL */
+    int cores;               /* logical cores of the machine */
+    int performance_cores;   /* the fast ones of these; all of them if they are of one kind */
+    int efficiency_cores;    /* those with at most two thirds of their speed */
+    int threads;             /* threads in use */
+    double quota;            /* cgroup CPU quota in cores; 0: none */
+    uint64_t memory;         /* bytes of memory */
+    uint64_t memory_limit;   /* bytes that Ingot may hold */
+    uint64_t cache[3];       /* bytes of L1 data, L2, L3; 0: unknown */
+    bool runs_arrays;        /* ig_set_device accepts it, and results can be read */
+    bool runs_kernels;       /* it runs kernels in CUDA C */
+    bool flushes_subnormals; /* f32 results below the normal numbers may be 0 */
+} ig_device_info;
+
+/* The number of devices, and a description of the i-th. The texts belong to the library. */
+IG_API int ig_device_count(void);
+IG_API ig_status ig_device_get(int i, ig_device_info *info);
+
+/* The device on which the calling thread's new arrays are: "cpu" (the default; IG_DEVICE names another),
+ * "opencl:0", or "null", which computes nothing and serves to test schedules. A result is where its inputs are. Numbers, and
+ * arrays filled with one (ig_zeros, ig_full), are on any device. An op of arrays on different devices fails. */
+IG_API ig_status ig_set_device(const char *name);
+IG_API const char *ig_device(void);
+/* Where x is. Belongs to the library. NULL if x is NULL. */
+IG_API const char *ig_array_device(const ig_array *x);
+/* Waits until the device (NULL: the current one) has done all that it was given, and fails if a part of it
+ * failed. Devices other than the CPU evaluate asynchronously: ig_eval returns when the work is queued, and
+ * functions that read a result wait for it. A result of an evaluation that failed cannot be read. */
+IG_API ig_status ig_synchronize(const char *device);
+
+/* How contractions (matmul, einsum, convolutions) add their products. All other results have the same bits in
+ * every mode, on every device with IEEE arithmetic. */
+typedef enum ig_math {
+    IG_MATH_STRICT =
+        0, /* IEEE f32, the same bits in every run; in the fastest order that the device has */
+    IG_MATH_SAME, /* the CPU's order on every device, by Ingot's own kernels: identical bits */
+    IG_MATH_TF32  /* factors of f32 products may be rounded to tf32 (10 bits) where the device has
+                         * units for it; elsewhere as strict */
+} ig_math;
+
+/* The mode of the calling thread's evaluations. The default is IG_MATH in the environment (strict, same,
+ * tf32), or strict. A compiled computation keeps the mode that it was compiled in. */
+IG_API ig_status ig_set_math(ig_math mode);
+IG_API ig_math ig_math_mode(void);
+/* What happens when a device cannot run a program of an evaluation: it has no f64, a kernel does not compile
+ * there, or an array is larger than its largest buffer. */
+typedef enum ig_fallback {
+    IG_FALLBACK_ERROR = 0, /* the evaluation fails; the error names op, device and reason */
+    IG_FALLBACK_WARN, /* the CPU runs the program; a warning on stderr for each op and reason */
+    IG_FALLBACK_AUTO  /* the CPU runs the program */
+} ig_fallback;
+
+/* The policy of the process. The default is IG_FALLBACK in the environment (error, warn, auto), or error.
+ * Results have the device of their arrays whatever ran the program. */
+IG_API ig_status ig_set_fallback(ig_fallback policy);
+IG_API ig_fallback ig_fallback_policy(void);
+
+/* What the CPU ran for devices since the process started, one row for each device, op and reason. */
+typedef struct ig_fallback_row {
+    const char *device; /* that could not run it */
+    const char *op;     /* the fused ops of the program */
+    const char *why;
+    uint64_t runs;
+    uint64_t bytes; /* copied between the device and the host for these runs */
+} ig_fallback_row;
+IG_API int ig_fallback_count(void);
+/* The i-th row. Its texts live until ig_shutdown. */
+IG_API ig_status ig_fallback_get(int i, ig_fallback_row *row);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

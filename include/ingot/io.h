@@ -1,0 +1,61 @@
+/* Files of arrays: .npy, .npz, .safetensors. */
+#ifndef INGOT_IO_H
+#define INGOT_IO_H
+
+#include "ingot/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Read and write .npy files. Fortran order and big-endian files can be read; bf16 is stored as "V2". A file
+ * is written under a temporary name in the same folder and then renamed, so a failure leaves the old file
+ * unchanged. */
+IG_API ig_array *ig_load(const char *path);
+IG_API ig_status ig_save(const char *path, ig_array *x);
+
+/* Reads an idx file, the format of MNIST's images and labels; it must not be compressed. The second
+ * function reads the same from memory, and copies it. */
+IG_API ig_array *ig_load_idx(const char *path);
+IG_API ig_array *ig_idx_from_memory(const void *bytes, size_t n);
+
+/* A set of named arrays, in order, and of texts by key: parameters and checkpoints, as .safetensors or .npz
+ * files. Names and texts are UTF-8. A set must be used by one thread at a time. */
+typedef struct ig_tensors ig_tensors;
+
+/* An empty set; NULL on failure. Freeing NULL is allowed. */
+IG_API ig_tensors *ig_tensors_new(void);
+IG_API void ig_tensors_free(ig_tensors *t);
+
+/* Adds x, or replaces the array of that name. The set keeps a reference to x. */
+IG_API ig_status ig_tensors_put(ig_tensors *t, const char *name, ig_array *x);
+IG_API int ig_tensors_count(const ig_tensors *t); /* The number of arrays. */
+/* The name of the i-th array, valid as long as the set; NULL if there is none. */
+IG_API const char *ig_tensors_name(const ig_tensors *t, int i);
+/* The array of that name, borrowed from the set; NULL, without an error, if there is none. */
+IG_API ig_array *ig_tensors_get(const ig_tensors *t, const char *name);
+
+/* Sets and gets a text (the __metadata__ of safetensors). The text is copied. The result is valid until the
+ * text is replaced or the set is freed; NULL if there is none. */
+IG_API ig_status ig_tensors_put_text(ig_tensors *t, const char *key, const char *value);
+IG_API const char *ig_tensors_text(const ig_tensors *t, const char *key);
+
+/* Reads a .safetensors file or an .npz archive (stored or deflated); its first bytes tell which. The
+ * arrays belong to the set and to no scope. A file that breaks any rule of its format is refused, and so
+ * is an archive with a member that is not an array. NULL on failure. */
+IG_API ig_tensors *ig_tensors_load(const char *path);
+/* The same for a .safetensors file, without a copy: the arrays use the mapped file, which must not change as long as
+ * they live. An array that is not aligned, or that ends with the last page, is copied. */
+IG_API ig_tensors *ig_tensors_map(const char *path);
+/* Evaluates the arrays in one run and writes a .safetensors file, as ig_save does. The file at path is
+ * complete at every moment, even if the process is killed or the power fails. */
+IG_API ig_status ig_tensors_save(const ig_tensors *t, const char *path);
+/* The same as an .npz archive, which numpy.load reads. Its members are not compressed. A set with texts
+ * is refused, because the format has no place for them. */
+IG_API ig_status ig_tensors_save_npz(const ig_tensors *t, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

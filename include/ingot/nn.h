@@ -1,0 +1,132 @@
+/* Networks: models, layers, optimizers. */
+#ifndef INGOT_NN_H
+#define INGOT_NN_H
+
+#include "ingot/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A model holds the named parameters of a network and the state of training. Layers are functions: the
+ * first call with a name creates the parameters of the layer ("fc.weight", "fc.bias") from the key of the
+ * model; later calls use them. So the forward function is the whole description:
+ *
+ *     ig_array *net(ig_model *m, ig_array *x)
+ *     {
+ *         x = ig_relu(ig_nn_linear(m, "hidden", x, 128, true));
+ *         return ig_nn_linear(m, "out", x, 10, true);
+ *     }
+ *
+ * A new parameter has the dtype of x, or f32 if x is not a float. A call whose shapes do not match the
+ * existing parameters fails. A model must be used by one thread at a time. */
+typedef struct ig_model ig_model;
+
+IG_API ig_model *ig_model_new(uint64_t seed);
+IG_API void ig_model_free(ig_model *m);
+
+/* Selects training (the default) or inference: dropout and batch_norm differ. Also discards what layers
+ * have recorded for the next step: new statistics of batch_norm, and the count of dropout's calls. */
+IG_API void ig_model_train(ig_model *m, bool training);
+
+/* How the elements of a new parameter are drawn. */
+typedef enum ig_init {
+    IG_INIT_ZEROS,
+    IG_INIT_ONES,
+    IG_INIT_UNIFORM, /* in [-scale, scale) */
+    IG_INIT_NORMAL   /* mean 0, deviation scale */
+} ig_init;
+
+/* The parameter of that name, created by the first call from a key of its own. For layers that are not in
+ * this header. The array belongs to the model and is valid until the next step or load. */
+IG_API ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype dtype,
+                                ig_init init, double scale);
+
+/* The parameters in the order of their creation, then the state that is not trained (running statistics of
+ * batch_norm). ig_model_get returns NULL without an error if there is no such name. */
+IG_API int ig_model_count(const ig_model *m);
+IG_API const char *ig_model_name(const ig_model *m, int i);
+IG_API ig_array *ig_model_get(const ig_model *m, const char *name);
+/* Copies value, which has the same shape and dtype, into the model. */
+IG_API ig_status ig_model_set(ig_model *m, const char *name, ig_array *value);
+IG_API bool ig_model_is_trained(const ig_model *m, int i);
+
+/* x (..., in) @ weight.T + bias; weight is (out, in). Drawn as PyTorch does: uniform in
+ * +-1 / sqrt(in). */
+IG_API ig_array *ig_nn_linear(ig_model *m, const char *name, ig_array *x, int64_t out, bool bias);
+/* Convolution of x (N, C, L), (N, C, H, W) or (N, C, D, H, W); kernel, stride, padding: one number or
+ * one for each axis. */
+IG_API ig_array *ig_nn_conv(ig_model *m, const char *name, ig_array *x, int64_t out, ig_ints kernel,
+                            ig_ints stride, ig_ints padding, bool bias);
+/* Rows of a (count, width) table; drawn from the normal distribution. */
+IG_API ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indices, int64_t count,
+                                 int64_t width);
+/* Norms over the last axis, with weight (and bias). */
+IG_API ig_array *ig_nn_layer_norm(ig_model *m, const char *name, ig_array *x, double eps);
+IG_API ig_array *ig_nn_rms_norm(ig_model *m, const char *name, ig_array *x, double eps);
+/* Normalizes by channel (axis 1): with the statistics of the batch in training, with running statistics in
+ * inference. Each step moves these ("running_mean", "running_var") by a share of momentum, say 0.1, towards
+ * those of the batch. group_norm normalizes groups of channels and has no running statistics. */
+IG_API ig_array *ig_nn_batch_norm(ig_model *m, const char *name, ig_array *x, double momentum,
+                                  double eps);
+IG_API ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, int64_t groups,
+                                  double eps);
+/* ig_dropout in training, with another key for each call and step; x itself in inference. */
+IG_API ig_array *ig_nn_dropout(ig_model *m, ig_array *x, double p);
+/* Multi-head attention of x (N, T, width) to context (N, S, width; NULL: x itself). mask as for
+ * ig_scaled_dot_product_attention, broadcast to (N, heads, T, S); may be NULL. Its parts are the linear
+ * layers "query", "key", "value" and "out". */
+IG_API ig_array *ig_nn_attention(ig_model *m, const char *name, ig_array *x, ig_array *context,
+                                 int64_t heads, ig_array *mask, bool is_causal);
+
+/* Optimizers. An optimizer keeps its state for each parameter, in f32 (f64 for f64 parameters), and serves
+ * one model. The formulas are those of PyTorch: sgd adds weight_decay to the gradients, adamw and lion
+ * subtract it from the parameters. NULL on failure. */
+typedef struct ig_optimizer ig_optimizer;
+
+IG_API ig_optimizer *ig_sgd(double lr, double momentum, bool nesterov, double weight_decay);
+IG_API ig_optimizer *ig_adam(double lr, double beta1, double beta2, double eps);
+IG_API ig_optimizer *ig_adamw(double lr, double beta1, double beta2, double eps,
+                              double weight_decay);
+IG_API ig_optimizer *ig_rmsprop(double lr, double alpha, double eps, double momentum);
+IG_API ig_optimizer *ig_lion(double lr, double beta1, double beta2, double weight_decay);
+IG_API void ig_optimizer_free(ig_optimizer *o);
+
+/* Learning rate schedules. The rate grows linearly over the first `warmup` steps. After that it is
+ * constant, or falls to the share `last` of its value along a cosine or a line until step `total`, or is
+ * multiplied by `factor` every `every` steps. Warmup can be combined with one of the others; the last of
+ * these that was set counts. */
+IG_API ig_status ig_schedule_warmup(ig_optimizer *o, int64_t warmup);
+IG_API ig_status ig_schedule_cosine(ig_optimizer *o, int64_t total, double last);
+IG_API ig_status ig_schedule_linear(ig_optimizer *o, int64_t total, double last);
+IG_API ig_status ig_schedule_step(ig_optimizer *o, int64_t every, double factor);
+/* Scales gradients down to max_norm if their norm over all parameters is larger; 0: never. */
+IG_API ig_status ig_optimizer_clip(ig_optimizer *o, double max_norm);
+/* Weight decay changes only parameters with at least ndim axes: 0, the default, all of them; 2, not biases and norms. */
+IG_API ig_status ig_optimizer_decay_ndim(ig_optimizer *o, int ndim);
+/* The learning rate of the next step, and the number of steps made so far. */
+IG_API double ig_optimizer_rate(const ig_optimizer *o);
+IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
+
+/* One training step: computes the gradients of loss with respect to all parameters of the model, each of
+ * which must influence the loss, and updates the parameters, in one evaluation. Writes the loss to value
+ * (may be NULL). The n arrays of also (the accuracy, say) are evaluated in the same run. The old arrays of
+ * the parameters may be overwritten, so what is built on them must be evaluated in this call, not later.
+ * On failure model and optimizer do not change. */
+IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
+                         ig_array *const *also, int n);
+
+/* Saves the model, the optimizer (may be NULL) and a text (may be NULL) to a safetensors file, and loads
+ * them. Loading checks every name, shape and dtype first and changes nothing if one is wrong. A model
+ * without parameters takes all that are in the file. */
+IG_API ig_status ig_model_save(const ig_model *m, const ig_optimizer *o, const char *text,
+                               const char *path);
+IG_API ig_status ig_model_load(ig_model *m, ig_optimizer *o, const char *path);
+/* The text in the file that the model was loaded from, valid until the next load; NULL if there is none. */
+IG_API const char *ig_model_text(const ig_model *m);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

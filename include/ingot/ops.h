@@ -1,0 +1,528 @@
+/* Every op: by its name, and as a function. docs/ops.md lists them. */
+#ifndef INGOT_OPS_H
+#define INGOT_OPS_H
+
+#include "ingot/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- every op by its name ------------------------------------------------------------------ */
+
+typedef enum ig_kind {
+    IG_ARG_NONE = 0, /* not given */
+    IG_ARG_ARRAY,
+    IG_ARG_ARRAYS, /* a list of arrays */
+    IG_ARG_INT,
+    IG_ARG_FLOAT,
+    IG_ARG_BOOL,
+    IG_ARG_INTS,
+    IG_ARG_DTYPE,
+    IG_ARG_STRING,
+    IG_ARG_BYTES /* of a struct or vector; for kernels only */
+} ig_kind;
+
+/* One argument: positional when name is NULL, else by keyword. */
+typedef struct ig_arg {
+    const char *name;
+    ig_kind kind;
+    union {
+        ig_array *array;
+        struct {
+            ig_array *const *v;
+            int n;
+        } arrays;
+        int64_t i;
+        double f;
+        bool b;
+        ig_ints ints;
+        ig_dtype dtype;
+        const char *str;
+        struct {
+            const void *v;
+            size_t n;
+        } bytes;
+    } u;
+} ig_arg;
+
+/* Calls an op by name, after checking args against its signature. Writes the results to out, which has
+ * room for max_out, and returns how many there are; 0 on failure. Most ops give one. */
+IG_API int ig_call(const char *op, const ig_arg *args, int nargs, ig_array **out, int max_out);
+
+/* A parameter of an op. kinds is a bit set of 1 << ig_kind. def is its default, unless it is required. */
+typedef struct ig_param {
+    const char *name;
+    unsigned kinds;
+    bool required;
+    bool variadic; /* takes all further positional arguments */
+    ig_arg def;
+} ig_param;
+
+typedef struct ig_op {
+    const char *name;
+    const char *cls;       /* "elementwise", "reduce", "move", "index", "contract", ... */
+    const char *signature; /* "x: array, axis: int|ints = None, keepdims: bool = False" */
+    const char *doc;       /* one line */
+    const ig_param *params;
+    int n_params;
+    bool gives_list; /* its result is a list of arrays, even if there is only one */
+    bool
+        evaluates; /* the shape of its result depends on data, so calling it evaluates its inputs */
+    double ulp;    /* elementwise: error bound of f32 and f64 results; 0: correctly rounded */
+} ig_op;
+
+/* The op table. ig_op_at returns NULL outside of it, ig_op_find for an unknown name. ig_op_nearest returns
+ * the op with the most similar name, never NULL. */
+IG_API int ig_op_count(void);
+IG_API const ig_op *ig_op_at(int i);
+IG_API const ig_op *ig_op_find(const char *name);
+IG_API const ig_op *ig_op_nearest(const char *name);
+
+/* ---- elementwise, one input ---------------------------------------------------------------- */
+
+/* Any shape; integers are promoted to f32 where the op needs a float. */
+
+IG_API ig_array *ig_abs(ig_array *x);            /* Absolute value. */
+IG_API ig_array *ig_acos(ig_array *x);           /* Inverse cosine. */
+IG_API ig_array *ig_acosh(ig_array *x);          /* Inverse hyperbolic cosine. */
+IG_API ig_array *ig_asin(ig_array *x);           /* Inverse sine. */
+IG_API ig_array *ig_asinh(ig_array *x);          /* Inverse hyperbolic sine. */
+IG_API ig_array *ig_atan(ig_array *x);           /* Inverse tangent. */
+IG_API ig_array *ig_atanh(ig_array *x);          /* Inverse hyperbolic tangent. */
+IG_API ig_array *ig_bitwise_invert(ig_array *x); /* Bitwise not; of bool, logical not. */
+IG_API ig_array *ig_ceil(ig_array *x);           /* Rounded up; integers unchanged. */
+IG_API ig_array *ig_cos(ig_array *x);            /* Cosine. */
+IG_API ig_array *ig_cosh(ig_array *x);           /* Hyperbolic cosine. */
+IG_API ig_array *ig_erf(ig_array *x);            /* Error function. */
+IG_API ig_array *ig_erfinv(ig_array *x);         /* Inverse error function. */
+IG_API ig_array *ig_exp(ig_array *x);            /* e to the power x. */
+IG_API ig_array *ig_exp2(ig_array *x);           /* 2 to the power x. */
+IG_API ig_array *ig_expm1(ig_array *x);          /* exp(x) - 1, exact near 0. */
+IG_API ig_array *ig_floor(ig_array *x);          /* Rounded down; integers unchanged. */
+IG_API ig_array *ig_gelu_erf(ig_array *x);       /* x * Phi(x); see ig_gelu. */
+IG_API ig_array *ig_isfinite(ig_array *x);       /* bool: neither infinite nor NaN. */
+IG_API ig_array *ig_isinf(ig_array *x);          /* bool: infinite. */
+IG_API ig_array *ig_isnan(ig_array *x);          /* bool: not a number. */
+IG_API ig_array *ig_log(ig_array *x);            /* Natural logarithm. */
+IG_API ig_array *ig_log10(ig_array *x);          /* Logarithm to base 10. */
+IG_API ig_array *ig_log1p(ig_array *x);          /* log(1 + x), exact near 0. */
+IG_API ig_array *ig_log2(ig_array *x);           /* Logarithm to base 2. */
+IG_API ig_array *ig_logical_not(ig_array *x);    /* bool: x is zero or false. */
+IG_API ig_array *ig_negative(ig_array *x);       /* -x; integers wrap. */
+IG_API ig_array *ig_positive(ig_array *x);       /* +x. */
+IG_API ig_array *ig_reciprocal(ig_array *x);     /* 1 / x. */
+IG_API ig_array *ig_round(
+    ig_array *x); /* Rounded to the nearest integer, halves to even; integers unchanged. */
+IG_API ig_array *ig_rsqrt(ig_array *x);   /* 1 / sqrt(x). */
+IG_API ig_array *ig_sigmoid(ig_array *x); /* 1 / (1 + exp(-x)). */
+IG_API ig_array *ig_sign(ig_array *x);    /* -1, 0 or 1; NaN for NaN. */
+IG_API ig_array *ig_signbit(ig_array *x); /* bool: the sign bit is set (also of -0.0). */
+IG_API ig_array *ig_sin(ig_array *x);     /* Sine, accurate for any argument. */
+IG_API ig_array *ig_sinh(ig_array *x);    /* Hyperbolic sine. */
+IG_API ig_array *ig_sqrt(ig_array *x);    /* Square root, correctly rounded. */
+IG_API ig_array *ig_square(ig_array *x);  /* x * x. */
+IG_API ig_array *ig_tan(ig_array *x);     /* Tangent. */
+IG_API ig_array *ig_tanh(ig_array *x);    /* Hyperbolic tangent. */
+IG_API ig_array *ig_trunc(ig_array *x);   /* Rounded towards 0; integers unchanged. */
+
+/* ---- elementwise, two inputs --------------------------------------------------------------- */
+
+/* Shapes broadcast, dtypes promote (ig_promote). */
+
+IG_API ig_array *ig_add(ig_array *x1, ig_array *x2); /* x1 + x2. */
+/* The angle of the point (x2, x1), in [-pi, pi]. */
+IG_API ig_array *ig_atan2(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_bitwise_and(ig_array *x1, ig_array *x2); /* Bitwise and. */
+/* x1 << x2; 0 when x2 is negative or not below the width. */
+IG_API ig_array *ig_bitwise_left_shift(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_bitwise_or(ig_array *x1, ig_array *x2); /* Bitwise or. */
+/* x1 >> x2, sign kept; 0 or -1 when x2 is not below the width. */
+IG_API ig_array *ig_bitwise_right_shift(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_bitwise_xor(ig_array *x1, ig_array *x2); /* Bitwise exclusive or. */
+IG_API ig_array *ig_copysign(ig_array *x1, ig_array *x2);    /* x1 with the sign of x2. */
+IG_API ig_array *ig_divide(ig_array *x1, ig_array *x2); /* x1 / x2, always in floating point. */
+IG_API ig_array *ig_equal(ig_array *x1, ig_array *x2);  /* bool: x1 == x2. */
+/* floor(x1 / x2); an integer by 0 gives 0. */
+IG_API ig_array *ig_floor_divide(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_greater(ig_array *x1, ig_array *x2);       /* bool: x1 > x2. */
+IG_API ig_array *ig_greater_equal(ig_array *x1, ig_array *x2); /* bool: x1 >= x2. */
+IG_API ig_array *ig_hypot(ig_array *x1, ig_array *x2); /* sqrt(x1**2 + x2**2) without overflow. */
+IG_API ig_array *ig_less(ig_array *x1, ig_array *x2);  /* bool: x1 < x2. */
+IG_API ig_array *ig_less_equal(ig_array *x1, ig_array *x2); /* bool: x1 <= x2. */
+/* log(exp(x1) + exp(x2)) without overflow. */
+IG_API ig_array *ig_logaddexp(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_logical_and(ig_array *x1, ig_array *x2); /* bool: both. */
+IG_API ig_array *ig_logical_or(ig_array *x1, ig_array *x2);  /* bool: either. */
+IG_API ig_array *ig_logical_xor(ig_array *x1, ig_array *x2); /* bool: one of them only. */
+IG_API ig_array *ig_maximum(ig_array *x1, ig_array *x2);     /* The larger; NaN if either is NaN. */
+IG_API ig_array *ig_minimum(ig_array *x1, ig_array *x2);   /* The smaller; NaN if either is NaN. */
+IG_API ig_array *ig_multiply(ig_array *x1, ig_array *x2);  /* x1 * x2; integers wrap. */
+IG_API ig_array *ig_nextafter(ig_array *x1, ig_array *x2); /* The next float after x1 towards x2. */
+IG_API ig_array *ig_not_equal(ig_array *x1, ig_array *x2); /* bool: x1 != x2. */
+/* x1 to the power x2; integers wrap, and a negative integer power rounds towards 0. */
+IG_API ig_array *ig_pow(ig_array *x1, ig_array *x2);
+/* x1 - x2 * floor(x1 / x2), with the sign of x2; an integer by 0 gives 0. */
+IG_API ig_array *ig_remainder(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_subtract(ig_array *x1, ig_array *x2); /* x1 - x2. */
+
+/* ---- elementwise, more --------------------------------------------------------------------- */
+
+/* x1 where condition holds, else x2; all three broadcast. */
+IG_API ig_array *ig_where(ig_array *condition, ig_array *x1, ig_array *x2);
+/* x kept within [min, max]; either bound may be NULL. */
+IG_API ig_array *ig_clip(ig_array *x, ig_array *min, ig_array *max);
+/* x converted. Float to integer rounds towards 0 and saturates, NaN gives 0; integer to narrower
+ * integer wraps; anything to bool is x != 0. */
+IG_API ig_array *ig_astype(ig_array *x, ig_dtype dtype);
+
+/* ---- reduce -------------------------------------------------------------------------------- */
+
+/* Axis IG_NONE means all axes. Reduced axes are removed, or kept with length 1 if keepdims. */
+
+/* The sum. Integers and bool are summed in i64 (unsigned in u64) unless dtype is given. */
+IG_API ig_array *ig_sum(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdims);
+/* The product; dtype as for ig_sum. */
+IG_API ig_array *ig_prod(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdims);
+/* The largest element; NaN if there is one. Fails over an axis of length 0. */
+IG_API ig_array *ig_max(ig_array *x, ig_ints axis, bool keepdims);
+/* The smallest element; NaN if there is one. Fails over an axis of length 0. */
+IG_API ig_array *ig_min(ig_array *x, ig_ints axis, bool keepdims);
+/* bool: all elements are true (not zero); true if there are none. */
+IG_API ig_array *ig_all(ig_array *x, ig_ints axis, bool keepdims);
+/* bool: any element is true (not zero); false if there are none. */
+IG_API ig_array *ig_any(ig_array *x, ig_ints axis, bool keepdims);
+/* i64 index of the first largest element or first NaN; axis is one axis, or IG_NONE: of the
+ * flattened x. */
+IG_API ig_array *ig_argmax(ig_array *x, ig_ints axis, bool keepdims);
+/* i64 index of the first smallest element or first NaN. */
+IG_API ig_array *ig_argmin(ig_array *x, ig_ints axis, bool keepdims);
+/* i64: the number of elements that are not zero. */
+IG_API ig_array *ig_count_nonzero(ig_array *x, ig_ints axis, bool keepdims);
+/* log(sum(exp(x))) without overflow. */
+IG_API ig_array *ig_logsumexp(ig_array *x, ig_ints axis, bool keepdims);
+/* The mean; f16 and bf16 are summed in f32. */
+IG_API ig_array *ig_mean(ig_array *x, ig_ints axis, bool keepdims);
+/* The standard deviation; the divisor is n - correction. */
+IG_API ig_array *ig_std(ig_array *x, ig_ints axis, double correction, bool keepdims);
+/* The variance, in two passes; the divisor is n - correction. */
+IG_API ig_array *ig_var(ig_array *x, ig_ints axis, double correction, bool keepdims);
+/* Running sums along one axis; IG_NONE only for 1-d x. include_initial prepends a 0. */
+IG_API ig_array *ig_cumulative_sum(ig_array *x, ig_ints axis, ig_dtype dtype, bool include_initial);
+/* Running products; include_initial prepends a 1. */
+IG_API ig_array *ig_cumulative_prod(ig_array *x, ig_ints axis, ig_dtype dtype,
+                                    bool include_initial);
+/* Running maximum; NaN from the first NaN on. */
+IG_API ig_array *ig_cumulative_max(ig_array *x, ig_ints axis);
+/* Running minimum; NaN from the first NaN on. */
+IG_API ig_array *ig_cumulative_min(ig_array *x, ig_ints axis);
+/* Differences of neighbours along axis, n times; prepend and append (may be NULL) are joined to x
+ * first. */
+IG_API ig_array *ig_diff(ig_array *x, int axis, int n, ig_array *prepend, ig_array *append);
+
+/* ---- move ---------------------------------------------------------------------------------- */
+
+/* The result is a view where strides can express it; a view does not copy. */
+
+/* A view of x repeated to shape. */
+IG_API ig_array *ig_broadcast_to(ig_array *x, ig_ints shape);
+/* Views of n arrays broadcast against each other; returns n, 0 on failure. */
+IG_API int ig_broadcast_arrays(ig_array *const *arrays, int n, ig_array **out);
+/* Joined along one axis; IG_NONE flattens first. */
+IG_API ig_array *ig_concat(ig_array *const *arrays, int n, ig_ints axis);
+/* A view of the diagonal of the last two axes. */
+IG_API ig_array *ig_diagonal(ig_array *x, int64_t offset);
+/* A view with new axes of length 1 at the given positions of the result. */
+IG_API ig_array *ig_expand_dims(ig_array *x, ig_ints axis);
+/* A view with the elements reversed along axis. */
+IG_API ig_array *ig_flip(ig_array *x, ig_ints axis);
+/* A view with the last two axes swapped. */
+IG_API ig_array *ig_matrix_transpose(ig_array *x);
+/* Coordinate grids of 1-d arrays, indexing "xy" or "ij"; returns n, 0 on failure. */
+IG_API int ig_meshgrid(ig_array *const *arrays, int n, const char *indexing, ig_array **out);
+/* A view with axes moved. */
+IG_API ig_array *ig_moveaxis(ig_array *x, ig_ints source, ig_ints destination);
+/* x with a border. pad_width: before and after for each axis, or one pair, or one number, for
+ * all. mode "constant" (value; NULL: 0), "edge" or "reflect". */
+IG_API ig_array *ig_pad(ig_array *x, ig_ints pad_width, const char *mode, ig_array *value);
+/* A view with the axes in the given order. */
+IG_API ig_array *ig_permute_dims(ig_array *x, ig_ints axes);
+/* Each element repeated; repeats is one integer or one for each element of axis (which evaluates
+ * it). IG_NONE flattens. */
+IG_API ig_array *ig_repeat(ig_array *x, ig_array *repeats, ig_ints axis);
+/* The same elements in row-major order in another shape, one of which may be -1. A view where
+ * strides allow it. */
+IG_API ig_array *ig_reshape(ig_array *x, ig_ints shape);
+/* Elements shifted along axis, circularly. IG_NONE shifts the flattened x. */
+IG_API ig_array *ig_roll(ig_array *x, ig_ints shift, ig_ints axis);
+/* The view x[start:stop:step] of the leading axes, with Python's rules: negative counts from the
+ * end, bounds are clipped, INT64_MAX or INT64_MIN is "to the very end". step IG_NONE is 1. */
+IG_API ig_array *ig_slice(ig_array *x, ig_ints start, ig_ints stop, ig_ints step);
+/* A copy of x with update written to x[start::step] of the leading axes. */
+IG_API ig_array *ig_slice_update(ig_array *x, ig_array *update, ig_ints start, ig_ints step);
+/* Views of x split into equal parts (one number) or before each index; returns how many, 0 on
+ * failure. */
+IG_API int ig_split(ig_array *x, ig_ints indices_or_sections, int axis, ig_array **out,
+                    int max_out);
+/* A view without the given axes, which have length 1. */
+IG_API ig_array *ig_squeeze(ig_array *x, ig_ints axis);
+/* Arrays of one shape joined along a new axis. */
+IG_API ig_array *ig_stack(ig_array *const *arrays, int n, int axis);
+/* x repeated as a whole along each axis. */
+IG_API ig_array *ig_tile(ig_array *x, ig_ints repetitions);
+/* Views of x without axis, one for each of its elements; returns how many, 0 on failure. */
+IG_API int ig_unstack(ig_array *x, int axis, ig_array **out, int max_out);
+
+/* ---- index --------------------------------------------------------------------------------- */
+
+/* Negative indices count from the end. An index that is out of bounds is an error of the evaluation. */
+
+/* out[i, j] = x[indices[i, j], j] for axis 0. indices has as many axes as x, none longer (but
+ * axis). */
+IG_API ig_array *ig_gather(ig_array *x, ig_array *indices, int axis);
+/* bool: which elements of x1 are in x2. */
+IG_API ig_array *ig_isin(ig_array *x1, ig_array *x2, bool invert);
+/* x[mask]: the elements (or slices) where the bool mask, which matches x's leading axes, is
+ * true. Evaluates mask. */
+IG_API ig_array *ig_mask_select(ig_array *x, ig_array *mask);
+/* One i64 array for each axis of x with the indices of elements that are not zero. Evaluates x. */
+IG_API int ig_nonzero(ig_array *x, ig_array **out, int max_out);
+/* 1 at index x along a new last axis, else 0; an index outside gives zeros. The default dtype is
+ * f32. */
+IG_API ig_array *ig_one_hot(ig_array *x, int64_t num_classes, ig_dtype dtype);
+/* i64 indices that sort x along axis; always stable, NaN last. */
+IG_API ig_array *ig_argsort(ig_array *x, int axis, bool descending, bool stable);
+/* x with out[indices[i, j], j] = updates[i, j] for axis 0; if an element is written several times, the last write wins. */
+IG_API ig_array *ig_scatter(ig_array *x, ig_array *indices, ig_array *updates, int axis);
+/* x with out[indices[i, j], j] += updates[i, j] for axis 0, in row-major order of updates. */
+IG_API ig_array *ig_scatter_add(ig_array *x, ig_array *indices, ig_array *updates, int axis);
+/* i64 positions in the sorted 1-d x1 before (side "left") or after ("right") elements equal to
+ * x2. sorter (may be NULL) sorts x1 first. */
+IG_API ig_array *ig_searchsorted(ig_array *x1, ig_array *x2, const char *side, ig_array *sorter);
+/* x sorted along axis; always stable, NaN last. */
+IG_API ig_array *ig_sort(ig_array *x, int axis, bool descending, bool stable);
+/* x at indices along one axis, which the axes of indices replace; IG_NONE only for 1-d x. */
+IG_API ig_array *ig_take(ig_array *x, ig_array *indices, ig_ints axis);
+/* x at matching indices along axis; the other axes broadcast. */
+IG_API ig_array *ig_take_along_axis(ig_array *x, ig_array *indices, int axis);
+/* The k largest along axis, largest first, and their i64 indices; returns 2, 0 on failure. */
+IG_API int ig_topk(ig_array *x, int64_t k, int axis, ig_array *out[2]);
+/* Sorted values, i64 first indices, inverse indices in the shape of x, counts; each NaN is
+ * distinct. Evaluates x. Returns 4, 0 on failure. */
+IG_API int ig_unique_all(ig_array *x, ig_array *out[4]);
+/* Values and counts. Evaluates x. */
+IG_API int ig_unique_counts(ig_array *x, ig_array *out[2]);
+/* Values and inverse indices. Evaluates x. */
+IG_API int ig_unique_inverse(ig_array *x, ig_array *out[2]);
+/* Sorted distinct values. Evaluates x. */
+IG_API ig_array *ig_unique_values(ig_array *x);
+
+/* ---- contract ------------------------------------------------------------------------------ */
+
+/* f16 and bf16 are summed in f32 and rounded once; integers wrap. */
+
+/* Matrix product over the last two axes, leading axes broadcast; 1-d operands as the standard
+ * says. Transposed and strided inputs are not copied. */
+IG_API ig_array *ig_matmul(ig_array *x1, ig_array *x2);
+/* One number n: the last n axes of x1 with the first n of x2. Otherwise x1's axes, then as many
+ * of x2's. */
+IG_API ig_array *ig_tensordot(ig_array *x1, ig_array *x2, ig_ints axes);
+/* Dot products along axis, the rest broadcast. */
+IG_API ig_array *ig_vecdot(ig_array *x1, ig_array *x2, int axis);
+/* "ij,jk->ik" and the like: any number of operands, repeated letters, "..." , implicit output. */
+IG_API ig_array *ig_einsum(const char *subscripts, ig_array *const *arrays, int n);
+/* All products of two 1-d arrays. */
+IG_API ig_array *ig_outer(ig_array *x1, ig_array *x2);
+/* Cross-correlation of x (N, C, L) with weight (O, C/groups, ...). bias (O) may be NULL;
+ * stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
+IG_API ig_array *ig_conv1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                           ig_ints padding, ig_ints dilation, int groups);
+/* Cross-correlation of x (N, C, H, W) with weight (O, C/groups, ...). bias (O) may be NULL;
+ * stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
+IG_API ig_array *ig_conv2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                           ig_ints padding, ig_ints dilation, int groups);
+/* Cross-correlation of x (N, C, D, H, W) with weight (O, C/groups, ...). bias (O) may be NULL
+ * here; stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
+IG_API ig_array *ig_conv3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                           ig_ints padding, ig_ints dilation, int groups);
+/* The gradient of ig_conv1d with respect to its x: weight is (C, O/groups, ...). */
+IG_API ig_array *ig_conv_transpose1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                                     ig_ints padding, ig_ints output_padding, int groups,
+                                     ig_ints dilation);
+/* The gradient of ig_conv2d with respect to its x: weight is (C, O/groups, ...). */
+IG_API ig_array *ig_conv_transpose2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                                     ig_ints padding, ig_ints output_padding, int groups,
+                                     ig_ints dilation);
+/* The gradient of ig_conv3d with respect to its x: weight is (C, O/groups, ...). */
+IG_API ig_array *ig_conv_transpose3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                                     ig_ints padding, ig_ints output_padding, int groups,
+                                     ig_ints dilation);
+/* The largest element of each window of x (N, C, ...). stride IG_NONE is kernel_size. */
+IG_API ig_array *ig_max_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               ig_ints dilation, bool ceil_mode);
+/* The largest element of each window of x (N, C, ...). stride IG_NONE is kernel_size. */
+IG_API ig_array *ig_max_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               ig_ints dilation, bool ceil_mode);
+/* The largest element of each window of x (N, C, ...). stride IG_NONE is kernel_size. */
+IG_API ig_array *ig_max_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               ig_ints dilation, bool ceil_mode);
+/* The mean of each window of x (N, C, ...). */
+IG_API ig_array *ig_avg_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               bool ceil_mode, bool count_include_pad);
+/* The mean of each window of x (N, C, ...). */
+IG_API ig_array *ig_avg_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               bool ceil_mode, bool count_include_pad);
+/* The mean of each window of x (N, C, ...). */
+IG_API ig_array *ig_avg_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               bool ceil_mode, bool count_include_pad);
+/* The means of output_size windows that cover x (N, C, ...). */
+IG_API ig_array *ig_adaptive_avg_pool1d(ig_array *x, ig_ints output_size);
+/* The means of output_size windows that cover x (N, C, ...). */
+IG_API ig_array *ig_adaptive_avg_pool2d(ig_array *x, ig_ints output_size);
+/* The means of output_size windows that cover x (N, C, ...). */
+IG_API ig_array *ig_adaptive_avg_pool3d(ig_array *x, ig_ints output_size);
+
+/* ---- source -------------------------------------------------------------------------------- */
+
+/* IG_DTYPE_NONE means f32, or i64 if all numbers are integers. */
+
+/* start, start + step, ... before stop. */
+IG_API ig_array *ig_arange(double start, double stop, double step, ig_dtype dtype);
+/* Zeros: no element is left undefined. */
+IG_API ig_array *ig_empty(ig_ints shape, ig_dtype dtype);
+/* Zeros in the shape and dtype of x. */
+IG_API ig_array *ig_empty_like(ig_array *x, ig_dtype dtype);
+/* Ones on the k-th diagonal; n_cols -1 is n_rows. */
+IG_API ig_array *ig_eye(int64_t n_rows, int64_t n_cols, int64_t k, ig_dtype dtype);
+/* Every element is the 0-d fill_value. */
+IG_API ig_array *ig_full(ig_ints shape, ig_array *fill_value, ig_dtype dtype);
+/* The same in the shape and dtype of x. */
+IG_API ig_array *ig_full_like(ig_array *x, ig_array *fill_value, ig_dtype dtype);
+/* num evenly spaced values from start to stop. */
+IG_API ig_array *ig_linspace(double start, double stop, int64_t num, ig_dtype dtype, bool endpoint);
+/* Ones. */
+IG_API ig_array *ig_ones(ig_ints shape, ig_dtype dtype);
+/* Ones in the shape and dtype of x. */
+IG_API ig_array *ig_ones_like(ig_array *x, ig_dtype dtype);
+/* x with zeros above the k-th diagonal of the last two axes. */
+IG_API ig_array *ig_tril(ig_array *x, int64_t k);
+/* x with zeros below the k-th diagonal of the last two axes. */
+IG_API ig_array *ig_triu(ig_array *x, int64_t k);
+/* Zeros. */
+IG_API ig_array *ig_zeros(ig_ints shape, ig_dtype dtype);
+/* Zeros in the shape and dtype of x. */
+IG_API ig_array *ig_zeros_like(ig_array *x, ig_dtype dtype);
+
+/* ---- random -------------------------------------------------------------------------------- */
+
+/* The same key gives the same bits on every device and for any number of threads. */
+
+/* A key: u32[4] for "philox" (Philox 4x32-10; NULL is this), u32[2] for "threefry"
+ * (threefry2x32, with the bits of JAX). The length of a key selects the generator of the functions
+ * below. */
+IG_API ig_array *ig_key(uint64_t seed, const char *generator);
+/* num independent keys, as (num, 4) or (num, 2). */
+IG_API ig_array *ig_split_key(ig_array *key, int64_t num);
+/* An independent key from a key and a number. */
+IG_API ig_array *ig_fold_in(ig_array *key, int64_t data);
+/* Random bits of an unsigned dtype. */
+IG_API ig_array *ig_bits(ig_array *key, ig_ints shape, ig_dtype dtype);
+/* Uniform floats in [minval, maxval); the bounds may be NULL: 0 and 1. */
+IG_API ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *minval,
+                            ig_array *maxval);
+/* Normal floats, mean 0, deviation 1. */
+IG_API ig_array *ig_normal(ig_array *key, ig_ints shape, ig_dtype dtype);
+/* Uniform integers in [minval, maxval); the default dtype is i32. */
+IG_API ig_array *ig_randint(ig_array *key, ig_ints shape, int64_t minval, int64_t maxval,
+                            ig_dtype dtype);
+/* bool: true with probability p; shape IG_NONE is p's. */
+IG_API ig_array *ig_bernoulli(ig_array *key, ig_array *p, ig_ints shape);
+/* i64 indices along axis drawn with probabilities softmax(logits); shape IG_NONE is one draw for
+ * each distribution. */
+IG_API ig_array *ig_categorical(ig_array *key, ig_array *logits, int axis, ig_ints shape);
+/* x shuffled along axis. */
+IG_API ig_array *ig_permutation(ig_array *key, ig_array *x, int axis);
+
+/* ---- composite ----------------------------------------------------------------------------- */
+
+/* Built from the ops above. */
+
+/* max(x, 0). */
+IG_API ig_array *ig_relu(ig_array *x);
+/* x, or negative_slope * x below 0. */
+IG_API ig_array *ig_leaky_relu(ig_array *x, double negative_slope);
+/* x, or alpha * (exp(x) - 1) below 0. */
+IG_API ig_array *ig_elu(ig_array *x, double alpha);
+/* x * Phi(x): "none" (or NULL) by erf, "tanh" by tanh. */
+IG_API ig_array *ig_gelu(ig_array *x, const char *approximate);
+/* x * sigmoid(x). */
+IG_API ig_array *ig_silu(ig_array *x);
+/* log(1 + exp(x)) without overflow. */
+IG_API ig_array *ig_softplus(ig_array *x);
+/* exp(x) / sum(exp(x)) along axis, without overflow. */
+IG_API ig_array *ig_softmax(ig_array *x, ig_ints axis);
+/* log(softmax(x)) along axis. */
+IG_API ig_array *ig_log_softmax(ig_array *x, ig_ints axis);
+/* (x - mean) / sqrt(var + eps) along axis, then * weight + bias (each may be NULL). */
+IG_API ig_array *ig_layer_norm(ig_array *x, ig_array *weight, ig_array *bias, ig_ints axis,
+                               double eps);
+/* x / sqrt(mean(x**2) + eps) along axis, then * weight (may be NULL). */
+IG_API ig_array *ig_rms_norm(ig_array *x, ig_array *weight, ig_ints axis, double eps);
+/* x (N, C, ...) normalized by channel, with the batch's own statistics where mean and var are
+ * NULL. */
+IG_API ig_array *ig_batch_norm(ig_array *x, ig_array *mean, ig_array *var, ig_array *weight,
+                               ig_array *bias, double eps);
+/* x (N, C, ...) normalized by groups of channels. */
+IG_API ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight, ig_array *bias,
+                               double eps);
+/* A view of x as a constant: it has no gradient. */
+IG_API ig_array *ig_stop_gradient(ig_array *x);
+/* x on another device: x itself if it is there already, or on none, as a number is. Lazy and
+ * differentiable, like every op. */
+IG_API ig_array *ig_to_device(ig_array *x, const char *device);
+/* Each element is 0 with probability p, else x / (1 - p). */
+IG_API ig_array *ig_dropout(ig_array *x, ig_array *key, double p);
+/* softmax(query @ key.T * scale + mask) @ value over the last two axes. mask (may be NULL) is
+ * bool (true: attend) or added; scale 0 is 1 / sqrt(width). */
+IG_API ig_array *ig_scaled_dot_product_attention(ig_array *query, ig_array *key, ig_array *value,
+                                                 ig_array *mask, bool is_causal, double scale);
+/* Rows of weight (V, D): indices.shape + (D,). */
+IG_API ig_array *ig_embedding(ig_array *indices, ig_array *weight);
+/* -log_softmax(logits) at integer labels; reduction "mean" (or NULL), "sum" or "none", as for
+ * all losses. */
+IG_API ig_array *ig_cross_entropy(ig_array *logits, ig_array *labels, int axis,
+                                  const char *reduction);
+/* (x1 - x2)**2. */
+IG_API ig_array *ig_mse(ig_array *x1, ig_array *x2, const char *reduction);
+/* abs(x1 - x2). */
+IG_API ig_array *ig_l1(ig_array *x1, ig_array *x2, const char *reduction);
+/* Quadratic within delta, linear beyond. */
+IG_API ig_array *ig_huber(ig_array *x1, ig_array *x2, double delta, const char *reduction);
+/* Binary cross entropy of sigmoid(x1) with target x2. */
+IG_API ig_array *ig_bce_with_logits(ig_array *x1, ig_array *x2, const char *reduction);
+/* x2 * (log(x2) - x1): x1 holds log probabilities, x2 the target. */
+IG_API ig_array *ig_kl_div(ig_array *x1, ig_array *x2, const char *reduction);
+
+/* ---- short forms --------------------------------------------------------------------------- */
+
+/* Reductions over all axes, to a 0-d array. */
+static inline ig_array *ig_sum_all(ig_array *x) { return ig_sum(x, IG_NONE, IG_DTYPE_NONE, false); }
+static inline ig_array *ig_mean_all(ig_array *x) { return ig_mean(x, IG_NONE, false); }
+static inline ig_array *ig_max_all(ig_array *x) { return ig_max(x, IG_NONE, false); }
+static inline ig_array *ig_min_all(ig_array *x) { return ig_min(x, IG_NONE, false); }
+
+/* x + number and x * number, in the dtype of x. */
+static inline ig_array *ig_plus(ig_array *x, double number) { return ig_add(x, ig_float(number)); }
+static inline ig_array *ig_times(ig_array *x, double number)
+{
+    return ig_multiply(x, ig_float(number));
+}
+
+/* Evaluates x and returns it; NULL on failure. */
+static inline ig_array *ig_eval_one(ig_array *x) { return ig_eval(&x, 1) == IG_OK ? x : NULL; }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/* Comparison of a computation with the CPU in f64. */
+#ifndef INGOT_VERIFY_H
+#define INGOT_VERIFY_H
+
+#include "ingot/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The result of ig_verify. A node is an operation as ig_explain names it: most ops are one node, softmax is
+ * several, matmul and convolution are "contract". */
+typedef struct ig_verify_report {
+    int nodes;             /* nodes that were checked */
+    int failed;            /* nodes whose error is above their bound */
+    int64_t elements;      /* of all results */
+    double worst_ulp;      /* largest error of elementwise nodes, in ulp */
+    double worst_relative; /* largest relative error; of sums, relative to the largest result */
+    double worst_bound;    /* largest error, in units of its bound; above 1 is wrong */
+    /* The first failed node in the order of the graph, and its worst element. */
+    int node;     /* its number, from 0 on; -1: none failed */
+    bool fused;   /* correct by itself, but not when it is computed together with others */
+    char op[32];  /* "exp" */
+    double error; /* in units of its bound */
+    double expected, got;
+    char text[600]; /* all of that in one line, with dtypes and shapes; "" if none failed */
+} ig_verify_report;
+
+/* Compares what the device of the calling thread computes for the arrays with the CPU in f64, node by node.
+ * Each node is checked with the inputs that the device has computed, so an error is reported at the node
+ * that causes it. f32 and f64 results may be off by the ulp of the op, sums and contractions by a multiple
+ * of eps of the sum of magnitudes; everything else must be exact. The whole graph is computed again with
+ * all intermediate results kept; the arrays do not change. IG_OK means that the comparison was made;
+ * report->failed says whether the results are correct. */
+IG_API ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
