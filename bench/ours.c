@@ -464,7 +464,7 @@ static void command_save(char **word, int n)
 
 static void command_machine(void)
 {
-    ig_device_info d;
+    ig_device_info d = {0};
     if (ig_device_get(0, &d) != IG_OK) {
         answer_failure();
         return;

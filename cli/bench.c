@@ -129,7 +129,7 @@ static bool means(const char *word, size_t n, const ig_device_info *d)
     for (int i = tests; i < 2; i++)
         if (strlen(texts[i]) == n && strncmp(word, texts[i], n) == 0)
             return true;
-    ig_device_info other;
+    ig_device_info other = {0};
     for (int i = 0; i < ig_device_count(); i++)
         if (device_at(i, &other) && strlen(other.name) == n && strncmp(word, other.name, n) == 0)
             return false;
@@ -156,7 +156,7 @@ static int unknown_device(const session *s, const char *list)
 {
     for (size_t n; *list; list += n + (list[n] == ',')) {
         bool found = false;
-        ig_device_info d;
+        ig_device_info d = {0};
         str all = {0};
         n = strcspn(list, ",");
         for (int i = 0; i < ig_device_count(); i++)
@@ -293,7 +293,7 @@ static void choose(session *s, bool facts)
     const bench_settings *set = s->set;
     threads_list threads = threads_chosen(set);
     const work_choice choice = {set->quick, set->only, threads.v, threads.n, set->seed};
-    ig_device_info d;
+    ig_device_info d = {0};
     if (!set->commands.n || set->only)
         for (int i = 0; i < ig_device_count(); i++) {
             if (!device_at(i, &d) || !device_chosen(s, &d))

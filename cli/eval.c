@@ -147,7 +147,7 @@ static bool verify(const session *s, const value *v, str *t, bool *wrong)
 {
     int n;
     ig_array **arrays = arrays_of(v, &n);
-    ig_verify_report r;
+    ig_verify_report r = {0};
     const ig_status status = ig_verify(arrays, n, &r);
     free(arrays);
     if (status != IG_OK)

@@ -345,7 +345,7 @@ int engine_apply(const command *c, const engine_options *e)
 
 void fallback_text(str *t, bool json)
 {
-    ig_fallback_row r;
+    ig_fallback_row r = {0};
     if (json)
         str_puts(t, "[");
     for (int i = 0; i < ig_fallback_count() && ig_fallback_get(i, &r) == IG_OK; i++) {

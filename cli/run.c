@@ -138,7 +138,7 @@ static int compile(session *s)
 static const char *find_device(const session *s, const char *name)
 {
     const size_t n = strlen(name);
-    ig_device_info info;
+    ig_device_info info = {0};
     str all = {0};
     /* The first is the CPU. ig_device_count loads all drivers, which takes longer than most kernels. */
     for (int i = 0; i == 0 || i < ig_device_count(); i++) {

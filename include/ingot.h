@@ -13,6 +13,9 @@
  * - Arguments are borrowed. A result belongs to the innermost open scope of the calling thread. Call
  *   ig_retain for what must live longer.
  *
+ * Structs that the caller makes begin with `size`. Set it to the sizeof of the struct and every other field that is not
+ * used to 0, also in structs that a function fills: later versions of the library add fields at their end.
+ *
  * Names, arguments, defaults and special cases follow the Python array API standard 2025.12 where
  * it has the function. A negative axis counts from the end.
  */

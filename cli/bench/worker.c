@@ -95,7 +95,7 @@ static bool put_report(const task *t)
 static uint64_t devices_number(const task *tasks, int n)
 {
     uint64_t number = 14695981039346656037u; /* FNV-1a */
-    ig_device_info d;
+    ig_device_info d = {0};
     for (int i = 0; i < n; i++)
         for (int k = 0; k < ig_device_count(); k++) {
             if (ig_device_get(k, &d) != IG_OK ||

@@ -211,7 +211,7 @@ static int save_check(text_training *t)
 
 static int prepare(text_training *t)
 {
-    ig_text_info info;
+    ig_text_info info = {0};
     int code = engine_apply(t->command, &t->engine);
     if (code < 0)
         code = text_samples_read(t->command, t->data, &t->labels, true, &t->train);

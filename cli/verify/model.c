@@ -48,7 +48,7 @@ static bool states_read(states *s, ig_text_model *m)
         ig_tokenizer_encode(ig_text_model_tokenizer(m), texts, NULL, TEXTS, &options);
     bool fine = all && ig_scope_begin() == IG_OK;
     if (fine) {
-        ig_text_info info;
+        ig_text_info info = {0};
         int n = ig_text_model_states(m, all, TEXTS, x, STATES_MOST - 1);
         fine = n > 0 && ig_text_model_info(m, &info) == IG_OK;
         x[n] = fine ? ig_text_model_head(m, info.head, x[n - 1], all, TEXTS) : NULL;

@@ -129,6 +129,7 @@ IG_API uint64_t ig_memory_peak(void);
 /* The same for the memory of one device. Devices without memory of their own (the CPU) share the budget of
  * the process, and that is what these functions then read and set. */
 typedef struct ig_memory_info {
+    size_t size;      /* sizeof(ig_memory_info); 0: the fields of version 0.1 */
     uint64_t limit;   /* bytes that arrays may hold on the device */
     uint64_t used;    /* bytes that they hold now */
     uint64_t peak;    /* the largest value that used has had */
@@ -150,6 +151,14 @@ IG_API void ig_shutdown(void);
  * written. IG_TRACE=path in the environment does the same for any program. */
 IG_API ig_status ig_trace_begin(const char *path);
 IG_API ig_status ig_trace_end(void);
+
+typedef enum ig_severity { IG_FINE = 0, IG_NOTE, IG_WARNING } ig_severity;
+
+/* Receives messages that belong to no call: that the CPU runs an op for a device, that a setting in the environment was
+ * ignored. Without a function they go to standard error. It may be called by any thread, by one at a time, and must not
+ * call Ingot. log may be NULL: standard error again. */
+typedef void (*ig_log_function)(void *context, ig_severity severity, const char *message);
+IG_API void ig_set_log(ig_log_function log, void *context);
 
 /* Releases results whose contract says so (ig_explain, ig_to_string, ig_machine_get). NULL is allowed. */
 IG_API void ig_free(void *text);

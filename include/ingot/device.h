@@ -9,6 +9,7 @@ extern "C" {
 #endif
 
 typedef struct ig_device_info {
+    size_t size;             /* sizeof(ig_device_info); 0: the fields of version 0.1 */
     const char *name;        /* "cpu", "opencl:0" */
     const char *kind;        /* "cpu", "gpu", "accelerator"; for tests "gang", "null" */
     const char *model;       /* name of the processor */
@@ -66,7 +67,7 @@ IG_API ig_math ig_math_mode(void);
  * there, or an array is larger than its largest buffer. */
 typedef enum ig_fallback {
     IG_FALLBACK_ERROR = 0, /* the evaluation fails; the error names op, device and reason */
-    IG_FALLBACK_WARN, /* the CPU runs the program; a warning on stderr for each op and reason */
+    IG_FALLBACK_WARN, /* the CPU runs the program; a warning for each op and reason (ig_set_log) */
     IG_FALLBACK_AUTO  /* the CPU runs the program */
 } ig_fallback;
 
@@ -77,6 +78,7 @@ IG_API ig_fallback ig_fallback_policy(void);
 
 /* What the CPU ran for devices since the process started, one row for each device, op and reason. */
 typedef struct ig_fallback_row {
+    size_t size;        /* sizeof(ig_fallback_row); 0: the fields of version 0.1 */
     const char *device; /* that could not run it */
     const char *op;     /* the fused ops of the program */
     const char *why;

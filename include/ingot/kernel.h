@@ -16,6 +16,7 @@ extern "C" {
 typedef struct ig_module ig_module;
 
 typedef struct ig_module_options {
+    size_t size;                /* sizeof(ig_module_options); 0: the fields of version 0.1 */
     const char *const *defines; /* "NAME" or "NAME=VALUE" */
     int n_defines;
     const char *const *folders; /* where includes are looked for */
@@ -122,6 +123,7 @@ IG_API char *ig_profile_text(const ig_profile *p);
 IG_API char *ig_profile_json(const ig_profile *p);
 
 typedef struct ig_launch {
+    size_t size;                /* sizeof(ig_launch); 0: the fields of version 0.1 */
     const char *device;         /* "cpu" if NULL */
     uint32_t grid[3], block[3]; /* blocks, and threads of each; 0 counts as 1 */
     size_t shared_bytes;        /* dynamic shared memory */
@@ -156,6 +158,7 @@ IG_API const char *ig_module_warnings(const ig_module *m, const char *kernel, co
 
 /* A kernel as an operation of graphs. */
 typedef struct ig_kernel_call {
+    size_t size;                      /* sizeof(ig_kernel_call); 0: the fields of version 0.1 */
     const char *name;                 /* what messages call the source; NULL: "kernel.cu" */
     const char *source;               /* in CUDA C */
     const ig_module_options *options; /* may be NULL */
@@ -190,6 +193,7 @@ typedef struct ig_kernel_call {
 IG_API int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out);
 
 typedef struct ig_translate_options {
+    size_t size;        /* sizeof(ig_translate_options); 0: the fields of version 0.1 */
     const char *to;     /* "opencl", "metal" or "cuda" */
     const char *kernel; /* as the host calls it: "saxpy", "tile<float, 16>"; NULL: all of them */
     const char *const *defines; /* "NAME" or "NAME=VALUE" */

@@ -8,8 +8,6 @@
 extern "C" {
 #endif
 
-typedef enum ig_severity { IG_FINE = 0, IG_NOTE, IG_WARNING } ig_severity;
-
 /* A condition of the machine that may disturb measurements. */
 typedef struct ig_finding {
     ig_severity severity;

@@ -48,6 +48,7 @@ typedef struct ig_encoding {
 } ig_encoding;
 
 typedef struct ig_encode_options {
+    size_t size;    /* sizeof(ig_encode_options); 0: the fields of version 0.1 */
     bool plain;     /* adds no special tokens */
     int max_length; /* the most tokens; 0: as the tokenizer says; -1: no limit */
     int pad;        /* pads to at least so many; 0: as the tokenizer says; -1: does not pad */
@@ -67,6 +68,7 @@ IG_API ig_encoding *ig_tokenizer_encode(const ig_tokenizer *t, const ig_text *te
 typedef struct ig_text_model ig_text_model;
 
 typedef struct ig_text_info {
+    size_t size;              /* sizeof(ig_text_info); 0: the fields of version 0.1 */
     const char *architecture; /* "distilbert", "bert", "roberta", "mpnet", "electra" */
     const char
         *head; /* what the folder is trained for: "embed", "classify", "tag", "fill", "answer" */

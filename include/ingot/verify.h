@@ -11,6 +11,7 @@ extern "C" {
 /* The result of ig_verify. A node is an operation as ig_explain names it: most ops are one node, softmax is
  * several, matmul and convolution are "contract". */
 typedef struct ig_verify_report {
+    size_t size;           /* sizeof(ig_verify_report); 0: the fields of version 0.1 */
     int nodes;             /* nodes that were checked */
     int failed;            /* nodes whose error is above their bound */
     int64_t elements;      /* of all results */

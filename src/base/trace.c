@@ -2,8 +2,9 @@
  *
  * Invariant: events, names and path change only while no thread records: running is false, and there is no
  * active writer. */
-#include "base/trace.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "base/trace.h"
 #include "base/trace_file.h"
 
 #include <pthread.h>
@@ -233,8 +234,8 @@ ig_status ig_trace_end(void)
 static void complain(const char *path, bool waited)
 {
     const char *problem = waited ? NULL : ig_error(NULL);
-    fprintf(stderr, "ingot: %s%s\n", problem ? problem : path,
-            problem ? "" : ": the timeline cannot be written");
+    log_line(IG_WARNING, "%s%s", problem ? problem : path,
+             problem ? "" : ": the timeline cannot be written");
 }
 
 void trace_begin_by_environment(void)

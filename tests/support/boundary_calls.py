@@ -45,6 +45,7 @@ BY_TYPE = {
     "double *": ["&real", "NULL"],
     "const int *": ["axes", "NULL"],
     "ig_pullback": ["NULL"],
+    "ig_log_function": ["NULL"],
     "function": ["NULL"],
     "const ig_index *": ["items", "NULL"],
     "const ig_arg *": ["args", "NULL"],

@@ -515,7 +515,7 @@ static void test_argreduce(void **s)
 static void test_devices(void **s)
 {
     (void)s;
-    ig_device_info info;
+    ig_device_info info = {0};
     assert_ptr_equal(backend_find("cpu"), &backend_cpu);
     assert_ptr_equal(backend_find("null"), &backend_null);
     assert_null(backend_find("gpu"));

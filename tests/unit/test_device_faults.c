@@ -398,7 +398,7 @@ static void check_memory_says(const char *device_name, const char *needs, const 
 /* The driver has so many MiB; the limit is larger. */
 static void check_memory(const char *name, uint64_t mib)
 {
-    ig_memory_info info;
+    ig_memory_info info = {0};
     char needs[120];
     const backend *dev = backend_find(name);
     assert_non_null(dev);

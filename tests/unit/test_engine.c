@@ -264,7 +264,7 @@ static void sums_keep_their_accuracy(void **unused)
 /* Bytes of arrays on the current device. */
 static uint64_t bytes_used(void)
 {
-    ig_memory_info m;
+    ig_memory_info m = {0};
     assert_int_equal(ig_device_memory(NULL, &m), IG_OK);
     return m.used;
 }

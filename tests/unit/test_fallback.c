@@ -274,7 +274,7 @@ static void a_warning_comes_once(void **unused)
 static void the_report_counts_runs_and_bytes(void **unused)
 {
     (void)unused;
-    ig_fallback_row r;
+    ig_fallback_row r = {0};
     const uint64_t bytes = 3 * (4 * N * 4 + 4 * 8); /* x is read, the sums of rows are written */
     for (int d = 0; d < 2 && devices[d]; d++) {
         start_anew();

@@ -444,7 +444,7 @@ static void a_compiled_kernel_outlives_its_nodes(void **state)
 static void right_kernels_pass(void **state)
 {
     (void)state;
-    ig_verify_report r;
+    ig_verify_report r = {0};
     ig_array *x = ig_normal(ig_key(1, NULL), IG_SHAPE(1000), IG_F32), *all[3], *split[3];
     assert_int_equal(
         ig_kernel(CALL(.kernel = "split", ARGS(INT("n", 1000), ARRAY("x", x), SHAPE("whole", 1000),
@@ -467,7 +467,7 @@ static void a_wrong_device_is_named(void **state)
                                    {.op = "kernel", .kind = FAULT_STALE},
                                    {.op = "kernel", .kind = FAULT_STEPS, .steps = 1 << 16}};
     for (int i = 0; i < 3; i++) {
-        ig_verify_report r;
+        ig_verify_report r = {0};
         faulty_plant(faults[i]);
         assert_int_equal(ig_set_device("faulty"), IG_OK);
         ig_array *x = ig_arange(1, 100, 1, IG_F32), *y = ig_exp(ig_negative(cube_of(x, NULL)));

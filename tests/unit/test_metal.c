@@ -82,7 +82,7 @@ static bool compiles(void)
 static void memory_has_a_budget(void **state)
 {
     enum { BYTES = COUNT * 4 };
-    ig_memory_info info;
+    ig_memory_info info = {0};
     (void)state;
     if (!has_metal() || !compiles())
         skip();

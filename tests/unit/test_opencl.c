@@ -39,7 +39,7 @@ static void devices_say_what_they_are(void **unused)
     assert_null(backend_find("opencl:99"));
     assert_null(backend_find("openclx"));
     for (int i = 0; i < ig_device_count(); i++) {
-        ig_device_info d;
+        ig_device_info d = {0};
         assert_int_equal(ig_device_get(i, &d), IG_OK);
         if (strncmp(d.name, "opencl:", 7) != 0)
             continue;

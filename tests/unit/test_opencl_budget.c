@@ -197,7 +197,7 @@ static void arrays_reuse_blocks(void **unused)
 {
     (void)unused;
     enum { ELEMENTS = 1 << 16, BYTES = ELEMENTS * 4 };
-    ig_memory_info before, now;
+    ig_memory_info before = {0}, now = {0};
     if (!opencl_device_or_skip(0))
         return;
     for (int i = 0; i < 5; i++) {
@@ -221,7 +221,7 @@ static void arrays_reuse_blocks(void **unused)
 static void a_limit_refuses_arrays(void **unused)
 {
     (void)unused;
-    ig_memory_info info;
+    ig_memory_info info = {0};
     if (!opencl_device_or_skip(0))
         return;
     assert_int_equal(ig_set_device_memory_limit("opencl:0", 1 << 20), IG_OK);
@@ -244,7 +244,7 @@ static void a_limit_refuses_arrays(void **unused)
 static void the_cpu_shares_the_process(void **unused)
 {
     (void)unused;
-    ig_memory_info info;
+    ig_memory_info info = {0};
     assert_int_equal(ig_set_device_memory_limit("cpu", 12345678), IG_OK);
     assert_int_equal(ig_memory_limit(), 12345678);
     assert_int_equal(ig_device_memory("cpu", &info), IG_OK);

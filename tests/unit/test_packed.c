@@ -62,7 +62,7 @@ static void products_have_the_same_bits(void **state)
 static void products_of_bf16(void **state)
 {
     (void)state;
-    ig_device_info cpu;
+    ig_device_info cpu = {0};
     assert_int_equal(ig_device_get(0, &cpu), IG_OK);
     const bool kept = strcmp(cpu.level, "bf16") == 0 || strcmp(cpu.level, "amx") == 0;
     const int64_t wide[] = {WIDE, 768}, deep[] = {1030, 768};

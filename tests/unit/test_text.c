@@ -249,7 +249,7 @@ static void test_model(void **state)
     ig_text_model *m = model_make();
     if (!m)
         fail_msg("%s", ig_error(NULL));
-    ig_text_info info;
+    ig_text_info info = {0};
     assert_int_equal(ig_text_model_info(m, &info), IG_OK);
     assert_string_equal(info.architecture, "bert");
     assert_string_equal(info.head, "classify");
@@ -304,7 +304,7 @@ static void test_train(void **state)
     ig_text_model *again = ig_text_model_load(out, IG_F32);
     if (!again)
         fail_msg("%s", ig_error(NULL));
-    ig_text_info info;
+    ig_text_info info = {0};
     ig_text_model_info(again, &info);
     assert_string_equal(info.labels[1], "plus");
     ig_array *after = ig_text_model_run(again, "classify", texts, NULL, 2);

@@ -20,7 +20,7 @@ static ig_array *normal(int seed, ig_ints shape, ig_dtype dtype)
 
 static ig_verify_report verify(ig_array *x)
 {
-    ig_verify_report r;
+    ig_verify_report r = {0};
     if (ig_verify(&x, 1, &r) != IG_OK)
         fail_msg("%s", ig_error(NULL));
     return r;
@@ -119,7 +119,7 @@ static void history_is_checked(void **state)
 static void mistakes_are_told(void **state)
 {
     (void)state;
-    ig_verify_report r;
+    ig_verify_report r = {0};
     ig_array *none = NULL, *x = ig_exp(ig_float(1));
     assert_int_equal(ig_verify(&none, 1, &r), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "array 0 of 1 is NULL");
@@ -137,7 +137,7 @@ static void any_allocation_may_fail(void **state)
     ig_array *x = normal(3, IG_SHAPE(6, 5), IG_F16);
     bool done = false;
     for (int n = 1; !done; n++) {
-        ig_verify_report r;
+        ig_verify_report r = {0};
         ig_scope_begin();
         ig_array *y = ig_softmax(x, IG_AXES(-1));
         memory_fail_at(n);

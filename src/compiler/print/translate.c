@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "compiler/print/join.h"
 
 static char *text_or_null(const char *s) { return s && *s ? memory_text(s) : NULL; }
@@ -76,9 +77,13 @@ static ig_status translate_all(const char *name, const kernel_tree *tree,
 
 ig_translations *ig_translate(const char *name, const char *source, const ig_translate_options *o)
 {
+    ig_translate_options own;
     if (require_pointer("translate", "source", source) != IG_OK ||
         require_pointer("translate", "options", o) != IG_OK ||
-        require_list("translate", "defines", o->defines, o->n_defines) != IG_OK ||
+        sized_read(SIZED(ig_translate_options, colour), &own, o) != IG_OK)
+        return NULL;
+    o = &own;
+    if (require_list("translate", "defines", o->defines, o->n_defines) != IG_OK ||
         require_list("translate", "folders", o->folders, o->n_folders) != IG_OK)
         return NULL;
     const kernel_target *target = o->to ? kernel_target_find(o->to) : NULL;

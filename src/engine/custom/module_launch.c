@@ -2,6 +2,7 @@
  * to the device; those that the kernel may write come back as new arrays. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "engine/eval/fallback.h"
 #include "engine/module/module.h"
 #include "engine/module/report.h"
@@ -142,6 +143,9 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
     TRY(require_pointer("launch", "the module", m));
     TRY(require_pointer("launch", "the kernel's name", kernel));
     TRY(require_pointer("launch", "l", l));
+    ig_launch own;
+    TRY(sized_read(SIZED(ig_launch, context), &own, l));
+    l = &own;
     TRY(require_list("launch", "args", l->args, l->n_args));
     const char *device = l->device ? l->device : "cpu";
     const backend *dev = backend_find(device);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "engine/custom/custom.h"
 #include "engine/eval/engine.h"
@@ -136,7 +137,9 @@ static ig_status kernel_spec_fill(kernel_spec *r, const ig_kernel_call *call,
     inner.name = from->name;
     inner.source = from->source;
     inner.options = from->options;
-    r->gradient = kernel_spec_new(call->gradient, &inner);
+    ig_kernel_call gradient;
+    TRY(sized_read(SIZED(ig_kernel_call, gradient), &gradient, call->gradient));
+    r->gradient = kernel_spec_new(&gradient, &inner);
     return r->gradient ? IG_OK : IG_ERR_ARGUMENT;
 }
 
@@ -410,8 +413,12 @@ ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, ig_array **res
 
 int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
 {
+    ig_kernel_call own;
     if (require_pointer("kernel", "call", call) != IG_OK ||
-        require_list("kernel", "args", call->args, call->n_args) != IG_OK ||
+        sized_read(SIZED(ig_kernel_call, gradient), &own, call) != IG_OK)
+        return 0;
+    call = &own;
+    if (require_list("kernel", "args", call->args, call->n_args) != IG_OK ||
         require_list("kernel", "out", out, max_out) != IG_OK)
         return 0;
     kernel_spec *r = kernel_spec_new(call, NULL);

@@ -1,4 +1,5 @@
 /* The devices of arrays: the current one, that of an array, waiting, and the number of threads. */
+#include "base/sized.h"
 #include "engine/eval/emitted.h"
 #include "engine/eval/engine.h"
 
@@ -55,11 +56,12 @@ ig_status ig_device_get(int i, ig_device_info *info)
     const backend *dev = backend_at(i);
     if (!dev)
         FAIL(IG_ERR_ARGUMENT, "device %d: there are %d", i, backend_count());
-    TRY(dev->describe(dev, info));
-    info->runs_arrays = dev->computes && !dev->no_arrays;
-    info->runs_kernels = backend_runs_kernels(dev);
-    info->flushes_subnormals = info->runs_arrays && !dev->limits.subnormals;
-    return IG_OK;
+    ig_device_info own = {0};
+    TRY(dev->describe(dev, &own));
+    own.runs_arrays = dev->computes && !dev->no_arrays;
+    own.runs_kernels = backend_runs_kernels(dev);
+    own.flushes_subnormals = own.runs_arrays && !dev->limits.subnormals;
+    return sized_write(SIZED(ig_device_info, flushes_subnormals), info, &own);
 }
 
 ig_status ig_synchronize(const char *device)

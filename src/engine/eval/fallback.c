@@ -2,9 +2,11 @@
  *
  * During a run each slot has at most one host copy. It stays valid until a program on the device writes the
  * slot, so consecutive programs on the CPU read an operand from the device once. */
+#include "base/sized.h"
 #include "engine/eval/fallback.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "engine/eval/engine.h"
@@ -32,7 +34,7 @@ static int policy_of_environment(void)
         if (strcmp(name, policy_names[i]) == 0)
             return i;
     if (name && *name)
-        fprintf(stderr, "ingot: IG_FALLBACK is '%.40s'; it can be error, warn or auto\n", name);
+        log_line(IG_WARNING, "IG_FALLBACK is '%.40s'; it can be error, warn or auto", name);
     return IG_FALLBACK_ERROR;
 }
 
@@ -88,14 +90,15 @@ int ig_fallback_count(void)
 ig_status ig_fallback_get(int i, ig_fallback_row *row)
 {
     TRY(require_pointer("fallback_get", "row", row));
+    ig_fallback_row own = {0};
     engine_enter();
     const int n = report.n;
     if (i >= 0 && i < n)
-        *row = report.row[i];
+        own = report.row[i];
     engine_leave();
     if (i < 0 || i >= n)
         FAIL(IG_ERR_ARGUMENT, "fallback_get: row %d of %d", i, n);
-    return IG_OK;
+    return sized_write(SIZED(ig_fallback_row, bytes), row, &own);
 }
 
 void fallback_release(void)
@@ -135,8 +138,8 @@ static void report_run(const backend *dev, const char *op, const char *why, uint
         const bool failed = ig_failed();
         char size[SIZE_ROOM];
         if (ig_fallback_policy() == IG_FALLBACK_WARN)
-            fprintf(stderr, "ingot: warning: the CPU runs '%s' for %s: %s; %s moved\n", op,
-                    dev->name, why, size_text(bytes, size));
+            log_line(IG_WARNING, "the CPU runs '%s' for %s: %s; %s moved", op, dev->name, why,
+                     size_text(bytes, size));
         r = row_new(dev->name, op, why);
         if (!failed)
             ig_error(NULL);

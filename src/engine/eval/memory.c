@@ -1,4 +1,5 @@
 /* The memory of devices, as ingot.h shows it: that of a pool, or the budget of the process. */
+#include "base/sized.h"
 #include "engine/backend/pool.h"
 #include "base/error.h"
 #include "engine/eval/engine.h"
@@ -15,14 +16,12 @@ ig_status ig_device_memory(const char *device, ig_memory_info *info)
     TRY(require_pointer("device_memory", "info", info));
     TRY(find_device(device, &dev));
     const memory_pool *p = dev->pool;
-    *info = p ? (ig_memory_info){.limit = pool_limit(p),
-                                 .used = atomic_load(&p->used),
-                                 .peak = atomic_load(&p->peak),
-                                 .cached = atomic_load(&p->cached)}
-              : (ig_memory_info){
-                    .limit = ig_memory_limit(), .used = ig_memory_used(), .peak = ig_memory_peak()};
-    info->largest = dev->limits.alloc_bytes;
-    return IG_OK;
+    const ig_memory_info own = {.limit = p ? pool_limit(p) : ig_memory_limit(),
+                                .used = p ? atomic_load(&p->used) : ig_memory_used(),
+                                .peak = p ? atomic_load(&p->peak) : ig_memory_peak(),
+                                .cached = p ? atomic_load(&p->cached) : 0,
+                                .largest = dev->limits.alloc_bytes};
+    return sized_write(SIZED(ig_memory_info, largest), info, &own);
 }
 
 ig_status ig_set_device_memory_limit(const char *device, uint64_t bytes)

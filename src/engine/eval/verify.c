@@ -8,6 +8,7 @@
  * that an element that is not written is found. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "engine/eval/engine.h"
 #include "engine/ops/grad.h"
@@ -506,10 +507,10 @@ ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
 {
     TRY(require_pointer("verify", "report", report));
     TRY(require_list("verify", "arrays", arrays, n));
-    *report = (ig_verify_report){.node = -1};
+    ig_verify_report own = {.node = -1};
     const char *before = array_device_now();
     checker c = {.device = n > 0 && arrays[0] ? engine_device_of(arrays[0]) : engine_device(),
-                 .report = report};
+                 .report = &own};
     if (!c.device->computes)
         FAIL(IG_ERR_DEVICE, "verify: the device '%s' computes nothing that could be compared",
              c.device->name);
@@ -529,5 +530,6 @@ ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
     ig_scope_end();
     walk_free(&c.w);
     memory_free(c.root);
-    return status;
+    const ig_status written = sized_write(SIZED(ig_verify_report, text), report, &own);
+    return status == IG_OK ? written : status;
 }

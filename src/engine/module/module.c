@@ -2,6 +2,7 @@
  * the device made of it (device.c). Source -> tree (kernel/) -> lane code or text -> device. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "compiler/lower/lower.h"
 #include "engine/module/device.h"
@@ -86,9 +87,12 @@ void module_whole_warps(ig_module *m) { m->whole_warps = true; }
 ig_module *ig_module_new(const char *name, const char *source, const ig_module_options *o)
 {
     kernel_parse_options options = {0};
+    ig_module_options own;
     char *said;
-    if (require_pointer("module", "source", source) != IG_OK)
+    if (require_pointer("module", "source", source) != IG_OK ||
+        (o && sized_read(SIZED(ig_module_options, is_program), &own, o) != IG_OK))
         return NULL;
+    o = o ? &own : NULL;
     if (o && (require_list("module", "defines", o->defines, o->n_defines) != IG_OK ||
               require_list("module", "folders", o->folders, o->n_folders) != IG_OK ||
               require_list("module", "instances", o->instances, o->n_instances) != IG_OK))

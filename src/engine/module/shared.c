@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "engine/module/device.h"
 #include "engine/module/shared.h"
 #include <pthread.h>
@@ -96,7 +97,9 @@ static shared_module *add(shared_module *m)
 shared_module *shared_module_get(const char *name, const char *source, const ig_module_options *o,
                                  const char *kernel)
 {
-    ig_module_options options = o ? *o : (ig_module_options){0};
+    ig_module_options options = {0};
+    if (o && sized_read(SIZED(ig_module_options, is_program), &options, o) != IG_OK)
+        return NULL;
     shared_module *m = memory_new(sizeof *m);
     if (!m)
         return NULL;

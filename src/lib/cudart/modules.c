@@ -6,6 +6,7 @@
 #include "lib/cudart/cudart.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "engine/module/module.h"
 
@@ -277,12 +278,12 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct state **s, modu
     const ig_status status = module_prepare((*s)->module, dev, k->name, ready);
     if (status == IG_OK) {
         if (ready->warnings && !k->warned)
-            fprintf(stderr, "%s", ready->warnings);
+            log_text(IG_WARNING, ready->warnings);
         k->warned = true;
         return cudaSuccess;
     }
     if (!ig_module_find((*s)->module, k->name) && (*s)->said) {
-        fprintf(stderr, "%s", (*s)->said);
+        log_text(IG_WARNING, (*s)->said);
         memory_free((*s)->said);
         (*s)->said = NULL;
     }
@@ -313,10 +314,10 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
     if (cudart_watch_checks())
         return cudaSuccess; /* the check reports the access, if there is one */
     fflush(stdout);
-    fprintf(stderr,
-            "ingot: kernel '%s': '%s' is %p, which is not memory of the device; allocate it "
-            "with cudaMalloc\n",
-            k->info->name, k->info->params[i].name, (void *)*at);
+    log_line(
+        IG_NOTE,
+        "kernel '%s': '%s' is %p, which is not memory of the device; allocate it with cudaMalloc",
+        k->info->name, k->info->params[i].name, (void *)*at);
     return cudaErrorIllegalAddress;
 }
 

@@ -3,6 +3,7 @@
 #include "lib/cudart/cudart.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <pthread.h>
@@ -75,7 +76,7 @@ void cudart_print_error(void)
 {
     const char *why = ig_error(NULL);
     fflush(stdout);
-    fprintf(stderr, "ingot: %s\n", why ? why : "the device failed");
+    log_line(IG_NOTE, "%s", why ? why : "the device failed");
 }
 
 /* ---- the target ---- */
@@ -99,8 +100,8 @@ _Noreturn static void end_without_device(void)
     const char *name = getenv("IG_CUDA_DEVICE");
     cudart_print_error();
     if (name && strncmp(name, "cuda", 4) == 0)
-        fprintf(stderr, "ingot: the program also runs with '--device cpu'%s\n",
-                backend_find("opencl") ? " or '--device opencl'" : "");
+        log_line(IG_NOTE, "the program also runs with '--device cpu'%s",
+                 backend_find("opencl") ? " or '--device opencl'" : "");
     fflush(NULL);
     _Exit(NOT_THERE);
 }

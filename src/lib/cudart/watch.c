@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/module/report.h"
@@ -138,7 +139,7 @@ static void tell(const ig_kernel_finding *f, const char *kernel, uint64_t launch
     watch.notes += f->is_note;
     fflush(stdout);
     if (!watch.quiet)
-        fprintf(stderr, "%s\n", f->text);
+        log_text(f->is_note ? IG_NOTE : IG_WARNING, f->text);
     text_add(&t, "{");
     add_text(&t, "kind", f->kind);
     add_text(&t, "message", f->message);
@@ -300,7 +301,7 @@ static void tell_profiles(void)
         char *json = p->lines ? ig_profile_json(p->lines) : NULL;
         next = p->next;
         if (table && !watch.quiet)
-            fprintf(stderr, "%s", table);
+            log_text(IG_NOTE, table);
         if (json) {
             text_add(&t, "%s", json);
             report('P', &t);

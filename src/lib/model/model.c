@@ -1,4 +1,5 @@
 /* Text models: loading, and running batches of texts. See model.h. */
+#include "base/sized.h"
 #include "lib/model/model.h"
 
 #include "base/cancel.h"
@@ -120,20 +121,20 @@ ig_status ig_text_model_info(const ig_text_model *m, ig_text_info *info)
     TRY(require_pointer("ig_text_model_info", "m", m));
     TRY(require_pointer("ig_text_model_info", "info", info));
     const model_config *c = &m->config;
-    *info = (ig_text_info){.architecture = c->arch->type,
-                           .head = head_name(c->head),
-                           .layers = (int)c->layers,
-                           .heads = (int)c->heads,
-                           .width = (int)c->width,
-                           .dimensions = (int)c->dimensions,
-                           .max_length = (int)c->max_length,
-                           .n_labels = c->n_labels,
-                           .labels = m->label_list,
-                           .many_labels = c->many_labels,
-                           .regression = c->regression,
-                           .parameters = m->parameters,
-                           .mask_id = ig_tokenizer_special(m->tokenizer, "mask")};
-    return IG_OK;
+    const ig_text_info own = {.architecture = c->arch->type,
+                              .head = head_name(c->head),
+                              .layers = (int)c->layers,
+                              .heads = (int)c->heads,
+                              .width = (int)c->width,
+                              .dimensions = (int)c->dimensions,
+                              .max_length = (int)c->max_length,
+                              .n_labels = c->n_labels,
+                              .labels = m->label_list,
+                              .many_labels = c->many_labels,
+                              .regression = c->regression,
+                              .parameters = m->parameters,
+                              .mask_id = ig_tokenizer_special(m->tokenizer, "mask")};
+    return sized_write(SIZED(ig_text_info, mask_id), info, &own);
 }
 
 const ig_tokenizer *ig_text_model_tokenizer(const ig_text_model *m)

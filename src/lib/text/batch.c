@@ -1,5 +1,6 @@
 /* Encoding many texts: ig_tokenizer_encode. Threads take texts in chunks; each keeps the tokens of its texts. Then
  * they copy all of them into one block. */
+#include "base/sized.h"
 #include "lib/text/tokenizer.h"
 
 #include "base/error.h"
@@ -207,10 +208,9 @@ ig_encoding *ig_tokenizer_encode(const ig_tokenizer *t, const ig_text *texts, co
     const int workers = pool_threads();
     if (require_pointer("ig_tokenizer_encode", "t", t) != IG_OK ||
         require_list("ig_tokenizer_encode", "texts", texts, n) != IG_OK ||
-        check(&b, texts, "texts") != IG_OK || (pairs && check(&b, pairs, "pairs") != IG_OK))
+        check(&b, texts, "texts") != IG_OK || (pairs && check(&b, pairs, "pairs") != IG_OK) ||
+        (options && sized_read(SIZED(ig_encode_options, pad), &b.options, options) != IG_OK))
         return NULL;
-    if (options)
-        b.options = *options;
     if (most_tokens(&b) > 0 && most_tokens(&b) < added_tokens(&b))
         FAIL_NULL(
             IG_ERR_ARGUMENT,
