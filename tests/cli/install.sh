@@ -46,18 +46,18 @@ for file in bin/ingot include/ingot.h include/ingot/array.h lib/libingot.a lib/p
 done
 check 'the command runs' "$prefix/bin/ingot" devices
 
-# README.md has a table of sizes on aarch64: "| `bin/ingot` | at most 4 MB |".
+# docs/GUIDE.md has a table of sizes on aarch64: "| `bin/ingot` | at most 4 MB |".
 size_is_stated() { # FILE: at most as large as stated, and not so small that the statement is out of date
     local most bytes
-    most=$(awk -F'|' -v file="\`$1\`" 'index($2, file) { print $3 }' README.md |
+    most=$(awk -F'|' -v file="\`$1\`" 'index($2, file) { print $3 }' docs/GUIDE.md |
         sed -n 's/.*at most \([0-9]*\) MB.*/\1/p')
     bytes=$(wc -c <"$prefix/$1")
-    echo "$1: $bytes bytes, README.md: at most ${most:-?} MB"
+    echo "$1: $bytes bytes, docs/GUIDE.md: at most ${most:-?} MB"
     [ -n "$most" ] && [ "$bytes" -le $((most * 1000000)) ] && [ "$bytes" -ge $((most * 500000)) ]
 }
 if [ "$(uname -sm)" = 'Linux aarch64' ] && [[ $build != *san* && $build != *coverage* ]]; then
     for file in bin/ingot lib/libingot.so lib/libingot.a; do
-        check "the size of $file is as README.md says" size_is_stated $file
+        check "the size of $file is as docs/GUIDE.md says" size_is_stated $file
     done
 fi
 stripped() { [ -z "$(nm "$prefix/bin/ingot" 2>/dev/null)" ]; }
