@@ -1,7 +1,6 @@
 /* Growing text. */
 #include "base/text.h"
 #include "base/memory.h"
-#include <stdarg.h>
 #include <stdio.h>
 
 /* Room for n more bytes and the terminator. */
@@ -20,15 +19,21 @@ static bool text_grow(text *t, size_t n)
     return true;
 }
 
-void text_add(text *t, const char *format, ...)
+void text_add_list(text *t, const char *format, va_list args)
 {
-    va_list args, again;
-    va_start(args, format);
+    va_list again;
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
     if (n >= 0 && text_grow(t, (size_t)n))
         t->used += (size_t)vsnprintf(t->at + t->used, t->room - t->used, format, again);
     va_end(again);
+}
+
+void text_add(text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_add_list(t, format, args);
     va_end(args);
 }
 

@@ -4,6 +4,8 @@
 
 #include "ingot.h"
 
+#include <stdarg.h>
+
 typedef struct text {
     char *at;
     size_t used, room;
@@ -11,6 +13,7 @@ typedef struct text {
 } text;
 
 void text_add(text *t, const char *format, ...) IG_PRINTF(2, 3);
+void text_add_list(text *t, const char *format, va_list args) IG_PRINTF(2, 0);
 /* The text (release with memory_free), or NULL if something failed. t is empty again. */
 char *text_take(text *t);
 /* Empties it. */

@@ -56,44 +56,34 @@ const char *key_type(ig_dtype dtype)
     return ig_dtype_bytes(dtype) > 4 ? "unsigned long long" : "unsigned int";
 }
 
-void write_bits_of(emit_writer *w, ig_dtype dtype)
-{
-    const char *bits = bits_type(dtype);
-    w->needs_f64 = w->needs_f64 || dtype == IG_F64;
-    text_add(&w->body, "static __device__ %s bits_of(%s x)\n{\n    return (%s)%s;\n}\n\n", bits,
-             emit_storage_type(dtype), bits,
-             dtype == IG_F32   ? "__float_as_uint(x)"
-             : dtype == IG_F64 ? "__double_as_longlong(x)"
-                               : "x");
-}
-
-void write_key_of(emit_writer *w, ig_dtype dtype, bool descending)
+void write_keys(emit_writer *w, ig_dtype dtype, bool descending)
 {
     static const char *const infinity[DTYPE_COUNT] = {[IG_F16] = "0x7c00u",
                                                       [IG_BF16] = "0x7f80u",
                                                       [IG_F32] = "0x7f800000u",
                                                       [IG_F64] = "0x7ff0000000000000ull"};
-    const int bytes = (int)ig_dtype_bytes(dtype);
-    const char *all = bytes == 1   ? "0xffu"
-                      : bytes == 2 ? "0xffffu"
-                      : bytes == 4 ? "0xffffffffu"
-                                   : "0xffffffffffffffffull";
-    const char *sign = bytes == 1   ? "0x80u"
-                       : bytes == 2 ? "0x8000u"
-                       : bytes == 4 ? "0x80000000u"
-                                    : "0x8000000000000000ull";
-    const char *type = key_type(dtype), *order = descending ? "true" : "false";
+    static const char *const all[] = {"0xffu", "0xffffu", "0xffffffffu", "0xffffffffffffffffull"};
+    static const char *const sign[] = {"0x80u", "0x8000u", "0x80000000u", "0x8000000000000000ull"};
+    const size_t bytes = ig_dtype_bytes(dtype);
+    const int size = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+    const bool floats = dtype_is_float(dtype);
     w->uses |= USES_ORDER;
     w->needs_f64 = w->needs_f64 || dtype == IG_F64;
-    text_add(&w->body, "static __device__ %s key_of(%s x)\n{\n    return ", type, bits_type(dtype));
-    if (dtype_is_float(dtype))
-        text_add(&w->body, "order_float<%s>((%s)x, %s, %s, %s, %s)", type, type, all, sign,
-                 infinity[dtype], order);
-    else
-        text_add(&w->body, "order_integer<%s>((%s)x, %s, %s, %s)", type, type, all,
-                 dtype_kind_of(dtype) == DTYPE_KIND_SIGNED ? sign
-                 : bytes > 4                               ? "0ull"
-                                                           : "0u",
-                 order);
-    text_add(&w->body, ";\n}\n\n");
+    hole_text(w, "STORAGE", "%s", emit_storage_type(dtype));
+    hole_text(w, "BITS", "%s", bits_type(dtype));
+    hole_text(w, "KEY", "%s", key_type(dtype));
+    hole_text(w, "AS_BITS", "%s",
+              dtype == IG_F32   ? "__float_as_uint"
+              : dtype == IG_F64 ? "__double_as_longlong"
+                                : "");
+    hole_int(w, "FLOATS", floats);
+    hole_text(w, "KEY_ALL", "%s", all[size]);
+    if (floats)
+        hole_text(w, "KEY_INFINITY", "%s", infinity[dtype]);
+    hole_text(w, "KEY_SIGN", "%s",
+              floats || dtype_kind_of(dtype) == DTYPE_KIND_SIGNED ? sign[size]
+              : bytes > 4                                         ? "0ull"
+                                                                  : "0u");
+    hole_text(w, "DESCENDING", "%s", descending ? "true" : "false");
+    writer_template(w, "keys.cuh", NULL);
 }

@@ -21,9 +21,9 @@ void lane_at(emit_writer *w, const operand *o, int pointer, const char *offset, 
 
 /* The unsigned integer type that holds an element's bits. */
 const char *bits_type(ig_dtype dtype);
-/* bits_of(element): its bits. key_of(bits): its place in the order, an unsigned integer of key_type. */
-void write_bits_of(emit_writer *w, ig_dtype dtype);
-void write_key_of(emit_writer *w, ig_dtype dtype, bool descending);
+/* bits_of(element): its bits. key_of(bits): its place in the order, an unsigned integer of key_type. See
+ * kernels/keys.cuh. */
+void write_keys(emit_writer *w, ig_dtype dtype, bool descending);
 const char *key_type(ig_dtype dtype);
 
 /* ---- radix sort ---- */
@@ -45,8 +45,7 @@ typedef struct radix {
 
 /* Fills `each` and the offsets, and returns the bytes of scratch; the other fields are set. */
 uint64_t radix_layout(radix *r, const emit_target *t);
-/* The launches. Results that stay in scratch are in item[] and number[] [*last]. write_key(w, r) writes
- * key_of, if keys are not the bits themselves. */
+/* The launches. Results that stay in scratch are in item[] and number[] [*last]. */
 ig_status radix_sort(const radix *r, const emit_target *t, emitted *out, int *last);
 
 #endif

@@ -6,28 +6,34 @@
 
 #include <string.h>
 
+/* Functions, and templates. */
 #define FILES(ROW) \
-    ROW(lanes) \
-    ROW(lanes_f64) \
-    ROW(saturate) \
-    ROW(half) \
-    ROW(half_f64) \
-    ROW(random) \
-    ROW(order) \
-    ROW(math) \
-    ROW(math_each) \
-    ROW(math_int) \
-    ROW(math_poly)
+    ROW(lanes, cuh) \
+    ROW(lanes_f64, cuh) \
+    ROW(saturate, cuh) \
+    ROW(half, cuh) \
+    ROW(half_f64, cuh) \
+    ROW(random, cuh) \
+    ROW(order, cuh) \
+    ROW(math, cuh) \
+    ROW(math_each, cuh) \
+    ROW(math_int, cuh) \
+    ROW(math_poly, cuh) \
+    ROW(keys, cuh) \
+    ROW(radix, cu) \
+    ROW(sort, cu) \
+    ROW(search, cu) \
+    ROW(write, cu)
 
-#define EMBEDDED(name) \
-    INCLUDE_FILE("kernels_" #name, "kernels/" #name ".cuh"); \
+#define EMBEDDED(name, ending) \
+    INCLUDE_FILE("kernels_" #name, "kernels/" #name "." #ending); \
     extern const char kernels_##name[]; \
     extern const uint64_t kernels_##name##_size;
 FILES(EMBEDDED)
 
 const char *library_find(void *context, const char *name, bool quoted, size_t *bytes)
 {
-#define FOUND(name) {#name ".cuh", kernels_##name, &kernels_##name##_size},
+#define FOUND(name, ending) {#name "." #ending, kernels_##name, &kernels_##name##_size},
     static const struct {
         const char *name, *text;
         const uint64_t *bytes;

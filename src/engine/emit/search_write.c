@@ -21,35 +21,19 @@ ig_status emit_search(const program *p, const emit_target *t, emitted *out)
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
-    const int in = writer_operand(&w, &p->in[0], false),
-              values = writer_operand(&w, &p->in[1], false);
-    const int to = writer_operand(&w, &p->out, true);
-    const char *key = key_type(p->in[0].dtype);
-    write_bits_of(&w, p->in[0].dtype);
-    write_key_of(&w, p->in[0].dtype, false);
+    write_keys(&w, p->in[0].dtype, false);
     write_place(&w, "place", &p->in[1].v, 1);
     write_place(&w, "target", &p->out.v, 1);
-    const int n = writer_number(&w, size), length = writer_number(&w, len);
-    const int step = writer_number(&w, sorted->ndim > 0 ? sorted->stride[sorted->ndim - 1] : 1);
-    text_add(&w.body,
-             "extern \"C\" __global__ void search(PARAMS)\n{\n"
-             "    for (idx at = (idx)blockIdx.x * %d + threadIdx.x; at < g.n%d; at += "
-             "(idx)gridDim.x * %d) {\n"
-             "        const %s key = key_of(bits_of(p%d[place(g, at, 0)]));\n"
-             "        idx low = 0, high = g.n%d;\n"
-             "        while (low < high) {\n"
-             "            const idx middle = low + (high - low) / 2;\n"
-             "            const %s here = key_of(bits_of(p%d[middle * g.n%d]));\n"
-             "            if (%s)\n                low = middle + 1;\n"
-             "            else\n                high = middle;\n        }\n"
-             "        p%d[target(g, at, 0)] = (long long)low;\n    }\n}\n",
-             THREADS, n, THREADS, key, values, length, key, in, step,
-             p->right ? "here <= key" : "here < key", to);
-    const uint32_t grid[3] = {indexed_grid(ceil_div(size, THREADS), t), 1, 1},
-                   block[3] = {THREADS, 1, 1};
-    const ig_status status = writer_finish(&w, "search", grid, block, 0);
-    writer_drop(&w);
-    return status;
+    hole_int(&w, "THREADS", THREADS);
+    hole_int(&w, "RIGHT", p->right);
+    hole_size(&w, "SIZE", size);
+    hole_size(&w, "LENGTH", len);
+    hole_size(&w, "STEP", sorted->ndim > 0 ? sorted->stride[sorted->ndim - 1] : 1);
+    hole_pointer(&w, "SORTED", writer_operand(&w, &p->in[0], false));
+    hole_pointer(&w, "VALUES", writer_operand(&w, &p->in[1], false));
+    hole_pointer(&w, "OUT", writer_operand(&w, &p->out, true));
+    writer_template(&w, "search.cu", NULL);
+    return writer_launch(&w, "search", indexed_grid(ceil_div(size, THREADS), t), THREADS);
 }
 
 /* ---- writes at computed places ----
@@ -68,16 +52,6 @@ static operand part_out(const program *p, out_part of)
     operand o = p->out;
     o.v.offset += of.first;
     return o;
-}
-
-/* Lines that begin outside of the part are left out: `spot` becomes the place in the part. */
-static void write_part(emit_writer *w, out_part of, const char *spot)
-{
-    if (of.len)
-        text_add(&w->body,
-                 "        const idx inside = (idx)%s - g.n%d;\n"
-                 "        if (inside < 0 || inside >= g.n%d)\n            continue;\n",
-                 spot, writer_number(w, of.first), writer_number(w, of.len));
 }
 
 /* The trailing axes along which the index stays and the place moves: lines, whose elements never meet. */
@@ -126,67 +100,76 @@ static void write_spots(emit_writer *w, const program *p, int axis, int64_t leng
              writer_record(w, 0), writer_number(w, p->out.axis_stride));
 }
 
+/* A kernel of kernels/write.cu with its holes, but those of its own. */
+static ig_status start_write(emit_writer *w, const program *p, const emit_target *t, out_part of,
+                             emitted *out)
+{
+    int axis;
+    const int64_t length = line_length(p, &axis), size = view_size(&p->out.v);
+    TRY(writer_start(w, t, out));
+    w->wide = !emit_is_narrow(p, 1);
+    write_spots(w, p, axis, length);
+    hole_int(w, "THREADS", THREADS);
+    hole_size(w, "LINES", size / length);
+    hole_size(w, "LENGTH", length);
+    hole_size(w, "SIZE", size);
+    hole_int(w, "PARTS", of.len > 0);
+    if (of.len) {
+        hole_size(w, "PART_FIRST", of.first);
+        hole_size(w, "PART_LEN", of.len);
+    }
+    return IG_OK;
+}
+
+static ig_status finish_write(emit_writer *w, const char *hole, const char *entry, int64_t jobs)
+{
+    writer_template(w, "write.cu", hole);
+    return writer_launch(w, entry, indexed_grid(ceil_div(jobs, THREADS), w->target), THREADS);
+}
+
+static void fill_arrays(emit_writer *w, const program *p, out_part of)
+{
+    const operand target = part_out(p, of);
+    hole_pointer(w, "OUT", writer_operand(w, &target, true));
+    hole_pointer(w, "UPDATES", writer_operand(w, &p->in[1], false));
+}
+
 /* Adds the lines that were sorted, each run of equal spots one after another. */
 static ig_status write_sums(const program *p, const emit_target *t, const radix *r, int last,
                             out_part of, emitted *out)
 {
-    int axis;
-    const int64_t length = line_length(p, &axis), size = view_size(&p->out.v);
-    const operand target = part_out(p, of);
+    const char *name = ig_dtype_name(p->dtype);
     emit_writer w;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    write_spots(&w, p, axis, length);
-    const int to = writer_operand(&w, &target, true), from = writer_operand(&w, &p->in[1], false);
-    const int keys = writer_scratch(&w, r->type, r->item[last]);
-    const int order = writer_scratch(&w, "unsigned int", r->number[last]);
-    const int all = writer_number(&w, size), len = writer_number(&w, length);
-    const int count = writer_number(&w, size / length);
-    const char *lane = emit_lane_type(p->dtype), *name = ig_dtype_name(p->dtype);
-    const bool half = dtype_is_half(p->dtype);
-    if (half)
+    TRY(start_write(&w, p, t, of, out));
+    fill_arrays(&w, p, of);
+    hole_text(&w, "KEY", "%s", r->type);
+    hole_pointer(&w, "KEYS", writer_scratch(&w, r->type, r->item[last]));
+    hole_pointer(&w, "ORDER", writer_scratch(&w, "unsigned int", r->number[last]));
+    hole_text(&w, "LANE", "%s", emit_lane_type(p->dtype));
+    if (dtype_is_half(p->dtype)) { /* each sum is rounded before the next */
         w.uses |= USES_HALF;
-    w.needs_f64 = w.needs_f64 || p->dtype == IG_F64;
-    text_add(&w.body,
-             "extern \"C\" __global__ void write_sums(PARAMS)\n{\n"
-             "    for (idx job = (idx)blockIdx.x * %d + threadIdx.x; job < g.n%d; job += "
-             "(idx)gridDim.x * %d) {\n"
-             "        const idx first = job / g.n%d, col = job %% g.n%d;\n"
-             "        const %s key = p%d[first];\n"
-             "        if (first > 0 && p%d[first - 1] == key)\n            continue;\n",
-             THREADS, all, THREADS, len, len, r->type, keys, keys);
-    write_part(&w, of, "key");
-    text_add(&w.body,
-             "        const idx at = %s + line_place(g, 0, col);\n"
-             "        %s sum = %s%sp%d[at]%s;\n"
-             "        for (idx k = first; k < g.n%d && p%d[k] == key; k++) {\n"
-             "            const %s x = %s%sp%d[update_place(g, (idx)p%d[k], col)]%s;\n",
-             of.len ? "inside" : "(idx)key", lane, half ? name : "", half ? "_to_f32(" : "", to,
-             half ? ")" : "", count, keys, lane, half ? name : "", half ? "_to_f32(" : "", from,
-             order, half ? ")" : "");
-    text_add(&w.body, "            sum = ");
-    if (p->dtype == IG_BOOL)
-        text_add(&w.body, "sum | x");
-    else if (half) /* each sum is rounded before the next */
-        text_add(&w.body, "round_%s(sum + x)", name);
-    else
-        emit_expression(&w.body, OP_add, p->dtype, "sum", "x");
-    text_add(&w.body, ";\n        }\n        p%d[at] = %s%ssum%s;\n    }\n}\n", to,
-             half ? name : "", half ? "_of_f32(" : "", half ? ")" : "");
-    const uint32_t grid[3] = {indexed_grid(ceil_div(size, THREADS), t), 1, 1},
-                   block[3] = {THREADS, 1, 1};
-    const ig_status status = writer_finish(&w, "write_sums", grid, block, 0);
-    writer_drop(&w);
-    return status;
+        hole_text(&w, "LANE_OF", "%s_to_f32", name);
+        hole_text(&w, "ELEMENT_OF", "%s_of_f32", name);
+        hole_text(&w, "ADD(sum, x)", "round_%s(sum + x)", name);
+    } else {
+        w.needs_f64 = w.needs_f64 || p->dtype == IG_F64;
+        hole_text(&w, "LANE_OF", " ");
+        hole_text(&w, "ELEMENT_OF", " ");
+        text_add(&w.body, "#define ADD(sum, x) ");
+        if (p->dtype == IG_BOOL)
+            text_add(&w.body, "sum | x");
+        else
+            emit_expression(&w.body, OP_add, p->dtype, "sum", "x");
+        text_add(&w.body, "\n");
+    }
+    return finish_write(&w, "WRITE_SUMS", "write_sums", view_size(&p->out.v));
 }
 
 /* Adds updates in order: lines are sorted by their spot, then each run of equal spots is added up. */
 static ig_status emit_add(const program *p, const emit_target *t, out_part each, emitted *out)
 {
     int axis, last, bits = 0;
-    const int64_t length = line_length(p, &axis), size = view_size(&p->out.v);
-    const int64_t lines = size / length;
-    const bool wide_index = !emit_is_narrow(p, 1);
+    const int64_t lines = view_size(&p->out.v) / line_length(p, &axis);
     const int64_t elements = t->slot_len[p->out.slot] / (int64_t)ig_dtype_bytes(p->dtype);
     while (bits < 63 && elements >> bits)
         bits++;
@@ -196,28 +179,15 @@ static ig_status emit_add(const program *p, const emit_target *t, out_part each,
                .item_bytes = bits > 32 ? 8 : 4,
                .type = bits > 32 ? "unsigned long long" : "unsigned int",
                .numbers = true,
-               .wide = wide_index};
+               .wide = !emit_is_narrow(p, 1)};
     const uint64_t bytes = radix_layout(&r, t);
     out->scratch_bytes = out->scratch_bytes < bytes ? bytes : out->scratch_bytes;
     emit_writer w;
-    TRY(writer_start(&w, t, out));
-    w.wide = wide_index;
-    write_spots(&w, p, axis, length);
-    const int key = writer_scratch(&w, r.type, r.item[0]);
-    const int index = writer_scratch(&w, "unsigned int", r.number[0]);
-    const int n = writer_number(&w, lines);
-    text_add(&w.body,
-             "extern \"C\" __global__ void write_keys(PARAMS)\n{\n"
-             "    for (idx line = (idx)blockIdx.x * %d + threadIdx.x; line < g.n%d; line += "
-             "(idx)gridDim.x * %d) {\n"
-             "        p%d[line] = (%s)spot(ARGS, line);\n        p%d[line] = (unsigned int)line;\n "
-             "   }\n}\n",
-             THREADS, n, THREADS, key, r.type, index);
-    const uint32_t block[3] = {THREADS, 1, 1};
-    const uint32_t grid[3] = {indexed_grid(ceil_div(lines, THREADS), t), 1, 1};
-    const ig_status status = writer_finish(&w, "write_keys", grid, block, 0);
-    writer_drop(&w);
-    TRY(status);
+    TRY(start_write(&w, p, t, (out_part){0, 0}, out));
+    hole_text(&w, "KEY", "%s", r.type);
+    hole_pointer(&w, "KEYS", writer_scratch(&w, r.type, r.item[0]));
+    hole_pointer(&w, "ORDER", writer_scratch(&w, "unsigned int", r.number[0]));
+    TRY(finish_write(&w, "WRITE_KEYS", "write_keys", lines));
     TRY(radix_sort(&r, t, out, &last));
     if (!each.len)
         return write_sums(p, t, &r, last, each, out);
@@ -229,50 +199,17 @@ static ig_status emit_add(const program *p, const emit_target *t, out_part each,
 /* The last update of each place wins: the greatest line that has its spot. */
 static ig_status put_part(const program *p, const emit_target *t, out_part of, emitted *out)
 {
-    static const char *const steps[3] = {"write_clear", "write_claim", "write_put"};
+    static const char *const entries[3] = {"write_clear", "write_claim", "write_put"};
+    static const char *const holes[3] = {"WRITE_CLEAR", "WRITE_CLAIM", "WRITE_PUT"};
     int axis;
-    const int64_t length = line_length(p, &axis), size = view_size(&p->out.v);
-    const int64_t lines = size / length;
-    const operand target = part_out(p, of);
-    const char *at = of.len ? "inside" : "spot(ARGS, job)";
+    const int64_t size = view_size(&p->out.v), lines = size / line_length(p, &axis);
     for (int step = 0; step < 3; step++) {
         emit_writer w;
-        TRY(writer_start(&w, t, out));
-        w.wide = !emit_is_narrow(p, 1);
-        write_spots(&w, p, axis, length);
-        const int claim = writer_scratch(&w, "unsigned int", 0);
-        const int64_t jobs = step == 2 ? size : lines;
-        const int n = writer_number(&w, jobs);
-        text_add(&w.body,
-                 "extern \"C\" __global__ void %s(PARAMS)\n{\n"
-                 "    for (idx job = (idx)blockIdx.x * %d + threadIdx.x; job < g.n%d; job += "
-                 "(idx)gridDim.x * %d) {\n",
-                 steps[step], THREADS, n, THREADS);
-        if (step < 2)
-            write_part(&w, of, "spot(ARGS, job)");
-        if (step == 0)
-            text_add(&w.body, "        p%d[%s] = 0u;\n", claim, at);
-        else if (step == 1)
-            text_add(&w.body, "        atomicMax(&p%d[%s], (unsigned int)job + 1u);\n", claim, at);
-        else {
-            const int to = writer_operand(&w, &target, true);
-            const int from = writer_operand(&w, &p->in[1], false);
-            const int len = writer_number(&w, length);
-            text_add(&w.body, "        const idx line = job / g.n%d, col = job %% g.n%d%s;\n", len,
-                     len, of.len ? "" : ", at = spot(ARGS, line)");
-            write_part(&w, of, "spot(ARGS, line)");
-            text_add(
-                &w.body,
-                "        if (p%d[%s] == (unsigned int)line + 1u)\n"
-                "            p%d[%s + line_place(g, 0, col)] = p%d[update_place(g, line, col)];\n",
-                claim, of.len ? "inside" : "at", to, of.len ? "inside" : "at", from);
-        }
-        text_add(&w.body, "    }\n}\n");
-        const uint32_t grid[3] = {indexed_grid(ceil_div(jobs, THREADS), t), 1, 1};
-        const uint32_t block[3] = {THREADS, 1, 1};
-        const ig_status status = writer_finish(&w, steps[step], grid, block, 0);
-        writer_drop(&w);
-        TRY(status);
+        TRY(start_write(&w, p, t, of, out));
+        hole_pointer(&w, "CLAIM", writer_scratch(&w, "unsigned int", 0));
+        if (step == 2)
+            fill_arrays(&w, p, of);
+        TRY(finish_write(&w, holes[step], entries[step], step == 2 ? size : lines));
     }
     return IG_OK;
 }

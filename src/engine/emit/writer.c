@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "engine/emit/library.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +114,40 @@ int writer_record(emit_writer *w, int number)
     return w->fault_field;
 }
 
+/* ---- templates ---- */
+
+void hole_text(emit_writer *w, const char *name, const char *format, ...)
+{
+    va_list args;
+    text_add(&w->body, "#define %s ", name);
+    va_start(args, format);
+    text_add_list(&w->body, format, args);
+    va_end(args);
+    text_add(&w->body, "\n");
+}
+
+void hole_int(emit_writer *w, const char *name, int64_t n)
+{
+    hole_text(w, name, "%lld", (long long)n);
+}
+
+void hole_size(emit_writer *w, const char *name, int64_t n)
+{
+    hole_text(w, name, "g.n%d", writer_number(w, n));
+}
+
+void hole_pointer(emit_writer *w, const char *name, int pointer)
+{
+    hole_text(w, name, "p%d", pointer);
+}
+
+void writer_template(emit_writer *w, const char *file, const char *kernel)
+{
+    if (kernel)
+        text_add(&w->body, "#define %s\n", kernel);
+    text_add(&w->body, "#include \"%s\"\n", file);
+}
+
 /* ---- the end of a kernel ---- */
 
 static size_t align_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -173,14 +208,19 @@ static void params_write(const emit_writer *w, text *t)
     text_add(t, "#define PARAMS ");
     for (int i = 0; i < w->n_pointer; i++) {
         const emit_pointer *p = &w->pointer[i];
-        text_add(t, "%s%s *%sp%d, ", p->written || p->type ? "" : "const ",
+        text_add(t, "%s%s *%s%c%d, ", p->written || p->type ? "" : "const ",
                  p->type ? p->type : emit_storage_type(p->dtype),
-                 (p->restricts && !p->written) || runs_ahead(w, i) ? "__restrict__ " : "", i);
+                 (p->restricts && !p->written) || runs_ahead(w, i) ? "__restrict__ " : "",
+                 p->behind ? 'b' : 'p', i);
     }
     text_add(t, "%ssizes g\n#define ARGS ", w->faults ? "unsigned int *fault, " : "");
     for (int i = 0; i < w->n_pointer; i++)
-        text_add(t, "p%d, ", i);
-    text_add(t, "%sg\n\n", w->faults ? "fault, " : "");
+        text_add(t, "%c%d, ", w->pointer[i].behind ? 'b' : 'p', i);
+    text_add(t, "%sg\n", w->faults ? "fault, " : "");
+    for (int i = 0; i < w->n_pointer; i++)
+        if (w->pointer[i].behind)
+            text_add(t, "#define p%d (b%d + g.n%d)\n", i, i, w->pointer[i].behind_field);
+    text_add(t, "\n");
 }
 
 static ig_status params_list(const emit_writer *w, emit_step *step)
@@ -207,39 +247,14 @@ static emit_step *step_add(emitted *out)
     return &out->step[out->n_step++];
 }
 
-/* The body's text without lines of "#pragma unroll". */
-static void write_rolled(text *t, const char *body)
-{
-    for (const char *next; (next = strstr(body, "#pragma unroll")); body = strchr(next, '\n') + 1)
-        text_add(t, "%.*s", (int)(next - body), body);
-    text_add(t, "%s", body);
-}
-
-/* Moves pointers to the elements that the text calls the first, at the start of the kernel. */
-static void move_pointers(emit_writer *w)
-{
-    static const char head[] = "(PARAMS)\n{\n";
-    text moved = {0};
-    for (int i = 0; i < w->n_pointer; i++)
-        if (w->pointer[i].behind)
-            text_add(&moved, "    p%d += g.n%d;\n", i, writer_number(w, w->pointer[i].behind));
-    const char *kernel = w->body.at ? strstr(w->body.at, "__global__") : NULL;
-    const char *at = moved.at && kernel ? strstr(kernel, head) : NULL;
-    if (at) {
-        text whole = {0};
-        at += sizeof head - 1;
-        text_add(&whole, "%.*s%s%s", (int)(at - w->body.at), w->body.at, moved.at, at);
-        text_drop(&w->body);
-        w->body = whole;
-    }
-    text_drop(&moved);
-}
-
 static ig_status finish(emit_writer *w, emit_step *step)
 {
     text t = {0};
-    move_pointers(w);
+    for (int i = 0; i < w->n_pointer; i++)
+        if (w->pointer[i].behind)
+            w->pointer[i].behind_field = writer_number(w, w->pointer[i].behind);
     TRY(params_list(w, step));
+    text_add(&t, "#define EMITTED\n");
     if (w->target->extremes && (w->uses & USES_MATH))
         text_add(&t, "#define INGOT_EXTREMES\n");
     if (w->uses & USES_LANES)
@@ -251,10 +266,7 @@ static ig_status finish(emit_writer *w, emit_step *step)
     text_add(&t, "typedef %s idx;\n\n", w->wide ? "long long" : "int");
     const ig_status status = sizes_write(w, &t, step);
     params_write(w, &t);
-    if (w->rolled && w->body.at)
-        write_rolled(&t, w->body.at);
-    else
-        text_add(&t, "%s", w->body.at ? w->body.at : "");
+    text_add(&t, "%s", w->body.at ? w->body.at : "");
     step->source = text_take(&t);
     w->out->may_fault = w->out->may_fault || w->faults;
     return status == IG_OK && !step->source ? IG_ERR_MEMORY : status;
@@ -282,6 +294,12 @@ ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3
     }
     writer_drop(w);
     return status;
+}
+
+ig_status writer_launch(emit_writer *w, const char *entry, int64_t blocks, int threads)
+{
+    const uint32_t grid[3] = {(uint32_t)blocks, 1, 1}, block[3] = {(uint32_t)threads, 1, 1};
+    return writer_finish(w, entry, grid, block, 0);
 }
 
 void emitted_free(emitted *e)

@@ -20,6 +20,7 @@ typedef struct emit_pointer {
     bool restricts;   /* nothing else points there: loads may pass stores */
     const char *type; /* of scratch: its C type; else NULL */
     int64_t behind; /* elements before the one that the text calls the first: see writer_operand */
+    int behind_field; /* the field that holds them */
 } emit_pointer;
 
 /* A kernel under construction. */
@@ -42,7 +43,6 @@ typedef struct emit_writer {
     unsigned uses;  /* USES_*: texts in front of the kernel */
     bool faults;
     int fault_program, fault_field; /* the program whose record the field holds; -1: none yet */
-    bool rolled;                    /* loops are not unrolled */
     bool restricts;                 /* small constant inputs are loaded before stores */
     bool ahead;                     /* all inputs into which the kernel does not write are */
     bool failed;
@@ -55,14 +55,29 @@ ig_status writer_start(emit_writer *w, const emit_target *target, emitted *out);
 /* Ends it: the text becomes a step. */
 ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3],
                         const uint32_t block[3], size_t shared_bytes);
+/* The same with blocks and threads in one dimension, and without dynamic shared memory. */
+ig_status writer_launch(emit_writer *w, const char *entry, int64_t blocks, int threads);
 void writer_drop(emit_writer *w);
+
+/* ---- templates: the files kernels/?*.cu that open with "Template:" ----
+ *
+ * A template is CUDA C with holes, which are macros. The text of a kernel defines each hole, then includes the template.
+ * Where a template has several kernels or variants, holes select one by #if, so that no compiler sees the others. */
+
+/* Defines a hole: as text; as a constant; as a size, which is a field; as a pointer parameter. */
+void hole_text(emit_writer *w, const char *name, const char *format, ...) IG_PRINTF(3, 4);
+void hole_int(emit_writer *w, const char *name, int64_t n);
+void hole_size(emit_writer *w, const char *name, int64_t n);
+void hole_pointer(emit_writer *w, const char *name, int pointer);
+/* Includes the template behind its holes. `kernel` is the hole that selects one of its kernels; NULL: there is one. */
+void writer_template(emit_writer *w, const char *file, const char *kernel);
 
 /* The index of the field that holds a size or stride; equal numbers have fields of their own, since
  * other shapes may tell them apart. */
 int writer_number(emit_writer *w, int64_t n);
 /* The pointer parameter of an operand, new or found. A launch reaches forward only from where an argument points. If the
- * operand runs backwards in an array that is larger than a buffer, the argument points to its lowest element, and the kernel
- * begins with a statement that moves the pointer. */
+ * operand runs backwards in an array that is larger than a buffer, the argument points to its lowest element, and the name in
+ * the text is a macro for the pointer to its first. */
 int writer_operand(emit_writer *w, const operand *o, bool written);
 /* The field that holds the number of the program's record of faults. */
 int writer_record(emit_writer *w, int number);
