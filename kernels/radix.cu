@@ -18,8 +18,9 @@
  * Functions before it: item_at(ARGS, row, col), digit_of(g, item), and with LAST target(g, row, col), the place of an
  * element of the output. OUTPUT_OF(bits, number) is the output's element; only the first KEPT of a row are written. */
 #ifndef EMITTED
-/* alone: RADIX_COUNT | RADIX_SUM | RADIX_MOVE | RADIX_MOVE VOTES=1 | RADIX_MOVE LAST=1 | RADIX_MOVE FIRST=1 NUMBERS=0 */
-/* alone: RADIX_COUNT SERIAL=1 | RADIX_SUM SERIAL=1 | RADIX_MOVE SERIAL=1 | RADIX_SUM VOTES=1 */
+/* alone: RADIX_COUNT | RADIX_SUM | RADIX_MOVE | RADIX_MOVE LAST=1 | RADIX_MOVE FIRST=1 NUMBERS=0 */
+/* alone: RADIX_COUNT SERIAL=1 | RADIX_SUM SERIAL=1 | RADIX_MOVE SERIAL=1 */
+/* alone with warps: RADIX_SUM VOTES=1 | RADIX_MOVE VOTES=1 */
 typedef int idx;
 struct sizes {
     idx inner, tiles, kept;
@@ -38,7 +39,7 @@ struct sizes {
 #define OUT items
 #define OUTPUT_OF(bits, number) bits
 #define THREADS 256
-#define EACH 16
+#define EACH 8
 #define DIGIT_BITS 8
 #define STEP_BITS 4
 #define SUM_PARTS 16
@@ -207,13 +208,13 @@ static __device__ void put(PARAMS, idx row, idx to, ITEM bits, unsigned int numb
 }
 
 #if NUMBERS
-/* The number of an item; the first pass gives them out. */
-static __device__ unsigned int number_at(PARAMS, idx row, idx col)
+/* The number of an item, if it is one. The first pass gives them out. */
+static __device__ unsigned int number_at(PARAMS, idx row, idx col, bool is)
 {
 #if FIRST
     return (unsigned int)col;
 #else
-    return NUMBER_FROM[row * INNER + col];
+    return is ? NUMBER_FROM[row * INNER + col] : 0u;
 #endif
 }
 #endif
@@ -229,7 +230,7 @@ extern "C" __global__ void radix_move(PARAMS)
         const ITEM bits = item_at(ARGS, row, col);
         const idx to = (idx)n[digit_of(g, bits)]++;
 #if NUMBERS
-        put(ARGS, row, to, bits, number_at(ARGS, row, col));
+        put(ARGS, row, to, bits, number_at(ARGS, row, col, true));
 #else
         put(ARGS, row, to, bits, 0u);
 #endif
@@ -265,7 +266,7 @@ extern "C" __global__ void radix_move(PARAMS)
         const int j = part + u * 32 + lane;
         x[u] = j < here ? item_at(ARGS, row, first + j) : (ITEM)0;
 #if NUMBERS
-        y[u] = j < here ? number_at(ARGS, row, first + j) : 0u;
+        y[u] = number_at(ARGS, row, first + j, j < here);
 #endif
     }
 #pragma unroll
@@ -321,7 +322,7 @@ extern "C" __global__ void radix_move(PARAMS)
         const int j = u * THREADS + t;
         item[AT(j)] = j < here ? item_at(ARGS, row, first + j) : (ITEM)0;
 #if NUMBERS
-        number[AT(j)] = j < here ? number_at(ARGS, row, first + j) : 0u;
+        number[AT(j)] = number_at(ARGS, row, first + j, j < here);
 #endif
     }
     __syncthreads();

@@ -23,7 +23,8 @@
     ROW(radix, cu) \
     ROW(sort, cu) \
     ROW(search, cu) \
-    ROW(write, cu)
+    ROW(write, cu) \
+    ROW(scan, cu)
 
 #define EMBEDDED(name, ending) \
     INCLUDE_FILE("kernels_" #name, "kernels/" #name "." #ending); \
