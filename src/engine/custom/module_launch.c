@@ -107,9 +107,9 @@ static ig_status launch_watched(ig_module *m, const backend *dev, const module_k
     return status;
 }
 
-static ig_status run(ig_module *m, const backend *dev, const module_kernel *ready,
-                     const ig_launch *l, argument *args, kernel_arg *passed, const ig_arg **given,
-                     ig_array **results)
+static ig_status launch_with(ig_module *m, const backend *dev, const module_kernel *ready,
+                             const ig_launch *l, argument *args, kernel_arg *passed,
+                             const ig_arg **given, ig_array **results)
 {
     const ig_kernel_info *k = ready->info;
     uint64_t ns = 0;
@@ -169,7 +169,7 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
     argument *args = memory_new(room * sizeof *args);
     kernel_arg *passed = memory_new(room * sizeof *passed);
     const ig_arg **given = memory_new(room * sizeof *given);
-    status = args && passed && given ? run(m, dev, &ready, l, args, passed, given, results)
+    status = args && passed && given ? launch_with(m, dev, &ready, l, args, passed, given, results)
                                      : IG_ERR_MEMORY;
     for (int p = 0; p < ready.info->n_params && args; p++)
         buffer_release(args[p].buf);

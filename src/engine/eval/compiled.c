@@ -41,13 +41,12 @@ static int find_input(ig_array *const *standing, int n, const ig_array *root)
     return -1;
 }
 
-/* Lists the small nodes of the graph in the engine that depend on no input and are read by one that
+/* Lists the small nodes of g that depend on no input and are read by one that
  * does. varies has room for all nodes; returns how many there are. */
-static int list_constants(const ig_compiled *c, ig_array *const *standing, bool *varies,
-                          ig_array **list)
+static int list_constants(const ig_compiled *c, const graph *g, ig_array *const *standing,
+                          bool *varies, ig_array **list)
 {
     enum { MOST_BYTES = 1 << 16 };
-    const graph *g = &engine.g;
     int n = 0;
     for (int i = 0; i < g->n_node; i++)
         for (int j = 0; j < g->node[i]->n_in && !varies[i]; j++) {
@@ -71,13 +70,13 @@ static int list_constants(const ig_compiled *c, ig_array *const *standing, bool 
 static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
                                 ig_array *const *results)
 {
-    engine_enter();
-    ig_status status = graph_order(&engine.g, results, c->n_out);
-    const size_t room = (size_t)engine.g.n_node + 1;
+    graph *g = &engine_enter()->g;
+    ig_status status = graph_order(g, results, c->n_out);
+    const size_t room = (size_t)g->n_node + 1;
     ig_array **list = memory_new(room * sizeof *list);
     bool *varies = memory_new(room * sizeof *varies);
     status = list && varies ? status : IG_ERR_MEMORY;
-    const int n = status == IG_OK ? list_constants(c, standing, varies, list) : 0;
+    const int n = status == IG_OK ? list_constants(c, g, standing, varies, list) : 0;
     engine_leave();
     if (n > 0)
         status = ig_eval(list, n);
@@ -86,10 +85,10 @@ static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
     return status;
 }
 
-/* Fills leaf and out from the graph that is ordered in the engine. */
-static void connect(ig_compiled *c, ig_array *const *standing, ig_array *const *results)
+/* Fills leaf and out from the graph, which is ordered. */
+static void connect(ig_compiled *c, const graph *g, ig_array *const *standing,
+                    ig_array *const *results)
 {
-    const graph *g = &engine.g;
     c->n_leaf = g->n_leaf;
     for (int i = 0; i < g->n_leaf; i++) {
         c->leaf[i].input = find_input(standing, c->n_in, g->leaf[i]);
@@ -110,18 +109,18 @@ static void connect(ig_compiled *c, ig_array *const *standing, ig_array *const *
     }
 }
 
-static ig_status plan(ig_compiled *c, ig_array *const *standing, ig_array *const *results)
+static ig_status plan(ig_compiled *c, graph *g, ig_array *const *standing, ig_array *const *results)
 {
-    TRY(graph_order(&engine.g, results, c->n_out));
-    graph_donate(&engine.g, standing, c->n_donated);
-    engine.g.math = ig_math_mode();
-    TRY(graph_key(&engine.g));
-    c->leaf = memory_new((size_t)(engine.g.n_leaf + 1) * sizeof *c->leaf);
+    TRY(graph_order(g, results, c->n_out));
+    graph_donate(g, standing, c->n_donated);
+    g->math = ig_math_mode();
+    TRY(graph_key(g));
+    c->leaf = memory_new((size_t)(g->n_leaf + 1) * sizeof *c->leaf);
     if (!c->leaf)
         return IG_ERR_MEMORY;
-    connect(c, standing, results);
-    c->plan = engine.g.n_node ? engine_build(c->device) : NULL;
-    return engine.g.n_node && !c->plan ? IG_ERR_MEMORY : IG_OK;
+    connect(c, g, standing, results);
+    c->plan = g->n_node ? engine_build(g, c->device) : NULL;
+    return g->n_node && !c->plan ? IG_ERR_MEMORY : IG_OK;
 }
 
 static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *const *outputs)
@@ -142,8 +141,7 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     for (int i = 0; i < c->n_in && status == IG_OK; i++)
         standing[i]->is_number = inputs[i]->root->is_number && inputs[i]->view.ndim == 0;
     if (status == IG_OK) {
-        engine_enter();
-        status = plan(c, standing, results);
+        status = plan(c, &engine_enter()->g, standing, results);
         engine_leave();
     }
     memory_free(standing);
@@ -232,22 +230,21 @@ static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)
     return IG_OK;
 }
 
-static ig_status bind_leaf(const port *p, int leaf, ig_array *const *in, const backend *dev)
+static ig_status bind_leaf(run *r, const port *p, int leaf, ig_array *const *in)
 {
     ig_array *x = p->input < 0 ? p->array : in[p->input];
     if (p->input >= 0 && is_copied(x)) {
-        engine.binding[leaf] = (binding){x->data, 0};
+        r->binding[leaf] = (binding){x->data, 0};
         return IG_OK;
     }
-    TRY(engine_bind_leaf(leaf, x->root, dev));
+    TRY(run_bind_leaf(r, leaf, x->root));
     if (p->input >= 0)
-        engine.binding[leaf].offset = (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype);
+        r->binding[leaf].offset = (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype);
     return IG_OK;
 }
 
 /* The array for output p of the run, which may be an input or a constant. */
-static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *const *in, int n_owned,
-                             int *next)
+static ig_array *take_output(run *r, const port *p, ig_array *const *in)
 {
     if (p->array)
         return array_view(p->array->op, p->array, &p->array->view);
@@ -255,7 +252,7 @@ static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *cons
     const view *whole = !through             ? &p->root
                         : is_copied(through) ? &through->view
                                              : &through->root->view;
-    buffer *b = !through ? engine_take(c->plan->out_slot[p->out], n_owned, next)
+    buffer *b = !through ? run_take(r, r->s->out_slot[p->out])
                          : buffer_retain(is_copied(through) ? through->data : through->root->data);
     ig_array *root = array_leaf(p->dtype, whole->ndim, whole->shape, b);
     view v;
@@ -264,20 +261,19 @@ static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *cons
     return root && view_equal(&v, &root->view) ? root : array_view(OP_slice, root, &v);
 }
 
-static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
+static ig_status run_with(run *r, const ig_compiled *c, ig_array *const *in, ig_array **out)
 {
-    int n_owned = 0, next = 0;
     ig_status status = IG_OK;
     if (c->plan) {
-        TRY(engine_room(c->plan));
+        TRY(run_begin(r, c->plan, c->device));
         for (int i = 0; i < c->n_leaf; i++)
-            TRY(bind_leaf(&c->leaf[i], i, in, c->device));
-        status = engine_run(c->plan, c->device, &n_owned);
+            TRY(bind_leaf(r, &c->leaf[i], i, in));
+        status = run_launch(r);
     }
     for (int i = 0; i < c->n_out && status == IG_OK; i++)
-        if (!(out[i] = take_output(c, &c->out[i], in, n_owned, &next)))
+        if (!(out[i] = take_output(r, &c->out[i], in)))
             status = IG_ERR_MEMORY;
-    engine_drop(n_owned);
+    run_end(r);
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
     for (int i = 0; i < c->n_donated && written; i++)
         if (in[i]->root->data)
@@ -292,9 +288,9 @@ ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outpu
     TRY(require_list("run", "inputs", inputs, c->n_in));
     TRY(require_list("run", "outputs", outputs, c->n_out));
     TRY(check_inputs(c, inputs));
-    engine_enter();
+    engine *e = engine_enter();
     const int64_t began = trace_begin();
-    ig_status status = run(c, inputs, outputs);
+    ig_status status = run_with(&e->run, c, inputs, outputs);
     trace_end(began, "run");
     engine_leave();
     return status;

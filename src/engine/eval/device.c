@@ -70,7 +70,7 @@ ig_status ig_synchronize(const char *device)
     if (!dev)
         return backend_missing(device);
     engine_enter();
-    const ig_status status = dev->launch ? dev->finish(dev) : emitted_finish(dev);
+    const ig_status status = emitted_finish(dev);
     engine_leave();
     return status;
 }

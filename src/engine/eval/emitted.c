@@ -1,7 +1,6 @@
 /* Programs as kernels; see emitted.h. */
 #include "engine/eval/emitted_program.h"
 
-#include "engine/eval/engine.h"
 #include "engine/eval/kernel_table.h"
 #include "engine/eval/transfer.h"
 
@@ -61,18 +60,16 @@ static void program_free(emitted_program *c)
     memory_free(c);
 }
 
-void emitted_discard(program *p)
+static void discard(program *p, const backend *dev)
 {
+    (void)dev;
     program_free(p->compiled);
     p->compiled = NULL;
 }
 
-/* True for a kernel of the user, which is launched elsewhere. */
-bool emitted_is_foreign(const program *p) { return p->kind == PROGRAM_KERNEL && p->kernel->runner; }
-
-const char *emitted_core_name(const program *p)
+static const char *core_name(const program *p)
 {
-    const emitted_program *c = emitted_is_foreign(p) ? NULL : p->compiled;
+    const emitted_program *c = program_is_custom(p) ? NULL : p->compiled;
     return c && c->native && !c->native->rival ? c->native->name : NULL;
 }
 
@@ -83,11 +80,6 @@ static int record_of(const schedule *s, int i)
     for (int k = 0; k < i; k++)
         n += s->program[k].may_fail;
     return n;
-}
-
-static bool slot_is_number(const schedule *s, int k)
-{
-    return s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
 }
 
 static ig_status emit(const schedule *s, const program *p, int record, const backend *dev,
@@ -108,7 +100,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
         while (s->slot[home[k]].kind != SLOT_LEAF && s->slot[home[k]].shares >= 0)
             home[k] = s->slot[home[k]].shares;
         constant[k] = s->slot[k].kind == SLOT_LEAF && s->slot[k].shares < 0;
-        by_value[k] = slot_is_number(s, k);
+        by_value[k] = s->slot[k].is_number;
         bytes[k] = s->slot[k].bytes;
     }
     bool same = false;
@@ -144,7 +136,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
     return status;
 }
 
-ig_status emitted_support(schedule *s, const backend *dev)
+static ig_status support(schedule *s, const backend *dev)
 {
     for (int i = 0; i < s->n_program; i += s->program[i].chain) {
         emitted e = {0};
@@ -173,7 +165,7 @@ static ig_status check_params(schedule *s, const emit_step *step, const backend 
     return IG_OK;
 }
 
-static ig_status prepare(schedule *s, emitted_program *c, const backend *dev)
+static ig_status prepare_kernels(schedule *s, emitted_program *c, const backend *dev)
 {
     for (int i = 0; i < c->e.n_step; i++) {
         TRY(check_params(s, &c->e.step[i], dev));
@@ -205,7 +197,7 @@ static bool core_reads_number(const schedule *s, const program *p)
     for (int k = 0; k < p->chain; k++) {
         int slots[3];
         for (int n = program_core_slots(&p[k], slots), i = 0; i < n; i++)
-            if (slot_is_number(s, slots[i]))
+            if (s->slot[slots[i]].is_number)
                 return true;
     }
     return false;
@@ -250,7 +242,7 @@ static ig_status prepare_native(const schedule *s, const program *p, const backe
     if (!by_value)
         return IG_ERR_MEMORY;
     for (int k = 0; k < s->n_slot; k++)
-        by_value[k] = slot_is_number(s, k);
+        by_value[k] = s->slot[k].is_number;
     const ig_status status = dev->native->prepare(dev, p, by_value, out);
     memory_free(by_value);
     return status;
@@ -317,18 +309,35 @@ ig_status emitted_reserve(const backend *dev, const emitted_program *c)
     return e->may_fault ? faults_reserve(&m->faults) : IG_OK;
 }
 
-ig_status emitted_compile(schedule *s, int i, const backend *dev)
+/* Takes the kernels that were put off; builds those that were not built. */
+static ig_status complete(program *p, const backend *dev)
+{
+    const emitted_program *c = p->compiled;
+    ig_status status = IG_OK;
+    for (int i = 0; i < c->e.n_step && status == IG_OK; i++) {
+        const emit_step *step = &c->e.step[i];
+        if (!c->step[i].code)
+            status =
+                kernel_code_of(c->step[i].kernel, dev, step->entry, step->block, &c->step[i].code);
+    }
+    if (status != IG_OK)
+        discard(p, dev);
+    return status;
+}
+
+static ig_status prepare(schedule *s, int i, const backend *dev)
 {
     program *p = &s->program[i];
-    p->compiled = NULL;
     if (p->chain == 0)
         return IG_OK;
+    if (p->compiled)
+        return complete(p, dev);
     emitted_program *c = memory_new(sizeof *c);
     if (!c)
         return IG_ERR_MEMORY;
     ig_status status = make(s, i, dev, c);
     if (status == IG_OK)
-        status = prepare(s, c, dev);
+        status = prepare_kernels(s, c, dev);
     c->scratch_at = scratch_place(c, i);
     if (status == IG_OK)
         status = emitted_reserve(dev, c);
@@ -339,19 +348,32 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
     return status;
 }
 
-ig_status emitted_complete(const program *p, const backend *dev)
-{
-    emitted_program *c = p->compiled;
-    for (int i = 0; c && i < c->e.n_step; i++) {
-        const emit_step *step = &c->e.step[i];
-        if (!c->step[i].code)
-            TRY(kernel_code_of(c->step[i].kernel, dev, step->entry, step->block, &c->step[i].code));
-    }
-    return IG_OK;
-}
-
 scratch_range emitted_scratch(const program *p)
 {
     const emitted_program *c = p->compiled;
     return (scratch_range){c->scratch_at, c->scratch_at + scratch_bytes(c)};
 }
+
+/* A chain of emitted kernels keeps its temporaries in shared memory, of which the folds take a part. */
+static schedule_rules rules(const backend *dev)
+{
+    enum { FOLD_BYTES = 8192, NARROW = 512 };
+    const int64_t shared = (int64_t)dev->limits.shared_bytes;
+    return (schedule_rules){.contract_ends = true,
+                            .contract_width = dev->limits.cpu ? 0 : NARROW,
+                            .plain_product = dev->native ? dev->native->plain_product : 0,
+                            .half_epilogues = dev->native && dev->native->half_epilogues,
+                            .chain_bytes =
+                                shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
+                            .team_points = 1024,
+                            .team_rows = 8};
+}
+
+const executor executor_emitted = {.rules = rules,
+                                   .support = support,
+                                   .prepare = prepare,
+                                   .discard = discard,
+                                   .arrange = emitted_arrange,
+                                   .launch = emitted_launch,
+                                   .finish = emitted_end,
+                                   .core_name = core_name};

@@ -68,16 +68,20 @@ static ig_status arrange(const program *p, const backend *dev, const binding *bi
 }
 
 /* Kernels of the user and programs that the CPU runs for the device are launched elsewhere. */
-static bool is_emitted(const program *p) { return !emitted_is_foreign(p) && !p->on_cpu; }
+static bool is_emitted(const program *p) { return !program_is_custom(p) && !p->on_cpu; }
 
-ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings)
+ig_status emitted_arrange(const run *r)
 {
+    const schedule *s = r->s;
+    const uint64_t number = faults_begin();
+    for (int i = 0; i < r->n_owned; i++)
+        r->owned[i]->written = number;
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
         if (is_emitted(&s->program[i]))
-            TRY(emitted_reserve(dev, s->program[i].compiled));
+            TRY(emitted_reserve(r->dev, s->program[i].compiled));
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
         if (is_emitted(&s->program[i]))
-            TRY(arrange(&s->program[i], dev, bindings));
+            TRY(arrange(&s->program[i], r->dev, r->binding));
     return IG_OK;
 }
 
@@ -153,9 +157,10 @@ static ig_status contest(emitted_program *c, const backend *dev, const binding *
     return IG_OK;
 }
 
-ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings,
-                         uint64_t *device_ns)
+ig_status emitted_launch(const run *r, const program *p, uint64_t *device_ns)
 {
+    const backend *dev = r->dev;
+    const binding *bindings = r->binding;
     emitted_program *c = p->compiled;
     if (c->native && c->native->rival)
         return contest(c, dev, bindings, device_ns);
@@ -181,10 +186,15 @@ ig_status emitted_finish(const backend *dev)
     return m ? faults_finish(&m->faults) : dev->finish(dev);
 }
 
-void emitted_abandon(const backend *dev, buffer *const *written, int n)
+/* Launches are queued, and whoever reads waits for them; but lane code has run. */
+ig_status emitted_end(const run *r, ig_status status, bool launched)
 {
-    device_memory *m = emitted_memory(dev);
-    faults_abandon(written, n);
-    if (m)
-        faults_settle(&m->faults);
+    device_memory *m = emitted_memory(r->dev);
+    if (status != IG_OK && launched) {
+        faults_abandon(r->owned, r->n_owned);
+        if (m)
+            faults_settle(&m->faults);
+    }
+    const ig_status finished = r->dev->lanes ? emitted_finish(r->dev) : IG_OK;
+    return status == IG_OK ? finished : status;
 }

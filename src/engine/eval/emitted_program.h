@@ -5,6 +5,7 @@
 #include "engine/eval/emitted.h"
 #include "engine/eval/faults.h"
 #include "engine/eval/kernel_table.h"
+#include "engine/eval/run.h"
 #include "engine/emit/emit.h"
 #include "engine/program/fault.h"
 
@@ -39,9 +40,12 @@ typedef struct emitted_program {
 
 /* NULL if there are too many devices. */
 device_memory *emitted_memory(const backend *dev);
-/* A kernel of the user, which is launched elsewhere. */
-bool emitted_is_foreign(const program *p);
 /* Memory of the device for everything that the program needs during a launch. */
 ig_status emitted_reserve(const backend *dev, const emitted_program *c);
+
+/* The part of executor_emitted that emitted_launch.c has. */
+ig_status emitted_arrange(const run *r);
+ig_status emitted_launch(const run *r, const program *p, uint64_t *device_ns);
+ig_status emitted_end(const run *r, ig_status status, bool launched);
 
 #endif

@@ -1,11 +1,10 @@
-/* Evaluation: what ties graph and backend together. One call stack, of which run.c has the schedules:
+/* Evaluation: what ties graph and backend together. One call stack, of which schedules.c has the cache and run.c the run:
  *
  *   order -> keep -> key -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
 #include "engine/eval/emitted.h"
 #include "engine/eval/engine.h"
-#include "engine/eval/faults.h"
 #include "engine/eval/fallback.h"
 #include "engine/eval/transfer.h"
 #include "engine/module/module.h"
@@ -13,36 +12,39 @@
 #include "base/memory.h"
 #include "base/trace.h"
 #include "engine/ops/evaluate.h"
-#include <string.h>
+#include <pthread.h>
 
-struct engine engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    engine engine;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* A child of fork must not inherit a lock that a thread of its parent held. */
-static void lock_engine(void) { pthread_mutex_lock(&engine.lock); }
-void engine_leave(void) { pthread_mutex_unlock(&engine.lock); }
+static void lock_engine(void) { pthread_mutex_lock(&process.lock); }
+void engine_leave(void) { pthread_mutex_unlock(&process.lock); }
 static void start(void)
 {
     pthread_atfork(lock_engine, engine_leave, engine_leave);
     trace_begin_by_environment();
 }
 
-void engine_enter(void)
+engine *engine_enter(void)
 {
-    pthread_once(&engine.once, start);
+    pthread_once(&process.once, start);
     lock_engine();
+    return &process.engine;
 }
 
 /* Gives the outputs their buffers. Those that were only kept (graph_keep) keep their history, since the
  * caller did not ask for their evaluation. What could have been computed on any device is now on this one;
  * scalars can still be moved. */
-static void attach(const schedule *s, const backend *dev, int n_owned)
+static void attach(const graph *g, run *r)
 {
-    const graph *g = &engine.g;
-    int next = 0;
     for (int i = 0; i < g->n_out; i++) {
-        g->out[i]->data = engine_take(s->out_slot[i], n_owned, &next);
+        g->out[i]->data = run_take(r, r->s->out_slot[i]);
         if (!g->out[i]->device && g->out[i]->view.ndim)
-            g->out[i]->device = dev->name;
+            g->out[i]->device = r->dev->name;
     }
     for (int i = 0; i < g->n_asked; i++)
         array_drop_history(g->out[i]);
@@ -62,69 +64,57 @@ static ig_status check_list(ig_array *const *arrays, int n, ig_array *const *don
 }
 
 /* Orders and numbers what the arrays need; the lock is held. */
-static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
+static ig_status prepare(graph *g, ig_array *const *arrays, int n, ig_array *const *donated,
+                         int n_donated)
 {
-    TRY(graph_order(&engine.g, arrays, n));
-    TRY(graph_keep(&engine.g));
-    graph_donate(&engine.g, donated, n_donated);
-    engine.g.math = ig_math_mode();
-    return graph_key(&engine.g);
-}
-
-ig_status engine_bind_leaf(int leaf, ig_array *root, const backend *dev)
-{
-    if (!root->is_number && !transfer_stays(root->data, dev)) {
-        if (root->device && strcmp(root->device, dev->name) != 0)
-            FAIL(IG_ERR_DEVICE,
-                 "an array that this needs is on device '%s', not on '%s'; move it with "
-                 "to_device(x, \"%s\")",
-                 root->device, dev->name, dev->name);
-        TRY(transfer_root(root, dev));
-    }
-    TRY(faults_check(root->data));
-    engine.binding[leaf] = (binding){root->data, 0};
-    return IG_OK;
+    TRY(graph_order(g, arrays, n));
+    TRY(graph_keep(g));
+    graph_donate(g, donated, n_donated);
+    g->math = ig_math_mode();
+    return graph_key(g);
 }
 
 /* Evaluates arrays that are all on the device. */
-static ig_status eval_on(const backend *dev, ig_array *const *arrays, int n,
+static ig_status eval_on(engine *e, const backend *dev, ig_array *const *arrays, int n,
                          ig_array *const *donated, int n_donated)
 {
-    int n_owned;
+    graph *g = &e->g;
+    run *r = &e->run;
     const int64_t began = trace_begin();
-    TRY(prepare(arrays, n, donated, n_donated));
+    TRY(prepare(g, arrays, n, donated, n_donated));
     trace_end(began, "order");
-    if (engine.g.n_node == 0)
+    if (g->n_node == 0)
         return IG_OK;
-    schedule *s = engine_schedule(dev);
-    if (!s || engine_room(s) != IG_OK)
+    schedule *s = engine_schedule(e, dev);
+    if (!s || run_begin(r, s, dev) != IG_OK)
         return error_waiting(IG_ERR_MEMORY);
-    for (int i = 0; i < engine.g.n_leaf; i++) {
-        const buffer *b = engine.g.leaf[i]->data;
+    for (int i = 0; i < g->n_leaf; i++) {
+        const buffer *b = g->leaf[i]->data;
         if (dev == &backend_cpu && !b->device && !b->written) /* most often */
-            engine.binding[i] = (binding){engine.g.leaf[i]->data, 0};
+            r->binding[i] = (binding){g->leaf[i]->data, 0};
         else
-            TRY(engine_bind_leaf(i, engine.g.leaf[i], dev));
+            TRY(run_bind_leaf(r, i, g->leaf[i]));
     }
-    ig_status status = engine_run(s, dev, &n_owned);
+    const ig_status status = run_launch(r);
     if (status == IG_OK)
-        attach(s, dev, n_owned);
-    engine_drop(n_owned);
+        attach(g, r);
+    run_end(r);
     /* A cancelled run may have overwritten leaves that no other array holds. */
-    for (int i = 0; i < engine.g.n_leaf && status == IG_ERR_CANCELLED; i++)
+    for (int i = 0; i < g->n_leaf && status == IG_ERR_CANCELLED; i++)
         if (s->slot[i].shares >= 0)
-            array_donate(engine.g.leaf[i]);
+            array_donate(g->leaf[i]);
     return status;
 }
 
 /* ---- arrays that move ---- */
 
 /* Unevaluated to_device nodes that the arrays need, inputs first; *list is memory_free's. */
-static ig_status find_crossings(ig_array *const *arrays, int n, ig_array ***list, int *count)
+static ig_status find_crossings(engine *e, ig_array *const *arrays, int n, ig_array ***list,
+                                int *count)
 {
     ig_array **stack = NULL;
     int used = 0, room = 0, room_list = 0;
-    const uint32_t epoch = ++engine.g.epoch;
+    const uint32_t epoch = ++e->g.epoch;
     *list = NULL;
     *count = 0;
     for (int i = 0; i < n; i++) {
@@ -166,13 +156,13 @@ failed:
     return IG_ERR_MEMORY;
 }
 
-static ig_status cross(ig_array *x)
+static ig_status cross(engine *e, ig_array *x)
 {
     size_t offset;
     const backend *to = backend_find(x->attr.device);
     if (!to)
         return backend_missing(x->attr.device);
-    buffer *from = engine_elements(x->in[0], &offset);
+    buffer *from = engine_elements(e, x->in[0], &offset);
     if (!from)
         return error_waiting(IG_ERR_MEMORY);
     const size_t bytes = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
@@ -187,21 +177,21 @@ static ig_status cross(ig_array *x)
     return IG_OK;
 }
 
-static ig_status cross_all(ig_array *const *arrays, int n)
+static ig_status cross_all(engine *e, ig_array *const *arrays, int n)
 {
     ig_array **list;
     int count;
-    TRY(find_crossings(arrays, n, &list, &count));
+    TRY(find_crossings(e, arrays, n, &list, &count));
     ig_status status = IG_OK;
     for (int i = 0; i < count && status == IG_OK; i++)
         if (!list[i]->data)
-            status = cross(list[i]);
+            status = cross(e, list[i]);
     memory_free(list);
     return status;
 }
 
 /* Evaluates arrays of several devices, those of one device together. */
-static ig_status eval_by_device(ig_array *const *arrays, int n, ig_array *const *donated,
+static ig_status eval_by_device(engine *e, ig_array *const *arrays, int n, ig_array *const *donated,
                                 int n_donated)
 {
     ig_array **here = memory_get((size_t)n * sizeof *here);
@@ -216,19 +206,19 @@ static ig_status eval_by_device(ig_array *const *arrays, int n, ig_array *const 
         for (int k = i; k < n; k++)
             if (!arrays[k]->root->data && engine_device_of(arrays[k]) == dev)
                 here[count++] = arrays[k];
-        status = eval_on(dev, here, count, donated, n_donated);
+        status = eval_on(e, dev, here, count, donated, n_donated);
     }
     memory_free(here);
     return status;
 }
 
-static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *donated,
+static ig_status eval_locked(engine *e, ig_array *const *arrays, int n, ig_array *const *donated,
                              int n_donated)
 {
     const backend *dev = NULL;
     bool crosses = false, several = false;
     if (n == 1 && n_donated == 0 && arrays && arrays[0] && !arrays[0]->root->crosses)
-        return eval_on(engine_device_of(arrays[0]), arrays, 1, NULL, 0); /* most often */
+        return eval_on(e, engine_device_of(arrays[0]), arrays, 1, NULL, 0); /* most often */
     TRY(check_list(arrays, n, donated, n_donated));
     for (int i = 0; i < n; i++) {
         const ig_array *root = arrays[i]->root;
@@ -238,23 +228,23 @@ static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *do
         dev = root->device || !dev ? there : dev;
     }
     if (crosses)
-        TRY(cross_all(arrays, n));
+        TRY(cross_all(e, arrays, n));
     if (several)
-        return eval_by_device(arrays, n, donated, n_donated);
-    return dev ? eval_on(dev, arrays, n, donated, n_donated) : IG_OK;
+        return eval_by_device(e, arrays, n, donated, n_donated);
+    return dev ? eval_on(e, dev, arrays, n, donated, n_donated) : IG_OK;
 }
 
-buffer *engine_elements(ig_array *x, size_t *offset)
+buffer *engine_elements(engine *e, ig_array *x, size_t *offset)
 {
     *offset = 0;
     if (!view_is_contiguous(&x->view)) {
         ig_array *copy = build_contiguous(x);
         buffer *b =
-            copy && eval_locked(&copy, 1, NULL, 0) == IG_OK ? buffer_retain(copy->data) : NULL;
+            copy && eval_locked(e, &copy, 1, NULL, 0) == IG_OK ? buffer_retain(copy->data) : NULL;
         ig_release(ig_scope_forget(copy));
         return b;
     }
-    if (eval_locked(&x, 1, NULL, 0) != IG_OK)
+    if (eval_locked(e, &x, 1, NULL, 0) != IG_OK)
         return NULL;
     *offset = (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype);
     return buffer_retain(x->root->data);
@@ -262,9 +252,9 @@ buffer *engine_elements(ig_array *x, size_t *offset)
 
 ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
-    engine_enter();
+    engine *e = engine_enter();
     const int64_t began = trace_begin();
-    ig_status status = eval_locked(arrays, n, donated, n_donated);
+    ig_status status = eval_locked(e, arrays, n, donated, n_donated);
     trace_end(began, "eval");
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
     for (int i = 0; i < n_donated && written; i++)
@@ -279,15 +269,16 @@ ig_status ig_eval(ig_array *const *arrays, int n) { return ig_eval_donating(arra
 char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     text t = {0};
-    engine_enter();
+    engine *e = engine_enter();
     const bool whole = check_list(arrays, n, donated, n_donated) == IG_OK;
     const backend *dev = whole && n ? engine_device_of(arrays[0]) : engine_device();
     schedule *s = NULL;
-    if (whole && cross_all(arrays, n) == IG_OK && prepare(arrays, n, donated, n_donated) == IG_OK)
-        s = engine_schedule(dev);
+    if (whole && cross_all(e, arrays, n) == IG_OK &&
+        prepare(&e->g, arrays, n, donated, n_donated) == IG_OK)
+        s = engine_schedule(e, dev);
     if (s)
-        schedule_text(s, &engine.g, dev->name, dev->launch ? dev->core_name : emitted_core_name,
-                      &t);
+        schedule_text(s, &e->g, dev->name,
+                      dev->core_name ? dev->core_name : executor_of(dev)->core_name, &t);
     else
         t.failed = true;
     engine_leave();
@@ -298,35 +289,37 @@ char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_donating(ar
 
 ig_status ig_can_eval(ig_array *const *arrays, int n)
 {
-    engine_enter();
+    engine *e = engine_enter();
     ig_status status = check_list(arrays, n, NULL, 0);
     if (status == IG_OK)
-        status = cross_all(arrays, n);
+        status = cross_all(e, arrays, n);
     for (int i = 0; i < n && status == IG_OK; i++) { /* they may be on different devices */
         const backend *dev = engine_device_of(arrays[i]);
-        status = prepare(&arrays[i], 1, NULL, 0);
-        if (status != IG_OK || dev->compile || engine.g.n_node == 0)
+        const executor *by = executor_of(dev);
+        status = prepare(&e->g, &arrays[i], 1, NULL, 0);
+        if (status != IG_OK || !by->support || e->g.n_node == 0)
             continue;
-        const schedule_rules rules = engine_rules(dev);
-        schedule *s = schedule_build(&engine.g, &rules);
-        status = s ? emitted_support(s, dev) : error_waiting(IG_ERR_MEMORY);
+        const schedule_rules rules = by->rules(dev);
+        schedule *s = schedule_build(&e->g, &rules);
+        status = s ? by->support(s, dev) : error_waiting(IG_ERR_MEMORY);
         schedule_free(s);
     }
     engine_leave();
     return status;
 }
 
-/* Builds the kernels of one evaluation, and forgets it. */
-static ig_status prepare_one(ig_array *const *arrays, int n)
+/* Builds the kernels of one evaluation, and forgets it. The CPU has none; what moves is not known before it runs. */
+static ig_status prepare_one(graph *g, ig_array *const *arrays, int n)
 {
     const backend *dev = n ? engine_device_of(arrays[0]) : NULL;
     for (int i = 0; i < n; i++)
-        if (arrays[i]->root->crosses || engine_device_of(arrays[i]) != dev || dev->compile)
-            return IG_OK; /* the CPU compiles nothing; what moves is not known before it runs */
-    TRY(prepare(arrays, n, NULL, 0));
-    if (n == 0 || engine.g.n_node == 0)
+        if (arrays[i]->root->crosses || engine_device_of(arrays[i]) != dev ||
+            !executor_of(dev)->support)
+            return IG_OK;
+    TRY(prepare(g, arrays, n, NULL, 0));
+    if (n == 0 || g->n_node == 0)
         return IG_OK;
-    schedule *s = engine_build(dev);
+    schedule *s = engine_build(g, dev);
     engine_discard(s, dev);
     return s ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
@@ -337,13 +330,13 @@ ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n)
     TRY(require_list("prepare", "counts", counts, n));
     for (int i = 0; i < n; i++)
         all += counts[i];
-    engine_enter();
+    engine *e = engine_enter();
     ig_status status = check_list(arrays, all, NULL, 0);
     const backend *dev = status == IG_OK && all ? engine_device_of(arrays[0]) : NULL;
     if (dev && dev->kernels_build) {
         module_batch_begin(dev);
         for (int i = 0; i < n && status == IG_OK; arrays += counts[i++])
-            status = prepare_one(arrays, counts[i]);
+            status = prepare_one(&e->g, arrays, counts[i]);
         module_batch_end(BATCH_JOINED);
     }
     engine_leave();
@@ -354,18 +347,14 @@ void ig_shutdown(void)
 {
     ig_trace_end();
     scope_end_all(); /* devices close only when their buffers are gone */
-    engine_enter();
+    engine *e = engine_enter();
     for (int i = 0; i < CACHE_SLOTS; i++) {
-        if (engine.cache[i].plan)
-            engine_discard(engine.cache[i].plan, engine.cache[i].device);
-        engine.cache[i].plan = NULL;
+        if (e->cache[i].plan)
+            engine_discard(e->cache[i].plan, e->cache[i].device);
+        e->cache[i].plan = NULL;
     }
-    graph_free(&engine.g);
-    memory_free(engine.binding);
-    memory_free(engine.owned);
-    engine.binding = NULL;
-    engine.owned = NULL;
-    engine.room_binding = engine.room_owned = 0;
+    graph_free(&e->g);
+    run_free(&e->run);
     emitted_release();
     fallback_release();
     backend_release_all();

@@ -58,18 +58,13 @@ ig_status ig_set_fallback(ig_fallback policy)
 
 bool fallback_allowed(const backend *dev)
 {
-    return !dev->launch && ig_fallback_policy() != IG_FALLBACK_ERROR;
+    return executor_of(dev)->support && ig_fallback_policy() != IG_FALLBACK_ERROR;
 }
 
 /* IG_ERR_DEVICE: the device's compiler refuses a kernel. */
 bool fallback_may_help(const backend *dev, ig_status failed)
 {
     return (failed == IG_ERR_UNSUPPORTED || failed == IG_ERR_DEVICE) && fallback_allowed(dev);
-}
-
-bool fallback_too_large(const backend *dev, uint64_t bytes)
-{
-    return dev->limits.alloc_bytes && !dev->limits.reach_bytes && bytes > dev->limits.alloc_bytes;
 }
 
 /* ---- the report ---- */
@@ -238,6 +233,8 @@ ig_status fallback_compile(schedule *s, int i, const backend *dev, ig_status fai
     const program *p = &s->program[i];
     const bool native = p->kind == PROGRAM_KERNEL && p->kernel->native; /* the CPU has no code */
     const bool allowed = fallback_may_help(dev, failed) && !native;
+    if (!executor_of(dev)->support) /* then there is no better device for it */
+        return failed;
     if (!allowed && failed != IG_ERR_UNSUPPORTED)
         return failed;
     take_reason(why);
@@ -313,86 +310,81 @@ void fallback_plan(schedule *s, const backend *dev)
 
 /* ---- running ---- */
 
-static struct {
-    buffer **copy; /* of each slot: its host copy, or NULL */
-    binding *bound;
-    int n;
-} run;
-
-ig_status fallback_begin(const schedule *s)
+ig_status fallback_begin(run *r)
 {
-    run.n = s->n_slot;
-    run.copy = memory_new((size_t)(s->n_slot + 1) * sizeof *run.copy);
-    run.bound = memory_new((size_t)(s->n_slot + 1) * sizeof *run.bound);
-    return run.copy && run.bound ? IG_OK : IG_ERR_MEMORY;
+    const size_t n = (size_t)r->s->n_slot + 1;
+    r->copy = memory_new(n * sizeof *r->copy);
+    r->bound = memory_new(n * sizeof *r->bound);
+    return r->copy && r->bound ? IG_OK : IG_ERR_MEMORY;
 }
 
-static void copy_drop(int nth)
+static void copy_drop(run *r, int nth)
 {
-    buffer_release(run.copy[nth]);
-    run.copy[nth] = NULL;
+    buffer_release(r->copy[nth]);
+    r->copy[nth] = NULL;
 }
 
-void fallback_end(void)
+void fallback_end(run *r)
 {
-    for (int k = 0; k < run.n && run.copy; k++)
-        copy_drop(k);
-    memory_free(run.copy);
-    memory_free(run.bound);
-    memset(&run, 0, sizeof run);
+    for (int k = 0; k < r->s->n_slot && r->copy; k++)
+        copy_drop(r, k);
+    memory_free(r->copy);
+    memory_free(r->bound);
+    r->copy = NULL;
+    r->bound = NULL;
 }
 
-void fallback_forget(const schedule *s, int i)
+void fallback_forget(run *r, const program *p)
 {
-    for (int k = 0; k < run.n; k++)
-        for (int j = i; j < i + s->program[i].chain && run.copy[k]; j++)
-            if (program_writes(&s->program[j], k))
-                copy_drop(k);
+    for (int k = 0; k < r->s->n_slot; k++)
+        for (int j = 0; j < p->chain && r->copy[k]; j++)
+            if (program_writes(&p[j], k))
+                copy_drop(r, k);
 }
 
 /* Binds the slot to host memory with its content. */
-static ig_status bring(const schedule *s, int i, int nth, uint64_t *moved)
+static ig_status bring(run *r, const program *p, int nth, uint64_t *moved)
 {
-    const binding *b = &engine.binding[nth];
-    const size_t bytes = (size_t)s->slot[nth].bytes;
-    run.bound[nth] = *b;
+    const binding *b = &r->binding[nth];
+    const size_t bytes = (size_t)r->s->slot[nth].bytes;
+    r->bound[nth] = *b;
     if (!b->buf->device)
         return IG_OK;
-    if (!run.copy[nth]) {
-        if (!(run.copy[nth] = buffer_new(bytes)))
+    if (!r->copy[nth]) {
+        if (!(r->copy[nth] = buffer_new(bytes)))
             return IG_ERR_MEMORY;
-        if (has_content(s, nth, i)) {
-            TRY(transfer_read(b->buf, b->offset, run.copy[nth]->data, bytes));
+        if (has_content(r->s, nth, (int)(p - r->s->program))) {
+            TRY(transfer_read(b->buf, b->offset, r->copy[nth]->data, bytes));
             *moved += bytes;
         }
     }
-    run.bound[nth] = (binding){run.copy[nth], 0};
+    r->bound[nth] = (binding){r->copy[nth], 0};
     return IG_OK;
 }
 
-static ig_status take_back(const schedule *s, int nth, uint64_t *moved)
+static ig_status take_back(const run *r, int nth, uint64_t *moved)
 {
-    const binding *b = &engine.binding[nth];
-    const size_t bytes = (size_t)s->slot[nth].bytes;
+    const binding *b = &r->binding[nth];
+    const size_t bytes = (size_t)r->s->slot[nth].bytes;
     if (!b->buf->device || bytes == 0)
         return IG_OK;
     *moved += bytes;
-    return transfer_write(b->buf, b->offset, run.copy[nth]->data, bytes);
+    return transfer_write(b->buf, b->offset, r->copy[nth]->data, bytes);
 }
 
-ig_status fallback_launch(const schedule *s, int i, const backend *dev)
+ig_status fallback_launch(run *r, const program *p)
 {
-    const program *p = &s->program[i];
+    const schedule *s = r->s;
     uint64_t moved = 0;
     char op[OP_BYTES];
     for (int k = 0; k < s->n_slot; k++)
         if (program_touches(p, k))
-            TRY(bring(s, i, k, &moved));
-    TRY(p->kind == PROGRAM_KERNEL ? p->kernel->runner->launch(p, &backend_cpu, run.bound)
-                                  : backend_cpu.launch(p, run.bound));
+            TRY(bring(r, p, k, &moved));
+    TRY(p->kind == PROGRAM_KERNEL ? p->kernel->runner->launch(p, &backend_cpu, r->bound)
+                                  : backend_cpu.launch(p, r->bound));
     for (int k = 0; k < s->n_slot; k++)
         if (program_writes(p, k))
-            TRY(take_back(s, k, &moved));
-    report_run(dev, ops_of(p, 1, op), p->on_cpu, moved);
+            TRY(take_back(r, k, &moved));
+    report_run(r->dev, ops_of(p, 1, op), p->on_cpu, moved);
     return IG_OK;
 }

@@ -6,15 +6,17 @@
 #ifndef ENGINE_FALLBACK_H
 #define ENGINE_FALLBACK_H
 
-#include "engine/backend/backend.h"
-#include "engine/graph/graph.h"
+#include "engine/eval/run.h"
 
 /* True if the policy lets the CPU run programs of the device. */
 bool fallback_allowed(const backend *dev);
 /* True if a failure means that the device cannot run something, and the CPU may. */
 bool fallback_may_help(const backend *dev, ig_status failed);
 /* True if a buffer is larger than the device allows. */
-bool fallback_too_large(const backend *dev, uint64_t bytes);
+static inline bool fallback_too_large(const backend *dev, uint64_t bytes)
+{
+    return bytes > dev->limits.alloc_bytes && dev->limits.alloc_bytes && !dev->limits.reach_bytes;
+}
 
 /* Fails with IG_ERR_UNSUPPORTED if a buffer that program i (with its chain) uses is too large. */
 ig_status fallback_check_sizes(const schedule *s, int i, const backend *dev);
@@ -25,12 +27,12 @@ ig_status fallback_compile(schedule *s, int i, const backend *dev, ig_status fai
 void fallback_plan(schedule *s, const backend *dev);
 
 /* Around the launches of a schedule with such programs. */
-ig_status fallback_begin(const schedule *s);
-void fallback_end(void);
-/* Runs program i on the CPU: copies what it reads to the host and what it writes to the device. */
-ig_status fallback_launch(const schedule *s, int i, const backend *dev);
-/* The device has run program i with its chain: host copies of what that wrote are dropped. */
-void fallback_forget(const schedule *s, int i);
+ig_status fallback_begin(run *r);
+void fallback_end(run *r);
+/* Runs a program on the CPU: copies what it reads to the host and what it writes to the device. */
+ig_status fallback_launch(run *r, const program *p);
+/* The device runs the chain of a program: host copies of what that writes are dropped. */
+void fallback_forget(run *r, const program *p);
 
 /* For launches outside of evaluations, without the lock: preparing op for the device failed. True if the CPU
  * may run it instead; then the error is cleared, and the run is in the report. */

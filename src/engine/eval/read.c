@@ -31,8 +31,7 @@ static ig_status read_locked(buffer *from, size_t offset, void *to, size_t bytes
 
 static buffer *elements_locked(ig_array *x, size_t *offset)
 {
-    engine_enter();
-    buffer *b = engine_elements(x, offset);
+    buffer *b = engine_elements(engine_enter(), x, offset);
     engine_leave();
     return b;
 }

@@ -1,215 +1,86 @@
-/* Schedules: how they are compiled for a device, kept in the cache, bound to memory and launched. */
-#include "engine/eval/emitted.h"
-#include "engine/eval/engine.h"
-#include "engine/eval/faults.h"
-#include "engine/eval/fallback.h"
-#include "engine/eval/repeat.h"
-#include "engine/eval/transfer.h"
+/* One run of a schedule; see run.h. */
+#include "engine/eval/run.h"
 
-#include "engine/backend/pool.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "base/trace.h"
-#include "engine/module/module.h"
+#include "engine/backend/pool.h"
+#include "engine/eval/fallback.h"
+#include "engine/eval/faults.h"
+#include "engine/eval/repeat.h"
+#include "engine/eval/transfer.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static _Thread_local bool fills_with_nan;
 
-/* ---- the cache of schedules ---- */
-
-/* True for a kernel of the user, which the engine launches whatever the device is. */
-static bool is_user_kernel(const program *p)
+ig_status run_begin(run *r, schedule *s, const backend *dev)
 {
-    return p->kind == PROGRAM_KERNEL && p->kernel->runner;
-}
-
-void engine_discard(schedule *s, const backend *dev)
-{
-    if (s)
-        repeat_free(s->repeat);
-    for (int i = 0; s && i < s->n_program; i++) {
-        const backend *by = s->program[i].on_cpu ? &backend_cpu : dev;
-        if (!is_user_kernel(&s->program[i]))
-            (by->discard ? by->discard : emitted_discard)(&s->program[i]);
-    }
-    schedule_free(s);
-}
-
-static ig_status compile_for(schedule *s, int i, const backend *dev)
-{
-    if (!dev->launch)
-        TRY(fallback_check_sizes(s, i, dev));
-    if (is_user_kernel(&s->program[i]))
-        return s->program[i].kernel->runner->prepare(&s->program[i], dev);
-    return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
-}
-
-static ig_status complete_for(schedule *s, int i, const backend *dev)
-{
-    program *p = &s->program[i];
-    if (is_user_kernel(p))
-        return IG_OK;
-    const ig_status status = emitted_complete(p, dev);
-    if (status != IG_OK)
-        emitted_discard(p);
-    return status;
-}
-
-typedef ig_status step_fn(schedule *s, int i, const backend *dev);
-
-/* What the device cannot run may fall back. But a crowded schedule can be built of smaller programs, unless this one is the
- * last. */
-static ig_status compile(schedule *s, int i, const backend *dev, bool last, step_fn *step)
-{
-    const bool waiting = ig_failed(); /* then the reason of a failure is not known */
-    if (s->program[i].on_cpu)         /* its chain was taken apart */
-        return IG_OK;
-    const ig_status status = step(s, i, dev);
-    if (status == IG_OK || waiting || dev->launch || (s->is_crowded && !last))
-        return status;
-    return fallback_compile(s, i, dev,
-                            error_waiting(status)); /* its error says what failed first */
-}
-
-/* A chain of emitted kernels keeps its temporaries in shared memory, of which the folds take a part. */
-schedule_rules engine_rules(const backend *dev)
-{
-    enum {
-        FOLD_BYTES = 8192,
-        NARROW = 512,
-        MATRIX_BYTES = 512 << 10 /* half of a usual L2 cache */
-    };
-    const int64_t shared = (int64_t)dev->limits.shared_bytes;
-    if (dev->launch)
-        return (schedule_rules){.chain_matrix_bytes = MATRIX_BYTES};
-    return (schedule_rules){.contract_ends = true,
-                            .contract_width = dev->limits.cpu ? 0 : NARROW,
-                            .plain_product = dev->native ? dev->native->plain_product : 0,
-                            .half_epilogues = dev->native && dev->native->half_epilogues,
-                            .chain_bytes =
-                                shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
-                            .team_points = 1024,
-                            .team_rows = 8};
-}
-
-/* NULL if it fails; *crowded: because it is crowded. */
-static schedule *build(const backend *dev, const schedule_rules *rules, bool last, bool *crowded)
-{
-    schedule *s = schedule_build(&engine.g, rules);
-    ig_status status = s ? IG_OK : IG_ERR_MEMORY;
-    last = last || ig_failed();
-    *crowded = false;
-    const int64_t began = trace_begin();
-    for (int i = 0; status == IG_OK && dev->native && dev->native->expect && i < s->n_program; i++)
-        if (s->program[i].chain > 0)
-            dev->native->expect(dev, &s->program[i]);
-    /* Compilers take a time for each kernel: several threads compile those of a new schedule. */
-    const bool later = status == IG_OK && s->n_program > 1 && dev->builds_in_threads &&
-                       pool_threads() > 1 && module_batch_begin(dev);
-    for (int i = 0; status == IG_OK && i < s->n_program; i++)
-        status = compile(s, i, dev, last, compile_for);
-    if (later)
-        module_batch_end(status == IG_OK ? BATCH_APART : BATCH_DROPPED);
-    for (int i = 0; later && status == IG_OK && i < s->n_program; i++)
-        status = compile(s, i, dev, last, complete_for);
-    trace_end(began, "compile");
-    if (status == IG_OK) {
-        s->may_fall_back = fallback_allowed(dev);
-        fallback_plan(s, dev);
-        return s;
-    }
-    *crowded = s && s->is_crowded && !last;
-    engine_discard(s, dev);
-    return NULL;
-}
-
-/* If a kernel has more parameters than the device allows, everything is fused less, and only chains of contractions are
- * left. */
-schedule *engine_build(const backend *dev)
-{
-    enum { MOST = 32, LEAST = 2 };
-    schedule_rules rules = engine_rules(dev);
-    bool crowded;
-    schedule *s = build(dev, &rules, false, &crowded);
-    for (int nodes = MOST; crowded; nodes /= 4) {
-        ig_error(NULL);
-        rules.group_nodes = nodes;
-        rules.chain_bytes = 1;
-        s = build(dev, &rules, nodes <= LEAST, &crowded);
-    }
-    return s;
-}
-
-/* A new one replaces the least recently used of the entries that its hash allows. */
-schedule *engine_schedule(const backend *dev)
-{
-    const uint64_t hash = engine.g.hash;
-    size_t place = hash % CACHE_SLOTS, victim = place;
-    for (int i = 0; i < CACHE_PROBES; i++) {
-        size_t at = (hash + (uint64_t)i) % CACHE_SLOTS;
-        schedule *s = engine.cache[at].plan;
-        if (s && s->hash == hash && engine.cache[at].device == dev &&
-            s->key_bytes == engine.g.key.used && s->may_fall_back == fallback_allowed(dev) &&
-            memcmp(s->key, engine.g.key.at, s->key_bytes) == 0) {
-            s->used = ++engine.clock;
-            return s;
-        }
-        schedule *worst = engine.cache[victim].plan;
-        if (worst && (!s || s->used < worst->used))
-            victim = at;
-    }
-    schedule *s = engine_build(dev);
-    if (!s)
-        return NULL;
-    engine_discard(engine.cache[victim].plan, engine.cache[victim].device);
-    s->hash = hash;
-    s->used = ++engine.clock;
-    engine.cache[victim].plan = s;
-    engine.cache[victim].device = dev;
-    return s;
-}
-
-/* ---- one run ---- */
-
-ig_status engine_room(const schedule *s)
-{
-    while (s->n_slot >= engine.room_binding || s->n_slot >= engine.room_owned)
-        if (!graph_room(&engine.binding, engine.room_binding, &engine.room_binding,
-                        sizeof *engine.binding) ||
-            !graph_room(&engine.owned, engine.room_owned, &engine.room_owned, sizeof *engine.owned))
+    r->s = s;
+    r->dev = dev;
+    r->by = executor_of(dev);
+    r->n_owned = r->next = 0;
+    while (s->n_slot >= r->room_binding || s->n_slot >= r->room_owned)
+        if (!graph_room(&r->binding, r->room_binding, &r->room_binding, sizeof *r->binding) ||
+            !graph_room(&r->owned, r->room_owned, &r->room_owned, sizeof *r->owned))
             return IG_ERR_MEMORY;
+    return IG_OK;
+}
+
+void run_free(run *r)
+{
+    memory_free(r->binding);
+    memory_free(r->owned);
+    *r = (run){0};
+}
+
+/* ---- memory ---- */
+
+ig_status run_bind_leaf(run *r, int leaf, ig_array *root)
+{
+    const char *name = r->dev->name;
+    if (!root->is_number && !transfer_stays(root->data, r->dev)) {
+        if (root->device && strcmp(root->device, name) != 0)
+            FAIL(IG_ERR_DEVICE,
+                 "an array that this needs is on device '%s', not on '%s'; move it with "
+                 "to_device(x, \"%s\")",
+                 root->device, name, name);
+        TRY(transfer_root(root, r->dev));
+    }
+    TRY(faults_check(root->data));
+    r->binding[leaf] = (binding){root->data, 0};
     return IG_OK;
 }
 
 /* True if output t uses the buffer of a donated leaf. It does not if the buffer is shared, larger, or on
  * another device. */
-static bool shares_leaf(const slot *t, const backend *dev)
+static bool shares_leaf(const run *r, const slot *t)
 {
     if (t->shares < 0)
         return false;
-    const binding *b = &engine.binding[t->shares];
-    return transfer_is_on(b->buf, dev) && dev->computes && !b->buf->borrowed && b->offset == 0 &&
-           b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
+    const binding *b = &r->binding[t->shares];
+    return transfer_is_on(b->buf, r->dev) && r->dev->computes && !b->buf->borrowed &&
+           b->offset == 0 && b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
 }
 
-void engine_fill_with_nan(bool fill) { fills_with_nan = fill; }
+void run_fill_with_nan(bool fill) { fills_with_nan = fill; }
 
 static buffer *alloc_on(const backend *dev, int64_t bytes)
 {
-    buffer *b = dev->launch ? dev->alloc(dev, (size_t)bytes) : transfer_alloc(dev, (size_t)bytes);
+    buffer *b = transfer_alloc(dev, (size_t)bytes);
     if (b && b->data && fills_with_nan)
         memset(b->data, 0xff, b->bytes);
     return b;
 }
 
 /* Temporaries are parts of one arena, unless that is larger than the device allows. */
-static ig_status bind_temporaries(const schedule *s, const backend *dev, int *n_owned)
+static ig_status bind_temporaries(run *r)
 {
-    const uint64_t most = dev->limits.alloc_bytes;
+    const schedule *s = r->s;
+    const uint64_t most = r->dev->limits.alloc_bytes;
     const bool apart = most && (uint64_t)s->arena_bytes > most;
     buffer *arena = NULL;
     for (int i = 0; i < s->n_slot; i++) {
@@ -217,71 +88,71 @@ static ig_status bind_temporaries(const schedule *s, const backend *dev, int *n_
         if (t->kind != SLOT_TEMP && t->kind != SLOT_HOST)
             continue;
         if (t->shares >= 0) {
-            engine.binding[i] = engine.binding[t->shares];
+            r->binding[i] = r->binding[t->shares];
             continue;
         }
         const bool alone = apart || t->kind == SLOT_HOST;
         if (alone || !arena) {
             buffer *b = t->kind == SLOT_HOST ? buffer_new((size_t)t->bytes)
-                        : alone              ? alloc_on(dev, t->bytes)
-                                             : (arena = alloc_on(dev, s->arena_bytes));
+                        : alone              ? alloc_on(r->dev, t->bytes)
+                                             : (arena = alloc_on(r->dev, s->arena_bytes));
             if (!b)
                 return IG_ERR_MEMORY;
-            engine.owned[(*n_owned)++] = b;
-            engine.binding[i] = (binding){b, 0};
+            r->owned[r->n_owned++] = b;
+            r->binding[i] = (binding){b, 0};
         }
         if (!alone)
-            engine.binding[i] = (binding){arena, (size_t)t->offset};
+            r->binding[i] = (binding){arena, (size_t)t->offset};
     }
     return IG_OK;
 }
 
 /* Binds outputs and temporaries; the leaves are bound already. */
-static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
+static ig_status bind_slots(run *r)
 {
+    const schedule *s = r->s;
     enum { MANY = 100 }; /* reads of a buffer, which are not counted further */
     uint64_t bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
     for (int i = 0; i < s->n_slot; i++)
-        if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares >= 0 && !shares_leaf(&s->slot[i], dev))
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares >= 0 && !shares_leaf(r, &s->slot[i]))
             bytes += (uint64_t)s->slot[i].bytes;
-    TRY(dev->pool ? pool_admit(dev->pool, bytes, "this evaluation")
-                  : memory_admit(bytes, "this evaluation"));
+    TRY(r->dev->pool ? pool_admit(r->dev->pool, bytes, "this evaluation")
+                     : memory_admit(bytes, "this evaluation"));
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
         const slot *t = &s->slot[i];
-        if (t->kind == SLOT_LEAF && engine.binding[i].buf && engine.binding[i].buf->reads < MANY)
-            engine.binding[i].buf->reads++;
+        if (t->kind == SLOT_LEAF && r->binding[i].buf && r->binding[i].buf->reads < MANY)
+            r->binding[i].buf->reads++;
         if (t->kind != SLOT_OUT)
             continue;
-        const bool shares = shares_leaf(t, dev);
-        buffer *b = shares ? buffer_retain(engine.binding[t->shares].buf) : alloc_on(dev, t->bytes);
+        const bool shares = shares_leaf(r, t);
+        buffer *b = shares ? buffer_retain(r->binding[t->shares].buf) : alloc_on(r->dev, t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
         if (shares)
             buffer_forget(b);
-        engine.owned[(*n_owned)++] = b;
-        engine.binding[i] = (binding){b, 0};
+        r->owned[r->n_owned++] = b;
+        r->binding[i] = (binding){b, 0};
     }
-    return bind_temporaries(s, dev, n_owned);
+    return bind_temporaries(r);
 }
 
-static ig_status launch(const schedule *s, int i, const backend *dev, uint64_t *device_ns)
+/* ---- launches ---- */
+
+static ig_status launch(run *r, const program *p, uint64_t *device_ns)
 {
-    const program *p = &s->program[i];
-    if (p->on_cpu)
-        return fallback_launch(s, i, dev);
-    if (s->n_on_cpu)
-        fallback_forget(s, i);
-    if (is_user_kernel(p))
-        return p->kernel->runner->launch(p, dev, engine.binding);
-    return dev->launch ? dev->launch(p, engine.binding)
-                       : emitted_launch(p, dev, engine.binding, device_ns);
+    if (r->s->n_on_cpu) {
+        if (p->on_cpu)
+            return fallback_launch(r, p);
+        fallback_forget(r, p);
+    }
+    return program_is_custom(p) ? p->kernel->runner->launch(p, r->dev, r->binding)
+                                : r->by->launch(r, p, device_ns);
 }
 
 /* A launch with its span on the timeline: one for all programs of a chain. On a device that compiles kernels its
  * length is the time that the device measured. */
-static ig_status launch_traced(const schedule *s, int index, const backend *dev)
+static ig_status launch_traced(run *r, const program *p)
 {
-    const program *p = &s->program[index];
     trace_cost cost = {0};
     char label[512];
     size_t used = 0;
@@ -296,107 +167,82 @@ static ig_status launch_traced(const schedule *s, int index, const backend *dev)
     trace_program(label);
     uint64_t device_ns = 0;
     const int64_t began = trace_begin();
-    ig_status status = launch(s, index, dev, &device_ns);
+    const ig_status status = launch(r, p, &device_ns);
     /* The launch was waited for, so the device's time ends now. */
     const int64_t late = device_ns ? trace_clock() - (int64_t)device_ns : 0;
-    trace_end_program(late > began ? late : began, p->on_cpu ? backend_cpu.name : dev->name, label,
-                      &cost);
+    trace_end_program(late > began ? late : began, p->on_cpu ? backend_cpu.name : r->dev->name,
+                      label, &cost);
     return status;
 }
 
-static ig_status launch_all(const schedule *s, const backend *dev, repeat *r, bool traced)
+static ig_status launch_all(run *r, repeat *kept, bool traced)
 {
     const uint32_t cancels = cancel_count();
-    ig_status status = IG_OK;
-    for (int i = 0, chain = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
-        if (r)
-            repeat_chain(r, chain++);
-        status = traced ? launch_traced(s, i, dev) : launch(s, i, dev, NULL);
-        if (status == IG_OK && cancel_count() != cancels)
-            status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
-    }
-    return status;
-}
-
-/* On a device with programs of its own. */
-static ig_status launch_own(const schedule *s, const backend *dev)
-{
-    const uint32_t cancels = cancel_count();
-    ig_status status = IG_OK;
-    for (const program *p = s->program, *end = p + s->n_program; p < end; p += p->chain) {
-        status = is_user_kernel(p) ? p->kernel->runner->launch(p, dev, engine.binding)
-                                   : dev->launch(p, engine.binding);
-        if (status != IG_OK)
-            return status;
+    int chain = 0;
+    for (const program *p = r->s->program, *end = p + r->s->n_program; p < end; p += p->chain) {
+        if (kept)
+            repeat_chain(kept, chain++);
+        TRY(traced ? launch_traced(r, p) : launch(r, p, NULL));
         if (cancel_count() != cancels)
             return ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
     }
-    return status;
+    return IG_OK;
 }
 
 /* Launches all of it, as one if the device keeps its launches. */
-static ig_status launch_repeated(schedule *s, const backend *dev)
+static ig_status launch_repeated(run *r)
 {
-    repeat *r;
+    const backend_replay *replay = r->dev->replay;
+    repeat *kept = NULL;
     bool again = true;
-    if (dev->launch)
-        return launch_own(s, dev);
-    ig_status status = repeat_of(s, dev, &r);
-    if (status == IG_OK && !r)
-        return launch_all(s, dev, NULL, false);
+    ig_status status = replay ? repeat_of(r->s, r->dev, &kept) : IG_OK;
+    if (status == IG_OK && !kept)
+        return launch_all(r, NULL, false);
     while (again && status == IG_OK) {
         again = false;
-        TRY(dev->replay->begin(dev, &r->kept));
-        status = launch_all(s, dev, r, false);
-        status = dev->replay->end(dev, r->kept, status, &again);
+        TRY(replay->begin(r->dev, &kept->kept));
+        status = launch_all(r, kept, false);
+        status = replay->end(r->dev, kept->kept, status, &again);
     }
     return status;
 }
 
-ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
+ig_status run_launch(run *r)
 {
-    *n_owned = 0;
-    ig_status status = bind_slots(s, dev, n_owned);
-    if (status == IG_OK && s->n_on_cpu)
-        status = fallback_begin(s);
+    ig_status status = bind_slots(r);
+    if (status == IG_OK && r->s->n_on_cpu)
+        status = fallback_begin(r);
     const bool traced = trace_on();
     if (traced)
         trace_memory(ig_memory_used());
-    const uint64_t run = dev->launch ? 0 : faults_begin();
-    for (int i = 0; i < *n_owned; i++)
-        engine.owned[i]->written = run;
-    if (status == IG_OK && !dev->launch)
-        status = emitted_arrange(s, dev, engine.binding);
+    if (status == IG_OK)
+        status = r->by->arrange(r);
+    const bool launched = status == IG_OK;
     pool_watch(true);
-    const bool launching = status == IG_OK;
-    if (launching)
-        status = traced ? launch_all(s, dev, NULL, true) : launch_repeated(s, dev);
+    if (launched)
+        status = traced ? launch_all(r, NULL, true) : launch_repeated(r);
     pool_watch(false);
-    if (s->n_on_cpu)
-        fallback_end();
-    if (status != IG_OK && launching && !dev->launch)
-        emitted_abandon(dev, engine.owned, *n_owned);
-    if (!dev->launch && !dev->lanes) /* its launches are queued; whoever reads waits for them */
-        return status;
-    ig_status finished = dev->launch ? dev->finish(dev) : emitted_finish(dev);
-    return status == IG_OK ? finished : status;
+    if (r->s->n_on_cpu)
+        fallback_end(r);
+    return r->by->finish(r, status, launched);
 }
 
-buffer *engine_take(int of, int n_owned, int *next)
+buffer *run_take(run *r, int of)
 {
-    buffer *b = engine.binding[of].buf;
-    for (int i = 0; i < n_owned; i++, *next = (*next + 1) % n_owned)
-        if (engine.owned[*next] == b) {
-            engine.owned[*next] = NULL;
+    buffer *b = r->binding[of].buf;
+    for (int i = 0; i < r->n_owned; i++, r->next = (r->next + 1) % r->n_owned)
+        if (r->owned[r->next] == b) {
+            r->owned[r->next] = NULL;
             return b;
         }
     return buffer_retain(b);
 }
 
-void engine_drop(int n_owned)
+void run_end(run *r)
 {
-    for (int i = 0; i < n_owned; i++)
-        buffer_release(engine.owned[i]);
+    for (int i = 0; i < r->n_owned; i++)
+        buffer_release(r->owned[i]);
+    r->n_owned = 0;
     if (trace_on())
         trace_memory(ig_memory_used());
 }

@@ -135,12 +135,12 @@ static ig_status run_copies(checker *c, ig_array *const *arrays, int n)
             all[n_all++] = in_order(c, i)->alone;
     for (int i = 0; i < n && status == IG_OK; i++)
         results[i] = checked_of(c, arrays[i])->fused;
-    engine_fill_with_nan(true);
+    run_fill_with_nan(true);
     if (status == IG_OK)
         status = ig_eval(all, n_all);
     if (status == IG_OK)
         status = ig_eval(results, n);
-    engine_fill_with_nan(false);
+    run_fill_with_nan(false);
     memory_free(all);
     memory_free(results);
     return status;

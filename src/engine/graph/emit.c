@@ -253,9 +253,12 @@ static ig_status emit_group(emitter *e, const group *grp)
 static ig_status add_slots(emitter *e, const bool *stored)
 {
     const graph *g = e->g;
-    for (int i = 0; i < g->n_leaf; i++)
-        if (slot_add(e->s, slot_new(SLOT_LEAF, i, -1, (int64_t)g->leaf[i]->data->bytes)) < 0)
+    for (int i = 0; i < g->n_leaf; i++) {
+        slot leaf = slot_new(SLOT_LEAF, i, -1, (int64_t)g->leaf[i]->data->bytes);
+        leaf.is_number = g->leaf[i]->is_number;
+        if (slot_add(e->s, leaf) < 0)
             return IG_ERR_MEMORY;
+    }
     for (int i = 0; i < g->n_node; i++) {
         e->slot_of[i] = -1;
         if (stored[i] && (e->slot_of[i] = slot_add(

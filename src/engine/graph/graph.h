@@ -63,8 +63,9 @@ typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS, SLOT_HOST } 
 /* A buffer of a schedule. */
 typedef struct slot {
     slot_kind kind;
-    int index; /* of the leaf */
-    int node;  /* of SLOT_OUT and SLOT_TEMP: which one it holds; -1: a copy, or an unused result */
+    int index;      /* of the leaf */
+    bool is_number; /* of a leaf: kernels get it by value */
+    int node;   /* of SLOT_OUT and SLOT_TEMP: which one it holds; -1: a copy, or an unused result */
     int shares; /* slot whose buffer it uses: an output that of a donated leaf, a temporary that of an
                       * output; of a leaf: the output that uses it; or -1 */
     int64_t bytes;

@@ -137,6 +137,12 @@ typedef struct program {
     void *compiled;      /* the backend's own */
 } program;
 
+/* True for a kernel of the user, which runs by code of its own (kernel_runner) on every device. */
+static inline bool program_is_custom(const program *p)
+{
+    return p->kind == PROGRAM_KERNEL && p->kernel->runner;
+}
+
 /* Frees tapes and label, and drops the kernel; not what the backend compiled. */
 void program_free_parts(program *p);
 

@@ -1,0 +1,36 @@
+/* One run of a schedule: run_begin; the caller binds the leaves (run_bind_leaf); run_launch binds the other slots and
+ * launches; the caller takes the outputs of s->out_slot (run_take); run_end. */
+#ifndef ENGINE_RUN_H
+#define ENGINE_RUN_H
+
+#include "engine/eval/executor.h"
+
+typedef struct run {
+    schedule *s;
+    const backend *dev;
+    const executor *by;
+    binding *binding; /* of each slot */
+    buffer **owned;   /* buffers of this run: outputs and the arena */
+    int n_owned;
+    int next; /* where run_take looks first */
+    int room_binding, room_owned;
+    /* If programs fall back to the CPU, of each slot: its host copy, or NULL, and what such a program uses. */
+    buffer **copy;
+    binding *bound;
+} run;
+
+ig_status run_begin(run *r, schedule *s, const backend *dev);
+/* Binds a leaf's slot to the data of a root, which is brought to the device if it may be. */
+ig_status run_bind_leaf(run *r, int leaf, ig_array *root);
+ig_status run_launch(run *r);
+/* A reference to the buffer of slot `of`: the run's own, if it has one. Fast for outputs in the order of their slots. */
+buffer *run_take(run *r, int of);
+void run_end(run *r);
+/* Frees the lists. */
+void run_free(run *r);
+
+/* While true, new memory of the calling thread's evaluations is filled with NaN (-1 for integers), so that
+ * elements that a program fails to write are found. */
+void run_fill_with_nan(bool fill);
+
+#endif

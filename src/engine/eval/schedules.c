@@ -1,0 +1,123 @@
+/* Schedules: how they are compiled for a device and kept in the cache. */
+#include "engine/eval/engine.h"
+#include "engine/eval/fallback.h"
+#include "engine/eval/repeat.h"
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "base/trace.h"
+#include "engine/module/module.h"
+
+#include <string.h>
+
+void engine_discard(schedule *s, const backend *dev)
+{
+    if (s)
+        repeat_free(s->repeat);
+    for (int i = 0; s && i < s->n_program; i++) {
+        const backend *on = s->program[i].on_cpu ? &backend_cpu : dev;
+        if (!program_is_custom(&s->program[i]))
+            executor_of(on)->discard(&s->program[i], on);
+    }
+    schedule_free(s);
+}
+
+static ig_status prepare_for(schedule *s, int i, const backend *dev)
+{
+    const program *p = &s->program[i];
+    TRY(fallback_check_sizes(s, i, dev));
+    return program_is_custom(p) ? p->kernel->runner->prepare(p, dev)
+                                : executor_of(dev)->prepare(s, i, dev);
+}
+
+/* What the device cannot run may fall back. But a crowded schedule can be built of smaller programs, unless this one is the
+ * last. */
+static ig_status prepare(schedule *s, int i, const backend *dev, bool last)
+{
+    const bool waiting = ig_failed(); /* then the reason of a failure is not known */
+    if (s->program[i].on_cpu)         /* its chain was taken apart */
+        return IG_OK;
+    const ig_status status = prepare_for(s, i, dev);
+    if (status == IG_OK || waiting || (s->is_crowded && !last))
+        return status;
+    return fallback_compile(s, i, dev,
+                            error_waiting(status)); /* its error says what failed first */
+}
+
+/* NULL if it fails; *crowded: because it is crowded. */
+static schedule *build(const graph *g, const backend *dev, const schedule_rules *rules, bool last,
+                       bool *crowded)
+{
+    schedule *s = schedule_build(g, rules);
+    ig_status status = s ? IG_OK : IG_ERR_MEMORY;
+    last = last || ig_failed();
+    *crowded = false;
+    const int64_t began = trace_begin();
+    for (int i = 0; status == IG_OK && dev->native && dev->native->expect && i < s->n_program; i++)
+        if (s->program[i].chain > 0)
+            dev->native->expect(dev, &s->program[i]);
+    /* Compilers take a time for each kernel: several threads compile those of a new schedule. */
+    const bool later = status == IG_OK && s->n_program > 1 && dev->builds_in_threads &&
+                       pool_threads() > 1 && module_batch_begin(dev);
+    for (int i = 0; status == IG_OK && i < s->n_program; i++)
+        status = prepare(s, i, dev, last);
+    if (later)
+        module_batch_end(status == IG_OK ? BATCH_APART : BATCH_DROPPED);
+    for (int i = 0; later && status == IG_OK && i < s->n_program; i++)
+        status = prepare(s, i, dev, last);
+    trace_end(began, "compile");
+    if (status == IG_OK) {
+        s->may_fall_back = fallback_allowed(dev);
+        fallback_plan(s, dev);
+        return s;
+    }
+    *crowded = s && s->is_crowded && !last;
+    engine_discard(s, dev);
+    return NULL;
+}
+
+/* If a kernel has more parameters than the device allows, everything is fused less, and only chains of contractions are
+ * left. */
+schedule *engine_build(const graph *g, const backend *dev)
+{
+    enum { MOST = 32, LEAST = 2 };
+    schedule_rules rules = executor_of(dev)->rules(dev);
+    bool crowded;
+    schedule *s = build(g, dev, &rules, false, &crowded);
+    for (int nodes = MOST; crowded; nodes /= 4) {
+        ig_error(NULL);
+        rules.group_nodes = nodes;
+        rules.chain_bytes = 1;
+        s = build(g, dev, &rules, nodes <= LEAST, &crowded);
+    }
+    return s;
+}
+
+/* A new one replaces the least recently used of the entries that its hash allows. */
+schedule *engine_schedule(engine *e, const backend *dev)
+{
+    const uint64_t hash = e->g.hash;
+    size_t place = hash % CACHE_SLOTS, victim = place;
+    for (int i = 0; i < CACHE_PROBES; i++) {
+        size_t at = (hash + (uint64_t)i) % CACHE_SLOTS;
+        schedule *s = e->cache[at].plan;
+        if (s && s->hash == hash && e->cache[at].device == dev && s->key_bytes == e->g.key.used &&
+            s->may_fall_back == fallback_allowed(dev) &&
+            memcmp(s->key, e->g.key.at, s->key_bytes) == 0) {
+            s->used = ++e->clock;
+            return s;
+        }
+        schedule *worst = e->cache[victim].plan;
+        if (worst && (!s || s->used < worst->used))
+            victim = at;
+    }
+    schedule *s = engine_build(&e->g, dev);
+    if (!s)
+        return NULL;
+    engine_discard(e->cache[victim].plan, e->cache[victim].device);
+    s->hash = hash;
+    s->used = ++e->clock;
+    e->cache[victim].plan = s;
+    e->cache[victim].device = dev;
+    return s;
+}
