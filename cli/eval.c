@@ -307,7 +307,11 @@ static int run_file(session *s, const char *path)
             errno == EFBIG ? "too long for a program" : strerror(errno));
     else if (strlen(source) != n)
         say(s->command, "%s: not a text: it has a zero byte", path);
-    else {
+    else if (strcmp(path, "-") == 0 && source[strspn(source, " \t\r\n")] == '\0') {
+        say(s->command,
+            "an expression is missing; write one, -f FILE, or send it to standard input");
+        code = EXIT_USAGE;
+    } else {
         s->source_name = strcmp(path, "-") == 0 ? NULL : path;
         code = run_program(s, source);
     }
@@ -330,22 +334,18 @@ static int run_session(session *s, int argc, char **argv)
 {
     const settings *set = s->set;
     bool standard = argc == 1 && strcmp(argv[0], "-") == 0;
-    bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     if (set->file && argc > 0) {
         say(s->command, "give an expression or -f, not both");
         return EXIT_USAGE;
     }
-    if (set->file || standard)
-        return run_file(s, set->file ? set->file : "-");
-    if (argc > 0)
+    if (argc > 0 && !standard)
         return run_words(s, argc, argv);
-    if (terminal) {
+    if (!set->file && !standard && isatty(STDIN_FILENO)) {
         const interactive prompt = {s->calc, show_line, report_line, s};
         interactive_run(&prompt);
         return EXIT_FINE;
     }
-    say(s->command, "an expression is missing; write one, -f FILE, or - for standard input");
-    return EXIT_USAGE;
+    return run_file(s, set->file ? set->file : "-");
 }
 
 int verb_eval(int argc, char **argv)
@@ -367,7 +367,8 @@ int verb_eval(int argc, char **argv)
     const command c = {
         "eval", "[options] [EXPRESSION | -f FILE | -]",
         "The array calculator. Statements are separated by ';' or new lines. The last value is\n"
-        "printed as NumPy prints it. Without an expression, a terminal gets a prompt.\n\n"
+        "printed as NumPy prints it. Without an expression, it is read from\n"
+        "standard input; a terminal gets a prompt.\n\n"
         "  ingot eval 'softmax([1.0, 2.0, 3.0])'\n"
         "  ingot eval 'x = 2.0; grad(x**3, x)'\n"
         "  ingot eval 'd = load(\"data.npz\"); mean(d[\"x\"], axis=0)' -o mean.npy\n"
@@ -390,7 +391,7 @@ int verb_eval(int argc, char **argv)
         code = engine_apply(&c, &set.engine);
     if (code >= 0)
         return code;
-    const bool prompt = argc == 0 && !set.file;
+    const bool prompt = argc == 0 && !set.file && isatty(STDIN_FILENO);
     const bool data_on_stdout = set.output && strcmp(set.output, "-") == 0;
     if (data_on_stdout && (set.json || set.explain || set.verify || isatty(STDOUT_FILENO))) {
         say(&c, "-o - writes bytes to standard output: %s",

@@ -1,7 +1,9 @@
 /* ingot man: the manual page, made from the same tables as the help. */
 #include "cli.h"
 
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <ingot.h>
 
@@ -179,10 +181,20 @@ static void page(str *t)
     }
 }
 
+/* Shows a page on a terminal with what the system has: man-db, mandoc (macOS, BSD), groff; else its source. */
+static const char formatter[] =
+    "if man -l /dev/null >/dev/null 2>&1; then exec man -l -\n"
+    "elif command -v mandoc >/dev/null; then exec mandoc -a\n"
+    "elif command -v groff >/dev/null; then groff -man -Tutf8 | ${PAGER:-less -R}\n"
+    "else cat; fi";
+
 int verb_man(int argc, char **argv)
 {
     const option options[] = {{0}};
-    const command c = {"man", "", "Prints the manual page: ingot man | man -l -", options};
+    const command c = {
+        "man", "",
+        "Shows the manual page. In a pipe or a file it is roff source: ingot man > ingot.1",
+        options};
     int code = options_read(&c, &argc, argv);
     if (code >= 0)
         return code;
@@ -192,7 +204,9 @@ int verb_man(int argc, char **argv)
     }
     str t = {0};
     page(&t);
-    fputs(t.s, stdout);
+    FILE *to = isatty(STDOUT_FILENO) ? popen(formatter, "w") : NULL;
+    signal(SIGPIPE, SIG_IGN); /* the reader may end early */
+    fputs(t.s, to ? to : stdout);
     str_free(&t);
-    return EXIT_FINE;
+    return to && pclose(to) != 0 ? EXIT_FAILED : EXIT_FINE;
 }

@@ -385,4 +385,9 @@ check 'ingot --version' says 'ingot 0.' --version
 check 'ingot --help' says 'ingot VERB' --help
 check 'ingot eval --help' says '--memory-limit SIZE' eval --help
 check 'ingot alone' code 2
+# ---- the program on standard input
+piped() { [ "$(printf '%s' "$1" | "$ingot" eval)" = "$2" ]; }
+check 'a program in a pipe' piped '1+1' 2
+check 'of several lines' piped $'x = 3\nx * 2\n' 6
+refuse 'nothing in a pipe' piped '' ''
 finish

@@ -10,14 +10,14 @@ ops_is_current() { "$build/ingot" ops --markdown | diff docs/ops.md -; }
 check 'docs/ops.md is what the library says (make docs)' ops_is_current
 
 # In a block of code, lines that begin with "$ ingot" are commands; the lines behind one are its output.
-# "by neon" stands for whichever instruction set this machine has.
+# "level neon" stands for whichever instruction set this machine has.
 prints_what_it_says() {
     python3 - "$1" "$PWD/$build" "$temporary" <<'PYTHON'
 import os, re, subprocess, sys
 page, build, folder = sys.argv[1:]
 env = {**os.environ, "PATH": build + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
 env = {k: v for k, v in env.items() if not k.startswith("IG_")}
-level = lambda text: re.sub(r"\bby (neon|bf16|sse2|avx2|avx512|amx|generic)\b", "by LEVEL", text)
+level = lambda text: re.sub(r"\blevel (neon|bf16|sse2|avx2|avx512|amx|generic)\b", "LEVEL", text)
 failed = n = 0
 for block in re.findall(r"^```\n(.*?)^```", open(page).read(), re.M | re.S):
     for part in re.split(r"^\$ (?=ingot )", block, flags=re.M)[1:]:

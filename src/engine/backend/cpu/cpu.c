@@ -115,7 +115,7 @@ static void discard(program *p)
 static const char *core_name(const program *p)
 {
     return p->kind == PROGRAM_CONTRACT                      ? cpu_contract_how(p)
-           : p->kind == PROGRAM_KERNEL && p->kernel->native ? cpu_level_now()->name
+           : p->kind == PROGRAM_KERNEL && p->kernel->native ? cpu_level_label()
                                                             : NULL;
 }
 

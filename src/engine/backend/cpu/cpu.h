@@ -112,6 +112,8 @@ typedef struct cpu_level {
 
 /* The level in use: the best one that the machine supports, or IG_CPU_LEVEL. */
 const cpu_level *cpu_level_now(void);
+/* "level avx512": what --explain calls it. */
+const char *cpu_level_label(void);
 /* For describe: the names of the levels that the machine supports, lowest first; and why
  * IG_CPU_LEVEL was ignored, or NULL. */
 const char *cpu_level_names(void);

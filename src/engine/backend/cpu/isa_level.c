@@ -40,7 +40,7 @@ enum { LEVEL_COUNT = sizeof rows / sizeof rows[0] };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cpu_level chosen;
 static gemm_level chosen_gemm;
-static char names[128], note[256];
+static char names[128], label[64], note[256];
 
 /* True if each word of `needs` is one of `has`; both are separated by spaces. */
 static bool words_are_there(const char *needs, const char *has)
@@ -86,6 +86,7 @@ static void choose(void)
         chosen.gemm = &chosen_gemm;
         asked = wish && strcmp(wish, row->name) == 0;
     }
+    snprintf(label, sizeof label, "level %s", chosen.name);
     if (wish && *wish && !asked)
         snprintf(note, sizeof note, "IG_CPU_LEVEL=%.64s was ignored: the levels here are %s", wish,
                  names);
@@ -95,6 +96,12 @@ const cpu_level *cpu_level_now(void)
 {
     pthread_once(&once, choose);
     return &chosen;
+}
+
+const char *cpu_level_label(void)
+{
+    pthread_once(&once, choose);
+    return label;
 }
 
 const char *cpu_level_names(void)
