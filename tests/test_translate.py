@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Every kernel of tests/kernels through ingot translate: what comes out is what compilers accept.
 
-OpenCL C by clang for 1.2 and 3.0; Metal by clang as C++ for OpenCL, with our own declarations of Metal's
-library (tests/metal), which has the same rules for address spaces; CUDA C by ourselves, where translating
-what was translated changes nothing. Planted mistakes show that the check of Metal is one.
+OpenCL C by clang for 1.2 and 3.0; Metal by the strict check of the simulator (tests/metal/sim/msl.py); CUDA C by
+ourselves, where translating what was translated changes nothing.
 """
 import json
 import os
@@ -24,12 +23,6 @@ SOURCES = {"basics.cu": [None, "smooth<float, 2>", "smooth<int, 3>"], "operation
 REFUSED = {("warps.cu", "opencl"): "IG-WARP", ("wmma.cu", "cuda"): "IG-CUDA"}  # others must all be there
 OPENCL = ["-x", "cl", "-target", "spir64", "-fsyntax-only", "-Xclang", "-finclude-default-header", "-Werror",
           "-Wall", "-Wno-sign-compare", "-Wno-unused", "-Wno-unknown-pragmas"]
-METAL = ["-x", "clcpp", "-cl-std=CLC++1.0", "-Xclang", "-cl-ext=+cl_khr_fp16,-cl_khr_fp64", "-cl-no-stdinc",
-         "-cl-single-precision-constant", "-fsigned-char", "-fsyntax-only", "-Werror", "-Wall",
-         "-Wno-unknown-attributes", "-Wno-sign-compare", "-Wno-unused", "-I" + os.path.join(ROOT, "tests", "metal")]
-# Words of OpenCL that are none of Metal's.
-FOREIGN = re.compile(r"\b(local|global|private|generic|uniform|pipe)\b")
-VECTOR = re.compile(r"\b((?:u?(?:char|short|int|long)|half|float)[24])\(")
 
 
 def translate(path, to, kernel=None):
@@ -46,16 +39,6 @@ def compiles(compiler, options, text):
     return done.returncode == 0, done.stderr
 
 
-def metal_compiler():
-    for name in ["clang-19", "clang-20", "clang-21", "clang"]:
-        if shutil.which(name):
-            said = subprocess.run([name, "--version"], capture_output=True, text=True, check=False).stdout
-            version = re.search(r"version (\d+)", said)
-            if version and int(version[1]) >= 16:
-                return name
-    return None
-
-
 def check_opencl(name, text):
     if not shutil.which("clang"):
         skip(name, "no clang")
@@ -65,17 +48,16 @@ def check_opencl(name, text):
         check(f"{name} as {standard}", fine, said)
 
 
-def for_clang(text):
-    """Metal's text with the words that clang's C++ for OpenCL needs."""
-    return FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", msl.structs_in_device_memory(text)))
-
-
 def check_metal(name, text, compiler):
-    if compiler:
-        fine, said = compiles(compiler, METAL, for_clang(text))
-        check(name, fine, said)
-    else:
+    if not compiler:
         skip(name, "clang 16 or newer is needed")
+        return
+    try:
+        said = msl.compile_only(compiler, msl.translate("check", text)[0])
+    except msl.Wrong as wrong:
+        said = str(wrong)
+    check(name, not said, said)
+    check(f"{name} is not contracted", not msl.is_contracted(text), text)
 
 
 def check_cuda(name, text, entry):
@@ -132,19 +114,8 @@ def check_whole(source, to, compiler):
         check(f"{name}: instances that are launched", "filled_3_float(" in text and "filled_4_int(" in text, text)
 
 
-def check_the_check(compiler):
-    """Mistakes that Metal refuses, and so must we."""
-    head = "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *x [[buffer(0)]]) {\n"
-    for body in ["thread float *p = x;", "threadgroup float s; device float *p = &s;", "double d = x[0];",
-                 "atomic_fetch_add_explicit(x, 1.0f, memory_order_relaxed);", "x[0] = erf(x[0]);",
-                 "threadgroup_barrier();", "device int *p = x;", "uint u = as_type<ulong>(x[0]);"]:
-        if compiler:
-            fine, _ = compiles(compiler, METAL, head + body + "\n}\n")
-            check(f"Metal's check refuses '{body}'", not fine)
-
-
 def main():
-    compiler = metal_compiler()
+    compiler = msl.find_clang()
     for source, kernels in SOURCES.items():
         for kernel in kernels:
             for to in ["opencl", "metal", "cuda"]:
@@ -153,7 +124,6 @@ def main():
         for to in ["opencl", "metal", "cuda"]:
             if (source, to) not in REFUSED:
                 check_whole(source, to, compiler)
-    check_the_check(compiler)
     finish()
 
 

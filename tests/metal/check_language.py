@@ -21,7 +21,7 @@ def kernel(body, parameters="device float *x [[buffer(0)]]", head=HEAD):
 BAD_BODIES = [
     "thread float *p = x;", "threadgroup float *p = x;", "device int *p = x;", "float *p = x;",
     "double d = 1.0;", "long long n = 1;", "goto end; end: x[0] = 1;", "x[0] = erf(x[0]);", "x[0] = exp(1);",
-    "threadgroup_barrier();", "threadgroup_barrier(mem_flags::mem_none);", "uint u = as_type<uint>(1l);",
+    "threadgroup_barrier();", "uint u = as_type<uint>(1l);",
     "atomic_fetch_add_explicit(x, 1.0f, memory_order_relaxed);", "device atomic_ulong *a;", "x[0] = printf(\"a\");",
     "x[0] = max(1, 2u);", "x[0] = fmax(1.0h, 2.0f);", "float y = float2(1.0f, 2.0f);", "x[0] = simd_shuffle(1l, 0);",
     "simdgroup_matrix<float, 8, 8> m;", "int i = 0; device int *p = (device int *)&i;", "x[0] = missing(1.0f);",
@@ -44,7 +44,7 @@ GOOD_BODIES = [
     "x[0] = fma(x[0], 2.0f, 1.0f) + sqrt(x[1]) + float(half(x[2]));",
     "atomic_fetch_add_explicit((device atomic_uint *)x, 1u, memory_order_relaxed);",
     "float4 v = float4(x[0], x[1], x[2], x[3]);\n    x[0] = v.x + v.w;", "x[0] = as_type<float>(uint(1) << 3);",
-    "thread float y = x[0];\n    thread float *p = &y;\n    x[0] = *p;", "x[0] = simd_shuffle(x[0], 3);",
+    "threadgroup_barrier(mem_flags::mem_none);", "thread float y = x[0];\n    thread float *p = &y;\n    x[0] = *p;", "x[0] = simd_shuffle(x[0], 3);",
 ]
 
 

@@ -48,7 +48,8 @@ static const struct {
     {"an index", "metal",
      "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < "
      "n) x[i] *= 2; }",
-     "#include <metal_stdlib>\nusing namespace metal;\n\n"
+     "#include <metal_stdlib>\n#pragma METAL fp contract(off)\n#pragma clang fp contract(off)\n"
+     "using namespace metal;\n\n"
      "kernel void k(device float *x [[buffer(0)]], constant int &n [[buffer(1)]],\n"
      "              uint3 threadIdx [[thread_position_in_threadgroup]],\n"
      "              uint3 blockIdx [[threadgroup_position_in_grid]],\n"
@@ -122,7 +123,8 @@ static const struct {
      "__device__ int total;\n"
      "__device__ void add(int x) { __shared__ int sum; sum = x; atomicAdd(&total, sum); }\n"
      "__global__ void k() { add(3); }",
-     "#include <metal_stdlib>\nusing namespace metal;\n\n"
+     "#include <metal_stdlib>\n#pragma METAL fp contract(off)\n#pragma clang fp contract(off)\n"
+     "using namespace metal;\n\n"
      "static void add(int x, threadgroup int *sum, device int *total)\n"
      "{\n"
      "    *sum = x;\n"

@@ -375,7 +375,11 @@ static void print_top(printer *p)
     const kernel_language language = p->target->language;
     print_part_begin(p, &p->top, NULL);
     if (language == LANGUAGE_METAL) {
-        text_add(&p->top, "#include <metal_stdlib>\n%susing namespace metal;\n\n",
+        /* Metal's compiler contracts across statements, fast math or not. Those of older systems ignore Apple's pragma
+         * and honour clang's. */
+        text_add(&p->top,
+                 "#include <metal_stdlib>\n%s#pragma METAL fp contract(off)\n"
+                 "#pragma clang fp contract(off)\nusing namespace metal;\n\n",
                  p->entry->uses[FEATURE_WMMA].place ? "#include <metal_simdgroup_matrix>\n" : "");
     } else if (language == LANGUAGE_OPENCL) {
         text_add(&p->top, "#pragma OPENCL FP_CONTRACT OFF\n");

@@ -33,8 +33,8 @@ VECTORS(long) VECTORS(ulong) VECTORS(half) VECTORS(float)
 
 extern "C" { // of the simulator (group.c) and of libm
 void *sim_publish(const void *value, uint bytes);
-void sim_simd_barrier(void);
-void sim_barrier(void);
+void sim_simd_barrier(uint flags);
+void sim_barrier(uint flags);
 uint sim_lane(void);
 void sim_multiply(const void *slots, uint row, uint column, float *sums);
 uint sim_active(void);
@@ -117,8 +117,9 @@ INLINE uint reverse_bits(uint x) { return __builtin_bitreverse32(x); }
 // ---- barriers
 enum class mem_flags { mem_none = 0, mem_device = 1, mem_threadgroup = 2 };
 constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(int(a) | int(b)); }
-INLINE void threadgroup_barrier(mem_flags) { sim_barrier(); }
-INLINE void simdgroup_barrier(mem_flags) { sim_simd_barrier(); }
+INLINE void threadgroup_barrier(mem_flags flags) { sim_barrier(uint(flags)); }
+INLINE void simdgroup_barrier(mem_flags flags) { sim_simd_barrier(uint(flags)); }
+constexpr ulong sim_place(ulong used, ulong bytes, ulong align) { return (used + align - 1) / align * align + bytes; }
 
 // ---- atomics: relaxed only, of 32 bits
 enum memory_order { memory_order_relaxed };
@@ -162,6 +163,11 @@ template <typename T> INLINE T sim_value(void *slots, uint lane)
     __builtin_memcpy(&x, (__generic const char *)slots + 64 * (lane & 31), sizeof(T));
     return x;
 }
+INLINE void sim_lockstep() // all lanes come here; it orders no memory
+{
+    uint none = 0;
+    sim_publish(&none, sizeof none);
+}
 struct simd_vote {
     typedef ulong vote_t;
     ulong bits;
@@ -203,7 +209,7 @@ template <typename T, int COLUMNS, int ROWS> INLINE simdgroup_matrix<T, COLUMNS,
         for (uint i = 0; i < 2; i++) \
             m.own[i] = transposed ? from[(origin.x + column + i) * stride + origin.y + row] \
                                   : from[(origin.y + row) * stride + origin.x + column + i]; \
-        sim_simd_barrier(); \
+        sim_lockstep(); \
     } \
     template <typename T> INLINE void simdgroup_store(thread const simdgroup_matrix<T, 8, 8> &m, space T *to, ulong stride = 8, \
                                                       ulong2 origin = 0, bool transposed = false) \
@@ -214,7 +220,7 @@ template <typename T, int COLUMNS, int ROWS> INLINE simdgroup_matrix<T, COLUMNS,
                 to[(origin.x + column + i) * stride + origin.y + row] = m.own[i]; \
             else \
                 to[(origin.y + row) * stride + origin.x + column + i] = m.own[i]; \
-        sim_simd_barrier(); \
+        sim_lockstep(); \
     }
 MOVE(device) MOVE(threadgroup)
 #undef MOVE

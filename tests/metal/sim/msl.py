@@ -23,11 +23,19 @@ import counted
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOME = os.environ.get("METALSIM_HOME") or HERE
 OPTIONS = ["-x", "clcpp", "-cl-std=CLC++1.0", "-Xclang", "-cl-ext=+cl_khr_fp16,-cl_khr_fp64", "-cl-no-stdinc",
-           "-cl-single-precision-constant", "-fsigned-char", "-ffp-contract=off", "-fwrapv", "-Werror", "-Wall",
+           "-cl-single-precision-constant", "-fsigned-char", "-fwrapv", "-Werror", "-Wall",
            "-Wno-unknown-attributes", "-Wno-sign-compare", "-Wno-unused", "-Wno-tautological-compare", "-Wno-invalid-constexpr", "-fPIC", "-shared",
-           "-O0", "-fno-color-diagnostics"]
+           "-fno-color-diagnostics"]
+# A source with one of these lines rounds each operation. Without them Metal's compiler contracts a * b + c to an fma, across
+# statements and inlined functions, with fast math or without it.
+PRAGMAS = ["#pragma METAL fp contract(off)", "#pragma clang fp contract(off)"]
+DIRECTIVES = ["#include <metal_stdlib>", "#include <metal_simdgroup_matrix>", *PRAGMAS]
+ROUNDED = ["-O0", "-ffp-contract=off"]
+CONTRACTED = ["-O2", "-ffp-contract=fast", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"]
 if platform.machine() == "aarch64":  # the selector of instructions that compiles fastest
-    OPTIONS += ["-mllvm", "-aarch64-enable-global-isel-at-O=-1"]
+    ROUNDED += ["-mllvm", "-aarch64-enable-global-isel-at-O=-1"]
+else:
+    CONTRACTED += ["-mfma"]
 BATCH = 300  # sources that are compiled together
 
 INPUTS = ["thread_position_in_grid", "threadgroup_position_in_grid", "thread_position_in_threadgroup",
@@ -41,13 +49,14 @@ VECTOR = re.compile(r"\b((?:u?(?:char|short|int|long)|half|float)[234])\(")
 KERNEL = re.compile(r"^kernel void (\w+)\(", re.M)
 FUNCTION = re.compile(r"(?:template <[^>]*>\s+)?static [\w ]+?[ *](\w+)\(")
 SHARED = re.compile(r"^( +)((?:alignas\(\d+\) )?)threadgroup ([\w ]+?) (\w+)((?:\[[^\]]*\])*);$", re.M)
+OWN = re.compile(r"^ +(\w+(?:<[\w, ]+>)?) \w+((?:\[\d+\])+);$", re.M)  # an array of each thread
 NAMES = r"(?:bool|(?:u?(?:char|short|int|long)|half|float)[234]?|struct \w+)"
 POINTER = re.compile(rf"((?:\b\w+ )*?)\b(?:const )?{NAMES}(?: const)? \*")
 SPACES = {"device", "constant", "threadgroup", "thread"}
 # What the dialect of clang accepts and Metal has not.
 FORBIDDEN = [(r"\bdouble\b", "there is no double"), (r"\bgoto\b", "there is no goto"), (r"\bnew\b", "there is no new"),
              (r"\bvirtual\b", "there are no virtual functions"), (r"\btry\b|\bthrow\b", "there are no exceptions"),
-             (r"\bmem_none\b", "a barrier without memory orders nothing"), (r"\b__\w+", "names with __ are reserved"),
+             (r"\b__\w+", "names with __ are reserved"),
              (r"\batomic_(?:ulong|long|float)\b", "32-bit integer atomics only"),
              (r"\b(?:printf|malloc|assert)\b *\(", "there is no C library"), (r"\[&\]|\[=\]", "there are no lambdas"),
              (r"\blong long\b", "there is no long long")]
@@ -76,7 +85,7 @@ def without_comments(text):
 
 def lint(text):
     for line in re.findall(r"^#.*", text, re.M):
-        if line not in ("#include <metal_stdlib>", "#include <metal_simdgroup_matrix>"):
+        if line not in DIRECTIVES:
             raise Wrong(f"a directive that the printer does not write: {line}")
     if "simdgroup_matrix<" in text and "#include <metal_simdgroup_matrix>" not in text:
         raise Wrong("simdgroup matrices need #include <metal_simdgroup_matrix>")
@@ -88,6 +97,12 @@ def lint(text):
         if not SPACES & set(found[1].split()):
             raise Wrong(f"line {text[:found.start()].count(chr(10)) + 1}: a pointer without an address space: "
                         f"'{found[0]}'")
+
+
+def is_contracted(source):
+    """A pragma counts if it is before all functions. With METALSIM_CONTRACT the compiler does not know the pragmas."""
+    head = re.split(r"^(?:static|kernel|template)\b", source, maxsplit=1, flags=re.M)[0].splitlines()
+    return bool(os.environ.get("METALSIM_CONTRACT")) or not any(line in head for line in PRAGMAS)
 
 
 def closing(text, at):
@@ -166,6 +181,17 @@ def structs_in_device_memory(text):
     return re.sub(r"\bconstant (\w+) &(?=\w+ \[\[buffer)", lambda m: f"device const {m[1]} &" if m[1] in structs else m[0], text)
 
 
+def memory_sizes(body):
+    """Bytes of the threadgroup variables of a kernel, and of the arrays that each of its threads has, as expressions."""
+    shared, own = "0ul", "0ul"
+    for _, align, kind, _, dims in SHARED.findall(body):
+        aligned = re.search(r"\d+", align)[0] if align else f"alignof({kind})"
+        shared = f"metal::sim_place({shared}, sizeof({kind}{dims}), {aligned})"
+    for kind, dims in OWN.findall(body):
+        own += f" + sizeof({kind}{dims})"
+    return shared, own
+
+
 def entries(name, text):
     """A function for each kernel of the source, as text; and the rows of its kernels."""
     rows, functions = [], []
@@ -182,8 +208,11 @@ def entries(name, text):
         symbol = f"k{name}_{len(rows)}"
         rows.append((found[1], symbol, " ".join(f"{p.kind} {p.index}" for p in memory)))
         sizes = ", ".join("1" if p.pointed == "void" else f"sizeof({p.pointed})" for p in memory) or "0"
+        stop = text.find("\n}\n", end)
+        shared, own = memory_sizes(text[end:stop if stop >= 0 else len(text)])
         functions.append(
             f'extern "C" __attribute__((visibility("default"))) constant ulong {symbol}_bytes[] = {{{sizes}}};\n'
+            f'extern "C" __attribute__((visibility("default"))) constant ulong {symbol}_memory[] = {{{shared}, {own}}};\n'
             f'extern "C" void {symbol}(const thread sim_arguments *a) {{ {found[1]}({", ".join(p.value() for p in parameters)}); }}\n')
     if not rows:
         raise Wrong("there is no kernel")
@@ -191,7 +220,7 @@ def entries(name, text):
 
 
 def for_clang(text):
-    body = re.sub(r"^#include .*", "", text, flags=re.M)
+    body = re.sub(r"^#.*", "", text, flags=re.M)
     body = KERNEL.sub(r"static void \1(", shared_variables(body))
     return FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", body))
 
@@ -261,8 +290,8 @@ def compile_only(clang, text):
 
 def add_counters(clang, source):
     """Compiles the source with counters. Returns what is left to do: options, and a file of LLVM assembly."""
-    options = [o for o in OPTIONS if o not in ("-shared", "-O0")]
-    subprocess.run([clang, *options, *counted.OPTIONS, "-I", HOME, "-o", source + ".ll", source], check=True)
+    options = [o for o in OPTIONS if o != "-shared"]
+    subprocess.run([clang, *options, "-ffp-contract=off", *counted.OPTIONS, "-I", HOME, "-o", source + ".ll", source], check=True)
     os.remove(source)
     with open(source + ".ll", encoding="utf-8") as file:
         text = counted.count(file.read())
@@ -271,12 +300,16 @@ def add_counters(clang, source):
     return ["-fPIC", "-shared", "-O1", "-Wno-override-module"], source + ".ll"
 
 
+def read_source(cache, name):
+    with open(os.path.join(cache, name + ".metal"), encoding="utf-8") as file:
+        return file.read()
+
+
 def build(clang, cache, names, library):
-    """Compiles sources into one library. Returns what clang said, or None."""
+    """Compiles sources into one library: all of them contracted, or none. Returns what clang said, or None."""
     together = Together()
     for name in names:
-        with open(os.path.join(cache, name + ".metal"), encoding="utf-8") as file:
-            source = file.read()
+        source = read_source(cache, name)
         if len(names) > 1:
             together.add(name, source)
         else:
@@ -285,8 +318,8 @@ def build(clang, cache, names, library):
     part = f"{path}.{os.getpid()}"
     with open(part + ".clcpp", "w", encoding="utf-8") as file:
         file.write('#include "msl.h"\n' + (together.all() if len(names) > 1 else text))
-    options, source = OPTIONS, part + ".clcpp"
-    if os.environ.get("METALSIM_COUNTS"):
+    options, source = [*OPTIONS, *(CONTRACTED if is_contracted(read_source(cache, names[0])) else ROUNDED)], part + ".clcpp"
+    if os.environ.get("METALSIM_COUNTS") or os.environ.get("METALSIM_RACES"):
         options, source = add_counters(clang, source)
     done = subprocess.run([clang, *options, "-I", HOME, "-o", part, source], capture_output=True, text=True,
                           check=False)
@@ -341,7 +374,9 @@ def main():
     errors = []
     if options.all and names:
         size = max(1, min(BATCH, -(-len(names) // max(1, options.jobs))))
-        batches = [names[i:i + size] for i in range(0, len(names), size)]
+        kinds = {n: is_contracted(read_source(options.cache, n)) for n in names}
+        alike = [[n for n in names if kinds[n] == kind] for kind in (False, True)]
+        batches = [part[i:i + size] for part in alike for i in range(0, len(part), size)]
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for said in pool.map(lambda b: build_batch(clang, options.cache, b), batches):
                 errors += said
