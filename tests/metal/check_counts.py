@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Counts what the kernels of the Metal device do on the simulator: bytes, FLOPs and instructions. Holds the rows COUNTED of
-cli/bench/expected.def and the tables of docs/METAL.md against them.
+cli/bench/expected.def and the tables of docs/METAL.md against them. The same runs show that no kernel has a race (race.c): every
+barrier has the mem_flags that it needs.
 
     check_counts.py           check
     check_counts.py --write   write both anew
@@ -52,6 +53,8 @@ def index_inputs(n, kind):
                             "i": values(n // scale, scale=f"* {n // scale}", kind="i32")}
 
 
+# Works whose kernels exchange values through memory: without the flags of their barriers they race.
+FENCED = ["sum", "cumulative_sum", "softmax", "layer_norm", "random_mean", "sort", "scatter_add", "matmul", "attention", "conv"]
 N = 65536
 CASES = [
     Case("chain", "BYTE", "maximum(sqrt(abs(x * y + z)) - x, y)",
@@ -79,13 +82,13 @@ CASES = [
 def command(case, scale=1):
     inputs = case.inputs(scale)
     text = "".join(f"{name} = {value}; " for name, value in inputs.items()) + case.program
-    return ["eval", "--quiet", *([] if inputs else ["--device", "metal"]), text]
+    return ["eval", *([] if inputs else ["--device", "metal"]), text]
 
 
 def launches(case, scale):
     """The rows of counts of one evaluation."""
     with tempfile.NamedTemporaryFile(mode="r", suffix=".counts") as file:
-        done = run(*command(case, scale), METALSIM_COUNTS=file.name, METALSIM_CACHE=CACHE)
+        done = run(*command(case, scale), METALSIM_COUNTS=file.name, METALSIM_CACHE=CACHE, METALSIM_RACES=1)
         if done.returncode:
             raise RuntimeError(f"{case.work}: {done.stderr}")
         return [line.split() for line in file.read().splitlines()]
@@ -191,6 +194,15 @@ def write(path, text):
         file.write(text)
 
 
+def check_fences():
+    """The negative control of the check for races."""
+    for case in CASES:
+        done = run(*command(case), METALSIM_CACHE=CACHE, METALSIM_RACES=1, METALSIM_FLAGS=0)
+        races = done.returncode != 0 and "a race" in done.stderr
+        check(f"{case.work}: {'a race' if case.work in FENCED else 'no race'} where barriers order no memory",
+              races == (case.work in FENCED), done.stderr)
+
+
 def near(which, a, b):
     tolerance = INSTRUCTION_TOLERANCE if which == INSTRUCTIONS else TOLERANCE
     return abs(a - b) <= tolerance * max(abs(a), abs(b)) + 0.002
@@ -216,6 +228,7 @@ def main():
         same = unit == case.unit and kernels == row[0] and len(numbers) == COUNTS and all(map(near, range(COUNTS), numbers, row[1:]))
         check(f"{case.work}: counts are those of expected.def", same,
               f"{unit} {kernels} {numbers}\ncounted: {row}\ncheck_counts.py --write updates the file and docs/METAL.md")
+    check_fences()
     check("docs/METAL.md has the table", read(DOCUMENT) == with_tables(read(DOCUMENT), tables(text)))
     finish()
 

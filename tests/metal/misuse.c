@@ -47,6 +47,22 @@ static const char source[] =
     "    x[i.x] = s[i.x];\n"
     "}\n"
     "\n"
+    "kernel void wide(device uint *x [[buffer(0)]], threadgroup uint *s [[threadgroup(0)]], uint3 "
+    "i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    threadgroup uint own[8000];\n"
+    "    own[i.x] = s[i.x];\n"
+    "    x[i.x] = own[i.x];\n"
+    "}\n"
+    "\n"
+    "kernel void heavy(device uint *x [[buffer(0)]], uint3 i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    uint own[100];\n"
+    "    for (uint k = 0; k < 100; k++)\n"
+    "        own[k] = k + i.x;\n"
+    "    x[i.x] = own[x[i.x] % 100];\n"
+    "}\n"
+    "\n"
     "kernel void large(device uint *x [[buffer(0)]], uint3 i [[thread_position_in_grid]])\n"
     "{\n"
     "    threadgroup uint s[9000];\n"
@@ -270,7 +286,28 @@ static void shared_missing(setup *s)
     use(s, "given");
     dispatch(s, 1, THREADS);
 }
-static void shared_too_much_in_kernel(setup *s) { run(s, "large"); }
+static void shared_too_much_in_kernel(setup *s)
+{
+    id error = NULL, function = objc_send(new_function, s->library, text("large"));
+    must(!objc_send(new_pipeline, s->device, function, &error), "a pipeline");
+    fprintf(stderr, "%s\n", objc_send(utf8, objc_send(description, error)));
+    objc_send(release, function);
+    run(s, "count");
+}
+static void shared_too_much_together(setup *s)
+{
+    use(s, "wide");
+    objc_send(set_shared, s->encoder, 1024, 0);
+    dispatch(s, 1, THREADS);
+}
+static void heavy_kernel(setup *s)
+{
+    const id p = pipeline(s, "heavy");
+    must(objc_send(pipeline_threads, p) == 384, "a heavy kernel has 384 threads");
+    objc_send(release, p);
+    use(s, "heavy");
+    dispatch(s, 1, 512);
+}
 static void no_pipeline(setup *s) { dispatch(s, 1, THREADS); }
 static void no_argument(setup *s)
 {
@@ -479,6 +516,9 @@ static const struct mistake {
      "no threadgroup memory is set"},
     {"a kernel's threadgroup memory above the limit", shared_too_much_in_kernel, ERROR,
      "the limit is 32768"},
+    {"threadgroup memory of kernel and dispatch above the limit", shared_too_much_together,
+     ASSERTION, "33024 bytes of threadgroup memory"},
+    {"more threads than a heavy kernel allows", heavy_kernel, ASSERTION, "the pipeline allows 384"},
     {"a dispatch without a pipeline", no_pipeline, ASSERTION, "no pipeline is set"},
     {"an argument that is not bound", no_argument, ASSERTION, "nothing is bound at buffer index 0"},
     {"an argument that is too short", short_argument, ASSERTION, "4 bytes are bound at index 0"},

@@ -399,8 +399,8 @@ static void compute_dispatch(id o, SEL s, size3 grid, size3 group)
 {
     encoder *e = opened(o, s);
     const sim_pipeline *p = e->state.pipeline;
-    size_t shared = 0;
     REQUIRE(p, "%s: no pipeline is set", s);
+    size_t shared = p->kernel->shared_bytes;
     REQUIRE(grid.x && grid.y && grid.z && group.x && group.y && group.z, "%s: a size is 0", s);
     REQUIRE(group.x <= 1024 && group.y <= 1024 && group.z <= 1024 && group.x * group.y * group.z <= p->threads,
             "%s: %llu threads, but the pipeline allows %llu", s, (unsigned long long)(group.x * group.y * group.z),

@@ -77,6 +77,11 @@ static bool read_kernel(const char *where, char *line, sim_kernel *k)
     REQUIRE(enter, "%s has no %s", path, symbol);
     snprintf(path, sizeof path, "%s_bytes", symbol);
     const uint64_t *bytes = dlsym(code, path);
+    snprintf(path, sizeof path, "%s_memory", symbol);
+    const uint64_t *memory = dlsym(code, path);
+    REQUIRE(bytes && memory, "the library of %s lacks the sizes of its memory", symbol);
+    k->shared_bytes = memory[0];
+    k->private_bytes = memory[1];
     while ((kind = strtok_r(NULL, " \n", &at))) {
         const char *index = strtok_r(NULL, " \n", &at);
         REQUIRE(index && k->n_parameter < PARAMETERS_MOST, "a damaged file of kernels");

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-EXPORT void sim_count_access(const void *at, uint32_t bytes, uint32_t is_store);
 EXPORT void sim_count_work(uint32_t flops, uint32_t instructions);
 
 static struct {

@@ -1,4 +1,4 @@
-"""Adds counters to the code of kernels, for METALSIM_COUNTS: a call before each load and store, and one in each block with the
+"""Adds counters to the code of kernels, for METALSIM_COUNTS and METALSIM_RACES: a call before each load and store, and one in each block with the
 FLOPs and arithmetic instructions of that block. It works on the optimized LLVM assembly that clang writes, as text."""
 import re
 
@@ -33,7 +33,7 @@ def work(line):
     return 0, 1 if INTEGER.search(line) else 0
 
 
-def block(lines, ours):
+def block(lines, ours, atomic):
     """A basic block with its counters. In functions of our library for Metal, only floating-point instructions count: the
     rest is the simulator's way to do what a GPU does in one instruction."""
     flops = sum(work(line)[0] for line in lines)
@@ -45,27 +45,28 @@ def block(lines, ours):
             counted = True
         found = ACCESS.match(line)
         if found and width(found[1] or found[2]):
-            out.append(f"  call void @sim_count_access(ptr {found[3]}, i32 {width(found[1] or found[2])}, "
-                       f"i32 {1 if found[2] else 0})")
+            out.append(f"  call void @sim_access(ptr {found[3]}, i32 {width(found[1] or found[2])}, "
+                       f"i32 {(1 if found[2] else 0) + (2 if atomic else 0)})")
         out.append(line)
     return out
 
 
 def count(text):
     """The assembly with counters."""
-    out, lines, inside, ours = [], [], False, False
+    out, lines, inside, ours, atomic = [], [], False, False, False
     for line in text.split("\n"):
         if line.startswith("define "):
             inside, ours = True, "@_ZN5metal" in line or "@_ZNK5metal" in line or "@_ZL5metal" in line
+            atomic = ours and re.search(r"@_ZN5metalL?\d+atomic_", line)
             out.append(line)
         elif inside and line == "}":
-            out += block(lines, ours) + [line]
+            out += block(lines, ours, atomic) + [line]
             lines, inside = [], False
         elif inside and re.match(r"[\w.]+:", line):
-            out += block(lines, ours) + [line]
+            out += block(lines, ours, atomic) + [line]
             lines = []
         elif inside:
             lines.append(line)
         else:
             out.append(line)
-    return "\n".join([*out, "declare void @sim_count_work(i32, i32)", "declare void @sim_count_access(ptr, i32, i32)", ""])
+    return "\n".join([*out, "declare void @sim_count_work(i32, i32)", "declare void @sim_access(ptr, i32, i32)", ""])

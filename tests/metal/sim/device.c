@@ -155,7 +155,7 @@ static id library_new(id o, SEL s, id source, id given, id *error)
 
 static uint64_t pipeline_threads(id o, SEL s) { return (void)s, ((sim_pipeline *)o)->threads; }
 static uint64_t pipeline_width(id o, SEL s) { return (void)o, (void)s, SIM_LANES; }
-static uint64_t pipeline_shared(id o, SEL s) { return (void)o, (void)s, 0; }
+static uint64_t pipeline_shared(id o, SEL s) { return (void)s, ((sim_pipeline *)o)->kernel->shared_bytes; }
 static void pipeline_destroy(id o) { sim_release(((sim_pipeline *)o)->function); }
 static sim_method pipeline_methods[] = {METHOD("maxTotalThreadsPerThreadgroup", pipeline_threads, NEVER),
                                         METHOD("threadExecutionWidth", pipeline_width, NEVER),
@@ -166,14 +166,34 @@ sim_class sim_pipeline_class = {.name = "MTLSimComputePipelineState",
                                 .methods = pipeline_methods,
                                 .hidden = true};
 
+/* A kernel with large arrays has fewer threads: a core has 208 KiB of registers, and a thread at most 256 of 16 bits, of
+ * which addresses and scalars take about 40. */
+static uint64_t threads_of(const sim_kernel *k)
+{
+    enum { REGISTER_BYTES = 2, CORE_BYTES = 208 * 1024, REGISTERS_MOST = 256, SCALARS = 40, STEP = 64 };
+    const uint64_t wanted = SCALARS + k->private_bytes / REGISTER_BYTES,
+                   registers = wanted < REGISTERS_MOST ? (wanted + 7) / 8 * 8 : REGISTERS_MOST,
+                   most = (uint64_t)sim_setting(SIM_THREADS),
+                   threads = CORE_BYTES / (registers * REGISTER_BYTES) / STEP * STEP;
+    return threads < most ? threads : most;
+}
+
 static id pipeline_new(id o, SEL s, id given, id *error)
 {
     const function *f = sim_as(given, &function_class, s);
-    (void)o, (void)error;
+    (void)o;
+    if (f->kernel->shared_bytes > SIM_SHARED_MOST) {
+        char text[200];
+        snprintf(text, sizeof text, "kernel %s: %llu bytes of threadgroup memory; the limit is %d", f->kernel->name,
+                 (unsigned long long)f->kernel->shared_bytes, SIM_SHARED_MOST);
+        if (error)
+            *error = sim_error(3, text);
+        return NULL;
+    }
     sim_pipeline *p = (sim_pipeline *)sim_new(&sim_pipeline_class);
     p->function = sim_retain(given);
     p->kernel = f->kernel;
-    p->threads = (uint64_t)sim_setting(SIM_THREADS);
+    p->threads = threads_of(f->kernel);
     return &p->head;
 }
 

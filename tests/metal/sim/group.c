@@ -30,7 +30,7 @@ typedef struct fiber {
 /* Values of a simdgroup function are in one of two sets of slots, so that a fast lane does not overwrite what a slow
  * one has yet to read. */
 typedef struct simd {
-    uint32_t live, runnable, arrived;
+    uint32_t live, runnable, arrived, flags; /* flags: of the simdgroup_barrier that its lanes are at */
     const void *site;
     _Alignas(16) char slots[2][SIM_LANES][SLOT_BYTES];
 } simd;
@@ -43,6 +43,8 @@ static struct {
     uint32_t idle_stacks[SIM_THREADS_MOST], n_idle, n_stacks;
     uint32_t n, n_simd, current, done, at_barrier;
     const void *barrier;
+    uint32_t barrier_flags;
+    bool races;
     void *home;
     sim_arguments arguments;
     struct {
@@ -186,6 +188,9 @@ static void check_simd(simd *s)
         return;
     s->runnable = s->live;
     s->arrived = 0;
+    if (s->flags)
+        sim_race_simd_barrier((uint32_t)(s - w.simds), s->flags);
+    s->flags = 0;
 }
 
 /* A lane that has ended is not active any more; a threadgroup_barrier needs all threads. */
@@ -242,17 +247,21 @@ static void wait_here(void)
 /* ---- what kernels call (msl.h) ---- */
 
 EXPORT void *sim_publish(const void *value, unsigned bytes);
-EXPORT void sim_simd_barrier(void);
-EXPORT void sim_barrier(void);
+EXPORT void sim_simd_barrier(unsigned flags);
+EXPORT void sim_barrier(unsigned flags);
+EXPORT void sim_access(const void *at, unsigned bytes, unsigned how);
 EXPORT unsigned sim_lane(void);
 EXPORT void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums);
 EXPORT unsigned sim_active(void);
 EXPORT unsigned long sim_votes(const void *slots, unsigned active);
 EXPORT void *sim_shared(const void *site, unsigned long bytes, unsigned long align);
 
-static void arrive(const void *site)
+static const uint32_t is_barrier = 1u << 31; /* whatever its mem_flags are */
+
+static void arrive(const void *site, uint32_t flags)
 {
     simd *s = &w.simds[w.current / SIM_LANES];
+    s->flags = flags;
     if (s->arrived == 0)
         s->site = site;
     else if (s->site != site)
@@ -268,13 +277,24 @@ void *sim_publish(const void *value, unsigned bytes)
 {
     const uint32_t t = w.current, set = w.fibers[t].functions & 1;
     memcpy(w.simds[t / SIM_LANES].slots[set][t % SIM_LANES], value, bytes);
-    arrive(__builtin_return_address(0));
+    arrive(__builtin_return_address(0), 0);
     return w.simds[t / SIM_LANES].slots[set];
 }
 
-void sim_simd_barrier(void) { arrive(__builtin_return_address(0)); }
+void sim_simd_barrier(unsigned flags) { arrive(__builtin_return_address(0), is_barrier | (flags & (uint32_t)sim_setting(SIM_FLAGS))); }
 
-void sim_barrier(void)
+/* A load (0) or store (1) of a kernel that was compiled with counters; 2 is added if it is atomic. */
+void sim_access(const void *at, unsigned bytes, unsigned how)
+{
+    char said[200] = "";
+    sim_count_access(at, bytes, how & 1);
+    if (!w.races || how & 2 || sim_race_access(at, bytes, how & 1, w.current, said, sizeof said))
+        return;
+    fail("%s", said);
+    leave();
+}
+
+void sim_barrier(unsigned flags)
 {
     const void *site = __builtin_return_address(0);
     if (w.at_barrier == 0)
@@ -285,6 +305,7 @@ void sim_barrier(void)
         fail("a threadgroup_barrier after %u threads of the group have ended", w.done);
     if (++w.at_barrier == w.n) {
         w.at_barrier = 0;
+        sim_race_barrier(flags & (uint32_t)sim_setting(SIM_FLAGS));
         for (uint32_t i = 0; i < w.n_simd; i++)
             w.simds[i].runnable = w.simds[i].live;
     }
@@ -343,12 +364,13 @@ void *sim_shared(const void *site, unsigned long bytes, unsigned long align)
 static bool group_run(const sim_launch *l, const uint32_t at[3])
 {
     memset(w.fibers, 0, w.n * sizeof *w.fibers);
+    sim_race_group();
     for (int i = 0; i < 3; i++)
         w.arguments.in[1][i] = at[i];
     for (uint32_t i = 0; i < w.n_simd; i++) {
         const uint32_t lanes = w.n - i * SIM_LANES;
         w.simds[i].live = w.simds[i].runnable = lanes >= SIM_LANES ? ~0u : (1u << lanes) - 1;
-        w.simds[i].arrived = 0;
+        w.simds[i].arrived = w.simds[i].flags = 0;
     }
     w.done = w.at_barrier = w.n_shared = w.n_idle = 0;
     for (uint32_t i = 0; i < w.n_stacks; i++)
@@ -364,6 +386,20 @@ static bool group_run(const sim_launch *l, const uint32_t at[3])
     return !w.failed;
 }
 
+/* Subnormal f32 operands and results become 0, or not any more. */
+static void flush_subnormals(bool on)
+{
+#if defined(__aarch64__)
+    uint64_t control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    control = on ? control | 1u << 24 : control & ~(1ull << 24);
+    __asm__ volatile("msr fpcr, %0" : : "r"(control));
+#else
+    const uint32_t bits = 0x8040, control = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(on ? control | bits : control & ~bits);
+#endif
+}
+
 bool sim_run(const sim_launch *l, int64_t order, char *error, size_t room)
 {
     const uint64_t groups = (uint64_t)l->groups[0] * l->groups[1] * l->groups[2];
@@ -374,7 +410,11 @@ bool sim_run(const sim_launch *l, int64_t order, char *error, size_t room)
     w.n = l->group[0] * l->group[1] * l->group[2];
     w.n_simd = (w.n + SIM_LANES - 1) / SIM_LANES;
     w.shared_most = 0;
+    w.races = sim_setting(SIM_RACES);
     sim_count_begin(l, w.memory);
+    sim_race_begin(l, w.memory);
+    if (sim_setting(SIM_FLUSH))
+        flush_subnormals(true);
     memcpy(w.arguments.buffer, l->buffer, sizeof w.arguments.buffer);
     for (int i = 0; i < 3; i++) {
         w.arguments.in[3][i] = l->group[i];
@@ -391,6 +431,9 @@ bool sim_run(const sim_launch *l, int64_t order, char *error, size_t room)
         fine = group_run(l, at);
         w.shared_most = w.shared_used > w.shared_most ? w.shared_used : w.shared_most;
     }
+    if (sim_setting(SIM_FLUSH))
+        flush_subnormals(false);
+    sim_race_end();
     sim_count_end(w.shared_most);
     if (!fine)
         snprintf(error, room, "kernel %s: %s", l->kernel->name, w.error);

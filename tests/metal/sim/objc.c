@@ -40,6 +40,8 @@ int64_t sim_setting(sim_setting_name name)
         [SIM_FAIL_AT] = {"METALSIM_FAIL_AT", 0},   [SIM_FAIL_BUFFER] = {"METALSIM_FAIL_BUFFER", 0},
         [SIM_LEAKS] = {"METALSIM_LEAKS", 0},       [SIM_COUNT] = {"METALSIM_COUNT", 0},
         [SIM_RECORD] = {"METALSIM_RECORD", 0},    [SIM_PRODUCT_MS] = {"METALSIM_PRODUCT_MS", 0},
+        [SIM_FLUSH] = {"METALSIM_FLUSH", 0},       [SIM_RACES] = {"METALSIM_RACES", 0},
+        [SIM_FLAGS] = {"METALSIM_FLAGS", -1},
     };
     const char *text = getenv(rows[name].name);
     return text && *text ? strtoll(text, NULL, 0) : rows[name].usual;

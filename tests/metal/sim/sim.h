@@ -11,6 +11,7 @@
  *   compile.c   shading language to machine code, kept in a folder by content
  *   group.c     the threads of a threadgroup as fibers, in a chosen order
  *   twice.c     a launch in two orders, which must not make a difference
+ *   race.c      threads of a threadgroup that use the same memory without a barrier
  *   guard.c     memory that the host must not touch yet, or a kernel never
  *   count.c     loads, stores and arithmetic of kernels
  *   accelerate.c  the products of Accelerate
@@ -42,7 +43,7 @@ typedef enum sim_setting_name {
     SIM_FAMILY,      /* the newest Apple GPU family: 1007 is Apple7 */
     SIM_MEMORY_MIB,  /* recommendedMaxWorkingSetSize */
     SIM_BUFFER_MIB,  /* maxBufferLength */
-    SIM_THREADS,     /* maxTotalThreadsPerThreadgroup of pipelines */
+    SIM_THREADS,     /* maxTotalThreadsPerThreadgroup of pipelines that need few registers */
     SIM_NO_DEVICE,   /* 1: MTLCreateSystemDefaultDevice returns nil */
     SIM_FAIL_AT,     /* the number of the message that fails, from 1; 0: none */
     SIM_FAIL_BUFFER, /* the number of the command buffer that fails, from 1; 0: none */
@@ -50,6 +51,9 @@ typedef enum sim_setting_name {
     SIM_COUNT,       /* 1: at the end write how many messages can fail */
     SIM_RECORD,      /* 1: keep the sources of libraries and compute nothing; see compile.c */
     SIM_PRODUCT_MS,  /* milliseconds that a product of MPS takes at least */
+    SIM_FLUSH,       /* 1: subnormal f32 operands and results are 0 */
+    SIM_RACES,       /* 1: a race inside a threadgroup is an error; see race.c */
+    SIM_FLAGS,       /* the mem_flags that barriers obey, as a mask: 0 is a GPU on which all are mem_none */
     SIM_SETTINGS
 } sim_setting_name;
 int64_t sim_setting(sim_setting_name name);
@@ -147,6 +151,8 @@ typedef struct sim_kernel {
     void (*enter)(const sim_arguments *a);
     int n_parameter;
     const sim_parameter *parameter;
+    uint64_t shared_bytes;  /* of its threadgroup variables */
+    uint64_t private_bytes; /* of arrays and matrices that each thread has */
 } sim_kernel;
 
 /* The kernels of a source, ended by a row without a name; NULL: the text in log says why. */
@@ -170,7 +176,16 @@ bool sim_run_twice(const sim_launch *l, char *error, size_t room);
 /* Around a launch: counts what its kernel does; shared is the threadgroup memory. See count.c. */
 void sim_count_begin(const sim_launch *l, const char *shared);
 void sim_count_end(size_t shared_bytes);
+void sim_count_access(const void *at, uint32_t bytes, uint32_t is_store);
 void sim_count_matrix(uint32_t flops, uint32_t instructions);
+/* Around a launch, at the start of a threadgroup, and after barriers. See race.c. */
+void sim_race_begin(const sim_launch *l, const char *shared);
+void sim_race_end(void);
+void sim_race_group(void);
+void sim_race_barrier(uint32_t flags);
+void sim_race_simd_barrier(uint32_t simd, uint32_t flags);
+/* False: the thread `me` of the group races with another; the text in error, which must be empty before, says how. */
+bool sim_race_access(const char *at, uint32_t bytes, bool is_store, uint32_t me, char *error, size_t room);
 void sim_switch(void **save, void *load);
 void sim_fiber_start(void);
 
