@@ -2,6 +2,7 @@
  * program again, in a process of its own, so that a crash or a hang of a driver ends only its step. */
 #include "bench/child.h"
 #include "cli.h"
+#include "probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +50,7 @@ static const step steps[] = {
     {"devices", {"devices"}, 10},
     {"doctor", {"doctor"}, 10},
     {"one op", {"eval", "--device", "DEVICE", "sum(exp(normal(key(0), [1000])))"}, 20},
+    {"arithmetic", {"selftest", "--arithmetic", "--device", "DEVICE"}, 20},
     {"kernel saxpy",
      {"run", "FILE.cu", "-k", "saxpy", "--grid", "4", "--block", "256", "--arg", "n=1000", "--arg",
       "a=2", "--arg", "x=normal:f32[1000]", "--arg", "y=ones:f32[1000]", "--device", "PAIR"},
@@ -214,17 +216,20 @@ int verb_selftest(int argc, char **argv)
 {
     const char *device = NULL, *output = "ingot-selftest.txt", *only = NULL;
     int64_t limit_s = 0;
+    bool arithmetic = false;
     const option options[] = {
         {"--device", 0, "DEVICE", option_text, &device, "the device (the first GPU, or the CPU)"},
         {"--output", 'o', "FILE", option_text, &output, "the file (ingot-selftest.txt)"},
         {"--only", 0, "STEP", option_text, &only, "one step, by the name that a run shows"},
+        FLAG("--arithmetic", &arithmetic, "prints how the device rounds, and runs no step"),
         {"--limit", 0, "S", option_count, &limit_s, "at most so many seconds for a step"},
         {0}};
     const command c = {
         "selftest", "[options]",
         "Runs everything that shows whether a device works, in ten minutes at most: devices, "
-        "verify,\n"
-        "the CPU's bits, kernels, training, bench. A step that reaches its limit reports what it "
+        "arithmetic,\n"
+        "verify, the CPU's bits, kernels, training, bench. A step that reaches its limit reports "
+        "what it "
         "has\n"
         "checked so far. Writes all output to one file, for a report.",
         options};
@@ -235,5 +240,7 @@ int verb_selftest(int argc, char **argv)
         say(&c, "unexpected '%s'; see 'ingot selftest --help'", argv[0]);
         return EXIT_USAGE;
     }
+    if (arithmetic)
+        return probe_arithmetic(&c, choose(device));
     return selftest(&c, choose(device), only, limit_s, output);
 }

@@ -11,6 +11,11 @@ check 'its output is in the file' has '^cpu  '
 check 'its exit code is in the file' has '==== devices: exit code 0'
 check 'the step one op' one 'one op'
 check 'the op has a result' has '^[0-9.]*$'
+check 'the step arithmetic' one arithmetic
+check 'nothing is contracted' has '^a \* b + c in two statements *0 of 4096 contracted$'
+check 'division is exact' has '^a / b *0 of 4096 not correctly rounded$'
+unknown() { "$ingot" selftest --arithmetic --device nosuch 2>/dev/null; [ $? = 4 ]; }
+check 'an unknown device is exit code 4' unknown
 check 'the step kernel saxpy' one 'kernel saxpy'
 fails() { ! "$ingot" selftest --device nosuch --only 'one op' -o "$temporary/out.txt" >"$temporary/said"; }
 check 'a step that fails is exit code 1' fails

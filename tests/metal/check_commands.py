@@ -12,7 +12,7 @@ from support.tally import check, finish, skip
 
 TEXTS = ["the film was very good !", "cats"]
 BENCH = ["bench", "--device", "mps", "--only", "launch,chain 64K", "--seconds", "1", "--quiet", "--json"]
-STEPS = ["devices", "doctor", "one op", "kernel saxpy", "kernel block_sum"]
+STEPS = ["devices", "doctor", "one op", "arithmetic", "kernel saxpy", "kernel block_sum"]
 
 
 def logits(done):
@@ -65,6 +65,18 @@ def check_selftest(folder):
         check(f"selftest: {step}", done.returncode == 0 and "exit code 0" in text, done.stdout + text[-2000:])
 
 
+def check_arithmetic(folder):
+    """On a GPU whose compiler knows no pragma, and on one that flushes subnormal numbers."""
+    for name, env, code, said in [
+            ("right", {}, 0, r"two statements +0 of 4096 contracted"),
+            ("contracts", {"METALSIM_CONTRACT": 1, "METALSIM_CACHE": os.path.join(folder, "cache")}, 1,
+             r"two statements +[1-9]\d* of 4096 contracted; BROKEN"),
+            ("flushes", {"METALSIM_FLUSH": 1}, 0, r"subnormal results +4096 of 4096 flushed to 0; this device does not promise it")]:
+        done = run("selftest", "--arithmetic", "--device", "metal", **env)
+        check(f"selftest: arithmetic of a GPU that {name}", done.returncode == code and re.search(said, done.stdout),
+              done.stdout + done.stderr)
+
+
 def main():
     if not READY:
         skip("commands on the simulated GPU", "clang 16 or newer is needed")
@@ -73,6 +85,7 @@ def main():
         check_text_model(os.path.join(folder, "model"))
         check_bench(folder)
         check_selftest(folder)
+        check_arithmetic(folder)
     finish()
 
 

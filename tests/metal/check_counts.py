@@ -13,11 +13,12 @@ import re
 import sys
 import tempfile
 
-from simulated import FOLDER, READY, ROOT, prepare, run
+from simulated import CACHE as KEPT
+from simulated import READY, ROOT, prepare, run
 from support.tally import check, finish, skip
 
 DEFINITIONS = os.path.join(ROOT, "cli", "bench", "expected.def")
-CACHE = os.path.join(FOLDER, "counted")
+CACHE = KEPT + "-counted"
 DOCUMENT = os.path.join(ROOT, "docs", "METAL.md")
 BEGIN, END = "<!-- counted: check_counts.py --write -->\n", "<!-- end of counted -->\n"
 CORE_SHARED, CORE_THREADS, LANES = 65536, 3072, 128  # metal-benchmarks

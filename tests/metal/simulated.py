@@ -1,5 +1,6 @@
 """Runs the command on the simulator. Kernels are compiled together beforehand: a first run only records them."""
 import concurrent.futures
+import hashlib
 import os
 import re
 import struct
@@ -11,7 +12,6 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 INGOT = os.environ.get("INGOT", os.path.join(BUILD, "ingot"))
 FOLDER = os.path.join(BUILD, "tests", "metal")
-CACHE = os.path.join(FOLDER, "cache")
 SIM = os.path.join(HERE, "sim")
 LEAKED = 86  # the exit code of a process whose objects were not all released
 
@@ -20,6 +20,18 @@ sys.path.insert(0, SIM)
 import msl  # noqa: E402  pylint: disable=wrong-import-position
 
 READY = msl.find_clang() is not None
+
+
+def stamp():
+    """Of what compiles kernels: with another compiler, those that are kept are compiled again."""
+    h = hashlib.sha256()
+    for name in ("msl.py", "msl.h", "counted.py"):
+        with open(os.path.join(SIM, name), "rb") as file:
+            h.update(file.read())
+    return h.hexdigest()[:12]
+
+
+CACHE = os.path.join(FOLDER, "cache-" + stamp())
 
 
 def settings(**more):

@@ -1,0 +1,11 @@
+/* How a device rounds; see probe.c. */
+#ifndef CLI_PROBE_H
+#define CLI_PROBE_H
+
+#include "cli.h"
+
+/* Prints a line for each promise about f32 arithmetic on the device. Returns the exit code: EXIT_FAILED if one is broken that
+ * the device does not take back by what it says about itself. */
+int probe_arithmetic(const command *c, const char *device);
+
+#endif
