@@ -4,7 +4,7 @@
  *   HASH.metal     the source
  *   HASH.kernels   a line for each kernel: name, library, symbol, and "kind index bytes" of each parameter
  *
- * With METALSIM_RECORD the sources are only written, and kernels compute nothing. `msl.py --all` then compiles them
+ * METALSIM_COMPILER=foreign.py is for kernels that others wrote. With METALSIM_RECORD the sources are only written, and kernels compute nothing. `msl.py --all` then compiles them
  * together, which is many times faster than one by one. */
 #define _GNU_SOURCE
 #include "sim.h"
@@ -147,7 +147,9 @@ const sim_kernel *sim_compile(const char *source, char *log, size_t room)
     if (found)
         return keep(a, b, found);
     tool_path(tool, sizeof tool);
-    snprintf(command, sizeof command, "python3 '%s/msl.py' --cache '%s' %s 2>&1", tool, where, name);
+    const char *compiler = getenv("METALSIM_COMPILER");
+    snprintf(command, sizeof command, "python3 '%s/%s' --cache '%s' %s 2>&1", tool, compiler && *compiler ? compiler : "msl.py", where,
+             name);
     FILE *p = popen(command, "r");
     REQUIRE(p, "cannot start %s", command);
     const size_t n = fread(log, 1, room - 1, p);
