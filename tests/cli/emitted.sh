@@ -110,7 +110,7 @@ check 'the payload of a NaN' nans
 large() {
     local kept=$temporary/large
     rm -rf "$kept" && mkdir "$kept" && IG_KEEP_KERNELS=$kept "$ingot" eval --math "$1" --device gang "$2" >/dev/null &&
-        grep -q '__launch_bounds__(256, 2) contract' "$kept"/*.cu
+        grep -q '#define c0_LARGE 1' "$kept"/*.cu && grep -q '#define c0_THREADS 256' "$kept"/*.cu
 }
 product='normal(key(0), [250, 30]) @ normal(key(1), [30, 250])'
 check 'a product has large tiles' large same "$product"
@@ -124,9 +124,9 @@ tiles() {
     rm -rf "$kept" && mkdir "$kept" && IG_KEEP_KERNELS=$kept "$ingot" eval --math "$1" --device gang \
         "q = normal(key(0), [$2]); scaled_dot_product_attention(q, q, q)" >/dev/null && cat "$kept"/*.cu | grep "$3"
 }
-check 'attention has large tiles' tiles strict '2, 70, 32' 'void.* contract_attend'
-check 'in mode same, too' tiles same '2, 70, 32' 'void.* contract_attend'
-check 'with long rows of the result, it has small ones' tiles same '2, 70, 80' 'void contract_chain'
+check 'attention has large tiles' tiles strict '2, 70, 32' '#include "contract_attend.cu"'
+check 'in mode same, too' tiles same '2, 70, 32' '#include "contract_attend.cu"'
+check 'with long rows of the result, it has small ones' tiles same '2, 70, 80' '#include "contract_chain.cu"'
 
 # The scores of attention, 32 KiB, exist by rows: the only temporary is the scaled input.
 attention() {

@@ -86,25 +86,6 @@ static contract_shape shape_of(const program *p, const emit_target *t)
     return s;
 }
 
-/* The head of the kernel. Large tiles have their shared memory from the launch: returns its bytes. */
-static size_t write_head(emit_writer *w, const contraction *c)
-{
-    const int64_t bytes =
-        contraction_panel_bytes(w, c) +
-        (w->target->same && c->shape.large ? (int64_t)c->side[0].tile * c->side[1].tile * 4 : 0);
-    const bool large = c->shape.large;
-    text_add(&w->body, "extern \"C\" __global__ void ");
-    if (large)
-        text_add(&w->body, "__launch_bounds__(%d, %d) ", c->shape.threads,
-                 LARGE_THREADS / c->shape.threads);
-    text_add(&w->body, "contract(PARAMS)\n{\n");
-    if (large)
-        text_add(&w->body, "    extern __shared__ uint4 panels[];\n");
-    else
-        text_add(&w->body, "    __shared__ uint4 panels[%lld];\n", (long long)(bytes / 16));
-    return large ? (size_t)bytes : 0;
-}
-
 ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
 {
     contraction c = {.p = p, .shape = shape_of(p, t), .chain_rows = 0};
@@ -115,19 +96,17 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     w.wide = !emit_is_narrow(p, 1) ||
              (double)p->extent[0] * (double)p->extent[1] * (double)p->extent[2] > INT32_MAX;
     contraction_plan(&w, &c, (int64_t)t->shared_bytes);
-    contraction_functions(&w, &c);
     const int rows = c.side[0].tile, cols = c.side[1].tile;
     const int64_t across = ceil_div(p->extent[2], cols), down = ceil_div(p->extent[1], rows);
-    const int tiles_n = writer_number(&w, across), tiles_m = writer_number(&w, down);
-    const size_t shared_bytes = write_head(&w, &c);
-    text_add(&w.body,
-             "    const idx job = blockIdx.x, batch = job / g.n%d / g.n%d;\n"
-             "    const idx n0_first = job %% g.n%d * %d, m0_first = job / g.n%d %% g.n%d * %d;\n",
-             tiles_n, tiles_m, tiles_n, cols, tiles_n, tiles_m, rows);
-    contraction_tile(&w, &c);
-    text_add(&w.body, "}\n");
+    contraction_fill(&w, &c);
+    hole_int(&w, "c0_BLOCKS", LARGE_THREADS / c.shape.threads);
+    hole_size(&w, "TILES_N", across);
+    hole_size(&w, "TILES_M", down);
+    writer_template(&w, "contract.cu", NULL);
     w.ahead = p->extent[0] * down * across <= t->processors;
     const uint32_t grid[3] = {(uint32_t)(p->extent[0] * down * across), 1, 1};
     const uint32_t block[3] = {(uint32_t)c.shape.threads, 1, 1};
-    return writer_finish(&w, "contract", grid, block, shared_bytes);
+    const int64_t parked = t->same ? (int64_t)rows * cols * 4 : 0;
+    return writer_finish(&w, "contract", grid, block,
+                         c.shape.large ? (size_t)(contraction_panel_bytes(&w, &c) + parked) : 0);
 }

@@ -1,29 +1,25 @@
-/* Attention by large tiles: a chain of four programs whose scores and exponentials exist in registers and in shared memory
- * only, KEYS keys at a time. See contract_attend.h for the order of the sums.
- *
- *   scores[r, key] = epilogue of (sum over k of in0[r, k] * in1[key, k])      contraction
- *   most[r]        = the largest value along keys                             reduction
- *   e[r, key]      = values from scores and most; their fold along keys       reduction
- *   out[r, col]    = epilogue of (sum over keys of e[r, key] * value[key, col])   contraction
- *
- * A block takes ROWS rows. With target->same it makes two passes over the keys. The first, from the last key to the first,
- * finds `most`; the second computes the scores again and uses them. That is half as much work again, but no score is
- * written to memory, and each sum has the order that its program has alone: points of k and keys in order, keys in the CPU's
- * blocks, the fold in the order of rows.c. Otherwise one pass is enough if e = exp(score - most): when `most` grows, the sums
- * so far are scaled.
- *
- * A thread has 4 x 8 sums of a tile; a warp has whole rows. Of a row's eight threads, neighbours are two lanes apart, and the
- * lane between has another row: so threads n and n ^ 1, or n and n ^ 2, read the same 16 bytes of shared memory, which an
- * NVIDIA GPU does in half the time. A panel of keys or values goes from memory to registers while
- * products of the panels before are computed, then to shared memory. The exponentials go through shared memory, key by
- * key; groups of four rows are permuted there (PLACE), so that stores have no bank conflicts. */
-#include "engine/emit/contract_attend.h"
+/* Attention by large tiles: kernels/contract_attend.cu. This file says which chains and devices can have it, and fills it. */
+#include "engine/emit/contract.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/ops.h"
 
-enum { BLOCKS = 3, POINTS_MOST = 256 }; /* blocks that a processor runs at once; points of k */
+enum {
+    KEYS = 64, /* of a tile; also columns of the result at most */
+    THREADS = 128,
+    ROWS = 64,        /* of a block; a thread has 4 of them */
+    LEVELS = 6,       /* of pairs of chunks: see ROW_MOST of graph/chain.c */
+    BLOCKS = 3,       /* that a processor runs at once */
+    POINTS_MOST = 256 /* points of k */
+};
+
+typedef struct attend_kernel {
+    const program *p;
+    contraction first, last;
+    int64_t shared_bytes;   /* of a block */
+    const emit_local *base; /* if there is one pass: what exponentials are relative to; else NULL */
+} attend_kernel;
 
 /* ---- which chains ---- */
 
@@ -134,16 +130,16 @@ static const emit_local *find_base(const program *p, const held_values *h,
  * other. */
 static int steps_of(const program *p)
 {
-    const int64_t steps = ceil_div(p->extent[3], TILE_K), least = ATTEND_KEYS / TILE_K;
+    const int64_t steps = ceil_div(p->extent[3], TILE_K), least = KEYS / TILE_K;
     return (int)(steps > least ? steps : least);
 }
 
 /* Bytes of shared memory of a block; in floats: queries, keys, exponentials, values, pairs. */
 static int64_t bytes_of(const program *p, int64_t row_bytes)
 {
-    const int64_t points = (int64_t)steps_of(p) * TILE_K, rows = ATTEND_ROWS;
-    const int64_t floats = points * (rows + GROUP) + 2 * points * (ATTEND_KEYS + GROUP) +
-                           ATTEND_KEYS * rows + ATTEND_LEVELS * rows;
+    const int64_t points = (int64_t)steps_of(p) * TILE_K, rows = ROWS;
+    const int64_t floats =
+        points * (rows + GROUP) + 2 * points * (KEYS + GROUP) + KEYS * rows + LEVELS * rows;
     return 4 * floats + row_bytes * rows + (int64_t)16 * p->n_local;
 }
 
@@ -164,113 +160,12 @@ static int64_t row_bytes_of(const program *p, const held_values *h)
 static int64_t shared_of(const program *p, const emit_target *t, const held_values *h)
 {
     const int64_t row_bytes = row_bytes_of(p, h), bytes = bytes_of(p, row_bytes);
-    const bool can = row_bytes > 0 && !t->cpu && t->subgroup == 32 &&
-                     t->threads >= ATTEND_THREADS && bytes <= (int64_t)t->shared_bytes &&
-                     t->processors > 0;
-    return can && p->extent[0] * ceil_div(p->extent[1], ATTEND_ROWS) >= t->processors ? bytes : 0;
+    const bool can = row_bytes > 0 && !t->cpu && t->subgroup == 32 && t->threads >= THREADS &&
+                     bytes <= (int64_t)t->shared_bytes && t->processors > 0;
+    return can && p->extent[0] * ceil_div(p->extent[1], ROWS) >= t->processors ? bytes : 0;
 }
 
 /* ---- the kernel ---- */
-
-static void write_results(emit_writer *w)
-{
-    text_add(&w->body,
-             "#pragma unroll\n    for (int i = 0; i < 4; i++) {\n"
-             "        const int team = ti + i;\n"
-             "#pragma unroll\n        for (int j = 0; j < 8; j++) {\n"
-             "            const idx col = tj + j / 4 * 32 + j %% 4;\n"
-             "            if (team < rows_here && col < cols)\n"
-             "                total1(ARGS, local, team, batch * rows_end + m0_first + team, col, "
-             "%s[i][j]);\n"
-             "        }\n    }\n",
-             w->target->same ? "sum" : "o");
-}
-
-static void write_begin(emit_writer *w, const attend_kernel *a)
-{
-    const program *p = a->p;
-    const int64_t tiles = ceil_div(p->extent[1], ATTEND_ROWS);
-    const int tiles_m = writer_number(w, tiles);
-    text_add(
-        &w->body,
-        "#define ROWS %d\n#define KEYS %d\n"
-        "/* Where the exponentials of four rows lie among those of a key. */\n"
-        "#define PLACE(group, key4) (((group) ^ ((key4) & 3) * 2) * 4)\n\n"
-        "extern \"C\" __global__ void __launch_bounds__(%d, %d) contract_attend(PARAMS)\n{\n"
-        "    extern __shared__ uint4 shared[];\n"
-        "    const int STEPS = (int)g.n%d;\n"
-        "    float *s_m0 = (float *)shared, *s_keys = s_m0 + STEPS * 16 * (ROWS + 4);\n"
-        "    float *s_e = s_keys + STEPS * 16 * (KEYS + 4), *s_n1 = s_e + KEYS * ROWS;\n"
-        "    float *pairs = s_n1 + STEPS * 16 * (KEYS + 4);\n"
-        "    unsigned char *local = (unsigned char *)(pairs + %d * ROWS);\n"
-        "    const int t = threadIdx.x, lane = t & 31, warp = t >> 5;\n"
-        "    const int ti = warp * 16 + lane / 16 * 8 + lane %% 2 * 4, tj = lane / 2 %% 8 * 4;\n"
-        "    const bool leads = tj == 0; /* of the threads that have a row, the first */\n"
-        "    const idx rows_end = g.n%d, m0_end = rows_end, keys = g.n%d, points = g.n%d, "
-        "cols = g.n%d;\n"
-        "    const int tiles = (int)((keys + KEYS - 1) / KEYS);\n"
-        "    const idx batch = blockIdx.x / g.n%d, m0_first = blockIdx.x %% g.n%d * ROWS;\n"
-        "    const int rows_here = rows_end - m0_first < ROWS ? (int)(rows_end - m0_first) : "
-        "ROWS;\n"
-        "    float a[4][8], most[4], rest;\n"
-        "#pragma unroll\n    for (int i = 0; i < 4; i++)\n        most[i] = identity1();\n",
-        ATTEND_ROWS, ATTEND_KEYS, ATTEND_THREADS, BLOCKS, writer_number(w, steps_of(p)),
-        ATTEND_LEVELS, writer_number(w, p->extent[1]), writer_number(w, p->extent[2]),
-        writer_number(w, p->extent[3]), writer_number(w, p[3].extent[2]), tiles_m, tiles_m);
-}
-
-/* From the last tile to the second; the tiles take turns in two places, of which the second holds exponentials and values
- * later. */
-static void write_first_pass(emit_writer *w, const attend_kernel *a)
-{
-    text_add(&w->body, "    for (int tile = tiles - 1; tile > 0; tile--) {\n"
-                       "    const idx first = (idx)tile * KEYS;\n"
-                       "    const float *from_keys = tile & 1 ? s_e : s_keys;\n"
-                       "    float *s_n0 = tile & 1 ? s_keys : s_e;\n");
-    attend_scores(w, a, false);
-    attend_epilogue(w);
-    attend_most(w);
-    text_add(&w->body, "    __syncthreads();\n    }\n");
-}
-
-static void write_second_pass(emit_writer *w, const attend_kernel *a)
-{
-    const int block = writer_number(w, contraction_block(w, &a->p[3]));
-    text_add(&w->body, "    float o[4][8], lanes[4][4];\n");
-    attend_zeros(w, "o");
-    text_add(&w->body,
-             "#pragma unroll\n    for (int i = 0; i < 4; i++)\n#pragma unroll\n"
-             "        for (int j = 0; j < 4; j++)\n            lanes[i][j] = identity2();\n");
-    if (w->target->same) {
-        text_add(&w->body, "    idx cut = g.n%d < keys ? g.n%d : keys;\n    float sum[4][8];\n",
-                 block, block);
-        attend_zeros(w, "sum");
-    }
-    text_add(&w->body, "    for (int tile = 0; tile < tiles; tile++) {\n"
-                       "    const idx first = (idx)tile * KEYS;\n"
-                       "    const int count = keys - first < KEYS ? (int)(keys - first) : KEYS;\n"
-                       "    const float *from_keys = s_keys;\n");
-    attend_scores(w, a, true);
-    attend_epilogue(w);
-    if (!a->base) {
-        text_add(&w->body, "    if (tile == 0) {\n");
-        attend_most(w);
-        attend_most_end(w);
-        text_add(&w->body, "    }\n");
-    } else {
-        /* Other warps have no rows; the values that they would read belong to this one. */
-        text_add(&w->body, "    if (warp * 16 < rows_here) {\n");
-        attend_rescale(w, a);
-    }
-    attend_exponentials(w);
-    text_add(&w->body, a->base ? "    }\n" : "");
-    attend_fold(w, a);
-    attend_store(w);
-    attend_sums(w, a, block);
-    text_add(&w->body, "    }\n");
-    attend_fold_end(w, a);
-    write_results(w);
-}
 
 /* Offsets of the values by rows that stay in shared memory. */
 static void lay_out(const program *p, int n, const held_values *h, int rows, emit_locals *locals)
@@ -291,7 +186,7 @@ static ig_status emit_with(attend_kernel *a, const emit_target *t, const emit_lo
 {
     const program *p = a->p;
     const contract_shape shape = {
-        .rows = 4, .cols = 8, .vector = 4, .warps_n = 1, .threads = ATTEND_THREADS};
+        .rows = 4, .cols = 8, .vector = 4, .warps_n = 1, .threads = THREADS};
     emit_writer w;
     a->first =
         (contraction){.p = p, .shape = shape, .locals = locals, .chain_rows = p->rows, .held = h};
@@ -300,27 +195,34 @@ static ig_status emit_with(attend_kernel *a, const emit_target *t, const emit_lo
                             .program = 3,
                             .shape = shape,
                             .locals = locals,
-                            .chain_rows = p->rows};
+                            .chain_rows = p->rows,
+                            .in_registers = true};
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 4);
     contraction_plan(&w, &a->first, INT64_MAX);
     contraction_plan(&w, &a->last, INT64_MAX);
-    contraction_functions(&w, &a->first);
-    contraction_functions(&w, &a->last);
+    contraction_fill(&w, &a->first);
+    contraction_fill(&w, &a->last);
     for (int k = 1; k < 3; k++) {
         rows_value(&w, &p[k], k, p->rows, locals, h);
         rows_join(&w, &p[k], k);
         rows_result(&w, &p[k], k, locals);
     }
-    write_begin(&w, a);
-    attend_queries(&w, a);
-    attend_first_keys(&w, a);
-    if (!a->base)
-        write_first_pass(&w, a);
-    write_second_pass(&w, a);
-    text_add(&w.body, "}\n");
-    const uint32_t grid[3] = {(uint32_t)(p->extent[0] * ceil_div(p->extent[1], ATTEND_ROWS)), 1, 1},
-                   block[3] = {ATTEND_THREADS, 1, 1};
+    const int64_t tiles = ceil_div(p->extent[1], ROWS);
+    hole_int(&w, "TWO_PASSES", a->base == NULL);
+    if (a->base)
+        hole_size(&w, "BASE_AT", a->base->offset / 4);
+    hole_int(&w, "ATTEND_THREADS", THREADS);
+    hole_int(&w, "ATTEND_BLOCKS", BLOCKS);
+    hole_int(&w, "QUERIES", ROWS);
+    hole_int(&w, "KEYS", KEYS);
+    hole_int(&w, "LEVELS", LEVELS);
+    hole_int(&w, "FOLD_CHUNK", FOLD_CHUNK);
+    hole_size(&w, "STEPS_OF", steps_of(p));
+    hole_size(&w, "COLUMNS", p[3].extent[2]);
+    hole_size(&w, "TILES_M", tiles);
+    writer_template(&w, "contract_attend.cu", NULL);
+    const uint32_t grid[3] = {(uint32_t)(p->extent[0] * tiles), 1, 1}, block[3] = {THREADS, 1, 1};
     return writer_finish(&w, "contract_attend", grid, block, (size_t)a->shared_bytes);
 }
 
@@ -329,7 +231,7 @@ ig_status emit_contract_attend(const program *p, int n, const emit_target *t, em
 {
     held_values h;
     attend_kernel a = {.p = p};
-    *done = find_values(p, n, &h) && p[3].extent[2] <= ATTEND_KEYS && p->extent[3] > 0 &&
+    *done = find_values(p, n, &h) && p[3].extent[2] <= KEYS && p->extent[3] > 0 &&
             p->extent[3] <= POINTS_MOST && p->extent[2] > 0 &&
             (a.shared_bytes = shared_of(p, t, &h)) > 0;
     if (!*done)
@@ -337,7 +239,7 @@ ig_status emit_contract_attend(const program *p, int n, const emit_target *t, em
     emit_locals locals = {.at = memory_new((size_t)(p->n_local + 1) * sizeof *locals.at)};
     if (!locals.at)
         return IG_ERR_MEMORY;
-    lay_out(p, n, &h, ATTEND_ROWS, &locals);
+    lay_out(p, n, &h, ROWS, &locals);
     if (!t->same)
         a.base = find_base(p, &h, &locals);
     const ig_status status = emit_with(&a, t, &locals, &h, out);

@@ -1,13 +1,15 @@
 /* Chains that begin and end with a contraction, such as attention: a block takes a tile of rows through all
  * programs. The first contraction fills rows of scores, maps and reductions work on them warp by warp, and the
- * last contraction multiplies them. Each program computes what it computes alone, in the same order.
+ * last contraction multiplies them: kernels/contract_chain.cu. Each program computes what it computes alone, in the same order.
  *
  * Values that exist by rows lie in shared memory. If they do not fit, they lie in scratch memory, for the
  * rows in progress only: then there are at most SCRATCH_BLOCKS blocks, which take tiles in turn. */
-#include "engine/emit/contract_attend.h"
+#include "engine/emit/contract.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+
+#include <stdio.h>
 
 enum {
     TILE_ROWS = 16,   /* on a CPU, where a block is one thread, SERIAL_ROWS */
@@ -92,61 +94,67 @@ static int64_t lay_out(const program *p, int n, int rows, emit_locals *locals)
 
 /* ---- the programs between ---- */
 
-/* Rows of the tile, one for each warp at a time. */
-static void write_between(emit_writer *w, const program *p, int k, int64_t rows, int tile,
-                          const char *args)
+/* A hole of the k-th program: "INNER1". */
+static const char *hole_of(char name[static 32], const char *hole, int k)
 {
-    const int inner = writer_number(w, p->pre.size / rows);
-    const char *type = emit_lane_type(p->dtype);
-    text_add(&w->body,
-             "    for (int first = 0; first < %d; first += %d) {\n"
-             "        const int team = first + warp;\n"
-             "        const bool here = m0_first + team < rows_end;\n"
-             "        const idx row = batch * rows_end + m0_first + team;\n",
-             tile, WARPS);
-    if (p->kind == PROGRAM_MAP) {
-        text_add(&w->body,
-                 "        if (here)\n            for (idx col = lane; col < g.n%d; col += 32)\n"
-                 "                value%d(ARGS, %srow, col);\n    }\n    __syncthreads();\n",
-                 inner, k, args);
-        return;
-    }
-    text_add(&w->body,
-             "        const int count = (int)((g.n%d + %d) / %d);\n"
-             "        for (int c = 0; c < count; c++) {\n"
-             "            const idx begin = (idx)c * %d;\n"
-             "            const idx end = begin + %d < g.n%d ? begin + %d : g.n%d;\n"
-             "            %s a%d = identity%d();\n"
-             "            if (here)\n"
-             "                for (idx col = begin + lane; col < end; col += 32)\n"
-             "                    a%d = join%d(a%d, value%d(ARGS, %srow, col));\n"
-             "            a%d = ",
-             inner, FOLD_CHUNK - 1, FOLD_CHUNK, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner,
-             type, k, k, k, k, k, k, args, k);
-    rows_call_lanes(w, k);
-    text_add(
-        &w->body,
-        ";\n            if (lane == 0)\n                chunk%d[warp * %d + c] = a%d;\n        }\n"
-        "        if (lane == 0 && here) {\n"
-        "            %s *chunk = chunk%d + warp * %d;\n"
-        "            for (int s = 1; s < count; s *= 2)\n"
-        "                for (int c = 0; c + s < count; c += 2 * s)\n"
-        "                    chunk[c] = join%d(chunk[c], chunk[c + s]);\n"
-        "            result%d(ARGS, %srow, chunk[0]);\n        }\n    }\n"
-        "    __syncthreads();\n",
-        k, CHUNKS, k, type, k, CHUNKS, k, k, args);
+    snprintf(name, 32, "%s%d", hole, k);
+    return name;
 }
 
-/* All programs between, row by row. */
-static void write_between_serial(emit_writer *w, const program *p, int n, const char *args)
+/* between<k>: rows of the tile, one for each warp at a time. */
+static void write_between(emit_writer *w, const program *p, int k, int64_t rows)
 {
-    text_add(&w->body,
-             "    for (int team = 0; team < %d && m0_first + team < rows_end; team++) {\n"
-             "    const idx row = batch * rows_end + m0_first + team;\n",
-             SERIAL_ROWS);
+    char name[32];
+    const bool reduces = p->kind == PROGRAM_REDUCE, shuffles = w->target->subgroup == FOLD_WIDTH;
+    const char *type = rows_type(p);
+    hole_int(w, hole_of(name, "REDUCES", k), reduces);
+    hole_size(w, hole_of(name, "INNER", k), p->pre.size / rows);
+    hole_text(w, hole_of(name, "STATE", k), "%s", type);
+    hole_text(w, hole_of(name, "TAKE", k), "join%d", k);
+    hole_text(w, hole_of(name, "FOLD_ARGS", k), "%s", shuffles ? "" : ", s");
+    if (!reduces)
+        hole_text(w, hole_of(name, "FOLD_PARAMS", k), " ");
+    else if (shuffles)
+        hole_text(w, hole_of(name, "FOLD_PARAMS", k), ", %s *chunk", type);
+    else
+        hole_text(w, hole_of(name, "FOLD_PARAMS", k), ", %s *chunk, %s *s", type, type);
+    hole_int(w, "K", k);
+    text_add(&w->body, "#include \"contract_between.cuh\"\n");
+}
+
+/* The calls of all of them, and the shared memory that they need. */
+static void fill_between(emit_writer *w, const program *p, int n, const char *args)
+{
+    const bool shuffles = w->target->subgroup == FOLD_WIDTH;
+    text_add(&w->body, "#define SHARED ");
+    for (int k = 1; k < n - 1; k++) {
+        if (p[k].kind == PROGRAM_REDUCE)
+            text_add(&w->body, "__shared__ %s chunk%d[%d]; ", rows_type(&p[k]), k, WARPS * CHUNKS);
+        if (p[k].kind == PROGRAM_REDUCE && !shuffles)
+            text_add(&w->body, "__shared__ %s s%d[%d]; ", rows_type(&p[k]), k, THREADS);
+    }
+    text_add(&w->body, "\n#define BETWEEN ");
+    for (int k = 1; k < n - 1; k++) {
+        text_add(&w->body, "between%d(ARGS, %sbatch, m0_first, rows_end", k, args);
+        if (p[k].kind == PROGRAM_REDUCE)
+            text_add(&w->body, shuffles ? ", chunk%d" : ", chunk%d, s%d", k, k);
+        text_add(&w->body, "); ");
+    }
+    text_add(&w->body, "\n");
+}
+
+/* All programs between, row by row, in one thread. */
+static void write_between_serial(emit_writer *w, const program *p, int n, const char *params,
+                                 const char *args)
+{
+    text_add(&w->body, "static __device__ void between(PARAMS, %sidx row)\n{\n", params);
     for (int k = 1; k < n - 1; k++)
         rows_serial(w, &p[k], k, p->rows, args);
-    text_add(&w->body, "    }\n");
+    text_add(&w->body,
+             "}\n\n#define SHARED\n#define BETWEEN "
+             "for (int team = 0; team < m0_TILE && m0_first + team < rows_end; team++) "
+             "between(ARGS, %sbatch * rows_end + m0_first + team);\n",
+             args);
 }
 
 /* ---- the contractions ---- */
@@ -181,55 +189,38 @@ static contraction contraction_of(const program *p, int number, int64_t rows, co
     return c;
 }
 
-/* All tiles of columns. */
-static void write_contraction(emit_writer *w, const contraction *c)
-{
-    text_add(&w->body, "    for (idx n%d_first = 0; n%d_first < g.n%d; n%d_first += %d) {\n",
-             c->number, c->number, writer_number(w, c->p->extent[2]), c->number, c->side[1].tile);
-    if (c->number)
-        text_add(&w->body, "    const idx m%d_first = m0_first;\n", c->number);
-    contraction_tile(w, c);
-    /* Fragments leave through the memory of the next panels. */
-    text_add(&w->body,
-             c->shape.matrices ? "    __syncthreads();\n    }\n" : "    }\n    __syncthreads();\n");
-}
-
 static void write_kernel(emit_writer *w, const program *p, int n, const contraction *first,
                          const contraction *last, bool scratch, int64_t bytes)
 {
     const int64_t a = contraction_panel_bytes(w, first), b = contraction_panel_bytes(w, last);
-    const bool cpu = w->target->cpu;
-    const char *args = first->locals->n ? ROWS_LOCAL_ARGS : "";
-    const int tile = first->side[0].tile;
-    const int64_t tiles = ceil_div(p->extent[1], tile);
-    const int tiles_m = writer_number(w, tiles), jobs = writer_number(w, p->extent[0] * tiles);
-    text_add(&w->body,
-             "extern \"C\" __global__ void contract_chain(PARAMS)\n{\n"
-             "    __shared__ uint4 panels[%lld];\n",
-             (long long)((a > b ? a : b) / 16));
-    if (scratch)
-        text_add(&w->body, "    unsigned char *local = p%d + (idx)blockIdx.x * g.n%d;\n",
-                 writer_scratch(w, "unsigned char", 0), writer_number(w, bytes));
-    else
-        text_add(&w->body, "    extern __shared__ uint4 shared[];\n"
-                           "    unsigned char *local = (unsigned char *)shared;\n");
-    for (int k = 1; k < n - 1 && !cpu; k++)
-        if (p[k].kind == PROGRAM_REDUCE)
-            rows_declare_shared(w, &p[k], k, WARPS * CHUNKS);
-    if (!cpu)
-        text_add(&w->body, "    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;\n");
-    text_add(&w->body,
-             "    const idx rows_end = g.n%d;\n"
-             "    for (idx job = blockIdx.x; job < g.n%d; job += gridDim.x) {\n"
-             "    const idx batch = job / g.n%d, m0_first = job %% g.n%d * %d;\n",
-             writer_number(w, p->extent[1]), jobs, tiles_m, tiles_m, tile);
-    write_contraction(w, first);
-    if (cpu)
-        write_between_serial(w, p, n, args);
-    for (int k = 1; k < n - 1 && !cpu; k++)
-        write_between(w, &p[k], k, p->rows, tile, args);
-    write_contraction(w, last);
-    text_add(&w->body, "    }\n}\n");
+    const bool has_locals = first->locals->n;
+    const char *args = has_locals ? ROWS_LOCAL_ARGS : "";
+    const int64_t tiles = ceil_div(p->extent[1], first->side[0].tile);
+    contraction_fill(w, first);
+    contraction_fill(w, last);
+    for (int k = 1; k < n - 1; k++)
+        rows_functions(w, &p[k], k, p->rows, first->locals, NULL);
+    hole_int(w, "FOLD_CHUNK", FOLD_CHUNK);
+    hole_int(w, "WARPS", WARPS);
+    hole_int(w, "CHUNKS", CHUNKS);
+    hole_text(w, "ROW_ARGS", "%s", args);
+    hole_text(w, "ROW_PARAMS", "%s", has_locals ? "unsigned char *local, " : "");
+    if (w->target->cpu)
+        write_between_serial(w, p, n, ROWS_LOCAL_PARAMS(first->locals), args);
+    else {
+        for (int k = 1; k < n - 1; k++)
+            write_between(w, &p[k], k, p->rows);
+        fill_between(w, p, n, has_locals ? "local, " : "");
+    }
+    hole_int(w, "PANELS_BYTES", a > b ? a : b);
+    hole_int(w, "SCRATCH", scratch);
+    if (scratch) {
+        hole_pointer(w, "SCRATCH_FROM", writer_scratch(w, "unsigned char", 0));
+        hole_size(w, "SCRATCH_BYTES", bytes);
+    }
+    hole_size(w, "TILES_M", tiles);
+    hole_size(w, "JOBS", p->extent[0] * tiles);
+    writer_template(w, "contract_chain.cu", NULL);
 }
 
 /* Shared memory that folds need, at most: chunk<k> of each reduction. */
@@ -258,10 +249,6 @@ static ig_status emit_with(const program *p, int n, const emit_target *t, bool m
     const int64_t a = contraction_panel_bytes(&w, &first), b = contraction_panel_bytes(&w, &last);
     const int64_t taken = (a > b ? a : b) + folds;
     const bool scratch = taken + bytes > (int64_t)t->shared_bytes;
-    contraction_functions(&w, &first);
-    contraction_functions(&w, &last);
-    for (int k = 1; k < n - 1; k++)
-        rows_functions(&w, &p[k], k, p->rows, locals, NULL);
     write_kernel(&w, p, n, &first, &last, scratch, bytes);
     const int64_t jobs = p->extent[0] * ceil_div(p->extent[1], first.side[0].tile);
     const int64_t blocks = scratch && jobs > SCRATCH_BLOCKS ? SCRATCH_BLOCKS : jobs;

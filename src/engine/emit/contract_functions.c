@@ -1,5 +1,5 @@
-/* The device functions of a contraction: where the elements of its operands are, how they become lanes, how two are
- * multiplied, and the epilogue. */
+/* What fills kernels/contract_tile.cuh: the holes of a contraction, and its device functions: where the elements of its
+ * operands are, and the epilogue. Names are those of kernels/contract_names.cuh: c0_ROWS, m0_TILE. */
 #include "engine/emit/contract.h"
 
 #include <stdio.h>
@@ -39,37 +39,17 @@ ig_dtype contraction_lane(const program *p)
     return dtype_lane(p->post.n_inst > 0 ? (ig_dtype)p->post.inst[0].dtype : p->dtype);
 }
 
-/* lane_of_m0(x): an element as a lane of the sums. */
-static void write_lane_of(emit_writer *w, const contraction *c, int side)
+/* The name of a hole or function of the contraction c, or of its side m or n; valid until the ninth call from now. */
+static const char *name_of(char letter, const contraction *c, const char *name)
 {
-    const ig_dtype dtype = c->p->in[side].dtype;
-    const char *lane = emit_lane_type(contraction_lane(c->p));
-    text_add(&w->body, "static __device__ %s lane_of_%s(%s x)\n{\n    return (%s)", lane,
-             c->side[side].name, emit_storage_type(dtype), lane);
-    if (dtype_is_half(dtype)) {
-        w->uses |= USES_HALF;
-        text_add(&w->body, "%s_to_f32_quick(x);\n}\n\n", ig_dtype_name(dtype));
-    } else
-        text_add(&w->body, "x;\n}\n\n");
+    static _Thread_local char names[8][32];
+    static _Thread_local int next;
+    char *at = names[next = (next + 1) % 8];
+    snprintf(at, sizeof names[0], "%c%d_%s", letter, c->number, name);
+    return at;
 }
 
-static void write_multiply(emit_writer *w, int number, ig_dtype lane)
-{
-    const char *type = emit_lane_type(lane);
-    text_add(&w->body, "static __device__ %s multiply_add%d(%s a, %s b, %s c)\n{\n    return ",
-             type, number, type, type, type);
-    if (lane == IG_F32)
-        text_add(&w->body, "fmaf(a, b, c);\n}\n\n");
-    else if (lane == IG_F64)
-        text_add(&w->body, "fma(a, b, c);\n}\n\n");
-    else
-        text_add(
-            &w->body,
-            "(%s)((unsigned long long)c + (unsigned long long)a * (unsigned long long)b);\n}\n\n",
-            type);
-}
-
-/* total0(row, col, core...): the epilogue. */
+/* c0_total(ARGS, row, col, core...): the epilogue. */
 static void write_epilogue(emit_writer *w, const contraction *c)
 {
     const program *p = c->p;
@@ -82,7 +62,7 @@ static void write_epilogue(emit_writer *w, const contraction *c)
                           .rows = c->chain_rows,
                           .held = c->held,
                           .program = c->program};
-    text_add(&w->body, "static __device__ void total%d(PARAMS, %sidx row, idx col", c->number,
+    text_add(&w->body, "static __device__ void c%d_total(PARAMS, %sidx row, idx col", c->number,
              CONTRACT_LOCAL_PARAMS(c));
     for (int u = 0; u < c->vector; u++)
         text_add(&w->body, c->vector > 1 ? ", %s core%d" : ", %s core", lane, u);
@@ -94,22 +74,134 @@ static void write_epilogue(emit_writer *w, const contraction *c)
     text_add(&w->body, "}\n\n");
 }
 
-void contraction_functions(emit_writer *w, const contraction *c)
+/* Holes of a side whose panel goes through registers. */
+static void fill_loads(emit_writer *w, const contraction *c, int side)
+{
+    const contract_side *s = &c->side[side];
+    const char x = side ? 'n' : 'm';
+    const int threads = c->shape.threads, points = c->shape.points;
+    const int across = (s->along_k ? points : s->tile) / s->vector;
+    const int loads = s->tile * points / s->vector / threads;
+    const bool one_row = !s->along_k && threads % across == 0;
+    const ig_dtype dtype = c->p->in[side].dtype;
+    hole_text(w, name_of(x, c, "LOAD"), "%s",
+              s->vector > 1 ? emit_vector_type(dtype, s->vector) : emit_storage_type(dtype));
+    hole_int(w, name_of(x, c, "TOGETHER"),
+             !s->along_k && s->vector > 1 && s->vector == c->shape.vector);
+    hole_text(w, name_of(x, c, "LANES"), "%s", emit_vector_type(contraction_lane(c->p), s->vector));
+    hole_int(w, name_of(x, c, "VECTOR"), s->vector);
+    hole_int(w, name_of(x, c, "ACROSS"), across);
+    hole_int(w, name_of(x, c, "LOADS"), loads);
+    hole_int(w, name_of(x, c, "ROW_LOADS"), one_row ? 1 : loads);
+    hole_int(w, name_of(x, c, "PITCH"), s->pitch);
+    hole_int(w, name_of(x, c, "TABLE"), s->table);
+    hole_int(w, name_of(x, c, "TABLE_AT"),
+             side && c->side[0].table ? contraction_table_bytes(w, c->p) / (w->wide ? 8 : 4) : 0);
+}
+
+static void fill_side(emit_writer *w, const contraction *c, int side)
 {
     static const char *const parts[3] = {"b", "row", "k"};
-    w->needs_f64 = w->needs_f64 || contraction_lane(c->p) == IG_F64;
-    for (int side = 0; side < 2; side++) {
-        const contract_groups q = contraction_groups(c->p, side);
-        const contract_axes all[3] = {q.batch, q.rows, q.k};
-        write_lane_of(w, c, side);
-        for (int i = 0; i < 3; i++) {
-            char name[24];
-            snprintf(name, sizeof name, "%s_%s", c->side[side].name, parts[i]);
-            /* A CPU gains by a step of 1 in the inner loop that copies a panel only. */
-            const bool inner = i == (c->side[side].along_k ? 2 : 1);
-            write_group(w, name, &c->p->in[side].v, all[i], inner || !w->target->cpu);
-        }
+    const contract_side *s = &c->side[side];
+    const operand *o = &c->p->in[side];
+    const contract_groups q = contraction_groups(c->p, side);
+    const contract_axes all[3] = {q.batch, q.rows, q.k};
+    const emit_local *from = side ? NULL : c->from;
+    const char x = side ? 'n' : 'm', *lane = emit_lane_type(contraction_lane(c->p));
+    const int64_t bytes = (int64_t)ig_dtype_bytes(o->dtype);
+    for (int i = 0; i < 3; i++) {
+        /* A CPU gains by a step of 1 in the inner loop that copies a panel only. */
+        const bool inner = i == (s->along_k ? 2 : 1);
+        write_group(w, name_of(x, c, parts[i]), &o->v, all[i], inner || !w->target->cpu);
     }
-    write_multiply(w, c->number, contraction_lane(c->p));
+    if (dtype_is_half(o->dtype)) {
+        w->uses |= USES_HALF;
+        hole_text(w, name_of(x, c, "LANE_OF(x)"), "(%s)%s_to_f32_quick(x)", lane,
+                  ig_dtype_name(o->dtype));
+    } else
+        hole_text(w, name_of(x, c, "LANE_OF(x)"), "(%s)(x)", lane);
+    hole_int(w, name_of(x, c, "TILE"), s->tile);
+    hole_int(w, name_of(x, c, "ALONG_K"), s->along_k);
+    hole_int(w, name_of(x, c, "LOCAL"), from != NULL);
+    if (from) {
+        hole_text(w, name_of(x, c, "FROM"), "((const %s *)local)", emit_storage_type(o->dtype));
+        hole_size(w, name_of(x, c, "LOCAL_AT"), from->offset / bytes);
+        hole_size(w, name_of(x, c, "LOCAL_ROW"), from->own);
+    } else if (side || !c->in_registers)
+        hole_pointer(w, name_of(x, c, "FROM"), writer_operand(w, o, false));
+    if (!w->target->cpu)
+        fill_loads(w, c, side);
+}
+
+/* Holes of the threads' sums. */
+static void fill_shape(emit_writer *w, const contraction *c)
+{
+    const contract_shape *s = &c->shape;
+    const ig_dtype lane = contraction_lane(c->p);
+    const int x = s->vector < s->rows ? s->vector : s->rows;
+    const int y = s->vector < s->cols ? s->vector : s->cols;
+    hole_int(w, name_of('c', c, "THREADS"), s->threads);
+    hole_int(w, name_of('c', c, "WARPS_N"), s->warps_n);
+    hole_int(w, name_of('c', c, "ROWS"), s->rows);
+    hole_int(w, name_of('c', c, "COLS"), s->cols);
+    hole_int(w, name_of('c', c, "GROUP_M"), s->rows < GROUP ? s->rows : GROUP);
+    hole_int(w, name_of('c', c, "GROUP_N"), s->cols < GROUP ? s->cols : GROUP);
+    hole_int(w, name_of('c', c, "X_VECTOR"), x);
+    hole_int(w, name_of('c', c, "Y_VECTOR"), y);
+    hole_text(w, name_of('c', c, "X_TYPE"), "%s",
+              x > 1 ? emit_vector_type(lane, x) : emit_lane_type(lane));
+    hole_text(w, name_of('c', c, "Y_TYPE"), "%s",
+              y > 1 ? emit_vector_type(lane, y) : emit_lane_type(lane));
+    /* Compilers need nearly twice the time for 16 unrolled points as for 4, which only pays where the unit for floats must
+     * not wait. */
+    hole_int(w, name_of('c', c, "FLOATS"), dtype_is_float(lane));
+    hole_int(w, name_of('c', c, "STORE"), c->vector);
+    hole_int(w, name_of('c', c, "MATRICES"), s->matrices);
+    hole_int(w, name_of('c', c, "LARGE"), s->large);
+    hole_int(w, name_of('c', c, "SAME"), w->target->same);
+}
+
+static void fill_multiply(emit_writer *w, const contraction *c)
+{
+    const ig_dtype lane = contraction_lane(c->p);
+    const char *hole = name_of('c', c, "MULTIPLY_ADD(a, b, c)");
+    if (lane == IG_F32)
+        hole_text(w, hole, "fmaf(a, b, c)");
+    else if (lane == IG_F64)
+        hole_text(w, hole, "fma(a, b, c)");
+    else
+        hole_text(
+            w, hole,
+            "(%s)((unsigned long long)(c) + (unsigned long long)(a) * (unsigned long long)(b))",
+            emit_lane_type(lane));
+}
+
+void contraction_fill(emit_writer *w, const contraction *c)
+{
+    const program *p = c->p;
+    w->needs_f64 = w->needs_f64 || contraction_lane(p) == IG_F64;
+    if (c->number == 0) {
+        hole_int(w, "TILE_K", TILE_K);
+        hole_int(w, "GROUP", GROUP);
+        hole_int(w, "LANES_N", LANES_N);
+        hole_int(w, "LANES_M", LANES_M);
+    }
+    for (int side = 0; side < 2; side++)
+        fill_side(w, c, side);
+    fill_multiply(w, c);
+    hole_text(w, name_of('c', c, "LANE"), "%s", emit_lane_type(contraction_lane(p)));
+    hole_int(w, name_of('c', c, "SERIAL"), w->target->cpu);
+    hole_int(w, name_of('c', c, "POINTS"), c->shape.points);
+    hole_int(w, name_of('c', c, "PANEL_BYTES"), contraction_panel_bytes(w, c));
+    hole_text(w, name_of('c', c, "EXTRA_ARGS"), "%s", CONTRACT_LOCAL_ARGS(c));
+    hole_size(w, name_of('c', c, "M_END"), p->extent[1]);
+    hole_size(w, name_of('c', c, "N_END"), p->extent[2]);
+    hole_size(w, name_of('c', c, "K_END"), p->extent[3]);
+    hole_size(w, name_of('c', c, "BLOCK"), contraction_block(w, p));
+    if (w->target->cpu) {
+        hole_int(w, name_of('c', c, "SERIAL_ROWS"), SERIAL_ROWS);
+        hole_int(w, name_of('c', c, "SERIAL_COLS"), SERIAL_COLS);
+    } else
+        fill_shape(w, c);
     write_epilogue(w, c);
 }

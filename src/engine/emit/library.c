@@ -24,7 +24,22 @@
     ROW(sort, cu) \
     ROW(search, cu) \
     ROW(write, cu) \
-    ROW(scan, cu)
+    ROW(scan, cu) \
+    ROW(contract, cu) \
+    ROW(contract_names, cuh) \
+    ROW(contract_tile, cuh) \
+    ROW(contract_panel, cuh) \
+    ROW(contract_products, cuh) \
+    ROW(contract_large, cuh) \
+    ROW(contract_quarter, cuh) \
+    ROW(contract_serial, cuh) \
+    ROW(contract_chain, cu) \
+    ROW(contract_between, cuh) \
+    ROW(contract_attend, cu) \
+    ROW(contract_attend_scores, cuh) \
+    ROW(contract_attend_product, cuh) \
+    ROW(contract_attend_most, cuh) \
+    ROW(contract_attend_lanes, cuh)
 
 #define EMBEDDED(name, ending) \
     INCLUDE_FILE("kernels_" #name, "kernels/" #name "." #ending); \
