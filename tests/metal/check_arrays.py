@@ -18,7 +18,7 @@ DTYPES = "f32,bf16,i32,u8,i64"
 KEYS = ["key", "split_key", "fold_in"]  # in u32 only
 # Results and gradients have the CPU's bits: an op of each kind in CI.
 SAME = ["verify", "--quick", "--same", "cpu,metal", "--dtype", "f32"]
-SAME_OPS = ["exp", "sum", "softmax", "layer_norm", "matmul", "cumulative_sum", "sort", "argsort", "take", "scatter_add", "normal",
+SAME_OPS = ["exp", "tanh", "sum", "uniform", "cumulative_prod", "softmax", "layer_norm", "matmul", "cumulative_sum", "sort", "argsort", "take", "scatter_add", "normal",
             "conv2d", "scaled_dot_product_attention"]
 TRAIN = ["train", "digits", "--epochs", "1", "--quiet", "--math", "same"]
 KERNELS = [

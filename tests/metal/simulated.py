@@ -25,7 +25,7 @@ READY = msl.find_clang() is not None
 def stamp():
     """Of what compiles kernels: with another compiler, those that are kept are compiled again."""
     h = hashlib.sha256()
-    for name in ("msl.py", "msl.h", "counted.py"):
+    for name in ("msl.py", "msl.h", "counted.py", "foreign.py", "foreign.h"):
         with open(os.path.join(SIM, name), "rb") as file:
             h.update(file.read())
     return h.hexdigest()[:12]
