@@ -481,19 +481,85 @@ static double peak_of(const result_device *d, const char *of, int threads)
     return strcmp(of, "bytes") == 0 ? d->peak_bytes : strcmp(of, "f32") == 0 ? d->peak_flops : 0;
 }
 
+/* Whether a row's data do not fit the caches, so that its rate is one of memory. */
+static bool is_beyond_caches(const result_device *d, const result_row *row)
+{
+    double caches = 0;
+    for (int i = 0; i < 3; i++)
+        caches = fmax(caches, (double)d->cache[i]);
+    return row->bytes > 4 * caches;
+}
+
+static bool row_in_cache(const result *r, const result_row *row)
+{
+    const result_device *d = row_device(r, row);
+    return d && !is_beyond_caches(d, row);
+}
+
+/* The highest rate of the whole run: that of the peak's own measurement, or of a row with the same dtype and number of
+ * threads. 0: the peak was not measured. */
+static double highest(const result *r, const result_device *d, const char *of, int threads)
+{
+    const bool bytes = strcmp(of, "bytes") == 0;
+    double most = peak_of(d, of, threads);
+    if (!(most > 0))
+        return 0;
+    for (int i = 0; i < r->n_rows; i++) {
+        const result_row *row = &r->rows[i];
+        if (!row->n || row->threads != threads || strcmp(row->device, d->name) != 0 ||
+            (bytes ? !is_beyond_caches(d, row) || strcmp(row->group, "memory") != 0
+                   : strcmp(row->dtype, of) != 0))
+            continue;
+        most =
+            fmax(most, (bytes ? row->bytes : row->flops) / stats_typical(row_timings(row)).middle);
+    }
+    return most;
+}
+
 double row_best_s(const result *r, const result_row *row)
 {
     const result_device *d = row_device(r, row);
     if (!d)
         return 0;
-    const double flops = peak_of(d, row->dtype, row->threads);
-    const double bytes = peak_of(d, "bytes", row->threads);
+    const double flops = highest(r, d, row->dtype, row->threads);
+    const double bytes = highest(r, d, "bytes", row->threads);
     const double compute_s = flops > 0 ? row->flops / flops : 0;
     const double move_s = bytes > 0 ? row->bytes / bytes : 0;
     const bool computes = row->flops >= 2 * row->bytes;
     if ((computes && !(flops > 0)) || (!computes && !(bytes > 0)))
         return 0;
     return fmax(compute_s, move_s);
+}
+
+void row_share_words(str *t, const result *r, const result_row *row)
+{
+    const double share = row_best_s(r, row) / stats_typical(row_timings(row)).middle;
+    if (share > 1.005)
+        str_puts(t, row_in_cache(r, row) ? "in cache" : "peak doubtful");
+    else if (share > 0)
+        str_printf(t, "%.0f %%", 100 * share);
+}
+
+const char *row_operations(const result_row *row)
+{
+    return row->dtype[0] == 'i' || row->dtype[0] == 'u' ? "OP/s" : "FLOP/s";
+}
+
+int row_passes(const result_row *row)
+{
+    int n = row->n > 0;
+    for (int i = 1; i < row->n; i++)
+        n += row->round[i] != row->round[i - 1];
+    return n;
+}
+
+const char *row_doubt(const result_row *row)
+{
+    const interval s = stats_typical(row_timings(row));
+    return row->n_warnings                  ? row->warnings[0]
+           : row_passes(row) < PASSES_LEAST ? "measured in fewer than three passes"
+           : s.high > 1.5 * s.low           ? "its 99 % interval spans more than a factor of 1.5"
+                                            : NULL;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

@@ -94,7 +94,18 @@ timings row_timings(const result_row *r);
 /* The device of a row; NULL if the file does not list it. */
 const result_device *row_device(const result *r, const result_row *row);
 /* The shortest time for one repetition that the peaks of the row's dtype and number of threads allow: that
- * of its arithmetic or of its bytes, whichever is longer. 0: the file does not have these peaks. */
+ * of its arithmetic or of its bytes, whichever is longer. A peak is the highest rate of the whole run. 0: the file does
+ * not have these peaks. */
 double row_best_s(const result *r, const result_row *row);
+/* Adds the share of the peak, "75 %". A share above 100 % is not one: "in cache" if the data fit the caches, else "peak
+ * doubtful". Nothing if the peak is not known. */
+void row_share_words(str *t, const result *r, const result_row *row);
+/* "FLOP/s"; "OP/s" for integers, which have no FLOP. */
+const char *row_operations(const result_row *row);
+/* The number of passes over all works in which the row was measured; fewer than PASSES_LEAST say little. */
+enum { PASSES_LEAST = 3 };
+int row_passes(const result_row *row);
+/* Why the row's time says little about the machine; NULL if nothing is known against it. */
+const char *row_doubt(const result_row *row);
 
 #endif

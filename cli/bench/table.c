@@ -49,12 +49,12 @@ static const char *unit_of(double seconds, double *scale)
 }
 
 /* The rate in FLOP/s, or in bytes/s for works that compute less than 2 FLOP per byte. */
-static void cell_rate(str *t, const summary *s)
+static void cell_rate(str *t, const summary *s, const result_row *row)
 {
     bool moves = s->bytes_s > 0 && s->flops_s < 2 * s->bytes_s;
     double rate = moves ? s->bytes_s : s->flops_s;
     if (rate > 0)
-        str_printf(t, "%.3g %s", rate * 1e-9, moves ? "GB/s" : "GFLOP/s");
+        str_printf(t, "%.3g G%s", rate * 1e-9, moves ? "B/s" : row_operations(row));
 }
 
 /* The cells of one row. */
@@ -70,8 +70,10 @@ static void row_cells(str cells[COLUMNS], const result *r, const result_row *row
     str_printf(&cells[4], "%d", row->threads);
     str_printf(&cells[5], "%.4g %s", s.seconds.middle * scale, unit);
     str_printf(&cells[6], "%.4g .. %.4g", s.seconds.low * scale, s.seconds.high * scale);
-    cell_rate(&cells[7], &s);
-    if (s.share > 0)
+    cell_rate(&cells[7], &s, row);
+    if (s.share > 1.005)
+        str_puts(&cells[8], "-"); /* of a cache, or the peak is doubtful */
+    else if (s.share > 0)
         str_printf(&cells[8], "%.0f", 100 * s.share);
     if (s.expected_s > 0)
         str_printf(&cells[9], "%.3g %s", s.expected_s * scale, unit);

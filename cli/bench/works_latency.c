@@ -177,9 +177,9 @@ static bool start_check(job *j, ig_array *unused, str *why)
 const work works_latency[] = {
     {"launch", "latency", "*64", "f32", "ten ops on few elements, planned before", launch_cost,
      launch_make, launch_build, NULL, launch_check, NULL, false},
-    {"to_device", "latency", "*16M", "f32", "an array from host memory", transfer_cost, upload_make,
-     upload_build, NULL, upload_check, free, false},
-    {"from_device", "latency", "*16M", "f32", "an array to host memory", transfer_cost,
+    {"to_device", "transfer", "*16M", "f32", "an array from host memory", transfer_cost,
+     upload_make, upload_build, NULL, upload_check, free, false},
+    {"from_device", "transfer", "*16M", "f32", "an array to host memory", transfer_cost,
      download_make, NULL, download_run, download_check, free, false},
     {"start", "latency", "*1000", "f32", "a process: mean(a @ a.T) of uniform in [0, 1)",
      start_cost, NULL, NULL, start_run, start_check, NULL, false},

@@ -84,7 +84,8 @@ void words_title(str *t, const comparison *c);
 void words_commands(str *t, const result *r);
 /* What limits the comparison, a line each: interrupted runs, disturbances, rows that are left out. */
 void words_notes(str *t, const comparison *c);
-/* The headline of a single file. */
+void words_row_rate(str *t, const result_row *r); /* "70.7 GFLOP/s [68.1, 72.3]", or of bytes */
+/* The headline of a single file. Only rows that are not doubtful are named. */
 void words_single(str *t, const result *r);
 void words_machine(str *t, const result *r); /* "Neoverse-V1 (2 cores)" */
 

@@ -280,17 +280,12 @@ void section_crossing(str *t, const comparison *c)
 {
     const result_row *kinds[FIGURES_MOST];
     const int n = list_kinds(c, false, kinds);
-    const bool many = c->n_contestants > 1;
-    if (!n)
+    if (!n || c->n_contestants < 2)
         return;
-    part_heading(
-        t, "sizes", many ? "Where one starts to win" : "Where a GPU would start to win",
-        many ? "Time over size. For small sizes the latency of a launch dominates, for large "
-               "ones the speed of the device. The bands are 99 % intervals."
-             : "Only one device was measured. With a second device or a second file, this "
-               "section shows the size from which on one is faster.");
-    if (!many)
-        return;
+    part_heading(t, "sizes", "Where one starts to win",
+                 "Time over size. For small sizes the latency of a launch dominates, for large "
+                 "ones the speed of the "
+                 "device. The bands are 99 % intervals.");
     crossing_table(t, c, kinds, n);
     part_legend(t, c);
     str_puts(t, "<div class=\"figures\">\n");

@@ -1,30 +1,32 @@
-/* The comparison by kind of work, on cards; and the glossary of works. */
+/* The picture of the first screen: how fast, and compared with what; and the glossary of works.
+ *
+ * For one file, a bar for each work: its share of the highest rate of the run. For a comparison, a bar for each kind of
+ * work: its speedup. */
 #include "report/page.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/glossary.h"
 
-enum { LINES_MOST = 4, ENTRIES_MOST = 100 };
+enum { BARS_MOST = 14, ENTRIES_MOST = 100 };
 
 static const struct kind {
-    const char *group, *title, *about;
-} kinds[] = {
-    {"compute", "Compute", "Matrix products, convolution, attention: limited by arithmetic."},
-    {"memory", "Memory", "Elementwise ops, reductions, sorting: limited by the memory."},
-    {"latency", "Latency", "Starting programs, launching evaluations, copying to devices."},
-    {"train", "Training", "Steps and epochs of small networks."},
-    {"text", "Text", "Tokenizers and text models."}};
+    const char *group, *title;
+} kinds[] = {{"compute", "Compute: products, convolution, attention"},
+             {"memory", "Memory: elementwise ops, reductions, sorting"},
+             {"transfer", "Copies to and from the device"},
+             {"latency", "Latency: starting programs, launching evaluations"},
+             {"train", "Training steps"},
+             {"text", "Tokenizers and text models"}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- comparisons ---------------------------------------------------------------------------- */
 
 /* The rows of one kind in one match. */
 typedef struct tally {
-    int n, count[4]; /* by verdict */
-    double log_mean; /* of the speedups */
+    int n, count[4];   /* by verdict */
+    interval log_mean; /* of the speedups and of the ends of their intervals */
 } tally;
 
 static tally tally_of(const comparison *c, int number, const char *group)
@@ -36,21 +38,24 @@ static tally tally_of(const comparison *c, int number, const char *group)
             continue;
         s.n++;
         s.count[p->verdict]++;
-        s.log_mean += log(p->speedup.middle);
+        s.log_mean.low += log(p->speedup.low);
+        s.log_mean.middle += log(p->speedup.middle);
+        s.log_mean.high += log(p->speedup.high);
     }
-    s.log_mean /= s.n ? s.n : 1;
+    const int n = s.n ? s.n : 1;
+    s.log_mean = (interval){s.log_mean.low / n, s.log_mean.middle / n, s.log_mean.high / n};
     return s;
 }
 
 /* Adds "3.4× faster", and returns the verdict that colors it. */
 static verdict tally_words(str *t, const tally *s)
 {
-    const double mean = exp(s->log_mean);
+    const double mean = exp(s->log_mean.middle);
     if (2 * s->count[VERDICT_UNSURE] > s->n) {
         str_puts(t, "unsure");
         return VERDICT_UNSURE;
     }
-    if (fabs(s->log_mean) < log(1.05)) {
+    if (fabs(s->log_mean.middle) < log(1.05)) {
         const bool mixed = s->count[VERDICT_FASTER] && s->count[VERDICT_SLOWER];
         str_puts(t, mixed ? "mixed" : "about the same");
         return VERDICT_SAME;
@@ -60,10 +65,14 @@ static verdict tally_words(str *t, const tally *s)
     return mean > 1 ? VERDICT_FASTER : VERDICT_SLOWER;
 }
 
-static void match_line(str *t, const comparison *c, int number, const char *group)
+static void match_bar(str *t, const comparison *c, int number, const struct kind *k, const scale *x)
 {
+    static const char *const classes[] = {[VERDICT_SAME] = "v-same",
+                                          [VERDICT_FASTER] = "v-faster",
+                                          [VERDICT_SLOWER] = "v-slower",
+                                          [VERDICT_UNSURE] = "v-unsure"};
     const match *m = &c->matches[number];
-    const tally s = tally_of(c, number, group);
+    const tally s = tally_of(c, number, k->group);
     if (!s.n)
         return;
     str words = {0}, counts = {0};
@@ -73,103 +82,144 @@ static void match_line(str *t, const comparison *c, int number, const char *grou
                                    .slower = s.count[VERDICT_SLOWER],
                                    .same = s.count[VERDICT_SAME],
                                    .unsure = s.count[VERDICT_UNSURE]});
-    html_put(t, "<p class=\"fact\"><span>%s against %s</span>", c->contestants[m->new].label,
-             c->contestants[m->old].label);
-    html_put(t, "<strong class=\"%s\">%s</strong><span>%s</span></p>", verdict_name(v), words.s,
-             counts.s);
+    html_put(t, "<tr><th scope=\"row\">%s <span>%s against %s</span></th><td class=\"bar\">",
+             k->title, c->contestants[m->new].label, c->contestants[m->old].label);
+    svg_strip_begin(t, "strip", words.s);
+    const double one = scale_at(x, 1), at = scale_at(x, exp(s.log_mean.middle));
+    html_put(t, "<rect class=\"%s\" x=\"%.2f\" y=\"2\" width=\"%.2f\" height=\"6\"/>", classes[v],
+             fmin(one, at), fmax(fabs(at - one), 0.2));
+    html_put(t,
+             "<path class=\"one\" d=\"M%.2f 0V10\"/><path class=\"whisker\" d=\"M%.2f "
+             "5H%.2f\"/></svg></td>",
+             one, scale_at(x, exp(s.log_mean.low)), scale_at(x, exp(s.log_mean.high)));
+    html_put(t, "<td class=\"n\"><strong>%s</strong></td><td>%s</td></tr>\n", words.s, counts.s);
     str_free(&words);
     str_free(&counts);
 }
 
+static void match_bars(str *t, const comparison *c)
+{
+    scale x = {.low = 0.8, .high = 1.25, .log = true, .from = 0, .to = 100};
+    for (int i = 0; i < c->n_matches; i++)
+        for (int k = 0; k < KINDS; k++) {
+            const tally s = tally_of(c, i, kinds[k].group);
+            if (s.n) {
+                scale_see(&x, exp(s.log_mean.low));
+                scale_see(&x, exp(s.log_mean.high));
+            }
+        }
+    scale_round(&x);
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; i < c->n_matches; i++)
+            match_bar(t, c, i, &kinds[k], &x);
+}
+
 /* ---- one file ------------------------------------------------------------------------------- */
 
-/* The row of a kind with the highest rate; flops: in operations, else in bytes. */
-static const result_row *best_row(const contestant *who, const char *group, bool flops)
+/* The row that stands for its work: the one with the highest rate, or the first if it has none. */
+static const result_row *best_row(const contestant *who, const result_row *like)
 {
     const result_row *best = NULL;
-    double most = 0;
+    double most = -1;
     for (const result_row *r = NULL; (r = row_next(who, r));) {
-        const double rate = (flops ? r->flops : r->bytes) / row_time(r).middle;
-        const bool integers = r->dtype[0] == 'i' || r->dtype[0] == 'u'; /* which have no FLOP */
-        if (strcmp(r->group, group) == 0 && rate > most && !(flops && integers)) {
-            most = rate;
+        const double amount = strcmp(r->group, "memory") == 0 ? r->bytes : r->flops;
+        if (strcmp(r->work, like->work) != 0 || strcmp(r->dtype, like->dtype) != 0)
+            continue;
+        if (amount / row_time(r).middle > most) {
+            most = amount / row_time(r).middle;
             best = r;
         }
     }
     return best;
 }
 
-static void rate_line(str *t, const contestant *who, const char *group, bool flops)
+/* Whether no earlier row of the contestant is of the same work and dtype. */
+static bool is_first(const contestant *who, const result_row *r)
 {
-    const result_row *r = best_row(who, group, flops);
-    if (!r)
-        return;
-    const double s = row_time(r).middle, share = row_best_s(&who->from->r, r) / s;
-    str rate = {0}, row = {0};
-    words_rate(&rate, (flops ? r->flops : r->bytes) / s, flops ? "FLOP/s" : "B/s");
-    words_row(&row, r);
-    html_put(t, "<p class=\"fact\"><span>%s</span><strong>%s</strong><span>", row.s, rate.s);
-    if (share > 0)
-        html_put(t, "%.0f %% of the measured peak", 100 * share);
-    str_puts(t, "</span></p>");
-    str_free(&rate);
-    str_free(&row);
+    const result_row *before = NULL;
+    while ((before = row_next(who, before)) && before != r)
+        if (strcmp(before->work, r->work) == 0 && strcmp(before->dtype, r->dtype) == 0)
+            return false;
+    return true;
 }
 
-static void time_lines(str *t, const contestant *who, const char *group)
+static void row_bar(str *t, const comparison *c, const contestant *who, const result_row *r)
+{
+    const interval s = row_time(r);
+    const double best = row_best_s(&who->from->r, r);
+    const bool rate = strcmp(r->group, "compute") == 0 || strcmp(r->group, "memory") == 0;
+    str words = {0}, share = {0};
+    if (rate && (strcmp(r->group, "memory") == 0 ? r->bytes : r->flops) > 0) {
+        words_row_rate(&words, r);
+    } else {
+        str low = {0}, high = {0};
+        words_time(&words, s.middle);
+        words_time(&low, s.low);
+        words_time(&high, s.high);
+        str_printf(&words, " [%s, %s]", low.s, high.s);
+        str_free(&low);
+        str_free(&high);
+    }
+    row_share_words(&share, &who->from->r, r);
+    html_put(t, "<tr><th scope=\"row\">%s <span>%s %s", r->work, r->size, r->dtype);
+    html_put(t,
+             c->n_contestants > 1 ? ", %s</span></th><td class=\"bar\">"
+                                  : "%s</span></th><td class=\"bar\">",
+             c->n_contestants > 1 ? who->label : "");
+    if (best > 0 && best <= 1.005 * s.middle) {
+        svg_strip_begin(t, "strip", share.s);
+        html_put(t, "<rect class=\"room\" x=\"0\" y=\"2\" width=\"100\" height=\"6\"/>");
+        html_put(t, "<rect class=\"%s\" x=\"0\" y=\"2\" width=\"%.2f\" height=\"6\"/>",
+                 row_doubt(r) ? "v-unsure" : "v-same", 100 * fmin(best / s.middle, 1));
+        html_put(t, "<path class=\"whisker\" d=\"M%.2f 5H%.2f\"/></svg>",
+                 100 * fmin(best / s.high, 1), 100 * fmin(best / s.low, 1));
+    }
+    html_put(t, "</td><td class=\"n\"><strong>%s</strong>", words.s);
+    part_mark(t, r);
+    html_put(t, "</td><td>%s%s%s</td></tr>\n", share.n ? share.s : "",
+             share.n && row_doubt(r) ? ", " : "", row_doubt(r) ? "unsure" : "");
+    str_free(&words);
+    str_free(&share);
+}
+
+static void row_bars(str *t, const comparison *c)
 {
     int shown = 0;
-    for (const result_row *r = NULL; (r = row_next(who, r)) && shown < LINES_MOST;) {
-        if (strcmp(r->group, group) != 0)
-            continue;
-        str time = {0}, does = {0};
-        words_time(&time, row_time(r).middle);
-        work_does(&does, r->work, false);
-        html_put(t, "<p class=\"fact\"><span>%s</span><strong>%s</strong></p>", does.s, time.s);
-        str_free(&time);
-        str_free(&does);
-        shown++;
-    }
-}
-
-static void single_lines(str *t, const comparison *c, const char *group)
-{
-    for (int i = 0; i < c->n_contestants; i++) {
-        const bool compute = strcmp(group, "compute") == 0;
-        if (compute || strcmp(group, "memory") == 0)
-            rate_line(t, &c->contestants[i], group, compute);
-        else
-            time_lines(t, &c->contestants[i], group);
-    }
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; i < c->n_contestants; i++) {
+            const contestant *who = &c->contestants[i];
+            for (const result_row *r = NULL; (r = row_next(who, r)) && shown < BARS_MOST;)
+                if (strcmp(r->group, kinds[k].group) == 0 && is_first(who, r) &&
+                    strcmp(r->dtype, "f64") != 0) {
+                    row_bar(t, c, who, best_row(who, r));
+                    shown++;
+                }
+        }
 }
 
 void section_kinds(str *t, const comparison *c)
 {
-    str cards = {0};
-    for (int k = 0; k < KINDS; k++) {
-        str lines = {0};
-        for (int i = 0; i < c->n_matches; i++)
-            match_line(&lines, c, i, kinds[k].group);
-        if (!c->n_matches)
-            single_lines(&lines, c, kinds[k].group);
-        if (lines.n)
-            html_put(&cards, "<section class=\"card\"><h3>%s</h3><p class=\"note\">%s</p>",
-                     kinds[k].title, kinds[k].about);
-        if (lines.n) {
-            str_puts(&cards, lines.s);
-            str_puts(&cards, "</section>\n");
-        }
-        str_free(&lines);
-    }
-    if (cards.n) {
+    static const char *const of_one[] = {"Work at its best size", "Share of the highest rate",
+                                         "Speed", "", NULL};
+    static const char *const of_match[] = {"Kind of work", "Speedup", "", "Rows", NULL};
+    str rows = {0};
+    (c->n_matches ? match_bars : row_bars)(&rows, c);
+    if (rows.n) {
         part_heading(t, "kinds", "At a glance",
-                     c->n_matches ? "Speedups are geometric means over the rows of each kind."
-                                  : "The highest rates of each kind, and typical times.");
-        str_puts(t, "<div class=\"cards kinds\">\n");
-        str_puts(t, cards.s);
-        str_puts(t, "</div>\n");
+                     c->n_matches
+                         ? "Speedups are geometric means over the rows of each kind; the thin line "
+                           "is the mean "
+                           "of their 99 % intervals."
+                         : "A full bar is the highest rate of this run: of arithmetic for works "
+                           "that compute, of "
+                           "memory for works that move data. The thin line is the 99 % interval.");
+        part_table(t, "ratios glance",
+                   c->n_matches ? "Compared" : "How fast, and how near to the machine’s best",
+                   c->n_matches ? of_match : of_one);
+        str_puts(t, rows.s);
+        part_table_end(t);
     }
-    str_free(&cards);
+    str_free(&rows);
 }
 
 /* ---- glossary ------------------------------------------------------------------------------- */

@@ -92,7 +92,10 @@ static void roof_table(str *t, const contestant *who, const result_device *d)
                      r->work, r->size, r->dtype, x);
             part_cell_rate(t, y, "FLOP/s");
             part_cell_rate(t, best, "FLOP/s");
-            html_put(t, "<td class=\"n\">%.0f %%</td></tr>\n", 100 * y / best);
+            str share = {0};
+            row_share_words(&share, &who->from->r, r);
+            html_put(t, "<td class=\"n\">%s</td></tr>\n", share.n ? share.s : "");
+            str_free(&share);
             shown++;
         }
     part_figure_end(t);

@@ -20,16 +20,17 @@ static void times_row(str *t, const contestant *who, const result_row *r)
 {
     const interval s = row_time(r);
     const double share = row_best_s(&who->from->r, r) / s.middle;
-    str title = {0};
-    str_printf(&title, "%.0f %% of the measured peak", 100 * share);
+    str words = {0}, title = {0};
+    row_share_words(&words, &who->from->r, r);
+    str_printf(&title, "%s: of the highest rate of this run", words.n ? words.s : "unknown");
     html_put(t, "<tr><th scope=\"row\">%s <span>%s %s</span></th>", r->work, r->size, r->dtype);
     part_cell_time(t, s);
     part_cell_interval(t, s, r);
-    part_cell_rate(t, r->flops / s.middle, "FLOP/s");
+    part_cell_rate(t, r->flops / s.middle, row_operations(r));
     part_cell_rate(t, r->bytes / s.middle, "B/s");
     share_cell(t, share, title.s);
-    html_put(t, share > 0 ? "<td class=\"n\">%.0f %%</td></tr>\n" : "<td class=\"n\"></td></tr>\n",
-             100 * share);
+    html_put(t, "<td class=\"n\">%s</td></tr>\n", words.n ? words.s : "");
+    str_free(&words);
     str_free(&title);
 }
 
@@ -41,9 +42,9 @@ void section_times(str *t, const comparison *c)
         return;
     part_heading(
         t, "times", "How fast it is",
-        "The typical time of each work with its interval, and its share of the peak that was "
-        "measured for its dtype and number of threads: of arithmetic or of memory, whichever "
-        "limits it. The cell is empty if that peak is not known. ! marks a doubtful "
+        "The typical time of each work with its interval, and its share of the highest rate of "
+        "this run for its dtype and number of threads: of arithmetic or of memory, whichever "
+        "limits it. The cell is empty if that rate is not known. ! marks a doubtful "
         "measurement; the reasons are listed below the table.");
     for (int i = 0; i < c->n_contestants; i++) {
         int left_out = 0;

@@ -6,7 +6,7 @@
 
 #include "bench/glossary.h"
 
-enum { LISTED_MOST = 3 /* pairs that are named one by one */, PASSES_LEAST = 3 };
+enum { LISTED_MOST = 3 /* pairs that are named one by one */ };
 
 void words_time(str *t, double seconds)
 {
@@ -202,10 +202,11 @@ static void headline_of(str *t, const comparison *c, int number)
     }
     if (mostly_unsure(m))
         str_printf(
-            t,
-            "Most rows of %s against %s are unsure: %d of %d; measure longer, or on a quieter "
-            "machine. ",
-            c->contestants[m->new].label, c->contestants[m->old].label, m->unsure, m->n);
+            t, "%s %d rows of %s against %s are unsure; measure longer, or on a quieter machine.%s",
+            m->unsure == m->n ? "All" : "Most of the", m->n, c->contestants[m->new].label,
+            c->contestants[m->old].label, m->unsure == m->n ? "" : " ");
+    if (m->unsure == m->n)
+        return;
     for (int i = 0; i < 3; i++) {
         const pairing *p = strongest(c, number, order[i]);
         if (!p || (order[i] == VERDICT_SAME && !first))
@@ -285,12 +286,24 @@ void words_commands(str *t, const result *r)
     }
 }
 
-static int passes_of(const result_row *r)
+static bool is_disturbed(const source *s, const char *by)
 {
-    int n = r->n > 0;
-    for (int i = 1; i < r->n; i++)
-        n += r->round[i] != r->round[i - 1];
-    return n;
+    for (int i = 0; i < s->r.n_disturbances; i++)
+        if (strcmp(s->r.disturbances[i], by) == 0)
+            return true;
+    return false;
+}
+
+/* One line for all files that were disturbed in the same way, at the first of them. */
+static void note_disturbance(str *t, const comparison *c, int number, const char *by)
+{
+    for (int i = 0; i < number; i++)
+        if (is_disturbed(&c->sources[i], by))
+            return;
+    for (int i = number; i < c->n_sources; i++)
+        if (is_disturbed(&c->sources[i], by))
+            str_printf(t, "%s%s", i > number ? ", " : "", c->sources[i].path);
+    str_printf(t, ": disturbed: %s\n", by);
 }
 
 void words_notes(str *t, const comparison *c)
@@ -302,7 +315,7 @@ void words_notes(str *t, const comparison *c)
                        s->path);
         int few = 0;
         for (int j = 0; j < s->r.n_rows; j++)
-            few += s->r.rows[j].n && passes_of(&s->r.rows[j]) < PASSES_LEAST;
+            few += s->r.rows[j].n && row_passes(&s->r.rows[j]) < PASSES_LEAST;
         int doubtful = 0;
         for (int j = 0; j < s->r.n_rows; j++)
             doubtful += s->r.rows[j].n_warnings > 0;
@@ -312,9 +325,10 @@ void words_notes(str *t, const comparison *c)
         if (few)
             str_printf(t, "%s: %d row%s fewer than %d passes, too few for a verdict\n", s->path,
                        few, few == 1 ? " has" : "s have", PASSES_LEAST);
-        for (int j = 0; j < s->r.n_disturbances; j++)
-            str_printf(t, "%s: disturbed: %s\n", s->path, s->r.disturbances[j]);
     }
+    for (int i = 0; i < c->n_sources; i++)
+        for (int j = 0; j < c->sources[i].r.n_disturbances; j++)
+            note_disturbance(t, c, i, c->sources[i].r.disturbances[j]);
     for (int i = 0; i < c->n_left_out; i++) {
         const refusal *l = &c->left_out[i];
         str_puts(t, "not compared: ");
@@ -338,25 +352,45 @@ void words_machine(str *t, const result *r)
         str_puts(t, "unknown machine");
 }
 
-void words_single(str *t, const result *r)
+/* A row's rate with its interval: "70.7 GFLOP/s [68.1, 72.3]". */
+void words_row_rate(str *t, const result_row *r)
 {
-    const result_row *most = NULL, *widest = NULL;
-    double flops = 0, bytes = 0;
+    const interval s = stats_typical(row_timings(r));
+    const bool computes = strcmp(r->group, "memory") != 0;
+    const double amount = computes ? r->flops : r->bytes;
+    str low = {0}, high = {0};
+    words_rate(t, amount / s.middle, computes ? row_operations(r) : "B/s");
+    words_rate(&low, amount / s.high, "");
+    words_rate(&high, amount / s.low, "");
+    str_printf(t, " [%s, %s]", low.s, high.s);
+    str_free(&low);
+    str_free(&high);
+}
+
+/* The row with the highest rate: of operations on f32, or of bytes in memory; nothing doubtful. */
+static const result_row *fastest(const result *r, bool operations)
+{
+    const result_row *best = NULL;
+    double most = 0;
     for (int i = 0; i < r->n_rows; i++) {
         const result_row *row = &r->rows[i];
-        if (!row->n)
+        if (!row->n || row_doubt(row) ||
+            (operations ? strcmp(row->dtype, "f32") != 0 : strcmp(row->group, "memory") != 0))
             continue;
-        const double s = stats_typical(row_timings(row)).middle;
-        if (row->flops / s > flops && strcmp(row->dtype, "f32") == 0) {
-            flops = row->flops / s;
-            most = row;
-        }
-        if (row->bytes / s > bytes && strcmp(row->group, "memory") == 0) {
-            bytes = row->bytes / s;
-            widest = row;
+        const double rate =
+            (operations ? row->flops : row->bytes) / stats_typical(row_timings(row)).middle;
+        if (rate > most) {
+            most = rate;
+            best = row;
         }
     }
-    if (!r->n_devices && !most && !widest) {
+    return best;
+}
+
+void words_single(str *t, const result *r)
+{
+    const result_row *rows[] = {fastest(r, true), fastest(r, false)};
+    if (!r->n_devices) {
         str commands = {0};
         words_commands(&commands, r);
         str_add(t, commands.s ? commands.s : "", commands.n ? strcspn(commands.s, "\n") : 0);
@@ -365,16 +399,16 @@ void words_single(str *t, const result *r)
     if (t->n)
         return;
     words_machine(t, r);
-    if (most) {
-        str_puts(t, " ");
-        work_does(t, most->work, true);
+    for (int i = 0; i < 2; i++) {
+        if (!rows[i])
+            continue;
+        str_puts(t, i && rows[0] ? " and " : " ");
+        work_does(t, rows[i]->work, true);
         str_puts(t, " at ");
-        words_rate(t, flops, "FLOP/s");
+        words_row_rate(t, rows[i]);
     }
-    if (widest) {
-        str_puts(t, most ? " and " : " ");
-        work_does(t, widest->work, true);
-        str_puts(t, " at ");
-        words_rate(t, bytes, "B/s");
-    }
+    if (!rows[0] && !rows[1] && r->n_rows)
+        str_puts(
+            t,
+            ": nothing certain can be said about its speed; measure longer, or when it is quiet");
 }

@@ -118,7 +118,9 @@ many='r["rows"] = [dict(r["rows"][0], size=str(i)) for i in range(5)]'
 noisy='for row in r["rows"][:3]: row["seconds"] = [[0.01 * (1 + p % 4)] for p in range(8)]'
 result many.json "$many"
 result noisy.json "$many" 'scale(r["rows"][4], 0.5)' "$noisy"
-check 'most rows are unsure' has 'Most rows of noisy against many are unsure: 3 of 5; measure longer' many.json noisy.json
+check 'most rows are unsure' has 'Most of the 5 rows of noisy against many are unsure; measure longer' many.json noisy.json
+result loud.json "$many" 'for row in r["rows"]: row["seconds"] = [[0.01 * (1 + p % 4)] for p in range(8)]'
+check 'all rows are unsure, said once' [ "$("$ingot" compare many.json loud.json | head -n 1 | grep -o unsure | wc -l)" = 1 ]
 check 'and what is sure is said' has 'noisy multiplies matrices 2 times faster than many (matmul 4 f32' many.json noisy.json
 h1() { "$ingot" compare "$1" "$2" --html h1.html >/dev/null; grep -o '<h1>[^<]*</h1>' h1.html | grep -qF "$3"; }
 check 'the title of the page says it' h1 many.json noisy.json 'Most differences are unsure: 3 of 5 rows'
@@ -233,7 +235,8 @@ shares() { # EXPECTED CHANGE...: the shares of peak of the page's rows
 }
 old='r["devices"][0].update(threads=2, peak_flops=2e8, peak_bytes=2e7)'
 peaks='r["devices"][0].update(peaks=[{"of": "f32", "threads": 2, "rate": 2e8}, {"of": "f64", "threads": 2, "rate": 4e8}, {"of": "f32", "threads": 1, "rate": 1e8}, {"of": "bytes", "threads": 1, "rate": 1e7}, {"of": "bytes", "threads": 2, "rate": 1e7}])'
-check 'shares of the peak' shares '50 %;500 %;' "$peaks" 'r["rows"][0]["bytes"] = 1e4'
+check 'a peak is the highest rate of the run' shares '20 %;' "$peaks" 'r["rows"][0]["bytes"] = 1e4'
+check 'a share above 100 % is none' grep -q '>peak doubtful<' shares.html
 check 'by dtype' shares '25 %;' "$peaks" 'r["rows"] = [dict(r["rows"][0], dtype="f64", bytes=1e4)]'
 check 'by threads' shares '50 %;100 %;' "$peaks" 'r["rows"] = [dict(r["rows"][0], bytes=1e4, seconds=[[0.01]] * 4), dict(r["rows"][0], bytes=1e4, threads=1, seconds=[[0.01]] * 4, size="8")]'
 check 'none for another dtype' shares '/;' "$peaks" 'r["rows"] = [dict(r["rows"][0], dtype="bf16", bytes=1e4)]'

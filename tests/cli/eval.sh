@@ -389,5 +389,6 @@ check 'ingot alone' code 2
 piped() { [ "$(printf '%s' "$1" | "$ingot" eval)" = "$2" ]; }
 check 'a program in a pipe' piped '1+1' 2
 check 'of several lines' piped $'x = 3\nx * 2\n' 6
-refuse 'nothing in a pipe' piped '' ''
+nothing() { printf ' \n' | "$ingot" eval; }
+refuse 'nothing in a pipe' nothing
 finish
