@@ -70,7 +70,7 @@ OPTIMIZE := -O2
 LANES_OPTIMIZE := -O3
 CLI_OPTIMIZE := -O1
 TEST_OPTIMIZE := -O1
-DEFINES  := -D_GNU_SOURCE=
+DEFINES  := -D_GNU_SOURCE= $(if $(filter -g -g2 -g3,$(DEBUG)),-DCHECK_SCHEDULES)
 HIDDEN   := -fPIC -fvisibility=hidden
 
 ifneq ($(FUZZ),)
@@ -81,7 +81,7 @@ endif
 ifneq ($(SAN),)
   OPTIMIZE := -O1
   LANES_OPTIMIZE := -O1
-  SAN_FLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all -DORDERLY_END
+  SAN_FLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all -DORDERLY_END -DCHECK_SCHEDULES
   # With sanitizers gcc warns about variables that are initialized.
   WARNINGS += $(if $(is_clang),,-Wno-maybe-uninitialized)
 endif

@@ -18,6 +18,9 @@ static const char *const environment[][2] = {
     {"IG_DEVICE", "Device of new arrays (cpu); --device overrides it."},
     {"IG_MATH", "How contractions add: strict (the default), same or tf32; --math overrides it."},
     {"IG_FALLBACK", "What a device cannot run: error, warn or auto; --fallback overrides it."},
+    {"IG_CHECK_SCHEDULE",
+     "1: each new schedule is proven before it runs: reads after writes, rows of chains, memory. A "
+     "schedule that breaks a rule is an internal error, and nothing is computed."},
     {"IG_OPENCL", "Path of the OpenCL library, or off."},
     {"IG_METAL", "Path of a library that replaces Apple's Metal, for tests, or off."},
     {"IG_CUDA", "Path of the library of NVIDIA's driver (libcuda.so.1), or off."},

@@ -97,6 +97,9 @@ with tempfile.TemporaryDirectory() as folder:
     os.remove(path)
     run = ingot("eval", "sum(arange(10.0))", env={"IG_TRACE": path})
     check("IG_TRACE", run.returncode == 0 and spans(read(path), cat="program"))
+    for setting, checked in (("1", True), ("0", False)):
+        run = ingot("eval", "sum(arange(10.0))", env={"IG_TRACE": path, "IG_CHECK_SCHEDULE": setting})
+        check(f"IG_CHECK_SCHEDULE={setting}", bool(spans(read(path), cat="graph", name="check")) == checked, run.stderr)
     run = ingot("eval", "1 + 1", "--device", "null", "--quiet", "--trace", path)
     check("other devices are processes of their own", run.returncode == 0, run.stderr)
 

@@ -31,6 +31,8 @@ typedef struct held_values {
 
 /* What the chain of n programs can hold. */
 void held_find(held_values *h, const program *p, int n, int64_t rows);
+/* Proves that registers have what memory would have: held_check.c. IG_ERR_INTERNAL says what is wrong. */
+ig_status held_check(const held_values *h, const program *p, int n, int64_t rows);
 /* How many registers of 4 bytes of a thread they take at most. */
 int held_registers(const held_values *h, const program *p, int n);
 /* True if the temporary is held. */

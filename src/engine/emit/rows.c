@@ -256,6 +256,8 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
     while (held && teams > 1 && rows < (int64_t)teams * t->processors)
         teams /= 2;
     ig_status status = find_locals(p, t, teams, held, &locals, &shared);
+    if (status == IG_OK && held && program_checks())
+        status = held_check(held, p, n, rows);
     if (status == IG_OK) {
         rows_set_lengths(p, n, &locals);
         for (int k = 0; k < n; k++)

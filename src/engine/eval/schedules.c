@@ -69,8 +69,11 @@ static schedule *build(const graph *g, const backend *dev, const schedule_rules 
     if (status == IG_OK) {
         s->may_fall_back = fallback_allowed(dev);
         fallback_plan(s, dev);
-        return s;
+        if (s->n_on_cpu && program_checks()) /* chains were taken apart */
+            status = schedule_check(g, s);
     }
+    if (status == IG_OK)
+        return s;
     *crowded = s && s->is_crowded && !last;
     engine_discard(s, dev);
     return NULL;

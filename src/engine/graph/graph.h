@@ -130,6 +130,12 @@ ig_status schedule_chain(schedule *s,
                          const schedule_rules *rules); /* marks chains; widens live ranges */
 ig_status schedule_plan(const graph *g, schedule *s);
 
+/* Proves that the schedule computes what its programs say, whatever the order in which a backend runs rows and points:
+ * see check.h. IG_ERR_INTERNAL names the rule that it breaks. g is the graph that it was built for. */
+ig_status schedule_check(const graph *g, const schedule *s);
+
+/* "x0", "y1": the slot's name where a schedule is printed. */
+const char *schedule_slot_name(const schedule *s, int i, char name[static 16]);
 /* Prints the schedule. core_name, which may be NULL, is backend.core_name. */
 void schedule_text(const schedule *s, const graph *g, const char *device,
                    const char *(*core_name)(const program *p), text *t);

@@ -52,7 +52,7 @@ static int stored_operand(const tape *t, int i)
 /* True if program p, which stores slot `to` and reads slot `from` for the last time, may do both in the
  * same memory: one of its tapes loads each element through the view through which it stores, and nothing
  * else in p reads the slot. A register may point into the memory that it was loaded from, so no value
- * that was loaded from there may be stored directly. */
+ * that was loaded from there may be stored directly, nor folded. */
 static bool in_place(const schedule *s, const program *p, int from, int to)
 {
     const bool behind = tape_touches(&p->post, to);
@@ -74,7 +74,7 @@ static bool in_place(const schedule *s, const program *p, int from, int to)
         const operand *o = t->inst[i].operand < 0 ? NULL : &t->operand[t->inst[i].operand];
         if (!o || o->slot != from)
             continue;
-        if (t->inst[i].code != TAPE_LOAD ||
+        if (t->inst[i].code != TAPE_LOAD || t->inst[i].dst == t->result ||
             ig_dtype_bytes(o->dtype) != ig_dtype_bytes(store->dtype) ||
             !view_equal(&o->v, &store->v))
             return false;

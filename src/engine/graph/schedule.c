@@ -50,6 +50,11 @@ static ig_status build(const graph *g, const schedule_rules *rules, schedule *s,
     TRY(schedule_plan(g, s));
     TRY(find_outputs(g, s));
     trace_end(began, "plan");
+    if (!program_checks())
+        return IG_OK;
+    began = trace_begin();
+    TRY(schedule_check(g, s));
+    trace_end(began, "check");
     return IG_OK;
 }
 
@@ -74,7 +79,7 @@ schedule *schedule_build(const graph *g, const schedule_rules *rules)
 
 /* ---- for people ---- */
 
-static const char *slot_name(const schedule *s, int i, char name[static 16])
+const char *schedule_slot_name(const schedule *s, int i, char name[static 16])
 {
     static const char letters[] = {[SLOT_LEAF] = 'x',
                                    [SLOT_OUT] = 'y',
@@ -94,7 +99,7 @@ static void slots_text(const schedule *s, const program *p, bool written, text *
     char name[16];
     for (int i = 0; i < s->n_slot; i++)
         if (written ? program_writes(p, i) : program_reads(p, i))
-            text_add(t, " %s", slot_name(s, i, name));
+            text_add(t, " %s", schedule_slot_name(s, i, name));
 }
 
 static void program_text(const schedule *s, int i, const char *by, text *t)
@@ -145,13 +150,13 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
         const ig_array *x = b->kind == SLOT_LEAF ? g->leaf[b->index]
                             : b->node >= 0       ? g->node[b->node]
                                                  : NULL;
-        text_add(t, "  %s", slot_name(s, i, name));
+        text_add(t, "  %s", schedule_slot_name(s, i, name));
         if (x)
             text_add(t, " %s %s", ig_dtype_name((ig_dtype)x->dtype),
                      view_shape_text(x->view.ndim, x->view.shape, shape));
         text_add(t, " %lld B", (long long)b->bytes);
         if (b->kind != SLOT_LEAF && b->shares >= 0)
-            text_add(t, " in %s", slot_name(s, b->shares, name));
+            text_add(t, " in %s", schedule_slot_name(s, b->shares, name));
         else if (b->kind == SLOT_TEMP)
             text_add(t, " at %lld", (long long)b->offset);
         else if (b->kind == SLOT_ROWS || b->kind == SLOT_HOST)

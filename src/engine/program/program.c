@@ -2,6 +2,9 @@
 #include "engine/program/program.h"
 #include "base/memory.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
+
 const program_kind_row program_kinds[PROGRAM_KINDS] = {
     /* clang-format off */
     /*                    name         core_inputs  core_output  has_epilogue  may_fail */
@@ -115,4 +118,22 @@ bool tape_needs_after(const tape *t, int load, int k)
             return false;
     }
     return load > k || r == t->result;
+}
+
+#ifdef CHECK_SCHEDULES
+enum { CHECKS_BY_DEFAULT = 1 };
+#else
+enum { CHECKS_BY_DEFAULT = 0 };
+#endif
+
+bool program_checks(void)
+{
+    static atomic_int known = -1;
+    int checks = atomic_load_explicit(&known, memory_order_relaxed);
+    if (checks < 0) {
+        const char *asked = getenv("IG_CHECK_SCHEDULE");
+        checks = asked && *asked ? *asked != '0' : CHECKS_BY_DEFAULT;
+        atomic_store_explicit(&known, checks, memory_order_relaxed);
+    }
+    return checks;
 }

@@ -158,4 +158,7 @@ bool program_writes(const program *p, int slot);
  * LOAD comes later, or a later instruction uses its register, which may point into that memory. */
 bool tape_needs_after(const tape *t, int load, int k);
 
+/* True if schedules are checked: by IG_CHECK_SCHEDULE=1 or 0, else in builds with sanitizers or for a debugger. */
+bool program_checks(void);
+
 #endif
