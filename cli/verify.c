@@ -1,12 +1,13 @@
 /* ingot verify: checks the devices of this machine. Runs every op x dtype x layout (verify/) and reports the
- * largest errors by class. For the first failing case of an op it prints the command that repeats it. */
+ * largest errors by class. For the first failing case of an op it prints the command that repeats it. With --graphs it
+ * runs random graphs instead (verify/graphs.h). */
 #include "calc/calc.h"
 #include "cli.h"
 #include "support.h"
 #include "progress.h"
+#include "verify/graphs.h"
 #include "verify/model.h"
 #include "verify/verify.h"
-#include "verify/work.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ typedef struct settings {
     const char *devices, *same, *op, *dtype, *name, *model, *record;
     bool quick, json;
     int jobs;
+    int64_t graphs;
     uint64_t seed;
     engine_options engine;
 } settings;
@@ -35,6 +37,8 @@ typedef struct session {
     int n_op;
     op_report *report; /* of op k on device d: d * n_op + k */
     int n_report;      /* so many are there */
+    int n_unit;        /* of work on a device: op x dtype, or some graphs */
+    int *order;        /* of the units */
     double seconds;
     bool interrupted;
     work *work;
@@ -43,7 +47,7 @@ typedef struct session {
 } session;
 
 /* The work of the session, for those who ask whether to stop. */
-static const work *running;
+static work *running;
 
 static bool stop_asked(void) { return interrupt_asked() || (running && work_stopped(running)); }
 
@@ -174,7 +178,8 @@ static int read_scope(session *s)
     const int code = read_dtypes(s);
     if (code >= 0)
         return code;
-    if (set->name && (!set->op || strchr(set->op, ',') || !set->dtype || strchr(set->dtype, ','))) {
+    if (set->name && !set->graphs &&
+        (!set->op || strchr(set->op, ',') || !set->dtype || strchr(set->dtype, ','))) {
         say(s->command, "--case names a case of one op and dtype: give --op and --dtype, too");
         return EXIT_USAGE;
     }
@@ -223,19 +228,53 @@ static bool begin_device(session *s, int d)
     return true;
 }
 
-static bool check_unit(void *context, int d, const ig_op *op, ig_dtype dtype, op_report *r)
+static bool unit_name(const void *context, int unit, char name[UNIT_NAME])
+{
+    const session *s = context;
+    const ig_dtype d = (ig_dtype)(unit % DTYPES);
+    if (s->set->graphs) {
+        graphs_name(s->set->graphs, s->set->name, unit, name);
+        return true;
+    }
+    snprintf(name, UNIT_NAME, "%s %s", s->op[unit / DTYPES]->name, ig_dtype_name(d));
+    return d >= IG_BOOL && (s->scope.dtypes == 0 || dtype_in(d, s->scope.dtypes));
+}
+
+static bool check_graphs(session *s, int d, int unit, unit_report *r)
+{
+    const graphs_scope scope = {.seed = s->set->seed,
+                                .device = s->device[d].name,
+                                .reference = s->reference.name,
+                                .math = s->set->engine.math,
+                                .flushes = s->scope.flushes,
+                                .stop = stop_asked};
+    int64_t end, i = graphs_first(s->set->graphs, s->set->name, unit, &end);
+    for (; i < end && !stop_asked(); i++) {
+        char name[CASE_NAME];
+        snprintf(name, sizeof name, "%lld", (long long)i);
+        work_case(running, d, unit, name);
+        graphs_check(&scope, i, r);
+    }
+    return !stop_asked();
+}
+
+static bool check_unit(void *context, int d, int unit, unit_report *r)
 {
     session *s = context;
-    *r = (op_report){.op = op, .first = {.dtype = dtype}};
     if (!begin_device(s, d)) {
         const char *text = ig_error(NULL);
-        r->by_dtype[dtype] = (tally){.cases = 1, .failed = 1};
+        r->seen = (tally){.cases = 1, .failed = 1};
         r->first.text = heap_string(text ? text : "the device cannot be used");
         return true;
     }
+    if (s->set->graphs)
+        return check_graphs(s, d, unit, r);
+    op_report op;
     verify_scope scope = s->scope;
-    scope.dtypes = BIT(dtype);
-    return verify_op(op, &scope, r) && !stop_asked();
+    scope.dtypes = BIT(unit % DTYPES);
+    const bool whole = verify_op(s->op[unit / DTYPES], &scope, &op) && !stop_asked();
+    *r = (unit_report){.seen = verify_total(&op), .first = op.first};
+    return whole;
 }
 
 /* In a process of several: the cores are shared. */
@@ -248,28 +287,64 @@ static bool open_devices(void *context)
            read_devices(s) < 0;
 }
 
-static bool show_progress(void *context, int d, double share, const char *op)
+static bool show_progress(void *context, int d, double share, int unit)
 {
     session *s = context;
-    progress_show(&s->bar, s->device[d].name, share, op);
+    char name[UNIT_NAME] = "";
+    if (unit >= 0 && s->set->graphs)
+        unit_name(s, unit, name);
+    progress_show(&s->bar, s->device[d].name, share,
+                  unit >= 0 && !s->set->graphs ? s->op[unit / DTYPES]->name : name);
     return interrupt_asked();
+}
+
+enum { WEIGHTS = 6 };
+
+/* How long a unit may take, roughly: kernels of contractions are the largest, those of composites the most. */
+static int weight(const ig_op *op)
+{
+    static const char *const heavy[WEIGHTS] = {"move",   "index",     "elementwise",
+                                               "reduce", "composite", "contract"};
+    for (int i = 0; i < WEIGHTS; i++)
+        if (strcmp(op->cls, heavy[i]) == 0)
+            return i;
+    return 0;
+}
+
+/* One process goes by op and dtype. Several begin with what takes longest, so that none is left alone at the end: of two
+ * units of one weight, with the one of floats, which may have gradients. */
+static void order_units(session *s)
+{
+    int n = 0;
+    if (s->set->graphs || s->set->jobs == 1)
+        return;
+    s->order = heap_get((size_t)s->n_unit * sizeof *s->order);
+    for (int rank = WEIGHTS - 1; rank >= 0; rank--)
+        for (int d = DTYPES - 1; d >= 0; d--)
+            for (int k = 0; k < s->n_op; k++)
+                if (weight(s->op[k]) == rank)
+                    s->order[n++] = k * DTYPES + d;
 }
 
 /* Starts the processes that check, before this one opens a driver. */
 static int start_work(session *s)
 {
-    const work_options o = {.op = s->op,
-                            .n_op = s->n_op,
+    s->n_unit = s->set->graphs ? graphs_units(s->set->graphs, s->set->name) : s->n_op * DTYPES;
+    order_units(s);
+    const work_options o = {.n_unit = s->n_unit,
                             .most_devices = DEVICES_MOST,
-                            .dtypes = s->scope.dtypes,
+                            .most_failed = s->set->graphs ? GRAPHS_FAILED_MOST : 0,
+                            .order = s->order,
+                            .name = unit_name,
                             .jobs = s->set->jobs,
                             .record = s->set->record,
                             .open = open_devices,
                             .check = check_unit,
                             .context = s};
     interrupt_watch();
-    running = s->work = work_new(&o);
-    if (s->work)
+    const bool fine = work_new(&o, &running);
+    s->work = running;
+    if (fine)
         return -1;
     say(s->command, "there is no memory for the work, or no process can be started");
     return EXIT_FAILED;
@@ -280,8 +355,29 @@ static void str_key(const session *s, int d, str *t)
 {
     str_printf(t, "%s/%s/%s/%s%s%s/%llu", s->device[d].name,
                s->reference.name ? s->reference.name : "exact", math_name(),
-               s->set->quick ? "quick" : "full", s->set->name ? "/" : "",
-               s->set->name ? s->set->name : "", (unsigned long long)s->set->seed);
+               s->set->graphs  ? "graphs"
+               : s->set->quick ? "quick"
+                               : "full",
+               s->set->name ? "/" : "", s->set->name ? s->set->name : "",
+               (unsigned long long)s->set->seed);
+}
+
+/* The units of op k on device d as one report. False if none of them was begun. */
+static bool take_report(const session *s, int d, int k, op_report *r)
+{
+    bool begun = false;
+    *r = (op_report){.op = s->op[k]};
+    for (ig_dtype t = IG_BOOL; t <= IG_F64; t++) {
+        unit_report u;
+        begun = work_report(s->work, d, k * DTYPES + (int)t, &u) || begun;
+        r->by_dtype[t] = u.seen;
+        if (!u.first.text || r->first.text)
+            continue;
+        r->first = u.first;
+        r->first.dtype = t;
+        r->first.text = heap_string(u.first.text);
+    }
+    return begun;
 }
 
 /* Takes the reports: of all ops, or up to the last one that was begun. */
@@ -290,10 +386,19 @@ static void take_reports(session *s)
     const int n = s->n_device * s->n_op;
     s->report = heap_get((size_t)n * sizeof *s->report);
     for (int i = 0; i < n; i++) {
-        const bool begun = work_report(s->work, i / s->n_op, i % s->n_op, &s->report[i]);
+        const bool begun = take_report(s, i / s->n_op, i % s->n_op, &s->report[i]);
         if (begun || !s->interrupted)
             s->n_report = i + 1;
     }
+}
+
+/* True if all of that op has been checked. */
+static bool is_complete(const session *s, int i)
+{
+    for (ig_dtype t = IG_BOOL; t <= IG_F64; t++)
+        if (!work_complete(s->work, i / s->n_op, i % s->n_op * DTYPES + (int)t))
+            return false;
+    return true;
 }
 
 static int run_all(session *s)
@@ -315,12 +420,13 @@ static int run_all(session *s)
         say(s->command, "%s: %s", s->set->record, wrong);
         return EXIT_INPUT;
     }
-    take_reports(s);
+    if (!s->set->graphs)
+        take_reports(s);
     s->seconds = clock_s() - begin;
     if (s->set->jobs > 1 && s->n_device)
         begin_device(s, s->n_device - 1); /* the report describes it */
-    const tally all = total(s);
-    if (s->set->name && all.cases == 0 && !s->interrupted) {
+    const tally all = s->set->graphs ? graphs_total(s->work, s->n_device) : total(s);
+    if (s->set->name && !s->set->graphs && all.cases == 0 && !s->interrupted) {
         say(s->command, "%s %s has no case '%s'%s", s->set->op, s->set->dtype, s->set->name,
             s->set->quick ? "" : "; was it one of --quick?");
         return EXIT_USAGE;
@@ -445,7 +551,7 @@ static void show(const session *s)
     if (s->interrupted) {
         int complete = 0;
         for (int i = 0; i < s->n_report; i++)
-            complete += work_complete(s->work, i / s->n_op, i % s->n_op);
+            complete += is_complete(s, i);
         str_printf(&t, "interrupted at %s; %d of %d ops are complete\n",
                    s->n_report ? s->report[s->n_report - 1].op->name : s->op[0]->name, complete,
                    s->n_device * s->n_op);
@@ -463,16 +569,6 @@ static void show(const session *s)
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
-
-static void json_tally(str *t, const tally *x)
-{
-    str_printf(t,
-               "\"cases\": %lld, \"failed\": %lld, \"refused\": %lld, \"flushed\": %lld, "
-               "\"worst_ulp\": %.6g, "
-               "\"worst_relative\": %.6g, \"worst_bound\": %.6g",
-               (long long)x->cases, (long long)x->failed, (long long)x->refused,
-               (long long)x->flushed, x->ulp, x->relative, x->bound);
-}
 
 static void json_failure(const session *s, int i, str *t)
 {
@@ -499,12 +595,12 @@ static void json_report(const session *s, int i, str *t)
     const char *comma = "";
     str_printf(t, "{\"device\": \"%s\", \"op\": \"%s\", \"class\": \"%s\", ",
                s->device[i / s->n_op].name, r->op->name, r->op->cls);
-    json_tally(t, &all);
+    tally_json(t, &all);
     str_puts(t, ", \"dtypes\": [");
     for (ig_dtype d = IG_BOOL; d <= IG_F64; d++)
         if (r->by_dtype[d].cases) {
             str_printf(t, "%s{\"dtype\": \"%s\", ", comma, ig_dtype_name(d));
-            json_tally(t, &r->by_dtype[d]);
+            tally_json(t, &r->by_dtype[d]);
             str_puts(t, "}");
             comma = ", ";
         }
@@ -532,7 +628,7 @@ static void show_json(const session *s)
                "\"seconds\": %.3f, ",
                math_name(), s->set->quick ? "true" : "false", (unsigned long long)s->set->seed,
                s->interrupted ? "true" : "false", s->seconds);
-    json_tally(&t, &all);
+    tally_json(&t, &all);
     str_puts(&t, ", \"ops\": [");
     for (int i = 0; i < s->n_report; i++) {
         str_puts(&t, i ? ",\n" : "");
@@ -544,6 +640,23 @@ static void show_json(const session *s)
     str_free(&t);
 }
 
+static void show_graphs(const session *s)
+{
+    graphs_run r = {.work = s->work,
+                    .n_device = s->n_device,
+                    .reference = s->reference.name,
+                    .math = math_name(),
+                    .graphs = s->set->graphs,
+                    .seed = s->set->seed,
+                    .seconds = s->seconds,
+                    .interrupted = s->interrupted};
+    const char *names[DEVICES_MOST];
+    for (int d = 0; d < s->n_device; d++)
+        names[d] = s->device[d].name;
+    r.device = names;
+    graphs_show(&r, s->set->json);
+}
+
 /* ---- the verb ------------------------------------------------------------------------------- */
 
 static void session_free(session *s)
@@ -553,6 +666,7 @@ static void session_free(session *s)
     running = NULL;
     work_free(s->work);
     free(s->report);
+    free(s->order);
     free(s->op);
 }
 
@@ -580,7 +694,7 @@ static int verify(const command *c, const settings *set)
     if (code < 0) {
         code = run_all(&s);
         if (code != EXIT_USAGE && code != EXIT_INPUT)
-            (set->json ? show_json : show)(&s);
+            (set->graphs ? show_graphs : set->json ? show_json : show)(&s);
     }
     session_free(&s);
     return code;
@@ -589,6 +703,15 @@ static int verify(const command *c, const settings *set)
 static int check_settings(const command *c, const settings *set)
 {
     const bool parallel = set->jobs > 1;
+    const char *other = set->op      ? "--op"
+                        : set->dtype ? "--dtype"
+                        : set->quick ? "--quick"
+                        : set->model ? "--model"
+                                     : NULL;
+    if (set->graphs && other) {
+        say(c, "random graphs have all ops and dtypes; leave %s out", other);
+        return EXIT_USAGE;
+    }
     const char *wrong = parallel && (set->engine.trace || interrupt_traced())
                             ? "a timeline is of one process"
                         : set->jobs > JOBS_MOST                   ? "--jobs takes 256 at most"
@@ -614,6 +737,8 @@ int verb_verify(int argc, char **argv)
         {"--dtype", 0, "DTYPE", option_text, &set.dtype, "these dtypes: f32, or f32,i32"},
         {"--case", 0, "CASE", option_text, &set.name, "one case, by the name that a failure has"},
         FLAG("--quick", &set.quick, "fewer and smaller cases: some seconds"),
+        {"--graphs", 0, "N", option_count, &set.graphs,
+         "N random graphs instead of ops; a failing one is shown as a command"},
         {"--seed", 0, "N", option_seed, &set.seed, "other random numbers (0)"},
         {"--jobs", 'j', "N", option_threads, &set.jobs,
          "processes that check at the same time (1)"},
@@ -637,12 +762,20 @@ int verb_verify(int argc, char **argv)
         "of the first one; contractions add in the CPU's order (--math same).\n\n"
         "--model compares a text model (see ingot embed) on the devices with f64 on the CPU, and\n"
         "names the first layer that is out of bounds, the head being the last.\n\n"
+        "--graphs compares random graphs of 5 to 40 ops with the same graphs evaluated operation "
+        "by\n"
+        "operation, bit by bit, and each operation with float64 on the CPU; with --same also with "
+        "the\n"
+        "bits of another device. A graph that fails is made as small as possible and printed as "
+        "an\n"
+        "'ingot eval' command. --case N repeats graph N.\n\n"
         "With --record, a run that was interrupted goes on where it stopped. Remove the file when "
         "the\n"
         "library or the driver has changed.\n\n"
         "  ingot verify --quick\n"
         "  ingot verify --op exp --dtype f32\n"
-        "  ingot verify --same cpu,opencl:0 --op matmul",
+        "  ingot verify --same cpu,opencl:0 --op matmul\n"
+        "  ingot verify --graphs 1000 --device cpu,gang --jobs 4",
         options};
     int code = options_read(&c, &argc, argv);
     if (code < 0 && argc > 0) {
@@ -655,7 +788,7 @@ int verb_verify(int argc, char **argv)
     }
     if (code < 0)
         code = check_settings(&c, &set);
-    if (code < 0 && LDBL_MANT_DIG < 64 && !set.same)
+    if (code < 0 && LDBL_MANT_DIG < 64 && !set.same && !set.graphs)
         say(&c,
             "i64, u64 and f64 are left out: long double has %d bits here, too few for exact "
             "results of 64 bits",

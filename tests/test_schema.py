@@ -41,7 +41,7 @@ EXAMPLES = {
             "run --json --check --profile examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=ones:[8] -a c=zeros:[8]",
             "run --json --check --profile tests/cuda/transpose.cu", "run --json tests/cuda/vector_add.cu",
             "run --json --time --device cpu,cpu examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=full([8],nan) -a c=zeros:[8]"],
-    "verify": ["verify --json --quick --op exp", "verify --json --op key --dtype u32 --seed 5",
+    "verify": ["verify --json --quick --op exp", "verify --json --graphs 20 --device cpu", "verify --json --op key --dtype u32 --seed 5",
                "verify --json --model {}/embed --device cpu"],
     "translate": ["translate --json --to metal tests/kernels/basics.cu", "translate --json --to opencl tests/kernels/operations.cu",
                   "translate --json --to cuda -k smooth<float,2> tests/kernels/basics.cu"],

@@ -26,6 +26,17 @@ static bool run_array(calc *c, const expr *n, const value *args, value *out)
     return calc_give(c, n->where, value_to_array(&args[0], dtype), out);
 }
 
+/* A constant: it forgets how it was computed. */
+static bool run_compute(calc *c, const expr *n, const value *args, value *out)
+{
+    ig_array *x;
+    if (!calc_to_array(c, n->where, &args[0], &x))
+        return false;
+    const void *data = ig_data(x);
+    return calc_give(c, n->where, data ? ig_from_data(data, ig_shape(x), ig_dtype_of(x)) : NULL,
+                     out);
+}
+
 static bool run_print(calc *c, const expr *n, const value *args, value *out)
 {
     str t = {0};
@@ -172,6 +183,7 @@ static const builtin builtins[] = {
      "x (a list, a number, an array) as an array",
      run_array},
     {"asarray", {"x", "dtype"}, 1, "x, dtype=None", "the same", run_array},
+    {"compute", {"x"}, 1, "x", "x, computed now: data for what follows", run_compute},
     {"dtype", {"x"}, 1, "x", "the dtype of x", run_dtype},
     {"grad",
      {"loss", "x"},

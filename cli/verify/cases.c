@@ -133,6 +133,16 @@ void tally_add(tally *to, const tally *t)
     to->bound = fmax(to->bound, t->bound);
 }
 
+void tally_json(str *t, const tally *x)
+{
+    str_printf(t,
+               "\"cases\": %lld, \"failed\": %lld, \"refused\": %lld, \"flushed\": %lld, "
+               "\"worst_ulp\": %.6g, "
+               "\"worst_relative\": %.6g, \"worst_bound\": %.6g",
+               (long long)x->cases, (long long)x->failed, (long long)x->refused,
+               (long long)x->flushed, x->ulp, x->relative, x->bound);
+}
+
 tally verify_total(const op_report *r)
 {
     tally all = {0};

@@ -54,6 +54,8 @@ void verify_free(op_report *r);
 /* The sum over dtypes; errors are the worst. */
 tally verify_total(const op_report *r);
 void tally_add(tally *to, const tally *t);
+/* Adds its members as JSON. */
+void tally_json(str *t, const tally *x);
 
 /* Whether the op takes the dtype on the calling thread's device. */
 typedef enum taking {

@@ -19,9 +19,8 @@
 #include <unistd.h>
 
 enum {
-    TEXT_BYTES = 1000,
+    TEXT_BYTES = 4000,
     LINE_BYTES = 2 * TEXT_BYTES,
-    WEIGHTS = 6,
     PATIENCE_S = 10, /* for processes that were asked to stop */
     FRESH = 3        /* exit code: a new process is to go on */
 };
@@ -38,7 +37,7 @@ typedef struct unit {
 } unit;
 
 typedef struct shared {
-    atomic_int next, done, stop;
+    atomic_int next, done, failed, stop;
     atomic_int n_device;      /* 0: the devices are not known yet */
     atomic_int at[JOBS_MOST]; /* the unit that each process has, or -1 */
     char key[DEVICES_KEPT][KEY_BYTES];
@@ -49,8 +48,6 @@ struct work {
     work_options o;
     shared *s;
     size_t bytes;
-    int per_device;
-    int *order; /* of the units of a device */
     pid_t foreman;
 };
 
@@ -60,35 +57,29 @@ static void sleep_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-static int unit_number(const work *w, int d, int k, ig_dtype dtype)
-{
-    return d * w->per_device + k * DTYPES + (int)dtype;
-}
-
 static bool is_wanted(const work *w, int i)
 {
-    const ig_dtype d = (ig_dtype)(i % DTYPES);
-    return d >= IG_BOOL && (w->o.dtypes == 0 || dtype_in(d, w->o.dtypes));
+    char name[UNIT_NAME];
+    return w->o.name(w->o.context, i % w->o.n_unit, name);
 }
-
-static const ig_op *unit_op(const work *w, int i) { return w->o.op[i % w->per_device / DTYPES]; }
 
 /* ---- the record ---- */
 
-/* A line: key, op, dtype, cases, failed, refused, flushed, worst ulp, relative error and share of the bound, seconds. Of
+/* A line: key, the two words of the name, cases, failed, refused, flushed, worst ulp, relative error and share of the bound, seconds. Of
  * a unit that failed, also the first case and what is wrong. */
 static void record_add(const work *w, int i)
 {
     const unit *u = &w->s->unit[i];
     FILE *f = w->o.record && u->seen.cases ? fopen(w->o.record, "a") : NULL;
-    char line[LINE_BYTES];
+    char line[LINE_BYTES], name[UNIT_NAME];
     if (!f)
         return;
-    int n = snprintf(
-        line, sizeof line, "%s %s %s %lld %lld %lld %lld %.9g %.9g %.9g %.2f",
-        w->s->key[i / w->per_device], unit_op(w, i)->name, ig_dtype_name((ig_dtype)(i % DTYPES)),
-        (long long)u->seen.cases, (long long)u->seen.failed, (long long)u->seen.refused,
-        (long long)u->seen.flushed, u->seen.ulp, u->seen.relative, u->seen.bound, u->seconds);
+    w->o.name(w->o.context, i % w->o.n_unit, name);
+    int n =
+        snprintf(line, sizeof line, "%s %s %lld %lld %lld %lld %.9g %.9g %.9g %.2f",
+                 w->s->key[i / w->o.n_unit], name, (long long)u->seen.cases,
+                 (long long)u->seen.failed, (long long)u->seen.refused, (long long)u->seen.flushed,
+                 u->seen.ulp, u->seen.relative, u->seen.bound, u->seconds);
     if (u->text[0])
         n += snprintf(line + n, sizeof line - (size_t)n, " %s: %s", u->name, u->text);
     for (char *at = line; (at = strchr(at, '\n'));)
@@ -110,10 +101,11 @@ static int find_key(const work *w, int n, const char *key)
 /* Units that failed are checked again, so that the failure is shown. */
 static void record_take(work *w, int n_device, const char *line)
 {
-    char key[KEY_BYTES], op[64], dtype[16];
+    char key[KEY_BYTES], first[64], second[64], name[UNIT_NAME];
     long long cases, failed, refused, flushed;
+    size_t n = 0;
     tally t = {0};
-    if (sscanf(line, "%127s %63s %15s %lld %lld %lld %lld %lg %lg %lg", key, op, dtype, &cases,
+    if (sscanf(line, "%127s %63s %63s %lld %lld %lld %lld %lg %lg %lg", key, first, second, &cases,
                &failed, &refused, &flushed, &t.ulp, &t.relative, &t.bound) != 10 ||
         failed)
         return;
@@ -121,10 +113,11 @@ static void record_take(work *w, int n_device, const char *line)
     t.refused = refused;
     t.flushed = flushed;
     const int d = find_key(w, n_device, key);
-    const ig_dtype type = ig_dtype_parse(dtype);
-    for (int k = 0; k < w->o.n_op && d >= 0 && type; k++) {
-        unit *u = &w->s->unit[unit_number(w, d, k, type)];
-        if (strcmp(w->o.op[k]->name, op) != 0 || !is_wanted(w, (int)(u - w->s->unit)))
+    n = strlen(first);
+    for (int k = 0; k < w->o.n_unit && d >= 0; k++) {
+        unit *u = &w->s->unit[d * w->o.n_unit + k];
+        if (!w->o.name(w->o.context, k, name) || strncmp(name, first, n) != 0 || name[n] != ' ' ||
+            strcmp(name + n + 1, second) != 0)
             continue;
         u->seen = t;
         atomic_store(&u->state, UNIT_DONE);
@@ -149,18 +142,18 @@ static const char *record_read(work *w, int n_device)
 static void check(work *w, int i)
 {
     unit *u = &w->s->unit[i];
-    op_report r = {0};
+    unit_report r = {0};
     const double begin = clock_s();
     atomic_store(&u->state, UNIT_RUNS);
-    const bool whole =
-        w->o.check(w->o.context, i / w->per_device, unit_op(w, i), (ig_dtype)(i % DTYPES), &r);
+    const bool whole = w->o.check(w->o.context, i / w->o.n_unit, i % w->o.n_unit, &r);
     u->seconds = clock_s() - begin;
-    u->seen = verify_total(&r);
+    u->seen = r.seen;
+    atomic_fetch_add(&w->s->failed, r.seen.failed > 0);
     if (r.first.text) {
         snprintf(u->name, sizeof u->name, "%s", r.first.name);
         snprintf(u->text, sizeof u->text, "%s", r.first.text);
     }
-    verify_free(&r);
+    free(r.first.text);
     if (!whole)
         return;
     record_add(w, i);
@@ -171,9 +164,11 @@ static void check(work *w, int i)
 /* The number of the next free unit, or -1. */
 static int take(work *w)
 {
-    const int all = atomic_load(&w->s->n_device) * w->per_device;
+    if (w->o.most_failed && atomic_load(&w->s->failed) >= w->o.most_failed)
+        return -1;
+    const int per = w->o.n_unit, all = atomic_load(&w->s->n_device) * per;
     for (int n; (n = atomic_fetch_add(&w->s->next, 1)) < all;) {
-        const int i = n / w->per_device * w->per_device + w->order[n % w->per_device];
+        const int i = n - n % per + (w->o.order ? w->o.order[n % per] : n % per);
         if (is_wanted(w, i) && atomic_load(&w->s->unit[i].state) == UNIT_WAITS)
             return i;
     }
@@ -218,7 +213,9 @@ static bool ended(work *w, int number, int status)
     if (u && atomic_load(&u->state) != UNIT_DONE && !work_stopped(w)) {
         u->seen.cases++;
         u->seen.failed++;
-        snprintf(u->name, sizeof u->name, "none");
+        atomic_fetch_add(&w->s->failed, 1);
+        if (!u->name[0])
+            snprintf(u->name, sizeof u->name, "none");
         snprintf(u->text, sizeof u->text, "the process that checked it ended with %s %d",
                  WIFSIGNALED(status) ? "signal" : "code",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -263,44 +260,18 @@ static _Noreturn void foreman(work *w)
 
 /* ---- the list ---- */
 
-/* How long a unit may take, roughly: kernels of contractions are the largest, those of composites the most. */
-static int weight(const ig_op *op)
+bool work_new(const work_options *o, work **out)
 {
-    static const char *const heavy[WEIGHTS] = {"move",   "index",     "elementwise",
-                                               "reduce", "composite", "contract"};
-    for (int i = 0; i < WEIGHTS; i++)
-        if (strcmp(op->cls, heavy[i]) == 0)
-            return i;
-    return 0;
-}
-
-/* One process goes by op and dtype. Several begin with what takes longest, so that none is left alone at the end: of two units
- * of one weight, with the one of floats, which may have gradients. */
-static void order_units(work *w)
-{
-    int n = 0;
-    for (int i = 0; i < w->per_device && w->o.jobs == 1; i++)
-        w->order[n++] = i;
-    for (int rank = WEIGHTS - 1; rank >= 0 && w->o.jobs > 1; rank--)
-        for (int d = DTYPES - 1; d >= 0; d--)
-            for (int k = 0; k < w->o.n_op; k++)
-                if (weight(w->o.op[k]) == rank)
-                    w->order[n++] = k * DTYPES + d;
-}
-
-work *work_new(const work_options *o)
-{
-    work *w = heap_get(sizeof *w);
-    *w = (work){.o = *o, .per_device = o->n_op * DTYPES};
+    work *w = *out = heap_get(sizeof *w);
+    *w = (work){.o = *o};
     assert(o->most_devices <= DEVICES_KEPT && o->jobs >= 1 && o->jobs <= JOBS_MOST);
-    w->bytes = sizeof *w->s + (size_t)(o->most_devices * w->per_device) * sizeof *w->s->unit;
+    w->bytes = sizeof *w->s + (size_t)(o->most_devices * o->n_unit) * sizeof *w->s->unit;
     w->s = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     if (w->s == MAP_FAILED) {
         free(w);
-        return NULL;
+        *out = NULL;
+        return false;
     }
-    w->order = heap_get((size_t)w->per_device * sizeof *w->order);
-    order_units(w);
     if (o->jobs > 1) {
         fflush(NULL);
         w->foreman = fork();
@@ -308,15 +279,16 @@ work *work_new(const work_options *o)
             foreman(w);
     }
     if (w->foreman >= 0)
-        return w;
+        return true;
     work_free(w);
-    return NULL;
+    *out = NULL;
+    return false;
 }
 
 static int count_wanted(const work *w, int n_device)
 {
     int n = 0;
-    for (int i = 0; i < n_device * w->per_device; i++)
+    for (int i = 0; i < n_device * w->o.n_unit; i++)
         n += is_wanted(w, i) && atomic_load(&w->s->unit[i].state) == UNIT_WAITS;
     return n;
 }
@@ -325,8 +297,8 @@ static int count_wanted(const work *w, int n_device)
 static void run_here(work *w, int n, work_show show)
 {
     for (int i; !work_stopped(w) && (i = take(w)) >= 0; check(w, i))
-        if (show(w->o.context, i / w->per_device, (double)atomic_load(&w->s->done) / n,
-                 unit_op(w, i)->name))
+        if (show(w->o.context, i / w->o.n_unit, (double)atomic_load(&w->s->done) / n,
+                 i % w->o.n_unit))
             atomic_store(&w->s->stop, 1);
 }
 
@@ -334,8 +306,8 @@ static void run_there(work *w, int n, work_show show)
 {
     while (waitpid(w->foreman, NULL, WNOHANG) == 0) {
         const int i = atomic_load(&w->s->at[0]);
-        if (show(w->o.context, i < 0 ? 0 : i / w->per_device, (double)atomic_load(&w->s->done) / n,
-                 i < 0 ? "" : unit_op(w, i)->name))
+        if (show(w->o.context, i < 0 ? 0 : i / w->o.n_unit, (double)atomic_load(&w->s->done) / n,
+                 i < 0 ? -1 : i % w->o.n_unit))
             atomic_store(&w->s->stop, 1);
         sleep_ms(20);
     }
@@ -358,31 +330,29 @@ bool work_run(work *w, char *const *key, int n_device, work_show show, const cha
 
 /* ---- results ---- */
 
-bool work_complete(const work *w, int d, int k)
+bool work_complete(const work *w, int d, int number)
 {
-    for (ig_dtype t = IG_BOOL; t <= IG_F64; t++) {
-        const int i = unit_number(w, d, k, t);
-        if (is_wanted(w, i) && atomic_load(&w->s->unit[i].state) != UNIT_DONE)
-            return false;
-    }
-    return true;
+    const int i = d * w->o.n_unit + number;
+    return !is_wanted(w, i) || atomic_load(&w->s->unit[i].state) == UNIT_DONE;
 }
 
-bool work_report(const work *w, int d, int k, op_report *r)
+int work_units(const work *w) { return w->o.n_unit; }
+
+bool work_report(const work *w, int d, int number, unit_report *r)
 {
-    bool begun = false;
-    *r = (op_report){.op = w->o.op[k]};
-    for (ig_dtype t = IG_BOOL; t <= IG_F64; t++) {
-        const unit *u = &w->s->unit[unit_number(w, d, k, t)];
-        begun = begun || atomic_load(&u->state) != UNIT_WAITS;
-        r->by_dtype[t] = u->seen;
-        if (!u->text[0] || r->first.text)
-            continue;
-        r->first.dtype = t;
+    unit *u = &w->s->unit[d * w->o.n_unit + number];
+    *r = (unit_report){.seen = u->seen};
+    if (u->text[0]) {
         memcpy(r->first.name, u->name, sizeof u->name);
-        r->first.text = heap_string(u->text);
+        r->first.text = u->text;
     }
-    return begun;
+    return atomic_load(&u->state) != UNIT_WAITS;
+}
+
+void work_case(work *w, int d, int number, const char *name)
+{
+    unit *u = &w->s->unit[d * w->o.n_unit + number];
+    snprintf(u->name, sizeof u->name, "%s", name);
 }
 
 void work_free(work *w)
@@ -393,6 +363,5 @@ void work_free(work *w)
     if (w->foreman > 0)
         waitpid(w->foreman, NULL, 0);
     munmap(w->s, w->bytes);
-    free(w->order);
     free(w);
 }

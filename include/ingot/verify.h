@@ -30,9 +30,9 @@ typedef struct ig_verify_report {
 /* Compares what the device of the calling thread computes for the arrays with the CPU in f64, node by node.
  * Each node is checked with the inputs that the device has computed, so an error is reported at the node
  * that causes it. f32 and f64 results may be off by the ulp of the op, sums and contractions by a multiple
- * of eps of the sum of magnitudes; everything else must be exact. The whole graph is computed again with
- * all intermediate results kept; the arrays do not change. IG_OK means that the comparison was made;
- * report->failed says whether the results are correct. */
+ * of eps of the sum of magnitudes; everything else must be exact. Fused results must have the bits of those
+ * computed node by node, unless a kernel of the user is among the nodes. The arrays do not change. IG_OK means
+ * that the comparison was made; report->failed says whether the results are correct. */
 IG_API ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report);
 
 #ifdef __cplusplus

@@ -43,6 +43,22 @@ check 'dtypes in a list' json '[t["dtype"] for r in d["ops"] for t in r["dtypes"
 check 'errors are told' json '0 < d["worst_ulp"] < 4 and 0 < d["worst_relative"] < 1e-6' \
     verify --op exp --dtype f32 --quick --json
 
+# ---- random graphs
+check 'graphs' ends 0 $'\n40 passed, 0 failed' verify --graphs 40 --device cpu
+check 'one graph' ends 0 $'\n1 passed, 0 failed' verify --graphs 1 --case 17 --seed 3 --device cpu
+check 'graphs with the bits of another device' ends 0 'the bits of cpu' verify --graphs 10 --same cpu,gang
+check 'graphs as JSON' json 'd["graphs"] == 30 and d["cases"] == 30 and d["failures"] == [] and d["devices"][0]["device"] == "cpu"' \
+    verify --graphs 30 --device cpu --json
+same_graphs() {
+    diff <("$ingot" verify --graphs 90 --device cpu --json | sed 's/"seconds": [0-9.]*//') \
+        <("$ingot" verify --graphs 90 --device cpu --json "$@" | sed 's/"seconds": [0-9.]*//')
+}
+check 'graphs by several processes' same_graphs --jobs 3 --record "$temporary/graphs"
+check 'a line for twenty graphs' [ "$(wc -l <"$temporary/graphs")" = 5 ]
+check 'graphs that passed are not checked again' same_graphs --record "$temporary/graphs"
+check 'graphs have all ops' ends 2 'leave --op out' verify --graphs 5 --op exp
+check 'no graphs' ends 2 '--graphs takes a whole number' verify --graphs 0
+
 # ---- mistakes
 check 'unknown op' ends 2 "unknown op 'ex'; did you mean 'exp'?" verify --op ex
 check 'unknown dtype' ends 2 "unknown dtype 'f31'; did you mean 'f32'?" verify --dtype f31

@@ -336,6 +336,59 @@ static void the_calculator_finds_faults(void **state)
     free(said);
 }
 
+/* Graphs with a fault that only fusing shows: one is found and made small, and its command fails as it does. */
+static void graphs_find_a_fault_of_fusing(void **state)
+{
+    (void)state;
+    char *said, again[4000];
+    int ops = 99;
+    faulty_plant((fault){.op = "multiply", .kind = FAULT_ELEMENT, .fused = true});
+    const int code = capture_verb(verb_verify, "verify --device faulty --graphs 300", &said);
+    char *told = strstr(said, "\n  ingot eval --verify --device faulty '");
+    const char *enough = strstr(said, "; ");
+    if (code != EXIT_FAILED || !strstr(said, "FAILED graph ") || !told || !enough ||
+        !strstr(said, "when it is fused with others, expected") ||
+        sscanf(enough, "; %d of", &ops) != 1 || ops > 3)
+        fail_msg("exit code %d, %d ops: %s", code, ops, said);
+    told += strlen("\n  ingot ");
+    int n = 0;
+    for (; *told && *told != '\n'; told++)
+        if (*told != '\'')
+            again[n++] = *told;
+    again[n] = 0;
+    free(said);
+    assert_int_equal(capture_verb(verb_eval, again, &said), EXIT_FAILED);
+    assert_non_null(strstr(said, "multiply"));
+    free(said);
+    faulty_plant((fault){0});
+    assert_int_equal(capture_verb(verb_eval, again, &said), EXIT_FINE);
+    free(said);
+}
+
+/* Errors within the bound, the same whether fused or not, are seen by comparing with another device. */
+static void graphs_compare_devices(void **state)
+{
+    (void)state;
+    char *said;
+    faulty_plant((fault){.op = "prod", .steps = 1});
+    assert_int_equal(capture_verb(verb_verify, "verify --same cpu,faulty --graphs 300", &said),
+                     EXIT_FAILED);
+    if (!strstr(said, "\n  for d in cpu faulty; do ingot eval ") || !strstr(said, "prod("))
+        fail_msg("%s", said);
+    free(said);
+}
+
+static void graphs_pass(void **state)
+{
+    (void)state;
+    char *said;
+    assert_int_equal(
+        capture_verb(verb_verify, "verify --same cpu,faulty --graphs 60 --seed 5", &said),
+        EXIT_FINE);
+    assert_non_null(strstr(said, "\n60 passed, 0 failed\n"));
+    free(said);
+}
+
 static void the_verb_passes_what_is_right(void **state)
 {
     (void)state;
@@ -379,6 +432,9 @@ int main(void)
         FAULTY(the_verb_compares_bits),
         FAULTY(flushed_numbers_are_told),
         FAULTY(the_calculator_finds_faults),
+        FAULTY(graphs_find_a_fault_of_fusing),
+        FAULTY(graphs_compare_devices),
+        FAULTY(graphs_pass),
         FAULTY(the_verb_passes_what_is_right),
         TEST(every_reference_has_an_op),
     };

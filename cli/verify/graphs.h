@@ -1,0 +1,49 @@
+/* ingot verify --graphs: random graphs on a device, compared
+ *   - with the same graph evaluated node by node without fusion, bit by bit,
+ *   - node by node with float64 on the CPU, within the error bound of the node (both: ig_verify),
+ *   - with --same: with the same graph on another device, bit by bit.
+ * A graph that fails is made smaller, and is printed as a command. */
+#ifndef CLI_VERIFY_GRAPHS_H
+#define CLI_VERIFY_GRAPHS_H
+
+#include "verify/work.h"
+
+enum { GRAPHS_FAILED_MOST = 10 };
+
+/* Units of work: some graphs of n each, or the one of the number in only. */
+int graphs_units(int64_t n, const char *only);
+/* The first graph of a unit, and the one after the last. */
+int64_t graphs_first(int64_t n, const char *only, int unit, int64_t *end);
+void graphs_name(int64_t n, const char *only, int unit, char name[UNIT_NAME]);
+
+typedef struct graphs_scope {
+    uint64_t seed;
+    const char *device;    /* canonical name */
+    const char *reference; /* the device whose bits results must have, or NULL */
+    const char *math;      /* --math as it was given, or NULL */
+    bool flushes;          /* subnormal f32 and bf16 results may be 0 */
+    bool (*stop)(void);
+} graphs_scope;
+
+/* Checks the graph of that number and counts it in r. The first failure is described: what is wrong, and a command in a
+ * line of its own. */
+void graphs_check(const graphs_scope *s, int64_t number, unit_report *r);
+
+/* ---- graphs_show.c ---- */
+
+/* What was checked, and how. */
+typedef struct graphs_run {
+    const work *work;
+    const char *const *device;
+    int n_device;
+    int64_t graphs;
+    const char *reference, *math;
+    uint64_t seed;
+    double seconds;
+    bool interrupted;
+} graphs_run;
+
+tally graphs_total(const work *w, int n_device);
+void graphs_show(const graphs_run *r, bool json);
+
+#endif
