@@ -1,7 +1,5 @@
-/* Writes files completely or not at all, with the library's writer (io/file.h). */
+/* Writes files completely or not at all, with the library's writer. */
 #include "cli.h"
-
-#include "lib/io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +12,7 @@ enum { ROOM_BYTES = 1 << 20 };
 
 bool write_file(const char *path, const str *t, str *why)
 {
-    struct io_file file;
-    ig_status status = io_create(&file, path);
-    if (status == IG_OK)
-        status = io_write(&file, t->s, t->n);
-    status = io_finish(&file, status);
+    const ig_status status = ig_write_file(path, t->s, t->n);
     if (status != IG_OK)
         str_puts(why, ig_error(NULL));
     return status == IG_OK;

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/memory.h"
 #include "cli.h"
 
 enum { FILE_BYTES_MOST = 64 << 20, SAMPLES_MOST = 100000, LIST_MOST = 4000, DEVICES_MOST = 16 };
@@ -168,7 +167,7 @@ static bool read_text(reading *r, const char *key, const char **out)
     str_visible(&visible, plain); /* names are printed on terminals and written into pages */
     *out = arena_string(r->memory, visible.s, visible.n);
     str_free(&visible);
-    memory_free(plain);
+    ig_free(plain);
     return whole || refuse(r, "'%s' contains a zero byte", key);
 }
 

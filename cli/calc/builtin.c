@@ -202,14 +202,18 @@ static const builtin builtins[] = {
      {"path"},
      1,
      "path",
-     "the array of an .npy file; those of an .npz or .safetensors file, by name: load(path)[\"x\"]",
+     "the array of an .npy, .csv, .tsv or .txt file; those of an .npz or .safetensors file, by "
+     "name: "
+     "load(path)[\"x\"]",
      run_load},
     {"print", {"x"}, 1, "x", "prints x", run_print},
     {"save",
      {NULL},
      0,
      "path, x",
-     "writes x as an .npy file; save(path, x=a, y=b) writes named arrays as .npz or .safetensors",
+     "writes x as an .npy, .csv, .tsv or .txt file; save(path, x=a, y=b) writes named arrays as "
+     ".npz or "
+     ".safetensors",
      run_save},
     {"shape", {"x"}, 1, "x", "the shape of x, as a tuple", run_shape},
 };

@@ -1,5 +1,5 @@
-/* load and save. The name's ending tells the format: .npz and .safetensors hold named arrays, everything
- * else is read and written as .npy. */
+/* load and save. The name's ending tells the format: .npz and .safetensors hold named arrays, other files one array
+ * (ig_load). */
 #include "calc/parts.h"
 
 #include <string.h>

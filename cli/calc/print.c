@@ -1,8 +1,6 @@
 /* Values as text, as Python and NumPy print them. */
 #include "calc/calc.h"
 
-#include "lib/io/decimal.h"
-
 #include <string.h>
 
 /* Adds an integer or bool. */
@@ -16,8 +14,8 @@ static void str_whole(str *t, const value *v)
 
 void print_float(str *t, double f, ig_dtype dtype)
 {
-    char text[DECIMAL_BYTES];
-    decimal_float(f, dtype, text);
+    char text[IG_FLOAT_TEXT];
+    ig_float_text(f, dtype, text);
     str_puts(t, text);
 }
 

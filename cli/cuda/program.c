@@ -12,7 +12,6 @@
 #include "cuda/rewrite.h"
 #include "cuda/scan.h"
 #include "base/cache.h"
-#include "base/memory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -242,7 +241,7 @@ static int build(job *j)
     if (!cache_get(&programs, j->key.s, j->key.n, &kept, &bytes))
         return compile(j);
     code = put(j, "program", kept, bytes, 0700);
-    memory_free(kept);
+    ig_free(kept);
     return code;
 }
 

@@ -8,11 +8,27 @@
 extern "C" {
 #endif
 
-/* Read and write .npy files. Fortran order and big-endian files can be read; bf16 is stored as "V2". A file
- * is written under a temporary name in the same folder and then renamed, so a failure leaves the old file
+/* Read and write one array: a text table if the name ends with .csv, .tsv or .txt, else an .npy file. A name with any
+ * other suffix is not written.
+ *
+ * .npy: Fortran order and big-endian files can be read; bf16 is stored as "V2".
+ *
+ * Tables have a row in each line, and commas, tabs (.tsv) or blanks (.txt) between numbers. If a field of the first line is
+ * not a number, that line is a header and is skipped; so are empty lines and those that begin with '#'. An empty field is
+ * NaN. The array is i64 if all fields are whole numbers that fit, else f64; it is (rows, columns), or (rows,) if there is
+ * one column. Arrays of at most two dimensions are written, with the shortest digits that read back as the same number.
+ *
+ * A file is written under a temporary name in the same folder and then renamed, so a failure leaves the old file
  * unchanged. */
 IG_API ig_array *ig_load(const char *path);
 IG_API ig_status ig_save(const char *path, ig_array *x);
+/* Writes n bytes as a file in the same way. */
+IG_API ig_status ig_write_file(const char *path, const void *bytes, size_t n);
+
+/* Writes the shortest decimal that reads back as value in a float dtype to out, which has room for IG_FLOAT_TEXT bytes:
+ * "2.0", "1e-05", "nan". Returns its length. Any other dtype counts as IG_F64. */
+enum { IG_FLOAT_TEXT = 400 };
+IG_API int ig_float_text(double value, ig_dtype dtype, char *out);
 
 /* Reads an idx file, the format of MNIST's images and labels; it must not be compressed. The second
  * function reads the same from memory, and copies it. */

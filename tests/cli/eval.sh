@@ -314,6 +314,35 @@ check '-o FILE.npz' code 0 eval '[1, 2]' -o "$temporary/q.npz"
 check 'what was written there' prints '[1 2]' "load('$temporary/q.npz').arr_0"
 check 'save' prints '' "save('$temporary/z.npy', [1.5])"
 check 'what was saved' prints '[1.5]' "load('$temporary/z.npy')"
+check 'save a table' prints '' "save('$temporary/t.csv', [[1.5, -2.0], [nan, 1e-20]])"
+check 'it is text' cmp <(printf '1.5,-2.0\nnan,1e-20\n') "$temporary/t.csv"
+check 'a table with tabs' prints '' "save('$temporary/t.tsv', [[1, 2], [3, 4]])"
+check 'its text' cmp <(printf '1\t2\n3\t4\n') "$temporary/t.tsv"
+check 'a list' prints '' "save('$temporary/t.txt', arange(3) == 1)"
+check 'a line for each' cmp <(printf '0\n1\n0\n') "$temporary/t.txt"
+check 'load it' prints '[0 1 0]' "load('$temporary/t.txt')"
+bits() { [ "$("$ingot" eval "x = uniform(key(1), [99, 3], dtype=$1); save('$temporary/u.csv', x); all(astype(load('$temporary/u.csv'), $1) == x)")" = True ]; }
+check 'f32 comes back to the last bit' bits f32
+check 'f64 comes back' bits f64
+check 'f16 comes back' bits f16
+table() { printf "$1" >"$temporary/t.$2" && prints "$3" "x = load('$temporary/t.$2'); $4"; }
+check 'a header, blanks, an empty line, CRLF' table 'a,"b, c"\r\n 1 , 2\r\n\r\n"3",4\r\n' csv $'[[1 2]\n [3 4]]' x
+check 'a comment, an empty field' table '# a\n1,\n2,3\n' csv $'[[ 1. nan]\n [ 2.  3.]]' x
+check 'blanks between' table '  1   2 \n 3\t4' txt $'[[1 2]\n [3 4]]' x
+check 'an empty first field' table '\t1\n2\t3\n' tsv $'[[nan  1.]\n [ 2.  3.]]' x
+check 'dtypes' table '1\n9223372036854775807\n' csv $'i64\n9223372036854775807' 'print(x.dtype); x[1]'
+check 'too large for i64' table '1\n9223372036854775808\n' csv 'f64' 'x.dtype'
+check 'one column is one axis' table '1\n2\n' csv '(2,)' 'x.shape'
+check 'one row is two' table '1,2\n' csv '(1, 2)' 'x.shape'
+badly() { printf "$1" >"$temporary/b.csv" && says "$2" eval "load('$temporary/b.csv')"; }
+check 'a word' badly '1,2\n3,x\n' "field 2 of line 2 is 'x', not a number"
+check 'a second header' badly 'a,b\nc,d\n' "field 1 of line 2 is 'c', not a number"
+check 'a short line' badly '1,2\n3\n' 'line 2 has 1 fields, and the lines before have 2'
+check 'no numbers' badly 'a,b\n' 'it has no line with numbers'
+check 'hexadecimal' badly '1\n0x10\n' "is '0x10', not a number"
+check 'three axes' says 'the array has 3 dimensions, and a table has two' eval "save('$temporary/c.csv', ones([2, 2, 2]))"
+check 'another suffix' says 'one array is saved as .npy, .csv, .tsv or .txt' eval "save('$temporary/c.xlsx', 1)"
+check 'nothing is left' test ! -e "$temporary/c.csv" -a ! -e "$temporary/c.xlsx"
 printf 'a = 2\n# a comment\n\na * 21\n' >"$temporary/program"
 check '-f' prints 42 -f "$temporary/program"
 piped() { [ "$(printf 'a = 2; a * 21' | "$ingot" eval -)" = 42 ]; }

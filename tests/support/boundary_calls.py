@@ -91,6 +91,7 @@ SPECIAL = {
     ("ig_idx_from_memory", "n"): ["0", "4", "24"],
     ("ig_read", "bytes"): ["24", "0", "SIZE_MAX"],
     ("ig_read", "dst"): ["space", "NULL"],
+    ("ig_float_text", "out"): ["(char *)space", "NULL"],
     ("ig_fail", "format"): ['"a boundary test"', "NULL"],
     ("ig_free", "text"): ["NULL"],
     ("ig_retain", "x"): ["NULL"], ("ig_release", "x"): ["NULL"], ("ig_scope_forget", "x"): ["NULL"],

@@ -175,8 +175,11 @@ double decimal_whole_limit(ig_dtype dtype)
     return pow(10, decimal_digits(dtype) + (dtype == IG_F64));
 }
 
-int decimal_float(double f, ig_dtype dtype, char out[DECIMAL_BYTES])
+int ig_float_text(double f, ig_dtype dtype, char *out)
 {
+    if (!out)
+        return 0;
+    f = decimal_round(f, dtype);
     if (!isfinite(f))
         return snprintf(out, DECIMAL_BYTES, "%s", isnan(f) ? "nan" : f < 0 ? "-inf" : "inf");
     const double magnitude = fabs(f), least = decimal_round(1e-4, numpy_dtype(dtype));

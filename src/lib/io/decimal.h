@@ -26,7 +26,7 @@ double decimal_round(double f, ig_dtype dtype);
 int decimal_places(const decimal *d);
 
 enum {
-    DECIMAL_BYTES = 400
+    DECIMAL_BYTES = IG_FLOAT_TEXT
 }; /* room for any float, without or with an exponent, and its zero byte */
 
 /* Writes "12." or "-0.25"; returns the length. */
@@ -34,10 +34,6 @@ int decimal_write(const decimal *d, char out[DECIMAL_BYTES]);
 /* Writes "1.25e-07" with at least that many digits after the point and in the exponent. */
 int decimal_write_scientific(const decimal *d, int places, int exponent_digits,
                              char out[DECIMAL_BYTES]);
-
-/* Writes the shortest decimal that reads back as f in dtype, as str() of a NumPy scalar does: "2.0",
- * "1e-05", "nan". Returns the length. */
-int decimal_float(double f, ig_dtype dtype, char out[DECIMAL_BYTES]);
 
 /* The magnitude from which NumPy writes whole numbers of a dtype with an exponent. */
 double decimal_whole_limit(ig_dtype dtype);

@@ -6,11 +6,15 @@
  * grows only with the bytes that arrive.
  */
 #include "lib/io/npy.h"
+#include "lib/io/table.h"
+
+#include "base/error.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     MAGIC_BYTES = 6,
@@ -462,7 +466,10 @@ ig_array *npy_read(struct io_file *file)
 ig_array *ig_load(const char *path)
 {
     struct io_file file;
-    ig_array *x = io_open(&file, path) == IG_OK ? npy_read(&file) : NULL;
+    const char separator = table_separator(path);
+    ig_array *x = NULL;
+    if (io_open(&file, path) == IG_OK)
+        x = separator ? table_read(&file, separator) : npy_read(&file);
     io_close(&file);
     return x;
 }
@@ -504,22 +511,58 @@ size_t npy_header(const ig_array *x, unsigned char out[NPY_HEADER_MAX_BYTES])
     return end;
 }
 
+/* Refuses a name whose suffix stands for another format. Names without a suffix are those of streams and devices. */
+static ig_status suffix_check(const char *path, const ig_array *x)
+{
+    char shown[IO_SHOWN_BYTES];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    io_show(path, shown);
+    if (table_separator(path) && ig_ndim(x) > 2)
+        return ig_fail(
+            IG_ERR_ARGUMENT,
+            "save '%s': the array has %d dimensions, and a table has two; reshape it, or "
+            "save it as .npy",
+            shown, ig_ndim(x));
+    if (!dot || dot == name || dot[1] == 0 || strcasecmp(dot, ".npy") == 0 || table_separator(path))
+        return IG_OK;
+    const bool named = strcasecmp(dot, ".npz") == 0 || strcasecmp(dot, ".safetensors") == 0;
+    return ig_fail(IG_ERR_ARGUMENT, "save '%s': one array is saved as .npy, .csv, .tsv or .txt%s",
+                   shown, named ? "; this file would hold arrays with names" : "");
+}
+
+static ig_status npy_write(struct io_file *file, ig_array *x)
+{
+    unsigned char header[NPY_HEADER_MAX_BYTES];
+    TRY(io_write(file, header, npy_header(x, header)));
+    return io_write(file, ig_data(x), (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x)));
+}
+
+ig_status ig_write_file(const char *path, const void *bytes, size_t n)
+{
+    struct io_file file;
+    if (!bytes && n)
+        return ig_fail(IG_ERR_ARGUMENT, "ig_write_file: bytes is NULL");
+    ig_status status = io_create(&file, path);
+    if (status == IG_OK)
+        status = io_write(&file, bytes, n);
+    return io_finish(&file, status);
+}
+
 ig_status ig_save(const char *path, ig_array *x)
 {
     if (!x)
         return ig_fail(IG_ERR_ARGUMENT, "save: the array is NULL");
+    if (path)
+        TRY(suffix_check(path, x));
     const void *data = ig_data(x);
     if (!data && (ig_size(x) != 0 || ig_failed()))
         return io_waiting();
 
-    unsigned char header[NPY_HEADER_MAX_BYTES];
-    const size_t header_bytes = npy_header(x, header);
-    const size_t data_bytes = (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
     struct io_file file;
+    const char separator = table_separator(path);
     ig_status status = io_create(&file, path);
     if (status == IG_OK)
-        status = io_write(&file, header, header_bytes);
-    if (status == IG_OK)
-        status = io_write(&file, data, data_bytes);
+        status = separator ? table_write(&file, x, separator) : npy_write(&file, x);
     return io_finish(&file, status);
 }

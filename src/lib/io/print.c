@@ -2,7 +2,7 @@
  *
  * First all elements that will be shown are measured, then they are laid out in columns of one width.
  * Lines end before column 75. Of more than 1000 elements, 3 at each end of an axis are shown. */
-#include "lib/io/decimal.h"
+#include "lib/io/element.h"
 #include "lib/io/file.h"
 
 #include "base/error.h"
@@ -37,13 +37,7 @@ typedef struct printer {
 
 /* ---- one element ------------------------------------------------------------------------------ */
 
-/* An element: a float, or 64 bits of an integer or bool. */
-typedef union element {
-    double f;
-    int64_t i;
-} element;
-
-static element element_at(const void *data, ig_dtype dtype, int64_t i)
+element element_at(const void *data, ig_dtype dtype, int64_t i)
 {
     switch (dtype) {
     case IG_BOOL: return (element){.i = ((const bool *)data)[i]};
@@ -53,7 +47,7 @@ static element element_at(const void *data, ig_dtype dtype, int64_t i)
     case IG_U8: return (element){.i = ((const uint8_t *)data)[i]};
     case IG_U16: return (element){.i = ((const uint16_t *)data)[i]};
     case IG_U32: return (element){.i = ((const uint32_t *)data)[i]};
-    case IG_F16: /* converted by array_text */
+    case IG_F16: /* converted by the caller */
     case IG_BF16:
     case IG_F32: return (element){.f = ((const float *)data)[i]};
     case IG_F64: return (element){.f = ((const double *)data)[i]};
@@ -61,13 +55,17 @@ static element element_at(const void *data, ig_dtype dtype, int64_t i)
     }
 }
 
-static int write_whole(element v, ig_dtype dtype, char out[DECIMAL_BYTES])
+int element_write_whole(element v, ig_dtype dtype, char out[DECIMAL_BYTES])
 {
-    if (dtype == IG_BOOL)
-        return snprintf(out, DECIMAL_BYTES, "%s", v.i ? "True" : "False");
     if (dtype == IG_U64)
         return snprintf(out, DECIMAL_BYTES, "%" PRIu64, (uint64_t)v.i);
     return snprintf(out, DECIMAL_BYTES, "%" PRId64, v.i);
+}
+
+static int write_whole(element v, ig_dtype dtype, char out[DECIMAL_BYTES])
+{
+    return dtype == IG_BOOL ? snprintf(out, DECIMAL_BYTES, "%s", v.i ? "True" : "False")
+                            : element_write_whole(v, dtype, out);
 }
 
 /* Adds that many spaces to text of n characters; returns how many there are then. */
@@ -83,7 +81,7 @@ static int write_fill(char out[DECIMAL_BYTES], int n, int spaces)
 static int write_float(double f, const style *s, char out[DECIMAL_BYTES])
 {
     if (!isfinite(f))
-        return decimal_float(f, s->dtype, out);
+        return ig_float_text(f, s->dtype, out);
     if (s->scientific) {
         const decimal d = decimal_scientific(f, s->dtype, s->places, s->places);
         return decimal_write_scientific(&d, s->places, s->exponent_width, out);
@@ -313,7 +311,7 @@ static void array_print(text *t, const ig_array *x, const void *data, bool full)
     } else {
         const element v = element_at(data, p.style.dtype, 0);
         if (p.style.floats)
-            decimal_float(v.f, p.style.dtype, word);
+            ig_float_text(v.f, p.style.dtype, word);
         else
             write_whole(v, p.style.dtype, word);
         text_add(t, "%s", word);
