@@ -44,6 +44,10 @@ IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
 /* Where x is. Belongs to the library. NULL if x is NULL. */
 IG_API const char *ig_array_device(const ig_array *x);
+/* Returns true if the current device, in the current math mode, computes several products of one array x best as one
+ * product of x and the joined matrices: it copies matrices to its own memory anyway, and large products use all of it. A
+ * device that reads matrices in place, also those of mapped files, does not need a joined copy. */
+IG_API bool ig_joins_products(void);
 /* Waits until the device (NULL: the current one) has done all that it was given, and fails if a part of it
  * failed. Devices other than the CPU evaluate asynchronously: ig_eval returns when the work is queued, and
  * functions that read a result wait for it. A result of an evaluation that failed cannot be read. */

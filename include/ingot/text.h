@@ -110,6 +110,9 @@ IG_API ig_array *ig_text_model_head(ig_text_model *m, const char *head, ig_array
  * cut to max_length tokens: (n, dimensions) or (n, labels), in f32, in batches of similar length. ig_cancel stops it. */
 IG_API ig_array *ig_text_model_run(ig_text_model *m, const char *head, const ig_text *texts,
                                    const ig_text *pairs, int n);
+/* Checks x, a result of the model, for NaN; ig_text_model_run does it for its own. IG_ERR_FORMAT names the tensor of the
+ * folder that has a NaN or an infinity; IG_ERR_UNSUPPORTED: all weights are finite, so a value overflows. */
+IG_API ig_status ig_text_model_check(ig_text_model *m, ig_array *x);
 
 /* Trainable weights: parameters of trained replace the weights of the same names; NULL: none. The model keeps a
  * reference to trained only until the next call. */

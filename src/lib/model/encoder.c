@@ -157,8 +157,7 @@ static ig_array *attention_dropped(ig_text_model *m, ig_array *const split[3], i
     return ig_matmul(x, split[2]);
 }
 
-/* Query, key and value of a layer. A GPU computes them as one product, which uses all of it even for a few texts. On
- * the CPU the weights stay where the file is mapped. */
+/* Query, key and value of a layer: as one product, where the engine prefers that. */
 static ig_status projections_run(ig_text_model *m, const batch_arrays *b, int layer, ig_array *x,
                                  ig_array *split[3])
 {
@@ -170,8 +169,7 @@ static ig_status projections_run(ig_text_model *m, const batch_arrays *b, int la
     ig_array *joined[2] = {NULL, NULL};
     for (int i = 0; i < 3; i++)
         layer_name(m, layer, parts[i], name[i]);
-    if (!m->weights.trained && !m->dropping && ig_math_mode() != IG_MATH_SAME &&
-        strcmp(ig_device(), "cpu") != 0)
+    if (!m->weights.trained && !m->dropping && ig_joins_products())
         for (int k = 0; k < 2; k++) {
             for (int i = 0; i < 3; i++)
                 snprintf(full[i], sizeof full[i], "%.255s.%s", name[i], k ? "bias" : "weight");

@@ -384,6 +384,8 @@ static ig_array *encoded_run(ig_text_model *m, head_kind head, const ig_encoding
         if (texts_run(m, head, all, orders, n, columns, out) == IG_OK)
             result = ig_from_data(out, IG_SHAPE(n, columns), IG_F32);
     }
+    if (result && ig_text_model_check(m, result) != IG_OK)
+        result = NULL;
     memory_free(orders);
     memory_free(out);
     return result;

@@ -243,6 +243,7 @@ ig_array *linear_run(ig_text_model *m, const char *name, ig_array *x, int64_t in
 /* Visits the names and shapes of all tensors of the encoder, or of a head, until visit fails. */
 typedef ig_status (*tensor_visit)(void *context, const char *name, ig_ints shape);
 ig_status encoder_tensors(const ig_text_model *m, tensor_visit visit, void *context);
+ig_status vector_step_tensors(const vector_step *s, tensor_visit visit, void *context);
 /* The name of the first layer of the classification head. */
 const char *classify_pre(const ig_text_model *m, char out[MODEL_NAME]);
 /* The name of the bias of words, and whether the output layer has a table of its own. */

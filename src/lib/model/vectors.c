@@ -27,6 +27,22 @@ static ig_array *step_weight(vector_step *s)
                        s->kind == STEP_DENSE ? IG_SHAPE(s->out, s->in) : IG_SHAPE(s->in));
 }
 
+ig_status vector_step_tensors(const vector_step *s, tensor_visit visit, void *context)
+{
+    char name[32];
+    if (s->kind == STEP_NORMALIZE)
+        return IG_OK;
+    snprintf(name, sizeof name, "%s.weight", step_tensors[s->kind]);
+    TRY(visit(context, name, s->kind == STEP_DENSE ? IG_SHAPE(s->out, s->in) : IG_SHAPE(s->in)));
+    snprintf(name, sizeof name, "%s.bias", step_tensors[s->kind]);
+    return s->kind == STEP_NORM || s->bias ? visit(context, name, IG_SHAPE(s->out)) : IG_OK;
+}
+
+static ig_status step_check(void *context, const char *name, ig_ints shape)
+{
+    return weights_get(context, name, shape) ? IG_OK : error_waiting(IG_ERR_FORMAT);
+}
+
 ig_status vectors_open(model_config *c, const char *folder, ig_dtype dtype)
 {
     int64_t width = c->n_pools * c->width;
@@ -42,9 +58,7 @@ ig_status vectors_open(model_config *c, const char *folder, ig_dtype dtype)
                  "%lld",
                  path, (long long)s->in, (long long)width);
         TRY(weights_open(&s->weights, path, dtype == IG_F64 ? IG_F64 : IG_F32));
-        if (!step_weight(s) ||
-            ((s->kind == STEP_NORM || s->bias) && !step_tensor(s, "bias", IG_SHAPE(s->out))))
-            return error_waiting(IG_ERR_FORMAT);
+        TRY(vector_step_tensors(s, step_check, &s->weights));
         width = s->out;
     }
     c->dimensions = width;

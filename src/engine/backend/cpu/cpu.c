@@ -164,7 +164,7 @@ const backend backend_cpu = {
     .native = &native,
     .finish = finish,
     .release = release,
-    .limits = {GANG_LIMITS, .shared_bytes = 1 << 20},
+    .limits = {GANG_LIMITS, .shared_bytes = 1 << 20, .in_place = true},
     .write = cpu_memory_write,
     .read = cpu_memory_read,
     .copy = cpu_memory_copy,
