@@ -1,4 +1,4 @@
-/* ingot train: trains a network to classify samples.
+/* ingot train: trains a network to classify samples, or to predict numbers.
  *
  * All random numbers come from the seed, and the order of epoch e from the seed and e alone. So a run gives
  * the same losses, to the last bit, every time and for any number of threads, and a resumed run gives the
@@ -28,18 +28,24 @@ typedef struct session {
     train_result end;
 } session;
 
+static ig_array *network_run(const session *s, ig_array *x)
+{
+    return s->run.layers.n ? layers_run(&s->run.layers, s->model, x)
+                           : s->run.net->forward(s->model, x, s->data.outputs);
+}
+
 /* ---- the model and its file ------------------------------------------------------------------ */
 
 /* Creates the model and calls the network once, which creates its parameters. */
 static bool make_model(session *s)
 {
-    const int64_t first = 0;
+    const int64_t first[2] = {0, 0}; /* two: batch_norm needs a variance */
     s->model = ig_model_new(s->run.seed);
     s->optimizer = s->run.rule->make(s->run.lr);
     if (!s->model || !s->optimizer || ig_scope_begin() != IG_OK)
         return false;
-    ig_array *x = samples_pick(&s->data, &s->data.train, &first, 1);
-    ig_array *y = s->run.net->forward(s->model, x, s->data.classes);
+    ig_array *x = samples_pick(&s->data, &s->data.train, first, 2);
+    ig_array *y = network_run(s, x);
     ig_scope_end();
     return y != NULL;
 }
@@ -55,6 +61,10 @@ static int read_settings(session *s, const char *path)
         code = EXIT_INPUT;
     } else if (!training_read(&s->run, ig_model_text(any), &why)) {
         say(s->command, "%s: %s", path, why.s);
+        code = EXIT_INPUT;
+    } else if (s->set->loss && (strcmp(s->set->loss, "mse") == 0) != s->run.regression) {
+        say(s->command,
+            "%s: it was made with --loss mse; leave out --loss, or train from the start", path);
         code = EXIT_INPUT;
     }
     ig_model_free(any);
@@ -112,15 +122,16 @@ static bool learn(session *s, const int64_t *indices, int64_t n, double *loss)
     if (ig_scope_begin() != IG_OK)
         return false;
     const samples *p = &s->data.train;
-    ig_array *labels = samples_labels(p, indices, n);
-    ig_array *logits =
-        s->run.net->forward(s->model, samples_pick(&s->data, p, indices, n), s->data.classes);
-    ig_array *right = count_right(logits, labels);
-    bool fine = ig_step(s->optimizer, s->model, ig_cross_entropy(logits, labels, -1, NULL), loss,
-                        &right, 1) == IG_OK;
+    const bool classes = !s->run.regression;
+    ig_array *y =
+        classes ? samples_labels(p, indices, n) : samples_targets(&s->data, p, indices, n);
+    ig_array *out = network_run(s, samples_pick(&s->data, p, indices, n));
+    ig_array *right = classes ? count_right(out, y) : NULL;
+    ig_array *error = classes ? ig_cross_entropy(out, y, -1, NULL) : ig_mse(out, y, NULL);
+    bool fine = ig_step(s->optimizer, s->model, error, loss, &right, classes) == IG_OK;
     if (fine) {
         s->run.sum += *loss * (double)n;
-        s->run.right += (int64_t)ig_item(right);
+        s->run.right += classes ? (int64_t)ig_item(right) : 0;
     }
     ig_scope_end();
     return fine;
@@ -169,13 +180,18 @@ static void end_epoch(session *s)
     training *t = &s->run;
     double count = (double)s->data.train.count;
     t->loss[t->epoch] = t->sum / count;
-    t->accuracy[t->epoch] = (double)t->right / count;
+    /* Targets have variance 1, so the loss is what R^2 lacks. */
+    t->accuracy[t->epoch] = t->regression ? 1 - t->sum / count : (double)t->right / count;
     t->epoch++;
     progress_clear(&s->bar);
-    if (!s->set->quiet)
-        fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%  %.1f s\n",
+    if (!s->set->quiet) {
+        const double score = t->accuracy[t->epoch - 1];
+        fprintf(stderr,
+                t->regression ? "epoch %lld/%lld  loss %.4f  R^2 %.4f  %.1f s\n"
+                              : "epoch %lld/%lld  loss %.4f  accuracy %.2f %%  %.1f s\n",
                 (long long)t->epoch, (long long)t->epochs, t->loss[t->epoch - 1],
-                100 * t->accuracy[t->epoch - 1], clock_s() - s->begin_s);
+                t->regression ? score : 100 * score, clock_s() - s->begin_s);
+    }
     t->step = 0;
     t->sum = 0;
     t->right = 0;
@@ -216,23 +232,63 @@ static int learn_all(session *s)
 
 /* ---- testing --------------------------------------------------------------------------------- */
 
+/* Sums over the samples of a test, by target. */
+typedef struct target_sums {
+    double error, y, y2; /* squared errors, targets, squared targets */
+} target_sums;
+
+static void targets_sum(const session *s, ig_array *out, ig_array *y, target_sums *sums)
+{
+    const int64_t k = s->data.outputs, n = ig_size(y);
+    ig_array *both[] = {ig_astype(out, IG_F32), y};
+    if (!out || !y || ig_eval(both, 2) != IG_OK)
+        return;
+    const float *a = ig_data(both[0]), *b = ig_data(both[1]);
+    for (int64_t i = 0; i < n && a && b; i++) {
+        target_sums *t = &sums[i % k];
+        t->error += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+        t->y += b[i];
+        t->y2 += (double)b[i] * b[i];
+    }
+}
+
+/* The mean square error in the units of the targets, and the mean of R^2 of all targets. */
+static void targets_score(session *s, const target_sums *sums)
+{
+    const double n = (double)s->data.test.count, k = (double)s->data.outputs;
+    for (int64_t i = 0; i < s->data.outputs; i++) {
+        const double deviation = s->data.y_deviation[i];
+        const double total = sums[i].y2 - sums[i].y * sums[i].y / n;
+        s->end.test_mse += sums[i].error / n * deviation * deviation / k;
+        s->end.test_accuracy += (total > 0 ? 1 - sums[i].error / total : sums[i].error == 0) / k;
+    }
+}
+
 static bool test(session *s)
 {
     const samples *p = &s->data.test;
+    const bool classes = !s->run.regression;
     int64_t right = 0, indices[TEST_BATCH];
+    target_sums *sums = heap_get((size_t)s->data.outputs * sizeof *sums);
     ig_model_train(s->model, false);
     for (int64_t start = 0; start < p->count && !ig_failed(); start += TEST_BATCH) {
         int64_t n = p->count - start < TEST_BATCH ? p->count - start : TEST_BATCH;
         for (int64_t i = 0; i < n; i++)
             indices[i] = start + i;
         if (ig_scope_begin() != IG_OK)
-            return false;
-        ig_array *x = samples_pick(&s->data, p, indices, n);
-        ig_array *y = s->run.net->forward(s->model, x, s->data.classes);
-        right += (int64_t)ig_item(count_right(y, samples_labels(p, indices, n)));
+            break;
+        ig_array *out = network_run(s, samples_pick(&s->data, p, indices, n));
+        if (classes)
+            right += (int64_t)ig_item(count_right(out, samples_labels(p, indices, n)));
+        else
+            targets_sum(s, out, samples_targets(&s->data, p, indices, n), sums);
         ig_scope_end();
     }
-    s->end.test_accuracy = (double)right / (double)p->count;
+    if (classes)
+        s->end.test_accuracy = (double)right / (double)p->count;
+    else
+        targets_score(s, sums);
+    free(sums);
     return !ig_failed();
 }
 
@@ -252,6 +308,8 @@ static int finish(session *s, int code)
     }
     if (s->set->json && (whole || s->end.interrupted))
         train_result_json(&s->end, s->set, &s->run);
+    else if (whole && s->run.regression)
+        printf("test mse %.6g, R^2 %.4f\n", s->end.test_mse, s->end.test_accuracy);
     else if (whole)
         printf("test accuracy %.2f %%\n", 100 * s->end.test_accuracy);
     return whole ? EXIT_FINE : code;
@@ -284,27 +342,77 @@ static int fail_samples(const session *s)
     return EXIT_INPUT;
 }
 
+/* The options that choose what is trained. */
+static int read_choices(session *s)
+{
+    const train_settings *set = s->set;
+    training *t = &s->run;
+    if (set->model && set->layers) {
+        say(s->command, "--layers describes the whole network; leave out --model");
+        return EXIT_USAGE;
+    }
+    if ((set->model && !(t->net = net_find(s->command, set->model))) ||
+        (set->optimizer && !(t->rule = rule_find(s->command, set->optimizer))))
+        return EXIT_USAGE;
+    if (set->loss && strcmp(set->loss, "mse") != 0 && strcmp(set->loss, "cross-entropy") != 0) {
+        say(s->command, "--loss is cross-entropy or mse, not '%.60s'", set->loss);
+        return EXIT_USAGE;
+    }
+    t->regression = set->loss && strcmp(set->loss, "mse") == 0;
+    str why = {0};
+    const bool fine = !set->layers || layers_read(&t->layers, set->layers, &why);
+    if (!fine)
+        say(s->command, "--layers %.100s: %s", set->layers, why.s);
+    str_free(&why);
+    if (set->layers)
+        t->net = net_find(NULL, "layers");
+    return fine ? -1 : EXIT_USAGE;
+}
+
+/* Notes and mistakes that need both the data and the network. */
+static int check_data(const session *s)
+{
+    const training *t = &s->run;
+    const int64_t outputs = s->data.outputs,
+                  last = t->layers.n ? layers_outputs(&t->layers) : outputs;
+    if (last != outputs) {
+        say(s->command, "--layers %s ends with %lld, and %s has %lld %s; end it with %lld",
+            t->layers.text, (long long)last, s->set->dataset, (long long)outputs,
+            t->regression ? "targets" : "classes", (long long)outputs);
+        return EXIT_INPUT;
+    }
+    str empty = {0};
+    dataset_empty_classes(&s->data, &empty);
+    if (empty.n && !s->set->quiet)
+        say(s->command,
+            "%s: no sample to learn from has %s; labels should be 0 to %lld without gaps",
+            s->set->dataset, empty.s, (long long)outputs - 1);
+    str_free(&empty);
+    return t->net->takes(s->data.train.x) ? -1 : fail_samples(s);
+}
+
 /* Everything that can fail before the first step. */
 static int prepare(session *s)
 {
     const train_settings *set = s->set;
     training *t = &s->run;
-    int code = -1;
-    if ((set->model && !(t->net = net_find(s->command, set->model))) ||
-        (set->optimizer && !(t->rule = rule_find(s->command, set->optimizer))))
-        return EXIT_USAGE;
+    int code = read_choices(s);
+    if (code >= 0)
+        return code;
     if (set->save)
         code = write_check(s->command, "--save", set->save);
     if (code < 0 && set->resume)
         code = read_settings(s, set->resume);
+    s->data.regression = t->regression;
     if (code < 0)
         code = dataset_open(s->command, &s->data, set->dataset, set->data);
     if (code >= 0)
         return code;
     fill_in(s);
     const samples *p = &s->data.train;
-    if (!t->net->takes(p->x))
-        return fail_samples(s);
+    code = check_data(s);
+    if (code >= 0)
+        return code;
     s->steps = (p->count + t->batch - 1) / t->batch;
     s->order = heap_get(sizeof *s->order * (size_t)p->count);
     training_grow(t, t->epoch > t->epochs ? t->epoch : t->epochs);
@@ -337,6 +445,10 @@ int verb_train(int argc, char **argv)
     session s = {.set = &set, .run = {.seed = SEED_NONE}};
     const option options[] = {
         {"--model", 0, "mlp|cnn", option_text, &set.model, "the network (mlp)"},
+        {"--layers", 0, "LIST", option_text, &set.layers,
+         "the network as a list: 64,relu,dropout:0.1,10"},
+        {"--loss", 0, "cross-entropy|mse", option_text, &set.loss,
+         "mse: y are numbers to predict (cross-entropy)"},
         {"--epochs", 0, "N", option_count, &s.run.epochs,
          "passes over the data (40; mnist and files of 10000 samples: 5)"},
         {"--batch", 0, "N", option_count, &s.run.batch, "samples in a step (64)"},
@@ -352,17 +464,24 @@ int verb_train(int argc, char **argv)
         ENGINE_OPTIONS(set.engine),
         {0}};
     const command c = {
-        "train", "[options] digits | mnist --data DIR | FILE.npz | text ...",
-        "Trains a network to classify samples, and tests it on samples that it has not seen.\n"
+        "train", "[options] digits | mnist --data DIR | FILE.npz | FILE.csv | text ...",
+        "Trains a network to classify samples, or with --loss mse to predict numbers, and tests\n"
+        "it on samples that it has not seen.\n"
         "'digits' is a set of 1797 handwritten digits in the command itself.\n\n"
         "FILE.npz (or .safetensors) holds your own data: x, the samples (n, ...), and y, their\n"
         "classes as whole numbers from 0. x may also be named X, x_train, data or images, and y\n"
         "Y, y_train, labels or target. x_test and y_test are used for the test; without them\n"
         "every sixth sample is. mlp takes samples of any shape. cnn takes images: (n, height,\n"
         "width), or with an axis of 1 to 4 channels. Bytes are divided by 255; other numbers\n"
-        "are standardized to mean 0 and deviation 1.\n\n"
+        "are standardized to mean 0 and deviation 1. In FILE.csv or FILE.tsv the last column is\n"
+        "y. With --loss mse, y is (n,) or (n, k) numbers; they are standardized while it "
+        "learns.\n\n"
+        "--layers takes numbers of outputs (linear layers), relu, gelu, silu, elu, leaky_relu,\n"
+        "tanh, sigmoid, softplus, dropout:P, layer_norm and batch_norm, with commas between\n"
+        "them. The last one is the number of classes, or of numbers to predict.\n\n"
         "  ingot train digits --model cnn\n"
-        "  ingot train flowers.npz --epochs 100 --save flowers.safetensors\n\n"
+        "  ingot train flowers.npz --epochs 100 --save flowers.safetensors\n"
+        "  ingot train houses.csv --loss mse --layers 64,relu,1\n\n"
         "'ingot train text' fine-tunes a text model; see 'ingot train text --help'.\n\n"
         "The same seed gives the same losses, to the last bit. Ctrl-C stops after the current\n"
         "step and, with --save, saves first.",

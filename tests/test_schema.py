@@ -53,7 +53,8 @@ EXAMPLES = {
     "answer": ["answer --json --model {}/answer --context README.md who?"],
     "train": ["train digits --json --epochs 1 --quiet",
               "train text --json --epochs 1 --quiet --model {}/embed --data {}/samples.csv --hold 0.5 --save {}/trained",
-              "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],
+              "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors",
+              "train {}/numbers.csv --json --epochs 1 --quiet --loss mse --layers 4,relu,1"],
 }
 # Files that are JSON too: schema, what makes it, and where.
 FILES = [("bench", "bench --quiet --only sort*1M*i32 --seconds 0.1 -o {}/b.json", "{}/b.json"),
@@ -271,6 +272,8 @@ def main():
         for head in tiny_model.HEADS:
             tiny_model.make(os.path.join(folder, head), head)
         tiny_model.make(os.path.join(folder, "regression"), "classify", problem_type="regression")
+        with open(os.path.join(folder, "numbers.csv"), "w", encoding="utf-8") as file:
+            file.writelines(f"{i},{i * i % 7},{0.5 * i}\n" for i in range(30))
         with open(os.path.join(folder, "samples.csv"), "w", encoding="utf-8") as file:
             file.write("text,label\ncat,1\ndog,2\n")
         for verb in verbs:

@@ -1,7 +1,7 @@
 /* Samples to learn from: the digits in the command, or idx files with MNIST's names. file.c reads the
  * user's own.
  *
- * Everything a file says is checked here: afterwards each sample has a label below dataset.classes, and
+ * Everything a file says is checked here: afterwards each sample has a label below dataset.outputs, and
  * all samples have one shape. */
 #include "train/train.h"
 
@@ -16,6 +16,7 @@
 static void samples_free(samples *p)
 {
     ig_release(p->x);
+    ig_release(p->y);
     free(p->labels);
     *p = (samples){0};
 }
@@ -26,6 +27,8 @@ void dataset_free(dataset *d)
     samples_free(&d->test);
     ig_release(d->shift);
     ig_release(d->scale);
+    ig_release(d->y_shift);
+    free(d->y_deviation);
 }
 
 ig_array *samples_pick(const dataset *d, const samples *p, const int64_t *indices, int64_t n)
@@ -45,6 +48,43 @@ ig_array *samples_labels(const samples *p, const int64_t *indices, int64_t n)
     ig_array *x = ig_from_data(labels, IG_SHAPE(n), IG_I64);
     free(labels);
     return x;
+}
+
+ig_array *samples_targets(const dataset *d, const samples *p, const int64_t *indices, int64_t n)
+{
+    float *scale = heap_get(sizeof *scale * (size_t)d->outputs);
+    for (int64_t i = 0; i < d->outputs; i++)
+        scale[i] = (float)(1 / d->y_deviation[i]);
+    ig_array *y = ig_take(p->y, ig_from_data(indices, IG_SHAPE(n), IG_I64), IG_AXES(0));
+    y = ig_multiply(ig_subtract(y, d->y_shift), ig_from_data(scale, IG_SHAPE(d->outputs), IG_F32));
+    free(scale);
+    return y;
+}
+
+void dataset_empty_classes(const dataset *d, str *t)
+{
+    enum { SHOWN = 8 };
+    if (d->regression)
+        return;
+    int64_t *counts = heap_get(sizeof *counts * (size_t)d->outputs), empty = 0, shown = 0;
+    for (int64_t i = 0; i < d->train.count; i++)
+        counts[d->train.labels[i]]++;
+    for (int64_t i = 0; i < d->outputs; i++)
+        empty += counts[i] == 0;
+    if (empty)
+        str_puts(t, empty > 1 ? "classes " : "class ");
+    for (int64_t i = 0; i < d->outputs && shown < SHOWN; i++)
+        if (counts[i] == 0) {
+            str_printf(t, "%s%lld",
+                       !shown               ? ""
+                       : shown + 1 == empty ? " and "
+                                            : ", ",
+                       (long long)i);
+            shown++;
+        }
+    if (empty > shown)
+        str_printf(t, " and %lld more", (long long)(empty - shown));
+    free(counts);
 }
 
 bool samples_split(ig_array *x, ig_array *y, bool held_back, ig_array **x_part, ig_array **y_part)
@@ -94,7 +134,7 @@ static int images_fill(const command *c, samples *p, const char *file, ig_array 
     const uint8_t *numbers = ig_data(labels);
     if (!numbers || !ig_data(images))
         return fail_library(c);
-    *p = (samples){ig_retain(images), NULL, ig_dim(images, 0)};
+    *p = (samples){.x = ig_retain(images), .count = ig_dim(images, 0)};
     p->labels = heap_get(sizeof *p->labels * (size_t)p->count);
     for (int64_t i = 0; i < p->count; i++) {
         p->labels[i] = numbers[i];
@@ -180,8 +220,11 @@ static int mnist_open(const command *c, dataset *d, const char *folder)
 static bool is_file(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return strchr(name, '/') ||
-           (dot && (strcmp(dot, ".npz") == 0 || strcmp(dot, ".safetensors") == 0));
+    static const char *const ends[] = {".npz", ".safetensors", ".csv", ".tsv"};
+    for (int i = 0; i < 4 && dot; i++)
+        if (strcmp(dot, ends[i]) == 0)
+            return true;
+    return strchr(name, '/') != NULL;
 }
 
 static int check_name(const command *c, const char *name, const char *folder)
@@ -216,9 +259,13 @@ int dataset_open(const command *c, dataset *d, const char *name, const char *fol
     int code = check_name(c, name, folder);
     if (code >= 0)
         return code;
+    if (d->regression && !is_file(name)) {
+        say(c, "--loss mse is for the targets of a file; %s has classes", name);
+        return EXIT_USAGE;
+    }
     if (ig_scope_begin() != IG_OK)
         return fail_library(c);
-    d->classes = DIGIT_CLASSES;
+    d->outputs = DIGIT_CLASSES;
     code = is_file(name) ? file_open(c, d, name)
            : folder      ? mnist_open(c, d, folder)
                          : digits_open(c, d);

@@ -1,7 +1,8 @@
-/* The user's own data: named arrays of an .npz or .safetensors file.
+/* The user's own data: named arrays of an .npz or .safetensors file, or a .csv or .tsv table whose last column is y.
  *
  *   x (n, ...)  samples: numbers of any dtype       also x_train, X, X_train, data, images
  *   y (n,)      their classes, whole numbers from 0  also y_train, Y, labels, target, targets
+ *               or with --loss mse (n,) or (n, k) targets: numbers, which are standardized, too
  *
  * x_test (X_test) and y_test (Y_test) are to test with. Without them every sixth sample is held back.
  * Bytes are divided by 255. Other numbers are standardized: mean 0 and deviation 1 of the samples to learn
@@ -75,7 +76,7 @@ static int fail_shape(const source *f, const column *a, const char *why)
     return EXIT_INPUT;
 }
 
-static int check_shapes(const source *f, const column *x, const column *y)
+static int check_shapes(const source *f, const column *x, const column *y, bool regression)
 {
     const int64_t n = ig_ndim(x->a) ? ig_dim(x->a, 0) : 0;
     char why[160];
@@ -84,9 +85,11 @@ static int check_shapes(const source *f, const column *x, const column *y)
                           "samples need a first axis for their number and one for their features");
     if (ig_size(x->a) == 0)
         return fail_shape(f, x, "no samples are in it");
-    if (ig_ndim(y->a) == 2 && ig_dim(y->a, 1) > 1)
+    if (regression && (ig_ndim(y->a) < 1 || ig_ndim(y->a) > 2 || ig_size(y->a) == 0))
+        return fail_shape(f, y, "targets are (n,) or (n, k)");
+    if (!regression && ig_ndim(y->a) == 2 && ig_dim(y->a, 1) > 1)
         return fail_shape(f, y, "a sample has one label; of one-hot rows take argmax(y, axis=1)");
-    if (ig_ndim(y->a) < 1 || ig_size(y->a) != ig_dim(y->a, 0))
+    if (!regression && (ig_ndim(y->a) < 1 || ig_size(y->a) != ig_dim(y->a, 0)))
         return fail_shape(f, y, "a sample has one label");
     snprintf(why, sizeof why, "%s has %lld samples; each needs one label", x->name, (long long)n);
     return ig_dim(y->a, 0) == n ? -1 : fail_shape(f, y, why);
@@ -104,8 +107,10 @@ static int read_labels(const source *f, const column *y, int64_t *out, int64_t *
     for (int64_t i = 0; i < n && code < 0; i++) {
         const double label = numbers[i];
         if (!(label >= 0 && label < CLASSES_MOST && label == floor(label))) {
-            say(f->c, "%s: %s[%lld] is %g; labels are whole numbers from 0 to %d", f->path, y->name,
-                (long long)i, label, CLASSES_MOST - 1);
+            say(f->c,
+                "%s: %s[%lld] is %g; labels are whole numbers from 0 to %d; for numbers to predict "
+                "give --loss mse",
+                f->path, y->name, (long long)i, label, CLASSES_MOST - 1);
             code = EXIT_INPUT;
             break;
         }
@@ -116,26 +121,67 @@ static int read_labels(const source *f, const column *y, int64_t *out, int64_t *
     return code;
 }
 
-static int fill(const source *f, samples *p, const column *x, const column *y, int64_t *classes)
+static int check_finite(const source *f, const column *x)
 {
-    int code = check_shapes(f, x, y);
-    if (code >= 0)
-        return code;
-    if (ig_eval((ig_array *[]){x->a}, 1) != IG_OK) /* once, not in every step */
-        return fail_library(f->c);
-    *p = (samples){ig_retain(x->a), NULL, ig_dim(x->a, 0)};
-    p->labels = heap_get(sizeof *p->labels * (size_t)p->count);
-    code = read_labels(f, y, p->labels, classes);
-    if (code >= 0 || !ig_isdtype(ig_dtype_of(x->a), "real floating"))
-        return code;
-    ig_array *finite = ig_all(ig_isfinite(x->a), IG_NONE, false);
-    const bool all = ig_item(finite) != 0;
+    if (!ig_isdtype(ig_dtype_of(x->a), "real floating"))
+        return -1;
+    const bool all = ig_item(ig_all(ig_isfinite(x->a), IG_NONE, false)) != 0;
     if (ig_failed())
         return fail_library(f->c);
     if (!all)
         say(f->c, "%s: %s has values that are NaN or infinite; replace them first", f->path,
             x->name);
     return all ? -1 : EXIT_INPUT;
+}
+
+/* The targets as (n, k) in f32. */
+static int read_targets(const source *f, samples *p, const column *y, int64_t *outputs)
+{
+    const int64_t k = ig_ndim(y->a) == 2 ? ig_dim(y->a, 1) : 1;
+    ig_array *t = ig_reshape(ig_astype(y->a, IG_F32), IG_SHAPE(p->count, k));
+    if (!t || ig_eval(&t, 1) != IG_OK)
+        return fail_library(f->c);
+    if (*outputs && *outputs != k)
+        return fail_shape(f, y, "its samples must have as many targets as those to learn from");
+    *outputs = k;
+    p->y = ig_retain(t);
+    return check_finite(f, &(column){y->name, t});
+}
+
+static int fill(const source *f, dataset *d, samples *p, const column *x, const column *y)
+{
+    int code = check_shapes(f, x, y, d->regression);
+    if (code >= 0)
+        return code;
+    if (ig_eval((ig_array *[]){x->a}, 1) != IG_OK) /* once, not in every step */
+        return fail_library(f->c);
+    *p = (samples){.x = ig_retain(x->a), .count = ig_dim(x->a, 0)};
+    if (d->regression) {
+        code = read_targets(f, p, y, &d->outputs);
+    } else {
+        p->labels = heap_get(sizeof *p->labels * (size_t)p->count);
+        code = read_labels(f, y, p->labels, &d->outputs);
+    }
+    return code < 0 ? check_finite(f, x) : code;
+}
+
+/* Sets how targets are scaled, from those to learn from. */
+static int find_target_scale(const source *f, dataset *d)
+{
+    const size_t bytes = (size_t)d->outputs * sizeof(double);
+    ig_array *shift = ig_mean(d->train.y, IG_AXES(0), false);
+    ig_array *deviation = ig_astype(ig_std(d->train.y, IG_AXES(0), 0, false), IG_F64);
+    d->y_deviation = heap_get(bytes);
+    if (!shift || ig_eval(&shift, 1) != IG_OK || ig_read(deviation, d->y_deviation, bytes) != IG_OK)
+        return fail_library(f->c);
+    d->y_shift = ig_retain(shift);
+    for (int64_t i = 0; i < d->outputs; i++)
+        if (!(d->y_deviation[i] > 0)) {
+            say(f->c, "%s: all targets to learn from are equal%s; there is nothing to learn",
+                f->path, d->outputs > 1 ? " in one column" : "");
+            return EXIT_INPUT;
+        }
+    return -1;
 }
 
 /* Sets how samples are scaled, from those to learn from. */
@@ -169,7 +215,7 @@ static int read_arrays(const source *f, dataset *d)
     if (!x_test.a != !y_test.a)
         return fail_missing(f, x_test.a ? "labels to test with" : "samples to test with",
                             x_test.a ? y_test_names : x_test_names);
-    int code = check_shapes(f, &x, &y);
+    int code = check_shapes(f, &x, &y, d->regression);
     if (code >= 0)
         return code;
     if (!x_test.a) {
@@ -182,26 +228,52 @@ static int read_arrays(const source *f, dataset *d)
             !samples_split(whole_x.a, whole_y.a, true, &x_test.a, &y_test.a))
             return fail_library(f->c);
     }
-    d->classes = 0;
-    code = fill(f, &d->train, &x, &y, &d->classes);
+    d->outputs = 0;
+    code = fill(f, d, &d->train, &x, &y);
     if (code < 0)
-        code = fill(f, &d->test, &x_test, &y_test, &d->classes);
+        code = fill(f, d, &d->test, &x_test, &y_test);
     if (code >= 0)
         return code;
     for (int i = 1; i < ig_ndim(x.a) || i < ig_ndim(x_test.a); i++)
         if (ig_ndim(x.a) != ig_ndim(x_test.a) || ig_dim(x.a, i) != ig_dim(x_test.a, i))
             return fail_shape(f, &x_test, "its samples must have the shape of those to learn from");
-    if (d->classes < 2) {
+    if (!d->regression && d->outputs < 2) {
         say(f->c, "%s: all labels are 0; at least two classes are needed", f->path);
         return EXIT_INPUT;
     }
     d->epochs = d->train.count < FEW_SAMPLES ? 40 : 5;
-    return find_scale(f, d);
+    code = d->regression ? find_target_scale(f, d) : -1;
+    return code < 0 ? find_scale(f, d) : code;
+}
+
+/* A table: the last column is y. */
+static ig_tensors *table_load(const char *path)
+{
+    ig_array *all = ig_load(path);
+    ig_tensors *set = all ? ig_tensors_new() : NULL;
+    if (all && ig_ndim(all) < 2) {
+        ig_fail(IG_ERR_FORMAT, "%s: it has one column; samples need others, and the last one is y",
+                path);
+    } else if (set) {
+        const int64_t last = ig_dim(all, 1) - 1;
+        const ig_index rows = {
+            .kind = IG_INDEX_SLICE, .start = 0, .stop = ig_dim(all, 0), .step = 1};
+        const ig_index x[] = {rows, {.kind = IG_INDEX_SLICE, .start = 0, .stop = last, .step = 1}};
+        const ig_index y[] = {rows, {.kind = IG_INDEX_INT, .start = last}};
+        ig_tensors_put(set, "x", ig_get(all, x, 2));
+        ig_tensors_put(set, "y", ig_get(all, y, 2));
+    }
+    if (!ig_failed())
+        return set;
+    ig_tensors_free(set);
+    return NULL;
 }
 
 int file_open(const command *c, dataset *d, const char *path)
 {
-    ig_tensors *arrays = ig_tensors_load(path);
+    const char *dot = strrchr(path, '.');
+    const bool table = dot && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".tsv") == 0);
+    ig_tensors *arrays = table ? table_load(path) : ig_tensors_load(path);
     if (!arrays) {
         fail_library(c);
         return EXIT_INPUT;

@@ -58,7 +58,8 @@ static ig_array *cnn(ig_model *m, ig_array *x, int64_t classes)
 static const net nets[] = {
     {"mlp", mlp, mlp_takes, "samples of at least one number"},
     {"cnn", cnn, cnn_takes,
-     "images of at least 2 x 2 pixels: (n, height, width), or with an axis of at most 4 channels"}};
+     "images of at least 2 x 2 pixels: (n, height, width), or with an axis of at most 4 channels"},
+    {"layers", NULL, mlp_takes, "samples of at least one number"}};
 
 /* ---- optimizers ----------------------------------------------------------------------------- */
 
@@ -92,6 +93,8 @@ const net *net_find(const command *c, const char *name)
 {
     nearest search = nearest_to(name);
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+        if (c && !nets[i].forward)
+            continue; /* --layers chooses it */
         if (strcmp(nets[i].name, name) == 0)
             return &nets[i];
         nearest_offer(&search, nets[i].name);

@@ -10,6 +10,11 @@ static void json_floats(str *t, const char *key, const double *f, int64_t n)
     str_puts(t, "], ");
 }
 
+static void json_number(str *t, const char *key, double f, bool absent)
+{
+    str_printf(t, absent ? "\"%s\": null, " : "\"%s\": %.17g, ", key, f);
+}
+
 static void json_text(str *t, const char *key, const char *text)
 {
     str_printf(t, "\"%s\": ", key);
@@ -32,6 +37,12 @@ static void json_options(str *t, const train_settings *set, const training *run)
     json_text(t, "save", set->save);
     str_puts(t, ", ");
     json_text(t, "resume", set->resume);
+    if (run->layers.n) {
+        str_puts(t, ", ");
+        json_text(t, "layers", run->layers.text);
+    }
+    str_puts(t, ", ");
+    json_text(t, "loss", run->regression ? "mse" : "cross-entropy");
     str_puts(t, "}}\n");
 }
 
@@ -42,11 +53,11 @@ void train_result_json(const train_result *end, const train_settings *set, const
     json_text(&t, "dataset", set->dataset);
     str_puts(&t, ", ");
     json_floats(&t, "loss", run->loss, run->epoch);
-    json_floats(&t, "accuracy", run->accuracy, run->epoch);
-    if (end->interrupted)
-        str_puts(&t, "\"test_accuracy\": null, ");
-    else
-        str_printf(&t, "\"test_accuracy\": %.17g, ", end->test_accuracy);
+    json_floats(&t, run->regression ? "r2" : "accuracy", run->accuracy, run->epoch);
+    if (run->regression)
+        json_number(&t, "test_mse", end->test_mse, end->interrupted);
+    json_number(&t, run->regression ? "test_r2" : "test_accuracy", end->test_accuracy,
+                end->interrupted);
     str_printf(&t, "\"interrupted\": %s, \"seconds\": %.6g, ", end->interrupted ? "true" : "false",
                end->seconds);
     json_text(&t, "device", ig_device());

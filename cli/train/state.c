@@ -35,6 +35,10 @@ static void write_floats(str *text, const char *key, const double *f, int64_t n)
 void training_write(const training *t, str *text)
 {
     str_printf(text, "%s\nmodel %s\noptimizer %s\n", first_line, t->net->name, t->rule->name);
+    if (t->layers.n)
+        str_printf(text, "layers %s\n", t->layers.text);
+    if (t->regression)
+        str_puts(text, "criterion mse\n");
     write_floats(text, "lr", &t->lr, 1);
     str_printf(text, "batch %lld\nseed %llu\nepochs %lld\nepoch %lld\nstep %lld\n",
                (long long)t->batch, (unsigned long long)t->seed, (long long)t->epochs,
@@ -65,6 +69,13 @@ static char *read_line(reader *r, const char *key)
     *end = 0;
     r->at = end + 1;
     return line + n + (line[n] == ' ');
+}
+
+/* The same for a line that may be missing; NULL: it is. */
+static char *read_optional(reader *r, const char *key)
+{
+    const size_t n = strlen(key);
+    return !r->bad && strncmp(r->at, key, n) == 0 && r->at[n] == ' ' ? read_line(r, key) : NULL;
 }
 
 static uint64_t read_whole(reader *r, const char *key, uint64_t most)
@@ -104,8 +115,14 @@ static bool differs_whole(str *why, const char *name, uint64_t file, uint64_t gi
 /* Settings that were given must be those of the file; the others are taken from it. */
 static bool adopt(training *t, const training *file, str *why)
 {
+    if (t->layers.n && file->layers.n && strcmp(t->layers.text, file->layers.text) != 0)
+        return differs(why, "--layers", file->layers.text, t->layers.text);
     if (t->net && t->net != file->net)
-        return differs(why, "--model", file->net->name, t->net->name);
+        return file->layers.n ? differs(why, "--layers", file->layers.text, "as --model")
+               : t->layers.n  ? differs(why, "--model", file->net->name, "with --layers")
+                              : differs(why, "--model", file->net->name, t->net->name);
+    if (t->regression && !file->regression)
+        return differs(why, "--loss", "cross-entropy", "mse");
     if (t->rule && t->rule != file->rule)
         return differs(why, "--optimizer", file->rule->name, t->rule->name);
     if (t->batch && t->batch != file->batch)
@@ -128,6 +145,13 @@ bool training_read(training *t, const char *text, str *why)
     bool ours = text && *read_line(&r, first_line) == 0 && !r.bad;
     const char *model = ours ? read_line(&r, "model") : "";
     const char *optimizer = ours ? read_line(&r, "optimizer") : "";
+    const char *layers = ours ? read_optional(&r, "layers") : NULL;
+    const char *criterion = ours ? read_optional(&r, "criterion") : NULL;
+    str ignored = {0};
+    r.bad |= layers && !layers_read(&file.layers, layers, &ignored);
+    r.bad |= criterion && strcmp(criterion, "mse") != 0;
+    file.regression = criterion != NULL;
+    str_free(&ignored);
     read_floats(&r, "lr", &file.lr, 1);
     file.batch = (int64_t)read_whole(&r, "batch", INT32_MAX);
     file.seed = read_whole(&r, "seed", SEED_NONE - 1);
@@ -142,7 +166,8 @@ bool training_read(training *t, const char *text, str *why)
     bool fine = false;
     if (!ours || r.bad || !file.batch || !(file.lr > 0))
         str_puts(why, "it is not a checkpoint of ingot train");
-    else if ((file.net = net_find(NULL, model)) && (file.rule = rule_find(NULL, optimizer)))
+    else if ((file.net = net_find(NULL, model)) && (file.rule = rule_find(NULL, optimizer)) &&
+             !file.net->forward == (file.layers.n > 0))
         fine = adopt(t, &file, why);
     else
         str_puts(why, "it was made by another version of ingot");

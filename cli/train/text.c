@@ -209,6 +209,22 @@ static int save_check(text_training *t)
     return problem ? EXIT_INPUT : -1;
 }
 
+/* Says which labels no sample to learn from has. */
+static void empty_labels_say(const text_training *t)
+{
+    int64_t *counts = heap_get((size_t)t->labels.n * sizeof *counts);
+    str names = {0};
+    for (int64_t i = 0; i < t->train.n; i++)
+        counts[t->train.at[i].label]++;
+    for (int i = 0; i < t->labels.n; i++)
+        if (counts[i] == 0)
+            str_printf(&names, "%s'%.40s'", names.n ? ", " : "", t->labels.at[i]);
+    if (names.n && !t->quiet)
+        say(t->command, "%s: no sample to learn from has the label %s", t->data, names.s);
+    str_free(&names);
+    free(counts);
+}
+
 static int prepare(text_training *t)
 {
     ig_text_info info = {0};
@@ -237,6 +253,7 @@ static int prepare(text_training *t)
     }
     if (t->hold > 0 && (code = hold(t)) >= 0)
         return code;
+    empty_labels_say(t);
     t->tokenizer = ig_text_model_tokenizer(t->text);
     t->max_length =
         t->max_length && t->max_length < info.max_length ? t->max_length : info.max_length;

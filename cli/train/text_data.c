@@ -3,7 +3,6 @@
 #include "text_data.h"
 
 #include "base/json.h"
-#include "base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -127,7 +126,7 @@ static char *json_take(file_reading *f, json_reader *j, bool *is_text)
     json_read_text(j, &value);
     char *copy = j->status == IG_OK ? json_text_copy(value, NULL) : NULL;
     char *kept = copy ? arena_string(&f->samples->copies, copy, strlen(copy)) : NULL;
-    memory_free(copy);
+    ig_free(copy);
     return kept;
 }
 
@@ -144,7 +143,7 @@ static int json_line_take(file_reading *f, char *line, record *r, record *names)
         char *name = json_text_copy(key, NULL);
         if (name)
             names->fields[names->n++] = arena_string(&f->samples->copies, name, strlen(name));
-        memory_free(name);
+        ig_free(name);
         char *value = json_take(f, &j, &r->is_text[r->n]);
         if (value)
             r->fields[r->n++] = value;

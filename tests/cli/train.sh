@@ -219,6 +219,7 @@ ready 'x=x, y=y - 1'
 check 'negative labels' ends 5 'y[0] is -1; labels are whole numbers from 0 to 65535' "$d/bad.npz"
 ready 'x=x, y=y * 0.5'
 check 'labels between' ends 5 'y[1] is 0.5; labels are whole numbers' "$d/bad.npz"
+check 'and what to do' ends 5 'for numbers to predict give --loss mse' "$d/bad.npz"
 ready 'x=x, y=y * 0'
 check 'one class' ends 5 'all labels are 0; at least two classes are needed' "$d/bad.npz"
 ready 'x=where(x > 51, nan, x), y=y'
@@ -228,6 +229,66 @@ check 'too few' ends 5 'at least 6 samples are needed, or x_test and y_test' "$d
 ready 'x=x, y=y, x_test=x[:, :3], y_test=y'
 check 'other shapes to test with' ends 5 'its samples must have the shape of those to learn from' "$d/bad.npz"
 check 'rows for a convolution' ends 5 'have shape (250, 4), but cnn takes images' "$d/rows.npz" --model cnn
+
+# ---- layers by option
+check '--layers' learns "$d/rows.npz" --layers 32,relu,dropout:0.1,layer_norm,3 --save "$d/layers.model"
+check 'it is in JSON' json_is "r['options']['layers'], r['options']['model']" '32,relu,dropout:0.1,layer_norm,3 layers'
+check '--resume keeps the layers' learns "$d/rows.npz" --epochs 41 --resume "$d/layers.model"
+check 'and says so' json_is "r['options']['layers'], len(r['loss'])" '32,relu,dropout:0.1,layer_norm,3 41'
+check 'other layers' ends 5 'it was made with --layers 32,relu,dropout:0.1,layer_norm,3, not 8,relu,3' "$d/rows.npz" \
+    --resume "$d/layers.model" --layers 8,relu,3
+check 'a model instead' ends 5 'leave out --layers' "$d/rows.npz" --resume "$d/layers.model" --model mlp
+check 'layers instead of a model' ends 5 'it was made with --model mlp, not with --layers' "$d/rows.npz" \
+    --resume "$d/rows.model" --layers 8,relu,3
+check 'every kind of layer' learns "$d/rows.npz" \
+    --layers 32,gelu,32,silu,32,elu,32,leaky_relu,32,tanh,32,softplus,batch_norm,3
+check 'layers and a model' ends 2 'leave out --model' digits --layers 10 --model mlp
+check 'the number of classes' ends 5 'ends with 4, and digits has 10 classes; end it with 10' digits --layers 8,relu,4
+check 'the nearest layer' ends 2 "unknown layer 'rleu'; did you mean 'relu'?" digits --layers 8,rleu,10
+check 'a layer unlike any' ends 2 "there are numbers of outputs, relu, gelu" digits --layers conv3d,10
+check 'dropout without its probability' ends 2 'dropout takes a probability' digits --layers 8,dropout,10
+check 'too probable' ends 2 'dropout takes a probability' digits --layers 8,dropout:1,10
+check 'a number for relu' ends 2 'relu takes no number' digits --layers 8,relu:2,10
+check 'no outputs' ends 2 "'0' is not a number of outputs" digits --layers 0,10
+check 'an activation at the end' ends 2 'the last layer is the number of outputs' digits --layers 10,relu
+check 'an empty layer' ends 2 "unknown layer ''" digits --layers 8,,10
+
+# ---- regression
+line='x = normal(key(3), 300, 4); y = x @ array([100.0, -200.0, 50.0, 0.0]) + 1000.0; '
+predicts() { # FILE OPTIONS...: R^2 of the test
+    "$ingot" train --quiet --json --loss mse "$@" >"$temporary/out" || return
+    json_is "r['test_r2'] > 0.95 and r['r2'][-1] > 0.9 and 0 < r['test_mse'] < 3000" True
+}
+check 'targets are written' make_data "${line}save('$d/line.npz', x=x, y=y)"
+check 'and predicted' predicts "$d/line.npz" --save "$d/line.model"
+check 'no accuracy' json_is "'accuracy' in r, r['options']['loss']" 'False mse'
+check '--resume knows the loss' predicts "$d/line.npz" --resume "$d/line.model" --epochs 45
+goes_on() {
+    "$ingot" train "$d/line.npz" --quiet --json --resume "$d/line.model" --epochs 42 >"$temporary/out" &&
+        json_is "len(r['r2']), r['options']['loss']" '42 mse'
+}
+check 'without the option' goes_on
+check 'two targets, layers' make_data "${line}save('$d/two.npz', x=x, y=stack([y, -y], axis=1))"
+check 'are predicted' predicts "$d/two.npz" --layers 64,relu,2 --epochs 60
+check 'how it is printed' grep -qx 'test mse [0-9.e+]*, R^2 0.[0-9]*' <("$ingot" train --quiet --loss mse "$d/line.npz")
+check 'a table' make_data "${line}save('$d/line.csv', concat([x, y[:, None]], axis=1))"
+check 'its last column is predicted' predicts "$d/line.csv"
+check 'classes of a table' make_data "${rows}save('$d/rows.tsv', concat([x, y[:, None]], axis=1))"
+check 'are learnt' learns "$d/rows.tsv"
+check 'the number of targets' ends 5 'has 1 targets; end it with 1' "$d/line.npz" --loss mse --layers 8,2
+check 'digits have classes' ends 2 '--loss mse is for the targets of a file; digits has classes' digits --loss mse
+check 'another loss' ends 2 "--loss is cross-entropy or mse, not 'mae'" digits --loss mae
+check 'a checkpoint of classes' ends 5 'it was made with --loss cross-entropy, not mse' "$d/rows.npz" --loss mse \
+    --resume "$d/rows.model"
+check 'a checkpoint of numbers' ends 5 'it was made with --loss mse; leave out --loss' "$d/line.npz" \
+    --loss cross-entropy --resume "$d/line.model"
+ready 'x=x, y=where(y > 1, nan, y)'
+check 'targets that are not numbers' ends 5 'y has values that are NaN' "$d/bad.npz" --loss mse
+ready 'x=x, y=y * 0'
+check 'equal targets' ends 5 'all targets to learn from are equal' "$d/bad.npz" --loss mse
+ready 'x=x, y=where(y == 1, 4, y)'
+empty() { "$ingot" train "$d/bad.npz" --epochs 1 2>&1 >/dev/null | grep -q "no sample to learn from has classes 1 and 3"; }
+check 'classes without samples are named' empty
 
 # ---- checkpoints
 s=$temporary/mlp.safetensors
