@@ -1,5 +1,6 @@
 """The verbs of text models: tokens, embed, classify, fill, answer, train text; with tiny random models."""
 import array
+import csv
 import json
 import math
 import os
@@ -67,13 +68,124 @@ def test_embed():
     check("another device", max(abs(a - b) for a, b in zip(gang, one[0]["vector"])) < 1e-5, gang)
 
 
+def test_output():
+    """-o writes what is printed otherwise, in the format of the suffix."""
+    texts = ["cats", "the dog, is good", 'a "film" was bad']
+    file = path("texts.txt", "\n".join(texts))
+    vectors = [row["vector"] for row in rows(run("embed", "--model", FOLDERS["embed"], "--json", "--file", file))]
+
+    def loaded(name, what="x"):
+        return json.loads(run("eval", "--json", f"x = load('{path(name)}'); {what}").stdout)
+
+    for name in ("e.npy", "e.csv", "e.tsv"):
+        done = run("embed", "--model", FOLDERS["embed"], "--file", file, "-o", path(name))
+        check(f"{name}: nothing is printed", done.stdout == done.stderr == "", done)
+        check(f"{name}: the vectors", loaded(name, "astype(x, f32)")["value"] == vectors, name)
+    run("embed", "--model", FOLDERS["embed"], "--file", file, "-o", path("e.npz"))
+    check("e.npz", loaded("e.npz", "x['vectors']")["value"] == vectors)
+    run("embed", "--model", FOLDERS["embed"], "--similar", *texts, "-o", path("s.csv"))
+    check("--similar", [row[i] for i, row in enumerate(loaded("s.csv")["value"])] == [1, 1, 1])
+    for name in ("e.json", "e.jsonl"):
+        run("embed", "--model", FOLDERS["embed"], "--file", file, "-o", path(name))
+        with open(path(name), encoding="utf-8") as written:
+            text = written.read()
+        got = json.loads(text) if name == "e.json" else [json.loads(line) for line in text.splitlines()]
+        check(name, [row["vector"] for row in got] == vectors, got)
+    labels = rows(run("classify", "--model", FOLDERS["classify"], "--json", *texts))
+    run("classify", "--model", FOLDERS["classify"], *texts, "-o", path("c.npy"))
+    check("probabilities", loaded("c.npy")["value"] == [list(row["labels"].values()) for row in labels])
+    run("classify", "--model", FOLDERS["classify"], *texts, "-o", path("c.csv"))
+    with open(path("c.csv"), encoding="utf-8", newline="") as written:
+        table = list(csv.DictReader(written))
+    check("a table of labels", [(row["label"], float(row["probability"])) for row in table] ==
+          [(row["label"], row["probability"]) for row in labels] and set(table[0]) == {"label", "probability", "no", "yes"}, table)
+    words = rows(run("classify", "--model", FOLDERS["tag"], "--json", *texts))
+    run("classify", "--model", FOLDERS["tag"], *texts, "-o", path("w.csv"))
+    with open(path("w.csv"), encoding="utf-8", newline="") as written:
+        table = list(csv.DictReader(written))
+    check("a table of words", [(row["text"], row["word"], row["label"]) for row in table] ==
+          [(str(i + 1), word["word"], word["label"]) for i, row in enumerate(words) for word in row["words"]], table)
+    tokens = rows(run("tokens", "--model", FOLDERS["embed"], "--json", *texts))
+    longest = max(len(row["ids"]) for row in tokens)
+    run("tokens", "--model", FOLDERS["embed"], *texts, "-o", path("t.npz"))
+    check("ids", loaded("t.npz", "x['ids']")["value"] == [row["ids"] + [0] * (longest - len(row["ids"])) for row in tokens])
+    check("their mask", loaded("t.npz", "sum(x['mask'])")["value"] == sum(len(row["ids"]) for row in tokens))
+    run("tokens", "--model", FOLDERS["embed"], *texts, "-o", path("t.csv"))
+    with open(path("t.csv"), encoding="utf-8", newline="") as written:
+        table = list(csv.DictReader(written))
+    check("a table of tokens", [row["token"] for row in table] == [token for row in tokens for token in row["tokens"]], table)
+    for words, said in ((("embed", "-o", "x.bin"), "ends with .npy"), (("embed", "--json", "-o", "x.json"), "--json prints"),
+                        (("embed", "--similar", "-o", "x.json"), "--similar -o FILE writes")):
+        done = run(words[0], "--model", FOLDERS["embed"], *words[1:], "cats", code=2)
+        check(f"{words} is refused", said in done.stderr, done.stderr)
+    done = run("classify", "--model", FOLDERS["tag"], "cats", "-o", path("w.npy"), code=2)
+    check("words are not an array", ".csv" in done.stderr and not os.path.exists(path("w.npy")), done.stderr)
+    run("embed", "--model", FOLDERS["embed"], "cats", "-o", path("no/e.npy"), code=5)
+
+
+def test_padding():
+    """tokens shows no padding, whatever tokenizer.json says."""
+    folder = shutil.copytree(FOLDERS["embed"], path("padded"))
+    with open(os.path.join(folder, "tokenizer.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    config["padding"] = {"strategy": {"Fixed": 20}, "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]", "direction": "Right"}
+    path("padded/tokenizer.json", json.dumps(config))
+    got = rows(run("tokens", "--model", folder, "--json", "cats", "dog"))
+    check("no padding", [len(row["ids"]) for row in got] == [4, 3] and all(min(row["mask"]) for row in got), got)
+
+
+def test_empty():
+    """Empty lines are named."""
+    file = path("empty.txt", "cats\n\ndog\n  \n")
+    done = run("embed", "--model", FOLDERS["embed"], "--file", file)
+    check("empty lines", "lines 2 and 4 are empty" in done.stderr and len(done.stdout.splitlines()) == 4, done.stderr)
+    check("--quiet", run("embed", "--model", FOLDERS["embed"], "--quiet", "--file", file).stderr == "")
+    done = run("classify", "--model", FOLDERS["classify"], "cats", "")
+    check("an empty text", "text 2 is empty" in done.stderr, done.stderr)
+    done = run("tokens", "--model", FOLDERS["embed"], "--file", path("many-empty.txt", "\n" * 20))
+    check("many", "lines 1, 2, 3, 4, 5, 6, 7, 8 and 12 more are empty" in done.stderr, done.stderr)
+
+
+def test_not_finite():
+    """Results that are NaN are an error, which names the tensor."""
+    def spoil(name, value):
+        def change(values):
+            _, weights = values[name]
+            weights[3] = value
+        return change
+
+    weight = "distilbert.transformer.layer.1.attention.q_lin.weight"
+    for verb, head in (("embed", "embed"), ("classify", "classify"), ("classify", "tag"), ("fill", "fill")):
+        for value in (math.nan, math.inf):
+            folder = tiny_model.make(path(f"spoilt-{head}-{value}"), head, change=spoil(weight, value))
+            done = run(verb, "--model", folder, "cats [MASK]", code=5)
+            check(f"{verb} of {value}", f"'{weight}' has the value {value} at element 3" in done.stderr, done.stderr)
+
+    def overflow(values):
+        for part in ("q_lin", "k_lin"):
+            _, weights = values[f"distilbert.transformer.layer.1.attention.{part}.weight"]
+            weights[:] = array.array("f", (1e25 * w for w in weights))
+
+    done = run("embed", "--model", tiny_model.make(path("overflows"), "embed", change=overflow), "cats", code=4)
+    check("an overflow", "all weights are finite" in done.stderr, done.stderr)
+
+
+def test_memory_limit():
+    """A line or its tokens beyond the memory limit are an error."""
+    file = path("long.txt", "!" * (6 << 20))
+    done = run("tokens", "--model", FOLDERS["embed"], "--memory-limit", "2MiB", "--file", file, code=5)
+    check("a long line", "line 1 is longer than the memory limit" in done.stderr, done.stderr)
+    done = run("tokens", "--model", FOLDERS["embed"], "--memory-limit", "40MiB", "--file", file, code=1)
+    check("its tokens", "but the memory limit is 40 MiB" in done.stderr, done.stderr)
+
+
 def test_cut():
     """A note counts the texts that are longer than the model reads."""
     long = "the cat is good . " * 20
     for verb, head in (("embed", "embed"), ("classify", "classify"), ("classify", "tag"), ("fill", "fill")):
-        done = run(verb, "--model", FOLDERS[head], long, "cat", long)
+        done = run(verb, "--model", FOLDERS[head], "[MASK] " + long, "[MASK] cat", "[MASK] " + long)
         check(f"{verb}: long texts", "2 of 3 texts have more than 48 tokens" in done.stderr, done.stderr)
-        check(f"{verb}: short texts", run(verb, "--model", FOLDERS[head], "cat").stderr == "")
+        check(f"{verb}: short texts", run(verb, "--model", FOLDERS[head], "cat [MASK]").stderr == "")
 
 
 def test_lower_case():
@@ -195,8 +307,12 @@ def test_entities():
 
 
 def test_fill():
-    got = rows(run("fill", "--model", FOLDERS["fill"], "--json", "--top", "3", "the [MASK] is <mask> !", "no gap"))
+    done = run("fill", "--model", FOLDERS["fill"], "--json", "--top", "3", "the [MASK] is <mask> !", "no gap", "cat", code=5)
+    got = rows(done)
     check("gaps", [len(gap) for gap in got[0]["gaps"]] == [3, 3] and got[1]["gaps"] == [], got)
+    check("texts without a gap are named", "texts 2 and 3 have no [MASK]" in done.stderr, done.stderr)
+    done = run("fill", "--model", FOLDERS["fill"], "--file", path("gaps.txt", "a [MASK]\ncat\n"), code=5)
+    check("a line without a gap", "line 2 has no [MASK]" in done.stderr and done.stdout.count("\t") == 5, done)
     values = [word["probability"] for word in got[0]["gaps"][0]]
     check("in order", values == sorted(values, reverse=True), values)
     run("fill", "--model", FOLDERS["classify"], "[MASK]", code=5)
@@ -378,8 +494,9 @@ done = subprocess.run([INGOT, "tokens", "--model", FOLDERS["embed"], "x"], captu
 if "utf8proc" in done.stderr:
     skip("all", "the library utf8proc is not there")
     finish()
-for test in (test_tokens, test_embed, test_cut, test_lower_case, test_wrong_folders, test_same, test_defects, test_classify,
-             test_regression, test_entities, test_fill, test_answer, test_stream, test_train, test_train_data, test_train_interrupted,
-             test_c_program, test_mistakes):
+for test in (test_tokens, test_embed, test_output, test_padding, test_empty, test_not_finite, test_memory_limit, test_cut,
+             test_lower_case, test_wrong_folders, test_same, test_defects, test_classify, test_regression,
+             test_entities, test_fill, test_answer, test_stream, test_train, test_train_data, test_train_interrupted, test_c_program,
+             test_mistakes):
     attempt(test.__name__, test)
 finish()

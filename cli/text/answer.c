@@ -128,7 +128,7 @@ static bool windows_run(const answering *a, question *q, const ig_encoding *wind
     ig_array *hidden = ig_text_model_hidden(a->model, windows, n);
     ig_array *x = hidden ? ig_text_model_head(a->model, "answer", hidden, NULL, 0) : NULL;
     x = x ? ig_astype(x, IG_F32) : NULL;
-    const float *logits = x ? ig_data(x) : NULL;
+    const float *logits = x && ig_text_model_check(a->model, x) == IG_OK ? ig_data(x) : NULL;
     for (int i = 0; i < n && logits; i++)
         window_search(a, q, &windows[i], logits + 2 * i * ig_dim(x, 1));
     ig_scope_end();

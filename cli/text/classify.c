@@ -13,6 +13,8 @@ typedef struct classifier {
     ig_text_model *model;
     ig_text_info info;
     bool all, pairs, entities;
+    float *kept; /* probabilities or values of all texts, for -o */
+    int64_t n;
 } classifier;
 
 static int largest(const double *p, int n)
@@ -25,9 +27,47 @@ static int largest(const double *p, int n)
 
 /* ---- one label for each text ------------------------------------------------------------------ */
 
-static void labels_add(const classifier *k, const double *p, str *out)
+/* The label and its probability, then those of all labels, in the order of the header. */
+static void labels_row(const classifier *k, const double *p, str *out)
 {
     const int best = largest(p, k->info.n_labels);
+    char digits[IG_FLOAT_TEXT];
+    field_add(out, &k->set, k->info.labels[best], false);
+    for (int i = -1; i < k->info.n_labels; i++) {
+        ig_float_text(p[i < 0 ? best : i], IG_F32, digits);
+        field_add(out, &k->set, digits, i + 1 == k->info.n_labels);
+    }
+}
+
+static void labels_header(const classifier *k, str *out)
+{
+    field_add(out, &k->set, "label", false);
+    field_add(out, &k->set, k->info.regression ? "value" : "probability", false);
+    for (int i = 0; i < k->info.n_labels; i++)
+        field_add(out, &k->set, k->info.labels[i], i + 1 == k->info.n_labels);
+}
+
+static void labels_keep(classifier *k, const double *p)
+{
+    const size_t width = (size_t)k->info.n_labels;
+    k->kept = heap_resize(k->kept, (size_t)(k->n + 1) * width * sizeof *k->kept);
+    for (size_t i = 0; i < width; i++)
+        k->kept[(size_t)k->n * width + i] = (float)p[i];
+}
+
+static void labels_add(classifier *k, const double *p, str *out)
+{
+    const int best = largest(p, k->info.n_labels);
+    if (k->set.format == FORMAT_TABLE) {
+        if (k->n == 0)
+            labels_header(k, out);
+        labels_row(k, p, out);
+    }
+    if (k->set.format == FORMAT_ARRAYS)
+        labels_keep(k, p);
+    k->n++;
+    if (k->set.format == FORMAT_TABLE || k->set.format == FORMAT_ARRAYS)
+        return;
     if (!k->set.json && !k->all) {
         str_visible(out, k->info.labels[best]);
         str_printf(out, "\t%.4f\n", p[best]);
@@ -77,6 +117,21 @@ static bool answer_texts(void *context, const ig_text *texts, int n, str *out)
     free(p);
     free(first);
     return rows != NULL;
+}
+
+static int labels_save(const command *c, const classifier *k)
+{
+    static const char *const names[] = {"probabilities", "labels"}, *const values[] = {"values"};
+    const int width = k->info.n_labels;
+    const float none = 0;
+    if (ig_scope_begin() != IG_OK)
+        return fail_library(c);
+    ig_array *x[2] = {ig_from_data(k->n ? k->kept : &none, IG_SHAPE(k->n, width), IG_F32), NULL};
+    x[1] = x[0] && !k->info.regression ? ig_argmax(x[0], IG_AXES(1), false) : NULL;
+    const int code = text_arrays_save(c, &k->set, k->info.regression ? values : names, x,
+                                      k->info.regression ? 1 : 2);
+    ig_scope_end();
+    return code;
 }
 
 /* ---- a label for each word -------------------------------------------------------------------- */
@@ -134,11 +189,25 @@ static int entities_join(tagged *words, int n)
     return count;
 }
 
+/* A row of the table: the number of the text, the word, its bytes, and the label. */
+static void tagged_row(const classifier *k, const char *word, const tagged *w, str *out)
+{
+    char digits[IG_FLOAT_TEXT];
+    str_printf(out, "%lld%c", (long long)k->n, k->set.separator);
+    field_add(out, &k->set, word, false);
+    str_printf(out, "%d%c%d%c", (int)w->start, k->set.separator, (int)w->end, k->set.separator);
+    field_add(out, &k->set, w->label, false);
+    ig_float_text(w->probability, IG_F32, digits);
+    field_add(out, &k->set, digits, true);
+}
+
 static void tagged_add(const classifier *k, ig_text text, const tagged *w, bool first, str *out)
 {
     char *word = heap_get((size_t)(w->end - w->start) + 1);
     memcpy(word, text.at + w->start, (size_t)(w->end - w->start));
-    if (k->set.json) {
+    if (k->set.format == FORMAT_TABLE) {
+        tagged_row(k, word, w, out);
+    } else if (k->set.json) {
         str_puts(out, first ? "{\"word\": " : ", {\"word\": ");
         json_string(out, word);
         str_printf(out, ", \"start\": %d, \"end\": %d, \"label\": ", (int)w->start, (int)w->end);
@@ -155,18 +224,27 @@ static void tagged_add(const classifier *k, ig_text text, const tagged *w, bool 
     free(word);
 }
 
-static void words_add(const classifier *k, ig_text text, const ig_encoding *e, const float *rows,
+static void words_header(const classifier *k, str *out)
+{
+    static const char *const names[] = {"text", "word", "start", "end", "label", "probability"};
+    for (int i = 0; i < 6; i++)
+        field_add(out, &k->set, names[i], i == 5);
+}
+
+static void words_add(classifier *k, ig_text text, const ig_encoding *e, const float *rows,
                       str *out)
 {
     tagged *words = heap_get((size_t)(e->n + 1) * sizeof *words);
     int n = words_find(k, e, rows, words);
     if (k->entities)
         n = entities_join(words, n);
+    if (k->n++ == 0 && k->set.format == FORMAT_TABLE)
+        words_header(k, out);
     if (k->set.json)
         str_printf(out, "{\"schema\": 1, \"%s\": [", k->entities ? "entities" : "words");
     for (int i = 0; i < n; i++)
         tagged_add(k, text, &words[i], i == 0, out);
-    str_puts(out, k->set.json ? "]}\n" : "\n");
+    str_puts(out, k->set.json ? "]}\n" : k->set.output ? "" : "\n");
     free(words);
 }
 
@@ -182,7 +260,7 @@ static bool answer_words(void *context, const ig_text *texts, int n, str *out)
         ig_array *hidden = ig_text_model_hidden(k->model, all + first, count);
         ig_array *x = hidden ? ig_text_model_head(k->model, "tag", hidden, NULL, 0) : NULL;
         x = x ? ig_astype(x, IG_F32) : NULL;
-        const float *rows = x ? ig_data(x) : NULL;
+        const float *rows = x && ig_text_model_check(k->model, x) == IG_OK ? ig_data(x) : NULL;
         fine = rows != NULL;
         for (int i = 0; i < count && fine; i++)
             words_add(k, texts[first + i], &all[first + i], rows + i * ig_dim(x, 1) * ig_dim(x, 2),
@@ -201,6 +279,7 @@ int verb_classify(int argc, char **argv)
         FLAG("--all", &k.all, "prints the probabilities of all labels"),
         FLAG("--entities", &k.entities, "joins words with the same label (token classification)"),
         FLAG("--pairs", &k.pairs, "each text is two texts with a tab between them"),
+        OUTPUT_OPTION(k.set, "writes a file: .csv, .tsv, .json, .jsonl, .npy, .npz, .safetensors"),
         FLAG("--json", &k.set.json, "prints JSON, an object for each text, schema 1"),
         FLAG("--quiet", &k.set.quiet, "shows no progress and no notes"),
         ENGINE_OPTIONS(k.set.engine),
@@ -222,9 +301,17 @@ int verb_classify(int argc, char **argv)
             k.set.model, k.info.head);
         code = EXIT_INPUT;
     }
+    const bool words = code < 0 && strcmp(k.info.head, "tag") == 0;
+    if (words && k.set.format == FORMAT_ARRAYS) {
+        say(&c, "-o %s: labels of words are not an array; write .csv, .tsv, .json or .jsonl",
+            k.set.output);
+        code = EXIT_USAGE;
+    }
     if (code < 0)
-        code = text_loop(&c, &k.set, argv, argc,
-                         strcmp(k.info.head, "tag") == 0 ? answer_words : answer_texts, &k);
+        code = text_loop(&c, &k.set, argv, argc, words ? answer_words : answer_texts, &k);
+    if (code == EXIT_FINE && k.set.format == FORMAT_ARRAYS)
+        code = labels_save(&c, &k);
+    free(k.kept);
     ig_text_model_free(k.model);
     return code;
 }

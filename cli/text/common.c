@@ -2,20 +2,21 @@
 #include "common.h"
 #include "../progress.h"
 
-#include "lib/io/decimal.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { BATCH = 256 };
 
-int text_model_open(const command *c, const text_settings *s, ig_text_model **m, ig_text_info *info)
+int text_model_open(const command *c, text_settings *s, ig_text_model **m, ig_text_info *info)
 {
     ig_dtype dtype = IG_F32;
     int code = engine_apply(c, &s->engine);
     *m = NULL;
+    if (code < 0)
+        code = text_format_choose(c, s);
     if (code >= 0)
         return code;
     if (!s->model) {
@@ -49,46 +50,207 @@ void text_cut_count(text_settings *s, const ig_text_model *m, const ig_text_info
     }
 }
 
-int text_loop(const command *c, const text_settings *s, char **words, int n_words,
-              text_answer answer, void *context)
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *path, const char *suffix)
+{
+    const size_t n = strlen(path), m = strlen(suffix);
+    return n > m && strcasecmp(path + n - m, suffix) == 0;
+}
+
+int text_format_choose(const command *c, text_settings *s)
+{
+    static const struct {
+        const char *suffix;
+        text_format format;
+        char separator;
+    } rows[] = {{".npy", FORMAT_ARRAYS, 0},         {".npz", FORMAT_ARRAYS, 0},
+                {".safetensors", FORMAT_ARRAYS, 0}, {".csv", FORMAT_TABLE, ','},
+                {".tsv", FORMAT_TABLE, '\t'},       {".json", FORMAT_JSON, 0},
+                {".jsonl", FORMAT_JSON, 0}};
+    s->format = s->json ? FORMAT_JSON : FORMAT_TEXT;
+    if (!s->output)
+        return -1;
+    if (s->json) {
+        say(c, "--json prints to standard output; give -o FILE.json alone");
+        return EXIT_USAGE;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (ends_with(s->output, rows[i].suffix)) {
+            s->format = rows[i].format;
+            s->separator = rows[i].separator;
+            s->json = s->format == FORMAT_JSON;
+            return write_check(c, "-o", s->output);
+        }
+    say(c, "-o FILE ends with .npy, .npz, .safetensors, .csv, .tsv, .json or .jsonl, not '%.100s'",
+        s->output);
+    return EXIT_USAGE;
+}
+
+int text_arrays_save(const command *c, const text_settings *s, const char *const *names,
+                     ig_array *const *arrays, int n)
+{
+    ig_status status = IG_OK;
+    const bool npz = ends_with(s->output, ".npz");
+    for (int i = 0; i < n; i++)
+        if (!arrays[i])
+            return fail_library(c);
+    if (npz || ends_with(s->output, ".safetensors")) {
+        ig_tensors *set = ig_tensors_new();
+        status = set ? IG_OK : IG_ERR_MEMORY;
+        for (int i = 0; i < n && status == IG_OK; i++)
+            status = ig_tensors_put(set, names[i], arrays[i]);
+        if (status == IG_OK)
+            status = npz ? ig_tensors_save_npz(set, s->output) : ig_tensors_save(set, s->output);
+        ig_tensors_free(set);
+    } else {
+        status = ig_save(s->output, arrays[0]);
+    }
+    return status == IG_OK ? EXIT_FINE : fail_library(c);
+}
+
+void field_add(str *t, const text_settings *s, const char *text, bool last)
+{
+    const bool quoted = s->separator == ',' && strpbrk(text, ",\"\r\n");
+    str_puts(t, quoted ? "\"" : "");
+    for (; *text; text++) {
+        const bool cuts = !quoted && (*text == '\t' || *text == '\n' || *text == '\r');
+        str_add(t, cuts ? " " : text, 1); /* TSV has no quotes */
+        if (quoted && *text == '"')
+            str_puts(t, "\"");
+    }
+    str_puts(t, quoted ? "\"" : "");
+    str_add(t, last ? "\n" : &s->separator, 1);
+}
+
+/* Writes the objects or rows of all texts. A .json file is a list of the objects. */
+static int written_save(const command *c, text_settings *s)
+{
+    str whole = {0}, why = {0};
+    const bool list = s->json && ends_with(s->output, ".json");
+    str_puts(&whole, list ? "[" : "");
+    for (size_t i = 0; i < s->written.n; i++) {
+        const bool between = list && s->written.s[i] == '\n';
+        str_puts(&whole, between && i + 1 < s->written.n ? "," : "");
+        if (!between || i + 1 < s->written.n)
+            str_add(&whole, s->written.s + i, 1);
+    }
+    str_puts(&whole, list ? "]\n" : "");
+    const bool fine = write_file(s->output, &whole, &why);
+    if (!fine)
+        say(c, "%s", why.s);
+    str_free(&whole);
+    str_free(&why);
+    return fine ? EXIT_FINE : EXIT_INPUT;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+void text_list_add(text_list *l, int64_t number)
+{
+    if (l->n < NAMED_TEXTS)
+        l->first[l->n] = number;
+    l->n++;
+}
+
+void text_list_say(str *t, const text_list *l, bool are_lines)
+{
+    const int64_t shown = l->n < NAMED_TEXTS ? l->n : NAMED_TEXTS;
+    str_printf(t, "%s%s ", are_lines ? "line" : "text", l->n == 1 ? "" : "s");
+    for (int64_t i = 0; i < shown; i++)
+        str_printf(t, "%s%lld",
+                   i == 0         ? ""
+                   : i + 1 < l->n ? ", "
+                                  : " and ",
+                   (long long)l->first[i]);
+    if (l->n > shown)
+        str_printf(t, " and %lld more", (long long)(l->n - shown));
+}
+
+static void empty_find(text_settings *s, const ig_text *texts, int n)
+{
+    for (int i = 0; i < n; i++) {
+        size_t blanks = 0;
+        while (blanks < texts[i].bytes && strchr(" \t\r", texts[i].at[blanks]) &&
+               texts[i].at[blanks])
+            blanks++;
+        if (blanks == texts[i].bytes)
+            text_list_add(&s->empty, s->done + i + 1);
+    }
+}
+
+/* What was noticed while the texts were answered. */
+static void notes_say(const command *c, const text_settings *s, bool are_lines)
+{
+    if (s->empty.n && !s->quiet) {
+        str t = {0};
+        text_list_say(&t, &s->empty, are_lines);
+        say(c, "%s %s empty, and %s answered like any other", t.s, s->empty.n == 1 ? "is" : "are",
+            s->empty.n == 1 ? "was" : "were");
+        str_free(&t);
+    }
+    if (s->cut && !s->quiet)
+        say(c, "%lld of %lld texts have more than %d tokens; only their beginning was read",
+            (long long)s->cut, (long long)s->done, s->most_tokens);
+}
+
+static void batch_print(text_settings *s, const str *out)
+{
+    if (s->output) {
+        str_add(&s->written, out->s ? out->s : "", out->n);
+        return;
+    }
+    text_print(stdout, out->s ? out->s : "");
+    fflush(stdout);
+}
+
+int text_loop(const command *c, text_settings *s, char **words, int n_words, text_answer answer,
+              void *context)
 {
     lines input;
     progress bar;
     ig_text *texts = heap_get(BATCH * sizeof *texts);
     int code = lines_open(c, &input, words, n_words, s->file), n = 0;
-    int64_t done = 0;
     const double begin_s = clock_s();
     interrupt_cancel();
     progress_begin(&bar, s->quiet || !s->file);
     while (code < 0 && !interrupt_asked() && (n = lines_next(&input, texts, BATCH)) > 0) {
         str out = {0};
+        empty_find(s, texts, n);
         const bool fine = ig_scope_begin() == IG_OK && answer(context, texts, n, &out);
         ig_scope_end();
-        done += n;
+        s->done += n;
         progress_clear(&bar);
-        text_print(stdout, out.s ? out.s : ""); /* after a failure, what was answered before it */
-        fflush(stdout);
+        batch_print(s, &out); /* after a failure, what was answered before it */
         if (!fine) {
             code = fail_library(c);
         } else {
             char note[48];
             snprintf(note, sizeof note, "%.0f lines/s",
-                     (double)done / (clock_s() - begin_s + 1e-9));
+                     (double)s->done / (clock_s() - begin_s + 1e-9));
             progress_show(&bar, "texts", lines_share(&input), note);
         }
         str_free(&out);
     }
     progress_clear(&bar);
     if (code < 0 && n == 0 && errno && !interrupt_asked()) {
-        say(c, "cannot read the lines: %s", strerror(errno));
+        if (errno == EFBIG)
+            say(c, "line %lld is longer than the memory limit (--memory-limit)",
+                (long long)s->done + 1);
+        else
+            say(c, "cannot read the lines: %s", strerror(errno));
         code = EXIT_INPUT;
     }
-    if (s->cut && !s->quiet)
-        say(c, "%lld of %lld texts have more than %d tokens; only their beginning was read",
-            (long long)s->cut, (long long)done, s->most_tokens);
+    notes_say(c, s, !n_words);
+    code = code >= 0 ? code : interrupt_asked() ? EXIT_INTERRUPTED : EXIT_FINE;
+    if (code == EXIT_FINE && s->output && s->format != FORMAT_ARRAYS)
+        code = written_save(c, s);
+    if (code == EXIT_INTERRUPTED && s->output)
+        say(c, "interrupted; '%s' was not written", s->output);
+    str_free(&s->written);
     lines_close(&input);
     free(texts);
-    return code >= 0 ? code : interrupt_asked() ? EXIT_INTERRUPTED : EXIT_FINE;
+    return code;
 }
 
 void probabilities(const float *logits, int n, bool independent, double *out)
@@ -106,11 +268,11 @@ void probabilities(const float *logits, int n, bool independent, double *out)
 
 void json_float(str *t, double value)
 {
-    char digits[DECIMAL_BYTES];
+    char digits[IG_FLOAT_TEXT];
     if (!isfinite(value)) {
         str_puts(t, "null");
         return;
     }
-    decimal_float((double)(float)value, IG_F32, digits);
+    ig_float_text((double)(float)value, IG_F32, digits);
     str_puts(t, digits);
 }

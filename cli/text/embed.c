@@ -12,7 +12,7 @@ typedef struct embedding {
     ig_text_model *model;
     ig_text_info info;
     bool similar;
-    float *vectors; /* of all texts, for --similar */
+    float *vectors; /* of all texts, for --similar and -o */
     int64_t n;
 } embedding;
 
@@ -25,11 +25,12 @@ static bool answer(void *context, const ig_text *texts, int n, str *out)
     if (!rows)
         return false;
     text_cut_count(&e->set, e->model, &e->info, texts, n);
-    if (e->similar) {
+    const bool kept = e->similar || e->set.format == FORMAT_ARRAYS || e->set.format == FORMAT_TABLE;
+    if (kept) {
         e->vectors = heap_resize(e->vectors, (size_t)(e->n + n) * (size_t)width * sizeof *rows);
         memcpy(e->vectors + e->n * width, rows, (size_t)n * (size_t)width * sizeof *rows);
     }
-    for (int i = 0; i < n && !e->similar; i++) {
+    for (int i = 0; i < n && !kept; i++) {
         if (e->set.json)
             str_printf(out, "{\"schema\": 1, \"text\": %lld, \"vector\": [", (long long)(e->n + i));
         for (int j = 0; j < width; j++) {
@@ -51,6 +52,26 @@ static double cosine(const float *a, const float *b, int n)
         second += (double)b[i] * b[i];
     }
     return both / fmax(sqrt(first) * sqrt(second), 1e-30);
+}
+
+/* Saves the vectors, or with --similar the similarities of all pairs. */
+static int vectors_save(const command *c, const embedding *e)
+{
+    const int width = e->info.dimensions;
+    const float none = 0;
+    const char *const name = e->similar ? "similar" : "vectors";
+    float *table = e->similar ? heap_get((size_t)(e->n * e->n) * sizeof *table + 1) : NULL;
+    for (int64_t i = 0; i < e->n * e->n && table; i++)
+        table[i] =
+            (float)cosine(e->vectors + i / e->n * width, e->vectors + i % e->n * width, width);
+    if (ig_scope_begin() != IG_OK)
+        return fail_library(c);
+    ig_array *x = table ? ig_from_data(table, IG_SHAPE(e->n, e->n), IG_F32)
+                        : ig_from_data(e->n ? e->vectors : &none, IG_SHAPE(e->n, width), IG_F32);
+    const int code = text_arrays_save(c, &e->set, &name, &x, 1);
+    ig_scope_end();
+    free(table);
+    return code;
 }
 
 static void similarities_print(const embedding *e)
@@ -82,6 +103,7 @@ int verb_embed(int argc, char **argv)
     const option options[] = {
         TEXT_OPTIONS(e.set),
         FLAG("--similar", &e.similar, "prints the cosine similarity of all pairs of texts"),
+        OUTPUT_OPTION(e.set, "writes a file: .npy, .npz, .safetensors, .csv, .tsv, .json, .jsonl"),
         FLAG("--json", &e.set.json, "prints JSON, an object for each text, schema 1"),
         FLAG("--quiet", &e.set.quiet, "shows no progress and no notes"),
         ENGINE_OPTIONS(e.set.engine),
@@ -93,14 +115,21 @@ int verb_embed(int argc, char **argv)
         "are those of sentence-transformers' modules.json; without it, the mean of all tokens.\n"
         "A default prompt of the folder is put before each text.\n"
         "Without TEXT, lines of standard input are answered as they arrive.\n\n"
-        "  ingot embed --model DIR --similar \"a cat\" \"a kitten\" \"a car\"",
+        "  ingot embed --model DIR --similar \"a cat\" \"a kitten\" \"a car\"\n"
+        "  ingot embed --model DIR --file lines.txt -o vectors.npy",
         options};
     int code = options_read(&c, &argc, argv);
     if (code < 0)
         code = text_model_open(&c, &e.set, &e.model, &e.info);
+    if (code < 0 && e.similar && e.set.output && e.set.format == FORMAT_JSON) {
+        say(&c, "--similar -o FILE writes .npy, .npz, .safetensors, .csv or .tsv");
+        code = EXIT_USAGE;
+    }
     if (code < 0) {
         code = text_loop(&c, &e.set, argv, argc, answer, &e);
-        if (e.similar && (code == EXIT_FINE || code == EXIT_INTERRUPTED))
+        if (code == EXIT_FINE && (e.set.format == FORMAT_ARRAYS || e.set.format == FORMAT_TABLE))
+            code = vectors_save(&c, &e);
+        else if (e.similar && (code == EXIT_FINE || (code == EXIT_INTERRUPTED && !e.set.output)))
             similarities_print(&e);
     }
     free(e.vectors);

@@ -14,8 +14,9 @@ typedef struct filler {
     ig_text_model *model;
     ig_text_info info;
     int64_t top;
-    const char *mask; /* how the model writes the gap */
-    bool bytes;       /* tokens are bytes, each written as a letter */
+    const char *mask;  /* how the model writes the gap */
+    bool bytes;        /* tokens are bytes, each written as a letter */
+    text_list without; /* texts without a gap */
 } filler;
 
 /* Any model accepts [MASK] and <mask>. */
@@ -132,14 +133,14 @@ static void gap_add(const filler *f, const float *logits, int vocabulary, int ga
 }
 
 /* The gaps of one text: logits of their positions only. */
-static bool text_fill(const filler *f, const ig_encoding *e, bool first, str *out)
+static bool text_fill(filler *f, const ig_encoding *e, int number, str *out)
 {
     int64_t *gaps = heap_get((size_t)(e->n + 1) * sizeof *gaps);
     int n = 0;
     for (int i = 0; i < e->n; i++)
         if (e->ids[i] == f->info.mask_id)
             gaps[n++] = i;
-    str_puts(out, f->set.json ? "{\"schema\": 1, \"gaps\": [" : first ? "" : "\n");
+    str_puts(out, f->set.json ? "{\"schema\": 1, \"gaps\": [" : number ? "\n" : "");
     bool fine = true;
     if (n) {
         ig_array *hidden = ig_text_model_hidden(f->model, e, 1);
@@ -148,12 +149,13 @@ static bool text_fill(const filler *f, const ig_encoding *e, bool first, str *ou
         rows = rows ? ig_take(rows, ig_from_data(gaps, IG_SHAPE(n), IG_I64), IG_AXES(0)) : NULL;
         ig_array *x = rows ? ig_text_model_head(f->model, "fill", rows, NULL, 0) : NULL;
         x = x ? ig_astype(x, IG_F32) : NULL;
-        const float *logits = x ? ig_data(x) : NULL;
+        const float *logits = x && ig_text_model_check(f->model, x) == IG_OK ? ig_data(x) : NULL;
         fine = logits != NULL;
         for (int i = 0; i < n && fine; i++)
             gap_add(f, logits + i * ig_dim(x, 1), (int)ig_dim(x, 1), i, out);
-    } else if (!f->set.json) {
-        str_puts(out, "(no [MASK] in this text)\n");
+    } else {
+        text_list_add(&f->without, f->set.done + number + 1);
+        str_puts(out, f->set.json ? "" : "(no [MASK] in this text)\n");
     }
     str_puts(out, f->set.json ? "]}\n" : "");
     free(gaps);
@@ -174,7 +176,7 @@ static bool answer(void *context, const ig_text *texts, int n, str *out)
         const size_t before = out->n;
         fine = e && ig_scope_begin() == IG_OK;
         if (fine) {
-            fine = text_fill(f, e, i == 0, out);
+            fine = text_fill(f, e, i, out);
             ig_scope_end();
         }
         if (!fine && out->s) { /* no part of an answer */
@@ -202,6 +204,7 @@ int verb_fill(int argc, char **argv)
     const command c = {
         "fill", "--model DIR [options] [TEXT...]",
         "Prints the most probable words for each [MASK] in a text, by a masked language model.\n"
+        "A text without [MASK] is a mistake; the others are answered.\n"
         "Without TEXT, lines of standard input are answered as they arrive.\n\n"
         "  ingot fill --model DIR \"Paris is the [MASK] of France.\"",
         options};
@@ -217,6 +220,14 @@ int verb_fill(int argc, char **argv)
         f.mask = ig_tokenizer_token(ig_text_model_tokenizer(f.model), f.info.mask_id);
         f.bytes = tokens_are_bytes(ig_text_model_tokenizer(f.model));
         code = text_loop(&c, &f.set, argv, argc, answer, &f);
+    }
+    if (f.without.n && code == EXIT_FINE) {
+        str t = {0};
+        text_list_say(&t, &f.without, !argc);
+        say(&c, "%s %s no [MASK]: write [MASK] where a word is missing", t.s,
+            f.without.n == 1 ? "has" : "have");
+        str_free(&t);
+        code = EXIT_INPUT;
     }
     ig_text_model_free(f.model);
     return code;

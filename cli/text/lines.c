@@ -59,6 +59,12 @@ static bool fill(lines *l)
         l->at = 0;
     }
     if (l->room - l->used < BLOCK) {
+        if (l->room > ig_memory_limit()) {
+            l->ended = true;
+            l->used = 0;
+            errno = EFBIG;
+            return false;
+        }
         l->room = 2 * l->room + BLOCK;
         l->buffer = heap_resize(l->buffer, l->room);
     }

@@ -22,7 +22,7 @@ void lines_close(lines *l);
 
 /* Waits for at least one text and writes up to `most` of them to out, valid until the next call. Lines of a pipe or a
  * terminal are returned as soon as they arrive. Returns how many; 0 at the end, after Ctrl-C, or on an error, which is
- * errno (else 0). */
+ * errno (else 0): EFBIG if a line is longer than the memory limit. */
 int lines_next(lines *l, ig_text *out, int most);
 
 /* Cuts "first<tab>second" at its first tab, and returns the second text: empty without a tab. */

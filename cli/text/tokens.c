@@ -5,13 +5,18 @@
 
 #include <ingot.h>
 
+/* The arrays of -o, of which the first one is that of an .npy file. */
+enum { KEPT = 5 };
+static const char *const kept_names[KEPT] = {"ids", "mask", "types", "starts", "ends"};
+
 typedef struct splitting {
     text_settings set;
     bool plain, pairs;
     int64_t max_length;
-    int threads;
     ig_tokenizer *tokenizer;
-    int64_t done;
+    int32_t *kept[KEPT]; /* lists of all texts, one after another, for -o */
+    int *lengths;        /* tokens of each text */
+    int64_t n_tokens;
 } splitting;
 
 static void list_json(str *t, const char *name, const int32_t *list, int n)
@@ -56,29 +61,80 @@ static void encoding_json(str *t, const ig_tokenizer *tokenizer, const ig_encodi
     str_puts(t, "}\n");
 }
 
-/* Tokens in lines. Padding, which is the same token again and again, is one line. */
 static void encoding_print(str *t, const ig_tokenizer *tokenizer, const ig_encoding *e)
 {
-    for (int i = 0, same; i < e->n; i += same) {
+    for (int i = 0; i < e->n; i++) {
         str piece = {0};
         str_visible(&piece, token_text(tokenizer, e->ids[i]));
         str_printf(t, "%7d  %-20s", (int)e->ids[i], piece.s ? piece.s : "");
-        for (same = 1; !e->mask[i] && i + same < e->n && !e->mask[i + same];)
-            same++;
         if (e->sequences[i] >= 0)
             str_printf(t, "  %d-%d", (int)e->starts[i], (int)e->ends[i]);
-        else if (!e->mask[i])
-            str_printf(t, "  padding, %d token%s", same, same > 1 ? "s" : "");
         str_trim(t);
         str_puts(t, "\n");
         str_free(&piece);
     }
 }
 
+/* A row for each token: the number of the text, and what is known of the token. */
+static void encoding_rows(const splitting *s, str *t, int64_t text, const ig_encoding *e)
+{
+    static const char *const names[] = {"text", "token", "id", "start", "end", "type", "special"};
+    const char cut = s->set.separator;
+    for (int i = 0; i < 7 && text == 0; i++)
+        field_add(t, &s->set, names[i], i == 6);
+    for (int i = 0; i < e->n; i++) {
+        str_printf(t, "%lld%c", (long long)text + 1, cut);
+        field_add(t, &s->set, token_text(s->tokenizer, e->ids[i]), false);
+        str_printf(t, "%d%c%d%c%d%c%d%c%d\n", (int)e->ids[i], cut, (int)e->starts[i], cut,
+                   (int)e->ends[i], cut, (int)e->types[i], cut, (int)e->special[i]);
+    }
+}
+
+static void encoding_keep(splitting *s, int64_t text, const ig_encoding *e)
+{
+    s->lengths = heap_resize(s->lengths, (size_t)(text + 1) * sizeof *s->lengths);
+    s->lengths[text] = e->n;
+    for (int k = 0; k < KEPT; k++)
+        s->kept[k] = heap_resize(s->kept[k], (size_t)(s->n_tokens + e->n + 1) * sizeof **s->kept);
+    for (int i = 0; i < e->n; i++) {
+        const int32_t row[KEPT] = {e->ids[i], e->mask[i], e->types[i], e->starts[i], e->ends[i]};
+        for (int k = 0; k < KEPT; k++)
+            s->kept[k][s->n_tokens + i] = row[k];
+    }
+    s->n_tokens += e->n;
+}
+
+/* Saves (texts, longest) arrays; the rest of a row is padding: its id, and 0. */
+static int kept_save(const command *c, const splitting *s)
+{
+    const int64_t n = s->set.done;
+    int64_t longest = 0;
+    ig_array *arrays[KEPT];
+    if (ig_scope_begin() != IG_OK)
+        return fail_library(c);
+    for (int64_t i = 0; i < n; i++)
+        longest = s->lengths[i] > longest ? s->lengths[i] : longest;
+    const int pad = ig_tokenizer_special(s->tokenizer, "pad");
+    for (int k = 0; k < KEPT; k++) {
+        int32_t *all = heap_get((size_t)(n * longest + 1) * sizeof *all);
+        for (int64_t i = 0, at = 0; i < n; at += s->lengths[i++])
+            for (int64_t j = 0; j < longest; j++)
+                all[i * longest + j] = j < s->lengths[i]   ? s->kept[k][at + j]
+                                       : k == 0 && pad > 0 ? pad
+                                                           : 0;
+        arrays[k] = ig_from_data(all, IG_SHAPE(n, longest), IG_I32);
+        free(all);
+    }
+    const int code = text_arrays_save(c, &s->set, kept_names, arrays, KEPT);
+    ig_scope_end();
+    return code;
+}
+
 static bool answer(void *context, const ig_text *texts, int n, str *out)
 {
     splitting *s = context;
-    const ig_encode_options options = {.plain = s->plain, .max_length = (int)s->max_length};
+    const ig_encode_options options = {
+        .plain = s->plain, .max_length = (int)s->max_length, .pad = -1};
     ig_text *first = heap_get((size_t)n * 2 * sizeof *first), *second = s->pairs ? first + n : NULL;
     for (int i = 0; i < n; i++) {
         first[i] = texts[i];
@@ -86,13 +142,18 @@ static bool answer(void *context, const ig_text *texts, int n, str *out)
             second[i] = line_split(&first[i]);
     }
     ig_encoding *all = ig_tokenizer_encode(s->tokenizer, first, second, n, &options);
-    for (int i = 0; i < n && all; i++, s->done++) {
-        if (s->set.json) {
+    for (int i = 0; i < n && all; i++) {
+        const int64_t text = s->set.done + i;
+        if (s->set.format == FORMAT_JSON)
             encoding_json(out, s->tokenizer, &all[i]);
-        } else {
-            str_puts(out, s->done ? "\n" : "");
-            encoding_print(out, s->tokenizer, &all[i]);
-        }
+        else if (s->set.format == FORMAT_TABLE)
+            encoding_rows(s, out, text, &all[i]);
+        else if (s->set.format == FORMAT_ARRAYS)
+            encoding_keep(s, text, &all[i]);
+        if (s->set.format != FORMAT_TEXT)
+            continue;
+        str_puts(out, text ? "\n" : "");
+        encoding_print(out, s->tokenizer, &all[i]);
     }
     const bool fine = all != NULL;
     ig_free(all);
@@ -111,15 +172,19 @@ int verb_tokens(int argc, char **argv)
         {"--max-length", 0, "N", option_count, &s.max_length, "the most tokens of a text"},
         FLAG("--plain", &s.plain, "adds no special tokens"),
         FLAG("--pairs", &s.pairs, "each text is two texts with a tab between them"),
+        OUTPUT_OPTION(s.set, "writes a file: .npy, .npz, .safetensors, .csv, .tsv, .json, .jsonl"),
         FLAG("--json", &s.set.json, "prints JSON, an object for each text, schema 1"),
         FLAG("--quiet", &s.set.quiet, "shows no progress"),
-        {"--threads", 0, "N", option_threads, &s.threads, "threads"},
+        {"--threads", 0, "N", option_threads, &s.set.engine.threads, "threads"},
+        {"--memory-limit", 0, "SIZE", option_bytes, &s.set.engine.memory_limit,
+         "bytes that tokens may take (512MiB, 4GiB)"},
         {0}};
     const command c = {
         "tokens", "--model DIR [options] [TEXT...]",
         "Prints how a model's tokenizer splits texts: token ids, pieces, and the bytes of the\n"
         "text that each stands for. Without TEXT, lines of standard input are answered as they\n"
-        "arrive.\n\n"
+        "arrive. Arrays of -o have a row for each text, with padding at its end: ids; .npz and\n"
+        ".safetensors also mask, types, starts and ends.\n\n"
         "  ingot tokens --model DIR \"unaffable\"",
         options};
     int code = options_read(&c, &argc, argv);
@@ -127,12 +192,19 @@ int verb_tokens(int argc, char **argv)
         say(&c, "--model DIR is missing; see 'ingot tokens --help'");
         code = EXIT_USAGE;
     }
+    if (code < 0)
+        code = engine_apply(&c, &s.set.engine);
+    if (code < 0)
+        code = text_format_choose(&c, &s.set);
     if (code >= 0)
         return code;
-    if (s.threads)
-        ig_set_threads(s.threads);
     s.tokenizer = ig_tokenizer_load(s.set.model);
     code = s.tokenizer ? text_loop(&c, &s.set, argv, argc, answer, &s) : fail_library(&c);
+    if (code == EXIT_FINE && s.set.format == FORMAT_ARRAYS)
+        code = kept_save(&c, &s);
+    for (int k = 0; k < KEPT; k++)
+        free(s.kept[k]);
+    free(s.lengths);
     ig_tokenizer_free(s.tokenizer);
     return code;
 }

@@ -240,6 +240,20 @@ static ig_text_model *model_make(void)
     return ig_text_model_load(folder_itself(), IG_F32);
 }
 
+/* The CPU reads weights where the file is mapped; other devices copy them, joined unless the CPU's bits are asked for. */
+static void test_joins(void **state)
+{
+    (void)state;
+    assert_false(ig_joins_products());
+    assert_int_equal(ig_set_device("gang"), IG_OK);
+    assert_true(ig_joins_products());
+    const ig_math before = ig_math_mode();
+    ig_set_math(IG_MATH_SAME);
+    assert_false(ig_joins_products());
+    ig_set_math(before);
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
 /* Texts in one batch, in others and alone have the same vectors. */
 static void test_model(void **state)
 {
@@ -422,7 +436,8 @@ static void test_cancel(void **state)
     ig_status code = IG_OK;
     assert_int_equal(ig_scope_begin(), IG_OK);
     assert_int_equal(pthread_create(&thread, NULL, cancel_until, &stop), 0);
-    while (ig_text_model_run(m, "embed", texts, NULL, TEXTS)) { /* until the thread runs during one */
+    while (
+        ig_text_model_run(m, "embed", texts, NULL, TEXTS)) { /* until the thread runs during one */
     }
     atomic_store(&stop, true);
     pthread_join(thread, NULL);
@@ -441,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_growth, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_memory_limit, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_failing, folder_begin, folder_end),
+        cmocka_unit_test(test_joins),
         cmocka_unit_test_setup_teardown(test_model, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_train, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_other_labels, folder_begin, folder_end),
