@@ -37,6 +37,17 @@ typedef struct ig_device_info {
 IG_API int ig_device_count(void);
 IG_API ig_status ig_device_get(int i, ig_device_info *info);
 
+/* A kind of device that cannot be used here. */
+typedef struct ig_absent {
+    const char *name;   /* "opencl" */
+    const char *why;    /* in this build, and on this machine */
+    const char *remedy; /* a command that would help, or NULL */
+} ig_absent;
+
+/* The i-th kind of device that this build has a driver for but cannot use here; NULL if there are no more. Valid until
+ * the calling thread asks again. */
+IG_API const ig_absent *ig_device_absent(int i);
+
 /* The device on which the calling thread's new arrays are: "cpu" (the default; IG_DEVICE names another),
  * "opencl:0", or "null", which computes nothing and serves to test schedules. A result is where its inputs are. Numbers, and
  * arrays filled with one (ig_zeros, ig_full), are on any device. An op of arrays on different devices fails. */

@@ -2,7 +2,7 @@
 #ifndef INGOT_MACHINE_H
 #define INGOT_MACHINE_H
 
-#include "ingot/base.h"
+#include "ingot/device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,13 +15,6 @@ typedef struct ig_finding {
     const char *what;    /* "load 3.1 on 2 CPUs" */
     const char *remedy;  /* what would help, or NULL */
 } ig_finding;
-
-/* A kind of device that cannot be used here. */
-typedef struct ig_absent {
-    const char *name;   /* "opencl" */
-    const char *why;    /* in this build, and on this machine */
-    const char *remedy; /* a command that would help, or NULL */
-} ig_absent;
 
 typedef struct ig_machine {
     const char *system;          /* "Linux 6.1.0" */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/machine_report.h"
+#include "lib/machine/report.h"
 #include "support/tree.h"
 
 static machine_report report;

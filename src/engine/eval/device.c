@@ -69,6 +69,12 @@ ig_status ig_device_get(int i, ig_device_info *info)
     return sized_write(SIZED(ig_device_info, flushes_subnormals), info, &own);
 }
 
+const ig_absent *ig_device_absent(int i)
+{
+    static _Thread_local ig_absent absent;
+    return i >= 0 && backend_absent(i, &absent) ? &absent : NULL;
+}
+
 ig_status ig_synchronize(const char *device)
 {
     const backend *dev = device ? backend_find(device) : engine_device();

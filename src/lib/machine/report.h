@@ -2,8 +2,8 @@
  * cannot be used. One block of fixed size, which ig_machine_get returns.
  *
  * Invariant: a row is a fact. A fact that cannot be found has no row, and is never called fine. */
-#ifndef BASE_MACHINE_REPORT_H
-#define BASE_MACHINE_REPORT_H
+#ifndef LIB_MACHINE_REPORT_H
+#define LIB_MACHINE_REPORT_H
 
 #include "ingot.h"
 

@@ -1,6 +1,6 @@
 /* Why a kind of device cannot be used, as far as the machine's files tell; other reasons come from its
  * backend. */
-#include "base/machine_report.h"
+#include "lib/machine/report.h"
 #include "base/sysfile.h"
 
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
  * Each check covers one subject and adds at most one row. On Linux it reads only files, so that tests can give
  * it any tree. */
 #include "base/machine.h"
-#include "base/machine_report.h"
+#include "lib/machine/report.h"
 #include "base/sysfile.h"
 
 #include <stdlib.h>

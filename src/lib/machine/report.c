@@ -1,5 +1,5 @@
 /* The report's frame, and where this process runs: system, virtual machine, container. */
-#include "base/machine_report.h"
+#include "lib/machine/report.h"
 #include "base/sysfile.h"
 
 #include <stdarg.h>
