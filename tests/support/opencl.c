@@ -1,4 +1,5 @@
 /* The shim, the folder, and small kernels. */
+#include "engine/backend/search.h"
 #include "support/opencl.h"
 
 #include <dlfcn.h>
@@ -86,7 +87,7 @@ int opencl_test_end(void **state)
 const backend *opencl_device_or_skip(int i)
 {
     ig_absent a;
-    const backend *dev = backend_opencl.at(i);
+    const backend *dev = search_at(backend_opencl.search, i);
     if (dev)
         return dev;
     print_message("no OpenCL device %d: %s\n", i,

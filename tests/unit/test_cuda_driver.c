@@ -1,6 +1,7 @@
 /* The CUDA backend on a fake driver (tests/fakecuda), whose results are real: arrays; the n-th call fails, for
  * every n; the device is lost; memory is short; a driver or a compiler that is old or missing. Each time there is one
  * clear error or the right result: no crash, nothing left behind, and the device works afterwards if it can. */
+#include "engine/backend/search.h"
 #include "support/cuda.h"
 
 #include "base/memory.h"
@@ -335,7 +336,7 @@ static int lives_with_failures(bool always)
         const long calls = fake.count(FAKE_CALLS);
         if (!always) {
             fake.fail_at(0, false);
-            if (backend_cuda.count() == 0) /* there will be a new search */
+            if (search_count(backend_cuda.search) == 0) /* there will be a new search */
                 ig_shutdown();
             if (!check_life(want, "again after call", n))
                 fail_msg("call %ld: the device does not recover: %s", n, said);
@@ -585,7 +586,7 @@ static const char *absence(const char **remedy)
 {
     ig_set_device("cpu");
     ig_shutdown();
-    return backend_cuda.absent(remedy);
+    return search_absent(backend_cuda.search, remedy);
 }
 
 static void an_old_driver_is_named(void **unused)

@@ -1,6 +1,7 @@
 /* Programs that a device cannot run: an error, or the CPU runs them, by the policy. The device is the CPU's
  * gangs without f64 and with small buffers, and PoCL with the same limits, where data has to move. Results
  * have the bits of the CPU and the device of their arrays. */
+#include "engine/backend/search.h"
 #include "support/opencl.h"
 
 #include "engine/array/array.h"
@@ -51,7 +52,7 @@ static void start_anew(void)
 {
     ig_shutdown();
     devices[0] = &small;
-    devices[1] = backend_opencl.at(0);
+    devices[1] = search_at(backend_opencl.search, 0);
     if (devices[1])
         deny(devices[1]);
 }

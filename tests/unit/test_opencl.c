@@ -1,5 +1,6 @@
 /* The OpenCL backend on PoCL: devices and what they say, memory, kernels from text, launches, the
  * compiler's words, the cache of binaries. Skipped, with the reason, where no driver is there. */
+#include "engine/backend/search.h"
 #include "support/opencl.h"
 
 #include <stdio.h>
@@ -48,7 +49,7 @@ static void devices_say_what_they_are(void **unused)
         assert_true(d.model[0] && d.driver[0] && d.cores > 0 && d.memory > 0);
         assert_non_null(strstr(d.level, "OpenCL"));
     }
-    assert_int_equal(seen, backend_opencl.count());
+    assert_int_equal(seen, search_count(backend_opencl.search));
     const backend_limits *l = &dev->limits;
     assert_true(l->version >= 102 && l->threads >= 1 && l->thread_at[0] >= 1);
     assert_true(l->shared_bytes >= 1024 && l->alloc_bytes >= 1 << 20 && l->buffers >= 8);
@@ -222,7 +223,7 @@ static void memory_has_its_bounds(void **unused)
     assert_int_equal(dev->copy(b, 0, b, 4, 5), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "overlap");
     assert_int_equal(dev->write(host, 0, bytes, 1), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "not one of an OpenCL device");
+    assert_error(IG_ERR_ARGUMENT, "in host memory");
     assert_int_equal(dev->write(NULL, 0, bytes, 1), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "NULL");
     assert_int_equal(dev->write(none, 0, bytes, 0), IG_OK);
@@ -497,7 +498,7 @@ static void binaries_are_kept(void **unused)
     t.options = "-DOTHER";
     assert_int_equal(texts_seen(dev, &t), 1);
     assert_int_equal(texts_seen(dev, &t), 0);
-    const backend *other = backend_opencl.at(1);
+    const backend *other = search_at(backend_opencl.search, 1);
     if (other)
         assert_int_equal(texts_seen(other, &t), 1);
     setenv("XDG_CACHE_HOME", folder_path("cache"), 1);

@@ -2,6 +2,7 @@
  * Each time there is one error or the right result: no crash, nothing left behind, and right results
  * afterwards. Also many threads on one device, two devices in one process, a child of fork, and how many
  * kernels are compiled. */
+#include "engine/backend/search.h"
 #include "support/opencl.h"
 
 #include "engine/array/array.h"
@@ -534,7 +535,7 @@ static void nvidia_has_instructions(void **unused)
     backend_release_all();
     setenv("IG_TEST_PLATFORM", "NVIDIA CUDA", 1);
     setenv("IG_TEST_GPU", "1", 1);
-    const backend *dev = backend_opencl.at(0);
+    const backend *dev = search_at(backend_opencl.search, 0);
     if (dev) {
         assert_true(dev->limits.extremes && dev->limits.whole_shuffles);
         assert_int_equal(dev->limits.subgroup, 32);
@@ -551,7 +552,7 @@ static void nvidia_has_instructions(void **unused)
     unsetenv("IG_TEST_GPU");
     unsetenv("IG_TEST_PLATFORM");
     backend_release_all();
-    dev = backend_opencl.at(0);
+    dev = search_at(backend_opencl.search, 0);
     assert_true(!dev || !dev->limits.extremes);
 }
 

@@ -1,5 +1,6 @@
 /* Arrays that are larger than OpenCL's largest buffer, here 1 MiB. On a CPU they have several windows, and programs over
  * their rows run in tiles with the CPU's bits. Other programs are refused, or left to the CPU device. */
+#include "engine/backend/search.h"
 #include "support/opencl.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ static void bytes_move_over_windows(void **unused)
     (void)unused;
     if (!ready())
         return;
-    const backend *dev = backend_opencl.at(0);
+    const backend *dev = search_at(backend_opencl.search, 0);
     const size_t n = (size_t)bytes;
     assert_true(dev->limits.alloc_bytes == MIB && dev->limits.reach_bytes == MIB / 2);
     buffer *x = dev->alloc(dev, n), *y = dev->alloc(dev, n);
@@ -76,7 +77,7 @@ static void other_kernels_are_refused(void **unused)
     kernel_code *k;
     if (!ready())
         return;
-    const backend *dev = backend_opencl.at(0);
+    const backend *dev = search_at(backend_opencl.search, 0);
     assert_int_equal(dev->kernel_build(dev, &opencl_number, &k), IG_OK);
     buffer *x = dev->alloc(dev, (size_t)bytes);
     assert_non_null(x);

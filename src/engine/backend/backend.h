@@ -145,8 +145,11 @@ struct backend {
     const char *name;
     /* True if results can be read by the host after finish. */
     bool computes;
-    const char *no_arrays;    /* why it cannot run arrays, or NULL */
-    struct memory_pool *pool; /* of its memory (pool.h); NULL: its buffers are host memory */
+    const char *no_arrays;       /* why it cannot run arrays, or NULL */
+    struct memory_pool *pool;    /* of its memory (pool.h); NULL: its buffers are host memory */
+    const struct driver *driver; /* what the entries that drivers share call (driver.h), or NULL */
+    ig_device_info
+        facts; /* what driver_describe reports, except for name, levels and memory_limit */
     ig_status (*describe)(const backend *dev, ig_device_info *info);
     /* A buffer of this device; NULL on failure. */
     buffer *(*alloc)(const backend *dev, size_t bytes);
@@ -202,12 +205,8 @@ static inline bool backend_runs_kernels(const backend *dev) { return dev->langua
 
 /* Devices of one kind, of which a machine may have several. They are searched for on first use. */
 typedef struct backend_family {
-    const char *name; /* devices are "name:0", "name:1", ...; "name" is the first */
-    int (*count)(void);
-    const backend *(*at)(int i);
-    /* Why there is no device, and what would help; NULL if there is one. */
-    const char *(*absent)(const char **remedy);
-    void (*release)(void);
+    const char *name;             /* devices are "name:0", "name:1", ...; "name" is the first */
+    struct device_search *search; /* search.h */
 } backend_family;
 
 /* Adds a device to the end of the list, before its first use. It must stay valid and have a new name. For

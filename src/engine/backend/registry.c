@@ -1,6 +1,6 @@
 /* The list of devices, in the order in which `ingot devices` shows them: single ones, and families,
  * whose members are looked for only when somebody asks. What is registered comes behind them. */
-#include "engine/backend/backend.h"
+#include "engine/backend/search.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ ig_status backend_register(const backend *dev)
     return IG_OK;
 }
 
-static int row_count(const struct row *r) { return r->one ? 1 : r->many->count(); }
+static int row_count(const struct row *r) { return r->one ? 1 : search_count(r->many->search); }
 
 int backend_count(void)
 {
@@ -39,7 +39,7 @@ const backend *backend_at(int i)
     for (int r = 0; i >= 0 && r < n_rows; r++) {
         const int here = row_count(&rows[r]);
         if (i < here)
-            return rows[r].one ? rows[r].one : rows[r].many->at(i);
+            return rows[r].one ? rows[r].one : search_at(rows[r].many->search, i);
         i -= here;
     }
     return NULL;
@@ -52,12 +52,12 @@ static const backend *family_find(const backend_family *f, const char *name)
     if (strncmp(f->name, name, length) != 0)
         return NULL;
     if (name[length] == '\0')
-        return f->at(0);
+        return search_at(f->search, 0);
     if (name[length] != ':')
         return NULL;
-    for (int i = 0; i < f->count(); i++)
-        if (strcmp(f->at(i)->name, name) == 0)
-            return f->at(i);
+    for (int i = 0; i < search_count(f->search); i++)
+        if (strcmp(search_at(f->search, i)->name, name) == 0)
+            return search_at(f->search, i);
     return NULL;
 }
 
@@ -109,7 +109,7 @@ bool backend_absent(int i, ig_absent *a)
     for (int r = 0; r < n_rows; r++) {
         const backend_family *f = rows[r].many;
         *a = (ig_absent){0};
-        if (!f || !(a->why = f->absent(&a->remedy)) || i-- > 0)
+        if (!f || !(a->why = search_absent(f->search, &a->remedy)) || i-- > 0)
             continue;
         a->name = f->name;
         return true;
@@ -123,7 +123,7 @@ void backend_release_all(void)
         if (rows[i].one)
             rows[i].one->release(rows[i].one);
         else
-            rows[i].many->release();
+            search_release(rows[i].many->search);
 }
 
 ig_status backend_missing(const char *name)

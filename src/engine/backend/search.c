@@ -34,6 +34,11 @@ int search_count(device_search *s)
     return s->count;
 }
 
+const backend *search_at(device_search *s, int i)
+{
+    return i >= 0 && i < search_count(s) ? s->at(i) : NULL;
+}
+
 const char *search_absent(device_search *s, const char **remedy)
 {
     const bool none = search_count(s) == 0;
@@ -66,12 +71,12 @@ ig_status search_check(device_search *s, int i, const char *name)
     return IG_OK;
 }
 
-void search_release(device_search *s, bool (*close)(int i))
+void search_release(device_search *s)
 {
     bool open = false;
     pthread_mutex_lock(&s->lock);
     for (int i = 0; s->looked && search_is_ours(s) && i < s->count; i++)
-        open |= close(i);
+        open |= s->close(i);
     s->looked = open;
     pthread_mutex_unlock(&s->lock);
 }

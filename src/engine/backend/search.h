@@ -8,8 +8,10 @@
 #include <stdatomic.h>
 
 typedef struct device_search {
-    void (*look)(void); /* finds the devices: sets count, and calls search_because */
-    const char *what;   /* for people: "CUDA" */
+    void (*look)(void);          /* finds the devices: sets count, and calls search_because */
+    const backend *(*at)(int i); /* device i, which is less than count */
+    bool (*close)(int i);        /* releases what device i keeps; true: it is still open */
+    const char *what;            /* for people: "CUDA" */
     pthread_mutex_t lock;
     atomic_bool looked;
     int forks; /* of the process that looked: a child of fork cannot use what its parent has open */
@@ -19,7 +21,9 @@ typedef struct device_search {
 } device_search;
 
 int search_count(device_search *s);
-/* backend_family.absent. */
+/* NULL if there are not as many. */
+const backend *search_at(device_search *s, int i);
+/* Why there is no device, and what would help; NULL if there is one. */
 const char *search_absent(device_search *s, const char **remedy);
 /* Keeps the first reason. status is the driver's word for it, or NULL. */
 void search_because(device_search *s, const char *what, const char *status, const char *remedy);
@@ -28,7 +32,7 @@ void search_because(device_search *s, const char *what, const char *status, cons
 bool search_is_ours(const device_search *s);
 /* Fails if device i is not there any more, or is the parent's. */
 ig_status search_check(device_search *s, int i, const char *name);
-/* backend_family.release: calls close for each device, which returns whether the device is still open. */
-void search_release(device_search *s, bool (*close)(int i));
+/* Closes all devices. */
+void search_release(device_search *s);
 
 #endif

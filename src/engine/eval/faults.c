@@ -3,21 +3,17 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/backend/driver.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { FAILURES_MOST = 64 };
 #define ABANDONED UINT64_MAX /* buffer.written: by an evaluation that stopped in the middle */
 
-/* Evaluations whose results must not be used. When there are many, the oldest two become one. */
+/* Evaluations are numbered, as the commands of a driver are. */
 static struct {
     uint64_t now;
-    struct {
-        uint64_t first, last;
-        char why[400];
-    } failed[FAILURES_MOST];
-    int n_failed;
+    failure_list failed;
 } runs;
 
 /* ---- evaluations that failed late ---- */
@@ -29,25 +25,16 @@ ig_status faults_check(const buffer *b)
     if (b->written == ABANDONED)
         FAIL(IG_ERR_DEVICE, "the array's content is not valid, because an evaluation that was to "
                             "overwrite it stopped in the middle, after a launch had failed");
-    for (int i = 0; i < runs.n_failed && b->written; i++)
-        if (b->written >= runs.failed[i].first && b->written <= runs.failed[i].last)
-            FAIL(IG_ERR_DEVICE,
-                 "the array's content is not valid, because an evaluation failed: %s",
-                 runs.failed[i].why);
+    const char *why = b->written ? failures_find(&runs.failed, b->written) : NULL;
+    if (why)
+        FAIL(IG_ERR_DEVICE, "the array's content is not valid, because an evaluation failed: %s",
+             why);
     return IG_OK;
 }
 
 static void failure_add(uint64_t first, const char *why)
 {
-    if (runs.n_failed == FAILURES_MOST) {
-        runs.failed[0].last = runs.failed[1].last;
-        memmove(runs.failed + 1, runs.failed + 2, (FAILURES_MOST - 2) * sizeof *runs.failed);
-        runs.n_failed--;
-    }
-    runs.failed[runs.n_failed].first = first;
-    runs.failed[runs.n_failed].last = runs.now;
-    snprintf(runs.failed[runs.n_failed].why, sizeof runs.failed->why, "%s", why);
-    runs.n_failed++;
+    failures_add(&runs.failed, first, runs.now, why);
 }
 
 /* ---- the words of a device ---- */

@@ -9,9 +9,8 @@
 #define CUDA_CUDA_H
 
 #include "engine/backend/backend.h"
-#include "engine/backend/command.h"
 #include "engine/backend/cuda/api.h"
-#include "engine/backend/pool.h"
+#include "engine/backend/driver.h"
 
 #include <pthread.h>
 
@@ -22,8 +21,7 @@ typedef struct cuda_device {
     CUdevice id;
     char name[16], model[128], level[64], features[160];
     int cores, capability; /* 90 for 9.0 */
-    bool unknown;          /* the driver did not answer all questions */
-    uint64_t memory, l2_bytes;
+    bool unknown;   /* the driver did not answer all questions */
 
     pthread_mutex_t lock; /* recursive */
     CUcontext context;    /* NULL: not open */
@@ -89,11 +87,9 @@ ig_status cuda_check(cuda_device *d, CUresult status, const char *what);
 void cuda_note(cuda_device *d, CUresult status, const char *what);
 
 buffer *cuda_alloc(const backend *dev, size_t bytes);
-ig_status cuda_write(buffer *to, size_t offset, const void *from, size_t bytes);
-ig_status cuda_read(buffer *from, size_t offset, void *to, size_t bytes);
 ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
-ig_status cuda_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
 extern const pool_driver cuda_pool;
+extern const struct driver cuda_driver;
 
 /* Pinned host memory. */
 buffer *cuda_alloc_visible(const backend *dev, size_t bytes);

@@ -15,7 +15,13 @@ enum { DEVICES_MAX = 16, CAPABILITY_NEEDED = 60 };
 cuda_api cu;
 
 static void look(void);
-static device_search search = {.look = look, .what = "CUDA", .lock = PTHREAD_MUTEX_INITIALIZER};
+static const backend *at(int i);
+static bool close_device(int i);
+static device_search search = {.look = look,
+                               .at = at,
+                               .close = close_device,
+                               .what = "CUDA",
+                               .lock = PTHREAD_MUTEX_INITIALIZER};
 static cuda_device
     devices[DEVICES_MAX]; /* they stay where they are, so a backend's address is always good */
 
@@ -110,10 +116,9 @@ static bool device_look(cuda_device *d)
                 "nvidia-smi, to see what is wrong with it");
         return false;
     }
-    d->memory = memory;
     d->pool.total = memory;
     d->cores = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    d->l2_bytes = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    const uint64_t l2_bytes = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
     d->capability = 10 * attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                     attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     *l = (backend_limits){
@@ -143,6 +148,13 @@ static bool device_look(cuda_device *d)
              d->capability % 10);
     snprintf(d->features, sizeof d->features, "f16 f64 atomics64 subnormals exact-division%s",
              l->unified ? " unified-memory" : "");
+    d->base.facts = (ig_device_info){.kind = "gpu",
+                                     .model = d->model,
+                                     .level = d->level,
+                                     .isa = d->features,
+                                     .cores = d->cores,
+                                     .memory = memory,
+                                     .cache = {0, l2_bytes, 0}};
     if (d->unknown)
         return false;
     if (d->capability < CAPABILITY_NEEDED)
@@ -197,9 +209,7 @@ static void look(void)
             "nvidia-smi, to see what the driver finds");
 }
 
-static int count(void) { return search_count(&search); }
-static const backend *at(int i) { return i >= 0 && i < count() ? &devices[i].base : NULL; }
-static const char *absent(const char **remedy) { return search_absent(&search, remedy); }
+static const backend *at(int i) { return &devices[i].base; }
 
 /* ---- open and close ---- */
 
@@ -283,22 +293,6 @@ void cuda_leave(cuda_device *d)
     pthread_mutex_unlock(&d->lock);
 }
 
-static ig_status describe(const backend *dev, ig_device_info *info)
-{
-    const cuda_device *d = cuda_device_of(dev);
-    *info = (ig_device_info){.name = d->name,
-                             .kind = "gpu",
-                             .model = d->model,
-                             .level = d->level,
-                             .levels = "",
-                             .isa = d->features,
-                             .cores = d->cores,
-                             .memory = d->memory,
-                             .memory_limit = pool_limit(&d->pool),
-                             .cache = {0, d->l2_bytes, 0}};
-    return IG_OK;
-}
-
 static ig_status finish(const backend *dev)
 {
     cuda_device *d = cuda_device_of(dev);
@@ -342,21 +336,20 @@ static bool close_device(int i)
     return devices[i].context != NULL;
 }
 
-static void release_all(void) { search_release(&search, close_device); }
-
 static const backend vtable = {
     .computes = true,
-    .describe = describe,
+    .driver = &cuda_driver,
+    .describe = driver_describe,
     .alloc = cuda_alloc,
     .alloc_visible = cuda_alloc_visible,
     .finish = finish,
     .release = release,
     .language = "cuda",
-    .write = cuda_write,
-    .read = cuda_read,
+    .write = driver_write,
+    .read = driver_read,
     .copy = cuda_copy,
     .copies_peers = true,
-    .fill = cuda_fill,
+    .fill = driver_fill,
     .kernel_build = cuda_kernel_build,
     .builds_in_threads = true,
     .kernels_build = cuda_kernels_build,
@@ -366,10 +359,4 @@ static const backend vtable = {
     .replay = &cuda_replays,
 };
 
-const backend_family backend_cuda = {
-    .name = "cuda",
-    .count = count,
-    .at = at,
-    .absent = absent,
-    .release = release_all,
-};
+const backend_family backend_cuda = {.name = "cuda", .search = &search};

@@ -6,28 +6,6 @@
 
 #include <stdio.h>
 
-static ig_status check_shape(const cuda_kernel *k, const kernel_launch *l)
-{
-    const backend_limits *can = &k->dev->base.limits;
-    uint64_t threads = 1;
-    for (int i = 0; i < 3; i++) {
-        if (l->grid[i] == 0 || l->block[i] == 0 || l->block[i] > can->thread_at[i])
-            FAIL(IG_ERR_ARGUMENT,
-                 "%s: %s cannot launch %u x %u x %u blocks of %u x %u x %u threads", k->name,
-                 k->dev->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                 l->block[2]);
-        threads *= l->block[i];
-    }
-    if (threads > (uint64_t)k->max_threads)
-        FAIL(IG_ERR_ARGUMENT, "%s: a block of %llu threads, but on %s it can have %d at most",
-             k->name, (unsigned long long)threads, k->dev->name, k->max_threads);
-    if (k->shared_static + l->shared_bytes > can->shared_bytes)
-        FAIL(IG_ERR_ARGUMENT, "%s: %zu bytes of shared memory, but a block on %s has %llu", k->name,
-             k->shared_static + l->shared_bytes, k->dev->name,
-             (unsigned long long)can->shared_bytes);
-    return IG_OK;
-}
-
 /* More than 48 KiB must be asked for. */
 static CUresult allow_shared(cuda_kernel *k, size_t bytes)
 {
@@ -77,7 +55,11 @@ ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
     cuda_kernel *k = (cuda_kernel *)code;
     CUdeviceptr pointers[CUDA_PARAMS_MOST];
     void *args[CUDA_PARAMS_MOST];
-    TRY(check_shape(k, l));
+    const driver_kernel known = {.dev = &k->dev->base,
+                                 .name = k->name,
+                                 .threads = (uint64_t)k->max_threads,
+                                 .shared_static = k->shared_static};
+    TRY(driver_check_shape(&known, l, l->shared_bytes));
     if (k->n_params > CUDA_PARAMS_MOST)
         FAIL(IG_ERR_UNSUPPORTED, "%s has %d parameters; %d are allowed", k->name, k->n_params,
              CUDA_PARAMS_MOST);

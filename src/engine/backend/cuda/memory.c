@@ -84,15 +84,6 @@ buffer *cuda_alloc(const backend *dev, size_t bytes)
 
 /* ---- copies ---- */
 
-static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const char *what,
-                          cuda_memory **m)
-{
-    *m = b && b->destroy == destroy ? b->handle : NULL;
-    if (!*m)
-        FAIL(IG_ERR_ARGUMENT, "%s: the buffer is not one of an NVIDIA GPU", what);
-    return range_check(b, offset, bytes, what);
-}
-
 /* Small copies are staged: the host's memory may change when the call returns. */
 static CUresult write_staged(cuda_device *d, CUdeviceptr to, const char *from, size_t bytes)
 {
@@ -110,33 +101,41 @@ static CUresult write_staged(cuda_device *d, CUdeviceptr to, const char *from, s
     return status;
 }
 
-ig_status cuda_write(buffer *to, size_t offset, const void *from, size_t bytes)
+static ig_status enter(const backend *dev) { return cuda_enter(cuda_device_of(dev)); }
+static void leave(const backend *dev) { cuda_leave(cuda_device_of(dev)); }
+
+static ig_status write(buffer *to, size_t offset, const void *from, size_t bytes)
 {
-    cuda_memory *m;
-    TRY(range_of(to, offset, bytes, "write", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(cuda_enter(m->dev));
-    const ig_status status = cuda_check(m->dev, write_staged(m->dev, m->at + offset, from, bytes),
-                                        "a write from the host");
-    cuda_leave(m->dev);
-    return status;
+    const cuda_memory *m = to->handle;
+    return cuda_check(m->dev, write_staged(m->dev, m->at + offset, from, bytes),
+                      "a write from the host");
 }
 
-ig_status cuda_read(buffer *from, size_t offset, void *to, size_t bytes)
+static ig_status read(buffer *from, size_t offset, void *to, size_t bytes)
 {
-    cuda_memory *m;
-    TRY(range_of(from, offset, bytes, "read", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(cuda_enter(m->dev));
+    const cuda_memory *m = from->handle;
     CUresult status = cu.copy_to_host(to, m->at + offset, bytes, m->dev->stream);
     if (status == CUDA_SUCCESS)
         status = cuda_wait(m->dev);
-    const ig_status result = cuda_check(m->dev, status, "a read by the host");
-    cuda_leave(m->dev);
-    return result;
+    return cuda_check(m->dev, status, "a read by the host");
 }
+
+static ig_status copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
+{
+    const cuda_memory *t = to->handle, *f = from->handle;
+    return cuda_check(
+        t->dev, cu.copy_on_device(t->at + to_offset, f->at + from_offset, bytes, t->dev->stream),
+        "a copy");
+}
+
+static ig_status fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
+{
+    const cuda_memory *m = to->handle;
+    return cuda_check(m->dev, cu.fill(m->at + offset, value, bytes, m->dev->stream), "a fill");
+}
+
+const struct driver cuda_driver = {
+    .enter = enter, .leave = leave, .write = write, .read = read, .copy = copy, .fill = fill};
 
 /* From one GPU to another. The copy is over when this returns, because each has a stream of its own. */
 static ig_status copy_peer(const cuda_memory *to, size_t to_offset, const cuda_memory *from,
@@ -160,33 +159,12 @@ static ig_status copy_peer(const cuda_memory *to, size_t to_offset, const cuda_m
 
 ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
 {
-    cuda_memory *t, *f;
-    TRY(range_of(to, to_offset, bytes, "copy", &t));
-    TRY(range_of(from, from_offset, bytes, "copy", &f));
+    const bool peers = to && from && from->device && to->device != from->device &&
+                       to->device->driver == from->device->driver;
+    if (!peers)
+        return driver_copy(to, to_offset, from, from_offset, bytes);
     TRY(range_check_copy(to, to_offset, from, from_offset, bytes));
-    if (bytes == 0)
-        return IG_OK;
-    if (t->dev != f->dev)
-        return copy_peer(t, to_offset, f, from_offset, bytes);
-    TRY(cuda_enter(t->dev));
-    const ig_status status = cuda_check(
-        t->dev, cu.copy_on_device(t->at + to_offset, f->at + from_offset, bytes, t->dev->stream),
-        "a copy");
-    cuda_leave(t->dev);
-    return status;
-}
-
-ig_status cuda_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
-{
-    cuda_memory *m;
-    TRY(range_of(to, offset, bytes, "fill", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(cuda_enter(m->dev));
-    const ig_status status =
-        cuda_check(m->dev, cu.fill(m->at + offset, value, bytes, m->dev->stream), "a fill");
-    cuda_leave(m->dev);
-    return status;
+    return bytes ? copy_peer(to->handle, to_offset, from->handle, from_offset, bytes) : IG_OK;
 }
 
 /* ---- memory of the host that kernels use ---- */

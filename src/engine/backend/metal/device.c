@@ -3,30 +3,31 @@
 
 #include "base/error.h"
 #include "base/machine.h"
+#include "engine/backend/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WHY_BYTES = 600, THREADS_MOST = 1024, SIMD_WIDTH = 32, NEWER_FAMILIES = 8 };
 
-/* The device stays where it is, so a backend's address is good for the whole process. */
-static struct {
-    pthread_mutex_t lock;
-    bool looked, found;
-    pid_t pid; /* a child of fork cannot use its parent's GPU */
-    char why[WHY_BYTES];
-    const char *remedy;
-    metal_device device;
-} here = {.lock = PTHREAD_MUTEX_INITIALIZER, .device = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+static void look(void);
+static const backend *at(int i);
+static bool close_device(int i);
+static device_search search = {.look = look,
+                               .at = at,
+                               .close = close_device,
+                               .what = "Metal",
+                               .lock = PTHREAD_MUTEX_INITIALIZER};
+/* It stays where it is, so a backend's address is good for the whole process. */
+static metal_device device = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const backend vtable;
 
 metal_device *metal_device_of(const backend *dev)
 {
     (void)dev;
-    return &here.device;
+    return &device;
 }
 
 const char *metal_error_text(id error, const char *otherwise)
@@ -39,8 +40,7 @@ const char *metal_error_text(id error, const char *otherwise)
 
 static bool because(const char *why, const char *remedy)
 {
-    snprintf(here.why, sizeof here.why, "%s", why);
-    here.remedy = remedy;
+    search_because(&search, why, NULL, remedy);
     return false;
 }
 
@@ -80,7 +80,7 @@ static void set_limits(metal_device *d, int family)
         .device = d,
         .name = d->name,
         .total = budget,
-        .block_most = most,
+        .block_most = most < budget ? most : budget,
         .cached_most = budget / 4, /* other programs need memory, too */
         .limit_set = d->pool.limit_set,
     };
@@ -105,6 +105,12 @@ static void set_limits(metal_device *d, int family)
     snprintf(d->note, sizeof d->note,
              "no f64; f32 may flush subnormal numbers to zero; arrays beyond %.1f GiB run in tiles",
              (double)d->base.limits.alloc_bytes / (1 << 30));
+    d->base.facts = (ig_device_info){.kind = "gpu",
+                                     .model = d->model,
+                                     .level = d->family,
+                                     .isa = d->features,
+                                     .note = d->note,
+                                     .memory = d->memory};
 }
 
 static bool device_look(metal_device *d)
@@ -119,7 +125,7 @@ static bool device_look(metal_device *d)
     if (usable) {
         const char *library = getenv("IG_METAL");
         set_limits(d, family);
-        d->cores = metal_core_count(library && *library ? library : NULL);
+        d->base.facts.cores = metal_core_count(library && *library ? library : NULL);
         usable = d->pool.total && d->base.limits.alloc_bytes
                      ? mps_look(d) ||
                            because("IG_MPS must be measured, measure, on or off", "unset IG_MPS")
@@ -135,7 +141,7 @@ static bool device_look(metal_device *d)
 
 static void look(void)
 {
-    metal_device *d = &here.device;
+    metal_device *d = &device;
     const char *remedy = NULL, *why = objc_load(&remedy);
     if (why) {
         because(why, remedy);
@@ -144,46 +150,20 @@ static void look(void)
     d->base = vtable;
     snprintf(d->name, sizeof d->name, "metal:0");
     d->base.name = d->name;
-    here.found = device_look(d);
+    search.count = device_look(d);
 }
 
-static void find(void)
+static const backend *at(int i)
 {
-    pthread_mutex_lock(&here.lock);
-    if (!here.looked) {
-        here.pid = getpid();
-        look();
-        here.looked = true;
-    }
-    pthread_mutex_unlock(&here.lock);
-}
-
-static int count(void)
-{
-    find();
-    return here.found;
-}
-
-static const backend *at(int i) { return i == 0 && count() ? &here.device.base : NULL; }
-
-static const char *absent(const char **remedy)
-{
-    const bool none = count() == 0;
-    *remedy = none ? here.remedy : NULL;
-    return none ? here.why : NULL;
+    (void)i;
+    return &device.base;
 }
 
 /* ---- open and close ---- */
 
 ig_status metal_enter(metal_device *d)
 {
-    if (!count())
-        FAIL(IG_ERR_DEVICE, "%s is not there any more; see 'ingot devices'", d->name);
-    if (here.pid != getpid())
-        FAIL(IG_ERR_DEVICE,
-             "%s: a process that forked cannot go on with Metal; start it with exec, or use the "
-             "GPU in the child only",
-             d->name);
+    TRY(search_check(&search, 0, d->name));
     pthread_mutex_lock(&d->lock);
     d->autorelease = objc.pool_push();
     if (!d->queue)
@@ -196,7 +176,7 @@ ig_status metal_enter(metal_device *d)
 
 bool metal_enter_open(metal_device *d)
 {
-    if (here.pid != getpid())
+    if (!search_is_ours(&search))
         return false;
     pthread_mutex_lock(&d->lock);
     d->autorelease = objc.pool_push();
@@ -235,63 +215,37 @@ static void release(const backend *dev)
     metal_leave(d);
 }
 
-static void release_all(void)
+static bool close_device(int i)
 {
-    if (!here.looked || !here.found)
-        return;
-    release(&here.device.base);
-    if (here.device.pool.used || here.pid != getpid())
-        return;
-    pthread_mutex_lock(&here.lock);
-    objc_send(release, here.device.device);
-    here.device.device = NULL;
-    here.looked = here.found = false;
-    pthread_mutex_unlock(&here.lock);
+    (void)i;
+    release(&device.base);
+    if (device.pool.used)
+        return true;
+    objc_send(release, device.device);
+    device.device = NULL;
+    return false;
 }
 
 /* ---- the backend ---- */
 
-static ig_status describe(const backend *dev, ig_device_info *info)
-{
-    const metal_device *d = metal_device_of(dev);
-    *info = (ig_device_info){
-        .name = d->name,
-        .kind = "gpu",
-        .model = d->model,
-        .level = d->family,
-        .levels = "",
-        .isa = d->features,
-        .note = d->note,
-        .cores = d->cores,
-        .memory = d->memory,
-        .memory_limit = pool_limit(&d->pool),
-    };
-    return IG_OK;
-}
-
 static const backend vtable = {
     .computes = true,
-    .describe = describe,
-    .alloc = metal_alloc,
-    .alloc_visible = metal_alloc,
+    .driver = &metal_driver,
+    .describe = driver_describe,
+    .alloc = driver_alloc,
+    .alloc_visible = driver_alloc,
     .wrap = metal_wrap,
     .finish = finish,
     .release = release,
     .language = "metal",
-    .write = metal_write,
-    .read = metal_read,
-    .copy = metal_copy,
-    .fill = metal_fill,
+    .write = driver_write,
+    .read = driver_read,
+    .copy = driver_copy,
+    .fill = driver_fill,
     .kernel_build = metal_kernel_build,
     .kernel_discard = metal_kernel_discard,
     .kernel_launch = metal_kernel_launch,
     .native = &metal_native_programs,
 };
 
-const backend_family backend_metal = {
-    .name = "metal",
-    .count = count,
-    .at = at,
-    .absent = absent,
-    .release = release_all,
-};
+const backend_family backend_metal = {.name = "metal", .search = &search};

@@ -14,51 +14,32 @@ static uint64_t dynamic_bytes(const metal_kernel *k, const kernel_launch *l)
     return k->dynamic_shared ? (bytes + SHARED_STEP - 1) / SHARED_STEP * SHARED_STEP : 0;
 }
 
-static ig_status check_shape(const metal_kernel *k, const kernel_launch *l)
+/* Metal counts the threads of the whole grid in 32 bits. */
+static ig_status check(const metal_kernel *k, const kernel_launch *l)
 {
-    const backend_limits *can = &k->dev->base.limits;
-    const uint64_t most = k->threads < can->threads ? k->threads : can->threads;
-    uint64_t threads = 1;
-    for (int i = 0; i < 3; i++) {
-        if (l->grid[i] == 0 || l->block[i] == 0 || l->block[i] > can->thread_at[i] ||
-            l->grid[i] > UINT32_MAX / l->block[i])
+    const driver_kernel known = {.dev = &k->dev->base,
+                                 .name = k->name,
+                                 .threads = k->threads,
+                                 .shared_static = k->shared_bytes,
+                                 .params = k->params,
+                                 .n_params = k->n_params};
+    TRY(driver_check_shape(&known, l, dynamic_bytes(k, l)));
+    for (int i = 0; i < 3; i++)
+        if (l->grid[i] > UINT32_MAX / l->block[i])
             FAIL(IG_ERR_ARGUMENT,
-                 "%s: %s cannot launch %u x %u x %u blocks of %u x %u x %u threads", k->name,
-                 k->dev->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                 l->block[2]);
-        threads *= l->block[i];
-    }
-    if (threads > most)
-        FAIL(IG_ERR_ARGUMENT, "%s: a block of %llu threads, but on %s it can have %llu at most",
-             k->name, (unsigned long long)threads, k->dev->name, (unsigned long long)most);
-    if (k->shared_bytes + dynamic_bytes(k, l) > can->shared_bytes)
-        FAIL(IG_ERR_ARGUMENT, "%s: %llu bytes of shared memory, but a block on %s has %llu",
-             k->name, (unsigned long long)(k->shared_bytes + dynamic_bytes(k, l)), k->dev->name,
-             (unsigned long long)can->shared_bytes);
-    return IG_OK;
+                 "%s: %u blocks of %u threads along %c, but %s can launch %u threads at most",
+                 k->name, l->grid[i], l->block[i], "xyz"[i], k -> dev -> name, UINT32_MAX);
+    return driver_check_args(&known, l);
 }
 
-/* A buffer of this device with valid content and a place in it, or a null pointer. *alone: one is seen through windows. */
-static ig_status check_args(const metal_kernel *k, const kernel_launch *l, bool *alone)
+/* Buffers must have valid content. *alone: one has windows. */
+static ig_status check_content(const metal_kernel *k, const kernel_launch *l, bool *alone)
 {
-    metal_memory *m;
     for (int i = 0; i < k->n_params; i++) {
-        const binding *at = &l->args[i].at;
-        if (k->params[i].kind != KERNEL_BUFFER)
-            continue;
-        if (at->offset > (at->buf ? at->buf->bytes : 0))
-            FAIL(IG_ERR_ARGUMENT, "%s: parameter %d points %zu bytes into a buffer of %zu", k->name,
-                 i + 1, at->offset, at->buf ? at->buf->bytes : 0);
-        if (!at->buf)
-            continue;
-        TRY(metal_memory_of(k->dev, at->buf, k->name, &m));
-        TRY(metal_memory_valid(m, k->name));
-        if (!m->object && (!l->reach || l->reach > k->dev->base.limits.reach_bytes))
-            FAIL(IG_ERR_UNSUPPORTED,
-                 "%s: parameter %d points into %zu bytes, but a kernel on %s can use %llu at most",
-                 k->name, i + 1, at->buf->bytes, k->dev->name,
-                 (unsigned long long)k->dev->base.limits.alloc_bytes);
-        *alone = *alone || !m->object;
+        const buffer *b = k->params[i].kind == KERNEL_BUFFER ? l->args[i].at.buf : NULL;
+        if (b)
+            TRY(driver_valid(&k->dev->failures, b, k->name));
+        *alone = *alone || (b && metal_is_windowed(b));
     }
     return IG_OK;
 }
@@ -91,16 +72,15 @@ static ig_status encode(const metal_kernel *k, const kernel_launch *l, id encode
     objc_send(set_pipeline, encoder, k->pipeline);
     for (int i = 0; i < k->n_params; i++) {
         const kernel_arg *a = &l->args[i];
-        metal_memory *m =
-            k->params[i].kind == KERNEL_BUFFER && a->at.buf ? a->at.buf->handle : NULL;
+        buffer *b = k->params[i].kind == KERNEL_BUFFER ? a->at.buf : NULL;
         if (k->params[i].kind == KERNEL_BYTES)
             TRY(set_value(k, encoder, a, i));
-        else if (!m)
+        else if (!b)
             objc_send(set_buffer, encoder, NULL, 0, (NSUInteger)i);
         else {
             size_t at;
-            const id object = metal_place(m, a->at.offset < m->bytes ? a->at.offset : 0, &at);
-            metal_uses(m, !m->source && !k->params[i].is_read);
+            const id object = metal_place(b, a->at.offset < b->bytes ? a->at.offset : 0, &at);
+            metal_uses(b, !b->borrowed && !k->params[i].is_read);
             objc_send(set_buffer, encoder, object, at, (NSUInteger)i);
         }
     }
@@ -117,7 +97,7 @@ static ig_status launch_locked(metal_kernel *k, const kernel_launch *l)
     id encoder;
     double seconds = 0;
     bool alone = l->device_ns != NULL; /* in a batch of its own */
-    TRY(check_args(k, l, &alone));
+    TRY(check_content(k, l, &alone));
     if (alone)
         TRY(metal_settle_all(d, NULL));
     TRY(metal_encode(d, METAL_COMPUTE, l->label ? l->label : k->name, &encoder));
@@ -133,7 +113,7 @@ static ig_status launch_locked(metal_kernel *k, const kernel_launch *l)
 ig_status metal_kernel_launch(kernel_code *code, const kernel_launch *l)
 {
     metal_kernel *k = (metal_kernel *)code;
-    TRY(check_shape(k, l));
+    TRY(check(k, l));
     TRY(metal_enter(k->dev));
     const ig_status status = launch_locked(k, l);
     metal_leave(k->dev);

@@ -120,240 +120,170 @@ const pool_driver metal_pool = {block_get, block_give, block_wait, NULL, block_b
 
 /* ---- buffers ---- */
 
-static void destroy(buffer *b)
+static ig_status enter(const backend *dev) { return metal_enter(metal_device_of(dev)); }
+static bool enter_open(const backend *dev) { return metal_enter_open(metal_device_of(dev)); }
+static void leave(const backend *dev) { metal_leave(metal_device_of(dev)); }
+
+static void attach(buffer *b)
 {
     metal_memory *m = b->handle;
-    metal_device *d = m->dev;
-    if (metal_enter_open(d)) {
-        if (m->block) {
-            block_of(m->block->at)->used = m->used;
-            pool_put(&d->pool, m->block);
-        } else {
-            /* The memory of a source must stay until the commands that read it have completed. */
-            if (m->used > d->completed)
-                metal_settle(d, m->used);
-            objc_send(release, m->object);
-        }
-        metal_leave(d);
-    } else if (m->block) {
-        pool_lose(&d->pool, m->block);
-    }
-    buffer_release(m->source);
-    memory_free(m);
-}
-
-static buffer *buffer_of(metal_device *d, size_t bytes, metal_memory **m)
-{
-    buffer *b = buffer_new_opaque(bytes);
-    *m = b ? memory_new(sizeof **m) : NULL;
-    if (!*m) {
-        buffer_release(b);
-        return NULL;
-    }
-    (*m)->dev = d;
-    (*m)->bytes = bytes;
-    return b;
-}
-
-static buffer *ready(buffer *b, metal_memory *m, void *data)
-{
-    b->device = &m->dev->base;
-    b->data = data;
-    b->handle = m;
-    b->destroy = destroy;
-    return b;
-}
-
-static buffer *dropped(buffer *b, metal_memory *m)
-{
-    memory_free(m);
-    buffer_release(b);
-    return NULL;
-}
-
-buffer *metal_alloc(const backend *dev, size_t bytes)
-{
-    metal_device *d = metal_device_of(dev);
-    metal_memory *m;
-    buffer *b = buffer_of(d, bytes, &m);
-    if (!b)
-        return NULL;
-    if (metal_enter(d) != IG_OK)
-        return dropped(b, m);
-    m->block = pool_take(&d->pool, bytes);
-    metal_leave(d);
-    if (!m->block)
-        return dropped(b, m);
-    const metal_block *block = block_of(m->block->at);
+    const metal_block *block = block_of(m->base.block->at);
     m->object = block->object;
-    m->used = block->used;
-    return ready(b, m, block->data);
+    m->base.used = block->used;
+    b->data = block->data;
 }
 
-id metal_place(const metal_memory *m, size_t offset, size_t *at)
+/* The memory of a source must stay until the commands that read it have completed. */
+static void detach(buffer *b, bool is_open)
 {
-    const size_t step = (size_t)m->dev->base.limits.reach_bytes;
-    *at = m->object ? m->start + offset : offset % step;
-    return m->object ? m->object : block_of(m->block->at)->windows[offset / step];
+    const metal_memory *m = b->handle;
+    metal_device *d = metal_device_of(b->device);
+    if (m->base.block) {
+        block_of(m->base.block->at)->used = m->base.used;
+    } else if (is_open) {
+        if (m->base.used > d->completed)
+            metal_settle(d, m->base.used);
+        objc_send(release, m->object);
+    }
+}
+
+bool metal_is_windowed(const buffer *b) { return !((const metal_memory *)b->handle)->object; }
+
+id metal_place(const buffer *b, size_t offset, size_t *at)
+{
+    const metal_memory *m = b->handle;
+    size_t left;
+    *at = m->start + offset;
+    if (m->object)
+        return m->object;
+    const metal_block *block = block_of(m->base.block->at);
+    return block->windows[driver_window((size_t)b->device->limits.reach_bytes, block->n_windows,
+                                        offset, at, &left)];
 }
 
 /* Metal wants whole pages. Those at both ends have bytes that are not ours, which nothing touches. */
 buffer *metal_wrap(const backend *dev, buffer *from, size_t offset, size_t bytes)
 {
     metal_device *d = metal_device_of(dev);
-    metal_memory *m;
     const uintptr_t at = (uintptr_t)from->data + offset, first = at / METAL_PAGE * METAL_PAGE;
     const size_t all = (size_t)((at + bytes + METAL_PAGE - 1) / METAL_PAGE * METAL_PAGE - first);
     if (bytes < 4 * METAL_PAGE || all > dev->limits.alloc_bytes)
         return NULL;
-    buffer *b = buffer_of(d, bytes, &m);
-    if (!b || metal_enter(d) != IG_OK)
-        return b ? dropped(b, m) : NULL;
-    m->object =
-        objc_send(wrap_buffer, d->device, (void *)first, all, MTLResourceStorageModeShared, NULL);
-    metal_leave(d);
-    if (!m->object)
-        return dropped(b, m);
+    buffer *b = buffer_new_opaque(bytes);
+    metal_memory *m = b ? memory_new(sizeof *m) : NULL;
+    if (m && metal_enter(d) == IG_OK) {
+        m->object = objc_send(wrap_buffer, d->device, (void *)first, all,
+                              MTLResourceStorageModeShared, NULL);
+        metal_leave(d);
+    }
+    if (!m || !m->object) {
+        memory_free(m);
+        buffer_release(b);
+        return NULL;
+    }
     m->start = (size_t)(at - first);
-    m->source = buffer_retain(from);
+    m->base.source = buffer_retain(from);
     b->borrowed = true;
-    return ready(b, m, (char *)from->data + offset);
-}
-
-/* ---- checks ---- */
-
-ig_status metal_memory_of(const metal_device *d, const buffer *b, const char *what,
-                          metal_memory **m)
-{
-    *m = b && b->destroy == destroy ? b->handle : NULL;
-    if (!*m || (d && (*m)->dev != d))
-        FAIL(IG_ERR_ARGUMENT, "%s: the buffer is not one of an Apple GPU", what);
-    return IG_OK;
-}
-
-ig_status metal_memory_valid(const metal_memory *m, const char *what)
-{
-    const metal_failure *f = metal_failed(m->dev, m->written);
-    if (f)
-        FAIL(IG_ERR_DEVICE,
-             "%s: %s: the buffer's content is not valid, because %s; write it as a whole first",
-             m->dev->name, what, f->text);
-    return IG_OK;
-}
-
-static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const char *what,
-                          metal_memory **m)
-{
-    TRY(metal_memory_of(NULL, b, what, m));
-    return range_check(b, offset, bytes, what);
+    b->device = dev;
+    b->data = (char *)from->data + offset;
+    b->handle = m;
+    b->destroy = driver_destroy;
+    return b;
 }
 
 /* ---- the host ---- */
 
+/* Waits until the host may touch the buffer. */
+static ig_status settle(const buffer *b)
+{
+    return metal_settle(metal_device_of(b->device), ((const driver_memory *)b->handle)->used);
+}
+
 /* What has no valid content gets one only by a write of all of it. */
-static void host_wrote(metal_memory *m, const buffer *b, size_t bytes)
+static void host_wrote(buffer *b, size_t bytes)
 {
     if (bytes == b->bytes)
-        m->written = 0;
+        ((driver_memory *)b->handle)->written = 0;
 }
 
-ig_status metal_write(buffer *to, size_t offset, const void *from, size_t bytes)
+static ig_status write(buffer *to, size_t offset, const void *from, size_t bytes)
 {
-    metal_memory *m;
-    TRY(range_of(to, offset, bytes, "write", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(metal_enter(m->dev));
-    const ig_status status = metal_settle(m->dev, m->used);
-    if (status == IG_OK) {
-        memcpy((char *)to->data + offset, from, bytes);
-        host_wrote(m, to, bytes);
-    }
-    metal_leave(m->dev);
-    return status;
+    TRY(settle(to));
+    memcpy((char *)to->data + offset, from, bytes);
+    host_wrote(to, bytes);
+    return IG_OK;
 }
 
-ig_status metal_read(buffer *from, size_t offset, void *to, size_t bytes)
+static ig_status read(buffer *from, size_t offset, void *to, size_t bytes)
 {
-    metal_memory *m;
-    TRY(range_of(from, offset, bytes, "read", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(metal_enter(m->dev));
-    ig_status status = metal_settle(m->dev, m->used);
-    if (status == IG_OK)
-        status = metal_memory_valid(m, "read");
-    if (status == IG_OK)
-        memcpy(to, (const char *)from->data + offset, bytes);
-    metal_leave(m->dev);
-    return status;
+    TRY(settle(from));
+    TRY(driver_valid(&metal_device_of(from->device)->failures, from, "read"));
+    memcpy(to, (const char *)from->data + offset, bytes);
+    return IG_OK;
 }
 
 /* ---- commands ---- */
 
-/* Metal copies and fills multiples of 4 bytes of one buffer; the host does the others. */
-static bool is_whole(size_t offset, size_t bytes) { return (offset | bytes) % 4 == 0; }
-
-static ig_status copy_locked(buffer *to, metal_memory *t, size_t to_offset, buffer *from,
-                             metal_memory *f, size_t from_offset, size_t bytes)
+/* Metal copies and fills multiples of 4 bytes of one object; the host does the others. */
+static bool is_whole(const buffer *b, size_t offset, size_t bytes)
 {
-    metal_device *d = t->dev;
+    const metal_memory *m = b->handle;
+    return m->object && ((m->start + offset) | bytes) % 4 == 0;
+}
+
+/* The open batch writes these bytes. */
+static void batch_writes(metal_device *d, buffer *to, size_t bytes)
+{
+    metal_uses(to, false);
+    driver_writes(&d->failures, to, bytes, d->open.number);
+}
+
+static ig_status copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
+{
+    metal_device *d = metal_device_of(to->device);
+    const metal_memory *t = to->handle, *f = from->handle;
     id encoder;
-    TRY(metal_memory_valid(f, "copy"));
-    if (!t->object || !f->object || !is_whole(t->start + to_offset, bytes) ||
-        !is_whole(f->start + from_offset, bytes)) {
-        TRY(metal_settle(d, t->used > f->used ? t->used : f->used));
-        TRY(metal_memory_valid(f, "copy"));
+    TRY(driver_valid(&d->failures, from, "copy"));
+    if (!is_whole(to, to_offset, bytes) || !is_whole(from, from_offset, bytes)) {
+        TRY(settle(to));
+        TRY(settle(from));
+        TRY(driver_valid(&d->failures, from, "copy"));
         memcpy((char *)to->data + to_offset, (const char *)from->data + from_offset, bytes);
-        host_wrote(t, to, bytes);
+        host_wrote(to, bytes);
         return IG_OK;
     }
     TRY(metal_encode(d, METAL_BLIT, "a copy", &encoder));
-    metal_uses(f, false);
-    metal_uses(t, bytes == to->bytes || !metal_failed(d, t->written));
+    metal_uses(from, false);
+    batch_writes(d, to, bytes);
     objc_send(copy_buffer, encoder, f->object, f->start + from_offset, t->object,
               t->start + to_offset, bytes);
     return metal_batch_check(d);
 }
 
-ig_status metal_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
+static ig_status fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
 {
-    metal_memory *t, *f;
-    TRY(range_of(to, to_offset, bytes, "copy", &t));
-    TRY(range_of(from, from_offset, bytes, "copy", &f));
-    TRY(range_check_copy(to, to_offset, from, from_offset, bytes));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(metal_enter(t->dev));
-    const ig_status status = copy_locked(to, t, to_offset, from, f, from_offset, bytes);
-    metal_leave(t->dev);
-    return status;
-}
-
-static ig_status fill_locked(buffer *to, metal_memory *m, size_t offset, uint8_t value,
-                             size_t bytes)
-{
+    metal_device *d = metal_device_of(to->device);
+    const metal_memory *m = to->handle;
     id encoder;
-    if (!m->object || !is_whole(m->start + offset, bytes) || m->used <= m->dev->completed) {
-        TRY(metal_settle(m->dev, m->used));
+    if (!is_whole(to, offset, bytes) || m->base.used <= d->completed) {
+        TRY(settle(to));
         memset((char *)to->data + offset, value, bytes);
-        host_wrote(m, to, bytes);
+        host_wrote(to, bytes);
         return IG_OK;
     }
-    TRY(metal_encode(m->dev, METAL_BLIT, "a fill", &encoder));
-    metal_uses(m, bytes == to->bytes || !metal_failed(m->dev, m->written));
+    TRY(metal_encode(d, METAL_BLIT, "a fill", &encoder));
+    batch_writes(d, to, bytes);
     objc_send(fill_buffer, encoder, m->object, (NSRange){m->start + offset, bytes}, value);
-    return metal_batch_check(m->dev);
+    return metal_batch_check(d);
 }
 
-ig_status metal_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
-{
-    metal_memory *m;
-    TRY(range_of(to, offset, bytes, "fill", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(metal_enter(m->dev));
-    const ig_status status = fill_locked(to, m, offset, value, bytes);
-    metal_leave(m->dev);
-    return status;
-}
+const struct driver metal_driver = {.enter = enter,
+                                    .enter_open = enter_open,
+                                    .leave = leave,
+                                    .write = write,
+                                    .read = read,
+                                    .copy = copy,
+                                    .fill = fill,
+                                    .memory_bytes = sizeof(metal_memory),
+                                    .attach = attach,
+                                    .detach = detach};

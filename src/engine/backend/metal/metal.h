@@ -16,15 +16,13 @@
 #define METAL_METAL_H
 
 #include "engine/backend/backend.h"
-#include "engine/backend/command.h"
+#include "engine/backend/driver.h"
 #include "engine/backend/metal/objc.h"
-#include "engine/backend/pool.h"
 
 #include <pthread.h>
 
 enum {
     METAL_IN_FLIGHT = 4,
-    METAL_FAILURES = 16,
     METAL_BUFFERS = 31,      /* of a kernel */
     METAL_BYTES_MOST = 4096, /* of an argument that is passed by value */
     METAL_PAGE = 16384,
@@ -53,12 +51,6 @@ typedef struct metal_batch {
     flight names;
 } metal_batch;
 
-/* Batches whose results must not be used. */
-typedef struct metal_failure {
-    uint64_t first, last;
-    char text[FLIGHT_TEXT_BYTES];
-} metal_failure;
-
 /* A block of the pool. One that is larger than a buffer of Metal's is memory of our own, seen through windows: buffers
  * over two steps of it that begin one step apart. So from each place at least one step is reached through one window.
  * Metal does not know that windows overlap: a launch that uses one waits for those before, and is waited for. */
@@ -75,7 +67,6 @@ typedef struct metal_device {
     backend base; /* first: a backend is a device */
     id device;
     char name[16], model[96], family[16], features[192], note[160];
-    int cores;
     uint64_t memory; /* bytes of the machine */
     mps_mode mps;
 
@@ -88,22 +79,17 @@ typedef struct metal_device {
     metal_encoder kind;
     metal_batch flight[METAL_IN_FLIGHT]; /* oldest first */
     int n_flight;
-    uint64_t number, completed; /* of the newest batch; of the last that has completed */
-    double launch_seconds;      /* that a launch was measured to take; 0: unknown */
-    metal_failure failures[METAL_FAILURES];
-    int n_failures;
+    uint64_t number, completed;            /* of the newest batch; of the last that has completed */
+    double launch_seconds;                 /* that a launch was measured to take; 0: unknown */
+    failure_list failures;                 /* by the numbers of batches */
     mps_times mps_times[2][METAL_CLASSES]; /* f32, f16 */
 } metal_device;
 
 /* buffer.handle */
 typedef struct metal_memory {
-    metal_device *dev;
-    id object;         /* NULL: there are windows */
-    pool_block *block; /* NULL: the memory is that of source */
-    size_t bytes;
-    size_t start;           /* where the buffer begins in the object */
-    uint64_t used, written; /* by the batch of this number */
-    buffer *source;         /* whose memory it is, if it is not its own */
+    driver_memory base; /* numbers are those of batches */
+    id object;          /* NULL: there are windows */
+    size_t start;       /* where the buffer begins in the object */
 } metal_memory;
 
 typedef struct metal_kernel {
@@ -134,33 +120,24 @@ const char *metal_error_text(id error, const char *otherwise);
 ig_status metal_encode(metal_device *d, metal_encoder kind, const char *what, id *encoder);
 /* The open batch itself, without an encoder, for a library that brings its own. */
 ig_status metal_encode_library(metal_device *d, const char *what, id *commands);
-/* The open batch uses this memory. */
-void metal_uses(metal_memory *m, bool writes);
+/* The open batch uses this buffer. */
+void metal_uses(buffer *b, bool writes);
 /* Commits the open batch if it is large enough. */
 ig_status metal_batch_check(metal_device *d);
 /* Waits for all batches up to this number, and fails if one of them failed. */
 ig_status metal_settle(metal_device *d, uint64_t number);
 /* The same for all. With seconds: the time of the last batch on the GPU. */
 ig_status metal_settle_all(metal_device *d, double *seconds);
-/* The failure that poisoned what this batch wrote; NULL if there is none. */
-const metal_failure *metal_failed(const metal_device *d, uint64_t number);
 
 /* ---- memory.c ---- */
 
-buffer *metal_alloc(const backend *dev, size_t bytes);
+extern const struct driver metal_driver;
 buffer *metal_wrap(const backend *dev, buffer *from, size_t offset, size_t bytes);
-ig_status metal_write(buffer *to, size_t offset, const void *from, size_t bytes);
-ig_status metal_read(buffer *from, size_t offset, void *to, size_t bytes);
-ig_status metal_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
-ig_status metal_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
-/* The memory of a buffer of this device, or an error; what names the caller. */
-ig_status metal_memory_of(const metal_device *d, const buffer *b, const char *what,
-                          metal_memory **m);
-/* IG_OK if the memory is not poisoned. With the lock. */
-ig_status metal_memory_valid(const metal_memory *m, const char *what);
 extern const pool_driver metal_pool;
-/* The object and the offset in it of a byte of the memory. */
-id metal_place(const metal_memory *m, size_t offset, size_t *at);
+/* True if the buffer is larger than one of Metal's, and has windows. */
+bool metal_is_windowed(const buffer *b);
+/* The object and the offset in it of a byte of the buffer. */
+id metal_place(const buffer *b, size_t offset, size_t *at);
 
 /* ---- mps.c ---- */
 

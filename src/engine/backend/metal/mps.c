@@ -214,12 +214,11 @@ static ig_status prepare(const backend *dev, const program *p, const bool *by_va
 /* ---- launching ---- */
 
 /* A matrix over memory from an element on; the caller releases it. */
-static id matrix_new(const metal_memory *m, size_t offset, const product *c, layout l,
-                     ig_dtype dtype)
+static id matrix_new(const buffer *b, size_t offset, const product *c, layout l, ig_dtype dtype)
 {
     const NSUInteger bytes = ig_dtype_bytes(dtype);
     size_t at;
-    const id object = metal_place(m, offset, &at);
+    const id object = metal_place(b, offset, &at);
     const id shape =
         objc_send(matrix_descriptor, objc.get_class("MPSMatrixDescriptor"), (NSUInteger)l.rows,
                   (NSUInteger)l.columns, (NSUInteger)c->batch, (NSUInteger)l.ld * bytes,
@@ -231,8 +230,7 @@ static id matrix_new(const metal_memory *m, size_t offset, const product *c, lay
 }
 
 /* Encodes the i-th of the outer products. */
-static ig_status encode(const mps_product *p, metal_memory *const m[3], const size_t at[3],
-                        int64_t i, id commands)
+static ig_status encode(const mps_product *p, const binding at[3], int64_t i, id commands)
 {
     const product *c = &p->c;
     const int64_t step[3] = {c->side[0].outer, c->side[1].outer, c->batch * c->m * c->n};
@@ -240,8 +238,8 @@ static ig_status encode(const mps_product *p, metal_memory *const m[3], const si
     id matrix[3];
     for (int k = 0; k < 3; k++) {
         const size_t bytes = ig_dtype_bytes(k == 2 ? c->out : c->in);
-        matrix[k] = matrix_new(m[k], at[k] + (size_t)(i * step[k]) * bytes, c, layouts[k],
-                               k == 2 ? c->out : c->in);
+        matrix[k] = matrix_new(at[k].buf, at[k].offset + (size_t)(i * step[k]) * bytes, c,
+                               layouts[k], k == 2 ? c->out : c->in);
     }
     const bool made = matrix[0] && matrix[1] && matrix[2];
     if (made)
@@ -257,24 +255,21 @@ static ig_status launch_locked(const mps_product *p, const binding at[3])
 {
     metal_device *d = p->dev;
     const char *what = p->base.label ? p->base.label : p->base.name;
-    metal_memory *m[3];
-    size_t offset[3];
     id commands;
     bool alone = false; /* see launch.c */
     for (int i = 0; i < 3; i++) {
-        TRY(metal_memory_of(d, at[i].buf, what, &m[i]));
+        TRY(driver_owns(&d->base, at[i].buf, what));
         if (i < 2)
-            TRY(metal_memory_valid(m[i], what));
-        offset[i] = at[i].offset;
-        alone = alone || !m[i]->object;
+            TRY(driver_valid(&d->failures, at[i].buf, what));
+        alone = alone || metal_is_windowed(at[i].buf);
     }
     if (alone)
         TRY(metal_settle_all(d, NULL));
     TRY(metal_encode_library(d, what, &commands));
     for (int i = 0; i < 3; i++)
-        metal_uses(m[i], i == 2 && !m[i]->source);
+        metal_uses(at[i].buf, i == 2 && !at[i].buf->borrowed);
     for (int64_t i = 0; i < p->c.outer; i++)
-        TRY(encode(p, m, offset, i, commands));
+        TRY(encode(p, at, i, commands));
     return alone ? metal_settle_all(d, NULL) : metal_batch_check(d);
 }
 

@@ -6,31 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- failures ---- */
-
-/* From first on, nothing that was encoded so far may be used. When there are many, the oldest two become one: what
- * was between them is then refused too, which is safe. */
-static void failure_add(metal_device *d, uint64_t first, const char *text)
-{
-    metal_failure *f = d->failures;
-    if (d->n_failures == METAL_FAILURES) {
-        f[0].last = f[1].last;
-        memmove(f + 1, f + 2, (METAL_FAILURES - 2) * sizeof *f);
-        d->n_failures--;
-    }
-    f = &f[d->n_failures++];
-    *f = (metal_failure){.first = first, .last = d->number};
-    snprintf(f->text, sizeof f->text, "%s", text);
-}
-
-const metal_failure *metal_failed(const metal_device *d, uint64_t number)
-{
-    for (int i = 0; i < d->n_failures; i++)
-        if (number >= d->failures[i].first && number <= d->failures[i].last)
-            return &d->failures[i];
-    return NULL;
-}
-
 /* ---- encoding ---- */
 
 static void end_encoder(metal_device *d)
@@ -82,11 +57,12 @@ ig_status metal_encode_library(metal_device *d, const char *what, id *commands)
     return IG_OK;
 }
 
-void metal_uses(metal_memory *m, bool writes)
+void metal_uses(buffer *b, bool writes)
 {
-    metal_device *d = m->dev;
+    metal_device *d = metal_device_of(b->device);
+    driver_memory *m = b->handle;
     if (m->used != d->open.number)
-        d->open.bytes += m->bytes;
+        d->open.bytes += b->bytes;
     m->used = d->open.number;
     if (writes)
         m->written = d->open.number;
@@ -114,7 +90,7 @@ static int launches_most(const metal_device *d)
 /* Waits for the oldest, and tells if it failed. All later batches then count as failed, too. */
 static ig_status wait_oldest(metal_device *d, double *seconds)
 {
-    char text[sizeof d->failures->text], names[FLIGHT_TEXT_BYTES];
+    char text[FLIGHT_TEXT_BYTES], names[FLIGHT_TEXT_BYTES];
     const metal_batch b = d->flight[0];
     memmove(d->flight, d->flight + 1, (size_t)--d->n_flight * sizeof *d->flight);
     objc_send(wait, b.commands);
@@ -138,7 +114,7 @@ static ig_status wait_oldest(metal_device *d, double *seconds)
         d->completed = d->flight[0].number;
         memmove(d->flight, d->flight + 1, (size_t)--d->n_flight * sizeof *d->flight);
     }
-    failure_add(d, b.number, text);
+    failures_add(&d->failures, b.number, d->number, text);
     FAIL(IG_ERR_DEVICE, "%s: %s; its results cannot be used", d->name, text);
 }
 

@@ -426,7 +426,7 @@ ig_status opencl_kernels_build(const backend *dev, const kernel_image *t, int n,
     for (int i = 0; i < n; i++)
         TRY(check_params(d, &t[i]));
     TRY(opencl_enter(d));
-    d->live += n;
+    d->n_kernels += n;
     bare how = {.wanted = !d->takes_no_bare};
     opencl_leave(d);
     ig_status status = build(d, t, n, &how, out);
@@ -438,7 +438,7 @@ ig_status opencl_kernels_build(const backend *dev, const kernel_image *t, int n,
         opencl_leave(d);
     }
     if (status != IG_OK && opencl_enter_open(d)) {
-        d->live -= n;
+        d->n_kernels -= n;
         opencl_leave(d);
     }
     return status;
@@ -456,7 +456,7 @@ void opencl_kernel_discard(kernel_code *code)
         return;
     if (opencl_enter_open(k->dev)) {
         cl.clReleaseKernel(k->kernel);
-        k->dev->live--;
+        k->dev->n_kernels--;
         opencl_leave(k->dev);
     }
     memory_free(k->set);

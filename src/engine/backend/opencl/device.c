@@ -14,7 +14,13 @@ enum { DEVICES_MAX = 16, IDS_MAX = 32, VERSION_NEEDED = 102, WINDOW_ALIGN = 4096
 opencl_api cl;
 
 static void look(void);
-static device_search search = {.look = look, .what = "OpenCL", .lock = PTHREAD_MUTEX_INITIALIZER};
+static const backend *at(int i);
+static bool close_device(int i);
+static device_search search = {.look = look,
+                               .at = at,
+                               .close = close_device,
+                               .what = "OpenCL",
+                               .lock = PTHREAD_MUTEX_INITIALIZER};
 static opencl_device
     devices[DEVICES_MAX]; /* they stay where they are, so a backend's address is always good */
 
@@ -223,6 +229,13 @@ static bool device_look(opencl_device *d)
                 look_again);
     d->base.limits.version = 100 * major + minor;
     snprintf(d->level, sizeof d->level, "OpenCL %d.%d", major, minor);
+    d->base.facts = (ig_device_info){.kind = d->kind,
+                                     .model = d->model,
+                                     .level = d->level,
+                                     .isa = d->features,
+                                     .driver = d->driver,
+                                     .cores = d->cores,
+                                     .memory = d->memory};
     return d->base.limits.version >= VERSION_NEEDED && available && compiler;
 }
 
@@ -297,9 +310,7 @@ static void look(void)
     opencl_lists_restore(&lists);
 }
 
-static int count(void) { return search_count(&search); }
-static const backend *at(int i) { return i >= 0 && i < count() ? &devices[i].base : NULL; }
-static const char *absent(const char **remedy) { return search_absent(&search, remedy); }
+static const backend *at(int i) { return &devices[i].base; }
 
 /* ---- open and close ---- */
 
@@ -356,7 +367,7 @@ static void release(const backend *dev)
         return;
     if (d->context)
         pool_trim(&d->pool);
-    if (d->context && d->live == 0) {
+    if (d->context && d->pool.used == 0 && d->n_kernels == 0) {
         cl.clFinish(d->queue);
         queue_drop(d);
         cl.clReleaseCommandQueue(d->queue);
@@ -375,49 +386,24 @@ static bool close_device(int i)
     return devices[i].context != NULL;
 }
 
-static void release_all(void) { search_release(&search, close_device); }
-
 /* ---- the backend ---- */
-
-static ig_status describe(const backend *dev, ig_device_info *info)
-{
-    const opencl_device *d = opencl_device_of(dev);
-    *info = (ig_device_info){
-        .name = d->name,
-        .kind = d->kind,
-        .model = d->model,
-        .level = d->level,
-        .levels = "",
-        .isa = d->features,
-        .driver = d->driver,
-        .cores = d->cores,
-        .memory = d->memory,
-        .memory_limit = pool_limit(&d->pool),
-    };
-    return IG_OK;
-}
 
 static const backend vtable = {
     .computes = true,
-    .describe = describe,
-    .alloc = opencl_alloc,
+    .driver = &opencl_driver,
+    .describe = driver_describe,
+    .alloc = driver_alloc,
     .finish = finish,
     .release = release,
     .language = "opencl",
-    .write = opencl_write,
-    .read = opencl_read,
-    .copy = opencl_copy,
-    .fill = opencl_fill,
+    .write = driver_write,
+    .read = driver_read,
+    .copy = driver_copy,
+    .fill = driver_fill,
     .kernel_build = opencl_kernel_build,
     .kernels_build = opencl_kernels_build,
     .kernel_discard = opencl_kernel_discard,
     .kernel_launch = opencl_kernel_launch,
 };
 
-const backend_family backend_opencl = {
-    .name = "opencl",
-    .count = count,
-    .at = at,
-    .absent = absent,
-    .release = release_all,
-};
+const backend_family backend_opencl = {.name = "opencl", .search = &search};

@@ -7,64 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static ig_status check_shape(const opencl_kernel *k, const kernel_launch *l)
-{
-    const backend_limits *can = &k->dev->base.limits;
-    const uint64_t most = k->threads && k->threads < can->threads ? k->threads : can->threads;
-    uint64_t threads = 1;
-    for (int i = 0; i < 3; i++) {
-        if (l->grid[i] == 0 || l->block[i] == 0)
-            FAIL(IG_ERR_ARGUMENT, "%s: a grid of %u x %u x %u blocks of %u x %u x %u threads",
-                 k->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                 l->block[2]);
-        if (l->block[i] > can->thread_at[i])
-            FAIL(IG_ERR_ARGUMENT, "%s: %u threads along %c, but a block on %s has at most %llu",
-                 k->name, l->block[i], "xyz"[i], k -> dev -> name,
-                 (unsigned long long)can -> thread_at[i]);
-        threads *= l->block[i];
-        if (threads > most)
-            FAIL(IG_ERR_ARGUMENT,
-                 "%s: a block of %u x %u x %u threads, but on %s it can have %llu at most", k->name,
-                 l->block[0], l->block[1], l->block[2], k->dev->name, (unsigned long long)most);
-    }
-    const uint64_t dynamic = k->dynamic_shared ? l->shared_bytes : 0;
-    if (k->shared_bytes > can->shared_bytes || dynamic > can->shared_bytes - k->shared_bytes)
-        FAIL(IG_ERR_ARGUMENT, "%s: %llu bytes of shared memory, but a block on %s has %llu",
-             k->name, (unsigned long long)(dynamic + k->shared_bytes), k->dev->name,
-             (unsigned long long)can->shared_bytes);
-    return IG_OK;
-}
-
-/* A buffer of the right device and a place in it, or a null pointer. */
-static ig_status check_args(const opencl_kernel *k, const kernel_launch *l)
-{
-    opencl_memory *m;
-    for (int i = 0; i < k->n_params; i++) {
-        const binding *at = &l->args[i].at;
-        if (k->params[i].kind != KERNEL_BUFFER)
-            continue;
-        if (at->buf)
-            TRY(opencl_memory_of(k->dev, at->buf, k->name, &m));
-        if (at->buf && opencl_is_windowed(m) &&
-            (!l->reach || l->reach > k->dev->base.limits.reach_bytes))
-            FAIL(IG_ERR_UNSUPPORTED,
-                 "%s: parameter %d points into %zu bytes, but a kernel on %s can use %llu at most",
-                 k->name, i + 1, at->buf->bytes, k->dev->name,
-                 (unsigned long long)k->dev->base.limits.alloc_bytes);
-        if (at->offset > (at->buf ? at->buf->bytes : 0))
-            FAIL(IG_ERR_ARGUMENT, "%s: parameter %d points %zu bytes into a buffer of %zu", k->name,
-                 i + 1, at->offset, at->buf ? at->buf->bytes : 0);
-    }
-    return IG_OK;
-}
-
 /* One argument that is a buffer: two of the kernel's. */
 static cl_int set_buffer(const opencl_kernel *k, opencl_set *set, bool known, cl_uint n,
                          const binding *b)
 {
     size_t at = 0, left;
-    const opencl_memory *m = b->buf ? b->buf->handle : NULL;
-    const cl_mem mem = m ? opencl_place(m, b->offset, &at, &left) : NULL;
+    const cl_mem mem = b->buf ? opencl_place(b->buf, b->offset, &at, &left) : NULL;
     cl_int status = CL_SUCCESS;
     if (!known || set->mem != mem)
         status = cl.clSetKernelArg(k->kernel, n, sizeof(cl_mem), mem ? &mem : NULL);
@@ -148,7 +96,7 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
     TRY(l->device_ns ? queue_timed(d, &queue) : queue_room(d));
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].kind == KERNEL_BUFFER && l->args[i].at.buf)
-            TRY(opencl_memory_valid(l->args[i].at.buf->handle, k->name));
+            TRY(driver_valid(&d->failures, l->args[i].at.buf, k->name));
     for (int i = 0; i < 3; i++) {
         local[i] = l->block[i];
         global[i] = local[i] * l->grid[i];
@@ -156,7 +104,7 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
     const uint64_t number = queue_number(d);
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].kind == KERNEL_BUFFER && !k->params[i].is_read && l->args[i].at.buf)
-            ((opencl_memory *)l->args[i].at.buf->handle)->written = number;
+            ((driver_memory *)l->args[i].at.buf->handle)->written = number;
     cl_int status = set_args(k, l);
     for (int tries = 0; status == CL_SUCCESS && tries < 2; tries++) {
         status =
@@ -176,8 +124,14 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
 ig_status opencl_kernel_launch(kernel_code *code, const kernel_launch *l)
 {
     opencl_kernel *k = (opencl_kernel *)code;
-    TRY(check_shape(k, l));
-    TRY(check_args(k, l));
+    const driver_kernel known = {.dev = &k->dev->base,
+                                 .name = k->name,
+                                 .threads = k->threads,
+                                 .shared_static = k->shared_bytes,
+                                 .params = k->params,
+                                 .n_params = k->n_params};
+    TRY(driver_check_shape(&known, l, k->dynamic_shared ? l->shared_bytes : 0));
+    TRY(driver_check_args(&known, l));
     TRY(opencl_enter(k->dev));
     const ig_status status = launch_locked(k, l);
     opencl_leave(k->dev);

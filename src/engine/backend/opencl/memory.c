@@ -104,239 +104,102 @@ const pool_driver opencl_pool = {block_get, block_give, block_wait, NULL, NULL};
 
 /* ---- buffers ---- */
 
-static void list_add(opencl_memory *m)
+cl_mem opencl_place(const buffer *b, size_t offset, size_t *at, size_t *left)
 {
-    opencl_device *d = m->dev;
-    m->after = d->buffers;
-    if (m->after)
-        m->after->before = m;
-    d->buffers = m;
+    const driver_memory *m = b->handle;
+    const opencl_block *block = (const opencl_block *)(uintptr_t)m->block->at;
+    return block->windows[driver_window(block->step, block->n_windows, offset, at, left)];
 }
 
-static void list_remove(opencl_memory *m)
-{
-    *(m->before ? &m->before->after : &m->dev->buffers) = m->after;
-    if (m->after)
-        m->after->before = m->before;
-}
+static ig_status enter(const backend *dev) { return opencl_enter(opencl_device_of(dev)); }
+static bool enter_open(const backend *dev) { return opencl_enter_open(opencl_device_of(dev)); }
+static void leave(const backend *dev) { opencl_leave(opencl_device_of(dev)); }
 
-static void destroy(buffer *b)
+/* The number of a command that is to write these bytes. */
+static uint64_t number_for(opencl_device *d, buffer *b, size_t bytes)
 {
-    opencl_memory *m = b->handle;
-    opencl_device *d = m->dev;
-    if (opencl_enter_open(d)) {
-        pool_put(&d->pool, m->block);
-        d->live--;
-        list_remove(m);
-        opencl_leave(d);
-    } else {
-        pool_lose(&d->pool, m->block);
-        list_remove(m);
-    }
-    memory_free(m);
-}
-
-static bool block_take(opencl_device *d, opencl_memory *m, size_t bytes)
-{
-    if (opencl_enter(d) != IG_OK)
-        return false;
-    m->dev = d;
-    m->block = pool_take(&d->pool, bytes);
-    if (m->block) {
-        d->live++;
-        list_add(m);
-    }
-    opencl_leave(d);
-    return m->block != NULL;
-}
-
-buffer *opencl_alloc(const backend *dev, size_t bytes)
-{
-    opencl_device *d = opencl_device_of(dev);
-    if (bytes > dev->limits.alloc_bytes && !dev->limits.reach_bytes)
-        FAIL_NULL(IG_ERR_MEMORY,
-                  "%s: a buffer of %zu bytes is needed, but the device allows at most %llu; use "
-                  "smaller arrays, or let the CPU run it: --fallback warn or auto",
-                  dev->name, bytes, (unsigned long long)dev->limits.alloc_bytes);
-    buffer *b = buffer_new_opaque(bytes);
-    opencl_memory *m = b ? memory_new(sizeof *m) : NULL;
-    if (!m || !block_take(d, m, bytes)) {
-        memory_free(m);
-        buffer_release(b);
-        return NULL;
-    }
-    b->device = dev;
-    b->handle = m;
-    b->destroy = destroy;
-    return b;
-}
-
-cl_mem opencl_place(const opencl_memory *m, size_t offset, size_t *at, size_t *left)
-{
-    const opencl_block *b = (const opencl_block *)(uintptr_t)m->block->at;
-    const size_t nth = offset / b->step, last = (size_t)b->n_windows - 1,
-                 i = nth < last ? nth : last;
-    *at = offset - i * b->step;
-    *left = i < last ? b->step - *at : SIZE_MAX;
-    return b->windows[i];
-}
-
-bool opencl_is_windowed(const opencl_memory *m)
-{
-    return ((const opencl_block *)(uintptr_t)m->block->at)->n_windows > 1;
-}
-
-ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *what,
-                           opencl_memory **m)
-{
-    *m = b && b->destroy == destroy ? b->handle : NULL;
-    if (!*m || (d && (*m)->dev != d))
-        FAIL(IG_ERR_ARGUMENT, "%s: the buffer is %s", what,
-             !b   ? "NULL"
-             : *m ? "another device's; copy it through the host"
-                  : "not one of an OpenCL device");
-    return IG_OK;
-}
-
-ig_status opencl_memory_valid(const opencl_memory *m, const char *what)
-{
-    if (m->failure[0])
-        FAIL(IG_ERR_DEVICE,
-             "%s: %s: the buffer's content is not valid, because %s; write it as a whole first",
-             m->dev->name, what, m->failure);
-    return IG_OK;
-}
-
-/* The memory, if it has these bytes. */
-static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const char *what,
-                          opencl_memory **m)
-{
-    TRY(opencl_memory_of(NULL, b, what, m));
-    return range_check(b, offset, bytes, what);
-}
-
-/* The number of a command that is to write these bytes. What has no valid content gets one only by a
- * command that writes all of it. */
-static uint64_t number_for(opencl_memory *m, const buffer *b, size_t bytes)
-{
-    const uint64_t number = queue_number(m->dev);
-    if (bytes == b->bytes)
-        m->failure[0] = '\0';
-    m->written = number;
+    const uint64_t number = queue_number(d);
+    driver_writes(&d->failures, b, bytes, number);
     return number;
 }
 
-ig_status opencl_write(buffer *to, size_t offset, const void *from, size_t bytes)
+static ig_status write(buffer *to, size_t offset, const void *from, size_t bytes)
 {
-    opencl_memory *m;
-    TRY(range_of(to, offset, bytes, "write", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(opencl_enter(m->dev));
-    ig_status given = IG_OK;
-    for (size_t done = 0, part; done < bytes && given == IG_OK; done += part) {
-        size_t at, left;
-        const uint64_t number = number_for(m, to, bytes);
-        const cl_mem mem = opencl_place(m, offset + done, &at, &left);
-        part = bytes - done < left ? bytes - done : left;
-        const cl_int status = cl.clEnqueueWriteBuffer(m->dev->queue, mem, CL_TRUE, at, part,
-                                                      (const char *)from + done, 0, NULL, NULL);
-        given = queue_given(m->dev, number, status, NULL, "a write from the host");
-    }
-    opencl_leave(m->dev);
-    return given;
-}
-
-/* A failed launch is found before anything is read. */
-static ig_status read_locked(opencl_memory *m, size_t offset, void *to, size_t bytes)
-{
-    TRY(queue_settle(m->dev));
-    TRY(opencl_memory_valid(m, "read"));
+    opencl_device *d = opencl_device_of(to->device);
     for (size_t done = 0, part; done < bytes; done += part) {
         size_t at, left;
-        const cl_mem mem = opencl_place(m, offset + done, &at, &left);
+        const uint64_t number = number_for(d, to, bytes);
+        const cl_mem mem = opencl_place(to, offset + done, &at, &left);
         part = bytes - done < left ? bytes - done : left;
-        const cl_int status = cl.clEnqueueReadBuffer(m->dev->queue, mem, CL_TRUE, at, part,
-                                                     (char *)to + done, 0, NULL, NULL);
-        TRY(opencl_check(m->dev, status, "read"));
+        const cl_int status = cl.clEnqueueWriteBuffer(d->queue, mem, CL_TRUE, at, part,
+                                                      (const char *)from + done, 0, NULL, NULL);
+        TRY(queue_given(d, number, status, NULL, "a write from the host"));
     }
     return IG_OK;
 }
 
-ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes)
+/* A failed launch is found before anything is read. */
+static ig_status read(buffer *from, size_t offset, void *to, size_t bytes)
 {
-    opencl_memory *m;
-    TRY(range_of(from, offset, bytes, "read", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(opencl_enter(m->dev));
-    const ig_status status = read_locked(m, offset, to, bytes);
-    opencl_leave(m->dev);
-    return status;
+    opencl_device *d = opencl_device_of(from->device);
+    TRY(queue_settle(d));
+    TRY(driver_valid(&d->failures, from, "read"));
+    for (size_t done = 0, part; done < bytes; done += part) {
+        size_t at, left;
+        const cl_mem mem = opencl_place(from, offset + done, &at, &left);
+        part = bytes - done < left ? bytes - done : left;
+        const cl_int status = cl.clEnqueueReadBuffer(d->queue, mem, CL_TRUE, at, part,
+                                                     (char *)to + done, 0, NULL, NULL);
+        TRY(opencl_check(d, status, "read"));
+    }
+    return IG_OK;
 }
 
-static ig_status copy_locked(buffer *b, opencl_memory *to, size_t to_offset, opencl_memory *from,
-                             size_t from_offset, size_t bytes)
+static ig_status copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
 {
+    opencl_device *d = opencl_device_of(to->device);
     for (size_t done = 0, part; done < bytes; done += part) {
         size_t at[2], left[2];
         cl_event event = NULL;
-        TRY(queue_room(to->dev));
-        TRY(opencl_memory_valid(from, "copy"));
-        const uint64_t number = number_for(to, b, bytes);
+        TRY(queue_room(d));
+        TRY(driver_valid(&d->failures, from, "copy"));
+        const uint64_t number = number_for(d, to, bytes);
         const cl_mem source = opencl_place(from, from_offset + done, &at[0], &left[0]);
         const cl_mem mem = opencl_place(to, to_offset + done, &at[1], &left[1]);
         part = left[0] < left[1] ? left[0] : left[1];
         part = bytes - done < part ? bytes - done : part;
-        const cl_int status = cl.clEnqueueCopyBuffer(to->dev->queue, source, mem, at[0], at[1],
-                                                     part, 0, NULL, &event);
-        TRY(queue_given(to->dev, number, status, event, "a copy"));
+        const cl_int status =
+            cl.clEnqueueCopyBuffer(d->queue, source, mem, at[0], at[1], part, 0, NULL, &event);
+        TRY(queue_given(d, number, status, event, "a copy"));
     }
     return IG_OK;
 }
 
-ig_status opencl_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
+static ig_status fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
 {
-    opencl_memory *t, *f;
-    TRY(opencl_memory_of(NULL, to, "copy", &t));
-    TRY(opencl_memory_of(t->dev, from, "copy", &f));
-    TRY(range_check_copy(to, to_offset, from, from_offset, bytes));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(opencl_enter(t->dev));
-    const ig_status status = copy_locked(to, t, to_offset, f, from_offset, bytes);
-    opencl_leave(t->dev);
-    return status;
-}
-
-static ig_status fill_locked(buffer *b, opencl_memory *m, size_t offset, uint8_t value,
-                             size_t bytes)
-{
+    opencl_device *d = opencl_device_of(to->device);
     uint8_t pattern[16];
     const size_t step = (offset | bytes) % sizeof pattern == 0 ? sizeof pattern : 1;
     memset(pattern, value, sizeof pattern);
     for (size_t done = 0, part; done < bytes; done += part) {
         size_t at, left;
         cl_event event = NULL;
-        TRY(queue_room(m->dev));
-        const uint64_t number = number_for(m, b, bytes);
-        const cl_mem mem = opencl_place(m, offset + done, &at, &left);
+        TRY(queue_room(d));
+        const uint64_t number = number_for(d, to, bytes);
+        const cl_mem mem = opencl_place(to, offset + done, &at, &left);
         part = bytes - done < left ? bytes - done : left;
         const cl_int status =
-            cl.clEnqueueFillBuffer(m->dev->queue, mem, pattern, step, at, part, 0, NULL, &event);
-        TRY(queue_given(m->dev, number, status, event, "a fill"));
+            cl.clEnqueueFillBuffer(d->queue, mem, pattern, step, at, part, 0, NULL, &event);
+        TRY(queue_given(d, number, status, event, "a fill"));
     }
     return IG_OK;
 }
 
-ig_status opencl_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
-{
-    opencl_memory *m;
-    TRY(range_of(to, offset, bytes, "fill", &m));
-    if (bytes == 0)
-        return IG_OK;
-    TRY(opencl_enter(m->dev));
-    const ig_status status = fill_locked(to, m, offset, value, bytes);
-    opencl_leave(m->dev);
-    return status;
-}
+const struct driver opencl_driver = {.enter = enter,
+                                     .enter_open = enter_open,
+                                     .leave = leave,
+                                     .write = write,
+                                     .read = read,
+                                     .copy = copy,
+                                     .fill = fill,
+                                     .memory_bytes = sizeof(driver_memory)};

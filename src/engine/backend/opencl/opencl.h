@@ -3,25 +3,18 @@
  * A device is queried when it is found, and opened (a context and an in-order queue) by the first buffer
  * or kernel. Its lock guards the fields after it.
  *
- * Commands are numbered. A buffer stores the number of the last command that may have written it. When a
- * command has failed, all buffers that it and later ones were to write are poisoned, and each use fails with
- * the text of the failure. */
+ * Commands are numbered, and a buffer stores the number of the last one that may have written it. When a command has
+ * failed, it and later ones are in the list of failures: what they wrote is poisoned. */
 #ifndef OPENCL_OPENCL_H
 #define OPENCL_OPENCL_H
 
 #include "engine/backend/backend.h"
-#include "engine/backend/command.h"
+#include "engine/backend/driver.h"
 #include "engine/backend/opencl/api.h"
-#include "engine/backend/pool.h"
 
 #include <pthread.h>
 
-enum {
-    OPENCL_PENDING = 64,
-    OPENCL_NAME_BYTES = 64,
-    OPENCL_WHAT_BYTES = 160,
-    OPENCL_FAILURE_BYTES = 256
-};
+enum { OPENCL_PENDING = 64, OPENCL_NAME_BYTES = 64, OPENCL_WHAT_BYTES = 160 };
 
 /* A command in the queue that is not known to have finished. */
 typedef struct opencl_pending {
@@ -44,7 +37,7 @@ typedef struct opencl_device {
     cl_context context; /* NULL: not open */
     cl_command_queue queue;
     cl_command_queue timed; /* for launches whose time is asked for; NULL until then */
-    int live;               /* buffers and kernels that need the context */
+    int n_kernels;          /* that need the context */
     /* Texts without the header (see header.h): the compiler took one; it takes none. */
     bool took_bare, takes_no_bare;
     memory_pool pool;
@@ -52,17 +45,8 @@ typedef struct opencl_device {
         settled; /* of the last command, and of the last that is known to have succeeded */
     opencl_pending pending[OPENCL_PENDING]; /* a ring */
     int pending_first, n_pending;
-    struct opencl_memory *buffers; /* all that are alive */
+    failure_list failures;
 } opencl_device;
-
-/* buffer.handle */
-typedef struct opencl_memory {
-    opencl_device *dev;
-    pool_block *block;
-    uint64_t written;                     /* by the command of this number */
-    char failure[OPENCL_FAILURE_BYTES];   /* the text of what poisoned it; "": nothing */
-    struct opencl_memory *before, *after; /* in the list of the device */
-} opencl_memory;
 
 /* What an argument of a kernel was set to. */
 typedef struct opencl_set {
@@ -130,23 +114,11 @@ void queue_drop(opencl_device *d);
 /* ---- memory.c ---- */
 
 extern const pool_driver opencl_pool;
-buffer *opencl_alloc(const backend *dev, size_t bytes);
-ig_status opencl_write(buffer *to, size_t offset, const void *from, size_t bytes);
-ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes);
-ig_status opencl_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
-ig_status opencl_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
-
-/* The memory of a buffer of this device, or an error; what names the caller. */
-ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *what,
-                           opencl_memory **m);
+extern const struct driver opencl_driver;
 /* The object of OpenCL in which a byte of the buffer is, and where; *left: bytes until the next one begins. */
-cl_mem opencl_place(const opencl_memory *m, size_t offset, size_t *at, size_t *left);
+cl_mem opencl_place(const buffer *b, size_t offset, size_t *at, size_t *left);
 /* How many objects have been released. */
 uint64_t opencl_releases(void);
-/* True if the buffer is larger than OpenCL allows. */
-bool opencl_is_windowed(const opencl_memory *m);
-/* IG_OK if the memory is not poisoned. Called with the lock. */
-ig_status opencl_memory_valid(const opencl_memory *m, const char *what);
 
 /* ---- build.c, launch.c ---- */
 

@@ -13,11 +13,9 @@ uint64_t queue_number(opencl_device *d) { return ++d->number; }
 /* Poisons what the commands from first on were to write. */
 static ig_status failed(opencl_device *d, uint64_t first, const char *what, cl_int status)
 {
-    char text[OPENCL_FAILURE_BYTES];
+    char text[FLIGHT_TEXT_BYTES];
     snprintf(text, sizeof text, "%s failed with %s", what, opencl_status_name(status));
-    for (opencl_memory *m = d->buffers; m; m = m->after)
-        if (m->written >= first)
-            memcpy(m->failure, text, sizeof text);
+    failures_add(&d->failures, first, d->number, text);
     FAIL(IG_ERR_DEVICE, "%s: %s; what it was to write cannot be used", d->name, text);
 }
 

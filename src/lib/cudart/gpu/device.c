@@ -112,7 +112,7 @@ static int about(ig_cuda_facts *facts)
     facts->cores = here.dev->cores;
     facts->threads = (int)here.dev->base.limits.threads;
     facts->shared_bytes = here.dev->base.limits.shared_bytes;
-    facts->cache_bytes = here.dev->l2_bytes;
+    facts->cache_bytes = here.dev->base.facts.cache[1];
     cu.driver_version(&facts->driver_version);
     gpu.device_bus(facts->bus, sizeof facts->bus, here.dev->id);
     return error;
