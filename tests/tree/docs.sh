@@ -34,6 +34,24 @@ for page in $pages; do
     grep -q '^\$ ingot ' "$page" && check "$page prints what it says" prints_what_it_says "$page"
 done
 
+# docs/ADD_A_BACKEND.md names every member of struct backend.
+backend_is_described() {
+    python3 - <<'PYTHON'
+import re, sys
+header = open("src/engine/backend/backend.h").read()
+body = re.sub(r"/\*.*?\*/", "", re.search(r"\nstruct backend \{(.*?)\n\};", header, re.S).group(1), flags=re.S)
+names = []
+for member in filter(str.strip, body.split(";")):
+    function = re.search(r"\(\*(\w+)\)\(", member)
+    names.append((function or re.search(r"(\w+)\s*$", member)).group(1))
+page = open("docs/ADD_A_BACKEND.md").read()
+missing = [name for name in names if not re.search(rf"`(backend\.)?{name}\b", page)]
+print("missing:", *missing)
+sys.exit(bool(missing) or len(names) < 25)
+PYTHON
+}
+check 'docs/ADD_A_BACKEND.md names every member of struct backend' backend_is_described
+
 # `src/engine/graph/plan.c` and [text](docs/KERNELS.md): a path that begins with a folder of ours exists.
 paths_exist() {
     python3 - "$1" <<'PYTHON'
