@@ -161,6 +161,13 @@ def test_not_finite():
             done = run(verb, "--model", folder, "cats [MASK]", code=5)
             check(f"{verb} of {value}", f"'{weight}' has the value {value} at element 3" in done.stderr, done.stderr)
 
+    data = path("finite.tsv", "cats\tplus\ndog\tminus\n")
+    done = run("train", "text", "--model", path("spoilt-embed-nan"), "--data", data, "--save", path("finite"), "--quiet", code=5)
+    check("train text", f"'{weight}' has the value nan" in done.stderr, done.stderr)
+    done = run("train", "text", "--model", FOLDERS["embed"], "--data", data, "--save", path("finite"), "--quiet", "--all",
+               "--lr", "1e35", "--warmup", "1", "--epochs", "50", code=1)
+    check("train text that diverges", "it diverges" in done.stderr, done.stderr)
+
     def overflow(values):
         for part in ("q_lin", "k_lin"):
             _, weights = values[f"distilbert.transformer.layer.1.attention.{part}.weight"]

@@ -131,6 +131,18 @@ static bool test(text_training *t)
     return !ig_failed() && ig_text_model_dropout(t->text, t->trained, t->dropout) == IG_OK;
 }
 
+/* The loss is not finite: because of the folder's weights, or of the steps. */
+static int fail_loss(text_training *t, int64_t epoch)
+{
+    if (ig_text_model_override(t->text, NULL) != IG_OK ||
+        ig_text_model_check(t->text, ig_float(NAN)) == IG_ERR_FORMAT)
+        return fail_library(t->command);
+    ig_error(NULL); /* all weights of the folder are finite */
+    say(t->command, "the loss is not finite in epoch %lld: it diverges; try a smaller --lr than %g",
+        (long long)epoch + 1, t->lr);
+    return EXIT_FAILED;
+}
+
 static int learn_epoch(text_training *t, int64_t epoch, int64_t *order)
 {
     const int64_t n = t->train.n, steps = (n + t->batch - 1) / t->batch;
@@ -148,10 +160,7 @@ static int learn_epoch(text_training *t, int64_t epoch, int64_t *order)
         }
         if (!isfinite(loss)) {
             progress_clear(&t->bar);
-            say(t->command,
-                "the loss is not finite in epoch %lld: it diverges; try a smaller --lr than %g",
-                (long long)epoch + 1, t->lr);
-            return EXIT_FAILED;
+            return fail_loss(t, epoch);
         }
         sum += loss * (double)count;
         snprintf(note, sizeof note, "loss %.4f", loss);
