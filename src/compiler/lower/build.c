@@ -118,13 +118,13 @@ int32_t lower_convert(lower *l, int32_t a, ig_dtype from, ig_dtype to)
     return d;
 }
 
-/* What the last instruction gave can go into the variable at once. */
+/* The result of the last instruction can go into the variable at once, unless a parameter has it, which may be read again. */
 int32_t lower_assign(lower *l, int32_t variable, int32_t value)
 {
     lane_code *c = l->c;
     if (variable == value)
         return variable;
-    code_inst *last = c->n_inst ? &c->inst[c->n_inst - 1] : NULL;
+    code_inst *last = c->n_inst > l->bound ? &c->inst[c->n_inst - 1] : NULL;
     const code_reg *from = &c->reg[value];
     if (last && last->d == value && !from->variable && from->dtype == c->reg[variable].dtype) {
         last->d = variable;

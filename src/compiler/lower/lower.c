@@ -87,8 +87,10 @@ static void bind_parameter(lower *l, const kernel_var *var, const lower_value *v
 {
     if (var->addressed || var->assigned || !v->reg)
         put_into_home(l, var, v);
-    else
+    else {
         l->frame->params[var->index] = (lower_home){v->reg, v->n, 0, true};
+        l->bound = l->c->n_inst;
+    }
 }
 
 /* ---- statements ---- */

@@ -71,6 +71,7 @@ typedef struct lower {
     lower_frame *frame;
     lower_loop *loop;
     int depth;          /* levels that are open */
+    int bound;          /* instructions whose results parameters of a call may be */
     kernel_place place; /* of what is being lowered */
     int32_t special[ORIGIN_GLOBAL +
                     1]; /* registers that the machine fills, by origin; CODE_NONE: none yet */
