@@ -3,13 +3,9 @@
  *
  * REDUCES: the program folds a row of INNER values in the order of rows.cu, chunk by chunk, in chunk[WARPS * CHUNKS]; otherwise
  * it computes each value. Functions before it: value<K>, join<K>, identity<K>, lanes<K> and result<K> of rows_functions.c.
- * STATE is the type of a running value, and TAKE adds a value to one. FOLD_PARAMS and FOLD_ARGS pass shared memory. */
-#ifndef P
-#define PROGRAM_NAME_(name, number) name##number
-#define PROGRAM_NAME(name, number) PROGRAM_NAME_(name, number)
-#define P(name) PROGRAM_NAME(name, K)
-#endif
-static __device__ void P(between)(PARAMS, ROW_PARAMS idx batch, idx m0_first, idx rows_end P(FOLD_PARAMS))
+ * STATE is the type of a running value, and TAKE adds a value to one. FOLD_PARAMS and FOLD_ARGS pass shared memory: see
+ * rows_lanes.cuh. */
+static __device__ void P(between)(PARAMS, TILE_PARAMS idx batch, idx m0_first, idx rows_end P(FOLD_PARAMS))
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (int first = 0; first < m0_TILE; first += WARPS) {
@@ -44,4 +40,3 @@ static __device__ void P(between)(PARAMS, ROW_PARAMS idx batch, idx m0_first, id
     }
     __syncthreads();
 }
-#undef K

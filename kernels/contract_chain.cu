@@ -17,7 +17,7 @@
 #define SHARED
 #define BETWEEN
 #define c1_LANE c0_LANE
-#define c1_SERIAL c0_SERIAL
+#define c1_CPU c0_CPU
 #define c1_SAME c0_SAME
 #define c1_LARGE 0
 #define c1_MATRICES 0

@@ -48,7 +48,7 @@ struct sizes {
 #define FOLD_CHUNK 1024
 
 #define c0_LANE float
-#define c0_SERIAL IS_SERIAL
+#define c0_CPU IS_SERIAL
 #define c0_SAME IS_SAME
 #define c0_LARGE IS_LARGE
 #define c0_MATRICES IS_MATRICES

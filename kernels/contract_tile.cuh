@@ -8,10 +8,10 @@
  * With SAME, k is cut into blocks of BLOCK points: the products of a block are added in order from zero, then the sums of the
  * blocks in order. A LARGE tile keeps those in shared memory (parked), so that a thread needs at most 128 registers. With
  * MATRICES, warps multiply fragments of 16 x 16. The panels have zeros past the last point of k, and fragments of f32 hold the
- * values of f16 and bf16 exactly. With SERIAL, a block is one thread: contract_serial.cuh.
+ * values of f16 and bf16 exactly. With CPU, a block is one thread: contract_serial.cuh.
  *
  * STORE sums go to one call of total. EXTRA_ARGS: arguments that a chain adds. */
-#if C(SERIAL)
+#if C(CPU)
 #include "contract_serial.cuh"
 #else
     C(LANE) *M(shared) = (C(LANE) *)panels, *N(shared) = M(shared) + 2 * C(POINTS) * M(PITCH);

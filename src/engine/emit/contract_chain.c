@@ -9,8 +9,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <stdio.h>
-
 enum {
     TILE_ROWS = 16,   /* on a CPU, where a block is one thread, SERIAL_ROWS */
     MATRIX_ROWS = 32, /* of a tile, where warps multiply matrices */
@@ -94,67 +92,52 @@ static int64_t lay_out(const program *p, int n, int rows, emit_locals *locals)
 
 /* ---- the programs between ---- */
 
-/* A hole of the k-th program: "INNER1". */
-static const char *hole_of(char name[static 32], const char *hole, int k)
-{
-    snprintf(name, 32, "%s%d", hole, k);
-    return name;
-}
-
-/* between<k>: rows of the tile, one for each warp at a time. */
-static void write_between(emit_writer *w, const program *p, int k, int64_t rows)
-{
-    char name[32];
-    const bool reduces = p->kind == PROGRAM_REDUCE, shuffles = w->target->subgroup == FOLD_WIDTH;
-    const char *type = rows_type(p);
-    hole_int(w, hole_of(name, "REDUCES", k), reduces);
-    hole_size(w, hole_of(name, "INNER", k), p->pre.size / rows);
-    hole_text(w, hole_of(name, "STATE", k), "%s", type);
-    hole_text(w, hole_of(name, "TAKE", k), "join%d", k);
-    hole_text(w, hole_of(name, "FOLD_ARGS", k), "%s", shuffles ? "" : ", s");
-    if (!reduces)
-        hole_text(w, hole_of(name, "FOLD_PARAMS", k), " ");
-    else if (shuffles)
-        hole_text(w, hole_of(name, "FOLD_PARAMS", k), ", %s *chunk", type);
-    else
-        hole_text(w, hole_of(name, "FOLD_PARAMS", k), ", %s *chunk, %s *s", type, type);
-    hole_int(w, "K", k);
-    text_add(&w->body, "#include \"contract_between.cuh\"\n");
-}
-
 /* The calls of all of them, and the shared memory that they need. */
 static void fill_between(emit_writer *w, const program *p, int n, const char *args)
 {
-    const bool shuffles = w->target->subgroup == FOLD_WIDTH;
     text_add(&w->body, "#define SHARED ");
-    for (int k = 1; k < n - 1; k++) {
-        if (p[k].kind == PROGRAM_REDUCE)
-            text_add(&w->body, "__shared__ %s chunk%d[%d]; ", rows_type(&p[k]), k, WARPS * CHUNKS);
-        if (p[k].kind == PROGRAM_REDUCE && !shuffles)
-            text_add(&w->body, "__shared__ %s s%d[%d]; ", rows_type(&p[k]), k, THREADS);
-    }
+    for (int k = 1; k < n - 1; k++)
+        rows_declare_shared(w, &p[k], k, WARPS * CHUNKS);
     text_add(&w->body, "\n#define BETWEEN ");
     for (int k = 1; k < n - 1; k++) {
         text_add(&w->body, "between%d(ARGS, %sbatch, m0_first, rows_end", k, args);
-        if (p[k].kind == PROGRAM_REDUCE)
-            text_add(&w->body, shuffles ? ", chunk%d" : ", chunk%d, s%d", k, k);
+        rows_pass_shared(w, &p[k], k, true);
         text_add(&w->body, "); ");
     }
     text_add(&w->body, "\n");
 }
 
-/* All programs between, row by row, in one thread. */
-static void write_between_serial(emit_writer *w, const program *p, int n, const char *params,
-                                 const char *args)
+/* On a CPU: row by row. */
+static void fill_between_serial(emit_writer *w, int n, const char *args)
 {
-    text_add(&w->body, "static __device__ void between(PARAMS, %sidx row)\n{\n", params);
-    for (int k = 1; k < n - 1; k++)
-        rows_serial(w, &p[k], k, p->rows, args);
     text_add(&w->body,
-             "}\n\n#define SHARED\n#define BETWEEN "
-             "for (int team = 0; team < m0_TILE && m0_first + team < rows_end; team++) "
-             "between(ARGS, %sbatch * rows_end + m0_first + team);\n",
-             args);
+             "#define SHARED\n#define BETWEEN "
+             "for (int team = 0; team < m0_TILE && m0_first + team < rows_end; team++) { ");
+    for (int k = 1; k < n - 1; k++)
+        text_add(&w->body, "step%d(ARGS, %sbatch * rows_end + m0_first + team); ", k, args);
+    text_add(&w->body, "}\n");
+}
+
+/* The functions of the programs, and their calls. */
+static void write_between(emit_writer *w, const program *p, int n, const emit_locals *locals)
+{
+    const bool cpu = w->target->cpu;
+    rows_fill_common(w, locals);
+    hole_int(w, "SERIAL", cpu);
+    hole_int(w, "CHUNKS_MOST", ROWS_CHAIN_CHUNKS);
+    hole_int(w, "WARPS", WARPS);
+    hole_int(w, "CHUNKS", CHUNKS);
+    hole_text(w, "TILE_PARAMS", "%s", locals->n ? "unsigned char *local, " : "");
+    for (int k = 1; k < n - 1; k++) {
+        rows_functions(w, &p[k], k, p->rows, locals, NULL,
+                       cpu ? ROWS_NO_SHARED : ROWS_CHUNK_SHARED);
+        text_add(&w->body, "#define HELD_ARGS%d\n#include \"%s\"\n", k,
+                 cpu ? "rows_program.cuh" : "contract_between.cuh");
+    }
+    if (cpu)
+        fill_between_serial(w, n, ROWS_ARGS(locals));
+    else
+        fill_between(w, p, n, locals->n ? "local, " : "");
 }
 
 /* ---- the contractions ---- */
@@ -193,25 +176,10 @@ static void write_kernel(emit_writer *w, const program *p, int n, const contract
                          const contraction *last, bool scratch, int64_t bytes)
 {
     const int64_t a = contraction_panel_bytes(w, first), b = contraction_panel_bytes(w, last);
-    const bool has_locals = first->locals->n;
-    const char *args = has_locals ? ROWS_LOCAL_ARGS : "";
     const int64_t tiles = ceil_div(p->extent[1], first->side[0].tile);
     contraction_fill(w, first);
     contraction_fill(w, last);
-    for (int k = 1; k < n - 1; k++)
-        rows_functions(w, &p[k], k, p->rows, first->locals, NULL);
-    hole_int(w, "FOLD_CHUNK", FOLD_CHUNK);
-    hole_int(w, "WARPS", WARPS);
-    hole_int(w, "CHUNKS", CHUNKS);
-    hole_text(w, "ROW_ARGS", "%s", args);
-    hole_text(w, "ROW_PARAMS", "%s", has_locals ? "unsigned char *local, " : "");
-    if (w->target->cpu)
-        write_between_serial(w, p, n, ROWS_LOCAL_PARAMS(first->locals), args);
-    else {
-        for (int k = 1; k < n - 1; k++)
-            write_between(w, &p[k], k, p->rows);
-        fill_between(w, p, n, has_locals ? "local, " : "");
-    }
+    write_between(w, p, n, first->locals);
     hole_int(w, "PANELS_BYTES", a > b ? a : b);
     hole_int(w, "SCRATCH", scratch);
     if (scratch) {

@@ -190,7 +190,7 @@ void contraction_fill(emit_writer *w, const contraction *c)
         fill_side(w, c, side);
     fill_multiply(w, c);
     hole_text(w, name_of('c', c, "LANE"), "%s", emit_lane_type(contraction_lane(p)));
-    hole_int(w, name_of('c', c, "SERIAL"), w->target->cpu);
+    hole_int(w, name_of('c', c, "CPU"), w->target->cpu);
     hole_int(w, name_of('c', c, "POINTS"), c->shape.points);
     hole_int(w, name_of('c', c, "PANEL_BYTES"), contraction_panel_bytes(w, c));
     hole_text(w, name_of('c', c, "EXTRA_ARGS"), "%s", CONTRACT_LOCAL_ARGS(c));

@@ -206,7 +206,7 @@ bool held_has(const held_values *h, int slot)
 void held_declare(emit_writer *w, const held_values *h)
 {
     for (int i = 0; i < h->n; i++)
-        text_add(&w->body, "        %s held%d[%d];\n", emit_lane_type(h->at[i].dtype), i, h->each);
+        text_add(&w->body, "%s held%d[%d]; ", emit_lane_type(h->at[i].dtype), i, h->each);
 }
 
 void held_params(emit_writer *w, const held_values *h)

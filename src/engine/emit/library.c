@@ -39,7 +39,15 @@
     ROW(contract_attend_scores, cuh) \
     ROW(contract_attend_product, cuh) \
     ROW(contract_attend_most, cuh) \
-    ROW(contract_attend_lanes, cuh)
+    ROW(contract_attend_lanes, cuh) \
+    ROW(rows, cu) \
+    ROW(rows_lanes, cuh) \
+    ROW(rows_chunks, cuh) \
+    ROW(rows_serial, cuh) \
+    ROW(rows_program, cuh) \
+    ROW(reduce, cu) \
+    ROW(extreme, cu) \
+    ROW(map, cu)
 
 #define EMBEDDED(name, ending) \
     INCLUDE_FILE("kernels_" #name, "kernels/" #name "." #ending); \

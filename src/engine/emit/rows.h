@@ -1,9 +1,8 @@
-/* Kernels that work row by row.
+/* Kernels that work row by row: kernels/rows.cu, kernels/reduce.cu and the files that they include.
  *
  *   rows_functions.c  device functions: values at a point, joins, results, temporaries of a chain
  *   rows.c            chains of reductions and maps: a warp or a block takes a row through all programs
- *   rows_reduce.c     reductions alone: long rows, rows that lie across memory
- *   rows_serial.c     the same on a CPU, where a block is one thread */
+ *   rows_reduce.c     reductions alone: long rows, rows that lie across memory, rows on a CPU */
 #ifndef EMIT_ROWS_H
 #define EMIT_ROWS_H
 
@@ -44,38 +43,28 @@ void rows_value(emit_writer *w, const program *p, int k, int64_t rows, const emi
                 const struct held_values *held);
 /* result<k>(row, core): the epilogue. */
 void rows_result(emit_writer *w, const program *p, int k, const emit_locals *locals);
+/* Shared memory that functions of a reduction get: none, since a block is one thread; what lanes<k> needs; that and
+ * chunk<k>. */
+typedef enum rows_shared { ROWS_NO_SHARED, ROWS_LANES_SHARED, ROWS_CHUNK_SHARED } rows_shared;
 /* The functions of the k-th program of a chain of `rows` rows: value<k>, and of a reduction join<k>, identity<k>,
- * lanes<k> and result<k>. */
+ * result<k>, and lanes<k> of kernels/rows_lanes.cuh or fold<k> of kernels/rows_serial.cuh. K is k afterwards. */
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
-                    const emit_locals *locals, const struct held_values *held);
+                    const emit_locals *locals, const struct held_values *held, rows_shared shared);
+/* Holes of the k-th program: see kernels/rows_lanes.cuh. */
+void rows_fill(emit_writer *w, const program *p, int k, int64_t rows, rows_shared shared);
+/* Holes that its templates share. */
+void rows_fill_common(emit_writer *w, const emit_locals *locals);
 /* values<k>(row, col, out): the values of four points that are 32 apart; all lanes of a warp call it. */
 void rows_values(emit_writer *w, const program *p, int k, int64_t rows);
-/* lanes<k>(x): the values of a warp's 32 lanes joined by halving; all threads of the block call it. */
-void rows_lanes(emit_writer *w, const program *p, int k);
-/* Statements that fold the chunks [first, first + count) of a row into chunk<k>[0]. */
-void rows_chunks(emit_writer *w, const program *p, int k, int inner, const char *first,
-                 const char *count, const char *args, bool steps);
-/* The call of lanes<k> with a<k>: all threads of the block execute it. */
-void rows_call_lanes(emit_writer *w, int k);
-/* Shared memory of a reduction: what lanes<k> needs, and chunk<k> of so many values. */
+/* In a line: declarations of the shared memory of a reduction, with chunk<k> of so many values; the same as arguments. */
 void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks);
+void rows_pass_shared(emit_writer *w, const program *p, int k, bool chunks);
 /* The type of the values that a program folds. */
 const char *rows_type(const program *p);
 /* join<k> and identity<k>. */
 void rows_join(emit_writer *w, const program *p, int k);
-/* The last launch of a reduction: the values of so many parts of each row, in scratch by part and row, are joined
- * pairwise. */
-ig_status rows_join_parts(const program *p, const emit_target *t, int64_t parts, emitted *out);
-
-/* ---- rows_serial.c: on a CPU ---- */
-
-/* The kernel `rows`: a thread takes a row through a chain. */
-void rows_serial_chain(emit_writer *w, const program *p, int n, int64_t rows,
-                       const emit_locals *locals);
-/* Statements that take a row through the k-th program of a chain in one thread. */
-void rows_serial(emit_writer *w, const program *p, int k, int64_t rows, const char *args);
-/* A reduction alone. */
-ig_status emit_fold_serial(const program *p, const emit_target *t, emitted *out);
+/* Chunks of a row that one thread folds in a chain at most. */
+enum { ROWS_CHAIN_CHUNKS = 64 };
 
 /* Turns `own` from bytes to elements of the slot's dtype, which operands tell. */
 void rows_set_lengths(const program *p, int n, emit_locals *locals);

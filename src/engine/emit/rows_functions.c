@@ -3,6 +3,8 @@
 #include "engine/emit/held.h"
 #include "engine/emit/rows.h"
 
+#include <stdio.h>
+
 uint32_t rows_grid(int64_t blocks, const emit_target *t)
 {
     const int64_t most = t->block_limit ? (int64_t)t->block_limit : EMIT_MOST_BLOCKS;
@@ -136,56 +138,73 @@ void rows_join(emit_writer *w, const program *p, int k)
     text_add(&w->body, ";\n}\n\n");
 }
 
-void rows_lanes(emit_writer *w, const program *p, int k)
+/* The name of a hole of the k-th program: "INNER1". */
+static const char *hole_of(char name[static 32], const char *hole, int k)
 {
+    snprintf(name, 32, "%s%d", hole, k);
+    return name;
+}
+
+void rows_fill(emit_writer *w, const program *p, int k, int64_t rows, rows_shared shared)
+{
+    char name[32];
+    const bool reduces = p->kind == PROGRAM_REDUCE, shuffles = w->target->subgroup == FOLD_WIDTH;
     const char *type = rows_type(p);
-    if (w->target->subgroup == FOLD_WIDTH) {
-        text_add(&w->body,
-                 "static __device__ %s lanes%d(%s x)\n{\n"
-                 "    for (int half = 16; half > 0; half /= 2)\n"
-                 "        x = join%d(x, (%s)__shfl_down_sync(0xffffffffu, x, half));\n"
-                 "    return x;\n}\n\n",
-                 type, k, type, k, type);
-        return;
-    }
-    text_add(&w->body,
-             "static __device__ %s lanes%d(%s x, %s *s)\n{\n"
-             "    const int lane = threadIdx.x & 31, at = threadIdx.x;\n"
-             "    s[at] = x;\n    __syncthreads();\n"
-             "    for (int half = 16; half > 0; half /= 2) {\n"
-             "        if (lane < half)\n"
-             "            s[at] = join%d(s[at], s[at + half]);\n"
-             "        __syncthreads();\n    }\n"
-             "    x = s[at];\n    __syncthreads();\n"
-             "    return x;\n}\n\n",
-             type, k, type, type, k);
+    hole_int(w, hole_of(name, "REDUCES", k), reduces);
+    hole_size(w, hole_of(name, "INNER", k), rows ? p->pre.size / rows : 0);
+    hole_text(w, hole_of(name, "TYPE", k), "%s", type);
+    hole_text(w, hole_of(name, "STATE", k), "%s", type);
+    hole_text(w, hole_of(name, "TAKE", k), "join%d", k);
+    text_add(&w->body, "#define DOWN%d(x, n) (%s)__shfl_down_sync(0xffffffffu, x, n)\n", k, type);
+    text_add(&w->body, "#define FOLD_PARAMS%d ", k);
+    if (reduces && shared == ROWS_CHUNK_SHARED)
+        text_add(&w->body, ", %s *chunk", type);
+    if (reduces && shared != ROWS_NO_SHARED && !shuffles)
+        text_add(&w->body, ", %s *s", type);
+    text_add(&w->body, "\n#define FOLD_ARGS%d %s\n", k, shuffles ? "" : ", s");
 }
 
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
-                    const emit_locals *locals, const held_values *held)
+                    const emit_locals *locals, const held_values *held, rows_shared shared)
 {
     rows_value(w, p, k, rows, locals, held);
-    if (p->kind != PROGRAM_REDUCE)
-        return;
-    rows_join(w, p, k);
-    rows_lanes(w, p, k);
-    rows_result(w, p, k, locals);
+    if (p->kind == PROGRAM_REDUCE) {
+        rows_join(w, p, k);
+        rows_result(w, p, k, locals);
+    }
+    rows_fill(w, p, k, rows, shared);
+    text_add(&w->body, "#undef K\n#define K %d\n#include \"rows_lanes.cuh\"\n", k);
+    if (shared == ROWS_NO_SHARED)
+        text_add(&w->body, "#include \"rows_serial.cuh\"\n");
 }
 
-void rows_call_lanes(emit_writer *w, int k)
+void rows_fill_common(emit_writer *w, const emit_locals *locals)
 {
-    text_add(&w->body, "lanes%d(a%d%s", k, k, "");
-    if (w->target->subgroup != FOLD_WIDTH)
-        text_add(&w->body, ", s%d", k);
-    text_add(&w->body, ")");
+    hole_int(w, "SHUFFLES", w->target->subgroup == FOLD_WIDTH);
+    hole_int(w, "FOLD_CHUNK", FOLD_CHUNK);
+    hole_int(w, "ROWS_TEAMS", ROWS_TEAMS);
+    hole_text(w, "ROW_PARAMS", "%s", ROWS_LOCAL_PARAMS(locals));
+    hole_text(w, "ROW_ARGS", "%s", ROWS_ARGS(locals));
 }
 
 void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks)
 {
+    if (p->kind != PROGRAM_REDUCE)
+        return;
     if (w->target->subgroup != FOLD_WIDTH)
-        text_add(&w->body, "    __shared__ %s s%d[%d];\n", rows_type(p), k, ROWS_THREADS);
+        text_add(&w->body, "__shared__ %s s%d[%d]; ", rows_type(p), k, ROWS_THREADS);
     if (chunks)
-        text_add(&w->body, "    __shared__ %s chunk%d[%d];\n", rows_type(p), k, chunks);
+        text_add(&w->body, "__shared__ %s chunk%d[%d]; ", rows_type(p), k, chunks);
+}
+
+void rows_pass_shared(emit_writer *w, const program *p, int k, bool chunks)
+{
+    if (p->kind != PROGRAM_REDUCE)
+        return;
+    if (chunks)
+        text_add(&w->body, ", chunk%d", k);
+    if (w->target->subgroup != FOLD_WIDTH)
+        text_add(&w->body, ", s%d", k);
 }
 
 void rows_set_lengths(const program *p, int n, emit_locals *locals)

@@ -1,4 +1,4 @@
-/* Reductions alone. Rows that a block can fold are those of rows.c. Of longer rows, blocks fold ranges of chunks, and a
+/* Reductions alone, by kernels/reduce.cu. Rows that a block can fold are those of rows.c. Of longer rows, blocks fold ranges of chunks, and a
  * second kernel joins the ranges. If rows are short or lie across memory, a thread takes each row. */
 #include "engine/emit/rows.h"
 #include "engine/emit/tiles.h"
@@ -6,58 +6,52 @@
 #include "base/error.h"
 #include "engine/ops/ops.h"
 
-/* ---- long rows: ranges of chunks, then their values ---- */
+enum {
+    RUN_MOST = 16, /* chunks of a row that a thread folds on a CPU: see run_of */
+    RUN_FEW = 4,
+    MANY_CHUNKS = 4096,
+    LIGHT_INSTS = 8
+};
 
-/* The values of the ranges follow `before` others in scratch memory. */
-static void write_range_kernel(emit_writer *w, const program *p, int ranges, int range, bool steps,
-                               int64_t before)
+/* Starts a kernel of kernels/reduce.cu: value0 if it reads values, result0 if it gives results, and the holes of all. */
+static ig_status start(emit_writer *w, const program *p, const emit_target *t, bool reads,
+                       bool ends, emitted *out)
 {
-    const int inner = writer_number(w, p->inner), rows = writer_number(w, p->outer);
-    const uint64_t bytes = ig_dtype_bytes(dtype_lane(p->dtype));
-    const int partial = writer_scratch(w, rows_type(p), (uint64_t)before * bytes);
-    text_add(&w->body, "extern \"C\" __global__ void ranges(PARAMS)\n{\n");
-    rows_declare_shared(w, p, 0, ROWS_CHUNKS);
-    text_add(
-        &w->body,
-        "    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;\n"
-        "    const int chunks = (int)((g.n%d + %d) / %d);\n"
-        "    for (idx job = blockIdx.x; job < g.n%d * g.n%d; job += gridDim.x) {\n"
-        "        const idx row = job / g.n%d;\n"
-        "        const int first = (int)(job %% g.n%d) * (int)g.n%d;\n"
-        "        const int here = chunks - first < (int)g.n%d ? chunks - first : (int)g.n%d;\n",
-        inner, FOLD_CHUNK - 1, FOLD_CHUNK, rows, ranges, ranges, ranges, range, range, range);
-    rows_chunks(w, p, 0, inner, "(idx)first", "here", "", steps);
-    text_add(&w->body,
-             "        if (threadIdx.x == 0)\n            p%d[job] = chunk0[0];\n"
-             "        __syncthreads();\n    }\n}\n",
-             partial);
+    TRY(writer_start(w, t, out));
+    w->wide = !emit_is_narrow(p, 1);
+    if (reads)
+        rows_value(w, p, 0, p->outer, NULL, NULL);
+    rows_join(w, p, 0);
+    if (ends)
+        rows_result(w, p, 0, NULL);
+    rows_fill_common(w, NULL);
+    rows_fill(w, p, 0, p->outer, t->cpu ? ROWS_NO_SHARED : ROWS_CHUNK_SHARED);
+    hole_int(w, "WHOLE", ends);
+    hole_int(w, "K", 0);
+    hole_size(w, "ROWS", p->outer);
+    return IG_OK;
 }
+
+/* Values in scratch memory, `before` of them before the first. */
+static void fill_partial(emit_writer *w, const program *p, int64_t before)
+{
+    const uint64_t bytes = ig_dtype_bytes(dtype_lane(p->dtype));
+    hole_pointer(w, "PARTIAL", writer_scratch(w, rows_type(p), (uint64_t)before * bytes));
+}
+
+/* ---- long rows: ranges of chunks, then their values ---- */
 
 /* Joins the values of each row's ranges pairwise, in place, a block for each row. */
 static ig_status emit_join_ranges(const program *p, const emit_target *t, int64_t ranges,
                                   emitted *out)
 {
     emit_writer w;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    rows_join(&w, p, 0);
-    rows_result(&w, p, 0, NULL);
-    const int n = writer_number(&w, ranges), rows = writer_number(&w, p->outer);
-    const int partial = writer_scratch(&w, rows_type(p), 0);
-    text_add(&w.body,
-             "extern \"C\" __global__ void join_ranges(PARAMS)\n{\n"
-             "    for (idx row = blockIdx.x; row < g.n%d; row += gridDim.x) {\n"
-             "        %s *v = p%d + row * g.n%d;\n"
-             "        for (idx s = 1; s < g.n%d; s *= 2) {\n"
-             "            for (idx c = (idx)threadIdx.x * 2 * s; c + s < g.n%d; c += %d * 2 * s)\n"
-             "                v[c] = join0(v[c], v[c + s]);\n"
-             "            __syncthreads();\n        }\n"
-             "        if (threadIdx.x == 0)\n            result0(ARGS, row, v[0]);\n    }\n}\n",
-             rows, rows_type(p), partial, n, n, n, ROWS_THREADS);
-    const uint32_t grid[3] = {rows_grid(p->outer, t), 1, 1}, block[3] = {ROWS_THREADS, 1, 1};
-    const ig_status status = writer_finish(&w, "join_ranges", grid, block, 0);
-    writer_drop(&w);
-    return status;
+    TRY(start(&w, p, t, false, true, out));
+    fill_partial(&w, p, 0);
+    hole_int(&w, "THREADS", ROWS_THREADS);
+    hole_size(&w, "RANGES", ranges);
+    writer_template(&w, "reduce.cu", "JOIN_RANGES");
+    return writer_launch(&w, "join_ranges", rows_grid(p->outer, t), ROWS_THREADS);
 }
 
 /* The first kernel; `before` ranges have values already. */
@@ -65,22 +59,22 @@ static ig_status emit_fold_ranges(const program *p, const emit_target *t, int64_
                                   int64_t before, emitted *out)
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK), ranges = ceil_div(chunks, range);
+    const bool fours = t->subgroup == FOLD_WIDTH && p->inner % 4 == 0 && emit_has_steps(&p->pre);
     emit_writer w;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    const bool steps = t->subgroup == FOLD_WIDTH && p->inner % 4 == 0 && emit_has_steps(&p->pre);
-    rows_value(&w, p, 0, p->outer, NULL, NULL);
-    if (steps)
+    TRY(start(&w, p, t, true, false, out));
+    if (fours)
         rows_values(&w, p, 0, p->outer);
-    rows_join(&w, p, 0);
-    rows_lanes(&w, p, 0);
-    const int n = writer_number(&w, ranges), size = writer_number(&w, range);
-    write_range_kernel(&w, p, n, size, steps, before);
-    const uint32_t grid[3] = {rows_grid(p->outer * ranges, t), 1, 1},
-                   block[3] = {ROWS_THREADS, 1, 1};
-    const ig_status status = writer_finish(&w, "ranges", grid, block, 0);
-    writer_drop(&w);
-    return status;
+    fill_partial(&w, p, before);
+    hole_int(&w, "FOURS", fours);
+    hole_size(&w, "RANGES", ranges);
+    hole_size(&w, "RANGE", range);
+    text_add(&w.body, "#define SHARED ");
+    rows_declare_shared(&w, p, 0, ROWS_CHUNKS);
+    text_add(&w.body, "\n#define FOLD_SHARED ");
+    rows_pass_shared(&w, p, 0, true);
+    text_add(&w.body, "\n#include \"rows_lanes.cuh\"\n#include \"rows_chunks.cuh\"\n");
+    writer_template(&w, "reduce.cu", "RANGES_KERNEL");
+    return writer_launch(&w, "ranges", rows_grid(p->outer * ranges, t), ROWS_THREADS);
 }
 
 static ig_status emit_ranges(const program *p, const emit_target *t, int64_t range, emitted *out)
@@ -105,34 +99,20 @@ static ig_status emit_ranges(const program *p, const emit_target *t, int64_t ran
 
 /* ---- a thread for each row: short rows, and rows that lie across memory ---- */
 
-/* A thread for each row. */
-ig_status rows_join_parts(const program *p, const emit_target *t, int64_t parts, emitted *out)
+/* The last launch: the values of so many parts of each row, in scratch by part and row, are joined pairwise. */
+static ig_status emit_join_parts(const program *p, const emit_target *t, int64_t parts,
+                                 emitted *out)
 {
     const int threads = t->cpu ? 1 : ROWS_THREADS;
     const uint64_t bytes = (uint64_t)(p->outer * parts) * 8;
     emit_writer w;
     out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    rows_join(&w, p, 0);
-    rows_result(&w, p, 0, NULL);
-    const int n = writer_number(&w, parts), r = writer_number(&w, p->outer);
-    const int partial = writer_scratch(&w, rows_type(p), 0);
-    text_add(&w.body,
-             "extern \"C\" __global__ void join_chunks(PARAMS)\n{\n"
-             "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
-             "    if (row >= g.n%d)\n        return;\n"
-             "    for (idx s = 1; s < g.n%d; s *= 2)\n"
-             "        for (idx c = 0; c + s < g.n%d; c += 2 * s)\n"
-             "            p%d[c * g.n%d + row] = join0(p%d[c * g.n%d + row], p%d[(c + s) * g.n%d + "
-             "row]);\n"
-             "    result0(ARGS, row, p%d[row]);\n}\n",
-             threads, r, n, n, partial, r, partial, r, partial, r, partial);
-    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, threads), 1, 1};
-    const uint32_t block[3] = {(uint32_t)threads, 1, 1};
-    const ig_status status = writer_finish(&w, "join_chunks", grid, block, 0);
-    writer_drop(&w);
-    return status;
+    TRY(start(&w, p, t, false, true, out));
+    fill_partial(&w, p, 0);
+    hole_int(&w, "THREADS", threads);
+    hole_size(&w, "PARTS", parts);
+    writer_template(&w, "reduce.cu", "JOIN_CHUNKS");
+    return writer_launch(&w, "join_chunks", ceil_div(p->outer, threads), threads);
 }
 
 static bool stores_values(const program *p)
@@ -143,63 +123,32 @@ static bool stores_values(const program *p)
     return false;
 }
 
+/* The fewest running values for rows of that length: a power of two. */
+static int width_of(const program *p)
+{
+    int width = 1;
+    while (width < FOLD_WIDTH && width < p->inner)
+        width *= 2;
+    return width;
+}
+
 /* Rows of one chunk at most give results; longer ones give a value for each chunk. */
 static ig_status emit_across(const program *p, const emit_target *t, emitted *out)
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK);
-    const char *type = rows_type(p);
-    int width = 1;
-    emit_writer w;
-    while (width < FOLD_WIDTH && width < p->inner)
-        width *= 2;
-    const bool once = p->inner <= FOLD_WIDTH;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
     const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, ROWS_THREADS), (uint32_t)chunks, 1};
-    w.ahead = stores_values(p) && (int64_t)grid[0] * grid[1] <= t->processors;
-    rows_value(&w, p, 0, p->outer, NULL, NULL);
-    rows_join(&w, p, 0);
-    if (chunks == 1)
-        rows_result(&w, p, 0, NULL);
-    const int rows = writer_number(&w, p->outer), inner = writer_number(&w, p->inner);
-    text_add(&w.body,
-             "extern \"C\" __global__ void across(PARAMS)\n{\n"
-             "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
-             "    if (row < g.n%d) {\n"
-             "    const idx begin = (idx)blockIdx.y * %d;\n"
-             "    const idx end = begin + %d < g.n%d ? begin + %d : g.n%d;\n"
-             "    %s a[%d];\n"
-             "#pragma unroll\n    for (int k = 0; k < %d; k++)\n        a[k] = identity0();\n"
-             "    idx col = begin;\n",
-             ROWS_THREADS, rows, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner, type, width,
-             width);
-    if (!once || w.ahead) /* without conditions loads are not bound to their place */
-        text_add(&w.body,
-                 "    for (; col + %d <= end; col += %d) {\n"
-                 "#pragma unroll\n        for (int k = 0; k < %d; k++)\n"
-                 "            a[k] = join0(a[k], value0(ARGS, row, col + k));\n    }\n",
-                 width, width, width);
-    text_add(&w.body,
-             "#pragma unroll\n    for (int k = 0; k < %d; k++)\n"
-             "        if (col + k < end)\n"
-             "            a[k] = join0(a[k], value0(ARGS, row, col + k));\n",
-             width);
-    for (int half = width / 2; half > 0; half /= 2)
-        text_add(&w.body,
-                 "#pragma unroll\n    for (int k = 0; k < %d; k++)\n"
-                 "        a[k] = join0(a[k], a[k + %d]);\n",
-                 half, half);
-    if (chunks == 1)
-        text_add(&w.body, "    result0(ARGS, row, a[0]);\n    }\n}\n");
-    else
-        text_add(&w.body, "    p%d[(idx)blockIdx.y * g.n%d + row] = a[0];\n    }\n}\n",
-                 writer_scratch(&w, type, 0), rows);
     const uint32_t block[3] = {ROWS_THREADS, 1, 1};
-    ig_status status = writer_finish(&w, "across", grid, block, 0);
-    writer_drop(&w);
-    if (status != IG_OK || chunks == 1)
-        return status;
-    return rows_join_parts(p, t, chunks, out);
+    emit_writer w;
+    TRY(start(&w, p, t, true, chunks == 1, out));
+    w.ahead = stores_values(p) && (int64_t)grid[0] * grid[1] <= t->processors;
+    if (chunks > 1)
+        fill_partial(&w, p, 0);
+    hole_int(&w, "THREADS", ROWS_THREADS);
+    hole_int(&w, "WIDTH", width_of(p));
+    hole_int(&w, "LOOPS", p->inner > FOLD_WIDTH || w.ahead);
+    writer_template(&w, "reduce.cu", "ACROSS");
+    TRY(writer_finish(&w, "across", grid, block, 0));
+    return chunks == 1 ? IG_OK : emit_join_parts(p, t, chunks, out);
 }
 
 /* ---- rows without elements ---- */
@@ -208,28 +157,62 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
 static ig_status emit_empty(const program *p, const emit_target *t, emitted *out)
 {
     emit_writer w;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    rows_join(&w, p, 0);
-    rows_result(&w, p, 0, NULL);
-    const int rows = writer_number(&w, p->outer);
-    const char *type = rows_type(p);
-    text_add(&w.body,
-             "extern \"C\" __global__ void empty(PARAMS)\n{\n"
-             "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
-             "    if (row < g.n%d)\n        result0(ARGS, row, ",
-             ROWS_THREADS, rows);
+    TRY(start(&w, p, t, false, true, out));
+    hole_int(&w, "THREADS", ROWS_THREADS);
     if (p->fold == OP_sum)
-        text_add(&w.body, "(%s)0);\n}\n", type);
+        hole_text(&w, "NOTHING", "(%s)0", rows_type(p));
     else if (p->dtype == IG_BOOL)
-        text_add(&w.body, "(%s)(identity0() != 0));\n}\n", type);
+        hole_text(&w, "NOTHING", "(%s)(identity0() != 0)", rows_type(p));
     else
-        text_add(&w.body, "identity0());\n}\n");
-    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, ROWS_THREADS), 1, 1};
-    const uint32_t block[3] = {ROWS_THREADS, 1, 1};
-    const ig_status status = writer_finish(&w, "empty", grid, block, 0);
-    writer_drop(&w);
-    return status;
+        hole_text(&w, "NOTHING", "identity0()");
+    writer_template(&w, "reduce.cu", "EMPTY");
+    return writer_launch(&w, "empty", ceil_div(p->outer, ROWS_THREADS), ROWS_THREADS);
+}
+
+/* ---- on a CPU ---- */
+
+/* True if the tape is short enough to be repeated in the text. */
+static bool is_light(const tape *t)
+{
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *inst = &t->inst[i];
+        if (inst->code == TAPE_BITS || inst->code == TAPE_READ ||
+            (inst->code == TAPE_MAP && op_ulps[inst->op] > 0))
+            return false;
+    }
+    return t->n_inst <= LIGHT_INSTS;
+}
+
+/* Chunks of a row that a thread folds and joins: a power of two, because then the order is kept. Many make the start of
+ * a thread cheap, few give work to more cores. */
+static int run_of(const program *p)
+{
+    return p->outer * ceil_div(p->inner, FOLD_CHUNK) < MANY_CHUNKS ? RUN_FEW : RUN_MOST;
+}
+
+static ig_status emit_fold_serial(const program *p, const emit_target *t, emitted *out)
+{
+    const int64_t parts = ceil_div(p->inner, run_of(p) * FOLD_CHUNK);
+    /* A thread takes several short rows. */
+    const int64_t each = p->inner < FOLD_CHUNK ? 4 * FOLD_CHUNK / p->inner : 1;
+    const bool is_short = p->inner <= FOLD_WIDTH;
+    emit_writer w;
+    TRY(start(&w, p, t, true, parts == 1, out));
+    if (parts > 1)
+        fill_partial(&w, p, 0);
+    hole_int(&w, "SHORT", is_short);
+    hole_int(&w, "WIDTH", width_of(p));
+    hole_int(&w, "CHUNKS_MOST", p->inner <= FOLD_CHUNK ? 1 : RUN_MOST);
+    hole_int(&w, "QUICK", p->inner > FOLD_CHUNK && is_light(&p->pre));
+    hole_size(&w, "EACH_ROWS", each);
+    hole_size(&w, "RUN", run_of(p));
+    if (!is_short)
+        text_add(&w.body, "#include \"rows_lanes.cuh\"\n#include \"rows_serial.cuh\"\n");
+    writer_template(&w, "reduce.cu", "FOLD");
+    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, each), (uint32_t)parts, 1};
+    const uint32_t block[3] = {1, 1, 1};
+    TRY(writer_finish(&w, "fold", grid, block, 0));
+    return parts == 1 ? IG_OK : emit_join_parts(p, t, parts, out);
 }
 
 /* ---- which kernel ---- */

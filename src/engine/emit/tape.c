@@ -352,7 +352,7 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
     write_point(w, s, u);
     text_add(&w->body, ", (int)g.n%d, fault)", writer_record(w, s->program));
     if (o->part_len)
-        text_add(&w->body, " - g.n%d;\n    if (j%d_%d < 0 || j%d_%d >= g.n%d)\n        continue;\n",
+        text_add(&w->body, " - g.n%d;\n    if (j%d_%d < 0 || j%d_%d >= g.n%d)\n        return;\n",
                  writer_number(w, o->part_first), k, u, k, u, writer_number(w, o->part_len));
     else
         text_add(&w->body, ";\n");
