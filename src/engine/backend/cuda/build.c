@@ -1,5 +1,6 @@
 /* From text to a kernel: compiled by NVRTC for the GPU, or taken from the cache on the disk. */
 #include "engine/backend/cuda/cuda.h"
+#include "engine/backend/cuda/nvrtc.h"
 
 #include "base/cache.h"
 #include "base/error.h"
@@ -19,23 +20,6 @@ enum {
 
 static const cache cached = {.kind = "cuda", .max_bytes = (uint64_t)256 << 20};
 
-/* NVRTC is looked for by the first kernel that is not in the cache. */
-static struct {
-    pthread_once_t once;
-    nvrtc_api api;
-    const char *why, *remedy, *path;
-    int major, minor;
-} nvrtc = {.once = PTHREAD_ONCE_INIT};
-
-static void find_nvrtc(void)
-{
-    const int64_t began = trace_begin();
-    nvrtc.why = nvrtc_api_load(&nvrtc.api, &nvrtc.remedy, &nvrtc.path);
-    if (!nvrtc.why)
-        nvrtc.api.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
-    trace_end(began, "load NVRTC");
-}
-
 /* What a compiled image depends on. The version of NVRTC is not a part: an image that works stays good. */
 static char *key_of(const cuda_device *d, const kernel_image *image, size_t *bytes)
 {
@@ -50,25 +34,11 @@ static char *key_of(const cuda_device *d, const kernel_image *image, size_t *byt
 
 /* ---- the compiler ---- */
 
-static ig_status compile_failed(const cuda_device *d, const kernel_image *image, nvrtcProgram p)
-{
-    char log[LOG_BYTES] = "";
-    size_t bytes = 0;
-    if (nvrtc.api.nvrtcGetProgramLogSize(p, &bytes) == 0 && bytes > 1) {
-        char *all = memory_new(bytes + 1);
-        if (all && nvrtc.api.nvrtcGetProgramLog(p, all) == 0)
-            snprintf(log, sizeof log, "%s", all);
-        memory_free(all);
-    }
-    FAIL(IG_ERR_DEVICE, "%s: NVRTC refuses kernel '%s'%s%s", d->name, image->entry,
-         log[0] ? ":\n" : "; it does not say why", log);
-}
-
 /* The include folder of a toolkit that NVRTC lies in, as an option; false if there is none to name. */
-static bool include_option(char *out, size_t room)
+static bool include_option(const nvrtc_library *nvrtc, char *out, size_t room)
 {
     char folder[500];
-    snprintf(folder, sizeof folder, "%s", nvrtc.path ? nvrtc.path : "");
+    snprintf(folder, sizeof folder, "%s", nvrtc->path ? nvrtc->path : "");
     char *slash = strrchr(folder, '/');
     if (!slash)
         return false;
@@ -81,48 +51,36 @@ static bool include_option(char *out, size_t room)
     return true;
 }
 
-static ig_status take_image(const cuda_device *d, const kernel_image *image, nvrtcProgram p,
-                            char **out, size_t *bytes)
-{
-    bool given = nvrtc.api.nvrtcGetCUBINSize(p, bytes) == 0;
-    if (given && !(*out = memory_get(*bytes)))
-        return IG_ERR_MEMORY;
-    given = given && nvrtc.api.nvrtcGetCUBIN(p, *out) == 0;
-    if (given)
-        return IG_OK;
-    memory_free(*out);
-    *out = NULL;
-    FAIL(IG_ERR_DEVICE, "%s: NVRTC gives no image of kernel '%s'", d->name, image->entry);
-}
-
 /* An image for exactly this GPU; memory_free. */
-static ig_status compile(const cuda_device *d, const kernel_image *image, char **out, size_t *bytes)
+static ig_status compile(const cuda_device *d, const kernel_image *image, void **out, size_t *bytes)
 {
     char arch[32], include[520];
     const char *options[OPTIONS] = {arch, "--fmad=false", "--std=c++17", "-default-device"};
-    int n = 4;
-    pthread_once(&nvrtc.once, find_nvrtc);
-    if (nvrtc.why)
+    const nvrtc_library *nvrtc = nvrtc_get();
+    nvrtc_source source = {
+        .text = image->source, .name = "kernel.cu", .options = options, .n_options = 4};
+    nvrtc_image made = {0};
+    if (nvrtc->why)
         FAIL(
             IG_ERR_DEVICE,
             "%s: %s; %s. Without NVRTC, use the same GPU through OpenCL: 'ingot devices' shows its "
             "name",
-            d->name, nvrtc.why, nvrtc.remedy);
+            d->name, nvrtc->why, nvrtc->remedy);
     snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%s", d->capability,
              image->options ? image->options : "");
-    if (include_option(include, sizeof include))
-        options[n++] = include;
-    if (image->is_emitted && nvrtc.major >= MINIMAL_SINCE)
-        options[n++] = "--minimal"; /* saves 5 of the 28 ms that the smallest kernel takes */
-    nvrtcProgram p = NULL;
-    if (nvrtc.api.nvrtcCreateProgram(&p, image->source, "kernel.cu", 0, NULL, NULL) != 0)
-        FAIL(IG_ERR_MEMORY, "%s: NVRTC cannot take kernel '%s'", d->name, image->entry);
-    ig_status status = IG_OK;
-    if (nvrtc.api.nvrtcCompileProgram(p, n, options) != 0)
-        status = compile_failed(d, image, p);
-    else
-        status = take_image(d, image, p, out, bytes);
-    nvrtc.api.nvrtcDestroyProgram(&p);
+    if (include_option(nvrtc, include, sizeof include))
+        options[source.n_options++] = include;
+    if (image->is_emitted && nvrtc->major >= MINIMAL_SINCE)
+        options[source.n_options++] =
+            "--minimal"; /* saves 5 of the 28 ms that the smallest kernel takes */
+    ig_status status = nvrtc_compile(&source, &made);
+    if (status == IG_OK && !made.data)
+        status = ig_fail(IG_ERR_DEVICE, "%s: NVRTC refuses kernel '%s'%s%.*s", d->name,
+                         image->entry, made.log ? ":\n" : "; it does not say why", LOG_BYTES,
+                         made.log ? made.log : "");
+    memory_free(made.log);
+    *out = made.data;
+    *bytes = made.bytes;
     return status;
 }
 
@@ -174,8 +132,8 @@ static ig_status load(cuda_device *d, const kernel_image *images, int n, const v
 static ig_status build(cuda_device *d, const kernel_image *images, int n, cuda_kernel **k)
 {
     size_t key_bytes, bytes = 0;
-    void *data = NULL;
-    char *made = NULL, *key = key_of(d, images, &key_bytes);
+    void *data = NULL, *made = NULL;
+    char *key = key_of(d, images, &key_bytes);
     if (!key)
         return IG_ERR_MEMORY;
     if (cache_get(&cached, key, key_bytes, &data, &bytes)) {

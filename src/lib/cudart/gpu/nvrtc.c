@@ -1,6 +1,8 @@
 /* From the text of a unit to an image, by NVRTC. */
 #include "lib/cudart/gpu/gpu.h"
 
+#include "engine/backend/cuda/nvrtc.h"
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -10,24 +12,18 @@
 
 enum { LOG_BYTES = 6000, ROUNDS_MOST = 2 };
 
+/* Where CUDA's headers are. */
 static struct {
     pthread_once_t once;
-    nvrtc_api api;
-    const char *why, *remedy, *path;
-    char folders[GPU_FOLDERS_MOST][GPU_FOLDER_BYTES];
-    int n_folders;
-} nvrtc = {.once = PTHREAD_ONCE_INIT};
+    char at[GPU_FOLDERS_MOST][GPU_FOLDER_BYTES];
+    int n;
+} folders = {.once = PTHREAD_ONCE_INIT};
 
-static void find_nvrtc(void)
+static void find_folders(void)
 {
     const void *inside;
-    nvrtc.why = nvrtc_api_load(&nvrtc.api, &nvrtc.remedy, &nvrtc.path);
-    if (!nvrtc.why && !(nvrtc.api.nvrtcAddNameExpression && nvrtc.api.nvrtcGetLoweredName))
-        nvrtc.why = "NVRTC has no name expressions: it is too old";
-    if (nvrtc.why)
-        return;
-    memcpy(&inside, &nvrtc.api.nvrtcVersion, sizeof inside);
-    nvrtc.n_folders = gpu_toolkit_folders(inside, nvrtc.folders);
+    memcpy(&inside, &nvrtc_get()->api.nvrtcVersion, sizeof inside);
+    folders.n = gpu_toolkit_folders(inside, folders.at);
 }
 
 /* ---- options ---- */
@@ -82,23 +78,12 @@ static words options_of(const ig_cuda_unit *u, int capability)
         add_word(&w, "-D%s", u->defines[i]);
     for (int i = 0; i < cudart_count(u->folders); i++)
         add_word(&w, "-I%s", u->folders[i]);
-    for (int i = 0; i < nvrtc.n_folders; i++)
-        add_word(&w, "-I%s", nvrtc.folders[i]);
+    for (int i = 0; i < folders.n; i++)
+        add_word(&w, "-I%s", folders.at[i]);
     return w;
 }
 
 /* ---- messages ---- */
-
-static char *log_of(nvrtcProgram p)
-{
-    size_t bytes = 0;
-    if (nvrtc.api.nvrtcGetProgramLogSize(p, &bytes) != 0)
-        return NULL;
-    char *log = memory_new(bytes + 1);
-    if (log && nvrtc.api.nvrtcGetProgramLog(p, log) != 0)
-        log[0] = '\0';
-    return log;
-}
 
 /* NVRTC names an expression that it does not understand in a line of its own. Removes those from the list;
  * returns how many there were. */
@@ -124,7 +109,7 @@ static ig_status failed(const ig_cuda_unit *u, const char *log)
     const bool header = log && strstr(log, "could not open source file");
     FAIL(IG_ERR_FORMAT, "NVRTC does not compile '%s'%s%.*s%s", u->name,
          log && *log ? ":\n" : "; it does not say why", LOG_BYTES, log ? log : "",
-         header && !nvrtc.n_folders
+         header && !folders.n
              ? "\nThe headers of CUDA were not found: install those of a CUDA toolkit, or pip "
                "install nvidia-cuda-runtime; CUDA_HOME is the folder of a toolkit that is elsewhere"
              : "");
@@ -143,7 +128,9 @@ static char *source_of(const ig_cuda_unit *u)
     return text_take(&t);
 }
 
-static ig_status create(const ig_cuda_unit *u, const char *source, nvrtcProgram *p)
+/* One attempt. *again receives true if it failed for expressions, which were removed from the list. */
+static ig_status attempt(const ig_cuda_unit *u, const char *source, const words *options,
+                         const char **expressions, gpu_image *out, bool *again)
 {
     const int n = cudart_count(u->headers) / 2;
     const char **names = memory_new((size_t)(2 * n + 1) * sizeof *names);
@@ -153,58 +140,26 @@ static ig_status create(const ig_cuda_unit *u, const char *source, nvrtcProgram 
         names[i] = u->headers[2 * i];
         names[n + i] = u->headers[2 * i + 1];
     }
-    const int status = nvrtc.api.nvrtcCreateProgram(p, source, u->name, n, names + n, names);
+    nvrtc_image image = {.symbols = out->symbols};
+    ig_status status = nvrtc_compile(&(nvrtc_source){.text = source,
+                                                     .name = u->name,
+                                                     .header_names = names,
+                                                     .header_texts = names + n,
+                                                     .n_headers = n,
+                                                     .options = (const char *const *)options->at,
+                                                     .n_options = options->n,
+                                                     .expressions = expressions,
+                                                     .n_expressions = out->n},
+                                     &image);
     memory_free(names);
-    if (status != 0)
-        FAIL(IG_ERR_MEMORY, "NVRTC cannot take '%s'", u->name);
-    return IG_OK;
-}
-
-static ig_status take_symbol(nvrtcProgram p, const char *expression, char **out)
-{
-    const char *symbol;
-    if (nvrtc.api.nvrtcGetLoweredName(p, expression, &symbol) != 0)
-        return IG_OK;
-    *out = memory_new(strlen(symbol) + 1);
-    if (!*out)
-        return IG_ERR_MEMORY;
-    memcpy(*out, symbol, strlen(symbol));
-    return IG_OK;
-}
-
-static ig_status take_image(nvrtcProgram p, const char *const *expressions, gpu_image *out)
-{
-    if (nvrtc.api.nvrtcGetCUBINSize(p, &out->bytes) != 0 ||
-        !(out->data = memory_new(out->bytes + 1)))
-        return IG_ERR_MEMORY;
-    if (nvrtc.api.nvrtcGetCUBIN(p, out->data) != 0)
-        FAIL(IG_ERR_DEVICE, "NVRTC gives no image");
-    for (int i = 0; i < out->n; i++)
-        if (expressions[i])
-            TRY(take_symbol(p, expressions[i], &out->symbols[i]));
-    return IG_OK;
-}
-
-/* One attempt. *again receives true if it failed for expressions, which were removed from the list. */
-static ig_status attempt(const ig_cuda_unit *u, const char *source, const words *options,
-                         const char **expressions, gpu_image *out, bool *again)
-{
-    nvrtcProgram p = NULL;
-    TRY(create(u, source, &p));
-    for (int i = 0; i < out->n; i++)
-        if (expressions[i])
-            nvrtc.api.nvrtcAddNameExpression(p, expressions[i]);
-    ig_status status;
     *again = false;
-    if (nvrtc.api.nvrtcCompileProgram(p, options->n, (const char *const *)options->at) == 0) {
-        status = take_image(p, expressions, out);
-    } else {
-        char *log = log_of(p);
-        *again = drop_bad(log, expressions, out->n) > 0;
-        status = failed(u, log);
-        memory_free(log);
+    if (status == IG_OK && !image.data) {
+        *again = drop_bad(image.log, expressions, out->n) > 0;
+        status = failed(u, image.log);
     }
-    nvrtc.api.nvrtcDestroyProgram(&p);
+    memory_free(image.log);
+    out->data = image.data;
+    out->bytes = image.bytes;
     return status;
 }
 
@@ -228,10 +183,13 @@ static ig_status compile(const ig_cuda_unit *u, const words *options, const char
 ig_status gpu_nvrtc(const ig_cuda_unit *unit, int capability, const char *const *expressions,
                     gpu_image *out)
 {
-    pthread_once(&nvrtc.once, find_nvrtc);
-    if (nvrtc.why)
-        FAIL(IG_ERR_DEVICE, "%s; %s, or run the program with '--device cpu'", nvrtc.why,
-             nvrtc.remedy);
+    const nvrtc_library *nvrtc = nvrtc_get();
+    const bool old =
+        !nvrtc->why && !(nvrtc->api.nvrtcAddNameExpression && nvrtc->api.nvrtcGetLoweredName);
+    if (nvrtc->why || old)
+        FAIL(IG_ERR_DEVICE, "%s; %s, or run the program with '--device cpu'",
+             old ? "NVRTC has no name expressions: it is too old" : nvrtc->why, nvrtc->remedy);
+    pthread_once(&folders.once, find_folders);
     const char **kept = memory_new((size_t)(out->n + 1) * sizeof *kept);
     words options = options_of(unit, capability);
     ig_status status = kept && !options.failed ? IG_OK : IG_ERR_MEMORY;
