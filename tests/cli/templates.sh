@@ -1,5 +1,5 @@
 # Every template of kernels/ compiles by itself, in each variant that its comments "alone: ..." list: with our front end, for
-# each language that we print, with clang as OpenCL C, and with nvcc.
+# each language that we print, with clang as OpenCL C, and with nvcc. No kernel stands in string literals of src/engine/emit.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
 temporary=$(mktemp -d)
@@ -73,4 +73,7 @@ embedded() { grep -q "ROW($(basename "$1" | sed 's/\./, /'))" src/engine/emit/li
 for file in $(grep -l '^/\* Template: ' kernels/*.cu kernels/*.cuh); do
     check "$file is embedded" embedded "$file"
 done
+# function.c has a kernel of one statement, which shows the front end a function that another text calls.
+no_kernels() { ! grep -n '"[^"]*__global__' $(ls src/engine/emit/*.c | grep -v function.c); }
+check 'no kernel stands in a string literal' no_kernels
 finish
