@@ -340,6 +340,7 @@ struct stat {
 #define S_ISFIFO(m) (((m) & S_IFMT) == 0010000)
 #define S_ISCHR(m) (((m) & S_IFMT) == 0020000)
 #define S_ISLNK(m) (((m) & S_IFMT) == 0120000)
+#define S_ISVTX 01000
 #define S_IRWXU 0700
 #define S_IRUSR 0400
 #define S_IWUSR 0200

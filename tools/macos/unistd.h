@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 ssize_t read(int, void *, size_t), write(int, const void *, size_t), pread(int, void *, size_t, off_t);
-ssize_t pwrite(int, const void *, size_t, off_t), readlink(const char *, char *, size_t);
+ssize_t pwrite(int, const void *, size_t, off_t), readlink(const char *, char *, size_t),
+    readlinkat(int, const char *, char *, size_t);
 int close(int), access(const char *, int), unlink(const char *), rmdir(const char *), link(const char *, const char *);
 int symlink(const char *, const char *), chdir(const char *), isatty(int), pipe(int *), dup(int), dup2(int, int), ftruncate(int, off_t);
 int fsync(int), truncate(const char *, off_t), getpagesize(void), gethostname(char *, size_t), execv(const char *, char *const *);
