@@ -108,7 +108,8 @@ enum {
     CODE_VOLATILE = 2, /* memory that another thread may write: never one for all lanes */
     CODE_OWN = 4,      /* memory of the block or the lane: no other core sees it */
     CODE_LOCALS = 8,   /* of ADDRESS: the scale is the bytes of a lane's local memory */
-    CODE_ROUNDING = 16 /* times 1, 2, 3: arithmetic rounds towards zero, up, down */
+    CODE_ROUNDING =
+        16 /* times 1, 2, 3: arithmetic, conversions and CODE_ROUND round towards zero, up, down */
 };
 
 enum { CODE_NONE = -1, CODE_LEVELS = 256 /* how deep they may nest */ };

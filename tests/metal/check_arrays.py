@@ -26,6 +26,8 @@ KERNELS = [
      "y=ones:f32[1000]"],
     ["block_sum", "--grid", "5", "--block", "128", "--arg", "n=600", "--arg", "x=arange(600.0)", "--arg",
      "total=zeros:f32[5]"],
+    ["conversions", "--grid", "4", "--block", "256", "--arg", "n=1000", "--arg", "x=(arange(1000.0) - 300) ** 3 * 77.7", "--arg",
+     "halves=zeros:u16[4000]", "--arg", "whole=zeros:i32[4000]"],
 ]
 SOURCE = os.path.join(ROOT, "tests", "metal", "kernels.cu")
 # Expressions of tests/cli/emitted.sh: those with one of these texts in CI, all that have no f64 with --whole.

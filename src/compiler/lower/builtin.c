@@ -240,11 +240,14 @@ static int32_t convert(lower *l, const kernel_expr *e, const lower_value *v)
         a = lower_map(l, rounds[mode], lower_lane(from), false, a, CODE_NONE);
         return lower_cast(l, a, from, e->type);
     }
-    const int before = l->c->n_inst;
-    const int32_t r = lower_cast(l, a, from, e->type);
+    if (!mode)
+        return lower_cast(l, a, from, e->type);
+    const int before = l->c->n_inst; /* twice in one direction is once */
+    a = lower_convert(l, a, lower_lane(from), lower_lane(e->type));
+    a = lower_rounded(l, e->type, a);
     for (int k = before; k < l->c->n_inst; k++)
         l->c->inst[k].flags |= (uint8_t)(CODE_ROUNDING * mode);
-    return r;
+    return a;
 }
 
 /* The same bytes as another type: scalars by a move, structs and halves by way of memory. */

@@ -92,19 +92,34 @@ int32_t lower_rounded(lower *l, const kernel_type *t, int32_t a)
     return d;
 }
 
-int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_type *to)
+/* By the rules of builtins.def. */
+static int32_t float_to_integer(lower *l, int32_t a, const kernel_type *from, const kernel_type *to)
 {
     const ig_dtype source = lower_lane(from), target = lower_lane(to);
+    if (to->size < 4 && (from->kind == TYPE_F32 || from->kind == TYPE_F64)) {
+        const ig_dtype wide = type_is_signed(to) ? IG_I32 : IG_U32;
+        return lower_convert(l, lower_convert(l, a, source, wide), wide, target);
+    }
+    const int32_t r = lower_convert(l, a, source, target);
+    if (to->size < 4 || (to->size == 4 && from->kind != TYPE_F64))
+        return r;
+    const int32_t nan = lower_map(l, OP_isnan, source, true, a, CODE_NONE);
+    const int32_t d = lower_temp(l, target);
+    lower_emit(l, CODE_PICK, target, d, nan,
+               lower_constant(l, target, UINT64_C(1) << (8 * to->size - 1)), r);
+    return d;
+}
+
+int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_type *to)
+{
+    const ig_dtype source = lower_lane(from), target = lower_lane(to), stored = lower_stored(to);
     if (from->kind == to->kind)
         return a;
-    if (target == IG_F32 && lower_stored(to) != IG_F32) {
-        if (source == IG_F64) { /* once, not by way of f32 */
-            const ig_dtype stored = lower_stored(to);
-            return lower_convert(l, lower_convert(l, a, IG_F64, stored), stored, IG_F32);
-        }
-        return lower_rounded(l, to, lower_convert(l, a, source, IG_F32));
-    }
-    return lower_convert(l, a, source, target);
+    if (type_is_float(from) && type_is_integer(to) && to->kind != TYPE_BOOL)
+        return float_to_integer(l, a, from, to);
+    if (target == IG_F32 && stored != IG_F32 && source != IG_F32) /* once, not by way of f32 */
+        return lower_convert(l, lower_convert(l, a, source, stored), stored, IG_F32);
+    return lower_rounded(l, to, lower_convert(l, a, source, target));
 }
 
 /* a op b in the type, rounded if it is a half. */

@@ -46,11 +46,17 @@ double fold_round(type_kind kind, double x)
     }
 }
 
-static uint64_t float_to_integer(type_kind kind, double x)
+/* By the rules of builtins.def. */
+static uint64_t float_to_integer(type_kind from, type_kind kind, double x)
 {
     static const int bits[] = {[TYPE_I8] = 7,   [TYPE_U8] = 8,   [TYPE_I16] = 15, [TYPE_U16] = 16,
                                [TYPE_I32] = 31, [TYPE_U32] = 32, [TYPE_I64] = 63, [TYPE_U64] = 64};
     const bool is_signed = (kind - TYPE_I8) % 2 == 0;
+    const bool narrow = kind<TYPE_I32, wide = kind> TYPE_U32;
+    if (narrow && (from == TYPE_F32 || from == TYPE_F64))
+        return fold_wrap(kind, float_to_integer(from, is_signed ? TYPE_I32 : TYPE_U32, x));
+    if (isnan(x) && (wide || (from == TYPE_F64 && !narrow)))
+        return fold_wrap(kind, UINT64_C(1) << (wide ? 63 : 31));
     if (isnan(x))
         return 0;
     const double top = ldexp(1, bits[kind]);
@@ -68,13 +74,20 @@ typedef struct number {
     double number;
 } number;
 
+/* x, rounded to odd where a double has no room for its lowest bits: rounding the double is then rounding x. */
+static uint64_t odd_53(uint64_t x, bool is_signed)
+{
+    const uint64_t size = is_signed && (int64_t)x < 0 ? 0 - x : x, rest = x & 2047;
+    return size >> 53 && rest ? (x - rest) | 2048 : x;
+}
+
 static bool cast_number(const kernel_type *from, const kernel_type *to, number x, number *out)
 {
     if (type_is_float(from)) {
         if (to->kind == TYPE_BOOL)
             out->integer = x.number != 0;
         else if (type_is_integer(to))
-            out->integer = float_to_integer(to->kind, x.number);
+            out->integer = float_to_integer(from->kind, to->kind, x.number);
         else if (type_is_float(to))
             out->number = fold_round(to->kind, x.number);
         else
@@ -87,8 +100,8 @@ static bool cast_number(const kernel_type *from, const kernel_type *to, number x
         if (to->kind == TYPE_F32)
             out->number = is_signed ? (double)(float)(int64_t)x.integer : (double)(float)x.integer;
         else
-            out->number =
-                fold_round(to->kind, is_signed ? (double)(int64_t)x.integer : (double)x.integer);
+            out->number = fold_round(to->kind, is_signed ? (double)(int64_t)odd_53(x.integer, true)
+                                                         : (double)odd_53(x.integer, false));
         return true;
     }
     out->integer = fold_wrap(to->kind, x.integer);

@@ -185,34 +185,12 @@ static void bitcast(printer *p, const kernel_expr *e)
 
 static void convert(printer *p, const kernel_expr *e, int level)
 {
-    static const char *const suffixes[] = {"rte", "rtz", "rtp", "rtn"};
-    static const char *const before[] = {"rint(", "", "ceil(", "floor("};
-    const int mode = e->builtin - BUILTIN_CONVERT_RN;
-    const kernel_expr *a = e->args[0];
-    const type_kind kind = print_kind(p, e->type), from = print_kind_of(p, a);
-    const char *name = p->lang->values[kind];
-    const bool to_integer = type_is_integer(e->type), narrow = kind != (type_kind)e->type->kind;
-    if (mode == 0 && !to_integer &&
-        (narrow || !is_metal(p) || type_is_integer(a->type) || kind >= from)) {
-        kernel_expr cast = *e;
-        cast.kind = EXPR_CAST;
-        cast.a = (kernel_expr *)a;
-        print_expr(p, &cast, level);
+    if (print_convert(p, e->type, e->args[0], e->builtin - BUILTIN_CONVERT_RN, level))
         return;
-    }
-    if (narrow || (is_metal(p) && (!to_integer || e->type->size < 4)))
-        refuse_missing(p, e, "IG-ROUND");
-    if (!is_metal(p)) {
-        print_arguments(
-            p, e,
-            print_format(p, "convert_%s%s_%s(", name, to_integer ? "_sat" : "", suffixes[mode]),
-            ")");
-        return;
-    }
-    print_use(p, PRELUDE_SATURATE_INT);
-    print_out(p, "ig_to_%s(%s", name, before[mode]);
-    operand(p, a, from == TYPE_F16 ? "float" : NULL, LEVEL_ASSIGN);
-    print_out(p, "%s)", *before[mode] ? ")" : "");
+    kernel_expr cast = *e;
+    cast.kind = EXPR_CAST;
+    cast.a = e->args[0];
+    print_expr(p, &cast, level);
 }
 
 /* ---- atomics ---------------------------------------------------------------------------------- */

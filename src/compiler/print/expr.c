@@ -241,6 +241,9 @@ static void cast(printer *p, const kernel_expr *e, int level, bool unrounded)
         print_expr(p, a, level);
         return;
     }
+    const int mode = type_is_integer(t) ? BUILTIN_CONVERT_RZ - BUILTIN_CONVERT_RN : 0;
+    if (print_convert(p, t, a, mode, level))
+        return;
     const char *rounding = t->kind != a->type->kind ? rounder(p, t) : NULL;
     if (rounding && a->type->kind == TYPE_F64 && print_kind_of(p, a) == TYPE_F64 &&
         t->kind == TYPE_F16) {
@@ -474,6 +477,12 @@ static void update(printer *p, const kernel_expr *e, int level)
             b = bare;
         if (usual(print_kind(p, t), print_kind_of(p, b)) != compute)
             step = NULL;
+    }
+    const bool to_integer =
+        type_is_integer(t) && type_is_float(e->as.compute) && !p->target->casts_fit;
+    if (to_integer && p->target->language != LANGUAGE_CUDA) { /* C has no rules for it */
+        update_long(p, e, level);
+        return;
     }
     if (print_differs(p, t) && (t->kind != TYPE_BOOL || print_is_stored(p, e->a))) {
         update_long(p, e, level);

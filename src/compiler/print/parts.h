@@ -215,6 +215,12 @@ bool print_is_simple(const kernel_expr *e); /* may be written twice */
 const char *print_loader(printer *p, const kernel_type *t);
 const char *print_storer(printer *p, const kernel_type *t);
 
+/* ---- convert.c ---- */
+
+/* Prints `a` as a number of another type, if that is more than a cast of C; else false, and nothing is printed. The mode
+ * counts from BUILTIN_CONVERT_RN on. */
+bool print_convert(printer *p, const kernel_type *to, const kernel_expr *a, int mode, int level);
+
 /* ---- builtin.c ---- */
 
 void print_builtin(printer *p, const kernel_expr *e, int level);

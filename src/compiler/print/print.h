@@ -35,6 +35,7 @@ typedef struct kernel_target {
     /* CUDA C: a hidden parameter names the memory of globals, which all kernels of a module share. Else the text declares
      * them, as a text for people does; the other languages have no such variables. */
     bool hides_globals;
+    bool casts_fit; /* floats that are cast to integers are in their range */
     /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it: some
      * drivers allow larger blocks then. */
     uint32_t block[3];

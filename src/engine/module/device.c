@@ -32,7 +32,7 @@ static kernel_target target_of(const backend *dev, const module_built *b)
     t.atomics_i64 = l->atomics_i64;
     t.whole_shuffles = l->whole_shuffles && b->whole_warps;
     t.shuffles = l->shuffles || t.whole_shuffles;
-    t.whole_warps = b->whole_warps;
+    t.whole_warps = t.casts_fit = b->whole_warps;
     t.inlines = l->cpu;
     t.hides_globals = true;
     memcpy(t.block, b->block, sizeof t.block);

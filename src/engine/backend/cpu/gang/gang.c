@@ -10,6 +10,7 @@
 
 #include <fenv.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -128,14 +129,42 @@ void gang_keep(gang *g, const gang_step *s, void *from)
 
 enum { OPERANDS_ONE = GANG_ONE_A | GANG_ONE_B | GANG_ONE_C };
 
+/* x towards zero, up or down (1, 2, 3 times CODE_ROUNDING) to f16 or bf16. All operations are exact. */
+static float round_directed(ig_dtype to, int mode, float x)
+{
+    const bool away = mode == 2 ? !signbit(x) : mode == 3 && signbit(x);
+    if (isnan(x) || isinf(x))
+        return x;
+    int exponent;
+    frexpf(x, &exponent);
+    const int least = to == IG_F16 ? -13 : -125, digits = to == IG_F16 ? 11 : 8;
+    const float most = to == IG_F16 ? 65504.0f : 0x1.fep127f;
+    const float ulp = ldexpf(1, (exponent < least ? least : exponent) - digits);
+    const float near = truncf(x / ulp) * ulp;
+    const float r = away && near != x ? near + copysignf(ulp, x) : near;
+    return fabsf(r) <= most ? copysignf(r, x) : copysignf(away ? INFINITY : most, x);
+}
+
+static void round_all(ig_dtype to, int mode, int64_t n, float *d, const float *a)
+{
+    for (int64_t i = 0; i < n; i++)
+        d[i] = round_directed(to, mode, a[i]);
+}
+
 /* Computes n lanes of an instruction. */
 static void compute(gang *g, const gang_step *s, int64_t n, void *d, const void *a, const void *b,
                     const void *c)
 {
     const cpu_level *level = g->code->level;
+    const int mode = s->flags / CODE_ROUNDING % 4;
     switch (s->op) {
     case CODE_CONVERT: level->convert((ig_dtype)s->dtype, (ig_dtype)s->to, n, d, 1, a, 1); break;
-    case CODE_ROUND: level->round((ig_dtype)s->to, n, d, a); break;
+    case CODE_ROUND:
+        if (mode)
+            round_all((ig_dtype)s->to, mode, n, d, a);
+        else
+            level->round((ig_dtype)s->to, n, d, a);
+        break;
     case CODE_COPY: memcpy(d, a, (size_t)n * s->width); break;
     case CODE_PICK: level->loop(OP_where, (ig_dtype)s->dtype, 0)(n, d, a, b, c); break;
     default: s->loop(n, d, a, b, c);

@@ -1,0 +1,149 @@
+/* Conversions between numbers, by the rules of builtins.def. What a cast of C leaves undefined or rounds twice
+ * becomes a function. */
+#include <string.h>
+
+#include "compiler/print/parts.h"
+
+enum {
+    TO_NEAREST,
+    TO_ZERO,
+    UPWARDS,
+    DOWNWARDS
+}; /* in the order of BUILTIN_CONVERT_RN and the rest */
+
+static bool is_metal(const printer *p) { return p->target->language == LANGUAGE_METAL; }
+
+static void call(printer *p, const char *before, const kernel_expr *a, const char *after)
+{
+    print_out(p, "%s", before);
+    print_expr(p, a, LEVEL_ASSIGN);
+    print_out(p, "%s", after);
+}
+
+/* ---- to integers ------------------------------------------------------------------------------ */
+
+static const char *const suffixes[] = {"rte", "rtz", "rtp", "rtn"};
+
+/* The integer that a float is saturated to before its lowest bits are taken. */
+static type_kind range_of(const kernel_type *to, const kernel_type *from)
+{
+    const bool wraps = to->size < 4 && from->kind >= TYPE_F32;
+    return wraps ? (type_is_signed(to) ? TYPE_I32 : TYPE_U32) : (type_kind)to->kind;
+}
+
+static void integer_opencl(printer *p, const kernel_type *to, const kernel_expr *a, int mode)
+{
+    const type_kind range = range_of(to, a->type), from = print_kind_of(p, a);
+    const char *name = p->lang->values[range];
+    const char *convert = print_format(p, "convert_%s_sat_%s", name, suffixes[mode]);
+    if (to->size == 8 || (to->size == 4 && from == TYPE_F64)) { /* NaN is not 0 */
+        const char *real = p->lang->values[from];
+        const char *made = print_format(p, "ig_%s_of_%s_%s", name, real, suffixes[mode]);
+        print_make(
+            p, made,
+            print_format(p,
+                         "static %s %s(%s x)\n{\n    return isnan(x) ? (%s)((ulong)1 << %d) : "
+                         "%s(x);\n}\n\n",
+                         name, made, real, name, (int)to->size * 8 - 1, convert));
+        convert = made;
+    }
+    print_out(p, range != (type_kind)to->kind ? "(%s)" : "%.0s", p->lang->values[to->kind]);
+    call(p, print_format(p, "%s(", convert), a, ")");
+}
+
+static void integer_metal(printer *p, const kernel_type *to, const kernel_expr *a, int mode)
+{
+    static const char *const before[] = {"rint(", "", "ceil(", "floor("};
+    static const char *const limits[] = {[TYPE_I8] = ", -128), 127)",
+                                         [TYPE_U8] = ", 0u), 255u)",
+                                         [TYPE_I16] = ", -32768), 32767)",
+                                         [TYPE_U16] = ", 0u), 65535u)"};
+    const bool narrow = to->size < 4, clamped = narrow && range_of(to, a->type) == to->kind;
+    const char *name = !narrow ? p->lang->values[to->kind] : type_is_signed(to) ? "int" : "uint";
+    print_use(p, PRELUDE_SATURATE_INT);
+    print_out(p, narrow ? "(%s)" : "%.0s", p->lang->values[to->kind]);
+    print_out(p, clamped ? "min(max(ig_to_%s(%s" : "ig_to_%s(%s", name, before[mode]);
+    if (print_kind_of(p, a) == TYPE_F16) {
+        print_out(p, "(float)");
+        print_expr(p, a, LEVEL_UNARY);
+    } else {
+        print_expr(p, a, LEVEL_ASSIGN);
+    }
+    print_out(p, "%s)%s", *before[mode] ? ")" : "", clamped ? limits[to->kind] : "");
+}
+
+/* ---- to floats -------------------------------------------------------------------------------- */
+
+/* An integer as a float in a direction; TO_NEAREST: to odd, so that one more rounding is the only one. */
+static void float_of_integer(printer *p, const kernel_expr *a, int mode)
+{
+    print_use(p, PRELUDE_FLOAT_OF_INT);
+    call(p, type_is_signed(a->type) ? "ig_float_of_long(" : "ig_float_of_ulong(", a,
+         print_format(p, ", %d)", mode));
+}
+
+/* To f16 or bf16, in a direction. */
+static void narrow_directed(printer *p, const kernel_type *to, const kernel_expr *a, int mode)
+{
+    const bool bf16 = to->kind == TYPE_BF16;
+    print_use(p, bf16 ? PRELUDE_BF16_TOWARD : PRELUDE_F16_TOWARD);
+    print_out(p, "%s%s(", print_kind(p, to) == TYPE_F16 ? "(half)" : "",
+              bf16 ? "ig_bf16_toward" : "ig_half_toward");
+    if (type_is_integer(a->type))
+        float_of_integer(p, a, mode);
+    else
+        print_expr(p, a, LEVEL_ASSIGN);
+    print_out(p, ", %d)", mode);
+}
+
+static void bf16_once(printer *p, const kernel_expr *a)
+{
+    print_use(p, PRELUDE_BF16);
+    print_out(p, "ig_round_bf16(");
+    if (type_is_integer(a->type)) {
+        float_of_integer(p, a, TO_NEAREST);
+    } else {
+        print_use(p, PRELUDE_ODD_F64);
+        call(p, "ig_odd_double(", a, ")");
+    }
+    print_out(p, ")");
+}
+
+static bool convert_to_float(printer *p, const kernel_type *to, const kernel_expr *a, int mode)
+{
+    const bool whole = type_is_integer(a->type);
+    const bool half = to->kind == TYPE_F16 || to->kind == TYPE_BF16;
+    if (mode == TO_NEAREST) {
+        const bool twice = whole ? a->type->size >= 4 : print_kind_of(p, a) == TYPE_F64;
+        if (to->kind != TYPE_BF16 || !twice)
+            return false;
+        bf16_once(p, a);
+    } else if (half) {
+        narrow_directed(p, to, a, mode);
+    } else if (whole && to->kind == TYPE_F32) {
+        float_of_integer(p, a, mode);
+    } else { /* only OpenCL has double */
+        call(p, print_format(p, "convert_%s_%s(", p->lang->values[to->kind], suffixes[mode]), a,
+             ")");
+    }
+    return true;
+}
+
+bool print_convert(printer *p, const kernel_type *to, const kernel_expr *a, int mode, int level)
+{
+    if (p->target->language == LANGUAGE_CUDA || !type_is_arithmetic(a->type) ||
+        !type_is_arithmetic(to) || to->kind == TYPE_BOOL || to->kind == a->type->kind)
+        return false;
+    if (type_is_float(to))
+        return convert_to_float(p, to, a, mode);
+    if (!type_is_float(a->type) || (p->target->casts_fit && mode == TO_ZERO))
+        return false;
+    const bool wrap = to->size < 4 && level > LEVEL_UNARY;
+    print_out(p, "%s", wrap ? "(" : "");
+    if (is_metal(p))
+        integer_metal(p, to, a, mode);
+    else
+        integer_opencl(p, to, a, mode);
+    print_out(p, "%s", wrap ? ")" : "");
+    return true;
+}
