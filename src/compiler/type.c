@@ -168,19 +168,27 @@ const kernel_type *type_qualify(kernel_types *t, const kernel_type *type, unsign
     return plain->qualified[quals];
 }
 
-const kernel_type *type_tile(kernel_types *t, unsigned threads)
+/* -1: not a power of two up to 32. */
+static int log2_of(unsigned threads)
 {
     int log2 = 0;
-    while ((1u << log2) < threads)
+    while (log2 < 5 && (1u << log2) < threads)
         log2++;
-    if (log2 > 5 || (1u << log2) != threads)
+    return (1u << log2) == threads ? log2 : -1;
+}
+
+const kernel_type *type_tile(kernel_types *t, unsigned threads, unsigned parent)
+{
+    const int log2 = log2_of(threads), outer = parent ? log2_of(parent) : 6;
+    if (log2 < 0 || outer < log2)
         return NULL;
-    if (!t->tiles[log2]) {
+    if (!t->tiles[log2][outer]) {
         kernel_type *type = make_word(t, WORD_TILE);
         type->count = threads;
-        t->tiles[log2] = type;
+        type->parent = (uint8_t)parent;
+        t->tiles[log2][outer] = type;
     }
-    return t->tiles[log2];
+    return t->tiles[log2][outer];
 }
 
 const kernel_type *type_function(kernel_types *t, const kernel_type *result,
@@ -310,6 +318,9 @@ static void add_base(text *out, const kernel_type *t)
         text_add(out, "%s", t->record->name);
     else if (t->enumeration)
         text_add(out, "%s", t->enumeration->name ? t->enumeration->name->text : "enum");
+    else if (t->word == WORD_TILE && t->parent)
+        text_add(out, "thread_block_tile<%u, thread_block_tile<%u>>", (unsigned)t->count,
+                 t->parent);
     else if (t->word == WORD_TILE)
         text_add(out, "thread_block_tile<%u>", (unsigned)t->count);
     else

@@ -64,9 +64,10 @@ typedef enum type_word {
 enum { TYPE_CONST = 1, TYPE_VOLATILE = 2 };
 
 typedef struct kernel_type {
-    uint8_t kind;  /* a type_kind */
-    uint8_t word;  /* a type_word */
-    uint8_t quals; /* TYPE_CONST | TYPE_VOLATILE */
+    uint8_t kind;   /* a type_kind */
+    uint8_t word;   /* a type_word */
+    uint8_t quals;  /* TYPE_CONST | TYPE_VOLATILE */
+    uint8_t parent; /* of a tile of a tile: the threads of the latter; of a tile of a block 0 */
     uint32_t align;
     uint64_t size;                   /* bytes */
     uint64_t count;                  /* of an array: elements; 0 if the brackets are empty */
@@ -129,7 +130,7 @@ typedef struct kernel_types {
     kernel_names *names;
     const kernel_type *basic[WORDS];
     const kernel_type *vectors[WORDS][5]; /* [word of the element][count] */
-    const kernel_type *tiles[6];          /* [log2 of the threads] */
+    const kernel_type *tiles[6][7];       /* [log2 of the threads][the same of the parent, or 6] */
     const kernel_type *dim3, *automatic;
     const kernel_type *functions, *fragments; /* lists */
     kernel_struct *first, **last; /* complete structs, each after those that it contains */
@@ -144,7 +145,7 @@ const kernel_type *type_array(kernel_types *t, const kernel_type *of, uint64_t c
 const kernel_type *type_qualify(kernel_types *t, const kernel_type *type, unsigned quals);
 /* float4 and so on: element is a word, count 1 to 4. */
 const kernel_type *type_vector(kernel_types *t, type_word element, unsigned count);
-const kernel_type *type_tile(kernel_types *t, unsigned threads);
+const kernel_type *type_tile(kernel_types *t, unsigned threads, unsigned parent);
 const kernel_type *type_function(kernel_types *t, const kernel_type *result,
                                  const kernel_type *const *parameters, uint32_t count);
 /* The type of a new struct or enum. */

@@ -55,11 +55,19 @@ static int braces_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     return !f && n <= to->record->n_members ? 3 : -1;
 }
 
-/* The type, if it is a thread_group, which takes a group of any kind; else NULL. */
-static const kernel_type *any_group(const kernel_type *t)
+bool group_takes(const kernel_type *to, const kernel_type *given)
+{
+    if (to->word == WORD_GROUP)
+        return given->word >= WORD_BLOCK;
+    return to->word == WORD_TILE && given->word == WORD_TILE && !to->parent && given->parent &&
+           to->count == given->count;
+}
+
+/* The type of a parameter, if it becomes the argument's; else NULL. */
+static const kernel_type *open_group(const kernel_type *t, const kernel_expr *e)
 {
     t = t->kind == TYPE_REFERENCE ? t->of : t;
-    return t->word == WORD_GROUP ? t : NULL;
+    return group_takes(t, e->type) ? t : NULL;
 }
 
 static int argument_rank(parser *p, const kernel_expr *e, const kernel_type *to)
@@ -68,8 +76,8 @@ static int argument_rank(parser *p, const kernel_expr *e, const kernel_type *to)
         return braces_rank(p, e, to);
     if (e->kind == EXPR_LIST && !e->type->size)
         return 0;
-    if (any_group(to))
-        return e->type->word >= WORD_BLOCK ? 1 : -1;
+    if (open_group(to, e))
+        return 1;
     return expr_rank(p, e, to);
 }
 
@@ -204,19 +212,19 @@ static bool same_groups(const kernel_instance *a, const parameter *parameters)
     return true;
 }
 
-/* A function with a thread_group is a template of the group's type. */
+/* A function with a thread_group, or with a tile of any parent, is a template of the group's type. */
 static kernel_instance *group_instance(parser *p, kernel_instance *i, kernel_expr **args,
                                        uint32_t n)
 {
     bool any = false;
     for (uint32_t k = 0; k < i->n_parameters && k < n; k++)
-        any |= any_group(i->parameters[k].type) != NULL;
+        any |= open_group(i->parameters[k].type, args[k]) != NULL;
     if (!any)
         return i;
     parameter *made = kernel_arena_get(p->arena, (i->n_parameters + 1) * sizeof *made);
     for (uint32_t k = 0; k < i->n_parameters; k++) {
         made[k] = i->parameters[k];
-        const kernel_type *was = k < n ? any_group(made[k].type) : NULL;
+        const kernel_type *was = k < n ? open_group(made[k].type, args[k]) : NULL;
         if (!was)
             continue;
         const kernel_type *type = type_qualify(p->types, args[k]->type->plain, was->quals);

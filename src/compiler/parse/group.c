@@ -210,9 +210,16 @@ static kernel_expr *tile_member(parser *p, const member_call *m)
         return uint_const(p, place, n);
     if (is(m, "thread_rank"))
         return expr_binary(p, place, TOKEN_AMP, lane_of(p, place), uint_const(p, place, n - 1));
-    kernel_expr *rank = linear(p, place, INDEX_THREAD, INDEX_BLOCK_DIM);
-    if (is(m, "meta_group_rank"))
+    const uint64_t parent = m->g->type->parent;
+    if (is(m, "meta_group_rank")) {
+        kernel_expr *rank = linear(p, place, INDEX_THREAD, INDEX_BLOCK_DIM);
+        if (parent)
+            rank = expr_binary(p, place, TOKEN_AMP, lane_of(p, place),
+                               uint_const(p, place, parent - 1));
         return expr_binary(p, place, TOKEN_SLASH, rank, uint_const(p, place, n));
+    }
+    if (is(m, "meta_group_size") && parent)
+        return uint_const(p, place, parent / n);
     if (is(m, "meta_group_size")) {
         kernel_expr *size = volume(p, place, INDEX_BLOCK_DIM);
         size = expr_binary(p, place, TOKEN_PLUS, size, uint_const(p, place, n - 1));
@@ -286,12 +293,14 @@ static kernel_expr *tile_mask(parser *p, kernel_place place, const kernel_type *
     return to_type(p, mask, type);
 }
 
-static const kernel_type *checked_tile(parser *p, int64_t n, kernel_place place)
+/* parent: the threads of the tile that it is a part of, 0 for a block */
+static const kernel_type *checked_tile(parser *p, int64_t n, unsigned parent, kernel_place place)
 {
-    const kernel_type *type = n > 0 ? type_tile(p->types, n > 64 ? 64 : (unsigned)n) : NULL;
+    const unsigned threads = n < 0 || n > 64 ? 64 : (unsigned)n;
+    const kernel_type *type = type_tile(p->types, threads, parent);
     if (!type && p->patterns) { /* the size is to be deduced */
         kernel_type *made = kernel_arena_new(p->arena, sizeof *made);
-        *made = *type_tile(p->types, 32);
+        *made = *type_tile(p->types, 32, 0);
         made->count = (uint64_t)n;
         made->plain = made;
         made->qualified[0] = made;
@@ -299,6 +308,9 @@ static const kernel_type *checked_tile(parser *p, int64_t n, kernel_place place)
         made->reference = made->pointer = made->arrays = NULL;
         return made;
     }
+    if (!type && parent && type_tile(p->types, threads, 0))
+        parser_fail_do(p, place, "take a smaller tile, or partition the block",
+                       "a tile of %u threads has no part of %u", parent, threads);
     if (!type)
         parser_fail_do(p, place, "use a tile of 1, 2, 4, 8, 16 or 32 threads",
                        "a tile of %lld threads is not supported", (long long)n);
@@ -334,7 +346,12 @@ static kernel_expr *parse_group_function(parser *p, int which, kernel_place plac
     if (!threads)
         parser_fail_do(p, place, "write tiled_partition<32>(...)",
                        "the size of the tile is not told");
-    return tile_mask(p, place, checked_tile(p, threads, place));
+    const kernel_type *of = args[0]->type;
+    if (of->word != WORD_BLOCK && of->word != WORD_TILE)
+        parser_fail_do(p, place, "partition the block, or a tile of it",
+                       "tiles of a '%s' are not supported", type_name(p, of));
+    const unsigned parent = of->word == WORD_TILE ? (unsigned)of->count : 0;
+    return tile_mask(p, place, checked_tile(p, threads, parent, place));
 }
 
 static kernel_expr *parse_reduction_name(parser *p, int which, kernel_place place)
@@ -500,9 +517,12 @@ const kernel_type *group_type(parser *p, int which, kernel_place place)
     template_arg *args = NULL;
     if (!at(p, TOKEN_LT))
         parser_fail_do(p, place, "write thread_block_tile<32>", "the size of the tile is not told");
-    if (!parse_template_args(p, &args) || !args[0].is_value)
+    const uint32_t n = parse_template_args(p, &args);
+    if (!n || !args[0].is_value)
         parser_fail(p, place, "the size of the tile is not told");
-    return checked_tile(p, (int64_t)args[0].value, place);
+    const kernel_type *parent = n > 1 && !args[1].is_value ? args[1].type->plain : NULL;
+    return checked_tile(p, (int64_t)args[0].value,
+                        parent && parent->word == WORD_TILE ? (unsigned)parent->count : 0, place);
 }
 
 static void add_special(parser *p, scope *s, const char *name, special_parser *parse, int which)

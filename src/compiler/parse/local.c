@@ -61,7 +61,7 @@ const kernel_type *auto_deduce(parser *p, const kernel_type *type, kernel_expr *
             parser_fail(p, e->place, "'auto *' is made from a pointer, not '%s'", type_name(p, t));
         return t;
     }
-    if (type->kind == TYPE_AUTO || type->word == WORD_GROUP) {
+    if (type->kind == TYPE_AUTO || type->word == WORD_GROUP || group_takes(type, e->type)) {
         const kernel_type *t = expr_value(p, e)->type;
         if (t->kind == TYPE_VOID)
             parser_fail(p, e->place, "there is no variable of type void");

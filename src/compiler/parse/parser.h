@@ -578,6 +578,9 @@ const conversion *conversion_to(parser *p, const kernel_type *from, const kernel
 /* A value made by a constructor; NULL if the type has none. */
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
                        uint32_t n);
+/* Does a parameter or variable of type `to` have the type of the group that it is given? A thread_group does, and a tile
+ * that does not name its parent. */
+bool group_takes(const kernel_type *to, const kernel_type *given);
 kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
                             const template_arg *given, uint32_t n_given, kernel_expr **args,
                             uint32_t n_args, bool quiet); /* NULL if quiet and none fits */
