@@ -15,15 +15,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The alignment of rows of cudaMallocPitch, and slack after each allocation: kernels may read a little beyond
- * their data, as they may on a GPU. */
-enum { ROUND_BYTES = 512, FREED_MOST_BYTES = 1 << 28 };
+/* ROUND_BYTES: the alignment of rows of cudaMallocPitch, and slack after each allocation: kernels may read a little
+ * beyond their data, as they may on a GPU. ALIGN_BYTES: of each allocation, as CUDA promises. */
+enum { ROUND_BYTES = 512, ALIGN_BYTES = 256, FREED_MOST_BYTES = 1 << 28 };
 
 typedef struct range {
     char *at;
     size_t bytes; /* as requested */
     int kind;
     buffer *buf;  /* NULL: host memory, on a device that computes in it */
+    size_t skip;  /* bytes of the buffer before `at` */
     bool adopted; /* registered host memory */
     bool mapped;  /* mapped here, beside the buffer */
     bool asked;   /* allocated by ig_cuda_alloc, at the call site `from` */
@@ -121,9 +122,11 @@ static void retire(range *r)
     }
 }
 
-static char *place(const backend *dev, buffer *b, size_t bytes, int kind)
+/* Gives a buffer addresses, the first of which is a multiple of `align`. */
+static char *place(const backend *dev, buffer *b, size_t bytes, int kind, size_t align)
 {
-    range r = {.at = b->data, .bytes = bytes, .kind = kind, .buf = b};
+    const size_t skip = dev->language ? 0 : (0 - (uintptr_t)b->data) % align;
+    range r = {.at = (char *)b->data + skip, .bytes = bytes, .kind = kind, .buf = b, .skip = skip};
     if (dev->language) {
         r.at = mmap(NULL, bytes, kind == IG_CUDA_DEVICE ? PROT_NONE : PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -142,7 +145,7 @@ static char *place(const backend *dev, buffer *b, size_t bytes, int kind)
 
 char *cudart_memory_add(const backend *dev, buffer *b, int kind)
 {
-    return place(dev, b, b->bytes, kind);
+    return place(dev, b, b->bytes, kind, 1);
 }
 
 bool cudart_memory_find(const void *at, binding *where, size_t *bytes, int *kind)
@@ -151,7 +154,7 @@ bool cudart_memory_find(const void *at, binding *where, size_t *bytes, int *kind
     if (!r)
         return false;
     const size_t offset = (size_t)((const char *)at - r->at);
-    *where = (binding){r->buf, offset};
+    *where = (binding){r->buf, r->skip + offset};
     *bytes = r->bytes - offset;
     *kind = r->kind;
     return true;
@@ -234,8 +237,8 @@ static int allocate(const backend *dev, void **at, size_t bytes, int kind)
     if (dev->describe(dev, &info) != IG_OK || (info.memory && bytes > info.memory))
         return cudaErrorMemoryAllocation;
     const size_t room = (bytes + 2 * ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
-    buffer *b = dev->alloc(dev, room);
-    *at = b ? place(dev, b, bytes, kind) : NULL;
+    buffer *b = dev->alloc(dev, room + ALIGN_BYTES);
+    *at = b ? place(dev, b, bytes, kind, ALIGN_BYTES) : NULL;
     buffer_release(b);
     if (!*at)
         return cudaErrorMemoryAllocation;
