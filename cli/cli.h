@@ -55,6 +55,9 @@ typedef struct command {
  * on; else the exit code: --help was shown, or a mistake was reported. */
 int options_read(const command *c, int *argc, char **argv);
 
+/* True if the word is an option whose value is the next word. */
+bool option_takes_next(const command *c, const char *word);
+
 /* The verbs, in the order of the help; the last has no name. Each makes its command and calls
  * options_read before anything else; that is what command_visit counts on. */
 typedef struct verb {

@@ -234,6 +234,12 @@ static const option *find_option(const command *c, const char *word, size_t n)
     return NULL;
 }
 
+bool option_takes_next(const command *c, const char *word)
+{
+    const option *o = looks_like_option(word) ? find_option(c, word, strlen(word)) : NULL;
+    return o && o->placeholder;
+}
+
 /* What an option takes, in words. */
 static const char *option_takes(const option *o)
 {

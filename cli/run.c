@@ -307,6 +307,15 @@ static bool is_source(const char *path)
     return false;
 }
 
+/* How many words follow "--": they are never sources. */
+static int words_after_dashes(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            return argc - i - 1;
+    return 0;
+}
+
 /* How many words at the begin are sources; the first one always is. */
 static int count_sources(int argc, char **argv)
 {
@@ -339,8 +348,8 @@ static words own_folders(const words *all)
     return kept;
 }
 
-/* A whole program: its sources are the first words, its arguments the others. */
-static int run_whole(const command *c, settings *set, int argc, char **argv)
+/* A whole program: its sources are the first words, its arguments the others, of which n_after follow "--". */
+static int run_whole(const command *c, settings *set, int argc, int n_after, char **argv)
 {
     words sources = {0}, args = {0}, folders = own_folders(&set->folders);
     if (set->time || set->outs.n || set->args.n) {
@@ -358,7 +367,7 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
         free(folders.v);
         return EXIT_USAGE;
     }
-    const int n_sources = count_sources(argc, argv);
+    const int n_sources = count_sources(argc - n_after, argv);
     for (int i = 0; i < argc; i++)
         option_word(argv[i], i < n_sources ? &sources : &args);
     const program_options o = {.sources = ended(&sources),
@@ -438,10 +447,11 @@ int verb_run(int argc, char **argv)
         "  ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 \\\n"
         "      --arg 'x=arange(1000.0)' --arg y=ones:f32[1000]",
         options};
-    run_take_flags(&argc, argv, &set.flags, &set.device_flags);
+    run_take_flags(&c, &argc, argv, &set.flags, &set.device_flags);
+    const int n_after = words_after_dashes(argc, argv);
     int code = options_read(&c, &argc, argv);
-    if (code < 0 && !set.kernel && is_program(argc, argv)) {
-        code = run_whole(&c, &set, argc, argv);
+    if (code < 0 && !set.kernel && is_program(argc - n_after, argv)) {
+        code = run_whole(&c, &set, argc, n_after, argv);
     } else if (code < 0 && argc != 1) {
         say(&c, argc ? "no file has a main function, and a kernel is run from one file; see "
                        "'ingot run --help'"

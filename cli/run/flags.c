@@ -99,7 +99,7 @@ static void add_standard(words *device, const char *word)
             add(device, known[i]);
 }
 
-void run_take_flags(int *argc, char **argv, words *flags, words *device)
+void run_take_flags(const command *c, int *argc, char **argv, words *flags, words *device)
 {
     int kept = 0, i = 0;
     while (i < *argc && strcmp(argv[i], "--") != 0) {
@@ -109,6 +109,9 @@ void run_take_flags(int *argc, char **argv, words *flags, words *device)
         if (list && (argv[i][n] || i + 1 < *argc)) {
             add_list(flags, argv[i][n] ? argv[i] + n + 1 : argv[i + 1]);
             i += argv[i][n] ? 1 : 2;
+        } else if (option_takes_next(c, argv[i]) && i + 1 < *argc) {
+            argv[kept++] = argv[i++]; /* its value may look like an option of nvcc: -X -fopenmp */
+            argv[kept++] = argv[i++];
         } else if (nothing) {
             i += nothing;
         } else if (is_for_device(argv[i])) {

@@ -12,7 +12,7 @@ typedef struct words {
 
 /* Takes options of C++ compilers (-fopenmp, -O3, -Xcompiler A,B) out of argv up to "--", those of nvcc for device
  * code (-use_fast_math), and those that have no meaning here. The lists point into argv. */
-void run_take_flags(int *argc, char **argv, words *flags, words *device);
+void run_take_flags(const command *c, int *argc, char **argv, words *flags, words *device);
 
 /* The arguments of a launch, by name. */
 typedef struct run_args {

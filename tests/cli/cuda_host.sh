@@ -111,9 +111,17 @@ if echo '#include <omp.h>' | ${CXX:-c++} -fopenmp -x c++ -fsyntax-only - 2>/dev/
     check '-fopenmp' gives 0 9 -fopenmp first.cu second.c
     check '-Xcompiler -fopenmp, and what nvcc takes' gives 0 9 -arch=sm_70 -Xcompiler -fopenmp,-O2 -std=c++17 \
         -rdc=true first.cu second.c
+    check '-X -fopenmp' gives 0 9 -X -fopenmp first.cu second.c -- 64
 else
     skip '-fopenmp' 'the compiler has none'
 fi
+cat >named.cu <<'CUDA'
+#include <stdio.h>
+int main(int n, char **words) { for (int i = 1; i < n; i++) printf("%s ", words[i]); }
+CUDA
+check 'arguments that look like sources and options' gives 0 'absent.cu -X -fopenmp ' named.cu -- absent.cu -X -fopenmp
+check '-X takes the next word' gives 0 '64 ' -X -O1 named.cu -- 64
+check 'also before an option of nvcc' gives 0 '64 ' -X -fno-inline -arch=sm_70 named.cu 64
 echo 'int main() { return GIVEN; }' >given.cu
 CXX="env ${CXX:-c++} -DGIVEN=5" check 'CXX of several words' gives 5 '' given.cu
 CXX='no-such-compiler -O1' check 'CXX that is not there' gives 4 "*no-such-compiler -O1' (CXX)*" given.cu
