@@ -145,8 +145,7 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
                                .n_parameters = d->n_parameters,
                                .flags = s->flags | (f->flags & IS_GLOBAL)};
         i->args = template_copy(p, args);
-        i->next = f->instances;
-        f->instances = i;
+        instance_add(p, i);
         return i;
     }
     parser_fail(p, d->place, "no template '%s' matches this", d->name->text);

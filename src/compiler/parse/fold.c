@@ -69,10 +69,7 @@ static uint64_t float_to_integer(type_kind from, type_kind kind, double x)
     return is_signed ? (uint64_t)(int64_t)x : (uint64_t)x;
 }
 
-typedef struct number {
-    uint64_t integer;
-    double number;
-} number;
+typedef fold_number number;
 
 /* x, rounded to odd where a double has no room for its lowest bits: rounding the double is then rounding x. */
 static uint64_t odd_53(uint64_t x, bool is_signed)
@@ -331,23 +328,44 @@ static number *value_of(frame *f, const kernel_expr *e)
 
 static flow run(frame *f, const kernel_stmt *s);
 
+/* The slot for a call's result. What a function computes depends on its arguments alone. */
+static fold_memo *memo_of(parser *p, const kernel_function *g, const number *args, uint32_t n)
+{
+    uint64_t hash = (uintptr_t)g;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &args[i].number, sizeof bits);
+        hash = (hash ^ args[i].integer ^ bits * 3) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return &p->folded[(hash ^ hash >> 32) % FOLD_MEMOS];
+}
+
 static bool call(frame *f, const kernel_expr *e, number *out)
 {
     kernel_function *g = e->as.function;
+    const size_t bytes = (e->n_args + 1) * sizeof(number);
     if (f->depth >= CALLS_MOST)
         return false;
     instance_parse(f->p, g->instance);
     if (!g->instance->parsed || g->failed || !g->body)
         return false;
     frame inner = {.p = f->p, .steps = f->steps, .depth = f->depth + 1};
-    inner.params = kernel_arena_new(f->p->arena, (e->n_args + 1) * sizeof(number));
-    inner.locals = kernel_arena_new(f->p->arena, (g->n_locals + 1) * sizeof(number));
+    inner.params = kernel_arena_new(f->p->arena, bytes);
     for (uint32_t i = 0; i < e->n_args; i++)
         if (!evaluate(f, e->args[i], &inner.params[i]))
             return false;
+    fold_memo *memo = memo_of(f->p, g, inner.params, e->n_args);
+    if (memo->function == g && memcmp(memo->args, inner.params, bytes) == 0) {
+        *out = memo->result;
+        return true;
+    }
+    number *args = kernel_arena_get(f->p->arena, bytes); /* it may assign to its parameters */
+    memcpy(args, inner.params, bytes);
+    inner.locals = kernel_arena_new(f->p->arena, (g->n_locals + 1) * sizeof(number));
     if (run(&inner, g->body) != FLOW_RETURN)
         return false;
     *out = inner.result;
+    *memo = (fold_memo){g, args, inner.result};
     return true;
 }
 

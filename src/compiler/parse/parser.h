@@ -278,7 +278,8 @@ typedef struct kernel_instance {
         *diag_after; /* its diagnostics are after the first, up to the second */
     const kernel_diag
         *diag_repeated;           /* an error of it that another instance reported first, or NULL */
-    struct kernel_instance *next; /* of the same declaration */
+    struct kernel_instance *next; /* of the same declaration, newest first */
+    struct kernel_instance *next_slot; /* of kernel_parser.instances */
     struct kernel_instance *queue; /* to be parsed */
     struct kernel_clone *clones;   /* one for each way of calling it */
     kernel_function *pristine;
@@ -288,6 +289,19 @@ typedef struct kernel_instance {
 } kernel_instance;
 
 /* ---- the parser ------------------------------------------------------------------------------- */
+
+enum { INSTANCE_SLOTS = 1024, FOLD_MEMOS = 512 };
+
+typedef struct fold_number {
+    uint64_t integer;
+    double number;
+} fold_number;
+
+/* A call that was computed when a constant was needed. */
+typedef struct fold_memo {
+    const kernel_function *function; /* or NULL */
+    fold_number *args, result;
+} fold_memo;
 
 typedef struct name_count {
     const kernel_name *name;
@@ -321,6 +335,8 @@ struct kernel_parser {
     kernel_instance *queue, **queue_end;
     struct broken_kernel *broken, **broken_end;
     function_decl *kernels, **kernels_end; /* by next_kernel */
+    kernel_instance *instances[INSTANCE_SLOTS]; /* by declaration and arguments */
+    fold_memo folded[FOLD_MEMOS];
     uint32_t n_instances, n_globals, n_entries;
     kernel_function **functions_end;
     kernel_entry **entries_end;
@@ -460,6 +476,8 @@ bool template_has_pack(const template_param *params, uint32_t n);
 template_list template_copy(parser *p, template_list args);
 const char *template_text(parser *p, template_list args, bool mangled);
 /* The instance of a template for its arguments; for other functions args is empty. */
+/* Makes it one that instance_get finds, before older ones. */
+void instance_add(parser *p, kernel_instance *i);
 kernel_instance *instance_get(parser *p, function_decl *f, template_list args, kernel_place place);
 /* The signature of a template in a scope that its parameters are bound in. */
 declarator template_signature(parser *p, function_decl *f, scope *s, specifiers *spec);

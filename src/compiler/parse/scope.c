@@ -1,8 +1,8 @@
 /* Names and what they mean.
  *
  * The symbols of a name are a list at the name itself, innermost and newest first. A lookup walks the scopes
- * outwards and takes the first symbol that is in one of them. Lists are short, since leaving a block
- * removes its symbols. */
+ * outwards and takes the first symbol that is in one of them. Leaving a block removes its symbols. The parameters of
+ * templates stay, one for each instance: the list of their name is long, but the list of their scope is short. */
 #include "compiler/parse/parser.h"
 
 enum { USING_DEPTH = 8 };
@@ -60,9 +60,13 @@ void symbol_alias(parser *p, scope *s, const symbol *y, kernel_place place)
 
 symbol *symbol_here(const scope *s, const kernel_name *name)
 {
-    for (symbol *y = name->symbol; y; y = y->shadowed)
+    symbol *own = s->symbols; /* a symbol is in both lists: the shorter one decides */
+    for (symbol *y = name->symbol; y && own; y = y->shadowed, own = own->next) {
         if (y->scope == s)
             return y;
+        if (own->name == name)
+            return own;
+    }
     return NULL;
 }
 

@@ -372,10 +372,29 @@ declarator template_signature(parser *p, function_decl *f, scope *s, specifiers 
     return d;
 }
 
+static kernel_instance **instance_slot(parser *p, const function_decl *f, template_list args)
+{
+    uint64_t hash = (uintptr_t)f;
+    for (uint32_t i = 0; i < args.n; i++) {
+        const template_arg *a = &args.at[i];
+        hash = (hash ^ (a->is_value ? a->value : (uintptr_t)a->type)) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return &p->instances[(hash ^ hash >> 32) % INSTANCE_SLOTS];
+}
+
+void instance_add(parser *p, kernel_instance *i)
+{
+    kernel_instance **slot = instance_slot(p, i->decl, i->args);
+    i->next = i->decl->instances;
+    i->decl->instances = i;
+    i->next_slot = *slot;
+    *slot = i;
+}
+
 kernel_instance *instance_get(parser *p, function_decl *f, template_list args, kernel_place place)
 {
-    for (kernel_instance *i = f->instances; i; i = i->next)
-        if (template_same(i->args, args))
+    for (kernel_instance *i = *instance_slot(p, f, args); i; i = i->next_slot)
+        if (i->decl == f && template_same(i->args, args))
             return i;
     if (++p->n_instances > INSTANCES_MOST)
         parser_fail_do(p, place, "look for a template that instantiates itself with new arguments",
@@ -402,10 +421,7 @@ kernel_instance *instance_get(parser *p, function_decl *f, template_list args, k
         i->pack = d.pack;
         i->bounds = spec.bounds ? spec.bounds : f->bounds;
     }
-    kernel_instance **end = &f->instances;
-    while (*end)
-        end = &(*end)->next;
-    *end = i;
+    instance_add(p, i);
     return i;
 }
 

@@ -124,12 +124,23 @@ static void refuse_pointer(printer *p, kernel_place place, const char *what)
                  p->target->device);
 }
 
+/* Pointers to functions, also where none is used. */
+static void refuse_function(printer *p, const kernel_var *v)
+{
+    if (has_kind(v->type, TYPE_FUNCTION, true))
+        print_refuse(p, v->place, kernel_feature_rows[FEATURE_FUNCTION_POINTER].code, NULL,
+                     "call the functions by their names",
+                     "'%s' has a pointer to a function ('%s'), which %s does not have",
+                     p->entry->name, v->name, p->target->device);
+}
+
 static void check_params(printer *p)
 {
     const kernel_function *f = p->entry->function;
     for (uint32_t i = 0; i < f->n_params; i++) {
         const kernel_type *t = f->params[i]->type;
         const kernel_type *inner = t->kind == TYPE_POINTER ? t->of : t;
+        refuse_function(p, f->params[i]);
         if (has_kind(inner, TYPE_POINTER, false))
             refuse_pointer(p, f->params[i]->place,
                            print_format(p, " (in '%s')", f->params[i]->name));
@@ -179,9 +190,9 @@ static void check_expr(printer *p, const kernel_expr *e, void *context)
 
 static void check_locals(printer *p, const kernel_function *f)
 {
-    if (p->target->f64)
-        return;
     for (const kernel_var *v = f->locals; v; v = v->next)
+        refuse_function(p, v);
+    for (const kernel_var *v = f->locals; v && !p->target->f64; v = v->next)
         if (has_kind(v->type, TYPE_F64, true))
             refuse_double(p, v->place, print_format(p, " for '%s'", v->name));
 }

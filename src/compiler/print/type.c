@@ -1,5 +1,6 @@
 /* Names and types in the text. */
 #include <stdarg.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,7 @@ static const char *scalar(const printer *p, type_kind kind, bool stored)
     if (p->target->language != LANGUAGE_CUDA &&
         (kind == TYPE_BF16 || (kind == TYPE_F16 && !p->target->f16)))
         kind = TYPE_F32;
+    assert(kind <= TYPE_F64);
     return p->lang->values[kind];
 }
 
@@ -206,6 +208,19 @@ static const char *base(printer *p, const kernel_type *t, bool stored)
                         t->quals & TYPE_VOLATILE ? "volatile " : "", name);
 }
 
+static const char *declare(printer *p, const kernel_type *t, uint8_t space, const char *name,
+                           bool stored, const char *where);
+
+/* "(float, int *)" */
+static const char *parameters(printer *p, const kernel_type *function)
+{
+    const char *list = "";
+    for (uint64_t i = 0; i < function->count; i++)
+        list = print_format(p, "%s%s%s", list, i ? ", " : "",
+                            declare(p, function->parameters[i], SPACE_GLOBAL, "", false, ""));
+    return print_format(p, "(%s)", list);
+}
+
 /* Builds the declarator from the name outwards. where: the address space of a pointee; "" for variables. */
 static const char *declare(printer *p, const kernel_type *t, uint8_t space, const char *name,
                            bool stored, const char *where)
@@ -215,9 +230,12 @@ static const char *declare(printer *p, const kernel_type *t, uint8_t space, cons
                         : print_format(p, "%s[]", name);
         return declare(p, t->of, space, name, true, where);
     }
+    if (t->kind == TYPE_FUNCTION) /* only CUDA C has pointers to them */
+        return declare(p, t->of, SPACE_GLOBAL, print_format(p, "%s%s", name, parameters(p, t)),
+                       false, "");
     if (t->kind != TYPE_POINTER)
         return print_format(p, "%s%s%s%s", where, base(p, t, stored), *name ? " " : "", name);
-    const bool wrap = t->of->kind == TYPE_ARRAY;
+    const bool wrap = t->of->kind == TYPE_ARRAY || t->of->kind == TYPE_FUNCTION;
     name = print_format(p, "%s*%s%s%s%s%s", wrap ? "(" : "", where,
                         t->quals & TYPE_CONST ? "const " : "",
                         t->quals & TYPE_VOLATILE ? "volatile " : "", name, wrap ? ")" : "");
