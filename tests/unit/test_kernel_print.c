@@ -240,13 +240,13 @@ static const struct {
      "__global__ void k(int *x) { volatile int *v = x + blockIdx.x * blockDim.x; int t = "
      "threadIdx.x;\n"
      "if (t < 32) { v[t] += v[t + 16]; v[t] += v[t + 8]; } }",
-     "k.cu:2:43: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
+     "k.cu:2:24: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
      "[IG-WARP]"},
     {"opencl",
      "__device__ void sum(int *s, int t) { s[t] += s[t + 16]; s[t] += s[t + 8]; }\n"
      "__global__ void k(int *x) { __shared__ int s[64]; s[threadIdx.x] = x[threadIdx.x];\n"
      "__syncthreads(); if (threadIdx.x < 32) sum(s, threadIdx.x); x[threadIdx.x] = s[0]; }",
-     "k.cu:1:66: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
+     "k.cu:1:47: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
      "[IG-WARP]"},
     {"opencl",
      "__global__ void k(int *x) { __shared__ int s[64]; int t = threadIdx.x; s[t] = x[t];\n"
@@ -333,8 +333,9 @@ static void refusals_have_reasons(void **unused)
     }
 }
 
-/* Threads that exchange values with barriers between, or that use their own elements, are not refused. */
-static void exchanges_that_are_fine(void **unused)
+/* Threads that exchange values with barriers between, or that use their own elements, are not refused; others are,
+ * unless the device has warps of 32. */
+static void exchanges_need_barriers(void **unused)
 {
     (void)unused;
     static const char *const bodies[] = {
@@ -347,6 +348,27 @@ static void exchanges_that_are_fine(void **unused)
         "if (t == 0) for (int i = 1; i < n; i++) s[i] = s[i - 1] + s[i];",
         "volatile int *v = x; while (v[0] == 0) ; v[1] = 1;",
         "int a = s[t ^ 1]; __syncthreads(); s[t] = a; __syncthreads(); x[t] = s[t + 1];",
+        "if (t & 1) return; s[t] = 1; x[t] = s[t + 1];",
+        "if (t % 2) x[t] = s[t - 1]; else s[t + 1 - 1 + 64] = 2;",
+        "s[t] = 1; x[t] = s[64 + t ^ 1];",
+        "s[2 * t] = 1; x[t] = s[2 * t + 1];",
+        "s[t] = 1; x[t] = s[blockDim.x + t];",
+        "s[0] = 1; x[t] = s[0];",
+        "if (t == 3) { s[0] = 5; x[0] = s[0]; }",
+    };
+    /* Some thread of a warp loads what another one stores. */
+    static const char *const refused[] = {
+        "s[t] = t; x[t] = s[31 - t];",
+        "s[t] = t; x[t] = s[blockDim.x - 1 - t];",
+        "s[t] = t; x[t] = s[t ^ 1];",
+        "s[t] += s[t ^ 16];",
+        "s[t & 31] = t; x[t] = s[(t + 1) % 32];",
+        "if (t == 0) s[0] = n; x[t] = s[0];",
+        "int v = s[t + 1]; s[t] = v;",
+        "if (t % 2 == 0) s[t] = 1; else x[t] = s[t - 1];",
+        "if (t >= 16) return; s[t] = t; x[t] = s[15 - t];",
+        "int l = (blockIdx.x * blockDim.x + t) & 31; s[l] = l; x[l] = s[31 - l];",
+        "s[t / 2] = 1; x[t] = s[t / 2 + 3];",
     };
     for (size_t i = 0; i < COUNT(bodies); i++) {
         kernel_printed *out;
@@ -357,6 +379,21 @@ static void exchanges_that_are_fine(void **unused)
                  bodies[i]);
         if (printed(source, kernel_target_find("opencl"), &out) != IG_OK)
             fail_msg("%s", ig_error(NULL));
+        kernel_printed_free(out);
+    }
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        kernel_printed *out = NULL;
+        char source[512];
+        snprintf(source, sizeof source,
+                 "__global__ void k(int *x, int n) { __shared__ int s[512]; int t = threadIdx.x; "
+                 "s[t] = x[t]; __syncthreads();\n%s }",
+                 refused[i]);
+        if (printed(source, kernel_target_find("opencl"), &out) != IG_ERR_UNSUPPORTED ||
+            !strstr(ig_error(NULL), "relies on warps in lock step"))
+            fail_msg("%s\n%s", refused[i], out ? out->text : ig_error(NULL));
+        kernel_target nvidia = *kernel_target_find("opencl");
+        nvidia.subgroup = 32;
+        assert_int_equal(printed(source, &nvidia, &out), IG_OK);
         kernel_printed_free(out);
     }
 }
@@ -735,7 +772,7 @@ int main(void)
         cmocka_unit_test(variables_are_handed_to_functions),
         cmocka_unit_test(params_are_told),
         cmocka_unit_test(refusals_have_reasons),
-        cmocka_unit_test(exchanges_that_are_fine),
+        cmocka_unit_test(exchanges_need_barriers),
         cmocka_unit_test(shapes_are_declared),
         cmocka_unit_test(restrict_is_kept),
         cmocka_unit_test(sources_without_kernels),

@@ -1,28 +1,29 @@
 /* Code that relies on warps in lock step: threads that exchange values through memory without a barrier.
  *
- *     s[t] += s[t + 8];  s[t] += s[t + 4];
+ *     s[t] += s[t + 8];  s[t] += s[t + 4];          o[t] = s[31 - t];
  *
  * gives the sum only if all lanes do the first statement before any of them does the second. A device that
  * does not run 32 threads in lock step computes something else, silently, so this is refused. What is found:
- * a store to p[i] and a later load from p[j] with no barrier on the way, where i and j are sums with
- * threadIdx.x in them and either
- * - j - i is a number below 32, and the conditions around them let a thread load what another one stored;
+ * a store to p[i] and a load from p[j], one after the other with no barrier on the way, where
+ * - the threads of two warps, for which i and j are computed, have a pair in one warp of which one stores what the other
+ *   one loads, and the conditions around the accesses let both come there;
  * - j - i is a variable that is halved or doubled in a loop around them: a tree of steps; or
  * - both are volatile, and i and j are not the same.
- * Indices and conditions that are not sums are skipped: nothing is refused on suspicion. Calls are
- * followed, loops are walked through twice. */
+ * i and j are values for each thread plus sums of what is the same for all. Others are skipped: nothing is refused on
+ * suspicion. Calls are followed, loops are walked through twice. */
 #include <string.h>
 
 #include "compiler/print/parts.h"
 
 enum {
     TERMS = 8,
-    STORES_MOST = 256,
+    ACCESSES_MOST = 256,
     VARS_MOST = 256,
     CALLS_MOST = 16,
     GUARDS_MOST = 32,
     STEPS_MOST = 200000,
-    WARP = 32
+    WARP = 32,
+    THREADS = 2 * WARP /* threadIdx.x that are looked at */
 };
 
 /* The call that a function is walked through by: its parameters are the caller's arguments. */
@@ -39,18 +40,18 @@ typedef struct term {
     int64_t version, factor;
 } term;
 
-/* A sum of terms, in bytes if it is an address. */
+/* A value for each thread, plus a sum of terms; in bytes if it is an address. */
 typedef struct linear {
     bool known;
     int n;
     term terms[TERMS];
-    int64_t constant;
+    int64_t at[THREADS];
 } linear;
 
-/* Threads lo <= i < hi come here, if it is known. */
+/* The threads that come here, if it is known. Not exact: some of them may not, depending on values. */
 typedef struct range {
-    bool known;
-    int64_t lo, hi;
+    bool known, exact;
+    uint64_t who; /* a bit for each thread */
 } range;
 
 typedef struct access {
@@ -71,32 +72,47 @@ typedef struct version {
 typedef struct walk {
     printer *p;
     const frame *at;
-    access stores[STORES_MOST];
-    int n_stores;
+    access accesses[2][ACCESSES_MOST]; /* loads, stores since the last barrier */
+    int n_accesses[2];
     version versions[VARS_MOST];
     int n_versions;
     range guards[GUARDS_MOST];
     int n_guards;
+    uint64_t gone; /* threads that have returned */
     int depth;
     uint32_t steps;
     bool found;
 } walk;
 
-static const char thread_x[] = "threadIdx.x"; /* the term of threadIdx.x */
-
 /* ---- sums ------------------------------------------------------------------------------------- */
 
-static linear of_constant(int64_t x) { return (linear){.known = true, .constant = x}; }
+static linear of_constant(int64_t x)
+{
+    linear r = {.known = true};
+    for (int t = 0; t < THREADS; t++)
+        r.at[t] = x;
+    return r;
+}
 
 static linear of_term(const void *of, int64_t v)
 {
     return (linear){.known = true, .n = 1, .terms = {{of, v, 1}}};
 }
 
+/* threadIdx.x, or the lane */
+static linear of_thread(int threads)
+{
+    linear r = {.known = true};
+    for (int t = 0; t < THREADS; t++)
+        r.at[t] = t % threads;
+    return r;
+}
+
 static linear add(linear a, const linear *b, int64_t factor)
 {
     a.known = a.known && b->known;
-    a.constant += factor * b->constant;
+    for (int t = 0; t < THREADS; t++)
+        a.at[t] += factor * b->at[t];
     for (int i = 0; i < b->n && a.known; i++) {
         const term *t = &b->terms[i];
         int k = 0;
@@ -120,12 +136,55 @@ static linear scaled(const linear *a, int64_t factor)
     return add(of_constant(0), a, factor);
 }
 
-static int64_t factor_of(const linear *a, const void *of)
+/* How much it grows from each thread to the next, if that is always the same; else 0. */
+static int64_t slope_of(const linear *a)
 {
-    for (int i = 0; i < a->n; i++)
-        if (a->terms[i].of == of)
-            return a->terms[i].factor;
-    return 0;
+    const int64_t slope = a->at[1] - a->at[0];
+    for (int t = 2; t < THREADS; t++)
+        if (a->at[t] - a->at[t - 1] != slope)
+            return 0;
+    return slope;
+}
+
+static bool is_one(const linear *a)
+{
+    for (int t = 1; t < THREADS; t++)
+        if (a->at[t] != a->at[0])
+            return false;
+    return true;
+}
+
+/* a op b of one thread; false: it is not known. */
+static bool compute(kernel_operator op, int64_t a, int64_t b, int64_t *out)
+{
+    const bool small = a >= 0 && a <= INT32_MAX && b >= 0 && b <= INT32_MAX;
+    switch (op) {
+    case OP_AND: *out = a & b; break;
+    case OP_OR: *out = a | b; break;
+    case OP_XOR: *out = a ^ b; break;
+    case OP_MUL: *out = a * b; break;
+    case OP_SHL: *out = b < 31 ? a << b : 0; break;
+    case OP_SHR: *out = b < 31 ? a >> b : 0; break;
+    case OP_DIV: *out = b ? a / b : 0; break;
+    case OP_REM: *out = b ? a % b : 0; break;
+    case OP_EQ: *out = a == b; return true;
+    case OP_NE: *out = a != b; return true;
+    case OP_LT: *out = a < b; return true;
+    case OP_LE: *out = a <= b; return true;
+    case OP_GT: *out = a > b; return true;
+    case OP_GE: *out = a >= b; return true;
+    default: return false;
+    }
+    return small && ((op != OP_DIV && op != OP_REM) || b);
+}
+
+/* An operation on values that are known for each thread. */
+static linear by_threads(kernel_operator op, const linear *a, const linear *b)
+{
+    linear r = {.known = a->known && b->known && !a->n && !b->n};
+    for (int t = 0; t < THREADS && r.known; t++)
+        r.known = compute(op, a->at[t], b->at[t], &r.at[t]);
+    return r;
 }
 
 /* ---- expressions ------------------------------------------------------------------------------ */
@@ -186,8 +245,6 @@ static linear value_of(walk *w, const frame *at, const kernel_var *v, const kern
         v->storage == STORE_LOCAL && !v->assigned ? declaration_of(at->f->f->body, v) : NULL;
     if (d && d->value) {
         w->p->at = at->f;
-        if (is_lane(w->p, d->value))
-            return of_term(thread_x, 0);
         const linear known = sum_of(w, at, d->value, root);
         if (known.known || type_is_pointer(v->type))
             return known;
@@ -196,18 +253,21 @@ static linear value_of(walk *w, const frame *at, const kernel_var *v, const kern
     return known && !v->addressed ? of_term(v, known->version) : (linear){0};
 }
 
-static linear product_of(walk *w, const frame *at, const kernel_expr *e)
+static linear binary_of(walk *w, const frame *at, const kernel_expr *e)
 {
     const kernel_var *none = NULL;
     const linear a = sum_of(w, at, e->a, &none), b = sum_of(w, at, e->b, &none);
-    if (a.known && b.known && !b.n)
-        return e->op == OP_SHL
-                   ? (b.constant >= 0 && b.constant < 31 ? scaled(&a, (int64_t)1 << b.constant)
-                                                         : (linear){0})
-                   : scaled(&a, b.constant);
-    if (a.known && b.known && !a.n && e->op == OP_MUL)
-        return scaled(&b, a.constant);
-    return (linear){0};
+    w->p->at = at->f;
+    const linear r = by_threads(e->op, &a, &b);
+    if (r.known || !a.known || !b.known)
+        return r.known || !is_lane(w->p, e) ? r : of_thread(WARP);
+    if (e->op == OP_MUL && !b.n && is_one(&b))
+        return scaled(&a, b.at[0]);
+    if (e->op == OP_MUL && !a.n && is_one(&a))
+        return scaled(&b, a.at[0]);
+    if (e->op == OP_SHL && !b.n && is_one(&b) && b.at[0] >= 0 && b.at[0] < 31)
+        return scaled(&a, (int64_t)1 << b.at[0]);
+    return is_lane(w->p, e) ? of_thread(WARP) : (linear){0};
 }
 
 /* It has the same value throughout the kernel, and threadIdx.x is not in it. */
@@ -254,9 +314,13 @@ static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const k
         return type_is_integer(e->type) ? of_constant((int64_t)e->value.integer) : (linear){0};
     case EXPR_INDEX:
         return e->base == INDEX_THREAD && e->axis == 0
-                   ? of_term(thread_x, 0)
+                   ? of_thread(THREADS)
                    : of_term(&print_index_names[e->base], e->axis);
     case EXPR_CAST:
+        if (e->type->kind == TYPE_BOOL && type_is_integer(e->a->type)) {
+            const linear a = sum_of(w, at, e->a, root), zero = of_constant(0);
+            return by_threads(OP_NE, &a, &zero);
+        }
         if ((type_is_integer(e->type) && type_is_integer(e->a->type) && e->type->size >= 4) ||
             (type_is_pointer(e->type) && type_is_pointer(e->a->type)))
             return sum_of(w, at, e->a, root);
@@ -271,10 +335,8 @@ static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const k
         }
         return e->a->kind == EXPR_DEREF ? sum_of(w, at, e->a->a, root) : (linear){0};
     case EXPR_BINARY: {
-        if (e->op == OP_MUL || e->op == OP_SHL)
-            return product_of(w, at, e);
         if (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_OFFSET)
-            return (linear){0};
+            return type_is_integer(e->a->type) ? binary_of(w, at, e) : (linear){0};
         const kernel_var *none = NULL;
         const linear a = sum_of(w, at, e->a, root), b = sum_of(w, at, e->b, &none);
         const int64_t size = e->op == OP_OFFSET ? (int64_t)e->type->of->size : 1;
@@ -286,12 +348,14 @@ static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const k
 
 /* ---- conditions ------------------------------------------------------------------------------- */
 
-static range all_threads(void) { return (range){true, 0, INT32_MAX}; }
+static range all_threads(bool exact) { return (range){true, exact, UINT64_MAX}; }
 
 static range both(range a, range b)
 {
-    return (range){a.known && b.known, a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
+    return (range){a.known && b.known, a.exact && b.exact, a.who & b.who};
 }
+
+static range all_others(range a) { return (range){a.known && a.exact, a.exact, ~a.who}; }
 
 static bool varies(walk *w, const kernel_expr *e)
 {
@@ -299,36 +363,48 @@ static bool varies(walk *w, const kernel_expr *e)
     return print_varies(w->p, e);
 }
 
-/* The threads for which a condition holds, if it is a bound of threadIdx.x; all of them if it is the
- * same for all. */
+/* The threads for which a condition holds, if it can be computed; all of them if it is the same for all, or if it is
+ * a bound of threadIdx.x. */
 static range threads_of(walk *w, const kernel_expr *e)
 {
     if (!varies(w, e))
-        return all_threads();
+        return all_threads(false);
     if (e->kind == EXPR_AND)
         return both(threads_of(w, e->a), threads_of(w, e->b));
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT)
+        return all_others(threads_of(w, e->a));
+    if (e->kind == EXPR_OR) {
+        const range a = threads_of(w, e->a), b = threads_of(w, e->b);
+        return (range){a.known && b.known, a.exact && b.exact, a.who | b.who};
+    }
+    const kernel_var *none = NULL;
+    const linear value = sum_of(w, w->at, e, &none);
+    if (value.known && !value.n) {
+        range r = {true, true, 0};
+        for (int t = 0; t < THREADS; t++)
+            r.who |= (uint64_t)(value.at[t] != 0) << t;
+        return r;
+    }
     if (e->kind != EXPR_BINARY || e->op < OP_LT || e->op > OP_GE)
         return (range){0};
-    const kernel_var *none = NULL;
     const linear a = sum_of(w, w->at, e->a, &none), b = sum_of(w, w->at, e->b, &none);
-    linear d = add(b, &a, -1); /* b - a */
-    const int64_t x = factor_of(&d, thread_x);
-    if (!d.known || (x != 1 && x != -1))
-        return (range){0};
-    if (d.n > 1) /* a bound that is not a number */
-        return all_threads();
-    /* thread OP limit */
-    const int64_t limit = x < 0 ? d.constant : -d.constant;
-    const bool less = (e->op == OP_LT || e->op == OP_LE) == (x < 0);
-    const bool equal = e->op == OP_LE || e->op == OP_GE;
-    return less ? (range){true, 0, limit + equal} : (range){true, limit + !equal, INT32_MAX};
+    const linear d = add(b, &a, -1);
+    const int64_t slope = slope_of(&d);
+    return d.known && (slope == 1 || slope == -1) ? all_threads(false) : (range){0};
+}
+
+/* The threads for which it does not hold. */
+static range otherwise(walk *w, const kernel_expr *e)
+{
+    return varies(w, e) ? all_others(threads_of(w, e)) : all_threads(false);
 }
 
 static range who(const walk *w)
 {
-    range r = all_threads();
+    range r = all_threads(true);
     for (int i = 0; i < w->n_guards; i++)
         r = both(r, w->guards[i]);
+    r.who &= ~w->gone;
     return r;
 }
 
@@ -348,7 +424,7 @@ static void refuse(walk *w, const access *load, const access *store)
 /* A variable of the difference that is halved or doubled on the way. */
 static bool is_tree(walk *w, const linear *d)
 {
-    if (d->n != 1 || d->constant)
+    if (d->n != 1 || !is_one(d) || d->at[0])
         return false;
     for (int i = 0; i < w->n_versions; i++)
         if (w->versions[i].var == d->terms[0].of)
@@ -356,36 +432,51 @@ static bool is_tree(walk *w, const linear *d)
     return false;
 }
 
-static void compare(walk *w, const access *load)
+/* Does a thread load what only another one of its warp stores? The terms of both addresses are the same. */
+static bool exchanges(const access *load, const access *store, int threads)
 {
-    for (int i = 0; i < w->n_stores && !w->found; i++) {
-        const access *store = &w->stores[i];
-        const int64_t size = load->bytes;
-        if (store->root != load->root || store->bytes != load->bytes || !size)
-            continue;
-        const linear d = add(load->at, &store->at, -1);
-        if (!d.known || (!d.n && !d.constant))
-            continue;
-        const int64_t own = factor_of(&load->at, thread_x);
-        if (!own)
-            continue;
-        if (store->is_volatile && load->is_volatile && factor_of(&store->at, thread_x)) {
-            refuse(w, load, store);
-            continue;
-        }
-        if (own != size || factor_of(&store->at, thread_x) != size || !store->who.known ||
-            !load->who.known)
-            continue;
-        const linear steps = d.n == 1 && d.terms[0].factor % size == 0
-                                 ? (linear){true, 1, {d.terms[0]}, d.constant}
-                                 : d;
-        const int64_t far = d.constant / size;
-        const bool near = !d.n && d.constant % size == 0 && far > -WARP && far < WARP;
-        const int64_t lo = load->who.lo + far, hi = load->who.hi + far;
-        const bool meet = lo < store->who.hi && hi > store->who.lo;
-        if ((near && meet) || is_tree(w, &steps))
-            refuse(w, load, store);
+    for (int t = 0; t < threads; t++) {
+        const int first = t / WARP * WARP;
+        const bool own = store->who.who >> t & 1 && store->at.at[t] == load->at.at[t];
+        for (int u = first; u < first + WARP && !own && load->who.who >> t & 1; u++)
+            if (u != t && store->who.who >> u & 1 && store->at.at[u] == load->at.at[t])
+                return true;
     }
+    return false;
+}
+
+/* The same if the difference is a multiple of blockDim.x: in blocks of one warp. */
+static bool exchanges_reversed(const access *load, const access *store, const linear *d)
+{
+    if (d->n != 1 || d->terms[0].of != &print_index_names[INDEX_BLOCK_DIM] || d->terms[0].version)
+        return false;
+    access moved = *load;
+    const linear by = of_constant(WARP * d->terms[0].factor);
+    moved.at = add(moved.at, &by, 1);
+    return exchanges(&moved, store, WARP);
+}
+
+/* One of the two comes first; a load before the store matters only if the addresses are known exactly. */
+static void compare(walk *w, const access *load, const access *store, bool stored_first)
+{
+    const int64_t size = load->bytes;
+    if (store->root != load->root || store->bytes != load->bytes || !size)
+        return;
+    const linear d = add(load->at, &store->at, -1);
+    const bool same = !d.n && is_one(&d) && !d.at[0];
+    if (!d.known)
+        return;
+    if (store->is_volatile && load->is_volatile && stored_first && !same && !is_one(&load->at) &&
+        !is_one(&store->at)) {
+        refuse(w, load, store);
+        return;
+    }
+    if (!store->who.known || !load->who.known)
+        return;
+    const bool tree = stored_first && slope_of(&load->at) == size && slope_of(&store->at) == size &&
+                      is_tree(w, &d);
+    if (tree || (d.n ? exchanges_reversed(load, store, &d) : exchanges(load, store, THREADS)))
+        refuse(w, load, store);
 }
 
 static bool access_of(walk *w, const kernel_expr *place, access *out)
@@ -401,17 +492,22 @@ static bool access_of(walk *w, const kernel_expr *place, access *out)
     return out->root && out->at.known;
 }
 
-static void load_at(walk *w, const kernel_expr *place)
-{
-    access a;
-    if (access_of(w, place, &a))
-        compare(w, &a);
-}
+enum { LOADS, STORES };
 
-static void store_at(walk *w, const kernel_expr *place)
+/* Compares the access with all of the other kind since the last barrier, and keeps it. */
+static void access_at(walk *w, const kernel_expr *place, int kind)
 {
-    if (w->n_stores < STORES_MOST && access_of(w, place, &w->stores[w->n_stores]))
-        w->n_stores++;
+    access mine;
+    if (w->n_accesses[kind] == ACCESSES_MOST || !access_of(w, place, &mine))
+        return;
+    for (int i = 0; i < w->n_accesses[!kind] && !w->found; i++) {
+        const access *other = &w->accesses[!kind][i];
+        if (kind == LOADS)
+            compare(w, &mine, other, true);
+        else
+            compare(w, other, &mine, false);
+    }
+    w->accesses[kind][w->n_accesses[kind]++] = mine;
 }
 
 static void assign_to(walk *w, const kernel_var *v, bool scales)
@@ -431,6 +527,7 @@ static void walk_expr(walk *w, const kernel_expr *e);
 static void walk_call(walk *w, const kernel_expr *e)
 {
     const frame *back = w->at;
+    const uint64_t gone = w->gone;
     frame inner = {print_function_of(w->p, e->as.function), e, back};
     if (w->depth >= CALLS_MOST)
         return;
@@ -438,6 +535,7 @@ static void walk_call(walk *w, const kernel_expr *e)
     w->at = &inner;
     walk_list(w, inner.f->f->body);
     w->at = back;
+    w->gone = gone;
     w->depth--;
 }
 
@@ -468,10 +566,10 @@ static void walk_expr(walk *w, const kernel_expr *e)
     if (!writes && (e->kind == EXPR_AND || e->kind == EXPR_CHOOSE || e->kind == EXPR_OR)) {
         if (w->n_guards < GUARDS_MOST)
             w->guards[w->n_guards++] =
-                e->kind == EXPR_OR ? (range){!varies(w, e->a), 0, INT32_MAX} : threads_of(w, e->a);
+                e->kind == EXPR_OR ? otherwise(w, e->a) : threads_of(w, e->a);
         walk_expr(w, e->b);
         if (e->c)
-            w->guards[w->n_guards - 1] = (range){!varies(w, e->a), 0, INT32_MAX};
+            w->guards[w->n_guards - 1] = otherwise(w, e->a);
     } else if (!writes) {
         walk_expr(w, e->b);
     }
@@ -480,17 +578,17 @@ static void walk_expr(walk *w, const kernel_expr *e)
     for (uint32_t i = 0; i < e->n_args; i++)
         walk_expr(w, e->args[i]);
     if (e->kind == EXPR_LOAD || e->kind == EXPR_UPDATE)
-        load_at(w, e->a);
+        access_at(w, e->a, LOADS);
     if (writes && e->a->kind == EXPR_VAR)
         assign_to(w, e->a->as.var, is_scaling(e));
     else if (writes)
-        store_at(w, e->a);
+        access_at(w, e->a, STORES);
     if (e->kind == EXPR_CALL)
         walk_call(w, e);
     if (e->kind == EXPR_BUILTIN) {
         const int class = kernel_builtin_rows[e->builtin].class;
         if (class == CLASS_BARRIER || class == CLASS_WARP)
-            w->n_stores = 0;
+            w->n_accesses[LOADS] = w->n_accesses[STORES] = 0;
     }
 }
 
@@ -509,7 +607,7 @@ static void walk_loop(walk *w, const kernel_stmt *s)
     for (int round = 0; round < 2 && !w->found; round++) {
         if (!s->post || round)
             walk_expr(w, s->value);
-        walk_under(w, s->body, s->value && !s->post ? threads_of(w, s->value) : all_threads());
+        walk_under(w, s->body, s->value && !s->post ? threads_of(w, s->value) : all_threads(false));
         walk_expr(w, s->step);
     }
 }
@@ -522,11 +620,15 @@ static void walk_list(walk *w, const kernel_stmt *s)
             continue;
         }
         walk_expr(w, s->value);
+        const range here = who(w);
+        if (s->kind == STMT_RETURN && here.known && here.exact)
+            w->gone |= here.who;
         if (s->kind == STMT_DECLARE && s->value)
             assign_to(w, s->var, false);
         const bool choice = s->kind == STMT_IF || s->kind == STMT_SWITCH;
-        const range other = {!choice || !varies(w, s->value), 0, INT32_MAX};
-        walk_under(w, s->body, s->kind == STMT_IF ? threads_of(w, s->value) : other);
+        const range other = choice ? otherwise(w, s->value) : all_threads(true);
+        const range some = {!choice || !varies(w, s->value), false, UINT64_MAX};
+        walk_under(w, s->body, s->kind == STMT_IF ? threads_of(w, s->value) : some);
         walk_under(w, s->otherwise, other);
     }
 }
