@@ -203,18 +203,81 @@ static int usage_error(const command *c, const char *word, const char *why)
     return EXIT_USAGE;
 }
 
+/* What of the verb's words may begin with '-', or NULL. */
+static const char *plain_words(const command *c)
+{
+    static const struct {
+        const char *in_usage, *words;
+    } rows[] = {{"EXPRESSION", "an expression that begins with '-'"},
+                {"TEXT", "a text that begins with '-'"},
+                {"QUESTION", "a question that begins with '-'"},
+                {"ARGUMENT", "the program's arguments"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strstr(c->usage, rows[i].in_usage))
+            return rows[i].words;
+    return NULL;
+}
+
+/* The option of the verb that a word most likely means: the nearest name, one that it begins with (--shared-bytes), or of
+ * a letter the only one that begins with it; NULL if there is none. */
+static const char *nearest_option(const command *c, const char *word)
+{
+    nearest search = nearest_to(word);
+    const char *begins = NULL, *of_letter = NULL;
+    int n_of_letter = 0;
+    for (const option *o = c->options; o->name; o++) {
+        const size_t n = strlen(o->name);
+        nearest_offer(&search, o->name);
+        if (strncmp(o->name, word, n) == 0 && (!begins || n > strlen(begins)))
+            begins = o->name;
+        if (word[1] != '-' && !word[2] && o->name[2] == word[1]) {
+            of_letter = o->name;
+            n_of_letter++;
+        }
+    }
+    return search.best ? search.best : begins ? begins : n_of_letter == 1 ? of_letter : NULL;
+}
+
+typedef struct owner {
+    const char *word, *verb;
+} owner;
+
+static void visit_owner(const command *c, void *ctx)
+{
+    owner *o = ctx;
+    for (const option *row = c->options; row->name && !o->verb; row++)
+        if (strcmp(row->name, o->word) == 0)
+            o->verb = c->name;
+}
+
+/* The verb that has the option; NULL if none does. */
+static const char *verb_with(const char *word)
+{
+    owner o = {.word = word};
+    for (const verb *v = verbs; v->name && !o.verb; v++)
+        command_visit(v, visit_owner, &o);
+    return o.verb;
+}
+
 static int unknown_option(const command *c, const char *word, size_t n)
 {
     char *name = heap_string(word);
     name[n] = 0;
-    nearest search = nearest_to(name);
-    for (const option *o = c->options; o->name; o++)
-        nearest_offer(&search, o->name);
+    const bool is_letter = name[1] != '-';
+    const char *words = is_letter ? plain_words(c) : NULL;
+    const bool negative = words && strstr(c->usage, "EXPRESSION"); /* -x is an expression, too */
+    const char *meant = negative ? NULL : nearest_option(c, name);
+    const char *other = meant || is_letter ? NULL : verb_with(name);
     str hint = {0};
-    str_did_you_mean(&hint, &search);
-    if (!hint.n && name[1] != '-')
-        str_puts(&hint, "; put -- before an expression that begins with '-'");
-    say(c, "unknown option '%.60s'%s", name, hint.s ? hint.s : "; see --help");
+    if (meant)
+        str_printf(&hint, "did you mean '%s'?", meant);
+    else if (words)
+        str_printf(&hint, "put -- before %s", words);
+    else if (other)
+        str_printf(&hint, "'ingot %s' has it; see 'ingot %s --help'", other, c->name);
+    else
+        str_printf(&hint, "see 'ingot %s --help'", c->name);
+    say(c, "unknown option '%.60s'; %s", name, hint.s);
     str_free(&hint);
     free(name);
     return EXIT_USAGE;

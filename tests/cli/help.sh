@@ -39,6 +39,14 @@ done <<'ROWS'
 2|err|ingot: unknown verb .zzzzzz.; see .ingot --help.|zzzzzz
 2|err|ingot: unknown option .--zzzzzz.; see .ingot --help.|--zzzzzz
 2|err|ingot devices: unknown option .--jsn.; did you mean .--json.?|devices --jsn
+2|err|ingot devices: unknown option .-x.; see .ingot devices --help.|devices -x
+2|err|ingot translate: unknown option .-t.; did you mean .--to.?|translate -t metal tests/kernels/basics.cu
+2|err|ingot eval: unknown option .-x.; put -- before an expression that begins with .-.|eval -x
+2|err|ingot tokens: unknown option .-z.; put -- before a text that begins with .-.|tokens -z
+2|err|ingot run: unknown option .-z.; put -- before the program.s arguments|run -z k.cu
+2|err|ingot run: unknown option .--shared-bytes.; did you mean .--shared.?|run --shared-bytes 4 k.cu
+2|err|ingot compare: unknown option .--grid.; .ingot run. has it; see .ingot compare --help.|compare --grid 4
+2|err|ingot ops: unknown option .--zzzzzz.; see .ingot ops --help.|ops --zzzzzz
 2|err|ingot devices: unexpected .x.; see .ingot devices --help.|devices x
 2|err|ingot doctor: unexpected .x.; see .ingot doctor --help.|doctor x
 2|err|ingot devices: --threads takes a whole number from 1 to 4096, not .0.; see .*|devices --threads 0
