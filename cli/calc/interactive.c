@@ -207,9 +207,61 @@ static void offer(const partial *p, const char *name, const char *after)
     str_free(&t);
 }
 
-/* Files whose path begins with line[quote + 1 .. end). */
+/* The name before the last open bracket of line[0 .. end): the function whose arguments are typed. Its length is *n; NULL:
+ * no bracket is open, or no name is before it. */
+static const char *function_at(const char *line, int end, int *n)
+{
+    int depth = 0;
+    for (int i = end - 1; i >= 0; i--) {
+        depth += line[i] == ')' ? 1 : line[i] == '(' ? -1 : 0;
+        if (depth >= 0)
+            continue;
+        int from = i;
+        while (from > 0 && (isalnum((unsigned char)line[from - 1]) || line[from - 1] == '_'))
+            from--;
+        *n = i - from;
+        return *n ? line + from : NULL;
+    }
+    return NULL;
+}
+
+/* The parameters of the op that is called, as keywords. */
+static void offer_keywords(const partial *p)
+{
+    int n;
+    const char *function = function_at(p->line, p->name, &n);
+    for (int i = 0; function && i < ig_op_count(); i++) {
+        const ig_op *op = ig_op_at(i);
+        for (int k = 0; strlen(op->name) == (size_t)n &&
+                        memcmp(op->name, function, (size_t)n) == 0 && k < op->n_params;
+             k++)
+            offer(p, op->params[k].name, "=");
+    }
+}
+
+/* Whether a function takes a file of this name: kernels are .cu files, load and save know some endings. */
+static bool takes_file(const char *function, int n, const char *file)
+{
+    static const struct {
+        const char *function, *endings;
+    } rows[] = {{"kernel", ".cu .cuh "},
+                {"load", ".npy .npz .safetensors .csv .tsv .txt "},
+                {"save", ".npy .npz .safetensors .csv .tsv .txt "}};
+    const char *dot = strrchr(file, '.');
+    for (size_t i = 0; function && i < sizeof rows / sizeof *rows; i++)
+        if (strlen(rows[i].function) == (size_t)n &&
+            memcmp(rows[i].function, function, (size_t)n) == 0) {
+            const char *at = dot ? strstr(rows[i].endings, dot) : NULL;
+            return at && at[strlen(dot)] == ' ';
+        }
+    return true;
+}
+
+/* Files whose path begins with line[quote + 1 .. end), of the kinds that the function takes; folders always. */
 static void offer_files(const partial *p, int quote)
 {
+    int n_function = 0;
+    const char *function = function_at(p->line, quote, &n_function);
     str folder = {0}, path = {0};
     int name = p->end;
     while (name > quote + 1 && p->line[name - 1] != '/')
@@ -228,7 +280,8 @@ static void offer_files(const partial *p, int quote)
         path.n = 0;
         str_printf(&path, "%s%s", folder.n ? folder.s : "", s);
         const bool is_folder = stat(path.s, &info) == 0 && S_ISDIR(info.st_mode);
-        offer(&file, s + skipped, is_folder ? "/" : "");
+        if (is_folder || takes_file(function, n_function, s))
+            offer(&file, s + skipped, is_folder ? "/" : "");
     }
     if (dir)
         closedir(dir);
@@ -272,6 +325,7 @@ static void complete(void *ctx, const char *line, int start, int end)
         offer(&p, name, "");
     if (member)
         return;
+    offer_keywords(&p);
     for (int i = 0; calc_builtin_at(i); i++)
         offer(&p, calc_builtin_at(i)->name, "(");
     for (int i = 0; (name = calc_name_at(c, i, &v)); i++)
