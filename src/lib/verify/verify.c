@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "base/text.h"
-#include "engine/eval/engine.h"
+#include "engine/eval/run.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/walk.h"
 #include <math.h>
@@ -30,7 +30,7 @@ typedef struct checked {
 typedef struct checker {
     walk w;
     checked *root; /* for each place of the walk; at is NULL where that is a view */
-    const backend *device;
+    const char *device;
     ig_verify_report *report;
 } checker;
 
@@ -468,7 +468,7 @@ static void tell(const checker *c, const ig_array *x, const worst *w, bool fused
         add_typed(&t, x->in[i]);
     }
     text_add(&t, "%s: element %s is %.17g on %s%s, expected %.17g", x->n_in > 3 ? ", ..." : "",
-             view_shape_text(x->view.ndim, at, where), w->got, c->device->name,
+             view_shape_text(x->view.ndim, at, where), w->got, c->device,
              fused ? " when it is fused with others" : "", w->expected);
     if (isfinite(w->error))
         text_add(&t, ", %.3g x its bound", w->error);
@@ -535,13 +535,13 @@ ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
     TRY(require_list("verify", "arrays", arrays, n));
     ig_verify_report own = {.node = -1};
     const char *before = array_device_now();
-    checker c = {.device = n > 0 && arrays[0] ? engine_device_of(arrays[0]) : engine_device(),
+    checker c = {.device = n > 0 && arrays[0] ? ig_array_device(arrays[0]) : ig_device(),
                  .report = &own};
-    if (!c.device->computes)
+    if (!backend_find(c.device)->computes)
         FAIL(IG_ERR_DEVICE, "verify: the device '%s' computes nothing that could be compared",
-             c.device->name);
+             c.device);
     TRY(ig_scope_begin());
-    array_device_set(c.device->name); /* of copies that have no inputs */
+    array_device_set(c.device); /* of copies that have no inputs */
     ig_status status = find_roots(&c, arrays, n);
     if (status == IG_OK)
         status = copy_graph(&c);
