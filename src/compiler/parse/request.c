@@ -1,37 +1,107 @@
 /* The instances of kernel templates that are needed: those that the caller asks for, and those that the source names. */
 #include "compiler/parse/parser.h"
 
-/* The kernel of these template arguments, which is parsed later. */
-static kernel_function *use_kernel(parser *p, const symbol *y, const kernel_token *last,
-                                   const template_arg *given, uint32_t n)
+/* A kernel that is asked for by its name, its template arguments and perhaps its type. */
+typedef struct wish {
+    function_decl *f; /* the candidate */
+    const template_arg *given;
+    uint32_t n;
+    kernel_place place;
+    bool typed;
+    const kernel_type *type; /* if typed: of the function, or NULL if it was not understood */
+    kernel_instance *made;   /* of the candidate; NULL: it does not take the arguments */
+} wish;
+
+static void find_instance(parser *p, void *context)
 {
-    for (function_decl *one = y->as.functions; one; one = one->next) {
-        function_decl *f = function_itself(one);
-        template_arg room[TEMPLATE_MOST] = {0};
-        template_list args = {room, n};
-        if (!(f->flags & IS_GLOBAL) ||
-            (n > f->n_params && !template_has_pack(f->params, f->n_params)))
-            continue;
-        for (uint32_t i = 0; i < n; i++)
-            room[i] = given[i];
-        if (template_defaults(p, f->scope, f->params, f->n_params, &args) < 0)
-            return instance_use(p, instance_get(p, f, args, last->place), last->place);
-    }
-    parser_fail(p, last->place, "no kernel %s takes these arguments", token_text(p, last));
+    wish *w = context;
+    const function_decl *f = w->f;
+    template_arg room[TEMPLATE_MOST] = {0};
+    template_list args = {room, w->n};
+    w->made = NULL;
+    if (!(f->flags & IS_GLOBAL) ||
+        (w->n > f->n_params && !template_has_pack(f->params, f->n_params)))
+        return;
+    for (uint32_t i = 0; i < w->n; i++)
+        room[i] = w->given[i];
+    if (template_defaults(p, f->scope, f->params, f->n_params, &args) < 0)
+        w->made = instance_get(p, w->f, args, w->place);
 }
 
+static bool has_type(const wish *w)
+{
+    const kernel_instance *i = w->made;
+    if (!w->typed || !w->type || w->type->count != i->n_parameters)
+        return !w->typed;
+    for (uint32_t k = 0; k < i->n_parameters; k++)
+        if (w->type->parameters[k]->plain != i->parameters[k].type->plain)
+            return false;
+    return true;
+}
+
+/* The first kernel that fits, which is parsed later. A type that no kernel has is not understood: then it must not be
+ * needed. */
+static kernel_function *use_kernel(parser *p, const symbol *y, const kernel_token *last, wish *w)
+{
+    kernel_instance *other = NULL;
+    int n_others = 0;
+    const bool failed = p->failed, alone = !y->as.functions->next;
+    w->place = last->place;
+    for (function_decl *one = y->as.functions; one; one = one->next) {
+        w->f = function_itself(one);
+        p->quiet += !alone;
+        const bool fine = alone ? (find_instance(p, w), true) : parser_guard(p, find_instance, w);
+        p->quiet -= !alone;
+        p->failed = alone ? p->failed : failed;
+        if (!fine || !w->made)
+            continue;
+        if (has_type(w))
+            return instance_use(p, w->made, last->place);
+        other = w->made;
+        n_others++;
+    }
+    if (n_others == 1)
+        return instance_use(p, other, last->place);
+    parser_fail(p, last->place,
+                n_others ? "several kernels %s take these arguments, and none has this type"
+                         : "no kernel %s takes these arguments",
+                token_text(p, last));
+}
+
+static void parse_kernel_type(parser *p, void *context)
+{
+    wish *w = context;
+    const kernel_type *type = parse_type(p);
+    if (type->kind == TYPE_POINTER && type->of->kind == TYPE_FUNCTION)
+        w->type = type->of;
+}
+
+/* "tile<float, 16>", or with the type of a pointer to it: "(void (*)(float *, int))tile<float, 16>" */
 void parse_request(parser *p, void *wanted)
 {
     const kernel_token *last;
+    wish w = {0};
+    if (at(p, TOKEN_LPAREN)) {
+        const kernel_token *end = skip_group(p->t);
+        const bool failed = p->failed;
+        w.typed = true;
+        p->t++;
+        p->quiet++;
+        parser_guard(p, parse_kernel_type, &w);
+        p->quiet--;
+        p->failed = failed;
+        p->t = end;
+    }
     const symbol *y = parse_name(p, &last);
     template_arg *given = NULL;
     if (!y || y->kind != SYMBOL_FUNCTION)
         parser_fail(p, last->place, "there is no kernel %s", token_text(p, last));
-    const uint32_t n = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
+    w.n = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
+    w.given = given;
     if (!at(p, TOKEN_END))
         parser_fail(p, p->t->place, "%s after the name of a kernel", token_text(p, p->t));
     kernel_alias *a = kernel_arena_get(p->arena, sizeof *a);
-    a->function = use_kernel(p, y, last, given, n);
+    a->function = use_kernel(p, y, last, &w);
     a->name = parser_format(p, "%s", (const char *)wanted);
     a->next = p->tree->aliases;
     p->tree->aliases = a;
@@ -46,8 +116,9 @@ static void parse_launched(parser *p, void *ignored)
     template_arg *given = NULL;
     const uint32_t n =
         y && y->kind == SYMBOL_FUNCTION && at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
+    wish w = {.given = given, .n = n};
     if (n && kernel_token_launch(p->t))
-        use_kernel(p, y, last, given, n);
+        use_kernel(p, y, last, &w);
 }
 
 static void use_defaults(parser *p, void *context)

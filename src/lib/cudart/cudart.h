@@ -28,9 +28,9 @@ struct ig_cuda_kernel {
     const void *stub;
     size_t shared_allowed;
     bool warned;
-    int refused;      /* the error of launches if it cannot be built, which was reported */
-    void *function;   /* of the GPU target */
-    const char *type; /* behind the name */
+    int refused;         /* the error of launches if it cannot be built, which was reported */
+    void *function;      /* of the GPU target */
+    const char *request; /* "(type)name": kernels may have one name */
     char name[];
 };
 

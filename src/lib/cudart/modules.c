@@ -94,16 +94,16 @@ int cudart_modules_synchronize(void)
 
 /* ---- units ---- */
 
-/* The instances of the unit's templates, without duplicates. */
-static int instances_of(const ig_cuda_unit *unit, const char **out)
+/* The kernels of the unit that the program may launch, without duplicates. */
+static int requests_of(const ig_cuda_unit *unit, const char **out)
 {
     int n = 0;
     for (const ig_cuda_kernel *k = cudart_kernels(); k; k = k->next) {
-        bool wanted = k->unit == unit && strchr(k->name, '<') && !cudart_is_of_lambda(k->name);
+        bool wanted = k->unit == unit && !cudart_is_of_lambda(k->name);
         for (int i = 0; i < n && wanted && out; i++)
-            wanted = strcmp(out[i], k->name) != 0;
+            wanted = strcmp(out[i], k->request) != 0;
         if (wanted && out)
-            out[n] = k->name;
+            out[n] = k->request;
         n += wanted;
     }
     return n;
@@ -112,22 +112,22 @@ static int instances_of(const ig_cuda_unit *unit, const char **out)
 static void compile(struct state *s)
 {
     const ig_cuda_unit *u = s->unit;
-    const char **instances = memory_new((size_t)(instances_of(u, NULL) + 1) * sizeof *instances);
-    if (!instances)
+    const char **requests = memory_new((size_t)(requests_of(u, NULL) + 1) * sizeof *requests);
+    if (!requests)
         return;
     const kernel_parse_options options = {.preprocess = {.defines = u->defines,
                                                          .n_defines = cudart_count(u->defines),
                                                          .folders = u->folders,
                                                          .n_folders = cudart_count(u->folders)},
                                           .skip_host = true,
-                                          .instances = instances,
-                                          .n_instances = instances_of(u, instances)};
+                                          .instances = requests,
+                                          .n_instances = requests_of(u, requests)};
     s->module = module_new(u->name, u->text, &options, &s->said);
     if (!s->module) {
         cudart_print_error();
         cudart_watch_unbuilt(IG_ERR_FORMAT);
     }
-    memory_free(instances);
+    memory_free(requests);
 }
 
 /* The unit's module, compiled if needed; NULL after the reason was reported. */
@@ -265,6 +265,12 @@ static int check(const cudart_shape *s)
     return cudart_end(error);
 }
 
+/* A kernel that was not found by its type has its error under its name. */
+static const char *name_in(const ig_module *m, const ig_cuda_kernel *k)
+{
+    return ig_module_find(m, k->request) ? k->request : k->name;
+}
+
 /* Builds a kernel for the device, so that it can be launched. */
 static int prepare(const backend *dev, ig_cuda_kernel *k, struct state **s, module_kernel *ready)
 {
@@ -275,14 +281,15 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct state **s, modu
     *s = state_of(k->unit);
     if (!*s)
         return cudaErrorInvalidDeviceFunction;
-    const ig_status status = module_prepare((*s)->module, dev, k->name, ready);
+    const char *name = name_in((*s)->module, k);
+    const ig_status status = module_prepare((*s)->module, dev, name, ready);
     if (status == IG_OK) {
         if (ready->warnings && !k->warned)
             log_text(IG_WARNING, ready->warnings);
         k->warned = true;
         return cudaSuccess;
     }
-    if (!ig_module_find((*s)->module, k->name) && (*s)->said) {
+    if (!ig_module_find((*s)->module, name) && (*s)->said) {
         log_text(IG_WARNING, (*s)->said);
         memory_free((*s)->said);
         (*s)->said = NULL;
@@ -417,7 +424,7 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
     memcpy(l.base.block, sh->block, sizeof l.base.block);
     ig_status status = dev->language ? bind(dev, ready, packed, args) : IG_OK;
     if (status == IG_OK)
-        status = cudart_watch_launch(m, dev, k->name, ready, &l, &endless);
+        status = cudart_watch_launch(m, dev, name_in(m, k), ready, &l, &endless);
     if (status == IG_OK && dev->language)
         status = bring_back(dev, ready, packed);
     memory_free(args);

@@ -132,18 +132,33 @@ const backend *cudart_device(void)
 ig_cuda_kernel *cudart_kernels(void) { return kernels; }
 cudart_variable *cudart_variables(void) { return variables; }
 
+/* Removes the spelling of unnamed namespaces by gcc and clang: it is not C++, and names resolve without it. */
+static void strip_anonymous(char *name)
+{
+    static const char *const words[] = {"{anonymous}::", "(anonymous namespace)::"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (char *at; (at = strstr(name, words[i]));)
+            memmove(at, at + strlen(words[i]), strlen(at + strlen(words[i])) + 1);
+}
+
 ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub, const char *name,
                                    const char *type)
 {
-    const size_t bytes = strlen(name) + 1, type_bytes = strlen(type) + 1;
-    ig_cuda_kernel *k = memory_new(sizeof *k + bytes + type_bytes);
-    if (!k)
+    const size_t bytes = strlen(name), type_bytes = strlen(type);
+    ig_cuda_kernel *k = memory_new(sizeof *k + bytes + 1);
+    char *request = memory_new(bytes + type_bytes + 3);
+    if (!k || !request) {
+        memory_free(k);
+        memory_free(request);
         return NULL;
+    }
     k->unit = unit;
     k->stub = stub;
     memcpy(k->name, name, bytes);
-    memcpy(k->name + bytes, type, type_bytes);
-    k->type = k->name + bytes;
+    strip_anonymous(k->name);
+    snprintf(request, bytes + type_bytes + 3, "(%s)%s", type, name);
+    strip_anonymous(request);
+    k->request = request;
     pthread_mutex_lock(&lock);
     k->next = kernels;
     kernels = k;

@@ -41,12 +41,19 @@ typedef struct gpu_image {
     int n;
 } gpu_image;
 
+/* The name of a kernel or variable for NVRTC. */
+typedef struct gpu_expression {
+    char *name;
+    char *
+        exact; /* for NVRTC if `name` is not enough: with a cast that chooses among overloads; or NULL */
+} gpu_expression;
+
 /* Compiles the unit by NVRTC, or takes the image from the cache. The error has the compiler's messages. */
-ig_status gpu_compile(const ig_cuda_unit *unit, int capability, const char *const *expressions,
+ig_status gpu_compile(const ig_cuda_unit *unit, int capability, const gpu_expression *expressions,
                       int n, gpu_image *out);
 /* The same without the cache: fills data, bytes and symbols of an image with room for n symbols. IG_ERR_DEVICE
  * if there is no NVRTC. */
-ig_status gpu_nvrtc(const ig_cuda_unit *unit, int capability, const char *const *expressions,
+ig_status gpu_nvrtc(const ig_cuda_unit *unit, int capability, const gpu_expression *expressions,
                     gpu_image *out);
 void gpu_image_free(gpu_image *image);
 

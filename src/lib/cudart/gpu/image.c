@@ -18,7 +18,7 @@ static void key_list(text *key, const char *const *list, int n)
 }
 
 /* The version of NVRTC is not a part: an image that works stays good. */
-static char *key_of(const ig_cuda_unit *u, int capability, const char *const *expressions, int n,
+static char *key_of(const ig_cuda_unit *u, int capability, const gpu_expression *expressions, int n,
                     size_t *bytes)
 {
     text key = {0};
@@ -29,7 +29,8 @@ static char *key_of(const ig_cuda_unit *u, int capability, const char *const *ex
     key_list(&key, u->folders, cudart_count(u->folders));
     key_list(&key, u->options, cudart_count(u->options));
     key_list(&key, u->headers, cudart_count(u->headers));
-    key_list(&key, expressions, n);
+    for (int i = 0; i < n; i++)
+        text_add(&key, "%zu %s\n", strlen(expressions[i].name), expressions[i].name);
     *bytes = key.used;
     return text_take(&key);
 }
@@ -90,7 +91,7 @@ void gpu_image_free(gpu_image *image)
     *image = (gpu_image){0};
 }
 
-ig_status gpu_compile(const ig_cuda_unit *unit, int capability, const char *const *expressions,
+ig_status gpu_compile(const ig_cuda_unit *unit, int capability, const gpu_expression *expressions,
                       int n, gpu_image *out)
 {
     size_t key_bytes, bytes;

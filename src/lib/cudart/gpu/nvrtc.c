@@ -85,9 +85,9 @@ static words options_of(const ig_cuda_unit *u, int capability)
 
 /* ---- messages ---- */
 
-/* NVRTC names an expression that it does not understand in a line of its own. Removes those from the list;
- * returns how many there were. */
-static int drop_bad(const char *log, const char **expressions, int n)
+/* NVRTC names an expression that it does not understand, or that means several kernels, in a line of its own. Replaces
+ * those by their exact forms, or removes them from the list; returns how many there were. */
+static int drop_bad(const char *log, const gpu_expression *all, const char **expressions, int n)
 {
     static const char *const begin = "#pragma nv_mangled_name ";
     int dropped = 0;
@@ -97,7 +97,7 @@ static int drop_bad(const char *log, const char **expressions, int n)
         for (int i = 0; i < n; i++)
             if (expressions[i] && strlen(expressions[i]) == bytes &&
                 memcmp(expressions[i], at, bytes) == 0) {
-                expressions[i] = NULL;
+                expressions[i] = expressions[i] == all[i].name ? all[i].exact : NULL;
                 dropped++;
             }
     }
@@ -128,9 +128,10 @@ static char *source_of(const ig_cuda_unit *u)
     return text_take(&t);
 }
 
-/* One attempt. *again receives true if it failed for expressions, which were removed from the list. */
+/* One attempt. *again receives true if it failed for expressions, which the list no longer has. */
 static ig_status attempt(const ig_cuda_unit *u, const char *source, const words *options,
-                         const char **expressions, gpu_image *out, bool *again)
+                         const gpu_expression *all, const char **expressions, gpu_image *out,
+                         bool *again)
 {
     const int n = cudart_count(u->headers) / 2;
     const char **names = memory_new((size_t)(2 * n + 1) * sizeof *names);
@@ -154,7 +155,7 @@ static ig_status attempt(const ig_cuda_unit *u, const char *source, const words 
     memory_free(names);
     *again = false;
     if (status == IG_OK && !image.data) {
-        *again = drop_bad(image.log, expressions, out->n) > 0;
+        *again = drop_bad(image.log, all, expressions, out->n) > 0;
         status = failed(u, image.log);
     }
     memory_free(image.log);
@@ -163,8 +164,8 @@ static ig_status attempt(const ig_cuda_unit *u, const char *source, const words 
     return status;
 }
 
-static ig_status compile(const ig_cuda_unit *u, const words *options, const char **expressions,
-                         gpu_image *out)
+static ig_status compile(const ig_cuda_unit *u, const words *options, const gpu_expression *all,
+                         const char **expressions, gpu_image *out)
 {
     bool again = true;
     ig_status status = IG_OK;
@@ -174,13 +175,13 @@ static ig_status compile(const ig_cuda_unit *u, const words *options, const char
     for (int round = 0; round < ROUNDS_MOST && again; round++) {
         if (round)
             ig_error(NULL);
-        status = attempt(u, source, options, expressions, out, &again);
+        status = attempt(u, source, options, all, expressions, out, &again);
     }
     memory_free(source);
     return status;
 }
 
-ig_status gpu_nvrtc(const ig_cuda_unit *unit, int capability, const char *const *expressions,
+ig_status gpu_nvrtc(const ig_cuda_unit *unit, int capability, const gpu_expression *expressions,
                     gpu_image *out)
 {
     const nvrtc_library *nvrtc = nvrtc_get();
@@ -194,8 +195,9 @@ ig_status gpu_nvrtc(const ig_cuda_unit *unit, int capability, const char *const 
     words options = options_of(unit, capability);
     ig_status status = kept && !options.failed ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK) {
-        memcpy(kept, expressions, (size_t)out->n * sizeof *kept);
-        status = compile(unit, &options, kept, out);
+        for (int i = 0; i < out->n; i++)
+            kept[i] = expressions[i].name;
+        status = compile(unit, &options, expressions, kept, out);
     }
     memory_free(kept);
     words_free(&options);

@@ -17,7 +17,7 @@ typedef struct loaded {
     CUmodule module; /* NULL: it did not compile, or was not loaded, which was reported */
     int error;       /* of everything in it, if module is NULL */
     gpu_image image;
-    const char **expressions;
+    gpu_expression *expressions;
     int n_expressions;
 } loaded;
 
@@ -26,65 +26,69 @@ static loaded *all;
 
 /* ---- expressions ---- */
 
-/* Removes the spelling of unnamed namespaces by gcc and clang: it is not C++, and names resolve without it. */
-static void strip_anonymous(char *name)
-{
-    static const char *const words[] = {"{anonymous}::", "(anonymous namespace)::"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (char *at; (at = strstr(name, words[i]));)
-            memmove(at, at + strlen(words[i]), strlen(at + strlen(words[i])) + 1);
-}
-
 /* True if the unit has another kernel of that name with other parameters. */
 static bool is_overloaded(const ig_cuda_kernel *k)
 {
     for (const ig_cuda_kernel *o = cudart_kernels(); o; o = o->next)
-        if (o->unit == k->unit && strcmp(o->name, k->name) == 0 && strcmp(o->type, k->type) != 0)
+        if (o->unit == k->unit && strcmp(o->name, k->name) == 0 &&
+            strcmp(o->request, k->request) != 0)
             return true;
     return false;
 }
 
-/* The kernel for NVRTC: its name, for overloads with a cast before it. memory_free. */
-static char *expression_of(const ig_cuda_kernel *k)
+static char *copy_of(const char *words)
 {
-    text t = {0};
-    if (is_overloaded(k))
-        text_add(&t, "(%s)", k->type);
-    text_add(&t, "%s", k->name);
-    char *made = text_take(&t);
-    if (made)
-        strip_anonymous(made);
-    return made;
+    const size_t bytes = strlen(words) + 1;
+    char *made = memory_new(bytes);
+    return made ? memcpy(made, words, bytes) : NULL;
 }
 
-static char *expression_of_variable(const cudart_variable *v)
+/* The kernel's name; for overloads with the cast. memory_free. */
+static char *name_of(const ig_cuda_kernel *k)
+{
+    return copy_of(is_overloaded(k) ? k->request : k->name);
+}
+
+/* Overloads that the program never launches are not known here, so that a name may turn out to need its cast. */
+static gpu_expression expression_of(const ig_cuda_kernel *k)
+{
+    return (gpu_expression){name_of(k), is_overloaded(k) ? NULL : copy_of(k->request)};
+}
+
+static gpu_expression expression_of_variable(const cudart_variable *v)
 {
     text t = {0};
     text_add(&t, "&%s", v->name);
-    return text_take(&t);
+    return (gpu_expression){text_take(&t), NULL};
+}
+
+static void expression_free(gpu_expression e)
+{
+    memory_free(e.name);
+    memory_free(e.exact);
 }
 
 /* Adds an expression that is not yet there. The list takes it over. */
-static void add_expression(const char **list, int *n, char *made)
+static void add_expression(gpu_expression *list, int *n, gpu_expression made)
 {
-    for (int i = 0; i < *n; i++)
-        if (made && strcmp(list[i], made) == 0) {
-            memory_free(made);
-            return;
-        }
-    if (made)
+    bool known = !made.name;
+    for (int i = 0; i < *n && !known; i++)
+        known = strcmp(list[i].name, made.name) == 0;
+    if (known)
+        expression_free(made);
+    else
         list[(*n)++] = made;
 }
 
 /* All kernels and variables of the unit; NULL if there is no memory. Managed variables have no expression. */
-static const char **expressions_of(const ig_cuda_unit *unit, int *n)
+static gpu_expression *expressions_of(const ig_cuda_unit *unit, int *n)
 {
     size_t most = 1;
     for (const ig_cuda_kernel *k = cudart_kernels(); k; k = k->next)
         most++;
     for (const cudart_variable *v = cudart_variables(); v; v = v->next)
         most++;
-    const char **list = memory_new(most * sizeof *list);
+    gpu_expression *list = memory_new(most * sizeof *list);
     *n = 0;
     for (const ig_cuda_kernel *k = list ? cudart_kernels() : NULL; k; k = k->next)
         if (k->unit == unit && !cudart_is_of_lambda(k->name))
@@ -95,10 +99,10 @@ static const char **expressions_of(const ig_cuda_unit *unit, int *n)
     return list;
 }
 
-static const char *symbol_of(const loaded *l, const char *expression)
+static const char *symbol_of(const loaded *l, const char *name)
 {
-    for (int i = 0; i < l->image.n && expression; i++)
-        if (strcmp(l->expressions[i], expression) == 0)
+    for (int i = 0; i < l->image.n && name; i++)
+        if (strcmp(l->expressions[i].name, name) == 0)
             return l->image.symbols[i];
     return NULL;
 }
@@ -188,7 +192,7 @@ void gpu_units_forget(void)
         next = l->next;
         l->unit->state = NULL;
         for (int i = 0; i < l->n_expressions; i++)
-            memory_free((char *)(uintptr_t)l->expressions[i]);
+            expression_free(l->expressions[i]);
         memory_free(l->expressions);
         gpu_image_free(&l->image);
         memory_free(l);
@@ -206,19 +210,19 @@ static int find_function(ig_cuda_kernel *k)
     const loaded *l = loaded_of(k->unit);
     if (!l || !l->module)
         return l ? l->error : cudaErrorMemoryAllocation;
-    char *expression = expression_of(k);
-    const char *symbol = symbol_of(l, expression);
+    char *name = name_of(k);
+    const char *symbol = symbol_of(l, name);
     CUfunction found = NULL;
     const CUresult status =
         symbol ? cu.module_function(&found, l->module, symbol) : cudaErrorInvalidDeviceFunction;
     if (status != CUDA_SUCCESS) {
-        ig_fail(IG_ERR_FORMAT, "NVRTC finds no kernel '%s' in '%s'", expression ? expression : "",
+        ig_fail(IG_ERR_FORMAT, "NVRTC finds no kernel '%s' in '%s'", name ? name : "",
                 l->unit->name);
         cudart_print_error();
         cudart_watch_unbuilt(IG_ERR_FORMAT);
         k->refused = cudaErrorInvalidDeviceFunction;
     }
-    memory_free(expression);
+    memory_free(name);
     k->function = found;
     return k->refused;
 }
@@ -238,7 +242,7 @@ static int find_variable(const cudart_variable *v, CUdeviceptr *at)
     const loaded *l = loaded_of(v->unit);
     if (!l || !l->module)
         return l ? l->error : cudaErrorMemoryAllocation;
-    char *made = v->managed ? mangled(v->name) : expression_of_variable(v);
+    char *made = v->managed ? mangled(v->name) : expression_of_variable(v).name;
     const char *symbol = v->managed ? made : symbol_of(l, made);
     const CUresult status =
         symbol ? gpu.module_global(at, &bytes, l->module, symbol) : cudaErrorInvalidSymbol;
