@@ -11,7 +11,7 @@ typedef enum kernel_mistake {
     MISTAKE_BOUNDS,
     MISTAKE_ALIGNMENT,
     MISTAKE_NULL,
-    MISTAKE_UNSET, /* shared memory that is read and was not written */
+    MISTAKE_UNSET, /* memory that is read and was not written */
     MISTAKE_RACE,
     MISTAKE_LOCKSTEP, /* a race that lock step decides: a note */
     MISTAKE_BARRIER,  /* that not all threads come to */
@@ -35,6 +35,8 @@ typedef struct kernel_finding {
 typedef struct kernel_memory {
     uint64_t base, bytes;
     bool freed;
+    uint8_t *
+        written; /* a bit for each byte that was written, which the launch adds to; NULL: all were */
 } kernel_memory;
 
 typedef struct kernel_check {

@@ -67,6 +67,13 @@ crash() {
 }
 check 'a program that crashes' crash
 
+failed_launch() { # whose error the program looks at
+    printf '__global__ void k() {}\nint main() { k<<<1, 4096>>>(); return cudaGetLastError() == cudaSuccess; }\n' >"$temporary/failed.cu"
+    "$ingot" run --check "$temporary/failed.cu" 2>"$temporary/err" </dev/null &&
+        grep -q '^1 launch failed; no mistake was found in 0 launches' "$temporary/err"
+}
+check 'a launch that failed is told' failed_launch
+
 refused() {
     "$ingot" run --check --device opencl tests/cuda/vector_add.cu 2>"$temporary/err"
     [ $? = 4 ] && grep -q "device 'opencl' cannot check kernels; use 'cpu'" "$temporary/err"

@@ -204,8 +204,8 @@ void cudart_watch_unbuilt(ig_status why);
 /* Reports a mistake of the host's if there is a check; kind is a literal. */
 void cudart_watch_report(const char *kind, bool is_note, cudart_call_site at, const char *format,
                          ...) IG_PRINTF(4, 5);
-/* Note that a launch failed, and that the program looked at the error. */
-void cudart_watch_refused(int error, cudart_call_site at);
+/* Note how a launch ended, whose error a call may have returned, and that the program looked at the error. */
+void cudart_watch_launched(int error, bool returned, cudart_call_site at);
 void cudart_watch_error_seen(void);
 /* module_launch with the check or profile that the user asked for. Mistakes are reported and do not make it
  * fail, except for an endless loop, which is stopped with IG_ERR_DEVICE. */

@@ -29,7 +29,8 @@ typedef struct range {
     bool mapped;  /* mapped here, beside the buffer */
     bool asked;   /* allocated by ig_cuda_alloc, at the call site `from` */
     cudart_call_site from;
-    uint64_t freed; /* 0: in use; else a number that grows with each free */
+    uint64_t freed;   /* 0: in use; else a number that grows with each free */
+    uint8_t *written; /* under a check, of cudaMalloc: see kernel_memory */
 } range;
 
 static struct {
@@ -99,6 +100,7 @@ static void drop(range *r)
     else
         table.bytes -= r->buf ? r->bytes : 0;
     buffer_release(r->buf);
+    memory_free(r->written);
     memmove(r, r + 1, (size_t)(&table.at[table.n] - (r + 1)) * sizeof *r);
     table.n--;
 }
@@ -185,8 +187,35 @@ kernel_memory *cudart_memory_list(int *n)
     kernel_memory *list = memory_new((table.n + 1) * sizeof *list);
     *n = list ? (int)table.n : 0;
     for (int i = 0; i < *n; i++)
-        list[i] = (kernel_memory){(uintptr_t)table.at[i].at, table.at[i].bytes, table.at[i].freed};
+        list[i] = (kernel_memory){(uintptr_t)table.at[i].at, table.at[i].bytes,
+                                  table.at[i].freed != 0, table.at[i].written};
     return list;
+}
+
+/* ---- what was written ---- */
+
+static bool bit(const uint8_t *bits, size_t i) { return bits[i / 8] >> i % 8 & 1; }
+
+/* Records that bytes were written; from: a copy of these bytes of the device, or NULL for other values. */
+static void note_written(const char *at, const char *from, size_t bytes)
+{
+    const range *to = live_range_of(at), *source = from ? live_range_of(from) : NULL;
+    if (!to || !to->written)
+        return;
+    const uint8_t *known = source ? source->written : NULL;
+    const size_t begin = (size_t)(at - to->at), shift = known ? (size_t)(from - source->at) : 0;
+    for (size_t i = 0; i < bytes; i++) {
+        const size_t k = begin + i;
+        if (!known && k % 8 == 0 && bytes - i >= 8) {
+            const size_t whole = (bytes - i) / 8;
+            memset(to->written + k / 8, 0xff, whole);
+            i += 8 * whole - 1;
+        } else if (!known || bit(known, shift + i)) {
+            to->written[k / 8] |= (uint8_t)(1u << k % 8);
+        } else {
+            to->written[k / 8] &= (uint8_t) ~(1u << k % 8);
+        }
+    }
 }
 
 /* ---- reports of a check ---- */
@@ -245,6 +274,8 @@ static int allocate(const backend *dev, void **at, size_t bytes, int kind)
     range *r = range_of(*at);
     r->asked = true;
     r->from = cudart_call_site_now();
+    if (cudart_watch_checks() && kind == IG_CUDA_DEVICE)
+        r->written = memory_new(bytes / 8 + 1);
     return cudaSuccess;
 }
 
@@ -413,8 +444,10 @@ int cudart_memory_copy(const cudart_copy *c)
               "the copy reads", &from))
         return cudart_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
-    for (size_t y = 0; y < c->height && status == IG_OK; y++)
+    for (size_t y = 0; y < c->height && status == IG_OK; y++) {
         status = copy_row(dev, &to, y * c->to_pitch, &from, y * c->from_pitch, c->width);
+        note_written(to.at + y * c->to_pitch, from.at + y * c->from_pitch, c->width);
+    }
     if (status != IG_OK)
         cudart_print_error();
     return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
@@ -437,6 +470,7 @@ int cudart_memory_fill(const cudart_fill *f)
                 dev->fill(s.where.buf, s.where.offset + y * f->pitch, (uint8_t)f->value, f->width);
         else
             memset(s.at + y * f->pitch, f->value, f->width);
+        note_written(s.at + y * f->pitch, NULL, f->width);
     }
     if (status != IG_OK)
         cudart_print_error();

@@ -260,8 +260,7 @@ static int check(const cudart_shape *s)
         threads *= s->block[i];
     }
     error = fits && threads <= threads_most(dev) ? cudaSuccess : cudaErrorInvalidConfiguration;
-    if (!s->is_call)
-        cudart_watch_refused(error, s->at);
+    cudart_watch_launched(error, s->is_call, s->at);
     return cudart_end(error);
 }
 
@@ -479,8 +478,7 @@ static int launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, c
     if (!dev)
         return error;
     error = launch_prepared(dev, k, s, args, sizes, n);
-    if (!s->is_call)
-        cudart_watch_refused(error, s->at);
+    cudart_watch_launched(error, s->is_call, s->at);
     return cudart_end(error);
 }
 

@@ -49,7 +49,8 @@ static struct {
     bool begun, check, profile, quiet;
     pid_t process;
     FILE *report;
-    uint64_t launches;
+    uint64_t launches; /* that were checked or profiled */
+    uint64_t failed;   /* that were not, or not to their end */
     int mistakes, notes, more;
     reported *reported;
     int n_reported;
@@ -186,9 +187,10 @@ void cudart_watch_report(const char *kind, bool is_note, cudart_call_site at, co
 
 /* ---- errors that the program ignores ---- */
 
-void cudart_watch_refused(int error, cudart_call_site at)
+void cudart_watch_launched(int error, bool returned, cudart_call_site at)
 {
-    if (!watch.unseen.error && error) {
+    watch.failed += error != cudaSuccess;
+    if (!watch.unseen.error && error && !returned) {
         watch.unseen.error = error;
         watch.unseen.at = at;
     }
@@ -319,9 +321,13 @@ static void tell_sum(void)
     char said[40] = "no mistake was";
     if (n)
         snprintf(said, sizeof said, "%d mistake%s", n, n == 1 ? " was" : "s were");
-    if (!watch.quiet)
-        fprintf(stderr, "%s found in %" PRIu64 " launch%s\n", said, watch.launches,
-                watch.launches == 1 ? "" : "es");
+    if (watch.quiet)
+        return;
+    if (watch.failed)
+        fprintf(stderr, "%" PRIu64 " launch%s failed; ", watch.failed,
+                watch.failed == 1 ? "" : "es");
+    fprintf(stderr, "%s found in %" PRIu64 " launch%s\n", said, watch.launches,
+            watch.launches == 1 ? "" : "es");
 }
 
 /* Runs after the program's exit functions, so that what they free is not reported as a leak. */
@@ -337,7 +343,8 @@ __attribute__((destructor)) static void watch_end(void)
         tell_sum();
     }
     tell_profiles();
-    text_add(&t, "{\"launches\": %" PRIu64 ", \"more\": %d}", watch.launches, watch.more);
+    text_add(&t, "{\"launches\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"more\": %d}",
+             watch.launches, watch.failed, watch.more);
     report('E', &t);
     for (reported *next; watch.reported; watch.reported = next) {
         next = watch.reported->next;

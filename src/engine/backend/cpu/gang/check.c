@@ -285,10 +285,12 @@ static void touch(gang_watch *w, gang *g, const gang_step *s, const gang_touch *
         uint32_t *bits = &mask[l.lane / WARP_LANES];
         if (!(*bits >> l.lane % WARP_LANES & 1))
             continue;
-        if (check_place(c, &l))
+        if (check_place(c, &l)) {
+            check_written(c, &l);
             check_race(c, &l);
-        else
+        } else {
             *bits &= ~(1u << l.lane % WARP_LANES);
+        }
     }
     check_order(c, g, s, t, mask);
 }
@@ -403,6 +405,7 @@ static ig_status object_in_memory(gang_check *c, check_object *o)
     o->from = all->from;
     o->bytes = all->bytes;
     o->shadow = all->shadow;
+    o->written = all->written;
     return IG_OK;
 }
 
@@ -448,7 +451,8 @@ static ig_status check_begin(gang_check *c, const uint64_t *bytes)
     for (int i = 0; i < c->out->n_memory; i++)
         c->memory[i] = (check_object){.base = c->out->memory[i].base,
                                       .from = c->out->memory[i].base,
-                                      .bytes = c->out->memory[i].bytes};
+                                      .bytes = c->out->memory[i].bytes,
+                                      .written = c->out->memory[i].written};
     TRY(check_shadow_begin(&c->shared, code->shared_bytes + c->launch->dynamic_bytes,
                            granule_shift(code), true));
     for (int i = 0; i < code->n_object; i++)

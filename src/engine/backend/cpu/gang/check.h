@@ -37,6 +37,7 @@ typedef struct check_object {
     uint64_t base, from, bytes; /* the base of shared and local objects is relative */
     check_shadow *shadow;       /* NULL: it has none */
     bool owner;                 /* of the shadow, which another object may share */
+    uint8_t *written;           /* of global memory, from `from` on: see kernel_memory */
 } check_object;
 
 typedef struct gang_check {
@@ -89,6 +90,8 @@ void check_name(const check_lane *l, char *out, size_t room);
 
 ig_status check_shadow_begin(check_shadow *s, uint64_t bytes, int shift, bool is_shared);
 void check_shadow_end(check_shadow *s);
+/* Reports reads of global memory that was never written, and records what is written. */
+void check_written(gang_check *c, const check_lane *l);
 /* Reports races with earlier accesses, and reads of shared memory that was not written. */
 void check_race(gang_check *c, const check_lane *l);
 /* After all lanes of an instruction: records the order that atomics create. */

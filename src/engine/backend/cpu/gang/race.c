@@ -1,4 +1,4 @@
-/* The shadow memory of the checker: races, and reads of shared memory that was not written.
+/* The shadow memory of the checker: races, and reads of memory that was not written.
  *
  * Two accesses of the same bytes by different threads race if one of them writes, they are not both
  * atomic or volatile, and nothing orders them: neither a barrier of their block nor atomics of both
@@ -169,6 +169,24 @@ static void check_set(gang_check *c, const check_lane *l, uint64_t granule, uint
     }
     s->set[granule] = c->block;
     s->set_bytes[granule] = set | bytes;
+}
+
+/* An element is read before it was written if none of its bytes was: copies of structs take their padding along. */
+void check_written(gang_check *c, const check_lane *l)
+{
+    uint8_t *written = l->object ? l->object->written : NULL;
+    const uint64_t from = l->t->place[l->lane] - l->from, to = from + (uint64_t)l->t->width;
+    bool any = false;
+    for (uint64_t k = from; written && k < to; k++) {
+        any |= written[k / 8] >> k % 8 & 1;
+        written[k / 8] |= (uint8_t)(1u << k % 8); /* or it was reported */
+    }
+    if (!written || any || l->t->kind == TOUCH_STORE)
+        return;
+    char name[100];
+    check_name(l, name, sizeof name);
+    check_tell(c, l->g, l->s, l->lane, MISTAKE_UNSET, -1,
+               "reads %s, which neither the host nor a kernel has written", name);
 }
 
 void check_race(gang_check *c, const check_lane *l)
