@@ -280,8 +280,8 @@ typedef struct kernel_instance {
         *diag_repeated;           /* an error of it that another instance reported first, or NULL */
     struct kernel_instance *next; /* of the same declaration, newest first */
     struct kernel_instance *next_slot; /* of kernel_parser.instances */
-    struct kernel_instance *queue; /* to be parsed */
-    struct kernel_clone *clones;   /* one for each way of calling it */
+    struct kernel_instance *queue;     /* to be parsed */
+    struct kernel_clone *clones;       /* one for each way of calling it */
     kernel_function *pristine;
     const char *base_name; /* without the clone's letters */
     struct kernel_instance
@@ -334,7 +334,7 @@ struct kernel_parser {
     kernel_var **locals_end, **globals_end;
     kernel_instance *queue, **queue_end;
     struct broken_kernel *broken, **broken_end;
-    function_decl *kernels, **kernels_end; /* by next_kernel */
+    function_decl *kernels, **kernels_end;      /* by next_kernel */
     kernel_instance *instances[INSTANCE_SLOTS]; /* by declaration and arguments */
     fold_memo folded[FOLD_MEMOS];
     uint32_t n_instances, n_globals, n_entries;

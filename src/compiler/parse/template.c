@@ -377,7 +377,8 @@ static kernel_instance **instance_slot(parser *p, const function_decl *f, templa
     uint64_t hash = (uintptr_t)f;
     for (uint32_t i = 0; i < args.n; i++) {
         const template_arg *a = &args.at[i];
-        hash = (hash ^ (a->is_value ? a->value : (uintptr_t)a->type)) * UINT64_C(0x9e3779b97f4a7c15);
+        hash =
+            (hash ^ (a->is_value ? a->value : (uintptr_t)a->type)) * UINT64_C(0x9e3779b97f4a7c15);
     }
     return &p->instances[(hash ^ hash >> 32) % INSTANCE_SLOTS];
 }
