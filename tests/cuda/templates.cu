@@ -44,6 +44,7 @@ template <typename T, int N> T run(T start, T a)
 {
     T *d;
     cudaMalloc(&d, N * sizeof(T));
+    cudaMemset(d, 0, N * sizeof(T));
     cudaMemcpy(d, &start, sizeof(T), cudaMemcpyHostToDevice);
     add<T, N><<<1, 32>>>(d, a);
     return first(d);
