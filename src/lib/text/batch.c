@@ -71,7 +71,7 @@ static void chunk_encode(void *context, int64_t task, int worker)
     const int64_t first = task * CHUNK, last = first + CHUNK < b->n ? first + CHUNK : b->n;
     for (int64_t i = first; i < last && !e->out.failed; i++)
         text_encode(b, e, worker, (int)i);
-    if (e->out.failed && e->status == IG_OK) { /* the error is of this thread; the caller reports it */
+    if (e->out.failed && e->status == IG_OK) { /* the caller reports it: errors are of threads */
         const char *why = ig_error(&e->status);
         snprintf(e->why, sizeof e->why, "%s", why ? why : "");
     }
