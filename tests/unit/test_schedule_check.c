@@ -197,7 +197,7 @@ static tape_inst *inst_of(tape *t, tape_code code, int nth)
         if (t->inst[i].code == code && nth-- == 0)
             return &t->inst[i];
     fail_msg("the tape has no such instruction");
-    return NULL;
+    return t->inst;
 }
 
 static operand *operand_of(tape *t, tape_code code, int nth)
