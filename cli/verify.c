@@ -14,7 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FAILURES_SHOWN = 10, DEVICES_MOST = 16 };
+enum {
+    FAILURES_SHOWN = 10,
+    DEVICES_MOST = 16,
+    UNITS_KEPT = 10 /* --graphs: after so many units, kernels are released */
+};
 
 typedef struct settings {
     const char *devices, *same, *op, *dtype, *name, *model, *record;
@@ -255,6 +259,8 @@ static bool check_graphs(session *s, int d, int unit, unit_report *r)
         work_case(running, d, unit, name);
         graphs_check(&scope, i, r);
     }
+    if (unit % UNITS_KEPT == UNITS_KEPT - 1)
+        ig_shutdown(); /* schedules and kernels of graphs are not used again */
     return !stop_asked();
 }
 

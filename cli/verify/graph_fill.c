@@ -164,10 +164,11 @@ static bool fill_update(attempt *t, graph_arg *a)
     graph_ref r;
     for (int i = 0; i < x.n; i++) {
         const int64_t n = x.v[i];
-        t->step[i] = maker_once(t->m, 3) ? 2 : 1;
-        t->length[i] = maker_int(t->m, n > 0, n ? (n - 1) / t->step[i] + 1 : 0);
+        t->step[i] = maker_once(t->m, 4) ? 2 : 1;
+        const int64_t most = n ? (n - 1) / t->step[i] + 1 : 0;
+        t->length[i] = maker_once(t->m, 2) ? most : maker_int(t->m, n > 0, most);
         const int64_t last = n - 1 - (t->length[i] - 1) * t->step[i];
-        t->start[i] = n && last > 0 ? maker_int(t->m, 0, last) : 0;
+        t->start[i] = n && last > 0 && maker_once(t->m, 2) ? maker_int(t->m, 0, last) : 0;
     }
     for (int i = 0; i < 8; i++) {
         ig_array *y = maker_pick(t->m, &r) ? maker_at(t->m, r) : NULL;
@@ -193,8 +194,11 @@ static bool fill_pad(attempt *t, graph_arg *a)
 {
     int64_t v[2 * MAX_AXES];
     const int n = shape_of(t).n;
+    const bool many = maker_once(t->m, 2);
     for (int i = 0; i < 2 * n; i++)
-        v[i] = maker_once(t->m, 2) ? 0 : maker_int(t->m, 0, 2);
+        v[i] = !many || maker_once(t->m, 2) ? 0 : maker_int(t->m, 0, 2);
+    if (n && !many)
+        v[maker_int(t->m, 0, 2 * n - 1)] = maker_int(t->m, 1, 3);
     set_ints(a, v, 2 * n);
     return 2 * n <= GRAPH_INTS;
 }
@@ -334,7 +338,13 @@ static bool fill_array(attempt *t, graph_arg *a)
     const char *dims = strpbrk(t->op->name, "123");
     const bool spatial = dims && dims[1] == 'd' && !dims[2];
     bool fine;
-    if (!t->x)
+    if (!t->x && !spatial && m->g->n_step && !maker_once(m, 3)) { /* a path of ops on one array */
+        r = (graph_ref){m->g->n_step - 1, 0};
+        if (ig_size(maker_at(m, r)) <= SIZE_TINY)
+            fine = maker_pick(m, &r);
+        else
+            fine = !m->g->step[r.step].leaf.is_number;
+    } else if (!t->x)
         fine = spatial ? first_of_rank(t, *dims - '0' + 2, &r) : maker_pick(m, &r);
     else if (maker_once(m, 12))
         fine = new_number(t, &r);

@@ -82,9 +82,13 @@ bool maker_leaf(maker *m, ig_dtype d, ig_ints shape, double low, double high, gr
 
 static int draw_shape(maker *m, int64_t *shape)
 {
-    const int n = maker_once(m, 8) ? (int)maker_int(m, 0, 1) : (int)maker_int(m, 1, 4);
-    for (int i = 0; i < n; i++)
-        shape[i] = maker_once(m, 5) ? 1 : m->dim[maker_int(m, 0, MAKER_DIMS - 1)];
+    int n = 0;
+    for (int tries = 0; tries < 3 && (tries == 0 || shape_size((ig_ints){shape, n}) <= SIZE_TINY);
+         tries++) {
+        n = maker_once(m, 8) ? (int)maker_int(m, 0, 1) : (int)maker_int(m, 1, 4);
+        for (int i = 0; i < n; i++)
+            shape[i] = maker_once(m, 5) ? 1 : m->dim[maker_int(m, 0, MAKER_DIMS - 1)];
+    }
     while (shape_size((ig_ints){shape, n}) > m->size_most)
         for (int i = 0, done = 0; i < n && !done; i++)
             if (shape[i] > 2) {
@@ -114,7 +118,7 @@ static int worth(const maker *m, graph_ref r)
         for (int i = 0; i < g->step[k].n_arg && !used; i++)
             for (int n = 0; n < g->step[k].arg[i].n_ref; n++)
                 used = used || g->step[k].arg[i].ref[n].step == r.step;
-    return 2 * !used + 2 * (ig_size(x) > 4) + dtype_in(ig_dtype_of(x), FLOATS);
+    return 2 * !used + 2 * (ig_size(x) > SIZE_TINY) + dtype_in(ig_dtype_of(x), FLOATS);
 }
 
 bool maker_pick(maker *m, graph_ref *out)
@@ -348,6 +352,8 @@ static void choose_sizes(maker *m)
         if (maker_once(m, is_large ? 2 : 8))
             m->dim[i] = large[maker_int(m, 0, sizeof large / sizeof *large - 1)];
     }
+    if (maker_once(m, 2)) /* short axes, so that parts of arrays often have the size of others */
+        m->dim[0] = maker_int(m, 1, 2);
     m->dtype[0] = m->dtype[1] = maker_once(m, 12) ? IG_F64 : IG_F32;
     m->dtype[2] = maker_once(m, 2) ? IG_F32 : maker_once(m, 2) ? IG_F16 : IG_BF16;
     m->dtype[3] = maker_once(m, 2) ? IG_I32 : rest[maker_int(m, 0, 10)];

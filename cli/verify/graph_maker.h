@@ -4,7 +4,11 @@
 
 #include "verify/graph.h"
 
-enum { MAKER_DIMS = 4, MAKER_DTYPES = 4 };
+enum {
+    MAKER_DIMS = 4,
+    MAKER_DTYPES = 4,
+    SIZE_TINY = 16 /* elements: with fewer, programs are hardly ever combined */
+};
 
 typedef struct maker {
     graph *g;

@@ -90,6 +90,19 @@ static void infinities_pass(void **state)
     expect_right("log", ig_log(x));
 }
 
+/* Products below the normal numbers have few digits, and instructions for bf16 have none. */
+static void subnormal_products_pass(void **state)
+{
+    (void)state;
+    static const ig_dtype dtypes[] = {IG_F32, IG_BF16, IG_F16};
+    for (int i = 0; i < 3; i++) {
+        ig_array *zero = ig_zeros(IG_SHAPE(40), dtypes[i]), *one = ig_ones(IG_SHAPE(40), dtypes[i]);
+        ig_array *tiny = ig_nextafter(zero, one);
+        expect_right("tiny", ig_matmul(tiny, ig_multiply(one, ig_float(0.6))));
+        expect_right("tiny", ig_vecdot(ig_multiply(tiny, ig_float(3)), one, -1));
+    }
+}
+
 static void arrays_stay_as_they_are(void **state)
 {
     (void)state;
@@ -417,6 +430,7 @@ int main(void)
         TEST(right_graphs_pass),
         TEST(integers_pass),
         TEST(infinities_pass),
+        TEST(subnormal_products_pass),
         TEST(arrays_stay_as_they_are),
         TEST(history_is_checked),
         TEST(mistakes_are_told),

@@ -61,6 +61,11 @@ static ig_array *stand_size(const checked *r)
 }
 /* Absolute values of at least 1, and of at most 1. */
 static ig_array *stand_above(const checked *r) { return ig_maximum(stand_size(r), ig_float(1)); }
+/* Absolute values of at least twice the smallest normal f32. */
+static ig_array *stand_lifted(const checked *r)
+{
+    return ig_maximum(stand_size(r), ig_float(0x1p-125));
+}
 static ig_array *stand_below(const checked *r) { return ig_minimum(stand_size(r), ig_float(1)); }
 
 static ig_array *input_again(const checker *c, const ig_array *x, int i, stand_in stand)
@@ -182,6 +187,8 @@ typedef struct error_bound {
     ig_array *want;          /* f64 for floats */
     ig_array *size;          /* without signs; NULL: not needed */
     ig_array *above, *below; /* of a product: of the factors beyond 1 and of those within */
+    ig_array *lifted;        /* size, with factors of at least twice the smallest normal number */
+    bool flushes;            /* instructions for bf16 read subnormal numbers as 0 */
 } error_bound;
 
 /* The dtype in which f16 and bf16 are computed. */
@@ -217,6 +224,7 @@ static error_bound bound_of(const ig_array *x)
     case PROGRAM_CONTRACT:
         b.kind = BOUND_IN_ORDER;
         b.terms = last_axes(x->in[0], x->attr.ndim[3]);
+        b.flushes = d == IG_BF16;
         break;
     case PROGRAM_WRITE: /* each addition is rounded to the dtype */
         b.kind = x->attr.add ? BOUND_IN_ORDER : BOUND_EXACT;
@@ -264,6 +272,8 @@ static ig_status compute_bound(const checker *c, const ig_array *x, error_bound 
         node_again(c, x, wide ? IG_F64 : b->dtype, by_steps ? stand_host : stand_wide);
     if (b->kind == BOUND_SUM || b->kind == BOUND_IN_ORDER)
         all[n++] = b->size = node_again(c, x, IG_F64, stand_size);
+    if (b->flushes)
+        all[n++] = b->lifted = node_again(c, x, IG_F64, stand_lifted);
     if (x->op == OP_gelu_erf)
         all[n++] = b->size = input_again(c, x, 0, stand_size);
     if (x->op == OP_logaddexp)
@@ -295,7 +305,7 @@ static double ulp_of(const ig_finfo *f, double v)
 typedef struct measure {
     const error_bound *b;
     ig_finfo f, adds;
-    const double *want, *size, *above, *below;
+    const double *want, *size, *above, *below, *lifted;
     double largest; /* of want, where many numbers may have been added up */
 } measure;
 
@@ -317,7 +327,8 @@ static double allowance(const measure *m, int64_t i)
     case BOUND_SUM: return reference * (4 + 2 * log2(n + 1)) * m->adds.eps * size + ulp;
     case BOUND_IN_ORDER: /* products below the normal numbers are rounded to the smallest step */
         return reference * (n + 2) * m->adds.eps * size + ulp / 2 +
-               n * m->adds.eps * m->adds.smallest_normal;
+               n * (m->lifted ? 1 : m->adds.eps) * m->adds.smallest_normal +
+               (m->lifted ? m->lifted[i] - size : 0);
     case BOUND_PRODUCT: return reference * n * m->adds.eps * want + ulp;
     case BOUND_KERNEL: return 1024 * m->f.eps * m->largest + ulp;
     default: return 0;
@@ -385,6 +396,7 @@ static ig_status compare_floats(const error_bound *b, const void *data, int64_t 
     TRY(ig_finfo_of(b->adds, &m.adds));
     m.size = b->size ? ig_data(b->size) : NULL;
     m.above = b->above ? ig_data(b->above) : NULL;
+    m.lifted = b->lifted ? ig_data(b->lifted) : NULL;
     m.below = b->below ? ig_data(b->below) : NULL;
     m.largest = b->kind > BOUND_ULP ? largest_of(&m, n) : 0;
     const size_t width = ig_dtype_bytes(b->dtype);
