@@ -14,11 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    FAILURES_SHOWN = 10,
-    DEVICES_MOST = 16,
-    UNITS_KEPT = 10 /* --graphs: after so many units, kernels are released */
-};
+enum { FAILURES_SHOWN = 10, DEVICES_MOST = 16 };
 
 typedef struct settings {
     const char *devices, *same, *op, *dtype, *name, *model, *record;
@@ -246,12 +242,8 @@ static bool unit_name(const void *context, int unit, char name[UNIT_NAME])
 
 static bool check_graphs(session *s, int d, int unit, unit_report *r)
 {
-    const graphs_scope scope = {.seed = s->set->seed,
-                                .device = s->device[d].name,
-                                .reference = s->reference.name,
-                                .math = s->set->engine.math,
-                                .flushes = s->scope.flushes,
-                                .stop = stop_asked};
+    const graphs_scope scope = {s->set->seed,        s->device[d].name, s->reference.name,
+                                s->set->engine.math, s->scope.flushes,  stop_asked};
     int64_t end, i = graphs_first(s->set->graphs, s->set->name, unit, &end);
     for (; i < end && !stop_asked(); i++) {
         char name[CASE_NAME];
@@ -259,7 +251,7 @@ static bool check_graphs(session *s, int d, int unit, unit_report *r)
         work_case(running, d, unit, name);
         graphs_check(&scope, i, r);
     }
-    if (unit % UNITS_KEPT == UNITS_KEPT - 1)
+    if (unit % GRAPHS_UNITS_KEPT == GRAPHS_UNITS_KEPT - 1)
         ig_shutdown(); /* schedules and kernels of graphs are not used again */
     return !stop_asked();
 }
@@ -297,10 +289,9 @@ static bool show_progress(void *context, int d, double share, int unit)
 {
     session *s = context;
     char name[UNIT_NAME] = "";
-    if (unit >= 0 && s->set->graphs)
+    if (unit >= 0)
         unit_name(s, unit, name);
-    progress_show(&s->bar, s->device[d].name, share,
-                  unit >= 0 && !s->set->graphs ? s->op[unit / DTYPES]->name : name);
+    progress_show(&s->bar, s->device[d].name, share, name);
     return interrupt_asked();
 }
 

@@ -1,6 +1,6 @@
 # Everything that needs a real GPU, in a few minutes: checks and times, each with a limit, written as they arrive.
 #
-#   tests/gpu.sh [PART...]     PART: verify same verify-opencl sanitize programs train bench start steps text models opencl
+#   tests/gpu.sh [PART...]     PART: verify same graphs verify-opencl sanitize programs train bench start steps text models opencl
 #
 # Without a PART all but verify-opencl run. OUT is the folder for results (build/gpu), DEVICE the device (cuda:0), JOBS the
 # processes at a time (one for each core), LIMIT the seconds for all ops (170), PYTHON one with PyTorch and JAX. With FULL=1
@@ -81,6 +81,14 @@ part_verify() {
 part_same() {
     mps_start
     check "the CPU's bits, all ops" each same "$limit" --same "cpu,$device"
+    mps_stop
+}
+# Random graphs: fused against one by one, and the CPU's bits. GRAPHS says how many.
+part_graphs() {
+    local quick=()
+    [ -n "${DRY:-}" ] && return # graphs need a driver that computes
+    mps_start
+    check "random graphs" each graphs "$limit" --same "cpu,$device" --graphs "${GRAPHS:-5000}"
     mps_stop
 }
 # Processes take turns on the GPU, but nearly all of the time goes to compilers.
@@ -175,7 +183,7 @@ part_opencl() {
     cat "$out/opencl-start.txt"
 }
 
-for part in ${*:-verify same sanitize programs train bench start steps text models opencl}; do
+for part in ${*:-verify same graphs sanitize programs train bench start steps text models opencl}; do
     began=$SECONDS
     "part_$part"
     echo "         $part: $((SECONDS - began)) s"

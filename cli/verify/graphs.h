@@ -8,7 +8,10 @@
 
 #include "verify/work.h"
 
-enum { GRAPHS_FAILED_MOST = 10 };
+enum {
+    GRAPHS_FAILED_MOST = 10,
+    GRAPHS_UNITS_KEPT = 10 /* after so many units, kernels are released */
+};
 
 /* Units of work: some graphs of n each, or the one of the number in only. */
 int graphs_units(int64_t n, const char *only);

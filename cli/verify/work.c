@@ -285,11 +285,12 @@ bool work_new(const work_options *o, work **out)
     return false;
 }
 
+/* Units that are not finished; one that was stopped is still marked as running. */
 static int count_wanted(const work *w, int n_device)
 {
     int n = 0;
     for (int i = 0; i < n_device * w->o.n_unit; i++)
-        n += is_wanted(w, i) && atomic_load(&w->s->unit[i].state) == UNIT_WAITS;
+        n += is_wanted(w, i) && atomic_load(&w->s->unit[i].state) != UNIT_DONE;
     return n;
 }
 
