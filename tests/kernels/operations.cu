@@ -56,7 +56,7 @@ __global__ void halves(const __half *x, __half *y, __half2 *z, __nv_bfloat16 *b,
     h += table[i & 1];
     y[i] = __hfma(h, h, x[0]) / hsqrt(h);
     z[i] = __hmul2(z[i], __floats2half2_rn(k, 1.0f));
-    b[i] = b[i] * b[i + 1] - __float2bfloat16(k);
+    b[i] = b[i] * b[i + 64] - __float2bfloat16(k);
     y[0] = h > x[0] ? __hneg(h) : __int2half_rn(i);
     y[1] = __ushort_as_half(__half_as_ushort(h) ^ 0x8000);
 }
