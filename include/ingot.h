@@ -10,11 +10,11 @@
  * - A builder that fails returns NULL. A builder that is given NULL returns NULL, so expressions nest. The
  *   first error of a thread stays until ig_error reads it. Where NULL means an absent argument ("may be
  *   NULL"), it does so only while no error waits. Counts must not be negative.
- * - Arguments are borrowed. A result belongs to the innermost open scope of the calling thread. Call
- *   ig_retain for what must live longer.
+ * - Arguments are borrowed. A result belongs to the innermost open scope of the calling thread. To keep an
+ *   array longer, call ig_retain.
  *
- * Structs that the caller makes begin with `size`. Set it to the sizeof of the struct and every other field that is not
- * used to 0, also in structs that a function fills: later versions of the library add fields at their end.
+ * Structs that the caller makes begin with `size`. Set `size` to the sizeof of the struct, and all fields that are not
+ * used to 0. This also holds for structs that a function fills. Later versions of the library add fields at the end.
  *
  * Names, arguments, defaults and special cases follow the Python array API standard 2025.12 where
  * it has the function. A negative axis counts from the end.

@@ -20,19 +20,19 @@ IG_API void ig_scope_end(void);
 IG_API ig_array *ig_retain(ig_array *x);
 IG_API void ig_release(ig_array *x);
 
-/* Makes *slot, a reference that the caller owns or NULL, a reference to value: retains value and releases
- * what was in *slot. For variables that live longer than a scope: ig_replace(&w, ig_subtract(w, step)).
- * Fails if value is NULL, and leaves *slot as it was. */
+/* Makes *slot refer to value: retains value and releases the previous content of *slot. *slot is NULL or a
+ * reference that the caller owns. For variables that live longer than a scope: ig_replace(&w, ig_subtract(w, step)).
+ * Fails if value is NULL, and leaves *slot unchanged. */
 IG_API ig_status ig_replace(ig_array **slot, ig_array *value);
 
 /* Takes x out of its scope: the caller now owns the reference of the scope and must ig_release it. Use it
  * to return one array from a function that opens a scope. Returns x. */
 IG_API ig_array *ig_scope_forget(ig_array *x);
 
-/* An evaluated array keeps its history, the nodes that it was computed from, for gradients. It drops it
- * when its scope ends or when it is taken out of the scope; from then on it is a constant. After
- * ig_keep_history(true), arrays that the calling thread evaluates or takes out of scopes keep it as long
- * as they live. Returns the previous setting. */
+/* An evaluated array keeps its history, the nodes that it was computed from, for gradients. It drops its
+ * history when its scope ends or when it is taken out of the scope; from then on it is a constant. After
+ * ig_keep_history(true), arrays that the calling thread evaluates or takes out of scopes keep their history
+ * as long as they live. Returns the previous setting. */
 IG_API bool ig_keep_history(bool keep);
 
 /* ---- arrays: making, asking, reading ------------------------------------------------------- */
@@ -42,11 +42,11 @@ IG_API ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype);
 
 /* An array over memory of the caller, without a copy. data is a block of `bytes` bytes that begins with
  * the elements in row-major order. It must stay valid and unchanged until Ingot calls release (may be
- * NULL) with context, from any thread, when nothing uses the array any more; on failure that is at once.
- * Ingot reads up to 64 bytes past the last element, whose values it ignores, and writes only if the array
- * is donated. So the block should be 64 bytes longer than the elements and aligned to their size. If it is
- * not aligned, or if reading past its end could fail, the elements are copied and release is called at
- * once. The memory does not count against the memory limit. */
+ * NULL) with context. Ingot calls it from any thread, when nothing uses the array any more; on failure, at
+ * once. Ingot reads up to 64 bytes past the last element and ignores their values. It writes only if the
+ * array is donated. So the block should be 64 bytes longer than the elements and aligned to their size. If
+ * it is not aligned, or if reading past its end could fail, the elements are copied and release is called
+ * at once. The memory does not count against the memory limit. */
 IG_API ig_array *ig_from_memory(void *data, size_t bytes, ig_ints shape, ig_dtype dtype,
                                 void (*release)(void *context), void *context);
 
@@ -57,10 +57,10 @@ IG_API ig_array *ig_int(int64_t value);
 IG_API ig_array *ig_float(double value);
 IG_API ig_array *ig_bool(bool value);
 IG_API ig_array *ig_scalar(double value, ig_dtype dtype);
-/* The 0-d float array x as a weak scalar. Gradients reach x, since it is not copied where it is used. */
+/* The 0-d float array x as a weak scalar. It is not copied where it is used, so gradients reach x. */
 IG_API ig_array *ig_weak(ig_array *x);
 
-/* Properties of an array. Those of NULL are 0, an empty list, IG_DTYPE_NONE and false. */
+/* Properties of an array. For NULL they are 0, an empty list, IG_DTYPE_NONE and false. */
 IG_API int ig_ndim(const ig_array *x);              /* number of axes */
 IG_API int64_t ig_dim(const ig_array *x, int axis); /* length of an axis; -1 if there is none */
 IG_API ig_ints ig_shape(const ig_array *x);         /* valid as long as x */
@@ -68,8 +68,8 @@ IG_API int64_t ig_size(const ig_array *x);          /* number of elements */
 IG_API ig_dtype ig_dtype_of(const ig_array *x);
 IG_API bool ig_is_evaluated(const ig_array *x); /* its elements have been computed */
 
-/* Computes the arrays, and all that they need, in one planned run. On failure nothing changes: each array
- * is as it was.
+/* Computes the arrays, and everything that they need, in one planned run. On failure all arrays stay
+ * unchanged.
  *
  * Intermediate results are fused and not stored, so another evaluation that needs them computes them
  * again. Two kinds are stored, because the caller holds them for longer:
@@ -80,24 +80,26 @@ IG_API bool ig_is_evaluated(const ig_array *x); /* its elements have been comput
  * ig_eval(&x, 1). */
 IG_API ig_status ig_eval(ig_array *const *arrays, int n);
 
-/* Tells whether the devices of the arrays can compute them: IG_OK, or IG_ERR_UNSUPPORTED with the reason as the
- * error. Plans, but compiles and computes nothing; an array that moves between devices is computed first. */
+/* Tells whether the devices of the arrays can compute them. Returns IG_OK, or IG_ERR_UNSUPPORTED with the reason as the
+ * error. It makes the plan, but compiles and computes nothing. Exception: arrays that move between devices are
+ * computed first. */
 IG_API ig_status ig_can_eval(ig_array *const *arrays, int n);
 
-/* Compiles the kernels for n evaluations: ig_eval(arrays, counts[0]), ig_eval(arrays + counts[0], counts[1]) and so on. Nothing
- * is computed. A device compiles many kernels together in less time than one by one. They must all be on one device. A device that
- * compiles kernels one by one, or none, does nothing. A kernel that cannot be compiled is reported by its evaluation. */
+/* Compiles the kernels for n evaluations: ig_eval(arrays, counts[0]), ig_eval(arrays + counts[0], counts[1]) and so
+ * on. Computes nothing. All arrays must be on one device. A device compiles many kernels together in less time than one
+ * by one. Does nothing on a device that compiles kernels one by one or not at all. A kernel that cannot be compiled is
+ * reported by its evaluation. */
 IG_API ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n);
 
-/* Asks the evaluations that run now, in any thread, to stop. They fail with IG_ERR_CANCELLED; their arrays
- * stay unevaluated and can be evaluated again, unless they need an array that was donated: that is lost.
+/* Asks the evaluations that run now, in any thread, to stop. They fail with IG_ERR_CANCELLED. Their arrays
+ * stay unevaluated and can be evaluated again, unless they need an array that was donated: it is lost.
  * Evaluations that start later are not affected. The request is noticed between the programs of an
  * evaluation, and between the parts of a long program on the CPU. Safe to call from a signal handler. */
 IG_API void ig_cancel(void);
 
-/* As ig_eval, and donates arrays: the evaluation may overwrite their memory, so that a training step needs no
- * second copy of what it replaces. Donated arrays, and views of them, have no elements afterwards:
- * evaluating what needs them is an error. */
+/* As ig_eval, and donates arrays: the evaluation may overwrite their memory, so a training step needs no
+ * second copy of the arrays that it replaces. Donated arrays, and views of them, have no elements
+ * afterwards: evaluating an array that needs them is an error. */
 IG_API ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated,
                                   int n_donated);
 
@@ -107,9 +109,9 @@ IG_API char *ig_explain(ig_array *const *arrays, int n);
 IG_API char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated,
                                  int n_donated);
 
-/* A computation that is planned once and run many times. outputs are its results for inputs, which only
- * stand for arrays of their shapes and dtypes; everything else that outputs need is a constant. Each run
- * donates its first n_donated inputs, as ig_eval_donating does. NULL on failure. */
+/* A computation that is planned once and run many times. outputs are computed from inputs. The inputs are
+ * placeholders: only their shapes and dtypes count. Everything else that outputs need is a constant. Each
+ * run donates its first n_donated inputs, as ig_eval_donating does. NULL on failure. */
 typedef struct ig_compiled ig_compiled;
 IG_API ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated,
                                ig_array *const *outputs, int n_out);
@@ -124,14 +126,14 @@ IG_API const void *ig_data(ig_array *x);
 /* Evaluates x and copies its elements to dst in row-major order; bytes must be the exact size. */
 IG_API ig_status ig_read(ig_array *x, void *dst, size_t bytes);
 
-/* Evaluates x, which has one element, and returns it; NaN on failure. ig_item_int returns integers of 64
- * bits exactly. It fails, and returns 0, for a float that is not whole and for a u64 above INT64_MAX. */
+/* Evaluates x, which has one element, and returns it; NaN on failure. ig_item_int returns 64-bit integers
+ * exactly. It fails, and returns 0, for a float that is not whole and for a u64 above INT64_MAX. */
 IG_API double ig_item(ig_array *x);
 IG_API int64_t ig_item_int(ig_array *x);
 
-/* Evaluates x and returns its elements as NumPy prints them: "[[1. 2.]\n [3. 4.]]". Of more than 1000
- * elements only some at the ends of each axis are shown, unless full. Release the text with ig_free; NULL
- * on failure. ig_print writes the same and a newline to standard output. */
+/* Evaluates x and returns its elements as NumPy prints them: "[[1. 2.]\n [3. 4.]]". If there are more than
+ * 1000 elements, only some at the ends of each axis are shown, unless full. Release the text with ig_free;
+ * NULL on failure. ig_print writes the same text and a newline to standard output. */
 IG_API char *ig_to_string(ig_array *x, bool full);
 IG_API ig_status ig_print(ig_array *x);
 

@@ -66,8 +66,8 @@ typedef struct ig_ints {
 } ig_ints;
 
 /* IG_SHAPE(2, 3), IG_AXES(0, -1): lists in place. IG_NONE: not given. IG_SCALAR: the 0-d shape. In C a
- * list lives until the end of its block, in C++ (11 or later) until the end of its expression: there, use
- * it as an argument only. */
+ * list lives until the end of its block. In C++ (11 or later) it lives until the end of its expression, so
+ * use it only as an argument. */
 #ifdef __cplusplus
 extern "C++" {
 inline ig_ints ig_list(std::initializer_list<int64_t> list)
@@ -118,21 +118,21 @@ IG_API const char *ig_version(void);
 IG_API ig_status ig_set_threads(int n);
 IG_API int ig_threads(void);
 
-/* The limit on the bytes of array data of the process. 0 restores the default: the memory of the machine
- * or of the cgroup. An evaluation whose plan does not fit is refused before it starts. */
+/* The limit on the bytes of array data that the process may hold. 0 restores the default: the memory of the
+ * machine or of the cgroup. An evaluation whose plan does not fit is refused before it starts. */
 IG_API ig_status ig_set_memory_limit(uint64_t bytes);
 IG_API uint64_t ig_memory_limit(void);
-/* Bytes of array data in use, and the largest value that this has had. */
+/* Bytes of array data in use, and the largest value so far. */
 IG_API uint64_t ig_memory_used(void);
 IG_API uint64_t ig_memory_peak(void);
 
-/* The same for the memory of one device. Devices without memory of their own (the CPU) share the budget of
- * the process, and that is what these functions then read and set. */
+/* The same for the memory of one device. A device without its own memory (the CPU) shares the budget of the
+ * process; these functions then read and set that budget. */
 typedef struct ig_memory_info {
     size_t size;      /* sizeof(ig_memory_info); 0: the fields of version 0.1 */
     uint64_t limit;   /* bytes that arrays may hold on the device */
     uint64_t used;    /* bytes that they hold now */
-    uint64_t peak;    /* the largest value that used has had */
+    uint64_t peak;    /* the largest value of used so far */
     uint64_t cached;  /* bytes of freed blocks that are kept for the next arrays */
     uint64_t largest; /* bytes of the largest buffer that the device allows; 0: any */
 } ig_memory_info;
@@ -154,9 +154,9 @@ IG_API ig_status ig_trace_end(void);
 
 typedef enum ig_severity { IG_FINE = 0, IG_NOTE, IG_WARNING } ig_severity;
 
-/* Receives messages that belong to no call: that the CPU runs an op for a device, that a setting in the environment was
- * ignored. Without a function they go to standard error. It may be called by any thread, by one at a time, and must not
- * call Ingot. log may be NULL: standard error again. */
+/* Receives messages that belong to no call: for example, that the CPU runs an op for a device, or that a setting in the
+ * environment was ignored. By default they go to standard error. Any thread may call the function, but only one at a
+ * time. It must not call Ingot. log may be NULL, which restores standard error. */
 typedef void (*ig_log_function)(void *context, ig_severity severity, const char *message);
 IG_API void ig_set_log(ig_log_function log, void *context);
 
@@ -169,7 +169,7 @@ IG_API const char *ig_dtype_name(ig_dtype dtype);     /* "f32" */
 IG_API const char *ig_dtype_std_name(ig_dtype dtype); /* "float32" */
 IG_API ig_dtype ig_dtype_parse(const char *name);     /* either name; IG_DTYPE_NONE if unknown */
 IG_API size_t ig_dtype_bytes(ig_dtype dtype);         /* of an element; 0: not a dtype */
-/* The common dtype of two dtypes, by the standard's table. Beyond it, an integer and a float give the
+/* The common dtype of two dtypes, by the standard's table. In addition, an integer and a float give the
  * float, bool and another dtype give the other, f16 and bf16 give f32. IG_DTYPE_NONE if there is none: u64
  * and a signed integer. */
 IG_API ig_dtype ig_promote(ig_dtype a, ig_dtype b);

@@ -1,4 +1,4 @@
-/* Devices: which there are, where arrays are placed, math modes, fallback to the CPU. */
+/* Devices: which devices exist, where arrays are placed, math modes, fallback to the CPU. */
 #ifndef INGOT_DEVICE_H
 #define INGOT_DEVICE_H
 
@@ -19,10 +19,10 @@ typedef struct ig_device_info {
     const char *note;        /* why a setting was ignored, or NULL */
     const char *blas;        /* the BLAS that computes large products, or NULL */
     const char *driver;      /* version of the driver, or NULL */
-    const char *limits;      /* what keeps it from using the whole machine, or NULL */
+    const char *limits;      /* why the process cannot use the whole machine, or NULL */
     int cores;               /* logical cores of the machine */
-    int performance_cores;   /* the fast ones of these; all of them if they are of one kind */
-    int efficiency_cores;    /* those with at most two thirds of their speed */
+    int performance_cores;   /* the fast cores; all of them if there is only one kind */
+    int efficiency_cores;    /* cores with at most two thirds of the speed of the fast ones */
     int threads;             /* threads in use */
     double quota;            /* cgroup CPU quota in cores; 0: none */
     uint64_t memory;         /* bytes of memory */
@@ -48,19 +48,20 @@ typedef struct ig_absent {
  * the calling thread asks again. */
 IG_API const ig_absent *ig_device_absent(int i);
 
-/* The device on which the calling thread's new arrays are: "cpu" (the default; IG_DEVICE names another),
- * "opencl:0", or "null", which computes nothing and serves to test schedules. A result is where its inputs are. Numbers, and
- * arrays filled with one (ig_zeros, ig_full), are on any device. An op of arrays on different devices fails. */
+/* The device of the calling thread's new arrays: "cpu" (the default; IG_DEVICE names another), "opencl:0", or "null",
+ * which computes nothing and serves to test schedules. A result is on the device of its inputs. Numbers, and arrays
+ * filled with one number (ig_zeros, ig_full), can be used on any device. An op of arrays on different devices fails. */
 IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
-/* Where x is. Belongs to the library. NULL if x is NULL. */
+/* The device of x. The text belongs to the library. NULL if x is NULL. */
 IG_API const char *ig_array_device(const ig_array *x);
-/* Returns true if the current device, in the current math mode, computes several products of one array x best as one
- * product of x and the joined matrices: it copies matrices to its own memory anyway, and large products use all of it. A
- * device that reads matrices in place, also those of mapped files, does not need a joined copy. */
+/* Returns true if several products of one array x should be computed as one product of x and the joined matrices, on
+ * the current device and in the current math mode. It pays on a device that copies matrices to its own memory anyway,
+ * and whose units are busy only with large products. A device that reads matrices in place, such as those of mapped
+ * files, does not need a joined copy. */
 IG_API bool ig_joins_products(void);
-/* Waits until the device (NULL: the current one) has done all that it was given, and fails if a part of it
- * failed. Devices other than the CPU evaluate asynchronously: ig_eval returns when the work is queued, and
+/* Waits until the device (NULL: the current one) has done all its work, and fails if a part of it failed.
+ * Devices other than the CPU evaluate asynchronously: ig_eval returns when the work is queued, and
  * functions that read a result wait for it. A result of an evaluation that failed cannot be read. */
 IG_API ig_status ig_synchronize(const char *device);
 
@@ -78,8 +79,8 @@ typedef enum ig_math {
  * tf32), or strict. A compiled computation keeps the mode that it was compiled in. */
 IG_API ig_status ig_set_math(ig_math mode);
 IG_API ig_math ig_math_mode(void);
-/* What happens when a device cannot run a program of an evaluation: it has no f64, a kernel does not compile
- * there, or an array is larger than its largest buffer. */
+/* What to do when a device cannot run a program of an evaluation: it has no f64, a kernel does not compile
+ * for it, or an array is larger than its largest buffer. */
 typedef enum ig_fallback {
     IG_FALLBACK_ERROR = 0, /* the evaluation fails; the error names op, device and reason */
     IG_FALLBACK_WARN, /* the CPU runs the program; a warning for each op and reason (ig_set_log) */
@@ -87,14 +88,14 @@ typedef enum ig_fallback {
 } ig_fallback;
 
 /* The policy of the process. The default is IG_FALLBACK in the environment (error, warn, auto), or error.
- * Results have the device of their arrays whatever ran the program. */
+ * Results are on the device of their inputs, even if the CPU ran the program. */
 IG_API ig_status ig_set_fallback(ig_fallback policy);
 IG_API ig_fallback ig_fallback_policy(void);
 
-/* What the CPU ran for devices since the process started, one row for each device, op and reason. */
+/* Programs that the CPU ran for other devices since the process started: one row per device, op and reason. */
 typedef struct ig_fallback_row {
     size_t size;        /* sizeof(ig_fallback_row); 0: the fields of version 0.1 */
-    const char *device; /* that could not run it */
+    const char *device; /* the device that could not run the program */
     const char *op;     /* the fused ops of the program */
     const char *why;
     uint64_t runs;

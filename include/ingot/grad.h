@@ -29,8 +29,8 @@ IG_API ig_status ig_vjp(ig_array *const *outputs, ig_array *const *cotangents, i
 typedef ig_status (*ig_pullback)(void *context, ig_array *const *inputs, int n, ig_array *out,
                                  ig_array *g, ig_array **grads);
 
-/* out, with the gradient that rule computes with respect to inputs instead of that of its definition.
- * release (may be NULL) is called with context when rule is no longer needed, also on failure. */
+/* Returns out with another gradient: rule computes its gradient with respect to inputs. release (may be
+ * NULL) is called with context when rule is no longer needed, also on failure. */
 IG_API ig_array *ig_custom_grad(ig_array *out, ig_array *const *inputs, int n, ig_pullback rule,
                                 void *context, void (*release)(void *context));
 

@@ -8,15 +8,16 @@
 extern "C" {
 #endif
 
-/* Read and write one array: a text table if the name ends with .csv, .tsv or .txt, else an .npy file. A name with any
- * other suffix is not written.
+/* Read and write one array: a text table if the name ends with .csv, .tsv or .txt, else an .npy file. ig_save refuses
+ * names with any other suffix.
  *
  * .npy: Fortran order and big-endian files can be read; bf16 is stored as "V2".
  *
- * Tables have a row in each line, and commas, tabs (.tsv) or blanks (.txt) between numbers. If a field of the first line is
- * not a number, that line is a header and is skipped; so are empty lines and those that begin with '#'. An empty field is
- * NaN. The array is i64 if all fields are whole numbers that fit, else f64; it is (rows, columns), or (rows,) if there is
- * one column. Arrays of at most two dimensions are written, with the shortest digits that read back as the same number.
+ * Tables have one row per line, and commas, tabs (.tsv) or blanks (.txt) between numbers. If a field of the first line
+ * is not a number, that line is a header and is skipped. Empty lines and lines that begin with '#' are skipped too. An
+ * empty field is NaN. The array is i64 if all fields are whole numbers that fit, else f64. Its shape is (rows,
+ * columns), or (rows,) if there is one column. Arrays of at most two dimensions can be written, with the shortest
+ * digits that read back as the same number.
  *
  * A file is written under a temporary name in the same folder and then renamed, so a failure leaves the old file
  * unchanged. */
@@ -31,7 +32,7 @@ enum { IG_FLOAT_TEXT = 400 };
 IG_API int ig_float_text(double value, ig_dtype dtype, char *out);
 
 /* Reads an idx file, the format of MNIST's images and labels; it must not be compressed. The second
- * function reads the same from memory, and copies it. */
+ * function reads the same format from memory, and copies it. */
 IG_API ig_array *ig_load_idx(const char *path);
 IG_API ig_array *ig_idx_from_memory(const void *bytes, size_t n);
 
@@ -51,17 +52,18 @@ IG_API const char *ig_tensors_name(const ig_tensors *t, int i);
 /* The array of that name, borrowed from the set; NULL, without an error, if there is none. */
 IG_API ig_array *ig_tensors_get(const ig_tensors *t, const char *name);
 
-/* Sets and gets a text (the __metadata__ of safetensors). The text is copied. The result is valid until the
- * text is replaced or the set is freed; NULL if there is none. */
+/* Sets and gets a text (the __metadata__ of safetensors). The text is copied. ig_tensors_text returns NULL if there is
+ * none; its result is valid until the text is replaced or the set is freed. */
 IG_API ig_status ig_tensors_put_text(ig_tensors *t, const char *key, const char *value);
 IG_API const char *ig_tensors_text(const ig_tensors *t, const char *key);
 
 /* Reads a .safetensors file or an .npz archive (stored or deflated); its first bytes tell which. The
- * arrays belong to the set and to no scope. A file that breaks any rule of its format is refused, and so
- * is an archive with a member that is not an array. NULL on failure. */
+ * arrays belong to the set and to no scope. Refuses a file that breaks any rule of its format, and an
+ * archive with a member that is not an array. NULL on failure. */
 IG_API ig_tensors *ig_tensors_load(const char *path);
 /* The same for a .safetensors file, without a copy: the arrays use the mapped file, which must not change as long as
- * they live. An array that is not aligned, or that ends with the last page, is copied. */
+ * they live. An array is copied if it is not aligned, or if it ends less than 64 bytes before the end of the
+ * last page. */
 IG_API ig_tensors *ig_tensors_map(const char *path);
 /* Evaluates the arrays in one run and writes a .safetensors file, as ig_save does. The file at path is
  * complete at every moment, even if the process is killed or the power fails. */

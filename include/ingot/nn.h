@@ -37,7 +37,7 @@ typedef enum ig_init {
     IG_INIT_NORMAL   /* mean 0, deviation scale */
 } ig_init;
 
-/* The parameter of that name, created by the first call from a key of its own. For layers that are not in
+/* The parameter of that name. The first call creates it, from a key of its own. For layers that are not in
  * this header. The array belongs to the model and is valid until the next step or load. */
 IG_API ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype dtype,
                                 ig_init init, double scale);
@@ -65,8 +65,9 @@ IG_API ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indice
 IG_API ig_array *ig_nn_layer_norm(ig_model *m, const char *name, ig_array *x, double eps);
 IG_API ig_array *ig_nn_rms_norm(ig_model *m, const char *name, ig_array *x, double eps);
 /* Normalizes by channel (axis 1): with the statistics of the batch in training, with running statistics in
- * inference. Each step moves these ("running_mean", "running_var") by a share of momentum, say 0.1, towards
- * those of the batch. group_norm normalizes groups of channels and has no running statistics. */
+ * inference. Each step moves the running statistics ("running_mean", "running_var") towards the batch's by
+ * the fraction momentum, for example 0.1. group_norm normalizes groups of channels and has no running
+ * statistics. */
 IG_API ig_array *ig_nn_batch_norm(ig_model *m, const char *name, ig_array *x, double momentum,
                                   double eps);
 IG_API ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, int64_t groups,
@@ -80,8 +81,8 @@ IG_API ig_array *ig_nn_attention(ig_model *m, const char *name, ig_array *x, ig_
                                  int64_t heads, ig_array *mask, bool is_causal);
 
 /* Optimizers. An optimizer keeps its state for each parameter, in f32 (f64 for f64 parameters), and serves
- * one model. The formulas are those of PyTorch: sgd adds weight_decay to the gradients, adamw and lion
- * subtract it from the parameters. NULL on failure. */
+ * one model. The formulas are PyTorch's: sgd adds weight_decay to the gradients, adamw and lion subtract it
+ * from the parameters. NULL on failure. */
 typedef struct ig_optimizer ig_optimizer;
 
 IG_API ig_optimizer *ig_sgd(double lr, double momentum, bool nesterov, double weight_decay);
@@ -92,33 +93,33 @@ IG_API ig_optimizer *ig_rmsprop(double lr, double alpha, double eps, double mome
 IG_API ig_optimizer *ig_lion(double lr, double beta1, double beta2, double weight_decay);
 IG_API void ig_optimizer_free(ig_optimizer *o);
 
-/* Learning rate schedules. The rate grows linearly over the first `warmup` steps. After that it is
- * constant, or falls to the share `last` of its value along a cosine or a line until step `total`, or is
- * multiplied by `factor` every `every` steps. Warmup can be combined with one of the others; the last of
- * these that was set counts. */
+/* Learning rate schedules. The rate grows linearly over the first `warmup` steps. After that it is constant.
+ * Or it falls to the fraction `last` of its value until step `total`, along a cosine or a line. Or it is
+ * multiplied by `factor` every `every` steps. Warmup can be combined with one of the other three; setting
+ * another one replaces it. */
 IG_API ig_status ig_schedule_warmup(ig_optimizer *o, int64_t warmup);
 IG_API ig_status ig_schedule_cosine(ig_optimizer *o, int64_t total, double last);
 IG_API ig_status ig_schedule_linear(ig_optimizer *o, int64_t total, double last);
 IG_API ig_status ig_schedule_step(ig_optimizer *o, int64_t every, double factor);
 /* Scales gradients down to max_norm if their norm over all parameters is larger; 0: never. */
 IG_API ig_status ig_optimizer_clip(ig_optimizer *o, double max_norm);
-/* Weight decay changes only parameters with at least ndim axes: 0, the default, all of them; 2, not biases and norms. */
+/* Weight decay changes only parameters with at least ndim axes. 0, the default: all. 2: no biases and norms. */
 IG_API ig_status ig_optimizer_decay_ndim(ig_optimizer *o, int ndim);
 /* The learning rate of the next step, and the number of steps made so far. */
 IG_API double ig_optimizer_rate(const ig_optimizer *o);
 IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
 
-/* One training step: computes the gradients of loss with respect to all parameters of the model, each of
- * which must influence the loss, and updates the parameters, in one evaluation. Writes the loss to value
- * (may be NULL). The n arrays of also (the accuracy, say) are evaluated in the same run. The old arrays of
- * the parameters may be overwritten, so what is built on them must be evaluated in this call, not later.
+/* One training step: computes the gradients of loss with respect to all parameters of the model and updates
+ * the parameters, in one evaluation. Every parameter must influence the loss. Writes the loss to value (may
+ * be NULL). The n arrays of also (the accuracy, for example) are evaluated in the same run. The old arrays of
+ * the parameters may be overwritten, so arrays that depend on them must be evaluated in this call, not later.
  * On failure model and optimizer do not change. */
 IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
                          ig_array *const *also, int n);
 
 /* Saves the model, the optimizer (may be NULL) and a text (may be NULL) to a safetensors file, and loads
  * them. Loading checks every name, shape and dtype first and changes nothing if one is wrong. A model
- * without parameters takes all that are in the file. */
+ * without parameters takes all parameters of the file. */
 IG_API ig_status ig_model_save(const ig_model *m, const ig_optimizer *o, const char *text,
                                const char *path);
 IG_API ig_status ig_model_load(ig_model *m, ig_optimizer *o, const char *path);

@@ -47,7 +47,7 @@ typedef struct ig_arg {
 } ig_arg;
 
 /* Calls an op by name, after checking args against its signature. Writes the results to out, which has
- * room for max_out, and returns how many there are; 0 on failure. Most ops give one. */
+ * room for max_out, and returns how many there are; 0 on failure. Most ops have one result. */
 IG_API int ig_call(const char *op, const ig_arg *args, int nargs, ig_array **out, int max_out);
 
 /* A parameter of an op. kinds is a bit set of 1 << ig_kind. def is its default, unless it is required. */
@@ -72,8 +72,8 @@ typedef struct ig_op {
     double ulp;    /* elementwise: error bound of f32 and f64 results; 0: correctly rounded */
 } ig_op;
 
-/* The op table. ig_op_at returns NULL outside of it, ig_op_find for an unknown name. ig_op_nearest returns
- * the op with the most similar name, never NULL. */
+/* The op table. ig_op_at returns NULL if i is out of range, ig_op_find if the name is unknown. ig_op_nearest
+ * returns the op with the most similar name, never NULL. */
 IG_API int ig_op_count(void);
 IG_API const ig_op *ig_op_at(int i);
 IG_API const ig_op *ig_op_find(const char *name);
@@ -168,7 +168,7 @@ IG_API ig_array *ig_subtract(ig_array *x1, ig_array *x2); /* x1 - x2. */
 
 /* ---- elementwise, more --------------------------------------------------------------------- */
 
-/* x1 where condition holds, else x2; all three broadcast. */
+/* x1 if condition is true, else x2; all three broadcast. */
 IG_API ig_array *ig_where(ig_array *condition, ig_array *x1, ig_array *x2);
 /* x kept within [min, max]; either bound may be NULL. */
 IG_API ig_array *ig_clip(ig_array *x, ig_array *min, ig_array *max);
@@ -192,7 +192,7 @@ IG_API ig_array *ig_min(ig_array *x, ig_ints axis, bool keepdims);
 IG_API ig_array *ig_all(ig_array *x, ig_ints axis, bool keepdims);
 /* bool: any element is true (not zero); false if there are none. */
 IG_API ig_array *ig_any(ig_array *x, ig_ints axis, bool keepdims);
-/* i64 index of the first largest element or first NaN; axis is one axis, or IG_NONE: of the
+/* i64 index of the first largest element or first NaN. axis is one axis; IG_NONE: the index in the
  * flattened x. */
 IG_API ig_array *ig_argmax(ig_array *x, ig_ints axis, bool keepdims);
 /* i64 index of the first smallest element or first NaN. */
@@ -250,7 +250,7 @@ IG_API ig_array *ig_permute_dims(ig_array *x, ig_ints axes);
 /* Each element repeated; repeats is one integer or one for each element of axis (which evaluates
  * it). IG_NONE flattens. */
 IG_API ig_array *ig_repeat(ig_array *x, ig_array *repeats, ig_ints axis);
-/* The same elements in row-major order in another shape, one of which may be -1. A view where
+/* The same elements in row-major order in another shape, one of whose lengths may be -1. A view where
  * strides allow it. */
 IG_API ig_array *ig_reshape(ig_array *x, ig_ints shape);
 /* Elements shifted along axis, circularly. IG_NONE shifts the flattened x. */
@@ -277,8 +277,8 @@ IG_API int ig_unstack(ig_array *x, int axis, ig_array **out, int max_out);
 
 /* Negative indices count from the end. An index that is out of bounds is an error of the evaluation. */
 
-/* out[i, j] = x[indices[i, j], j] for axis 0. indices has as many axes as x, none longer (but
- * axis). */
+/* out[i, j] = x[indices[i, j], j] for axis 0. indices has as many axes as x; except for axis, none is
+ * longer than that of x. */
 IG_API ig_array *ig_gather(ig_array *x, ig_array *indices, int axis);
 /* bool: which elements of x1 are in x2. */
 IG_API ig_array *ig_isin(ig_array *x1, ig_array *x2, bool invert);
@@ -287,12 +287,13 @@ IG_API ig_array *ig_isin(ig_array *x1, ig_array *x2, bool invert);
 IG_API ig_array *ig_mask_select(ig_array *x, ig_array *mask);
 /* One i64 array for each axis of x with the indices of elements that are not zero. Evaluates x. */
 IG_API int ig_nonzero(ig_array *x, ig_array **out, int max_out);
-/* 1 at index x along a new last axis, else 0; an index outside gives zeros. The default dtype is
+/* 1 at index x along a new last axis, else 0; an index out of range gives zeros. The default dtype is
  * f32. */
 IG_API ig_array *ig_one_hot(ig_array *x, int64_t num_classes, ig_dtype dtype);
 /* i64 indices that sort x along axis; always stable, NaN last. */
 IG_API ig_array *ig_argsort(ig_array *x, int axis, bool descending, bool stable);
-/* x with out[indices[i, j], j] = updates[i, j] for axis 0; if an element is written several times, the last write wins. */
+/* x with out[indices[i, j], j] = updates[i, j] for axis 0. If an element is written several times,
+ * the last write wins. */
 IG_API ig_array *ig_scatter(ig_array *x, ig_array *indices, ig_array *updates, int axis);
 /* x with out[indices[i, j], j] += updates[i, j] for axis 0, in row-major order of updates. */
 IG_API ig_array *ig_scatter_add(ig_array *x, ig_array *indices, ig_array *updates, int axis);
@@ -324,8 +325,8 @@ IG_API ig_array *ig_unique_values(ig_array *x);
 /* Matrix product over the last two axes, leading axes broadcast; 1-d operands as the standard
  * says. Transposed and strided inputs are not copied. */
 IG_API ig_array *ig_matmul(ig_array *x1, ig_array *x2);
-/* One number n: the last n axes of x1 with the first n of x2. Otherwise x1's axes, then as many
- * of x2's. */
+/* Sums over pairs of axes. One number n: the last n axes of x1 with the first n of x2. Otherwise the axes
+ * of x1, then as many of x2. */
 IG_API ig_array *ig_tensordot(ig_array *x1, ig_array *x2, ig_ints axes);
 /* Dot products along axis, the rest broadcast. */
 IG_API ig_array *ig_vecdot(ig_array *x1, ig_array *x2, int axis);
@@ -468,8 +469,8 @@ IG_API ig_array *ig_layer_norm(ig_array *x, ig_array *weight, ig_array *bias, ig
                                double eps);
 /* x / sqrt(mean(x**2) + eps) along axis, then * weight (may be NULL). */
 IG_API ig_array *ig_rms_norm(ig_array *x, ig_array *weight, ig_ints axis, double eps);
-/* x (N, C, ...) normalized by channel, with the batch's own statistics where mean and var are
- * NULL. */
+/* x (N, C, ...) normalized by channel. If mean and var are NULL, the statistics of the batch are
+ * used. */
 IG_API ig_array *ig_batch_norm(ig_array *x, ig_array *mean, ig_array *var, ig_array *weight,
                                ig_array *bias, double eps);
 /* x (N, C, ...) normalized by groups of channels. */
@@ -477,7 +478,7 @@ IG_API ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight
                                double eps);
 /* A view of x as a constant: it has no gradient. */
 IG_API ig_array *ig_stop_gradient(ig_array *x);
-/* x on another device: x itself if it is there already, or on none, as a number is. Lazy and
+/* x on another device. Returns x itself if it is on that device, or, like a number, on no device. Lazy and
  * differentiable, like every op. */
 IG_API ig_array *ig_to_device(ig_array *x, const char *device);
 /* Each element is 0 with probability p, else x / (1 - p). */

@@ -16,23 +16,23 @@ typedef struct ig_verify_report {
     int failed;            /* nodes whose error is above their bound */
     int64_t elements;      /* of all results */
     double worst_ulp;      /* largest error of elementwise nodes, in ulp */
-    double worst_relative; /* largest relative error; of sums, relative to the largest result */
+    double worst_relative; /* largest relative error; for sums, relative to the largest result */
     double worst_bound;    /* largest error, in units of its bound; above 1 is wrong */
     /* The first failed node in the order of the graph, and its worst element. */
-    int node;     /* its number, from 0 on; -1: none failed */
+    int node;     /* its number, from 0; -1: none failed */
     bool fused;   /* correct by itself, but not when it is computed together with others */
     char op[32];  /* "exp" */
     double error; /* in units of its bound */
     double expected, got;
-    char text[600]; /* all of that in one line, with dtypes and shapes; "" if none failed */
+    char text[600]; /* all of this in one line, with dtypes and shapes; "" if none failed */
 } ig_verify_report;
 
-/* Compares what the device of the calling thread computes for the arrays with the CPU in f64, node by node.
+/* Compares the results of the calling thread's device for the arrays with the CPU in f64, node by node.
  * Each node is checked with the inputs that the device has computed, so an error is reported at the node
- * that causes it. f32 and f64 results may be off by the ulp of the op, sums and contractions by a multiple
- * of eps of the sum of magnitudes; everything else must be exact. Fused results must have the bits of those
- * computed node by node, unless a kernel of the user is among the nodes. The arrays do not change. IG_OK means
- * that the comparison was made; report->failed says whether the results are correct. */
+ * that causes it. f32 and f64 results may be off by the ulp of the op. Sums and contractions may be off by a
+ * multiple of eps times the sum of magnitudes. Everything else must be exact. Fused results must have the same bits
+ * as results computed node by node, unless a kernel of the user is among the nodes. The arrays do not change.
+ * IG_OK means that the comparison was made; report->failed says whether the results are correct. */
 IG_API ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report);
 
 #ifdef __cplusplus
