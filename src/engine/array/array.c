@@ -9,12 +9,12 @@
 
 /* ---- buffers ---- */
 
-/* Small data is in one block with the struct, padded so that a vector load may read past its end. Like all
+/* Small data shares one block with the struct, padded so that a vector load may read past its end. Like all
  * structs, such a block does not count against the memory limit. */
 enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 128 };
 static_assert(sizeof(buffer) <= FEW_OFFSET, "data follows the struct");
 
-/* Drops n references; true if they were the last. The holder of all references need not write the counter:
+/* Drops n references; true if they were the last. If they are all that exist, the counter need not be written:
  * no other thread can take one. Acquire and release make the writes of other holders visible to the last. */
 static bool drop_references(atomic_int *refs, int n)
 {
@@ -56,7 +56,7 @@ buffer *buffer_new_opaque(size_t bytes)
     return b;
 }
 
-/* What a foreign buffer keeps in handle. */
+/* The handle of a foreign buffer. */
 typedef struct owner {
     void (*release)(void *context);
     void *context;
@@ -122,7 +122,7 @@ void node_kernel_release(node_kernel *k)
         k->destroy(k);
 }
 
-/* ---- scopes: each thread has a stack of them; each is a list of the arrays that it owns ---- */
+/* ---- scopes: each thread has a stack of scopes; a scope is a list of the arrays that it owns ---- */
 
 typedef struct scope {
     struct scope *outer;
@@ -228,7 +228,7 @@ ig_status ig_replace(ig_array **slot, ig_array *value)
 }
 
 /* Drops references; if they were the last, puts x on the list of arrays to destroy, which is linked
- * through scope_next (a dying array is in no scope). */
+ * through scope_next (x is not in a scope then). */
 static void drop(ig_array *x, int references, ig_array **dying)
 {
     if (!x || !drop_references(&x->refs, references))
@@ -238,7 +238,7 @@ static void drop(ig_array *x, int references, ig_array **dying)
     *dying = x;
 }
 
-/* Those from first on; the others have been dropped. */
+/* Drops the inputs from `first` on; the caller has dropped the others. */
 static void drop_inputs(ig_array *x, int first, ig_array **dying)
 {
     for (int i = first; i < x->n_in; i++)
@@ -371,7 +371,7 @@ static void fail_apart(const char *device, const char *other)
             device, other, device);
 }
 
-/* The device of the inputs; *other is that of one that is elsewhere. Numbers have none. */
+/* The device of the inputs, NULL if all are numbers. *other: the device of an input on another device. */
 static const char *common_device(ig_array *const *in, int n_in, const char **other)
 {
     const char *device = NULL;
@@ -385,8 +385,8 @@ static const char *common_device(ig_array *const *in, int n_in, const char **oth
     return device;
 }
 
-/* Takes the inputs, and places the node where they are. Returns the device of an input that is elsewhere; NULL: there is
- * none. Every op of a program comes through here. */
+/* Takes the inputs, and places the node on their device. Returns the device of an input on another device, or NULL.
+ * Every op of a program calls this. */
 static const char *take_inputs(ig_array *x, ig_array *const *in, int n_in)
 {
     const char *other = NULL, *device = in[0]->root->device;
@@ -507,14 +507,14 @@ ig_array *array_number(ig_dtype dtype, const void *value)
 {
     const size_t bytes = ig_dtype_bytes(dtype);
     uint64_t number = 0;
-    if (bytes == sizeof(float)) /* most often */
+    if (bytes == sizeof(float)) /* the most common size */
         memcpy(&number, value, sizeof(float));
     else
         memcpy(&number, value, bytes);
     buffer *b = buffer_new(bytes);
     if (!b)
         return NULL;
-    memcpy(b->data, &number, sizeof number); /* there is room for more */
+    memcpy(b->data, &number, sizeof number); /* the buffer is padded */
     ig_array *x = array_leaf(dtype, 0, NULL, b);
     if (!x)
         return NULL;
@@ -534,7 +534,7 @@ void *array_host(const ig_array *x)
     return (char *)x->root->data->data + x->view.offset * (int64_t)ig_dtype_bytes(x->dtype);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 int ig_ndim(const ig_array *x) { return x ? x->view.ndim : 0; }
 

@@ -76,7 +76,7 @@ bool view_reshape(const view *v, int ndim, const int64_t *shape, view *out)
         *out = r;
         return true;
     }
-    /* Each regular walk of the old view must be cut into whole new axes, from the right. */
+    /* Each regular walk of the old view must be divided into whole new axes, from the right. */
     view_collapse((view *[]){&old}, 1);
     int j = ndim - 1;
     for (int i = old.ndim - 1; i >= 0; i--) {
@@ -139,8 +139,7 @@ int view_axes_by_stride(const view *v, int axes[static IG_MAX_NDIM])
     return n;
 }
 
-/* Each axis must step over all that the axes of shorter strides reach. Where there is nothing, nothing
- * is seen twice. */
+/* Each axis must step past everything that the axes of shorter strides reach. An empty view sees nothing twice. */
 bool view_is_injective(const view *v)
 {
     if (view_size(v) == 0)
