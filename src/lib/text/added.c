@@ -13,7 +13,7 @@
 static ig_status added_set_add(added_set *s, added_token token, const rune *runes, size_t n)
 {
     if (n == 0)
-        return IG_OK; /* it would match everywhere */
+        return IG_OK; /* an empty token would match everywhere */
     added_token *at = memory_resize(s->at, (size_t)(s->n + 1) * sizeof *at);
     if (!at)
         return IG_ERR_MEMORY;
@@ -84,7 +84,7 @@ static bool matches(const added_token *t, const rune *at, size_t n)
     return true;
 }
 
-/* The longest token at a place; NULL if there is none. */
+/* The longest token that matches at `at`; NULL if there is none. */
 static const added_token *find_at(const added_set *s, const rune *at, size_t n)
 {
     int low = 0, high = s->n;
@@ -107,7 +107,7 @@ static bool is_space(rune r) { return unicode_flags(r.c) & UNICODE_SPACE; }
 void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t count, pieces *out)
 {
     const rune *at = chars + first;
-    size_t done = 0; /* up to here there are pieces */
+    size_t done = 0; /* pieces cover [0, done) */
     for (size_t i = 0; i < count && s->n;) {
         const added_token *t = begins(s, at[i].c) ? find_at(s, at + i, count - i) : NULL;
         if (!t) {
@@ -115,7 +115,7 @@ void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t c
             continue;
         }
         size_t start = i, stop = i + t->n;
-        i = stop; /* blanks that a token takes are searched again, as in the reference */
+        i = stop; /* blanks that the token strips are searched again, as in the reference */
         if (t->single_word &&
             ((start > 0 && is_word(at[start - 1])) || (stop < count && is_word(at[stop]))))
             continue;
@@ -145,7 +145,7 @@ static added_token flags_read(field f)
                          .normalized = field_bool(field_get(f, "normalized"), !special)};
 }
 
-/* Puts a token into its set, as it is or as its normal form. */
+/* Adds a token to its set: as it is, or normalized. */
 static ig_status set_put(ig_tokenizer *t, const char *chars, size_t bytes, added_token token)
 {
     aligned runes = {0}, normal = {.most = aligned_most(bytes)};
@@ -171,8 +171,9 @@ static ig_status set_put(ig_tokenizer *t, const char *chars, size_t bytes, added
     return status;
 }
 
-/* Adds a token. Its id is that of the same text in the vocabulary, or else the next one, whatever the file says: as in the
- * reference, which warns if they differ. Of two tokens with one id the later counts. */
+/* Adds a token. It gets the id that its text has in the vocabulary, or else the next free id. The id in the file is
+ * ignored, as in the reference, which warns if they differ. If two tokens have the same id, the later one replaces the
+ * first. */
 static ig_status token_put(ig_tokenizer *t, const char *chars, size_t bytes, added_token token)
 {
     const int32_t added = vocabulary_find(&t->added, chars, bytes),
@@ -209,7 +210,7 @@ static ig_status added_read(void *context, json_text key, field f)
     return object_read(context, f, "added_tokens");
 }
 
-/* An item of "additional_special_tokens": a text or an object. One that is there already stays as it is. */
+/* An item of "additional_special_tokens": a text or an object. A token that exists already is not changed. */
 static ig_status extra_read(void *context, json_text key, field f)
 {
     ig_tokenizer *t = context;
@@ -226,7 +227,7 @@ static ig_status extra_read(void *context, json_text key, field f)
     return status;
 }
 
-/* Tokens that are numbered, until they are sorted. */
+/* Tokens with explicit ids, collected so that they can be sorted by id. */
 typedef struct numbered {
     struct numbered_token {
         int64_t id;
@@ -292,7 +293,7 @@ static ig_status numbered_put(ig_tokenizer *t, const struct numbered_token *one)
     return status;
 }
 
-/* New tokens are numbered from the end of what is there. */
+/* New tokens are numbered from the end of the vocabulary. */
 static void numbers_begin(ig_tokenizer *t)
 {
     const int32_t size = subword_model_size(t->model);

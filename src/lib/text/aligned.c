@@ -121,8 +121,8 @@ void aligned_rewrite(aligned *to, const aligned *from, const rewrites *w)
 
 /* ---- normal forms --------------------------------------------------------------------------- */
 
-/* Sorts marks by their class, and keeps the order of those of one class. Runs of marks are short, but a hostile text
- * may have a long one, so it merges. */
+/* Sorts marks by their class; stable. Runs of marks are usually short, but a hostile text may have a long one. A merge
+ * sort keeps that fast. */
 static void marks_sort(rewrite *at, size_t n, rewrite *spare)
 {
     if (n < 2)
@@ -150,7 +150,7 @@ static void marks_sort(rewrite *at, size_t n, rewrite *spare)
 
 static void decompose(const aligned *from, bool compatible, rewrites *w)
 {
-    size_t first_mark = 0; /* of the run that is not sorted yet */
+    size_t first_mark = 0; /* the first mark of the run that is not sorted yet */
     bool sorted = true;
     for (size_t i = 0; i <= from->n; i++) {
         uint32_t parts[UNICODE_EXPANDED];
@@ -177,11 +177,11 @@ static void decompose(const aligned *from, bool compatible, rewrites *w)
     }
 }
 
-/* Composes in place. Starters are composed with the marks behind them that no other mark blocks. */
+/* Composes in place. A starter is composed with each mark after it that no other mark blocks. */
 static void compose(rewrites *w)
 {
     size_t out = 0, starter = SIZE_MAX;
-    int last_class = -1; /* of what stands behind the starter; -1: nothing */
+    int last_class = -1; /* of the last mark after the starter; -1: no mark yet */
     for (size_t i = 0; i < w->n; i++) {
         const rewrite r = w->at[i];
         const int class = unicode_class(r.c);

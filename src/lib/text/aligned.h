@@ -1,7 +1,7 @@
 /* Text as code points, each with the range of the original text that it comes from.
  *
- * Ranges are in code points of the original. A text grows at its end. After a failed allocation `failed` is set and
- * additions do nothing; whoever owns the text checks it once, at the end.
+ * Ranges are in code points of the original. A text grows at its end. A failed allocation sets `failed`, and later
+ * additions do nothing. The owner of the text checks `failed` once, at the end.
  */
 #ifndef TEXT_ALIGNED_H
 #define TEXT_ALIGNED_H
@@ -16,16 +16,16 @@ typedef struct rune {
 typedef struct aligned {
     rune *at;
     size_t n, room;
-    size_t most; /* runes; 0: any number. More are a failure */
+    size_t most; /* limit in runes; 0: none. A longer text is a failure */
     bool failed;
 } aligned;
 
-/* The most runes that the parts of a tokenizer may make of n runes. NFKD makes up to 18 of one, and bytes of these are
- * about 33, but texts do not consist of such runes alone. */
+/* The limit on the runes that a tokenizer's parts may make from n runes. NFKD expands one code point to at most 18, and
+ * these to about 33 bytes, but real texts do not consist of such code points only. */
 static inline size_t aligned_most(size_t n) { return 16 * n + 65536; }
 
-/* Room for `more` elements after the `used` ones of a list of *room elements. Its bytes count against the memory budget.
- * False on failure, which is kept in *failed. */
+/* Makes room for `more` elements after the `used` ones in a list with room for *room. The bytes count against the
+ * memory budget. Returns false on failure and sets *failed. */
 bool list_grow(void **at, size_t used, size_t more, size_t *room, size_t size, bool *failed);
 
 /* Makes room for more runes; false on failure. */
@@ -55,11 +55,11 @@ void rewrites_free(rewrites *w);
  * them. */
 void aligned_rewrite(aligned *to, const aligned *from, const rewrites *w);
 
-/* The canonical (or compatible) decomposition of a text, and then the composition of that: NFD, NFKD, NFC, NFKC. */
+/* The canonical or compatibility decomposition of a text, optionally composed afterwards: NFD, NFKD, NFC, NFKC. */
 void aligned_normalize(aligned *to, const aligned *from, bool compatible, bool compose,
                        rewrites *scratch);
 
-/* Bytes that grow; same rules. */
+/* A growing array of bytes, with the same rules. */
 typedef struct octets {
     unsigned char *at;
     size_t n, room;

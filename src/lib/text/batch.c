@@ -1,5 +1,5 @@
-/* Encoding many texts: ig_tokenizer_encode. Threads take texts in chunks; each keeps the tokens of its texts. Then
- * they copy all of them into one block. */
+/* Encodes many texts: ig_tokenizer_encode. Threads take the texts in chunks, and each thread collects the tokens of its
+ * texts. Then they copy all tokens into one block. */
 #include "base/sized.h"
 #include "lib/text/tokenizer.h"
 
@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHUNK = 32 }; /* texts of a task */
+enum { CHUNK = 32 }; /* texts per task */
 
 /* Where the tokens of a text are. */
 typedef struct place {
     int worker;
     size_t first, n;
-    size_t at; /* in the lists of the result */
+    size_t at; /* index in the lists of the result */
 } place;
 
 typedef struct batch {
@@ -26,18 +26,18 @@ typedef struct batch {
     ig_encode_options options;
     encoder *encoders;
     place *places;
-    /* The result: lists of all texts, one behind the other, of `total` elements each. */
+    /* The result: each list has `total` elements and holds those of all texts, one text after another. */
     ig_encoding *all;
-    size_t total, padded; /* padded: the least length of an encoding */
+    size_t total, padded; /* padded: the minimum length of an encoding */
 } batch;
 
-/* The most tokens of a text; 0 or less: no limit. */
+/* The token limit for each text; 0 or less: no limit. */
 static int64_t most_tokens(const batch *b)
 {
     return b->options.max_length ? b->options.max_length : b->t->truncation.max_length;
 }
 
-/* The number of special tokens of a text. */
+/* The number of special tokens added to each text. */
 static int64_t added_tokens(const batch *b)
 {
     return b->options.plain ? 0 : post_count(&b->t->post, b->pairs != NULL);
@@ -53,7 +53,7 @@ static void text_encode(const batch *b, encoder *e, int worker, int i)
     if (most_tokens(b) > 0 && !tokens_truncate(&first->tokens, second ? &second->tokens : NULL,
                                                &t->truncation, most_tokens(b) - added_tokens(b)))
         e->refused = true;
-    /* Offsets are trimmed in code points, behind the truncation. */
+    /* Offsets are trimmed in code points, after the truncation. */
     for (int j = 0; j < (second ? 2 : 1); j++) {
         post_trim(&t->post, &e->sources[j].tokens);
         source_bytes(&e->sources[j]);
@@ -71,7 +71,7 @@ static void chunk_encode(void *context, int64_t task, int worker)
     const int64_t first = task * CHUNK, last = first + CHUNK < b->n ? first + CHUNK : b->n;
     for (int64_t i = first; i < last && !e->out.failed; i++)
         text_encode(b, e, worker, (int)i);
-    if (e->out.failed && e->status == IG_OK) { /* the caller reports it: errors are of threads */
+    if (e->out.failed && e->status == IG_OK) { /* the caller reports it: errors are per thread */
         const char *why = ig_error(&e->status);
         snprintf(e->why, sizeof e->why, "%s", why ? why : "");
     }
@@ -79,7 +79,7 @@ static void chunk_encode(void *context, int64_t task, int worker)
 
 /* ---- the result ----------------------------------------------------------------------------- */
 
-/* The length of the padded encodings; 0: they are not padded. */
+/* The length to which encodings are padded; 0: no padding. */
 static size_t padded_length(const batch *b)
 {
     const padding *p = &b->t->padding;
@@ -96,7 +96,7 @@ static size_t padded_length(const batch *b)
     return (size_t)length;
 }
 
-/* Lists of one encoding in the block: where they begin, by element size. */
+/* Where the lists of one encoding begin in the block, by element size. */
 typedef struct lists {
     int32_t *ids, *types, *starts, *ends, *words;
     int8_t *sequences;

@@ -1,4 +1,4 @@
-/* Byte pair encoding: the pair of neighbours with the lowest rank is merged, again and again. */
+/* Byte pair encoding: repeatedly merges the adjacent pair with the lowest rank. */
 #include "lib/text/subword.h"
 
 #include "base/memory.h"
@@ -63,7 +63,7 @@ typedef struct symbol {
 
 enum { FEW = 32 }; /* symbols */
 
-/* A merge that can be made: at a symbol and its next. */
+/* A possible merge: of a symbol and the next one. */
 typedef struct candidate {
     int32_t rank, at, id;
 } candidate;
@@ -72,7 +72,7 @@ typedef struct work {
     const subword_model *m;
     symbol *symbols;
     int32_t n;
-    candidate *heap; /* room for three times n */
+    candidate *heap; /* room for 3 * n */
     int32_t n_heap;
 } work;
 
@@ -118,7 +118,7 @@ static void offer(work *w, int32_t at)
         heap_push(w, (candidate){found->rank, at, found->id});
 }
 
-/* The merge of a symbol and the one behind it. */
+/* The merge of a symbol and the next one. */
 static candidate candidate_at(const work *w, int32_t at)
 {
     const struct merge *found =
@@ -126,7 +126,7 @@ static candidate candidate_at(const work *w, int32_t at)
     return found ? (candidate){found->rank, at, found->id} : (candidate){INT32_MAX, at, -1};
 }
 
-/* The same as merge_many for few symbols: there is a candidate for each, and symbols move together. */
+/* Same as merge_many, for few symbols: keeps one candidate per symbol, and moves the symbols together after a merge. */
 static void merge_few(work *w)
 {
     candidate *near = w->heap;
@@ -163,7 +163,7 @@ static void merge_many(work *w)
         symbol *right = &w->symbols[left->next];
         const struct merge *now = merge_find(w->m, left->id, right->id);
         if (!now || now->id != c.id)
-            continue; /* one of the two has been merged with another since */
+            continue; /* one of the two was merged with another symbol meanwhile */
         left->id = c.id;
         left->bytes += right->bytes;
         right->bytes = 0;
@@ -183,7 +183,7 @@ static void symbol_add(work *w, int32_t id, size_t bytes)
         w->symbols[i - 1].next = i;
 }
 
-/* The token of one code point, with the prefix and suffix of its place in the word. */
+/* The token of one code point, with the prefix and suffix for its position in the word. */
 static int32_t rune_id(const subword_model *m, uint32_t c, const unsigned char *at, size_t bytes,
                        bool first, bool last)
 {
@@ -211,12 +211,12 @@ static bool bytes_add(work *w, const unsigned char *at, size_t bytes)
     return true;
 }
 
-/* The word as symbols: one for each code point. Unknown ones are left out if the model names no unknown token; *missing
- * says that the token that it names is not in the vocabulary. */
+/* Turns the word into symbols, one for each code point. Unknown code points are left out if the model names no unknown
+ * token. *missing is set if the named unknown token is not in the vocabulary. */
 static void symbols_make(work *w, const unsigned char *word, size_t bytes, bool *missing)
 {
     const subword_model *m = w->m;
-    size_t unknown = 0; /* bytes of the unknown token that has not been added yet */
+    size_t unknown = 0; /* bytes of a pending unknown token, which has not been added yet */
     for (size_t i = 0; i < bytes;) {
         uint32_t c;
         const size_t length = unicode_read(word + i, bytes - i, &c);
@@ -227,7 +227,7 @@ static void symbols_make(work *w, const unsigned char *word, size_t bytes, bool 
             unknown = 0;
             symbol_add(w, id, length);
         } else if (m->config.byte_fallback && bytes_add(w, word + i, length)) {
-            /* An unknown token before it stays open, as in the reference. */
+            /* A pending unknown token stays pending, as in the reference. */
         } else if (m->unknown_id >= 0) {
             if (unknown && !m->config.fuse_unknown) {
                 symbol_add(w, m->unknown_id, unknown);
@@ -253,7 +253,7 @@ void bpe_split(const subword_model *m, const unsigned char *word, size_t bytes, 
             return;
         }
     }
-    /* Each merge removes a symbol and offers two more candidates. */
+    /* Each merge removes a symbol and adds up to two candidates. */
     w.symbols = subwords_scratch(out, (bytes + 1) * (sizeof *w.symbols + 3 * sizeof *w.heap));
     if (!w.symbols)
         return;

@@ -9,7 +9,7 @@
 
 enum {
     GRAPHEME_BYTES = 6
-}; /* a grapheme of that many bytes or more is mapped code point by code point */
+}; /* a grapheme of at least this many bytes is mapped code point by code point */
 
 struct charsmap {
     uint32_t *units;
@@ -29,7 +29,7 @@ static int base64_value(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes in place of out; returns the number of bytes, SIZE_MAX if it is not base64. */
+/* Decodes into out. Returns the number of bytes, or SIZE_MAX if the input is not base64. */
 static size_t base64_decode(const char *in, size_t bytes, unsigned char *out)
 {
     size_t n = 0;
@@ -97,7 +97,7 @@ void charsmap_free(charsmap *m)
 
 static size_t unit_offset(uint32_t unit) { return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6); }
 
-/* The replacement of the shortest prefix in the trie; NULL if there is none. */
+/* The replacement of the shortest prefix that the trie has; NULL if there is none. */
 static const unsigned char *find(const charsmap *m, const unsigned char *key, size_t bytes)
 {
     size_t node = unit_offset(m->units[0]);
@@ -117,7 +117,7 @@ static const unsigned char *find(const charsmap *m, const unsigned char *key, si
     return NULL;
 }
 
-/* Rewrites `old` code points as the text. */
+/* Replaces the next `old` code points with the text. */
 static void replace(rewrites *w, size_t old, const unsigned char *chars)
 {
     const size_t length = strlen((const char *)chars), before = w->n;
@@ -127,7 +127,7 @@ static void replace(rewrites *w, size_t old, const unsigned char *chars)
         rewrites_add(w, c, w->n - before >= old);
     }
     const size_t now = w->n - before;
-    if (now < old && w->n && !w->failed) /* the last one takes over what is removed */
+    if (now < old && w->n && !w->failed) /* the last one also replaces the removed ones */
         w->at[w->n - 1].change -= (int32_t)(old - now);
 }
 
@@ -154,7 +154,7 @@ static bool grapheme_run(const charsmap *m, const rune *at, size_t n, rewrites *
     return changed;
 }
 
-/* Between ASCII characters there is always a boundary, except in a line end of two. */
+/* There is a boundary between any two ASCII characters, except inside CR LF. */
 static bool is_boundary(uint32_t a, uint32_t b, int32_t *state)
 {
     if (a >= 128 || b >= 128 || (a == '\r' && b == '\n'))

@@ -8,7 +8,7 @@
 
 typedef struct charsmap charsmap;
 
-/* From base64: the length of a double-array trie, the trie, and the replacements. NULL on failure. */
+/* Decodes the base64 data: the length of a double-array trie, the trie, and the replacements. NULL on failure. */
 charsmap *charsmap_new(const char *base64, size_t bytes);
 void charsmap_free(charsmap *m);
 

@@ -23,7 +23,7 @@ void encoder_free(encoder *e)
     tokens_free(&e->out);
 }
 
-/* Room for n numbers in a block. */
+/* Makes room for n numbers. */
 static bool numbers_reserve(uint32_t **at, size_t *room, size_t n)
 {
     if (n <= *room)
@@ -108,7 +108,7 @@ static void blanks_count(text_token *t, const unsigned char *chars, size_t bytes
     t->blanks[1] = trailing < UINT16_MAX ? (uint16_t)trailing : UINT16_MAX;
 }
 
-/* The word as UTF-8, and the code point of each byte. Returns false if there is no memory. */
+/* Writes the word as UTF-8, with the code point index of each byte. Returns false if out of memory. */
 static bool word_make(encoder *e, const rune *at, size_t n)
 {
     e->word.n = 0;
@@ -125,8 +125,8 @@ static bool word_make(encoder *e, const rune *at, size_t n)
     return true;
 }
 
-/* The text of a token is that of the vocabulary, but unknown tokens of a Unigram model keep the text that they stand for.
- */
+/* Counts the blanks of a token's text. That is its text in the vocabulary, but for the unknown token of a Unigram model
+ * it is the source text. */
 static void token_blanks(const encoder *e, const subword_model *m, subword s, text_token *out)
 {
     size_t bytes = s.end - s.start;
@@ -169,7 +169,7 @@ static void added_tokens_add(encoder *e, const ig_tokenizer *t, piece p, int32_t
 
 /* ---- BERT and ASCII -------------------------------------------------------------------------- */
 
-/* What BERT's normalizer and pre-tokenizer do with a byte of ASCII. */
+/* How BERT's normalizer and pre-tokenizer treat an ASCII byte. */
 typedef enum ascii_kind { ASCII_REMOVED, ASCII_SPACE, ASCII_SINGLE, ASCII_LETTER } ascii_kind;
 
 static ascii_kind ascii_kind_of(unsigned char c)
@@ -182,7 +182,7 @@ static ascii_kind ascii_kind_of(unsigned char c)
     return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ? ASCII_LETTER : ASCII_SINGLE;
 }
 
-/* True if a text is ASCII and no added token can begin in it. */
+/* True if the text is ASCII and no added token can begin in it. */
 static bool is_simple(const ig_tokenizer *t, ig_text chars)
 {
     for (size_t i = 0; i < chars.bytes; i++) {
@@ -193,7 +193,7 @@ static bool is_simple(const ig_tokenizer *t, ig_text chars)
     return true;
 }
 
-/* The tokens of the word in e->word, whose bytes are at e->word_runes of the text. */
+/* Adds the tokens of the word in e->word. e->word_runes has the position of each byte in the text. */
 static void ascii_word(encoder *e, const ig_tokenizer *t, int32_t word, tokens *out)
 {
     subword_split(t->model, e->word.at, e->word.n, &e->subwords);
@@ -207,7 +207,7 @@ static void ascii_word(encoder *e, const ig_tokenizer *t, int32_t word, tokens *
     e->word.n = 0;
 }
 
-/* All steps for such a text at once. */
+/* All steps at once, for a text for which is_simple is true. */
 static void ascii_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, tokens *out)
 {
     int32_t word = 0;

@@ -68,7 +68,7 @@ int64_t field_int(field f, int64_t otherwise)
     json_number value;
     if (!number_read(f, &value))
         return otherwise;
-    if (value.kind == JSON_F64) /* 1e12, as Python writes "no limit" */
+    if (value.kind == JSON_F64) /* such as 1e12, which Python writes for "no limit" */
         return value.as.f >= 0x1p63    ? INT64_MAX
                : value.as.f <= -0x1p63 ? INT64_MIN
                                        : (int64_t)value.as.f;

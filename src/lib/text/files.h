@@ -1,14 +1,14 @@
-/* Small files of model folders, read as a whole. */
+/* Small files of model folders, read whole. */
 #ifndef TEXT_FILES_H
 #define TEXT_FILES_H
 
 #include "lib/text/field.h"
 
-/* True if there is a file or folder of that path. */
+/* True if the path is a file or folder. */
 bool file_exists(const char *path);
 
-/* Reads a whole file; the caller frees *data with free, also after a failure. absent_ok: IG_OK and NULL if there is
- * none. */
+/* Reads a whole file. The caller frees *data with free, also after a failure. absent_ok: a missing file gives IG_OK and
+ * NULL. */
 ig_status file_read_whole(const char *path, bool absent_ok, char **data, size_t *bytes);
 
 /* A JSON file, held while its fields are used. */
@@ -18,8 +18,8 @@ typedef struct json_file {
     field root;
 } json_file;
 
-/* Reads folder/name. absent_ok: IG_OK if there is none, and no field is given. Call json_file_close afterwards, also after
- * a failure. */
+/* Reads folder/name. absent_ok: a missing file gives IG_OK, and all its fields are absent. Call json_file_close
+ * afterwards, also after a failure. */
 ig_status json_file_open(json_file *f, const char *folder, const char *name, bool absent_ok);
 void json_file_close(json_file *f);
 

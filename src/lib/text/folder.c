@@ -1,6 +1,6 @@
-/* Tokenizers of model folders: tokenizer.json; or vocab.txt (BERT and MPNet), or vocab.json and merges.txt (RoBERTa), for
- * which the rest of a tokenizer.json is written here and read as one. tokenizer_config.json and special_tokens_map.json say
- * how special tokens are written, and change what tokenizer.json says about letters. */
+/* Tokenizers of model folders: tokenizer.json; or vocab.txt (BERT and MPNet); or vocab.json and merges.txt (RoBERTa).
+ * Without tokenizer.json, this file writes the rest of one and parses it. tokenizer_config.json and
+ * special_tokens_map.json name the special tokens and override tokenizer.json's handling of case and accents. */
 #include "lib/text/tokenizer.h"
 
 #include "base/error.h"
@@ -16,10 +16,10 @@ enum { UNKNOWN, CLS, SEP, PAD, MASK, SPECIALS };
 static const char *const special_keys[SPECIALS] = {"unk_token", "cls_token", "sep_token",
                                                    "pad_token", "mask_token"};
 
-/* What transformers assumes of an architecture, if its folder does not say it. */
+/* What transformers assumes for an architecture if the folder does not specify it. */
 typedef struct family {
     const char *special[SPECIALS];
-    bool mask_lstrip; /* the mask takes the blanks before it */
+    bool mask_lstrip; /* the mask token strips the blanks before it */
 } family;
 
 static const family bert = {.special = {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"}};
@@ -66,7 +66,7 @@ static void special_read(folder *d, int i)
     d->special[i].normalized = field_bool(field_get(f, "normalized"), false);
 }
 
-/* Token i as the folder writes it, or as the family does. */
+/* The text of special token i: from the folder, or the family's default. */
 static const char *special_text(const folder *d, int i)
 {
     return d->special[i].chars ? d->special[i].chars : d->family->special[i];
@@ -118,7 +118,7 @@ char *tokenizer_bert_normalizer(field config, field before)
     return text_take(&t);
 }
 
-/* The special tokens that the vocabulary has. */
+/* Writes the special tokens that the vocabulary has. */
 static void added_write(const folder *d, const subword_model *m, text *t)
 {
     bool begun = false;
@@ -126,7 +126,7 @@ static void added_write(const folder *d, const subword_model *m, text *t)
     for (int i = 0; i < SPECIALS; i++) {
         const char *chars = special_text(d, i);
         const int32_t id = vocabulary_find(&m->vocabulary, chars, strlen(chars));
-        bool again = false; /* cls and sep may be one token */
+        bool again = false; /* cls and sep may be the same token */
         for (int j = 0; j < i; j++)
             again |= strcmp(special_text(d, j), chars) == 0;
         if (id < 0 || again)
@@ -159,7 +159,7 @@ static ig_status post_write(const folder *d, const subword_model *m, text *t)
     return IG_OK;
 }
 
-/* Everything but the model. */
+/* Writes everything except the model. */
 static ig_status rest_write(const folder *d, const subword_model *m, text *t)
 {
     text_add(t, "{");
@@ -178,8 +178,8 @@ static ig_status rest_write(const folder *d, const subword_model *m, text *t)
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-/* The list "additional_special_tokens", or "extra_special_tokens", as it is called since transformers 5: a list, or an
- * object of tokens by name. */
+/* "additional_special_tokens", or "extra_special_tokens", its name since transformers 5: a list, or an object with
+ * tokens by name. */
 static field extra_get(const folder *d)
 {
     const bool newer = field_given(field_get(d->config.root, "added_tokens_decoder"));
@@ -203,7 +203,7 @@ static tokenizer_more more_of(const folder *d)
                             .pad = d->special[PAD].chars};
 }
 
-/* The tokenizer of a model, which belongs to it. NULL with an error that does not name the file. */
+/* Makes the tokenizer of a model, and takes ownership of the model. NULL with an error that does not name the file. */
 static ig_tokenizer *model_load(const folder *d, subword_model *m)
 {
     const tokenizer_more more = more_of(d);
@@ -235,7 +235,7 @@ static ig_tokenizer *lines_load(const folder *d, const char *path)
     return t;
 }
 
-/* words: the path of vocab.json; pairs: that of merges.txt */
+/* words: the path of vocab.json; pairs: the path of merges.txt. */
 static ig_tokenizer *pairs_load(const folder *d, const char *words, const char *pairs)
 {
     char *vocab = NULL, *merges = NULL;
@@ -254,7 +254,7 @@ static ig_tokenizer *pairs_load(const folder *d, const char *words, const char *
     return t;
 }
 
-/* Without tokenizer.json, the class says how texts are split; that of another class would be guessed. */
+/* Without tokenizer.json, the class decides how texts are split. Unknown classes are refused rather than guessed. */
 static ig_status class_check(const folder *d, bool lines)
 {
     static const char *const known[2][5] = {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { STEPS_MOST = 128 }; /* so that a text's time is bounded, too */
+enum { STEPS_MOST = 128 }; /* bounds the time per text */
 
 typedef enum step_kind {
     STEP_BERT,
@@ -76,7 +76,7 @@ static void lowercase(const aligned *from, aligned *to)
     }
 }
 
-/* Returns true if no code point changes by lower case or decomposition. */
+/* Returns true if neither lower case nor decomposition changes any code point. */
 static bool is_stable(const aligned *chars)
 {
     for (size_t i = 0; i < chars->n; i++)
@@ -132,7 +132,7 @@ static void replace_run(const step *s, normalize_scratch *w)
            regex_find(s->pattern, w->a.at, w->a.n, from, &w->regex, &start, &end)) {
         from = end > start ? end : end + 1;
         if (any && start == end && start == at)
-            continue; /* an empty match right behind another one does not count */
+            continue; /* an empty match directly after another match does not count */
         aligned_append(&w->b, w->a.at + at, start - at);
         rune before = {0, w->origin, w->origin};
         if (end > 0)
@@ -220,7 +220,7 @@ static void step_run(const step *s, normalize_scratch *w)
     }
 }
 
-/* Returns false, with an error unless one waits, if a step failed or made the text too long. */
+/* Returns false if a step failed or made the text too long. Sets an error unless one is pending. */
 static bool step_check(const step *s, int index, size_t count, size_t most,
                        const normalize_scratch *w)
 {

@@ -15,7 +15,7 @@ void normalizer_free(normalizer *n);
 /* Reads a pattern: {"String": text}, {"Regex": text} or a text. */
 ig_status pattern_read(field f, regex **out);
 
-/* True if it is BERT's alone, with the usual options: clean, split ideographs, lower case without accents. */
+/* True if the only step is BERT's, with its default options: clean, split ideographs, lower case without accents. */
 bool normalizer_is_bert(const normalizer *n);
 
 /* Scratch memory of one thread. */
@@ -28,8 +28,8 @@ typedef struct normalize_scratch {
 
 void normalize_scratch_free(normalize_scratch *s);
 
-/* Appends the normal form of the runes to `to`, whose `most` is set. A step that makes it longer is an error that names
- * the step, and to->failed is set. */
+/* Appends the normalized runes to `to`, whose `most` is set. If a step makes the text longer than that, sets to->failed
+ * and an error that names the step. */
 void normalizer_run(const normalizer *n, const rune *runes, size_t count, aligned *to,
                     normalize_scratch *s);
 

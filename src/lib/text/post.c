@@ -84,7 +84,7 @@ static void token_trim(text_token *t, bool first, bool prefix_space)
     uint32_t leading = t->blanks[0];
     const uint32_t trailing = t->blanks[1];
     if (leading) {
-        /* A blank that was put before the first word is not in the text. */
+        /* A blank that was inserted before the first word is not in the text. */
         if ((first || t->start == 0) && prefix_space && leading == 1)
             leading = 0;
         t->start = t->start + leading < t->end ? t->start + leading : t->end;

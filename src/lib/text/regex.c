@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { STEPS_MOST = 1 << 26 }; /* for a search, besides some for each code point */
+enum { STEPS_MOST = 1 << 26 }; /* per search, in addition to a number per code point */
 
 /* ---- classes -------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ typedef struct matcher {
     const rune *text;
     size_t n;
     regex_scratch *s;
-    int64_t steps; /* that are left */
+    int64_t steps; /* steps left */
     size_t behind; /* where the lookbehind must end */
 } matcher;
 
@@ -118,7 +118,7 @@ static bool holds(const matcher *m, opcode op, size_t at)
 
 static size_t match(matcher *m, uint32_t pc, size_t at);
 
-/* Whether a match of the program at pc ends at a place, and has at most `most` code points. */
+/* True if a match of the program at pc ends at `at` and has at most `most` code points. */
 static bool is_behind(matcher *m, uint32_t pc, size_t at, uint32_t most)
 {
     const size_t outer = m->behind;
@@ -130,7 +130,7 @@ static bool is_behind(matcher *m, uint32_t pc, size_t at, uint32_t most)
     return found;
 }
 
-/* Runs the program from pc on. Returns where the match ends; SIZE_MAX if there is none. */
+/* Runs the program from pc. Returns the end of the match; SIZE_MAX if there is none. */
 static size_t match(matcher *m, uint32_t pc, size_t at)
 {
     const size_t bottom = m->s->used;

@@ -1,4 +1,4 @@
-/* Regular expressions: classes and escapes of a pattern, and the steps of its parser. See regex_code.h. */
+/* Regular expressions: classes and escapes of a pattern, and the primitives of its parser. See regex_code.h. */
 #include "lib/text/regex_code.h"
 
 #include "base/error.h"
@@ -32,7 +32,7 @@ bool compiler_take(compiler *k, const char *word)
 
 /* ---- classes -------------------------------------------------------------------------------- */
 
-/* The index of a new class. */
+/* Adds a class; returns its index. */
 int compiler_class_new(compiler *k)
 {
     regex *r = k->r;
@@ -68,7 +68,7 @@ void compiler_class_finish(compiler *k, int class)
             k->r->classes[class].ascii[c / 32] |= 1u << c % 32;
 }
 
-/* The bit set of categories of \p{L}, \p{Lu} and so on. */
+/* The set of categories that \p{L}, \p{Lu} and so on name, as bits. */
 static uint32_t categories_named(const char *name)
 {
     static const char names[] = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCo";
@@ -79,7 +79,7 @@ static uint32_t categories_named(const char *name)
     return set;
 }
 
-/* A new class with the code points of a script; -1 if it is not known. */
+/* Adds a class with the code points of a script; -1 if the script is not known. */
 static int script_named(compiler *k, const char *name)
 {
     static const struct {
@@ -130,7 +130,7 @@ static bool property_parse(compiler *k, bool negated, item *out)
     return !k->failed;
 }
 
-/* An escape behind its backslash: a class (true, in out) or one code point (false, in out->low). */
+/* Parses an escape after its backslash: a class (returns true; in out) or one code point (false; in out->low). */
 bool compiler_escape(compiler *k, item *out)
 {
     static const struct {
@@ -187,7 +187,7 @@ bool compiler_escape(compiler *k, item *out)
     return false;
 }
 
-/* What is left of a class up to its end, or up to "&&": single code points, ranges, and classes. */
+/* Parses the rest of a class up to its end or "&&": single code points, ranges, and classes. */
 static void class_items_parse(compiler *k, int class, bool first)
 {
     for (; compiler_more(k) && (first || *k->at != ']'); first = false) {
@@ -219,7 +219,7 @@ static void class_items_parse(compiler *k, int class, bool first)
     }
 }
 
-/* A class behind its '['; returns its index. */
+/* Parses a class after its '['; returns its index. */
 int compiler_class(compiler *k)
 {
     const int class = compiler_class_new(k);
@@ -229,7 +229,7 @@ int compiler_class(compiler *k)
         k->r->classes[class].negated = true;
         k->at++;
     }
-    class_items_parse(k, class, true); /* a ']' at its beginning is literal */
+    class_items_parse(k, class, true); /* a ']' right after '[' is literal */
     for (int last = class; compiler_take(k, "&&");) {
         const int also = compiler_class_new(k);
         class_items_parse(k, also, false);

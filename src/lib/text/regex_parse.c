@@ -1,5 +1,5 @@
-/* Regular expressions: from a pattern to a program; see regex.h. Groups that must not be backtracked into (lookahead,
- * possessive quantifiers) are programs of their own within it. */
+/* Regular expressions: compiles a pattern to a program; see regex.h. Groups that must not be backtracked into
+ * (lookahead, possessive quantifiers) are separate programs inside it. */
 #include "lib/text/regex_code.h"
 
 #include "base/error.h"
@@ -37,8 +37,8 @@ static int emit(compiler *k, opcode op, uint32_t x, uint32_t y)
 
 static bool has_target(opcode op) { return op >= OP_SPLIT && op <= OP_NOT_BEHIND; }
 
-/* Makes room for n instructions at a place of the program, and corrects the targets behind it. Those inside the code
- * that moves are relative to it. */
+/* Inserts n instructions at a position, and adjusts all targets after it. Targets inside the moved code move with it.
+ */
 static void insert(compiler *k, int at, int n)
 {
     regex *r = k->r;
@@ -62,7 +62,7 @@ static void set(compiler *k, int at, opcode op, int x, int y)
         k->r->code[at] = (instruction){op, (uint32_t)x, (uint32_t)y};
 }
 
-/* A copy of the code from first to last at the end, with its targets. */
+/* Appends a copy of the code from first to last, with its targets adjusted. */
 static void copy_code(compiler *k, int first, int last)
 {
     const int moved = k->r->n - first;
@@ -80,7 +80,7 @@ static void copy_code(compiler *k, int first, int last)
 
 static void alternatives_parse(compiler *k);
 
-/* The most code points that the code from first on matches. */
+/* The maximum number of code points that the code from first on can match. */
 static int longest(compiler *k, int first)
 {
     int n = 0;
@@ -171,7 +171,7 @@ static void atom_parse(compiler *k)
     }
 }
 
-/* "{2,3}" at k->at: false if it is not one, and then it is literal text. */
+/* Parses bounds such as "{2,3}" at k->at. Returns false if there are none; the text is then literal. */
 static bool bounds_parse(compiler *k, int *least, int *most)
 {
     const uint32_t *at = k->at + 1;
@@ -199,8 +199,8 @@ static bool bounds_parse(compiler *k, int *least, int *most)
     return true;
 }
 
-/* True if the code from first on can reach its end without a code point. Targets are ahead, except those of loops, whose
- * code needs a code point. */
+/* True if the code from first on can reach its end without consuming a code point. Targets are forward, except in
+ * loops, and the body of a loop always consumes a code point. */
 static bool may_be_empty(compiler *k, int first)
 {
     const int n = k->failed ? 0 : k->r->n - first;
@@ -249,7 +249,7 @@ static void repeat(compiler *k, int first, int least, int most, bool lazy)
     }
     for (int i = 1; i < least && !k->failed; i++)
         copy_code(k, first, last);
-    if (most < 0) { /* the last copy again and again */
+    if (most < 0) { /* the last copy repeats */
         const int again = least > 0 ? k->r->n - length : first;
         const int at = emit(k, OP_SPLIT, 0, 0);
         set(k, at, OP_SPLIT, lazy ? at + 1 : again, lazy ? again : at + 1);
@@ -297,7 +297,7 @@ static void piece_parse(compiler *k)
             return;
         }
         const bool lazy = compiler_next_is(k, '?');
-        /* As in Ruby's syntax, which is that of tokenizer files: "{1,3}+" repeats the repetition. */
+        /* As in Ruby's syntax, which tokenizer files use, "{1,3}+" repeats the repetition. */
         const bool possessive = !bounds && compiler_next_is(k, '+');
         k->at += lazy || possessive;
         repeat(k, first, least, most, lazy);

@@ -1,5 +1,5 @@
-/* Pre-tokenizers: see split.h. A sequence is flattened into a list of rules. A rule cuts pieces, and some rules rewrite
- * them. */
+/* Pre-tokenizers: see split.h. A sequence is flattened into a list of rules. Each rule cuts pieces, and some rules also
+ * rewrite them. */
 #include "lib/text/split.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* What becomes of the matches of a pattern. */
+/* How the matches of a pattern are treated. */
 typedef enum behavior {
     REMOVED,
     ISOLATED,
@@ -23,7 +23,7 @@ typedef enum rule_kind {
     RULE_FLAGS,   /* single code points with one of the flags */
     RULE_RUNE,    /* one code point */
     RULE_PATTERN, /* a regular expression */
-    RULE_WORDS,   /* runs of word characters, and of what is neither that nor blank */
+    RULE_WORDS,   /* runs of word characters, and runs of other characters that are not blank */
     RULE_BYTES,   /* code points become bytes */
     RULE_METASPACE,
     RULE_PREFIX_SPACE,
@@ -37,7 +37,7 @@ typedef struct rule {
     rule_kind kind;
     behavior behavior;
     unsigned flags;
-    uint32_t rune; /* of a metaspace: the replacement */
+    uint32_t rune; /* for a metaspace: the replacement */
     regex *pattern;
     bool inverted;
     int prepend; /* PREPEND_ALWAYS and so on */
@@ -83,7 +83,7 @@ void cut_text_free(cut_text *t)
 
 /* ---- cutting -------------------------------------------------------------------------------- */
 
-/* Finds the next match of the rule in a piece at or behind `at`; false if there is none. */
+/* Finds the next match of the rule in a piece at or after `at`; false if there is none. */
 static bool rule_find(const rule *r, const rune *chars, size_t n, size_t at, regex_scratch *s,
                       size_t *start, size_t *end)
 {
@@ -108,7 +108,7 @@ static bool rule_find(const rule *r, const rune *chars, size_t n, size_t at, reg
     return false;
 }
 
-/* The pieces that a rule has made so far of one piece. */
+/* The pieces that a rule has cut from one piece so far. */
 typedef struct cutter {
     const rule *r;
     pieces *out;
@@ -116,7 +116,7 @@ typedef struct cutter {
     bool previous;
 } cutter;
 
-/* The next part: matches and what is between them, in order. */
+/* Adds the next part: matches and the text between them come in order. */
 static void cut(cutter *k, size_t start, size_t end, bool matched)
 {
     const bool before = k->out->n > k->first;
@@ -133,7 +133,7 @@ static void cut(cutter *k, size_t start, size_t end, bool matched)
         else
             pieces_add(k->out, start, end - start, -1);
         break;
-    case MERGED_WITH_NEXT: /* `previous`: the last piece is a match that waits for what comes next */
+    case MERGED_WITH_NEXT: /* `previous`: the last piece is a match and takes the next part */
         if (!matched && k->previous && before)
             k->out->at[k->out->n - 1].count += (uint32_t)(end - start);
         else
@@ -231,7 +231,7 @@ static void rule_rewrite(const rule *r, cut_text *t)
     t->text = t->spare;
     t->spare = chars;
     t->text.failed |= chars.failed || t->text.n > t->text.most;
-    if (t->text.failed) /* unless an error waits */
+    if (t->text.failed) /* ig_fail keeps a pending error */
         ig_fail(IG_ERR_UNSUPPORTED,
                 "the pre-tokenizers of the tokenizer make more than %zu characters of a text; "
                 "remove some of them from tokenizer.json",
@@ -309,7 +309,7 @@ static ig_status whitespace_split_read(splitter *s, field f)
     return flags_add(s, UNICODE_SPACE, REMOVED);
 }
 
-/* Words of GPT-2. */
+/* The word pattern of GPT-2. */
 static ig_status words_add(splitter *s)
 {
     static const char words[] =

@@ -1,4 +1,4 @@
-/* Pre-tokenizers: they cut a normalized text into pieces, words mostly, which the model splits into tokens. */
+/* Pre-tokenizers: they cut a normalized text into pieces, mostly words, which the model splits into tokens. */
 #ifndef TEXT_SPLIT_H
 #define TEXT_SPLIT_H
 
@@ -6,7 +6,7 @@
 #include "lib/text/field.h"
 #include "lib/text/regex.h"
 
-/* A part of a text: runes, or an added token (id >= 0), which nothing splits any further. */
+/* A part of a text: runes, or an added token (id >= 0), which is not split further. */
 typedef struct piece {
     uint32_t first, count;
     int32_t id;
@@ -18,7 +18,7 @@ typedef struct pieces {
     bool failed;
 } pieces;
 
-/* Adds a piece; one without runes is left out. */
+/* Adds a piece, unless it is empty. */
 void pieces_add(pieces *p, size_t first, size_t count, int32_t id);
 void pieces_free(pieces *p);
 
@@ -33,13 +33,13 @@ void cut_text_free(cut_text *t);
 
 typedef struct splitter splitter;
 
-/* From the value of "pre_tokenizer" in tokenizer.json; null does nothing. prefix_space, if it is a bool, replaces
- * add_prefix_space of ByteLevel, unless that is in a sequence. NULL on failure. */
+/* Reads the value of "pre_tokenizer" in tokenizer.json; null does nothing. prefix_space, if it is a bool, overrides
+ * add_prefix_space of a ByteLevel that is not in a sequence. NULL on failure. */
 splitter *splitter_new(field config, field prefix_space);
 void splitter_free(splitter *s);
 bool splitter_is_bert(const splitter *s);
 
-/* text.most is set. If the text becomes longer, text.failed is set, and an error waits. */
+/* text.most is set. If the text becomes longer than that, sets text.failed and an error. */
 void splitter_run(const splitter *s, cut_text *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* Models of tokenizers: reading them, and the models that need little code. See subword.h. */
+/* Models of tokenizers: reading them, and the dispatch to their code. See subword.h. */
 #include "lib/text/subword.h"
 
 #include "base/error.h"
@@ -79,7 +79,7 @@ int32_t subword_model_size(const subword_model *m)
     return m->scores ? (int32_t)m->n_scores : m->vocabulary.count;
 }
 
-/* A text of the source without a copy, if it has no escapes; else a copy in *copy. */
+/* A view of a string in the source if it has no escapes; otherwise a copy, in *copy. */
 static const char *text_view(json_text chars, size_t *bytes, char **copy)
 {
     *copy = NULL;
@@ -136,8 +136,8 @@ static double power_of_ten(int exponent)
     return strtod(name, NULL);
 }
 
-/* A number as the reference reads it: up to 19 digits, and then one product or quotient with a power of ten. That is not
- * always the nearest double, and which of two equally good ways to split a word wins depends on the last bit. */
+/* Parses a number as the reference does: up to 19 digits, then one product or quotient with a power of ten. The result
+ * is not always the nearest double. The last bit matters when two ways to split a word score nearly the same. */
 static double score_read(field f)
 {
     const char *at = f.at, *const end = f.at + f.bytes;
@@ -192,9 +192,9 @@ static ig_status scored_read(subword_model *m, json_reader *r)
     return IG_OK;
 }
 
-/* Texts of merges, until the vocabulary is complete: it may come behind them. */
+/* The merges as text. They are kept until the vocabulary is complete, because it may come after them. */
 typedef struct merge_texts {
-    json_text *at; /* one with a blank, or two for each merge */
+    json_text *at; /* for each merge: one text with a blank, or two texts */
     size_t n, room;
 } merge_texts;
 
@@ -212,7 +212,7 @@ static ig_status merge_text_add(merge_texts *t, json_text chars)
     return IG_OK;
 }
 
-/* ["a b", ...] or [["a", "b"], ...]. The first form is marked by an absent second text. */
+/* Reads ["a b", ...] or [["a", "b"], ...]. In the first form the second text is absent. */
 static ig_status merge_texts_read(merge_texts *t, json_reader *r)
 {
     json_open_array(r);
@@ -318,7 +318,7 @@ static ig_status option_read(model_config *c, json_text key, field f)
     return IG_OK;
 }
 
-/* What an older file does not say. */
+/* The type of a model in an older file that does not name it. */
 static const char *type_guess(const subword_model *m)
 {
     return m->config.type     ? m->config.type
@@ -386,7 +386,7 @@ static ig_status members_read(subword_model *m, merge_texts *t, json_reader *r)
             TRY(option_read(&m->config, key, field_take(r)));
     }
     return r->status == IG_OK ? merges_make(m, t)
-                              : IG_OK; /* the caller reports what the reader found */
+                              : IG_OK; /* the caller reports the reader's error */
 }
 
 subword_model *subword_model_read(json_reader *r)
@@ -406,7 +406,7 @@ subword_model *subword_model_read(json_reader *r)
     return NULL;
 }
 
-/* A model without a vocabulary. unknown is the unknown token; NULL: none. */
+/* A model without a vocabulary. unknown: the unknown token; NULL: none. */
 static subword_model *model_new(const char *type, const char *unknown)
 {
     subword_model *m = memory_new(sizeof *m);
@@ -444,7 +444,7 @@ subword_model *subword_model_lines(const char *chars, size_t bytes, const char *
     return NULL;
 }
 
-/* Lines "left right"; the first may be "#version: 0.2". */
+/* Reads lines "left right"; the first line may be "#version: 0.2". */
 static ig_status merge_lines_read(subword_model *m, const char *chars, size_t bytes)
 {
     int32_t rank = 0;

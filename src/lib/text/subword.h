@@ -24,7 +24,7 @@ typedef struct subwords {
 } subwords;
 
 void subwords_add(subwords *s, int32_t id, size_t start, size_t end);
-/* Scratch memory of at least that many bytes; NULL on failure. */
+/* Scratch memory of at least `bytes` bytes; NULL on failure. */
 void *subwords_scratch(subwords *s, size_t bytes);
 void subwords_free(subwords *s);
 
@@ -49,9 +49,9 @@ struct subword_model {
     vocabulary vocabulary;
     model_config config;
     int32_t unknown_id;
-    int32_t byte_ids[256];      /* of "<0x00>" and so on; -1: none */
-    int32_t rune_ids[RUNE_IDS]; /* of single code points */
-    /* BPE: pairs of ids to rank and merged id, by open addressing. */
+    int32_t byte_ids[256];      /* ids of "<0x00>" and so on; -1: none */
+    int32_t rune_ids[RUNE_IDS]; /* ids of single code points */
+    /* BPE: maps a pair of ids to its rank and merged id, with open addressing. */
     struct merge {
         int32_t left, right; /* left -1: empty */
         int32_t rank, id;
@@ -65,16 +65,16 @@ struct subword_model {
 
 /* Reads the value of "model" in tokenizer.json. NULL on failure. */
 subword_model *subword_model_read(json_reader *r);
-/* A WordPiece model of the lines of vocab.txt. */
+/* Makes a WordPiece model from the lines of vocab.txt. */
 subword_model *subword_model_lines(const char *chars, size_t bytes, const char *unknown);
-/* A BPE model of vocab.json and merges.txt. *in_merges says which of the two a failure is about. */
+/* Makes a BPE model from vocab.json and merges.txt. *in_merges: whether a failure is in merges.txt. */
 subword_model *subword_model_pairs(const char *words, size_t n_words, const char *merges,
                                    size_t n_merges, bool *in_merges);
 void subword_model_free(subword_model *m);
-/* The number of tokens of the vocabulary. */
+/* The number of tokens in the vocabulary. */
 int32_t subword_model_size(const subword_model *m);
 
-/* Replaces out with the tokens of a word, which is not empty. */
+/* Replaces the contents of out with the tokens of a word that is not empty. */
 void subword_split(const subword_model *m, const unsigned char *word, size_t bytes, subwords *out);
 
 /* BPE's table of merges. */

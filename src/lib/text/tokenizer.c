@@ -28,7 +28,7 @@ void ig_tokenizer_free(ig_tokenizer *t)
 
 /* ---- tokenizer.json ------------------------------------------------------------------------- */
 
-/* The parts that need others: they are read when the whole file is known. */
+/* Parts that depend on others. They are parsed after the whole file was read. */
 typedef struct parts {
     field added, normalizer, splitter, post, truncation, padding, version;
 } parts;
@@ -109,7 +109,7 @@ static ig_status padding_read(padding *p, field f)
     return IG_OK;
 }
 
-/* Options of tokenizer_config.json change BERT's normalizer, as in transformers. */
+/* BERT's normalizer with the options of tokenizer_config.json applied, as transformers does. */
 static ig_status normalizer_make(ig_tokenizer *t, field f, field config)
 {
     char *changed = NULL;
@@ -143,7 +143,7 @@ static ig_status parts_read(ig_tokenizer *t, const parts *p, const tokenizer_mor
     return padding_read(&t->padding, p->padding);
 }
 
-/* The id of a special token: as it is named, or as usual. -1: there is none. */
+/* The id of a special token, by its configured name or else its usual one; -1: none. */
 static int32_t special_find(const ig_tokenizer *t, const char *name, const char *usual,
                             const char *other)
 {
@@ -240,7 +240,7 @@ ig_tokenizer *ig_tokenizer_load(const char *path)
     ig_tokenizer *t = any_load(path);
     if (!t || failed || !ig_failed())
         return t;
-    /* A field that could not be copied counts as absent; the tokenizer would be another one. */
+    /* A field that could not be copied would count as absent and give a different tokenizer. */
     ig_tokenizer_free(t);
     return NULL;
 }

@@ -1,5 +1,4 @@
-/* Unicode: see unicode.h. Properties are kept in pages of 256 code points, made when the first of them is asked for.
- */
+/* Unicode: see unicode.h. Properties are cached in pages of 256 code points. A page is filled on its first use. */
 #include "lib/text/unicode.h"
 
 #include "base/error.h"
@@ -21,7 +20,7 @@ struct property {
 
 enum { STABLE = 1 << 1, COMPAT = 1 << 2, COMPOSE = 1 << 3, DECOMPOSE = 1 << 4 };
 
-/* Categories by their numbers in utf8proc. */
+/* Categories, with utf8proc's numbers. */
 enum { CN, LU, LL, LT, LM, LO, MN, MC, ME, ND, NL, NO, PC, PD, PS, PE, PI, PF, PO, SM, SC, SK, SO };
 enum { ZS = 23, ZL, ZP, CC, CF, CS, CO };
 
@@ -92,7 +91,7 @@ static bool is_space(uint32_t c)
            c == 0x205f || c == 0x3000;
 }
 
-/* Applies the differences of unicode_other.def. */
+/* Applies the corrections of unicode_other.def. */
 static unsigned flags_correct(uint32_t c, unsigned flags)
 {
     static const struct {
@@ -112,7 +111,7 @@ static unsigned flags_correct(uint32_t c, unsigned flags)
 
 static int decompose(uint32_t c, bool compatible, uint32_t *out);
 
-/* True if c is its own lower case and decomposition and of class 0. */
+/* True if c equals its lower case and its decomposition and has class 0. */
 static bool is_stable(uint32_t c, unsigned flags)
 {
     uint32_t lower[2], parts[UNICODE_EXPANDED];
@@ -152,7 +151,7 @@ static unsigned flags_compute(uint32_t c)
     return flags;
 }
 
-/* The category in the regular expressions of the reference, whose tables are those of Unicode 16. */
+/* The category in the reference's regular expressions, which use Unicode 16. */
 static int category_compute(uint32_t c)
 {
     static const struct {
@@ -169,7 +168,7 @@ static int category_compute(uint32_t c)
     return lib.property((int32_t)c)->category;
 }
 
-/* \w of regular expressions: the superscripts and fractions of Latin-1 too, but not joiners. */
+/* \w of regular expressions. Includes the superscripts and fractions of Latin-1, but not joiners. */
 static bool is_regex_word(uint32_t c, unsigned flags, int category)
 {
     return c < 256 ? flags & UNICODE_WORD || category == NO
@@ -178,7 +177,7 @@ static bool is_regex_word(uint32_t c, unsigned flags, int category)
 
 enum { PAGE = 256, CATEGORY_SHIFT = 16, UNICODE_FLAGS = (1 << CATEGORY_SHIFT) - 1 };
 
-/* The flags of a code point, and above them its category. */
+/* The flags of a code point, with its category in the bits above them. */
 static uint32_t properties(uint32_t c)
 {
     const int category = category_compute(c);
@@ -189,7 +188,7 @@ static uint32_t properties(uint32_t c)
 
 static _Atomic(uint32_t *) pages[(UNICODE_LAST + 1) / PAGE];
 
-/* A new page; NULL if there is no memory. It stays until the process ends. */
+/* Makes a page; NULL if out of memory. It is kept until the process ends. */
 static uint32_t *page_make(uint32_t number)
 {
     uint32_t *page = malloc(PAGE * sizeof *page), *expected = NULL;
@@ -218,7 +217,7 @@ int unicode_category(uint32_t c) { return (int)(properties_of(c) >> CATEGORY_SHI
 
 /* ---- case and decomposition ----------------------------------------------------------------- */
 
-/* Letters of Unicode 16 and 17. */
+/* The lower case of letters that Unicode 16 and 17 added. */
 static uint32_t lower_newer(uint32_t c)
 {
     static const struct {
@@ -242,7 +241,7 @@ int unicode_lower(uint32_t c, uint32_t out[2])
         out[0] = lower_newer(c);
     if (c != 0x130)
         return 1;
-    out[0] = 'i'; /* the only letter whose lower case is two code points */
+    out[0] = 'i'; /* the only letter whose lower case has two code points */
     out[1] = 0x307;
     return 2;
 }
@@ -274,14 +273,13 @@ int unicode_class(uint32_t c)
     if (c < 0x300)
         return 0;
     const int class = lib.property((int32_t)c)->combining_class;
-    return class && unicode_flags(c) & UNICODE_MARK
-               ? class
-               : 0; /* marks that the older tables do not know */
+    return class && unicode_flags(c) & UNICODE_MARK ? class
+                                                    : 0; /* a mark that the older tables lack */
 }
 
 uint32_t unicode_compose(uint32_t a, uint32_t b)
 {
-    int32_t pair[3] = {(int32_t)a, (int32_t)b, 0}; /* the function may write a terminator */
+    int32_t pair[3] = {(int32_t)a, (int32_t)b, 0}; /* utf8proc may write a terminator */
     if (b < 0x300)
         return 0;
     return lib.normalize(pair, 2, COMPOSE | STABLE) == 1 ? (uint32_t)pair[0] : 0;
@@ -304,7 +302,7 @@ size_t unicode_read(const unsigned char *at, size_t bytes, uint32_t *c)
     if (first < 0xc2 || first > 0xf4)
         return 1;
     const size_t more = first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-    /* The second byte's range excludes long forms, surrogates and what is beyond Unicode. */
+    /* The second byte's range excludes overlong forms, surrogates, and code points above U+10FFFF. */
     const unsigned char least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
     const unsigned char most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
     uint32_t value = first & (0x3fu >> more);

@@ -1,4 +1,4 @@
-/* Unigram: of all ways to split a word, the one with the highest sum of scores. */
+/* Unigram: splits a word so that the sum of the tokens' scores is highest. */
 #include "lib/text/subword.h"
 
 #include "lib/text/unicode.h"
@@ -7,11 +7,11 @@
 
 enum { UNKNOWN_PENALTY = 10 };
 
-/* The best way to the end of some bytes of the word. */
+/* The best split of the word's first bytes, up to this node. */
 typedef struct node {
     double score;
     int32_t id;
-    int32_t start; /* of the last token; -1: not reached */
+    int32_t start; /* start of the last token; -1: not reached */
 } node;
 
 static void reach(node *to, double score, int32_t id, size_t start)
@@ -50,7 +50,7 @@ static void search(const subword_model *m, const unsigned char *word, size_t byt
     }
 }
 
-/* Adds the token of a text that is not one of the vocabulary, perhaps several unknown code points. */
+/* Adds the token of word[start, end). If it is not in the vocabulary, it may cover several unknown code points. */
 static void token_add(const subword_model *m, const unsigned char *word, size_t start, size_t end,
                       subwords *out)
 {
@@ -80,7 +80,7 @@ void unigram_split(const subword_model *m, const unsigned char *word, size_t byt
     size_t n = 0;
     for (size_t end = bytes; end > 0;) {
         size_t start = (size_t)nodes[end].start;
-        if (nodes[end].id == m->unknown_id) /* unknown neighbours are one token */
+        if (nodes[end].id == m->unknown_id) /* adjacent unknown tokens are fused */
             while (start > 0 && nodes[start].id == m->unknown_id)
                 start = (size_t)nodes[start].start;
         starts[n++] = (int32_t)start;

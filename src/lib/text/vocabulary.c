@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The low bits of the hash are mixed, because FNV's are weak. */
+/* Mixes the hash, because the low bits of FNV are weak. */
 static uint32_t slot_of(const vocabulary *v, uint32_t hash)
 {
     return (hash ^ hash >> 15) & v->mask;
@@ -44,7 +44,7 @@ const char *vocabulary_text(const vocabulary *v, int64_t id, size_t *bytes)
     return (const char *)v->bytes + e->at;
 }
 
-/* The slot of a text, or the empty one where it belongs. */
+/* The slot of a text, or the empty slot where it would go. */
 static uint32_t slot_for(const vocabulary *v, uint32_t hash, const void *chars, size_t bytes)
 {
     uint32_t i = slot_of(v, hash);
@@ -73,7 +73,7 @@ static ig_status slots_grow(vocabulary *v)
     return IG_OK;
 }
 
-/* Makes a block of *room elements large enough for n. */
+/* Grows a block of *room elements to at least n. */
 static ig_status grow(void **at, size_t n, size_t *room, size_t size)
 {
     if (n <= *room)

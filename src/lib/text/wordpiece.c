@@ -1,9 +1,9 @@
-/* WordPiece and WordLevel: the longest tokens of a word, or the whole word. */
+/* WordPiece and WordLevel: the longest matching tokens of a word, or the whole word as one token. */
 #include "lib/text/subword.h"
 
 #include <string.h>
 
-/* The whole word as the unknown token. */
+/* Adds the whole word as the unknown token. */
 static void unknown_add(const subword_model *m, size_t bytes, subwords *out)
 {
     out->n = 0;
@@ -20,8 +20,8 @@ static size_t runes_in(const unsigned char *word, size_t bytes)
     return n;
 }
 
-/* The longest token at the beginning, then the longest one behind it, and so on. Hashes of all beginnings are computed
- * once for each token. */
+/* Takes the longest token at the beginning, then the longest one after it, and so on. The hashes of all prefixes are
+ * computed once per token. */
 void wordpiece_split(const subword_model *m, const unsigned char *word, size_t bytes, subwords *out)
 {
     const vocabulary *v = &m->vocabulary;
@@ -46,7 +46,7 @@ void wordpiece_split(const subword_model *m, const unsigned char *word, size_t b
         int32_t id = -1;
         for (; end > start; end--) {
             if (end < bytes && (word[end] & 0xc0) == 0x80)
-                continue; /* within a code point */
+                continue; /* inside a code point */
             id = vocabulary_find_hashed(v, hashes[end], prefix, before, word + start, end - start);
             if (id >= 0)
                 break;
