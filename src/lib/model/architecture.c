@@ -1,5 +1,5 @@
-/* The architectures of text models: names of tensors, keys of config.json and their defaults, as transformers has them. A new
- * architecture of this kind is a new row. See model.h. */
+/* The architectures of text models: tensor names, keys of config.json and their defaults, as in transformers. A new
+ * architecture of this kind needs only a new row. See model.h. */
 #include "lib/model/model.h"
 
 #include "base/error.h"
@@ -67,7 +67,7 @@ static const config_keys distilbert_keys = {
     .answer_dropout = "qa_dropout",
 };
 
-/* Sizes of the base models. A macro, because clang 14 accepts no object as an initializer of static data. */
+/* Sizes of the base models. A macro, because clang 14 does not accept an object as an initializer of static data. */
 #define BASE_SIZES \
     { \
         .width = 768, .layers = 12, .heads = 12, .inner = 3072 \

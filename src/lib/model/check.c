@@ -1,5 +1,5 @@
-/* Results that are NaN: which weight is the reason. See model.h. Weights are searched only then, because looking at all of
- * them takes as long as reading the files. */
+/* Finds the weight that makes a result NaN. See model.h. Weights are searched only after such a result, because reading
+ * all of them takes as long as reading the files. */
 #include "lib/model/model.h"
 
 #include "base/error.h"

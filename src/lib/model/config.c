@@ -1,4 +1,4 @@
-/* What a model folder says about its model: config.json and modules.json. See model.h. */
+/* Reads the configuration of a model folder: config.json and modules.json. See model.h. */
 #include "lib/model/model.h"
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ ig_status config_count(const json_file *f, const char *key, int64_t otherwise, i
     return IG_OK;
 }
 
-/* A number of a file; `otherwise` if it is absent. */
+/* A number from a file; `otherwise` if it is absent. */
 static ig_status config_number(const json_file *f, const char *key, double otherwise, double *out)
 {
     const field value = field_get(f->root, key);
@@ -37,7 +37,7 @@ typedef struct label_reading {
     const json_file *file;
 } label_reading;
 
-/* A name, or a number as a name. */
+/* A label's name; a number is converted to text. */
 static char *label_text(field f)
 {
     if (f.kind != JSON_NUMBER)
@@ -101,7 +101,8 @@ static ig_status labels_read(model_config *c, const json_file *f)
 
 /* ---- config.json ---------------------------------------------------------------------------- */
 
-/* The head by the end of the class name: "BertForMaskedLM". Of another class, the encoder is used. */
+/* Finds the head by the suffix of the class name, such as "BertForMaskedLM". For other classes only the encoder is
+ * used. */
 static ig_status head_read(void *context, json_text key, field f)
 {
     static const struct {
@@ -141,7 +142,7 @@ static ig_status type_read(model_config *c, const json_file *f)
     return status;
 }
 
-/* The first position, and so the most tokens of a text. */
+/* The first position, and from it the limit on tokens per text. */
 static ig_status positions_read(model_config *c, const json_file *f)
 {
     const position_kind kind = c->arch->positions;
@@ -253,8 +254,8 @@ static ig_status details_read(model_config *c, const json_file *f)
 
 /* ---- the whole folder ----------------------------------------------------------------------- */
 
-/* The most tokens of a text: as sentence-transformers says, or as the tokenizer says. Also whether the former lowers case.
- */
+/* The limit on tokens per text: from sentence-transformers, or from the tokenizer. Also reads whether
+ * sentence-transformers lowers the case. */
 static ig_status length_read(model_config *c, const char *folder)
 {
     static const char *const rows[][2] = {{"sentence_bert_config.json", "max_seq_length"},
@@ -281,8 +282,8 @@ static ig_status input_read(void *context, json_text key, field f)
     return IG_OK;
 }
 
-/* Whether the model gets the types of tokens: tokenizer_config.json may list its inputs. The generic class of transformers 5
- * leaves them out. */
+/* Reads whether the model gets token types: tokenizer_config.json may list the model's inputs. The generic class of
+ * transformers 5 leaves types out. */
 static ig_status inputs_read(model_config *c, const char *folder)
 {
     json_file f;
@@ -299,7 +300,7 @@ static ig_status inputs_read(model_config *c, const char *folder)
 
 static const char folder_files[] = "config.json, model.safetensors and tokenizer.json or vocab.txt";
 
-/* Fails if it is not a folder: the message says what a model folder is. */
+/* Fails if the path is not a folder. The message explains what a model folder contains. */
 static ig_status folder_check(const char *folder)
 {
     struct stat info;
@@ -318,7 +319,7 @@ ig_status config_read(model_config *c, const char *folder)
 {
     json_file f;
     TRY(folder_check(folder));
-    TRY(modules_read(c, folder)); /* it may say that config.json is elsewhere */
+    TRY(modules_read(c, folder)); /* config.json may be in the folder of a module */
     ig_status status = json_file_open(&f, folder, "config.json", true);
     if (status == IG_OK && !f.data)
         status = ig_fail(IG_ERR_FILE,

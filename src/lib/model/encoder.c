@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_DISTANCE = 128 }; /* of MPNet's buckets: beyond it, distances share one */
+enum { MAX_DISTANCE = 128 }; /* of MPNet's buckets: all larger distances share one */
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ ig_array *norm_run(ig_text_model *m, const char *name, ig_array *x, int64_t widt
     return bias ? ig_layer_norm(x, weight, bias, IG_AXES(-1), m->config.eps) : NULL;
 }
 
-/* A name of the encoder in these files: with the prefix that they have. */
+/* A tensor name of the encoder, with the prefix that these files use. */
 static const char *encoder_name(const ig_text_model *m, const char *name, char out[MODEL_NAME])
 {
     snprintf(out, MODEL_NAME, "%s%s", m->weights.prefix, name);
@@ -94,8 +94,8 @@ static ig_array *embeddings_run(ig_text_model *m, const batch_arrays *b)
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-/* The bucket of a distance from a token to another: exact up to a quarter of the buckets, then logarithmic; tokens
- * before and behind have buckets of their own. */
+/* The bucket of the distance between two tokens: exact for the first quarter of the buckets, then logarithmic. Earlier
+ * and later tokens have separate buckets. */
 static int32_t bucket_of(int64_t distance)
 {
     const int64_t half = DISTANCE_BUCKETS / 2, exact = half / 2;
@@ -108,7 +108,7 @@ static int32_t bucket_of(int64_t distance)
     return (int32_t)(behind + (large < half ? large : half - 1));
 }
 
-/* (heads, T, T): a bias for each pair of tokens, by their distance. */
+/* (heads, T, T): the bias of each pair of tokens, by their distance. */
 static ig_array *distances_run(ig_text_model *m, int64_t t)
 {
     const model_config *c = &m->config;
@@ -127,7 +127,7 @@ static ig_array *distances_run(ig_text_model *m, int64_t t)
     return index && table ? ig_permute_dims(ig_embedding(index, table), IG_AXES(2, 0, 1)) : NULL;
 }
 
-/* The mask of attention: bool (N, 1, 1, T), or with distances added numbers (N, heads, T, T). */
+/* The attention mask: bool (N, 1, 1, T); or, with distance biases, numbers to add (N, heads, T, T). */
 static ig_array *mask_run(ig_text_model *m, const batch_arrays *b)
 {
     ig_array *mask = b->mask ? ig_reshape(b->mask, IG_SHAPE(b->n, 1, 1, b->t)) : NULL;
@@ -145,7 +145,7 @@ static ig_array *heads_split(const ig_text_model *m, const batch_arrays *b, ig_a
     return ig_permute_dims(ig_reshape(x, IG_SHAPE(b->n, b->t, heads, width)), IG_AXES(0, 2, 1, 3));
 }
 
-/* Attention that drops some of its probabilities, for training. */
+/* Attention with dropout on its probabilities, for training. */
 static ig_array *attention_dropped(ig_text_model *m, ig_array *const split[3], ig_array *mask)
 {
     const double scale = 1 / sqrt((double)ig_dim(split[0], -1));
@@ -157,7 +157,7 @@ static ig_array *attention_dropped(ig_text_model *m, ig_array *const split[3], i
     return ig_matmul(x, split[2]);
 }
 
-/* Query, key and value of a layer: as one product, where the engine prefers that. */
+/* Query, key and value of a layer. They are computed as one product where the engine prefers that. */
 static ig_status projections_run(ig_text_model *m, const batch_arrays *b, int layer, ig_array *x,
                                  ig_array *split[3])
 {

@@ -1,11 +1,11 @@
-/* Heads: from hidden states (N, T, width) to labels, words and answers. Vectors are in vectors.c. See model.h. */
+/* Heads: from hidden states (N, T, width) to labels, words and answers. For vectors see vectors.c. See model.h. */
 #include "lib/model/model.h"
 
 #include "base/error.h"
 
 #include <stdio.h>
 
-/* The labels of the layer of that name, which may have been trained for others than the folder has. */
+/* The number of labels of that layer. After training it may differ from the folder's number. */
 static int64_t label_count(const ig_text_model *m, const char *name)
 {
     char full[MODEL_NAME];

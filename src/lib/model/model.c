@@ -26,7 +26,7 @@ void ig_text_model_free(ig_text_model *m)
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-/* Checks that a tensor is there, and counts its elements. */
+/* Checks that the tensor exists, and counts its elements. */
 static ig_status tensor_check(void *context, const char *name, ig_ints shape)
 {
     ig_text_model *m = context;
@@ -37,7 +37,7 @@ static ig_status tensor_check(void *context, const char *name, ig_ints shape)
     return IG_OK;
 }
 
-/* sentence-transformers may lower the case of texts; here only the tokenizer does. */
+/* sentence-transformers can lower the case of texts itself; here only the tokenizer can. */
 static ig_status case_check(const ig_text_model *m, const char *folder)
 {
     static const char *const letters[] = {"A B C D E F G H I J K L M N O P Q R S T U V W X Y Z",
@@ -60,7 +60,7 @@ static ig_status case_check(const ig_text_model *m, const char *folder)
     return IG_OK;
 }
 
-/* The head by its tensors. */
+/* Guesses the head from the tensors that exist. */
 static head_kind head_guess(const ig_text_model *m)
 {
     const architecture *a = m->config.arch;
@@ -86,7 +86,7 @@ static ig_status model_open(ig_text_model *m, const char *folder, ig_dtype dtype
     snprintf(name, sizeof name, "%sembeddings.word_embeddings.weight", c->arch->prefix);
     if (weights_has(&m->weights, name))
         m->weights.prefix = c->arch->prefix;
-    /* config.json may not name a head; or name one that the file does not have, as published sentence encoders do. */
+    /* config.json may name no head, or one that the files do not contain, as in published sentence encoders. */
     const head_kind found = head_guess(m);
     c->head = c->head == HEADS || found == HEAD_EMBED ? found : c->head;
     TRY(encoder_tensors(m, tensor_check, m));
@@ -165,7 +165,7 @@ ig_status ig_text_model_dropout(ig_text_model *m, ig_model *trained, double p)
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* Lengths are rounded up so that few shapes occur. */
+/* Rounds lengths up so that there are few different shapes. */
 static int64_t round_length(int64_t t, int64_t most)
 {
     const int64_t step = t <= 32 ? 8 : t <= 64 ? 16 : t <= 256 ? 32 : 64;
@@ -206,7 +206,7 @@ static ig_status tokens_check(const ig_text_model *m, const ig_encoding *e)
 ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n, batch_arrays *out)
 {
     int64_t longest = 1;
-    bool types = false, padded = false, skips = false; /* positions skip a token */
+    bool types = false, padded = false, skips = false; /* skips: positions skip a token */
     for (int i = 0; i < n; i++) {
         TRY(tokens_check(m, &encodings[i]));
         longest = encodings[i].n > longest ? encodings[i].n : longest;
@@ -232,7 +232,7 @@ ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n
             types |= e->types[j] != 0 && !m->config.no_types;
             skips |= !counted && e->mask[j];
         }
-        mask[i * t] = true; /* a row of nothing but padding would be 0 / 0 */
+        mask[i * t] = true; /* a row that is all padding would compute 0 / 0 */
         for (int64_t j = 0; j < t; j++)
             padded |= !mask[i * t + j];
     }
@@ -327,7 +327,7 @@ static int order_compare(const void *left, const void *right)
                                   : (a->index > b->index) - (a->index < b->index);
 }
 
-/* The rows of one batch, into out. */
+/* Runs one batch and writes its rows to out. */
 static ig_status batch_run(ig_text_model *m, head_kind head, const ig_encoding *encodings,
                            const order *orders, int n, int64_t columns, float *out)
 {
@@ -344,7 +344,7 @@ static ig_status batch_run(ig_text_model *m, head_kind head, const ig_encoding *
     return status;
 }
 
-/* Batches of texts of similar length, so that little is padding. */
+/* Runs batches of texts of similar length, so that there is little padding. */
 static ig_status texts_run(ig_text_model *m, head_kind head, const ig_encoding *all, order *orders,
                            int n, int64_t columns, float *out)
 {
@@ -360,7 +360,7 @@ static ig_status texts_run(ig_text_model *m, head_kind head, const ig_encoding *
             some[count] = all[orders[first + count].index];
             count++;
         }
-        /* Full batches are powers of two; the rest of the texts join the next one. */
+        /* Reduce the batch to a power of two; the texts left over go into the next batch. */
         while (first + count < n && (count & (count - 1)))
             count &= count - 1;
         if (cancel_count() != cancels)
@@ -391,7 +391,7 @@ static ig_array *encoded_run(ig_text_model *m, head_kind head, const ig_encoding
     return result;
 }
 
-/* The texts with the prompt before each, in one block, which the caller releases with memory_free. */
+/* The texts, each with the prompt before it, in one block. The caller releases it with memory_free. */
 static ig_text *texts_prompt(const char *prompt, const ig_text *texts, int n)
 {
     const size_t more = strlen(prompt);

@@ -1,4 +1,4 @@
-/* A text model: what its folder says, its weights, and the network. */
+/* A text model: its configuration, its weights, and the network. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -6,7 +6,7 @@
 #include "lib/text/files.h"
 
 enum { MODEL_PATH = 4096, MODEL_NAME = 256 };
-enum { DISTANCE_BUCKETS = 32 }; /* of MPNet, whatever config.json says */
+enum { DISTANCE_BUCKETS = 32 }; /* of MPNet; config.json's value is ignored */
 
 typedef enum head_kind {
     HEAD_EMBED,
@@ -17,13 +17,13 @@ typedef enum head_kind {
     HEADS
 } head_kind;
 
-/* "embed" and so on. HEADS with an error if it is unknown. */
+/* The name of a head, such as "embed", and the head of a name: HEADS with an error if it is unknown. */
 const char *head_name(head_kind head);
 head_kind head_find(const char *function, const char *name);
 
 /* ---- architectures -------------------------------------------------------------------------- */
 
-/* Names of the tensors of a layer, behind its prefix. */
+/* Tensor names of a layer, without its prefix. */
 typedef struct layer_names {
     const char *prefix; /* "encoder.layer.%d." */
     const char *query, *key, *value, *out, *norm1, *up, *down, *norm2;
@@ -40,7 +40,7 @@ typedef struct config_sizes {
     int64_t width, layers, heads, inner;
 } config_sizes;
 
-/* The first position of a text. Behind the padding token: positions count the tokens that differ from it. */
+/* The first position of a text. After padding: positions start after the padding token's id and skip padding tokens. */
 typedef enum position_kind {
     POSITIONS_FROM_0,
     POSITIONS_BEHIND_PADDING, /* pad_token_id of config.json */
@@ -50,36 +50,36 @@ typedef enum position_kind {
 /* Two layers, on the hidden state of the first token. */
 typedef struct classify_names {
     const char *pre, *post;
-    const char *activation; /* between them */
-    bool in_encoder;        /* the first one has the prefix of the encoder */
-    bool dropout;           /* before the first one too */
+    const char *activation; /* between the two layers */
+    bool in_encoder;        /* the first layer has the prefix of the encoder */
+    bool dropout;           /* also before the first layer */
 } classify_names;
 
 typedef struct fill_names {
     const char *dense, *norm;
-    const char *activation; /* between them; NULL: that of the layers */
-    const char *decoder;    /* a linear layer, which may share the table of words */
-    const char *bias;       /* its bias, if it is not decoder.bias */
+    const char *activation; /* between the layers; NULL: the encoder layers' activation */
+    const char *decoder;    /* a linear layer, which may share the word embeddings */
+    const char *bias;       /* name of its bias, if not decoder.bias */
 } fill_names;
 
 typedef struct architecture {
     const char *type;
-    const char *prefix; /* of the encoder in models with a head: "bert." */
+    const char *prefix; /* the encoder's prefix in models with a head: "bert." */
     const layer_names *layer;
     const config_keys *keys;
-    config_sizes sizes;      /* the defaults of config.json */
-    double classify_dropout; /* the default of that key; 0: as for hidden states */
-    double eps;              /* of norms, whatever config.json says; 0: layer_norm_eps */
-    bool types;              /* it has token types */
+    config_sizes sizes;      /* defaults for config.json */
+    double classify_dropout; /* default of its key; 0: same as for hidden states */
+    double eps;              /* of norms; overrides config.json. 0: layer_norm_eps */
+    bool types;              /* has token types */
     position_kind positions;
-    bool relative; /* attention has a bias by distance, which all layers share */
-    bool narrow;   /* embeddings have a width of their own: embedding_size */
+    bool relative; /* attention has a bias by distance, shared by all layers */
+    bool narrow;   /* embeddings have their own width: embedding_size */
     bool attention_out_dropout;
     classify_names classify;
     fill_names fill;
 } architecture;
 
-/* model_type of config.json, the begin of the names of its classes in transformers, and what it is. */
+/* model_type of config.json, the prefix of its class names in transformers, and its architecture. */
 typedef struct model_type {
     const char *name, *class_begin;
     const architecture *arch;
@@ -88,7 +88,7 @@ typedef struct model_type {
 /* NULL if it is unknown. */
 const model_type *model_type_find(const char *name);
 
-/* Probabilities of dropout in training, of hidden states, of attention and in heads. */
+/* Dropout probabilities in training: of hidden states, of attention, and in heads. */
 typedef struct dropouts {
     double hidden, attention, classify, tag, answer;
 } dropouts;
@@ -97,13 +97,13 @@ typedef struct dropouts {
 typedef ig_array *(*activation)(ig_array *x);
 activation activation_find(const char *name);
 
-/* How hidden states become a vector. Several vectors are joined. */
+/* How hidden states are pooled into a vector. Several poolings are concatenated. */
 typedef enum pool_kind {
     POOL_CLS,
     POOL_MAX,
     POOL_MEAN,
-    POOL_MEAN_SQRT, /* the sum over the root of the length */
-    POOL_WEIGHTED,  /* the mean, weighted by the number of the token */
+    POOL_MEAN_SQRT, /* the sum divided by the square root of the length */
+    POOL_WEIGHTED,  /* the mean, weighted by token number */
     POOL_LAST,
     POOLS
 } pool_kind;
@@ -111,18 +111,18 @@ typedef enum pool_kind {
 typedef struct weights {
     char folder[MODEL_PATH];
     ig_tensors **files;
-    char **names; /* of the files */
+    char **names; /* names of the files */
     int n;
-    ig_tensors *converted; /* to the dtype of the computation */
+    ig_tensors *converted; /* tensors in the dtype of the computation */
     ig_dtype dtype;
-    const char *prefix; /* of the encoder in these files: that of the architecture, or "" */
+    const char *prefix; /* the encoder's prefix in these files: that of the architecture, or "" */
     const ig_model *trained;
 } weights;
 
-/* A module of sentence-transformers behind the pooling. */
+/* A module of sentence-transformers after the pooling. */
 typedef struct vector_step {
     enum { STEP_DENSE, STEP_NORM, STEP_NORMALIZE } kind;
-    const char *path; /* the folder of the module, in the model folder */
+    const char *path; /* the module's folder, relative to the model folder */
     int64_t in, out;
     bool bias;             /* STEP_DENSE */
     activation activation; /* STEP_DENSE */
@@ -132,39 +132,39 @@ typedef struct vector_step {
 typedef struct model_config {
     const model_type *type;
     const architecture *arch;
-    head_kind head; /* HEADS: config.json does not say */
+    head_kind head; /* HEADS: config.json does not name one */
     int64_t layers, heads, width, inner, vocabulary, positions, types;
     int64_t embedding;      /* the width of embeddings */
-    int64_t padding;        /* the token that positions do not count; -1: they count all */
+    int64_t padding;        /* the token that positions skip; -1: none */
     int64_t first_position; /* padding + 1 */
     int64_t buckets;        /* of distances */
     int64_t max_length;
-    bool no_types; /* all types of tokens count as 0 */
-    bool lower;    /* texts are in lower case before they are split */
+    bool no_types; /* all token types count as 0 */
+    bool lower;    /* texts are lowered before they are split */
     double eps;
     activation activation;
     dropouts dropout;
-    bool tied; /* the output of fill uses the table of words */
+    bool tied; /* the output layer of fill shares the word embeddings */
     char **labels;
     int n_labels;
     bool many_labels, regression; /* see ig_text_info */
     /* Vectors. */
-    char **modules; /* their folders in the model folder */
+    char **modules; /* the modules' folders, relative to the model folder */
     int n_modules;
-    pool_kind pools[POOLS]; /* in the order of their vectors */
+    pool_kind pools[POOLS]; /* in the order of the concatenation */
     int n_pools;
     char *prompt;      /* put before each text; NULL: nothing */
-    bool hides_prompt; /* pooling leaves it out */
+    bool hides_prompt; /* pooling leaves out the prompt's tokens */
     vector_step *steps;
     int n_steps;
     int64_t dimensions;
 } model_config;
 
-/* Reads config.json, modules.json and what belongs to them. */
+/* Reads config.json, modules.json and the files they refer to. */
 ig_status config_read(model_config *c, const char *folder);
 ig_status modules_read(model_config *c, const char *folder);
 void config_free(model_config *c);
-/* A number of a file, from 1 to 2**31 - 1; `otherwise` if it is absent, or an error if that is 0. */
+/* A number from a file, from 1 to 2**31 - 1. If it is absent: `otherwise`, or an error if that is 0. */
 ig_status config_count(const json_file *f, const char *key, int64_t otherwise, int64_t *out);
 
 /* ---- weights -------------------------------------------------------------------------------- */
@@ -173,17 +173,18 @@ ig_status config_count(const json_file *f, const char *key, int64_t otherwise, i
 ig_status weights_open(weights *w, const char *folder, ig_dtype dtype);
 void weights_close(weights *w);
 
-/* True if there is a tensor of that name. */
+/* True if the tensor exists. */
 bool weights_has(const weights *w, const char *name);
-/* The tensor of that name and shape in the dtype of the computation; NULL with an error that says what is expected. */
+/* The tensor in the dtype of the computation. NULL if its shape differs, with an error that says what is expected. */
 ig_array *weights_get(weights *w, const char *name, ig_ints shape);
-/* n tensors of that shape, joined along their first axis, in the dtype of the computation. They are joined once, on the
- * host, so that a device needs no memory for each of them. NULL, perhaps without an error, if they cannot be. */
+/* n tensors of that shape, concatenated along their first axis, in the dtype of the computation. They are concatenated
+ * once, on the host, so that a device does not need memory for each of them. NULL, maybe without an error, if that
+ * fails. */
 ig_array *weights_joined(weights *w, const char *const *names, int n, ig_ints shape);
 
 /* ---- the model ------------------------------------------------------------------------------ */
 
-/* Batches of one shape, for one head: how often they ran, and their computation from the second one on. */
+/* Counts the batches of one shape and head, and holds their compiled computation from the second batch on. */
 enum { MODEL_PLANS = 16 };
 typedef struct model_plan {
     head_kind head;
@@ -192,7 +193,7 @@ typedef struct model_plan {
     bool types, places, mask;
     char device[64];
     int runs;
-    uint64_t used; /* the model's clock when it was last used */
+    uint64_t used; /* the model's clock at the last use */
     ig_compiled *compiled;
 } model_plan;
 
@@ -202,7 +203,7 @@ struct ig_text_model {
     ig_tokenizer *tokenizer;
     const char **label_list; /* for ig_text_info */
     uint64_t parameters;
-    ig_model *dropping; /* draws the keys of dropout; NULL: there is none */
+    ig_model *dropping; /* draws the dropout keys; NULL: no dropout */
     dropouts dropout;
     model_plan plans[MODEL_PLANS];
     uint64_t plan_clock;
@@ -211,44 +212,44 @@ struct ig_text_model {
 /* A batch of encodings as arrays: (N, T). */
 typedef struct batch_arrays {
     int64_t n, t;
-    ig_array *ids, *types, *mask; /* types is NULL if all are 0, mask if nothing is padding */
-    ig_array *places;             /* positions; NULL: they count all tokens */
+    ig_array *ids, *types, *mask; /* types: NULL if all are 0; mask: NULL if there is no padding */
+    ig_array *places;             /* positions; NULL: all tokens count */
 } batch_arrays;
 
 ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n,
                      batch_arrays *out);
 
-/* The last hidden states. all, if not NULL, gets those behind the embeddings and behind each layer. */
+/* The last hidden states. all: if not NULL, gets the hidden states after the embeddings and after each layer. */
 ig_array *encoder_run(ig_text_model *m, const batch_arrays *b, ig_array **all);
 ig_array *head_run(ig_text_model *m, head_kind head, ig_array *hidden, ig_array *mask);
-/* The columns of "embed" or "classify". */
+/* The number of columns of "embed" or "classify". */
 int64_t head_columns(const ig_text_model *m, head_kind head);
-/* The rows of a head in f32, for a batch. */
+/* The output rows of a head for a batch, in f32. */
 ig_array *rows_run(ig_text_model *m, head_kind head, const batch_arrays *b);
 void plans_free(ig_text_model *m);
 /* The hidden state of the first token: (N, width). */
 ig_array *first_token(ig_array *hidden);
-/* Opens the weights of the steps, and sets the size of vectors. */
+/* Opens the weights of the steps, and sets the dimension of the vectors. */
 ig_status vectors_open(model_config *c, const char *folder, ig_dtype dtype);
-/* The vectors of texts: (N, dimensions). mask is (N, T); NULL: nothing is padding. */
+/* The vectors of texts: (N, dimensions). mask: (N, T); NULL: no padding. */
 ig_array *vectors_run(ig_text_model *m, ig_array *hidden, ig_array *mask);
 
-/* x, or in training x with elements dropped. */
+/* In training: dropout(x); otherwise x. */
 ig_array *dropout_run(ig_text_model *m, ig_array *x, double p);
-/* layer_norm(x) over its last axis, of that width, with the tensors name.weight and name.bias. */
+/* layer_norm(x) over the last axis, which has that width, with the tensors name.weight and name.bias. */
 ig_array *norm_run(ig_text_model *m, const char *name, ig_array *x, int64_t width);
 /* x @ weight.T + bias with the tensors name.weight and name.bias. */
 ig_array *linear_run(ig_text_model *m, const char *name, ig_array *x, int64_t in, int64_t out);
 
-/* Visits the names and shapes of all tensors of the encoder, or of a head, until visit fails. */
+/* Calls visit with the name and shape of each tensor of the encoder, or of a head, until visit fails. */
 typedef ig_status (*tensor_visit)(void *context, const char *name, ig_ints shape);
 ig_status encoder_tensors(const ig_text_model *m, tensor_visit visit, void *context);
 ig_status vector_step_tensors(const vector_step *s, tensor_visit visit, void *context);
 /* The name of the first layer of the classification head. */
 const char *classify_pre(const ig_text_model *m, char out[MODEL_NAME]);
-/* The name of the bias of words, and whether the output layer has a table of its own. */
+/* The name of the word biases. fill_table: true if the output layer has its own table. */
 const char *fill_bias(const ig_text_model *m, char out[MODEL_NAME]);
-bool fill_table(const ig_text_model *m, char out[MODEL_NAME]); /* out: the name of the table */
+bool fill_table(const ig_text_model *m, char out[MODEL_NAME]); /* out: the table's name */
 ig_status head_tensors(const ig_text_model *m, head_kind head, int64_t labels, tensor_visit visit,
                        void *context);
 

@@ -1,5 +1,6 @@
-/* The modules of sentence-transformers: modules.json and the configuration of each module. The encoder is the first; pooling
- * makes a vector of its hidden states, and the modules behind it are steps that change the vector. See model.h. */
+/* The modules of sentence-transformers: modules.json and the configuration of each module. The encoder comes first,
+ * then pooling makes a vector from its hidden states, and the other modules are steps that transform the vector. See
+ * model.h. */
 #include "lib/model/model.h"
 
 #include "base/error.h"
@@ -12,12 +13,12 @@ typedef struct reading {
     model_config *c;
     const char *folder;
     const char *file; /* modules.json */
-    const char *path; /* the folder of the module, as the configuration keeps it */
+    const char *path; /* the module's folder; the configuration owns it */
 } reading;
 
 /* ---- pooling -------------------------------------------------------------------------------- */
 
-/* Names of pool_kind: in "pooling_mode_NAME": true, and in "pooling_mode": "NAME". */
+/* Names of pool_kind, in "pooling_mode_NAME": true and in "pooling_mode": "NAME". */
 static const char *const pool_names[POOLS][2] = {{"cls_token", "cls"},
                                                  {"max_tokens", "max"},
                                                  {"mean_tokens", "mean"},
@@ -59,7 +60,7 @@ static ig_status pool_name_read(void *context, json_text key, field f)
     return status;
 }
 
-/* "pooling_mode_cls_token": true. A name that is not known must be false. */
+/* "pooling_mode_cls_token": true. Unknown names must be false. */
 static ig_status pool_flag_check(void *context, json_text key, field f)
 {
     static const char begin[] = "pooling_mode_";
@@ -75,7 +76,7 @@ static ig_status pool_flag_check(void *context, json_text key, field f)
     return status;
 }
 
-/* Modes are a list, whose order is kept, or in older folders flags. */
+/* The modes are a list, whose order is kept, or flags in older folders. */
 static ig_status pooling_read(reading *r, const json_file *f)
 {
     const field mode = field_get(f->root, "pooling_mode");
@@ -188,7 +189,7 @@ static ig_status kind_read(reading *r, const char *kind)
 {
     static const struct {
         const char *name;
-        bool config; /* it has a config.json */
+        bool config; /* the module has a config.json */
         ig_status (*read)(reading *r, const json_file *f);
     } rows[] = {{"Transformer", false, transformer_read},
                 {"Pooling", true, pooling_read},
@@ -214,7 +215,7 @@ static ig_status kind_read(reading *r, const char *kind)
          r->file, kind);
 }
 
-/* Keeps the name of a module's folder. */
+/* Stores the name of a module's folder. */
 static ig_status path_keep(reading *r, const char *path)
 {
     model_config *c = r->c;
@@ -264,7 +265,7 @@ static ig_status prompt_find(void *context, json_text key, field f)
     return name ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* The prompt that sentence-transformers puts before each text unless told otherwise: one of "prompts" by its name. */
+/* The prompt that sentence-transformers puts before each text by default: an entry of "prompts". */
 static ig_status prompt_read(model_config *c, const char *folder)
 {
     json_file f;

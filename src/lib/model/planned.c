@@ -1,5 +1,5 @@
-/* Batches of shapes that were seen before run by computations that are planned once (ig_compile). So a batch costs the
- * host little: neither the graph is built again, nor its schedule looked up. See model.h. */
+/* Compiles the computation for batch shapes that were seen before (ig_compile). The host then neither builds the graph
+ * again nor looks up its schedule. See model.h. */
 #include "lib/model/model.h"
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLAN_AT = 2 }; /* the first batch of a shape runs as it is: often there is no second one */
+enum { PLAN_AT = 2 }; /* the first batch of a shape is not compiled: often there is no second one */
 
 void plans_free(ig_text_model *m)
 {
@@ -24,7 +24,7 @@ static bool plan_fits(const model_plan *p, const model_plan *like)
            p->mask == like->mask && strcmp(p->device, like->device) == 0;
 }
 
-/* The plan of such batches, which may be new: it replaces the one that was used longest ago. */
+/* The plan for such batches. A new plan replaces the least recently used one. */
 static model_plan *plan_of(ig_text_model *m, head_kind head, const batch_arrays *b)
 {
     model_plan like = {.head = head,
@@ -55,7 +55,7 @@ static ig_array *rows_build(ig_text_model *m, head_kind head, const batch_arrays
 
 ig_array *rows_run(ig_text_model *m, head_kind head, const batch_arrays *b)
 {
-    if (m->weights.trained || m->dropping) /* what it computes changes */
+    if (m->weights.trained || m->dropping) /* the computation changes between batches */
         return rows_build(m, head, b);
     model_plan *p = plan_of(m, head, b);
     ig_array *in[4], *out = NULL;

@@ -1,4 +1,4 @@
-/* Fine-tuning: weights as parameters of an ig_model, and model folders of the result. See model.h. */
+/* Fine-tuning: weights as parameters of an ig_model, and saving the result as a model folder. See model.h. */
 #include "lib/model/model.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define INITIAL_DEVIATION 0.02 /* of new weights, as transformers draws them */
+#define INITIAL_DEVIATION 0.02 /* standard deviation of new weights, as in transformers */
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
@@ -20,14 +20,14 @@ typedef struct adding {
     ig_model *trained;
 } adding;
 
-/* The tensor of the folder as a parameter; one that it does not have, or not of this shape, is new. */
+/* Adds the folder's tensor as a parameter. If it is missing or has another shape, the parameter is initialized. */
 static ig_status parameter_add(void *context, const char *name, ig_ints shape)
 {
     const adding *a = context;
     const bool bias = strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".bias") == 0;
     ig_array *value = NULL;
     if (weights_has(&a->m->weights, name) && !(value = weights_get(&a->m->weights, name, shape)))
-        ig_error(NULL); /* of another shape: a head for other labels */
+        ig_error(NULL); /* another shape: a head for other labels */
     if (!ig_model_param(a->trained, name, shape, a->m->weights.dtype,
                         bias ? IG_INIT_ZEROS : IG_INIT_NORMAL, bias ? 0 : INITIAL_DEVIATION))
         return error_waiting(IG_ERR_MEMORY);
@@ -63,7 +63,7 @@ static ig_status file_write(const char *folder, const char *name, const void *da
     return io_finish(&file, status);
 }
 
-/* Copies a file of the model's folder, if there is one. */
+/* Copies a file of the model's folder, if it exists. */
 static ig_status file_copy(const ig_text_model *m, const char *name, const char *folder)
 {
     char path[MODEL_PATH], *data = NULL;
@@ -80,7 +80,7 @@ static ig_status file_copy(const ig_text_model *m, const char *name, const char 
 
 typedef struct rewriting {
     text out;
-    bool labels; /* they are replaced */
+    bool labels; /* labels are replaced */
 } rewriting;
 
 static bool is_replaced(const rewriting *w, json_text key)
@@ -150,10 +150,10 @@ static ig_status config_write(const ig_text_model *m, head_kind head, const char
 typedef struct collecting {
     ig_text_model *m;
     ig_tensors *set;
-    bool encoder; /* tensors of the encoder are visited */
+    bool encoder; /* encoder tensors are being visited */
 } collecting;
 
-/* Encoders are saved with the prefix of their architecture, as transformers does for models with a head. */
+/* Encoders are saved with their architecture's prefix, as transformers does for models with a head. */
 static ig_status tensor_collect(void *context, const char *name, ig_ints shape)
 {
     const collecting *k = context;
@@ -197,7 +197,7 @@ static ig_status folder_make(const char *path)
     return IG_OK;
 }
 
-/* Copies modules.json of sentence-transformers, and the folders of the modules. */
+/* Copies modules.json of sentence-transformers and the modules' folders. */
 static ig_status modules_copy(const ig_text_model *m, const char *folder)
 {
     static const char *const files[] = {"config.json", "model.safetensors"};

@@ -1,5 +1,5 @@
-/* Vectors of texts: pooling of hidden states (N, T, width), and the steps behind it. They are computed in f32, or f64, for
- * any dtype of the encoder. See model.h. */
+/* Vectors of texts: pooling of hidden states (N, T, width), and the steps after it. They are computed in f32 or f64,
+ * whatever the dtype of the encoder. See model.h. */
 #include "lib/model/model.h"
 
 #include "base/error.h"
@@ -77,7 +77,7 @@ ig_array *first_token(ig_array *hidden)
 
 static ig_array *sum_tokens(ig_array *x) { return ig_sum(x, IG_AXES(1), IG_DTYPE_NONE, false); }
 
-/* x (N, T, width), mask (N, T, 1) or NULL; the result is (N, width). */
+/* x: (N, T, width), mask: (N, T, 1) or NULL. The result is (N, width). */
 static ig_array *pool_run(pool_kind kind, ig_array *x, ig_array *mask)
 {
     ig_array *const zero = ig_float(0);
@@ -87,7 +87,7 @@ static ig_array *pool_run(pool_kind kind, ig_array *x, ig_array *mask)
     if (kind == POOL_MAX)
         return ig_max(mask ? ig_where(mask, x, ig_float(-INFINITY)) : x, IG_AXES(1), false);
     ig_array *count = mask ? sum_tokens(ig_astype(mask, ig_dtype_of(x))) : ig_float((double)t);
-    ig_array *number = /* of each token, from 1 */
+    ig_array *number = /* the number of each token, from 1 */
         ig_reshape(ig_arange(1, (double)t + 1, 1, ig_dtype_of(x)), IG_SHAPE(1, t, 1));
     if (kind == POOL_LAST) {
         ig_array *last = mask ? ig_reshape(count, IG_SHAPE(ig_dim(mask, 0), 1, 1)) : count;

@@ -103,7 +103,7 @@ void weights_close(weights *w)
 
 /* ---- finding -------------------------------------------------------------------------------- */
 
-/* The names that older files use for a norm: gamma and beta. */
+/* The name that older files use for a tensor of a norm: gamma or beta. */
 static bool older_name(const char *name, char out[MODEL_NAME])
 {
     static const char *const ends[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
@@ -157,7 +157,7 @@ static bool same_shape(const ig_array *x, ig_ints shape)
            (has.n == 0 || memcmp(has.v, shape.v, (size_t)has.n * sizeof *has.v) == 0);
 }
 
-/* The tensor in the dtype of the computation, evaluated once and kept. */
+/* The tensor in the dtype of the computation; evaluated once and cached. */
 static ig_array *convert(weights *w, const char *name, ig_array *x)
 {
     ig_array *kept = ig_tensors_get(w->converted, name);
@@ -172,7 +172,7 @@ static ig_array *convert(weights *w, const char *name, ig_array *x)
     return ig_tensors_get(w->converted, name);
 }
 
-/* The name of a tensor that differs from `name` in its prefix only; NULL if there is none. */
+/* The name of a tensor that differs from `name` only in its prefix; NULL if there is none. */
 static const char *find_similar(const weights *w, const char *name)
 {
     const size_t n = strlen(name);
@@ -186,7 +186,7 @@ static const char *find_similar(const weights *w, const char *name)
     return NULL;
 }
 
-/* The tensor as the file has it. */
+/* The tensor as stored in the file. */
 static ig_array *find_checked(const weights *w, const char *name, ig_ints shape)
 {
     char want[128], have[128];
@@ -225,7 +225,7 @@ ig_array *weights_get(weights *w, const char *name, ig_ints shape)
     return x && ig_dtype_of(x) != w->dtype ? convert(w, name, x) : x;
 }
 
-/* The elements of the tensors one behind the other, as the files have them; NULL if their dtypes differ. */
+/* The elements of the tensors, one tensor after another, as stored in the files; NULL if their dtypes differ. */
 static ig_array *joined(const weights *w, const char *const *names, int n, ig_ints shape)
 {
     int64_t all[IG_MAX_NDIM];

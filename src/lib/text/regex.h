@@ -27,8 +27,7 @@ typedef struct regex_scratch {
 
 void regex_scratch_free(regex_scratch *s);
 
-/* Finds the first match at or after `from`. Returns false if there is none or the search failed. Matches may be empty.
- */
+/* Finds the first match at or after `from`. False if there is none or the search failed. Matches may be empty. */
 bool regex_find(const regex *r, const rune *chars, size_t n, size_t from, regex_scratch *s,
                 size_t *start, size_t *end);
 

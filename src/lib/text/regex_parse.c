@@ -37,8 +37,7 @@ static int emit(compiler *k, opcode op, uint32_t x, uint32_t y)
 
 static bool has_target(opcode op) { return op >= OP_SPLIT && op <= OP_NOT_BEHIND; }
 
-/* Inserts n instructions at a position, and adjusts all targets after it. Targets inside the moved code move with it.
- */
+/* Inserts n instructions at a position. Targets in the code after it point into that code, so they move with it. */
 static void insert(compiler *k, int at, int n)
 {
     regex *r = k->r;
