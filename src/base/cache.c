@@ -1,10 +1,10 @@
-/* The cache on the disk: see cache.h.
+/* The disk cache: see cache.h.
  *
  * An entry is a file whose name is the hash of its key:
  *
- *   "ingot cache 1\n", u64 bytes of the key, u64 bytes of the data, key, data, SHA-256 of all that
+ *   "ingot cache 1\n", u64 bytes of the key, u64 bytes of the data, key, data, SHA-256 of all of this
  *
- * Its modification time is when it was last used. Entries are opened relative to the folder that was
+ * Its modification time is the time of its last use. Entries are opened relative to the folder that was
  * checked, so the folder cannot be exchanged between the check and the use. */
 #include "base/cache.h"
 
@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of folders on the way: they need not be readable. */
+/* For the folders along a path, which need not be readable. */
 #ifdef O_PATH
 #define FOLDER_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 #else
@@ -36,7 +36,7 @@ enum {
     MAGIC_BYTES = sizeof MAGIC - 1,
     HEAD_BYTES = MAGIC_BYTES + 16,
     NAME_BYTES = 2 * HASH_BYTES,
-    TEMP_SECONDS = 3600 /* a temporary file as old as that was left behind */
+    TEMP_SECONDS = 3600 /* older temporary files are stale */
 };
 
 /* ---- the folder ---- */
@@ -52,8 +52,8 @@ static bool is_trusted(int fd, mode_t kind)
 /* True if the file or folder belongs to the effective user or to root. */
 static bool is_ours(const struct stat *st) { return st->st_uid == geteuid() || st->st_uid == 0; }
 
-/* True if no other user can exchange what is in this folder: it is ours, and others cannot write it, or can change only
- * their own entries, as in /tmp. */
+/* True if no other user can exchange the entries of this folder: it is ours, and others cannot write it, or can change
+ * only their own entries, as in /tmp. */
 static bool is_safe(int fd)
 {
     struct stat st;
@@ -61,7 +61,7 @@ static bool is_safe(int fd)
            (!(st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_mode & S_ISVTX);
 }
 
-/* Puts the target of the link `name` before the rest of a path; false if it is not a link of ours. */
+/* Replaces the link `name` by its target, in front of the rest of a path; false if it is not a link of ours. */
 static bool link_follow(int folder, const char *name, char rest[static PATH_MAX])
 {
     char target[PATH_MAX], whole[PATH_MAX];
@@ -88,8 +88,8 @@ static void name_take(char rest[static PATH_MAX], char name[static PATH_MAX])
     memmove(rest, rest + skip + n, strlen(rest + skip + n) + 1);
 }
 
-/* Opens a folder by its absolute path, which is created if that is asked for. Each folder and each link on the way must
- * be safe: whoever can exchange one of them can choose what is in the cache. -1 if it is missing or not safe. */
+/* Opens a folder by its absolute path; creates it if `create`. Each folder and each link along the path must be safe:
+ * a user who can exchange one of them can choose the content of the cache. -1 if it is missing or not safe. */
 static int path_open(const char *path, bool create)
 {
     enum { LINKS_MOST = 32 };
@@ -112,7 +112,7 @@ static int path_open(const char *path, bool create)
     return folder;
 }
 
-/* A folder in another, which is created if that is asked for; -1 if it is missing or not trusted. */
+/* Opens a folder in another; creates it if `create`. -1 if it is missing or not trusted. */
 static int folder_in(int parent, const char *name, bool create)
 {
     if (create)
@@ -124,8 +124,8 @@ static int folder_in(int parent, const char *name, bool create)
     return -1;
 }
 
-/* Opens the folder of this kind of entry; -1 if there is no cache. By the XDG rule a relative path does
- * not count. Links are followed up to XDG_CACHE_HOME, and not below. */
+/* Opens the folder of this kind of entry; -1 if there is no cache. By the XDG rule a relative path is
+ * ignored. Links are followed up to XDG_CACHE_HOME, but not below it. */
 static int folder_open(const cache *c, bool create)
 {
     const char *wish = getenv("IG_CACHE"), *base = getenv("XDG_CACHE_HOME");
@@ -186,7 +186,7 @@ static void sum_of(const uint8_t *file, size_t bytes, uint8_t sum[static HASH_BY
     hash_end(&h, sum);
 }
 
-/* Memory, or NULL without an error: a cache does without. */
+/* Memory, or NULL without an error: the cache then does nothing. */
 static void *get_quietly(size_t bytes)
 {
     const bool failed = ig_failed();
@@ -218,7 +218,7 @@ static bool write_all(int fd, const uint8_t *from, size_t bytes)
     return true;
 }
 
-/* The file in new memory, or NULL. *found: there is one, whether or not it could be read. */
+/* Reads the file into new memory; NULL if that fails. *found: the file exists, even if it could not be read. */
 static uint8_t *file_read(const cache *c, int folder, const char *name, size_t *bytes, bool *found)
 {
     uint8_t *file = NULL;
@@ -242,7 +242,7 @@ static uint8_t *file_read(const cache *c, int folder, const char *name, size_t *
     return file;
 }
 
-/* Where the data of the entry begin; NULL if it is damaged or has another key. */
+/* The data of the entry in the file; NULL if it is damaged or has another key. */
 static const uint8_t *entry_data(const uint8_t *file, size_t bytes, const void *key,
                                  size_t key_bytes, size_t *data_bytes)
 {
@@ -296,7 +296,7 @@ void cache_remove(const cache *c, const void *key, size_t key_bytes)
 
 /* ---- room ---- */
 
-/* An entry of the folder. */
+/* An entry in the folder. */
 typedef struct seen {
     char name[NAME_BYTES + 1];
     time_t used;
@@ -361,16 +361,16 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Looking at all entries takes milliseconds if there are thousands. So it is done once, and then whenever this process has
- * written a sixteenth of the room that was left: other processes may write, too. */
+/* Listing the entries takes milliseconds if there are thousands. So it is done once, and again whenever this process
+ * has written a sixteenth of the free space. Other processes may write too. */
 static struct {
     pthread_mutex_t lock;
-    dev_t device; /* of the folder that was looked at last */
+    dev_t device; /* of the folder that was listed last */
     ino_t inode;
-    uint64_t max_bytes, credit; /* bytes that may be written before it is looked at again */
+    uint64_t max_bytes, credit; /* bytes that may be written before the next listing */
 } space = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Removes the oldest entries if that many more bytes do not fit, or if there is hardly any room: an eighth of all. */
+/* If `bytes` more would leave less than 1/64 of the space free, removes the oldest entries until 1/8 is free. */
 static void make_room(const cache *c, int folder, uint64_t bytes)
 {
     struct stat st;
@@ -399,7 +399,7 @@ static void make_room(const cache *c, int folder, uint64_t bytes)
     pthread_mutex_unlock(&space.lock);
 }
 
-/* Writes a file as a whole: under a temporary name, then by a rename. */
+/* Writes a file atomically: under a temporary name, then by a rename. */
 static void file_write(int folder, const char *name, const uint8_t *file, size_t bytes)
 {
     static atomic_uint count;

@@ -129,8 +129,8 @@ ig_status ig_iinfo_of(ig_dtype dtype, ig_iinfo *info)
 
 /* ---- single values ---- */
 
-/* value as an unsigned integer of `digits` significant bits times 2^exponent, rounded to even; the
- * pattern of a small float whose exponent field has bias `bias` and `digits - 1` stored bits. */
+/* Rounds value, to even, to the bit pattern of a small float with `digits` significant bits, of which
+ * `digits - 1` are stored, and exponent bias `bias`. */
 static uint16_t pack_float(double value, int digits, int bias)
 {
     int width = 16 - digits; /* exponent bits */
@@ -146,7 +146,7 @@ static uint16_t pack_float(double value, int digits, int bias)
     int scale = (exponent - 1 < lowest ? lowest : exponent - 1) - (digits - 1);
     double units = nearbyint(ldexp(fabs(value), -scale)); /* exact: a power of two */
     uint32_t pattern = (uint32_t)units;
-    /* units has the hidden bit if normal; adding it to the field lets a carry raise the exponent. */
+    /* The units of a normal number include the hidden bit. A carry from rounding raises the exponent. */
     if (exponent - 1 >= lowest)
         pattern += (uint32_t)(exponent - 1 + bias - 1) << (digits - 1);
     return sign | (uint16_t)(pattern > inf ? inf : pattern);

@@ -1,5 +1,5 @@
-/* Files as bytes of the command. The assembler takes them in as they are; their paths are from the root
- * of the sources, where make runs. The Makefile says which object takes in which file. */
+/* Files embedded in the command as bytes, by the assembler. Their paths are relative to the root of the
+ * sources, where make runs. The Makefile lists which object embeds which file. */
 #ifndef CLI_EMBED_H
 #define CLI_EMBED_H
 
@@ -13,8 +13,8 @@
 #define HIDE(name) ".hidden " SYMBOL(name) "\n"
 #endif
 
-/* Defines name, the bytes of a file and a zero behind them, and name_size, how many there are: a number that is made here,
- * since Apple's linker may move apart what stands under two names. */
+/* Defines `name`, the bytes of a file with a zero byte after them, and `name_size`, their number. The number is
+ * computed by the assembler, because Apple's linker may move symbols relative to each other. */
 /* clang-format off */
 #define INCLUDE_FILE(name, path) \
     __asm__(".pushsection " SECTION "\n" \

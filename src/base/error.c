@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Two texts, so that the one that ig_error returned stays valid while the next is written. */
+/* Two buffers, so that the text that ig_error returned stays valid while the next one is written. */
 static _Thread_local struct {
     ig_status code;
     int which;

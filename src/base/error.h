@@ -1,5 +1,5 @@
-/* Errors: one pending message for each thread. The first error stays until ig_error reads it, so a
- * failed builder deep in an expression is the one that is reported. */
+/* Errors: one pending message per thread. The first error stays until ig_error reads it, so a builder that
+ * fails deep inside an expression is the one reported. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
@@ -12,10 +12,10 @@
 /* The same in a function that returns a count, where 0 is failure. */
 #define FAIL_NONE(...) return (ig_fail(__VA_ARGS__), 0)
 
-/* The code of the waiting error: what a function that got NULL returns; otherwise if none waits. */
+/* The code of the pending error, for a function that got NULL; `otherwise` if none is pending. */
 ig_status error_waiting(ig_status otherwise);
 
-/* Passes a failure on. */
+/* Returns from the function if the expression failed, with its status. */
 #define TRY(expression) \
     do { \
         ig_status try_status = (expression); \
@@ -23,8 +23,8 @@ ig_status error_waiting(ig_status otherwise);
             return try_status; \
     } while (0)
 
-/* For public functions, whose arguments may be anything. Each sets IG_ERR_ARGUMENT, unless an error waits
- * already, and names the function and the argument.
+/* For public functions, whose arguments may be anything. On failure they set IG_ERR_ARGUMENT, unless an error is
+ * already pending, and name the function and the argument.
  *
  * require_list: n is not negative, and list is not NULL unless n is 0.
  * require_pointer: pointer is not NULL. */

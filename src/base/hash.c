@@ -1,4 +1,4 @@
-/* SHA-256, as FIPS 180-4 has it. The names a ... h and the constants are those of the standard. */
+/* SHA-256, as in FIPS 180-4. The names a ... h and the constants are the standard's. */
 #include "base/hash.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The JSON reader: see json.h.
  *
  * Strings stay in the source; escapes are decoded when strings are compared or copied. The keys of an object are
- * kept until it ends and then sorted to find duplicates, which no choice of keys makes slow.
+ * kept until it ends and then sorted to find duplicates. So no choice of keys makes the check slow.
  */
 #include "base/json.h"
 #include "base/memory.h"
@@ -18,7 +18,7 @@
 
 /* ---- failing ------------------------------------------------------------------------------- */
 
-/* Fails at a position: expected is what should be there. */
+/* Fails at a position; `expected` names what should be there instead. */
 static bool json_fail(json_reader *r, const char *at, const char *expected)
 {
     char near[24];
@@ -44,8 +44,8 @@ static bool json_no_memory(json_reader *r)
 
 /* ---- characters ---------------------------------------------------------------------------- */
 
-/* The code point at the beginning of some bytes; returns how many it takes, 0 if they are not
- * UTF-8: longer than need be, half of a surrogate pair, beyond Unicode. */
+/* Decodes the code point at the start of some bytes. Returns its length in bytes; 0 if it is not valid UTF-8: an
+ * overlong form, a surrogate, or beyond Unicode. */
 static size_t utf8_read(const char *plain, size_t bytes, uint32_t *point)
 {
     static const struct {
@@ -89,7 +89,7 @@ bool json_is_utf8(const char *plain)
 
 static const char escape_names[] = "\"\\/bfnrt", escape_values[] = "\"\\/\b\f\n\r\t";
 
-/* Four hexadecimal digits; -1 if they are not. */
+/* Reads four hexadecimal digits; -1 if they are not. */
 static int32_t hex_read(const char *at, const char *end)
 {
     int32_t value = 0;
@@ -107,7 +107,7 @@ static int32_t hex_read(const char *at, const char *end)
     return value;
 }
 
-/* The code point of an escape; returns how many bytes it takes, 0 if it is not one. */
+/* Decodes an escape into a code point; returns its length in bytes, 0 if it is invalid. */
 static size_t escape_read(const char *at, const char *end, uint32_t *point)
 {
     const char *name = end - at > 1 && at[1] ? strchr(escape_names, at[1]) : NULL;
@@ -167,7 +167,7 @@ bool json_read_text(json_reader *r, json_text *value)
     return true;
 }
 
-/* In the order of code points, which is that of UTF-8's bytes too. */
+/* Compares in the order of code points, which is also the order of UTF-8 bytes. */
 static int text_compare(const void *left, const void *right)
 {
     const json_text *a = left, *b = right;
@@ -190,14 +190,14 @@ static int text_compare(const void *left, const void *right)
 bool json_text_is(json_text value, const char *plain)
 {
     const json_text other = {plain, strlen(plain), false};
-    assert(!strchr(plain, '\\')); /* it would be taken for an escape */
+    assert(!strchr(plain, '\\')); /* it would be read as an escape */
     return text_compare(&value, &other) == 0;
 }
 
 char *json_text_copy(json_text value, size_t *bytes)
 {
     const char *at = value.at, *const end = at + value.bytes;
-    char *copy = memory_get(value.bytes + 1); /* no escape is shorter than what it stands for */
+    char *copy = memory_get(value.bytes + 1); /* an escape is never shorter than its character */
     size_t n = 0;
     if (!copy)
         return NULL;
@@ -241,7 +241,7 @@ static const char *digits_end(const char *at, const char *end)
     return at;
 }
 
-/* The double nearest to a number's text, whatever decimal point the program's locale has. */
+/* The double nearest to the text of a number, independent of the locale's decimal point. */
 static bool double_read(json_reader *r, const char *first, size_t length, double *value)
 {
     char copy[JSON_NUMBER_MAX + 1];
@@ -257,7 +257,7 @@ static bool double_read(json_reader *r, const char *first, size_t length, double
     return isfinite(*value) || json_fail(r, first, "a number that a double can hold");
 }
 
-/* Digits as an integer; false if it does not fit, or is -0, which only a double can tell from 0. */
+/* Reads digits as an integer; false if it does not fit, or is -0, which needs a double. */
 static bool integer_read(const char *at, const char *end, json_number *value)
 {
     const bool negative = *at == '-';
@@ -315,7 +315,7 @@ bool json_read_uint(json_reader *r, uint64_t *value)
 {
     json_number number;
     *value = 0;
-    json_peek(r); /* so that at is where the number begins */
+    json_peek(r); /* moves at to the start of the number */
     const char *const first = r->at;
     if (!json_read_number(r, &number))
         return false;
@@ -364,7 +364,7 @@ json_kind json_peek(json_reader *r)
     return r->at < r->end ? (json_kind)kinds[(unsigned char)*r->at] : JSON_NOTHING;
 }
 
-/* Takes one character, after any space; false leaves it there. */
+/* Reads the character c, after any space; false, without reading it, if another one is next. */
 static bool char_read(json_reader *r, char c)
 {
     json_peek(r);
@@ -390,7 +390,7 @@ static bool container_open(json_reader *r, bool object)
 bool json_open_object(json_reader *r) { return container_open(r, true); }
 bool json_open_array(json_reader *r) { return container_open(r, false); }
 
-/* Drops the keys of the innermost object, which is at its end; fails if one occurs twice. */
+/* Drops the keys of the innermost object, which has ended; fails if a key occurs twice. */
 static bool keys_close(json_reader *r)
 {
     const size_t first = r->open[r->depth - 1].first_key, n = r->n_keys - first;
@@ -407,7 +407,7 @@ static bool keys_close(json_reader *r)
     return true;
 }
 
-/* Goes to the next member or item of the innermost container; false when there is none. */
+/* Moves to the next member or item of the innermost container; false if there is none. */
 static bool container_next(json_reader *r, bool object)
 {
     if (r->status != IG_OK)

@@ -1,7 +1,7 @@
 /* A strict reader of JSON (RFC 8259), and a writer of JSON strings.
  *
- * The reader returns one value after the other and builds no tree, so hostile text cannot make it use much more
- * memory than the text itself. It checks the whole grammar, UTF-8 and surrogate pairs included, and rejects
+ * The reader returns one value after another and builds no tree, so hostile text cannot make it use much more
+ * memory than the text itself. It checks the whole grammar, including UTF-8 and surrogate pairs, and rejects
  * duplicate keys and nesting beyond JSON_DEPTH_MAX.
  *
  * The first failure is kept: from then on every call returns false, which ends every loop, and only
@@ -30,14 +30,14 @@ typedef enum json_kind {
     JSON_OBJECT
 } json_kind;
 
-/* A string in the source, between its quotes: checked, with its escapes. Valid as long as the source. */
+/* A string in the source, between its quotes: checked, with its escapes still in place. Valid as long as the source. */
 typedef struct json_text {
     const char *at;
     size_t bytes;
-    bool escaped; /* it has a backslash in it */
+    bool escaped; /* it contains a backslash */
 } json_text;
 
-/* A number without fraction and exponent is exactly an i64 or, above that, a u64. All others, and -0, are the
+/* A number without fraction and exponent is an exact i64 or, above that, u64. All others, and -0, are the
  * nearest double. */
 typedef struct json_number {
     enum { JSON_I64, JSON_U64, JSON_F64 } kind;
@@ -58,23 +58,23 @@ typedef struct json_reader {
     struct {
         size_t first_key;
         bool object;
-        bool begun; /* it has a member or an item already */
+        bool begun; /* it already has a member or an item */
     } open[JSON_DEPTH_MAX];
 } json_reader;
 
 /* Begins to read. The source needs no terminator and is borrowed until json_end. */
 void json_begin(json_reader *r, const char *source, size_t bytes);
 
-/* Nothing but space may follow the value that was read. Returns IG_OK, or else IG_ERR_FORMAT and
- * r->problem says why, or IG_ERR_MEMORY, which is then the thread's error too. Always to be called;
- * at is where reading stopped. */
+/* Checks that only space follows the value that was read. Returns IG_OK; IG_ERR_FORMAT, with the reason in
+ * r->problem; or IG_ERR_MEMORY, which is then also the thread's error. Must always be called. r->at is the
+ * position where reading stopped. */
 ig_status json_end(json_reader *r);
 
-/* What comes next. */
+/* The kind of the next value. */
 json_kind json_peek(json_reader *r);
 
-/* Enters an object or array; it is left when json_next_key or json_next_item returns false. After each key or item
- * that these return, read, open or skip exactly one value. */
+/* Enters an object or array; json_next_key and json_next_item leave it when they return false. After each key or item,
+ * read, open or skip exactly one value. */
 bool json_open_object(json_reader *r);
 bool json_open_array(json_reader *r);
 bool json_next_key(json_reader *r, json_text *key);
@@ -85,10 +85,10 @@ bool json_read_bool(json_reader *r, bool *value);
 bool json_read_text(json_reader *r, json_text *value);
 bool json_read_number(json_reader *r, json_number *value);
 bool json_read_uint(json_reader *r, uint64_t *value); /* an integer from 0 to 2**64 - 1 */
-bool json_skip(json_reader *r);                       /* any value, whole */
+bool json_skip(json_reader *r);                       /* one value of any kind */
 
-/* The string without escapes: compared with plain text, which has no backslash; or copied and terminated, with its
- * length in *bytes unless bytes is NULL (release with memory_free; NULL on failure). */
+/* The string without escapes. json_text_is compares it with plain text, which has no backslash. json_text_copy returns
+ * a terminated copy (release with memory_free; NULL on failure) and, unless bytes is NULL, its length in *bytes. */
 bool json_text_is(json_text value, const char *plain);
 char *json_text_copy(json_text value, size_t *bytes);
 

@@ -1,8 +1,8 @@
 /* Facts about this machine, from system files (Linux), sysctl (macOS) and the CPU itself.
  *
- * Each of the two sets of facts is read once and constant from then on: the small one that a new
- * process needs before its first parallel loop (CPUs and threads), and all the others. Nothing is
- * kept on the heap.
+ * There are two sets of facts: the small one that a new process needs before its first parallel loop (CPUs
+ * and threads), and all the others. Each is read once and constant from then on. Nothing is kept on the
+ * heap.
  */
 #include "base/machine.h"
 
@@ -86,7 +86,7 @@ static void read_isa(char *isa, size_t size)
 
 #elif defined(__aarch64__) && defined(__linux__)
 
-/* The bits are the kernel's ABI, given as numbers because old headers lack the newer names. */
+/* The bits are the kernel's ABI; they are numbers here because old headers lack the newer names. */
 typedef struct isa_row {
     const char *name;
     int word; /* 0: AT_HWCAP, 1: AT_HWCAP2 */
@@ -140,7 +140,7 @@ static void read_isa(char *isa, size_t size)
 
 #if defined(__APPLE__)
 
-/* 0 if there is no such fact. */
+/* Returns 0 if there is no such value. */
 static int64_t sysctl_int64(const char *name)
 {
     union {

@@ -14,37 +14,37 @@ enum { MACHINE_MAX_THREADS = 1024 };
 
 typedef struct machine_facts {
     char cpu[128];        /* "Neoverse-V1", "Apple M2", "Cortex-A55 + Cortex-A76" */
-    char isa[256];        /* what array code cares about: "neon fp16 dotprod", "sse2 avx2 fma" */
+    char isa[256];        /* features that array code uses: "neon fp16 dotprod", "sse2 avx2 fma" */
     int cores_logical;    /* online in the machine */
     int cores_usable;     /* in the affinity mask of the first thread that asked */
     double cpu_quota;     /* CPUs that the cgroup allows, such as 1.5; 0 = no limit */
     int64_t memory_bytes; /* RAM */
     int64_t memory_limit_bytes; /* RAM or the tightest cgroup limit, whichever is less */
-    int64_t cache_l1d_bytes;    /* of the first core; on Apple of a performance core */
+    int64_t cache_l1d_bytes;    /* of the first core; on Apple, of a performance core */
     int64_t cache_l2_bytes;
     int64_t cache_l3_bytes;
     int64_t cache_line_bytes;
     int64_t page_bytes;
-    char limits[192]; /* what keeps this process from all of the machine, in words; "": nothing */
+    char limits[192]; /* why this process cannot use the whole machine, in words; "": it can */
 } machine_facts;
 
 /* The facts, read at the first call and constant from then on. */
 const machine_facts *machine_get(void);
 
-/* How many of the cores that are online are fast ones, and how many are made to save power. 0 and 0:
- * unknown. Read anew at each call. */
+/* How many of the online cores are fast ones, and how many are efficiency cores. 0 and 0 if unknown. Read anew
+ * at each call. */
 void machine_cores(int *performance, int *efficiency);
 
 /* How many bytes could be allocated now without swapping and within the cgroup's limit; 0 if
  * unknown. Read anew at each call. */
 int64_t machine_memory_available(void);
 
-/* How many CPUs this process can keep busy: the affinity mask, cut to the cgroup's quota rounded
- * up. At least 1. Reads less than machine_get does, so it is fast in a new process. */
+/* How many CPUs this process can keep busy: those of the affinity mask, but at most the cgroup's quota,
+ * rounded up. At least 1. Reads less than machine_get, so it is fast in a new process. */
 int machine_cpus(void);
 
-/* How many threads to use by default: IG_NUM_THREADS if it is set and valid, else the affinity
- * mask; then cut to the cgroup's quota rounded up. From 1 to MACHINE_MAX_THREADS. The environment
+/* How many threads to use by default: IG_NUM_THREADS if it is set and valid, else the CPUs of the affinity
+ * mask; in both cases at most the cgroup's quota, rounded up. From 1 to MACHINE_MAX_THREADS. The environment
  * is read once. */
 int machine_threads(void);
 
@@ -52,23 +52,23 @@ int machine_threads(void);
  * not. */
 const char *machine_threads_note(void);
 
-/* What follows takes its inputs as arguments, so that tests can feed it. `root` is put before
+/* The following functions take their inputs as arguments, so that tests can feed them. `root` precedes
  * every path that is read: "" is the real machine. */
 
-/* The tightest limits of this process's cgroup and all its ancestors that can be seen. */
+/* The tightest limits among this process's cgroup and its visible ancestors. */
 double machine_read_quota(const char *root);         /* in CPUs; 0 = no limit */
 int64_t machine_read_memory_limit(const char *root); /* INT64_MAX = no limit */
-int64_t machine_read_memory_left(const char *root);  /* limit less what is held for good */
+int64_t machine_read_memory_left(const char *root);  /* limit less what cannot be reclaimed */
 
-/* MemAvailable of /proc/meminfo, or MemFree where there is none; 0 if unknown. */
+/* MemAvailable of /proc/meminfo, or MemFree if it is missing; 0 if unknown. */
 int64_t machine_read_memory_free(const char *root);
 
-/* Fills cpu, the caches and memory_bytes from Linux's /proc and /sys; leaves a field that they do
- * not tell as it is. */
+/* Fills cpu, the caches and memory_bytes from Linux's /proc and /sys; leaves fields unchanged that are not
+ * found there. */
 void machine_read_files(const char *root, machine_facts *facts);
 
 /* The rule of machine_cores: by cpu_capacity (ARM), by the lists of Intel's hybrid processors, or else
- * by the highest clock. A core of less than two thirds of the best one saves power. */
+ * by the highest clock. A core with less than two thirds of the best value is an efficiency core. */
 void machine_read_cores(const char *root, int *performance, int *efficiency);
 
 /* The rule of machine_threads. `env` may be NULL. `note` receives the sentence, or "". */

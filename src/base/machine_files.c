@@ -1,6 +1,6 @@
-/* What Linux's system files say about the machine: cgroup limits, CPU name, caches, memory.
+/* Facts about the machine from Linux's system files: cgroup limits, CPU name, caches, memory.
  *
- * Everything read here is untrusted text (sysfile.h); what does not parse counts as absent. Nothing
+ * Everything read here is untrusted text (sysfile.h); text that does not parse counts as absent. Nothing
  * here depends on the system that it runs on, so the tests can feed it any tree of files.
  */
 #include "base/machine.h"
@@ -15,7 +15,7 @@ enum { CPUS_MOST = 8192 };
 
 /* ---- cgroups --------------------------------------------------------------------------------- */
 
-/* What is asked of a cgroup. Each question has a reader, which narrows the answer by one cgroup. */
+/* Limits of a cgroup. Each limit has a reader, which tightens it by the values of one more cgroup. */
 typedef struct cgroup_limits {
     double cpu_quota;           /* 0 = no limit */
     int64_t memory_limit_bytes; /* INT64_MAX = no limit */
@@ -81,7 +81,7 @@ static void mount_unescape(char *text)
     *out = '\0';
 }
 
-/* Splits "id parent dev root point options [tags] - type source options"; false if it is not one. */
+/* Splits "id parent dev root point options [tags] - type source options"; false if the line differs. */
 static bool mount_parse(char *line, mount_row *row)
 {
     char *save, *field[6];
@@ -105,7 +105,7 @@ static bool mount_parse(char *line, mount_row *row)
     return true;
 }
 
-/* What is left of `path` below the directory `top`, as "" or "/..."; NULL if it is not below. */
+/* The rest of `path` below the directory `top`, as "" or "/..."; NULL if it is not below. */
 static const char *path_below(const char *path, const char *top)
 {
     size_t length = strlen(top);
@@ -119,10 +119,10 @@ static const char *path_below(const char *path, const char *top)
     return strcmp(path, "/") == 0 ? "" : path;
 }
 
-/* Finds the directory of cgroup `path`. In `dir`, the first *top_length characters are the mount
- * point: the topmost ancestor that can be seen. A container may see its own cgroup as the mount
- * point while /proc/self/cgroup names it from the host's root, so a path that is not below the
- * mount's root stands for the mount point itself. */
+/* Finds the directory of cgroup `path`. The first *top_length characters of `dir` are the mount point,
+ * which is the topmost visible ancestor. In a container, the process's cgroup may be the mount point
+ * itself, while /proc/self/cgroup names it from the host's root. So a path that is not below the mount's
+ * root means the mount point. */
 static bool cgroup_find_dir(const char *root, const char *controller, const char *path, char *dir,
                             size_t size, size_t *top_length)
 {
@@ -212,8 +212,8 @@ static void cgroup_read_left(const char *dir, bool v2, cgroup_limits *limits)
         limits->memory_left_bytes = left;
 }
 
-/* Reads this process's cgroup and every ancestor, as each one's limit holds. Version 2 has one
- * hierarchy for everything, version 1 one for each controller; a machine may have both. */
+/* Reads this process's cgroup and every ancestor, because every ancestor's limit applies. Version 2 has one
+ * hierarchy for everything, version 1 has one per controller; a machine may have both. */
 static cgroup_limits cgroup_read(const char *root, const char *v1_controller, cgroup_reader reader)
 {
     cgroup_limits limits = {0, INT64_MAX, INT64_MAX};
@@ -320,7 +320,7 @@ static void arm_part_name(unsigned implementer, unsigned part, char *name, size_
     snprintf(name, size, "ARM part %#x of implementer %#x", part, implementer);
 }
 
-/* The value of a "key : value" line of /proc/cpuinfo, or NULL if the key is another. */
+/* The value of a "key : value" line of /proc/cpuinfo; NULL if the line has another key. */
 static const char *cpuinfo_value(const char *line, const char *key)
 {
     const size_t length = strlen(key);
@@ -330,8 +330,8 @@ static const char *cpuinfo_value(const char *line, const char *key)
     return *line == ':' ? line + 1 : NULL;
 }
 
-/* The first "model name" is the name. ARM gives part numbers instead, one for each core: their
- * distinct names are joined. */
+/* The first "model name" is the name. ARM gives a part number for each core instead: their distinct names
+ * are joined. */
 static void read_cpu_name(const char *root, char *cpu, size_t size)
 {
     FILE *file = sysfile_open(root, "/proc/cpuinfo");
@@ -402,7 +402,7 @@ static void read_caches(const char *root, machine_facts *facts)
     }
 }
 
-/* Takes the next range off a list such as "0-3,8"; false at its end. */
+/* Takes the next range from a list such as "0-3,8"; false at its end. */
 static bool list_range(const char **list, int64_t *first, int64_t *last)
 {
     if (!sysfile_number(*list, list, first))
@@ -425,7 +425,7 @@ static int count_list(const char *root, const char *path)
     return (int)n;
 }
 
-/* The number in that file of each online CPU; returns how many have one. */
+/* Reads the number in `file` of each online CPU; returns how many have one. */
 static int read_of_cpus(const char *root, const char *file, int64_t numbers[static CPUS_MOST])
 {
     char line[SYSFILE_LINE_SIZE], path[128];

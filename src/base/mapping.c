@@ -1,4 +1,4 @@
-/* A short list of mapped files. One that does not fit keeps its pages. */
+/* A short list of mapped files. For a file that does not fit in the list, mapping_give_back does nothing. */
 #include "base/mapping.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@ static struct {
     struct range {
         uintptr_t at;
         size_t bytes;
-        int file; /* -1: no descriptor was left */
+        int file; /* -1: the process had no free descriptor */
     } file[MOST];
 } mappings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Replaces the first range that starts at `at`. Returns the one that is not in the list now. */
+/* Replaces the first range that starts at `at`. Returns the replaced range, or `by` if there was none. */
 static struct range replace(uintptr_t at, struct range by)
 {
     pthread_mutex_lock(&mappings.lock);
@@ -49,7 +49,7 @@ void mapping_forget(const void *at)
         close(out.file);
 }
 
-/* The range that has all of these bytes; NULL if there is none. The list is locked. */
+/* The range that contains all of these bytes; NULL if there is none. The caller holds the lock. */
 static const struct range *range_of(uintptr_t from, size_t bytes)
 {
     for (int i = 0; i < MOST; i++) {

@@ -1,5 +1,5 @@
-/* Counting allocator. Blocks are counted by thread, because they are frequent; the bytes of array data, which
- * the budget limits, are counted for the process. Only the list of kept blocks has a lock. */
+/* Counting allocator. Blocks are counted per thread, because they are frequent. The bytes of array data are
+ * counted for the process, because the budget limits them. Only the list of kept blocks has a lock. */
 #include "base/memory.h"
 #include "base/error.h"
 #include "base/machine.h"
@@ -93,7 +93,7 @@ void ig_free(void *text) { memory_free(text); }
 #define REUSES_PIECES 1
 #endif
 
-/* Sizes are powers of two from PIECE on. A thread keeps at most BIN_BYTES of each. */
+/* Sizes are powers of two from PIECE on. A thread keeps at most BIN_BYTES of each size. */
 enum { PIECE = 64, BINS = 11, PIECE_MOST = PIECE << (BINS - 1), BIN_BYTES = 256 << 10 };
 
 typedef struct piece {
@@ -125,7 +125,7 @@ static void thread_end(void *unused)
     bins_empty();
     atomic_fetch_add(&ended_live, mine.live);
     mine.live = 0;
-    mine.watched = false; /* another destructor may come back */
+    mine.watched = false; /* another destructor may allocate again */
 }
 
 static void thread_begin(void) { pthread_key_create(&thread_key, thread_end); }
@@ -215,7 +215,7 @@ typedef struct data_head {
     struct data_head *next;
 } data_head;
 
-/* Behind the data is a TAIL for whole vectors: loops may read, never write, past the last element. */
+/* The data is followed by a TAIL for whole vectors: loops may read, but never write, past the last element. */
 enum { HEAD = 64, TAIL = 64, HUGE_PAGE = 2 << 20, KEEP_FROM = 64 << 10, KEEP_MOST = 16 };
 
 /* Large blocks are kept for the next array of about their size: asking the system for memory and
@@ -226,17 +226,17 @@ static struct {
     int n;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The size of a block for so many bytes of data: whole lines. A large block begins with a huge page. It need not end
- * with one: the rest of that page would be resident, too. */
+/* The size of a block for `bytes` bytes of data, in whole cache lines. A large block begins at a huge page. It need not
+ * end at one: the rest of that page would be resident too. */
 static size_t block_bytes(size_t bytes) { return (HEAD + bytes + TAIL + HEAD - 1) / HEAD * HEAD; }
 
-/* Takes the first kept block that is as large as a new one would be and not much larger; NULL if there is none. */
+/* Takes the first kept block that is large enough but not much larger; NULL if there is none. */
 static data_head *kept_take(size_t bytes)
 {
     const size_t least = block_bytes(bytes) - HEAD - TAIL;
     data_head *found = NULL;
     if (pthread_mutex_trylock(&kept.lock) != 0)
-        return NULL; /* busy, or held by a thread that does not exist in a forked child: do without */
+        return NULL; /* busy, or held by a thread that does not exist in a forked child */
     for (data_head **at = &kept.first; *at && !found; at = &(*at)->next)
         if ((*at)->room >= least && (*at)->room - least <= bytes / 4) {
             found = *at;
@@ -248,7 +248,7 @@ static data_head *kept_take(size_t bytes)
     return found;
 }
 
-/* Keeps a block, or frees the oldest beyond `most`; block may be NULL. */
+/* Keeps a block (may be NULL), and frees the oldest ones beyond `most`. */
 static void kept_put(data_head *block, int most)
 {
     data_head *old = NULL;
@@ -341,7 +341,7 @@ void *memory_data_get(size_t bytes)
         block = bytes >= KEEP_FROM ? kept_take(bytes) : NULL;
         if (!block)
             block = block_from_system(bytes);
-        if (!block) { /* the kept blocks may be what is missing */
+        if (!block) { /* the kept blocks may hold the memory that is missing */
             memory_trim();
             block = block_from_system(bytes);
         }

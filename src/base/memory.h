@@ -1,12 +1,12 @@
-/* Memory: every allocation of the library is made here, so that tests can make the n-th one fail, and so that
- * array data is counted against the byte budget of the process. */
+/* Memory: every allocation of the library is made here. So tests can make the n-th one fail, and array data
+ * is counted against the byte budget of the process. */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
 #include "ingot.h"
 
 /* Small memory, for structures. NULL with IG_ERR_MEMORY set on failure. memory_new is zeroed.
- * memory_resize leaves the old block alone when it fails. A size of 0 is a valid block. */
+ * memory_resize leaves the old block unchanged when it fails. A size of 0 gives a valid block. */
 void *memory_new(size_t bytes);
 void *memory_get(size_t bytes);
 void *memory_resize(void *block, size_t bytes);
@@ -19,7 +19,7 @@ void *memory_piece_get(size_t bytes);
 void memory_piece_free(void *block, size_t bytes);
 
 /* For blocks that a hostile file or text could make large: their bytes count against the budget, and the error names
- * `what`. `held` is the size of the block so far; 0: NULL. */
+ * `what`. `held` is the current size of the block; 0: block is NULL. */
 void *memory_counted_resize(void *block, size_t held, size_t bytes, const char *what);
 void memory_counted_free(void *block, size_t held);
 
@@ -29,12 +29,13 @@ void memory_data_free(void *data, size_t bytes);
 /* Large freed blocks are kept for the next array; this returns them to the system. */
 void memory_trim(void);
 
-/* Returns IG_OK if so many more bytes of array data fit the budget; else IG_ERR_MEMORY, and names `what`. */
+/* Returns IG_OK if `bytes` more bytes of array data fit the budget; else IG_ERR_MEMORY, with an error that names
+ * `what`. */
 ig_status memory_admit(uint64_t bytes, const char *what);
 
 /* For tests: the calling thread's n-th allocation from now on fails (1 is the next), once; 0 switches
- * it off. memory_count is the number of its allocations so far, memory_live those of it and of threads
- * that ended which are not yet freed. */
+ * this off. memory_count is the number of its allocations so far. memory_live is the number of blocks not
+ * yet freed of this thread and of threads that have ended. */
 void memory_fail_at(int64_t n);
 int64_t memory_count(void);
 int64_t memory_live(void);

@@ -1,5 +1,5 @@
-/* Memory of whole huge pages, for large blocks of a device that computes in the host's memory. It is neither counted
- * nor limited here: the pool of the device does both. */
+/* Memory in whole huge pages, for large blocks of a device that computes in the host's memory. It is neither counted
+ * nor limited here; the pool of the device does both. */
 #ifndef BASE_PAGES_H
 #define BASE_PAGES_H
 

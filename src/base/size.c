@@ -1,4 +1,4 @@
-/* Numbers of bytes for readers. */
+/* Byte counts as text. */
 #include "base/size.h"
 
 #include <stdbool.h>

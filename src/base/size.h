@@ -1,4 +1,4 @@
-/* Numbers of bytes for readers. */
+/* Byte counts as text. */
 #ifndef BASE_SIZE_H
 #define BASE_SIZE_H
 

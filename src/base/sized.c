@@ -1,9 +1,9 @@
-/* Structs with a size: what the caller's header and this library both know is copied. */
+/* Structs with a size: copies the fields that both the caller's header and this library know. */
 #include "base/sized.h"
 #include "base/error.h"
 #include <string.h>
 
-/* No public struct is larger: a greater size is memory that was not initialised. */
+/* No public struct is larger: a larger size means uninitialised memory. */
 enum { SIZE_MOST = 4096 };
 
 static ig_status size_of(const sized_type *type, const void *given, size_t *bytes)

@@ -12,10 +12,10 @@ typedef struct sized_type {
 #define SIZED(type, last) \
     (&(const sized_type){#type, sizeof(type), offsetof(type, last) + sizeof(((type *)0)->last)})
 
-/* Copies the caller's struct to `to`. Fields that the caller's header does not have become 0. Fails if it has fields
- * that this library does not know and that are not 0, or if its size makes no sense. */
+/* Copies the caller's struct to `to`. Fields that the caller's header does not have become 0. Fails if the struct has
+ * nonzero fields that this library does not know, or if its size makes no sense. */
 ig_status sized_read(const sized_type *type, void *to, const void *from);
-/* Copies a struct of the library to the caller's, as far as its header knows the fields; its size stays. */
+/* Copies a struct of the library to the caller's: only the fields that the caller's header has. Its size stays. */
 ig_status sized_write(const sized_type *type, void *to, const void *from);
 
 #endif

@@ -16,7 +16,7 @@ enum { SYSFILE_LINE_SIZE = 4096, SYSFILE_PATH_SIZE = 4096 };
 /* Reads a non-negative whole number; `end` may be NULL, and then nothing but blanks may follow. */
 bool sysfile_number(const char *text, const char **end, int64_t *value);
 
-/* Copies text with runs of blanks as one blank and none at the ends. */
+/* Copies text with runs of blanks reduced to one blank, and without blanks at the ends. */
 void sysfile_trim(char *out, size_t size, const char *text);
 
 /* Joins root and path; false if they do not fit. */
@@ -25,15 +25,15 @@ bool sysfile_path(char *out, size_t size, const char *root, const char *path);
 FILE *sysfile_open(const char *root, const char *path);
 bool sysfile_exists(const char *root, const char *path);
 
-/* A folder's entries, one after another, but for those that begin with a dot; NULL at the end, which
- * closes it. sysfile_folder may give NULL, which has no entries. */
+/* The entries of a folder, one after another, except those that begin with a dot. At the end the result is NULL, and
+ * the folder is closed. sysfile_folder may return NULL, which counts as an empty folder. */
 DIR *sysfile_folder(const char *root, const char *path);
 const char *sysfile_entry(DIR *folder);
 
-/* Reads one line without its newline. What does not fit is dropped. False at the end of the file. */
+/* Reads one line without its newline, and drops what does not fit. False at the end of the file. */
 bool sysfile_next(FILE *file, char *line, size_t size);
 
-/* The first line of a file; the number that is all of it; the number in its line "key value" or
+/* The first line of a file; a file that is one number; the number in its line "key value" or
  * "key: value unit". */
 bool sysfile_line(const char *root, const char *path, char *line, size_t size);
 bool sysfile_int(const char *root, const char *path, int64_t *value);

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include <stdio.h>
 
-/* Room for n more bytes and the terminator. */
+/* Makes room for n more bytes and the terminator. */
 static bool text_grow(text *t, size_t n)
 {
     if (t->failed || t->used + n < t->room)

@@ -1,4 +1,4 @@
-/* Growing text. After a failed allocation additions do nothing, and text_take returns NULL. */
+/* Growing text. After a failed allocation, additions do nothing and text_take returns NULL. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -16,7 +16,7 @@ void text_add(text *t, const char *format, ...) IG_PRINTF(2, 3);
 void text_add_list(text *t, const char *format, va_list args) IG_PRINTF(2, 0);
 /* The text (release with memory_free), or NULL if something failed. t is empty again. */
 char *text_take(text *t);
-/* Empties it. */
+/* Empties the text. */
 void text_drop(text *t);
 
 #endif

@@ -6,9 +6,9 @@
  * caller waits only for workers that have entered. Only the owner of the pool writes the gate and the fields of a run,
  * the latter only while the gate is shut and no worker is inside; a worker reads them only while inside.
  *
- * A worker says that it is inside, then looks at the gate again; the owner shuts the gate, then looks who is inside. So
- * one of them sees the other. Each word that is written often has a cache line and one writer: with a counter in the
- * gate itself, an empty run of 16 threads took 7.6 us.
+ * A worker marks itself as inside, then looks at the gate again. The owner shuts the gate, then looks who is inside. So
+ * at least one of them sees the other. Each word that is written often has its own cache line and one writer: with a
+ * counter in the gate itself, an empty run of 16 threads took 7.6 us.
  */
 #include "base/threads.h"
 
@@ -35,12 +35,12 @@
 #endif
 
 enum {
-    LINE_BYTES = 128,       /* no less than a cache line anywhere, so that words do not share one */
+    LINE_BYTES = 128,       /* at least a cache line on every CPU, so that words do not share one */
     SPIN_NS = 30000,        /* how long to spin before sleeping, after a long pause; ... */
     SPIN_MOST_NS = 1000000, /* ... after a short one: waking takes longer than many programs; ... */
     SPIN_OWNER_NS = 200000, /* ... and for the caller, which waits for workers that run */
     PAUSES_PER_CLOCK = 32,  /* spins between two looks at the clock */
-    CLAIMS_PER_SHARE = 64,  /* about: a claim is for more than one task when there are many */
+    CLAIMS_PER_SHARE = 64,  /* approximate; with many tasks, a claim takes more than one */
     STACK_BYTES = 1 << 20,
 };
 
@@ -50,8 +50,8 @@ enum {
 #define GATE_EPOCH 4u /* one step of the number of the run, in the bits from here up */
 #define GATE_EPOCHS (~(GATE_EPOCH - 1u))
 
-/* How far a share is claimed: the number of the run, and how many claims were made in it. What another run left
- * there means none, so that nobody has to clear it. */
+/* The progress of a share: the number of the run, and how many claims were made in it. A value of another run means
+ * no claims, so it need not be cleared. */
 #define CLAIM_COUNT 0xffffu
 #define CLAIM_RUN 0x10000u
 
@@ -64,7 +64,7 @@ static struct {
     _Alignas(LINE_BYTES) atomic_bool inside;
 } member[MACHINE_MAX_THREADS];
 
-/* When tasks may be left out: once the count of cancellations is not `since`. */
+/* Tasks may be left out once the count of cancellations differs from `since`. */
 typedef struct watch {
     bool on;
     uint32_t since;
@@ -83,22 +83,22 @@ typedef struct sleep_word {
 
 static struct {
     _Alignas(LINE_BYTES) sleep_word gate;
-    /* The run, beside the gate because who enters reads both. */
+    /* The run. It is next to the gate, because a worker that enters reads both. */
     pool_fn fn;
     void *ctx;
     uint64_t ntasks, chunk;
     uint64_t run; /* its number, in the bits from CLAIM_RUN up */
     int shares;
     watch watched;
-    const char *label;                      /* what the timeline calls it; NULL: it is not traced */
+    const char *label;                      /* its name in the timeline; NULL: not traced */
     _Alignas(LINE_BYTES) sleep_word done;   /* changes when a waiting caller may look again */
     atomic_bool waiting;                    /* the caller sleeps until the last worker has left */
     _Atomic int sleepers;                   /* workers asleep or about to be */
-    _Alignas(LINE_BYTES) atomic_bool owned; /* some thread has the pool */
-    _Atomic int wanted;                     /* what pool_set_threads asked for; 0 = default */
-    /* The owner's. */
-    int width;   /* what the threads were started for; 0 = not started */
-    int started; /* how many run: fewer than width - 1 if the system refused some */
+    _Alignas(LINE_BYTES) atomic_bool owned; /* some thread owns the pool */
+    _Atomic int wanted;                     /* the argument of pool_set_threads; 0 = default */
+    /* Only for the owner. */
+    int width;   /* workers of a run, including the caller; 0 = threads not started */
+    int started; /* threads that run: fewer than width - 1 if the system refused some */
     bool spin;
     uint32_t birth; /* the gate's epoch when the threads were started */
     pthread_t threads[MACHINE_MAX_THREADS - 1];
@@ -118,7 +118,7 @@ static _Thread_local watch this_watch;
 
 /* ---- sleeping and spinning ------------------------------------------------------------------- */
 
-/* Sleeps unless the word's value is not `expected`. May return early. */
+/* Sleeps if the word's value is `expected`. May return early. */
 static void word_sleep(sleep_word *word, uint32_t expected)
 {
 #if POOL_USE_FUTEX
@@ -137,7 +137,7 @@ static void word_wake(sleep_word *word, int n)
 #if POOL_USE_FUTEX
     syscall(SYS_futex, &word->value, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
 #else
-    /* Taking the lock orders the change after the look of one that is about to sleep. */
+    /* Taking the lock orders the change after the check of a thread that is about to sleep. */
     pthread_mutex_lock(&word->lock);
     pthread_mutex_unlock(&word->lock);
     for (int i = 0; i < n; i++)
@@ -145,7 +145,7 @@ static void word_wake(sleep_word *word, int n)
 #endif
 }
 
-/* In a child of fork: nobody sleeps on the word, whatever the parent's threads did to it. */
+/* In a child of fork: no thread sleeps on the word, whatever state the parent's threads left it in. */
 static void word_reset(sleep_word *word)
 {
     atomic_store(&word->value, 0);
@@ -173,7 +173,7 @@ static int64_t clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Spins until the condition of what it waits for holds, or the time is up. */
+/* Spins until the condition holds, or the time is up. */
 static void spin(bool (*is_over)(uint32_t), uint32_t seen, int64_t most_ns)
 {
     if (!pool.spin)
@@ -194,8 +194,8 @@ static void spin(bool (*is_over)(uint32_t), uint32_t seen, int64_t most_ns)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* Claims tasks [*first, *end) of share s: of as many at a time as a claim is for, every pool.shares-th. So workers
- * go through memory side by side. False if none are left. */
+/* Claims tasks [*first, *end) of share s: a chunk of pool.chunk tasks. Of all chunks, share s has every pool.shares-th
+ * one, so the workers move through memory side by side. False if none are left. */
 static bool share_claim(int s, uint64_t *first, uint64_t *end)
 {
     uint64_t claims = atomic_load_explicit(&share[s].claims, memory_order_relaxed), made;
@@ -230,8 +230,8 @@ static bool epoch_is_over(uint32_t seen)
     return (atomic_load_explicit(&pool.gate.value, memory_order_acquire) & GATE_EPOCHS) != seen;
 }
 
-/* Waits until the gate's epoch is not `seen` and returns the gate. *patience_ns is how long the worker spins first: long
- * if its last sleep was so short that it had better spun. */
+/* Waits until the gate's epoch is not `seen` and returns the gate. *patience_ns is how long the worker spins first. It
+ * is long if the last sleep was so short that spinning would have been better. */
 static uint32_t gate_wait(uint32_t seen, int64_t *patience_ns)
 {
     spin(epoch_is_over, seen, *patience_ns);
@@ -243,8 +243,8 @@ static uint32_t gate_wait(uint32_t seen, int64_t *patience_ns)
             return gate;
         }
         begin = begin ? begin : clock_ns();
-        /* Either the owner, which changes the gate first and then looks for sleepers, finds this
-         * one, or the value has changed and it does not sleep. */
+        /* The owner first changes the gate and then looks for sleepers. So either it finds this worker, or the
+         * value has changed and the worker does not sleep. */
         atomic_fetch_add(&pool.sleepers, 1);
         gate = atomic_load(&pool.gate.value);
         if ((gate & GATE_EPOCHS) == seen)
@@ -262,7 +262,7 @@ static void gate_leave(int worker)
     }
 }
 
-/* Enters if the gate is open. *gate is what it was. */
+/* Enters if the gate is open. *gate receives the value of the gate. */
 static bool gate_enter(int worker, uint32_t *gate)
 {
     if (!(*gate & GATE_OPEN))
@@ -293,7 +293,7 @@ static void *worker_main(void *arg)
         if (gate_enter(worker, &gate)) {
             tasks_run(worker);
             gate_leave(worker);
-        } else if (gate & GATE_QUIT) { /* it may have come while the gate was tried */
+        } else if (gate & GATE_QUIT) { /* it may have been set meanwhile */
             return NULL;
         }
     }
@@ -309,14 +309,14 @@ static bool pool_take(void)
 
 static void pool_give(void) { atomic_store_explicit(&pool.owned, false, memory_order_release); }
 
-/* The gate that begins a new epoch. The gate must be shut and empty. */
+/* Sets the gate with a new epoch. The gate must be shut and empty. */
 static void gate_set(uint32_t flags)
 {
     const uint32_t gate = atomic_load_explicit(&pool.gate.value, memory_order_relaxed);
     atomic_store(&pool.gate.value, ((gate & GATE_EPOCHS) + GATE_EPOCH) | flags);
 }
 
-/* Lets workers in, and wakes as many as there is work for beyond those that are awake. */
+/* Lets workers in. Wakes more of them if there is work for more than are awake. */
 static void gate_open(int helpers)
 {
     gate_set(GATE_OPEN);
@@ -335,7 +335,7 @@ static bool all_are_out(uint32_t first)
     return true;
 }
 
-/* Lets nobody in any more and waits until all have left. */
+/* Shuts the gate and waits until all workers have left. */
 static void gate_shut(void)
 {
     const uint32_t gate = atomic_load_explicit(&pool.gate.value, memory_order_relaxed);
@@ -344,7 +344,7 @@ static void gate_shut(void)
     if (all_are_out(1))
         return;
     for (;;) {
-        /* Read before asking to be woken: a worker changes it after it saw that the caller waits. */
+        /* Read before asking to be woken: a worker changes it after it has seen that the caller waits. */
         const uint32_t done = atomic_load(&pool.done.value);
         atomic_store(&pool.waiting, true);
         if (all_are_out(1))
@@ -367,8 +367,8 @@ static void threads_stop(void)
     pool.width = 0;
 }
 
-/* All signals but those that a fault raises in the thread itself: blocked, they would kill the
- * process without its handlers. */
+/* All signals except those that a fault raises in the thread itself: if blocked, they would kill the
+ * process without running its handlers. */
 static void signals_to_block(sigset_t *set)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -403,7 +403,7 @@ static void threads_start(int width)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* In a child of fork there are no workers, and any state may be half changed: begin anew. */
+/* A child of fork has no workers, and any state may be half changed: start again. */
 static void fork_child(void)
 {
     word_reset(&pool.gate);
@@ -419,8 +419,8 @@ static void fork_child(void)
 
 static void fork_handler_set(void) { pthread_atfork(NULL, NULL, fork_child); }
 
-/* At exit, and when a library that holds this is unloaded. The pool is not given back, so later runs
- * are plain loops. When some thread is in a run, the threads are left to the end of the process. */
+/* Runs at exit, and when a library that contains this is unloaded. The pool stays owned, so later runs are
+ * plain loops. If some thread is in a run, the threads are left until the process ends. */
 __attribute__((destructor)) static void pool_end(void)
 {
     if (this_worker < 0 && pool_take())

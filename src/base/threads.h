@@ -1,7 +1,7 @@
 /* The thread pool: one set of workers for the whole process, for loops whose tasks are independent.
  *
- * Which worker runs a task is not determined, nor is the order of tasks. A caller must make its
- * result independent of both; that is what keeps results the same for any number of threads.
+ * It is not determined which worker runs a task, nor the order of tasks. A caller must make its result
+ * independent of both, so that results are the same for any number of threads.
  */
 #ifndef BASE_THREADS_H
 #define BASE_THREADS_H
@@ -23,22 +23,22 @@ typedef void (*pool_fn)(void *ctx, int64_t task, int worker);
  *   - Inside a task of a parallel run it is a plain loop too, with that task's worker number.
  *   - While another thread has the pool it is a plain loop too, as worker 0; it never waits.
  * Threads are started by the first run that needs them. If some cannot be started, the rest do the
- * work. They block all signals but those of a fault of their own. */
+ * work. Threads block all signals except those of their own faults. */
 void pool_run(int64_t ntasks, pool_fn fn, void *ctx);
 
-/* The same, but tasks may be left out: those that have not begun when ig_cancel is called between
- * pool_watch(true) and pool_watch(false) of the calling thread. Whoever watches must then fail and
+/* The same, but when ig_cancel is called, tasks that have not begun may be left out. This holds only between
+ * pool_watch(true) and pool_watch(false) of the calling thread. The code that watches must then fail and
  * discard the results. Not for tasks whose results are used as addresses. */
 void pool_run_cancellable(int64_t ntasks, pool_fn fn, void *ctx);
 void pool_watch(bool watch);
 
-/* How many workers a run may have, the caller included. */
+/* The maximum number of workers of a run, including the caller. */
 int pool_threads(void);
 
-/* Sets that number, from 1 up to MACHINE_MAX_THREADS; 0 means the default of machine_threads()
- * again, and a negative number changes nothing. Returns the number in force. It holds from the next
- * run on. Not to be called while another thread is between asking pool_threads() and its run: that
- * run could meet a worker number that it has no scratch for. */
+/* Sets this number, from 1 to MACHINE_MAX_THREADS. 0 restores the default of machine_threads(); a negative
+ * number changes nothing. Returns the number in force, which holds from the next run on. Must not be called
+ * while another thread is between pool_threads() and its run: that run could get a worker number for which
+ * it has no scratch memory. */
 int pool_set_threads(int n);
 
 #endif

@@ -20,13 +20,13 @@ int64_t trace_room = 1 << 19;
 atomic_bool trace_running;
 
 static struct {
-    pthread_mutex_t lock; /* of beginning and ending */
+    pthread_mutex_t lock; /* for beginning and ending */
     _Atomic int writers;
     _Atomic int64_t claimed;
-    _Atomic int callers; /* threads that are not the pool's, so far */
+    _Atomic int callers; /* threads so far that are not the pool's */
     trace_event *events;
     char *path;
-    /* Names, each once. They stay when the timeline ends, since a run may be under way then. */
+    /* Unique names. They stay when the timeline ends, because a run may be in progress. */
     pthread_mutex_t name_lock;
     char text[TRACE_NAME_BYTES];
     size_t used;
@@ -45,7 +45,7 @@ int64_t trace_clock(void)
 
 /* ---- events ---- */
 
-/* Nobody ends the timeline between enter and leave. */
+/* The timeline does not end between writer_enter and writer_leave. */
 static bool writer_enter(void)
 {
     atomic_fetch_add(&trace.writers, 1);
@@ -66,7 +66,7 @@ static int thread_number(int worker)
     return this_caller < TRACE_WORKERS ? this_caller : TRACE_WORKERS;
 }
 
-/* A writer is under way. */
+/* Must be called between writer_enter and writer_leave. */
 static void record(const trace_event *e)
 {
     const int64_t at = atomic_fetch_add(&trace.claimed, 1);
@@ -74,7 +74,7 @@ static void record(const trace_event *e)
         trace.events[at] = *e;
 }
 
-/* The one copy of a name; where there is no room for it, a stand-in. */
+/* The only copy of a name, or a placeholder if there is no room for it. */
 static const char *keep_name(const char *name)
 {
     const size_t n = strlen(name) + 1;
@@ -198,7 +198,7 @@ static ig_status end(void)
     return status;
 }
 
-/* The timeline is the parent's. Its memory is left alone: its locks may be held. */
+/* In a child of fork: the timeline is the parent's. Its memory is left alone, because its locks may be held. */
 static void fork_child(void)
 {
     atomic_store(&trace_running, false);
@@ -230,7 +230,8 @@ ig_status ig_trace_end(void)
     return status;
 }
 
-/* An environment variable has no caller that could get an error, so it is printed. A pending error is kept. */
+/* Prints an error of IG_TRACE, because an environment variable has no caller that could get it. A pending error is
+ * kept. */
 static void complain(const char *path, bool waited)
 {
     const char *problem = waited ? NULL : ig_error(NULL);

@@ -12,10 +12,10 @@
 
 enum { TRACE_NAME_BYTES = 1 << 18 };
 
-/* How many events the next timeline holds. Tests make it small. */
+/* The number of events that the next timeline holds. Tests make it small. */
 extern int64_t trace_room;
 
-/* What a program costs. */
+/* The cost of a program. */
 typedef struct trace_cost {
     int64_t flops, bytes_read, bytes_written;
 } trace_cost;
@@ -29,7 +29,7 @@ static inline bool trace_on(void)
 
 int64_t trace_clock(void); /* in ns, above 0 */
 
-/* A span begins; 0 if nothing is traced. What ends it does nothing for 0. */
+/* Begins a span; 0 if nothing is traced. The functions that end a span do nothing for 0. */
 static inline int64_t trace_begin(void) { return trace_on() ? trace_clock() : 0; }
 
 /* Work of the host: order, fuse, plan. name is a literal. */
@@ -39,17 +39,17 @@ static inline void trace_end(int64_t begin, const char *name)
     if (begin)
         trace_end_work(begin, name);
 }
-/* A program on a device; the label as trace_program was told it. */
+/* A program on a device. label is the argument of trace_program. */
 void trace_end_program(int64_t begin, const char *device, const char *label,
                        const trace_cost *cost);
-/* One worker's part of a parallel run, within the program of that name, which trace_label gave. */
+/* One worker's share of a parallel run, inside the program `name`, which trace_label returned. */
 void trace_end_share(int64_t begin, const char *name, int worker, int64_t tasks);
 
 /* The bytes that arrays hold from now on. */
 void trace_memory(uint64_t bytes);
 
-/* The calling thread is about to run the program of that label: what its workers' shares are called.
- * trace_label gives it, as a text that stays; NULL: none. */
+/* Sets the label of the program that the calling thread is about to run; the shares of its workers get this name.
+ * trace_label returns it as a text that stays valid; NULL if there is none. */
 void trace_program(const char *label);
 const char *trace_label(void);
 

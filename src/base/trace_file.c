@@ -33,7 +33,7 @@ static bool is_plain(const char *path)
     return stat(path, &old) != 0 || S_ISREG(old.st_mode);
 }
 
-/* Opens a new file beside path and returns its name in *beside (memory_free); opens path itself if it is not a
+/* Opens a new file next to path and returns its name in *beside (memory_free); opens path itself if it is not a
  * regular file. */
 static int open_beside(const char *path, char **beside)
 {
@@ -67,7 +67,7 @@ ig_status trace_file_check(const char *path)
 typedef struct page {
     FILE *file;
     const char *comma;
-    const char *device[DEVICES]; /* number of the process, less 1; the first is the host */
+    const char *device[DEVICES]; /* index: number of the process, less 1; the first is the host */
     bool seen[DEVICES][THREADS];
 } page;
 
@@ -168,7 +168,7 @@ static void write_page(page *p, const trace_event *events, int64_t n, int64_t dr
     fputs("\n]}\n", p->file);
 }
 
-/* Blocks the signals that a failed write raises in its thread, so that it returns an error instead. */
+/* Blocks the signals that a failed write raises in its thread, so that the write returns an error instead. */
 static void write_signals_block(sigset_t *old)
 {
     sigset_t set;
@@ -178,7 +178,7 @@ static void write_signals_block(sigset_t *old)
     pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
-/* Restores the signals, and drops those that came in the meantime. */
+/* Restores the signals, and drops those that were raised in the meantime. */
 static void write_signals_restore(const sigset_t *old)
 {
     static const int numbers[] = {SIGPIPE, SIGXFSZ};

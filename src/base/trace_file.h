@@ -1,10 +1,10 @@
-/* A timeline's events, and how they become a file: trace_file.c. */
+/* The events of a timeline, and writing them to a file. */
 #ifndef BASE_TRACE_FILE_H
 #define BASE_TRACE_FILE_H
 
 #include "base/trace.h"
 
-/* Threads are numbered: those that call the library from 1, the pool's workers from here. */
+/* Thread numbers: threads that call the library are numbered from 1, the pool's workers from here. */
 enum { TRACE_WORKERS = 1000 };
 
 typedef struct trace_event {
@@ -17,10 +17,10 @@ typedef struct trace_event {
     trace_cost cost;    /* of a program */
 } trace_event;
 
-/* Returns IG_ERR_FILE if path could not be written later. Changes nothing in it. */
+/* Returns IG_ERR_FILE if path cannot be written. Does not change it. */
 ig_status trace_file_check(const char *path);
 
-/* Writes beside path and renames, so that path has a complete file at every moment. */
+/* Writes a file next to path and renames it, so that path is a complete file at every moment. */
 ig_status trace_file_write(const char *path, const trace_event *events, int64_t n, int64_t dropped);
 
 #endif
