@@ -1,5 +1,5 @@
-/* The typed functions of ingot.h. Each packs its arguments and calls its op. Those of elementwise rows are
- * generated from ops.def. */
+/* The typed functions of ingot.h. Each packs its arguments and calls its op. The functions of elementwise rows
+ * are generated from ops.def. */
 #include "engine/ops/builders.h"
 #include <math.h>
 
@@ -9,7 +9,7 @@
 #define BOOL(x) ((ig_arg){.kind = IG_ARG_BOOL, .u.b = (x)})
 #define INT(x) ((ig_arg){.kind = IG_ARG_INT, .u.i = (x)})
 #define FLOAT(x) ((ig_arg){.kind = IG_ARG_FLOAT, .u.f = (x)})
-/* These become "not given" for an absent value. */
+/* These pass an absent value as NOTHING. */
 #define INTS(x) ((x).v || (x).n ? (ig_arg){.kind = IG_ARG_INTS, .u.ints = (x)} : NOTHING)
 #define AXIS(x) ((x).v && (x).n == 1 ? INT((x).v[0]) : INTS(x))
 #define DTYPE(x) ((x) ? (ig_arg){.kind = IG_ARG_DTYPE, .u.dtype = (x)} : NOTHING)
@@ -38,7 +38,7 @@ static ig_array *elementwise(op_id op, ig_array *x1, ig_array *x2)
     const ig_arg args[2] = {ARRAY(x1), ARRAY(x2)};
     if (!op_elementwise(op, args, &y))
         return NULL;
-    return y == x1 ? array_view(op, x1, &x1->view) : y; /* a handle of its own */
+    return y == x1 ? array_view(op, x1, &x1->view) : y; /* results are new handles */
 }
 
 #define UNARY(name, accepts, result, expr, ...) \

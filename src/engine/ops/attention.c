@@ -3,13 +3,13 @@
  *   "attention"           query, key, value (, mask)         -> result, lse
  *   "attention gradient"  query, key, value, result, lse, g  -> gradients of query, key and value
  *
- * Its numbers are products, rows, keys, elements of a row, whether it is causal, and whether the result is stored by
- * rows: if the query is a view (N, heads, rows, elements) of memory in the order (N, rows, heads, elements), as a
- * projection's result is, so is the result. Then neither is copied. With a mask, (N, keys) of bool, rows attend only to
- * keys where it holds; its gradient is that of the definition. lse (products, rows
- * padded to a multiple of LSE_ROWS) has the base 2 logarithms of the sums of the softmax of each row; it is
- * inf for a row that attends to nothing, and for padding. A device that does not offer the gradient has no lse, either.
- * Devices that offer the nodes never write the scores to memory. The definition is op_scaled_dot_product_attention's. */
+ * The numbers of the nodes are: products, rows, keys, elements of a row, whether it is causal, and whether the result
+ * is stored by rows. The last is set if the query is a view (N, heads, rows, elements) of memory in the order (N, rows,
+ * heads, elements), as the result of a projection is. The result then has this order too, and neither is copied.
+ * With a mask, (N, keys) of bool, rows attend only to keys where it is true, and the gradient is the definition's.
+ * lse (products, rows padded to a multiple of LSE_ROWS) has the base 2 logarithm of the softmax sum of each row. It is
+ * inf for a row that attends to nothing, and for padding. A device that does not offer the gradient has no lse.
+ * Devices that offer the nodes never write the scores to memory. op_scaled_dot_product_attention has the definition. */
 #include "engine/ops/attention.h"
 
 #include "base/error.h"
@@ -30,7 +30,7 @@ static void widened(ig_array *const *in, ig_array *out[3])
         out[i] = ig_astype(in[i], IG_F32);
 }
 
-/* The mask of a node as the op takes it, or NULL. */
+/* The mask of a node in the form that the op takes, or NULL. */
 static ig_array *mask_of(const node_native *n, ig_array *const *in)
 {
     return n->number[MASKED] ? ig_reshape(in[3], IG_SHAPE(ig_dim(in[3], 0), 1, 1, ig_dim(in[3], 1)))
@@ -54,7 +54,7 @@ static ig_array *logarithms(const node_native *n, ig_array *const x[3], ig_array
     return ig_pad(lse, (ig_ints){width, 4}, "constant", ig_float(INFINITY));
 }
 
-/* Exchanges heads and rows. */
+/* Swaps the axes of heads and rows. */
 static ig_array *exchanged(const node_native *n, ig_array *x)
 {
     return n->number[BY_ROWS] ? ig_permute_dims(x, IG_AXES(0, 2, 1, 3)) : x;
@@ -100,7 +100,7 @@ static ig_status forward(const node_native *n, ig_array *const *x, ig_array *out
                         out);
 }
 
-/* The forward node again, for lse: an evaluation of both computes it once. */
+/* Builds the forward node again, to get lse: an evaluation of both computes it once. */
 static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
                       ig_array **grads)
 {
@@ -124,7 +124,7 @@ static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, 
     return native_apply(&what, all, 6, shapes, 3, NULL, grads);
 }
 
-/* True if the leading axes are the same, so that products pair one to one. */
+/* True if the leading axes are equal, so that products pair one to one. */
 static bool leads_alike(ig_array *const x[3])
 {
     const view *q = &x[0]->view;
@@ -135,7 +135,7 @@ static bool leads_alike(ig_array *const x[3])
     return true;
 }
 
-/* The mask as (N, keys) if it says for each text to which keys its rows attend; otherwise NULL. */
+/* The mask as (N, keys) if it is the same for all heads and rows of a batch element; otherwise NULL. */
 static ig_array *keys_of(ig_array *const x[3], ig_array *mask)
 {
     const view *m = &mask->view, *q = &x[0]->view, *k = &x[1]->view;

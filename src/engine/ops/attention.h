@@ -1,4 +1,4 @@
-/* Attention as one node, for devices with code of their own for it. */
+/* Attention as one node, for devices with native code for it. */
 #ifndef OPS_ATTENTION_H
 #define OPS_ATTENTION_H
 
@@ -7,7 +7,7 @@
 /* The definition: softmax(scale * query @ key^T) @ value, of f32 or f64 (nn.c). mask is bool, or NULL. */
 ig_array *attention_plain(ig_array *const x[3], ig_array *mask, bool causal, double scale);
 
-/* The node, if the device of x has code for such operands; else NULL, without an error. x is query, key and
+/* The node, if the device of x has native code for such operands; else NULL, without an error. x is query, key and
  * value; mask may be NULL. */
 ig_array *attention_native(ig_array *const x[3], ig_array *mask, bool causal, double scale);
 

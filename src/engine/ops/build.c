@@ -1,4 +1,4 @@
-/* Building blocks of all builders: constants, views, nodes, and the rule of elementwise ops. */
+/* Building blocks of all builders: constants, views, nodes, and the builder of elementwise ops. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/builders.h"
@@ -190,8 +190,8 @@ static ig_array *map_node(op_id op, ig_dtype dtype, ig_array *x)
     return array_node(op, dtype, x->view.ndim, x->view.shape, &x, 1, NULL);
 }
 
-/* The input whose shape all others have that are not numbers, if an array of that shape and dtype cannot be too large;
- * else NULL. Most often there is one. */
+/* The input whose shape all other inputs have, apart from numbers. NULL if the shapes differ, or if a result of that
+ * shape and dtype could be too large. Usually there is one. */
 static const ig_array *common_shape(ig_dtype dtype, ig_array *const *x, int n)
 {
     const ig_array *like = NULL;
@@ -261,7 +261,7 @@ ig_array *ig_weak(ig_array *x)
         return NULL;
     if ((x->view.ndim != 0 || !dtype_is_float(x->dtype)))
         FAIL_NULL(IG_ERR_ARGUMENT, "weak: x must be a 0-d float array; take one element of it");
-    /* A node, because weak leaves are converted by copying them, which would cut off gradients. */
+    /* A map node, because weak leaves are converted by copying them, which would cut off gradients. */
     return weakened(map_node(OP_positive, x->dtype, x));
 }
 
@@ -315,7 +315,7 @@ static ig_status accept(op_id op, ig_dtype *dtype)
     return IG_OK;
 }
 
-/* nextafter of f16 or bf16, computed in f32, whose steps are smaller: x is moved by 0.6 of its largest
+/* nextafter of f16 or bf16, computed in f32, which has smaller steps: x is moved by 0.6 of its largest
  * step, which rounds to the neighbour on both sides of a power of 2. */
 static ig_array *half_nextafter(ig_array *const half[2], ig_dtype dtype)
 {
@@ -327,7 +327,7 @@ static ig_array *half_nextafter(ig_array *const half[2], ig_dtype dtype)
     ig_array *step =
         ig_maximum(ig_multiply(ig_abs(x), ig_float(0.6 * info.eps)), ig_float(0.6 * least));
     ig_array *moved = ig_add(x, ig_multiply(ig_sign(ig_subtract(y, x)), step));
-    /* From infinity to the largest number, or to NaN if y is. */
+    /* From infinity to the largest number, or to NaN if y is NaN. */
     ig_array *inside =
         ig_add(ig_copysign(ig_float(info.max), x), ig_multiply(ig_sign(y), ig_float(0)));
     moved = ig_where(ig_isinf(x), inside, moved);
@@ -342,7 +342,7 @@ int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
     for (int i = 0; i < row->arity; i++)
         x[i] = args[i].u.array;
     const ig_array *last = x[row->arity - 1];
-    if (x[0] && last && x[0]->dtype == last->dtype && !x[0]->weak && !last->weak) /* most often */
+    if (x[0] && last && x[0]->dtype == last->dtype && !x[0]->weak && !last->weak) /* usually */
         dtype = (ig_dtype)x[0]->dtype;
     else if (infer_dtype(op, x, row->arity, &dtype) != IG_OK)
         return 0;
@@ -373,7 +373,7 @@ int op_where(op_id op, const ig_arg *args, ig_array **out)
 
 int op_astype(op_id op, const ig_arg *args, ig_array **out)
 {
-    (void)op; /* copy=True asks for a new array; arrays never change, so x itself serves */
+    (void)op; /* copy=True asks for a new array; arrays are immutable, so x itself is returned */
     ig_array *x = args[0].u.array;
     const void *number = x->weak ? array_number_of(x) : NULL;
     ig_array *y = number && dtype_is_float(x->dtype) && dtype_is_int(args[1].u.dtype)

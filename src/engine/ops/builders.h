@@ -1,4 +1,4 @@
-/* The builders: op_<name> in the file of its class, and one for all elementwise rows and all folds. */
+/* The builders: op_<name> in the file of its class; all elementwise rows share one builder, and so do all folds. */
 #ifndef OPS_BUILDERS_H
 #define OPS_BUILDERS_H
 

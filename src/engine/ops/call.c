@@ -1,5 +1,5 @@
 /* Calls of ops: checks arguments, binds them to the signature, and calls the builder. The typed functions,
- * the calculator and bindings all come through here. */
+ * the calculator and bindings all call ops through this file. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/builders.h"
@@ -13,7 +13,7 @@ typedef struct call {
     op_id op;
     const ig_op *info;
     ig_arg bound[MAX_PARAMS];
-    int64_t one[MAX_PARAMS]; /* an int that stands for a list of one */
+    int64_t one[MAX_PARAMS]; /* for an int that is bound as a list of one */
     ig_array **gathered;     /* arrays of a variadic parameter */
 } call;
 
@@ -76,7 +76,7 @@ static ig_status bind_array(call *c, int i, ig_array *x)
     return x ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Binds an argument, or a default, to parameter i, in the kind that the builder expects. */
+/* Binds an argument, or a default, to parameter i, converted to the kind that the builder expects. */
 static ig_status bind_one(call *c, int i, const ig_arg *a)
 {
     const ig_param *p = &c->info->params[i];
@@ -106,7 +106,7 @@ static ig_status bind_one(call *c, int i, const ig_arg *a)
     return IG_OK;
 }
 
-/* Binds all positional arrays from args[from] on as one list. Returns how many, -1 on failure. */
+/* Binds all positional arrays from args[from] on as one list. Returns their number, -1 on failure. */
 static int bind_rest(call *c, int i, const ig_arg *args, int from, int nargs)
 {
     int n = 0;
@@ -182,7 +182,7 @@ static ig_status bind(call *c, const ig_arg *args, int nargs)
     return IG_OK;
 }
 
-/* The one check of what callers hand in: kinds, counts and pointers, before anything reads them. */
+/* The only check of the caller's arguments: kinds, counts and pointers, before anything reads them. */
 static ig_status check_arg(const call *c, int j, const ig_arg *a)
 {
     const char *op = c->info->name;
@@ -216,7 +216,7 @@ static ig_status check_args(const call *c, const ig_arg *args, int nargs, ig_arr
     return require_list(c->info->name, "out", out, max_out);
 }
 
-/* Makes sure that a result is a new handle: of an op that returns its input, it is a view. */
+/* Makes sure that a result is a new handle: if an op returns its input, the result is a view of it. */
 static ig_array *own_handle(const call *c, ig_array *x)
 {
     for (int i = 0; i < c->info->n_params; i++) {
@@ -244,8 +244,8 @@ static const ig_array *placed_argument(const call *c)
     return NULL;
 }
 
-/* Calls the builder. A result is where the inputs are, and so is what the builder makes of nothing: numbers of elements,
- * masks. */
+/* Calls the builder with the device of the arguments as the current one. So arrays that the builder creates without
+ * inputs, such as counts and masks, are on the device of the arguments. */
 static int build(const call *c, ig_array **results)
 {
     const ig_array *x = placed_argument(c);

@@ -60,7 +60,7 @@ int op_count_nonzero(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, ig_sum(ig_astype(x, IG_BOOL), axis, IG_I64, args[2].u.b));
 }
 
-/* The largest element is taken out of the exponent, unless it is infinite: x - inf would be NaN where
+/* The largest element is subtracted in the exponent, unless it is infinite: x - inf would be NaN where
  * all are -inf (the result is -inf) or one is inf (the result is inf). */
 int op_logsumexp(op_id op, const ig_arg *args, ig_array **out)
 {
@@ -70,7 +70,7 @@ int op_logsumexp(op_id op, const ig_arg *args, ig_array **out)
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
-    if (ig_size(x) == 0) /* nothing has no largest element; its sum is 0 */
+    if (ig_size(x) == 0) /* an empty array has no largest element; its sum is 0 */
         return composite_result(out, ig_log(ig_sum(x, axis, IG_DTYPE_NONE, keepdims)), dtype);
     ig_array *most = ig_stop_gradient(ig_max(x, axis, true)); /* the shift cancels out */
     ig_array *shift = ig_where(ig_isfinite(most), most, ig_float(0));
@@ -96,7 +96,7 @@ ig_array *composite_variance(op_id op, ig_array *centred, ig_ints axis, double c
 {
     if (!centred)
         return NULL;
-    /* A divisor below 0 counts as 0, which leaves inf or NaN, as NumPy has it. */
+    /* A divisor below 0 counts as 0, which gives inf or NaN, as in NumPy. */
     double divisor = fmax((double)composite_length(op, centred, axis) - correction, 0);
     return ig_divide(ig_sum(ig_square(centred), axis, IG_DTYPE_NONE, keepdims), ig_float(divisor));
 }
@@ -185,7 +185,7 @@ int op_diff(op_id op, const ig_arg *args, ig_array **out)
         ig_array *after = part(op, x, axis, 1, INT64_MAX);
         x = x->dtype == IG_BOOL ? ig_logical_xor(after, before) : ig_subtract(after, before);
         if (length == 0)
-            break; /* and so is every further difference */
+            break; /* all further differences are empty, too */
     }
     return op_one(out, x);
 }

@@ -1,5 +1,5 @@
 /* Builders of products: matmul, tensordot, vecdot, outer. Each arranges the axes of its operands in
- * groups by views and leaves the work to one contraction. */
+ * groups with views, and builds one contraction. */
 #include "base/error.h"
 #include "engine/ops/contract.h"
 #include <assert.h>
@@ -18,7 +18,7 @@ ig_status contract_cast(op_id op, ig_array **x, int n)
     return IG_OK;
 }
 
-/* Number of points of a group of axes; 2^62 and more is infer_size's to refuse. */
+/* Number of points of a group of axes. infer_size refuses 2^62 and more. */
 static int64_t extent(const int64_t *shape, int n)
 {
     int64_t points = 1;
@@ -27,7 +27,7 @@ static int64_t extent(const int64_t *shape, int n)
     return points;
 }
 
-/* True if x is i32 only because it was made so of i8, as a whole and in order, for what follows. */
+/* True if x is a conversion of a contiguous i8 array to i32 that has not been evaluated. */
 static bool is_widened(const ig_array *x)
 {
     const ig_array *made = x->root;
@@ -35,7 +35,7 @@ static bool is_widened(const ig_array *x)
            made->in[0]->dtype == IG_I8 && view_is_contiguous(&made->in[0]->view);
 }
 
-/* The i8 that it was made of. */
+/* The i8 array that x was converted from. */
 static ig_array *unwidened(op_id op, const ig_array *x)
 {
     ig_array *from = x->root->in[0];
@@ -65,7 +65,7 @@ ig_array *contract_node(op_id op, ig_array *const given[2], contract_axes axes, 
         infer_size(op, v0->ndim, v0->shape, dtype, &size) != IG_OK ||
         infer_size(op, v1->ndim, v1->shape, dtype, &size) != IG_OK)
         return NULL;
-    /* All products must be countable, too: plans and reports add them up. */
+    /* The number of all products must not overflow either: plans and reports add it up. */
     const int64_t products[2] = {extent(shape, b + m + n), extent(v0->shape + b + m, k)};
     if (infer_size(op, 2, products, IG_F64, &size) != IG_OK)
         return NULL;
@@ -84,8 +84,8 @@ static ig_status unequal(op_id op, ig_array *const x[2], const char *what, int64
          have[0], have[1], what, (long long)one, (long long)two);
 }
 
-/* Broadcasts the first lead[i] axes of y[i] against each other, leaving the others as they are.
- * Returns how many axes lead then, -1: failed. given are the operands as errors show them. */
+/* Broadcasts the first lead[i] axes of y[i] against each other, and leaves the others as they are.
+ * Returns the resulting number of leading axes, -1: failed. given: the operands as error messages show them. */
 static int broadcast_lead(op_id op, ig_array *const given[2], ig_array *y[2], const int lead[2])
 {
     int64_t shape[IG_MAX_NDIM];
@@ -139,7 +139,7 @@ int op_matmul(op_id op, const ig_arg *args, ig_array **out)
     return b < 0 ? 0 : op_one(out, contract_node(op, y, (contract_axes){b, m, n, 1}, y[0]->dtype));
 }
 
-/* axis is counted in the broadcast shape, so from the end it is the same axis of both. */
+/* axis counts in the broadcast shape, so counted from the end it is the same axis of both. */
 int op_vecdot(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array}, *y[2] = {x[0], x[1]};
@@ -184,8 +184,8 @@ static ig_array *axes_last(op_id op, ig_array *x, const int *last, int n)
     return build_permute(op, x, order);
 }
 
-/* The axes of each operand that are summed: their number, -1: failed. One number n is the last n of
- * x1 and the first n of x2. */
+/* The axes of each operand that are summed. Returns their number, -1: failed. A single number n stands for the last n
+ * axes of x1 and the first n of x2. */
 static int summed_axes(op_id op, ig_array *const x[2], ig_ints given, int axes[2][IG_MAX_NDIM])
 {
     int64_t spelled[2][IG_MAX_NDIM];

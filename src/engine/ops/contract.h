@@ -13,14 +13,14 @@ typedef struct contract_axes {
     int b, m, n, k;
 } contract_axes;
 
-/* Brings n arrays to the dtype in which they meet; bool is refused. To be done before broadcasting
- * and windows, which a cast would write out. */
+/* Converts n arrays to their common dtype; bool is refused. Call it before broadcasting and making windows, which
+ * a cast would materialize. */
 ig_status contract_cast(op_id op, ig_array **x, int n);
 
 /* The node: x[0] is (b..., m..., k...) and x[1] is (b..., n..., k...), of one dtype and of equal
- * lengths in b and k. dtype is theirs, or f32 for f16 and bf16, so that a caller who has more to
- * add rounds once. Where they are i32 that was made of i8, the node takes that: sums of bytes in i32 are
- * what processors have instructions for. Returns (b..., m..., n...), contiguous. */
+ * lengths in b and k. dtype is theirs, or f32 for f16 and bf16, so that a caller with further ops rounds once.
+ * i32 operands that were converted from i8 are passed as i8, because processors have instructions that sum
+ * products of bytes in i32. Returns (b..., m..., n...), contiguous. */
 ig_array *contract_node(op_id op, ig_array *const x[2], contract_axes axes, ig_dtype dtype);
 
 #endif

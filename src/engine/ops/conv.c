@@ -8,7 +8,7 @@
 #include "engine/ops/window.h"
 #include <string.h>
 
-/* Operands of one dtype, and the numbers of a convolution. */
+/* The operands in one dtype, and the parameters of a convolution. */
 typedef struct conv {
     op_id op;
     ig_array *x, *weight, *bias; /* bias may be NULL */
@@ -56,7 +56,7 @@ static ig_status conv_read(conv *c, op_id op, const ig_arg *args, int64_t groups
              (long long)(groups * c->out));
     }
     TRY(contract_cast(op, x, x[2] ? 3 : 2));
-    for (int i = 0; i < 3; i++) /* the rule below asks for gradients by them, through views */
+    for (int i = 0; i < 3; i++) /* the rule below differentiates by them, through views */
         if (x[i] && !view_is_injective(&x[i]->view) && !(x[i] = build_contiguous(x[i])))
             return IG_ERR_MEMORY;
     c->x = x[0];
@@ -65,7 +65,7 @@ static ig_status conv_read(conv *c, op_id op, const ig_arg *args, int64_t groups
     return c->weight && (c->bias || !x[2]) ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* An axis of n * length elements becomes two. */
+/* Splits an axis of n * length elements into two. */
 static void axis_split(view *v, int axis, int64_t n, int64_t length)
 {
     const int64_t step = v->stride[axis];
@@ -74,7 +74,7 @@ static void axis_split(view *v, int axis, int64_t n, int64_t length)
     axis_insert(v, axis + 1, length, step);
 }
 
-/* c->weight as (N, groups, out, in, kernel...): the same for each of the N. */
+/* c->weight as (N, groups, out, in, kernel...), repeated for each of the N. */
 static ig_array *conv_weight(const conv *c, bool transposed)
 {
     view v = c->weight->view;
@@ -108,7 +108,7 @@ static ig_array *conv_windows(const conv *c, ig_array *x)
     return array_view(c->op, x, &v);
 }
 
-/* y, of which the second axis has the channels, with the bias, if there is one. */
+/* y with the bias added along its second axis, the channels; y itself if there is no bias. */
 static ig_array *with_bias(const conv *c, ig_array *y)
 {
     if (!y || !c->bias)
@@ -139,7 +139,7 @@ typedef struct conv_numbers {
     int64_t stride[WINDOW_AXES_MOST], padding[WINDOW_AXES_MOST], dilation[WINDOW_AXES_MOST];
 } conv_numbers;
 
-/* g convolved back over x: output_padding makes up for what the last window did not reach. */
+/* g convolved back over x: output_padding covers the elements that the last window did not reach. */
 static ig_array *pull_back(const conv_numbers *c, const view *x, ig_array *weight, ig_array *g)
 {
     static ig_array *(*const back[])(ig_array *, ig_array *, ig_array *, ig_ints, ig_ints, ig_ints,
@@ -169,7 +169,7 @@ static ig_array *pull_forth(const conv_numbers *c, const view *x, ig_array *weig
     return array_view(OP_slice, y, &v);
 }
 
-/* The gradient of x is a convolution, which does not materialize windows; the others follow from the
+/* The gradient of x is a convolution, which does not materialize windows; the other gradients follow from the
  * definition. */
 static ig_status pull_conv(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
                            ig_array **grads)
@@ -200,7 +200,7 @@ static conv_numbers numbers_of(const conv *c, bool transposed)
     return r;
 }
 
-/* ---- as one node, for devices with code of their own for it ---- */
+/* ---- as one node, for devices with native code for it ---- */
 
 /* The numbers of the nodes "convolution" (x, weight), "convolution gradient of x" (g, weight) and "convolution
  * gradient of weight" (x, g), all in two dimensions. */
@@ -262,7 +262,7 @@ static ig_array *define_gradient_weight(const node_native *n, ig_array *const *i
     return w ? define_gradient(n, (ig_array *const[2]){in[0], w}, in[1], 1) : NULL;
 }
 
-/* A gradient by the own code of x's device, or else by its definition. */
+/* A gradient by native code of x's device, if it offers it, otherwise by its definition. */
 static ig_status gradient_of(const ig_array *x, const node_native *what, ig_array *const in[2],
                              const native_shape *of, ig_array **out)
 {
@@ -290,7 +290,7 @@ static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array
 }
 
 /* The result without the bias; NULL, without an error, if the device has no code for it. f16 and bf16 with a
- * bias round once, behind it, so they are left to the definition. */
+ * bias are rounded once, after the bias is added, so the definition computes them. */
 static ig_array *conv_native(const conv *c)
 {
     const windows *w = &c->w;
@@ -340,13 +340,13 @@ int op_conv3d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op
 
 /* ---- transposed ---- */
 
-/* The position of x along one axis of the array that the flipped kernel slides over: element i is at
+/* The positions of x along one axis of the array over which the flipped kernel slides: element i is at
  * first + i * step. Elements outside are cut off. */
 typedef struct spread {
     int64_t length, first, step;
 } spread;
 
-/* Elements [from, to) of the n that s puts inside. */
+/* Elements [from, to) of the n are those that s places inside the array. */
 static void spread_inside(const spread *s, int64_t n, int64_t *from, int64_t *to)
 {
     *from = s->first < 0 ? (-s->first + s->step - 1) / s->step : 0;
@@ -374,7 +374,7 @@ static ig_array *spread_out(ig_array *x, const spread *s, int n)
                            (ig_ints){start, ndim}, (ig_ints){step, ndim});
 }
 
-/* The length of the result along each axis, and where x goes. output_padding is extra[]. */
+/* The length of the result along each axis, and the positions of x. output_padding is extra[]. */
 static ig_status transposed_count(conv *c, spread *s)
 {
     windows *w = &c->w;
@@ -402,7 +402,7 @@ static ig_status transposed_count(conv *c, spread *s)
                  (long long)w->kernel[a], (long long)w->stride[a], (long long)w->dilation[a],
                  (long long)w->padding[a]);
         s[a] = (spread){w->out[a] + reach - 1, reach - 1 - w->padding[a], w->stride[a]};
-        w->stride[a] = 1; /* of the windows over what is spread out */
+        w->stride[a] = 1; /* of the windows over the spread array */
     }
     return IG_OK;
 }
@@ -420,7 +420,7 @@ static int convolve_transposed(op_id op, const ig_arg *args, ig_array **out)
         window_numbers(op, "dilation", args[7].u.ints, w->n, 1, w->dilation) != IG_OK)
         return 0;
     const conv_numbers numbers =
-        numbers_of(&c, true); /* before stride becomes that of the windows */
+        numbers_of(&c, true); /* before transposed_count overwrites the stride */
     if (transposed_count(&c, s) != IG_OK)
         return 0;
     ig_array *y = conv_result(&c, spread_out(c.x, s, w->n), conv_weight(&c, true));

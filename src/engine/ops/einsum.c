@@ -10,7 +10,7 @@
 #include <float.h>
 #include <string.h>
 
-/* Letters by their order in ASCII, then the axes of "...", which are aligned at their ends. */
+/* Letters in ASCII order, then the axes of "...", which are aligned at their ends. */
 enum { LETTERS = 52, LABELS = LETTERS + IG_MAX_NDIM };
 
 /* The labels of an array's axes. */
@@ -30,13 +30,13 @@ typedef struct einsum {
     operand_term *operand; /* n of them */
     term out;
     int64_t length[LABELS];
-    int seen_in[LABELS]; /* the operand that told the length */
-    int uses[LABELS];    /* how many operands have it; plus 1 if the result has it */
+    int seen_in[LABELS]; /* the operand that set the length */
+    int uses[LABELS];    /* number of operands that have it, plus 1 if the result has it */
 } einsum;
 
 /* ---- reading the subscripts ---- */
 
-/* One term as it is written: letters, and before which of them "..." stands (-1: nowhere). */
+/* One term as it is written: its letters, and the letter before which "..." stands (-1: absent). */
 typedef struct written {
     int n, rest;
     uint8_t label[IG_MAX_NDIM];
@@ -92,7 +92,7 @@ static void spell_out(const written *w, int rest, term *t)
     }
 }
 
-/* Reads the terms of all operands, up to *at. widest: the most axes that "..." stands for. */
+/* Reads the terms of all operands, up to *at. widest: the largest number of axes that "..." stands for. */
 static ig_status read_operands(einsum *e, ig_array *const *x, const char **at, int *widest)
 {
     const char *c = *at;
@@ -229,7 +229,7 @@ static ig_status take_diagonals(einsum *e, int i)
     return o->x ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Counts, and with `now` sums, the labels that only this operand has. */
+/* Counts the labels that only this operand has; with `now`, also sums over them. */
 static int sum_alone(einsum *e, operand_term *o, bool now)
 {
     int64_t axes[IG_MAX_NDIM];
@@ -278,11 +278,11 @@ static ig_status einsum_prepare(einsum *e, ig_array *const *x, ig_dtype *dtype)
 
 /* ---- two at a time ---- */
 
-/* The axes of two operands by their groups: b and k are in both, b is still needed. */
+/* The axes of two operands by group: b and k are in both; b is also in the result or in a third operand. */
 typedef struct pairing {
     contract_axes axes;
     int order[2][IG_MAX_NDIM]; /* (b, m, k) of the first, (b, n, k) of the second */
-    double growth;             /* elements of the result less those of both operands */
+    double growth;             /* elements of the result minus elements of both operands */
 } pairing;
 
 static int axis_of(const term *t, int label)
@@ -338,7 +338,7 @@ static pairing pair_up(const einsum *e, const term *t0, const term *t1)
     return p;
 }
 
-/* Operand i becomes the contraction of operands i and j; j is gone. */
+/* Operand i becomes the contraction of operands i and j; j is removed. */
 static ig_status contract_pair(einsum *e, int i, int j, const pairing *p)
 {
     operand_term *o = &e->operand[i], *other = &e->operand[j];
@@ -358,7 +358,7 @@ static ig_status contract_pair(einsum *e, int i, int j, const pairing *p)
     return o->x ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Contracts the pair with the smallest result first; of equal ones the first. Only a limited number of
+/* Contracts the pair with the smallest result first; of equal pairs, the first. Only a limited number of
  * operands is considered, so that long lists do not take quadratic time. */
 static ig_status contract_all(einsum *e)
 {
@@ -381,7 +381,7 @@ static ig_status contract_all(einsum *e)
     return IG_OK;
 }
 
-/* The last operand in the order of the result. */
+/* The last operand with its axes in the order of the result. */
 static ig_array *einsum_result(const einsum *e)
 {
     const operand_term *o = &e->operand[0];

@@ -1,6 +1,6 @@
-/* Formulas: expressions of elementwise ops that are one node of the graph. An update rule is built for every parameter in
- * every step, and a node costs more than the op on it. Programs do not know formulas: a tape has an instruction for each
- * op, and the result has the bits of the ops one by one.
+/* Formulas: expressions of elementwise ops that are one node of the graph. Optimizers build their update rule for every
+ * parameter in every step, and building a node costs more than its op. Programs do not know formulas: a tape has an
+ * instruction for each op, so the result has the bits of the separate ops.
  *
  * A formula has no gradient. Its inputs are f32 or f64 arrays of one shape and dtype, or numbers of that dtype. */
 #ifndef OPS_FORMULA_H
@@ -17,7 +17,7 @@ typedef enum formula {
 
 enum { FORMULA_INPUTS = 5, FORMULA_OPS = 5 };
 
-/* An op of a formula. Operands are inputs, and then the results of the ops before. */
+/* An op of a formula. Operands are numbered: first the inputs, then the results of the earlier ops. */
 typedef struct formula_op {
     int op, a, b; /* b is -1 for an op of one operand */
 } formula_op;
@@ -29,7 +29,7 @@ typedef struct formula_row {
 
 extern const formula_row formula_rows[FORMULAS];
 
-/* NULL if an input is NULL or does not fit. */
+/* Builds the node; NULL if an input is NULL or has another shape or dtype. */
 ig_array *build_formula(formula f, ig_array *const *in);
 
 #endif

@@ -1,5 +1,5 @@
-/* All gradients: one rule for each op that a node can have. Those of elementwise rows are in ops.def. Ops
- * that are built of other ops need no rule, and ops that return integers or bool have no gradient.
+/* All gradients: one rule for each op that a node can have. The rules of elementwise rows are in ops.def. Ops
+ * that are built from other ops need no rule, and ops that return integers or bool have no gradient.
  *
  * In a rule, g is the gradient of the node y, and x, or x1 and x2, are its inputs, broadcast to one
  * shape. Where two inputs tie (maximum), the second one gets the gradient, so the gradient of relu at 0
@@ -23,7 +23,7 @@ static ig_array *zero_unless(ig_array *condition, ig_array *a)
     return ig_where(condition, a, build_beside(a, 0));
 }
 
-/* a / b. The gradient of a mean is that of two numbers, which needs no program. */
+/* a / b. The gradient of a mean divides two numbers; their quotient is computed here and needs no program. */
 static ig_array *quotient(ig_array *a, ig_array *b)
 {
     if (!a || !a->is_fixed || !b->is_fixed || a->dtype != b->dtype)
@@ -76,7 +76,7 @@ static ig_array *d_where(pull *p, int i)
     return i == 1 ? ig_where(condition, p->g, zero) : ig_where(condition, zero, p->g);
 }
 
-/* The gradient goes back to where the input is. */
+/* The gradient moves back to the device of the input. */
 static ig_array *d_to_device(pull *p, int i)
 {
     const char *from = p->node->in[i]->root->device;
@@ -85,7 +85,7 @@ static ig_array *d_to_device(pull *p, int i)
 
 static ig_array *d_astype(pull *p, int i) { return ig_astype(p->g, p->node->in[i]->dtype); }
 
-/* ---- reduce: the node's trailing axes are gone ---- */
+/* ---- reduce: the node does not have the trailing axes of its input ---- */
 
 /* a, which has the shape of the node, repeated along the axes that the node folded. */
 static ig_array *unfold(const pull *p, ig_array *a)
@@ -105,7 +105,7 @@ static ig_array *d_sum(pull *p, int i)
     return unfold(p, p->g);
 }
 
-/* The product of the elements before each, along the last axis. */
+/* For each element, the product of all earlier elements along the last axis. */
 static ig_array *prod_before(ig_array *x)
 {
     ig_array *y = x ? ig_cumulative_prod(x, IG_AXES(-1), x->dtype, true) : NULL;
@@ -116,8 +116,8 @@ static ig_array *prod_before(ig_array *x)
     return array_view(OP_slice, y, &v);
 }
 
-/* The product of all other elements: the product before times the product after, so zeros need no special
- * case. */
+/* The product of all other elements, computed as the product of the earlier times the product of the later elements.
+ * So zeros need no special case. */
 static ig_array *d_prod(pull *p, int i)
 {
     ig_array *x = p->node->in[i];
@@ -133,7 +133,7 @@ static ig_array *d_prod(pull *p, int i)
     return mul(unfold(p, p->g), ig_reshape(others, ig_shape(x)));
 }
 
-/* Axes of an operand, in the order in which they are wanted. */
+/* A list of axes of an operand. */
 typedef struct axis_list {
     int axis[IG_MAX_NDIM], n;
 } axis_list;
@@ -183,7 +183,7 @@ static ig_array *d_extreme(pull *p, int i)
 
 /* ---- scans, along the last axis ---- */
 
-/* Sums from each element to the end. */
+/* For each element, the sum from it to the end. */
 static ig_array *sum_behind(ig_array *x)
 {
     const ig_ints last = IG_AXES(-1);
@@ -197,7 +197,7 @@ static ig_array *d_cumulative_sum(pull *p, int i)
     return sum_behind(p->g);
 }
 
-/* x[i + by] along the last axis; 0 behind the end. */
+/* x[i + by] along the last axis; 0 past the end. */
 static ig_array *ahead(ig_array *x, int64_t by)
 {
     if (!x)
@@ -211,8 +211,8 @@ static ig_array *ahead(ig_array *x, int64_t by)
     return ig_pad(array_view(OP_slice, x, &v), (ig_ints){width, 2 * v.ndim}, "constant", NULL);
 }
 
-/* The products before each element, times rest[i] = g[i] + x[i + 1] * rest[i + 1], which is found by
- * combining pairs, pairs of pairs, and so on. Without a division, zeros need no special case. */
+/* The products of the earlier elements, times rest[i] = g[i] + x[i + 1] * rest[i + 1]. The recurrence is solved by
+ * combining pairs, pairs of pairs, and so on. It has no division, so zeros need no special case. */
 static ig_array *d_cumulative_prod(pull *p, int i)
 {
     ig_array *x = p->node->in[i], *rest = p->g, *factor = NULL;
@@ -224,7 +224,7 @@ static ig_array *d_cumulative_prod(pull *p, int i)
     return mul(prod_before(x), rest);
 }
 
-/* Each result is the last element so far that was the largest. */
+/* Each result is the latest element so far that equals the extreme. */
 static ig_array *d_cumulative_extreme(pull *p, int i)
 {
     ig_array *x = p->node->in[i];
@@ -243,7 +243,7 @@ static ig_array *d_sort(pull *p, int i)
 
 /* ---- reads and writes at computed indices ---- */
 
-/* A node that reads g where node reads or writes: in the same view, moved by the same index. */
+/* A node that reads g at the positions where node reads or writes: the same view, moved by the same index. */
 static ig_array *read_like(const ig_array *node, ig_array *index, ig_array *g, const view *at)
 {
     if (!g)
@@ -253,7 +253,7 @@ static ig_array *read_like(const ig_array *node, ig_array *index, ig_array *g, c
     return array_node(OP_read, g->dtype, at->ndim, at->shape, in, 2, &attr);
 }
 
-/* A node that writes, or adds, updates to x at the places of view and index. */
+/* A node that writes, or adds, updates to x at the positions of view and index. */
 static ig_array *write_like(const ig_array *node, ig_array *x, ig_array *index, ig_array *updates,
                             const view *at, bool add)
 {
@@ -277,8 +277,8 @@ static ig_array *d_read(pull *p, int i)
     return write_like(p->node, zeros_like(root), index, p->g, &at, true);
 }
 
-/* The last of several writes to an element wins. Writing the number of each update in the same way finds
- * the winner. */
+/* The last of several writes to an element wins. The winner is found by writing the number of each update in the
+ * same way. */
 static ig_array *d_write(pull *p, int i)
 {
     const ig_array *node = p->node;
@@ -297,7 +297,7 @@ static ig_array *d_write(pull *p, int i)
     return zero_unless(ig_equal(read_like(node, index, winner, at), number), mine);
 }
 
-/* g with zeros where parts after the i-th were written. */
+/* g with zeros in the regions that parts after the i-th overwrote. */
 static ig_array *without_later(ig_array *g, const ig_array *node, int i)
 {
     const int n = node->n_in - i;
@@ -319,7 +319,7 @@ static ig_array *without_later(ig_array *g, const ig_array *node, int i)
     return y;
 }
 
-/* The gradient of a part is that of the region it was copied to, without what later parts overwrote. */
+/* The gradient of a part is g in the region that the part was copied to, except where later parts overwrote it. */
 static ig_array *d_assemble(pull *p, int i)
 {
     const ig_array *node = p->node;
@@ -341,7 +341,7 @@ static void list_axes(axis_list *l, int first, int count)
         l->axis[l->n++] = first + i;
 }
 
-/* Batch axes along which the operand is broadcast, as a weight is, become summed axes of the contraction. */
+/* Batch axes along which the operand is broadcast, as a weight is, are summed by the contraction. */
 static void split_batch(const view *in, int b, axis_list *kept, axis_list *summed)
 {
     for (int a = 0; a < b; a++)
@@ -354,7 +354,7 @@ static void append_axes(axis_list *l, const axis_list *more)
         l->axis[l->n++] = more->axis[i];
 }
 
-/* The gradient of operand i is g contracted with the other operand over the axes that only the other one
+/* The gradient of operand i is g contracted with the other operand, over the axes that only the other one
  * has. The result has the axis order of operand i in memory. */
 static ig_array *pull_operand(pull *p, int i, ig_array *g)
 {
@@ -364,7 +364,7 @@ static ig_array *pull_operand(pull *p, int i, ig_array *g)
     axis_list kept = {.n = 0}, summed = {.n = 0};
     split_batch(&mine->view, b, &kept, &summed);
     axis_list of_g = kept, of_other = kept, of_mine = kept;
-    /* Batch axes come before the own axes of both, so the sum reads memory forward. */
+    /* Summed batch axes come before the other summed axes in both, so the sum reads memory forward. */
     list_axes(&of_g, i == 0 ? b : b + others, own);
     append_axes(&of_g, &summed);
     list_axes(&of_g, i == 0 ? b + own : b, others);

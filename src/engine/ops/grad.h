@@ -5,35 +5,35 @@
 
 #include "engine/ops/ops.h"
 
-/* The question that a rule answers. */
+/* The arguments of a rule. */
 typedef struct pull {
     ig_array *node;
-    ig_array *g; /* in the shape of node */
-    view seen;   /* the elements of the input's root that the answer belongs to: at first all that
-                  * the node reads; a rule may name others */
+    ig_array *g; /* has the shape of node */
+    view seen; /* the elements of the input's root that the gradient belongs to: initially all that
+                * the node reads; a rule may choose others */
 } pull;
 
-/* The gradient of node->in[i], in the shape of p->seen; NULL without an error: it is zero. */
+/* The gradient of node->in[i], in the shape of p->seen; NULL without an error means zero. */
 typedef ig_array *(*grad_rule)(pull *p, int i);
 
 /* The rule of a node's row; NULL if the row has no derivative. */
 grad_rule grad_rule_of(const ig_array *node);
 
-/* g, the gradient of x seen through v, a view of x's root, brought to the shape of the root: what is
- * read more than once adds up, what is not read is zero. x says how the view was made. */
+/* g is the gradient of x seen through v, a view of x's root. Returns it in the shape of the root: elements that
+ * are read more than once add up, elements that are not read are zero. x tells how the view was made. */
 ig_array *grad_through_view(ig_array *g, const ig_array *x, const view *v);
 
-/* x put to the places v of a row-major array of root's shape, where all else is zero; v is injective,
- * but for strides of 0, along which x adds up. */
+/* x stored at the positions v of a row-major array of root's shape, which is zero elsewhere. v is injective
+ * except for strides of 0, along which x is summed. */
 ig_array *grad_place(ig_array *x, const view *v, const view *root);
 
-/* The elements of x that `at` names by their row-major places. */
+/* The elements of x at the row-major positions that `at` selects. */
 ig_array *grad_see(ig_array *x, const view *at);
 
-/* The node x again, with other inputs in the places of its own and a result of that dtype. */
+/* A copy of the node x with the inputs in and a result of that dtype. */
 ig_array *replay_node(const ig_array *x, ig_dtype dtype, ig_array *const *in);
 
-/* What outputs would be if others stood in the places of inputs; theirs are the shapes and dtypes. */
+/* The outputs with some inputs replaced by arrays of the same shapes and dtypes. */
 ig_status replay_with(ig_array *const *outputs, int n_out, ig_array *const *inputs,
                       ig_array *const *others, int n_in, ig_array **results);
 

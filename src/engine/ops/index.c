@@ -14,7 +14,7 @@ ig_array *index_cast(const char *who, ig_array *indices)
     if (!dtype_is_int(indices->dtype))
         FAIL_NULL(IG_ERR_DTYPE, "%s: indices must be integers, not %s; convert with astype", who,
                   ig_dtype_name(indices->dtype));
-    /* What i64 cannot hold must stay outside of every axis, not wrap into it. */
+    /* Values above the range of i64 must stay out of bounds, not wrap to a valid index. */
     if (indices->dtype == IG_U64)
         indices = ig_minimum(indices, build_scalar_int(INT64_MAX, IG_U64));
     return build_cast(indices, IG_I64);
@@ -86,15 +86,15 @@ int op_take(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, index_take("take", x, index, axis));
 }
 
-/* True if two lengths broadcast; *shape is what they broadcast to. */
+/* True if two lengths broadcast; *shape is the result. */
 static bool meet(int64_t a, int64_t b, int64_t *shape)
 {
     *shape = a == 1 ? b : a;
     return a == b || a == 1 || b == 1;
 }
 
-/* Fails unless indices have as many axes as x, and lengths that go with x's but for axis: no longer
- * (broadcasts is false), or such that they broadcast. shape is that of the result. */
+/* Fails unless indices have as many axes as x and fitting lengths on all axes except axis: at most x's
+ * (broadcasts is false), or such that they broadcast. shape is the shape of the result. */
 static ig_status infer_along(op_id op, const view *x, const view *index, int axis, bool broadcasts,
                              int64_t *shape)
 {
@@ -190,9 +190,8 @@ int op_scatter_add(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- order ---- */
 
-/* Rows sorted: the axis is last while it is worked on. All sorts are stable, so `stable` is not
- * looked at. */
-/* The node's rows may be shorter than its input's: they are then the first `kept` of each. */
+/* Sorts along axis, which is moved to the end for that. All sorts are stable, so the argument `stable` is
+ * ignored. The result has the first `kept` elements of each row. */
 static ig_array *sorted_rows(op_id op, ig_array *x, int axis, bool descending, int64_t kept,
                              ig_dtype dtype)
 {

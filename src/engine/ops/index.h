@@ -7,11 +7,11 @@
 
 /* ---- views (move.c) ---- */
 
-/* Puts an axis before v's axis `at`, which may be v->ndim; v must have room for it. */
+/* Inserts an axis before v's axis `at`, which may be v->ndim; v must have room for it. */
 void axis_insert(view *v, int at, int64_t length, int64_t stride);
 void axis_remove(view *v, int axis);
 
-/* The elements start, start + step, ... of an axis, length of them, all inside of it. */
+/* length elements of an axis: start, start + step, ... All are inside the axis. */
 typedef struct span {
     int64_t start, step, length;
 } span;
@@ -21,15 +21,15 @@ span span_clip(int64_t start, int64_t stop, int64_t step, int64_t n);
 /* Narrows an axis of v to s. */
 void span_apply(view *v, int axis, span s);
 
-/* A number without a dtype gets its default one; any other array is returned as it is. */
+/* A number without a dtype gets its default dtype; any other array is returned as it is. */
 ig_array *move_settle(ig_array *x);
 
 /* ---- index arrays (index.c) ---- */
 
-/* indices as i64; fails, naming who, unless they are integers. */
+/* indices as i64. Fails unless they are integers; the error names who. */
 ig_array *index_cast(const char *who, ig_array *indices);
 
-/* value in x's dtype. Fails for a change of kind that loses: float to integer, number to bool. */
+/* value in x's dtype. Fails if the conversion loses the kind: float to integer, number to bool. */
 ig_array *index_fit(op_id op, const char *what, ig_array *x, ig_array *value);
 
 /* out[i, j, k] = x at v[i, k] moved by index[j] * stride elements, where i are v's axes before
@@ -39,19 +39,19 @@ ig_array *index_read(const char *who, ig_array *x, const view *v, int place, ig_
 /* x at index along axis. */
 ig_array *index_take(const char *who, ig_array *x, ig_array *index, int axis);
 
-/* The places of the `kept` largest along axis, the largest first: those that a stable descending argsort
- * begins with. kept is at most the axis's length. */
+/* The positions of the `kept` largest elements along axis, the largest first: the beginning of a stable descending
+ * argsort. kept is at most the axis's length. */
 ig_array *index_first_places(ig_array *x, int axis, int64_t kept);
 
-/* ---- what depends on data (unique.c) ---- */
+/* ---- results that depend on data (unique.c) ---- */
 
-/* Row-major positions at which mask, which is bool, holds; evaluates it. The caller frees them with
+/* Row-major positions at which mask, which is bool, is true; evaluates it. The caller frees them with
  * memory_free; NULL on failure. */
 int64_t *mask_positions(ig_array *mask, int64_t *count);
 
 /* ---- x[...] (subscript.c) ---- */
 
-/* ig_get, with the name that its errors begin with. */
+/* ig_get; error messages begin with who. */
 ig_array *subscript_get(const char *who, ig_array *x, const ig_index *items, int n);
 
 #endif

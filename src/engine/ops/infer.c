@@ -105,8 +105,8 @@ ig_status infer_size(op_id op, int ndim, const int64_t *shape, ig_dtype dtype, i
     if (ndim > IG_MAX_NDIM)
         FAIL(IG_ERR_SHAPE, "%s: %d dimensions are more than the %d that Ingot has", name_of(op),
              ndim, IG_MAX_NDIM);
-    /* An empty axis makes the size 0, but the others must still multiply without overflow: strides
-     * are products of them. */
+    /* An empty axis makes the size 0, but the product of the others must not overflow either: strides
+     * are such products. */
     int64_t n = 1, most = ((int64_t)1 << 62) / (int64_t)ig_dtype_bytes(dtype);
     bool empty = false;
     for (int i = 0; i < ndim; i++) {

@@ -1,4 +1,4 @@
-/* Builders of the move ops that write a new array: concat, stack, pad, roll, repeat, tile. Where the result
+/* Builders of the move ops that write a new array: concat, stack, pad, roll, repeat, tile. If the result
  * consists of parts copied to regions, it is one assemble node, which casts and writes each part once. */
 #include "base/error.h"
 #include "base/memory.h"
@@ -8,19 +8,19 @@
 
 /* ---- assemblies ---- */
 
-/* Parts and the places that they are copied to, in order. */
+/* Parts and the regions that they are copied to, in order. */
 typedef struct assembly {
     op_id op;
     ig_dtype dtype;
     int n;
-    view whole; /* of the output */
+    view whole; /* view of the whole output */
     ig_array **part;
     view *dst;
 } assembly;
 
-/* Begins an assembly of the n arrays, in their common dtype, as an array of the given shape. Each
- * place is at first the output's first corner in the shape of its part, or, for a part of another
- * number of axes, its elements one after another. Ended by assembly_end in any case. */
+/* Begins an assembly of the n arrays, in their common dtype, as an array of that shape. The region of a part
+ * is at first the corner of the output in the shape of the part. If the part has another number of axes, the
+ * region is its elements one after another. The caller must call assembly_end in any case. */
 static bool assembly_begin(assembly *as, op_id op, ig_array *const *x, int n, int ndim,
                            const int64_t *shape)
 {
@@ -58,7 +58,7 @@ static ig_array *assembly_end(assembly *as, bool ok)
 
 /* ---- concat, stack ---- */
 
-/* The arrays one after another along axis; shape is theirs, but for the sum along axis. */
+/* The arrays one after another along axis; shape is theirs, except for the sum along axis. */
 static ig_array *join(op_id op, ig_array *const *x, int n, int axis, int ndim, const int64_t *shape)
 {
     assembly as;
@@ -71,7 +71,7 @@ static ig_array *join(op_id op, ig_array *const *x, int n, int axis, int ndim, c
     return assembly_end(&as, ok);
 }
 
-/* The same for flattened arrays: each is written row by row as it is, so none is copied before. */
+/* The same for flattened arrays: each is written as it is in row-major order, so none is copied first. */
 static ig_array *join_flat(op_id op, ig_array *const *x, int n, int64_t size)
 {
     assembly as;
@@ -84,7 +84,7 @@ static ig_array *join_flat(op_id op, ig_array *const *x, int n, int64_t size)
     return assembly_end(&as, ok);
 }
 
-/* Fails unless x[i] has the shape of x[0], but for axis (-1: for none). */
+/* Fails unless x[i] has the shape of x[0], except for axis (-1: no exception). */
 static ig_status check_like(op_id op, ig_array *const *x, int i, int axis)
 {
     const view *v = &x[i]->view, *first = &x[0]->view;
@@ -162,7 +162,7 @@ int op_stack(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- slice_update ---- */
 
-/* The places start, start + step, ... of an axis of n elements, one for each of length. */
+/* The positions start, start + step, ... of an axis of n elements, length of them. */
 static ig_status place_span(int axis, int64_t start, int64_t step, int64_t n, int64_t length,
                             span *s)
 {
@@ -211,8 +211,8 @@ int op_slice_update(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- pad ---- */
 
-/* For each place at along a bordered axis, counted from the first of its n elements, the element
- * that is seen there. */
+/* The index functions map positions to elements: `at` counts positions along the padded axis from the first
+ * of its n elements, and the result is the element to copy there. */
 static ig_array *edge_index(ig_array *at, int64_t n)
 {
     return ig_minimum(ig_maximum(at, ig_int(0)), ig_int(n - 1));
@@ -221,7 +221,7 @@ static ig_array *edge_index(ig_array *at, int64_t n)
 static ig_array *reflect_index(ig_array *at, int64_t n)
 {
     ig_array *last = ig_int(n - 1);
-    /* There and back again is one period; one element alone is its own mirror. */
+    /* Forward and back is one period; a single element is its own mirror image. */
     ig_array *phase = ig_remainder(at, ig_int(n > 1 ? 2 * (n - 1) : 1));
     return ig_subtract(last, ig_abs(ig_subtract(last, phase)));
 }
@@ -239,7 +239,7 @@ static const struct pad_mode *find_mode(const char *name)
     FAIL_NULL(IG_ERR_ARGUMENT, "pad: mode is 'constant', 'edge' or 'reflect', not '%s'", name);
 }
 
-/* Lengths before and after each axis of v, and the lengths that result. */
+/* The padding before and after each axis of v, and the resulting lengths. */
 static ig_status pad_shape(const view *v, ig_ints width, int64_t (*pad)[2], int64_t *shape)
 {
     if (width.n != 1 && width.n != 2 && width.n != 2 * v->ndim)
@@ -309,7 +309,7 @@ static ig_array *roll_axis(op_id op, ig_array *x, int64_t shift, int axis)
     int64_t n = x->view.shape[axis];
     if (n == 0 || shift % n == 0)
         return x;
-    int64_t head = (shift % n + n) % n; /* elements that come around the end */
+    int64_t head = (shift % n + n) % n; /* elements that wrap around */
     ig_array *part[2];
     for (int i = 0; i < 2; i++) {
         view v = x->view;
@@ -345,7 +345,7 @@ int op_roll(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- repeat, tile ---- */
 
-/* x with each element of axis (or, unless each, all of them as a whole) there `times` times. */
+/* x with each element of axis repeated `times` times; unless `each`, the axis repeated as a whole. */
 static ig_array *stretch(op_id op, ig_array *x, int axis, int64_t times, bool each)
 {
     int64_t shape[IG_MAX_NDIM], size;
@@ -356,7 +356,7 @@ static ig_array *stretch(op_id op, ig_array *x, int axis, int64_t times, bool ea
                   axis);
     if (infer_size(op, ndim, shape, x->dtype, &size) != IG_OK)
         return NULL;
-    if (ndim == IG_MAX_NDIM) { /* no room for one more axis: those around it become one */
+    if (ndim == IG_MAX_NDIM) { /* no room for one more axis: merge the axes around it */
         int64_t three[3] = {1, x->view.shape[axis], 1};
         for (int a = 0; a < ndim; a++)
             three[a < axis ? 0 : 2] *= a == axis ? 1 : x->view.shape[a];
@@ -391,7 +391,7 @@ int op_tile(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, y);
 }
 
-/* Counts as numbers: those given, or those of an array, which is evaluated. NULL on failure. */
+/* The counts as numbers: those of the list, or those of an array, which is evaluated. NULL on failure. */
 static const int64_t *repeat_counts(const ig_arg *repeats, int64_t *n)
 {
     if (repeats->kind == IG_ARG_INTS) {
@@ -406,7 +406,7 @@ static const int64_t *repeat_counts(const ig_arg *repeats, int64_t *n)
     return counts ? evaluate_data(counts) : NULL;
 }
 
-/* x with element i of axis there count[i] times; sum is of all counts. */
+/* x with element i of axis repeated count[i] times; sum is the sum of all counts. */
 static ig_array *repeat_by(ig_array *x, int axis, const int64_t *count, int64_t sum)
 {
     size_t bytes;

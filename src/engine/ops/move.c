@@ -1,5 +1,5 @@
-/* Builders of the move ops that return views. Each composes a view with that of x, so nothing is copied;
- * only reshape copies, where strides cannot express the result. Ops that join or repeat elements are in
+/* Builders of the move ops that return views. Each composes a view with the view of x, so nothing is copied.
+ * Only reshape copies, if strides cannot express the result. Ops that join or repeat elements are in
  * join.c. */
 #include "base/error.h"
 #include "base/memory.h"
@@ -26,7 +26,7 @@ void axis_remove(view *v, int axis)
     memmove(v->stride + axis, v->stride + axis + 1, tail * sizeof *v->stride);
 }
 
-/* A bound of a slice, negative from the end, clipped to [low, high]. */
+/* A bound of a slice, clipped to [low, high]; a negative bound counts from the end. */
 static int64_t clip_bound(int64_t bound, int64_t n, int64_t low, int64_t high)
 {
     if (bound < 0)
@@ -36,7 +36,7 @@ static int64_t clip_bound(int64_t bound, int64_t n, int64_t low, int64_t high)
 
 span span_clip(int64_t start, int64_t stop, int64_t step, int64_t n)
 {
-    /* A step that leaves the axis at once does the same as any other such step. */
+    /* All steps that leave the axis at once are equivalent. */
     if (step > n)
         step = n + 1;
     if (step < -n)
@@ -67,7 +67,7 @@ ig_array *move_settle(ig_array *x)
 
 /* ---- broadcasting ---- */
 
-/* A view of x, also where it has that shape already. */
+/* A new view of x, even if x has that shape already. */
 static ig_array *broadcast_view(op_id op, ig_array *x, int ndim, const int64_t *shape)
 {
     int64_t size;
@@ -83,7 +83,7 @@ int op_broadcast_to(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, broadcast_view(op, args[0].u.array, shape.n, shape.v));
 }
 
-/* How many arrays there are, if there are any and all their results have room; else 0. */
+/* Checks a number of results. Returns it, or 0 if there are none or more than the maximum. */
 static int count_results(op_id op, int64_t n, const char *why_none)
 {
     if (n == 0)
@@ -107,7 +107,7 @@ int op_broadcast_arrays(op_id op, const ig_arg *args, ig_array **out)
     return n;
 }
 
-/* The axis along which array i lies; with 'xy' the first two change places. */
+/* The axis along which array i varies; with 'xy' the first two axes are swapped. */
 static int mesh_axis(bool swapped, int i) { return swapped && i < 2 ? 1 - i : i; }
 
 int op_meshgrid(op_id op, const ig_arg *args, ig_array **out)
@@ -144,7 +144,7 @@ int op_meshgrid(op_id op, const ig_arg *args, ig_array **out)
     return n;
 }
 
-/* ---- axes added, taken away, reordered ---- */
+/* ---- axes inserted, removed, reordered ---- */
 
 int op_expand_dims(op_id op, const ig_arg *args, ig_array **out)
 {
@@ -228,7 +228,7 @@ int op_moveaxis(op_id op, const ig_arg *args, ig_array **out)
         moved |= 1u << from[i];
         taken |= 1u << to[i];
     }
-    /* The axes that stay fill the free places in their order. */
+    /* The other axes fill the free positions in their order. */
     for (int place = 0, a = 0; place < ndim; place++) {
         if (taken >> place & 1)
             continue;
@@ -293,7 +293,7 @@ int op_slice(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, array_view(op, x, &v));
 }
 
-/* Views of x that each have one span of axis. */
+/* A view of x with axis narrowed to s. */
 static ig_array *cut(op_id op, ig_array *x, int axis, span s)
 {
     view v = x->view;
@@ -362,7 +362,7 @@ int op_unstack(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- reshape ---- */
 
-/* shape with its -1, if there is one, worked out for size elements. */
+/* shape with its -1, if there is one, replaced so that there are size elements. */
 static ig_status full_shape(ig_ints shape, int64_t size, ig_dtype dtype, int64_t full[IG_MAX_NDIM])
 {
     char text[400];

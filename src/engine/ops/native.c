@@ -1,4 +1,4 @@
-/* Nodes of the device's own code; see native.h. */
+/* Nodes that native code of a device computes; see native.h. */
 #include "engine/ops/native.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 enum { KEY_WORDS = 4 + NATIVE_NUMBERS };
 
-/* The results share one. */
+/* All results of a node share one native_call. */
 typedef struct native_call {
     node_kernel base;
     node_native native;
@@ -86,7 +86,7 @@ static ig_status pull_definition(void *context, ig_array *const *in, int n, ig_a
     while (floats < n && dtype_is_float((ig_dtype)in[floats]->dtype))
         floats++;
     for (int i = floats; i < n; i++)
-        grads[i] = NULL; /* a mask has none */
+        grads[i] = NULL; /* a mask has no gradient */
     return y ? ig_vjp(&y, &g, 1, in, floats, grads) : IG_ERR_MEMORY;
 }
 

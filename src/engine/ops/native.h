@@ -1,5 +1,5 @@
-/* Nodes that code of the device itself computes, where the device offers them: see node_native in
- * array/array.h. Each has a definition by other ops, which gives its gradient and checks it. */
+/* Nodes that native code of the device computes, if the device offers them: see node_native in array/array.h.
+ * Each has a definition by other ops, from which its gradient follows, and with which checks compare it. */
 #ifndef OPS_NATIVE_H
 #define OPS_NATIVE_H
 
@@ -14,19 +14,19 @@ typedef struct native_shape {
     const int64_t *shape;
 } native_shape;
 
-/* True if the device of x has code for the node, and the math mode of the calling thread allows another order
- * of additions than the CPU's. */
+/* True if the device of x has native code for the node, and the math mode of the calling thread allows an order of
+ * additions that differs from the CPU's. */
 bool native_is_offered(const ig_array *x, const node_native *n);
 
-/* The results of the node. Equal nodes with the same inputs are computed once. pull (may be NULL) is the
- * gradient of the first result; others, and all without it, have that of the definition. */
+/* Builds the results of the node. Equal nodes with the same inputs are computed once. pull (may be NULL) is the
+ * gradient of the first result. Without it, and for all other results, the gradient is that of the definition. */
 ig_status native_apply(const node_native *n, ig_array *const *in, int n_in,
                        const native_shape *shapes, int n_result, ig_pullback pull, ig_array **out);
 
-/* For people: "attention". */
+/* A name for messages: "attention". */
 const char *native_name(native_kind kind);
 
-/* The node that pull's context belongs to. */
+/* The node that belongs to the context of a pull function. */
 const node_native *native_of(const void *context);
 
 #endif

@@ -19,7 +19,7 @@ int op_relu(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, ig_maximum(x, dtype_is_float(x->dtype) ? build_beside(x, 0) : ig_int(0)));
 }
 
-/* x where it is above 0, else below. */
+/* x where it is above 0, `below` elsewhere. */
 static ig_array *positive_or(ig_array *x, ig_array *below)
 {
     return ig_where(ig_greater(x, ig_float(0)), x, below);
@@ -30,7 +30,7 @@ static ig_array *leaky_relu(ig_array *x, const ig_arg *slope)
     return positive_or(x, ig_multiply(x, ig_float(slope->u.f)));
 }
 
-/* Above 0 the exponential must not overflow: its gradient, times 0, has to be 0. */
+/* Above 0 the exponential must not overflow: its gradient is multiplied by 0, and the product must be 0. */
 static ig_array *elu(ig_array *x, const ig_arg *alpha)
 {
     ig_array *below = ig_expm1(ig_minimum(ig_float(0), x));
@@ -111,8 +111,8 @@ int op_dropout(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- softmax ---- */
 
-/* The largest element along axis, which is valid; 0 if there are none. What softmax takes away cancels out in
- * the end, so it has no part in gradients. A row of -inf becomes NaN. */
+/* The largest element along axis, which is valid; 0 if there are none. softmax subtracts it, but it cancels out in
+ * the result, so it has no gradient. A row of -inf becomes NaN. */
 static ig_array *row_max(ig_array *x, ig_ints axis)
 {
     return ig_size(x) == 0 ? ig_float(0) : ig_stop_gradient(ig_max(x, axis, true));
@@ -160,8 +160,8 @@ int op_log_softmax(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- norms ---- */
 
-/* A parameter of x (weight, bias, a given mean), which has one value for each place along axis, in
- * ascending order of axes: seen in x's dimensions. A number is fine too. */
+/* A parameter of x (weight, bias, mean) that has one value for each position along axis (axes in ascending
+ * order), as a view with x's dimensions. A number is allowed, too. */
 static ig_array *parameter(op_id op, const char *name, ig_array *p, const ig_array *x, ig_ints axis)
 {
     int axes[IG_MAX_NDIM], n = infer_axes(op, axis, x->view.ndim, axes), k = 0;
@@ -314,7 +314,7 @@ static ig_status attention_shapes(op_id op, ig_array *const x[3])
          !width ? "width" : "length");
 }
 
-/* scores with -inf wherever attend, which is bool, does not hold. */
+/* scores with -inf wherever attend, which is bool, is false. */
 static ig_array *masked(ig_array *scores, ig_array *attend)
 {
     return ig_where(attend, scores, ig_float(-INFINITY));
@@ -332,8 +332,8 @@ static ig_array *with_mask(op_id op, ig_array *scores, ig_array *mask)
     return ig_add(scores, build_cast(mask, scores->dtype));
 }
 
-/* softmax(scores) @ value, divided behind the product, where there is less to divide. A row of -inf,
- * which attends to nothing, gives zeros, not NaN, as in PyTorch since 2.5 (_safe_softmax). */
+/* softmax(scores) @ value. The division comes after the product, where there are fewer elements to divide. A row
+ * of -inf, which attends to nothing, gives zeros, not NaN, as in PyTorch since 2.5 (_safe_softmax). */
 static ig_array *attend(ig_array *scores, ig_array *value)
 {
     if (ig_size(scores) == 0)
@@ -396,7 +396,7 @@ int op_embedding(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- losses ---- */
 
-/* loss reduced as asked: 'mean', 'sum' or 'none'. */
+/* Reduces loss as the argument says: 'mean', 'sum' or 'none'. */
 static int reduced(op_id op, ig_array *loss, const ig_arg *reduction, ig_dtype dtype,
                    ig_array **out)
 {
@@ -411,7 +411,7 @@ static int reduced(op_id op, ig_array *loss, const ig_arg *reduction, ig_dtype d
     return composite_result(out, loss, dtype);
 }
 
-/* What cross_entropy's gradient needs beside the logits. */
+/* The inputs of cross_entropy's gradient. */
 typedef enum entropy_input {
     ENTROPY_LOGITS,
     ENTROPY_LOGS,
@@ -419,8 +419,8 @@ typedef enum entropy_input {
     ENTROPY_INPUTS
 } entropy_input;
 
-/* exp(log_softmax) - 1 at the label: nothing is scattered. The axis of the classes is that along which
- * the places have length 1. */
+/* exp(log_softmax), minus 1 at the label: nothing is scattered. The axis of the classes is the axis along which
+ * the labels have length 1. */
 static ig_status pull_entropy(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
                               ig_array **grads)
 {
@@ -455,11 +455,11 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
                   view_shape_text(rest.ndim, rest.shape, want), axis);
     }
     labels = index_cast(op_rows[op].name, labels);
-    /* A negative label is a mistake (or another library's "ignore"); it does not count from the end.
-     * Evaluation refuses it: without this bit it is INDEX_REFUSED less. Other labels do not have the bit. */
+    /* A negative label is a mistake (or another library's "ignore"); it does not count from the end. Clearing this bit
+     * subtracts INDEX_REFUSED from it, so evaluation refuses it. Other labels do not have the bit. */
     labels = ig_bitwise_and(labels, build_scalar_int(~INDEX_REFUSED, IG_I64));
     ig_array *at = ig_expand_dims(labels, IG_AXES(axis));
-    /* log_softmax at the label alone: nothing has the size of the logits. */
+    /* log_softmax at the label only: no array of the size of the logits is stored. */
     ig_array *most = row_max(x, IG_AXES(axis)), *below = ig_subtract(x, most);
     ig_array *total = ig_log(row_sums(ig_exp(below), IG_AXES(axis)));
     ig_array *chosen = ig_subtract(ig_take_along_axis(x, at, axis), most);
@@ -504,7 +504,7 @@ static ig_array *huber(ig_array *x1, ig_array *x2, double delta)
     return ig_where(ig_less_equal(d, ig_float(delta)), inner, outer);
 }
 
-/* log(1 + exp(x)) - x * t, where nothing overflows. */
+/* log(1 + exp(x)) - x * t, computed without overflow. */
 static ig_array *bce_with_logits(ig_array *x, ig_array *t, double unused)
 {
     (void)unused;

@@ -1,5 +1,5 @@
-/* The rows of ops.def as numbers. The compiler includes only this of the engine: an instruction of lane code is a row of
- * the op table. */
+/* The rows of ops.def as numbers. This is the only header of the engine that the compiler includes: an instruction of
+ * lane code is a row of the op table. */
 #ifndef OPS_OP_ID_H
 #define OPS_OP_ID_H
 

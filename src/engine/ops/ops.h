@@ -17,7 +17,7 @@ typedef enum op_class {
     CLASS_NODE
 } op_class;
 
-/* What an elementwise or fold row takes and gives; see ops.def. */
+/* The dtypes that an elementwise or fold row accepts, and its result; see ops.def. */
 typedef enum op_accepts {
     ACCEPTS_NONE,
     ACCEPTS_FLOAT,
@@ -32,9 +32,9 @@ typedef enum op_accepts {
 
 typedef enum op_result { RESULT_NONE, RESULT_SAME, RESULT_TRUTH } op_result;
 
-/* args are bound: one for each parameter, in order, of a kind that the parameter takes; an absent
- * optional one is IG_ARG_NONE; ints stand for "int|ints". Writes results, returns how many; 0 is
- * failure. */
+/* args are bound: one for each parameter, in order, of a kind that the parameter takes. An absent
+ * optional argument is IG_ARG_NONE; "int|ints" arrives as ints. Writes the results and returns their number;
+ * 0 is failure. */
 typedef int (*op_build)(op_id op, const ig_arg *args, ig_array **out);
 
 typedef struct op_row {
@@ -59,35 +59,35 @@ int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out
 
 /* ---- building blocks of builders (infer.c, build.c) ---- */
 
-/* How many results an op may give at most (split, unstack). */
+/* The most results that an op may have (split, unstack). */
 enum { OP_MAX_RESULTS = 4096 };
 
-/* The common dtype of the arrays; weak scalars adapt. Fails, naming op, if there is none. */
+/* The common dtype of the arrays; weak scalars adapt. Fails if there is none; the error names op. */
 ig_status infer_dtype(op_id op, ig_array *const *x, int n, ig_dtype *dtype);
 /* The shape that the arrays broadcast to. */
 ig_status infer_broadcast(op_id op, ig_array *const *x, int n, int *ndim, int64_t *shape);
-/* axis within [0, ndim), counting from the end when negative; else IG_ERR_SHAPE. */
+/* axis within [0, ndim); a negative axis counts from the end. Fails with IG_ERR_SHAPE if it is outside. */
 ig_status infer_axis(op_id op, int64_t axis, int ndim, int *out);
-/* Axes as given, or all when axes.v is NULL; duplicates are refused. Returns how many, -1: failed. */
+/* The listed axes, or all if axes.v is NULL; duplicates are refused. Returns their number, -1: failed. */
 int infer_axes(op_id op, ig_ints axes, int ndim, int out[static IG_MAX_NDIM]);
 /* Number of elements, or IG_ERR_SHAPE for a negative length or more than 2^62 bytes. */
 ig_status infer_size(op_id op, int ndim, const int64_t *shape, ig_dtype dtype, int64_t *size);
 
 /* Nodes. Each returns NULL on failure and passes NULL on. */
 ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n); /* x broadcast together */
-ig_array *build_cast(ig_array *x, ig_dtype dtype); /* x itself if it is that */
+ig_array *build_cast(ig_array *x, ig_dtype dtype); /* x itself if it has that dtype */
 ig_array *build_broadcast(op_id op, ig_array *x, int ndim, const int64_t *shape);
 ig_array *build_reshape(op_id op, ig_array *x, int ndim, const int64_t *shape);
 ig_array *build_permute(op_id op, ig_array *x, const int *axes);
-/* axis moved to the end, and back. */
+/* Moves axis to the end, and back. */
 ig_array *build_axis_last(op_id op, ig_array *x, int axis);
 ig_array *build_axis_back(op_id op, ig_array *x, int axis);
 /* A 0-d constant of exactly this dtype. */
 ig_array *build_scalar(double value, ig_dtype dtype);
 ig_array *build_scalar_int(int64_t value, ig_dtype dtype);
-/* A number that only the builder holds, for an op with x: the dtype is what a weak number would get. */
+/* A number that only the builder holds, for an op with x: it has the dtype that a weak number would get. */
 ig_array *build_beside(const ig_array *x, double value);
-/* A number everywhere, as a view: it takes no memory. */
+/* An array filled with one number, as a view: it takes no memory. */
 ig_array *build_fill(double value, ig_dtype dtype, int ndim, const int64_t *shape);
 /* 0 ... n-1 as i64, in shape. */
 ig_array *build_iota(int ndim, const int64_t *shape);
@@ -110,7 +110,7 @@ static inline ig_dtype arg_dtype(const ig_arg *a, ig_dtype otherwise)
 {
     return a->kind == IG_ARG_DTYPE ? a->u.dtype : otherwise;
 }
-/* One result: 1 if there is one. */
+/* Stores one result; returns 1, or 0 if x is NULL. */
 static inline int op_one(ig_array **out, ig_array *x)
 {
     out[0] = x;

@@ -25,7 +25,7 @@ static ig_status pool_read(op_id op, const ig_arg *args, windows *w)
     return IG_OK;
 }
 
-/* (N, C, out..., kernel...) of the bordered x. */
+/* The windows (N, C, out..., kernel...) of the padded x. */
 static ig_array *pool_windows(op_id op, ig_array *x, const windows *w, window_border border)
 {
     view v;
@@ -35,7 +35,7 @@ static ig_array *pool_windows(op_id op, ig_array *x, const windows *w, window_bo
     return array_view(op, x, &v);
 }
 
-/* The trailing axes of pool_windows. */
+/* The axes of the kernel: the trailing axes of pool_windows. */
 static ig_ints kernel_axes(const windows *w)
 {
     static const int64_t axes[] = {-3, -2, -1};
@@ -65,17 +65,17 @@ int op_max_pool3d(op_id op, const ig_arg *args, ig_array **out) { return max_poo
 
 /* ---- means ---- */
 
-/* The dtype in which means of x add up. */
+/* The dtype in which means of x are summed. */
 static ig_dtype sum_dtype(const ig_array *x) { return x->dtype == IG_F64 ? IG_F64 : IG_F32; }
 
-/* How many elements the windows along one axis have: all the same number, or one for each. */
+/* The number of elements of the windows along one axis: the same for all, or one for each. */
 typedef struct sizes {
     int64_t all;
     ig_array *each; /* (out) of sum_dtype, or NULL */
 } sizes;
 
-/* sums (N, C, out...) divided by the number of elements of each window, in the dtype that a mean of
- * x has. size is of the n spatial axes. */
+/* sums (N, C, out...) divided by the number of elements of each window, in the dtype of a mean of x. size has n
+ * entries, one for each spatial axis. */
 static ig_array *mean_of(op_id op, const ig_array *x, ig_array *sums, const sizes *size, int n)
 {
     double same = 1;
@@ -92,8 +92,8 @@ static ig_array *mean_of(op_id op, const ig_array *x, ig_array *sums, const size
                       dtype_is_float((ig_dtype)x->dtype) ? (ig_dtype)x->dtype : IG_F32);
 }
 
-/* What counts along one axis: elements of x, and those of the padding if asked for, but never what
- * ceil_mode hangs over. */
+/* The number of elements that count along one axis: elements of x, and padding if asked for, but never
+ * the elements past the padding that ceil_mode adds. */
 static ig_status window_sizes(const windows *w, int axis, const ig_array *x, bool with_padding,
                               sizes *size)
 {
@@ -142,13 +142,13 @@ int op_avg_pool3d(op_id op, const ig_arg *args, ig_array **out) { return avg_poo
 /* Window i of n over a length covers [floor(i * length / n), ceil((i + 1) * length / n)). */
 typedef struct cover {
     int64_t length, n, most; /* most: elements of the longest window */
-    /* NULL if the windows are equal and lie one behind the other, else (n, most): */
+    /* NULL if the windows are equal and adjacent, else (n, most): */
     ig_array *at;     /* i64: the elements of each window */
-    ig_array *inside; /* bool: false behind the last one */
+    ig_array *inside; /* bool: false past the window's last element */
     sizes size;
 } cover;
 
-/* floor(i * length / n), where i * length may be more than can be counted. */
+/* floor(i * length / n), where i * length may overflow. */
 static int64_t cover_start(const cover *c, int64_t i)
 {
     return i * (c->length / c->n) + i * (c->length % c->n) / c->n;
@@ -190,7 +190,7 @@ static ig_status cover_tables(cover *c, ig_dtype dtype)
 static ig_status cover_set(cover *c, int64_t length, int64_t n, ig_dtype dtype)
 {
     const int64_t whole = length / n, rest = length % n;
-    /* A rest makes windows begin and end inside of elements: one or two more are touched. */
+    /* With a remainder, windows begin and end inside elements, so they touch one or two more. */
     *c = (cover){.length = length,
                  .n = n,
                  .most = whole + (rest != 0) + (rest != 0 && n % rest != 0),
@@ -198,7 +198,7 @@ static ig_status cover_set(cover *c, int64_t length, int64_t n, ig_dtype dtype)
     return rest == 0 ? IG_OK : cover_tables(c, dtype);
 }
 
-/* x whose axis became two: windows, and the elements of each, with zeros behind the last. */
+/* x with axis split into two: windows, and the elements of each, padded with zeros. */
 static ig_array *cover_axis(op_id op, ig_array *x, int axis, const cover *c)
 {
     if (!x)

@@ -17,12 +17,12 @@
 #include <string.h>
 
 enum { PHILOX_WORDS = 4, THREEFRY_WORDS = 2 };
-/* Domains; data's two highest bits, for which a counter of words has no room, go to the second. */
+/* Domains. The two highest bits of data, which do not fit in a counter of words, are the low bits of DOMAIN_FOLD. */
 enum { DOMAIN_SPLIT = 1, DOMAIN_FOLD = 4 };
 
 /* ---- keys and bits ---- */
 
-/* key itself, if it is one; else NULL. */
+/* key itself if it is a key; else NULL. */
 static ig_array *checked(op_id op, ig_array *key)
 {
     char text[400];
@@ -43,7 +43,7 @@ static ig_array *checked(op_id op, ig_array *key)
     return key;
 }
 
-/* Random bits of an unsigned dtype from index first on. */
+/* Random bits of an unsigned dtype, starting at index first. */
 static ig_array *bits_from(op_id op, ig_array *key, uint64_t first, ig_ints shape, ig_dtype dtype)
 {
     int64_t size;
@@ -75,7 +75,7 @@ int op_key(op_id op, const ig_arg *args, ig_array **out)
     FAIL_NONE(IG_ERR_ARGUMENT, "key: generator is 'philox' or 'threefry', not '%s'", generator);
 }
 
-/* (n, words): new keys, one from each counter from first on. */
+/* (n, words): new keys, one from each counter starting at first. */
 static ig_array *new_keys(op_id op, ig_array *key, uint64_t first, int64_t n, uint32_t domain)
 {
     if (!(key = checked(op, key)))
@@ -116,7 +116,7 @@ int op_bits(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- floats ---- */
 
-/* Uniform in [0, 1): as many random bits as the dtype has digits after the first. */
+/* Uniform in [0, 1): as many random bits as the mantissa has digits after the first. */
 static ig_array *unit(op_id op, ig_array *key, ig_ints shape, ig_dtype dtype)
 {
     static const struct {
@@ -136,7 +136,7 @@ static ig_array *unit(op_id op, ig_array *key, ig_ints shape, ig_dtype dtype)
     return ig_multiply(build_cast(high, dtype), ig_float(ldexp(1, -digits)));
 }
 
-/* The value of a scalar constant; the default for any other array. */
+/* The value of a scalar constant; `otherwise` for any other array. */
 static double value_of(const ig_array *x, double otherwise)
 {
     const void *number = array_number_of(x);
@@ -158,8 +158,8 @@ static ig_array *between(op_id op, ig_array *key, ig_ints shape, ig_dtype dtype,
                   op_rows[op].name, value_of(low, NAN), value_of(high, NAN));
     if (value_of(low, 1) == 0 && value_of(high, 0) == 1)
         return u;
-    /* Of numbers the width is a number too, so that all is one program; the same bits, as double
-     * rounding is harmless in a difference. */
+    /* If both bounds are numbers, so is the width, and all is one program. The bits are the same, because double
+     * rounding does not change a difference. */
     double width = value_of(high, NAN) - value_of(low, NAN);
     ig_array *range = isnan(width) ? ig_subtract(high, low) : build_scalar(width, dtype);
     return ig_maximum(low, ig_add(ig_multiply(u, range), low));
@@ -177,7 +177,7 @@ int op_normal(op_id op, const ig_arg *args, ig_array **out)
     ig_dtype dtype = args[2].u.dtype;
     if (ig_finfo_of(dtype_is_float(dtype) ? dtype : IG_F32, &info) != IG_OK)
         return 0;
-    /* Open at both ends, where erfinv is infinite: the lowest is the float after -1. */
+    /* Open at both ends, where erfinv is infinite: the lowest value is the float after -1. */
     ig_array *u = between(op, args[0].u.array, args[1].u.ints, dtype, ig_float(info.eps / 2 - 1),
                           ig_float(1));
     return op_one(out, ig_multiply(ig_erfinv(u), ig_float(sqrt(2))));
@@ -196,15 +196,15 @@ int op_bernoulli(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- integers ---- */
 
-/* 2^width mod span, worked out within width bits: 0 (the higher bits are not used) where that would
- * overflow, as JAX has it. */
+/* 2^width mod span, computed within width bits. As in JAX, it is 0 where that would overflow; the higher bits are
+ * then not used. */
 static uint64_t carry_of(uint64_t span, int width)
 {
     uint64_t half = ((uint64_t)1 << width / 2) % span;
     return (half * half & UINT64_MAX >> (64 - width)) % span;
 }
 
-/* [0, span) from twice as many random bits, which makes the bias of a remainder small; a span of 0
+/* Integers in [0, span) from twice as many random bits, which makes the bias of the remainder small. A span of 0
  * stands for all values. */
 static ig_array *offsets(op_id op, ig_array *key, ig_ints shape, ig_dtype bits, uint64_t span)
 {
@@ -254,7 +254,7 @@ int op_randint(op_id op, const ig_arg *args, ig_array **out)
 /* ---- choices ---- */
 
 /* The index of the largest of logits + Gumbel noise is distributed as softmax(logits). f16 and bf16
- * logits get f32 noise: their own has too few values for that. */
+ * logits get f32 noise: noise in their own dtype would have too few values. */
 int op_categorical(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *logits = args[1].u.array;
@@ -263,7 +263,7 @@ int op_categorical(op_id op, const ig_arg *args, ig_array **out)
     int ndim = logits->view.ndim, axis;
     if (infer_axis(op, args[2].u.i, ndim, &axis) != IG_OK)
         return 0;
-    /* full is shape with the axis of choices put in. */
+    /* full is shape with the axis of the choices inserted. */
     ig_ints shape = arg_ints(&args[3]);
     int n = shape.v ? shape.n + 1 : ndim, lead = n - ndim, at = lead + axis;
     if (lead < 0)

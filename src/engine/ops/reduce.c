@@ -1,10 +1,10 @@
-/* Builders of reductions and scans. A reduce node folds the trailing axes of its input; which axes
- * were meant, and keepdims, are views around it. */
+/* Builders of reductions and scans. A reduce node folds the trailing axes of its input. Views around it express
+ * other axes and keepdims. */
 #include "base/error.h"
 #include "engine/ops/builders.h"
 #include <string.h>
 
-/* x (kept axes..., reduced axes...) for the axes in the given list. */
+/* x transposed to (kept axes..., reduced axes...). */
 static ig_array *reduced_last(op_id op, ig_array *x, const int *axes, int n)
 {
     unsigned reduced = 0;
@@ -21,7 +21,7 @@ static ig_array *reduced_last(op_id op, ig_array *x, const int *axes, int n)
     return in_order ? x : build_permute(op, x, order);
 }
 
-/* y, whose reduced axes are gone, with them back as length 1. */
+/* y with its reduced axes inserted again as axes of length 1. */
 static ig_array *with_axes(op_id op, ig_array *y, const ig_array *x, const int *axes, int n)
 {
     int64_t shape[IG_MAX_NDIM];
@@ -61,7 +61,7 @@ static int reduce(op_id op, op_id fold, ig_array *x, ig_dtype dtype, ig_ints axi
     return op_one(out, keepdims && n ? with_axes(op, y, x, axes, n) : y);
 }
 
-/* The dtype in which integers add up unless the caller says otherwise. */
+/* The dtype in which integers are summed by default. */
 static ig_dtype sum_dtype(ig_dtype d)
 {
     switch (dtype_kind_of(d)) {
@@ -119,7 +119,7 @@ int op_argmin(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- scans ---- */
 
-/* include_initial puts the fold's neutral value before the running ones. */
+/* include_initial puts the fold's identity before the running results. */
 static int scan(op_id op, op_id fold, ig_array *x, const ig_arg *axis_arg, bool include_initial,
                 ig_array **out)
 {

@@ -13,8 +13,8 @@
 
 typedef struct replay {
     walk w;
-    int64_t batch; /* slices; 0: no axis is added */
-    uint16_t copy; /* tells the copies from the originals when equal nodes are looked for */
+    int64_t batch; /* number of slices; 0: no axis is added */
+    uint16_t copy; /* distinguishes the copies from the originals when equal nodes are merged */
 } replay;
 
 static bool is_new(const replay *r, ig_array *x)
@@ -23,7 +23,7 @@ static bool is_new(const replay *r, ig_array *x)
     return p && p->needed;
 }
 
-/* v of a root of that size as a view of all slices. */
+/* Turns v, a view of a root of that size, into a view of all slices. */
 static void add_slices(const replay *r, view *v, int64_t size)
 {
     if (r->batch)
@@ -39,13 +39,13 @@ static ig_status check_room(const replay *r, int ndim)
 
 /* ---- views ---- */
 
-/* How views of an old root become views of the copy: a slice has size elements, of which the first is
- * the old root's element first. */
+/* How views of an old root become views of the copy: a slice has size elements, and its first element is
+ * the old root's element `first`. */
 typedef struct frame {
     int64_t first, size, offset;
 } frame;
 
-/* A given array is replaced by just the span of elements that it sees. */
+/* An array that the caller replaces gets a copy of only the span of elements that it sees. */
 static frame frame_of(const place *p)
 {
     if (!p->given || p->made == p->at)
@@ -56,7 +56,7 @@ static frame frame_of(const place *p)
     return (frame){low, high - low + 1, p->made->view.offset};
 }
 
-/* The view x again: of from, the copy of something that sees the place p as x does. */
+/* The view x of the new graph. from is the copy of an array that sees the place p in the same way as x. */
 static ig_array *see_again(const replay *r, const place *p, const ig_array *x, ig_array *from)
 {
     if (!from || check_room(r, x->view.ndim) != IG_OK)
@@ -65,12 +65,12 @@ static ig_array *see_again(const replay *r, const place *p, const ig_array *x, i
     view v = x->view;
     v.offset += f.offset - f.first;
     add_slices(r, &v, f.size);
-    /* Rules that know a row's view by its axes do not know it with one more. */
+    /* Rules that recognize a row's view by its axes do not recognize it with one more. */
     return array_view(r->batch ? OP_slice : x->op, from, &v);
 }
 
-/* x again: as a view of the copy of what it sees. Rules look at what a view was made of, but not
- * further, so of many views of each other two are built again. */
+/* x of the new graph: a view of the copy of its place. Rules look at the array that a view was made from, but not
+ * further. So only the last two of a series of views are rebuilt. */
 static ig_array *copy_of(const replay *r, ig_array *x)
 {
     ig_array *at = walk_behind(&r->w, x);
@@ -87,7 +87,7 @@ static ig_array *copy_of(const replay *r, ig_array *x)
     return see_again(r, p, x, direct ? p->made : see_again(r, p, x->in[0], p->made));
 }
 
-/* x as an input of a copy: where nothing depends on the new inputs, each slice is x itself. */
+/* x as an input of a copy. If it does not depend on the new inputs, each slice is x itself. */
 static ig_array *input_of(const replay *r, ig_array *x)
 {
     if (is_new(r, x))
@@ -112,7 +112,7 @@ static view *copy_places(const replay *r, const ig_array *x)
     return dst;
 }
 
-/* The node x in a dtype, with the inputs in, all of which have the new axis. */
+/* The node x with that dtype and the inputs in, all of which have the new axis. */
 static ig_array *node_like(const replay *r, const ig_array *x, ig_dtype dtype, ig_array *const *in)
 {
     view v = x->view;
@@ -132,15 +132,15 @@ ig_array *replay_node(const ig_array *x, ig_dtype dtype, ig_array *const *in)
     return node_like(&(replay){0}, x, dtype, in);
 }
 
-/* True if the node has no form with an axis in front: it takes one key, or one sorted row, or is a kernel
- * that knows only its own shapes. */
+/* True if the node cannot have a leading axis: it takes one key, or one sorted row, or is a kernel with fixed
+ * shapes. */
 static bool takes_one(const replay *r, const ig_array *x)
 {
     return ((x->op == OP_bits || x->op == OP_searchsorted) && is_new(r, x->in[0])) ||
            x->op == OP_kernel;
 }
 
-/* Such a node for each slice by itself. in are batched. */
+/* Builds such a node for each slice separately. in are batched. */
 static ig_array *one_by_one(const replay *r, const ig_array *x, ig_array *const *in)
 {
     const replay single = {.copy = r->copy};
@@ -163,7 +163,7 @@ static ig_array *one_by_one(const replay *r, const ig_array *x, ig_array *const 
     return y;
 }
 
-/* Input i of x in its shape: that of an elementwise node may be 0-d. */
+/* Input i of x in the shape of x: an input of an elementwise node may be 0-d. */
 static ig_array *whole_input(const replay *r, const ig_array *x, int i)
 {
     ig_array *in = x->in[i];
@@ -187,7 +187,7 @@ static ig_array *copy_root(const replay *r, ig_array *x)
     return y;
 }
 
-/* ---- gradients of one's own: a copy keeps the original, which has the rule ---- */
+/* ---- custom gradients: a copy keeps the original, which has the rule ---- */
 
 static ig_status pull_again(void *context, ig_array *const *inputs, int n, ig_array *out,
                             ig_array *g, ig_array **grads)
@@ -196,7 +196,7 @@ static ig_status pull_again(void *context, ig_array *const *inputs, int n, ig_ar
     return rule->pull(rule->context, inputs, n, out, g, grads);
 }
 
-/* The rule of a copy with a batch: the rule of the original, itself built again for the batch. */
+/* The rule of a batched copy: the result of the original's rule is itself rebuilt for the batch. */
 static ig_status pull_batched(void *context, ig_array *const *inputs, int n, ig_array *out,
                               ig_array *g, ig_array **grads)
 {
@@ -230,7 +230,7 @@ static ig_status pull_batched(void *context, ig_array *const *inputs, int n, ig_
 
 static void release_array(void *x) { ig_release(x); }
 
-/* A stop_gradient or a gradient of one's own. */
+/* Copies a stop_gradient or a custom gradient. */
 static ig_array *copy_view(const replay *r, ig_array *x)
 {
     ig_array *from = input_of(r, x->in[0]);
@@ -252,7 +252,7 @@ static ig_array *copy_view(const replay *r, ig_array *x)
 
 /* ---- from outside ---- */
 
-/* All that depends on the inputs, whose places have been given what stands for them, again. */
+/* Rebuilds everything that depends on the inputs. The caller has set the replacements of the inputs. */
 static ig_status replay_all(replay *r, ig_array *const *outputs, int n)
 {
     for (int i = 0; i < n; i++)
@@ -268,8 +268,8 @@ static ig_status replay_all(replay *r, ig_array *const *outputs, int n)
     return IG_OK;
 }
 
-/* value, batched, put where views of x's root look for the elements of x: see frame_of. An input that
- * repeats elements is only ever used as it is, and so is what stands for it. */
+/* Lays out value, batched, so that views of x's root find the elements of x: see frame_of. An input that repeats
+ * elements is only used as a whole, so its replacement is used as it is. */
 static ig_array *stand_in(const replay *r, ig_array *x, ig_array *value)
 {
     if (!view_is_injective(&x->view))
@@ -295,7 +295,8 @@ static ig_status give(replay *r, ig_array *x, ig_array *made)
 
 /* ---- vmap ---- */
 
-/* Fails unless value[axis] is x, with another length along the axis that all batched ones share. */
+/* Fails unless value has the shape of x, plus the batch axis if axis is not negative. All batched inputs must have the
+ * same number of slices. */
 static ig_status check_batch(int i, const ig_array *x, const ig_array *value, int axis,
                              int64_t *batch)
 {
@@ -319,7 +320,7 @@ static ig_status check_batch(int i, const ig_array *x, const ig_array *value, in
     return IG_OK;
 }
 
-/* x as it is for each slice. */
+/* x repeated for each slice. */
 static ig_array *for_all(int64_t batch, ig_array *x)
 {
     int64_t shape[IG_MAX_NDIM + 1] = {batch};
@@ -384,7 +385,7 @@ ig_status replay_with(ig_array *const *outputs, int n_out, ig_array *const *inpu
 
 /* ---- checkpoint ---- */
 
-/* Everything between the inputs and out is computed again, as nodes that are equal to no others. */
+/* Recomputes everything between the inputs and out, as nodes that are never merged with others. */
 static ig_status pull_checkpoint(void *context, ig_array *const *inputs, int n, ig_array *out,
                                  ig_array *g, ig_array **grads)
 {

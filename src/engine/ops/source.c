@@ -6,7 +6,7 @@
 
 /* ---- constants ---- */
 
-/* value, which is 0-d, in dtype (IG_DTYPE_NONE: its own), seen in every place of shape. */
+/* value, which is 0-d, in dtype (IG_DTYPE_NONE: its own), repeated to shape. */
 static int filled(op_id op, ig_ints shape, ig_array *value, ig_dtype dtype, ig_array **out)
 {
     int64_t size;
@@ -19,13 +19,13 @@ static int filled(op_id op, ig_ints shape, ig_array *value, ig_dtype dtype, ig_a
         dtype = ig_result_type(&value, 1);
     if (infer_size(op, shape.n, shape.v, dtype, &size) != IG_OK)
         return 0;
-    /* Written out where it is evaluated: a view that repeats one number could not be told apart by
-     * element, and people differentiate by what they began with zeros. */
+    /* Evaluation materializes it: the elements of a view that repeats one number cannot be distinguished, and users
+     * differentiate by arrays that they created with zeros. */
     return op_one(out,
                   build_contiguous(build_broadcast(op, ig_astype(value, dtype), shape.n, shape.v)));
 }
 
-/* The rows whose value is in their name: (shape, dtype) and (x, dtype). */
+/* For rows whose name is the value: (shape, dtype) and (x, dtype). */
 static int filled_shape(op_id op, const ig_arg *args, double value, ig_array **out)
 {
     ig_dtype dtype = arg_dtype(&args[1], IG_F32);
@@ -37,7 +37,7 @@ static ig_dtype dtype_like(ig_array *x, const ig_arg *dtype)
     return arg_dtype(dtype, ig_result_type(&x, 1));
 }
 
-/* What is filled with a number is on no device until it is evaluated. What is like x is where x is. */
+/* An array filled with a number has no device until it is evaluated. Here it gets the device of x. */
 static int filled_as(op_id op, ig_array *x, ig_array *value, ig_dtype dtype, ig_array **out)
 {
     const int n = filled(op, ig_shape(x), value, dtype, out);
@@ -91,7 +91,7 @@ int op_full_like(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- sequences ---- */
 
-/* How many integers start, start + step, ... lie before stop. */
+/* Number of integers start, start + step, ... before stop. */
 static uint64_t count_ints(int64_t start, int64_t stop, int64_t step)
 {
     if (step > 0 ? start >= stop : start <= stop)
@@ -101,7 +101,7 @@ static uint64_t count_ints(int64_t start, int64_t stop, int64_t step)
     return (reach - 1) / (step > 0 ? (uint64_t)step : -(uint64_t)step) + 1;
 }
 
-/* The same for floats; -1 if there is no such number, or none that can be addressed. */
+/* The same for floats; -1 if there is no such number, or it is too large. */
 static double count_floats(double start, double stop, double step)
 {
     double n = ceil((stop - start) / step);
@@ -112,7 +112,7 @@ static double count_floats(double start, double stop, double step)
 
 static double number(const ig_arg *a) { return a->kind == IG_ARG_INT ? (double)a->u.i : a->u.f; }
 
-/* start + i * step for the i64 indices i, each step of the formula in dtype. */
+/* start + i * step for the i64 indices i, each operation in dtype. */
 static ig_array *sequence(ig_array *i, ig_array *start, ig_array *step, ig_dtype dtype)
 {
     return ig_add(ig_multiply(build_cast(i, dtype), step), start);
@@ -143,7 +143,7 @@ int op_arange(op_id op, const ig_arg *args, ig_array **out)
     if (infer_size(op, 1, &n, IG_F64, &size) != IG_OK)
         return 0;
     ig_array *i = build_iota(1, &n);
-    /* Floats in f64 whatever the result: the sums are then exact to the result's last bit. */
+    /* Floats are computed in f64 for every result dtype: the sums are then exact to the result's last bit. */
     ig_array *y = ints ? sequence(i, build_scalar_int(start->u.i, IG_I64),
                                   build_scalar_int(step->u.i, IG_I64), IG_I64)
                        : sequence(i, build_scalar(number(start), IG_F64),

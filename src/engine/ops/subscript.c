@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "engine/ops/index.h"
 
-/* An index array, or a mask made into one: how far each of its elements moves, in strides. */
+/* An index array, or a mask converted to one: it moves along an axis by index * stride elements. */
 typedef struct mover {
     ig_array *index; /* i64 within [-length, length), else it fails when evaluated */
     int64_t length, stride;
@@ -16,12 +16,12 @@ typedef struct subscript {
     ig_array *x;
     int n_rest; /* axes that "..." stands for */
     bool has_array;
-    int axis; /* of x: the next that an item is about */
-    view v;   /* what is left of x but for the axes with movers */
+    int axis; /* the next axis of x */
+    view v;   /* the view so far, without the axes with movers */
     mover move[IG_MAX_NDIM];
     int n_move;
-    /* Where the axes of the index arrays go: the place of the first, or the front if other items
-     * stand between them. An integer beside arrays counts as one of them. */
+    /* The position of the axes of the index arrays: that of the first array, or the front if other items
+     * stand between the arrays. An integer next to arrays counts as one of them. */
     int place;
     enum { NO_RUN, IN_RUN, AFTER_RUN } run;
 } subscript;
@@ -75,7 +75,7 @@ static bool item_slice(subscript *s, const ig_index *item)
                 s->who, s->axis);
         return false;
     }
-    /* Not given means from the very first, or to the very last, in the direction of the step. */
+    /* An absent bound is the first or last element in the direction of the step. */
     int64_t start = item->start != none ? item->start : step > 0 ? 0 : INT64_MAX;
     int64_t stop = item->stop != none ? item->stop : step > 0 ? INT64_MAX : INT64_MIN;
     int64_t n = s->x->view.shape[s->axis];
@@ -149,7 +149,7 @@ static bool item_array(subscript *s, const ig_index *item)
     return index != NULL;
 }
 
-/* How many axes of x an item is about ("...": the others), and how it is applied. */
+/* The number of axes of x that an item takes ("...": all others), and how it is applied. */
 static int axes_of_array(const ig_index *item)
 {
     return item->array->dtype == IG_BOOL ? item->array->view.ndim : 1;
@@ -178,7 +178,7 @@ static const struct item_rule {
 
 /* ---- all items ---- */
 
-/* Counts axes, so that "..." and too many are known before anything is done. */
+/* Counts axes first, so that the axes of "..." are known and too many items are refused. */
 static bool survey(subscript *s, const ig_index *items, int n)
 {
     int axes = 0, rests = 0, ndim = s->x->view.ndim;
@@ -208,8 +208,8 @@ static bool survey(subscript *s, const ig_index *items, int n)
     return true;
 }
 
-/* Several movers as one: the distance from the lowest element that they can reach. Where an index
- * is outside of its axis the distance is outside too, so that it fails when it is evaluated. */
+/* Combines several movers into one: the distance from the lowest element that they can reach. If an index
+ * is out of bounds, so is the distance, and evaluation fails. */
 static mover join_movers(subscript *s)
 {
     ig_array *distance = ig_int(0), *outside = ig_bool(false), *zero = ig_int(0);

@@ -68,7 +68,7 @@ static const char *keep(const char *from, size_t n)
 
 static const char *skip_space(const char *s) { return s + strspn(s, " "); }
 
-/* "int|ints" and so on: a bit set. */
+/* Parses "int|ints" and the like into a bit set. */
 static const char *parse_kinds(const char *s, unsigned *kinds)
 {
     static const struct {
@@ -178,7 +178,7 @@ const ig_op *ig_op_find(const char *name)
     return NULL;
 }
 
-/* Number of letters to insert, drop or change to get from a to b (a letter swap counts 1). */
+/* Number of letters to insert, drop or change to get from a to b (swapping two letters counts 1). */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 40 };

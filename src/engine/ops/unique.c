@@ -10,7 +10,7 @@ static ig_array *from_i64(const int64_t *v, int64_t n)
     return ig_from_data(v, (ig_ints){&n, 1}, IG_I64);
 }
 
-/* Room for n integers, within the budget of array data; NULL on failure. */
+/* Allocates n integers within the memory budget of array data; NULL on failure. */
 static int64_t *get_i64(int64_t n, const char *who)
 {
     size_t bytes = (size_t)n * sizeof(int64_t);
@@ -21,7 +21,7 @@ static int64_t *get_i64(int64_t n, const char *who)
 
 int64_t *mask_positions(ig_array *mask, int64_t *count)
 {
-    /* evaluate_data keeps a copy of a strided view in its array: mask may be the caller's own x. */
+    /* evaluate_data stores a copy of a strided view in its array. mask may be the caller's x, so use a new view. */
     ig_array *own = mask ? array_view(OP_nonzero, mask, &mask->view) : NULL;
     const uint8_t *holds = own ? evaluate_data(own) : NULL;
     int64_t size = ig_size(mask), n = 0;
@@ -72,17 +72,17 @@ int op_nonzero(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- unique ---- */
 
-/* What there is to know about the distinct values of x. */
+/* The results of the unique ops. */
 enum unique_part { VALUES, INDICES, INVERSE, COUNTS, UNIQUE_PARTS };
 
-/* x sorted: order[i] is where sorted element i stands in x; starts[k] is where group k begins, and
- * one more is the end. */
+/* x sorted. order[i] is the position of sorted element i in x; starts[k] is where group k begins; the last entry of
+ * starts is the end. */
 typedef struct groups {
     const int64_t *order;
     int64_t *starts, n, size;
 } groups;
 
-/* Cuts sorted at each element that differs from the one before; NaN differs from itself. */
+/* Cuts sorted at each element that differs from the previous one; NaN differs from itself. */
 static bool groups_find(groups *g, ig_array *order, ig_array *sorted)
 {
     int64_t size = ig_size(sorted), most = size + 1;
@@ -108,7 +108,7 @@ static bool groups_find(groups *g, ig_array *order, ig_array *sorted)
 static ig_array *unique_indices(const groups *g, int64_t *room)
 {
     for (int64_t k = 0; k < g->n; k++)
-        room[k] = g->order[g->starts[k]]; /* the sort is stable: the first of its group */
+        room[k] = g->order[g->starts[k]]; /* the first of its group in x: the sort is stable */
     return from_i64(room, g->n);
 }
 

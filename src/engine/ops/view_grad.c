@@ -1,4 +1,4 @@
-/* Gradients of views: brings the gradient of what a view sees back to the root of the view. */
+/* Gradients of views: brings the gradient of a view back to the root of the view. */
 #include "base/memory.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/index.h"
@@ -25,7 +25,7 @@ static ig_array *among_zeros(const seen *s, const view *root)
                           (ig_array *[]){zero, s->g}, dst, 2);
 }
 
-/* Elements that are repeated by a stride of 0 add up; axes of length 1 vanish. */
+/* Sums over axes with a stride of 0, which repeat elements, and removes axes of length 1. */
 static void sum_repeated(seen *s)
 {
     int64_t axes[IG_MAX_NDIM];
@@ -50,7 +50,7 @@ static void sum_repeated(seen *s)
         s->g = array_view(OP_squeeze, s->g, &g);
 }
 
-/* Axes from the longest stride to the shortest, all of them walked forward. */
+/* Orders the axes from the longest stride to the shortest, and makes all strides positive. */
 static void walk_forward(seen *s)
 {
     int order[IG_MAX_NDIM];
@@ -77,7 +77,7 @@ static void walk_forward(seen *s)
         s->g = array_view(OP_permute_dims, s->g, &g);
 }
 
-/* Places that are seen more than once, of any strides: all is added up one by one. */
+/* For positions that are seen more than once, with any strides: adds all elements one by one. */
 static ig_array *add_up(const seen *s, const view *root)
 {
     int64_t size = view_size(root);
@@ -97,9 +97,9 @@ static ig_array *add_up(const seen *s, const view *root)
 
 /* ---- windows that overlap ---- */
 
-/* The last two axes of g are the windows of one axis, (windows, elements of each): they become the
+/* The last two axes of g are the windows of one axis, (windows, elements of each). They become the
  * axis of that length, with stride and dilation between windows and elements. Each element of a
- * window gets a row of its own, among zeros; rows add up. */
+ * window gets a row among zeros, and the rows are summed. */
 static ig_array *join_windows(ig_array *g, int64_t length, int64_t stride, int64_t dilation)
 {
     if (!g)
@@ -121,8 +121,8 @@ static ig_array *join_windows(ig_array *g, int64_t length, int64_t stride, int64
     return ig_sum(rows, IG_AXES(lead), g->dtype, false);
 }
 
-/* x sees the windows of x->in[0], which is (N, C, spatial...): see window_view. g becomes the gradient
- * of that array; false: x is no such view. */
+/* If x sees the windows of x->in[0], which is (N, C, spatial...), replaces g by the gradient of that array; see
+ * window_view. Returns false if x is not such a view. */
 static bool close_windows(ig_array **g, const ig_array *x, const view *v)
 {
     const bool pools = x->op >= OP_max_pool1d && x->op <= OP_avg_pool3d;
@@ -162,7 +162,7 @@ ig_array *grad_place(ig_array *x, const view *v, const view *root)
     walk_forward(&s);
     if (!s.g)
         return NULL;
-    if (s.v.offset == 0 && view_size(&s.v) == view_size(root)) /* all, each once */
+    if (s.v.offset == 0 && view_size(&s.v) == view_size(root)) /* every element, each once */
         return view_same_shape(&s.g->view, root)
                    ? s.g
                    : build_reshape(OP_reshape, s.g, root->ndim, root->shape);

@@ -9,7 +9,7 @@
 
 /* ---- backward ---- */
 
-/* Adds d, the gradient of what x sees through seen, to the place behind x. */
+/* Adds d, the gradient of x seen through seen, to the place that x sees. */
 static ig_status deliver(walk *w, ig_array *to, const ig_array *x, const view *seen, ig_array *d)
 {
     if (!d)
@@ -93,7 +93,7 @@ static ig_status pull_custom(walk *w, ig_array *x, ig_array *g)
     return status;
 }
 
-/* A view that is asked about hands on what it has to the place it sees. */
+/* A view that is a place passes its gradient on to the place that it sees. */
 static ig_status pull_view(walk *w, ig_array *x, ig_array *g)
 {
     ig_array *to = edge_end(w, x) ? edge_to(w, x, 0) : NULL;
@@ -116,7 +116,7 @@ static ig_status backward(walk *w)
     return IG_OK;
 }
 
-/* ---- from outside ---- */
+/* ---- public functions ---- */
 
 typedef struct question {
     ig_array *const *y, *const *g, *const *x;
@@ -143,7 +143,7 @@ static ig_status ask(walk *w, const question *q)
     return backward(w);
 }
 
-/* Checks arrays given by the caller: there, and floats. */
+/* Checks arrays of the caller: not NULL, and floats. */
 static ig_status check(const char *who, const char *what, ig_array *const *x, int n)
 {
     TRY(require_list(who, what, x, n));
@@ -169,7 +169,7 @@ static ig_status check_seeds(ig_array *const *y, ig_array *const *g, int n)
     return IG_OK;
 }
 
-/* The gradients into out; of an input that is not reached: NULL. */
+/* Writes the gradients to out; NULL for an input that is not reached. */
 static ig_status differentiate(const question *q, ig_array **out)
 {
     walk w = {.gradients = true};
@@ -254,7 +254,7 @@ int op_to_device(op_id op, const ig_arg *args, ig_array **out)
 int op_stop_gradient(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
-    /* What sees it later must be able to tell its elements from each other: see deliver. */
+    /* A later view of it must be able to distinguish its elements: see deliver. */
     x = view_is_injective(&x->view) ? x : build_contiguous(x);
     return op_one(out, x ? array_view(op, x, &x->view) : NULL);
 }

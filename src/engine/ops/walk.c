@@ -15,7 +15,7 @@ static size_t slot_of(const walk *w, const ig_array *x)
     return h;
 }
 
-/* *at with room for n elements; false on failure, when *at is as before. */
+/* Resizes *at to n elements; false on failure, and then *at is unchanged. */
 static bool resize(void *pointer, size_t n, size_t element_bytes)
 {
     void *at;
@@ -26,7 +26,7 @@ static bool resize(void *pointer, size_t n, size_t element_bytes)
     return at != NULL;
 }
 
-/* Twice the room for places; hashes them anew. */
+/* Doubles the room for places and rebuilds the hash table. */
 static bool grow(walk *w)
 {
     const int room = w->room ? 2 * w->room : 64;
@@ -82,7 +82,7 @@ ig_array *walk_behind(const walk *w, ig_array *x)
     return x;
 }
 
-/* A custom gradient names its inputs behind its definition. */
+/* The inputs of a custom gradient follow its definition, in[0]. */
 int edge_first(const walk *w, const ig_array *x) { return w->gradients && x->custom; }
 
 int edge_end(const walk *w, const ig_array *x)

@@ -11,16 +11,15 @@
 
 typedef struct place {
     ig_array *at;
-    ig_array *made; /* the caller's: a gradient so far, a copy */
-    bool given;     /* the caller's: an array that it put in */
-    int next;       /* edge to look at, while the walk is on it */
-    bool needed;    /* the caller said so, or it is true of something behind it */
-    bool finished;  /* all behind it is known */
+    ig_array *made; /* set by the caller: the gradient so far, or a copy */
+    bool given;     /* set by the caller: an array that the caller added */
+    int next;       /* the next edge, while the place is on the stack */
+    bool needed;    /* set by the caller, or a place that it depends on is needed */
+    bool finished;  /* all places that it depends on are finished */
 } place;
 
 typedef struct walk {
-    bool
-        gradients; /* follow only what gradients pass: floats, and custom inputs, not definitions */
+    bool gradients; /* follow only edges of gradients: floats, custom inputs, not definitions */
     place *place;
     int n, room;
     int *slot; /* hash table of places by address; -1: free */
@@ -30,20 +29,20 @@ typedef struct walk {
     int *stack;
 } walk;
 
-/* The place of x, new if there is none; NULL on failure. It moves when another is made. */
+/* The place of x, created if there is none; NULL on failure. The pointer is valid until another place is created. */
 place *walk_put(walk *w, ig_array *x);
 /* The place of x, or NULL. */
 place *walk_find(const walk *w, const ig_array *x);
-/* The place whose elements x sees: x itself if it is one. */
+/* The place whose elements x sees; x itself if it is a place. */
 ig_array *walk_behind(const walk *w, ig_array *x);
-/* Adds all that lies behind x to order. */
+/* Adds x and everything that it depends on to order. */
 ig_status walk_from(walk *w, ig_array *x);
 void walk_free(walk *w);
 
-/* The edges of the array at a place are some of its inputs: those of [first, end). */
+/* The edges of a place are the inputs [first, end) of its array. */
 int edge_first(const walk *w, const ig_array *x);
 int edge_end(const walk *w, const ig_array *x);
-/* The place at the i-th edge; NULL if the walk does not follow it. */
+/* The place that the i-th edge leads to; NULL if the walk does not follow the edge. */
 ig_array *edge_to(const walk *w, const ig_array *x, int i);
 
 #endif

@@ -1,10 +1,10 @@
-/* Windows over spatial axes: their numbers checked, counted, and seen as views. See window.h. */
+/* Windows over spatial axes: checks and counts them, and makes their views. See window.h. */
 #include "base/error.h"
 #include "engine/ops/window.h"
 #include <math.h>
 #include <string.h>
 
-/* No stride, padding or kernel is longer; so sums and products of a few of them do not overflow. */
+/* The largest stride, padding or kernel. So sums and products of a few of them do not overflow. */
 #define NUMBER_MOST ((int64_t)INT32_MAX)
 
 int window_axes(op_id op)
