@@ -1,11 +1,11 @@
 /* Models and optimizers in safetensors files.
  *
- *   tensors    parameters and state by their names; "optimizer.SLOT.NAME": what is remembered of NAME
- *   texts      "ingot" the version of this list, "seed", "steps", "parameters" (names in order, one in
- *              a line), "optimizer" its kind, "optimizer_steps", "text" the caller's
+ *   tensors    parameters and state by their names; "optimizer.SLOT.NAME": the optimizer's state of NAME
+ *   texts      "ingot" the version of this list, "seed", "steps", "parameters" (names in order, one per
+ *              line), "optimizer" its kind, "optimizer_steps", "text" the caller's
  *
- * Files of others have no such texts; in them running means and variances are state, as PyTorch names
- * them, and all other tensors are parameters. Loading first finds and checks everything, and then
+ * Files of other programs have no such texts. In them, running means and variances, by PyTorch's names, are
+ * state, and all other tensors are parameters. Loading first finds and checks everything, and then
  * changes everything by moves that cannot fail. */
 #include "lib/nn/optimizer.h"
 #include <errno.h>
@@ -16,7 +16,7 @@
 static const char version[] = "1";
 static const char prefix[] = "optimizer.";
 
-/* "optimizer.SLOT.NAME" in memory of its own; NULL, with an error, if there is none. */
+/* "optimizer.SLOT.NAME" in new memory; NULL, with an error, on failure. */
 static char *slot_name(const char *slot, const char *name)
 {
     const size_t bytes = sizeof prefix + strlen(slot) + 1 + strlen(name);
@@ -103,12 +103,12 @@ ig_status ig_model_save(const ig_model *m, const ig_optimizer *o, const char *te
     return status;
 }
 
-/* ---- loading: what is found ---- */
+/* ---- loading: finding ---- */
 
 typedef struct found {
     const char *path;
     const ig_tensors *t;
-    entries param, state; /* in the order of the model, or of the file if the model has none */
+    entries param, state; /* in the order of the model, or of the file if the model is empty */
     ig_array *(*slots)[SLOTS_MAX];
     uint64_t seed, steps, optimizer_steps;
     char *text;
@@ -120,7 +120,7 @@ static ig_status damaged(const found *f, const char *key)
                    f->path, key);
 }
 
-/* The number under key, if there is one. */
+/* Reads the number under key, if there is one. */
 static ig_status find_number(const found *f, const char *key, uint64_t *value)
 {
     const char *text = ig_tensors_text(f->t, key);
@@ -152,7 +152,7 @@ static ig_status find_texts(found *f)
     return status;
 }
 
-/* The tensor of that name, which must have that shape and dtype; NULL, with an error, if not. */
+/* The tensor of that name, which must have that shape and dtype; NULL, with an error, otherwise. */
 static ig_array *find_tensor(const found *f, const char *name, ig_ints shape, ig_dtype dtype)
 {
     ig_array *x = ig_tensors_get(f->t, name);
@@ -172,13 +172,13 @@ static ig_array *find_tensor(const found *f, const char *name, ig_ints shape, ig
     return NULL;
 }
 
-/* The set is ours alone and goes away, so its arrays become the model's as they are. */
+/* Nothing else uses the set, and it will be freed, so its arrays become the model's without a copy. */
 static ig_status take(entries *list, const char *name, ig_array *x)
 {
     return x ? model_add(list, name, ig_retain(x)) : error_code();
 }
 
-/* All that the model has, and nothing else. */
+/* Finds all entries of the model, and fails if the file has others. */
 static ig_status find_known(found *f, const ig_model *m)
 {
     const entries *const lists[2] = {&m->param, &m->state};
@@ -221,7 +221,7 @@ static bool is_listed(const entries *list, const char *name)
     return false;
 }
 
-/* The parameters that the file lists, in its order. */
+/* Finds the parameters that the file lists, in its order. */
 static ig_status find_listed(found *f, const char *names)
 {
     char *copy = strdup(names), *rest = copy;
@@ -238,7 +238,7 @@ static ig_status find_listed(found *f, const char *names)
     return status;
 }
 
-/* All that the file has. */
+/* Finds all entries of the file. */
 static ig_status find_all(found *f)
 {
     const char *names = ig_tensors_text(f->t, "parameters");
@@ -298,7 +298,7 @@ static ig_status find_optimizer(found *f, const ig_optimizer *o)
     return f->optimizer_steps ? find_slots(f, o) : IG_OK;
 }
 
-/* ---- loading: the change ---- */
+/* ---- loading: changing the model ---- */
 
 static void found_free(found *f, int slots)
 {

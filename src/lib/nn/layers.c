@@ -3,7 +3,7 @@
 #include "lib/nn/model.h"
 #include <math.h>
 
-/* ---- what all of them check ---- */
+/* ---- checks for all layers ---- */
 
 /* True if there is a model, a name and an x of at least ndim axes. */
 static bool usable(const char *layer, const ig_model *m, const char *name, const ig_array *x,
@@ -23,7 +23,7 @@ static bool usable(const char *layer, const ig_model *m, const char *name, const
     return ig_ndim(x) >= ndim;
 }
 
-/* A size that the caller gives, which is above 0. */
+/* Checks that a size from the caller is above 0. */
 static bool positive(const char *layer, const char *name, const char *what, int64_t value)
 {
     if (value < 1)
@@ -40,7 +40,7 @@ static ig_dtype dtype_for(const ig_array *x)
 
 /* ---- products ---- */
 
-/* x (..., in) with the parameters of the linear layer name.part; part may be NULL. */
+/* Applies the linear layer name.part to x (..., in); part may be NULL. */
 static ig_array *linear(ig_model *m, const char *name, const char *part, ig_array *x, int64_t out,
                         bool bias)
 {
@@ -119,7 +119,7 @@ ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indices, int6
 
 /* ---- norms ---- */
 
-/* A weight of ones or a bias of zeros, one for each of n. */
+/* A weight of ones or a bias of zeros, with n elements. */
 static ig_array *one_each(ig_model *m, const char *name, const char *which, int64_t n, ig_array *x)
 {
     const ig_init init = which[0] == 'w' ? IG_INIT_ONES : IG_INIT_ZEROS;
@@ -151,8 +151,8 @@ ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, int64_t g
     return ig_group_norm(x, groups, w, b, eps);
 }
 
-/* Leaves (1 - momentum) * state + momentum * now for the next step. A second call in the same step
- * goes on from the first. */
+/* Sets the state after the next step to (1 - momentum) * state + momentum * now. A second call in the same
+ * step continues from the first. */
 static bool follow(entry *state, ig_array *now, double momentum)
 {
     if (!state)
@@ -167,7 +167,7 @@ static bool follow(entry *state, ig_array *now, double momentum)
     return true;
 }
 
-/* x in f32 at least: statistics are not rounded to half precision. */
+/* Computes in f32 at least, so that statistics are not rounded to half precision. */
 static ig_array *batch_norm_train(ig_model *m, const char *name, ig_array *x, ig_array *w,
                                   ig_array *b, double momentum, double eps)
 {
@@ -231,7 +231,7 @@ ig_array *ig_nn_dropout(ig_model *m, ig_array *x, double p)
     }
     if (m->training && p > 0)
         return ig_dropout(x, model_draw_key(m), p);
-    return ig_reshape(x, ig_shape(x)); /* x, by a handle of its own */
+    return ig_reshape(x, ig_shape(x)); /* x, as a new handle */
 }
 
 /* x (N, T, width) as (N, heads, T, width / heads). */

@@ -91,13 +91,13 @@ void model_clear(entries *list)
 
 /* ---- making values ---- */
 
-/* A leaf with the elements of x in memory of its own. The caller releases it. NULL on failure. */
+/* A leaf with the elements of x in its own memory. The caller releases it. NULL on failure. */
 static ig_array *model_own(ig_array *x)
 {
     if (ig_scope_begin() != IG_OK)
         return NULL;
-    const bool kept = ig_keep_history(false); /* a parameter is a constant, whoever computed it */
-    /* An op's result has memory of its own; times one, it is x to the last bit. */
+    const bool kept = ig_keep_history(false); /* a parameter is a constant */
+    /* The result of an op has its own memory; x * 1 has the same bits as x. */
     ig_array *own = ig_scope_forget(ig_multiply(x, ig_float(1)));
     if (own && ig_eval(&own, 1) != IG_OK) {
         ig_release(own);
@@ -108,7 +108,7 @@ static ig_array *model_own(ig_array *x)
     return own;
 }
 
-/* Drawn in f32 at least, so that a model in bf16 begins as the one in f32, rounded. */
+/* Drawn in f32 at least, so that a model in bf16 starts as the f32 model, rounded. */
 static ig_array *drawn(const ig_model *m, ig_ints shape, ig_dtype dtype, ig_init init, double scale)
 {
     const ig_dtype fine = dtype == IG_F64 ? IG_F64 : IG_F32;
@@ -140,7 +140,7 @@ ig_status model_name_check(const char *name)
     return IG_OK;
 }
 
-/* The parts joined; NULL, with an error, if that is no name. */
+/* The parts joined by dots; NULL, with an error, if that is not a valid name. */
 static char *joined(const name_parts *name)
 {
     size_t bytes = 1;
@@ -229,12 +229,12 @@ entry *model_find(const ig_model *m, const char *name)
     return NULL;
 }
 
-/* ---- keys of dropout ---- */
+/* ---- dropout keys ---- */
 
-enum { DRAW_BITS = 20 }; /* calls in a step; what is above counts with the step's upper bits */
+enum { DRAW_BITS = 20 }; /* for calls in a step; the bits above hold the upper half of the step */
 
-/* A key is given as data, so that all steps build the same graph: Philox draws from two words of key,
- * the model's own, and a counter, whose upper words tell step and call. */
+/* A key is data, so all steps build the same graph. Philox draws from two words of key, which are the
+ * model's, and a counter, whose upper words hold step and call. */
 ig_array *model_draw_key(ig_model *m)
 {
     if (!m->has_words) {
@@ -270,7 +270,7 @@ void model_step_end(ig_model *m, bool made)
     m->steps += made;
 }
 
-/* ---- from outside ---- */
+/* ---- public functions ---- */
 
 ig_model *ig_model_new(uint64_t seed)
 {

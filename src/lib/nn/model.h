@@ -10,50 +10,50 @@
 typedef struct entry {
     char *name;
     ig_array *value;
-    ig_array *next; /* of state: what the next step makes of it, lazy and owned; NULL: it stays */
+    ig_array *next; /* of state: its value after the next step, lazy and owned; NULL: unchanged */
 } entry;
 
 typedef struct entries {
     entry *at;
     int n, room;
-    int cursor; /* where the next look-up begins: layers ask in the same order at each step */
+    int cursor; /* where the next look-up begins: layers look up in the same order at each step */
 } entries;
 
 struct ig_model {
-    uint64_t id; /* no other model of the process has it; not 0 */
+    uint64_t id; /* unique in the process; not 0 */
     uint64_t seed;
     uint32_t words[2]; /* the key of dropout, once drawn */
     bool has_words, training;
-    int64_t steps; /* made with this model, by whatever optimizer */
-    int64_t draws; /* of dropout since the last step */
+    int64_t steps; /* made with this model, by any optimizer */
+    int64_t draws; /* dropout keys drawn since the last step */
     entries param, state;
     char *text; /* of the file that it was loaded from; may be NULL */
 };
 
-/* A name in parts that dots join ("block", "query", "weight"), so that no text is built to look for
- * it; unused parts are NULL. */
+/* A name in parts that dots join ("block", "query", "weight"), so that a look-up builds no text. Unused
+ * parts are NULL. */
 typedef struct name_parts {
     const char *part[3];
 } name_parts;
 
-/* The parameter of that name, new if there is none; NULL on failure. dtype is that of a new one; one
- * that is there may have another. */
+/* The parameter of that name, created if there is none; NULL on failure. dtype is for a new parameter; an
+ * existing one may have another. */
 ig_array *model_param(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init,
                       double scale);
 
-/* The same for what is kept but not trained. */
+/* The same for state, which is kept but not trained. */
 entry *model_state(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init);
 
-/* A key of its own for each call, until the next step begins the count anew. */
+/* A different key for each call. A step restarts the count of calls. */
 ig_array *model_draw_key(ig_model *m);
 
-/* After a step: what layers left for it has been used, or is void. */
+/* Ends a step: if it was made, state becomes its `next` value; otherwise `next` is discarded. */
 void model_step_end(ig_model *m, bool made);
 
-/* The entry of that whole name among parameters and state, or NULL. */
+/* The entry with this full name among parameters and state, or NULL. */
 entry *model_find(const ig_model *m, const char *name);
 
-/* Adds an entry; takes over value, also on failure. */
+/* Adds an entry; takes ownership of value, also on failure. */
 ig_status model_add(entries *list, const char *name, ig_array *value);
 void model_clear(entries *list);
 ig_status model_name_check(const char *name);
@@ -63,7 +63,7 @@ bool shape_equal(ig_ints a, ig_ints b);
 enum { SHAPE_TEXT_BYTES = 24 * IG_MAX_NDIM };
 const char *shape_text(ig_ints shape, char text[SHAPE_TEXT_BYTES]);
 
-/* The code of the error that waits, which stays; of none: IG_ERR_INTERNAL. */
+/* The code of the pending error, which stays pending; IG_ERR_INTERNAL if there is none. */
 ig_status error_code(void);
 
 #endif

@@ -1,13 +1,13 @@
 /* Optimizers and the training step: gradients, the update rule of each parameter, one evaluation. Model and
- * optimizer change only after that has succeeded. */
+ * optimizer change only after the evaluation has succeeded. */
 #include "lib/nn/optimizer.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- making them ---- */
+/* ---- constructors ---- */
 
-/* A setting within [least, below). */
+/* Checks that a setting is in [least, below). */
 static bool within(const rule *r, const char *what, double value, double least, double below)
 {
     const bool good = value >= least && value < below;
@@ -136,9 +136,9 @@ int64_t ig_optimizer_steps(const ig_optimizer *o) { return o ? o->steps : 0; }
 
 /* ---- one step ---- */
 
-/* Lists of arrays, all in the optimizer's room. out is what is evaluated: for each parameter its new
- * value and its new state, which the step owns (n_made of them) until they are handed on; then new
- * states of the model, the loss, and what the caller adds. donated is what they replace. */
+/* Lists of arrays, all in the optimizer's room. out is evaluated. It holds the new value and new state of each
+ * parameter, n_made arrays that the step owns until it commits; then new states of the model, the loss, and the
+ * caller's arrays. donated lists the old arrays that they replace. */
 typedef struct step {
     ig_optimizer *o;
     ig_model *m;
@@ -176,7 +176,7 @@ static ig_status step_check(const ig_optimizer *o, const ig_model *m, const ig_a
     return IG_OK;
 }
 
-/* Room for the lists, and for the first state. */
+/* Makes room for the lists, and creates the first state. */
 static ig_status step_begin(step *s, int n_also)
 {
     ig_optimizer *o = s->o;
@@ -205,7 +205,7 @@ static ig_status step_begin(step *s, int n_also)
     return IG_OK;
 }
 
-/* Names the parameter that the gradient failed for; only then it is looked for. */
+/* Finds and names the parameter whose gradient failed. */
 static ig_status grad_failed(const step *s)
 {
     ig_status code;
@@ -239,8 +239,8 @@ static ig_status clip(step *s)
     return IG_OK;
 }
 
-/* The step's numbers as scalars, NULL on failure. One that has not changed since the last step is there
- * already. */
+/* The step's numbers as scalars, NULL on failure. A number that has not changed since the last step keeps
+ * its scalar. */
 static ig_array *const *numbers_in(const step *s, ig_dtype dtype)
 {
     ig_optimizer *o = s->o;
@@ -257,7 +257,7 @@ static ig_array *const *numbers_in(const step *s, ig_dtype dtype)
     return own->array;
 }
 
-/* The new value and state of parameter i, at the end of out. */
+/* Appends the new value and state of parameter i to out. */
 static ig_status update(step *s, int i)
 {
     ig_optimizer *o = s->o;
@@ -302,7 +302,7 @@ static ig_status step_build(step *s)
     return status;
 }
 
-/* Computes the lists; donated arrays may be overwritten. */
+/* Evaluates the lists; donated arrays may be overwritten. */
 static ig_status step_eval(step *s, ig_array *const *also, int n_also)
 {
     for (int i = 0; i < s->m->state.n; i++)
@@ -316,7 +316,7 @@ static ig_status step_eval(step *s, ig_array *const *also, int n_also)
     return ig_eval_donating(s->out, s->n_out, s->donated, s->n_donated);
 }
 
-/* New for old. */
+/* Replaces the old arrays by the new ones. */
 static void step_commit(step *s)
 {
     ig_optimizer *o = s->o;

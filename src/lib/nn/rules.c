@@ -44,11 +44,11 @@ static ig_array *sgd(const ig_optimizer *o, ig_array *const *number, ig_array *p
 
 /* ---- Adam and AdamW ---- */
 
-/* The paper's step, with m and v the means of g and g**2 and c1, c2 what corrects them (1 - beta**t), is
+/* The paper's step, where m and v are the means of g and g**2, and c1 and c2 their corrections (1 - beta**t), is
  *
  *     rate * (m / c1) / (sqrt(v / c2) + eps)
  *
- * In sums, m = (1 - beta1) * s and v = (1 - beta2) * q, with k = sqrt((1 - beta2) / c2) that is
+ * With the sums s and q, m = (1 - beta1) * s and v = (1 - beta2) * q. With k = sqrt((1 - beta2) / c2) the step is
  *
  *     s * (rate * (1 - beta1) / c1 / k) / (sqrt(q) + eps / k) */
 static void adam_numbers(const ig_optimizer *o, double rate, double *number)
@@ -77,8 +77,8 @@ static ig_array *adam(const ig_optimizer *o, ig_array *const *number, ig_array *
 
 /* ---- RMSprop ---- */
 
-/* rate * g / (sqrt(v) + eps), with v = (1 - alpha) * q as above. Momentum is linear in it, so the factor
- * may as well come behind. */
+/* rate * g / (sqrt(v) + eps), with v = (1 - alpha) * q as above. Momentum is linear in it, so the constant
+ * factor can be applied last. */
 static void rmsprop_numbers(const ig_optimizer *o, double rate, double *number)
 {
     const double k = sqrt(1 - o->beta2);
@@ -102,7 +102,7 @@ static ig_array *rmsprop(const ig_optimizer *o, ig_array *const *number, ig_arra
 
 /* ---- Lion ---- */
 
-/* The sign of beta1 * m + (1 - beta1) * g, m = (1 - beta2) * s, is that of s * k + g. */
+/* With m = (1 - beta2) * s, the sign of beta1 * m + (1 - beta1) * g is the sign of s * k + g. */
 static void lion_numbers(const ig_optimizer *o, double rate, double *number)
 {
     number[0] = o->beta1 * (1 - o->beta2) / (1 - o->beta1);

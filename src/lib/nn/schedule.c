@@ -58,7 +58,7 @@ double schedule_rate(const ig_optimizer *o, int64_t steps)
     const int64_t since = steps - o->warmup;
     if (o->decline == DECLINE_STEP)
         return o->lr * pow(o->last, (double)(since / o->total));
-    /* How much of the way down is done, from 0 to 1. */
+    /* The fraction of the decline that is done, from 0 to 1. */
     const int64_t way = o->total - o->warmup;
     const double done = since < way ? (double)since / (double)way : 1;
     switch (o->decline) {
