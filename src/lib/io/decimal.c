@@ -1,5 +1,5 @@
-/* Floats in decimal. libc's correctly rounded printf and strtod do the arithmetic; here is only the
- * search for the fewest digits. */
+/* Floats in decimal. libc's correctly rounded printf and strtod do the arithmetic; this file only searches
+ * for the fewest digits. */
 #include "lib/io/decimal.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* bits of the significand; the exponent of the smallest step; digits that always survive the way
- * through the dtype (but for denormals), and digits that always tell its values apart. */
+/* bits: of the significand. least: the exponent of the smallest step. kept: decimal digits that always survive a
+ * round trip through the dtype, except for denormals. enough: digits that always distinguish its values. */
 static const struct float_type {
     ig_dtype dtype;
     int bits, least, kept, enough;
@@ -63,8 +63,8 @@ static decimal decimal_read(const char *s)
     return d;
 }
 
-/* Just above a power of two floats lie twice as wide as below, so of the decimals that read back
- * the nearest may be beaten in length by one a step further from zero. */
+/* Just above a power of two, floats are spaced twice as wide as below it. So the shortest decimal that reads
+ * back may be one step further from zero than the nearest decimal of that length. */
 static bool next_reads_back(char *s, double f, const struct float_type *type)
 {
     int exponent;
@@ -75,7 +75,7 @@ static bool next_reads_back(char *s, double f, const struct float_type *type)
     return reads_back(s, f, type);
 }
 
-/* f is finite and a value of dtype, one of the floats. */
+/* f is finite and a value of dtype, which is a float dtype. */
 static decimal decimal_shortest(double f, ig_dtype dtype)
 {
     const struct float_type *type = type_of(dtype);
@@ -164,11 +164,11 @@ int decimal_write_scientific(const decimal *d, int places, int exponent_digits,
                     exponent < 0 ? '-' : '+', exponent_digits, exponent < 0 ? -exponent : exponent);
 }
 
-/* NumPy has no bf16; it is written as f32 would be. */
+/* NumPy has no bf16, so bf16 is written like f32. */
 static ig_dtype numpy_dtype(ig_dtype dtype) { return dtype == IG_BF16 ? IG_F32 : dtype; }
 
-/* Where whole numbers pass the digits that the dtype holds (as NumPy has it since 2.3; for f64 it
- * takes one more). */
+/* The limit is the number of digits that the dtype holds, as in NumPy since 2.3; for f64, NumPy uses one
+ * more. */
 double decimal_whole_limit(ig_dtype dtype)
 {
     dtype = numpy_dtype(dtype);

@@ -1,4 +1,4 @@
-/* Floats in decimal: the shortest digits that read back as the same float of a dtype. NumPy's rules. */
+/* Floats in decimal: the shortest digits that read back as the same float of a dtype, by NumPy's rules. */
 #ifndef IO_DECIMAL_H
 #define IO_DECIMAL_H
 
@@ -12,8 +12,8 @@ typedef struct decimal {
     bool negative;
 } decimal;
 
-/* At most places digits after the point: the shortest digits where they are fewer, else f correctly
- * rounded. Zeros at the end are not kept. */
+/* With at most `places` digits after the point: the shortest digits if they fit, else f correctly
+ * rounded. Trailing zeros are dropped. */
 decimal decimal_fixed(double f, ig_dtype dtype, int places);
 
 /* The same for the form d.ddde+xx, with least to most digits after the point. */
@@ -22,16 +22,16 @@ decimal decimal_scientific(double f, ig_dtype dtype, int least, int most);
 /* The nearest value of dtype, as a double. */
 double decimal_round(double f, ig_dtype dtype);
 
-/* Digits after the point when it is written without an exponent. */
+/* The number of digits after the point if d is written without an exponent. */
 int decimal_places(const decimal *d);
 
 enum {
     DECIMAL_BYTES = IG_FLOAT_TEXT
-}; /* room for any float, without or with an exponent, and its zero byte */
+}; /* room for any float, with or without an exponent, and the terminator */
 
 /* Writes "12." or "-0.25"; returns the length. */
 int decimal_write(const decimal *d, char out[DECIMAL_BYTES]);
-/* Writes "1.25e-07" with at least that many digits after the point and in the exponent. */
+/* Writes "1.25e-07", with at least `places` digits after the point and `exponent_digits` in the exponent. */
 int decimal_write_scientific(const decimal *d, int places, int exponent_digits,
                              char out[DECIMAL_BYTES]);
 

@@ -1,7 +1,7 @@
 /* Files for the format readers and writers: see file.h.
  *
  * Every result is checked, interrupted calls are repeated, and each message has the system's text and advice.
- * Devices, pipes and streams cannot be renamed to, so they are written directly.
+ * A file cannot be renamed to a device, pipe or stream, so these are written directly.
  */
 #include "lib/io/file.h"
 
@@ -20,10 +20,10 @@
 
 enum {
     TRANSFER_BYTES = 1 << 30, /* macOS refuses more than INT_MAX in one call */
-    STEM_BYTES = 200,         /* of a file's name in its temporary name: names end at 255 */
+    STEM_BYTES = 200,         /* of a file's name in its temporary name: names have at most 255 */
     TEMP_TRIES = 1000,
-    TEMP_BYTES = 48,            /* of a temporary name behind its stem */
-    FIRST_PIECE_BYTES = 1 << 20 /* what a pipe's header can make us ask for */
+    TEMP_BYTES = 48,            /* of a temporary name after its stem */
+    FIRST_PIECE_BYTES = 1 << 20 /* allocated at first for a pipe, whatever its header says */
 };
 
 static const struct advice {
@@ -53,7 +53,7 @@ void io_show(const char *name, char out[IO_SHOWN_BYTES])
     size_t length = strlen(name);
     if (length >= IO_SHOWN_BYTES) {
         name += length - (IO_SHOWN_BYTES - 4);
-        while ((*name & 0xc0) == 0x80) /* not from the middle of a UTF-8 character */
+        while ((*name & 0xc0) == 0x80) /* not in the middle of a UTF-8 character */
             name++;
         length = strlen(name);
         memcpy(out, "...", 3);
@@ -82,7 +82,7 @@ ig_status io_waiting(void)
                    text ? text : "no data and no error; please report it");
 }
 
-/* what: "it cannot be opened" */
+/* `what` is, for example, "it cannot be opened". */
 static ig_status fail_system(const struct io_file *file, int error, const char *what)
 {
     const char *advice = "try again, or choose another place";
@@ -93,7 +93,7 @@ static ig_status fail_system(const struct io_file *file, int error, const char *
                    strerror(error), advice);
 }
 
-/* A file of this name, not open yet. */
+/* Sets the name of a file that is not open yet. */
 static ig_status file_name(struct io_file *file, const char *verb, const char *path)
 {
     *file = (struct io_file){.verb = verb, .fd = -1, .left = -1};
@@ -116,7 +116,7 @@ ig_status io_open(struct io_file *file, const char *path)
         return fail_system(file, errno, "it cannot be opened");
     if (S_ISDIR(info.st_mode))
         return io_fail(file, IG_ERR_FILE, "it is a folder; name a file in it");
-    /* Files of /proc call themselves regular and empty: they are read like pipes. */
+    /* Files of /proc claim to be regular and empty: they are read like pipes. */
     if (S_ISREG(info.st_mode) && info.st_size > 0)
         file->left = info.st_size;
     return IG_OK;
@@ -155,7 +155,7 @@ ig_status io_peek(struct io_file *file, void *out, size_t bytes, size_t *got)
     return status;
 }
 
-/* Takes back what io_peek has read; returns how many bytes. */
+/* Copies bytes that io_peek has read; returns how many. */
 static size_t peeked_read(struct io_file *file, void *out, size_t bytes)
 {
     const size_t n = bytes < file->n_peeked ? bytes : file->n_peeked;
@@ -263,13 +263,13 @@ void io_swap(void *data, size_t bytes, size_t element_bytes)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* The name of the open file in /proc: linkat makes a name for a file without one by it. */
+/* The name of the open file in /proc, by which linkat can name a file that has no name. */
 static void descriptor_path(const struct io_file *file, char *out, size_t size)
 {
     snprintf(out, size, "/proc/self/fd/%d", file->fd);
 }
 
-/* Names that stand for an open stream of this process, whatever lies behind it. */
+/* True for names of an open stream of this process, whatever it is connected to. */
 static bool path_is_stream(const char *path)
 {
     static const char *const begins[] = {"/dev/std", "/dev/fd/", "/proc/"};
@@ -302,7 +302,7 @@ static bool unnamed_open(struct io_file *file)
     return false;
 }
 
-/* The part of file->real that its temporary name begins with. */
+/* The length of the part of file->real that the temporary name begins with. */
 static size_t temp_stem(const struct io_file *file)
 {
     const char *slash = strrchr(file->real, '/');
@@ -311,7 +311,7 @@ static size_t temp_stem(const struct io_file *file)
     return folder + (name < STEM_BYTES ? name : STEM_BYTES);
 }
 
-/* Writes another name into file->temp: the stem, ".tmp-", process and number. */
+/* Writes a new name to file->temp: the stem, ".tmp-", process and number. */
 static void temp_name(struct io_file *file)
 {
     static atomic_uint counter;
@@ -320,7 +320,7 @@ static void temp_name(struct io_file *file)
              (long)getpid(), atomic_fetch_add(&counter, 1));
 }
 
-/* Opens a new file beside file->real. */
+/* Opens a new file next to file->real. */
 static ig_status temp_open(struct io_file *file)
 {
     file->temp = malloc(temp_stem(file) + TEMP_BYTES);
@@ -364,7 +364,7 @@ ig_status io_create(struct io_file *file, const char *path)
         return file->fd < 0 ? fail_system(file, errno, "it cannot be opened") : IG_OK;
     }
 
-    /* A link stays a link: the file behind it is the one that is replaced. */
+    /* A link stays a link: the file that it points to is replaced. */
     file->real = exists ? realpath(path, NULL) : strdup(path);
     if (!file->real)
         return fail_system(file, errno, "it cannot be written");
@@ -389,25 +389,25 @@ ig_status io_write(struct io_file *file, const void *data, size_t bytes)
     return IG_OK;
 }
 
-/* Waits until the file is on the disk: renamed before that, a power cut could leave it empty in the
+/* Waits until the file is on the disk. If it were renamed before, a power cut could leave an empty file in
  * place of the old one. */
 static ig_status disk_reach(const struct io_file *file)
 {
     int result;
 #ifdef F_FULLFSYNC
-    if (fcntl(file->fd, F_FULLFSYNC) == 0) /* macOS: its fsync stops at the disk's own memory */
+    if (fcntl(file->fd, F_FULLFSYNC) == 0) /* macOS: fsync stops at the disk's own memory */
         return IG_OK;
 #endif
     do
         result = fsync(file->fd);
     while (result != 0 && errno == EINTR);
-    /* Some file systems have nothing to wait for, and say so. */
+    /* Some file systems do not support fsync, because they have nothing to wait for. */
     if (result == 0 || errno == EINVAL || errno == ENOTSUP)
         return IG_OK;
     return fail_system(file, errno, "it cannot be written");
 }
 
-/* The same for the new name. The file in its place is whole with or without, so no failure counts.
+/* The same for the new name. The file at the path is complete either way, so failures are ignored.
  */
 static void name_reach_disk(struct io_file *file)
 {

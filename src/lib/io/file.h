@@ -1,5 +1,5 @@
 /* Files for the format readers and writers. Reads and writes are complete, or fail with a message that names
- * the file. A file that is written replaces the old one as a whole, or not at all.
+ * the file. Writing replaces the old file as a whole, or not at all.
  */
 #ifndef IO_FILE_H
 #define IO_FILE_H
@@ -8,7 +8,7 @@
 
 enum {
     IO_SHOWN_BYTES = 164, /* of a path or a name in a message */
-    IO_PEEK_BYTES = 8     /* the most that io_peek looks at */
+    IO_PEEK_BYTES = 8     /* the most that io_peek reads */
 };
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -20,13 +20,13 @@ enum { IO_BIG_ENDIAN = 0 };
 struct io_file {
     const char *verb; /* "load" or "save": messages begin with it */
     int fd;
-    const char *memory;                  /* what is read instead of a file; NULL: there is a file */
+    const char *memory;                  /* read instead of a file; NULL: read the file */
     int64_t left;                        /* bytes still to be read; -1 if unknown (a pipe) */
     unsigned char peeked[IO_PEEK_BYTES]; /* bytes that io_peek read and io_read returns first */
     size_t n_peeked;
-    char *real; /* what temp is renamed to */
-    char *temp; /* where we write; NULL: straight into what cannot be renamed to */
-    /* The file has no name until it is complete, so nothing remains of it if the process is killed. temp is
+    char *real; /* the path that temp is renamed to */
+    char *temp; /* the path that is written; NULL: written directly, as it cannot be renamed to */
+    /* The file has no name until it is complete, so nothing of it remains if the process is killed. temp is
      * the name that it gets then. */
     bool unnamed;
     char shown[IO_SHOWN_BYTES];
@@ -36,46 +36,46 @@ struct io_file {
 ig_status io_fail(const struct io_file *file, ig_status code, const char *format, ...)
     IG_PRINTF(3, 4);
 
-/* The code of the error that waits, which stays: for functions that return a status after a call that
+/* The code of the pending error, which stays pending: for functions that return a status after a call that
  * returned NULL. */
 ig_status io_waiting(void);
 
 /* Copies a name for messages, without control characters. A long name becomes "..." and its last bytes. */
 void io_show(const char *name, char out[IO_SHOWN_BYTES]);
 
-/* Opens for reading: a file, or bytes in memory, which messages call shown. Call io_close also after a
+/* Opens for reading: a file, or bytes in memory, which messages call `shown`. Call io_close also after a
  * failure. */
 ig_status io_open(struct io_file *file, const char *path);
 void io_open_memory(struct io_file *file, const void *bytes, size_t n, const char *shown);
 void io_close(struct io_file *file);
 
-/* Copies the first bytes of a file that nothing was read from yet, IO_PEEK_BYTES at most, and leaves
- * them to be read. *got is less only if the file is shorter. */
+/* Copies the first bytes of a file, at most IO_PEEK_BYTES, so that io_read still returns them. Nothing may
+ * have been read before. *got is less than bytes only if the file is shorter. */
 ig_status io_peek(struct io_file *file, void *out, size_t bytes, size_t *got);
 
-/* Reads up to bytes; *got is less only at the end of the file. */
+/* Reads up to `bytes` bytes; *got is less only at the end of the file. */
 ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got);
 
 /* The same into new memory. The caller frees *data, also after a failure. If the size of the file is
  * unknown, memory grows with the bytes that arrive, whatever a header promises. */
 ig_status io_read_new(struct io_file *file, size_t bytes, void **data, size_t *got);
 
-/* The size of an array in bytes; false if Ingot cannot address them. Lengths beside a 0 count too, because
- * strides are products of them. */
+/* The size of an array in bytes; false if Ingot cannot address it. If one length is 0, the others still
+ * count, because strides are products of them. */
 bool io_measure(const int64_t *shape, int ndim, ig_dtype dtype, size_t *bytes);
 
-/* IG_OK if bytes of array data fit the memory limit. */
+/* IG_OK if `bytes` bytes of array data fit the memory limit. */
 ig_status io_admit(const struct io_file *file, uint64_t bytes);
 
-/* IG_ERR_FORMAT if the file does not end here; after: "its tensors". */
+/* IG_ERR_FORMAT if the file does not end here; `after` names its last part: "its tensors". */
 ig_status io_expect_end(struct io_file *file, const char *after);
 
 /* Reverses the bytes of each element. */
 void io_swap(void *data, size_t bytes, size_t element_bytes);
 
-/* Opens for writing: a temporary file beside path, if path is a plain file or does not exist. Call
- * io_finish also after a failure: with IG_OK it flushes the file to the disk and renames it to path, else
- * it removes it and leaves path unchanged. Returns status, or the error of doing so. */
+/* Opens for writing: a temporary file next to path, if path is a plain file or does not exist. Call
+ * io_finish also after a failure. With IG_OK it flushes the file to the disk and renames it to path;
+ * otherwise it removes the file and leaves path unchanged. Returns status, or its own error. */
 ig_status io_create(struct io_file *file, const char *path);
 ig_status io_write(struct io_file *file, const void *data, size_t bytes);
 ig_status io_finish(struct io_file *file, ig_status status);

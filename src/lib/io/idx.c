@@ -1,4 +1,4 @@
-/* Reads the idx format, which MNIST's files are in: ig_load_idx and ig_idx_from_memory.
+/* Reads the idx format of MNIST's files: ig_load_idx and ig_idx_from_memory.
  *
  * A file is two zero bytes, the type of its elements, the number of its axes, their lengths as u32,
  * then the elements; all big-endian. The file is untrusted: its size must match its lengths exactly.
@@ -38,7 +38,7 @@ static ig_status header_cut(const struct io_file *file, size_t promised, size_t 
         promised, found);
 }
 
-/* Reads the first four bytes: what the elements are, and how many axes there are. */
+/* Reads the first four bytes: the type of the elements, and the number of axes. */
 static ig_status magic_read(struct io_file *file, struct header *header)
 {
     unsigned char magic[MAGIC_BYTES];
@@ -89,7 +89,7 @@ static ig_status shape_read(struct io_file *file, struct header *header)
         "its shape has more elements than can be addressed; the file is damaged: copy it again");
 }
 
-/* Reads the elements; *data is the caller's to free, also on failure. */
+/* Reads the elements. The caller frees *data, also on failure. */
 static ig_status data_read(struct io_file *file, const struct header *header, void **data)
 {
     size_t got = 0;

@@ -1,8 +1,8 @@
 /* Inflate and CRC-32: see inflate.h.
  *
  * The input is untrusted. Bits past its end read as 0, and the overrun is an error once the symbol has
- * been decoded, so no read needs a check of its own. A Huffman code becomes a table with one entry for
- * each value of as many bits as its longest code has.
+ * been decoded, so single reads need no check. A Huffman code becomes a table that is indexed by as many
+ * bits as its longest code has.
  */
 #include "lib/io/inflate.h"
 
@@ -55,7 +55,7 @@ enum {
     MAX_LENGTH = 15,     /* bits of a code */
     LITERALS = 288,      /* symbols of the first code: bytes, end of block, match lengths */
     DISTANCES = 30,      /* symbols of the second code */
-    LENGTH_LENGTHS = 19, /* symbols of the code in which the lengths of the others are written */
+    LENGTH_LENGTHS = 19, /* symbols of the code that encodes the lengths of the other codes */
     END_OF_BLOCK = 256,
 };
 
@@ -67,7 +67,7 @@ struct stream {
     int overrun;   /* bits among them that are past the end of the input */
 };
 
-/* Makes sure that at least 32 bits are there. */
+/* Makes sure that at least 32 bits are available. */
 static void bits_fill(struct stream *s)
 {
     while (s->n_bits <= 56) {
@@ -79,7 +79,7 @@ static void bits_fill(struct stream *s)
     }
 }
 
-/* True while every bit that was taken was there. */
+/* True if no bit past the end of the input was taken. */
 static bool bits_are_real(const struct stream *s) { return s->overrun <= s->n_bits; }
 
 static unsigned bits_take(struct stream *s, int n)
@@ -97,8 +97,8 @@ struct code {
     uint16_t entry[1 << MAX_LENGTH]; /* symbol << 4 | length; length 0: no such code */
 };
 
-/* Builds the canonical code of these lengths (0: the symbol is not used). Incomplete codes are
- * refused, except for those of one symbol, which the format allows. */
+/* Builds the canonical code of these lengths (0: the symbol is not used). Refuses incomplete codes, except
+ * those of one symbol, which the format allows. */
 static bool code_build(struct code *c, const unsigned char *length, int n)
 {
     int count[MAX_LENGTH + 1] = {0}, used = 0;
@@ -133,7 +133,7 @@ static bool code_build(struct code *c, const unsigned char *length, int n)
     return true;
 }
 
-/* The next symbol; -1 if the bits are not a code. At least MAX_LENGTH bits must be there. */
+/* The next symbol; -1 if the bits are not a code. At least MAX_LENGTH bits must be available. */
 static int code_take(struct stream *s, const struct code *c)
 {
     const unsigned entry = c->entry[s->bits & ((1u << c->width) - 1)];
@@ -169,7 +169,7 @@ static bool block_stored(struct stream *s)
     return true;
 }
 
-/* Copies length bytes from distance bytes back; they may overlap. */
+/* Copies length bytes from distance bytes back; source and destination may overlap. */
 static bool copy_match(struct stream *s, size_t length, size_t distance)
 {
     if (distance > (size_t)(s->out - s->out_begin) || length > (size_t)(s->out_end - s->out))
@@ -197,7 +197,7 @@ static bool block_symbols(struct stream *s, const struct codes *c)
         193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
     for (;;) {
         bits_fill(
-            s); /* 57 bits: a length with its extra bits and a distance with its own take 48 */
+            s); /* 57 bits: a length and a distance, each with its extra bits, take at most 48 */
         const int symbol = code_take(s, &c->literal);
         if (symbol < 0 || !bits_are_real(s))
             return false;
@@ -231,11 +231,11 @@ static bool codes_fixed(struct codes *c)
     memset(length + 280, 8, 8);
     if (!code_build(&c->literal, length, LITERALS))
         return false;
-    memset(length, 5, 32); /* 30 and 31 complete the code, but are refused where they occur */
+    memset(length, 5, 32); /* 30 and 31 complete the code, but are refused in the data */
     return code_build(&c->distance, length, 32);
 }
 
-/* Reads the lengths of both codes, which are themselves written in a code. */
+/* Reads the lengths of both codes, which are encoded themselves. */
 static bool codes_read(struct stream *s, struct codes *c)
 {
     static const uint8_t order[LENGTH_LENGTHS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,

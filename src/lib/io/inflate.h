@@ -9,10 +9,10 @@
  * the error set, if there is no memory for its tables. */
 ig_status inflate(const unsigned char *in, size_t n_in, unsigned char *out, size_t n_out);
 
-/* No deflate stream gives more than this many bytes for one of its own. */
+/* The maximum ratio of decompressed to compressed bytes of any deflate stream. */
 enum { INFLATE_MAX_RATIO = 1032 };
 
-/* The CRC-32 of zip files. crc is 0 for the first piece, then the result of the piece before. */
+/* The CRC-32 of zip files. crc is 0 for the first piece, then the result for the previous piece. */
 uint32_t crc32_add(uint32_t crc, const void *data, size_t bytes);
 
 #endif

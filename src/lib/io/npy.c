@@ -28,7 +28,7 @@ static const char magic[MAGIC_BYTES + 1] = "\x93NUMPY";
 
 static const char native_order = IO_BIG_ENDIAN ? '>' : '<';
 
-/* What the format calls our dtypes. NumPy has no bf16: ml_dtypes stores it as V2, and so do we. */
+/* The format's names of our dtypes. NumPy has no bf16: ml_dtypes stores it as V2, and so do we. */
 static const struct code {
     ig_dtype dtype;
     const char *text;
@@ -38,7 +38,7 @@ static const struct code {
     {IG_BF16, "V2"}, {IG_F32, "f4"}, {IG_F64, "f8"},
 };
 
-/* Kinds that NumPy writes and Ingot does not hold, and what their owner can do. */
+/* Kinds that NumPy writes but Ingot does not support, and what the user can do. */
 static const struct foreign {
     const char *begins;
     const char *what;
@@ -76,7 +76,7 @@ struct parser {
 
 enum { QUOTE_BYTES = 24 };
 
-/* Copies what fits of a header for a message: a file's content may be anything. */
+/* Copies as much of a header as fits into a message; it may contain any bytes. */
 static void quote(const char *text, size_t length, char out[QUOTE_BYTES])
 {
     size_t n = 0;
@@ -102,7 +102,7 @@ static void parse_space(struct parser *p)
         p->at++;
 }
 
-/* Takes one character, after any space; false leaves it there. */
+/* Reads the character c, after any space; false, without reading it, if another one is next. */
 static bool parse_char(struct parser *p, char c)
 {
     parse_space(p);
@@ -122,7 +122,7 @@ static bool parse_word(struct parser *p, const char *word)
     return true;
 }
 
-/* A string in either quotes; a backslash has no place in what NumPy writes here. */
+/* A string in single or double quotes. NumPy writes no backslashes here, so they are refused. */
 static ig_status parse_string(struct parser *p, const char *expected, const char **text,
                               size_t *length)
 {
@@ -159,8 +159,8 @@ static ig_status descr_fail(const struct parser *p, const char *text, size_t len
                    shown);
 }
 
-/* '<f4': byte order, kind, bytes. Without an order, or with '=' or '|', it is the machine's own,
- * as NumPy has it. */
+/* '<f4': byte order, kind, bytes. Without an order, or with '=' or '|', it is the machine's own, as in
+ * NumPy. */
 static ig_status parse_descr(struct parser *p, struct header *header)
 {
     const char *text = "";
@@ -197,7 +197,7 @@ static ig_status parse_fortran(struct parser *p, struct header *header)
     return IG_OK;
 }
 
-/* A length: decimal digits, and the L that Python 2 wrote behind them. */
+/* A length: decimal digits, and an optional L, which Python 2 wrote after them. */
 static ig_status parse_length(struct parser *p, int64_t *length)
 {
     parse_space(p);
@@ -288,7 +288,7 @@ static ig_status parse_entry(struct parser *p, struct header *header, unsigned *
                    shown);
 }
 
-/* { entries } and nothing but space behind it. */
+/* { entries }, followed only by space. */
 static ig_status parse_dict(struct parser *p, struct header *header)
 {
     unsigned seen = 0;
@@ -324,7 +324,7 @@ static ig_status header_measure(const struct io_file *file, struct header *heade
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Says what a file is that does not begin as an npy file does. */
+/* Reports what a file is that is not an npy file. */
 static ig_status magic_fail(const struct io_file *file, const unsigned char *bytes, size_t got)
 {
     if (got == 0)
@@ -346,7 +346,7 @@ static ig_status header_cut(const struct io_file *file, size_t promised, size_t 
                    promised, found);
 }
 
-/* Reads magic, version and header length; *length is within the cap and the file. */
+/* Reads magic, version and header length; *length is within the limit and the file. */
 static ig_status preamble_read(struct io_file *file, size_t *length)
 {
     unsigned char bytes[PREAMBLE_BYTES + 4];
@@ -414,7 +414,7 @@ static ig_status data_cut(const struct io_file *file, const struct header *heade
                    header->bytes, ig_dtype_name(header->dtype), found);
 }
 
-/* Reads the elements as they lie in the file; *data is the caller's to free, also on failure. */
+/* Reads the elements in the file's order. The caller frees *data, also on failure. */
 static ig_status data_read(struct io_file *file, const struct header *header, void **data)
 {
     size_t got = 0;
@@ -426,8 +426,8 @@ static ig_status data_read(struct io_file *file, const struct header *header, vo
     return status == IG_OK && got < header->bytes ? data_cut(file, header, got) : status;
 }
 
-/* Makes the file's elements ours: byte order, and bools of 0 and 1 where NumPy takes any byte that
- * is not 0 for true. */
+/* Converts the elements: to our byte order, and bools to 0 and 1, because NumPy takes every nonzero byte
+ * for true. */
 static void data_adapt(const struct header *header, unsigned char *data)
 {
     if (header->swap)
@@ -437,7 +437,7 @@ static void data_adapt(const struct header *header, unsigned char *data)
             data[i] = data[i] != 0;
 }
 
-/* A Fortran file is the row-major file of the transposed array: that is made, and viewed back. */
+/* A Fortran file is the row-major file of the transposed array: it is read as such, and transposed by a view. */
 static ig_array *array_make(const struct header *header, const void *data)
 {
     const int ndim = header->ndim;
@@ -511,7 +511,8 @@ size_t npy_header(const ig_array *x, unsigned char out[NPY_HEADER_MAX_BYTES])
     return end;
 }
 
-/* Refuses a name whose suffix stands for another format. Names without a suffix are those of streams and devices. */
+/* Refuses a name whose suffix means another format. Names without a suffix are allowed: streams and devices have none.
+ */
 static ig_status suffix_check(const char *path, const ig_array *x)
 {
     char shown[IO_SHOWN_BYTES];

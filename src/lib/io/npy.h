@@ -6,10 +6,10 @@
 
 enum { NPY_HEADER_MAX_BYTES = 640 }; /* 16 lengths of 19 digits fit */
 
-/* Reads an array from an open file; NULL on failure. What follows it in the file is not read. */
+/* Reads an array from an open file; NULL on failure. Bytes after the array are not read. */
 ig_array *npy_read(struct io_file *file);
 
-/* Writes the bytes before the elements of x, exactly as NumPy does; returns how many. */
+/* Writes the header of x exactly as NumPy does; returns its size in bytes. */
 size_t npy_header(const ig_array *x, unsigned char out[NPY_HEADER_MAX_BYTES]);
 
 #endif

@@ -51,8 +51,8 @@ static uint32_t number32(const unsigned char *at) { return (uint32_t)number(at, 
 
 bool npz_begins(const unsigned char *bytes, size_t n)
 {
-    /* A header of safetensors may be as many bytes long as a local header's first four say. The fifth, the
-     * version of the zip format, is then 0, which no archive has. */
+    /* A safetensors file begins with its header's length, whose first four bytes may equal ZIP_LOCAL. The
+     * fifth byte is then 0. In an archive it is the version of the zip format, which is never 0. */
     return n >= 5 && ((number32(bytes) == ZIP_LOCAL && bytes[4]) || number32(bytes) == ZIP_END);
 }
 
@@ -64,7 +64,7 @@ static ig_status damaged(const struct archive *a, const char *what)
 
 static const char in_parts[] = "it is one part of an archive in several files; join them first";
 
-/* True if bytes lie at offset, before limit. */
+/* True if [offset, offset + bytes) ends at or before limit. */
 static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t limit)
 {
     return offset <= limit && bytes <= limit - offset;
@@ -72,7 +72,7 @@ static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t limit)
 
 /* ---- the end record and the directory -------------------------------------------------------- */
 
-/* Where the end record is: a comment of up to 64 KiB may follow it. */
+/* Finds the end record: a comment of up to 64 KiB may follow it. */
 static ig_status end_find(const struct archive *a, uint64_t *at)
 {
     for (uint64_t comment = 0; comment <= UINT16_MAX && comment + ZIP_END_BYTES <= a->size;
@@ -117,7 +117,7 @@ static ig_status end_read(struct archive *a)
     return IG_OK;
 }
 
-/* Takes the numbers of 64 bits from the extra fields; those that the entry has itself stay. */
+/* Takes 64-bit numbers from the extra fields; numbers that fit in the entry itself stay. */
 static bool extra_read(const unsigned char *extra, size_t bytes, struct member *m)
 {
     uint64_t *const wanted[] = {&m->bytes, &m->packed, &m->local};
@@ -140,7 +140,7 @@ static bool extra_read(const unsigned char *extra, size_t bytes, struct member *
     return true;
 }
 
-/* Reads the entry at a place of the directory, and the local header that it names. */
+/* Reads the entry at an offset of the directory, and the local header that it names. */
 static ig_status member_find(const struct archive *a, uint64_t at, struct member *m)
 {
     if (!lies_within(at, ZIP_DIRECTORY_BYTES, a->end) || number32(a->at + at) != ZIP_DIRECTORY)
@@ -179,7 +179,7 @@ static ig_status member_find(const struct archive *a, uint64_t at, struct member
 
 /* ---- members ----------------------------------------------------------------------------------- */
 
-/* Copies the member's name without its suffix; the caller frees it, also after a failure. */
+/* Copies the member's name without its suffix. The caller frees it, also after a failure. */
 static ig_status name_take(const struct archive *a, const struct member *m, char **name)
 {
     char shown[IO_SHOWN_BYTES];
@@ -228,7 +228,7 @@ static ig_status member_check(const struct archive *a, const struct member *m, c
     return IG_OK;
 }
 
-/* Adds the names of all members to the set, and sees that they fit the memory. */
+/* Adds the names of all members to the set, and checks that the members fit in memory. */
 static ig_status members_check(const struct archive *a, ig_tensors *set)
 {
     uint64_t at = a->directory, packed = 0, bytes = 0;
@@ -262,7 +262,7 @@ static ig_status members_check(const struct archive *a, ig_tensors *set)
     return io_admit(a->file, bytes);
 }
 
-/* Decompresses a member; the caller frees its content, also after a failure. */
+/* Decompresses a member. The caller frees its content, also after a failure. */
 static ig_status member_inflate(const struct archive *a, const struct member *m, const char *name,
                                 unsigned char **content)
 {
@@ -329,7 +329,7 @@ ig_status npz_read(struct io_file *file, ig_tensors *set)
 {
     void *data = NULL;
     size_t got = 0;
-    /* The size of a pipe is unknown: the memory limit bounds what is read from it. */
+    /* The size of a pipe is unknown: the memory limit bounds how much is read from it. */
     const uint64_t most = file->left >= 0 ? (uint64_t)file->left : ig_memory_limit();
     ig_status status = io_admit(file, file->left >= 0 ? most : 0);
     if (status == IG_OK)

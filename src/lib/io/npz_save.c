@@ -1,8 +1,8 @@
 /* Writes the npz format: ig_tensors_save_npz. The format is in npz.h.
  *
- * Members are stored, not compressed, and the same arrays always give the same bytes: the time of each
- * member is the first that the format has. All numbers are written in their zip64 form, so archives above
- * 4 GiB take no path that small ones do not take.
+ * Members are stored, not compressed. The same arrays always give the same bytes: each member has the
+ * earliest time of the format. All numbers are written in their zip64 form, so archives above 4 GiB and
+ * small ones take the same path.
  */
 #include "lib/io/inflate.h"
 #include "lib/io/npy.h"
@@ -51,7 +51,7 @@ static size_t name_bytes(const struct member *m)
     return strlen(m->array->name) + strlen(NPZ_SUFFIX);
 }
 
-/* The part of a local header and of a directory entry that is the same. */
+/* The common part of a local header and a directory entry. */
 static void put_member(struct record *r, const struct member *m, int extra_bytes)
 {
     bool ascii = true;
@@ -79,7 +79,7 @@ static void put_extra(struct record *r, const struct member *m, int extra_bytes)
         put(r, m->at, 8);
 }
 
-/* Writes what is before the member's name, the name, and the extra field. */
+/* Writes the fixed part of a record, the member's name, and the extra field. */
 static ig_status head_write(struct io_file *file, const struct member *m, const struct record *head,
                             int extra_bytes)
 {
@@ -138,7 +138,7 @@ static void put_end_64(struct record *r, uint64_t count, uint64_t directory, uin
     put(r, 1, 4);
 }
 
-/* An archive without members has no zip64 records: readers know it by the end record at its start. */
+/* An archive without members has no zip64 records: readers recognize it by the end record at its start. */
 static ig_status end_write(struct io_file *file, uint64_t count, uint64_t directory, uint64_t end)
 {
     struct record r = {.used = 0};

@@ -1,7 +1,7 @@
 /* Arrays as text, as NumPy prints them with its default options: ig_to_string and ig_print.
  *
  * First all elements that will be shown are measured, then they are laid out in columns of one width.
- * Lines end before column 75. Of more than 1000 elements, 3 at each end of an axis are shown. */
+ * Lines end before column 75. Of arrays with more than 1000 elements, 3 at each end of an axis are shown. */
 #include "lib/io/element.h"
 #include "lib/io/file.h"
 
@@ -16,11 +16,11 @@
 
 enum { LINE_WIDTH = 75, SHOWN_MOST = 1000, EDGE_ITEMS = 3, PLACES = 8 };
 
-/* How the elements of one array look. */
+/* The format of the elements of one array. */
 typedef struct style {
     ig_dtype dtype;
     bool floats, scientific;
-    int before, after;  /* columns left of the point, and right of it (of an exponent: all of it) */
+    int before, after;  /* columns left and right of the point; right includes an exponent */
     int places;         /* scientific: digits after the point */
     int exponent_width; /* scientific: its digits */
 } style;
@@ -68,7 +68,7 @@ static int write_whole(element v, ig_dtype dtype, char out[DECIMAL_BYTES])
                             : element_write_whole(v, dtype, out);
 }
 
-/* Adds that many spaces to text of n characters; returns how many there are then. */
+/* Adds spaces to a text of n characters; returns the new length. */
 static int write_fill(char out[DECIMAL_BYTES], int n, int spaces)
 {
     for (; spaces > 0; spaces--)
@@ -90,7 +90,7 @@ static int write_float(double f, const style *s, char out[DECIMAL_BYTES])
     return write_fill(out, decimal_write(&d, out), s->after - decimal_places(&d));
 }
 
-/* The element in its column; returns how wide that is. */
+/* Writes the element in its column; returns the width of the column. */
 static int write_element(element v, const style *s, char out[DECIMAL_BYTES])
 {
     char word[DECIMAL_BYTES];
@@ -108,7 +108,7 @@ static bool axis_is_shortened(const printer *p, int axis)
     return p->shorten && p->shape[axis] > 2 * EDGE_ITEMS;
 }
 
-/* The index after i that is shown. */
+/* The next index after i that is shown. */
 static int64_t next_shown(const printer *p, int axis, int64_t i)
 {
     bool jump = axis_is_shortened(p, axis) && i + 1 == EDGE_ITEMS;
@@ -129,7 +129,7 @@ static void visit_shown(printer *p, int axis, int64_t offset, visitor *visit, vo
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-/* What there is among the elements to be shown. */
+/* Properties of the elements to be shown. */
 typedef struct survey {
     double largest, smallest; /* magnitudes that are finite and not zero; 0: there are none */
     bool finite, nan, inf, minus_inf;
@@ -185,8 +185,8 @@ static void measure_whole(style *s, element v, void *context)
         s->before = (int)strlen("False");
 }
 
-/* Past the digits that the dtype holds (8 at most), below 0.0001, or where magnitudes differ too
- * much; all compared in the dtype itself. */
+/* True if a magnitude needs more digits than the dtype holds (at most 8) or is below 0.0001, or if
+ * magnitudes differ too much; all compared in the dtype itself. */
 static bool wants_exponents(const survey *seen, ig_dtype dtype)
 {
     dtype = dtype == IG_BF16 ? IG_F32 : dtype;
@@ -227,7 +227,7 @@ static void text_trim(text *t)
         t->used--;
 }
 
-/* Adds a word to the row, which is *column columns long, or to a new line where it does not fit. */
+/* Adds a word to the row, which is *column columns long, or to a new line if it does not fit. */
 static void row_add(printer *p, const char *word, int *column)
 {
     const int indent = p->ndim, width = LINE_WIDTH - p->ndim, n = (int)strlen(word);

@@ -1,8 +1,8 @@
 /* Reads the safetensors format: ig_tensors_load. The format is in safetensors.h.
  *
- * The file is untrusted. Every rule of the format is checked; together they leave no byte without a meaning,
- * since tensors must cover the data without gaps or overlap. The whole header is checked, also against the
- * size of the file, before memory is allocated for any tensor.
+ * The file is untrusted. Every rule of the format is checked. Tensors must cover the data without gaps or
+ * overlap, so every byte has a meaning. The whole header is checked, also against the size of the file,
+ * before memory is allocated for any tensor.
  */
 #include "lib/io/file.h"
 #include "lib/io/npz.h"
@@ -28,7 +28,7 @@
 
 /* ---- reading the header -------------------------------------------------------------------- */
 
-/* A tensor as the header has it. */
+/* A tensor in the header. */
 struct slot {
     int index; /* in the set */
     ig_dtype dtype;
@@ -67,7 +67,7 @@ static ig_status json_failed(const struct loader *l)
                    l->json.problem);
 }
 
-/* A copy of a JSON string as C has strings: with no zero byte inside. */
+/* Copies a JSON string as a C string; refuses a zero byte inside. */
 static ig_status string_take(const struct loader *l, json_text source, char **copy)
 {
     size_t bytes = 0;
@@ -163,7 +163,7 @@ static const struct field {
     {"data_offsets", offsets_parse},
 };
 
-/* The shape must say as many bytes as the offsets. */
+/* Checks that shape and offsets give the same number of bytes. */
 static ig_status slot_measure(const struct loader *l, const struct slot *slot)
 {
     size_t bytes = 0;
@@ -179,7 +179,7 @@ static ig_status slot_measure(const struct loader *l, const struct slot *slot)
     return IG_OK;
 }
 
-/* The next tensor of the set and its slot. Valid until the next one. */
+/* Adds a tensor to the set, and its slot. The slot is valid until the next call. */
 static ig_status slot_add(struct loader *l, json_text key, struct slot **slot)
 {
     char *name = NULL;
@@ -330,8 +330,8 @@ static int slot_compare(const void *left, const void *right)
     return (a->end > b->end) - (a->end < b->end);
 }
 
-/* Puts the slots in the order of the data, and sees that this has no hole, no overlap and no more
- * or fewer bytes than the file. */
+/* Sorts the slots in the order of the data, and checks that the data has no gap, no overlap, and exactly
+ * the bytes of the file. */
 static ig_status slots_order(struct loader *l)
 {
     const int n = l->set->arrays.n;
@@ -429,7 +429,7 @@ static struct mapping *mapping_new(struct io_file *file)
     return NULL;
 }
 
-/* An array over the mapped bytes. What lies behind the file in its last page may be read. */
+/* An array over the mapped bytes. The rest of the last page, past the end of the file, may be read. */
 static ig_status tensor_map(struct loader *l, const struct slot *slot, struct mapping *m,
                             size_t data)
 {
@@ -493,7 +493,7 @@ static ig_tensors *load(const char *path, ig_status (*read)(struct loader *l))
 
 ig_tensors *ig_tensors_load(const char *path) { return load(path, file_read); }
 
-/* The mapped bytes are in the order of the file, so a machine of the other order reads them. */
+/* The mapped bytes are little-endian, so a big-endian machine reads the file instead. */
 ig_tensors *ig_tensors_map(const char *path)
 {
     return load(path, IO_BIG_ENDIAN ? file_read : file_map);

@@ -1,7 +1,7 @@
-/* The safetensors format, as its reader and its writer know it.
+/* The safetensors format, for its reader and its writer.
  *
  * A file is the header's length (u64), the header, the data; all little-endian. The header is JSON,
- * and spaces behind it:
+ * followed by spaces:
  *
  *     {"__metadata__": {"key": "text"},
  *      "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
@@ -15,13 +15,13 @@
 
 enum {
     SAFETENSORS_LENGTH_BYTES = 8,
-    SAFETENSORS_HEADER_MAX_BYTES = 100000000, /* what the format's own reader takes */
-    SAFETENSORS_ALIGN = 8                     /* where the data starts in a file of ours */
+    SAFETENSORS_HEADER_MAX_BYTES = 100000000, /* the limit of the format's own reader */
+    SAFETENSORS_ALIGN = 8                     /* of the start of the data in files that we write */
 };
 
 #define SAFETENSORS_METADATA "__metadata__"
 
-/* What the format calls a dtype, for each from IG_BOOL to IG_F64. */
+/* The format's name of each dtype, from IG_BOOL to IG_F64. */
 extern const char *const safetensors_codes[];
 
 #endif

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { SWAP_BYTES = 16 * 1024 }; /* at a time, on machines of the other byte order */
+enum { SWAP_BYTES = 16 * 1024 }; /* swapped at a time, on big-endian machines */
 
 const char *const safetensors_codes[] = {
     [IG_BOOL] = "BOOL", [IG_U8] = "U8",   [IG_I8] = "I8",   [IG_U16] = "U16", [IG_I16] = "I16",
@@ -50,7 +50,7 @@ static void tensor_write(text *t, const struct named *tensor, uint64_t begin)
     text_add(t, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, begin + array_bytes(x));
 }
 
-/* The length, the header and its padding, *bytes in all; begins has the place of each tensor. NULL
+/* The length, the header and its padding, *bytes in total; begins has the offset of each tensor. NULL
  * on failure; release with memory_free. */
 static char *header_write(const ig_tensors *set, const uint64_t *begins, size_t *bytes)
 {
@@ -71,7 +71,7 @@ static char *header_write(const ig_tensors *set, const uint64_t *begins, size_t 
     return header;
 }
 
-/* Where each tensor lies in the data; NULL on failure, release with memory_free. */
+/* The offset of each tensor in the data; NULL on failure, release with memory_free. */
 static uint64_t *tensors_place(const struct names *arrays)
 {
     uint64_t *begins = memory_get((size_t)arrays->n * sizeof *begins);

@@ -28,7 +28,7 @@ char table_separator(const char *path)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* A number: whole while it fits i64, and then also as a float. */
+/* A number. It has a whole value if it is an integer that fits i64, and always a float value. */
 typedef struct number {
     bool whole;
     int64_t i;
@@ -40,7 +40,7 @@ typedef struct table {
     char separator;
     int64_t line, rows, columns;
     bool header, whole; /* a header was seen; all numbers so far are whole */
-    element *at;        /* of all rows; i while `whole`, else f */
+    element *at;        /* elements of all rows; i while `whole`, else f */
     size_t n, room;
 } table;
 
@@ -62,7 +62,7 @@ static slice trimmed(slice s)
     return s;
 }
 
-/* Takes the next field off a line, which has one. A separator in quotes does not count. */
+/* Takes the next field from a line that is not empty. A separator in quotes does not count. */
 static slice field_take(const table *t, slice *line, bool *more)
 {
     const char *at = line->first;
@@ -168,7 +168,7 @@ static ig_status line_read(table *t, slice line)
 
 static ig_status lines_read(table *t, const char *at, const char *end)
 {
-    if (end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0) /* the mark of UTF-8 */
+    if (end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0) /* the byte order mark of UTF-8 */
         at += 3;
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -203,7 +203,7 @@ ig_array *table_read(struct io_file *file, char separator)
     if (status == IG_OK)
         status = io_read_new(file, most, &data, &got);
     if (status == IG_OK) {
-        const locale_t ours = uselocale(plain); /* the decimal point is a point */
+        const locale_t ours = uselocale(plain); /* in which the decimal point is '.' */
         status = lines_read(&t, data, (const char *)data + got);
         uselocale(ours);
     }

@@ -4,7 +4,7 @@
 
 #include "lib/io/file.h"
 
-/* What is between the fields of a file of that name: ',', '\t' or ' '; 0: it is not a table. */
+/* The separator of the fields in a file of that name: ',', '\t' or ' '; 0: it is not a table. */
 char table_separator(const char *path);
 
 /* Reads an array from an open file; NULL on failure. */

@@ -10,8 +10,7 @@
 
 #include <string.h>
 
-/* ---- the tree: an AA tree, as Andersson wrote it down in 1993
- * ------------------------------------- */
+/* ---- the tree: an AA tree (Andersson, 1993) ------------------------------------------------- */
 
 static int level_of(const struct names *names, int i) { return i < 0 ? 0 : names->at[i].level; }
 
@@ -24,8 +23,8 @@ static int tree_rotate(struct names *names, int i, int side)
     return child;
 }
 
-/* Puts node i, which has no children yet, into the tree under root; returns its new root. As deep
- * as the tree: twice the logarithm of its size. */
+/* Inserts node i, which has no children yet, below root; returns the new root. The recursion is as deep as
+ * the tree: at most twice the logarithm of its size. */
 static int tree_insert(struct names *names, int root, int i)
 {
     if (root < 0)
@@ -101,8 +100,7 @@ ig_status tensors_evaluate(const struct names *arrays)
     return status;
 }
 
-/* ---- the public functions
- * ------------------------------------------------------------------------ */
+/* ---- the public functions ------------------------------------------------------------------- */
 
 ig_tensors *ig_tensors_new(void) { return memory_new(sizeof(ig_tensors)); }
 
@@ -115,7 +113,7 @@ void ig_tensors_free(ig_tensors *t)
     memory_free(t);
 }
 
-/* A name or text that a file can hold; what: "name". */
+/* Checks that a file can hold this name or text; `what` is, for example, "name". */
 static ig_status text_check(const char *what, const char *value)
 {
     char shown[IO_SHOWN_BYTES];
@@ -128,7 +126,7 @@ static ig_status text_check(const char *what, const char *value)
          what, shown);
 }
 
-/* Finds one by name, or adds it. */
+/* Finds an element by name, or adds it. */
 static struct named *names_get(struct names *names, const char *name)
 {
     struct named *found = names_find(names, name);

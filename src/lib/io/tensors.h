@@ -8,9 +8,9 @@
 
 struct named {
     char *name;
-    ig_array *array; /* of a tensor; ours */
-    char *text;      /* of metadata; ours */
-    int level;       /* in the tree: an AA tree */
+    ig_array *array; /* of a tensor; owned */
+    char *text;      /* of metadata; owned */
+    int level;       /* in the AA tree */
     int child[2];    /* smaller and greater names, as indices; -1: none */
 };
 
@@ -24,15 +24,15 @@ struct ig_tensors {
     struct names arrays, texts;
 };
 
-/* NULL if there is none of that name. */
+/* Returns NULL if there is none of that name. */
 struct named *names_find(const struct names *names, const char *name);
 
-/* Adds one at the end. Takes name, from memory_text or the like, also when it fails; NULL on
- * failure. Of several with one name, any may be found. */
+/* Adds an element at the end; NULL on failure. Takes ownership of name (from memory_text or the like), also on
+ * failure. If several have the same name, names_find may return any of them. */
 struct named *names_add(struct names *names, char *name);
 
-/* Evaluates all arrays in one run and makes each contiguous, so that nothing can fail for lack of data
- * once a file has been started. */
+/* Evaluates all arrays in one run and makes each contiguous. So the data cannot fail any more once a file
+ * has been started. */
 ig_status tensors_evaluate(const struct names *arrays);
 
 #endif
