@@ -1,12 +1,12 @@
-/* Why a kind of device cannot be used, as far as the machine's files tell; other reasons come from its
- * backend. */
+/* Why a kind of device cannot be used, as far as files of the machine tell. Its backend reports other
+ * reasons. */
 #include "lib/machine/report.h"
 #include "base/sysfile.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* In a test's tree a library is a file; here the loader knows. */
+/* In a test's tree a library is a file; on the real machine, dlopen decides. */
 static bool library_loads(const char *root, const char *name)
 {
     if (root[0]) {
@@ -20,7 +20,7 @@ static bool library_loads(const char *root, const char *name)
     return library != NULL;
 }
 
-/* A display controller of that vendor on the PCI bus. */
+/* True if the PCI bus has a display controller of that vendor. */
 static bool has_pci_gpu(const char *root, const char *vendor)
 {
     static const char bus[] = "/sys/bus/pci/devices";

@@ -1,6 +1,6 @@
-/* What disturbs measurements: battery, reduced clock, other processes, limits, virtual machines.
+/* Conditions that disturb measurements: battery, reduced clock, other processes, limits, virtual machines.
  *
- * Each check covers one subject and adds at most one row. On Linux it reads only files, so that tests can give
+ * Each check covers one subject and adds at most one row. On Linux a check reads only files, so tests can give
  * it any tree. */
 #include "base/machine.h"
 #include "lib/machine/report.h"
@@ -16,7 +16,7 @@
 
 /* ---- power and clock ---- */
 
-/* A supply of type Mains that is on, or a battery that is drained. */
+/* On battery if a battery discharges; else on mains if another supply is on. */
 static void check_power(machine_report *r, const char *root)
 {
     static const char supplies[] = "/sys/class/power_supply";
@@ -47,7 +47,7 @@ static void check_power(machine_report *r, const char *root)
 
 #define CPU0_CLOCK "/sys/devices/system/cpu/cpu0/cpufreq/"
 
-/* With these drivers the governor "powersave" is the usual one, and does not save at any price. */
+/* True for drivers whose usual governor is "powersave", which then does not keep the clock low. */
 static bool governs_itself(const char *root)
 {
     char driver[32] = "";
@@ -159,8 +159,8 @@ static void check_load(machine_report *r, const char *root)
                    busy ? "wait, or stop other work" : NULL);
 }
 
-/* True if the process runs at this moment and has used at least a second of CPU time; younger ones come
- * and go. /proc/PID/stat is "7 (a name) R ...", times in ticks are fields 14 and 15. */
+/* Sets *heavy if the process runs at this moment and has used at least a second of CPU time; processes with less come
+ * and go. /proc/PID/stat is "7 (a name) R ..."; fields 14 and 15 are times in ticks. */
 static bool read_process(const char *root, const char *id, char *name, size_t size, bool *heavy)
 {
     char path[64], line[512];

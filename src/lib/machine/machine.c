@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Whether there is a device of this kind: "opencl" for "opencl:0". */
+/* True if there is a device of this kind: "opencl" for "opencl:0". */
 static bool has_device(const char *kind)
 {
     const size_t n = strlen(kind);

@@ -1,4 +1,4 @@
-/* The report's frame, and where this process runs: system, virtual machine, container. */
+/* The frame of the report, and the place where this process runs: system, virtual machine, container. */
 #include "lib/machine/report.h"
 #include "base/sysfile.h"
 
@@ -59,13 +59,13 @@ static const char *read_distribution(machine_report *r, const char *root)
 
 typedef struct sign {
     const char *file;
-    const char *part; /* of its first line; "": the file is there */
+    const char *part; /* text in its first line; "": the file only has to exist */
     const char *name;
 } sign;
 
-/* The first match counts: names of hypervisors first, indirect signs last. */
+/* The first match wins: names of hypervisors come first, indirect signs last. */
 static const sign machine_signs[] = {
-    {"/sys/class/dmi/id/product_name", ".metal", NULL}, /* no guest, whoever the vendor is */
+    {"/sys/class/dmi/id/product_name", ".metal", NULL}, /* not a guest, whatever the vendor */
     {"/sys/class/dmi/id/sys_vendor", "Amazon EC2", "Amazon EC2"},
     {"/sys/class/dmi/id/product_name", "Google Compute Engine", "Google Compute Engine"},
     {"/sys/class/dmi/id/sys_vendor", "DigitalOcean", "DigitalOcean"},
@@ -98,7 +98,7 @@ static const sign container_signs[] = {
     {"/proc/1/cgroup", "lxc", "LXC"},
 };
 
-/* Is there a line with that in it? */
+/* True if a line of the file contains `part`. */
 static bool file_has(const char *root, const char *path, const char *part)
 {
     FILE *file = sysfile_open(root, path);
@@ -119,7 +119,7 @@ static const char *find_sign(const char *root, const sign *signs, size_t n)
     return NULL;
 }
 
-/* Is a word of the "flags" of the first CPU? Only a guest of a hypervisor sees "hypervisor". */
+/* True if the "flags" of the first CPU contain this word. Only a guest of a hypervisor has "hypervisor". */
 static bool cpu_flag(const char *root, const char *flag)
 {
     FILE *file = sysfile_open(root, "/proc/cpuinfo");

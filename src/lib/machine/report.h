@@ -1,7 +1,7 @@
-/* The machine at this moment: where this process runs, what disturbs measurements, and why a kind of device
+/* The current state of the machine: where this process runs, what disturbs measurements, and why a kind of device
  * cannot be used. One block of fixed size, which ig_machine_get returns.
  *
- * Invariant: a row is a fact. A fact that cannot be found has no row, and is never called fine. */
+ * Invariant: a row is a fact. A fact that cannot be determined has no row, and is never reported as fine. */
 #ifndef LIB_MACHINE_REPORT_H
 #define LIB_MACHINE_REPORT_H
 
@@ -10,30 +10,30 @@
 enum { REPORT_FINDINGS = 16, REPORT_ABSENT = 8, REPORT_WORDS = 4096 };
 
 typedef struct machine_report {
-    ig_machine facts; /* the first, so that the block is released by it */
+    ig_machine facts; /* first, so that ig_free of its address releases the block */
     ig_finding findings[REPORT_FINDINGS];
     ig_absent absent[REPORT_ABSENT];
     char words[REPORT_WORDS]; /* the texts of the rows */
     size_t used;
 } machine_report;
 
-/* Fills a report that is all zero. root is put before the path of every file that is read (sysfile.h).
- * has_backend says which kinds of device this build has, by name. */
+/* Fills a report that is all zero. root precedes the path of every file that is read (sysfile.h).
+ * has_backend says whether this build has a kind of device, by name. */
 void machine_report_read(machine_report *r, const char *root, bool (*has_backend)(const char *));
 
 /* ---- its parts ---- */
 
 /* Adds text; NULL if there is no room. */
 const char *report_words(machine_report *r, const char *format, ...) IG_PRINTF(2, 3);
-/* If what is NULL, there is no row; remedy may be NULL. Both are kept, not copied. */
+/* Adds a row; none if what is NULL. remedy may be NULL. The texts are kept, not copied. */
 void report_finding(machine_report *r, ig_severity severity, const char *subject, const char *what,
                     const char *remedy);
 
-/* What disturbs measurements. */
+/* Adds conditions that disturb measurements. */
 void report_disturbances(machine_report *r, const char *root);
-/* Kinds of device that this build does not have. */
+/* Adds kinds of device that this build does not have. */
 void report_absent(machine_report *r, const char *root, bool (*has_backend)(const char *));
-/* A kind that it has, but for which there is no device; the texts are copied, the name is not. */
+/* Adds a kind that the build has, but for which there is no device. The texts are copied, the name is not. */
 void report_add_absent(machine_report *r, const ig_absent *a);
 
 #endif
