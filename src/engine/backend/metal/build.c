@@ -1,4 +1,4 @@
-/* From text to a kernel. Metal compiles the text when it is first seen; the system keeps what it compiled. */
+/* Compiles text to a kernel. Metal compiles the text when it first sees it; the system caches the result. */
 #include "engine/backend/metal/metal.h"
 
 #include "base/error.h"
@@ -14,8 +14,8 @@ static id string(const char *text)
     return objc_send(string, objc.get_class("NSString"), text, NSUTF8StringEncoding);
 }
 
-/* Fast math would reorder sums, drop NaN, and approximate divisions. Version 2.3 is that of macOS 11, the first for
- * these GPUs. */
+/* Fast math would reorder sums, drop NaN, and approximate divisions. Language version 2.3 is the version of macOS 11,
+ * the first for these GPUs. */
 static id options_new(void)
 {
     const id options = objc_send(init, objc_send(alloc, objc.get_class("MTLCompileOptions")));

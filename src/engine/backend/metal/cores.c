@@ -1,4 +1,4 @@
-/* The number of cores of the GPU, which Metal does not tell: a property of the driver in the I/O registry. */
+/* The number of GPU cores. Metal does not report it: it is a property of the driver in the I/O registry. */
 #include "engine/backend/metal/objc.h"
 
 #include <dlfcn.h>

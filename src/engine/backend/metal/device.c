@@ -1,4 +1,4 @@
-/* The Apple GPU of a machine: looking for it, what it is, opening and closing it. */
+/* The Apple GPU of a machine: finding, describing, opening and closing it. */
 #include "engine/backend/metal/metal.h"
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ static device_search search = {.look = look,
                                .close = close_device,
                                .what = "Metal",
                                .lock = PTHREAD_MUTEX_INITIALIZER};
-/* It stays where it is, so a backend's address is good for the whole process. */
+/* Static, so the address of the backend is valid for the whole process. */
 static metal_device device = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const backend vtable;
@@ -36,7 +36,7 @@ const char *metal_error_text(id error, const char *otherwise)
     return text ? text : otherwise;
 }
 
-/* ---- what the device is ---- */
+/* ---- properties of the device ---- */
 
 static bool because(const char *why, const char *remedy)
 {
@@ -44,8 +44,8 @@ static bool because(const char *why, const char *remedy)
     return false;
 }
 
-/* The newest family of Apple's GPUs that the device belongs to: 7 for Apple7. Families are numbered one after another,
- * so newer ones than those that Metal has a name for today are asked for, too. */
+/* The newest family of Apple's GPUs that the device belongs to: 7 for Apple7. Family numbers are consecutive, so this
+ * also tries some newer ones that Metal has no name for today. */
 static int family_of(const metal_device *d)
 {
     for (NSInteger f = MTLGPUFamilyApple9 + NEWER_FAMILIES; f >= MTLGPUFamilyApple1; f--)
@@ -54,7 +54,7 @@ static int family_of(const metal_device *d)
     return 0;
 }
 
-/* Older GPUs have other simdgroups or memory of their own, and no simdgroup matrices. */
+/* Older GPUs have other simdgroups or their own memory, and no simdgroup matrices. */
 static bool can_use(const metal_device *d, int family)
 {
     char why[WHY_BYTES];
@@ -81,7 +81,7 @@ static void set_limits(metal_device *d, int family)
         .name = d->name,
         .total = budget,
         .block_most = most < budget ? most : budget,
-        .cached_most = budget / 4, /* other programs need memory, too */
+        .cached_most = budget / 4, /* other programs need memory too */
         .limit_set = d->pool.limit_set,
     };
     d->base.pool = &d->pool;

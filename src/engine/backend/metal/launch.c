@@ -1,12 +1,12 @@
-/* Launching a kernel: checks, and its encoding into the open batch. What the caller got wrong is refused before
- * anything is encoded. */
+/* Launching a kernel: checks, and encoding into the open batch. Mistakes of the caller are refused before anything is
+ * encoded. */
 #include "engine/backend/metal/metal.h"
 
 #include "base/error.h"
 
 #include <stdio.h>
 
-enum { SHARED_STEP = 16 /* Metal wants threadgroup memory in multiples of this */ };
+enum { SHARED_STEP = 16 /* Metal needs threadgroup memory in multiples of this */ };
 
 static uint64_t dynamic_bytes(const metal_kernel *k, const kernel_launch *l)
 {
@@ -14,7 +14,7 @@ static uint64_t dynamic_bytes(const metal_kernel *k, const kernel_launch *l)
     return k->dynamic_shared ? (bytes + SHARED_STEP - 1) / SHARED_STEP * SHARED_STEP : 0;
 }
 
-/* Metal counts the threads of the whole grid in 32 bits. */
+/* Metal counts the threads of the whole grid with 32 bits. */
 static ig_status check(const metal_kernel *k, const kernel_launch *l)
 {
     const driver_kernel known = {.dev = &k->dev->base,
@@ -32,7 +32,7 @@ static ig_status check(const metal_kernel *k, const kernel_launch *l)
     return driver_check_args(&known, l);
 }
 
-/* Buffers must have valid content. *alone: one has windows. */
+/* Buffers must have valid content. Sets *alone if one of them has windows. */
 static ig_status check_content(const metal_kernel *k, const kernel_launch *l, bool *alone)
 {
     for (int i = 0; i < k->n_params; i++) {
@@ -44,7 +44,7 @@ static ig_status check_content(const metal_kernel *k, const kernel_launch *l, bo
     return IG_OK;
 }
 
-/* A value of more than METAL_BYTES_MOST bytes is in a buffer that lives as long as the command buffer. */
+/* A value of more than METAL_BYTES_MOST bytes is put into a buffer that lives as long as the command buffer. */
 static ig_status set_value(const metal_kernel *k, id encoder, const kernel_arg *a, int i)
 {
     const size_t bytes = k->params[i].bytes;
@@ -66,7 +66,7 @@ static ig_status set_value(const metal_kernel *k, id encoder, const kernel_arg *
     return IG_OK;
 }
 
-/* An offset at the very end of a buffer, where nothing is read, is not allowed by Metal: the place before it is. */
+/* Metal does not allow an offset at the very end of a buffer. Nothing is read there, so offset 0 is passed instead. */
 static ig_status encode(const metal_kernel *k, const kernel_launch *l, id encoder)
 {
     objc_send(set_pipeline, encoder, k->pipeline);
@@ -96,7 +96,7 @@ static ig_status launch_locked(metal_kernel *k, const kernel_launch *l)
     metal_device *d = k->dev;
     id encoder;
     double seconds = 0;
-    bool alone = l->device_ns != NULL; /* in a batch of its own */
+    bool alone = l->device_ns != NULL; /* in a separate batch */
     TRY(check_content(k, l, &alone));
     if (alone)
         TRY(metal_settle_all(d, NULL));

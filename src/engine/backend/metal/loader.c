@@ -1,4 +1,4 @@
-/* Finding libobjc and Metal by dlopen. */
+/* Loading libobjc and Metal with dlopen. */
 #include "engine/backend/metal/objc.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ static const char *const selectors[] = {
 #include "engine/backend/metal/messages.def"
 };
 
-/* A row of objc_messages, whatever its prototype. */
+/* A row of objc_messages, with any prototype. */
 typedef struct message {
     void (*send)(void);
     SEL op;
@@ -54,7 +54,7 @@ static const char *fill(void *const *libraries, int n)
 }
 
 #if defined(__APPLE__)
-/* Without CoreGraphics a command has no default device. */
+/* Without CoreGraphics, a command line program gets no default device. */
 static const char *const frameworks[] = {
     "/usr/lib/libobjc.A.dylib", "/System/Library/Frameworks/CoreGraphics.framework/CoreGraphics",
     "/System/Library/Frameworks/Metal.framework/Metal"};

@@ -1,5 +1,5 @@
-/* Buffers of an Apple GPU. Their memory is the host's, too: reads and writes of the host wait for the commands that
- * use the buffer, and then are plain copies. Copies and fills between commands are commands. */
+/* Buffers of an Apple GPU. Their memory is also the host's: reads and writes of the host wait for the commands that use
+ * the buffer, and then are plain copies. Copies and fills between commands are commands themselves. */
 #include "engine/backend/metal/metal.h"
 
 #include "base/error.h"
@@ -27,7 +27,7 @@ static void windows_give(metal_block *b)
     memory_free(b);
 }
 
-/* Metal wraps pages of mmap. Where the system's pages are smaller than Metal's, more is mapped, and the rest given back. */
+/* Metal wraps pages of mmap. The system's pages may be smaller than Metal's: maps more, and unmaps the unaligned rest. */
 static void *pages_map(size_t bytes)
 {
     char *at =
@@ -90,7 +90,7 @@ static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
          d->name, bytes);
 }
 
-/* A command buffer holds references of its own, so blocks in use can be given back. Nothing uses windows any more. */
+/* A command buffer holds its own references, so blocks in use can be released. Windows are not in use any more. */
 static void block_give(void *device, uint64_t at)
 {
     metal_block *b = block_of(at);
@@ -103,7 +103,7 @@ static void block_give(void *device, uint64_t at)
     memory_free(b);
 }
 
-/* A failure is not lost: it poisons what the batch wrote. */
+/* A failure is not lost: it poisons the buffers that the batch wrote. */
 static void block_wait(void *device)
 {
     const bool failed = ig_failed();
@@ -133,7 +133,7 @@ static void attach(buffer *b)
     b->data = block->data;
 }
 
-/* The memory of a source must stay until the commands that read it have completed. */
+/* The memory of the source of a wrapped buffer must stay until the commands that read it have completed. */
 static void detach(buffer *b, bool is_open)
 {
     const metal_memory *m = b->handle;
@@ -161,7 +161,7 @@ id metal_place(const buffer *b, size_t offset, size_t *at)
                                         offset, at, &left)];
 }
 
-/* Metal wants whole pages. Those at both ends have bytes that are not ours, which nothing touches. */
+/* Metal needs whole pages. The first and last page also have bytes outside the range, which no command touches. */
 buffer *metal_wrap(const backend *dev, buffer *from, size_t offset, size_t bytes)
 {
     metal_device *d = metal_device_of(dev);
@@ -199,7 +199,7 @@ static ig_status settle(const buffer *b)
     return metal_settle(metal_device_of(b->device), ((const driver_memory *)b->handle)->used);
 }
 
-/* What has no valid content gets one only by a write of all of it. */
+/* A buffer without valid content becomes valid only if all of it is written. */
 static void host_wrote(buffer *b, size_t bytes)
 {
     if (bytes == b->bytes)
@@ -224,14 +224,14 @@ static ig_status read(buffer *from, size_t offset, void *to, size_t bytes)
 
 /* ---- commands ---- */
 
-/* Metal copies and fills multiples of 4 bytes of one object; the host does the others. */
+/* Metal copies and fills multiples of 4 bytes of one object; the host does all others. */
 static bool is_whole(const buffer *b, size_t offset, size_t bytes)
 {
     const metal_memory *m = b->handle;
     return m->object && ((m->start + offset) | bytes) % 4 == 0;
 }
 
-/* The open batch writes these bytes. */
+/* Records that the open batch writes these bytes. */
 static void batch_writes(metal_device *d, buffer *to, size_t bytes)
 {
     metal_uses(to, false);

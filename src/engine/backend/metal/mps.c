@@ -1,9 +1,10 @@
-/* Matrix products by MPSMatrixMultiplication of Apple's Metal Performance Shaders, where it is faster than the emitted
- * kernel on this machine. That is measured once for each class of products, with IG_MPS=measure (`ingot bench` sets it), and
- * kept in the cache: without a measurement, and in math mode `same`, the emitted kernel runs. So the same program is computed in
- * the same way in every run between two measurements.
+/* Matrix products by MPSMatrixMultiplication of Apple's Metal Performance Shaders, if it is faster than the emitted
+ * kernel on this machine. This is measured once for each class of products, with IG_MPS=measure (`ingot bench` sets
+ * it), and kept in the cache. Without a measurement, and in math mode `same`, the emitted kernel runs. So between two
+ * measurements, every run computes a program in the same way.
  *
- * MPS wants row-major matrices, with batches at a constant distance that is a multiple of a row and holds a whole matrix. */
+ * MPS needs row-major matrices. The distance between the matrices of a batch must be constant, a multiple of a row,
+ * and at least a whole matrix. */
 #include "engine/backend/metal/metal.h"
 
 #include "engine/backend/product.h"
@@ -18,10 +19,10 @@
 
 enum {
     OUTER_MOST = 64,
-    FIRST_CLASS = 21, /* products of 2^21 multiplications and more are in class 0 */
-    CLASS_STEP = 3    /* and those of 2^24 in class 1 */
+    FIRST_CLASS = 21, /* class 0 begins at products of 2^21 multiplications */
+    CLASS_STEP = 3    /* class 1 at 2^24, and so on */
 };
-/* A rival must be faster by so much, and by more if a kernel of its own runs the epilogue. */
+/* MPS must take at most this fraction of the kernel's time; less if a separate kernel runs the epilogue. */
 static const double plain_gain = 0.97, epilogue_gain = 0.85;
 
 static const cache times_cache = {.kind = "mps", .max_bytes = 1 << 20};
@@ -33,9 +34,9 @@ typedef struct mps_product {
     id kernel;
 } mps_product;
 
-/* ---- what was measured ---- */
+/* ---- measured times ---- */
 
-/* Entries are of a chip, a version of the system, and a version of ours. */
+/* The key of a cache entry: chip, version of the system, and our version. */
 static int key_of(const metal_device *d, char key[256])
 {
     struct utsname u;
@@ -50,7 +51,7 @@ static bool mps_wins(const metal_device *d, int kind, int class, double gain)
     return d->mps == MPS_ON || (t->native_ns && (double)t->native_ns < gain * (double)t->kernel_ns);
 }
 
-/* The classes that it wins: " mps-f32-2^24 mps-f32-2^27" at the end of the features. */
+/* Writes the classes in which MPS is faster, such as " mps-f32-2^24 mps-f32-2^27", at the end of the features. */
 static void describe_choice(metal_device *d)
 {
     static const char *const names[2] = {"f32", "f16"};
@@ -116,7 +117,7 @@ static bool decide(native_code *code, int64_t native_ns, int64_t kernel_ns)
 
 /* ---- preparing ---- */
 
-/* The matrices of one side, as they lie in memory. */
+/* The memory layout of the matrices of one side. */
 typedef struct layout {
     int64_t rows, columns, ld, stride;
 } layout;
@@ -131,7 +132,7 @@ static layout layout_of(const product *c, int side)
 
 static layout result_layout(const product *c) { return (layout){c->m, c->n, c->n, c->m * c->n}; }
 
-/* False if MPS cannot use such matrices, or a launch may not reach all of them. */
+/* False if MPS cannot use such matrices, or if they exceed the range that a launch can address. */
 static bool is_possible(const metal_device *d, const product *c, layout l, ig_dtype dtype)
 {
     const double bytes =
@@ -195,7 +196,7 @@ static ig_status prepare(const backend *dev, const program *p, const bool *by_va
     if (d->mps == MPS_OFF || p->kind != PROGRAM_CONTRACT || p->math == IG_MATH_SAME ||
         !product_of(p, &c))
         return IG_OK;
-    if (c.bias_slot >= 0) /* it adds none */
+    if (c.bias_slot >= 0) /* MPS does not add a bias */
         c.out_slot = c.bias_slot = -1;
     const int kind = c.in == IG_F16, class = class_of(&c);
     if (class < 0 && d->mps != MPS_ON)
@@ -213,7 +214,7 @@ static ig_status prepare(const backend *dev, const program *p, const bool *by_va
 
 /* ---- launching ---- */
 
-/* A matrix over memory from an element on; the caller releases it. */
+/* A matrix over memory at an offset; the caller releases it. */
 static id matrix_new(const buffer *b, size_t offset, const product *c, layout l, ig_dtype dtype)
 {
     const NSUInteger bytes = ig_dtype_bytes(dtype);

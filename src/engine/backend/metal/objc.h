@@ -1,5 +1,5 @@
-/* The Objective-C runtime and Metal's messages, made of the rows of messages.def, and how they are loaded. A message to
- * nil returns 0. */
+/* The Objective-C runtime and Metal's messages, declared from the rows of messages.def, and functions that load them. A
+ * message to nil returns 0. */
 #ifndef METAL_OBJC_H
 #define METAL_OBJC_H
 
@@ -33,7 +33,7 @@ typedef struct objc_runtime {
 #include "engine/backend/metal/messages.def"
 } objc_runtime;
 
-/* Parameters of a row without its parentheses, for a prototype that starts with the receiver. */
+/* The parameters of a row without their parentheses, for a prototype that starts with the receiver. */
 #define OBJC_LIST(...) __VA_ARGS__
 
 typedef struct objc_messages {
@@ -61,11 +61,11 @@ extern objc_messages objc_message;
 #define OBJC_RECEIVER(self, ...) self
 #define OBJC_REST(self, ...) , ##__VA_ARGS__
 
-/* Loads libobjc and the frameworks; IG_METAL is a library that has all functions, or "off". NULL, or else why there is
- * no Metal; then *remedy says what would help. */
+/* Loads libobjc and the frameworks. IG_METAL is a library that has all functions, or "off". Returns NULL, or the reason
+ * why there is no Metal; *remedy then says what would help. */
 const char *objc_load(const char **remedy);
 
-/* Loads MetalPerformanceShaders. False if there is none. */
+/* Loads MetalPerformanceShaders. False if it is missing. */
 bool objc_load_mps(void);
 
 /* The number of GPU cores, from the I/O registry; 0 if it is not known. library is IG_METAL, or NULL. */

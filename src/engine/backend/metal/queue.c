@@ -1,4 +1,4 @@
-/* Batches of commands: encoding, committing, waiting, and what is left of those that failed; see metal.h. */
+/* Batches of commands: encoding, committing, waiting, and poisoning after failures; see metal.h. */
 #include "engine/backend/metal/metal.h"
 
 #include "base/error.h"
@@ -70,7 +70,7 @@ void metal_uses(buffer *b, bool writes)
 
 /* ---- committing and waiting ---- */
 
-/* The time of launches decides how many the next batches have. A sudden long one counts at once. */
+/* The time of launches determines the size of the next batches. A sudden long time counts at once. */
 static void learn_time(metal_device *d, const metal_batch *b, double seconds)
 {
     const double each = seconds / (b->launches ? b->launches : 1);
@@ -87,7 +87,7 @@ static int launches_most(const metal_device *d)
     return most < 1 ? 1 : most > METAL_LAUNCHES_MOST ? METAL_LAUNCHES_MOST : (int)most;
 }
 
-/* Waits for the oldest, and tells if it failed. All later batches then count as failed, too. */
+/* Waits for the oldest batch, and fails if it failed. All later batches then count as failed too. */
 static ig_status wait_oldest(metal_device *d, double *seconds)
 {
     char text[FLIGHT_TEXT_BYTES], names[FLIGHT_TEXT_BYTES];
@@ -118,7 +118,7 @@ static ig_status wait_oldest(metal_device *d, double *seconds)
     FAIL(IG_ERR_DEVICE, "%s: %s; its results cannot be used", d->name, text);
 }
 
-/* A batch whose commands were not all encoded is committed all the same: an open one cannot be dropped. */
+/* A batch is committed even if encoding one of its commands failed: an open batch cannot be dropped. */
 static ig_status commit(metal_device *d)
 {
     if (!d->open.commands)
