@@ -1,8 +1,8 @@
 /* ingot train: trains a network to classify samples, or to predict numbers.
  *
- * All random numbers come from the seed, and the order of epoch e from the seed and e alone. So a run gives
- * the same losses, to the last bit, every time and for any number of threads, and a resumed run gives the
- * losses of one that was not interrupted. */
+ * All random numbers are derived from the seed. The order of epoch e depends only on the seed and e. So a run gives
+ * bitwise the same losses every time and for any number of threads. A resumed run gives the same losses as an
+ * uninterrupted one. */
 #include "train/text.h"
 #include "train/train.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEST_BATCH = 256, SHUFFLE = -2 }; /* the model folds other numbers into its key */
+enum { TEST_BATCH = 256, SHUFFLE = -2 }; /* SHUFFLE: the model folds other numbers into its key */
 
 /* One run of the verb. */
 typedef struct session {
@@ -20,8 +20,8 @@ typedef struct session {
     training run;
     ig_model *model;
     ig_optimizer *optimizer;
-    int64_t *order;                  /* of the samples in this epoch */
-    int64_t steps;                   /* of an epoch */
+    int64_t *order;                  /* order of the samples in this epoch */
+    int64_t steps;                   /* steps per epoch */
     int64_t first_epoch, first_step; /* where this run began */
     progress bar;
     double begin_s;
@@ -39,7 +39,7 @@ static ig_array *network_run(const session *s, ig_array *x)
 /* Creates the model and calls the network once, which creates its parameters. */
 static bool make_model(session *s)
 {
-    const int64_t first[2] = {0, 0}; /* two: batch_norm needs a variance */
+    const int64_t first[2] = {0, 0}; /* two samples: batch_norm needs a variance */
     s->model = ig_model_new(s->run.seed);
     s->optimizer = s->run.rule->make(s->run.lr);
     if (!s->model || !s->optimizer || ig_scope_begin() != IG_OK)
@@ -50,7 +50,7 @@ static bool make_model(session *s)
     return y != NULL;
 }
 
-/* Reads the settings of a checkpoint, before there is a model to load it into. */
+/* Reads the settings of a checkpoint. There is no model to load it into yet. */
 static int read_settings(session *s, const char *path)
 {
     str why = {0};
@@ -116,7 +116,7 @@ static ig_array *count_right(ig_array *logits, ig_array *labels)
     return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);
 }
 
-/* One step, with n samples. */
+/* Runs one training step with n samples. */
 static bool learn(session *s, const int64_t *indices, int64_t n, double *loss)
 {
     if (ig_scope_begin() != IG_OK)
@@ -180,7 +180,7 @@ static void end_epoch(session *s)
     training *t = &s->run;
     double count = (double)s->data.train.count;
     t->loss[t->epoch] = t->sum / count;
-    /* Targets have variance 1, so the loss is what R^2 lacks. */
+    /* Targets have variance 1, so R^2 is 1 - loss. */
     t->accuracy[t->epoch] = t->regression ? 1 - t->sum / count : (double)t->right / count;
     t->epoch++;
     progress_clear(&s->bar);
@@ -232,7 +232,7 @@ static int learn_all(session *s)
 
 /* ---- testing --------------------------------------------------------------------------------- */
 
-/* Sums over the samples of a test, by target. */
+/* Sums over the test samples, for one target. */
 typedef struct target_sums {
     double error, y, y2; /* squared errors, targets, squared targets */
 } target_sums;
@@ -252,7 +252,7 @@ static void targets_sum(const session *s, ig_array *out, ig_array *y, target_sum
     }
 }
 
-/* The mean square error in the units of the targets, and the mean of R^2 of all targets. */
+/* Computes the mean squared error in the units of the targets, and R^2 averaged over all targets. */
 static void targets_score(session *s, const target_sums *sums)
 {
     const double n = (double)s->data.test.count, k = (double)s->data.outputs;
@@ -317,7 +317,7 @@ static int finish(session *s, int code)
 
 /* ---- the verb --------------------------------------------------------------------------------- */
 
-/* Sets what neither the command line nor a checkpoint gave. */
+/* Sets defaults for settings that neither the command line nor a checkpoint has. */
 static void fill_in(session *s)
 {
     training *t = &s->run;
@@ -329,7 +329,7 @@ static void fill_in(session *s)
     t->seed = t->seed != SEED_NONE ? t->seed : 0;
 }
 
-/* The samples do not fit the network. */
+/* Reports that the samples do not fit the network. */
 static int fail_samples(const session *s)
 {
     ig_ints shape = ig_shape(s->data.train.x);
@@ -342,7 +342,7 @@ static int fail_samples(const session *s)
     return EXIT_INPUT;
 }
 
-/* The options that choose what is trained. */
+/* Parses the options that select what is trained. */
 static int read_choices(session *s)
 {
     const train_settings *set = s->set;
@@ -369,7 +369,7 @@ static int read_choices(session *s)
     return fine ? -1 : EXIT_USAGE;
 }
 
-/* Notes and mistakes that need both the data and the network. */
+/* Prints notes and reports errors that depend on both the data and the network. */
 static int check_data(const session *s)
 {
     const training *t = &s->run;
@@ -391,7 +391,7 @@ static int check_data(const session *s)
     return t->net->takes(s->data.train.x) ? -1 : fail_samples(s);
 }
 
-/* Everything that can fail before the first step. */
+/* Does everything that can fail before the first step. */
 static int prepare(session *s)
 {
     const train_settings *set = s->set;

@@ -1,4 +1,4 @@
-/* ingot answer: where a text answers a question. */
+/* ingot answer: finds the answer to a question in a text. */
 #include "common.h"
 #include "../progress.h"
 
@@ -9,14 +9,14 @@
 
 #include <ingot.h>
 
-/* Windows as the question-answering pipeline of transformers makes them. */
+/* The same windows as the question-answering pipeline of transformers. */
 enum { CONTEXT_MOST = 64 << 20, WINDOW_TOKENS = 384, OVERLAP_TOKENS = 128, WINDOW_BATCH = 8 };
 
 typedef struct answering {
     text_settings set;
     const char *file;    /* the context */
-    int64_t most_tokens; /* of an answer */
-    bool none;           /* there may be no answer */
+    int64_t most_tokens; /* maximum tokens of an answer */
+    bool none;           /* "no answer" is allowed */
     ig_text_model *model;
     ig_text_info info;
     ig_text context;
@@ -27,19 +27,19 @@ typedef struct span {
     size_t start, end; /* bytes of the context */
 } span;
 
-/* A question and the whole context as tokens. Windows are the same tokens with a part of the context. */
+/* A question and the whole context as tokens. A window has the same tokens, but only a part of the context. */
 typedef struct question {
     const ig_encoding *all;
-    int first, last; /* the tokens of the context */
-    int room;        /* tokens of the context in a window */
+    int first, last; /* the range of the context's tokens */
+    int room;        /* context tokens per window */
     span best;
-    double none; /* the smallest probability, of all windows, that it has no answer */
+    double none; /* probability of no answer: the minimum over all windows */
 } question;
 
 /* ---- windows ---------------------------------------------------------------------------------- */
 
-/* The tokens of a window, which the caller releases with free(out->ids): before the context, n of the context from `first`,
- * and behind it. */
+/* Makes the encoding of a window: the tokens before the context, n context tokens from `first`, and the tokens after
+ * the context. The caller releases it with free(out->ids). */
 static void window_make(const question *q, int first, int n, ig_encoding *out)
 {
     const ig_encoding *all = q->all;
@@ -74,13 +74,13 @@ static void window_free(ig_encoding *e)
     free((int8_t *)e->sequences);
 }
 
-/* A token that may begin or end an answer. The first one, [CLS], stands for no answer. */
+/* True if an answer may begin or end at token i. The first token, [CLS], stands for no answer. */
 static bool is_allowed(const ig_encoding *e, int i)
 {
     return e->sequences[i] == 1 || (i == 0 && e->special[0]);
 }
 
-/* The softmax of the begins (column 0) or ends (column 1) over the allowed tokens. */
+/* The softmax of the start logits (column 0) or end logits (column 1) over the allowed tokens. */
 static double *column_softmax(const ig_encoding *e, const float *logits, int column)
 {
     double *p = heap_get((size_t)e->n * sizeof *p), most = -INFINITY, sum = 0;
@@ -96,7 +96,7 @@ static double *column_softmax(const ig_encoding *e, const float *logits, int col
     return p;
 }
 
-/* The bytes of the tokens i to j of the context, extended to whole words. */
+/* The byte range of the context's tokens i to j, extended to whole words. */
 static span span_of(const ig_encoding *e, int i, int j, double score)
 {
     while (e->words[i] >= 0 && e->sequences[i - 1] == 1 && e->words[i - 1] == e->words[i])
@@ -137,7 +137,7 @@ static bool windows_run(const answering *a, question *q, const ig_encoding *wind
 
 /* ---- questions -------------------------------------------------------------------------------- */
 
-/* All windows of a question, some at a time. */
+/* Runs all windows of a question, in batches. */
 static bool question_run(const answering *a, question *q)
 {
     const int overlap = OVERLAP_TOKENS < q->room / 2 ? OVERLAP_TOKENS : q->room / 2;
@@ -157,7 +157,7 @@ static bool question_run(const answering *a, question *q)
     return fine;
 }
 
-/* Finds where the context is in `all`, a question and the context. */
+/* Finds the context's tokens in `all`, the encoding of the question and the context. */
 static bool question_begin(const answering *a, ig_text text, ig_encoding *all, question *q)
 {
     const int most = a->info.max_length < WINDOW_TOKENS ? a->info.max_length : WINDOW_TOKENS;

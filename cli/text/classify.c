@@ -27,7 +27,7 @@ static int largest(const double *p, int n)
 
 /* ---- one label for each text ------------------------------------------------------------------ */
 
-/* The label and its probability, then those of all labels, in the order of the header. */
+/* Writes the label and its probability, then the probabilities of all labels in the order of the header. */
 static void labels_row(const classifier *k, const double *p, str *out)
 {
     const int best = largest(p, k->info.n_labels);
@@ -136,14 +136,14 @@ static int labels_save(const command *c, const classifier *k)
 
 /* ---- a label for each word -------------------------------------------------------------------- */
 
-/* A word, or an entity of several words: bytes of the text, and a label. */
+/* A word, or an entity of several words: its byte range in the text, and a label. */
 typedef struct tagged {
     int32_t start, end;
     const char *label;
     double probability;
 } tagged;
 
-/* The words of a text; returns how many. */
+/* Finds the words of a text; returns their number. */
 static int words_find(const classifier *k, const ig_encoding *e, const float *rows, tagged *out)
 {
     const int n_labels = k->info.n_labels;
@@ -153,7 +153,7 @@ static int words_find(const classifier *k, const ig_encoding *e, const float *ro
         if (e->sequences[i] != 0)
             continue;
         if (i > 0 && e->sequences[i - 1] == 0 && e->words[i - 1] == e->words[i]) {
-            out[n - 1].end = e->ends[i]; /* the first token of a word has its label, as usual */
+            out[n - 1].end = e->ends[i]; /* a word has the label of its first token, as usual */
             continue;
         }
         probabilities(rows + (int64_t)i * n_labels, n_labels, false, p);
@@ -170,8 +170,8 @@ static const char *label_kind(const char *label)
     return strncmp(label, "B-", 2) == 0 || strncmp(label, "I-", 2) == 0 ? label + 2 : label;
 }
 
-/* Joins words of one kind, up to the next that begins with "B-", and drops those with the label "O". The probability is the
- * mean. Returns how many entities there are. */
+/* Joins adjacent words of the same kind into entities and drops words with the label "O". "B-" begins a new entity. The
+ * probability is the mean. Returns the number of entities. */
 static int entities_join(tagged *words, int n)
 {
     int count = 0;

@@ -115,7 +115,7 @@ void field_add(str *t, const text_settings *s, const char *text, bool last)
     str_puts(t, quoted ? "\"" : "");
     for (; *text; text++) {
         const bool cuts = !quoted && (*text == '\t' || *text == '\n' || *text == '\r');
-        str_add(t, cuts ? " " : text, 1); /* TSV has no quotes */
+        str_add(t, cuts ? " " : text, 1); /* TSV has no quoting */
         if (quoted && *text == '"')
             str_puts(t, "\"");
     }
@@ -123,7 +123,7 @@ void field_add(str *t, const text_settings *s, const char *text, bool last)
     str_add(t, last ? "\n" : &s->separator, 1);
 }
 
-/* Writes the objects or rows of all texts. A .json file is a list of the objects. */
+/* Writes the objects or rows of all texts. A .json file gets a list of the objects. */
 static int written_save(const command *c, text_settings *s)
 {
     str whole = {0}, why = {0};
@@ -179,7 +179,7 @@ static void empty_find(text_settings *s, const ig_text *texts, int n)
     }
 }
 
-/* What was noticed while the texts were answered. */
+/* Prints notes about the texts, after all were processed. */
 static void notes_say(const command *c, const text_settings *s, bool are_lines)
 {
     if (s->empty.n && !s->quiet) {
@@ -221,7 +221,7 @@ int text_loop(const command *c, text_settings *s, char **words, int n_words, tex
         ig_scope_end();
         s->done += n;
         progress_clear(&bar);
-        batch_print(s, &out); /* after a failure, what was answered before it */
+        batch_print(s, &out); /* after a failure: the answers before it */
         if (!fine) {
             code = fail_library(c);
         } else {

@@ -1,10 +1,10 @@
-/* What the verbs of text models share: options, loading, and the loop over texts. */
+/* Code shared by the verbs of text models: options, loading, and the loop over texts. */
 #ifndef CLI_TEXT_COMMON_H
 #define CLI_TEXT_COMMON_H
 
 #include "lines.h"
 
-/* Texts that a note names, by their numbers from 1 on. */
+/* A list of texts for a note: up to NAMED_TEXTS numbers, counted from 1. */
 enum { NAMED_TEXTS = 8 };
 typedef struct text_list {
     int64_t first[NAMED_TEXTS], n;
@@ -12,10 +12,10 @@ typedef struct text_list {
 
 /* The format of the answers. */
 typedef enum text_format {
-    FORMAT_TEXT,  /* lines for people */
-    FORMAT_JSON,  /* an object in each line */
-    FORMAT_TABLE, /* a row in each line, with `separator` between fields */
-    FORMAT_ARRAYS /* the verb keeps numbers and saves them when all texts are answered */
+    FORMAT_TEXT,  /* lines for reading */
+    FORMAT_JSON,  /* one object per line */
+    FORMAT_TABLE, /* one row per line, with `separator` between fields */
+    FORMAT_ARRAYS /* the verb collects numbers and saves them after the last text */
 } text_format;
 
 typedef struct text_settings {
@@ -39,42 +39,41 @@ typedef struct text_settings {
 #define OUTPUT_OPTION(s, help) {"--output", 'o', "FILE", option_text, &(s).output, help}
 /* clang-format on */
 
-/* Sets the format by --json or by the suffix of -o FILE, which is checked. Returns -1, or the exit code after the mistake
- * was reported. */
+/* Sets the format from --json or from the suffix of -o FILE, which is checked. Returns -1, or the exit code after
+ * reporting an error. */
 int text_format_choose(const command *c, text_settings *s);
 
-/* Saves arrays with names as .npz or .safetensors, or the first of them as any other kind of file. Returns the exit code. */
+/* Saves named arrays as .npz or .safetensors, or only the first one in any other file type. Returns the exit code. */
 int text_arrays_save(const command *c, const text_settings *s, const char *const *names,
                      ig_array *const *arrays, int n);
 
-/* Adds a field of a table, and what separates it from the next one or ends the row. */
+/* Adds a field of a table and the separator after it, or the end of the row. */
 void field_add(str *t, const text_settings *s, const char *text, bool last);
 
-/* Adds the text to the list. */
+/* Adds a text to the list, by its number. */
 void text_list_add(text_list *l, int64_t number);
-/* "lines 2, 5 and 7 more"; texts that are arguments are "texts". */
+/* Writes "lines 2, 5 and 7 more". Texts that are arguments are called "texts". */
 void text_list_say(str *t, const text_list *l, bool are_lines);
 
-/* Applies the options and loads the model onto the device. Returns -1, or the exit code after the mistake was reported.
- */
+/* Applies the options and loads the model onto the device. Returns -1, or the exit code after reporting an error. */
 int text_model_open(const command *c, text_settings *s, ig_text_model **m, ig_text_info *info);
 
-/* Answers one batch of texts into out; false on failure, which is the library's error. */
+/* Answers one batch of texts into out. Returns false on failure; the library then has an error pending. */
 typedef bool (*text_answer)(void *context, const ig_text *texts, int n, str *out);
 
-/* Reads texts, answers and prints them batch by batch, or writes them to the file, with a progress bar. Ctrl-C ends it
- * after the batch; a file is then not written. Returns the exit code. */
+/* Reads texts and answers them batch by batch, with a progress bar. Prints the answers, or collects them for the file.
+ * Ctrl-C stops after the current batch; the file is then not written. Returns the exit code. */
 int text_loop(const command *c, text_settings *s, char **words, int n_words, text_answer answer,
               void *context);
 
-/* Counts the texts that are longer than the model reads, for a note at the end of text_loop. */
+/* Counts texts with more tokens than the model reads, for a note at the end of text_loop. */
 void text_cut_count(text_settings *s, const ig_text_model *m, const ig_text_info *info,
                     const ig_text *texts, int n);
 
-/* Writes the probabilities of n logits: softmax, or sigmoid if each stands alone. */
+/* Writes the probabilities of n logits: their softmax, or each one's sigmoid if independent. */
 void probabilities(const float *logits, int n, bool independent, double *out);
 
-/* Adds a float as JSON: shortest digits; null if it is not finite. */
+/* Adds a float as JSON with the fewest digits; null if it is not finite. */
 void json_float(str *t, double value);
 
 #endif

@@ -1,4 +1,4 @@
-/* ingot embed: texts as vectors, and how similar they are. */
+/* ingot embed: the vectors of texts, and their similarities. */
 #include "common.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* ingot fill: the words that fit a gap. */
+/* ingot fill: predicts the words for a gap in a text. */
 #include "common.h"
 #include "../progress.h"
 
@@ -14,12 +14,12 @@ typedef struct filler {
     ig_text_model *model;
     ig_text_info info;
     int64_t top;
-    const char *mask;  /* how the model writes the gap */
-    bool bytes;        /* tokens are bytes, each written as a letter */
+    const char *mask;  /* the model's text for the gap */
+    bool bytes;        /* tokens are byte-level: each byte is written as a letter */
     text_list without; /* texts without a gap */
 } filler;
 
-/* Any model accepts [MASK] and <mask>. */
+/* Replaces [MASK] and <mask>, which are accepted for any model, with the model's mask. */
 static char *mask_replace(const filler *f, ig_text line, size_t *bytes)
 {
     static const char *const names[] = {"[MASK]", "<mask>"};
@@ -39,9 +39,9 @@ static char *mask_replace(const filler *f, ig_text line, size_t *bytes)
     return t.s ? t.s : heap_string("");
 }
 
-static const char blank_byte[] = "\xc4\xa0", blank_mark[] = "\xe2\x96\x81"; /* of a blank */
+static const char blank_byte[] = "\xc4\xa0", blank_mark[] = "\xe2\x96\x81"; /* marks of a blank */
 
-/* True if the tokenizer is byte-level: the blank before a word is then the byte 32, written as a letter. */
+/* True if the tokenizer is byte-level. The blank before a word is then byte 32, written as a letter. */
 static bool tokens_are_bytes(const ig_tokenizer *tokenizer)
 {
     const ig_text words = {"a a", 3};
@@ -53,13 +53,13 @@ static bool tokens_are_bytes(const ig_tokenizer *tokenizer)
         found |= token && strncmp(token, blank_byte, 2) == 0;
     }
     if (!e)
-        ig_error(NULL); /* the texts will fail in the same way */
+        ig_error(NULL); /* the texts will fail with the same error */
     ig_free(e);
     return found;
 }
 
-/* The byte that a letter of a byte-level token stands for: itself if it can be printed, else the n-th other is 256 + n. -1:
- * none. */
+/* The byte that a letter of a byte-level token stands for; -1: none. Printable bytes stand for themselves. The n-th
+ * other byte is written as 256 + n. */
 static int byte_of(int letter)
 {
     int other = 256;
@@ -73,7 +73,7 @@ static int byte_of(int letter)
     return -1;
 }
 
-/* Adds the text of a byte-level token; the token as it is, if it is an added token or a part of a character. */
+/* Adds the text of a byte-level token. Added tokens and parts of a character are added unchanged. */
 static void bytes_add(str *t, const char *token)
 {
     str word = {0};
@@ -90,7 +90,7 @@ static void bytes_add(str *t, const char *token)
     str_free(&word);
 }
 
-/* A token as a word: without the mark of the blank before it. */
+/* Adds a token as a word, without the mark for the blank before it. */
 static void word_add(const filler *f, str *t, const char *token)
 {
     if (strncmp(token, blank_mark, 3) == 0)
@@ -132,7 +132,7 @@ static void gap_add(const filler *f, const float *logits, int vocabulary, int ga
     free(p);
 }
 
-/* The gaps of one text: logits of their positions only. */
+/* Fills the gaps of one text. Only their positions' logits are computed. */
 static bool text_fill(filler *f, const ig_encoding *e, int number, str *out)
 {
     int64_t *gaps = heap_get((size_t)(e->n + 1) * sizeof *gaps);
@@ -179,7 +179,7 @@ static bool answer(void *context, const ig_text *texts, int n, str *out)
             fine = text_fill(f, e, i, out);
             ig_scope_end();
         }
-        if (!fine && out->s) { /* no part of an answer */
+        if (!fine && out->s) { /* print no partial answer */
             out->n = before;
             out->s[before] = 0;
         }

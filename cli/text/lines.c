@@ -1,4 +1,4 @@
-/* Lines as they arrive: see lines.h. */
+/* Reads lines as they arrive: see lines.h. */
 #include "lines.h"
 #include "../progress.h"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 20 }; /* bytes of a read */
+enum { BLOCK = 1 << 20 }; /* bytes per read */
 
 int lines_open(const command *c, lines *l, char **words, int n_words, const char *file)
 {
@@ -48,7 +48,7 @@ void lines_close(lines *l)
 
 double lines_share(const lines *l) { return l->total > 0 ? l->done / l->total : 0; }
 
-/* Reads more bytes; false at the end, on an error or after Ctrl-C. */
+/* Reads more bytes. Returns false at the end, on an error, or after Ctrl-C. */
 static bool fill(lines *l)
 {
     if (l->ended)
@@ -73,7 +73,7 @@ static bool fill(lines *l)
         if (interrupt_asked())
             return false;
         if (!l->whole && poll(&ready, 1, -1) < 0 && errno == EINTR)
-            continue; /* a signal: poll is never restarted, read would be */
+            continue; /* a signal: poll is never restarted, but read would be */
         const ssize_t got = read(l->fd, l->buffer + l->used, l->room - l->used);
         if (got < 0 && errno == EINTR)
             continue;
@@ -86,7 +86,7 @@ static bool fill(lines *l)
     }
 }
 
-/* Takes the lines that are complete. */
+/* Takes the complete lines. */
 static int take(lines *l, ig_text *out, int most)
 {
     int n = 0;
@@ -113,7 +113,7 @@ int lines_next(lines *l, ig_text *out, int most)
             out[n] = (ig_text){l->words[(int)l->done], strlen(l->words[(int)l->done])};
         return n;
     }
-    /* Texts point into the buffer, so nothing is read between the first and the last of a batch. */
+    /* Texts point into the buffer, so nothing may be read between the first and last text of a batch. */
     size_t seen = l->at;
     for (;;) {
         const bool line = l->used > seen && memchr(l->buffer + seen, '\n', l->used - seen);
@@ -121,7 +121,7 @@ int lines_next(lines *l, ig_text *out, int most)
         if ((line && enough) || l->ended)
             break;
         if (!line)
-            seen = l->used - l->at; /* fill moves what is left to the beginning */
+            seen = l->used - l->at; /* fill moves the unread bytes to the beginning */
         else
             seen = 0;
         if (!fill(l) && !l->ended)

@@ -5,7 +5,7 @@
 
 #include <ingot.h>
 
-/* The arrays of -o, of which the first one is that of an .npy file. */
+/* The number of arrays for -o. An .npy file gets the first one. */
 enum { KEPT = 5 };
 static const char *const kept_names[KEPT] = {"ids", "mask", "types", "starts", "ends"};
 
@@ -14,8 +14,8 @@ typedef struct splitting {
     bool plain, pairs;
     int64_t max_length;
     ig_tokenizer *tokenizer;
-    int32_t *kept[KEPT]; /* lists of all texts, one after another, for -o */
-    int *lengths;        /* tokens of each text */
+    int32_t *kept[KEPT]; /* for -o: each list has all texts, one after another */
+    int *lengths;        /* number of tokens of each text */
     int64_t n_tokens;
 } splitting;
 
@@ -75,7 +75,7 @@ static void encoding_print(str *t, const ig_tokenizer *tokenizer, const ig_encod
     }
 }
 
-/* A row for each token: the number of the text, and what is known of the token. */
+/* Writes a row for each token: the text's number, and the token's properties. */
 static void encoding_rows(const splitting *s, str *t, int64_t text, const ig_encoding *e)
 {
     static const char *const names[] = {"text", "token", "id", "start", "end", "type", "special"};
@@ -104,7 +104,7 @@ static void encoding_keep(splitting *s, int64_t text, const ig_encoding *e)
     s->n_tokens += e->n;
 }
 
-/* Saves (texts, longest) arrays; the rest of a row is padding: its id, and 0. */
+/* Saves arrays of shape (texts, longest). Ids are padded with the padding token's id, the other arrays with 0. */
 static int kept_save(const command *c, const splitting *s)
 {
     const int64_t n = s->set.done;

@@ -1,8 +1,7 @@
-/* Samples to learn from: the digits in the command, or idx files with MNIST's names. file.c reads the
- * user's own.
+/* Training samples: the built-in digits, or idx files with MNIST's names. file.c reads the user's own files.
  *
- * Everything a file says is checked here: afterwards each sample has a label below dataset.outputs, and
- * all samples have one shape. */
+ * File contents are validated here. Afterwards each label is below dataset.outputs, and all samples have the same
+ * shape. */
 #include "train/train.h"
 
 #include "train/digits.h"
@@ -103,7 +102,7 @@ bool samples_split(ig_array *x, ig_array *y, bool held_back, ig_array **x_part, 
 
 /* ---- images and labels of u8 ------------------------------------------------------------------ */
 
-/* Both belong to the scope that is open; file names them in messages. */
+/* Checks images and labels, which belong to the open scope. `file` names them in messages. */
 static bool images_check(const command *c, const char *file, ig_array *images, ig_array *labels)
 {
     if (ig_dtype_of(images) != IG_U8 || ig_ndim(images) != 3)
@@ -168,7 +167,7 @@ static int digits_open(const command *c, dataset *d)
 
 /* ---- idx files ------------------------------------------------------------------------------ */
 
-/* folder/stem-idx3-ubyte, or with a '.' before idx, as some have it. */
+/* Opens folder/stem-idx3-ubyte; some files have a '.' before idx. */
 static ig_array *idx_open(const char *folder, const char *stem, const char *kind, str *path)
 {
     struct stat info;
@@ -199,7 +198,7 @@ static int mnist_part(const command *c, samples *p, const char *folder, const ch
 static int mnist_open(const command *c, dataset *d, const char *folder)
 {
     d->white = 255;
-    d->epochs = 5; /* of many more images */
+    d->epochs = 5; /* there are many more images */
     int code = mnist_part(c, &d->train, folder, "train");
     if (code < 0)
         code = mnist_part(c, &d->test, folder, "t10k");
@@ -216,7 +215,7 @@ static int mnist_open(const command *c, dataset *d, const char *folder)
 
 /* ---- by name -------------------------------------------------------------------------------- */
 
-/* Whether the name is a file's; other names are those of data sets. */
+/* True if the name is a file name; other names are data sets. */
 static bool is_file(const char *name)
 {
     const char *dot = strrchr(name, '.');

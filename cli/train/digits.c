@@ -1,4 +1,4 @@
-/* The files of data/digits as bytes of the command. */
+/* The files of data/digits, embedded in the command. */
 #include "train/digits.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* The handwritten digits of data/digits, which the command carries: idx files, for
+/* The handwritten digits of data/digits, embedded in the command as idx files for
  * ig_idx_from_memory. */
 #ifndef CLI_DIGITS_DATA_H
 #define CLI_DIGITS_DATA_H

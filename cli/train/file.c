@@ -4,9 +4,9 @@
  *   y (n,)      their classes, whole numbers from 0  also y_train, Y, labels, target, targets
  *               or with --loss mse (n,) or (n, k) targets: numbers, which are standardized, too
  *
- * x_test (X_test) and y_test (Y_test) are to test with. Without them every sixth sample is held back.
- * Bytes are divided by 255. Other numbers are standardized: mean 0 and deviation 1 of the samples to learn
- * from, for each feature of a row of numbers, or for all pixels of images together. */
+ * x_test (X_test) and y_test (Y_test) are the test samples. Without them every sixth sample is held out for the test.
+ * Bytes are divided by 255. Other numbers are standardized to mean 0 and standard deviation 1 of the training samples:
+ * per feature for rows of numbers, over all pixels for images. */
 #include "train/train.h"
 
 #include <math.h>
@@ -20,17 +20,17 @@ static const char *const y_names[] = {"y", "y_train", "Y", "labels", "target", "
 static const char *const x_test_names[] = {"x_test", "X_test", NULL};
 static const char *const y_test_names[] = {"y_test", "Y_test", NULL};
 
-/* The file that is read, for messages. */
+/* The file being read, for messages. */
 typedef struct source {
     const command *c;
     const char *path;
     const ig_tensors *arrays;
 } source;
 
-/* An array and what the file calls it. */
+/* An array and its name in the file. */
 typedef struct column {
     const char *name;
-    ig_array *a; /* NULL: the file has none */
+    ig_array *a; /* NULL: not in the file */
 } column;
 
 static column find_array(const source *f, const char *const *names)
@@ -95,7 +95,7 @@ static int check_shapes(const source *f, const column *x, const column *y, bool 
     return ig_dim(y->a, 0) == n ? -1 : fail_shape(f, y, why);
 }
 
-/* Copies the labels, which must be whole numbers from 0 on; raises *classes to hold them. */
+/* Copies the labels, which must be integers >= 0. Raises *classes to the largest label + 1. */
 static int read_labels(const source *f, const column *y, int64_t *out, int64_t *classes)
 {
     const int64_t n = ig_size(y->a);
@@ -153,7 +153,7 @@ static int fill(const source *f, dataset *d, samples *p, const column *x, const 
     int code = check_shapes(f, x, y, d->regression);
     if (code >= 0)
         return code;
-    if (ig_eval((ig_array *[]){x->a}, 1) != IG_OK) /* once, not in every step */
+    if (ig_eval((ig_array *[]){x->a}, 1) != IG_OK) /* once, instead of in every step */
         return fail_library(f->c);
     *p = (samples){.x = ig_retain(x->a), .count = ig_dim(x->a, 0)};
     if (d->regression) {
@@ -165,7 +165,7 @@ static int fill(const source *f, dataset *d, samples *p, const column *x, const 
     return code < 0 ? check_finite(f, x) : code;
 }
 
-/* Sets how targets are scaled, from those to learn from. */
+/* Computes the scaling of targets from the training samples. */
 static int find_target_scale(const source *f, dataset *d)
 {
     const size_t bytes = (size_t)d->outputs * sizeof(double);
@@ -184,7 +184,7 @@ static int find_target_scale(const source *f, dataset *d)
     return -1;
 }
 
-/* Sets how samples are scaled, from those to learn from. */
+/* Computes the scaling of samples from the training samples. */
 static int find_scale(const source *f, dataset *d)
 {
     ig_array *x = ig_astype(d->train.x, IG_F32);
@@ -246,7 +246,7 @@ static int read_arrays(const source *f, dataset *d)
     return code < 0 ? find_scale(f, d) : code;
 }
 
-/* A table: the last column is y. */
+/* Loads a table, whose last column is y. */
 static ig_tensors *table_load(const char *path)
 {
     ig_array *all = ig_load(path);

@@ -1,4 +1,4 @@
-/* The networks of --layers: a list such as "64,relu,dropout:0.1,10". A sample is a row of numbers, whatever its shape was. */
+/* The networks of --layers: a list such as "64,relu,dropout:0.1,10". Each sample is flattened to a row of numbers. */
 #include "train/train.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ typedef enum layer_takes { TAKES_NOTHING, TAKES_COUNT, TAKES_SHARE } layer_takes
 
 /* A kind of layer: a function of x, or code in layer_run. */
 typedef struct layer_kind {
-    const char *name; /* "" for a linear layer, which is a number */
+    const char *name; /* "" for a linear layer, which is written as a number */
     ig_array *(*run)(ig_array *x);
     layer_takes takes;
 } layer_kind;
@@ -43,7 +43,7 @@ static bool number_read(const char *s, train_layer *out)
                : out->number >= 1 && out->number <= 65536 && out->number == floor(out->number);
 }
 
-/* Reads one layer; false, with the reason in why. */
+/* Parses one layer. On failure returns false, with the reason in why. */
 static bool layer_read(char *word, train_layer *out, str *why)
 {
     char *value = strchr(word, ':');

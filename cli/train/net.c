@@ -20,8 +20,8 @@ static ig_array *conv(ig_model *m, const char *name, ig_array *x, int64_t channe
 
 enum { CHANNELS_MOST = 4, SIDE_LEAST = 2 };
 
-/* From (n, height, width), (n, channels, height, width) or (n, height, width, channels) to
- * (n, channels, height, width). The channels are an axis of at most four, the last one if both may be. */
+/* Converts (n, height, width), (n, channels, height, width) or (n, height, width, channels) to
+ * (n, channels, height, width). The channel axis is the last axis if its size is at most four. */
 static ig_array *channels_first(ig_array *x)
 {
     if (ig_ndim(x) == 3)
@@ -94,7 +94,7 @@ const net *net_find(const command *c, const char *name)
     nearest search = nearest_to(name);
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         if (c && !nets[i].forward)
-            continue; /* --layers chooses it */
+            continue; /* only --layers selects it */
         if (strcmp(nets[i].name, name) == 0)
             return &nets[i];
         nearest_offer(&search, nets[i].name);

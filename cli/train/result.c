@@ -1,4 +1,4 @@
-/* The result of ingot train as JSON. Floats have all their digits, so that runs can be compared. */
+/* The result of ingot train as JSON. Floats are written exactly, so that runs can be compared. */
 #include "calc/calc.h"
 #include "train/train.h"
 

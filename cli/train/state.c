@@ -51,7 +51,7 @@ void training_write(const training *t, str *text)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The rest of the text; bad is set by the first line that is not as expected. */
+/* The rest of the text. The first unexpected line sets `bad`. */
 typedef struct reader {
     char *at;
     bool bad;
@@ -71,7 +71,7 @@ static char *read_line(reader *r, const char *key)
     return line + n + (line[n] == ' ');
 }
 
-/* The same for a line that may be missing; NULL: it is. */
+/* Same, for an optional line; NULL if it is missing. */
 static char *read_optional(reader *r, const char *key)
 {
     const size_t n = strlen(key);
@@ -112,7 +112,7 @@ static bool differs_whole(str *why, const char *name, uint64_t file, uint64_t gi
     return differs(why, name, a, b);
 }
 
-/* Settings that were given must be those of the file; the others are taken from it. */
+/* Settings given on the command line must match the checkpoint. The others are taken from it. */
 static bool adopt(training *t, const training *file, str *why)
 {
     if (t->layers.n && file->layers.n && strcmp(t->layers.text, file->layers.text) != 0)

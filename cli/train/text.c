@@ -16,11 +16,11 @@ typedef struct text_training {
     const command *command;
     const char *model, *data, *test, *save;
     int64_t epochs, batch, max_length, warmup;
-    double lr, decay, clip, dropout; /* dropout -1: as config.json says */
-    double hold;                     /* the share of the samples to test with */
+    double lr, decay, clip, dropout; /* dropout -1: from config.json */
+    double hold;                     /* fraction of the samples held out for the test */
     uint64_t seed;
     bool all, json, quiet;
-    bool made; /* the folder of the result did not exist */
+    bool made; /* this run created the folder of the result */
     engine_options engine;
     ig_text_model *text;
     ig_model *trained;
@@ -49,7 +49,7 @@ static ig_encoding *encode(const text_training *t, const text_samples *s, const 
     return all;
 }
 
-/* Logits of n samples: (n, labels). The batch has been rounded up, so the rows behind them are cut off. */
+/* Logits of n samples: (n, labels). Batches are rounded up, so the extra rows are cut off. */
 static ig_array *logits_of(const text_training *t, const ig_encoding *all, int64_t n)
 {
     ig_array *hidden = ig_text_model_hidden(t->text, all, (int)n);
@@ -74,7 +74,7 @@ static ig_array *count_right(ig_array *logits, ig_array *labels)
     return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);
 }
 
-/* One step; false on failure. */
+/* Runs one training step; false on failure. */
 static bool learn(text_training *t, const int64_t *order, int64_t n, double *loss, int64_t *right)
 {
     ig_encoding *all = encode(t, &t->train, order, n);
@@ -94,7 +94,7 @@ static bool learn(text_training *t, const int64_t *order, int64_t n, double *los
     return fine;
 }
 
-/* The order of the samples in an epoch; that of epoch -1 tells which are held back. */
+/* The order of the samples in an epoch. The order of epoch -1 selects the samples that are held out. */
 static bool shuffle(const text_training *t, int64_t epoch, int64_t *order)
 {
     if (ig_scope_begin() != IG_OK)
@@ -106,7 +106,7 @@ static bool shuffle(const text_training *t, int64_t epoch, int64_t *order)
     return fine;
 }
 
-/* The accuracy on the samples that are held back. */
+/* Computes the accuracy on the held-out samples. */
 static bool test(text_training *t)
 {
     if (ig_text_model_dropout(t->text, NULL, 0) != IG_OK)
@@ -131,13 +131,13 @@ static bool test(text_training *t)
     return !ig_failed() && ig_text_model_dropout(t->text, t->trained, t->dropout) == IG_OK;
 }
 
-/* The loss is not finite: because of the folder's weights, or of the steps. */
+/* Reports a loss that is not finite. The cause is in the folder's weights or in the training steps. */
 static int fail_loss(text_training *t, int64_t epoch)
 {
     if (ig_text_model_override(t->text, NULL) != IG_OK ||
         ig_text_model_check(t->text, ig_float(NAN)) == IG_ERR_FORMAT)
         return fail_library(t->command);
-    ig_error(NULL); /* all weights of the folder are finite */
+    ig_error(NULL); /* all weights in the folder are finite */
     say(t->command, "the loss is not finite in epoch %lld: it diverges; try a smaller --lr than %g",
         (long long)epoch + 1, t->lr);
     return EXIT_FAILED;
@@ -187,7 +187,7 @@ static int learn_epoch(text_training *t, int64_t epoch, int64_t *order)
 
 /* ---- the run ---------------------------------------------------------------------------------- */
 
-/* Holds back a share of the samples, drawn by the seed. */
+/* Holds out a fraction of the samples, chosen with the seed. */
 static int hold(text_training *t)
 {
     const int64_t all = t->train.n, n = (int64_t)(t->hold * (double)all + 0.5);
@@ -205,7 +205,7 @@ static int hold(text_training *t)
     return fine ? -1 : fail_library(t->command);
 }
 
-/* Makes the folder of the result, so that a mistake in its name is found before the training. */
+/* Creates the folder of the result, so that a bad name is reported before the training. */
 static int save_check(text_training *t)
 {
     struct stat info;
@@ -218,7 +218,7 @@ static int save_check(text_training *t)
     return problem ? EXIT_INPUT : -1;
 }
 
-/* Says which labels no sample to learn from has. */
+/* Reports labels that no training sample has. */
 static void empty_labels_say(const text_training *t)
 {
     int64_t *counts = heap_get((size_t)t->labels.n * sizeof *counts);
@@ -375,7 +375,7 @@ int train_text(int argc, char **argv)
     if (code < 0)
         code = run(&t);
     if (t.made && code != EXIT_FINE)
-        rmdir(t.save); /* if it is empty */
+        rmdir(t.save); /* removes it only if it is empty */
     ig_optimizer_free(t.optimizer);
     ig_model_free(t.trained);
     ig_text_model_free(t.text);

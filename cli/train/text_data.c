@@ -1,5 +1,5 @@
-/* The samples of ingot train text: see text_data.h. A record is a line, or in CSV several; its fields have names if the file
- * has a header, and always in JSON lines. Fields are read in place. */
+/* The samples of ingot train text: see text_data.h. A record is one line, but in CSV it may span several. Its fields
+ * have names if the file has a header, and always in JSON lines. Fields are parsed in place. */
 #include "text_data.h"
 
 #include "base/json.h"
@@ -11,15 +11,15 @@
 
 enum { DATA_MOST = 1 << 30, LABELS_MOST = 10000, COLUMNS_MOST = 64 };
 
-/* A record and its fields, terminated. */
+/* A record and its terminated fields. */
 typedef struct record {
-    int64_t line; /* of the file, where it begins */
+    int64_t line; /* the line of the file where it begins */
     int n;
     char *fields[COLUMNS_MOST];
     bool is_text[COLUMNS_MOST]; /* in JSON: not a number */
 } record;
 
-/* Which fields are which. */
+/* The fields that hold the texts and the label. */
 typedef struct columns {
     int label, texts[2], n_texts, n;
 } columns;
@@ -27,7 +27,7 @@ typedef struct columns {
 typedef struct file_reading {
     const command *command;
     const char *path;
-    char *at; /* what is left of the file */
+    char *at; /* the unread part of the file */
     int64_t line;
     enum { FILE_TSV, FILE_CSV, FILE_JSON } kind;
     text_samples *samples;
@@ -68,7 +68,7 @@ static void line_split_tabs(char *line, record *r)
     }
 }
 
-/* A field in quotes, in which "" is a quote; returns what is behind it, NULL if the quote does not end. */
+/* Takes a quoted field, in which "" is a quote. Returns the position after it; NULL if the quote is not closed. */
 static char *quoted_take(file_reading *f, char *at, record *r)
 {
     char *out = ++at;
@@ -84,7 +84,7 @@ static char *quoted_take(file_reading *f, char *at, record *r)
     return at + 1;
 }
 
-/* The next record of CSV as RFC 4180 has it. */
+/* Takes the next record of CSV (RFC 4180). */
 static int csv_take(file_reading *f, record *r)
 {
     for (char *at = f->at; r->n < COLUMNS_MOST; at++) {
@@ -113,7 +113,7 @@ static int csv_take(file_reading *f, record *r)
     return fail_at(f, r, "it has too many columns");
 }
 
-/* A value of JSON as a field: a string without escapes, or a number as it is written. */
+/* Takes a JSON value as a field: a string, unescaped, or a number as written. */
 static char *json_take(file_reading *f, json_reader *j, bool *is_text)
 {
     json_text value = {0};
@@ -130,7 +130,7 @@ static char *json_take(file_reading *f, json_reader *j, bool *is_text)
     return kept;
 }
 
-/* {"text": "...", "label": 1}. names gets the keys. */
+/* Takes {"text": "...", "label": 1}. names gets the keys. */
 static int json_line_take(file_reading *f, char *line, record *r, record *names)
 {
     json_reader j;
@@ -171,7 +171,7 @@ static bool is_label(const char *field)
     return is_name(field, names);
 }
 
-/* By names: "label", and one or two others; "id" and the like do not count. */
+/* Chooses fields by name: "label", and one or two others. "id" and similar names are ignored. */
 static int columns_by_name(const file_reading *f, const record *names, columns *c)
 {
     static const char *const numbers[] = {"id", "idx", "index", "guid", NULL};
@@ -189,7 +189,7 @@ static int columns_by_name(const file_reading *f, const record *names, columns *
                          "'id', 'idx', 'index' or 'guid'");
 }
 
-/* Without names: texts, then the label. */
+/* Chooses fields by position: the texts, then the label. */
 static int columns_by_place(const file_reading *f, const record *r, columns *c)
 {
     *c = (columns){.label = r->n - 1, .texts = {0, 1}, .n_texts = r->n - 1, .n = r->n};
@@ -250,7 +250,8 @@ static int sample_add(file_reading *f, const record *r, const columns *c, label_
     return -1;
 }
 
-/* The next record, with its names if each has its own; -1, or an exit code. r->n is 0 at the end. */
+/* Takes the next record; in JSON lines also its names. Returns -1, or an exit code. r->n is 0 at the end of the file.
+ */
 static int record_take(file_reading *f, record *r, record *names)
 {
     char *line = f->at;
