@@ -1,6 +1,6 @@
-/* ingot verify: checks the devices of this machine. Runs every op x dtype x layout (verify/) and reports the
- * largest errors by class. For the first failing case of an op it prints the command that repeats it. With --graphs it
- * runs random graphs instead (verify/graphs.h). */
+/* ingot verify: checks the devices of this machine. Runs every op x dtype x layout (verify/) and reports the largest
+ * errors by class. For the first failing case of an op it prints a command that reproduces it. With --graphs it runs
+ * random graphs instead (verify/graphs.h). */
 #include "calc/calc.h"
 #include "cli.h"
 #include "support.h"
@@ -30,30 +30,30 @@ typedef struct session {
     const command *command;
     const settings *set;
     verify_scope scope;
-    ig_device_info device[DEVICES_MOST]; /* that are checked */
+    ig_device_info device[DEVICES_MOST]; /* the devices to check */
     int n_device;
-    ig_device_info reference; /* --same: whose bits they must have; its name is NULL without */
+    ig_device_info reference; /* --same: the device to match bit by bit; name NULL: none */
     const ig_op **op;
     int n_op;
     op_report *report; /* of op k on device d: d * n_op + k */
-    int n_report;      /* so many are there */
-    int n_unit;        /* of work on a device: op x dtype, or some graphs */
-    int *order;        /* of the units */
+    int n_report;      /* number of reports */
+    int n_unit;        /* units of work per device: op x dtype, or some graphs */
+    int *order;        /* order of the units */
     double seconds;
     bool interrupted;
     work *work;
     progress bar;
-    int opened; /* the device that is the current one, or -1 */
+    int opened; /* index of the current device, or -1 */
 } session;
 
-/* The work of the session, for those who ask whether to stop. */
+/* The work of the session, for callbacks that ask whether to stop. */
 static work *running;
 
 static bool stop_asked(void) { return interrupt_asked() || (running && work_stopped(running)); }
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
-/* Takes the device of that name, or all that are taken by default if it is NULL. */
+/* Adds the device of that name; if it is NULL, all default devices. */
 static void take_devices(session *s, const char *name)
 {
     for (int i = 0; i < ig_device_count() && s->n_device < DEVICES_MOST; i++) {
@@ -64,7 +64,7 @@ static void take_devices(session *s, const char *name)
     }
 }
 
-/* Says what the library says about a device that cannot be used, and which one may be meant. */
+/* Prints the library's message about a device that cannot be used, and suggests a similar name. */
 static int no_device(const session *s, const char *name)
 {
     str hint = {0};
@@ -81,7 +81,7 @@ static int no_device(const session *s, const char *name)
     return EXIT_ABSENT;
 }
 
-/* The first of the list is the reference. */
+/* The first device in the list is the reference. */
 static int split_reference(session *s)
 {
     if (s->n_device < 2) {
@@ -143,7 +143,7 @@ static int read_dtypes(session *s)
     return code;
 }
 
-/* The ops of a list of names; all of them without one. */
+/* The ops in a list of names; all ops without a list. */
 static int read_ops(session *s)
 {
     const char *bad = NULL;
@@ -198,7 +198,7 @@ static tally total(const session *s)
     return all;
 }
 
-/* Whether the device may flush subnormal numbers and does so: some that keep them do not say it. */
+/* True if the device may flush subnormal numbers and does. Some devices report that they may, but do not flush. */
 static bool device_flushes(const ig_device_info *d)
 {
     const float small = 0x1p-130F;
@@ -252,7 +252,7 @@ static bool check_graphs(session *s, int d, int unit, unit_report *r)
         graphs_check(&scope, i, r);
     }
     if (unit % GRAPHS_UNITS_KEPT == GRAPHS_UNITS_KEPT - 1)
-        ig_shutdown(); /* schedules and kernels of graphs are not used again */
+        ig_shutdown(); /* schedules and kernels of these graphs are not needed again */
     return !stop_asked();
 }
 
@@ -275,7 +275,7 @@ static bool check_unit(void *context, int d, int unit, unit_report *r)
     return whole;
 }
 
-/* In a process of several: the cores are shared. */
+/* Opens the devices in one of several processes, which share the cores. */
 static bool open_devices(void *context)
 {
     session *s = context;
@@ -297,7 +297,7 @@ static bool show_progress(void *context, int d, double share, int unit)
 
 enum { WEIGHTS = 6 };
 
-/* How long a unit may take, roughly: kernels of contractions are the largest, those of composites the most. */
+/* A rough order of the units' time: contractions have the largest kernels, and composites the most. */
 static int weight(const ig_op *op)
 {
     static const char *const heavy[WEIGHTS] = {"move",   "index",     "elementwise",
@@ -308,8 +308,8 @@ static int weight(const ig_op *op)
     return 0;
 }
 
-/* One process goes by op and dtype. Several begin with what takes longest, so that none is left alone at the end: of two
- * units of one weight, with the one of floats, which may have gradients. */
+/* A single process checks units in the order of ops and dtypes. Several processes start with the longest units, so that
+ * none runs alone at the end. Among units of equal weight, float dtypes come first, because they may have gradients. */
 static void order_units(session *s)
 {
     int n = 0;
@@ -323,7 +323,7 @@ static void order_units(session *s)
                     s->order[n++] = k * DTYPES + d;
 }
 
-/* Starts the processes that check, before this one opens a driver. */
+/* Starts the worker processes before this process opens a driver. */
 static int start_work(session *s)
 {
     s->n_unit = s->set->graphs ? graphs_units(s->set->graphs, s->set->name) : s->n_op * DTYPES;
@@ -347,7 +347,7 @@ static int start_work(session *s)
     return EXIT_FAILED;
 }
 
-/* What a result depends on beside op and dtype: device, reference, math, problems, seed. */
+/* Everything that results depend on, except op and dtype: device, reference, math, problems, seed. */
 static void str_key(const session *s, int d, str *t)
 {
     str_printf(t, "%s/%s/%s/%s%s%s/%llu", s->device[d].name,
@@ -359,7 +359,7 @@ static void str_key(const session *s, int d, str *t)
                (unsigned long long)s->set->seed);
 }
 
-/* The units of op k on device d as one report. False if none of them was begun. */
+/* Merges the units of op k on device d into one report. False if no unit was started. */
 static bool take_report(const session *s, int d, int k, op_report *r)
 {
     bool begun = false;
@@ -377,7 +377,7 @@ static bool take_report(const session *s, int d, int k, op_report *r)
     return begun;
 }
 
-/* Takes the reports: of all ops, or up to the last one that was begun. */
+/* Collects the reports of all ops; after an interruption, up to the last op that was started. */
 static void take_reports(session *s)
 {
     const int n = s->n_device * s->n_op;
@@ -389,7 +389,7 @@ static void take_reports(session *s)
     }
 }
 
-/* True if all of that op has been checked. */
+/* True if all units of that op have been checked. */
 static bool is_complete(const session *s, int i)
 {
     for (ig_dtype t = IG_BOOL; t <= IG_F64; t++)
@@ -421,7 +421,7 @@ static int run_all(session *s)
         take_reports(s);
     s->seconds = clock_s() - begin;
     if (s->set->jobs > 1 && s->n_device)
-        begin_device(s, s->n_device - 1); /* the report describes it */
+        begin_device(s, s->n_device - 1); /* the report describes this device */
     const tally all = s->set->graphs ? graphs_total(s->work, s->n_device) : total(s);
     if (s->set->name && !s->set->graphs && all.cases == 0 && !s->interrupted) {
         say(s->command, "%s %s has no case '%s'%s", s->set->op, s->set->dtype, s->set->name,
@@ -433,7 +433,7 @@ static int run_all(session *s)
 
 /* ---- for people ----------------------------------------------------------------------------- */
 
-/* The sum over the reports of one class, by dtype. */
+/* The sum over the reports of a class, by dtype. */
 typedef struct class_report {
     const char *cls;
     int ops;
@@ -454,7 +454,7 @@ static class_report class_of(const session *s, const op_report *r, const char *c
     return c;
 }
 
-/* A number in a column; nothing where there was no error. */
+/* A number in a column; blank if there was no error. */
 static void column(str *t, const char *format, int width, double x)
 {
     if (x > 0)
@@ -667,7 +667,7 @@ static void session_free(session *s)
     free(s->op);
 }
 
-/* The devices of the session, and a text model. */
+/* Verifies a text model on the session's devices. */
 static int verify_text(session *s)
 {
     const char *names[sizeof s->device / sizeof *s->device];

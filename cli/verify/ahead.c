@@ -1,5 +1,5 @@
-/* Kernels of many cases are compiled together, before the first case runs: compilers of GPUs take tens of milliseconds for each
- * text, however short it is. A case is built twice for this, which takes much less time. */
+/* Compiles the kernels of many cases together, before the first case runs. A GPU's compiler takes tens of milliseconds
+ * per call, however short the source is. Each case is built twice for this, which costs much less. */
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void ahead_add(ahead *a, ig_array *const *y, int n, bool scope_is_open)
 void ahead_compile(ahead *a)
 {
     ig_prepare(a->array, a->counts, a->n_case);
-    ig_error(NULL); /* the case that cannot be compiled tells */
+    ig_error(NULL); /* a case that cannot be compiled reports that when it runs */
     for (int i = 0; i < a->n_array; i++)
         ig_release(a->array[i]);
     while (a->open_scopes-- > 0)

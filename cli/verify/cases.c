@@ -1,6 +1,5 @@
-/* The cases of an op: the problems of its plan in every dtype, mode and variant, and its special values. An
- * op without a plan fails, so a new op cannot be forgotten. Dtypes that a plan does not accept must be
- * refused. */
+/* The cases of an op: the problems of its plan in every dtype, mode and variant, and its special values. An op
+ * without a plan fails, so that a new op cannot be forgotten. Dtypes that a plan does not accept must be refused. */
 #include "verify/verify.h"
 #include <float.h>
 #include <math.h>
@@ -32,7 +31,7 @@ const char *verify_stray(void)
     return special_stray();
 }
 
-/* The problem of the plan by its numbers; false if there is none. End it in any case. */
+/* Makes a problem of the plan; false if there is none. Call problem_end in both cases. */
 static bool begin(problem *p, const plan *how, ig_dtype dtype, int mode, int variant)
 {
     problem_begin(p, how->op, how->row, dtype, (problem_mode)mode, variant);
@@ -92,7 +91,8 @@ static bool verify_dtype(run *r, const plan *how)
     return more;
 }
 
-/* References of 64 bits, and of products of 32 bits, need more than a double; on some systems long double is one. */
+/* True if an exact reference is possible. 64-bit values and sums of 32-bit products need more than a double, and on
+ * some systems long double is only a double. */
 static bool has_exact(const ig_op *op, ig_dtype d, const verify_scope *scope)
 {
     const bool product = strcmp(op->cls, "contract") == 0 && (d == IG_I32 || d == IG_U32);

@@ -1,4 +1,4 @@
-/* Graphs as data: building and printing them. */
+/* Graphs as data: building and printing. */
 #include "verify/graph.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static ig_array *build_leaf(const graph_leaf *l)
 
 static ig_array *array_at(const graph_arrays *a, graph_ref r) { return a->at[r.step][r.result]; }
 
-/* The argument as ig_call takes it; room: for the arrays of a list. */
+/* The argument as an ig_arg. room: storage for the arrays of a list. */
 static ig_arg call_arg(const graph_arg *from, const graph_arrays *a, ig_array **room)
 {
     ig_arg to = {.name = from->param->name, .kind = from->kind};
@@ -53,7 +53,7 @@ static ig_arg call_arg(const graph_arg *from, const graph_arrays *a, ig_array **
     return to;
 }
 
-/* True if all earlier parameters are given, and none of them takes the rest. */
+/* True if argument i can be positional: all earlier parameters have arguments, and none of them is variadic. */
 static bool is_positional(const graph_step *s, int i)
 {
     bool is = s->arg[i].param == &s->op->params[i];
@@ -103,7 +103,7 @@ bool graph_build_step(graph *g, int k, graph_arrays *a)
     return s->n_result > 0;
 }
 
-/* A change may have left a reference to a result that a step no longer has. */
+/* A change of the graph may have left a reference to a result that no longer exists. */
 static bool refs_exist(const graph *g, int k)
 {
     const graph_step *s = &g->step[k];

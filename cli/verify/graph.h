@@ -1,8 +1,8 @@
-/* Random graphs for `ingot verify --graphs`: a graph as data, so that it can be built on any device, printed as a program
- * of the calculator, and made smaller.
+/* Random graphs for `ingot verify --graphs`. A graph is data, so it can be built on any device, printed as a program of
+ * the calculator, and shrunk.
  *
- * A graph is a list of steps. Each is a leaf (data), a call of an op, or a gradient, and has one or more results. A step
- * refers to results of earlier steps only. The same seed and number always give the same graph. */
+ * A graph is a list of steps. Each step is a leaf (data), a call of an op, or a gradient, and has one or more results.
+ * A step refers only to results of earlier steps. The same seed and number always give the same graph. */
 #ifndef CLI_VERIFY_GRAPH_H
 #define CLI_VERIFY_GRAPH_H
 
@@ -10,9 +10,9 @@
 
 enum {
     GRAPH_STEPS = 96,
-    GRAPH_RESULTS = 8, /* of a step */
+    GRAPH_RESULTS = 8, /* per step */
     GRAPH_ARGS = 10,
-    GRAPH_REFS = 4, /* arrays of one argument */
+    GRAPH_REFS = 4, /* arrays per argument */
     GRAPH_INTS = 16,
     GRAPH_OUTPUTS = 12,
     TABLE_MOST = 13
@@ -37,20 +37,20 @@ typedef struct graph_arg {
     const ig_param *param;
     ig_kind kind;
     int n_ref;
-    graph_ref ref[GRAPH_REFS]; /* IG_ARG_ARRAY: the first */
+    graph_ref ref[GRAPH_REFS]; /* IG_ARG_ARRAY: only the first */
     int64_t i;
     double f;
     bool b;
     int n_ints;
     int64_t ints[GRAPH_INTS];
     ig_dtype dtype;
-    const char *str; /* lives as long as the process */
+    const char *str; /* static */
 } graph_arg;
 
 typedef enum step_kind {
     STEP_LEAF,
     STEP_CALL,
-    STEP_GRAD /* of the sum of arg[0] by the arrays of arg[1] */
+    STEP_GRAD /* of sum(arg[0]) with respect to the arrays of arg[1] */
 } step_kind;
 
 typedef struct graph_step {
@@ -67,36 +67,36 @@ typedef struct graph {
     graph_step step[GRAPH_STEPS];
 } graph;
 
-/* The arrays of a graph that was built. */
+/* The arrays of a built graph. */
 typedef struct graph_arrays {
     ig_array *at[GRAPH_STEPS][GRAPH_RESULTS];
 } graph_arrays;
 
 /* ---- graph.c ---- */
 
-/* Builds step k on the current device, lazily, in the innermost scope. Sets its n_result. False with the library's error
- * set. */
+/* Builds step k on the current device, lazily, in the innermost scope. Sets its n_result. On failure returns false,
+ * with the library's error set. */
 bool graph_build_step(graph *g, int k, graph_arrays *a);
 bool graph_build(graph *g, graph_arrays *a);
-/* Builds the graph and gives its outputs; how many, or 0 with the library's error set. */
+/* Builds the graph and returns the number of its outputs; 0 on failure, with the library's error set. */
 int graph_outputs(graph *g, graph_arrays *a, ig_array *out[GRAPH_OUTPUTS]);
 /* Removes steps that no output needs. */
 void graph_prune(graph *g);
-/* How many ops it has: calls and gradients. */
+/* The number of ops: calls and gradients. */
 int graph_ops(const graph *g);
-/* Adds the graph as a program of `ingot eval`. */
+/* Prints the graph as a program of `ingot eval`. */
 void graph_print(const graph *g, str *t);
 
 /* ---- graph_make.c ---- */
 
-/* Makes the graph of that number, on the device "cpu", which becomes the current one. */
+/* Makes the graph with that number. The current device becomes "cpu". */
 void graph_make(graph *g, uint64_t seed, int64_t number);
 
 /* ---- graph_shrink.c ---- */
 
-/* True if the graph still fails in the way that is looked for. */
+/* True if the graph still fails in the same way. */
 typedef bool (*graph_fails)(void *context, graph *g);
-/* Makes g, which fails, smaller as long as it fails; `stop` ends it early. */
+/* Shrinks g, which fails, as long as it still fails. `stop` ends it early. */
 void graph_shrink(graph *g, graph_fails fails, bool (*stop)(void), void *context);
 
 #endif

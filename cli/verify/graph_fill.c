@@ -1,5 +1,5 @@
-/* Arguments for random calls. Most follow from the kind of the parameter alone. The table of rules at the end has the
- * parameters that need more: axes, shapes, parts of an array, indices, keys, and the words that strings stand for. */
+/* Arguments for random calls. Most depend only on the kind of the parameter. The table of rules at the end lists the
+ * parameters that need more: axes, shapes, slices, indices, keys, and string options. */
 #include "verify/graph_maker.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static void set_ints(graph_arg *a, const int64_t *v, int n)
 
 static bool takes(const graph_arg *a, ig_kind kind) { return a->param->kinds >> kind & 1; }
 
-/* One int, or n of them if the parameter takes a list and nothing else, or by chance. */
+/* One int; n ints if the parameter takes only a list, or by chance. */
 static bool fill_between(attempt *t, graph_arg *a, int n, int64_t low, int64_t high)
 {
     int64_t v[GRAPH_INTS];
@@ -60,7 +60,7 @@ static bool fill_axis(attempt *t, graph_arg *a)
     return many > 0;
 }
 
-/* All axes in another order. */
+/* All axes, permuted. */
 static bool fill_order(attempt *t, graph_arg *a)
 {
     const int n = shape_of(t).n;
@@ -77,7 +77,7 @@ static bool fill_order(attempt *t, graph_arg *a)
     return true;
 }
 
-/* The elements of x in another shape: axes are joined, split, or of length 1. */
+/* Another shape for the elements of x: axes are joined, split, or inserted with length 1. */
 static bool fill_reshape(attempt *t, graph_arg *a)
 {
     const ig_ints from = shape_of(t);
@@ -116,7 +116,7 @@ static bool fill_broadcast(attempt *t, graph_arg *a)
     return true;
 }
 
-/* A shape for an op that makes an array; now and then the shape of x. */
+/* A shape for an op that makes an array; sometimes the shape of x. */
 static bool fill_shape(attempt *t, graph_arg *a)
 {
     int64_t to[3];
@@ -129,7 +129,7 @@ static bool fill_shape(attempt *t, graph_arg *a)
 
 /* ---- parts of x ---- */
 
-/* Chooses steps of any sign, and a part of each axis. */
+/* Chooses a slice of each axis, with steps of either sign. */
 static bool fill_start(attempt *t, graph_arg *a)
 {
     static const int64_t steps[] = {1, 1, 1, 2, 3, -1, -1, -2};
@@ -157,7 +157,7 @@ static bool fill_step(attempt *t, graph_arg *a)
     return true;
 }
 
-/* What is written into x: every step-th element from start on. */
+/* The array that slice_update writes into x, at every step-th element from start on. */
 static bool fill_update(attempt *t, graph_arg *a)
 {
     const ig_ints x = shape_of(t);
@@ -264,7 +264,7 @@ static bool fill_sections(attempt *t, graph_arg *a)
 
 /* ---- arrays ---- */
 
-/* Shapes that go together with x in one op or another; returns how many axes. */
+/* A shape that fits x in some op; returns the number of axes. */
 static int related_shape(attempt *t, int64_t *to)
 {
     maker *m = t->m;
@@ -274,24 +274,24 @@ static int related_shape(attempt *t, int64_t *to)
     memcpy(to, x.v, (size_t)n * sizeof *to);
     switch (n ? maker_int(m, 0, 9) : 0) {
     case 0:
-    case 1: return n; /* as x */
-    case 2:           /* broadcasts */
+    case 1: return n; /* same as x */
+    case 2:           /* broadcasts to x */
         for (int i = 0; i < n; i++)
             to[i] = maker_once(m, 2) ? 1 : to[i];
         return n;
-    case 3: to[0] = x.v[n - 1]; return 1; /* a weight of the last axis */
-    case 4: to[0] = x.v[n > 1]; return 1; /* of the channels */
-    case 5:                               /* the second factor of a product */
+    case 3: to[0] = x.v[n - 1]; return 1; /* a weight for the last axis */
+    case 4: to[0] = x.v[n > 1]; return 1; /* a weight for the channels */
+    case 5:                               /* the second factor of a matrix product */
         to[n < 2 ? 0 : n - 2] = x.v[n - 1];
         to[n < 2 ? 1 : n - 1] = any;
         return n < 2 ? 2 : n;
-    case 6: to[maker_int(m, 0, n - 1)] = any; return n; /* joined along an axis */
-    case 7: /* windows of a convolution: (out, in, k, ...) */
+    case 6: to[maker_int(m, 0, n - 1)] = any; return n; /* for concatenation along an axis */
+    case 7: /* the kernel of a convolution: (out, in, k, ...) */
         to[0] = maker_int(m, 1, 4);
         for (int i = 2; i < n; i++)
             to[i] = maker_int(m, 1, 3);
         return n;
-    case 8: /* without leading axes */
+    case 8: /* drops leading axes */
         n = (int)maker_int(m, 0, n);
         memcpy(to, x.v + x.n - n, (size_t)n * sizeof *to);
         return n;
@@ -317,7 +317,7 @@ static bool new_number(attempt *t, graph_ref *out)
     return graph_build_step(t->m->g, out->step, &t->m->a);
 }
 
-/* x for an op of images and the like: an existing result, with axes of length 1 before it. */
+/* x for an op that needs a minimum rank, such as one on images: an existing result with axes of length 1 prepended. */
 static bool first_of_rank(attempt *t, int rank, graph_ref *out)
 {
     int64_t shape[MAX_AXES];
@@ -338,7 +338,7 @@ static bool fill_array(attempt *t, graph_arg *a)
     const char *dims = strpbrk(t->op->name, "123");
     const bool spatial = dims && dims[1] == 'd' && !dims[2];
     bool fine;
-    if (!t->x && !spatial && m->g->n_step && !maker_once(m, 3)) { /* a path of ops on one array */
+    if (!t->x && !spatial && m->g->n_step && !maker_once(m, 3)) { /* a chain of ops on one array */
         r = (graph_ref){m->g->n_step - 1, 0};
         if (ig_size(maker_at(m, r)) <= SIZE_TINY)
             fine = maker_pick(m, &r);
@@ -372,7 +372,7 @@ static bool fill_arrays(attempt *t, graph_arg *a)
     return true;
 }
 
-/* Indices of axis 0 or of the last one, or of whatever length is the least: of a leaf, or computed. */
+/* Indices below the shortest axis of x: a leaf, or computed. */
 static bool fill_indices(attempt *t, graph_arg *a)
 {
     maker *m = t->m;
@@ -383,7 +383,7 @@ static bool fill_indices(attempt *t, graph_arg *a)
     for (int i = 0; i < x.n; i++)
         least = x.v[i] < least ? x.v[i] : least;
     if (least == INT64_MAX)
-        least = 1; /* there is no x: what they index comes later, and has to be long enough */
+        least = 1; /* without x: the indexed array comes later and must be long enough */
     for (int i = 0; i < n; i++)
         shape[i] = t->x && x.n == n ? x.v[i] : maker_int(m, 1, 4);
     if (n && maker_once(m, 2))
@@ -404,7 +404,7 @@ static bool fill_indices(attempt *t, graph_arg *a)
     return true;
 }
 
-/* A random key as a step of its own; in attention, which has another argument of this name, an array. */
+/* A random key, as a separate step. In attention, whose "key" is something else: an array. */
 static bool fill_key(attempt *t, graph_arg *a)
 {
     maker *m = t->m;
@@ -434,7 +434,7 @@ static bool fill_mask(attempt *t, graph_arg *a)
     return true;
 }
 
-/* What searchsorted searches has to be sorted. */
+/* The array for searchsorted, which must be sorted. */
 static bool fill_sorted(attempt *t, graph_arg *a)
 {
     graph_ref r;
@@ -481,7 +481,7 @@ static bool fill_word(attempt *t, graph_arg *a)
 
 /* ---- the rules ---- */
 
-/* op NULL: of any op. The first that fits counts. */
+/* op NULL: any op. The first matching row is used. */
 static const struct {
     const char *op, *param;
     bool (*fill)(attempt *t, graph_arg *a);

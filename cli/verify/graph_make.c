@@ -1,9 +1,9 @@
-/* Makes random graphs. Ops come from the op table: a class by its weight, then any op of it. Arguments come from the op's
- * signature (graph_fill.c), and the op itself says whether they fit: what ig_call refuses is tried again with others. So
- * a new row of the table is used as soon as it exists.
+/* Makes random graphs. Ops come from the op table: first a class by its weight, then any op of the class. Arguments
+ * come from the op's signature (graph_fill.c). If ig_call refuses them, others are tried. So a new row of the op table
+ * is used automatically.
  *
- * Each step is evaluated on the CPU at once. Steps whose results are mostly NaN or infinite are usually discarded,
- * because little can be seen in what follows from them. */
+ * Each step is evaluated on the CPU immediately. Steps whose results are mostly NaN or infinite are usually discarded,
+ * because errors are hard to see in what is computed from them. */
 #include "verify/graph_maker.h"
 
 #include <math.h>
@@ -13,13 +13,13 @@
 enum {
     OPS_LEAST = 5,
     OPS_MOST = 40,
-    STEPS_LEFT = 8, /* steps that one op may take: itself, and leaves of its own */
-    TRIES = 12,     /* of one op */
+    STEPS_LEFT = 8, /* steps reserved for one op: itself and its leaves */
+    TRIES = 12,     /* per op */
     SIZE_SMALL = 400,
     SIZE_LARGE = 20000
 };
 
-/* How often ops of a class are taken. Classes that are not here have the weight 10. */
+/* Weights of classes. Classes that are not listed have the weight 10. */
 static const struct {
     const char *cls;
     int weight;
@@ -47,7 +47,7 @@ ig_array *maker_at(const maker *m, graph_ref r) { return m->a.at[r.step][r.resul
 
 /* ---- leaves ---- */
 
-/* A number with few digits, so that it can be printed; now and then one that is special. */
+/* A number with few digits, for printing; sometimes a special value. */
 static double draw(maker *m, ig_dtype d, double low, double high)
 {
     static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 1e-6, 1000};
@@ -108,7 +108,7 @@ static void add_leaf(maker *m)
                dtype_in(d, FLOATS) ? 3 : 9, &r);
 }
 
-/* How much a result helps to build a deep graph: it is not used yet, has several elements, and is a float. */
+/* How useful a result is for a deep graph: unused results, several elements and floats count more. */
 static int worth(const maker *m, graph_ref r)
 {
     const graph *g = m->g;
@@ -146,7 +146,7 @@ bool maker_pick(maker *m, graph_ref *out)
 
 /* ---- steps ---- */
 
-/* True if the results of the step can be used: not too large, and mostly finite. */
+/* True if the step's results are usable: not too large, and mostly finite. */
 static bool is_useful(maker *m, int k)
 {
     const graph_step *s = &m->g->step[k];
@@ -167,7 +167,7 @@ static bool is_useful(maker *m, int k)
     return odd * 4 <= elements || maker_once(m, 10);
 }
 
-/* Builds and evaluates step k, the last one. */
+/* Builds and evaluates step k, which is the last one. */
 static bool try_step(maker *m, int k)
 {
     m->g->n_step = k + 1;
@@ -179,7 +179,7 @@ static bool try_step(maker *m, int k)
     return fine;
 }
 
-/* A step of our own: op(x, param=...). */
+/* Adds an auxiliary step: op(x, param=...). */
 static bool own_call(maker *m, const char *name, graph_ref x, graph_arg second, graph_ref *out)
 {
     const ig_op *op = ig_op_find(name);
@@ -225,7 +225,7 @@ bool maker_sort(maker *m, graph_ref x, graph_ref *out)
            own_call(m, "sort", *out, (graph_arg){.kind = IG_ARG_INT, .i = -1}, out);
 }
 
-/* One try of a call: arguments by the signature. */
+/* Tries a call once, with arguments made from the signature. */
 static bool try_call(maker *m, const ig_op *op)
 {
     attempt t = {.m = m, .op = op, .call = {.kind = STEP_CALL, .op = op}};
@@ -242,7 +242,7 @@ static bool try_call(maker *m, const ig_op *op)
     return try_step(m, m->g->n_step);
 }
 
-/* How likely an op is, so that a class is as likely as its weight says. */
+/* The probability of an op, chosen so that the probability of its class follows the class's weight. */
 static double chance_of(const ig_op *op)
 {
     int weight = 10, in_class = 0;
@@ -256,7 +256,7 @@ static double chance_of(const ig_op *op)
 
 static const ig_op *choose_op(maker *m)
 {
-    static double *until; /* for each op: the sum of the chances up to it */
+    static double *until; /* for each op: the sum of the probabilities up to it */
     const int n = ig_op_count();
     if (!until) {
         until = heap_get((size_t)n * sizeof *until);
@@ -283,7 +283,7 @@ static bool add_call(maker *m)
     return false;
 }
 
-/* Gradients of the sum of a result by leaves or other results. */
+/* Adds gradients of the sum of a result with respect to leaves or other results. */
 static bool add_grad(maker *m)
 {
     graph *g = m->g;
@@ -305,7 +305,7 @@ static bool add_grad(maker *m)
         s.arg[1].ref[s.arg[1].n_ref++] = r;
         g->step[k] = s;
         g->n_step = k + 1;
-        if (!graph_build_step(g, k, &m->a)) /* the loss does not depend on it */
+        if (!graph_build_step(g, k, &m->a)) /* the sum does not depend on it */
             s.arg[1].n_ref--;
         ig_error(NULL);
         g->n_step = k;
@@ -319,7 +319,7 @@ static bool add_grad(maker *m)
 
 /* ---- graphs ---- */
 
-/* Outputs are the results that nothing else uses, and some others. */
+/* The outputs are the results that no step uses, and some others. */
 static void choose_outputs(maker *m)
 {
     graph *g = m->g;
@@ -346,13 +346,12 @@ static void choose_sizes(maker *m)
         m->dim[i] = small[maker_int(m, 0, sizeof small / sizeof *small - 1)];
         if (m->dim[i] == 0 && !maker_once(m, 3))
             m->dim[i] = 2;
-        if (i &&
-            maker_once(m, 3)) /* equal numbers of rows and elements fit together in more ways */
+        if (i && maker_once(m, 3)) /* equal or doubled lengths fit together in more ops */
             m->dim[i] = m->dim[i - 1] * (maker_once(m, 2) ? 1 : 2);
         if (maker_once(m, is_large ? 2 : 8))
             m->dim[i] = large[maker_int(m, 0, sizeof large / sizeof *large - 1)];
     }
-    if (maker_once(m, 2)) /* short axes, so that parts of arrays often have the size of others */
+    if (maker_once(m, 2)) /* short axes, so that slices often have the size of other arrays */
         m->dim[0] = maker_int(m, 1, 2);
     m->dtype[0] = m->dtype[1] = maker_once(m, 12) ? IG_F64 : IG_F32;
     m->dtype[2] = maker_once(m, 2) ? IG_F32 : maker_once(m, 2) ? IG_F16 : IG_BF16;

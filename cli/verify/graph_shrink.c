@@ -1,5 +1,5 @@
-/* Makes a failing graph smaller: fewer outputs, ops replaced by data or by one of their inputs, arguments left out, shorter
- * axes, plainer numbers. A change stays if the graph can still be built and still fails. Changes are tried until none
+/* Shrinks a failing graph: fewer outputs, ops replaced by data or by one of their inputs, fewer arguments, shorter
+ * axes, simpler numbers. A change is kept if the graph can still be built and still fails. Changes are tried until none
  * helps. */
 #include "verify/graph.h"
 
@@ -10,7 +10,7 @@
 enum { TRIES_MOST = 1500 };
 
 typedef struct shrinker {
-    graph *now, *next; /* the smallest so far, and a change of it */
+    graph *now, *next; /* the smallest graph so far, and a changed copy */
     graph_fails fails;
     bool (*stop)(void);
     void *context;
@@ -19,7 +19,7 @@ typedef struct shrinker {
 
 static bool is_over(const shrinker *s) { return s->tries >= TRIES_MOST || (s->stop && s->stop()); }
 
-/* Keeps the change if it still fails. */
+/* Keeps the change if the graph still fails. */
 static bool keep(shrinker *s)
 {
     if (is_over(s))
@@ -58,7 +58,7 @@ static bool fewer_outputs(shrinker *s)
     return false;
 }
 
-/* An output of an earlier step instead: what follows from it is dropped. */
+/* Makes the output the result of an earlier step, and drops the steps after it. */
 static bool earlier_output(shrinker *s)
 {
     const graph_step *last = &s->now->step[s->now->output[0].step];
@@ -87,7 +87,7 @@ static void redirect(graph *g, graph_ref from, graph_ref to)
             }
 }
 
-/* Data of that dtype and shape with plain numbers. */
+/* Data of that dtype and shape with simple numbers. */
 static graph_leaf plain_leaf(ig_dtype d, ig_ints shape)
 {
     graph_leaf l = {.dtype = d, .ndim = shape.n, .n_table = 5, .factor = 1};
@@ -99,7 +99,7 @@ static graph_leaf plain_leaf(ig_dtype d, ig_ints shape)
     return l;
 }
 
-/* The results of step k as data. Only a step of one result becomes a leaf as it stands. */
+/* Replaces step k by data, if it has exactly one result. */
 static bool step_to_data(shrinker *s, int k)
 {
     graph *g = change(s);
@@ -127,7 +127,7 @@ static bool step_to_data(shrinker *s, int k)
     return keep(s);
 }
 
-/* Each step as data, or as one of its inputs. */
+/* Replaces a step by data or by one of its inputs. */
 static bool fewer_steps(shrinker *s)
 {
     for (int k = 0; k < s->now->n_step; k++)
@@ -156,7 +156,7 @@ static bool fewer_steps(shrinker *s)
 static bool plainer_argument(shrinker *s, int k, int i)
 {
     const graph_arg *a = &s->now->step[k].arg[i];
-    if (!a->param->required && !a->param->variadic) { /* leave it out */
+    if (!a->param->required && !a->param->variadic) { /* omit the argument */
         graph_step *at = &change(s)->step[k];
         memmove(&at->arg[i], &at->arg[i + 1], (size_t)(--at->n_arg - i) * sizeof *at->arg);
         if (keep(s))
@@ -194,7 +194,7 @@ static bool plainer_arguments(shrinker *s)
 
 /* ---- leaves ---- */
 
-/* An axis length `from` becomes `to` in all leaves, and in all lists of ints if `lists`. */
+/* Replaces the axis length `from` by `to` in all leaves, and in all lists of ints if `lists`. */
 static void replace_length(graph *g, int64_t from, int64_t to, bool lists)
 {
     for (int k = 0; k < g->n_step; k++) {
@@ -231,7 +231,7 @@ static bool shorter_axes(shrinker *s)
     return false;
 }
 
-/* An axis of length 1 fewer. */
+/* Removes an axis of length 1. */
 static bool fewer_axes(shrinker *s)
 {
     for (int k = 0; k < s->now->n_step; k++)

@@ -8,11 +8,11 @@
 
 typedef enum outcome_kind {
     FINE,
-    REFUSED, /* the device cannot do it */
-    ALONE,   /* a node is wrong by itself */
-    FUSED,   /* a node is wrong when it is fused with others */
-    BITS,    /* another device gives other bits */
-    FAILED   /* an error that should not be */
+    REFUSED, /* not supported by the device */
+    ALONE,   /* a node is wrong on its own */
+    FUSED,   /* a node is wrong when fused with others */
+    BITS,    /* the other device gives different bits */
+    FAILED   /* an unexpected error */
 } outcome_kind;
 
 typedef struct outcome {
@@ -22,7 +22,7 @@ typedef struct outcome {
     char text[800];
 } outcome;
 
-/* An error of the library ends a check. */
+/* Ends a check with the library's error. */
 static void take_error(outcome *o, const char *device)
 {
     const char *text = ig_error(&o->code);
@@ -67,7 +67,7 @@ static bool compute(graph *g, const char *device, results *to)
     return fine;
 }
 
-/* The first element that differs, or -1. */
+/* The index of the first element that differs, or -1. */
 static int64_t find_difference(const graphs_scope *s, const results *x, const results *y, int k)
 {
     const ig_dtype d = x->dtype[k];
@@ -136,7 +136,7 @@ static void check(const graphs_scope *s, graph *g, outcome *o)
         compare_devices(s, g, o);
 }
 
-/* A graph that is being made smaller: it fails as the whole does. */
+/* A graph being shrunk. It must fail in the same way as the original. */
 typedef struct suspect {
     const graphs_scope *scope;
     outcome is;
@@ -154,7 +154,7 @@ static bool fails_alike(void *context, graph *g)
     return alike;
 }
 
-/* What is wrong, and a command that shows it. */
+/* Writes what is wrong, and a command that reproduces it. */
 static void describe(const graphs_scope *s, const graph *g, const outcome *o, int ops, str *t)
 {
     str_printf(t, "%s; %d of %d ops are enough\n  ", o->text, graph_ops(g), ops);

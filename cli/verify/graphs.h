@@ -1,8 +1,8 @@
-/* ingot verify --graphs: random graphs on a device, compared
+/* ingot verify --graphs: runs random graphs on a device and compares each of them
  *   - with the same graph evaluated node by node without fusion, bit by bit,
  *   - node by node with float64 on the CPU, within the error bound of the node (both: ig_verify),
  *   - with --same: with the same graph on another device, bit by bit.
- * A graph that fails is made smaller, and is printed as a command. */
+ * A graph that fails is shrunk and printed as a command. */
 #ifndef CLI_VERIFY_GRAPHS_H
 #define CLI_VERIFY_GRAPHS_H
 
@@ -10,31 +10,31 @@
 
 enum {
     GRAPHS_FAILED_MOST = 10,
-    GRAPHS_UNITS_KEPT = 10 /* after so many units, kernels are released */
+    GRAPHS_UNITS_KEPT = 10 /* kernels are released after this many units */
 };
 
-/* Units of work: some graphs of n each, or the one of the number in only. */
+/* The number of units of work. A unit has several of the n graphs, or only the graph whose number is `only`. */
 int graphs_units(int64_t n, const char *only);
-/* The first graph of a unit, and the one after the last. */
+/* The first graph of a unit. *end: one past its last graph. */
 int64_t graphs_first(int64_t n, const char *only, int unit, int64_t *end);
 void graphs_name(int64_t n, const char *only, int unit, char name[UNIT_NAME]);
 
 typedef struct graphs_scope {
     uint64_t seed;
     const char *device;    /* canonical name */
-    const char *reference; /* the device whose bits results must have, or NULL */
-    const char *math;      /* --math as it was given, or NULL */
+    const char *reference; /* the device whose bits are expected, or NULL */
+    const char *math;      /* the value of --math, or NULL */
     bool flushes;          /* subnormal f32 and bf16 results may be 0 */
     bool (*stop)(void);
 } graphs_scope;
 
-/* Checks the graph of that number and counts it in r. The first failure is described: what is wrong, and a command in a
- * line of its own. */
+/* Checks the graph with that number and counts it in r. Describes the first failure: what is wrong, and on a separate
+ * line a command. */
 void graphs_check(const graphs_scope *s, int64_t number, unit_report *r);
 
 /* ---- graphs_show.c ---- */
 
-/* What was checked, and how. */
+/* What was checked, and with which settings. */
 typedef struct graphs_run {
     const work *work;
     const char *const *device;

@@ -1,4 +1,4 @@
-/* The report of ingot verify --graphs, for people and as JSON. */
+/* The report of ingot verify --graphs, as text and as JSON. */
 #include "verify/graphs.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void graphs_name(int64_t n, const char *only, int unit, char name[UNIT_NAME])
 
 /* ---- the report ---- */
 
-/* The sum of the units of a device. */
+/* The sum over the units of a device. */
 static tally total_of(const work *w, int d)
 {
     tally all = {0};
@@ -51,7 +51,7 @@ tally graphs_total(const work *w, int n_device)
     return all;
 }
 
-/* A failure: what is wrong, and a command in a line of its own. */
+/* Adds a failure: what is wrong, and on a separate line a command. */
 static void add_failure(str *t, const char *device, const failure *f, bool json)
 {
     const char *again = strstr(f->text, "\n  ");

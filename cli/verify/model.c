@@ -1,5 +1,6 @@
-/* ingot verify --model: see model.h. The states behind the embeddings, behind each layer and behind the head are
- * compared. The error of a state is relative to its largest value, and its bound grows with the number of layers. */
+/* ingot verify --model: see model.h. Compares the hidden states after the embeddings and after each layer, and the
+ * output of the head. Errors are relative to the largest value of a state. The bound grows with the number of layers.
+ */
 #include "model.h"
 
 #include <float.h>
@@ -35,7 +36,7 @@ static bool state_read(states *s, ig_array *x)
     return true;
 }
 
-/* All states of some texts, computed in one evaluation; false on failure. */
+/* Computes all states of some texts in one evaluation; false on failure. */
 static bool states_read(states *s, ig_text_model *m)
 {
     static const ig_text texts[TEXTS] = {
@@ -102,7 +103,7 @@ static void state_name(const states *s, int i, char name[32])
         snprintf(name, 32, i ? "layer %d" : "embedding layer", i - 1);
 }
 
-/* Adds the comparison of one device; returns whether all states are within their bounds. */
+/* Adds the comparison of one device. Returns true if all states are within their bounds. */
 static bool device_report(const char *device, const states *got, const states *expected, bool json,
                           str *out)
 {

@@ -1,8 +1,8 @@
 /* Shared by the parts of verify: exact values on the host, problems, and plans.
  *
- * A *plan* describes how one op is checked. It makes *problems*: array arguments by value, other arguments,
- * and the expected results, each with its error bound. Each problem is run in every layout, so a plan knows
- * nothing of layouts.
+ * A *plan* describes how one op is checked. It makes *problems*: the values of array arguments, other arguments, and
+ * the expected results, each with its error bound. Each problem is run in every layout, so plans do not deal with
+ * layouts.
  *
  * Every value of every dtype is exact in a `real`, which has at least 64 bits (80-bit or quad). */
 #ifndef CLI_VERIFY_PLAN_H
@@ -31,23 +31,23 @@ enum {
 };
 static inline bool dtype_in(ig_dtype d, unsigned set) { return set >> d & 1; }
 
-/* Scalars from and to storage; what is stored must be a value of the dtype. */
+/* Loads and stores a scalar. A stored value must be exact in the dtype. */
 real real_load(ig_dtype d, const void *from);
 void real_store(ig_dtype d, void *to, real v);
 /* v rounded to the nearest value of a float dtype, ties to even; other dtypes: v itself. */
 real real_round(ig_dtype d, real v);
-/* The step between values of a float dtype around v. */
+/* The distance between adjacent values of a float dtype around v. */
 real real_ulp(ig_dtype d, real v);
 real real_eps(ig_dtype d);
 real real_max(ig_dtype d);
 real real_normal(ig_dtype d); /* the smallest normal number of a float dtype */
 real real_min(ig_dtype d);    /* of floats: -real_max */
 int real_width(ig_dtype d);   /* in bits */
-/* Integers as 64 bits, extended by their sign, and back: what does not fit the dtype wraps. What is not within 64 bits
- * has none: 0. */
+/* Integers as 64 sign-extended bits, and back. Values that do not fit the dtype wrap. real_bits is 0 for values outside
+ * 64 bits. */
 uint64_t real_bits(real v);
 real real_wrap(ig_dtype d, uint64_t bits);
-/* The float in which composites compute for d, and the dtype of their results. */
+/* The float dtype in which composites compute for d, and the dtype of their results. */
 ig_dtype real_compute(ig_dtype d);
 ig_dtype real_float(ig_dtype d);
 /* v converted as ig_astype does. */
@@ -60,14 +60,14 @@ typedef struct tensor {
     int ndim;
     int64_t shape[MAX_AXES], size;
     real *v;      /* row-major */
-    real *tol;    /* of a result: what it may be off; 0: it is v rounded to dtype, to the bit */
-    double ulps;  /* of a result: the steps that tol stands for, if they are to be reported */
-    int same_as;  /* of an input: the earlier input of which it is a view, or -1 */
-    bool is_part; /* not an argument itself, but one of a list */
+    real *tol;    /* results: the error bound; 0: must equal v rounded to dtype, bit for bit */
+    double ulps;  /* results: tol in ulp, if the error is reported in ulp; otherwise 0 */
+    int same_as;  /* inputs: the earlier input that it is a view of, or -1 */
+    bool is_part; /* not an argument, but an item of a list argument */
 } tensor;
 
-/* Where inputs come from: uniform in [low, high]; wild ones are mixed with special values, limits and
- * any magnitude. */
+/* The distribution of inputs: uniform in [low, high]. Wild inputs also have special values, limits and values of any
+ * magnitude. */
 typedef struct domain {
     double low, high;
     bool wild;
@@ -76,28 +76,28 @@ typedef struct domain {
 /* How the inputs of a problem are related. */
 typedef enum problem_mode {
     MODE_PLAIN,
-    MODE_REPEAT,  /* constant along the last axis, so that they can have a stride of 0 */
-    MODE_ALIAS,   /* inputs of the first's shape and dtype are the first */
-    MODE_OVERLAP, /* inputs of the first's shape and dtype are the first, backwards */
+    MODE_REPEAT,  /* constant along the last axis, so that its stride can be 0 */
+    MODE_ALIAS,   /* inputs with the shape and dtype of the first one are the first one */
+    MODE_OVERLAP, /* inputs with the shape and dtype of the first one are the first one, reversed */
     MODES
 } problem_mode;
 
 typedef struct problem {
     const char *op;
-    const void *row; /* of the plan */
+    const void *row; /* the plan's row */
     ig_dtype dtype;  /* under test */
     problem_mode mode;
     int variant;
-    bool related; /* the mode changed something */
+    bool related; /* the mode had an effect */
     bool quick;
-    bool flushes; /* inputs below the normal f32 numbers are 0: the device may make them 0 */
+    bool flushes; /* subnormal f32 inputs are replaced by 0, because the device may flush them */
     uint64_t seed;
-    bool signed_zeros; /* results: -0 is not 0 */
+    bool signed_zeros; /* results: -0 and 0 differ */
     uint64_t random;
     int n_in, n_args, n_out, n_ints;
     tensor in[MAX_INPUTS], out[MAX_OUTPUTS];
     ig_arg args[MAX_ARGS];
-    int arg_first[MAX_ARGS]; /* of an array argument: the (first) input */
+    int arg_first[MAX_ARGS]; /* for array arguments: the first input */
     int64_t ints[MAX_INTS];
 } problem;
 
@@ -107,9 +107,9 @@ void problem_end(problem *p);
 uint64_t problem_random(problem *p);
 double problem_uniform(problem *p, double low, double high);
 
-/* Arguments in order; name NULL: positional. */
+/* Adds arguments, in order. name NULL: positional. */
 tensor *problem_in(problem *p, const char *name, ig_dtype d, ig_ints shape, domain from);
-/* An array that is only part of a list, and the list of the last n of these. */
+/* Adds an array that is only an item of a list, and the list of the last n such arrays. */
 tensor *problem_part(problem *p, ig_dtype d, ig_ints shape, domain from);
 void problem_list(problem *p, const char *name, int n);
 void problem_int(problem *p, const char *name, int64_t i);
@@ -119,21 +119,21 @@ void problem_bool(problem *p, const char *name, bool b);
 void problem_dtype(problem *p, const char *name, ig_dtype d);
 void problem_str(problem *p, const char *name, const char *s);
 
-/* A result to be filled in; tol is 0. */
+/* Adds a result, to be filled in by the caller; tol is 0. */
 tensor *problem_out(problem *p, ig_dtype d, ig_ints shape);
 
 /* Indices. */
 static inline ig_ints tensor_shape(const tensor *t) { return (ig_ints){t->shape, t->ndim}; }
 int64_t shape_size(ig_ints shape);
-int64_t shape_number(ig_ints shape, const int64_t *i); /* row-major */
+int64_t shape_number(ig_ints shape, const int64_t *i); /* row-major index */
 bool shape_next(ig_ints shape, int64_t *i);            /* false after the last; i starts at 0 */
 real tensor_at(const tensor *t, const int64_t *i);
-/* The same with i broadcast: i has ndim numbers, of which the last t->ndim count. */
+/* Same with broadcasting. i has ndim indices; only the last t->ndim are used. */
 real tensor_cast_at(const tensor *t, const int64_t *i, int ndim);
 
 /* ---- sums of products (reference_contract.c) ---- */
 
-/* Integers wrap; floats may be off by (k + 2) * eps * sum |x * y|, and half a step. */
+/* Integers wrap. The error bound of floats is (k + 2) * eps * sum |x * y| plus half an ulp. */
 typedef struct dot {
     real sum, size;
     uint64_t bits;
@@ -149,15 +149,15 @@ typedef bool (*plan_make)(problem *p, int variant);
 
 typedef struct plan {
     const char *op;
-    unsigned takes; /* dtypes; the others must be refused */
+    unsigned takes; /* accepted dtypes; others must be refused */
     plan_make make;
     const void *row;
 } plan;
 
-/* Tables that end with a row without op. */
+/* Tables. The last row has no op. */
 extern const plan plans_more[], plans_reduce[], plans_move[], plans_index[], plans_contract[],
     plans_window[], plans_source[], plans_random[], plans_composite[];
-/* The row of reference_elementwise.c as a plan; false if there is none. */
+/* Makes a plan from a row of reference_elementwise.c; false if there is none. */
 bool plan_elementwise(const char *op, plan *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Problems: arguments and expected results, with inputs drawn from domains. The same op, dtype, variant and
- * seed always give the same numbers. */
+/* Problems: arguments and expected results, with random inputs. The same op, dtype, variant and seed always give
+ * the same numbers. */
 #include "verify/plan.h"
 #include <assert.h>
 #include <math.h>
@@ -29,7 +29,7 @@ static real draw_float(problem *p, ig_dtype d, domain from)
     const real top = real_max(d), low = real_ulp(d, 0);
     if (kind == 0)
         return (real)special[problem_random(p) % (sizeof special / sizeof *special)];
-    if (kind == 1) { /* any magnitude; now and then a limit */
+    if (kind == 1) { /* any magnitude; sometimes a limit */
         const double e = problem_uniform(p, (double)log2l(low), (double)log2l(top));
         const real any = exp2l((real)e), limits[] = {any, any, any, any, top, low, 3 * low, any};
         const real v = real_round(d, limits[problem_random(p) % 8]);
@@ -145,7 +145,7 @@ static void tensor_new(tensor *t, ig_dtype d, ig_ints shape)
     t->v = heap_get(((size_t)t->size + 1) * sizeof *t->v);
 }
 
-/* Makes t what the mode asks for. */
+/* Changes t as the mode requires. */
 static void relate(problem *p, tensor *t)
 {
     const tensor *first = &p->in[0];

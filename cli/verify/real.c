@@ -1,12 +1,12 @@
 /* Values of every dtype, exact in a real: storage, rounding and ulp, computed from the parameters of each
- * format. Independent of the conversions of the library. */
+ * format. Independent of the library's conversions. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
-/* digits counts the hidden bit; of integers it is 0. */
+/* digits includes the hidden bit; 0 for integers. */
 static const struct format {
-    int bits, digits, lowest; /* exponent of the smallest normal number */
+    int bits, digits, lowest; /* lowest: exponent of the smallest normal number */
     bool is_signed;
 } formats[] = {
     [IG_BOOL] = {8, 0, 0, false},     [IG_I8] = {8, 0, 0, true},
@@ -117,7 +117,7 @@ void real_store(ig_dtype d, void *to, real v)
     case IG_BF16: bits = store_half(d, v); break;
     default: bits = real_bits(v); break;
     }
-    memcpy(to, &bits, (size_t)formats[d].bits / 8); /* both our processors are little-endian */
+    memcpy(to, &bits, (size_t)formats[d].bits / 8); /* all supported processors are little-endian */
 }
 
 uint64_t real_bits(real v)

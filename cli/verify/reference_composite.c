@@ -1,6 +1,6 @@
 /* Composite ops: activations, softmax, norms, losses, attention. The reference is the plain formula in reals.
- * The ops compute in f32 (f64 for f64) and round once, so results may be off by a few eps of the terms, and
- * half an ulp. */
+ * The ops compute in f32 (f64 for f64) and round once, so the error bound is a few eps of the terms plus half an
+ * ulp. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@ static const domain mild = {-4, 4, false};
 
 static real eps_of(const problem *p) { return real_eps(real_compute(p->dtype)); }
 
-/* Element i of an input, as the op computes with it. */
+/* Element i of input k, rounded to the dtype in which the op computes. */
 static real get(const problem *p, int k, int64_t i)
 {
     return real_round(real_compute(p->dtype), p->in[k].v[i]);
@@ -61,7 +61,7 @@ static real softplus(real x, bool second, real *size)
 
 static const struct act_row {
     activation f;
-    const char *name; /* of the second argument */
+    const char *name; /* name of the second argument */
     double number;
 } relu_row = {relu, NULL, 0}, leaky_row = {leaky_relu, "negative_slope", 0.125},
   elu_row = {elu, "alpha", 0.5}, gelu_row = {gelu, "approximate", 0}, silu_row = {silu, NULL, 0},
@@ -78,7 +78,7 @@ static bool make_activation(problem *p, int variant)
         problem_str(p, r->name, "tanh");
     else if (second)
         problem_float(p, r->name, r->number);
-    const bool keeps = r == &relu_row; /* integers too */
+    const bool keeps = r == &relu_row; /* relu keeps integers */
     tensor *out = problem_out(p, keeps ? p->dtype : real_float(p->dtype), tensor_shape(x));
     for (int64_t i = 0; i < out->size; i++) {
         real size;
@@ -96,7 +96,7 @@ typedef struct stats {
     real most, sum, mean, var, square, largest;
 } stats;
 
-/* Of n elements from first on. */
+/* Statistics of n elements from first on. */
 static stats stats_of(const problem *p, int64_t first, int64_t n)
 {
     stats s = {.most = -(real)INFINITY};
@@ -138,7 +138,7 @@ static bool make_softmax(problem *p, int variant)
 
 static const double eps_given = 1e-3;
 
-/* layer_norm and rms_norm: the last axis; weight and, of the former, bias. */
+/* layer_norm and rms_norm over the last axis; both with weight, layer_norm also with bias. */
 static bool make_norm(problem *p, int variant)
 {
     const bool rms = p->row != NULL, given = variant % 2;
@@ -167,14 +167,14 @@ static bool make_norm(problem *p, int variant)
     return true;
 }
 
-/* batch_norm: x (N, C, W) by C, by its own or given statistics; group_norm: by N and groups of C. */
+/* batch_norm: x (N, C, W) per channel, with its own statistics or given ones. group_norm: per sample and group. */
 static bool make_channels(problem *p, int variant)
 {
     static const int64_t sizes[][3] = {{4, 6, 9}, {3, 4, 17}, {2, 2, 65}};
     const bool groups = p->row != NULL;
     if (variant >= (p->quick ? 2 : 3) || (p->mode != MODE_PLAIN && variant > 0))
         return false;
-    const int64_t *l = sizes[variant], each = l[1] / 2; /* channels of a group */
+    const int64_t *l = sizes[variant], each = l[1] / 2; /* channels per group */
     const bool given = variant == 1 && !groups;
     problem_in(p, NULL, p->dtype, (ig_ints){l, 3}, mild);
     if (groups)
@@ -216,7 +216,7 @@ static bool make_channels(problem *p, int variant)
 
 /* ---- losses ---- */
 
-/* The loss of x and target t; *size: how many eps it may be off. */
+/* The loss of x and target t; *size: its error bound in eps. */
 typedef real (*loss)(real x, real t, real *size);
 
 static real mse(real x, real t, real *size)
@@ -301,7 +301,7 @@ static bool make_cross_entropy(problem *p, int variant)
 
 /* ---- the rest ---- */
 
-/* With p 0 all elements are kept; which are dropped else is bernoulli's, which has its own plan. */
+/* With p 0 all elements are kept. The choice of dropped elements is bernoulli's, which has its own plan. */
 static bool make_dropout(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -337,7 +337,7 @@ static const struct attention {
                   {2, 65, 65, 4, 4, false, true},
                   {1, 1, 1, 1, 1, false, false}};
 
-/* Row q of one batch: weights, then the mean of values. */
+/* Row q of one batch: the weights, then the weighted mean of the values. */
 static void attend(const problem *p, const struct attention *a, int64_t b, int64_t q, tensor *out)
 {
     real score[65], most = -(real)INFINITY, sum = 0, largest = 0;

@@ -26,7 +26,7 @@ enum { LETTERS = 5, MAX_OPERANDS = 3 };
 typedef struct product {
     const char *spec;
     int64_t size[LETTERS]; /* of the letters a, b, ... */
-    int n_axes;            /* tensordot; 0: none are given */
+    int n_axes;            /* tensordot; 0: the argument is omitted */
     int64_t axes[4];
 } product;
 
@@ -66,7 +66,7 @@ static const product einsums[] = {{"ab,bc->ac", {9, 9, 9}, 0, {0}},
                                   {"aa", {9}, 0, {0}},
                                   {NULL, {0}, 0, {0}}};
 
-/* The operands' and, behind "->", the result's letters, and their lengths. */
+/* The letters of the operands and, after "->", of the result, with their lengths. */
 typedef struct parsed {
     int n;
     char letters[MAX_OPERANDS + 1][8];
@@ -87,7 +87,7 @@ static void parse(const product *c, parsed *s)
         s->letters[k][n] = *at;
         s->shape[k][n++] = *at == '1' ? 1 : c->size[*at - 'a'];
     }
-    s->n = strstr(c->spec, "->") ? k : k + 1; /* "aa" alone: nothing is left */
+    s->n = strstr(c->spec, "->") ? k : k + 1; /* "aa" without "->": the result has no letters */
 }
 
 static int64_t place(const parsed *s, int k, const int64_t *letter)
@@ -98,7 +98,7 @@ static int64_t place(const parsed *s, int k, const int64_t *letter)
     return n;
 }
 
-/* The loop over all letters; those that the result does not have are innermost. */
+/* Loops over all letters. Those that the result does not have are innermost. */
 static void contract(const problem *p, const product *c, const parsed *s, tensor *out)
 {
     int64_t total[LETTERS], kept[LETTERS], summed[LETTERS], outer[LETTERS] = {0};
@@ -126,7 +126,7 @@ static void contract(const problem *p, const product *c, const parsed *s, tensor
         }
         const int64_t to = place(s, s->n, outer);
         out->v[to] = dot_result(&sum, p->dtype, &out->tol[to]);
-        if (s->n > 2 && out->tol[to] != 0) /* what is between two products rounds, too */
+        if (s->n > 2 && out->tol[to] != 0) /* intermediate products are rounded, too */
             out->tol[to] += 4 * real_eps(p->dtype) * sum.size;
     }
 }

@@ -1,6 +1,6 @@
-/* Elementwise rows with one or two inputs: the exact result for one value of each input, in reals, or in
- * 64 bits for integers. Everything comes from ops.def: the columns "exact" (floats), "expr" (integers),
- * "ulp" and "domain". This file has the functions that those columns use and libm lacks. */
+/* Elementwise rows with one or two inputs: the exact result for one value of each input, in reals, or in 64-bit
+ * integers. All comes from ops.def: the columns "exact" (floats), "expr" (integers), "ulp" and "domain". This file has
+ * the functions that these columns use and libm lacks. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static real real_logaddexp(real x, real y)
     return isinf(most) || isinf(least) ? most : most + log1pl(expl(least - most));
 }
 
-/* Python's: the sign of y, also that of 0. */
+/* Python's remainder: it has the sign of y, also if it is 0. */
 static real real_remainder(real x, real y)
 {
     if (isinf(y) && isfinite(x))
@@ -46,7 +46,7 @@ static real real_remainder(real x, real y)
     return r == 0 ? copysignl(0, y) : (r < 0) != (y < 0) ? (real)((double)r + (double)y) : r;
 }
 
-/* The whole number below the true quotient; from 2^53 on the rounded quotient is whole. */
+/* The floor of the exact quotient. From 2^53 on, the rounded quotient is an integer. */
 static real real_floor_divide(real x, real y)
 {
     if (!isfinite(x) || !isfinite(y) || x == 0 || y == 0 || fabsl(x / y) >= 0x1p53L)
@@ -55,7 +55,7 @@ static real real_floor_divide(real x, real y)
     return r != 0 && (r < 0) != (y < 0) ? q - 1 : copysignl(q, x / y);
 }
 
-/* The neighbour of x on the way to y, in the steps of its dtype. */
+/* The next value of the dtype after x towards y. */
 static real real_nextafter(ig_dtype d, real x, real y)
 {
     if (isnan(x) || isnan(y) || x == y)
@@ -119,10 +119,10 @@ static uint64_t bits_quotient(ig_dtype d, uint64_t x, uint64_t y)
     return (uint64_t)(r != 0 && (r < 0) != ((int64_t)y < 0) ? q - 1 : q);
 }
 
-/* By squaring, from the highest bit of the power on. */
+/* Power by squaring, from the highest bit of the exponent down. */
 static uint64_t bits_power(ig_dtype d, uint64_t x, uint64_t y)
 {
-    if (negative(d, y)) /* 1 / x**-y, towards 0 */
+    if (negative(d, y)) /* 1 / x**-y, rounded towards 0 */
         return x == 1 ? 1 : x == UINT64_MAX ? (y & 1 ? x : 1) : 0;
     uint64_t power = 1;
     for (int bit = 63; bit >= 0; bit--) {
@@ -133,7 +133,7 @@ static uint64_t bits_power(ig_dtype d, uint64_t x, uint64_t y)
     return power;
 }
 
-/* The m_ functions of the column "expr", over integers. */
+/* The m_ functions of the column "expr", for integers. */
 #define m_abs(x) bits_abs(d, x)
 #define m_sign(x) bits_sign(d, x)
 #define m_shl(x, y) bits_left(d, x, y)
@@ -146,8 +146,8 @@ static uint64_t bits_power(ig_dtype d, uint64_t x, uint64_t y)
 
 /* ---- the rows of ops.def ---- */
 
-/* The column "exact": in which type it is computed, what it is, whether the ulp is that of the arguments.
- * F64 is computed in double because a real of 80 bits would be rounded twice. */
+/* The column "exact": its type, its value, and whether the ulp is taken at the arguments. F64 is computed in double,
+ * because an 80-bit real would be rounded twice. */
 #define TYPE_REAL(e) real
 #define TYPE_ARGS(e) real
 #define TYPE_F64(e) double
@@ -194,14 +194,14 @@ static uint64_t bits_power(ig_dtype d, uint64_t x, uint64_t y)
 typedef struct row {
     const char *name;
     int arity;
-    unsigned takes;     /* dtypes */
+    unsigned takes;     /* accepted dtypes */
     bool as_float;      /* integers and bool are converted to float */
     bool ints_as_given; /* integers are returned unchanged */
-    bool truth;         /* gives bool */
+    bool truth;         /* the result is bool */
     domain x, y;
     real (*exact)(ig_dtype d, real x, real y);
     uint64_t (*bits)(ig_dtype d, uint64_t x, uint64_t y); /* NULL: integers are treated as reals */
-    bool by_argument; /* the ulp is that of the largest argument, if larger */
+    bool by_argument; /* the ulp is the largest argument's, if that is larger */
 } row;
 
 /* The column "accepts": dtypes, as_float, ints_as_given. */
@@ -261,7 +261,7 @@ static real exact(const row *r, ig_dtype d, real x, real y)
     return real_wrap(d, d == IG_BOOL ? bits & 1 : bits);
 }
 
-/* The result for inputs of dtype d, and the error that it may have. */
+/* The result for inputs of dtype d, and its error bound. */
 static real reference(const row *r, double ulp, ig_dtype d, real x, real y, real *tol)
 {
     const real want = exact(r, d, x, y);
@@ -284,7 +284,7 @@ typedef struct shapes {
     int64_t x[4], y[4];
 } shapes;
 
-/* Odd sizes around the width of vectors and the length of blocks; nothing; no axes; broadcasting. */
+/* Odd sizes around the vector width and the block length; empty; no axes; broadcasting. */
 static const shapes variants[] = {
     {{2, 2}, {35, 43}, {35, 43}},
     {{1, 1}, {1025}, {1025}},
@@ -303,7 +303,7 @@ static const shapes variants[] = {
     {{1, 0}, {17}, {0}},
     {{1, 1}, {0}, {0}},
 };
-/* Dtypes that are more than a block long when there is little time. */
+/* Dtypes that are tested with more than one block even in quick runs. */
 static const unsigned quick_long = BIT(IG_F32) | BIT(IG_F16) | BIT(IG_I32) | BIT(IG_BOOL);
 
 enum { VARIANTS = sizeof variants / sizeof *variants, QUICK_VARIANTS = 7, RELATED_VARIANTS = 2 };

@@ -17,7 +17,7 @@ static real *reals(int64_t n) { return heap_get(((size_t)n + 1) * sizeof(real));
 
 /* ---- reads and writes: indices along axis 0 of x (n, m) ---- */
 
-/* Indices of an axis of n elements, some counted from the end. */
+/* Indices into an axis of n elements; some count from the end. */
 static const tensor *indices(problem *p, ig_ints shape, int64_t n)
 {
     return problem_in(p, NULL, IG_I64, shape, (domain){(double)-n, (double)n - 1, false});
@@ -40,7 +40,7 @@ static bool make_take(problem *p, int variant)
     return true;
 }
 
-/* gather and take_along_axis, whose indices may also broadcast. */
+/* gather and take_along_axis. The latter's indices may broadcast. */
 static bool make_along(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -57,7 +57,7 @@ static bool make_along(problem *p, int variant)
     return true;
 }
 
-/* Additions are made one by one, each rounded to the dtype. */
+/* Additions are done one by one, each rounded to the dtype. */
 static bool make_scatter(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -99,7 +99,7 @@ static bool make_one_hot(problem *p, int variant)
 
 /* ---- order ---- */
 
-/* Whether x goes before y: NaN last, whichever way the others go. */
+/* True if x sorts before y. NaN comes last in both directions. */
 static bool before(real x, real y, bool descending)
 {
     if (isnan(x) || isnan(y))
@@ -107,7 +107,7 @@ static bool before(real x, real y, bool descending)
     return descending ? x > y : x < y;
 }
 
-/* order[i] is where the i-th of v[0], v[step], ... stands. */
+/* order[i] is the index of the i-th smallest of v[0], v[step], ...; the i-th largest if descending. */
 static void sort_row(const real *v, int64_t n, int64_t step, bool descending, int64_t *order)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -133,7 +133,8 @@ static bool make_sort(problem *p, int variant)
     const int axis = variant == 1 ? 0 : 1;
     const int64_t *l = shapes[variant], n = l[axis], k = s->top ? n / 2 : n;
     const bool descending = s->top || variant % 2 == 0;
-    const domain from = variant ? any : few; /* many equal ones: order must be kept */
+    const domain from =
+        variant ? any : few; /* many equal values, to check that the sort is stable */
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, from);
     if (s->top)
         problem_int(p, NULL, k);

@@ -24,7 +24,7 @@ static bool make_where(problem *p, int variant)
     ig_ints shape;
     if (!shape_of(p, variant, &shape))
         return false;
-    /* The first input decides what is aliased: all three, where they are bool. */
+    /* The first input decides what is aliased: all three inputs if they are bool. */
     const tensor *c = problem_in(p, NULL, IG_BOOL, shape, wild);
     const tensor *x = problem_in(p, NULL, p->dtype, shape, wild);
     const tensor *y = problem_in(p, NULL, p->dtype, shape, wild);
@@ -35,7 +35,7 @@ static bool make_where(problem *p, int variant)
     return true;
 }
 
-/* NaN in x stays; a NaN bound makes NaN, as maximum and minimum have it. */
+/* NaN in x stays NaN. A NaN bound gives NaN, as in maximum and minimum. */
 static bool make_clip(problem *p, int variant)
 {
     ig_ints shape;
@@ -59,7 +59,7 @@ static bool make_clip(problem *p, int variant)
     return true;
 }
 
-/* Each variant is a dtype to convert to. */
+/* Each variant converts to another dtype. */
 static bool make_astype(problem *p, int variant)
 {
     if (variant >= IG_F64)

@@ -1,11 +1,11 @@
-/* Move ops: plain index arithmetic gives, for each element of each result, the element of an input that it
- * is. Results are exact. Every op has a case, found by name, that sets shapes and arguments; `source` gives
- * the origin of each element. */
+/* Move ops: plain index arithmetic maps each element of each result to an element of an input. Results are exact.
+ * Every op has a case, found by name, that sets shapes and arguments. `source` gives the origin of each
+ * element. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
-/* Writes the place in input *from that result k has at i; false: it is the constant `fill`. */
+/* Writes the origin of result k's element i: element *at of input *from. False: the element is the constant `fill`. */
 typedef bool (*source)(const problem *p, int k, const int64_t *i, int *from, int64_t *at);
 
 static const domain any = {-99, 99, true};
@@ -35,7 +35,7 @@ static const tensor *input(problem *p, ig_ints shape)
     return problem_in(p, NULL, p->dtype, shape, any);
 }
 
-/* Lengths that all ops below share: plain, long and odd, with nothing in them. */
+/* Lengths used by all ops below: plain, long and odd, empty. */
 static const int64_t lengths[][3] = {{3, 4, 5}, {2, 17, 65}, {2, 0, 3}, {1, 64, 2}};
 enum { LENGTHS = 4 };
 static ig_ints length_of(int variant) { return (ig_ints){lengths[variant], 3}; }
@@ -137,7 +137,7 @@ static bool make_stop_gradient(problem *p, int variant)
     return result(p, length_of(variant), from_same_order);
 }
 
-/* From the device under test to the CPU. */
+/* Copies from the device under test to the CPU. */
 static bool make_to_device(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -253,7 +253,7 @@ static bool make_slice(problem *p, int variant)
     return result(p, IG_SHAPE(l[0] - 1, (l[1] + 1) / 2, l[2]), from_slice);
 }
 
-/* Every second element from the second on, of axis 1. */
+/* Every second element of axis 1, from the second one on. */
 static bool from_update(const problem *p, int k, const int64_t *i, int *from, int64_t *at)
 {
     (void)k;
@@ -392,7 +392,7 @@ static bool from_repeat(const problem *p, int k, const int64_t *i, int *from, in
     const bool counted = p->args[1].kind == IG_ARG_INTS;
     (void)k, *from = 0;
     memcpy(at, i, 3 * sizeof *at);
-    at[0] = counted ? (i[0] > 0) + (i[0] > 2) : i[0] / 3; /* counts are 1, 2, 1 */
+    at[0] = counted ? (i[0] > 0) + (i[0] > 2) : i[0] / 3; /* the counts are 1, 2, 1 */
     return true;
 }
 
@@ -432,7 +432,7 @@ static bool make_roll(problem *p, int variant)
     return result(p, length_of(variant), from_roll);
 }
 
-/* (1, 2) around axis 0 and (2, 3) around axis 1. */
+/* Pads axis 0 by (1, 2) and axis 1 by (2, 3). */
 static bool from_pad(const problem *p, int k, const int64_t *i, int *from, int64_t *at)
 {
     const char *mode = p->args[2].u.str;

@@ -1,5 +1,5 @@
-/* Random arrays. Bits are computed by the definitions of the generators (Salmon et al., SC 2011), other draws
- * by their formulas from the bits. Keys are inputs like any other, in all layouts. */
+/* Random arrays. Bits follow the definitions of the generators (Salmon et al., SC 2011). Other draws follow their
+ * formulas from the bits. Keys are ordinary inputs, in all layouts. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ typedef struct key {
     uint32_t w[4];
 } key;
 
-/* Value i of width bits. */
+/* Value i, of `width` bits. */
 static uint64_t bits_at(const key *k, uint64_t i, int width)
 {
     uint32_t x[4];
@@ -62,7 +62,7 @@ static uint64_t bits_at(const key *k, uint64_t i, int width)
     return width == 64 ? v : v & (((uint64_t)1 << width) - 1);
 }
 
-/* Key number i made of k; domain tells what for. */
+/* Key i derived from k. domain_word identifies the purpose. */
 static key new_key(const key *k, uint64_t i, uint32_t domain_word)
 {
     key made = *k, from = *k;
@@ -75,7 +75,7 @@ static key new_key(const key *k, uint64_t i, uint32_t domain_word)
     return made;
 }
 
-/* An input: a key of the variant's generator. */
+/* Adds an input: a key of the variant's generator. */
 static key key_in(problem *p, int variant)
 {
     key k = {.words = variant % 2 ? 2 : 4};
@@ -99,7 +99,7 @@ static bool beyond(const problem *p, int variant)
     return variant >= 4 || (p->mode != MODE_PLAIN && variant > 1);
 }
 
-/* Ops on keys are tried once, under the dtype of keys. */
+/* Ops on keys are checked once, under the dtype of keys. */
 static bool once(const problem *p, int variant)
 {
     return p->dtype == IG_U32 && !beyond(p, variant);
@@ -164,7 +164,7 @@ static bool make_bits(problem *p, int variant)
     return true;
 }
 
-/* Element i in [0, 1): as many bits as the dtype has digits after the first. */
+/* Element i, in [0, 1). Uses as many bits as the dtype's digits after the first. */
 static real unit_at(const key *k, ig_dtype d, int64_t i)
 {
     const int digits = (int)-log2l(real_eps(d)), width = d == IG_BF16 ? 8 : real_width(d);
@@ -200,8 +200,8 @@ static bool make_uniform(problem *p, int variant)
     return true;
 }
 
-/* sqrt(2) * erfinv of a uniform number: erf of the result / sqrt(2) must give that number back. What
- * it may be off is 8 ulp, or for halves 2, of the result by the slope of erfinv. */
+/* sqrt(2) * erfinv(u) of a uniform number u, found by solving erf. The error bound is 8 ulp of the result, or 2 for
+ * half precision. */
 static bool make_normal(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -216,7 +216,7 @@ static bool make_normal(problem *p, int variant)
         real y = 0;
         real move = 1;
         for (int step = 0; step < 60 && fabsl(move) > 1e-15L; step++) {
-            /* Newton's method, held back where erf is flat */
+            /* Newton's method, with limited steps where erf is flat */
             const real error = u < 0 ? erfcl(-y) - (1 + u) : (1 - u) - erfcl(y);
             move = error * expl(y * y) * 0.886226925452758013649083741670572591L;
             y -= fmaxl(fminl(move, 0.5L), -0.5L);
@@ -227,7 +227,7 @@ static bool make_normal(problem *p, int variant)
     return true;
 }
 
-/* Twice as many bits as the span needs, then the remainder. */
+/* Draws twice as many bits as the span needs, then takes the remainder. */
 static bool make_randint(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -264,13 +264,13 @@ static bool make_bernoulli(problem *p, int variant)
     return true;
 }
 
-/* One logit of each row stands far above the noise, which those of bool cannot. */
+/* One logit of each row is far above the noise, so that the choice is certain. Bool logits are too small for that. */
 static bool make_categorical(problem *p, int variant)
 {
     if (beyond(p, variant))
         return false;
     key_in(p, variant);
-    const bool is_bool = p->dtype == IG_BOOL; /* too small for a sure choice, but for that of one */
+    const bool is_bool = p->dtype == IG_BOOL; /* only a choice among one is certain */
     const int64_t rows = shapes[variant][0] * shapes[variant][1], n = is_bool ? 1 : 6;
     tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(rows, n), (domain){0, 1, false});
     tensor *out = problem_out(p, IG_I64, IG_SHAPE(rows));

@@ -1,16 +1,16 @@
-/* Reductions, scans and statistics: each result is computed from its elements in row-major order. Sums may be
- * off by c * log2(n) * eps * sum |x|, with the eps of the precision in which they are summed. */
+/* Reductions, scans and statistics: each result is computed from its elements in row-major order. The error bound of
+ * sums is c * log2(n) * eps * sum |x|, with the eps of the accumulator's precision. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The result for n elements v of dtype d; *tol is what it may be off, in a result of dtype out. */
+/* The result for n elements v of dtype d. *tol: its error bound in a result of dtype out. */
 typedef real (*fold)(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol);
 
 static real depth(int64_t n) { return 4 + 2 * log2l((real)n + 1); }
 
-/* What rounding to the result adds. */
+/* The error from rounding to the result's dtype. */
 static real rounding(ig_dtype out, real want) { return real_ulp(out, want); }
 
 static real fold_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
@@ -51,7 +51,7 @@ static real fold_prod(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *
     return product;
 }
 
-/* The first of the elements that no other is beyond; a NaN is beyond all. */
+/* The index of the first extreme element; NaN counts as more extreme than any number. */
 static int64_t extreme(const real *v, int64_t n, int sign)
 {
     int64_t best = 0;
@@ -109,7 +109,7 @@ static real fold_mean(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *
     return mean;
 }
 
-/* Two passes; correction is 1. What the mean is off by counts squared, but each difference by itself. */
+/* Two passes; correction is 1. The error of the mean enters squared, the errors of the differences linearly. */
 static real fold_var(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
 {
     real off, sum = 0, largest = 0;
@@ -156,7 +156,7 @@ enum result { SUM, SAME, INDEX, TRUTH, FLOAT };
 static const struct reduction {
     fold f;
     enum result gives;
-    bool of_nothing; /* has a result for no elements */
+    bool of_nothing; /* defined for zero elements */
     bool one_axis;
     bool correction;
     domain from;
@@ -204,7 +204,7 @@ static const struct reduce_case {
 };
 enum { CASES = sizeof cases / sizeof *cases, QUICK_CASES = 7 };
 
-/* Folds the elements along the marked axes. */
+/* Reduces along the marked axes. */
 static void reduce(const tensor *x, const bool *along, fold f, ig_dtype dtype, tensor *out)
 {
     int64_t outer[MAX_AXES] = {0}, kept[MAX_AXES], lengths[MAX_AXES];
@@ -287,7 +287,7 @@ static bool make_scan(problem *p, int variant)
     if (variant >= (int)(sizeof scans / sizeof *scans) || (p->mode != MODE_PLAIN && variant > 1))
         return false;
     struct scan_case own = scans[variant], *c = &own;
-    /* Long rows, whose reference takes long, for a few dtypes. */
+    /* Long rows only for a few dtypes, because their reference is slow. */
     const bool is_long = dtype_in(p->dtype, BIT(IG_F32) | BIT(IG_F16) | BIT(IG_I32)) && !p->quick;
     for (int a = 0; a < c->ndim && !is_long; a++)
         c->shape[a] = c->shape[a] > 130 ? 130 : c->shape[a];

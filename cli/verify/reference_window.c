@@ -1,12 +1,12 @@
 /* Convolutions and pooling of (N, C, spatial...): plain loops over three spatial axes. Axes that the op does
- * not have are of length 1. */
+ * not have get length 1. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
 typedef struct window {
-    int n;                   /* spatial axes of the op */
-    int64_t x[3], kernel[3]; /* lengths; the op's own are the last n */
+    int n;                   /* number of spatial axes of the op */
+    int64_t x[3], kernel[3]; /* lengths; the op's axes are the last n */
     int64_t stride, padding, dilation, groups, extra;
     bool bias, ceil_mode, count_pad;
     int64_t out[3];
@@ -48,7 +48,7 @@ static bool window_of(const problem *p, int variant, window *w)
 
 static bool is_own(const window *w, int a) { return a >= 3 - w->n; }
 
-/* (first, second, spatial...) of the op's own spatial axes. */
+/* (first, second, spatial...) with the op's spatial axes only. */
 static ig_ints shape_of(const window *w, int64_t first, int64_t second, const int64_t *spatial,
                         int64_t *room)
 {
@@ -67,7 +67,7 @@ static real at5(const tensor *t, int64_t a, int64_t b, const int64_t *i, const i
 static int64_t stride_of(const window *w, int a) { return is_own(w, a) ? w->stride : 1; }
 static int64_t padding_of(const window *w, int a) { return is_own(w, a) ? w->padding : 0; }
 
-/* Where the kernel's element k of the window at o stands in x; false if outside. */
+/* The position in x of kernel element k of the window at o; false if it is outside x. */
 static bool seen(const window *w, const int64_t *o, const int64_t *k, int64_t *at)
 {
     bool inside = true;
@@ -78,7 +78,7 @@ static bool seen(const window *w, const int64_t *o, const int64_t *k, int64_t *a
     return inside;
 }
 
-/* Whether x's element at i goes to o by the kernel's element k. */
+/* Finds the element of x that kernel element k contributes to output o (transposed); false if there is none. */
 static bool spread(const window *w, const int64_t *o, const int64_t *k, int64_t *i)
 {
     bool hits = true;
@@ -157,7 +157,7 @@ static bool make_conv(problem *p, int variant)
 
 static const bool pool_max = true;
 
-/* How many windows there are; with ceil_mode one may hang over, if it starts before x's end. */
+/* The number of windows. With ceil_mode the last one may extend past the end, if it starts inside x. */
 static int64_t pool_count(const window *w, int a)
 {
     const int64_t pad = padding_of(w, a), step = stride_of(w, a);
@@ -168,7 +168,7 @@ static int64_t pool_count(const window *w, int a)
     return (n - 1) * step >= w->x[a] + pad ? n - 1 : n;
 }
 
-/* The elements that count of one window: of x, or, with count_pad, of x and its padding. */
+/* The divisor of one window: its elements in x, or with count_pad also in the padding. */
 static int64_t pool_size(const window *w, const int64_t *o)
 {
     int64_t size = 1;

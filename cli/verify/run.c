@@ -1,5 +1,5 @@
-/* Runs problems: lays out the inputs in memory in every way, calls the op by its name, and compares the
- * results with those of the plan. Inputs that were not donated must be unchanged. */
+/* Runs problems: stores the inputs in every layout, calls the op by name, and compares the results with the
+ * plan's. Inputs that were not donated must be unchanged. */
 #include "verify/verify.h"
 #include <math.h>
 #include <stdarg.h>
@@ -48,13 +48,13 @@ bool run_may_flush(const run *r, ig_dtype d, real got, real want)
            fabsl(got - want) < real_normal(d);
 }
 
-/* A case that the library refused: what it cannot do is not wrong. */
+/* Counts a case that the library refused. Unsupported cases are not failures. */
 static void refuse(run *r, const char *name)
 {
     ig_status code = IG_OK;
     const char *text = ig_error(&code);
     if (r->scope->stop && r->scope->stop())
-        return; /* Ctrl-C also ends the compiler that a driver has started */
+        return; /* Ctrl-C also kills the compiler process that a driver has started */
     if (code != IG_ERR_UNSUPPORTED) {
         run_fail(r, name, "%s", text ? text : "failed without a reason");
         return;
@@ -62,7 +62,7 @@ static void refuse(run *r, const char *name)
     run_refuse(r);
 }
 
-/* The error of what is not a matter of accuracy. */
+/* The error of a result that is not close at all, such as a NaN instead of a number. */
 #define NOT_EVEN_CLOSE 1e300
 
 /* ---- layouts ---- */
@@ -70,11 +70,11 @@ static void refuse(run *r, const char *name)
 typedef enum layout {
     CONTIGUOUS,
     TRANSPOSED,
-    FLIPPED, /* negative steps */
-    OFFSET,  /* every second element of a larger array, from the second on */
-    MIXED,   /* each input in another of the above */
-    LAZY,    /* not evaluated before */
-    DONATED, /* nobody but the result holds the inputs */
+    FLIPPED, /* negative strides */
+    OFFSET,  /* every second element of a larger array, from the second one on */
+    MIXED,   /* each input has another of the layouts above */
+    LAZY,    /* not yet evaluated */
+    DONATED, /* only the result holds the inputs */
     DONATED_LAZY,
     STRIDE_0,
     STRIDE_0_DONATED,
@@ -99,8 +99,8 @@ static bool is_donated(layout l)
     return l == DONATED || l == DONATED_LAZY || l == STRIDE_0_DONATED;
 }
 
-/* Row-major data of the given shape in which element i of t stands at place(i); what t does not fill
- * is full of a value that spoils results. */
+/* Row-major data of that shape, with the elements of t at the positions of the layout. Elements that t does not fill
+ * are poison. */
 static ig_array *stored(const tensor *t, layout l, const int64_t *shape)
 {
     const ig_ints own = tensor_shape(t), all = {shape, t->ndim};
@@ -124,7 +124,7 @@ static ig_array *stored(const tensor *t, layout l, const int64_t *shape)
     return x;
 }
 
-/* x as the result of an op that has not run, of the same bits. */
+/* An array with the bits of x that is the result of an op that has not run. */
 static ig_array *unevaluated(ig_array *x)
 {
     return ig_where(ig_full(ig_shape(x), ig_bool(true), IG_BOOL), x, x);
@@ -172,7 +172,7 @@ static void lay_out_all(const problem *p, layout l, ig_array **x)
 
 /* ---- comparing ---- */
 
-/* How far got is from what it must be, in units of what it may be off: at most 1 is right. */
+/* The error of got as a multiple of its bound; at most 1 is right. */
 static double error_of(const tensor *t, int64_t i, real got, bool signed_zeros)
 {
     const real want = t->v[i], tol = t->tol ? t->tol[i] : 0;
@@ -204,7 +204,7 @@ static bool shape_is(ig_array *y, const tensor *t)
     return same;
 }
 
-/* The errors of one right or nearly right element. largest: of the result. */
+/* Records the error of an element that is right or nearly right. largest: the largest value of the result. */
 static void note(tally *to, const tensor *t, int64_t i, real got, double error, real largest)
 {
     if (error == 0 || error >= NOT_EVEN_CLOSE)
@@ -213,7 +213,7 @@ static void note(tally *to, const tensor *t, int64_t i, real got, double error, 
     const real want = tol == 0 ? real_round(t->dtype, t->v[i]) : t->v[i];
     const double ulp = error * t->ulps;
     const real size = t->ulps > 0 ? fabsl(want) : largest;
-    /* Not of results that have no digits: below the normal numbers, or within their bound of 0. */
+    /* No relative error for results without significant digits: subnormal, or within their bound of 0. */
     const real step = real_ulp(t->dtype, size);
     const bool has_digits = step <= size * real_eps(t->dtype) && tol <= size / 2;
     const double relative = has_digits ? (double)(fabsl(got - want) / size) : 0;
@@ -239,7 +239,7 @@ static void add_shape(str *text, const int64_t *shape, int ndim)
     str_puts(text, "]");
 }
 
-/* Fails the case: what is wrong, where, and of which shapes. */
+/* Fails the case; the message has the error, its position, and the shapes. */
 static void fail_element(run *r, const problem *p, const char *name, const char *what, int k,
                          const tensor *t, int64_t i, real got, double error)
 {
@@ -260,7 +260,7 @@ static void fail_element(run *r, const problem *p, const char *name, const char 
     str_free(&of);
 }
 
-/* Whether y is t; what names it ("result"). Counts a failure if not. */
+/* True if y matches t; counts a failure otherwise. what: its name in messages, such as "result". */
 static bool holds(run *r, const problem *p, const char *name, const char *what, int k, ig_array *y,
                   const tensor *t)
 {
@@ -319,8 +319,8 @@ static int call(const problem *p, ig_array **x, ig_array **y, int room)
     return ig_call(p->op, args, p->n_args, y, room);
 }
 
-/* Memory that was just given back is what the next results are computed in. So that one that is never
- * written cannot pass for the result of the case before, it is left full of what spoils results. */
+/* The next results reuse memory that was just released. It is filled with poison first, so that a result that is never
+ * written cannot pass as the previous case's result. */
 static void spoil_memory(const problem *p)
 {
     ig_array *spoilt[MAX_OUTPUTS];

@@ -1,6 +1,6 @@
-/* Runs cases on two devices and compares their results bit by bit: what the op gives, and gradients of a
- * weighted sum of it. NaNs are equal whatever their sign and payload are, because IEEE arithmetic leaves
- * both open. A zero equals only a zero of the same sign. */
+/* Runs cases on two devices and compares results bit by bit: the op's results, and the gradients of a weighted sum
+ * of them. All NaNs are equal, because IEEE arithmetic does not specify their sign and payload. A zero equals only a
+ * zero of the same sign. */
 #include "verify/verify.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct part {
     char *data;
 } part;
 
-/* What a device gave, or the first error that it met. */
+/* The results of a device, or its first error. */
 typedef struct answer {
     part part[MAX_PARTS]; /* results, then gradients */
     int n_result, n_part;
@@ -62,7 +62,7 @@ static ig_array *weights_for(ig_array *y)
     return x;
 }
 
-/* Builds the gradient of a weighted sum of the results for each input that has one. Returns how many there are. */
+/* Builds the gradient of a weighted sum of the results for each input that has one. Returns their number. */
 static int build_gradients(const problem *p, ig_array *const *x, ig_array *const *y, ig_array **g)
 {
     ig_array *loss = NULL;
@@ -80,12 +80,12 @@ static int build_gradients(const problem *p, ig_array *const *x, ig_array *const
             n++;
         else
             ig_error(
-                NULL); /* the result does not depend on it, or has no gradient: on any device */
+                NULL); /* the results do not depend on this input, or it has no gradient: on any device */
     }
     return n;
 }
 
-/* They are evaluated together, as in a training. */
+/* Evaluates them together, as in training. */
 static bool take_gradients(answer *a, const problem *p, ig_array *const *x, ig_array *const *y)
 {
     ig_array *g[MAX_INPUTS];
@@ -109,7 +109,7 @@ void same_ahead(run *r, const problem *p, int layout)
     ig_scope_begin();
     const int n = run_call(p, layout, x, y);
     const int count = n > 0 && ig_eval(y, n) == IG_OK ? build_gradients(p, x, y, g) : 0;
-    ig_error(NULL); /* the case itself tells */
+    ig_error(NULL); /* the case itself reports it */
     for (int k = 0; k < count; k++)
         ig_retain(g[k]);
     ahead_add(r->ahead, g, count, true);
@@ -149,7 +149,7 @@ static bool is_nan(ig_dtype d, const char *at)
 static void str_hex(str *t, const char *at, size_t width)
 {
     uint64_t bits = 0;
-    memcpy(&bits, at, width); /* all processors that this is built for are little-endian */
+    memcpy(&bits, at, width); /* all supported processors are little-endian */
     str_printf(t, "0x%0*llx", (int)(2 * width), (unsigned long long)bits);
 }
 
@@ -171,7 +171,7 @@ static void fail_part(run *r, const char *name, const answer *here, int k, int64
     str_free(&t);
 }
 
-/* Whether the k-th parts have the same bits; fails the case if not. */
+/* True if the k-th parts have the same bits; otherwise fails the case. */
 static bool same_part(run *r, const char *name, const answer *there, const answer *here, int k)
 {
     const part *want = &there->part[k], *got = &here->part[k];

@@ -1,14 +1,14 @@
-/* Special values by the rules of the Python array API standard 2025.12: each row is a sentence of the
- * standard, for all values of the classes that it names. Finite results other than 0 may be off by the
- * bound of the op (the standard: "an implementation-dependent approximation"). Of integers, overflow wraps,
- * division by 0 gives 0, and shifts past the width leave the sign. */
+/* Special values by the rules of the Python array API standard 2025.12: each row is a sentence of the standard, for
+ * all values of the classes that it names. Finite results other than 0 have the op's error bound (the standard: "an
+ * implementation-dependent approximation"). For integers, overflow wraps, division by 0 gives 0, and shifts by the
+ * width or more leave only the sign. */
 #include "verify/verify.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Values by name, and classes of values. "x1", "-x1", "x2" as a result are the inputs themselves. */
+/* Values by name, and classes of values. As a result, "x1", "-x1" and "x2" are the inputs themselves. */
 static const struct value_class {
     const char *name;
     int n;
@@ -48,10 +48,10 @@ static const struct value_class {
     {"-odd", 4, {-1, -3, -7, -101}},
     {"even", 4, {2, 4, 100, 0x1p40}},
     {"-even", 4, {-2, -4, -100, -0x1p40}},
-    {"part", 3, {0.5, 1.5, 7.25}}, /* not whole */
+    {"part", 3, {0.5, 1.5, 7.25}}, /* not integers */
     {"-part", 3, {-0.5, -1.5, -7.25}},
     {"whole", 6, {0.0, -0.0, 3, -7, 0x1p40, -0x1p24}},
-    {"large", 4, {2, 1.5, -3, 0x1p100}}, /* beyond 1 in size */
+    {"large", 4, {2, 1.5, -3, 0x1p100}}, /* magnitude above 1 */
     {"small", 4, {0.5, -0.25, 0x1p-149, 0.0}},
 };
 
@@ -437,8 +437,8 @@ static const struct rule {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-/* For all integer dtypes; min, max and width are the dtype's, -1 the value of all bits. Rows with a
- * negative number are about signed ones only. */
+/* For all integer dtypes. min, max and width are the dtype's; -1 has all bits set. Rows with a negative number apply
+ * only to signed dtypes. */
 static const struct rule integer_rules[] = {
     {"add", "max", "1", "min"},
     {"subtract", "min", "1", "max"},
@@ -508,11 +508,11 @@ static real expected(const char *result, double x, double y)
 /* The rules of one op and dtype, value by value. */
 typedef struct values {
     run *r;
-    double ulp; /* what finite results may be off */
-    int number; /* of the next one */
+    double ulp; /* error bound of finite results */
+    int number; /* number of the next value */
 } values;
 
-/* The op of one pair of values on the device of the calling thread; NaN after an error. */
+/* Calls the op on one pair of values on the calling thread's device; NaN after an error. */
 static real call_one(const run *r, int arity, const real v[2])
 {
     char data[2][8];
@@ -530,7 +530,7 @@ static real call_one(const run *r, int arity, const real v[2])
     return got;
 }
 
-/* What the reference device gives. */
+/* The result on the reference device. */
 static real call_there(const run *r, int arity, const real v[2])
 {
     const char *here = ig_device();
@@ -540,7 +540,7 @@ static real call_there(const run *r, int arity, const real v[2])
     return want;
 }
 
-/* Whether a device that flushes subnormal numbers may give another result: one of them comes or goes. */
+/* True if a device that flushes subnormal numbers may differ: an input or the result is subnormal. */
 static bool is_subnormal_case(const run *r, const real v[2], int arity, real got, real want)
 {
     bool takes = false;
@@ -549,7 +549,7 @@ static bool is_subnormal_case(const run *r, const real v[2], int arity, real got
     return takes || run_may_flush(r, r->dtype, got, want);
 }
 
-/* The op of one pair of values, held against want. */
+/* Calls the op on one pair of values and compares the result with want. */
 static void check_one(values *s, int arity, const real v[2], real want, double ulp)
 {
     char name[CASE_NAME];
@@ -598,7 +598,7 @@ static void check_rule(values *s, const struct rule *r)
         }
 }
 
-/* A number of an integer rule; *fits is false where the dtype does not have it. */
+/* Parses a number of an integer rule; *fits is false if the dtype cannot represent it. */
 static real integer(const char *text, ig_dtype d, bool *fits)
 {
     const real low = real_min(d), high = real_max(d);

@@ -1,8 +1,8 @@
 /* Units of work, shared by processes; see work.h.
  *
- * A process that has met a failure ends and is replaced, because a fault on a GPU may spoil all later results of the
- * process. The processes are children of a foreman, which never opens a device: a child of the calling process could not
- * use a driver that this one has opened. */
+ * A process ends after a failure and is replaced, because a fault on a GPU may corrupt all later results of the
+ * process. The processes are children of a foreman, which never opens a device. A child of the calling process could
+ * not use a driver that the calling process has opened. */
 #include "verify/work.h"
 
 #include "progress.h"
@@ -21,8 +21,8 @@
 enum {
     TEXT_BYTES = 4000,
     LINE_BYTES = 2 * TEXT_BYTES,
-    PATIENCE_S = 10, /* for processes that were asked to stop */
-    FRESH = 3        /* exit code: a new process is to go on */
+    PATIENCE_S = 10, /* how long to wait for processes that were asked to stop */
+    FRESH = 3        /* exit code: start a new process */
 };
 
 enum { KEY_BYTES = 128, DEVICES_KEPT = 16 };
@@ -38,8 +38,8 @@ typedef struct unit {
 
 typedef struct shared {
     atomic_int next, done, failed, stop;
-    atomic_int n_device;      /* 0: the devices are not known yet */
-    atomic_int at[JOBS_MOST]; /* the unit that each process has, or -1 */
+    atomic_int n_device;      /* 0: devices not known yet */
+    atomic_int at[JOBS_MOST]; /* the unit that each process is checking, or -1 */
     char key[DEVICES_KEPT][KEY_BYTES];
     unit unit[];
 } shared;
@@ -65,8 +65,8 @@ static bool is_wanted(const work *w, int i)
 
 /* ---- the record ---- */
 
-/* A line: key, the two words of the name, cases, failed, refused, flushed, worst ulp, relative error and share of the bound, seconds. Of
- * a unit that failed, also the first case and what is wrong. */
+/* Writes a line: key, the two words of the name, cases, failed, refused, flushed, worst ulp, relative error and
+ * fraction of the bound, seconds. For a unit that failed, also the first failed case and its message. */
 static void record_add(const work *w, int i)
 {
     const unit *u = &w->s->unit[i];
@@ -85,7 +85,7 @@ static void record_add(const work *w, int i)
     for (char *at = line; (at = strchr(at, '\n'));)
         *at = ' ';
     line[n++] = '\n';
-    setvbuf(f, NULL, _IONBF, 0); /* one write for each line: processes append to one file */
+    setvbuf(f, NULL, _IONBF, 0); /* one write per line: several processes append to the file */
     fwrite(line, 1, (size_t)n, f);
     fclose(f);
 }
@@ -98,7 +98,7 @@ static int find_key(const work *w, int n, const char *key)
     return -1;
 }
 
-/* Units that failed are checked again, so that the failure is shown. */
+/* Reads a line of the record. Failed units are not taken: they are checked again, so that the failure is shown. */
 static void record_take(work *w, int n_device, const char *line)
 {
     char key[KEY_BYTES], first[64], second[64], name[UNIT_NAME];
@@ -205,7 +205,7 @@ static pid_t start(work *w, int number)
     return made;
 }
 
-/* A process ended; returns whether another is to take its place. */
+/* Handles the end of a process. Returns true if another one should replace it. */
 static bool ended(work *w, int number, int status)
 {
     const int i = atomic_load(&w->s->at[number]);
@@ -245,7 +245,7 @@ static _Noreturn void foreman(work *w)
             stopped_s = clock_s();
         for (int k = 0; k < w->o.jobs && stopped_s > 0 && clock_s() - stopped_s > PATIENCE_S; k++)
             if (pid[k] > 0)
-                kill(pid[k], SIGKILL); /* it may wait for a GPU that hangs */
+                kill(pid[k], SIGKILL); /* it may be waiting for a GPU that hangs */
         if (who <= 0)
             sleep_ms(10);
         for (int k = 0; k < w->o.jobs && who > 0; k++) {
@@ -285,7 +285,7 @@ bool work_new(const work_options *o, work **out)
     return false;
 }
 
-/* Units that are not finished; one that was stopped is still marked as running. */
+/* The number of unfinished units. A unit that was stopped is still marked as running. */
 static int count_wanted(const work *w, int n_device)
 {
     int n = 0;
@@ -294,7 +294,7 @@ static int count_wanted(const work *w, int n_device)
     return n;
 }
 
-/* All units in this process. */
+/* Checks all units in this process. */
 static void run_here(work *w, int n, work_show show)
 {
     for (int i; !work_stopped(w) && (i = take(w)) >= 0; check(w, i))
