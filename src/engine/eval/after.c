@@ -1,8 +1,8 @@
-/* Which launches of a schedule must follow which: see after.h.
+/* The order that launches of a schedule must keep: see after.h.
  *
- * Two chains conflict if one writes memory that the other uses. Slots stand for memory: an output that may use the
- * buffer of a donated leaf is that leaf, a temporary that uses an output's buffer is that output, and temporaries in
- * the arena are ranges of it, as are the parts of the scratch memory. */
+ * Two chains conflict if one writes memory that the other uses. Memory is identified by slots: an output that may use
+ * the buffer of a donated leaf counts as that leaf, and a temporary that uses an output's buffer counts as that output.
+ * Temporaries in the arena are ranges of it. Parts of the scratch memory are ranges, too. */
 #include "engine/eval/after.h"
 
 #include "base/memory.h"
@@ -11,15 +11,15 @@
 
 enum { CHAINS_MOST = 512, SLOTS_MOST = 64 };
 
-/* The slots of a chain: those that it writes first. */
+/* The slots of a chain; those that it writes come first. */
 typedef struct usage {
     int slot[SLOTS_MOST];
     int n, n_written;
-    bool everything; /* there are too many to list */
+    bool everything; /* too many slots to list */
     scratch_range scratch;
 } usage;
 
-/* The first program of a chain; slots that exist by rows have no memory of their own. */
+/* Adds slot k. p is the first program of the chain; slots that exist by rows have no memory and are left out. */
 static void usage_add(const program *p, usage *u, int k)
 {
     for (int i = 0; i < p->n_local; i++)
@@ -50,7 +50,7 @@ static void usage_of(const program *p, usage *u)
         if (program_kinds[p[k].kind].core_output)
             usage_add(p, u, p[k].out.slot);
         for (int j = 0; p[k].kind == PROGRAM_KERNEL && j < p[k].post.n_operand; j++)
-            usage_add(p, u, p[k].post.operand[j].slot); /* its results */
+            usage_add(p, u, p[k].post.operand[j].slot); /* the kernel's results */
     }
     u->n_written = u->n;
     for (int k = 0; k < p->chain; k++) {
@@ -63,7 +63,7 @@ static void usage_of(const program *p, usage *u)
     }
 }
 
-/* The slot whose buffer it is. */
+/* The slot that owns the buffer of slot k. */
 static int owner_of(const schedule *s, int k)
 {
     while (s->slot[k].kind != SLOT_LEAF && s->slot[k].shares >= 0)
@@ -82,7 +82,7 @@ static bool overlap(const schedule *s, int a, int b)
            y->offset < x->offset + x->bytes;
 }
 
-/* One writes what the other uses. */
+/* True if a writes memory that b uses. */
 static bool writes_into(const schedule *s, const usage *a, const usage *b)
 {
     for (int i = 0; i < a->n_written; i++)
@@ -99,7 +99,7 @@ static bool conflict(const schedule *s, const usage *a, const usage *b)
            writes_into(s, a, b) || writes_into(s, b, a);
 }
 
-/* The launches that chain i follows directly. reach[k][j]: chain k follows chain j. */
+/* The chains that chain i follows directly. reach[k][j]: chain k follows chain j. */
 static int direct(const schedule *s, const usage *all, bool *reach, int n, int i, int *out)
 {
     int n_out = 0;

@@ -1,4 +1,4 @@
-/* Compiled computations: a schedule, and which input, constant or output each of its leaves and outputs is. */
+/* Compiled computations: a schedule, and the mapping of its leaves and outputs to inputs, constants and outputs. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
@@ -6,11 +6,11 @@
 #include "engine/ops/grad.h"
 #include <string.h>
 
-/* A leaf, input or output of a compiled computation: its shape, and where its buffer comes from. */
+/* A leaf, input or output of a compiled computation: its shape, and the source of its buffer. */
 typedef struct port {
     ig_dtype dtype;
-    view view;       /* of the root */
-    view root;       /* of an output */
+    view view;       /* how it sees its root */
+    view root;       /* of an output: its root's view */
     int input;       /* of a leaf, or of an output that no program computes: the input, or -1 */
     int out;         /* of an output: its number in the schedule, or -1 */
     ig_array *array; /* of a leaf or output that is a constant: retained */
@@ -18,14 +18,14 @@ typedef struct port {
 
 struct ig_compiled {
     const backend *device;
-    schedule *plan; /* NULL: there is nothing to compute */
+    schedule *plan; /* NULL: nothing to compute */
     port *in, *leaf, *out;
     int n_in, n_donated, n_leaf, n_out;
 };
 
 /* ---- making ---- */
 
-/* A leaf without memory, which stands for an input while the schedule is built. */
+/* A leaf without memory that represents an input while the schedule is built. */
 static ig_array *placeholder(const ig_array *x)
 {
     const ig_dtype dtype = (ig_dtype)x->dtype;
@@ -41,8 +41,8 @@ static int find_input(ig_array *const *standing, int n, const ig_array *root)
     return -1;
 }
 
-/* Lists the small nodes of g that depend on no input and are read by one that
- * does. varies has room for all nodes; returns how many there are. */
+/* Lists the small nodes of g that do not depend on inputs and are read by a node that does. varies has room for all
+ * nodes. Returns the number of listed nodes. */
 static int list_constants(const ig_compiled *c, const graph *g, ig_array *const *standing,
                           bool *varies, ig_array **list)
 {
@@ -60,13 +60,13 @@ static int list_constants(const ig_compiled *c, const graph *g, ig_array *const 
                 view_size(&from->view) * (int64_t)ig_dtype_bytes((ig_dtype)from->dtype) >
                     MOST_BYTES)
                 continue;
-            varies[from->index] = true; /* it is listed */
+            varies[from->index] = true; /* so that it is listed once */
             list[n++] = from;
         }
     return n;
 }
 
-/* Computes now what every run would recompute. */
+/* Evaluates constants now, so that runs need not recompute them. */
 static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
                                 ig_array *const *results)
 {
@@ -85,7 +85,7 @@ static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
     return status;
 }
 
-/* Fills leaf and out from the graph, which is ordered. */
+/* Fills leaf and out from the ordered graph. */
 static void connect(ig_compiled *c, const graph *g, ig_array *const *standing,
                     ig_array *const *results)
 {
@@ -137,7 +137,7 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
         status = replay_with(outputs, c->n_out, inputs, standing, c->n_in, results);
     if (status == IG_OK)
         status = fold_constants(c, standing, results);
-    /* Now that the graph is built, nothing asks for the value of a number any more: kernels get it by value. */
+    /* The graph is built, so the builders no longer read the value of a number: kernels now get it by value. */
     for (int i = 0; i < c->n_in && status == IG_OK; i++)
         standing[i]->is_number = inputs[i]->root->is_number && inputs[i]->view.ndim == 0;
     if (status == IG_OK) {
@@ -203,7 +203,7 @@ void ig_compiled_free(ig_compiled *c)
 
 /* ---- running ---- */
 
-/* True if x is a strided view, whose elements ig_data has copied in order. */
+/* True if x is a strided view, whose elements ig_data has copied to row-major order. */
 static bool is_copied(const ig_array *x) { return !view_is_contiguous(&x->view); }
 
 /* Checks the inputs, evaluates them, and makes them contiguous. */
@@ -274,7 +274,7 @@ static ig_status run_with(run *r, const ig_compiled *c, ig_array *const *in, ig_
         if (!(out[i] = take_output(r, &c->out[i], in)))
             status = IG_ERR_MEMORY;
     run_end(r);
-    const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
+    const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* to donated inputs */
     for (int i = 0; i < c->n_donated && written; i++)
         if (in[i]->root->data)
             array_donate(in[i]->root);

@@ -1,4 +1,4 @@
-/* The devices of arrays: the current one, that of an array, waiting, and the number of threads. */
+/* The devices of arrays: the current device, the device of an array, waiting, and the number of threads. */
 #include "base/sized.h"
 #include "engine/eval/emitted.h"
 #include "engine/eval/engine.h"
@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/threads.h"
 
-/* A device by the name that arrays carry. Names and devices keep their addresses, so the last one found is
- * kept. */
+/* Finds a device by the name that arrays carry. Names and devices keep their addresses, so the last result is
+ * cached. */
 static const backend *device_named(const char *name)
 {
     static _Thread_local const char *last;
@@ -26,7 +26,7 @@ static const backend *device_named(const char *name)
 
 const backend *engine_device(void) { return device_named(array_device_now()); }
 
-/* Where an array is, or will be when it is evaluated. */
+/* The device of an array now, or when it will be evaluated. */
 const backend *engine_device_of(const ig_array *x)
 {
     const char *name = x->root->device;

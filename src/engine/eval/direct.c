@@ -1,4 +1,4 @@
-/* Devices that run programs by themselves; see executor.h. A launch returns when it is done. */
+/* Devices that run programs themselves; see executor.h. A launch returns when it is done. */
 #include "engine/eval/run.h"
 
 static schedule_rules rules(const backend *dev)
@@ -15,7 +15,7 @@ static ig_status prepare(schedule *s, int i, const backend *dev)
 
 static void discard(program *p, const backend *dev) { dev->discard(p); }
 
-/* A buffer that a compiled device wrote before is this device's now. */
+/* The buffers may have been written by a device that reports failures late. This device writes them now. */
 static ig_status arrange(const run *r)
 {
     for (int i = 0; i < r->n_owned; i++)

@@ -73,7 +73,7 @@ static const char *core_name(const program *p)
     return c && c->native && !c->native->rival ? c->native->name : NULL;
 }
 
-/* The record of faults of the i-th program: programs that may fail have one each, in order. */
+/* The fault record of the i-th program. Programs that may fail have one each, in order. */
 static int record_of(const schedule *s, int i)
 {
     int n = 0;
@@ -93,7 +93,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
     ig_status status = by_value && home && bytes && records ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK) {
         constant = by_value + s->n_slot + 1;
-        home[s->n_slot] = s->n_slot; /* the core's values */
+        home[s->n_slot] = s->n_slot; /* the slot of the core's values */
     }
     for (int k = 0; k < s->n_slot && status == IG_OK; k++) {
         home[k] = k;
@@ -148,7 +148,7 @@ static ig_status support(schedule *s, const backend *dev)
     return IG_OK;
 }
 
-/* The last parameter has the sizes, and numbers by value. */
+/* Checks the size of the parameters. The last parameter holds the sizes and the numbers passed by value. */
 static ig_status check_params(schedule *s, const emit_step *step, const backend *dev)
 {
     enum { BUFFER_BYTES = 16 };
@@ -191,7 +191,7 @@ static ig_status prepare_kernels(schedule *s, emitted_program *c, const backend 
 
 /* ---- programs with native code ---- */
 
-/* The device's own code must not read a number, which has no memory on the device. */
+/* True if the core reads a number. Native code cannot, because a number has no memory on the device. */
 static bool core_reads_number(const schedule *s, const program *p)
 {
     for (int k = 0; k < p->chain; k++) {
@@ -203,7 +203,7 @@ static bool core_reads_number(const schedule *s, const program *p)
     return false;
 }
 
-/* The epilogue of p alone: a map program that loads the core's values from a slot behind the others. */
+/* Emits the epilogue of p alone: a map program that loads the core's values from a slot after the others. */
 static ig_status emit_epilogue(const schedule *s, const program *p, int record, const backend *dev,
                                emitted *out)
 {
@@ -276,8 +276,8 @@ static uint64_t scratch_bytes(const emitted_program *c)
     return own > c->e.scratch_bytes ? own : c->e.scratch_bytes;
 }
 
-/* Programs share the scratch memory. Where launches are repeated as a whole, programs that follow each other have parts
- * of their own, unless these are large, so that they can run side by side. */
+/* Programs share the scratch memory. If launches are replayed as a whole, neighbouring programs use different parts of
+ * it, unless these are large, so that they can run concurrently. */
 static uint64_t scratch_place(const emitted_program *c, int i)
 {
     enum { PARTS = 4, LARGE = 16 << 20, ALIGN = 256 };
@@ -288,7 +288,7 @@ static uint64_t scratch_place(const emitted_program *c, int i)
     return c->dev->replay && bytes <= LARGE ? (uint64_t)(i % PARTS) * part : 0;
 }
 
-/* Scratch grows to the largest that a program asked for. */
+/* Scratch memory grows to the largest size that a program needs. */
 ig_status emitted_reserve(const backend *dev, const emitted_program *c)
 {
     const emitted *e = &c->e;
@@ -309,7 +309,7 @@ ig_status emitted_reserve(const backend *dev, const emitted_program *c)
     return e->may_fault ? faults_reserve(&m->faults) : IG_OK;
 }
 
-/* Takes the kernels that were put off; builds those that were not built. */
+/* Takes the kernels whose build was deferred, and builds those that were not built. */
 static ig_status complete(program *p, const backend *dev)
 {
     const emitted_program *c = p->compiled;
@@ -354,7 +354,7 @@ scratch_range emitted_scratch(const program *p)
     return (scratch_range){c->scratch_at, c->scratch_at + scratch_bytes(c)};
 }
 
-/* A chain of emitted kernels keeps its temporaries in shared memory, of which the folds take a part. */
+/* A chain of emitted kernels keeps its temporaries in shared memory; the folds use a part of it, too. */
 static schedule_rules rules(const backend *dev)
 {
     enum { FOLD_BYTES = 8192, NARROW = 512 };

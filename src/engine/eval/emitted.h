@@ -6,11 +6,11 @@
 #include "engine/backend/backend.h"
 #include "engine/eval/after.h"
 
-/* How many launches a chain is, if nothing else happens in it; otherwise 0. */
+/* Number of launches of a chain, if it consists only of launches; otherwise 0. */
 int emitted_launches(const program *p);
-/* What a chain uses of the scratch memory. */
+/* The scratch memory that a chain uses. */
 scratch_range emitted_scratch(const program *p);
-/* Waits for a device of any kind, and tells if an index was out of bounds in one of the launches since the last time. */
+/* Waits for a device of any kind. Fails if a launch since the last wait found an index out of bounds. */
 ig_status emitted_finish(const backend *dev);
 
 /* Releases all kernels. */

@@ -57,7 +57,7 @@ static ig_status arrange(const program *p, const backend *dev, const binding *bi
             const emit_value *v = &step->value[k];
             const binding *b = &bindings[v->slot];
             const char *from = b->buf->device ? NULL : b->buf->data;
-            if (from && v->bytes == sizeof(float)) /* most often */
+            if (from && v->bytes == sizeof(float)) /* the most common size */
                 memcpy(step->sizes + v->at, from + b->offset + v->offset, sizeof(float));
             else
                 TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
@@ -67,7 +67,7 @@ static ig_status arrange(const program *p, const backend *dev, const binding *bi
     return IG_OK;
 }
 
-/* Kernels of the user and programs that the CPU runs for the device are launched elsewhere. */
+/* User kernels and programs that the CPU runs for the device are launched elsewhere. */
 static bool is_emitted(const program *p) { return !program_is_custom(p) && !p->on_cpu; }
 
 ig_status emitted_arrange(const run *r)
@@ -85,7 +85,7 @@ ig_status emitted_arrange(const run *r)
     return IG_OK;
 }
 
-/* Native code has no clock of its own: its time is the host's, from an idle device to an idle device. */
+/* Native code does not measure its time. The host's clock does, from an idle device to an idle device. */
 static ig_status launch_native(const emitted_program *c, const backend *dev,
                                const binding *bindings, uint64_t *device_ns)
 {
@@ -121,8 +121,8 @@ static ig_status launch_kernels(const emitted_program *c, const backend *dev, ui
     return IG_OK;
 }
 
-/* The shortest time of some launches, from an idle device to an idle device, by the host's clock: of the native code,
- * or of the kernels. The first one, which loads and compiles, does not count. */
+/* The shortest time of several launches of the native code or of the kernels, measured by the host's clock from an idle
+ * device to an idle device. The first launch, which loads and compiles, does not count. */
 static ig_status measure(const emitted_program *c, const backend *dev, const binding *bindings,
                          bool native, int64_t *best)
 {
@@ -139,7 +139,8 @@ static ig_status measure(const emitted_program *c, const backend *dev, const bin
     return IG_OK;
 }
 
-/* The first launch of a program that has a rival. Both write the same result, which is that of the kernels then. */
+/* The first launch of a program whose native code competes with the kernels. Both write the result; the kernels run
+ * last, so their result stays. */
 static ig_status contest(emitted_program *c, const backend *dev, const binding *bindings,
                          uint64_t *device_ns)
 {
@@ -186,7 +187,7 @@ ig_status emitted_finish(const backend *dev)
     return m ? faults_finish(&m->faults) : dev->finish(dev);
 }
 
-/* Launches are queued, and whoever reads waits for them; but lane code has run. */
+/* Launches are queued, and readers wait for them. Lane code has already run, so its faults are reported now. */
 ig_status emitted_end(const run *r, ig_status status, bool launched)
 {
     device_memory *m = emitted_memory(r->dev);

@@ -1,4 +1,4 @@
-/* A compiled program: what emitted.c makes and emitted_launch.c launches. */
+/* A compiled program: emitted.c builds it and emitted_launch.c launches it. */
 #ifndef ENGINE_EMITTED_PROGRAM_H
 #define ENGINE_EMITTED_PROGRAM_H
 
@@ -9,7 +9,7 @@
 #include "engine/emit/emit.h"
 #include "engine/program/fault.h"
 
-/* What a device has for all programs: memory that lives during a launch, and the words that report faults. */
+/* The memory that all programs of a device share: scratch memory of a launch, and the words that report faults. */
 typedef struct device_memory {
     const backend *dev;
     buffer *scratch;
@@ -20,30 +20,30 @@ typedef struct device_memory {
 typedef struct emitted_program {
     emitted e;
     native_code *native; /* runs the program, or its core before the kernels; or NULL */
-    bool kernels_idle;   /* a rival of the kernels has won, and runs the program alone */
+    bool kernels_idle;   /* the native code was faster, and runs the program alone */
     const backend *dev;
-    uint64_t scratch_at;         /* where its part of the scratch memory begins */
-    int core_slot;               /* stands for the core's values, in scratch */
-    int record;                  /* of the chain's first program that may fail */
+    uint64_t scratch_at;         /* offset of its part of the scratch memory */
+    int core_slot;               /* slot of the core's values, which are in scratch memory */
+    int record;                  /* record of the chain's first program that may fail */
     char label[FAULT_OPS_BYTES]; /* the ops of the chain, for messages */
     struct ready_step {
         kernel_row *kernel;
-        kernel_code *code; /* what the device launches; NULL: kernel_run launches */
+        kernel_code *code; /* the code to launch; NULL: kernel_run launches */
         kernel_arg *args;
         buffer **
-            brought; /* of each argument: the memory of a number that the last launch read, or NULL */
+            brought; /* for each argument: the device memory of a number in the last launch, or NULL */
     } * step;
-    kernel_arg *args; /* of all steps */
+    kernel_arg *args; /* arguments of all steps */
     buffer **brought;
     int n_args;
 } emitted_program;
 
 /* NULL if there are too many devices. */
 device_memory *emitted_memory(const backend *dev);
-/* Memory of the device for everything that the program needs during a launch. */
+/* Reserves the device memory that the program needs during a launch. */
 ig_status emitted_reserve(const backend *dev, const emitted_program *c);
 
-/* The part of executor_emitted that emitted_launch.c has. */
+/* The functions of executor_emitted that are in emitted_launch.c. */
 ig_status emitted_arrange(const run *r);
 ig_status emitted_launch(const run *r, const program *p, uint64_t *device_ns);
 ig_status emitted_end(const run *r, ig_status status, bool launched);

@@ -1,4 +1,4 @@
-/* What the files of the engine share. One evaluation runs at a time: engine_enter takes the lock that
+/* Declarations shared by the files of the engine. One evaluation runs at a time: engine_enter takes the lock that
  * guards all of it, and engine_leave releases it. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -7,10 +7,10 @@
 
 enum { CACHE_SLOTS = 1024, CACHE_PROBES = 8 };
 
-/* What evaluations share. Its lists are reused, so a small evaluation allocates nothing here. */
+/* State shared by evaluations. Its lists are reused, so a small evaluation allocates nothing here. */
 typedef struct engine {
-    graph g; /* of the evaluation in progress */
-    run run; /* the same */
+    graph g; /* the evaluation in progress */
+    run run; /* the run in progress */
     struct {
         schedule *plan;
         const backend *device;
@@ -23,18 +23,18 @@ void engine_leave(void);
 
 /* The device of the calling thread. */
 const backend *engine_device(void);
-/* The device that an array is on, or will be. */
+/* The device that an array is on, or will be on when it is evaluated. */
 const backend *engine_device_of(const ig_array *x);
 
 /* A compiled schedule for g; NULL on failure. */
 schedule *engine_build(const graph *g, const backend *dev);
-/* The same for e->g from the cache, which owns it, or new. */
+/* The same for e->g: a schedule of the cache, or a new one. The cache owns it. */
 schedule *engine_schedule(engine *e, const backend *dev);
 void engine_discard(schedule *s, const backend *dev);
 
-/* The elements of x on its own device, in order: its root's buffer, or a copy. The lock is held. */
+/* The elements of x on its device, in row-major order: its root's buffer, or a copy. The lock is held. */
 buffer *engine_elements(engine *e, ig_array *x, size_t *offset);
-/* Elements of an evaluated, strided view in order, in x->data, on its device. Without the lock. */
+/* Copies the elements of an evaluated, strided view to x->data in row-major order, on its device. Without the lock. */
 ig_status engine_order(ig_array *x);
 
 #endif

@@ -1,4 +1,4 @@
-/* Evaluation: what ties graph and backend together. One call stack, of which schedules.c has the cache and run.c the run:
+/* Evaluation: connects graph and backend. All steps are on one call stack; schedules.c has the cache, run.c the run:
  *
  *   order -> keep -> key -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
  *
@@ -36,8 +36,8 @@ engine *engine_enter(void)
     return &process.engine;
 }
 
-/* Gives the outputs their buffers. Those that were only kept (graph_keep) keep their history, since the
- * caller did not ask for their evaluation. What could have been computed on any device is now on this one;
+/* Gives the outputs their buffers. Outputs that were only kept (graph_keep) keep their history, because the
+ * caller did not ask for their evaluation. Arrays that could have been on any device are now on this one;
  * scalars can still be moved. */
 static void attach(const graph *g, run *r)
 {
@@ -63,7 +63,7 @@ static ig_status check_list(ig_array *const *arrays, int n, ig_array *const *don
     return IG_OK;
 }
 
-/* Orders and numbers what the arrays need; the lock is held. */
+/* Orders and numbers the nodes that the arrays need; the lock is held. */
 static ig_status prepare(graph *g, ig_array *const *arrays, int n, ig_array *const *donated,
                          int n_donated)
 {
@@ -90,7 +90,7 @@ static ig_status eval_on(engine *e, const backend *dev, ig_array *const *arrays,
         return error_waiting(IG_ERR_MEMORY);
     for (int i = 0; i < g->n_leaf; i++) {
         const buffer *b = g->leaf[i]->data;
-        if (dev == &backend_cpu && !b->device && !b->written) /* most often */
+        if (dev == &backend_cpu && !b->device && !b->written) /* usually */
             r->binding[i] = (binding){g->leaf[i]->data, 0};
         else
             TRY(run_bind_leaf(r, i, g->leaf[i]));
@@ -108,7 +108,7 @@ static ig_status eval_on(engine *e, const backend *dev, ig_array *const *arrays,
 
 /* ---- arrays that move ---- */
 
-/* Unevaluated to_device nodes that the arrays need, inputs first; *list is memory_free's. */
+/* Lists unevaluated to_device nodes that the arrays need, inputs first. The caller frees *list with memory_free. */
 static ig_status find_crossings(engine *e, ig_array *const *arrays, int n, ig_array ***list,
                                 int *count)
 {
@@ -123,7 +123,7 @@ static ig_status find_crossings(engine *e, ig_array *const *arrays, int n, ig_ar
         stack[used++] = arrays[i]->root;
     }
     while (
-        used) { /* a node stays on the stack until its inputs are done; index says how many are */
+        used) { /* a node stays on the stack until its inputs are done; index counts those that are */
         ig_array *x = stack[used - 1];
         if (x->mark != epoch) {
             x->mark = epoch;
@@ -190,7 +190,7 @@ static ig_status cross_all(engine *e, ig_array *const *arrays, int n)
     return status;
 }
 
-/* Evaluates arrays of several devices, those of one device together. */
+/* Evaluates arrays of several devices; the arrays of one device are evaluated together. */
 static ig_status eval_by_device(engine *e, ig_array *const *arrays, int n, ig_array *const *donated,
                                 int n_donated)
 {
@@ -218,7 +218,7 @@ static ig_status eval_locked(engine *e, ig_array *const *arrays, int n, ig_array
     const backend *dev = NULL;
     bool crosses = false, several = false;
     if (n == 1 && n_donated == 0 && arrays && arrays[0] && !arrays[0]->root->crosses)
-        return eval_on(e, engine_device_of(arrays[0]), arrays, 1, NULL, 0); /* most often */
+        return eval_on(e, engine_device_of(arrays[0]), arrays, 1, NULL, 0); /* usually */
     TRY(check_list(arrays, n, donated, n_donated));
     for (int i = 0; i < n; i++) {
         const ig_array *root = arrays[i]->root;
@@ -256,7 +256,7 @@ ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *dona
     const int64_t began = trace_begin();
     ig_status status = eval_locked(e, arrays, n, donated, n_donated);
     trace_end(began, "eval");
-    const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
+    const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* to donated inputs */
     for (int i = 0; i < n_donated && written; i++)
         if (donated[i]->root->data)
             array_donate(donated[i]->root);
@@ -308,7 +308,8 @@ ig_status ig_can_eval(ig_array *const *arrays, int n)
     return status;
 }
 
-/* Builds the kernels of one evaluation, and forgets it. The CPU has none; what moves is not known before it runs. */
+/* Builds the kernels of one evaluation, and discards the schedule. Skips the CPU, which has no kernels, and arrays that
+ * move between devices, whose kernels are known only when they run. */
 static ig_status prepare_one(graph *g, ig_array *const *arrays, int n)
 {
     const backend *dev = n ? engine_device_of(arrays[0]) : NULL;
@@ -346,7 +347,7 @@ ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n)
 void ig_shutdown(void)
 {
     ig_trace_end();
-    scope_end_all(); /* devices close only when their buffers are gone */
+    scope_end_all(); /* devices close only after their buffers are released */
     engine *e = engine_enter();
     for (int i = 0; i < CACHE_SLOTS; i++) {
         if (e->cache[i].plan)
@@ -362,7 +363,7 @@ void ig_shutdown(void)
     memory_trim();
 }
 
-/* ---- evaluation for others ---- */
+/* ---- evaluation for other parts of the engine ---- */
 
 ig_status evaluate_arrays(ig_array *const *arrays, int n) { return ig_eval(arrays, n); }
 const void *evaluate_data(ig_array *x) { return ig_data(x); }

@@ -1,10 +1,10 @@
 /* How a device runs the programs of a schedule. There are two ways, and the rest of the engine sees only this table:
  *
- *   executor_direct    the device runs programs by itself: the CPU, null
+ *   executor_direct    the device runs programs itself: the CPU, null
  *   executor_emitted   the device compiles kernels, which the engine emits: CUDA, OpenCL, Metal, gang
  *
- * A schedule is prepared once. A run arranges, launches chain by chain, and finishes. User kernels and programs that the
- * CPU runs for the device are launched elsewhere (run.c). The engine's lock is held. */
+ * A schedule is prepared once. A run arranges, launches chain by chain, and finishes. User kernels and programs that
+ * the CPU runs for the device are launched elsewhere (run.c). The engine's lock is held. */
 #ifndef ENGINE_EXECUTOR_H
 #define ENGINE_EXECUTOR_H
 
@@ -14,23 +14,23 @@
 struct run;
 
 typedef struct executor {
-    /* What the device wants of schedules. */
+    /* The device's rules for building schedules. */
     schedule_rules (*rules)(const backend *dev);
-    /* IG_ERR_UNSUPPORTED, with the reason as the error, if the device cannot run a program of s. Compiles nothing. NULL:
-     * the device runs every program, so nothing falls back. */
+    /* IG_ERR_UNSUPPORTED, with the reason as the error, if the device cannot run a program of s. Compiles nothing.
+     * NULL: the device runs every program, so nothing falls back. */
     ig_status (*support)(schedule *s, const backend *dev);
-    /* Makes the i-th program ready; of a chain, its first program stands for all. If kernels were put off
+    /* Prepares the i-th program; for a chain it is called with the first program. If the build of kernels was deferred
      * (module_batch_begin), a second call takes them. */
     ig_status (*prepare)(schedule *s, int i, const backend *dev);
     void (*discard)(program *p, const backend *dev);
-    /* Before the launches of a run, whose slots are bound: memory, and numbers by value. */
+    /* Called before the launches of a run, when its slots are bound: reserves memory, passes numbers by value. */
     ig_status (*arrange)(const struct run *r);
     /* Launches the chain that starts with p. With device_ns it waits, and adds the time on the device. */
     ig_status (*launch)(const struct run *r, const program *p, uint64_t *device_ns);
-    /* After the last launch, or the first failure, which `status` is; launched: after the first launch. Returns status,
-     * or the first failure. */
+    /* Called after the last launch or the first failure. status: the result so far. launched: at least one launch was
+     * made. Returns status, or the first failure. */
     ig_status (*finish)(const struct run *r, ig_status status, bool launched);
-    /* The name of the device's own code that runs the program's core, or NULL; used if backend.core_name is NULL. */
+    /* The name of the native code that runs the program's core, or NULL; used if backend.core_name is NULL. */
     const char *(*core_name)(const program *p);
 } executor;
 

@@ -25,7 +25,7 @@ static const char *const policy_names[] = {
     [IG_FALLBACK_ERROR] = "error", [IG_FALLBACK_WARN] = "warn", [IG_FALLBACK_AUTO] = "auto"};
 enum { POLICIES = sizeof policy_names / sizeof *policy_names };
 
-static atomic_int policy_set = -1; /* -1: that of the environment */
+static atomic_int policy_set = -1; /* -1: use the environment's */
 
 static int policy_of_environment(void)
 {
@@ -61,7 +61,7 @@ bool fallback_allowed(const backend *dev)
     return executor_of(dev)->support && ig_fallback_policy() != IG_FALLBACK_ERROR;
 }
 
-/* IG_ERR_DEVICE: the device's compiler refuses a kernel. */
+/* IG_ERR_DEVICE: the device's compiler rejected a kernel. */
 bool fallback_may_help(const backend *dev, ig_status failed)
 {
     return (failed == IG_ERR_UNSUPPORTED || failed == IG_ERR_DEVICE) && fallback_allowed(dev);
@@ -106,7 +106,7 @@ void fallback_release(void)
     memset(&report, 0, sizeof report);
 }
 
-/* A new row; NULL if it cannot be kept. */
+/* A new row; NULL if there is no room or memory for it. */
 static ig_fallback_row *row_new(const char *device, const char *op, const char *why)
 {
     if (report.n == ROWS_MOST ||
@@ -121,7 +121,7 @@ static ig_fallback_row *row_new(const char *device, const char *op, const char *
     return NULL;
 }
 
-/* One run. What cannot be recorded is not an error of the evaluation. */
+/* Records one run. Failing to record it is not an error of the evaluation. */
 static void report_run(const backend *dev, const char *op, const char *why, uint64_t bytes)
 {
     ig_fallback_row *r = NULL;
@@ -145,7 +145,7 @@ static void report_run(const backend *dev, const char *op, const char *why, uint
     }
 }
 
-/* The first line of the error that waits, which is cleared. */
+/* Copies the first line of the current error and clears the error. */
 static void take_reason(char why[static WHY_BYTES])
 {
     const char *said = ig_error(NULL);
@@ -198,7 +198,7 @@ ig_status fallback_check_sizes(const schedule *s, int i, const backend *dev)
     return IG_OK;
 }
 
-/* The programs of a chain become programs of their own. */
+/* Splits a chain into single programs. Returns their number. */
 static int take_apart(schedule *s, int i)
 {
     program *p = &s->program[i];
@@ -226,14 +226,15 @@ static ig_status compile_for_cpu(schedule *s, int i, int n, const char *why)
     return IG_OK;
 }
 
-/* That the device cannot do it at all needs words of ours; the message of a compiler has its log. */
+/* If the device does not support the program at all, the error is reworded here. A compiler's message is kept, because
+ * it has the log. */
 ig_status fallback_compile(schedule *s, int i, const backend *dev, ig_status failed)
 {
     char why[WHY_BYTES], op[OP_BYTES];
     const program *p = &s->program[i];
-    const bool native = p->kind == PROGRAM_KERNEL && p->kernel->native; /* the CPU has no code */
+    const bool native = p->kind == PROGRAM_KERNEL && p->kernel->native; /* not on the CPU */
     const bool allowed = fallback_may_help(dev, failed) && !native;
-    if (!executor_of(dev)->support) /* then there is no better device for it */
+    if (!executor_of(dev)->support) /* the CPU cannot run it better than this device */
         return failed;
     if (!allowed && failed != IG_ERR_UNSUPPORTED)
         return failed;
@@ -247,7 +248,7 @@ ig_status fallback_compile(schedule *s, int i, const backend *dev, ig_status fai
     return compile_for_cpu(s, i, take_apart(s, i), why);
 }
 
-/* ---- what moves ---- */
+/* ---- transfers ---- */
 
 /* True if all programs that use the slot run on the CPU. */
 static bool only_cpu_uses(const schedule *s, int nth)
@@ -272,7 +273,7 @@ static bool has_content(const schedule *s, int nth, int i)
     return s->slot[nth].kind == SLOT_LEAF || s->slot[nth].first < i || is_shared(s, nth);
 }
 
-/* The bytes that the launch of program i moves, as fallback_launch does it; copied: the slots that have host
+/* The bytes that the launch of program i copies, following fallback_launch. copied: the slots that have host
  * copies. */
 static int64_t bytes_moved(const schedule *s, int i, const backend *dev, bool *copied)
 {
@@ -342,7 +343,7 @@ void fallback_forget(run *r, const program *p)
                 copy_drop(r, k);
 }
 
-/* Binds the slot to host memory with its content. */
+/* Binds the slot to host memory and copies its content there. */
 static ig_status bring(run *r, const program *p, int nth, uint64_t *moved)
 {
     const binding *b = &r->binding[nth];

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ABANDONED UINT64_MAX /* buffer.written: by an evaluation that stopped in the middle */
+#define ABANDONED UINT64_MAX /* buffer.written: the evaluation stopped in the middle */
 
-/* Evaluations are numbered, as the commands of a driver are. */
+/* Evaluations are numbered, like the commands of a driver. */
 static struct {
     uint64_t now;
     failure_list failed;
@@ -63,7 +63,7 @@ ig_status faults_reserve(device_faults *d)
     return status;
 }
 
-/* The program may report a fault in the record, which is looked at when somebody waits. */
+/* Notes that the program may report a fault in the record, which is read at the next wait. */
 static void suspect(device_faults *d, const program *p, int record)
 {
     char ops[FAULT_OPS_BYTES];
@@ -78,7 +78,7 @@ static void suspect(device_faults *d, const program *p, int record)
     d->record[record].several = d->record[record].several && used;
     if (used == 0)
         strcpy(all, ops);
-    else if (!strstr(all, ops)) { /* most often it is the same program again */
+    else if (!strstr(all, ops)) { /* usually it is the same program again */
         d->record[record].several = true;
         snprintf(all + used, sizeof d->record->ops - used, ", %s", ops);
     }
@@ -91,7 +91,7 @@ void faults_expect(device_faults *d, const program *p, int record)
             suspect(d, &p[k], faults_record(record++));
 }
 
-/* As kernels/lanes.cuh computes it. */
+/* The same function as in kernels/lanes.cuh. */
 static uint32_t entry_check(uint32_t bin, uint32_t value, uint64_t index, uint64_t length)
 {
     uint64_t sum = (uint64_t)bin * 2654435761u + value;
@@ -100,7 +100,7 @@ static uint32_t entry_check(uint32_t bin, uint32_t value, uint64_t index, uint64
     return (uint32_t)(sum >> 32) ^ (uint32_t)sum;
 }
 
-/* The lowest position of the first record that has one; returns the record, or -1. */
+/* Finds the lowest position of the first record that has a fault; returns the record, or -1. */
 static int lowest(const uint32_t *words, index_fault *f)
 {
     const uint32_t *bins = words + FAULT_HEAD;
@@ -125,7 +125,7 @@ static int lowest(const uint32_t *words, index_fault *f)
     return bin / FAULT_BINS;
 }
 
-/* Of the words of a device, which has finished. */
+/* Reports the fault in the words of a device, which has finished. */
 static ig_status report(device_faults *d, const uint32_t *words, uint64_t first)
 {
     char ops[2 * FAULT_OPS_BYTES + 8], why[FAULT_TEXT_BYTES];
@@ -138,7 +138,8 @@ static ig_status report(device_faults *d, const uint32_t *words, uint64_t first)
     FAIL(IG_ERR_INDEX, "%s", why);
 }
 
-/* Whether indices were out of bounds cannot be found out: all evaluations since the first one count as failed. */
+/* The words cannot be read, so it is unknown whether indices were out of bounds. All evaluations since `first` are
+ * treated as failed. */
 static void lose(device_faults *d, uint64_t first)
 {
     failure_add(first, "a later command failed, and what it reported cannot be read");
@@ -146,7 +147,7 @@ static void lose(device_faults *d, uint64_t first)
     d->words = NULL;
 }
 
-/* The words, if there are faults; all of them are 0 then. */
+/* Returns a copy of the words if there are faults, and clears them on the device. */
 static ig_status take(const device_faults *d, uint32_t **words)
 {
     const backend *dev = d->dev;
@@ -168,7 +169,7 @@ static ig_status take(const device_faults *d, uint32_t **words)
     return clear(dev, d->words);
 }
 
-/* After the device has finished. */
+/* Reads the words; the device has finished. */
 static ig_status look(device_faults *d)
 {
     const uint64_t first = d->suspect;
@@ -183,7 +184,7 @@ static ig_status look(device_faults *d)
     return status;
 }
 
-/* After a failure, which stays the error: what was launched before it may have reported faults. */
+/* Called after a failure, which remains the error: earlier launches may have reported faults. */
 void faults_settle(device_faults *d)
 {
     if (!d->suspect)

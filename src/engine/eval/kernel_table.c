@@ -1,4 +1,4 @@
-/* Emitted kernels by their text; see kernel_table.h. */
+/* Emitted kernels, keyed by their text; see kernel_table.h. */
 #include "engine/eval/kernel_table.h"
 
 #include "base/memory.h"
@@ -12,8 +12,8 @@
 enum { TABLE_SLOTS = 4096, IDLE_MOST = 256 };
 
 struct kernel_row {
-    kernel_row *next;          /* with the same hash */
-    kernel_row *newer, *older; /* in the list of kernels without users */
+    kernel_row *next;          /* next row with the same hash */
+    kernel_row *newer, *older; /* the list of kernels without users */
     uint64_t hash;
     int users;
     ig_module *module;
@@ -22,7 +22,7 @@ struct kernel_row {
 
 static struct {
     kernel_row *row[TABLE_SLOTS];
-    kernel_row *newest, *oldest; /* without users */
+    kernel_row *newest, *oldest; /* of the kernels without users */
     int idle;
     int count;
 } kernels;
@@ -35,7 +35,7 @@ static uint64_t hash_of(const char *s)
     return h;
 }
 
-/* IG_KEEP_KERNELS=DIR: the text of each new kernel goes to DIR/NUMBER.cu, for people. */
+/* IG_KEEP_KERNELS=DIR: writes the text of each new kernel to DIR/NUMBER.cu. */
 static void keep_text(const char *source)
 {
     const char *folder = getenv("IG_KEEP_KERNELS");
@@ -124,7 +124,7 @@ int kernels_count(void) { return kernels.count; }
 
 void kernels_release(void)
 {
-    while (kernels.oldest) { /* all are without users: schedules and plans are gone */
+    while (kernels.oldest) { /* no kernel has users: schedules and plans are freed */
         kernel_row *r = kernels.oldest;
         idle_remove(r);
         kernel_free(r);

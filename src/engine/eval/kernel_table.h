@@ -1,5 +1,5 @@
-/* Emitted kernels by their text. A text is a module of its own, so two programs of one structure share a
- * kernel, whatever their shapes are. Everything here is called with the engine's lock held. */
+/* Emitted kernels, keyed by their text. Each text is a separate module, so two programs of one structure share a
+ * kernel, whatever their shapes are. All functions are called with the engine's lock held. */
 #ifndef ENGINE_KERNEL_TABLE_H
 #define ENGINE_KERNEL_TABLE_H
 
@@ -7,18 +7,18 @@
 
 typedef struct kernel_row kernel_row;
 
-/* The kernel of a text, new or found, with one more user; NULL on failure. */
+/* The kernel of a text, new or existing, with one more user; NULL on failure. */
 kernel_row *kernel_take(const char *source);
-/* One user less. Of the kernels without users, those that were used last are kept. */
+/* Removes one user. Of the kernels without users, the most recently used are kept. */
 void kernel_give(kernel_row *r);
 
-/* Builds the kernel for a device and a shape of blocks, unless it is built already. *out is NULL if only kernel_run
+/* Builds the kernel for a device and a block shape, unless it is built already. *out is NULL if only kernel_run
  * can launch it. */
 ig_status kernel_code_of(const kernel_row *r, const backend *dev, const char *entry,
                          const uint32_t block[3], kernel_code **out);
 ig_status kernel_run(const kernel_row *r, const backend *dev, const char *entry, lane_launch *l);
 
-/* How many kernels were new since the process started: for tests. */
+/* Number of new kernels since the process started, for tests. */
 int kernels_count(void);
 void kernels_release(void);
 

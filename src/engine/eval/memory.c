@@ -1,4 +1,4 @@
-/* The memory of devices, as ingot.h shows it: that of a pool, or the budget of the process. */
+/* The memory of devices as ingot.h reports it: the device's pool, or the budget of the process. */
 #include "base/sized.h"
 #include "engine/backend/pool.h"
 #include "base/error.h"

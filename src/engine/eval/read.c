@@ -1,4 +1,4 @@
-/* Reading: elements as host memory, as a copy, or as one number. */
+/* Reading elements: as host memory, as a copy, or as one number. */
 #include "engine/eval/engine.h"
 #include "engine/eval/transfer.h"
 
@@ -44,7 +44,7 @@ ig_status engine_order(ig_array *x)
     return view_is_contiguous(&x->view) || x->data ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Host memory with the elements of an array on a device. */
+/* Copies the elements of an array on a device to host memory. */
 static const void *host_copy(ig_array *x)
 {
     size_t offset;

@@ -1,12 +1,12 @@
-/* Repeated schedules; see repeat.h. */
+/* Replay of schedules; see repeat.h. */
 #include "engine/eval/repeat.h"
 
 #include "base/memory.h"
 #include "engine/eval/emitted.h"
 
-enum { WORTHWHILE = 3 }; /* launches: fewer cost less one by one */
+enum { WORTHWHILE = 3 }; /* launches: with fewer, separate launches are faster */
 
-/* How many launches there are; 0 if the schedule is not only launches. */
+/* Number of launches; 0 if the schedule has anything else. */
 static int count(const schedule *s, scratch_range *scratch)
 {
     int n = 0, chain = 0;

@@ -1,4 +1,4 @@
-/* A schedule that runs again and again on a device that can keep its launches (backend_replay). */
+/* A schedule that runs repeatedly on a device that can keep its launches (backend_replay). */
 #ifndef ENGINE_REPEAT_H
 #define ENGINE_REPEAT_H
 
@@ -8,16 +8,16 @@
 /* schedule.repeat */
 typedef struct repeat {
     const backend *dev;
-    void *kept; /* the backend's */
+    void *kept; /* owned by the backend */
     bool worthwhile;
     after_list after;
 } repeat;
 
-/* The schedule's, new or found, if it is worthwhile on the device; *out is NULL otherwise. */
+/* The schedule's repeat, new or existing, if replay is worthwhile on the device; otherwise *out is NULL. */
 ig_status repeat_of(schedule *s, const backend *dev, repeat **out);
 void repeat_free(repeat *r); /* NULL is fine */
 
-/* Before the launches of a chain. */
+/* Call it before the launches of a chain. */
 void repeat_chain(repeat *r, int chain);
 
 #endif

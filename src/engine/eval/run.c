@@ -111,7 +111,7 @@ static ig_status bind_temporaries(run *r)
 static ig_status bind_slots(run *r)
 {
     const schedule *s = r->s;
-    enum { MANY = 100 }; /* reads of a buffer, which are not counted further */
+    enum { MANY = 100 }; /* reads of a buffer are counted up to here */
     uint64_t bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
     for (int i = 0; i < s->n_slot; i++)
         if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares >= 0 && !shares_leaf(r, &s->slot[i]))
@@ -149,8 +149,8 @@ static ig_status launch(run *r, const program *p, uint64_t *device_ns)
                                 : r->by->launch(r, p, device_ns);
 }
 
-/* A launch with its span on the timeline: one for all programs of a chain. On a device that compiles kernels its
- * length is the time that the device measured. */
+/* Launches a chain and records it on the timeline: one span for all programs of the chain. On a device that compiles
+ * kernels, the span has the time that the device measured. */
 static ig_status launch_traced(run *r, const program *p)
 {
     trace_cost cost = {0};
@@ -168,7 +168,7 @@ static ig_status launch_traced(run *r, const program *p)
     uint64_t device_ns = 0;
     const int64_t began = trace_begin();
     const ig_status status = launch(r, p, &device_ns);
-    /* The launch was waited for, so the device's time ends now. */
+    /* The launch has been waited for, so the device's time ends now. */
     const int64_t late = device_ns ? trace_clock() - (int64_t)device_ns : 0;
     trace_end_program(late > began ? late : began, p->on_cpu ? backend_cpu.name : r->dev->name,
                       label, &cost);
@@ -189,7 +189,7 @@ static ig_status launch_all(run *r, repeat *kept, bool traced)
     return IG_OK;
 }
 
-/* Launches all of it, as one if the device keeps its launches. */
+/* Launches all chains, as one launch if the device can replay them. */
 static ig_status launch_repeated(run *r)
 {
     const backend_replay *replay = r->dev->replay;

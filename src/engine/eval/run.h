@@ -1,4 +1,4 @@
-/* One run of a schedule: run_begin; the caller binds the leaves (run_bind_leaf); run_launch binds the other slots and
+/* One run of a schedule. run_begin; the caller binds the leaves (run_bind_leaf); run_launch binds the other slots and
  * launches; the caller takes the outputs of s->out_slot (run_take); run_end. */
 #ifndef ENGINE_RUN_H
 #define ENGINE_RUN_H
@@ -9,21 +9,21 @@ typedef struct run {
     schedule *s;
     const backend *dev;
     const executor *by;
-    binding *binding; /* of each slot */
+    binding *binding; /* one for each slot */
     buffer **owned;   /* buffers of this run: outputs and the arena */
     int n_owned;
-    int next; /* where run_take looks first */
+    int next; /* where run_take searches first */
     int room_binding, room_owned;
-    /* If programs fall back to the CPU, of each slot: its host copy, or NULL, and what such a program uses. */
+    /* If programs fall back to the CPU, for each slot: its host copy, or NULL, and the binding that the CPU uses. */
     buffer **copy;
     binding *bound;
 } run;
 
 ig_status run_begin(run *r, schedule *s, const backend *dev);
-/* Binds a leaf's slot to the data of a root, which is brought to the device if it may be. */
+/* Binds a leaf's slot to the data of a root, which is first copied to the device if necessary. */
 ig_status run_bind_leaf(run *r, int leaf, ig_array *root);
 ig_status run_launch(run *r);
-/* A reference to the buffer of slot `of`: the run's own, if it has one. Fast for outputs in the order of their slots. */
+/* A reference to the buffer of slot `of`, preferably one of the run's own. Fast for outputs in slot order. */
 buffer *run_take(run *r, int of);
 void run_end(run *r);
 /* Frees the lists. */

@@ -1,4 +1,4 @@
-/* Schedules: how they are compiled for a device and kept in the cache. */
+/* Schedules: compiling them for a device, and the cache. */
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
 #include "engine/eval/repeat.h"
@@ -30,21 +30,21 @@ static ig_status prepare_for(schedule *s, int i, const backend *dev)
                                 : executor_of(dev)->prepare(s, i, dev);
 }
 
-/* What the device cannot run may fall back. But a crowded schedule can be built of smaller programs, unless this one is the
- * last. */
+/* A program that the device cannot run may fall back. But a crowded schedule can be rebuilt from smaller programs,
+ * unless this is the last attempt. */
 static ig_status prepare(schedule *s, int i, const backend *dev, bool last)
 {
-    const bool waiting = ig_failed(); /* then the reason of a failure is not known */
-    if (s->program[i].on_cpu)         /* its chain was taken apart */
+    const bool waiting = ig_failed(); /* then the reason of a failure is unknown */
+    if (s->program[i].on_cpu)         /* its chain was split */
         return IG_OK;
     const ig_status status = prepare_for(s, i, dev);
     if (status == IG_OK || waiting || (s->is_crowded && !last))
         return status;
     return fallback_compile(s, i, dev,
-                            error_waiting(status)); /* its error says what failed first */
+                            error_waiting(status)); /* the error says what failed first */
 }
 
-/* NULL if it fails; *crowded: because it is crowded. */
+/* NULL on failure; *crowded: it failed because the schedule is crowded, and a smaller one may succeed. */
 static schedule *build(const graph *g, const backend *dev, const schedule_rules *rules, bool last,
                        bool *crowded)
 {
@@ -56,7 +56,7 @@ static schedule *build(const graph *g, const backend *dev, const schedule_rules 
     for (int i = 0; status == IG_OK && dev->native && dev->native->expect && i < s->n_program; i++)
         if (s->program[i].chain > 0)
             dev->native->expect(dev, &s->program[i]);
-    /* Compilers take a time for each kernel: several threads compile those of a new schedule. */
+    /* Each kernel takes time to compile, so several threads compile the kernels of a new schedule. */
     const bool later = status == IG_OK && s->n_program > 1 && dev->builds_in_threads &&
                        pool_threads() > 1 && module_batch_begin(dev);
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
@@ -69,7 +69,7 @@ static schedule *build(const graph *g, const backend *dev, const schedule_rules 
     if (status == IG_OK) {
         s->may_fall_back = fallback_allowed(dev);
         fallback_plan(s, dev);
-        if (s->n_on_cpu && program_checks()) /* chains were taken apart */
+        if (s->n_on_cpu && program_checks()) /* chains were split */
             status = schedule_check(g, s);
     }
     if (status == IG_OK)
@@ -79,8 +79,8 @@ static schedule *build(const graph *g, const backend *dev, const schedule_rules 
     return NULL;
 }
 
-/* If a kernel has more parameters than the device allows, everything is fused less, and only chains of contractions are
- * left. */
+/* If a kernel has more parameters than the device allows, the schedule is rebuilt with less fusion, where only
+ * contractions form chains. */
 schedule *engine_build(const graph *g, const backend *dev)
 {
     enum { MOST = 32, LEAST = 2 };
@@ -96,7 +96,7 @@ schedule *engine_build(const graph *g, const backend *dev)
     return s;
 }
 
-/* A new one replaces the least recently used of the entries that its hash allows. */
+/* A new schedule replaces the least recently used of the entries that its hash allows. */
 schedule *engine_schedule(engine *e, const backend *dev)
 {
     const uint64_t hash = e->g.hash;

@@ -1,5 +1,5 @@
-/* Data that moves between devices; see transfer.h. Devices of one kind may copy to each other. Others meet in
- * host memory: what goes from one to another is read by the host first. */
+/* Transfers of data between devices; see transfer.h. Devices of one kind may copy to each other. All other transfers go
+ * through host memory. */
 #include "engine/eval/transfer.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Host memory is the CPU's own, and that of all who run in it. */
+/* The CPU, and all devices that run on it, use host memory. */
 bool transfer_is_on(const buffer *b, const backend *dev)
 {
     return b->device == dev || (!b->device && (dev->lanes || !dev->computes));
@@ -75,7 +75,7 @@ buffer *transfer_share(buffer *from, size_t offset, size_t bytes)
     return b;
 }
 
-/* A device that uses host memory has its results there. */
+/* A device that uses host memory shares it; otherwise the bytes are copied. */
 static buffer *to_host(buffer *from, size_t offset, size_t bytes)
 {
     if (bytes && from->device && from->device->wrap && from->data)
@@ -105,7 +105,7 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
     if (!b || !dev->computes || bytes == 0)
         return b;
     ig_status status = IG_OK;
-    if (from->device && from->device != dev) { /* a failure there must not be copied */
+    if (from->device && from->device != dev) { /* do not copy the result of a failed evaluation */
         status = emitted_finish(from->device);
         status = status == IG_OK ? faults_check(from) : status;
     }

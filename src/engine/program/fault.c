@@ -1,4 +1,4 @@
-/* The text of an index out of bounds; see fault.h. */
+/* The message for an index out of bounds; see fault.h. */
 #include "engine/program/fault.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* An index out of bounds that a program met. All devices report it with the same text. */
+/* An index out of bounds that a program found. All devices report it with the same text. */
 #ifndef PROGRAM_FAULT_H
 #define PROGRAM_FAULT_H
 
@@ -7,14 +7,14 @@
 enum { FAULT_OPS_BYTES = 96, FAULT_TEXT_BYTES = 400 };
 
 typedef struct index_fault {
-    int64_t at;    /* the point of the program's space, in row-major order */
-    int64_t index; /* as it was given, or INDEX_REFUSED below a negative one that is not allowed */
+    int64_t at;       /* the point of the program's space, in row-major order */
+    int64_t index;    /* the original index, minus INDEX_REFUSED if a negative one is not allowed */
     int64_t axis_len; /* -1: index and length are not known */
 } index_fault;
 
-/* The ops of a program for messages: its label, at most so many bytes of it. */
+/* The ops of a program for messages: its label, cut to FAULT_OPS_BYTES. */
 const char *fault_ops(const program *p, char out[static FAULT_OPS_BYTES]);
-/* What is wrong, which ops met it, and where. */
+/* The message: what is wrong, in which ops, and where. */
 const char *fault_text(const index_fault *f, const char *ops, const char *device,
                        char out[static FAULT_TEXT_BYTES]);
 

@@ -1,4 +1,4 @@
-/* Programs: the table of kinds, what they touch, release. */
+/* Programs: the table of kinds, which slots a program uses, release. */
 #include "engine/program/program.h"
 #include "base/memory.h"
 
@@ -76,8 +76,7 @@ bool program_touches(const program *p, int slot)
            program_core_touches(p, slot);
 }
 
-/* True if an instruction of the tape stores to the slot, or, with stores false, one that does not store
- * uses it. */
+/* True if an instruction of the tape uses the slot: a store if `stores`, otherwise any other instruction. */
 static bool tape_uses(const tape *t, int slot, bool stores)
 {
     for (int i = 0; i < t->n_inst; i++) {

@@ -2,10 +2,10 @@
  *
  * The elementwise part is a tape: instructions over registers, where a register holds one block of
  * lanes (TAPE_BLOCK consecutive points of the tape's space, in row-major order). A tape is in
- * single-assignment form: each instruction writes a register of its own. A backend with few registers
- * assigns its own when it compiles the program. The other part is the core. A reduction reads its values from the pre tape. Every core passes its results to the post tape
- * (the epilogue), block by block. Fusing decides which instructions are on which tape, and never changes
- * what an instruction computes.
+ * single-assignment form: each instruction writes a different register. A backend with few registers
+ * assigns its own when it compiles the program. The other part is the core. A reduction reads its values
+ * from the pre tape. Every core passes its results to the post tape (the epilogue), block by block. Fusion
+ * decides which instructions are on which tape, and never changes what an instruction computes.
  *
  *   MAP        pre                          out[i] = f(loads at i)
  *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer)
@@ -14,8 +14,8 @@
  *   KERNEL     operands of pre -> of post   a user kernel, launched by the engine; the tapes have no
  *                                           instructions
  *   SCAN       in[0] -> out                 running fold along rows of length inner
- *   SORT, ARGSORT  in[0] -> out             each row sorted, stable, NaN last; of ARGSORT's rows only the
- *                                           first `kept` elements
+ *   SORT, ARGSORT  in[0] -> out             each row sorted, stable, NaN last; ARGSORT writes only the
+ *                                           first `kept` elements of each row
  *   SEARCH     in[0] sorted, in[1] -> out   position of each in[1] in in[0], i64
  *   WRITE      in[0] index, in[1] updates -> out   out, which holds the base already, is written at
  *                                           out.v + index * axis_stride, in row-major order
@@ -27,16 +27,16 @@
 
 enum { TAPE_BLOCK = 1024 };
 
-/* Where a program reads or writes: a buffer slot of the launch, seen through a view. On a tape the
- * view's shape is the tape's space. Exceptions: the key of TAPE_BITS is 1-d of 2 or 4. */
+/* The memory that a program reads or writes: a buffer slot of the launch, seen through a view. On a tape the
+ * view's shape is the tape's space. Exception: the key of TAPE_BITS is 1-d of length 2 or 4. */
 typedef struct operand {
     int slot;
     ig_dtype dtype;
     view v;
     int64_t axis_len, axis_stride; /* TAPE_READ and WRITE: the indexed axis */
     int64_t first_index;           /* TAPE_BITS: index of the tape's first point */
-    /* TAPE_READ in a part of a program: only indices [part_first, part_first + part_len) are read, and the other points are
-     * left to other parts; v begins at part_first. 0: all are read. */
+    /* TAPE_READ in a part of a program: only indices [part_first, part_first + part_len) are read; other parts read the
+     * other points. v begins at part_first. 0: all are read. */
     int64_t part_first, part_len;
 } operand;
 
@@ -55,7 +55,7 @@ typedef enum tape_code {
 typedef struct tape_inst {
     uint8_t code;         /* tape_code */
     uint8_t dtype;        /* MAP, CAST: dtype of the inputs; others: dtype of the value */
-    uint8_t to;           /* dtype of the result, where it is another */
+    uint8_t to;           /* dtype of the result, if it differs */
     uint16_t op;          /* MAP: row of ops.def */
     int16_t operand;      /* LOAD, STORE, BITS, READ */
     int16_t dst, a, b, c; /* -1: none */
@@ -69,13 +69,13 @@ typedef struct tape {
     tape_inst *inst;
     operand *operand;
     int result;     /* pre tape of a reduction: the register that is folded; else -1 */
-    void *compiled; /* the backend's own */
+    void *compiled; /* owned by the backend */
 } tape;
 
-/* A slot of which a chain holds only the rows that are in progress. */
+/* A slot whose memory holds only the rows of a chain that are in progress. */
 typedef struct row_slot {
     int slot;
-    int shares; /* entry whose memory it uses: its own number, or one that it may overwrite */
+    int shares; /* entry whose memory it uses: its own index, or an entry that it may overwrite */
     int64_t row_bytes;
 } row_slot;
 
@@ -93,13 +93,13 @@ typedef enum program_kind {
     PROGRAM_KINDS
 } program_kind;
 
-/* What is the same for all programs of a kind. The order of kinds has no meaning. */
+/* Properties that all programs of a kind share. The order of kinds has no meaning. */
 typedef struct program_kind_row {
-    const char *name;  /* for people */
-    int core_inputs;   /* how many of in[] the core reads itself */
-    bool core_output;  /* the core writes `out` itself */
-    bool has_epilogue; /* map nodes may be fused behind the core, on the post tape */
-    bool may_fail;     /* by an index out of bounds or a failed assertion */
+    const char *name;  /* for messages */
+    int core_inputs;   /* number of operands in[] that the core reads */
+    bool core_output;  /* the core writes `out` */
+    bool has_epilogue; /* map nodes may be fused after the core, on the post tape */
+    bool may_fail;     /* with an index out of bounds or a failed assertion */
 } program_kind_row;
 extern const program_kind_row program_kinds[PROGRAM_KINDS];
 
@@ -109,46 +109,46 @@ typedef struct program {
     ig_math math;         /* CONTRACT: the order and precision of its sums */
     uint16_t fold;        /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
     bool descending;      /* SORT, ARGSORT */
-    bool right;           /* SEARCH: the position behind equal elements */
-    bool add;             /* WRITE: adds to what is there */
-    bool may_fail;        /* its kind may, or a TAPE_READ on its tapes */
+    bool right;           /* SEARCH: the position after equal elements */
+    bool add;             /* WRITE: adds to the old value */
+    bool may_fail;        /* its kind may fail, or a tape has a TAPE_READ */
     int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */
-    int64_t kept; /* SORT, ARGSORT: how many elements of each row are wanted, from the first on */
-    uint8_t ndim[4];   /* CONTRACT: axes of the groups b, m, n, k */
-    int64_t extent[4]; /* CONTRACT: number of points of each group */
+    int64_t kept;         /* SORT, ARGSORT: only the first `kept` elements of each row are needed */
+    uint8_t ndim[4];      /* CONTRACT: axes of the groups b, m, n, k */
+    int64_t extent[4];    /* CONTRACT: number of points of each group */
     tape pre, post;
     operand in[2], out;
-    node_kernel *kernel; /* KERNEL: retained; with native, code of the device runs it */
-    /* Length of the chain that starts here: row r of each program (all its tapes are cut into the same
-     * number of rows) reads only row r of the others. 1: not a chain; 0: inside a chain that started
-     * before. */
+    node_kernel *kernel; /* KERNEL: retained; with native, native code of the device runs it */
+    /* Number of programs of the chain that starts here. All tapes of a chain are cut into the same number of
+     * rows, and row r of each program reads only row r of the others. 1: not a chain; 0: a later program of a
+     * chain. */
     int chain;
-    /* Slots that only the chain uses may exist by rows: they have no memory but the backend's own, for
-     * the rows in progress. Then the chain must run some rows at a time. */
-    bool by_rows;        /* of each program of such a chain */
+    /* Slots that only the chain uses may exist by rows: they have no memory of the launch, only memory of
+     * the backend for the rows in progress. The chain must then run some rows at a time. */
+    bool by_rows;        /* set in each program of such a chain */
     int64_t rows;        /* of the first program: number of rows */
     row_slot *local;     /* of the first program: slots that exist by rows; owned */
-    int n_local, n_slot; /* of the first program: how many those are; all slots of the launch */
-    /* For people: the fused ops, and the cost. */
+    int n_local, n_slot; /* of the first program: entries of local; all slots of the launch */
+    /* For reports: the fused ops, and the cost. */
     char *label;
     int64_t flops, bytes_read, bytes_written;
-    char *on_cpu;        /* why the CPU runs it instead of the device; NULL: it does not; owned */
-    int64_t bytes_moved; /* with on_cpu: between the device and the host in each run */
-    void *compiled;      /* the backend's own */
+    char *on_cpu; /* why the CPU runs it and not the device; NULL: the device runs it; owned */
+    int64_t bytes_moved; /* with on_cpu: bytes copied between the device and the host in each run */
+    void *compiled;      /* owned by the backend */
 } program;
 
-/* True for a kernel of the user, which runs by code of its own (kernel_runner) on every device. */
+/* True for a user's kernel, which is launched by its kernel_runner on every device. */
 static inline bool program_is_custom(const program *p)
 {
     return p->kind == PROGRAM_KERNEL && p->kernel->runner;
 }
 
-/* Frees tapes and label, and drops the kernel; not what the backend compiled. */
+/* Frees tapes and label, and releases the kernel. The backend frees what it compiled. */
 void program_free_parts(program *p);
 
-/* The slots that the core reads and writes itself, not by a tape; returns how many there are. */
+/* The slots that the core reads and writes itself, not through a tape; returns their number. */
 int program_core_slots(const program *p, int slots[static 3]);
-/* True if the core, the tape, or any of both uses the slot. */
+/* True if the core, the tape, or either uses the slot. */
 bool program_core_touches(const program *p, int slot);
 bool tape_touches(const tape *t, int slot);
 bool program_touches(const program *p, int slot);
@@ -158,7 +158,8 @@ bool program_writes(const program *p, int slot);
  * LOAD comes later, or a later instruction uses its register, which may point into that memory. */
 bool tape_needs_after(const tape *t, int load, int k);
 
-/* True if schedules are checked: by IG_CHECK_SCHEDULE=1 or 0, else in builds with sanitizers or for a debugger. */
+/* True if schedules are checked: if IG_CHECK_SCHEDULE is 1; if it is not set, in builds with sanitizers or for
+ * debugging. */
 bool program_checks(void);
 
 #endif

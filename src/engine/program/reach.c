@@ -1,4 +1,4 @@
-/* Which elements of a buffer a view reaches: see reach.h. */
+/* The elements of a buffer that a view reaches: see reach.h. */
 #include "engine/program/reach.h"
 
 #include "base/memory.h"
@@ -68,7 +68,7 @@ static uint64_t bits(int from, int n)
     return (n == WORD ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1) << from;
 }
 
-/* Bits of n elements from `at` on: how many are set; with `add`, all are set then. */
+/* Counts the bits that are set among n bits starting at `at`; with `add`, sets all of them afterwards. */
 static int64_t run_bits(uint64_t *word, int64_t at, int64_t n, bool add)
 {
     int64_t found = 0;
@@ -84,8 +84,8 @@ static int64_t run_bits(uint64_t *word, int64_t at, int64_t n, bool add)
     return found;
 }
 
-/* Visits all that is reached, a run of the first axis at a time: how many elements are in the set. *visits: how many were
- * visited; elements that are reached several times count each time. */
+/* Visits all elements that are reached, one run of the first axis at a time. Returns how many of them are in the set.
+ * *visits: number of visits; an element that is reached several times counts each time. */
 static int64_t visit(const element_set *s, const reach *r, bool add, int64_t *visits)
 {
     int64_t index[IG_MAX_NDIM + 1] = {0}, at = r->at, found = 0;
@@ -146,7 +146,7 @@ bool element_set_has_none(const element_set *s, const reach *r)
 int64_t reach_count(const reach *r)
 {
     int64_t low, high, span = 0, n = 1;
-    bool apart = true; /* each axis steps over all that those before it reach */
+    bool apart = true; /* each axis steps past all that the earlier axes reach */
     for (int k = 0; k < r->n; k++) {
         apart = apart && r->step[k] > span;
         span += r->step[k] * (r->size[k] - 1);
@@ -197,8 +197,8 @@ bool reach_is_same_walk(const view *a, const view *b)
 
 /* ---- rows ---- */
 
-/* Splits the walk into axes of rows and axes of points within a row: the first *rows axes are of rows. False if an axis
- * is cut at a place that is not a multiple of its length. */
+/* Splits the walk into axes of rows, the first *rows of them, and axes of points within a row. False if a row
+ * boundary cuts an axis at a position that does not divide its length. */
 static bool split_rows(const view *v, int64_t points, view *out, int *rows)
 {
     int64_t inner = 1;
@@ -206,7 +206,7 @@ static bool split_rows(const view *v, int64_t points, view *out, int *rows)
     *out = (view){.offset = v->offset};
     while (k > 0 && inner * v->shape[k - 1] <= points)
         inner *= v->shape[--k];
-    const int64_t part = points / inner; /* points of axis k - 1 that belong to a row */
+    const int64_t part = points / inner; /* points of axis k - 1 within one row */
     if (points % inner != 0 || (part > 1 && (k == 0 || v->shape[k - 1] % part != 0)) ||
         v->ndim + (part > 1) > IG_MAX_NDIM)
         return false;
@@ -223,7 +223,7 @@ static bool split_rows(const view *v, int64_t points, view *out, int *rows)
     return true;
 }
 
-/* Calls of each point: element and row. */
+/* Called with the element and the row of each point. */
 typedef bool row_fn(int64_t element, int64_t row, int64_t own, int64_t *mark);
 
 static bool each_point(const view *v, int64_t points, row_fn *fn, int64_t own, int64_t *mark)
@@ -259,8 +259,8 @@ static bool mark_row(int64_t element, int64_t row, int64_t own, int64_t *mark)
     return same;
 }
 
-/* Row r begins at offset + sum of i[k] * stride[k], where r is the sum of i[k] * weight[k]. So its distance from r * own
- * is affine in i, too, and its lowest and highest value are those of each axis. */
+/* Row r begins at offset + sum of i[k] * stride[k], where r is the sum of i[k] * weight[k]. So its distance from
+ * r * own is affine in i, too, and its minimum and maximum are sums over the axes. */
 bool reach_stays_in_rows(const view *v, int64_t points, int64_t own)
 {
     view s;
