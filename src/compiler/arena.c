@@ -1,4 +1,4 @@
-/* The front end's memory: blocks that double up to BLOCK_MOST, larger pieces in blocks of their own. */
+/* The front end's memory: block sizes double up to BLOCK_MOST; a larger piece gets its own block. */
 #include "compiler/arena.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -33,9 +33,9 @@ void *kernel_arena_new(kernel_arena *a, size_t bytes);
 /* A copy with a zero byte after it. */
 char *kernel_arena_text(kernel_arena *a, const char *text, size_t bytes);
 
-/* Room for `need` items of `size` bytes: block itself if *room is enough, else a larger block (at least
- * twice as large) with the first *room items copied, and *room updated. The old block is not reused, so a growing list
- * costs at most twice its size. */
+/* Makes room for `need` items of `size` bytes. Returns block itself if *room is enough. Otherwise returns a
+ * new block, at least twice as large, with the first *room items copied, and updates *room. The old block is
+ * not reused, so a growing list costs at most twice its size. */
 void *kernel_arena_grow(kernel_arena *a, void *block, uint32_t *room, uint32_t need, size_t size);
 
 /* Records "out of memory" and jumps to the escape: for limits that are not in bytes. */

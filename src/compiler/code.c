@@ -34,14 +34,14 @@ static void walk_step(walk *w, const lane_code *c, int k)
 
 static bool one(const lane_code *c, int32_t r) { return r == CODE_NONE || c->reg[r].one; }
 
-/* Some lanes may be inactive at the level. left has a 1 for each loop or call that some lanes may have left
- * while others stayed. */
+/* True if some lanes may be inactive at the level. left[i] is 1 for a loop or call that some lanes may have
+ * left while others stayed. */
 static bool differs(const lane_code *c, const uint8_t *left, int32_t begin)
 {
     return c->inst[begin].op == CODE_IF ? !one(c, c->inst[begin].a) : left[begin];
 }
 
-/* Whether an instruction gives one value if all its operands are one value. */
+/* Returns true if the instruction gives one value when all its operands are one value. */
 static bool gives_one(const code_inst *i)
 {
     switch (i->op) {
@@ -65,7 +65,7 @@ static bool some_wait(const lane_code *c, const uint8_t *left, const walk *w, co
     return false;
 }
 
-/* Notes that lanes leave a loop or call in which others stay; true if that is new. */
+/* Records that some lanes leave a loop or call while others stay; returns true if that is new. */
 static bool leave(const lane_code *c, uint8_t *left, const walk *w, const code_inst *i)
 {
     bool some = i->op == CODE_WHILE && !one(c, i->a);
@@ -110,8 +110,8 @@ static bool is_read(const lane_code *c, int32_t r)
     return false;
 }
 
-/* A barrier that not all lanes reach together, or a loop that may wait for another warp: it has volatile loads
- * or atomics whose results are used. */
+/* True for a barrier that not all lanes reach together, and for a loop that may wait for another warp: it has
+ * volatile loads or atomics whose results are used. */
 static bool must_be_apart(const lane_code *c, const uint8_t *left)
 {
     walk w = {0};
@@ -162,7 +162,7 @@ static void live_in_loops(const lane_code *c, life *l)
     }
 }
 
-/* First fit; a slot is free again after the last use of what it held. */
+/* First fit; a slot is free after the last use of its register. */
 static int give_slot(const life *l, int32_t *busy_until, int *n)
 {
     int s = 0;
@@ -176,7 +176,8 @@ static int give_slot(const life *l, int32_t *busy_until, int *n)
 static void give_slots(lane_code *c, const life *l, int32_t *busy)
 {
     c->n_narrow = c->n_wide = c->n_one = 0;
-    for (int filled = 1; filled >= 0; filled--) /* by the machine: these live from the start */
+    for (int filled = 1; filled >= 0; filled--) /* registers that the machine fills come first: they
+                                                 * live from the start */
         for (int r = 0; r < c->n_reg; r++) {
             code_reg *reg = &c->reg[r];
             if ((l[r].from < 0) != filled)

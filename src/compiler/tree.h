@@ -1,15 +1,16 @@
-/* The checked tree: what CUDA C source means, with nothing of C++ left to know.
+/* The checked tree: the meaning of CUDA C source, with all C++ constructs resolved.
  *
  * Code generators may rely on this:
  * - Every expression has a type. Operands of an operator have exactly the types that its row below
- *   asks for: conversions are EXPR_CASTs, and a value is taken out of memory by an EXPR_LOAD.
- * - Names are bound, overloads chosen, templates instantiated, default arguments written out, enums,
+ *   asks for: conversions are EXPR_CASTs, and an EXPR_LOAD reads a value from memory.
+ * - Names are bound, overloads chosen, templates instantiated and default arguments written out. Enums,
  *   references, cooperative groups and std:: names are resolved: references are pointers, groups are masks.
- * - Expressions are evaluated left to right, arguments too, the value of an assignment before its place.
+ * - Expressions and arguments are evaluated left to right; in an assignment, the value before the place.
  * - Constants are folded: an operation on constants that C can fold at compile time is an EXPR_CONST.
- * - Each pointer knows its address space, and a device function stands once for each way in which it is
- *   called: `sum__gs` is `sum` with a global and a shared pointer, `sum` the one with global ones alone.
- * - Names of variables are unique in their function and are neither keywords of C nor of CUDA; names of
+ * - Each pointer knows its address space. A device function occurs once for each combination of address
+ *   spaces that it is called with: `sum__gs` is `sum` with a global and a shared pointer, `sum` has global
+ *   pointers only.
+ * - Names of variables are unique in their function and are keywords neither of C nor of CUDA. Names of
  *   functions, globals and structs are unique in the tree and are C identifiers.
  * - Features that a device may lack are listed in each kernel. The parser does not refuse them.
  *
@@ -79,8 +80,8 @@ typedef enum kernel_storage {
     STORE_PARAMETER,
     STORE_LOCAL,
     STORE_SHARED,
-    STORE_DYNAMIC, /* extern __shared__: all of them begin at the same byte, after the static ones */
-    STORE_GLOBAL,  /* __device__, __managed__ */
+    STORE_DYNAMIC,  /* extern __shared__: all begin at the same byte, after the static variables */
+    STORE_GLOBAL,   /* __device__, __managed__ */
     STORE_CONSTANT, /* __constant__, and const tables of a file that device code reads */
 } kernel_storage;
 
@@ -89,9 +90,10 @@ typedef struct kernel_var {
     const kernel_type *type; /* of STORE_DYNAMIC, an array of 0 elements */
     uint32_t align;          /* of globals and shared ones, at least the type's */
     uint8_t storage;         /* a kernel_storage */
-    uint8_t space;  /* if it holds pointers (in arrays too; in structs they are global): where to */
-    bool addressed; /* its address is taken, also by indexing: it cannot live in a register */
-    bool assigned;  /* it is written after its declaration */
+    uint8_t space;    /* if it holds pointers (also in arrays): the space they point to. Pointers in
+                       * structs are global */
+    bool addressed;   /* its address is taken, also by indexing: it cannot live in a register */
+    bool assigned;    /* it is written after its declaration */
     bool is_restrict; /* __restrict__ */
     bool is_managed;
     bool is_temporary; /* made by the front end; it has no STMT_DECLARE and is assigned first */
@@ -116,7 +118,7 @@ typedef enum kernel_axis_base {
 typedef enum kernel_operator {
     OP_NONE,
     /* unary */
-    OP_NEGATE, /* arithmetic but bool */
+    OP_NEGATE, /* any arithmetic type except bool */
     OP_INVERT, /* ~ of an integer of 32 or 64 bits */
     OP_NOT,    /* of a bool -> bool */
     /* binary: both operands have the expression's type, I32 U32 I64 U64 or a float */
@@ -147,27 +149,27 @@ typedef enum expr_kind {
     EXPR_DEREF,  /* a: a pointer */
     EXPR_MEMBER, /* a: a place or a value of a struct; member. A value's member is a value */
     /* values */
-    EXPR_CONST,   /* scalars: value; of a pointer, the integer that it is */
-    EXPR_STRING,  /* text; only an argument of printf or assert, elsewhere it is an array */
+    EXPR_CONST,   /* scalars: value; of a pointer, its integer value */
+    EXPR_STRING,  /* text; only as an argument of printf or assert, an array elsewhere */
     EXPR_LOAD,    /* a: a place of scalar or struct type; volatile if a's type is */
     EXPR_ADDRESS, /* a: a place -> pointer */
     EXPR_DECAY,   /* a: a place of array type -> pointer to its first element */
     EXPR_CAST,    /* a: scalar -> scalar type. To bool: != 0; float to integer truncates */
     EXPR_UNARY,   /* op, a */
     EXPR_BINARY,  /* op, a, b */
-    EXPR_AND,     /* a && b, bools; b only if need be */
+    EXPR_AND,     /* a && b, bools; b is evaluated only if needed */
     EXPR_OR,
-    EXPR_CHOOSE, /* a: bool; b or c, of the expression's type (may be void) */
-    EXPR_COMMA,  /* a for its effect, then b */
-    EXPR_ASSIGN, /* place a = value b; its value is b's. Structs too, never arrays */
-    EXPR_UPDATE, /* place a = (a's type)((compute)a op b), op one of the binary ones. b has the type that
-                    op needs beside `compute`. The value is the new one, the old one if `post`. It is
-                    soft if compute is double only because of literals */
+    EXPR_CHOOSE,  /* a: bool; b or c, of the expression's type (may be void) */
+    EXPR_COMMA,   /* a for its effect, then b */
+    EXPR_ASSIGN,  /* place a = value b; its value is b's. Structs too, never arrays */
+    EXPR_UPDATE,  /* place a = (a's type)((compute)a op b), where op is binary. b has the type that
+                   * op needs as the operand next to `compute`. The value is the new one, or the old
+                   * one if `post`. It is soft if compute is double only because of literals */
     EXPR_CALL,    /* function, args */
     EXPR_BUILTIN, /* builtin, args */
     EXPR_INDEX,   /* U32: base and axis: threadIdx.y is INDEX_THREAD, 1 */
-    EXPR_LIST /* a struct or an array of its args, one for each member or element; fewer args: the
-                     others are zero. A union: its first member. Arrays only as an initializer */
+    EXPR_LIST /* a struct or an array of its args, one for each member or element; missing args are
+               * zero. A union: its first member. Arrays only as an initializer */
 } expr_kind;
 
 typedef struct kernel_expr {
@@ -176,17 +178,17 @@ typedef struct kernel_expr {
     uint8_t
         space; /* of a place, the space that it is in; of a pointer, the space that it points to */
     bool post; /* of an update */
-    bool soft; /* a double that is one only because of literals: float arithmetic that met 0.5.
-                      Computing it in float instead is what the author meant */
+    bool soft; /* a double only because of literals: float arithmetic with a constant such as 0.5.
+                * Computing it in float matches the author's intent */
     uint8_t base, axis;
     uint16_t builtin;
     uint32_t n_args;
     kernel_place place;
-    const kernel_type *type; /* of values without qualifiers */
+    const kernel_type *type; /* of a value: without qualifiers */
     struct kernel_expr *a, *b, *c;
     union {
         uint64_t integer; /* sign-extended if the type is signed; bools, pointers */
-        double number;    /* F16 to F64: rounded to the type already */
+        double number;    /* F16 to F64: already rounded to the type */
     } value;
     union {
         struct kernel_var *var;
@@ -204,17 +206,17 @@ typedef struct kernel_expr {
 
 typedef enum stmt_kind {
     STMT_EXPR,    /* value, for its effect */
-    STMT_DECLARE, /* var begins its life with value, or undefined if there is none */
+    STMT_DECLARE, /* declares var with the initial value, or undefined if there is none */
     STMT_BLOCK,   /* body */
-    STMT_IF,      /* value (bool), then body, else otherwise */
-    STMT_LOOP, /* while value (bool) do body and then step; `post`: the first time without asking */
+    STMT_IF,      /* if value (bool), then body, else otherwise */
+    STMT_LOOP, /* while value (bool) do body, then step; `post`: the first iteration has no test */
     STMT_SWITCH,   /* value (integer), cases; body */
     STMT_BREAK,    /* the innermost loop or switch */
     STMT_CONTINUE, /* the innermost loop, to its step */
     STMT_RETURN    /* value, or NULL */
 } stmt_kind;
 
-/* A case of a switch: statements of the body from this one on. */
+/* A case of a switch: execution starts at the statement `from` of the body. */
 typedef struct kernel_case {
     uint64_t value; /* of the switch's type; sign-extended if that is signed */
     bool is_default;
@@ -232,7 +234,7 @@ typedef struct kernel_stmt {
     kernel_expr *value;            /* a loop without a condition has NULL */
     kernel_expr *step;             /* or NULL */
     kernel_var *var;               /* of STMT_DECLARE */
-    struct kernel_stmt *body;      /* a list; of an if, what is done if so */
+    struct kernel_stmt *body;      /* a list; of an if, the statements of the true branch */
     struct kernel_stmt *otherwise; /* a list, or NULL */
     kernel_case *cases;
     struct kernel_stmt *next; /* in its list */
@@ -245,13 +247,13 @@ typedef struct kernel_use {
     const struct kernel_function *in;
 } kernel_use;
 
-/* A static __shared__ variable of a kernel or of what it calls, and its place in the block's memory. */
+/* A static __shared__ variable of a kernel or of its callees, and its place in the block's memory. */
 typedef struct kernel_shared {
     kernel_var *var;
     uint64_t offset;
 } kernel_shared;
 
-/* A kernel or a device function: one instantiation, one way of calling it. */
+/* A kernel or a device function: one instantiation for one combination of address spaces. */
 typedef struct kernel_function {
     const char *name;        /* "tile_float_16", "sum__gs" */
     const char *source_name; /* "tile<float, 16>", "math::sum" */
@@ -263,7 +265,7 @@ typedef struct kernel_function {
     uint8_t result_space; /* if the result is a pointer */
     kernel_var **params;
     uint32_t n_params;
-    kernel_var *locals; /* a list of all of them, temporaries too; shared ones are not in it */
+    kernel_var *locals; /* a list of all locals and temporaries, without shared variables */
     uint32_t n_locals;
     kernel_stmt *body;                /* a list */
     struct kernel_function **callees; /* each once, in the order of the source */
@@ -279,33 +281,33 @@ typedef struct kernel_function {
     bool collected, listed;
 } kernel_function;
 
-/* A kernel, with what a launch needs to know. */
+/* A kernel, with the facts that a launch needs. */
 typedef struct kernel_entry {
     const char *name; /* as the host calls it: "saxpy", "tile<float, 16>", "ns::k" */
     kernel_function *function;
     bool failed;                      /* it or a function that it calls has an error */
     const char *errors;               /* if failed: the messages, rendered */
     uint32_t max_threads, min_blocks; /* of __launch_bounds__; 0: not given */
-    kernel_use uses[FEATURES];        /* of it and all that it calls */
+    kernel_use uses[FEATURES];        /* of the kernel and all functions that it calls */
     kernel_shared *shared;            /* static ones */
     uint32_t n_shared;
     uint64_t shared_bytes;   /* of all of them; dynamic ones begin at dynamic_offset */
-    uint64_t dynamic_offset; /* shared_bytes, aligned to 16 or to what the dynamic ones ask for */
+    uint64_t dynamic_offset; /* shared_bytes, aligned to the larger of 16 and dynamic_align */
     uint32_t dynamic_align;  /* 0 if there are none */
     uint64_t argument_bytes; /* its parameters as CUDA packs them */
     struct kernel_entry *next;
 } kernel_entry;
 
-/* A kernel under the name that it was requested by: "tile<real, 8>" for "tile<float, 8, 0>". */
+/* A kernel under the name that the caller used: "tile<real, 8>" for "tile<float, 8, 0>". */
 typedef struct kernel_alias {
     const char *name;
     const kernel_function *function;
     struct kernel_alias *next;
 } kernel_alias;
 
-/* Its lists: kernels in the order of the source; device functions that they reach, each after those that
- * it calls, unless they are recursive; variables that are __device__, __constant__ or __managed__, and
- * the tables of constants that kernels read. */
+/* Its lists: kernels in source order; the device functions that they reach, each after its callees unless
+ * they are recursive; variables that are __device__, __constant__ or __managed__; and the constant tables
+ * that kernels read. */
 typedef struct kernel_tree {
     kernel_unit unit; /* sources, for kernel_source_where, and diagnostics */
     kernel_types types;
@@ -321,12 +323,11 @@ typedef struct kernel_tree {
 
 typedef struct kernel_parse_options {
     kernel_options preprocess;
-    bool
-        skip_host; /* the text is a whole program: host code, and what cannot be understood outside of
-                       device code, is skipped silently */
+    bool skip_host; /* the text is a whole program: host code, and unknown constructs outside of
+                     * device code, are skipped silently */
     const char *const *instances; /* kernels asked for: "tile<float,16>" for templates */
     int n_instances;
-    bool use_launches; /* also the instances that the source names itself: see parse_launches */
+    bool use_launches; /* also the instances that the source itself names: see parse_launches */
     size_t cap_bytes;  /* of memory; 0: 512 MiB */
     bool colour;       /* in diagnostics */
 } kernel_parse_options;
@@ -339,16 +340,16 @@ ig_status kernel_parse(const char *name, const char *text, const kernel_parse_op
                        kernel_tree **out, char **diagnostics);
 void kernel_tree_free(kernel_tree *tree);
 
-/* A kernel by its name, with whatever spaces ("tile< float,16 >"), or NULL. Namespaces and template
- * arguments may be left out if just one kernel is meant. */
+/* A kernel by its name, with any spacing ("tile< float,16 >"), or NULL. Namespaces and template arguments may
+ * be left out if the name is still unique. */
 const kernel_entry *kernel_tree_find(const kernel_tree *tree, const char *name);
-/* The name means this kernel, or one of several like it. */
+/* True if the name means this kernel, alone or among others. */
 bool kernel_entry_is(const kernel_entry *entry, const char *name);
 
-/* Where a global is in the memory of all of them, which is 16-byte aligned for each; of NULL, how many
- * bytes that memory has. */
+/* The offset of a global in the memory of all globals, in which each is 16-byte aligned. For NULL: the size
+ * of that memory in bytes. */
 uint64_t kernel_global_at(const kernel_tree *tree, const kernel_var *global);
-/* Where the i-th argument of a kernel is among all of them, as CUDA packs them; of n_params, their bytes. */
+/* The offset of the i-th argument of a kernel, as CUDA packs them. For i == n_params: the size of all. */
 uint64_t kernel_argument_at(const kernel_function *f, uint32_t i);
 
 #endif

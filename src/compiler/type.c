@@ -1,4 +1,4 @@
-/* The table of types: made once, found by what they are made of. */
+/* The table of types: each type is made once and found by its parts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -260,7 +260,7 @@ void type_member_add(kernel_types *t, kernel_struct *s, const kernel_name *name,
     type_member_place(t, s, name, type, place, offset, type->size);
 }
 
-/* Qualified copies were made while it was open; they learn the end. */
+/* Qualified copies that were made while the struct was incomplete get its final size and alignment here. */
 void type_struct_end(kernel_types *t, kernel_struct *s, uint32_t align_least)
 {
     kernel_type *whole = (kernel_type *)s->type;

@@ -32,7 +32,7 @@ typedef enum type_kind {
     TYPE_AUTO
 } type_kind;
 
-/* How the source calls a basic type, in the order of C's ranks. */
+/* The source's name of a basic type, in the order of C's ranks. */
 typedef enum type_word {
     WORD_NONE, /* not a basic type */
     WORD_VOID,
@@ -57,7 +57,7 @@ typedef enum type_word {
     WORD_TILE,      /* count: threads */
     WORD_COALESCED, /* each a type of its own */
     WORD_GRID,
-    WORD_GROUP, /* thread_group: a parameter or variable of it has the type of what it is given */
+    WORD_GROUP, /* thread_group: a parameter or variable of it has the type of its initializer */
     WORDS
 } type_word;
 
@@ -67,11 +67,11 @@ typedef struct kernel_type {
     uint8_t kind;   /* a type_kind */
     uint8_t word;   /* a type_word */
     uint8_t quals;  /* TYPE_CONST | TYPE_VOLATILE */
-    uint8_t parent; /* of a tile of a tile: the threads of the latter; of a tile of a block 0 */
+    uint8_t parent; /* of a tile of a tile: the outer tile's threads; of a tile of a block: 0 */
     uint32_t align;
     uint64_t size;                   /* bytes */
     uint64_t count;                  /* of an array: elements; 0 if the brackets are empty */
-    const struct kernel_type *of;    /* what a pointer points to, an array's element */
+    const struct kernel_type *of;    /* the type that a pointer points to, or an array's element */
     const struct kernel_type *plain; /* the same without qualifiers; of a plain type, itself */
     struct kernel_struct *record;    /* of a struct */
     const struct kernel_enum *enumeration; /* of an enum, or NULL */
@@ -82,7 +82,7 @@ typedef struct kernel_type {
 } kernel_type;
 
 typedef struct kernel_member {
-    const kernel_name *name; /* NULL: anonymous, and its members are seen through it */
+    const kernel_name *name; /* NULL: anonymous, and its members are visible through it */
     const kernel_type *type;
     uint64_t offset; /* bytes */
     kernel_place place;
@@ -98,11 +98,11 @@ typedef enum kernel_fragment_use {
 /* A struct. Its members are known when `complete`; types in a checked tree are. */
 typedef struct kernel_struct {
     const char *name; /* unique in its tree: "particle", "pair_float_4"; "float4" for CUDA's own */
-    const kernel_name *source_name; /* NULL if it has none */
+    const kernel_name *source_name; /* NULL if the source gives no name */
     kernel_place place;
     bool is_union, complete, failed;
-    bool has_methods; /* of the front end: there are functions in it, whether or not we know them */
-    bool not_pod;     /* as a base, it leaves its tail padding to the derived struct's members */
+    bool has_methods;   /* of the front end: the struct has functions, known or not */
+    bool not_pod;       /* as a base, it leaves its tail padding to the derived struct's members */
     uint64_t data_size; /* without that padding */
     uint8_t n_vector; /* 1 to 4: CUDA's own vector of that many `element`s, named x y z w; else 0 */
     uint8_t fragment; /* a kernel_fragment_use: a wmma fragment, whose one member x is this lane's
@@ -130,10 +130,10 @@ typedef struct kernel_types {
     kernel_names *names;
     const kernel_type *basic[WORDS];
     const kernel_type *vectors[WORDS][5]; /* [word of the element][count] */
-    const kernel_type *tiles[6][7];       /* [log2 of the threads][the same of the parent, or 6] */
+    const kernel_type *tiles[6][7];       /* [log2 of the threads][log2 of the parent's, or 6] */
     const kernel_type *dim3, *automatic;
     const kernel_type *functions, *fragments; /* lists */
-    kernel_struct *first, **last; /* complete structs, each after those that it contains */
+    kernel_struct *first, **last; /* complete structs, each after the structs that it contains */
 } kernel_types;
 
 void kernel_types_begin(kernel_types *t, kernel_arena *arena, kernel_names *names);
@@ -141,7 +141,7 @@ void kernel_types_begin(kernel_types *t, kernel_arena *arena, kernel_names *name
 const kernel_type *type_pointer(kernel_types *t, const kernel_type *to);
 const kernel_type *type_reference(kernel_types *t, const kernel_type *to);
 const kernel_type *type_array(kernel_types *t, const kernel_type *of, uint64_t count);
-/* Adds qualifiers; those of an array are its elements'. */
+/* Adds qualifiers; for an array, to its elements. */
 const kernel_type *type_qualify(kernel_types *t, const kernel_type *type, unsigned quals);
 /* float4 and so on: element is a word, count 1 to 4. */
 const kernel_type *type_vector(kernel_types *t, type_word element, unsigned count);
@@ -153,20 +153,20 @@ kernel_struct *type_struct(kernel_types *t, const kernel_name *name, kernel_plac
 const kernel_type *type_enum(kernel_types *t, const kernel_name *name, const kernel_type *integer,
                              bool scoped);
 
-/* Adds a member after the others (NULL name: anonymous), and ends the struct: align_least is that of
+/* Adds a member after the others (NULL name: anonymous), and ends the struct. align_least is the alignment of
  * __align__, or 0. */
 void type_member_add(kernel_types *t, kernel_struct *s, const kernel_name *name,
                      const kernel_type *type, kernel_place place);
 void type_struct_end(kernel_types *t, kernel_struct *s, uint32_t align_least);
-/* Adds a member at an offset; the next one may begin behind `bytes`, which are fewer than its size if its
- * tail padding is free. */
+/* Adds a member at an offset. The next member may begin `bytes` after it: fewer than its size if its tail
+ * padding is free. */
 void type_member_place(kernel_types *t, kernel_struct *s, const kernel_name *name,
                        const kernel_type *type, kernel_place place, uint64_t offset,
                        uint64_t bytes);
-/* Makes the struct large enough for an object at an offset. */
+/* Makes the struct large enough for an object of the type at an offset. */
 void type_struct_cover(kernel_struct *s, const kernel_type *type, uint64_t offset);
-/* A member by name, found through anonymous ones too: how many members lead to it (at most 8, written
- * outermost first into path), 0 if there is none. */
+/* Finds a member by name, also through anonymous members. Returns how many members lead to it (at most 8,
+ * written to path, outermost first), or 0 if there is none. */
 int type_member_find(const kernel_struct *s, const kernel_name *name, const kernel_member *path[8]);
 
 static inline bool type_is_integer(const kernel_type *t)
@@ -191,7 +191,7 @@ static inline bool type_is_signed(const kernel_type *t)
     return t->kind >= TYPE_I8 && t->kind <= TYPE_I64 && (t->kind - TYPE_I8) % 2 == 0;
 }
 
-/* As the source would write it: "const float *", "int[4][8]"; cut where there is no room. */
+/* As the source would write it: "const float *", "int[4][8]"; truncated to the room. */
 void type_spell(const kernel_type *type, char *into, size_t room);
 /* The same in the arena. */
 const char *type_text(kernel_types *t, const kernel_type *type);

@@ -1,4 +1,4 @@
-/* Launches of lane code that are watched: what a checker can find, and where printf goes. */
+/* Watched launches of lane code: the mistakes that a checker can find, and the output of printf. */
 #ifndef KERNEL_WATCH_H
 #define KERNEL_WATCH_H
 
@@ -6,52 +6,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a checked launch can find. */
+/* The mistakes that a checked launch can find. */
 typedef enum kernel_mistake {
     MISTAKE_BOUNDS,
     MISTAKE_ALIGNMENT,
     MISTAKE_NULL,
-    MISTAKE_UNSET, /* memory that is read and was not written */
+    MISTAKE_UNSET, /* memory that is read before it is written */
     MISTAKE_RACE,
-    MISTAKE_LOCKSTEP, /* a race that lock step decides: a note */
-    MISTAKE_BARRIER,  /* that not all threads come to */
-    MISTAKE_LOOP,     /* without an end */
-    MISTAKE_FREED,    /* memory that was the device's */
-    MISTAKE_FOREIGN,  /* a pointer to no memory of the device */
-    MISTAKE_SHUFFLE   /* of a lane that is not active: a note */
+    MISTAKE_LOCKSTEP, /* a race that lock step resolves: a note */
+    MISTAKE_BARRIER,  /* not all threads reach a barrier */
+    MISTAKE_LOOP,     /* an endless loop */
+    MISTAKE_FREED,    /* memory that was freed */
+    MISTAKE_FOREIGN,  /* a pointer that is not to memory of the device */
+    MISTAKE_SHUFFLE   /* from an inactive lane: a note */
 } kernel_mistake;
 
 enum { KERNEL_FINDINGS = 20 };
 
 typedef struct kernel_finding {
     kernel_mistake mistake;
-    uint32_t place, other; /* in the source; other: of the earlier access of a race, or 0 */
+    uint32_t place, other; /* in the source; other: the earlier access of a race, or 0 */
     uint32_t block[3], thread[3];
     uint64_t count;
     char message[200];
 } kernel_finding;
 
-/* Memory that pointers among packed arguments, and those in memory, may point to. */
+/* Memory that pointers may point to, those among packed arguments and those in memory. */
 typedef struct kernel_memory {
     uint64_t base, bytes;
     bool freed;
     uint8_t *
-        written; /* a bit for each byte that was written, which the launch adds to; NULL: all were */
+        written; /* a bit for each written byte, which the launch updates; NULL: all were written */
 } kernel_memory;
 
 typedef struct kernel_check {
-    uint64_t loops;              /* iterations of a warp in a block until a loop is endless */
-    uint64_t launch;             /* its number in a whole program, from 1; 0: there is no other */
-    const kernel_memory *memory; /* by address; NULL: what the arguments say is all there is */
+    uint64_t loops;              /* iterations of a warp in a block that make a loop endless */
+    uint64_t launch;             /* its number in a whole program, from 1; 0: the only one */
+    const kernel_memory *memory; /* by address; NULL: only the memory that the arguments name */
     int n_memory;
     kernel_finding found[KERNEL_FINDINGS];
-    int n, n_more; /* those in found, and others */
+    int n, n_more; /* mistakes in found, and further ones */
 } kernel_check;
 
-/* What printf of lane code asks of who launches it; both get the launch's context. */
+/* Callbacks for printf in lane code; both get the launch's context. */
 typedef struct kernel_output {
     void (*write)(void *context, const char *text, size_t bytes); /* NULL: to standard output */
-    /* How many bytes there are from an address to its array's end; 0: it is in none that is known. */
+    /* Bytes from an address to the end of its array; 0 if no known array contains it. */
     size_t (*room)(void *context, uint64_t at);
 } kernel_output;
 

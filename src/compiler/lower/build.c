@@ -118,7 +118,8 @@ int32_t lower_convert(lower *l, int32_t a, ig_dtype from, ig_dtype to)
     return d;
 }
 
-/* The result of the last instruction can go into the variable at once, unless a parameter has it, which may be read again. */
+/* The last instruction can write its result directly into the variable, unless a parameter is bound to the
+ * result: it may be read again. */
 int32_t lower_assign(lower *l, int32_t variable, int32_t value)
 {
     lane_code *c = l->c;
@@ -155,7 +156,8 @@ void lower_else(lower *l, int begin)
     l->c->inst[begin].jump = l->c->n_inst - 1;
 }
 
-/* An IF jumps to its ELSE, and that, or an IF without one, to END_IF; a LOOP's WHILEs to END_LOOP. */
+/* An IF jumps to its ELSE; the ELSE, or an IF without one, jumps to END_IF. The WHILEs of a LOOP jump to
+ * END_LOOP. */
 void lower_close(lower *l, int begin)
 {
     static const uint8_t ends[CODE_OPS] = {

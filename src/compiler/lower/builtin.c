@@ -1,5 +1,5 @@
-/* Lowering: what CUDA gives by name. One table for all that is computed lane by lane; the rest has a
- * function for each kind (of wmma: fragment.c). */
+/* Lowering of CUDA's builtin functions. A table covers all functions that are computed lane by lane; the
+ * others have one function per kind. fragment.c has wmma. */
 #include "compiler/lower/lower.h"
 
 #include "engine/ops/op_id.h"
@@ -10,7 +10,7 @@
 
 enum { BY_NONE, BY_MAP, BY_TRUTH, BY_ROW };
 
-/* A row of ops.def (its result may be a bool) or of code.def, and how it rounds. */
+/* A row of ops.def (its result may be a bool) or of code.def, and its rounding mode. */
 typedef struct how {
     uint8_t by;
     uint8_t rounding;
@@ -134,7 +134,7 @@ static int32_t compute(lower *l, const kernel_expr *e, const lower_value *v)
     const ig_dtype d = lower_lane(type);
     const int32_t a = v[0].reg[0], b = e->n_args > 1 ? v[1].reg[0] : CODE_NONE;
     int32_t c = e->n_args > 2 ? v[2].reg[0] : CODE_NONE, r;
-    if (e->builtin == BUILTIN_SAD) /* the sum is unsigned, the difference as it is */
+    if (e->builtin == BUILTIN_SAD) /* the sum is unsigned, the difference has the operands' sign */
         c = lower_convert(l, c, lower_lane(e->args[2]->type), d);
     if (h->by == BY_ROW)
         r = lower_row(l, (code_row)h->row, d, a, b, c);
@@ -148,14 +148,14 @@ static int32_t compute(lower *l, const kernel_expr *e, const lower_value *v)
     return lower_rounded(l, e->type, r);
 }
 
-/* ---- by way of others ---- */
+/* ---- composed of other operations ---- */
 
 static int32_t as_integer(lower *l, const kernel_type *t, int32_t reg)
 {
     return lower_convert(l, reg, lower_lane(t), IG_I32);
 }
 
-/* Moves bits from a register of one dtype to one of another that is as wide. */
+/* Moves bits from a register of one dtype to a register of another dtype of the same width. */
 static int32_t same_bits(lower *l, int32_t reg, ig_dtype to)
 {
     const int32_t d = lower_temp(l, to);
@@ -175,7 +175,7 @@ static int32_t funnel(lower *l, const kernel_expr *e, const lower_value *v)
                      v[1].reg[0], by);
 }
 
-/* The n-th bit of a mask from a base, by looking at all of them. */
+/* Finds the n-th bit of a mask from a base on, by testing all bits. */
 static int32_t find_nth(lower *l, const lower_value *v)
 {
     const int32_t mask = v[0].reg[0], base = as_integer(l, v[1].type, v[1].reg[0]);
@@ -242,7 +242,7 @@ static int32_t convert(lower *l, const kernel_expr *e, const lower_value *v)
     }
     if (!mode)
         return lower_cast(l, a, from, e->type);
-    const int before = l->c->n_inst; /* twice in one direction is once */
+    const int before = l->c->n_inst; /* rounding twice in one direction is rounding once */
     a = lower_convert(l, a, lower_lane(from), lower_lane(e->type));
     a = lower_rounded(l, e->type, a);
     for (int k = before; k < l->c->n_inst; k++)
@@ -250,7 +250,7 @@ static int32_t convert(lower *l, const kernel_expr *e, const lower_value *v)
     return a;
 }
 
-/* The same bytes as another type: scalars by a move, structs and halves by way of memory. */
+/* The same bytes as another type: scalars by a move, structs and halves through memory. */
 static lower_value bitcast(lower *l, const kernel_expr *e, const lower_value *v)
 {
     const kernel_type *from = e->args[0]->type, *to = e->type;
@@ -291,7 +291,7 @@ static lower_value sine_and_cosine(lower *l, const kernel_expr *e)
     return (lower_value){.type = e->type, .address = CODE_NONE};
 }
 
-/* The exponent that makes |x| lie in [1, 2), plus more; 0 for 0 and what is not finite. */
+/* The exponent that scales |x| into [1, 2), plus more; 0 if x is 0 or not finite. */
 static int32_t exponent(lower *l, ig_dtype d, int32_t x, int more)
 {
     const int32_t power = lower_row(l, CODE_ROW_logb, d, x, CODE_NONE, CODE_NONE);
@@ -379,7 +379,7 @@ static int32_t warp(lower *l, code_warp row, ig_dtype value, ig_dtype result, in
     return d;
 }
 
-/* Shuffles of anything: each scalar in it by itself. */
+/* Shuffles a value of any type: each of its scalars separately. */
 static lower_value shuffles(lower *l, const kernel_expr *e, const lower_value *v, code_warp row)
 {
     const int32_t choice = lower_convert(l, v[2].reg[0], lower_lane(e->args[2]->type), IG_U32);
@@ -480,7 +480,7 @@ static lower_value print(lower *l, const kernel_expr *e)
     return lower_value_of(l, e->type, lower_integer(l, IG_I32, (int64_t)e->n_args - 1));
 }
 
-/* The number of a message about the place we are at. */
+/* The number of a message about the current place. */
 static uint16_t message(lower *l, const char *what)
 {
     lane_code *c = l->c;
@@ -508,7 +508,7 @@ static int32_t clock_value(lower *l)
     return d;
 }
 
-/* Byte by byte; from is a pointer, or the byte itself. */
+/* Copies byte by byte; for MEMSET, the second argument is the byte itself. */
 static lower_value move_bytes(lower *l, const kernel_expr *e)
 {
     static const kernel_type byte = {.kind = TYPE_U8, .size = 1, .align = 1};

@@ -1,4 +1,5 @@
-/* Lowering: wmma. A warp holds a fragment: element number e is the (e / 32)-th of lane e % 32, in its local memory. */
+/* Lowering: wmma. A warp holds a fragment: lane e % 32 holds element e in its local memory, at index e
+ * / 32. */
 #include "compiler/lower/lower.h"
 
 #include "engine/ops/op_id.h"
@@ -61,7 +62,7 @@ static void fragment_move(lower *l, const kernel_expr *e, bool stores)
     }
 }
 
-/* The address of element `number` of a fragment, which another lane of the warp has. */
+/* The address of element `number` of a fragment, which is in another lane of the warp. */
 static int32_t elsewhere(lower *l, const fragment *f, int32_t mine, int32_t number)
 {
     const int32_t lane = lower_special(l, ORIGIN_LANE);

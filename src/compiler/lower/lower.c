@@ -7,7 +7,7 @@
 enum {
     CODE_CAP_BYTES = 256 << 20,
     UNFOLD_DEEPEST = 200,
-    LOCAL_MOST = 512 << 10 /* bytes of a lane, as CUDA has it */
+    LOCAL_MOST = 512 << 10 /* bytes per lane, as in CUDA */
 };
 
 /* ---- variables ---- */
@@ -151,7 +151,7 @@ static void lower_loop_stmt(lower *l, const kernel_stmt *s)
     lower_close(l, begin);
 }
 
-/* Whether the lane's value is that of the case; the default is what no case has. */
+/* Whether the lane's value matches the case; the default matches what no other case does. */
 static int32_t case_holds(lower *l, const kernel_stmt *s, const kernel_case *k, int32_t value,
                           ig_dtype d)
 {
@@ -167,8 +167,8 @@ static int32_t case_holds(lower *l, const kernel_stmt *s, const kernel_case *k, 
     return none;
 }
 
-/* A loop that runs once, so that break leaves it. From each label on, the lanes that have come to one run
- * the statements. */
+/* A switch is a loop that runs once, so break leaves it. At each label, the lanes that match it become
+ * active, and all lanes active so far run the statements after it. */
 static void lower_switch(lower *l, const kernel_stmt *s)
 {
     const ig_dtype d = lower_lane(s->value->type);
@@ -254,7 +254,7 @@ static void lower_list(lower *l, const kernel_stmt *s)
 
 /* ---- calls ---- */
 
-/* The only return is the last statement, so no lane leaves early. */
+/* True if the list contains a return at any depth. */
 static bool returns_inside(const kernel_stmt *s)
 {
     for (; s; s = s->next)
@@ -289,7 +289,7 @@ static int frames(const lower_frame *f)
     return n;
 }
 
-/* Where the results of several returns come together. */
+/* Makes the registers in which several returns leave the result. */
 static void make_result(lower *l, lower_frame *f)
 {
     kernel_var var = {.type = f->function->result};
@@ -336,7 +336,8 @@ lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *c
 
 /* ---- a kernel ---- */
 
-/* A parameter that is too large for registers, has a union or is empty: its bytes, in the lane's memory. */
+/* A parameter that is too large for registers, contains a union or is empty: its bytes, in the lane's
+ * memory. */
 static lower_value parameter_in_memory(lower *l, const kernel_type *t, uint64_t at)
 {
     static const kernel_type pieces[] = {{.kind = TYPE_U64, .size = 8},
@@ -390,7 +391,7 @@ static void lower_parameters(lower *l, const kernel_function *f)
     l->c->argument_bytes = (size_t)l->entry->argument_bytes;
 }
 
-/* What no lane machine does. */
+/* Refuses the features that lane code does not support. */
 static void refuse(lower *l)
 {
     static const struct {
@@ -447,7 +448,7 @@ ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_
     if (entry->failed)
         status = ig_fail(IG_ERR_FORMAT, "%s", entry->errors);
     else if (setjmp(escape))
-        status = IG_ERR_UNSUPPORTED; /* the error is set */
+        status = IG_ERR_UNSUPPORTED; /* the error is already set */
     else
         lower_kernel(&l);
     c->arena.escape = NULL;

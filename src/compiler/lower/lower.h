@@ -1,16 +1,16 @@
-/* Lowering: from the checked tree to lane code. What its files share.
+/* Lowering: from the checked tree to lane code. Shared declarations.
  *
- * Device functions are inlined at each call. A variable lives in registers, one for each scalar in it,
- * unless its address is taken, or it contains a union, or it is large: then it is in the lane's local memory. */
+ * Device functions are inlined at each call. A variable lives in registers, one for each of its scalars. It
+ * lives in the lane's local memory if its address is taken, if it contains a union, or if it is large. */
 #ifndef KERNEL_LOWER_H
 #define KERNEL_LOWER_H
 
 #include "compiler/code.h"
 #include "compiler/tree.h"
 
-enum { LOWER_LEAVES = 64 /* registers of one value, at most */ };
+enum { LOWER_LEAVES = 64 /* maximum number of registers of one value */ };
 
-/* A value: one register for each scalar in it, in memory order; or, if it is kept in memory, the address of
+/* A value: one register for each of its scalars, in memory order; or, if it is kept in memory, the address of
  * a place that is not written while the value is in use. */
 typedef struct lower_value {
     const kernel_type *type;
@@ -32,7 +32,7 @@ typedef struct lower_place {
     int32_t object; /* 1 + its number, as in code_inst */
 } lower_place;
 
-/* The leaves of a type: its scalars, and where they are. */
+/* The leaves of a type: its scalars and their offsets. */
 typedef struct lower_scalars {
     int n;
     const kernel_type *type[LOWER_LEAVES];
@@ -47,7 +47,7 @@ typedef struct lower_home {
     bool made;
 } lower_home;
 
-/* A function that is being unfolded. */
+/* A function that is being inlined. */
 typedef struct lower_frame {
     const kernel_function *function;
     struct lower_frame *caller;
@@ -70,11 +70,11 @@ typedef struct lower {
     const kernel_entry *entry;
     lower_frame *frame;
     lower_loop *loop;
-    int depth;          /* levels that are open */
-    int bound;          /* instructions whose results parameters of a call may be */
-    kernel_place place; /* of what is being lowered */
+    int depth;          /* open levels */
+    int bound;          /* results of earlier instructions may be bound to parameters of a call */
+    kernel_place place; /* of the tree node that is being lowered */
     int32_t special[ORIGIN_GLOBAL +
-                    1]; /* registers that the machine fills, by origin; CODE_NONE: none yet */
+                    1]; /* registers that the machine fills, by origin; CODE_NONE: not made yet */
 } lower;
 
 /* ---- build.c ---- */
@@ -90,11 +90,11 @@ int32_t lower_integer(lower *l, ig_dtype d, int64_t value);
 int32_t lower_special(lower *l, code_origin origin);
 code_inst *lower_emit(lower *l, code_op op, ig_dtype dtype, int32_t d, int32_t a, int32_t b,
                       int32_t c);
-/* d = row of ops.def; a new register. The result is of dtype, or bool if truth. */
+/* d = row of ops.def, in a new register. The result has dtype, or is a bool if truth. */
 int32_t lower_map(lower *l, int op, ig_dtype dtype, bool truth, int32_t a, int32_t b);
 int32_t lower_row(lower *l, code_row row, ig_dtype dtype, int32_t a, int32_t b, int32_t c);
 int32_t lower_convert(lower *l, int32_t a, ig_dtype from, ig_dtype to);
-/* Writes a variable; gives the register that now has the value. */
+/* Writes a variable; returns the register that now has the value. */
 int32_t lower_assign(lower *l, int32_t variable, int32_t value);
 /* Levels. */
 int lower_open(lower *l, code_op op, int32_t condition);
@@ -104,12 +104,12 @@ void lower_leave(lower *l, code_op op, int level);
 
 /* ---- lower.c ---- */
 
-/* bytes of the lane's local memory. */
+/* Allocates bytes of the lane's local memory. */
 int32_t lower_local(lower *l, uint64_t bytes, uint32_t align);
-/* The object of a variable, or of what a parameter points to, at offset from the origin. */
+/* The object of a variable, or the one a parameter points to, at offset from the origin. */
 int32_t lower_object(lower *l, code_origin origin, const kernel_var *var, uint64_t offset);
 lower_home *lower_home_of(lower *l, const kernel_var *var);
-/* The call of a function with arguments. */
+/* Lowers the call of a function with arguments. */
 lower_value lower_call(lower *l, const kernel_function *f, kernel_expr *const *args);
 
 /* ---- place.c ---- */
@@ -117,20 +117,20 @@ lower_value lower_call(lower *l, const kernel_function *f, kernel_expr *const *a
 /* The dtype of a scalar in memory, and in a register, where halves are f32. */
 ig_dtype lower_stored(const kernel_type *t);
 ig_dtype lower_lane(const kernel_type *t);
-/* How many registers a value of the type has; 0: it is kept in memory. */
+/* The number of registers of a value of the type; 0: it is kept in memory. */
 int lower_leaves(const kernel_type *t);
-/* The scalar types of all leaves and where they are; arrays of lower_leaves(t) entries. */
+/* The scalar types of all leaves and their offsets; arrays of lower_leaves(t) entries. */
 void lower_flatten(const kernel_type *t, uint64_t offset, const kernel_type **types,
                    uint64_t *offsets, int *n);
 lower_scalars lower_leaves_of(const kernel_type *t);
-/* A value of n registers, which are not set, and a value of one register. */
+/* A value of n registers, which are not set; and a value of one register. */
 lower_value lower_value_new(lower *l, const kernel_type *t, int n);
 lower_value lower_value_of(lower *l, const kernel_type *t, int32_t reg);
 int32_t lower_copy(lower *l, int32_t reg);
 lower_place lower_at(lower *l, const kernel_expr *e);
 /* The place that a pointer points at. */
 lower_place lower_pointee(lower *l, const kernel_expr *pointer, const kernel_type *type);
-/* Where a value is. */
+/* The place of a value. */
 lower_place lower_place_of(const lower_value *v);
 /* Memory at the address in register a. */
 lower_place lower_memory(const kernel_type *t, int32_t a, uint8_t space);
@@ -147,7 +147,7 @@ void lower_store_scalar(lower *l, const lower_place *p, const kernel_type *t, in
 
 lower_value lower_expr(lower *l, const kernel_expr *e);
 int32_t lower_scalar(lower *l, const kernel_expr *e);
-/* All of them, in order; none is changed by those after it. Strings have no value. */
+/* Evaluates all arguments in order; a later one does not change an earlier value. Strings have no value. */
 lower_value *lower_args(lower *l, kernel_expr *const *args, uint32_t n);
 void lower_effect(lower *l, const kernel_expr *e);
 int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_type *to);
@@ -162,8 +162,7 @@ void lower_fragments(lower *l, const kernel_expr *e);
 
 /* ---- from outside ---- */
 
-/* The lane code of a kernel, settled; release with code_free. What the CPU cannot run is
- * IG_ERR_UNSUPPORTED. */
+/* The lane code of a kernel, settled; release with code_free. IG_ERR_UNSUPPORTED if the CPU cannot run it. */
 ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_code **out);
 void code_free(lane_code *c);
 

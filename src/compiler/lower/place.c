@@ -190,7 +190,8 @@ lower_value lower_load(lower *l, const lower_place *p)
     return v;
 }
 
-/* A register that goes into the i-th of a place, but is written before: p = {p.y, p.x}. */
+/* True if reg, the source of the i-th register of a place, is overwritten before it is copied: p = {p.y,
+ * p.x}. */
 static bool overwritten(const lower_place *p, int i, int32_t reg)
 {
     for (int k = 0; k < i; k++)
@@ -230,8 +231,8 @@ static const kernel_expr *plain_index(const kernel_expr *e)
     return widens && e->type->kind == TYPE_I64 ? e->a : e;
 }
 
-/* Moves a place by index elements of size bytes. Two indices become one: the objects of a block or a lane
- * are small, so 32 bits will do for them. */
+/* Moves a place by index elements of size bytes. Two indices are added into one: objects of a block or a lane
+ * are small, so 32 bits are enough for them. */
 void lower_move(lower *l, lower_place *p, const kernel_expr *by, uint64_t size)
 {
     const kernel_expr *index = plain_index(by);
@@ -270,7 +271,7 @@ lower_place lower_memory(const kernel_type *t, int32_t a, uint8_t space)
     return (lower_place){.type = t, .a = a, .b = CODE_NONE, .index = IG_I64, .space = space};
 }
 
-/* What a pointer in a register points to, if it is a parameter of the kernel. */
+/* The object that a pointer in a register points to, if the pointer is a parameter of the kernel. */
 static int32_t object_of(const lane_code *c, int32_t pointer)
 {
     const code_reg *r = &c->reg[pointer];
@@ -280,7 +281,7 @@ static int32_t object_of(const lane_code *c, int32_t pointer)
     return 0;
 }
 
-/* Variables that lie in memory, whatever kind. */
+/* The place of a variable in memory, of any kind. */
 static lower_place variable_at(lower *l, const kernel_var *var)
 {
     switch (var->storage) {
@@ -315,7 +316,7 @@ static lower_place variable_at(lower *l, const kernel_var *var)
     }
 }
 
-/* Which of a struct's leaves a member begins with. */
+/* The index of a member's first leaf in its struct. */
 static int leaves_before(const kernel_struct *s, const kernel_member *m)
 {
     int n = 0;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- what an expression does ---- */
+/* ---- effects of an expression ---- */
 
 /* Evaluating it has no side effects and cannot fail, so inactive lanes may evaluate it, too. */
 static bool is_plain(const kernel_expr *e)
@@ -40,7 +40,7 @@ static bool is_plain(const kernel_expr *e)
     }
 }
 
-/* Whether it writes a variable that lives in registers. */
+/* Returns true if it writes a variable that lives in registers. */
 static bool writes(const kernel_expr *e)
 {
     if (!e)
@@ -53,7 +53,7 @@ static bool writes(const kernel_expr *e)
     return writes(e->a) || writes(e->b) || writes(e->c);
 }
 
-/* A value that stays what it is while `next` is evaluated. */
+/* A register whose value does not change while `next` is evaluated. */
 static int32_t steady(lower *l, int32_t reg, const kernel_expr *next)
 {
     return l->c->reg[reg].variable && writes(next) ? lower_copy(l, reg) : reg;
@@ -92,7 +92,7 @@ int32_t lower_rounded(lower *l, const kernel_type *t, int32_t a)
     return d;
 }
 
-/* By the rules of builtins.def. */
+/* Converts by the rules of builtins.def. */
 static int32_t float_to_integer(lower *l, int32_t a, const kernel_type *from, const kernel_type *to)
 {
     const ig_dtype source = lower_lane(from), target = lower_lane(to);
@@ -117,7 +117,8 @@ int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_ty
         return a;
     if (type_is_float(from) && type_is_integer(to) && to->kind != TYPE_BOOL)
         return float_to_integer(l, a, from, to);
-    if (target == IG_F32 && stored != IG_F32 && source != IG_F32) /* once, not by way of f32 */
+    if (target == IG_F32 && stored != IG_F32 && source != IG_F32) /* rounded once, without the step
+                                                                   * through f32 */
         return lower_convert(l, lower_convert(l, a, source, stored), stored, IG_F32);
     return lower_rounded(l, to, lower_convert(l, a, source, target));
 }
@@ -234,7 +235,7 @@ static lower_value lower_choose(lower *l, const kernel_expr *e)
 static lower_value lower_assignment(lower *l, const kernel_expr *e)
 {
     const lower_value v = steady_value(l, lower_expr(l, e->b), e->a);
-    l->place = e->a->place ? e->a->place : l->place; /* messages about a store mean its target */
+    l->place = e->a->place ? e->a->place : l->place; /* messages about a store show its target */
     const lower_place to = lower_at(l, e->a);
     lower_store(l, &to, &v);
     return to.reg ? (lower_value){.type = e->type, .reg = to.reg, .n = to.n, .address = CODE_NONE}
@@ -253,7 +254,7 @@ static lower_value lower_update(lower *l, const kernel_expr *e)
         lower_place moved = lower_memory(type->of, old, e->a->space);
         const kernel_expr *by = e->b;
         lower_move(l, &moved, by, type->of->size);
-        if (e->op == OP_SUB) { /* the distance, backwards */
+        if (e->op == OP_SUB) { /* the distance, negated */
             const int32_t d = lower_address(l, &moved);
             const int32_t forth = lower_map(l, OP_subtract, IG_U64, false, d, old);
             const int32_t back = lower_map(l, OP_subtract, IG_U64, false, old, forth);
