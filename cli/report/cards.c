@@ -1,4 +1,4 @@
-/* A card for each machine; facts in which machines differ are marked. */
+/* A card for each machine. Facts that differ between machines are marked. */
 #include "report/page.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ static const result_device *named(const result *r, const char *name)
     return NULL;
 }
 
-/* Whether another file has another value. A device that only one file has does not differ. */
+/* True if another file has another value. A device that only one file has does not differ. */
 static bool differs(const comparison *c, const struct fact *f, const char *device, const char *here)
 {
     bool differs = false;

@@ -112,7 +112,7 @@ static bool has_rows(const result *r, const char *device)
     return false;
 }
 
-/* The devices that have rows, in the order of the file's list, then those that the list lacks. */
+/* The devices that have rows: first those in the file's list, in its order, then all others. */
 static int list_devices(const result *r, const char **out)
 {
     int n = 0;
@@ -190,7 +190,7 @@ bool row_same_work(const result_row *a, const result_row *b)
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->group, b->group) == 0;
 }
 
-/* The row of r with the same work as like; if there are several, the one with as many threads. */
+/* The row of r with the same work as like; if there are several, the one with the same number of threads. */
 static const result_row *find_row(const result *r, const char *device, const result_row *like,
                                   int *alike)
 {
@@ -266,7 +266,7 @@ static void match_rows(comparison *c, int number)
         if (!row_is_of(a, old))
             continue;
         if (find_row(ra, old->device, a, &mine) != a) {
-            c->only_old++; /* a duplicate: the first counts */
+            c->only_old++; /* a duplicate: only the first counts */
             continue;
         }
         const result_row *b = find_row(rb, new->device, a, &theirs);

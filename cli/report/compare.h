@@ -19,7 +19,7 @@ typedef struct source {
 typedef struct contestant {
     const source *from;
     const char *device;
-    const char *label; /* "b", "b gpu": as short as is unique */
+    const char *label; /* "b", "b gpu": the shortest unique name */
 } contestant;
 
 /* Two contestants that are compared. */
@@ -45,7 +45,7 @@ typedef struct refusal {
 typedef struct comparison {
     const source *sources;
     int n_sources;
-    const char **names; /* of the sources, short */
+    const char **names; /* short names of the sources */
     contestant *contestants;
     int n_contestants;
     match *matches;
@@ -55,7 +55,7 @@ typedef struct comparison {
     refusal *left_out;
     int n_left_out;
     int only_old, only_new;   /* rows that only one side has */
-    bool same_machine, twins; /* all files are from one machine; two are the same run */
+    bool same_machine, twins; /* all files are from one machine; two files are the same run */
     arena memory;
 } comparison;
 
@@ -76,13 +76,13 @@ void words_rate(str *t, double rate, const char *unit); /* "1.5 TFLOP/s" */
 void words_row(str *t, const result_row *r);            /* "matmul 1024 f32" */
 void words_old(str *t, const pairing *p);  /* the same, with threads if there are several */
 void words_counts(str *t, const match *m); /* "Of 24 rows 18 are faster, 2 slower" */
-/* The whole comparison in a few sentences, a line for each match. */
+/* The whole comparison in a few sentences, one line per match. */
 void words_headline(str *t, const comparison *c);
 /* The clearest difference, for a title. */
 void words_title(str *t, const comparison *c);
-/* Which of the user's commands is faster, a line for each but the first. Nothing for fewer than two. */
+/* Which of the user's commands is faster: one line for each except the first. Nothing if there are fewer than two. */
 void words_commands(str *t, const result *r);
-/* What limits the comparison, a line each: interrupted runs, disturbances, rows that are left out. */
+/* What limits the comparison, one line each: interrupted runs, disturbances, rows that are left out. */
 void words_notes(str *t, const comparison *c);
 void words_row_rate(str *t, const result_row *r); /* "70.7 GFLOP/s [68.1, 72.3]", or of bytes */
 /* The headline of a single file. Only rows that are not doubtful are named. */
@@ -91,7 +91,7 @@ void words_machine(str *t, const result *r); /* "Neoverse-V1 (2 cores)" */
 
 /* ---- page.c ---- */
 
-/* The HTML page of a comparison, or of one file. command: the command line that makes the page. */
+/* The HTML page of a comparison, or of one file. command is the command line that makes the page. */
 void page_make(str *t, const comparison *c, const char *command);
 
 #endif

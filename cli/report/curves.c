@@ -1,4 +1,4 @@
-/* Curves over the number of threads, and over the size of a work, which show where devices cross. */
+/* Curves over the number of threads, and over the size of a work. The latter show where devices cross. */
 #include "report/page.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ typedef struct curve {
 
 static bool is_scaling(const result_row *r) { return strcmp(r->group, "scaling") == 0; }
 
-/* Whether two rows are of one curve. Sizes of scaling rows are "1024/2": the part before the slash counts. */
+/* True if two rows belong to one curve. Sizes of scaling rows are "1024/2": only the part before the slash counts. */
 static bool same_kind(const result_row *a, const result_row *b)
 {
     if (strcmp(a->work, b->work) != 0 || strcmp(a->dtype, b->dtype) != 0 ||
@@ -37,7 +37,7 @@ static curve curve_of(const contestant *who, const result_row *like)
         while (at > 0 && v.row[at - 1]->extent > r->extent)
             at--;
         if (at > 0 && v.row[at - 1]->extent == r->extent)
-            continue; /* the same size with another number of threads: the first counts */
+            continue; /* the same size with another number of threads: only the first counts */
         memmove(&v.row[at + 1], &v.row[at], (size_t)(v.n++ - at) * sizeof *v.row);
         v.row[at] = r;
     }
@@ -146,12 +146,11 @@ static void largest_words(str *t, const char *la, const char *lb, verdict v)
         str_printf(t, "%s is faster than %s at the largest size.", la, lb);
 }
 
-/* From which size on b is faster than a. */
+/* The size from which b is faster than a. */
 typedef struct crossing {
-    const result_row
-        *from;       /* the smallest size from which on b is faster at all sizes; NULL: none */
-    verdict last;    /* at the largest size */
-    int common, won; /* sizes that both measured, and at which b is faster */
+    const result_row *from; /* the smallest size from which b is faster at all sizes; NULL: none */
+    verdict last;           /* at the largest size */
+    int common, won;        /* sizes that both measured; those at which b is faster */
 } crossing;
 
 static crossing crossing_of(const comparison *c, int ia, int ib, const result_row *kind)
@@ -190,7 +189,7 @@ static void crossing_words(str *t, const comparison *c, int ia, int ib, const re
         largest_words(t, la, lb, x.last);
 }
 
-/* A row for each work and pair of devices of one file: from which size on the second one wins. */
+/* A row for each work and pair of devices of one file: the size from which the second one is faster. */
 static void crossing_table(str *t, const comparison *c, const result_row *const *kinds, int n)
 {
     bool begun = false;
@@ -242,7 +241,7 @@ static void crossing_figure(str *t, const comparison *c, const result_row *kind)
     }
     for (int i = 0; i < c->n_matches; i++)
         crossing_words(&words, c, c->matches[i].old, c->matches[i].new, kind);
-    /* Devices of one file, unless the matches above are these. */
+    /* Devices of one file, unless the matches above are the same pairs. */
     for (int i = 1; i < c->n_contestants && c->n_sources > 1; i++)
         for (int k = 0; k < i; k++)
             if (c->contestants[k].from == c->contestants[i].from)

@@ -1,4 +1,4 @@
-/* Apple GPUs: measured times beside those that were expected before anybody had measured (bench/expected.def). */
+/* Apple GPUs: measured times next to the times that a model predicts (bench/expected.def). */
 #include "bench/expected.h"
 #include "report/page.h"
 

@@ -32,7 +32,7 @@ void html_text(str *t, const char *s)
     str_puts(t, cut ? "…" : "");
 }
 
-/* A number by its specification, from its '%' on. */
+/* Adds a number by its format specification, which begins with '%'. */
 static void put_number(str *t, const char *spec, size_t n, double value)
 {
     char form[16] = "";

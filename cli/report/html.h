@@ -25,15 +25,15 @@ typedef struct scale {
 } scale;
 
 double scale_at(const scale *s, double value);
-/* Widens the scale to hold value; {0} is empty. Values of a logarithmic scale are above 0. */
+/* Widens the scale to include value; {0} is empty. Values of a logarithmic scale are above 0. */
 void scale_see(scale *s, double value);
 /* Adds a margin at both ends. */
 void scale_round(scale *s);
-/* Values for ticks, at most SCALE_TICKS of them; returns how many. */
+/* Values for ticks, at most SCALE_TICKS; returns how many. */
 enum { SCALE_TICKS = 12 };
 int scale_ticks(const scale *s, double out[SCALE_TICKS]);
 
-/* Writes a tick of an axis. */
+/* Writes the label of a tick. */
 typedef void axis_words(str *t, double value);
 void axis_plain(str *t, double value); /* "0.5", "10k", "2M" */
 void axis_time(str *t, double value);
@@ -57,20 +57,20 @@ typedef struct chart {
     chart_boxes taken[CHART_WIDTHS];
 } chart;
 
-/* Fits the scales to the frame, then draws it, its grid and its axes. title and about describe the chart
- * to those who cannot see it. */
+/* Fits the scales to the frame, then draws the frame, its grid and its axes. title and about describe the chart
+ * for readers who cannot see it. */
 void chart_begin(str *t, chart *c, const char *title, const char *about);
 void chart_end(str *t);
 void chart_line(str *t, const chart *c, const double *x, const double *y, int n, const char *class);
 void chart_band(str *t, const chart *c, const double *x, const interval *y, int n, int series);
-/* A mark with the shape and color of the series; what is shown when it is pointed at. */
+/* A mark with the shape and color of the series. `what` is its tooltip. */
 void chart_dot(str *t, chart *c, double x, double y, int series, const char *what);
-/* A word beside a point. Returns false if there is no room for it. */
+/* A word next to a point. Returns false if there is no room for it. */
 bool chart_label(str *t, chart *c, double x, double y, int series, const char *word);
 /* The mark of a series, for legends in the text. */
 void series_key(str *t, int series);
 
-/* Opens a nested picture whose x runs from 0 to 100 and stretches; close it with </svg>. */
+/* Opens a nested picture whose x axis runs from 0 to 100 and stretches; close it with </svg>. */
 void stretched_begin(str *t, int height);
 /* Opens a picture of 100 by 10 that stretches over a table cell; close it with </svg>. */
 void svg_strip_begin(str *t, const char *class, const char *title);

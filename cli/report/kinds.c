@@ -1,7 +1,7 @@
-/* The picture of the first screen: how fast, and compared with what; and the glossary of works.
+/* The chart of the first screen: how fast, and compared with what; and the glossary of works.
  *
- * For one file, a bar for each work: its share of the highest rate of the run. For a comparison, a bar for each kind of
- * work: its speedup. */
+ * For one file, each work has a bar: its share of the highest rate of the run. For a comparison, each kind of work has
+ * a bar: its speedup. */
 #include "report/page.h"
 
 #include <math.h>
@@ -116,7 +116,7 @@ static void match_bars(str *t, const comparison *c)
 
 /* ---- one file ------------------------------------------------------------------------------- */
 
-/* The row that stands for its work: the one with the highest rate, or the first if it has none. */
+/* The row that represents its work: the one with the highest rate, or the first if none has a rate. */
 static const result_row *best_row(const contestant *who, const result_row *like)
 {
     const result_row *best = NULL;
@@ -133,7 +133,7 @@ static const result_row *best_row(const contestant *who, const result_row *like)
     return best;
 }
 
-/* Whether no earlier row of the contestant is of the same work and dtype. */
+/* True if no earlier row of the contestant has the same work and dtype. */
 static bool is_first(const contestant *who, const result_row *r)
 {
     const result_row *before = NULL;

@@ -5,7 +5,7 @@
 
 #include "report/style.h"
 
-/* Links to the sections that are there. */
+/* Links to the sections of the page. */
 static void contents(str *t, const str *sections)
 {
     static const struct {
@@ -41,7 +41,7 @@ static bool download(str *t, const source *s)
     return fits;
 }
 
-/* The command of a file with its settings before it, as a shell takes them. */
+/* The command of a file, with its settings before it, in shell syntax. */
 static void measured_by(str *t, const result *r)
 {
     str line = {0};
@@ -90,7 +90,7 @@ static void put_date(str *t, const comparison *c)
     str_add(t, latest, strcspn(latest, "T"));
 }
 
-/* "notebook and server, 2026-11-15 - Ingot comparison": what a tab or a bookmark shows. */
+/* "notebook and server, 2026-11-15 - Ingot comparison": the title of a tab or a bookmark. */
 static void put_title(str *t, const comparison *c)
 {
     str date = {0};

@@ -1,12 +1,12 @@
-/* The page in sections. Each adds its heading, charts and tables, or nothing if it has no data. */
+/* The sections of the page. Each adds its heading, charts and tables, or nothing if it has no data. */
 #ifndef CLI_REPORT_PAGE_H
 #define CLI_REPORT_PAGE_H
 
 #include "report/compare.h"
 #include "report/html.h"
 
-/* However large the files, the page stays below 500 kB: a section adds rows until all sections together
- * have so many bytes, and says how many rows it left out. */
+/* The page stays below 500 kB, however large the files are: a section adds rows until all sections together have this
+ * many bytes, and then says how many rows it left out. */
 enum {
     RATIOS_UNTIL = 150000,
     FIRST_UNTIL = 170000,
@@ -33,7 +33,7 @@ void section_crossing(str *t, const comparison *c); /* curves.c */
 void section_support(str *t, const comparison *c);  /* support.c */
 void section_samples(str *t, const comparison *c);  /* samples.c */
 
-/* Whether a section may add a row; otherwise counts it in *left_out. */
+/* True if a section may add a row; otherwise counts the row in *left_out. */
 bool page_has_room(const str *t, int until, int *left_out);
 void part_left_out(str *t, int rows);
 
@@ -56,16 +56,16 @@ void part_cell_rate(str *t, double rate, const char *unit);             /* a das
 void part_cell_interval(str *t, interval seconds, const result_row *r); /* with the row's mark */
 /* A "!" if the row has warnings. */
 void part_mark(str *t, const result_row *r);
-/* The warnings of a contestant's rows as a list that opens. */
+/* The warnings of a contestant's rows, as a list that the reader can open. */
 void part_warnings(str *t, const comparison *c, int number);
 
 const result_device *device_of(const contestant *c); /* NULL if the file does not list it */
 interval row_time(const result_row *r);
-/* The next row of a contestant with samples after r, in the order of the file; the first for NULL. */
+/* The next row of a contestant after r that has samples, in the order of the file; the first row if r is NULL. */
 const result_row *row_next(const contestant *c, const result_row *r);
-/* The first of them with the same work as like. */
+/* The first such row with the same work as like. */
 const result_row *row_like(const contestant *c, const result_row *like);
-/* Whether r, of contestant number of, is the first row of its work over all contestants. */
+/* True if r, a row of contestant number `of`, is the first row of its work over all contestants. */
 bool row_is_new(const comparison *c, int of, const result_row *r);
 
 #endif

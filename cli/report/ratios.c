@@ -1,4 +1,4 @@
-/* Speedups with their intervals and verdicts. The table is its own chart: bars on a logarithmic axis. */
+/* Speedups with their intervals and verdicts. The table is also the chart: its rows have bars on a logarithmic axis. */
 #include "report/page.h"
 
 #include <math.h>

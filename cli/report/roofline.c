@@ -1,5 +1,5 @@
-/* A roofline for each device: the most that the device could reach for the arithmetic intensity of a work,
- * and what the work reaches. All rooflines share their axes, so that they can be compared by eye. */
+/* A roofline for each device: the highest rate that the device allows for the arithmetic intensity of a work, and the
+ * rate that the work reaches. All rooflines share their axes, so that they can be compared by eye. */
 #include "report/page.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 /* Limits for one chart and its table; more would not be readable. */
 enum { WORKS_MOST = 16, SIZES_MOST = 12, TABLE_MOST = 60, FIGURE_BYTES = 50000 };
 
-/* Whether the device's peaks hold for the row: they are those of f32, with all threads. */
+/* True if the device's peaks apply to the row: they are for f32 with all threads. */
 static bool on_roof(const contestant *who, const result_row *r)
 {
     const result_device *d = device_of(who);
@@ -23,7 +23,7 @@ static bool same_line(const result_row *a, const result_row *b)
     return strcmp(a->work, b->work) == 0;
 }
 
-/* A work's rows, from its first one on: a line through them, and a mark for each. */
+/* The rows of a work, starting with its first: a line through them, and a mark for each. */
 static void work_marks(str *t, chart *ch, const contestant *who, const result_row *first,
                        int series)
 {
@@ -49,7 +49,7 @@ static void work_marks(str *t, chart *ch, const contestant *who, const result_ro
         }
 }
 
-/* Its name, beside the last of its rows that has room. */
+/* Its name, next to the last of its rows that has room. */
 static void work_name(str *t, chart *ch, const contestant *who, const result_row *first, int series)
 {
     for (const result_row *r = who->from->r.rows + who->from->r.n_rows - 1; r >= first; r--)
@@ -58,7 +58,7 @@ static void work_name(str *t, chart *ch, const contestant *who, const result_row
             break;
 }
 
-/* Whether no row before r is of the same work. */
+/* True if no row before r has the same work. */
 static bool is_first(const contestant *who, const result_row *r)
 {
     const result_row *before = NULL;
@@ -111,7 +111,7 @@ static const result_device *roof_device(const contestant *who)
     return r && d->peak_flops > 0 && d->peak_bytes > 0 ? d : NULL;
 }
 
-/* Axes that hold the roofs and rows of all contestants. */
+/* Axes that include the roofs and rows of all contestants. */
 static chart shared_axes(const comparison *c)
 {
     chart ch = {.x = {.log = true},

@@ -1,4 +1,4 @@
-/* Every sample, in details that open: a strip for each contestant, with a line for each pass. Times are
+/* Every sample, in sections that open: a strip for each contestant, with a line for each pass. Times are
  * multiples of the typical time, so that the noise of fast and slow contestants can be compared. */
 #include "report/page.h"
 
@@ -7,7 +7,7 @@
 
 enum { BAND = 46, HEAD = 18, FOOT = 22, DOTS_MOST = 9000 };
 
-/* Draws every stride-th sample, of those that were disturbed or of those that were not. */
+/* Draws every stride-th sample, either of the disturbed or of the undisturbed ones. */
 static void marks(str *t, const scale *x, const result_row *r, double top, int stride,
                   bool disturbed)
 {

@@ -12,7 +12,7 @@ typedef struct line {
     str cell[COLUMNS];
 } line;
 
-/* Characters, not bytes. */
+/* The width in characters, not bytes. */
 static size_t width_of(const char *s)
 {
     size_t n = 0;

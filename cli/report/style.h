@@ -1,4 +1,4 @@
-/* The page's style sheet: cli/report/page.css, as a part of the command. */
+/* The style sheet of the page: cli/report/page.css, embedded in the command. */
 #ifndef CLI_REPORT_STYLE_H
 #define CLI_REPORT_STYLE_H
 

@@ -1,4 +1,4 @@
-/* Which op runs where, and in which dtypes. Ops with the same support share a row. */
+/* Which ops run on which devices, and in which dtypes. Ops with the same support share a row. */
 #include "report/page.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void device_rows(str *t, const contestant *who, dtypes *d)
     }
 }
 
-/* One table for all contestants from number on with the same support; marks them as done. */
+/* One table for all contestants, from `number` on, that have the same support; marks them as done. */
 static void device_table(str *t, const comparison *c, int number, bool *done)
 {
     str rows = {0}, label = {0};

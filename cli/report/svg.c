@@ -1,8 +1,8 @@
 /* Scales and charts in SVG.
  *
- * A chart is as wide as its column: positions across are percentages, heights and letters are pixels, so
- * that text has one size at every width. Lines and bands are nested pictures that stretch; marks and words
- * are placed by percentage and do not. Coordinates have at most two decimals. */
+ * A chart is as wide as its column. Horizontal positions are percentages; heights and letters are pixels, so
+ * text has one size at every width. Lines and bands are nested pictures that stretch; marks and words
+ * are placed by percentage and do not stretch. Coordinates have at most two decimals. */
 #include "report/html.h"
 
 #include <float.h>
@@ -47,12 +47,12 @@ void scale_round(scale *s)
     }
 }
 
-/* Powers of two; or 1, 2 and 5 of each decade, only its 1, or only that of some decades: as fit. */
+/* Powers of two; or, as many as fit: 1, 2 and 5 of each decade, the 1 of each decade, or the 1 of some decades. */
 static int log_ticks(const scale *s, double *out)
 {
     if (!(s->low > 0) || !isfinite(s->high) || !(s->high >= s->low))
         return 0;
-    /* Of two finite numbers the quotient may be infinite; the difference of their logarithms is not. */
+    /* The quotient of two finite numbers may be infinite; the difference of their logarithms is not. */
     const double decades = log10(s->high) - log10(s->low);
     int n = 0;
     if (s->twos) {
@@ -90,7 +90,7 @@ int scale_ticks(const scale *s, double out[SCALE_TICKS])
     return n;
 }
 
-/* ---- words beside axes ---------------------------------------------------------------------- */
+/* ---- labels of axes ------------------------------------------------------------------------- */
 
 void axis_plain(str *t, double value)
 {
@@ -204,7 +204,7 @@ void chart_band(str *t, const chart *c, const double *x, const interval *y, int 
     str_puts(t, "Z\"/></svg>");
 }
 
-/* Circle, square, triangle, diamond, turned triangle, cross: series differ without their colors too. */
+/* Circle, square, triangle, diamond, inverted triangle, cross: series also differ without colors. */
 static const char *const marks[SVG_SERIES] = {"m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
                                               "m-3.5-3.5h7v7h-7z",
                                               "m0-4.5l4.5 8h-9z",
@@ -212,7 +212,7 @@ static const char *const marks[SVG_SERIES] = {"m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0
                                               "m0 4.5l4.5-8h-9z",
                                               "m-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z"};
 
-/* Notes a box that later labels avoid; x is in percent, left and width in pixels. */
+/* Records a box that later labels avoid; x is in percent, left and width are in pixels. */
 static void take(chart *c, int at_width, double x, double left, double y, double width)
 {
     chart_boxes *b = &c->taken[at_width];
@@ -266,7 +266,7 @@ bool chart_label(str *t, chart *c, double x, double y, int series, const char *w
                   {9, 30, false}, {-9, 30, true}, {9, -36, false}, {9, 44, false}};
     const double width = LETTER * (double)strlen(word) + 4;
     const double across = scale_at(&c->x, x), down = scale_at(&c->y, y);
-    /* What fits everywhere is always shown; what needs room only on wide pages. */
+    /* A label that fits at all widths is always shown; one that needs room is shown only on wide pages. */
     for (int narrowest = 0; narrowest < CHART_WIDTHS; narrowest++)
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             const double left = places[i].dx - (places[i].left ? width : 0);

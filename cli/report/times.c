@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A bar that fills a share of its cell. */
+/* A bar that fills a fraction of its cell. */
 static void share_cell(str *t, double share, const char *title)
 {
     str_puts(t, "<td class=\"bar\">");
@@ -62,7 +62,7 @@ void section_times(str *t, const comparison *c)
 
 static bool is_latency(const result_row *r) { return strcmp(r->group, "latency") == 0; }
 
-/* One work on all contestants, with bars up to the longest of them. */
+/* One work on all contestants, with bars relative to the longest time. */
 static void first_rows(str *t, const comparison *c, const result_row *kind)
 {
     double longest = 0;

@@ -31,7 +31,7 @@ static void free_sources(source *sources, int n)
         result_free(&sources[i].r);
 }
 
-/* Adds a word as a shell takes it. */
+/* Adds a word, quoted for the shell. */
 static void shell_word(str *t, const char *word)
 {
     static const char plain[] =

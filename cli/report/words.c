@@ -145,13 +145,13 @@ void words_counts(str *t, const match *m)
     str_puts(t, ".");
 }
 
-/* How much a row says about a machine: works before latencies, both before rows over threads. */
+/* How much a row says about a machine: works most, then latencies, then rows over threads. */
 static int weight(const result_row *r)
 {
     return strcmp(r->group, "scaling") == 0 ? 0 : strcmp(r->group, "latency") == 0 ? 1 : 2;
 }
 
-/* The clearest row of a verdict in a match, or in all of them (-1); NULL if there is none. */
+/* The clearest row of a verdict in a match, or in all matches (-1); NULL if there is none. */
 static const pairing *strongest(const comparison *c, int number, verdict v)
 {
     const pairing *best = NULL;
@@ -167,7 +167,7 @@ static const pairing *strongest(const comparison *c, int number, verdict v)
     return best;
 }
 
-/* Whether more than half of a match's rows are unsure. */
+/* True if more than half of a match's rows are unsure. */
 static bool mostly_unsure(const match *m) { return 2 * m->unsure > m->n; }
 
 /* "it is unsure" begins a sentence with a capital; names of machines stay as they are. */
@@ -294,7 +294,7 @@ static bool is_disturbed(const source *s, const char *by)
     return false;
 }
 
-/* One line for all files that were disturbed in the same way, at the first of them. */
+/* One line for all files that were disturbed in the same way; added at the first of them. */
 static void note_disturbance(str *t, const comparison *c, int number, const char *by)
 {
     for (int i = 0; i < number; i++)
@@ -367,7 +367,7 @@ void words_row_rate(str *t, const result_row *r)
     str_free(&high);
 }
 
-/* The row with the highest rate: of operations on f32, or of bytes in memory; nothing doubtful. */
+/* The row with the highest rate, of f32 operations or of bytes in memory; doubtful rows are ignored. */
 static const result_row *fastest(const result *r, bool operations)
 {
     const result_row *best = NULL;
