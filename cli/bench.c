@@ -1,6 +1,6 @@
 /* ingot bench: measures how fast this machine is.
  *
- * Chooses devices and works, lets the runner measure them, and writes the result: a table, or the file that
+ * Chooses devices and benchmarks, lets the runner measure them, and writes the result: a table, or the file that
  * 'ingot compare' and 'ingot report' read. docs/BENCHING.md describes the method. */
 #include "bench/collect.h"
 #include "bench/limits.h"
@@ -18,7 +18,7 @@
 
 enum { THREADS_MOST = 8, COMMANDS_MOST = 16, LIMITS_MOST = 128 };
 static const double
-    quick_s = 40, /* for each device, as the others */
+    quick_s = 40, /* per device, as are the others */
     quick_most_s = 54, full_s = 450, full_most_s = 560,
     too_slow = 25; /* a repetition that takes more than 1 / too_slow of the time is left out */
 
@@ -31,7 +31,7 @@ typedef struct commands_list {
     int n;
 } commands_list;
 
-/* As the first argument it makes this verb a worker. Not documented, because only workers use it. */
+/* As the first argument, it makes this verb a worker. Not documented, because only bench itself uses it. */
 static char worker_word[] = "--worker";
 
 /* The options; NULL and 0: not given. */
@@ -41,7 +41,7 @@ typedef struct bench_settings {
     threads_list threads;
     double seconds;
     uint64_t seed;
-    engine_options engine; /* without device and threads: there may be several */
+    engine_options engine; /* device and threads are not used: bench may measure several */
     commands_list commands;
 } bench_settings;
 
@@ -109,7 +109,7 @@ static bool device_at(int i, ig_device_info *d)
     return ig_device_get(i, d) == IG_OK && d->runs_arrays;
 }
 
-/* Whether the library calls the device so, too: "metal" and "mps" are metal:0. */
+/* True if the word is another name of the device in the library: "metal" and "mps" are metal:0. */
 static bool is_other_name(const char *word, size_t n, const ig_device_info *d)
 {
     char name[64];
@@ -121,11 +121,11 @@ static bool is_other_name(const char *word, size_t n, const ig_device_info *d)
     return same;
 }
 
-/* Whether a word selects a device: "all", its name, its kind if no device has that name, or another name of it. */
+/* True if a word selects a device: "all", its name, its kind if no device has that name, or an alias. */
 static bool means(const char *word, size_t n, const ig_device_info *d)
 {
     const char *texts[] = {"all", d->name, d->kind};
-    const bool tests = strcmp(d->kind, "gang") == 0; /* by name only */
+    const bool tests = strcmp(d->kind, "gang") == 0; /* for tests: selected only by name */
     for (int i = tests; i < 2; i++)
         if (strlen(texts[i]) == n && strncmp(word, texts[i], n) == 0)
             return true;
@@ -197,7 +197,7 @@ static double cpu_limit(session *s, ig_dtype dtype, int threads)
     return rate;
 }
 
-/* The shortest time for a repetition that the peaks of the device allow; 0: unknown. */
+/* The shortest time of a repetition that the device's peaks allow; 0: unknown. */
 static double limit_of(session *s, const job *j)
 {
     const result_device *d = device_of(s, j->device);
@@ -266,7 +266,7 @@ static void make_tasks(session *s)
     }
 }
 
-/* bench measures it for later runs, too, unless IG_MPS says something else. */
+/* True if the choice between MPS and Ingot's own products is measured. bench does so unless IG_MPS is set. */
 static bool measures_products(void)
 {
     const char *wish = getenv("IG_MPS");
@@ -282,12 +282,12 @@ static void collect_facts(session *s, const ig_device_info *d, int threads)
         limit_device_products(d->name);
     collect_device(&s->result, d, threads, cpu ? cpu_limit(s, IG_F32, threads) : 0,
                    cpu ? cpu_limit(s, IG_DTYPE_NONE, threads) : 1e9 * limit_device_copy(d->name));
-    if (!set->only && (set->output || set->json)) /* a complete file */
+    if (!set->only && (set->output || set->json)) /* only a complete file has them */
         collect_ops(&s->result, d->name);
 }
 
-/* Makes the jobs of each device, in an order that depends only on the options: workers rely on it. Commands
- * alone need no jobs. */
+/* Makes the jobs of each device, in an order that depends only on the options, because workers rely on it. If only
+ * commands are measured, there are no jobs. */
 static void choose(session *s, bool facts)
 {
     const bench_settings *set = s->set;
@@ -367,7 +367,7 @@ static void on_end(void *context, const task *t)
     str_free(&line);
 }
 
-/* Sends a job to the worker of this pass. A command is a new process anyway. */
+/* Sends a job to the worker of this pass. Commands run in their own processes. */
 static void perform(void *context, task *t, int pass)
 {
     session *s = context;
@@ -416,7 +416,7 @@ static void begin_workers(session *s, int argc, char **argv)
     str_free(&line);
 }
 
-/* Leaves out jobs whose repetition would take a large part of the time even at the peak. */
+/* Leaves out jobs if one repetition would take a large part of the time even at the device's peak. */
 static void leave_out_slow(session *s, double seconds)
 {
     for (int i = 0; i < s->jobs.n; i++) {
@@ -477,7 +477,7 @@ static int write_output(const session *s, const str *t, const char *name, const 
     return code;
 }
 
-/* Writes the requested files. The table goes to standard output unless something else does. */
+/* Writes the requested files. The table goes to standard output unless another output does. */
 static int write_outputs(session *s)
 {
     const bench_settings *set = s->set;
@@ -528,7 +528,7 @@ static void collect_peaks(session *s)
     }
 }
 
-/* Adds the rows, sorted by group, then in the order of the works. */
+/* Adds the rows, sorted by group, then in the order of the benchmarks. */
 static void collect_rows(session *s)
 {
     static const char *const groups[] = {"compute", "memory",  "train",
@@ -608,7 +608,7 @@ int verb_bench(int argc, char **argv)
     bench_settings set = {0};
     const char *mps = getenv("IG_MPS");
     if (!mps || !*mps)
-        setenv("IG_MPS", "measure", 1); /* before devices are searched */
+        setenv("IG_MPS", "measure", 1); /* before the search for devices */
     bool is_worker = argc > 1 && strcmp(argv[1], worker_word) == 0;
     if (is_worker) {
         argv[1] = argv[0];

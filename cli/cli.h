@@ -12,19 +12,20 @@ enum {
     EXIT_USAGE = 2,
     EXIT_REGRESSION = 3,
     EXIT_ABSENT = 4, /* a device or feature is missing */
-    EXIT_INPUT = 5,  /* a file cannot be read or written, or is bad */
+    EXIT_INPUT = 5,  /* a file cannot be read or written, or is invalid */
     EXIT_INTERRUPTED = 130
 };
 
 /* ---- options.c ---- */
 
-/* An option of a verb. Without a placeholder it is a flag. Shells complete the value: a file for "FILE", a folder
- * for "DIR", a name for "OP", "DTYPE", "DEVICE" (that runs arrays) and "DEVICES" (that run kernels), one of the words for "mlp|cnn". --out is short for --output. */
+/* An option of a verb. Without a placeholder it is a flag. Shells complete the value: a file for "FILE", a folder for
+ * "DIR", a name for "OP", "DTYPE", "DEVICE" (runs arrays) and "DEVICES" (runs kernels), and one of the words for
+ * "mlp|cnn". --out is short for --output. */
 typedef struct option {
     const char *name; /* "--full" */
     char letter;      /* "-f", or 0 */
     const char *placeholder;
-    /* Reads the value's text into place; returns false if it does not match the placeholder. */
+    /* Parses the value into place; returns false if it does not match the placeholder. */
     bool (*read)(const char *s, void *place);
     void *place;
     const char *help;
@@ -41,35 +42,35 @@ bool option_bytes(const char *s, void *place);    /* uint64_t: 512MiB, 4GiB, 2GB
 bool option_math(const char *s, void *place);     /* const char *: the name of an ig_math */
 bool option_fallback(const char *s, void *place); /* fallback_option: error, warn or auto */
 
-/* A verb as the help describes it. */
+/* A verb's description for the help. */
 typedef struct command {
     const char *name; /* "eval" */
-    /* "[options] EXPRESSION". Shells complete words in small letters literally, words in capitals as
-     * placeholders, and all other words as files. */
+    /* "[options] EXPRESSION". Shells complete lower-case words literally, upper-case words as placeholders, and all
+     * other words as files. */
     const char *usage;
     const char *about;
     const option *options; /* ends with a row without a name */
 } command;
 
-/* Reads the options out of argv and leaves the other words in it, *argc of them. Returns -1 to go
- * on; else the exit code: --help was shown, or a mistake was reported. */
+/* Parses the options and removes them from argv; *argc is the number of words left. Returns -1 to continue, or the exit
+ * code after showing --help or reporting an error. */
 int options_read(const command *c, int *argc, char **argv);
 
 /* True if the word is an option whose value is the next word. */
 bool option_takes_next(const command *c, const char *word);
 
-/* The verbs, in the order of the help; the last has no name. Each makes its command and calls
- * options_read before anything else; that is what command_visit counts on. */
+/* The verbs, in the order of the help; the last row has no name. Each verb calls options_read with its command before
+ * anything else; command_visit relies on that. */
 typedef struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *about;
 } verb;
 extern const verb verbs[];
-/* The argument of a verb that has a command of its own: "text" of "train text". NULL: none. */
+/* The argument of a verb that has its own command: "text" of "train text". NULL: none. */
 const char *verb_part(const verb *v);
 
-/* Calls visit with the verb's command, and with that of its part; nothing else happens. */
+/* Calls visit with the verb's command and with the command of its part, without running the verb. */
 void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), void *ctx);
 
 typedef struct fallback_option {
@@ -77,7 +78,7 @@ typedef struct fallback_option {
     ig_fallback policy;
 } fallback_option;
 
-/* Where and how arrays are computed: options that many verbs share. */
+/* Options shared by many verbs: where and how arrays are computed. */
 typedef struct engine_options {
     int threads;
     uint64_t memory_limit;
@@ -106,31 +107,31 @@ typedef struct engine_options {
 #define FLAG(name, place, help) {name, 0, NULL, option_flag, place, help}
 /* clang-format on */
 
-/* "strict" and so on: the mode of this thread. */
+/* The name of this thread's math mode, such as "strict". */
 const char *math_name(void);
 
-/* Applies them; returns -1 to go on, else the exit code. */
+/* Applies the options. Returns -1 to continue, or the exit code. */
 int engine_apply(const command *c, const engine_options *e);
-/* Adds what the CPU ran for a device: a line for each op and reason, or nothing. With json, a list. */
+/* Lists what the CPU ran in place of a device: a line for each op and reason. With json, a list. */
 void fallback_text(str *t, bool json);
 
-/* "ingot eval: message" on stderr. */
+/* Prints "ingot eval: message" on stderr. */
 void say(const command *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The exit code for the library's error. */
+/* The exit code for a library error. */
 int exit_for(int status);
 
-/* Reports the library's error; returns its exit code. What Ctrl-C stopped is not reported. */
+/* Reports the library's error and returns its exit code. Cancellation by Ctrl-C is not reported. */
 int fail_library(const command *c);
 
-/* Writes a file, beside it first: what was there stays until all of t is on the disk. False: *why says
- * what went wrong. */
+/* Writes a file atomically: an existing file stays until all of t is on the disk. Returns false, with the reason in
+ * *why. */
 bool write_file(const char *path, const str *t, str *why);
-/* Whether a file could be written, before hours are spent on what goes into it. Changes nothing in
- * path. Returns -1, or the exit code after the mistake was reported; name is the option's. */
+/* Checks that a file can be written, before a long computation. Does not change path. `name` is the option's. Returns
+ * -1, or the exit code after reporting an error. */
 int write_check(const command *c, const char *name, const char *path);
 
-/* Colors are for terminals, unless NO_COLOR is set. */
+/* True if output may have colors: on terminals, unless NO_COLOR is set. */
 bool color_for(FILE *file);
 
 /* ---- the verbs: argv[0] is the verb ---- */
@@ -155,10 +156,10 @@ int verb_train(int argc, char **argv);
 int verb_translate(int argc, char **argv);
 int verb_verify(int argc, char **argv);
 
-/* The op behind op when they are walked class by class, or the first for NULL; NULL behind the last. */
+/* The op after `op` in the order of classes; the first one for NULL; NULL after the last. */
 const ig_op *ops_next(const ig_op *op);
 
-/* Adds all ops by class, or one with what there is to say about it; false if there is none. */
+/* ops_list adds all ops by class. ops_describe adds the details of one op; false if there is none of that name. */
 void ops_list(str *t);
 bool ops_describe(str *t, const char *name);
 void ops_nearest(str *t, const char *name);

@@ -1,5 +1,4 @@
-/* ingot completion: a script for a shell that completes verbs, options and their values. It is made from the
- * verbs' tables. */
+/* ingot completion: makes a shell script that completes verbs, options and their values from the verbs' tables. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -9,7 +8,7 @@
 
 /* ---- values of an option or argument --------------------------------------------------------- */
 
-/* words: the names that are valid; files: any file name is valid. */
+/* words: the valid names; files: any file name is valid. */
 typedef struct choice {
     str words;
     bool files;
@@ -21,7 +20,7 @@ static void add_word(choice *c, const char *word, size_t n)
     str_add(&c->words, word, n);
 }
 
-/* The devices that ig_set_device takes. */
+/* The devices that ig_set_device accepts. */
 static void add_devices(choice *c)
 {
     for (int i = 0; i < ig_device_count(); i++) {
@@ -94,13 +93,13 @@ static choice choice_of(const option *o)
     return c;
 }
 
-/* The arguments that the usage names: digits and mnist for "[options] digits | mnist --data DIR"; any file for
+/* The arguments in the usage: digits and mnist for "[options] digits | mnist --data DIR"; any file for
  * "A.json B.json ...". */
 static choice words_of(const command *c)
 {
     static const char between[] = " |[]";
     choice found = {0};
-    bool value = false; /* of an option */
+    bool value = false; /* the next word is an option's value */
     for (const char *s = c->usage; *s;) {
         s += strspn(s, between);
         size_t length = strcspn(s, between), n = length;
@@ -191,7 +190,7 @@ static void bash(str *t)
 
 /* ---- zsh -------------------------------------------------------------------------------------- */
 
-/* Text inside '...', where brackets and colons are special too. */
+/* Quotes text for '...', where brackets and colons are special, too. */
 static void zsh_text(str *t, const char *s)
 {
     for (; *s && *s != '\n'; s++)
@@ -204,7 +203,7 @@ static void zsh_text(str *t, const char *s)
 static void zsh_option(str *t, const option *o)
 {
     choice v = choice_of(o);
-    const char *equals = o->placeholder ? "=" : ""; /* the value may follow one */
+    const char *equals = o->placeholder ? "=" : ""; /* the value may follow '=' */
     str_puts(t, " \\\n            ");
     if (o->letter)
         str_printf(t, "'(-%c %s)'{-%c,%s%s}'[", o->letter, o->name, o->letter, o->name, equals);
@@ -276,7 +275,7 @@ static void fish_text(str *t, const char *s)
     str_puts(t, "'\n");
 }
 
-/* The beginning of a line for a command: for "train text" if both words are there, for "train" if "text" is not. */
+/* The condition of a command's lines: for "train text", both words are present; for "train", "text" is absent. */
 static void fish_condition(const char *name, str *t)
 {
     static const char seen[] = "__fish_seen_subcommand_from";

@@ -1,4 +1,4 @@
-/* ingot devices: a card for each device, and why others are missing.
+/* ingot devices: a card for each device, and the reasons why others are missing.
  * ingot doctor: a short list of the devices, and what disturbs measurements on this machine. */
 #include "calc/calc.h"
 #include "cli.h"
@@ -255,7 +255,7 @@ static bool devices(str *t, const ig_machine *m, bool json, bool color)
     return true;
 }
 
-/* Both verbs: reads the options, prints, returns the exit code. */
+/* Runs either verb: parses the options, prints, and returns the exit code. */
 static int show(const command *c, int argc, char **argv, const bool *json,
                 const engine_options *engine, bool with_doctor)
 {

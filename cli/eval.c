@@ -21,7 +21,7 @@ typedef struct session {
     const command *command;
     const settings *set;
     calc *calc;
-    const char *source_name; /* of the file, or NULL */
+    const char *source_name; /* name of the file, or NULL */
 } session;
 
 static int report(const session *s)
@@ -61,7 +61,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Repeats the last statement with a new graph each time; v is what the last run gives. */
+/* Repeats the last statement with a new graph each time. v gets the value of the last run. */
 static bool time_again(calc *c, value *v, timing *out)
 {
     double *ms = heap_get(sizeof *ms * RUNS_MOST), start = now_s();
@@ -83,7 +83,7 @@ static bool time_again(calc *c, value *v, timing *out)
 
 /* ---- what is done with the value ------------------------------------------------------------ */
 
-/* The arrays of v, *n of them: release with free. */
+/* The arrays of v, *n of them; release the list with free. */
 static ig_array **arrays_of(const value *v, int *n)
 {
     *n = value_collect(v, NULL, 0);
@@ -101,7 +101,7 @@ static void json_time(str *t, const timing *timed)
                    timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
 }
 
-/* Adds the schedule; of JSON all but what ends it. */
+/* Adds the schedule. JSON is left open, without its closing brace. */
 static bool explain(const session *s, const value *v, str *t)
 {
     int n;
@@ -142,7 +142,7 @@ static void json_report(str *t, const ig_verify_report *r)
     str_puts(t, "}");
 }
 
-/* Compares the value with f64; *wrong: it differs too much. Adds the report; of JSON all but what ends it. */
+/* Compares the value with f64 and adds the report. *wrong: it differs too much. JSON is left open. */
 static bool verify(const session *s, const value *v, str *t, bool *wrong)
 {
     int n;
@@ -164,7 +164,7 @@ static bool verify(const session *s, const value *v, str *t, bool *wrong)
     return true;
 }
 
-/* Adds the value; of JSON all but what ends it. */
+/* Adds the value. JSON is left open. */
 static bool show(const session *s, const value *v, str *t)
 {
     if (!s->set->json)
@@ -188,7 +188,7 @@ static bool copy_to_stdout(const char *path)
     return fine;
 }
 
-/* -o -: as .npy, by way of a temporary file. */
+/* For -o -: writes .npy, via a temporary file. */
 static int write_stdout(const session *s, const value *v)
 {
     const char *folder = getenv("TMPDIR");
@@ -231,11 +231,11 @@ static void show_timing(const timing *t)
                 t->min_ms, t->max_ms);
 }
 
-/* Explains or verifies the last value, which is lazy, then computes, times, prints and writes it. */
+/* Explains or verifies the last value, which is still lazy; then computes, times, prints and writes it. */
 static int finish(const session *s, value *v)
 {
     const settings *set = s->set;
-    const bool asks = set->explain || set->verify; /* of what is not computed yet */
+    const bool asks = set->explain || set->verify; /* need the lazy value */
     const bool print = !asks && !set->quiet && !(set->output && !set->json);
     timing timed = {0};
     str t = {0};
@@ -319,7 +319,7 @@ static int run_file(session *s, const char *path)
     return code;
 }
 
-/* Several words are one program, as if they were quoted: ingot eval 5 - 3. */
+/* Runs several words as one program, as if they were quoted: ingot eval 5 - 3. */
 static int run_words(const session *s, int argc, char **argv)
 {
     str source = {0};

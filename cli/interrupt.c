@@ -1,7 +1,7 @@
-/* Ctrl-C: the first one asks, the second one ends.
+/* Ctrl-C: the first one asks to stop, the second one ends the process.
  *
- * While a timeline is recorded the signals are blocked and a thread of their own waits for them, since
- * no handler could write a file. */
+ * While a timeline is recorded, the signals are blocked and a separate thread waits for them, because a signal
+ * handler cannot write a file. */
 #include "cli.h"
 #include "progress.h"
 
@@ -33,7 +33,7 @@ static void ask(int number)
     signal(SIGTERM, SIG_DFL);
 }
 
-/* What was started with signals ignored, as nohup does it, goes on ignoring them. */
+/* A process that was started with signals ignored, as by nohup, keeps ignoring them. */
 static bool is_ignored(int number)
 {
     struct sigaction now;

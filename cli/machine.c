@@ -1,4 +1,4 @@
-/* What results say of the machine that they were measured on. */
+/* The description of the machine in measured results. */
 #include "machine.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The machine in short words, for results that are kept: machine.c. */
+/* A short description of the machine, for results that are saved: machine.c. */
 #ifndef CLI_MACHINE_H
 #define CLI_MACHINE_H
 
@@ -6,7 +6,7 @@
 
 #include <ingot.h>
 
-/* What disturbs measuring: the notes and warnings among m's findings, as texts in a; returns how many. */
+/* Lists what disturbs measurements: the notes and warnings among m's findings, as texts in a. Returns their number. */
 int machine_disturbances(const ig_machine *m, arena *a, const char ***texts);
 
 #endif

@@ -42,8 +42,8 @@ static const verb *find_verb(const char *name)
     return NULL;
 }
 
-/* Warns about settings that the CPU device ignores. It asks the device only if there may be one: that loads the
- * library that IG_BLAS names. */
+/* Warns about settings that the CPU device ignores. Asks the device only if a setting is present, because that loads
+ * the library that IG_BLAS names. */
 static void warn_settings(void)
 {
     const char *blas = getenv("IG_BLAS");
@@ -85,7 +85,7 @@ static int run(int argc, char **argv)
     return unknown_verb(help ? argv[2] : name);
 }
 
-/* Does for IG_TRACE what --trace does, so that a path that cannot be written fails at once. */
+/* Handles IG_TRACE like --trace, so that a path that cannot be written fails at once. */
 static bool trace_by_environment(void)
 {
     const char *path = getenv("IG_TRACE");
@@ -94,12 +94,13 @@ static bool trace_by_environment(void)
         text_printf(stderr, "ingot: IG_TRACE: %s\n", ig_error(NULL));
     else if (wanted)
         interrupt_trace();
-    unsetenv("IG_TRACE"); /* else the library would record it a second time */
+    unsetenv("IG_TRACE"); /* otherwise the library would record it again */
     return fine;
 }
 
-/* Ends the process. Closing a GPU takes a tenth of a second and more, and the system does it anyway, so only those who
- * look for leaks or profile want it: sanitizers, coverage, libraries injected into CUDA, and IG_SHUTDOWN=on. */
+/* Ends the process. Closing a GPU takes a tenth of a second or more, and the system does it anyway. So it is closed
+ * only for tools that look for leaks or profile: sanitizers, coverage, libraries injected into CUDA, and
+ * IG_SHUTDOWN=on. */
 static int end(int code)
 {
 #ifdef ORDERLY_END
@@ -116,8 +117,8 @@ static int end(int code)
     return code;
 }
 
-/* Beyond a limit for the size of files (ulimit -f), a write then fails, and the verb reports it. A program that is
- * started does not inherit a handler, as it would inherit an ignored signal. */
+/* Handles SIGXFSZ: a write past the file size limit (ulimit -f) then fails, and the verb reports it. Unlike an ignored
+ * signal, a handler is not inherited by programs that are started. */
 static void file_limit_reached(int number) { (void)number; }
 
 int main(int argc, char **argv)

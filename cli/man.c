@@ -90,7 +90,7 @@ static const struct {
     {EXIT_INTERRUPTED, "Interrupted."},
 };
 
-/* Escapes text for roff: hyphens stay hyphens, and no line is taken for a request. */
+/* Escapes text for roff: hyphens stay hyphens, and no line is read as a request. */
 static void roff(str *t, const char *s, size_t n)
 {
     if (n && (*s == '.' || *s == '\''))
@@ -104,7 +104,7 @@ static void roff(str *t, const char *s, size_t n)
             str_add(t, s, 1);
 }
 
-/* Paragraphs; lines that begin with a blank are printed verbatim. */
+/* Adds paragraphs. Lines that begin with a blank are printed verbatim. */
 static void roff_text(str *t, const char *s)
 {
     bool verbatim = false;
@@ -184,7 +184,8 @@ static void page(str *t)
     }
 }
 
-/* Shows a page on a terminal with what the system has: man-db, mandoc (macOS, BSD), groff; else its source. */
+/* Shows a page on a terminal with a formatter of the system: man-db, mandoc (macOS, BSD), groff. Otherwise its source.
+ */
 static const char formatter[] =
     "if man -l /dev/null >/dev/null 2>&1; then exec man -l -\n"
     "elif command -v mandoc >/dev/null; then exec mandoc -a\n"
@@ -208,7 +209,7 @@ int verb_man(int argc, char **argv)
     str t = {0};
     page(&t);
     FILE *to = isatty(STDOUT_FILENO) ? popen(formatter, "w") : NULL;
-    signal(SIGPIPE, SIG_IGN); /* the reader may end early */
+    signal(SIGPIPE, SIG_IGN); /* the reader may exit early */
     fputs(t.s, to ? to : stdout);
     str_free(&t);
     return to && pclose(to) != 0 ? EXIT_FAILED : EXIT_FINE;

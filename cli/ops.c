@@ -7,7 +7,7 @@
 
 enum { SIGNATURE_COLUMN = 34 };
 
-/* name(signature) and what it does, in two columns, or in two lines where the first is long. */
+/* Adds name(signature) and the description in two columns; in two lines if the first column is too long. */
 static void str_op(str *t, const char *name, const char *signature, const char *doc)
 {
     size_t start = t->n;
@@ -24,7 +24,7 @@ static void str_op(str *t, const char *name, const char *signature, const char *
     str_printf(t, "%s\n", doc);
 }
 
-/* The classes in the order in which the table has them. */
+/* True if op i is the first of its class in the table. */
 static bool class_begins(int i)
 {
     for (int k = 0; k < i; k++)
@@ -33,7 +33,7 @@ static bool class_begins(int i)
     return true;
 }
 
-/* The first op of the class from i on; its number is the number of ops if there is none. */
+/* The index of the first op of the class from i on; the number of ops if there is none. */
 static int find_of_class(int i, const char *cls)
 {
     while (i < ig_op_count() && strcmp(ig_op_at(i)->cls, cls) != 0)
@@ -166,7 +166,7 @@ static void json_op(str *t, const ig_op *op, const char *device)
     str_puts(t, "}");
 }
 
-/* Facts about the devices that the table has columns for. */
+/* Facts about the devices in the table's columns. */
 static void json_devices(str *t, const char *only)
 {
     const char *comma = "";
@@ -221,7 +221,7 @@ int verb_ops(int argc, char **argv)
         fail_library(&c);
         return EXIT_ABSENT;
     }
-    device = device ? ig_device() : NULL; /* "opencl" is one of several */
+    device = device ? ig_device() : NULL; /* "opencl" resolves to one of several */
     if (argc > 1 || (name && (table || markdown))) {
         say(&c, name && argc == 1 ? "a name goes without --support and --markdown"
                                   : "one name at most; see 'ingot ops --help'");

@@ -1,4 +1,4 @@
-/* Options of verbs: one table for each verb serves parsing, --help and suggestions. */
+/* Options of verbs: each verb's table serves parsing, --help and suggestions. */
 #include "cli.h"
 #include "progress.h"
 
@@ -203,7 +203,7 @@ static int usage_error(const command *c, const char *word, const char *why)
     return EXIT_USAGE;
 }
 
-/* What of the verb's words may begin with '-', or NULL. */
+/* Which of the verb's words may begin with '-', or NULL. */
 static const char *plain_words(const command *c)
 {
     static const struct {
@@ -218,8 +218,8 @@ static const char *plain_words(const command *c)
     return NULL;
 }
 
-/* The option of the verb that a word most likely means: the nearest name, one that it begins with (--shared-bytes), or of
- * a letter the only one that begins with it; NULL if there is none. */
+/* The option that a word most likely means: the nearest name, an option that the word begins with (--shared-bytes), or
+ * for a single letter the only option that begins with it. NULL if there is none. */
 static const char *nearest_option(const command *c, const char *word)
 {
     nearest search = nearest_to(word);
@@ -303,7 +303,7 @@ bool option_takes_next(const command *c, const char *word)
     return o && o->placeholder;
 }
 
-/* What an option takes, in words. */
+/* A description of an option's value. */
 static const char *option_takes(const option *o)
 {
     static const struct {
@@ -321,7 +321,7 @@ static const char *option_takes(const option *o)
     return o->placeholder;
 }
 
-/* Reads argv[*i] and, where the value is a word of its own, the next. */
+/* Parses argv[*i], and the next word if it is the value. */
 static int read_option(const command *c, int argc, char **argv, int *i)
 {
     const char *word = argv[*i];
@@ -329,7 +329,7 @@ static int read_option(const command *c, int argc, char **argv, int *i)
     const option *o = find_option(c, word, n);
     const char *given = word[n] ? word + n + 1 : NULL;
     if (!o && word[1] != '-' && (o = find_option(c, word, 2)) && o->placeholder)
-        given = word + 2; /* -DNAME=1, as compilers take it */
+        given = word + 2; /* -DNAME=1, as for compilers */
     else if (!o || (!o->placeholder && word[1] != '-' && word[2] && word[2] != '='))
         return unknown_option(c, word, n);
     if (!o->placeholder)
@@ -394,11 +394,11 @@ int engine_apply(const command *c, const engine_options *e)
                 (!e->fallback.given || ig_set_fallback(e->fallback.policy) == IG_OK);
     if (!fine)
         return fail_library(c);
-    if (e->math) { /* also for the processes that it starts, and for results, which list settings */
+    if (e->math) { /* in the environment: child processes use it, and results list it */
         setenv("IG_MATH", e->math, 1);
         ig_set_math((ig_math)math_find(e->math));
     }
-    /* Before the device, so that the timeline has the start of its driver. */
+    /* Before the device is opened, so that the timeline includes the start of its driver. */
     if (e->trace && ig_trace_begin(e->trace) != IG_OK)
         return fail_library(c);
     if (e->trace)

@@ -1,5 +1,5 @@
-/* How a device rounds: `ingot selftest --arithmetic`. One kernel computes on the device what two roundings and an fma tell
- * apart, and the CPU holds every result against IEEE arithmetic. The promise of equal bits rests on these rows. */
+/* How a device rounds: `ingot selftest --arithmetic`. One kernel computes values that tell two roundings from an fma,
+ * and the CPU compares every result with IEEE arithmetic. The promise of equal bits depends on these rows. */
 #include "cli.h"
 #include "probe.h"
 
@@ -8,7 +8,7 @@
 
 enum { N = 4096, BLOCK = 128 };
 
-/* y has N results for each row of the table, in its order. x has N numbers for each of a, b, c, least and tiny. */
+/* y has N results for each row of the table, in order. x has N numbers for each of a, b, c, least and tiny. */
 static const char source[] = "static __device__ float product(float a, float b) { return a * b; }\n"
                              "extern \"C\" __global__ void probe(int n, const float *x, float *y)\n"
                              "{\n"
@@ -29,7 +29,7 @@ static const char source[] = "static __device__ float product(float a, float b) 
 
 enum { A, B, C, LEAST, TINY, INPUTS };
 
-/* Each operation is rounded: a variable in memory keeps a compiler from contracting. */
+/* Rounds after each operation: a variable in memory keeps the compiler from contracting. */
 static float rounded(float a, float b, float c)
 {
     volatile float p = a * b;
@@ -47,7 +47,7 @@ typedef enum promise { ALWAYS, EXACT_DIVISION, SUBNORMALS } promise;
 static const struct {
     const char *name, *wrong;
     float (*right)(const float *v);
-    promise promise; /* what the device says about itself may take the last two back */
+    promise promise; /* the device's description may exclude the last two */
 } rows[] = {
     {"a * b + c in one expression", "contracted", sum, ALWAYS},
     {"a * b + c in two statements", "contracted", sum, ALWAYS},
@@ -62,7 +62,7 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 
 static float x[INPUTS][N], y[ROWS][N];
 
-/* c is -a * b, rounded: a * b + c is 0, and an fma gives what the rounding lost. */
+/* c is -a * b, rounded. So a * b + c is 0, and an fma gives the rounding error. */
 static void make_inputs(void)
 {
     uint64_t state = 1;

@@ -4,8 +4,8 @@
 
 #include "cli.h"
 
-/* Prints a line for each promise about f32 arithmetic on the device. Returns the exit code: EXIT_FAILED if one is broken that
- * the device does not take back by what it says about itself. */
+/* Prints a line for each promise about f32 arithmetic on the device. Returns the exit code: EXIT_FAILED if a promise is
+ * broken that the device's description does not exclude. */
 int probe_arithmetic(const command *c, const char *device);
 
 #endif

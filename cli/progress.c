@@ -1,4 +1,4 @@
-/* A bar with the time that is left, on standard error if that is a terminal. */
+/* A bar with the remaining time, on standard error if it is a terminal. */
 #include "progress.h"
 
 #include "cli.h"
@@ -38,10 +38,10 @@ static void str_left(str *t, double seconds)
         str_printf(t, "%ld s left", whole);
 }
 
-/* How much of the note fits behind the bar into one line. */
+/* The number of characters of the note that fit after the bar on the line. */
 static int room_for_note(const char *label)
 {
-    enum { BESIDE = BAR_WIDTH + 28 }; /* the bar, its share, the time that is left */
+    enum { BESIDE = BAR_WIDTH + 28 }; /* the bar, its percentage, the remaining time */
     struct winsize size;
     int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
     int room = columns - BESIDE - (int)strlen(label);

@@ -1,10 +1,10 @@
-/* What long work shows and hears while it goes on: the clock, a bar on a terminal, Ctrl-C. */
+/* For long work: the clock, a progress bar on a terminal, and Ctrl-C. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
 #include <stdbool.h>
 
-/* Seconds of a clock that is never set. */
+/* The seconds of a monotonic clock. */
 double clock_s(void);
 
 /* ---- progress.c ---- */
@@ -14,28 +14,28 @@ typedef struct progress {
     double begin_s, drawn_s;
 } progress;
 
-/* The bar is shown on a terminal only, and never if quiet. */
+/* The bar is shown only on a terminal, and not if quiet. */
 void progress_begin(progress *p, bool quiet);
-/* share of the work is done, from 0 to 1, since the bar began; label stands before the bar, note
- * behind it. Draws some times a second at most. */
+/* share: the fraction of the work that is done, from 0 to 1. label is shown before the bar, note after it. Draws at
+ * most a few times per second. */
 void progress_show(progress *p, const char *label, double share, const char *note);
-/* Takes the bar away, for a line in its place. */
+/* Removes the bar, so that a line can be printed. */
 void progress_clear(const progress *p);
 
 /* ---- interrupt.c ---- */
 
-/* From now on the first Ctrl-C, or SIGTERM, only asks to stop; the next one ends the process. */
+/* From now on, the first Ctrl-C or SIGTERM only asks to stop. The next one ends the process. */
 void interrupt_watch(void);
-/* The same; what is being evaluated is cancelled, too. */
+/* Same, and the first one also cancels the running evaluation. */
 void interrupt_cancel(void);
 bool interrupt_asked(void);
 
-/* From now on Ctrl-C calls handler, from a signal handler or another thread. */
+/* From now on, Ctrl-C calls handler, from a signal handler or another thread. */
 void interrupt_divert(void (*handler)(int number));
 
-/* A timeline is being recorded: Ctrl-C where nobody watches, and a second one where somebody does, write
- * it before the process ends. To be called before there are other threads. */
+/* A timeline is being recorded. A Ctrl-C that would end the process writes the timeline first: the first one if nothing
+ * watches for it, otherwise the second one. Call it before other threads start. */
 void interrupt_trace(void);
-bool interrupt_traced(void); /* whether that was called: a timeline is of this process alone */
+bool interrupt_traced(void); /* true after interrupt_trace: a timeline shows only this process */
 
 #endif

@@ -1,7 +1,7 @@
-/* Lines from the user: with editing, history and completion where libedit or readline is built in.
+/* Lines from the user: with editing, history and completion if libedit or readline is built in.
  *
- * Ctrl-C never ends the prompt. Its handler writes a byte into a pipe, and whoever waits for the next
- * character waits for the pipe too. So a signal is never missed and no library is left by a jump. */
+ * Ctrl-C never ends the prompt. Its handler writes a byte into a pipe, and the code that waits for the next character
+ * also waits for the pipe. So no signal is missed, and no library function is left by a longjmp. */
 #include "prompt.h"
 
 #include "cli.h"
@@ -46,7 +46,7 @@ static void wake_close(void)
     }
 }
 
-/* Forgets interrupts that came before. */
+/* Discards earlier interrupts. */
 static void wake_clear(void)
 {
     char bytes[64];
@@ -54,13 +54,13 @@ static void wake_clear(void)
         ;
 }
 
-/* Waits for input; false: an interrupt came first. */
+/* Waits for input; false if an interrupt came first. */
 static bool wait_for_input(void)
 {
     struct pollfd ready[2] = {{STDIN_FILENO, POLLIN, 0}, {wake[0], POLLIN, 0}};
     while (poll(ready, 2, -1) < 0)
         if (errno != EINTR && errno != EAGAIN)
-            return true; /* then reading says what is wrong */
+            return true; /* the read then reports the error */
     return !(ready[1].revents & POLLIN);
 }
 
@@ -79,9 +79,9 @@ static bool wait_for_input(void)
 
 enum { HISTORY_LINES = 1000, HISTORY_MOST_BYTES = 4 << 20 };
 
-static str history_file; /* its path; empty: there is none */
+static str history_file; /* its path; empty: none */
 
-/* $XDG_STATE_HOME/ingot/history, else ~/.local/state/ingot/history. */
+/* $XDG_STATE_HOME/ingot/history, or ~/.local/state/ingot/history. */
 static void find_history_file(void)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -112,13 +112,13 @@ static void append_line(const char *line)
     str t = {0};
     str_printf(&t, "%s\n", line);
     if (file >= 0 && write(file, t.s, t.n) < 0)
-        str_free(&history_file); /* do not try again with each line */
+        str_free(&history_file); /* do not try again for each line */
     if (file >= 0)
         close(file);
     str_free(&t);
 }
 
-/* Keeps the last lines of a file that has become long. */
+/* Truncates a long history file to its last lines. */
 static void shorten_file(const char *text, size_t n)
 {
     int lines = 0;
@@ -140,7 +140,7 @@ static void read_lines(void)
     char *text = history_file.n ? str_read_file(history_file.s, HISTORY_MOST_BYTES, &n) : NULL;
     if (!text)
         return;
-    if (strncmp(text, "_HiStOrY_V2_", 12) == 0) { /* the encoded lines of an earlier version */
+    if (strncmp(text, "_HiStOrY_V2_", 12) == 0) { /* encoded lines of an earlier version */
         unlink(history_file.s);
         text[n = 0] = 0;
     }
@@ -169,7 +169,7 @@ static void remember(const char *line)
 static struct {
     prompt_complete *ask;
     void *ctx;
-    str *words; /* what was offered, n of them */
+    str *words; /* the n words that were offered */
     int n, next;
 } completion;
 
@@ -201,7 +201,7 @@ static char *next_word(const char *text, int first)
 static char **complete(const char *text, int start, int end)
 {
     forget_offers();
-    rl_attempted_completion_over = 1; /* no files where none were offered */
+    rl_attempted_completion_over = 1; /* no file names if none were offered */
     rl_completion_append_character = 0;
     completion.ask(completion.ctx, rl_line_buffer, start, end);
     return completion.n ? rl_completion_matches(text, next_word) : NULL;
@@ -214,7 +214,7 @@ bool prompt_edits(void) { return true; }
 void prompt_begin(prompt_complete *ask, void *ctx)
 {
     static char breaks[] = " \t\n\"'`@><=;|&{}()[],*+%^~!:?";
-    setlocale(LC_CTYPE, ""); /* how many bytes a character has */
+    setlocale(LC_CTYPE, ""); /* for the number of bytes per character */
     wake_open();
     completion.ask = ask;
     completion.ctx = ctx;
@@ -243,7 +243,7 @@ static void take_line(char *line)
 {
     reading.line = line;
     reading.done = true;
-    rl_callback_handler_remove(); /* the terminal is as it was while the line runs */
+    rl_callback_handler_remove(); /* restores the terminal while the line runs */
 }
 
 prompt_status prompt_read(const char *prompt, char **line)
@@ -285,9 +285,9 @@ void prompt_begin(prompt_complete *ask, void *ctx)
 
 void prompt_end(void) { wake_close(); }
 
-static str typed; /* and not yet returned */
+static str typed; /* input that is not yet returned */
 
-/* Takes the first line out of typed; all of it at the end of the input. */
+/* Takes the first line out of `typed`; at the end of the input, all of it. */
 static char *typed_line(bool all)
 {
     const char *end = typed.n ? memchr(typed.s, '\n', typed.n) : NULL;

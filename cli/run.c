@@ -1,6 +1,6 @@
-/* ingot run: one kernel in CUDA C. Reads the source, makes the arguments, launches the kernel on each device that was
- * named, and compares what they computed; run/results.c prints or writes it. A file with a main function is a whole
- * program: see cuda/program.c. */
+/* ingot run: runs a kernel in CUDA C. Reads the source, makes the arguments, launches the kernel on each named device,
+ * and compares the results; run/results.c prints or writes them. A file with a main function is a whole program: see
+ * cuda/program.c. */
 #include "cuda/compare.h"
 #include "cuda/program.h"
 #include "run/session.h"
@@ -54,7 +54,7 @@ static bool option_tolerance(const char *s, void *to)
     return end != s && !*end && x >= 0 && x < 1;
 }
 
-/* Reports the library's error. Messages of the compiler begin with their own file and line. */
+/* Reports the library's error. The compiler's messages begin with their own file and line. */
 static int failed(const session *s)
 {
     static const int codes[] = {[IG_ERR_DEVICE] = EXIT_FAILED,
@@ -133,8 +133,8 @@ static int compile(session *s)
 
 /* ---- launches ---- */
 
-/* The device of that name that runs kernels, or the first of that kind ("opencl"); NULL after saying that there
- * is none. */
+/* The device of that name that runs kernels, or the first of that kind ("opencl"). Returns NULL after reporting that
+ * there is none. */
 static const char *find_device(const session *s, const char *name)
 {
     const size_t n = strlen(name);
@@ -289,7 +289,7 @@ static int run(const command *c, const settings *set, const char *file)
     return code;
 }
 
-/* The list with a NULL after its last word. */
+/* The list, terminated by NULL. */
 static const char *const *ended(words *w)
 {
     option_word(NULL, w);
@@ -307,7 +307,7 @@ static bool is_source(const char *path)
     return false;
 }
 
-/* How many words follow "--": they are never sources. */
+/* The number of words after "--". They are never sources. */
 static int words_after_dashes(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -316,7 +316,7 @@ static int words_after_dashes(int argc, char **argv)
     return 0;
 }
 
-/* How many words at the begin are sources; the first one always is. */
+/* The number of leading words that are sources. The first one always is. */
 static int count_sources(int argc, char **argv)
 {
     int n = argc > 0;
@@ -334,7 +334,7 @@ static bool is_program(int argc, char **argv)
     return false;
 }
 
-/* The folders of -I without CUDA's own, whose headers ours replace. */
+/* The folders of -I, except CUDA's own: Ingot's headers replace those. */
 static words own_folders(const words *all)
 {
     words kept = {0};
@@ -348,7 +348,7 @@ static words own_folders(const words *all)
     return kept;
 }
 
-/* A whole program: its sources are the first words, its arguments the others, of which n_after follow "--". */
+/* Runs a whole program. Its sources are the first words, its arguments the others; the last n_after follow "--". */
 static int run_whole(const command *c, settings *set, int argc, int n_after, char **argv)
 {
     words sources = {0}, args = {0}, folders = own_folders(&set->folders);

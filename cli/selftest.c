@@ -1,5 +1,5 @@
-/* ingot selftest: everything that shows whether a device works, as one command and one file to send. Each step is this
- * program again, in a process of its own, so that a crash or a hang of a driver ends only its step. */
+/* ingot selftest: all checks of a device, as one command with one file to send. Each step runs this program in a
+ * separate process, so that a crash or a hang of a driver ends only that step. */
 #include "bench/child.h"
 #include "cli.h"
 #include "probe.h"
@@ -44,8 +44,8 @@ static const char kernels[] =
     "        total[blockIdx.x] = part[0];\n"
     "}\n";
 
-/* Limits add up to less than ten minutes. A GPU's compiler takes most of the time of verify: the step ends at its limit with
- * what it has checked so far. */
+/* The limits add up to less than ten minutes. A GPU's compiler takes most of the time of verify; that step ends at its
+ * limit with what it has checked so far. */
 static const step steps[] = {
     {"devices", {"devices"}, 10},
     {"doctor", {"doctor"}, 10},
@@ -82,7 +82,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Waits until the end or the limit: the exit code, 128 + n after signal n, or -1 for too long. */
+/* Waits for the end or the limit. Returns the exit code, 128 + n after signal n, or -1 at the limit. */
 static int await_until(pid_t pid, double end)
 {
     const struct timespec nap = {0, CHECK_NS};
@@ -97,7 +97,8 @@ static int await_until(pid_t pid, double end)
     }
 }
 
-/* At the limit it is asked to end, as by Ctrl-C, so that it reports what it has; if it does not, it is killed. */
+/* At the limit the process is asked to stop, as by Ctrl-C, so that it reports its results. If it does not, it is
+ * killed. */
 static int await(pid_t pid, double limit_s, bool *stopped)
 {
     int code = await_until(pid, now() + limit_s);
@@ -117,10 +118,10 @@ static void put(int file, const char *text)
 {
     const size_t n = strlen(text);
     if (write(file, text, n) != (ssize_t)n)
-        return; /* the step's exit code is also on the terminal */
+        return; /* the step's exit code is also shown on the terminal */
 }
 
-/* Output of the step goes to the file. True if nothing failed. */
+/* Runs a step, with its output in the file. True if nothing failed. */
 static bool run_step(const step *s, char *self, const char *device, const char *source,
                      double limit_s, int file)
 {
@@ -161,7 +162,7 @@ static bool run_step(const step *s, char *self, const char *device, const char *
     return fine;
 }
 
-/* The device: the given one, the first GPU, or the CPU. */
+/* The device: the named one, the first GPU, or the CPU. */
 static const char *choose(const char *given)
 {
     for (int i = 0; !given && i < ig_device_count(); i++) {

@@ -91,7 +91,7 @@ void str_free(str *t)
 
 void json_string(str *t, const char *s)
 {
-    const bool utf8 = json_is_utf8(s); /* a path or a model's name may be something else */
+    const bool utf8 = json_is_utf8(s); /* a path or a model's name may be in another encoding */
     str_puts(t, "\"");
     for (; *s; s++) {
         if (!utf8 && (unsigned char)*s >= 0x80)
@@ -222,7 +222,7 @@ enum { NAME_MOST = 64 };
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Edits (insert, drop, change, swap neighbours) from a to b. */
+/* The number of edits (insert, drop, change, swap neighbours) from a to b. */
 static int edit_distance(const char *a, const char *b)
 {
     int na = (int)strlen(a), nb = (int)strlen(b);
@@ -244,21 +244,21 @@ static int edit_distance(const char *a, const char *b)
     return rows[na % 3][nb];
 }
 
-/* One edit in each six letters, and at least one. Of one letter nothing can be told. */
+/* Allows one edit per six letters, and at least one. A single letter has no suggestions. */
 nearest nearest_to(const char *word)
 {
     int n = (int)strlen(word);
     return (nearest){word, NULL, n < 2 ? 0 : (n + 5) / 6 + 1};
 }
 
-enum { PREFIX_LEAST = 4 }; /* letters from which a word may be the beginning of another */
+enum { PREFIX_LEAST = 4 }; /* letters that a word needs to match as the prefix of another */
 
 void nearest_offer(nearest *search, const char *candidate)
 {
     int n = (int)strlen(search->word), longer = (int)strlen(candidate);
     int distance = edit_distance(search->word, candidate);
     if (n >= PREFIX_LEAST && longer <= 2 * n && strncmp(search->word, candidate, (size_t)n) == 0)
-        distance = 1; /* softm is softmax */
+        distance = 1; /* softm matches softmax */
     if (distance < search->distance && distance < longer) {
         search->best = candidate;
         search->distance = distance;

@@ -1,5 +1,5 @@
-/* The support table: op x device x dtype. An op is built with the arguments that verify knows for it, and the
- * library plans it for the device; what it refuses, it refuses with a reason. */
+/* The support table: op x device x dtype. Each op is built with verify's arguments, and the library plans it for the
+ * device. A refusal has a reason. */
 #include "support.h"
 #include "calc/calc.h"
 #include "cli.h"
@@ -33,7 +33,7 @@ const char *support_reason(const support *s)
     return NULL;
 }
 
-/* Adds a word for the dtypes of a set where all of them are left, and takes them out. */
+/* If all dtypes of a set are left, adds the word for the set and removes them. */
 static void add_set(str *t, size_t start, unsigned *left, unsigned set, const char *word)
 {
     if ((*left & set) != set)
@@ -111,7 +111,7 @@ void support_table(str *t, const char *only)
     }
 }
 
-/* Text for a cell of a table. */
+/* Adds text for a cell of a Markdown table. */
 static void add_cell(str *t, const char *s)
 {
     for (; *s; s++)

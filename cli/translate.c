@@ -1,4 +1,4 @@
-/* ingot translate: kernels in CUDA C as text in another language. */
+/* ingot translate: translates kernels in CUDA C to another language. */
 #include "cli.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 enum { LIST_MOST = 256, SOURCE_MOST_BYTES = 64 << 20 };
 
-/* What an option that may stand several times was given. */
+/* The values of an option that can be repeated. */
 typedef struct list {
     const char *at[LIST_MOST];
     int n;

@@ -1,4 +1,4 @@
-/* Writes files completely or not at all, with the library's writer. */
+/* Writes files atomically, with the library's writer. */
 #include "cli.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@ bool write_file(const char *path, const str *t, str *why)
     return status == IG_OK;
 }
 
-/* Creates and removes a file of some size beside path; returns 0 or errno. */
+/* Creates and removes a file of some size next to path; returns 0 or errno. */
 static int try_beside(const char *path)
 {
     str beside = {0};
     str_printf(&beside, "%s.XXXXXX", path);
     int file = mkstemp(beside.s), problem = file < 0 ? errno : 0;
     if (file >= 0) {
-        unlink(beside.s); /* at once: a signal leaves nothing behind */
+        unlink(beside.s); /* at once, so that a signal leaves no file behind */
 #if !defined(__APPLE__)
         problem = posix_fallocate(file, 0, ROOM_BYTES);
         problem = problem == ENOSPC || problem == EDQUOT ? problem : 0; /* others: not supported */
