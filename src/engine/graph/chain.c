@@ -1,8 +1,8 @@
 /* Chains: adjacent programs that can run row by row together.
  *
- * A softmax is three programs, but each row of each depends only on the same row of those before. Such
- * programs are marked as a chain, so that a backend can run some rows through all of them while they are
- * in its cache. The results are the same bits. */
+ * A softmax is three programs, but each row of each depends only on the same row of the earlier programs. Such programs
+ * are marked as a chain, so that a backend can run some rows through all of them while they are in its cache. The
+ * results are the same bits. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/graph/graph.h"
@@ -132,7 +132,7 @@ static bool shares_rows(const schedule *s, int first, int p)
 }
 
 /* Rows of the chain that could start with program i: those of the first reduction, at i or i + 1. A
- * contraction may come first: then its result exists by rows. */
+ * contraction may come first: then only some rows of its result exist at a time. */
 static int64_t rows_at(const schedule *s, int i)
 {
     for (int k = i; k < s->n_program && k < i + 2; k++) {
@@ -166,8 +166,8 @@ static int chain_length(const schedule *s, int i, int64_t outer, const schedule_
 }
 
 /* The same for a map at i that makes in[0] of the contraction after it, such as the scaled queries of attention: it
- * joins a chain that also ends with a contraction. 0 if there is none, or if the rows are so long that a launch less is
- * not worth the memory of one more value. */
+ * joins a chain that also ends with a contraction. 0 if there is no such chain, or if the rows are so long that saving
+ * a launch is not worth the memory of another value. */
 static int mapped_length(const schedule *s, int i, int64_t *outer, const schedule_rules *rules)
 {
     enum { COLUMNS_MOST = 512 };
@@ -197,8 +197,7 @@ static int64_t longest_row(const schedule *s, int i, int n, int64_t outer)
     return most;
 }
 
-/* Temporaries that only programs [i, i + n) use exist by rows, as far as there is memory
- * for them. */
+/* Keeps temporaries that only programs [i, i + n) use as SLOT_ROWS, as far as there is memory for them. */
 static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const schedule_rules *rules)
 {
     enum { ALIGN = 16 };

@@ -1,5 +1,5 @@
-/* The check of schedules: see check.h. This file lists what each program accesses and checks what needs no more than
- * that. */
+/* The check of schedules: see check.h. This file lists what each program accesses, and makes the checks that need only
+ * this list. */
 #include "engine/graph/check.h"
 
 #include "base/error.h"
@@ -50,7 +50,7 @@ static ig_status add_core(checker *c, int p, const operand *o, bool writes, bool
                     .r = reach_of(&o->v, moves ? o->axis_len : 1, moves ? o->axis_stride : 0)});
 }
 
-/* A use of the whole slot, whatever the elements are. */
+/* A use of the whole slot, regardless of its elements. */
 static ig_status add_whole(checker *c, int p, const operand *o, bool writes)
 {
     return add_access(c, (access){.program = p,
@@ -95,7 +95,7 @@ static ig_status add_program(checker *c, int i)
         TRY(add_core(c, i, &p->in[k], false, p->kind == PROGRAM_CONTRACT && k == 0));
     for (int k = 0; p->kind == PROGRAM_KERNEL && k < p->pre.n_operand; k++)
         TRY(add_core(c, i, &p->pre.operand[k], false, false));
-    if (p->kind == PROGRAM_WRITE) /* it keeps most of its base */
+    if (p->kind == PROGRAM_WRITE) /* most elements of its base stay */
         TRY(add_whole(c, i, &p->out, false));
     TRY(add_tape(c, i, &p->pre));
     TRY(add_tape(c, i, &p->post));
@@ -204,7 +204,7 @@ static ig_status check_access(const checker *c, const access *a)
     return IG_OK;
 }
 
-/* Others rely on the recorded live ranges. */
+/* The other checks rely on the recorded live ranges. */
 static ig_status check_ranges(const checker *c)
 {
     const schedule *s = c->s;

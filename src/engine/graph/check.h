@@ -1,14 +1,14 @@
-/* The check of schedules: what its files share. It derives from slots, operands and kinds alone that a schedule is
- * right, and calls no function of those that make schedules.
+/* The check of schedules: declarations shared by its files. It derives from slots, operands and kinds alone that a
+ * schedule is correct. It calls none of the functions that build schedules.
  *
  *   check.c         lists all accesses; shapes of tapes, bounds, recorded live ranges
- *   check_values.c  each element is written before it is read, by the writers of its definition in their order
+ *   check_values.c  each element is written before it is read, by the writers that its definition names, in order
  *   check_rows.c    inside a chain, rows do not depend on each other
  *   check_memory.c  values that share memory: arena, outputs, donated leaves, in place
  *
- * The order that it assumes: launches run one after another. A launch is a program, or a chain. Row r of program k of a
- * chain runs after row r of the programs before k. Nothing else is ordered: rows run in any order, or at the same time,
- * and so do the points of a tape. */
+ * The order that it assumes: launches run one after another. A launch is a program, or a chain. In a chain, row r of
+ * program k runs after row r of the programs before k. Nothing else is ordered: rows run in any order, or at the same
+ * time, and so do the points of a tape. */
 #ifndef GRAPH_CHECK_H
 #define GRAPH_CHECK_H
 
@@ -36,13 +36,14 @@ typedef struct checker {
     int *begin;        /* accesses of program i are [begin[i], begin[i + 1]) */
     int *launch, *end; /* the first and the last program of the launch of each program */
     int *first, *last,
-        *written; /* of each slot: programs that use it first and last, and that writes it last; or -1 */
+        *written; /* of each slot: the programs that use it first, use it last and write it last; or
+                   * -1 */
     struct place *place; /* of each slot */
 } checker;
 
 /* Where a slot is. Slots of one space may use the same bytes. */
 typedef struct place {
-    int space; /* -1: the arena; else the slot whose buffer it is */
+    int space; /* -1: the arena; else the slot that owns the buffer */
     int64_t begin;
 } place;
 
@@ -50,7 +51,7 @@ typedef struct place {
 ig_status schedule_broken(const checker *c, const char *rule, int p, int k, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* The lists of slots that exist by rows; which slots share memory, and where they are. The others need both. */
+/* Check the lists of SLOT_ROWS, and which slots share memory; the second fills place. The other checks need both. */
 ig_status schedule_check_row_slots(const checker *c);
 ig_status schedule_check_places(checker *c);
 

@@ -1,5 +1,6 @@
-/* The check of schedules: memory. The slots that use a byte do so one after another. The last program that uses one may be
- * the first that uses the next, if it replaces each element by one that it computes at the same point. */
+/* The check of schedules: memory. The live ranges of slots that share a byte do not overlap, with one exception: the
+ * last program that uses a slot may be the first that uses the next one, if it replaces each element in place, at the
+ * same point. */
 #include "engine/graph/check.h"
 
 #include "base/error.h"
@@ -31,7 +32,7 @@ static place place_of(const checker *c, int k)
     return s->slot[k].kind == SLOT_TEMP ? (place){-1, s->slot[k].offset} : (place){k, 0};
 }
 
-/* Who may share: an output the buffer of a donated leaf, a temporary that of an output. */
+/* Allowed sharing: an output uses the buffer of a donated leaf, or a temporary the buffer of an output. */
 static ig_status check_sharing(const checker *c, int k)
 {
     const schedule *s = c->s;
@@ -81,8 +82,8 @@ static bool is_used_from(const tape *t, int load, int used)
     return uses;
 }
 
-/* Program p uses slot `old` for the last time and slot `new`, in the same memory, for the first. A loaded value may stay
- * where it was loaded from until it is used. So the last use of each comes before the store. */
+/* Program p uses slot `old` for the last time and slot `new`, in the same memory, for the first. A register may point
+ * into the memory that it was loaded from. So the last use of each loaded value must come before the store. */
 static ig_status check_in_place(const checker *c, int p, int old, int new)
 {
     static const char rule[] = "in place";
@@ -113,7 +114,8 @@ static ig_status check_in_place(const checker *c, int p, int old, int new)
 
 /* ---- live ranges ---- */
 
-/* When its memory is in use: launches, by their first program; of rows of a chain: programs. */
+/* When the memory of slot k is in use, as program numbers: from the start of a launch to its end; for SLOT_ROWS, single
+ * programs of the chain. */
 static int live_from(const checker *c, int k)
 {
     const slot_kind kind = c->s->slot[k].kind;
@@ -141,7 +143,7 @@ static ig_status check_pair(const checker *c, int a, int b)
         return IG_OK;
     if (c->s->slot[old].kind != SLOT_OUT && same && c->last[old] == c->first[new])
         return check_in_place(c, c->first[new], old, new);
-    /* Further apart in one chain: each row is done with one when it begins the other, if they have the same rows. */
+    /* Further apart in one chain: if they have the same rows, each row has finished with `old` when it begins `new`. */
     if (c->s->slot[old].kind != SLOT_OUT && same && c->last[old] < c->first[new])
         return IG_OK;
     return schedule_broken(c, "one value in memory", c->first[new], new,
@@ -208,7 +210,7 @@ static ig_status check_donations(const checker *c)
     return IG_OK;
 }
 
-/* No program reads a slot that it writes, but a scatter its base and a kernel its results. */
+/* No program reads a slot that it writes, except that a scatter reads its base and a kernel its results. */
 static ig_status check_own(const checker *c, int p)
 {
     const program_kind kind = c->s->program[p].kind;

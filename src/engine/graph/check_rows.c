@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* A chain, and for each slot whether the chain writes memory of its place. */
+/* A chain. For each slot: whether the chain writes memory at the slot's place. */
 typedef struct chain {
     const checker *c;
     int begin, end; /* programs */
@@ -36,7 +36,7 @@ static ig_status check_shape(const chain *h, int i)
 
 /* ---- one place ---- */
 
-/* All accesses stay in rows of the same length: the usual case, decided without a look at elements. */
+/* All accesses stay in rows of the same length: the usual case, decided without looking at elements. */
 static bool is_local(const chain *h, const access *a)
 {
     const int64_t bytes = h->c->s->slot[a->slot].bytes, points = row_points(h, a);
@@ -88,14 +88,14 @@ static ig_status check_written(const chain *h)
         const access *a = &c->access[i];
         if (a->r.points == 0 || !h->written[a->slot] || is_local(h, a))
             continue;
-        if (c->s->slot[a->slot].kind == SLOT_ROWS) /* other rows are not there */
+        if (c->s->slot[a->slot].kind == SLOT_ROWS) /* other rows do not exist */
             return row_broken(h, a);
         TRY(mark_place(h, a->slot));
     }
     return IG_OK;
 }
 
-/* ---- slots that exist by rows ---- */
+/* ---- SLOT_ROWS ---- */
 
 static ig_status check_row_slot(const checker *c, int begin, int i)
 {
@@ -117,7 +117,7 @@ static ig_status check_row_slot(const checker *c, int begin, int i)
     return IG_OK;
 }
 
-/* Every slot that exists by rows is in the list of the chain that uses it. */
+/* Every SLOT_ROWS is in the list of the chain that uses it. */
 ig_status schedule_check_row_slots(const checker *c)
 {
     for (int i = 0; i < c->s->n_program; i++)

@@ -1,16 +1,17 @@
-/* The check of schedules: each element that is read was written by an earlier program, no later program writes the slot,
- * and each output is complete. Only the writers of an assembly, a scatter and a kernel may write an element again. */
+/* The check of schedules: each element that is read was written by an earlier program, no later program writes the
+ * slot, and each output is complete. Only the writers of an assembly, a scatter and a kernel may write an element
+ * again. */
 #include "engine/graph/check.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 
-/* What has been written of a slot. */
+/* The part of a slot that has been written. */
 typedef struct content {
     bool whole;
     element_set set; /* unless it is whole; word is NULL if nothing was written */
     int64_t element_bytes;
-    int writers; /* of an assembly: how many of its inputs have been written */
+    int writers; /* for an assembly: how many of its inputs have been written */
 } content;
 
 static const ig_array *node_of(const checker *c, int k)
@@ -117,7 +118,7 @@ static ig_status check_program(const checker *c, int i, content *all)
 {
     for (int k = c->begin[i]; k < c->begin[i + 1]; k++) {
         const access *a = &c->access[k];
-        if (c->s->slot[a->slot].kind != SLOT_LEAF) /* a leaf may be seen as other bytes */
+        if (c->s->slot[a->slot].kind != SLOT_LEAF) /* a leaf may be viewed as another type */
             TRY(check_width(c, a, &all[a->slot]));
         if (!a->writes && a->r.points > 0)
             TRY(read_elements(c, a, &all[a->slot]));

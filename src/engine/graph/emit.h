@@ -1,10 +1,11 @@
-/* What the files that emit programs share: tape.c writes tapes, emit_kernel.c kernel nodes, emit.c all other programs. */
+/* Declarations shared by the files that emit programs: tape.c writes tapes, emit_kernel.c kernel nodes, emit.c all
+ * other programs. */
 #ifndef GRAPH_EMIT_H
 #define GRAPH_EMIT_H
 
 #include "engine/graph/graph.h"
 
-/* What all groups share while they are emitted. */
+/* State shared by all groups during emission. */
 typedef struct emitter {
     const graph *g;
     schedule *s;
@@ -36,11 +37,11 @@ ig_status graph_tape_copy(tape_writer *w, const ig_array *from, const operand *t
 
 /* ---- emit.c ---- */
 
-/* A new program of the schedule; NULL: there is no memory. */
+/* A new program of the schedule; NULL: out of memory. */
 program *graph_program(emitter *e, program_kind kind);
 /* Counts the bytes of the program's tapes and takes its label. */
 ig_status graph_finish(const schedule *s, program *p, text *label);
-/* A new slot for a temporary; -1: there is no memory. */
+/* A new slot for a temporary; -1: out of memory. */
 int graph_temporary(schedule *s, int64_t bytes);
 int64_t graph_bytes(const ig_array *x);
 /* y as an operand outside of tapes. */
@@ -51,7 +52,7 @@ ig_status graph_copy(emitter *e, const ig_array *from, int slot_to, const view *
 
 /* ---- emit_kernel.c ---- */
 
-/* The program of a kernel node and those that copy its inputs. Results of one launch share it. */
+/* The program of a kernel node and those that copy its inputs. Results of the same launch share one program. */
 ig_status graph_kernel(emitter *e, const ig_array *x, int node);
 
 #endif

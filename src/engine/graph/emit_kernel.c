@@ -1,5 +1,5 @@
-/* Emitting kernel nodes: kernels of the user, and native code. They get pointers, so inputs that are not contiguous are
- * copied first. All results of one launch come from one program. */
+/* Emitting kernel nodes: user kernels and native code. They get pointers, so inputs that are not contiguous are copied
+ * first. All results of one launch come from one program. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/graph/emit.h"
@@ -59,7 +59,7 @@ static ig_status kernel_input(emitter *e, const node_kernel *k, const ig_array *
     return out->slot < 0 ? IG_ERR_MEMORY : graph_copy(e, y, out->slot, &out->v, "copy");
 }
 
-/* The slots of all results, with their initial content. An unused result needs memory, too. */
+/* The slots of all results, with their initial content. An unused result needs memory too. */
 static ig_status kernel_results(emitter *e, const ig_array *x, operand *results)
 {
     const node_kernel *k = x->attr.kernel;

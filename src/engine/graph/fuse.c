@@ -1,11 +1,10 @@
 /* Fusing: decides which nodes run as one program, and which are stored or recomputed.
  *
  * Nodes are visited in order. A map node joins the group of an input that it reads element by element
- * (at the same linear index), before or behind the core of that group. The depth of a group counts the
- * group boundaries on the way to it. A node joins only a group of its own depth, and every edge between
- * two groups leads to a greater depth. So no cycle can arise, and groups of one depth can be joined. A
- * group without a core that no other group has read yet may also move to the depth of the node that
- * reads it. */
+ * (at the same linear index), before or after the core of that group. The depth of a group counts the group boundaries
+ * on the way to it. A node joins only a group of the same depth, and every edge between two groups leads to a greater
+ * depth. So no cycle can arise, and groups of one depth can be joined. A group without a core that no other group has
+ * read yet may also move to the depth of the node that reads it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/graph/graph.h"
@@ -24,7 +23,7 @@ typedef struct fuser {
     int n_group, room_group;
     int *group_of; /* of each node, before groups were joined: see group_at */
     unsigned char *role_of;
-    int *joined_to; /* of each group: itself, or the group that took it in */
+    int *joined_to; /* of each group: itself, or the group that absorbed it */
     int *next;      /* of each node: the next member of its group, or -1 */
 } fuser;
 
@@ -77,20 +76,20 @@ static bool node_is_full_view(const ig_array *y)
                             view_size(&y->view) == view_size(&y->root->view));
 }
 
-/* True if x reads the one element of its j-th input for all elements of its own. */
+/* True if x reads a single element of its j-th input for all of its elements. */
 static bool node_is_repeated(const ig_array *x, int j)
 {
     return x->in[j]->view.ndim == 0 && x->view.ndim > 0;
 }
 
-/* True if map node x reads its j-th input at the index that it computes. The key of bits and the table of
- * read are read elsewhere. */
+/* True if map node x reads its j-th input at the index that it computes. Exceptions: the key of bits, and the table of
+ * read. */
 static bool node_reads_elementwise(const ig_array *x, int j)
 {
     return !(x->op == OP_bits || (x->op == OP_read && j == 1));
 }
 
-/* The node whose shape is the space of that part of the group. */
+/* The node whose shape is the space of part r of the group. */
 static int space_like(const group *g, role r) { return r == ROLE_PRE ? g->pre_like : g->core; }
 
 /* True if every input of x can be read in the shape of the part's space. */
@@ -107,8 +106,8 @@ static bool fits_space(const fuser *f, const ig_array *x, const group *g, role r
     return true;
 }
 
-/* The multiplications of a product of matrices of floats; 0 for another contraction, and for a narrow one, which may be
- * one of attention's two. */
+/* The multiplications of a matrix product of floats; 0 for any other contraction, and for a narrow product, which may
+ * belong to attention. */
 static double product_work(const ig_array *x)
 {
     enum { NARROW = 128 };
@@ -116,7 +115,7 @@ static double product_work(const ig_array *x)
     if (x->op != OP_contract || !dtype_is_float((ig_dtype)x->in[0]->dtype) || n[2] > 1 || n[3] != 1)
         return 0;
     const view *a = &x->in[0]->view, *b = &x->in[1]->view;
-    /* The rows may be several axes that follow each other, as the texts and tokens of a batch do. */
+    /* The rows may be several adjacent axes, such as the texts and tokens of a batch. */
     for (int i = n[0]; i + 1 < n[0] + n[1]; i++)
         if (a->stride[i] != a->shape[i + 1] * a->stride[i + 1] && a->shape[i] > 1)
             return 0;
@@ -124,7 +123,7 @@ static double product_work(const ig_array *x)
     return k <= NARROW || columns <= NARROW ? 0 : (double)view_size(&x->view) * (double)k;
 }
 
-/* True if y is one value for each column. */
+/* True if y has one value for each column. */
 static bool is_row(const ig_array *y)
 {
     const view *v = &y->view;
@@ -141,8 +140,8 @@ static bool is_simple_input(const fuser *f, const ig_array *x, int i, int gi)
     return s < 0 ? x->in[i]->root->is_number : group_at(f, s) == gi;
 }
 
-/* True if map node x, which has another dtype than the product of group gi, becomes a value of that dtype by map nodes that
- * compute with such values and numbers alone. Another value would take more memory than the product. */
+/* True if map node x, whose dtype differs from the product of group gi, is converted back to `dtype` by map nodes that
+ * only use values of the group and numbers. Storing x itself would take more memory than storing the product. */
 static bool returns_to(const fuser *f, const ig_array *x, ig_dtype dtype, int gi)
 {
     enum { WINDOW = 64 };
@@ -172,7 +171,7 @@ static bool returns_to(const fuser *f, const ig_array *x, ig_dtype dtype, int gi
     return true;
 }
 
-/* True if x may follow a product of halves in the device's own kernel. */
+/* True if the device's native kernel can apply x as an epilogue of a half-precision product. */
 static bool is_simple_epilogue(const fuser *f, const ig_array *x, const ig_array *core, int gi)
 {
     const ig_dtype dtype = (ig_dtype)core->dtype;
@@ -184,8 +183,8 @@ static bool is_simple_epilogue(const fuser *f, const ig_array *x, const ig_array
     return x->dtype == dtype || returns_to(f, x, dtype, gi);
 }
 
-/* True if x must not join the epilogue of the group's core, through input j: code of the device computes the core, and
- * adds a bias at most. */
+/* True if x must not join the epilogue of the group's core through input j: native code of the device computes the
+ * core, and adds at most a bias. */
 static bool is_left_alone(const fuser *f, const ig_array *x, int j, int gi)
 {
     const group *g = &f->group[gi];
@@ -462,7 +461,7 @@ static int by_rank(const fuser *f, int *order)
     return n;
 }
 
-/* True if g is recomputed to save memory, or reads only groups that are. */
+/* True if g is recomputed to save memory, or reads only recomputed groups. */
 static bool is_copied(const fuser *f, const group *g)
 {
     bool reads = false, others = false;
@@ -484,8 +483,8 @@ static bool is_assembly(const fuser *f, const group *g)
     return g->core >= 0 && f->g->node[g->core]->op == OP_assemble;
 }
 
-/* Delays groups that only take memory: a group that is recomputed, or an assembly (padding for a
- * convolution), runs just before the first group that reads it. order is by_rank's. */
+/* Delays groups that would only occupy memory: a group that is recomputed, or an assembly (padding for a convolution),
+ * runs just before the first group that reads it. order: from by_rank. */
 static void postpone(fuser *f, const int *order, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -557,9 +556,10 @@ static ig_status collect(fuser *f, fusion *out)
     return IG_OK;
 }
 
-/* ---- recomputation: what is cheaper to compute again than to store and load ---- */
+/* ---- recomputation: values that are cheaper to recompute than to store and load ---- */
 
-/* True if x sees few different elements in its input j for its size: it is broadcast along rows or columns. */
+/* True if x reads few distinct elements of its input j relative to its size: the input is broadcast along rows or
+ * columns. */
 static bool is_broadcast(const ig_array *x, int j)
 {
     enum { FEW = 8 };
@@ -588,8 +588,8 @@ static bool is_one_step(const fuser *f, int node)
     return arrays <= 1;
 }
 
-/* True if recomputing the node in a space of that shape is cheaper than storing and loading it. Its inputs
- * must be in memory, not recomputed themselves. */
+/* True if recomputing the node in this space is cheaper than storing and loading it. Its inputs must be in memory, not
+ * recomputed themselves. */
 static bool is_cheap(const fuser *f, int node, const view *space)
 {
     const ig_array *x = f->g->node[node];
@@ -616,7 +616,7 @@ static bool is_recomputed(const fuser *f, int node, int j, int s)
            is_cheap(f, s, &f->g->node[g->pre_like]->view);
 }
 
-/* Outputs are stored, and what another group reads without recomputing it. */
+/* Stores outputs, and nodes that another group reads without recomputing them. */
 static void find_stored(const fuser *f, bool *stored)
 {
     const graph *g = f->g;

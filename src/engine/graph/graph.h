@@ -1,7 +1,7 @@
 /* From arrays to a schedule. The steps:
  *
  *   graph_order     lists the unevaluated roots that the arrays need, inputs first
- *   graph_keep      adds those that the caller holds to the outputs
+ *   graph_keep      adds nodes that the caller holds to the outputs
  *   graph_key       finds equal nodes (one computes for all) and writes the key: the structure as bytes
  *   schedule_build  turns nodes into programs: fuse, emit, find chains, plan memory
  *   schedule_text   prints the schedule for people
@@ -20,16 +20,16 @@ typedef struct byte_list {
     size_t used, room;
 } byte_list;
 
-/* What one evaluation computes. The engine reuses it, so that a small evaluation allocates nothing
- * here. */
+/* One evaluation. The engine reuses this struct, so a small evaluation allocates nothing here. */
 typedef struct graph {
     ig_array **node; /* unevaluated roots; x->index is the position */
     int n_node, room_node;
     ig_array **leaf; /* evaluated roots that nodes read; x->index is -1 - the position */
     int n_leaf, room_leaf;
-    ig_array **out; /* roots that are stored, each once: the outputs, then those of graph_keep */
+    ig_array **out; /* roots that are stored, each once: the requested outputs, then the nodes of
+                     * graph_keep */
     int n_out, room_out;
-    int n_asked;      /* outputs without those of graph_keep */
+    int n_asked;      /* outputs without the nodes of graph_keep */
     int *same;        /* same[i] is the first node equal to node i */
     bool *donated;    /* the evaluation may overwrite leaf i */
     ig_array **stack; /* of the walk */
@@ -48,7 +48,7 @@ ig_status graph_order(graph *g, ig_array *const *arrays, int n);
 /* Adds nodes that the caller holds beyond this evaluation to the outputs, so that later evaluations do not
  * recompute them: ig_eval in ingot.h states the rule. */
 ig_status graph_keep(graph *g);
-/* Donates the leaves among the roots of arrays, whoever holds them. */
+/* Donates the leaves among the roots of arrays, even if others hold them. */
 void graph_donate(graph *g, ig_array *const *arrays, int n);
 /* Fills same, key and hash. */
 ig_status graph_key(graph *g);
@@ -56,22 +56,24 @@ void graph_free(graph *g);
 
 /* ---- schedules ---- */
 
-/* SLOT_ROWS is a temporary that only a chain uses: it exists by rows, in the backend's own memory. SLOT_HOST
- * is a temporary that only programs on the CPU use, though the schedule is another device's. */
+/* SLOT_ROWS: a temporary that only one chain uses. It exists by rows: the backend holds only the rows in progress.
+ * SLOT_HOST: a temporary that only CPU programs use, in a schedule for another device. */
 typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS, SLOT_HOST } slot_kind;
 
 /* A buffer of a schedule. */
 typedef struct slot {
     slot_kind kind;
     int index;      /* of the leaf */
-    bool is_number; /* of a leaf: kernels get it by value */
-    int node;   /* of SLOT_OUT and SLOT_TEMP: which one it holds; -1: a copy, or an unused result */
-    int shares; /* slot whose buffer it uses: an output that of a donated leaf, a temporary that of an
-                      * output; of a leaf: the output that uses it; or -1 */
+    bool is_number; /* for a leaf: kernels take it by value */
+    int node;       /* for SLOT_OUT and SLOT_TEMP: the node that it holds; -1: a copy, or an unused
+                     * result */
+    int shares;     /* the slot whose buffer this slot reuses: for an output, a donated leaf; for a
+                     * temporary, an output. For a leaf: the output that reuses it. -1 if none */
     int64_t bytes;
-    int64_t offset;  /* of a SLOT_TEMP that shares nothing: within the arena */
+    int64_t offset;  /* within the arena, for a SLOT_TEMP that does not share */
     int first, last; /* programs that use it first and last */
-    int from, until; /* the same, widened to whole chains: when no other slot may use its memory */
+    int from, until; /* the same, widened to whole chains: no other slot may use its memory
+                      * meanwhile */
     int written;     /* the last program that writes it, or -1; an assembly has several writers */
 } slot;
 
@@ -81,41 +83,41 @@ typedef struct schedule {
     slot *slot;
     int n_slot, room_slot;
     int64_t arena_bytes; /* all temporaries */
-    int64_t out_bytes;   /* all outputs that do not use donated memory */
+    int64_t out_bytes;   /* all outputs, except those in donated buffers */
     int *out_slot;       /* of each of the graph's outputs */
     int n_node;          /* of the graph, before fusing */
     int n_on_cpu;        /* programs that the CPU runs instead of the device */
-    bool may_fall_back;  /* it was compiled by a policy that allows such programs */
+    bool may_fall_back;  /* it was compiled under a policy that allows such programs */
     bool is_crowded;     /* a kernel has more parameters than the device allows */
     unsigned char *key;
     size_t key_bytes;
     uint64_t hash;
     uint64_t used; /* clock of the cache when it was last used */
     struct repeat
-        *repeat; /* what the engine keeps for a device that can repeat its launches, or NULL */
+        *repeat; /* the engine's state for a device that can replay its launches, or NULL */
 } schedule;
 
-/* What a device wants of schedules. */
+/* A device's preferences for schedules. */
 typedef struct schedule_rules {
     int group_nodes;    /* the most nodes of a program; 0: as many as a tape has registers for */
-    bool contract_ends; /* a chain that begins with one ends with one */
+    bool contract_ends; /* a chain that begins with a contraction also ends with one */
     /* The most bytes of a matrix that all batches of a chain's contraction share, such as a weight; 0: any number. A
-     * chain takes few rows at a time, for each of which the whole matrix is read. */
+     * chain processes few rows at a time, and reads the whole matrix for each such block. */
     int64_t chain_matrix_bytes;
-    /* Such a chain reads in[1] of both once for a few rows. That pays if the rows of the first one's in[0] and of the last
-     * one's result have at most so many elements together, as in attention; 0: always. */
+    /* A chain that begins and ends with a contraction reads in[1] of both once per block of rows. That pays if a row of
+     * the first contraction's in[0] and a row of the last one's result have at most this many elements together, as in
+     * attention; 0: always. */
     int64_t contract_width;
-    int64_t plain_product; /* as backend_native's */
-    bool half_epilogues;   /* as well */
-    /* Memory for the temporaries that only a chain uses. Of rows of at most team_points points, team_rows
-     * are computed at once, of longer ones one. Chains of contractions have no such limit. 0: a chain that
-     * begins with a contraction keeps all of its temporaries by rows, whatever they take, and other chains
-     * keep none. */
+    int64_t plain_product; /* see backend_native */
+    bool half_epilogues;   /* see backend_native */
+    /* Memory for the temporaries that only one chain uses. Rows of at most team_points points are computed team_rows at
+     * a time, longer rows one at a time. Chains of contractions have no such limit. 0: in a chain that begins with a
+     * contraction all such temporaries become SLOT_ROWS, whatever their size; in other chains none do. */
     int64_t chain_bytes;
     int64_t team_points, team_rows;
 } schedule_rules;
 
-/* Programs and buffers for g, which has its key; NULL on failure. */
+/* Builds the programs and buffers for g, after graph_key; NULL on failure. */
 schedule *schedule_build(const graph *g, const schedule_rules *rules);
 /* The backend must have discarded the programs. */
 void schedule_free(schedule *s);
@@ -130,8 +132,8 @@ ig_status schedule_chain(schedule *s,
                          const schedule_rules *rules); /* marks chains; widens live ranges */
 ig_status schedule_plan(const graph *g, schedule *s);
 
-/* Proves that the schedule computes what its programs say, whatever the order in which a backend runs rows and points:
- * see check.h. IG_ERR_INTERNAL names the rule that it breaks. g is the graph that it was built for. */
+/* Proves that the schedule computes its programs' results in whatever order a backend runs rows and points: see
+ * check.h. The message of IG_ERR_INTERNAL names the broken rule. g is the graph that the schedule was built for. */
 ig_status schedule_check(const graph *g, const schedule *s);
 
 /* "x0", "y1": the slot's name where a schedule is printed. */
@@ -143,25 +145,25 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
 /* Grows an array of any type to hold one more than n elements; false on failure. */
 bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes);
 
-/* ---- groups: what runs as one program ---- */
+/* ---- groups: nodes that run as one program ---- */
 
-/* The kind of program that computes x. Map nodes are PROGRAM_MAP, and so is an assembly, which is a copy
- * for each input. */
+/* The kind of program that computes x. Map nodes are PROGRAM_MAP. So is an assembly, which copies each of its
+ * inputs. */
 program_kind node_program(const ig_array *x);
 
-/* The nodes of one program: map nodes before the core, the core, map nodes behind it. A group without a
- * core is a map program. Groups of the same depth never depend on each other. */
+/* The nodes of one program: map nodes before the core, the core, map nodes after it. A group without a core is a map
+ * program. Groups of the same depth never depend on each other. */
 typedef struct group {
     int core; /* node, or -1 */
     int depth;
-    int latest;    /* while fusing: the greatest depth before all groups that read it */
+    int latest;    /* while fusing: the greatest depth that precedes all groups that read it */
     bool waits;    /* it should run as late as possible */
     bool copied;   /* while fusing: it is recomputed to save memory */
     bool may_fail; /* see program.may_fail */
     int n_node;    /* members, the core included */
     int members;   /* while fusing: head of the list of members */
     int pre_like;  /* a node whose shape is the space of the pre part, or -1 */
-    bool read;     /* while fusing: by a node of another group */
+    bool read;     /* while fusing: a node of another group reads it */
     bool permuted; /* the core reads the axes of the pre part in the order perm */
     bool linear;   /* a pre node uses the linear index, so the axes must stay in order */
     int perm[IG_MAX_NDIM];

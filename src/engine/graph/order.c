@@ -136,7 +136,7 @@ static void count_references(const graph *g, int level, int *count, bool *read)
     }
 }
 
-/* True if x may be held beyond the evaluation: it is in an outer scope, or in none. */
+/* True if x may be held beyond the evaluation: it belongs to an outer scope, or to no scope. */
 static bool may_be_held(const ig_array *x, int level) { return x->level < level || !x->scope; }
 
 ig_status graph_keep(graph *g)
@@ -225,20 +225,20 @@ static unsigned char *put_view(unsigned char *at, const view *v)
 {
     const int64_t head[2] = {v->ndim, v->offset};
     at = put(at, head, sizeof head);
-    for (int i = 0; i < v->ndim; i++) { /* few: a call of memcpy takes longer */
+    for (int i = 0; i < v->ndim; i++) { /* a loop: memcpy takes longer for so few elements */
         const int64_t axis[2] = {v->shape[i], v->stride[i]};
         at = put(at, axis, sizeof axis);
     }
     return at;
 }
 
-/* At most: of a view and a number, and of a node but for its views. */
+/* Upper bounds in bytes: a view, a number, and a node without its views. */
 enum {
     VIEW_BYTES = (3 + 2 * IG_MAX_NDIM) * sizeof(int64_t),
     NODE_BYTES = (6 + IG_MAX_NDIM) * sizeof(int64_t)
 };
 
-/* Of a root, whose view is contiguous. Its ndim is elsewhere. */
+/* For a root, whose view is contiguous. Its ndim is written elsewhere. */
 static unsigned char *put_shape(unsigned char *at, const view *v)
 {
     for (int i = 0; i < v->ndim; i++)
@@ -251,8 +251,8 @@ static int n_dst_of(const ig_array *x)
     return !x->attr.dst ? 0 : x->op == OP_assemble ? x->n_in : 1;
 }
 
-/* Appends everything in which nodes can differ, given the numbers of their inputs, as whole words. Most nodes have no
- * numbers of their own, and see whole roots. */
+/* Appends everything in which two nodes with the same inputs can differ, as whole words. Most nodes have no numbers,
+ * and read whole roots. */
 static bool put_node(graph *g, const ig_array *x)
 {
     enum { HAS_AXIS = 1, HAS_KERNEL = 2, HAS_MANY = 4 };
@@ -311,7 +311,7 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-/* Hashes n bytes, which are whole words. Two independent halves, so that their multiplications overlap. */
+/* Hashes n bytes, a multiple of the word size. Two independent halves, so that their multiplications overlap. */
 static uint64_t hash_of(const unsigned char *at, size_t n)
 {
     uint64_t a = n, b = 0x9e3779b97f4a7c15u, w[2];
@@ -327,7 +327,8 @@ static uint64_t hash_of(const unsigned char *at, size_t n)
     return mix(a, b);
 }
 
-/* The bytes of each node stay in the key. An equal node is found by its bytes, and they are dropped. */
+/* The bytes of each distinct node stay in the key. If a node's bytes equal those of an earlier node, they are
+ * dropped. */
 ig_status graph_key(graph *g)
 {
     size_t slots = 16;

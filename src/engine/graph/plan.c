@@ -40,7 +40,7 @@ void schedule_live_ranges(schedule *s)
     }
 }
 
-/* The operand from which the i-th instruction, a store, has its value directly; -1 if it was computed. */
+/* The operand whose value the i-th instruction, a store, writes unchanged; -1 if the value was computed. */
 static int stored_operand(const tape *t, int i)
 {
     for (int k = i - 1; k >= 0; k--)
@@ -50,9 +50,9 @@ static int stored_operand(const tape *t, int i)
 }
 
 /* True if program p, which stores slot `to` and reads slot `from` for the last time, may do both in the
- * same memory: one of its tapes loads each element through the view through which it stores, and nothing
- * else in p reads the slot. A register may point into the memory that it was loaded from, so no value
- * that was loaded from there may be stored directly, nor folded. */
+ * same memory: one of its tapes loads and stores each element through the same view, and nothing else in p reads the
+ * slot. A register may point into the memory that it was loaded from, so a value loaded from the slot may be neither
+ * stored unchanged nor folded. */
 static bool in_place(const schedule *s, const program *p, int from, int to)
 {
     const bool behind = tape_touches(&p->post, to);
@@ -82,7 +82,7 @@ static bool in_place(const schedule *s, const program *p, int from, int to)
     return store != NULL;
 }
 
-/* True if program p no longer needs slot `from` when it computes the value that it stores in slot `to`. */
+/* True if program p has finished reading slot `from` when it computes the value of slot `to`. */
 static bool is_free_by_then(const program *p, int from, int to)
 {
     const tape *t = tape_touches(&p->post, to) ? &p->post : &p->pre;
@@ -123,7 +123,7 @@ static bool may_share(const schedule *s, int p, int from, int to)
     return s->program[start].chain == 1 || made_here || alone;
 }
 
-/* The first program after all that may fail. No leaf is overwritten before it, so that a failure changes
+/* The first program after all programs that may fail. No leaf is overwritten before it, so that a failure changes
  * nothing. */
 static int safe_from(const schedule *s)
 {
@@ -149,8 +149,8 @@ static int leaf_for(const graph *g, const schedule *s, int i)
     return found;
 }
 
-/* An output uses the buffer of a donated leaf, or lends its own to a temporary, if that is read for the
- * last time where the output is written. */
+/* An output uses the buffer of a donated leaf, or shares its own with a temporary. The leaf or temporary must be read
+ * for the last time by the program that writes the output. */
 static void share_outputs(const graph *g, schedule *s)
 {
     const int safe = safe_from(s);
@@ -170,7 +170,7 @@ static void share_outputs(const graph *g, schedule *s)
     }
 }
 
-/* The same for slots that exist by rows. */
+/* The same for SLOT_ROWS. */
 static void share_rows(const schedule *s, program *p)
 {
     for (int i = 0; i < p->n_local; i++)
@@ -185,7 +185,7 @@ static void share_rows(const schedule *s, program *p)
         }
 }
 
-/* A part of the arena: the memory of a slot, and of slots that overwrite it in place. */
+/* A part of the arena: the memory of one slot, and of the slots that overwrite it in place. */
 typedef struct extent {
     int64_t begin, bytes;
     int from, until; /* programs during which it is in use */
@@ -242,8 +242,7 @@ static void place_extent(extent **placed, int n, extent *e)
     placed[at] = e;
 }
 
-/* Large extents are placed first: small ones fit between them, while the other order would fragment the
- * arena. */
+/* Large extents are placed first: small ones fit between them. The reverse order would fragment the arena. */
 static void lay_out(schedule *s, arena *a)
 {
     for (int k = 0; k < a->n; k++)
@@ -271,7 +270,7 @@ static ig_status place_temporaries(schedule *s)
     int *head = memory_get((m + n) * sizeof *head), *next = head ? head + m : NULL;
     const bool ok = a.extent && a.of && a.order && head;
     if (ok) {
-        /* Lists of the slots whose first program is each one. */
+        /* Lists of slots by their first program. */
         memset(head, -1, m * sizeof *head);
         for (int i = s->n_slot - 1; i >= 0; i--)
             if (is_in_arena(&s->slot[i])) {

@@ -77,7 +77,7 @@ schedule *schedule_build(const graph *g, const schedule_rules *rules)
     return NULL;
 }
 
-/* ---- for people ---- */
+/* ---- printing ---- */
 
 const char *schedule_slot_name(const schedule *s, int i, char name[static 16])
 {

@@ -74,7 +74,7 @@ static ig_status value_of(tape_writer *w, const ig_array *y, int *value)
 {
     int node = y->root->data ? -1 : w->g->same[y->root->index];
     if (node >= 0 && w->value_of[node] < 0 && w->slot_of[node] < 0)
-        TRY(emit_node(w, node)); /* not stored: recomputed here */
+        TRY(emit_node(w, node)); /* not stored: recompute it here */
     if (node >= 0 && w->value_of[node] >= 0) {
         *value = w->value_of[node];
         return IG_OK;
