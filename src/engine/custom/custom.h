@@ -1,4 +1,4 @@
-/* User kernels in graphs: what node.c, grad.c and launch.c share. */
+/* User kernels in graphs: declarations shared by node.c, grad.c and launch.c. */
 #ifndef CUSTOM_CUSTOM_H
 #define CUSTOM_CUSTOM_H
 
@@ -13,22 +13,22 @@ typedef struct kernel_spec {
     atomic_int refs;
     shared_module *module;
     const ig_kernel_info *info;
-    uint64_t content[4]; /* of the source, and the kernel's name */
+    uint64_t content[4]; /* identifies the source and the kernel's name */
     uint32_t grid[3], block[3];
     size_t shared_bytes;
-    ig_arg *number; /* for each parameter: what a gradient kernel was given, or IG_ARG_NONE */
+    ig_arg *number; /* for each parameter: the number that a gradient kernel gets, or IG_ARG_NONE */
     struct kernel_spec *gradient;
 } kernel_spec;
 
-/* Where the value of a parameter comes from. */
+/* The source of a parameter's value. */
 typedef enum param_source { FROM_NUMBER, FROM_ARRAY, FROM_SCALAR, FROM_RESULT } param_source;
 
 typedef struct call_param {
     param_source kind;
-    int input;     /* the array; of a result the one that it begins as; or -1 */
+    int input;     /* the array, or the array that a result is initialized from; -1: none */
     int result;    /* of FROM_RESULT */
     ig_arg number; /* of FROM_NUMBER */
-    uint64_t bits; /* as the kernel has it */
+    uint64_t bits; /* in the kernel's format */
 } call_param;
 
 typedef struct call_result {
@@ -41,22 +41,22 @@ typedef struct kernel_call {
     node_kernel base;
     kernel_spec *spec;
     uint32_t grid[3], block[3];
-    bool empty; /* the result has no elements, so nothing is launched */
+    bool empty; /* there are no elements to compute, so nothing is launched */
     call_param *param;
     call_result *result;
-    node_result *plain; /* the same for graphs */
-    kernel_arg *passed; /* room for a launch, while the engine's lock is held */
+    node_result *plain; /* the results in the form that graphs use */
+    kernel_arg *passed; /* arguments of a launch; used while the engine's lock is held */
     int n_in;
 } kernel_call;
 
-/* Nodes of the spec with an argument for each parameter; results has room for them. */
+/* Builds the nodes of a call with an argument for each parameter; results must have room for all results. */
 ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, ig_array **results);
 
 /* ---- grad.c ---- */
 
-/* Fails unless the gradient kernel has a use for each of its parameters, and a gradient for each float. */
+/* Fails unless each parameter of the gradient kernel has a meaning, and each float argument a gradient. */
 ig_status kernel_grad_check(const kernel_call *b, ig_array *const *in);
-/* x, result i of b, with its gradient. */
+/* Attaches the gradient to x, result i of b. */
 ig_array *kernel_grad_attach(kernel_call *b, int i, ig_array *x, ig_array *const *in);
 
 /* ---- launch.c ---- */

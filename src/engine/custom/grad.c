@@ -1,4 +1,4 @@
-/* Gradients of kernels are kernels: the name of a parameter says what it receives (see ig_kernel). The
+/* Gradients of kernels are kernels. The name of a parameter determines what it receives (see ig_kernel). The
  * gradient is attached as a custom gradient, which calls the gradient kernel's spec. So it can be
  * differentiated again if that kernel has a gradient. */
 #include "base/error.h"
@@ -8,8 +8,8 @@
 
 typedef enum grad_kind {
     GRAD_UNKNOWN,
-    GRAD_NUMBER,    /* that it was given */
-    GRAD_VALUE,     /* of the parameter `of` of the kernel */
+    GRAD_NUMBER,    /* a number from ig_kernel_call */
+    GRAD_VALUE,     /* the value of the kernel's parameter `of` */
     GRAD_COTANGENT, /* the gradient of the result `of` */
     GRAD_RESULT     /* the gradient of the argument `of`, which it writes */
 } grad_kind;
@@ -32,7 +32,7 @@ static bool has_gradient(const kernel_call *b, int param)
     return b->param[param].input >= 0 && dtype_is_float(b->spec->info->params[param].dtype);
 }
 
-/* What parameter q of the gradient kernel receives. */
+/* The value that parameter q of the gradient kernel receives. */
 static grad_param grad_param_of(const kernel_call *b, int q)
 {
     static const char prefix[] = "grad_";
@@ -88,7 +88,7 @@ ig_status kernel_grad_check(const kernel_call *b, ig_array *const *in)
 
 /* ---- the gradient of a result ---- */
 
-/* Whose it is. */
+/* The result that is differentiated. */
 typedef struct pull_context {
     kernel_call *b;
     int result;
@@ -106,7 +106,7 @@ static ig_arg arg_of_shape(ig_ints v) { return (ig_arg){.kind = IG_ARG_INTS, .u.
 
 static ig_ints shape_of(const call_result *r) { return (ig_ints){r->shape, r->ndim}; }
 
-/* The argument that parameter i of b had, with other inputs. */
+/* The argument of parameter i of b, taken from these inputs. */
 static ig_arg arg_again(const kernel_call *b, int i, ig_array *const *inputs)
 {
     const call_param *p = &b->param[i];

@@ -1,4 +1,4 @@
-/* Programs of user kernels: compiled for a device, and launched with the buffers of a run. */
+/* Programs of user kernels: compiles them for a device, and launches them with the buffers of a run. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/custom/custom.h"
@@ -40,8 +40,8 @@ static binding place_of(const operand *o, const binding *bindings)
     return b;
 }
 
-/* Numbers are in host memory: one that the kernel reads through a pointer is copied to the device, and *copy
- * is the caller's. */
+/* Numbers are in host memory. If the kernel reads one through a pointer, it is copied to the device; the caller
+ * releases *copy. */
 static ig_status bring_number(binding *at, size_t bytes, const backend *dev, buffer **copy)
 {
     if (transfer_is_on(at->buf, dev))

@@ -1,5 +1,5 @@
 /* ig_module_launch: one launch of a kernel with arrays and numbers. Arrays are evaluated first, then copied
- * to the device; those that the kernel may write come back as new arrays. */
+ * to the device. The arrays that the kernel may write are returned as new arrays. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
@@ -10,9 +10,9 @@
 
 typedef struct argument {
     const ig_arg *given;
-    buffer *buf; /* of a pointer: on the device, ours */
+    buffer *buf; /* for a pointer: the array on the device, owned */
     uint64_t bits;
-    const void *value; /* of what is no pointer */
+    const void *value; /* for other parameters */
 } argument;
 
 static ig_status take_array(const backend *dev, const ig_kernel_info *k, const ig_kernel_param *p,
@@ -42,7 +42,7 @@ static ig_status take_array(const backend *dev, const ig_kernel_info *k, const i
     return bytes ? dev->write(a->buf, 0, data, bytes) : IG_OK;
 }
 
-/* A number, or the bytes of whatever it is. */
+/* Takes the value of a parameter that is not a pointer: a number, or its bytes. */
 static ig_status take_value(const ig_kernel_info *k, const ig_kernel_param *p, argument *a)
 {
     const ig_arg *g = a->given;
@@ -62,7 +62,7 @@ static ig_status take_value(const ig_kernel_info *k, const ig_kernel_param *p, a
     return IG_OK;
 }
 
-/* What the kernel left in the array's place. */
+/* Copies an array that the kernel may have written back from the device. */
 static ig_status give_back(const backend *dev, const argument *a, ig_array **out)
 {
     ig_array *x = a->given->u.array;
@@ -76,7 +76,7 @@ static ig_status give_back(const backend *dev, const argument *a, ig_array **out
     return *out ? IG_OK : status == IG_OK ? IG_ERR_MEMORY : status;
 }
 
-/* Launches it, checked or profiled if the caller asks for that. */
+/* Launches the kernel, checked or profiled if the caller asks for it. */
 static ig_status launch_watched(ig_module *m, const backend *dev, const module_kernel *ready,
                                 const ig_launch *l, lane_launch *launch)
 {

@@ -2,7 +2,7 @@
  *
  *   ig_kernel_call -> kernel_spec (independent of arguments) -> kernel_call (with arguments) -> nodes
  *
- * Each result is a node, and all of them share one kernel_call. Its key describes its content, so graphs
+ * Each result is a node, and all results share one kernel_call. Its key describes its content, so graphs
  * find equal calls. */
 #include "base/error.h"
 #include "base/hash.h"
@@ -35,7 +35,7 @@ static void kernel_spec_release(kernel_spec *r)
     }
 }
 
-/* The device on which the kernel will run: that of its arrays. */
+/* The device on which the kernel will run: the device of its arrays. */
 static const backend *device_of_call(const ig_kernel_call *call)
 {
     for (int i = 0; i < call->n_args; i++) {
@@ -46,8 +46,8 @@ static const backend *device_of_call(const ig_kernel_call *call)
     return engine_device();
 }
 
-/* Finds the kernel in the module and builds it for the device. If the CPU may run what the device cannot, that
- * is decided when it is evaluated. */
+/* Finds the kernel in the module and builds it for the device. If the device cannot run it but the CPU may, evaluation
+ * decides. */
 static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const backend *dev)
 {
     ig_module *m = r->module->module;
@@ -63,7 +63,7 @@ static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const b
              r->info->name);
     if (!backend_runs_kernels(dev))
         return IG_OK;
-    /* Locks of shared modules are taken inside the engine's alone, so a child of fork finds them free. */
+    /* Locks of shared modules are only taken while the engine's lock is held, so they are free in a child of fork. */
     module_kernel ready;
     const bool waiting = ig_failed();
     engine_enter();
@@ -85,7 +85,7 @@ static void know_content(kernel_spec *r)
     hash_end(&h, (uint8_t *)r->content);
 }
 
-/* Stores the numbers that a gradient kernel takes besides its named arrays. */
+/* Stores the numbers that a gradient kernel takes in addition to its named arrays. */
 static ig_status keep_numbers(kernel_spec *r, const ig_kernel_call *call)
 {
     const ig_kernel_info *k = r->info;
@@ -132,7 +132,7 @@ static ig_status kernel_spec_fill(kernel_spec *r, const ig_kernel_call *call,
     r->shared_bytes = call->shared_bytes;
     if (!call->gradient)
         return IG_OK;
-    /* What has no source of its own is in the one around it. */
+    /* A gradient kernel without a source is in the source of its kernel. */
     ig_kernel_call inner = *call;
     inner.name = from->name;
     inner.source = from->source;
@@ -242,7 +242,7 @@ static ig_status bind_result(kernel_call *b, const ig_kernel_param *p, const ig_
     return IG_OK;
 }
 
-/* A number in an array of one element is data, not a part of the graph's structure. */
+/* A number in an array of one element is data, not part of the graph's structure. */
 static ig_status bind_scalar(kernel_call *b, const ig_kernel_param *p, ig_array *x, call_param *out,
                              ig_array **in)
 {
@@ -285,7 +285,7 @@ static ig_status bind_param(kernel_call *b, int i, const ig_arg *a, ig_array **i
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* A thread for each element of the first result: see ig_kernel_call. */
+/* Makes one thread for each element of the first result: see ig_kernel_call. */
 static ig_status spread(kernel_call *b)
 {
     const call_result *r = &b->result[0];
@@ -345,7 +345,7 @@ static ig_status make_label(kernel_call *b)
     return b->base.label ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* The key: source, launch shape, what each parameter is, and the initial content of each result. */
+/* The key: source, launch shape, the source of each parameter, and the initial content of each result. */
 static ig_status make_key(kernel_call *b)
 {
     const kernel_spec *r = b->spec;

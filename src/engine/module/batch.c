@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Kernels of a text. Compilers are not slower for more, but failures cost more. */
+/* Kernels per text. More would not be slower to compile, but a failure would affect more kernels. */
 enum { GROUP = 32 };
 
 typedef struct waiting {
@@ -21,7 +21,7 @@ typedef struct waiting {
 } waiting;
 
 static struct {
-    const backend *dev; /* NULL: nothing is put off */
+    const backend *dev; /* NULL: no build is deferred */
     waiting *at;
     int n, room;
 } batch;
@@ -73,7 +73,7 @@ bool batch_has(const module_built *b)
     return false;
 }
 
-/* What compilers are told beside the text. */
+/* True if both kernels are compiled with the same options. */
 static bool is_alike(const kernel_image *a, const kernel_image *b)
 {
     return a->avoid_optimizer == b->avoid_optimizer;
@@ -103,7 +103,7 @@ static ig_status build_text(waiting *const *w, int n, kernel_code **codes)
     return made ? status : IG_ERR_MEMORY;
 }
 
-/* The kernels of one text. Those that fail are not built; whoever asks for one builds it alone and gets the error. */
+/* Builds the kernels of one text. If it fails, none is built; a later request builds each alone and gets the error. */
 static void build_group(waiting *const *w, int n)
 {
     kernel_code *codes[GROUP] = {NULL};
@@ -116,7 +116,7 @@ static void build_group(waiting *const *w, int n)
         ig_error(NULL);
 }
 
-/* ---- a text of each ---- */
+/* ---- one text for each kernel ---- */
 
 /* Compilers recurse deeply. */
 enum { THREADS_MOST = 32, STACK_BYTES = 8 << 20 };
@@ -129,7 +129,7 @@ static void *build_some(void *context)
     return NULL;
 }
 
-/* By this thread and others; signals are for this one. */
+/* Builds with this thread and others. Only this thread receives signals. */
 static void build_apart(void)
 {
     pthread_t threads[THREADS_MOST];
@@ -152,7 +152,7 @@ static void build_apart(void)
         pthread_join(threads[i], NULL);
 }
 
-/* ---- many in a text ---- */
+/* ---- many kernels in one text ---- */
 
 static void build_joined(void)
 {

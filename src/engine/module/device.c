@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    LOG_WORDS = 1 << 18, /* of the log of a launch: as many bytes as CUDA keeps of printf */
+    LOG_WORDS = 1 << 18, /* log of a launch: as many bytes as CUDA keeps for printf */
     PLAIN_THREADS =
-        256 /* of a block that every OpenCL driver runs without knowing its shape before */
+        256 /* every OpenCL driver runs blocks of this size without a shape known at build time */
 };
 
 /* ---- building ---- */
@@ -112,7 +112,7 @@ static void built_free(module_built *b)
     memory_free(b);
 }
 
-/* Builds it and puts it into a list; it is freed if that fails. */
+/* Builds the kernel and adds it to a list; frees it on failure. */
 static ig_status built_add(module_built *b, module_built **list, module_built **out)
 {
     const ig_status status = build(b);
@@ -133,7 +133,7 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
         if (b->dev == dev && b->entry == e) {
             if (b->code || b->lanes || batch_has(b))
                 return *out = b, IG_OK;
-            *at = b->next; /* it failed together with others */
+            *at = b->next; /* it failed in a group */
             built_free(b);
             break;
         }
@@ -148,7 +148,7 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
 }
 
 /* The kernel for blocks of one shape. Drivers that do not know the shape when they build a kernel may allow
- * fewer threads than the device has (NVIDIA's OpenCL: 256), so a large block has its own build. */
+ * fewer threads than the device has (NVIDIA's OpenCL: 256), so a large block needs a separate build. */
 static ig_status built_for_shape(module_built *b, const uint32_t block[3], module_built **out)
 {
     const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
@@ -270,7 +270,7 @@ static ig_status launch_text(module_built *b, const lane_launch *l, kernel_arg *
 
 ig_status module_built_launch(module_built *b, const lane_launch *l)
 {
-    if (!b->printed && l->packed) /* the caller knows all memory and has its own output */
+    if (!b->printed && l->packed) /* the caller knows all memory and handles output */
         return b->dev->lanes->launch(b->code, l);
     if (!b->printed) {
         static const kernel_output output = {lane_print, lane_print_room};

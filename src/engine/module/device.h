@@ -13,17 +13,17 @@ typedef struct module_built {
     const backend *dev;
     const kernel_tree *tree;
     const kernel_entry *entry;
-    bool whole_warps;  /* see module_whole_warps */
-    uint32_t block[3]; /* the only shape of a block that it can be launched with, or zeros */
-    struct module_built *shapes; /* builds of the same kernel for one shape each */
+    bool whole_warps;            /* see module_whole_warps */
+    uint32_t block[3];           /* the only block shape that it can be launched with, or zeros */
+    struct module_built *shapes; /* builds of the same kernel for one block shape each */
     lane_code *lanes;
     kernel_printed *printed;
     kernel_code *code;
-    buffer *log;     /* output of printf and assert of text, or NULL */
-    size_t *offsets; /* of its parameters, as CUDA packs them */
+    buffer *log;     /* output of printf and assert if it runs text, or NULL */
+    size_t *offsets; /* of the packed parameters, in CUDA's layout */
 } module_built;
 
-/* The variables of the tree on a device. */
+/* The variables of a module on a device. */
 typedef struct module_variables {
     struct module_variables *next;
     const backend *dev;
@@ -37,17 +37,17 @@ struct ig_module {
     bool whole_warps;
     module_built *built;
     module_variables *variables;
-    pthread_mutex_t lock; /* held while devices and what is on them are used, launches included */
+    pthread_mutex_t lock; /* held while devices and objects on them are used, also in launches */
 };
 
 static inline void module_enter(ig_module *m) { pthread_mutex_lock(&m->lock); }
 static inline void module_leave(ig_module *m) { pthread_mutex_unlock(&m->lock); }
 
-/* What follows is called with the module's lock. */
+/* The functions below are called with the module's lock held. */
 
 ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
                            module_built **out);
-/* args or packed are the parameters of the source. If the kernel prints or asserts, the launch waits and
+/* Launches with args or packed, the parameters of the source. If the kernel prints or asserts, the launch waits and
  * writes the output; a failed assertion is IG_ERR_DEVICE and sets l->asserted. */
 ig_status module_built_launch(module_built *b, const lane_launch *l);
 
@@ -56,16 +56,16 @@ ig_status module_built_code(module_built *b, const uint32_t block[3], kernel_cod
 
 /* ---- batch.c ---- */
 
-/* True if the kernel is built later, with others. Then the image's params are no more the caller's. */
+/* True if the build is deferred, to be done with others. The batch then owns the image's params. */
 bool batch_takes(module_built *b, const kernel_image *image, kernel_param *params);
-/* True if that is still to come. */
+/* True if the build is still deferred. */
 bool batch_has(const module_built *b);
 void batch_forget(const module_built *b);
 
 /* The memory of all variables; buf is NULL if there are none. */
 ig_status module_globals(ig_module *m, const backend *dev, binding *out);
 
-/* Releases everything on devices. */
+/* Releases everything that the module has on devices. */
 void module_off_devices(ig_module *m);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a kernel's parameter holds, for those who fill it: types of the tree as public descriptions. */
+/* Describes the fields of a kernel's parameter: types of the tree as public structs. */
 #include "engine/module/fields.h"
 
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* Kernels in CUDA C: a module is a checked tree and, for each device and kernel that was asked for, what
- * the device made of it (device.c). Source -> tree (kernel/) -> lane code or text -> device. */
+/* Kernels in CUDA C. A module is a checked tree and, for each requested device and kernel, the code that
+ * was built for it (device.c). Source -> tree (kernel/) -> lane code or text -> device. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 static ig_dtype dtype_of(const kernel_type *t)
 {
@@ -70,13 +70,13 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
     const bool failed_before = ig_failed();
     ig_status status = kernel_parse(name, source, options, &m->tree, said);
     if (status == IG_ERR_FORMAT && *said) {
-        ig_error(NULL); /* its first line: said has all of them */
+        ig_error(NULL); /* it has only the first line; said has all */
         ig_fail(IG_ERR_FORMAT, "%s", *said);
     }
     if (status == IG_OK)
         status = describe(m);
     if (status == IG_OK &&
-        (failed_before || !ig_failed())) /* names in messages may lack memory, too */
+        (failed_before || !ig_failed())) /* names for messages may run out of memory, too */
         return m;
     ig_module_free(m);
     return NULL;
@@ -158,7 +158,7 @@ const ig_kernel_info *ig_module_find(const ig_module *m, const char *kernel)
 
 /* ---- arguments and shapes ---- */
 
-/* The names of all parameters, for people. */
+/* Fails with the names of all parameters. */
 static ig_status fail_unknown(const ig_kernel_info *k, const char *name)
 {
     text t = {0};
@@ -265,7 +265,7 @@ ig_status module_no_kernel(const ig_module *m, const char *kernel)
 
 /* ---- on a device, with the module's lock ---- */
 
-/* Makes the kernel ready for the device, or says why it cannot run there. */
+/* Prepares the kernel for the device, or fails with the reason why it cannot run there. */
 static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, module_built **b)
 {
     const kernel_entry *e = kernel_tree_find(m->tree, kernel);

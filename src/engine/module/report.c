@@ -1,5 +1,5 @@
-/* What a watched launch of a kernel tells, for people: findings with their source, and the profile, by
- * lines and as a table. Each is one block of memory, which ig_free releases. */
+/* Reports of a checked or profiled launch: findings with their source, and the profile, by lines and as a table.
+ * Each is one block of memory, which ig_free releases. */
 #include "engine/module/report.h"
 
 #include "base/error.h"
@@ -27,10 +27,10 @@ static const char *const kinds[] = {[MISTAKE_BOUNDS] = "out of bounds",
                                     [MISTAKE_FOREIGN] = "host pointer",
                                     [MISTAKE_SHUFFLE] = "inactive lane"};
 
-/* True for findings that GPUs of today run as intended. */
+/* True for findings that today's GPUs run as intended. */
 static bool is_note(kernel_mistake m) { return m == MISTAKE_LOCKSTEP || m == MISTAKE_SHUFFLE; }
 
-/* The message with thread, block and launch, the line and a caret; then the other place of a race. */
+/* The message with thread, block and launch, the line and a caret; then the second position of a race. */
 static char *render(const kernel_source *s, const kernel_finding *f, uint64_t launch,
                     char **message)
 {
@@ -54,7 +54,7 @@ static char *render(const kernel_source *s, const kernel_finding *f, uint64_t la
         kernel_diag_render(s, &other, false, &all);
     char *whole = text_take(&all);
     if (whole && *whole)
-        whole[strlen(whole) - 1] = 0; /* the last newline */
+        whole[strlen(whole) - 1] = 0; /* removes the last newline */
     return whole;
 }
 
@@ -67,7 +67,7 @@ static char *put(char **at, const char *from)
     return to;
 }
 
-/* All texts behind the structures, in one block. */
+/* Packs the structs, followed by all texts, into one block. */
 static ig_kernel_findings *pack(const kernel_source *s, const kernel_check *k, char *const *message,
                                 char *const *whole)
 {
@@ -133,7 +133,7 @@ ig_status module_verdict(const char *kernel, const ig_kernel_findings *all)
     if (more)
         text_add(&t, "\nand %d more", more);
     char *said = text_take(&t);
-    ig_error(NULL); /* an assertion that failed as well */
+    ig_error(NULL); /* clears the error of a failed assertion */
     ig_fail(IG_ERR_DEVICE, "kernel '%s': the check found %d mistake%s%s", kernel, wrong,
             wrong == 1 ? "" : "s", said ? said : "");
     memory_free(said);
@@ -142,7 +142,7 @@ ig_status module_verdict(const char *kernel, const ig_kernel_findings *all)
 
 /* ---- profiles ---- */
 
-/* All counts, as numbers one behind the other. */
+/* The counts of a line as an array of numbers. */
 enum {
     COUNTS_FROM = offsetof(ig_profile_line, runs) / sizeof(uint64_t),
     COUNTS_TO = sizeof(ig_profile_line) / sizeof(uint64_t)
@@ -168,7 +168,7 @@ ig_profile_line *module_counts(const kernel_source *s, const lane_code *c)
     return counts;
 }
 
-/* In the order of the source: files lie in memory one behind the other as they were read. */
+/* Source order: files are in memory one after another, in the order in which they were read. */
 static int by_text(const void *a, const void *b)
 {
     const ig_profile_line *x = a, *y = b;
@@ -214,7 +214,7 @@ ig_profile *module_profile(const char *kernel, ig_profile_line *counts, int n)
     return p;
 }
 
-/* a / b; "-" where there is nothing to divide. */
+/* a / b; "-" if b is 0. */
 static void add_ratio(text *t, uint64_t a, uint64_t b)
 {
     if (b)
@@ -266,7 +266,7 @@ char *ig_profile_text(const ig_profile *p)
     return text_take(&t);
 }
 
-/* The numbers of a line, by their names; closes the object. */
+/* Writes the numbers of a line with their names, and closes the object. */
 static void add_numbers(text *t, const ig_profile_line *l)
 {
     const struct {
@@ -291,7 +291,7 @@ static void add_numbers(text *t, const ig_profile_line *l)
     text_add(t, "}");
 }
 
-/* Sources may hold anything. */
+/* Sources may contain invalid UTF-8. */
 static void add_quoted(text *t, const char *s) { json_quote(t, json_is_utf8(s) ? s : "?"); }
 
 char *ig_profile_json(const ig_profile *p)

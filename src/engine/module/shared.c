@@ -1,6 +1,6 @@
-/* Modules that are shared by their content, so that a loop which builds the same kernel again and again
- * parses it once. Two sources are never taken for each other: a module is known by all the text that went
- * into it, options and included files too. */
+/* Modules shared by content, so that a loop which builds the same kernel repeatedly parses it once. A module is
+ * identified by all the text that went into it, including options and included files, so two different sources are
+ * never confused. */
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -19,7 +19,7 @@ static void enter(void) { pthread_mutex_lock(&lock); }
 static void leave(void) { pthread_mutex_unlock(&lock); }
 static void start(void) { pthread_atfork(enter, leave, leave); }
 
-/* Texts with their ends, so that no two lists of them look alike. */
+/* Hashes texts with their terminators, so that different lists of texts have different hashes. */
 static void add_text(hash *h, const char *s) { hash_add(h, s, strlen(s) + 1); }
 
 static void add_texts(hash *h, const char *const *texts, int n)
@@ -42,7 +42,7 @@ static void hash_request(shared_module *m, const char *name, const char *source,
     hash_end(&h, m->request);
 }
 
-/* Files from the disk know their folder; so does the source itself, which is the first of them. */
+/* Files from the disk have a folder. So does the source itself, which is the first file. */
 static void hash_content(shared_module *m)
 {
     const kernel_source *s = &m->module->tree->unit.source;
@@ -58,7 +58,7 @@ static void hash_content(shared_module *m)
     m->reads_files = with_folder > 1;
 }
 
-/* The one that is the same, retained; NULL: there is none. The lock is held. */
+/* The equal module, retained; NULL if there is none. The lock is held. */
 static shared_module *find(const shared_module *like, bool by_content)
 {
     for (shared_module *m = all; m; m = m->next) {
@@ -66,7 +66,7 @@ static shared_module *find(const shared_module *like, bool by_content)
                                            memcmp(m->request, like->request, sizeof m->request) == 0
                                      : !m->reads_files && memcmp(m->request, like->request,
                                                                  sizeof m->request) == 0;
-        /* One whose last holder is about to take it from the list is gone. */
+        /* Skip a module without references: its last holder is about to remove it from the list. */
         int refs = atomic_load(&m->refs);
         while (same && refs > 0)
             if (atomic_compare_exchange_weak(&m->refs, &refs, refs + 1))
@@ -75,7 +75,7 @@ static shared_module *find(const shared_module *like, bool by_content)
     return NULL;
 }
 
-/* m takes its place in the list, or gives way to its equal. */
+/* Adds m to the list. If the list has an equal module, frees m and returns that one. */
 static shared_module *add(shared_module *m)
 {
     enter();
