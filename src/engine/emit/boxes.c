@@ -1,7 +1,7 @@
 /* Maps with large arrays whose rows are not rows of the arrays: transposed operands, and reads at computed indices. The
- * points of a map do not depend on each other, so they are cut into boxes of which each launch reaches all that it needs. Reads
- * are cut into parts of the indexed axis: a launch leaves out the points whose index is in another part. So each point is
- * computed by exactly one launch. */
+ * points of a map do not depend on each other, so they are cut into boxes that are small enough for one launch to reach
+ * all its operands. Reads are cut into parts of the indexed axis: a launch skips the points whose index is in another
+ * part. So exactly one launch computes each point. */
 #include "engine/emit/tiles.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A map with operands of its own, which are cut in place. */
+/* A map with its own copy of the operands, which are cut in place. */
 typedef struct box {
     program p;
     const emit_target *t;
@@ -35,7 +35,7 @@ static double axis_span(const operand *o, int axis)
     return (double)(o->v.shape[axis] - 1) * (double)llabs(o->v.stride[axis]);
 }
 
-/* Elements from the first to the last one, without those that an index moves to. */
+/* The number of elements from the first to the last, excluding the movement by an index. */
 static double span_of(const operand *o)
 {
     double span = 1;
@@ -56,7 +56,7 @@ static int64_t part_of(const box *b, const operand *o)
     return n < o->axis_len ? n : o->axis_len;
 }
 
-/* The numbers of points are part of the values: only whole rows can be cut off. */
+/* True if values depend on the point numbers: then only whole rows can be cut off. */
 static bool knows_place(const tape *t)
 {
     for (int k = 0; k < t->n_inst; k++)
@@ -69,7 +69,7 @@ static bool knows_place(const tape *t)
 
 static ig_status box_emit(box *b);
 
-/* The points [from, to) of an axis, then as before. */
+/* Emits the points [from, to) of an axis, then restores the box. */
 static ig_status box_cut(box *b, int axis, int64_t from, int64_t to)
 {
     tape *t = &b->p.pre;
@@ -96,7 +96,7 @@ static ig_status box_cut(box *b, int axis, int64_t from, int64_t to)
     return status;
 }
 
-/* All parts of the indices of an operand. */
+/* Emits all parts of an operand's indexed axis. */
 static ig_status box_parts(box *b, int at, int64_t part)
 {
     tape *t = &b->p.pre;
@@ -113,7 +113,7 @@ static ig_status box_parts(box *b, int at, int64_t part)
     return status;
 }
 
-/* Half of the axis along which an operand that does not fit reaches farthest; -1: there is none. */
+/* The axis along which an operand that does not fit reaches farthest; it is halved next. -1 if there is none. */
 static int worst_axis(const box *b)
 {
     const tape *t = &b->p.pre;
@@ -138,7 +138,7 @@ static ig_status box_emit(box *b)
     tape *t = &b->p.pre;
     const int axis = worst_axis(b);
     if (axis == 0 || (axis > 0 && knows_place(t)))
-        return emit_too_large(b->t); /* rows were cut before */
+        return emit_too_large(b->t); /* whole rows were cut off earlier */
     if (axis > 0) {
         const int64_t n = t->shape[axis];
         TRY(box_cut(b, axis, 0, n / 2));
@@ -159,7 +159,7 @@ static ig_status box_emit(box *b)
     return b->whole(&b->p, b->t, b->out);
 }
 
-/* Rows that keep what each operand reaches along them within half of what a launch reaches. */
+/* The number of rows for which each operand stays within half of the reach of a launch. */
 int64_t emit_box_rows(const program *p, const emit_target *t)
 {
     const box b = {.p = *p, .t = t};

@@ -1,29 +1,29 @@
 /* Contractions: out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k], then the epilogue.
  *
- * A block computes a tile of TILE x TILE sums, or of twice as many columns, or of twice as many rows and columns, if there
- * are enough of those (LARGE). If there are so few that most processors are idle, a block is one warp with a tile of
- * 16 x 32 or less. A thread has `rows` x `cols` of them: rows in groups of GROUP
- * neighbours, so that the lanes of a warp read shared memory in whole vectors. Panels of TILE_K points of k, or more if
- * tiles are few, go through shared memory, as lanes: while one is used, the next is loaded into registers, and there are two
- * buffers. With target->same, k is cut as on the CPU, evenly into the fewest blocks of at most SAME_K points: a
- * block's products are added in order from zero, then the blocks' sums in order. A large tile keeps the sums of
- * blocks in shared memory, so that a thread needs at most 128 registers. */
+ * A block computes a tile of TILE x TILE sums, or of twice as many columns, or of twice as many rows and columns, if
+ * there are enough of them (LARGE). If there are so few tiles that most processors are idle, a block is one warp with a
+ * tile of 16 x 32 or less. A thread has `rows` x `cols` sums: rows in groups of GROUP neighbours, so that the lanes of
+ * a warp read shared memory in whole vectors. Panels of TILE_K points of k, or more if there are few tiles, go through
+ * shared memory, converted to lanes. Shared memory holds two panels; while one is used, the next is loaded into
+ * registers. With target->same, k is cut as on the CPU, evenly into the fewest blocks of at most SAME_K points: a
+ * block's products are added in order from zero, then the blocks' sums in order. A large tile keeps the sums of blocks
+ * in shared memory, so that a thread needs at most 128 registers. */
 #include "engine/emit/contract.h"
 
 #include "base/error.h"
 
 enum {
-    LARGE_SHARED = 100 * 1024, /* bytes of a block that a device must offer for them */
-    LARGE_THREADS = 512,       /* of the blocks that a processor runs at once */
+    LARGE_SHARED = 100 * 1024, /* shared memory per block that large tiles need */
+    LARGE_THREADS = 512,       /* in all blocks that a processor runs at once */
     TILE = 64,
-    FEW_K = 256 /* points of k up to which tiles are small if they are few */
+    FEW_K = 256 /* up to this k, tiles are small if there are few of them */
 };
 
 /* Points of an axis that tiles cover. */
 static int64_t covered(int64_t n, int tile) { return ceil_div(n, tile) * tile; }
 
-/* True if there are enough tiles of rows x cols to keep the device busy, and they do not compute much more than small
- * ones. */
+/* True if there are enough tiles of rows x cols to keep the device busy, and they do not compute much more padding than
+ * small tiles. */
 static bool is_large(const program *p, const emit_target *t, int rows, int cols)
 {
     const int64_t m = p->extent[1], n = p->extent[2];
@@ -34,8 +34,8 @@ static bool is_large(const program *p, const emit_target *t, int rows, int cols)
            4 * covered(m, rows) * covered(n, cols) <= 5 * covered(m, TILE) * covered(n, TILE);
 }
 
-/* True if tiles leave most processors idle. Then a step of a network takes as long as a thread needs for its sums and
- * for the epilogues of these, one after another. */
+/* True if tiles leave most processors idle. Then the time is one thread's time for its sums and their epilogues, one
+ * after another. */
 static bool is_few(const program *p, const emit_target *t)
 {
     return p->extent[3] <= FEW_K &&
@@ -43,8 +43,8 @@ static bool is_few(const program *p, const emit_target *t)
                t->processors;
 }
 
-/* Small tiles: the largest of which every processor gets one. If there are none, a thread has one sum. A panel has many
- * points of k, since each one takes as long as its loads. */
+/* Small tiles: the largest size that gives every processor a tile. If there is no such size, a thread has one sum. A
+ * panel has many points of k, since each panel takes as long as its loads. */
 static contract_shape few_shape(const program *p, const emit_target *t)
 {
     static const struct {
@@ -64,7 +64,7 @@ static contract_shape few_shape(const program *p, const emit_target *t)
     return s;
 }
 
-/* Lanes of 8 bytes have fewer sums for each thread, since registers are few. */
+/* Lanes of 8 bytes have fewer sums for each thread, since registers are scarce. */
 static contract_shape shape_of(const program *p, const emit_target *t)
 {
     const bool wide = ig_dtype_bytes(contraction_lane(p)) > 4;

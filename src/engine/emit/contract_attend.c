@@ -1,4 +1,5 @@
-/* Attention by large tiles: kernels/contract_attend.cu. This file says which chains and devices can have it, and fills it. */
+/* Attention by large tiles: kernels/contract_attend.cu. This file decides which chains and devices can use it, and
+ * fills its holes. */
 #include "engine/emit/contract.h"
 
 #include "base/error.h"
@@ -10,7 +11,7 @@ enum {
     THREADS = 128,
     ROWS = 64,        /* of a block; a thread has 4 of them */
     LEVELS = 6,       /* of pairs of chunks: see ROW_MOST of graph/chain.c */
-    BLOCKS = 3,       /* that a processor runs at once */
+    BLOCKS = 3,       /* blocks that a processor runs at once */
     POINTS_MOST = 256 /* points of k */
 };
 
@@ -18,7 +19,8 @@ typedef struct attend_kernel {
     const program *p;
     contraction first, last;
     int64_t shared_bytes;   /* of a block */
-    const emit_local *base; /* if there is one pass: what exponentials are relative to; else NULL */
+    const emit_local *base; /* with one pass: the value that exponentials are relative to; else
+                             * NULL */
 } attend_kernel;
 
 /* ---- which chains ---- */
@@ -36,7 +38,8 @@ static const tape_inst *only_store(const tape *t)
     return store;
 }
 
-/* True if the tape reaches the slot at the point only: the values are f32 and by rows, `keys` of each. */
+/* True if the tape accesses the slot only at the current point, and its values are f32 and contiguous, `size` in
+ * all. */
 static bool is_pointwise(const tape *t, int slot, int64_t size)
 {
     for (int i = 0; i < t->n_operand; i++) {
@@ -106,8 +109,8 @@ static const tape_inst *map_of(const tape *t, int reg, op_id op)
     return inst && inst->code == TAPE_MAP && inst->op == op && inst->dtype == IG_F32 ? inst : NULL;
 }
 
-/* If e = exp(score - base), and the fold is a sum, sums relative to one base can be scaled to another: then one pass is
- * enough. Returns the base, or NULL. */
+/* If e = exp(score - base), and the fold is a sum, sums relative to one base can be rescaled to another: then one pass
+ * is enough. Returns the base, or NULL. */
 static const emit_local *find_base(const program *p, const held_values *h,
                                    const emit_locals *locals)
 {
@@ -126,15 +129,15 @@ static const emit_local *find_base(const program *p, const held_values *h,
     return NULL;
 }
 
-/* Panels of points of k. At least as many as those of a tile's keys, so that each step of one product loads a panel of the
- * other. */
+/* Panels of points of k. At least as many as the panels of a tile's keys, so that each step of one product loads a
+ * panel of the other. */
 static int steps_of(const program *p)
 {
     const int64_t steps = ceil_div(p->extent[3], TILE_K), least = KEYS / TILE_K;
     return (int)(steps > least ? steps : least);
 }
 
-/* Bytes of shared memory of a block; in floats: queries, keys, exponentials, values, pairs. */
+/* Bytes of shared memory of a block. In floats: queries, keys, exponentials, values, pairs. */
 static int64_t bytes_of(const program *p, int64_t row_bytes)
 {
     const int64_t points = (int64_t)steps_of(p) * TILE_K, rows = ROWS;
@@ -143,7 +146,7 @@ static int64_t bytes_of(const program *p, int64_t row_bytes)
     return 4 * floats + row_bytes * rows + (int64_t)16 * p->n_local;
 }
 
-/* Bytes of a row of the values that stay in shared memory; -1 if one of them has several elements. */
+/* Bytes of a row of the values that stay in shared memory; -1 if one of them has several elements per row. */
 static int64_t row_bytes_of(const program *p, const held_values *h)
 {
     int64_t bytes = 0;
@@ -156,7 +159,7 @@ static int64_t row_bytes_of(const program *p, const held_values *h)
     return bytes;
 }
 
-/* The bytes of shared memory of a block, or 0 if the device cannot run it or has too few rows to be busy. */
+/* The bytes of shared memory of a block, or 0 if the device cannot run it or there are too few rows to keep it busy. */
 static int64_t shared_of(const program *p, const emit_target *t, const held_values *h)
 {
     const int64_t row_bytes = row_bytes_of(p, h), bytes = bytes_of(p, row_bytes);
@@ -167,7 +170,7 @@ static int64_t shared_of(const program *p, const emit_target *t, const held_valu
 
 /* ---- the kernel ---- */
 
-/* Offsets of the values by rows that stay in shared memory. */
+/* Offsets of the SLOT_ROWS that stay in shared memory. */
 static void lay_out(const program *p, int n, const held_values *h, int rows, emit_locals *locals)
 {
     int64_t at = 0;

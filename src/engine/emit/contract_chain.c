@@ -1,6 +1,7 @@
 /* Chains that begin and end with a contraction, such as attention: a block takes a tile of rows through all
  * programs. The first contraction fills rows of scores, maps and reductions work on them warp by warp, and the
- * last contraction multiplies them: kernels/contract_chain.cu. Each program computes what it computes alone, in the same order.
+ * last contraction multiplies them: kernels/contract_chain.cu. Each program computes the same values as alone, in the
+ * same order.
  *
  * Values that exist by rows lie in shared memory. If they do not fit, they lie in scratch memory, for the
  * rows in progress only: then there are at most SCRATCH_BLOCKS blocks, which take tiles in turn. */
@@ -10,11 +11,11 @@
 #include "base/memory.h"
 
 enum {
-    TILE_ROWS = 16,   /* on a CPU, where a block is one thread, SERIAL_ROWS */
-    MATRIX_ROWS = 32, /* of a tile, where warps multiply matrices */
+    TILE_ROWS = 16,   /* on a CPU, where a block is one thread: SERIAL_ROWS */
+    MATRIX_ROWS = 32, /* of a tile, if warps multiply matrices */
     WARPS = 8,
     THREADS = 32 * WARPS,
-    CHUNKS = 32, /* of a row at most: see ROW_MOST of graph/chain.c */
+    CHUNKS = 32, /* of a row, at most: see ROW_MOST of graph/chain.c */
     SCRATCH_BLOCKS = 256,
     RESERVE = 8192 /* bytes of shared memory for folds */
 };
@@ -65,7 +66,7 @@ static bool may_overwrite(const program *p, int n, int from, int to)
            tape_has(&p[last].pre, TAPE_STORE, to) && overwrites(&p[last].pre, from, to);
 }
 
-/* Lays out the slots that exist by rows; returns the bytes of a tile of so many rows, or -1 without memory. */
+/* Lays out the slots that exist by rows; returns the bytes of a tile of `rows` rows, or -1 if out of memory. */
 static int64_t lay_out(const program *p, int n, int rows, emit_locals *locals)
 {
     int64_t bytes = 0;
@@ -90,7 +91,7 @@ static int64_t lay_out(const program *p, int n, int rows, emit_locals *locals)
     return bytes;
 }
 
-/* ---- the programs between ---- */
+/* ---- the programs between the contractions ---- */
 
 /* The calls of all of them, and the shared memory that they need. */
 static void fill_between(emit_writer *w, const program *p, int n, const char *args)
@@ -191,7 +192,7 @@ static void write_kernel(emit_writer *w, const program *p, int n, const contract
     writer_template(w, "contract_chain.cu", NULL);
 }
 
-/* Shared memory that folds need, at most: chunk<k> of each reduction. */
+/* The most shared memory that folds need: chunk<k> of each reduction. */
 static int64_t fold_bytes(const program *p, int n, bool matrices)
 {
     int64_t bytes = 0;

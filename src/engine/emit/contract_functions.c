@@ -1,10 +1,10 @@
-/* What fills kernels/contract_tile.cuh: the holes of a contraction, and its device functions: where the elements of its
- * operands are, and the epilogue. Names are those of kernels/contract_names.cuh: c0_ROWS, m0_TILE. */
+/* Fills kernels/contract_tile.cuh: the holes of a contraction, and its device functions: offsets of its operands'
+ * elements, and the epilogue. kernels/contract_names.cuh defines the names: c0_ROWS, m0_TILE. */
 #include "engine/emit/contract.h"
 
 #include <stdio.h>
 
-/* name(at): the offset of the at-th point of the group. Only if `special`, the text depends on whether all strides are
+/* name(at): the offset of the at-th point of the group. If `special`, the text also depends on whether all strides are
  * 0, and on whether one is 1. */
 static void write_group(emit_writer *w, const char *name, const view *v, contract_axes a,
                         bool special)
@@ -39,7 +39,7 @@ ig_dtype contraction_lane(const program *p)
     return dtype_lane(p->post.n_inst > 0 ? (ig_dtype)p->post.inst[0].dtype : p->dtype);
 }
 
-/* The name of a hole or function of the contraction c, or of its side m or n; valid until the ninth call from now. */
+/* The name of a hole or function of the contraction c, or of its side m or n; valid for the next eight calls. */
 static const char *name_of(char letter, const contraction *c, const char *name)
 {
     static _Thread_local char names[8][32];
@@ -110,7 +110,7 @@ static void fill_side(emit_writer *w, const contraction *c, int side)
     const char x = side ? 'n' : 'm', *lane = emit_lane_type(contraction_lane(c->p));
     const int64_t bytes = (int64_t)ig_dtype_bytes(o->dtype);
     for (int i = 0; i < 3; i++) {
-        /* A CPU gains by a step of 1 in the inner loop that copies a panel only. */
+        /* On a CPU, a known step of 1 helps only in the inner loop that copies a panel. */
         const bool inner = i == (s->along_k ? 2 : 1);
         write_group(w, name_of(x, c, parts[i]), &o->v, all[i], inner || !w->target->cpu);
     }
@@ -133,7 +133,7 @@ static void fill_side(emit_writer *w, const contraction *c, int side)
         fill_loads(w, c, side);
 }
 
-/* Holes of the threads' sums. */
+/* Holes for the threads' sums. */
 static void fill_shape(emit_writer *w, const contraction *c)
 {
     const contract_shape *s = &c->shape;
@@ -152,8 +152,8 @@ static void fill_shape(emit_writer *w, const contraction *c)
               x > 1 ? emit_vector_type(lane, x) : emit_lane_type(lane));
     hole_text(w, name_of('c', c, "Y_TYPE"), "%s",
               y > 1 ? emit_vector_type(lane, y) : emit_lane_type(lane));
-    /* Compilers need nearly twice the time for 16 unrolled points as for 4, which only pays where the unit for floats must
-     * not wait. */
+    /* Compilers need nearly twice the time for 16 unrolled points as for 4. That only pays if the floating-point unit
+     * would otherwise wait. */
     hole_int(w, name_of('c', c, "FLOATS"), dtype_is_float(lane));
     hole_int(w, name_of('c', c, "STORE"), c->vector);
     hole_int(w, name_of('c', c, "MATRICES"), s->matrices);

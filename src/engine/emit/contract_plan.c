@@ -1,4 +1,5 @@
-/* How the panels of a contraction are loaded: some points of k of the rows of a tile. See kernels/contract_panel.cuh. */
+/* How the panels of a contraction are loaded. A panel is some points of k of the rows of a tile. See
+ * kernels/contract_panel.cuh. */
 #include "engine/emit/contract.h"
 
 #include <stdlib.h>
@@ -26,8 +27,8 @@ static view merged(const view *v, contract_axes a)
     return part;
 }
 
-/* True if neighbouring points of k lie closer together than neighbouring rows, or as close and in longer runs: windows of a
- * convolution overlap. */
+/* True if neighbouring points of k lie closer together than neighbouring rows, or equally close but in longer runs: the
+ * windows of a convolution overlap. */
 static bool is_along_k(const view *rows, const view *k)
 {
     const int r = rows->ndim - 1, q = k->ndim - 1;

@@ -1,40 +1,41 @@
 /* From programs to CUDA C: the kernels that run a program, or a chain of programs, on a device that
  * compiles kernels from source.
  *
- * The text of a kernel depends on the structure of its program alone: which instructions, which dtypes,
- * which strides are 0 or 1. Sizes, other strides and one-element inputs are arguments. So a kernel is
- * compiled once for all shapes of one structure, and equal texts are equal kernels.
+ * The text of a kernel depends only on the structure of its program: which instructions, which dtypes, which strides
+ * are 0 or 1. Sizes, other strides and one-element inputs are arguments. So a kernel is compiled once for all shapes of
+ * one structure, and equal texts are equal kernels.
  *
  * A program may need several launches (a long reduction folds ranges first), which share scratch memory.
- * Reductions, scans and sorts follow the order that docs/ARCHITECTURE.md defines, so their bits are those
- * of the CPU. */
+ * Reductions, scans and sorts follow the order that docs/ARCHITECTURE.md defines, so their results have the same bits
+ * as on the CPU. */
 #ifndef KERNEL_EMIT_H
 #define KERNEL_EMIT_H
 
 #include "engine/program/program.h"
 
-/* What the kernels are emitted for. */
+/* The device that kernels are emitted for. */
 typedef struct emit_target {
     int subgroup;          /* threads in lock step that can shuffle; 0: no shuffles */
-    uint64_t threads;      /* most threads of a block */
+    uint64_t threads;      /* the most threads of a block */
     uint64_t shared_bytes; /* of a block */
     int processors;        /* that run blocks; 0: unknown */
-    uint64_t block_limit;  /* blocks that keep the device busy: grids of persistent blocks use it */
+    uint64_t block_limit;  /* blocks that keep the device busy: the size of a persistent grid */
     bool f64;
-    bool cpu;      /* a core runs the threads of a block one after another */
+    bool cpu;      /* one core runs the threads of a block one after another */
     bool same;     /* contractions add in the CPU's order */
-    bool extremes; /* instructions for the minimum and maximum of two floats: see math.cuh */
-    bool matrices; /* a subgroup multiplies matrices of f32: used for contractions unless same */
-    bool halves;   /* the tape's result is rounded to a half: functions need not be more accurate */
+    bool extremes; /* it has instructions for the minimum and maximum of two floats: see math.cuh */
+    bool matrices; /* a subgroup multiplies f32 matrices: used for contractions unless same */
+    bool halves;   /* the tape's result is rounded to a half, so functions may be less accurate */
     const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
-    const bool *constant; /* of each slot: an input that nothing overwrites meanwhile; or NULL */
+    const bool *constant; /* of each slot: an input that nothing overwrites during the launch; or
+                           * NULL */
     const int64_t *slot_len; /* of each slot: bytes */
     const int
-        *home; /* of each slot: the slot whose memory it may share, or itself; NULL: not known */
+        *home; /* of each slot: the slot whose memory it may share, or itself; NULL: unknown */
     const int
         *record; /* of each program of the chain: its record of faults; NULL: all use the first */
-    /* If reach_bytes is not 0, a slot may be larger than a buffer (buffer_bytes). Then a kernel reaches only so many
-     * bytes of it from where its argument points. */
+    /* If reach_bytes is not 0, a slot may be larger than a buffer (buffer_bytes). Then a kernel reaches only
+     * reach_bytes of it from where its argument points. */
     uint64_t buffer_bytes, reach_bytes;
 } emit_target;
 
@@ -78,16 +79,16 @@ typedef struct emitted {
     bool may_fault;
 } emitted;
 
-/* What kernels write on an index out of bounds, in 32-bit words that are 0 before: how many entries were claimed;
- * records, one for each program; entries.
+/* The words that kernels write on an index out of bounds, all 0 before: the number of claimed entries; the records, one
+ * for each program; the entries.
  *
- * A position is cut into a bin (the bits from 31 on; the last bin has the rest) and 31 low bits. A record has a word
- * for each bin: FAULT_ABOVE minus the lowest low bits there, by atomicMax. Whoever lowers that position claims the
- * next entry and writes it; entries are used again from the first one on. So the lowest position is exact, whatever
- * the order of threads is, and no 64-bit atomics are needed. Its entry is lost only if FAULT_ENTRIES threads claim
- * others while it is written. */
+ * A position is split into a bin (the bits from 31 up; the last bin has the rest) and its 31 low bits. A record has a
+ * word for each bin: FAULT_ABOVE minus the lowest low bits seen, by atomicMax. The thread that lowers the position
+ * claims the next entry and writes it; after the last entry, the first is used again. So the lowest position is exact
+ * in any order of threads, without 64-bit atomics. Its entry is lost only if FAULT_ENTRIES other threads claim entries
+ * while it is being written. */
 enum {
-    FAULT_RECORDS = 16, /* the last is used by all programs from there on */
+    FAULT_RECORDS = 16, /* all later programs use the last one */
     FAULT_BINS = 16,
     FAULT_ENTRIES = 1024,
     FAULT_HEAD = 4, /* words before the records */
@@ -95,27 +96,27 @@ enum {
     FAULT_WORDS = FAULT_FIRST_ENTRY + 8 * FAULT_ENTRIES
 };
 #define FAULT_ABOVE 0x80000000u
-/* The words of an entry: the bin, counted from the first record on; the bin's word; index and length, low words
- * first; a check (entry_check in kernels/lanes.cuh). */
+/* The words of an entry: the bin, counted from the first record on; the bin's word; the index and the length, low word
+ * first; a checksum (entry_check in kernels/lanes.cuh). */
 enum { ENTRY_BIN, ENTRY_VALUE, ENTRY_INDEX, ENTRY_LENGTH = 4, ENTRY_CHECK = 6 };
 
-/* The text of a file of kernels/ that emitted text includes: a kernel_find of the preprocessor. */
+/* The text of a file of kernels/ that emitted text includes: the preprocessor's kernel_find. */
 const char *library_find(void *context, const char *name, bool quoted, size_t *bytes);
 
-/* The launches of the chain of p->chain programs that begins with p. IG_ERR_UNSUPPORTED, with the reason
- * as the error, if the target cannot run it. */
+/* Emits the launches of the chain of p->chain programs that begins with p. Fails with IG_ERR_UNSUPPORTED and the reason
+ * if the target cannot run it. */
 ig_status emit_program(const program *p, const emit_target *target, emitted *out);
 void emitted_free(emitted *e);
 
 /* Instructions of a tape that compute one f32 value from another, without arrays. */
 typedef struct emit_part {
     int first, end;
-    int value, result; /* registers: of what goes in, and of what comes out */
-    ig_dtype dtype;    /* of what goes in */
+    int value, result; /* registers of the input and of the output */
+    ig_dtype dtype;    /* of the input */
 } emit_part;
 
-/* Text with the function `float epilogue(float, sizes)` that computes the part, and a kernel `epilogue_kernel` that applies it
- * to one value. It is the only step; its sizes and values are those of `sizes`. */
+/* Text with the function `float epilogue(float, sizes)` that computes the part, and a kernel `epilogue_kernel` that
+ * applies it to one value. The kernel is the only step; its sizes and values fill `sizes`. */
 ig_status emit_function(const tape *t, const emit_part *part, const emit_target *target,
                         emitted *out);
 

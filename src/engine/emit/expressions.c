@@ -39,8 +39,8 @@ const char *emit_storage_type(ig_dtype dtype)
     return dtype_is_half(dtype) ? "unsigned short" : emit_lane_type(dtype);
 }
 
-/* True if the expression has ring operations and bit operations alone: these wrap in unsigned types, which
- * give the same bits. */
+/* True if the expression only has ring and bit operations. These are computed in unsigned types, which wrap and give
+ * the same bits. */
 static bool is_ring(const char *e) { return strpbrk(e, "_/%<>!=?") == NULL; }
 
 static const char *unsigned_type(ig_dtype lane)

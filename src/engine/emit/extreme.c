@@ -1,5 +1,5 @@
-/* The index of the extreme of each row, by kernels/extreme.cu: by one thread for each row, by a block, or in ranges of long rows
- * first. */
+/* The index of the extreme of each row, by kernels/extreme.cu: one thread per row, one block per row, or ranges of long
+ * rows first. */
 #include "engine/emit/rows.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 enum { BLOCK_THREADS = 256, ARG_RANGE = 1 << 16 };
 
-/* Holes of all kernels; with `split`, those of ranges of the rows. */
+/* Holes of all kernels; with `split`, for ranges of the rows. */
 static void fill(emit_writer *w, const program *p, bool split)
 {
     const int64_t ranges = split ? ceil_div(p->inner, ARG_RANGE) : 1;

@@ -1,4 +1,4 @@
-/* A part of a tape as a device function, for kernels that are written by hand: see emit_function. */
+/* A part of a tape as a device function, for handwritten kernels: see emit_function. */
 #include "engine/emit/writer.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The instructions [first, end) behind TAPE_CORE, which gives the value; stores are left out. */
+/* The instructions [first, end) after a TAPE_CORE that provides the input; stores are left out. */
 static ig_status part_of(const tape *t, const emit_part *part, tape *out)
 {
     const size_t n = (size_t)(part->end - part->first + 1);

@@ -3,7 +3,7 @@
 
 #include "engine/ops/ops.h"
 
-enum { EXPONENTIALS = 2 }; /* most of a chain */
+enum { EXPONENTIALS = 2 }; /* the most in a chain */
 
 static int64_t row_points(const program *p, int64_t rows) { return p->pre.size / rows; }
 
@@ -31,7 +31,7 @@ static bool chain_stores(const program *p, int n, int slot)
     return false;
 }
 
-/* True if all programs reach the slot point by point: then each thread reads what it wrote. */
+/* True if all programs access the slot point by point: then each thread reads only values that it wrote. */
 static bool is_pointwise(const program *p, int n, int64_t rows, int64_t inner, int slot)
 {
     for (int k = 0; k < n; k++) {
@@ -57,7 +57,8 @@ static void add(held_values *h, const operand *o, const tape *t, int first, held
 }
 
 /* True if both views read the same element at each point. Points are counted in the order of their space, so two
- * contiguous views may have other shapes: a reduction joins axes that a program with a broadcast operand keeps. */
+ * contiguous views may have different shapes: a reduction merges axes that a program with a broadcast operand keeps
+ * apart. */
 static bool same_elements(const tape *a, const view *v, const tape *b, const view *w)
 {
     if (same_space(a, b) && view_equal(v, w))
@@ -102,7 +103,8 @@ static void find_loads(held_values *h, const program *p, int n, int k)
     }
 }
 
-/* Results of the k-th program that later ones load, and nothing else touches: they are stored and kept. */
+/* Results of the k-th program that later programs load and nothing else accesses: they are stored and also kept in
+ * registers. */
 static void find_results(held_values *h, const program *p, int n, int64_t rows, int k)
 {
     const tape *t = &p[k].pre;
@@ -124,7 +126,7 @@ static void find_results(held_values *h, const program *p, int n, int64_t rows, 
 }
 
 /* True if the values cannot be held because programs call math functions. Loops over held values are unrolled, and most
- * functions are too long for that. An exponential of f32 takes about 20 instructions without a branch. */
+ * functions are too long for that. An exponential of f32 is an exception: about 20 instructions without a branch. */
 static bool calls_math(const program *p, int n)
 {
     int exponentials = 0;
@@ -164,7 +166,7 @@ void held_find(held_values *h, const program *p, int n, int64_t rows)
         }
 }
 
-/* The last program that touches it. */
+/* The last program that accesses it. */
 static int last_use(const held_values *h, const held_value *v, const program *p, int n)
 {
     int last = v->first;
@@ -180,7 +182,7 @@ int held_registers(const held_values *h, const program *p, int n)
     int most = 0;
     for (int k = 0; k < n; k++) {
         int through = 0, ends = 0,
-            begins = 0; /* one that begins may take the place of one that ends */
+            begins = 0; /* a value that begins may reuse the registers of one that ends */
         for (int i = 0; i < h->n; i++) {
             const held_value *v = &h->at[i];
             const int words = ig_dtype_bytes(dtype_lane(v->dtype)) > 4 ? 2 : 1;

@@ -1,5 +1,5 @@
-/* Values of a row that a chain holds in registers, where a warp takes a whole row: temporaries and results that each
- * thread reads back where it wrote them, and inputs that several programs load. So a row is read once. */
+/* Values of a row that a chain holds in registers, if a warp takes a whole row: temporaries and results that only the
+ * thread that wrote them reads, and inputs that several programs load. So a row is read from memory once. */
 #ifndef EMIT_HELD_H
 #define EMIT_HELD_H
 
@@ -9,7 +9,7 @@ enum { HELD_MOST = 3, HELD_STEP = 4 };
 
 typedef enum held_kind {
     HELD_LOCAL, /* a temporary of the chain, which has no other memory */
-    HELD_INPUT, /* loaded once, used by several programs */
+    HELD_INPUT, /* loaded once and used by several programs */
     HELD_RESULT /* stored, and used by later programs */
 } held_kind;
 
@@ -26,14 +26,16 @@ typedef struct held_values {
     held_value at[HELD_MOST];
     int n;
     int64_t points; /* of a row */
-    int each; /* values of a thread at most: a multiple of HELD_STEP, so that few lengths have texts of their own */
+    int each; /* the most values of a thread: a multiple of HELD_STEP, so that few lengths need a
+               * separate text */
 } held_values;
 
-/* What the chain of n programs can hold. */
+/* Finds the values that the chain of n programs can hold. */
 void held_find(held_values *h, const program *p, int n, int64_t rows);
-/* Proves that registers have what memory would have: held_check.c. IG_ERR_INTERNAL says what is wrong. */
+/* Proves that registers hold the same values as memory would: held_check.c. The message of IG_ERR_INTERNAL says what is
+ * wrong. */
 ig_status held_check(const held_values *h, const program *p, int n, int64_t rows);
-/* How many registers of 4 bytes of a thread they take at most. */
+/* The most 4-byte registers of a thread that they take. */
 int held_registers(const held_values *h, const program *p, int n);
 /* True if the temporary is held. */
 bool held_has(const held_values *h, int slot);
@@ -43,11 +45,12 @@ void held_declare(emit_writer *w, const held_values *h);
 void held_params(emit_writer *w, const held_values *h);
 void held_args(emit_writer *w, const held_values *h);
 
-/* A LOAD: not of a held value; of one that must be loaded now and kept with held_keep; or done. */
+/* A LOAD: HELD_NOT: not of a held value. HELD_FIRST: load it now and keep it with held_keep. HELD_DONE: nothing left to
+ * do. */
 typedef enum held_use { HELD_NOT, HELD_FIRST, HELD_DONE } held_use;
 held_use held_load(emit_writer *w, const emit_space *s, int k);
 void held_keep(emit_writer *w, const emit_space *s, int k);
-/* A STORE of a held value is kept; false if it must be stored to memory, held or not. */
+/* Keeps the value of a STORE if it is held. Returns false if the STORE must also write memory. */
 bool held_store(emit_writer *w, const emit_space *s, int k, const int *def);
 
 #endif

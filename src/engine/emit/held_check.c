@@ -1,4 +1,4 @@
-/* The check of held values: a register has the value that memory would have. It shares no code with held.c, and follows
+/* The check of held values: a register has the value that memory would have. It shares no code with held.c. It follows
  * the accesses of each held slot through the chain. */
 #include "engine/emit/held.h"
 
@@ -14,7 +14,7 @@ static ig_status broken(const held_value *v, int k, const char *what)
          k + 1, v->slot, what);
 }
 
-/* True if the k-th program of the chain has its registers in the place of the operand's memory. */
+/* True if the k-th program of the chain uses registers instead of the operand's memory. */
 static bool is_held(const held_values *h, const held_value *v, const tape *t, const operand *o,
                     int64_t rows)
 {

@@ -1,4 +1,4 @@
-/* What the files of scans, sorts, searches and writes share: programs that read views, one row after
+/* Declarations shared by the files of scans, sorts, searches and writes: programs that read views, one row after
  * another, and write one output. */
 #ifndef EMIT_INDEXED_H
 #define EMIT_INDEXED_H
@@ -28,24 +28,24 @@ const char *key_type(ig_dtype dtype);
 
 /* ---- radix sort ---- */
 
-/* Items to sort by rows, stable: bits, and the number of each item in its row. They are in scratch memory,
- * twice, unless the first pass reads them from an operand or the last one writes the result. */
+/* Items that are sorted within rows, stable: bits, and the number of each item in its row. Scratch memory holds two
+ * copies, unless the first pass reads an operand or the last one writes the result. */
 typedef struct radix {
     int64_t rows, inner;
     int bits;           /* of keys */
     int item_bytes;     /* 1, 2, 4 or 8 */
     const char *type;   /* of an item's bits */
     bool numbers;       /* items have numbers */
-    const operand *in;  /* what the first pass reads, with numbers 0, 1, ...; NULL: scratch */
-    const program *out; /* what the last pass writes: the program's result; NULL: scratch */
+    const operand *in;  /* input of the first pass, with numbers 0, 1, ...; NULL: scratch */
+    const program *out; /* the program whose result the last pass writes; NULL: scratch */
     bool wide;          /* idx has 64 bits */
-    int each;           /* items of a thread: a tile fits in shared memory */
+    int each;           /* items of a thread, such that a tile fits in shared memory */
     uint64_t item[2], number[2], count, total; /* offsets in scratch */
 } radix;
 
-/* Fills `each` and the offsets, and returns the bytes of scratch; the other fields are set. */
+/* Fills `each` and the offsets, and returns the bytes of scratch; the caller sets the other fields. */
 uint64_t radix_layout(radix *r, const emit_target *t);
-/* The launches. Results that stay in scratch are in item[] and number[] [*last]. */
+/* Emits the launches. Results that stay in scratch are in item[*last] and number[*last]. */
 ig_status radix_sort(const radix *r, const emit_target *t, emitted *out, int *last);
 
 #endif

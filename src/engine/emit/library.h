@@ -4,7 +4,8 @@
 
 #include "base/text.h"
 
-/* Appends includes of the functions for the USES_* given; f64: also those of double arguments. */
+/* Appends includes of the functions for the USES_* given; f64: also functions with double
+ * arguments. */
 void library_write(text *t, unsigned uses, bool f64);
 
 #endif

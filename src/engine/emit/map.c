@@ -1,4 +1,4 @@
-/* Maps: kernels/map.cu. A thread takes a few neighbouring points; on a CPU, a block is one thread, which takes many. */
+/* Maps: kernels/map.cu. A thread takes a few neighbouring points. On a CPU a block is one thread, which takes many. */
 #include "engine/emit/writer.h"
 
 #include "base/error.h"

@@ -1,11 +1,12 @@
 /* Which values of a tape keep the bits of a NaN.
  *
- * Arithmetic gives the machine's NaN. Only a value that is moved, from a load to a store, keeps the sign and the payload
- * of its NaN. On a GPU a conversion from or to f16 that keeps them takes six instructions, and another takes one. */
+ * Arithmetic gives the machine's NaN. Only a value that is moved, from a load to a store, keeps the sign and the
+ * payload of its NaN. On a GPU, a conversion from or to f16 that keeps them takes six instructions, one that does not
+ * takes one. */
 #include "engine/emit/writer.h"
 #include "engine/ops/ops.h"
 
-/* Registers whose values are stored as they are, from the last instruction to the first. */
+/* Marks registers whose values are stored unchanged, from the last instruction to the first. */
 static void find_moved(const tape *t, uint8_t *nans)
 {
     for (int k = t->n_inst - 1; k >= 0; k--) {

@@ -1,5 +1,5 @@
-/* Radix sort of items by rows, stable, DIGIT_BITS bits of the key at a time, the lowest first. A pass is three launches of
- * kernels/radix.cu: rows are cut into tiles, which blocks take. */
+/* Stable radix sort within rows, by DIGIT_BITS bits of the key at a time, the lowest first. A pass is three launches of
+ * kernels/radix.cu: rows are cut into tiles, and a block takes a tile. */
 #include "engine/emit/indexed.h"
 
 #include "base/error.h"
@@ -51,10 +51,10 @@ uint64_t radix_layout(radix *r, const emit_target *t)
 typedef struct pass {
     const radix *r;
     int index;
-    bool first, last; /* reads the operand; writes the program's result */
+    bool first, last; /* it reads the operand; it writes the program's result */
 } pass;
 
-/* item_at and digit_of. */
+/* Writes item_at and digit_of. */
 static void write_item_functions(emit_writer *w, const pass *p)
 {
     const radix *r = p->r;
@@ -94,7 +94,7 @@ static void fill_out(emit_writer *w, const program *q)
         hole_text(w, "OUTPUT_OF(bits, number)", "(%s)(bits)", emit_storage_type(dtype));
 }
 
-/* What radix_move needs. */
+/* Holes of radix_move. */
 static void fill_move(emit_writer *w, const pass *p)
 {
     const radix *r = p->r;

@@ -1,6 +1,6 @@
-/* Kernels that work row by row: reductions along rows, and chains of reductions and maps. A team of threads takes one row
- * through all programs: a warp if rows have at most FOLD_CHUNK values, else a block. Temporaries that only the chain sees lie
- * in shared memory or registers. The kernel is kernels/rows.cu. */
+/* Kernels that work row by row: reductions along rows, and chains of reductions and maps. A team of threads takes one
+ * row through all programs: a warp if rows have at most FOLD_CHUNK values, else a block. Temporaries that only the
+ * chain uses are in shared memory or registers. The kernel is kernels/rows.cu. */
 #include "engine/emit/rows.h"
 
 #include "engine/emit/held.h"
@@ -8,14 +8,15 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Registers: with so few held, a thread needs at most 80 in all, or 64. So three or four blocks run at a time. */
+/* Held registers: up to this many, a thread needs at most 80 registers in all, or 64. So three or four blocks run at a
+ * time. */
 enum { HELD_FEW = 40, HELD_FEWER = 24 };
 
 typedef struct rows_kernel {
     const program *p;
     int n;
     int64_t rows;
-    int teams; /* of a block: warps with rows of their own; 0: a block has one row */
+    int teams; /* of a block: warps, each with its own row; 0: a block has one row */
     const emit_locals *locals;
     const held_values *held; /* NULL: nothing */
 } rows_kernel;
@@ -110,8 +111,8 @@ static int64_t longest_row(const program *p, int n, int64_t rows)
     return most;
 }
 
-/* Lays out the slots that the chain keeps by rows; returns the bytes of dynamic shared memory, or 0 with
- * none laid out. */
+/* Lays out the slots that the chain keeps by rows; returns the bytes of dynamic shared memory, or 0 if nothing was laid
+ * out. */
 static ig_status find_locals(const program *p, const emit_target *t, int teams,
                              const held_values *held, emit_locals *locals, size_t *bytes)
 {

@@ -2,7 +2,7 @@
  *
  *   rows_functions.c  device functions: values at a point, joins, results, temporaries of a chain
  *   rows.c            chains of reductions and maps: a warp or a block takes a row through all programs
- *   rows_reduce.c     reductions alone: long rows, rows that lie across memory, rows on a CPU */
+ *   rows_reduce.c     reductions alone: long rows, strided rows, rows on a CPU */
 #ifndef EMIT_ROWS_H
 #define EMIT_ROWS_H
 
@@ -32,41 +32,42 @@ typedef struct emit_locals {
     int n;
 } emit_locals;
 
-/* A LOAD or STORE of a slot that exists by rows; false if the operand's slot is not one. */
+/* A LOAD or STORE of a slot that exists by rows; false if the operand's slot is not such a slot. */
 bool rows_local_load(emit_writer *w, const emit_space *s, int k);
 bool rows_local_store(emit_writer *w, const emit_space *s, int k, const int *def);
 
-/* Blocks of a grid that takes so many in turn. */
+/* The size of a persistent grid for that many blocks of work. */
 uint32_t rows_grid(int64_t blocks, const emit_target *t);
-/* value<k>(row, col): what the pre tape leaves at a point; of a map, nothing. */
+/* value<k>(row, col): the value of the pre tape at a point; for a map, it returns nothing. */
 void rows_value(emit_writer *w, const program *p, int k, int64_t rows, const emit_locals *locals,
                 const struct held_values *held);
 /* result<k>(row, core): the epilogue. */
 void rows_result(emit_writer *w, const program *p, int k, const emit_locals *locals);
-/* Shared memory that functions of a reduction get: none, since a block is one thread; what lanes<k> needs; that and
+/* Shared memory that functions of a reduction take: none, because a block is one thread; for lanes<k>; for lanes<k> and
  * chunk<k>. */
 typedef enum rows_shared { ROWS_NO_SHARED, ROWS_LANES_SHARED, ROWS_CHUNK_SHARED } rows_shared;
-/* The functions of the k-th program of a chain of `rows` rows: value<k>, and of a reduction join<k>, identity<k>,
+/* The functions of the k-th program of a chain of `rows` rows: value<k>, and for a reduction join<k>, identity<k>,
  * result<k>, and lanes<k> of kernels/rows_lanes.cuh or fold<k> of kernels/rows_serial.cuh. K is k afterwards. */
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
                     const emit_locals *locals, const struct held_values *held, rows_shared shared);
 /* Holes of the k-th program: see kernels/rows_lanes.cuh. */
 void rows_fill(emit_writer *w, const program *p, int k, int64_t rows, rows_shared shared);
-/* Holes that its templates share. */
+/* Holes that its templates have in common. */
 void rows_fill_common(emit_writer *w, const emit_locals *locals);
 /* values<k>(row, col, out): the values of four points that are 32 apart; all lanes of a warp call it. */
 void rows_values(emit_writer *w, const program *p, int k, int64_t rows);
-/* In a line: declarations of the shared memory of a reduction, with chunk<k> of so many values; the same as arguments. */
+/* In one line: declarations of the shared memory of a reduction, with `chunks` values in chunk<k>; the same as
+ * arguments. */
 void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks);
 void rows_pass_shared(emit_writer *w, const program *p, int k, bool chunks);
 /* The type of the values that a program folds. */
 const char *rows_type(const program *p);
 /* join<k> and identity<k>. */
 void rows_join(emit_writer *w, const program *p, int k);
-/* Chunks of a row that one thread folds in a chain at most. */
+/* The most chunks of a row that one thread folds in a chain. */
 enum { ROWS_CHAIN_CHUNKS = 64 };
 
-/* Turns `own` from bytes to elements of the slot's dtype, which operands tell. */
+/* Converts `own` from bytes to elements of the slot's dtype, taken from its operands. */
 void rows_set_lengths(const program *p, int n, emit_locals *locals);
 
 #endif

@@ -1,5 +1,5 @@
-/* The device functions of programs that work row by row: values at a point, joins, results, and where the values of a row
- * lie that only a chain uses. */
+/* The device functions of programs that work row by row: values at a point, joins, results, and the addresses of row
+ * values that only a chain uses. */
 #include "engine/emit/held.h"
 #include "engine/emit/rows.h"
 

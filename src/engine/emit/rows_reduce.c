@@ -1,5 +1,5 @@
-/* Reductions alone, by kernels/reduce.cu. Rows that a block can fold are those of rows.c. Of longer rows, blocks fold ranges of chunks, and a
- * second kernel joins the ranges. If rows are short or lie across memory, a thread takes each row. */
+/* Reductions alone, by kernels/reduce.cu. rows.c handles rows that one block can fold. For longer rows, blocks fold
+ * ranges of chunks, and a second kernel joins the ranges. If rows are short or strided, one thread takes each row. */
 #include "engine/emit/rows.h"
 #include "engine/emit/tiles.h"
 
@@ -13,7 +13,8 @@ enum {
     LIGHT_INSTS = 8
 };
 
-/* Starts a kernel of kernels/reduce.cu: value0 if it reads values, result0 if it gives results, and the holes of all. */
+/* Starts a kernel of kernels/reduce.cu: value0 if it reads values, result0 if it produces results, and the common
+ * holes. */
 static ig_status start(emit_writer *w, const program *p, const emit_target *t, bool reads,
                        bool ends, emitted *out)
 {
@@ -32,7 +33,7 @@ static ig_status start(emit_writer *w, const program *p, const emit_target *t, b
     return IG_OK;
 }
 
-/* Values in scratch memory, `before` of them before the first. */
+/* Values in scratch memory, after the first `before` values. */
 static void fill_partial(emit_writer *w, const program *p, int64_t before)
 {
     const uint64_t bytes = ig_dtype_bytes(dtype_lane(p->dtype));
@@ -54,7 +55,7 @@ static ig_status emit_join_ranges(const program *p, const emit_target *t, int64_
     return writer_launch(&w, "join_ranges", rows_grid(p->outer, t), ROWS_THREADS);
 }
 
-/* The first kernel; `before` ranges have values already. */
+/* The first kernel; `before` ranges already have values. */
 static ig_status emit_fold_ranges(const program *p, const emit_target *t, int64_t range,
                                   int64_t before, emitted *out)
 {
@@ -97,9 +98,9 @@ static ig_status emit_ranges(const program *p, const emit_target *t, int64_t ran
     return emit_join_ranges(p, t, ranges, out);
 }
 
-/* ---- a thread for each row: short rows, and rows that lie across memory ---- */
+/* ---- a thread for each row: short rows and strided rows ---- */
 
-/* The last launch: the values of so many parts of each row, in scratch by part and row, are joined pairwise. */
+/* The last launch: joins pairwise the values of the `parts` parts of each row, which are in scratch by part and row. */
 static ig_status emit_join_parts(const program *p, const emit_target *t, int64_t parts,
                                  emitted *out)
 {
@@ -123,7 +124,7 @@ static bool stores_values(const program *p)
     return false;
 }
 
-/* The fewest running values for rows of that length: a power of two. */
+/* The fewest running values for rows of this length: a power of two. */
 static int width_of(const program *p)
 {
     int width = 1;
@@ -132,7 +133,7 @@ static int width_of(const program *p)
     return width;
 }
 
-/* Rows of one chunk at most give results; longer ones give a value for each chunk. */
+/* Rows of at most one chunk give results; longer rows give a value for each chunk. */
 static ig_status emit_across(const program *p, const emit_target *t, emitted *out)
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK);
@@ -153,7 +154,7 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
 
 /* ---- rows without elements ---- */
 
-/* The identity; a sum's is +0, and a bool's is 0 or 1. */
+/* The identity: +0 for a sum, 0 or 1 for a bool. */
 static ig_status emit_empty(const program *p, const emit_target *t, emitted *out)
 {
     emit_writer w;
@@ -183,8 +184,8 @@ static bool is_light(const tape *t)
     return t->n_inst <= LIGHT_INSTS;
 }
 
-/* Chunks of a row that a thread folds and joins: a power of two, because then the order is kept. Many make the start of
- * a thread cheap, few give work to more cores. */
+/* Chunks of a row that a thread folds and joins: a power of two, which keeps the order. Many chunks amortize the start
+ * of a thread; few chunks give work to more cores. */
 static int run_of(const program *p)
 {
     return p->outer * ceil_div(p->inner, FOLD_CHUNK) < MANY_CHUNKS ? RUN_FEW : RUN_MOST;
@@ -217,7 +218,7 @@ static ig_status emit_fold_serial(const program *p, const emit_target *t, emitte
 
 /* ---- which kernel ---- */
 
-/* True if most of what the tape loads and stores lies along the outer part. */
+/* True if most operands of the tape are contiguous along the outer part, not along rows. */
 static bool lies_across(const tape *t, int axis)
 {
     int votes = 0;
@@ -231,7 +232,8 @@ static bool lies_across(const tape *t, int axis)
     return votes > 0;
 }
 
-/* True if a warp for each of few rows is faster than a thread, which would load and store its values one after another. */
+/* True if a warp for each of few rows is faster than a thread for each, which would load and store its values one after
+ * another. */
 static bool has_few_rows(const program *p, const emit_target *t)
 {
     return t->subgroup == FOLD_WIDTH && p->outer <= t->processors && 4 * p->inner > FOLD_WIDTH &&

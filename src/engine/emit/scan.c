@@ -1,11 +1,11 @@
-/* Scans: running folds along rows, in the order that src/engine/backend/cpu/reduce/scan.c states. The kernels are those of
+/* Scans: running folds along rows, in the order that src/engine/backend/cpu/reduce/scan.c states. The kernels are in
  * kernels/scan.cu.
  *
- * A block takes several chunks. If rows have several chunks, launches before the last one find the fold of the chunks before
- * each chunk. On a CPU a block is one thread, which takes a chunk.
+ * A block takes several chunks. If rows have several chunks, earlier launches compute for each chunk the fold of all
+ * chunks before it. On a CPU a block is one thread, which takes a chunk.
  *
- * A row that is longer than a launch can reach is taken in parts: several launches read it and several write it, and the
- * folds between are those of the whole row. */
+ * A row that is longer than the reach of a launch is processed in parts: several launches read it and several write it.
+ * The folds between them cover the whole row. */
 #include "engine/emit/indexed.h"
 #include "engine/emit/rows.h"
 #include "engine/emit/tiles.h"
@@ -33,7 +33,7 @@ static int threads_of(const program *p, const emit_target *t)
 
 typedef enum scan_kernel { CHUNK_TOTALS, RANGE_TOTALS, RANGE_CARRIES, SCAN } scan_kernel;
 
-/* A launch over p: the rows, or a part of rows that have n chunks, from number `first` on. */
+/* A launch over p: all rows, or a part of rows that have n chunks, starting at chunk `first`. */
 typedef struct scan_part {
     const program *p;
     int64_t first, n;
@@ -124,7 +124,7 @@ static program part_of(const program *p, int64_t first, int64_t end)
     return q;
 }
 
-/* How many chunks a launch can reach, in whole ranges, or all; 0: too few. */
+/* The number of chunks that a launch can reach: whole ranges, or all chunks; 0: too few. */
 static int64_t part_chunks(const program *p, const emit_target *t)
 {
     int64_t n = ceil_div(p->inner, SCAN_CHUNK);

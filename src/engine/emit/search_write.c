@@ -1,4 +1,4 @@
-/* Searches in sorted rows, and writes at computed places. */
+/* Searches in sorted rows, and writes at computed indices. */
 #include "engine/emit/indexed.h"
 #include "engine/emit/tiles.h"
 
@@ -36,17 +36,17 @@ ig_status emit_search(const program *p, const emit_target *t, emitted *out)
     return writer_launch(&w, "search", indexed_grid(ceil_div(size, THREADS), t), THREADS);
 }
 
-/* ---- writes at computed places ----
+/* ---- writes at computed indices ----
  *
- * If the output is larger than a launch can reach, the last launches are repeated for each out_part of it, and leave out lines
- * that begin elsewhere. If the updates are, they are written some rows at a time, in order. */
+ * If the output is larger than a launch can reach, the last launches are repeated for each out_part of it, and skip
+ * lines that begin elsewhere. If the updates are larger than that, they are written some rows at a time, in order. */
 
-/* Where lines may begin: elements [first, first + len) of the output; len 0: anywhere. */
+/* The range where lines may begin: elements [first, first + len) of the output; len 0: anywhere. */
 typedef struct out_part {
     int64_t first, len;
 } out_part;
 
-/* The output from the part on. */
+/* The output, starting at the part. */
 static operand part_out(const program *p, out_part of)
 {
     operand o = p->out;
@@ -54,7 +54,8 @@ static operand part_out(const program *p, out_part of)
     return o;
 }
 
-/* The trailing axes along which the index stays and the place moves: lines, whose elements never meet. */
+/* The length of a line: the trailing axes along which the index is constant and the output position moves. Elements of
+ * one line never overlap. */
 static int64_t line_length(const program *p, int *axis)
 {
     const view *out = &p->out.v, *index = &p->in[0].v;
@@ -77,7 +78,7 @@ static view part_of(const view *v, int first, int end)
     return part;
 }
 
-/* spot(line): where a line begins in the output; at(line, k): where its k-th element goes. */
+/* spot(line): the offset in the output where a line begins. at(line, k): the offset of its k-th element. */
 static void write_spots(emit_writer *w, const program *p, int axis, int64_t length)
 {
     const int nd = p->out.v.ndim;
@@ -100,7 +101,7 @@ static void write_spots(emit_writer *w, const program *p, int axis, int64_t leng
              writer_record(w, 0), writer_number(w, p->out.axis_stride));
 }
 
-/* A kernel of kernels/write.cu with its holes, but those of its own. */
+/* Starts a kernel of kernels/write.cu with its common holes. */
 static ig_status start_write(emit_writer *w, const program *p, const emit_target *t, out_part of,
                              emitted *out)
 {
@@ -134,7 +135,7 @@ static void fill_arrays(emit_writer *w, const program *p, out_part of)
     hole_pointer(w, "UPDATES", writer_operand(w, &p->in[1], false));
 }
 
-/* Adds the lines that were sorted, each run of equal spots one after another. */
+/* Adds the sorted lines: each run of equal spots in order. */
 static ig_status write_sums(const program *p, const emit_target *t, const radix *r, int last,
                             out_part of, emitted *out)
 {
@@ -196,7 +197,7 @@ static ig_status emit_add(const program *p, const emit_target *t, out_part each,
     return IG_OK;
 }
 
-/* The last update of each place wins: the greatest line that has its spot. */
+/* The last update of each element wins: the greatest line with the same spot. */
 static ig_status put_part(const program *p, const emit_target *t, out_part of, emitted *out)
 {
     static const char *const entries[3] = {"write_clear", "write_claim", "write_put"};
@@ -231,7 +232,8 @@ static ig_status emit_put(const program *p, const emit_target *t, out_part each,
     return IG_OK;
 }
 
-/* Parts of a large output that a launch reaches, with what lines reach behind their spots; len 0: it reaches all. */
+/* The size of the parts of a large output that a launch reaches, including the part of a line after its spot; len 0: a
+ * launch reaches all of it. */
 static ig_status part_size(const program *p, const emit_target *t, out_part *of)
 {
     int axis;
@@ -246,7 +248,7 @@ static ig_status part_size(const program *p, const emit_target *t, out_part *of)
             return emit_too_large(t);
         line += i >= axis ? (v->shape[i] - 1) * v->stride[i] : 0;
     }
-    /* A claim of a scatter has 4 bytes. */
+    /* A scatter's claim takes 4 bytes. */
     const int64_t size = (int64_t)ig_dtype_bytes(p->dtype), reach = (int64_t)t->reach_bytes;
     of->len = reach / (size > 4 ? size : 4) - line;
     return of->len > 0 ? IG_OK : emit_too_large(t);

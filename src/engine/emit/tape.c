@@ -30,7 +30,7 @@ static bool is_constant(const view *v)
     return true;
 }
 
-/* True if all points lie one after another: its offset is the linear index. */
+/* True if the elements are contiguous: an element's offset is the linear index. */
 static bool is_linear(const view *v) { return view_is_contiguous(v) && !is_constant(v); }
 
 /* True if the statements need the coordinate of an axis. */
@@ -94,7 +94,7 @@ static void write_offset(emit_writer *w, const emit_space *s, const view *v)
         if (!v->stride[k] || v->shape[k] == 1)
             continue;
         text_add(&w->body, "%sc%d", any ? " + " : "", k);
-        /* Compilers gain by a step of 1 along the last axis; on a CPU others share a kernel. */
+        /* A constant step of 1 along the last axis gives faster code. On a CPU, other steps share one kernel. */
         if (v->stride[k] != 1 || (w->target->cpu && k < s->t->ndim - 1))
             text_add(&w->body, " * g.n%d", writer_number(w, v->stride[k]));
         any = true;
@@ -103,7 +103,7 @@ static void write_offset(emit_writer *w, const emit_space *s, const view *v)
         text_add(&w->body, "0");
 }
 
-/* How far the element of the next point of the vector is: 0 or 1. */
+/* The distance to the element of the next point of the vector: 0 or 1. */
 static int vector_step(const emit_space *s, const view *v)
 {
     if (is_linear(v))
@@ -281,7 +281,8 @@ static void narrow(emit_writer *w, const emit_space *s, ig_dtype dtype, int valu
         text_add(&w->body, "%s", x);
 }
 
-/* The value that a store to the dtype rounds: what was rounded to it already need not be rounded again. */
+/* The value that a store to the dtype must round. A value that was already rounded to the dtype is not rounded
+ * again. */
 static int unrounded(const tape *t, const int *def, ig_dtype dtype, int value)
 {
     const tape_inst *from = &t->inst[def[value]];
@@ -322,8 +323,8 @@ static void write_store(emit_writer *w, const emit_space *s, int k, const int *d
     text_add(&w->body, ") = s%d;\n", k);
 }
 
-/* The number of the u-th point. In a tile, points go on where the tile before ended; that number has 64 bits, also where
- * an idx has 32. */
+/* The number of the u-th point. In a tile, numbers continue from the previous tile; they have 64 bits, even if an idx
+ * has 32. */
 static void write_point(emit_writer *w, const emit_space *s, int u)
 {
     const operand *last = s->t->n_operand ? &s->t->operand[s->t->n_operand - 1] : NULL;
@@ -366,7 +367,7 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
              widen(s, k, element, wide));
 }
 
-/* True if four values of Philox come from one block: a thread's neighbours, or those of neighbouring lanes. */
+/* True if four values of Philox come from one block: the neighbours of one thread, or of neighbouring lanes. */
 static bool shares_blocks(const emit_space *s, const tape_inst *inst)
 {
     const operand *o = &s->t->operand[inst->operand];
@@ -380,7 +381,7 @@ static void write_bits(emit_writer *w, const emit_space *s, int k, int u)
     const int words = (int)view_size(&o->v), p = writer_operand(w, o, false);
     const char *type = emit_lane_type((ig_dtype)inst->to);
     w->uses |= USES_RANDOM;
-    /* The index of the first point has 64 bits, also where an idx has 32. */
+    /* The index of the first point has 64 bits, even if an idx has 32. */
     const int low = writer_number(w, (int32_t)(uint32_t)(uint64_t)o->first_index);
     const int high = writer_number(w, (int32_t)(uint32_t)((uint64_t)o->first_index >> 32));
     const int step = writer_number(w, words > 1 ? o->v.stride[o->v.ndim - 1] : 1);
@@ -401,7 +402,7 @@ static void write_bits(emit_writer *w, const emit_space *s, int k, int u)
              u * (s->step > 1 ? s->step : 1), high, low);
 }
 
-/* True if nothing but roundings to halves reads the value of instruction k. */
+/* True if only roundings to halves read the value of instruction k. */
 static bool is_for_halves(const tape *t, int k)
 {
     const int value = t->inst[k].dst;

@@ -1,10 +1,10 @@
-/* Programs with arrays that are larger than a buffer of the device: see target->reach_bytes. A launch reaches only so many
- * bytes of such an array from where its argument points. So the rows of the program are cut into tiles, each a program of
- * its own with views that begin later. Their kernels have one text.
+/* Programs with arrays that are larger than a buffer of the device: see target->reach_bytes. A launch reaches only
+ * reach_bytes of such an array from where its argument points. So the rows of the program are cut into tiles. Each tile
+ * is a separate program whose views begin later; their kernels share one text.
  *
- * This works where rows of the program are rows of the large arrays. Maps are cut into boxes else (boxes.c). A reduction of one
- * row is cut along the row, into ranges of which each gives a value; a scan of a long row as well (scan.c), and a write is cut
- * by the places that it writes to (search_write.c). Everything else is refused. */
+ * This works if the rows of the program are rows of the large arrays. Other maps are cut into boxes (boxes.c). A
+ * reduction of one row is cut along the row, into ranges that each give one value. So is a scan of a long row (scan.c).
+ * A write is cut by output position (search_write.c). Everything else is rejected. */
 #include "engine/emit/tiles.h"
 
 #include "base/error.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNED_ROWS = 64, SORT_SCRATCH = 32 /* bytes for each element, at most */ };
+enum { ALIGNED_ROWS = 64, SORT_SCRATCH = 32 /* the most bytes for each element */ };
 
 static int64_t common_divisor(int64_t a, int64_t b)
 {
@@ -26,7 +26,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* ---- what is large ---- */
+/* ---- large arrays ---- */
 
 /* Slots that exist by rows have no buffer. */
 static bool is_large(const program *p, const emit_target *t, int slot)
@@ -93,7 +93,7 @@ static bool tape_fits(const program *first, const emit_target *t, const tape *x)
 
 /* ---- cutting ---- */
 
-/* Of `rows` rows of a space whose first axis has `len` points: how many must stay together. */
+/* The number of rows that must stay together, if a space of `rows` rows has a first axis of `len` points. */
 static int64_t unit_of(int64_t rows, int64_t len) { return rows / common_divisor(rows, len); }
 
 static void unit_add(int64_t *unit, int64_t rows, int64_t len)
@@ -102,7 +102,7 @@ static void unit_add(int64_t *unit, int64_t rows, int64_t len)
     *unit = *unit / common_divisor(*unit, u) * u;
 }
 
-/* n rows of `rows` as points of an axis of len; n is a multiple of unit_of(rows, len), or all. */
+/* n rows of `rows`, as points of an axis of len; n is a multiple of unit_of(rows, len), or all rows. */
 static int64_t points_of(int64_t n, int64_t rows, int64_t len)
 {
     return n / unit_of(rows, len) * (len / common_divisor(rows, len));
@@ -115,7 +115,7 @@ static void view_cut(view *v, int axis, int64_t rows, int64_t from, int64_t to)
     v->shape[axis] = points_of(to - from, rows, len);
 }
 
-/* True if the operand is the key of random bits: its view is not of the tape's space. */
+/* True if the operand is the key of random bits: its view does not have the shape of the tape's space. */
 static bool is_key(const tape *t, int at)
 {
     for (int k = 0; k < t->n_inst; k++)
@@ -124,7 +124,8 @@ static bool is_key(const tape *t, int at)
     return false;
 }
 
-/* Rows [from, to) of `rows`, in operands of its own. The last of these has no slot: it says where the tape begins. */
+/* Cuts out rows [from, to) of `rows`, in a copy of the operands. The last operand has no slot: it says where the tape
+ * begins. */
 static ig_status tape_cut(tape *t, int64_t rows, int64_t from, int64_t to)
 {
     const tape whole = *t;
@@ -147,7 +148,7 @@ static ig_status tape_cut(tape *t, int64_t rows, int64_t from, int64_t to)
     return IG_OK;
 }
 
-/* Programs with their own copies of what is cut. */
+/* Programs with their own copies of everything that is cut. */
 typedef struct tile {
     program *p;
     int n;
@@ -202,7 +203,7 @@ static ig_status tile_cut(tile *c, const program *p, int n, int64_t rows, int64_
     return IG_OK;
 }
 
-/* True if the scratch memory of a sort, some words for each element, fits into a buffer. */
+/* True if the scratch memory of a sort, SORT_SCRATCH bytes for each element, fits into a buffer. */
 static bool sort_fits(const program *p, const emit_target *t)
 {
     return p->kind == PROGRAM_SCAN ||
@@ -234,7 +235,7 @@ static bool tile_fits(const program *p, int n, const emit_target *t)
     return true;
 }
 
-/* The rows of a program or chain, and how many must stay together; 0 if it has none. */
+/* The rows of a program or chain, and how many must stay together; 0 if it has no rows. */
 static int64_t rows_of(const program *p, int n, int64_t *unit)
 {
     int64_t rows = p->rows;
@@ -266,7 +267,7 @@ static int64_t rows_of(const program *p, int n, int64_t *unit)
     return rows;
 }
 
-/* The most rows, of those at the start, that fit into a tile: *len, or 0. */
+/* The most rows, from the start, that fit into a tile: *len, or 0. */
 static ig_status find_tile(const program *p, int n, const emit_target *t, int64_t rows,
                            int64_t unit, int64_t *len)
 {

@@ -65,7 +65,7 @@ static int pointer_add(emit_writer *w, emit_pointer p)
     return w->n_pointer++;
 }
 
-/* How far an operand of a large array reaches backwards. */
+/* How far before its first element an operand of a large array reaches. */
 static int64_t behind(const emit_writer *w, const operand *o)
 {
     const emit_target *t = w->target;
@@ -80,7 +80,7 @@ static int64_t behind(const emit_writer *w, const operand *o)
 int writer_operand(emit_writer *w, const operand *o, bool written)
 {
     enum { SMALL_BYTES = 1 << 16 };
-    /* Without elements the view may begin behind the buffer's end. */
+    /* A view without elements may begin past the buffer's end. */
     const uint64_t first = view_size(&o->v) ? (uint64_t)o->v.offset : 0;
     const uint64_t offset = first * ig_dtype_bytes(o->dtype);
     const emit_target *t = w->target;
@@ -152,7 +152,7 @@ void writer_template(emit_writer *w, const char *file, const char *kernel)
 
 static size_t align_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-/* The struct's text, and its bytes for this program. */
+/* Writes the struct's text, and its bytes for this program. */
 static ig_status sizes_write(emit_writer *w, text *t, emit_step *step)
 {
     const size_t idx = w->wide ? 8 : 4;
@@ -187,8 +187,8 @@ static ig_status sizes_write(emit_writer *w, text *t, emit_step *step)
 }
 
 /* True if the kernel writes nothing into the memory of input i. Then the compiler may load several elements before it
- * stores the first result. That matters where a thread computes many elements and few threads run: else each element
- * waits for the memory. */
+ * stores the first result. That matters if few threads run and each computes many elements: otherwise each element
+ * waits for memory. */
 static bool runs_ahead(const emit_writer *w, int i)
 {
     const emit_pointer *p = &w->pointer[i];
@@ -277,7 +277,7 @@ ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3
 {
     ig_status status = IG_OK;
     if (w->body.failed)
-        status = IG_ERR_MEMORY; /* the text is not whole */
+        status = IG_ERR_MEMORY; /* the text is incomplete */
     else if (w->failed)
         status = ig_fail(IG_ERR_MEMORY, "a program is too large for one kernel");
     else if (w->needs_f64 && !w->target->f64)
