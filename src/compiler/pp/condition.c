@@ -1,5 +1,5 @@
-/* The expression of #if and #elif: integers of 64 bits, signed and unsigned, by precedence climbing.
- * What is not evaluated (the other side of &&, || and ?:) may divide by zero. */
+/* The expression of #if and #elif: integers of 64 bits, signed and unsigned, by precedence climbing. An
+ * operand that is not evaluated (the other side of &&, || and ?:) may divide by zero. */
 #include "compiler/pp/pp.h"
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct reader {
     const kernel_token *at;
     kernel_place line; /* of an error about a missing operand */
     int depth;
-    int idle; /* above 0: only the grammar counts */
+    int idle; /* above 0: the expression is parsed but not evaluated */
     bool failed;
 } reader;
 
@@ -193,7 +193,7 @@ static value read_binary(reader *r, int least)
     return a;
 }
 
-/* ---- what must be done before macros are expanded ---- */
+/* ---- steps before macros are expanded ---- */
 
 /* "and" and the like mean their operators here too. */
 static void replace_alternative(kernel_token *t)

@@ -72,7 +72,7 @@ static bool read_parameters(kernel_pp *pp, kernel_macro *m)
     }
 }
 
-/* PP_PARAM + its index if a token is a parameter, else 0. */
+/* PP_PARAM + i if the token is parameter i, else 0. */
 static uint32_t parameter(const kernel_macro *m, const kernel_token *t)
 {
     if (t->kind == TOKEN_NAME)

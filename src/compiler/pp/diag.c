@@ -162,7 +162,7 @@ static uint32_t token_end(const char *line, uint32_t bytes, uint32_t p)
     return p > from ? p : from + 1;
 }
 
-/* The part of a line that is shown, and what is marked in it, as offsets of bytes. */
+/* The visible part of a line, and its marks, as byte offsets. */
 typedef struct shown_line {
     const char *text;
     uint32_t bytes, begin, end; /* shown: begin to end */
@@ -187,7 +187,7 @@ static void cut(shown_line *l)
         l->end++;
 }
 
-/* Where a place is on the line that begins at `line`: an offset, or `otherwise` if it is on another. */
+/* The offset of a place on the line that begins at `line`, or `otherwise` if it is on another line. */
 static uint32_t on_line(const kernel_source *s, kernel_place place, const kernel_file *file,
                         uint32_t line, uint32_t bytes, uint32_t otherwise)
 {
@@ -217,7 +217,7 @@ static shown_line find_line(const kernel_source *s, const kernel_diag *d, const 
     return l;
 }
 
-/* Adds the line, or what marks it: the two run side by side, so they are made by the same steps. */
+/* Adds the line, or its marks. Both are built by the same steps, so their columns match. */
 static void add_line(text *out, const shown_line *l, bool marks)
 {
     char row[SHOWN * TAB + 64];
@@ -265,7 +265,7 @@ static void add_head(text *out, kernel_severity severity, const colours *c, cons
     text_add(out, "%s%s: %s", c->kind[severity], severities[severity], c->plain);
 }
 
-/* The macros that a place came out of, innermost first. */
+/* The macros whose expansion produced a place, innermost first. */
 static void add_macros(text *out, const kernel_source *s, kernel_place place, const colours *c)
 {
     for (int i = 0; i < CHAIN && place >= PLACE_EXPANDED; i++) {

@@ -36,9 +36,9 @@ typedef struct kernel_diags {
     const kernel_source *source;
     kernel_arena *arena;
     kernel_diag *first, *last;
-    kernel_diag *current; /* the one that diag_why and the like add to; NULL if it was dropped */
-    const kernel_diag *repeated;   /* the kept error that a later report repeated last, or NULL */
-    uint32_t n_errors, n_warnings; /* all of them, kept or not; repeated ones count once */
+    kernel_diag *current;        /* diag_why and the like add to this one; NULL if it was dropped */
+    const kernel_diag *repeated; /* the error that the last dropped report repeats, or NULL */
+    uint32_t n_errors, n_warnings; /* all of them, kept or not; repeats are not counted */
     uint32_t n_kept;
 } kernel_diags;
 

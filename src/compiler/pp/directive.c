@@ -37,7 +37,7 @@ void pp_directives_begin(kernel_pp *pp)
 
 static void skip_group(kernel_pp *pp);
 
-/* A conditional whose first group is taken, or is to be passed because one around it is. */
+/* Opens a conditional. Its first group is taken, or is skipped if an enclosing group is. */
 static void open_group(kernel_pp *pp, kernel_place place, bool taken)
 {
     pp->conditionals = kernel_arena_grow(pp->arena, pp->conditionals, &pp->conditionals_room,
@@ -56,7 +56,7 @@ static pp_conditional *innermost(kernel_pp *pp, kernel_place place, const char *
     return NULL;
 }
 
-/* Whether an #elif or #else may follow here. */
+/* Returns true if an #elif or #else is allowed here. */
 static bool may_go_on(kernel_pp *pp, pp_conditional *c, kernel_place place, const char *what)
 {
     if (file(pp)->guard == GUARD_INSIDE && pp->n_conditionals == file(pp)->conditionals + 1)
@@ -83,7 +83,7 @@ static bool condition(kernel_pp *pp, kernel_place place)
     return value;
 }
 
-/* Handles #elif, #else or #endif; true if what follows is to be read, false if it is skipped. */
+/* Handles #elif, #else or #endif; true if the text after it is read, false if it is skipped. */
 static bool turn(kernel_pp *pp, directive which, kernel_place place)
 {
     pp_conditional *c = innermost(pp, place, words[which]);
@@ -103,7 +103,7 @@ static bool turn(kernel_pp *pp, directive which, kernel_place place)
     return pp->conditionals[index].taken = take;
 }
 
-/* Passes the rest of a directive's line, with comments that go over several. */
+/* Skips the rest of a directive's line, including comments that span lines. */
 static void pass_line(pp_lexer *l)
 {
     kernel_token t;
@@ -112,7 +112,7 @@ static void pass_line(pp_lexer *l)
     while (t.kind != TOKEN_END);
 }
 
-/* Skips groups that are not taken, up to one that is or the #endif. A loop, since nesting is unbounded. */
+/* Skips groups until one is taken, or until #endif. A loop, since nesting is unbounded. */
 static void skip_group(kernel_pp *pp)
 {
     const uint32_t outer = pp->n_conditionals;

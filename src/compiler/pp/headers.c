@@ -1,5 +1,5 @@
-/* The built-in headers. The parser knows their types and functions, so only their macros are here; most have
- * none. */
+/* The built-in headers. The parser knows their types and functions, so only their macros are defined here.
+ * Most headers have none. */
 #include "compiler/pp/pp.h"
 #include <string.h>
 
@@ -137,7 +137,7 @@ static const struct {
                {"cassert", assert_h},
                {"math_constants.h", math_constants_h}};
 
-/* Known, and without macros. */
+/* Known headers without macros. */
 static const char *const empty[] = {
     "algorithm", "array", "atomic", "bitset", "cctype", "cerrno", "chrono", "climits", "clocale",
     "complex", "condition_variable", "cstdarg", "cstddef", "cstdio", "cstdlib", "cstring", "ctime",
@@ -158,7 +158,7 @@ static const char *const empty[] = {
     "device_launch_parameters.h", "device_types.h", "driver_types.h", "host_defines.h",
     "math_functions.h", "mma.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h", "sm_20_atomic_functions.h",
     "sm_30_intrinsics.h", "vector_functions.h", "vector_types.h",
-    /* what the samples bring along for their host side */
+    /* host headers of the CUDA samples */
     "exception.h", "helper_cuda.h", "helper_functions.h", "helper_image.h", "helper_string.h",
     "helper_timer.h"};
 
@@ -166,7 +166,7 @@ static const char *const empty[] = {
     "write the step as a kernel of your own, or call Ingot's array operations from the host"
 #define KERNELS "write the step as a kernel: block-wide sums and scans take some lines of shuffles"
 
-/* Libraries by how their headers' names begin. */
+/* Libraries, by the prefix of their headers' names. */
 static const struct {
     const char *begin, *library, *remedy;
 } foreign[] = {

@@ -1,11 +1,11 @@
-/* #include: where files are searched, and the messages about missing ones. */
+/* #include: the search for files, and the messages about missing ones. */
 #include "compiler/pp/pp.h"
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where an include was found. */
+/* The result of the search for an include. */
 typedef struct found {
-    const char *key;  /* among those that are loaded: a path, "<name>", or a mark and the name */
+    const char *key;  /* of the loaded file: a path, "<name>", or a mark and the name */
     const char *text; /* NULL: on disk at key */
     size_t bytes;
     bool given;
@@ -115,7 +115,7 @@ static void not_found(kernel_pp *pp, kernel_place place, const char *name, bool 
             quoted ? "; the folder of the including file was searched" : "");
 }
 
-/* A file on disk is the same by whatever path it is reached: "a.h", "../src/a.h", a link. */
+/* A file on disk is the same file under every path: "a.h", "../src/a.h", a link. */
 static bool is_same(const pp_loaded *loaded, const found *f)
 {
     if (!f->text && loaded->inode)
@@ -155,7 +155,7 @@ static kernel_file *load(kernel_pp *pp, kernel_place place, const char *name, co
     return *original;
 }
 
-/* A header's name made by macros: "name", or < ... > of several tokens. */
+/* A header name made by macros: "name", or < ... > from several tokens. */
 static bool read_expanded(kernel_pp *pp, const char **name, size_t *bytes, bool *quoted)
 {
     uint32_t n;
@@ -195,7 +195,7 @@ void pp_include(kernel_pp *pp, kernel_place hash)
         diag_error(pp->diags, hash, NULL, "#include expects <name> or \"name\"");
         return;
     }
-    /* Where the name is, if it stands there. */
+    /* The place of the name, if it is in this file. */
     const bool here = name >= l->begin && name <= l->end;
     const kernel_place place = here ? l->first + (kernel_place)(name - 1 - l->begin) : hash;
     found f;

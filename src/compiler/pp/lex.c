@@ -14,7 +14,7 @@ static const uint8_t classes[256] = {
 
 static bool is(char c, int which) { return classes[(uint8_t)c] & which; }
 
-/* ---- punctuators: a kind, and what it becomes by one more character ---- */
+/* ---- punctuators: a kind, and its extension by one more character ---- */
 
 enum { NO, IS, LESS, MORE, AND, OR, ADD, SUB, MUL, COLON, HASH, FOLLOWERS };
 
@@ -140,7 +140,7 @@ static uint8_t pass_space(pp_lexer *l)
     return flags;
 }
 
-/* ---- scanners: each returns the end of what begins at p ---- */
+/* ---- scanners: each returns the end of the token that begins at p ---- */
 
 static const char *scan_name(const char *p, uint32_t *hash)
 {
@@ -201,7 +201,7 @@ static const char *scan_raw(const char *p, const char *end, bool *closed)
     return line_end(mark, end);
 }
 
-/* u8, u, U, L before a quote, R and those before a raw string's. */
+/* u8, u, U, L before a quote; R, also after these, before a raw string's. */
 static bool is_prefix(const char *p, size_t bytes, char quote, bool *raw)
 {
     *raw = bytes && quote == '"' && p[bytes - 1] == 'R';
@@ -279,7 +279,7 @@ static void lex_spliced(pp_lexer *l, kernel_token *t)
         copy.begin = copy_spliced(l, l->at, most, &bytes, &whole);
         copy.end = copy.begin + bytes;
         copy.at = scan(&copy, copy.begin, t);
-        /* Near the copy's end the token may go on after it. */
+        /* Near the copy's end, the token may be cut off. */
         if (whole || copy.end - copy.at > 3)
             break;
     }

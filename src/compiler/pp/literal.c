@@ -10,7 +10,7 @@
 
 /* ---- numbers ---- */
 
-/* A number's text without the marks between digits, with a zero byte after it. */
+/* A number's text without digit separators, with a zero byte after it. */
 static const char *plain_number(kernel_unit *u, const kernel_token *t, char *few, size_t room,
                                 uint32_t *bytes)
 {
@@ -37,7 +37,7 @@ static void bad_suffix(kernel_unit *u, const kernel_token *t, const char *suffix
     diag_error(&u->diags, t->place, NULL, "a number does not end with '%.20s'", suffix);
 }
 
-/* u, l, ll in any order and case, z. Returns false for others. */
+/* u, l, ll in any order and case, z. Returns false for other suffixes. */
 static bool integer_suffix(const char *s, bool *is_unsigned, int *longs)
 {
     static const struct {
@@ -61,7 +61,7 @@ static bool integer_suffix(const char *s, bool *is_unsigned, int *longs)
     return false;
 }
 
-/* The first type of the standard's list that the value fits. */
+/* The first type of the standard's list that can hold the value. */
 static kernel_literal_type integer_type(uint64_t v, bool decimal, bool is_unsigned, int longs)
 {
     if (longs == 0) {
@@ -103,7 +103,7 @@ static void decode_integer(kernel_unit *u, kernel_token *t, const char *s, int b
     t->as.integer = v;
 }
 
-/* The nearest double or float to a number's text, whatever the program's locale. */
+/* The double or float nearest to a number's text, in every locale. */
 static double nearest(const char *s, bool is_float, char **end)
 {
     double v;
@@ -117,8 +117,8 @@ static double nearest(const char *s, bool is_float, char **end)
     return v;
 }
 
-/* Few digits and a small power of ten, both of which are exact, take one rounding: the short way. Float
- * has 24 bits and ten powers, double 53 and 22. */
+/* Few digits and a small power of ten are both exact, so their product or quotient is rounded only once.
+ * Float allows 24 bits and powers up to 10, double 53 bits and 22. */
 static bool nearest_fast(const char *s, bool is_float, double *value, char **end)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -244,7 +244,7 @@ static uint32_t read_digits(quoted *q, int base, int most, int *n)
     return v;
 }
 
-/* Reads what follows a backslash. *code: a character of Unicode, else one unit of the literal. */
+/* Reads the escape after a backslash. *code: it is a Unicode character, else one unit of the literal. */
 static uint32_t read_escape(quoted *q, bool *code)
 {
     static const char names[] = "abfnrtv\\'\"?e", values[] = "\a\b\f\n\r\t\v\\'\"?\033";
@@ -299,7 +299,7 @@ static char *put_utf8(char *p, uint32_t c)
     return p;
 }
 
-/* Writes what a literal means as UTF-8; it never takes more bytes than the spelling. */
+/* Writes the value of a literal as UTF-8; it never takes more bytes than the spelling. */
 static char *put_quoted(quoted *q, char *p)
 {
     while (q->at < q->end) {

@@ -54,7 +54,7 @@ static void take_from_file(kernel_pp *pp, kernel_token *t)
         pp_lex(&file->lexer, t);
         if (t->kind == TOKEN_HASH && t->flags & TOKEN_BEGINS) {
             pp_directive(pp, t);
-            if (pp->n_frames) /* a pragma */
+            if (pp->n_frames) /* the directive pushed a pragma */
                 return pp_take(pp, t);
         } else if (t->kind != TOKEN_END) {
             if (file->guard != GUARD_INSIDE)
@@ -102,7 +102,8 @@ static void pp_take(kernel_pp *pp, kernel_token *t)
         *t = (kernel_token){.kind = TOKEN_END};
 }
 
-/* Is "(" the next token? Nothing is taken: the name of a function-like macro without it is a name. */
+/* Returns true if "(" is the next token, without reading it. The name of a function-like macro without "(" is
+ * a plain name. */
 static bool sees_paren(const kernel_pp *pp)
 {
     for (uint32_t i = pp->n_frames; i-- > 0;) {
@@ -117,7 +118,7 @@ static bool sees_paren(const kernel_pp *pp)
 
 /* ---- limits ---- */
 
-/* Counts expanded tokens; beyond the limit expansion stops. */
+/* Counts expanded tokens; expansion stops at the limit. */
 static void count_expanded(kernel_pp *pp, uint32_t n, const kernel_token *name)
 {
     pp->n_expanded += n + 1;
@@ -164,7 +165,7 @@ static bool read_arguments(kernel_pp *pp, const kernel_macro *m, const kernel_to
             a.n = count;
             if (n < n_most)
                 arguments[n] = a;
-            /* f() of a macro without parameters has none; of others it has an empty one. */
+            /* f() has no argument if the macro has no parameters, else one empty argument. */
             n += depth > 0 || n > 0 || count > 0 || n_most > 0;
             if (depth == 0)
                 break;
@@ -173,7 +174,7 @@ static bool read_arguments(kernel_pp *pp, const kernel_macro *m, const kernel_to
         if (t.flags & TOKEN_BEGINS)
             t.flags = (uint8_t)((t.flags & ~TOKEN_BEGINS) | TOKEN_SPACE);
         pp_scratch_add(pp, &t);
-        /* Arguments within arguments are read once for each level. */
+        /* Nested arguments are read once for each level. */
         if (pp->n_frames && ++pp->n_expanded > PP_EXPANDED_MOST)
             break;
     }
@@ -244,7 +245,7 @@ static kernel_token stringize(kernel_pp *pp, const argument *a, const kernel_tok
             const char c = t->text[k];
             if (c == '"' || (quoted && c == '\\'))
                 *p++ = '\\';
-            /* A raw string may have lines in it. */
+            /* A raw string may contain newlines. */
             *p++ = c == '\n' ? ' ' : c;
         }
     }
@@ -281,7 +282,7 @@ static bool paste(kernel_pp *pp, kernel_token *left, const kernel_token *right)
     return true;
 }
 
-/* ---- the body with the arguments in it ---- */
+/* ---- substitution of the arguments ---- */
 
 typedef struct substitution {
     kernel_pp *pp;
@@ -289,11 +290,11 @@ typedef struct substitution {
     argument *arguments;
     kernel_place first;
     uint32_t from;    /* of scratch */
-    bool pasting;     /* ## is between what is there and what comes */
-    bool placemarker; /* an empty argument is the last that is there */
+    bool pasting;     /* ## is before the next item */
+    bool placemarker; /* the last item so far is an empty argument */
 } substitution;
 
-/* Adds tokens of one item of the body, pasting the first of them if it is to be. */
+/* Adds the tokens of one item of the body; pastes the first if ## precedes it. */
 static void add_items(substitution *s, const kernel_token *list, uint32_t n, uint8_t lead)
 {
     kernel_pp *pp = s->pp;
@@ -318,7 +319,7 @@ static void add_items(substitution *s, const kernel_token *list, uint32_t n, uin
     s->pasting = s->placemarker = false;
 }
 
-/* Puts in an argument: as it stands next to ##, else expanded. */
+/* Inserts an argument: unexpanded next to ##, else expanded. */
 static void add_argument(substitution *s, const kernel_token *t, bool pasted)
 {
     kernel_pp *pp = s->pp;
@@ -393,7 +394,7 @@ static void push_builtin(kernel_pp *pp, const kernel_macro *m, const kernel_toke
     if (m->builtin == BUILTIN_FILE) {
         const kernel_token file = {
             .kind = TOKEN_STRING, .text = where.name, .bytes = (uint32_t)strlen(where.name)};
-        /* As a string of a string would be written, less its own quotes. */
+        /* The name is escaped as in a string literal. */
         *t = stringize(pp, &(argument){.list = (kernel_token *)&file, .n = 1}, name, name->place);
     } else {
         bytes = m->builtin == BUILTIN_LINE
@@ -408,7 +409,7 @@ static void push_builtin(kernel_pp *pp, const kernel_macro *m, const kernel_toke
     frame_push(pp, t, 1);
 }
 
-/* Expands the macro that name is the name of: true if its tokens are next in the input. */
+/* Expands the macro with this name; true if its tokens are next in the input. */
 static bool expand(kernel_pp *pp, kernel_token *name)
 {
     kernel_macro *m = name->as.name->macro;

@@ -61,7 +61,7 @@ typedef struct output {
     kernel_pp *pp;
     kernel_token *at;
     uint32_t n, room;
-    uint32_t n_strings; /* at the end, yet to be joined */
+    uint32_t n_strings; /* adjacent strings at the end, not joined yet */
 } output;
 
 static void join_strings(output *o)
@@ -83,7 +83,7 @@ static bool pragma_operator(kernel_pp *pp, const kernel_token *word)
         if (t[i].kind == wanted[i])
             continue;
         diag_error(pp->diags, word->place, NULL, "_Pragma expects a string in parentheses");
-        if (t[i].kind == TOKEN_PRAGMA) { /* its end is yet to come */
+        if (t[i].kind == TOKEN_PRAGMA) { /* its end is not read yet */
             kernel_token *back = kernel_arena_get(pp->arena, sizeof *back);
             *back = t[i];
             pp_push(pp, back, 1);
@@ -107,7 +107,7 @@ static bool pragma_operator(kernel_pp *pp, const kernel_token *word)
     return true;
 }
 
-/* A character that looks like one of C's but is another: a typographic quote, a wide space. */
+/* A character that looks like a character of C but is not: a typographic quote, a wide space. */
 static bool foreign_name(kernel_pp *pp, const kernel_token *t)
 {
     const char *text = t->as.name->text;
@@ -142,7 +142,7 @@ static bool stray(kernel_pp *pp, const kernel_token *t)
     return true;
 }
 
-/* Makes the parser's token of *t; false if it is to be left out. */
+/* Turns *t into a token for the parser; false if it is left out. */
 static bool convert(kernel_pp *pp, kernel_token *t)
 {
     switch (t->kind) {
@@ -245,7 +245,7 @@ static void begin(kernel_pp *pp, kernel_file *file)
     pp_builtin_macro(pp, "__LINE__", BUILTIN_LINE);
     pp_builtin_macro(pp, "__FILE__", BUILTIN_FILE);
     pp_builtin_macro(pp, "__COUNTER__", BUILTIN_COUNTER);
-    /* The topmost is read first. */
+    /* The last one pushed is read first. */
     size_t bytes;
     kernel_source *s = &pp->unit->source;
     const char *text = definitions(pp, pp->options, &bytes);

@@ -13,42 +13,40 @@
 #include "compiler/pp/diag.h"
 #include "compiler/pp/token.h"
 
-/* What the front end knows of one compilation. Not shared between threads while it is written. */
+/* The front end's state of one compilation. Not thread-safe while it is written. */
 typedef struct kernel_unit {
-    kernel_arena arena; /* all of the others' memory, and that of trees and types */
+    kernel_arena arena; /* the memory of all other members, and of trees and types */
     kernel_source source;
     kernel_diags diags;
     kernel_names names;
 } kernel_unit;
 
-/* Always to be ended, whatever it returns. */
+/* Call kernel_unit_end in every case, also after a failure. */
 ig_status kernel_unit_begin(kernel_unit *u, size_t cap_bytes);
 void kernel_unit_end(kernel_unit *u);
 
-/* The main file, from memory or from disk. Its own includes are looked for in the folder that its name or
- * path has. NULL with the thread's error set. */
+/* The main file, from memory or from disk. Its includes are searched first in the folder of its name or path.
+ * NULL with the thread's error set. */
 kernel_file *kernel_unit_text(kernel_unit *u, const char *name, const char *text, size_t bytes);
 kernel_file *kernel_unit_read(kernel_unit *u, const char *path);
 
-/* The text of an include that is not on disk: NULL if there is none. It must stay until the call of
+/* The text of an include that is not on disk; NULL if there is none. It must stay valid until
  * kernel_preprocess returns. */
 typedef const char *kernel_find(void *context, const char *name, bool quoted, size_t *bytes);
 
 typedef struct kernel_options {
     const char *const *defines; /* "NAME", "NAME=VALUE" or "NAME(x)=VALUE" */
     int n_defines;
-    const char *const
-        *folders; /* where includes are looked for, after the including file's folder */
+    const char *const *folders; /* searched for includes, after the including file's folder */
     int n_folders;
-    bool
-        skip_unknown; /* an unknown <header> is treated as empty, and so is that of a foreign library */
-    bool no_disk;     /* files are found by `find` and among the built-in headers only */
-    kernel_find *find; /* asked before the disk; or NULL */
+    bool skip_unknown; /* an unknown <header> is treated as empty, also one of a foreign library */
+    bool no_disk;      /* files come from `find` and the built-in headers only */
+    kernel_find *find; /* called before the disk is searched; or NULL */
     void *context;
 } kernel_options;
 
-/* The tokens of a file and all that it includes, ended by TOKEN_END, in the unit's arena. Mistakes in
- * the source are in u->diags, and there are tokens nevertheless; the status is about memory alone. */
+/* The tokens of a file and all its includes, ended by TOKEN_END, in the unit's arena. Errors in the source
+ * are in u->diags, and the tokens are valid nevertheless. The status is about memory only. */
 ig_status kernel_preprocess(kernel_unit *u, kernel_file *file, const kernel_options *options,
                             kernel_tokens *tokens);
 

@@ -1,4 +1,4 @@
-/* Source text: loading it, and telling where a place is. Both are searches in sorted lists. */
+/* Source text: loads files and locates places. Both search sorted lists. */
 #include "compiler/pp/source.h"
 #include "compiler/pp/token.h"
 #include <errno.h>
@@ -26,7 +26,7 @@ static void find_lines(kernel_source *s, kernel_file *file)
     file->n_lines = n;
 }
 
-/* Gives a file its places. */
+/* Assigns places to a file. */
 static kernel_file *place(kernel_source *s, kernel_file *file)
 {
     if (file->bytes >= PLACE_EXPANDED - s->next)
@@ -86,7 +86,7 @@ kernel_file *kernel_source_read(kernel_source *s, const char *path, kernel_place
         *problem = "it is larger than 64 MiB";
     if (*problem)
         return NULL;
-    /* Memory first: it may leave by the escape, and nothing is open yet. */
+    /* Allocate first: an allocation may jump to the escape, so no file may be open yet. */
     const char *slash = strrchr(path, '/');
     const char *folder = kernel_arena_text(s->arena, path, slash ? (size_t)(slash + 1 - path) : 0);
     char *text = kernel_arena_get(s->arena, (size_t)info.st_size + 1);
@@ -106,8 +106,8 @@ kernel_file *kernel_source_read(kernel_source *s, const char *path, kernel_place
     return adopt(s, path, folder, text, bytes, included);
 }
 
-/* The last item of a sorted list of n whose 32-bit key, the first member, is not above value. The
- * first item's is not. */
+/* The index of the last item of a sorted list of n whose 32-bit key, its first member, is not above value.
+ * The first item's key must not be above value. */
 static uint32_t last_not_above(const void *list, uint32_t n, size_t size, uint32_t value)
 {
     uint32_t low = 0, high = n;

@@ -1,8 +1,8 @@
 /* Source text and places in it.
  *
  * A place is 32 bits. All loaded files share one range of places, from 1 on. A token from a macro's body has a
- * place above PLACE_EXPANDED, from which both the #define and the use of the macro are found. So a tree keeps
- * one number for each node, and a message can show both. 0 is not a place.
+ * place above PLACE_EXPANDED, which leads to both the #define and the use of the macro. So a tree node needs
+ * only one number, and a message can show both. 0 is not a place.
  *
  * Files live as long as the arena and never move. */
 #ifndef KERNEL_SOURCE_H
@@ -18,7 +18,7 @@ enum { SOURCE_MAX_BYTES = 64 << 20 /* of one file */ };
 struct kernel_token;
 struct kernel_name;
 
-/* #line: from here on lines have other numbers. */
+/* #line: changes the line numbers from here on. */
 typedef struct kernel_line_mark {
     uint32_t offset;  /* of the line after the directive */
     int64_t shift;    /* to be added to the physical line */
@@ -26,26 +26,25 @@ typedef struct kernel_line_mark {
 } kernel_line_mark;
 
 typedef struct kernel_file {
-    const char *name; /* as messages have it */
-    const char
-        *folder;      /* where its own includes are looked for first: "" or "a/b/"; NULL: nowhere */
-    const char *text; /* without a byte order mark, with a zero byte after it */
+    const char *name;   /* as messages show it */
+    const char *folder; /* searched first for its includes: "" or "a/b/"; NULL: no folder */
+    const char *text;   /* without a byte order mark, with a zero byte after it */
     uint32_t bytes;
     uint32_t n_lines;
     const uint32_t *lines; /* offset of each line's first byte */
     kernel_place first;    /* of text[0]; the end of the file has a place, too */
-    kernel_place included; /* of the #include that brought it, or 0 */
+    kernel_place included; /* of the #include that loaded it, or 0 */
     kernel_line_mark *marks;
     uint32_t n_marks, marks_room;
     bool once;                       /* it has #pragma once */
-    const struct kernel_name *guard; /* nothing outside of #ifndef guard ... #endif; or NULL */
+    const struct kernel_name *guard; /* #ifndef guard ... #endif is the whole file; or NULL */
 } kernel_file;
 
 /* One use of a macro: token i of its body has the place first + i. */
 typedef struct kernel_expansion {
     kernel_place first;
     kernel_place
-        used; /* of the macro's name where it was used, which may be in another expansion */
+        used; /* the place of the macro's name at its use, which may be in another expansion */
     const struct kernel_token *body;
     const struct kernel_name *macro;
 } kernel_expansion;
@@ -68,19 +67,19 @@ kernel_file *kernel_source_add(kernel_source *s, const char *name, const char *f
 kernel_file *kernel_source_read(kernel_source *s, const char *path, kernel_place included,
                                 const char **problem);
 
-/* Adds a file once more, at places of its own, for another #include of it. */
+/* Adds a file once more, with its own places, for another #include of it. */
 kernel_file *kernel_source_again(kernel_source *s, const kernel_file *file, kernel_place included);
 
 /* A place as people read it. */
 typedef struct kernel_where {
     const kernel_file *file;
-    const char *name; /* the file's, or that of #line */
-    int64_t line;     /* from 1, or by #line */
+    const char *name; /* the file's name, or the name given by #line */
+    int64_t line;     /* from 1, or as #line sets it */
     uint32_t column;  /* from 1, in bytes */
     uint32_t physical_line;
 } kernel_where;
 
-/* Where a place is in a file: for a token of a macro, where the outermost macro was used. False for
+/* The position of a place in a file: for a token of a macro, where the outermost macro was used. False for
  * place 0. */
 bool kernel_source_where(const kernel_source *s, kernel_place place, kernel_where *where);
 

@@ -1,4 +1,4 @@
-/* What tokens are called, and how the parser takes runs of angle brackets apart. */
+/* The names of tokens, and splitting runs of angle brackets for the parser. */
 #include "compiler/pp/token.h"
 
 static const char *const kinds[TOKEN_KINDS] = {
@@ -50,7 +50,7 @@ bool kernel_token_split(kernel_token *t)
     return true;
 }
 
-/* How many tokens from t on, of one character's kinds, make up three of it. */
+/* The number of tokens from t on that together form three of one character; 0 if they do not. */
 static int triple(const kernel_token *t, kernel_token_kind one, kernel_token_kind two,
                   kernel_token_kind three)
 {

@@ -16,7 +16,7 @@ typedef enum kernel_token_kind {
     TOKEN_CHAR,
     TOKEN_STRING,     /* neighbours are joined already */
     TOKEN_PRAGMA,     /* as.name is the pragma; its tokens and a TOKEN_PRAGMA_END follow */
-    TOKEN_PRAGMA_END, /* unroll and nounroll come so; others never reach the parser */
+    TOKEN_PRAGMA_END, /* only unroll and nounroll reach the parser */
     TOKEN_OTHER,      /* a character that is not part of C; never in the preprocessor's output */
 #define PUNCTUATOR(name, spelling) TOKEN_##name,
 #include "compiler/pp/token.def"
@@ -54,12 +54,12 @@ typedef struct kernel_name {
     uint8_t alternative;        /* the kind that "and", "or", ... stand for, or 0 */
     uint8_t directive;          /* of the preprocessor */
     uint8_t foreign;            /* it has characters outside of ASCII */
-    struct kernel_macro *macro; /* of the preprocessor: what it stands for now, or NULL */
+    struct kernel_macro *macro; /* of the preprocessor: its current definition, or NULL */
     void *symbol;               /* of the parser */
     struct kernel_name *next;   /* of the table */
 } kernel_name;
 
-/* What a string means, in UTF-8 whatever its prefix, with a zero byte that is not counted. */
+/* The value of a string, in UTF-8 for every prefix, with a zero byte that is not counted. */
 typedef struct kernel_string {
     uint32_t bytes;
     char text[];
@@ -68,8 +68,8 @@ typedef struct kernel_string {
 enum {
     TOKEN_SPACE = 1,    /* space or a comment is before it */
     TOKEN_BEGINS = 2,   /* it is the first of its line */
-    TOKEN_PAINTED = 4,  /* a macro's name that is not to be expanded any more */
-    TOKEN_EXPANDED = 8, /* it came out of a macro */
+    TOKEN_PAINTED = 4,  /* a macro's name that must not be expanded again */
+    TOKEN_EXPANDED = 8, /* it comes from a macro */
     TOKEN_BROKEN = 16   /* of the lexer: its text was copied, since a line splice is in it */
 };
 
@@ -92,7 +92,7 @@ typedef struct kernel_token {
 
 typedef struct kernel_tokens {
     kernel_token *at; /* the last one is a TOKEN_END */
-    uint32_t count;   /* with it */
+    uint32_t count;   /* including the TOKEN_END */
 } kernel_tokens;
 
 typedef struct kernel_names {
@@ -101,23 +101,23 @@ typedef struct kernel_names {
     uint32_t n_slots, count;
 } kernel_names;
 
-/* Knows the keywords from the start. */
+/* Initializes the table with the keywords. */
 void kernel_names_begin(kernel_names *names, kernel_arena *arena);
 kernel_name *kernel_name_get(kernel_names *names, const char *text, size_t bytes);
 
-/* ">" of a punctuator; "name", "integer", ... of the others. */
+/* ">" for a punctuator; "name", "integer", ... for other kinds. */
 const char *kernel_token_kind_text(kernel_token_kind kind);
 
-/* A token as a message shows it: its text, cut where it is long, without control characters; what its
- * kind is called where it has none. */
+/* A token for messages: its text without control characters, truncated if long. A token without text is shown
+ * as its kind. */
 const char *kernel_token_text(kernel_arena *arena, const kernel_token *t);
 
-/* Takes the first '>' off ">>", ">>>", ">=" or ">>=", as the end of a list of template arguments needs
- * it: true, and *t is what is left, at its place. False for all others; a plain ">" too. */
+/* Removes the first '>' of ">>", ">>>", ">=" or ">>=", as the end of template arguments needs. Returns true
+ * with the rest in *t, at its place. Returns false for all other tokens, also for ">". */
 bool kernel_token_split(kernel_token *t);
 
-/* How many tokens from t on are "<<<" or ">>>" in whatever spelling ("<< <", "> > >"); 0 if they are
- * not. For ">" characters they must follow each other with nothing between but space. */
+/* The number of tokens from t on that form "<<<" or ">>>" in any spelling ("<< <", "> > >"); 0 if they do
+ * not. Between ">" tokens only space is allowed. */
 int kernel_token_launch(const kernel_token *t);
 int kernel_token_launch_end(const kernel_token *t);
 
