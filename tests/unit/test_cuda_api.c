@@ -21,7 +21,8 @@
 #define NVRTC_PROGRAM(name, parameters) NVRTC_FUNCTION(name, parameters)
 #include "engine/backend/cuda/api.def"
 
-#if __has_include("/usr/local/cuda/include/cublasLt.h") && __has_include("/usr/local/cuda/include/cublas_api.h")
+#if __has_include("/usr/local/cuda/include/cublasLt.h") && \
+                  __has_include("/usr/local/cuda/include/cublas_api.h")
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #include "/usr/local/cuda/include/cublasLt.h"

@@ -38,8 +38,8 @@ typedef struct backend_limits {
     bool exact_division; /* f32 division and square root are rounded correctly */
     bool extremes;       /* has instructions for the minimum and maximum of floats */
     bool unified;        /* it uses host memory */
-    bool in_place;       /* its programs read arrays of the host, also mapped files, without a copy */
-    bool cpu;            /* a core runs the threads of a block one after another */
+    bool in_place; /* its programs read arrays of the host, also mapped files, without a copy */
+    bool cpu;      /* a core runs the threads of a block one after another */
 } backend_limits;
 
 /* ---- kernels ---- */

@@ -21,7 +21,7 @@ typedef struct cuda_device {
     CUdevice id;
     char name[16], model[128], level[64], features[160];
     int cores, capability; /* 90 for 9.0 */
-    bool unknown;   /* the driver did not answer all questions */
+    bool unknown;          /* the driver did not answer all questions */
 
     pthread_mutex_t lock; /* recursive */
     CUcontext context;    /* NULL: not open */
