@@ -47,7 +47,7 @@ bool child_pipe(int ends[2])
     return true;
 }
 
-/* Reads to the end of the file and keeps the beginning. */
+/* Reads to the end of the file, but keeps only the beginning. */
 static void read_output(int from, str *out)
 {
     char block[4096];

@@ -6,15 +6,15 @@
 
 #include "bench/runner.h"
 
-/* Starts the program with these files as its standard input, output and error, /dev/null for negative
- * ones, and with no signal blocked. Returns 0 or an errno value. */
+/* Starts the program with these files as its standard input, output and error, and with no signal blocked. A negative
+ * file means /dev/null. Returns 0 or an errno value. */
 int child_spawn(pid_t *pid, char *const *argv, const int files[3]);
-/* A pipe that children inherit only if they are given an end of it. Returns false with errno set. */
+/* A pipe that children do not inherit, unless they get an end of it explicitly. Returns false with errno set. */
 bool child_pipe(int ends[2]);
 
-/* Runs the program and waits for its end. With show, its output goes where ours goes; otherwise the first
- * KiB go to out, or nowhere if out is NULL. Standard input is empty. Returns the exit code, 128 + n after
- * signal n, or -1 with why set if it could not be started. */
+/* Runs the program and waits for its end. With show, its output goes where ours goes. Otherwise the first KiB go to
+ * out, or nowhere if out is NULL. Standard input is empty. Returns the exit code, 128 + n after signal n, or -1 with
+ * why set if the program could not be started. */
 int child_run(char *const *argv, bool show, str *out, str *why);
 
 /* The path of this program, or NULL if it is unknown. Release with free. */

@@ -36,7 +36,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The environment variables whose names begin with IG_, sorted, without what bench sets itself. */
+/* The environment variables whose names begin with IG_, sorted, except those that bench sets itself. */
 static void collect_settings(result *r)
 {
     for (char **at = environ; *at; at++)

@@ -1,7 +1,7 @@
-/* Expected times of Apple GPUs. A kernel takes as long as its bytes of memory, its bytes of threadgroup memory, or its
- * instructions, whichever is longest. It is assumed to reach 80 % of both bandwidths, and half of the rate of
- * instructions: addresses, branches and waits are not counted. The fma of simdgroup matrices reach 101.7 of 128 in a cycle,
- * as metal-benchmarks measured. */
+/* Expected times of Apple GPUs. The time of a kernel is the longest of three: for its bytes of memory, for its bytes of
+ * threadgroup memory, and for its instructions. The model assumes 80 % of both bandwidths, and half of the instruction
+ * rate, because addresses, branches and waits are not counted. The fma of simdgroup matrices reach 101.7 of 128 per
+ * cycle, as metal-benchmarks measured. */
 #include "bench/expected.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #define MEMORY_SHARE 0.8
 #define INSTRUCTION_SHARE 0.5
 #define MATRIX_SHARE (101.7 / 128)
-#define SHARED_BYTES 64 /* of threadgroup memory that a core moves in a cycle */
-#define LANES 128       /* of a core */
+#define SHARED_BYTES 64 /* of threadgroup memory per core and cycle */
+#define LANES 128       /* per core */
 
 typedef enum unit { BYTE, FLOP, ELEMENT } unit;
 

@@ -1,4 +1,4 @@
-/* The works in plain words. tests/unit/test_bench.c checks that each work of `ingot bench` is here. */
+/* The works in plain words. tests/unit/test_bench.c checks that each work of `ingot bench` has an entry. */
 #include "bench/glossary.h"
 
 #include <string.h>

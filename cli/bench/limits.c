@@ -1,8 +1,8 @@
 /* Measures the peaks of the machine: multiply-adds in registers and copies in memory, on all threads.
  *
  * Each loop keeps enough independent sums in flight to hide the latency of its instruction. This file is
- * built with contraction, so that a vector's a * b + c is one fma. The best of several tries counts: a
- * limit is what the machine can do, not its average. Tries are short, so that on a busy machine some are
+ * built with contraction, so that a * b + c of vectors is one fma. The best of several tries counts, because a
+ * peak is what the machine can do, not its average. Tries are short, so that on a busy machine some are
  * not interrupted. */
 #include "limits.h"
 
@@ -67,8 +67,8 @@ static void *part_run(void *argument)
     return NULL;
 }
 
-/* Starts a thread on the i-th CPU that this process may use, modulo their number. A try ends before the
- * system would move apart two threads that began on one CPU. */
+/* Starts a thread on the i-th CPU that this process may use, modulo their number. Pinning is needed because a try is
+ * over before the system would separate two threads that began on one CPU. */
 static bool part_start(pthread_t *thread, struct part *part, int i)
 {
     pthread_attr_t attr;
@@ -115,7 +115,7 @@ static double parts_run(struct part *parts, int n)
 
 /* ---- multiply-adds: one loop for each instruction ----------------------------------------------- */
 
-/* The compiler may assume nothing about a vector after this. */
+/* The compiler must not assume anything about a vector after this. */
 #if defined(__aarch64__)
 #define HIDE(v) __asm__("" : "+w"(v))
 #elif defined(__x86_64__)
@@ -129,7 +129,7 @@ struct loop {
     double flops; /* of one iteration */
 };
 
-/* Four pipes with a latency of four need 16 sums; with 16 registers only 12 fit. */
+/* Four pipes with a latency of four need 16 sums; if there are 16 registers, only 12 fit. */
 #if defined(__x86_64__)
 #define BASE_SUMS 12
 #else
@@ -190,7 +190,7 @@ static struct loop loop_find(ig_dtype dtype)
 #define SUMS 16
 #include "fma_loop.inc"
 
-/* Sixteen f32 sums, each of them two products of bf16. */
+/* Sixteen f32 sums, each of two products of bf16. */
 __attribute__((target("avx512f,avx512bf16"))) static double dpbf16(long count, double factor,
                                                                    double term)
 {

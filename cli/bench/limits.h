@@ -12,15 +12,15 @@ double limit_fma(ig_dtype dtype, int threads);
  * memory. */
 double limit_copy(int threads);
 
-/* The same for another device, through the library; 0 on failure. Makes it the thread's device. */
+/* The same for another device, through the library; 0 on failure. Makes it the device of the calling thread. */
 double limit_device_copy(const char *device);
-/* Lets an Apple GPU measure, with IG_MPS=measure, whether its library or our kernels multiply matrices faster. */
+/* With IG_MPS=measure, makes an Apple GPU measure whether MPS or our kernels multiply matrices faster. */
 void limit_device_products(const char *device);
 
 /* Seconds of a monotonic clock. */
 double limit_clock_s(void);
 
-/* The compiler may assume nothing about what is in memory at v after this, so it must load it. */
+/* The compiler must not assume anything about the memory at v after this, so it must load it. */
 #define HIDE_MEMORY(v) __asm__("" : "+m"(v))
 
 /* limits_arm.c: iterations of 16 bfmmla (16 products each) and of 16 fmlal (4 products each). Call them

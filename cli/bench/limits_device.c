@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { TRIES = 12 };
-#define ENOUGH_S 0.5 /* a slow device needs no more tries */
+#define ENOUGH_S 0.5 /* a slow device needs no more tries after this time */
 static const int64_t elements = (int64_t)32 << 20;
 
 /* One try; seconds, or 0 on failure. */
@@ -56,5 +56,5 @@ void limit_device_products(const char *device)
             }
             ig_scope_end();
         }
-    ig_error(NULL); /* what is not measured stays with the kernels */
+    ig_error(NULL); /* products that were not measured use the kernels */
 }

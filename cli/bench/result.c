@@ -1,4 +1,4 @@
-/* Reads and writes result files (JSON, schema 1) by the same tables of fields.
+/* Reads and writes result files (JSON, schema 1), both from the same tables of fields.
  *
  * A result that was read is safe to use: required names are present, numbers are not negative and within
  * limits, times are positive, and texts have no control characters. Unknown keys are skipped, so that later
@@ -46,7 +46,7 @@ typedef struct field {
 typedef struct record {
     const char *name; /* for messages: "row" */
     size_t bytes;
-    const field *fields; /* ends with a row without a key */
+    const field *fields; /* ends with an entry without a key */
 } record;
 
 #define AT(type, member) offsetof(struct type, member)
@@ -135,12 +135,12 @@ static const record file_record = {"file", sizeof(result), file_fields};
 typedef struct reading {
     json_reader json;
     arena *memory;
-    str *why; /* not empty: what is wrong with the values */
+    str *why; /* if not empty: what is wrong with the values */
 } reading;
 
 static bool refuse(reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets why, unless it is set, and returns false. */
+/* Sets why, unless it is already set, and returns false. */
 static bool refuse(reading *r, const char *format, ...)
 {
     va_list args;
@@ -164,7 +164,7 @@ static bool read_text(reading *r, const char *key, const char **out)
     }
     const bool whole = strlen(plain) == n;
     str visible = {0};
-    str_visible(&visible, plain); /* names are printed on terminals and written into pages */
+    str_visible(&visible, plain); /* names are printed on terminals and in pages */
     *out = arena_string(r->memory, visible.s, visible.n);
     str_free(&visible);
     ig_free(plain);
@@ -392,7 +392,7 @@ static bool few_devices(const result *r, str *why)
     return true;
 }
 
-/* Checks that each sample has its waiting time and each pass its process, ascending. */
+/* Checks that each sample has its waiting time and each pass has its process, in ascending order. */
 static bool rows_fit(const result *r, str *why)
 {
     for (int i = 0; i < r->n_rows; i++) {
@@ -469,7 +469,7 @@ const result_device *row_device(const result *r, const result_row *row)
     return NULL;
 }
 
-/* Files of older versions have two peaks: of f32 and of bytes, with all threads. */
+/* Files of older versions have two peaks, with all threads: of f32 and of bytes. */
 static double peak_of(const result_device *d, const char *of, int threads)
 {
     for (int i = 0; i < d->n_peaks; i++)
@@ -480,7 +480,7 @@ static double peak_of(const result_device *d, const char *of, int threads)
     return strcmp(of, "bytes") == 0 ? d->peak_bytes : strcmp(of, "f32") == 0 ? d->peak_flops : 0;
 }
 
-/* Whether a row's data do not fit the caches, so that its rate is one of memory. */
+/* True if a row's data do not fit the caches, so that its rate is a rate of memory. */
 static bool is_beyond_caches(const result_device *d, const result_row *row)
 {
     double caches = 0;
@@ -495,7 +495,7 @@ static bool row_in_cache(const result *r, const result_row *row)
     return d && !is_beyond_caches(d, row);
 }
 
-/* The highest rate of the whole run: that of the peak's own measurement, or of a row with the same dtype and number of
+/* The highest rate of the whole run: of the peak's own measurement, or of a row with the same dtype and number of
  * threads. 0: the peak was not measured. */
 static double highest(const result *r, const result_device *d, const char *of, int threads)
 {
@@ -585,7 +585,7 @@ static void write_samples(str *t, const result_row *row)
 
 static void write_record(str *t, const record *of, const void *from);
 
-/* A record on a line of its own for each item. */
+/* Writes one record per line. */
 static void write_list(str *t, const field *f, const void *from)
 {
     const int n = *(const int *)((const char *)from + f->count);

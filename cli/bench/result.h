@@ -17,7 +17,7 @@ typedef struct result_row {
     const char *dtype;  /* "f32" */
     const char *device; /* "cpu" */
     const char *group; /* its kind: "compute", "memory", "train", "latency", "scaling", "command" */
-    const char *input; /* what was computed, from which seeds, in one line */
+    const char *input; /* what was computed, and from which seeds, in one line */
     const char *math;  /* "strict" */
     int threads;
     double extent;         /* the size as one number, for charts; 0: none */
@@ -26,9 +26,9 @@ typedef struct result_row {
     int repeats;           /* repetitions per sample; a sample is their mean */
     int n;                 /* samples */
     double *seconds;       /* of one repetition, in the order of measurement */
-    double *waited;        /* of each: time that it waited for a core */
+    double *waited;        /* of each sample: time that it waited for a core */
     int n_waited;          /* n, or 0: unknown */
-    int *round;            /* of each: its pass over all works, from 0, ascending */
+    int *round;            /* of each sample: its pass over all works, from 0, ascending */
     int *process;          /* of each pass: the process that made it, ascending */
     int n_process;         /* 0: one process made all passes */
     double others;         /* copied from the result */
@@ -36,10 +36,10 @@ typedef struct result_row {
     int n_warnings;
 } result_row;
 
-/* The best that this run measured of a device: FLOP/s of a dtype, or bytes/s where of is "bytes". */
+/* The best rate of a device in this run: FLOP/s of a dtype, or bytes/s if `of` is "bytes". */
 typedef struct result_peak {
     const char *of;
-    int threads; /* that it was measured with; 0: the device has none to choose */
+    int threads; /* used for the measurement; 0: the device has no choice of threads */
     double rate;
 } result_peak;
 
@@ -53,7 +53,7 @@ typedef struct result_device {
     int n_peaks;
 } result_device;
 
-/* Support of one op on one device; lists of dtypes, "f32 f64", may be empty. */
+/* Support of one op on one device. Lists of dtypes, such as "f32 f64", may be empty. */
 typedef struct result_op {
     const char *name, *cls, *device, *native, *fallback, *refused;
 } result_op;
@@ -80,11 +80,11 @@ typedef struct result {
     arena memory; /* everything above */
 } result;
 
-/* Reads a file. On failure returns false; *why is one line and *code the exit code. */
+/* Reads a file. On failure returns false; *why is then one line, and *code the exit code. */
 bool result_read(result *r, const char *path, str *why, int *code);
 /* The same for text in memory. */
 bool result_parse(result *r, const char *source, size_t n, str *why);
-/* Writes a temporary file and renames it, so that the old file is replaced only by a complete one. */
+/* Writes a temporary file and renames it, so that only a complete file replaces the old one. */
 bool result_write(const result *r, const char *path, str *why);
 /* The file's text. */
 void result_json(const result *r, str *t);
@@ -93,19 +93,19 @@ void result_free(result *r);
 timings row_timings(const result_row *r);
 /* The device of a row; NULL if the file does not list it. */
 const result_device *row_device(const result *r, const result_row *row);
-/* The shortest time for one repetition that the peaks of the row's dtype and number of threads allow: that
- * of its arithmetic or of its bytes, whichever is longer. A peak is the highest rate of the whole run. 0: the file does
- * not have these peaks. */
+/* The shortest time for one repetition that the peaks of the row's dtype and number of threads allow: the time for its
+ * arithmetic or for its bytes, whichever is longer. A peak is the highest rate of the whole run. 0: the file does not
+ * have these peaks. */
 double row_best_s(const result *r, const result_row *row);
-/* Adds the share of the peak, "75 %". A share above 100 % is not one: "in cache" if the data fit the caches, else "peak
- * doubtful". Nothing if the peak is not known. */
+/* Adds the share of the peak, "75 %". Instead of a share above 100 % it adds "in cache" if the data fit the caches,
+ * else "peak doubtful". Adds nothing if the peak is unknown. */
 void row_share_words(str *t, const result *r, const result_row *row);
-/* "FLOP/s"; "OP/s" for integers, which have no FLOP. */
+/* "FLOP/s", or "OP/s" for integers. */
 const char *row_operations(const result_row *row);
-/* The number of passes over all works in which the row was measured; fewer than PASSES_LEAST say little. */
+/* The number of passes in which the row was measured; fewer than PASSES_LEAST say little. */
 enum { PASSES_LEAST = 3 };
 int row_passes(const result_row *row);
-/* Why the row's time says little about the machine; NULL if nothing is known against it. */
+/* Why the row's time says little about the machine; NULL if there is no doubt. */
 const char *row_doubt(const result_row *row);
 
 #endif

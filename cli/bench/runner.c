@@ -1,7 +1,7 @@
 /* The runner: passes, visits, samples; see runner.h.
  *
  * The first pass measures how long each task takes. Then the remaining time is planned: as many passes as
- * fit, fewer visits for slow tasks, more samples per visit for fast ones. */
+ * fit, with fewer visits for slow tasks and more samples per visit for fast ones. */
 #include "runner.h"
 
 #include <math.h>
@@ -15,13 +15,13 @@ enum {
     REPEATS_MOST = 1 << 24,
     RETAKES = 3
 };
-static const double sample_least_s = 0.002, /* long against the clock and a time slice of others */
+static const double sample_least_s = 0.002, /* long compared with the clock and with time slices */
     warm_most_s = 0.25, stable = 0.05, own_warm_up_s = 1, /* longer repetitions need no warm-up */
     compile_most_s = 6,
                     falls =
                         0.7, /* first runs that compile: what they take, and how fast it falls */
     retake_most_s = 0.1,     /* longer samples would be disturbed again */
-    slow_shares = 3;         /* a visit of more than so many equal shares is slow */
+    slow_shares = 3;         /* a visit that takes more than this many equal shares is slow */
 
 /* ---- random order ------------------------------------------------------------------------------- */
 
@@ -66,7 +66,7 @@ void task_keep(task *t, double seconds, double waited, int pass)
     t->round[t->n++] = pass;
 }
 
-/* Runs the repetitions of one sample. Returns false if one of them failed. */
+/* Runs the repetitions of one sample. Returns false if one of them fails. */
 static bool batch(const runner *r, task *t, double *seconds)
 {
     double aside_s = 0, begin_s = r->clock(r->context);
@@ -78,7 +78,7 @@ static bool batch(const runner *r, task *t, double *seconds)
 }
 
 /* Finds how many repetitions a sample needs. Returns the time of such a sample. The first runs may compile or load
- * something: the first steps of a training are different programs. */
+ * code: the first steps of a training run different programs. */
 static double find_repeats(const runner *r, task *t)
 {
     double seconds = 0, before = fmin(compile_most_s, 0.5 * r->seconds);
@@ -132,7 +132,7 @@ static bool check_again(const runner *r, task *t, int pass)
     return (pass > 0 && t->check_s > 0.1 * t->visit_s) || check(r, t);
 }
 
-/* Takes samples until enough were undisturbed, or a few times as many in total. All are kept. */
+/* Takes samples until enough are undisturbed, or until a few times as many were taken. All are kept. */
 static void take_samples(const runner *r, task *t, int pass, int samples)
 {
     const int most = t->sample_s < retake_most_s ? RETAKES * (samples + 1) : samples;
@@ -149,7 +149,7 @@ static void take_samples(const runner *r, task *t, int pass, int samples)
     }
 }
 
-/* In a new process: a sample, and more of them while the first runs load what was compiled. */
+/* In a new process: takes one sample, and more while the first runs load compiled code. */
 static void warm_up_again(const runner *r, task *t)
 {
     const double begin_s = r->clock(r->context);
@@ -201,14 +201,14 @@ static void visit(const runner *r, task *t, int pass)
 
 /* ---- the plan ----------------------------------------------------------------------------------- */
 
-/* The time of a visit with so many samples and one for warm-up. */
+/* The time of a visit with this many samples and one for warm-up. */
 static double visit_cost(const task *t, int samples)
 {
     return t->open_s + t->sample_s * (samples + (t->sample_s < own_warm_up_s));
 }
 
-/* Sets how often each task is visited in so many passes within left_s seconds. Returns the time that this
- * takes with one sample per visit. */
+/* Sets how often each task is visited in `passes` passes within left_s seconds. Returns the time that this takes with
+ * one sample per visit. */
 static double plan_visits(task *tasks, int n, int passes, double left_s)
 {
     double total_s = 0, share_s = slow_shares * left_s / passes / n;
@@ -241,7 +241,7 @@ static int plan(const runner *r, task *tasks, int n, double left_s)
     return passes;
 }
 
-/* Whether a task is visited in this pass. Visits are spread evenly over the passes. */
+/* True if a task is visited in this pass. Visits are spread evenly over the passes. */
 static bool due(const task *t, int pass, int passes)
 {
     if (t->visits < 2 || passes < 2)
@@ -250,7 +250,7 @@ static bool due(const task *t, int pass, int passes)
     return pass == 0 || pass * steps / last > (pass - 1) * steps / last;
 }
 
-/* Whether the time is used up before a visit of this pass. */
+/* True if the time is used up before a visit of this pass. */
 static bool over(const runner *r, int pass, double spent_s)
 {
     return (pass >= r->least_passes && spent_s > 1.1 * r->seconds) ||
@@ -283,7 +283,7 @@ bool runner_run(const runner *r, task *tasks, int n)
             if (t->outcome != OUTCOME_FINE || (pass > 0 && !due(t, pass, passes)) ||
                 over(r, pass, r->clock(r->context) - begin_s))
                 continue;
-            /* During the first pass only the order of magnitude of the whole is known. */
+            /* During the first pass, only the order of magnitude of the total time is known. */
             share = fmax(share, pass == 0 ? (double)i / n / r->most_passes : done_s / total_s);
             r->visit(r->context, t, fmin(share, 1));
             visit(r, t, pass);

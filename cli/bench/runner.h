@@ -12,7 +12,7 @@
 
 typedef enum outcome {
     OUTCOME_FINE,
-    OUTCOME_LEFT_OUT, /* the device cannot run it, or memory or time do not suffice */
+    OUTCOME_LEFT_OUT, /* the device cannot run it, or there is not enough memory or time */
     OUTCOME_WRONG,    /* the answer is wrong, so it has no time */
     OUTCOME_FAILED
 } outcome;
@@ -35,7 +35,7 @@ typedef struct task {
     int repeats;
     int n, room;
     double *seconds; /* of one repetition, in the order of measurement */
-    double *waited;  /* of each: the time that it waited for a core */
+    double *waited;  /* of each sample: the time that it waited for a core */
     int *round;
     /* Private to the runner: durations of the parts, and the plan. */
     double open_s, check_s, sample_s, visit_s;
@@ -45,19 +45,19 @@ typedef struct task {
 
 typedef struct runner {
     double seconds;      /* to spend */
-    double most_seconds; /* after which no visit begins; 0: the least passes are always made */
+    double most_seconds; /* after which no visit begins; 0: the minimum of passes is always made */
     int least_passes, most_passes;
     uint64_t seed;                  /* of the random order */
     double (*clock)(void *context); /* seconds */
     bool (*interrupted)(void *context);
     /* watch begins to count the time that threads wait for a core (fresh: there may be new threads); waited
-     * returns it. NULL: unknown. */
+     * returns this time. NULL: unknown. */
     void (*watch)(void *context, bool fresh);
     double (*waited)(void *context);
-    /* visit: t is next, and share of the whole is done. ended: the outcome of t is not fine. */
+    /* visit: t is next, and `share` of the whole is done. ended: the outcome of t is not fine. */
     void (*visit)(void *context, const task *t, double share);
     void (*ended)(void *context, const task *t);
-    /* Performs runner_visit in another process; NULL: in this one. */
+    /* Performs runner_visit in another process; NULL: in this process. */
     void (*perform)(void *context, task *t, int pass);
     void *context;
 } runner;

@@ -18,24 +18,24 @@
 enum { UNITS_LEAST = 3 }; /* fewer units do not show their spread */
 
 static const double TRIMMED = 0.25; /* of the units, at each end */
-/* Consecutive units may be correlated and then carry less information. An estimate from so few units is
+/* Consecutive units may be correlated and then carry less information. A correlation estimated from few units is
  * limited to this. */
 static const double KIN_MOST = 0.9;
-/* Two consecutive runs with the same drift differ by twice as much as the halves of each. */
+/* Two consecutive runs with the same drift differ by twice as much as the two halves of each. */
 static const double DRIFT = 2;
-/* How much two runs of the same binary differ although nothing changed. */
+/* How much two runs of the same binary differ even if nothing has changed. */
 static const double RUN_FLOOR = 0.02;
 /* If one process made all passes, the difference between processes is unknown. It is estimated as a multiple
  * of the difference between passes. */
 static const double PROCESS_SPREADS = 3;
-/* Disturbances only add time, and may affect only one of two runs. So a difference must also show in the
- * fastest samples; this is their share. */
+/* Disturbances only add time, and may affect only one of two runs. So a difference must also show in the fastest
+ * samples, which are this fraction of all. */
 static const double FAST = 0.1;
-/* The share of its time that a sample may wait for a core, beyond what the work does by itself. */
+/* The fraction of its time that a sample may wait for a core, beyond the waiting of the work itself. */
 static const double WAITED = 0.03;
-/* The least share of the cores that is assumed for us if threads waited all the time. */
+/* If threads waited all the time, we are assumed to have had at least this fraction of the cores. */
 static const double OWN_LEAST = 0.1;
-/* Smaller differences count as none. */
+/* Smaller differences count as equal. */
 static const double SAME_WITHIN = 0.05;
 
 static int ascending(const void *a, const void *b)
@@ -83,7 +83,7 @@ static double student(double freedom)
 /* The estimate of the logarithm of the typical time. */
 typedef struct estimate {
     double middle, error, freedom;
-    double spread;    /* of the units, beyond what the noise of their samples explains */
+    double spread;    /* of the units, beyond the noise of their samples */
     double chance;    /* variance of a unit's median that comes from its samples */
     double drift;     /* difference between the halves of the run */
     double low, high; /* of all samples; if all were disturbed, low is the time on a core */
@@ -192,7 +192,7 @@ static double median_with_error(const double *m, int n, double *error2)
     return middle;
 }
 
-/* The difference between the halves beyond what chance explains. */
+/* The difference between the halves, beyond what chance explains. */
 static double drift_of(const double *m, int n)
 {
     double before2, after2;
@@ -285,14 +285,14 @@ static double runs_apart(const estimate *a, const estimate *b)
     return hypot(RUN_FLOOR, PROCESS_SPREADS * hypot(a->spread, b->spread));
 }
 
-/* The share of the measured time that a work on all cores would at least have needed if other processes had
- * not used some of them. What is trimmed away does not matter. */
+/* A lower bound of the share of the measured time that a work on all cores would have needed without other
+ * processes. The share that trimming removes does not count. */
 static double own_part(double others)
 {
     return 1 - fmin(fmax(others - TRIMMED, 0) / (1 - TRIMMED), 1 - OWN_LEAST);
 }
 
-/* The interval of a's typical time / b's. *enough: whether both have enough passes for a verdict. */
+/* The interval of a's typical time divided by b's. *enough: both have enough passes for a verdict. */
 static interval ratio(timings a, timings b, bool *enough)
 {
     *enough = false;

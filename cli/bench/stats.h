@@ -12,8 +12,8 @@ typedef struct interval {
 /* Times of one work in the order of measurement. */
 typedef struct timings {
     const double *seconds;
-    const double *waited; /* of each: time that it waited for a core; NULL: unknown */
-    const int *pass;      /* of each: the pass over all works, from 0, ascending */
+    const double *waited; /* of each sample: time that it waited for a core; NULL: unknown */
+    const int *pass;      /* of each sample: the pass over all works, from 0, ascending */
     const int *process;   /* of each pass: its process, ascending; NULL: one process */
     int n;
     double
@@ -21,9 +21,9 @@ typedef struct timings {
 } timings;
 
 double stats_median(const double *v, int n); /* NaN if n is 0 */
-/* The smallest share of a sample spent waiting for a core: what the work does by itself. 0 if n is 0. */
+/* The smallest share of a sample spent waiting for a core: the waiting of the work itself. 0 if n is 0. */
 double stats_calm(timings t);
-/* Whether other processes disturbed a sample: it waited for a core longer than calm explains. */
+/* True if other processes disturbed a sample: it waited for a core longer than calm explains. */
 bool stats_disturbed(double seconds, double waited, double calm);
 /* The interval of the typical time. Samples of one process, or of one pass, are not independent. */
 interval stats_typical(timings s);
@@ -33,7 +33,7 @@ typedef enum verdict { VERDICT_SAME, VERDICT_FASTER, VERDICT_SLOWER, VERDICT_UNS
  * interval of the old typical time divided by the new one. With fewer than three passes on either side the
  * verdict is UNSURE, whatever the interval. */
 verdict stats_compare(timings old, timings new, interval *speedup);
-/* The verdict of an interval that enough passes support. */
+/* The verdict of an interval that is based on enough passes. */
 verdict stats_verdict(interval speedup);
 
 #endif

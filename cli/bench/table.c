@@ -13,7 +13,7 @@ static const char *const heads[COLUMNS] = {"work",   "size",     "dtype", "devic
 static const bool to_the_right[COLUMNS] = {
     [4] = true, [5] = true, [7] = true, [8] = true, [9] = true};
 
-/* The last one is there if a row has an expected time. */
+/* The last column is present only if a row has an expected time. */
 static int columns_of(const result *r) { return result_has_expected(r) ? COLUMNS : COLUMNS - 1; }
 
 /* The quantities of one row. */
@@ -72,7 +72,7 @@ static void row_cells(str cells[COLUMNS], const result *r, const result_row *row
     str_printf(&cells[6], "%.4g .. %.4g", s.seconds.low * scale, s.seconds.high * scale);
     cell_rate(&cells[7], &s, row);
     if (s.share > 1.005)
-        str_puts(&cells[8], "-"); /* of a cache, or the peak is doubtful */
+        str_puts(&cells[8], "-"); /* the data is in a cache, or the peak is doubtful */
     else if (s.share > 0)
         str_printf(&cells[8], "%.0f", 100 * s.share);
     if (s.expected_s > 0)
@@ -110,7 +110,7 @@ static void put_cell(str *t, const char *s, size_t width, bool right)
     str_fill(t, ' ', 2 + (right ? 0 : width - n));
 }
 
-/* The first warning of some rows: on a busy machine all rows have one. */
+/* The first warning of some rows only: on a busy machine all rows have warnings. */
 static void put_warnings(str *t, const result *r)
 {
     int doubtful = 0;

@@ -63,7 +63,7 @@ double waits_s(void)
     return most_s;
 }
 
-/* user, nice, system, idle, iowait, irq, softirq, steal; the time of guests is part of the first two. */
+/* user, nice, system, idle, iowait, irq, softirq, steal; user and nice include the time of guests. */
 static double busy_s(void)
 {
     unsigned long long v[8];

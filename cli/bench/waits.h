@@ -6,7 +6,7 @@
 
 /* Begins to count how long threads of this process wait for a core. fresh: there may be new threads. */
 void waits_begin(bool fresh);
-/* Seconds since then in which a thread was ready but did not run; the maximum over all threads. */
+/* Seconds since waits_begin in which a thread was ready but did not run; the maximum over all threads. */
 double waits_s(void);
 
 /* Seconds that all cores have been busy with processes other than this one and its ended children, since

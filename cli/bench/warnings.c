@@ -38,7 +38,7 @@ static int pass_medians(timings s, double *medians)
     return passes;
 }
 
-/* Drift means that the medians of the first half of the passes and of the second half do not overlap. */
+/* There is drift if the medians of the first half of the passes and of the second half do not overlap. */
 static int warn_drift(timings s, str *line)
 {
     double *m = heap_get(sizeof *m * (size_t)s.n);

@@ -1,4 +1,4 @@
-/* Both ends of the pipes to a worker. Both are the same program, so structures are sent as they are. */
+/* Both ends of the pipes to a worker. Both run the same program, so structures are sent as raw bytes. */
 #include "bench/worker.h"
 
 #include "bench/child.h"
@@ -14,19 +14,19 @@
 
 enum { WAIT_MS = 500, WHY_MOST = 4096 };
 
-/* What a worker says first. */
+/* The first message of a worker. */
 typedef struct hello {
     int64_t jobs;
     uint64_t devices; /* see devices_number */
 } hello;
 
-/* An order: one visit, with what the runner knows about the task. */
+/* An order: one visit, with the runner's data about the task. */
 typedef struct order {
     int number, pass, repeats, samples;
     double check_s, sample_s, visit_s, calm;
 } order;
 
-/* A report: the samples follow, then their waiting times, then why. */
+/* A report. The samples follow it, then their waiting times, then the text of why. */
 typedef struct report {
     outcome outcome;
     int repeats, n, why_bytes;
@@ -56,7 +56,7 @@ static bool write_all(int to, const void *from, size_t bytes)
     return true;
 }
 
-/* Returns false if the other side has ended or Ctrl-C came. */
+/* Returns false if the other side has ended, or after Ctrl-C. */
 static bool read_all(int from, void *to, size_t bytes)
 {
     for (char *at = to; bytes > 0;) {
@@ -91,7 +91,7 @@ static bool put_report(const task *t)
            write_all(STDOUT_FILENO, t->why.s, (size_t)r.why_bytes);
 }
 
-/* A number made of the names and models of the devices of all tasks. */
+/* A hash of the names and models of the devices of all tasks. */
 static uint64_t devices_number(const task *tasks, int n)
 {
     uint64_t number = 14695981039346656037u; /* FNV-1a */
@@ -163,7 +163,7 @@ bool worker_begin(worker *w, char *const *argv, const task *tasks, int n, str *w
     if (!problem)
         problem = child_spawn(&w->pid, argv, files);
     if (!problem) {
-        close(w->reports[1]); /* so that the end of the worker is an end of file */
+        close(w->reports[1]); /* so that we see the end of file when the worker ends */
         w->reports[1] = -1;
         read_all(w->reports[0], &h, sizeof h);
     }

@@ -11,7 +11,7 @@ enum { TABLES = sizeof tables / sizeof *tables, TITLE_MOST = 128, KEYS = 16 };
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-/* Copies the next word of a list to out. Returns what follows it, or NULL after the last. */
+/* Copies the next word of a list to out. Returns the rest of the list, or NULL after the last word. */
 static const char *next_word(const char *list, char *out, size_t size)
 {
     list += strspn(list, " ,");
@@ -41,7 +41,7 @@ void job_title(str *t, const job *j)
     str_printf(t, "%s %s %s", j->work->name, j->size, ig_dtype_name(j->dtype));
 }
 
-/* Whether a pattern matches the name, the group, "name size" or "name size dtype". */
+/* True if a pattern matches the name, the group, "name size" or "name size dtype". */
 static bool pattern_means(const char *pattern, const work *w, const char *size, const char *dtype)
 {
     char title[TITLE_MOST];
@@ -54,7 +54,7 @@ static bool pattern_means(const char *pattern, const work *w, const char *size, 
     return false;
 }
 
-/* Patterns are separated by commas; blanks are part of them. */
+/* Patterns are separated by commas and may contain blanks. */
 static const char *next_pattern(const char *list, char *out)
 {
     list += strspn(list, ",");
@@ -63,7 +63,7 @@ static const char *next_pattern(const char *list, char *out)
     return n ? list + n : NULL;
 }
 
-/* Whether one of the patterns matches; without patterns everything matches. */
+/* True if one of the patterns matches, or if there are no patterns. */
 static bool chosen(const char *patterns, const work *w, const char *size, const char *dtype)
 {
     char pattern[TITLE_MOST];
@@ -75,7 +75,7 @@ static bool chosen(const char *patterns, const work *w, const char *size, const 
 
 typedef void row_fn(void *context, const work *w, const char *size, const char *dtype);
 
-/* Calls f for each size and dtype of each work. Sizes keep their *. */
+/* Calls f for each size and dtype of each work. A size may begin with *. */
 static void rows_walk(row_fn *f, void *context)
 {
     for (int i = 0; i < TABLES; i++)
@@ -244,7 +244,7 @@ static outcome library_outcome(str *why)
                                                                    : OUTCOME_FAILED;
 }
 
-/* Launches are queued on most devices: a run is over when its device is done. */
+/* Most devices queue launches: a run ends when its device is done. */
 static bool device_wait(const job *j)
 {
     return device_is_host(j->device) || ig_synchronize(j->device) == IG_OK;

@@ -1,4 +1,4 @@
-/* The works of `ingot bench`: what is computed, what it costs, how its answer is checked.
+/* The works of `ingot bench`: the computation, its cost, and the check of its answer.
  *
  * A work is an entry of a table in works_*.c. A job is one work at one size and dtype, on one device, with
  * one number of threads; it becomes a row of the result. Inputs depend only on the seed. Answers are checked
@@ -22,7 +22,7 @@ typedef struct work {
     void (*cost)(job *j);
     /* Fills the inputs and the state, in a scope. Returns false with the library's error set. May be NULL. */
     bool (*make)(job *j);
-    /* Builds the expression to evaluate, in a scope; or, for works that do more than that, run: */
+    /* Builds the expression to evaluate, in a scope. Works that do more have run instead: */
     ig_array *(*build)(job *j);
     outcome (*run)(job *j, double *aside_s, str *why);
     /* Checks an answer and sets why if it is wrong. y is evaluated, in a scope; NULL without build. */
@@ -76,7 +76,7 @@ void jobs_add(job_list *list, const work_choice *choice, const ig_device_info *d
 void jobs_free(job_list *list);
 /* "matmul 1024 f32" */
 void job_title(str *t, const job *j);
-/* Whether each pattern matches a work; otherwise why suggests the nearest name. */
+/* True if each pattern matches a work; otherwise why suggests the nearest name. */
 bool works_known(const work_choice *choice, str *why);
 /* The list of works, as text or as JSON. */
 void works_list(str *t, bool json);
@@ -87,9 +87,9 @@ void works_list(str *t, bool json);
 extern const work works_dense[], works_memory[], works_index[], works_train[], works_text[],
     works_latency[];
 
-/* Uniform values in [low, high) of the job's dtype. Each number gives another array. */
+/* Uniform values in [low, high) of the job's dtype. Each `number` gives a different array. */
 ig_array *job_uniform(const job *j, int number, ig_ints shape, double low, double high);
-/* The key of that array. */
+/* The key of the array with this number. */
 uint64_t job_key(const job *j, int number);
 /* Evaluates x and keeps it as the i-th input. Returns false on failure. */
 bool job_keep(job *j, int i, ig_array *x);
@@ -101,10 +101,10 @@ double element(const void *data, ig_dtype dtype, int64_t i);
 /* All elements of an array; release with free. Returns NULL with the library's error set. */
 double *elements(ig_array *x);
 
-/* Whether got equals expected within tolerance; otherwise sets why: "element 7 is ...". */
+/* True if got equals expected within tolerance; otherwise sets why: "element 7 is ...". */
 bool check_close(str *why, const char *what, int64_t i, double got, double expected,
                  double tolerance);
-/* Whether n elements have the same bits; otherwise sets why. */
+/* True if n elements have the same bits; otherwise sets why. */
 bool check_same(str *why, const void *got, const void *expected, ig_dtype dtype, int64_t n);
 /* Sets the answer to a digest of these bytes, which are the same on every correct machine. */
 void job_answer(job *j, const void *data, size_t bytes);

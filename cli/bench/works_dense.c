@@ -1,7 +1,7 @@
 /* Works limited by arithmetic: matrix products, attention, convolution, a transformer block.
  *
  * A product y = a @ b is checked with Freivalds' algorithm: y r = a (b r) for a random vector r, in double or
- * in integers. This covers every element at the cost of reading it. Some elements are also computed. */
+ * in integers. This reads every element once. Some elements are also computed. */
 #include "bench/works.h"
 
 #include <math.h>
@@ -46,12 +46,12 @@ static ig_array *matmul_build(job *j) { return ig_matmul(j->in[0], j->in[1]); }
 /* The three matrices of one product. */
 typedef struct trio {
     const void *a, *b, *y;
-    int64_t n, from; /* the first element of each */
+    int64_t n, from; /* from: the first element of each */
     ig_dtype dtype;
 } trio;
 
-/* The error bound of a signed sum of n results: their own rounding and that of the sums behind them. Elements
- * of a and b are uniform in [-1, 1), so a result is about sqrt(n) / 3. */
+/* The error bound of a signed sum of n results: the rounding of each result and of the sums that it is made of.
+ * Elements of a and b are uniform in [-1, 1), so a result is about sqrt(n) / 3. */
 static double rounding(ig_dtype dtype, int64_t n)
 {
     ig_finfo info;
@@ -99,7 +99,7 @@ static bool check_product(const trio *t, uint64_t *draws, str *why)
     return fine;
 }
 
-/* Bytes wrap, so the check is modulo 256; r is odd, so that a single wrong element never cancels. */
+/* 8-bit integers wrap, so the check is modulo 256; r is odd, so a single wrong element never cancels. */
 static bool check_product_i8(const trio *t, uint64_t *draws, str *why)
 {
     int64_t n = t->n;

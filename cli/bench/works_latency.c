@@ -88,7 +88,7 @@ static bool download_make(job *j)
     return job_keep(j, 0, job_uniform(j, 0, IG_SHAPE(j->dims[0]), -1, 1));
 }
 
-/* An array that was read before may already be in host memory, so each repetition reads a new one. */
+/* An array that has been read may already be in host memory, so each repetition reads a new one. */
 static outcome download_run(job *j, double *aside_s, str *why)
 {
     (void)why;

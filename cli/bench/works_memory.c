@@ -1,6 +1,6 @@
 /* Works limited by memory: elementwise ops, copies, reductions, norms, pooling, random numbers.
  *
- * The elementwise works use only correctly rounded ops, so that every correct device gives the same bits. They
+ * The elementwise works use only correctly rounded ops, so every correct device gives the same bits. They
  * are computed again in plain float and compared bit by bit. */
 #include "bench/works.h"
 
@@ -228,7 +228,7 @@ static void norm_cost(job *j) { cost_arrays(j, 2, 2, 8); }
 
 static ig_array *softmax_build(job *j) { return ig_softmax(j->in[0], IG_AXES(-1)); }
 
-/* Every row adds up to 1, and every 64th row is computed. */
+/* Every row must add up to 1, and every 64th row is also computed. */
 static bool softmax_check(job *j, ig_array *y, str *why)
 {
     int64_t rows = j->dims[0], width = j->dims[1];
@@ -329,7 +329,7 @@ static ig_array *random_build(job *j)
     return ig_mean(job_uniform(j, 0, shape_of(j), 0, 1), IG_NONE, false);
 }
 
-/* Some random words are compared bit by bit, and the mean with that of all numbers in double. */
+/* Some random words are compared bit by bit, and the mean is compared with the mean of all numbers in double. */
 static bool random_check(job *j, ig_array *y, str *why)
 {
     enum { WORDS = 1 << 20 };

@@ -1,7 +1,7 @@
 /* Works with text: a tokenizer, and a network of DistilBERT's shape with new parameters.
  *
  * Tokens are checked against a plain search for the longest ones. The network is checked against itself in f64 on the
- * CPU, of which one block is checked against plain C by another work (transformer). */
+ * CPU. Another work (transformer) checks one block of such a network against plain C. */
 #include "bench/works.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static void tokenizer_cost(job *j)
     j->memory_bytes = 64 << 20;
 }
 
-/* Letters and some syllables, at the beginning of words and behind it. */
+/* Letters and some syllables, as tokens at the start of a word and inside it. */
 static void vocabulary_write(str *t)
 {
     static const char *const consonants = "bcdfghjklmnpqrstvwxyz", *const vowels = "aeiou";
@@ -94,7 +94,7 @@ static bool tokenizer_make(job *j)
     t->n = (int)j->dims[0];
     t->lines = heap_get((size_t)t->n * sizeof *t->lines);
     for (int i = 0; i < t->n; i++) {
-        t->lines[i].bytes = all.n; /* where it begins, until the text stays where it is */
+        t->lines[i].bytes = all.n; /* the offset, until the text does not move any more */
         for (int w = 0; w < LINE_WORDS; w++) {
             const int letters = 2 + (int)(draw(&draws) % 8);
             for (int k = 0; k < letters; k++) {
@@ -122,7 +122,7 @@ static outcome tokenizer_run(job *j, double *aside_s, str *why)
     return OUTCOME_FINE;
 }
 
-/* The longest token of a word from `at` on; returns its length, and its id in *id. */
+/* Finds the longest token of a word from `at` on; returns its length, and its id in *id. */
 static int longest_token(const ig_tokenizer *t, const char *word, int at, int n, int *id)
 {
     char name[64];
@@ -183,7 +183,7 @@ static void distilbert_cost(job *j)
     j->extent = tokens;
 }
 
-/* Query, key and value are one product, as ig_text_model has it on devices other than the CPU. */
+/* Query, key and value are one product, as in ig_text_model on devices other than the CPU. */
 static ig_array *attention_joined(ig_model *m, const char *name, ig_array *x)
 {
     char names[2][48];
@@ -218,7 +218,7 @@ static ig_array *layer_build(ig_model *m, int layer, ig_array *x, bool joined)
                             1e-12);
 }
 
-/* words (30522, 768) and places (512, 768) are inputs of the job, so that all dtypes begin with the same ones. */
+/* words (30522, 768) and places (512, 768) are inputs of the job, so all dtypes start with the same values. */
 static ig_array *network_build(ig_model *m, ig_array *ids, ig_array *words, ig_array *places,
                                bool joined)
 {
@@ -230,7 +230,7 @@ static ig_array *network_build(ig_model *m, ig_array *ids, ig_array *words, ig_a
     return x;
 }
 
-/* The network is planned once, as a program that answers many requests does. */
+/* The network is planned once, as in a program that answers many requests. */
 typedef struct distilbert {
     ig_model *model;
     ig_compiled *network;

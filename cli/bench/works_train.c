@@ -206,8 +206,8 @@ static const command reporter = {.name = "bench"};
 
 static void digits_cost(job *j)
 {
-    /* Of one picture forward: 64 places, 9 x 32 and 9 x 32 x 64 products, then 1024 x 128 x 10; the
-     * gradients are twice that. */
+    /* Forward pass of one image: 64 positions with 9 x 32 and 9 x 32 x 64 products, then 1024 x 128 and 128 x 10. The
+     * gradients cost twice as much. */
     j->flops = 3 * 2.0 * 1498 * (64 * (9 * 32 + 9 * 32 * 64) + 1024 * 128 + 128 * 10);
     j->memory_bytes = 64 << 20;
     j->extent = 1498;
@@ -239,7 +239,7 @@ static ig_array *digits_logits(learner *l, int64_t first, int64_t n, ig_array **
         ->forward(l->model, samples_pick(&l->digits, p, indices, n), DIGIT_CLASSES);
 }
 
-/* One epoch. losses, if not NULL, gets the loss of each step. Returns the number of steps; 0 on failure. */
+/* One epoch. losses, if not NULL, receives the loss of each step. Returns the number of steps; 0 on failure. */
 static int digits_epoch(learner *l, double *losses)
 {
     int steps = 0;
@@ -305,7 +305,7 @@ static double *cnn_by_hand(const ig_model *m, const double *x)
     return y;
 }
 
-/* Compares the logits of the first images, without dropout, with the reference. */
+/* Compares the logits of the first images, computed without dropout, with the reference. */
 static bool digits_look(learner *l, const char *when, str *why)
 {
     int64_t indices[LOOKED_AT];
