@@ -26,7 +26,7 @@ static bool run_array(calc *c, const expr *n, const value *args, value *out)
     return calc_give(c, n->where, value_to_array(&args[0], dtype), out);
 }
 
-/* A constant: it forgets how it was computed. */
+/* Returns a constant, which does not remember how it was computed. */
 static bool run_compute(calc *c, const expr *n, const value *args, value *out)
 {
     ig_array *x;
@@ -48,7 +48,7 @@ static bool run_print(calc *c, const expr *n, const value *args, value *out)
     return fine ? true : calc_fail_library(c, n->where);
 }
 
-/* ---- attributes, which are also functions where Python has them so -------------------------- */
+/* ---- attributes; some are also functions, as in Python --------------------------------------- */
 
 static bool get_shape(calc *c, span where, ig_array *x, value *out)
 {
@@ -229,7 +229,7 @@ const builtin *builtin_find(const char *name)
     return NULL;
 }
 
-/* The parameter that an argument is for; -1: none. */
+/* The parameter that an argument belongs to; -1: none. */
 static int param_of(const builtin *b, const expr *argument, int position)
 {
     for (int i = 0; i < BUILTIN_PARAMS && b->params[i]; i++)
@@ -243,7 +243,7 @@ bool calc_call_builtin(calc *c, const expr *n, const builtin *b, value *out)
     value args[BUILTIN_PARAMS] = {{0}};
     bool given[BUILTIN_PARAMS] = {false};
     int position = 0;
-    if (!b->params[0]) /* it reads its arguments itself */
+    if (!b->params[0]) /* run reads its arguments itself */
         return b->run(c, n, args, out);
     for (const expr *a = n->child; a; a = a->next, position++) {
         int i = param_of(b, a, position);

@@ -20,7 +20,7 @@ bool calc_fail_library(calc *c, span where)
     ig_status code = IG_OK;
     const char *message = ig_error(&code);
     message = message ? message : "the library failed without a message";
-    size_t n = strlen(message); /* a compiler's message ends with a new line */
+    size_t n = strlen(message); /* a compiler's message ends with a newline */
     while (n && message[n - 1] == '\n')
         n--;
     calc_fail(c, where, "%.*s", (int)n, message);
@@ -156,7 +156,8 @@ static bool eval_unary(calc *c, const expr *n, value *out)
            call_arrays(c, n->where, n->op->op, &array, 1, out);
 }
 
-/* Operators on dtypes, strings, None and tuples: == and !=, and + of tuples. True if this is one. */
+/* Operators on dtypes, strings, None and tuples: == and !=, and + of tuples. Returns true if this is such an
+ * operation. */
 static bool plain_operation(calc *c, const operation *op, const value *x, const value *y,
                             value *out)
 {
@@ -234,7 +235,7 @@ static bool calc_evaluate(calc *c, const value *v)
     if (!n || ig_eval(arrays, n) == IG_OK)
         return true;
     calc_fail_library(c, c->current->where);
-    if (c->wrong.code == IG_ERR_DEVICE) /* the exit code for it means a missing device */
+    if (c->wrong.code == IG_ERR_DEVICE) /* its exit code means a missing device */
         c->wrong.code = IG_ERR_INTERNAL;
     return false;
 }

@@ -11,8 +11,8 @@ typedef struct calc calc;
 
 typedef struct calc_options {
     bool no_files;     /* refuse load and save */
-    bool eager;        /* assignments evaluate their value at once */
-    bool last_lazy;    /* except in the last statement */
+    bool eager;        /* assignments evaluate their value at once, ... */
+    bool last_lazy;    /* ... except in the last statement */
     bool full;         /* print() never shortens */
     FILE *out;         /* where print() writes; NULL: nowhere */
     bool history;      /* a later program may call grad on values of this one */
@@ -26,16 +26,16 @@ void calc_free(calc *c);
 /* Replaces the program. False: see calc_mistake. */
 bool calc_parse(calc *c, const char *source);
 
-bool calc_more(const calc *c);      /* statements are left */
+bool calc_more(const calc *c);      /* there are more statements */
 bool calc_assigned(const calc *c);  /* the last step was an assignment */
 void calc_mute(calc *c, bool mute); /* print() prints nothing */
 
-/* Runs the next statement, or the last one again with a new graph. The value is lazy, and valid until
+/* Runs the next statement. calc_again runs the last one again, with a new graph. The value is lazy, and valid until
  * the next step. */
 bool calc_step(calc *c, value *out);
 bool calc_again(calc *c, value *out);
 
-/* Gives the value of the last statement the name _. */
+/* Assigns the value of the last statement to the name _. */
 void calc_remember(calc *c, const value *v);
 
 /* The i-th variable, attribute of arrays, or constant; NULL past the last. */
@@ -56,14 +56,14 @@ const mistake *calc_mistake(const calc *c);
 /* Adds "name:1:14: message", the line, and a caret under the mistake. */
 void calc_describe(const calc *c, str *t, const char *source_name, bool color);
 
-/* Writes v to a file, in the format of its name's ending. */
+/* Writes v to a file, in the format of its suffix. */
 ig_status file_save(const char *path, const value *v);
 
 /* The calculator's own functions, such as load; NULL past the last. */
 enum { BUILTIN_PARAMS = 2 };
 typedef struct builtin {
     const char *name;
-    const char *params[BUILTIN_PARAMS]; /* empty: run reads the arguments itself */
+    const char *params[BUILTIN_PARAMS]; /* if empty, run reads the arguments itself */
     int required;
     const char *signature, *doc;
     bool (*run)(calc *c, const expr *n, const value *args, value *out);
@@ -75,10 +75,10 @@ const builtin *calc_builtin_at(int i);
 /* Evaluates v and adds its text; false with the library's error set. */
 bool print_value(str *t, const value *v, bool full);
 
-/* Adds what v is in a few words: "f32 (2, 3)" for an array. */
+/* Adds a short description of v: "f32 (2, 3)" for an array. */
 void print_brief(str *t, const value *v);
 
-/* Adds the shortest decimal that reads back as f in dtype, as str() of NumPy's scalar. */
+/* Adds the shortest decimal that reads back as f in dtype, like str() of a NumPy scalar. */
 void print_float(str *t, double f, ig_dtype dtype);
 
 /* Adds "dtype": ..., "shape": ..., "value": ... of v; false with the library's error set. */

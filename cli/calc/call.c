@@ -1,4 +1,4 @@
-/* Calls: arguments are coerced to what the op's parameters take, then ig_call checks and builds. */
+/* Calls: arguments are converted to the kinds that the op's parameters take, then ig_call checks and builds. */
 #include "calc/parts.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static bool to_arrays(argument *a)
     return true;
 }
 
-/* Counts the integers of a nested list, and writes them unless out is NULL. Returns -1 if there are others. */
+/* Counts the integers of a nested list, and writes them unless out is NULL. Returns -1 if it has other values. */
 static int flatten_ints(arena *memory, const value *v, int64_t *out)
 {
     if (v->kind == V_INT || v->kind == V_BOOL) {
@@ -129,7 +129,7 @@ static bool array_to_float(argument *a)
     return !ig_failed();
 }
 
-/* In order of preference: the first conversion that the parameter takes and that succeeds is used. */
+/* In order of preference: the first conversion that the parameter accepts and that succeeds is used. */
 static const struct conversion {
     value_kind from;
     ig_kind to;
@@ -173,7 +173,7 @@ static bool fail_kind(argument *a, span where, const char *name, unsigned kinds)
 static bool coerce(calc *c, span where, const ig_param *param, const value *v, ig_arg *out)
 {
     argument a = {c, v, out};
-    /* Each argument that a variadic parameter takes is one array. */
+    /* A variadic parameter takes one array per argument. */
     unsigned kinds = param->variadic ? 1u << IG_ARG_ARRAY : param->kinds;
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++) {
         const struct conversion *way = &conversions[i];
@@ -184,7 +184,7 @@ static bool coerce(calc *c, span where, const ig_param *param, const value *v, i
             out->kind = way->to;
             return true;
         }
-        if (ig_failed()) /* a ragged list, an array that cannot be computed */
+        if (ig_failed()) /* for example, a ragged list or an array that cannot be computed */
             return calc_fail_library(c, where);
     }
     return fail_kind(&a, where, param->name, kinds);
@@ -217,7 +217,7 @@ static bool fail_argument(calc *c, span where, const ig_op *op, const char *why,
     return false;
 }
 
-/* An argument of a call as it was written, and its value. */
+/* An argument of a call, as written, and its value. */
 typedef struct given {
     const expr *n;       /* the expression */
     const char *keyword; /* NULL: by position */
@@ -238,7 +238,7 @@ static bool arguments_eval(calc *c, const expr *n, given *args)
 
 static unsigned bit(ig_kind kind) { return 1u << kind; }
 
-/* Parameters that are a list of ints rather than one of several numbers. */
+/* True for parameters that are a list of ints, and not a number or a list. */
 static bool is_int_list(const ig_param *param)
 {
     static const char *const names[] = {"shape", "axes", "repetitions"};
@@ -248,8 +248,8 @@ static bool is_int_list(const ig_param *param)
     return false;
 }
 
-/* zeros(2, 3) means zeros((2, 3)): ints in a row become one tuple, unless the next parameter takes a
- * number. Returns how many arguments there are then. */
+/* zeros(2, 3) means zeros((2, 3)): consecutive ints become one tuple, unless the next parameter takes a
+ * number. Returns the new number of arguments. */
 static int gather_ints(calc *c, const ig_op *op, given *args, int count)
 {
     const unsigned numbers =
@@ -273,7 +273,7 @@ static int gather_ints(calc *c, const ig_op *op, given *args, int count)
     return count;
 }
 
-/* max(3, 5) and min(3, 5) of numbers, as in Python: the op would take 5 for an axis. */
+/* max(3, 5) and min(3, 5) of numbers, as in Python: for the op, 5 would be an axis. */
 static bool chooses_number(const ig_op *op, const given *args, int count)
 {
     const bool extreme = strcmp(op->name, "max") == 0 || strcmp(op->name, "min") == 0;

@@ -1,5 +1,5 @@
-/* load and save. The name's ending tells the format: .npz and .safetensors hold named arrays, other files one array
- * (ig_load). */
+/* load and save. The suffix of the name tells the format: .npz and .safetensors hold named arrays, other files one
+ * array (ig_load). */
 #include "calc/parts.h"
 
 #include <string.h>
@@ -79,14 +79,14 @@ ig_status file_save(const char *path, const value *v)
         status = item ? ig_tensors_put(t, v->names[i], item) : IG_ERR_ARGUMENT;
     }
     if (!named && status == IG_OK)
-        status = ig_tensors_put(t, "arr_0", x); /* NumPy's name for an array without one */
+        status = ig_tensors_put(t, "arr_0", x); /* NumPy's name for an unnamed array */
     if (status == IG_OK)
         status = ends_with(path, ".npz") ? ig_tensors_save_npz(t, path) : ig_tensors_save(t, path);
     ig_tensors_free(t);
     return status;
 }
 
-/* save(path, x), or save(path, name=x, ...): the arguments are not known beforehand. */
+/* save(path, x), or save(path, name=x, ...), whose keywords may be any names. */
 bool run_save(calc *c, const expr *n, const value *unused, value *out)
 {
     (void)unused;

@@ -1,8 +1,8 @@
 /* Derivatives in the calculator.
  *
- * Plain numbers are computed at once, as in Python. To differentiate by them, a float that is assigned to
- * a name gets a trace: the same number as a 0-d array of f64. Arithmetic on the number is also built,
- * lazily, on its trace. Where the number meets an array, its trace takes part as a weak scalar. Floats
+ * Plain numbers are computed at once, as in Python. To differentiate with respect to them, a float that is assigned to
+ * a name gets a trace: the same number as a 0-d array of f64. Arithmetic on the number also builds, lazily, the same
+ * arithmetic on its trace. If the number is combined with an array, its trace is used, as a weak scalar. Floats
  * without a name are constants. */
 #include "calc/parts.h"
 
@@ -18,7 +18,7 @@ bool mentions_grad(const expr *n)
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* Whether v is a number or a nested list of numbers without traces; sets *any_float if one is a float. */
+/* True if v is a number or a nested list of numbers without traces; sets *any_float if one is a float. */
 static bool is_plain_list(const value *v, bool *any_float)
 {
     *any_float |= v->kind == V_FLOAT;
@@ -40,7 +40,7 @@ bool trace_begin(calc *c, span where, value *v)
         return true;
     ig_status code;
     const char *why = ig_error(&code);
-    if (code == IG_ERR_SHAPE) /* a ragged list is a list */
+    if (code == IG_ERR_SHAPE) /* a ragged list stays a list */
         return true;
     return calc_fail(c, where, "%s", why);
 }
@@ -62,7 +62,7 @@ bool trace_operation(calc *c, const expr *n, const value *x, const value *y, val
     return true;
 }
 
-enum { HISTORY_SHARE = 8 }; /* of the memory limit: one part in this many */
+enum { HISTORY_SHARE = 8 }; /* history may use 1 / HISTORY_SHARE of the memory limit */
 
 void trace_limit(calc *c)
 {
@@ -78,7 +78,7 @@ void trace_limit(calc *c)
 
 /* ---- grad ----------------------------------------------------------------------------------- */
 
-/* A call of grad: the loss, and the values to differentiate by. */
+/* A call of grad: the loss, and the values to differentiate with respect to. */
 typedef struct question {
     calc *c;
     const expr *call;
@@ -87,7 +87,7 @@ typedef struct question {
     ig_array *of, **params, **grads;
 } question;
 
-/* Finds an argument's expression. Both are there: calc_call_builtin has checked. */
+/* Finds an argument's expression. Both arguments exist: calc_call_builtin has checked. */
 static const expr *expr_of_argument(const expr *call, const char *name, int position)
 {
     const expr *n = call->child;
@@ -98,7 +98,7 @@ static const expr *expr_of_argument(const expr *call, const char *name, int posi
 
 static span span_of_loss(const question *q) { return expr_of_argument(q->call, "loss", 0)->where; }
 
-/* The i-th parameter's expression, if they are written as a list; else the whole. */
+/* The expression of the i-th parameter if the parameters are written as a list; else the whole expression. */
 static const expr *expr_of_x(const question *q, int i)
 {
     const expr *n = expr_of_argument(q->call, "x", 1);
@@ -188,7 +188,7 @@ static bool fail_grad(const question *q)
     return fail_unreached(q, i);
 }
 
-/* The gradient of a number by a number is a number. Other gradients have the parameter's dtype, or the
+/* The gradient of a number with respect to a number is a number. Other gradients have the parameter's dtype, or the
  * loss's if the parameter is a number. */
 static bool give_gradient(const question *q, int i, value *out)
 {

@@ -1,4 +1,4 @@
-/* x[...]: items of arrays by ig_get, items of tuples as Python has them. */
+/* x[...]: items of arrays by ig_get, items of tuples as in Python. */
 #include "calc/parts.h"
 
 enum { BOUNDS = 3 };
@@ -29,7 +29,7 @@ static bool slice_eval(calc *c, const expr *n, ig_index *out)
         if (!calc_eval(c, bound, &v) || !calc_to_int(c, bound->where, &v, not_given, &bounds[i]))
             return false;
         if (v.kind != V_NONE && bounds[i] == not_given)
-            bounds[i]++; /* as far from any end */
+            bounds[i]++; /* INT64_MIN means "not given"; this bound is also beyond any end */
     }
     if (bounds[2] == 0)
         return calc_fail(c, n->where, "the step of a slice is not 0");
@@ -51,7 +51,7 @@ static bool item_from_value(calc *c, span where, const value *v, ig_index *out)
         return calc_fail(c, where, "an index is an int, a slice, None, ... or an array, not %s",
                          value_kind_name(v->kind));
     } else if (value_has_items(v) && v->u.items.n == 0) {
-        out->array = value_to_array(v, IG_I64); /* no index at all, rather than no float */
+        out->array = value_to_array(v, IG_I64); /* an empty list of indices, not of floats */
     } else {
         return calc_to_array(c, where, v, &out->array);
     }

@@ -1,6 +1,6 @@
 /* The calculator at a terminal: reads lines, answers questions about ops and variables, completes names.
  *
- * Ctrl-C cancels the line that is typed or the computation that runs. Variables stay as they were. */
+ * Ctrl-C cancels the line that is typed or the computation that runs. Variables do not change. */
 #include "calc/interactive.h"
 
 #include "cli.h"
@@ -50,7 +50,7 @@ static bool in_path(const char *program)
     return found;
 }
 
-/* The program that shows texts longer than the terminal; NULL: there is none. */
+/* The program that shows texts longer than the terminal; NULL if there is none. */
 static const char *find_pager(void)
 {
     const char *pager = getenv("PAGER"), *terminal = getenv("TERM");
@@ -67,12 +67,12 @@ static int terminal_lines(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
-/* Through the pager; false: it could not be run. */
+/* Shows the text with the pager; false if it could not be run. */
 static bool show_paged(const char *pager, const str *t)
 {
     fflush(stdout);
     setenv("LESS", "FRX", 0);
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* it may end before it has read everything */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* the pager may end before it has read all */
     FILE *out = popen(pager, "w");
     if (out)
         fwrite(t->s, 1, t->n, out);
@@ -153,8 +153,8 @@ static void describe_name(const calc *c, const char *name)
     show_text(&t);
 }
 
-/* The name in a question: "help NAME", "help(NAME)", "NAME?", "?NAME". Returns a new text, "" for "help" alone;
- * NULL: the line is not a question. */
+/* The name in a question: "help NAME", "help(NAME)", "NAME?", "?NAME". Returns a new text, "" for "help" alone; NULL if
+ * the line is not a question. */
 static char *question_name(const char *line)
 {
     size_t n = strlen(line);
@@ -187,10 +187,10 @@ static bool is_word(const char *line, const char *word)
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-/* What is completed: the text before the name stays. */
+/* The text that is completed. The text before the name stays. */
 typedef struct partial {
     const char *line;
-    int start; /* of what is replaced */
+    int start; /* of the text that is replaced */
     int name;  /* where the name begins */
     int end;
 } partial;
@@ -207,8 +207,8 @@ static void offer(const partial *p, const char *name, const char *after)
     str_free(&t);
 }
 
-/* The name before the last open bracket of line[0 .. end): the function whose arguments are typed. Its length is *n; NULL:
- * no bracket is open, or no name is before it. */
+/* The name before the last open bracket of line[0 .. end): the function whose arguments are typed. *n is its length.
+ * NULL if no bracket is open, or if there is no name before it. */
 static const char *function_at(const char *line, int end, int *n)
 {
     int depth = 0;
@@ -239,7 +239,7 @@ static void offer_keywords(const partial *p)
     }
 }
 
-/* Whether a function takes a file of this name: kernels are .cu files, load and save know some endings. */
+/* True if a function takes a file of this name: kernels are .cu files, load and save know some suffixes. */
 static bool takes_file(const char *function, int n, const char *file)
 {
     static const struct {
@@ -257,7 +257,7 @@ static bool takes_file(const char *function, int n, const char *file)
     return true;
 }
 
-/* Files whose path begins with line[quote + 1 .. end), of the kinds that the function takes; folders always. */
+/* Offers files whose path begins with line[quote + 1 .. end): those that the function takes, and all folders. */
 static void offer_files(const partial *p, int quote)
 {
     int n_function = 0;
@@ -268,7 +268,7 @@ static void offer_files(const partial *p, int quote)
         name--;
     str_add(&folder, p->line + quote + 1, (size_t)(name - quote - 1));
     const partial file = {p->line, p->start, name < p->start ? p->start : name, p->end};
-    const int skipped = file.name - name; /* of the file's name, before what is replaced */
+    const int skipped = file.name - name; /* bytes of the file's name before the replaced text */
     DIR *dir = opendir(folder.n ? folder.s : ".");
     const struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
@@ -289,7 +289,7 @@ static void offer_files(const partial *p, int quote)
     str_free(&path);
 }
 
-/* Where the string that is open at the end began; -1: none is. */
+/* Where the string that is open at the end began; -1 if none is open. */
 static int open_quote(const char *line, int end)
 {
     int quote = -1;
@@ -338,7 +338,7 @@ static void complete(void *ctx, const char *line, int start, int end)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Runs what was typed so far; true: more lines are needed first. */
+/* Runs the lines typed so far; true if more lines are needed first. */
 static bool run_lines(const interactive *p, const char *source, bool last)
 {
     value v = {0};
@@ -363,7 +363,7 @@ static bool run_lines(const interactive *p, const char *source, bool last)
     return false;
 }
 
-/* Answers a question or a word of the prompt; false: the line is neither. *ends: the user wants to leave. */
+/* Answers a question or a command of the prompt; false if the line is neither. *ends: the user wants to leave. */
 static bool answer(const interactive *p, const char *line, bool *ends)
 {
     *ends = is_word(line, "exit") || is_word(line, "quit");
@@ -407,7 +407,7 @@ void interactive_run(const interactive *p)
         char *words = trimmed(line);
         if (typed.n || !answer(p, words, &ends)) {
             str_printf(&typed, "%s\n", line);
-            /* An empty line ends what is unfinished. */
+            /* An empty line ends an unfinished statement. */
             if (!run_lines(p, typed.s, !*words))
                 str_free(&typed);
         }

@@ -4,7 +4,7 @@
 
 #include "calc/calc.h"
 
-/* What to do with the value of a line, and with the calculator's mistake. */
+/* The functions that receive the value of a line, and the calculator's mistake. */
 typedef struct interactive {
     calc *calc;
     void (*show)(const void *ctx, value *v);
@@ -12,7 +12,7 @@ typedef struct interactive {
     const void *ctx;
 } interactive;
 
-/* Reads and runs lines until the user ends. Ctrl-C cancels the line, or the computation. */
+/* Reads and runs lines until the user ends the session. Ctrl-C cancels the line, or the computation. */
 void interactive_run(const interactive *p);
 
 #endif

@@ -19,7 +19,7 @@ static void json_number(str *t, const value *v, ig_dtype dtype)
     }
 }
 
-/* The elements from axis on, nested as the axes are; returns the offset after them. */
+/* Adds the elements from axis on, nested like the axes; returns the offset after them. */
 static int64_t json_elements(str *t, const void *data, ig_dtype dtype, ig_ints shape, int axis,
                              int64_t offset)
 {

@@ -2,8 +2,8 @@
  *
  *   kernel("k.cu", "saxpy", n=8, a=2.0, x=x, y=8, block=128)
  *
- * The arguments are the kernel's parameters, by name or in order. A parameter that the kernel writes to
- * takes a shape, or an array to start from. grid, block, shared, defines and gradient go by name only. */
+ * The arguments are the kernel's parameters, by name or in order. A parameter that the kernel writes takes a shape, or
+ * an array with its initial values. grid, block, shared, defines and gradient go by name only. */
 #include "calc/parts.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@ typedef struct call {
     const expr *n;
     const char *path;
     ig_kernel_call kernel;
-    ig_kernel_call gradient[GRADIENTS_MOST]; /* of the kernel, of that, and so on */
+    ig_kernel_call gradient[GRADIENTS_MOST]; /* of the kernel, of its gradient, and so on */
     ig_module_options options;
     const char *defines[DEFINES_MOST];
     ig_arg *args;
 } call;
 
-/* ---- words of our own ---- */
+/* ---- launch settings ---- */
 
 /* One to three lengths, x first: 256, or (16, 16). */
 static bool read_lengths(call *k, const expr *at, const value *v, uint32_t out[3])
@@ -61,7 +61,7 @@ static bool read_shared(call *k, const expr *at, const value *v)
     return bytes >= 0 || calc_fail(k->c, at->where, "shared is a number of bytes");
 }
 
-/* One text or a list of them. */
+/* One text or a list of texts. */
 static bool read_texts(call *k, const expr *at, const value *v, const char **out, int most, int *n)
 {
     const bool many = value_has_items(v);
@@ -166,7 +166,7 @@ static bool read_argument(call *k, const expr *a, int position)
     return read_arg(k, at, &v, out);
 }
 
-/* The gradient's kernel has the launch settings of the kernel. */
+/* The gradient kernel has the same launch settings as the kernel. */
 static bool finish(call *k, value *out)
 {
     size_t n;

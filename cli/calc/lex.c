@@ -1,6 +1,6 @@
 /* The calculator's first step: text -> tokens.
  *
- * Brackets are matched here: new lines inside them do not end a statement, and the mistake of a bracket
+ * Brackets are matched here. A newline inside brackets does not end a statement. The mistake of a bracket
  * that is never closed points at the bracket. */
 #include "calc/syntax.h"
 
@@ -67,7 +67,7 @@ static const struct substitute {
     {"\ufeff", " "},
 };
 
-/* What is meant by the character at s, if it is one of these; else NULL. */
+/* The substitute at s: the ASCII character that is meant. NULL if s is not one of these characters. */
 static const struct substitute *substitute_at(const char *s)
 {
     for (size_t i = 0; (unsigned char)*s >= 0x80 && i < sizeof substitutes / sizeof *substitutes;
@@ -77,14 +77,14 @@ static const struct substitute *substitute_at(const char *s)
     return NULL;
 }
 
-/* Bytes of the pasted character at s if it stands for the character ascii; else 0. */
+/* The length in bytes of the pasted character at s if it stands for the character ascii; else 0. */
 static int substitutes_for(const char *s, char ascii)
 {
     const struct substitute *found = substitute_at(s);
     return found && found->ascii[0] == ascii ? (int)strlen(found->pasted) : 0;
 }
 
-/* Bytes of the character at s, which is not 0. */
+/* The length in bytes of the character at s, which is not 0. */
 static int character_bytes(const char *s)
 {
     int n = 1;
@@ -113,7 +113,7 @@ static void skip_blanks(lexer *l)
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-/* Copies digits without the '_' between them; returns the bytes that were read. */
+/* Copies digits without the '_' between them; returns how many bytes were read. */
 static int copy_digits(str *out, const char *s, int (*is_digit)(int))
 {
     int n = 0;
@@ -138,7 +138,7 @@ static bool lex_int(lexer *l, const char *digits, int base, int n)
     return true;
 }
 
-/* Copies an exponent; returns its bytes, or 0 if there is none: "e" may also begin a name. */
+/* Copies an exponent; returns its length in bytes, or 0 if there is none: "e" may also begin a name. */
 static int copy_exponent(str *out, const char *s)
 {
     int sign = s[0] && (s[1] == '+' || s[1] == '-');
@@ -188,8 +188,8 @@ static bool lex_number(lexer *l)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
-/* Bytes of the character at s if it ends a string that began with quote; else 0. A string between
- * typographic quotes ends with any of their kind, since languages differ. */
+/* The length in bytes of the character at s if it ends a string that began with quote; else 0. A string in
+ * typographic quotes ends with any quote of the same kind, because languages differ. */
 static int closing_quote(const char *s, char quote, bool pasted)
 {
     return pasted ? substitutes_for(s, quote) : *s == quote;
@@ -253,7 +253,7 @@ static bool close_bracket(lexer *l, char c)
 
 static bool lex_symbol(lexer *l)
 {
-    /* Longer ones first. */
+    /* Longer symbols first. */
     static const char *const symbols[] = {
         "...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+=",
         "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^=", "+",  "-",  "*",  "/",  "%",  "@",

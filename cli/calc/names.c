@@ -87,10 +87,10 @@ bool is_module(const calc *c, const expr *n)
     return false;
 }
 
-/* Functions of PyTorch that give another result than the op of their name. */
+/* Functions of PyTorch whose results differ from the op of the same name. */
 static const struct {
     const char *name;
-    int arguments; /* from so many on */
+    int arguments; /* if there are at least this many */
     const char *advice;
 } torch_differs[] = {
     {"max", 2, "returns values and indices; write max(x, axis) or argmax(x, axis)"},

@@ -1,5 +1,5 @@
-/* Arithmetic of plain numbers, with Python's rules: integers are exact (past 64 bits is an error,
- * never a wrong number), / gives a float, // and % round down, bool counts as 0 and 1. */
+/* Arithmetic of plain numbers, by Python's rules: integers are exact (more than 64 bits is an error, never a
+ * wrong number), / gives a float, // and % round down, bool counts as 0 and 1. */
 #include "calc/value.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  *   postfix     primary { '(' arguments ')' | '[' items ']' | '.' name }
  *   primary     number | string | name | '...' | '(' ... ')' | '[' ... ']'
  *
- * A new line behind an operator does not end the statement. Every function returns NULL after a mistake,
+ * A newline after an operator does not end the statement. Every function returns NULL after a mistake,
  * and the mistake stays. */
 #include "calc/syntax.h"
 
@@ -51,7 +51,7 @@ static const operation unary_operations[] = {{"-", 0, "negative", number_negativ
                                              {"~", 0, "bitwise_invert", number_invert},
                                              {NULL, 0, NULL, NULL}};
 
-/* Python's words that have no meaning here, and what to write instead. */
+/* Python's keywords that have no meaning here, and what to write instead. */
 static const struct {
     const char *word, *advice;
 } refused_words[] = {
@@ -87,7 +87,7 @@ static bool take_symbol(parser *p, const char *symbol)
     return there;
 }
 
-/* Takes an operator and the new lines behind it; returns where the operator is. */
+/* Takes an operator and the newlines after it; returns where the operator is. */
 static span take_operator(parser *p)
 {
     span where = p->now++->where;
@@ -96,7 +96,7 @@ static span take_operator(parser *p)
     return where;
 }
 
-/* Where the text before this token ends. */
+/* The position where the text before this token ends. */
 static span end_span(const parser *p)
 {
     const token *t = p->now;
@@ -105,7 +105,7 @@ static span end_span(const parser *p)
     return t->where;
 }
 
-/* Nothing but ends of statements is left. */
+/* True if only ends of statements are left. */
 static bool at_last(const parser *p)
 {
     const token *t = p->now;
@@ -122,7 +122,7 @@ static const char *advice_for(const token *t)
     return NULL;
 }
 
-/* Reports that something else was expected here. */
+/* Reports that `what` was expected here. */
 static const expr *expected(parser *p, const char *what)
 {
     const token *t = p->now;
@@ -153,8 +153,8 @@ typedef struct child_list {
     expr *last;
 } child_list;
 
-/* Adds a copy of child to the parent's children; false if child is NULL or the tree becomes too deep. A
- * copy, because an expression is linked into one list only. */
+/* Adds a copy of child to the parent's children, because an expression can be linked into only one list. False if
+ * child is NULL or the tree becomes too deep. */
 static bool child_add(parser *p, child_list *c, const expr *child)
 {
     if (!child)
@@ -307,7 +307,7 @@ static const expr *parse_call(parser *p, const expr *callee)
     return n;
 }
 
-/* Parses one of the three parts of a slice; None if it is left out. */
+/* Parses one of the three parts of a slice; None if it is missing. */
 static const expr *parse_bound(parser *p)
 {
     if (at_symbol(p, ":") || at_symbol(p, ",") || at_symbol(p, "]"))
@@ -402,7 +402,7 @@ static const expr *parse_power(parser *p)
 static const expr *parse_sign(parser *p, const operation *op)
 {
     span sign = take_operator(p);
-    /* The only integer whose magnitude does not fit. */
+    /* The only negative integer whose magnitude does not fit. */
     if (op->text[0] == '-' && p->now->kind == T_INT && p->now->u.i == (uint64_t)1 << 63)
         return parse_literal(p, value_int(INT64_MIN));
     const expr *operand = parse_unary(p);

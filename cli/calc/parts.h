@@ -1,10 +1,10 @@
-/* What the files of the calculator share: its state, and the functions they call in each other. */
+/* Shared by the files of the calculator: its state, and the functions that they call in each other. */
 #ifndef CLI_CALC_PARTS_H
 #define CLI_CALC_PARTS_H
 
 #include "calc/calc.h"
 
-/* A name and its value. The value has an arena of its own and retains its arrays. */
+/* A name and its value. The value has its own arena and retains its arrays. */
 typedef struct binding {
     struct binding *next;
     char *name;
@@ -12,7 +12,7 @@ typedef struct binding {
     value bound;
 } binding;
 
-/* A file of named arrays, which own them while the statement runs. Lies in calc.scratch. */
+/* A file of named arrays, which it owns while the statement runs. Allocated in calc.scratch. */
 typedef struct opened_file {
     struct opened_file *next;
     ig_tensors *tensors;
@@ -21,10 +21,10 @@ typedef struct opened_file {
 struct calc {
     calc_options options;
     bool muted;
-    bool has_grad;       /* some program so far calls grad */
+    bool has_grad;       /* a program so far calls grad */
     bool differentiates; /* named values get traces, and arrays keep their history */
-    bool forgot;         /* arrays from before the first grad lost their history */
-    int grads;           /* calls so far */
+    bool forgot;         /* arrays made before the first grad lost their history */
+    int grads;           /* calls of grad so far */
     char *source;
     arena program;       /* the tree */
     arena scratch;       /* values of the statement that runs */
@@ -34,37 +34,37 @@ struct calc {
     binding *names;
     binding *retired;   /* values that this statement replaced */
     ig_array **results; /* room for the results of an op */
-    opened_file *files; /* that this statement loaded */
+    opened_file *files; /* loaded by this statement */
     mistake wrong;
 };
 
 enum { RESULTS_MOST = 1 << 16 };
 
-/* Both return false. The second takes the library's error. */
+/* Both return false. The second one uses the library's error. */
 bool calc_fail(calc *c, span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool calc_fail_library(calc *c, span where);
 
 bool calc_eval(calc *c, const expr *n, value *out);
 bool calc_to_array(calc *c, span where, const value *v, ig_array **out);
-/* Makes x the value; if x is NULL, takes the library's error. */
+/* Sets *out to x; if x is NULL, fails with the library's error. */
 bool calc_give(calc *c, span where, ig_array *x, value *out);
 
-/* Reads an int, or a 0-d array of one; None gives missing. */
+/* Reads an int, or a 0-d array of ints; None gives `missing`. */
 bool calc_to_int(calc *c, span where, const value *v, int64_t missing, int64_t *out);
 
 /* names.c */
 const binding *calc_find_name(const calc *c, const char *name);
 bool calc_find_constant(const char *name, value *out);
-/* Returns why nothing can be assigned to name, or NULL. */
+/* Returns why a name cannot be assigned to; NULL if it can. */
 const char *calc_reserved(const char *name);
-/* Whether n names a module of another library, such as np, which is not a variable. Its functions are
- * the ops of the same name; module_refuses gives the reason where they are not, else NULL. */
+/* True if n names a module of another library, such as np, and not a variable. Its functions are the ops of the same
+ * name; if one is not, module_refuses returns the reason, else NULL. */
 bool is_module(const calc *c, const expr *n);
 const char *module_refuses(const expr *call);
 /* "unknown op 'sofmax'; did you mean 'softmax'?" */
 bool calc_fail_unknown(calc *c, const expr *n);
 
-/* call.c: ops by name, with arguments coerced to what their parameters take. */
+/* call.c: ops by name, with arguments converted to what their parameters take. */
 bool call_op(calc *c, const expr *n, const ig_op *op, value *out);
 bool call_arrays(calc *c, span where, const char *op, ig_array *const *arrays, int n, value *out);
 
@@ -78,14 +78,14 @@ bool run_save(calc *c, const expr *n, const value *unused, value *out);
 void files_close(calc *c);
 
 /* grad.c: derivatives. */
-/* Whether the program calls grad. */
+/* True if the program calls grad. */
 bool mentions_grad(const expr *n);
-/* Starts a trace for v, which is being assigned to a name: grad can then differentiate by it. */
+/* Starts a trace for v, which is being assigned to a name: grad can then differentiate with respect to it. */
 bool trace_begin(calc *c, span where, value *v);
-/* Applies n's operator to the traces of the numbers x and y (NULL if unary), as it was applied to them to
- * give out. */
+/* Applies n's operator to the traces of the numbers x and y (NULL if unary), and gives the result to out, which already
+ * has the number. */
 bool trace_operation(calc *c, const expr *n, const value *x, const value *y, value *out);
-/* Drops the history of arrays if grad was not used and memory runs short. */
+/* Drops the history of arrays if grad was not used and memory is short. */
 void trace_limit(calc *c);
 bool run_grad(calc *c, const expr *n, const value *args, value *out);
 

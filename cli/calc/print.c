@@ -31,7 +31,7 @@ static bool print_array(str *t, ig_array *x, bool full)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* (2, 3), (2,): as Python has it. Where there are arrays, each item is on its own line. */
+/* (2, 3), (2,): as in Python. If there are arrays, each item is on its own line. */
 static bool print_tuple(str *t, const value *v, bool full)
 {
     int n = v->u.items.n;
@@ -52,7 +52,7 @@ static bool print_tuple(str *t, const value *v, bool full)
     return true;
 }
 
-/* "name  f32 (2, 3)", a line for each. */
+/* "name  f32 (2, 3)", one line each. */
 static void print_named(str *t, const value *v)
 {
     size_t width = 0;

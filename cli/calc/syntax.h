@@ -19,7 +19,7 @@ typedef struct mistake {
     str message;
     span where;
     ig_status code;
-    bool unfinished; /* the text ends too early: more of it may be valid */
+    bool unfinished; /* the text ends too early: with more text it may be valid */
 } mistake;
 
 /* Sets the mistake unless one is set; returns false. */
@@ -29,7 +29,7 @@ bool mistake_vset(mistake *m, span where, const char *format, va_list args);
 
 typedef enum token_kind {
     T_END,
-    T_STOP, /* a new line or ';': a statement ends */
+    T_STOP, /* a newline or ';': ends a statement */
     T_NAME,
     T_INT,
     T_FLOAT,
@@ -78,13 +78,13 @@ typedef struct operation {
 typedef struct expr expr;
 struct expr {
     expr_kind kind;
-    span where; /* what errors point at: the operator, the callee's name */
+    span where; /* where errors point: the operator, the callee's name */
     int depth;
     const char *name;
     const operation *op;
     value literal;
-    const expr *child; /* the first */
-    const expr *next;  /* sibling */
+    const expr *child; /* the first child */
+    const expr *next;  /* the next sibling */
 };
 
 /* Returns the statements of source, linked by next, in a. NULL if there are none, or after a mistake. */

@@ -133,7 +133,7 @@ int value_collect(const value *v, ig_array **out, int room)
 typedef struct literal {
     int64_t shape[IG_MAX_NDIM];
     int lists; /* how many levels of lists have been seen */
-    int ndim;  /* where the numbers are; -1: none seen yet */
+    int ndim;  /* the depth of the numbers; -1: none seen yet */
     bool any_float, any_whole, any_array;
 } literal;
 
@@ -168,7 +168,7 @@ static ig_status literal_measure(literal *l, const value *v, int depth)
         l->shape[l->lists++] = n;
     else if (l->shape[depth] != n)
         return ragged();
-    if (n == 0) /* as if numbers stood there */
+    if (n == 0) /* as if it held numbers */
         l->ndim = depth + 1;
     for (int i = 0; i < n; i++) {
         ig_status status = literal_measure(l, &v->u.items.v[i], depth + 1);
@@ -178,7 +178,7 @@ static ig_status literal_measure(literal *l, const value *v, int depth)
     return IG_OK;
 }
 
-/* Where the numbers are written in order; the first pointer that is not NULL counts. */
+/* Where to write the numbers, in order; the first pointer that is not NULL is used. */
 typedef struct literal_out {
     double *floats;
     int64_t *ints;
@@ -212,7 +212,7 @@ static ig_array *literal_array(const literal *l, const value *v, ig_dtype dtype)
     ig_dtype held = floats ? IG_F64 : whole ? IG_I64 : IG_BOOL;
     if (floats && (dtype == IG_DTYPE_NONE || dtype == IG_F32)) {
         const double *from = data;
-        float *to = data; /* never ahead of what is still to be read */
+        float *to = data; /* in place: it never passes the elements still to be read */
         for (int64_t i = 0; i < size; i++) {
             float rounded = (float)from[i];
             memcpy(&to[i], &rounded, sizeof rounded);

@@ -1,7 +1,7 @@
 /* Values of the calculator: Python's plain values, and arrays.
  *
  * A value is small and copied freely. Its text and items live in an arena, its arrays in an ig_scope. A
- * number that meets an array becomes a weak scalar and takes the array's dtype. */
+ * number that is combined with an array becomes a weak scalar and takes the array's dtype. */
 #ifndef CLI_VALUE_H
 #define CLI_VALUE_H
 
@@ -18,7 +18,7 @@ typedef enum value_kind {
     V_DTYPE,
     V_ARRAY,
     V_LIST,  /* [1, 2]: becomes an array where one is needed */
-    V_TUPLE, /* (1, 2), a shape, the results of an op that has several */
+    V_TUPLE, /* (1, 2), a shape, or the results of an op with several */
     V_REST,  /* ... */
     V_NAMED, /* arrays by name: an .npz or .safetensors file */
     V_KINDS
@@ -40,8 +40,8 @@ struct value {
         } items;
     } u;
     const char *const *names; /* of the items of V_NAMED; else NULL */
-    /* Of a float or a list of numbers that was assigned to a name, and of floats computed from it: the same
-     * as an array of f64, for grad. Else NULL. */
+    /* The same number or list as an array of f64, for grad. Only for a float or a list of numbers that was assigned
+     * to a name, and for floats computed from it; else NULL. */
     ig_array *trace;
 };
 
@@ -68,7 +68,7 @@ static inline bool value_has_parts(const value *v)
     return value_has_items(v) || v->kind == V_NAMED;
 }
 
-/* The number in another type. value_int_of takes V_BOOL and V_INT only. */
+/* The number as another type. value_int_of takes only V_BOOL and V_INT. */
 int64_t value_int_of(const value *v);
 double value_float_of(const value *v);
 
@@ -80,13 +80,13 @@ value value_concat(arena *a, const value *x, const value *y, value_kind kind);
 value value_keep(arena *a, const value *v);
 void value_release(const value *v);
 
-/* The item of that name of a V_NAMED; NULL if there is none. */
+/* The item with this name of a V_NAMED; NULL if there is none. */
 const value *value_named(const value *v, const char *name);
 
 /* Equality of values that are not numbers or arrays; tuples are compared item by item. */
 bool value_equal(const value *x, const value *y);
 
-/* Collects the arrays of v into out, at most room; returns how many there are. */
+/* Collects the arrays of v into out, which has room for `room`; returns how many there are. */
 int value_collect(const value *v, ig_array **out, int room);
 
 /* Converts a number to a weak 0-d array, and a list or tuple to an array (bool, i64 or f32, or dtype if
@@ -103,7 +103,7 @@ value value_from_index_array(arena *a, ig_array *x);
 
 /* ---- numbers, as Python computes with them ---- */
 
-/* Writes x op y, or returns why it cannot. The unary ones ignore y. */
+/* Writes x op y to *out and returns NULL, or returns why it cannot. Unary ops ignore y. */
 typedef const char *number_fn(const value *x, const value *y, value *out);
 
 number_fn number_add, number_subtract, number_multiply, number_divide, number_floor_divide,
