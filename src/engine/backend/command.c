@@ -34,10 +34,10 @@ static bool is_named(const flight *f, int i, const char *name)
 
 void flight_add(flight *f, const char *name)
 {
-    if (f->others) /* there is no room for it */
+    if (f->others) /* the list is full already */
         return;
     name += strspn(name, " ");
-    for (int i = 0; i < f->n; i++) /* most often it is one of the last texts */
+    for (int i = 0; i < f->n; i++) /* usually the name is at the same address as before */
         if (f->from[i] == name && is_named(f, i, name))
             return;
     for (int i = 0; i < f->n; i++)

@@ -1,4 +1,4 @@
-/* What drivers share; see driver.h. */
+/* Code shared by drivers; see driver.h. */
 #include "engine/backend/driver.h"
 
 #include "base/error.h"
@@ -9,8 +9,8 @@
 
 /* ---- failed commands ---- */
 
-/* When there are many, the two with the fewest commands between them become one. Those commands then count as failed,
- * too, which is safe. */
+/* When the list is full, merges the two ranges with the fewest commands between them. The commands between
+ * them then count as failed, too, which is safe. */
 static void merge_nearest(failure_list *f)
 {
     int nearest = 0;

@@ -1,4 +1,4 @@
-/* The interface of a device that runs kernels as lane code instead of text: the CPU. It is also what can
+/* The interface of a device that runs kernels as lane code instead of text: the CPU. Such a device can also
  * check and profile a kernel, because it sees every access. */
 #ifndef BACKEND_LANES_H
 #define BACKEND_LANES_H
@@ -7,15 +7,15 @@
 #include "compiler/code.h"
 #include "compiler/watch.h"
 
-/* A launch with all that lane code offers. Pointers may be NULL. */
+/* A launch with all features of lane code. Pointers may be NULL. */
 typedef struct lane_launch {
     kernel_launch base;
-    const void *packed; /* replaces base.args: the arguments as CUDA packs them, host addresses */
+    const void *packed; /* replaces base.args: arguments in CUDA's layout, with host addresses */
     const binding *globals;     /* memory of the variables of the source */
-    bool *asserted;             /* receives whether an assertion failed */
-    const kernel_output *print; /* NULL: to standard output, with no array known */
-    void *context;              /* of print */
-    kernel_check *check;        /* what is wrong with the launch */
+    bool *asserted;             /* set to whether an assertion failed */
+    const kernel_output *print; /* NULL: standard output, without knowledge of arrays */
+    void *context;              /* passed to print */
+    kernel_check *check;        /* receives the mistakes of the launch */
     ig_profile_line *profile;   /* one for each instruction; the counts are filled in */
 } lane_launch;
 

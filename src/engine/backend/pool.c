@@ -19,7 +19,7 @@ static uint64_t room_of(const memory_pool *p)
     return used < limit ? limit - used : 0;
 }
 
-/* `left` is what the limit or the driver leaves. */
+/* `left`: the bytes that the limit or the driver still allows. */
 static ig_status fail_full(const memory_pool *p, const char *what, uint64_t bytes, uint64_t left)
 {
     char asked[SIZE_ROOM], most[SIZE_ROOM], none[SIZE_ROOM];
@@ -30,7 +30,7 @@ static ig_status fail_full(const memory_pool *p, const char *what, uint64_t byte
          size_text(pool_limit(p), most));
 }
 
-/* The driver has no block of that size. If it does not tell what it has, the size of the memory is a bound. */
+/* The driver has no block of that size. If it does not report its free memory, the total is an upper bound. */
 static ig_status fail_refused(const memory_pool *p, uint64_t bytes)
 {
     char asked[SIZE_ROOM], most[SIZE_ROOM], free_text[SIZE_ROOM];
@@ -96,18 +96,18 @@ void pool_trim(memory_pool *p)
     atomic_store(&p->cached, 0);
 }
 
-/* Commands in the queue may still use kept blocks. */
+/* Waits first, because commands in the queue may still use kept blocks. */
 static void make_room(memory_pool *p)
 {
     p->driver->wait(p->device);
     pool_trim(p);
 }
 
-/* A block from the driver, which is asked a second time when the kept ones were given back. */
+/* Gets a block from the driver. If that fails, gives the kept blocks back and tries again. */
 static ig_status ask_driver(memory_pool *p, pool_block *b)
 {
     bool full = false;
-    if (p->cached && b->bytes + p->cached > room_of(p)) /* they count against the limit, too */
+    if (p->cached && b->bytes + p->cached > room_of(p)) /* kept blocks count, too */
         make_room(p);
     ig_status status = p->driver->get(p->device, b->bytes, &b->at, &full);
     if (status == IG_OK || !full)

@@ -1,4 +1,4 @@
-/* Contractions as products of matrices; see product.h. */
+/* Contractions as matrix products; see product.h. */
 #include "engine/backend/product.h"
 
 #include "engine/ops/ops.h"
@@ -16,7 +16,7 @@ static view part_of(const view *v, int first, int n)
     return part;
 }
 
-/* The stride of a group of axes that is one axis; -1 if it is not, or if it runs backwards. */
+/* The stride of a group of axes that can be merged into one axis; -1 if it cannot, or if it is negative. */
 static int64_t stride_of(const view *v, int first, int n)
 {
     view part = part_of(v, first, n);
@@ -25,7 +25,7 @@ static int64_t stride_of(const view *v, int first, int n)
     return part.ndim == 0 ? 0 : part.ndim == 1 && part.stride[0] >= 0 ? part.stride[0] : -1;
 }
 
-/* The matrix of rows x k. A stride along one row, or one point, does not matter. */
+/* Sets the matrix of rows x k. The stride of an axis of length 1 does not matter. */
 static bool matrix_set(product_side *s, int64_t rows, int64_t k, int64_t row_stride,
                        int64_t k_stride)
 {
@@ -44,7 +44,7 @@ static bool matrix_set(product_side *s, int64_t rows, int64_t k, int64_t row_str
     return false;
 }
 
-/* Batches become at most two axes, of the same lengths for both operands. */
+/* Merges the batch axes into at most two, of the same lengths for both operands. */
 static bool batches_set(product *c, const program *p)
 {
     view part[2] = {part_of(&p->in[0].v, 0, p->ndim[0]), part_of(&p->in[1].v, 0, p->ndim[0])};
@@ -64,7 +64,7 @@ static bool batches_set(product *c, const program *p)
     return true;
 }
 
-/* Makes one product of a batch whose rows follow each other and are multiplied by the same matrix: a linear layer. */
+/* Merges a batch into one product, if its rows are adjacent and multiplied by the same matrix: a linear layer. */
 static void batches_join(product *c)
 {
     product_side *a = &c->side[0];
@@ -79,7 +79,7 @@ static void batches_join(product *c)
     a->batch = a->outer = 0;
 }
 
-/* True if the operand is one value for each of n columns, side by side. */
+/* True if the operand has one value for each of n columns, contiguously. */
 static bool is_row(const operand *o, const tape *t, int64_t n)
 {
     view v = o->v;
@@ -91,8 +91,8 @@ static bool is_row(const operand *o, const tape *t, int64_t n)
     return v.ndim == 2 && v.stride[0] == 0 && v.shape[1] == n && v.stride[1] == 1;
 }
 
-/* Reads the start of the epilogue: CORE, rounded, perhaps plus a bias, rounded. Sets the register of the value. Returns the
- * first instruction behind it. */
+/* Reads the start of the epilogue: CORE, rounding, optionally a bias and rounding. *out: the register of the value.
+ * Returns the index of the first instruction after it. */
 static int product_read(product *c, const program *p, int *out)
 {
     const tape *t = &p->post;
@@ -107,7 +107,7 @@ static int product_read(product *c, const program *p, int *out)
                  is_row(&t->operand[in[i].operand], t, c->n)) {
             row = in[i].dst;
             row_operand = in[i].operand;
-            continue; /* it may not be a bias */
+            continue; /* the loaded row may be something else than a bias */
         } else if (in[i].code == TAPE_MAP && in[i].op == OP_add && c->bias_slot < 0 && row >= 0 &&
                    row != value &&
                    ((in[i].a == value && in[i].b == row) || (in[i].a == row && in[i].b == value))) {
@@ -122,7 +122,7 @@ static int product_read(product *c, const program *p, int *out)
     return end;
 }
 
-/* The instruction stores the register, contiguously, in the product's dtype. */
+/* The operand of instruction i, if it stores the register contiguously in the product's dtype; else NULL. */
 static const operand *stored(const product *c, const tape *t, int i, int value)
 {
     const tape_inst *in = &t->inst[i];
@@ -133,7 +133,7 @@ static const operand *stored(const product *c, const tape *t, int i, int value)
                : NULL;
 }
 
-/* Reads an epilogue that is a bias at most, and a store. False if it is another. */
+/* Reads an epilogue that consists of a store, optionally after a bias. False for any other epilogue. */
 static bool epilogue_read(product *c, const program *p)
 {
     const tape *t = &p->post;
@@ -147,7 +147,7 @@ static bool epilogue_read(product *c, const program *p)
     return true;
 }
 
-/* True if the register is the value, or one that an instruction from `first` up to `end` wrote. */
+/* True if the register is the value, or is written by an instruction in [first, end). */
 static bool is_known(const tape *t, int first, int end, int value, int reg)
 {
     if (reg < 0 || reg == value)
@@ -158,7 +158,7 @@ static bool is_known(const tape *t, int first, int end, int value, int reg)
     return false;
 }
 
-/* True if an instruction computes with numbers and known registers alone. */
+/* True if an instruction computes only with numbers and known registers. */
 static bool is_simple(const tape *t, const bool *by_value, const product_epilogue *e, int i)
 {
     const tape_inst *in = &t->inst[i];
@@ -183,7 +183,7 @@ bool product_epilogue_of(const program *p, const bool *by_value, product *c, pro
     const int last = t->n_inst - 1;
     if (e->first >= last || t->inst[last].code != TAPE_STORE)
         return false;
-    /* A product of halves was rounded, so that the epilogue gets what it would load. */
+    /* A product of halves has been rounded, so the epilogue gets the value that it would load. */
     const tape_inst *before = &t->inst[e->first - 1];
     if (dtype_is_half(c->out) && before->code != TAPE_ROUND &&
         !(before->code == TAPE_CORE && before->dtype == c->out))
@@ -200,7 +200,7 @@ bool product_epilogue_of(const program *p, const bool *by_value, product *c, pro
     const operand *o = stored(c, t, last, e->result);
     if (!o || !is_known(t, e->first, last, -1, e->result))
         return false;
-    /* Storing rounds, so the last rounding is left out. */
+    /* The store rounds, so the last rounding is left out. */
     const tape_inst *from = &t->inst[last - 1];
     if ((from->code == TAPE_ROUND || from->code == TAPE_CAST) && from->dst == e->result &&
         from->dtype == IG_F32 && from->to == c->out)

@@ -1,5 +1,5 @@
-/* The list of devices, in the order in which `ingot devices` shows them: single ones, and families,
- * whose members are looked for only when somebody asks. What is registered comes behind them. */
+/* The list of devices, in the order in which `ingot devices` shows them: single devices, and families, whose
+ * members are searched for only when needed. Registered devices come last. */
 #include "engine/backend/search.h"
 #include "base/error.h"
 
@@ -45,7 +45,7 @@ const backend *backend_at(int i)
     return NULL;
 }
 
-/* The member that is called so; NULL if the name is not of this family or there is no such member. */
+/* The member with this name; NULL if the name does not belong to this family or there is no such member. */
 static const backend *family_find(const backend_family *f, const char *name)
 {
     const size_t length = strlen(f->name);

@@ -5,14 +5,14 @@
 
 #include <stdio.h>
 
-/* How often the process is a child of fork. It is cheaper to ask for than the number of the process. */
+/* Number of forks in the ancestry of the process. Reading it is cheaper than getpid. */
 static atomic_int forks;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void forked(void) { atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed); }
 static void watch_forks(void) { pthread_atfork(NULL, NULL, forked); }
 
-/* An error that waits is the caller's, and stays; one of ours would only hide the reason. */
+/* An error that was set before is the caller's and is kept. An error of the search is cleared; its reason is kept. */
 int search_count(device_search *s)
 {
     if (s->looked)
@@ -25,7 +25,7 @@ int search_count(device_search *s)
         pthread_once(&once, watch_forks);
         s->forks = atomic_load_explicit(&forks, memory_order_relaxed);
         s->look();
-        /* Devices that were not found for lack of memory may be found later. */
+        /* If devices were not found for lack of memory, a later search may find them. */
         s->looked = failed || error_waiting(IG_OK) != IG_ERR_MEMORY;
         if (!failed && s->looked)
             ig_error(NULL);

@@ -10,27 +10,27 @@
 typedef struct device_search {
     void (*look)(void);          /* finds the devices: sets count, and calls search_because */
     const backend *(*at)(int i); /* device i, which is less than count */
-    bool (*close)(int i);        /* releases what device i keeps; true: it is still open */
-    const char *what;            /* for people: "CUDA" */
+    bool (*close)(int i); /* releases what device i keeps; returns true if it is still open */
+    const char *what;     /* for messages: "CUDA" */
     pthread_mutex_t lock;
     atomic_bool looked;
-    int forks; /* of the process that looked: a child of fork cannot use what its parent has open */
+    int forks; /* at the search: a child of fork cannot use objects that its parent opened */
     int count;
-    char why[600]; /* the first reason not to have a device */
+    char why[600]; /* the first reason why there is no device */
     const char *remedy;
 } device_search;
 
 int search_count(device_search *s);
-/* NULL if there are not as many. */
+/* Device i; NULL if there are fewer. */
 const backend *search_at(device_search *s, int i);
 /* Why there is no device, and what would help; NULL if there is one. */
 const char *search_absent(device_search *s, const char **remedy);
-/* Keeps the first reason. status is the driver's word for it, or NULL. */
+/* Keeps the first reason. status is the driver's name of the error, or NULL. */
 void search_because(device_search *s, const char *what, const char *status, const char *remedy);
 
-/* False in a child of fork: what is open is the parent's. */
+/* False in a child of fork: the open objects belong to the parent. */
 bool search_is_ours(const device_search *s);
-/* Fails if device i is not there any more, or is the parent's. */
+/* Fails if device i no longer exists, or belongs to the parent. */
 ig_status search_check(device_search *s, int i, const char *name);
 /* Closes all devices. */
 void search_release(device_search *s);

@@ -4,9 +4,9 @@
  *   a copy of the graph, with the user's outputs -> the same results, fused   (fused)
  *   each node again, in f64 on the CPU, from the inputs that the device computed
  *
- * So an error is found in the node that causes it. Fused results have the bits of those that were computed
- * alone, unless a user's kernel is among the nodes: its atomic additions have no fixed order, so its results
- * and those that follow from it have bounds. The first two runs start with memory full of NaN, so that an
+ * So an error is found in the node that causes it. Fused results must have the bits of the results computed
+ * alone. The exception is a node that depends on a user's kernel: the kernel's atomic additions have no fixed
+ * order, so an error bound is used instead. The first two runs start with memory full of NaN, so that an
  * element that is not written is found. */
 #include "base/error.h"
 #include "base/memory.h"
@@ -22,14 +22,14 @@
 /* A root of the graph: a node, or data. */
 typedef struct checked {
     ig_array *at;
-    ig_array *alone, *fused; /* its copies; of data: itself */
-    ig_array *host;          /* what the device gave */
-    bool loose;              /* depends on a kernel, so its bits may differ from run to run */
+    ig_array *alone, *fused; /* its copies; for data: itself */
+    ig_array *host;          /* the device's result */
+    bool loose; /* depends on a user's kernel, so its bits may differ from run to run */
 } checked;
 
 typedef struct checker {
     walk w;
-    checked *root; /* for each place of the walk; at is NULL where that is a view */
+    checked *root; /* one for each place of the walk; at is NULL if the place is a view */
     const char *device;
     ig_verify_report *report;
 } checker;
@@ -43,7 +43,7 @@ static bool is_data(const ig_array *x) { return x->op == ARRAY_DATA; }
 
 /* ---- copies ---- */
 
-/* Replaces a root when a node is rebuilt. */
+/* Returns the array that replaces a root when a node is rebuilt. */
 typedef ig_array *(*stand_in)(const checked *r);
 
 static ig_array *stand_alone(const checked *r) { return r->alone; }
@@ -109,7 +109,7 @@ static ig_status find_roots(checker *c, ig_array *const *arrays, int n)
     return IG_OK;
 }
 
-/* The i-th root in the order of the graph; NULL if that position is a view. */
+/* The i-th root in graph order; NULL if that position is a view. */
 static checked *in_order(const checker *c, int i)
 {
     checked *r = &c->root[c->w.order[i]];
@@ -149,7 +149,7 @@ static ig_status run_copies(checker *c, ig_array *const *arrays, int n)
     return status;
 }
 
-/* Copies results to where the CPU can read them. */
+/* Copies results to host memory. */
 static ig_status fetch(const checker *c)
 {
     for (int i = 0; i < c->w.n_order; i++) {
@@ -171,24 +171,24 @@ static ig_status fetch(const checker *c)
 
 typedef enum error_bound_kind {
     BOUND_EXACT,    /* the f64 result, rounded */
-    BOUND_ULP,      /* some ulp of it, or of size */
-    BOUND_SUM,      /* pairwise: size is the sum without signs */
-    BOUND_IN_ORDER, /* one after another, of `terms` */
-    BOUND_PRODUCT,  /* of `terms` factors */
-    BOUND_KERNEL,   /* of the user's: nobody knows what it adds up, so of its largest result */
+    BOUND_ULP,      /* a number of ulp of the result, or of size */
+    BOUND_SUM,      /* a pairwise sum: size is the sum of absolute values */
+    BOUND_IN_ORDER, /* a sum of `terms` terms, one after another */
+    BOUND_PRODUCT,  /* a product of `terms` factors */
+    BOUND_KERNEL,   /* a user's kernel: its sums are unknown, so relative to its largest result */
 } error_bound_kind;
 
 typedef struct error_bound {
     error_bound_kind kind;
     ig_dtype dtype; /* of the result */
-    ig_dtype adds;  /* in which it adds up */
+    ig_dtype adds;  /* the dtype of its sums */
     int64_t terms;
     double ulp;
     ig_array *want;          /* f64 for floats */
-    ig_array *size;          /* without signs; NULL: not needed */
-    ig_array *above, *below; /* of a product: of the factors beyond 1 and of those within */
-    ig_array *lifted;        /* size, with factors of at least twice the smallest normal number */
-    bool flushes;            /* instructions for bf16 read subnormal numbers as 0 */
+    ig_array *size;          /* computed from absolute values; NULL: not needed */
+    ig_array *above, *below; /* products of the factors above 1, and of those below */
+    ig_array *lifted;        /* size, from factors of at least twice the smallest normal number */
+    bool flushes;            /* bf16 instructions read subnormal numbers as 0 */
 } error_bound;
 
 /* The dtype in which f16 and bf16 are computed. */
@@ -235,7 +235,7 @@ static error_bound bound_of(const ig_array *x)
         b.ulp = op_ulps[x->op] > 0 && dtype_is_half(d) ? 1 : op_ulps[x->op];
         if (x->op == OP_astype && ig_dtype_bytes(x->in[0]->dtype) == 8 &&
             !dtype_is_float(x->in[0]->dtype))
-            b.ulp = 0.51; /* f64 has rounded it once already */
+            b.ulp = 0.51; /* the conversion to f64 has already rounded it once */
         b.kind = b.ulp > 0 ? BOUND_ULP : BOUND_EXACT;
         break;
     default: break;
@@ -243,7 +243,7 @@ static error_bound bound_of(const ig_array *x)
     return b;
 }
 
-/* The definition of a node that code of the device computes. */
+/* The definition of a node that native code computes. */
 static ig_array *defined_again(const checker *c, const ig_array *x)
 {
     enum { INPUTS = 8 };
@@ -258,13 +258,13 @@ static ig_array *defined_again(const checker *c, const ig_array *x)
 /* Computes the reference of the node and the terms of its bound on the CPU. */
 static ig_status compute_bound(const checker *c, const ig_array *x, error_bound *b)
 {
-    if (x->op == OP_kernel) { /* its definition is itself, as the CPU runs it */
+    if (x->op == OP_kernel) { /* the reference is the same kernel on the CPU */
         ig_array *same =
             x->attr.kernel->native ? defined_again(c, x) : node_again(c, x, b->dtype, stand_host);
         b->want = b->kind == BOUND_KERNEL ? build_cast(same, IG_F64) : same;
         return ig_eval(&b->want, 1);
     }
-    const bool by_steps = x->op == OP_nextafter; /* of its own dtype */
+    const bool by_steps = x->op == OP_nextafter; /* steps depend on the dtype: not in f64 */
     const bool wide = dtype_is_float(b->dtype) && !by_steps;
     ig_array *all[4];
     int n = 0;
@@ -301,12 +301,12 @@ static double ulp_of(const ig_finfo *f, double v)
     return ldexp(f->eps, ilogb(v));
 }
 
-/* The elements of a bound, and the numbers of its dtype. */
+/* The elements of a bound, and the properties of its dtypes. */
 typedef struct measure {
     const error_bound *b;
     ig_finfo f, adds;
     const double *want, *size, *above, *below, *lifted;
-    double largest; /* of want, where many numbers may have been added up */
+    double largest; /* largest of want, for kernels whose sums are unknown */
 } measure;
 
 /* The allowed error of element i; infinite if partial results may overflow. */
@@ -315,7 +315,7 @@ static double allowance(const measure *m, int64_t i)
     const error_bound *b = m->b;
     const double want = fabs(m->want[i]), ulp = ulp_of(&m->f, want), n = (double)b->terms;
     const double size = m->size ? m->size[i] : 0;
-    const double reference = b->dtype == IG_F64 ? 2 : 1; /* it is off, too */
+    const double reference = b->dtype == IG_F64 ? 2 : 1; /* the reference has an error, too */
     if ((b->kind == BOUND_SUM || b->kind == BOUND_IN_ORDER) && size > m->adds.max)
         return INFINITY;
     if (b->kind == BOUND_PRODUCT &&
@@ -350,7 +350,7 @@ static double error_of(const measure *m, int64_t i, double got)
     const double tol = allowance(m, i);
     if (got == want || (isnan(got) && isnan(want)))
         return 0;
-    if (isinf(tol)) /* what is infinite or NaN in f64 cannot be a number */
+    if (isinf(tol)) /* a result must be infinite or NaN where the f64 result is */
         return isfinite(want) || !isfinite(got) ? 0 : INFINITY;
     if (isinf(got) && !isnan(want))
         return (got > 0) == (want > 0) && fabs(want) + tol > m->f.max ? 0 : INFINITY;
@@ -410,7 +410,7 @@ static ig_status compare_floats(const error_bound *b, const void *data, int64_t 
     return IG_OK;
 }
 
-/* Integers, and floats of the same dtype: bit by bit. NaNs are equal. */
+/* Compares integers, and floats of the same dtype, bit by bit. NaNs are equal. */
 static void compare_bits(ig_dtype dtype, const char *want, const char *got, int64_t n, worst *found)
 {
     const size_t width = ig_dtype_bytes(dtype);
@@ -553,13 +553,13 @@ ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
         FAIL(IG_ERR_DEVICE, "verify: the device '%s' computes nothing that could be compared",
              c.device);
     TRY(ig_scope_begin());
-    array_device_set(c.device); /* of copies that have no inputs */
+    array_device_set(c.device); /* the device of copies without inputs */
     ig_status status = find_roots(&c, arrays, n);
     if (status == IG_OK)
         status = copy_graph(&c);
     if (status == IG_OK)
         status = run_copies(&c, arrays, n);
-    array_device_set(backend_cpu.name); /* of what they are compared with */
+    array_device_set(backend_cpu.name); /* the device of the references */
     if (status == IG_OK)
         status = fetch(&c);
     if (status == IG_OK)

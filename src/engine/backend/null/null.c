@@ -1,5 +1,5 @@
-/* A device that computes nothing: its buffers have no memory and its launches do nothing. It shows
- * what the scheduler does, at any size, and costs nothing. */
+/* A device that computes nothing: its buffers have no memory and its launches do nothing. It shows the
+ * schedules of computations of any size without running them. */
 #include "engine/backend/backend.h"
 
 #include "base/memory.h"
