@@ -1,13 +1,13 @@
-/* Attention (ops/attention.c) by loops of its own: a task takes some rows of the query through both products and the softmax
- * between them, in its scratch. The pool runs once, and the scores are never in memory as a whole.
+/* Attention (ops/attention.c) by specialized loops: a task takes some rows of the query through both products and the
+ * softmax between them, in its scratch. The pool runs once, and the scores are never in memory as a whole.
  *
  *   f32          keys and values are read where they are, or packed (lanes/attend.c); the result has the bits of the op's
  *                definition
- *   f16, bf16    the same, of keys and values that were converted to f32 first
+ *   f16, bf16    the same, after keys and values were converted to f32
  *   bf16         with matrix instructions that read rows in place (AMX): both products are of bf16; a weight of the
  *                values is the sum of two numbers of bf16, because one would be too inexact
  *
- * A worker converts or packs the keys and values of a product once for all of its tasks that follow each other. */
+ * A worker converts or packs the keys and values of a product once for all its consecutive tasks. */
 #include "engine/backend/cpu/cpu.h"
 
 #include "engine/backend/cpu/lanes/attend.h"
@@ -19,11 +19,11 @@
 #include <string.h>
 
 enum {
-    CAUSAL = 4, /* numbers of the node: see ops/attention.c */
+    CAUSAL = 4, /* the node's number parameters: see ops/attention.c */
     BY_ROWS = 5,
     MASKED = 6,
     ROWS_LEAST = 8,   /* fewer rows leave too many lanes idle */
-    KEYS_MOST = 4096, /* of matrix instructions: their scores fit in the L2 cache */
+    KEYS_MOST = 4096, /* for matrix instructions: their scores fit in the L2 cache */
     WIDTH_MOST = 256,
     HELD_MOST = 1 << 18, /* elements of the keys of a product, in a worker's scratch */
     QUERY = 0,
@@ -57,11 +57,12 @@ typedef struct attention {
                     int64_t as);
     places at;
     const binding *bindings;
-    int64_t holds[MACHINE_MAX_THREADS]; /* whose keys and values a worker has; -1: none */
+    int64_t holds[MACHINE_MAX_THREADS]; /* the product whose keys and values a worker holds; -1:
+                                         * none */
     int64_t offset[];                   /* of the keys, the values, and the elements of a row */
 } attention;
 
-/* ---- what is offered ---- */
+/* ---- supported nodes ---- */
 
 static way way_of(ig_dtype dtype)
 {
@@ -118,7 +119,7 @@ static void places_set(attention *a)
     }
 }
 
-/* The distance of two rows of an operand, in elements. */
+/* The distance between rows of an operand, in elements. */
 static int64_t row_of(const attention *a, int input)
 {
     return a->in[input].v.stride[a->in[input].v.ndim - 2];
@@ -184,7 +185,7 @@ static const char *rows_at(const attention *a, int input, int64_t job)
     return operand_host(o, a->bindings) + offset * (int64_t)ig_dtype_bytes(o->dtype);
 }
 
-/* Row `first` of a product's result, and the distance of two of them in elements. */
+/* Row `first` of a product's result; *row: the distance between its rows, in elements. */
 static char *result_at(const attention *a, int64_t job, int64_t first, int64_t *row)
 {
     const int64_t heads = a->by_rows ? a->out.v.shape[2] : 1;
@@ -226,7 +227,7 @@ static void pack(const attention *a, char *keys, char *values, int64_t job)
     g->pack_n(values, rows_at(a, VALUE, job), a->width, a->offset + 2 * n, n, a->offset + n);
 }
 
-/* The keys and values of a product in f32, as rows: where they are, or converted in the worker's scratch. */
+/* The keys and values of a product in f32, as rows: in place, or converted in the worker's scratch. */
 static attend_rows keys_of(const attention *a, char *scratch, int64_t job)
 {
     attend_rows r = {.keys = a->keys, .width = a->width, .k_row = a->width, .v_row = a->width};
@@ -298,7 +299,7 @@ static void run_lanes(attention *a, char *scratch, int64_t job, int64_t first, i
         a->convert(IG_F32, a->dtype, a->width, out + i * row * size, 1, r.out + i * a->width, 1);
 }
 
-/* The rows of the query as matrix instructions read them: where they are, or padded with zeros. */
+/* The rows of the query as matrix instructions read them: in place, or padded with zeros. */
 static const char *query_of(const attention *a, char *to, const char *from, int64_t n, int64_t *row)
 {
     const int64_t size = a->matrices->element_bytes, step = row_of(a, QUERY) * size;

@@ -1,5 +1,5 @@
 /* Chains: a tile of rows goes through all programs of a chain while it is in the cache, then the
- * next tile. Each program computes what it computes alone, in the same order, so results have the
+ * next tile. Each program computes the same values as alone, in the same order, so results have the
  * same bits.
  *
  * Values that a chain keeps only row by row (such as the scores of attention) are stored in the
@@ -17,19 +17,19 @@ enum {
     TILE_BYTES =
         512 *
         1024, /* bytes of a tile's values that are kept row by row: they fit in the L2 cache */
-    TILE_ROWS_LEAST = 16, /* a contraction of fewer rows packs more than it computes */
+    TILE_ROWS_LEAST = 16, /* with fewer rows, a contraction packs more than it computes */
     TILE_ROWS_MOST = 128,
-    TILE_ROWS_SHARED = 32,    /* the least that tiles are cut to for more tasks */
+    TILE_ROWS_SHARED = 32,    /* tiles are not cut below this for more tasks */
     ROW_ALONE = 512,          /* rows of this length and more do not share a block */
     TASKS_PER_THREAD = 32,    /* at most, because each task prepares all tapes again */
     SHARED = CONTRACT_SHARED, /* programs of a chain whose panels are packed once for all tiles */
-    FAULTS = 16               /* the first programs of a chain have faults of their own */
+    FAULTS = 16               /* the first programs of a chain have separate faults */
 };
 
 typedef struct chain_job {
     const program *p;
     const binding *b;
-    cpu_fault fault[FAULTS]; /* of each program; the last one is that of all later ones, too */
+    cpu_fault fault[FAULTS]; /* of each program; later programs share the last one */
     int64_t outer;           /* rows */
     int64_t tile;            /* rows at once */
     int64_t task;            /* rows of a task */
@@ -155,7 +155,7 @@ static void run_all(const chain_job *j, char *const *part, int64_t row, int64_t 
         cores[j->p[i].kind].run(part[i], row, n);
 }
 
-/* Bindings in which rows from `row` on of the kept values are at `at`. */
+/* Bindings for which the rows of the kept values, starting at `row`, are at `at`. */
 static const binding *bind_rows(const chain_job *j, char *at, int64_t row)
 {
     const program *p = j->p;
@@ -254,7 +254,7 @@ static bool chain_cut(chain_job *j)
     if (j->outer < pool_threads())
         return false;
     const int64_t work = TASK_WORK / cost, least = j->outer / (pool_threads() * TASKS_PER_THREAD);
-    /* Smaller tiles if otherwise some threads would have none. */
+    /* Smaller tiles if some threads would have none otherwise. */
     const int64_t share = (j->outer + pool_threads() - 1) / pool_threads();
     const int64_t even = share > work ? share : work;
     j->tile = even < j->tile ? even : j->tile;

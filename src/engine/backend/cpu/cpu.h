@@ -32,7 +32,8 @@ enum {
     RUN_BITS = 3,
     RUN_MOST = 4
 };
-/* Loops of 16-bit floats: h is a stored element, x and y are f32 lanes. round(x) is x rounded to the dtype of h, a lane. */
+/* Loops of 16-bit floats: h is a stored element, x and y are f32 lanes. round(x) is x rounded to the dtype of h, a
+ * lane. */
 enum {
     HALF_WIDEN,  /* y = h */
     HALF_ROUND,  /* y = round(x) */
@@ -69,7 +70,8 @@ typedef struct cpu_level {
     /* The loop of a run of 2 to RUN_MOST rows. Its results have the bits of the separate loops.
      * NULL if there is none. */
     run_loop (*run)(int rows, int code, ig_dtype lane);
-    /* The loop of row `first`, with flags `one`, and of unary row `second` of its result. NULL if there is none. */
+    /* The loop that applies row `first`, with flags `one`, then unary row `second` to its result. NULL if there is
+     * none. */
     map_loop (*pair)(int first, int second, ig_dtype lane, int one);
     /* Converts stored elements by the rules of ig_astype, also between f16, bf16 and f32: d[i * ds]
      * = a[i * as]. from == to copies. */
@@ -94,10 +96,9 @@ typedef struct cpu_level {
     /* d[r] = the fold of the r-th row of a, which has len values, 0 < len <= TAPE_BLOCK.
      * reduce/reduce.c states the order. */
     void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);
-    /* The loop that computes rows and folds their result, with the bits of the separate loops: row
-     * `second` (square, or OP_COUNT for none) of row `first` (or OP_COUNT for none) of a[i] and
-     * b[i]. keeps: the result of `first` is stored in d[i]; one: 0 or MAP_ONE_B. 0 < n <=
-     * TAPE_BLOCK. NULL if there is none. */
+    /* The loop that computes rows and folds their result, with the bits of the separate loops. The folded value is row
+     * `second` (square, or OP_COUNT for none) of row `first` (or OP_COUNT for none) of a[i] and b[i]. keeps: the result
+     * of `first` is stored in d[i]; one: 0 or MAP_ONE_B. 0 < n <= TAPE_BLOCK. NULL if there is none. */
     fold_loop (*fold_of)(int op, int first, int second, ig_dtype lane, bool keeps, int one);
     /* The folds of two rows of TAPE_BLOCK values each. */
     void (*fold_two)(int op, ig_dtype lane, void *d, const void *a, void *d_2, const void *a_2);
@@ -112,10 +113,10 @@ typedef struct cpu_level {
 
 /* The level in use: the best one that the machine supports, or IG_CPU_LEVEL. */
 const cpu_level *cpu_level_now(void);
-/* "level avx512": what --explain calls it. */
+/* "level avx512": its name in --explain. */
 const char *cpu_level_label(void);
-/* For describe: the names of the levels that the machine supports, lowest first; and why
- * IG_CPU_LEVEL was ignored, or NULL. */
+/* For describe: the names of the levels that the machine supports, lowest first; and the reason why IG_CPU_LEVEL was
+ * ignored, or NULL. */
 const char *cpu_level_names(void);
 const char *cpu_level_note(void);
 
@@ -130,7 +131,7 @@ typedef struct cpu_fault {
 void cpu_fault_clear(cpu_fault *fault);
 /* Any thread may record a fault at any time. */
 void cpu_fault_note(cpu_fault *fault, int64_t at, int64_t index, int64_t axis_len);
-/* IG_OK, or IG_ERR_INDEX with its message: p met the fault. */
+/* IG_OK, or IG_ERR_INDEX with a message about the fault of p. */
 ig_status cpu_fault_status(const cpu_fault *fault, const program *p);
 
 /* ---- tapes ---- */
@@ -149,7 +150,7 @@ typedef struct tape_run {
     struct tape_plan *plan; /* how each operand and instruction runs; see tape/tape.h */
 } tape_run;
 
-/* Renumbers the registers of a tape so that few are needed, and removes roundings that stores repeat. */
+/* Renumbers the registers of a tape so that few are needed, and removes roundings that a store would repeat. */
 ig_status tape_assign_registers(tape *t);
 /* Plans a tape once for all runs, in memory of tape_plan_bytes(t) bytes. The memory becomes
  * t->compiled; the caller owns it. */
@@ -173,7 +174,7 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core);
 /* The same for n whole rows of len points, of a tape without core and result. Returns false, and
  * does nothing, if running them as blocks is better. */
 bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len);
-/* After tape_start, for a tape whose result will be folded: selects what tape_fold can do in one
+/* After tape_start, for a tape whose result will be folded: selects the instructions that tape_fold can run in one
  * loop. */
 void tape_fold_start(tape_run *run, int fold);
 /* How many rows of len points one call of tape_fold may take. */
@@ -223,7 +224,7 @@ size_t cpu_sort_scratch(const program *p);
 size_t cpu_search_scratch(const program *p);
 size_t cpu_attention_scratch(const program *p);
 size_t cpu_write_scratch(const program *p);
-/* What computes this contraction, for messages: the name of a level or of a BLAS library. */
+/* The name of the level or BLAS library that computes this contraction, for messages. */
 const char *cpu_contract_how(const program *p);
 /* True if cpu_attention runs programs of this node. */
 bool cpu_attention_offers(const node_native *n);
@@ -236,7 +237,7 @@ void *cpu_contract_plan(const program *p);
 ig_status cpu_chain(const program *p, const binding *b);
 size_t cpu_chain_scratch(const program *p);
 /* Cores that run row by row: started in scratch for a program of `rows` rows, then run for at most
- * `tile` rows at a time. Reductions over rows that are not contiguous cannot run so. */
+ * `tile` rows at a time. Reductions over rows that are not contiguous cannot run this way. */
 bool cpu_reduce_has_rows(const program *p);
 size_t cpu_reduce_rows_scratch(const program *p, int64_t tile);
 void cpu_reduce_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
@@ -246,8 +247,8 @@ size_t cpu_contract_rows_scratch(const program *p, int64_t tile);
 void cpu_contract_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
                              int64_t tile, void *scratch);
 void cpu_contract_rows(void *scratch, int64_t first, int64_t n);
-/* Packs in[1] of n contractions, at most CONTRACT_SHARED, once for all tiles; it must be computed already. _use gives
- * panels[i] to each started run of p[i], _unshare frees them, also after an error. They are NULL if packing once does
+/* Packs in[1] of n contractions, at most CONTRACT_SHARED, once for all tiles; it must be computed already. _use passes
+ * panels[i] to each started run of p[i]. _unshare frees them, even after an error. They are NULL if packing once does
  * not pay. */
 enum { CONTRACT_SHARED = 8 };
 ig_status cpu_contract_rows_share(const program *const *p, int n, const binding *b, int64_t tile,

@@ -26,7 +26,7 @@ static const struct level_row {
     const char *name;
     const cpu_level *loops;
     const gemm_level *gemm;
-    const char *needs; /* beyond what the loops do: words of machine_get()->isa */
+    const char *needs; /* requirements beyond the loops': words of machine_get()->isa */
 } rows[] = {
 #define LEVEL(name) {#name, &cpu_level_##name, &gemm_##name, ""},
 #define LEVEL_ON(name, base, needs) {#name, &cpu_level_##base, &gemm_##name, needs},
@@ -42,7 +42,7 @@ static cpu_level chosen;
 static gemm_level chosen_gemm;
 static char names[128], label[64], note[256];
 
-/* True if each word of `needs` is one of `has`; both are separated by spaces. */
+/* True if `has` contains each word of `needs`; words are separated by spaces. */
 static bool words_are_there(const char *needs, const char *has)
 {
     char padded[512], word[64];

@@ -12,14 +12,14 @@ typedef struct axis_group {
 
 /* The group of v's axes first ... first + ndim. */
 void axis_group_set(axis_group *g, const view *v, int first, int ndim);
-/* offset[i] of points start ... start + n of the group. */
+/* offset[i] = the offset of point start + i of the group, for n points. */
 void axis_group_offsets(const axis_group *g, int64_t start, int64_t n, int64_t *offset);
 /* True if all points are one element. */
 bool axis_group_is_constant(const axis_group *g);
-/* True if the points are contiguous; if those of the last axis are, and there are several. */
+/* True if the points are contiguous; true if the points of the last axis are, and there are several. */
 bool axis_group_is_contiguous(const axis_group *g);
 bool axis_group_ends_contiguous(const axis_group *g);
-/* The distance of two points, if it is constant. */
+/* The distance between two points, if it is constant. */
 static inline int64_t axis_group_step(const axis_group *g)
 {
     return g->ndim > 0 ? g->stride[0] : 0;

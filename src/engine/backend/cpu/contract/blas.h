@@ -17,7 +17,7 @@ typedef void blas_dgemm(int order, int turn_a, int turn_b, int m, int n, int k, 
 
 typedef struct blas {
     const char *name; /* "openblas" */
-    bool measured;    /* IG_BLAS=auto: use it only where it was measured to be faster */
+    bool measured;    /* IG_BLAS=auto: use it only if it was measured to be faster */
     blas_sgemm *sgemm;
     blas_dgemm *dgemm;
 } blas;
@@ -26,7 +26,7 @@ typedef struct blas {
 const blas *blas_get(void);
 /* Why the value of IG_BLAS is ignored, or NULL; loads nothing. */
 const char *blas_note(void);
-/* The library in use and its file, for people; NULL if IG_BLAS is off. Loads the library. */
+/* The library in use and its file, as text; NULL if IG_BLAS is off. Loads the library. */
 const char *blas_describe(void);
 
 #endif

@@ -23,10 +23,10 @@
  *   direct results             result_of          matmul 512                    1.04
  *   precomputed offsets        offsets_keep       matmul 32x128x10              1.03
  *   sums without padding       close              train_mlp 32 32-128-10        1.03
- *   BLAS, with IG_BLAS=on      tile_sum_blas      a choice of the user
+ *   BLAS, with IG_BLAS=on      tile_sum_blas      only if the user asks for it
  *
- * Invariant: how the output is cut (which depends on the number of threads) does not affect the
- * order of a sum; the blocks of k, which do, depend on the length of k only. */
+ * Invariant: the order of a sum does not depend on how the output is cut, which depends on the number of threads. It
+ * depends on the blocks of k, which only depend on the length of k. */
 #include "engine/backend/cpu/contract/tile.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -86,16 +86,16 @@ static ig_status shared_take(contraction *c, int side)
     return c->shared[side] ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* True if each thread has at most one tile, and packing a side for itself costs it less than a second run of the pool
- * and panels in the caches of others: in[0] beside panels that are kept, in[1] beside straight rows, and both sides of
- * matrix instructions. */
+/* True if each thread has at most one tile, and packing a side itself costs a thread less than a second run of the pool
+ * with panels in the caches of other cores. That holds for in[0] if in[1] has kept panels, for in[1] if in[0] has
+ * straight rows, and for both sides with matrix instructions. */
 static bool packs_for_itself(const contraction *c, int side)
 {
     return c->batches == 1 && c->tiles <= c->threads && c->threads > 2 &&
            ((side == 0 && c->packed) || (side == 1 && c->straight) || c->kernel->group > 1);
 }
 
-/* The same, only if small tiles or batches would pack them many times. */
+/* The same, but only if small tiles or batches would pack the panels many times. */
 static ig_status shared_get(contraction *c, int side)
 {
     const bool again = contraction_packs_again(c, side);
@@ -183,7 +183,7 @@ static void blas_use(contraction *c, const blas *library)
     contraction_layout(c);
 }
 
-/* The least time of a tile in some tries, in seconds. */
+/* The least time of a tile over several tries, in seconds. */
 static double tile_time(const contraction *c, char *memory, const buffer *data)
 {
     enum { TRIES = 3 };
@@ -252,7 +252,7 @@ static void blas_choose(contraction *c)
 
 /* ---- the core ---------------------------------------------------------------------------------- */
 
-/* Plans everything but the buffers. There is room for offsets after c. */
+/* Plans everything except the buffers. The memory after c has room for offsets. */
 static void contraction_plan(contraction *c, const program *p)
 {
     contraction_set(c, p);
@@ -336,7 +336,7 @@ static const contraction *rows_plan(const program *p, int64_t tile)
     return c;
 }
 
-/* Contractions whose in[1] is packed in one run of the pool. */
+/* Contractions whose in[1] are packed in one run of the pool. */
 typedef struct rows_shared {
     contraction c[CONTRACT_SHARED];
     int64_t end[CONTRACT_SHARED]; /* of their tasks */
@@ -404,7 +404,7 @@ void cpu_contract_rows(void *scratch, int64_t first, int64_t n)
 {
     contract_rows *s = scratch;
     const contraction *c = &s->c;
-    while (n > 0) { /* a tile is in one batch */
+    while (n > 0) { /* a tile must not span batches */
         const int64_t m0 = first % c->m.extent, left = c->m.extent - m0;
         int64_t rows = n < left ? n : left;
         rows = rows < c->m.size ? rows : c->m.size;

@@ -13,7 +13,7 @@ typedef struct cut {
     int64_t extent, parts, size;
 } cut;
 
-/* Parts of at most `most`, which is at least one unit; sizes are multiples of it. */
+/* Parts of at most `most`, which is at least one unit; part sizes are multiples of the unit. */
 cut cut_at_most(int64_t extent, int64_t most, int64_t unit);
 
 static inline int64_t cut_length(const cut *c, int64_t part)
@@ -44,20 +44,21 @@ typedef struct contraction {
     bool in_place[2];   /* a side is small and has the layout of its panels */
     bool straight;      /* kernels read rows of in[0] in place: see tile_rows */
     bool runs[2];       /* the points of a side's rows are contiguous, and its rows are not */
-    int result;    /* operand of the epilogue that stores the sums unchanged; -1: there is none */
-    bool close;    /* rows of sums are contiguous */
-    int thin;      /* which side has few rows (thin); the other is not packed; -1: neither */
-    bool along;    /* the other side's points are contiguous, else its rows are */
-    int64_t ready; /* blocks of k of the thin side that are copied at a time ... */
+    int result;         /* operand of the epilogue that stores the sums unchanged; -1: none */
+    bool close;         /* rows of sums are contiguous */
+    int thin;           /* which side has few rows (thin); the other is not packed; -1: neither */
+    bool along;         /* the other side's points are contiguous, else its rows are */
+    int64_t ready;      /* blocks of k of the thin side that are copied at a time ... */
     int64_t x_row, x_point; /* ... and the strides of the copy: see gemm_thin */
     bool dots;              /* one row on either side: batches are computed together */
-    const blas *blas;       /* computes the tiles in place of our kernels; or NULL */
+    const blas *blas;       /* computes the tiles instead of our kernels; or NULL */
     layout at;
     int threads;          /* the number of threads that the tiles are cut for ... */
     int64_t rows;         /* ... or, in a chain, the rows of a tile; 0: none */
     int64_t tiles, tasks; /* of a round ... */
     int64_t round,
-        first; /* ... which are parts of m that are computed at a time, and the first of them now */
+        first; /* ... which are parts of m that are computed at a time, and the first part of this
+                * round */
     cpu_fault fault;
 } contraction;
 
@@ -68,7 +69,7 @@ static inline int64_t panel_row(const contraction *c, int64_t k)
     return (k + together - 1) / together * together * c->kernel->element_bytes;
 }
 
-/* Rows that the panels of so many rows of a side have. */
+/* The rows of the panels that hold `rows` rows of a side. */
 static inline int64_t panels_rows(const contraction *c, int side, int64_t rows)
 {
     const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
@@ -87,7 +88,7 @@ bool contraction_packs_again(const contraction *c, int side);
 /* Computes the layout of the scratch after a change. */
 void contraction_layout(contraction *c);
 
-/* Sets c->packed for this launch. Packs in[1] if its buffer was an input of earlier evaluations, too. */
+/* Sets c->packed for this launch. Packs in[1] if its buffer was also an input of earlier evaluations. */
 ig_status packed_get(contraction *c);
 /* Bytes from one block of k to the next in these panels. Columns begin a panel_row apart. */
 int64_t packed_block(const contraction *c);

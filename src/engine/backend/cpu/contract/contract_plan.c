@@ -9,7 +9,8 @@ enum {
     TILE_M = 1024,    /* most rows and columns of a tile: they share the packing of a panel ... */
     TILE_N = 256,     /* ... and a block of k of the columns takes a small part of the L2 cache */
     TILE_LEAST = 64,  /* least columns of a tile and rows of a strip, however small the cache is */
-    TILE_THIN = 4096, /* most rows beside a thin side, whose contiguous rows are read at once ... */
+    TILE_THIN = 4096, /* most rows opposite a thin side, whose contiguous rows are read at once
+                       * ... */
     TILE_RUN = 1024,  /* ... and are not cut below this if all threads have work */
     TILE_UNIT = 32,   /* ... into parts of multiples of this */
     RUN_LEAST = 16,   /* contiguous points of k that are packed as such */
@@ -21,7 +22,8 @@ enum {
     TILE_PACKS = 400,
     ROUND_ROWS = 512, /* rows are not cut below this to share fewer panels at a time */
     TASKS_MOST =
-        32, /* ... and the most tasks of more tiles: the last task of one thread, while the others wait, is then a small part of the work */
+        32, /* ... and the most tasks of more tiles: the last task, for which other threads wait, is
+             * then a small part of the work */
 };
 #define ROUND_BYTES \
     ((int64_t)8 << 20)         /* shared panels of in[0] that are kept at a time, if possible */
@@ -96,8 +98,9 @@ static bool rows_fit(int64_t step_bytes, int64_t mr)
     return step_bytes % LINE != 0 || mr <= sets * WAYS;
 }
 
-/* Straight rows: true if kernels read rows of in[0] where they are. All of them are whole groups of points: there are no
- * zeros to fill up with. Kernels that read a line of each row for several points need these lines in the L1 cache. */
+/* Straight rows: true if kernels read rows of in[0] in place. Each row must be a whole number of groups of points,
+ * since nothing pads it with zeros. Kernels that read a line of each row for several points need these lines in the L1
+ * cache. */
 static bool reads_straight(const contraction *c, int64_t rows)
 {
     const int64_t group = c->kernel->group, step = axis_group_step(&c->row[0]);
@@ -112,7 +115,11 @@ static bool reads_straight(const contraction *c, int64_t rows)
  * be read in place; -1 if there is none. The sums have the same bits either way. */
 static int thin_side(const contraction *c, int64_t rows, int64_t columns)
 {
-    enum { FEW = 4, LONG = 128 }; /* more than FEW rows pay only beside long contiguous rows */
+    enum {
+        FEW = 4,
+        LONG = 128
+    }; /* more than FEW rows pay only if the other side has long
+                                   * contiguous rows */
     const int side = rows <= columns ? 0 : 1;
     const int64_t few = side == 0 ? rows : columns;
     const axis_group *row = &c->row[!side];
@@ -140,9 +147,9 @@ static ig_dtype sum_lane(const program *p)
     return dtype_lane(p->post.n_inst > 0 ? (ig_dtype)p->post.inst[0].dtype : p->dtype);
 }
 
-/* Direct results: the operand that stores the sums unchanged and contiguous, if accumulating there
- * pays; else -1. It does not for narrow rows, where most tiles have an edge, and for many blocks of
- * k, whose sums are read and written each time and are better close together. */
+/* Direct results: the operand that stores the sums unchanged and contiguous, if accumulating there pays; else -1. It
+ * does not pay for narrow rows, where most tiles have an edge. Nor does it for many blocks of k: each block reads and
+ * writes all sums, which is faster in compact scratch. */
 static int result_of(const contraction *c, const tape *post)
 {
     enum { FEW = 4 };
@@ -180,7 +187,7 @@ void contraction_set(contraction *c, const program *p)
     c->batches = p->extent[0];
     int64_t rows = p->extent[1];
     if (axis_group_is_constant(&c->batch[1])) {
-        /* in[1] is the same for all batches: they are more rows of one product. */
+        /* in[1] is the same for all batches, so they are treated as more rows of one product. */
         axis_group_set(&c->row[0], &p->in[0].v, 0, b + m);
         c->batch[0].ndim = 0;
         c->batch[1].ndim = 0;
@@ -255,7 +262,7 @@ void contraction_offsets(contraction *c, int64_t *room)
 
 /* ---- tasks ---- */
 
-/* This many tasks for each thread, but not too small ones. */
+/* This many tasks for each thread, but none too small. */
 static int64_t tasks_for(const contraction *c, int threads, int per_thread)
 {
     const double products =
@@ -267,7 +274,7 @@ static int64_t tasks_for(const contraction *c, int threads, int per_thread)
     return products < (double)wanted * least ? (int64_t)(products / least) + 1 : wanted;
 }
 
-/* Cuts contiguous rows beside a thin side while they stay long, or until all threads have some. */
+/* Cuts contiguous rows opposite a thin side while the parts stay long, or until all threads have some. */
 static void share_runs(contraction *c, int threads)
 {
     cut *rows = c->thin == 0 ? &c->n : &c->m;
@@ -282,7 +289,7 @@ static void share_runs(contraction *c, int threads)
 /* Cuts columns finer if there are few tiles, so that all threads end at about the same time. */
 static void share_evenly(contraction *c, int threads)
 {
-    enum { MANY = 8 }; /* tiles for each thread, which even out by themselves */
+    enum { MANY = 8 }; /* tiles for each thread: that many balance by themselves */
     const int64_t rows = c->batches * c->m.parts, nr = c->kernel->nr;
     int64_t least = INT64_MAX, best = c->n.size;
     for (int64_t size = c->n.size; size > c->n.size / 2; size -= nr) {
@@ -298,10 +305,10 @@ static void share_evenly(contraction *c, int threads)
     c->n = (cut){c->n.extent, (c->n.extent + best - 1) / best, best};
 }
 
-/* What the longest share of a thread costs if tiles are cut like this, in products for each point of k. A row or column
- * of a tile costs as much as `fetch` products: it is packed or fetched. Cores differ in the speed of matrix instructions,
- * by up to four times where others use them, too: if more tiles need no more packing, the slowest thread has one tile
- * more to do when the others are ready. Bench row: distilbert 8x128 bf16. */
+/* The cost of the longest share of a thread if tiles are cut like this, in products for each point of k. A row or
+ * column of a tile costs as much as `fetch` products: it is packed or fetched. Cores differ in the speed of matrix
+ * instructions, by up to four times if other cores use them too. So if more tiles need no more packing, the slowest
+ * thread is assumed to have one more tile left when the others are done. Bench row: distilbert 8x128 bf16. */
 static int64_t share_cost(const contraction *c, int threads, const cut *m, const cut *n)
 {
     const int64_t fetch = c->kernel->group > 1 ? 64 : 10, few = c->kernel->few_rows;
@@ -312,11 +319,11 @@ static int64_t share_cost(const contraction *c, int threads, const cut *m, const
     return rounds * (computed * n->size + fetch * (computed + n->size));
 }
 
-/* Cuts both sides anew if that is clearly cheaper, because some threads would wait for others: of all ways with at most
- * MANY tiles for each thread and with tiles of at most m_most x n_most, the cheapest. */
+/* Cuts both sides again if that is clearly cheaper, because some threads would wait for others. Takes the cheapest cut
+ * with at most MANY tiles for each thread and tiles of at most m_most x n_most. */
 static void share_again(contraction *c, int threads, int64_t m_most, int64_t n_most)
 {
-    enum { MANY = 4, FEW_UNIT = 4 }; /* the last rows of a tile may be few */
+    enum { MANY = 4, FEW_UNIT = 4 }; /* the last tile may have few rows */
     const int64_t unit = c->kernel->few_rows > 0 ? FEW_UNIT : c->kernel->mr, nr = c->kernel->nr;
     const int64_t most = (int64_t)threads * MANY;
     cut best_m = c->m, best_n = c->n;
@@ -345,7 +352,7 @@ bool contraction_packs_again(const contraction *c, int side)
     return others->parts > 1 && others->size < TILE_PACKS;
 }
 
-/* True if so many tiles occupy all threads until the end. */
+/* True if this many tiles keep all threads busy until the end. */
 static bool shares_evenly(int64_t tiles, int threads, int64_t wanted)
 {
     enum { MANY = 16 };
@@ -403,5 +410,6 @@ void contraction_share(contraction *c, int threads)
     c->threads = threads;
     c->tiles = c->batches * c->round * c->n.parts;
     c->tasks =
-        c->tiles < 2 * most ? c->tiles : most; /* else some would have twice the tiles of others */
+        c->tiles < 2 * most ? c->tiles : most; /* otherwise some threads would have twice the tiles
+                                                * of others */
 }

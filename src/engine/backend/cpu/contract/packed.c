@@ -1,9 +1,9 @@
-/* Packed matrices: the panels of a matrix that several evaluations multiply with, such as a weight. They are packed once
- * and kept with the buffer of the matrix, until its content changes or nothing uses it any more.
+/* Packed matrices: the panels of a matrix that several evaluations multiply with, such as a weight. They are packed
+ * once and kept with the buffer of the matrix, until its content changes or the buffer is freed.
  *
- * Arrays never change, except that an evaluation may write a donated one: the engine then calls
- * buffer_forget. So a buffer that is an input of two evaluations will probably be one of more. If the
- * matrix is in a mapped file, its pages are given back after packing: the panels replace them. */
+ * Arrays never change, except that an evaluation may overwrite a donated one: the engine then calls buffer_forget. So a
+ * buffer that was an input of two evaluations will probably be an input of more. If the matrix is in a mapped file, its
+ * pages are released after packing: the panels replace them. */
 #include "engine/backend/cpu/contract/contract.h"
 #include "base/error.h"
 #include "base/mapping.h"
@@ -21,11 +21,11 @@ typedef struct packed {
 } packed;
 
 enum {
-    READS_LEAST = 2,  /* evaluations that have read the matrix */
-    ROWS_MOST = 2048, /* more rows pay for packing anyway */
+    READS_LEAST = 2,  /* evaluations that must have read the matrix */
+    ROWS_MOST = 2048, /* with more rows, packing each time costs little */
     SHARE = 4         /* panels are at most this part of the memory limit */
 };
-#define MATRIX_LEAST ((int64_t)256 << 10) /* bytes: smaller ones are packed in no time */
+#define MATRIX_LEAST ((int64_t)256 << 10) /* bytes: packing a smaller matrix takes almost no time */
 
 static void packed_free(derived *list)
 {
@@ -42,7 +42,7 @@ int64_t packed_block(const contraction *c)
     return (c->n.extent + nr - 1) / nr * nr * panel_row(c, c->kc.size);
 }
 
-/* True if the operand is a plain matrix whose rows have contiguous points, as linear layers have. */
+/* True if the operand is a plain matrix whose rows have contiguous points, as in linear layers. */
 static bool is_matrix(const contraction *c)
 {
     const bool may_be_thin = c->thin == 0 && c->along && !c->dots && c->kernel->thin_packed;
@@ -70,7 +70,7 @@ typedef struct packing {
     cut columns;
 } packing;
 
-/* One block of k of some columns. */
+/* Packs one block of k of some columns. */
 static void packing_task(void *context, int64_t task, int worker)
 {
     enum { FEW = 256 };
@@ -88,7 +88,7 @@ static void packing_task(void *context, int64_t task, int worker)
 
 static void pack_all(const contraction *c, const char *from, char *to)
 {
-    enum { TASK_COLUMNS = 128 }; /* with a panel more, not above FEW */
+    enum { TASK_COLUMNS = 128 }; /* one more panel must not exceed FEW */
     packing j = {c, from, to, cut_at_most(c->n.extent, TASK_COLUMNS, c->kernel->nr)};
     pool_run(c->kc.parts * j.columns.parts, packing_task, &j);
 }

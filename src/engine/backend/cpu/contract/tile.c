@@ -53,10 +53,10 @@ static const int64_t *block_points(const contraction *c, const worker_state *w, 
 /* Rows of a side in a block of k, as kernels read them: in panels or in place. */
 typedef struct sheet {
     const char *at;
-    int64_t row_bytes; /* distance of two rows that begin a panel */
-    int64_t step;      /* distance of two points of k, in elements */
+    int64_t row_bytes; /* distance between rows that begin a panel */
+    int64_t step;      /* distance between points of k, in elements */
     bool in_place;
-    const char *last; /* of straight rows: the panel of those that are not a whole one */
+    const char *last; /* for straight rows: the panel of the rows that do not fill a whole one */
 } sheet;
 
 void tile_pack(const contraction *c, const worker_state *w, int side, int64_t first, int64_t n,
@@ -110,7 +110,7 @@ static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
 /* The work of one kernel call: at least the first `rows` of mr rows, and `wide` columns, of two sheets. */
 typedef struct patch {
     const char *a, *b;
-    int64_t a_row; /* of straight rows: the distance of two, in bytes; 0 for others */
+    int64_t a_row; /* for straight rows: the distance between two, in bytes; otherwise 0 */
     int64_t a_step, b_step, rows, wide, k;
     bool plain; /* both are in panels, and all columns are used */
     bool add;
@@ -149,8 +149,8 @@ static void patch_sum_aside(const contraction *c, const worker_state *w, const p
 /* Fetches the next panel into the L2 cache, some columns of it with every kernel call. */
 typedef struct ahead {
     const char *from;
-    const int64_t *row;   /* the columns' offsets; NULL: they follow each other */
-    int64_t n, each;      /* columns that are left, and with each call */
+    const int64_t *row;   /* the columns' offsets; NULL: they are consecutive */
+    int64_t n, each;      /* columns that are left, and columns per call */
     int64_t column_bytes; /* of a block of k */
 } ahead;
 
@@ -207,8 +207,8 @@ static void tile_sum_panel(const contraction *c, const worker_state *w, patch p,
 }
 
 /* Accumulates one block of k into the tile. If all rows fit in a strip, a panel of columns is packed immediately before
- * use, so that it stays in the L1 cache. The last columns come first: if rows are not longer than the used columns,
- * the next row overwrites the lanes after them. */
+ * use, so that it stays in the L1 cache. The last columns are computed first: if rows are not longer than the used
+ * columns, their excess lanes are overwritten by the next row. */
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
     const gemm_kernel *g = c->kernel;
@@ -261,8 +261,8 @@ static void thin_gather(const contraction *c, const worker_state *w, int64_t thi
     }
 }
 
-/* Thin products: sums a tile with few rows on one side; the other side is read in place. If the
- * points of its rows are contiguous, some rows at a time are read to their end. */
+/* Thin products: sums a tile with few rows on one side; the other side is read in place. If the points of its rows are
+ * contiguous, a few rows at a time are read to their end. */
 static void tile_sum_thin(const contraction *c, const worker_state *w)
 {
     const int x = c->thin, y = !x;
@@ -294,7 +294,7 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
     }
 }
 
-/* The same if the other side is in panels that its buffer keeps. */
+/* The same if the other side is in panels kept with its buffer. */
 static void tile_sum_thin_packed(const contraction *c, const worker_state *w)
 {
     for (int64_t block = 0; block < c->kc.parts; block++) {
@@ -416,8 +416,8 @@ void tile_find_rows(const contraction *c, worker_state *w, int side, int64_t bat
     w->row[side] = offsets_of(&c->row[side], c->all_rows[side], first, n, w->row_room[side]);
 }
 
-/* Sums and epilogue of straight rows, one panel of rows after the other: its sums are in the L1 cache when the epilogue
- * reads them. */
+/* Sums and epilogue of straight rows, one panel of rows after another: the epilogue reads a panel's sums from the L1
+ * cache. */
 static void tile_run_strips(const contraction *c, worker_state *w)
 {
     const gemm_kernel *g = c->kernel;
@@ -460,7 +460,7 @@ void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, 
         tile_finish(c, w);
 }
 
-/* ---- dot products: one row on either side ---- */
+/* ---- dot products: one row on each side ---- */
 
 /* Dot products that are computed together: blocks of k of several batches. */
 typedef struct dots {
@@ -477,8 +477,7 @@ static void dots_flush(const contraction *c, dots *d)
     d->n = 0;
 }
 
-/* Computes batches [first, first + n). The last block of k may be shorter, so it comes in a second
- * round. */
+/* Computes batches [first, first + n). The last block of k may be shorter, so it is computed in a second round. */
 static void dots_sum(const contraction *c, const worker_state *w, int64_t first, int64_t n)
 {
     dots d = {.n = 0};

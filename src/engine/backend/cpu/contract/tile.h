@@ -12,15 +12,15 @@ typedef struct worker_state {
     tape_run run;
     int64_t batch, m0, m, n0, n; /* the tile: first row and number of rows, the same for columns */
     char *sums;                  /* the tile's sums, in scratch or in the output buffer ... */
-    int64_t ldc;                 /* ... and the distance of their rows */
-    const char *from[2];         /* element 0 of the inputs in its batch */
+    int64_t ldc;                 /* ... and the distance between their rows */
+    const char *from[2];         /* element 0 of the inputs in this batch */
 } worker_state;
 
-/* The worker's parts of its scratch; worker_start also begins the epilogue. */
+/* Finds the worker's parts of its scratch; worker_start also begins the epilogue. */
 void worker_place(worker_state *w, const contraction *c, char *scratch);
 void worker_start(worker_state *w, const contraction *c, cpu_fault *fault, char *scratch);
 
-/* The number of distinct batches of a side: a weight is the same in all of them. */
+/* The number of distinct batches of a side: 1 for a weight, which all batches share. */
 static inline int64_t side_batches(const contraction *c, int side)
 {
     return axis_group_is_constant(&c->batch[side]) ? 1 : c->batches;
@@ -34,17 +34,17 @@ void tile_find_rows(const contraction *c, worker_state *w, int side, int64_t bat
 /* Packs a block of k of rows [first, first + n) of a side into w->panel[side]. */
 void tile_pack(const contraction *c, const worker_state *w, int side, int64_t first, int64_t n,
                int64_t block);
-/* The sums of the tile that w describes, without the epilogue. */
+/* Computes the sums of the tile that w describes, without the epilogue. */
 void tile_sum(const contraction *c, const worker_state *w);
 
 /* Rows [m0, m0 + rows) of a batch, columns of part j: sums and epilogue. */
 void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, int64_t rows,
               int64_t j);
-/* The same for batches [first, end) of dot products: one row on either side. */
+/* The same for batches [first, end) of dot products: one row on each side. */
 void tile_dots(const contraction *c, worker_state *w, int64_t first, int64_t end);
 
 /* True if BLAS can express a matrix of a row group and a k group: one of them is contiguous.
- * *stride is that of the other. */
+ * *stride is the stride of the other. */
 bool tile_blas_matrix(const axis_group *row, const axis_group *k, bool *turned, int64_t *stride);
 
 #endif

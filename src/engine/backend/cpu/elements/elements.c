@@ -13,7 +13,7 @@ typedef struct move_table {
     int64_t n;    /* number of elements; 0: not computed yet, -1: the view has no table */
     int axis;     /* a tile has all axes after this one ... */
     int64_t part; /* ... and this many points of it */
-    int64_t step; /* distance of two tiles along the axis */
+    int64_t step; /* distance between tiles along the axis */
     int32_t at[TABLE_MOST];
 } move_table;
 

@@ -70,14 +70,13 @@ static inline void walk_move(view_walk *w, int64_t n)
         walk_move_along(w, w->v->ndim - 1, n);
 }
 
-/* Offsets from here on denote no element: fetch gives 0, put does nothing. */
+/* Offsets of at least this value refer to no element: fetch gives 0, put does nothing. */
 #define NO_ELEMENT (INT64_MAX / 2)
 
 enum { MOVE_TILE = 16, MOVE_SHORT = 16 };
 
 typedef struct element_moves {
-    /* Copies n elements from w on, in order, to packed memory, and back. base is where w's offset
-     * is 0. */
+    /* Copies n elements from w on, in order, to packed memory, and back. base is the address for offset 0 of w. */
     void (*gather)(view_walk *w, int64_t n, void *to, const void *base);
     void (*scatter)(view_walk *w, int64_t n, void *base, const void *from);
     /* Copies n elements at offsets from base. */
@@ -98,16 +97,16 @@ const element_moves *element_moves_of(ig_dtype dtype);
 void elements_offsets(const operand *o, int64_t start, int64_t n, const int64_t *index,
                       int64_t *offset, cpu_fault *fault);
 
-/* The file of a large table that rows are read from (o of a READ, at base), and the offset of base in it; -1 if it is not in
- * a mapped file or not large. Its rows are read by mapping_read: the system would map many pages around each row, so that
- * most of the table would soon be in memory. */
+/* The file of a large table that rows are read from (o of a READ, at base), and the offset of base in it; -1 if the
+ * table is not in a mapped file or not large. Its rows are read by mapping_read: through the mapping, the system would
+ * load many pages around each row, so that most of the table would soon be in memory. */
 int elements_file(const operand *o, const char *base, int64_t *offset);
 
 /* Copies n elements of o from point start on to packed memory of its dtype, and back. */
 void elements_read(const operand *o, const binding *b, int64_t start, int64_t n, void *to);
 void elements_write(const operand *o, const binding *b, int64_t start, int64_t n, const void *from);
 
-/* The address of n points from point start on if they are contiguous, else NULL. */
+/* The address of n points, starting at point start, if they are contiguous; else NULL. */
 char *elements_in_place(const operand *o, char *base, int64_t start, int64_t n);
 
 #endif

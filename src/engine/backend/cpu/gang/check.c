@@ -11,8 +11,8 @@
 enum {
     NULL_PAGE = 1 << 16,
     BLOCKS_KNOWN = 1 << 24,
-    FAR_AWAY = 1 << 20, /* an address farther from an array is not taken for an index into it */
-    NEAR = 1 << 12      /* the same for local variables and for memory without a name */
+    FAR_AWAY = 1 << 20, /* an address farther from an array is not treated as an index into it */
+    NEAR = 1 << 12      /* the same limit for local variables and for memory without a name */
 };
 
 /* ---- findings ---- */
@@ -77,7 +77,7 @@ void check_name(const check_lane *l, char *out, size_t room)
                  (long long)(at >= 0 ? at / each : -((each - 1 - at) / each)), space, o->name);
 }
 
-/* ---- which object ---- */
+/* ---- finding the object ---- */
 
 static uint64_t base_of(const gang *g, const check_object *o, int lane)
 {
@@ -128,7 +128,7 @@ static int memory_at(const kernel_check *k, uint64_t place)
 }
 
 /* The piece of memory that contains the address, or ends shortly before it; -1 if there is none.
- * distance is that to the nearest array with a name. */
+ * distance: to the nearest array with a name. */
 static int memory_meant(const gang_check *c, uint64_t place, uint64_t distance)
 {
     const int m = memory_before(c->out, place);
@@ -139,8 +139,8 @@ static int memory_meant(const gang_check *c, uint64_t place, uint64_t distance)
     return at < bytes || behind ? m : -1;
 }
 
-/* Finds the object or the piece of memory that contains the address. If there is none, takes the
- * nearest object, unless that is too far away. */
+/* Finds the object or the piece of memory that contains the address. If there is none, takes the nearest object, unless
+ * it is too far away. */
 static void search(const gang_check *c, check_lane *l, uint64_t place)
 {
     uint64_t distance = UINT64_MAX;
@@ -226,13 +226,13 @@ static bool find_object(const gang_check *c, const code_inst *inst, check_lane *
         search(c, l, place);
     if (!local || !l->object)
         return local;
-    /* A string in local memory: the array that it begins in, if that has a name. */
+    /* A string in local memory: checked against the array that it begins in, if the array has a name. */
     if (!inside(place, l->t->width, from_of(l->g, l->object, l->lane), l->object->bytes))
         l->object = NULL;
     return !l->object;
 }
 
-/* Checks one lane's access. Returns false if it must not be done. */
+/* Checks one lane's access. Returns false if the access must not be made. */
 static bool check_place(gang_check *c, check_lane *l)
 {
     const code_inst *inst = &c->code->code->inst[check_pc(l->g, l->s)];
@@ -303,7 +303,7 @@ static int first_lane(const uint32_t *mask)
     return w * WARP_LANES + (mask[w] ? __builtin_ctz(mask[w]) : 0);
 }
 
-/* Reports threads of this gang that have not returned and do not reach the barrier. */
+/* Reports threads of this gang that have neither returned nor reached the barrier. */
 static void check_barrier(gang_check *c, const gang *g, const gang_step *s)
 {
     gang_mask live;
@@ -392,7 +392,7 @@ static int granule_shift(const lane_code *code)
     return 2;
 }
 
-/* A pointer into known memory may use all of it. A pointer to other memory may use nothing. */
+/* A pointer into known memory may access all of it. A pointer to unknown memory may access nothing. */
 static ig_status object_in_memory(gang_check *c, check_object *o)
 {
     const int m = memory_at(c->out, o->base);

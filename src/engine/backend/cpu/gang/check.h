@@ -1,6 +1,6 @@
 /* The checker: watches a launch and finds accesses out of bounds, races and similar mistakes.
  *
- * Memory is known by objects: targets of parameters, globals, shared and local variables. Each byte
+ * Memory consists of objects: targets of parameters, globals, shared and local variables. Each byte
  * of global and shared memory has a record of its last write and reads (race.c). Time counts
  * accesses; a barrier, an atomic and __syncwarp also get a time, and order the accesses around
  * them. */
@@ -21,7 +21,7 @@ typedef struct check_cell {
     check_access wrote, read, read_before; /* read_before is by another warp than read */
 } check_cell;
 
-/* The shadow of a piece of memory, by granules of 1 or 4 bytes. */
+/* The shadow of a piece of memory, in granules of 1 or 4 bytes. */
 typedef struct check_shadow {
     int shift;         /* a granule is 1 << shift bytes */
     check_cell *cells; /* NULL if the memory is too large for a shadow */
@@ -31,13 +31,13 @@ typedef struct check_shadow {
 
 /* An object of the code in this launch, or memory without a name. A pointer may point into the
  * middle of its memory: base is the pointer, and [from, from + bytes) is the memory that it may
- * use. */
+ * access. */
 typedef struct check_object {
     const code_object *is;      /* NULL: memory without a name */
     uint64_t base, from, bytes; /* the base of shared and local objects is relative */
-    check_shadow *shadow;       /* NULL: it has none */
+    check_shadow *shadow;       /* NULL: none */
     bool owner;                 /* of the shadow, which another object may share */
-    uint8_t *written;           /* of global memory, from `from` on: see kernel_memory */
+    uint8_t *written;           /* for global memory, starting at `from`: see kernel_memory */
 } check_object;
 
 typedef struct gang_check {
@@ -48,11 +48,11 @@ typedef struct gang_check {
     check_object *objects;
     check_object *memory; /* one for each of out->memory */
     check_shadow shared;
-    uint16_t *reported; /* by instruction: a bit for each mistake already reported there */
+    uint16_t *reported; /* per instruction: a bit for each mistake already reported there */
     bool far_locals;    /* lanes may use the local memory of others */
     /* Time. */
     uint32_t now, barrier;
-    uint32_t *block_released; /* by block: its last atomic in global memory */
+    uint32_t *block_released; /* per block: its last atomic in global memory */
     uint32_t n_blocks;
     /* The current block. */
     uint32_t block, block_acquired;

@@ -1,6 +1,5 @@
-/* The CPU as a device that has no programs of its own: the engine emits every program as a kernel, and the
- * CPU's gangs run it. It is slow, and exists so that all emitted kernels can be tested, checked and profiled
- * on a machine without a GPU. */
+/* The CPU as a device without native programs: the engine emits every program as a kernel, and the CPU's gangs run it.
+ * It is slow, and exists so that all emitted kernels can be tested, checked and profiled on a machine without a GPU. */
 #include "engine/backend/cpu/gang/kernel.h"
 
 static ig_status describe(const backend *dev, ig_device_info *info)

@@ -129,7 +129,7 @@ void gang_keep(gang *g, const gang_step *s, void *from)
 
 enum { OPERANDS_ONE = GANG_ONE_A | GANG_ONE_B | GANG_ONE_C };
 
-/* x towards zero, up or down (1, 2, 3 times CODE_ROUNDING) to f16 or bf16. All operations are exact. */
+/* Rounds x to f16 or bf16, towards zero, up or down (1, 2, 3 times CODE_ROUNDING). All operations are exact. */
 static float round_directed(ig_dtype to, int mode, float x)
 {
     const bool away = mode == 2 ? !signbit(x) : mode == 3 && signbit(x);
@@ -196,7 +196,7 @@ static void arithmetic(gang *g, const gang_step *s)
     gang_keep(g, s, d);
 }
 
-/* Runs in another rounding mode: the loops follow the mode that is set. */
+/* Runs in another rounding mode: the loops use the mode of the floating-point environment. */
 static void arithmetic_rounded(gang *g, const gang_step *s)
 {
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
@@ -356,7 +356,7 @@ static void tell_time(gang *g, const gang_step *s)
     gang_keep(g, s, d);
 }
 
-/* Counts the votes of this gang. The block's result is there when the gang runs again. */
+/* Counts the votes of this gang. The block's result is available when the gang runs again. */
 static void vote(gang *g, const gang_step *s)
 {
     gang_mask m;

@@ -1,9 +1,8 @@
 /* A gang: warps of one block that run lane code in lock step.
  *
  * A block is one or more gangs, which synchronize only at barriers. Registers are in the gang's
- * memory, contiguous by lane. A mask has the active lanes. Lane loops compute all lanes whatever
- * the mask, because that is faster; results of inactive lanes are dropped where they would be
- * visible: in variables and in memory. */
+ * memory, contiguous by lane. A mask has the active lanes. Lane loops ignore the mask and compute all lanes, because
+ * that is faster. Results of inactive lanes are dropped where they would be visible: in variables and in memory. */
 #ifndef CPU_GANG_H
 #define CPU_GANG_H
 
@@ -63,7 +62,7 @@ typedef struct gang_fault {
     uint32_t place;
     int row; /* its message */
     uint32_t block[3], thread[3];
-    uint64_t address; /* for FAULT_MEMORY, which has neither place nor thread */
+    uint64_t address; /* for FAULT_MEMORY, which has neither a line nor a thread */
 } gang_fault;
 
 struct gang;
@@ -82,7 +81,7 @@ typedef struct gang_touch {
  * block after another. */
 typedef struct gang_watch {
     struct gang_watch *next; /* a list */
-    /* Before an access. Lanes that it removes from the mask are skipped; they read 0. */
+    /* Before an access. Lanes that the observer removes from the mask are skipped; they read 0. */
     void (*touch)(struct gang_watch *w, struct gang *g, const gang_step *s, const gang_touch *t,
                   uint32_t *mask);
     /* Before each instruction; false stops the launch. */
@@ -93,11 +92,11 @@ typedef struct gang_watch {
 
 typedef struct gang_launch {
     uint32_t grid[3], block[3];
-    size_t dynamic_bytes;       /* dynamic shared memory, after the static one */
+    size_t dynamic_bytes;       /* dynamic shared memory, after the static shared memory */
     const void *arguments;      /* code->argument_bytes bytes; pointers are host addresses */
     void *globals;              /* variables of the kernel's source */
     gang_watch *watch;          /* a list */
-    const kernel_output *print; /* NULL: to standard output, with no array known */
+    const kernel_output *print; /* NULL: to standard output, and no array is known */
     void *context;
 } gang_launch;
 
@@ -108,12 +107,12 @@ typedef struct gang {
     char *local;  /* of its first lane */
     char *shared; /* of the block */
     int first;    /* thread of lane 0 */
-    int lanes;    /* that there are */
+    int lanes;    /* lanes that exist */
     int pc;
     gang_mask mask;
     bool full, any; /* all lanes are active; at least one is */
     uint32_t block[3];
-    int votes, voters; /* at a barrier: the votes of its lanes, afterwards those of the block */
+    int votes, voters; /* at a barrier: the votes of its lanes; afterwards, of the whole block */
     gang_state state;
     gang_fault *fault;
 } gang;

@@ -1,7 +1,7 @@
 /* Runs a grid of blocks on all cores. Each worker has memory for one block and claims blocks one
- * after another. The gangs of a block take turns: each runs to the next barrier, and all go on when
- * all have reached it or ended. A kernel that prints or is observed runs on one thread, so that its
- * output is in the order of the blocks. */
+ * after another. The gangs of a block take turns: each runs to the next barrier, and all continue
+ * when all have reached it or ended. A kernel that prints or is observed runs on one thread, so
+ * that its output is in the order of the blocks. */
 #include "engine/backend/cpu/gang/gang.h"
 #include "engine/backend/cpu/gang/guard.h"
 
@@ -33,8 +33,8 @@ typedef struct grid_run {
 
 static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/* The threadIdx of the lanes along an axis; counted, because divisions would cost more than small
- * kernels do. */
+/* The threadIdx of the lanes along an axis; counted, because divisions would take longer than a
+ * small kernel. */
 static void number_threads(const gang *g, int axis, uint32_t *to)
 {
     const uint32_t *dim = g->launch->block, first = (uint32_t)g->first;
@@ -94,8 +94,8 @@ static void gang_begin(gang *g)
             fill_register(g, &c->reg[r], gang_home(g->code, r));
 }
 
-/* If no gang can run, releases those at the barrier with the votes of the block. Returns false if
- * none waits. */
+/* If no gang can run, releases the gangs at the barrier with the votes of the block. Returns false
+ * if no gang waits. */
 static bool barrier_ends(gang *gangs, int n)
 {
     int votes = 0, voters = 0, waiting = 0;

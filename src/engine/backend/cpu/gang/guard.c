@@ -1,9 +1,9 @@
 /* Memory faults of kernels: SIGSEGV and SIGBUS while lane code runs become an error of the launch.
  *
- * If the program has its own handlers, ours replace them only while a launch runs. If it has none, ours
- * stay after the first launch, since changing them would double the time of a small launch; they
- * then pass on every signal of a thread that does not run lane code. A guarded thread leaves the
- * handler by siglongjmp: lane loops hold no locks and own no memory. */
+ * If the program has its own handlers, ours replace them only while a launch runs. If it has none, ours stay after the
+ * first launch, since reinstalling them would double the time of a small launch. They then forward every signal of a
+ * thread that does not run lane code. A guarded thread leaves the handler by siglongjmp: lane loops hold no locks and
+ * own no memory. */
 #include "engine/backend/cpu/gang/guard.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ static const int numbers[] = {SIGSEGV, SIGBUS};
 enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int launches; /* that run now */
+static int launches; /* that are running now */
 static bool installed;
 static int64_t installed_ns; /* when that was last checked */
 static struct sigaction previous[NUMBERS];
@@ -94,7 +94,7 @@ static bool is_default(const struct sigaction *action)
 
 void guard_begin(void)
 {
-    enum { CHECK_NS = 1000000 }; /* how long to rely on handlers that stayed */
+    enum { CHECK_NS = 1000000 }; /* how long to trust that our handlers are still installed */
     pthread_mutex_lock(&lock);
     if (launches++ == 0) {
         const int64_t now = clock_ns();

@@ -140,7 +140,7 @@ static ig_status run_watched(const cpu_kernel *k, const lane_launch *l, gang_lau
     }
     if (profile)
         g->watch = &profile->watch;
-    if (check) { /* first: the profiler counts only what is done */
+    if (check) { /* first: the profiler counts only accesses that are made */
         check->watch.next = g->watch;
         g->watch = &check->watch;
     }

@@ -10,7 +10,7 @@ ig_status cpu_memory_copy(buffer *to, size_t to_offset, buffer *from, size_t fro
                           size_t bytes);
 ig_status cpu_memory_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
 
-/* What gangs can do, but for shared memory: members of backend_limits. */
+/* The abilities of gangs, without shared memory: members of backend_limits. */
 /* clang-format off */
 #define GANG_LIMITS \
     .subgroup = 32, .threads = 1024, .thread_at = {1024, 1024, 64}, .alloc_bytes = INT64_MAX, \

@@ -57,8 +57,7 @@ void gang_address(gang *g, const gang_step *s)
     gang_keep(g, s, d);
 }
 
-/* Shows an access to the observers. mask receives the lanes that may go on; returns false if there
- * are none. */
+/* Shows an access to the observers. mask receives the lanes that may continue; returns false if there are none. */
 static bool shown(gang *g, const gang_step *s, gang_touch_kind kind, bool by_lanes,
                   const simt_places *p, uint64_t one, const void *value, uint32_t *mask)
 {
@@ -79,7 +78,7 @@ static bool shown(gang *g, const gang_step *s, gang_touch_kind kind, bool by_lan
     return any != 0;
 }
 
-/* Lanes that an observer removed read 0. */
+/* Sets lanes that an observer removed to 0. */
 static void clear_others(const gang *g, int width, char *d, const uint32_t *mask)
 {
     const bool all = !memcmp(mask, g->mask, sizeof(gang_mask));
@@ -154,7 +153,7 @@ bool gang_store(gang *g, const gang_step *s)
         g->code->level->simt->store(&p, g->lanes, mask, v);
         return true;
     }
-    /* All lanes store to one place: the last one wins. */
+    /* All lanes store to one address: the last lane wins. */
     for (int lane = g->lanes - 1; lane >= 0; lane--)
         if (mask[lane / WARP_LANES] >> lane % WARP_LANES & 1) {
             memcpy((void *)(uintptr_t)one, v + (size_t)lane * (size_t)width, (size_t)width);
@@ -213,7 +212,7 @@ static number read_number(const void *from, ig_dtype d, int width)
     return n;
 }
 
-/* The bits that replace `was`. Floats that are only moved stay bits. */
+/* The bits that replace `was`. Floats that are only moved keep their bits. */
 static number replaced(const gang_step *s, ig_dtype d, number was, number x, number expected,
                        int width)
 {

@@ -1,5 +1,5 @@
 /* printf of kernels: one complete text for each lane, in lane order. A "%s" argument is read up to
- * its zero, and never beyond its array. */
+ * its terminating zero, and never beyond its array. */
 #include "engine/backend/cpu/gang/gang.h"
 
 #include "base/memory.h"
@@ -39,7 +39,7 @@ static argument argument_of(const gang *g, int32_t r, int lane)
 }
 
 /* Copies one conversion, from '%' on, into spec and replaces each "*" by its argument. Returns the
- * number of characters that it has. */
+ * number of characters of the conversion. */
 static size_t spell(const gang *g, const code_print *p, int lane, int *next, const char *format,
                     char spec[SPEC_MAX])
 {
@@ -78,7 +78,7 @@ static size_t room_at(const gang *g, int lane, uint64_t at)
     return room ? room : TEXT_UNKNOWN;
 }
 
-/* True if no observer forbids the lane to read a byte of the string. */
+/* True if all observers allow the lane to read a byte of the string. */
 static bool may_read(gang *g, const gang_step *s, int lane, uint64_t begin, size_t n)
 {
     uint64_t place[GANG_LANES];

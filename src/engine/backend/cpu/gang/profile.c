@@ -1,6 +1,6 @@
 /* The profiler. It models the memory of an NVIDIA GPU: shared memory has 32 banks of 4 bytes, each
  * of which delivers one word per cycle; global memory moves sectors of 32 bytes. Lane code loads a
- * float4 with four instructions and hardware with one, so the first of them counts for all. */
+ * float4 with four instructions, hardware with one, so only the first of the four is counted. */
 #include "engine/backend/cpu/gang/profile.h"
 
 #include "base/memory.h"

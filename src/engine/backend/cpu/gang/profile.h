@@ -11,7 +11,7 @@ typedef struct gang_profile {
     ig_profile_line *counts; /* by instruction */
     uint8_t *span; /* by instruction: bytes of a request; 0 if it is part of another request */
     const ig_profile_line
-        *before[BLOCK_WARPS]; /* by gang: the instruction that it was at; NULL at a new iteration */
+        *before[BLOCK_WARPS]; /* by gang: its previous instruction; NULL at a new iteration */
 } gang_profile;
 
 /* counts has an entry for each instruction, with its file and line. NULL with the error set on failure. */

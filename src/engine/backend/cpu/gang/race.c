@@ -4,9 +4,8 @@
  * atomic or volatile, and nothing orders them: neither a barrier of their block nor atomics of both
  * threads between them (a lock, a counter of finished blocks). A store that does not change memory
  * is not a race. Lanes of a warp are ordered by lock step; code that relies on it without
- * __syncwarp gets a note. The plain read before a loop around atomicCAS is only a guess that the
- * atomic tests. If a thread changes by an atomic what it read, that read instruction does not race
- * with atomics. */
+ * __syncwarp gets a note. The plain read before a loop around atomicCAS is only a guess, which the atomic verifies. If
+ * a thread changes by an atomic a value that it read, that read instruction does not race with atomics. */
 #include "engine/backend/cpu/gang/check.h"
 
 #include "base/memory.h"
@@ -55,7 +54,7 @@ static order order_of(const gang_check *c, const check_lane *l, const check_acce
     if ((was->strong && guesses(c, is)) || (is->strong && guesses(c, was)))
         return ORDERED;
     if (was->block != is->block && l->object->shadow == &c->shared)
-        return ORDERED; /* shared memory of another block is other memory */
+        return ORDERED; /* shared memory of another block is different memory */
     if (was->block != is->block) {
         const bool known = was->block < c->n_blocks;
         return known && c->block_released[was->block] > was->time && c->block_acquired ? ORDERED
@@ -104,8 +103,7 @@ static void saw_read(gang_check *c, const check_lane *l, check_cell *cell, const
     cell->read = *me;
 }
 
-/* True if the store does not change memory, or stores what another lane stores in the same
- * instruction. */
+/* True if the store does not change memory, or stores the same value as another lane in the same instruction. */
 static bool changes_nothing(const check_lane *l, const check_access *was, const check_access *me)
 {
     const size_t width = (size_t)l->t->width;
@@ -171,7 +169,8 @@ static void check_set(gang_check *c, const check_lane *l, uint64_t granule, uint
     s->set_bytes[granule] = set | bytes;
 }
 
-/* An element is read before it was written if none of its bytes was: copies of structs take their padding along. */
+/* An element counts as read before it was written only if none of its bytes was written: copies of structs include
+ * their padding. */
 void check_written(gang_check *c, const check_lane *l)
 {
     uint8_t *written = l->object ? l->object->written : NULL;

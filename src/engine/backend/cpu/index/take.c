@@ -1,5 +1,5 @@
-/* A MAP that only copies whole rows at indices (an embedding, a take along any axis but the last).
- * The rows are anywhere in memory, so the next ones are prefetched while one is copied. */
+/* A MAP that only copies whole rows at indices (an embedding, or a take along any axis except the
+ * last). The rows are anywhere in memory, so the next ones are prefetched while one is copied. */
 #include "engine/backend/cpu/elements/elements.h"
 
 #include "base/mapping.h"
@@ -9,7 +9,7 @@
 
 enum {
     ROW_LEAST = 16,     /* least bytes of a row: shorter rows do not pay for a copy each */
-    ROW_MOST = 1 << 16, /* most elements of a row that is one task's */
+    ROW_MOST = 1 << 16, /* most elements of a row in one task */
     TAKE_BATCH = 64,    /* rows whose addresses are computed before they are copied */
     TAKE_AHEAD = 4096,  /* bytes that are prefetched */
     TAKE_LINE = 64
@@ -20,7 +20,7 @@ typedef struct take_job {
     const int64_t *indices;
     const char *source;
     char *out;
-    int64_t rows, task; /* all rows, and those of a task */
+    int64_t rows, task; /* all rows, and the rows of a task */
     int64_t inner;      /* elements of a row */
     size_t bytes;       /* of an element */
     int file;           /* of the source: see elements_file */
@@ -69,7 +69,7 @@ static void ask_for(const char *row, size_t bytes)
         __builtin_prefetch(row + i, 0, 3);
 }
 
-/* Reads the row from its file. Returns false if it is not in one. */
+/* Reads the row from its file. Returns false if the row is not in a file. */
 static bool take_from_file(const take_job *j, const char *row, size_t bytes, char *to)
 {
     return j->file >= 0 && mapping_read(j->file, j->file_at + (row - j->source), to, bytes);

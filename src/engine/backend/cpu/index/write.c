@@ -1,8 +1,8 @@
-/* WRITE: updates stored, or added, at indices of an output that holds the base already. The updates
- * of one element are applied in row-major order, since the last store wins and floating point
- * addition is not associative. The space is cut along an axis that is not the indexed one; the
- * parts write to disjoint elements and are distributed over the cores. If there is no such axis,
- * one core does all. */
+/* WRITE: stores or adds updates at indices of an output that already holds the base. The updates of
+ * one element are applied in row-major order, since the last store wins and floating point addition
+ * is not associative. The space is cut along an axis that is not the indexed one; the parts write
+ * to disjoint elements and are distributed over the cores. If there is no such axis, one core does
+ * all the work. */
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/lanes/half.h"
 #include "engine/backend/cpu/elements/elements.h"

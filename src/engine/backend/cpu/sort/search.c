@@ -48,7 +48,7 @@ enum { CHUNK_BYTES = TAPE_BLOCK * 8, SEARCH_TASK = 4 * TAPE_BLOCK, SEARCH_BESIDE
 typedef void (*search_fn)(const search_job *j, int64_t n, const uint64_t *bound, int64_t *found);
 
 /* The bounds of packed values: elements before a value have codes below its bound; with `right`,
- * not above it. A key is such a bound, except that for `left` no zero is before a zero and no NaN
+ * not above it. The key is such a bound, except that for `left` no zero is before a zero and no NaN
  * before a NaN. */
 static void bounds_of(const search_job *j, int64_t n, uint64_t *bound, const void *values)
 {

@@ -22,7 +22,8 @@ enum {
     WIDE_DIGITS = 6000,     /* from this many items on, digits have their full width */
     SORT_SCRATCH = 1 << 19, /* most bytes of items for which the workers' scratch is used */
     STRIP_BYTES = 1 << 18,  /* rows that are read together */
-    SELECT_SHARE = 4        /* select, if at most one in this many elements is wanted */
+    SELECT_SHARE = 4        /* select instead of sorting, if at most one in this many elements is
+                             * wanted */
 };
 
 #define DTYPE(id, name, standard, lane, kind, bytes) [IG_##id] = ORDER_##kind(bytes, name),
@@ -429,8 +430,8 @@ static void task_long(void *ctx, int64_t task, int worker)
         sort_long(j, row, j->space + (size_t)task * j->bytes, worker);
 }
 
-/* Long rows allocate memory for the launch only: it may be as much as the arrays have. A single row
- * is sorted by all cores together. */
+/* Long rows allocate memory for the launch only: it may be as large as the arrays. A single row is
+ * sorted by all cores together. */
 static ig_status sort_long_rows(sort_job *j)
 {
     const int threads = pool_threads();

@@ -19,7 +19,7 @@ typedef struct sort_job {
     const cpu_level *level;
     const sort_way *way;
     sort_order o;
-    bool values;    /* else places */
+    bool values;    /* sort values; else indices */
     int low, high;  /* the bits of an item that determine its order */
     size_t bytes;   /* of a row's space */
     char *space;    /* memory of all rows that are sorted at once; NULL: the workers' scratch */
@@ -81,7 +81,7 @@ void select_row(const sort_job *j, int64_t row, const char *elements, char *scra
 /* The same for all rows, which are long. */
 ig_status select_long_rows(const sort_job *j);
 
-/* Scratch of a worker that is always there: counts, and chunks of elements and of items. */
+/* The fixed part of a worker's scratch: counts, and chunks of elements and of items. */
 enum {
     SORT_CHUNK = TAPE_BLOCK * 16,
     SORT_COUNTS = MOST_DIGITS * DIGIT_VALUES * 8,

@@ -19,9 +19,9 @@ typedef struct sort_order {
     uint64_t sign;     /* its sign bit, or 0 */
     uint64_t negative; /* floats: all, the mask that inverts a negative number; else 0 */
     uint64_t turn;     /* descending: all; else 0 */
-    uint64_t base;     /* floats: the code that the first number would have without it */
+    uint64_t base;     /* floats: subtracted from codes, so that the first number has code 0 */
     uint64_t zero;     /* floats: the lower code of a zero */
-    uint64_t last;     /* the last code before those of NaNs */
+    uint64_t last;     /* the last code before the codes of NaNs */
 } sort_order;
 
 sort_order sort_order_of(ig_dtype dtype, bool descending);

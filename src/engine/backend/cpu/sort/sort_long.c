@@ -47,8 +47,8 @@ typedef struct sharing {
     int shift;
     uint64_t mask;
     char like[16];           /* the first item */
-    _Atomic uint64_t differ; /* the bits in which any differs from it */
-    uint64_t above;          /* the bits above those, which all items have in common */
+    _Atomic uint64_t differ; /* the bits in which any item differs from it */
+    uint64_t above;          /* the bits above these, which all items have in common */
     int64_t tasks;
 } sharing;
 
@@ -164,7 +164,7 @@ static bool is_large(const sharing *s, int64_t n)
     return left > 0 && n > LARGE && (n > s->l->large || left > CACHED_DIGITS * DIGIT);
 }
 
-/* True if all items of a bucket are equal and given by their code. */
+/* True if all items of a bucket are equal and determined by their code. */
 static bool is_filled(const sharing *s) { return s->l->j->way->fill && s->shift == 0; }
 
 static uint64_t first_code(const sort_job *j, const char *item)
@@ -234,7 +234,7 @@ static void sort_buckets(sharing *s, int deep)
     }
 }
 
-/* If all items are equal, they are only written. */
+/* If all items are equal, they are written without sorting. */
 static void task_write(void *ctx, int64_t task, int worker)
 {
     sharing *s = ctx;

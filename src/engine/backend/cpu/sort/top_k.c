@@ -2,8 +2,8 @@
  *
  * Elements are visited in order; each that may still be among the first becomes an item. When there
  * are too many items, those that cannot be among the first are dropped, and the rest gives a bound
- * on keys that most further elements fail. Of equal keys the earlier indices are kept, so the
- * result is the beginning of a stable sort, however a row is cut into pieces. */
+ * on keys that rejects most further elements. Among equal keys the earlier indices are kept, so the
+ * result is the beginning of a stable sort, regardless of how a row is cut into pieces. */
 #include "engine/backend/cpu/lanes/rows.h"
 #include "engine/backend/cpu/sort/sort.h"
 
@@ -23,8 +23,8 @@ enum {
 typedef struct selection {
     char *items;
     int64_t room, n;
-    uint64_t last; /* elements with larger keys are not wanted */
-    bool done;     /* nor are any others */
+    uint64_t last; /* elements with larger keys are rejected */
+    bool done;     /* all further elements are rejected */
 } selection;
 
 typedef struct select_job {
