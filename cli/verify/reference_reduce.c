@@ -1,5 +1,6 @@
-/* Reductions, scans and statistics: each result is computed from its elements in row-major order. The error bound of
- * sums is c * log2(n) * eps * sum |x|, with the eps of the accumulator's precision. */
+/* Reductions, scans and statistics: each result is computed from its elements in row-major order. Sums may be
+ * off by eps / 2 * sum |x| and an ulp, running sums by c * log2(n) * eps * sum |x|, with the eps of the precision in
+ * which they are summed. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@ static real depth(int64_t n) { return 4 + 2 * log2l((real)n + 1); }
 /* The error from rounding to the result's dtype. */
 static real rounding(ig_dtype out, real want) { return real_ulp(out, want); }
 
-static real fold_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+/* The sum; each |x| may contribute an error of `share` * eps * |x|. */
+static real sum_of(ig_dtype out, const real *v, int64_t n, real share, real *tol)
 {
     real sum = 0, size = 0;
     uint64_t bits = 0;
@@ -27,9 +29,20 @@ static real fold_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *t
         sum += real_round(out, v[i]);
         size += fabsl(v[i]);
     }
-    (void)d;
-    *tol = n <= 1 ? 0 : depth(n) * real_eps(real_compute(out)) * size + rounding(out, sum);
+    *tol = n <= 1 ? 0 : share * real_eps(real_compute(out)) * size + rounding(out, sum);
     return sum;
+}
+
+static real fold_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    (void)d;
+    return sum_of(out, v, n, 0.5L, tol);
+}
+
+static real fold_running_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    (void)d;
+    return sum_of(out, v, n, depth(n), tol);
 }
 
 static real fold_prod(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
@@ -105,7 +118,7 @@ static real fold_mean(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *
         size += fabsl(v[i]);
     }
     const real mean = sum / (real)n;
-    *tol = depth(n) * real_eps(compute) * size / (real)n + rounding(out, mean);
+    *tol = real_eps(compute) * size / (real)n + rounding(out, mean);
     return mean;
 }
 
@@ -161,6 +174,7 @@ static const struct reduction {
     bool correction;
     domain from;
 } sum_row = {fold_sum, SUM, true, false, false, {-9, 9, false}},
+  running_sum_row = {fold_running_sum, SUM, true, false, false, {-9, 9, false}},
   prod_row = {fold_prod, SUM, true, false, false, {0.75, 1.35, false}},
   max_row = {fold_max, SAME, false, false, false, {-99, 99, true}},
   min_row = {fold_min, SAME, false, false, false, {-99, 99, true}},
@@ -270,7 +284,7 @@ static bool make_reduction(problem *p, int variant)
 static const struct scan_row {
     const struct reduction *of;
     bool initial;
-} scan_sum = {&sum_row, true}, scan_prod = {&prod_row, true}, scan_max = {&max_row, false},
+} scan_sum = {&running_sum_row, true}, scan_prod = {&prod_row, true}, scan_max = {&max_row, false},
   scan_min = {&min_row, false};
 
 static const struct scan_case {

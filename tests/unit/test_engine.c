@@ -251,16 +251,6 @@ static void threads_change_no_bit(void **unused)
 
 /* ---- memory ---- */
 
-static void sums_keep_their_accuracy(void **unused)
-{
-    (void)unused;
-    ig_scope_begin();
-    ig_array *tenth = ig_full(IG_SHAPE(10000000), ig_scalar(0.1, IG_F32), IG_F32);
-    double sum = ig_item(ig_sum(tenth, IG_NONE, IG_DTYPE_NONE, false));
-    assert_true(fabs(sum - 1e7 * (double)0.1f) < 1.0);
-    ig_scope_end();
-}
-
 /* Bytes of arrays on the current device. */
 static uint64_t bytes_used(void)
 {
@@ -691,7 +681,6 @@ int main(void)
         cmocka_unit_test(fusing_changes_no_bit),
         cmocka_unit_test(many_rows_change_no_bit),
         cmocka_unit_test(threads_change_no_bit),
-        cmocka_unit_test(sums_keep_their_accuracy),
         cmocka_unit_test(the_budget_holds),
         cmocka_unit_test(donation_saves_a_buffer),
         cmocka_unit_test(results_stay_on_their_device),

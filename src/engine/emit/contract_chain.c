@@ -16,8 +16,7 @@ enum {
     WARPS = 8,
     THREADS = 32 * WARPS,
     CHUNKS = 32, /* of a row, at most: see ROW_MOST of graph/chain.c */
-    SCRATCH_BLOCKS = 256,
-    RESERVE = 8192 /* bytes of shared memory for folds */
+    SCRATCH_BLOCKS = 256
 };
 
 /* ---- where values lie ---- */
@@ -192,16 +191,6 @@ static void write_kernel(emit_writer *w, const program *p, int n, const contract
     writer_template(w, "contract_chain.cu", NULL);
 }
 
-/* The most shared memory that folds need: chunk<k> of each reduction. */
-static int64_t fold_bytes(const program *p, int n, bool matrices)
-{
-    int64_t bytes = 0;
-    for (int k = 0; k < n; k++)
-        if (p[k].kind == PROGRAM_REDUCE)
-            bytes += WARPS * CHUNKS * (int64_t)ig_dtype_bytes(dtype_lane(p[k].dtype));
-    return matrices ? bytes : RESERVE;
-}
-
 static ig_status emit_with(const program *p, int n, const emit_target *t, bool matrices,
                            const emit_locals *locals, int64_t bytes, emitted *out)
 {
@@ -212,7 +201,8 @@ static ig_status emit_with(const program *p, int n, const emit_target *t, bool m
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, n);
-    const int64_t folds = fold_bytes(p, n, matrices), room = (int64_t)t->shared_bytes - folds;
+    const int64_t folds = t->cpu ? 0 : rows_shared_bytes(p, n, t, WARPS * CHUNKS);
+    const int64_t room = (int64_t)t->shared_bytes - folds;
     contraction_plan(&w, &first, room);
     contraction_plan(&w, &last, room);
     const int64_t a = contraction_panel_bytes(&w, &first), b = contraction_panel_bytes(&w, &last);

@@ -111,9 +111,9 @@ static int64_t longest_row(const program *p, int n, int64_t rows)
     return most;
 }
 
-/* Lays out the slots that the chain keeps by rows; returns the bytes of dynamic shared memory, or 0 if nothing was laid
- * out. */
-static ig_status find_locals(const program *p, const emit_target *t, int teams,
+/* Lays out the slots that the chain keeps by rows; returns the bytes of dynamic shared memory, or 0 if nothing
+ * was laid out. */
+static ig_status find_locals(const program *p, int n, const emit_target *t, int teams,
                              const held_values *held, emit_locals *locals, size_t *bytes)
 {
     *locals = (emit_locals){0};
@@ -132,11 +132,11 @@ static ig_status find_locals(const program *p, const emit_target *t, int teams,
             (emit_local){.slot = l->slot, .own = l->row_bytes, .offset = (int64_t)*bytes};
         *bytes += (size + 15) & ~(size_t)15;
     }
-    const uint64_t room = t->shared_bytes > 8192 ? t->shared_bytes - 8192 : 0;
-    if (*bytes > room)
+    const int64_t folds = t->cpu ? 0 : rows_shared_bytes(p, n, t, ROWS_CHUNKS);
+    if ((int64_t)*bytes + folds > (int64_t)t->shared_bytes)
         FAIL(IG_ERR_UNSUPPORTED,
-             "the rows of a chain need %zu bytes of shared memory; the device has %llu", *bytes,
-             (unsigned long long)t->shared_bytes);
+             "the rows of a chain need %zu bytes of shared memory; the device has %llu",
+             *bytes + (size_t)folds, (unsigned long long)t->shared_bytes);
     return IG_OK;
 }
 
@@ -160,7 +160,7 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
     /* Few rows are spread over all processors. */
     while (held && teams > 1 && rows < (int64_t)teams * t->processors)
         teams /= 2;
-    ig_status status = find_locals(p, t, teams, held, &locals, &shared);
+    ig_status status = find_locals(p, n, t, teams, held, &locals, &shared);
     if (status == IG_OK && held && program_checks())
         status = held_check(held, p, n, rows);
     if (status == IG_OK) {

@@ -46,7 +46,7 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
 /* Shared memory that functions of a reduction take: none, because a block is one thread; for lanes<k>; for lanes<k> and
  * chunk<k>. */
 typedef enum rows_shared { ROWS_NO_SHARED, ROWS_LANES_SHARED, ROWS_CHUNK_SHARED } rows_shared;
-/* The functions of the k-th program of a chain of `rows` rows: value<k>, and for a reduction join<k>, identity<k>,
+/* The functions of the k-th program of a chain of `rows` rows: value<k>, and of a reduction those of rows_join,
  * result<k>, and lanes<k> of kernels/rows_lanes.cuh or fold<k> of kernels/rows_serial.cuh. K is k afterwards. */
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
                     const emit_locals *locals, const struct held_values *held, rows_shared shared);
@@ -62,8 +62,13 @@ void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks);
 void rows_pass_shared(emit_writer *w, const program *p, int k, bool chunks);
 /* The type of the values that a program folds. */
 const char *rows_type(const program *p);
-/* join<k> and identity<k>. */
+/* The type of a running value: the same, or with compensation (program.compensated) a pair; and its bytes. */
+const char *rows_state(const program *p);
+int64_t rows_state_bytes(const program *p);
+/* join<k>(x, y) of running values, identity<k>(), and with compensation take<k>(x, y): x with a value y added. */
 void rows_join(emit_writer *w, const program *p, int k);
+/* Bytes of shared memory that rows_declare_shared takes for the reductions among n programs. */
+int64_t rows_shared_bytes(const program *p, int n, const emit_target *t, int chunks);
 /* The most chunks of a row that one thread folds in a chain. */
 enum { ROWS_CHAIN_CHUNKS = 64 };
 

@@ -36,8 +36,8 @@ static ig_status start(emit_writer *w, const program *p, const emit_target *t, b
 /* Values in scratch memory, after the first `before` values. */
 static void fill_partial(emit_writer *w, const program *p, int64_t before)
 {
-    const uint64_t bytes = ig_dtype_bytes(dtype_lane(p->dtype));
-    hole_pointer(w, "PARTIAL", writer_scratch(w, rows_type(p), (uint64_t)before * bytes));
+    const int64_t bytes = before * rows_state_bytes(p);
+    hole_pointer(w, "PARTIAL", writer_scratch(w, rows_state(p), (uint64_t)bytes));
 }
 
 /* ---- long rows: ranges of chunks, then their values ---- */
@@ -93,7 +93,7 @@ static ig_status emit_ranges(const program *p, const emit_target *t, int64_t ran
         emit_range_free(&part, p);
         TRY(status);
     }
-    const uint64_t bytes = (uint64_t)(p->outer * ranges) * 8;
+    const uint64_t bytes = (uint64_t)(p->outer * ranges * rows_state_bytes(p));
     out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
     return emit_join_ranges(p, t, ranges, out);
 }
@@ -105,7 +105,7 @@ static ig_status emit_join_parts(const program *p, const emit_target *t, int64_t
                                  emitted *out)
 {
     const int threads = t->cpu ? 1 : ROWS_THREADS;
-    const uint64_t bytes = (uint64_t)(p->outer * parts) * 8;
+    const uint64_t bytes = (uint64_t)(p->outer * parts * rows_state_bytes(p));
     emit_writer w;
     out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
     TRY(start(&w, p, t, false, true, out));
@@ -160,7 +160,9 @@ static ig_status emit_empty(const program *p, const emit_target *t, emitted *out
     emit_writer w;
     TRY(start(&w, p, t, false, true, out));
     hole_int(&w, "THREADS", ROWS_THREADS);
-    if (p->fold == OP_sum)
+    if (p->compensated)
+        hole_text(&w, "NOTHING", "make_%s(0, 0)", rows_state(p));
+    else if (p->fold == OP_sum)
         hole_text(&w, "NOTHING", "(%s)0", rows_type(p));
     else if (p->dtype == IG_BOOL)
         hole_text(&w, "NOTHING", "(%s)(identity0() != 0)", rows_type(p));

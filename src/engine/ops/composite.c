@@ -86,13 +86,15 @@ ig_array *composite_mean(op_id op, ig_array *x, ig_ints axis, bool keepdims)
     return ig_divide(sum, build_beside(sum, (double)composite_length(op, x, axis)));
 }
 
-ig_array *composite_centre(op_id op, ig_array *x, ig_ints axis)
+/* x less its mean. */
+static ig_array *centre(op_id op, ig_array *x, ig_ints axis)
 {
     return ig_subtract(x, composite_mean(op, x, axis, true));
 }
 
-ig_array *composite_variance(op_id op, ig_array *centred, ig_ints axis, double correction,
-                             bool keepdims)
+/* The variance of x, given centre(x). */
+static ig_array *variance(op_id op, ig_array *centred, ig_ints axis, double correction,
+                          bool keepdims)
 {
     if (!centred)
         return NULL;
@@ -118,8 +120,7 @@ static int spread(op_id op, const ig_arg *args, bool root, ig_array **out)
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
-    ig_array *y =
-        composite_variance(op, composite_centre(op, x, axis), axis, args[2].u.f, args[3].u.b);
+    ig_array *y = variance(op, centre(op, x, axis), axis, args[2].u.f, args[3].u.b);
     return composite_result(out, root ? ig_sqrt(y) : y, dtype);
 }
 

@@ -20,10 +20,5 @@ int64_t composite_length(op_id op, const ig_array *x, ig_ints axis);
 
 /* The mean of x, which is f32 or f64, along axis, which is valid. */
 ig_array *composite_mean(op_id op, ig_array *x, ig_ints axis, bool keepdims);
-/* x minus its mean. */
-ig_array *composite_centre(op_id op, ig_array *x, ig_ints axis);
-/* The variance, where centred is composite_centre(x). */
-ig_array *composite_variance(op_id op, ig_array *centred, ig_ints axis, double correction,
-                             bool keepdims);
 
 #endif

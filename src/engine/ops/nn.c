@@ -120,21 +120,16 @@ static ig_array *row_max(ig_array *x, ig_ints axis)
 
 static ig_array *below_max(ig_array *x, ig_ints axis) { return ig_subtract(x, row_max(x, axis)); }
 
-static ig_array *row_sums(ig_array *x, ig_ints axis)
-{
-    return ig_sum(x, axis, IG_DTYPE_NONE, true);
-}
-
 static ig_array *softmax(ig_array *x, ig_ints axis)
 {
     ig_array *e = ig_exp(below_max(x, axis));
-    return ig_multiply(e, ig_reciprocal(row_sums(e, axis)));
+    return ig_multiply(e, ig_reciprocal(build_plain_sum(e, axis, true)));
 }
 
 static ig_array *log_softmax(ig_array *x, ig_ints axis)
 {
     ig_array *y = below_max(x, axis);
-    return ig_subtract(y, ig_log(row_sums(ig_exp(y), axis)));
+    return ig_subtract(y, ig_log(build_plain_sum(ig_exp(y), axis, true)));
 }
 
 static int along(op_id op, const ig_arg *args, ig_array *formula(ig_array *, ig_ints),
@@ -203,11 +198,20 @@ static ig_array *scaled_by(ig_array *x, ig_array *square, double eps)
     return ig_multiply(x, ig_rsqrt(ig_add(square, ig_float(eps))));
 }
 
+/* The mean along axis, without compensation: rows are short and in the cache, where it would cost time. */
+static ig_array *plain_mean(op_id op, ig_array *x, ig_ints axis)
+{
+    if (!x)
+        return NULL;
+    ig_array *sum = build_plain_sum(x, axis, true);
+    return ig_divide(sum, build_beside(sum, (double)composite_length(op, x, axis)));
+}
+
 /* x with mean 0 and variance 1 along axis. */
 static ig_array *normalised(op_id op, ig_array *x, ig_ints axis, double eps)
 {
-    ig_array *centred = composite_centre(op, x, axis);
-    return scaled_by(centred, composite_variance(op, centred, axis, 0, true), eps);
+    ig_array *centred = ig_subtract(x, plain_mean(op, x, axis));
+    return scaled_by(centred, plain_mean(op, ig_square(centred), axis), eps);
 }
 
 int op_layer_norm(op_id op, const ig_arg *args, ig_array **out)
@@ -229,7 +233,7 @@ int op_rms_norm(op_id op, const ig_arg *args, ig_array **out)
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
-    ig_array *y = scaled_by(x, composite_mean(op, ig_square(x), axis, true), args[3].u.f);
+    ig_array *y = scaled_by(x, plain_mean(op, ig_square(x), axis), args[3].u.f);
     return composite_result(out, affine(op, y, &args[1], &no_bias, axis), dtype);
 }
 
@@ -341,7 +345,7 @@ static ig_array *attend(ig_array *scores, ig_array *value)
     ig_array *most = ig_stop_gradient(ig_max(scores, IG_AXES(-1), true));
     ig_array *none = ig_equal(most, ig_float(-INFINITY));
     ig_array *e = ig_exp(ig_subtract(scores, ig_where(none, ig_float(0), most)));
-    ig_array *sum = ig_where(none, ig_float(1), row_sums(e, IG_AXES(-1)));
+    ig_array *sum = ig_where(none, ig_float(1), build_plain_sum(e, IG_AXES(-1), true));
     return ig_divide(ig_matmul(e, value), sum);
 }
 
@@ -461,7 +465,7 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     ig_array *at = ig_expand_dims(labels, IG_AXES(axis));
     /* log_softmax at the label only: no array of the size of the logits is stored. */
     ig_array *most = row_max(x, IG_AXES(axis)), *below = ig_subtract(x, most);
-    ig_array *total = ig_log(row_sums(ig_exp(below), IG_AXES(axis)));
+    ig_array *total = ig_log(build_plain_sum(ig_exp(below), IG_AXES(axis), true));
     ig_array *chosen = ig_subtract(ig_take_along_axis(x, at, axis), most);
     ig_array *loss = ig_negative(ig_subtract(chosen, total));
     ig_array *in[ENTROPY_INPUTS] = {x, ig_subtract(below, total), at};

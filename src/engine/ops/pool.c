@@ -129,7 +129,7 @@ static int avg_pool(op_id op, const ig_arg *args, ig_array **out)
         if (window_sizes(&w, a, x, args[5].u.b, &size[a]) != IG_OK)
             return 0;
     ig_array *seen = pool_windows(op, x, &w, BORDER_ZERO);
-    ig_array *sums = ig_sum(seen, kernel_axes(&w), sum_dtype(x), false);
+    ig_array *sums = build_plain_sum(build_cast(seen, sum_dtype(x)), kernel_axes(&w), false);
     return op_one(out, mean_of(op, x, sums, size, w.n));
 }
 
@@ -234,7 +234,7 @@ static int adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
         seen = cover_axis(op, seen, 2 + 2 * a, &c);
     }
     static const int64_t kernels[] = {3, 5, 7};
-    ig_array *sums = ig_sum(seen, (ig_ints){kernels, n}, sum_dtype(x), false);
+    ig_array *sums = build_plain_sum(build_cast(seen, sum_dtype(x)), (ig_ints){kernels, n}, false);
     return op_one(out, mean_of(op, x, sums, size, n));
 }
 

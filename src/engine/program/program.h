@@ -108,6 +108,7 @@ typedef struct program {
     ig_dtype dtype;       /* the core's element dtype (storage); its lanes compute */
     ig_math math;         /* CONTRACT: the order and precision of its sums */
     uint16_t fold;        /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
+    bool compensated;     /* REDUCE: a sum of floats that keeps what its roundings lose */
     bool descending;      /* SORT, ARGSORT */
     bool right;           /* SEARCH: the position after equal elements */
     bool add;             /* WRITE: adds to the old value */

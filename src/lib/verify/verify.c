@@ -173,6 +173,7 @@ typedef enum error_bound_kind {
     BOUND_EXACT,    /* the f64 result, rounded */
     BOUND_ULP,      /* a number of ulp of the result, or of size */
     BOUND_SUM,      /* a pairwise sum: size is the sum of absolute values */
+    BOUND_PAIRS,    /* a sum with compensation: the same size */
     BOUND_IN_ORDER, /* a sum of `terms` terms, one after another */
     BOUND_PRODUCT,  /* a product of `terms` factors */
     BOUND_KERNEL,   /* a user's kernel: its sums are unknown, so relative to its largest result */
@@ -205,7 +206,8 @@ static int64_t last_axes(const ig_array *x, int n)
 static void bound_of_fold(error_bound *b, const ig_array *x, int n_axes)
 {
     b->terms = last_axes(x->in[0], n_axes);
-    b->kind = x->attr.fold == OP_sum    ? BOUND_SUM
+    const bool pairs = node_program(x) == PROGRAM_REDUCE && !x->attr.plain;
+    b->kind = x->attr.fold == OP_sum    ? (pairs ? BOUND_PAIRS : BOUND_SUM)
               : x->attr.fold == OP_prod ? BOUND_PRODUCT
                                         : BOUND_EXACT;
 }
@@ -270,7 +272,7 @@ static ig_status compute_bound(const checker *c, const ig_array *x, error_bound 
     int n = 0;
     all[n++] = b->want =
         node_again(c, x, wide ? IG_F64 : b->dtype, by_steps ? stand_host : stand_wide);
-    if (b->kind == BOUND_SUM || b->kind == BOUND_IN_ORDER)
+    if (b->kind == BOUND_SUM || b->kind == BOUND_PAIRS || b->kind == BOUND_IN_ORDER)
         all[n++] = b->size = node_again(c, x, IG_F64, stand_size);
     if (b->flushes)
         all[n++] = b->lifted = node_again(c, x, IG_F64, stand_lifted);
@@ -316,7 +318,8 @@ static double allowance(const measure *m, int64_t i)
     const double want = fabs(m->want[i]), ulp = ulp_of(&m->f, want), n = (double)b->terms;
     const double size = m->size ? m->size[i] : 0;
     const double reference = b->dtype == IG_F64 ? 2 : 1; /* the reference has an error, too */
-    if ((b->kind == BOUND_SUM || b->kind == BOUND_IN_ORDER) && size > m->adds.max)
+    if ((b->kind == BOUND_SUM || b->kind == BOUND_PAIRS || b->kind == BOUND_IN_ORDER) &&
+        size > m->adds.max)
         return INFINITY;
     if (b->kind == BOUND_PRODUCT &&
         (m->above[i] > m->adds.max || m->below[i] < m->adds.smallest_normal))
@@ -325,6 +328,7 @@ static double allowance(const measure *m, int64_t i)
     case BOUND_ULP:
         return reference * b->ulp * ulp_of(&m->f, fmax(want, isfinite(size) ? size : 0));
     case BOUND_SUM: return reference * (4 + 2 * log2(n + 1)) * m->adds.eps * size + ulp;
+    case BOUND_PAIRS: return reference * m->adds.eps / 2 * size + ulp;
     case BOUND_IN_ORDER: /* products below the normal numbers are rounded to the smallest step */
         return reference * (n + 2) * m->adds.eps * size + ulp / 2 +
                n * (m->lifted ? 1 : m->adds.eps) * m->adds.smallest_normal +

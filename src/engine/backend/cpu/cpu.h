@@ -44,9 +44,24 @@ enum {
     HALF_ROUNDED = 2, /* y = the sum, rounded */
     HALF_STORED = 4   /* an element = the sum */
 };
-/* *total = the fold, in the order of `fold`, of a row applied to a[i] and b[i]. The row's result
- * may be stored in d[i]. */
-typedef void (*fold_loop)(int64_t n, void *total, void *d, const void *a, const void *b);
+/* *s, *e = the sum, as sum_level's, of a row applied to a[i] and b[i]; e may be NULL: without compensation. The row's
+ * result may be stored in d[i]. */
+typedef void (*sum_loop)(int64_t n, void *s, void *e, void *d, const void *a, const void *b);
+/* Sums of floats with compensation. A value is a pair: s[i] and e[i]. reduce/reduce.c states the order. */
+typedef struct sum_level {
+    /* Pair r = the sum of the r-th row of a, which has len values, 0 < len <= TAPE_BLOCK. */
+    void (*rows)(int64_t rows, int64_t len, void *s, void *e, const void *a);
+    /* The sums of two rows of TAPE_BLOCK values each. */
+    void (*two)(void *s, void *e, const void *a, void *s_2, void *e_2, const void *a_2);
+    /* Adds x[i] to pair i. */
+    void (*add)(int64_t n, void *s, void *e, const void *x);
+    /* Adds a[i], then a[i + step], and so on to pair i: FOLD_ROWS values. */
+    void (*add_rows)(int64_t n, void *s, void *e, const void *a, int64_t step);
+    /* Adds the pair y[i], f[i] to pair i. */
+    void (*join)(int64_t n, void *s, void *e, const void *y, const void *f);
+    /* s[i] = the result of pair i. */
+    void (*finish)(int64_t n, void *s, const void *e);
+} sum_level;
 
 /* Micro-kernels of the contraction (lanes/gemm.c). */
 typedef struct gemm_level gemm_level;
@@ -96,10 +111,13 @@ typedef struct cpu_level {
     /* d[r] = the fold of the r-th row of a, which has len values, 0 < len <= TAPE_BLOCK.
      * reduce/reduce.c states the order. */
     void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);
-    /* The loop that computes rows and folds their result, with the bits of the separate loops. The folded value is row
-     * `second` (square, or OP_COUNT for none) of row `first` (or OP_COUNT for none) of a[i] and b[i]. keeps: the result
-     * of `first` is stored in d[i]; one: 0 or MAP_ONE_B. 0 < n <= TAPE_BLOCK. NULL if there is none. */
-    fold_loop (*fold_of)(int op, int first, int second, ig_dtype lane, bool keeps, int one);
+    /* The loops of sums with compensation; NULL for integers. */
+    const sum_level *(*sum)(ig_dtype lane);
+    /* The loop that computes rows and sums their result, with the bits of the separate loops: row
+     * `second` (square, or OP_COUNT for none) of row `first` (or OP_COUNT for none) of a[i] and
+     * b[i]. keeps: the result of `first` is stored in d[i]; one: 0 or MAP_ONE_B. 0 < n <=
+     * TAPE_BLOCK. NULL if there is none. */
+    sum_loop (*sum_of)(int first, int second, ig_dtype lane, bool keeps, int one);
     /* The folds of two rows of TAPE_BLOCK values each. */
     void (*fold_two)(int op, ig_dtype lane, void *d, const void *a, void *d_2, const void *a_2);
     /* The index of the first extreme of a (OP_max, OP_min; NaN is the most extreme), if it exceeds
@@ -174,15 +192,15 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core);
 /* The same for n whole rows of len points, of a tape without core and result. Returns false, and
  * does nothing, if running them as blocks is better. */
 bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len);
-/* After tape_start, for a tape whose result will be folded: selects the instructions that tape_fold can run in one
- * loop. */
-void tape_fold_start(tape_run *run, int fold);
+/* After tape_start, for a tape whose result will be summed: selects the instructions that tape_fold can run in
+ * one loop. */
+void tape_sum_start(tape_run *run);
 /* How many rows of len points one call of tape_fold may take. */
 int64_t tape_fold_most(const tape_run *run, int64_t len);
 /* d[r] = the fold of the tape's result, in lanes of dtype, for the r-th row of len points from
- * start on. */
+ * start on. Not NULL e: pairs d[r], e[r] of a sum with compensation. */
 void tape_fold(tape_run *run, int fold, ig_dtype dtype, int64_t start, int64_t n, int64_t len,
-               void *d);
+               void *d, void *e);
 /* The n lanes of register r after that call, contiguous. */
 void *tape_lanes(tape_run *run, int r, ig_dtype dtype, int64_t n);
 

@@ -4,7 +4,13 @@
 #define TEMPLATE "engine/backend/cpu/lanes/fold_row.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
-enum { BESIDE = 16 }; /* short rows that are folded together */
+enum {
+    BESIDE = 16,     /* short rows that are folded together */
+    SUM_AHEAD = 2048 /* bytes between what a sum reads and what it fetches */
+};
+#define TEMPLATE "engine/backend/cpu/lanes/sum.inc"
+#include "engine/backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
 #define TEMPLATE "engine/backend/cpu/lanes/fold.inc"
 #include "engine/backend/cpu/lanes/each_int.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
@@ -17,8 +23,8 @@ enum { SUM_PRODUCTS, SUM_SQUARES, SUM_DIFFERENCES, SUM_KINDS };
     X(PRODUCTS, 0, 0) \
     X(SQUARES, 0, 0) \
     X(DIFFERENCES, 0, 0) X(DIFFERENCES, 0, 2) X(DIFFERENCES, 1, 0) X(DIFFERENCES, 1, 2)
-#define FOLD_LOOP_ARGS int64_t n, void *total, void *d, const void *a, const void *b
-#define TEMPLATE "engine/backend/cpu/lanes/fold_of.inc"
+#define SUM_LOOP_ARGS int64_t n, void *s, void *e, void *d, const void *a, const void *b
+#define TEMPLATE "engine/backend/cpu/lanes/sum_of.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
@@ -75,13 +81,18 @@ static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d,
     loops[lane].fold(op, rows, len, d, a);
 }
 
-static fold_loop lane_fold_of(int op, int first, int second, ig_dtype lane, bool keeps, int one)
+static const sum_level *lane_sum(ig_dtype lane)
+{
+    return !dtype_is_float(lane) ? NULL : lane == IG_F64 ? &sum_level_f64 : &sum_level_f32;
+}
+
+static sum_loop lane_sum_of(int first, int second, ig_dtype lane, bool keeps, int one)
 {
     const int kind = first == OP_subtract && second == OP_square  ? SUM_DIFFERENCES
                      : first == OP_square && second == OP_COUNT   ? SUM_SQUARES
                      : first == OP_multiply && second == OP_COUNT ? SUM_PRODUCTS
                                                                   : SUM_KINDS;
-    if (op != OP_sum || kind == SUM_KINDS || (lane != IG_F32 && lane != IG_F64))
+    if (kind == SUM_KINDS || (lane != IG_F32 && lane != IG_F64))
         return NULL;
     return (lane == IG_F64 ? sums_f64 : sums_f32)[kind][keeps][one];
 }
@@ -134,7 +145,8 @@ const cpu_level PART(cpu_level) = {
     .join = lane_join,
     .join_rows = lane_join_rows,
     .fold = lane_fold,
-    .fold_of = lane_fold_of,
+    .sum = lane_sum,
+    .sum_of = lane_sum_of,
     .fold_two = lane_fold_two,
     .extreme = lane_extreme,
     .gemm = &PART(gemm),

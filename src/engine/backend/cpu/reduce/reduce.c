@@ -7,6 +7,11 @@
  * are there, the rest from the right. A range of 2^k chunks is a subtree of that, so a long row can
  * be split into tasks.
  *
+ * A sum of floats has compensation: a running value is a pair (s, e) with the sum and what its roundings have lost.
+ * A value x is added to a lane by t = s + x, e = e + (x - (t - s)), s = t. A pair (y, f) is joined by t = s + y, z = t - s,
+ * e = (e + f) + ((s - (t - z)) + (y - z)), s = t. The result is s + e, or s if e is 0 or not finite. So s has the bits of
+ * a sum without compensation, which the sums of a softmax are (node_attr.plain).
+ *
  * Rows that are not contiguous (a sum over the first axis) are folded side by side: the tape runs
  * over (inner, outer) instead, and each output has its own lanes. */
 #include "engine/backend/cpu/cpu.h"
@@ -27,13 +32,13 @@ enum {
     ENOUGH_TASKS = 64,     /* then rows are not split */
     STREAM_FROM = 32,      /* chunks of a range that is read as two streams */
     SHORT_RUN = 16,        /* rows of fewer elements are not read as rows */
-    MOST_RANGES = 128,     /* most tasks that strips are split into */
-    VALUE = 8              /* bytes that any lane fits in */
+    MOST_RANGES = 128      /* most tasks that strips are split into */
 };
 
 /* Outputs are computed `width` at a time: a strip. */
 typedef struct reduce_plan {
     int64_t width, strips;
+    int64_t lane, value;   /* bytes of a lane, and of a value: a lane or, with compensation, two */
     int64_t group;         /* strips of a task, when rows are whole */
     int64_t chunks;        /* of a row */
     int64_t range, ranges; /* chunks of a task, and tasks of a strip, when rows are split */
@@ -42,7 +47,7 @@ typedef struct reduce_plan {
     bool bare;     /* across: the tape is a single LOAD without conversion ... */
     bool plain;    /* ... of contiguous rows */
     tape turned;   /* across: the pre tape over (inner, outer) */
-    char *partial; /* ranges > 1: values of strip s, range r at (s * ranges + r) * width */
+    char *partial; /* ranges > 1: strip s, range r at (s * ranges + r) * width * value */
 } reduce_plan;
 
 /* ---- planning ---- */
@@ -138,13 +143,19 @@ static void plan_ranges(const program *p, reduce_plan *r)
     }
 }
 
+static int64_t lane_bytes(const program *p)
+{
+    return (int64_t)ig_dtype_bytes(dtype_lane(p->dtype));
+}
+static int64_t value_bytes(const program *p) { return lane_bytes(p) * (p->compensated ? 2 : 1); }
+
 /* The width of a strip whose rows are read in place: the largest that leaves enough tasks. */
 static int64_t width_plain(const program *p)
 {
-    const int64_t lane = (int64_t)ig_dtype_bytes(dtype_lane(p->dtype)), tasks = 2 * pool_threads();
+    const int64_t value = value_bytes(p), tasks = 2 * pool_threads();
     const int64_t chunks = ceil_div(p->inner, TAPE_BLOCK);
-    int64_t width = PLAIN_BYTES / lane;
-    while (width > PLAIN_LEAST / lane && ceil_div(p->outer, width) * chunks < tasks)
+    int64_t width = PLAIN_BYTES / value;
+    while (width > PLAIN_LEAST / value && ceil_div(p->outer, width) * chunks < tasks)
         width /= 2;
     return ceil_div(p->outer, ceil_div(p->outer, width));
 }
@@ -169,11 +180,13 @@ static void plan_strips(const program *p, int axis, reduce_plan *r)
 void *cpu_reduce_plan(const program *p)
 {
     reduce_plan r = {.width = 1, .depth = 2, .group = 1, .ranges = 1};
+    r.lane = lane_bytes(p);
+    r.value = value_bytes(p);
     const int axis = axis_of_inner(&p->pre, p->inner);
     if (p->outer > 0 && p->inner > 0)
         plan_strips(p, axis, &r);
     const size_t operands = r.across ? (size_t)p->pre.n_operand * sizeof(operand) : 0;
-    const int64_t partial = r.ranges > 1 ? r.strips * r.ranges * r.width * VALUE : 0;
+    const int64_t partial = r.ranges > 1 ? r.strips * r.ranges * r.width * r.value : 0;
     const size_t planned = r.across ? tape_plan_bytes(&p->pre) : 0;
     char *block = memory_get(sizeof r + operands + planned + (size_t)partial);
     if (!block)
@@ -194,7 +207,7 @@ typedef struct reduce_job {
     const reduce_plan *plan;
     const binding *b;
     const cpu_level *level;
-    size_t lane; /* bytes */
+    const sum_level *sum; /* NULL: without compensation */
     cpu_fault *fault;
 } reduce_job;
 
@@ -206,7 +219,11 @@ typedef struct reduce_worker {
     char *lanes; /* across: FOLD_LANES strips */
 } reduce_worker;
 
-static size_t strip_bytes(const reduce_plan *r) { return (size_t)(r->width * VALUE); }
+/* A strip: `width` lanes; with compensation followed by as many, the second parts of the pairs. */
+static size_t strip_bytes(const reduce_plan *r) { return (size_t)(r->width * r->value); }
+
+/* The second parts that belong to lanes in the strip that begins at d. */
+static void *lost_of(const reduce_plan *r, const void *d) { return (char *)d + r->width * r->lane; }
 
 /* Values that are passed to the epilogue at a time. */
 static int64_t core_values(const reduce_plan *r)
@@ -214,11 +231,19 @@ static int64_t core_values(const reduce_plan *r)
     return r->width > TAPE_BLOCK ? r->width : TAPE_BLOCK;
 }
 
+/* Bytes of the core: values, or indices. */
+static size_t core_bytes(const reduce_plan *r)
+{
+    const int64_t index = sizeof(int64_t);
+    return (size_t)(core_values(r) * (r->value > index ? r->value : index));
+}
+
 /* Bytes before the tapes' scratch. */
 static size_t worker_bytes(const reduce_plan *r)
 {
     const size_t lanes = r->across ? FOLD_LANES : 0;
-    return (size_t)core_values(r) * VALUE + strip_bytes(r) * (2 * (size_t)r->depth + lanes);
+    const size_t bytes = core_bytes(r) + strip_bytes(r) * (2 * (size_t)r->depth + lanes);
+    return (bytes + 63) & ~(size_t)63;
 }
 
 static size_t pre_bytes(const tape *t) { return (tape_scratch_bytes(t) + 63) & ~(size_t)63; }
@@ -235,19 +260,40 @@ static void worker_start(reduce_worker *w, const reduce_job *j, char *scratch)
     const reduce_plan *r = j->plan;
     const tape *pre = r->across ? &r->turned : &j->p->pre;
     *w = (reduce_worker){.j = j, .core = scratch};
-    w->stack = w->core + (size_t)core_values(r) * VALUE;
+    w->stack = w->core + core_bytes(r);
     w->lanes = w->stack + 2 * (size_t)r->depth * strip_bytes(r);
     char *tapes = scratch + worker_bytes(r);
     if (pre->size > 0)
         tape_start(&w->pre, pre, j->b, j->fault, tapes);
-    if (pre->size > 0 && !r->across && j->p->kind == PROGRAM_REDUCE)
-        tape_fold_start(&w->pre, j->p->fold);
+    if (pre->size > 0 && !r->across && j->p->kind == PROGRAM_REDUCE && j->p->fold == OP_sum)
+        tape_sum_start(&w->pre);
     tape_start(&w->post, &j->p->post, j->b, j->fault, tapes + pre_bytes(pre));
 }
 
-static void join(const reduce_job *j, int64_t n, void *d, const void *a, const void *b)
+/* Joins value i of (y, f) to value i of (d, e); e and f matter with compensation only. */
+static void join(const reduce_job *j, int64_t n, void *d, void *e, const void *y, const void *f)
 {
-    j->level->join(j->p->fold, j->p->dtype, n, d, a, b);
+    if (j->sum)
+        j->sum->join(n, d, e, y, f);
+    else
+        j->level->join(j->p->fold, j->p->dtype, n, d, d, y);
+}
+
+/* Adds x[i] to value i. */
+static void take(const reduce_job *j, int64_t n, void *d, void *e, const void *x)
+{
+    if (j->sum)
+        j->sum->add(n, d, e, x);
+    else
+        j->level->join(j->p->fold, j->p->dtype, n, d, d, x);
+}
+
+/* The core's values of n outputs, from values in w->core. */
+static void finish(const reduce_worker *w, int64_t n)
+{
+    const reduce_plan *r = w->j->plan;
+    if (w->j->sum)
+        w->j->sum->finish(n, w->core, w->core + core_values(r) * r->lane);
 }
 
 static int64_t chunk_length(const program *p, int64_t chunk)
@@ -256,39 +302,51 @@ static int64_t chunk_length(const program *p, int64_t chunk)
     return left < TAPE_BLOCK ? left : TAPE_BLOCK;
 }
 
-/* ---- leaves of the pairwise joining: values of outputs [o, o + n) for chunk (or range) c ---- */
+/* ---- leaves of the pairwise joining: values (d, e) of outputs [o, o + n) for chunk (or range) c ---- */
 
-typedef void (*reduce_leaf)(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d);
+typedef void (*reduce_leaf)(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e);
 
-static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
+static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
 {
     const program *p = w->j->p;
     const int64_t len = chunk_length(p, c);
     assert(n == 1 || len == p->inner);
-    tape_fold(&w->pre, p->fold, p->dtype, o * p->inner + c * TAPE_BLOCK, n, len, d);
+    tape_fold(&w->pre, p->fold, p->dtype, o * p->inner + c * TAPE_BLOCK, n, len, d,
+              w->j->sum ? e : NULL);
 }
 
-/* d = the lanes of n outputs side by side, each of len values, joined by halving. Joining the
- * identity changes nothing, so lanes without a value are left out. */
-static void join_lanes(reduce_worker *w, int64_t n, int64_t len, void *d)
+/* Where the second parts of the lanes are. */
+static char *lanes_lost(const reduce_worker *w)
 {
-    const int64_t strip = n * (int64_t)w->j->lane;
+    return w->lanes + FOLD_LANES * w->j->plan->width * w->j->plan->lane;
+}
+
+/* (d, e) = the lanes of n outputs side by side, each of len values, joined by halving. Joining the
+ * identity changes nothing, so lanes without a value are left out. */
+static void join_lanes(reduce_worker *w, int64_t n, int64_t len, void *d, void *e)
+{
+    const int64_t strip = n * w->j->plan->lane;
+    char *lost = lanes_lost(w);
     int64_t have = len < FOLD_LANES ? len : FOLD_LANES, half = FOLD_LANES / 2;
     while (half >= have)
         half /= 2;
     for (; half > 0; have = half, half /= 2)
-        join(w->j, (have - half) * n, half > 1 ? w->lanes : d, w->lanes, w->lanes + half * strip);
-    if (len == 1)
-        memcpy(d, w->lanes, (size_t)strip);
+        join(w->j, (have - half) * n, w->lanes, lost, w->lanes + half * strip, lost + half * strip);
+    memcpy(d, w->lanes, (size_t)strip);
+    if (w->j->sum)
+        memcpy(e, lost, (size_t)strip);
 }
 
-static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
+static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
 {
     const reduce_job *j = w->j;
     const program *p = j->p;
     const int64_t len = chunk_length(p, c), first = c * TAPE_BLOCK;
-    const int64_t strip = n * (int64_t)j->lane; /* bytes */
+    const int64_t strip = n * j->plan->lane; /* bytes */
     const int64_t at_once = n == p->outer ? TAPE_BLOCK / n : 1;
+    char *lost = lanes_lost(w);
+    if (j->sum)
+        memset(lost, 0, (size_t)(strip * (len < FOLD_LANES ? len : FOLD_LANES)));
     for (int64_t i = 0; i < len; i += at_once) {
         const int64_t rows = len - i < at_once ? len - i : at_once;
         if (j->plan->bare && i + rows <= FOLD_LANES) {
@@ -305,72 +363,88 @@ static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void 
             if (i + r < FOLD_LANES)
                 memcpy(acc, x + r * strip, (size_t)(now * strip));
             else
-                join(j, now * n, acc, acc, x + r * strip);
+                take(j, now * n, acc, lost + lane * strip, x + r * strip);
         }
     }
-    join_lanes(w, n, len, d);
+    join_lanes(w, n, len, d, e);
 }
 
-static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
+static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
 {
     const reduce_plan *r = w->j->plan;
-    const int64_t at = (o / r->width * r->ranges + c) * r->width * VALUE;
-    memcpy(d, r->partial + at, (size_t)n * w->j->lane);
+    const char *from = r->partial + (o / r->width * r->ranges + c) * r->width * r->value;
+    memcpy(d, from, (size_t)(n * r->lane));
+    if (w->j->sum)
+        memcpy(e, lost_of(r, from), (size_t)(n * r->lane));
+}
+
+/* Adds x[i], x[i + step], ... to value i: FOLD_ROWS of them. */
+static void take_rows(const reduce_job *j, int64_t n, void *d, void *e, const void *x, int64_t step)
+{
+    if (j->sum)
+        j->sum->add_rows(n, d, e, x, step);
+    else
+        j->level->join_rows(j->p->fold, j->p->dtype, n, d, x, step);
 }
 
 /* leaf_across without the tape: rows are read in place, several rows of a lane at once. If rows are
  * adjacent, those of neighbouring lanes are read together. */
-static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
+static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
 {
     const reduce_job *j = w->j;
     const operand *from = &j->p->pre.operand[0];
-    const int64_t len = chunk_length(j->p, c), strip = n * (int64_t)j->lane;
-    const int64_t row = from->v.stride[1], step = row * (int64_t)j->lane;
-    const char *x = operand_host(from, j->b) + c * TAPE_BLOCK * step + o * (int64_t)j->lane;
+    const int64_t len = chunk_length(j->p, c), strip = n * j->plan->lane;
+    const int64_t row = from->v.stride[1], step = row * j->plan->lane;
+    const char *x = operand_host(from, j->b) + c * TAPE_BLOCK * step + o * j->plan->lane;
     int64_t lanes = 1;
-    while (row == n && lanes < FOLD_LANES && 2 * lanes * strip <= PLAIN_BYTES)
+    while (row == n && lanes < FOLD_LANES && 2 * lanes * n * j->plan->value <= PLAIN_BYTES)
         lanes *= 2;
     for (int64_t lane = 0; lane < FOLD_LANES && lane < len; lane += lanes) {
-        char *acc = w->lanes + lane * strip;
+        char *acc = w->lanes + lane * strip, *lost = lanes_lost(w) + lane * strip;
         const int64_t some = lane + (FOLD_ROWS - 1) * FOLD_LANES + lanes;
         int64_t i = lane;
+        if (j->sum)
+            memset(lost, 0, (size_t)(lanes * strip));
         if (some <= len)
             j->level->identity(j->p->fold, j->p->dtype, lanes * n, acc);
         for (; i + some - lane <= len; i += FOLD_ROWS * FOLD_LANES)
-            j->level->join_rows(j->p->fold, j->p->dtype, lanes * n, acc, x + i * step,
-                                FOLD_LANES * row);
+            take_rows(j, lanes * n, acc, lost, x + i * step, FOLD_LANES * row);
         for (; i < len; i += FOLD_LANES) {
             const int64_t now = len - i < lanes ? len - i : lanes;
             if (i == lane)
                 memcpy(acc, x + i * step, (size_t)(now * strip));
             else
-                join(j, now * n, acc, acc, x + i * step);
+                take(j, now * n, acc, lost, x + i * step);
         }
     }
-    join_lanes(w, n, len, d);
+    join_lanes(w, n, len, d, e);
 }
 
 /* Joins the top two of the stack. */
 static void join_top(reduce_worker *w, int depth, int64_t n)
 {
-    char *top = w->stack + (size_t)(depth - 1) * strip_bytes(w->j->plan);
-    char *below = top - strip_bytes(w->j->plan);
-    join(w->j, n, below, below, top);
+    const reduce_plan *r = w->j->plan;
+    char *top = w->stack + (size_t)(depth - 1) * strip_bytes(r), *below = top - strip_bytes(r);
+    join(w->j, n, below, lost_of(r, below), top, lost_of(r, top));
 }
 
-/* d = leaves [first, end) of the outputs, joined pairwise. */
+/* (d, e) = leaves [first, end) of the outputs, joined pairwise. */
 static void fold_leaves(reduce_worker *w, reduce_leaf leaf, int64_t o, int64_t n, int64_t first,
-                        int64_t end, void *d)
+                        int64_t end, void *d, void *e)
 {
+    const reduce_plan *r = w->j->plan;
     int depth = 0;
     for (int64_t c = first; c < end; c++) {
-        leaf(w, o, n, c, w->stack + (size_t)depth++ * strip_bytes(w->j->plan));
+        char *top = w->stack + (size_t)depth++ * strip_bytes(r);
+        leaf(w, o, n, c, top, lost_of(r, top));
         for (int64_t k = c - first + 1; k % 2 == 0; k /= 2)
             join_top(w, depth--, n);
     }
     for (; depth > 1; depth--)
         join_top(w, depth, n);
-    memcpy(d, w->stack, (size_t)n * w->j->lane);
+    memcpy(d, w->stack, (size_t)(n * r->lane));
+    if (w->j->sum)
+        memcpy(e, lost_of(r, w->stack), (size_t)(n * r->lane));
 }
 
 /* True if outputs are single and their values are contiguous lanes in place. max and min have their
@@ -384,32 +458,36 @@ static bool is_stream(const reduce_job *j)
 
 /* fold_leaves of 2 * half whole chunks, half a power of 2, of an output whose values are in place:
  * both halves are read side by side. */
-static void fold_streams(reduce_worker *w, int64_t o, int64_t first, int64_t half, void *d)
+static void fold_streams(reduce_worker *w, int64_t o, int64_t first, int64_t half, char *d)
 {
     const reduce_job *j = w->j;
-    const int64_t far = half * TAPE_BLOCK * (int64_t)j->lane;
-    const char *x = operand_host(&j->p->pre.operand[0], j->b) +
-                    (o * j->p->inner + first * TAPE_BLOCK) * (int64_t)j->lane;
-    char *stack = w->stack, *stack_2 = stack + j->plan->depth * VALUE;
+    const int64_t lane = j->plan->lane, value = j->plan->value, far = half * TAPE_BLOCK * lane;
+    const char *x =
+        operand_host(&j->p->pre.operand[0], j->b) + (o * j->p->inner + first * TAPE_BLOCK) * lane;
+    char *stacks[2] = {w->stack, w->stack + j->plan->depth * value};
     int depth = 0;
-    for (int64_t c = 0; c < half; c++, x += TAPE_BLOCK * (int64_t)j->lane) {
-        j->level->fold_two(j->p->fold, j->p->dtype, stack + depth * VALUE, x,
-                           stack_2 + depth * VALUE, x + far);
-        for (int64_t k = c + 1; k % 2 == 0; k /= 2, depth--) {
-            char *below = stack + (depth - 1) * VALUE, *below_2 = stack_2 + (depth - 1) * VALUE;
-            join(j, 1, below, below, below + VALUE);
-            join(j, 1, below_2, below_2, below_2 + VALUE);
-        }
+    for (int64_t c = 0; c < half; c++, x += TAPE_BLOCK * lane) {
+        char *top = stacks[0] + depth * value, *top_2 = stacks[1] + depth * value;
+        if (j->sum)
+            j->sum->two(top, top + lane, x, top_2, top_2 + lane, x + far);
+        else
+            j->level->fold_two(j->p->fold, j->p->dtype, top, x, top_2, x + far);
+        for (int64_t k = c + 1; k % 2 == 0; k /= 2, depth--)
+            for (int i = 0; i < 2; i++) {
+                char *y = stacks[i] + depth * value, *below = y - value;
+                join(j, 1, below, below + lane, y, y + lane);
+            }
         depth++;
     }
-    join(j, 1, d, stack, stack_2);
+    join(j, 1, stacks[0], stacks[0] + lane, stacks[1], stacks[1] + lane);
+    memcpy(d, stacks[0], (size_t)value);
 }
 
 /* The index of the extreme in each row. */
 static void find_extremes(reduce_worker *w, int64_t o, int64_t n, int64_t *d)
 {
     const program *p = w->j->p;
-    const size_t row = (size_t)chunk_length(p, 0) * w->j->lane;
+    const size_t row = (size_t)(chunk_length(p, 0) * w->j->plan->lane);
     uint64_t best[TAPE_BLOCK];
     for (int64_t c = 0; c < w->j->plan->chunks; c++) {
         const int64_t len = chunk_length(p, c);
@@ -449,17 +527,18 @@ static void task_group(void *ctx, int64_t task, int worker)
     worker_start(&w, j, scratch_of(worker));
     for (int64_t s = first; s < end; s++) {
         const int64_t o = s * r->width, n = outputs_of(j, s);
+        char *d = w.core + done * r->lane;
         if (arg)
             find_extremes(&w, o, n, (int64_t *)w.core + done);
-        else if (r->ranges > 1)
-            fold_leaves(&w, leaf_partial, o, n, 0, r->ranges, w.core + (size_t)done * j->lane);
         else
-            fold_leaves(&w, leaf_of(r), o, n, 0, r->chunks, w.core + (size_t)done * j->lane);
+            fold_leaves(&w, r->ranges > 1 ? leaf_partial : leaf_of(r), o, n, 0,
+                        r->ranges > 1 ? r->ranges : r->chunks, d, d + core_values(r) * r->lane);
         done += n;
     }
+    finish(&w, done);
     for (int64_t i = 0; i < done; i += TAPE_BLOCK)
         tape_block(&w.post, first * r->width + i, done - i < TAPE_BLOCK ? done - i : TAPE_BLOCK,
-                   w.core + (size_t)i * j->lane);
+                   w.core + i * (arg ? (int64_t)sizeof(int64_t) : r->lane));
 }
 
 /* One range of one strip. */
@@ -473,11 +552,12 @@ static void task_range(void *ctx, int64_t task, int worker)
     worker_start(&w, j, scratch_of(worker));
     if (end - first == r->range && r->range >= STREAM_FROM && end * TAPE_BLOCK <= j->p->inner &&
         is_stream(j)) {
-        fold_streams(&w, strip, first, r->range / 2, r->partial + task * VALUE);
+        fold_streams(&w, strip, first, r->range / 2, r->partial + task * r->value);
         return;
     }
-    fold_leaves(&w, leaf_of(r), strip * r->width, outputs_of(j, strip), first, end,
-                r->partial + task * r->width * VALUE);
+    char *d = r->partial + task * r->width * r->value;
+    fold_leaves(&w, leaf_of(r), strip * r->width, outputs_of(j, strip), first, end, d,
+                lost_of(r, d));
 }
 
 /* Rows without elements give the identity; that of a sum is +0 and that of a bool 0 or 1. */
@@ -487,7 +567,7 @@ static void reduce_empty(reduce_job *j)
     reduce_worker w;
     worker_start(&w, j, scratch_of(0));
     if (p->fold == OP_sum)
-        memset(w.core, 0, (size_t)TAPE_BLOCK * VALUE);
+        memset(w.core, 0, (size_t)(TAPE_BLOCK * j->plan->lane));
     else
         j->level->identity(p->fold, p->dtype, TAPE_BLOCK, w.core);
     for (int i = 0; p->dtype == IG_BOOL && i < TAPE_BLOCK; i++)
@@ -502,7 +582,7 @@ static reduce_job job_of(const program *p, const binding *b, cpu_fault *fault)
                         .plan = p->compiled,
                         .b = b,
                         .level = cpu_level_now(),
-                        .lane = ig_dtype_bytes(dtype_lane(p->dtype)),
+                        .sum = p->compensated ? cpu_level_now()->sum(p->dtype) : NULL,
                         .fault = fault};
 }
 
@@ -564,14 +644,15 @@ void cpu_reduce_rows(void *scratch, int64_t first, int64_t n)
         int64_t done = 0, from = o;
         while (o < first + n && done + width <= TAPE_BLOCK) {
             const int64_t now = first + n - o < width ? first + n - o : width;
-            char *d = s->w.core + (size_t)done * s->j.lane;
+            char *d = s->w.core + done * r->lane, *e = d + core_values(r) * r->lane;
             if (r->chunks == 1)
-                leaf_along(&s->w, o, now, 0, d);
+                leaf_along(&s->w, o, now, 0, d, e);
             else
-                fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks, d);
+                fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks, d, e);
             done += now;
             o += now;
         }
+        finish(&s->w, done);
         tape_block(&s->w.post, from, done, s->w.core);
     }
 }

@@ -88,10 +88,10 @@ typedef struct rows_plan {
     row_step *step;
     int n_step;
     size_t bytes; /* bytes of a lane of the result, if there is one: the same in all steps */
-    /* If the result is folded: the loop that replaces the last steps and the fold, what it stores
+    /* If the result is summed: the loop that replaces the last steps and the sum, what it stores
      * and what it reads; NULL if there is none. */
-    fold_loop fold;
-    int n_folded; /* those steps */
+    sum_loop sum;
+    int n_summed; /* those steps */
     row_place kept, taken[2];
 } rows_plan;
 

@@ -511,7 +511,7 @@ static void plan_all(const tape_run *run)
     plan_pairs(run->t, plan);
     plan_fractions(run->t, plan);
     plan->rows.points = plan_rows(run, plan) ? run->t->shape[run->t->ndim - 1] : 0;
-    plan->rows.fold = NULL;
+    plan->rows.sum = NULL;
 }
 
 /* The layout of a plan's parts after it; the copy of a run has the same one. */
@@ -668,13 +668,13 @@ void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault
 
 static bool is_same(const row_place *a, const row_place *b) { return a->of == b->of; }
 
-void tape_fold_start(tape_run *run, int fold)
+void tape_sum_start(tape_run *run)
 {
     rows_plan *rows = &run->plan->rows;
     if (rows->points == 0 || rows->n_step == 0)
         return;
     const row_step *last = &rows->step[rows->n_step - 1], *from = last;
-    /* The folded value is in its own block: no other instruction uses it. */
+    /* The summed value is in its own block: no other instruction uses it. */
     if (!last->d.own || !is_same(&rows->shown[run->t->result], &last->d))
         return;
     if (last->op == OP_square && rows->n_step > 1 && last[-1].op == OP_subtract &&
@@ -683,9 +683,9 @@ void tape_fold_start(tape_run *run, int fold)
     const int second = from == last ? OP_COUNT : last->op;
     if (from->run.loop || ones_of(from) & MAP_ONE_A)
         return;
-    rows->fold = run->level->fold_of(fold, from->op, second, from->dtype,
-                                     from != last && !from->d.own, ones_of(from));
-    rows->n_folded = (int)(last - from) + 1;
+    rows->sum = run->level->sum_of(from->op, second, from->dtype, from != last && !from->d.own,
+                                   ones_of(from));
+    rows->n_summed = (int)(last - from) + 1;
     rows->kept = from->d;
     rows->taken[0] = from->x[0];
     rows->taken[1] = from->x[1];
