@@ -1,5 +1,5 @@
 /* Builders of products: matmul, tensordot, vecdot, outer. Each arranges the axes of its operands in
- * groups with views, and builds one contraction. */
+ * groups with views, and builds one contraction, or a sum if there are neither rows nor columns. */
 #include "base/error.h"
 #include "engine/ops/contract.h"
 #include <assert.h>
@@ -44,6 +44,18 @@ static ig_array *unwidened(op_id op, const ig_array *x)
     return array_view(op, from, &v);
 }
 
+/* Sums of products over the last axes, which a reduction splits along these axes. f16 and bf16 are multiplied and added in
+ * f32, as in a contraction. */
+static ig_array *dot_products(ig_array *const x[2], int first, int n, ig_dtype dtype)
+{
+    const ig_dtype wide = dtype_is_half(dtype) ? IG_F32 : dtype;
+    int64_t axes[IG_MAX_NDIM];
+    for (int i = 0; i < n; i++)
+        axes[i] = first + i;
+    ig_array *products = ig_multiply(build_cast(x[0], wide), build_cast(x[1], wide));
+    return build_cast(ig_sum(products, (ig_ints){axes, n}, wide, false), dtype);
+}
+
 ig_array *contract_node(op_id op, ig_array *const given[2], contract_axes axes, ig_dtype dtype)
 {
     ig_array *x[2] = {given[0], given[1]};
@@ -69,6 +81,8 @@ ig_array *contract_node(op_id op, ig_array *const given[2], contract_axes axes, 
     const int64_t products[2] = {extent(shape, b + m + n), extent(v0->shape + b + m, k)};
     if (infer_size(op, 2, products, IG_F64, &size) != IG_OK)
         return NULL;
+    if (k > 0 && m == 0 && n == 0 && dtype_is_float(dtype))
+        return dot_products(x, b, k, dtype);
     const node_attr attr = {.ndim = {(uint8_t)b, (uint8_t)m, (uint8_t)n, (uint8_t)k}};
     return array_node(OP_contract, dtype, b + m + n, shape, x, 2, &attr);
 }
