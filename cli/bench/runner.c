@@ -18,10 +18,9 @@ enum {
 static const double sample_least_s = 0.002, /* long compared with the clock and with time slices */
     warm_most_s = 0.25, stable = 0.05, own_warm_up_s = 1, /* longer repetitions need no warm-up */
     compile_most_s = 6,
-                    falls =
-                        0.7, /* first runs that compile: what they take, and how fast it falls */
-    retake_most_s = 0.1,     /* longer samples would be disturbed again */
-    slow_shares = 3;         /* a visit that takes more than this many equal shares is slow */
+                    falls = 0.7, /* first runs that compile: maximum time, and how fast it falls */
+    retake_most_s = 0.1,         /* longer samples would be disturbed again */
+    slow_shares = 3;             /* a visit that takes more than this many equal shares is slow */
 
 /* ---- random order ------------------------------------------------------------------------------- */
 

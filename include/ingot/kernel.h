@@ -89,7 +89,7 @@ typedef struct ig_kernel_findings {
     int n_more;                        /* findings that are not listed */
 } ig_kernel_findings;
 
-/* What warps did at a line of the source. A request is a load, store or atomic by one warp. */
+/* The activity of warps at a line of the source. A request is a load, store or atomic by one warp. */
 typedef struct ig_profile_line {
     const char *file;
     int64_t line;

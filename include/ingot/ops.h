@@ -277,8 +277,8 @@ IG_API int ig_unstack(ig_array *x, int axis, ig_array **out, int max_out);
 
 /* Negative indices count from the end. An index that is out of bounds is an error of the evaluation. */
 
-/* out[i, j] = x[indices[i, j], j] for axis 0. indices has as many axes as x; except for axis, none is
- * longer than that of x. */
+/* out[i, j] = x[indices[i, j], j] for axis 0. indices has as many axes as x; except along axis, it
+ * is not longer than x. */
 IG_API ig_array *ig_gather(ig_array *x, ig_array *indices, int axis);
 /* bool: which elements of x1 are in x2. */
 IG_API ig_array *ig_isin(ig_array *x1, ig_array *x2, bool invert);

@@ -194,8 +194,8 @@ static void spin(bool (*is_over)(uint32_t), uint32_t seen, int64_t most_ns)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* Claims tasks [*first, *end) of share s: a chunk of pool.chunk tasks. Of all chunks, share s has every pool.shares-th
- * one, so the workers move through memory side by side. False if none are left. */
+/* Claims tasks [*first, *end) of share s: a chunk of pool.chunk tasks. Share s has every pool.shares-th chunk, so the
+ * workers move through memory side by side. False if none are left. */
 static bool share_claim(int s, uint64_t *first, uint64_t *end)
 {
     uint64_t claims = atomic_load_explicit(&share[s].claims, memory_order_relaxed), made;

@@ -17,8 +17,8 @@
  * returning from the task. */
 typedef void (*pool_fn)(void *ctx, int64_t task, int worker);
 
-/* Runs fn for every task and returns when all are done; what the tasks wrote is then visible to the
- * caller. The calling thread takes part as worker 0. Any thread may call this at any time:
+/* Runs fn for every task and returns when all are done; the writes of the tasks are then visible to
+ * the caller. The calling thread takes part as worker 0. Any thread may call this at any time:
  *   - With one task or one thread it is a plain loop: no lock, no wake-up.
  *   - Inside a task of a parallel run it is a plain loop too, with that task's worker number.
  *   - While another thread has the pool it is a plain loop too, as worker 0; it never waits.

@@ -324,7 +324,7 @@ static ig_status header_measure(const struct io_file *file, struct header *heade
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Reports what a file is that is not an npy file. */
+/* Reports that a file is not an npy file, and what it probably is. */
 static ig_status magic_fail(const struct io_file *file, const unsigned char *bytes, size_t got)
 {
     if (got == 0)

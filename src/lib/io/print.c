@@ -1,7 +1,7 @@
 /* Arrays as text, as NumPy prints them with its default options: ig_to_string and ig_print.
  *
  * First all elements that will be shown are measured, then they are laid out in columns of one width.
- * Lines end before column 75. Of arrays with more than 1000 elements, 3 at each end of an axis are shown. */
+ * Lines end before column 75. If there are more than 1000 elements, 3 at each end of an axis are shown. */
 #include "lib/io/element.h"
 #include "lib/io/file.h"
 
