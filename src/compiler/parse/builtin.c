@@ -1,4 +1,4 @@
-/* CUDA's functions: which of their signatures a call means, and the node for it. */
+/* CUDA's functions: selects the signature that a call means, and makes its node. */
 #include <string.h>
 
 #include "compiler/parse/parser.h"
@@ -71,7 +71,7 @@ static const kernel_type *letter_type(parser *p, char letter)
     return NULL;
 }
 
-/* One type of a signature; T and A are given, NULL as long as they are not known. */
+/* One type of a signature; T and A are passed in, NULL while they are unknown. */
 static const kernel_type *next_type(parser *p, const char **s, const kernel_type *any,
                                     const kernel_type *arithmetic, char *letter)
 {
@@ -99,7 +99,7 @@ static bool allowed(parser *p, const char *set, const kernel_type *t)
 
 static bool is_end(char c) { return !c || c == ' ' || c == '/'; }
 
-/* Finds T and A for these arguments; false if there are none. */
+/* Finds T and A for these arguments; false if none fit. */
 static bool bind(parser *p, const char *s, kernel_expr **args, uint32_t n, const kernel_type **any,
                  const kernel_type **arithmetic)
 {
@@ -129,18 +129,18 @@ static bool bind(parser *p, const char *s, kernel_expr **args, uint32_t n, const
                 return false;
         }
     }
-    /* long and long long of one pointer are one thing */
+    /* for one pointer, long and long long are the same type */
     return !*any || allowed(p, s, *any);
 }
 
-/* C++ takes integers for doubles where there are floats only. */
+/* Ranks an argument. As in C++, an integer prefers double if there are only floats. */
 static int rank_of(parser *p, const kernel_expr *e, const kernel_type *to, char letter)
 {
     if (letter == 'T' || letter == 'A')
         return expr_rank(p, e, to) < 0 ? RANK_NONE : 0;
     if (letter == 'P' && (e->type->kind == TYPE_POINTER || e->type->kind == TYPE_ARRAY)) {
         const kernel_type *from = e->type->of;
-        if (from->plain == to->of->plain) /* volatile does no harm */
+        if (from->plain == to->of->plain) /* volatile makes no difference */
             return (from->quals & TYPE_CONST) && !(to->of->quals & TYPE_CONST) ? RANK_NONE : 0;
     }
     const int rank = expr_rank(p, e, to);
@@ -148,7 +148,7 @@ static int rank_of(parser *p, const kernel_expr *e, const kernel_type *to, char 
         return RANK_NONE;
     if (type_is_float(to) && type_is_integer(e->type))
         return to->kind == TYPE_F64 ? 3 : 6;
-    /* A 16-bit float becomes float, not double or a number of the other kind. */
+    /* A 16-bit float becomes float rather than double or the other 16-bit float. */
     if (type_is_float(to) && e->type->kind < TYPE_F32 && type_is_float(e->type) && e->type != to)
         return to->kind == TYPE_F32 ? 2 : 3;
     return rank;
@@ -202,7 +202,7 @@ static kernel_expr *lane(parser *p, kernel_expr *e, int i)
                                      e->type->record->members[i].name));
 }
 
-/* As many uses as are needed of each, all evaluated before. */
+/* Lets each argument be used several times; all are evaluated before. */
 static kernel_expr *keep(parser *p, kernel_expr **args, uint32_t n)
 {
     kernel_expr *before = NULL;
@@ -275,7 +275,7 @@ static kernel_expr *shaped(parser *p, kernel_place place, const variant *v, uint
     return before ? expr_comma(p, before, made) : made;
 }
 
-/* A shuffle of half2 is one of its bits. */
+/* Shuffles a half2 as 32 bits. */
 static kernel_expr *shuffle_pair(parser *p, kernel_place place, const variant *v, uint32_t n,
                                  kernel_expr **args)
 {
@@ -373,7 +373,7 @@ kernel_expr *builtin_call(parser *p, const builtin_name *row, kernel_place place
     return build(p, place, &best, best.n_params, all);
 }
 
-/* The type of std::max<T>(a, b), at the name's end; NULL if none is given. */
+/* The type T of std::max<T>(a, b), after the name; NULL if there is none. */
 static const kernel_type *parse_given_type(parser *p, const builtin_name *row)
 {
     template_arg *given = NULL;

@@ -1,11 +1,11 @@
-/* Calls of the source's own functions: which overload, which instance, with which arguments. */
+/* Calls of functions of the source: overload, instance and arguments. */
 #include <string.h>
 
 #include "compiler/parse/parser.h"
 
 typedef struct candidate {
     function_decl *decl;
-    bool is_used; /* "using" brought it here: of a base, it counts as the struct's own */
+    bool is_used; /* introduced by "using": if from a base, it counts as the struct's own */
     const template_arg *given;
     uint32_t n_given, n_args;
     kernel_expr **args;
@@ -13,7 +13,7 @@ typedef struct candidate {
     int ranks[PARAMS_MOST];
 } candidate;
 
-/* A template's instance for a call, its arguments deduced; jumps if there is none. */
+/* The instance of a template for a call, with deduced arguments; jumps if there is none. */
 static void find_instance(parser *p, void *context)
 {
     candidate *c = context;
@@ -27,7 +27,7 @@ static void find_instance(parser *p, void *context)
     c->instance = instance_get(p, c->decl, args, p->t->place);
 }
 
-/* How well "{a, b}" makes a parameter: only the number of values is looked at. -1: it does not. */
+/* The rank of "{a, b}" as an argument: only the number of values counts. -1: it does not fit. */
 static int braces_rank(parser *p, const kernel_expr *e, const kernel_type *to)
 {
     if (to->kind == TYPE_REFERENCE) {
@@ -63,7 +63,7 @@ bool group_takes(const kernel_type *to, const kernel_type *given)
            to->count == given->count;
 }
 
-/* The type of a parameter, if it becomes the argument's; else NULL. */
+/* The type of a group parameter that takes the argument's type; else NULL. */
 static const kernel_type *open_group(const kernel_type *t, const kernel_expr *e)
 {
     t = t->kind == TYPE_REFERENCE ? t->of : t;
@@ -102,7 +102,7 @@ static bool fits(parser *p, candidate *c)
     return true;
 }
 
-/* A function of a struct hides one with the same parameters that "using" brought from a base. */
+/* A function of a struct hides a function with the same parameters that "using" brought from a base. */
 static bool hides(const candidate *a, const candidate *b)
 {
     const kernel_instance *x = a->instance, *y = b->instance;
@@ -138,7 +138,7 @@ static int compare(const candidate *a, const candidate *b)
         return better ? 1 : -1;
     if (better)
         return 0;
-    /* The same for the host and for the device: this is device code. */
+    /* Equal for host and device: prefer the device function. */
     const unsigned device = IS_DEVICE | IS_CONSTEXPR;
     const int da = (a->decl->flags & device) != 0, db = (b->decl->flags & device) != 0;
     if (da != db)
@@ -172,7 +172,7 @@ static _Noreturn void no_match(parser *p, function_decl *functions, kernel_place
     parser_jump(p);
 }
 
-/* Converts the arguments to the parameters' types; missing ones come from the defaults. */
+/* Converts the arguments to the parameters' types; missing arguments get their defaults. */
 static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_expr **args,
                          uint32_t n, kernel_place place)
 {
@@ -212,7 +212,7 @@ static bool same_groups(const kernel_instance *a, const parameter *parameters)
     return true;
 }
 
-/* A function with a thread_group, or with a tile of any parent, is a template of the group's type. */
+/* A function with a thread_group, or with a tile of any parent, is a template over the group's type. */
 static kernel_instance *group_instance(parser *p, kernel_instance *i, kernel_expr **args,
                                        uint32_t n)
 {
@@ -320,7 +320,7 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
     return call(p, best->instance, place, args, n_args);
 }
 
-/* k<<<grid, block>>>(...) in device code: parsed, and kept as what no device of ours runs. */
+/* k<<<grid, block>>>(...) in device code: parsed, and marked as a feature that no device supports. */
 static kernel_expr *parse_launch(parser *p, kernel_place place, int skip)
 {
     p->t += skip;
@@ -371,7 +371,7 @@ static kernel_expr *call_given(parser *p, kernel_expr *object, function_decl *fu
     kernel_expr **all = kernel_arena_get(p->arena, (n + 1) * sizeof *all), *before = NULL;
     for (uint32_t i = 0; i < n; i++)
         all[i + 1] = args[i];
-    if (object && !expr_is_place(object)) /* of a value: it is kept as long */
+    if (object && !expr_is_place(object)) /* a value lives until the call is done */
         object = expr_once(p, object, &before)->a;
     all[0] = object;
     kernel_expr *e =
@@ -403,7 +403,7 @@ kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functio
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
                        uint32_t n)
 {
-    if (type->plain == p->types->dim3 && !n) { /* it has one, which makes ones */
+    if (type->plain == p->types->dim3 && !n) { /* dim3 has a default constructor, which sets ones */
         kernel_expr *ones = expr_list(p, place, type, 3);
         for (int i = 0; i < 3; i++)
             ones->args[i] = expr_integer(p, place, type_word_of(p, WORD_UINT), 1);
@@ -423,7 +423,7 @@ kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, k
     kernel_var *v = local_new(p, name_of(p, "temp"), type->plain, place);
     v->is_temporary = v->assigned = true;
     kernel_expr *call_it = call_method(p, expr_var(p, place, v), functions, place, args, n);
-    bool inherits = false; /* a base's constructor knows no member of ours */
+    bool inherits = false; /* a base's constructor does not set the derived struct's members */
     for (const function_decl *f = functions; f; f = f->next)
         inherits |= f->used != NULL;
     kernel_expr *defaults = inherits ? struct_default(p, type, place) : NULL;
@@ -444,7 +444,7 @@ kernel_expr *parse_call(parser *p, function_decl *functions, kernel_place place)
     const int launch = kernel_token_launch(p->t);
     if (launch)
         return parse_launch(p, place, launch);
-    if (!accept(p, TOKEN_LPAREN)) { /* its address */
+    if (!accept(p, TOKEN_LPAREN)) { /* its address is taken */
         const kernel_type *type = type_pointer(p->types, type_word_of(p, WORD_VOID));
         if (!functions->n_params && !functions->next) {
             const kernel_type **types =

@@ -37,7 +37,7 @@ static const operator_row rows[TOKEN_KINDS] = {
 
 /* ---- the user's own operators ------------------------------------------------------------------ */
 
-/* operator+(a, b) if there is one that fits; NULL else. */
+/* A call of operator+(a, b) if one fits; else NULL. */
 static kernel_expr *user_operator(parser *p, kernel_place place, int token, kernel_expr *a,
                                   kernel_expr *b)
 {
@@ -52,7 +52,7 @@ static kernel_expr *user_operator(parser *p, kernel_place place, int token, kern
             continue;
         args[0] = a;
         if (y->as.functions->is_method && a->type->kind == TYPE_STRUCT && !expr_is_place(a)) {
-            /* A member function may be called of a value, even one that is not const. */
+            /* A member function may be called on a value, even if the function is not const. */
             kept = kept ? kept : expr_once(p, a, &before)->a;
             args[0] = kept;
         }
@@ -124,7 +124,7 @@ static kernel_expr *cast_pointer(parser *p, kernel_expr *e, const kernel_type *t
     return e->type == to ? e : expr_cast(p, e, to, e->place);
 }
 
-/* The pointer type that two pointers (or one and 0) are compared or chosen in; NULL if none. */
+/* The common pointer type of two pointers (or of one and 0); NULL if there is none. */
 static const kernel_type *common_pointer(parser *p, kernel_expr *a, kernel_expr *b)
 {
     if (!type_is_pointer(a->type))
@@ -198,7 +198,7 @@ kernel_expr *expr_binary(parser *p, kernel_place place, int token, kernel_expr *
     const kernel_type *type = enums ? a->type : type_usual(p, a->type, b->type);
     if (!type || (type_is_float(type) && (row.kind == 'i' || row.kind == 's')))
         wrong_operands(p, place, token, a, b);
-    if (enums) { /* operands of scoped ones, too, are compared as integers */
+    if (enums) { /* operands of scoped enums are compared as integers, too */
         type = type_promote(p, type);
         return expr_op(p, place, row.op, expr_cast(p, a, type, place),
                        expr_cast(p, b, type, place));
@@ -287,7 +287,7 @@ static void check_assignable(parser *p, kernel_place place, kernel_expr *to)
     if (to->type->kind == TYPE_VOID)
         parser_fail_do(p, place, "cast the pointer to the type that it points to",
                        "a void pointer cannot be written through");
-    /* The variable that it is a part of. */
+    /* Find the variable that the place is part of. */
     while (to->kind == EXPR_MEMBER || to->kind == EXPR_DEREF || to->kind == EXPR_DECAY ||
            to->kind == EXPR_ADDRESS || (to->kind == EXPR_BINARY && to->op == OP_OFFSET))
         to = to->a;
@@ -313,7 +313,7 @@ kernel_expr *expr_assign(parser *p, kernel_place place, kernel_expr *to, kernel_
     return e;
 }
 
-/* A place, to be used twice. */
+/* A place that is used twice. */
 kernel_expr *expr_place_once(parser *p, kernel_expr *e, kernel_expr **before)
 {
     e = expr_chosen_place(p, e);

@@ -1,4 +1,4 @@
-/* Making expressions, and converting them: every implicit step of C++ becomes a node here. */
+/* Makes expressions and converts them: every implicit step of C++ becomes a node here. */
 #include <string.h>
 
 #include "compiler/parse/parser.h"
@@ -86,7 +86,7 @@ static void mark_addressed(kernel_expr *e)
         e->as.var->addressed = true;
 }
 
-/* A string that is more than printed: a constant array, and the address of its first character. */
+/* A string that is not only printed: a constant array, and the address of its first character. */
 static kernel_expr *string_value(parser *p, kernel_expr *e)
 {
     const kernel_string *s = e->as.text;
@@ -101,7 +101,7 @@ static kernel_expr *string_value(parser *p, kernel_expr *e)
 
 kernel_expr *expr_value(parser *p, kernel_expr *e)
 {
-    if (e->kind == EXPR_STRING && p->current) /* outside of functions it is the host's */
+    if (e->kind == EXPR_STRING && p->current) /* outside of functions it belongs to the host */
         return string_value(p, e);
     if (!expr_is_place(e)) {
         if (e->type->kind == TYPE_ARRAY)
@@ -207,7 +207,8 @@ const kernel_type *type_promote(parser *p, const kernel_type *t)
 static bool is_group(const kernel_type *t) { return t->word >= WORD_BLOCK; }
 static bool is_scoped(const kernel_type *t) { return t->enumeration && t->enumeration->scoped; }
 
-/* C's usual arithmetic conversions. A 16-bit float stays one beside integers and gives way to float. */
+/* C's usual arithmetic conversions. A 16-bit float and an integer give the 16-bit float; a 16-bit float and a
+ * float give float. */
 const kernel_type *type_usual(parser *p, const kernel_type *a, const kernel_type *b)
 {
     if (!type_is_arithmetic(a) || !type_is_arithmetic(b) || is_group(a) || is_group(b) ||
@@ -223,13 +224,13 @@ const kernel_type *type_usual(parser *p, const kernel_type *a, const kernel_type
         return a->kind > b->kind ? a : b;
     if (a->size == b->size && type_is_signed(a) != type_is_signed(b)) {
         const kernel_type *u = type_is_signed(a) ? b : a, *s = type_is_signed(a) ? a : b;
-        /* long long and unsigned long: the higher rank, unsigned */
+        /* long long and unsigned long: the type of higher rank, unsigned */
         return s->word > u->word ? type_word_of(p, s->word + 1) : u;
     }
     return a->word > b->word ? a : b;
 }
 
-/* May a pointer to `from` become one to `to`? Qualifiers may be added. */
+/* The rank of converting a pointer to `from` into a pointer to `to`. Qualifiers may be added. */
 static int pointee_rank(const kernel_type *from, const kernel_type *to)
 {
     if (from->quals & ~to->quals)
@@ -307,7 +308,7 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     return -1;
 }
 
-/* The node of a conversion that is allowed. */
+/* The node of a valid conversion. */
 static kernel_expr *cast_to(parser *p, kernel_expr *e, const kernel_type *to, bool implicit)
 {
     if (e->type == to)
@@ -318,7 +319,7 @@ static kernel_expr *cast_to(parser *p, kernel_expr *e, const kernel_type *to, bo
     return fold(p, c);
 }
 
-/* The base of a struct that e is derived from. */
+/* e converted to a base of its struct. */
 static kernel_expr *to_base(parser *p, kernel_expr *e, const kernel_type *base)
 {
     const kernel_member *path[8];
@@ -415,7 +416,7 @@ kernel_expr *expr_bool(parser *p, kernel_expr *e)
     return expr_convert(p, e, type_word_of(p, WORD_BOOL), "a condition");
 }
 
-/* c ? a : b of two places is a place, where one is wanted: elsewhere it is the value of one of them. */
+/* c ? a : b of two places as a place, where one is needed. Elsewhere it is a value. */
 kernel_expr *expr_chosen_place(parser *p, kernel_expr *e)
 {
     if (e->kind != EXPR_CHOOSE || e->b->kind != EXPR_LOAD || e->c->kind != EXPR_LOAD ||

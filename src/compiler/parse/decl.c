@@ -4,7 +4,7 @@
 
 static void parse_external(parser *p, void *ignored);
 
-/* ---- passing over ----------------------------------------------------------------------------- */
+/* ---- skipping ---------------------------------------------------------------------------------- */
 
 static bool is_device_word(int word)
 {
@@ -31,7 +31,7 @@ const kernel_token *declaration_end(const kernel_token *t)
         switch (t->kind) {
         case TOKEN_END: return t;
         case TOKEN_SEMICOLON: return t + 1;
-        case TOKEN_RBRACE: return t; /* of the namespace around */
+        case TOKEN_RBRACE: return t; /* of the enclosing namespace */
         case TOKEN_LPAREN:
             t = skip_group(t);
             function = true;
@@ -223,7 +223,7 @@ void function_add(parser *p, const function_decl *made)
             continue;
         if (f->body && made->body) {
             if (!made->n_params) {
-                /* The same name for the host and for the device is two functions. */
+                /* The same name for the host and for the device means two functions. */
                 if ((f->flags ^ made->flags) & (IS_DEVICE | IS_GLOBAL))
                     continue;
                 parser_error(p, made->place, "'%s' is defined twice", made->name->text);
@@ -257,7 +257,7 @@ void function_add(parser *p, const function_decl *made)
     }
 }
 
-/* Parses what may follow the parameters, and skips the body. */
+/* Parses the part after the parameters, and skips the body. */
 static const kernel_token *parse_rest(parser *p, const kernel_type **result)
 {
     for (;;) {
@@ -321,7 +321,7 @@ void parse_namespace(parser *p)
         const kernel_place place = p->t->place;
         kernel_name *name = at(p, TOKEN_NAME) ? (p->t++)->as.name : NULL;
         symbol *y = name ? symbol_here(p->scope, name) : NULL;
-        if (!y && name && p->scope == p->global) /* std is there already */
+        if (!y && name && p->scope == p->global) /* std exists already */
             y = symbol_here(p->root, name);
         scope *inside;
         if (y && y->kind == SYMBOL_NAMESPACE) {
@@ -411,7 +411,7 @@ static void note_broken(parser *p, const kernel_token *from, kernel_diag *before
 {
     broken_kernel *b = kernel_arena_new(p->arena, sizeof *b);
     if (from->kind == TOKEN_NAME && from->keyword == KEYWORD_template)
-        return; /* an instance that is asked for is not found */
+        return; /* a request for an instance reports that it is not found */
     *b = (broken_kernel){function_name(from), before, p->diags->last, NULL};
     if (!b->name)
         return;

@@ -99,7 +99,7 @@ void declare_function_template(parser *p, template_param *params, uint32_t n,
     function_add(p, &f);
 }
 
-/* An argument that has a parameter's type, to deduce with. */
+/* An expression of a parameter's type, for deduction. */
 static kernel_expr *dummy(parser *p, const kernel_type *type)
 {
     if (type->kind != TYPE_REFERENCE)
@@ -175,7 +175,7 @@ void parse_template(parser *p)
     } else if (accept_word(p, KEYWORD_using)) {
         declare_alias_template(p, params, n);
     } else if (at_word(p, KEYWORD_friend)) {
-        /* a use of it is reported as unknown */
+        /* a use of it is reported as an unknown name */
     } else if (n) {
         declare_function_template(p, params, n, NULL);
     } else {

@@ -1,16 +1,17 @@
-/* Arguments of templates from types: of a function from those of a call, of a partial specialization from
- * those of its struct.
+/* Deduction of template arguments: for a function from the arguments of a call, for a partial specialization
+ * from the arguments of its struct.
  *
- * Patterns are compared with types: they are parsed once with each type parameter standing for itself
- * (TYPE_AUTO, numbered) and each integer for a number from PATTERN on that nothing else is. A pack has one
- * element, which stands for any number of them. */
+ * Patterns are compared with types. They are parsed once, with each type parameter standing for itself
+ * (TYPE_AUTO, numbered) and each integer parameter for a number from PATTERN on that nothing else uses. A
+ * pack has one element, which stands for any number of elements. */
 #include <string.h>
 
 #include "compiler/parse/parser.h"
 
 #define PATTERN (INT64_C(1) << 48)
 
-/* What is known of a template's n parameters; pack has what became of the last one if it is a pack. */
+/* The arguments found so far for a template's n parameters. If the last one is a pack, its elements are in
+ * `pack`. */
 typedef struct deduction {
     parser *p;
     uint32_t n;
@@ -22,7 +23,7 @@ typedef struct deduction {
 static bool set_value(deduction *d, uint64_t pattern, uint64_t value)
 {
     if ((int64_t)pattern < PATTERN || pattern >= (uint64_t)PATTERN + d->n)
-        return true; /* computed: it is checked by the conversion */
+        return true; /* a computed value: the conversion checks it */
     template_arg *arg = &d->args[pattern - (uint64_t)PATTERN];
     if (arg->is_set)
         return arg->is_given || arg->value == value;
@@ -41,7 +42,7 @@ static bool match_arg(deduction *d, const template_arg *pattern, const template_
                              : match(d, pattern->type, arg->type);
 }
 
-/* One more element of the pack, which a pattern gives. */
+/* Starts one more element of the pack. */
 static void pack_begin(deduction *d) { d->args[d->n - 1] = (template_arg){0}; }
 
 static bool pack_end(deduction *d)
@@ -113,7 +114,7 @@ static void bind_patterns(parser *p, scope *s, const template_param *params, uin
     template_bind(p, s, params, n, (template_list){args, n});
 }
 
-/* Does work with parameters that stand for themselves; false after an error, which is not reported. */
+/* Calls work with parameters that stand for themselves; false after an error, which is not reported. */
 static bool with_patterns(parser *p, void (*work)(parser *, void *), void *context)
 {
     const bool patterns = p->patterns;
@@ -152,7 +153,7 @@ static bool match_parameter(deduction *d, const kernel_type *pattern, const kern
     return match(d, pattern, type);
 }
 
-/* The arguments that a parameter pack takes: those after the others. */
+/* Matches the remaining arguments with a parameter pack. */
 static bool match_pack(deduction *d, const function_decl *f, kernel_expr **args, uint32_t n)
 {
     for (uint32_t i = f->pack.first; i < n; i++) {
@@ -181,12 +182,12 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
         f->has_patterns = true;
         with_patterns(p, make_patterns, f);
     }
-    const uint32_t known = f->parameters ? f->n_parameters : 0; /* their text may be wrong */
+    const uint32_t known = f->parameters ? f->n_parameters : 0; /* 0: they could not be parsed */
     const uint32_t plain = f->pack.is_there ? f->pack.first : known;
     if (f->parameters && (n_args > known) && !f->pack.is_there)
         return false;
     if (f->pack.is_there && (f->pack.first + 1 != known || !d.has_pack))
-        return false; /* a pack that others are after */
+        return false; /* a pack with parameters after it */
     for (uint32_t i = 0; i < n_args && i < plain; i++)
         if (!expr_is_braces(args[i]) && !match_parameter(&d, f->parameters[i].type, args[i]))
             return false;
@@ -247,7 +248,8 @@ void declare_special_struct(parser *p, kernel_syntax *of, template_param *params
     made->body = at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON) ? p->t : NULL;
 }
 
-/* Do the arguments have the specialization's form? *own are its parameters then, in the arena. */
+/* Returns true if the arguments match the specialization. *own then has the arguments of its parameters, in
+ * the arena. */
 static bool special_fits(parser *p, const kernel_syntax *of, const kernel_syntax *special,
                          template_list args, bool as_patterns, template_list *own)
 {
@@ -265,7 +267,7 @@ static bool special_fits(parser *p, const kernel_syntax *of, const kernel_syntax
     own->at = kernel_arena_get(p->arena, (own->n + 1) * sizeof *own->at);
     memcpy(own->at, d.args, fixed * sizeof *own->at);
     memcpy(own->at + fixed, d.pack, d.n_pack * sizeof *own->at);
-    /* The pattern gives their values. */
+    /* Evaluate the pattern again with these values. */
     special_args a = {.of = of, .special = special, .own = *own};
     const bool failed = p->failed;
     p->quiet++;
@@ -276,7 +278,7 @@ static bool special_fits(parser *p, const kernel_syntax *of, const kernel_syntax
     return fine && template_same(a.made, args);
 }
 
-/* Is a's form one that b takes, too? */
+/* True if b matches everything that a matches. */
 static bool special_within(parser *p, const kernel_syntax *of, const kernel_syntax *a,
                            const kernel_syntax *b)
 {
@@ -295,7 +297,7 @@ const kernel_syntax *special_struct(parser *p, const kernel_syntax *of, template
                            "this partial specialization of '%s' is not understood", of->name->text);
         if (!special_fits(p, of, s, args, false, &mine))
             continue;
-        /* One that is declared twice has its body where it is defined. */
+        /* If it is declared twice, take the declaration with a body. */
         if (best &&
             (!special_within(p, of, s, best) || (special_within(p, of, best, s) && best->body)))
             continue;

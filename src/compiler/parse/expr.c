@@ -28,7 +28,7 @@ static void add_argument(parser *p, void *context)
     if (l->n == PARAMS_MOST)
         parser_fail(p, p->t->place, "more than %d arguments", PARAMS_MOST);
     l->at = kernel_arena_grow(p->arena, l->at, &l->room, l->n + 1, sizeof *l->at);
-    if (at(p, TOKEN_LBRACE)) { /* its type is that of the parameter */
+    if (at(p, TOKEN_LBRACE)) { /* it gets the parameter's type */
         kernel_expr *e = expr_new(p, EXPR_LIST, p->t->place, type_word_of(p, WORD_VOID));
         e->as.braces = p->t;
         p->t = skip_group(p->t);
@@ -84,7 +84,7 @@ static kernel_expr *parse_literal(parser *p)
     return e;
 }
 
-/* A constant at another place. */
+/* The same constant at another place. */
 static kernel_expr *expr_known(parser *p, const kernel_expr *constant, kernel_place place)
 {
     kernel_expr *e = expr_new(p, EXPR_CONST, place, constant->type);
@@ -115,7 +115,7 @@ kernel_expr *use_var(parser *p, symbol *y, kernel_place place)
     return e;
 }
 
-/* threadIdx and its kin are a vector of three index nodes, of which .x takes one. */
+/* threadIdx and the like are a vector of three index nodes; .x selects one. */
 static kernel_expr *use_grid(parser *p, int which, kernel_place place)
 {
     const kernel_type *type =
@@ -152,7 +152,7 @@ static kernel_expr *parse_make(parser *p, const kernel_type *type, kernel_place 
     return make_vector(p, type, place, n, args);
 }
 
-/* T(x), T{...}: we are at the type. */
+/* T(x), T{...}, at the type. */
 static kernel_expr *parse_functional_cast(parser *p)
 {
     const kernel_place place = p->t->place;
@@ -198,7 +198,7 @@ static kernel_expr *parse_functional_cast(parser *p)
     return parse_init(p, &made, parser_format(p, "'%s'", type_name(p, type)));
 }
 
-/* *this, or NULL where there is none. */
+/* *this, or NULL outside of member functions. */
 static kernel_expr *this_object(parser *p, kernel_place place)
 {
     symbol *y = symbol_find(p, name_of(p, "this"));
@@ -218,7 +218,7 @@ static kernel_expr *parse_function(parser *p, symbol *y, kernel_place place)
     if (y->as.functions->is_method)
         return parse_method(p, this_object(p, place), y->as.functions, place);
 
-    /* A source may add overloads to a name of CUDA's. */
+    /* A source may add overloads to a CUDA name. */
     symbol *own = symbol_here(p->root, y->name);
     if (!own || (own->kind != SYMBOL_BUILTIN && own->kind != SYMBOL_MAKE) || !at(p, TOKEN_LPAREN))
         return parse_call(p, y->as.functions, place);
@@ -306,7 +306,7 @@ static kernel_expr *parse_cpp_cast(parser *p)
     return expr_cast(p, e, type, place);
 }
 
-/* new T, new T[n], delete p: the heap of a kernel, which only the CPU may have. */
+/* new T, new T[n], delete p: the heap of a kernel, which only the CPU can provide. */
 static kernel_expr *parse_new(parser *p)
 {
     const kernel_place place = (p->t++)->place;
@@ -440,7 +440,7 @@ static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
     }
     const scope *in = type_members(p, e->type, place);
     symbol *y = in ? symbol_here(in, name) : NULL;
-    if (y && y->kind == SYMBOL_CONSTANT) /* a static one */
+    if (y && y->kind == SYMBOL_CONSTANT) /* a static member */
         return expr_known(p, y->constant, place);
     if (y && y->kind == SYMBOL_VAR)
         return use_var(p, y, place);
@@ -509,7 +509,7 @@ static kernel_expr *parse_cast(parser *p)
     return expr_cast(p, parse_unary(p), type, place);
 }
 
-/* At "box<5>": whether "::" and something other than a type follow, as in (box<5>::value + 1). */
+/* At "box<5>": true if "::" and something other than a type follow, as in (box<5>::value + 1). */
 static bool at_constant_inside(parser *p)
 {
     const kernel_token *back = p->t;

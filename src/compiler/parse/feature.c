@@ -1,5 +1,5 @@
-/* What a function uses, read off its finished tree: features with their first places, the functions that
- * it calls, and its shared variables. */
+/* Collects what a function uses from its finished tree: features with their first places, its callees, and
+ * its shared variables. */
 #include "compiler/parse/parser.h"
 
 typedef struct collector {
@@ -87,7 +87,7 @@ static void use_value(collector *c, const kernel_expr *e)
             use(c, FEATURE_F64_LITERAL, e->place);
         return;
     }
-    /* A constant that stays double is a part of double arithmetic, which is noted itself. */
+    /* A double constant is part of double arithmetic, which is recorded itself. */
     if (e->kind == EXPR_CONST && e->type->kind == TYPE_F64)
         return;
     if (!(e->type->kind == TYPE_I64 && (e->kind == EXPR_CAST || e->kind == EXPR_CONST)))
@@ -99,7 +99,7 @@ static void visit(collector *c, kernel_expr *e)
     if (!e)
         return;
     if (e->kind == EXPR_VAR) {
-        e->c = NULL; /* it was for the parser */
+        e->c = NULL; /* only the parser needed it */
         if (e->as.var->storage == STORE_SHARED || e->as.var->storage == STORE_DYNAMIC)
             add_shared(c, e->as.var, e->place);
         return;

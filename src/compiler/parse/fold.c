@@ -1,6 +1,6 @@
-/* Constants: operations on them are done here, in the arithmetic of their types. Where a constant is
- * needed (the size of an array, an argument of a template), calls of functions are computed, too, by
- * walking their trees, for a bounded number of steps. */
+/* Constant folding, in the arithmetic of each type. Where a constant is required (the size of an array, an
+ * argument of a template), calls of functions are evaluated too, by walking their trees for a bounded number
+ * of steps. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ uint64_t fold_wrap(type_kind kind, uint64_t x)
     }
 }
 
-/* To `bits` of mantissa (with the leading one), exponents from least on, overflow beyond most. */
+/* Rounds to `bits` of mantissa (with the leading one), with exponents from least on; overflows beyond
+ * most. */
 static double round_to(double x, int bits, int least, double most)
 {
     if (!(fabs(x) > 0) || isinf(x))
@@ -46,7 +47,7 @@ double fold_round(type_kind kind, double x)
     }
 }
 
-/* By the rules of builtins.def. */
+/* Converts by the rules of builtins.def. */
 static uint64_t float_to_integer(type_kind from, type_kind kind, double x)
 {
     static const int bits[] = {[TYPE_I8] = 7,   [TYPE_U8] = 8,   [TYPE_I16] = 15, [TYPE_U16] = 16,
@@ -71,7 +72,8 @@ static uint64_t float_to_integer(type_kind from, type_kind kind, double x)
 
 typedef fold_number number;
 
-/* x, rounded to odd where a double has no room for its lowest bits: rounding the double is then rounding x. */
+/* x, rounded to odd if a double cannot hold its lowest bits. Rounding the result is then the same as rounding
+ * x. */
 static uint64_t odd_53(uint64_t x, bool is_signed)
 {
     const uint64_t size = is_signed && (int64_t)x < 0 ? 0 - x : x, rest = x & 2047;
@@ -93,7 +95,7 @@ static bool cast_number(const kernel_type *from, const kernel_type *to, number x
     }
     if (type_is_float(to)) {
         const bool is_signed = type_is_signed(from);
-        /* Rounded once: through double only where that is exact, or the type itself is wider. */
+        /* Rounded once: through double only if that is exact, or if the type itself is wider. */
         if (to->kind == TYPE_F32)
             out->number = is_signed ? (double)(float)(int64_t)x.integer : (double)(float)x.integer;
         else
@@ -146,7 +148,7 @@ static bool integer_op(const kernel_type *t, kernel_operator op, uint64_t a, uin
     return true;
 }
 
-/* Two roundings, to double and to a type of at most 24 bits, give what one would. */
+/* Rounding to double and then to a type of at most 24 bits gives the same result as rounding once. */
 static bool float_op(const kernel_type *t, kernel_operator op, double a, double b, number *out)
 {
     switch (op) {
@@ -208,7 +210,7 @@ static bool bit_cast(const kernel_type *from, const kernel_type *to, number a, n
     return from->size >= 4 && type_is_arithmetic(from) && type_is_arithmetic(to);
 }
 
-/* Functions that sizes and limits are computed with. */
+/* Builtins that are used to compute sizes and limits. */
 static bool builtin_value(const kernel_expr *e, const number *a, number *out)
 {
     if (!e->n_args)
@@ -305,7 +307,7 @@ enum { STEPS_MOST = 1000000, CALLS_MOST = 64 };
 
 typedef enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_UNKNOWN } flow;
 
-/* The values of a call's variables, and what is left of the budget. */
+/* The values of a call's variables, and the remaining budget of steps. */
 typedef struct frame {
     parser *p;
     number *params, *locals;
@@ -328,7 +330,7 @@ static number *value_of(frame *f, const kernel_expr *e)
 
 static flow run(frame *f, const kernel_stmt *s);
 
-/* The slot for a call's result. What a function computes depends on its arguments alone. */
+/* The slot for the result of a call, which depends on the arguments only. */
 static fold_memo *memo_of(parser *p, const kernel_function *g, const number *args, uint32_t n)
 {
     uint64_t hash = (uintptr_t)g;
@@ -359,7 +361,7 @@ static bool call(frame *f, const kernel_expr *e, number *out)
         *out = memo->result;
         return true;
     }
-    number *args = kernel_arena_get(f->p->arena, bytes); /* it may assign to its parameters */
+    number *args = kernel_arena_get(f->p->arena, bytes); /* the call may change its own */
     memcpy(args, inner.params, bytes);
     inner.locals = kernel_arena_new(f->p->arena, (g->n_locals + 1) * sizeof(number));
     if (run(&inner, g->body) != FLOW_RETURN)

@@ -1,6 +1,6 @@
-/* Cooperative groups, lowered to masks: a group is the set of lanes of this thread's warp that belong to
- * it, and its size if the type has it. Its members are replaced by plain operations, so the
- * tree has no groups. */
+/* Cooperative groups, lowered to masks. A group is the set of lanes of this thread's warp that belong
+ * to it, and its size if the type has one. Its members are replaced by plain operations, so the tree
+ * has no groups. */
 #include <string.h>
 
 #include "compiler/parse/parser.h"
@@ -146,7 +146,7 @@ static kernel_expr *grid_member(parser *p, const member_call *m)
     return NULL;
 }
 
-/* any, all: bools of a vote. */
+/* any, all: votes with a bool result. */
 static kernel_expr *vote(parser *p, const member_call *m, kernel_builtin id)
 {
     want_args(p, m, 1);
@@ -172,7 +172,7 @@ static kernel_expr *tile_shuffle(parser *p, const member_call *m, kernel_builtin
     return expr_builtin(p, m->place, id, value->type, 4, args);
 }
 
-/* A tile's own bits of a mask of the warp. */
+/* The bits of a warp mask that belong to the tile. */
 static kernel_expr *own_bits(parser *p, const member_call *m, kernel_expr *bits)
 {
     const uint64_t n = m->g->type->count;
@@ -293,12 +293,12 @@ static kernel_expr *tile_mask(parser *p, kernel_place place, const kernel_type *
     return to_type(p, mask, type);
 }
 
-/* parent: the threads of the tile that it is a part of, 0 for a block */
+/* parent: the number of threads of the enclosing tile, 0 for a block */
 static const kernel_type *checked_tile(parser *p, int64_t n, unsigned parent, kernel_place place)
 {
     const unsigned threads = n < 0 || n > 64 ? 64 : (unsigned)n;
     const kernel_type *type = type_tile(p->types, threads, parent);
-    if (!type && p->patterns) { /* the size is to be deduced */
+    if (!type && p->patterns) { /* the size is deduced later */
         kernel_type *made = kernel_arena_new(p->arena, sizeof *made);
         *made = *type_tile(p->types, 32, 0);
         made->count = (uint64_t)n;
@@ -360,7 +360,7 @@ static kernel_expr *parse_reduction_name(parser *p, int which, kernel_place plac
     parser_fail(p, place, "this is for the last argument of cg::reduce only");
 }
 
-/* "cg::plus<float>()": the builtin that reduces by it; BUILTINS if it is something else. */
+/* "cg::plus<float>()": the builtin for this reduction; BUILTINS if it is another operation. */
 static kernel_builtin accept_operation(parser *p, const kernel_token **last)
 {
     const kernel_token *back = p->t;
@@ -380,7 +380,7 @@ static kernel_builtin accept_operation(parser *p, const kernel_token **last)
     return (kernel_builtin)y->which;
 }
 
-/* The group and the value of reduce and the scans, to after the value. */
+/* Parses the group and the value of reduce and of the scans, up to after the value. */
 static kernel_expr *parse_group_value(parser *p, const char *what, bool tiles, kernel_place place,
                                       kernel_expr **value)
 {
@@ -417,14 +417,14 @@ static kernel_expr *parse_reduce(parser *p, int which, kernel_place place)
 
 typedef struct scanning {
     kernel_place place;
-    kernel_builtin by;   /* BUILTINS: `object` does it */
+    kernel_builtin by;   /* BUILTINS: `object` is called */
     kernel_expr *object; /* with an operator() */
     const kernel_type *type;
-    kernel_expr *mask, *made; /* all so far */
+    kernel_expr *mask, *made; /* made: all assignments so far */
     uint64_t n;
 } scanning;
 
-/* A variable, which is given a value now. */
+/* A new temporary with this value. */
 static kernel_expr *scan_keep(parser *p, scanning *s, kernel_expr *value)
 {
     kernel_var *v = local_new(p, name_of(p, "temp"), value->type->plain, s->place);
@@ -456,7 +456,7 @@ static kernel_expr *scan_step(parser *p, const scanning *s, kernel_expr *a, kern
     return expr_choose(p, s->place, less, b, a);
 }
 
-/* What the thread `by` places before has. */
+/* The value of the thread `by` places earlier. */
 static kernel_expr *scan_shuffle(parser *p, const scanning *s, kernel_expr *v, uint64_t by)
 {
     const kernel_type *wide = type_promote(p, s->type);
@@ -468,8 +468,8 @@ static kernel_expr *scan_shuffle(parser *p, const scanning *s, kernel_expr *v, u
 
 enum { SCAN_INCLUSIVE, SCAN_EXCLUSIVE };
 
-/* cg::inclusive_scan(tile, value, cg::plus<int>()): what 1, 2, 4, ... threads before have joins, as if each
- * step were written out. */
+/* cg::inclusive_scan(tile, value, cg::plus<int>()): steps that combine with the thread 1, 2, 4, ... places
+ * earlier, written out. */
 static kernel_expr *parse_scan(parser *p, int which, kernel_place place)
 {
     const char *name = which == SCAN_INCLUSIVE ? "inclusive_scan" : "exclusive_scan";

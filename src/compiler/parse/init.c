@@ -5,7 +5,7 @@
 
 enum { ELEMENTS_MOST = 1 << 22 };
 
-/* How many members or elements braces fill; 0 if they fill none. */
+/* The number of members or elements that braces fill; 0 if the type is not an aggregate. */
 static uint64_t parts_of(const kernel_type *t)
 {
     if (t->kind == TYPE_ARRAY)
@@ -37,7 +37,7 @@ kernel_expr *zero_of(parser *p, const kernel_type *type)
 
 static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr **pending);
 
-/* A list that is being filled: of how many parts at most, with a value that was parsed already. */
+/* A list that is being filled, its maximum number of parts, and a value that is already parsed. */
 typedef struct filling {
     kernel_expr *list, **pending;
     uint64_t most;
@@ -53,7 +53,7 @@ static void fill_part(parser *p, void *context)
     add_part(p, list, &f->room, parse_part(p, part_type(list->type, list->n_args), f->pending));
 }
 
-/* Fills a list of `type` until "}" or until it is full. `pending`: a value that was parsed already. */
+/* Fills a list of `type` until "}" or until it is full. `pending`: a value that is already parsed. */
 static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel_expr **pending)
 {
     kernel_expr *list = expr_new(p, EXPR_LIST, p->t->place, type->plain);
@@ -82,7 +82,7 @@ static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel
         if (!accept(p, TOKEN_COMMA))
             break;
         if (!braced && at(p, TOKEN_RBRACE)) {
-            p->t--; /* the comma is the outer list's */
+            p->t--; /* the comma belongs to the outer list */
             break;
         }
     }
@@ -98,7 +98,7 @@ static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel
     return list;
 }
 
-/* A value of `type`, with or without braces of its own. */
+/* A value of `type`, with or without its own braces. */
 static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr **pending)
 {
     type_complete(p, type, p->t->place);
@@ -172,7 +172,7 @@ kernel_expr *parse_braces(parser *p, const kernel_type **type)
     return made;
 }
 
-/* T x(a, b): CUDA's vectors and dim3 take as many as they have; all others one. */
+/* T x(a, b): CUDA's vectors and dim3 take one value per lane; other types take one. */
 static kernel_expr *parse_parentheses(parser *p, const kernel_type *type, const char *what)
 {
     const kernel_place place = p->t->place;
@@ -243,7 +243,7 @@ static uint16_t to_half(double x, int mantissa, int exponent_most)
     if (e < 1 - bias)
         e = 1 - bias;
     const double unit = __builtin_ldexp(1, e - mantissa);
-    const uint32_t n = (uint32_t)(a / unit); /* exact: it was rounded already */
+    const uint32_t n = (uint32_t)(a / unit); /* exact: it is already rounded */
     const uint32_t biased = (n >> mantissa) ? (uint32_t)(e + bias) : 0;
     return (uint16_t)(sign | (biased << mantissa) | (n & ((1u << mantissa) - 1)));
 }

@@ -1,10 +1,10 @@
-/* Lambdas: a struct of what is captured by value, with an operator().
+/* Lambdas: a struct of the variables captured by value, with an operator().
  *
- * A capture by reference is not a member: it becomes an extra parameter of operator(), which every call in
- * the lambda's function passes. So address spaces are inferred for them as for any
- * parameter, and no pointer to a local variable is ever kept in memory. The price is that such a lambda
- * cannot be called elsewhere. A body is parsed at once, while the names around it are known; with "auto"
- * among its parameters operator() is a template, and the names that its body needs are kept. */
+ * A capture by reference is not a member. It becomes an extra parameter of operator(), which every call in
+ * the lambda's function passes. So address spaces are inferred as for any parameter, and no pointer to a
+ * local variable is kept in memory. The price is that such a lambda cannot be called in another function.
+ * A body is parsed immediately, while the enclosing names are known. With an "auto" parameter, operator()
+ * is a template, and the names that its body needs are kept. */
 #include "compiler/parse/parser.h"
 
 typedef struct lambda {
@@ -94,8 +94,8 @@ static void parse_captures(parser *p, lambda *l)
     expect(p, TOKEN_RBRACKET, "after what a lambda captures");
 }
 
-/* The local variables that the tokens from t to end name, which are its
- * body, or that and what is before it: captured, or not to be seen. */
+/* Handles the local variables that the tokens from t to end name. With [=] or [&] they are captured;
+ * otherwise they are hidden. The body starts at `body`; earlier tokens are the lambda's head. */
 static void capture_named(parser *p, lambda *l, const declarator *d, const kernel_token *t,
                           const kernel_token *body, const kernel_token *end)
 {
@@ -128,8 +128,8 @@ static void capture_named(parser *p, lambda *l, const declarator *d, const kerne
     }
 }
 
-/* May the body change a variable? A pointer that it does not change is passed by value, so that
- * its address space is known. */
+/* True if the body may change a variable. A pointer that it does not change is passed by value, so that its
+ * address space is known. */
 static bool is_assigned(const kernel_name *name, const kernel_token *body)
 {
     const kernel_token *end = skip_group(body);
@@ -143,7 +143,7 @@ static bool is_assigned(const kernel_name *name, const kernel_token *body)
     return false;
 }
 
-/* operator(): the object, the parameters, and what is captured by reference. */
+/* The parameters of operator(): the object, its own parameters, and the captures by reference. */
 static void add_parameters(parser *p, const kernel_struct *s, const kernel_token *body,
                            declarator *d)
 {
@@ -171,7 +171,7 @@ static void add_parameters(parser *p, const kernel_struct *s, const kernel_token
 
 kernel_name *lambda_auto(parser *p, int n) { return name_of(p, parser_format(p, "auto %d", n)); }
 
-/* "(auto x, int y) mutable -> int", of which all may be missing: to the body. */
+/* "(auto x, int y) mutable -> int", all parts optional, up to the body. */
 static void parse_head(parser *p, declarator *d, bool *is_mutable)
 {
     const kernel_type *result = p->types->automatic;
@@ -202,7 +202,7 @@ declarator lambda_signature(parser *p, const function_decl *f, scope *s)
     return d;
 }
 
-/* Its operator(); one with "auto" is a template, whose bodies are parsed when it is called. */
+/* Adds operator(). With an "auto" parameter it is a template, whose bodies are parsed when it is called. */
 static void add_operator(parser *p, const lambda *l, const declarator *d, function_decl *f)
 {
     scope *back = p->scope;

@@ -1,8 +1,8 @@
-/* The layout of structs: the Itanium C++ ABI, as gcc and clang follow it on the host.
+/* The layout of structs: the Itanium C++ ABI, as gcc and clang implement it on the host.
  *
- * Two rules go beyond C. Objects of one empty type never share an address, so that a second one moves what
- * holds it. And a base that is not plain old data in the sense of C++03 leaves its tail padding to the
- * members of the derived struct. */
+ * Two rules go beyond C. Two empty objects of the same type never share an address, so the second one is
+ * moved, with the object that contains it. A base that is not plain old data in the sense of C++03 leaves
+ * its tail padding to the members of the derived struct. */
 #include "compiler/parse/parser.h"
 
 static uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) / align * align; }
@@ -12,7 +12,7 @@ static const empty_base *empty_bases_of(const kernel_struct *s)
     return s->syntax ? s->syntax->empty_bases : NULL;
 }
 
-/* True if an empty object of a type lies at byte `where` in what s has so far. */
+/* True if s, as laid out so far, has an empty object of the type at byte `where`. */
 static bool has_empty(const kernel_struct *s, const kernel_type *wanted, uint64_t where);
 
 static bool object_has_empty(const kernel_type *type, uint64_t at, const kernel_type *wanted,
@@ -38,7 +38,7 @@ static bool has_empty(const kernel_struct *s, const kernel_type *wanted, uint64_
     return false;
 }
 
-/* True if an object at this offset of s would bring an empty object to where s has one of the same type. */
+/* True if an object at this offset would put an empty object where s already has one of the same type. */
 static bool collides(const kernel_struct *s, const kernel_type *type, uint64_t at)
 {
     if (type->kind == TYPE_ARRAY) {

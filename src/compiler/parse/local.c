@@ -81,7 +81,7 @@ void declare_reference(parser *p, const declarator *d, const kernel_type *type, 
     s->value = address;
 }
 
-/* A static const table is a constant of the tree. */
+/* A static const table becomes a constant of the tree. */
 static void declare_static(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e)
 {
     uint8_t *bytes = kernel_arena_new(p->arena, type->size + 1);
@@ -204,7 +204,7 @@ bool at_declaration(parser *p)
         p->t++;
     else
         parse_name(p, &last);
-    if (at(p, TOKEN_LT) && !back->keyword) { /* tile<4>::clear(s); is none */
+    if (at(p, TOKEN_LT) && !back->keyword) { /* tile<4>::clear(s); is not a declaration */
         specifiers s;
         p->t = back;
         parse_specifiers(p, &s);

@@ -1,5 +1,5 @@
-/* Members of structs: fields, methods, constructors, conversions, friends, and methods that are defined outside of their
- * struct. Members that only the host uses may contain anything. */
+/* Members of structs: fields, methods, constructors, conversions, friends, and methods defined outside of
+ * their struct. Members that only the host uses may contain anything. */
 #include "compiler/parse/parser.h"
 
 /* Skips a function of a struct. */
@@ -24,8 +24,8 @@ static void skip_member_values(parser *p)
     }
 }
 
-/* At the end of its parameters: adds the function to the names of its struct, with the object as its first
- * parameter. Its body is skipped; a declaration without a body, or with "= default", adds nothing. */
+/* At the end of the parameters: adds the function to the names of its struct, with the object as its first
+ * parameter. Its body is skipped. A declaration without a body, or with "= default", adds nothing. */
 static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *d)
 {
     s->has_methods = true;
@@ -136,7 +136,7 @@ static bool accept_constructor(parser *p, kernel_struct *s)
     return true;
 }
 
-/* A number is a constant; a table is one as those outside of structs are; all else is the host's. */
+/* A number is a constant; a table is a constant as outside of structs; anything else belongs to the host. */
 static void static_member(parser *p, const specifiers *spec, declarator *d)
 {
     kernel_expr *value = NULL;
@@ -205,7 +205,7 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
         declarator d = parse_declarator(p, spec->type);
         if (d.is_function) {
             method_add(p, s, spec->flags, &d);
-            p->t--; /* at what ends it */
+            p->t--; /* back at the token that ends it */
             return;
         }
         if (!d.name)
@@ -247,8 +247,8 @@ static const kernel_token *behind_qualifiers(const kernel_token *t)
     return t;
 }
 
-/* A template, or a friend: a function of the enclosing scope. Templates of constructors are skipped, so that
- * only their use is an error. */
+/* A template, or a friend: a function of the enclosing scope. Constructor templates are skipped, so that only
+ * their use is an error. */
 static void parse_guest(parser *p, kernel_struct *s)
 {
     if (accept_word(p, KEYWORD_template)) {
@@ -333,8 +333,8 @@ static void parse_member(parser *p, kernel_struct *s)
         expect(p, TOKEN_SEMICOLON, "after a member");
 }
 
-/* A function, a friend, a static variable or a name for a type that has no mark of device code: kernels
- * can do without it. */
+/* True for a function, a friend, a static variable or a type alias without a device keyword: kernels can do
+ * without it. */
 static bool is_for_host(const kernel_token *t)
 {
     bool other = false;
@@ -406,7 +406,7 @@ void parse_outside_method(parser *p, const specifiers *s, const kernel_type *typ
     p->scope = back;
 }
 
-/* "s::s(...) : a(b) {...}" with what may stand before it. */
+/* "s::s(...) : a(b) {...}", with any specifiers before it. */
 bool accept_outside_constructor(parser *p)
 {
     const kernel_token *back = p->t;

@@ -1,5 +1,5 @@
-/* Parameter packs: what "..." repeats is parsed again for each element, with p->pack_at telling which of
- * its pack a name means. */
+/* Parameter packs: the pattern before "..." is parsed again for each element. p->pack_at is the element that
+ * a pack's name means. */
 #include "compiler/parse/parser.h"
 
 static bool is_open(const kernel_token *t)
@@ -13,7 +13,7 @@ static bool is_close(const kernel_token *t)
            t->kind == TOKEN_SEMICOLON || t->kind == TOKEN_END;
 }
 
-/* The end of a list's element: the comma or the bracket after it. *dots is what ends it, if that is "...". */
+/* The end of a list element: the comma or bracket after it. *dots is its final "...", or NULL. */
 static const kernel_token *element_end(const kernel_token *t, bool angles,
                                        const kernel_token **dots)
 {
@@ -28,13 +28,13 @@ static const kernel_token *element_end(const kernel_token *t, bool angles,
             break;
         open -= close;
     }
-    /* "a<Ts...>>": the dots are those of the inner list */
+    /* "a<Ts...>>": the dots belong to the inner list */
     if (t != from && t[-1].kind == TOKEN_ELLIPSIS && !open)
         *dots = t - 1;
     return t;
 }
 
-/* The pack that the tokens name outside of what "..." repeats in them; others must be as long as it. */
+/* The pack that the tokens name, outside of nested "..." patterns. All packs must have the same length. */
 static const symbol_pack *find_pack(parser *p, const kernel_token *from, const kernel_token *to,
                                     const symbol_pack *found)
 {
@@ -62,7 +62,8 @@ static const symbol_pack *find_pack(parser *p, const kernel_token *from, const k
     return found;
 }
 
-/* For each element of the packs that are named from p->t to `dots`; each leaves us there. */
+/* Calls each for every element of the packs named between p->t and `dots`; each call ends with p->t at
+ * dots. */
 static uint32_t repeat(parser *p, const kernel_token *dots, void (*each)(parser *, void *),
                        void *context)
 {
@@ -97,7 +98,7 @@ bool accept_parameter_pack(parser *p, void (*each)(parser *, void *), void *cont
                            parameter_pack *pack)
 {
     const kernel_token *dots, *end = element_end(p->t, true, &dots);
-    int open = 0; /* those of "seq<Is...>" repeat no parameter */
+    int open = 0; /* the dots of "seq<Is...>" do not repeat a parameter */
     for (dots = p->t; dots < end && (open || dots->kind != TOKEN_ELLIPSIS);
          dots = is_open(dots) ? skip_group(dots) : dots + 1)
         open += (dots->kind == TOKEN_LT) - (dots->kind == TOKEN_GT) - 2 * (dots->kind == TOKEN_SHR);
@@ -135,7 +136,7 @@ kernel_expr *parse_pack_size(parser *p)
 
 /* ---- fold expressions ------------------------------------------------------------------------- */
 
-/* The "..." between the brackets at t, and not in others in them; NULL: there is none. */
+/* The "..." directly inside the brackets at t; NULL if there is none. */
 static const kernel_token *fold_dots(const kernel_token *t)
 {
     for (t++; !is_close(t); t = is_open(t) ? skip_group(t) : t + 1)
@@ -162,7 +163,7 @@ static void add_operand(parser *p, void *context)
                        "expected the operator of a fold expression, found %s", token_text(p, p->t));
 }
 
-/* The pack's elements between p->t and end, or the one value that is there. */
+/* The elements of the pack between p->t and end, or the single value. */
 static bool parse_operands(parser *p, const kernel_token *from, const kernel_token *end, folding *f)
 {
     const int outer = p->pack_at;
@@ -178,7 +179,7 @@ static bool parse_operands(parser *p, const kernel_token *from, const kernel_tok
     return repeats;
 }
 
-/* What a fold of no elements is. */
+/* The value of a fold over no elements. */
 static kernel_expr *fold_nothing(parser *p, const kernel_token *op)
 {
     kernel_expr *e =

@@ -205,8 +205,8 @@ void expect_close_angle(parser *p)
     }
 }
 
-/* Only brackets of its own kind count, so that one that is missing inside does no harm; and what is in
- * braces ends before theirs. */
+/* Only brackets of the same kind count, so a missing bracket of another kind inside does no harm. A group
+ * inside braces ends at the closing brace at the latest. */
 const kernel_token *skip_group(const kernel_token *t)
 {
     const int open = t->kind;
@@ -242,8 +242,8 @@ kernel_name *name_of(parser *p, const char *text_)
     return kernel_name_get(p->names, text_, strlen(text_));
 }
 
-/* A table of names that were given out: in functions, each of which has its stamp, and in the tree, whose
- * stamp is the largest. */
+/* A table of the names in use: in functions, each with its own stamp, and in the tree, whose stamp is the
+ * largest. */
 static name_count *count_of(parser *p, const kernel_name *name, uint32_t stamp)
 {
     if (2 * (p->counts_used + 1) > p->n_counts) {

@@ -1,11 +1,10 @@
 /* The parser's state, shared by its files: from tokens to a checked tree in one pass.
  *
- * There is no syntax tree. A function's body, a struct's members and a template are kept as tokens, and
- * parsed and checked together when a kernel needs them; a template once for each instance, with its
- * parameters bound to types. So every name has a meaning when it is read, "<" and "(T)" are never ambiguous,
- * host code that no kernel reaches is skipped by counting braces, and an error belongs to the kernels that
- * reach it. The price is that a body is parsed again for each instance, which is cheaper than to copy and
- * bind a tree.
+ * There is no syntax tree. A function's body, a struct's members and a template are kept as tokens. They are
+ * parsed and checked when a kernel needs them; a template once for each instance, with its parameters bound
+ * to types. So every name has a meaning when it is read, "<" and "(T)" are never ambiguous, host code that
+ * no kernel reaches is skipped by counting braces, and an error belongs to the kernels that reach it. The
+ * price is that a body is parsed again for each instance. This is cheaper than copying and binding a tree.
  *
  * An error is reported and then jumps to the nearest parser_guard, which continues after the statement or
  * declaration. The code in between does not check for failure. */
@@ -16,7 +15,7 @@
 
 enum {
     DEPTH_MOST = 200,       /* nested expressions, statements, types */
-    NESTED_MOST = 16,       /* bodies parsed while another one is: constexpr functions, structs */
+    NESTED_MOST = 16,       /* bodies parsed inside another one: constexpr functions, structs */
     INSTANCES_MOST = 10000, /* of templates */
     PARAMS_MOST = 256,
     TEMPLATE_MOST = 32,
@@ -30,8 +29,8 @@ typedef enum symbol_kind {
     SYMBOL_TYPE,
     SYMBOL_CONSTANT, /* an enumerator, an integer of a template */
     SYMBOL_FUNCTION,
-    SYMBOL_MEMBER, /* of the struct whose function is parsed */
-    SYMBOL_BROKEN, /* its declaration had an error, which was reported: its uses are not */
+    SYMBOL_MEMBER, /* of the struct whose function is being parsed */
+    SYMBOL_BROKEN, /* its declaration had an error, which was reported; its uses are not reported */
     SYMBOL_NAMESPACE,
     SYMBOL_STRUCT_TEMPLATE,
     SYMBOL_PACK,    /* parameters of a template or a function: "Ts... args" */
@@ -45,19 +44,19 @@ typedef struct kernel_parser parser;
 typedef struct scope scope;
 typedef struct function_decl function_decl;
 
-/* Parses what follows the name at place, which is already read. */
+/* Parses the rest of a construct; the name at place is already read. */
 typedef kernel_expr *special_parser(parser *p, int which, kernel_place place);
 
 typedef struct symbol {
     uint8_t kind;      /* a symbol_kind */
     bool is_reference; /* of a variable: it is a pointer in the tree */
-    bool is_host;      /* of a variable: device code cannot see it */
-    bool is_outside;   /* of a variable: the lambda that we are in did not capture it */
+    bool is_host;      /* of a variable: not visible to device code */
+    bool is_outside;   /* of a variable: the current lambda did not capture it */
     kernel_name *name;
     scope *scope;
     kernel_place place;
-    struct symbol *shadowed; /* of the same name, further out or older */
-    struct symbol *next;     /* of the same scope */
+    struct symbol *shadowed; /* the previous symbol of the same name, further out or older */
+    struct symbol *next;     /* in the same scope */
     union {
         kernel_var *var;
         const kernel_type *type;
@@ -68,12 +67,11 @@ typedef struct symbol {
         const struct symbol_pack *pack;
         int number; /* of a grid variable */
     } as;
-    kernel_expr *constant;   /* of a constant; of a variable whose value is known, or NULL */
+    kernel_expr *constant;   /* of a constant; of a variable whose value is known; or NULL */
     scope *members;          /* of an enum: its enumerators */
     special_parser *special; /* of a special */
     int which;
-    bool
-        is_unlisted; /* of a constant table: not among the tree's globals as long as no one reads it */
+    bool is_unlisted; /* of a constant table: not among the tree's globals until it is read */
 } symbol;
 
 /* The elements of a pack. */
@@ -91,7 +89,7 @@ typedef struct scope_link {
 struct scope {
     scope *parent;
     kernel_name *name; /* of a namespace */
-    bool is_local;     /* its names go when it is left */
+    bool is_local;     /* its names are removed when it is closed */
     symbol *symbols;
     scope_link *using;
 };
@@ -101,12 +99,12 @@ typedef struct template_arg {
     const kernel_type *type; /* of the integer, if it is one */
     bool is_value, is_set;
     uint64_t value;
-    bool is_given;           /* in '<>': it is not deduced */
-    bool expands;            /* of a pattern: "Ts...", any number of them */
-    function_decl *function; /* and its overloads, or NULL */
+    bool is_given;           /* written in '<>', not deduced */
+    bool expands;            /* of a pattern: "Ts...", any number of elements */
+    function_decl *function; /* with its overloads, or NULL */
 } template_arg;
 
-/* One for each parameter. The last parameter may be a pack: then its elements follow each other. */
+/* One argument for each parameter. If the last parameter is a pack, its elements are the last arguments. */
 typedef struct template_list {
     template_arg *at;
     uint32_t n;
@@ -115,13 +113,13 @@ typedef struct template_list {
 typedef struct template_param {
     kernel_name *name; /* or NULL */
     bool is_pack;
-    const kernel_token *type; /* of a value's type; NULL: it stands for a type */
-    bool checked;             /* the type has template arguments: it may not exist */
+    const kernel_token *type; /* of a value: its type; NULL: the parameter is a type */
+    bool checked;             /* the type has template arguments, so it may not exist */
     const kernel_token *init; /* the default, or NULL */
     kernel_place place;
 } template_param;
 
-/* Where the default value of a struct's member begins. */
+/* The first token of a member's default value. */
 typedef struct member_value {
     uint32_t member; /* its index */
     const kernel_token *at;
@@ -134,26 +132,27 @@ typedef struct capture {
     struct capture *next;
 } capture;
 
-/* "operator T()" of a struct: functions of that name make a T of it. */
+/* "operator T()" of a struct: functions of that name convert it to T. */
 typedef struct conversion {
     const kernel_type *to;
     kernel_name *name;
     struct conversion *next;
 } conversion;
 
-/* A struct or a struct template whose members are not parsed yet. */
+/* A base without members, and its offset. */
 typedef struct empty_base {
     const kernel_type *type;
     uint64_t offset;
     struct empty_base *next;
 } empty_base;
 
+/* A struct or a struct template whose members are not parsed yet. */
 typedef struct kernel_syntax {
     kernel_name *name;
     const kernel_token *body; /* at '{', NULL if it is not defined */
     scope *scope;
     bool is_union, open;
-    bool is_private;           /* while it is parsed: its next members are not public */
+    bool is_private;           /* while it is parsed: the current access is not public */
     bool has_default;          /* a constructor that is "= default" */
     const kernel_token *alias; /* of "template <...> using name = type": at the type */
     uint32_t align;
@@ -165,13 +164,14 @@ typedef struct kernel_syntax {
     template_list args;                  /* of an instance; of a specialization, patterns */
     const kernel_token *head;            /* of a specialization: at the "<" of its arguments */
     struct empty_base *empty_bases;      /* bases without members, which take no space */
-    scope *members;                      /* what "::" finds in it */
-    struct member_value *values;         /* default ones */
+    scope *members;                      /* the names that "::" finds in it */
+    struct member_value *values;         /* default values */
     struct conversion *conversions;      /* operator T() */
-    struct capture *captures;            /* of a lambda: by reference; they live in `owner` */
+    struct capture *captures;            /* of a lambda: captures by reference, which live in
+                                          * `owner` */
     bool is_mutable;                     /* of a lambda */
     struct kernel_instance *owner;
-    kernel_struct *record; /* of a template, one that is never used */
+    kernel_struct *record; /* of a template: a placeholder that is never used */
 } kernel_syntax;
 
 /* ---- functions -------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ enum {
     IS_CONSTANT = 1024,
     IS_MANAGED = 2048,
     IS_TYPEDEF = 4096,
-    IS_CONST_WORD = 8192 /* "const" or "constexpr" stood before the type */
+    IS_CONST_WORD = 8192 /* "const" or "constexpr" precedes the type */
 };
 
 typedef struct specifiers {
@@ -202,14 +202,14 @@ typedef struct specifiers {
 
 typedef struct parameter {
     kernel_name *name;
-    const kernel_type *type; /* references and all; arrays are pointers already */
+    const kernel_type *type; /* including references; arrays are already pointers */
     const kernel_token *init;
     kernel_place place;
     bool is_restrict;
-    bool is_forwarding; /* "T &&": a value may be given as well */
+    bool is_forwarding; /* "T &&": also takes a value */
 } parameter;
 
-/* The parameters of a function that a pack became. */
+/* The parameters that a pack expands to. */
 typedef struct parameter_pack {
     kernel_name *name; /* or NULL */
     bool is_there;
@@ -229,7 +229,7 @@ typedef struct declarator {
     parameter_pack pack;
 } declarator;
 
-/* One function of its name: its signature, or, of a template, the tokens to parse it from. */
+/* One function of its name: its signature or, for a template, the tokens to parse it from. */
 struct function_decl {
     kernel_name *name;
     scope *scope;
@@ -247,15 +247,15 @@ struct function_decl {
     bool has_patterns;
     struct kernel_instance *instances;
     bool is_method;            /* its first parameter is a reference to the object */
-    const kernel_type *object; /* of a template that is a method: what it is a method of */
+    const kernel_type *object; /* of a template that is a method: the struct's type */
     bool is_lambda;            /* the operator() of a lambda with "auto": head is at its "(" */
-    function_decl *used;       /* of one that "using" brought here: the function itself */
+    function_decl *used;       /* of a function that "using" introduced: the function itself */
     function_decl *next, *next_kernel;
 };
 
 static inline function_decl *function_itself(function_decl *f) { return f->used ? f->used : f; }
 
-/* A kernel whose declaration could not be understood. */
+/* A kernel whose declaration could not be parsed. */
 typedef struct broken_kernel {
     kernel_name *name;
     kernel_diag *diag_before, *diag_after;
@@ -265,27 +265,26 @@ typedef struct broken_kernel {
 typedef struct kernel_instance {
     function_decl *decl;
     template_list args;
-    scope *scope; /* that of the declaration, or of the bindings in it */
+    scope *scope; /* of the declaration, or of the template parameters bound in it */
     const kernel_token *body, *bounds;
     const kernel_type *result;
     parameter *parameters;
     uint32_t n_parameters;
     parameter_pack pack;
     unsigned flags;
-    kernel_function *function; /* as it was parsed, its spaces not yet known */
+    kernel_function *function; /* as parsed, before address spaces are inferred */
     bool parsed, open;
-    kernel_diag *diag_before,
-        *diag_after; /* its diagnostics are after the first, up to the second */
+    kernel_diag *diag_before, *diag_after; /* its diagnostics: after the first, up to the second */
     const kernel_diag
         *diag_repeated;           /* an error of it that another instance reported first, or NULL */
     struct kernel_instance *next; /* of the same declaration, newest first */
     struct kernel_instance *next_slot; /* of kernel_parser.instances */
     struct kernel_instance *queue;     /* to be parsed */
-    struct kernel_clone *clones;       /* one for each way of calling it */
+    struct kernel_clone *clones;       /* one for each combination of address spaces */
     kernel_function *pristine;
     const char *base_name; /* without the clone's letters */
     struct kernel_instance
-        *group_of; /* the instance with thread_group for this one's groups, or NULL */
+        *group_of; /* the instance with thread_group instead of this one's groups, or NULL */
 } kernel_instance;
 
 /* ---- the parser ------------------------------------------------------------------------------- */
@@ -297,7 +296,7 @@ typedef struct fold_number {
     double number;
 } fold_number;
 
-/* A call that was computed when a constant was needed. */
+/* The memoized result of a call that was folded. */
 typedef struct fold_memo {
     const kernel_function *function; /* or NULL */
     fold_number *args, result;
@@ -316,21 +315,21 @@ struct kernel_parser {
     kernel_diags *diags;
     const kernel_parse_options *options;
 
-    const kernel_token *t; /* the one that is looked at */
-    int split;             /* how many '>' of it are used up */
+    const kernel_token *t; /* the current token */
+    int split;             /* how many '>' of it are consumed */
     bool no_gt;            /* ">" ends the expression: we are in template arguments */
     int depth, nested;
-    uint32_t chain; /* how high the expression has grown without depth: a + a + a ... */
+    uint32_t chain; /* height of the expression that depth does not count: a + a + a ... */
     int quiet;      /* above 0: errors are not reported, since this may be host code */
     bool failed;    /* an error occurred since this was last cleared */
     jmp_buf *guard;
 
     scope *root; /* of CUDA's own names, outside of the global one */
     scope *global, *scope;
-    kernel_instance *current; /* whose body is parsed, or NULL */
-    uint32_t loops, switches; /* around us */
+    kernel_instance *current; /* the instance whose body is being parsed, or NULL */
+    uint32_t loops, switches; /* enclosing the current statement */
     int32_t unroll;           /* of the #pragma unroll before the next loop */
-    kernel_name *declaring;   /* the local variable whose declaration is parsed, or NULL */
+    kernel_name *declaring;   /* the local variable whose declaration is being parsed, or NULL */
     kernel_var **locals_end, **globals_end;
     kernel_instance *queue, **queue_end;
     struct broken_kernel *broken, **broken_end;
@@ -340,12 +339,12 @@ struct kernel_parser {
     uint32_t n_instances, n_globals, n_entries;
     kernel_function **functions_end;
     kernel_entry **entries_end;
-    bool patterns; /* parameters of templates stand for themselves */
+    bool patterns; /* template parameters stand for themselves */
     int auto_at;   /* the parameter of a generic lambda that the next "auto" is, from 1; 0: none */
-    const kernel_token *pack_dots; /* of a parameter "Ts... args": its name is after them */
-    int pack_at; /* which of a pack its name means: we are in what "..." repeats; -1: we are not */
+    const kernel_token *pack_dots; /* of a parameter "Ts... args": the dots, before its name */
+    int pack_at; /* the element that a pack's name means inside a repeated pattern; -1: outside */
 
-    /* Names that are taken: of the current function's variables, and of the tree. */
+    /* Names in use: by variables of the current function, and in the tree. */
     name_count *counts;
     uint32_t n_counts, counts_used, stamp, last_stamp;
     kernel_name *word_x[4];
@@ -353,19 +352,19 @@ struct kernel_parser {
 
 /* parser.c */
 
-/* Reports at place and jumps to the guard. The others report only. */
+/* Reports an error at place and jumps to the guard. parser_error only reports. */
 _Noreturn void parser_fail(parser *p, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
-/* The same with what to do about it. */
+/* The same with a remedy. */
 _Noreturn void parser_fail_do(parser *p, kernel_place place, const char *remedy, const char *format,
                               ...) IG_PRINTF(4, 5);
 void parser_error(parser *p, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
 /* Jumps after an error was reported. */
 _Noreturn void parser_jump(parser *p);
-/* Calls work; false if it jumped. Scope and depth are then as before. */
+/* Calls work; false if it jumped. Scope and depth are then restored. */
 bool parser_guard(parser *p, void (*work)(parser *, void *), void *context);
 /* The same, but its errors are neither reported nor counted. */
 bool parser_try(parser *p, void (*work)(parser *, void *), void *context);
-/* Work that is made in another place of the source, at `from` and in `in`; then we are back here. */
+/* The state to return to after parsing elsewhere in the source, at `from` and in scope `in`. */
 typedef struct parser_place {
     const kernel_token *t;
     scope *scope;
@@ -376,7 +375,7 @@ typedef struct parser_place {
 } parser_place;
 parser_place parser_enter(parser *p, const kernel_token *from, scope *in);
 void parser_leave(parser *p, parser_place back);
-void parser_down(parser *p); /* one level deeper; too deep is an error */
+void parser_down(parser *p); /* one level deeper; an error if too deep */
 void parser_up(parser *p);
 
 static inline bool at(const parser *p, kernel_token_kind kind) { return p->t->kind == kind; }
@@ -388,15 +387,15 @@ bool accept(parser *p, kernel_token_kind kind);
 bool accept_word(parser *p, kernel_keyword word);
 void expect(parser *p, kernel_token_kind kind, const char *where);
 kernel_name *expect_name(parser *p, const char *what);
-/* The '>' that ends template arguments, which may be the first half of ">>". */
+/* At the '>' that ends template arguments, which may be the first half of ">>". */
 bool at_close_angle(const parser *p);
 void expect_close_angle(parser *p);
-/* The token after the bracket that closes the one at t; the last token if there is none. */
+/* The token after the bracket that matches the one at t; the last token if there is none. */
 const kernel_token *skip_group(const kernel_token *t);
-/* The token for messages: "'x'", "the end of the source". */
+/* A token for messages: "'x'", "the end of the source". */
 const char *token_text(parser *p, const kernel_token *t);
 kernel_name *name_of(parser *p, const char *text);
-/* The text, or with a number after it if it is taken: unique in the function, or in the tree. */
+/* The text, with a number appended if it is in use: unique in the function, or in the tree. */
 const char *name_unique(parser *p, const char *text, bool in_tree);
 const char *parser_format(parser *p, const char *format, ...) IG_PRINTF(2, 3); /* in the arena */
 
@@ -408,22 +407,22 @@ static inline bool expr_is_braces(const kernel_expr *e)
 
 /* scope.c */
 scope *scope_open(parser *p, scope *parent, bool is_local);
-void scope_close(parser *p, scope *s); /* of a local one: its names go */
+void scope_close(parser *p, scope *s); /* removes the names of a local scope */
 symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place);
-/* One that no name leads to. */
+/* A symbol that lookup does not find. */
 symbol *symbol_new(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place);
-/* The name of y means the same in s. */
+/* Makes the name of y mean the same in s. */
 void symbol_alias(parser *p, scope *s, const symbol *y, kernel_place place);
-symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope alone */
-symbol *symbol_in(const scope *s, const kernel_name *name);   /* and what it uses */
+symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope only */
+symbol *symbol_in(const scope *s, const kernel_name *name);   /* also in the scopes that it uses */
 symbol *symbol_find(const parser *p, const kernel_name *name);
-scope *symbol_inside(parser *p, symbol *y);        /* what is after "::" of it, or NULL */
+scope *symbol_inside(parser *p, symbol *y);        /* the scope after "::", or NULL */
 void scope_use(parser *p, scope *s, scope *other); /* using namespace */
 const char *scope_qualified(parser *p, const scope *s, const char *name); /* "ns::name" */
 void scope_builtins(parser *p);                                           /* CUDA's own names */
 /* Reads a (qualified) name. NULL if it is unknown; *last is the token of its last part. */
 symbol *parse_name(parser *p, const kernel_token **last);
-/* The same without moving. */
+/* The same without consuming tokens. */
 symbol *peek_name(parser *p);
 
 /* type.c */
@@ -437,24 +436,24 @@ scope *type_members(parser *p, const kernel_type *type, kernel_place place); /* 
 void type_complete(parser *p, const kernel_type *type, kernel_place place);
 const kernel_type *parse_struct(parser *p, bool is_union); /* after the keyword */
 const kernel_type *parse_enum(parser *p);
-/* A member of a struct; nothing if it is for the host and cannot be understood. */
+/* Parses a member of a struct; skips it if it is host code that cannot be parsed. */
 void struct_member(parser *p, kernel_struct *s);
 /* The default value of a struct's i-th member, or NULL. */
 kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i);
-/* Lay out a member (NULL name: anonymous) or a base of a struct that is being parsed. */
+/* Lays out a member (NULL name: anonymous) or a base of a struct that is being parsed. */
 void layout_member(parser *p, kernel_struct *s, const kernel_name *name, const kernel_type *type,
                    kernel_place place);
 void layout_base(parser *p, kernel_struct *s, const kernel_type *base, kernel_place place);
-/* The struct with its members' default values; NULL if it has none. */
+/* The struct with the default values of its members; NULL if there are none. */
 kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place);
-/* How many bases lead from a struct to one that it is derived from, outermost first; -1: it is not. */
+/* The number of bases that lead from a struct to its base `to`, outermost first; -1: it is not a base. */
 int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8]);
 bool base_is_empty(const kernel_type *from, const kernel_type *to); /* a base without members */
 /* "T s::f(...) {...}" at "::"; type is s. */
 void parse_outside_method(parser *p, const specifiers *s, const kernel_type *type);
 bool accept_outside_constructor(parser *p);
 const kernel_type *struct_instance(parser *p, kernel_syntax *s, kernel_place place);
-/* All arguments of a template of structs, the left-out ones from their defaults. */
+/* All arguments of a struct template; missing ones get their defaults. */
 template_list struct_arguments(parser *p, const kernel_syntax *s, const template_arg *args,
                                uint32_t n, kernel_place place);
 void parse_typedef(parser *p, const specifiers *s);
@@ -468,41 +467,41 @@ uint32_t parse_template_args(parser *p, template_arg **args);       /* at "<" */
 void template_bind(parser *p, scope *s, const template_param *params, uint32_t n,
                    template_list args);
 bool template_same(template_list a, template_list b);
-/* Completes arguments, which have room for TEMPLATE_MOST: defaults of what is not set. The index of what
- * is missing, or -1. */
+/* Fills in defaults for arguments that are not set; there is room for TEMPLATE_MOST. Returns the index of the
+ * first missing argument, or -1. */
 int template_defaults(parser *p, scope *in, const template_param *params, uint32_t n,
                       template_list *args);
 bool template_has_pack(const template_param *params, uint32_t n);
 template_list template_copy(parser *p, template_list args);
 const char *template_text(parser *p, template_list args, bool mangled);
 /* The instance of a template for its arguments; for other functions args is empty. */
-/* Makes it one that instance_get finds, before older ones. */
+/* Lets instance_get find it before older instances. */
 void instance_add(parser *p, kernel_instance *i);
 kernel_instance *instance_get(parser *p, function_decl *f, template_list args, kernel_place place);
-/* The signature of a template in a scope that its parameters are bound in. */
+/* The signature of a template, in a scope that binds its parameters. */
 declarator template_signature(parser *p, function_decl *f, scope *s, specifiers *spec);
 /* The function to call; it is queued for parsing. */
 kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place);
 void instance_parse(parser *p, kernel_instance *i);
 
 /* deduce.c */
-/* Arguments of a template from those of a call; false if they do not fit. Given ones are first. out has room
- * for TEMPLATE_MOST. */
+/* Deduces the arguments of a template from a call; false if they do not fit. Explicit arguments come first.
+ * out has room for TEMPLATE_MOST. */
 bool template_deduce(parser *p, function_decl *f, const template_arg *given, uint32_t n_given,
                      kernel_expr **args, uint32_t n_args, template_list *out);
-/* "template <...> struct s<T *> {...};" at the "<" of its arguments: what it stands for is kept. */
+/* "template <...> struct s<T *> {...};" at the "<" of its arguments: records the specialization. */
 void declare_special_struct(parser *p, kernel_syntax *of, template_param *params, uint32_t n,
                             uint32_t align, bool is_union);
-/* The specialization of a template for arguments, the most special of those that fit, and what its own
- * parameters are; NULL: there is none. */
+/* The most specialized of a template's specializations that fit the arguments, and the arguments of its own
+ * parameters; NULL if none fits. */
 const kernel_syntax *special_struct(parser *p, const kernel_syntax *of, template_list args,
                                     kernel_place place, template_list *own);
 
 /* pack.c */
-/* If "..." repeats what we are at, in a list in brackets (or angles): calls each for every element of its
- * packs, with p->t at its begin; p->t is then after "...". False if it is not such a list. */
+/* If "..." follows the current element of a list in brackets (or angles): calls each for every element of its
+ * packs, with p->t at the element's first token. p->t is then after "...". False if there is no "...". */
 bool pack_expand(parser *p, bool angles, void (*each)(parser *, void *), void *context);
-/* Parameters "Ts... args", of which there are as many as the pack has. */
+/* Parameters "Ts... args", one for each element of the pack. */
 bool accept_parameter_pack(parser *p, void (*each)(parser *, void *), void *context,
                            parameter_pack *pack);
 kernel_expr *parse_pack_size(parser *p); /* at "..." after sizeof */
@@ -524,11 +523,11 @@ kernel_expr *expr_bool(parser *p, kernel_expr *e);
 /* The implicit conversion to a type; an error if there is none. what: "argument 2 of 'f'". */
 kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
 kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_place place);
-/* How good it is: 0 exact, 1 with const added, 2 promotion, 3 conversion, -1 none. */
+/* The rank of the conversion: 0 exact, 1 with const added, 2 promotion, 3 conversion, -1 none. */
 int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to);
 kernel_expr *expr_binary(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b);
 kernel_expr *expr_op(parser *p, kernel_place place, kernel_operator op, kernel_expr *a,
-                     kernel_expr *b); /* operands are of one type already */
+                     kernel_expr *b); /* both operands have the same type */
 kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a);
 kernel_expr *expr_choose(parser *p, kernel_place place, kernel_expr *a, kernel_expr *b,
                          kernel_expr *c);
@@ -541,13 +540,13 @@ kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e);
 kernel_expr *expr_index(parser *p, kernel_place place, kernel_expr *a, kernel_expr *i);
 kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const kernel_name *name);
 kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b);
-/* A reference's pointer: e's address, or that of a temporary if it is a value or of another type. */
+/* The pointer for a reference: the address of e, or of a temporary if e is a value or has another type. */
 kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
 kernel_expr *expr_chosen_place(parser *p, kernel_expr *e);
-/* e, to be used several times: itself if that costs and does nothing, else a temporary that *before
+/* e, for several uses: e itself if evaluating it is free and has no effect, else a temporary that *before
  * sets. */
 kernel_expr *expr_once(parser *p, kernel_expr *e, kernel_expr **before);
-/* The same of a place. */
+/* The same for a place. */
 kernel_expr *expr_place_once(parser *p, kernel_expr *e, kernel_expr **before);
 const kernel_type *type_promote(parser *p, const kernel_type *t);
 const kernel_type *type_usual(parser *p, const kernel_type *a, const kernel_type *b); /* or NULL */
@@ -555,7 +554,7 @@ const kernel_type *type_word_of(parser *p, type_word word);
 const char *type_name(parser *p, const kernel_type *t);
 
 /* init.c */
-/* What "= x", "(x)" or "{...}" gives a variable of type (whose open array it closes). */
+/* The value of "= x", "(x)" or "{...}" for a variable of type. An array without a size gets its size. */
 kernel_expr *parse_init(parser *p, const kernel_type **type, const char *what);
 kernel_expr *parse_braces(parser *p, const kernel_type **type); /* at "{" */
 kernel_expr *zero_of(parser *p, const kernel_type *type);       /* {} */
@@ -563,8 +562,8 @@ kernel_expr *zero_of(parser *p, const kernel_type *type);       /* {} */
 bool init_bytes(const kernel_expr *e, const kernel_type *type, uint8_t *bytes);
 
 /* fold.c */
-kernel_expr *fold(parser *p, kernel_expr *e);     /* the constant that it is, or e */
-kernel_expr *fold_all(parser *p, kernel_expr *e); /* calls of functions, too */
+kernel_expr *fold(parser *p, kernel_expr *e);     /* its constant value, or e */
+kernel_expr *fold_all(parser *p, kernel_expr *e); /* also evaluates calls of functions */
 /* The value of a constant expression; what: "an array's size". */
 int64_t fold_integer(parser *p, kernel_expr *e, const char *what);
 double fold_round(type_kind kind, double x);
@@ -574,30 +573,30 @@ uint64_t fold_wrap(type_kind kind, uint64_t x);
 kernel_expr *parse_expression(parser *p); /* with commas */
 kernel_expr *parse_assignment(parser *p); /* without */
 kernel_expr *parse_unary(parser *p);      /* without binary operators */
-/* Of an operator of any kind, the comma too. */
+/* For any infix operator, including the comma. */
 kernel_expr *expr_infix(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b);
 kernel_expr *parse_constant(parser *p);                   /* without assignments; folded */
 uint32_t parse_arguments(parser *p, kernel_expr ***args); /* after "(", to after ")" */
 uint32_t parse_values(parser *p, kernel_token_kind close, kernel_expr ***args); /* to close */
-kernel_expr *use_var(parser *p, symbol *y, kernel_place place); /* the variable that a name means */
+kernel_expr *use_var(parser *p, symbol *y, kernel_place place); /* the variable of a name */
 
 /* call.c */
 kernel_expr *parse_call(parser *p, function_decl *functions,
                         kernel_place place); /* after the name */
-/* A member function of an object, or of *this if it is NULL: after "(" if args is NULL. */
+/* Calls a member function of an object, or of *this if object is NULL. If args is NULL, p->t is after "(". */
 kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions,
                           kernel_place place);
 kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
                          kernel_place place, kernel_expr **args, uint32_t n);
-/* The functions of that name in a struct, NULL if there are none. */
+/* The functions of that name in a struct; NULL if there are none. */
 function_decl *methods_of(parser *p, const kernel_type *type, const char *name);
 /* The operator T() of a struct whose result converts to `to`, or NULL. */
 const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to);
 /* A value made by a constructor; NULL if the type has none. */
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
                        uint32_t n);
-/* Does a parameter or variable of type `to` have the type of the group that it is given? A thread_group does, and a tile
- * that does not name its parent. */
+/* True if a parameter or variable of type `to` takes the type of the group that it is given: a thread_group
+ * does, and a tile that does not name its parent. */
 bool group_takes(const kernel_type *to, const kernel_type *given);
 kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
                             const template_arg *given, uint32_t n_given, kernel_expr **args,
@@ -608,14 +607,14 @@ kernel_expr *parse_lambda(parser *p); /* at "[" */
 /* The n-th "auto" among a lambda's parameters, from 1, as a parameter of a template. */
 kernel_name *lambda_auto(parser *p, int n);
 declarator lambda_signature(parser *p, const function_decl *f, scope *s);
-/* A call's arguments, with what the object captured by reference if it is a lambda. */
+/* The arguments of a call; for a lambda, with its captures by reference appended. */
 kernel_expr **lambda_arguments(parser *p, const kernel_type *type, kernel_place place,
                                kernel_expr **args, uint32_t *n);
 
 /* builtin.c */
 typedef struct builtin_name {
     const char *name;
-    uint8_t how; /* what `which` is */
+    uint8_t how; /* the meaning of `which` */
     uint16_t which;
     const char *signatures;
     const char *lanes; /* of HOW_LANES */
@@ -625,7 +624,8 @@ extern const size_t builtin_names_count;
 kernel_expr *builtin_call(parser *p, const builtin_name *row, kernel_place place, uint32_t n,
                           kernel_expr **args);
 kernel_expr *parse_builtin(parser *p, const builtin_name *row, kernel_place place);
-/* Half pairs, lane by lane; NULL if a and b (NULL of one operand) are none, or have no such operator. */
+/* An operator on half pairs, lane by lane. b is NULL for a unary operator. NULL if a and b are not half
+ * pairs, or have no such operator. */
 kernel_expr *builtin_pair(parser *p, kernel_place place, kernel_operator op, kernel_expr *a,
                           kernel_expr *b);
 
@@ -648,43 +648,44 @@ kernel_stmt *parse_body(parser *p); /* at "{" */
 /* local.c */
 bool at_declaration(parser *p); /* "float(x);" and "T{};" are expressions */
 void parse_declaration(parser *p, stmt_list *out);
-/* After the specifiers: one of them, or all. */
+/* After the specifiers: one declarator, or all. */
 void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out);
 void parse_declarators(parser *p, const specifiers *s, stmt_list *out);
 void declare_reference(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e,
                        stmt_list *out);
-/* What auto, const auto & and auto * stand for. */
+/* The type that auto, const auto & or auto * stands for. */
 const kernel_type *auto_deduce(parser *p, const kernel_type *type, kernel_expr *e);
 kernel_var *local_new(parser *p, kernel_name *name, const kernel_type *type, kernel_place place);
-symbol *local_declare(parser *p, const declarator *d, kernel_var *v); /* gives it its name */
+symbol *local_declare(parser *p, const declarator *d, kernel_var *v); /* declares its name */
 void parse_static_assert(parser *p);
 
 /* decl.c */
 void parse_file(parser *p);
-/* The token after the declaration at t: its semicolon, or the braces of its body. */
+/* The token after the declaration at t: after its semicolon or the braces of its body. */
 const kernel_token *declaration_end(const kernel_token *t);
-/* The name of the function that is declared at t: the one before its parameters; NULL if none. */
+/* The name of the function declared at t, which precedes its parameters; NULL if none. */
 kernel_name *function_name(const kernel_token *t);
 void function_add(parser *p, const function_decl *made);
 void parse_namespace(parser *p); /* after "namespace" */
-/* A variable of the host: a constant of it may be used in kernels. e is its value, or NULL. */
+/* Declares a host variable. If it is constant, kernels may use it. e is its value, or NULL. */
 void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
                   kernel_expr *e);
-void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
+void global_list(parser *p, kernel_var *v); /* adds it to the tree's globals */
 kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
                        kernel_storage storage, kernel_place place);
 
 /* decl_template.c */
 void parse_template(parser *p); /* after "template" */
-/* At what "template <...>" declares: a function, of a struct if `object` is its type. */
+/* Declares the function template after "template <...>"; `object`: the type of the struct it belongs to, or
+ * NULL. */
 void declare_function_template(parser *p, template_param *params, uint32_t n,
                                const kernel_type *object);
 
 /* request.c */
-/* "tile<float, 16>" at p->t, which is spelled `wanted`: its instance is made. */
+/* "tile<float, 16>" at p->t, spelled `wanted`: makes its instance. */
 void parse_request(parser *p, void *wanted);
-/* Instances of kernel templates that the source itself names: full specializations, those whose arguments
- * all have defaults, and those that it launches with arguments in "<>". from: the first token. */
+/* Makes the instances of kernel templates that the source itself names: full specializations, templates whose
+ * arguments all have defaults, and launches with arguments in "<>". from: the first token. */
 void parse_launches(parser *p, const kernel_token *from);
 
 /* space.c */

@@ -1,15 +1,16 @@
-/* The instances of kernel templates that are needed: those that the caller asks for, and those that the source names. */
+/* The required instances of kernel templates: those that the caller requests, and those that the source
+ * names. */
 #include "compiler/parse/parser.h"
 
-/* A kernel that is asked for by its name, its template arguments and perhaps its type. */
+/* A requested kernel: its name, its template arguments and possibly its type. */
 typedef struct wish {
     function_decl *f; /* the candidate */
     const template_arg *given;
     uint32_t n;
     kernel_place place;
     bool typed;
-    const kernel_type *type; /* if typed: of the function, or NULL if it was not understood */
-    kernel_instance *made;   /* of the candidate; NULL: it does not take the arguments */
+    const kernel_type *type; /* if typed: of the function, or NULL if it could not be parsed */
+    kernel_instance *made;   /* of the candidate; NULL: it does not accept the arguments */
 } wish;
 
 static void find_instance(parser *p, void *context)
@@ -39,8 +40,8 @@ static bool has_type(const wish *w)
     return true;
 }
 
-/* The first kernel that fits, which is parsed later. A type that no kernel has is not understood: then it must not be
- * needed. */
+/* Returns the first kernel that fits; its body is parsed later. If no kernel has the requested type, the
+ * arguments alone must select one. */
 static kernel_function *use_kernel(parser *p, const symbol *y, const kernel_token *last, wish *w)
 {
     kernel_instance *other = NULL;

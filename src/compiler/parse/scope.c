@@ -1,8 +1,9 @@
-/* Names and what they mean.
+/* Names and their meanings.
  *
  * The symbols of a name are a list at the name itself, innermost and newest first. A lookup walks the scopes
- * outwards and takes the first symbol that is in one of them. Leaving a block removes its symbols. The parameters of
- * templates stay, one for each instance: the list of their name is long, but the list of their scope is short. */
+ * outwards and takes the first symbol that is in one of them. Leaving a block removes its symbols. Template
+ * parameters stay, one symbol for each instance: the list of their name is long, but the list of their scope
+ * is short. */
 #include "compiler/parse/parser.h"
 
 enum { USING_DEPTH = 8 };
@@ -60,7 +61,7 @@ void symbol_alias(parser *p, scope *s, const symbol *y, kernel_place place)
 
 symbol *symbol_here(const scope *s, const kernel_name *name)
 {
-    symbol *own = s->symbols; /* a symbol is in both lists: the shorter one decides */
+    symbol *own = s->symbols; /* a symbol is in both lists: search the shorter one */
     for (symbol *y = name->symbol; y && own; y = y->shadowed, own = own->next) {
         if (y->scope == s)
             return y;
@@ -134,7 +135,7 @@ symbol *parse_name(parser *p, const kernel_token **last)
             return NULL;
         kernel_name *name = p->t->as.name;
         y = in ? symbol_in(in, name) : first ? symbol_find(p, name) : NULL;
-        /* CUDA's own names belong to the global namespace, although their scope is outside it. */
+        /* CUDA names belong to the global namespace, although their scope is outside it. */
         if (!y && in == p->global)
             y = symbol_in(p->root, name);
         p->t++;

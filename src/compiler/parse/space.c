@@ -1,8 +1,8 @@
-/* Address spaces: where each pointer points.
+/* Address spaces: the memory that each pointer points to.
  *
- * Pointers of a kernel's parameters and in memory are global; addresses of variables are where the
- * variable is. From these roots spaces flow through initializers, assignments, ?:, arithmetic, casts and
- * returns until nothing changes. A variable has one space for the pointers in it; if two meet, it is
+ * Pointers in a kernel's parameters and in memory are global; the address of a variable has the variable's
+ * space. From these roots, spaces propagate through initializers, assignments, ?:, arithmetic, casts and
+ * returns until nothing changes. A variable has one space for the pointers in it. If two spaces meet, it is
  * generic, which is reported with both places. A call uses the clone of its function for the spaces of its
  * arguments, so the spaces of parameters are known when a function is analysed. */
 #include <string.h>
@@ -50,7 +50,7 @@ static uint8_t storage_space(const kernel_var *v)
     return spaces[v->storage];
 }
 
-/* The variable whose pointers a place is one of; NULL if they are in memory at large. */
+/* The variable that holds the pointer at this place; NULL if the pointer is in other memory. */
 static kernel_var *holder(const kernel_expr *place)
 {
     for (;;) {
@@ -82,7 +82,7 @@ static void conflict(space_state *s, kernel_place place, kernel_place first, uin
         diag_note(s->p->diags, first, "%s memory here", space_words[before]);
 }
 
-/* Lets `space` flow into *to. */
+/* Propagates `space` into *to. */
 static void join(space_state *s, uint8_t *to, kernel_place *first, uint8_t space,
                  kernel_place place, const char *what)
 {
@@ -108,7 +108,7 @@ static void join_var(space_state *s, kernel_var *v, uint8_t space, kernel_place 
     join(s, &v->space, first, space, place, what);
 }
 
-/* A pointer goes into a place. */
+/* Stores a pointer into a place. */
 static void store(space_state *s, const kernel_expr *place, uint8_t space, kernel_place where)
 {
     kernel_var *v = holder(place);

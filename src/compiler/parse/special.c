@@ -1,5 +1,5 @@
-/* CUDA's names: those of builtin_names.def, types, vectors, the grid, and the few functions whose
- * arguments no signature describes: printf, assert, std::swap, std::numeric_limits, type traits. */
+/* CUDA's names: those of builtin_names.def, types, vectors, the grid, and the few functions that no signature
+ * can describe: printf, assert, std::swap, std::numeric_limits, type traits. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void check_conversion(parser *p, char letter, const kernel_expr *e)
                      letter, type_name(p, e->type));
 }
 
-/* An argument as '...' takes it: int and larger, double, pointers. */
+/* An argument after default promotion for '...': int and larger, double, pointers. */
 static kernel_expr *variadic(parser *p, kernel_expr *e)
 {
     if (e->kind == EXPR_STRING)
@@ -377,7 +377,7 @@ static void vector_names(parser *p)
     add_type(p, "dim3", p->types->dim3);
 }
 
-/* Structs of the runtime that programs pass to kernels; a member without "*" is a size_t. */
+/* Structs of the runtime that programs pass to kernels. A member without "*" is a size_t. */
 static void runtime_names(parser *p)
 {
     static const char *const structs[][5] = {
@@ -408,7 +408,8 @@ static scope *add_namespace(parser *p, scope *in, const char *name)
 
 void special_names(parser *p)
 {
-    for (size_t i = builtin_names_count; i-- > 0;) /* the first of a name is found first */
+    for (size_t i = builtin_names_count; i-- > 0;) /* backwards, so that lookup finds the first row
+                                                    * of a name first */
         symbol_add(p, p->root, SYMBOL_BUILTIN, name_of(p, builtin_names[i].name), 0)->as.builtin =
             &builtin_names[i];
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
@@ -425,7 +426,7 @@ void special_names(parser *p)
         symbol_add(p, p->root, SYMBOL_GRID, name_of(p, grid[i]), 0)->as.number = i;
     symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "warpSize"), 0)->constant =
         expr_integer(p, 0, type_word_of(p, WORD_INT), 32);
-    /* What nvcc includes implicitly. */
+    /* Names that nvcc includes implicitly. */
     symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "NULL"), 0)->constant =
         expr_integer(p, 0, type_word_of(p, WORD_NULL), 0);
     symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "INFINITY"), 0)->constant =

@@ -1,4 +1,4 @@
-/* Statements of a function's body. After an error parsing continues after the statement. */
+/* Statements of a function's body. After an error, parsing continues after the statement. */
 #include "compiler/parse/parser.h"
 
 static void parse_statement(parser *p, stmt_list *out);
@@ -29,7 +29,7 @@ static void guarded_statement(parser *p, void *out)
     parse_statement(p, out);
 }
 
-/* The token after the statement that begins at t; one with a bracket that is never closed ends at its ';'. */
+/* The token after the statement that begins at t. A statement with an unclosed bracket ends at its ';'. */
 static const kernel_token *statement_end(const kernel_token *t)
 {
     for (;;) {
@@ -92,7 +92,7 @@ static kernel_expr *self_member(parser *p, const kernel_member *m, kernel_place 
     return e;
 }
 
-/* What a constructor gives to bases and to members with default values, before all else. */
+/* Initializes bases and members with default values, first in a constructor. */
 static void add_defaults(parser *p, stmt_list *out)
 {
     const kernel_place place = p->t->place;
@@ -112,7 +112,7 @@ static void add_defaults(parser *p, stmt_list *out)
     }
 }
 
-/* The member or base that a constructor's list names. */
+/* The member or base that an entry of a constructor's initializer list names. */
 static kernel_expr *parse_initialized(parser *p)
 {
     const kernel_place place = p->t->place;
@@ -121,7 +121,7 @@ static kernel_expr *parse_initialized(parser *p)
     if (!p->t->keyword && at_type(p) && !type_member_find(of->record, p->t->as.name, path)) {
         specifiers s;
         parse_specifiers(p, &s);
-        if (s.type->plain == of) /* another constructor does it */
+        if (s.type->plain == of) /* a delegating constructor */
             return self_object(p, place);
         for (uint32_t i = 0; i < of->record->n_members; i++)
             if (!of->record->members[i].name && of->record->members[i].type->plain == s.type->plain)
@@ -131,7 +131,7 @@ static kernel_expr *parse_initialized(parser *p)
     return expr_member(p, place, self_object(p, place), expect_name(p, "a member"));
 }
 
-/* The values that a constructor gives to members: ": a(1), b(x) {". */
+/* The initializer list of a constructor: ": a(1), b(x) {". */
 static void parse_member_values(parser *p, stmt_list *out)
 {
     do {
@@ -211,7 +211,7 @@ static kernel_expr *parse_condition(parser *p, stmt_list *out)
     return expr_bool(p, y->is_reference ? expr_deref(p, d.place, e) : e);
 }
 
-/* Opens a block for what a statement declares in its head; *out is that block's list then. */
+/* Opens a block for declarations in the head of a statement; *out is then the list of that block. */
 static scope *open_head(parser *p, stmt_list *out, kernel_place place, stmt_list *inner,
                         kernel_stmt **block)
 {
@@ -225,7 +225,7 @@ static void close_head(parser *p, stmt_list *out, scope *mine, stmt_list *inner,
 {
     scope_close(p, mine);
     block->body = inner->first;
-    /* Nothing was declared: the block is not needed. */
+    /* If nothing was declared, the block is not needed. */
     if (inner->first && !inner->first->next && inner->first->kind != STMT_DECLARE) {
         const kernel_stmt only = *inner->first;
         *block = only;
@@ -266,7 +266,7 @@ static void parse_if(parser *p, stmt_list *out)
     parser_down(p);
     kernel_stmt *s = stmt_add(p, &inner, is_constexpr ? STMT_BLOCK : STMT_IF, place);
     s->value = is_constexpr ? NULL : value;
-    /* Of if constexpr the branch that is not taken is not even parsed. */
+    /* The branch that `if constexpr` does not take is not parsed. */
     const bool skips = is_constexpr && !value->value.integer;
     if (skips)
         p->t = skip_branch(p->t);
@@ -328,11 +328,11 @@ static void add_expression(parser *p, stmt_list *out, kernel_expr *e)
 {
     kernel_stmt *s = stmt_add(p, out, STMT_EXPR, e->place);
     if (e->kind == EXPR_DEREF && e->a->kind == EXPR_CALL)
-        e = e->a; /* what a function refers to is not read */
+        e = e->a; /* a returned reference is not read */
     s->value = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
 }
 
-/* Is this "T x :", the head of a loop over an array? */
+/* True at "T x :", the head of a loop over an array. */
 static bool at_range(parser *p)
 {
     const kernel_token *back = p->t;
@@ -346,7 +346,7 @@ static bool at_range(parser *p)
     return is;
 }
 
-/* for (T x : array): the array's elements one by one, by a hidden index. */
+/* for (T x : array): visits the array's elements with a hidden index. */
 static void parse_range(parser *p, stmt_list *out, kernel_place place)
 {
     specifiers s;
@@ -534,7 +534,7 @@ static void parse_jump(parser *p, stmt_list *out)
     expect(p, TOKEN_SEMICOLON, is_break ? "after 'break'" : "after 'continue'");
 }
 
-/* asm volatile ("..." : ...); : PTX is not parsed, the kernel is refused where it cannot be had. */
+/* asm volatile ("..." : ...); : PTX is not parsed. The kernel is refused on devices that cannot run it. */
 static void parse_asm(parser *p, stmt_list *out)
 {
     const kernel_place place = (p->t++)->place;

@@ -10,7 +10,7 @@ scope *type_members(parser *p, const kernel_type *type, kernel_place place)
     return type->record->syntax ? type->record->syntax->members : NULL;
 }
 
-/* Its functions see its members by name. */
+/* Makes the members visible by name to the struct's functions. */
 static void name_members(parser *p, const kernel_struct *s)
 {
     for (uint32_t i = 0; i < s->n_members; i++)
@@ -21,7 +21,7 @@ static void name_members(parser *p, const kernel_struct *s)
             name_members(p, s->members[i].type->record);
 }
 
-/* After ":": a base is a member without a name, whose members and functions are seen through it. */
+/* After ":". A base is an unnamed member, whose members and functions are visible through it. */
 static void parse_bases(parser *p, kernel_struct *s)
 {
     do {
@@ -77,7 +77,7 @@ bool base_is_empty(const kernel_type *from, const kernel_type *to)
     return false;
 }
 
-/* Whether the word before a struct's name is "class"; from its body on. */
+/* True if the keyword before a struct's name is "class"; t is at its body. */
 static bool is_class(const kernel_token *t)
 {
     while (t->keyword != KEYWORD_struct && t->keyword != KEYWORD_class &&
@@ -90,7 +90,7 @@ static void complete(parser *p, kernel_struct *s, kernel_place place)
 {
     kernel_syntax *syntax = s->syntax;
     if (s->failed)
-        parser_jump(p); /* it was reported */
+        parser_jump(p); /* the error is reported already */
     if (!syntax || !syntax->body || syntax->open)
         parser_fail(p, place, "struct '%s' is not complete here", s->name);
     s->name = name_unique(p, s->name, true);
@@ -121,7 +121,7 @@ void type_complete(parser *p, const kernel_type *type, kernel_place place)
         type = type->of;
     if (type->kind == TYPE_STRUCT && !type->record->complete && !p->patterns) {
         complete(p, type->record, place);
-        /* A struct's copy with qualifiers may be older than its end. */
+        /* A qualified copy may be older than the complete struct. */
         if (type != type->plain) {
             ((kernel_type *)type)->size = type->plain->size;
             ((kernel_type *)type)->align = type->plain->align;
@@ -204,7 +204,7 @@ template_list struct_arguments(parser *p, const kernel_syntax *syntax, const tem
     return all;
 }
 
-/* The type that "template <typename T> using pair = vec<T, 2>" stands for. */
+/* The type of an alias template: "template <typename T> using pair = vec<T, 2>". */
 static const kernel_type *alias_instance(parser *p, const kernel_syntax *syntax, template_list all)
 {
     scope *bound = scope_open(p, syntax->scope, false);
@@ -298,7 +298,7 @@ const kernel_type *parse_enum(parser *p)
             next = (uint64_t)fold_integer(p, parse_constant(p), "an enumerator");
             p->scope = outer;
         }
-        /* Within the range of int it is one; else it is as wide as need be. */
+        /* An enum is an int if its values fit, else as wide as needed. */
         if (!told && (int64_t)next != (int32_t)next)
             *(kernel_type *)type = (kernel_type){
                 .kind = next <= UINT32_MAX ? TYPE_U32 : TYPE_I64,

@@ -187,7 +187,7 @@ template_list template_copy(parser *p, template_list args)
 
 /* ---- binding ---------------------------------------------------------------------------------- */
 
-/* What a parameter's name means: y becomes it. */
+/* Makes y mean the argument of a parameter. */
 static void bind_symbol(parser *p, const template_param *param, const template_arg *arg, symbol *y)
 {
     if (arg->is_value != (param->type != NULL))
@@ -206,7 +206,7 @@ static void bind_symbol(parser *p, const template_param *param, const template_a
     }
     const parser_place back = parser_enter(p, param->type, y->scope);
     specifiers spec;
-    if (param->name || (param->checked && !p->patterns)) { /* its own name ends it */
+    if (param->name || (param->checked && !p->patterns)) { /* the parameter's name ends the type */
         parse_specifiers(p, &spec);
     } else {
         spec.type = arg->type;
@@ -506,7 +506,7 @@ kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place)
     return i->function;
 }
 
-/* The name of a parameter: of one of a pack, no name but the pack's leads to it. */
+/* Names a parameter. An element of a pack is found only through the name of the pack. */
 static void name_parameter(parser *p, kernel_instance *i, uint32_t k, kernel_var *v,
                            symbol_pack *pack)
 {
@@ -560,7 +560,7 @@ static void parse_function_body(parser *p, void *context)
     if (f->result->kind == TYPE_REFERENCE)
         f->result = type_pointer(p->types, f->result->of);
     f->body = parse_body(p);
-    if (f->result->kind == TYPE_AUTO && !p->failed) /* nothing is returned */
+    if (f->result->kind == TYPE_AUTO && !p->failed) /* no return statement */
         f->result = type_word_of(p, WORD_VOID);
 }
 

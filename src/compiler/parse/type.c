@@ -91,7 +91,7 @@ static bool accept_attribute(parser *p, specifiers *s)
     return true;
 }
 
-/* What the words of an arithmetic type add up to. */
+/* The combined words of an arithmetic type. */
 typedef struct type_words {
     int n_long, n_short, n_signed, n_unsigned, n_int, n_char, n_float, n_double, n_bool, n_void;
 } type_words;
@@ -139,7 +139,7 @@ static type_word word_of(const type_words *w)
     return un ? WORD_UINT : WORD_INT;
 }
 
-/* "traits<T>::type": the type that is inside one, as far as what follows are types. */
+/* "traits<T>::type": follows "::" as long as it leads to types. */
 static const kernel_type *inner_type(parser *p, const kernel_type *type, kernel_place place)
 {
     while (at(p, TOKEN_SCOPE) && !p->split && p->t[1].kind == TOKEN_NAME) {
@@ -158,11 +158,11 @@ static const kernel_type *inner_type(parser *p, const kernel_type *type, kernel_
     return type;
 }
 
-/* The type that a qualified name means; p->t is after it. */
+/* The type of a qualified name; p->t is after it. */
 static const kernel_type *named_type(parser *p, symbol *y, kernel_place place)
 {
     kernel_syntax *syntax = y->kind == SYMBOL_STRUCT_TEMPLATE ? y->as.syntax : NULL;
-    /* Inside of a class template its name is the instance, or with arguments the template again. */
+    /* Inside a class template, its name is the instance or, with arguments, the template. */
     if (y->kind == SYMBOL_TYPE && y->as.type && y->as.type->kind == TYPE_STRUCT &&
         y->as.type->record->syntax && at(p, TOKEN_LT))
         syntax = y->as.type->record->syntax->origin;
@@ -173,7 +173,7 @@ static const kernel_type *named_type(parser *p, symbol *y, kernel_place place)
     return group_type(p, y->which, place);
 }
 
-/* A type by a name, which is not one of the keywords. */
+/* A type name that is not a keyword. */
 static const kernel_type *parse_type_name(parser *p)
 {
     const kernel_token *last;
@@ -194,7 +194,7 @@ static const kernel_type *parse_decltype(parser *p)
     return e->kind == EXPR_VAR || !expr_is_place(e) ? e->type : type_reference(p->types, e->type);
 }
 
-/* struct, union, class, enum, auto, decltype, typename: what they begin, or NULL. */
+/* A type that begins with struct, union, class, enum, auto, decltype or typename; else NULL. */
 static const kernel_type *accept_compound(parser *p)
 {
     switch (p->t->keyword) {
@@ -376,7 +376,7 @@ kernel_name *parse_operator_name(parser *p)
     return name_of(p, made);
 }
 
-/* Is this "(" that of parameters, rather than of a nested declarator or of an initializer? */
+/* True if this "(" begins parameters, rather than a nested declarator or an initializer. */
 static bool at_parameters(parser *p)
 {
     if (!at(p, TOKEN_LPAREN))

@@ -1,5 +1,5 @@
-/* From a source to its tree: parse the file, then the bodies that kernels reach, infer address spaces,
- * collect what each kernel uses. */
+/* From a source to its tree: parses the file, then the bodies that kernels reach, infers address spaces, and
+ * collects what each kernel uses. */
 #include <ctype.h>
 #include <string.h>
 
@@ -59,8 +59,8 @@ static void render_error(const kernel_source *source, const kernel_diag *d, text
     } while (d && d->severity == DIAG_NOTE);
 }
 
-/* Adds the errors of a function. A diagnostic is kept once, so what a function shares with another one
- * (two instances of a template, a broken declaration) may be kept with the other one only. */
+/* Adds the errors of a function. A diagnostic is kept once, so an error that two functions share (two
+ * instances of a template, a broken declaration) may be recorded for only one of them. */
 static void render_errors(parser *p, const kernel_instance *i, text *out)
 {
     const kernel_source *source = &p->tree->unit.source;
@@ -78,7 +78,7 @@ static void render_errors(parser *p, const kernel_instance *i, text *out)
         render_error(source, d, out);
 }
 
-/* What the kernel gets from f and from all that f calls. */
+/* Collects errors, features and variables of f and all its callees for the kernel. */
 static void gather(reach *r, kernel_function *f, text *errors)
 {
     if (f->visited == r->stamp)
@@ -358,7 +358,7 @@ static bool report_foreign(kernel_unit *u, const char *source, kernel_place firs
     return false;
 }
 
-/* Everything that allocates, under the arena's escape. */
+/* All work that allocates, under the arena's escape. */
 static ig_status run(kernel_tree *tree, job *j)
 {
     kernel_options plain = j->options->preprocess;
@@ -459,7 +459,7 @@ void kernel_tree_free(kernel_tree *tree)
 
 /* ---- finding ---------------------------------------------------------------------------------- */
 
-/* The next character that counts: spaces only between words. */
+/* The next significant character: a space counts only between words. */
 static char significant(const char **s, char before)
 {
     const char *c = *s;

@@ -1,10 +1,10 @@
-/* "using": other names for types, and names of namespaces and of bases.
+/* "using": other names for types, and names from namespaces and bases.
  *
- * A function that "using" brings in is a separate entry among the overloads of its name, which points to the
- * function itself. So overloads that are added here are not visible in its own scope. */
+ * A function introduced by "using" is a separate entry among the overloads of its name; the entry points to
+ * the function. So overloads that are added later in this scope are not visible in the original scope. */
 #include "compiler/parse/parser.h"
 
-/* Functions of a name join those that the scope has, or will have. A constructor is a name, too. */
+/* Adds the functions of a name to the overloads in this scope, including constructors. */
 static void use_functions(parser *p, function_decl *functions, kernel_place place)
 {
     symbol *y = symbol_here(p->scope, functions->name);
@@ -23,8 +23,8 @@ static void use_functions(parser *p, function_decl *functions, kernel_place plac
     }
 }
 
-/* Skips "a::b<c>::" of a name and returns the scope it means, or NULL. *type is the struct
- * that the scope is of, or NULL. */
+/* Skips "a::b<c>::" of a name and returns the scope it means, or NULL. *type: the struct of that scope, or
+ * NULL. */
 static scope *parse_qualifiers(parser *p, const kernel_type **type)
 {
     scope *in = accept(p, TOKEN_SCOPE) ? p->global : NULL;

@@ -1,4 +1,4 @@
-/* nvcuda::wmma: fragments of 16 x 16 x 16 and its two oblong kin, of half and bfloat16 with float. */
+/* nvcuda::wmma: fragments of 16 x 16 x 16 and the two other shapes, of half and bfloat16 with float. */
 #include "compiler/parse/parser.h"
 
 enum { TAG_A = FRAGMENT_A, TAG_B = FRAGMENT_B, TAG_C = FRAGMENT_ACCUMULATOR, TAG_ROW, TAG_COLUMN };
@@ -80,7 +80,7 @@ const kernel_type *fragment_type(parser *p, kernel_place place)
     expect_close_angle(p);
     const type_kind kind = like.element->kind;
     const bool shape = like.k == 16 && like.m * like.n == 256;
-    /* Emitted kernels also multiply matrices of float, which some devices can and tensor cores cannot. */
+    /* Emitted kernels also multiply float matrices; some devices support this, tensor cores do not. */
     const bool emitted = p->options->preprocess.find != NULL;
     const bool input = kind == TYPE_F16 || kind == TYPE_BF16 || (kind == TYPE_F32 && emitted);
     if (like.fragment > FRAGMENT_ACCUMULATOR || !shape ||
