@@ -1,4 +1,4 @@
-/* OpenCL's types, constants and functions, made of the rows of api.def, and how they are loaded. */
+/* OpenCL's types, constants and functions, generated from the rows of api.def, and the function that loads them. */
 #ifndef OPENCL_API_H
 #define OPENCL_API_H
 
@@ -13,13 +13,13 @@
 enum {
 #define CL_STATUS(name, value) name = value,
 #include "engine/backend/opencl/api.def"
-    CL_PLATFORM_NOT_FOUND_KHR = -1001 /* of an extension: the loader found no driver */
+    CL_PLATFORM_NOT_FOUND_KHR = -1001 /* from an extension: the loader found no driver */
 };
 
 enum {
 #define CL_CONSTANT(name, value) name = value,
 #include "engine/backend/opencl/api.def"
-    /* Of extensions */
+    /* From extensions */
     CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000,
     CL_DEVICE_WARP_SIZE_NV = 0x4003,
     CL_DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043
@@ -30,12 +30,13 @@ typedef struct opencl_api {
 #include "engine/backend/opencl/api.def"
 } opencl_api;
 
-/* Fills api with the functions of the machine's OpenCL library: IG_OPENCL is its path, or "off". NULL,
- * or else why there is none; then *remedy says what would help. The library stays loaded. */
+/* Fills api with the functions of the machine's OpenCL library. IG_OPENCL is its path, or "off". Returns NULL, or the
+ * reason why there is none; then *remedy says what would help. The library stays loaded. */
 const char *opencl_api_load(opencl_api *api, const char **remedy);
 
-/* Some loaders cut lists in the environment in place when they look for drivers. A child process would see the first entry of
- * a list only, and have other devices. So the lists are kept before the search, and what differs afterwards is set again. */
+/* Some loaders cut lists in environment variables in place when they search for drivers. A child process would see only
+ * the first entry of a list, and have other devices. So the lists are saved before the search and restored if they
+ * changed. */
 enum { OPENCL_LISTS = 3 };
 typedef struct opencl_lists {
     char *value[OPENCL_LISTS]; /* NULL: not set */

@@ -1,7 +1,7 @@
-/* From text to a kernel: by the driver's compiler, or from the cache on the disk, which has what the
- * compiler made of the same text, for the same device and driver. A binary that the driver does not
- * take any more is thrown away, and the text is compiled again. PoCL has its own cache; asked for a binary, it
- * compiles a second time, so it is not asked. */
+/* From text to a kernel: by the driver's compiler, or from the cache on disk, which has the binary that the compiler
+ * made from the same text for the same device and driver. If the driver no longer accepts a binary, it is deleted,
+ * and the text is compiled again. PoCL has its own cache, and would compile a second time to return a binary, so its
+ * binaries are not cached here. */
 #include "engine/backend/opencl/header.h"
 #include "engine/backend/opencl/opencl.h"
 
@@ -18,17 +18,17 @@ enum { LOG_BYTES = 3000 };
 
 static const cache binaries = {.kind = "opencl", .max_bytes = (uint64_t)256 << 20};
 
-/* What is being built, and all that the result depends on. */
+/* A build, and everything that its result depends on. */
 typedef struct building {
     opencl_device *dev;
-    const kernel_image *image; /* the first of n with the same text */
+    const kernel_image *image; /* the first of n images with the same text */
     int n;
     char *prelude;
     char *options;
     char *key;
     size_t key_bytes;
     bool is_pocl;
-    bool no_header; /* the prelude declares what the text calls */
+    bool no_header; /* the prelude declares the functions that the text calls */
 } building;
 
 /* A build without the header. */
@@ -36,7 +36,7 @@ typedef struct bare {
     bool wanted, tried, refused;
 } bare;
 
-/* PoCL's fma is a call, which keeps loops from becoming vectors. Its compiler is Clang, which has an intrinsic. */
+/* PoCL's fma is a call, which prevents vectorization. Its compiler is Clang, which has an intrinsic. */
 static const char pocl_fma[] =
     "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
     "{ return __builtin_fmaf(x, y, z); }\n#undef fma\n#define fma ig_fma\n";
@@ -44,7 +44,7 @@ static const char pocl_fma_f64[] =
     "static double __attribute__((overloadable)) ig_fma(double x, double y, double z)\n"
     "{ return __builtin_fma(x, y, z); }\n";
 
-/* NVIDIA's OpenCL C has no functions of subgroups, but takes the instructions. All lanes of a warp take part. */
+/* NVIDIA's OpenCL C has no subgroup functions, but accepts the instructions. All lanes of a warp take part. */
 static const char nvidia_warp[] =
     "#define get_sub_group_local_id ig_lane_id\n"
     "static uint ig_lane_id(void)\n"
@@ -77,7 +77,7 @@ static const char nvidia_warp_f64[] =
     "static double __attribute__((overloadable)) ig_warp_shuffle(double value, uint lane)\n"
     "{ return as_double(ig_warp_get_wide(as_ulong(value), lane)); }\n";
 
-/* See math.cuh. */
+/* Minima and maxima of floats: see math.cuh. */
 static const char nvidia_extremes[] =
     "static float ig_fmin_of(float x, float y)\n"
     "{ float r; asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(x), \"f\"(y)); return r; }\n"
@@ -120,7 +120,7 @@ static void building_end(building *b)
     memory_free(b->key);
 }
 
-/* Each part of the key with its length, so that two keys are the same only if all parts are. */
+/* Each part of the key has its length, so that two keys are equal only if all parts are. */
 static ig_status key_make(building *b)
 {
     const opencl_device *d = b->dev;
@@ -157,7 +157,7 @@ typedef struct made {
     cl_ulong shared_bytes;
 } made;
 
-/* A kernel that declares its block runs with it, whatever the driver says of other blocks. */
+/* A kernel that declares its block size runs with it, even if the driver reports a lower limit for other blocks. */
 static cl_int threads_of(const building *b, made *out)
 {
     size_t block[3] = {0};
@@ -191,7 +191,7 @@ static cl_int kernel_of(const building *b, const kernel_image *t, cl_program bui
     return status;
 }
 
-/* All of them, or none. */
+/* Creates all kernels, or none. */
 static cl_int kernels_of(const building *b, cl_program built, made *out)
 {
     cl_int status = CL_SUCCESS;
@@ -239,7 +239,7 @@ static bool from_cache(const building *b, made *out)
     return good;
 }
 
-/* A driver that does not hand out its binary, or no memory for it: then nothing is kept. */
+/* If the driver does not return its binary, or memory is lacking, nothing is cached. */
 static void to_cache(const building *b, cl_program built)
 {
     size_t bytes = 0;
@@ -260,7 +260,7 @@ static void to_cache(const building *b, cl_program built)
 
 /* ---- the compiler ---- */
 
-/* What the compiler said, in whole lines and of bounded length; "" where it said nothing. */
+/* The compiler's log: whole lines, of limited length; "" if there is none. */
 static void read_log(const building *b, cl_program built, char out[static LOG_BYTES])
 {
     size_t bytes = 0;
@@ -291,7 +291,7 @@ static ig_status build_failed(const building *b, cl_program built, cl_int status
          b->image->entry, opencl_status_name(status), log[0] ? "\n" : "; it does not say why", log);
 }
 
-/* The kernels of a program that was built, or what the compiler said. */
+/* The kernels of a program that was built, or an error with the compiler's log. */
 static ig_status take(const building *b, cl_program built, cl_int status, made *out)
 {
     if (status != CL_SUCCESS)
@@ -304,7 +304,7 @@ static ig_status take(const building *b, cl_program built, cl_int status, made *
     return IG_OK;
 }
 
-/* *refused: there is no kernel, because the compiler refuses the text without the header. */
+/* *refused: the compiler rejects the text without the header, so there is no kernel. */
 static ig_status from_source(const building *b, made *out, bool *refused)
 {
     const opencl_device *d = b->dev;
@@ -321,9 +321,9 @@ static ig_status from_source(const building *b, made *out, bool *refused)
     return result;
 }
 
-/* ---- the vtable's entries ---- */
+/* ---- entries of struct backend ---- */
 
-/* How many arguments OpenCL sees. */
+/* Number of arguments of the OpenCL kernel. */
 static cl_uint args_of(const kernel_image *t)
 {
     cl_uint n = t->dynamic_shared;
@@ -385,7 +385,7 @@ static ig_status kernel_wrap(const building *b, const kernel_image *t, const mad
     return IG_OK;
 }
 
-/* Wraps all of them, or releases them. */
+/* Wraps all kernels, or releases them. */
 static ig_status wrap_all(const building *b, const made *m, kernel_code **out)
 {
     ig_status status = IG_OK;
@@ -419,7 +419,7 @@ static ig_status build(opencl_device *d, const kernel_image *t, int n, bare *how
     return status;
 }
 
-/* Compilers take their time: the device is kept open meanwhile, but not locked. */
+/* Compiling takes long. The device stays open meanwhile, but is not locked. */
 ig_status opencl_kernels_build(const backend *dev, const kernel_image *t, int n, kernel_code **out)
 {
     opencl_device *d = opencl_device_of(dev);

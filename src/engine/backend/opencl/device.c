@@ -1,5 +1,5 @@
-/* OpenCL's devices: looking for them, what they are, opening and closing them. GPUs come first, then
- * accelerators, then processors; each is a backend of its own. */
+/* OpenCL devices: finds and describes them, opens and closes them. GPUs come first, then accelerators, then
+ * CPUs; each is a separate backend. */
 #include "engine/backend/opencl/opencl.h"
 
 #include "engine/backend/search.h"
@@ -22,7 +22,7 @@ static device_search search = {.look = look,
                                .what = "OpenCL",
                                .lock = PTHREAD_MUTEX_INITIALIZER};
 static opencl_device
-    devices[DEVICES_MAX]; /* they stay where they are, so a backend's address is always good */
+    devices[DEVICES_MAX]; /* never moved, so that the address of a backend stays valid */
 
 static const backend vtable;
 
@@ -41,7 +41,7 @@ ig_status opencl_check(const opencl_device *d, cl_int status, const char *what)
          opencl_status_name(status));
 }
 
-/* ---- what a device is ---- */
+/* ---- properties ---- */
 
 static void because(const char *what, cl_int status, const char *remedy)
 {
@@ -50,7 +50,7 @@ static void because(const char *what, cl_int status, const char *remedy)
 
 static const char look_again[] = "clinfo, and install the device's driver again";
 
-/* A number of 4 or 8 bytes. */
+/* Reads a number of 4 or 8 bytes. */
 static cl_int device_number(cl_device_id id, cl_device_info what, uint64_t *out)
 {
     uint64_t wide = 0;
@@ -62,7 +62,7 @@ static cl_int device_number(cl_device_id id, cl_device_info what, uint64_t *out)
     return status;
 }
 
-/* Text that may be cut, without blanks before it. */
+/* Copies text, without leading blanks, cut to the room. */
 static void text_keep(char *out, size_t room, const char *from)
 {
     snprintf(out, room, "%s", from + strspn(from, " \t\n"));
@@ -123,11 +123,11 @@ static cl_int read_facts(opencl_device *d)
     if (status == CL_SUCCESS)
         status = cl.clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof axes, axes, NULL);
     d->cores = (int)cores;
-    if (opencl_is_nvidia(d)) /* it reports a quarter of the memory, and allows all of it */
+    if (opencl_is_nvidia(d)) /* it reports a quarter of the memory, but allows all of it */
         l->alloc_bytes = d->memory;
     d->pool.total = d->memory;
     d->pool.block_most = l->alloc_bytes;
-    d->pool.cached_most = unified ? d->memory / 8 : 0; /* other programs need it, too */
+    d->pool.cached_most = unified ? d->memory / 8 : 0; /* other programs need the memory, too */
     l->subnormals = f32 & CL_FP_DENORM;
     l->exact_division = f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     l->f64 = f64 != 0;
@@ -156,7 +156,7 @@ static void read_subgroup(opencl_device *d, const char *extensions)
     }
 }
 
-/* What NVIDIA's devices report: minima and maxima of floats are instructions from compute capability 8.0 on. */
+/* NVIDIA's properties: minimum and maximum of floats are instructions since compute capability 8.0. */
 static void read_nvidia(opencl_device *d, const char *extensions)
 {
     backend_limits *l = &d->base.limits;
@@ -199,7 +199,7 @@ static cl_int read_extensions(opencl_device *d)
     return status;
 }
 
-/* Fills the device; false: it cannot be used, and the reason is kept. */
+/* Fills the device; false if it cannot be used. The reason is kept. */
 static bool device_look(opencl_device *d)
 {
     int major = 0, minor = 0;
@@ -239,7 +239,7 @@ static bool device_look(opencl_device *d)
     return d->base.limits.version >= VERSION_NEEDED && available && compiler;
 }
 
-/* ---- looking ---- */
+/* ---- search ---- */
 
 static void device_add(const char *kind, cl_platform_id platform, cl_device_id id)
 {
@@ -359,7 +359,7 @@ static ig_status finish(const backend *dev)
     return status;
 }
 
-/* Closes the device, unless somebody has a buffer or a kernel of it. */
+/* Closes the device, unless a buffer or kernel of it is still in use. */
 static void release(const backend *dev)
 {
     opencl_device *d = opencl_device_of(dev);

@@ -1,15 +1,15 @@
 /* Declarations of the functions of OpenCL C that a text calls.
  *
- * PoCL's compiler reads Clang's header with all functions for each program, which takes longer than all the rest
- * of a small kernel. The option OPENCL_NO_HEADER skips that header. Types, constants and as_type() are in another
- * one, which stays. */
+ * For each program, PoCL's compiler reads Clang's header with all functions, which takes longer than everything else
+ * for a small kernel. The option OPENCL_NO_HEADER skips that header. Types, constants and as_type() are in another
+ * header, which is still read. */
 #include "engine/backend/opencl/header.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* The overloads of a function: T is each float type, or each integer type. All are declared, so that the overload
- * that a call selects does not depend on the header. */
+/* The overloads of a function: T stands for each float type, or each integer type. All are declared, so that the
+ * overload that a call selects is the same as with the header. */
 typedef enum shape {
     PLACE,    /* size_t f(uint) */
     FLOATS_1, /* T f(T) */
@@ -17,7 +17,7 @@ typedef enum shape {
     INTS_1,
     INTS_2,
     ATOMIC_2, /* T f(memory T *, T, T) */
-    FENCE     /* void f(flags), which all threads of a block call */
+    FENCE     /* void f(flags), called by all threads of a block */
 } shape;
 
 static const struct function {
@@ -33,7 +33,7 @@ static const struct function {
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0], DEFINITIONS_MOST = 256 };
 
-/* ---- what a text calls ---- */
+/* ---- the calls of a text ---- */
 
 typedef struct word {
     const char *at;
@@ -47,8 +47,8 @@ static bool word_is(word w, const char *name)
 
 static bool is_word(int c) { return isalnum(c) || c == '_'; }
 
-/* The next word with a parenthesis behind it; *definition: it is on a line that begins in the first column, as
- * functions do in printed text. */
+/* The next word that is followed by a parenthesis. *definition: it is on a line that begins in the first column, as
+ * function definitions do in printed text. */
 static bool next_call(const char **from, const char **line, word *out, bool *definition)
 {
     const char *s = *from;
@@ -108,7 +108,7 @@ static int find(word w)
     return -1;
 }
 
-/* Words with a parenthesis that are not calls of a function which a header declares. */
+/* True for words before a parenthesis that are not functions of a header. */
 static bool is_language(word w)
 {
     static const char *const words[] = {"if", "for", "while", "switch", "return", "sizeof", "fma"};

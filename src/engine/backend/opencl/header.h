@@ -7,8 +7,8 @@
 /* The build option that skips the header with all functions: the macro that guards it. */
 #define OPENCL_NO_HEADER "-D_OPENCL_H_"
 
-/* Appends the declarations. Returns false, with nothing appended, if the text may call another function of the
- * header, so that it needs the header. f64: the device has double. */
+/* Appends the declarations. Returns false, with nothing appended, if the text may call other functions of the
+ * header, so that it needs the header. f64: the device supports double. */
 bool opencl_declare(text *t, const char *source, bool f64);
 
 #endif

@@ -1,5 +1,5 @@
-/* Launching a kernel. What the caller got wrong is refused before the driver sees it and changes
- * nothing; what the driver refuses counts as a command that failed. */
+/* Launches of kernels. Errors of the caller are reported before the driver is called, and change nothing. If the
+ * driver rejects a launch, it counts as a failed command. */
 #include "engine/backend/opencl/opencl.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One argument that is a buffer: two of the kernel's. */
+/* Sets a buffer argument, which is two arguments of the kernel. */
 static cl_int set_buffer(const opencl_kernel *k, opencl_set *set, bool known, cl_uint n,
                          const binding *b)
 {
@@ -33,14 +33,14 @@ static cl_int set_bytes(const opencl_kernel *k, opencl_set *set, bool known, cl_
     return cl.clSetKernelArg(k->kernel, n, bytes, value);
 }
 
-/* Sets the arguments that differ from those of the last launch: a call for each of them takes longer than a launch. */
+/* Sets the arguments that differ from the last launch: a call for each of them would take longer than the launch. */
 static cl_int set_args(opencl_kernel *k, const kernel_launch *l)
 {
     cl_uint n = 0;
     cl_int status = CL_SUCCESS;
     const uint64_t releases = opencl_releases();
     const bool known = k->is_set && k->releases == releases;
-    const size_t shared = l->shared_bytes ? l->shared_bytes : 1; /* OpenCL has no 0 bytes of it */
+    const size_t shared = l->shared_bytes ? l->shared_bytes : 1; /* OpenCL does not allow 0 bytes */
     for (int i = 0; i < k->n_params && status == CL_SUCCESS; i++) {
         const bool is_value = k->params[i].kind == KERNEL_BYTES;
         status = is_value ? set_bytes(k, &k->set[i], known, n, i, l->args[i].bytes)
@@ -65,12 +65,12 @@ static ig_status time_of(opencl_device *d, cl_event event, uint64_t *ns)
     if (status == CL_SUCCESS)
         status =
             cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-    TRY(queue_settle(d)); /* why it failed is better known there */
+    TRY(queue_settle(d)); /* it knows better why the launch failed */
     *ns = end - start;
     return opencl_check(d, status, "the time of a launch");
 }
 
-/* For messages: the ops, and the kernel that computes them. Every launch has one, so no printf. */
+/* For messages: the ops, and the kernel that computes them. Called in every launch, so it avoids printf. */
 static const char *name_of(const opencl_kernel *k, const kernel_launch *l, char *out)
 {
     enum { OPS_MOST = OPENCL_WHAT_BYTES - OPENCL_NAME_BYTES - 4 };
@@ -89,7 +89,7 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
 {
     opencl_device *d = k->dev;
     size_t global[3], local[3];
-    /* Events of a CPU are cheap, and tell which launch failed. A GPU has to signal each. */
+    /* On a CPU, events are cheap and tell which launch failed. A GPU would have to signal each. */
     cl_event event = NULL, *wanted = d->base.limits.cpu || l->device_ns ? &event : NULL;
     char what[OPENCL_WHAT_BYTES];
     cl_command_queue queue = d->queue;
@@ -111,7 +111,7 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
             cl.clEnqueueNDRangeKernel(queue, k->kernel, 3, NULL, global, local, 0, NULL, wanted);
         if (status != CL_MEM_OBJECT_ALLOCATION_FAILURE || tries > 0)
             break;
-        cl.clFinish(queue); /* drivers allocate late: kept blocks may be what is missing */
+        cl.clFinish(queue); /* drivers allocate late; freeing the kept blocks may help */
         pool_trim(&d->pool);
         status = CL_SUCCESS;
     }

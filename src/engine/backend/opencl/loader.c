@@ -1,5 +1,5 @@
-/* Finding OpenCL: the ICD loader, or macOS's framework, by dlopen. A machine without one pays for a
- * few failed dlopens, once, when somebody asks for its devices. */
+/* Loads OpenCL with dlopen: the ICD loader, or the framework of macOS. On a machine without it, this costs a
+ * few failed dlopens, once, when its devices are first needed. */
 #include "engine/backend/opencl/api.h"
 
 #include "base/memory.h"

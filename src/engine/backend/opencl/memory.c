@@ -1,9 +1,9 @@
-/* Buffers of an OpenCL device: made, written, read, copied, filled. Host memory is not kept: a write
- * returns when it has been taken.
+/* Buffers of an OpenCL device: creates, writes, reads, copies and fills them. Host memory is not kept: a write
+ * returns when the data has been copied.
  *
- * A CPU computes in the host's memory. There, a buffer that is larger than OpenCL allows is memory of ours with several
- * windows: objects of OpenCL over parts of it. One begins every `step` bytes and has twice as many, so that a launch
- * reaches `step` bytes from any place. Other buffers have one window. */
+ * A CPU computes in host memory. There, a buffer that is larger than OpenCL allows is memory allocated here, with
+ * several windows: OpenCL objects over parts of it. A window begins every `step` bytes and has twice that size, so a
+ * launch can access `step` bytes from any position. Other buffers have one window. */
 #include "engine/backend/opencl/opencl.h"
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ enum { HUGE_LEAST = 4 << 20 };
 
 /* pool_block.at */
 typedef struct opencl_block {
-    void *host; /* its memory, if it is ours */
+    void *host; /* its memory, if it was allocated here */
     size_t step;
     int n_windows;
     cl_mem windows[];
@@ -49,14 +49,14 @@ static cl_int window_add(const opencl_device *d, opencl_block *b, size_t from, s
     return status;
 }
 
-/* True if a call failed because the device, or the driver, has too little memory. */
+/* True if a call failed because the device or the driver has too little memory. */
 static bool is_full(cl_int status)
 {
     return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
            status == CL_OUT_OF_HOST_MEMORY;
 }
 
-/* On a CPU, large blocks are memory of ours, in huge pages. */
+/* On a CPU, large blocks are allocated here, in huge pages. */
 static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
     const opencl_device *d = device;
@@ -115,7 +115,7 @@ static ig_status enter(const backend *dev) { return opencl_enter(opencl_device_o
 static bool enter_open(const backend *dev) { return opencl_enter_open(opencl_device_of(dev)); }
 static void leave(const backend *dev) { opencl_leave(opencl_device_of(dev)); }
 
-/* The number of a command that is to write these bytes. */
+/* The number of a command that will write these bytes. */
 static uint64_t number_for(opencl_device *d, buffer *b, size_t bytes)
 {
     const uint64_t number = queue_number(d);
@@ -138,7 +138,7 @@ static ig_status write(buffer *to, size_t offset, const void *from, size_t bytes
     return IG_OK;
 }
 
-/* A failed launch is found before anything is read. */
+/* Waits first, so that a failed launch is reported before anything is read. */
 static ig_status read(buffer *from, size_t offset, void *to, size_t bytes)
 {
     opencl_device *d = opencl_device_of(from->device);

@@ -3,8 +3,8 @@
  * A device is queried when it is found, and opened (a context and an in-order queue) by the first buffer
  * or kernel. Its lock guards the fields after it.
  *
- * Commands are numbered, and a buffer stores the number of the last one that may have written it. When a command has
- * failed, it and later ones are in the list of failures: what they wrote is poisoned. */
+ * Commands are numbered, and a buffer stores the number of the last one that may have written it. When a command
+ * fails, it and all later ones are added to the list of failures: the buffers that they wrote are poisoned. */
 #ifndef OPENCL_OPENCL_H
 #define OPENCL_OPENCL_H
 
@@ -16,9 +16,9 @@
 
 enum { OPENCL_PENDING = 64, OPENCL_NAME_BYTES = 64, OPENCL_WHAT_BYTES = 160 };
 
-/* A command in the queue that is not known to have finished. */
+/* A command in the queue that may not have finished. */
 typedef struct opencl_pending {
-    cl_event event; /* NULL: it has none */
+    cl_event event; /* NULL: the command has none */
     uint64_t number;
     char what[OPENCL_WHAT_BYTES]; /* "kernel 'saxpy'", "add sum (kernel 'rows')" */
 } opencl_pending;
@@ -36,23 +36,23 @@ typedef struct opencl_device {
     pthread_mutex_t lock;
     cl_context context; /* NULL: not open */
     cl_command_queue queue;
-    cl_command_queue timed; /* for launches whose time is asked for; NULL until then */
-    int n_kernels;          /* that need the context */
-    /* Texts without the header (see header.h): the compiler took one; it takes none. */
+    cl_command_queue timed; /* for timed launches; NULL until the first */
+    int n_kernels;          /* number of kernels, which need the context */
+    /* Texts without the header (see header.h): the compiler has accepted one; it accepts none. */
     bool took_bare, takes_no_bare;
     memory_pool pool;
     uint64_t number,
-        settled; /* of the last command, and of the last that is known to have succeeded */
-    opencl_pending pending[OPENCL_PENDING]; /* a ring */
+        settled; /* numbers of the last command, and of the last that is known to have succeeded */
+    opencl_pending pending[OPENCL_PENDING]; /* a ring buffer */
     int pending_first, n_pending;
     failure_list failures;
 } opencl_device;
 
-/* What an argument of a kernel was set to. */
+/* The current value of a kernel argument. */
 typedef struct opencl_set {
-    cl_mem mem; /* of a buffer */
+    cl_mem mem; /* for a buffer */
     cl_ulong at;
-    unsigned char *bytes; /* of a value */
+    unsigned char *bytes; /* for a value */
 } opencl_set;
 
 typedef struct opencl_kernel {
@@ -60,11 +60,11 @@ typedef struct opencl_kernel {
     opencl_device *dev;
     cl_kernel kernel;
     char name[OPENCL_NAME_BYTES];
-    uint64_t threads;      /* of a block, at most */
-    uint64_t shared_bytes; /* that the text itself declares */
+    uint64_t threads;      /* maximum per block */
+    uint64_t shared_bytes; /* declared by the text */
     bool dynamic_shared;
-    /* The arguments of the last launch. They are set again if they differ, or if buffers have been released since, because
-     * a new one may have the address of an old one. */
+    /* The arguments of the last launch. They are set again if they differ, or if buffers have been released since then,
+     * because a new buffer may have the address of an old one. */
     bool is_set;
     uint64_t releases;
     size_t set_shared;
@@ -73,7 +73,7 @@ typedef struct opencl_kernel {
     kernel_param params[];
 } opencl_kernel;
 
-/* The functions; valid once a device was found. */
+/* The functions of OpenCL; valid once a device was found. */
 extern opencl_api cl;
 
 /* ---- device.c ---- */
@@ -82,11 +82,11 @@ opencl_device *opencl_device_of(const backend *dev);
 
 /* Locks the device and opens it; not locked on failure. */
 ig_status opencl_enter(opencl_device *d);
-/* The same for releasing: false if OpenCL must not be called any more. */
+/* The same for releasing: false if OpenCL must no longer be called. */
 bool opencl_enter_open(opencl_device *d);
 void opencl_leave(opencl_device *d);
 
-/* True if its compiler takes instructions of NVIDIA's GPUs. */
+/* True if its compiler accepts instructions of NVIDIA's GPUs. */
 bool opencl_is_nvidia(const opencl_device *d);
 
 /* IG_OK, or an error that says what failed and why. */
@@ -94,30 +94,30 @@ ig_status opencl_check(const opencl_device *d, cl_int status, const char *what);
 
 /* ---- queue.c: called with the lock ---- */
 
-/* Makes room for one more command; may find that one failed. */
+/* Makes room for one more command. Fails if it finds that a command failed. */
 ig_status queue_room(opencl_device *d);
 /* The number of the next command. */
 uint64_t queue_number(opencl_device *d);
-/* Records the command: refused, or in progress (takes over event; NULL: finished). */
+/* Records the command: rejected, or in progress (takes over event; NULL: finished). */
 ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event event,
                       const char *what);
-/* The same of a command in progress that has no event. */
+/* The same for a command in progress without an event. */
 ig_status queue_queued(opencl_device *d, uint64_t number, cl_int status, const char *what);
 /* Waits for all commands, and fails if one failed. */
 ig_status queue_settle(opencl_device *d);
-/* A queue that measures, once all commands of the other one have finished. Profiling slows each launch down, so that the
- * usual queue does not measure. */
+/* Returns a queue that measures times, after waiting for all commands of the usual one, which does not measure because
+ * profiling slows down each launch. */
 ig_status queue_timed(opencl_device *d, cl_command_queue *queue);
-/* Drops all commands, when the device closes. */
+/* Drops all commands when the device closes. */
 void queue_drop(opencl_device *d);
 
 /* ---- memory.c ---- */
 
 extern const pool_driver opencl_pool;
 extern const struct driver opencl_driver;
-/* The object of OpenCL in which a byte of the buffer is, and where; *left: bytes until the next one begins. */
+/* The OpenCL object that contains a byte of the buffer; *at: its offset; *left: bytes until the next object begins. */
 cl_mem opencl_place(const buffer *b, size_t offset, size_t *at, size_t *left);
-/* How many objects have been released. */
+/* Number of objects that have been released. */
 uint64_t opencl_releases(void);
 
 /* ---- build.c, launch.c ---- */

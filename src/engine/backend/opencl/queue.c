@@ -1,4 +1,4 @@
-/* Commands under way, and what is left of those that failed: see opencl.h. */
+/* The commands in progress, and the list of failed commands: see opencl.h. */
 #include "engine/backend/opencl/opencl.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@ uint64_t queue_number(opencl_device *d) { return ++d->number; }
 
 /* ---- failures ---- */
 
-/* Poisons what the commands from first on were to write. */
+/* Poisons the buffers that the commands from first on should have written. */
 static ig_status failed(opencl_device *d, uint64_t first, const char *what, cl_int status)
 {
     char text[FLIGHT_TEXT_BYTES];
@@ -21,7 +21,7 @@ static ig_status failed(opencl_device *d, uint64_t first, const char *what, cl_i
 
 /* ---- commands ---- */
 
-/* Takes the oldest out of the ring. */
+/* Removes the oldest command from the ring. */
 static opencl_pending pending_take(opencl_device *d)
 {
     const opencl_pending oldest = d->pending[d->pending_first];
@@ -40,7 +40,7 @@ void queue_drop(opencl_device *d)
     d->settled = d->number;
 }
 
-/* The oldest and all behind it, if the driver does not tell which one failed. */
+/* The names of the oldest and all later commands, if the driver does not tell which one failed. */
 static const char *names_of_all(const opencl_device *d, const char *oldest, char *out)
 {
     flight f = {0};
@@ -50,8 +50,8 @@ static const char *names_of_all(const opencl_device *d, const char *oldest, char
     return flight_text(&f, out);
 }
 
-/* Waits for the oldest, unless all have finished, and tells if it failed. What was given behind it then counts as
- * failed, so there is nothing more to learn from it. One without an event is not waited for. */
+/* Waits for the oldest command, unless all have finished, and fails if it failed. All later commands then count as
+ * failed, so they are dropped. A command without an event is not waited for. */
 static ig_status wait_oldest(opencl_device *d, bool finished)
 {
     char names[FLIGHT_TEXT_BYTES];
@@ -98,7 +98,7 @@ static ig_status all_failed(opencl_device *d, cl_int status)
     return failed(d, first, names, status);
 }
 
-/* One wait for all of them: a driver may sleep in each. */
+/* Waits once for all commands, because a driver may sleep in each wait. */
 ig_status queue_settle(opencl_device *d)
 {
     const bool blind = has_commands_without_event(d);
@@ -106,7 +106,7 @@ ig_status queue_settle(opencl_device *d)
     if (blind && status != CL_SUCCESS)
         return all_failed(d, status);
     const bool finished =
-        d->n_pending > 1 && status == CL_SUCCESS; /* else an event tells what failed */
+        d->n_pending > 1 && status == CL_SUCCESS; /* otherwise an event tells what failed */
     while (d->n_pending)
         TRY(wait_oldest(d, finished));
     d->settled = d->number;
