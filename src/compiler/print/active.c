@@ -1,14 +1,14 @@
 /* Barriers after early returns.
  *
- * In CUDA a thread that has returned does not count at a barrier; on other GPUs all threads must reach it.
- * So in a function with both, `return` becomes `active = false`: statements with barriers are run by all
- * threads, the others only by active ones. A statement *holds* if all threads must run it together: it has a
+ * In CUDA, barriers do not wait for a thread that has returned; on other GPUs all threads must reach them.
+ * So in a function with both, `return` becomes `active = false`. All threads run statements with barriers;
+ * only active threads run the others. A statement *holds* if all threads must run it together: it has a
  * barrier, or it leaves a loop that has one. The condition of such a statement must have the same value in
  * all threads: either it is *uniform*, so that inactive threads know it too, or the active threads of the
  * block vote on it. */
 #include "compiler/print/parts.h"
 
-/* ---- what is in a statement ------------------------------------------------------------------- */
+/* ---- contents of a statement ------------------------------------------------------------------- */
 
 static bool is_barrier(printer *p, const kernel_expr *e)
 {
@@ -32,7 +32,7 @@ bool print_expr_holds(printer *p, const kernel_expr *e)
 
 static bool list_holds(printer *p, const kernel_stmt *s, bool breaks, bool continues);
 
-/* breaks, continues: whether those that leave the statement count. */
+/* breaks, continues: whether a break or continue that leaves the statement counts. */
 static bool holds(printer *p, const kernel_stmt *s, bool breaks, bool continues)
 {
     if (print_expr_holds(p, s->value) || print_expr_holds(p, s->step))
@@ -63,13 +63,13 @@ bool print_holds(printer *p, const kernel_stmt *s)
 
 bool print_loop_holds(printer *p, const kernel_stmt *loop) { return holds(p, loop, false, false); }
 
-/* Threads leave the loop together; they leave a split one by becoming inactive. */
+/* True if threads leave the loop together. They leave a split loop by becoming inactive. */
 static bool breaks_hold(printer *p, const kernel_stmt *loop)
 {
     return print_loop_holds(p, loop) && !print_is_split(p, loop);
 }
 
-/* A failed assert ends its thread as a return does. */
+/* A failed assert ends its thread like a return. */
 static bool ends_thread(const kernel_stmt *s)
 {
     return s->kind == STMT_EXPR && s->value->kind == EXPR_BUILTIN &&
@@ -98,7 +98,7 @@ bool print_returns(printer *p, const kernel_stmt *s)
 
 bool print_deactivates(printer *p, const kernel_stmt *s) { return returns(s, p->loop_splits); }
 
-/* ---- what threads that have returned may do, too ---------------------------------------------- */
+/* ---- statements that inactive threads may run ---------------------------------------------------- */
 
 static bool is_effect(const kernel_expr *e)
 {
@@ -110,7 +110,7 @@ static bool is_effect(const kernel_expr *e)
     return class > CLASS_CONVERT;
 }
 
-/* It reads and writes variables of the thread alone. */
+/* True if it accesses only variables of the thread. */
 bool print_is_pure(const kernel_expr *e)
 {
     if (!e)
@@ -130,7 +130,7 @@ bool print_is_pure(const kernel_expr *e)
     return true;
 }
 
-/* Threads that did not take a split branch continue after it, and must not see its assignments. */
+/* Threads that did not take a split branch continue after it, and its assignments must not affect them. */
 bool print_is_harmless(const printer *p, const kernel_stmt *s)
 {
     return ((s->kind == STMT_EXPR && !p->split) || s->kind == STMT_DECLARE) && !ends_thread(s) &&
@@ -181,7 +181,7 @@ static void not_uniform(uniform_state *u, const kernel_var *v)
     }
 }
 
-/* together: all threads pass here. */
+/* together: all threads evaluate it. */
 static void look_at_expr(uniform_state *u, const kernel_expr *e, bool together)
 {
     if (!e)
@@ -201,7 +201,7 @@ static void look_at_expr(uniform_state *u, const kernel_expr *e, bool together)
         look_at_expr(u, e->args[i], false);
 }
 
-/* loop: the innermost one holds. split: some threads only watch, so assignments are not for all. */
+/* loop: the innermost loop holds. split: some threads are inactive here, so assignments are not uniform. */
 static void look_at(uniform_state *u, const kernel_stmt *s, bool together, bool loop, bool split)
 {
     for (; s; s = s->next) {
@@ -258,7 +258,7 @@ static void follow(printer *p, const kernel_expr *e, void *changed)
         f->follows = *(bool *)changed = true;
 }
 
-/* A condition in the list needs a vote of the block. */
+/* True if a condition in the list needs a vote of the block. */
 static bool needs_vote(printer *p, const kernel_stmt *s, bool loop)
 {
     for (; s; s = s->next) {
@@ -299,9 +299,9 @@ static bool has_split_loop(printer *p, const kernel_stmt *s)
     return false;
 }
 
-/* Compilers that run all threads of a block in a loop between two barriers (PoCL 3) lose threads if the flag is
- * set inside branches or loops with barriers, or in functions. Only returns at the top level of a kernel are
- * simple enough for them. */
+/* Compilers that run all threads of a block in a loop between two barriers (PoCL 3) lose threads if the flag
+ * is set inside branches or loops with barriers, or in functions. They can handle only returns at the top
+ * level of a kernel. */
 static bool is_hard_to_optimize(printer *p, print_function *f)
 {
     if (!print_flagged(f))

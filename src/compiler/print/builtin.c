@@ -1,4 +1,4 @@
-/* CUDA's own operations. Those of values are rows of math.def; the others are here by class. */
+/* CUDA's builtin functions. Functions of values are rows of math.def; the others are here, by class. */
 #include <string.h>
 
 #include "compiler/print/parts.h"
@@ -37,7 +37,7 @@ void print_arguments(printer *p, const kernel_expr *e, const char *before, const
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
-/* A value as an operand of a function for `kind`. */
+/* Prints a value as an operand of a function; cast is its conversion, or NULL. */
 static void operand(printer *p, const kernel_expr *e, const char *cast, int level)
 {
     if (cast && type_is_float(e->type)) {
@@ -47,7 +47,8 @@ static void operand(printer *p, const kernel_expr *e, const char *cast, int leve
     print_expr(p, e, level);
 }
 
-/* A text with $0 $1 for the arguments. An argument that appears twice must not have side effects. */
+/* Prints a text with $0 $1 replaced by the arguments. An argument that appears twice must not have side
+ * effects. */
 static void fill(printer *p, const kernel_expr *e, const char *s, const char *cast)
 {
     for (; *s; s++) {
@@ -84,7 +85,7 @@ static void math(printer *p, const kernel_expr *e, int level)
         refuse_missing(p, e, "IG-MATH");
     if (row->prelude && (is_metal(p) || strncmp(name, "ig_", 3) == 0))
         print_use(p, row->prelude);
-    /* Halves are computed in float, and rounded; only an fma would be rounded twice. */
+    /* Halves are computed in float and then rounded. Only an fma would be rounded twice. */
     const bool narrow = t->kind == TYPE_F16 || t->kind == TYPE_BF16;
     const bool native = print_kind(p, t) == TYPE_F16;
     const bool fused = e->builtin == BUILTIN_FMA && narrow;
@@ -155,7 +156,7 @@ static void bitcast(printer *p, const kernel_expr *e)
     const kernel_type *t = e->type, *from = a->type;
     const bool bits_to = print_kind(p, t) != (type_kind)t->kind,
                bits_from = print_kind(p, from) != (type_kind)from->kind;
-    if (bits_to || bits_from) { /* a half that is a float here, and 16 bits */
+    if (bits_to || bits_from) { /* a half that is a float here, and has 16 bits in memory */
         const kernel_type *narrow = bits_to ? t : from;
         print_use(p, narrow->kind == TYPE_BF16 ? PRELUDE_BF16 : PRELUDE_F16);
         const char *name = narrow->kind == TYPE_BF16 ? (bits_to ? "ig_from_bf16(" : "ig_to_bf16(")
@@ -203,7 +204,7 @@ static void atomic_args(printer *p, const kernel_expr *e)
     }
 }
 
-/* An atomic operation by compare and swap: next is the new value, made of old and x. */
+/* An atomic operation by compare and swap: next is the new value, computed from old and x. */
 static void atomic_loop(printer *p, const char *name, const char *space, const kernel_type *t,
                         const char *next)
 {
@@ -229,7 +230,7 @@ static void atomic_opencl(printer *p, const kernel_expr *e)
 {
     static const struct {
         const char *name, *whole,
-            *real; /* OpenCL's name, and the new value if it has no such function */
+            *real; /* OpenCL's name, and the new value if OpenCL has no such function */
     } rows[] = {{"add", NULL, "old + x"},
                 {"sub", NULL, NULL},
                 {"xchg", NULL, "x"},
@@ -296,8 +297,8 @@ static void atomic_metal(printer *p, const kernel_expr *e)
 
 /* ---- warps ------------------------------------------------------------------------------------ */
 
-/* The function that shuffles values of a type; lanes that are not active give 0. Metal's own is enough where all lanes
- * are active. */
+/* The name of the function that shuffles values of a type. Inactive lanes give 0. If all lanes are active,
+ * Metal's own function is enough. */
 static const char *shuffle_name(printer *p, const kernel_type *t)
 {
     if (p->target->whole_shuffles)

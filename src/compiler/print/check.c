@@ -1,4 +1,4 @@
-/* What the target cannot do, found before anything is printed: all of it, each with its place. */
+/* Finds everything that the target cannot do, before printing, and reports each with its place. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -47,7 +47,7 @@ void print_walk(printer *p, const kernel_stmt *s, print_visit *visit, void *cont
 
 /* ---- features --------------------------------------------------------------------------------- */
 
-/* Features that no text can have, whatever the device. */
+/* Features that no target language supports. */
 static const struct {
     uint8_t feature;
     const char *remedy;
@@ -124,7 +124,7 @@ static void refuse_pointer(printer *p, kernel_place place, const char *what)
                  p->target->device);
 }
 
-/* Pointers to functions, also where none is used. */
+/* Refuses pointers to functions, even if they are not used. */
 static void refuse_function(printer *p, const kernel_var *v)
 {
     if (has_kind(v->type, TYPE_FUNCTION, true))

@@ -1,15 +1,10 @@
-/* Conversions between numbers, by the rules of builtins.def. What a cast of C leaves undefined or rounds twice
- * becomes a function. */
+/* Conversions between numbers, by the rules of builtins.def. If a cast of C is undefined or rounds twice, the
+ * conversion becomes a function. */
 #include <string.h>
 
 #include "compiler/print/parts.h"
 
-enum {
-    TO_NEAREST,
-    TO_ZERO,
-    UPWARDS,
-    DOWNWARDS
-}; /* in the order of BUILTIN_CONVERT_RN and the rest */
+enum { TO_NEAREST, TO_ZERO, UPWARDS, DOWNWARDS }; /* in the order of the BUILTIN_CONVERT_ rows */
 
 static bool is_metal(const printer *p) { return p->target->language == LANGUAGE_METAL; }
 
@@ -24,7 +19,7 @@ static void call(printer *p, const char *before, const kernel_expr *a, const cha
 
 static const char *const suffixes[] = {"rte", "rtz", "rtp", "rtn"};
 
-/* The integer that a float is saturated to before its lowest bits are taken. */
+/* The integer type to which a float saturates before its lowest bits are taken. */
 static type_kind range_of(const kernel_type *to, const kernel_type *from)
 {
     const bool wraps = to->size < 4 && from->kind >= TYPE_F32;
@@ -36,7 +31,7 @@ static void integer_opencl(printer *p, const kernel_type *to, const kernel_expr 
     const type_kind range = range_of(to, a->type), from = print_kind_of(p, a);
     const char *name = p->lang->values[range];
     const char *convert = print_format(p, "convert_%s_sat_%s", name, suffixes[mode]);
-    if (to->size == 8 || (to->size == 4 && from == TYPE_F64)) { /* NaN is not 0 */
+    if (to->size == 8 || (to->size == 4 && from == TYPE_F64)) { /* NaN does not become 0 */
         const char *real = p->lang->values[from];
         const char *made = print_format(p, "ig_%s_of_%s_%s", name, real, suffixes[mode]);
         print_make(
@@ -74,7 +69,8 @@ static void integer_metal(printer *p, const kernel_type *to, const kernel_expr *
 
 /* ---- to floats -------------------------------------------------------------------------------- */
 
-/* An integer as a float in a direction; TO_NEAREST: to odd, so that one more rounding is the only one. */
+/* Converts an integer to a float, with directed rounding. TO_NEAREST rounds to odd, so that a later rounding
+ * is exact. */
 static void float_of_integer(printer *p, const kernel_expr *a, int mode)
 {
     print_use(p, PRELUDE_FLOAT_OF_INT);
@@ -82,7 +78,7 @@ static void float_of_integer(printer *p, const kernel_expr *a, int mode)
          print_format(p, ", %d)", mode));
 }
 
-/* To f16 or bf16, in a direction. */
+/* Converts to f16 or bf16 with directed rounding. */
 static void narrow_directed(printer *p, const kernel_type *to, const kernel_expr *a, int mode)
 {
     const bool bf16 = to->kind == TYPE_BF16;

@@ -1,5 +1,5 @@
-/* Back to CUDA C: names of operations from the table that the front end reads them with, and variables
- * where CUDA has them. */
+/* Back to CUDA C: operations get their names from the front end's own table, and globals are variables
+ * again. */
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const name_row name_rows[] = {
 #include "compiler/builtin_names.def"
 };
 
-/* Whether a letter is the type; *shared is what T stands for. */
+/* True if a letter stands for the type; *shared is the type of T. */
 static bool letter_is(char letter, const kernel_type *t, const kernel_type **shared)
 {
     static const struct {
@@ -71,7 +71,7 @@ static bool signature_matches(const char *s, const kernel_expr *e)
             return false;
     if (*s != '/' || !shared)
         return !*s || *s == ' ';
-    const kernel_type *again = NULL; /* T is one of these */
+    const kernel_type *again = NULL; /* T must be one of these */
     for (s++; *s && *s != ' '; s++)
         if (letter_is(*s, shared, &again))
             return true;
@@ -144,7 +144,7 @@ void print_builtin_cuda(printer *p, const kernel_expr *e, int level)
     }
 }
 
-/* What the language lacks, unless the text is read by our own front end. */
+/* Definitions that CUDA C lacks, unless our own front end reads the text. */
 void print_cuda_prelude(printer *p)
 {
     static const char each[] =
@@ -167,7 +167,8 @@ void print_cuda_prelude(printer *p)
 
 const char *print_cuda_hardware(const kernel_function *f)
 {
-    /* A NaN keeps what fits of its payload, which the instructions do not do; in "quick" functions it need not. */
+    /* A NaN keeps as much of its payload as fits. The instructions do not do this; "quick" functions need
+     * not. */
     static const struct {
         const char *name, *text;
     } rows[] = {

@@ -1,4 +1,4 @@
-/* Expressions. A conversion is written only where C would not make it by itself. */
+/* Expressions. A conversion is written only where C has no implicit one. */
 #include <string.h>
 
 #include "compiler/print/parts.h"
@@ -48,7 +48,7 @@ const char *print_temp(printer *p, const kernel_type *t, uint8_t space)
     return name;
 }
 
-/* The kind that C computes in, if these are the operands of an arithmetic operator. */
+/* The kind that C computes in, for these operands of an arithmetic operator. */
 static type_kind usual(type_kind a, type_kind b)
 {
     const type_kind most = a > b ? a : b;
@@ -78,7 +78,7 @@ const char *print_storer(printer *p, const kernel_type *t)
     return !name ? NULL : t->kind == TYPE_BF16 ? "ig_to_bf16" : "ig_to_half";
 }
 
-/* What rounds a value to a type that is computed in a wider one; NULL: nothing. */
+/* The function that rounds a value to a type that is computed in a wider one; NULL: not needed. */
 static const char *rounder(printer *p, const kernel_type *t)
 {
     const char *name = print_loader(p, t);
@@ -109,7 +109,7 @@ static bool is_handed(const printer *p, const kernel_var *v)
     return v->storage != STORE_SHARED || !p->at->f->is_kernel;
 }
 
-/* An index without the widening that every index has. */
+/* An index without the implicit widening. */
 static const kernel_expr *index_of(const kernel_expr *i)
 {
     const bool widened = i->kind == EXPR_CAST && type_is_integer(i->a->type);
@@ -127,7 +127,7 @@ void print_index(printer *p, const kernel_expr *i, int level)
         print_expr(p, i, level);
 }
 
-/* A pointer to the same, with more qualifiers. */
+/* True if the cast only adds qualifiers to the pointee. */
 static bool adds_const(const kernel_expr *e)
 {
     const kernel_type *to = e->type, *from = e->a->type;
@@ -270,7 +270,7 @@ static void cast(printer *p, const kernel_expr *e, int level, bool unrounded)
     }
 }
 
-/* e without a cast that changes nothing or that C makes when the value becomes one of kind `to`. */
+/* e without a cast that changes nothing or that C makes implicitly in a conversion to kind `to`. */
 static const kernel_expr *without_cast(const printer *p, const kernel_expr *e, type_kind to)
 {
     while (e->kind == EXPR_CAST && type_is_arithmetic(e->type) && type_is_arithmetic(e->a->type)) {
@@ -281,13 +281,13 @@ static const kernel_expr *without_cast(const printer *p, const kernel_expr *e, t
             break;
         if (kind != from && kind < from &&
             !(type_is_integer(e->type) && type_is_integer(e->a->type)))
-            break; /* a narrowing is shown */
+            break; /* narrowing casts are shown */
         e = e->a;
     }
     return e;
 }
 
-/* Its lower 32 bits are the same if some of its parts have more. */
+/* True if its lower 32 bits do not depend on the upper bits of its operands. */
 static bool is_modular(const kernel_expr *e)
 {
     if (e->type->kind != TYPE_I32 && e->type->kind != TYPE_U32)
@@ -319,7 +319,7 @@ void print_into(printer *p, const kernel_expr *e, const kernel_type *to, bool st
 
 /* ---- operators -------------------------------------------------------------------------------- */
 
-/* The operands of an operator whose type C finds to be `kind` even if casts are left out. */
+/* Removes casts from the operands if C then still computes in `kind`. */
 static void strip(const printer *p, type_kind kind, const kernel_expr **a, const kernel_expr **b)
 {
     if (kind == TYPE_POINTER || p->target->language == LANGUAGE_CUDA)
@@ -336,7 +336,7 @@ static void strip(const printer *p, type_kind kind, const kernel_expr **a, const
     }
 }
 
-/* a op b; extra parentheses where people misread C. */
+/* a op b, with extra parentheses where precedence is often misread. */
 static void infix(printer *p, const kernel_expr *a, kernel_operator op, const kernel_expr *b)
 {
     const int level = operators[op].level;
@@ -418,7 +418,7 @@ static bool is_one(const kernel_expr *e)
            (type_is_float(e->type) ? e->value.number == 1 : e->value.integer == 1);
 }
 
-/* ++ and --, if the update is one of them; NULL if not. */
+/* "++" or "--" if the update is one of them, else NULL. */
 static const char *step_of(const kernel_expr *e)
 {
     if (e->op == OP_OFFSET && e->b->kind == EXPR_CONST && e->b->value.integer == UINT64_MAX)
@@ -428,7 +428,7 @@ static const char *step_of(const kernel_expr *e)
     return e->op == OP_ADD || e->op == OP_OFFSET ? "++" : e->op == OP_SUB ? "--" : NULL;
 }
 
-/* place = (type)((compute)place op b), for types that have no compound assignment in C. */
+/* place = (type)((compute)place op b), for types without compound assignment in C. */
 static void update_long(printer *p, const kernel_expr *e, int level)
 {
     const kernel_type *t = e->a->type->plain;
@@ -480,7 +480,7 @@ static void update(printer *p, const kernel_expr *e, int level)
     }
     const bool to_integer =
         type_is_integer(t) && type_is_float(e->as.compute) && !p->target->casts_fit;
-    if (to_integer && p->target->language != LANGUAGE_CUDA) { /* C has no rules for it */
+    if (to_integer && p->target->language != LANGUAGE_CUDA) { /* undefined in C */
         update_long(p, e, level);
         return;
     }
@@ -531,7 +531,7 @@ static void call(printer *p, const kernel_expr *e)
     print_out(p, ")");
 }
 
-/* The items between braces or parentheses; what is missing is zero. */
+/* The items between braces or parentheses; missing items are zero. */
 void print_list_items(printer *p, const kernel_expr *e)
 {
     const kernel_type *t = e->type->plain;
@@ -550,7 +550,7 @@ void print_list_items(printer *p, const kernel_expr *e)
             print_out(p, "{");
             print_list_items(p, item);
             print_out(p, "}");
-        } else if (metal && !vector) { /* C++ has no narrowing in braces */
+        } else if (metal && !vector) { /* C++ forbids narrowing in braces */
             const char *store = print_storer(p, to);
             open_call(p, store);
             print_expr(p, item, LEVEL_ASSIGN);
@@ -587,7 +587,7 @@ void print_expr(printer *p, const kernel_expr *e, int level)
 {
     const char *replaced =
         e->kind == EXPR_CALL || e->kind == EXPR_BUILTIN ? print_name_of(p, e) : NULL;
-    if (replaced) { /* it was called before the statement */
+    if (replaced) { /* the call was printed before the statement */
         print_out(p, "%s", replaced);
         return;
     }

@@ -1,5 +1,5 @@
 /* Several kernels as one file: parts with the same text appear once. A function may have two texts under one
- * name, since its hidden parameters depend on the kernel: the later one is renamed. */
+ * name, since its hidden parameters depend on the kernel; then the later one is renamed. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void add_text(print_joined *j, const char *s, const char *comment)
     j->line = line;
 }
 
-/* Keeps a part, which is owned from then on. */
+/* Adds a part and takes ownership of it. */
 static ig_status keep(print_joined *j, char *s, const char *name, const char *comment)
 {
     if (j->n == j->room) {

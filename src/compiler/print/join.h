@@ -8,7 +8,7 @@ typedef struct print_joined_part {
     char *text, *name;
 } print_joined_part;
 
-/* Begins as zeros. */
+/* Initialize with zeros. */
 typedef struct print_joined {
     print_joined_part *at;
     int n, room;
@@ -16,8 +16,8 @@ typedef struct print_joined {
     text all;
 } print_joined;
 
-/* Adds the parts of a kernel's text that are not there yet. comment, if not NULL, precedes the kernel. *entry, if entry is not
- * NULL, is the name that the kernel has in the file (memory_free). */
+/* Adds the parts of a kernel's text that the file does not have yet. comment, if not NULL, precedes the
+ * kernel. *entry, if entry is not NULL, receives the kernel's name in the file (memory_free). */
 ig_status print_join(print_joined *j, const kernel_printed *p, const char *comment, char **entry);
 /* The file (memory_free), or NULL if memory ran out. j is empty again. */
 char *print_joined_take(print_joined *j);

@@ -1,4 +1,4 @@
-/* A kernel's head: how the host's parameters come in, and the variables that live outside of functions. */
+/* A kernel's head: how the host passes parameters, and the variables outside of functions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static void opencl_params(printer *p, const print_function *f)
         print_item(&s, "__global char *globals, ulong globals_offset");
     if (f->hands[HAND_LOG])
         print_item(&s, "__global uint *log, ulong log_offset");
-    if (p->printed->dynamic_shared) /* drivers align it by its type; CUDA does by 16 bytes */
+    if (p->printed->dynamic_shared) /* drivers align it by its type, CUDA to 16 bytes */
         print_item(&s, "__local uint4 *dynamic_shared");
 }
 
@@ -99,7 +99,7 @@ static void opencl_begin(printer *p, const print_function *f)
     }
 }
 
-/* A value that can be read where the host has put it. */
+/* True for a parameter that can be read where the host put it. */
 static bool is_read_only(const printer *p, const kernel_var *v)
 {
     return !v->assigned && !v->addressed && type_is_arithmetic(v->type) &&
@@ -185,7 +185,7 @@ static void declare_vars(printer *p, const print_function *f)
     }
 }
 
-/* Parameters on as many lines as they need, below each other. */
+/* Breaks the parameters into aligned lines as needed. */
 static void wrap(printer *p)
 {
     const char *s = p->head.at ? p->head.at : "", *open = strchr(s, '(');
@@ -214,7 +214,7 @@ static void wrap(printer *p)
     text_drop(&out);
 }
 
-/* Names for parameters that are not used as they come. */
+/* Names the parameters that are not used in the form in which they are passed. */
 static void name_params(printer *p, const print_function *f)
 {
     const char *suffix = p->target->language == LANGUAGE_METAL ? "given" : "base";

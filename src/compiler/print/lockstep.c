@@ -2,15 +2,15 @@
  *
  *     s[t] += s[t + 8];  s[t] += s[t + 4];          o[t] = s[31 - t];
  *
- * gives the sum only if all lanes do the first statement before any of them does the second. A device that
- * does not run 32 threads in lock step computes something else, silently, so this is refused. What is found:
- * a store to p[i] and a load from p[j], one after the other with no barrier on the way, where
- * - the threads of two warps, for which i and j are computed, have a pair in one warp of which one stores what the other
- *   one loads, and the conditions around the accesses let both come there;
- * - j - i is a variable that is halved or doubled in a loop around them: a tree of steps; or
- * - both are volatile, and i and j are not the same.
- * i and j are values for each thread plus sums of what is the same for all. Others are skipped: nothing is refused on
- * suspicion. Calls are followed, loops are walked through twice. */
+ * gives the sum only if all lanes execute the first statement before any lane executes the second. A device
+ * that does not run 32 threads in lock step silently computes something else, so this is refused. The check
+ * looks for a store to p[i] and a load from p[j] without a barrier in between, where
+ * - i and j are evaluated for the threads of two warps, one thread loads what another thread of its warp
+ *   stores, and the enclosing conditions let both threads get there;
+ * - j - i is a variable that is halved or doubled in an enclosing loop: a tree of steps; or
+ * - both are volatile, and i and j differ.
+ * i and j must be values for each thread plus sums of terms that are equal in all threads. Other accesses are
+ * skipped: nothing is refused on suspicion. Calls are followed; loops are walked twice. */
 #include <string.h>
 
 #include "compiler/print/parts.h"
@@ -23,24 +23,24 @@ enum {
     GUARDS_MOST = 32,
     STEPS_MOST = 200000,
     WARP = 32,
-    THREADS = 2 * WARP /* threadIdx.x that are looked at */
+    THREADS = 2 * WARP /* values of threadIdx.x that are examined */
 };
 
-/* The call that a function is walked through by: its parameters are the caller's arguments. */
+/* The call through which a function is walked: its parameters are the caller's arguments. */
 typedef struct frame {
     print_function *f;
     const kernel_expr *call;
     const struct frame *caller;
 } frame;
 
-/* Something with one value at one point of the walk: a variable, where each assignment begins a new
- * version; an expression that is not a sum, of one call; threadIdx.x. */
+/* A term with one value at one point of the walk: a version of a variable (each assignment begins a new one),
+ * an expression of one call that is not a sum, or threadIdx.x. */
 typedef struct term {
     const void *of;
     int64_t version, factor;
 } term;
 
-/* A value for each thread, plus a sum of terms; in bytes if it is an address. */
+/* A value for each thread, plus a sum of terms. An address is in bytes. */
 typedef struct linear {
     bool known;
     int n;
@@ -48,7 +48,7 @@ typedef struct linear {
     int64_t at[THREADS];
 } linear;
 
-/* The threads that come here, if it is known. Not exact: some of them may not, depending on values. */
+/* The threads that reach a point, if known. A superset: some may not, depending on values. */
 typedef struct range {
     bool known, exact;
     uint64_t who; /* a bit for each thread */
@@ -136,7 +136,7 @@ static linear scaled(const linear *a, int64_t factor)
     return add(of_constant(0), a, factor);
 }
 
-/* How much it grows from each thread to the next, if that is always the same; else 0. */
+/* The increment from each thread to the next if it is constant, else 0. */
 static int64_t slope_of(const linear *a)
 {
     const int64_t slope = a->at[1] - a->at[0];
@@ -154,7 +154,7 @@ static bool is_one(const linear *a)
     return true;
 }
 
-/* a op b of one thread; false: it is not known. */
+/* a op b for one thread; false: unknown. */
 static bool compute(kernel_operator op, int64_t a, int64_t b, int64_t *out)
 {
     const bool small = a >= 0 && a <= INT32_MAX && b >= 0 && b <= INT32_MAX;
@@ -178,7 +178,7 @@ static bool compute(kernel_operator op, int64_t a, int64_t b, int64_t *out)
     return small && ((op != OP_DIV && op != OP_REM) || b);
 }
 
-/* An operation on values that are known for each thread. */
+/* Applies an operation to values that are known for each thread. */
 static linear by_threads(kernel_operator op, const linear *a, const linear *b)
 {
     linear r = {.known = a->known && b->known && !a->n && !b->n};
@@ -216,7 +216,7 @@ static const kernel_stmt *declaration_of(const kernel_stmt *s, const kernel_var 
     return NULL;
 }
 
-/* "x & 31", "x % 32" of something with threadIdx.x: the lane, which goes up as threadIdx.x does. */
+/* "x & 31" or "x % 32", where x contains threadIdx.x: the lane, which increases with threadIdx.x. */
 static bool is_lane(printer *p, const kernel_expr *e)
 {
     while (e->kind == EXPR_CAST)
@@ -270,7 +270,7 @@ static linear binary_of(walk *w, const frame *at, const kernel_expr *e)
     return is_lane(w->p, e) ? of_thread(WARP) : (linear){0};
 }
 
-/* It has the same value throughout the kernel, and threadIdx.x is not in it. */
+/* True if its value is constant throughout the kernel and does not contain threadIdx.x. */
 static bool is_fixed(walk *w, const frame *at, const kernel_expr *e)
 {
     if (++w->steps > STEPS_MOST)
@@ -296,7 +296,7 @@ static bool is_fixed(walk *w, const frame *at, const kernel_expr *e)
 
 static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const kernel_var **root);
 
-/* An integer, or a pointer and *root, the array that it points into. */
+/* The sum of an integer, or of a pointer; then *root is the array that it points into. */
 static linear sum_of(walk *w, const frame *at, const kernel_expr *e, const kernel_var **root)
 {
     const linear sum = sum_inside(w, at, e, root);
@@ -363,8 +363,8 @@ static bool varies(walk *w, const kernel_expr *e)
     return print_varies(w->p, e);
 }
 
-/* The threads for which a condition holds, if it can be computed; all of them if it is the same for all, or if it is
- * a bound of threadIdx.x. */
+/* The threads for which a condition is true, if it can be computed. All threads if the condition is equal in
+ * all threads, or is a bound of threadIdx.x. */
 static range threads_of(walk *w, const kernel_expr *e)
 {
     if (!varies(w, e))
@@ -393,7 +393,7 @@ static range threads_of(walk *w, const kernel_expr *e)
     return d.known && (slope == 1 || slope == -1) ? all_threads(false) : (range){0};
 }
 
-/* The threads for which it does not hold. */
+/* The threads for which it is false. */
 static range otherwise(walk *w, const kernel_expr *e)
 {
     return varies(w, e) ? all_others(threads_of(w, e)) : all_threads(false);
@@ -421,7 +421,7 @@ static void refuse(walk *w, const access *load, const access *store)
     diag_note(&p->diags, store->place, "it is stored here");
 }
 
-/* A variable of the difference that is halved or doubled on the way. */
+/* True if the difference is a variable that is halved or doubled during the walk. */
 static bool is_tree(walk *w, const linear *d)
 {
     if (d->n != 1 || !is_one(d) || d->at[0])
@@ -432,7 +432,8 @@ static bool is_tree(walk *w, const linear *d)
     return false;
 }
 
-/* Does a thread load what only another one of its warp stores? The terms of both addresses are the same. */
+/* True if a thread loads a value that only another thread of its warp stores. Both addresses have the same
+ * terms. */
 static bool exchanges(const access *load, const access *store, int threads)
 {
     for (int t = 0; t < threads; t++) {
@@ -445,7 +446,7 @@ static bool exchanges(const access *load, const access *store, int threads)
     return false;
 }
 
-/* The same if the difference is a multiple of blockDim.x: in blocks of one warp. */
+/* The same if the addresses differ by a multiple of blockDim.x: for blocks of one warp. */
 static bool exchanges_reversed(const access *load, const access *store, const linear *d)
 {
     if (d->n != 1 || d->terms[0].of != &print_index_names[INDEX_BLOCK_DIM] || d->terms[0].version)
@@ -456,7 +457,7 @@ static bool exchanges_reversed(const access *load, const access *store, const li
     return exchanges(&moved, store, WARP);
 }
 
-/* One of the two comes first; a load before the store matters only if the addresses are known exactly. */
+/* Compares a load and a store. A load before the store matters only if the addresses are known exactly. */
 static void compare(walk *w, const access *load, const access *store, bool stored_first)
 {
     const int64_t size = load->bytes;
@@ -494,7 +495,7 @@ static bool access_of(walk *w, const kernel_expr *place, access *out)
 
 enum { LOADS, STORES };
 
-/* Compares the access with all of the other kind since the last barrier, and keeps it. */
+/* Compares the access with all accesses of the other kind since the last barrier, and records it. */
 static void access_at(walk *w, const kernel_expr *place, int kind)
 {
     access mine;
@@ -592,7 +593,7 @@ static void walk_expr(walk *w, const kernel_expr *e)
     }
 }
 
-/* With one more condition around it. */
+/* Walks statements under one more condition. */
 static void walk_under(walk *w, const kernel_stmt *s, range guard)
 {
     if (w->n_guards == GUARDS_MOST)

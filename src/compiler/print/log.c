@@ -1,7 +1,7 @@
 /* printf and assert: kernels write records into a buffer, and the host formats them.
  *
- * A record is its format's number, the block (3 words), the thread (11, 11 and 10 bits), and the arguments'
- * words. Strings are known here, so they take no words. */
+ * A record is the number of its format, the block (3 words), the thread (11, 11 and 10 bits), and the words
+ * of its arguments. Strings are known at compile time, so they take no words. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,7 +250,7 @@ static uint64_t take(reader *r, double *number, const char **string)
     }
 }
 
-/* One conversion, from its '%' on; returns what is after it. */
+/* Formats one conversion, from its '%' on; returns the text after it. */
 static const char *conversion(reader *r, const char *s, text *out)
 {
     char spec[64] = "%";

@@ -54,7 +54,7 @@ void print_part_begin(printer *p, const text *in, const char *name)
 {
     p->parts =
         kernel_arena_grow(p->arena, p->parts, &p->parts_room, p->n_parts + 1, sizeof *p->parts);
-    /* The tree may end before the text does. */
+    /* Copied: the tree may be freed before the text. */
     const char *own = name ? print_format(p, "%s", name) : NULL;
     p->parts[p->n_parts++] = (print_part){in, in->used, own};
 }
@@ -71,7 +71,7 @@ void print_make(printer *p, const char *name, const char *definition)
     text_add(&p->made, "%s", definition);
 }
 
-/* ---- which functions, and what they use ------------------------------------------------------- */
+/* ---- the functions, and what they use ----------------------------------------------------------- */
 
 static print_function *find_function(const printer *p, const kernel_function *f)
 {
@@ -143,12 +143,12 @@ static void use_expr(printer *p, const kernel_expr *e, void *context)
     }
 }
 
-/* Callees first, as far as they do not call each other in a circle. */
+/* Collects callees first, unless they are recursive. */
 static void collect(printer *p, const kernel_function *f)
 {
     if (find_function(p, f) || print_name_of(p, &f->callees))
         return;
-    print_name_set(p, &f->callees, ""); /* it is being looked at */
+    print_name_set(p, &f->callees, ""); /* marks it as being visited */
     for (uint32_t i = 0; i < f->n_callees; i++)
         collect(p, f->callees[i]);
     print_function *made = kernel_arena_new(p->arena, sizeof *made);
@@ -250,14 +250,14 @@ static void hands(printer *p, const print_function *f, bool first, bool declare)
         print_item(&s, declare ? "bool active" : print_flagged(p->at) ? "active" : "true");
 }
 
-/* In CUDA C all but the memory of globals is there without being handed on. */
+/* In CUDA C only the memory of globals is passed as a hidden parameter. */
 static void cuda_hands(printer *p, const print_function *f, bool first, bool declare)
 {
     if (p->target->hides_globals && print_uses_globals(f))
         print_out(p, "%s%sig_globals", first ? "" : ", ", declare ? "char *" : "");
 }
 
-/* The hidden parameters of f; first: no others precede them. */
+/* The hidden parameters of f; first: no other parameters precede them. */
 static void print_hand_params(printer *p, const print_function *f, bool first)
 {
     (p->target->language == LANGUAGE_CUDA ? cuda_hands : hands)(p, f, first, true);
@@ -293,9 +293,10 @@ static bool takes_shared(const print_function *f)
     return takes;
 }
 
-/* If all calls pass the same array of shared memory, LLVM replaces the parameter by the array. PoCL 3 gives each of its
- * threads a copy of the arrays that the kernel itself names, so all threads then use one copy of this array: results are
- * wrong if two blocks run at a time. A function that is inlined at once has no parameters to replace. */
+/* If all calls pass the same array of shared memory, LLVM replaces the parameter by the array. PoCL 3 gives
+ * each of its threads a copy of the arrays that the kernel itself names. All threads then share one copy of
+ * this array, and results are wrong if two blocks run at the same time. An inlined function has no parameters
+ * to replace. */
 static bool is_inlined(const printer *p, const print_function *f)
 {
     return p->target->language == LANGUAGE_OPENCL && p->target->inlines && !f->f->is_kernel &&
@@ -316,7 +317,7 @@ static void print_head(printer *p, const print_function *f)
     print_out(p, ")");
 }
 
-/* Only CUDA C has functions that call themselves. */
+/* Only CUDA C has recursive functions. */
 static void print_prototype(printer *p, const print_function *f)
 {
     print_part_begin(p, &p->text, NULL);
@@ -375,8 +376,8 @@ static void print_top(printer *p)
     const kernel_language language = p->target->language;
     print_part_begin(p, &p->top, NULL);
     if (language == LANGUAGE_METAL) {
-        /* Metal's compiler contracts across statements, fast math or not. Those of older systems ignore Apple's pragma
-         * and honour clang's. */
+        /* Metal's compiler contracts across statements even without fast math. Compilers of older systems
+         * ignore Apple's pragma and honour clang's. */
         text_add(&p->top,
                  "#include <metal_stdlib>\n%s#pragma METAL fp contract(off)\n"
                  "#pragma clang fp contract(off)\nusing namespace metal;\n\n",

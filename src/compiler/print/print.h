@@ -1,8 +1,8 @@
 /* Kernels as text: from the checked tree to OpenCL C, to the Metal Shading Language (version 2.4) and back to
- * CUDA C. Names are kept, and the text is formatted for people.
+ * CUDA C. Names are kept, and the text is formatted for readers.
  *
- * The text computes what the CUDA source means. A kernel that the target cannot run with that meaning is
- * refused, with a code, the place, the reason and what to do; deviations are reported as warnings. */
+ * The text has the semantics of the CUDA source. A kernel that the target cannot run with these semantics is
+ * refused, with a code, the place, the reason and a remedy. Deviations are reported as warnings. */
 #ifndef KERNEL_PRINT_H
 #define KERNEL_PRINT_H
 
@@ -23,26 +23,27 @@ typedef struct kernel_target {
     int subgroup;          /* threads that run in lock step; warps need 32 */
     uint64_t threads;      /* of a block */
     uint64_t shared_bytes; /* of a block */
-    int buffers;           /* parameters that a kernel may have */
-    bool f16, f64;         /* it computes in that type */
+    int buffers;           /* the maximum number of kernel parameters */
+    bool f16, f64;         /* the device supports the type */
     bool atomics_i64;
-    bool shuffles; /* the subgroup functions are there */
-    /* OpenCL C: only if all threads of a subgroup take part, and without an extension of the language */
+    bool shuffles; /* it has subgroup functions */
+    /* OpenCL C: only if all threads of a subgroup participate, and without a language extension */
     bool whole_shuffles;
     bool whole_warps; /* all blocks will have one axis and whole warps */
     /* OpenCL C: functions with pointers to shared memory are inlined by the compiler's front end. PoCL 3 needs it. */
     bool inlines;
-    /* CUDA C: a hidden parameter names the memory of globals, which all kernels of a module share. Else the text declares
-     * them, as a text for people does; the other languages have no such variables. */
+    /* CUDA C: a hidden parameter points to the memory of globals, which all kernels of a module share.
+     * Otherwise the text declares the globals, which is easier to read. The other languages have no such
+     * variables. */
     bool hides_globals;
-    bool casts_fit; /* floats that are cast to integers are in their range */
-    /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it: some
-     * drivers allow larger blocks then. */
+    bool casts_fit; /* all floats that are cast to integers are in range */
+    /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it, which lets
+     * some drivers allow larger blocks. */
     uint32_t block[3];
 } kernel_target;
 
-/* A target with what every device of the language has ("opencl", "metal", "cuda"); NULL if there is no such
- * language. */
+/* A target with the features that every device of the language has ("opencl", "metal", "cuda"); NULL if the
+ * language is unknown. */
 const kernel_target *kernel_target_find(const char *name);
 
 typedef enum kernel_printed_kind {
@@ -55,11 +56,11 @@ typedef enum kernel_printed_kind {
 /* A parameter of the text. In OpenCL C a buffer is followed by its offset, a ulong. */
 typedef struct kernel_printed_param {
     uint8_t kind;
-    uint64_t offset, bytes; /* where it is in the arguments as CUDA packs them; 0, 0 if hidden */
+    uint64_t offset, bytes; /* in the arguments as CUDA packs them; 0, 0 if hidden */
 } kernel_printed_param;
 
-/* A piece of a text that several kernels may share: a struct, a function, a pragma. It ends where the next
- * one begins. */
+/* A part of a text that several kernels may share: a struct, a function, a pragma. It ends where the next
+ * part begins. */
 typedef struct kernel_printed_part {
     size_t begin;
     const char *name; /* of a struct or function, else NULL */
@@ -69,7 +70,7 @@ typedef struct kernel_printed {
     char *text;
     kernel_printed_part *parts;
     uint32_t n_parts;
-    const char *entry; /* the kernel's name in it */
+    const char *entry; /* the kernel's name in the text */
     kernel_printed_param *params;
     int n_params;
     bool dynamic_shared;  /* one more parameter at the end: the block's dynamic shared memory */
@@ -81,15 +82,15 @@ typedef struct kernel_printed {
     kernel_arena arena;
 } kernel_printed;
 
-/* The text of one kernel. IG_ERR_UNSUPPORTED if the target cannot do what it needs, IG_ERR_FORMAT if it
- * has an error: the thread's error is the rendered diagnostics. The tree is not needed afterwards. */
+/* The text of one kernel. IG_ERR_UNSUPPORTED if the target lacks a feature, IG_ERR_FORMAT if the kernel has
+ * an error; the thread's error is then the rendered diagnostics. The tree is not needed afterwards. */
 ig_status kernel_print(const kernel_tree *tree, const kernel_entry *entry,
                        const kernel_target *target, kernel_printed **out);
 void kernel_printed_free(kernel_printed *printed);
 
-/* A log is a buffer of n words: before a launch LOG_USED and LOG_LOST are 0 and LOG_ROOM is n - LOG_HEAD.
- * kernel_print_drain formats its records (memory_free; NULL if there are none), in the order in which they were
- * written. A failed assert is IG_ERR_DEVICE, with its place; *out is set nevertheless. */
+/* A log is a buffer of n words. Before a launch, LOG_USED and LOG_LOST are 0 and LOG_ROOM is n - LOG_HEAD.
+ * kernel_print_drain formats its records in the order in which they were written (memory_free; NULL if there
+ * are none). A failed assert is IG_ERR_DEVICE, with its place; *out is set nevertheless. */
 enum { LOG_USED, LOG_ROOM, LOG_LOST, LOG_HEAD = 4 };
 ig_status kernel_print_drain(const kernel_printed *printed, const uint32_t *words, size_t n,
                              char **out);

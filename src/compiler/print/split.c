@@ -1,11 +1,11 @@
 /* Branches and loops with barriers that only some threads run.
  *
- * CUDA's barrier waits for the threads that come to any __syncthreads; on other GPUs all threads must come to
- * the same one. So all threads walk through such code, and only those that took it are active. With barriers
- * in both branches of an `if`, the n-th of one is the n-th of the other. */
+ * A CUDA barrier waits for the threads that reach any __syncthreads; on other GPUs all threads must reach the
+ * same one. So all threads walk through such code, and only the threads that took the branch are active. If
+ * both branches of an `if` have barriers, the n-th barrier of one is merged with the n-th of the other. */
 #include "compiler/print/parts.h"
 
-/* ---- what cannot be done ---------------------------------------------------------------------- */
+/* ---- unsupported cases --------------------------------------------------------------------------- */
 
 static bool declares(const kernel_stmt *s, const kernel_var *v)
 {
@@ -35,7 +35,8 @@ static void check_split_assign(printer *p, const kernel_expr *e)
         check_split_assign(p, e->c);
 }
 
-/* Every thread runs the head of a loop that has a barrier: what it assigns must belong to the branch. */
+/* Every thread runs the head of a loop that has a barrier, so it may assign only to variables of the
+ * branch. */
 void print_check_split_loop(printer *p, const kernel_stmt *s)
 {
     check_split_assign(p, s->value);
@@ -63,7 +64,7 @@ static bool is_barrier_statement(const kernel_stmt *s)
            s->value->builtin == BUILTIN_BARRIER;
 }
 
-/* The barriers of a list; -1 if they are not all statements of the list itself. */
+/* The number of barriers in a list; -1 if some are not statements of the list itself. */
 static int count_barriers(printer *p, const kernel_stmt *s)
 {
     int n = 0;
@@ -88,7 +89,7 @@ static void refuse_split(printer *p, const kernel_stmt *s, const char *why)
     print_stop(p);
 }
 
-/* It is the end of the kernel. */
+/* True if the kernel ends after it. */
 static bool is_end(const printer *p, const kernel_stmt *s)
 {
     return s->kind == STMT_IF && !s->next && !p->split && p->indent == 1 && p->at->f->is_kernel;
@@ -111,7 +112,7 @@ static void check_split(printer *p, const kernel_stmt *s)
                      "together");
 }
 
-/* Prints the statements before the next barrier of a branch; returns what is after them. */
+/* Prints the statements before the next barrier of a branch; returns the rest. */
 static const kernel_stmt *segment(printer *p, const kernel_stmt *s)
 {
     const kernel_stmt *end = s;
@@ -174,7 +175,7 @@ void print_split(printer *p, const kernel_stmt *s)
     }
 }
 
-/* A thread that leaves the loop is inactive until all have left it. */
+/* A thread that leaves the loop is inactive until all threads have left it. */
 void print_split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
 {
     const kernel_stmt *outer = p->split;

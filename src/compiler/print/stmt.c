@@ -1,4 +1,4 @@
-/* Statements, and the guards of those that only active threads may run. */
+/* Statements, and the guards around those that only active threads may run. */
 #include <string.h>
 
 #include "compiler/print/parts.h"
@@ -30,8 +30,8 @@ static void initializer(printer *p, const kernel_var *v, const kernel_expr *e)
     }
 }
 
-/* A compiler for CPUs that cuts a kernel at its barriers (PoCL 3) loses values of variables that are
- * undefined on some path: in OpenCL C functions with barriers every scalar and struct gets a value. */
+/* A compiler for CPUs that splits a kernel at its barriers (PoCL 3) loses values of variables that are
+ * undefined on some path. So in OpenCL C functions with barriers, every scalar and struct is initialized. */
 static const char *default_value(const printer *p, const kernel_type *t)
 {
     if (p->target->language != LANGUAGE_OPENCL || !p->at->holds || t->kind == TYPE_ARRAY)
@@ -54,7 +54,7 @@ void print_declaration(printer *p, const kernel_var *v, const kernel_expr *value
     }
 }
 
-/* The value of a variable that was declared before. */
+/* Assigns the initial value of a variable that was declared earlier. */
 static void late_value(printer *p, const kernel_var *v, const kernel_expr *value)
 {
     kernel_expr place = {
@@ -74,7 +74,7 @@ static void late_value(printer *p, const kernel_var *v, const kernel_expr *value
 
 /* ---- conditions ------------------------------------------------------------------------------- */
 
-/* The condition of a statement that all threads must pass together. */
+/* The condition of a statement that all threads must run together. */
 static void condition(printer *p, const kernel_expr *e, bool together)
 {
     if (!together || !p->maybe || print_is_uniform(p, e)) {
@@ -108,7 +108,7 @@ static bool is_single(const printer *p, const kernel_stmt *s)
     return s->kind == STMT_RETURN || s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
 }
 
-/* The body of a control statement: " {...}" or the next line. True if it was in braces. */
+/* The body of a control statement: " {...}" or the next line. Returns true if it is in braces. */
 static bool body(printer *p, const kernel_stmt *s, bool must)
 {
     if (!must && is_single(p, s)) {
@@ -165,7 +165,7 @@ static void unrolling(printer *p, const kernel_stmt *s)
         print_out(p, "#pragma unroll %d\n", s->unroll);
 }
 
-/* A thread that returned inside a loop that does not hold leaves it by its condition. */
+/* A thread that returned inside a loop without a barrier leaves the loop by its condition. */
 static void loop_condition(printer *p, const kernel_stmt *s, bool together, bool leaves)
 {
     if (leaves)
@@ -180,7 +180,7 @@ static void loop_condition(printer *p, const kernel_stmt *s, bool together, bool
     }
 }
 
-/* init: the statement before it that belongs into its head, or NULL. */
+/* init: the statement before the loop that becomes part of its head, or NULL. */
 static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
 {
     const bool together = flagged(p) && print_loop_holds(p, s);
@@ -194,7 +194,7 @@ static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
     p->loop_splits = false;
     unrolling(p, s);
     print_line(p);
-    p->maybe = before || (together && returns); /* in the next round they may have */
+    p->maybe = before || (together && returns); /* they may have in an earlier iteration */
     if (together && p->split)
         print_check_split_loop(p, s);
     if (s->post) {
@@ -349,8 +349,8 @@ static bool ends_in_barrier(const kernel_stmt *s)
            kernel_builtin_rows[s->value->builtin].class == CLASS_BARRIER;
 }
 
-/* OpenCL C gets another barrier after a branch or loop with barriers. Compilers for CPUs join the code after it
- * to its last part, and some (PoCL 3) lose threads if that part has several exits. */
+/* OpenCL C gets another barrier after a branch or loop with barriers. Compilers for CPUs join the code after
+ * it to its last part, and some (PoCL 3) lose threads if that part has several exits. */
 static void meet(printer *p, const kernel_stmt *s, bool has_next)
 {
     const bool last = !has_next && p->indent == 1 && p->at->f->is_kernel;
@@ -420,7 +420,7 @@ void print_statement(printer *p, const kernel_stmt *s)
 
 /* ---- lists in functions where threads may have returned --------------------------------------- */
 
-/* Calls with barriers come before the statement, since its other parts are for active threads alone. */
+/* Calls with barriers are printed before the statement, since its other parts are for active threads only. */
 void print_hoist(printer *p, const kernel_expr *e)
 {
     if (!e || !print_expr_holds(p, e))
@@ -449,7 +449,7 @@ void print_hoist(printer *p, const kernel_expr *e)
     print_name_set(p, e, temp ? temp : "(void)0");
 }
 
-/* Assigns the result of a call to a local variable, which is harmless in inactive threads. */
+/* True if it assigns the result of a call to a local variable, which is harmless in inactive threads. */
 static bool is_direct(printer *p, const kernel_stmt *s)
 {
     const kernel_expr *e = s->value;
@@ -508,7 +508,7 @@ static void held(printer *p, const kernel_stmt *s)
     print_out(p, "}\n");
 }
 
-/* Statements from s to before end, for active threads alone. */
+/* Statements from s to before end, run by active threads only. */
 void print_guarded(printer *p, const kernel_stmt *s, const kernel_stmt *end)
 {
     for (const kernel_stmt *t = s; t != end; t = t->next)

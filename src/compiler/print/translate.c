@@ -1,4 +1,4 @@
-/* ig_translate: from a file of CUDA C to the texts of its kernels. */
+/* ig_translate: from a CUDA C file to the texts of its kernels. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 
 static char *text_or_null(const char *s) { return s && *s ? memory_text(s) : NULL; }
 
-/* One kernel; a refusal is a part of the answer. */
+/* Translates one kernel; a refusal becomes part of the answer. */
 static ig_status translate_one(const kernel_tree *tree, const kernel_entry *entry,
                                const kernel_target *target, bool single, print_joined *all,
                                ig_translation *out)
@@ -111,7 +111,7 @@ ig_translations *ig_translate(const char *name, const char *source, const ig_tra
         out->said = said;
         status = translate_all(name, tree, target, o, out);
     } else {
-        if (said) { /* all of it, instead of its first line */
+        if (said) { /* all messages instead of the first line */
             ig_error(NULL);
             ig_fail(status, "%s", said);
         }

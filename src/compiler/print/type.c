@@ -230,7 +230,7 @@ static const char *declare(printer *p, const kernel_type *t, uint8_t space, cons
                         : print_format(p, "%s[]", name);
         return declare(p, t->of, space, name, true, where);
     }
-    if (t->kind == TYPE_FUNCTION) /* only CUDA C has pointers to them */
+    if (t->kind == TYPE_FUNCTION) /* only CUDA C has pointers to functions */
         return declare(p, t->of, SPACE_GLOBAL, print_format(p, "%s%s", name, parameters(p, t)),
                        false, "");
     if (t->kind != TYPE_POINTER)
@@ -239,7 +239,7 @@ static const char *declare(printer *p, const kernel_type *t, uint8_t space, cons
     name = print_format(p, "%s*%s%s%s%s%s", wrap ? "(" : "", where,
                         t->quals & TYPE_CONST ? "const " : "",
                         t->quals & TYPE_VOLATILE ? "volatile " : "", name, wrap ? ")" : "");
-    /* Pointers in memory are global ones. */
+    /* Pointers in memory point to global memory. */
     return declare(p, t->of, SPACE_GLOBAL, name, true, p->lang->spaces[space]);
 }
 
@@ -266,8 +266,8 @@ const char *print_align(printer *p, uint32_t bytes)
     return print_format(p, "%s", words);
 }
 
-/* Prints the bytes before a member that C would not leave free itself; returns where the member ends. C has no
- * struct whose members lie in the tail padding of a base. */
+/* Prints padding before a member where C would not leave it by itself; returns the end of the member. C
+ * cannot place members in the tail padding of a base. */
 static uint64_t print_gap(printer *p, const kernel_struct *s, const kernel_member *m, uint64_t end)
 {
     const uint64_t natural = (end + m->type->align - 1) / m->type->align * m->type->align;
@@ -303,7 +303,7 @@ static void print_struct(printer *p, const kernel_struct *s)
                      ? print_wmma_member(p, s)
                      : print_declare(p, m->type, SPACE_GLOBAL, print_member_name(p, s, m), true));
     }
-    if (!s->n_members && p->target->language != LANGUAGE_CUDA) /* a byte in C++ */
+    if (!s->n_members && p->target->language != LANGUAGE_CUDA) /* one byte in C++ */
         text_add(&p->top, "    char unused;\n");
     text_add(&p->top, c ? "} %s%s%s;\n\n" : "};\n\n", align, *align ? " " : "", name);
 }

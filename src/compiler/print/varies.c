@@ -1,12 +1,12 @@
-/* Which values differ between the threads of a block, and before that, which differ between the lanes of a warp.
+/* Which values differ between the threads of a block or, in an earlier pass, between the lanes of a warp.
  *
- * A variable varies if a value that depends on threadIdx reaches it, by an assignment, by an argument of a
- * call, or because it is assigned under a condition that varies. What is loaded from one address by all
- * threads does not vary. A branch whose condition varies and that has a barrier inside is *split*: only some
+ * A variable varies if a value that depends on threadIdx reaches it: by an assignment, by an argument of a
+ * call, or because it is assigned under a condition that varies. A value that all threads load from one
+ * address does not vary. A branch whose condition varies and that has a barrier inside is *split*: only some
  * threads enter it. So is a loop with a barrier that some threads leave before others.
  *
- * A function is *apart* if a warp may run one of its shuffles with some of its lanes only: under a condition that differs
- * between lanes, or after one of them has returned. */
+ * A function is *apart* if a warp may run one of its shuffles with only some of its lanes: under a condition
+ * that differs between lanes, or after a lane has returned. */
 #include "compiler/print/parts.h"
 
 typedef struct search {
@@ -27,7 +27,7 @@ static void mark(search *s, bool *flag, bool varies)
         *flag = s->changed = true;
 }
 
-/* threadIdx.x >> 5 or / 32: the same in all lanes of a warp, where blocks have one axis. */
+/* threadIdx.x >> 5 or / 32: equal in all lanes of a warp if blocks have one axis. */
 static bool is_warp_number(const kernel_expr *e)
 {
     const kernel_expr *a = e->a;
@@ -110,7 +110,7 @@ static void find_in_expr(search *s, const kernel_expr *e, bool divergent)
         find_in_expr(s, e->args[i], divergent);
 }
 
-/* A `break` or `continue` under a condition that varies. */
+/* True if it has a `break` or `continue` under a condition that varies. */
 static bool leaves_apart(printer *p, const kernel_stmt *s, bool divergent)
 {
     for (; s; s = s->next) {
@@ -146,7 +146,7 @@ static void find_in(search *s, const kernel_stmt *t, bool divergent)
     }
 }
 
-/* A `break` of the innermost loop under a condition that varies. */
+/* True if it has a `break` of the innermost loop under a condition that varies. */
 static bool has_varying_break(printer *p, const kernel_stmt *s, bool divergent)
 {
     for (; s; s = s->next) {

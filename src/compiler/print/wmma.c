@@ -1,9 +1,9 @@
 /* wmma fragments: simdgroup matrices on Metal, loops in OpenCL C.
  *
- * On Metal a fragment is an array of 8 x 8 tiles; f.x[i] is what the thread has of them.
- * In OpenCL C no threads are known to go in step, so nothing may pass between them: each thread has its own
- * share of an accumulator, the same share as on the CPU, and the matrices A and B as a whole. What a fragment
- * is stored to must therefore not be what other threads have yet to load. */
+ * On Metal a fragment is an array of 8 x 8 tiles; f.x[i] is the thread's part of them. In OpenCL C, threads
+ * may not run in lock step, so they cannot exchange values. Each thread holds its share of an accumulator,
+ * the same share as on the CPU, and the whole matrices A and B. Therefore a fragment must not be stored to
+ * memory that other threads have yet to load. */
 #include "compiler/print/parts.h"
 
 enum { TILE = 8, WARP = 32 };
@@ -21,13 +21,13 @@ static unsigned columns_of(const kernel_struct *s)
     return s->fragment == FRAGMENT_A ? s->k : s->n;
 }
 
-/* How many a thread has of them in OpenCL C. */
+/* The number of elements that a thread holds in OpenCL C. */
 static unsigned elements_of(const kernel_struct *s)
 {
     return rows_of(s) * columns_of(s) / (s->fragment == FRAGMENT_ACCUMULATOR ? WARP : 1);
 }
 
-/* ---- what cannot be --------------------------------------------------------------------------- */
+/* ---- unsupported cases --------------------------------------------------------------------------- */
 
 static void refuse(printer *p, kernel_place place, const char *why, const char *remedy,
                    const char *what)
@@ -36,7 +36,7 @@ static void refuse(printer *p, kernel_place place, const char *why, const char *
                  p->target->device);
 }
 
-/* A load or store, and the array that it is about; NULL: not known. */
+/* A load or store, and the array that it accesses; NULL: unknown. */
 typedef struct access {
     const kernel_expr *e;
     const kernel_var *root;
@@ -71,7 +71,7 @@ static void collect(printer *p, const kernel_expr *e, void *context)
     *all = a;
 }
 
-/* Another thread may be about to load what this one stores. */
+/* True if another thread may still load the memory that this thread stores to. */
 static bool collides(const access *load, const access *store)
 {
     if (load->e->builtin != BUILTIN_WMMA_LOAD || store->e->builtin != BUILTIN_WMMA_STORE)
@@ -213,7 +213,7 @@ static void wmma_metal(printer *p, const kernel_expr *e)
 
 /* ---- OpenCL C --------------------------------------------------------------------------------- */
 
-/* An element in memory as a float, and the other way. */
+/* Converts an element in memory to a float, and back. */
 static const char *loaded(printer *p, const kernel_type *t, const char *element)
 {
     const char *name = print_loader(p, t);
@@ -243,7 +243,7 @@ static const char *fill_function(printer *p, const kernel_struct *s)
     return name;
 }
 
-/* Copies between a fragment and memory, which has it by rows or by columns. */
+/* Copies between a fragment and memory, in row-major or column-major order. */
 static const char *move_function(printer *p, const kernel_expr *e, bool stores)
 {
     const kernel_expr *pointer = e->args[!stores];
