@@ -1,5 +1,5 @@
-/* Types, constants and functions of the CUDA driver, NVRTC, cuBLASLt and cuDNN, made of the rows of api.def,
- * lt.def and dnn.def, and how they are loaded. */
+/* Types, constants and functions of the CUDA driver, NVRTC, cuBLASLt and cuDNN, generated from the rows of api.def,
+ * lt.def and dnn.def, and the functions that load them. */
 #ifndef CUDA_API_H
 #define CUDA_API_H
 
@@ -27,7 +27,7 @@ typedef struct CUarray_st *CUarray;
 typedef struct _nvrtcProgram *nvrtcProgram;
 typedef void (*CUhostFn)(void *context);
 
-/* A launch with attributes, which are CUDA's own structs. */
+/* Structs of CUDA for a launch with attributes. */
 typedef struct CUlaunchAttribute_st CUlaunchAttribute;
 typedef struct CUlaunchConfig {
     unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
@@ -83,7 +83,7 @@ typedef struct cuda_api {
 #include "engine/backend/cuda/api.def"
 } cuda_api;
 
-/* What whole programs need beside it. */
+/* Further functions of the driver that whole programs need. */
 typedef struct cuda_program_api {
 #define CU_PROGRAM(name, symbol, parameters) CUresult(*name) parameters;
 #include "engine/backend/cuda/api.def"
@@ -148,21 +148,21 @@ typedef struct dnn_api {
 
 /* ---- loading ---- */
 
-/* Fills api with the functions of the driver: IG_CUDA is its path, or "off". NULL, or else why there is
- * none; then *remedy says what would help. */
+/* Fills api with the functions of the driver. IG_CUDA is its path, or "off". Returns NULL, or the reason why there is
+ * no driver; then *remedy says what would help. */
 const char *cuda_api_load(cuda_api *api, const char **remedy);
 
-/* The same for what whole programs need; after cuda_api_load. */
+/* The same for the functions that whole programs need. Call it after cuda_api_load. */
 const char *cuda_program_api_load(cuda_program_api *api, const char **remedy);
 
-/* The same for NVRTC, the compiler: IG_NVRTC is its path. Looked for in the places of a toolkit and of the
- * packages that Python frameworks bring. *path receives where it was found. */
+/* The same for NVRTC, the compiler. IG_NVRTC is its path. Searches the folders of a toolkit and of the packages that
+ * Python frameworks install. *path receives its path. */
 const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **path);
 
-/* The same for cuBLASLt: IG_CUBLASLT is its path, or "off". False if there is none. */
+/* The same for cuBLASLt. IG_CUBLASLT is its path, or "off". False if it is not found. */
 bool lt_api_load(lt_api *api, const char **path);
 
-/* The same for cuDNN 9: IG_CUDNN is its path, or "off". */
+/* The same for cuDNN 9. IG_CUDNN is its path, or "off". */
 bool dnn_api_load(dnn_api *api, const char **path);
 
 #endif

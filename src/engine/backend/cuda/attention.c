@@ -1,5 +1,5 @@
-/* Attention by kernels/attention.cu and attention_grad.cu, on the tensor cores of Hopper. The operands of a
- * node of ops/attention.c are (products, rows or keys, elements). Those of the forward pass may have strides; those of
+/* Attention by kernels/attention.cu and attention_grad.cu, on the tensor cores of Hopper. The operands of a node of
+ * ops/attention.c are (products, rows or keys, elements). Operands of the forward pass may be strided; operands of
  * the gradient are contiguous. */
 #include "engine/backend/cuda/arguments.h"
 #include "engine/backend/cuda/native.h"
@@ -18,20 +18,20 @@ INCLUDE_FILE("kernels_attention_grad", "kernels/attention_grad.cu");
 extern const char kernels_attention_parts[], kernels_attention[], kernels_attention_grad[];
 
 enum { KEYS = 128, LSE_ROWS = 64, QUERIES = 64, KV_GROUPS = 2, INPUTS = 6, MAPS = 4 };
-enum { LONG = 8 * KEYS }; /* keys from which blocks of the forward pass take several tiles */
+enum { LONG = 8 * KEYS }; /* from here on, a block of the forward pass takes several tiles */
 
 typedef struct attention {
     cuda_native base;
     cuda_kernel *forward, *delta, *grad_q, *grad_kv;
     int wide;   /* elements of a row as the kernels see them: 64 or 128 */
-    int groups; /* warpgroups with rows of their own */
+    int groups; /* warpgroups, each with its own rows */
     bool masked;
     bool is_short;  /* the forward pass has one tile of keys, and blocks of one warpgroup */
-    int64_t blocks; /* of the forward pass; if there are more tiles, each takes several */
+    int64_t blocks; /* of the forward pass; if there are more tiles, a block takes several */
     int64_t jobs, rows, keys, dim, padded;
     operand in[INPUTS], out[3];
     attention_sizes sizes;
-    /* Maps of the forward pass as it was launched last, and the addresses that they are of. */
+    /* The maps of the last launch of the forward pass, and the addresses that they describe. */
     unsigned char map[3][sizeof(CUtensorMap)];
     CUdeviceptr mapped[3];
 } attention;
@@ -121,7 +121,7 @@ static layout layout_of(const attention *a, const operand *o, int64_t rows)
     return (layout){n == 4 ? stride[0] : 0, stride[n - 3], stride[n - 2]};
 }
 
-/* Boxes of box_rows rows of 64 elements of an operand with n rows. */
+/* A map of an operand with n rows, in boxes of box_rows rows of 64 elements. */
 static ig_status map_rows(const attention *a, CUtensorMap *map, int input, int64_t n, int box_rows,
                           const binding *bindings)
 {
@@ -179,8 +179,8 @@ static ig_status launch_delta(const attention *a, const binding *bindings, bindi
     return cuda_kernel_launch(&a->delta->base, &l);
 }
 
-/* One of the two kernels of warpgroups with 64 rows each: q and g are mapped in boxes of q_rows, k and v in boxes
- * of k_rows. */
+/* Launches one of the two kernels whose warpgroups have 64 rows each: q and g are mapped in boxes of q_rows, k and v in
+ * boxes of k_rows. */
 static ig_status launch_part(const attention *a, cuda_kernel *kernel, int groups, int q_rows,
                              int k_rows, int64_t tiles, size_t shared, binding delta,
                              const binding *bindings, int first, int n_out)
@@ -236,7 +236,7 @@ static void describe(attention *a, const node_native *n, const program *p, bool 
     a->padded = ceil_div(a->rows, LSE_ROWS) * LSE_ROWS;
     a->wide = a->dim <= 64 ? 64 : 128;
     a->is_short = forward && a->wide == 64 && a->keys <= KEYS;
-    /* Three warpgroups need registers that rows of 128 elements do not leave. With few rows, two waste less. */
+    /* Three warpgroups need more registers than rows of 128 elements leave. With few rows, two waste less work. */
     a->groups = a->is_short ? 1 : a->wide == 64 && a->rows > 128 ? 3 : 2;
     a->masked = forward && n->number[6] != 0;
     for (int i = 0; i < (forward ? 3 + a->masked : INPUTS); i++)
@@ -255,7 +255,7 @@ static void describe(attention *a, const node_native *n, const program *p, bool 
         const bool four = a->in[0].v.ndim == 4, by_rows = n->number[5] != 0;
         const int64_t batch = four ? a->in[0].v.shape[1] : a->jobs;
         const int64_t tiles = a->sizes.tiles * a->jobs, cores = a->base.dev->cores;
-        /* Tiles of a causal product differ in length: there the device hands them out. Short ones gain nothing. */
+        /* Tiles of a causal product differ in length, so the device schedules them. Short tiles gain nothing. */
         const bool in_turn = tiles > cores && n->number[4] == 0 && a->keys >= LONG;
         a->blocks = in_turn ? cores : tiles;
         a->sizes.total = (uint32_t)tiles;

@@ -1,4 +1,4 @@
-/* From text to a kernel: compiled by NVRTC for the GPU, or taken from the cache on the disk. */
+/* From text to a kernel: compiled by NVRTC for the GPU, or read from the cache on disk. */
 #include "engine/backend/cuda/cuda.h"
 #include "engine/backend/cuda/nvrtc.h"
 
@@ -15,12 +15,12 @@ enum {
     LOG_BYTES = 3000,
     OPTIONS = 7,
     MINIMAL_SINCE =
-        13 /* version of NVRTC: it can leave out declarations of textures and of the runtime */
+        13 /* NVRTC version that can leave out the declarations of textures and the runtime */
 };
 
 static const cache cached = {.kind = "cuda", .max_bytes = (uint64_t)256 << 20};
 
-/* What a compiled image depends on. The version of NVRTC is not a part: an image that works stays good. */
+/* Everything that a compiled image depends on, except the version of NVRTC: an image that works stays valid. */
 static char *key_of(const cuda_device *d, const kernel_image *image, size_t *bytes)
 {
     text key = {0};
@@ -34,7 +34,7 @@ static char *key_of(const cuda_device *d, const kernel_image *image, size_t *byt
 
 /* ---- the compiler ---- */
 
-/* The include folder of a toolkit that NVRTC lies in, as an option; false if there is none to name. */
+/* The include folder of the toolkit that contains NVRTC, as an option; false if there is none. */
 static bool include_option(const nvrtc_library *nvrtc, char *out, size_t room)
 {
     char folder[500];
@@ -51,7 +51,7 @@ static bool include_option(const nvrtc_library *nvrtc, char *out, size_t room)
     return true;
 }
 
-/* An image for exactly this GPU; memory_free. */
+/* An image for exactly this GPU. The caller frees it with memory_free. */
 static ig_status compile(const cuda_device *d, const kernel_image *image, void **out, size_t *bytes)
 {
     char arch[32], include[520];
@@ -178,7 +178,7 @@ ig_status cuda_kernels_build(const backend *dev, const kernel_image *images, int
                              kernel_code **out)
 {
     cuda_device *d = cuda_device_of(dev);
-    TRY(cuda_enter(d)); /* a device that is lost must not be seen as a fault of the compiler */
+    TRY(cuda_enter(d)); /* otherwise a lost device would look like an error of the compiler */
     cuda_leave(d);
     cuda_kernel **k = memory_new((size_t)n * sizeof *k);
     ig_status status = k ? IG_OK : IG_ERR_MEMORY;
@@ -221,9 +221,9 @@ void cuda_kernel_discard(kernel_code *code)
     memory_free(k);
 }
 
-/* ---- kernels written by hand ---- */
+/* ---- handwritten kernels ---- */
 
-/* A kernel of a text of kernels/, behind definitions. The device keeps it. */
+/* A kernel of a text of kernels/, compiled after some definitions. The device owns it. */
 struct cuda_text_kernel {
     struct cuda_text_kernel *next;
     const char *text[4], *entry;

@@ -1,9 +1,9 @@
 /* An NVIDIA GPU as a backend, through the CUDA driver.
  *
- * A device is looked at when it is found, and opened (its primary context and one stream) by the first
- * buffer or kernel. Everything is ordered by the stream. Freed memory goes to its pool. Its lock is held around every use of what stands below it.
+ * A device is queried when it is found, and opened (its primary context and one stream) by the first buffer or kernel.
+ * The stream orders all commands. Freed memory goes to the pool. The lock guards the fields after it.
  *
- * An error that the driver reports while the device works (an illegal address, say) destroys the context: it
+ * An error that the driver reports while the device works (such as an illegal address) destroys the context. The error
  * is kept, and every later call fails with it. */
 #ifndef CUDA_CUDA_H
 #define CUDA_CUDA_H
@@ -20,23 +20,23 @@ typedef struct cuda_device {
     backend base; /* first: a backend is a device */
     CUdevice id;
     char name[16], model[128], level[64], features[160];
-    int cores, capability; /* 90 for 9.0 */
-    bool unknown;          /* the driver did not answer all questions */
+    int cores, capability; /* capability: 90 for 9.0 */
+    bool unknown;          /* the driver did not report all attributes */
 
     pthread_mutex_t lock; /* recursive */
     CUcontext context;    /* NULL: not open */
     CUstream stream;
     void *staging;  /* pinned host memory */
-    CUevent staged; /* when the last copy out of it is done */
+    CUevent staged; /* recorded after the last copy out of staging */
     memory_pool pool;
     cublasLtHandle_t lt;            /* NULL: not used yet */
     cudnnHandle_t dnn;              /* the same */
-    struct dnn_answer *offers;      /* what cuDNN was asked */
-    int n_native;                   /* programs that libraries and kernels written by hand run */
-    struct cuda_text_kernel *texts; /* kernels written by hand that were used */
-    int n_kernels;                  /* that are loaded */
-    int n_graphs;                   /* that are alive */
-    flight flight;                  /* launches since the last wait: any of them may have failed */
+    struct dnn_answer *offers;      /* the plans of cuDNN so far */
+    int n_native;                   /* programs that run as native code */
+    struct cuda_text_kernel *texts; /* handwritten kernels that were used */
+    int n_kernels;                  /* loaded kernels */
+    int n_graphs;                   /* existing graphs */
+    flight flight; /* launches since the last wait, each of which may have failed */
     char dead[2 * FLIGHT_TEXT_BYTES]; /* the error that destroyed the context; "": none */
 } cuda_device;
 
@@ -47,7 +47,7 @@ typedef struct cuda_memory {
     pool_block *block;
 } cuda_memory;
 
-/* A module that was loaded, and how many kernels use it. */
+/* A loaded module, and the number of kernels that use it. */
 typedef struct cuda_module {
     CUmodule module;
     int users;
@@ -65,25 +65,25 @@ typedef struct cuda_kernel {
     kernel_param params[];
 } cuda_kernel;
 
-/* The functions; valid once a device was found. */
+/* The functions of the driver; valid once a device was found. */
 extern cuda_api cu;
 
 cuda_device *cuda_device_of(const backend *dev);
 /* Locks the device and opens it; on failure nothing is locked. */
 ig_status cuda_lock(cuda_device *d);
-/* With the lock, which a failure releases: makes the context current. */
+/* Makes the context current. Called with the lock; a failure releases it. */
 ig_status cuda_use(cuda_device *d);
-/* Both. */
+/* cuda_lock and cuda_use. */
 ig_status cuda_enter(cuda_device *d);
 void cuda_leave(cuda_device *d);
-/* With the lock: makes the context of an open device current, to give something back; cu.context_pop ends
- * it. */
+/* Makes the context of an open device current, to release something. Called with the lock; end it with
+ * cu.context_pop. */
 bool cuda_push(cuda_device *d);
-/* Waits for the stream. With the lock and the context. */
+/* Waits for the stream. Called with the lock and the context. */
 CUresult cuda_wait(cuda_device *d);
-/* IG_OK, or an error that says what failed and how. With the lock. */
+/* IG_OK, or an error that says what failed and why. Called with the lock. */
 ig_status cuda_check(cuda_device *d, CUresult status, const char *what);
-/* The same for callers that cannot fail: only an error that destroys the context is kept. */
+/* The same for callers that cannot fail: keeps only an error that destroys the context. */
 void cuda_note(cuda_device *d, CUresult status, const char *what);
 
 buffer *cuda_alloc(const backend *dev, size_t bytes);
@@ -95,17 +95,17 @@ extern const struct driver cuda_driver;
 buffer *cuda_alloc_visible(const backend *dev, size_t bytes);
 
 ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out);
-/* A kernel written by hand: texts of kernels/, which NVRTC gets verbatim, one behind another. */
+/* A handwritten kernel: texts of kernels/, which are concatenated and passed to NVRTC unchanged. */
 typedef struct cuda_text {
-    const char *definitions; /* in front of them */
-    const char *text[4];     /* known by their addresses; the others are NULL */
+    const char *definitions; /* before the texts */
+    const char *text[4];     /* identified by their addresses; unused entries are NULL */
     const char *entry;
     const char
-        *suffix; /* of the architecture's name: "a" for features of this one alone; or NULL */
+        *suffix; /* of the architecture's name: "a" for architecture-specific features; or NULL */
     const kernel_param *params;
     int n_params;
 } cuda_text;
-/* The kernel, compiled at most once. The device keeps it. Called with the engine's lock. */
+/* The kernel, compiled at most once. The device owns it. Called with the engine's lock. */
 ig_status cuda_text_kernel(cuda_device *d, const cuda_text *t, cuda_kernel **out);
 void cuda_text_release(cuda_device *d);
 ig_status cuda_kernels_build(const backend *dev, const kernel_image *images, int n,
@@ -113,19 +113,19 @@ ig_status cuda_kernels_build(const backend *dev, const kernel_image *images, int
 void cuda_kernel_discard(kernel_code *code);
 ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l);
 
-/* ---- launches that are repeated (replay.c) ---- */
+/* ---- replay of launches (replay.c) ---- */
 
 typedef struct cuda_replay cuda_replay;
 extern const backend_replay cuda_replays;
 
-/* The list of launches of the device that the calling thread is in; NULL: it is in none. */
+/* The list of launches that the calling thread records or replays on the device; NULL if there is none. */
 cuda_replay *cuda_replay_now(const cuda_device *d);
-/* Before a launch; args has a pointer to each argument. True: it is part of a graph, and is not to be launched. */
+/* Called before a launch; args has a pointer to each argument. True: the launch is part of a graph; do not launch. */
 bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l, void **args);
-/* After a launch that went to the stream. */
+/* Called after a launch on the stream. */
 void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l, void **args);
-/* Before calls of a library that launch on the device's stream; key is all that they depend on. True: they are not to be
- * made, because they are part of a graph. With the lock. */
+/* Called before calls of a library that launch on the device's stream; key is everything that they depend on. True: the
+ * calls are part of a graph; do not make them. Called with the lock. */
 bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes);
 
 #endif

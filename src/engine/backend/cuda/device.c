@@ -1,4 +1,4 @@
-/* NVIDIA GPUs: looking for them, what they are, opening and closing them. */
+/* NVIDIA GPUs: finds and describes them, opens and closes them. */
 #include "engine/backend/cuda/cuda.h"
 #include "engine/backend/cuda/native.h"
 
@@ -23,7 +23,7 @@ static device_search search = {.look = look,
                                .what = "CUDA",
                                .lock = PTHREAD_MUTEX_INITIALIZER};
 static cuda_device
-    devices[DEVICES_MAX]; /* they stay where they are, so a backend's address is always good */
+    devices[DEVICES_MAX]; /* never moved, so that the address of a backend stays valid */
 
 static const backend vtable;
 
@@ -45,7 +45,7 @@ static const char *error_text(CUresult status)
     return text;
 }
 
-/* Errors of this kind leave the context unusable. */
+/* True for errors that make the context unusable. */
 static bool is_sticky(CUresult status)
 {
     return (status >= CUDA_ERROR_ILLEGAL_ADDRESS && status < 720 &&
@@ -53,7 +53,7 @@ static bool is_sticky(CUresult status)
            status == 214 /* ECC */ || status == 46 /* device unavailable */;
 }
 
-/* Such an error belongs to a launch since the last wait, not to the call that found it. */
+/* Such an error is caused by a launch since the last wait, not by the call that reports it. */
 void cuda_note(cuda_device *d, CUresult status, const char *what)
 {
     char names[FLIGHT_TEXT_BYTES];
@@ -84,14 +84,14 @@ ig_status cuda_check(cuda_device *d, CUresult status, const char *what)
          what, error_text(status));
 }
 
-/* ---- what a device is ---- */
+/* ---- properties ---- */
 
 static void because(const char *what, CUresult status, const char *remedy)
 {
     search_because(&search, what, status == CUDA_SUCCESS ? NULL : error_text(status), remedy);
 }
 
-/* 0 if the driver does not say; then the device is not used. */
+/* 0 if the driver does not report it; then the device is not used. */
 static int attribute(cuda_device *d, CUdevice_attribute what)
 {
     int value = 0;
@@ -213,7 +213,7 @@ static const backend *at(int i) { return &devices[i].base; }
 
 /* ---- open and close ---- */
 
-/* With the context current. */
+/* Called with the context current. */
 static void close_parts(cuda_device *d)
 {
     if (d->staged)
@@ -304,8 +304,8 @@ static ig_status finish(const backend *dev)
     return status;
 }
 
-/* Gives pooled memory back; if no buffer and no kernel is left, the device is closed. Then it may be opened
- * again, even after an error that destroyed the context: the driver says if that does not help. */
+/* Returns pooled memory; if no buffer and no kernel is left, closes the device. It can be opened
+ * again later, even after an error that destroyed the context: if that does not help, the driver reports it. */
 static void release(const backend *dev)
 {
     cuda_device *d = cuda_device_of(dev);
@@ -355,7 +355,7 @@ static const backend vtable = {
     .kernels_build = cuda_kernels_build,
     .kernel_discard = cuda_kernel_discard,
     .kernel_launch = cuda_kernel_launch,
-    .native = &cuda_native_programs, /* device_look may choose another */
+    .native = &cuda_native_programs, /* device_look may choose another table */
     .replay = &cuda_replays,
 };
 

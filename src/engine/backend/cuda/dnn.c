@@ -1,7 +1,7 @@
-/* Convolutions by cuDNN, which is loaded when the first one asks for it. x is (N, C, H, W), weight is
+/* Convolutions by cuDNN, which is loaded for the first convolution. x is (N, C, H, W), weight is
  * (K, C / groups, R, S), y is (N, K, P, Q), all contiguous.
  *
- * The device keeps the plan of each convolution and of each gradient; programs share them. f32 uses tf32 only in
+ * The device keeps the plans of convolutions and gradients; programs share them. f32 uses tf32 only in
  * math mode tf32. */
 #include "engine/backend/cuda/dnn_plan.h"
 #include "engine/backend/cuda/native.h"
@@ -22,7 +22,7 @@ typedef struct convolution {
     char name[40];
 } convolution;
 
-/* The plan of a convolution, or of one of its gradients. */
+/* The plan of a convolution or of one of its gradients, if cuDNN has one. */
 struct dnn_answer {
     struct dnn_answer *next;
     dnn_problem problem;
@@ -46,7 +46,7 @@ static void load(void)
 
 static bool failed(cudnnStatus_t status) { return status != CUDNN_STATUS_SUCCESS; }
 
-/* False if the node is not a convolution of floats that can be counted. */
+/* False if the node is not a convolution of floats, or if its sizes are too large. */
 static bool problem_of(const node_native *n, dnn_problem *p)
 {
     static const native_kind kinds[DNN_KINDS] = {
@@ -62,7 +62,7 @@ static bool problem_of(const node_native *n, dnn_problem *p)
     for (int i = 0; i < NATIVE_NUMBERS; i++)
         if (n->number[i] > INT32_MAX)
             return false;
-    memset(p, 0, sizeof *p); /* it is compared as a whole */
+    memset(p, 0, sizeof *p); /* it is compared as bytes */
     p->kind = (dnn_kind)kind;
     p->dtype = n->dtype;
     p->tf32 = n->math == IG_MATH_TF32;
@@ -89,7 +89,7 @@ void dnn_release(cuda_device *d)
 
 /* ---- plans ---- */
 
-/* With the lock and the context. */
+/* Called with the lock and the context. */
 static bool make_plan(cuda_device *d, struct dnn_answer *a)
 {
     const int64_t began = trace_begin();
@@ -101,7 +101,7 @@ static bool make_plan(cuda_device *d, struct dnn_answer *a)
     return fine;
 }
 
-/* What cuDNN has for it; NULL if there is no memory. With the lock and the context. */
+/* cuDNN's answer for the problem; NULL if memory is lacking. Called with the lock and the context. */
 static const struct dnn_answer *ask(cuda_device *d, const dnn_problem *p)
 {
     struct dnn_answer *a = d->offers;
@@ -126,7 +126,7 @@ static CUdeviceptr place(const convolution *v, const operand *o, const binding *
     return cuda_address(v->base.dev, bindings[o->slot], o->v.offset, o->dtype);
 }
 
-/* x, weight and y are an input or the output, by the kind. */
+/* Depending on the kind, one of x, weight and y is the output and the others are the inputs. */
 static cudnnStatus_t run(const convolution *v, const CUdeviceptr in[2], CUdeviceptr out,
                          CUdeviceptr workspace)
 {

@@ -1,10 +1,10 @@
 /* Plans of cuDNN's graph API; see dnn_plan.h.
  *
- * A convolution is described by a graph of one operation. cuDNN's heuristics, which measure nothing, list engines for it,
- * the fastest first. The first one is taken that is allowed by its numerical notes, fits the limit of the workspace, and
- * can be planned. So the choice depends on the convolution, the GPU and the version of cuDNN alone.
+ * A convolution is described by a graph of one operation. cuDNN's heuristics, which measure nothing, list engines for
+ * it, the fastest first. The first engine is taken whose numerical notes are allowed, whose workspace fits the limit,
+ * and which can be planned. So the choice depends only on the convolution, the GPU and the version of cuDNN.
  *
- * The first failure of a call is kept, and the calls after it do nothing. */
+ * The first failure of a call is kept, and later calls do nothing. */
 #include "engine/backend/cuda/dnn_plan.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ enum { ID_X = 1, ID_WEIGHT, ID_Y };
 
 typedef cudnnBackendDescriptor_t descriptor;
 
-/* Descriptors that are of use until a plan is made. */
+/* Descriptors that are needed until a plan is made. */
 typedef struct maker {
     const dnn_api *api;
     cudnnHandle_t handle;
@@ -35,7 +35,7 @@ static descriptor create(maker *m, cudnnBackendDescriptorType_t type)
     return failed(m) ? NULL : d;
 }
 
-/* The same; released with the maker. */
+/* The same, but the maker releases it. */
 static descriptor make(maker *m, cudnnBackendDescriptorType_t type)
 {
     descriptor d = create(m, type);
@@ -84,7 +84,7 @@ static cudnnDataType_t type_of(ig_dtype dtype)
     return types[dtype];
 }
 
-/* A contiguous array. */
+/* The descriptor of a contiguous array. */
 static descriptor tensor(maker *m, int64_t id, ig_dtype dtype, const int64_t dims[4])
 {
     const cudnnDataType_t type = type_of(dtype);
@@ -183,8 +183,8 @@ static descriptor graph(maker *m, const dnn_problem *p)
 
 /* ---- the choice ---- */
 
-/* Passed over: engines that are not deterministic, that round inputs or sums to fewer bits than the dtype has, and those by
- * Fourier transforms, which are less exact. For f32 the note about tensor cores means tf32. */
+/* Rejects engines that are not deterministic, that round inputs or sums to fewer bits than the dtype has, or that use
+ * Fourier transforms, which are less accurate. For f32 the note about tensor cores means tf32. */
 static bool is_allowed(const dnn_problem *p, const cudnnBackendNumericalNote_t *notes, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -199,7 +199,7 @@ static bool is_allowed(const dnn_problem *p, const cudnnBackendNumericalNote_t *
     return true;
 }
 
-/* Reads the engine of a configuration. False: it is not allowed, or cannot be read. */
+/* Reads the engine of a configuration. False if it is not allowed or cannot be read. */
 static bool engine_read(maker m, const dnn_problem *p, descriptor config, int64_t *index)
 {
     cudnnBackendNumericalNote_t notes[NOTES_MOST];
@@ -213,7 +213,7 @@ static bool engine_read(maker m, const dnn_problem *p, descriptor config, int64_
     return !failed(&m) && n <= NOTES_MOST && is_allowed(p, notes, n);
 }
 
-/* m is a copy: what fails for one configuration does not matter to the next. */
+/* m is a copy, so a failure of one configuration does not affect the next. */
 static bool plan_config(maker m, descriptor config, dnn_plan *out)
 {
     int64_t bytes = 0, one;

@@ -1,4 +1,4 @@
-/* Plans of cuDNN's graph API: how one convolution, or one of its gradients, is computed. */
+/* Plans of cuDNN's graph API, for one convolution or one of its gradients. */
 #ifndef CUDA_DNN_PLAN_H
 #define CUDA_DNN_PLAN_H
 
@@ -9,7 +9,7 @@ enum { DNN_ALIGNMENT = 16 }; /* bytes, of each array and of the workspace */
 
 typedef enum dnn_kind { DNN_FORWARD, DNN_DATA, DNN_FILTER, DNN_KINDS } dnn_kind;
 
-/* The numbers of a node, as ops/conv.c gives them: x is (n, c, h, w), weight is (k, c / groups, r, s), y is
+/* The numbers of a node, as in ops/conv.c: x is (n, c, h, w), weight is (k, c / groups, r, s), y is
  * (n, k, p, q). */
 typedef struct dnn_numbers {
     int64_t n, c, h, w, k, r, s, p, q, stride[2], padding[2], dilation[2], groups;

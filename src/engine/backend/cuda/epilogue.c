@@ -1,8 +1,8 @@
-/* Epilogues of products as CUDA C: a function in front of the text of a kernel written by hand.
+/* Epilogues of products as CUDA C: a function that precedes the text of a handwritten kernel.
  *
- * The emitter writes it with the expressions of ops.def, and the front end prints it with the functions that it calls, so a
- * value has the bits that an emitted kernel would compute from the rounded product. gelu is the exception: there a shorter
- * function is accurate enough for halves (m_gelu_half). */
+ * The emitter writes it with the expressions of ops.def, and the front end prints it with the functions that it calls.
+ * So a value has the bits that an emitted kernel would compute from the rounded product. gelu is the exception: a
+ * shorter function is accurate enough for halves (m_gelu_half). */
 #include "engine/backend/cuda/epilogue.h"
 
 #include "base/error.h"

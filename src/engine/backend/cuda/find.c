@@ -1,4 +1,4 @@
-/* Finding a library of CUDA; see find.h. */
+/* Finds a library of CUDA; see find.h. */
 #include "engine/backend/cuda/find.h"
 
 #include "base/memory.h"
@@ -17,14 +17,14 @@ void *find_open(const char *path, const char **found)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return NULL;
-    char *kept = memory_get(strlen(path) + 1); /* of a library, which is never closed */
+    char *kept = memory_get(strlen(path) + 1); /* never freed, as the library is never closed */
     if (kept)
         strcpy(kept, path);
     *found = kept ? kept : "";
     return library;
 }
 
-/* The last of the files that match, which is the newest version. */
+/* Opens the last of the files that match, which is the newest version. */
 static void *open_matching(const char *pattern, const char **found)
 {
     glob_t all;
@@ -48,7 +48,7 @@ static void *open_under(const char *root, const char *below, const char *pattern
     return n > 0 && (size_t)n < sizeof path ? open_matching(path, found) : NULL;
 }
 
-/* The packages of Python under a root: of one framework, or of NVIDIA. */
+/* Searches the Python packages of NVIDIA under a root. */
 static void *open_wheel(const char *root, const char *pattern, const char **found)
 {
     static const char *const below[] = {
@@ -62,7 +62,7 @@ static void *open_wheel(const char *root, const char *pattern, const char **foun
     return library;
 }
 
-/* The packages of the first Python on the PATH, whose folder is ROOT/bin. */
+/* Searches the packages of the first Python on the PATH, whose folder is ROOT/bin. */
 static void *open_python(const char *pattern, const char **found)
 {
     char root[PATH_BYTES], program[PATH_BYTES + 16];

@@ -1,4 +1,4 @@
-/* Launching a kernel on the device's stream. */
+/* Launches a kernel on the device's stream. */
 #include "engine/backend/cuda/cuda.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* More than 48 KiB must be asked for. */
+/* More than 48 KiB must be requested. */
 static CUresult allow_shared(cuda_kernel *k, size_t bytes)
 {
     enum { USUAL = 48 << 10 };
@@ -79,7 +79,7 @@ ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
     cuda_replay *r = l->device_ns ? NULL : cuda_replay_now(k->dev);
     const char *name = l->label ? l->label : k->name;
     if (r && cuda_replay_launch(r, k, l, args)) {
-        flight_add(&k->dev->flight, name); /* with the lock, as all of a replay */
+        flight_add(&k->dev->flight, name); /* with the lock, like all of a replay */
         return IG_OK;
     }
     TRY(cuda_enter(k->dev));

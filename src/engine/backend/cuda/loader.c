@@ -1,4 +1,4 @@
-/* Finding the CUDA driver, NVRTC and cuBLASLt by dlopen. */
+/* Loads the CUDA driver, NVRTC, cuBLASLt and cuDNN with dlopen. */
 #include "engine/backend/cuda/api.h"
 
 #include "engine/backend/cuda/find.h"
@@ -50,7 +50,7 @@ _Static_assert(sizeof(nvrtc_api) == NVRTC_SYMBOLS * sizeof(void *), "only functi
 _Static_assert(sizeof(dnn_api) == DNN_SYMBOLS * sizeof(void *), "only functions in it");
 _Static_assert(sizeof(lt_api) == LT_SYMBOLS * sizeof(void *), "only functions in it");
 
-/* Fills a struct of functions; returns the first symbol that is missing, or NULL. */
+/* Fills a struct of functions. Returns the first symbol that is missing, or NULL. */
 static const char *fill(void *library, const symbol *symbols, int n, void *api)
 {
     for (int i = 0; i < n; i++) {
@@ -62,7 +62,7 @@ static const char *fill(void *library, const symbol *symbols, int n, void *api)
     return NULL;
 }
 
-static void *driver; /* the library, once it was loaded */
+static void *driver; /* the library, once it is loaded */
 
 const char *cuda_api_load(cuda_api *api, const char **remedy)
 {

@@ -1,8 +1,8 @@
-/* Products by cuBLASLt, which is loaded when the first product asks for it.
+/* Products by cuBLASLt, which is loaded for the first product.
  *
  * cuBLASLt's matrices are column-major, so it computes the transposed product: its A is side 1, its B is
  * side 0, and its result (n x m, column-major) is ours (m x n, row-major). Its heuristics choose the
- * algorithm once for each program, without measuring, so every run chooses the same. Sums that are split
+ * algorithm once for each program, without measuring, so every run uses the same one. Sums that are split
  * over k are added in f32 or f64, in a fixed order. */
 #include "engine/backend/cuda/native.h"
 
@@ -22,7 +22,7 @@ typedef struct lt_product {
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulHeuristicResult_t chosen;
     uint64_t
-        product_bytes; /* of scratch: the result, if it goes there; the workspace lies behind it */
+        product_bytes; /* bytes of the result if it goes to scratch; the workspace follows it */
 } lt_product;
 
 static struct {
@@ -82,7 +82,7 @@ static void discard(cuda_native *code)
 
 /* ---- preparing ---- */
 
-/* A column-major matrix for each of the batch. */
+/* A batch of column-major matrices. */
 static bool layout_set(cublasLtMatrixLayout_t *out, const product *c, ig_dtype dtype, int64_t rows,
                        int64_t columns, int64_t ld, int64_t stride)
 {
@@ -125,7 +125,7 @@ static bool desc_set(lt_product *p, bool tf32)
                                    p->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &bias, sizeof bias));
 }
 
-/* The alignment of A, B, C and D, which decides how wide their loads can be. */
+/* The alignment of A, B, C and D, which determines the width of their loads. */
 static void alignments_of(const product *c, uint32_t at[4])
 {
     for (int i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
-/* Buffers of an NVIDIA GPU: blocks of its pool, and copies. What is written goes through pinned memory, so
- * that the host can go on; what is read is waited for. */
+/* Buffers of an NVIDIA GPU: blocks of its pool, and copies. Writes are staged in pinned memory, so that the host
+ * need not wait; reads wait. */
 #include "engine/backend/cuda/cuda.h"
 
 #include "base/error.h"
@@ -41,7 +41,7 @@ static uint64_t block_left(void *device)
 
 const pool_driver cuda_pool = {block_get, block_give, block_wait, block_left, NULL};
 
-/* Keeping a block calls no driver, so the context need not be current. */
+/* Returning a block to the pool does not call the driver, so the context need not be current. */
 static void destroy(buffer *b)
 {
     cuda_memory *m = b->handle;
@@ -63,7 +63,7 @@ buffer *cuda_alloc(const backend *dev, size_t bytes)
         return NULL;
     }
     m->dev = d;
-    m->block = pool_take_kept(&d->pool, bytes); /* most often */
+    m->block = pool_take_kept(&d->pool, bytes); /* usually succeeds */
     if (m->block) {
         pthread_mutex_unlock(&d->lock);
     } else if (cuda_use(d) == IG_OK) {
@@ -84,7 +84,7 @@ buffer *cuda_alloc(const backend *dev, size_t bytes)
 
 /* ---- copies ---- */
 
-/* Small copies are staged: the host's memory may change when the call returns. */
+/* Small copies are staged: the caller may change its memory when the call returns. */
 static CUresult write_staged(cuda_device *d, CUdeviceptr to, const char *from, size_t bytes)
 {
     CUresult status = CUDA_SUCCESS;
@@ -137,7 +137,7 @@ static ig_status fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
 const struct driver cuda_driver = {
     .enter = enter, .leave = leave, .write = write, .read = read, .copy = copy, .fill = fill};
 
-/* From one GPU to another. The copy is over when this returns, because each has a stream of its own. */
+/* Copies from one GPU to another, and waits, because each GPU has its own stream. */
 static ig_status copy_peer(const cuda_memory *to, size_t to_offset, const cuda_memory *from,
                            size_t from_offset, size_t bytes)
 {
@@ -167,7 +167,7 @@ ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offs
     return bytes ? copy_peer(to->handle, to_offset, from->handle, from_offset, bytes) : IG_OK;
 }
 
-/* ---- memory of the host that kernels use ---- */
+/* ---- host memory that kernels use ---- */
 
 static void destroy_visible(buffer *b)
 {

@@ -1,5 +1,5 @@
-/* Which library or kernel runs a program; see native.h. The choice depends on the program and on what is
- * installed, so it is the same in each run. In math mode `same` the emitted kernels run, in the CPU's order. */
+/* Chooses the library or kernel that runs a program; see native.h. The choice depends on the program and on the
+ * installed libraries, so it is the same in each run. In math mode `same` emitted kernels run, in the CPU's order. */
 #include "engine/backend/cuda/native.h"
 
 #include "base/embed.h"
@@ -8,11 +8,11 @@
 INCLUDE_FILE("kernels_arguments", "src/engine/backend/cuda/arguments.h");
 INCLUDE_FILE("kernels_hopper", "kernels/hopper.cuh");
 
-/* Below so many multiplications the emitted kernel is as fast as a library: on an H200, products of 128 x 128.
- * A product with an epilogue of its own takes two launches, the emitted kernel one: there products of 256 x 256. */
+/* With fewer multiplications, the emitted kernel is as fast as a library: on an H200, products of 128 x 128. With an
+ * epilogue, a library needs two launches and the emitted kernel one: there, products of 256 x 256. */
 enum { FEW_PRODUCTS = 1 << 21, FEW_WITH_EPILOGUE = 1 << 25 };
 
-/* But the emitted kernel does not split the points of k. From here on that takes longer than two launches. */
+/* The emitted kernel does not split k. From this length on, that takes longer than two launches. */
 enum { LONG_K = 512 };
 
 CUdeviceptr cuda_address(const cuda_device *d, binding at, int64_t offset, ig_dtype dtype)
@@ -29,7 +29,7 @@ ig_status cuda_map(cuda_device *d, CUtensorMap *map, CUdeviceptr at, int bytes,
     cuuint64_t apart[3];
     for (int i = 0; i < 3; i++)
         apart[i] = dims[i + 1] > 1 ? (uint64_t)strides[i] * (uint64_t)bytes : ANY;
-    TRY(cuda_enter(d)); /* the driver wants a current context */
+    TRY(cuda_enter(d)); /* the driver needs a current context */
     const CUresult status = cu.tensor_map(
         map, bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4,
         (void *)(uintptr_t)at, dims, apart, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
@@ -62,15 +62,15 @@ void cuda_native_release(cuda_device *d)
     dnn_release(d);
 }
 
-/* An old compiler does not know the instructions: then other code runs. */
+/* Clears the error of a compiler that is too old for the instructions; other code runs instead. */
 static void forgive(ig_status status, bool failed)
 {
     if (status != IG_OK && !failed)
         ig_error(NULL);
 }
 
-/* A product with an epilogue by our own kernel, which saves a pass over the result; others by cuBLASLt, or else by the
- * device's tensor cores. */
+/* A product with an epilogue runs in a handwritten kernel, which saves a pass over the result. Other products run in
+ * cuBLASLt, or without it in a handwritten kernel for tensor cores. */
 static ig_status prepare_product(cuda_device *d, const program *p, const bool *by_value,
                                  cuda_native **out)
 {

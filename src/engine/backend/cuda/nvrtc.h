@@ -1,4 +1,4 @@
-/* NVRTC, for kernels of arrays and for whole programs. It is loaded once, when something is compiled for the first time. */
+/* NVRTC, for kernels of arrays and for whole programs. It is loaded when something is compiled for the first time. */
 #ifndef CUDA_NVRTC_H
 #define CUDA_NVRTC_H
 
@@ -7,7 +7,7 @@
 
 typedef struct nvrtc_library {
     nvrtc_api api;
-    const char *why, *remedy; /* why: the reason that it is not there, or NULL */
+    const char *why, *remedy; /* why: the reason why it is missing, or NULL */
     const char *path;
     int major, minor;
 } nvrtc_library;
@@ -21,18 +21,18 @@ typedef struct nvrtc_source {
     int n_headers;
     const char *const *options;
     int n_options;
-    const char *const *expressions; /* names whose symbols are wanted; a NULL is left out */
+    const char *const *expressions; /* names whose symbols are requested; NULL is skipped */
     int n_expressions;
 } nvrtc_source;
 
 typedef struct nvrtc_image {
-    void *data; /* memory_free; NULL: NVRTC refuses the text, and log says why */
+    void *data; /* free with memory_free; NULL: NVRTC rejected the text, and log says why */
     size_t bytes;
-    char **symbols; /* of the expressions; the caller's array of NULLs, which get memory_free */
-    char *log;      /* memory_free; may be NULL */
+    char **symbols; /* of the expressions: the caller's array; free each with memory_free */
+    char *log;      /* free with memory_free; may be NULL */
 } nvrtc_image;
 
-/* Compiles the text; NVRTC must be there. A refusal is no error: see nvrtc_image. */
+/* Compiles the text; NVRTC must be loaded. A rejected text is not an error: see nvrtc_image. */
 ig_status nvrtc_compile(const nvrtc_source *s, nvrtc_image *out);
 
 #endif

@@ -1,16 +1,16 @@
-/* Launches that are repeated, as a CUDA graph; see backend_replay.
+/* Replay of launches, as a CUDA graph; see backend_replay.
  *
- * The first times a list of launches is given, they go to the stream one by one. Then the stream is captured into a
- * graph, and from there on the list is compared with the graph's nodes: a launch with other arguments changes its node,
- * and the graph is launched as a whole. A list that differs in more than arguments is captured again. After some such
- * changes, or if the driver refuses, the launches go to the stream one by one for good.
+ * In the first runs, the launches of a list go to the stream one by one. Then the stream is captured into a graph. In
+ * later runs the list is compared with the graph's nodes: a launch with other arguments changes its node, and the graph
+ * is launched as a whole. A list that differs in more than arguments is captured again. After several such changes, or
+ * if the driver refuses, the launches go to the stream one by one from then on.
  *
- * The arguments of a library's launches cannot be changed. But buffers alternate: a training step writes new weights while
- * it reads the old ones. So a list has several graphs, and each knows which one fitted after it.
+ * The arguments of a library's launches cannot be changed. But buffers alternate: a training step writes new weights
+ * while it reads the old ones. So a list has several graphs, and each graph stores which graph was used after it.
  *
  * Launches that need not follow each other are parallel branches of the graph.
  *
- * The device's lock is held from begin to end, so that no other thread's commands come between. */
+ * The device's lock is held from begin to end, so that no commands of other threads come between. */
 #include "engine/backend/cuda/cuda.h"
 
 #include "base/error.h"
@@ -23,43 +23,43 @@ enum { CAPTURE_AFTER = 2, CAPTURES_MOST = 16, GRAPHS_EACH = 8, GRAPHS_MOST = 256
 
 typedef enum replay_mode { REPLAY_DIRECT, REPLAY_CAPTURE, REPLAY_COMPARE } replay_mode;
 
-/* A launch of ours, or a call of a library (code is NULL), with what it depends on. */
+/* A kernel launch, or a call of a library (code is NULL), with everything that it depends on. */
 typedef struct replay_node {
     cuda_kernel *code;
     CUgraphNode node;
     uint32_t grid[3], block[3];
     size_t shared_bytes;
-    size_t at, bytes; /* in replay_graph.args: its arguments, or the key of the call */
+    size_t at, bytes; /* range in replay_graph.args: its arguments, or the key of the call */
 } replay_node;
 
 typedef struct replay_graph {
     CUgraph graph;
-    CUgraphExec exec; /* NULL: none */
+    CUgraphExec exec; /* NULL: no graph */
     replay_node *node;
     int n, room;
     unsigned char *args;
     size_t args_used, args_room;
-    int follower; /* number of the graph that fitted after it */
+    int follower; /* number of the graph that was used after it */
 } replay_graph;
 
 struct cuda_replay {
     cuda_device *dev;
     replay_mode mode;
     int runs, captures;
-    bool refused; /* no graph any more */
-    bool again;   /* the list is not the graph's */
-    bool broken;  /* nor can it become that */
-    bool repeats; /* the list was given before, and no graph fitted yet */
+    bool refused; /* do not capture any more */
+    bool again;   /* the list differs from the graph */
+    bool broken;  /* the graph cannot be updated to the list */
+    bool repeats; /* the same list is repeated, because no graph has matched yet */
     replay_graph all[GRAPHS_EACH], *g;
-    int last;           /* the graph that fitted last */
-    unsigned compared;  /* graphs that do not fit this time: a bit for each */
-    int next;           /* node to be compared */
-    CUgraphNode *group; /* while it is captured: the last node of each group */
+    int last;           /* the graph that was used last */
+    unsigned compared;  /* graphs that do not match this run: a bit for each */
+    int next;           /* the next node to compare */
+    CUgraphNode *group; /* during a capture: the last node of each group */
     int n_group, room_group;
     bool in_group;
 };
 
-/* What the thread is in. A launch must find it without a lock. */
+/* The replay of the calling thread. A launch must find it without a lock. */
 static _Thread_local cuda_replay *now;
 
 cuda_replay *cuda_replay_now(const cuda_device *d) { return now && now->dev == d ? now : NULL; }
@@ -72,7 +72,7 @@ static bool can_replay(void)
            !(wish && strcmp(wish, "off") == 0);
 }
 
-/* With the context. */
+/* Called with the context. */
 static void drop_graph(cuda_replay *r, replay_graph *g)
 {
     r->dev->n_graphs -= g->exec != NULL;
@@ -92,7 +92,7 @@ static void drop_graphs(cuda_replay *r)
         drop_graph(r, &r->all[i]);
 }
 
-/* The graph to compare with: the one that fitted after the last one, or any that was not compared; -1: there is none. */
+/* The next graph to compare with: the one that was used after the last one, then any other; -1: none is left. */
 static int guess(const cuda_replay *r)
 {
     int i = r->all[r->last].follower;
@@ -102,7 +102,7 @@ static int guess(const cuda_replay *r)
     return -1;
 }
 
-/* Room for another graph: an empty place, or that of the oldest. */
+/* Makes room for another graph: an empty entry, or the oldest one. */
 static replay_graph *make_room(cuda_replay *r)
 {
     replay_graph *g = &r->all[r->captures % GRAPHS_EACH];
@@ -163,8 +163,8 @@ static bool grow(replay_graph *g, size_t bytes)
     return true;
 }
 
-/* Adds a node and returns where its arguments go. NULL if there is no memory for it: the capture is given up, which is
- * not an error. */
+/* Adds a node and returns the address for its arguments. NULL if memory is lacking: the capture is then abandoned,
+ * which is not an error. */
 static unsigned char *node_add(replay_graph *g, const replay_node *from)
 {
     const bool failed = ig_failed();
@@ -179,7 +179,7 @@ static unsigned char *node_add(replay_graph *g, const replay_node *from)
     return g->args + g->node[g->n - 1].at;
 }
 
-/* The node that the stream's last launch became. */
+/* The node of the stream's last launch. */
 static bool node_of_last(cuda_replay *r, CUgraphNode *node)
 {
     CUstreamCaptureStatus status = 0;
@@ -193,7 +193,7 @@ static bool node_of_last(cuda_replay *r, CUgraphNode *node)
     return true;
 }
 
-/* The node that the group before ends with; false: there is none, or there are several. */
+/* Stores the last node of the previous group; false if there is none, or more than one. */
 static bool group_end(cuda_replay *r)
 {
     const bool failed = ig_failed();
@@ -250,7 +250,7 @@ static size_t arguments_bytes(const cuda_kernel *k)
 static void arguments_put(const cuda_kernel *k, void *const *args, unsigned char *to)
 {
     for (int i = 0; i < k->n_params; to += value_room(&k->params[i++]))
-        if (k->params[i].kind != KERNEL_BYTES) /* most often */
+        if (k->params[i].kind != KERNEL_BYTES) /* usually */
             memcpy(to, args[i], sizeof(CUdeviceptr));
         else
             memcpy(to, args[i], k->params[i].bytes);
@@ -259,7 +259,7 @@ static void arguments_put(const cuda_kernel *k, void *const *args, unsigned char
 static bool arguments_equal(const cuda_kernel *k, void *const *args, const unsigned char *to)
 {
     for (int i = 0; i < k->n_params; to += value_room(&k->params[i++]))
-        if (k->params[i].kind != KERNEL_BYTES) { /* most often */
+        if (k->params[i].kind != KERNEL_BYTES) { /* usually */
             CUdeviceptr mine, other;
             memcpy(&mine, args[i], sizeof mine);
             memcpy(&other, to, sizeof other);
@@ -271,7 +271,7 @@ static bool arguments_equal(const cuda_kernel *k, void *const *args, const unsig
     return true;
 }
 
-/* Gives the node the arguments and the shape of this time. */
+/* Updates the node to the arguments and the shape of this run. */
 static bool node_change(cuda_replay *r, replay_node *n, const kernel_launch *l, void **args)
 {
     arguments_put(n->code, args, r->g->args + n->at);
@@ -341,7 +341,7 @@ bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes)
 
 /* ---- the end ---- */
 
-/* What was captured becomes a graph; false: nothing can be launched. */
+/* Turns the capture into a graph; false if there is none to launch. */
 static bool capture_finish(cuda_replay *r, bool wanted)
 {
     replay_graph *g = r->g;
@@ -356,7 +356,7 @@ static bool capture_finish(cuda_replay *r, bool wanted)
     return made;
 }
 
-/* The graph does not fit. If none does, the list is captured again; a capture that failed is not. */
+/* The graph does not match. If no other graph does, the list is captured again, unless a capture failed. */
 static void miss(cuda_replay *r)
 {
     r->compared |= 1u << (r->g - r->all);
@@ -398,7 +398,7 @@ static void discard(void *kept)
     cuda_device *d = r->dev;
     pthread_mutex_lock(&d->lock);
     if (cuda_push(d)) {
-        drop_graphs(r); /* if one is running, the driver frees it afterwards */
+        drop_graphs(r); /* the driver frees a running graph when it ends */
         cu.context_pop(&(CUcontext){NULL});
     }
     pthread_mutex_unlock(&d->lock);

@@ -1,8 +1,8 @@
-/* Products on tensor cores, where cuBLASLt is absent or an epilogue follows: on Hopper by kernels/tensor_product.cu, on
+/* Products on tensor cores, if cuBLASLt is absent or an epilogue follows: on Hopper by kernels/tensor_product.cu, on
  * other GPUs since Ampere by kernels/mma_product.cu.
  *
  * Both need rows at multiples of 16 bytes. tf32, and the second kernel, need k as the inner axis. Other operands
- * are packed into scratch first. Each sum is computed in one order, whatever the grid is. */
+ * are packed into scratch first. The order of each sum does not depend on the grid. */
 #include "engine/backend/cuda/arguments.h"
 #include "engine/backend/cuda/epilogue.h"
 #include "engine/backend/cuda/native.h"
@@ -26,8 +26,8 @@ enum {
     TM = 128,
     STAGE_ROW = 128, /* bytes of a panel's row */
     HOPPER_THREADS = 384,
-    HOPPER_WARPS = 8, /* that have rows of the result */
-    BOX_ROWS = 16,    /* of each of them */
+    HOPPER_WARPS = 8, /* warps that have rows of the result */
+    BOX_ROWS = 16,    /* rows of a warp */
     ROWS_BYTES = 16 * 144,
     BOXES_BYTES = 2 * 16 * 128,
     MMA_THREADS = 256,
@@ -42,15 +42,15 @@ typedef struct tensor_product {
     bool hopper;
     int tn, bytes; /* columns of a tile; bytes of an element */
     bool packed[2];
-    product_side side[2];      /* as the kernel reads them: packed ones lie in scratch */
-    uint64_t scratch_place[2]; /* of packed ones */
-    product_sizes sizes;       /* of Hopper's kernel */
+    product_side side[2];      /* as the kernel reads them: packed operands are in scratch */
+    uint64_t scratch_place[2]; /* offsets of packed operands */
+    product_sizes sizes;       /* for Hopper's kernel */
     bool boxes;    /* Hopper's kernel copies boxes of rows to the result, instead of writing rows */
-    mma_sizes mma; /* of the other */
+    mma_sizes mma; /* for the other kernel */
     cuda_epilogue epilogue;
-    int kept_slot; /* where Hopper's kernel also writes the product before the epilogue; -1 */
+    int kept_slot; /* where Hopper's kernel also writes the product without epilogue; -1: nowhere */
     int64_t kept_offset;
-    /* Maps of the operands and of the result as it was launched last, and the addresses that they are of. */
+    /* The maps of the operands and the result in the last launch, and the addresses that they describe. */
     unsigned char map[3][sizeof(CUtensorMap)];
     CUdeviceptr mapped[3];
 } tensor_product;
@@ -146,7 +146,7 @@ static ig_status map_set(CUtensorMap *map, const tensor_product *p, int i, CUdev
     return cuda_map(p->base.dev, map, at, p->bytes, dims, strides, box);
 }
 
-/* The result, in boxes that a warp copies. */
+/* A map of the result, in boxes that one warp copies. */
 static ig_status map_result(CUtensorMap *map, const tensor_product *p, CUdeviceptr at)
 {
     const product *c = &p->c;
@@ -181,7 +181,7 @@ static ig_status launch_pack(const tensor_product *p, int i, binding from, bindi
     return cuda_kernel_launch(&p->pack->base, &l);
 }
 
-/* Where an operand lies as the kernel reads it; it is packed if it must be. */
+/* The address of an operand for the kernel; packs the operand if necessary. */
 static ig_status operand_ready(const tensor_product *p, int i, const binding *bindings,
                                binding scratch, binding *out)
 {
@@ -211,7 +211,7 @@ static ig_status maps_set(tensor_product *p, const binding at[2], binding out, C
     return IG_OK;
 }
 
-/* Shared memory of Hopper's kernel: as many stages as kernels/tensor_product.cu has, and rows of the result. */
+/* Shared memory of Hopper's kernel: as many stages as in kernels/tensor_product.cu, and rows of the result. */
 static size_t hopper_shared(const tensor_product *p)
 {
     const int stages = p->tn == 128 ? 6 : 4;
@@ -261,7 +261,7 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
 
 /* ---- preparing ---- */
 
-/* An operand that the kernel can read as it is; otherwise it is packed behind *used bytes of scratch. */
+/* Uses an operand directly if the kernel can read it; otherwise it is packed after *used bytes of scratch. */
 static void side_set(tensor_product *p, int i, uint64_t *used)
 {
     const product *c = &p->c;
@@ -330,7 +330,7 @@ static bool can_run(const cuda_device *d, const product *c, bool tf32)
         JOBS = 65535,
         ROWS = 65535 * 32,
         POINTS = INT32_MAX / 2
-    }; /* of packing's grid; of int */
+    }; /* limits of the grid of packing, and of int */
     const int64_t jobs = c->batch * c->outer;
     const double tiles =
         (double)jobs * (double)((c->m + TM - 1) / TM) * (double)((c->n + 127) / 128);
@@ -340,8 +340,8 @@ static bool can_run(const cuda_device *d, const product *c, bool tf32)
            c->k <= POINTS && tiles < POINTS;
 }
 
-/* The time of a product with tiles of so many columns, in units of a step of one column: each processor takes one tile after
- * another. A step of a narrow tile costs more for each column, since the rows are read, too. */
+/* The time of a product with tiles of this many columns, in units of one step of one column: each processor takes one
+ * tile after another. A step of a narrow tile costs more per column, because the rows are read, too. */
 static int64_t time_of(const product *c, int columns, int cores)
 {
     const int64_t tiles =
@@ -349,7 +349,8 @@ static int64_t time_of(const product *c, int columns, int cores)
     return (tiles + cores - 1) / cores * (columns + 16);
 }
 
-/* The columns of a tile: of 4096 x 768 sums, 192 give each of 132 processors one tile, and 256 only 96 of them. */
+/* The columns of a tile. Example: for a result of 4096 x 768, tiles of 192 columns keep 128 of 132 processors busy,
+ * tiles of 256 columns only 96. */
 static int columns_of(const product *c, int cores)
 {
     int best = 256;
@@ -359,7 +360,7 @@ static int columns_of(const product *c, int cores)
     return best;
 }
 
-/* p has the product, and the epilogue if there is one; it is freed on failure. */
+/* p has the product, and the epilogue if there is one; p is freed on failure. */
 static ig_status prepare(tensor_product *p, cuda_device *d, cuda_native **out)
 {
     const product *c = &p->c;
@@ -401,7 +402,7 @@ ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_nativ
     return prepare(p, d, out);
 }
 
-/* True if all processors have a tile. With fewer, cuBLASLt splits k, which gains more than a launch costs. */
+/* True if all processors have a tile. With fewer tiles, cuBLASLt splits k, which saves more than a launch costs. */
 static bool fills_device(const cuda_device *d, const product *c)
 {
     return (c->m + TM - 1) / TM * ((c->n + 127) / 128) * c->batch * c->outer >= d->cores;
