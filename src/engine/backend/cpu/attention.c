@@ -1,7 +1,7 @@
 /* Attention (ops/attention.c) by specialized loops: a task takes some rows of the query through both products and the
  * softmax between them, in its scratch. The pool runs once, and the scores are never in memory as a whole.
  *
- *   f32          keys and values are read where they are, or packed (lanes/attend.c); the result has the bits of the op's
+ *   f32          keys and values are read in place, or packed (lanes/attend.c); the result has the bits of the op's
  *                definition
  *   f16, bf16    the same, after keys and values were converted to f32
  *   bf16         with matrix instructions that read rows in place (AMX): both products are of bf16; a weight of the

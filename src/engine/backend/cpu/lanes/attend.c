@@ -13,13 +13,13 @@
 enum {
     LANES = SIMD_LANES,
 #if defined(__aarch64__)
-    ROWS = 3 * LANES, /* of the query, side by side: those of tile_neon.h */
-    GROUPS = 2,       /* of so many rows, which take turns with a tile of keys or values */
+    ROWS = 3 * LANES, /* of the query, in adjacent lanes: the width of tile_neon.h */
+    GROUPS = 2,       /* of ROWS rows, which take turns with a tile of keys or values */
     TILE = 8,
 #else
     ROWS = 2 * LANES, /* of the query, in two registers */
     GROUPS = 1,
-    /* Rows of a tile of sums: with two registers for each, two for the query and one for a factor, they fit. */
+    /* Rows of a tile of sums. They fit the registers: two for each row, two for the query and one for a factor. */
     TILE = SIMD_BYTES == 32 ? 4 : 8,
 #endif
 };
@@ -32,8 +32,8 @@ _Static_assert((int)GROUPS *(int)ROWS <= (int)ATTEND_ROWS_MOST, "see attend.h");
 /* ---- products ---- */
 
 #if !defined(__aarch64__)
-/* c[r * ROWS + l] = (or += if add) the sum over i < n of a[r * a_row + i * a_point] * b[i * ROWS + l], for r < rows, which is a
- * constant of at most TILE. Each register is a variable of its own, as in gemm_tile.inc. */
+/* c[r * ROWS + l] = (or += if add) the sum over i < n of a[r * a_row + i * a_point] * b[i * ROWS + l], for r < rows, a
+ * constant of at most TILE. Each register is a separate variable, as in gemm_tile.inc. */
 INLINE void tile_sum(int rows, int64_t n, const float *a, int64_t a_row, int64_t a_point,
                      const float *b, float *c, bool add)
 {
@@ -80,8 +80,8 @@ INLINE void product(int64_t rows, int64_t n, const float *a, int64_t a_row, int6
 
 /* ---- transposing ---- */
 
-/* to[e * to_row + i] = from[i * from_row + e] for i < rows and e < width, times *by and divided by over[e] unless they are NULL.
- * Without a square of lanes, one by one. */
+/* to[e * to_row + i] = from[i * from_row + e] for i < rows and e < width, times *by and divided by over[e] unless they
+ * are NULL. Elements outside of whole squares of lanes are moved one by one. */
 INLINE void turn(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t rows,
                  int64_t width, const float *by, const float *over)
 {
@@ -129,7 +129,7 @@ static void turn_out(const attend_rows *a, const float *from, const float *sum)
 
 /* ---- softmax ---- */
 
-/* Scores to which rows do not attend become -inf. */
+/* Sets the scores of keys that a row does not attend to to -inf. */
 static void hide(const attend_rows *a, float *scores)
 {
     for (int64_t j = 0; a->mask && j < a->keys; j++)
@@ -140,8 +140,8 @@ static void hide(const attend_rows *a, float *scores)
             scores[j * ROWS + l] = -INFINITY;
 }
 
-/* The largest score of each row, or 0 if all are -inf. Returns true if all differences are in the near path of exp: then
- * they are finite numbers, too. */
+/* The largest score of each row, or 0 if all are -inf. Returns true if all differences are in the near path of exp, and
+ * therefore finite. */
 static bool find_most(int64_t keys, const float *scores, float *most)
 {
     enum { REGISTERS = ROWS / LANES };
@@ -194,7 +194,7 @@ EXPONENTIALS(exponentials, m_exp)
 EXPONENTIALS(exponentials_near, m_exp_near)
 #endif
 
-/* The lanes of a chunk's sums, joined by halving to the first. */
+/* Joins the lanes of a chunk's sums into the first, by halving. */
 static void halve(float *sum)
 {
     for (int half = FOLD_LANES / 2; half > 0; half /= 2)
@@ -203,7 +203,7 @@ static void halve(float *sum)
 }
 
 #if defined(__aarch64__)
-/* sum[j % FOLD_LANES] adds the rows from `scores` on; PIECE of them at most, of which there is an even number. */
+/* sum[j % FOLD_LANES] adds the rows starting at `scores`: at most PIECE rows, an even number. */
 static void add_rows(int64_t keys, const float *scores, float *sum)
 {
     for (int64_t j = 0; j < FOLD_LANES && j < keys; j++)
@@ -227,8 +227,8 @@ static void exponentials_near(int64_t keys, float *scores, const float *most, fl
 }
 #endif
 
-/* Scores become weights; sum has FOLD_LANES rows, of which the first is the result, and room for one row of each chunk after
- * them. Chunks are joined as in reduce.c. A row that attends to nothing has weights of 0, and the sum 1. */
+/* Turns scores into weights. sum has FOLD_LANES rows, the first of which becomes the result, then room for one row of
+ * each chunk. Chunks are joined as in reduce.c. A row that attends to nothing has weights of 0, and the sum 1. */
 static void weigh(const attend_rows *a, float *scores, float *most, float *sum)
 {
     float *const chunks = sum + FOLD_LANES * ROWS;
@@ -251,8 +251,8 @@ static void weigh(const attend_rows *a, float *scores, float *most, float *sum)
 }
 
 #if defined(__aarch64__)
-/* Panels of TILE keys, and of TILE elements of the values: the TILE factors of a point are side by side. What is missing in the
- * last ones is 0. */
+/* Panels of TILE keys, and of TILE elements of the values: the TILE factors of a point are contiguous. The last panels
+ * are padded with zeros. */
 static void pack_f32(const attend_rows *a, float *keys, float *values)
 {
     for (int64_t j = 0; j < a->keys; j += TILE, keys += TILE * a->width) {
@@ -275,7 +275,7 @@ static void pack_f32(const attend_rows *a, float *keys, float *values)
     }
 }
 
-/* n points of a panel with those of ROWS rows. */
+/* Multiplies n points of a panel with those of ROWS rows. */
 static void tile_of(int64_t n, const float *panel, const float *rows, float *to, bool add)
 {
     const int64_t row = ROWS * sizeof(float);
@@ -289,7 +289,7 @@ typedef struct row_group {
     float *query, *scores, *result, *most, *sum;
 } row_group;
 
-/* Groups of rows, each with its part of the scratch. Returns how many there are. */
+/* Forms groups of rows, each with its part of the scratch. Returns how many there are. */
 static int make_groups(const attend_rows *a, int64_t keys, int64_t width, row_group *group)
 {
     float *scratch = a->scratch;

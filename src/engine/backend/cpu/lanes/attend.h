@@ -1,9 +1,9 @@
-/* Loops of attention for one instruction set: what lanes/attend.c offers, and what attention.c builds on. All values are f32
+/* Loops of attention for one instruction set: implemented by lanes/attend.c, used by attention.c. All values are f32
  * lanes.
  *
- * Rows of the query are lanes: a matrix with a row for each key or element has the values of ATTEND_ROWS of them side by
- * side. So keys and values are read where they are, one factor at a time, and the largest score of a row, its exponentials and
- * their sum need no work across lanes. */
+ * Rows of the query are lanes: a matrix with a row for each key or element holds the values of `rows` query rows in
+ * adjacent lanes. So keys and values are read in place, one factor at a time. The largest score of a row, its
+ * exponentials and their sum need no operations across lanes. */
 #ifndef CPU_ATTEND_H
 #define CPU_ATTEND_H
 
@@ -12,7 +12,7 @@
 
 enum {
     ATTEND_CHUNKS = 4,     /* most chunks of a sum over keys (reduce.c) */
-    ATTEND_ROWS_MOST = 32, /* of any level */
+    ATTEND_ROWS_MOST = 32, /* the largest `rows` of any level */
     ATTEND_GROUP = 32,     /* keys of a panel of bf16 */
 };
 
@@ -20,17 +20,20 @@ enum {
 typedef struct attend_rows {
     int64_t rows, keys, width; /* rows of the query, keys, elements of a row; all > 0 */
     const float *q, *k,
-        *v; /* keys and values are packed if the level has pack_f32; then their strides do not count */
+        *v; /* keys and values; packed if the level has pack_f32, and their strides are then
+             * ignored */
     int64_t q_row, k_row, v_row;
     float scale;
-    const uint8_t *mask; /* of each key, whether rows attend to it; or NULL */
-    int64_t last;        /* row 0 attends to keys 0 to last, the next one to one more; -1: to all */
+    const uint8_t *mask; /* for each key, whether rows attend to it; or NULL */
+    int64_t last;        /* row 0 attends to keys 0 to last, each further row to one more; -1: to
+                          * all */
     float *out;
     int64_t out_row;
     float *scratch; /* attend_scratch floats, aligned to 64 bytes */
 } attend_rows;
 
-/* Scores of some rows become weights, each as the sum of two numbers of bf16: the weight rounded, and what that leaves. */
+/* Turns scores of some rows into weights. Each weight is the sum of two bf16 numbers: the rounded weight, and the
+ * rounding error. */
 typedef struct attend_scores {
     int64_t rows, keys;
     int64_t
@@ -45,14 +48,15 @@ typedef struct attend_scores {
 
 struct attend_level {
     int rows;       /* that one call takes */
-    bool is_faster; /* than the chain of programs of the op's definition */
+    bool is_faster; /* faster than the chain of programs of the op's definition */
     int64_t keys_most;
-    /* Packs keys and values of a, into attend_packed floats each; NULL: rows_f32 reads them where they are. */
+    /* Packs keys and values of a, into attend_packed floats each; NULL: rows_f32 reads them in place. */
     void (*pack_f32)(const attend_rows *a, float *keys, float *values);
-    /* Each sum has the order of a contraction and of a reduction, so the result has the bits of the op's definition. At
-     * most `rows` rows and keys_most keys. */
+    /* Each sum has the order of a contraction or reduction, so the result has the bits of the op's definition. At most
+     * `rows` rows and keys_most keys. */
     void (*rows_f32)(const attend_rows *a);
-    /* A panel of pack_n of up to ATTEND_GROUP keys, whose rows are multiples of 4 bytes apart; width is even. */
+    /* Makes a panel of pack_n from up to ATTEND_GROUP keys, whose rows are multiples of 4 bytes apart; width is
+     * even. */
     void (*turn_keys_bf16)(void *to, const void *from, int64_t row_bytes, int64_t keys,
                            int64_t width);
     /* weight + rest = exp((score - the largest of its row) * scale) */

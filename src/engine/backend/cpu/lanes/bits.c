@@ -1,5 +1,5 @@
 /* Random bits from counters: Philox 4x32-10 and threefry2x32 with 20 rounds (Salmon et al., "Parallel
- * random numbers: as easy as 1, 2, 3", SC 2011). Value i of a key depends on the key and i alone.
+ * random numbers: as easy as 1, 2, 3", SC 2011). Value i of a key depends only on the key and i.
  *
  * philox: the block number's low and high half are the counter's first words, the key's words 2 and
  * 3 its last. A block has four 32-bit values, or two of 64 bits with the low half first.
@@ -7,8 +7,8 @@
 #include "engine/backend/cpu/lanes/parts.h"
 #include "engine/backend/cpu/lanes/simd.h"
 
-/* Counters that are computed together: the rounds of one counter depend on each other, those of
- * different counters do not. */
+/* The number of counters that are computed together: the rounds of one counter depend on each other, different counters
+ * are independent. */
 enum {
     LANES = sizeof(simd_u32) / sizeof(uint32_t),
     REGISTERS = 4, /* of each word */
@@ -16,7 +16,7 @@ enum {
     PHILOX_ROUNDS = 10
 };
 
-/* Word w of the counters from the first on: its low (0) or high (1) half. */
+/* Word w of consecutive counters, starting at `first`: its low (0) or high (1) half. */
 static inline void count(simd_u32 x[static REGISTERS], uint64_t first, int high)
 {
     uint32_t words[PASS];
@@ -25,7 +25,7 @@ static inline void count(simd_u32 x[static REGISTERS], uint64_t first, int high)
     memcpy(x, words, sizeof words);
 }
 
-/* The four words of PASS blocks from the first on. */
+/* The four words of PASS consecutive blocks, starting at `first`. */
 static void philox(const uint32_t key[static 4], uint64_t first, uint32_t d[static 4 * PASS])
 {
     simd_u32 x0[REGISTERS], x1[REGISTERS], x2[REGISTERS], x3[REGISTERS];
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void threefry_rounds(simd_u32 x[2][
     }
 }
 
-/* Both words of PASS counters from the first on. */
+/* Both words of PASS consecutive counters, starting at `first`. */
 static void threefry(const uint32_t key[static 2], uint64_t first, uint32_t w[2][PASS])
 {
     const uint32_t k0 = key[0], k1 = key[1], k2 = k0 ^ k1 ^ 0x1BD11BDAu;
@@ -106,7 +106,7 @@ static void narrow(ig_dtype to, int64_t n, void *d, const uint32_t *w)
             ((uint8_t *)d)[i] = (uint8_t)w[i];
 }
 
-/* Words [skip, skip + n) of the blocks from the first on; n fits in one pass. */
+/* Words [skip, skip + n) of consecutive blocks, starting at `first`; n fits in one pass. */
 static void philox_words(const uint32_t *key, uint64_t first, int64_t skip, int64_t n, void *d)
 {
     uint32_t w[4 * PASS];
@@ -114,7 +114,7 @@ static void philox_words(const uint32_t *key, uint64_t first, int64_t skip, int6
     memcpy(d, w + skip, (size_t)n * sizeof *w);
 }
 
-/* A value of 64 bits is two words as they lie in memory, the low one first. */
+/* A 64-bit value is two words as in memory, the low word first. */
 static void philox_bits(ig_dtype to, const uint32_t *key, uint64_t start, int64_t n, void *d)
 {
     const uint64_t wide = ig_dtype_bytes(to) == 8 ? 2 : 1; /* words of a value */

@@ -1,9 +1,9 @@
-/* exp(x - y) of floats for aarch64, in assembly: the bits are those of vm_exp_near_f32 of the differences.
+/* exp(x - y) of floats for aarch64, in assembly. The results have the bits of vm_exp_near_f32 of the differences.
  *
  * A register's chain of steps takes about 45 cycles, and the core does not look far enough ahead to
- * fill them with other chains. So the first half of the chains of three registers is interleaved with
- * the second half of the three before. Compilers run out of registers there. A term that a multiply-add
- * replaces by its result is loaded each time: copies of registers would take the place of arithmetic. */
+ * fill them with other chains. So the first half of the chains of three registers is interleaved with the second half
+ * of the previous three. Compilers run out of registers here. A term that a multiply-add overwrites with its result is
+ * loaded each time: copies of registers would compete with arithmetic for issue slots. */
 #ifndef LANES_EXP_NEON_H
 #define LANES_EXP_NEON_H
 
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* In memory: three terms, four times each, and six factors. The polynomial is vm_poly_exp_f32. */
+/* Constants in memory: three terms, four times each, and six factors. The polynomial is vm_poly_exp_f32. */
 enum { EXP_CONSTANTS = 20, EXP_GROUP = 24, EXP_MORE = 12 };
 #define EXP_FOUR(x) x, x, x, x
 static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))) = {
@@ -19,7 +19,7 @@ static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))
     vm_ln2_hi_f32,           vm_ln2_lo_f32,     0x1.5554aep-3f,           0x1.122882p-7f,
     0x1.6d996p-10f};
 
-/* An instruction for each of three registers: with a common operand, with one each, to or from memory. */
+/* One instruction for each of three registers: with a common operand, with separate operands, to or from memory. */
 #define EXP_COMMON_(op, d0, d1, d2, a0, a1, a2, b) \
     op " v" #d0 ".4s, v" #a0 ".4s, " b "\n" op " v" #d1 ".4s, v" #a1 ".4s, " b "\n" op " v" #d2 \
        ".4s, v" #a2 ".4s, " b "\n"
@@ -35,7 +35,7 @@ static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))
 #define EXP_EACH(op, d, a, b) EXP_CALL(EXP_EACH_, op, EXP_LIST d, EXP_LIST a, EXP_LIST b)
 #define EXP_MEMORY(op, base, at, step, q) EXP_CALL(EXP_MEMORY_, op, base, at, step, EXP_LIST q)
 
-/* Registers: arguments and powers of two groups of three, and what each step needs. */
+/* Registers: arguments and powers of two groups of three, and the constants of each step. */
 #define EXP_X_A (0, 1, 2)
 #define EXP_T_A (3, 4, 5)
 #define EXP_X_B (6, 7, 8)
@@ -62,7 +62,8 @@ static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))
 #define EXP_MOST(x) EXP_INTO("fmax", 28, x)
 #define EXP_NOTHING(x) ""
 
-/* One group's second half, and the next group's first one. LEAST and MOST are EXP_LEAST and EXP_MOST, or EXP_NOTHING. */
+/* The second half of one group, and the first half of the next. LEAST and MOST are EXP_LEAST and EXP_MOST, or
+ * EXP_NOTHING. */
 #define EXP_STEP(LEAST, MOST, x, t, at, next_x, next_t, next) \
     EXP_READ(next_x, next_t, next) \
     EXP_SHIFT(next_x, next_t) \
@@ -102,9 +103,9 @@ static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))
                        "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", \
                        "memory")
 
-/* d[i] = exp(x[i] - y[i % 12]) for EXP_GROUP * groups of them, groups > 0. Reads EXP_MORE more of x. Differences that are not in the
- * near path of exp give wrong results. exp_neon_range also joins each difference, and the EXP_MORE more, to the smallest and
- * the largest ones of four lanes each; NaN exceeds all. */
+/* d[i] = exp(x[i] - y[i % 12]) for EXP_GROUP * groups elements, groups > 0. Reads EXP_MORE elements of x past the end.
+ * Differences outside of the near path of exp give wrong results. exp_neon_range also joins each difference, and those
+ * of the EXP_MORE elements, to the smallest and the largest difference of each of four lanes; NaN exceeds all. */
 static inline void exp_neon(int64_t groups, float *d, const float *x, const float *y)
 {
     float range[8] = {0};

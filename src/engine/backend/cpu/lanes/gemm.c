@@ -95,7 +95,7 @@ static inline bool gemm_is_woven(const int64_t *offset, int64_t n, int64_t side)
     return true;
 }
 
-/* True if one of them is worth looking for. */
+/* True if one of the runs has at least LONG_RUN offsets. */
 static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 {
     for (int64_t i = 0, run; i < n; i += run)
@@ -104,7 +104,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
     return false;
 }
 
-/* Vector code of packing: groups of points as they are in memory; f32 from another. */
+/* Vector code of packing: copies groups of points unchanged; converts others to f32. */
 #define COPY_16(to, s, r) *(quad_memory_f32 *)(to) = quad_of_f32((s)[0] + (r))
 #define TURN_4(of, to, width, s, i) \
     quad_turn_f32(to, width, of((s)[0] + (i)), of((s)[1] + (i)), of((s)[2] + (i)), of((s)[3] + (i)))
@@ -267,7 +267,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define UNIT 64
 #include "gemm_amx.inc"
 
-/* One row's points, which are not contiguous. */
+/* The points of one row, which are not contiguous. */
 #define GATHER(to, s, r) \
     for (int g_ = 0; g_ < GROUP; g_++) \
     (to)[g_] = (s)[g_][r]

@@ -1,7 +1,7 @@
 /* f16 and bf16 as integer arithmetic on bits, without branches, so that loops over them are vector
- * code on every level. Rounding is to nearest, ties to even; a NaN stays a NaN with its sign and what
- * fits of its payload, and becomes quiet. (bf16 to f32 only moves bits.) That is what the conversions
- * of ARM and x86 do too: see simd.h. */
+ * code on every level. Rounding is to nearest, ties to even; a NaN becomes quiet, and keeps its sign and the part of
+ * its payload that fits. (bf16 to f32 only moves bits.) The conversion instructions of ARM and x86 do the same: see
+ * simd.h. */
 #ifndef LANES_HALF_H
 #define LANES_HALF_H
 
@@ -38,7 +38,7 @@ static inline uint16_t f16_of_f32(float x)
 {
     const uint32_t u = half_bits(x) & 0x7fffffff, sign = half_bits(x) >> 16 & 0x8000;
     const uint32_t normal = (u - (112u << 23) + 0xfff + (u >> 13 & 1)) >> 13;
-    /* The sum's last bit is worth 2^-24, so it rounds as a denormal f16 does. */
+    /* The sum's last bit is worth 2^-24, so it is rounded like a denormal f16. */
     const uint32_t small = half_bits(half_float(u) + 0.5f) - half_bits(0.5f);
     const uint32_t nan = 0x7e00 | (u >> 13 & 0x3ff);
     const uint32_t finite = u < 113u << 23 ? small : normal;

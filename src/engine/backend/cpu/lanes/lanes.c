@@ -16,8 +16,8 @@ enum {
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-/* What is summed without being stored: a * b, a * a or (a - b) * (a - b); whether a - b is kept;
- * whether b is one value. */
+/* Values that are summed without being stored: a * b, a * a or (a - b) * (a - b); whether a - b is
+ * kept; whether b is one value. */
 enum { SUM_PRODUCTS, SUM_SQUARES, SUM_DIFFERENCES, SUM_KINDS };
 #define SUMS(X) \
     X(PRODUCTS, 0, 0) \

@@ -9,8 +9,8 @@
 #undef TEMPLATE
 enum { PIECE = 1024 }; /* elements that are examined before a path is chosen for them */
 
-/* exp(a - y) of some of n elements, if these differences and some more are in the near path; d is not a. Returns how many were
- * computed. */
+/* exp(a - y) of a prefix of n elements, if these differences and some more are in the near path; d is not a. Returns
+ * how many were computed. */
 #if defined(__aarch64__)
 static int64_t exp_quickly_f32(int64_t n, float *d, const float *a, float y)
 {

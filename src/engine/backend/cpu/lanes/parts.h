@@ -21,7 +21,7 @@
 /* The same for a function that a template defines once for each lane type. */
 #define NAME(name) PART_NAME(name, LANE)
 
-/* Before a loop over lanes: point i of the result depends on no other point, also if the result
+/* Before a loop over lanes: point i of the result depends on no other point, even if the result
  * overwrites an input. */
 #if defined(__clang__)
 #define LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")

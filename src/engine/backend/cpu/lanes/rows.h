@@ -9,8 +9,8 @@ enum { SCAN_BLOCK = 16 }; /* elements of a block of a scan; see reduce/scan.c */
 
 struct rows_level {
     /* d[i] = carry joined with the chunk's own running fold up to i (reduce/scan.c states the
-     * order); *total = the chunk's fold. 0 < n <= TAPE_BLOCK; d may be a. carry and total are
-     * lanes. */
+     * order); *total = the fold of the whole chunk. 0 < n <= TAPE_BLOCK; d may be a. carry and
+     * total are lanes. */
     void (*scan)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *carry,
                  void *total);
     /* Computes *total only. */
@@ -19,7 +19,7 @@ struct rows_level {
     void (*codes)(const sort_order *o, bool wide, int64_t n, void *codes, const void *elements);
     /* The inverse. elements may be codes, if they are as wide. */
     void (*elements)(const sort_order *o, bool wide, int64_t n, void *elements, const void *codes);
-    /* Keys of packed elements (sort_key.h), as codes are. */
+    /* Keys of packed elements (sort_key.h), with the types of codes. */
     void (*keys)(const sort_order *o, bool wide, int64_t n, void *keys, const void *elements);
     /* The keys of the elements whose key is at most `last`, and their indices i; returns how many
      * there are. keys and at have room for n <= TAPE_BLOCK. */

@@ -54,7 +54,7 @@ typedef simd_u16 simd_memory_u16 __attribute__((aligned(2), may_alias));
 typedef simd_u32 simd_memory_u32 __attribute__((aligned(4), may_alias));
 typedef simd_u64 simd_memory_u64 __attribute__((aligned(8), may_alias));
 
-/* c + b * a, rounded once where the level has fma. */
+/* c + b * a, rounded once if the level has fma. */
 static inline simd_f32 simd_fma_f32(simd_f32 c, simd_f32 b, float a)
 {
 #if defined(__AVX512F__)
@@ -81,7 +81,7 @@ static inline simd_f64 simd_fma_f64(simd_f64 c, simd_f64 b, double a)
 #endif
 }
 
-/* The high halves of the lanes' products with m; the low ones go to *low. */
+/* The high halves of the lanes' products with m; the low halves go to *low. */
 static inline simd_u32 simd_multiply_wide(simd_u32 x, uint32_t m, simd_u32 *low)
 {
 #if defined(__aarch64__)
@@ -105,7 +105,7 @@ static inline simd_u32 simd_multiply_wide(simd_u32 x, uint32_t m, simd_u32 *low)
 #endif
 }
 
-/* d[4 * i + j] = lane i of the j-th. */
+/* d[4 * i + j] = lane i of xj. */
 static inline void simd_keep_by_turns(uint32_t *d, simd_u32 x0, simd_u32 x1, simd_u32 x2,
                                       simd_u32 x3)
 {
@@ -122,8 +122,8 @@ static inline void simd_keep_by_turns(uint32_t *d, simd_u32 x0, simd_u32 x1, sim
 #endif
 }
 
-/* f16 and f32, where the level has instructions for it: eight lanes at a time, as long as there are
- * eight. Return how many are done. */
+/* Conversions between f16 and f32, if the level has instructions for them: eight lanes at a time.
+ * Return how many elements were converted, a multiple of eight. */
 #if defined(__aarch64__)
 typedef float16x8_t simd_f16x8;
 typedef float32x4x2_t simd_f32x8;
@@ -269,7 +269,8 @@ static inline simd_f64 simd_extreme_f64(bool least, simd_f64 x, simd_f64 y)
 }
 #endif
 
-/* Lanes from the given one on, which is at most half of all; the others are of no interest. */
+/* Moves the lanes from `lane` on to the front; lane is at most half of all. The other lanes of the
+ * result are unspecified. */
 static inline simd_f32 simd_from_f32(simd_f32 x, int lane)
 {
 #if defined(__aarch64__)

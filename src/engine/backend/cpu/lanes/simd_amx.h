@@ -2,7 +2,7 @@
  * in[0] (16 of them, 64 bytes of k each), 6 and 7 columns of in[1] (16 of them; a row is 4 bytes of k of
  * each).
  *
- * Where the compiler does not build for AMX, AMX_EMULATED gives the same steps in C, for tests. */
+ * If the compiler does not build for AMX, AMX_EMULATED provides the same steps in C, for tests. */
 #ifndef LANES_SIMD_AMX_H
 #define LANES_SIMD_AMX_H
 
@@ -94,7 +94,7 @@ static void amx_step_i8(int c, int a, int b)
 #endif
 
 #if SIMD_AMX
-/* Stores the low bytes of 32 x 32 sums to c, or adds them to it. */
+/* Stores the low bytes of 32 x 32 sums to c, or adds them to c. */
 static inline void amx_put_i8(uint8_t *c, int64_t ldc, const int32_t (*sums)[32], bool add)
 {
     for (int i = 0; i < 32; i++)
@@ -102,10 +102,10 @@ static inline void amx_put_i8(uint8_t *c, int64_t ldc, const int32_t (*sums)[32]
             c[i * ldc + j] = (uint8_t)((add ? c[i * ldc + j] : 0) + (uint8_t)sums[i][j]);
 }
 
-/* The same sums, kept whole. */
+/* The same sums, kept in full. */
 #define amx_step_i32(c, a, b) amx_step_i8(c, a, b)
 
-/* The kernels of these store their sums themselves. */
+/* These kernels store their sums themselves. */
 #define amx_put_bf16(c, ldc, sums, add) (void)(sums)
 #define amx_put_i32(c, ldc, sums, add) (void)(sums)
 #endif

@@ -1,4 +1,5 @@
-/* Operations of attention beyond simd.h: transposing squares of lanes, powers of two, and numbers as sums of two of bf16. */
+/* Operations of attention beyond simd.h: transposing squares of lanes, powers of two, and numbers split into two bf16
+ * numbers. */
 #ifndef LANES_SIMD_ATTEND_H
 #define LANES_SIMD_ATTEND_H
 
@@ -7,7 +8,7 @@
 
 enum { SIMD_LANES = SIMD_BYTES / (int)sizeof(float) };
 
-/* The larger or smaller of each lane; if one of them is NaN, either of them, or the NaN if SIMD_LARGER_NAN. */
+/* The larger or smaller of each lane. If one of them is NaN: either of them, or the NaN if SIMD_LARGER_NAN. */
 #if defined(__aarch64__)
 #define SIMD_LARGER_NAN 1
 #else
@@ -46,7 +47,7 @@ static inline simd_f32 simd_smaller_f32(simd_f32 x, simd_f32 y)
 }
 #endif
 
-/* The largest lane; the sum of the lanes, in an order of the level's own. */
+/* The largest lane; the sum of the lanes, in an order that depends on the level. */
 static inline float simd_largest_f32(simd_f32 x)
 {
 #if SIMD_BYTES == 64
@@ -71,7 +72,7 @@ static inline float simd_total_f32(simd_f32 x)
 #endif
 }
 
-/* Rows become columns: SIMD_LANES of them. */
+/* Transposes a square of SIMD_LANES rows. */
 static inline __attribute__((always_inline)) void simd_turn_f32(simd_f32 *r)
 {
 #if SIMD_BYTES == 64
@@ -79,7 +80,7 @@ static inline __attribute__((always_inline)) void simd_turn_f32(simd_f32 *r)
     simd_cross_f32(r + 4);
     simd_cross_f32(r + 8);
     simd_cross_f32(r + 12);
-    /* Now the squares of quads: quad q of register 4 * g + c is that of column 4 * q + c. */
+    /* Now the squares of quads: quad q of register 4 * g + c belongs to column 4 * q + c. */
     SIMD_UNROLL_4
     for (int c = 0; c < 4; c++) {
         const __m512 a = (__m512)r[c], b = (__m512)r[4 + c], d = (__m512)r[8 + c],
@@ -107,7 +108,7 @@ static inline __attribute__((always_inline)) void simd_turn_f32(simd_f32 *r)
 #endif
 }
 
-/* 2^x for x <= 0, and 0 below 2^-126. The nearest integer of x is the exponent; a polynomial of what is left has the
+/* 2^x for x <= 0, and 0 below 2^-126. The integer nearest to x is the exponent; a polynomial of the remainder gives the
  * mantissa. */
 static inline simd_f32 simd_power_f32(simd_f32 x)
 {
@@ -136,8 +137,8 @@ static inline simd_f32 simd_power_f32(simd_f32 x)
 #endif
 }
 
-/* high + low = the lanes of x and y, one after the other, with an error of at most 2^-16 of each. High is cut off, low is
- * rounded. NaN stays NaN. */
+/* high + low = the lanes of x, then of y, with an error of at most 2^-16 of each. High is truncated, low is rounded.
+ * NaN stays NaN. */
 static inline void simd_split_bf16(uint16_t *high, uint16_t *low, simd_f32 x, simd_f32 y)
 {
 #if SIMD_BYTES == 64

@@ -19,8 +19,8 @@
 #define SIMD_UNROLL_ALL _Pragma("GCC unroll 8")
 #endif
 
-/* No load is moved across this: gcc would do all loads of a loop first, for which there are not
- * enough registers. */
+/* No load is moved across this: gcc would make all loads of a loop first, and there are not enough registers for
+ * them. */
 #define SIMD_LOADS_STAY __asm__ volatile("" ::: "memory");
 
 /* Lanes of two vectors; mask is an integer vector of the same form. */
@@ -65,7 +65,7 @@ static inline quad_f32 quad_of_bf16(const uint16_t *from)
     return (quad_f32)(__builtin_convertvector(bits, whole) << 16);
 }
 
-/* Rows become columns. */
+/* Transposes four rows. */
 static inline void quad_cross_f32(quad_f32 r[4])
 {
     const quad_f32 low0 = SIMD_SHUFFLE(quad_i32, r[0], r[1], 0, 4, 1, 5);
@@ -103,7 +103,8 @@ static inline void quad_turn_f64(void *to, int64_t width, quad_f64 r0, quad_f64 
         *(quad_memory_f64 *)((double *)to + j * width) = r[j];
 }
 
-/* Eight rows from the r-th on of two points s[], which lie side by side: a row's points together. */
+/* Eight rows, starting at the r-th, of two points s[], whose rows are contiguous: the points of a row become
+ * adjacent. */
 static inline void weave_2_bytes(uint16_t *to, const uint16_t *const *s, int64_t r)
 {
     typedef uint16_t eight __attribute__((vector_size(16)));
@@ -160,7 +161,7 @@ static inline simd_f64 simd_join_f64(const quad_f64 *q)
     return (simd_f64)simd_join_f32(same);
 }
 
-/* Rows become columns, in each quad. */
+/* Transposes within each quad. */
 static inline void simd_cross_f32(simd_f32 r[4])
 {
 #if SIMD_BYTES == 64
@@ -273,7 +274,7 @@ static inline simd_f64 simd_fma_each_f64(simd_f64 c, simd_f64 b, simd_f64 a)
 #endif
 }
 
-/* ---- matrix instructions: 2 x 2 sums of 8 bytes' products ---- */
+/* ---- matrix instructions: 2 x 2 sums of products of 8 bytes ---- */
 
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && defined(__ARM_FEATURE_MATMUL_INT8)
 #define SIMD_MMA 1
@@ -293,7 +294,7 @@ static inline mma_sum_i8 mma_step_i8(mma_sum_i8 sum, mma_i8 a, mma_i8 b)
     return (mma_sum_i8)vmmlaq_s32((int32x4_t)sum, a, b);
 }
 
-/* Two neighbours' sums are 2 rows of 4. */
+/* The sums of two adjacent registers are 2 rows of 4. */
 static inline void mma_put_bf16(float *c, int64_t ldc, mma_sum_bf16 x, mma_sum_bf16 y, bool add)
 {
     mma_sum_bf16 row0 = SIMD_SHUFFLE(quad_i32, x, y, 0, 1, 4, 5);
@@ -322,7 +323,7 @@ static inline void mma_put_i8(uint8_t *c, int64_t ldc, mma_sum_i8 x, mma_sum_i8 
     mma_put_row_i8(c + ldc, SIMD_SHUFFLE(quad_i32, x, y, 2, 3, 6, 7), add);
 }
 
-/* The same sums of bytes in i32. */
+/* The same for sums of bytes in i32. */
 typedef mma_i8 mma_i32;
 typedef mma_sum_i8 mma_sum_i32;
 #define mma_step_i32 mma_step_i8
@@ -342,7 +343,7 @@ static inline void mma_put_i32(uint32_t *c, int64_t ldc, mma_sum_i32 x, mma_sum_
     mma_put_row_i32(c + ldc, SIMD_SHUFFLE(quad_i32, x, y, 2, 3, 6, 7), add);
 }
 
-/* Rows r ... r + 4 of the points s[], which lie side by side: a row's points together. */
+/* Rows r ... r + 4 of the points s[], whose rows are contiguous: the points of a row become adjacent. */
 static inline void mma_weave_bf16(uint16_t *to, const uint16_t *const *s, int64_t r)
 {
     typedef uint16_t eight __attribute__((vector_size(16)));

@@ -10,8 +10,7 @@
 #define C_SIGN(x) m_signbit(x)
 #define C_LIBRARY(name) _Generic((T)0, float : name##f, double : name)
 #define C_FMA(x, y, z) _Generic((T)0, float : __builtin_fmaf, double : __builtin_fma)(x, y, z)
-/* Division by 0 and by -1 may trap. The results are those of CUDA's instructions: all ones for
- * division by 0. */
+/* Division by 0 and by -1 may trap. The results are the same as of CUDA's instructions: all ones for division by 0. */
 #define C_BY(y) ((y) == 0 || (NEGATIVE(y) && (y) == (T)-1) ? 1 : (y))
 #define C_DIVIDE(x, y) \
     ((y) == 0 ? (T)-1 : NEGATIVE(y) && (y) == (T)-1 ? (T)(0 - (U)(x)) : (T)((x) / C_BY(y)))

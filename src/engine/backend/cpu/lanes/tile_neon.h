@@ -1,7 +1,7 @@
-/* The micro-kernels of f32 and f64 for aarch64, 8 rows x 3 registers, in assembly. Each load stands
- * between multiply-adds: four of these can start in a cycle, but a group of loads takes the place of
- * some. Compilers put all loads of a step first, which costs 6 %, and they run out of registers if
- * the source has them in this order. See gemm_tile.inc for the arguments. */
+/* The micro-kernels of f32 and f64 for aarch64, 8 rows x 3 registers, in assembly. Loads are spread between
+ * multiply-adds: four multiply-adds can start in a cycle, but a group of loads delays some. Compilers put all loads of
+ * a step first, which costs 6 %. They run out of registers if the source has this order. See gemm_tile.inc for the
+ * arguments. */
 #ifndef LANES_TILE_NEON_H
 #define LANES_TILE_NEON_H
 
@@ -31,8 +31,8 @@
 #define TILE_LOAD(q, side, at) "ldr q" #q ", [%[" #side "], #" #at "]\n"
 #define TILE_NONE(q, side, at) ""
 
-/* One point of k. LOAD, TILE_LOAD or TILE_NONE, replaces a factor by that of the next point when it
- * is not needed any more. v0 and v1 (and v5, v6) are factors of a; v2, v3, v4 are of b. */
+/* One point of k. LOAD is TILE_LOAD or TILE_NONE: it replaces a factor by the next point's factor after its last use.
+ * v0 and v1 (and v5, v6) are factors of a; v2, v3, v4 are of b. */
 #define TILE_STEP_F32(LOAD) \
     TILE_ROWS_4(8, 9, 10, 11, 2, 0) \
     TILE_ROWS_4(16, 17, 18, 19, 3, 0) \

@@ -1,5 +1,4 @@
-/* MAP: a tape over its whole space, cut into blocks and the blocks into tasks. The blocks depend on
- * the program alone.
+/* MAP: a tape over its whole space, cut into blocks and the blocks into tasks. The blocks depend only on the program.
  *
  * A MAP runs block by block (tape_run.c). Each special path exists for a row of bench/, which gets
  * slower without it; the factors were measured on one Neoverse-V1 core:
@@ -17,7 +16,7 @@
 #include "base/threads.h"
 
 /* Rows of this length and more do not share a block, so that an operand that is the same for all
- * rows is read in place. Of shorter rows, a block has as many as fit. */
+ * rows is read in place. A block has as many shorter rows as fit. */
 enum { ROW_ALONE = 512, MOST_TASKS = 512 };
 
 typedef struct map_job {
@@ -29,8 +28,8 @@ typedef struct map_job {
     int64_t in_row; /* blocks of a row */
     int64_t blocks; /* of all */
     int64_t task;   /* blocks of a task */
-    /* Tiles (see map_cut_tiles): rows along the tile axis, their distance in rows, and groups of
-     * them; groups is 0 without tiles. */
+    /* Tiles (see map_cut_tiles): rows along the tile axis, the distance between them in rows, and the number of groups
+     * of them; groups is 0 without tiles. */
     int64_t beside, apart, groups;
 } map_job;
 
@@ -41,7 +40,7 @@ static void map_cut_tasks(map_job *j, int64_t points)
     const int64_t cost = points * tape_cost(&j->p->pre);
     j->task = TASK_WORK / cost;
     if (j->blocks >=
-        2 * j->task) { /* other threads are needed: then smaller tasks for all of them */
+        2 * j->task) { /* other threads are needed anyway: then smaller tasks for all of them */
         const int64_t share = j->blocks / (2 * pool_threads()), small = TASK_WORK / 4 / cost;
         const int64_t even = share > small ? share : small;
         j->task = even < j->task ? even : j->task;

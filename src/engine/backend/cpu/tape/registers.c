@@ -1,10 +1,10 @@
-/* Registers: values whose live ranges do not overlap share one, so that blocks stay in the cache. Before that, roundings
- * that stores repeat are removed. */
+/* Registers: values whose live ranges do not overlap share a register, so that blocks stay in the cache. Before that,
+ * roundings that stores repeat are removed. */
 #include "engine/backend/cpu/cpu.h"
 
 #include "base/memory.h"
 
-/* A value is named by the number of the instruction that makes it. */
+/* A value is identified by the number of the instruction that makes it. */
 typedef struct live_ranges {
     int *last;  /* of each value: the last instruction that reads it; -1: it is not read */
     int *reg;   /* of each value: its register */
@@ -38,8 +38,8 @@ static void retire(live_ranges *l, int value, int k)
     l->last[value] = INT32_MAX; /* an instruction may read it twice */
 }
 
-/* A result never takes the register of an operand of its own instruction, so loops may assume that they
- * do not overlap. */
+/* A result never takes the register of an operand of the same instruction, so loops may assume that they do not
+ * overlap. */
 static void assign(tape *t, live_ranges *l)
 {
     for (int k = 0; k < t->n_inst; k++) {
@@ -67,8 +67,8 @@ static void assign(tape *t, live_ranges *l)
     t->n_reg = l->n_reg;
 }
 
-/* True if instruction k rounds f32 lanes to f16 or bf16, and all that uses the result are stores of that dtype, which
- * round in the same way. */
+/* True if instruction k rounds f32 lanes to f16 or bf16, and only stores of that dtype use the result: they round in
+ * the same way. */
 static bool is_rounded_again(const tape *t, int k)
 {
     const tape_inst *in = &t->inst[k];

@@ -1,5 +1,6 @@
-/* 16-bit floats in rows plans: elements are widened when a step needs lanes of them. A sum with such elements, a rounding
- * before it, and a rounding or a store after it are one loop if the level has it. Bench row: distilbert 8x128 bf16. */
+/* 16-bit floats in rows plans: elements are widened when a step needs their lanes. A sum with such elements, a rounding
+ * before it, and a rounding or a store after it become one loop, if the level has it. Bench row: distilbert 8x128
+ * bf16. */
 #include "engine/backend/cpu/tape/tape.h"
 #include "engine/ops/ops.h"
 
@@ -55,7 +56,7 @@ static bool is_sum(const row_step *s, ig_dtype dtype)
     return s->dtype == dtype && (s->half == HALF_ADD || s->half == HALF_ADD + HALF_FIRST);
 }
 
-/* The dtype of the elements at such a place. */
+/* The dtype of the elements at place p. */
 static ig_dtype dtype_at(const tape_run *run, const row_place *p)
 {
     return run->t->operand[p->of - PLACE_BLOCKS - run->t->n_reg].dtype;
@@ -94,7 +95,7 @@ bool rows_half_sum(const tape_run *run, int k)
     return true;
 }
 
-/* Lanes of elements of 16 bits, as f32: nothing to do, but the value must be at its place. */
+/* A cast of 16-bit elements to f32 lanes: nothing to compute, but the value must be at its place. */
 static bool widen_cast(const tape_run *run, int k, row_place x, row_place d)
 {
     const tape_inst *in = &run->t->inst[k];
@@ -106,7 +107,7 @@ static bool widen_cast(const tape_run *run, int k, row_place x, row_place d)
     run->plan->rows.shown[in->dst] = d;
     if (x.half)
         return step_add(run, HALF_WIDEN, dtype_at(run, &x), d, x, (row_place){.of = PLACE_SPARE});
-    if (!before) /* these lanes are rounded already: a copy */
+    if (!before) /* these lanes are already rounded: a copy */
         return step_add(run, HALF_ROUND, (ig_dtype)in->dtype, d, x, (row_place){.of = PLACE_SPARE});
     before->d = d;
     return true;

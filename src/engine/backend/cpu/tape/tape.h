@@ -27,7 +27,7 @@ typedef struct operand_plan {
     int64_t at;    /* the point of the walk; -1: none */
     char *tile; /* contiguous along the tile axis: a transposed copy of TAPE_TILE_ROWS rows ... */
     int64_t tile_at;     /* ... from this offset on ... */
-    int64_t tile_points; /* ... with this many points each; 0: there is none */
+    int64_t tile_points; /* ... with this many points each; 0: no tile */
     view_walk walk;      /* last, because only a run has it */
 } operand_plan;
 
@@ -35,10 +35,10 @@ typedef struct operand_plan {
 typedef struct inst_plan {
     int direct; /* the operand into which it may write its result directly, or NOT_DIRECT */
     int one; /* MAP: which inputs were one value (MAP_ONE_*) when it last ran; -1: it has not run */
-    map_loop loop; /* MAP: its loop then */
+    map_loop loop; /* MAP: the loop that ran then */
     size_t bytes;  /* MAP that can join steps: bytes of a lane; else 0 */
     int after; /* MAP, CAST: the instruction before it whose result only this one uses; -1: none */
-    int end;   /* BITS: the multiplication that makes random fractions of them; -1: none */
+    int end;   /* BITS: the multiplication that turns them into random fractions; -1: none */
 } inst_plan;
 
 /* The uses of a register's value. */
@@ -46,15 +46,14 @@ typedef struct reg_use {
     int n, user; /* how many, and the first instruction */
 } reg_use;
 
-/* Where row r of the space has its values: at + r * move; in a register's own block, r counts rows
- * of the block. If the space has one axis, a whole block counts as one row. A part of a row begins
- * `step` bytes further for each point before it. */
+/* The address of row r of the space: at + r * move; in a register's own block, r counts rows of the block. If the space
+ * has one axis, a whole block counts as one row. A part of a row begins `step` bytes later for each point before it. */
 typedef struct row_place {
     char *at; /* for a run; NULL: the values of the core */
     int64_t move, step;
-    int16_t of;  /* what is there: a number, see tape_plan.c */
+    int16_t of;  /* the kind of place: a number, see tape_plan.c */
     bool one;    /* one value for all points of the row */
-    bool own;    /* in such a block */
+    bool own;    /* in a register's own block */
     bool packed; /* rows are contiguous */
     bool half;   /* elements of an operand of f16 or bf16, which no step has widened yet */
 } row_place;
@@ -67,14 +66,14 @@ typedef struct step_run {
     run_loop loop;  /* for more than one row */
 } step_run;
 
-/* The number of operands of a step; a step that is not a run has those of a map_loop. */
+/* The number of operands of a step; a step that is not a run has the operands of a map_loop. */
 static inline int step_operands(const step_run *run) { return run->loop ? run->rows + 1 : 3; }
 
 typedef struct row_step {
     map_loop loop;
     step_run run;
     int op;         /* row of ops.def, unless it is a run of several */
-    ig_dtype dtype; /* of its lanes; of HALF_*: of the stored elements */
+    ig_dtype dtype; /* of its lanes; for HALF_*: of the stored elements */
     int half;       /* HALF_*; -1: it is another loop */
     row_place d, x[RUN_MOST + 1];
 } row_step;
@@ -82,20 +81,20 @@ typedef struct row_step {
 /* A tape whose rows all take the same steps; see plan_rows. */
 typedef struct rows_plan {
     int64_t points;   /* points of a row; 0: the tape has no such plan */
-    int64_t most;     /* most rows of a block that run faster this way */
+    int64_t most;     /* the most rows of a block for which this is faster */
     bool flat;        /* the space has one axis: a block is a row of at most TAPE_BLOCK points */
     row_place *shown; /* for each register: where its value is at the end */
     row_step *step;
     int n_step;
     size_t bytes; /* bytes of a lane of the result, if there is one: the same in all steps */
-    /* If the result is summed: the loop that replaces the last steps and the sum, what it stores
-     * and what it reads; NULL if there is none. */
+    /* If the result is summed: the loop that replaces the last steps and the sum, where it stores and reads; NULL if
+     * there is none. */
     sum_loop sum;
-    int n_summed; /* those steps */
+    int n_summed; /* the number of those steps */
     row_place kept, taken[2];
 } rows_plan;
 
-/* Operands that must not overlap in memory. */
+/* Two operands that must not overlap in memory. */
 typedef struct tape_apart {
     int16_t stored, loaded;
 } tape_apart;
@@ -120,8 +119,8 @@ int tape_constant(const tape *t, int k, int r);
 
 /* Instruction k, a MAP whose inputs of one value are `one` (MAP_ONE_*), as a run of one row. */
 step_run tape_run_of(const tape_run *run, int k, int one);
-/* Adds instruction k to the run of the step before it, if it is the only user of that step and
- * there is a loop. *other is then the input of k that becomes the last operand of the run. */
+/* Appends instruction k to the run of the previous step, if k is the only user of that step and there is a loop. *other
+ * is then the input of k that becomes the last operand of the run. */
 bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *other);
 
 /* ---- rows plans (tape_plan.c) and their 16-bit floats (rows_half.c) ---- */
@@ -130,16 +129,18 @@ bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *oth
  * memory, the lane of a constant. */
 enum { PLACE_CORE, PLACE_SPARE, PLACE_BLOCKS };
 
-/* Rows of operand i; in the block of register r; where instruction k writes its rows of lanes. */
+/* The rows of operand i; the rows in the block of register r; the place where instruction k writes its rows of
+ * lanes. */
 row_place rows_place_of_operand(const tape_run *run, int i);
 row_place rows_place_of_block(const tape_run *run, int r, size_t bytes);
 row_place rows_place_of_result(const tape_run *run, int k, size_t bytes);
 /* True if the rows of an instruction that writes into a STORE's operand are contiguous there. */
 bool rows_has_place(const tape_run *run, int k);
 
-/* Widens the value of register r if it is elements of 16 bits. All of these return false if there is no such plan. */
+/* Widens the value of register r if it consists of 16-bit elements. These functions return false if there is no such
+ * plan. */
 bool rows_widen(const tape_run *run, int r);
-/* Plans instruction k: the sum of lanes and elements of 16 bits; a rounding, or a cast from or to f16 or bf16; a STORE of
+/* Plans instruction k: the sum of lanes and 16-bit elements; a rounding, or a cast from or to f16 or bf16; a STORE of
  * such elements. */
 bool rows_half_sum(const tape_run *run, int k);
 bool rows_half_cast(const tape_run *run, int k);

@@ -1,7 +1,6 @@
-/* Prepares tapes. A tape is planned once: how each operand and instruction runs, and the steps of
- * tapes whose rows all take the same ones. A run copies the plan and fills in addresses: of
- * operands, and of blocks for registers in the worker's scratch. Also answers questions about tapes
- * before they run. */
+/* Prepares tapes. A tape is planned once: how each operand and instruction runs, and the steps of a row if all rows
+ * take the same steps. A run copies the plan and fills in addresses: of operands, and of the registers' blocks in the
+ * worker's scratch. Also answers questions about tapes before they run. */
 #include "engine/backend/cpu/tape/tape.h"
 #include "engine/ops/ops.h"
 
@@ -64,9 +63,9 @@ int tape_constant(const tape *t, int k, int r)
 
 static bool is_constant_at(const tape *t, int k, int r) { return tape_constant(t, k, r) >= 0; }
 
-/* Streamed tapes: true if all values are in place except those between the steps of one sequence of
- * MAPs whose last result is stored. Blocks are then longer, which needs no more scratch. Tapes with
- * few steps for each array that they read are faster in short blocks. Bench row: gelu 16M. */
+/* Streamed tapes: true if all values are in place, except those between the steps of one sequence of MAPs whose last
+ * result is stored. Blocks are then longer, which needs no more scratch. Tapes with few steps for each array that they
+ * read are faster in short blocks. Bench row: gelu 16M. */
 static bool is_streamed(const tape *t)
 {
     size_t bytes = 0;
@@ -129,7 +128,7 @@ static void *arena_take(arena *a, size_t bytes)
 
 /* ---- planning ---- */
 
-/* The block of a register fits its widest value. */
+/* The block of a register fits the widest value that the register holds. */
 static void plan_blocks(const tape *t, tape_plan *plan)
 {
     for (int r = 0; r < t->n_reg; r++)
@@ -163,7 +162,7 @@ static void plan_operands(const tape *t, tape_plan *plan)
             plan->operand[t->inst[k].operand].loaded = true;
 }
 
-/* True if two operands may overlap. Before a run, this is known only by their slots. */
+/* True if two operands may overlap. Before a run, only their slots are known. */
 static bool lie_together(const tape_run *run, int a, int b)
 {
     return run->bindings ? run->plan->operand[a].base == run->plan->operand[b].base
@@ -213,14 +212,14 @@ static void plan_insts(const tape_run *run, tape_plan *plan)
     }
 }
 
-/* True if the instruction's value may be needed only by the next one. */
+/* True if the instruction's value may have the next instruction as its only user. */
 static bool is_on_the_way(const tape_inst *in)
 {
     return in->code == TAPE_MAP || in->code == TAPE_CAST || in->code == TAPE_BITS ||
            in->code == TAPE_ROUND;
 }
 
-/* Finds instructions that are the only users of the one before them. */
+/* Finds instructions that are the only users of the previous instruction's result. */
 static void plan_pairs(const tape *t, tape_plan *plan)
 {
     int next = -1; /* the next instruction that is not a LOAD */
@@ -242,7 +241,7 @@ static void plan_pairs(const tape *t, tape_plan *plan)
     }
 }
 
-/* The only user of instruction k, if it has that code; else -1. */
+/* The only user of instruction k, if it has this code; else -1. */
 static int next_of(const tape *t, const tape_plan *plan, int k, tape_code code)
 {
     for (int i = k + 1; k >= 0 && i < t->n_inst; i++)
@@ -273,7 +272,7 @@ static void plan_fractions(const tape *t, tape_plan *plan)
     }
 }
 
-/* The bits of the row in the code of a run; -1 if it is not arithmetic. turned: the run is its
+/* The bits of the row in the code of a run; -1 if it is not arithmetic. turned: the result of the run is the row's
  * second operand. */
 static int run_bits(int op, bool turned, bool one)
 {
@@ -338,7 +337,7 @@ row_place rows_place_of_operand(const tape_run *run, int i)
                        .half = p->half};
 }
 
-/* In a register's block, or in that of the core's values. */
+/* A row in a register's block, or in the block of the core's values. */
 static row_place row_of_block(const tape_run *run, int16_t of, size_t bytes)
 {
     const int64_t move = run->t->shape[run->t->ndim - 1] * (int64_t)bytes;
@@ -379,7 +378,7 @@ static int ones_of(const row_step *s)
     return (s->x[0].one ? MAP_ONE_A : 0) | (s->x[1].one ? MAP_ONE_B : 0);
 }
 
-/* Joins the last two steps, of which the second is instruction k, if there is a loop. */
+/* Joins the last two steps, if there is a loop; the second is instruction k. */
 static void join_row_steps(const tape_run *run, int k)
 {
     rows_plan *rows = &run->plan->rows;
@@ -398,7 +397,7 @@ static void join_row_steps(const tape_run *run, int k)
     rows->n_step--;
 }
 
-/* Joins a unary step, of instruction k, with the one before it, if there is a loop of both. */
+/* Joins the unary step of instruction k with the previous step, if there is a loop for both. */
 static void pair_row_steps(const tape_run *run, int k)
 {
     rows_plan *rows = &run->plan->rows;
@@ -417,8 +416,8 @@ static void pair_row_steps(const tape_run *run, int k)
     rows->n_step--;
 }
 
-/* Plans a MAP as a step; not if it computes one value for a row. Rows of a result stay in its block
- * until all are computed, so no value of another size may be placed over them. */
+/* Plans a MAP as a step; not if it computes one value for a row. Rows of a result stay in its block until all are
+ * computed, so no value of another size may overlap them. */
 static bool plan_row_map(const tape_run *run, int k)
 {
     const tape_inst *in = &run->t->inst[k];
@@ -460,8 +459,8 @@ static bool plan_row_map(const tape_run *run, int k)
     return true;
 }
 
-/* How many rows of a block run faster one by one: one row; or all, if a block would have to gather
- * operands that its rows do not share. Their results must then be contiguous. */
+/* How many rows of a block run faster one by one: one row, or all rows if a block would have to gather operands that
+ * its rows do not share. The results must then be contiguous. */
 static int64_t most_rows(const tape_run *run, const rows_plan *rows)
 {
     enum { ROW_LEAST = 32 }; /* shorter rows do not pay for a call per step */
@@ -473,8 +472,8 @@ static int64_t most_rows(const tape_run *run, const rows_plan *rows)
     return gathers && packed && t->shape[1] >= ROW_LEAST ? TAPE_BLOCK : 1;
 }
 
-/* True if the space has rows, and each takes the same steps on data in place. Of rows that do not fit a block, parts
- * run. */
+/* True if the space has rows, and each row takes the same steps on data in place. Rows that do not fit a block run in
+ * parts. */
 static bool plan_rows(const tape_run *run, tape_plan *plan)
 {
     const tape *t = run->t;
@@ -514,7 +513,7 @@ static void plan_all(const tape_run *run)
     plan->rows.sum = NULL;
 }
 
-/* The layout of a plan's parts after it; the copy of a run has the same one. */
+/* The layout of the parts after a plan; the copy of a run has the same layout. */
 static tape_plan *take_parts(const tape *t, arena *a)
 {
     tape_plan *plan = arena_take(a, sizeof *plan), none, *to = plan ? plan : &none;

@@ -1,12 +1,12 @@
 /* Runs a tape over blocks: each instruction is one loop over at most TAPE_BLOCK lanes.
  *
  * Invariant: the results of a block depend on its points only, not on where blocks begin or on the
- * worker. A register has its own block of scratch, or refers to data in place: to what a LOAD would
- * only copy, or to the destination of a STORE. Stores are last on a tape, and a buffer that is both
- * read and written is accessed through one view, so data in place is read before it changes. A
- * value that all points of a block share (a scalar, a row's mean) is one value in its register, and
- * instructions on such values alone compute one value. If all rows of a space take the same steps,
- * these are bound when the run starts, and a row only advances the pointers. */
+ * worker. A register has its own block of scratch, or refers to data in place: to the source of a LOAD, which then
+ * copies nothing, or to the destination of a STORE. Stores come last on a tape, and a buffer that is both read and
+ * written is accessed through one view. So data in place is read before it changes. A value that all points of a block
+ * share (a scalar, a row's mean) is one value in its register, and instructions on such values alone compute one value.
+ * If all rows of a space take the same steps, these are bound when the run starts, and a row only advances the
+ * pointers. */
 #include "engine/backend/cpu/tape/tape.h"
 #include "base/mapping.h"
 #include "engine/ops/ops.h"
@@ -104,8 +104,8 @@ static const view_walk *walk_here(const block *b, int i)
     return &p->walk;
 }
 
-/* The address of the block's points of operand i if they are contiguous, or one element (only if
- * `one` is given, which is then set); else NULL. */
+/* The address of the block's points of operand i if they are contiguous, or a single element (only if `one` is not
+ * NULL; *one is then set); else NULL. */
 static char *in_place(const block *b, int i, bool *one)
 {
     const operand_plan *p = &b->plan->operand[i];
@@ -176,7 +176,7 @@ static char *from_tile(const block *b, int i)
     return p->tile + row * b->n * p->bytes;
 }
 
-/* Does a LOAD that only refers to data. Returns false if it has to copy or convert. */
+/* Runs a LOAD that only refers to data. Returns false if it has to copy or convert. */
 static bool load_in_place(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];
@@ -330,8 +330,7 @@ static bool is_once(const block *b, const tape_inst *in)
     return one[in->a] && (in->b < 0 || one[in->b]) && (in->c < 0 || one[in->c]);
 }
 
-/* True if instruction k can run with steps of this lane size, as a step or because it needs no
- * block. */
+/* True if instruction k can run along with steps of this lane size, as a step or because it needs no block. */
 static bool goes_along(const block *b, int k, size_t bytes, int *n, map_step *step)
 {
     const tape_inst *in = &b->run->t->inst[k];
@@ -344,7 +343,7 @@ static bool goes_along(const block *b, int k, size_t bytes, int *n, map_step *st
     return true;
 }
 
-/* Runs instruction k and those after it that can join its steps. Returns the next instruction. */
+/* Runs instruction k and the following instructions that can join its steps. Returns the next instruction. */
 static int do_maps(const block *b, int k)
 {
     const size_t bytes = b->plan->inst[k].bytes;
@@ -399,8 +398,8 @@ static const void *second_of(const block *b, int k)
     return &b->plan->operand[tape_constant(t, k, t->inst[k].b)].lane;
 }
 
-/* Runs all from instruction k, BITS, to the multiplication that makes fractions of them. Returns
- * false if the shift is not a right shift by 1 or more bits. */
+/* Runs the instructions from k, a BITS, to the multiplication that makes fractions of the bits. Returns false if the
+ * shift is not a right shift by 1 or more bits. */
 static bool do_fractions(const block *b, int k, const uint32_t *key, int words, int64_t first)
 {
     const int end = b->plan->inst[k].end;
@@ -439,7 +438,8 @@ static int do_bits(const block *b, int k)
     return k + 1;
 }
 
-/* A READ with one index for all points refers to the row in place, or reads it from a file. Returns false if it cannot. */
+/* A READ with one index for all points refers to the row in place, or reads it from a file. Returns false if neither is
+ * possible. */
 static bool read_row(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];

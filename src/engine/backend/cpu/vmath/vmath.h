@@ -5,8 +5,8 @@
  * -fno-trapping-math -ffp-contract=off and without -ffast-math, and runs with rounding to nearest.
  *
  * A loop over a function with a far path (VM_FAR_UNARY, VM_FAR_BINARY; see math.cuh) runs m_NAME over a block and ORs
- * m_NAME_far. Only if that is not 0, a second loop puts m_NAME_slow where far. VM_NEAR lists the functions with
- * a near path, m_NAME_near(x) for |x| <= m_NAME_reach(x), which is a constant. */
+ * m_NAME_far. Only if that is not 0, a second loop stores m_NAME_slow for the far elements. VM_NEAR lists the functions
+ * with a near path, m_NAME_near(x) for |x| <= m_NAME_reach(x), which is a constant. */
 #ifndef BACKEND_CPU_VMATH_H
 #define BACKEND_CPU_VMATH_H
 
@@ -18,7 +18,7 @@
 #define VM_FAR_BINARY(X) X(remainder)
 #define VM_NEAR(X) X(exp) X(exp2) X(sigmoid)
 
-/* ---- what math.cuh uses of CUDA ---- */
+/* ---- the parts of CUDA that math.cuh uses ---- */
 
 static inline unsigned int vm_float_as_uint(float x)
 {
