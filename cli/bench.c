@@ -305,7 +305,7 @@ static void choose(session *s, bool facts)
     make_tasks(s);
 }
 
-/* ---- while it runs ------------------------------------------------------------------------------ */
+/* ---- running ------------------------------------------------------------------------------------ */
 
 static void title_of(const session *s, const task *t, str *title)
 {

@@ -81,7 +81,7 @@ static bool time_again(calc *c, value *v, timing *out)
     return fine;
 }
 
-/* ---- what is done with the value ------------------------------------------------------------ */
+/* ---- using the value ------------------------------------------------------------------------ */
 
 /* The arrays of v, *n of them; release the list with free. */
 static ig_array **arrays_of(const value *v, int *n)
@@ -295,7 +295,7 @@ static void show_line(const void *ctx, value *v) { finish(ctx, v); }
 
 static void report_line(const void *ctx) { report(ctx); }
 
-/* ---- where the program comes from ------------------------------------------------------------ */
+/* ---- reading the program --------------------------------------------------------------------- */
 
 static int run_file(session *s, const char *path)
 {

@@ -42,7 +42,7 @@ static const verb *find_verb(const char *name)
     return NULL;
 }
 
-/* Warns about settings that the CPU device ignores. Asks the device only if a setting is present, because that loads
+/* Warns about settings that the CPU device ignores. Asks the device only if there may be a warning, because that loads
  * the library that IG_BLAS names. */
 static void warn_settings(void)
 {

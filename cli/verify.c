@@ -51,7 +51,7 @@ static work *running;
 
 static bool stop_asked(void) { return interrupt_asked() || (running && work_stopped(running)); }
 
-/* ---- what is asked for ---------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
 /* Adds the device of that name; if it is NULL, all default devices. */
 static void take_devices(session *s, const char *name)

@@ -7,7 +7,7 @@
 enum {
     MAKER_DIMS = 4,
     MAKER_DTYPES = 4,
-    SIZE_TINY = 16 /* elements: smaller programs are rarely fused */
+    SIZE_TINY = 16 /* elements: with fewer, programs are rarely fused */
 };
 
 typedef struct maker {

@@ -72,7 +72,7 @@ static real real_nextafter(ig_dtype d, real x, real y)
     return copysignl(moved > real_max(d) ? (real)INFINITY : moved, x);
 }
 
-/* ---- integers in 64 bits, extended by their sign: functions of the column "expr" ---- */
+/* ---- integers as 64 sign-extended bits: functions of the column "expr" ---- */
 
 static bool is_signed(ig_dtype d) { return dtype_in(d, SIGNED); }
 static bool negative(ig_dtype d, uint64_t x) { return is_signed(d) && (int64_t)x < 0; }

@@ -205,7 +205,7 @@ static bool make_isin(problem *p, int variant)
     return true;
 }
 
-/* ---- what depends on data ---- */
+/* ---- shapes that depend on data ---- */
 
 static bool make_mask_select(problem *p, int variant)
 {

@@ -78,7 +78,7 @@ static bool seen(const window *w, const int64_t *o, const int64_t *k, int64_t *a
     return inside;
 }
 
-/* Finds the element of x that kernel element k contributes to output o (transposed); false if there is none. */
+/* Finds the element of x that reaches output o through kernel element k (transposed); false if there is none. */
 static bool spread(const window *w, const int64_t *o, const int64_t *k, int64_t *i)
 {
     bool hits = true;

@@ -175,7 +175,7 @@ void weights_close(weights *w);
 
 /* True if the tensor exists. */
 bool weights_has(const weights *w, const char *name);
-/* The tensor in the dtype of the computation. NULL if its shape differs, with an error that says what is expected. */
+/* The tensor in the dtype of the computation. NULL with an error if it is missing or has another shape. */
 ig_array *weights_get(weights *w, const char *name, ig_ints shape);
 /* n tensors of that shape, concatenated along their first axis, in the dtype of the computation. They are concatenated
  * once, on the host, so that a device does not need memory for each of them. NULL, maybe without an error, if that

@@ -94,7 +94,7 @@ static void family_set(folder *d, const family *f)
         special_read(d, i);
 }
 
-/* ---- what tokenizer.json would say ---------------------------------------------------------- */
+/* ---- writing a tokenizer.json --------------------------------------------------------------- */
 
 static const char *bool_text(field f, bool otherwise)
 {
