@@ -184,8 +184,7 @@ static void page(str *t)
     }
 }
 
-/* Shows a page on a terminal with a formatter of the system: man-db, mandoc (macOS, BSD), groff. Otherwise its source.
- */
+/* Shows a page on a terminal with the system's formatter: man-db, mandoc (macOS, BSD), groff; or else its source. */
 static const char formatter[] =
     "if man -l /dev/null >/dev/null 2>&1; then exec man -l -\n"
     "elif command -v mandoc >/dev/null; then exec mandoc -a\n"

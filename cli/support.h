@@ -25,8 +25,7 @@ void support_markdown(str *t);
 /* Adds {"cpu": {"bool": {"by": "refused", "why": ...}, "f32": {"by": "native"}, ...}, ...} */
 void support_json(str *t, const ig_op *op, const char *only);
 
-/* True for the devices in the table: all that compute arrays, or only the named one. Devices for tests must be named.
- */
+/* True for the devices in the table: all that compute arrays, or the named one. Devices for tests must be named. */
 bool support_lists(const ig_device_info *d, const char *only);
 
 /* True for the devices that verify, bench and ops use by default: those that compute arrays. Excludes devices for

@@ -250,8 +250,7 @@ static int sample_add(file_reading *f, const record *r, const columns *c, label_
     return -1;
 }
 
-/* Takes the next record; in JSON lines also its names. Returns -1, or an exit code. r->n is 0 at the end of the file.
- */
+/* Takes the next record; in JSON lines also its names. Returns -1, or an exit code. r->n is 0 at the end. */
 static int record_take(file_reading *f, record *r, record *names)
 {
     char *line = f->at;

@@ -1,6 +1,5 @@
 /* ingot verify --model: see model.h. Compares the hidden states after the embeddings and after each layer, and the
- * output of the head. Errors are relative to the largest value of a state. The bound grows with the number of layers.
- */
+ * output of the head. Errors are relative to the largest value of a state. The bound grows with the layers. */
 #include "model.h"
 
 #include <float.h>
