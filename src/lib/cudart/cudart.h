@@ -1,9 +1,9 @@
 /* Shared by the files of the CUDA runtime.
  *
- * runtime.c has the exported functions: it knows the kernels and variables of the program, keeps errors, and
- * hands the work to a target. There are two: `cudart_modules` (modules.c, memory.c, streams.c, watch.c) runs
- * kernels that the library compiles, on any device; `cudart_gpu` (gpu/) runs the program's own text on an
- * NVIDIA GPU, through NVRTC and the driver. */
+ * runtime.c has the exported functions. It registers the kernels and variables of the program, keeps errors,
+ * and passes the work to a target. There are two targets: `cudart_modules` (modules.c, memory.c, streams.c,
+ * watch.c) runs kernels that the library compiles, on any device; `cudart_gpu` (gpu/) runs the program's own
+ * text on an NVIDIA GPU, through NVRTC and the driver. */
 #ifndef CUDART_CUDART_H
 #define CUDART_CUDART_H
 
@@ -16,7 +16,7 @@ enum {
 #undef CUDA_ERROR
 };
 
-/* The source line of a call by the host; file is a literal, or NULL if it is not known. */
+/* The source line of a call by the host; file is a literal, or NULL if unknown. */
 typedef struct cudart_call_site {
     const char *file;
     int line;
@@ -30,7 +30,7 @@ struct ig_cuda_kernel {
     bool warned;
     int refused;         /* the error of launches if it cannot be built, which was reported */
     void *function;      /* of the GPU target */
-    const char *request; /* "(type)name": kernels may have one name */
+    const char *request; /* "(type)name": several kernels may have one name */
     char name[];
 };
 
@@ -52,7 +52,7 @@ typedef struct cudart_shape {
     const void *attributes; /* cudaLaunchAttributes */
     unsigned n_attributes;
     bool cooperative;
-    bool is_call; /* of cudaLaunchKernel: the program is told about errors */
+    bool is_call; /* of cudaLaunchKernel: errors are returned to the program */
     bool there;
     cudart_call_site at;
 } cudart_shape;
@@ -76,8 +76,8 @@ typedef struct cudart_fill {
 
 enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_ON_DEVICE = 3, COPY_DEFAULT = 4 };
 
-/* What runs the program. Results are CUDA's errors; ig_cuda.h says what the entries do. Widths and heights of
- * copies and fills are not 0. */
+/* A target that runs the program. Results are CUDA's errors; ig_cuda.h documents the functions. Widths and
+ * heights of copies and fills are not 0. */
 typedef struct cudart_target {
     int (*check)(const cudart_shape *s);
     int (*launch)(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
@@ -126,7 +126,7 @@ extern const cudart_target cudart_modules, cudart_gpu;
 
 /* The device that the user chose. */
 const backend *cudart_device(void);
-/* What the program registered. */
+/* The kernels and variables that the program registered. */
 ig_cuda_kernel *cudart_kernels(void);
 cudart_variable *cudart_variables(void);
 /* Keeps the error for the thread and returns it. */
@@ -138,28 +138,31 @@ cudart_call_site cudart_call_site_now(void);
 void cudart_call_site_end(void);
 /* The number of strings in a list that ends with NULL. */
 int cudart_count(const char *const *list);
-/* Reports a launch of a kernel with a lambda as its template argument that cannot be one, and returns true. */
+/* If the kernel has a lambda as its template argument, reports that it cannot be launched and returns
+ * true. */
 bool cudart_refuses_lambda(ig_cuda_kernel *k);
-/* True if a template argument is the type of a lambda, as gcc or clang spell it. The unit has no name for it. */
+/* True if a template argument is a lambda's type, as gcc or clang spell it. The unit has no name for such a
+ * type. */
 bool cudart_is_of_lambda(const char *name);
 
 /* ---- of the modules' target ---- */
 
-/* One call at a time. cudart_begin takes the lock and gives the device, or NULL, with nothing locked, if an
- * earlier kernel's fault keeps everything from going on; *error says which. cudart_end gives the lock back,
- * keeps the error for the thread and returns it. */
+/* Calls run one at a time. cudart_begin takes the lock and returns the device. If an earlier kernel's fault
+ * prevents all further work, it returns NULL without the lock, with the fault in *error. cudart_end releases
+ * the lock, keeps the error for the thread and returns it. */
 const backend *cudart_begin(int *error);
 int cudart_end(int error);
 int cudart_modules_synchronize(void);
-/* Notes that the program asked for its last error. */
+/* Records that the program asked for its last error. */
 void cudart_modules_error_seen(void);
-/* Reports a copy beyond a variable, if there is a check. */
+/* Reports a copy past the end of a variable, if checking is on. */
 void cudart_modules_beyond(cudart_call_site at, size_t offset, size_t bytes, size_t room);
 
 /* Adds a buffer's memory to the table of addresses; NULL on failure. The table keeps a reference until
  * ig_cuda_reset. */
 char *cudart_memory_add(const backend *dev, buffer *b, int kind);
-/* Finds the buffer and offset of an address, and how many bytes follow it there; false if there is none. */
+/* Finds the buffer and offset of an address, and the number of bytes from there to the end; false if none
+ * contains it. */
 bool cudart_memory_find(const void *at, binding *where, size_t *bytes, int *kind);
 /* Copies memory that host and device share to the other side, if the device has separate memory. */
 ig_status cudart_memory_mirror(const backend *dev, const void *at, bool to_device);
@@ -199,16 +202,16 @@ int cudart_event_time(void *from, void *to, float *milliseconds);
 /* Reads the settings, once. */
 void cudart_watch_begin(void);
 bool cudart_watch_checks(void);
-/* Notes that a kernel could not be built, for the exit code of `ingot run`. */
+/* Records that a kernel could not be built, for the exit code of `ingot run`. */
 void cudart_watch_unbuilt(ig_status why);
-/* Reports a mistake of the host's if there is a check; kind is a literal. */
+/* Reports a mistake of the host code if checking is on; kind is a literal. */
 void cudart_watch_report(const char *kind, bool is_note, cudart_call_site at, const char *format,
                          ...) IG_PRINTF(4, 5);
-/* Note how a launch ended, whose error a call may have returned, and that the program looked at the error. */
+/* Record a launch's error and whether a call returned it; and that the program checked for errors. */
 void cudart_watch_launched(int error, bool returned, cudart_call_site at);
 void cudart_watch_error_seen(void);
-/* module_launch with the check or profile that the user asked for. Mistakes are reported and do not make it
- * fail, except for an endless loop, which is stopped with IG_ERR_DEVICE. */
+/* module_launch with the requested check or profile. Mistakes are reported and do not make it fail. The
+ * exception is an endless loop, which is stopped with IG_ERR_DEVICE. */
 ig_status cudart_watch_launch(ig_module *m, const backend *dev, const char *kernel,
                               const module_kernel *k, lane_launch *l, bool *endless);
 /* Call this before modules are freed. */

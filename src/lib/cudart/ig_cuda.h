@@ -1,10 +1,10 @@
 /* The functions that a whole CUDA program calls through the cuda_runtime.h of `ingot run`.
  *
- * These functions are exported, for that header alone: they may change with every version, as the header
- * does, and are not part of ingot.h. Results are numbers of cuda_errors.def. As in CUDA, a failure is also
- * kept until ig_cuda_last_error is asked, and one that a running kernel met stays for good: from then on
- * all calls give it. On an NVIDIA GPU the driver does the work, as in CUDA. On other devices work is done in
- * the order of the calls, whatever stream it is given to. */
+ * They are exported only for that header. They may change with every version, as the header does, and are not
+ * part of ingot.h. Results are numbers of cuda_errors.def. As in CUDA, a failure is also kept until
+ * ig_cuda_last_error reads it. An error of a running kernel is permanent: all later calls return it. On an
+ * NVIDIA GPU the driver does the work, as in CUDA. On other devices work is done in the order of the calls,
+ * regardless of its stream. */
 #ifndef CUDART_IG_CUDA_H
 #define CUDART_IG_CUDA_H
 
@@ -20,20 +20,20 @@ extern "C" {
 /* A source file with device code. The rewriter defines one in each file that is compiled. */
 typedef struct ig_cuda_unit {
     const char *name, *text;
-    const char *const *defines, *const *folders; /* these and the others end with NULL */
+    const char *const *defines, *const *folders; /* all these lists end with NULL */
     const char *const *options;                  /* for NVRTC */
     const char *const
-        *headers; /* for NVRTC: names and texts in turn; empty unless it compiles the text */
+        *headers; /* for NVRTC: alternating names and texts; empty unless NVRTC compiles the text */
     void *state;  /* the library's; initially NULL */
 } ig_cuda_unit;
 
 /* Registers a kernel under the address of its stub; call it before the first launch. name includes template
- * arguments: "tile<float, 16>". type is that of a pointer to it: "void (*)(float*)". Text is copied. */
+ * arguments: "tile<float, 16>". type is the type of a pointer to it: "void (*)(float*)". Texts are copied. */
 typedef struct ig_cuda_kernel ig_cuda_kernel;
 IG_CUDA_API ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub,
                                                const char *name, const char *type);
-/* Registers a device variable under the address of the host's variable of that name. A managed variable has its
- * value in the host's variable whenever no kernel runs. */
+/* Registers a device variable under the address of the host variable of that name. While no kernel runs, the
+ * host variable holds the value of a managed variable. */
 IG_CUDA_API int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name,
                                      size_t bytes, int managed);
 
@@ -41,15 +41,16 @@ IG_CUDA_API int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const cha
 IG_CUDA_API void ig_cuda_call_at(const char *file, int line);
 
 /* Sets the shape of the calling thread's next launch. If the result is not 0, the shape is refused, and the
- * launch must be left out. is_call: the program is given the result, as by cudaLaunchKernel. */
+ * caller must skip the launch. is_call: the program receives the result, as with cudaLaunchKernel. */
 IG_CUDA_API int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes,
                              void *stream, int is_call);
-/* Adds cudaLaunchAttributes to the shape that was set. They must stay until the launch. */
+/* Adds cudaLaunchAttributes to the shape. They must stay valid until the launch. */
 IG_CUDA_API int ig_cuda_push_attributes(const void *attributes, unsigned n);
-/* Launches with the shape that was set; args and sizes are those of the n parameters. */
+/* Launches with the shape that was set; args and sizes describe the n parameters. */
 IG_CUDA_API int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes,
                                int n);
-/* The same by the stub's address, as in cudaLaunchKernel. With `cooperative`, all blocks run at the same time. */
+/* The same by the stub's address, as in cudaLaunchKernel. With `cooperative`, all blocks run at the same
+ * time. */
 IG_CUDA_API int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative);
 
 typedef struct ig_cuda_attributes {
@@ -59,28 +60,28 @@ typedef struct ig_cuda_attributes {
 IG_CUDA_API int ig_cuda_function(const void *stub, ig_cuda_attributes *a);
 /* Sets a cudaFuncAttribute: 8, the limit of a kernel's dynamic shared memory, or a hint. */
 IG_CUDA_API int ig_cuda_function_set(const void *stub, int attribute, int value);
-/* How many blocks of a kernel a multiprocessor runs at the same time. */
+/* The number of blocks of a kernel that a multiprocessor runs at the same time. */
 IG_CUDA_API int ig_cuda_occupancy(const void *stub, int threads, size_t shared_bytes, int *blocks);
 
 /* Kinds of memory. */
 enum { IG_CUDA_HOST, IG_CUDA_PINNED, IG_CUDA_DEVICE, IG_CUDA_MANAGED };
 IG_CUDA_API int ig_cuda_alloc(void **at, size_t bytes, int kind);
 IG_CUDA_API int ig_cuda_free(void *at, int pinned);
-/* Device memory in the order of a stream. */
+/* Stream-ordered allocation of device memory. */
 IG_CUDA_API int ig_cuda_alloc_async(void **at, size_t bytes, void *stream);
 IG_CUDA_API int ig_cuda_free_async(void *at, void *stream);
 /* Registers host memory as pinned, and unregisters it. */
 IG_CUDA_API int ig_cuda_adopt(void *at, size_t bytes);
 IG_CUDA_API int ig_cuda_forget(void *at);
 IG_CUDA_API int ig_cuda_kind(const void *at);
-/* The device's address of pinned memory. */
+/* The device address of pinned memory. */
 IG_CUDA_API int ig_cuda_mapped(void *host, void **device);
 /* Copies rows of width bytes; kind is a cudaMemcpyKind. The pitch of a single row is ignored. */
 IG_CUDA_API int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                              size_t width, size_t height, int kind, void *stream, int is_async);
 IG_CUDA_API int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height,
                              void *stream, int is_async);
-/* The device variable that belongs to a host variable. */
+/* The device variable of a host variable. */
 IG_CUDA_API int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes);
 /* A range of it, which must lie inside. */
 IG_CUDA_API int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void **at);
@@ -92,7 +93,8 @@ IG_CUDA_API int ig_cuda_stream_wait(void *stream);
 IG_CUDA_API int ig_cuda_stream_query(void *stream);
 IG_CUDA_API int ig_cuda_stream_after(void *stream, void *event);
 IG_CUDA_API int ig_cuda_stream_about(void *stream, unsigned *flags, int *priority);
-/* Calls f(context) on the host when the stream comes to it; as in CUDA, f must not call the runtime. */
+/* Calls f(context) on the host when the stream reaches this point; as in CUDA, f must not call the
+ * runtime. */
 IG_CUDA_API int ig_cuda_stream_call(void *stream, void (*f)(void *context), void *context);
 IG_CUDA_API int ig_cuda_priorities(int *least, int *greatest);
 IG_CUDA_API int ig_cuda_event_new(void **event, unsigned flags);
@@ -105,18 +107,17 @@ IG_CUDA_API int ig_cuda_event_time(void *from, void *to, float *milliseconds);
 IG_CUDA_API int ig_cuda_synchronize(void);
 IG_CUDA_API int ig_cuda_reset(void);
 IG_CUDA_API int ig_cuda_last_error(int forget);
-/* Keeps an error that a header found; returns it. */
+/* Records an error that a header found; returns it. */
 IG_CUDA_API int ig_cuda_fail(int error);
 IG_CUDA_API const char *ig_cuda_error_name(int error);
 IG_CUDA_API const char *ig_cuda_error_text(int error);
 
 typedef struct ig_cuda_facts {
     char name[128];
-    uint64_t memory, memory_used,
-        shared_bytes;     /* the last: of a block, if it is allowed that much */
-    uint64_t cache_bytes; /* of the last level; 0: not known */
-    int cores, threads;   /* threads of a block */
-    int driver_version; /* of CUDA's driver; 0: there is none, and ig_cuda_attribute has no answers */
+    uint64_t memory, memory_used, shared_bytes; /* the last: the opt-in maximum per block */
+    uint64_t cache_bytes;                       /* of the last level; 0: unknown */
+    int cores, threads;                         /* threads of a block */
+    int driver_version; /* of CUDA's driver; 0: there is none, and ig_cuda_attribute fails */
     char bus[32];
 } ig_cuda_facts;
 IG_CUDA_API int ig_cuda_device(ig_cuda_facts *facts);

@@ -1,12 +1,11 @@
-/* Memory of CUDA programs: a table of address ranges, sorted, each with its buffer.
+/* Memory of CUDA programs: a sorted table of address ranges, each with its buffer.
  *
- * Where the device computes in the host's memory (it runs lane code), an address is where the bytes are.
- * Elsewhere it is a range of the process that nothing can be read from or written to, so that arithmetic
- * on device pointers works and a host that follows one by mistake is stopped. What host and device share is
- * the host's memory there, and the buffer a copy that launches bring up to date.
+ * If the device computes in host memory (it runs lane code), an address is where the bytes are. Otherwise it is
+ * a reserved range of the process without access rights. So arithmetic on device pointers works, and a host
+ * that dereferences one by mistake faults. Memory that host and device share is then host memory, and the
+ * buffer is a copy that launches update.
  *
- * Under a check freed memory stays in the table, so that who uses it still is found, until there is too
- * much of it. */
+ * Under a check, freed memory stays in the table, so that later uses are found, until there is too much of it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "lib/cudart/cudart.h"
@@ -15,8 +14,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ROUND_BYTES: the alignment of rows of cudaMallocPitch, and slack after each allocation: kernels may read a little
- * beyond their data, as they may on a GPU. ALIGN_BYTES: of each allocation, as CUDA promises. */
+/* ROUND_BYTES: the row alignment of cudaMallocPitch, and the slack after each allocation, since kernels may
+ * read slightly past their data, as on a GPU. ALIGN_BYTES: the alignment of each allocation, as CUDA
+ * guarantees. */
 enum { ROUND_BYTES = 512, ALIGN_BYTES = 256, FREED_MOST_BYTES = 1 << 28 };
 
 typedef struct range {
@@ -26,10 +26,10 @@ typedef struct range {
     buffer *buf;  /* NULL: host memory, on a device that computes in it */
     size_t skip;  /* bytes of the buffer before `at` */
     bool adopted; /* registered host memory */
-    bool mapped;  /* mapped here, beside the buffer */
+    bool mapped;  /* mapped in this process, in addition to the buffer */
     bool asked;   /* allocated by ig_cuda_alloc, at the call site `from` */
     cudart_call_site from;
-    uint64_t freed;   /* 0: in use; else a number that grows with each free */
+    uint64_t freed;   /* 0: in use; else the number of the free that released it */
     uint8_t *written; /* under a check, of cudaMalloc: see kernel_memory */
 } range;
 
@@ -44,7 +44,7 @@ static const char *const names[] = {[IG_CUDA_PINNED] = "cudaMallocHost",
                                     [IG_CUDA_DEVICE] = "cudaMalloc",
                                     [IG_CUDA_MANAGED] = "cudaMallocManaged"};
 
-/* How many ranges begin at or before the address. */
+/* The number of ranges that begin at or before the address. */
 static size_t rank(const void *at)
 {
     size_t low = 0, high = table.n;
@@ -58,7 +58,7 @@ static size_t rank(const void *at)
     return low;
 }
 
-/* The range that contains an address; the end of a range belongs to it. */
+/* The range that contains an address; its end counts as inside. */
 static range *range_of(const void *at)
 {
     const size_t i = rank(at);
@@ -105,7 +105,8 @@ static void drop(range *r)
     table.n--;
 }
 
-/* Removes a range, or keeps it as freed and then removes the oldest if there are too many. */
+/* Removes a range. Under a check, keeps it as freed, and removes the oldest if there is too much freed
+ * memory. */
 static void retire(range *r)
 {
     if (!cudart_watch_checks()) {
@@ -124,7 +125,7 @@ static void retire(range *r)
     }
 }
 
-/* Gives a buffer addresses, the first of which is a multiple of `align`. */
+/* Assigns addresses to a buffer; the first one is a multiple of `align`. */
 static char *place(const backend *dev, buffer *b, size_t bytes, int kind, size_t align)
 {
     const size_t skip = dev->language ? 0 : (0 - (uintptr_t)b->data) % align;
@@ -192,11 +193,12 @@ kernel_memory *cudart_memory_list(int *n)
     return list;
 }
 
-/* ---- what was written ---- */
+/* ---- written bytes ---- */
 
 static bool bit(const uint8_t *bits, size_t i) { return bits[i / 8] >> i % 8 & 1; }
 
-/* Records that bytes were written; from: a copy of these bytes of the device, or NULL for other values. */
+/* Records that bytes were written. from: the device bytes that were copied there, or NULL for other
+ * values. */
 static void note_written(const char *at, const char *from, size_t bytes)
 {
     const range *to = live_range_of(at), *source = from ? live_range_of(from) : NULL;
@@ -380,8 +382,8 @@ typedef struct side {
     bool device;   /* a kernel may use it */
 } side;
 
-/* True if the range has that many bytes, and is usable by kernels if that is required. `does` begins the message
- * of a check: "the copy reads". */
+/* True if the range has enough bytes and, if required, kernels can use it. `does` begins the message of a
+ * check: "the copy reads". */
 static bool look(const backend *dev, const void *at, size_t bytes, bool on_device, const char *does,
                  side *s)
 {
@@ -423,7 +425,7 @@ static ig_status copy_row(const backend *dev, const side *to, size_t to_at, cons
     return IG_OK;
 }
 
-/* The bytes from the begin of the first row to the end of the last. */
+/* The bytes from the start of the first row to the end of the last. */
 static size_t extent(size_t pitch, size_t width, size_t height)
 {
     return height ? pitch * (height - 1) + width : 0;

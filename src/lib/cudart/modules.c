@@ -1,8 +1,8 @@
 /* The target that runs a program's kernels as modules of the library, on any device.
  *
- * A unit is compiled at the first call that needs it; by then all instances of its templates are known,
- * since stubs make themselves known before main. So a unit is one module, and its variables exist once.
- * Launches run at once and in order. */
+ * A unit is compiled at the first call that needs it. By then all instances of its templates are known, since
+ * stubs register before main. So a unit is one module, and its variables exist once. Launches run immediately
+ * and in order. */
 #include "lib/cudart/cudart.h"
 
 #include "base/error.h"
@@ -17,7 +17,7 @@
 /* The limit of static and dynamic shared memory together, unless the program raises it. */
 enum { SHARED_BYTES = 48 << 10, SHARED_LIMIT_ATTRIBUTE = 8 };
 
-/* A unit after its compilation, whether or not that succeeded. */
+/* A unit after compilation, successful or not. */
 struct state {
     struct state *next;
     ig_cuda_unit *unit;
@@ -28,7 +28,7 @@ struct state {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct state *states;
-static int fatal; /* the error that a running kernel met; it stays until the device is reset */
+static int fatal; /* the error of a running kernel; it stays until the device is reset */
 
 /* ---- the device ---- */
 
@@ -222,7 +222,7 @@ static int symbol(const cudart_variable *v, char **at)
     return dev ? cudart_end(locate(dev, v, &where, at)) : error;
 }
 
-/* Copies the unit's managed variables to the device before a launch, and back to the host after it. */
+/* Copies the unit's managed variables to the device before a launch, or back to the host after it. */
 static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device)
 {
     for (const cudart_variable *v = cudart_variables(); v; v = v->next) {
@@ -264,7 +264,7 @@ static int check(const cudart_shape *s)
     return cudart_end(error);
 }
 
-/* A kernel that was not found by its type has its error under its name. */
+/* If a kernel was not found by its type, its error is stored under its name. */
 static const char *name_in(const ig_module *m, const ig_cuda_kernel *k)
 {
     return ig_module_find(m, k->request) ? k->request : k->name;
@@ -301,8 +301,8 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct state **s, modu
                                                      : cudaErrorInvalidDeviceFunction;
 }
 
-/* Translates a pointer to the device's address. A pointer that no kernel can follow is reported here, before
- * the launch. */
+/* Translates a pointer to the device address. A pointer that no kernel can use is reported here, before the
+ * launch. */
 static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
 {
     binding where;
@@ -327,8 +327,8 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
     return cudaErrorIllegalAddress;
 }
 
-/* Reports that host and device disagree about a kernel, which is then not launched. The exit code of `ingot run`
- * tells. */
+/* Reports that host and device disagree about a kernel, which is then not launched. The exit code of `ingot
+ * run` shows it. */
 static int mismatch(void)
 {
     cudart_print_error();
@@ -383,7 +383,7 @@ static ig_status bind(const backend *dev, const module_kernel *k, const char *pa
     return IG_OK;
 }
 
-/* Copies what the kernel may have written back to the host. */
+/* Copies memory that the kernel may have written back to the host. */
 static ig_status bring_back(const backend *dev, const module_kernel *k, const char *packed)
 {
     for (int i = 0; i < k->info->n_params; i++) {
@@ -397,7 +397,7 @@ static ig_status bring_back(const backend *dev, const module_kernel *k, const ch
     return IG_OK;
 }
 
-/* How many bytes follow an address in memory that kernels may use; 0: it is not such memory. */
+/* The number of bytes from an address to the end of its memory; 0 if kernels cannot use it. */
 static size_t room_at(void *context, uint64_t at)
 {
     (void)context;
@@ -428,7 +428,7 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
         status = bring_back(dev, ready, packed);
     memory_free(args);
     if (endless && !asserted) {
-        ig_error(NULL); /* was reported */
+        ig_error(NULL); /* it was reported */
         return cudaErrorLaunchTimeout;
     }
     if (status == IG_OK)

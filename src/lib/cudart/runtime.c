@@ -1,5 +1,5 @@
-/* The exported functions of the CUDA runtime: what the program registered, errors, and the choice of the target
- * that does the work. */
+/* The exported functions of the CUDA runtime: registration, errors, and the choice of the target that does
+ * the work. */
 #include "lib/cudart/cudart.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables below */
 static ig_cuda_kernel *kernels;
 static cudart_variable *variables;
 static const backend *device;
@@ -93,7 +93,7 @@ static const backend *choose(void)
 }
 
 /* Ends the program with ingot's exit code for a missing device. A program that ignores errors would otherwise
- * go on and print garbage. */
+ * continue and print garbage. */
 _Noreturn static void end_without_device(void)
 {
     enum { NOT_THERE = 4 };
@@ -127,7 +127,7 @@ const backend *cudart_device(void)
     return device;
 }
 
-/* ---- what the program has ---- */
+/* ---- registered kernels and variables ---- */
 
 ig_cuda_kernel *cudart_kernels(void) { return kernels; }
 cudart_variable *cudart_variables(void) { return variables; }
@@ -322,7 +322,7 @@ int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void *
 {
     char *found;
     size_t room;
-    const cudart_call_site at_call = here; /* the target forgets it */
+    const cudart_call_site at_call = here; /* the target clears it */
     int error = symbol(shadow, &found, &room);
     if (!error && (offset > room || bytes > room - offset)) {
         cudart_modules_beyond(at_call, offset, bytes, room);
@@ -397,7 +397,7 @@ int ig_cuda_event_query(void *event)
     return error == cudaErrorNotReady ? error : cudart_set_last_error(error);
 }
 
-/* ---- what goes to the target as it is ---- */
+/* ---- calls that are passed to the target unchanged ---- */
 
 #define PASS(call) return cudart_set_last_error(target()->call)
 

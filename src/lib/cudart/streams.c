@@ -1,5 +1,5 @@
-/* Streams and events of the modules' target. Calls finish their work before they return, so that a stream is
- * always idle and an event is the time of its record. */
+/* Streams and events of the modules' target. Calls finish their work before they return, so a stream is
+ * always idle, and an event is the time at which it was recorded. */
 #include "lib/cudart/cudart.h"
 
 #include "base/memory.h"

@@ -1,11 +1,11 @@
 /* Whole CUDA programs under `ingot run --check` and `--profile`.
  *
- * IG_CUDA_WATCH is a list of the words "check", "profile" and "quiet". A mistake is reported on
- * standard error when it is found, once for each place, and the program goes on; profiles, leaks and the
- * sum of all come when the process ends. With IG_CUDA_REPORT all of it is also in that file, a line each:
- * a letter (F a mistake, N a note, P a profile, E the end) and JSON. "quiet" leaves the file alone to
- * tell. Of kernels that could not be built it has a letter alone, also where nothing was asked for: B a
- * bad source, U what the device does not have. All functions here are called with the runtime's lock
+ * IG_CUDA_WATCH is a list of the words "check", "profile" and "quiet". A mistake is reported on standard error
+ * when it is found, once for each place, and the program continues. Profiles, leaks and the summary are
+ * printed when the process ends. With IG_CUDA_REPORT, everything is also written to that file, one line each:
+ * a letter (F a mistake, N a note, P a profile, E the end) and JSON. With "quiet", only the file is written.
+ * A kernel that could not be built adds a line with a letter only, even without a check or profile: B for a
+ * bad source, U for a feature that the device lacks. All functions here are called with the runtime's lock
  * held. */
 #include "lib/cudart/cudart.h"
 
@@ -25,14 +25,14 @@
 
 enum { REPORTED_MOST = 100, LOOPS_MOST = 1 << 24 };
 
-/* A place in the source that was reported. */
+/* A place in the source that has been reported. */
 typedef struct reported {
     struct reported *next;
     const char *kind; /* a literal */
     bool is_note;
     int64_t line;
     uint32_t column;
-    char what[]; /* the file, or the message if the place is not known */
+    char what[]; /* the file, or the message if the place is unknown */
 } reported;
 
 /* The profile of a kernel's launches: counts by instruction until its module is freed, then by line. */
@@ -49,8 +49,8 @@ static struct {
     bool begun, check, profile, quiet;
     pid_t process;
     FILE *report;
-    uint64_t launches; /* that were checked or profiled */
-    uint64_t failed;   /* that were not, or not to their end */
+    uint64_t launches; /* launches that were checked or profiled */
+    uint64_t failed;   /* launches that were not, or not to their end */
     int mistakes, notes, more;
     reported *reported;
     int n_reported;
@@ -87,7 +87,7 @@ void cudart_watch_unbuilt(ig_status why)
 }
 
 bool cudart_watch_checks(void) { return watch.check; }
-/* There is a check or a profile. */
+/* True if there is a check or a profile. */
 static bool cudart_watch_is_on(void) { return watch.check || watch.profile; }
 
 /* ---- reports ---- */
@@ -228,7 +228,7 @@ static profile *profile_of(const module_kernel *k)
     return p;
 }
 
-/* Reports what the check found; returns true for an endless loop, which was stopped. */
+/* Reports the findings of a check; returns true if an endless loop was stopped. */
 static bool tell_found(const module_kernel *k, const kernel_check *check)
 {
     bool endless = false;
@@ -330,7 +330,7 @@ static void tell_sum(void)
             watch.launches == 1 ? "" : "es");
 }
 
-/* Runs after the program's exit functions, so that what they free is not reported as a leak. */
+/* Runs after the program's exit functions, so that memory that they free is not reported as a leak. */
 __attribute__((destructor)) static void watch_end(void)
 {
     text t = {0};

@@ -9,8 +9,8 @@
 
 cuda_program_api gpu;
 
-/* The context is the device's primary one, which CUDA's own runtime uses, too. A reset replaces it and increments its
- * number, by which threads notice. */
+/* The context is the device's primary one, which CUDA's own runtime also uses. A reset replaces it and
+ * increments its number, so that threads notice. */
 static struct {
     pthread_mutex_t lock;
     bool looked;
@@ -46,13 +46,13 @@ static int open_locked(void)
         return CUDA_SUCCESS;
     if (cu.context_retain(&here.context, here.dev->id) != CUDA_SUCCESS) {
         here.context = NULL;
-        return cudaErrorDevicesUnavailable; /* as CUDA's runtime says */
+        return cudaErrorDevicesUnavailable; /* the same error as CUDA's runtime */
     }
     here.number++;
     return CUDA_SUCCESS;
 }
 
-/* After a kernel's fault, the driver may give a process no working context any more, not even after a reset. */
+/* After a kernel's fault, the driver may refuse to give the process a working context, even after a reset. */
 static int check_reset_locked(void)
 {
     size_t available, total;

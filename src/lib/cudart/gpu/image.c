@@ -1,5 +1,5 @@
-/* Images of units: from the cache on the disk, or compiled. An entry of the cache has the symbols, one for each
- * expression and each with its zero, and the image behind them. */
+/* Images of units: from the disk cache, or compiled. A cache entry has one zero-terminated symbol for each
+ * expression, followed by the image. */
 #include "lib/cudart/gpu/gpu.h"
 
 #include "base/cache.h"
@@ -17,7 +17,7 @@ static void key_list(text *key, const char *const *list, int n)
     text_add(key, ".\n");
 }
 
-/* The version of NVRTC is not a part: an image that works stays good. */
+/* The version of NVRTC is not part of the key: an image that works remains valid. */
 static char *key_of(const ig_cuda_unit *u, int capability, const gpu_expression *expressions, int n,
                     size_t *bytes)
 {

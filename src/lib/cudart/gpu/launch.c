@@ -1,4 +1,4 @@
-/* Launches, and what the driver says about kernels. */
+/* Launches, and the driver's facts about kernels. */
 #include "lib/cudart/gpu/gpu.h"
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 
 enum { PARAMS_MOST = 1024 };
 
-/* The error is that of the runtime of the driver's version: CUDA 13 returns cudaErrorInvalidValue. */
+/* The error that the runtime of the driver's version returns: CUDA 13 returns cudaErrorInvalidValue. */
 static int refusal(void)
 {
     int version = 0;
@@ -33,7 +33,7 @@ int gpu_check(const cudart_shape *s)
     return fits && threads <= can->threads ? cudaSuccess : refusal();
 }
 
-/* Reports that host and device disagree about a kernel's parameters, which is then not launched. */
+/* Reports that host and device disagree about a kernel's parameters; the kernel is then not launched. */
 static int mismatch(void)
 {
     cudart_print_error();
@@ -41,7 +41,7 @@ static int mismatch(void)
     return cudaErrorInvalidValue;
 }
 
-/* Compares the parameters with those of the compiled kernel, if the driver tells about them. */
+/* Compares the parameters with those of the compiled kernel, if the driver can list them. */
 static int check_params(const ig_cuda_kernel *k, CUfunction f, const size_t *sizes, int n)
 {
     size_t offset, bytes;
@@ -63,7 +63,7 @@ static int check_params(const ig_cuda_kernel *k, CUfunction f, const size_t *siz
     return cudaSuccess;
 }
 
-/* Arguments with the device's addresses of managed variables; only pointers to them change. */
+/* Replaces pointers to managed variables by their device addresses; other arguments stay unchanged. */
 static int translate(void *const *args, const size_t *sizes, int n, void **out, char **pointers)
 {
     int error = cudaSuccess;

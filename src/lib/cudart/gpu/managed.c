@@ -1,13 +1,13 @@
-/* Managed variables. The program's own variable holds the host's value, and the module's variable the device's. The
- * last common value is kept: if the host's value differs from it, the host has written, and the value is copied to
- * the device before the next launch. */
+/* Managed variables. The program's own variable holds the host's value, the module's variable the device's.
+ * The last common value is kept: if the host's value differs from it, the host has written it, and it is
+ * copied to the device before the next launch. */
 #include "lib/cudart/gpu/gpu.h"
 
 #include "base/memory.h"
 
 #include <string.h>
 
-/* Copies what the host changed to the device. */
+/* Copies the value to the device if the host changed it. */
 static int push(cudart_variable *v, CUstream stream)
 {
     CUdeviceptr at;

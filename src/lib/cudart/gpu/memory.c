@@ -1,4 +1,4 @@
-/* Memory of the GPU, of the host and of both; copies and fills. */
+/* Device memory, pinned memory and managed memory; copies and fills. */
 #include "lib/cudart/gpu/gpu.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ int gpu_kind(const void *at)
     return type == CU_MEMORYTYPE_DEVICE ? IG_CUDA_DEVICE : IG_CUDA_PINNED;
 }
 
-/* One row. With a direction, the driver checks that the addresses fit it. */
+/* Copies one row. With a direction, the driver checks that the addresses fit it. */
 static int copy_bytes(const cudart_copy *c)
 {
     CUstream s = c->stream;

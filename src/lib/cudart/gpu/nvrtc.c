@@ -1,4 +1,4 @@
-/* From the text of a unit to an image, by NVRTC. */
+/* From the text of a unit to an image, with NVRTC. */
 #include "lib/cudart/gpu/gpu.h"
 
 #include "engine/backend/cuda/nvrtc.h"
@@ -12,7 +12,7 @@
 
 enum { LOG_BYTES = 6000, ROUNDS_MOST = 2 };
 
-/* Where CUDA's headers are. */
+/* The folders of CUDA's headers. */
 static struct {
     pthread_once_t once;
     char at[GPU_FOLDERS_MOST][GPU_FOLDER_BYTES];
@@ -28,7 +28,7 @@ static void find_folders(void)
 
 /* ---- options ---- */
 
-/* Words for the compiler; the text is the list's. */
+/* Options for the compiler; the list owns their text. */
 typedef struct words {
     char **at;
     int n;
@@ -57,8 +57,8 @@ static void words_free(words *w)
     memory_free(w->at);
 }
 
-/* Functions without a qualifier belong to the device: those of the host are not in the text, and constexpr
- * functions may be called from both sides. */
+/* Functions without a qualifier are compiled for the device: host functions are not in the text, and
+ * constexpr functions may be called from both sides. */
 static words options_of(const ig_cuda_unit *u, int capability)
 {
     words w = {0};
@@ -85,8 +85,8 @@ static words options_of(const ig_cuda_unit *u, int capability)
 
 /* ---- messages ---- */
 
-/* NVRTC names an expression that it does not understand, or that means several kernels, in a line of its own. Replaces
- * those by their exact forms, or removes them from the list; returns how many there were. */
+/* NVRTC reports an unknown or ambiguous expression on a separate line. Replaces each such expression by its
+ * exact form, or removes it from the list; returns their number. */
 static int drop_bad(const char *log, const gpu_expression *all, const char **expressions, int n)
 {
     static const char *const begin = "#pragma nv_mangled_name ";
@@ -117,7 +117,7 @@ static ig_status failed(const ig_cuda_unit *u, const char *log)
 
 /* ---- compiling ---- */
 
-/* The text behind the header that has what kernels use of the C and C++ libraries. */
+/* The unit's text, preceded by the header with the parts of the C and C++ libraries that kernels use. */
 static char *source_of(const ig_cuda_unit *u)
 {
     text t = {0};
@@ -128,7 +128,8 @@ static char *source_of(const ig_cuda_unit *u)
     return text_take(&t);
 }
 
-/* One attempt. *again receives true if it failed for expressions, which the list no longer has. */
+/* One attempt. *again receives true if it failed because of expressions, which are then changed or
+ * removed. */
 static ig_status attempt(const ig_cuda_unit *u, const char *source, const words *options,
                          const gpu_expression *all, const char **expressions, gpu_image *out,
                          bool *again)

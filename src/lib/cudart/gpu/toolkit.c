@@ -1,4 +1,4 @@
-/* Where the headers of CUDA are: NVRTC does not contain those of half precision, cooperative groups and others. */
+/* Finds CUDA's headers: NVRTC does not contain those of half precision, cooperative groups and others. */
 #define _GNU_SOURCE /* dladdr */
 #include "lib/cudart/gpu/gpu.h"
 
@@ -58,7 +58,7 @@ static bool library_folder(const void *inside, char *out)
 
 int gpu_toolkit_folders(const void *nvrtc_function, char out[GPU_FOLDERS_MOST][GPU_FOLDER_BYTES])
 {
-    /* Beside a toolkit's library, and beside the packages of Python's. */
+    /* Relative to a toolkit's library, and to the library in Python packages. */
     static const char *const near[] = {"/../include", "/../../../include", "/../../include",
                                        "/../../cuda_runtime/include", "/../../*/include"};
     static const char *const places[] = {"/usr/local/cuda/include", "/usr/local/cuda*/include",

@@ -1,5 +1,5 @@
-/* Units on the GPU: each is compiled and loaded by the first call that needs it; by then all instances of its
- * templates are known, since stubs make themselves known before main. */
+/* Units on the GPU. Each is compiled and loaded by the first call that needs it. By then all instances of its
+ * templates are known, since stubs register before main. */
 #include "lib/cudart/gpu/gpu.h"
 
 #include "base/error.h"
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A unit that was compiled, whether or not that succeeded. */
+/* A unit after compilation, successful or not. */
 typedef struct loaded {
     struct loaded *next;
     ig_cuda_unit *unit;
-    CUmodule module; /* NULL: it did not compile, or was not loaded, which was reported */
-    int error;       /* of everything in it, if module is NULL */
+    CUmodule module; /* NULL: compiling or loading it failed, which was reported */
+    int error;       /* of all its kernels and variables, if module is NULL */
     gpu_image image;
     gpu_expression *expressions;
     int n_expressions;
@@ -43,13 +43,13 @@ static char *copy_of(const char *words)
     return made ? memcpy(made, words, bytes) : NULL;
 }
 
-/* The kernel's name; for overloads with the cast. memory_free. */
+/* The kernel's name, with a cast for overloads. memory_free. */
 static char *name_of(const ig_cuda_kernel *k)
 {
     return copy_of(is_overloaded(k) ? k->request : k->name);
 }
 
-/* Overloads that the program never launches are not known here, so that a name may turn out to need its cast. */
+/* Overloads that the program never launches are unknown here, so a name may turn out to need its cast. */
 static gpu_expression expression_of(const ig_cuda_kernel *k)
 {
     return (gpu_expression){name_of(k), is_overloaded(k) ? NULL : copy_of(k->request)};
@@ -68,7 +68,7 @@ static void expression_free(gpu_expression e)
     memory_free(e.exact);
 }
 
-/* Adds an expression that is not yet there. The list takes it over. */
+/* Adds an expression that the list does not have yet. The list takes ownership. */
 static void add_expression(gpu_expression *list, int *n, gpu_expression made)
 {
     bool known = !made.name;
@@ -80,7 +80,7 @@ static void add_expression(gpu_expression *list, int *n, gpu_expression made)
         list[(*n)++] = made;
 }
 
-/* All kernels and variables of the unit; NULL if there is no memory. Managed variables have no expression. */
+/* All kernels and variables of the unit; NULL if out of memory. Managed variables have no expression. */
 static gpu_expression *expressions_of(const ig_cuda_unit *unit, int *n)
 {
     size_t most = 1;
@@ -128,7 +128,7 @@ static char *mangled(const char *name)
 
 /* ---- loading ---- */
 
-/* Ends the program with ingot's exit code for something that is not installed. */
+/* Ends the program with ingot's exit code for a missing installation. */
 _Noreturn static void end_without_compiler(void)
 {
     enum { NOT_THERE = 4 };
@@ -164,7 +164,7 @@ static void load(loaded *l)
     }
 }
 
-/* The unit, with the lock; NULL if there is no memory. */
+/* The unit; the caller holds the lock. NULL if out of memory. */
 static loaded *loaded_of(ig_cuda_unit *unit)
 {
     if (!unit->state) {
