@@ -95,7 +95,7 @@ static void declared(const scan *s, int i, int end, names *out)
     }
 }
 
-/* The token after a loop or a condition that ends before `end`; i if it does not end there. */
+/* The token after a loop or an if statement at i that ends before `end`; i if it does not end there. */
 static int behind_closed(const scan *s, int i, int end)
 {
     int k = s->at[i + 1].pair + 1;
@@ -137,7 +137,7 @@ static void find_locals(const scan *s, const closure_place *at, names *out)
 
 /* ---- reading ---- */
 
-/* "[=, a, b = 2]": false if something is captured by reference, or "this". */
+/* Reads "[=, a, b = 2]"; false if it captures by reference, or "this". */
 static bool read_captures(lambda *l)
 {
     const scan *s = l->s;
@@ -181,7 +181,7 @@ static bool read_head(lambda *l)
     return i < s->n && s->at[i].pair > i;
 }
 
-/* Adds what [=] captures: local variables that the body names. */
+/* Adds the captures of [=]: local variables that the body names. */
 static void read_body(lambda *l)
 {
     const scan *s = l->s;
@@ -296,7 +296,7 @@ static void make_host(const lambda *l, str *out)
     str_puts(out, " }; ");
 }
 
-/* Gives the text that follows the line and column of a token. */
+/* Adds #line and padding, so that the text after it has the line and column of a token. */
 static void add_place(const lambda *l, int token, str *out)
 {
     const char *at = l->s->at[token].at, *line = at;
@@ -363,7 +363,7 @@ bool closure_make(const scan *s, const char *text, const closure_place *at, cons
     }
     for (int i = at->outer + 1; i < last; i++)
         if (s->at[i].mark == '.')
-            return false; /* a pack around it */
+            return false; /* the enclosing template has a pack */
     read_body(&l);
     out->end = end;
     make_host(&l, &out->host);

@@ -1,4 +1,4 @@
-/* Comparing outputs, line by line. */
+/* Compares outputs line by line. */
 #include "cuda/compare.h"
 
 #include <ctype.h>
@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The result of a comparison. Numbers with a point or an exponent may differ: by the tolerance, relative to the
- * larger one, or by one unit of the last digit that was printed. Everything else is the same to the letter. */
+/* The result of a comparison. Numbers with a point or an exponent may differ by the tolerance, relative to
+ * the larger one, or by one unit of the last printed digit. All other text must be identical. */
 typedef struct output_comparison {
     bool same;
     bool reordered;     /* the same lines, in another order */
     int lines, numbers; /* of the first output; numbers: those that may differ */
-    double largest;     /* relative difference of two numbers that was allowed */
-    int line;           /* from 1: the first one that differs; 0: none */
+    double largest;     /* the largest accepted relative difference */
+    int line;           /* from 1: the first line that differs; 0: none */
     str first, second;  /* that line of both outputs; empty if there is none */
 } output_comparison;
 
 /* ---- numbers ---- */
 
-/* The length of the number at s, or 0. *unit receives the value of one unit of its last digit, 0 for an integer. */
+/* The length of the number at s, or 0. *unit receives one unit of its last digit; 0 for an integer. */
 static size_t number_at(const char *s, double *value, double *unit)
 {
     size_t n = s[0] == '-' || s[0] == '+', digits = 0, after = 0;
@@ -43,14 +43,14 @@ static size_t number_at(const char *s, double *value, double *unit)
     return n;
 }
 
-/* A number begins where a name or another number does not go on. */
+/* True if a number may begin here: it does not continue a name or another number. */
 static bool may_begin(const char *line, const char *at)
 {
     const unsigned char before = at > line ? (unsigned char)at[-1] : ' ';
     return !isalnum(before) && before != '_' && before != '.';
 }
 
-/* True if the lines are the same but for numbers that may differ. */
+/* True if the lines are equal except for numbers, within their tolerance. */
 static bool same_line(const char *a, const char *b, double tolerance, int *numbers, double *largest)
 {
     const char *begin_a = a, *begin_b = b;
@@ -110,7 +110,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The number of the first line that differs, from 1; 0: none does. */
+/* The number of the first line that differs, from 1; 0 if none does. */
 static int first_difference(const line_list *a, const line_list *b, double tolerance,
                             output_comparison *out)
 {
@@ -200,7 +200,7 @@ static int run_on(const command *c, const program_options *o, const char *device
     return run_program(c, &one);
 }
 
-/* A device that is not there was reported, and ends the comparison. */
+/* A missing device is already reported and ends the comparison. */
 static bool is_absent(int code, const str *output) { return code == EXIT_ABSENT && !output->n; }
 
 int program_compare(const command *c, const program_options *o)

@@ -1,6 +1,6 @@
-/* Compiling: C files one by one into objects, all C++ and CUDA files and the link in one command. The
- * compiler's messages are kept in a file until it has ended, so that a program that needs a missing part of
- * CUDA gets one line instead of all that follows from it. */
+/* Compiling: C files are compiled one by one into objects; all C++ and CUDA files and the link take one
+ * command. The compiler's messages go to a file until it has ended. If a program needs a missing part of
+ * CUDA, one line replaces all the messages that follow from it. */
 #include "cuda/compile.h"
 
 #include "cuda/process.h"
@@ -42,9 +42,9 @@ void word_list_free(word_list *w)
     *w = (word_list){0};
 }
 
-/* ---- what is on the machine ---- */
+/* ---- finding the tools ---- */
 
-/* Sets path to where a program is; false if it is not found. */
+/* Sets path to the path of a program; false if it is not found. */
 static bool find_program(const char *name, str *path)
 {
     const char *at = getenv("PATH");
@@ -64,7 +64,7 @@ static bool find_program(const char *name, str *path)
     return false;
 }
 
-/* CXX with its options: words between blanks. */
+/* Splits CXX into the compiler and its options at blanks. */
 static bool find_chosen(const char *chosen, word_list *words)
 {
     str path = {0};
@@ -154,19 +154,20 @@ void compiler_free(compiler *tools)
 
 /* ---- commands ---- */
 
-/* One build: what its commands have in common. */
+/* One build: the common data of its commands. */
 typedef struct build {
     const command *c;
     const program_options *o;
     const compiler *tools;
     const rewrite_job *text;
     const char *folder;
-    str messages; /* a path: what the compiler prints */
+    str messages; /* the path of the file with the compiler's output */
     bool is_clang;
-    str toolkit; /* CUDA's folder, if its libraries are wanted; else empty */
+    str toolkit; /* CUDA's folder if its libraries are needed; else empty */
 } build;
 
-/* Libraries of CUDA, such as cuBLAS, work with programs on an NVIDIA GPU: streams and addresses are the driver's. */
+/* CUDA libraries such as cuBLAS work in programs on an NVIDIA GPU, since streams and addresses are the
+ * driver's. */
 static bool wants_toolkit(const build *b)
 {
     for (int i = 0; b->text->for_nvrtc && b->o->libraries[i]; i++)
@@ -191,8 +192,8 @@ static bool prepare_compiler(const void *context)
 {
     const build *b = context;
     const int file = open(b->messages.s, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    setenv("TMPDIR", b->folder, 1); /* its temporary files go with ours */
-    setenv("LC_ALL", "C", 1);       /* plain quotes, for explain_missing */
+    setenv("TMPDIR", b->folder, 1); /* its temporary files are removed with ours */
+    setenv("LC_ALL", "C", 1);       /* ASCII quotes, for explain_missing */
     return file >= 0 && dup2(file, STDERR_FILENO) >= 0 && dup2(file, STDOUT_FILENO) >= 0 &&
            close(file) == 0;
 }
@@ -207,7 +208,7 @@ static int run_compiler(const build *b, const word_list *w)
     return process_run(&c);
 }
 
-/* Whether the compiler is clang, which has its own word for "functions may lack a return". */
+/* True if the compiler is clang, which has its own option for functions that lack a return. */
 static bool ask_clang(build *b)
 {
     word_list w = {0};
@@ -224,8 +225,9 @@ static bool ask_clang(build *b)
     return is;
 }
 
-/* Of all commands: the compiler, our options, then the user's, which win. A function that lacks its return
- * statement returns garbage, as in nvcc's builds, instead of running into the next function. */
+/* Options of all commands: the compiler, our options, then the user's, which take precedence. A
+ * function that lacks its return statement returns garbage, as in nvcc's builds, instead of running
+ * into the next function. */
 static void common_words(const build *b, bool is_c, word_list *w)
 {
     static const char *const flags[] = {"-O1", "-w", "-pthread"};
@@ -235,7 +237,7 @@ static void common_words(const build *b, bool is_c, word_list *w)
         word_add(w, "%s", "-std=gnu++17");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         word_add(w, "%s", flags[i]);
-    if (!b->text->for_nvrtc) /* its char is that of the host's compiler */
+    if (!b->text->for_nvrtc) /* NVRTC's char is that of the host compiler */
         word_add(w, "%s", "-fsigned-char");
     if (b->is_clang) {
         word_add(w, "%s", "-fno-strict-return");
@@ -251,7 +253,7 @@ static void common_words(const build *b, bool is_c, word_list *w)
         word_add(w, "-I%s", b->o->folders[i]);
     for (int i = 0; b->o->defines[i]; i++)
         word_add(w, "-D%s", b->o->defines[i]);
-    if (b->toolkit.n) /* after ours: only headers that we do not have */
+    if (b->toolkit.n) /* after our folder, for headers that we do not have */
         word_add(w, "-idirafter%s/include", b->toolkit.s);
 }
 
@@ -323,7 +325,7 @@ static int count(const char *const *list)
     return n;
 }
 
-/* The library's front end knows foreign libraries by their headers. Adds its line about the first. */
+/* The library's front end knows foreign libraries by their headers. Adds its message about the first one. */
 static bool find_foreign(const build *b, str *out)
 {
     const ig_module_options options = {.defines = b->o->defines,

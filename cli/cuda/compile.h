@@ -1,4 +1,4 @@
-/* The host's C++ compiler: where it is, and the commands that make a program of the rewritten files. */
+/* The host's C++ compiler: finding it, and the commands that build a program from the rewritten files. */
 #ifndef CLI_CUDA_COMPILE_H
 #define CLI_CUDA_COMPILE_H
 
@@ -19,15 +19,15 @@ typedef struct compiler {
     str library;     /* the path of libingot */
 } compiler;
 
-/* Finds the compiler and the library; says what is missing and returns the exit code, or -1. */
+/* Finds the compiler and the library. Returns -1, or the exit code after reporting what is missing. */
 int compiler_find(const command *c, compiler *out);
 void compiler_free(compiler *tools);
 
-/* Makes folder/program of the rewritten files, which are in the folder, as our headers are. Returns -1, or
- * the exit code after saying what failed, or COMPILE_AGAIN. */
+/* Builds folder/program from the rewritten files and our headers, which are in the folder. Returns -1, or the
+ * exit code after reporting a failure, or COMPILE_AGAIN. */
 enum {
     COMPILE_AGAIN = -2
-}; /* the host does not understand the checks of struct layouts: leave them out */
+}; /* the host compiler rejects the struct layout checks: leave them out */
 int compile_program(const command *c, const program_options *o, const compiler *tools,
                     const rewrite_job *text, const char *folder);
 

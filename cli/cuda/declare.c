@@ -14,7 +14,7 @@ static const struct {
                   {"__constant__", IS_CONSTANT},
                   {"__managed__", IS_MANAGED}};
 
-/* Words with brackets that may stand before the name of a function. */
+/* Words with parentheses that may precede the name of a function. */
 static const char *const attributes[] = {"__launch_bounds__", "__attribute__", "__align__",
                                          "alignas",           "decltype",      "__cluster_dims__"};
 
@@ -89,7 +89,7 @@ bool declare_is_attribute(const scan_token *t)
     return false;
 }
 
-/* From the ':' of a constructor's initializers to its body. */
+/* The body of a constructor, from the ':' of its initializers. */
 static int behind_initializers(const scan *s, int i)
 {
     for (i++; i < s->n && s->at[i].kind == SCAN_NAME;) {

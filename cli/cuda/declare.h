@@ -22,11 +22,11 @@ typedef struct declaration {
 void declare_aliases(rewrite_job *job, const scan *s);
 /* The qualifiers that a token stands for. */
 unsigned declare_flags(const rewrite_job *job, const scan_token *t);
-/* The qualifiers inside of a macro, which may have functions in it. */
+/* The qualifiers inside a macro, which may contain functions. */
 unsigned declare_flags_within(const rewrite_job *job, const scan_token *t);
-/* True for a word with brackets that may stand before the name of a function. */
+/* True for a word with parentheses that may precede the name of a function. */
 bool declare_is_attribute(const scan_token *t);
-/* Reads a declaration from its first token on; returns false if it is not understood. */
+/* Reads a declaration from its first token on; returns false if it cannot be parsed. */
 bool declare_read(const rewrite_job *job, const scan *s, int begin, declaration *d);
 
 /* Tokens. */

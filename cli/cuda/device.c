@@ -1,4 +1,4 @@
-/* The device's side of a file: a walk over declarations, in which those of the host are blanked. */
+/* The device side of a file: a walk over declarations that blanks those of the host. */
 #include "cuda/device.h"
 
 #include "cuda/name_set.h"
@@ -10,15 +10,15 @@ typedef struct splitter {
     rewrite_job *job;
     const scan *s;
     const char *text;
-    char *copy; /* of the text; tokens are blanked in it */
+    char *copy; /* of the text, in which tokens are blanked */
 } splitter;
 
 /* A declaration: token numbers, or -1. */
 typedef struct piece {
     unsigned flags;
     int begin, end; /* its first and last token */
-    int first;      /* the first token behind `template <...>` */
-    int name;       /* of what it declares */
+    int first;      /* the first token after `template <...>` */
+    int name;       /* of the declared entity */
     int params;     /* the '(' of a function */
     int colon;      /* the ':' of initializers or of a base class */
     int brace;      /* the '{' of a body */
@@ -53,7 +53,7 @@ static void blank_body(splitter *p, const piece *d)
 static bool word(const splitter *p, int i, const char *text) { return scan_is(&p->s->at[i], text); }
 static char mark(const splitter *p, int i) { return p->s->at[i].mark; }
 
-/* From the ':' of a constructor's initializers to its body. */
+/* The body of a constructor, from the ':' of its initializers. */
 static int behind_initializers(const splitter *p, int i, int end)
 {
     for (i++; i < end; i++) {
@@ -82,7 +82,7 @@ static void note_word(const splitter *p, int i, piece *d)
         d->name = i;
 }
 
-/* A macro call that stands alone: NAME(...), with no semicolon behind it or with one. */
+/* A macro call that stands alone: NAME(...), with or without a semicolon. */
 static bool is_macro_call(const splitter *p, int i)
 {
     const scan_token *t = p->s->at;
@@ -93,7 +93,7 @@ static bool is_macro_call(const splitter *p, int i)
            !scan_is(next, "const");
 }
 
-/* Reads the declaration at i; the last token is before `end`. */
+/* Reads the declaration at i; it ends before `end`. */
 static piece read(const splitter *p, int i, int end)
 {
     const scan *s = p->s;
@@ -165,7 +165,7 @@ static piece read(const splitter *p, int i, int end)
 
 /* ---- declarations ---- */
 
-/* A type or an alias that the device does not have: it is blanked, and its name is kept. */
+/* Blanks a type or an alias that the device does not have, and records its name. */
 static void drop_type(splitter *p, const piece *d)
 {
     if (d->name >= 0)
@@ -238,7 +238,7 @@ static void split_type(splitter *p, const piece *d)
 
 /* ---- scopes ---- */
 
-/* Keeps a namespace's names, for `using namespace`. Returns its '{', or -1 if there is none at i. */
+/* Records a namespace's names, for `using namespace`. Returns its '{', or -1 if no namespace begins at i. */
 static int namespace_at(splitter *p, int i)
 {
     if (word(p, i, "extern") && p->s->at[i + 1].kind == SCAN_STRING && mark(p, i + 2) == '{')
@@ -261,7 +261,7 @@ static void split_scope(splitter *p, int i, int end)
         }
         const int inside = namespace_at(p, i);
         if (inside >= 0) {
-            i = inside + 1; /* its '}' is passed over above */
+            i = inside + 1; /* the loop skips its '}' above */
             continue;
         }
         const piece d = read(p, i, end);
@@ -295,7 +295,7 @@ static void split_method(splitter *p, const piece *d)
         blank_body(p, d);
 }
 
-/* Blanks what is the host's in a class. Returns false if the class needs the host's library. */
+/* Blanks the host's members of a class. Returns false if the class needs the host's library. */
 static bool split_members(splitter *p, int brace)
 {
     const int end = p->s->at[brace].pair;
@@ -324,7 +324,7 @@ static bool split_members(splitter *p, int brace)
 
 /* ---- files ---- */
 
-/* Of an #include of something that the device does not have, '#' remains. */
+/* Blanks an #include that the device does not have; '#' remains. */
 static void blank_include(splitter *p, const device_include *n)
 {
     for (int i = n->token - 1; i <= n->last; i++) {

@@ -1,9 +1,9 @@
-/* The device's side of a CUDA source, for a compiler that has no host code: NVRTC.
+/* The device side of a CUDA source, for a compiler that has no host code: NVRTC.
  *
- * What belongs to the device is kept as written: kernels, device functions and variables, types, constants,
- * macros. Functions and variables of the host are blanked, so that lines and columns stay. Of a class,
- * functions of the host become declarations. Types and constants that need the host's library are blanked
- * too. Headers of the system are left out: ingot_nvrtc.h has what kernels use of them. */
+ * Kernels, device functions and variables, types, constants and macros are kept as written. Functions and
+ * variables of the host are blanked, so that lines and columns do not change. Host functions of a class become
+ * declarations. Types and constants that need the host's library are blanked too. System headers are left
+ * out: ingot_nvrtc.h has the parts of them that kernels use. */
 #ifndef CLI_CUDA_DEVICE_H
 #define CLI_CUDA_DEVICE_H
 
@@ -15,19 +15,19 @@ typedef struct device_include {
     int file;
 } device_include;
 
-/* Adds the text to out. Names of what was left out are kept in the job. */
+/* Adds the text to out. Names of blanked declarations are recorded in the job. */
 void device_text(rewrite_job *job, const scan *s, const char *text, size_t bytes,
                  const device_include *includes, int n_includes, str *out);
 
-/* ---- what only the host has (device_names.c) ---- */
+/* ---- names that only the host has (device_names.c) ---- */
 
-/* True if one of the tokens needs the host's library, or a type that was left out. */
+/* True if one of the tokens needs the host's library, or a type that was blanked. */
 bool device_needs_host(const rewrite_job *job, const scan *s, int from, int to);
 /* True if a value needs a function or a variable that the device does not have. */
 bool device_calls_host(const rewrite_job *job, const scan *s, int from, int to);
-/* True for a header of CUDA's that kernels use. */
+/* True for a CUDA header that kernels use. */
 bool device_has_header(const char *name, size_t bytes);
-/* True if `using namespace`, whose last word is at `last`, names a namespace of the device's. */
+/* True if `using namespace`, whose last word is at `last`, names a namespace that the device has. */
 bool device_has_namespace(const rewrite_job *job, const scan *s, int first, int last);
 
 #endif

@@ -1,18 +1,18 @@
-/* Names that the device's side has, and those that only the host has: see device.h. */
+/* Names that the device side has, and names that only the host has: see device.h. */
 #include "cuda/device.h"
 
 #include "cuda/name_set.h"
 
 #include <string.h>
 
-/* Of std:: in ingot_nvrtc.h. */
+/* Names of std:: in ingot_nvrtc.h. */
 static const char *const device_std[] = {
 #define NAME(name) #name,
 #include "cuda/device_std.def"
 #undef NAME
 };
 
-/* Types of the host's library, which `using namespace std` makes visible, and of CUDA's. */
+/* Types of the host's library, which `using namespace std` makes visible, and of CUDA's host interface. */
 static const char *const host_types[] = {"FILE",
                                          "GLuint",
                                          "MPI_Comm",
@@ -105,7 +105,7 @@ static const char *const conversions[] = {"alignof", "bool",     "char",  "declt
 static const char *const namespaces[] = {
     "cooperative_groups", "cub", "cuda", "cute", "cutlass", "nvcuda", "std", "thrust"};
 
-/* Headers, or folders of headers, that end with a slash; '*' stands for any ending. */
+/* Headers, or folders of headers with a final slash; '*' stands for any ending. */
 static const char *const headers[] = {"cooperative_groups.h",
                                       "cooperative_groups/",
                                       "crt/",
@@ -140,14 +140,14 @@ static bool is_qualified(const scan *s, int i)
     return i >= 2 && s->at[i - 1].mark == ':' && s->at[i - 2].mark == ':';
 }
 
-/* True if the token is a member of something: behind '.' or "->". */
+/* True if the token names a member: it follows '.' or "->". */
 static bool is_member(const scan *s, int i)
 {
     return i >= 1 && (s->at[i - 1].mark == '.' ||
                       (i >= 2 && s->at[i - 1].mark == '>' && s->at[i - 2].mark == '-'));
 }
 
-/* True if what follows the word shows that it is a type, not a name that is declared. */
+/* True if the next tokens show that the word is a type, not a declared name. */
 static bool is_type(const scan *s, int i)
 {
     const scan_token *next = &s->at[i + 1];

@@ -1,5 +1,5 @@
-/* The compiler's messages name what it misses in quotes. A name of CUDA's that our headers do not declare is
- * a part of CUDA that is not here; everything else is the program's own mistake. */
+/* The compiler's messages quote the missing names. A CUDA name that our headers do not declare belongs to an
+ * unsupported part of CUDA; any other name is a mistake in the program. */
 #include "cuda/explain.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@ static const part library = {"this CUDA library is", "write the operation as a k
 static const part runtime = {"this part of the CUDA runtime is",
                              "run it on an NVIDIA GPU with nvcc"};
 
-/* Beginnings of names, first match wins. */
+/* Prefixes of names; the first match wins. */
 static const struct {
     const char *prefix;
     const part *part;
@@ -95,7 +95,7 @@ static bool begins(const char *name, size_t bytes, const char *prefix)
     return bytes >= n && memcmp(name, prefix, n) == 0;
 }
 
-/* The part of CUDA that a name belongs to; NULL: it is not a name of CUDA's. */
+/* The part of CUDA that a name belongs to; NULL if it is not a CUDA name. */
 static const part *part_of(const char *name, size_t bytes)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -111,7 +111,7 @@ static const part *part_of(const char *name, size_t bytes)
     return NULL;
 }
 
-/* The missing name of an error line: what is in quotes behind "error:". */
+/* The missing name of an error line: the quoted text after "error:". */
 static bool missing_name(const char *line, const char *end, const char **name, size_t *bytes)
 {
     static const char *const words[] = {

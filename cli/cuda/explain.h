@@ -1,12 +1,12 @@
-/* Why the host's compiler rejects a program, in one line, where the cause is a part of CUDA that Ingot does
- * not have. */
+/* Explains in one line why the host's compiler rejects a program, if the cause is a part of CUDA that Ingot
+ * lacks. */
 #ifndef CLI_CUDA_EXPLAIN_H
 #define CLI_CUDA_EXPLAIN_H
 
 #include "str.h"
 
-/* Adds lines such as "x.cu:12: CUDA graphs are not supported (cudaGraphCreate); ..." for what the compiler
- * printed. Returns false, with nothing added, if it does not name a missing part of CUDA. */
+/* Adds lines such as "x.cu:12: CUDA graphs are not supported (cudaGraphCreate); ..." for the compiler's
+ * messages. Returns false, and adds nothing, if they do not name a missing part of CUDA. */
 bool explain_missing(const char *printed, str *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* The headers, embedded in the command: those of cli/cuda/include, two files of the library, and names of
- * CUDA's that all include cuda_runtime.h. */
+/* The headers, embedded in the command: the files of cli/cuda/include, two files of the library, and CUDA's
+ * header names that only include cuda_runtime.h. */
 #include "cuda/headers.h"
 
 #include "base/embed.h"

@@ -1,5 +1,5 @@
 /* The headers that replace CUDA's own when a program is compiled. A header of the same name in the program's
- * folders wins. */
+ * folders takes precedence. */
 #ifndef CLI_CUDA_HEADERS_H
 #define CLI_CUDA_HEADERS_H
 
@@ -10,7 +10,7 @@ typedef struct cuda_header {
     const char *name; /* "cuda_fp16.h" */
     const char *text; /* not terminated */
     size_t bytes;
-    bool is_gpu; /* for programs on an NVIDIA GPU alone */
+    bool is_gpu; /* only for programs on an NVIDIA GPU */
 } cuda_header;
 
 /* The i-th header; its name is NULL after the last one. */

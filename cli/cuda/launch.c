@@ -1,4 +1,4 @@
-/* Launches and lambdas of the host's code. */
+/* Launches and lambdas in host code. */
 #include "cuda/closure.h"
 #include "cuda/rewriter.h"
 
@@ -8,7 +8,7 @@ bool launch_three(const scan *s, int i, char mark)
            s->at[i + 2].mark == mark;
 }
 
-/* The first token of what is launched, before the "<<<" at i. */
+/* The first token of the launched kernel's name, before the "<<<" at i. */
 static int callee(const scan *s, int i)
 {
     int k = i - 1;
@@ -57,7 +57,7 @@ int launch_rewrite(rewriter *r, int i)
     str_add(&text, shape, (size_t)(shape_end - shape));
     str_puts(&text, ") ? (void)0 : ");
     str_add(&text, s->at[from].at, (size_t)(token_end(&s->at[i - 1]) - s->at[from].at));
-    /* Line breaks are kept in the shape; between the callee and "<<<" there are usually none. */
+    /* Line breaks in the shape are kept. Between the callee and "<<<" there are usually none. */
     str_add(&r->out, r->copied, (size_t)(s->at[from].at - r->copied));
     str_puts(&r->out, text.s);
     r->copied = token_end(&s->at[end + 2]);
@@ -85,7 +85,7 @@ int launch_lambda(rewriter *r, int i)
     }
     r->uses_cuda = true;
     rewriter_edit(r, s->at[i].at, token_end(&s->at[c.end]), c.value.s, false);
-    /* The struct stands before the function, on the function's own line. */
+    /* The struct is inserted before the function, on the function's first line. */
     str_puts(&tail, r->out.s + r->before);
     r->out.n = r->before;
     str_puts(&r->out, c.host.s);

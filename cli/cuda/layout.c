@@ -1,6 +1,6 @@
-/* Layouts as static assertions. Types are not named: a struct is what a parameter of the kernel has or points
- * to, so that namespaces, typedefs and template arguments need not be spelt. A member that the host cannot
- * reach, such as a private one, is passed over. */
+/* Layouts as static assertions. Types are not named: a struct is found as the type of a kernel's parameter,
+ * or its pointee, so namespaces, typedefs and template arguments need not be written. A member that the host
+ * cannot access, such as a private one, is skipped. */
 #include "cuda/layout.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void add_offset(writer *w, const char *path, size_t offset)
         w->kernel, path, w->param, offset);
 }
 
-/* How many members of that name are seen in a struct, also through its bases. */
+/* The number of members of that name that are visible in a struct, also through its bases. */
 static int count_name(const ig_kernel_field *f, const char *name)
 {
     int n = 0;
@@ -95,7 +95,7 @@ static void add_kernel(writer *w, const ig_kernel_info *k)
     }
 }
 
-/* Instances of templates, and overloads, cannot be named by the kernel's name alone. */
+/* False for template instances and overloads: the kernel's name alone does not identify them. */
 static bool is_nameable(const ig_module *m, const ig_kernel_info *k)
 {
     int n = 0;
@@ -123,7 +123,7 @@ void layout_add(const program_options *o, const char *path, str *out)
     char *text = str_read_file(path, SOURCE_MOST_BYTES, &bytes);
     ig_module *m = text ? ig_module_new(path, text, &options) : NULL;
     writer w = {.out = out};
-    ig_error(NULL); /* what cannot be read is reported when it is launched */
+    ig_error(NULL); /* kernels with errors are reported when they are launched */
     str_puts(out, "\n#line 1 \"" LAYOUT_NAME "\"\n");
     for (int i = 0; m && i < ig_module_count(m); i++)
         if (is_nameable(m, ig_module_at(m, i)))

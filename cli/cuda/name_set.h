@@ -1,4 +1,4 @@
-/* Sets of names that the rewriter met. */
+/* Sets of names that the rewriter has seen. */
 #ifndef CLI_CUDA_NAME_SET_H
 #define CLI_CUDA_NAME_SET_H
 

@@ -12,7 +12,7 @@
 static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGALRM};
 enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
-    PATIENCE_S = 5 /* a child that outlives its signal by this is killed */
+    PATIENCE_S = 5 /* a child that does not end this long after its signal is killed */
 };
 
 static struct sigaction before[NUMBERS];
@@ -27,7 +27,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)context;
     const int kept_errno = errno;
     const bool from_terminal = info && info->si_code > 0 && (number == SIGINT || number == SIGQUIT);
-    if (number == SIGPIPE || number == SIGXFSZ) { /* the write that failed returns an error */
+    if (number == SIGPIPE || number == SIGXFSZ) { /* the failed write returns an error */
         received = received || number == SIGXFSZ ? received : number;
     } else if (!(running && !running_in_own_group && from_terminal)) {
         const bool again = process_interrupted();
@@ -94,7 +94,7 @@ int process_run(const process *c)
         run_in_child(c, &mask);
     if (started > 0) {
         if (c->own_group)
-            setpgid(started, started); /* whichever of the two processes comes first */
+            setpgid(started, started); /* in both processes, since either may run first */
         running_in_own_group = c->own_group;
         running = started;
     }

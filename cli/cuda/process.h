@@ -1,8 +1,8 @@
 /* The processes that `ingot run` starts, and the signals that end it.
  *
- * Between process_guard_begin and process_guard_end, SIGINT, SIGTERM, SIGHUP, SIGPIPE and SIGXFSZ do not
- * end this process. The first three are passed on to the child, which is killed if it outlives them by some seconds, and the
- * caller then removes its temporary files. */
+ * Between process_guard_begin and process_guard_end, SIGINT, SIGTERM, SIGHUP, SIGPIPE and SIGXFSZ do not end
+ * this process. The first three are passed on to the child. If the child does not end within some seconds, it
+ * is killed. The caller then removes its temporary files. */
 #ifndef CLI_CUDA_PROCESS_H
 #define CLI_CUDA_PROCESS_H
 
@@ -10,13 +10,13 @@
 
 enum {
     PROCESS_SIGNAL_CODE = 128
-}; /* exit code of a process that a signal ended, less the signal's number */
+}; /* exit code of a process that a signal ended, minus the signal's number */
 
 typedef struct process {
     const char *path;
     char *const *argv;
-    /* Puts the child and its own children into a process group, so that a signal ends all of them. Without
-     * it the child stays in the group of the terminal, and Ctrl-C is left to the child. */
+    /* Puts the child and its own children into a process group, so that a signal ends all of them. Otherwise
+     * the child stays in the terminal's group, and Ctrl-C is left to the child. */
     bool own_group;
     /* Runs in the child before exec; false with errno set if it failed. May be NULL. */
     bool (*prepare)(const void *context);
@@ -24,7 +24,7 @@ typedef struct process {
 } process;
 
 void process_guard_begin(void);
-/* Restores the signals. If one of them came in the meantime, this process ends with that signal. */
+/* Restores the signals. If one arrived in the meantime, this process ends with that signal. */
 void process_guard_end(void);
 /* True if a signal asked this process to end. */
 bool process_interrupted(void);

@@ -1,8 +1,8 @@
-/* ingot run, for whole programs: rewrite (cli/cuda), compile with c++, link with libingot, run.
+/* ingot run for whole programs: rewrite (cli/cuda), compile with c++, link with libingot, run.
  *
- * A compiled program is kept in the cache. Its key is everything that it was made of: the rewritten text,
+ * A compiled program is kept in the cache. Its key is everything that it was built from: the rewritten text,
  * our headers, the options, the compiler and the library. All files are written into one temporary folder,
- * which is removed however the run ends. */
+ * which is always removed when the run ends. */
 #include "cuda/program.h"
 
 #include "cuda/process.h"
@@ -34,14 +34,14 @@ typedef struct job {
     str folder;          /* the temporary folder */
     str program;         /* the executable in it */
     str key;             /* of the cache */
-    str report, printed; /* paths: what the runtime reports, and stdout if it is wanted */
+    str report, printed; /* paths: the runtime's report, and stdout if it is captured */
 } job;
 
 bool program_has_main(const char *path)
 {
     size_t bytes;
     struct stat about;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) /* a pipe is read once */
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) /* a pipe can be read only once */
         return false;
     char *text = str_read_file(path, SOURCE_MOST_BYTES, &bytes);
     if (!text)
@@ -63,7 +63,7 @@ static void key_text(str *key, const char *text, size_t bytes)
     str_add(key, text, bytes);
 }
 
-/* A file by its size and time of modification. */
+/* Adds a file's size and modification time to the key. */
 static void key_file(str *key, const char *path)
 {
     struct stat s = {0};
@@ -89,7 +89,7 @@ static void make_key(job *j)
     key_list(&j->key, j->o->folders);
     key_list(&j->key, j->o->defines);
     key_list(&j->key, j->o->libraries);
-    for (size_t i = 0; j->text.for_nvrtc && i < 2; i++) { /* where CUDA's libraries are */
+    for (size_t i = 0; j->text.for_nvrtc && i < 2; i++) { /* the folders of CUDA's libraries */
         const char *home = getenv(i ? "CUDA_PATH" : "CUDA_HOME");
         key_text(&j->key, home ? home : "", home ? strlen(home) : 0);
     }
@@ -147,7 +147,7 @@ static int make_folder(job *j)
     return -1;
 }
 
-/* Removes a folder with all that is in it. */
+/* Removes a folder with all its contents. */
 static void remove_tree(const char *path)
 {
     DIR *folder = opendir(path);
@@ -167,7 +167,7 @@ static void remove_tree(const char *path)
 
 /* ---- processes ---- */
 
-/* In the child: settings of the program's runtime. False with errno set if that fails. */
+/* In the child: sets the environment of the program's runtime. False with errno set on failure. */
 static bool prepare_child(const void *context)
 {
     const job *j = context;
@@ -247,14 +247,14 @@ static int build(job *j)
 
 /* ---- the report ---- */
 
-/* Adds the report's lines that begin with one of the letters, as items of JSON; returns how many there are. */
+/* Adds the report's lines that begin with one of the letters, as JSON items; returns their number. */
 static int add_lines(str *t, const char *report, const char *letters)
 {
     int n = 0;
     for (const char *line = report; *line; line += strcspn(line, "\n") + 1) {
         const size_t bytes = strcspn(line, "\n");
         if (!line[bytes])
-            break; /* cut off */
+            break; /* a truncated line */
         if (!strchr(letters, *line))
             continue;
         if (t) {
@@ -289,8 +289,9 @@ static void add_json(const job *j, const char *report, int code, str *t)
     free(printed);
 }
 
-/* The exit code of the whole run, after the JSON was added if it is wanted. code is the program's. A program
- * that ignores errors ends well although a kernel could not be built and did nothing; the run does not. */
+/* The exit code of the whole run; also adds the JSON if it is requested. code is the program's exit code. A
+ * program that ignores errors succeeds even if a kernel could not be built and did not run; the run then
+ * fails. */
 static int read_report(const job *j, int code, str *json)
 {
     size_t bytes;
@@ -316,7 +317,7 @@ static int read_report(const job *j, int code, str *json)
 static int start(const job *j, str *json)
 {
     word_list w = {0};
-    str name = {0}; /* argv[0]: what a compiler would call the program */
+    str name = {0}; /* argv[0]: the name that a compiler would give the program */
     const char *dot = strrchr(j->o->sources[0], '.');
     str_add(&name, j->o->sources[0], dot ? (size_t)(dot - j->o->sources[0]) : 0);
     word_add(&w, "%s", name.n ? name.s : "program");
@@ -353,7 +354,7 @@ static int prepare(job *j)
     return compiler_find(j->c, &j->tools);
 }
 
-/* The device that "gpu" stands for: the first of that kind. */
+/* The device that "gpu" means: the first GPU. */
 static const char *best_gpu(void)
 {
     ig_device_info info = {0};

@@ -1,5 +1,5 @@
 /* The rewriter: one pass over the tokens. Its state is the scope (namespace, class or function body), the
- * begin of the current declaration, and the macros that stand for qualifiers. */
+ * start of the current declaration, and the macros that stand for qualifiers. */
 #include "cuda/rewrite.h"
 
 #include "cuda/headers.h"
@@ -41,7 +41,7 @@ void rewriter_add_namespaces(const rewriter *r, str *out)
 
 /* ---- declarations ---- */
 
-/* Where the declaration of the qualifier at i begins: after a macro call that is not ended by a semicolon. */
+/* The start of the declaration with the qualifier at i: after any macro call without a semicolon. */
 static int begin_of(const rewriter *r, int i)
 {
     const scan *s = &r->s;
@@ -161,7 +161,7 @@ static bool exists(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* The number of the file that an #include names, or -1: it is a header of the system or one of ours. */
+/* The number of the file that an #include names; -1 for a system header or one of ours. */
 static int included(rewriter *r, const char *name, size_t bytes, bool quoted)
 {
     str path = {0}, plain = {0};
@@ -263,8 +263,8 @@ static bool ends_with(const char *path, const char *ending)
     return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
-/* The text of one file, rewritten, into job->files[number]. A C++ file without device code of its own is not
- * given CUDA's names: it may define them itself. */
+/* Writes the rewritten text of one file into job->files[number]. A C++ file without device code does not get
+ * CUDA's names: it may define them itself. */
 static void rewrite_file(rewrite_job *job, int number, const char *path, const char *text,
                          size_t bytes)
 {
@@ -296,7 +296,7 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
     str_puts(&all, r.out.s ? r.out.s : "");
     str_free(&r.out);
     str_free(&r.closures);
-    file = &job->files[number]; /* files were added meanwhile */
+    file = &job->files[number]; /* the array may have moved */
     file->text = all;
     file->device = device;
     file->uses_cuda = r.uses_cuda;

@@ -29,9 +29,9 @@ typedef struct rewriter {
     int begin;                     /* the first token of the current declaration */
     bool is_unit, is_c, uses_cuda; /* as in struct rewritten */
     int number;                    /* of the file */
-    const char *text;              /* all of it */
+    const char *text;              /* the whole text */
     int function, body; /* the first token of the current function, and its '{'; -1: none */
-    size_t before;      /* where the function begins in out */
+    size_t before;      /* the start of the function in out */
     str closures;       /* structs of lambdas for the device, appended to the unit's text */
     int n_closures;
     device_include *includes; /* in the order of the text */
@@ -43,13 +43,13 @@ void rewriter_edit(rewriter *r, const char *from, const char *to, const char *te
 /* Adds `ns::` for each enclosing namespace. */
 void rewriter_add_namespaces(const rewriter *r, str *out);
 
-/* The stub of a kernel in the place of its body, and the registration of variables after their declaration. */
+/* Replaces a kernel's body by its stub; registers variables after their declaration. */
 void stub_kernel(rewriter *r, const declaration *d);
 void stub_variables(rewriter *r, const declaration *d);
 
-/* True if there are three marks in a row: "<<<". */
+/* True if the mark occurs three times in a row: "<<<". */
 bool launch_three(const scan *s, int i, char mark);
-/* Rewrites the launch whose "<<<" is at i; returns the last token of it. */
+/* Rewrites the launch whose "<<<" is at i; returns its last token. */
 int launch_rewrite(rewriter *r, int i);
 /* Rewrites the lambda whose '[' is at i if it is for a kernel; returns its last token, or i. */
 int launch_lambda(rewriter *r, int i);

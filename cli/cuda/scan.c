@@ -9,7 +9,7 @@ typedef struct scanner {
     const char *at, *end;
     scan out;
     int room, directive, n_directives;
-    bool begins; /* only white space is before it on its line */
+    bool begins; /* only white space precedes it on its line */
 } scanner;
 
 /* Tokens of padding before the first and after the last one: code may look some tokens back or ahead. */

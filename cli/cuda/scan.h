@@ -1,4 +1,4 @@
-/* Tokens of C++ for the rewriter: where they are, and which brackets are pairs. */
+/* C++ tokens for the rewriter: their positions, and the pairs of brackets. */
 #ifndef CLI_CUDA_SCAN_H
 #define CLI_CUDA_SCAN_H
 
@@ -17,7 +17,7 @@ typedef struct scan_token {
 
 typedef struct scan {
     scan_token *at;
-    int n; /* padded with SCAN_END on both sides, which are not counted */
+    int n; /* SCAN_END tokens precede and follow the list; they are not counted */
 } scan;
 
 /* Splits text into tokens, without comments. Release with scan_free. */
@@ -32,8 +32,8 @@ typedef enum scan_condition {
     CONDITION_END
 } scan_condition;
 
-/* The nesting depth of brackets after t, given the depth before it. Brackets that one side of an #if opens are
- * not open on its other side. Begin with {0}. */
+/* The nesting depth of brackets after t, computed from the depth before it. Brackets that are opened on one
+ * side of an #if are not open on its other side. Begin with {0}. */
 enum { SCAN_CONDITIONS = 64 };
 typedef struct scan_conditions {
     int n, depth[SCAN_CONDITIONS];
@@ -53,7 +53,8 @@ typedef struct scan_piece {
     bool variadic; /* it has "..." */
 } scan_piece;
 
-/* Reads the item that begins at token i of a list that ends before `end`. Returns where the next one begins. */
+/* Reads the item that begins at token i of a list that ends before `end`. Returns the start of the next
+ * item. */
 int scan_next_piece(const scan *s, int i, int end, scan_piece *p);
 
 #endif

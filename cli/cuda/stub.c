@@ -1,8 +1,8 @@
-/* Kernels as stubs, which launch themselves, and variables of the device. */
+/* Turns kernels into stubs that launch them, and registers device variables. */
 #include "cuda/rewriter.h"
 
-/* The next template parameter that has a name, from token *i on; false behind the last one. Those without
- * a name, such as `typename = std::enable_if_t<...>`, have default values, which both sides compute. */
+/* The next named template parameter, from token *i on; false after the last one. Unnamed parameters, such as
+ * `typename = std::enable_if_t<...>`, have default values, which both sides compute. */
 static bool next_parameter(const scan *s, int *i, int end, scan_piece *p)
 {
     while (*i < end) {
@@ -66,9 +66,9 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
     str_puts(out, "))");
 }
 
-/* The kernel's name as an expression: `ig_name("ns::tile")`, for templates with `.ig_text("<").ig_types<T>("")...`
- * behind it. In a macro, and for specializations without arguments, the compiler is asked for the name. All
- * names that are inserted begin with ig_, since the program may have a macro called `name`. */
+/* Adds the kernel's name as an expression: `ig_name("ns::tile")`, for templates followed by
+ * `.ig_text("<").ig_types<T>("")...`. In a macro, and for specializations without arguments, the compiler
+ * provides the name. All inserted names begin with ig_, since the program may have a macro called `name`. */
 static void add_name(rewriter *r, const declaration *d, str *out)
 {
     const scan *s = &r->s;
@@ -114,7 +114,7 @@ static void add_name(rewriter *r, const declaration *d, str *out)
     }
 }
 
-/* Whether a function's parameter has a name: what is last is a name if a type is before it. */
+/* True if a function's parameter has a name: its last word, if a type precedes it. */
 static bool has_name(const scan *s, const scan_piece *p)
 {
     static const char *const types[] = {"void",  "bool",   "char",     "short",  "int",  "long",
@@ -136,8 +136,7 @@ static bool has_name(const scan *s, const scan_piece *p)
     return false;
 }
 
-/* The stub's body: { addresses and sizes of the parameters; launch }. A parameter without a name is given
- * one. */
+/* The stub's body: { addresses and sizes of the parameters; launch }. Unnamed parameters get names. */
 void stub_kernel(rewriter *r, const declaration *d)
 {
     const scan *s = &r->s;

@@ -33,7 +33,7 @@ static void add_list(str *out, const char *name, const char *const *list)
     str_puts(out, "0};\n");
 }
 
-/* A header of ours, under the name that it is included by. */
+/* Adds one of our headers under the name that programs include. */
 static void add_own(str *out, const char *own, const char *name)
 {
     for (int i = 0; cuda_header_at(i).name; i++)
@@ -45,7 +45,7 @@ static void add_own(str *out, const char *own, const char *name)
         }
 }
 
-/* The texts of the files that units include, for NVRTC: a name and a text in turn. */
+/* The texts of the files that units include, for NVRTC: alternating names and texts. */
 static void add_headers(const rewrite_job *job, str *out)
 {
     str_puts(out, "static const char *const ig_cuda_headers[] = {");

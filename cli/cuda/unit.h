@@ -1,4 +1,4 @@
-/* The unit of a source: its text as a constant in the program, which the library compiles for the device. */
+/* The unit of a source: its text as a constant in the program. The library compiles it for the device. */
 #ifndef CLI_CUDA_UNIT_H
 #define CLI_CUDA_UNIT_H
 
