@@ -1,6 +1,6 @@
-/* ingot run: runs a kernel in CUDA C. Reads the source, makes the arguments, launches the kernel on each named device,
- * and compares the results; run/results.c prints or writes them. A file with a main function is a whole program: see
- * cuda/program.c. */
+/* ingot run: runs a CUDA C kernel. Reads the source, makes the arguments, launches the kernel on each named
+ * device, and compares the results; run/results.c prints or writes them. A file with a main function is a
+ * whole program: see cuda/program.c. */
 #include "cuda/compare.h"
 #include "cuda/program.h"
 #include "run/session.h"
@@ -133,8 +133,8 @@ static int compile(session *s)
 
 /* ---- launches ---- */
 
-/* The device of that name that runs kernels, or the first of that kind ("opencl"). Returns NULL after reporting that
- * there is none. */
+/* The device of that name that can run kernels, or the first device of that kind ("opencl"). Returns NULL
+ * after reporting that there is none. */
 static const char *find_device(const session *s, const char *name)
 {
     const size_t n = strlen(name);

@@ -1,4 +1,4 @@
-/* Arguments of a kernel: "name=VALUE" -> a number, a struct, or an array of what the parameter points to. */
+/* Arguments of a kernel: "name=VALUE" -> a number, a struct, or an array of the parameter's element type. */
 #include "run/args.h"
 
 #include <ctype.h>
@@ -7,8 +7,7 @@
 
 /* ---- forms that are not calculator expressions ---- */
 
-/* NAME:DTYPE[SHAPE] and what it stands for: %k is a key, %s the shape, %n the number of elements, %d the
- * dtype. */
+/* NAME:DTYPE[SHAPE] and its expansion: %k is a key, %s the shape, %n the number of elements, %d the dtype. */
 static const struct {
     const char *name, *program;
 } forms[] = {{"normal", "normal(%k, %s, dtype=%d)"},
@@ -89,7 +88,7 @@ static void load_write(str *t, const char *path)
     str_puts(t, "\")");
 }
 
-/* The value as a calculator expression: the user's text, or what its form stands for. */
+/* The value as a calculator expression: the user's text, or the expansion of its form. */
 static void program_write(str *t, const char *text, ig_dtype dtype, size_t each_bytes, uint64_t key)
 {
     form f;
@@ -134,7 +133,7 @@ static int compute(const args_reader *r, const char *name, const char *program, 
     return code;
 }
 
-/* x converted to dtype, or NULL if a value would change. */
+/* x converted to dtype; NULL if a value would change. */
 static ig_array *convert(ig_array *x, ig_dtype dtype)
 {
     const ig_dtype from = ig_dtype_of(x);

@@ -11,7 +11,7 @@ static uint64_t bits_at(const void *data, size_t width, int64_t i)
     return bits;
 }
 
-/* The index of a float among all floats: neighbours differ by one, and both zeros have index 0. */
+/* The index of a float in the order of all floats: neighbours differ by one, and both zeros have index 0. */
 static double rank_of(uint64_t bits, size_t width)
 {
     const uint64_t sign = (uint64_t)1 << (8 * width - 1);

@@ -51,7 +51,7 @@ static bool is_for_device(const char *word)
     return false;
 }
 
-/* The number of words of an ignored option at argv[0]; 0: it is not ignored. */
+/* The number of words of an ignored option at argv[0]; 0 if it is not ignored. */
 static int ignored_words(int argc, char **argv)
 {
     const size_t n = strcspn(argv[0], "=");
@@ -89,7 +89,7 @@ static void add_list(words *flags, char *list)
         add(flags, word);
 }
 
-/* "-std=c++20" for NVRTC, which has no GNU dialects and needs C++17 at least. */
+/* "-std=c++20" for NVRTC, which has no GNU dialects and needs at least C++17. */
 static void add_standard(words *device, const char *word)
 {
     static const char *const known[] = {"-std=c++17", "-std=c++20", "-std=c++23"};

@@ -204,7 +204,7 @@ int run_tell(const session *s)
 int run_tell_mistakes(const session *s)
 {
     str t = {0};
-    ig_error(NULL); /* the findings say more */
+    ig_error(NULL); /* the findings are more specific */
     if (s->set->json)
         json_results(s, &t, 0, false);
     text_print(stdout, t.s ? t.s : "");

@@ -1,4 +1,4 @@
-/* ingot run: one CUDA C kernel from the shell. Words -> arguments -> launches -> results. */
+/* ingot run for one CUDA C kernel: words -> arguments -> launches -> results. */
 #ifndef CLI_RUN_RUN_H
 #define CLI_RUN_RUN_H
 
@@ -10,8 +10,9 @@ typedef struct words {
     int n;
 } words;
 
-/* Takes options of C++ compilers (-fopenmp, -O3, -Xcompiler A,B) out of argv up to "--", those of nvcc for device
- * code (-use_fast_math), and those that have no meaning here. The lists point into argv. */
+/* Removes compiler options from argv, up to "--": options of C++ compilers (-fopenmp, -O3, -Xcompiler A,B),
+ * options of nvcc for device code (-use_fast_math), and options that have no meaning here. The lists point
+ * into argv. */
 void run_take_flags(const command *c, int *argc, char **argv, words *flags, words *device);
 
 /* The arguments of a launch, by name. */
@@ -21,10 +22,10 @@ typedef struct run_args {
     char **names;
 } run_args;
 
-/* Reads "name=VALUE" for each parameter of k. VALUE is a program of the calculator that may use the
- * arguments before it, "normal:f32[8, n]" (also uniform, zeros, ones, arange), a .npy file, or, of a
- * struct or vector, "{1, .y = 2}". Arrays take the dtype that the parameter points to if no value changes
- * by it. Returns -1, or the exit code after the mistake was reported. */
+/* Reads "name=VALUE" for each parameter of k. VALUE is a calculator expression that may use the earlier
+ * arguments, "normal:f32[8, n]" (also uniform, zeros, ones, arange), a .npy file or, for a struct or vector,
+ * "{1, .y = 2}". An array is converted to the dtype that the parameter points to if that changes no value.
+ * Returns -1, or the exit code after reporting a mistake. */
 int run_args_read(const command *c, const ig_kernel_info *k, const words *given, uint64_t seed,
                   run_args *out);
 void run_args_free(run_args *a);
@@ -32,9 +33,9 @@ void run_args_free(run_args *a);
 /* The difference of two arrays of the same shape and dtype. */
 typedef struct difference {
     int64_t count; /* elements whose bits differ */
-    int64_t first; /* the first of these */
-    double
-        ulp; /* the largest difference: of floats in ulp, infinite if only one is NaN; of integers a - b */
+    int64_t first; /* index of the first */
+    double ulp;    /* the largest difference: floats in ulp, infinite if only one is NaN; integers a
+                    * - b */
 } difference;
 
 difference run_compare(ig_array *a, ig_array *b);

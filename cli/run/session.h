@@ -1,4 +1,4 @@
-/* One run of a kernel: what was asked for, and what each device computed. */
+/* One run of a kernel: the request, and the results of each device. */
 #ifndef CLI_RUN_SESSION_H
 #define CLI_RUN_SESSION_H
 
@@ -27,7 +27,7 @@ typedef struct answer {
     ig_array **results; /* one per parameter that is written */
     difference *apart;  /* of each result from the first device's */
     double seconds;
-    interval time; /* of several launches */
+    interval time; /* over several launches */
     int launches;
     str printed;
 } answer;
@@ -41,11 +41,11 @@ typedef struct session {
     run_args args;
     answer *answers;
     int n_answers;
-    ig_kernel_findings *findings; /* findings and profile are of the first device */
+    ig_kernel_findings *findings; /* findings and profile: from the first device */
     ig_profile *profile;
 } session;
 
-/* Writes the arrays that --output names, and prints results, differences, findings and times, or all of that as JSON.
+/* Writes the arrays that --output names, and prints results, differences, findings and times as text or JSON.
  * Returns the exit code. */
 int run_tell(const session *s);
 /* Prints the findings of a check that stopped the kernel. Returns the exit code. */

@@ -1,7 +1,7 @@
-/* Structs of kernels from the shell: "{1, {2, 3}, .mass = 0.5}" -> bytes, and records of .npy files.
+/* Structs of kernels from the command line: "{1, {2, 3}, .mass = 0.5}" -> bytes, and records of .npy files.
  *
- * Fields are given in order or by .name=, nested ones in braces; what is not given is 0, as in C. A number
- * is any expression of the calculator. */
+ * Fields are written in order or as .name=, nested ones in braces. Missing fields are 0, as in C. A number is
+ * any calculator expression. */
 #include "run/args.h"
 
 #include <ctype.h>
@@ -43,7 +43,7 @@ static bool refuse(literal *l, const char *what, const char *name)
     return false;
 }
 
-/* The text of a number: to the comma or brace that ends it. */
+/* The length of a number's text: up to the comma or brace that ends it. */
 static size_t number_length(const char *text)
 {
     size_t n = 0;
@@ -71,7 +71,7 @@ static bool read_number(literal *l, const ig_kernel_field *f, unsigned char *to)
     if (x) {
         memcpy(to, ig_data(x), ig_dtype_bytes(f->dtype));
     } else if (f->dtype != IG_DTYPE_NONE) {
-        ig_error(NULL); /* the next message says more */
+        ig_error(NULL); /* the next message is more specific */
         return refuse(l, "there is no such number in", ig_dtype_name(f->dtype));
     }
     l->at += n;
@@ -99,7 +99,7 @@ static bool read_array(literal *l, const ig_kernel_field *f, unsigned char *to)
     return true;
 }
 
-/* The field that ".name =" is for. */
+/* Finds the field of ".name =". */
 static bool read_name(literal *l, const ig_kernel_field *f, int *next)
 {
     size_t n = 0;
@@ -176,7 +176,7 @@ static uint32_t little(const unsigned char *at, int n)
     return x;
 }
 
-/* The offset of the data in a file of records; 0 if it is another kind of file. */
+/* The offset of the data in a file of records; 0 for other files. */
 static size_t records_at(const unsigned char *file, size_t bytes)
 {
     if (bytes < 12 || memcmp(file, "\x93NUMPY", 6) != 0)
