@@ -1,5 +1,6 @@
 /* The fake driver: tensor maps, and plain kernels in place of kernels/attention.cu and kernels/tensor_product.cu, whose
- * instructions lane code does not know. A map holds the address, the sizes and the strides that it was made of. */
+ * instructions lane code does not support. A map holds the address, the sizes and the strides that it was created
+ * with. */
 #include "fakecuda/parts.h"
 
 #include <string.h>
@@ -51,7 +52,7 @@ static const char halves[] =
     "m.words[10]);\n"
     "}\n";
 
-/* Only f16. */
+/* Supports only f16. */
 static const char product[] =
     "#ifdef EPILOGUE\n"
     "#define MORE , unsigned short *kept, const sizes numbers\n"
@@ -138,7 +139,7 @@ bool fake_stands_in(const char *source, char *to, size_t room)
     const bool is_product = strstr(source, "product(const __grid_constant__");
     if ((!is_product && !strstr(source, "attend(const __grid_constant__")) || !end)
         return false;
-    /* The definitions of a product, and its epilogue, are in front. */
+    /* The source begins with the definitions of a product and its epilogue. */
     const size_t before = is_product ? (size_t)(strstr(source, "#ifndef CUDA_ARG") - source) : 0;
     const size_t bytes = (size_t)(end - arguments);
     if (before + bytes + sizeof halves + sizeof attend + sizeof product + 64 > room)

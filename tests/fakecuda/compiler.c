@@ -1,5 +1,5 @@
-/* The fake driver: NVRTC, modules and launches. "Compiled" code is the text behind a mark. It is parsed by our own
- * front end when it is loaded, and its kernels run as lane code on the CPU. */
+/* The fake driver: NVRTC, modules and launches. "Compiled" code is a mark followed by the text. Loading it parses the
+ * text with Ingot's front end; its kernels run as lane code on the CPU. */
 #include "fakecuda/parts.h"
 
 #include "engine/module/module.h"
@@ -125,7 +125,7 @@ static void module_destroy(void *o)
     ig_module_free(m->module);
 }
 
-/* attend.c has another. */
+/* attend.c overrides it. */
 __attribute__((weak)) bool fake_stands_in(const char *source, char *to, size_t room)
 {
     (void)source, (void)to, (void)room;

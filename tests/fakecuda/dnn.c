@@ -1,9 +1,9 @@
-/* The stand-in for cuDNN; see libraries.h. As the library does, it refuses an attribute that a descriptor does not have,
- * or of another type or count, a descriptor that lacks an attribute, and one that is changed after it was finalized. It
- * also refuses what we must not do: choosing an engine that its notes forbid, a pointer that is not aligned as promised,
- * or no workspace.
+/* The stand-in for cuDNN; see libraries.h. Like the library, it rejects an attribute that a descriptor does not have or
+ * that has the wrong type or count, a descriptor that lacks an attribute, and one that is changed after it was
+ * finalized. It also rejects mistakes of the caller: choosing an engine that its notes forbid, a pointer that is not
+ * aligned as promised, and a missing workspace.
  *
- * FAKE_DNN_LIST=fallback: heuristics have only the second list. */
+ * FAKE_DNN_LIST=fallback: heuristics return only the second list. */
 #include "libraries.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ enum {
 EXPORT fake_dnn_fail_fn fake_dnn_fail;
 EXPORT fake_dnn_objects_fn fake_dnn_objects;
 
-/* ---- what a descriptor has ---- */
+/* ---- attributes of descriptors ---- */
 
 typedef struct attribute {
     cudnnBackendDescriptorType_t of;
@@ -57,7 +57,7 @@ typedef struct attribute {
                      CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR), \
         OF_OPERATION(kind, prefix, ALPHA, FLOAT, 0), OF_OPERATION(kind, prefix, BETA, FLOAT, 0)
 
-/* Those that are set; all of them must be. The first four of an operation are x, weight, y and windows. */
+/* Attributes that are set; all of them are required. The first four of an operation are x, weight, y and windows. */
 static const attribute attributes[] = {
     OF_TENSOR(DATA_TYPE, DATA_TYPE, 1),
     OF_TENSOR(DIMENSIONS, INT64, 4),
@@ -101,7 +101,7 @@ typedef union value {
     void *p;
 } value;
 
-/* What an operation and its three tensors say; copied, since they may be destroyed before a plan is. */
+/* The description of an operation and its three tensors; copied, since they may be destroyed before the plan. */
 typedef struct problem {
     cudnnBackendDescriptorType_t type;
     int64_t dims[3][4], ids[3], alignment[3];
@@ -112,15 +112,15 @@ typedef struct engine {
     int64_t index;
     int notes[2], n_notes;
     int64_t workspace;
-    bool refuses; /* to be planned */
-    bool right;   /* it is not a mistake to choose it */
+    bool refuses; /* planning it fails */
+    bool right;   /* choosing it is not a mistake */
 } engine;
 
 typedef struct descriptor {
     cudnnBackendDescriptorType_t type;
     bool final, known[ATTRIBUTES_MOST]; /* in the order of attributes[] */
     value values[ATTRIBUTES_MOST][VALUES_MOST];
-    problem problem; /* of an operation and all that follows from it */
+    problem problem; /* of an operation and everything derived from it */
     const engine *engine;
 } descriptor;
 
@@ -230,7 +230,7 @@ static size_t bytes_of(cudnnBackendAttributeType_t type)
                : 4;
 }
 
-/* A descriptor as the value of an attribute: of which type it must be. */
+/* A descriptor as the value of an attribute: checks its type. */
 static bool is_fine(const descriptor *d, cudnnBackendDescriptorType_t type)
 {
     return d && d->final &&
@@ -433,7 +433,7 @@ cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t desc,
     return BAD_PARAM;
 }
 
-/* ---- the work ---- */
+/* ---- computing ---- */
 
 typedef struct work {
     problem problem;
@@ -443,7 +443,7 @@ typedef struct work {
     size_t workspace_bytes;
 } work;
 
-/* All products of a convolution: of each, at[which] receives the sum over the others. */
+/* All products of a convolution: at[which] receives, for each of its elements, the sum over the others. */
 static void convolve(const void *data)
 {
     const work *job = data;

@@ -7,7 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICES_MOST = 4, CONTEXTS_MOST = 16, OTHER_ERROR = 304 /* of the operating system */ };
+enum {
+    DEVICES_MOST = 4,
+    CONTEXTS_MOST = 16,
+    OTHER_ERROR = 304 /* an error of the operating
+                                                                * system */
+};
 
 /* A block of memory of a device, or of pinned host memory (device < 0). */
 typedef struct block {
@@ -24,7 +29,7 @@ struct CUctx_st {
 struct CUevent_st {
     object base;
     bool timed, recorded;
-    CUstream stream; /* that is to reach it */
+    CUstream stream; /* that is to reach the event */
     double ns;
 };
 
@@ -100,7 +105,7 @@ CUresult fake_enter(const char *name)
 
 void fake_leave(void) { pthread_mutex_unlock(&lock); }
 
-/* What is given back is given back, even if the call is to fail. */
+/* A call that releases something releases it even if the call is to fail. */
 #define ENTER \
     const CUresult entered = fake_enter(__func__); \
     if (entered != CUDA_SUCCESS) \
@@ -136,7 +141,7 @@ void object_free(void *given)
     fake_counts[FAKE_OBJECTS]--;
 }
 
-/* A context is destroyed, with all that it owns, when its last reference is released. */
+/* A context is destroyed, with everything it owns, when its last reference is released. */
 static void objects_drop(int device)
 {
     object *o = objects;
@@ -263,7 +268,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     return fake_done(entered);
 }
 
-/* These two work on a device that was lost, too. */
+/* These two also work on a device that was lost. */
 CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
     const CUresult entered = fake_enter(__func__);
@@ -312,7 +317,7 @@ static bool is_device(CUdeviceptr at, size_t bytes)
     return b && !b->pinned;
 }
 
-/* Memory is full of what a kernel should not read. */
+/* Memory is filled with values that a kernel should not read. */
 static block *block_new(size_t bytes, bool pinned)
 {
     char *at = NULL;
@@ -502,7 +507,7 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
     return fake_done(command_add(stream, c));
 }
 
-/* To memory that is not pinned the copy is done when the call returns. */
+/* If the memory is not pinned, the copy is finished when the call returns. */
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     ENTER;

@@ -9,13 +9,14 @@ enum { NODES_MOST = 4096 };
 
 struct CUgraph_st {
     object base;
-    struct CUstream_st nodes; /* what is captured, as a stream that does not run */
+    struct CUstream_st nodes; /* captured commands, as a stream that does not run */
 };
 
 struct CUgraphExec_st {
     object base;
     command *of[NODES_MOST],
-        *node[NODES_MOST]; /* the graph's nodes, of which only the addresses count, and ours */
+        *node[NODES_MOST]; /* the graph's nodes, of which only the addresses matter, and our
+                            * nodes */
     int n;
 };
 
@@ -57,7 +58,7 @@ static void exec_destroy(void *o)
             command_free(e->node[i]);
 }
 
-/* A stream's commands, in another stream. */
+/* Moves a stream's commands to another stream. */
 static void commands_move(CUstream to, CUstream from)
 {
     to->first = from->first;
@@ -75,7 +76,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
     CUgraph g = object_new(sizeof *g, graph_destroy);
     if (!g)
         return fake_done(CUDA_ERROR_INVALID_CONTEXT);
-    /* What was queued before waits in the graph's list until the end of the capture. */
+    /* Commands queued earlier wait in the graph's list until the capture ends. */
     commands_move(&g->nodes, stream);
     stream->capture = g;
     stream->spoiled = false;
@@ -148,7 +149,7 @@ static bool is_in(const struct CUgraphExec_st *e, const command *c)
     return false;
 }
 
-/* Of the nodes that can run next, the last one that was captured: a dependency that was forgotten is seen. */
+/* The node that runs next: among those that can run, the last that was captured. This exposes a missing dependency. */
 static command *next_of(CUgraph graph, const struct CUgraphExec_st *e)
 {
     command *found = NULL;

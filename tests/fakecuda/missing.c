@@ -1,4 +1,5 @@
-/* The fake driver: functions of api.def that it does not have. They fail; what it has replaces them. */
+/* The fake driver: functions of api.def that it does not implement. They fail. They are weak, so implemented functions
+ * replace them. */
 #include "engine/backend/cuda/api.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

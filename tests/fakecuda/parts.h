@@ -1,4 +1,4 @@
-/* What the files of the fake driver share. One lock guards all of it. */
+/* Declarations shared by the files of the fake driver. One lock guards everything. */
 #ifndef FAKECUDA_PARTS_H
 #define FAKECUDA_PARTS_H
 
@@ -10,7 +10,7 @@
 
 #define SHOWN __attribute__((visibility("default")))
 
-/* The prototypes of what we stand in for. */
+/* Prototypes of the functions that the fake driver replaces. */
 #define CU_FUNCTION(name, symbol, parameters) SHOWN CUresult symbol parameters;
 #define CU_OPTIONAL(name, symbol, parameters) SHOWN CUresult symbol parameters;
 #define NVRTC_FUNCTION(name, parameters) SHOWN nvrtcResult name parameters;
@@ -38,7 +38,7 @@ typedef struct command {
     struct command *next;
     command_kind kind;
     void *to;
-    const void *from; /* NULL: the bytes are at the end */
+    const void *from; /* NULL: the data follows the struct */
     uint64_t bytes;
     unsigned char value;
     CUevent event;
@@ -52,43 +52,45 @@ typedef struct command {
 /* The first member of everything that a context owns. */
 typedef struct object {
     struct object *next;
-    int device; /* whose context it is; -1: of the host */
+    int device; /* the device of its context; -1: the host */
     void (*destroy)(void *o);
 } object;
 
-/* A new object of the calling thread's context, zeros behind its head; NULL without one. */
+/* A new object of the calling thread's context, with zeros after its head; NULL if the thread has
+ * no context. */
 void *object_new(size_t bytes, void (*destroy)(void *o));
 void object_free(void *o);
 
 struct CUstream_st {
     object base;
-    CUgraph capture;             /* commands become nodes of it, or NULL */
+    CUgraph capture;             /* commands become its nodes; or NULL */
     command *follow[FAKE_AFTER]; /* nodes that the next one follows */
     int n_follow;
-    bool spoiled; /* something happened that a capture does not allow */
+    bool spoiled; /* the caller did something that a capture does not allow */
     command *first, **last;
 };
 
 extern long fake_counts[FAKE_COUNTS];
 
-/* Counts the call; CUDA_SUCCESS, or the error that it is to fail with. */
+/* Counts the call; CUDA_SUCCESS, or the error that the call must return. */
 CUresult fake_enter(const char *name);
 void fake_leave(void);
 
 command *command_new(command_kind kind, uint64_t held);
 void command_free(command *c);
 CUresult command_add(CUstream stream, command *c);
-/* Runs all that is queued. */
+/* Runs all queued commands. */
 CUresult stream_drain(CUstream stream);
 
-/* The arguments of a launch, packed; an error if the kernel takes too many. */
+/* Packs the arguments of a launch; an error if the kernel takes too many. */
 CUresult launch_pack(CUfunction function, void **args, unsigned char packed[FAKE_ARGS_BYTES]);
 CUresult launch_run(const fake_launch *l);
 
-/* True if another text is to be compiled, which lane code can run: it is written to `to`. */
+/* True if another text, which lane code can run, must be compiled instead: it is written to
+ * `to`. */
 bool fake_stands_in(const char *source, char *to, size_t room);
 
-/* The end of a function that was entered. */
+/* Ends a function that began with fake_enter. */
 static inline CUresult fake_done(CUresult status)
 {
     fake_leave();

@@ -57,7 +57,7 @@ ig_array *grad_of(ig_array *loss, ig_array *x)
 void expect_failures_are_clean(bool (*script)(void))
 {
     ig_set_threads(1);
-    setenv("IG_CACHE", "off", 1); /* a compiler allocates when it is used first */
+    setenv("IG_CACHE", "off", 1); /* a compiler allocates when it is first used */
     assert_true(script());
     ig_shutdown();
     unsetenv("IG_CACHE");
@@ -65,7 +65,7 @@ void expect_failures_are_clean(bool (*script)(void))
     assert_true(script());
     const int64_t count = memory_count() - before;
     ig_shutdown();
-    const int64_t tries = getenv("IG_DEVICE") ? 50 : 2000; /* a device is opened anew for each */
+    const int64_t tries = getenv("IG_DEVICE") ? 50 : 2000; /* each try opens the device again */
     for (int64_t n = 1; n <= count; n += 1 + count / tries) {
         memory_fail_at(n);
         const bool fine = script();

@@ -39,7 +39,7 @@ static int give_list(ig_array **y, int n) { return (void)y, n; }
     }
 #include "grad/rows.def"
 
-/* A call of each elementwise row: shapes that broadcast, values from its domain. */
+/* A call of each elementwise row: shapes that broadcast, and values from its domain. */
 #define UNARY(name, ...) \
     static int make_##name(ig_array *const *in, ig_array **y) \
     { \
@@ -92,15 +92,15 @@ const int row_count = sizeof rows / sizeof *rows;
 
 /* ---- values ---- */
 
-/* A walk by the golden section: as even as can be, no two alike. */
+/* Steps by the golden section: evenly distributed, and all different. */
 void values_fill(double *v, int64_t n, int seed)
 {
     for (int64_t i = 0; i < n; i++)
         v[i] = 2 * fmod((double)(i + 1 + 7919 * (int64_t)seed) * 0.6180339887498949, 1) - 1;
 }
 
-/* u in (-1, 1) brought to between low and high, and to (-3, 3). Values of a wide domain keep away from
- * multiples of 1/2, as those without a letter do. */
+/* Maps u in (-1, 1) to the interval from low to high, and to (-3, 3). Values of a wide domain stay away from multiples
+ * of 1/2, like those without a letter. */
 static double value_between(double low, double high, double u, double steep)
 {
     low = fmax(low, -3);
@@ -108,7 +108,7 @@ static double value_between(double low, double high, double u, double steep)
     return low <= -2 && high >= 2 ? steep : (low + high) / 2 + 0.4 * (high - low) * u;
 }
 
-/* u in (-1, 1) brought to where the letter says that the values lie. */
+/* Maps u in (-1, 1) to the domain that the letter stands for. */
 static double value_in(char from, double u, int64_t i, int64_t below)
 {
     const double half = floor(4 * u), steep = half / 2 + 0.1 + 0.3 * (4 * u - half);
@@ -123,7 +123,7 @@ static double value_in(char from, double u, int64_t i, int64_t below)
     }
 }
 
-/* Reads one input, "3x4+", and steps over it. */
+/* Reads one input, "3x4+", and returns the position after it. */
 static const char *input_parse(input *in, const char *text, int seed)
 {
     char *end = (char *)text;

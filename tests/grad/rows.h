@@ -7,7 +7,7 @@
 
 enum { MOST_INPUTS = 5, MOST_RESULTS = 8, MOST_AXES = 6 };
 
-/* What rows.def says of them. */
+/* How rows.def classifies them. */
 typedef enum row_kind {
     ROW_DIFF,
     ROW_FLAT,
@@ -24,7 +24,7 @@ typedef int (*row_make)(ig_array *const *in, ig_array **y);
 typedef struct row {
     row_kind kind;
     const char *op;
-    int n_in; /* inputs that are read, at most */
+    int n_in; /* the most inputs that are read */
     const char *inputs;
     int line; /* of rows.def; 0: a row of ops.def */
     row_make make;
@@ -42,25 +42,25 @@ typedef struct input {
     double *v;
 } input;
 
-/* The inputs of r; returns how many. Their values depend on seed alone. */
+/* The inputs of r; returns how many. Their values depend only on seed. */
 int inputs_new(const row *r, int seed, input *in);
 void inputs_free(input *in, int n);
 static inline bool input_is_float(const input *in) { return in->dtype == IG_F64; }
 static inline ig_ints input_shape(const input *in) { return (ig_ints){in->shape, in->ndim}; }
 
-/* n values in (-1, 1), no two alike, that depend on seed. */
+/* n different values in (-1, 1) that depend on seed. */
 void values_fill(double *v, int64_t n, int seed);
 
-/* Values as an array of that dtype. */
+/* Values as an array of this dtype. */
 ig_array *array_of(const double *v, ig_ints shape, ig_dtype dtype);
-/* Such values in the shape and dtype of x. */
+/* The same, in the shape and dtype of x. */
 ig_array *numbers_like(ig_array *x, int seed);
-/* The elements of x, n of them, as doubles; false: failed, with the error left to be read. */
+/* The n elements of x as doubles; false on failure, with the error left unread. */
 bool array_read(ig_array *x, double *v, int64_t n);
 bool array_is_float(const ig_array *x);
 
-/* What is built between these is on the CPU: references, so that a device compiles only what is tested. Returns the device
- * that was current. */
+/* Arrays built between these two are on the CPU: references, so that a device compiles only what is tested. Returns the
+ * current device. */
 const char *reference_begin(void);
 void reference_end(const char *device);
 
@@ -72,12 +72,12 @@ typedef enum layout {
     FLIPPED,
     SLICED,        /* every second element of a larger array */
     REPEATED,      /* the first axis repeats one element */
-    REPEATED_LAST, /* the last one does */
+    REPEATED_LAST, /* the last axis repeats one element */
     LAYOUT_COUNT
 } layout;
 extern const char *const layout_names[LAYOUT_COUNT];
 
-/* An input as it is stored, and as it is seen: element i is stored[place[i]]. */
+/* An input as stored, and as viewed: element i is stored[place[i]]. */
 typedef struct laid {
     const input *in;
     layout how;
@@ -89,7 +89,7 @@ typedef struct laid {
 
 void laid_new(laid *l, const input *in, layout how);
 void laid_free(laid *l);
-/* Values as stored, in an array; and what the layout sees of such an array. */
+/* The stored values, as an array; and the view of such an array through the layout. */
 ig_array *laid_store(const laid *l);
 ig_array *laid_see(const laid *l, ig_array *stored);
 

@@ -1,4 +1,5 @@
-/* The backward pass: what can be differentiated with respect to what, at which points, and what is refused. */
+/* The backward pass: which arrays can be differentiated, with respect to which inputs, at which points, and what is
+ * rejected. */
 #include "grad/expect.h"
 #include "support/layouts.h"
 #include <math.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- again and again ---- */
+/* ---- repeated differentiation ---- */
 
 static void gradients_of_gradients(void **unused)
 {
@@ -21,7 +22,7 @@ static void gradients_of_gradients(void **unused)
     EXPECT(y, 36, -48);
     y = grad_of(total(y), x);
     EXPECT(y, 24, 24);
-    /* What is constant now depends on nothing, which vjp calls zero. */
+    /* The constant depends on nothing, so vjp returns zeros. */
     ig_array *d, *one = ig_ones(IG_SHAPE(2), IG_F64);
     FINE(ig_vjp(&y, &one, 1, &x, 1, &d));
     EXPECT(d, 0, 0);
@@ -36,7 +37,7 @@ static void sines_go_around(void **unused)
     EXPECT(y, sin(0.3), sin(1));
 }
 
-/* ---- by whom ---- */
+/* ---- inputs of gradients ---- */
 
 static void by_views_of_an_array(void **unused)
 {
@@ -55,7 +56,7 @@ static void by_views_of_an_array(void **unused)
     assert_int_equal(ig_dim(d[1], 0), 3);
 }
 
-/* a -> b -> c, a view of b: each has all that comes through it. */
+/* a -> b -> c, a view of b: the gradient of each includes everything that passes through it. */
 static void by_arrays_made_of_each_other(void **unused)
 {
     (void)unused;
@@ -93,7 +94,7 @@ static void by_a_broadcast(void **unused)
     EXPECT(grad_of(through, w), 6, 12);
 }
 
-/* Numbers are inputs of elementwise nodes as they are, not as views in the shape of the node. */
+/* Numbers are direct inputs of elementwise nodes, not views in the shape of the node. */
 static void by_numbers_beside_arrays(void **unused)
 {
     (void)unused;
@@ -103,7 +104,7 @@ static void by_numbers_beside_arrays(void **unused)
     assert_int_equal(ig_ndim(d), 0);
     d = grad_of(total(ig_where(ig_greater(x, ig_float(4)), s, x)), s);
     EXPECT(d, 2);
-    /* A mean of quotients by the number, twice. */
+    /* A mean of quotients by the same number, twice. */
     ig_array *loss = ig_mean_all(ig_divide(x, s));
     EXPECT(grad_of(loss, s), -17. / 4 / 9);
     d = grad_of(loss, x);
@@ -115,7 +116,7 @@ static void by_numbers_beside_arrays(void **unused)
     EXPECT(mapped, 0, 1, 4, 8, 0, 2, 8, 16, 0, 3, 12, 24);
 }
 
-/* The gradient of a mean is a number: nothing is computed for it. What a caller holds is no constant. */
+/* The gradient of a mean is a number: nothing is computed for it. An array that the caller holds is not a constant. */
 static void of_means(void **unused)
 {
     (void)unused;
@@ -159,16 +160,16 @@ static void constants_by_wish(void **unused)
     ig_array *x = NUMBERS(2, 3), *d;
     ig_array *stopped = ig_stop_gradient(ig_square(x));
     EXPECT(grad_of(total(ig_multiply(x, stopped)), x), 4, 9);
-    /* Views of it are constants as well, and so are repeated elements. */
+    /* Views of it are constants too, and so are repeated elements. */
     ig_array *wide = ig_stop_gradient(ig_broadcast_to(x, IG_SHAPE(2, 2)));
     EXPECT(grad_of(total(ig_multiply(x, ig_matrix_transpose(wide))), x), 5, 5);
     assert_int_equal(ig_grad(total(ig_flip(stopped, IG_NONE)), &x, 1, &d), IG_ERR_ARGUMENT);
     layout_expect_error(IG_ERR_ARGUMENT, "grad: parameter 0 does not reach the loss");
-    /* One can still differentiate by it. */
+    /* It is still possible to differentiate with respect to it. */
     EXPECT(grad_of(total(ig_square(ig_flip(stopped, IG_NONE))), stopped), 8, 18);
 }
 
-/* ---- gradients of one's own ---- */
+/* ---- custom gradients ---- */
 
 static int released;
 static void count_release(void *context)
@@ -227,7 +228,7 @@ static void ones_own_gradient(void **unused)
     assert_int_equal(released, 1);
 }
 
-/* The square root of a rule's own, and of its gradient. */
+/* A custom rule for the square, whose gradient can be differentiated again. */
 static ig_status own_square(void *context, ig_array *const *inputs, int n, ig_array *out,
                             ig_array *g, ig_array **grads)
 {
@@ -263,7 +264,7 @@ static void ones_own_mistakes(void **unused)
     layout_expect_error(IG_ERR_ARGUMENT, "custom_grad: out is NULL");
 }
 
-/* ---- what is evaluated on the way ---- */
+/* ---- arrays evaluated in between ---- */
 
 static void computed_halfway(void **unused)
 {
@@ -277,7 +278,7 @@ static void computed_halfway(void **unused)
     EXPECT(grad_of(total(y), h), 4, 8, 16);
 }
 
-/* ig_data makes a strided view contiguous: it is still a view to those who differentiate. */
+/* ig_data makes a strided view contiguous, but for differentiation it stays a view. */
 static void strided_views_read_halfway(void **unused)
 {
     (void)unused;
@@ -290,7 +291,7 @@ static void strided_views_read_halfway(void **unused)
     FINE(ig_grad(ig_add(loss, total(h)), (ig_array *[]){x, h, t}, 3, d));
     EXPECT(d[0], 24, 4404, 72, 8808);
     EXPECT(d[1], 12, 1101, 12, 1101);
-    /* row was copied from t, and its copy remembers that. */
+    /* row is a copy of part of t, and keeps that history. */
     EXPECT(d[2], 11, 11, 1100, 1100);
     ig_array *leaf = ig_custom_grad(ig_matrix_transpose(x), &x, 1, own_square, NULL, NULL);
     assert_memory_equal(ig_data(leaf), ((double[]){1, 3, 2, 4}), 4 * sizeof(double));
@@ -325,7 +326,7 @@ static void history(void **unused)
     ig_release(mindful);
 }
 
-/* ---- points where formulas break ---- */
+/* ---- points where formulas are undefined ---- */
 
 static const struct point {
     const char *op;
@@ -424,7 +425,7 @@ static void losses_far_out(void **unused)
     EXPECT(d[0], 0, -1, -1);
 }
 
-/* ---- nothing there ---- */
+/* ---- empty arrays ---- */
 
 static void empty_arrays(void **unused)
 {
@@ -455,7 +456,7 @@ static void empty_arrays(void **unused)
     }
 }
 
-/* ---- deep ---- */
+/* ---- deep graphs ---- */
 
 /* Seconds for the gradient of a chain of n nodes. */
 static double chain_seconds(int n)
@@ -480,7 +481,7 @@ static void deep_graphs(void **unused)
         fail_msg("25,000 nodes took %g s, 100,000 took %g s", few, many);
 }
 
-/* Each node is used twice: paths are many, nodes few. */
+/* Each node is used twice: many paths, few nodes. */
 static void many_paths(void **unused)
 {
     (void)unused;
@@ -490,7 +491,7 @@ static void many_paths(void **unused)
     assert_true(ig_item(grad_of(y, x)) == 0x1p60);
 }
 
-/* ---- refused ---- */
+/* ---- errors ---- */
 
 static void mistakes(void **unused)
 {
@@ -543,7 +544,8 @@ static bool script(void)
     return fine;
 }
 
-/* Results and gradients are where the inputs are, whatever device is current: so is what ops make of nothing. */
+/* Results and gradients are on the device of the inputs, whatever device is current. So are arrays that ops create from
+ * nothing. */
 static void on_another_device(void **unused)
 {
     (void)unused;

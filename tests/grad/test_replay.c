@@ -40,7 +40,7 @@ static ig_array *square_error(ig_array *w, ig_array *x, ig_array *t)
     return total(ig_square(ig_subtract(ig_tanh(ig_matmul(x, w)), t)));
 }
 
-/* Gradients of each example, all at once; their sum is that of the sum. */
+/* Gradients of each example, all at once; their sum is the gradient of the sum. */
 static void gradients_by_example(void **unused)
 {
     (void)unused;
@@ -58,7 +58,7 @@ static void gradients_by_example(void **unused)
     expect_same(ig_get(each, &(ig_index){.kind = IG_INDEX_INT, .start = 2}, 1), of_third);
 }
 
-/* A Jacobian by mapping a vjp over cotangents; a Hessian by doing so to a gradient. */
+/* A Jacobian: a vjp mapped over cotangents. A Hessian: the same for a gradient. */
 static void jacobians(void **unused)
 {
     (void)unused;
@@ -82,7 +82,7 @@ static void keys_are_mapped(void **unused)
     expect_same(each, ig_stack(part, 3, 0));
 }
 
-/* Gradients of g times x backwards, which is not what x * x has. */
+/* The gradient is g times x reversed, which differs from the gradient of x * x. */
 static ig_status own_rule(void *context, ig_array *const *inputs, int n, ig_array *out, ig_array *g,
                           ig_array **grads)
 {
@@ -104,7 +104,7 @@ static void ones_own_gradient_is_mapped(void **unused)
     EXPECT(mapped(grad_of(total(y), x), x, xs, 0), 2, 1, 4, 3);
 }
 
-/* stop_gradient stays where it is. */
+/* stop_gradient is preserved. */
 static void constants_are_mapped(void **unused)
 {
     (void)unused;
@@ -114,7 +114,8 @@ static void constants_are_mapped(void **unused)
     EXPECT(grad_of(total(all), xs), 1, 4, 9, 16);
 }
 
-/* What does not depend on the inputs is the same for all; an input may be an output. */
+/* Arrays that do not depend on the inputs are the same for all examples; an input may be an
+ * output. */
 static void what_is_not_mapped(void **unused)
 {
     (void)unused;
@@ -126,7 +127,7 @@ static void what_is_not_mapped(void **unused)
     expect_same(out[2], ig_flip(ig_matrix_transpose(xs), IG_AXES(1)));
 }
 
-/* The example is evaluated halfway, and is itself made of something. */
+/* The example is evaluated in between, and is itself a computed array. */
 static void examples_may_be_computed(void **unused)
 {
     (void)unused;
@@ -136,7 +137,7 @@ static void examples_may_be_computed(void **unused)
     expect_same(mapped(ig_add(h, x), x, xs, 0), ig_add(ig_square(xs), xs));
 }
 
-/* y repeats and the graph is deep: no recursion. */
+/* y is used repeatedly and the graph is deep: the mapping must not recurse. */
 static void deep_maps(void **unused)
 {
     (void)unused;
@@ -213,7 +214,7 @@ static void checkpoints_change_nothing(void **unused)
     expect_same(other, loss);
     for (int i = 0; i < LAYERS; i++)
         expect_same(again[i], plain[i]);
-    /* The second order goes through them, too. */
+    /* Second derivatives pass through them too. */
     expect_same(grad_of(total(ig_square(again[0])), x), grad_of(total(ig_square(plain[0])), x));
 }
 
@@ -227,7 +228,7 @@ static void checkpoints_within_checkpoints(void **unused)
     expect_same(grad_of(total(ig_exp(outer)), x), grad_of(total(ig_exp(plain)), x));
 }
 
-/* By views, of views, repeated elements, evaluated halfway, mapped. */
+/* With respect to views, of views, with repeated elements, evaluated in between, mapped. */
 static void checkpoints_anywhere(void **unused)
 {
     (void)unused;
@@ -246,7 +247,7 @@ static void checkpoints_anywhere(void **unused)
     EXPECT(grad_of(total(sum), x), 9);
 }
 
-/* Bytes that the plan for arrays holds at its peak, by its own words. */
+/* The peak memory, in bytes, that the plan for arrays states. */
 static double peak_of(ig_array *const *arrays, int n)
 {
     char *text = ig_explain(arrays, n);
@@ -258,7 +259,7 @@ static double peak_of(ig_array *const *arrays, int n)
     return peak;
 }
 
-/* Layers whose gradients need their inputs, alone or together with what is made of them. */
+/* Layers whose gradients need their inputs, alone or together with values computed from them. */
 static ig_array *wave(ig_array *x)
 {
     return ig_cumulative_sum(ig_sin(x), IG_AXES(0), IG_DTYPE_NONE, false);

@@ -13,13 +13,13 @@
 /* A row with its inputs in layouts. */
 typedef struct trial {
     const row *r;
-    int n, n_x; /* inputs; those of them that are floats */
+    int n, n_x; /* inputs; the float inputs among them */
     input in[MOST_INPUTS];
     laid at[MOST_INPUTS];
     laid *x[MOST_INPUTS]; /* the floats */
-    ig_dtype dtype;       /* that stands for f64 */
-    bool lazy;            /* floats are results that have not been computed */
-    bool computed;        /* results are computed before they are differentiated */
+    ig_dtype dtype;       /* the dtype used in place of f64 */
+    bool lazy;            /* floats are results that are not evaluated yet */
+    bool computed;        /* results are evaluated before they are differentiated */
 } trial;
 
 static void begin_check(const trial *t, const char *doing)
@@ -27,12 +27,13 @@ static void begin_check(const trial *t, const char *doing)
     check_begin(t->r, doing, t->n ? layout_names[t->at[0].how] : "no inputs");
 }
 
-/* ---- what is built, in the open scope ---- */
+/* ---- the graph, built in the open scope ---- */
 
 typedef struct built {
-    ig_array *stored[MOST_INPUTS], *seen[MOST_INPUTS]; /* the inputs that are floats */
-    ig_array *y[MOST_RESULTS], *g[MOST_RESULTS];       /* results that are floats, cotangents */
-    int n_y, n_all;                                    /* how many of these, and of all results */
+    ig_array *stored[MOST_INPUTS], *seen[MOST_INPUTS]; /* the float inputs */
+    ig_array *y[MOST_RESULTS], *g[MOST_RESULTS];       /* float results, and their cotangents */
+    int n_y, n_all;                                    /* the number of float results, and of all
+                                                        * results */
 } built;
 
 static void build(const trial *t, built *b)
@@ -68,7 +69,7 @@ static ig_array *dot(ig_array *const *x, ig_array *const *g, int n)
 
 /* ---- central differences ---- */
 
-/* What is differentiated: a number made of the inputs as they are stored. */
+/* The quantity that is differentiated: a number computed from the stored inputs. */
 typedef ig_array *(*quantity)(const trial *t, built *b);
 
 /* Results, weighted. */
@@ -101,7 +102,7 @@ static double value_of(const trial *t, quantity f)
     return value;
 }
 
-/* The derivative of f by each stored element of float input i; 0 for those that nobody sees. */
+/* The derivative of f with respect to each stored element of float input i; 0 for elements that no view reads. */
 static double *differences(const trial *t, quantity f, int i)
 {
     const double step = 1e-5;
@@ -122,9 +123,9 @@ static double *differences(const trial *t, quantity f, int i)
     return d;
 }
 
-/* ---- gradients held against them ---- */
+/* ---- gradients compared with the differences ---- */
 
-/* have is the gradient of the input as it is seen. */
+/* have is the gradient with respect to the viewed input. */
 static void compare_seen(const trial *t, int i, ig_array *have, const double *want, double tol)
 {
     const laid *l = t->x[i];
@@ -137,7 +138,7 @@ static void compare_seen(const trial *t, int i, ig_array *have, const double *wa
     free(v);
 }
 
-/* A view that repeats elements may be refused: which of them is meant is not known behind it. */
+/* A view that repeats elements may be rejected: later ops do not know which element is meant. */
 static bool refused_for_repeats(const trial *t)
 {
     bool repeats = false;
@@ -150,7 +151,7 @@ static bool refused_for_repeats(const trial *t)
     return !ig_failed();
 }
 
-/* By what is stored alone, and by what is seen together with it. */
+/* Gradients with respect to the stored input alone, and together with the view of it. */
 static void check_gradients(const trial *t, double *const *want)
 {
     ig_array *x[2 * MOST_INPUTS], *d[2 * MOST_INPUTS];
@@ -227,7 +228,7 @@ static void check_second(const trial *t)
 
 /* ---- other floats ---- */
 
-/* Rounds the inputs to the dtype, then holds its gradients against those of f64 on the CPU. */
+/* Rounds the inputs to the dtype, then compares its gradients with those of f64 on the CPU. */
 static void check_dtype(trial *t, ig_dtype dtype)
 {
     static const double eps[] = {[IG_F16] = 0x1p-10, [IG_BF16] = 0x1p-7, [IG_F32] = 0x1p-23};
@@ -262,7 +263,7 @@ static void check_dtype(trial *t, ig_dtype dtype)
 
 /* ---- rows without a gradient ---- */
 
-/* What is not float is refused; converted to float it is a constant. */
+/* Inputs that are not floats are rejected; converted to floats they are constants. */
 static void check_whole(const trial *t)
 {
     ig_array *in[MOST_INPUTS] = {NULL}, *y[MOST_RESULTS], *x = NULL, *d;
@@ -305,7 +306,7 @@ static void check_source(const trial *t)
     ig_scope_end();
 }
 
-/* ---- all of them ---- */
+/* ---- all rows ---- */
 
 /* Input k in layout (first + k), so that they differ. */
 static void trial_begin(trial *t, const row *r, int first)

@@ -16,10 +16,10 @@ typedef struct trial {
     int n;
     input example[MOST_INPUTS], slice[BATCH][MOST_INPUTS];
     laid at[MOST_INPUTS];  /* the example's inputs in layouts */
-    int axes[MOST_INPUTS]; /* along which an input is mapped; negative: it is not */
+    int axes[MOST_INPUTS]; /* the axis along which an input is mapped; negative: not mapped */
 } trial;
 
-/* Results that are compared: of the call, or gradients of it by the float inputs. */
+/* The results to compare: of the call, or its gradients with respect to the float inputs. */
 typedef int (*function)(const trial *t, ig_array *const *in, ig_array **y);
 
 static int call(const trial *t, ig_array *const *in, ig_array **y) { return t->r->make(in, y); }
@@ -123,7 +123,7 @@ static void check_vmap(const trial *t, function f)
     ig_scope_end();
 }
 
-/* The gradient of a batch has the slices' gradients along its axis; what is not mapped, their sum. */
+/* The gradient of a mapped input has the slices' gradients along its axis; of an unmapped input, their sum. */
 static void compare_batch(const trial *t, int k, int i, ig_array *have)
 {
     int64_t size;
@@ -160,9 +160,9 @@ static void check_vjp_of_vmap(const trial *t)
     ig_scope_end();
 }
 
-/* ---- all of them ---- */
+/* ---- all rows ---- */
 
-/* Maps the inputs in the bit set. */
+/* Maps the inputs whose bits are set in `mapped`. */
 static void trial_begin(trial *t, const row *r, unsigned mapped, int first)
 {
     *t = (trial){.r = r};
@@ -203,7 +203,7 @@ static void check_mapped(const row *r, unsigned mapped, int first)
     trial_end(&t);
 }
 
-/* All inputs together, and each alone. What evaluates its inputs has no graph to be mapped. */
+/* All inputs together, and each alone. A row that evaluates its inputs has no graph to map. */
 static void check_row(const row *r)
 {
     input in[MOST_INPUTS];

@@ -1,12 +1,12 @@
 /* Accuracy and special values of the vector math, run through plain loops as the CPU backend does.
- * An f32 result is held against the same function in double (libm), an f64 result against MPFR.
+ * An f32 result is compared with the same function in double (libm), an f64 result with MPFR.
  *
  *     test_vmath                    samples, special values, exact functions: some seconds
  *     test_vmath --times N          N times the samples
  *     test_vmath --exhaustive [fn]  all 2^32 f32 arguments of each one-argument function, all cores
  *
  * Key invariant: an error is counted in units of the last place of the true result, denormals
- * included, and a sign of zero, a NaN or an infinity that should be something else is a failure. */
+ * included, and a wrong sign of zero, NaN or infinity is a failure. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -53,7 +53,8 @@ static void worst_take(struct worst *w, double ulp, double x, double y, double g
         *w = (struct worst){ulp, x, y, got};
 }
 
-/* The distance of got from the finite or infinite true value; digits and least are the type's. */
+/* The distance from got to the finite or infinite true value; digits and least belong to the
+ * type. */
 static double ulp_error(double got, double want, int digits, int least, double top)
 {
     if (isnan(want) || isnan(got))
@@ -78,7 +79,7 @@ static double ulp_f32(float got, double want)
     return ulp_error((double)got, want, 23, -149, 0x1p128);
 }
 
-/* The true value of an f64 function lies between doubles: the error is taken in MPFR. */
+/* The true value of an f64 function is between doubles: the error is computed in MPFR. */
 static double ulp_f64(double got, mpfr_t want)
 {
     double near = mpfr_get_d(want, MPFR_RNDN);
@@ -97,7 +98,7 @@ static double ulp_f64(double got, mpfr_t want)
     return error;
 }
 
-/* ulp, or infinity where the function cannot have such a value. */
+/* ulp, or infinity if the function cannot have such a value. */
 static double within(const struct reference *ref, double got, double ulp)
 {
     return fabs(got) > ref->bound ? INFINITY : ulp;
@@ -135,8 +136,8 @@ static uint64_t random_bits(uint64_t *state)
 
 static double random_unit(uint64_t *state) { return (double)(random_bits(state) >> 11) * 0x1p-53; }
 
-/* Points where one function or another changes its method, overflows, or has a zero or a pole; the
- * last one is the double nearest to a multiple of pi/2. */
+/* Points where some function changes its method, overflows, or has a zero or a pole; the last one
+ * is the double nearest to a multiple of pi/2. */
 static const double landmarks[] = {0,          0.25,       0.5,
                                    0.70710678, 1,          1.41421356,
                                    2,          M_PI_4,     M_PI_2,
@@ -371,7 +372,7 @@ static void check_exact(const struct exact_reference *ref, long count)
     check(wrong64 == 0, ref->name, "f64 exact");
 }
 
-/* gelu for halves, of all f16: its error before rounding in units of the last place of an f16. */
+/* gelu for halves, for all f16: its error before rounding, in units of the last place of f16. */
 static void check_gelu_half(void)
 {
     struct worst w = {0};

@@ -44,7 +44,7 @@ static int exact_sigmoid(mpfr_ptr r, mpfr_srcptr x, mpfr_rnd_t round)
     return mpfr_ui_div(r, 1, r, round);
 }
 
-/* Newton's method on erf, from double's answer, with bits enough for 1 - erf. */
+/* Newton's method on erf, starting from the double result, with enough bits for 1 - erf. */
 static int exact_erfinv(mpfr_ptr r, mpfr_srcptr arg, mpfr_rnd_t round)
 {
     double x = mpfr_get_d(arg, round);
@@ -101,7 +101,7 @@ enum { reference_count = sizeof references / sizeof references[0] };
 
 /* ---- Two arguments -------------------------------------------------------------------------- */
 
-/* by_argument: the ulp is that of the larger argument where this is larger than the result. */
+/* by_argument: the ulp is that of the larger argument, if this is larger than the result. */
 struct reference2 {
     const char *name;
     int by_argument;
@@ -186,7 +186,7 @@ static float python_remainderf(float x, float y)
     return r == 0 ? copysignf(0, y) : (r < 0) != (y < 0) ? r + y : r;
 }
 
-/* The whole number below the true quotient. From 2^53 on the rounded quotient is a whole number. */
+/* The largest integer not above the true quotient. From 2^53 on, the rounded quotient is an integer. */
 static double exact_floor_divide(double x, double y, int f32)
 {
     if (!isfinite(x) || !isfinite(y) || x == 0 || y == 0 || fabs(x / y) >= 0x1p53)

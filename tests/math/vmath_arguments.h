@@ -1,5 +1,5 @@
 /* The arguments of vmath_bits.c and vmath_bits.cu, and the hash of results: special values, all magnitudes,
- * moderate values. A NaN counts as one value, because its sign and payload are the machine's. */
+ * moderate values. A NaN counts as one value, because its sign and payload depend on the machine. */
 #ifndef TESTS_MATH_VMATH_ARGUMENTS_H
 #define TESTS_MATH_VMATH_ARGUMENTS_H
 

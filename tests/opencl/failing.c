@@ -1,8 +1,8 @@
 /* A stand-in for the OpenCL library that forwards to the real one (IG_TEST_OPENCL, or the loader's
- * usual name) and can be told to fail: the n-th call, or a launch when it is waited for. It counts
- * the objects that are alive. IG_TEST_PLATFORM replaces the name of the platform; with IG_TEST_GPU its CPUs
- * are said to be GPUs, and as platform "NVIDIA CUDA" they report what an H200 does. A call that gives something back does so even when it is to fail, so
- * that a leak which is seen is the caller's. Not for several threads. */
+ * usual name) and can be made to fail: at the n-th call, or at a launch when it is waited for. It counts live objects.
+ * IG_TEST_PLATFORM replaces the name of the platform; with IG_TEST_GPU its CPUs are reported as GPUs, and for the
+ * platform "NVIDIA CUDA" they report the properties of an H200. A call that releases something releases it even if the
+ * call is to fail, so a leak is always the caller's. Not thread-safe. */
 #include "opencl/failing.h"
 
 #include "engine/backend/opencl/api.h"
@@ -14,7 +14,7 @@
 
 #define SHOWN __attribute__((visibility("default")))
 
-/* The prototypes of what we stand in for. */
+/* Prototypes of the functions that the shim replaces. */
 #define CL_FUNCTION(result, name, parameters) SHOWN result name parameters;
 #include "engine/backend/opencl/api.def"
 
@@ -25,10 +25,10 @@ static uint64_t buffer_most, memory_most, memory_held;
 static struct {
     cl_mem mem;
     uint64_t bytes;
-} buffers[1024]; /* those that are alive, as far as there is room */
+} buffers[1024]; /* live buffers, as far as there is room */
 enum { BUFFERS = sizeof buffers / sizeof buffers[0] };
 static char build_options[512];
-static cl_event lost; /* the event of the launch that is to have failed */
+static cl_event lost; /* the event of the launch that must fail */
 
 SHOWN void failing_at(long n, bool always)
 {
@@ -70,14 +70,14 @@ __attribute__((constructor)) static void load(void)
     }
 }
 
-/* Counts a call; true: it is to fail. */
+/* Counts a call; true: it must fail. */
 static bool fails(void)
 {
     calls++;
     return fail_at && (fail_always ? calls >= fail_at : calls == fail_at);
 }
 
-/* What is made is counted. */
+/* Counts a new object. */
 static void *made(void *object)
 {
     objects += object != NULL;
@@ -91,7 +91,7 @@ static void *refuse(cl_int code, cl_int *status)
     return NULL;
 }
 
-/* What is given back is given back. */
+/* Counts a released object. */
 static cl_int gone(cl_int status, bool failing, cl_int code)
 {
     objects -= status == CL_SUCCESS;
@@ -104,13 +104,13 @@ static cl_int enqueued(cl_int status, cl_event *event)
     return status;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 cl_int clGetPlatformIDs(cl_uint n, cl_platform_id *ids, cl_uint *count)
 {
     char *list = getenv("OCL_ICD_FILENAMES");
     if (list)
-        strtok(list, ":"); /* as loaders do that know this variable */
+        strtok(list, ":"); /* as loaders that support this variable do */
     if (!real.clGetPlatformIDs)
         return CL_PLATFORM_NOT_FOUND_KHR;
     return fails() ? CL_OUT_OF_HOST_MEMORY : real.clGetPlatformIDs(n, ids, count);
@@ -139,7 +139,7 @@ cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint n, cl_devi
                                       : CL_DEVICE_NOT_FOUND;
 }
 
-/* What NVIDIA's extensions report; false: the number is not of one. */
+/* The values that NVIDIA's extensions report; false: not a query of an extension. */
 static bool nvidia_number(cl_device_info what, cl_uint *out)
 {
     static const cl_uint numbers[][2] = {{CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, 9},
@@ -219,7 +219,7 @@ cl_int clGetEventProfilingInfo(cl_event e, cl_profiling_info what, size_t bytes,
                    : real.clGetEventProfilingInfo(e, what, bytes, to, got);
 }
 
-/* ---- making and giving back ---- */
+/* ---- creating and releasing ---- */
 
 cl_context clCreateContext(const cl_context_properties *properties, cl_uint n,
                            const cl_device_id *ids,
@@ -320,7 +320,7 @@ cl_int clReleaseEvent(cl_event e)
     return gone(real.clReleaseEvent(e), failing, CL_OUT_OF_RESOURCES);
 }
 
-/* ---- working ---- */
+/* ---- commands ---- */
 
 cl_int clBuildProgram(cl_program p, cl_uint n, const cl_device_id *ids, const char *options,
                       void (*tell)(cl_program, void *), void *user)

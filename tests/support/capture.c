@@ -8,7 +8,7 @@
 
 enum { WORDS_MOST = 32 };
 
-/* All that is in the file; terminated. */
+/* The whole content of the file, terminated. */
 static char *read_all(FILE *file)
 {
     const long size = (fseek(file, 0, SEEK_END), ftell(file));

@@ -15,19 +15,20 @@ typedef struct cuda_fake {
 } cuda_fake;
 extern cuda_fake fake;
 
-/* Loads the fake driver, which lies beside the test's own folder. Called first in main. */
+/* Loads the fake driver, which is next to the test's folder. Must be the first call in main. */
 void cuda_prepare(const char *path_of_test);
 /* The same with plain kernels in place of those for tensor cores (tests/fakecuda/attend.c). */
 void cuda_prepare_hopper(const char *path_of_test);
-/* The path of another library beside it. */
+/* The path of another library in the same folder. */
 const char *cuda_library(const char *name);
-/* Setup and teardown of a group: the caches go into a folder of its own. */
+/* Setup and teardown of a group: the caches are in a separate folder. */
 int cuda_begin(void **state);
 int cuda_end(void **state);
-/* Setup and teardown of a test: arrays are on cuda:0; no errors and no objects of CUDA are left behind. */
+/* Setup and teardown of a test: arrays are on cuda:0; no errors and no CUDA objects may remain. */
 int cuda_test_begin(void **state);
 int cuda_test_end(void **state);
-/* Reads what `build` makes on a device, at most `most` elements; cuda:0 is the current device again. Returns how many; 0: failed. */
+/* Reads the array that `build` makes on a device, at most `most` elements. cuda:0 is the current device afterwards.
+ * Returns the number of elements; 0 on failure. */
 int cuda_compute(const char *device, ig_array *(*build)(void), float *to, int most);
 
 #endif

@@ -1,4 +1,4 @@
-/* See faulty.h. What a launch stored is found on its tapes: a store whose value was made by the op. */
+/* See faulty.h. The results of a launch are found on its tapes: stores of values that the op computed. */
 #include "support/faulty.h"
 #include "engine/backend/lanes.h"
 #include "engine/ops/ops.h"
@@ -11,7 +11,7 @@ static backend faulty;
 
 static bool is_named(int op) { return strcmp(op_rows[op].name, planted.op) == 0; }
 
-/* True if instruction i stores what the op made. */
+/* True if instruction i stores a result of the op. */
 static bool stores_op(const program *p, const tape *t, int i)
 {
     if (t->inst[i].code != TAPE_STORE)
@@ -22,7 +22,7 @@ static bool stores_op(const program *p, const tape *t, int i)
         if (in->dst != value)
             continue;
         if (in->code == TAPE_ROUND)
-            value = in->a; /* f16 and bf16: what was rounded */
+            value = in->a; /* f16 and bf16: the value before rounding */
         else if (in->code == TAPE_CORE)
             return is_named(p->kind == PROGRAM_CONTRACT ? OP_contract : p->fold);
         else
@@ -47,7 +47,7 @@ static bool is_kept(const program *first, int slot)
     return true;
 }
 
-/* The element's bits, moved. */
+/* Changes the element's bits. */
 static void damage(char *at, size_t width)
 {
     uint64_t bits = 0;
@@ -69,11 +69,11 @@ static void flush(char *at, size_t width)
     memcpy(at, &bits, sizeof bits);
 }
 
-/* What a store wrote. */
+/* The target of a store. */
 typedef struct stored {
     const operand *o;
     char *data;   /* element 0 of the buffer */
-    char *before; /* a copy of what its elements were, one after another */
+    char *before; /* a copy of its previous elements, one after another */
     int64_t n;
     size_t width;
 } stored;
@@ -141,7 +141,7 @@ static ig_status launch(const program *p, const binding *bindings)
     return status;
 }
 
-/* ---- kernels: their buffers are not told from each other, so what one writes is what changes ---- */
+/* ---- kernels: it is unknown which buffers they write, so changed elements count as written ---- */
 
 enum { KERNELS_MOST = 64, BUFFERS_MOST = 16 };
 static struct {
@@ -160,7 +160,7 @@ static ig_status build_kernel(const backend *dev, const lane_code *code, const k
     return status;
 }
 
-/* Of the latest that was built there. */
+/* The number of parameters of the latest kernel built from the code. */
 static int params_of(const kernel_code *code)
 {
     int i = n_built - 1;
@@ -175,7 +175,7 @@ static ig_status launch_kernel(kernel_code *code, const lane_launch *l)
     const int n = planted.op && is_named(OP_kernel) ? params_of(code) : 0;
     for (int i = 0; i < n; i++) {
         const buffer *b = l->base.args[i].at.buf;
-        bool seen = !b; /* two arrays may lie in one buffer */
+        bool seen = !b; /* two arrays may be in one buffer */
         for (int k = 0; k < i; k++)
             seen = seen || l->base.args[k].at.buf == b;
         if (seen)

@@ -7,18 +7,18 @@
 
 typedef enum fault_kind {
     FAULT_STEPS,   /* every element is off by `steps` values of its dtype */
-    FAULT_ELEMENT, /* one element is quite wrong */
+    FAULT_ELEMENT, /* one element is clearly wrong */
     FAULT_STALE,   /* the result is not written: its memory stays as it was */
     FAULT_FLUSH    /* f32 results below the normal numbers are 0 */
 } fault_kind;
 
 typedef struct fault {
-    const char
-        *op; /* an elementwise op, a fold, "contract", or "kernel": the f32 that kernels change */
+    const char *op; /* an elementwise op, a fold, "contract", or "kernel": f32 elements that kernels
+              * change */
     fault_kind kind;
     int steps;
-    bool told;  /* FAULT_FLUSH: the device says that it does so */
-    bool fused; /* only where the op is computed together with others, and nothing else is stored */
+    bool told;  /* FAULT_FLUSH: the device declares that it flushes */
+    bool fused; /* only if the op is fused with others, and no other result is stored */
 } fault;
 
 /* Plants the fault, which replaces the previous one; the first call adds the device. */

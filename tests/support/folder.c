@@ -58,7 +58,7 @@ int folder_entries(void)
 
 void folder_put(const char *path, const void *data, size_t bytes)
 {
-    remove(path); /* a file system may wait for the disk when a file is cut to nothing and filled */
+    remove(path); /* truncating and refilling a file may wait for the disk */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, bytes, file), bytes);

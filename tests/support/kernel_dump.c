@@ -96,7 +96,8 @@ static void constant(dumper *d, const kernel_expr *e)
     case TYPE_BF16: {
         char digits[40];
         snprintf(digits, sizeof digits, "%.*g", t->kind == TYPE_F64 ? 17 : 9, x);
-        if (t->kind == TYPE_F64 && strtod(digits, NULL) == x) /* the shortest that is the same */
+        if (t->kind == TYPE_F64 && strtod(digits, NULL) == x) /* the shortest text of the same
+                                                               * value */
             for (int n = 1; n < 17; n++) {
                 char shorter[40];
                 snprintf(shorter, sizeof shorter, "%.*g", n, x);
@@ -177,7 +178,7 @@ static void deref(dumper *d, const kernel_expr *pointer)
 {
     if (pointer->kind == EXPR_BINARY && pointer->op == OP_OFFSET) {
         const kernel_expr *index = pointer->b;
-        /* The widening of an index is what every index has. */
+        /* Every index is widened, so this cast is not shown. */
         if (index->kind == EXPR_CAST && type_is_integer(index->a->type))
             index = index->a;
         operand(d, pointer->a);

@@ -33,7 +33,7 @@ static int64_t size_of(ig_ints shape)
     return n;
 }
 
-/* Where index i of shape is kept, in an array of the shape `stored`, by each layout. */
+/* The position of index i of shape in an array of the shape `stored`, for each layout. */
 static int64_t place_of(int layout, const int64_t *i, ig_ints shape, ig_ints stored)
 {
     int64_t at[IG_MAX_NDIM];

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* BUILD/tests/unit/test -> BUILD/tests/metal/libmetalsim.so. Its compiler is a script of the tree. */
+/* BUILD/tests/unit/test -> BUILD/tests/metal/libmetalsim.so. Its compiler is a script in the source tree. */
 void metal_prepare(const char *path_of_test)
 {
     char self[PATH_MAX], path[PATH_MAX + 64], home[PATH_MAX];

@@ -11,8 +11,7 @@
 
 opencl_shim shim;
 
-/* PoCL keeps what it compiled when the process ends. What we should have given back to it is counted
- * by the shim. */
+/* PoCL keeps its compiled code until the process ends. The shim counts the objects that we should have released. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libpocl\nleak:libLLVM\n"; }
 

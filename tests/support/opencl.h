@@ -1,5 +1,5 @@
-/* For tests of the OpenCL backend: the shim that can fail (tests/opencl/failing.c) before the real
- * library, a folder for all caches, and small kernels. */
+/* For tests of the OpenCL backend: the shim that can fail (tests/opencl/failing.c) in front of the
+ * real library, a folder for all caches, and small kernels. */
 #ifndef SUPPORT_OPENCL_H
 #define SUPPORT_OPENCL_H
 
@@ -17,16 +17,16 @@ typedef struct opencl_shim {
 } opencl_shim;
 extern opencl_shim shim;
 
-/* Loads the shim, which lies beside the test's own folder, with two devices of PoCL behind it. */
+/* Loads the shim, which is next to the test's folder, in front of two PoCL devices. */
 void opencl_prepare(const char *path_of_test);
-/* Setup and teardown of a group: the caches go into a folder of its own. */
+/* Setup and teardown of a group: the caches are in a separate folder. */
 int opencl_begin(void **state);
 int opencl_end(void **state);
-/* Setup and teardown of a test: no errors and no objects of OpenCL are left behind. */
+/* Setup and teardown of a test: no errors and no OpenCL objects may remain. */
 int opencl_test_begin(void **state);
 int opencl_test_end(void **state);
 
-/* The i-th device; NULL, after skip(), where there is none. */
+/* The i-th device; if there is none, skips the test and returns NULL. */
 const backend *opencl_device_or_skip(int i);
 
 /* y[i] = i * scale, of i32, and the sum of x and y. */

@@ -5,7 +5,7 @@
 
 #include "ingot.h"
 
-/* An array and what is in it. */
+/* An array and its values. */
 typedef struct sample {
     ig_array *x;
     int ndim;

@@ -1,4 +1,4 @@
-/* A made-up tree of system files. */
+/* A simulated tree of system files. */
 #include "support/tree.h"
 
 #include <errno.h>

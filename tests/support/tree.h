@@ -1,4 +1,4 @@
-/* For tests of what reads system files: a made-up tree of them, whose root is put before every path. */
+/* For tests of code that reads system files: a simulated tree, whose root is prepended to every path. */
 #ifndef SUPPORT_TREE_H
 #define SUPPORT_TREE_H
 
