@@ -26,6 +26,8 @@ x = concat([normal(key(0), [3000]), zeros([2000]) * -1.0, zeros([2000]), full([1
 x = concat([normal(key(0), [3000]), zeros([2000]) * -1.0, zeros([2000]), full([1000], nan)]); argsort(x, descending=true)
 topk(normal(key(0), [2, 5000]), 7)[1]
 scatter_add(zeros([70000]), astype(uniform(key(0), [9000]) * 70000, i64), normal(key(1), [9000]))
+x = arange(5.0) + 1; grad(sum(take(flip(x), [0, 2, 4, 4, 1]) * [1.0, 2, 3, 4, 5]), x)
+x = reshape(arange(12.0), (3, 4)); grad(sum(square(take(flip(x), [1, 0, 1], axis=0))), x)
 cumulative_sum(normal(key(0), [200000]))
 cumulative_sum(normal(key(0), [3, 70001]), axis=1)
 cumulative_sum(normal(key(0), [1500, 5]), axis=0)

@@ -46,11 +46,12 @@ typedef struct out_part {
     int64_t first, len;
 } out_part;
 
-/* The output, starting at the part. */
+/* The buffer of the output, starting at the part. Spots count from the start of the buffer, because those of a view
+ * with negative strides are before its first element. */
 static operand part_out(const program *p, out_part of)
 {
     operand o = p->out;
-    o.v.offset += of.first;
+    o.v.offset = of.first;
     return o;
 }
 
@@ -78,16 +79,18 @@ static view part_of(const view *v, int first, int end)
     return part;
 }
 
-/* spot(line): the offset in the output where a line begins. at(line, k): the offset of its k-th element. */
+/* spot(line): the offset in the output's buffer where a line begins. at(line, k): the offset of its k-th element. */
 static void write_spots(emit_writer *w, const program *p, int axis, int64_t length)
 {
     const int nd = p->out.v.ndim;
     const view lead_out = part_of(&p->out.v, 0, axis), lead_index = part_of(&p->in[0].v, 0, axis);
     const view line_out = part_of(&p->out.v, axis, nd);
     const int index = writer_operand(w, &p->in[0], false);
-    char start[32] = "";
+    char start[32] = "", offset[32] = "";
     if (p->out.first_index)
         snprintf(start, sizeof start, "g.n%d + ", writer_number(w, p->out.first_index));
+    if (p->out.v.offset)
+        snprintf(offset, sizeof offset, "g.n%d + ", writer_number(w, p->out.v.offset));
     write_place(w, "lead_place", &lead_out, 1);
     write_place(w, "index_place", &lead_index, 1);
     write_place(w, "line_place", &line_out, length);
@@ -96,9 +99,9 @@ static void write_spots(emit_writer *w, const program *p, int axis, int64_t leng
              "static __device__ idx spot(PARAMS, idx line)\n{\n"
              "    const idx index = (idx)check_index((long long)p%d[index_place(g, line, 0)], "
              "g.n%d, %s(long long)line * g.n%d, g.n%d, fault);\n"
-             "    return lead_place(g, line, 0) + index * g.n%d;\n}\n\n",
+             "    return %slead_place(g, line, 0) + index * g.n%d;\n}\n\n",
              index, writer_number(w, p->out.axis_len), start, writer_number(w, length),
-             writer_record(w, 0), writer_number(w, p->out.axis_stride));
+             writer_record(w, 0), offset, writer_number(w, p->out.axis_stride));
 }
 
 /* Starts a kernel of kernels/write.cu with its common holes. */
