@@ -1,4 +1,4 @@
-/* Programs for the CPU device, made by hand. */
+/* Handmade programs for the CPU device. */
 #ifndef UNIT_CPU_PROGRAMS_H
 #define UNIT_CPU_PROGRAMS_H
 
@@ -59,7 +59,7 @@ static inline view packed(int ndim, const int64_t *shape)
     return v;
 }
 
-/* How rows lie in memory. */
+/* The memory layout of rows. */
 typedef enum layout { ALONG, ACROSS, BACKWARDS } layout;
 
 /* Rows of `inner` elements. */
@@ -86,7 +86,7 @@ static inline int add_operand(tape *t, int slot, ig_dtype dtype, view v)
     return t->n_operand++;
 }
 
-/* Inputs that an instruction does not have are -1. */
+/* Sets the inputs that an instruction does not have to -1. */
 static inline tape_inst with_inputs(tape_inst in)
 {
     const bool none = in.code == TAPE_LOAD || in.code == TAPE_IOTA || in.code == TAPE_BITS ||

@@ -1,5 +1,4 @@
-/* Launches a kernel of a test by itself: arrays of n elements 0, 1, 2, ... for pointers, n for integers,
- * 0.5 for floats. */
+/* Launches a kernel of a test: pointers get arrays of n elements 0, 1, 2, ..., integers get n, floats get 0.5. */
 #ifndef UNIT_KERNEL_LAUNCH_H
 #define UNIT_KERNEL_LAUNCH_H
 
@@ -9,7 +8,7 @@
 
 enum { LAUNCH_ARGS = 8 };
 
-/* The first kernel of the source; l has the shape and what is asked for. */
+/* Launches the first kernel of the source; l has the shape and the options. */
 static inline ig_status launch_first(const char *source, int64_t n, const ig_launch *l)
 {
     ig_array *results[LAUNCH_ARGS] = {0};
@@ -38,7 +37,7 @@ static inline ig_status launch_first(const char *source, int64_t n, const ig_lau
     return status;
 }
 
-/* The line of the source, from 1, that has the mark; 0: none. */
+/* The line of the source, from 1, that contains the mark; 0: none. */
 static inline int64_t marked_line(const char *source, const char *mark)
 {
     int64_t line = 1;

@@ -1,5 +1,5 @@
-/* kernel_tool FILE.cu [--host] [-D NAME] [-I DIR] [KERNEL...]: the checked tree of a source as text, what
- * was said about it on stderr. --time N: parses N times and tells how long that takes. */
+/* kernel_tool FILE.cu [--host] [-D NAME] [-I DIR] [KERNEL...]: prints the checked tree of a source as text, and
+ * diagnostics on stderr. --time N: parses N times and prints the time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the Python tests of ig_tensors run; not a test by itself.
+/* A tool for the Python tests of ig_tensors; not a test by itself.
  *
  *   tensors_tool copy IN OUT    loads and saves; as npz if OUT ends so, else as safetensors
  *   tensors_tool check FILE...  says for each file, on a line, "ok" or why it does not load
@@ -7,7 +7,7 @@
  *                               is killed
  *
  * Version v has a text "version", and tensors whose sizes and elements all follow from v.
- */
+ * */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int check(char **paths)
     return 0;
 }
 
-/* Element k of tensor i of version v, and how many it has. */
+/* Element k of tensor i of version v, and the number of elements. */
 static uint32_t element(uint64_t v, int i, int64_t k)
 {
     return (uint32_t)(v * 2654435761u + (uint64_t)i * 40503u + (uint64_t)k);

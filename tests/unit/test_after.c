@@ -1,11 +1,11 @@
-/* Which launches of a schedule follow which: three programs read one input and write outputs of their own, then one
- * reads all of these. Parts of the scratch memory conflict only where they overlap. */
+/* The dependencies between launches of a schedule: three programs read one input and write separate outputs, then one
+ * program reads all of them. Parts of the scratch memory conflict only if they overlap. */
 #include "engine/eval/after.h"
 #include "support/unit.h"
 
 #include <string.h>
 
-enum { PROGRAMS = 4, SLOTS = 5 }; /* slot 0: the input; slots 1 to 4: what each program writes */
+enum { PROGRAMS = 4, SLOTS = 5 }; /* slot 0: the input; slots 1 to 4: the output of each program */
 
 static tape_inst insts[PROGRAMS][4];
 static operand operands[PROGRAMS][4];
@@ -38,7 +38,7 @@ static schedule three_and_one(void)
     return (schedule){.program = programs, .n_program = PROGRAMS, .slot = slots, .n_slot = SLOTS};
 }
 
-/* How many chains each follows directly. */
+/* Checks the number of chains that each chain directly follows. */
 static void check(const scratch_range *scratch, const int expected[PROGRAMS])
 {
     const schedule s = three_and_one();

@@ -1,5 +1,5 @@
 /* The AMX kernels on any machine, with the matrix unit's steps in plain C: packing of every layout and
- * the tiles, against sums written out. (test_contract runs the real ones where the processor has them.) */
+ * the tiles, against sums written out. (test_contract runs the real instructions if the processor has them.) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,8 +29,8 @@ static uint16_t bf16_of(int x)
     return (uint16_t)(bits >> 16);
 }
 
-/* One product of SIDE x SIDE by k, of bf16 to f32, or of i8 to its low bytes or i32. along: a row's points lie side
- * by side, which packing is told for every second k; else the rows of a point. */
+/* One product of SIDE x SIDE by k, of bf16 to f32, or of i8 to its low bytes or i32. along: the points of a row are
+ * contiguous, and packing is told so for every second k; else the rows of a point are. */
 static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool along[2])
 {
     const bool bytes = result != IG_F32, straight = g->tile_rows && along[0] && k % g->group == 0;
@@ -39,7 +39,7 @@ static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool a
     static float c[64 * 64];
     int64_t row[SIDE], point[K_MOST];
     const int64_t deep = (k + g->group - 1) / g->group * g->group * g->element_bytes;
-    memset(panel, 0xff, sizeof panel); /* NaNs: what is not filled shows */
+    memset(panel, 0xff, sizeof panel); /* NaNs: elements that are not filled become visible */
     for (int side = 0; side < 2; side++) {
         for (int64_t r = 0; r < SIDE; r++)
             row[r] = along[side] ? r * k : r;
@@ -57,7 +57,7 @@ static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool a
     for (int add = 0; add < 2; add++)
         for (int64_t i = 0; i < 64; i += 32)
             for (int64_t j = 0; j < 64; j += 32)
-                if (straight && i == 0) /* the rows are read where they are */
+                if (straight && i == 0) /* the rows are read in place */
                     g->tile_rows(k, from[0], k * 2, panel[1] + j * deep, c + j, 64, add);
                 else
                     g->tile(k, panel[0] + i * deep, panel[1] + j * deep,

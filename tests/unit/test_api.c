@@ -1,6 +1,5 @@
-/* Functions of the public header around arrays: arrays over memory of the caller, exact integers, variables
- * that outlive scopes, text, short forms.
- */
+/* Functions of the public header around arrays: arrays over the caller's memory, exact integers, variables that outlive
+ * scopes, text, short forms. */
 #include "support/unit.h"
 
 #include <math.h>
@@ -28,7 +27,7 @@ static void test_memory_is_used_directly(void **state)
     assert_true(ig_item(ig_sum_all(x)) == 21);
     ig_array *row = ig_retain(ig_slice(x, IG_AXES(1), IG_AXES(2), IG_NONE));
     ig_scope_end();
-    assert_int_equal(released, 0); /* the view still needs it */
+    assert_int_equal(released, 0); /* the view still uses it */
     ig_scope_begin();
     assert_true(ig_item(ig_max_all(row)) == 6);
     ig_scope_end();
@@ -36,7 +35,7 @@ static void test_memory_is_used_directly(void **state)
     assert_int_equal(released, 1);
 }
 
-/* A block that ends with its last element, at the end of a page that nothing follows. */
+/* A block that ends with its last element, at the end of a page followed by unmapped memory. */
 static void test_memory_that_cannot_be_read_past(void **state)
 {
     (void)state;
@@ -52,7 +51,7 @@ static void test_memory_that_cannot_be_read_past(void **state)
         ig_array *x = ig_from_memory(end - n, (size_t)n * sizeof(float), IG_SHAPE(n), IG_F32,
                                      count_release, &released);
         assert_true(ig_item(ig_sum_all(ig_exp(ig_times(x, 0)))) == n);
-        assert_int_equal(released, 1); /* copied at once */
+        assert_int_equal(released, 1); /* copied immediately */
     }
     ig_scope_end();
     ig_scope_begin();
@@ -166,7 +165,7 @@ static void expect_text(ig_array *x, const char *want)
     ig_free(text);
 }
 
-/* tests/test_calc.py holds the same code against NumPy; here is what is the library's own. */
+/* tests/test_calc.py compares the same code with NumPy; this tests the library's own formatting. */
 static void test_to_string(void **state)
 {
     (void)state;

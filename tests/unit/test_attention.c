@@ -1,5 +1,5 @@
-/* The CPU's loops of attention, in every way that attention.c has: f32 in place, halves widened to f32, and bf16 by AMX, whose
- * steps are plain C here. Results are compared with sums in double. */
+/* The CPU's loops of attention, in every way that attention.c has: f32 in place, halves widened to f32, and bf16 by
+ * AMX, whose steps are plain C here. Results are compared with sums in double. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "engine/backend/cpu/lanes/exp_neon.h"
 #endif
 
-/* The level of these tests: that of the machine, with other kernels of bf16. */
+/* The level of these tests: the machine's level, with other kernels for bf16. */
 static cpu_level tested;
 static gemm_level kernels;
 static const cpu_level *level_here(void) { return &tested; }
@@ -44,7 +44,7 @@ typedef struct problem {
     int64_t rows, keys, width;
     bool causal, masked;
     bool turned;   /* query, key, value and result are (N, rows, heads, width) in memory */
-    double scores; /* scores are about so large */
+    double scores; /* the approximate size of the scores */
 } problem;
 
 static double fetch(const operand *o, const void *data, int64_t n, int64_t head, int64_t row,
@@ -68,7 +68,7 @@ static operand operand_make(const problem *p, int slot, int64_t rows)
     return made;
 }
 
-/* A row of the result in double; returns the largest size of a value. */
+/* A row of the result in double; returns the largest magnitude of a value. */
 static double row_of_reference(const problem *p, const operand *in, void *const *data, int64_t n,
                                int64_t head, int64_t row, double scale, double *out)
 {
@@ -97,7 +97,7 @@ static double row_of_reference(const problem *p, const operand *in, void *const 
     return size;
 }
 
-/* What a result may be off: the rounding of the dtype, and of f32 before. */
+/* The tolerance of a result: the rounding of the dtype, and of f32 before it. */
 static double tolerance(ig_dtype dtype, double value, double size)
 {
     const double step = dtype == IG_BF16 ? 0x1p-8 : dtype == IG_F16 ? 0x1p-11 : 0x1p-23;
@@ -135,7 +135,7 @@ static void check(const problem *p)
                       .v = {.ndim = 2, .shape = {N, p->keys}, .stride = {p->keys, 1}}};
     for (int64_t j = 0; j < N * p->keys; j++)
         ((uint8_t *)data[3])[j] =
-            j >= p->keys && j % 3 != 1; /* the first text attends to nothing */
+            j >= p->keys && j % 3 != 1; /* row 0 of the mask attends to nothing */
     out = operand_make(p, 4, p->rows);
     operand by_rows = out;
     if (p->turned) {
@@ -173,7 +173,8 @@ static void check_all(ig_dtype dtype)
                                         {8, 1, 1}, {9, 260, 2},  {13, 1030, 3}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         for (int bits = 0; bits < 8;
-             bits += i == 0 ? 1 : 7) /* all ways, then none and all together */
+             bits += i == 0 ? 1 : 7) /* all combinations of flags for the first shape, else none and
+                                      * all */
             check(&(problem){.dtype = dtype,
                              .rows = shapes[i][0],
                              .keys = shapes[i][1],
@@ -212,7 +213,7 @@ static void matrices_are_right(void **unused)
     check_all(IG_BF16);
 }
 
-/* What the loops cannot do is left to the definition. */
+/* Problems that the loops do not support are left to the definition. */
 static void limits_are_offered(void **unused)
 {
     (void)unused;
@@ -239,7 +240,8 @@ static void limits_are_offered(void **unused)
     assert_false(here_offers(&n));
 }
 
-/* The op in mode strict and in mode same, which computes the definition. On machines without loops of their own both do. */
+/* The op in mode strict and in mode same, which computes the definition. On machines without these loops both compute
+ * the definition. */
 static void f32_has_the_bits_of_the_definition(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* ingot bench: the rules of the runner with a simulated clock, and checks that refuse wrong answers. */
+/* ingot bench: the rules of the runner with a simulated clock, and checks that reject wrong answers. */
 #include "support/unit.h"
 
 #include "cli/bench/child.h"
@@ -16,15 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tasks that take as long as they say --------------------------------------------------------- */
+/* ---- tasks with simulated times ------------------------------------------------------------------- */
 
 static double time_s, waiting_s;
-static int runs_left; /* until Ctrl-C; negative: never */
+static int runs_left; /* runs until Ctrl-C; negative: never */
 
 typedef struct fake {
-    double open_s, run_s, aside_s, drift; /* drift: of run_s, by every visit */
-    double first_s; /* of the first run, which compiles; of the second half as much */
-    int disturbed;  /* one of so many runs waits as long as it computes */
+    double open_s, run_s, aside_s, drift; /* drift: the change of run_s with every visit */
+    double first_s; /* of the first run, which compiles; the second takes half as long */
+    int disturbed;  /* one in this many runs waits as long as it computes */
     outcome opens, runs, checks;
     double load_s; /* of the first two runs after it was opened */
     int opened, closed, ran, checked, ran_open;
@@ -198,7 +198,7 @@ static void fast_works_repeat_inside_a_sample(void **state)
     release(4);
 }
 
-/* Nor do those that load what an earlier process compiled. */
+/* Nor do runs that load code compiled by an earlier process. */
 static void loading_does_not_count(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void loading_does_not_count(void **state)
     release(1);
 }
 
-/* A work whose first runs compile is repeated as often as one that does not. */
+/* A task whose first runs compile is repeated as often as one that does not compile. */
 static void slow_first_runs_do_not_count(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void slow_works_are_visited_less_often(void **state)
         f[i] = (fake){.run_s = i ? 1e-3 : 8, .open_s = 0.01};
     assert_true(measure(f, 12, 60, 15));
     assert_int_equal(f[0].opened, 4);
-    assert_int_equal(tasks[0].n, 4); /* and is its own warm-up */
+    assert_int_equal(tasks[0].n, 4); /* and serves as its own warm-up */
     assert_int_equal(tasks[0].round[3], 14);
     assert_int_equal(f[1].opened, 15);
     assert_true(time_s - 1000 < 66);
@@ -318,7 +318,7 @@ static void no_time_is_told(void **state)
     fake f[] = {{.run_s = 4}, {.run_s = 4}, {.run_s = 4}};
     most_seconds = 5;
     assert_true(measure(f, 3, 5, 15));
-    assert_int_equal(ended, 1); /* which had no time left for it */
+    assert_int_equal(ended, 1); /* there was no time left for it */
     assert_int_equal(tasks[0].n + tasks[1].n + tasks[2].n, 2);
     assert_true(time_s - 1000 < 9);
     release(3);
@@ -341,7 +341,7 @@ static void wrong_answers_have_no_time(void **state)
     assert_int_equal(tasks[3].outcome, OUTCOME_FAILED);
     for (int i = 1; i < 4; i++)
         assert_true(tasks[i].n == 0 && f[i].opened == 1);
-    assert_true(f[0].checked >= 5); /* cheap: in every visit */
+    assert_true(f[0].checked >= 5); /* cheap checks run in every visit */
     release(4);
 }
 
@@ -354,7 +354,7 @@ static void interrupted_keeps_what_there_is(void **state)
     assert_int_equal(f[0].ran + f[1].ran + f[2].ran, 40);
     assert_true(tasks[0].n > 0 && tasks[1].n > 0 && tasks[2].n > 0);
     release(3);
-    /* A failure during Ctrl-C, as of a child process, does not count. */
+    /* A failure during Ctrl-C, such as of a child process, does not count. */
     fake g[] = {{.run_s = 0.01, .runs = OUTCOME_FAILED}};
     runs_left = 1;
     assert_false(measure(g, 1, 100, 15));
@@ -375,7 +375,7 @@ static void drift_and_outliers_are_told(void **state)
         s[i] = 1e-3 * (1 + 0.001 * (i * 7 % 5));
     }
     assert_false(warned(s, round, N, "drift") || warned(s, round, N, "outliers"));
-    s[7] *= 3; /* one of forty is to be expected */
+    s[7] *= 3; /* one outlier in forty is expected */
     assert_false(warned(s, round, N, "drift") || warned(s, round, N, "outliers"));
     for (int i = 0; i < N; i += 5)
         s[i] *= 2;
@@ -389,12 +389,12 @@ static void drift_and_outliers_are_told(void **state)
     release(2);
 }
 
-/* ---- every check refuses a wrong answer ----------------------------------------------------------- */
+/* ---- every check rejects a wrong answer ------------------------------------------------------------ */
 
 static const work *const tables[] = {works_dense, works_memory, works_index,
                                      works_train, works_text,   works_latency};
 
-/* Smaller sizes, for works whose own sizes take long to check. */
+/* Smaller sizes, for works whose real sizes take long to check. */
 static void small_dims(const work *w, job *j)
 {
     static const struct {
@@ -448,7 +448,7 @@ static void check_job(const work *w, const char *dtype)
     w->cost(&j);
     assert_int_equal(job_calls.open(&j, &why), OUTCOME_FINE);
     double aside_s = 0;
-    bool itself = strcmp(w->name, "start") == 0; /* would run this test */
+    bool itself = strcmp(w->name, "start") == 0; /* it would run this test */
     if (!itself) {
         if (job_calls.check(&j, &why) != OUTCOME_FINE)
             fail_msg("%s %s: %s", w->name, dtype, why.s);
@@ -477,9 +477,9 @@ static void answers_are_checked(void **state)
         for (const work *w = tables[t]; w->name; w++) {
             char list[64], *rest = list, *dtype;
             if (getenv("IG_TEST_EMULATED") && strcmp(w->name, "train_digits") == 0)
-                continue; /* its epochs take more than all else here */
+                continue; /* its epochs take longer than everything else here */
             if (getenv("IG_TEST_EMULATED") && strcmp(w->group, "text") == 0)
-                continue; /* utf8proc is not there for the other processor */
+                continue; /* utf8proc is not available for the other processor */
             if (getenv("IG_TEST_QUICK") && strcmp(w->name, "distilbert") == 0)
                 continue; /* its parameters take half a gigabyte in f64 */
             snprintf(list, sizeof list, "%s", w->dtypes);
@@ -488,7 +488,7 @@ static void answers_are_checked(void **state)
         }
 }
 
-/* A device with one wrong op: bench refuses the works that use it, and only these. */
+/* A device with one wrong op: bench rejects the works that use it, and only these. */
 static void plant_square(void) { faulty_plant((fault){.op = "square", .kind = FAULT_ELEMENT}); }
 
 static void planted_faults_are_refused(void **state)
@@ -534,7 +534,7 @@ static void planted_faults_are_refused(void **state)
     assert_int_equal(code, EXIT_FAILED);
     assert_non_null(strstr(said, "launch 64 f32 on faulty: the answer is wrong: element "));
     assert_non_null(strstr(said, ", expected exactly "));
-    assert_null(strstr(said, "launch  ")); /* no time of it */
+    assert_null(strstr(said, "launch  ")); /* no time is reported */
     assert_non_null(strstr(said, "sort  "));
     free(said);
     faulty_plant((fault){0});
@@ -632,7 +632,7 @@ static void commands_that_are_absent_are_told(void **state)
 {
     (void)state;
     if (getenv(
-            "IG_TEST_EMULATED")) /* to qemu-user vfork is fork: the child fails, and nobody learns why */
+            "IG_TEST_EMULATED")) /* in qemu-user vfork is fork: the child fails, and the parent is not told */
         skip();
     user_command absent = {.text = "/nonexistent/program"};
     str why = {0};
@@ -643,7 +643,7 @@ static void commands_that_are_absent_are_told(void **state)
     str_free(&why);
 }
 
-/* What a worker says first: one work, on devices whose number is "abcdefgh". */
+/* The first message of a worker: one work, on devices whose id is "abcdefgh". */
 static void workers_with_other_devices_are_refused(void **state)
 {
     (void)state;
@@ -657,7 +657,7 @@ static void workers_with_other_devices_are_refused(void **state)
     str_free(&why);
 }
 
-/* Each work has an entry in the glossary, whose verb reads well in both forms. */
+/* Each work has an entry in the glossary, whose verb fits in both forms. */
 static void works_have_words(void **state)
 {
     (void)state;

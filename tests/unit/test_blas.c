@@ -1,6 +1,6 @@
-/* Products by a BLAS of the system (IG_BLAS=on), against our own kernels: every layout that it can
- * express, edges, batches, a fused tail; bitwise the same for any number of threads; and the explained
- * schedule says who multiplied. Skipped where no BLAS is installed. */
+/* Products by a system BLAS (IG_BLAS=on), compared with our kernels: every layout that it can express, edges, batches,
+ * a fused tail; bitwise the same for any number of threads; and the explained schedule names the BLAS. Skipped if no
+ * BLAS is installed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* x, or the same values laid out the other way around. */
+/* x, or the same values in the transposed layout. */
 static ig_array *laid(ig_array *x, bool turned)
 {
     if (!turned)
@@ -30,7 +30,7 @@ static ig_array *normal(int seed, ig_ints shape, ig_dtype dtype)
     return x;
 }
 
-/* The largest difference of y from the product in f64, which is written as a reduction. */
+/* The largest difference between y and the product in f64, computed as a reduction. */
 static double error_of(ig_array *y, ig_array *a, ig_array *b)
 {
     ig_array *wide = ig_multiply(ig_expand_dims(ig_astype(a, IG_F64), IG_AXES(-1)),
@@ -91,7 +91,7 @@ static void threads_change_no_bit(void **unused)
     ig_scope_end();
 }
 
-/* Too small, integers, overlapping windows: our own kernels. */
+/* Too small, integers, overlapping windows: these use our kernels. */
 static void others_are_ours(void **unused)
 {
     (void)unused;

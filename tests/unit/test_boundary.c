@@ -1,7 +1,6 @@
-/* Every public function with NULL, negative counts and extreme values: it must neither crash nor hang,
- * and must say that it failed exactly if it did. The calls are generated from include/ingot.h by
- * tests/support/boundary_calls.py.
- */
+/* Every public function with NULL, negative counts and extreme values: it must neither crash nor hang, and must report
+ * a failure exactly if it failed. The calls are generated from include/ingot.h by tests/support/boundary_calls.py.
+ * */
 #include "support/text_folder.h"
 #include "support/unit.h"
 
@@ -89,7 +88,7 @@ static void values_make(void)
     if (mkdtemp(folder) && text_folder_make(folder)) {
         tokenizer = ig_tokenizer_load(folder);
         text_model = ig_text_model_load(folder, IG_F32);
-        ig_error(NULL); /* without utf8proc there is none */
+        ig_error(NULL); /* without utf8proc it does not exist */
     }
     folder_remove(folder);
     assert_non_null(x);
@@ -141,7 +140,7 @@ static void problem(const char *what, const char *text)
     fprintf(stderr, "%s: %s%s\n", now, what, text);
 }
 
-/* What was set goes back, and an error must be one that a user understands. */
+/* Restores the settings, and checks that an error is understandable to a user. */
 static void call_end(void)
 {
     ig_status failure = IG_OK;
@@ -174,7 +173,7 @@ static void check(bool failed)
 
 static void check_status(ig_status status) { check(status != IG_OK); }
 
-/* What was built must also survive its evaluation, which may fail. */
+/* An array that was built must also survive its evaluation, which may fail. */
 static void check_pointer(ig_array *x)
 {
     if (x && ig_failed())

@@ -1,6 +1,5 @@
-/* The cache on the disk: what is put there comes back, damage and foreign entries count as none, its
- * size is bounded, and nothing that is wrong with the disk becomes an error. SHA-256 by the standard's
- * own examples. */
+/* The disk cache: stored data is found again, damaged and foreign entries count as missing, its size is bounded, and
+ * problems with the disk do not become errors. SHA-256 is tested with the standard's examples. */
 #include "support/folder.h"
 
 #include "base/cache.h"
@@ -54,7 +53,7 @@ static void hash_is_sha256(void **unused)
     }
 }
 
-/* True if the key's data are these. */
+/* True if the cache has exactly this data for the key. */
 static bool has(const cache *c, const char *key, const void *want, size_t want_bytes)
 {
     void *data;
@@ -63,7 +62,7 @@ static bool has(const cache *c, const char *key, const void *want, size_t want_b
         return false;
     const bool same = bytes == want_bytes && memcmp(data, want, bytes) == 0;
     memory_free(data);
-    assert_true(same); /* wrong data are worse than none */
+    assert_true(same); /* wrong data is worse than no data */
     return true;
 }
 
@@ -72,7 +71,7 @@ static void put(const cache *c, const char *key, const void *data, size_t bytes)
     cache_put(c, key, strlen(key), data, bytes);
 }
 
-/* The path of the i-th entry, in no order; NULL: there are fewer. */
+/* The path of the i-th entry, in no particular order; NULL: there are fewer. */
 static const char *entry(int i)
 {
     static char path[700];
@@ -108,7 +107,7 @@ static void what_is_put_comes_back(void **unused)
     assert_int_equal(st.st_mode & 077, 0);
 }
 
-/* Every byte of an entry counts, and so does its length. */
+/* Every byte of an entry is checked, and so is its length. */
 static void damage_is_found(void **unused)
 {
     (void)unused;
@@ -124,7 +123,7 @@ static void damage_is_found(void **unused)
         folder_put(path, sound, bytes);
         sound[i] ^= 0x20;
         assert_false(has(&things, "key", "", 0));
-        assert_int_not_equal(access(path, F_OK), 0); /* it is thrown away */
+        assert_int_not_equal(access(path, F_OK), 0); /* it is deleted */
         folder_put(path, sound, i);
         assert_false(has(&things, "key", "", 0));
     }
@@ -135,7 +134,7 @@ static void damage_is_found(void **unused)
     assert_true(has(&things, "key", "some data", 9));
 }
 
-/* A sound entry under the name of another key. */
+/* An intact entry under the name of another key. */
 static void foreign_entries_are_none(void **unused)
 {
     (void)unused;
@@ -174,12 +173,12 @@ static void the_oldest_give_way(void **unused)
     while (entry(left))
         left++;
     assert_int_equal(left, 4);
-    put(&small, "large", folder_content, 6000); /* more than all of the room */
+    put(&small, "large", folder_content, 6000); /* more than the whole limit */
     assert_false(has(&small, "large", "", 0));
     assert_true(has(&small, "6", block, sizeof block));
 }
 
-/* The limit holds although the folder is not listed for each entry that is added. */
+/* The limit holds although the folder is not listed for each new entry. */
 static void the_limit_holds(void **unused)
 {
     (void)unused;
@@ -223,14 +222,14 @@ static void a_cache_that_cannot_be_is_empty(void **unused)
     put(&things, "key", "1", 1);
     assert_false(has(&things, "key", "1", 1));
     assert_int_not_equal(access("relative", F_OK), 0);
-    setenv("HOME", folder_itself(), 1); /* then HOME counts */
+    setenv("HOME", folder_itself(), 1); /* then HOME is used */
     put(&things, "key", "1", 1);
     assert_true(has(&things, "key", "1", 1));
     assert_int_equal(access(folder_path(".cache/ingot/things"), F_OK), 0);
     assert_false(ig_failed());
 }
 
-/* What somebody else could have written is not used: the folders, or an entry. */
+/* Folders and entries that another user could have written are not used. */
 static void only_our_own_files_are_trusted(void **unused)
 {
     (void)unused;
@@ -253,13 +252,13 @@ static void only_our_own_files_are_trusted(void **unused)
     assert_null(entry(0));
     put(&things, "key", "1", 1);
     assert_true(has(&things, "key", "1", 1));
-    /* A link in the place of a folder leads who knows where. */
+    /* A link in place of a folder may lead anywhere. */
     assert_int_equal(rename(folder_path("ingot/things"), folder_path("elsewhere")), 0);
     char target[700];
     snprintf(target, sizeof target, "%s", folder_path("elsewhere"));
     assert_int_equal(symlink(target, folder_path("ingot/things")), 0);
     assert_false(has(&things, "key", "1", 1));
-    if (geteuid() != 0) /* only root can give a file away */
+    if (geteuid() != 0) /* only root can change the owner of a file */
         return;
     assert_int_equal(unlink(folder_path("ingot/things")), 0);
     assert_int_equal(rename(target, folder_path("ingot/things")), 0);
@@ -274,7 +273,7 @@ static void only_our_own_files_are_trusted(void **unused)
     assert_false(has(&things, "key", "1", 1));
 }
 
-/* Whoever can exchange a folder or a link on the way to the cache chooses what is in it. */
+/* Anyone who can replace a folder or a link on the path to the cache controls its content. */
 static void the_way_to_the_cache_is_safe(void **unused)
 {
     (void)unused;
@@ -289,16 +288,16 @@ static void the_way_to_the_cache_is_safe(void **unused)
     assert_int_equal(access(folder_path("home/ingot/things"), F_OK), 0);
     assert_int_equal(chmod(target, 0777), 0);
     assert_false(has(&things, "key", "1", 1));
-    assert_int_equal(chmod(target, 01777), 0); /* others cannot exchange our folder in it */
+    assert_int_equal(chmod(target, 01777), 0); /* others cannot replace our folder in it */
     assert_true(has(&things, "key", "1", 1));
     assert_int_equal(chmod(target, 0700), 0);
     assert_int_equal(unlink(folder_path("link")), 0);
-    assert_int_equal(symlink("link", folder_path("link")), 0); /* in a circle */
+    assert_int_equal(symlink("link", folder_path("link")), 0); /* a cycle of links */
     assert_false(has(&things, "key", "1", 1));
     assert_int_equal(unlink(folder_path("link")), 0);
     assert_int_equal(symlink("home", folder_path("link")), 0);
     assert_true(has(&things, "key", "1", 1));
-    if (geteuid() != 0) /* only root can give a file away */
+    if (geteuid() != 0) /* only root can change the owner of a file */
         return;
     assert_int_equal(lchown(folder_path("link"), 12345, 12345), 0);
     assert_false(has(&things, "key", "1", 1));

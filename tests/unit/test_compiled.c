@@ -1,5 +1,5 @@
-/* Runs that compute in place, and computations that are planned once: what they give is what an
- * evaluation gives, donated arrays cannot be read any more, and a failure changes nothing. */
+/* Runs that compute in place, and computations that are planned once: they give the same results as an evaluation,
+ * donated arrays can no longer be read, and a failure changes nothing. */
 #include "engine/array/array.h"
 #include "base/memory.h"
 #include "support/folder.h"
@@ -39,7 +39,7 @@ static void donated_memory_is_used(void **state)
     assert_float_equal(((const float *)ig_data(y))[N - 1], 2.0 * (N - 1) + 1, 0);
 }
 
-/* A number stays known when its array is donated: what is built on it copies the value. */
+/* A number stays known when its array is donated: arrays built on it copy the value. */
 static void a_donated_number_can_be_used(void **state)
 {
     (void)state;
@@ -57,7 +57,7 @@ static void a_donated_number_can_be_used(void **state)
     assert_true(ig_item(ig_min(u, IG_NONE, false)) < 0);
 }
 
-/* Each of several results lies where what it replaces was, also beside an index that has to be checked. */
+/* Each of several results takes the buffer that it replaces, even if an index has to be checked. */
 static void results_lie_where_they_are_free(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void donated_arrays_cannot_be_used(void **state)
     assert_error(IG_ERR_ARGUMENT, "donated");
 }
 
-/* The index is found to be wrong by one program when another could have written over x already. */
+/* One program finds the wrong index when another could already have overwritten x. */
 static void a_failure_donates_nothing(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void runs_give_what_evaluations_give(void **state)
 {
     (void)state;
     ig_array *example[3], *given[2];
-    draw(example, 0); /* not evaluated: they only stand for what comes */
+    draw(example, 0); /* not evaluated: they only stand for the inputs */
     build(example, given);
     ig_compiled *c = ig_compile(example, 3, 0, given, 2);
     assert_non_null(c);
@@ -151,7 +151,7 @@ static void runs_give_what_evaluations_give(void **state)
     ig_compiled_free(c);
 }
 
-/* Slices, transposes and repeated numbers stand for inputs, and come as inputs. */
+/* Slices, transposes and repeated numbers can be example inputs and actual inputs. */
 static void inputs_may_be_views(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void inputs_may_be_views(void **state)
     assert_int_equal(ig_run(c, &turned, &have), IG_OK);
     expect_same(have, ig_add(ig_multiply(whole, ig_float(2)), ig_float(1)));
     ig_compiled_free(c);
-    /* Another view of what repeats has lost which element is which. */
+    /* In another view of a repeated number, elements can no longer be told apart. */
     assert_null(ig_compile(example, 2, 0, &y, 1));
     assert_error(IG_ERR_UNSUPPORTED, "repeats elements");
 }
@@ -185,7 +185,7 @@ static void outputs_may_be_inputs_or_constants(void **state)
     expect_floats(have[2], (const float[]){7}, 1);
 }
 
-/* A state that each run replaces: no memory is added from step to step. */
+/* A state that each run replaces: memory does not grow from step to step. */
 static void state_is_replaced_in_place(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void state_is_replaced_in_place(void **state)
     ig_compiled_free(c);
 }
 
-/* What depends on no input is computed once, when it is compiled, and kept. */
+/* Arrays that depend on no input are computed once, during compilation, and kept. */
 static void constants_are_computed_once(void **state)
 {
     (void)state;

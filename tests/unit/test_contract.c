@@ -1,6 +1,6 @@
 /* The contraction core against a reference that sums in twice the precision (exactly for integers),
  * over every dtype and odd layouts; bitwise the same for any number of threads, any layout, and fused
- * or not. All of it on each level that the machine has, or on IG_CPU_LEVEL alone. */
+ * or not. All tests run on each level that the machine supports, or only on IG_CPU_LEVEL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,14 +44,14 @@ static int64_t random_below(int64_t n) { return (int64_t)(random_bits() % (uint6
 
 typedef struct work {
     program p;
-    ig_dtype result; /* the elements' dtype, but for i8 that is summed in i32 */
+    ig_dtype result; /* the elements' dtype, except for i8 summed in i32 */
     buffer buf[SLOTS];
     binding bindings[SLOTS];
     tape_inst inst[6];
     operand operand[2];
 } work;
 
-/* How the axes of an input lie in memory. */
+/* The layout of an input's axes in memory. */
 typedef enum layout {
     PLAIN,    /* row-major */
     REVERSED, /* column-major: transposed */
@@ -87,7 +87,7 @@ static void layout_axes(view *v, layout how)
     }
 }
 
-/* Moves the offset so that the view touches element 0 and up; returns how many elements it spans. */
+/* Sets the offset so that the lowest element of the view is element 0; returns the number of elements that it spans. */
 static int64_t view_settle(view *v)
 {
     int64_t low = 0, high = 0;
@@ -132,7 +132,7 @@ static int16_t work_inst(work *w, tape_inst inst)
     return inst.dst;
 }
 
-/* The post tape: the core's value, rounded where the dtype asks for it, plus the bias (if fused). */
+/* The post tape: the core's value, rounded if the dtype requires it, plus the bias (if fused). */
 static void work_tape(work *w, bool fused)
 {
     tape *t = &w->p.post;
@@ -161,8 +161,7 @@ static void work_tape(work *w, bool fused)
 /* Whether products of i8 are to be summed in i32. */
 static bool i8_to_i32;
 
-/* Everything but the inputs' strides: groups of ndim axes, whose lengths follow each other in shape
- * (b, m, n, k). */
+/* Everything except the inputs' strides: groups of ndim axes, whose lengths are consecutive in shape (b, m, n, k). */
 static void work_shape(work *w, ig_dtype dtype, const int ndim[4], const int64_t *shape)
 {
     memset(w, 0, sizeof *w);
@@ -195,7 +194,7 @@ static void work_shape(work *w, ig_dtype dtype, const int ndim[4], const int64_t
     p->post.size = view_size(out);
 }
 
-/* The inputs have their strides; makes and fills the buffers. The bias is one for each column. */
+/* Makes and fills the buffers; the inputs' strides are set. The bias has one value for each column. */
 static void work_fill(work *w)
 {
     program *p = &w->p;
@@ -348,7 +347,7 @@ static void test_random_layouts(void **state)
     }
 }
 
-/* Products of i8 whose sums are i32: any layout, and lengths beside those of tiles and groups. */
+/* Products of i8 whose sums are i32: any layout, and lengths around the sizes of tiles and groups. */
 static void test_bytes_summed_in_i32(void **state)
 {
     (void)state;
@@ -374,7 +373,7 @@ static void test_transposes(void **state)
                 check_matrix(dtypes[i], 37, 53, 41, (layout)a, (layout)b, 500);
 }
 
-/* An emulator takes one of so many cases. */
+/* An emulator runs one in this many cases. */
 static int step(int emulated) { return getenv("IG_TEST_EMULATED") ? emulated : 1; }
 
 static void test_sizes_around_blocks(void **state)
@@ -406,7 +405,7 @@ static void test_few_rows(void **state)
     }
 }
 
-/* A product of few rows (or columns) has the bits that they have among many, which are packed. */
+/* A product of few rows (or columns) has the same bits as the same rows among many, which are packed. */
 static void check_few_among_many(ig_dtype dtype, bool columns, int64_t few, int64_t others,
                                  int64_t k, layout how0, layout how1)
 {
@@ -452,7 +451,7 @@ static void test_few_rows_have_the_bits_of_many(void **state)
                                  how0, how1 == PLAIN ? REVERSED : PLAIN);
         }
     }
-    for (int i = 0; i < 4; i++) /* so much work that threads share it, but hardly any rows */
+    for (int i = 0; i < 4; i++) /* enough work for several threads, but hardly any rows */
         check_few_among_many(floats[i], false, 1 + i, 20 + 13 * i, 30000, PLAIN, REVERSED);
 }
 
@@ -566,7 +565,7 @@ static void test_same_bits_for_any_threads(void **state)
     }
 }
 
-/* The inputs' elements as those of another work, whose groups may be longer. */
+/* Copies the inputs' elements from another work, whose groups may be longer. */
 static void work_copy_inputs(work *to, const work *from)
 {
     const int64_t *small = to->p.extent, *large = from->p.extent, k = small[3];
@@ -581,7 +580,7 @@ static void work_copy_inputs(work *to, const work *from)
     }
 }
 
-/* Whichever way the elements lie, and whatever is packed or not for their sake. */
+/* For any layout of the elements, whether or not they are packed. */
 static void test_same_bits_for_any_layout(void **state)
 {
     (void)state;
@@ -608,7 +607,7 @@ static void test_same_bits_for_any_layout(void **state)
     }
 }
 
-/* A row is the same among few others and among many. */
+/* A row has the same bits among few rows and among many. */
 static void test_same_bits_for_any_other_rows(void **state)
 {
     (void)state;
@@ -729,7 +728,7 @@ static void test_no_k_gives_zeros_and_no_output_nothing(void **state)
     }
 }
 
-/* After 2^24 a running f32 sum takes no more ones; a sum by blocks of k loses those of one block. */
+/* From 2^24 on, adding ones does not change a running f32 sum; a sum by blocks of k loses only the ones of a block. */
 static void test_long_sums_stay_accurate(void **state)
 {
     (void)state;
@@ -771,7 +770,7 @@ static int run_all(void)
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
-/* A process for each level, since it is chosen once. */
+/* One process for each level, since the level is chosen once. */
 int main(void)
 {
     static const char *const levels[] = {

@@ -1,5 +1,5 @@
 /* matmul, tensordot, vecdot, outer and einsum against plain loops over all letters, in every layout
- * and several dtypes, to the last bit; and what they say when they are misused. */
+ * and several dtypes, to the last bit; and their error messages. */
 #include "support/unit.h"
 #include "support/layouts.h"
 #include "support/samples.h"
@@ -14,14 +14,15 @@ enum { OPERANDS = 8 };
 static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16, IG_I32, IG_U8, IG_I64};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
-/* Layouts and dtypes of the c-th case: where kernels are compiled slowly, every STEP-th pair of them, but all over all cases. */
+/* Layouts and dtypes of the c-th case: every STEP-th pair of them if kernels compile slowly, but all of them over all
+ * cases. */
 enum { STEP = 12 };
 static int first_of(size_t c) { return (int)(c % (size_t)every(STEP)); }
 
 /* ---- the reference: "ij,jk->ik" by loops; a length 1 stands for any ---- */
 
 typedef struct loops {
-    const char *term[OPERANDS + 1]; /* of the operands; then of the result */
+    const char *term[OPERANDS + 1]; /* of the operands, then of the result */
     int n;
     int64_t length[128];
     char letter[128];
@@ -57,7 +58,7 @@ static void loops_set(loops *l, const char *plain, const sample *s, int n)
     }
 }
 
-/* Goes to the next index of all letters; false after the last. */
+/* Advances to the next index of all letters; false after the last. */
 static bool loops_next(const loops *l, int64_t *index)
 {
     for (int i = l->n_letter - 1; i >= 0; i--) {
@@ -78,7 +79,7 @@ static double wrapped(double v, ig_dtype dtype)
     return v - floor((v - low) / range) * range;
 }
 
-/* Holds y against sums of products of the samples, as plain ("ij,jk->ik") says it. */
+/* Compares y with sums of products of the samples, as `plain` ("ij,jk->ik") defines them. */
 static void expect_sums(const char *what, ig_array *y, const char *plain, const sample *s, int n)
 {
     loops l;
@@ -194,7 +195,7 @@ static void test_einsum(void **state)
             const struct einsum_case *e = &einsum_cases[c];
             sample s[OPERANDS];
             ig_array *x[OPERANDS];
-            /* The plain loops must be exact, too: five operands need the longer dtypes. */
+            /* The plain loops must be exact too: five operands need the longer dtypes. */
             const ig_dtype dtype = dtypes[k % DTYPES];
             ig_scope_begin();
             const int n = make_samples(e->shapes, k / DTYPES, dtype, s);
@@ -330,7 +331,7 @@ static void test_large(void **state)
     }
 }
 
-/* A value of its own, not fused with what follows. */
+/* A separate value, not fused with later ops. */
 static ig_array *alone(ig_array *x)
 {
     assert_non_null(ig_eval_one(x));
@@ -342,14 +343,15 @@ static ig_array *random_array(int64_t key, ig_ints shape)
     return alone(ig_normal(ig_key(key, NULL), shape, IG_F32));
 }
 
-/* An epilogue with a row, a column, a matrix and a scalar, of rows that are cut into several tiles; the weight is
- * longer than a block of k, and no size is a multiple of a tile's. */
+/* An epilogue with a row, a column, a matrix and a scalar, for rows that are cut into several tiles. The weight is
+ * longer than a block of k, and no size is a multiple of a tile. */
 static void test_epilogue_of_parts(void **state)
 {
     (void)state;
     const int64_t widths[] = {70, 1000, 1501, 2600};
     const bool cpu = strcmp(ig_device(), "cpu") == 0;
-    ig_set_math(cpu ? IG_MATH_STRICT : IG_MATH_SAME); /* libraries of devices round as they like */
+    ig_set_math(cpu ? IG_MATH_STRICT : IG_MATH_SAME); /* libraries of devices may round
+                                                       * differently */
     for (int i = 0; i < 4; i++) {
         const int64_t n = widths[i];
         ig_array *x = random_array(1, IG_SHAPE(41, 300)), *w = random_array(2, IG_SHAPE(n, 300));
@@ -367,7 +369,7 @@ static void test_epilogue_of_parts(void **state)
     ig_set_math(IG_MATH_STRICT);
 }
 
-/* Dtypes meet; what follows is fused and changes nothing. */
+/* Mixed dtypes; fused epilogues change nothing. */
 static void test_dtypes(void **state)
 {
     (void)state;
@@ -434,7 +436,7 @@ static void test_errors(void **state)
                 "x2 have lengths 3 and 4");
     ig_array *wide = ones(IG_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1));
     expect_fail(ig_tensordot(wide, wide, IG_AXES(0)), IG_ERR_SHAPE, "tensordot: 18 dimensions");
-    /* More products than can be counted. */
+    /* More products than an integer can count. */
     ig_array *huge = ig_broadcast_to(zero, IG_SHAPE(1, (int64_t)1 << 40));
     expect_fail(ig_tensordot(ig_broadcast_to(zero, IG_SHAPE((int64_t)1 << 20, (int64_t)1 << 40)),
                              huge, IG_AXES(1, 1)),
@@ -494,7 +496,7 @@ static void test_einsum_errors(void **state)
     assert_non_null(ig_einsum("i->", &x, 1)); /* and the next call works */
 }
 
-/* Whether the sum is planned as one of i8, and has the same value as one of arrays that are i32 in memory. */
+/* Checks whether the sum is planned as a sum of i8, and has the same value as for i32 arrays in memory. */
 static void check_bytes(ig_array *x, ig_array *y, bool planned)
 {
     ig_array *z = ig_matmul(x, y);
@@ -518,7 +520,7 @@ static ig_array *bytes(ig_ints shape, int64_t n)
     return y;
 }
 
-/* i8 that is made i32 for a product is multiplied as i8, and summed in i32. */
+/* i8 inputs that are converted to i32 for a product are multiplied as i8, and summed in i32. */
 static void test_bytes(void **state)
 {
     (void)state;

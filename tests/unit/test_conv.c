@@ -1,6 +1,6 @@
 /* Convolutions, transposed convolutions and pools against plain loops, to the last bit: random
- * strides, paddings, dilations and groups in one to three dimensions, in every layout; what PyTorch
- * makes of ceil_mode; and what they say when they are misused. */
+ * strides, paddings, dilations and groups in one to three dimensions, in every layout; ceil_mode as in PyTorch; and
+ * error messages. */
 #include "support/unit.h"
 #include "support/layouts.h"
 #include "support/samples.h"
@@ -13,7 +13,7 @@ static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16, IG_I32, IG_U8
 enum {
     DTYPES = sizeof dtypes / sizeof dtypes[0],
     ROUNDS = 300,
-    STEP = 13 /* has no factor of DTYPES, SAMPLE_LAYOUTS and the pools: all of them occur */
+    STEP = 13 /* coprime to the numbers of dtypes, layouts and pools, so all combinations occur */
 };
 
 /* ---- a case: always three spatial axes, of which the first may be unused ---- */
@@ -65,7 +65,7 @@ static int64_t reach(const shape *c, int a) { return c->dilation[a] * (c->kernel
 
 static int64_t product(const int64_t *v) { return v[0] * v[1] * v[2]; }
 
-/* The numbers of an index in a space of three axes. */
+/* The coordinates of index `at` in a space of three axes. */
 static void unfold(int64_t at, const int64_t *space, int64_t *index)
 {
     for (int a = 2; a >= 0; a--) {
@@ -74,7 +74,7 @@ static void unfold(int64_t at, const int64_t *space, int64_t *index)
     }
 }
 
-/* Where window `at` sees kernel element k in x, or -1 where that is in the padding. */
+/* The element of x that kernel element k of window `at` reads, or -1 in the padding. */
 static int64_t seen(const shape *c, const int64_t *at, const int64_t *k)
 {
     int64_t place = 0;
@@ -123,7 +123,7 @@ static ig_array *call_conv(const shape *c, ig_array *x, ig_array *w, ig_array *b
                           (int)c->groups);
 }
 
-/* Unsigned numbers stay below 256 here only where they wrap. */
+/* Unsigned numbers exceed 255 here only if they wrap. */
 static void wrap(double *v, int64_t n, ig_dtype dtype)
 {
     for (int64_t i = 0; i < n && dtype == IG_U8; i++)
@@ -234,7 +234,7 @@ static void test_conv_half(void **state)
     assert_true(ig_item(y) == 2050);
 }
 
-/* ---- transposed: what conv takes from x[i] to y[o], this gives from y[o] to x[i] ---- */
+/* ---- transposed: conv adds x[i] to y[o], this adds y[o] to x[i] ---- */
 
 static void plain_transposed(const shape *c, const double *x, const double *weight,
                              const double *bias, const int64_t *out, double *want)
@@ -298,7 +298,7 @@ static void test_transposed(void **state)
 
 /* ---- pools ---- */
 
-/* How many windows there are, as PyTorch counts them; 0: none fit. */
+/* The number of windows, as PyTorch counts them; 0: none fit. */
 static int64_t pooled(const shape *c, int a, bool ceil_mode)
 {
     const int64_t room = c->length[a] + 2 * c->padding[a] - reach(c, a);
@@ -395,8 +395,7 @@ static void test_pools(void **state)
     }
 }
 
-/* Length, kernel, stride, padding, dilation; windows without and with ceil_mode (0: an error), as
- * PyTorch 2.15 has them. */
+/* Length, kernel, stride, padding, dilation; windows without and with ceil_mode (0: an error), as in PyTorch 2.15. */
 static const int ceil_table[][7] = {
     {1, 1, 2, 0, 1, 1, 1},  {1, 2, 2, 1, 3, 0, 1},    {1, 2, 4, 1, 3, 0, 1},
     {2, 1, 1, 0, 2, 2, 2},  {2, 2, 3, 0, 3, 0, 1},    {2, 5, 3, 2, 1, 1, 2},
@@ -440,7 +439,7 @@ static void expect_row(ig_array *y, int n, const double *want)
     sample_expect("golden", y, IG_SHAPE(1, 1, n), IG_F32, want);
 }
 
-/* Numbers that PyTorch gives. */
+/* Results of PyTorch. */
 static void test_golden(void **state)
 {
     (void)state;
@@ -458,7 +457,7 @@ static void test_golden(void **state)
     expect_row(ig_adaptive_avg_pool1d(x, IG_AXES(5)), 5, (const double[]){1.5, 3, 28 / 3., 24, 48});
     expect_row(ig_adaptive_avg_pool1d(x, IG_AXES(9)), 9,
                (const double[]){1, 1.5, 3, 6, 8, 12, 24, 48, 64});
-    /* What a window does not see does not touch it. */
+    /* Elements outside of a window do not affect it. */
     const float odd[] = {1, INFINITY, 3, NAN, 5};
     ig_array *y = ig_from_data(odd, IG_SHAPE(1, 1, 5), IG_F32);
     expect_row(ig_adaptive_avg_pool1d(y, IG_AXES(3)), 3, (const double[]){INFINITY, NAN, NAN});

@@ -1,5 +1,5 @@
-/* The CPU device on programs made by hand: tapes through all kinds of views, reductions in their stated
- * order for any number of threads, and faults. */
+/* The CPU device on handmade programs: tapes through all kinds of views, reductions in their stated order for any
+ * number of threads, and faults. */
 #include "cpu_programs.h"
 
 /* ---- maps ---- */
@@ -65,7 +65,7 @@ static void test_views(void **s)
     }
 }
 
-/* A program without an element does nothing; one of no axes has one element. */
+/* A program without elements does nothing; a program without axes has one element. */
 static void test_no_points(void **s)
 {
     (void)s;
@@ -122,7 +122,7 @@ static void test_roundings_of_stores(void **s)
     free(x);
 }
 
-/* A buffer that is read and written through one view, with other readers after the first result. */
+/* A buffer that is read and written through one view, and read by others after the first result. */
 static void test_in_place(void **s)
 {
     enum { N = 100000 };
@@ -153,7 +153,7 @@ static void test_in_place(void **s)
     free(other);
 }
 
-/* f16 is computed in f32 and rounded where the tape says so; casts go from lane to lane. */
+/* f16 is computed in f32 and rounded where the tape says so; casts convert lanes. */
 static void test_half_and_casts(void **s)
 {
     enum { N = 2500 };
@@ -300,7 +300,7 @@ static float join_max(float x, float y) { return x != x || y != y ? NAN : x > y 
 
 typedef float (*join_fn)(float x, float y);
 
-/* What `fold` of a row of n values is, where at(ctx, i) is the i-th. */
+/* The fold of a row of n values, `step` apart. */
 static float reference_chunk(join_fn join, float identity, const float *x, int64_t step, int64_t n)
 {
     float lane[FOLD_LANES];
@@ -333,8 +333,8 @@ static float reference_row(join_fn join, float identity, const float *x, int64_t
     return depth ? value[0] : 0;
 }
 
-/* Folds rows of x seen through v, a view of (outer, inner), into out, negated by the post tape. plain: the pre
- * tape only loads. */
+/* Folds the rows of x, viewed through v, a view of (outer, inner), into out; the post tape negates. plain: the pre tape
+ * only loads. */
 static void reduce_of(bool plain, int fold, const float *x, view v, float *out)
 {
     bench *w = bench_new(PROGRAM_REDUCE, IG_F32);
@@ -360,7 +360,7 @@ static void reduce(int fold, const float *x, view v, float *out)
     reduce_of(false, fold, x, v, out);
 }
 
-/* Rows that lie along memory; across it; and so with one column left out, so that they do not adjoin. */
+/* Contiguous rows; strided rows; and strided rows without one column, so that they are not adjacent. */
 static void check_reduce_of(bool plain, int64_t outer, int64_t inner, const float *x)
 {
     float *got = malloc((size_t)outer * sizeof *got + 1);
@@ -426,7 +426,7 @@ static void test_reduce_order(void **s)
     free(x);
 }
 
-/* A sum of -0.0 is -0.0, and of nothing it is +0. */
+/* A sum of -0.0 is -0.0; an empty sum is +0. */
 static void test_reduce_zero(void **s)
 {
     (void)s;
@@ -442,7 +442,7 @@ static void test_reduce_zero(void **s)
     assert_true(got != got);
 }
 
-/* any and all of nothing. */
+/* any and all of empty rows. */
 static void test_reduce_empty_bool(void **s)
 {
     (void)s;

@@ -1,4 +1,4 @@
-/* Scans, searches and writes of the CPU device, on programs made by hand, against plain loops; and views read in
+/* Scans, searches and writes of the CPU device, on handmade programs, compared with plain loops; and reading views in
  * order. */
 #include "cpu_programs.h"
 
@@ -42,7 +42,7 @@ static int64_t join_int(int op, ig_dtype lane, int64_t x, int64_t y)
     return greater == (op == OP_max) ? x : y;
 }
 
-/* Sums and products of floats are rounded to the lane; of f32 they are exact in f64 until then. */
+/* Sums and products of floats are rounded to the lane; for f32 they are exact in f64 before that. */
 static box join(int op, ig_dtype lane, box x, box y)
 {
     box r = 0;
@@ -61,7 +61,7 @@ static box join(int op, ig_dtype lane, box x, box y)
     return r;
 }
 
-/* The rule at the top of scan.c, with nothing joined where nothing is before. */
+/* The rule at the top of scan.c; the first element joins nothing. */
 static void halves(int op, ig_dtype lane, box *x, int64_t n, int64_t len)
 {
     const int64_t half = len / 2;
@@ -109,7 +109,7 @@ static void scan_plainly(int op, ig_dtype lane, box *x, int64_t n)
     }
 }
 
-/* Storage to lanes and back. */
+/* Conversions between storage and lanes. */
 static box box_of(ig_dtype dtype, const char *at)
 {
     box x = 0;
@@ -160,7 +160,7 @@ static void check_scan(int op, ig_dtype dtype, int64_t outer, int64_t inner, lay
         bind(w, 1, got);
         pool_set_threads(thread_counts[k]);
         assert_int_equal(run(w), IG_OK);
-        if (memcmp(stored, got, (size_t)(n * bytes)) != 0) /* but for the bits of a NaN? */
+        if (memcmp(stored, got, (size_t)(n * bytes)) != 0) /* equal except for the bits of a NaN? */
             for (int64_t i = 0; i < n; i++)
                 assert_true(same(dtype, stored + i * bytes, got + i * bytes));
         free(w);
@@ -242,7 +242,7 @@ static void test_scan_specials(void **s)
 
 /* ---- searches ---- */
 
-/* True if the value with bits x of a dtype stands before that of y. */
+/* True if value x of the dtype is ordered before y. */
 static bool stands_before(ig_dtype dtype, const void *x, const void *y)
 {
     if (dtype == IG_U64)
@@ -377,8 +377,8 @@ static void test_write(void **s)
     assert_non_null(strstr(ig_error(NULL), "index 37 is out of bounds for an axis of length 37"));
 }
 
-/* Writes to (I, J, K) along each axis, by any number of threads, with an index of its own for each
- * point or for each line; against one point after another. */
+/* Writes to (I, J, K) along each axis, by any number of threads, with a separate index for each point or for each line;
+ * compared with one point after another. */
 typedef struct write_case {
     int axis;
     bool add, lines;
@@ -445,7 +445,7 @@ static void check_write(const write_case *c)
         pool_set_threads(thread_counts[k]);
         assert_int_equal(run(w), IG_OK);
         assert_memory_equal(got, want, (size_t)(BASE * bytes));
-        /* The first of some wrong ones is the one that is reported. */
+        /* The first of several wrong indices is reported. */
         const int32_t first = indices[WRONG], last = indices[N - 48];
         indices[WRONG] = 77;
         indices[N - 48] = 78;
@@ -475,7 +475,7 @@ static void test_write_axes(void **s)
 
 /* ---- views, read in order ---- */
 
-/* Rows of any length and step, read from anywhere on; memory ends with the view's last element. */
+/* Rows of any length and step, read from any position; memory ends with the view's last element. */
 static void check_read(ig_dtype dtype, int64_t step, int64_t run, int64_t apart)
 {
     const int64_t shape[] = {2, 4, run}, bytes = (int64_t)ig_dtype_bytes(dtype), n = 8 * run;

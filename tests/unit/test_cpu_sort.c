@@ -1,6 +1,6 @@
-/* Sorts of the CPU device, on programs made by hand: every dtype, both directions, sizes around the
- * borders between ways to sort, any number of threads; against a plain stable sort. The first places
- * of rows against whole argsorts. */
+/* Sorts of the CPU device, on handmade programs: every dtype, both directions, sizes around the limits between sorting
+ * methods, any number of threads; compared with a plain stable sort. The first indices of rows are compared with full
+ * argsorts. */
 #include "cpu_programs.h"
 
 /* ---- a plain stable sort ---- */
@@ -44,7 +44,7 @@ static void plain_sort(const plain *s, int64_t n, int64_t *rank, int64_t *other)
 
 /* ---- rows ---- */
 
-/* kept: of each row's places, the first; of sorted values, all. */
+/* kept: for indices, the first `kept` of each row; for sorted values, all. */
 static void run_first(bool places, ig_dtype dtype, bool descending, int64_t outer, int64_t inner,
                       int64_t kept, layout how, const void *x, void *out)
 {
@@ -67,7 +67,7 @@ static void run_sort(bool places, ig_dtype dtype, bool descending, int64_t outer
     run_first(places, dtype, descending, outer, inner, inner, how, x, out);
 }
 
-/* x as it lies, sorted in both ways by a number of threads each. */
+/* Sorts x in its layout, in both directions, with several numbers of threads. */
 static void check_sort(ig_dtype dtype, int64_t outer, int64_t inner, layout how, const char *x,
                        int counts)
 {
@@ -177,8 +177,8 @@ static void test_layouts(void **s)
     check_data(70, 130, BACKWARDS, 2);
 }
 
-/* Rows that are shared out by digits. An outlier leaves nearly all in one bucket. An emulator takes
- * that for each dtype, and every other one of the rest. */
+/* Rows that are distributed by digits. An outlier leaves nearly all items in one bucket. An emulator runs this case for
+ * each dtype, and every second one of the others. */
 static void test_long(void **s)
 {
     static const ig_dtype dtypes[] = {IG_U8, IG_F16, IG_F32, IG_I32, IG_I64, IG_F64};
@@ -200,7 +200,7 @@ static void test_long(void **s)
     free(x);
 }
 
-/* Some long rows: at once, or one after another. */
+/* Several long rows: at once, or one after another. */
 static void test_long_rows(void **s)
 {
     enum { N = 66001 };
@@ -213,9 +213,9 @@ static void test_long_rows(void **s)
     free(x);
 }
 
-/* ---- the first places of a row ---- */
+/* ---- the first indices of a row ---- */
 
-/* They are what its whole argsort begins with; and nothing behind them is written. */
+/* They equal the beginning of the full argsort; nothing after them is written. */
 static void check_first(ig_dtype dtype, int64_t outer, int64_t inner, int64_t kept, layout how,
                         const char *x, const int64_t *sorted, bool descending)
 {
@@ -229,7 +229,7 @@ static void check_first(ig_dtype dtype, int64_t outer, int64_t inner, int64_t ke
     free(got);
 }
 
-/* For each of n_kept numbers of places; NULL: all from 0 to inner. */
+/* Checks each of n_kept numbers of indices; NULL: all from 0 to inner. */
 static void check_firsts(ig_dtype dtype, int64_t outer, int64_t inner, layout how, const char *x,
                          const int64_t *kept, int64_t n_kept, int counts)
 {
@@ -261,7 +261,7 @@ static void test_first_short(void **s)
     free(x);
 }
 
-/* Rows that fall and rise: none may be among the first, or each; and those that repeat themselves. */
+/* Rows that fall and rise, so that no further element or every element may be among the first; and rows that repeat. */
 static void test_first_long(void **s)
 {
     enum { N = 150001 };

@@ -1,6 +1,5 @@
-/* What src/engine/backend/cuda/api.def and lt.def say of the CUDA driver, NVRTC and cuBLASLt, against their own
- * headers: every constant and function, at compile time. Without a toolkit there is nothing to compare, and the test says
- * so. */
+/* Compares src/engine/backend/cuda/api.def and lt.def with the headers of the CUDA driver, NVRTC and cuBLASLt: every
+ * constant and function, at compile time. Without a toolkit there is nothing to compare, and the test says so. */
 #include "support/unit.h"
 
 #if __has_include("/usr/local/cuda/include/cuda.h") && \

@@ -1,5 +1,5 @@
-/* Attention of f16 by the device's own code, replaced by a plain kernel (tests/fakecuda/attend.c), on the fake driver:
- * operands that are views of projections are read by their strides, and the result is stored in their order, so
+/* Attention of f16 by the device's native code, replaced by a plain kernel (tests/fakecuda/attend.c), on the fake
+ * driver: operands that are views of projections are read by their strides, and the result is stored in their order, so
  * nothing is copied. */
 #include "support/cuda.h"
 #include "support/unit.h"
@@ -54,7 +54,7 @@ static ig_array *one_projection(void)
     return joined(ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, true, 0));
 }
 
-/* Texts of other lengths: rows attend to the tokens of their text. */
+/* Texts of different lengths: rows attend to the tokens of their text. */
 static ig_array *masked(void)
 {
     static const bool attends[N * T] = {1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0};
@@ -91,7 +91,7 @@ static ig_array *many_keys(void)
     return ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, false, 0);
 }
 
-/* Rows that do not lie at multiples of 16 bytes. */
+/* Rows that do not begin at multiples of 16 bytes. */
 static ig_array *shifted(void)
 {
     ig_array *all = noise(0, IG_SHAPE(N, T, HEADS * WIDTH + 1));

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the stand-in. The engine behind STRICT_ENGINE is allowed too. */
+/* Engines of the stand-in. The engine after STRICT_ENGINE is allowed too. */
 enum { STRICT_ENGINE = 7, TF32_ENGINE = 3, FALLBACK_ENGINE = 9, MOST = 512 };
 
 static fake_dnn_fail_fn *fail_at;
@@ -69,7 +69,7 @@ static void the_first_allowed_engine_is_chosen(void **unused)
     unsetenv("FAKE_LIBRARY_REFUSE");
 }
 
-/* A wrong shape must be refused by the stand-in, or it would hide mistakes. */
+/* The stand-in must reject a wrong shape, or it would hide mistakes. */
 static void wrong_numbers_are_refused(void **unused)
 {
     dnn_problem p = problem(DNN_DATA, IG_F32, false);
@@ -78,7 +78,7 @@ static void wrong_numbers_are_refused(void **unused)
     assert_int_equal(engine_of(p), -1);
 }
 
-/* Whatever fails, there is a plan by an engine that is allowed, or none; nothing is left behind. */
+/* Whatever fails, there is a plan by an allowed engine, or none; nothing leaks. */
 static void calls_that_fail(void **unused)
 {
     const dnn_problem p = problem(DNN_FILTER, IG_F32, false);
@@ -152,8 +152,8 @@ static void inputs_that_are_not_aligned(void **unused)
     assert_true(fail_at(0, false) > 0); /* cuDNN ran */
 }
 
-/* Inputs in one of several buffers, in turn: one graph for each is enough. If they never come back, there are no graphs after
- * some attempts. */
+/* Inputs in one of several buffers, in turn: one graph for each is enough. If buffers never repeat, no more graphs are
+ * made after some attempts. */
 static void check_graphs(int n_inputs, int runs, int graphs_least, int graphs_most)
 {
     enum { INPUTS = 40 };
@@ -196,7 +196,7 @@ static void buffers_that_alternate_have_graphs(void **unused)
     check_graphs(40, 120, 0, 20);
 }
 
-/* Before a launch our own kernels take over; in a launch it is an error. */
+/* If a call fails before a launch, our kernels take over; if one fails in a launch, it is an error. */
 static void calls_that_fail_on_the_device(void **unused)
 {
     float want[MOST], got[MOST];

@@ -26,7 +26,7 @@ static ig_array *work(void)
     return ig_add(ig_relu(ig_subtract(sum, ig_float(10))), taken);
 }
 
-static bool prepares; /* kernels are compiled together before */
+static bool prepares; /* kernels are compiled together in advance */
 
 /* Evaluates it on the current device; got is written only on success. */
 static ig_status compute(float got[4])
@@ -64,7 +64,7 @@ static void results_are_those_of_the_cpu(void **unused)
     assert_true(fake.count(FAKE_LAUNCHES) > launches);
 }
 
-/* A kernel's variables begin with their values in each evaluation. */
+/* A kernel's variables have their initial values in each evaluation. */
 static void variables_begin_anew(void **unused)
 {
     (void)unused;
@@ -99,7 +99,7 @@ static void kernels_come_from_the_cache(void **unused)
     assert_int_equal(fake.count(FAKE_COMPILED), compiled);
 }
 
-/* Those of one evaluation are compiled at the same time, each as a text. */
+/* The kernels of one evaluation are compiled at the same time, each as a separate text. */
 static void threads_compile_a_new_schedule(void **unused)
 {
     (void)unused;
@@ -125,7 +125,8 @@ static void threads_compile_a_new_schedule(void **unused)
     unsetenv("FAKE_COMPILE_MS");
 }
 
-/* Kernels of several evaluations are one text. They give the same bits, and nothing is compiled later. */
+/* The kernels of several evaluations are compiled as one text. They give the same bits, and nothing is compiled
+ * later. */
 static void kernels_are_prepared_together(void **unused)
 {
     (void)unused;
@@ -171,7 +172,7 @@ static ig_array *repeated(ig_array *x, double number, int64_t index)
     return ig_concat((ig_array *[]){y, ig_take(y, at, IG_SHAPE(0))}, 2, IG_SHAPE(0));
 }
 
-/* Runs it RUNS times, with another array and another number each time. */
+/* Runs it RUNS times, with a different array and a different number each time. */
 static void repeat(float got[RUNS][WORDS + 3])
 {
     ig_array *kept[RUNS];
@@ -211,7 +212,7 @@ static void a_repeated_schedule_is_one_launch(void **unused)
     assert_int_equal(fake.count(FAKE_GRAPHS), none);
 }
 
-/* A compiled step: its state is donated, so nothing but the numbers changes from run to run. */
+/* A compiled step: its state is donated, so only the numbers change from run to run. */
 static void train(float got[RUNS], bool count)
 {
     ig_scope_begin();
@@ -258,7 +259,7 @@ static void a_compiled_step_is_one_launch(void **unused)
     assert_true(got[RUNS - 1] < got[0]);
 }
 
-/* An index out of bounds that a graph meets is reported, and the graph works on. */
+/* An index out of bounds in a graph is reported, and the graph still works. */
 static void faults_of_graphs_are_reported(void **unused)
 {
     (void)unused;
@@ -280,9 +281,9 @@ static void faults_of_graphs_are_reported(void **unused)
 /* ---- calls that fail ---- */
 
 static int lives_repeat = 1;
-static char said[400]; /* by the last life */
+static char said[400]; /* the message of the last life */
 static bool
-    spared; /* an error may be left although all went well: a name for people was left out */
+    spared; /* an error may remain although everything succeeded: an optional name was left out */
 
 /* One life in which something fails: from looking for devices to the end. */
 static bool check_life(const float want[4], const char *what, long n)
@@ -307,7 +308,7 @@ static bool check_life(const float want[4], const char *what, long n)
     return status == IG_OK;
 }
 
-/* Everything ends; nothing may be left. */
+/* Everything ends; nothing may leak. */
 static void end_life(const char *what, long n)
 {
     fake.fail_at(0, false);
@@ -318,10 +319,10 @@ static void end_life(const char *what, long n)
         fail_msg("%s %ld: %ld objects of CUDA left", what, n, fake.count(FAKE_OBJECTS));
 }
 
-/* Every n; where the machine is slow, every fourth. */
+/* Every n; every fourth on slow machines. */
 static long stride(void) { return getenv("IG_TEST_QUICK") ? 4 : 1; }
 
-/* For every n, until a life ends before the n-th call. A life goes on after a call that failed once. */
+/* For every n, until a life ends before the n-th call. A life continues after a call that failed once. */
 static int lives_with_failures(bool always)
 {
     const char *const what = always ? "all calls from" : "call";
@@ -433,7 +434,7 @@ static void a_lost_device_says_so(void **unused)
     fake.lose(1);
     assert_int_equal(ig_synchronize("cuda:0"), IG_ERR_DEVICE);
     assert_error(IG_ERR_DEVICE, "CUDA_ERROR_ILLEGAL_ADDRESS");
-    /* Nothing that comes later is blamed, and nothing is read. */
+    /* Later operations are not blamed, and nothing is read. */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(i ? compute(got) : ig_read(before, got, sizeof got), IG_ERR_DEVICE);
         const char *text = ig_error(NULL);
@@ -475,7 +476,7 @@ static ig_array *floats(int64_t mib)
     return x && ig_eval(&x, 1) == IG_OK ? x : NULL;
 }
 
-/* What is kept for reuse is given back when it is needed. */
+/* Cached memory is released when it is needed. */
 static void memory_that_is_kept_makes_room(void **unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
 /* Products by cuBLASLt and convolutions by cuDNN, both replaced by plain loops (tests/fakecuda/libraries.c), on the
- * fake driver: results are those of the CPU; a library without an algorithm leaves the work to our own kernels; an
- * error names the library and what avoids it; math mode `same` uses none. */
+ * fake driver: results equal the CPU's; if a library has no algorithm, our kernels do the work; an error names the
+ * library and how to avoid it; math mode `same` uses no library. */
 #include "support/cuda.h"
 #include "support/unit.h"
 
@@ -40,7 +40,7 @@ static ig_array *activated(void)
     return ig_relu(ig_matmul(noise(0, IG_SHAPE(N, 2048)), noise(1, IG_SHAPE(2048, N))));
 }
 
-/* Few products, but many of them for each element. */
+/* Few products, with many terms each. */
 static ig_array *narrow(void)
 {
     return ig_relu(ig_matmul(noise(0, IG_SHAPE(4, 600)), noise(1, IG_SHAPE(600, 5))));
@@ -62,7 +62,7 @@ static ig_array *linear(void)
                   noise(2, IG_SHAPE(520)));
 }
 
-/* The rows of the product are two axes, as texts and tokens. */
+/* The rows of the product are two axes: texts and tokens. */
 static ig_array *tokens(void)
 {
     ig_array *x = noise(0, IG_SHAPE(2, 65, 520)), *w = noise(1, IG_SHAPE(520, 520));
@@ -145,7 +145,7 @@ static void results_are_those_of_the_cpu(void **unused)
         compare(i, true);
 }
 
-/* A product that is followed by a norm, or by an activation, is a program of its own, and not a chain of rows. */
+/* A product followed by a norm or an activation is a separate program, not part of a chain. */
 static void products_stay_alone(void **unused)
 {
     (void)unused;
@@ -167,7 +167,7 @@ static void our_kernels_take_over(void **unused)
 {
     (void)unused;
     setenv("FAKE_LIBRARY_REFUSE", "1", 1);
-    ig_shutdown(); /* schedules, and what cuDNN answered, are forgotten */
+    ig_shutdown(); /* forgets schedules and cuDNN's answers */
     assert_int_equal(ig_set_device("cuda:0"), IG_OK);
     compare(0, false);
     compare(6, false);
@@ -175,7 +175,7 @@ static void our_kernels_take_over(void **unused)
     ig_shutdown();
 }
 
-/* cuDNN refuses while the gradients are built: they follow from their definitions. */
+/* cuDNN rejects the problem while the gradients are built: they are derived from the definitions. */
 static void gradients_may_be_ours(void **unused)
 {
     static float want[MOST], got[MOST];

@@ -1,5 +1,5 @@
-/* Products of f16 with an epilogue in one kernel, replaced by a plain one (tests/fakecuda/attend.c), on the fake driver: the
- * epilogue is fused if it reads only the product, its bias and numbers, and ends in f16. */
+/* Products of f16 with an epilogue in one kernel, replaced by a plain one (tests/fakecuda/attend.c), on the fake
+ * driver: the epilogue is fused if it reads only the product, its bias and numbers, and ends in f16. */
 #include "support/cuda.h"
 #include "support/unit.h"
 
@@ -39,7 +39,7 @@ static ig_array *and_product(void)
     ig_array *z = with_bias(M), *both[] = {ig_gelu(z, NULL), z};
     return ig_concat(both, 2, IG_AXES(0));
 }
-/* Large products leave this to other kernels: what reads another array, or has a result of four bytes. */
+/* Large products leave these ops to other kernels: ops that read another array, or whose result has four bytes. */
 static ig_array *residual(void)
 {
     return ig_add(ig_gelu(with_bias(LARGE), NULL), noise(3, IG_SHAPE(LARGE, N), 1));

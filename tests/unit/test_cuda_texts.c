@@ -1,5 +1,5 @@
-/* The texts of kernels/ that NVRTC gets verbatim: they compile, for Hopper, in each form that
- * src/engine/backend/cuda asks for. No GPU is needed. Without NVRTC the test says so and is skipped. */
+/* The texts of kernels/ that are passed to NVRTC verbatim: they compile for Hopper in each form that
+ * src/engine/backend/cuda uses. No GPU is needed. Without NVRTC the test says so and is skipped. */
 #include "support/unit.h"
 
 #include "engine/backend/cuda/native.h"
@@ -36,7 +36,7 @@ static char *log_of(nvrtcProgram p)
     return log;
 }
 
-/* The compiler's log says if products on the tensor cores wait for each other, for want of registers. */
+/* The compiler's log tells whether products on the tensor cores are serialized for lack of registers. */
 static void compile(const char *definitions, const char *const texts[4], const char *architecture)
 {
     const char *const options[] = {architecture, "--fmad=false", "--std=c++17", "-default-device"};

@@ -1,6 +1,6 @@
-/* Failures of a driver while arrays are computed, on OpenCL (PoCL behind tests/opencl/failing.c) and on CUDA (tests/fakecuda):
- * whole training steps whose parameters are donated, with a failure at every call and at every launch; what a message
- * names if several programs were in flight; and arrays that a failed launch only read. */
+/* Failures of a driver while arrays are computed, on OpenCL (PoCL behind tests/opencl/failing.c) and on CUDA
+ * (tests/fakecuda): whole training steps whose parameters are donated, with a failure at every call and at every
+ * launch; which ops a message names if several programs were in flight; and arrays that a failed launch only read. */
 #include "support/cuda.h"
 #include "support/metal.h"
 #include "support/opencl.h"
@@ -24,7 +24,7 @@ typedef struct values {
 } values;
 
 static const char *device;
-static values before, after; /* a step, as it is without failures */
+static values before, after; /* a step without failures */
 
 static void values_begin(values *v)
 {
@@ -69,7 +69,7 @@ static ig_status step(ig_array *state[STATE], ig_array *next[STATE])
     return ig_eval_donating(next, STATE, state, STATE);
 }
 
-/* Reads what can be read: each array is all of its part of `want`, or refuses. Returns how many could be read. */
+/* Reads the arrays: each one either equals its part of `want` or returns an error. Returns how many could be read. */
 static int check_arrays(ig_array *const *a, const values *want, const char *what, long n)
 {
     int readable = 0;
@@ -106,8 +106,8 @@ static long opencl_launches(void) { return 0; }
 static void cuda_call(long n) { fake.fail_at(n, false); }
 static long cuda_calls(void) { return fake.count(FAKE_CALLS); }
 
-/* One step in which something fails, then one that must work. Returns whether a failure was seen; *calls: how many
- * calls there were. */
+/* One step in which something fails, then one that must work. Returns whether a failure was seen; *calls: the number of
+ * calls. */
 static bool check_step(const driver *d, long n, long *calls)
 {
     ig_array *state[STATE], *next[STATE] = {0};
@@ -121,7 +121,7 @@ static bool check_step(const driver *d, long n, long *calls)
         d->fail_at(0);
         ig_error(NULL);
         check_arrays(state, &before, d->device, n); /* some may be poisoned */
-    } else {                                        /* the failure may come late */
+    } else {                                        /* the failure may be reported late */
         failed = check_arrays(next, &after, d->device, n) < STATE;
         *calls = d->calls();
         d->fail_at(0);
@@ -162,7 +162,7 @@ static void every_call_fails(const driver *d, long by)
     assert_true(failed * by > 30);
 }
 
-/* Every n; where the machine is slow, every fifth. */
+/* Every n; every fifth on slow machines. */
 static long stride(void) { return getenv("IG_TEST_QUICK") ? 5 : 1; }
 
 static bool device_begin(const char *name)
@@ -216,7 +216,7 @@ static void steps_survive_failures_of_cuda(void **unused)
     unsetenv("IG_CUDA_GRAPHS");
 }
 
-/* A device that is lost: nothing can be read any more, until it is opened again. */
+/* A lost device: nothing can be read until it is opened again. */
 static void steps_survive_a_lost_gpu(void **unused)
 {
     (void)unused;
@@ -240,11 +240,11 @@ static void steps_survive_a_lost_gpu(void **unused)
         fake.lose(0);
         device_end();
     }
-    assert_true(device_begin("cuda:0")); /* as a new process finds it */
+    assert_true(device_begin("cuda:0")); /* as in a new process */
     device_end();
 }
 
-/* ---- what a message names ---- */
+/* ---- names in messages ---- */
 
 static ig_array *numbers(void)
 {
@@ -274,7 +274,7 @@ static void check_says(const char *const *parts)
             fail_msg("'%s' is not in: %s", *parts, said);
 }
 
-/* OpenCL tells which command failed. What was launched before it is fine, and so is what it only read. */
+/* OpenCL reports which command failed. Earlier launches are valid, and so are arrays that the failed one only read. */
 static void opencl_names_the_op_that_failed(void **unused)
 {
     (void)unused;
@@ -294,11 +294,11 @@ static void opencl_names_the_op_that_failed(void **unused)
     assert_int_equal(ig_read(y[0], got, sizeof got), IG_OK);
     assert_int_equal(ig_read(x, got, sizeof got), IG_OK);
     assert_true(got[3] == 1.5f);
-    for (int i = 1; i < 3; i++) { /* what came behind it is not valid, either */
+    for (int i = 1; i < 3; i++) { /* later results are not valid either */
         assert_int_not_equal(ig_read(y[i], got, sizeof got), IG_OK);
         check_says((const char *[]){"cumulative_sum", "not valid", NULL});
     }
-    /* A wait that fails does not tell. */
+    /* A failed wait does not tell which command failed. */
     shim.launch(0);
     three(x, y);
     shim.at(1, true);
@@ -310,7 +310,7 @@ static void opencl_names_the_op_that_failed(void **unused)
     device_end();
 }
 
-/* A launch that the driver refuses: what it was to read stays valid. */
+/* A launch that the driver rejects: its inputs stay valid. */
 static void a_refused_launch_keeps_what_it_reads(void **unused)
 {
     (void)unused;
@@ -337,7 +337,7 @@ static void a_refused_launch_keeps_what_it_reads(void **unused)
     device_end();
 }
 
-/* CUDA tells only that something failed since the last wait. */
+/* CUDA only reports that something failed since the last wait. */
 static void cuda_names_all_ops_in_flight(void **unused)
 {
     (void)unused;
@@ -347,7 +347,7 @@ static void cuda_names_all_ops_in_flight(void **unused)
     ig_scope_begin();
     ig_array *x = numbers();
     three(x, y);
-    assert_int_equal(ig_synchronize("cuda:0"), IG_OK); /* these are known to be fine */
+    assert_int_equal(ig_synchronize("cuda:0"), IG_OK); /* these are known to be valid */
     ig_array *z = ig_exp(x), *last = ig_tanh(x);
     assert_int_equal(ig_eval(&z, 1), IG_OK);
     assert_int_equal(ig_eval(&last, 1), IG_OK);
@@ -376,7 +376,7 @@ static void cuda_names_all_ops_in_flight(void **unused)
 
 enum { MIB = 1 << 20 };
 
-/* Uninitialized memory of the device; there is one block for it afterwards, which is kept. */
+/* Allocates uninitialized device memory; one block for it stays cached afterwards. */
 static bool has_room(const backend *dev, uint64_t mib)
 {
     buffer *b = dev->alloc(dev, (size_t)mib * MIB);
@@ -395,7 +395,7 @@ static void check_memory_says(const char *device_name, const char *needs, const 
         fail_msg("%s: %s", device_name, said);
 }
 
-/* The driver has so many MiB; the limit is larger. */
+/* The driver has `mib` MiB; the limit is larger. */
 static void check_memory(const char *name, uint64_t mib)
 {
     ig_memory_info info = {0};
@@ -410,7 +410,7 @@ static void check_memory(const char *name, uint64_t mib)
     buffer *held = dev->alloc(dev, (size_t)(mib / 2 * MIB));
     assert_non_null(held);
     assert_true(has_room(dev, mib / 8));
-    if (!has_room(dev, mib / 2)) /* only if what is kept is given back */
+    if (!has_room(dev, mib / 2)) /* only if cached blocks are released */
         fail_msg("%s: %s", name, ig_error(NULL));
     assert_false(ig_failed());
     if (has_room(dev, mib / 2 + mib / 16))
@@ -421,13 +421,13 @@ static void check_memory(const char *name, uint64_t mib)
     check_memory_says(name, needs,
                       " are free and the limit is 1 GiB; release arrays, or close other programs");
     assert_int_equal(ig_device_memory(name, &info), IG_OK);
-    assert_int_equal(info.cached, 0); /* all was tried */
+    assert_int_equal(info.cached, 0); /* everything was released */
     buffer_release(held);
     assert_true(has_room(dev, mib / 2 + mib / 16));
     assert_int_equal(ig_set_device_memory_limit(name, 0), IG_OK);
 }
 
-/* What is kept goes first, then the message has what was needed, what is free, and the limit. */
+/* Cached blocks are released first. The message then tells the needed bytes, the free bytes and the limit. */
 static void drivers_without_memory_are_asked_twice(void **unused)
 {
     (void)unused;
