@@ -1,6 +1,6 @@
 /* Emitted kernels under the checker of the CPU's gangs: no access out of bounds, no race, no read of shared memory that
  * was not written, no barrier that only some threads reach. Each kind of kernel is emitted for a device with shuffles,
- * for one without, and for one that is a CPU. Results have the CPU's bits. */
+ * for one without, and for a CPU. Results have the CPU's bits. */
 #include "support/unit.h"
 
 #include "engine/backend/cpu/gang/kernel.h"
@@ -97,7 +97,8 @@ static ig_array *contraction(void)
 {
     return ig_matmul(noise(1, IG_SHAPE(2, 70, 40)), noise(2, IG_SHAPE(2, 40, 50)));
 }
-/* In tiles of 64 x 128 where there are warps; the second has two blocks of k, neither a multiple of a panel. */
+/* In tiles of 64 x 128 if there are warps; the second has two blocks of k, neither of which is a multiple of a
+ * panel. */
 static ig_array *convolution(void)
 {
     return ig_conv2d(noise(1, IG_SHAPE(3, 4, 11, 11)), noise(2, IG_SHAPE(18, 4, 3, 3)), NULL,
@@ -183,7 +184,7 @@ static size_t compute(const char *device, const struct kind *k, char *to, size_t
     return bytes;
 }
 
-/* In the short form, the first device alone. */
+/* In the short form, only the first device. */
 static void kernels_have_no_mistakes(void **unused)
 {
     static char want[8 * ELEMENTS_MOST], got[8 * ELEMENTS_MOST];
@@ -207,7 +208,7 @@ static void kernels_have_no_mistakes(void **unused)
     ig_set_math(IG_MATH_STRICT);
 }
 
-/* In strict mode attention takes one pass over the keys: its sums are scaled when a row has a new largest score. */
+/* In strict mode attention takes one pass over the keys: its sums are rescaled when a row has a new largest score. */
 static void strict_attention_takes_one_pass(void **unused)
 {
     static float want[ELEMENTS_MOST], got[ELEMENTS_MOST];
@@ -228,7 +229,7 @@ static void strict_attention_takes_one_pass(void **unused)
     assert_int_equal(ig_set_device("cpu"), IG_OK);
 }
 
-/* A chain between two contractions whose values all stay: none is in the memory of a block. */
+/* A chain between two contractions whose values are all outputs: none is in shared memory. */
 static void chains_may_keep_all_values(void **unused)
 {
     enum { ROWS = 6, KEYS = 5, VALUES = 4 };

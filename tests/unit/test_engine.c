@@ -1,5 +1,5 @@
-/* The engine as a whole: fusing changes no bit, thread counts change no bit, the budget holds, a
- * failing allocation harms nothing, fork after use works, scopes do not leak. */
+/* The whole engine: neither fusing nor the number of threads changes a bit, the budget holds, a failed allocation does
+ * no harm, fork after use works, scopes do not leak. */
 #include "base/memory.h"
 #include "support/unit.h"
 #include "ingot.h"
@@ -51,7 +51,7 @@ static void *bytes_of(ig_array *x, size_t *size)
 
 /* ---- fused against one by one ---- */
 
-/* softmax(a @ b.T) @ a: a chain whose scores exist by rows only, unless they are asked for. */
+/* softmax(a @ b.T) @ a: a chain whose scores exist only by rows, unless they are evaluated. */
 static ig_array *attention(ig_array *a, ig_array *b, bool eager)
 {
     ig_array *scores = ig_matmul(a, ig_matrix_transpose(b));
@@ -156,8 +156,8 @@ static ig_array *norms(ig_array *x, ig_array *w, bool eager)
     return ig_add(y, ig_add(step(sums[0], eager), step(sums[1], eager)));
 }
 
-/* Differences and products that are cheaper computed again than stored, also one of another, and seen in
- * another shape; and the run of four that a norm ends in. */
+/* Differences and products that are cheaper to recompute than to store, one computed from another, and one viewed in
+ * another shape; and the run of four rows at the end of a norm. */
 static ig_array *centred(ig_array *x, ig_array *w, bool eager)
 {
     const ig_ints last = IG_AXES(-1), wide = IG_SHAPE(25, -1);
@@ -184,8 +184,8 @@ static void check_same(ig_array *fused, ig_array *single)
     free(b);
 }
 
-/* Rows that are longer and more than those of the random graphs. In strict mode, products inside of attention may be added in
- * another order than products alone. */
+/* Longer and more rows than in the random graphs. In strict mode, products inside of attention may be added in another
+ * order than separate products. */
 static void many_rows_change_no_bit(void **unused)
 {
     (void)unused;
@@ -310,7 +310,7 @@ static void donation_saves_a_buffer(void **unused)
 
 /* ---- devices ---- */
 
-/* Arrays of two devices do not meet in one op, and what the null device computed cannot be read. */
+/* One op cannot mix arrays of two devices, and results of the null device cannot be read. */
 static void results_stay_on_their_device(void **unused)
 {
     (void)unused;
@@ -335,7 +335,7 @@ static void results_stay_on_their_device(void **unused)
     ig_array *back = ig_to_device(y, "cpu");
     assert_int_equal(ig_eval(&back, 1), IG_ERR_DEVICE);
     ig_error(NULL);
-    /* A number is on any device. */
+    /* A number fits any device. */
     assert_string_equal(ig_array_device(ig_add(x, ig_float(1))), device);
     ig_compiled *plan = ig_compile(&x, 1, 0, (ig_array *[]){ig_add(x, ig_float(1))}, 1);
     assert_non_null(plan);
@@ -347,7 +347,7 @@ static void results_stay_on_their_device(void **unused)
     ig_scope_end();
 }
 
-/* ---- what is stored for later ---- */
+/* ---- nodes stored for later ---- */
 
 static void arrays_of_outer_scopes_are_stored(void **unused)
 {
@@ -373,14 +373,14 @@ static void arrays_of_outer_scopes_are_stored(void **unused)
     assert_true(ig_is_evaluated(outer));
     assert_false(ig_is_evaluated(inner)); /* no array of the innermost scope reads it */
     ig_scope_end();
-    /* In one scope only what was asked for is stored. */
+    /* In one scope only requested arrays are stored. */
     ig_array *y = ig_exp(outer), *sum = ig_sum(y, IG_NONE, IG_DTYPE_NONE, false);
     assert_int_equal(ig_eval(&sum, 1), IG_OK);
     assert_false(ig_is_evaluated(y));
     ig_scope_end();
 }
 
-/* y = exp(x) + 1, which the caller owns; nobody holds exp(x). */
+/* y = exp(x) + 1, which the caller owns; nothing holds exp(x). */
 static ig_array *owned(ig_array *x)
 {
     ig_scope_begin();
@@ -402,9 +402,9 @@ static void arrays_that_the_caller_owns_are_stored(void **unused)
     assert_true(ig_item(loss) == 4.0 * N);
     assert_true(ig_is_evaluated(y));
     assert_in_range(bytes_used() - before, 4 * N, 4 * N + 4096); /* y, but not exp(x) */
-    assert_int_equal(ig_grad(loss, &x, 1, &grad), IG_OK); /* it still knows how it was made */
+    assert_int_equal(ig_grad(loss, &x, 1, &grad), IG_OK);        /* it still has its history */
     assert_true(ig_item(ig_max(grad, IG_NONE, false)) == 4);
-    /* Released, it is an intermediate result as any other. */
+    /* Once released, it is an ordinary intermediate result. */
     ig_array *z = owned(x);
     ig_array *sum = ig_sum(z, IG_NONE, IG_DTYPE_NONE, false);
     ig_release(z);
@@ -454,7 +454,7 @@ static void deep_graphs_are_fine(void **unused)
 
 /* ---- the n-th allocation fails ---- */
 
-/* Uses much of the library; returns false as soon as something failed. */
+/* Uses much of the library; returns false at the first failure. */
 static bool script(void)
 {
     bool fine = ig_scope_begin() == IG_OK;
@@ -529,10 +529,10 @@ static void errors_stay_until_read(void **unused)
     assert_int_equal(code, IG_ERR_SHAPE);
     assert_null(ig_error(&code));
     assert_int_equal(code, IG_OK);
-    /* A failed argument is not taken for an absent one. */
+    /* A failed argument is not treated as an absent one. */
     assert_null(ig_layer_norm(x, ig_matmul(x, x), NULL, IG_AXES(-1), 1e-5));
     assert_non_null(ig_error(NULL));
-    /* An index outside fails when evaluated, and the next call works. */
+    /* An index out of bounds fails during evaluation, and the next call works. */
     ig_array *bad = ig_take(x, ig_scalar(5, IG_I64), IG_AXES(0));
     assert_non_null(bad);
     assert_int_equal(eval_and_wait(bad), IG_ERR_INDEX);
@@ -614,7 +614,7 @@ static void *cancel_until(void *stop)
     return NULL;
 }
 
-/* A cancelled evaluation fails; the array can be evaluated afterwards, and a donated one is lost. */
+/* A cancelled evaluation fails. The array can be evaluated later; a donated one is lost. */
 static void evaluations_can_be_cancelled(void **unused)
 {
     (void)unused;
@@ -646,8 +646,8 @@ static void evaluations_can_be_cancelled(void **unused)
     ig_scope_end();
 }
 
-/* The first result overwrites its input, which nothing else holds. After a cancelled run it must not be
- * computed from what was overwritten. */
+/* The first result overwrites its input, which nothing else holds. After a cancelled run it must not be computed from
+ * the overwritten input. */
 static void a_cancelled_run_leaves_no_wrong_input(void **unused)
 {
     (void)unused;

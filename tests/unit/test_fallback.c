@@ -1,6 +1,6 @@
-/* Programs that a device cannot run: an error, or the CPU runs them, by the policy. The device is the CPU's
- * gangs without f64 and with small buffers, and PoCL with the same limits, where data has to move. Results
- * have the bits of the CPU and the device of their arrays. */
+/* Programs that a device cannot run: depending on the policy, an error, or the CPU runs them. The devices are the CPU's
+ * gangs without f64 and with small buffers, and PoCL with the same limits, where data has to move. Results have the
+ * CPU's bits and are on the device of their arrays. */
 #include "engine/backend/search.h"
 #include "support/opencl.h"
 
@@ -24,7 +24,7 @@ static ig_status describe(const backend *dev, ig_device_info *info)
     return status;
 }
 
-/* The gangs without f64, and PoCL as if it had none: its limits are put back by `end`. */
+/* The gangs without f64, and PoCL as if it had no f64: `end` restores its limits. */
 static const backend *devices[2];
 static backend_limits limits_of_pocl;
 
@@ -47,7 +47,7 @@ static void deny(const backend *dev)
     l->alloc_bytes = BUFFER_BYTES;
 }
 
-/* Forgets schedules and the report. Devices are looked for again, so PoCL's limits are set again. */
+/* Forgets schedules and the report. Devices are searched again, so PoCL's limits are set again. */
 static void start_anew(void)
 {
     ig_shutdown();
@@ -110,7 +110,7 @@ static ig_array *joined_of(ig_array *x)
 {
     return ig_concat((ig_array *[]){x, ig_negative(x), ig_exp(x)}, 3, IG_AXES(0));
 }
-/* f32 before and behind an f64 part, which alone goes to the CPU. */
+/* f32 ops before and after an f64 part; only the f64 part runs on the CPU. */
 static ig_array *mixed_of(ig_array *x)
 {
     ig_array *single = ig_astype(x, IG_F32);
@@ -123,7 +123,7 @@ static ig_array *(*const graphs[])(ig_array *x) = {map_of,   sum_of,     chain_o
                                                    mixed_of, taken_from, added_to, joined_of};
 enum { GRAPHS = sizeof graphs / sizeof graphs[0] };
 
-/* The result on the device has the bits of the CPU's, and is on the device. */
+/* The result on the device has the same bits as on the CPU, and is on the device. */
 static void expect_same(ig_array *(*graph)(ig_array *x), int64_t rows, int64_t columns,
                         ig_dtype dtype, const backend *dev, int nth)
 {
@@ -140,7 +140,7 @@ static void expect_same(ig_array *(*graph)(ig_array *x), int64_t rows, int64_t c
     const size_t bytes = (size_t)ig_size(want) * ig_dtype_bytes(ig_dtype_of(want));
     if (memcmp(data, ig_data(want), bytes) != 0)
         fail_msg("graph %d on %s differs", nth, dev->name);
-    /* What has moved can be used again, and together with what has not. */
+    /* An array that was moved can be used again, also together with arrays that were not. */
     ig_array *again = ig_subtract(have, have);
     assert_int_equal(ig_eval(&again, 1), IG_OK);
     assert_string_equal(ig_array_device(again), dev->name);
@@ -156,7 +156,7 @@ static void results_are_those_of_the_cpu(void **unused)
     assert_true(ig_fallback_count() > 0);
 }
 
-/* Arrays of more bytes than a buffer has stay in host memory; the others are on the device. */
+/* Arrays that do not fit a buffer stay in host memory; the others are on the device. */
 static void large_arrays_are_computed(void **unused)
 {
     (void)unused;
@@ -207,7 +207,7 @@ static void an_error_names_op_device_and_reason(void **unused)
     }
 }
 
-/* A schedule that one policy allowed is not used by another. */
+/* A schedule that one policy allowed is not used under another. */
 static void the_policy_can_change(void **unused)
 {
     (void)unused;
@@ -223,7 +223,7 @@ static void the_policy_can_change(void **unused)
     assert_int_equal(ig_fallback_policy(), IG_FALLBACK_AUTO);
 }
 
-/* What fn writes to standard error, in said. */
+/* Stores what fn writes to standard error in said. */
 static void with_stderr(void (*fn)(void), char said[static 4096])
 {
     FILE *file = tmpfile();
@@ -276,7 +276,7 @@ static void the_report_counts_runs_and_bytes(void **unused)
 {
     (void)unused;
     ig_fallback_row r = {0};
-    const uint64_t bytes = 3 * (4 * N * 4 + 4 * 8); /* x is read, the sums of rows are written */
+    const uint64_t bytes = 3 * (4 * N * 4 + 4 * 8); /* x is read, the row sums are written */
     for (int d = 0; d < 2 && devices[d]; d++) {
         start_anew();
         ig_set_device(devices[d]->name);
@@ -291,7 +291,7 @@ static void the_report_counts_runs_and_bytes(void **unused)
         assert_non_null(strstr(r.op, "sum"));
         assert_non_null(strstr(r.why, "f64"));
         assert_int_equal(r.runs, 3);
-        assert_int_equal(r.bytes, d == 0 ? 0 : bytes); /* the gangs compute in host memory */
+        assert_int_equal(r.bytes, d == 0 ? 0 : bytes); /* the gangs use host memory */
         assert_int_equal(ig_fallback_get(1, &r), IG_ERR_ARGUMENT);
         assert_error(IG_ERR_ARGUMENT, "row 1 of 1");
     }
@@ -370,7 +370,7 @@ static void large_arrays_move_between_devices(void **unused)
     }
 }
 
-/* A kernel of the user's that the device cannot compile. */
+/* A user kernel that the device cannot compile. */
 static void a_kernel_falls_back(void **unused)
 {
     (void)unused;

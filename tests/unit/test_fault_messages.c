@@ -1,6 +1,6 @@
-/* Indices out of bounds, several of them at once, on every kind of device: the message is the same everywhere but for the
- * device's name. It names the first program that met one, and the index at its lowest position, whatever the order of
- * threads is. OpenCL is PoCL, CUDA the fake driver, Metal the simulator; those that are missing are left out. */
+/* Several indices out of bounds at once, on every kind of device: the message is the same everywhere, except for the
+ * device's name. It names the first program that found one, and the index at its lowest position, for any order of
+ * threads. OpenCL is PoCL, CUDA the fake driver, Metal the simulator; missing ones are skipped. */
 #include "support/cuda.h"
 #include "support/metal.h"
 #include "support/opencl.h"
@@ -14,9 +14,9 @@ enum { LONG = 5000, ROWS = 40, COLUMNS = 6, SAID = 400 };
 static const char *const devices[] = {"cpu", "gang", "opencl:0", "cuda:0", "metal:0"};
 enum { DEVICES = sizeof devices / sizeof devices[0] };
 
-/* ---- what meets bad indices ---- */
+/* ---- programs with bad indices ---- */
 
-/* n indices below `most`, but for three bad ones: the lowest is `first` at `at`. */
+/* n indices below `most`, except for three bad ones: the lowest is `first` at `at`. */
 static ig_array *indices(int64_t n, int64_t most, int64_t at, int64_t first)
 {
     static int64_t data[LONG];
@@ -45,7 +45,7 @@ static ig_array *take_rows(void)
     return ig_take(table(), indices(64, ROWS, 9, ROWS), IG_AXES(0));
 }
 
-/* The bad positions are in many blocks, and most of them are bad. */
+/* Most positions are bad, and they are in many blocks. */
 static ig_array *take_mostly_bad(void)
 {
     ig_array *at = ig_add(ig_arange(0, 30 * LONG, 1, IG_I64), ig_int(90));
@@ -64,7 +64,7 @@ static ig_array *sum_of_taken(void)
                   IG_DTYPE_NONE, false);
 }
 
-/* A chain of programs: rows of one are normalized. */
+/* A chain of programs: normalizes rows taken by index. */
 static ig_array *softmax_of_taken(void)
 {
     return ig_softmax(ig_take(table(), indices(300, ROWS, 33, 77), IG_AXES(0)), IG_AXES(1));
@@ -84,7 +84,7 @@ static ig_array *scatter_add_elements(void)
     return ig_scatter_add(ig_arange(0, 100, 1, IG_F32), indices(LONG, 100, 3000, 100), updates, 0);
 }
 
-/* Two programs with bad indices: the first one is named, although the other's position is lower. */
+/* Two programs with bad indices: the first one is named, although the other has a lower position. */
 static ig_array *take_of_sums(void)
 {
     ig_array *first = ig_take(table(), indices(200, ROWS, 150, 50), IG_AXES(0));
@@ -101,7 +101,7 @@ static const struct {
     const char *name;
     ig_array *(*build)(void);
     const char *says;
-    bool slow; /* PoCL takes long for its kernels */
+    bool slow; /* PoCL takes long to compile its kernels */
 } cases[] = {
     {"elements", take_elements,
      "index -101 is out of bounds for an axis of length 100; it must be in [-100, 100) (read exp "
@@ -127,7 +127,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 /* ---- the message ---- */
 
-/* What reading the result says on the device. */
+/* The message of reading the result on the device. */
 static void say(ig_array *(*build)(void), const char *device, char said[SAID])
 {
     ig_scope_begin();
@@ -145,7 +145,7 @@ static void say(ig_array *(*build)(void), const char *device, char said[SAID])
     ig_set_device("cpu");
 }
 
-/* The device's name in place of the CPU's. */
+/* Replaces the CPU's name by the device's. */
 static void rename_device(const char *said, const char *device, char out[SAID])
 {
     const char *at = strstr(said, " on cpu,");
@@ -191,13 +191,13 @@ static void messages_are_the_same_everywhere(void **unused)
         else
             print_message("no device %s\n", devices[d]);
     }
-    setenv("METALSIM_ORDER", "1", 1); /* threads run the other way round */
+    setenv("METALSIM_ORDER", "1", 1); /* threads run in reverse order */
     if (has_device("metal:0"))
         check_device("metal:0");
     ig_shutdown();
 }
 
-/* Evaluations that were not waited for: each program is named if it can be told, and all are if not. */
+/* Evaluations that were not waited for: the failed program is named if it is known, otherwise all are. */
 static void programs_in_flight_are_told_apart(void **unused)
 {
     (void)unused;

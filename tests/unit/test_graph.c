@@ -1,5 +1,5 @@
-/* Schedules against golden text, on the null device: what fuses, what is stored, where it lies. And how close
- * temporaries lie. */
+/* Schedules against golden text, on the null device: what is fused, what is stored and where. And how tightly
+ * temporaries are packed. */
 #include "engine/graph/graph.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static ig_array *outer_reduction(void)
     return ig_mean(ig_multiply(input(50, 8), input(50, 8)), IG_AXES(0), false);
 }
 
-/* t is used twice with the same inputs, written twice in the source: one computes for both. */
+/* t is computed twice from the same inputs in the source: one node computes both. */
 static ig_array *common_subexpression(void)
 {
     ig_array *x = input(4, 4);
@@ -133,7 +133,7 @@ static void plans_are_reused(void **unused)
 
 /* ---- the arena ---- */
 
-/* Most bytes that temporaries have at one time, each for itself. */
+/* The most bytes of temporaries at any time, without alignment or gaps. */
 static int64_t most_at_once(const schedule *s)
 {
     int64_t most = 0;
@@ -147,8 +147,8 @@ static int64_t most_at_once(const schedule *s)
     return most;
 }
 
-/* Gradients of two convolutions and a pool: a border that is needed late is larger than any gap that smaller
- * arrays, placed as they come, would leave for it. */
+/* Gradients of two convolutions and a pool: a border that is needed late is larger than any gap that smaller arrays,
+ * placed in order, would leave for it. */
 static void the_arena_has_no_gaps(void **unused)
 {
     (void)unused;
@@ -172,7 +172,8 @@ static void the_arena_has_no_gaps(void **unused)
     ig_scope_end();
 }
 
-/* Programs of the longest chain of y. A graph knows the nodes that it has ordered, so all calls use one. */
+/* The number of programs of y's longest chain. A graph marks the nodes that it has ordered, so all calls use one
+ * graph. */
 static int longest_chain(graph *g, ig_array *y, const schedule_rules *rules)
 {
     assert_int_equal(graph_order(g, &y, 1), IG_OK);
@@ -216,8 +217,8 @@ static ig_array *attention_of(int64_t keys, bool scaled)
     return ig_matmul(ig_softmax(ig_matmul(q, ig_matrix_transpose(k)), IG_AXES(-1)), k);
 }
 
-/* A map that makes the rows of attention's first product joins its chain: not for a device, nor for long rows, nor
- * without the second product. */
+/* A map that computes the rows of attention's first product joins its chain. It does not for a device, for long rows,
+ * or without the second product. */
 static void maps_join_the_chain_of_attention(void **unused)
 {
     (void)unused;
@@ -240,7 +241,7 @@ static void maps_join_the_chain_of_attention(void **unused)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "--print") == 0) { /* to review and renew the golden text */
+    if (argc > 1 && strcmp(argv[1], "--print") == 0) { /* to review and update the golden text */
         ig_set_device("null");
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             ig_array *y = cases[i].build();

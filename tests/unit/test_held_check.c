@@ -1,11 +1,12 @@
-/* The check of values that a chain holds in registers: it accepts what held.c finds, and finds planted mistakes. */
+/* The check of values that a chain holds in registers: it accepts the values that held.c finds, and detects planted
+ * mistakes. */
 #include "engine/emit/held.h"
 #include "engine/graph/graph.h"
 #include "support/unit.h"
 
 #include <string.h>
 
-/* A chain, and what it can hold. */
+/* A chain, and the values that it can hold. */
 typedef struct plan {
     graph g;
     schedule *s;

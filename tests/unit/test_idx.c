@@ -1,6 +1,6 @@
-/* ig_load_idx and ig_idx_from_memory: all types, every rule of the format broken, and the digits
- * that the command carries.
- */
+/* ig_load_idx and ig_idx_from_memory: all types, violations of every rule of the format, and the
+ * digits embedded in the command.
+ * */
 #include "support/folder.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-/* Reads from memory of exactly this size, so that a sanitizer sees a byte too many, and from a
- * file, which must agree. */
+/* Reads from memory of exactly this size, so that a sanitizer detects reads past the end, and from
+ * a file; both must agree. */
 static ig_array *load_bytes(const void *bytes, size_t n)
 {
     void *copy = malloc(n ? n : 1);
@@ -33,7 +33,7 @@ static ig_array *load_bytes(const void *bytes, size_t n)
         assert_array(y, ig_dtype_of(x), ig_shape(x), ig_data(x));
         return y;
     }
-    /* Both say the same about what they name differently; the file's stays for the caller. */
+    /* Both messages are the same except for the name; the file's error stays for the caller. */
     const char *second = ig_error(&codes[1]);
     assert_non_null(strstr(first, "load 'idx in memory': "));
     assert_non_null(strstr(second, "x.idx': "));
@@ -190,7 +190,7 @@ static void test_memory_limit(void **state)
     assert_error(IG_ERR_MEMORY, "it needs 4 KiB, and the memory limit of");
 }
 
-/* What the command carries is what lies in data/, and is the data set. */
+/* The embedded digits equal the file in data/, and are the data set. */
 static void test_digits(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void test_digits(void **state)
     assert_memory_equal((const unsigned char *)ig_data(x) + 8, row, sizeof row);
 
     if (access("data/digits/images.idx", R_OK) != 0)
-        skip(); /* not in the root of the sources */
+        skip(); /* not run from the root of the sources */
     assert_int_equal(folder_get("data/digits/images.idx"), images.n);
     assert_memory_equal(folder_content, images.bytes, images.n);
     assert_int_equal(folder_get("data/digits/labels.idx"), labels.n);

@@ -1,6 +1,6 @@
-/* The index ops and x[...] against plain loops. Subscripts are drawn at random, thousands of them,
- * and held against a reference that looks up one element at a time; NumPy's own answers pin the
- * rule for where the axes of index arrays go. */
+/* The index ops and x[...] against plain loops. Thousands of random subscripts are compared with a
+ * reference that looks up one element at a time. Results of NumPy fix the rule for the position of
+ * the axes of index arrays. */
 #include "support/unit.h"
 #include <math.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static int64_t taken_middle(const int64_t *i)
     return layout_number(I64S(i[0], wrap(at[i[1]], 5), i[2]), from);
 }
 
-/* Rows enough for some tasks, of which the first that is outside is named. */
+/* Enough rows for several tasks; the first bad index is named. */
 static void test_take_rows(void **state)
 {
     enum { N = 2000 };
@@ -111,7 +111,7 @@ static void test_take_rows(void **state)
     index[1200] = 67;
     ig_array *y = ig_take(make(0, INTS(67, 18)), longs(INTS(N), index), INTS(0));
     assert_int_equal(eval_and_wait(y), IG_ERR_INDEX);
-    /* The CPU reports the first one, other devices any. */
+    /* The CPU reports the first bad index, other devices any. */
     const bool cpu = strcmp(ig_device(), "cpu") == 0;
     layout_expect_error(IG_ERR_INDEX, cpu ? "index 67 is out" : "index ");
 }
@@ -209,7 +209,7 @@ static void test_sort(void **state)
     }
 }
 
-/* Any number of any axis is what a whole descending argsort begins with. */
+/* The top k along any axis equal the beginning of a full descending argsort. */
 static void test_topk(void **state)
 {
     const int64_t size[] = {9, 17, 6};
@@ -250,7 +250,7 @@ static void test_searchsorted(void **state)
         I64S(5, 4, 1, 1, 0, 0));
 }
 
-/* ---- what depends on data ---- */
+/* ---- results whose size depends on data ---- */
 
 static void test_masks(void **state)
 {
@@ -312,7 +312,7 @@ static void test_unique(void **state)
 
 enum { MOST_ITEMS = 8, MOST_ELEMENTS = 64 };
 
-/* An item as the reference sees it: index arrays of one axis each (a mask has become several). */
+/* An item as the reference sees it: index arrays, each for one axis (a mask becomes several). */
 typedef struct ref_index {
     int axis; /* of x */
     int ndim;
@@ -324,7 +324,7 @@ typedef struct reference {
     /* The result's axes: from a slice (axis of x, first, step), or new (axis -1). */
     int n_basic, basic_axis[IG_MAX_NDIM];
     int64_t first[IG_MAX_NDIM], step[IG_MAX_NDIM], length[IG_MAX_NDIM];
-    int64_t fixed[IG_MAX_NDIM]; /* index of the axes that integers fixed */
+    int64_t fixed[IG_MAX_NDIM]; /* index of the axes that integers fix */
     ref_index index[MOST_ITEMS];
     int n_index, lead; /* axes of the result before those of the index arrays */
     int ndim, joint;   /* axes of the result; how many of them the index arrays make */
@@ -398,7 +398,7 @@ static void add_basic(int axis, int64_t first, int64_t step, int64_t length)
     ref.length[ref.n_basic++] = length;
 }
 
-/* A slice with bounds around the axis, some not given. */
+/* A slice with bounds around the axis, some of them omitted. */
 static ig_index draw_slice(int axis)
 {
     int64_t n = ref.x.v[axis], step = draw(5) - 2, start = draw(2 * n + 5) - n - 2;
@@ -424,7 +424,7 @@ static ig_index draw_slice(int axis)
     return item;
 }
 
-/* Integers of a shape that goes with (2, 3): (), (3,), (1,), (2, 1), (2, 3). */
+/* Integers of a shape that broadcasts with (2, 3): (), (3,), (1,), (2, 1), (2, 3). */
 static ig_index draw_array(int axis)
 {
     static const int64_t shapes[][3] = {{0}, {1, 3}, {1, 1}, {2, 2, 1}, {2, 2, 3}};
@@ -438,7 +438,7 @@ static ig_index draw_array(int axis)
                       .array = ig_from_data(r->data, (ig_ints){r->shape, r->ndim}, IG_I64)};
 }
 
-/* A mask over `axes` axes with `count` places that hold. */
+/* A mask over `axes` axes with `count` true elements. */
 static ig_index draw_mask(int axis, int axes, int64_t count)
 {
     uint8_t holds[MOST_ELEMENTS] = {0};
@@ -472,7 +472,7 @@ static ig_index draw_int(int axis, bool has_array)
     return (ig_index){.kind = IG_INDEX_INT, .start = i};
 }
 
-/* Draws items for x, and fills ref; -1 if they got too many. kind: 0 integer, 1 slice, 2 new axis,
+/* Draws items for x, and fills ref; -1 if there are too many. kind: 0 integer, 1 slice, 2 new axis,
  * 3 rest, 4 array, 5 mask. */
 static int draw_items(ig_index *items, bool arrays)
 {
@@ -578,7 +578,7 @@ static void test_get_random(void **state)
         .kind = IG_INDEX_ARRAY, .array = (a) \
     }
 
-/* Shapes that NumPy 2 gives. */
+/* Shapes from NumPy 2. */
 static void test_get_numpy(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* The JSON reader: what the grammar of RFC 8259 allows is read as it means, and nothing else is.
- * Texts are read from memory of exactly their size, so that a sanitizer sees a byte too many.
- */
+/* The JSON reader: it accepts exactly the grammar of RFC 8259, and returns the right values. Texts
+ * are read from memory of exactly their size, so that a sanitizer detects reads past the end.
+ * */
 #include "support/unit.h"
 
 #include <locale.h>
@@ -177,7 +177,7 @@ static const struct damage {
     {"{\"a\":1 \"b\":2}", "expected ',' or '}'"},
     {"{\"a\":1;\"b\":2}", "expected ',' or '}'"},
     {"{\"\xff\":1}", "expected valid UTF-8"},
-    /* keys that are there twice */
+    /* duplicate keys */
     {"{\"a\":1,\"a\":2}", "at byte 7: expected each key once, found '\"a\":2}'"},
     {"{\"a\":1,\"b\":3,\"a\":2}", "at byte 13: expected each key once"},
     {"{\"a\":1,\"\\u0061\":2}", "at byte 7: expected each key once"},
@@ -210,7 +210,7 @@ static void test_damages(void **state)
     assert_false(ig_failed());
 }
 
-/* A text that is cut anywhere, or has any byte changed, is read or refused. */
+/* A text that is cut anywhere, or has any byte changed, is read or rejected. */
 static void test_every_byte_damaged(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void test_depth(void **state)
     assert_non_null(
         strstr(problem, "at byte 64: expected fewer objects and arrays within each other"));
 
-    /* No source is deep enough to end the stack. */
+    /* No nesting overflows the stack. */
     const size_t bytes = 10 << 20;
     char *deep = malloc(bytes);
     assert_non_null(deep);
@@ -250,7 +250,7 @@ static void test_depth(void **state)
     free(deep);
 }
 
-/* Many keys, all with one beginning, in the worst orders: no more than a moment. */
+/* Many keys with a common prefix, in the worst orders: fast. */
 static void test_many_keys(void **state)
 {
     (void)state;
@@ -345,7 +345,7 @@ static void test_long_numbers(void **state)
     assert_non_null(strstr(problem, "at byte 0: expected a number of fewer digits"));
 }
 
-/* A program's decimal comma is not JSON's. */
+/* The decimal comma of a locale does not change JSON. */
 static void test_locale(void **state)
 {
     (void)state;
@@ -418,7 +418,7 @@ static void test_strings(void **state)
     }
 }
 
-/* What is quoted is read back as it was. */
+/* Quoted text is read back unchanged. */
 static void test_quote(void **state)
 {
     (void)state;
@@ -481,7 +481,7 @@ static void test_walk(void **state)
     assert_true(on && json_text_is(name, "n"));
 }
 
-/* The first failure stays, and ends every loop. */
+/* The first failure remains, and ends every loop. */
 static void test_failure_stays(void **state)
 {
     (void)state;
@@ -503,7 +503,7 @@ static void test_failure_stays(void **state)
     assert_int_equal(json_end(&r), IG_ERR_FORMAT);
     assert_string_equal(r.problem, "at byte 11: expected ',' or ']', found '}'");
 
-    /* What is opened must be left. */
+    /* Each begun array or object must be ended. */
     json_begin(&r, "[1]", 3);
     json_open_array(&r);
     assert_int_equal(json_end(&r), IG_ERR_FORMAT);

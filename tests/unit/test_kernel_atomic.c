@@ -1,4 +1,5 @@
-/* Atomics of kernels on the CPU: sums by all threads, in global and in shared memory, and what they give. */
+/* Atomics of kernels on the CPU: sums by all threads, in global and in shared memory, and the values that atomics
+ * return. */
 #include "support/unit.h"
 
 enum { THREADS = 256, BLOCKS = 64, N = THREADS * BLOCKS };
@@ -30,7 +31,7 @@ static void test_global(void **state)
     assert_true(f[0] == N / 4 && f[1] == N / 4);
 }
 
-/* Each thread is given a ticket of its own. */
+/* Each thread gets a different ticket. */
 static void test_tickets(void **state)
 {
     (void)state;

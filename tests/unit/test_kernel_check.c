@@ -1,4 +1,4 @@
-/* The checker of kernels: planted mistakes are found where they are, and right programs raise no alarm. */
+/* The checker of kernels: planted mistakes are reported at the right line, and correct programs are not reported. */
 #include "base/memory.h"
 #include "support/unit.h"
 #include "kernel_launch.h"
@@ -292,7 +292,7 @@ static void test_mistakes(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* ---- right programs ---- */
+/* ---- correct programs ---- */
 
 typedef struct right {
     const char *what;
@@ -722,7 +722,7 @@ static void test_many(void **state)
     ig_free(found);
 }
 
-/* Reads that are out of bounds give 0, and no other memory is written. */
+/* Reads out of bounds return 0, and no other memory is written. */
 static void test_not_done(void **state)
 {
     (void)state;
@@ -739,7 +739,7 @@ static void test_not_done(void **state)
     assert_non_null(strstr(ig_error(NULL), "the check found"));
 }
 
-/* Whatever allocation fails, the launch does too, and nothing stays behind. */
+/* If any allocation fails, the launch fails too, and nothing leaks. */
 static void test_memory(void **state)
 {
     (void)state;

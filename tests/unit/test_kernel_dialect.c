@@ -1,5 +1,5 @@
-/* The table of the dialect is whole: each feature has three kernels that are there and run, and its wrong
- * use is refused where and as the table says. */
+/* The table of the dialect is complete: each feature has three kernels that exist and run, and its wrong use is
+ * rejected at the place and with the message that the table states. */
 #include "support/unit.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "compiler/tree.h"
 
-/* What test_kernel_run runs. */
+/* The names that test_kernel_run runs. */
 static const char *const rows[] = {
 #define WHOLE(name, ...) #name,
 #define REAL(name, ...) #name,

@@ -1,5 +1,5 @@
 /* kernels/math.cuh as CUDA C: a kernel for each elementwise row of the op table and each type, made of the row's
- * expression, gives the bits that the op gives on the CPU. IG_DEVICE names the device that runs the kernels. */
+ * expression, gives the same bits as the op on the CPU. IG_DEVICE names the device that runs the kernels. */
 #include "support/unit.h"
 
 #include "base/memory.h"
@@ -44,7 +44,7 @@ enum { ROWS = sizeof rows / sizeof *rows, TYPES = sizeof types / sizeof *types }
 
 static bool is_float(const type *t) { return t->dtype == IG_F32 || t->dtype == IG_F64; }
 
-/* Rows without promotion: what the row computes in lanes of that type. */
+/* Rows without promotion: true if the row computes in lanes of this type. */
 static bool takes(const row *r, const type *t)
 {
     const char *const floats[] = {"FLOAT", "ROUND", "NUM", "ANY"}, *const ints[] = {"NUM", "INT",

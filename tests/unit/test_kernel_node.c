@@ -1,6 +1,6 @@
-/* Kernels as operations of graphs: values, several results, results that begin as an array, what they are
- * known by, gradients of any order, compiled, explained and verified as any op; mistakes are told where they
- * are made; nothing leaks. */
+/* Kernels as operations of graphs: values, several results, results initialized from an array, identity, gradients of
+ * any order, compiled, explained and verified like any op; mistakes are reported by the call that makes them; nothing
+ * leaks. */
 #include "base/memory.h"
 #include "support/faulty.h"
 #include "support/folder.h"
@@ -204,7 +204,7 @@ static void several_results_are_one_launch(void **state)
     expect(both[0], (const float[]){2, -4}, 2);
     expect(both[1], (const float[]){0.5f, -0.25f}, 2);
     expect(both[2], (const float[]){1, -1}, 2);
-    /* One of them alone: the others need memory all the same. */
+    /* Only one of them: the others need memory nevertheless. */
     expect(r[0], (const float[]){1, -2}, 2);
 }
 
@@ -231,7 +231,7 @@ static void templates_are_named_with_their_arguments(void **state)
            (const float[]){7, 7, 7}, 3);
 }
 
-/* ---- what it is known by ---- */
+/* ---- identity ---- */
 
 static ig_array *fill_of(const char *text, const char *define)
 {
@@ -494,7 +494,7 @@ static void schedules_need_no_device(void **state)
 
 /* ---- mistakes ---- */
 
-/* What the compiler says is several lines: the first is a place. */
+/* The compiler's message has several lines: the first is a place. */
 static void not_compiled(const ig_kernel_call *call, const char *place)
 {
     ig_array *y = NULL;
@@ -524,7 +524,7 @@ static void mistakes_are_told_when_it_is_made(void **state)
                                    .args = &shape,
                                    .n_args = 1},
                  "bad.cu:2:10: error: unknown name 'z'");
-    /* One kernel of the source is right. */
+    /* One kernel of the source is correct. */
     not_compiled(&(ig_kernel_call){.source = "__global__ void k(float *y) { y[0] = z; }\n"
                                              "__global__ void r(float *y) { y[0] = 1; }",
                                    .kernel = "k",

@@ -1,5 +1,5 @@
-/* Kernels in CUDA C, printed as OpenCL C and run on PoCL: each result against plain C. Skipped, with the
- * reason, where no driver is there. */
+/* Kernels in CUDA C, printed as OpenCL C and run on PoCL: each result is compared with plain C. Skipped, with the
+ * reason, if there is no driver. */
 #include "support/opencl.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { ARGS_MOST = 8 };
 
-/* ---- running one ---- */
+/* ---- running a kernel ---- */
 
 /* An argument: memory that is copied there and back, or a value. */
 typedef struct argument {
@@ -36,9 +36,9 @@ typedef struct run {
     uint32_t grid[3], block[3];
     size_t shared_bytes;
     argument args[ARGS_MOST];
-    void *globals; /* of the kernel's globals afterwards, or NULL */
+    void *globals; /* the kernel's globals after the run, or NULL */
     size_t globals_bytes;
-    char *said; /* what it printed, or NULL; memory_free */
+    char *said; /* its output, or NULL; memory_free */
     ig_status launched;
 } run;
 
@@ -94,7 +94,7 @@ static void launch(const backend *dev, run *r, ig_module *m)
         checked(dev->read(globals.buf, 0, r->globals, r->globals_bytes));
 }
 
-/* False if there is no device. Only a failed assertion may end it otherwise than well. */
+/* False if there is no device. Only a failed assertion may make it fail. */
 static bool run_it(run *r)
 {
     const backend *dev = opencl_device_or_skip(0);
@@ -538,7 +538,7 @@ static void control_flow(void **unused)
     }
 }
 
-static uint16_t bits_of(float x) /* exact ones alone */
+static uint16_t bits_of(float x) /* only for exact values */
 {
     uint32_t u;
     memcpy(&u, &x, sizeof u);
@@ -547,7 +547,7 @@ static uint16_t bits_of(float x) /* exact ones alone */
                : (uint16_t)((u >> 16 & 0x8000) | ((u >> 23 & 255) - 112) << 10 | (u >> 13 & 1023));
 }
 
-/* Halves are rounded after each operation: 2048 + 1 is 2048, but an fma of it keeps what is exact. */
+/* Halves are rounded after each operation: 2048 + 1 is 2048, but an fma keeps the exact product. */
 static void halves(void **unused)
 {
     (void)unused;
@@ -745,7 +745,7 @@ static void printing(void **unused)
     memory_free(r.said);
 }
 
-/* A thread that fails stops; those before the barrier do not wait for it. */
+/* A thread that fails stops; threads at the barrier do not wait for it. */
 static void asserting(void **unused)
 {
     (void)unused;

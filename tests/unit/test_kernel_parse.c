@@ -1,15 +1,12 @@
-/* The parser of CUDA C against tests/kernel/cases.txt: a case is a source, the tree that it becomes and
- * what is said about it,
+/* The parser of CUDA C against tests/kernel/cases.txt: a case is a source, its tree and its diagnostics,
  *
  *     === name
  *     source
  *     --- tree
- *     what kernel_dump writes
- *     --- says
- *     diagnostics
+ *     the output of kernel_dump --- says diagnostics
  *
- * IG_UPDATE=1 writes the file anew from what the parser does now; read the difference before keeping it.
- * Behind the table: what no text shows. */
+ * IG_UPDATE=1 rewrites the file from the parser's current output; review the difference before keeping it. After the
+ * table: properties that no text shows. */
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -73,7 +70,7 @@ static char *read_cases(void)
     return all;
 }
 
-/* Cuts the text behind a line that begins with `mark`; NULL if there is none. */
+/* Cuts the text after a line that begins with `mark`; NULL if there is none. */
 static char *cut(char *from, const char *mark)
 {
     char *at = strncmp(from, mark, strlen(mark)) ? strstr(from, mark) : from;
@@ -193,7 +190,7 @@ static void test_host_code_is_passed_over(void **state)
     assert_null(kernel_tree_find(o.tree, "fill<double,16>"));
     drop(&o);
 
-    /* A kernel is found by the words that asked for it, too. */
+    /* A kernel can also be found by the words that requested it. */
     const char *shorter[] = {"k<real>", "k<float, true>"};
     const kernel_parse_options more = {
         .preprocess = {.no_disk = true}, .instances = shorter, .n_instances = 2};
@@ -213,7 +210,7 @@ static void test_request_that_cannot_be(void **state)
     const kernel_parse_options options = {
         .preprocess = {.no_disk = true}, .skip_host = true, .instances = wanted, .n_instances = 1};
     outcome o = parse_with(program, &options);
-    assert_int_equal(o.status, IG_OK); /* scale is there */
+    assert_int_equal(o.status, IG_OK); /* scale exists */
     assert_non_null(o.says);
     assert_non_null(strstr(o.says, "no kernel 'fill' takes these arguments"));
     drop(&o);
@@ -235,7 +232,7 @@ static char *repeat(const char *before, const char *part, int n, const char *mid
     return text_take(&t);
 }
 
-/* Whatever nests without an end is told to be too deep, and does not end the process. */
+/* Unlimited nesting is reported as too deep, and does not crash the process. */
 static void test_depth(void **state)
 {
     (void)state;
@@ -314,7 +311,7 @@ static void write_file(const char *path, const char *words)
     fclose(f);
 }
 
-/* A header with #pragma once is read once, by however many paths it is reached. */
+/* A header with #pragma once is read once, however many paths lead to it. */
 static void test_one_header_by_two_paths(void **state)
 {
     (void)state;
@@ -339,7 +336,7 @@ static void test_one_header_by_two_paths(void **state)
     drop(&o);
 }
 
-/* ---- what launches need ----------------------------------------------------------------------- */
+/* ---- properties that launches need ------------------------------------------------------------- */
 
 static void test_entry(void **state)
 {

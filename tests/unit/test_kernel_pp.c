@@ -74,7 +74,7 @@ static void test_tokens(void **state)
     check_rows(rows, COUNT(rows));
 }
 
-/* The one token of a source. */
+/* The only token of a source. */
 static kernel_token only(kernel_unit *u, const char *source)
 {
     kernel_tokens tokens;
@@ -240,7 +240,7 @@ static void test_macros(void **state)
         {"#define A (1)\nA", "( 1 )"},
         {"#define F(x) x\n#define G F(\nG 1)", "1"},
         {"#define F(x) <x>\n#define G F\nG(1) F(F(F(2)))", "< 1 > < < < 2 > > >"},
-        /* A name that was met while busy stays as it is, wherever it goes then. */
+        /* A name that was found while its macro was being expanded is never expanded later. */
         {"#define F(x) x\n#define G(x) F(x(1)) x\nF(G)(G)", "G ( 1 ) G"},
         {"#define NIL(x) x\n#define G0(x) NIL(G1)(x)\n#define G1(x) NIL(G0)(x)\nG0(42)",
          "G0 ( 42 )"},
@@ -282,7 +282,7 @@ static void test_macros(void **state)
     check_rows(rows, COUNT(rows));
 }
 
-/* The examples of the standard's kind: nested uses, names that come back, operators in arguments. */
+/* Like the standard's examples: nested uses, recursive names, operators in arguments. */
 static void test_rescanning(void **state)
 {
     (void)state;

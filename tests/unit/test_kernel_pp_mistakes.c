@@ -1,5 +1,4 @@
-/* The preprocessor of CUDA C where things go wrong: words about mistakes, files that are missing, hostile
- * sources, memory that ends. */
+/* Errors of the preprocessor of CUDA C: diagnostics, missing files, hostile sources, exhausted memory. */
 #include "support/folder.h"
 #include "support/preprocessed.h"
 
@@ -219,7 +218,7 @@ static void test_long_line(void **state)
     pp_drop(r);
 }
 
-/* Why, what to do, and what is underlined; said twice it stands once, and there is an end to it. */
+/* The cause, the remedy, and the underlined part; a repeated diagnostic appears once, and their number is limited. */
 static void test_diags(void **state)
 {
     kernel_unit u;
@@ -401,7 +400,7 @@ static void test_cap(void **state)
     free(source);
 }
 
-/* Each allocation may fail: an error, and nothing is left. */
+/* If any allocation fails, there is an error, and nothing leaks. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -427,7 +426,7 @@ static void test_no_memory(void **state)
     free(source);
 }
 
-/* Any prefix and any damage of a real source ends well. */
+/* Any prefix of a real source and any damage to it is handled. */
 static void test_damages(void **state)
 {
     static const char source[] =

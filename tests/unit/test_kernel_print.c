@@ -1,5 +1,5 @@
-/* Texts of kernels in other languages: small ones as a whole, refusals with their codes and places, and
- * what the host makes of a log. Whether compilers take them is asked by tests/test_translate.py. */
+/* Texts of kernels in other languages: small ones in full, rejections with their codes and places, and the host's
+ * decoding of a log. tests/test_translate.py checks that compilers accept the texts. */
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -215,7 +215,7 @@ static void params_are_told(void **unused)
 
 /* ---- refusals ---- */
 
-/* What the sources with fragments begin with. */
+/* The beginning of sources with fragments. */
 #define FRAGMENTS \
     "#include <mma.h>\n#include <cuda_bf16.h>\nusing namespace nvcuda::wmma;\n" \
     "#define FRAGMENT(use, type, layout) fragment<use, 16, 16, 16, type, layout>\n" \
@@ -333,8 +333,8 @@ static void refusals_have_reasons(void **unused)
     }
 }
 
-/* Threads that exchange values with barriers between, or that use their own elements, are not refused; others are,
- * unless the device has warps of 32. */
+/* Threads that exchange values with barriers in between, or that only use their own elements, are accepted; others are
+ * rejected, unless the device has warps of 32. */
 static void exchanges_need_barriers(void **unused)
 {
     (void)unused;
@@ -356,7 +356,7 @@ static void exchanges_need_barriers(void **unused)
         "s[0] = 1; x[t] = s[0];",
         "if (t == 3) { s[0] = 5; x[0] = s[0]; }",
     };
-    /* Some thread of a warp loads what another one stores. */
+    /* Some thread of a warp loads a value that another one stores. */
     static const char *const refused[] = {
         "s[t] = t; x[t] = s[31 - t];",
         "s[t] = t; x[t] = s[blockDim.x - 1 - t];",
@@ -399,7 +399,7 @@ static void exchanges_need_barriers(void **unused)
 }
 
 /* Every scalar and struct of a function with barriers has a value from its declaration on. */
-/* Where all lanes of a warp are known to shuffle, Metal's own function is used. */
+/* If all lanes of a warp are known to shuffle, Metal's native function is used. */
 static void whole_warps_shuffle_plainly(void **state)
 {
 #define SHUFFLE "y[threadIdx.x] = __shfl_down_sync(0xffffffffu, y[threadIdx.x], 1);"
@@ -524,7 +524,7 @@ static void functions_with_shared_memory_are_inlined(void **unused)
     }
 }
 
-/* If all lanes take part, no one is asked, and no extension is needed. */
+/* If all lanes take part, no check and no extension is needed. */
 static void whole_warps_ask_for_none(void **unused)
 {
     (void)unused;
@@ -542,7 +542,8 @@ static void whole_warps_ask_for_none(void **unused)
     kernel_printed_free(out);
 }
 
-/* Kernels of one name in one file: each gets a name of its own, with what it calls; a function with the same text appears once. */
+/* Kernels with the same name in one file: each gets a unique name, and so do the functions that it calls; functions
+ * with the same text appear once. */
 static void kernels_of_one_name_are_joined(void **unused)
 {
     (void)unused;
@@ -577,7 +578,7 @@ static void kernels_of_one_name_are_joined(void **unused)
     memory_free(file);
 }
 
-/* What is said of a source that has nothing to translate, or none of what was asked for. */
+/* Messages for a source that has nothing to translate, or nothing that was requested. */
 static void sources_without_kernels(void **unused)
 {
     (void)unused;
@@ -647,7 +648,7 @@ static void shapes_are_declared(void **unused)
     kernel_printed_free(out);
 }
 
-/* A promise of the author's is kept where the language has it and its compiler uses it. */
+/* A restrict of the author is kept if the language has it and its compiler uses it. */
 static void restrict_is_kept(void **unused)
 {
     (void)unused;
@@ -661,7 +662,7 @@ static void restrict_is_kept(void **unused)
     kernel_printed_free(out);
 }
 
-/* Literals make no double of float arithmetic where there is none, and that is said once. */
+/* On devices without double, literals do not turn float arithmetic into double; a note says so once. */
 static void literals_are_float(void **unused)
 {
     (void)unused;

@@ -152,7 +152,7 @@ static void test_lines(void **state)
     ig_free(p);
 }
 
-/* Both at once: what is out of bounds is not counted, because it is not done. */
+/* Both at once: accesses out of bounds are not counted, because they are not made. */
 static void test_with_check(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Kernels in CUDA C on the CPU, feature by feature: each result is held against what plain C computes.
- * kernel_same.def has functions that are C and CUDA C alike, kernel_rows.def what only CUDA C has. */
+/* Kernels in CUDA C on the CPU, feature by feature: each result is compared with plain C. kernel_same.def has functions
+ * that are both C and CUDA C, kernel_rows.def features that only CUDA C has. */
 #include "support/unit.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ static ig_array *launch(const char *source, uint32_t grid, uint32_t block, int n
 
 /* ---- functions that C has too ---- */
 
-/* The rows say what they mean; C compilers have opinions about it. */
+/* The rows are intentional; C compilers would warn about them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
 #pragma GCC diagnostic ignored "-Wsign-compare"
@@ -118,9 +118,9 @@ static void test_same(void **state)
     assert_int_equal(failed, 0);
 }
 
-/* ---- what only CUDA C has ---- */
+/* ---- features that only CUDA C has ---- */
 
-typedef long double exact; /* has all integers of 64 bits */
+typedef long double exact; /* holds all 64-bit integers */
 
 #define ROW(name, dtype, grid, block, n, expected, source) \
     static exact expect_##name(int i) { return (void)i, (exact)(expected); }
@@ -188,7 +188,7 @@ static double raised(double x) { return pow(x, 2.5); }
 static double angle(double x) { return atan2(x, -2); }
 static double rest(double x) { return fmod(x, 0.75); }
 
-/* ulp: of float; those of double may be off by twice as much. */
+/* ulp: for float; double may be off by twice as much. */
 static const struct {
     const char *call; /* of x; f is added to the name for floats */
     double (*reference)(double x);
@@ -286,7 +286,7 @@ static void test_printf(void **state)
                         "1: 0.50 odd b fb %|3: 1.50 odd d fd %|10000000000 10000000000 ");
 }
 
-/* A text without a zero ends with its array: in memory of the launch, the block, the thread, a variable. */
+/* A text without a terminating zero ends with its array: in memory of the launch, the block, the thread, a variable. */
 static void test_printf_end(void **state)
 {
     (void)state;
@@ -339,14 +339,14 @@ static void test_failures(void **state)
 
 static void own_handler(int number) { (void)number; }
 
-/* A launch that follows a bad pointer fails, on whichever thread of the pool it happens; handlers of the
- * program are as before, and the next launch works. */
+/* A launch that uses a bad pointer fails, on whichever thread of the pool it happens; the program's signal handlers are
+ * restored, and the next launch works. */
 static void test_bad_pointer(void **state)
 {
     struct sigaction own = {.sa_handler = own_handler}, now;
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* the sanitizer itself follows the pointer */
+    skip(); /* the sanitizer itself dereferences the pointer */
 #endif
     fails_with("__global__ void k(int *out) { out[0] = *(int *)0x10; }", IG_ERR_DEVICE, "0x10");
     assert_int_equal(sigaction(SIGSEGV, &own, NULL), 0);
@@ -382,7 +382,7 @@ static void test_bad_pointer(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
-/* Structs and vectors are told field by field, and given by their bytes. */
+/* Structs and vectors are described field by field, and passed by their bytes. */
 static void test_structs(void **state)
 {
     static const char source[] = "struct in { float3 at; short n[2][2]; };\n"
