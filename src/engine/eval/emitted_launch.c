@@ -31,7 +31,7 @@ static ig_status bring_number(const struct ready_step *r, int k, const backend *
         buffer_release(r->brought[k]);
         r->brought[k] = NULL;
     }
-    if (at->buf->device == dev /* most often */ || transfer_is_on(at->buf, dev))
+    if (at->buf->device == dev /* usually */ || transfer_is_on(at->buf, dev))
         return IG_OK;
     r->brought[k] = transfer_copy(at->buf, 0, at->buf->bytes, dev);
     if (!r->brought[k])

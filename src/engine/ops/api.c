@@ -1,5 +1,5 @@
-/* The typed functions of ingot/ops.h. Each packs its arguments and calls its op. Those of elementwise ops are made
- * from the rows of ops.def, those of other ops with one result from the rows of api.def. */
+/* The typed functions of ingot/ops.h. Each packs its arguments and calls its op. The functions of elementwise ops are
+ * generated from the rows of ops.def, the functions of other ops with one result from the rows of api.def. */
 #include "engine/ops/builders.h"
 #include <math.h>
 

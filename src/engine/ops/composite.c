@@ -86,13 +86,13 @@ ig_array *composite_mean(op_id op, ig_array *x, ig_ints axis, bool keepdims)
     return ig_divide(sum, build_beside(sum, (double)composite_length(op, x, axis)));
 }
 
-/* x less its mean. */
+/* x minus its mean. */
 static ig_array *centre(op_id op, ig_array *x, ig_ints axis)
 {
     return ig_subtract(x, composite_mean(op, x, axis, true));
 }
 
-/* The variance of x, given centre(x). */
+/* The variance of x, where centred is centre(x). */
 static ig_array *variance(op_id op, ig_array *centred, ig_ints axis, double correction,
                           bool keepdims)
 {

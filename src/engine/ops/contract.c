@@ -44,8 +44,8 @@ static ig_array *unwidened(op_id op, const ig_array *x)
     return array_view(op, from, &v);
 }
 
-/* Sums of products over the last axes, which a reduction splits along these axes. f16 and bf16 are multiplied and added in
- * f32, as in a contraction. */
+/* Sums of products over the last axes, as a reduction, which can split these axes. f16 and bf16 are multiplied and
+ * added in f32, as in a contraction. */
 static ig_array *dot_products(ig_array *const x[2], int first, int n, ig_dtype dtype)
 {
     const ig_dtype wide = dtype_is_half(dtype) ? IG_F32 : dtype;

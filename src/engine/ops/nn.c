@@ -198,7 +198,7 @@ static ig_array *scaled_by(ig_array *x, ig_array *square, double eps)
     return ig_multiply(x, ig_rsqrt(ig_add(square, ig_float(eps))));
 }
 
-/* The mean along axis, without compensation: rows are short and in the cache, where it would cost time. */
+/* The mean along axis, without compensation: it would cost time, because rows are short and in the cache. */
 static ig_array *plain_mean(op_id op, ig_array *x, ig_ints axis)
 {
     if (!x)

@@ -105,14 +105,14 @@ extern const program_kind_row program_kinds[PROGRAM_KINDS];
 
 typedef struct program {
     program_kind kind;
-    ig_dtype dtype;       /* the core's element dtype (storage); its lanes compute */
-    ig_math math;         /* CONTRACT: the order and precision of its sums */
-    uint16_t fold;        /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
-    bool compensated;     /* REDUCE: a sum of floats that keeps what its roundings lose */
-    bool descending;      /* SORT, ARGSORT */
-    bool right;           /* SEARCH: the position after equal elements */
-    bool add;             /* WRITE: adds to the old value */
-    bool may_fail;        /* its kind may fail, or a tape has a TAPE_READ */
+    ig_dtype dtype;   /* the core's element dtype (storage); its lanes compute */
+    ig_math math;     /* CONTRACT: the order and precision of its sums */
+    uint16_t fold;    /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
+    bool compensated; /* REDUCE: a sum of floats that collects its rounding errors and adds them */
+    bool descending;  /* SORT, ARGSORT */
+    bool right;       /* SEARCH: the position after equal elements */
+    bool add;         /* WRITE: adds to the old value */
+    bool may_fail;    /* its kind may fail, or a tape has a TAPE_READ */
     int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */
     int64_t kept;         /* SORT, ARGSORT: only the first `kept` elements of each row are needed */
     uint8_t ndim[4];      /* CONTRACT: axes of the groups b, m, n, k */

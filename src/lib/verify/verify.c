@@ -173,7 +173,7 @@ typedef enum error_bound_kind {
     BOUND_EXACT,    /* the f64 result, rounded */
     BOUND_ULP,      /* a number of ulp of the result, or of size */
     BOUND_SUM,      /* a pairwise sum: size is the sum of absolute values */
-    BOUND_PAIRS,    /* a sum with compensation: the same size */
+    BOUND_PAIRS,    /* a compensated sum: size as for BOUND_SUM */
     BOUND_IN_ORDER, /* a sum of `terms` terms, one after another */
     BOUND_PRODUCT,  /* a product of `terms` factors */
     BOUND_KERNEL,   /* a user's kernel: its sums are unknown, so relative to its largest result */
