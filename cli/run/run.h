@@ -34,8 +34,7 @@ void run_args_free(run_args *a);
 typedef struct difference {
     int64_t count; /* elements whose bits differ */
     int64_t first; /* index of the first */
-    double ulp;    /* the largest difference: floats in ulp, infinite if only one is NaN; integers a
-                    * - b */
+    double ulp;    /* largest: floats in ulp, infinite if only one is NaN; integers a - b */
 } difference;
 
 difference run_compare(ig_array *a, ig_array *b);
