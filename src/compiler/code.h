@@ -30,8 +30,8 @@ typedef enum code_row {
 } code_row;
 
 typedef enum code_op {
-    CODE_MAP,     /* d = a, b, c through a row of ops.def */
-    CODE_ROW,     /* d = a, b, c through a row of code.def */
+    CODE_MAP,     /* d = f(a, b, c), f a row of ops.def */
+    CODE_ROW,     /* d = f(a, b, c), f a row of code.def */
     CODE_CONVERT, /* d = a, of dtype, converted to dtype `to` as C does; float to int saturates */
     CODE_ROUND,   /* d = a (f32 lanes) rounded to `to`, f16 or bf16 */
     CODE_COPY,    /* d = a, bit by bit */

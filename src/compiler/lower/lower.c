@@ -151,7 +151,7 @@ static void lower_loop_stmt(lower *l, const kernel_stmt *s)
     lower_close(l, begin);
 }
 
-/* Whether the lane's value matches the case; the default matches what no other case does. */
+/* Whether the lane's value matches the case; the default matches if no other case does. */
 static int32_t case_holds(lower *l, const kernel_stmt *s, const kernel_case *k, int32_t value,
                           ig_dtype d)
 {

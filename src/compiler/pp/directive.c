@@ -37,7 +37,8 @@ void pp_directives_begin(kernel_pp *pp)
 
 static void skip_group(kernel_pp *pp);
 
-/* Opens a conditional. Its first group is taken, or is skipped if an enclosing group is. */
+/* Opens a conditional, and skips its first group if that is not taken. Inside a skipped group, `taken` is
+ * true, so that no other group of it is read. */
 static void open_group(kernel_pp *pp, kernel_place place, bool taken)
 {
     pp->conditionals = kernel_arena_grow(pp->arena, pp->conditionals, &pp->conditionals_room,

@@ -65,7 +65,7 @@ typedef struct kernel_macro {
 typedef struct pp_frame {
     const kernel_token *at, *end;
     kernel_macro *macro;      /* busy while the frame is on the stack, or NULL */
-    const kernel_token *body; /* of `first`: tokens get places from there; NULL: they keep theirs */
+    const kernel_token *body; /* its first token has place `first`; NULL: tokens keep theirs */
     kernel_place first;
     uint8_t lead; /* flags of the first token */
     bool fresh;   /* no token has been taken */
