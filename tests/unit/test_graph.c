@@ -133,7 +133,7 @@ static void plans_are_reused(void **unused)
 
 /* ---- the arena ---- */
 
-/* The most bytes of temporaries at any time, without alignment or gaps. */
+/* The most bytes of live temporaries at any time, each rounded up to 64. */
 static int64_t most_at_once(const schedule *s)
 {
     int64_t most = 0;

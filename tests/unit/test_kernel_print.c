@@ -662,7 +662,7 @@ static void restrict_is_kept(void **unused)
     kernel_printed_free(out);
 }
 
-/* On devices without double, literals do not turn float arithmetic into double; a note says so once. */
+/* On devices without double, literals do not turn float arithmetic into double; a warning says so once. */
 static void literals_are_float(void **unused)
 {
     (void)unused;

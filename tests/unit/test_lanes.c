@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-/* What rows with a far path are to give. */
+/* The expected results of rows with a far path. */
 #undef m_sin
 #undef m_cos
 #undef m_tan
@@ -178,7 +178,7 @@ static void test_rows(void **s)
     on_each_level(check_rows);
 }
 
-/* ---- rows that are run at once: against one after the other ---- */
+/* ---- runs of rows: compared with separate rows ---- */
 
 /* Fills x with n lanes, all the same if one is set. */
 static void fill_operand(ig_dtype dtype, int64_t n, void *x, bool one)
@@ -191,7 +191,7 @@ static void fill_operand(ig_dtype dtype, int64_t n, void *x, bool one)
 
 static int runs_checked;
 
-/* A run against its rows one after the other, also where the result lies on what it begins with. */
+/* A run compared with its rows one after another, also if the result overwrites the first operand. */
 static void check_run(int rows, int code, ig_dtype dtype, bool in_place)
 {
     static const int ops[] = {[RUN_ADD] = OP_add,
@@ -289,7 +289,7 @@ static void test_sums(void **s)
 
 static int pairs_checked;
 
-/* A loop of two rows, also over its input: differences from y whose size is at most `reach`. */
+/* A loop of two rows, also in place: differences from y whose magnitude is at most `reach`. */
 static void check_pair(int first, int second, ig_dtype dtype, double reach, bool in_place)
 {
     const map_loop both = level->pair(first, second, dtype, MAP_ONE_B);
@@ -326,7 +326,7 @@ static void test_pairs(void **s)
     on_each_level(check_pairs);
 }
 
-/* Rows with a near path, where all arguments are within its reach: the bits are m_NAME's. */
+/* Rows with a near path, if all arguments are within its reach: the results have the bits of m_NAME. */
 static void check_near_row(int op, float reach_f32, double reach_f64)
 {
     float *single = (float *)mem_a;
@@ -385,7 +385,7 @@ static void test_where(void **s)
     on_each_level(check_where);
 }
 
-/* What integers do where C does not say. */
+/* Integer operations that C leaves undefined. */
 static void check_integers(void)
 {
     int32_t d[8];
@@ -427,7 +427,7 @@ static void test_integers(void **s)
 
 /* ---- conversions ---- */
 
-/* The 16-bit float nearest to x, by arithmetic: bits of mantissa, lowest and highest exponent. */
+/* The 16-bit float nearest to x, by arithmetic: mantissa bits, lowest and highest exponent. */
 static uint16_t nearest(long double x, int mantissa, int low, int high)
 {
     const uint16_t sign = signbit(x) ? 0x8000 : 0;
@@ -441,7 +441,7 @@ static uint16_t nearest(long double x, int mantissa, int low, int high)
         return sign | infinity;
     int e = ilogbl(x) > low ? ilogbl(x) : low;
     const long double units = nearbyintl(ldexpl(x, mantissa - e));
-    /* A carry in units moves the exponent by itself. */
+    /* A carry from units into the exponent is correct. */
     const int64_t bits = ((int64_t)(e - low) << mantissa) + (int64_t)units;
     return (uint16_t)(sign | (bits < infinity ? bits : infinity));
 }
@@ -487,7 +487,7 @@ static void check_half_exhaustive(void)
     }
 }
 
-/* Around every 16-bit float and every middle of two: where rounding decides. */
+/* Around every 16-bit float and every midpoint between two: where rounding matters. */
 static void check_half_rounding(void)
 {
     enum { N = 7 };
@@ -634,7 +634,7 @@ static void test_convert(void **s)
     on_each_level(check_convert);
 }
 
-/* Integers at the edges of what 16 bits round to. */
+/* Integers near the rounding boundaries of 16-bit floats. */
 static void check_convert_int_to_half(void)
 {
     for (int shift = 8; shift < 63; shift++) {

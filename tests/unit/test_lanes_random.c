@@ -9,7 +9,7 @@
 
 static uint64_t out_a[1024], out_b[1024], out_c[1024], out_d[1024];
 
-/* Philox 4x32-10 as the paper has it, for one counter. */
+/* Philox 4x32-10 as in the paper, for one counter. */
 static void philox_reference(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t c[4] = {ctr[0], ctr[1], ctr[2], ctr[3]}, k[2] = {key[0], key[1]};
@@ -97,7 +97,7 @@ static void check_threefry(void)
     assert_memory_equal(out_d, u64_0, sizeof u64_0);
     level->bits(IG_U64, key42, 2, 2, 3, out_d);
     assert_memory_equal(out_d, u64_42 + 2, 3 * sizeof u64_42[0]);
-    /* Of key 7, 3000 values: their exclusive or. */
+    /* For key 7, 3000 values: their exclusive or. */
     uint32_t all = 0;
     uint64_t all64 = 0;
     for (int64_t at = 0; at < 3000; at += 1000) {

@@ -1,5 +1,5 @@
-/* Arrays of more than 2^31 elements on the devices that compile kernels: maps, reductions, indices and slices. They take
- * 4 GiB of memory and 20 s of the processor, so they are tested with IG_TEST_LARGE=1 only. */
+/* Arrays of more than 2^31 elements on the devices that compile kernels: maps, reductions, indices and slices. They
+ * take 4 GiB of memory and 20 s of CPU time, so they are only tested with IG_TEST_LARGE=1. */
 #include "support/opencl.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static int64_t sum_below(int64_t n)
     return n / PERIOD * (PERIOD * (PERIOD - 1) / 2) + rest * (rest - 1) / 2;
 }
 
-/* Elements of x + add around the places where an index of 32 bits ends. */
+/* Elements of x + add around the limits of 32-bit indices. */
 static void check_elements(ig_array *x, int64_t add)
 {
     const int64_t at[] = {0,         1,         above - 2, above - 1, above,

@@ -1,4 +1,4 @@
-/* Facts about the machine: the parsers on made-up trees of system files, and this machine's own. */
+/* Facts about the machine: the parsers on simulated trees of system files, and on this machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void test_v2_own_root(void **state)
     (void)state;
     tree_put("/proc/self/cgroup", "0::/\n");
     tree_put("/proc/self/mountinfo", mount_v2);
-    tree_put("/sys/fs/cgroup/cpu.max", "20000\n"); /* the period may be left out */
+    tree_put("/sys/fs/cgroup/cpu.max", "20000\n"); /* the period may be omitted */
     tree_put("/sys/fs/cgroup/memory.max", "4096\n");
     tree_put("/sys/fs/cgroup/memory.current", "8192\n"); /* over the limit */
     assert_limits(0.2, 4096, 0);
@@ -151,7 +151,7 @@ static void test_garbage_tables(void **state)
         tree_put("/proc/self/mountinfo", lines[i]);
         assert_limits(0, INT64_MAX, INT64_MAX);
     }
-    /* Noise before the lines that count: bytes of all kinds, and lines that no buffer holds. */
+    /* Noise before the relevant lines: bytes of all kinds, and lines longer than any buffer. */
     enum { NOISE = 300000 };
     char *noise = malloc(NOISE + 200);
     assert_non_null(noise);
@@ -250,14 +250,14 @@ static void test_cores(void **state)
     assert_cores(0, 0);
     tree_put(CPU "online", "0-2,5\n");
     assert_cores(4, 0);
-    /* By clock: a tenth less is the same kind of core, half is not. One that tells nothing: unknown. */
+    /* By clock: a tenth less is the same kind of core, half is not. A core without a clock is unknown. */
     tree_put(CPU "cpu0/cpufreq/cpuinfo_max_freq", "5000000\n");
     tree_put(CPU "cpu1/cpufreq/cpuinfo_max_freq", "4500000\n");
     tree_put(CPU "cpu2/cpufreq/cpuinfo_max_freq", "2500000\n");
     assert_cores(4, 0);
     tree_put(CPU "cpu5/cpufreq/cpuinfo_max_freq", "2500000\n");
     assert_cores(2, 2);
-    /* Capacity says more than the clock. */
+    /* Capacity takes precedence over the clock. */
     tree_put(CPU "cpu0/cpu_capacity", "446\n");
     tree_put(CPU "cpu1/cpu_capacity", "446\n");
     tree_put(CPU "cpu2/cpu_capacity", "446\n");

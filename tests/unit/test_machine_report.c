@@ -1,5 +1,5 @@
-/* What the report says of made-up machines: each disturbance, guest and absent device, and nothing where
- * a machine does not tell. */
+/* The report of simulated machines: each disturbance, guest and absent device, and nothing if a machine provides no
+ * information. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static const ig_finding *find(const char *subject)
     return NULL;
 }
 
-/* The subject's row has this severity, and this in its text. */
+/* The subject's row has this severity, and its text contains part. */
 static void assert_finding(const char *subject, ig_severity severity, const char *part)
 {
     const ig_finding *f = find(subject);
@@ -58,7 +58,7 @@ static void test_nothing_known(void **state)
     assert_null(m->distribution);
     assert_null(m->virtual_machine);
     assert_null(m->container);
-    assert_int_equal(m->n_findings, 1); /* that no guest was found */
+    assert_int_equal(m->n_findings, 1); /* only the finding that no guest was found */
     assert_finding("virtual", IG_FINE, "no virtual machine");
 }
 
@@ -145,7 +145,7 @@ static void test_other_work(void **state)
     assert_finding("load", IG_FINE, "load 0.0");
     tree_put("/proc/loadavg", "9999.5 1 1 1/99 7\n");
     assert_finding("load", IG_WARNING, "load 9999.5");
-    /* Runs, but not for long; sleeps; is not a process; runs, with a name to trip over. */
+    /* A short run; a sleeping process; not a process; a running process with a confusing name. */
     tree_put("/proc/10/stat", "10 (sh) R 1 1 1 0 -1 4 5 0 1 0 3 4 0 0 20 0 1\n");
     tree_put("/proc/11/stat", "11 (idle) S 1 1 1 0 -1 4 5 0 1 0 90000 4 0 0 20 0 1\n");
     tree_put("/proc/12/stat", "12 junk\n");
@@ -240,7 +240,7 @@ static void test_absent(void **state)
 #endif
 }
 
-/* Names that no buffer holds must not spoil the rest. */
+/* Names longer than any buffer must not affect the rest. */
 static void test_long_texts(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Math modes: how contractions add. The device gang runs emitted kernels, so its bits show which order a
- * kernel has. */
+/* Math modes: the order of sums in contractions. The device gang runs emitted kernels, so its bits show the order of a
+ * kernel. */
 #include "support/unit.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Memory of arrays: a block that was freed serves the next array of its size. */
+/* Memory of arrays: a freed block is reused for the next array of its size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 
-/* Also of sizes that are cut up to whole huge pages, which may be much more than asked for. */
+/* Also for sizes that are rounded up to whole huge pages, which may be much more than requested. */
 static void test_freed_block_is_taken_again(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Unified memory of the Metal backend, on the simulator: arrays that move between the CPU and the GPU share memory. The
- * simulator is beside the tests (make metal-tests); without it the tests are skipped. */
+/* Unified memory of the Metal backend, on the simulator: arrays that move between the CPU and the GPU share memory.
+ * make metal-tests builds the simulator next to the tests; without it the tests are skipped. */
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -78,7 +78,7 @@ static bool compiles(void)
     return fine;
 }
 
-/* Blocks come from the pool, and its limit counts. */
+/* Blocks come from the pool, and its limit holds. */
 static void memory_has_a_budget(void **state)
 {
     enum { BYTES = COUNT * 4 };
@@ -106,7 +106,7 @@ static void memory_has_a_budget(void **state)
     ig_set_device("cpu");
 }
 
-/* Attention of 40 queries, as the CPU and as the GPU have it: scores in threadgroup memory, and too many for it. */
+/* Attention of 40 queries, on the CPU and on the GPU: with scores that fit threadgroup memory, and with too many. */
 static const float *attention_on(const char *device, int64_t keys, ig_math math)
 {
     assert_int_equal(ig_set_device("cpu"), IG_OK);

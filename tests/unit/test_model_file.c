@@ -1,5 +1,5 @@
-/* Models in files: a saved training goes on to the last bit, for any number of threads; files that do
- * not fit change nothing. */
+/* Models in files: a saved training continues with the same bits, for any number of threads; files that do not fit
+ * change nothing. */
 #include "base/memory.h"
 #include "support/unit.h"
 #include <math.h>
@@ -29,7 +29,7 @@ static int file_end(void **state)
     return end(state);
 }
 
-/* ---- a network with all that a file must hold ---- */
+/* ---- a network with everything that a file must hold ---- */
 
 static ig_array *net(ig_model *m, ig_array *x)
 {
@@ -87,7 +87,7 @@ static void test_threads(void **state)
     assert_true(one[STEPS - 1] < 0.5 * one[0]);
 }
 
-/* Every parameter, and all of the state, bit for bit. */
+/* Compares every parameter and the whole state, bit by bit. */
 static void assert_equal_models(const ig_model *a, const ig_model *b)
 {
     assert_int_equal(ig_model_count(a), ig_model_count(b));
@@ -100,8 +100,7 @@ static void assert_equal_models(const ig_model *a, const ig_model *b)
     }
 }
 
-/* Trains, saves, trains on; the other loads, into a model that is new or has been called, and trains on
- * as well. */
+/* Trains, saves, continues training. Another model, new or already called, loads the file and continues too. */
 static void resume(ig_optimizer *(*make)(void), bool called)
 {
     ig_model *m = ig_model_new(5), *n = ig_model_new(9);
@@ -143,14 +142,14 @@ static void test_resume(void **state)
     }
 }
 
-/* Before the first step there is no state; without an optimizer, none is looked for. */
+/* Before the first step there is no state; without an optimizer, no state is read. */
 static void test_parts(void **state)
 {
     (void)state;
     ig_model *m = ig_model_new(5), *n = ig_model_new(9);
     ig_optimizer *o = adam(), *p = adam();
     ig_array *x = ig_zeros(IG_SHAPE(BATCH, 3, 12, 12), IG_F32);
-    assert_non_null(net(m, x)); /* for its parameters alone */
+    assert_non_null(net(m, x)); /* only to create its parameters */
     ig_model_train(m, true);
     assert_int_equal(ig_model_save(m, o, NULL, file), IG_OK);
     assert_int_equal(ig_model_load(n, p, file), IG_OK);
@@ -172,7 +171,7 @@ static void test_parts(void **state)
 
 /* ---- files that do not fit ---- */
 
-/* The set in file, changed by change, does not load into m and o, for this reason; both stay. */
+/* The set in file, modified by `change`, does not load into m and o, for this reason; both stay unchanged. */
 static void refuse(ig_model *m, ig_optimizer *o, void change(ig_tensors *t), ig_status code,
                    const char *part)
 {
@@ -234,7 +233,7 @@ static void test_refused(void **state)
     refuse(m, o, other_kind, IG_ERR_ARGUMENT, "its optimizer is lion, not adamw");
     refuse(m, o, no_number, IG_ERR_FORMAT, "\"steps\" is wrong");
     refuse(m, o, huge_number, IG_ERR_FORMAT, "\"optimizer_steps\" is wrong");
-    /* A model that has more than the file. */
+    /* A model that has more parameters than the file. */
     assert_int_equal(ig_model_save(m, NULL, NULL, file), IG_OK);
     ig_model_param(m, "new", IG_SHAPE(1), IG_F32, IG_INIT_ZEROS, 0);
     assert_int_equal(ig_model_load(m, NULL, file), IG_ERR_FORMAT);
@@ -252,7 +251,7 @@ static void test_refused(void **state)
     ig_model_free(m);
 }
 
-/* A file of others, without our texts, into a model that is new. */
+/* A file of another program, without our metadata, into a new model. */
 static void test_foreign(void **state)
 {
     (void)state;
@@ -281,7 +280,7 @@ static void test_foreign(void **state)
     ig_model_free(m);
 }
 
-/* The n-th allocation fails while loading, for every n: all as before, or all new. */
+/* The n-th allocation fails while loading, for every n: everything is unchanged, or everything is loaded. */
 static void test_allocations_fail(void **state)
 {
     (void)state;

@@ -24,10 +24,10 @@ static const char source[] = "__device__ int calls;\n"
 typedef struct worker {
     ig_module *module;
     int number, rounds;
-    const char *why; /* of a failure */
+    const char *why; /* the reason for a failure */
 } worker;
 
-/* Launches with another block size each time, so that code is made ready again and again. */
+/* Launches with a different block size each time, so that code is prepared again each time. */
 static void *work(void *context)
 {
     worker *w = context;

@@ -1,5 +1,6 @@
-/* The move ops against plain loops: every element of x tells where it stands, so each result says
- * where its elements came from. All layouts; 0-d, empty and 16-d arrays; errors by code, text. */
+/* The move ops against plain loops: every element of x encodes its position, so each result shows
+ * where its elements came from. All layouts; 0-d, empty and 16-d arrays; codes and texts of
+ * errors. */
 #include "support/unit.h"
 #include <string.h>
 #include "support/layouts.h"
@@ -10,7 +11,7 @@ static const ig_ints none = {NULL, 0};
 static const int64_t nothing[1];
 static const ig_ints scalar = {nothing, 0};
 
-/* What the rules look at: the shape of x, and up to four numbers. */
+/* Inputs of the rules: the shape of x, and up to four numbers. */
 static ig_ints from;
 static int64_t p[4];
 
@@ -198,7 +199,7 @@ static void test_reshape(void **state)
 
 static int64_t sliced(const int64_t *i) { return number(p[0] + i[0] * p[1], i[1], 0); }
 
-/* Python's rule, one element at a time: how many there are, and the first. */
+/* Python's rule, one element at a time: the number of elements, and the first. */
 static int64_t slice_length(int64_t start, int64_t stop, int64_t step, int64_t n, int64_t *first)
 {
     int64_t count = 0;
@@ -458,7 +459,7 @@ static void test_repeat_tile(void **state)
     }
 }
 
-/* With the most axes there is no room for one more in between. */
+/* With the maximum number of axes there is no room for an additional one. */
 static int64_t last_halved(const int64_t *i)
 {
     int64_t at[IG_MAX_NDIM];
@@ -488,7 +489,7 @@ static void test_most_axes(void **state)
     }
 }
 
-/* ---- what views promise ---- */
+/* ---- properties of views ---- */
 
 static void test_views_do_not_copy(void **state)
 {
@@ -507,7 +508,7 @@ static void test_views_do_not_copy(void **state)
     assert_true(ig_is_evaluated(two[1]));
     assert_int_equal(ig_split(x, INTS(2), 2, two, 2), 2);
     assert_true(ig_is_evaluated(two[1]));
-    /* A result is a handle of its own, even where nothing changes. */
+    /* A result is a separate handle, even if nothing changes. */
     assert_ptr_not_equal(ig_broadcast_to(x, INTS(2, 3, 4)), x);
     assert_ptr_not_equal(ig_roll(x, INTS(0), INTS(0)), x);
     assert_ptr_not_equal(ig_tile(x, INTS(1)), x);
@@ -598,7 +599,7 @@ static void test_errors_of_copies(void **state)
     FAILS(IG_ERR_SHAPE, "unstack: axis 0", ig_unstack(s, 0, out, 8));
 }
 
-/* ---- many short rows, which are moved by a table of their places ---- */
+/* ---- many short rows, which are moved with a table of offsets ---- */
 
 static int64_t turned(const int64_t *i)
 {

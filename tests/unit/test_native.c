@@ -1,6 +1,6 @@
-/* Programs that a device runs by itself, instead of emitted kernels: a device of emitted kernels with plain
- * loops for products of matrices. Its results are compared with the CPU's, and the schedule says which code
- * runs. The loops see a program as cuBLASLt does (backend/product.h). */
+/* Programs that a device runs by native code instead of emitted kernels. The device has emitted kernels, and plain
+ * loops for matrix products. Its results are compared with the CPU's, and the schedule names the code that runs. The
+ * loops see a program in the same form as cuBLASLt (backend/product.h). */
 #include "support/unit.h"
 
 #include "engine/backend/backend.h"
@@ -70,7 +70,7 @@ static void results_of(const program *p, operand out[3])
     }
 }
 
-/* One row: its result and lse, or what it adds to the gradients. */
+/* One row: its result and lse, or its contribution to the gradients. */
 static void attention_row(const program *p, const binding *bindings, int64_t job, int64_t i)
 {
     const node_native *n = p->kernel->native;
@@ -133,7 +133,7 @@ typedef struct conv_numbers {
     int64_t n, c, h, w, k, r, s, p, q, stride[2], padding[2], dilation[2], groups;
 } conv_numbers;
 
-/* Adds what one product x[at] * weight[at] contributes, to y or to one of the gradients. */
+/* Adds the contribution of one product x[at] * weight[at] to y or to one of the gradients. */
 static void convolve_point(const program *p, const binding *bindings, int64_t x, int64_t w,
                            int64_t y)
 {
@@ -270,7 +270,7 @@ static ig_array *transposed(ig_dtype d)
                      ig_matrix_transpose(noise(1, IG_SHAPE(5, 9), d)));
 }
 
-/* Heads next to each other: two axes of batches that are not one. */
+/* Adjacent heads: two batch axes that cannot be merged. */
 static ig_array *heads(ig_dtype d)
 {
     ig_array *q = ig_permute_dims(noise(0, IG_SHAPE(2, 6, 3, 4), d), IG_AXES(0, 2, 1, 3));
@@ -289,7 +289,7 @@ static ig_array *biased_first(ig_dtype d) { return ig_add(noise(2, IG_SHAPE(5), 
 
 static ig_array *activated(ig_dtype d) { return ig_relu(biased(d)); }
 
-/* A bias of the rows is not one of the columns. */
+/* A bias per row is not a bias per column. */
 static ig_array *by_rows(ig_dtype d) { return ig_add(plain(d), noise(2, IG_SHAPE(7, 1), d)); }
 
 static ig_array *with_itself(ig_dtype d)
@@ -377,7 +377,7 @@ static void the_schedule_names_the_code(void **unused)
     assert_int_equal(ig_set_device("cpu"), IG_OK);
 }
 
-/* Matrices that a library cannot walk: both strides above 1, windows that overlap, backwards. */
+/* Matrices that a library cannot express: both strides above 1, overlapping windows, negative strides. */
 static void other_layouts_are_emitted(void **unused)
 {
     (void)unused;
@@ -455,7 +455,7 @@ static void other_attention_keeps_its_definition(void **unused)
     assert_int_equal(ig_set_device("cpu"), IG_OK);
 }
 
-/* A check of each node compares the device's code with the definition. */
+/* Verifying each node compares the device's code with the definition. */
 static void attention_can_be_verified(void **unused)
 {
     (void)unused;
@@ -511,7 +511,7 @@ static void convolutions_run_as_one_node(void **unused)
     }
 }
 
-/* The gradient of a gradient follows from the definition. */
+/* The gradient of a gradient is derived from the definition. */
 static void second_gradients_follow(void **unused)
 {
     double values[2][64];

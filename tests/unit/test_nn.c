@@ -1,7 +1,7 @@
 /* The ops of neural networks against plain loops in double, for f16, bf16, f32 and f64.
  *
- * All of them compute in f32 (f64 for f64) and round once, so f16 and bf16 are held to half a step of
- * their own and a little: a formula that rounds after each op does not pass. */
+ * All of them compute in f32 (f64 for f64) and round once, so f16 and bf16 results must be within slightly more than
+ * half a step: a formula that rounds after each op fails. */
 #include "engine/ops/ops.h"
 #include "support/unit.h"
 #include <math.h>
@@ -22,7 +22,7 @@ static void expect_shape(const ig_array *x, ig_ints shape)
         assert_int_equal(ig_dim(x, a), shape.v[a]);
 }
 
-/* y is want, in its dtype: half a step of it, and slack for what was computed in f32 or f64. */
+/* y equals want in its dtype, within half a step and some slack for the computation in f32 or f64. */
 static void expect(ig_array *y, ig_dtype dtype, const double *want, int n)
 {
     ig_finfo info;
@@ -165,7 +165,7 @@ static void test_dropout(void **state)
     EXPECT(ig_dropout(F32(IG_SHAPE(2), 1, NAN), key, 0), IG_F32, 1, NAN);
     EXPECT(ig_dropout(I64(IG_SHAPE(2), 4, 5), key, 0), IG_F32, 4, 5);
     assert_int_equal(ig_dtype_of(ig_dropout(ig_astype(ones, IG_BF16), key, 0.5)), IG_BF16);
-    /* What is dropped is 0, whatever it was. */
+    /* Dropped elements are 0, whatever their value was. */
     y = ig_dropout(ig_full(IG_SHAPE(1000), ig_float(NAN), IG_F32), key, 0.999);
     assert_true(ig_item(ig_sum(ig_isnan(y), IG_NONE, IG_DTYPE_NONE, false)) < 50);
     assert_refused(ig_dropout(ones, key, 1), IG_ERR_ARGUMENT, "dropout: p is 1");
@@ -220,7 +220,7 @@ static void test_softmax(void **state)
     }
 }
 
-/* Long rows, of which some have values that exp takes its slow path for: the bits of separate steps. */
+/* Long rows, some with values on the slow path of exp: they have the bits of separate steps. */
 static void test_softmax_long_rows(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void test_layer_norm(void **state)
         for (int i = 0; i < 60; i++)
             y[i] = y[i] * w[i % 20] + b[i % 20];
         expect(ig_layer_norm(in, weight, bias, IG_AXES(-1, -2), eps), floats[d], y, 60);
-        /* Parameters of another dtype do not change the result's. */
+        /* Parameters of another dtype do not change the dtype of the result. */
         expect(ig_layer_norm(in, ig_astype(weight, IG_F64), ig_astype(bias, IG_F64), IG_AXES(1, 2),
                              eps),
                floats[d], y, 60);
@@ -447,7 +447,8 @@ static void test_attention(void **state)
         uint8_t attend[QUERIES * KEYS];
         double hidden[QUERIES * KEYS];
         ig_array *query = sample(51, IG_SHAPE(BATCH, QUERIES, WIDTH), floats[d], q);
-        ig_array *key = sample(52, IG_SHAPE(KEYS, WIDTH), floats[d], k); /* for all of the batch */
+        ig_array *key = sample(52, IG_SHAPE(KEYS, WIDTH), floats[d], k); /* shared by the whole
+                                                                          * batch */
         ig_array *value = sample(53, IG_SHAPE(BATCH, KEYS, OUT), floats[d], v);
         ig_array *mask = sample(54, IG_SHAPE(QUERIES, KEYS), floats[d], m);
         for (int i = 0; i < QUERIES * KEYS; i++) {
@@ -490,7 +491,7 @@ static void test_attention_errors(void **state)
     assert_refused(ATTEND(x, y, y, ig_ones(IG_SHAPE(2, 3), IG_BOOL)), IG_ERR_SHAPE,
                    "does not broadcast");
     assert_refused(ATTEND(x, y, y, ig_ones(IG_SHAPE(2, 4), IG_I32)), IG_ERR_DTYPE, "mask is bool");
-    /* Of no keys nothing can be attended to. */
+    /* With no keys, there is nothing to attend to. */
     ig_array *none = ig_zeros(IG_SHAPE(0, 3), IG_F32);
     EXPECT(ATTEND(x, none, none, NULL), IG_F32, 0, 0, 0, 0, 0, 0);
 }
@@ -561,7 +562,7 @@ static ig_array *huber(ig_array *x, ig_array *t, const char *how)
 static const struct {
     ig_array *(*build)(ig_array *, ig_array *, const char *);
     double (*reference)(double, double);
-    bool probability; /* the target is one */
+    bool probability; /* the target is a probability */
 } losses[] = {
     {ig_mse, ref_mse, false},  {ig_l1, ref_l1, false},
     {huber, ref_huber, false}, {ig_bce_with_logits, ref_bce, true},
@@ -592,7 +593,7 @@ static void test_losses(void **state)
     EXPECT(ig_mse(I64(IG_SHAPE(2), 1, 3), ig_int(0), NULL), IG_F32, 5);
     EXPECT(ig_l1(F32(IG_SHAPE(1), 1), make((const double[]){3}, IG_SHAPE(1), IG_F64), NULL), IG_F64,
            2);
-    /* Far from 0 nothing overflows; a target of 0 leaves nothing, whatever x says. */
+    /* Far from 0 nothing overflows; a target of 0 contributes nothing, whatever x is. */
     EXPECT(ig_bce_with_logits(F32(IG_SHAPE(4), 1000, 1000, -1000, -1000),
                               F32(IG_SHAPE(4), 1, 0, 1, 0), "none"),
            IG_F32, 0, 1000, 1000, 0);

@@ -1,5 +1,5 @@
-/* Models and layers: names and order of parameters, how they are drawn, each layer against its formula
- * in public ops, what training and use differ in, and what is refused. */
+/* Models and layers: names and order of parameters, how they are drawn, each layer against its formula in public ops,
+ * differences between training and use, and errors. */
 #include "support/unit.h"
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void test_names_in_order(void **state)
     assert_false(ig_failed());
 }
 
-/* A name in parts is the joined one, whoever asks; other orders of asking find it as well. */
+/* A name in parts equals the joined name; parameters are found in any order of requests. */
 static void test_look_up(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void test_draws(void **state)
     ig_array *half = ig_model_param(model, "half", shape, IG_BF16, IG_INIT_NORMAL, 2);
     assert_same(zeros, ig_zeros(shape, IG_F32));
     assert_same(ones, ig_ones(shape, IG_F64));
-    /* Each from the key of its number. */
+    /* Each parameter is drawn from the key of its number. */
     ig_array *key = ig_fold_in(ig_key(7, NULL), 2);
     assert_same(uniform, ig_uniform(key, shape, IG_F32, ig_float(-0.5), ig_float(0.5)));
     key = ig_fold_in(ig_key(7, NULL), 3);
@@ -139,7 +139,7 @@ static void test_set(void **state)
     (void)state;
     ig_array *x = some(1, IG_SHAPE(4, 3));
     assert_non_null(ig_nn_linear(model, "l", x, 2, true));
-    /* A view of what the caller goes on to use: the model has a copy. */
+    /* A view of an array that the caller continues to use: the model has a copy. */
     ig_array *value = some(2, IG_SHAPE(3, 2));
     assert_int_equal(ig_model_set(model, "l.weight", ig_matrix_transpose(value)), IG_OK);
     assert_same(param("l.weight"), ig_matrix_transpose(value));
@@ -183,7 +183,7 @@ static void test_refused(void **state)
                    "finite");
     assert_refused(ig_model_param(model, "i", two, IG_F32, (ig_init)9, 1), IG_ERR_ARGUMENT,
                    "no way 9");
-    /* An error of before goes through. */
+    /* An earlier error is passed through. */
     assert_refused(ig_nn_linear(model, "z", ig_add(x, some(1, IG_SHAPE(9))), 2, true), IG_ERR_SHAPE,
                    "add");
     assert_int_equal(ig_model_count(model), 2);
@@ -265,8 +265,8 @@ static ig_array *by_hand(ig_array *old, ig_array *now, double momentum)
     return ig_add(ig_multiply(old, ig_float(1 - momentum)), ig_multiply(now, ig_float(momentum)));
 }
 
-/* Statistics are those of the batch while training; a step, and nothing else, moves the running ones:
- * by all calls since the last, in their order. */
+/* Training uses the statistics of the batch. Only a step updates the running statistics: with all calls since the last
+ * step, in order. */
 static void test_batch_norm(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_batch_norm(void **state)
     assert_same(y, ig_batch_norm(x, NULL, NULL, NULL, NULL, 1e-5));
     assert_same(param("bn.running_mean"), ig_zeros(three, IG_F32));
     assert_same(param("bn.running_var"), ig_ones(three, IG_F32));
-    /* Forgotten, as a step never came. */
+    /* Forgotten, because no step followed. */
     ig_model_train(model, true);
     y = ig_nn_batch_norm(model, "bn", x, 0.25, 1e-5);
     ig_array *again = ig_nn_batch_norm(model, "bn", z, 0.25, 1e-5);
@@ -289,7 +289,7 @@ static void test_batch_norm(void **state)
     var = by_hand(var, ig_var(z, axes, 1, false), 0.25);
     assert_close(param("bn.running_mean"), mean, 1e-6);
     assert_close(param("bn.running_var"), var, 1e-6);
-    /* In use they serve, and stay. */
+    /* In use they are read, and do not change. */
     ig_model_train(model, false);
     y = ig_nn_batch_norm(model, "bn", x, 0.25, 1e-5);
     ig_array *w = param("bn.weight"), *b = param("bn.bias");
@@ -314,7 +314,7 @@ static void test_dropout(void **state)
     assert_close(ig_maximum(one, ig_float(0.5)),
                  ig_where(ig_equal(one, ig_float(0)), ig_float(0.5), ig_float(1 / 0.75)), 1e-6);
     assert_true(ig_item(ig_any(ig_not_equal(one, two), IG_NONE, false)) == 1);
-    /* The count begins anew, and another model of the same seed draws the same. */
+    /* The count restarts, and another model with the same seed draws the same. */
     ig_model_train(model, true);
     assert_same(ig_nn_dropout(model, x, 0.25), one);
     ig_model *twin = ig_model_new(7), *other = ig_model_new(8);
@@ -329,7 +329,7 @@ static void test_dropout(void **state)
     assert_refused(ig_nn_dropout(model, x, 1), IG_ERR_ARGUMENT, "p is 1");
 }
 
-/* Each step draws anew. */
+/* Each step draws again. */
 static void test_dropout_by_step(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void test_attention(void **state)
     z = ig_reshape(ig_permute_dims(z, IG_AXES(0, 2, 1, 3)), IG_SHAPE(2, 5, 12));
     assert_close(y, projected("at.out", z), 1e-5);
     assert_int_equal(ig_model_count(model), 8);
-    /* A causal one does not see what is behind. */
+    /* With causal attention, a token does not see later tokens. */
     ig_array *seen = ig_nn_attention(model, "at", x, NULL, 3, NULL, true);
     ig_array *start = ig_slice(x, IG_AXES(0, 0), IG_AXES(2, 2), IG_NONE);
     assert_close(ig_slice(seen, IG_AXES(0, 0), IG_AXES(2, 2), IG_NONE),

@@ -1,8 +1,8 @@
 /* ig_load and ig_save without NumPy: round trips, golden bytes, damaged files, failing writes.
  *
- * Each test works in a folder of its own making, which must hold nothing but what the test put
- * there: a temporary file that stays behind fails it. tests/test_npy.py holds both against NumPy.
- */
+ * Each test has its own folder, which must contain only files that the test created: a remaining
+ * temporary file fails it. tests/test_npy.py compares both functions with NumPy.
+ * */
 #include "support/folder.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ static size_t shape_bytes(const struct shape *shape, ig_dtype dtype)
     return bytes;
 }
 
-/* ---- what is right ------------------------------------------------------------------------- */
+/* ---- valid files ---------------------------------------------------------------------------- */
 
 static void test_round_trip(void **state)
 {
@@ -96,12 +96,12 @@ static void test_round_trip(void **state)
             assert_int_equal(ig_save(folder_path("x.npy"), x), IG_OK);
             assert_array(ig_load(folder_path("x.npy")), dtype, shape, data);
 
-            /* The file as the format has it: aligned, padded, then the bytes. */
+            /* The file in the format's layout: aligned, padded, then the bytes. */
             const size_t size = folder_get(folder_path("x.npy"));
             snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
                      descrs[dtype], shapes[i].text);
             const size_t start = size - bytes;
-            assert_int_equal(start, shapes[i].n == 16 ? 192 : 128); /* as NumPy 2.4 has them */
+            assert_int_equal(start, shapes[i].n == 16 ? 192 : 128); /* as NumPy 2.4 writes them */
             assert_memory_equal(folder_content, "\x93NUMPY\1\0", 8);
             assert_int_equal(folder_content[8] + 256 * folder_content[9], start - 10);
             assert_memory_equal(folder_content + 10, text, strlen(text));
@@ -131,7 +131,7 @@ static void test_golden_bytes(void **state)
     assert_memory_equal(folder_content, golden, sizeof golden - 1);
 }
 
-/* A view is written in row-major order of its own. */
+/* A view is written in the row-major order of the view. */
 static void test_save_view(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void test_fortran_order(void **state)
                  IG_U8, IG_SHAPE(2, 0), NULL);
 }
 
-/* The same elements, in little and big endian and without an order. */
+/* The same elements, in little and big endian and without a byte order. */
 static void test_byte_order(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void test_byte_order(void **state)
     }
 }
 
-/* NumPy takes each byte that is not 0 for true. */
+/* NumPy treats each nonzero byte as true. */
 static void test_bool_bytes(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void test_versions(void **state)
     }
 }
 
-/* Headers that other writers give, and that mean what ours mean. */
+/* Headers of other writers, with the same meaning as ours. */
 static void test_lenient_headers(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void test_lenient_headers(void **state)
         assert_array(load_text(texts[i], data, sizeof data), IG_I16, IG_SHAPE(2, 3), data);
 }
 
-/* What follows the elements is not ours: several arrays may lie in one file. */
+/* Data after the elements is ignored: several arrays may be in one file. */
 static void test_trailing_bytes(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void test_trailing_bytes(void **state)
                  IG_U8, IG_SHAPE(3), data);
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------- */
+/* ---- invalid files -------------------------------------------------------------------------- */
 
 #define WITH_SHAPE(s) "{'descr': '<f4', 'fortran_order': False, 'shape': " s ", }"
 #define WITH_DESCR(d) "{'descr': " d ", 'fortran_order': False, 'shape': (1,), }"
@@ -369,7 +369,8 @@ static void test_damaged_headers(void **state)
     assert_array(load_text(WITH_SHAPE("()"), &value, sizeof value), IG_F32, IG_SCALAR, &value);
 }
 
-/* A header cut, or with one byte set to each of some values, gives an array or an error. */
+/* A header that is cut, or has one byte set to each of several values, gives an array or an
+ * error. */
 static void test_every_byte_damaged(void **state)
 {
     (void)state;
@@ -447,7 +448,7 @@ static void test_load_wrong_path(void **state)
                  "aaa': it cannot be opened: File name too long; choose a shorter name");
 }
 
-/* The header is believed only after the file and the limit have agreed. */
+/* The header is trusted only after checks against the file and the limit. */
 static void test_memory_limit(void **state)
 {
     (void)state;
@@ -492,7 +493,7 @@ static void test_pipe(void **state)
     size = build(file, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 0), }", NULL, 0);
     assert_array(load_piped(file, size), IG_U8, IG_SHAPE(3, 0), NULL);
 
-    /* A header that promises much is given what has come, and no more. */
+    /* If a header promises much, only memory for data that has arrived is allocated. */
     const uint64_t limit = ig_memory_limit();
     ig_set_memory_limit(UINT64_C(1) << 50);
     size = build(file, "{'descr': '|u1', 'fortran_order': False, 'shape': (1000000000000,), }",
@@ -514,7 +515,7 @@ static void *drain_run(void *arg)
     return total;
 }
 
-/* A pipe and a FIFO are written straight. */
+/* A pipe and a FIFO are written directly. */
 static void test_save_to_pipe(void **state)
 {
     (void)state;
@@ -567,7 +568,7 @@ static void test_save_wrong_path(void **state)
     assert_int_equal(folder_entries(), 2);
 }
 
-/* The error that came first stays. */
+/* The first error is kept. */
 static void test_first_error_stays(void **state)
 {
     (void)state;
@@ -601,7 +602,7 @@ static ig_status save_limited(const char *path, ig_array *x, rlim_t bytes)
     return status;
 }
 
-/* The write fails after each number of bytes: the old file stays, and nothing beside it. */
+/* The write fails after each number of bytes: the old file stays, without other files. */
 static void test_write_fails_anywhere(void **state)
 {
     (void)state;
@@ -626,7 +627,7 @@ static void test_write_fails_anywhere(void **state)
     assert_array(ig_load(path), IG_I64, IG_SHAPE(3), data);
 }
 
-/* ---- what stands where the file goes ------------------------------------------------------- */
+/* ---- the target path exists ---------------------------------------------------------------- */
 
 static void test_permissions(void **state)
 {
@@ -686,7 +687,7 @@ static void test_names(void **state)
     }
     assert_int_equal(folder_entries(), COUNT(names));
 
-    /* Names that a dead process of our number left do not stand in the way. */
+    /* Names left by a dead process with our process id do not interfere. */
     enum { LEFT = 600 }; /* more than the saves before this one */
     char left[64];
     for (int i = 0; i < LEFT; i++) {
@@ -696,7 +697,7 @@ static void test_names(void **state)
     assert_int_equal(ig_save(folder_path("y.npy"), x), IG_OK);
     assert_int_equal(folder_entries(), COUNT(names) + LEFT + 1);
 
-    /* A name without a folder is in the one we are in. */
+    /* A name without a folder is in the current folder. */
     char here[512];
     assert_non_null(getcwd(here, sizeof here));
     assert_int_equal(chdir(folder_itself()), 0);

@@ -1,5 +1,5 @@
-/* The OpenCL backend on PoCL: devices and what they say, memory, kernels from text, launches, the
- * compiler's words, the cache of binaries. Skipped, with the reason, where no driver is there. */
+/* The OpenCL backend on PoCL: devices and their properties, memory, kernels from text, launches, compiler messages, the
+ * cache of binaries. Skipped, with the reason, if there is no driver. */
 #include "engine/backend/search.h"
 #include "support/opencl.h"
 
@@ -100,7 +100,7 @@ static void absence_has_a_reason(void **unused)
         assert_non_null(a.remedy);
         assert_int_equal(ig_set_device("opencl:0"), IG_ERR_DEVICE);
         assert_error(IG_ERR_DEVICE, rows[i].why);
-        ig_machine *m = ig_machine_get(); /* the last row: backends come behind what base found */
+        ig_machine *m = ig_machine_get(); /* the last row: backends follow the findings of base */
         assert_non_null(m);
         assert_string_equal(m->absent[m->n_absent - 1].name, "opencl");
         assert_non_null(strstr(m->absent[m->n_absent - 1].why, rows[i].why));
@@ -111,7 +111,7 @@ static void absence_has_a_reason(void **unused)
     backend_release_all();
 }
 
-/* Two devices work beside each other and do not take each other's buffers. */
+/* Two devices work at the same time and do not use each other's buffers. */
 static void devices_are_apart(void **unused)
 {
     (void)unused;
@@ -175,7 +175,7 @@ static void memory_holds_what_is_written(void **unused)
     buffer_release(y);
 }
 
-/* On a CPU large buffers are in memory that we give to the driver: it is ours again when they are released. */
+/* On a CPU, large buffers use memory that we pass to the driver: it is ours again when they are released. */
 static void large_memory_holds_what_is_written(void **unused)
 {
     (void)unused;
@@ -186,7 +186,7 @@ static void large_memory_holds_what_is_written(void **unused)
     char *want = malloc(BYTES), *got = malloc(BYTES);
     for (int i = 0; i < BYTES; i++)
         want[i] = (char)(i * 7 % 251);
-    shim.at(1, false); /* the open device makes one call to make a buffer; it fails */
+    shim.at(1, false); /* the open device creates a buffer with one call; it fails */
     buffer *none = dev->alloc(dev, BYTES);
     assert_null(none);
     assert_non_null(ig_error(NULL));
@@ -237,7 +237,7 @@ static void memory_has_its_bounds(void **unused)
 
 /* ---- launches ---- */
 
-/* Every thread of a grid in three axes writes where it stands, once. */
+/* Every thread of a grid in three axes writes its own element, once. */
 static void grids_have_three_axes(void **unused)
 {
     (void)unused;
@@ -332,14 +332,14 @@ static void kernels_get_all_kinds_of_arguments(void **unused)
     assert_int_equal(dev->read(y, 16, got, sizeof got), IG_OK);
     for (int i = 0; i < 16; i++)
         assert_int_equal(got[i], (i / 8 * 8 + 7 - i % 8) * 3 + 5 + 40 + 200 + 1000);
-    l.shared_bytes = dev->limits.shared_bytes; /* and 32 bytes of the text's own */
+    l.shared_bytes = dev->limits.shared_bytes; /* plus 32 bytes declared in the text */
     assert_int_equal(dev->kernel_launch(k, &l), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "shared memory");
     dev->kernel_discard(k);
     buffer_release(y);
 }
 
-/* What the caller got wrong is refused and changes nothing. */
+/* Mistakes of the caller are rejected and change nothing. */
 static void launches_have_their_bounds(void **unused)
 {
     (void)unused;
@@ -391,7 +391,7 @@ static void check_build(const backend *dev, const kernel_image *t, ig_status cod
     if (!text || !strstr(text, part))
         fail_msg("expected '%s' in: %s", part, text ? text : "nothing");
     assert_null(strchr(text, '\r'));
-    if (strchr(text, '\n')) /* the first line stands alone */
+    if (strchr(text, '\n')) /* only the first line */
         assert_non_null(strstr(text, t->entry));
     assert_true(strlen(text) < 4000);
 }
@@ -422,7 +422,7 @@ static void compilers_are_quoted(void **unused)
     check_build(dev, &t, IG_ERR_UNSUPPORTED, "bytes of parameters");
 }
 
-/* A log of any length is cut to what an error can hold. */
+/* A log of any length is cut to the size of an error message. */
 static void long_logs_are_cut(void **unused)
 {
     (void)unused;
@@ -443,7 +443,7 @@ static void long_logs_are_cut(void **unused)
 
 /* ---- the cache ---- */
 
-/* How often the driver saw text while the kernel was built. */
+/* How often the driver compiled text while the kernel was built. */
 static long texts_seen(const backend *dev, const kernel_image *t)
 {
     const long before = shim.compiled();
@@ -491,7 +491,7 @@ static void binaries_are_kept(void **unused)
     assert_int_equal(texts_seen(dev, &t), 0);
     const char *path = entry_path();
     const size_t bytes = folder_get(path);
-    folder_content[bytes / 2] ^= 1; /* damaged: thrown away, made again */
+    folder_content[bytes / 2] ^= 1; /* damaged: deleted and built again */
     folder_put(path, folder_content, bytes);
     assert_int_equal(texts_seen(dev, &t), 1);
     assert_int_equal(texts_seen(dev, &t), 0);
@@ -504,7 +504,7 @@ static void binaries_are_kept(void **unused)
     setenv("XDG_CACHE_HOME", folder_path("cache"), 1);
 }
 
-/* A binary that is sound, but that the driver refuses: the shim makes it. */
+/* An intact binary that the driver rejects: the shim provides it. */
 static void refused_binaries_are_made_again(void **unused)
 {
     (void)unused;

@@ -1,13 +1,12 @@
-/* What src/engine/backend/opencl/api.def says of OpenCL, against OpenCL's own header: every type, constant
- * and function, at compile time. Without that header there is nothing to compare, and the test says
- * so. */
+/* Compares src/engine/backend/opencl/api.def with OpenCL's header: every type, constant and function, at compile time.
+ * Without that header there is nothing to compare, and the test says so. */
 #include "support/unit.h"
 
 #if __has_include(<CL/cl.h>)
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-/* The same type, as C has it; and handles that point to the same struct. */
+/* Identical C types; handles must point to the same struct. */
 #define CL_TYPE(name, type) \
     _Static_assert(__builtin_types_compatible_p(name, type), "type " #name " is another");
 #define CL_HANDLE(name, tag) \

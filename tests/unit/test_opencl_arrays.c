@@ -1,7 +1,6 @@
-/* Arrays on an OpenCL device whose driver fails: every n-th call of a whole evaluation, once and from there on.
- * Each time there is one error or the right result: no crash, nothing left behind, and right results
- * afterwards. Also many threads on one device, two devices in one process, a child of fork, and how many
- * kernels are compiled. */
+/* Arrays on an OpenCL device whose driver fails: every n-th call of a whole evaluation, once and from then on. Each
+ * time there is one error or the right result: no crash, no leak, and right results afterwards. Also many threads on
+ * one device, two devices in one process, a child of fork, and how many kernels are compiled. */
 #include "engine/backend/search.h"
 #include "support/opencl.h"
 
@@ -29,7 +28,7 @@ static ig_array *numbers(int rows, int columns)
     return ig_from_data(v, IG_SHAPE(rows, columns), IG_F32);
 }
 
-/* A map, a reduction, a chain, a contraction, a sort, and rows at indices; NULL where building failed. */
+/* A map, a reduction, a chain, a contraction, a sort, and rows at indices; NULL if building failed. */
 static void build(int rows, int columns, ig_array *out[RESULTS])
 {
     ig_array *x = numbers(rows, columns);
@@ -61,7 +60,7 @@ static ig_status compute(const char *device, float got[static RESULTS * SIZE])
     return status;
 }
 
-/* From looking for the device to closing it. */
+/* From the search for the device to its closing. */
 static ig_status live(float got[static RESULTS * SIZE])
 {
     ig_status status = ig_scope_begin();
@@ -125,7 +124,7 @@ static void lives_with_failures(bool always, long step)
     assert_true(check_life("no call afterwards", 0));
 }
 
-/* Every call; where the machine is slow, every third. */
+/* Every call; every third on slow machines. */
 static long steps(void) { return getenv("IG_TEST_QUICK") ? 3 : 1; }
 
 static void every_call_fails_once(void **unused)
@@ -160,7 +159,7 @@ static void results_of_failed_launches_cannot_be_read(void **unused)
         const char *said = ig_error(&code);
         assert_int_equal(code, IG_ERR_DEVICE);
         assert_non_null(strstr(said, "opencl:0"));
-        ig_array *z = ig_add(y, ig_float(1)); /* nothing can be made of it */
+        ig_array *z = ig_add(y, ig_float(1)); /* nothing can be computed from it */
         assert_true(ig_eval(&z, 1) != IG_OK || ig_read(z, got, sizeof got) != IG_OK);
     }
     ig_error(NULL);
@@ -172,7 +171,7 @@ static void results_of_failed_launches_cannot_be_read(void **unused)
     ig_shutdown();
 }
 
-/* The error names op and device, and what was computed since cannot be read. */
+/* The error names the op and the device, and results computed since then cannot be read. */
 static void a_bad_index_names_op_and_device(void **unused)
 {
     (void)unused;
@@ -293,7 +292,7 @@ static void a_forked_child_is_told(void **unused)
     ig_shutdown();
 }
 
-/* A kernel of the user runs where its arrays are, between other programs, whatever the current device is. */
+/* A user kernel runs on the device of its arrays, between other programs, whatever the current device is. */
 static void kernels_run_where_their_arrays_are(void **unused)
 {
     (void)unused;
@@ -334,7 +333,7 @@ static void kernels_run_where_their_arrays_are(void **unused)
     ig_shutdown();
 }
 
-/* Indices of more than 31 bits, in memory of which only some pages exist. */
+/* Indices of more than 31 bits, in memory with only some pages present. */
 static void far_elements_are_reached(void **unused)
 {
     (void)unused;
@@ -416,8 +415,8 @@ static void lengths_share_kernels(void **unused)
     ig_shutdown();
 }
 
-/* Softmax, layer norm and cross entropy are one kernel each; attention is one after that which scales the query.
- * With `same` all have the CPU's bits. 37 and 75 are no multiples of a tile. */
+/* Softmax, layer norm and cross entropy are one kernel each; attention is one kernel after the one that scales the
+ * query. With `same` all have the CPU's bits. 37 and 75 are not multiples of a tile. */
 static void rows_are_one_kernel(void **unused)
 {
     (void)unused;
@@ -474,7 +473,7 @@ static void operands_may_be_empty(void **unused)
     ig_shutdown();
 }
 
-/* ---- what PoCL's compiler is given ---- */
+/* ---- texts for PoCL's compiler ---- */
 
 static const char *const no_header = "-D_OPENCL_H_";
 
@@ -505,8 +504,8 @@ static const char *build_value(const backend *dev, const char *value, float expe
     return shim.options();
 }
 
-/* PoCL reads its header of all functions only for texts that need it, and is not asked for binaries, because it would
- * compile once more. */
+/* PoCL reads its header of all functions only for texts that need it. It is not asked for binaries, because it would
+ * compile again. */
 static void headers_are_read_if_needed(void **unused)
 {
     (void)unused;
@@ -528,7 +527,7 @@ static void headers_are_read_if_needed(void **unused)
     assert_int_equal(shim.binaries(), asked);
 }
 
-/* On NVIDIA's OpenCL a warp shuffles if all of it takes part, and float extremes are instructions. */
+/* On NVIDIA's OpenCL, a warp shuffles if all its threads take part, and extremes of floats are instructions. */
 static void nvidia_has_instructions(void **unused)
 {
     (void)unused;
@@ -543,7 +542,7 @@ static void nvidia_has_instructions(void **unused)
         assert_int_equal(ig_set_device("opencl:0"), IG_OK);
         ig_array *x = ig_from_data((const float[]){1, 2}, IG_SHAPE(2), IG_F32);
         x = ig_maximum(x, ig_multiply(x, x));
-        assert_int_equal(ig_eval(&x, 1), IG_ERR_DEVICE); /* PoCL takes no instructions */
+        assert_int_equal(ig_eval(&x, 1), IG_ERR_DEVICE); /* PoCL does not accept the instructions */
         assert_non_null(strstr(ig_error(NULL), "'asm'"));
         ig_scope_end();
         ig_set_device("cpu");
@@ -582,8 +581,8 @@ static void kernels_are_prepared_together(void **unused)
     ig_shutdown();
 }
 
-/* The sum of 100 arrays fuses into one program, but a kernel of PoCL has at most 1024 bytes of parameters. So has the
- * assembly of 100 arrays. */
+/* The sum of 100 arrays fuses into one program, but a PoCL kernel can have at most 1024 bytes of parameters. The same
+ * holds for the assembly of 100 arrays. */
 static void more_inputs_than_a_kernel_has(void **unused)
 {
     (void)unused;

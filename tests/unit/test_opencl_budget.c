@@ -1,5 +1,5 @@
-/* The memory of a device: blocks are reused, a budget is kept, and when the driver has no more, kept blocks
- * are given back before it is asked again. First with a driver of our own, then with arrays on PoCL. */
+/* The memory of a device: blocks are reused, the budget holds, and if the driver is out of memory, cached blocks are
+ * released before the next attempt. First with a simulated driver, then with arrays on PoCL. */
 #include "support/opencl.h"
 
 #include "engine/backend/pool.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a driver that has so many bytes ---- */
+/* ---- a driver with a fixed number of bytes ---- */
 
 static struct {
     uint64_t room, held;
@@ -90,7 +90,7 @@ static void kept_blocks_make_room(void **unused)
     memory_pool p = pool_new(8192, 1 << 20);
     pool_block *a = pool_take(&p, 4096), *b = pool_take(&p, 4096);
     pool_put(&p, a);
-    a = pool_take(&p, 2048); /* the driver is full of a kept block */
+    a = pool_take(&p, 2048); /* a cached block fills the driver's memory */
     assert_non_null(a);
     assert_int_equal(fake.waits, 1);
     assert_int_equal(fake.gives, 1);
@@ -117,7 +117,7 @@ static void the_limit_is_kept(void **unused)
     assert_int_equal(pool_admit(&p, 1, "this"), IG_ERR_MEMORY);
     assert_error(IG_ERR_MEMORY, "this needs 1 bytes");
     pool_put(&p, a);
-    a = pool_take(&p, 2048); /* what is kept counts, and goes first */
+    a = pool_take(&p, 2048); /* cached blocks count, and are released first */
     assert_non_null(a);
     assert_true(fake.held <= 8192);
     assert_null(pool_take(&p, SIZE_MAX - 5));
@@ -127,7 +127,7 @@ static void the_limit_is_kept(void **unused)
     pool_trim(&p);
 }
 
-/* Blocks are never rounded beyond what the driver allows, and no more is kept than should be. */
+/* Blocks are never rounded up beyond the driver's limit, and the cache is limited. */
 static void sizes_have_bounds(void **unused)
 {
     (void)unused;
@@ -144,7 +144,7 @@ static void sizes_have_bounds(void **unused)
     pool_trim(&p);
 }
 
-/* The host writes to blocks of such a driver: one that is in use is taken only if nothing else fits, after a wait. */
+/* The host writes to blocks of this driver: a block in use is taken only if nothing else fits, after a wait. */
 static void busy_blocks_wait(void **unused)
 {
     (void)unused;
@@ -240,7 +240,7 @@ static void a_limit_refuses_arrays(void **unused)
     ig_shutdown();
 }
 
-/* The CPU has the budget of the process. */
+/* The CPU uses the budget of the process. */
 static void the_cpu_shares_the_process(void **unused)
 {
     (void)unused;

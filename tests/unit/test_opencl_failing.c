@@ -1,7 +1,6 @@
-/* When OpenCL fails: the n-th call, once or from there on, for every n of a whole life of a device;
- * the n-th allocation of ours; a launch that turns out to have failed when somebody waits for it.
- * Each time there is one clear error or the right result: no crash, nothing left behind, and no
- * result of a command that failed. */
+/* Failures of OpenCL: the n-th call, once or from then on, for every n in the whole life of a device; our n-th
+ * allocation; a launch whose failure is reported by a later wait. Each time there is one clear error or the right
+ * result: no crash, no leak, and no result of a failed command. */
 #include "support/opencl.h"
 
 #include "engine/backend/pool.h"
@@ -15,11 +14,10 @@ enum { N = 32, UNTOUCHED = -77 };
 
 /* ---- a whole life ---- */
 
-/* From looking for devices to the end. got is what it computed where this is IG_OK, and untouched where it
- * is not. */
+/* From the search for devices to the end. If it returns IG_OK, got has the result; otherwise got is unchanged. */
 typedef ig_status lifetime(int32_t got[N]);
 
-/* Everything that a life makes; what was not made is NULL. */
+/* Everything that a life creates; NULL if not created. */
 typedef struct life {
     const backend *dev;
     buffer *x, *y, *sum;
@@ -124,11 +122,11 @@ static ig_status live_as_module(int32_t got[N])
     const ig_status s = m ? launch_module(m, got) : IG_ERR_MEMORY;
     assert_int_equal(s == IG_OK, !ig_failed());
     ig_module_free(m);
-    ig_shutdown(); /* what was made for arrays goes, too */
+    ig_shutdown(); /* also releases what was created for arrays */
     return s;
 }
 
-/* One life in which something fails; n is for people. */
+/* One life in which something fails; n is only for messages. */
 static bool check_life(lifetime *live, const char *what, long n)
 {
     int32_t got[N];
@@ -147,7 +145,7 @@ static bool check_life(lifetime *live, const char *what, long n)
     return s == IG_OK;
 }
 
-/* Every n; where the machine is slow, every third. */
+/* Every n; every third on slow machines. */
 static long step(void) { return getenv("IG_TEST_QUICK") ? 3 : 1; }
 
 /* For every n, until a life ends before the n-th call. Returns how many lives failed. */
@@ -167,7 +165,7 @@ static int lives_with_failures(lifetime *live, bool always)
 static lifetime *const lives[] = {live_as_buffers, live_as_module};
 enum { LIVES = sizeof lives / sizeof lives[0] };
 
-/* A child process must find what this one finds. */
+/* A child process must find the same devices as this one. */
 static void the_environment_stays(void **unused)
 {
     (void)unused;
@@ -194,7 +192,7 @@ static void every_call_fails_once(void **unused)
     unsetenv("IG_CACHE");
 }
 
-/* With binaries from the cache: there, other calls are made. */
+/* With binaries from the cache, which makes different calls. */
 static void every_call_with_the_cache_fails_once(void **unused)
 {
     (void)unused;
@@ -207,7 +205,7 @@ static void every_call_with_the_cache_fails_once(void **unused)
     }
 }
 
-/* A device that is lost. */
+/* A lost device. */
 static void all_calls_fail_from_then_on(void **unused)
 {
     (void)unused;
@@ -247,7 +245,7 @@ static void every_allocation_fails(void **unused)
     }
 }
 
-/* ---- launches that fail after they were taken ---- */
+/* ---- launches that fail after they were accepted ---- */
 
 typedef struct three {
     const backend *dev;
@@ -289,7 +287,7 @@ static void check_refused(three *t, buffer *b)
     assert_int_equal(t->got[0], UNTOUCHED);
 }
 
-/* x is to be written by a launch that fails, y is made from x, z from nothing of that. */
+/* A failing launch writes x; y is computed from x; z does not depend on either. */
 static void results_of_a_failed_launch_are_refused(void **unused)
 {
     (void)unused;
@@ -304,7 +302,7 @@ static void results_of_a_failed_launch_are_refused(void **unused)
         opencl_run_add(t.add, (binding){t.x, 0}, (binding){t.x, 0}, (binding){t.y, 0}, N), IG_OK);
     assert_int_equal(t.dev->finish(t.dev), IG_ERR_DEVICE);
     assert_error(IG_ERR_DEVICE, "kernel 'number' failed with CL_OUT_OF_RESOURCES");
-    assert_int_equal(t.dev->finish(t.dev), IG_OK); /* it was told */
+    assert_int_equal(t.dev->finish(t.dev), IG_OK); /* it was already reported */
     check_refused(&t, t.x);
     check_refused(&t, t.y);
     assert_int_equal(
@@ -313,8 +311,7 @@ static void results_of_a_failed_launch_are_refused(void **unused)
     assert_error(IG_ERR_DEVICE, "not valid");
     assert_int_equal(t.dev->copy(t.z, 0, t.x, 0, 8), IG_ERR_DEVICE);
     assert_error(IG_ERR_DEVICE, "not valid");
-    assert_int_equal(t.dev->read(t.z, 0, t.got, sizeof t.got),
-                     IG_OK); /* it had nothing to do with it */
+    assert_int_equal(t.dev->read(t.z, 0, t.got, sizeof t.got), IG_OK); /* it is unaffected */
     for (int i = 0; i < N; i++)
         assert_int_equal(t.got[i], 2 * i);
     t.got[0] = UNTOUCHED;
@@ -330,7 +327,7 @@ static void results_of_a_failed_launch_are_refused(void **unused)
     three_end(&t);
 }
 
-/* A read finds it out by itself, and so does a launch when many are under way. */
+/* A read detects the failure, and so does a launch if many are in flight. */
 static void failures_are_found_by_whoever_comes(void **unused)
 {
     (void)unused;
@@ -352,7 +349,7 @@ static void failures_are_found_by_whoever_comes(void **unused)
     three_end(&t);
 }
 
-/* However many fail, none is forgotten. */
+/* All failures are remembered. */
 static void many_failures_are_remembered(void **unused)
 {
     (void)unused;
@@ -375,7 +372,8 @@ static void many_failures_are_remembered(void **unused)
     three_end(&t);
 }
 
-/* Launches on a GPU have no events: if the wait fails, all since the last one may have, and are named. */
+/* Launches on a GPU have no events: if the wait fails, all launches since the last wait may have failed, and are
+ * named. */
 static void gpus_name_all_launches(void **unused)
 {
     (void)unused;
@@ -413,7 +411,7 @@ static void gpus_name_all_launches(void **unused)
     backend_release_all();
 }
 
-/* ---- arguments that stay as they are ---- */
+/* ---- unchanged arguments ---- */
 
 /* Calls of OpenCL for one launch of add. */
 static long calls_of_add(kernel_code *add, binding x, binding y, binding sum)
@@ -423,7 +421,7 @@ static long calls_of_add(kernel_code *add, binding x, binding y, binding sum)
     return shim.calls();
 }
 
-/* A launch sets what differs from the last one. After a buffer was released, everything is set. */
+/* A launch sets only arguments that differ from the last launch. After a buffer was released, it sets all. */
 static void arguments_are_set_once(void **state)
 {
     (void)state;

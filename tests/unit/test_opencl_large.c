@@ -1,5 +1,5 @@
-/* Arrays that are larger than OpenCL's largest buffer, here 1 MiB. On a CPU they have several windows, and programs over
- * their rows run in tiles with the CPU's bits. Other programs are refused, or left to the CPU device. */
+/* Arrays that are larger than OpenCL's largest buffer, here 1 MiB. On a CPU they have several windows, and programs
+ * over their rows run in tiles with the CPU's bits. Other programs are rejected, or run on the CPU device. */
 #include "engine/backend/search.h"
 #include "support/opencl.h"
 
@@ -70,7 +70,7 @@ static void bytes_move_over_windows(void **unused)
     done();
 }
 
-/* A launch that does not say how far it reaches must not see a part only. */
+/* A launch that does not declare its reach must not see only a part. */
 static void other_kernels_are_refused(void **unused)
 {
     (void)unused;
@@ -124,7 +124,7 @@ static int64_t compute(const char *device, float *got)
 
 static float got[3 * ROWS * COLUMNS], want[3 * ROWS * COLUMNS];
 
-/* From looking for the device to closing it; the last results must be right. */
+/* From the search for the device to its closing; the last results must be right. */
 static bool live(int64_t n, const char *what, long at)
 {
     const long objects = shim.objects();

@@ -1,5 +1,5 @@
 /* Optimizers: each rule against plain loops in double, schedules against their formulas, clipping,
- * dtypes, and steps that fail and leave everything as it was. */
+ * dtypes, and failed steps, which change nothing. */
 #include "base/memory.h"
 #include "engine/ops/formula.h"
 #include "support/unit.h"
@@ -9,7 +9,7 @@
 
 enum { STEPS = 15, N = 7 }; /* N values: 6 are parameter "a" (2, 3), one is "b" (1,) */
 
-/* ---- a bowl: the sum of curve * (p - centre)**2 / 2, whose gradient everyone can compute ---- */
+/* ---- a bowl: the sum of curve * (p - centre)**2 / 2, whose gradient is simple ---- */
 
 static const double start[N] = {0.5, -1.25, 2, 0.125, -3, 0.75, 1.5};
 static const double centre[N] = {1, 1, -0.5, 0.25, -2.5, 0, -1};
@@ -60,7 +60,7 @@ static void read_params(ig_model *m, double *p)
     ig_read(ig_astype(ig_model_get(m, "b"), IG_F64), p + 6, sizeof *p);
 }
 
-/* ---- the rules as their papers and PyTorch have them, for one value ---- */
+/* ---- the rules as in their papers and PyTorch, for one value ---- */
 
 typedef struct cell {
     double p, one, two; /* two values of state, zero at first */
@@ -165,7 +165,7 @@ static void reference_step(const struct kind *k, cell *c, double rate, int t, do
         k->reference(&c[i], g[i] * scale, rate, t);
 }
 
-/* Steps of ours beside steps of the reference. */
+/* Compares our steps with steps of the reference. */
 static void compare(const struct kind *k, ig_dtype dtype, double bound, double max_norm)
 {
     ig_model *m = bowl_model(dtype);
@@ -206,17 +206,17 @@ static void test_rules(void **state)
     }
 }
 
-/* Parameters in half precision stay so: each step rounds once, by half a unit. */
+/* Parameters in half precision keep their dtype: each step rounds once, by half a unit. */
 static void test_half(void **state)
 {
     (void)state;
-    for (int k = 0; k < KINDS - 1; k++) { /* lion's signs are those of rounded gradients */
+    for (int k = 0; k < KINDS - 1; k++) { /* lion uses the signs of rounded gradients */
         compare(&kinds[k], IG_F16, STEPS * 0x1p-11, 0);
         compare(&kinds[k], IG_BF16, STEPS * 0x1p-8, 0);
     }
 }
 
-/* Without gradients, a step is the decay alone: of parameters with enough axes. */
+/* Without gradients, a step only applies the decay, to parameters with enough axes. */
 static void test_decay_ndim(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static double warm_line(int64_t s)
     return s < 4 ? warm(s) : s < 10 ? lr * (1 - 0.75 * (double)(s - 4) / 6) : lr * 0.25;
 }
 
-/* The rates that are told, and those that are taken: SGD's steps on the bowl. */
+/* Compares the reported rates with the rates used: SGD's steps on the bowl. */
 static void follow(ig_optimizer *o, rate_at *rate)
 {
     ig_model *m = bowl_model(IG_F64);
@@ -317,7 +317,7 @@ static void test_schedules(void **state)
     follow(o, constant);
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 static void test_settings(void **state)
 {
@@ -365,7 +365,7 @@ static ig_array *broken(void)
     return ig_take(ig_arange(0, 4, 1, IG_F32), at, IG_AXES(0));
 }
 
-/* Makes a step that fails; then all is as it was, and the next step is as if it had not been. */
+/* After a failed step nothing has changed, and the next step is as if it had not happened. */
 static void test_failing_step(void **state)
 {
     (void)state;
@@ -382,7 +382,7 @@ static void test_failing_step(void **state)
         ig_array *bad = broken();
         assert_int_not_equal(ig_step(o, m, bowl(m), NULL, &bad, 1), IG_OK);
         assert_error(IG_ERR_INDEX, "");
-        /* The loss is an error's. */
+        /* The loss is the result of an error. */
         ig_array *wrong = ig_add(bowl_part(m, "a", 0), ig_reshape(bowl(m), IG_SHAPE(2)));
         assert_int_equal(ig_step(o, m, wrong, NULL, NULL, 0), IG_ERR_SHAPE);
         assert_error(IG_ERR_SHAPE, "reshape");
@@ -452,14 +452,14 @@ static void test_allocations_fail(void **state)
     }
 }
 
-/* A step holds no more memory than the one before. */
+/* A step does not hold more memory than the previous one. */
 static void test_nothing_is_left(void **state)
 {
     (void)state;
     ig_model *m = bowl_model(IG_F32);
     ig_optimizer *o = make_adamw();
     int64_t live = 0;
-    ig_keep_history(true); /* parameters are constants all the same */
+    ig_keep_history(true); /* parameters are constants nevertheless */
     for (int t = 0; t < 6; t++) {
         ig_scope_begin();
         assert_int_equal(ig_step(o, m, bowl(m), NULL, NULL, 0), IG_OK);
@@ -483,7 +483,7 @@ static void expect_bits(ig_array *x, ig_array *want)
     assert_memory_equal(ig_data(x), ig_data(want), bytes);
 }
 
-/* A formula has the bits of its ops, also for views, and needs inputs that fit. */
+/* A formula has the bits of its ops, also for views, and its inputs must match. */
 static void test_formulas(void **state)
 {
     (void)state;

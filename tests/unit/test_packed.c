@@ -1,6 +1,6 @@
 /* Matrices that are packed once: products have the same bits before and after, also when the matrix is a part of a
- * larger array, in a mapped file, or was replaced in place; and the panels end with the matrix. Panels of
- * many rows are shared in rounds, with the same bits, too. */
+ * larger array, in a mapped file, or was replaced in place; and the panels are freed with the matrix. Panels of many
+ * rows are shared in rounds, also with the same bits. */
 #include "support/unit.h"
 
 #include <math.h>
@@ -25,8 +25,8 @@ static ig_array *product(ig_array *x, ig_array *w)
     return ig_eval_one(ig_tensordot(x, w, IG_AXES(-1, 1)));
 }
 
-/* The product several times, each with the bits of a product with a new copy of w. Returns the bytes that the
- * library holds more than before. */
+/* Computes the product several times, each with the bits of a product with a new copy of w. Returns the additional
+ * bytes that the library holds. */
 static int64_t check_products(ig_array *x, ig_array *w)
 {
     const uint64_t before = ig_memory_used();
@@ -58,7 +58,7 @@ static void products_have_the_same_bits(void **state)
     }
 }
 
-/* bf16 is kept where a level has instructions for it: elsewhere panels are f32, twice the size. */
+/* bf16 panels are kept if a level has instructions for bf16; otherwise panels are f32, twice the size. */
 static void products_of_bf16(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void products_of_bf16(void **state)
     }
 }
 
-/* Rows that fill whole panels may be read in place. They have the bits that they have with one row more. */
+/* Rows that fill whole panels may be read in place. They have the same bits as with one more row. */
 static void whole_panels_of_bf16(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void whole_panels_of_bf16(void **state)
     ig_set_threads(0);
 }
 
-/* The tiles of many threads are cut in other ways than those of few; the bits are the same. */
+/* The tiles of many threads are cut differently from those of few; the bits are the same. */
 static void products_of_many_threads(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void products_of_many_threads(void **state)
     ig_set_threads(0);
 }
 
-/* Few rows have kernels of their own. The number of columns fills some panels, or not; k is one block or several. */
+/* Few rows have special kernels. The columns fill whole panels or not; k is one block or several. */
 static void few_rows_have_the_same_bits(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void few_rows_have_the_same_bits(void **state)
     ig_set_threads(0);
 }
 
-/* Matrices of one buffer have panels of their own. */
+/* Matrices of one buffer have separate panels. */
 static void parts_of_an_array(void **state)
 {
     (void)state;
@@ -190,14 +190,14 @@ static void a_mapped_file(void **state)
     for (int i = 0; i < 2; i++) {
         ig_array *mapped = ig_tensors_get(file, names[i]);
         check_products(x, mapped);
-        /* Its pages were given back, and come again. */
+        /* Its pages were released, and are read again. */
         assert_memory_equal(ig_data(mapped), ig_data(w[i]), WIDE * DEEP * sizeof(float));
     }
     ig_tensors_free(file);
     unlink(path);
 }
 
-/* So many rows that their panels are shared in rounds: each row has the bits that it has among few. */
+/* So many rows that their panels are shared in rounds: each row has the same bits as among few. */
 static void rounds_of_rows(void **state)
 {
     (void)state;
@@ -218,11 +218,11 @@ static void rounds_of_rows(void **state)
     ig_set_threads(0);
 }
 
-/* Evaluates x now if `now`: each op is then a program of its own. */
+/* Evaluates x immediately if `now`: each op is then a separate program. */
 static ig_array *step_of(ig_array *x, bool now) { return now ? ig_eval_one(x) : x; }
 
-/* gelu((x w^T + bias) + rest), with a rounding to the dtype after each op; of it, `last` is what the epilogue ends with:
- * the second sum, gelu, gelu in f32, or the square of the second sum, beside its sum in f32. */
+/* gelu((x w^T + bias) + rest), with a rounding to the dtype after each op. `last` selects the end of the epilogue: the
+ * second sum, gelu, gelu in f32, or the square of the second sum together with its sum in f32. */
 static ig_array *layer(ig_array *const *in, int last, bool now)
 {
     ig_array *y = step_of(ig_tensordot(in[0], in[1], IG_AXES(-1, 1)), now);
@@ -238,8 +238,8 @@ static ig_array *layer(ig_array *const *in, int last, bool now)
     return ig_eval_one(y);
 }
 
-/* Epilogues of 16-bit floats in one program have the bits of programs for each op; also for infinities, NaN and numbers
- * that are denormal in bf16. */
+/* Epilogues of 16-bit floats in one program have the same bits as separate programs for each op, also for infinities,
+ * NaN and numbers that are denormal in bf16. */
 static void epilogues_of_halves_have_the_same_bits(void **state)
 {
     (void)state;

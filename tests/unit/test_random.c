@@ -1,5 +1,5 @@
-/* Random arrays: threefry against values that JAX gave, Philox against the known answers of its
- * authors, distributions against their moments, and the same bits for any number of threads.
+/* Random arrays: threefry against values of JAX, Philox against the known answers of its authors, distributions against
+ * their moments, and the same bits for any number of threads.
  *
  * JAX values are from JAX 0.10.2 on a CPU with x64 enabled and its default settings
  * (jax_threefry_partitionable = True), all for jax.random.PRNGKey(42). Bits, keys, floats in [0, 1)
@@ -49,7 +49,7 @@ static void expect_near(ig_array *x, const double *want, int n, double relative)
 
 static ig_array *jax(void) { return ig_key(42, "threefry"); }
 
-/* ---- threefry: what JAX gives ---- */
+/* ---- threefry: values of JAX ---- */
 
 static void test_jax_keys(void **state)
 {
@@ -157,8 +157,8 @@ static void test_philox_known_answers(void **state)
     const ig_ints four = IG_SHAPE(4);
     EXPECT(ig_bits(ig_key(0, NULL), four, IG_U32), uint32_t, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
            0x9b00dbd8);
-    /* kat_vectors of Random123 whose counter's first words, the block number, are not 0 are beyond
-     * the reach of a test; these are of an independent program. */
+    /* Vectors of Random123 with a nonzero block number (the counter's first words) are beyond the reach of a test;
+     * these are from an independent program. */
     EXPECT(ig_bits(ig_key(42, "philox"), IG_SHAPE(8), IG_U32), uint32_t, 0x9ceaf053, 0x77f5493b,
            0x12bf50ad, 0x5742b3d7, 0xfcdb2127, 0x53ba6cfd, 0x838f5a6e, 0x744e06fb);
     EXPECT(ig_bits(ig_key(42, NULL), IG_SHAPE(3), IG_U64), uint64_t, 0x77f5493b9ceaf053,
@@ -184,7 +184,7 @@ static void test_philox_keys(void **state)
 
 /* ---- both generators ---- */
 
-/* Keys made in any way differ, and none is a part of what its parent draws. */
+/* Keys made in any way differ, and no key is part of the values that its parent draws. */
 static void test_keys_are_independent(void **state)
 {
     (void)state;
@@ -216,8 +216,7 @@ static void test_keys_are_independent(void **state)
     }
 }
 
-/* A value depends on its index alone: not on the shape, on what is asked for, on what it is fused
- * with or on how many threads there are. */
+/* A value depends only on its index: not on the shape, the requested range, fusion or the number of threads. */
 static void test_bits_do_not_depend(void **state)
 {
     (void)state;
@@ -246,7 +245,7 @@ static void test_bits_do_not_depend(void **state)
     ig_set_threads(0);
 }
 
-/* Uniform numbers are their bits' high digits, by whatever loop and for any shift. */
+/* Uniform numbers are the high digits of their bits, for every loop and any shift. */
 static void test_fractions(void **state)
 {
     static const ig_dtype words[] = {IG_U32, IG_U64}, floats[] = {IG_F32, IG_F64};

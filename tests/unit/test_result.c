@@ -1,5 +1,5 @@
-/* The files of bench runs: what is written is read back the same, and what is not such a file is
- * refused in one line that says why. */
+/* The files of bench runs: written files are read back unchanged, and other files are rejected with
+ * a one-line reason. */
 #include "support/folder.h"
 
 #include <math.h>

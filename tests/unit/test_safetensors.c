@@ -1,7 +1,7 @@
-/* ig_tensors without another reader: the set, round trips, golden bytes, every rule of the format
- * broken, failing writes. tests/test_safetensors.py holds it against the format's own package, and
- * tests/test_kill_save.py kills it.
- */
+/* ig_tensors without another reader: the set, round trips, golden bytes, violations of every rule
+ * of the format, failing writes. tests/test_safetensors.py compares it with the format's own
+ * package, and tests/test_kill_save.py kills a process while it saves.
+ * */
 #include "support/folder.h"
 
 #include <signal.h>
@@ -93,7 +93,7 @@ static void test_set(void **state)
     assert_null(ig_tensors_text(NULL, "a"));
 }
 
-/* The set holds what its scope has let go. */
+/* The set keeps arrays that their scope has released. */
 static void test_set_owns(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_set_mistakes(void **state)
     ig_tensors_free(t);
 }
 
-/* Thousands of names in orders that are hard on a search tree, through a file and back. */
+/* Thousands of names in the worst orders for a search tree, written and read back. */
 static void test_many(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void test_many(void **state)
     }
 }
 
-/* ---- what is right ------------------------------------------------------------------------- */
+/* ---- valid files ---------------------------------------------------------------------------- */
 
 static const struct shape {
     int n;
@@ -186,7 +186,7 @@ static const struct shape {
     {16, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2}},
 };
 
-/* All dtypes and shapes in one file, which has each element where the machine likes it. */
+/* All dtypes and shapes in one file, with each element aligned. */
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_round_trip(void **state)
     assert_string_equal(ig_tensors_text(back, "quotes \" \\ \n \xc3\xa9 \xf0\x9d\x84\x9e"),
                         "\x01\x1f\x7f");
 
-    /* Loaded and saved, the file is the same to the last byte. */
+    /* Loaded and saved again, the file has the same bytes. */
     assert_int_equal(ig_tensors_save(back, folder_path("y.safetensors")), IG_OK);
     static unsigned char first[FOLDER_FILE_MAX];
     const size_t size = folder_get(folder_path("x.safetensors"));
@@ -234,7 +234,7 @@ static void test_round_trip(void **state)
     assert_int_equal(folder_entries(), 2);
 }
 
-/* Listed in order; the widest elements first in the data. */
+/* Names are listed in order; in the data, the widest elements come first. */
 static void test_golden_bytes(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void test_golden_bytes(void **state)
     ig_tensors_free(t);
 }
 
-/* Views, and what is not computed yet. */
+/* Views, and arrays that are not evaluated yet. */
 static void test_save_views(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ static void test_save_views(void **state)
     ig_tensors_free(t);
 }
 
-/* Headers that other writers give. */
+/* Headers of other writers. */
 static void test_other_headers(void **state)
 {
     (void)state;
@@ -307,14 +307,14 @@ static void test_other_headers(void **state)
         {"{\"a\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[0,2]},\"__metadata__\":{\"a\":"
          "\"b\"}}",
          2, 1},
-        /* nothing lies between two that touch, before the first, behind the last */
+        /* empty tensors between two adjacent ones, before the first, after the last */
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[1,1]},"
          "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]},"
          "\"c\":{\"dtype\":\"F64\",\"shape\":[0,9],\"data_offsets\":[3,3]},"
          "\"d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
          "\"e\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
          3, 5},
-        /* elements need not lie at a multiple of their size */
+        /* elements need not be aligned */
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
          "\"b\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[1,9]}}",
          9, 2},
@@ -326,7 +326,7 @@ static void test_other_headers(void **state)
     }
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------- */
+/* ---- invalid files -------------------------------------------------------------------------- */
 
 #define ENTRY(dtype, shape, offsets) \
     "{\"a\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
@@ -466,7 +466,7 @@ static void test_damaged_headers(void **state)
     assert_int_equal(folder_entries(), 1);
 }
 
-/* Bools are 0 or 1: 2 would be true for one op and false for another. */
+/* Bools are 0 or 1: ops would disagree about 2. */
 static void test_bool_bytes(void **state)
 {
     (void)state;
@@ -488,7 +488,8 @@ static const char small[] = "{\"__metadata__\":{\"k\":\"v\"},\"a\":{\"dtype\":\"
                             "2],\"data_offsets\":[4,6]},"
                             "\"b\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}  ";
 
-/* Every truncation is refused; every byte set to each of some values gives a set or an error. */
+/* Every truncation is rejected; every byte set to each of several values gives a set or an
+ * error. */
 static void test_every_byte_damaged(void **state)
 {
     (void)state;
@@ -552,7 +553,7 @@ static void test_header_length(void **state)
                  "no.safetensors': it cannot be opened: No such file or directory; check");
 }
 
-/* The header is believed only after the file and the limit have agreed. */
+/* The header is trusted only after checks against the file and the limit. */
 static void test_memory_limit(void **state)
 {
     (void)state;
@@ -569,7 +570,7 @@ static void test_memory_limit(void **state)
     assert_error(IG_ERR_MEMORY, "it needs 7.8 KiB, and the memory limit of");
 }
 
-/* The n-th allocation fails, for every n: nothing is lost, and nothing else happens. */
+/* The n-th allocation fails, for every n: nothing leaks, and nothing else changes. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -605,7 +606,7 @@ static void test_no_memory(void **state)
         else
             remove(path);
     }
-    ig_shutdown(); /* the schedules of the sums are kept; nothing else is */
+    ig_shutdown(); /* frees the schedules of the sums; nothing else is kept */
     assert_true(memory_live() <= live);
     ig_scope_begin();
 }
@@ -640,7 +641,7 @@ static void test_pipe(void **state)
     assert_null(load_piped(folder_content, 0));
     assert_error(IG_ERR_FORMAT, "it is empty");
 
-    /* A pipe's promise costs nothing. */
+    /* A size promised by a pipe allocates nothing. */
     unsigned char file[256];
     static const char header[] =
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[1000000000000],\"data_offsets\":[0,1000000000000]}}";
@@ -687,7 +688,7 @@ static ig_status save_limited(const ig_tensors *t, const char *path, rlim_t byte
     return status;
 }
 
-/* The write fails after each number of bytes: the old file stays, and nothing beside it. */
+/* The write fails after each number of bytes: the old file stays, without other files. */
 static void test_write_fails_anywhere(void **state)
 {
     (void)state;
@@ -736,7 +737,7 @@ static void test_compute_fails(void **state)
     assert_int_equal(folder_entries(), 1);
 }
 
-/* Another name, or more bytes of text, than the format's header holds. */
+/* One more name, or more bytes of text, than the format's header can hold. */
 static void test_header_too_long(void **state)
 {
     (void)state;

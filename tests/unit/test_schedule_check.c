@@ -1,5 +1,5 @@
-/* The check of schedules: it accepts what is planned, and finds each planted mistake by its rule. And the sets that it is
- * made of, against a look at every element. */
+/* The check of schedules: it accepts correct plans, and detects each planted mistake by its rule. And the sets that it
+ * uses, compared with a check of every element. */
 #include "base/memory.h"
 #include "engine/graph/graph.h"
 #include "engine/program/reach.h"
@@ -36,7 +36,7 @@ static void outputs(plan *p, ig_array *a, ig_array *b)
     p->n_out = b ? 2 : 1;
 }
 
-/* exp(x) is stored, and read as it is and transposed. */
+/* exp(x) is stored, and read both directly and transposed. */
 static void transposed(plan *p)
 {
     ig_array *t = ig_exp(input(6, 6));
@@ -69,7 +69,7 @@ static void products(plan *p)
     outputs(p, ig_matmul(ig_matmul(b, a), ig_matmul(b, ig_matrix_transpose(a))), NULL);
 }
 
-/* (2, 10, 2): zeros, then 20 elements; a reduction reads them by 20 rows of 2 that are not its own. */
+/* (2, 10, 2): zeros, then 20 elements; a reduction reads them as 20 rows of 2, which are not the rows of the writer. */
 static void padded_max(plan *p)
 {
     ig_array *x = ig_reshape(input(2, 10), IG_SHAPE(2, 10, 1));
@@ -171,7 +171,7 @@ static void stop(plan *p)
     ig_scope_end();
 }
 
-/* ---- finding things to change ---- */
+/* ---- finding the parts to change ---- */
 
 static int program_of(const schedule *s, program_kind kind, int nth)
 {
@@ -220,7 +220,7 @@ static operand *use_of(schedule *s, int k, tape_code code)
     return NULL;
 }
 
-/* The live ranges of a changed schedule, so that the check looks further. */
+/* Recomputes the live ranges of a changed schedule, so that the later checks run. */
 static void renew(schedule *s)
 {
     for (int k = 0; k < s->n_slot; k++)
@@ -350,7 +350,7 @@ static void leave_arena(plan *p)
 static void misalign(plan *p) { p->s->slot[slot_of(p->s, SLOT_TEMP, 0)].offset += 4; }
 static void shrink_arena(plan *p) { p->s->arena_bytes -= 64; }
 
-/* The transposed temporary in the buffer of the output. */
+/* Puts the transposed temporary into the buffer of the output. */
 static void share_transposed(plan *p)
 {
     p->s->slot[slot_of(p->s, SLOT_TEMP, 0)].shares = slot_of(p->s, SLOT_OUT, 0);
@@ -376,7 +376,7 @@ static void donate_early(plan *p)
     p->s->slot[x].shares = y;
 }
 
-/* As if the reader were not there, but a program may still fail. */
+/* As without the reader, but a program may still fail. */
 static void donate_before_failure(plan *p)
 {
     donate_early(p);
@@ -425,7 +425,7 @@ static void read_own_result(plan *p)
 
 /* ---- chains ---- */
 
-/* The chain that a condition on the first writer alone allows: the last writer of an assembly, and its reader. */
+/* A chain that a condition on the first writer alone would allow: the last writer of an assembly, and its reader. */
 static void chain_last_writer(plan *p)
 {
     schedule *s = p->s;
@@ -506,7 +506,7 @@ static void share_rows_in_use(plan *p)
     fail_msg("no two temporaries of the chain can be mixed up");
 }
 
-/* in[1] of the last product is what the chain computes. */
+/* in[1] of the last product is computed by the chain. */
 static void contract_whole(plan *p)
 {
     const int i = chain_of(p->s);
@@ -599,7 +599,7 @@ static void mistakes_are_found(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Nothing that is planned is refused; every allocation of the check may fail. */
+/* No correct plan is rejected; every allocation of the check may fail. */
 static void plans_pass(void **state)
 {
     static void (*const builds[])(plan *) = {
@@ -691,7 +691,7 @@ static void sets_are_exact(void **state)
     }
 }
 
-/* The same question, of each point. */
+/* The same question, answered for each point. */
 static bool stays(const view *v, int64_t points, int64_t own)
 {
     for (int64_t i = 0; i < view_size(v); i++)

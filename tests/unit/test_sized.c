@@ -1,4 +1,4 @@
-/* Structs with a size: those of an older and of a newer header, and sizes that make no sense. The log. */
+/* Structs with a size: from an older and from a newer header, and with invalid sizes. The log. */
 #include "base/log.h"
 #include "base/sized.h"
 #include "support/unit.h"

@@ -1,12 +1,12 @@
-/* Arrays from numbers (source.c), and reductions and index ops that are made of other ops
- * (composite.c), against what NumPy gives. */
+/* Arrays from numbers (source.c), and reductions and index ops that are composed of other ops
+ * (composite.c), compared with NumPy. */
 #include "support/unit.h"
 #include <math.h>
 #include <string.h>
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
-/* x has this dtype and these values, NaN where they are NaN; with bound, nearly so. */
+/* x has this dtype and these values, with NaN where expected; with bound, approximately. */
 static void expect(ig_array *x, ig_dtype dtype, const double *want, int n, double bound)
 {
     if (!x)
@@ -114,7 +114,7 @@ static void test_arange(void **state)
     EXPECT(x, IG_I64, 0, 1, 2);
     assert_int_equal(CALL("arange", &x, FLOAT(2.5)), 1);
     EXPECT(x, IG_F32, 0, 1, 2);
-    /* Every integer of i64 is told exactly, and the whole range is counted without overflow. */
+    /* Every i64 integer is exact, and the length of the whole range does not overflow. */
     assert_int_equal(CALL("arange", &x, INT(INT64_MAX - 2), INT(INT64_MAX)), 1);
     assert_int_equal(((const int64_t *)ig_data(x))[1], INT64_MAX - 1);
     assert_int_equal(CALL("arange", &x, INT(INT64_MIN), INT(INT64_MAX), INT((int64_t)1 << 62)), 1);
@@ -318,7 +318,7 @@ static void test_topk(void **state)
     assert_refused(NULL, IG_ERR_ARGUMENT, "k is 5, but axis 1 has length 4");
 }
 
-/* An error goes through, and stays the one that was first. */
+/* An error is passed through, and the first one is kept. */
 static void test_null_passes(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Intervals and verdicts on simulated machines: how often the interval holds the true time, how often two
- * runs of the same thing get a false verdict, and how often a slowdown of 5 % is found. Prints the rates; the
- * bounds are those of docs/COMPARING.md. */
+/* Intervals and verdicts on simulated machines: how often the interval contains the true time, how often two runs of
+ * the same task get a false verdict, and how often a slowdown of 5 % is found. Prints the rates; docs/COMPARING.md
+ * states the bounds. */
 #include "support/unit.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static double normal(void) { return sqrt(-2 * log(uniform())) * cos(2 * M_PI * u
 typedef struct moment {
     double part;
     bool new_process, new_pass;
-    double process, state; /* the machine's own: of the process; of what happens meanwhile */
+    double process, state; /* of the machine: per process, and changing over time */
     double waited;         /* set by a sample: the share of it that waited for a core */
 } moment;
 
@@ -146,7 +146,8 @@ static const struct machine {
     const char *name;
     noise *sample;
     double truth; /* the median's logarithm; NaN: it moves */
-    /* Passes, and processes, from which on 5 % is found and never called SAME; 0: never. */
+    /* The number of passes, and of processes, from which on a change of 5 % is found and never called SAME; 0:
+     * never. */
     int finds_from, processes_find_from;
 } machines[] = {
     {"quiet", quiet, 0, 6, 6},
@@ -186,7 +187,7 @@ static timings timings_of(const run *r, bool told)
                      .n = r->n};
 }
 
-/* A run that begins at `from` on a drifting machine, with an offset of its own. */
+/* A run that begins at `from` on a drifting machine, with a separate offset. */
 static run run_of(const struct machine *m, plan p, double from, double factor, moment *now)
 {
     run r = {.n = 0};
@@ -241,7 +242,7 @@ static const plan plans[] = {{1, 4, 3},  {1, 6, 5},  {1, 10, 5}, {1, 20, 4}, {1,
                              {40, 1, 2}, {10, 1, 1}, {12, 3, 2}};
 enum { PLANS = sizeof plans / sizeof *plans };
 
-/* Whether a rate is at most (with least: at least) the bound, with a tolerance for chance: half a standard
+/* Whether a rate is at most (with least: at least) the promised bound, with a tolerance for chance: half a standard
  * deviation for full counts, three for short ones. */
 static bool keeps(double rate, double promise, bool least, int trials, bool quick)
 {

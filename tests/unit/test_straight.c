@@ -1,5 +1,5 @@
-/* Products of bf16 whose rows AMX reads in place, on any machine: the plans of contractions get AMX kernels, whose steps
- * are plain C here. All numbers are small and whole, so results are exact. */
+/* Products of bf16 whose rows AMX reads in place, on any machine: the plans of contractions get AMX kernels, whose
+ * steps are plain C here. All numbers are small and whole, so results are exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #include "engine/backend/cpu/cpu.h"
 
-/* The level of the machine, with other kernels of bf16. */
+/* The level of the machine, with other kernels for bf16. */
 static cpu_level tested;
 static gemm_level kernels;
 static const cpu_level *level_here(void);
@@ -36,7 +36,7 @@ static const cpu_level *level_here(void)
     return &tested;
 }
 
-/* Whole numbers in [-2, 2], and not the same in each row. */
+/* Integers in [-2, 2], different in each row. */
 static ig_array *numbers(ig_ints shape)
 {
     int64_t n = 1;
@@ -47,7 +47,7 @@ static ig_array *numbers(ig_ints shape)
     return ig_eval_one(ig_astype(ig_reshape(ig_subtract(x, ig_int(2)), shape), IG_BF16));
 }
 
-/* x w^T + bias (+ x w^T again, as f32) of bf16, against the same of f32. */
+/* x w^T + bias (+ x w^T again, as f32) in bf16, compared with f32. */
 static void check(int64_t m, int64_t n, int64_t k, bool beside)
 {
     ig_scope_begin();
@@ -82,8 +82,8 @@ static void products_are_right(void **state)
     ig_set_threads(0);
 }
 
-/* A linear layer is cut into several tiles for each thread: cores may differ in speed. A product whose columns each tile
- * packs is not. */
+/* A linear layer is cut into several tiles for each thread, since cores may differ in speed. A product whose tiles each
+ * pack the columns is not. */
 static void threads_have_several_tiles(void **state)
 {
     (void)state;

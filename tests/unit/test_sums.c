@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The device is the CPU, where long sums take no time to speak of. */
+/* True if the device is the CPU, where long sums take almost no time. */
 static bool on_cpu(void)
 {
     const char *device = getenv("IG_DEVICE");
@@ -23,7 +23,7 @@ static void expect_near(double found, int64_t exact, int scale, int digits, cons
     int exponent;
     frexp(found, &exponent);
     const double ulp = ldexp(1, exponent - digits - scale);
-    /* Both are integers, or ulp is more than 1; the difference is exact where it is small. */
+    /* Both are integers, or ulp is more than 1; the difference is exact if it is small. */
     const double off = (double)((int64_t)units - exact) + (units - floor(units));
     if (!(fabs(off) <= ulp))
         fail_msg("%s: the sum is %.17g, off by %g ulp", what, found, off / ulp);
@@ -157,7 +157,7 @@ static void test_data(void **state)
         }
 }
 
-/* 16-bit floats add up in f32; f64 in f64. */
+/* 16-bit floats are added in f32; f64 in f64. */
 static void test_other_formats(void **state)
 {
     int scale;

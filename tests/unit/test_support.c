@@ -1,4 +1,4 @@
-/* What a device supports: ig_can_eval and the table of ingot ops --support, on a device without f64. */
+/* The ops that a device supports: ig_can_eval and the table of ingot ops --support, on a device without f64. */
 #include "engine/backend/backend.h"
 #include "cli/cli.h"
 #include "cli/support.h"

@@ -19,7 +19,7 @@ static void check_ticks(scale s)
     }
 }
 
-/* Each pair of these, as a decimal and as a binary scale. A subnormal number made this loop forever. */
+/* Each pair of these, as a decimal and as a binary scale. A subnormal number must not loop forever. */
 static void test_ticks_of_extreme_scales(void **state)
 {
     (void)state;

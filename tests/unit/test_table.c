@@ -1,4 +1,4 @@
-/* Rows of a large table in a mapped file: they are right, and the table's pages stay out of the memory of the process. */
+/* Rows of a large table in a mapped file: they are correct, and the table's pages do not become resident. */
 #include "support/unit.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 enum { ROWS = 22000, WIDTH = 768, TAKEN = 300, STEP = 73 }; /* 64 MiB and more */
 
-/* Row r is r, r + 1, ...; only rows that are taken are written, the rest of the file takes no disk. */
+/* Row r is r, r + 1, ...; only rows that are taken are written; the rest of the file is sparse. */
 static void write_table(int fd)
 {
     char header[256];
@@ -32,7 +32,7 @@ static void write_table(int fd)
     }
 }
 
-/* KiB of the file's mapping that are in memory; -1 if the system does not tell. */
+/* KiB of the file's mapping that are resident; -1 if the system does not tell. */
 static int64_t resident(const char *path)
 {
     char line[4096];

@@ -20,7 +20,7 @@
 
 static ig_text text_of(const char *s) { return (ig_text){s, strlen(s)}; }
 
-/* False, and the test is skipped, if utf8proc is not installed. */
+/* False, after skipping the test, if utf8proc is not installed. */
 static bool can_load(ig_tokenizer *t)
 {
     ig_status code = IG_OK;
@@ -73,7 +73,7 @@ static void test_encode(void **state)
     assert_non_null(e);
     assert_ids(&e[0], 5, (int[]){2, 5, 6, 8, 3});
     assert_int_equal(e[0].starts[1], 0);
-    assert_int_equal(e[0].ends[1], 4); /* bytes: the accent has two */
+    assert_int_equal(e[0].ends[1], 4); /* bytes: the accented letter has two */
     assert_int_equal(e[0].starts[2], 4);
     assert_int_equal(e[0].ends[2], 5);
     assert_int_equal(e[0].special[0], 1);
@@ -136,7 +136,7 @@ static void test_mistakes(void **state)
     }
 }
 
-/* Writes a tokenizer with n parts of one kind, and encodes a text; returns the message. */
+/* Writes a tokenizer with n parts of one kind, encodes a text, and returns the message. */
 static const char *growth_message(const char *list, const char *part, int n, const char *text)
 {
     enum { ROOM = 1 << 20 };
@@ -159,7 +159,7 @@ static const char *growth_message(const char *list, const char *part, int n, con
     return ig_error(NULL);
 }
 
-/* A file cannot make a short text long: not by one part, and not by many. */
+/* A file cannot make a short text long, by one part or by many. */
 static void test_growth(void **state)
 {
     static const char replace[] =
@@ -205,7 +205,7 @@ static void test_memory_limit(void **state)
     free(text);
 }
 
-/* Every allocation fails once: no crash, no leak, one message. */
+/* Each allocation fails once: no crash, no leak, one message. */
 static void test_failing(void **state)
 {
     (void)state;
@@ -240,7 +240,8 @@ static ig_text_model *model_make(void)
     return ig_text_model_load(folder_itself(), IG_F32);
 }
 
-/* The CPU reads weights where the file is mapped; other devices copy them, joined unless the CPU's bits are asked for. */
+/* The CPU reads weights from the mapped file. Other devices copy them, and join them unless the CPU's bits are
+ * required. */
 static void test_joins(void **state)
 {
     (void)state;
@@ -254,7 +255,7 @@ static void test_joins(void **state)
     assert_int_equal(ig_set_device("cpu"), IG_OK);
 }
 
-/* Texts in one batch, in others and alone have the same vectors. */
+/* A text has the same vector in any batch and alone. */
 static void test_model(void **state)
 {
     (void)state;
@@ -337,7 +338,8 @@ static void test_train(void **state)
     ig_model_free(trained);
 }
 
-/* A head that is trained for other labels than the folder has: rows have its labels, and it is saved with as many. */
+/* A head that is trained for other labels than the folder has: rows have the new labels, and it is saved with as
+ * many. */
 static void test_other_labels(void **state)
 {
     (void)state;
@@ -368,7 +370,7 @@ static void test_other_labels(void **state)
     ig_encoding *e = ig_tokenizer_encode(ig_text_model_tokenizer(m), texts, NULL, 3, NULL);
     ig_array *hidden = ig_text_model_hidden(m, e, 3);
     assert_non_null(ig_text_model_head(m, "embed", hidden, e, 3));
-    assert_null(ig_text_model_head(m, "embed", hidden, NULL, 0)); /* what is padding? */
+    assert_null(ig_text_model_head(m, "embed", hidden, NULL, 0)); /* the padding is unknown */
     assert_non_null(strstr(ig_error(NULL), "no encodings"));
     remove(folder_path("out"));
     ig_free(e);
@@ -412,8 +414,8 @@ static void *cancel_until(void *stop)
     return NULL;
 }
 
-/* Ctrl-C cancels what a verb of text models evaluates, and a run of many texts stops. The last test, as Ctrl-C is
- * remembered. */
+/* Ctrl-C cancels an evaluation of a text-model verb, and stops a run of many texts. This test is last, because Ctrl-C
+ * is remembered. */
 static void test_cancel(void **state)
 {
     enum { TEXTS = 200 };

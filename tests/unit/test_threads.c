@@ -30,7 +30,7 @@
 #endif
 #if defined(__SANITIZE_THREAD__) || HAS_FEATURE(thread_sanitizer)
 #define SANITIZER 1
-/* The tests fork with threads about and start threads in the child: that is what they test. */
+/* The tests intentionally fork while threads run, and start threads in the child. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "die_after_fork=0"; }
 #elif defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
@@ -86,7 +86,7 @@ static bool sum_run(sum *s, int64_t ntasks)
     return holds && total == (ntasks > 0 ? ntasks * (ntasks - 1) / 2 : 0);
 }
 
-/* The same with memory of its own. Asserts nothing, so that any thread may call it. */
+/* The same with its own memory. Asserts nothing, so that any thread may call it. */
 static bool sum_holds(int64_t ntasks)
 {
     sum *s = calloc(1, sizeof *s);
@@ -134,7 +134,7 @@ static void test_runs_after_sleep(void **state)
     }
 }
 
-/* Threads are stopped while some of them are still on their way to the gate. */
+/* Threads are stopped while some of them have not reached the gate yet. */
 static void test_start_and_stop(void **state)
 {
     (void)state;
@@ -370,7 +370,7 @@ static void test_fork_in_task(void **state)
     assert_true(sum_holds(100));
 }
 
-/* With no room for all the stacks, the work is done by the threads that could be started. */
+/* If there is no memory for all stacks, the threads that could be started do the work. */
 static void test_too_few_threads(void **state)
 {
     (void)state;
@@ -411,7 +411,8 @@ static int program_run(const char *argument, const char *threads)
             setenv("IG_NUM_THREADS", threads, 1);
         else
             unsetenv("IG_NUM_THREADS");
-        setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* seconds for each; this process checks */
+        setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* takes seconds in each process; this process
+                                                      * checks for leaks */
         execl(program, program, argument, (char *)NULL);
         _exit(127);
     }
@@ -455,7 +456,7 @@ static void exit_task(void *ctx, int64_t task, int worker)
     sleep_us(1000000L * CHILD_SECONDS);
 }
 
-/* What program_run runs. */
+/* The main function of the program that program_run starts. */
 static int program_main(const char *argument)
 {
     if (strcmp(argument, "--count") == 0) {
@@ -493,14 +494,14 @@ static void test_cancel(void **state)
     (void)state;
     pool_set_threads(1);
     assert_int_equal(cancelled_run(true, 1000), 1);
-    assert_int_equal(cancelled_run(false, 1000), 1000); /* nobody would discard the results */
+    assert_int_equal(cancelled_run(false, 1000), 1000); /* no caller would discard the results */
     pool_set_threads(2);
     assert_true(cancelled_run(true, MAX_TASKS) < MAX_TASKS);
     assert_int_equal(cancelled_run(false, 1000), 1000);
     atomic_int ran = 0;
     pool_watch(true);
     ig_cancel();
-    pool_run(1000, cancel_task, &ran); /* leaves nothing out */
+    pool_run(1000, cancel_task, &ran); /* skips nothing */
     pool_watch(true);
     pool_run_cancellable(1, cancel_task, &ran); /* an earlier call does not count */
     pool_watch(false);

@@ -1,5 +1,5 @@
-/* Timelines: what they hold, that they are JSON, when they are refused, and that any thread may record,
- * begin and end at any time. tests/test_trace.py looks at how their spans nest. */
+/* Timelines: their content, that they are JSON, when they are rejected, and that any thread may record, begin and end
+ * at any time. tests/test_trace.py checks how their spans nest. */
 #include "support/folder.h"
 
 #include "base/json.h"
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The whole of a file, read strictly; how many events there are of that name. */
+/* Parses the whole file strictly; returns the number of events with this name. */
 static int count_events(const char *path, const char *name)
 {
     FILE *file = fopen(path, "r");
@@ -66,7 +66,7 @@ static void test_content(void **state)
     const char *path = folder_path("t.json");
     compute(0);
     assert_int_equal(ig_trace_begin(path), IG_OK);
-    assert_int_equal(folder_entries(), 0); /* it only looked */
+    assert_int_equal(folder_entries(), 0); /* it only checked the path */
     ig_shutdown();                         /* ends it; forgets the schedule */
     assert_int_equal(count_events(path, "eval"), 0);
     assert_int_equal(ig_trace_begin(path), IG_OK);
@@ -98,7 +98,7 @@ static void test_refused(void **state)
     assert_error(IG_ERR_ARGUMENT, "end it first");
     assert_int_equal(ig_trace_end(), IG_OK);
     assert_int_equal(folder_entries(), 1);
-    /* What is there stays until the new one is whole, and a device is written straight. */
+    /* An existing file stays until the new one is complete, and a device is written directly. */
     folder_put(folder_path("a"), "old", 3);
     assert_int_equal(ig_trace_begin(folder_path("a")), IG_OK);
     assert_int_equal(folder_get(folder_path("a")), 3);

@@ -1,5 +1,5 @@
-/* ig_verify, and ingot verify on a device with planted faults: what is right passes, each fault is found
- * and blamed on the op that has it. */
+/* ig_verify, and ingot verify on a device with planted faults: correct results pass, and each fault is found and
+ * attributed to its op. */
 #include "engine/backend/backend.h"
 #include "base/memory.h"
 #include "cli/cli.h"
@@ -35,7 +35,7 @@ static void expect_right(const char *what, ig_array *x)
     assert_int_equal(r.op[0], 0);
 }
 
-/* ---- what is right ---- */
+/* ---- correct results ---- */
 
 /* All kinds of nodes. */
 static void right_graphs_pass(void **state)
@@ -90,7 +90,7 @@ static void infinities_pass(void **state)
     expect_right("log", ig_log(x));
 }
 
-/* Products below the normal numbers have few digits, and instructions for bf16 have none. */
+/* Products below the normal range have few digits, and bf16 instructions flush them. */
 static void subnormal_products_pass(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void arrays_stay_as_they_are(void **state)
     assert_string_equal(ig_device(), device);
 }
 
-/* What is evaluated already is computed anew, as long as it remembers how. */
+/* Evaluated arrays are recomputed, as long as they have their history. */
 static void history_is_checked(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void any_allocation_may_fail(void **state)
     }
 }
 
-/* ---- what is wrong ---- */
+/* ---- wrong results ---- */
 
 static int on_faulty(void **state)
 {
@@ -178,7 +178,7 @@ static int off_faulty(void **state)
     return ig_set_device("cpu") != IG_OK || end(state);
 }
 
-/* exp(x * w + w) / sum, on the device with that fault. */
+/* exp(x * w + w) / sum, on the device with this fault. */
 static ig_verify_report with_fault(fault f)
 {
     ig_array *x = normal(1, IG_SHAPE(20, 31), IG_F32), *w = normal(2, IG_SHAPE(31), IG_F32);
@@ -237,7 +237,7 @@ static void a_stale_buffer_is_found(void **state)
     (void)state;
     static const char *const ops[] = {"multiply", "exp", "sum", "divide"};
     for (int i = 0; i < 4; i++) {
-        with_fault((fault){0}); /* leaves the right results behind */
+        with_fault((fault){0}); /* leaves the right results in memory */
         expect_blame(ops[i], with_fault((fault){.op = ops[i], .kind = FAULT_STALE}));
     }
 }
@@ -261,8 +261,8 @@ static void a_name_is_taken_once(void **state)
 
 /* ---- the verb ---- */
 
-/* Runs the verb with the fault planted: it must fail, name op and device, and tell a command that finds
- * the same case. */
+/* Runs the verb with the fault planted: it must fail, name the op and the device, and print a command that finds the
+ * same case. */
 static void expect_verb_finds(const char *line, const char *what, fault f)
 {
     char *said, again[400];
@@ -295,7 +295,7 @@ static void the_verb_finds_faults(void **state)
                       "FAILED maximum i8 on faulty", (fault){.op = "maximum", .kind = FAULT_STALE});
 }
 
-/* Errors that are within the bound of an op are differences, too. */
+/* Errors within the bound of an op are also differences. */
 static void the_verb_compares_bits(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void the_verb_compares_bits(void **state)
     free(said);
 }
 
-/* A device may flush subnormal numbers if it says so, and verify counts them. */
+/* A device may flush subnormal numbers if it declares so, and verify counts them. */
 static void flushed_numbers_are_told(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void the_calculator_finds_faults(void **state)
     free(said);
 }
 
-/* Graphs with a fault that only fusing shows: one is found and made small, and its command fails as it does. */
+/* Graphs with a fault that only fusing exposes: one is found and reduced, and its command fails in the same way. */
 static void graphs_find_a_fault_of_fusing(void **state)
 {
     (void)state;
@@ -378,7 +378,7 @@ static void graphs_find_a_fault_of_fusing(void **state)
     free(said);
 }
 
-/* Errors within the bound, the same whether fused or not, are seen by comparing with another device. */
+/* Errors within the bound, the same whether fused or not, are found by comparing with another device. */
 static void graphs_compare_devices(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* Prints what a text model computes, for tests/test_text_models.py.
+/* Prints the results of a text model, for tests/test_text_models.py.
  *
- * text_tool DIR HEAD DEVICE DTYPE: reads lines (a tab separates the texts of a pair) and prints, for each, the values of
- * the head: one row for "embed" and "classify", one for each token otherwise. HEAD "dropout": many rows of logits of the
- * first line, by the head of the folder, with dropout; of its first token, if it has a row for each. */
+ * text_tool DIR HEAD DEVICE DTYPE: reads lines (a tab separates the texts of a pair) and prints, for each, the values
+ * of the head: one row for "embed" and "classify", one for each token otherwise. HEAD "dropout": many rows of logits of
+ * the first line, by the folder's head, with dropout; of the first token, if the head has a row for each token. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

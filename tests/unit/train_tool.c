@@ -1,9 +1,9 @@
-/* What tests/test_torch.py runs; not a test by itself.
+/* A tool for tests/test_torch.py; not a test by itself.
  *
  *   train_tool NET OPTIMIZER STEPS MODEL DATA OUT
  *
- * Trains the network on the tensors x and y of DATA, from the parameters in MODEL, prints the loss of
- * each step on a line of its own, and saves what came of it to OUT. */
+ * Trains the network on the tensors x and y of DATA, from the parameters in MODEL, prints the loss of each step on a
+ * separate line, and saves the result to OUT. */
 #include "ingot.h"
 #include <stdio.h>
 #include <stdlib.h>
