@@ -46,7 +46,7 @@ typedef struct product_epilogue {
  * it is a number. Returns false for any other epilogue, and leaves *c unchanged. */
 bool product_epilogue_of(const program *p, const bool *by_value, product *c, product_epilogue *out);
 
-/* The alignment in bytes, at most 16, of the addresses that the offset and stride lead to. */
+/* The alignment in bytes, at most 16, of all elements at offset + i * stride in a buffer that is aligned to 16 bytes. */
 int64_t product_alignment(int64_t offset, int64_t stride, ig_dtype dtype);
 
 #endif

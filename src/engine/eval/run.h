@@ -23,7 +23,8 @@ ig_status run_begin(run *r, schedule *s, const backend *dev);
 /* Binds a leaf's slot to the data of a root, which is first copied to the device if necessary. */
 ig_status run_bind_leaf(run *r, int leaf, ig_array *root);
 ig_status run_launch(run *r);
-/* A reference to the buffer of slot `of`, preferably one of the run's own. Fast for outputs in slot order. */
+/* A reference to the buffer of slot `of`. If the run owns the buffer, it hands over its reference. Fast for outputs in
+ * slot order. */
 buffer *run_take(run *r, int of);
 void run_end(run *r);
 /* Frees the lists. */
