@@ -11,7 +11,7 @@ enum {
     DEVICES_MOST = 4,
     CONTEXTS_MOST = 16,
     OTHER_ERROR = 304 /* an error of the operating
-                                                                * system */
+                       * system */
 };
 
 /* A block of memory of a device, or of pinned host memory (device < 0). */

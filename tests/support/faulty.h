@@ -14,7 +14,7 @@ typedef enum fault_kind {
 
 typedef struct fault {
     const char *op; /* an elementwise op, a fold, "contract", or "kernel": f32 elements that kernels
-              * change */
+                     * change */
     fault_kind kind;
     int steps;
     bool told;  /* FAULT_FLUSH: the device declares that it flushes */

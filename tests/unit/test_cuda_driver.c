@@ -1,6 +1,6 @@
 /* The CUDA backend on a fake driver (tests/fakecuda), whose results are real: arrays; the n-th call fails, for
  * every n; the device is lost; memory is short; a driver or a compiler that is old or missing. Each time there is one
- * clear error or the right result: no crash, nothing left behind, and the device works afterwards if it can. */
+ * clear error or the right result: no crash, no leak, and the device works afterwards if it can. */
 #include "engine/backend/search.h"
 #include "support/cuda.h"
 

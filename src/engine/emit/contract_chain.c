@@ -3,8 +3,8 @@
  * last contraction multiplies them: kernels/contract_chain.cu. Each program computes the same values as alone, in the
  * same order.
  *
- * Values that exist by rows lie in shared memory. If they do not fit, they lie in scratch memory, for the
- * rows in progress only: then there are at most SCRATCH_BLOCKS blocks, which take tiles in turn. */
+ * Values that exist by rows are in shared memory. If they do not fit, they are in scratch memory, only for the rows in
+ * progress: then there are at most SCRATCH_BLOCKS blocks, each of which takes several tiles. */
 #include "engine/emit/contract.h"
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ enum {
     SCRATCH_BLOCKS = 256
 };
 
-/* ---- where values lie ---- */
+/* ---- the layout of values ---- */
 
 static bool tape_has(const tape *t, tape_code code, int slot)
 {
@@ -49,8 +49,8 @@ static bool overwrites(const tape *t, int from, int to)
     return store != NULL;
 }
 
-/* True if slot `to` may lie where slot `from` lies: one program reads `from` for the last time and writes `to`
- * for the first time, point by point. */
+/* True if slot `to` may overwrite slot `from`: one program reads `from` for the last time and writes `to` for the first
+ * time, point by point. */
 static bool may_overwrite(const program *p, int n, int from, int to)
 {
     int last = -1, first = n;

@@ -20,7 +20,7 @@ typedef struct emit_pointer {
     bool restricts;   /* nothing else points there: loads may move before stores */
     const char *type; /* for scratch: its C type; else NULL */
     int64_t behind;   /* elements before the element that the text calls the first: see
-                     * writer_operand */
+                       * writer_operand */
     int behind_field; /* the field that holds them */
 } emit_pointer;
 

@@ -32,7 +32,7 @@ typedef struct graph {
     int n_asked;      /* outputs without the nodes of graph_keep */
     int *same;        /* same[i] is the first node equal to node i */
     bool *donated;    /* the evaluation may overwrite leaf i */
-    ig_array **stack; /* of the walk */
+    ig_array **stack; /* of the traversal */
     int room_stack;
     int *scratch; /* hash table, counters */
     size_t room_same, room_donated, room_scratch;

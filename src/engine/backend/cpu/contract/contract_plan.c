@@ -119,7 +119,7 @@ static int thin_side(const contraction *c, int64_t rows, int64_t columns)
         FEW = 4,
         LONG = 128
     }; /* more than FEW rows pay only if the other side has long
-                                   * contiguous rows */
+        * contiguous rows */
     const int side = rows <= columns ? 0 : 1;
     const int64_t few = side == 0 ? rows : columns;
     const axis_group *row = &c->row[!side];

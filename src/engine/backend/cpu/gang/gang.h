@@ -56,7 +56,7 @@ typedef enum gang_fault_kind {
     FAULT_MEMORY,  /* SIGSEGV or SIGBUS */
 } gang_fault_kind;
 
-/* What stopped a launch, where, and which thread. */
+/* The fault that stopped a launch, with its place and thread. */
 typedef struct gang_fault {
     gang_fault_kind kind;
     uint32_t place;
