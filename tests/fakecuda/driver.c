@@ -7,12 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-    DEVICES_MOST = 4,
-    CONTEXTS_MOST = 16,
-    OTHER_ERROR = 304 /* an error of the operating
-                       * system */
-};
+enum { DEVICES_MOST = 4, CONTEXTS_MOST = 16, OTHER_ERROR = 304 /* of the operating system */ };
 
 /* A block of memory of a device, or of pinned host memory (device < 0). */
 typedef struct block {

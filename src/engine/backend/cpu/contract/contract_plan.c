@@ -115,11 +115,8 @@ static bool reads_straight(const contraction *c, int64_t rows)
  * be read in place; -1 if there is none. The sums have the same bits either way. */
 static int thin_side(const contraction *c, int64_t rows, int64_t columns)
 {
-    enum {
-        FEW = 4,
-        LONG = 128
-    }; /* more than FEW rows pay only if the other side has long
-        * contiguous rows */
+    /* More than FEW rows pay only if the other side has long contiguous rows. */
+    enum { FEW = 4, LONG = 128 };
     const int side = rows <= columns ? 0 : 1;
     const int64_t few = side == 0 ? rows : columns;
     const axis_group *row = &c->row[!side];
