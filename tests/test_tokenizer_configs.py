@@ -37,7 +37,7 @@ class Encoding(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("plain", ctypes.c_bool), ("max_length", ctypes.c_int), ("pad", ctypes.c_int)]
+    _fields_ = [("size", ctypes.c_size_t), ("plain", ctypes.c_bool), ("max_length", ctypes.c_int), ("pad", ctypes.c_int)]
 
 
 def library():
@@ -74,7 +74,7 @@ def encode_ours(path, firsts, seconds, plain):
     t = LIB.ig_tokenizer_load(path.encode())
     if not t:
         raise Refused("load: " + LIB.ig_error(None).decode(errors="replace"))
-    options = Options(plain, 0, 0)
+    options = Options(ctypes.sizeof(Options), plain, 0, 0)
     got = LIB.ig_tokenizer_encode(t, text_list(firsts), text_list(seconds) if seconds else None, len(firsts),
                                   ctypes.byref(options))
     if not got:

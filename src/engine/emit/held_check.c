@@ -33,8 +33,9 @@ static ig_status check_access(const held_value *v, int k, const tape_inst *inst,
         return v->kind == HELD_LOCAL || (stores && v->kind == HELD_RESULT)
                    ? broken(v, k, "it is used in memory, but it is in registers")
                    : IG_OK;
-    if (!stores && inst->code != TAPE_LOAD)
-        return broken(v, k, "it is not read point by point");
+    if (!stores &&
+        inst->code != TAPE_LOAD) /* a gather reads memory, which has the value of an input only */
+        return v->kind == HELD_INPUT ? IG_OK : broken(v, k, "it is not read point by point");
     if (!reach_is_same_walk(v->v, &o->v))
         return broken(v, k, "a point needs an element that another point holds");
     if (stores && *defined && v->kind == HELD_RESULT)

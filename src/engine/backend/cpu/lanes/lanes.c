@@ -107,16 +107,22 @@ static int64_t lane_extreme(int op, ig_dtype lane, int64_t n, const void *a, voi
     return loops[lane].extreme(op, n, a, best, first);
 }
 
+/* Clang before 16 does not know the name f16c. All processors with AVX2 have it. */
+#if defined(__clang__) && __clang_major__ < 16
+#define SUPPORTS_F16C true
+#else
+#define SUPPORTS_F16C __builtin_cpu_supports("f16c")
+#endif
+
 /* True if the machine supports the instructions that this file is compiled for. */
 static bool lane_available(void)
 {
 #if defined(__AVX512F__)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+           __builtin_cpu_supports("fma") && SUPPORTS_F16C;
 #elif defined(__AVX2__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && SUPPORTS_F16C;
 #else
     return true;
 #endif
