@@ -122,7 +122,8 @@ def compare_chunk(name, path, lines, oracle, options, add_special_tokens, shown)
         words = [-1 if w is None else w for w in e.word_ids]
         rows = [("ids", e.ids), ("offsets", offsets), ("mask", e.attention_mask), ("types", e.type_ids),
                 ("special", e.special_tokens_mask), ("words", words)]
-        for what, value in rows:
+        for what, padded in rows:
+            value = [x for x, real in zip(padded, e.attention_mask) if real]  # ingot tokens prints no padding
             if g[what] != value:
                 wrong += 1
                 if shown + wrong <= 5:
