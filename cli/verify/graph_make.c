@@ -242,6 +242,12 @@ static bool try_call(maker *m, const ig_op *op)
     return try_step(m, m->g->n_step);
 }
 
+/* Ops that read the sign of a NaN, which processors choose differently: the bits of other results are the same. */
+static bool reads_nan_sign(const ig_op *op)
+{
+    return strcmp(op->name, "signbit") == 0 || strcmp(op->name, "copysign") == 0;
+}
+
 /* The probability of an op, chosen so that the probability of its class follows the class's weight. */
 static double chance_of(const ig_op *op)
 {
@@ -251,7 +257,7 @@ static double chance_of(const ig_op *op)
             weight = weights[i].weight;
     for (int i = 0; i < ig_op_count(); i++)
         in_class += strcmp(ig_op_at(i)->cls, op->cls) == 0;
-    return op->evaluates ? 0 : (double)weight / in_class;
+    return op->evaluates || reads_nan_sign(op) ? 0 : (double)weight / in_class;
 }
 
 static const ig_op *choose_op(maker *m)
