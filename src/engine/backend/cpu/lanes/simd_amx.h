@@ -12,7 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AMX_INT8__)
+/* The second name is that of clang before 15. */
+#if (defined(__AMX_TILE__) || defined(__AMXTILE__)) && \
+    (defined(__AMX_BF16__) || defined(__AMXBF16__)) && \
+    (defined(__AMX_INT8__) || defined(__AMXINT8__))
 #define SIMD_AMX 1
 #include <immintrin.h>
 #include <sys/syscall.h>
