@@ -114,7 +114,9 @@ killed() {
         foreman=$(child $main) && [ -n "$foreman" ] && worker=$(child "$foreman") && [ -n "$worker" ] && break
         sleep 0.1
     done
-    sleep 0.3
+    until [ "$(cut -d ' ' -f 14 "/proc/$worker/stat")" -ge 10 ]; do # ticks of CPU time: it works
+        sleep 0.05
+    done
     kill -KILL "$worker"
     wait $main
     [ $? = 1 ] && grep -q 'ended with signal 9' "$temporary/out" && tail -n 1 "$temporary/out" | grep -q ' passed, 1 failed'
