@@ -42,7 +42,7 @@ FENCE = "threadgroup_barrier(mem_flags::mem_%s);"
 SIMD = "simdgroup_barrier(mem_flags::mem_threadgroup);"
 LOCAL, MEMORY = "s[i.x] = i.x; %s x[i.x] = s[%s];", "x[i.x] = i.x; %s uint y = x[%s]; threadgroup_barrier(mem_flags::mem_device); x[i.x] = y;"
 OPPOSITE, NEIGHBOUR = "63 - i.x", "i.x ^ 1"
-# What is said against those that race.
+# The message about each kernel that has a race; None if it has none.
 BARRIERS = [
     ("local_right", LOCAL % (FENCE % "threadgroup", OPPOSITE), None),
     ("local_missing", LOCAL % ("", OPPOSITE), "a race"),

@@ -37,7 +37,7 @@ class Gpu:
 
     @contextlib.contextmanager
     def pool(self):
-        """Objects that nobody owns live until its end."""
+        """Objects without an owner live until the end of the pool."""
         pool = ctypes.c_void_p(self.code.objc_autoreleasePoolPush())
         try:
             yield

@@ -197,7 +197,7 @@ static void a_mapped_file(void **state)
     unlink(path);
 }
 
-/* So many rows that their panels are shared in rounds: each row has the same bits as among few. */
+/* With this many rows, panels are shared in rounds. Each row has the same bits as with few rows. */
 static void rounds_of_rows(void **state)
 {
     (void)state;
