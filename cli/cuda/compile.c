@@ -237,7 +237,7 @@ static void common_words(const build *b, bool is_c, word_list *w)
         word_add(w, "%s", "-std=gnu++17");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         word_add(w, "%s", flags[i]);
-    if (!b->text->for_nvrtc) /* NVRTC's char is that of the host compiler */
+    if (!b->text->for_nvrtc) /* NVRTC's char has the signedness of the host compiler's */
         word_add(w, "%s", "-fsigned-char");
     if (b->is_clang) {
         word_add(w, "%s", "-fno-strict-return");

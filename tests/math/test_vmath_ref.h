@@ -101,7 +101,7 @@ enum { reference_count = sizeof references / sizeof references[0] };
 
 /* ---- Two arguments -------------------------------------------------------------------------- */
 
-/* by_argument: the ulp is that of the larger argument, if this is larger than the result. */
+/* by_argument: the error is in ulp of the larger argument, if it is larger than the result. */
 struct reference2 {
     const char *name;
     int by_argument;

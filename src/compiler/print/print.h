@@ -89,8 +89,8 @@ ig_status kernel_print(const kernel_tree *tree, const kernel_entry *entry,
 void kernel_printed_free(kernel_printed *printed);
 
 /* A log is a buffer of n words. Before a launch, LOG_USED and LOG_LOST are 0 and LOG_ROOM is n - LOG_HEAD.
- * kernel_print_drain formats its records in the order in which they were written (memory_free; NULL if there
- * are none). A failed assert is IG_ERR_DEVICE, with its place; *out is set nevertheless. */
+ * kernel_print_drain formats its records in the order in which they were written. *out is the text, released by
+ * memory_free, or NULL without records. A failed assert is IG_ERR_DEVICE with its place; *out is set in that case, too. */
 enum { LOG_USED, LOG_ROOM, LOG_LOST, LOG_HEAD = 4 };
 ig_status kernel_print_drain(const kernel_printed *printed, const uint32_t *words, size_t n,
                              char **out);

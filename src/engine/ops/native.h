@@ -19,7 +19,7 @@ typedef struct native_shape {
 bool native_is_offered(const ig_array *x, const node_native *n);
 
 /* Builds the results of the node. Equal nodes with the same inputs are computed once. pull (may be NULL) is the
- * gradient of the first result. Without it, and for all other results, the gradient is that of the definition. */
+ * gradient of the first result. Without it, and for all other results, the definition gives the gradient. */
 ig_status native_apply(const node_native *n, ig_array *const *in, int n_in,
                        const native_shape *shapes, int n_result, ig_pullback pull, ig_array **out);
 

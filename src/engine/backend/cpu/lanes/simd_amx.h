@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The second name is that of clang before 15. */
+/* Clang before 15 uses the second name. */
 #if (defined(__AMX_TILE__) || defined(__AMXTILE__)) && \
     (defined(__AMX_BF16__) || defined(__AMXBF16__)) && \
     (defined(__AMX_INT8__) || defined(__AMXINT8__))
