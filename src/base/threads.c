@@ -155,6 +155,12 @@ static void word_reset(sleep_word *word)
 #endif
 }
 
+/* Stores, and makes later loads of this thread wait for the store. They are exchanges: a sequentially consistent store
+ * would do by the language, but qemu lets later loads pass it when it runs ARM code on x86-64. Workers were then missed
+ * and callers slept forever. On x86-64 both are the same instruction. */
+static inline void word_publish(sleep_word *word, uint32_t value) { atomic_exchange(&word->value, value); }
+static inline void flag_publish(atomic_bool *flag, bool value) { atomic_exchange(flag, value); }
+
 static inline void cpu_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -255,7 +261,7 @@ static uint32_t gate_wait(uint32_t seen, int64_t *patience_ns)
 
 static void gate_leave(int worker)
 {
-    atomic_store(&member[worker].inside, false);
+    flag_publish(&member[worker].inside, false);
     if (atomic_load(&pool.waiting)) {
         atomic_fetch_add(&pool.done.value, 1);
         word_wake(&pool.done, 1);
@@ -267,7 +273,7 @@ static bool gate_enter(int worker, uint32_t *gate)
 {
     if (!(*gate & GATE_OPEN))
         return false;
-    atomic_store(&member[worker].inside, true);
+    flag_publish(&member[worker].inside, true);
     *gate = atomic_load(&pool.gate.value);
     if (*gate & GATE_OPEN)
         return true;
@@ -313,7 +319,7 @@ static void pool_give(void) { atomic_store_explicit(&pool.owned, false, memory_o
 static void gate_set(uint32_t flags)
 {
     const uint32_t gate = atomic_load_explicit(&pool.gate.value, memory_order_relaxed);
-    atomic_store(&pool.gate.value, ((gate & GATE_EPOCHS) + GATE_EPOCH) | flags);
+    word_publish(&pool.gate, ((gate & GATE_EPOCHS) + GATE_EPOCH) | flags);
 }
 
 /* Lets workers in. Wakes more of them if there is work for more than are awake. */
@@ -339,14 +345,14 @@ static bool all_are_out(uint32_t first)
 static void gate_shut(void)
 {
     const uint32_t gate = atomic_load_explicit(&pool.gate.value, memory_order_relaxed);
-    atomic_store(&pool.gate.value, gate & ~GATE_OPEN);
+    word_publish(&pool.gate, gate & ~GATE_OPEN);
     spin(all_are_out, 1, SPIN_OWNER_NS);
     if (all_are_out(1))
         return;
     for (;;) {
         /* Read before asking to be woken: a worker changes it after it has seen that the caller waits. */
         const uint32_t done = atomic_load(&pool.done.value);
-        atomic_store(&pool.waiting, true);
+        flag_publish(&pool.waiting, true);
         if (all_are_out(1))
             break;
         word_sleep(&pool.done, done);
