@@ -62,7 +62,7 @@ static void launch(const backend *dev, run *r, ig_module *m)
     const ig_kernel_info *k = ig_module_find(m, r->kernel);
     const kernel_entry *entry = kernel_tree_find(m->tree, r->kernel);
     assert_true(k && entry && k->n_params <= ARGS_MOST);
-    if (module_built_for(m, dev, entry, &built) != IG_OK)
+    if (module_built_for(m, dev, entry, NULL, &built) != IG_OK)
         fail_msg("%s", ig_error(NULL));
     for (int i = 0; i < k->n_params; i++) {
         const argument *a = &r->args[i];

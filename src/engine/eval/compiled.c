@@ -119,7 +119,7 @@ static ig_status plan(ig_compiled *c, graph *g, ig_array *const *standing, ig_ar
     if (!c->leaf)
         return IG_ERR_MEMORY;
     connect(c, g, standing, results);
-    c->plan = g->n_node ? engine_build(g, c->device) : NULL;
+    c->plan = g->n_node ? engine_build(g, c->device, NULL) : NULL;
     return g->n_node && !c->plan ? IG_ERR_MEMORY : IG_OK;
 }
 

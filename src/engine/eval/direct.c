@@ -8,8 +8,9 @@ static schedule_rules rules(const backend *dev)
     return (schedule_rules){.chain_matrix_bytes = MATRIX_BYTES};
 }
 
-static ig_status prepare(schedule *s, int i, const backend *dev)
+static ig_status prepare(schedule *s, int i, const backend *dev, struct module_batch *batch)
 {
+    (void)batch;
     return dev->compile(dev, &s->program[i]);
 }
 

@@ -165,7 +165,8 @@ static ig_status check_params(schedule *s, const emit_step *step, const backend 
     return IG_OK;
 }
 
-static ig_status prepare_kernels(schedule *s, emitted_program *c, const backend *dev)
+static ig_status prepare_kernels(schedule *s, emitted_program *c, const backend *dev,
+                                 module_batch *batch)
 {
     for (int i = 0; i < c->e.n_step; i++) {
         TRY(check_params(s, &c->e.step[i], dev));
@@ -184,7 +185,7 @@ static ig_status prepare_kernels(schedule *s, emitted_program *c, const backend 
         r->kernel = kernel_take(step->source);
         if (!r->kernel)
             return error_waiting(IG_ERR_MEMORY);
-        TRY(kernel_code_of(r->kernel, dev, step->entry, step->block, &r->code));
+        TRY(kernel_code_of(r->kernel, dev, step->entry, step->block, batch, &r->code));
     }
     return IG_OK;
 }
@@ -317,15 +318,15 @@ static ig_status complete(program *p, const backend *dev)
     for (int i = 0; i < c->e.n_step && status == IG_OK; i++) {
         const emit_step *step = &c->e.step[i];
         if (!c->step[i].code)
-            status =
-                kernel_code_of(c->step[i].kernel, dev, step->entry, step->block, &c->step[i].code);
+            status = kernel_code_of(c->step[i].kernel, dev, step->entry, step->block, NULL,
+                                    &c->step[i].code);
     }
     if (status != IG_OK)
         discard(p, dev);
     return status;
 }
 
-static ig_status prepare(schedule *s, int i, const backend *dev)
+static ig_status prepare(schedule *s, int i, const backend *dev, module_batch *batch)
 {
     program *p = &s->program[i];
     if (p->chain == 0)
@@ -337,7 +338,7 @@ static ig_status prepare(schedule *s, int i, const backend *dev)
         return IG_ERR_MEMORY;
     ig_status status = make(s, i, dev, c);
     if (status == IG_OK)
-        status = prepare_kernels(s, c, dev);
+        status = prepare_kernels(s, c, dev, batch);
     c->scratch_at = scratch_place(c, i);
     if (status == IG_OK)
         status = emitted_reserve(dev, c);

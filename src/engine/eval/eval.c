@@ -310,7 +310,7 @@ ig_status ig_can_eval(ig_array *const *arrays, int n)
 
 /* Builds the kernels of one evaluation, and discards the schedule. Skips the CPU, which has no kernels, and arrays that
  * move between devices, whose kernels are known only when they run. */
-static ig_status prepare_one(graph *g, ig_array *const *arrays, int n)
+static ig_status prepare_one(graph *g, ig_array *const *arrays, int n, module_batch *batch)
 {
     const backend *dev = n ? engine_device_of(arrays[0]) : NULL;
     for (int i = 0; i < n; i++)
@@ -320,7 +320,7 @@ static ig_status prepare_one(graph *g, ig_array *const *arrays, int n)
     TRY(prepare(g, arrays, n, NULL, 0));
     if (n == 0 || g->n_node == 0)
         return IG_OK;
-    schedule *s = engine_build(g, dev);
+    schedule *s = engine_build(g, dev, batch);
     engine_discard(s, dev);
     return s ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
@@ -335,10 +335,10 @@ ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n)
     ig_status status = check_list(arrays, all, NULL, 0);
     const backend *dev = status == IG_OK && all ? engine_device_of(arrays[0]) : NULL;
     if (dev && dev->kernels_build) {
-        module_batch_begin(dev);
+        module_batch batch = {.dev = dev};
         for (int i = 0; i < n && status == IG_OK; arrays += counts[i++])
-            status = prepare_one(&e->g, arrays, counts[i]);
-        module_batch_end(BATCH_JOINED);
+            status = prepare_one(&e->g, arrays, counts[i], &batch);
+        module_batch_end(&batch, BATCH_JOINED);
     }
     engine_leave();
     return status;

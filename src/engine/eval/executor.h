@@ -12,6 +12,7 @@
 #include "engine/graph/graph.h"
 
 struct run;
+struct module_batch;
 
 typedef struct executor {
     /* The device's rules for building schedules. */
@@ -19,9 +20,9 @@ typedef struct executor {
     /* IG_ERR_UNSUPPORTED, with the reason as the error, if the device cannot run a program of s. Compiles nothing.
      * NULL: the device runs every program, so nothing falls back. */
     ig_status (*support)(schedule *s, const backend *dev);
-    /* Prepares the i-th program; for a chain it is called with the first program. If the build of kernels was deferred
-     * (module_batch_begin), a second call takes them. */
-    ig_status (*prepare)(schedule *s, int i, const backend *dev);
+    /* Prepares the i-th program; for a chain it is called with the first program. If the builds of kernels are deferred
+     * to a batch, a second call without it takes them. */
+    ig_status (*prepare)(schedule *s, int i, const backend *dev, struct module_batch *batch);
     void (*discard)(program *p, const backend *dev);
     /* Called before the launches of a run, when its slots are bound: reserves memory, passes numbers by value. */
     ig_status (*arrange)(const struct run *r);

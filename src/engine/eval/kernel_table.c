@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "engine/emit/emit.h"
-#include "engine/module/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,9 +131,9 @@ void kernels_release(void)
 }
 
 ig_status kernel_code_of(const kernel_row *r, const backend *dev, const char *entry,
-                         const uint32_t block[3], kernel_code **out)
+                         const uint32_t block[3], module_batch *batch, kernel_code **out)
 {
-    return module_code(r->module, dev, entry, block, out);
+    return module_code(r->module, dev, entry, block, batch, out);
 }
 
 ig_status kernel_run(const kernel_row *r, const backend *dev, const char *entry, lane_launch *l)

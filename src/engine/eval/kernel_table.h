@@ -3,7 +3,7 @@
 #ifndef ENGINE_KERNEL_TABLE_H
 #define ENGINE_KERNEL_TABLE_H
 
-#include "engine/backend/lanes.h"
+#include "engine/module/module.h"
 
 typedef struct kernel_row kernel_row;
 
@@ -12,10 +12,10 @@ kernel_row *kernel_take(const char *source);
 /* Removes one user. Of the kernels without users, the most recently used are kept. */
 void kernel_give(kernel_row *r);
 
-/* Builds the kernel for a device and a block shape, unless it is built already. *out is NULL if only kernel_run
- * can launch it. */
+/* Builds the kernel for a device and a block shape, unless it is built already. *out is as for
+ * module_code. */
 ig_status kernel_code_of(const kernel_row *r, const backend *dev, const char *entry,
-                         const uint32_t block[3], kernel_code **out);
+                         const uint32_t block[3], module_batch *batch, kernel_code **out);
 ig_status kernel_run(const kernel_row *r, const backend *dev, const char *entry, lane_launch *l);
 
 /* Number of new kernels since the process started, for tests. */

@@ -22,22 +22,22 @@ void engine_discard(schedule *s, const backend *dev)
     schedule_free(s);
 }
 
-static ig_status prepare_for(schedule *s, int i, const backend *dev)
+static ig_status prepare_for(schedule *s, int i, const backend *dev, module_batch *batch)
 {
     const program *p = &s->program[i];
     TRY(fallback_check_sizes(s, i, dev));
     return program_is_custom(p) ? p->kernel->runner->prepare(p, dev)
-                                : executor_of(dev)->prepare(s, i, dev);
+                                : executor_of(dev)->prepare(s, i, dev, batch);
 }
 
 /* A program that the device cannot run may fall back. But a crowded schedule can be rebuilt from smaller programs,
  * unless this is the last attempt. */
-static ig_status prepare(schedule *s, int i, const backend *dev, bool last)
+static ig_status prepare(schedule *s, int i, const backend *dev, module_batch *batch, bool last)
 {
     const bool waiting = ig_failed(); /* then the reason of a failure is unknown */
     if (s->program[i].on_cpu)         /* its chain was split */
         return IG_OK;
-    const ig_status status = prepare_for(s, i, dev);
+    const ig_status status = prepare_for(s, i, dev, batch);
     if (status == IG_OK || waiting || (s->is_crowded && !last))
         return status;
     return fallback_compile(s, i, dev,
@@ -46,7 +46,7 @@ static ig_status prepare(schedule *s, int i, const backend *dev, bool last)
 
 /* NULL on failure; *crowded: it failed because the schedule is crowded, and a smaller one may succeed. */
 static schedule *build(const graph *g, const backend *dev, const schedule_rules *rules, bool last,
-                       bool *crowded)
+                       module_batch *batch, bool *crowded)
 {
     schedule *s = schedule_build(g, rules);
     ig_status status = s ? IG_OK : IG_ERR_MEMORY;
@@ -57,14 +57,14 @@ static schedule *build(const graph *g, const backend *dev, const schedule_rules 
         if (s->program[i].chain > 0)
             dev->native->expect(dev, &s->program[i]);
     /* Each kernel takes time to compile, so several threads compile the kernels of a new schedule. */
+    module_batch own = {.dev = dev};
     const bool later = status == IG_OK && s->n_program > 1 && dev->builds_in_threads &&
-                       pool_threads() > 1 && module_batch_begin(dev);
+                       pool_threads() > 1 && !batch;
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
-        status = prepare(s, i, dev, last);
-    if (later)
-        module_batch_end(status == IG_OK ? BATCH_APART : BATCH_DROPPED);
+        status = prepare(s, i, dev, later ? &own : batch, last);
+    module_batch_end(&own, status == IG_OK ? BATCH_APART : BATCH_DROPPED);
     for (int i = 0; later && status == IG_OK && i < s->n_program; i++)
-        status = prepare(s, i, dev, last);
+        status = prepare(s, i, dev, NULL, last);
     trace_end(began, "compile");
     if (status == IG_OK) {
         s->may_fall_back = fallback_allowed(dev);
@@ -81,17 +81,17 @@ static schedule *build(const graph *g, const backend *dev, const schedule_rules 
 
 /* If a kernel has more parameters than the device allows, the schedule is rebuilt with less fusion, where only
  * contractions form chains. */
-schedule *engine_build(const graph *g, const backend *dev)
+schedule *engine_build(const graph *g, const backend *dev, module_batch *batch)
 {
     enum { MOST = 32, LEAST = 2 };
     schedule_rules rules = executor_of(dev)->rules(dev);
     bool crowded;
-    schedule *s = build(g, dev, &rules, false, &crowded);
+    schedule *s = build(g, dev, &rules, false, batch, &crowded);
     for (int nodes = MOST; crowded; nodes /= 4) {
         ig_error(NULL);
         rules.group_nodes = nodes;
         rules.chain_bytes = 1;
-        s = build(g, dev, &rules, nodes <= LEAST, &crowded);
+        s = build(g, dev, &rules, nodes <= LEAST, batch, &crowded);
     }
     return s;
 }
@@ -114,7 +114,7 @@ schedule *engine_schedule(engine *e, const backend *dev)
         if (worst && (!s || s->used < worst->used))
             victim = at;
     }
-    schedule *s = engine_build(&e->g, dev);
+    schedule *s = engine_build(&e->g, dev, NULL);
     if (!s)
         return NULL;
     engine_discard(e->cache[victim].plan, e->cache[victim].device);

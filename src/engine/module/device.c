@@ -73,7 +73,7 @@ static ig_status translate(const kernel_tree *tree, module_built *b, kernel_imag
     return IG_OK;
 }
 
-static ig_status build(module_built *b)
+static ig_status build(module_built *b, module_batch *batch)
 {
     const kernel_function *f = b->entry->function;
     kernel_param *params = NULL;
@@ -84,7 +84,7 @@ static ig_status build(module_built *b)
     for (uint32_t i = 0; i < f->n_params; i++)
         b->offsets[i] = (size_t)kernel_argument_at(f, i);
     ig_status status = translate(b->tree, b, &image, &params);
-    if (status == IG_OK && b->printed && batch_takes(b, &image, params))
+    if (status == IG_OK && b->printed && batch_takes(batch, b, &image, params))
         return IG_OK;
     if (status == IG_OK)
         status = b->lanes ? b->dev->lanes->build(b->dev, b->lanes, image.params, image.n_params,
@@ -103,8 +103,7 @@ static void built_free(module_built *b)
     }
     if (b->code)
         b->dev->kernel_discard(b->code);
-    else
-        batch_forget(b);
+    batch_forget(b);
     buffer_release(b->log);
     code_free(b->lanes);
     kernel_printed_free(b->printed);
@@ -113,9 +112,10 @@ static void built_free(module_built *b)
 }
 
 /* Builds the kernel and adds it to a list; frees it on failure. */
-static ig_status built_add(module_built *b, module_built **list, module_built **out)
+static ig_status built_add(module_built *b, module_batch *batch, module_built **list,
+                           module_built **out)
 {
-    const ig_status status = build(b);
+    const ig_status status = build(b, batch);
     if (status != IG_OK) {
         built_free(b);
         return status;
@@ -127,11 +127,11 @@ static ig_status built_add(module_built *b, module_built **list, module_built **
 }
 
 ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
-                           module_built **out)
+                           module_batch *batch, module_built **out)
 {
     for (module_built **at = &m->built, *b; (b = *at); at = &b->next)
         if (b->dev == dev && b->entry == e) {
-            if (b->code || b->lanes || batch_has(b))
+            if (b->code || b->lanes || b->batch)
                 return *out = b, IG_OK;
             *at = b->next; /* it failed in a group */
             built_free(b);
@@ -144,7 +144,7 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
     b->tree = m->tree;
     b->entry = e;
     b->whole_warps = m->whole_warps;
-    return built_add(b, &m->built, out);
+    return built_add(b, batch, &m->built, out);
 }
 
 /* The kernel for blocks of one shape. Drivers that do not know the shape when they build a kernel may allow
@@ -166,7 +166,7 @@ static ig_status built_for_shape(module_built *b, const uint32_t block[3], modul
     s->entry = b->entry;
     s->whole_warps = b->whole_warps;
     memcpy(s->block, block, sizeof s->block);
-    return built_add(s, &b->shapes, out);
+    return built_add(s, NULL, &b->shapes, out);
 }
 
 ig_status module_built_code(module_built *b, const uint32_t block[3], kernel_code **out)

@@ -2,7 +2,7 @@
 #ifndef MODULE_DEVICE_H
 #define MODULE_DEVICE_H
 
-#include "engine/backend/lanes.h"
+#include "engine/module/module.h"
 #include "compiler/print/print.h"
 
 #include <pthread.h>
@@ -19,8 +19,9 @@ typedef struct module_built {
     lane_code *lanes;
     kernel_printed *printed;
     kernel_code *code;
-    buffer *log;     /* output of printf and assert if it runs text, or NULL */
-    size_t *offsets; /* of the packed parameters, in CUDA's layout */
+    module_batch *batch; /* that will build the code, or NULL */
+    buffer *log;         /* output of printf and assert if it runs text, or NULL */
+    size_t *offsets;     /* of the packed parameters, in CUDA's layout */
 } module_built;
 
 /* The variables of a module on a device. */
@@ -45,8 +46,9 @@ static inline void module_leave(ig_module *m) { pthread_mutex_unlock(&m->lock); 
 
 /* The functions below are called with the module's lock held. */
 
+/* The batch may be NULL. */
 ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
-                           module_built **out);
+                           module_batch *batch, module_built **out);
 /* Launches with args or packed, the parameters of the source. If the kernel prints or asserts, the launch waits and
  * writes the output; a failed assertion is IG_ERR_DEVICE and sets l->asserted. */
 ig_status module_built_launch(module_built *b, const lane_launch *l);
@@ -56,11 +58,11 @@ ig_status module_built_code(module_built *b, const uint32_t block[3], kernel_cod
 
 /* ---- batch.c ---- */
 
-/* True if the build is deferred, to be done with others. The batch then owns the image's params. */
-bool batch_takes(module_built *b, const kernel_image *image, kernel_param *params);
-/* True if the build is still deferred. */
-bool batch_has(const module_built *b);
-void batch_forget(const module_built *b);
+/* True if the build is deferred, to be done with others. The batch, which may be NULL, then owns the image's params. */
+bool batch_takes(module_batch *batch, module_built *b, const kernel_image *image,
+                 kernel_param *params);
+/* Removes b from its batch, if it is in one. */
+void batch_forget(module_built *b);
 
 /* The memory of all variables; buf is NULL if there are none. */
 ig_status module_globals(ig_module *m, const backend *dev, binding *out);

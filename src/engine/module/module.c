@@ -266,14 +266,15 @@ ig_status module_no_kernel(const ig_module *m, const char *kernel)
 /* ---- on a device, with the module's lock ---- */
 
 /* Prepares the kernel for the device, or fails with the reason why it cannot run there. */
-static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, module_built **b)
+static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, module_batch *batch,
+                         module_built **b)
 {
     const kernel_entry *e = kernel_tree_find(m->tree, kernel);
     if (!e)
         return module_no_kernel(m, kernel);
     if (!backend_runs_kernels(dev))
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
-    return module_built_for(m, dev, e, b);
+    return module_built_for(m, dev, e, batch, b);
 }
 
 ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, module_kernel *out)
@@ -281,7 +282,7 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
     module_built *b;
     module_enter(m);
     const bool failed_before = ig_failed();
-    ig_status status = prepare(m, dev, kernel, &b);
+    ig_status status = prepare(m, dev, kernel, NULL, &b);
     if (status == IG_OK && !failed_before && ig_failed())
         status = error_waiting(IG_ERR_MEMORY);
     if (status == IG_OK)
@@ -298,11 +299,11 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
 }
 
 ig_status module_code(ig_module *m, const backend *dev, const char *kernel, const uint32_t block[3],
-                      kernel_code **out)
+                      module_batch *batch, kernel_code **out)
 {
     module_built *b;
     module_enter(m);
-    ig_status status = prepare(m, dev, kernel, &b);
+    ig_status status = prepare(m, dev, kernel, batch, &b);
     if (status == IG_OK)
         status = module_built_code(b, block, out);
     module_leave(m);
@@ -313,7 +314,7 @@ static ig_status launch(ig_module *m, const backend *dev, const char *kernel, la
 {
     module_built *b;
     binding all;
-    TRY(prepare(m, dev, kernel, &b));
+    TRY(prepare(m, dev, kernel, NULL, &b));
     TRY(check_shape(dev, ig_module_find(m, kernel), &l->base));
     TRY(module_globals(m, dev, &all));
     l->globals = all.buf ? &all : NULL;

@@ -17,17 +17,21 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
 /* Promises that all launches have blocks with one axis and whole warps. Call it before the first launch. */
 void module_whole_warps(ig_module *m);
 
-/* Until module_batch_end, defers the builds of kernels for the device, which must have kernels_build: module_code
- * returns NULL for them. This concerns modules with module_whole_warps; modules that are freed meanwhile are left out.
- * All uses of such modules must hold the engine's lock. Returns false if a batch has already begun. */
-bool module_batch_begin(const backend *dev);
+/* Kernels for one device, which must have kernels_build. module_code defers their builds until module_batch_end. This
+ * concerns modules with module_whole_warps, whose uses must all hold the engine's lock; modules that are freed meanwhile
+ * are left out. */
+typedef struct module_batch {
+    const backend *dev;
+    struct deferred *at;
+    int n, room;
+} module_batch;
 /* What happens to the deferred kernels. */
 typedef enum batch_way {
     BATCH_JOINED, /* few texts of many kernels: fastest if they are used together again, as the cache stores texts */
     BATCH_APART,  /* built by several threads, one text for each kernel */
     BATCH_DROPPED /* module_code builds them at the next call */
 } batch_way;
-void module_batch_end(batch_way way);
+void module_batch_end(module_batch *batch, batch_way way);
 
 /* The properties of a kernel that a launch needs. */
 typedef struct module_kernel {
@@ -49,9 +53,10 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
 
 /* The code that the device launches, for callers that launch often: such a launch needs neither the lock nor a name,
  * and does not wait. Valid as long as the module. *out is NULL if only module_launch can launch it: the device runs
- * lane code, or the kernel has variables, prints or asserts. */
+ * lane code, or the kernel has variables, prints or asserts; or if the build is deferred to the batch, which may be
+ * NULL. */
 ig_status module_code(ig_module *m, const backend *dev, const char *kernel, const uint32_t block[3],
-                      kernel_code **out);
+                      module_batch *batch, kernel_code **out);
 
 /* Launches the kernel and waits. Sets l->globals. Fails if the device does not allow the launch shape.
  * Devices that run text print and assert, too, but do not support packed arguments, check and profile. */
