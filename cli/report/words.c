@@ -340,19 +340,24 @@ void words_notes(str *t, const comparison *c)
                    c->only_old + c->only_new == 1 ? "" : "s");
 }
 
+static void words_device(str *t, const result_device *d)
+{
+    str_puts(t, d->model ? d->model : d->name);
+    if (d->cores)
+        str_printf(t, " (%d core%s)", d->cores, d->cores == 1 ? "" : "s");
+}
+
 void words_machine(str *t, const result *r)
 {
     for (int i = 0; i < r->n_devices; i++) {
-        const result_device *d = &r->devices[i];
-        str_printf(t, "%s%s", i ? " and " : "", d->model ? d->model : d->name);
-        if (d->cores)
-            str_printf(t, " (%d core%s)", d->cores, d->cores == 1 ? "" : "s");
+        str_puts(t, i ? " and " : "");
+        words_device(t, &r->devices[i]);
     }
     if (!r->n_devices)
         str_puts(t, "unknown machine");
 }
 
-/* A row's rate with its interval: "70.7 GFLOP/s [68.1, 72.3]". */
+/* A row's rate with its interval: "70.7 GFLOP/s [68.1 G, 72.3 G]". */
 void words_row_rate(str *t, const result_row *r)
 {
     const interval s = stats_typical(row_timings(r));
@@ -398,16 +403,25 @@ void words_single(str *t, const result *r)
     }
     if (t->n)
         return;
-    words_machine(t, r);
+    const char *subject = NULL;
     for (int i = 0; i < 2; i++) {
         if (!rows[i])
             continue;
-        str_puts(t, i && rows[0] ? " and " : " ");
+        str_puts(t, t->n ? " and " : "");
+        if (!subject || strcmp(subject, rows[i]->device) != 0) {
+            const result_device *d = row_device(r, rows[i]);
+            words_device(t, d ? d : &(result_device){.name = rows[i]->device});
+            str_puts(t, " ");
+        }
+        subject = rows[i]->device;
         work_does(t, rows[i]->work, true);
         str_puts(t, " at ");
         words_row_rate(t, rows[i]);
     }
-    if (!rows[0] && !rows[1] && r->n_rows)
+    if (t->n)
+        return;
+    words_machine(t, r);
+    if (r->n_rows)
         str_puts(
             t,
             ": nothing certain can be said about its speed; measure longer, or when it is quiet");

@@ -252,6 +252,19 @@ r = json.load(sys.stdin)
 assert r["schema"] == 1 and r["bytes"] == os.path.getsize(r["output"]), r'
 }
 check 'report --json' report_json
+# The headline names the device of each rate, and no other.
+result kinds.json 'r["rows"][1].update(group="memory", dtype="u8")' 'r["devices"] += [{"name": "gpu", "model": "Card"}]' \
+    'r["rows"] += [dict(r["rows"][0], device="gpu")]' 'scale(r["rows"][2], 0.25)'
+headline_is() { # FILE TEXT
+    local got
+    got=$("$ingot" report "$1" -o report.html | head -n 1)
+    [ "$got" = "$2" ] || { printf 'got\n%s\nexpected\n%s\n' "$got" "$2"; return 1; }
+}
+check 'the headline of two devices' headline_is kinds.json \
+    'Card multiplies matrices at 400 MFLOP/s [399 M, 400 M] and Test (2 cores) adds up numbers at 50.0 MB/s [49.9 M, 50.0 M]'
+result alone.json 'r["rows"][1].update(group="memory", dtype="u8")'
+check 'the headline of one device' headline_is alone.json \
+    'Test (2 cores) multiplies matrices at 99.9 MFLOP/s [99.8 M, 100 M] and adds up numbers at 50.0 MB/s [49.9 M, 50.0 M]'
 check 'report --json without a file' code 2 report a.json --json
 on_output() { "$ingot" report a.json | grep -q '</html>'; }
 check 'report to standard output' on_output
