@@ -2,6 +2,8 @@
  * that are both C and CUDA C, kernel_rows.def features that only CUDA C has. */
 #include "support/unit.h"
 
+#include "compiler/lower/lower.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <signal.h>
@@ -21,11 +23,11 @@ typedef struct printed {
     size_t n;
 } printed;
 
-static void keep_text(void *context, const char *text, size_t n)
+static void keep_text(void *context, const char *from, size_t n)
 {
     printed *p = context;
     assert_true(p->n + n < sizeof p->text);
-    memcpy(p->text + p->n, text, n);
+    memcpy(p->text + p->n, from, n);
     p->n += n;
     p->text[p->n] = 0;
 }
@@ -438,9 +440,123 @@ static void test_structs(void **state)
     ig_module_free(m);
 }
 
+/* ---- calls that are made again ---- */
+
+/* The same text as C and as CUDA C: calls with equal arguments, where variables change between them and where
+ * only some lanes make the first one. */
+#define BOTH(...) \
+    __VA_ARGS__ static const char both[] = "#define FUNCTION __device__\n" #__VA_ARGS__;
+#define FUNCTION static
+BOTH(
+    FUNCTION int g(int x) { return x * 3 + 1; } FUNCTION int same(int x) {
+        return x;
+    } FUNCTION int two(int x, int y) { return x * 7 + y; } FUNCTION int changed(int x) {
+        x = g(x) + g(x);
+        x += g(x);
+        return x;
+    } FUNCTION int early(int x) {
+        if (x > 10)
+            return g(x);
+        return g(x) - g(x - 1);
+    } FUNCTION int looped(int x) {
+        int s = 0;
+        for (int k = 0; k < 3; k++)
+            s += g(k) * g(x);
+        return s;
+    } FUNCTION int repeated(int i) {
+        int x = i, a = g(x), s = a + g(x);
+        x += 1;
+        s = s * 2 + g(x) + same(x);
+        a = same(x);
+        x = 4;
+        s += a * same(x);
+        x = g(x);
+        x = g(x) + g(g(x));
+        for (int j = 0; j < 6; j++, s += g(7)) {
+            if ((i + j) % 3 == 0)
+                continue;
+            s += g(x) ^ g(7);
+            x += g(j);
+            s += g(x) - g(x + 1) + early(x % 20) * early(x % 20) + looped(j) + looped(j);
+            if (g(x) % 5 == 0)
+                break;
+        }
+        if (i > 1000) /* no lane */
+            s += g(60);
+        else
+            s -= g(60);
+        for (int j = 0; j < 4; j++, s += g(8)) {
+            if (j < 2)
+                continue;
+            s += g(8) * g(x);
+            x++;
+        }
+        a = g(x);
+        for (int j = 0; j < 3; j++, x++)
+            s += a + g(x);
+        s += two(g(x), a = g(x));
+        s += a * 5;
+        if (i & 1)
+            s += g(70);
+        else
+            s -= changed(x % 100) + changed(x % 100);
+        s += g(70) + (i % 3 == 0 && g(9) > i ? g(9) : g(i)) - g(9);
+        switch (i % 4) {
+        case 0: s += g(11); break;
+        case 1: s -= g(11); break;
+        default: s ^= g(11) * 2;
+        }
+        a = same(s);
+        s = 3;
+        return a + same(s) + g(11);
+    })
+#undef FUNCTION
+
+static void test_calls_again(void **state)
+{
+    (void)state;
+    char source[sizeof both + 200];
+    snprintf(source, sizeof source,
+             "%s\n__global__ void k(int *out) { int i = threadIdx.x; out[i] = repeated(i); }\n",
+             both);
+    ig_array *out = launch(source, 1, 150, 150, IG_I32, NULL);
+    assert_non_null(out);
+    for (int i = 0; i < 150; i++)
+        assert_int_equal(((const int32_t *)ig_data(out))[i], repeated(i));
+}
+
+/* The lane code of functions that call each other several times grows with their number only. */
+static void test_calls_again_size(void **state)
+{
+    static const char *const sources[] = {
+        "template <int N> __device__ int f() { return f<N - 1>() + f<N - 2>() + f<N - 3>(); }\n"
+        "template <> __device__ int f<0>() { return 1; }\n"
+        "template <> __device__ int f<1>() { return 2; }\n"
+        "template <> __device__ int f<2>() { return 3; }\n"
+        "__global__ void k(int *out) { out[threadIdx.x] = f<26>(); }\n",
+        "template <int N> __device__ auto f(int x) { if constexpr (N < 3) return N + x;\n"
+        "    else { int s = f<N - 1>(x); s += f<N - 2>(x); return s + f<N - 3>(x); } }\n"
+        "__global__ void k(int *out) { int x = 3; x -= 2; out[threadIdx.x] = f<26>(x); }\n"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        kernel_tree *tree = NULL;
+        lane_code *code = NULL;
+        assert_int_equal(kernel_parse("test.cu", sources[i], NULL, &tree, NULL), IG_OK);
+        assert_int_equal(kernel_lower(tree, tree->kernels, &code), IG_OK);
+        assert_true(code->n_inst < 26 * 6);
+        code_free(code);
+        kernel_tree_free(tree);
+        ig_array *out = launch(sources[i], 1, 2, 2, IG_I32, NULL);
+        assert_non_null(out);
+        assert_int_equal(((const int32_t *)ig_data(out))[1], 7256527);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_calls_again, begin, end),
+        cmocka_unit_test_setup_teardown(test_calls_again_size, begin, end),
         cmocka_unit_test_setup_teardown(test_structs, begin, end),
         cmocka_unit_test_setup_teardown(test_same, begin, end),
         cmocka_unit_test_setup_teardown(test_cuda, begin, end),

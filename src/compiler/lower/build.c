@@ -68,6 +68,38 @@ int32_t lower_special(lower *l, code_origin origin)
 
 /* ---- instructions ---- */
 
+static bool contains(const lower *l, const lower_value *v, int32_t variable)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->reg[i] == variable || (variable == CODE_NONE && l->c->reg[v->reg[i]].variable))
+            return true;
+    return false;
+}
+
+/* Whether an instruction may act on memory or other lanes, or depends on them. */
+static bool has_effect(code_op op) { return op >= CODE_LOAD && op <= CODE_SYNC; }
+
+/* Forgets the calls whose arguments or results are in a variable; CODE_NONE: in any variable. */
+static void forget_uses(lower *l, int32_t variable)
+{
+    int n = 0;
+    for (int k = 0; k < l->n_known; k++) {
+        const lower_known *known = &l->known[k];
+        bool uses = contains(l, &known->result, variable);
+        for (uint32_t i = 0; i < known->function->n_params && !uses; i++)
+            uses = contains(l, &known->args[i], variable);
+        if (!uses)
+            l->known[n++] = *known;
+    }
+    l->n_known = n;
+}
+
+void lower_forget(lower *l, int after)
+{
+    while (l->n_known && l->known[l->n_known - 1].at > after)
+        l->n_known--;
+}
+
 code_inst *lower_emit(lower *l, code_op op, ig_dtype dtype, int32_t d, int32_t a, int32_t b,
                       int32_t c)
 {
@@ -90,8 +122,12 @@ code_inst *lower_emit(lower *l, code_op op, ig_dtype dtype, int32_t d, int32_t a
                      .c = c,
                      .e = CODE_NONE,
                      .place = l->place};
-    if (d != CODE_NONE && k->reg[d].variable)
+    if (has_effect(op))
+        l->effect = k->n_inst - 1;
+    if (d != CODE_NONE && k->reg[d].variable) {
         i->flags = CODE_MASKED;
+        forget_uses(l, d);
+    }
     return i;
 }
 
@@ -130,6 +166,11 @@ int32_t lower_assign(lower *l, int32_t variable, int32_t value)
     if (last && last->d == value && !from->variable && from->dtype == c->reg[variable].dtype) {
         last->d = variable;
         last->flags |= CODE_MASKED;
+        forget_uses(l, variable);
+        for (int k = 0; k < l->n_known; k++) /* results of calls move, too */
+            for (int r = 0; r < l->known[k].result.n; r++)
+                if (l->known[k].result.reg[r] == value)
+                    l->known[k].result.reg[r] = variable;
     } else {
         lower_emit(l, CODE_COPY, (ig_dtype)from->dtype, variable, value, CODE_NONE, CODE_NONE);
     }
@@ -146,6 +187,8 @@ int lower_open(lower *l, code_op op, int32_t condition)
         (uint16_t)l->depth++;
     if (l->depth > l->c->n_level)
         l->c->n_level = l->depth;
+    if (op == CODE_LOOP) /* a later iteration may have other values */
+        forget_uses(l, CODE_NONE);
     return l->c->n_inst - 1;
 }
 
@@ -154,6 +197,7 @@ void lower_else(lower *l, int begin)
     lower_emit(l, CODE_ELSE, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->level =
         (uint16_t)(l->depth - 1);
     l->c->inst[begin].jump = l->c->n_inst - 1;
+    lower_forget(l, begin);
 }
 
 /* An IF jumps to its ELSE; the ELSE, or an IF without one, jumps to END_IF. The WHILEs of a LOOP jump to
@@ -163,6 +207,7 @@ void lower_close(lower *l, int begin)
     static const uint8_t ends[CODE_OPS] = {
         [CODE_IF] = CODE_END_IF, [CODE_LOOP] = CODE_END_LOOP, [CODE_CALL] = CODE_END_CALL};
     const uint8_t op = l->c->inst[begin].op;
+    lower_forget(l, begin);
     lower_emit(l, (code_op)ends[op], IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->level =
         (uint16_t)--l->depth;
     code_inst *inst = l->c->inst;

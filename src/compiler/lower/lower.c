@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "engine/ops/op_id.h"
 
+#include <string.h>
+
 enum {
     CODE_CAP_BYTES = 256 << 20,
     UNFOLD_DEEPEST = 200,
@@ -140,6 +142,7 @@ static void lower_loop_stmt(lower *l, const kernel_stmt *s)
         lower_while(l, s->value);
     lower_list(l, s->body);
     l->loop = loop.outer;
+    lower_forget(l, begin);
     lower_emit(l, CODE_NEXT, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->level =
         (uint16_t)(l->depth - 1);
     if (s->step)
@@ -268,6 +271,8 @@ static bool returns_only_at_end(const kernel_stmt *s)
     for (; s; s = s->next) {
         if (!s->next && s->kind == STMT_RETURN)
             return true;
+        if (!s->next && s->kind == STMT_BLOCK)
+            return returns_only_at_end(s->body);
         if (s->kind == STMT_RETURN || returns_inside(s->body) || returns_inside(s->otherwise))
             return false;
     }
@@ -302,6 +307,47 @@ static void make_result(lower *l, lower_frame *f)
                               .offset = home.offset};
 }
 
+static bool same_value(const lane_code *c, const lower_value *a, const lower_value *b)
+{
+    for (int i = 0; i < a->n; i++) {
+        const code_reg *x = &c->reg[a->reg[i]], *y = &c->reg[b->reg[i]];
+        const bool constants = x->origin == ORIGIN_CONSTANT && y->origin == ORIGIN_CONSTANT;
+        if (x != y && !(constants && x->dtype == y->dtype && x->bits == y->bits))
+            return false;
+    }
+    return true;
+}
+
+/* The earlier call of the function with the same arguments; NULL: none is known. */
+static const lower_known *known_call(const lower *l, const kernel_function *function,
+                                     const lower_value *args)
+{
+    for (int k = l->n_known - 1; k >= 0; k--) {
+        const lower_known *known = &l->known[k];
+        bool same = known->function == function;
+        for (uint32_t i = 0; i < function->n_params && same; i++)
+            same = same_value(l->c, &args[i], &known->args[i]);
+        if (same)
+            return known;
+    }
+    return NULL;
+}
+
+/* Lets a later call with the same arguments use the result, if the code from `begin` on is arithmetic. */
+static void remember_call(lower *l, const lower_frame *f, const lower_value *args, int begin)
+{
+    if (l->effect >= begin || !f->result.reg)
+        return;
+    for (uint32_t i = 0; i < f->function->n_params; i++)
+        if (!args[i].reg)
+            return;
+    if (l->n_known == KNOWN_MOST)
+        l->n_known = 0;
+    lower_value result = lower_value_new(l, f->result.type, f->result.n);
+    memcpy(result.reg, f->result.reg, (size_t)result.n * sizeof *result.reg);
+    l->known[l->n_known++] = (lower_known){f->function, args, result, l->c->n_inst - 1};
+}
+
 lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *const *args)
 {
     lower_frame f;
@@ -312,6 +358,12 @@ lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *c
                    function->source_name);
     frame_begin(l, &f, function);
     const lower_value *given = lower_args(l, args, function->n_params);
+    const lower_known *known = known_call(l, function, given);
+    if (known) {
+        l->bound = l->c->n_inst;
+        return known->result;
+    }
+    const int first = l->c->n_inst;
     lower_loop *loop = l->loop;
     l->loop = NULL;
     l->frame = &f;
@@ -331,6 +383,7 @@ lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *c
     l->frame = f.caller;
     l->loop = loop;
     l->place = place;
+    remember_call(l, &f, given, first);
     return f.result;
 }
 
@@ -441,7 +494,7 @@ ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_
     c->name = entry->name;
     kernel_arena_begin(&c->arena, CODE_CAP_BYTES);
     c->arena.escape = &escape;
-    lower l = {.c = c, .arena = &c->arena, .tree = tree, .entry = entry};
+    lower l = {.c = c, .arena = &c->arena, .tree = tree, .entry = entry, .effect = -1};
     for (size_t i = 0; i < sizeof l.special / sizeof l.special[0]; i++)
         l.special[i] = CODE_NONE;
     ig_status status = IG_OK;

@@ -1,6 +1,7 @@
 /* Lowering: from the checked tree to lane code. Shared declarations.
  *
- * Device functions are inlined at each call. A variable lives in registers, one for each of its scalars. It
+ * Device functions are inlined at each call, unless the same call was made before, its arguments have not
+ * changed and it neither reads nor writes memory: then the earlier result is used. A variable lives in registers, one for each of its scalars. It
  * lives in the lane's local memory if its address is taken, if it contains a union, or if it is large. */
 #ifndef KERNEL_LOWER_H
 #define KERNEL_LOWER_H
@@ -8,7 +9,10 @@
 #include "compiler/code.h"
 #include "compiler/tree.h"
 
-enum { LOWER_LEAVES = 64 /* maximum number of registers of one value */ };
+enum {
+    LOWER_LEAVES = 64, /* maximum number of registers of one value */
+    KNOWN_MOST = 256   /* calls whose results can be used again */
+};
 
 /* A value: one register for each of its scalars, in memory order; or, if it is kept in memory, the address of
  * a place that is not written while the value is in use. */
@@ -56,6 +60,14 @@ typedef struct lower_frame {
     int level; /* of its CALL; -1: its only return is its last statement */
 } lower_frame;
 
+/* A call whose result can be used again. */
+typedef struct lower_known {
+    const kernel_function *function;
+    const lower_value *args;
+    lower_value result;
+    int at; /* its last instruction */
+} lower_known;
+
 /* A loop or switch that is open. */
 typedef struct lower_loop {
     struct lower_loop *outer;
@@ -70,8 +82,11 @@ typedef struct lower {
     const kernel_entry *entry;
     lower_frame *frame;
     lower_loop *loop;
-    int depth;          /* open levels */
-    int bound;          /* results of earlier instructions may be bound to parameters of a call */
+    int depth;  /* open levels */
+    int bound;  /* results of earlier instructions may be in use: as parameters, or again */
+    int effect; /* the last instruction that is more than arithmetic; -1: none */
+    lower_known known[KNOWN_MOST]; /* in the order of the code */
+    int n_known;
     kernel_place place; /* of the tree node that is being lowered */
     int32_t special[ORIGIN_GLOBAL +
                     1]; /* registers that the machine fills, by origin; CODE_NONE: not made yet */
@@ -101,6 +116,8 @@ int lower_open(lower *l, code_op op, int32_t condition);
 void lower_else(lower *l, int begin);
 void lower_close(lower *l, int begin);
 void lower_leave(lower *l, code_op op, int level);
+/* Forgets the calls after an instruction: the lanes that run from now on may not have made them. */
+void lower_forget(lower *l, int after);
 
 /* ---- lower.c ---- */
 

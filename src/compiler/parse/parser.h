@@ -15,7 +15,7 @@
 
 enum {
     DEPTH_MOST = 200,       /* nested expressions, statements, types */
-    NESTED_MOST = 16,       /* bodies parsed inside another one: constexpr functions, structs */
+    NESTED_MOST = 64,       /* bodies parsed inside another one: constexpr functions, structs */
     INSTANCES_MOST = 10000, /* of templates */
     PARAMS_MOST = 256,
     TEMPLATE_MOST = 32,
