@@ -130,72 +130,59 @@ static bool is_behind(matcher *m, uint32_t pc, size_t at, uint32_t most)
     return found;
 }
 
+/* True if the code point at `at` exists and the instruction accepts it. */
+static bool accepts(const matcher *m, instruction c, size_t at)
+{
+    if (at >= m->n)
+        return false;
+    const uint32_t x = m->text[at].c;
+    return c.op == OP_RUNE    ? x == c.x
+           : c.op == OP_FOLD  ? regex_fold(x) == c.x
+           : c.op == OP_CLASS ? regex_class_has(m->r, c.x, x)
+                              : x != '\n';
+}
+
+/* Runs one instruction other than OP_MATCH, and moves pc and at. Returns false if it does not match. */
+static bool step(matcher *m, instruction c, uint32_t *pc, size_t *at)
+{
+    const uint32_t here = *pc;
+    switch (c.op) {
+    case OP_RUNE:
+    case OP_FOLD:
+    case OP_CLASS:
+    case OP_ANY: ++*pc; return accepts(m, c, (*at)++);
+    case OP_SPLIT: *pc = c.x; return choice_push(m->s, *at, c.y);
+    case OP_JUMP: *pc = c.x; return true;
+    case OP_ATOMIC:
+    case OP_AHEAD:
+    case OP_NOT_AHEAD: {
+        const size_t end = match(m, here + 1, *at);
+        *at = c.op == OP_ATOMIC ? end : *at;
+        *pc = c.x;
+        return (end != SIZE_MAX) == (c.op != OP_NOT_AHEAD);
+    }
+    case OP_BEHIND:
+    case OP_NOT_BEHIND: *pc = c.x; return is_behind(m, here + 1, *at, c.y) == (c.op == OP_BEHIND);
+    default: ++*pc; return holds(m, c.op, *at);
+    }
+}
+
 /* Runs the program from pc. Returns the end of the match; SIZE_MAX if there is none. */
 static size_t match(matcher *m, uint32_t pc, size_t at)
 {
     const size_t bottom = m->s->used;
     const instruction *code = m->r->code;
     for (;;) {
-        const instruction c = code[pc];
-        bool fine = true;
         if (--m->steps < 0) {
             m->s->exceeded = true;
             m->s->used = bottom;
             return SIZE_MAX;
         }
-        switch (c.op) {
-        case OP_RUNE:
-            fine = at < m->n && m->text[at].c == c.x;
-            at++;
-            pc++;
-            break;
-        case OP_FOLD:
-            fine = at < m->n && regex_fold(m->text[at].c) == c.x;
-            at++;
-            pc++;
-            break;
-        case OP_CLASS:
-            fine = at < m->n && regex_class_has(m->r, c.x, m->text[at].c);
-            at++;
-            pc++;
-            break;
-        case OP_ANY:
-            fine = at < m->n && m->text[at].c != '\n';
-            at++;
-            pc++;
-            break;
-        case OP_SPLIT:
-            fine = choice_push(m->s, at, c.y);
-            pc = c.x;
-            break;
-        case OP_JUMP: pc = c.x; break;
-        case OP_ATOMIC:
-        case OP_AHEAD:
-        case OP_NOT_AHEAD: {
-            const size_t end = match(m, pc + 1, at);
-            fine = (end != SIZE_MAX) == (c.op != OP_NOT_AHEAD);
-            at = c.op == OP_ATOMIC ? end : at;
-            pc = c.x;
-            break;
+        if (code[pc].op == OP_MATCH) {
+            m->s->used = bottom;
+            return at;
         }
-        case OP_BEHIND:
-        case OP_NOT_BEHIND:
-            fine = is_behind(m, pc + 1, at, c.y) == (c.op == OP_BEHIND);
-            pc = c.x;
-            break;
-        case OP_HERE:
-        case OP_BOUNDARY:
-        case OP_NOT_BOUNDARY:
-        case OP_BEGIN:
-        case OP_END:
-        case OP_TEXT_BEGIN:
-        case OP_TEXT_END:
-            fine = holds(m, c.op, at);
-            pc++;
-            break;
-        case OP_MATCH: m->s->used = bottom; return at;
-        }
-        if (fine)
+        if (step(m, code[pc], &pc, &at))
             continue;
         if (m->s->used == bottom)
             return SIZE_MAX;
