@@ -223,7 +223,7 @@ int verb_selftest(int argc, char **argv)
         {"--output", 'o', "FILE", option_text, &output, "the file (ingot-selftest.txt)"},
         {"--only", 0, "STEP", option_text, &only, "one step, by the name that a run shows"},
         FLAG("--arithmetic", &arithmetic, "prints how the device rounds, and runs no step"),
-        {"--limit", 0, "S", option_count, &limit_s, "at most so many seconds for a step"},
+        {"--limit", 0, "S", option_count, &limit_s, "the time limit of a step, in seconds"},
         {0}};
     const command c = {
         "selftest", "[options]",

@@ -497,7 +497,7 @@ REFUSED = [
     ("model 'Nothing'", wordlevel(model={"type": "Nothing", "vocab": {"a": 0}})),
     ("property", replaced(r"\p{Thai}")),
     ("empty", replaced(r"(a*)*")),
-    ("no limit", replaced(r"(?<=a+)b")),
+    ("unlimited length", replaced(r"(?<=a+)b")),
     ("byte_fallback", wordlevel(model={"type": "BPE", "byte_fallback": True, "continuing_subword_prefix": "##", "vocab": {"a": 0},
                                        "merges": []})),
     ("prepend_scheme", wordlevel(pre_tokenizer={"type": "Metaspace", "replacement": "_", "prepend_scheme": "sometimes"})),

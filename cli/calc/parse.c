@@ -471,7 +471,7 @@ static bool check_target(parser *p, const expr *target)
     const char *advice = target->kind == N_INDEX
                              ? "arrays do not change; use slice_update(x, update, start) or "
                                "where(condition, x1, x2)"
-                             : "only a name can stand left of '='";
+                             : "only a name can be on the left of '='";
     return mistake_set(p->wrong, target->where, "%s", advice);
 }
 
@@ -487,7 +487,7 @@ static const expr *parse_assignment(parser *p, const expr *left)
         if (!check_target(p, t) || !child_add(p, &parts, t))
             return NULL;
     if (!n->child->next) {
-        mistake_set(p->wrong, left->where, "only a name can stand left of '='");
+        mistake_set(p->wrong, left->where, "only a name can be on the left of '='");
         return NULL;
     }
     /* "a, = x" takes one item apart; "a = x" does not. */

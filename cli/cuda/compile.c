@@ -138,9 +138,9 @@ int compiler_find(const command *c, compiler *out)
         return EXIT_ABSENT;
     }
     if (!find_library(&out->library)) {
-        say(c,
-            "libingot is neither beside this command nor in ../lib, and programs are linked with "
-            "it; build it with 'make', or install it with 'make install'");
+        say(c, "libingot is neither in the folder of this command nor in ../lib, and programs are "
+               "linked "
+               "with it; build it with 'make', or install it with 'make install'");
         return EXIT_ABSENT;
     }
     return -1;

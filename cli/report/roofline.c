@@ -174,7 +174,7 @@ void section_roofline(str *t, const comparison *c)
         if (!shown++) {
             part_heading(
                 t, "roofline", "How near to the machine’s best",
-                "The slope is the speed of the memory, the flat part that of f32 arithmetic; "
+                "The slope is the speed of the memory, the flat part the speed of f32 arithmetic; "
                 "both were measured in the same run. A mark on the line uses all that the "
                 "device can give; a mark above it works in a cache. All charts have the same "
                 "axes.");

@@ -109,7 +109,7 @@ static bool read_name(literal *l, const ig_kernel_field *f, int *next)
         if (strlen(f->fields[i].name) == n && n && !strncmp(f->fields[i].name, l->at, n)) {
             *next = i;
             l->at += n;
-            return take(l, '=') ? true : refuse(l, "'=' is missing behind a field of", f->name);
+            return take(l, '=') ? true : refuse(l, "'=' is missing after a field of", f->name);
         }
     return refuse(l, "there is no such field in", f->name);
 }

@@ -115,7 +115,7 @@ static bool images_check(const command *c, const char *file, ig_array *images, i
         say(c, "%s: there are %lld images and %lld labels; each image needs one label", file,
             (long long)ig_dim(images, 0), (long long)ig_dim(labels, 0));
     else if (ig_size(images) == 0)
-        say(c, "%s: there are no images in it", file);
+        say(c, "%s: it has no images", file);
     else
         return true;
     return false;

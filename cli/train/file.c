@@ -84,7 +84,7 @@ static int check_shapes(const source *f, const column *x, const column *y, bool 
         return fail_shape(f, x,
                           "samples need a first axis for their number and one for their features");
     if (ig_size(x->a) == 0)
-        return fail_shape(f, x, "no samples are in it");
+        return fail_shape(f, x, "it has no samples");
     if (regression && (ig_ndim(y->a) < 1 || ig_ndim(y->a) > 2 || ig_size(y->a) == 0))
         return fail_shape(f, y, "targets are (n,) or (n, k)");
     if (!regression && ig_ndim(y->a) == 2 && ig_dim(y->a, 1) > 1)

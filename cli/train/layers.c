@@ -104,7 +104,7 @@ bool layers_read(layer_list *l, const char *text, str *why)
     }
     if (l->at[l->n - 1].kind == &linear_kind)
         return true;
-    str_puts(why, "the last layer is the number of outputs: that of classes, or of targets");
+    str_puts(why, "the last layer is the number of outputs: one for each class or target");
     return false;
 }
 

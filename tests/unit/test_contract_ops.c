@@ -452,7 +452,7 @@ static void test_einsum_errors(void **state)
     } cases[] = {
         {"ij,j!->i", "23 34", "einsum: 'ij,j!->i', position 4: expected a letter", IG_ERR_ARGUMENT},
         {"i.j", "23", "einsum: 'i.j', position 1: axes that are not named", IG_ERR_ARGUMENT},
-        {"...i...", "23", "einsum: '...i...', position 4: '...' may stand once", IG_ERR_ARGUMENT},
+        {"...i...", "23", "einsum: '...i...', position 4: '...' may appear once", IG_ERR_ARGUMENT},
         {"ij", "234", "einsum: 'ij', position 0: 2 letters for operand 0, which has 3 axes",
          IG_ERR_SHAPE},
         {"i,ijk", "2 23", "einsum: 'i,ijk', position 2: 3 letters for operand 1, which has 2 axes",
@@ -463,7 +463,7 @@ static void test_einsum_errors(void **state)
          IG_ERR_ARGUMENT},
         {"ij->k", "23", "einsum: 'ij->k', position 4: the result has 'k', which no operand has",
          IG_ERR_ARGUMENT},
-        {"ij->ii", "23", "einsum: 'ij->ii', position 4: the result has 'i', which stands",
+        {"ij->ii", "23", "einsum: 'ij->ii', position 4: the result has 'i', which appears",
          IG_ERR_ARGUMENT},
         {"ij->i->j", "23", "einsum: 'ij->i->j', position 5: nothing may follow", IG_ERR_ARGUMENT},
         {"ij->i,j", "23", "einsum: 'ij->i,j', position 5: nothing may follow", IG_ERR_ARGUMENT},

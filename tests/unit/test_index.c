@@ -698,7 +698,7 @@ static void test_get_errors(void **state)
           ig_get(x, (ig_index[]){ARRAY(i), INT(-4)}, 2));
     FAILS(IG_ERR_INDEX, "get: 3 axes are indexed, but x has 2",
           ig_get(x, (ig_index[]){INT(0), NEW, INT(0), ALL}, 4));
-    FAILS(IG_ERR_INDEX, "get: '...' stands 2 times", ig_get(x, (ig_index[]){REST, REST}, 2));
+    FAILS(IG_ERR_INDEX, "get: '...' appears 2 times", ig_get(x, (ig_index[]){REST, REST}, 2));
     FAILS(IG_ERR_ARGUMENT, "get: the slice of axis 0 has step 0", ig_get(x, &still, 1));
     FAILS(IG_ERR_DTYPE, "get: indices must be integers", ig_get(x, (ig_index[]){ARRAY(f)}, 1));
     FAILS(IG_ERR_SHAPE, "get: the mask has shape (3,)", ig_get(x, (ig_index[]){ARRAY(b)}, 1));

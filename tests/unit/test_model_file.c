@@ -237,7 +237,7 @@ static void test_refused(void **state)
     assert_int_equal(ig_model_save(m, NULL, NULL, file), IG_OK);
     ig_model_param(m, "new", IG_SHAPE(1), IG_F32, IG_INIT_ZEROS, 0);
     assert_int_equal(ig_model_load(m, NULL, file), IG_ERR_FORMAT);
-    assert_error(IG_ERR_FORMAT, "there is no 'new' in it");
+    assert_error(IG_ERR_FORMAT, "it has no 'new'");
     ig_model *n = ig_model_new(5);
     assert_int_equal(ig_model_load(n, o, file), IG_ERR_FORMAT);
     assert_error(IG_ERR_FORMAT, "holds no optimizer");

@@ -171,12 +171,12 @@ static void test_refused(void **state)
     assert_refused(ig_nn_linear(NULL, "z", x, 2, true), IG_ERR_ARGUMENT, "the model is NULL");
     assert_refused(ig_nn_linear(model, NULL, x, 2, true), IG_ERR_ARGUMENT, "the name is NULL");
     assert_refused(ig_nn_linear(model, "z", NULL, 2, true), IG_ERR_ARGUMENT, "x is NULL");
-    assert_refused(ig_nn_linear(model, "optimizer", x, 2, true), IG_ERR_ARGUMENT, "is taken");
+    assert_refused(ig_nn_linear(model, "optimizer", x, 2, true), IG_ERR_ARGUMENT, "is reserved");
     assert_refused(ig_nn_linear(model, "a\nb", x, 2, true), IG_ERR_ARGUMENT, "control character");
     assert_refused(ig_nn_linear(model, "z", some(1, IG_SHAPE(4, 0)), 2, true), IG_ERR_SHAPE,
                    "without any element");
     assert_refused(ig_model_param(model, "i", two, IG_I32, IG_INIT_ZEROS, 0), IG_ERR_DTYPE,
-                   "what is trained are floats");
+                   "only floats can be trained");
     assert_refused(ig_model_param(model, "l.bias", two, IG_F64, IG_INIT_ZEROS, 0), IG_ERR_DTYPE,
                    "is f32, but f64");
     assert_refused(ig_model_param(model, "i", two, IG_F32, IG_INIT_NORMAL, NAN), IG_ERR_ARGUMENT,

@@ -354,7 +354,7 @@ static const struct damage {
     {"{\"a\":[]}", 0, IG_ERR_FORMAT, "expected an object"},
     {"{\"a\":null}", 0, IG_ERR_FORMAT, "expected an object"},
     {"{\"\xff\":{}}", 0, IG_ERR_FORMAT, "expected valid UTF-8"},
-    {"{\"a\\u0000\":{}}", 0, IG_ERR_UNSUPPORTED, "at byte 2 of its header has a zero byte in it"},
+    {"{\"a\\u0000\":{}}", 0, IG_ERR_UNSUPPORTED, "at byte 2 of its header contains a zero byte"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
      "\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
      0, IG_ERR_FORMAT, "expected each key once"},
@@ -369,7 +369,7 @@ static const struct damage {
     {"{\"__metadata__\":{\"a\":null}}", 0, IG_ERR_FORMAT, "expected a string"},
     {"{\"__metadata__\":{\"a\":{}}}", 0, IG_ERR_FORMAT, "expected a string"},
     {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", 0, IG_ERR_FORMAT, "expected each key once"},
-    {"{\"__metadata__\":{\"a\":\"\\u0000\"}}", 0, IG_ERR_UNSUPPORTED, "has a zero byte in it"},
+    {"{\"__metadata__\":{\"a\":\"\\u0000\"}}", 0, IG_ERR_UNSUPPORTED, "contains a zero byte"},
     {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, IG_ERR_FORMAT, "expected each key once"},
     /* the fields */
     {"{\"a\":{}}", 0, IG_ERR_FORMAT, "tensor 'a' has no 'dtype'"},
@@ -377,10 +377,10 @@ static const struct damage {
     {"{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,0]}}", 0, IG_ERR_FORMAT, "has no 'shape'"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[0]}}", 0, IG_ERR_FORMAT, "has no 'data_offsets'"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0],\"x\":1}}", 0, IG_ERR_FORMAT,
-     "has something beside dtype, shape and data_offsets (at byte 53"},
+     "has a field other than dtype, shape and data_offsets (at byte 53"},
     {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0,
      IG_ERR_FORMAT, "expected each key once"},
-    {"{\"a\":{\"Dtype\":\"U8\"}}", 0, IG_ERR_FORMAT, "has something beside"},
+    {"{\"a\":{\"Dtype\":\"U8\"}}", 0, IG_ERR_FORMAT, "has a field other than"},
     {"{\"line\\nbreak\":{}}", 0, IG_ERR_FORMAT, "tensor 'line?break' has no"},
     /* dtype */
     {ENTRY("F8_E4M3", "[1]", "[0,1]"), 1, IG_ERR_UNSUPPORTED,

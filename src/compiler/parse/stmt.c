@@ -107,8 +107,9 @@ static void add_defaults(parser *p, stmt_list *out)
             stmt_add(p, out, STMT_EXPR, place)->value =
                 expr_assign(p, place, self_member(p, m, place), e);
         else if (e)
-            parser_fail_do(p, m->place, "assign to the elements in the constructor",
-                           "default values of an array beside a constructor are not supported");
+            parser_fail_do(
+                p, m->place, "assign to the elements in the constructor",
+                "default values of an array in a struct with a constructor are not supported");
     }
 }
 
@@ -596,8 +597,7 @@ static bool parse_keyword_statement(parser *p, stmt_list *out)
     case KEYWORD_case:
     case KEYWORD_default:
         parser_fail_do(p, p->t->place, "move it out of the inner block",
-                       "%s does not stand directly in the braces of a 'switch'",
-                       token_text(p, p->t));
+                       "%s is not directly in the braces of a 'switch'", token_text(p, p->t));
     default: return false;
     }
     return true;

@@ -373,7 +373,7 @@ void pp_decode_strings(kernel_unit *u, kernel_token *t, const kernel_token *list
         quoted q = open_quotes(u, &list[i]);
         if (q.type != LITERAL_CHAR && type != LITERAL_CHAR && q.type != type)
             diag_error(&u->diags, list[i].place, NULL,
-                       "strings of two kinds of characters stand side by side");
+                       "adjacent strings have different kinds of characters");
         if (q.type != LITERAL_CHAR)
             type = (uint8_t)q.type;
         p = put_quoted(&q, p);

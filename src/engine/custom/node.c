@@ -99,11 +99,10 @@ static ig_status keep_numbers(kernel_spec *r, const ig_kernel_call *call)
             p++;
         if (p == k->n_params ||
             !(a->kind == IG_ARG_INT || a->kind == IG_ARG_FLOAT || a->kind == IG_ARG_BOOL))
-            FAIL(
-                IG_ERR_ARGUMENT,
-                "kernel '%s', a gradient, finds its arrays by their names; beside them it can only "
-                "be given numbers, by the names of its parameters",
-                k->name);
+            FAIL(IG_ERR_ARGUMENT,
+                 "kernel '%s', a gradient, finds its arrays by their names; other arguments must "
+                 "be numbers with the names of parameters",
+                 k->name);
         r->number[p] = *a;
         r->number[p].name = NULL;
     }

@@ -23,8 +23,8 @@ uint64_t faults_begin(void) { return ++runs.now; }
 ig_status faults_check(const buffer *b)
 {
     if (b->written == ABANDONED)
-        FAIL(IG_ERR_DEVICE, "the array's content is not valid, because an evaluation that was to "
-                            "overwrite it stopped in the middle, after a launch had failed");
+        FAIL(IG_ERR_DEVICE, "the array's content is not valid, because a launch of the evaluation "
+                            "that overwrites it failed");
     const char *why = b->written ? failures_find(&runs.failed, b->written) : NULL;
     if (why)
         FAIL(IG_ERR_DEVICE, "the array's content is not valid, because an evaluation failed: %s",

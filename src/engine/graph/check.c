@@ -156,7 +156,7 @@ static ig_status list_launches(checker *c)
         for (int k = i; k < i + n; k++) {
             if (k > i && s->program[k].chain != 0)
                 return schedule_broken(c, "chains", k, -1,
-                                       "a chain begins inside that of program %d", i + 1);
+                                       "a chain begins inside the chain of program %d", i + 1);
             c->launch[k] = i;
             c->end[k] = i + n - 1;
         }

@@ -42,7 +42,8 @@ static ig_status check_sharing(const checker *c, int k)
         return schedule_broken(c, "sharing", -1, k, "it shares slot %d of %d", t->shares,
                                s->n_slot);
     if (to && to->bytes != t->bytes)
-        return schedule_broken(c, "sharing", -1, k, "it has %lld bytes, what it shares %lld",
+        return schedule_broken(c, "sharing", -1, k,
+                               "it has %lld bytes, the slot that it shares has %lld",
                                (long long)t->bytes, (long long)to->bytes);
     const bool leaf_out = to && t->kind == SLOT_LEAF && to->kind == SLOT_OUT;
     const bool out_leaf = to && t->kind == SLOT_OUT && to->kind == SLOT_LEAF;

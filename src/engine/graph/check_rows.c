@@ -29,7 +29,7 @@ static ig_status check_shape(const chain *h, int i)
                 (p->kind == PROGRAM_CONTRACT && p->extent[0] * p->extent[1] == h->rows);
     good = good && p->by_rows == h->c->s->program[h->begin].by_rows;
     if (!good || p->pre.size % h->rows != 0 || p->post.size % h->rows != 0)
-        return schedule_broken(h->c, "rows", i, -1, "it has not the %lld rows of its chain",
+        return schedule_broken(h->c, "rows", i, -1, "it does not have the %lld rows of its chain",
                                (long long)h->rows);
     return IG_OK;
 }
@@ -105,7 +105,8 @@ static ig_status check_row_slot(const checker *c, int begin, int i)
                         c->s->slot[l->slot].kind == SLOT_ROWS && l->shares >= 0 && l->shares <= i &&
                         p->local[l->shares].shares == l->shares;
     if (!listed || !p->by_rows || p->chain < 2 || p->n_slot != c->s->n_slot)
-        return schedule_broken(c, "slots by rows", begin, -1, "entry %d of the list is not one", i);
+        return schedule_broken(c, "slots by rows", begin, -1,
+                               "entry %d of the list is not a temporary of the chain", i);
     if (l->row_bytes * p->rows != c->s->slot[l->slot].bytes ||
         l->row_bytes != p->local[l->shares].row_bytes)
         return schedule_broken(c, "slots by rows", begin, l->slot,

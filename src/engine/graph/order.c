@@ -55,7 +55,7 @@ static ig_status push(graph *g, ig_array *x, int *depth)
     if (array_is_donated(x))
         FAIL(IG_ERR_ARGUMENT,
              "eval: an array that this needs was donated to an earlier evaluation; "
-             "evaluate what is built on it in that evaluation, or before");
+             "evaluate arrays that depend on it in that evaluation, or before");
     if (!graph_room(&g->stack, *depth, &g->room_stack, sizeof *g->stack))
         return IG_ERR_MEMORY;
     x->mark = g->epoch;

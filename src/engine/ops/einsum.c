@@ -65,7 +65,7 @@ static ig_status read_term(const char *text, const char **at, written *w)
             if (strncmp(c, "...", 3) != 0)
                 return fail_at(text, c, "axes that are not named are written '...'");
             if (w->rest >= 0)
-                return fail_at(text, c, "'...' may stand once in a term");
+                return fail_at(text, c, "'...' may appear once in a term");
             w->rest = w->n;
             c += 2;
         } else if (!is_letter(*c)) {
@@ -145,7 +145,7 @@ static ig_status read_result(einsum *e, const char *at, int widest, const int *t
         }
         FAIL(IG_ERR_ARGUMENT, "einsum: '%s', position %d: the result has '%c', which %s", e->text,
              (int)(start - e->text), letter_of(label),
-             seen[label] ? "stands there twice" : "no operand has");
+             seen[label] ? "appears there twice" : "no operand has");
     }
     return IG_OK;
 }

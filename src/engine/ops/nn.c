@@ -453,7 +453,7 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     if (!view_same_shape(&labels->view, &rest)) {
         char have[400], want[400];
         FAIL_NONE(IG_ERR_SHAPE,
-                  "cross_entropy: labels have shape %s, but must have %s, that of logits "
+                  "cross_entropy: labels have shape %s, but must have %s, the shape of logits "
                   "without axis %d",
                   view_shape_text(labels->view.ndim, labels->view.shape, have),
                   view_shape_text(rest.ndim, rest.shape, want), axis);

@@ -201,7 +201,7 @@ static bool survey(subscript *s, const ig_index *items, int n)
         return false;
     }
     if (rests > 1) {
-        ig_fail(IG_ERR_INDEX, "%s: '...' stands %d times; it may stand once", s->who, rests);
+        ig_fail(IG_ERR_INDEX, "%s: '...' appears %d times; it may appear once", s->who, rests);
         return false;
     }
     s->n_rest = ndim - axes;

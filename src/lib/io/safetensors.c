@@ -80,8 +80,8 @@ static ig_status string_take(const struct loader *l, json_text source, char **co
     *copy = NULL;
     return io_fail(
         &l->file, IG_ERR_UNSUPPORTED,
-        "a name or text at byte %td of its header has a zero byte in it, which Ingot does "
-        "not hold; rename it",
+        "a name or text at byte %td of its header contains a zero byte, which Ingot does not "
+        "support; rename it",
         source.at - l->json.begin);
 }
 
@@ -208,7 +208,7 @@ static ig_status field_parse(struct loader *l, struct slot *slot, json_text name
             return fields[i].parse(l, slot);
         }
     return tensor_fail(l, slot, IG_ERR_FORMAT,
-                       "has something beside dtype, shape and data_offsets (at byte %td of the "
+                       "has a field other than dtype, shape and data_offsets (at byte %td of the "
                        "header); save the file again",
                        name.at - l->json.begin);
 }

@@ -152,10 +152,11 @@ static ig_status positions_read(model_config *c, const json_file *f)
     c->first_position = c->padding + 1;
     c->max_length = c->positions - c->first_position;
     if (c->first_position < 0 || c->max_length < 1)
-        FAIL(IG_ERR_FORMAT,
-             "load '%.300s': pad_token_id is %lld, and there are %lld positions; positions begin "
-             "behind pad_token_id",
-             f->path, (long long)c->padding, (long long)c->positions);
+        FAIL(
+            IG_ERR_FORMAT,
+            "load '%.300s': pad_token_id is %lld, and there are %lld positions; the first position "
+            "is pad_token_id + 1",
+            f->path, (long long)c->padding, (long long)c->positions);
     return IG_OK;
 }
 
@@ -238,8 +239,9 @@ static ig_status details_read(model_config *c, const json_file *f)
              positions.bytes < 60 ? (int)positions.bytes : 60, positions.at);
     if (field_bool(field_get(f->root, "is_decoder"), false))
         FAIL(IG_ERR_UNSUPPORTED,
-             "load '%.300s': is_decoder is true, so a token does not see those behind it; only "
-             "encoders are known",
+             "load '%.300s': is_decoder is true, so a token does not see later tokens; only "
+             "encoders "
+             "are known",
              f->path);
     c->tied = field_bool(field_get(f->root, "tie_word_embeddings"), true);
     c->head = HEADS;

@@ -193,7 +193,7 @@ static ig_status tokens_check(const ig_text_model *m, const ig_encoding *e)
         if (e->ids[i] < 0 || e->ids[i] >= m->config.vocabulary)
             FAIL(IG_ERR_INDEX,
                  "a text has the token '%.40s' with id %d, and the model has embeddings for %lld "
-                 "tokens; its tokenizer is that of another model",
+                 "tokens; the tokenizer belongs to another model",
                  token_text(m, e->ids[i]), (int)e->ids[i], (long long)m->config.vocabulary);
         if (m->config.types && !m->config.no_types &&
             (e->types[i] < 0 || e->types[i] >= m->config.types))

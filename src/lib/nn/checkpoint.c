@@ -140,7 +140,7 @@ static ig_status find_texts(found *f)
     const char *its = ig_tensors_text(f->t, "ingot"), *text = ig_tensors_text(f->t, "text");
     if (its && strcmp(its, version) != 0)
         return ig_fail(IG_ERR_UNSUPPORTED,
-                       "model_load '%s': it is of version %.20s, and this Ingot reads version %s",
+                       "model_load '%s': it has version %.20s, and this Ingot reads version %s",
                        f->path, its, version);
     if (text && !(f->text = strdup(text)))
         return ig_fail(IG_ERR_MEMORY, "model_load '%s': no memory for its text", f->path);
@@ -158,9 +158,8 @@ static ig_array *find_tensor(const found *f, const char *name, ig_ints shape, ig
     ig_array *x = ig_tensors_get(f->t, name);
     char have[SHAPE_TEXT_BYTES], want[SHAPE_TEXT_BYTES];
     if (!x)
-        ig_fail(IG_ERR_FORMAT,
-                "model_load '%s': there is no '%s' in it; it belongs to another network", f->path,
-                name);
+        ig_fail(IG_ERR_FORMAT, "model_load '%s': it has no '%s'; it belongs to another network",
+                f->path, name);
     else if (!shape_equal(ig_shape(x), shape))
         ig_fail(IG_ERR_SHAPE, "model_load '%s': '%s' has shape %s, but the model needs %s", f->path,
                 name, shape_text(ig_shape(x), have), shape_text(shape, want));

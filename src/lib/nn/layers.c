@@ -84,7 +84,7 @@ ig_array *ig_nn_conv(ig_model *m, const char *name, ig_array *x, int64_t out, ig
     if (axes > 3 || (kernel.n != 1 && kernel.n != axes)) {
         ig_fail(IG_ERR_SHAPE,
                 "conv '%s': x has %d axes and the kernel %d sizes; give 3 to 5 axes, "
-                "and one size or one for each axis behind the channels",
+                "and one size or one for each axis after the channels",
                 name, axes + 2, kernel.n);
         return NULL;
     }

@@ -136,7 +136,7 @@ ig_status model_name_check(const char *name)
                            *c);
     if (strncmp(name, "optimizer.", 10) == 0 || strcmp(name, "__metadata__") == 0)
         return ig_fail(IG_ERR_ARGUMENT,
-                       "model: the name '%s' is taken by the file format; choose another", name);
+                       "model: the name '%s' is reserved by the file format; choose another", name);
     return IG_OK;
 }
 
@@ -174,12 +174,12 @@ static entry *entry_new(ig_model *m, entries *list, const name_parts *name, ig_i
         status = ig_fail(IG_ERR_SHAPE, "model: '%s' would have shape %s, without any element", text,
                          shape_text(shape, have));
     else if (!ig_isdtype(dtype, "real floating"))
-        status = ig_fail(IG_ERR_DTYPE, "model: '%s' would be %s; what is trained are floats", text,
+        status = ig_fail(IG_ERR_DTYPE, "model: '%s' would be %s; only floats can be trained", text,
                          ig_dtype_name(dtype));
     else if (model_find(m, text))
-        status = ig_fail(IG_ERR_ARGUMENT,
-                         "model: '%s' is there, but %s; give the layers different names", text,
-                         list == &m->param ? "is not trained" : "is trained");
+        status =
+            ig_fail(IG_ERR_ARGUMENT, "model: '%s' exists, but %s; give the layers different names",
+                    text, list == &m->param ? "is not trained" : "is trained");
     if (status == IG_OK)
         status = ig_scope_begin();
     if (status == IG_OK) {

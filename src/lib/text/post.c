@@ -229,8 +229,7 @@ static ig_status item_read(void *context, json_text key, field f)
              "the post-processor has an item that is neither a sequence nor a special token");
     ig_status status = field_each(r->special, special_find, &w);
     if (status == IG_OK && w.ids.kind != JSON_ARRAY)
-        status =
-            ig_fail(IG_ERR_FORMAT, "the post-processor does not say the ids of '%.60s'", w.name);
+        status = ig_fail(IG_ERR_FORMAT, "the post-processor has no ids for '%.60s'", w.name);
     memory_free((char *)w.name);
     return status == IG_OK ? field_each(w.ids, id_read, r) : status;
 }

@@ -210,7 +210,7 @@ static void class_items_parse(compiler *k, int class, bool first)
             item high = {ITEM_RANGE, false, k->at[1], k->at[1]};
             k->at += 2;
             if (high.low == '[' || (high.low == '\\' && compiler_escape(k, &high)))
-                compiler_refuse(k, "a range of it ends with a class");
+                compiler_refuse(k, "a range ends with a class");
             low.high = high.low;
             if (low.high < low.low)
                 compiler_refuse(k, "a range in a class ends before it begins");
@@ -239,7 +239,7 @@ int compiler_class(compiler *k)
     }
     k->depth--;
     if (!compiler_take(k, "]"))
-        compiler_refuse(k, "a class in it has no end");
+        compiler_refuse(k, "a class is not closed");
     compiler_class_finish(k, class);
     return class;
 }

@@ -88,7 +88,7 @@ static int longest(compiler *k, int first)
         n += c.op <= OP_ANY;
         if ((c.op == OP_JUMP && (int)c.x <= i) ||
             (c.op == OP_SPLIT && ((int)c.x <= i || (int)c.y <= i)))
-            compiler_refuse(k, "a lookbehind in it has no limit");
+            compiler_refuse(k, "it has a lookbehind of unlimited length");
     }
     return n;
 }
@@ -128,7 +128,7 @@ static void group_parse(compiler *k)
         set(k, at, kind, k->r->n, behind ? longest(k, at + 1) : 0);
     }
     if (!compiler_take(k, ")"))
-        compiler_refuse(k, "a group in it has no end");
+        compiler_refuse(k, "a group is not closed");
     k->folded = folded;
 }
 
@@ -164,7 +164,7 @@ static void atom_parse(compiler *k)
         compiler_class_finish(k, class);
         emit(k, OP_CLASS, (uint32_t) class, 0);
     } else if (c == '*' || c == '+' || c == '?') {
-        compiler_refuse(k, "a quantifier in it has nothing to repeat");
+        compiler_refuse(k, "a quantifier has nothing to repeat");
     } else {
         literal_emit(k, c);
     }
@@ -194,7 +194,7 @@ static bool bounds_parse(compiler *k, int *least, int *most)
     *most = n == 0 ? *least : value[1]; /* -1: no limit */
     k->at = at + 1;
     if (*most >= 0 && *most < *least)
-        compiler_refuse(k, "it repeats something at least more often than at most");
+        compiler_refuse(k, "the minimum of a repetition is larger than its maximum");
     return true;
 }
 

@@ -269,7 +269,7 @@ static ig_status merges_make(subword_model *m, const merge_texts *t)
             bytes[1] = bytes[0] - (size_t)(right - left);
             if (!blank || memchr(right, ' ', bytes[1])) {
                 ig_fail(IG_ERR_FORMAT,
-                        "model.merges: '%.*s' is not two tokens with a blank between",
+                        "model.merges: '%.*s' is not two tokens with a blank between them",
                         (int)(bytes[0] < 60 ? bytes[0] : 60), left);
                 memory_free(copies[0]);
                 return IG_ERR_FORMAT;
