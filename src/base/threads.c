@@ -158,7 +158,10 @@ static void word_reset(sleep_word *word)
 /* Stores, and makes later loads of this thread wait for the store. They are exchanges: a sequentially consistent store
  * would do by the language, but qemu lets later loads pass it when it runs ARM code on x86-64. Workers were then missed
  * and callers slept forever. On x86-64 both are the same instruction. */
-static inline void word_publish(sleep_word *word, uint32_t value) { atomic_exchange(&word->value, value); }
+static inline void word_publish(sleep_word *word, uint32_t value)
+{
+    atomic_exchange(&word->value, value);
+}
 static inline void flag_publish(atomic_bool *flag, bool value) { atomic_exchange(flag, value); }
 
 static inline void cpu_pause(void)
