@@ -123,10 +123,10 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 
 FOLDERS := base \
            compiler $(addprefix compiler/,pp parse lower print) \
-           $(addprefix engine/,array ops program graph emit module eval custom backend) \
+           $(addprefix engine/,array ops program graph emit module eval custom verify backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
            $(addprefix engine/backend/cpu/,tape elements reduce sort contract index gang vmath) \
-           $(addprefix lib/,machine io nn text model verify cudart cudart/gpu)
+           $(addprefix lib/,machine io nn text model cudart cudart/gpu)
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/engine/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))

@@ -35,7 +35,14 @@ check 'a call of a higher folder through the public header' \
     finds 'engine/array may not call ig_eval, which is in src/engine/eval/' src/engine/array/view.c \
     'void planted(ig_array **a) { ig_eval(a, 1); }'
 check 'an internal header in the command' \
-    finds 'cli uses only public headers, but includes src/engine/graph/graph.h' cli/main.c '#include "engine/graph/graph.h"'
+    finds 'cli uses only public headers and base, but includes src/engine/graph/graph.h' cli/main.c \
+    '#include "engine/graph/graph.h"'
+check 'a header of the engine in a library' \
+    finds 'lib/io uses only public headers and base, but includes src/engine/array/view.h' src/lib/io/npy.c \
+    '#include "engine/array/view.h"'
+check 'a header of base in an example' \
+    finds 'examples uses only public headers, but includes src/base/text.h' "$(ls examples/*.c | head -n 1)" \
+    '#include "base/text.h"'
 check 'a cycle' finds 'includes run in a circle' src/engine/array/view.h '#include "engine/array/array.h"'
 check 'a header that does not exist' finds '"base/nothing.h" was not found' src/base/text.c '#include "base/nothing.h"'
 
