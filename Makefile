@@ -270,6 +270,7 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 
 # These objects contain files (base/embed.h).
 $(BUILD)/obj/src/engine/emit/library.o: $(wildcard kernels/*.cuh kernels/*.cu)
+$(BUILD)/obj/src/engine/backend/opencl/build.o: kernels/opencl.cl
 $(BUILD)/obj/src/engine/backend/cuda/native.o: kernels/hopper.cuh src/engine/backend/cuda/arguments.h
 $(BUILD)/obj/src/engine/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu kernels/result.cuh
 $(BUILD)/obj/src/engine/backend/cuda/attention.o: $(wildcard kernels/attention*)

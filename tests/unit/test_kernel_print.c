@@ -524,21 +524,57 @@ static void functions_with_shared_memory_are_inlined(void **unused)
     }
 }
 
-/* If all lanes take part, no check and no extension is needed. */
-static void whole_warps_ask_for_none(void **unused)
+/* NVIDIA's OpenCL: warp functions pass the mask of the source to instructions, without an extension. */
+static void warp_functions_have_masks(void **unused)
 {
     (void)unused;
+    static const struct {
+        const char *expression, *wanted;
+    } rows[] = {
+        {"__shfl_sync(m, i, 3)", "= ig_warp_shuffle(m, i, ig_lane_at(ig_warp_lane(), 3, 32));"},
+        {"__shfl_up_sync(m, i, 3, 8)",
+         "= ig_warp_shuffle(m, i, ig_lane_up(ig_warp_lane(), 3u, 8));"},
+        {"__shfl_down_sync(0xff, f, 1)",
+         "ig_warp_shuffle(255u, f, ig_lane_down(ig_warp_lane(), 1u, 32))"},
+        {"__shfl_xor_sync(m, f, 1)", "ig_warp_shuffle(m, f, ig_lane_xor(ig_warp_lane(), 1, 32))"},
+        {"__ballot_sync(m, i)", "ig_warp_ballot(m, (i) != 0)"},
+        {"__any_sync(m, i > 1)", "= (int)(ig_warp_ballot(m, ((int)(i > 1)) != 0) != 0);"},
+        {"__all_sync(m, i > 1)", "= (int)(ig_warp_ballot(m, !((int)(i > 1))) == 0);"},
+        {"(__syncwarp(m), __activemask())", "ig_warp_sync(m)"},
+        {"__activemask()", "ig_warp_active()"},
+    };
+    kernel_target opencl = *kernel_target_find("opencl");
+    opencl.subgroup = 32;
+    opencl.shuffles = opencl.masked = true;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        kernel_printed *out;
+        char source[200];
+        snprintf(source, sizeof source,
+                 "__global__ void k(int *x, unsigned m, int i, float f) { x[0] = %s; }",
+                 rows[i].expression);
+        assert_int_equal(printed(source, &opencl, &out), IG_OK);
+        if (!strstr(out->text, rows[i].wanted) || strstr(out->text, "EXTENSION") ||
+            strstr(out->text, "sub_group"))
+            fail_msg("'%s' is not there:\n%s", rows[i].wanted, out->text);
+        kernel_printed_free(out);
+    }
+}
+
+/* Threads that have returned wait at barriers, so masks may not have their lanes. */
+static void masks_after_a_return_are_refused(void **unused)
+{
+    (void)unused;
+    static const char source[] =
+        "__global__ void k(int *x, int n) { int t = threadIdx.x; if (t >= n) return;\n"
+        "    __syncthreads(); x[t] = __shfl_down_sync(~0u, x[t], 1); }";
     kernel_printed *out;
     kernel_target opencl = *kernel_target_find("opencl");
     opencl.subgroup = 32;
-    opencl.shuffles = opencl.whole_shuffles = opencl.whole_warps = true;
-    assert_int_equal(
-        printed("__global__ void k(float *x) { x[0] = __shfl_down_sync(~0u, x[1], 1); }", &opencl,
-                &out),
-        IG_OK);
-    assert_non_null(strstr(out->text, "= sub_group_shuffle(x[1],"));
-    assert_null(strstr(out->text, "ballot"));
-    assert_null(strstr(out->text, "EXTENSION"));
+    opencl.shuffles = opencl.masked = true;
+    assert_int_equal(printed(source, &opencl, &out), IG_ERR_UNSUPPORTED);
+    assert_non_null(strstr(ig_error(NULL), "returns before a barrier and uses warp functions"));
+    opencl.masked = false;
+    assert_int_equal(printed(source, &opencl, &out), IG_OK);
     kernel_printed_free(out);
 }
 
@@ -780,7 +816,8 @@ int main(void)
         cmocka_unit_test(instances_that_the_source_names),
         cmocka_unit_test(shuffles_ask_for_lanes),
         cmocka_unit_test(functions_with_shared_memory_are_inlined),
-        cmocka_unit_test(whole_warps_ask_for_none),
+        cmocka_unit_test(warp_functions_have_masks),
+        cmocka_unit_test(masks_after_a_return_are_refused),
         cmocka_unit_test(kernels_of_one_name_are_joined),
         cmocka_unit_test(whole_warps_shuffle_plainly),
         cmocka_unit_test(variables_begin_with_values),

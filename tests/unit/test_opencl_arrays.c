@@ -536,7 +536,7 @@ static void nvidia_has_instructions(void **unused)
     setenv("IG_TEST_GPU", "1", 1);
     const backend *dev = search_at(backend_opencl.search, 0);
     if (dev) {
-        assert_true(dev->limits.extremes && dev->limits.whole_shuffles);
+        assert_true(dev->limits.extremes && dev->limits.masked_shuffles);
         assert_int_equal(dev->limits.subgroup, 32);
         ig_scope_begin();
         assert_int_equal(ig_set_device("opencl:0"), IG_OK);

@@ -297,12 +297,15 @@ static void atomic_metal(printer *p, const kernel_expr *e)
 
 /* ---- warps ------------------------------------------------------------------------------------ */
 
+static const char *own_lane(const printer *p)
+{
+    return is_metal(p) ? "lane" : p->target->masked ? "ig_warp_lane()" : "get_sub_group_local_id()";
+}
+
 /* The name of the function that shuffles values of a type. Inactive lanes give 0. If all lanes are active,
  * Metal's own function is enough. */
 static const char *shuffle_name(printer *p, const kernel_type *t)
 {
-    if (p->target->whole_shuffles)
-        return "sub_group_shuffle";
     print_use(p, is_metal(p) && t->size == 8 ? PRELUDE_SHUFFLE_WIDE : PRELUDE_SHUFFLE);
     if (is_metal(p))
         return t->size == 8 ? "ig_shuffle_wide" : "ig_shuffle";
@@ -325,22 +328,47 @@ static void shuffle(printer *p, const kernel_expr *e)
     print_use(p, PRELUDE_LANES);
     if (wide)
         print_out(p, "as_type<%s>(", print_type(p, t, SPACE_LOCAL, false));
-    print_out(p, "%s(", whole ? "simd_shuffle" : shuffle_name(p, t));
-    if (wide)
-        print_out(p, "as_type<uint2>(");
+    if (p->target->masked) {
+        print_out(p, "ig_warp_shuffle(");
+        print_expr(p, e->args[0], LEVEL_ASSIGN);
+        print_out(p, ", ");
+    } else {
+        print_out(p, wide    ? "simd_shuffle(as_type<uint2>("
+                     : whole ? "simd_shuffle("
+                             : print_format(p, "%s(", shuffle_name(p, t)));
+    }
     print_expr(p, e->args[1], LEVEL_ASSIGN);
     if (wide)
         print_out(p, ")");
-    print_out(p, ", ig_lane_%s(%s, ", lanes[e->builtin - BUILTIN_SHFL],
-              is_metal(p) ? "lane" : "get_sub_group_local_id()");
+    print_out(p, ", ig_lane_%s(%s, ", lanes[e->builtin - BUILTIN_SHFL], own_lane(p));
     print_expr(p, e->args[2], LEVEL_ASSIGN);
     print_out(p, ", ");
     print_expr(p, e->args[3], LEVEL_ASSIGN);
     print_out(p, wide ? ")))" : "))");
 }
 
+/* With masks: the lanes of the mask vote. all: on the opposite, which no lane may have. */
+static void vote_masked(printer *p, const kernel_expr *e)
+{
+    const bool all = e->builtin == BUILTIN_VOTE_ALL;
+    if (e->builtin == BUILTIN_ACTIVEMASK) {
+        print_out(p, "ig_warp_active()");
+        return;
+    }
+    print_out(p, e->builtin == BUILTIN_BALLOT ? "ig_warp_ballot(" : "(int)(ig_warp_ballot(");
+    print_expr(p, e->args[0], LEVEL_ASSIGN);
+    print_out(p, all ? ", !(" : ", (");
+    print_expr(p, e->args[1], LEVEL_COMMA);
+    print_out(p, all ? "))" : ") != 0)");
+    print_out(p, e->builtin == BUILTIN_BALLOT ? "" : all ? " == 0)" : " != 0)");
+}
+
 static void vote(printer *p, const kernel_expr *e)
 {
+    if (p->target->masked) {
+        vote_masked(p, e);
+        return;
+    }
     print_use(p, PRELUDE_BALLOT);
     if (e->builtin == BUILTIN_ACTIVEMASK) {
         print_out(p, "ig_ballot(true)");
@@ -368,11 +396,17 @@ static void warp(printer *p, const kernel_expr *e)
     case BUILTIN_BALLOT:
     case BUILTIN_ACTIVEMASK: vote(p, e); break;
     case BUILTIN_SYNCWARP:
+        if (p->target->masked) {
+            print_out(p, "ig_warp_sync(");
+            print_expr(p, e->args[0], LEVEL_ASSIGN);
+            print_out(p, ")");
+            break;
+        }
         print_out(p, is_metal(p)
                          ? "simdgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup)"
                          : "sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)");
         break;
-    case BUILTIN_LANE: print_out(p, is_metal(p) ? "lane" : "get_sub_group_local_id()"); break;
+    case BUILTIN_LANE: print_out(p, "%s", own_lane(p)); break;
     default: refuse_missing(p, e, "IG-WARP");
     }
 }

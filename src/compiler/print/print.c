@@ -395,7 +395,7 @@ static void print_top(printer *p)
             {p->entry->uses[FEATURE_A64].place || p->entry->uses[FEATURE_AF64].place,
              "cl_khr_int64_base_atomics"},
             {p->entry->uses[FEATURE_A64].place, "cl_khr_int64_extended_atomics"},
-            {p->entry->uses[FEATURE_WARP].place && !p->target->whole_shuffles, "cl_khr_subgroups"}};
+            {p->entry->uses[FEATURE_WARP].place && !p->target->masked, "cl_khr_subgroups"}};
         for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++)
             if (extensions[i].used) {
                 print_part_begin(p, &p->top, NULL);
@@ -414,6 +414,21 @@ static void print_top(printer *p)
         }
 }
 
+/* Threads that have returned wait at the next barrier here. An instruction whose mask has their lanes would wait for
+ * them forever. */
+static void refuse_masks(printer *p)
+{
+    const kernel_use *use = &p->entry->uses[FEATURE_WARP];
+    for (const print_function *f = p->functions; f && use->place; f = f->next)
+        if (print_flagged(f)) {
+            print_refuse(p, use->place, "IG-WARP",
+                         "threads that have returned would still be in the masks",
+                         "let all threads reach the end, or run it with '--device cpu'",
+                         "'%s' returns before a barrier and uses warp functions", p->entry->name);
+            return;
+        }
+}
+
 static void print_all(printer *p)
 {
     kernel_printed *out = p->printed;
@@ -428,6 +443,8 @@ static void print_all(printer *p)
         print_active_find(p);
         if (p->target->subgroup != 32)
             print_lockstep_check(p);
+        if (p->target->masked && !p->target->whole_warps)
+            refuse_masks(p);
         if (p->diags.n_errors)
             print_stop(p);
     }

@@ -27,8 +27,8 @@ typedef struct kernel_target {
     bool f16, f64;         /* the device supports the type */
     bool atomics_i64;
     bool shuffles; /* it has subgroup functions */
-    /* OpenCL C: only if all threads of a subgroup participate, and without a language extension */
-    bool whole_shuffles;
+    /* OpenCL C: warp functions are the instructions of NVIDIA's GPUs (kernels/opencl.cl) and take CUDA's masks */
+    bool masked;
     bool whole_warps; /* all blocks will have one axis and whole warps */
     /* OpenCL C: functions with pointers to shared memory are inlined by the compiler's front end. PoCL 3 needs it. */
     bool inlines;

@@ -31,15 +31,15 @@ typedef struct backend_limits {
     int processors;       /* processors, each of which runs several blocks at a time; 0: unknown */
     bool f16, f64;        /* has arithmetic of that type */
     bool atomics_i64;
-    bool shuffles;       /* threads of a subgroup can read each other's values */
-    bool whole_shuffles; /* the same, but all threads must take part */
-    bool matrices;       /* a subgroup multiplies small matrices of f32, with f32 sums */
-    bool subnormals;     /* f32 arithmetic keeps subnormal numbers */
-    bool exact_division; /* f32 division and square root are rounded correctly */
-    bool extremes;       /* has instructions for the minimum and maximum of floats */
-    bool unified;        /* it uses host memory */
-    bool in_place;       /* its programs read host arrays, including mapped files, without a copy */
-    bool cpu;            /* a CPU core runs the threads of a block one after another */
+    bool shuffles;        /* threads of a subgroup can read each other's values */
+    bool masked_shuffles; /* the same, by instructions that take a mask of the threads */
+    bool matrices;        /* a subgroup multiplies small matrices of f32, with f32 sums */
+    bool subnormals;      /* f32 arithmetic keeps subnormal numbers */
+    bool exact_division;  /* f32 division and square root are rounded correctly */
+    bool extremes;        /* has instructions for the minimum and maximum of floats */
+    bool unified;         /* it uses host memory */
+    bool in_place; /* its programs read host arrays, including mapped files, without a copy */
+    bool cpu;      /* a CPU core runs the threads of a block one after another */
 } backend_limits;
 
 /* ---- kernels ---- */

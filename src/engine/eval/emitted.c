@@ -110,7 +110,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
         records[k] = faults_record(record);
         record += p[k].may_fail;
     }
-    const bool warps = l->shuffles || l->whole_shuffles || dev->lanes;
+    const bool warps = l->shuffles || l->masked_shuffles || dev->lanes;
     const emit_target target = {.subgroup = warps ? l->subgroup : 0,
                                 .threads = l->threads,
                                 .shared_bytes = l->shared_bytes,

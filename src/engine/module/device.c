@@ -30,8 +30,8 @@ static kernel_target target_of(const backend *dev, const module_built *b)
     t.f16 = l->f16;
     t.f64 = l->f64;
     t.atomics_i64 = l->atomics_i64;
-    t.whole_shuffles = l->whole_shuffles && b->whole_warps;
-    t.shuffles = l->shuffles || t.whole_shuffles;
+    t.masked = l->masked_shuffles;
+    t.shuffles = l->shuffles || t.masked;
     t.whole_warps = t.casts_fit = b->whole_warps;
     t.inlines = l->cpu;
     t.hides_globals = true;

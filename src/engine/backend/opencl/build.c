@@ -6,6 +6,7 @@
 #include "engine/backend/opencl/opencl.h"
 
 #include "base/cache.h"
+#include "base/embed.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -36,65 +37,21 @@ typedef struct bare {
     bool wanted, tried, refused;
 } bare;
 
-/* PoCL's fma is a call, which prevents vectorization. Its compiler is Clang, which has an intrinsic. */
-static const char pocl_fma[] =
-    "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
-    "{ return __builtin_fmaf(x, y, z); }\n#undef fma\n#define fma ig_fma\n";
-static const char pocl_fma_f64[] =
-    "static double __attribute__((overloadable)) ig_fma(double x, double y, double z)\n"
-    "{ return __builtin_fma(x, y, z); }\n";
-
-/* NVIDIA's OpenCL C has no subgroup functions, but accepts the instructions. All lanes of a warp take part. */
-static const char nvidia_warp[] =
-    "#define get_sub_group_local_id ig_lane_id\n"
-    "static uint ig_lane_id(void)\n"
-    "{ uint x; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x)); return x; }\n"
-    "#define sub_group_barrier(fences) asm volatile(\"bar.warp.sync 0xffffffff;\" : : : "
-    "\"memory\")\n"
-    "#define sub_group_ballot ig_warp_ballot\n"
-    "static uint4 ig_warp_ballot(int mine)\n"
-    "{ uint x; asm volatile(\"{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, "
-    "0xffffffff; }\" "
-    ": \"=r\"(x) : \"r\"(mine)); return (uint4)(x, 0, 0, 0); }\n"
-    "static uint ig_warp_get(uint value, uint lane)\n"
-    "{ uint x; asm volatile(\"shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;\" "
-    ": \"=r\"(x) : \"r\"(value), \"r\"(lane)); return x; }\n"
-    "static ulong ig_warp_get_wide(ulong value, uint lane)\n"
-    "{ return (ulong)ig_warp_get((uint)(value >> 32), lane) << 32 | ig_warp_get((uint)value, "
-    "lane); }\n"
-    "#define sub_group_shuffle ig_warp_shuffle\n"
-    "static uint __attribute__((overloadable)) ig_warp_shuffle(uint value, uint lane)\n"
-    "{ return ig_warp_get(value, lane); }\n"
-    "static int __attribute__((overloadable)) ig_warp_shuffle(int value, uint lane)\n"
-    "{ return as_int(ig_warp_get(as_uint(value), lane)); }\n"
-    "static float __attribute__((overloadable)) ig_warp_shuffle(float value, uint lane)\n"
-    "{ return as_float(ig_warp_get(as_uint(value), lane)); }\n"
-    "static ulong __attribute__((overloadable)) ig_warp_shuffle(ulong value, uint lane)\n"
-    "{ return ig_warp_get_wide(value, lane); }\n"
-    "static long __attribute__((overloadable)) ig_warp_shuffle(long value, uint lane)\n"
-    "{ return as_long(ig_warp_get_wide(as_ulong(value), lane)); }\n";
-static const char nvidia_warp_f64[] =
-    "static double __attribute__((overloadable)) ig_warp_shuffle(double value, uint lane)\n"
-    "{ return as_double(ig_warp_get_wide(as_ulong(value), lane)); }\n";
-
-/* Minima and maxima of floats: see math.cuh. */
-static const char nvidia_extremes[] =
-    "static float ig_fmin_of(float x, float y)\n"
-    "{ float r; asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(x), \"f\"(y)); return r; }\n"
-    "static float ig_fmax_of(float x, float y)\n"
-    "{ float r; asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(x), \"f\"(y)); return r; }\n"
-    "#define ig_fmin_nan ig_fmin_of\n#define ig_fmax_nan ig_fmax_of\n";
+INCLUDE_FILE("kernels_opencl", "kernels/opencl.cl");
+extern const char kernels_opencl[];
 
 static ig_status prelude_make(building *b, bool no_header)
 {
     const bool f64 = b->dev->base.limits.f64;
+    const bool nvidia = opencl_is_nvidia(b->dev),
+               warp = nvidia && strstr(b->image->source, "ig_warp_");
+    const bool extremes =
+        nvidia && b->dev->base.limits.extremes && strstr(b->image->source, "ig_fmax_nan");
     text t = {0};
-    const bool warp = opencl_is_nvidia(b->dev) && strstr(b->image->source, "sub_group_");
-    text_add(&t, "%s%s", b->is_pocl ? pocl_fma : "", b->is_pocl && f64 ? pocl_fma_f64 : "");
-    text_add(&t, "%s%s", warp ? nvidia_warp : "", warp && f64 ? nvidia_warp_f64 : "");
-    if (opencl_is_nvidia(b->dev) && b->dev->base.limits.extremes &&
-        strstr(b->image->source, "ig_fmax_nan"))
-        text_add(&t, "%s", nvidia_extremes);
+    if (b->is_pocl || warp || extremes)
+        text_add(&t, "%s%s%s%s%s", b->is_pocl ? "#define IG_POCL\n" : "",
+                 f64 ? "#define IG_F64\n" : "", warp ? "#define IG_WARP\n" : "",
+                 extremes ? "#define IG_EXTREMES\n" : "", kernels_opencl);
     b->no_header = b->is_pocl && no_header && opencl_declare(&t, b->image->source, f64);
     b->prelude = text_take(&t);
     return b->prelude ? IG_OK : IG_ERR_MEMORY;

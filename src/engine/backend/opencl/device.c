@@ -165,7 +165,7 @@ static void read_nvidia(opencl_device *d, const char *extensions)
         return;
     if (device_number(d->id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major) == CL_SUCCESS)
         l->extremes = major >= 8;
-    l->whole_shuffles = !l->shuffles && l->subgroup == 32;
+    l->masked_shuffles = !l->shuffles && l->subgroup == 32;
 }
 
 static cl_int read_extensions(opencl_device *d)
