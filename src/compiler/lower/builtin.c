@@ -10,121 +10,23 @@
 
 enum { BY_NONE, BY_MAP, BY_TRUTH, BY_ROW };
 
-/* A row of ops.def (its result may be a bool) or of code.def, and its rounding mode. */
+/* The LANES of builtins.def, and the rounding mode. */
 typedef struct how {
     uint8_t by;
-    uint8_t rounding;
     int16_t row;
+    uint8_t rounding;
 } how;
 
+#define MAP(op) BY_MAP, OP_##op
+#define TRUTH(op) BY_TRUTH, OP_##op
+#define ROW(name) BY_ROW, CODE_ROW_##name
+#define OTHER BY_NONE, 0
 static const how hows[BUILTINS] = {
-#define MAP(id, op) [BUILTIN_##id] = {BY_MAP, 0, OP_##op}
-#define TRUTH(id, op) [BUILTIN_##id] = {BY_TRUTH, 0, OP_##op}
-#define ROW_OF(id, name) [BUILTIN_##id] = {BY_ROW, 0, CODE_ROW_##name}
-#define ROUNDED(id, by, row) \
-    [BUILTIN_##id##_RZ] = {by, 1, row}, [BUILTIN_##id##_RU] = {by, 2, row}, \
-    [BUILTIN_##id##_RD] = {by, 3, row}
-    MAP(SQRT, sqrt),
-    MAP(RSQRT, rsqrt),
-    MAP(EXP, exp),
-    MAP(EXP2, exp2),
-    ROW_OF(EXP10, exp10),
-    MAP(LOG, log),
-    MAP(LOG2, log2),
-    MAP(LOG10, log10),
-    MAP(SIN, sin),
-    MAP(COS, cos),
-    MAP(TANH, tanh),
-    MAP(FABS, abs),
-    MAP(FLOOR, floor),
-    MAP(CEIL, ceil),
-    MAP(TRUNC, trunc),
-    MAP(RINT, round),
-    ROW_OF(FMA, fma),
-    ROW_OF(FMIN, fmin),
-    ROW_OF(FMAX, fmax),
-    MAP(FMIN_NAN, minimum),
-    MAP(FMAX_NAN, maximum),
-    TRUTH(ISNAN, isnan),
-    TRUTH(ISINF, isinf),
-    MAP(RCP, reciprocal),
-    ROW_OF(SATURATE, saturate),
-    ROW_OF(CBRT, cbrt),
-    ROW_OF(RCBRT, rcbrt),
-    MAP(EXPM1, expm1),
-    MAP(LOG1P, log1p),
-    ROW_OF(LOGB, logb),
-    MAP(TAN, tan),
-    MAP(ASIN, asin),
-    MAP(ACOS, acos),
-    MAP(ATAN, atan),
-    MAP(ATAN2, atan2),
-    MAP(SINH, sinh),
-    MAP(COSH, cosh),
-    MAP(ASINH, asinh),
-    MAP(ACOSH, acosh),
-    MAP(ATANH, atanh),
-    ROW_OF(SINPI, sinpi),
-    ROW_OF(COSPI, cospi),
-    MAP(POW, pow),
-    MAP(HYPOT, hypot),
-    ROW_OF(RHYPOT, rhypot),
-    ROW_OF(NORM3D, norm3),
-    MAP(ERF, erf),
-    ROW_OF(ERFC, erfc),
-    MAP(ERFINV, erfinv),
-    ROW_OF(ERFCINV, erfcinv),
-    ROW_OF(ERFCX, erfcx),
-    ROW_OF(NORMCDF, normcdf),
-    ROW_OF(NORMCDFINV, normcdfinv),
-    ROW_OF(TGAMMA, tgamma),
-    ROW_OF(LGAMMA, lgamma),
-    ROW_OF(J0, j0),
-    ROW_OF(J1, j1),
-    ROW_OF(Y0, y0),
-    ROW_OF(Y1, y1),
-    ROW_OF(I0, i0),
-    ROW_OF(I1, i1),
-    ROW_OF(ROUND, round_away),
-    ROW_OF(FMOD, fmod),
-    ROW_OF(REMAINDER, ieee_remainder),
-    ROW_OF(FDIM, fdim),
-    MAP(COPYSIGN, copysign),
-    MAP(NEXTAFTER, nextafter),
-    TRUTH(ISFINITE, isfinite),
-    TRUTH(SIGNBIT, signbit),
-    MAP(FAST_EXP, exp),
-    ROW_OF(FAST_EXP10, exp10),
-    MAP(FAST_LOG, log),
-    MAP(FAST_LOG2, log2),
-    MAP(FAST_LOG10, log10),
-    MAP(FAST_SIN, sin),
-    MAP(FAST_COS, cos),
-    MAP(FAST_TAN, tan),
-    MAP(FAST_TANH, tanh),
-    MAP(FAST_POW, pow),
-    MAP(FAST_DIV, divide),
-    ROUNDED(ADD, BY_MAP, OP_add),
-    ROUNDED(SUB, BY_MAP, OP_subtract),
-    ROUNDED(MUL, BY_MAP, OP_multiply),
-    ROUNDED(DIV, BY_MAP, OP_divide),
-    ROUNDED(RCP, BY_MAP, OP_reciprocal),
-    ROUNDED(SQRT, BY_MAP, OP_sqrt),
-    ROUNDED(FMA, BY_ROW, CODE_ROW_fma),
-    MAP(MIN, minimum),
-    MAP(MAX, maximum),
-    MAP(ABS, abs),
-    ROW_OF(MULHI, multiply_high),
-    ROW_OF(MUL24, multiply_24),
-    ROW_OF(HADD, average_down),
-    ROW_OF(RHADD, average_up),
-    ROW_OF(SAD, add_difference),
-    ROW_OF(POPC, count_ones),
-    ROW_OF(CLZ, count_leading_zeros),
-    ROW_OF(FFS, first_one),
-    ROW_OF(BREV, reverse_bits),
-    ROW_OF(BYTE_PERM, permute_bytes),
-    ROW_OF(DP4A, dot_bytes),
+#define VALUE(id, class, lanes, opencl, metal, piece) [BUILTIN_##id] = {lanes, 0},
+#define DIRECTED(id, lanes) \
+    [BUILTIN_##id##_RZ] = {lanes, 1}, [BUILTIN_##id##_RU] = {lanes, 2}, \
+    [BUILTIN_##id##_RD] = {lanes, 3},
+#include "compiler/builtins.def"
 };
 
 static int32_t compute(lower *l, const kernel_expr *e, const lower_value *v)

@@ -1,17 +1,18 @@
-/* CUDA's builtin functions. Functions of values are rows of math.def; the others are here, by class. */
+/* CUDA's builtin functions. builtins.def has the texts of functions of values; the others are here, by class. */
 #include <string.h>
 
 #include "compiler/print/parts.h"
 
 typedef struct math_row {
-    const char *texts[LANGUAGES]; /* by kernel_language */
+    const char *texts[2]; /* of OpenCL C and Metal */
     uint8_t prelude;
 } math_row;
 
 static const math_row math_rows[BUILTINS] = {
-#define MATH(id, opencl, metal, piece, cuda) \
-    [BUILTIN_##id] = {{opencl, metal, cuda}, PRELUDE_##piece},
-#include "compiler/print/math.def"
+#define VALUE(id, class, lanes, opencl, metal, piece) \
+    [BUILTIN_##id] = {{opencl, metal}, PRELUDE_##piece},
+#define DIRECTED(id, lanes)
+#include "compiler/builtins.def"
 };
 
 static bool is_cuda(const printer *p) { return p->target->language == LANGUAGE_CUDA; }
@@ -81,7 +82,7 @@ static void math(printer *p, const kernel_expr *e, int level)
     p->unrounded = false;
     const char *name = row->texts[p->target->language];
     const kernel_type *t = e->args[0]->type;
-    if (!name || !*name)
+    if (!*name)
         refuse_missing(p, e, "IG-MATH");
     if (row->prelude && (is_metal(p) || strncmp(name, "ig_", 3) == 0))
         print_use(p, row->prelude);
