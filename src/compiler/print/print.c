@@ -11,10 +11,18 @@
 
 enum { PRINT_CAP_BYTES = 256 << 20, ESCAPE_STOPPED = 2 };
 
-static const char *const preludes[PRELUDES][2] = {
-#define PRELUDE(id, needs, opencl, metal) {opencl, metal},
+static const char *const preludes[2][PRELUDES] = {{
+#define PRELUDE(id, needs, opencl, metal) opencl,
+#define BOTH(id, needs, text) text,
+#define AS(type) "as_" #type
 #include "compiler/print/prelude.def"
-};
+                                                  },
+                                                  {
+#define PRELUDE(id, needs, opencl, metal) metal,
+#define BOTH(id, needs, text) text,
+#define AS(type) "as_type<" #type ">"
+#include "compiler/print/prelude.def"
+                                                  }};
 static const uint8_t prelude_needs[PRELUDES] = {
 #define PRELUDE(id, needs, opencl, metal) PRELUDE_##needs,
 #include "compiler/print/prelude.def"
@@ -410,7 +418,7 @@ static void print_top(printer *p)
     for (int i = 0; i < PRELUDES && language != LANGUAGE_CUDA; i++)
         if (p->preludes[i]) {
             print_part_begin(p, &p->top, NULL);
-            text_add(&p->top, "%s", preludes[i][language]);
+            text_add(&p->top, "%s", preludes[language][i]);
         }
 }
 
