@@ -186,6 +186,14 @@ level_row = $(if $(LEVEL_BASE_$1),'LEVEL_ON($1, $(LEVEL_BASE_$1), "$(LEVEL_NEEDS
 $(BUILD)/gen/levels.h: FORCE
 	$(call keep,$@,'#ifndef LEVEL_ON' '#define LEVEL_ON(name, base, needs)' '#endif' \
 	    $(foreach level,$(LEVELS),$(call level_row,$(level))))
+# The typed functions of the ops; see tools/op-functions.
+OP_TABLE := src/engine/ops/ops.def
+$(BUILD)/gen/op_functions.inc: $(OP_TABLE) tools/op-functions include/ingot/op_functions.h
+	@mkdir -p $(@D)
+	@awk -v header=1 -f tools/op-functions $(OP_TABLE) | cmp -s - include/ingot/op_functions.h || \
+	    { echo 'include/ingot/op_functions.h is not what $(OP_TABLE) says: run make docs'; exit 1; }
+	@awk -f tools/op-functions $(OP_TABLE) > $@
+$(BUILD)/obj/src/engine/ops/api.o: $(BUILD)/gen/op_functions.inc
 $(BUILD)/gen/exports.map: FORCE
 	$(call keep,$@,'INGOT_$(ABI) { global: ig_*; local: *; };')
 $(BUILD)/gen/exports.list: FORCE
@@ -473,7 +481,7 @@ check:
 	@tests/run --essential
 
 # Warnings of clang's front end in all sources. The fuzz build compiles them, but perhaps with a newer clang.
-check-clang: $(BUILD)/gen/levels.h $(BUILD)/gen/boundary_calls.inc
+check-clang: $(BUILD)/gen/levels.h $(BUILD)/gen/boundary_calls.inc $(BUILD)/gen/op_functions.inc
 	@printf '%s\n' $(SOURCES) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY)
 	@printf '%s\n' $(filter-out %/limits_arm.c,$(CLI)) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY) -Icli $(CLI_DEFINES)
 	@printf '%s\n' $(wildcard tests/*/*.c bench/*.c) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(TESTING)
@@ -576,9 +584,11 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	-@rmdir $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR)/ingot 2>/dev/null || true
 
-# ---- documentation made by the command -----------------------------------------------------------
+# ---- what is made from the op table, and committed -----------------------------------------------
 
-docs: $(BUILD)/ingot
+docs:
+	awk -v header=1 -f tools/op-functions $(OP_TABLE) > include/ingot/op_functions.h
+	@$(MAKE) --no-print-directory $(BUILD)/ingot
 	$(BUILD)/ingot ops --markdown > docs/ops.md
 
 # ---- housekeeping ------------------------------------------------------------------------------
@@ -608,7 +618,7 @@ help:
 	@echo 'make install         DESTDIR, PREFIX=/usr/local, BINDIR, LIBDIR, INCLUDEDIR, SHAREDIR'
 	@echo 'make uninstall       removes these files'
 	@echo 'make format          format the sources with clang-format; check-format only checks'
-	@echo 'make docs            write docs/ops.md'
+	@echo 'make docs            write docs/ops.md and include/ingot/op_functions.h from the op table'
 	@echo 'make examples        the programs of examples/, into build/examples/'
 	@echo 'make tests           build the test programs'
 	@echo 'make macos           the command for macOS on arm64, cross-built on Linux without an SDK (build-macos/)'

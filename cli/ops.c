@@ -7,7 +7,16 @@
 
 enum { SIGNATURE_COLUMN = 34 };
 
-/* Adds name(signature) and the description in two columns; in two lines if the first column is too long. */
+/* The length of the first sentence, without its full stop. */
+static int summary_length(const char *doc)
+{
+    const char *end = doc;
+    while ((end = strstr(end, ". ")) && end > doc && end[-1] == '.') /* "..." */
+        end++;
+    return (int)(end ? (size_t)(end - doc) : strlen(doc));
+}
+
+/* Adds name(signature) and the first sentence of doc in two columns; in two lines if the first column is too long. */
 static void str_op(str *t, const char *name, const char *signature, const char *doc)
 {
     size_t start = t->n;
@@ -21,7 +30,7 @@ static void str_op(str *t, const char *name, const char *signature, const char *
         str_puts(t, "\n");
         str_fill(t, ' ', SIGNATURE_COLUMN);
     }
-    str_printf(t, "%s\n", doc);
+    str_printf(t, "%.*s\n", summary_length(doc), doc);
 }
 
 /* True if op i is the first of its class in the table. */

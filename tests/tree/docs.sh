@@ -1,4 +1,4 @@
-# The documentation agrees with the tree: docs/ops.md is current, examples print what the pages say, and paths exist.
+# The documentation agrees with the tree: docs/ops.md and include/ingot/op_functions.h are current, examples print what the pages say, and paths exist.
 . tests/check.sh
 build=${BUILD:-build}
 temporary=$(mktemp -d)
@@ -8,6 +8,10 @@ pages="README.md CONTRIBUTING.md SECURITY.md $(echo docs/*.md)"
 
 ops_is_current() { "$build/ingot" ops --markdown | diff docs/ops.md -; }
 check 'docs/ops.md is what the library says (make docs)' ops_is_current
+functions_are_current() {
+    awk -v header=1 -f tools/op-functions src/engine/ops/ops.def | diff include/ingot/op_functions.h -
+}
+check 'include/ingot/op_functions.h is what the op table says (make docs)' functions_are_current
 
 # In a block of code, lines that begin with "$ ingot" are commands; the lines behind one are its output.
 # "level neon" stands for whichever instruction set this machine has.

@@ -1,5 +1,5 @@
-/* The typed functions of ingot/ops.h. Each packs its arguments and calls its op. The functions of elementwise ops are
- * generated from the rows of ops.def, the functions of other ops with one result from the rows of api.def. */
+/* The typed functions of ingot/op_functions.h. Each packs its arguments and calls its op. The functions of elementwise
+ * ops are made here from the rows of ops.def, all others by tools/op-functions from their signatures. */
 #include "engine/ops/builders.h"
 #include <math.h>
 
@@ -47,48 +47,4 @@ static ig_array *elementwise(op_id op, ig_array *x1, ig_array *x2)
     ig_array *ig_##name(ig_array *x1, ig_array *x2) { return elementwise(OP_##name, x1, x2); }
 #include "engine/ops/ops.def"
 
-#define API(name, parameters, ...) \
-    ig_array *ig_##name parameters { return ONE(name, __VA_ARGS__); }
-#include "engine/ops/api.def"
-
-int ig_broadcast_arrays(ig_array *const *arrays, int n, ig_array **out)
-{
-    return MANY(broadcast_arrays, out, n, ARRAYS(arrays, n));
-}
-
-int ig_meshgrid(ig_array *const *arrays, int n, const char *indexing, ig_array **out)
-{
-    return MANY(meshgrid, out, n, ARRAYS(arrays, n), STRING(indexing));
-}
-
-int ig_split(ig_array *x, ig_ints indices_or_sections, int axis, ig_array **out, int max_out)
-{
-    return MANY(split, out, max_out, ARRAY(x), INTS(indices_or_sections), INT(axis));
-}
-
-int ig_unstack(ig_array *x, int axis, ig_array **out, int max_out)
-{
-    return MANY(unstack, out, max_out, ARRAY(x), INT(axis));
-}
-
-int ig_nonzero(ig_array *x, ig_array **out, int max_out)
-{
-    return MANY(nonzero, out, max_out, ARRAY(x));
-}
-
-int ig_topk(ig_array *x, int64_t k, int axis, ig_array *out[2])
-{
-    return MANY(topk, out, 2, ARRAY(x), INT(k), INT(axis));
-}
-
-int ig_unique_all(ig_array *x, ig_array *out[4]) { return MANY(unique_all, out, 4, ARRAY(x)); }
-
-int ig_unique_counts(ig_array *x, ig_array *out[2])
-{
-    return MANY(unique_counts, out, 2, ARRAY(x));
-}
-
-int ig_unique_inverse(ig_array *x, ig_array *out[2])
-{
-    return MANY(unique_inverse, out, 2, ARRAY(x));
-}
+#include "op_functions.inc"
