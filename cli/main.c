@@ -124,6 +124,7 @@ static void file_limit_reached(int number) { (void)number; }
 int main(int argc, char **argv)
 {
     signal(SIGXFSZ, file_limit_reached);
+    progress_watch();
     int code = trace_by_environment() ? run(argc, argv) : EXIT_INPUT;
     ig_error(NULL); /* the verb has reported it */
     if (ig_trace_end() != IG_OK) {

@@ -3,6 +3,8 @@
 
 #include "cli.h"
 
+#include "base/log.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,11 +21,34 @@ double clock_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void progress_begin(progress *p, bool quiet)
+static bool has_bar;
+
+static bool on_terminal(void)
 {
     const char *term = getenv("TERM");
-    bool dumb = !term || strcmp(term, "dumb") == 0;
-    *p = (progress){.shown = !quiet && !dumb && isatty(STDERR_FILENO), .begin_s = clock_s()};
+    return term && strcmp(term, "dumb") != 0 && isatty(STDERR_FILENO);
+}
+
+static void show_compiling(const char *device, int n)
+{
+    if (has_bar)
+        return;
+    if (device)
+        fprintf(stderr, "\rcompiling kernels for %s: %d\033[K", device, n);
+    else
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
+
+void progress_watch(void)
+{
+    if (on_terminal())
+        log_set_work(show_compiling);
+}
+
+void progress_begin(progress *p, bool quiet)
+{
+    *p = (progress){.shown = !quiet && on_terminal(), .begin_s = clock_s()};
 }
 
 /* "1:05 left", "12 s left" */
@@ -54,6 +79,7 @@ void progress_show(progress *p, const char *label, double share, const char *not
     if (!p->shown || now - p->drawn_s < redraw_s)
         return;
     p->drawn_s = now;
+    has_bar = true;
     share = share < 0.001 ? 0.001 : share > 1 ? 1 : share;
     int full = (int)(share * BAR_WIDTH);
     bool color = color_for(stderr);
@@ -75,4 +101,5 @@ void progress_clear(const progress *p)
 {
     if (p->shown)
         fputs("\r\033[K", stderr);
+    has_bar = false;
 }

@@ -21,6 +21,8 @@ void progress_begin(progress *p, bool quiet);
 void progress_show(progress *p, const char *label, double share, const char *note);
 /* Removes the bar, so that a line can be printed. */
 void progress_clear(const progress *p);
+/* From now on, shows on a terminal that kernels are compiled, unless a bar is there. */
+void progress_watch(void);
 
 /* ---- interrupt.c ---- */
 

@@ -138,6 +138,30 @@ check 'a training on the second' bash -c "
     [ \"\$(losses --epochs 1 --device cuda:1)\" = \"\$(losses --epochs 1)\" ]"
 check 'a third is not there' second 4 "there is no device 'cuda:2'" eval --device cuda:2 '1 + 1'
 
+# ---- compiling shows progress on a terminal, and nothing elsewhere
+compiling() {
+    XDG_CACHE_HOME=$temporary/cold python3 - "$ingot" <<'PYTHON'
+import os, pty, subprocess, sys
+command = [sys.argv[1], "eval", "--device", "cuda:0", "sum(sqrt(arange(0, 5)) + 0.25)"]
+piped = subprocess.run(command, capture_output=True, env=dict(os.environ, XDG_CACHE_HOME=os.environ["XDG_CACHE_HOME"] + "2"))
+assert piped.stdout == b"7.396264\n" and not piped.stderr, piped
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm"
+    os.execv(command[0], command)
+said = b""
+try:
+    while more := os.read(fd, 65536):
+        said += more
+except OSError:
+    pass
+os.waitpid(pid, 0)
+clear = b"\r\x1b[K"
+assert b"\rcompiling kernels for cuda:0: 1\x1b[K" in said and said.endswith(clear + b"7.396264\r\n"), said
+PYTHON
+}
+check 'kernels are counted on a terminal while they are compiled' compiling
+
 # ---- failures
 lost() { FAKE_CUDA_LOSE=$1 ends 4 "$2" eval --device cuda:0 'sum(sqrt(arange(1, 100)))'; }
 check 'a lost device is named as such' lost 1 'restart the process'

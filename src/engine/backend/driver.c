@@ -2,7 +2,9 @@
 #include "engine/backend/driver.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "base/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -176,6 +178,18 @@ ig_status driver_describe(const backend *dev, ig_device_info *info)
     info->levels = "";
     info->memory_limit = dev->pool ? pool_limit(dev->pool) : 0;
     return IG_OK;
+}
+
+int64_t driver_compile_begin(const backend *dev)
+{
+    log_work_begin(dev->name);
+    return trace_begin();
+}
+
+void driver_compile_end(int64_t began)
+{
+    trace_end(began, "compile a kernel");
+    log_work_end();
 }
 
 /* ---- launches ---- */

@@ -57,6 +57,9 @@ ig_status driver_write(buffer *to, size_t offset, const void *from, size_t bytes
 ig_status driver_read(buffer *from, size_t offset, void *to, size_t bytes);
 ig_status driver_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
 ig_status driver_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
+/* Before and after each call of the device's compiler: for timelines, and for the command, which shows it. */
+int64_t driver_compile_begin(const backend *dev);
+void driver_compile_end(int64_t began);
 /* Reports backend.facts. */
 ig_status driver_describe(const backend *dev, ig_device_info *info);
 

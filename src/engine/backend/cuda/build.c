@@ -148,9 +148,9 @@ static ig_status build(cuda_device *d, const kernel_image *images, int n, cuda_k
         cache_remove(&cached, key, key_bytes);
         memory_free(data);
     }
-    const int64_t began = trace_begin();
+    const int64_t began = driver_compile_begin(&d->base);
     ig_status status = compile(d, images, &made, &bytes);
-    trace_end(began, "compile a kernel");
+    driver_compile_end(began);
     if (status == IG_OK)
         status = load(d, images, n, made, k);
     if (status == IG_OK)

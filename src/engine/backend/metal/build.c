@@ -76,7 +76,9 @@ ig_status metal_kernel_build(const backend *dev, const kernel_image *image, kern
     snprintf(k->name, sizeof k->name, "kernel '%.48s'", image->entry);
     ig_status status = metal_enter(d);
     if (status == IG_OK) {
+        const int64_t began = driver_compile_begin(dev);
         status = build(d, image, k);
+        driver_compile_end(began);
         metal_leave(d);
     }
     if (status == IG_OK)

@@ -269,9 +269,9 @@ static ig_status from_source(const building *b, made *out, bool *refused)
     cl_int status = CL_SUCCESS;
     cl_program built = cl.clCreateProgramWithSource(d->context, 2, source, NULL, &status);
     TRY(opencl_check(d, status, "clCreateProgramWithSource"));
-    const int64_t began = trace_begin();
+    const int64_t began = driver_compile_begin(&d->base);
     status = cl.clBuildProgram(built, 1, &d->id, b->options, NULL, NULL);
-    trace_end(began, "compile a kernel");
+    driver_compile_end(began);
     *refused = status == CL_BUILD_PROGRAM_FAILURE && b->no_header;
     const ig_status result = *refused ? IG_OK : take(b, built, status, out);
     cl.clReleaseProgram(built);
