@@ -98,10 +98,6 @@ typedef struct cpu_level {
     map_loop (*half)(int code, ig_dtype dtype);
     /* Random bits: d[i] belongs to index start + i. key has 2 words (threefry) or 4 (philox). */
     void (*bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n, void *d);
-    /* Random fractions: the bits of an unsigned integer as wide as `to` (f32 or f64) are shifted
-     * right by shift > 0, converted, and multiplied by scale, which `to` represents exactly. */
-    void (*fractions)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
-                      int shift, double scale, void *d);
     /* d[i] = the identity of a FOLD row. */
     void (*identity)(int op, ig_dtype lane, int64_t n, void *d);
     /* d[i] = a[i] and b[i], joined by FOLD row op. */
@@ -178,14 +174,12 @@ void tape_plan_in(tape *t, void *memory);
 size_t tape_scratch_bytes(const tape *t);
 void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault *fault,
                 void *scratch);
-/* The largest number of points of a block of the tape: TAPE_BLOCK or more. */
-int64_t tape_most_points(const tape *t);
 /* The axis along which TAPE_TILE_ROWS rows should run together, TAPE_TILE points of each, because
  * an operand is contiguous along that axis; -1 if there is none. Other blocks give the same
  * results, but slower. */
 enum { TAPE_TILE_ROWS = 16, TAPE_TILE = 256 };
 int tape_tile_axis(const tape *t);
-/* Runs points [start, start + n) of the space, n <= tape_most_points(t). core has the lanes of the
+/* Runs points [start, start + n) of the space, n <= TAPE_BLOCK. core has the lanes of the
  * core for them (NULL for a pre tape). Stores are done; registers stay readable until the next
  * call. */
 void tape_block(tape_run *run, int64_t start, int64_t n, const void *core);

@@ -158,28 +158,3 @@ void PART(lane_bits)(ig_dtype to, const uint32_t *key, int words, int64_t start,
 {
     (words == 4 ? philox_bits : threefry_bits)(to, key, (uint64_t)start, n, d);
 }
-
-/* Some values at a time, so that they are in the cache when they are converted. */
-void PART(lane_fractions)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
-                          int shift, double scale, void *d)
-{
-    enum { FRACTIONS = 128 };
-    uint64_t wide[FRACTIONS];
-    uint32_t narrow[2 * FRACTIONS];
-    const int64_t most = to == IG_F64 ? FRACTIONS : 2 * FRACTIONS;
-    for (int64_t done = 0; done < n; done += most) {
-        const int64_t now = n - done < most ? n - done : most;
-        if (to == IG_F64) {
-            double *q = (double *)d + done;
-            PART(lane_bits)(IG_U64, key, words, start + done, now, wide);
-            LANE_LOOP for (int64_t i = 0; i < now; i++) q[i] =
-                (double)(int64_t)(wide[i] >> shift) * scale;
-        } else {
-            float *q = (float *)d + done;
-            const float by = (float)scale;
-            PART(lane_bits)(IG_U32, key, words, start + done, now, narrow);
-            LANE_LOOP for (int64_t i = 0; i < now; i++) q[i] =
-                (float)(int32_t)(narrow[i] >> shift) * by;
-        }
-    }
-}

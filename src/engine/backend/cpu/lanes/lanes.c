@@ -146,7 +146,6 @@ const cpu_level PART(cpu_level) = {
     .round = PART(lane_round),
     .half = PART(lane_half),
     .bits = PART(lane_bits),
-    .fractions = PART(lane_fractions),
     .identity = lane_identity,
     .join = lane_join,
     .join_rows = lane_join_rows,

@@ -44,7 +44,5 @@ void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a);
 map_loop PART(lane_half)(int code, ig_dtype dtype);
 void PART(lane_bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
                      void *d);
-void PART(lane_fractions)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
-                          int shift, double scale, void *d);
 
 #endif

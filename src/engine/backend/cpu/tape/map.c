@@ -6,10 +6,8 @@
  *   rows copied at indices     index/take.c       embedding 30000x768 4096      1.3
  *   tiles                      map_cut_tiles      transpose 4096x4096           4.6
  *   rows plans                 plan_rows          layer_norm 16000x1000         2.7
- *   runs of arithmetic         tape_run_on        layer_norm 16000x1000         1.3
- *   steps in long blocks       is_streamed        gelu 16M                      1.1 (on 16 Xeon cores)
+ *   runs of arithmetic         run_on             layer_norm 16000x1000         1.3
  *   direct results             plan_insts         gelu 16M                      1.1
- *   random fractions           do_fractions       uniform_mean 10000x10000      1.1
  *   a row read in place        read_row           embedding_add 30000x768 4096  4.8 */
 #include "engine/backend/cpu/cpu.h"
 
@@ -53,7 +51,7 @@ static void map_cut(map_job *j)
     const tape *t = &j->p->pre;
     const int64_t inner = t->ndim > 0 ? t->shape[t->ndim - 1] : 1;
     j->row = inner >= ROW_ALONE ? inner : t->size;
-    j->block = inner >= ROW_ALONE ? tape_most_points(t) : TAPE_BLOCK / inner * inner;
+    j->block = inner >= ROW_ALONE ? TAPE_BLOCK : TAPE_BLOCK / inner * inner;
     j->in_row = (j->row + j->block - 1) / j->block;
     j->blocks = t->size / j->row * j->in_row;
     map_cut_tasks(j, j->block);

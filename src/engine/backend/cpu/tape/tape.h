@@ -8,7 +8,7 @@
 
 enum {
     NOT_DIRECT = -1,
-    STEP_MOST = 16 /* MAP instructions that run through a block together */
+    STEP_MOST = 16 /* steps of a rows plan */
 };
 
 /* How an operand is accessed. */
@@ -36,9 +36,7 @@ typedef struct inst_plan {
     int direct; /* the operand into which it may write its result directly, or NOT_DIRECT */
     int one; /* MAP: which inputs were one value (MAP_ONE_*) when it last ran; -1: it has not run */
     map_loop loop; /* MAP: the loop that ran then */
-    size_t bytes;  /* MAP that can join steps: bytes of a lane; else 0 */
     int after; /* MAP, CAST: the instruction before it whose result only this one uses; -1: none */
-    int end;   /* BITS: the multiplication that turns them into random fractions; -1: none */
 } inst_plan;
 
 /* The uses of a register's value. */
@@ -113,15 +111,6 @@ typedef struct tape_plan {
     char *spare;  /* a block for values between two steps ... */
     char *narrow; /* ... and another one, also for 16-bit elements */
 } tape_plan;
-
-/* The operand that holds register r's value when instruction k uses it; -1 if there is none. */
-int tape_constant(const tape *t, int k, int r);
-
-/* Instruction k, a MAP whose inputs of one value are `one` (MAP_ONE_*), as a run of one row. */
-step_run tape_run_of(const tape_run *run, int k, int one);
-/* Appends instruction k to the run of the previous step, if k is the only user of that step and there is a loop. *other
- * is then the input of k that becomes the last operand of the run. */
-bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *other);
 
 /* ---- rows plans (tape_plan.c) and their 16-bit floats (rows_half.c) ---- */
 

@@ -10,8 +10,7 @@
 
 enum {
     LINE = 64,
-    APART_MOST = 64,    /* pairs of operands that a plan may require to be disjoint */
-    STREAM_BLOCK = 8192 /* points of a block of a streamed tape */
+    APART_MOST = 64 /* pairs of operands that a plan may require to be disjoint */
 };
 
 static size_t round_up(size_t bytes) { return (bytes + LINE - 1) & ~(size_t)(LINE - 1); }
@@ -44,54 +43,6 @@ static bool is_constant(const operand *o)
     return true;
 }
 
-/* True if the instruction can join steps (see do_maps) with others of equal lane size. Registers are
- * reused, so lanes of different sizes could overlap. */
-static bool is_step(const tape_inst *in)
-{
-    return in->code == TAPE_MAP && op_rows[in->op].result == RESULT_SAME;
-}
-
-int tape_constant(const tape *t, int k, int r)
-{
-    while (--k >= 0)
-        if (t->inst[k].code != TAPE_STORE && t->inst[k].dst == r)
-            return t->inst[k].code == TAPE_LOAD && is_constant(&t->operand[t->inst[k].operand])
-                       ? t->inst[k].operand
-                       : -1;
-    return -1;
-}
-
-static bool is_constant_at(const tape *t, int k, int r) { return tape_constant(t, k, r) >= 0; }
-
-/* Streamed tapes: true if all values are in place, except those between the steps of one sequence of MAPs whose last
- * result is stored. Blocks are then longer, which needs no more scratch. Tapes with few steps for each array that they
- * read are faster in short blocks. Bench row: gelu 16M. */
-static bool is_streamed(const tape *t)
-{
-    size_t bytes = 0;
-    int steps = 0, arrays = 0;
-    const tape_inst *last = t->n_inst > 1 ? &t->inst[t->n_inst - 1] : NULL;
-    if (!last || last->code != TAPE_STORE || last[-1].code != TAPE_MAP || last[-1].dst != last->a)
-        return false;
-    for (int k = 0; k < t->n_inst; k++) {
-        const tape_inst *in = &t->inst[k];
-        const operand *o = in->code == TAPE_MAP ? NULL : &t->operand[in->operand];
-        if (in->code != TAPE_LOAD && in != last && !is_step(in))
-            return false;
-        if (o && (dtype_is_half(o->dtype) ||
-                  !(view_is_contiguous(&o->v) || (is_constant(o) && in->code == TAPE_LOAD))))
-            return false;
-        arrays += o && in->code == TAPE_LOAD && !is_constant(o);
-        if (o)
-            continue;
-        if ((bytes && bytes != lane_bytes(in->dtype)) || ++steps > STEP_MOST ||
-            (is_constant_at(t, k, in->a) && (in->b < 0 || is_constant_at(t, k, in->b))))
-            return false;
-        bytes = lane_bytes(in->dtype);
-    }
-    return steps > 2 * arrays;
-}
-
 /* True if the operand is contiguous along axis and its rows are far apart. */
 static bool lies_along(const operand *o, int axis)
 {
@@ -108,8 +59,6 @@ int tape_tile_axis(const tape *t)
                 return axis;
     return -1;
 }
-
-int64_t tape_most_points(const tape *t) { return is_streamed(t) ? STREAM_BLOCK : TAPE_BLOCK; }
 
 static int64_t block_points(const tape *t) { return t->size < TAPE_BLOCK ? t->size : TAPE_BLOCK; }
 
@@ -193,11 +142,8 @@ static void plan_insts(const tape_run *run, tape_plan *plan)
 {
     const tape *t = run->t;
     plan->n_apart = 0;
-    for (int k = 0; k < t->n_inst; k++) {
-        const size_t bytes = is_step(&t->inst[k]) ? lane_bytes(t->inst[k].dtype) : 0;
-        plan->inst[k] =
-            (inst_plan){.direct = NOT_DIRECT, .one = -1, .bytes = bytes, .after = -1, .end = -1};
-    }
+    for (int k = 0; k < t->n_inst; k++)
+        plan->inst[k] = (inst_plan){.direct = NOT_DIRECT, .one = -1, .after = -1};
     for (int s = 0; s < t->n_inst; s++) {
         const tape_inst *store = &t->inst[s];
         if (store->code != TAPE_STORE || plan->operand[store->operand].half)
@@ -241,37 +187,6 @@ static void plan_pairs(const tape *t, tape_plan *plan)
     }
 }
 
-/* The only user of instruction k, if it has this code; else -1. */
-static int next_of(const tape *t, const tape_plan *plan, int k, tape_code code)
-{
-    for (int i = k + 1; k >= 0 && i < t->n_inst; i++)
-        if (plan->inst[i].after == k)
-            return t->inst[i].code == code && t->inst[i].a == t->inst[k].dst ? i : -1;
-    return -1;
-}
-
-static bool is_by_constant(const tape *t, int k, int op)
-{
-    return k >= 0 && t->inst[k].op == op && is_constant_at(t, k, t->inst[k].b);
-}
-
-/* Random fractions: finds bits that are shifted, cast to a float of equal width and multiplied. */
-static void plan_fractions(const tape *t, tape_plan *plan)
-{
-    for (int k = 0; k < t->n_inst; k++) {
-        const tape_inst *in = &t->inst[k];
-        const int shift = in->code == TAPE_BITS ? next_of(t, plan, k, TAPE_MAP) : -1;
-        const int cast = next_of(t, plan, shift, TAPE_CAST);
-        const int product = next_of(t, plan, cast, TAPE_MAP);
-        if (!is_by_constant(t, shift, OP_bitwise_right_shift) ||
-            !is_by_constant(t, product, OP_multiply))
-            continue;
-        const int to = t->inst[cast].to;
-        if ((in->to == IG_U32 && to == IG_F32) || (in->to == IG_U64 && to == IG_F64))
-            plan->inst[k].end = product;
-    }
-}
-
 /* The bits of the row in the code of a run; -1 if it is not arithmetic. turned: the result of the run is the row's
  * second operand. */
 static int run_bits(int op, bool turned, bool one)
@@ -284,7 +199,8 @@ static int run_bits(int op, bool turned, bool one)
     return kind < 0 ? -1 : kind | (one ? RUN_ONE : 0);
 }
 
-step_run tape_run_of(const tape_run *run, int k, int one)
+/* Instruction k, a MAP whose inputs of one value are `one` (MAP_ONE_*), as a run of one row. */
+static step_run run_of(const tape_run *run, int k, int one)
 {
     const bool turned = one & MAP_ONE_A;
     const int op = run->t->inst[k].op;
@@ -292,7 +208,9 @@ step_run tape_run_of(const tape_run *run, int k, int one)
     return (step_run){.rows = bits < 0 ? 0 : 1, .code = bits, .turned = turned};
 }
 
-bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *other)
+/* Appends instruction k to the run of the previous step, if k is the only user of that step and there is a loop. *other
+ * is then the input of k that becomes the last operand of the run. */
+static bool run_on(const tape_run *run, int k, int one, step_run *before, int *other)
 {
     const tape_inst *in = &run->t->inst[k];
     const int first = run->plan->inst[k].after;
@@ -385,7 +303,7 @@ static void join_row_steps(const tape_run *run, int k)
     row_step *last = &rows->step[rows->n_step - 1], *before = last - 1;
     const bool turned = rows->n_step > 1 && before->run.turned;
     int other;
-    if (rows->n_step < 2 || !tape_run_on(run, k, ones_of(last), &before->run, &other))
+    if (rows->n_step < 2 || !run_on(run, k, ones_of(last), &before->run, &other))
         return;
     if (turned) {
         const row_place one = before->x[0];
@@ -421,10 +339,9 @@ static void pair_row_steps(const tape_run *run, int k)
 static bool plan_row_map(const tape_run *run, int k)
 {
     const tape_inst *in = &run->t->inst[k];
-    const inst_plan *plan = &run->plan->inst[k];
     rows_plan *rows = &run->plan->rows;
-    const size_t bytes =
-        op_rows[in->op].result == RESULT_TRUTH ? sizeof(uint8_t) : lane_bytes(in->dtype);
+    const bool truth = op_rows[in->op].result == RESULT_TRUTH;
+    const size_t bytes = truth ? sizeof(uint8_t) : lane_bytes(in->dtype);
     const int input[] = {in->a, in->op == OP_square ? in->a : in->b, in->c};
     int one = 0, all = 0;
     if (rows_half_sum(run, k))
@@ -434,9 +351,8 @@ static bool plan_row_map(const tape_run *run, int k)
             return false;
     row_step *s = &rows->step[rows->n_step];
     rows->bytes = rows->n_step ? rows->bytes : bytes;
-    if ((run->t->result >= 0 && (!plan->bytes || bytes != rows->bytes)) ||
-        rows->n_step == STEP_MOST || (in->op == OP_where && rows->shown[in->a].one) ||
-        !rows_has_place(run, k))
+    if ((run->t->result >= 0 && (truth || bytes != rows->bytes)) || rows->n_step == STEP_MOST ||
+        (in->op == OP_where && rows->shown[in->a].one) || !rows_has_place(run, k))
         return false;
     for (int i = 0; i < 3; i++) {
         const int r = input[i];
@@ -446,7 +362,7 @@ static bool plan_row_map(const tape_run *run, int k)
     }
     s->d = rows_place_of_result(run, k, bytes);
     s->loop = one != all ? run->level->loop(in->op, (ig_dtype)in->dtype, one) : NULL;
-    s->run = tape_run_of(run, k, ones_of(s));
+    s->run = run_of(run, k, ones_of(s));
     s->op = in->op;
     s->dtype = (ig_dtype)in->dtype;
     s->half = -1;
@@ -508,7 +424,6 @@ static void plan_all(const tape_run *run)
     tape_plan *plan = run->plan;
     plan_insts(run, plan);
     plan_pairs(run->t, plan);
-    plan_fractions(run->t, plan);
     plan->rows.points = plan_rows(run, plan) ? run->t->shape[run->t->ndim - 1] : 0;
     plan->rows.sum = NULL;
 }

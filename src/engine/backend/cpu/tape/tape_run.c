@@ -14,9 +14,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* Bytes that each of the MAPs in a group of steps computes at a time. */
-enum { STEP_BYTES = 1024 };
-
 /* Whole rows of a block, or a part of one row. */
 typedef struct some_rows {
     const rows_plan *plan;
@@ -229,132 +226,41 @@ static void do_store(const block *b, int k)
     }
 }
 
-/* ---- Steps: consecutive MAPs run through a block together, some lanes at a time, so that a result
- * is in the cache when the next one reads it ---- */
-
-typedef struct map_step {
-    map_loop loop;
-    step_run run;
-    char *d;
-    const char *x[RUN_MOST + 1];
-    /* Bytes from lane to lane; 0: one value, or a block that is reused. */
-    int64_t move, moves[RUN_MOST + 1];
-} map_step;
-
-static void run_steps(const map_step *step, int n_step, int64_t n, int64_t bytes)
-{
-    const int64_t most = n > TAPE_BLOCK && n_step > 1 ? STEP_BYTES / bytes : n;
-    for (int64_t at = 0; at < n; at += most)
-        for (int i = 0; i < n_step; i++) {
-            const map_step *s = &step[i];
-            const int64_t now = n - at < most ? n - at : most;
-            const void *x[RUN_MOST + 1];
-            for (int j = 0; j < step_operands(&s->run); j++)
-                x[j] = s->x[j] + at * s->moves[j];
-            if (s->run.loop)
-                s->run.loop(now, s->d + at * s->move, x);
-            else
-                s->loop(now, s->d + at * s->move, x[0], x[1], x[2]);
-        }
-}
-
-/* Joins the step of instruction k, the last, with the step before it, if there is a loop. */
-static bool join_steps(const block *b, int k, map_step *before, const map_step *last)
-{
-    const bool turned = before->run.turned;
-    int other;
-    if (!tape_run_on(b->run, k, b->plan->inst[k].one, &before->run, &other))
-        return false;
-    if (turned) {
-        const char *one = before->x[0];
-        before->x[0] = before->x[1];
-        before->x[1] = one;
-        before->moves[0] = before->moves[1];
-        before->moves[1] = 0;
-    }
-    const int at = before->run.rows;
-    before->d = last->d;
-    before->move = last->move;
-    before->x[at] = last->x[other];
-    before->moves[at] = last->moves[other];
-    return true;
-}
-
-/* True if register r's value is in its block, which is smaller than the block of points. */
-static bool is_reused(const block *b, int r)
-{
-    return b->n > TAPE_BLOCK && b->run->reg[r] == b->plan->own[r];
-}
-
-/* Makes a step of instruction k. Returns false if all its inputs are one value; it is then computed
- * here, once. */
-static bool make_step(const block *b, int k, map_step *s)
+/* The loop of instruction k, a MAP, whose inputs of one value are `one`. */
+static map_loop loop_of(const block *b, int k, int one)
 {
     const tape_inst *in = &b->run->t->inst[k];
-    const int input[] = {in->a, in->op == OP_square ? in->a : in->b, in->c};
     inst_plan *plan = &b->plan->inst[k];
-    const int64_t bytes = (int64_t)plan->bytes;
-    int one = 0, all = 0;
-    for (int i = 0; i < 3; i++) {
-        const int r = input[i];
-        s->x[i] = r >= 0 ? b->run->reg[r] : b->plan->spare;
-        s->moves[i] = r < 0 || b->run->one[r] || is_reused(b, r) ? 0 : bytes;
-        one |= r >= 0 && b->run->one[r] ? 1 << i : 0;
-        all |= r >= 0 ? 1 << i : 0;
-    }
-    if (one == all) {
-        void *d = b->plan->own[in->dst];
-        b->run->level->loop(in->op, (ig_dtype)in->dtype, 0)(1, d, s->x[0], s->x[1], s->x[2]);
-        show(b, in->dst, d, true);
-        return false;
-    }
-    if (in->op == OP_where) {
-        s->x[0] = spread(b->run, in->a, IG_BOOL, b->n, b->plan->spare);
-        one &= ~MAP_ONE_A;
-    }
     if (plan->one != one) {
         plan->one = one;
         plan->loop = b->run->level->loop(in->op, (ig_dtype)in->dtype, one);
     }
-    s->run = tape_run_of(b->run, k, one);
-    s->loop = plan->loop;
-    s->d = result(b, k);
-    s->move = is_reused(b, in->dst) ? 0 : bytes;
-    return true;
+    return plan->loop;
 }
 
-/* True if all inputs of the instruction are one value. */
-static bool is_once(const block *b, const tape_inst *in)
-{
-    const bool *one = b->run->one;
-    return one[in->a] && (in->b < 0 || one[in->b]) && (in->c < 0 || one[in->c]);
-}
-
-/* True if instruction k can run along with steps of this lane size, as a step or because it needs no block. */
-static bool goes_along(const block *b, int k, size_t bytes, int *n, map_step *step)
+/* If all inputs are one value, so is the result. */
+static void do_map(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];
-    if (in->code == TAPE_LOAD)
-        return load_in_place(b, k);
-    if (b->plan->inst[k].bytes != bytes || is_once(b, in) || *n == STEP_MOST ||
-        !make_step(b, k, &step[*n]))
-        return false;
-    *n += join_steps(b, k, &step[*n - 1], &step[*n]) ? 0 : 1;
-    return true;
-}
-
-/* Runs instruction k and the following instructions that can join its steps. Returns the next instruction. */
-static int do_maps(const block *b, int k)
-{
-    const size_t bytes = b->plan->inst[k].bytes;
-    map_step step[STEP_MOST];
-    int n = 1;
-    if (!make_step(b, k++, step))
-        return k;
-    while (bytes && k < b->run->t->n_inst && goes_along(b, k, bytes, &n, step))
-        k++;
-    run_steps(step, n, b->n, (int64_t)bytes);
-    return k;
+    const int input[] = {in->a, in->op == OP_square ? in->a : in->b, in->c};
+    const void *x[3];
+    int one = 0, all = 0;
+    for (int i = 0; i < 3; i++) {
+        const int r = input[i];
+        x[i] = r >= 0 ? b->run->reg[r] : b->plan->spare;
+        one |= r >= 0 && b->run->one[r] ? 1 << i : 0;
+        all |= r >= 0 ? 1 << i : 0;
+    }
+    if (one == all) {
+        show(b, in->dst, b->plan->own[in->dst], true);
+        loop_of(b, k, 0)(1, b->plan->own[in->dst], x[0], x[1], x[2]);
+        return;
+    }
+    if (in->op == OP_where) {
+        x[0] = spread(b->run, in->a, IG_BOOL, b->n, b->plan->spare);
+        one &= ~MAP_ONE_A;
+    }
+    loop_of(b, k, one)(b->n, result(b, k), x[0], x[1], x[2]);
 }
 
 static void do_cast(const block *b, int k)
@@ -391,51 +297,16 @@ static void do_iota(const block *b, int k)
         d[i] = b->start + i;
 }
 
-/* The constant second input of instruction k. */
-static const void *second_of(const block *b, int k)
-{
-    const tape *t = b->run->t;
-    return &b->plan->operand[tape_constant(t, k, t->inst[k].b)].lane;
-}
-
-/* Runs the instructions from k, a BITS, to the multiplication that makes fractions of the bits. Returns false if the
- * shift is not a right shift by 1 or more bits. */
-static bool do_fractions(const block *b, int k, const uint32_t *key, int words, int64_t first)
-{
-    const int end = b->plan->inst[k].end;
-    const ig_dtype to = (ig_dtype)b->run->t->inst[end].dtype;
-    const size_t bytes = ig_dtype_bytes(to);
-    uint64_t shift = 0;
-    for (int i = k + 1; i < end; i++) {
-        const int code = b->run->t->inst[i].code;
-        if (code == TAPE_LOAD)
-            load_in_place(b, i);
-        if (code == TAPE_MAP)
-            memcpy(&shift, second_of(b, i), bytes);
-    }
-    if (shift == 0 || shift >= 8 * bytes)
-        return false;
-    const void *scale = second_of(b, end);
-    b->run->level->fractions(to, key, words, first, b->n, (int)shift,
-                             to == IG_F64 ? *(const double *)scale : (double)*(const float *)scale,
-                             result(b, end));
-    return true;
-}
-
-/* Returns the next instruction. */
-static int do_bits(const block *b, int k)
+static void do_bits(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];
     const operand *o = &b->run->t->operand[in->operand];
-    const int words = (int)view_size(&o->v), end = b->plan->inst[k].end;
-    const int64_t first = o->first_index + b->start;
+    const int words = (int)view_size(&o->v);
     uint32_t key[4] = {0};
     assert(words == 2 || words == 4);
     elements_read(o, b->run->bindings, 0, words, key);
-    if (end >= 0 && do_fractions(b, k, key, words, first))
-        return end + 1;
-    b->run->level->bits((ig_dtype)in->to, key, words, first, b->n, result(b, k));
-    return k + 1;
+    b->run->level->bits((ig_dtype)in->to, key, words, o->first_index + b->start, b->n,
+                        result(b, k));
 }
 
 /* A READ with one index for all points refers to the row in place, or reads it from a file. Returns false if neither is
@@ -483,26 +354,19 @@ static void do_core(const block *b, int k)
 void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
 {
     static void (*const code[])(const block *b, int k) = {
-        [TAPE_LOAD] = do_load,   [TAPE_STORE] = do_store, [TAPE_CAST] = do_cast,
-        [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,   [TAPE_READ] = do_read,
-        [TAPE_CORE] = do_core,
+        [TAPE_LOAD] = do_load, [TAPE_STORE] = do_store, [TAPE_MAP] = do_map,
+        [TAPE_CAST] = do_cast, [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,
+        [TAPE_BITS] = do_bits, [TAPE_READ] = do_read,   [TAPE_CORE] = do_core,
     };
-    assert(start >= 0 && n > 0 && start + n <= run->t->size);
-    assert(n <= TAPE_BLOCK || n <= tape_most_points(run->t));
+    assert(start >= 0 && n > 0 && n <= TAPE_BLOCK && start + n <= run->t->size);
     const some_rows rows = rows_of(run, start, n, core);
     if (rows.n > 0) {
         run_rows(run, &rows);
         return;
     }
     const block b = {run, run->plan, start, n, core};
-    for (int k = 0; k < run->t->n_inst;) {
-        if (run->t->inst[k].code == TAPE_MAP)
-            k = do_maps(&b, k);
-        else if (run->t->inst[k].code == TAPE_BITS)
-            k = do_bits(&b, k);
-        else
-            code[run->t->inst[k].code](&b, k), k++;
-    }
+    for (int k = 0; k < run->t->n_inst; k++)
+        code[run->t->inst[k].code](&b, k);
 }
 
 /* ---- whole rows, one by one ---- */
