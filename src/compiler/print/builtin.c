@@ -285,9 +285,7 @@ static void atomic_metal(printer *p, const kernel_expr *e)
               type_is_signed(e->type) ? "int" : "uint");
     print_expr(p, e->args[0], LEVEL_UNARY);
     if (swap) {
-        print_out(p, ", as_type<uint>(");
-        print_expr(p, e->args[1], LEVEL_ASSIGN);
-        print_out(p, "), memory_order_relaxed))");
+        print_around(p, ", as_type<uint>(", e->args[1], LEVEL_ASSIGN, "), memory_order_relaxed))");
         return;
     }
     atomic_args(p, e);
@@ -330,9 +328,7 @@ static void shuffle(printer *p, const kernel_expr *e)
     if (wide)
         print_out(p, "as_type<%s>(", print_type(p, t, SPACE_LOCAL, false));
     if (p->target->masked) {
-        print_out(p, "ig_warp_shuffle(");
-        print_expr(p, e->args[0], LEVEL_ASSIGN);
-        print_out(p, ", ");
+        print_around(p, "ig_warp_shuffle(", e->args[0], LEVEL_ASSIGN, ", ");
     } else {
         print_out(p, wide    ? "simd_shuffle(as_type<uint2>("
                      : whole ? "simd_shuffle("
@@ -348,41 +344,29 @@ static void shuffle(printer *p, const kernel_expr *e)
     print_out(p, wide ? ")))" : "))");
 }
 
-/* With masks: the lanes of the mask vote. all: on the opposite, which no lane may have. */
-static void vote_masked(printer *p, const kernel_expr *e)
-{
-    const bool all = e->builtin == BUILTIN_VOTE_ALL;
-    if (e->builtin == BUILTIN_ACTIVEMASK) {
-        print_out(p, "ig_warp_active()");
-        return;
-    }
-    print_out(p, e->builtin == BUILTIN_BALLOT ? "ig_warp_ballot(" : "(int)(ig_warp_ballot(");
-    print_expr(p, e->args[0], LEVEL_ASSIGN);
-    print_out(p, all ? ", !(" : ", (");
-    print_expr(p, e->args[1], LEVEL_COMMA);
-    print_out(p, all ? "))" : ") != 0)");
-    print_out(p, e->builtin == BUILTIN_BALLOT ? "" : all ? " == 0)" : " != 0)");
-}
-
+/* The lanes of a mask vote; all: on the opposite, which no lane may have. */
 static void vote(printer *p, const kernel_expr *e)
 {
-    if (p->target->masked) {
-        vote_masked(p, e);
-        return;
-    }
-    print_use(p, PRELUDE_BALLOT);
+    static const struct {
+        const char *before, *between, *after;
+    } own[] = {{"(int)((ig_ballot(!(", ")) & ", ") == 0)"},
+               {"(int)((ig_ballot((", ") != 0) & ", ") != 0)"},
+               {"(ig_ballot(", " != 0) & ", ")"}},
+      masked[] = {{"(int)(ig_warp_ballot(", ", !(", ")) == 0)"},
+                  {"(int)(ig_warp_ballot(", ", (", ") != 0) != 0)"},
+                  {"ig_warp_ballot(", ", (", ") != 0)"}};
+    const int row = e->builtin == BUILTIN_VOTE_ALL ? 0 : e->builtin == BUILTIN_VOTE_ANY ? 1 : 2;
+    if (!p->target->masked)
+        print_use(p, PRELUDE_BALLOT);
     if (e->builtin == BUILTIN_ACTIVEMASK) {
-        print_out(p, "ig_ballot(true)");
-        return;
+        print_out(p, p->target->masked ? "ig_warp_active()" : "ig_ballot(true)");
+    } else if (p->target->masked) {
+        print_around(p, masked[row].before, e->args[0], LEVEL_ASSIGN, masked[row].between);
+        print_around(p, "", e->args[1], LEVEL_COMMA, masked[row].after);
+    } else {
+        print_around(p, own[row].before, e->args[1], LEVEL_COMMA, own[row].between);
+        print_around(p, "", e->args[0], LEVEL_UNARY, own[row].after);
     }
-    const bool all = e->builtin == BUILTIN_VOTE_ALL;
-    print_out(p, e->builtin == BUILTIN_BALLOT ? "(ig_ballot("
-                 : all                        ? "(int)((ig_ballot(!("
-                                              : "(int)((ig_ballot((");
-    print_expr(p, e->args[1], LEVEL_COMMA);
-    print_out(p, e->builtin == BUILTIN_BALLOT ? " != 0) & " : all ? ")) & " : ") != 0) & ");
-    print_expr(p, e->args[0], LEVEL_UNARY);
-    print_out(p, e->builtin == BUILTIN_BALLOT ? ")" : all ? ") == 0)" : ") != 0)");
 }
 
 static void warp(printer *p, const kernel_expr *e)
@@ -398,9 +382,7 @@ static void warp(printer *p, const kernel_expr *e)
     case BUILTIN_ACTIVEMASK: vote(p, e); break;
     case BUILTIN_SYNCWARP:
         if (p->target->masked) {
-            print_out(p, "ig_warp_sync(");
-            print_expr(p, e->args[0], LEVEL_ASSIGN);
-            print_out(p, ")");
+            print_around(p, "ig_warp_sync(", e->args[0], LEVEL_ASSIGN, ")");
             break;
         }
         print_out(p, is_metal(p)

@@ -8,13 +8,6 @@ enum { TO_NEAREST, TO_ZERO, UPWARDS, DOWNWARDS }; /* in the order of the BUILTIN
 
 static bool is_metal(const printer *p) { return p->target->language == LANGUAGE_METAL; }
 
-static void call(printer *p, const char *before, const kernel_expr *a, const char *after)
-{
-    print_out(p, "%s", before);
-    print_expr(p, a, LEVEL_ASSIGN);
-    print_out(p, "%s", after);
-}
-
 /* ---- to integers ------------------------------------------------------------------------------ */
 
 static const char *const suffixes[] = {"rte", "rtz", "rtp", "rtn"};
@@ -43,7 +36,7 @@ static void integer_opencl(printer *p, const kernel_type *to, const kernel_expr 
         convert = made;
     }
     print_out(p, range != (type_kind)to->kind ? "(%s)" : "%.0s", p->lang->values[to->kind]);
-    call(p, print_format(p, "%s(", convert), a, ")");
+    print_around(p, print_format(p, "%s(", convert), a, LEVEL_ASSIGN, ")");
 }
 
 static void integer_metal(printer *p, const kernel_type *to, const kernel_expr *a, int mode)
@@ -74,8 +67,8 @@ static void integer_metal(printer *p, const kernel_type *to, const kernel_expr *
 static void float_of_integer(printer *p, const kernel_expr *a, int mode)
 {
     print_use(p, PRELUDE_FLOAT_OF_INT);
-    call(p, type_is_signed(a->type) ? "ig_float_of_long(" : "ig_float_of_ulong(", a,
-         print_format(p, ", %d)", mode));
+    print_around(p, type_is_signed(a->type) ? "ig_float_of_long(" : "ig_float_of_ulong(", a,
+                 LEVEL_ASSIGN, print_format(p, ", %d)", mode));
 }
 
 /* Converts to f16 or bf16 with directed rounding. */
@@ -100,7 +93,7 @@ static void bf16_once(printer *p, const kernel_expr *a)
         float_of_integer(p, a, TO_NEAREST);
     } else {
         print_use(p, PRELUDE_ODD_F64);
-        call(p, "ig_odd_double(", a, ")");
+        print_around(p, "ig_odd_double(", a, LEVEL_ASSIGN, ")");
     }
     print_out(p, ")");
 }
@@ -119,8 +112,9 @@ static bool convert_to_float(printer *p, const kernel_type *to, const kernel_exp
     } else if (whole && to->kind == TYPE_F32) {
         float_of_integer(p, a, mode);
     } else { /* only OpenCL has double */
-        call(p, print_format(p, "convert_%s_%s(", p->lang->values[to->kind], suffixes[mode]), a,
-             ")");
+        print_around(p,
+                     print_format(p, "convert_%s_%s(", p->lang->values[to->kind], suffixes[mode]),
+                     a, LEVEL_ASSIGN, ")");
     }
     return true;
 }

@@ -322,8 +322,7 @@ void print_cuda_references(printer *p, const print_function *f)
         if (v->storage < STORE_GLOBAL)
             continue;
         const char *name = print_format(p, "(&%s)", v->name);
-        print_line(p);
-        print_out(p, "%s = *(%s)(ig_globals + %llu);\n",
+        print_row(p, "%s = *(%s)(ig_globals + %llu);",
                   print_declare(p, v->type, v->space, name, true),
                   print_declare(p, v->type, v->space, "(*)", true),
                   (unsigned long long)kernel_global_at(p->tree, v));

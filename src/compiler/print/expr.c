@@ -390,9 +390,7 @@ static void choose(printer *p, const kernel_expr *e, int level)
 {
     open_paren(p, level > LEVEL_CHOOSE);
     print_expr(p, e->a, LEVEL_OR);
-    print_out(p, " ? ");
-    print_expr(p, e->b, LEVEL_CHOOSE + 1);
-    print_out(p, " : ");
+    print_around(p, " ? ", e->b, LEVEL_CHOOSE + 1, " : ");
     print_expr(p, e->c, LEVEL_CHOOSE);
     close_paren(p, level > LEVEL_CHOOSE);
 }
@@ -642,4 +640,12 @@ void print_expr(printer *p, const kernel_expr *e, int level)
     }
     case EXPR_LIST: list(p, e, level); break;
     }
+}
+
+void print_around(printer *p, const char *before, const kernel_expr *e, int level,
+                  const char *after)
+{
+    print_out(p, "%s", before);
+    print_expr(p, e, level);
+    print_out(p, "%s", after);
 }

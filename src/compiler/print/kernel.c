@@ -47,8 +47,7 @@ void print_find_params(printer *p, const print_function *f)
 /* "    T *name = (T *)base;" for a parameter that is passed as bytes. */
 static void from_bytes(printer *p, const char *declared, const char *type, const char *base)
 {
-    print_line(p);
-    print_out(p, "%s = (%s)%s;\n", declared, type, base);
+    print_row(p, "%s = (%s)%s;", declared, type, base);
 }
 
 static void opencl_params(printer *p, const print_function *f)
@@ -83,20 +82,15 @@ static void opencl_begin(printer *p, const print_function *f)
                        print_type(p, t, v->space, true),
                        print_format(p, "(%s + %s)", p->bases[i], p->offsets[i]));
         } else if (!print_var_by_value(p, v)) {
-            print_line(p);
-            print_out(p, "%s = %s(%s);\n", print_declare(p, v->type->plain, v->space, name, false),
+            print_row(p, "%s = %s(%s);", print_declare(p, v->type->plain, v->space, name, false),
                       v->type->kind == TYPE_BF16 ? "ig_from_bf16" : "ig_from_half", p->bases[i]);
             print_use(p, v->type->kind == TYPE_BF16 ? PRELUDE_BF16 : PRELUDE_F16);
         }
     }
-    if (print_uses_globals(f)) {
-        print_line(p);
-        print_out(p, "globals += globals_offset;\n");
-    }
-    if (f->hands[HAND_LOG]) {
-        print_line(p);
-        print_out(p, "log += log_offset / 4;\n");
-    }
+    if (print_uses_globals(f))
+        print_row(p, "globals += globals_offset;");
+    if (f->hands[HAND_LOG])
+        print_row(p, "log += log_offset / 4;");
 }
 
 /* True for a parameter that can be read where the host put it. */
@@ -146,8 +140,7 @@ static void metal_begin(printer *p, const print_function *f)
             continue;
         const char *name = print_name_of(p, v);
         const bool bits = v->type->kind == TYPE_BF16 && !print_var_stored(v);
-        print_line(p);
-        print_out(p, bits ? "%s = ig_from_bf16(%s);\n" : "%s = %s;\n",
+        print_row(p, bits ? "%s = ig_from_bf16(%s);" : "%s = %s;",
                   print_declare(p, v->type->plain, v->space, name, print_var_stored(v)),
                   p->bases[i]);
         if (bits)
@@ -165,8 +158,7 @@ static void declare_vars(printer *p, const print_function *f)
             const bool aligned = v->align > v->type->align,
                        metal = p->target->language == LANGUAGE_METAL;
             const char *align = aligned ? print_align(p, v->align) : "";
-            print_line(p);
-            print_out(p, "%s%s%s%s%s%s;\n", metal ? align : "", metal && aligned ? " " : "",
+            print_row(p, "%s%s%s%s%s%s;", metal ? align : "", metal && aligned ? " " : "",
                       p->lang->shared, print_declare(p, v->type, v->space, name, true),
                       !metal && aligned ? " " : "", metal ? "" : align);
         } else if (v->storage == STORE_DYNAMIC) {
@@ -178,11 +170,9 @@ static void declare_vars(printer *p, const print_function *f)
                                     (unsigned long long)kernel_global_at(p->tree, v)));
         }
     }
-    if (f->hands[HAND_VOTE]) {
-        print_line(p);
-        print_out(p, p->target->language == LANGUAGE_METAL ? "threadgroup atomic_uint vote;\n"
-                                                           : "__local uint vote;\n");
-    }
+    if (f->hands[HAND_VOTE])
+        print_row(p, p->target->language == LANGUAGE_METAL ? "threadgroup atomic_uint vote;"
+                                                           : "__local uint vote;");
 }
 
 /* Breaks the parameters into aligned lines as needed. */

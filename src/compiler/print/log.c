@@ -64,11 +64,9 @@ static void words_of(printer *p, const kernel_expr *e, log_kind kind, uint32_t a
         print_out(p, ");\n");
         return;
     }
-    const bool wide = kind != LOG_WORD;
-    if (!wide) {
+    if (kind == LOG_WORD) {
         print_out(p, "record[%u] = ", at);
-        print_expr(p, e, LEVEL_ASSIGN);
-        print_out(p, ";\n");
+        print_around(p, "", e, LEVEL_ASSIGN, ";\n");
         return;
     }
     for (int half = 0; half < 2; half++) {
@@ -87,18 +85,14 @@ static void write_record(printer *p, uint32_t number, const kernel_log_format *f
     const bool metal = p->target->language == LANGUAGE_METAL;
     print_use(p, PRELUDE_LOG);
     if (f->n_words == 0) {
-        print_line(p);
-        print_out(p, "ig_record(log, %u, 0%s);\n", number, metal ? ", threadIdx, blockIdx" : "");
+        print_row(p, "ig_record(log, %u, 0%s);", number, metal ? ", threadIdx, blockIdx" : "");
         return;
     }
-    print_line(p);
-    print_out(p, "{\n");
+    print_row(p, "{");
     p->indent++;
-    print_line(p);
-    print_out(p, "%suint *record = ig_record(log, %u, %u%s);\n", p->lang->spaces[SPACE_GLOBAL],
+    print_row(p, "%suint *record = ig_record(log, %u, %u%s);", p->lang->spaces[SPACE_GLOBAL],
               number, f->n_words, metal ? ", threadIdx, blockIdx" : "");
-    print_line(p);
-    print_out(p, "if (record) {\n");
+    print_row(p, "if (record) {");
     p->indent++;
     for (uint32_t i = 0, at = 0; i < f->n_args; i++) {
         if (f->kinds[i] == LOG_STRING)
@@ -106,12 +100,8 @@ static void write_record(printer *p, uint32_t number, const kernel_log_format *f
         words_of(p, args[i], f->kinds[i], at);
         at += f->kinds[i] == LOG_LONG || f->kinds[i] == LOG_DOUBLE ? 2 : 1;
     }
-    p->indent--;
-    print_line(p);
-    print_out(p, "}\n");
-    p->indent--;
-    print_line(p);
-    print_out(p, "}\n");
+    print_close(p);
+    print_close(p);
 }
 
 /* The letter of the conversion that takes argument i, counted from 0. */
@@ -159,21 +149,18 @@ static void print_printf(printer *p, const kernel_expr *e)
 
 static void end_thread(printer *p)
 {
-    print_line(p);
+    const kernel_type *t = p->at->f->result;
+    const bool metal = p->target->language == LANGUAGE_METAL;
     if (print_flagged(p->at))
-        print_out(p, "active = false;\n");
-    else if (p->at->f->result->kind == TYPE_VOID)
-        print_out(p, "return;\n");
-    else {
-        const kernel_type *t = p->at->f->result;
-        const char *name = print_type(p, t, p->at->f->result_space, false);
-        if (t->kind != TYPE_STRUCT)
-            print_out(p, "return (%s)0;\n", name);
-        else
-            print_out(
-                p, p->target->language == LANGUAGE_METAL ? "return %s{};\n" : "return (%s){0};\n",
-                name);
-    }
+        print_row(p, "active = false;");
+    else if (t->kind == TYPE_VOID)
+        print_row(p, "return;");
+    else
+        print_row(p,
+                  t->kind != TYPE_STRUCT ? "return (%s)0;"
+                  : metal                ? "return %s{};"
+                                         : "return (%s){0};",
+                  print_type(p, t, p->at->f->result_space, false));
 }
 
 static void print_assert(printer *p, const kernel_expr *e)
@@ -191,15 +178,11 @@ static void print_assert(printer *p, const kernel_expr *e)
         return;
     }
     print_line(p);
-    print_out(p, "if (!(");
-    print_expr(p, e->args[0], LEVEL_COMMA);
-    print_out(p, ")) {\n");
+    print_around(p, "if (!(", e->args[0], LEVEL_COMMA, ")) {\n");
     p->indent++;
     write_record(p, number, f, NULL);
     end_thread(p);
-    p->indent--;
-    print_line(p);
-    print_out(p, "}\n");
+    print_close(p);
 }
 
 bool print_io(printer *p, const kernel_expr *e)

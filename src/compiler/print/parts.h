@@ -116,6 +116,9 @@ _Noreturn void print_stop(printer *p);
 void print_out(printer *p, const char *format, ...) IG_PRINTF(2, 3);
 /* Begins a line. */
 void print_line(printer *p);
+/* A line, given without its newline. */
+void print_row(printer *p, const char *format, ...) IG_PRINTF(2, 3);
+void print_close(printer *p); /* ends a block: "}" */
 print_function *print_function_of(printer *p, const kernel_function *f);
 void print_use(printer *p, prelude which);
 /* Begins a part at the end of one of the texts. */
@@ -205,6 +208,8 @@ enum {
 
 /* Prints an expression as an operand of `level`: in parentheses if it binds less tightly. */
 void print_expr(printer *p, const kernel_expr *e, int level);
+void print_around(printer *p, const char *before, const kernel_expr *e, int level,
+                  const char *after);
 /* The same, in a context where C converts to the type implicitly. */
 void print_into(printer *p, const kernel_expr *e, const kernel_type *to, bool stored, int level);
 /* Prints an index into an array, without the implicit widening. */
@@ -263,6 +268,8 @@ void print_cuda_references(printer *p, const print_function *f);
 
 void print_list(printer *p, const kernel_stmt *s);
 void print_statement(printer *p, const kernel_stmt *s);
+/* A line with an expression whose value is not used. */
+void print_effect(printer *p, const kernel_expr *e);
 /* A variable, with its value if that is not NULL. */
 void print_declaration(printer *p, const kernel_var *v, const kernel_expr *value);
 /* Statements from s to before end, run by active threads only. */

@@ -32,23 +32,29 @@ _Noreturn void print_stop(printer *p) { longjmp(*p->arena->escape, ESCAPE_STOPPE
 
 void print_out(printer *p, const char *format, ...)
 {
-    char small[512];
     va_list args;
     va_start(args, format);
-    const int n = vsnprintf(small, sizeof small, format, args);
+    text_add_list(p->into, format, args);
     va_end(args);
-    if (n < (int)sizeof small) {
-        text_add(p->into, "%s", small);
-        return;
-    }
-    char *large = kernel_arena_get(p->arena, (size_t)n + 1);
-    va_start(args, format);
-    vsnprintf(large, (size_t)n + 1, format, args);
-    va_end(args);
-    text_add(p->into, "%s", large);
 }
 
 void print_line(printer *p) { text_add(p->into, "%*s", 4 * p->indent, ""); }
+
+void print_row(printer *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line(p);
+    text_add_list(p->into, format, args);
+    text_add(p->into, "\n");
+    va_end(args);
+}
+
+void print_close(printer *p)
+{
+    p->indent--;
+    print_row(p, "}");
+}
 
 void print_use(printer *p, prelude which)
 {

@@ -132,8 +132,7 @@ void print_split(printer *p, const kernel_stmt *s)
         print_hoist(p, s->value);
     const char *was = print_temp(p, &truth, SPACE_UNSET),
                *taken = print_temp(p, &truth, SPACE_UNSET);
-    print_line(p);
-    print_out(p, "%s = active;\n", was);
+    print_row(p, "%s = active;", was);
     print_line(p);
     print_out(p, "%s = active && ", taken);
     print_expr(p, s->value, LEVEL_AND + 1);
@@ -144,15 +143,13 @@ void print_split(printer *p, const kernel_stmt *s)
     const kernel_stmt *a = s->body, *b = s->otherwise;
     const bool both = list_has_barrier(p, a) && list_has_barrier(p, b);
     for (bool more = true; more;) {
-        print_line(p);
-        print_out(p, "active = %s;\n", taken);
+        print_row(p, "active = %s;", taken);
         if (both)
             a = segment(p, a);
         else
             print_list(p, a);
         if (b) {
-            print_line(p);
-            print_out(p, "active = %s && !%s;\n", was, taken);
+            print_row(p, "active = %s && !%s;", was, taken);
             if (both)
                 b = segment(p, b);
             else
@@ -169,10 +166,8 @@ void print_split(printer *p, const kernel_stmt *s)
     p->split = outer;
     p->maybe = before;
     p->loop_splits = outer_splits;
-    if (!is_end(p, s)) {
-        print_line(p);
-        print_out(p, "active = %s;\n", was);
-    }
+    if (!is_end(p, s))
+        print_row(p, "active = %s;", was);
 }
 
 /* A thread that leaves the loop is inactive until all threads have left it. */
@@ -190,8 +185,7 @@ void print_split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
         print_out(p, ";\n");
     }
     const char *was = print_temp(p, &truth, SPACE_UNSET);
-    print_line(p);
-    print_out(p, "%s = active;\n", was);
+    print_row(p, "%s = active;", was);
     print_use(p, PRELUDE_VOTE);
     print_line(p);
     p->split = s;
@@ -216,12 +210,9 @@ void print_split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
     p->indent++;
     print_list(p, s->body);
     if (s->step) {
-        print_line(p);
-        print_out(p, "if (active)\n");
+        print_row(p, "if (active)");
         p->indent++;
-        print_line(p);
-        print_expr(p, s->step, LEVEL_EFFECT);
-        print_out(p, ";\n");
+        print_effect(p, s->step);
         p->indent--;
     }
     p->indent--;
@@ -234,6 +225,5 @@ void print_split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
     p->maybe = before;
     p->loop_holds = outer_holds;
     p->loop_splits = outer_splits;
-    print_line(p);
-    print_out(p, "active = %s;\n", was);
+    print_row(p, "active = %s;", was);
 }

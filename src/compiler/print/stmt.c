@@ -54,6 +54,19 @@ void print_declaration(printer *p, const kernel_var *v, const kernel_expr *value
     }
 }
 
+static void declare(printer *p, const kernel_var *v, const kernel_expr *value)
+{
+    print_line(p);
+    print_declaration(p, v, value);
+    print_out(p, ";\n");
+}
+
+void print_effect(printer *p, const kernel_expr *e)
+{
+    print_line(p);
+    print_around(p, "", e, LEVEL_EFFECT, ";\n");
+}
+
 /* Assigns the initial value of a variable that was declared earlier. */
 static void late_value(printer *p, const kernel_var *v, const kernel_expr *value)
 {
@@ -67,9 +80,7 @@ static void late_value(printer *p, const kernel_var *v, const kernel_expr *value
                      "an array that is initialized from memory after a 'return'");
         print_stop(p);
     }
-    print_line(p);
-    print_expr(p, &set, LEVEL_EFFECT);
-    print_out(p, ";\n");
+    print_effect(p, &set);
 }
 
 /* ---- conditions ------------------------------------------------------------------------------- */
@@ -158,11 +169,10 @@ static void unrolling(printer *p, const kernel_stmt *s)
 {
     if (s->unroll == UNROLL_NONE)
         return;
-    print_line(p);
     if (s->unroll == UNROLL_ALL)
-        print_out(p, "#pragma unroll\n");
+        print_row(p, "#pragma unroll");
     else
-        print_out(p, "#pragma unroll %d\n", s->unroll);
+        print_row(p, "#pragma unroll %d", s->unroll);
 }
 
 /* A thread that returned inside a loop without a barrier leaves the loop by its condition. */
@@ -240,9 +250,7 @@ static void labels(printer *p, const kernel_stmt *s, const kernel_stmt *at)
         } else {
             kernel_expr value = {
                 .kind = EXPR_CONST, .type = s->value->type, .value.integer = s->cases[i].value};
-            print_out(p, "case ");
-            print_expr(p, &value, LEVEL_COMMA);
-            print_out(p, ":\n");
+            print_around(p, "case ", &value, LEVEL_COMMA, ":\n");
         }
     }
 }
@@ -264,17 +272,12 @@ static void choice(printer *p, const kernel_stmt *s)
         print_stop(p);
     }
     for (const kernel_stmt *t = s->body; t && metal; t = t->next)
-        if (t->kind == STMT_DECLARE) {
-            print_line(p);
-            print_declaration(p, t->var, NULL);
-            print_out(p, ";\n");
-        }
+        if (t->kind == STMT_DECLARE)
+            declare(p, t->var, NULL);
     const bool outer_splits = p->loop_splits;
     p->loop_splits = false;
     print_line(p);
-    print_out(p, "switch (");
-    print_expr(p, s->value, LEVEL_COMMA);
-    print_out(p, ") {\n");
+    print_around(p, "switch (", s->value, LEVEL_COMMA, ") {\n");
     for (const kernel_stmt *t = s->body; t; t = t->next) {
         labels(p, s, t);
         p->indent++;
@@ -285,11 +288,9 @@ static void choice(printer *p, const kernel_stmt *s)
             print_statement(p, t);
         }
         if (flagged(p) && print_returns(p, t) && t->next) {
-            print_line(p);
-            print_out(p, "if (!active)\n");
+            print_row(p, "if (!active)");
             p->indent++;
-            print_line(p);
-            print_out(p, "break;\n");
+            print_row(p, "break;");
             p->indent--;
         }
         p->indent--;
@@ -300,12 +301,10 @@ static void choice(printer *p, const kernel_stmt *s)
         ends = ends || !s->cases[i].from;
     if (ends) {
         p->indent++;
-        print_line(p);
-        print_out(p, ";\n");
+        print_row(p, ";");
         p->indent--;
     }
-    print_line(p);
-    print_out(p, "}\n");
+    print_row(p, "}");
     p->loop_splits = outer_splits;
 }
 
@@ -327,8 +326,7 @@ static void leave(printer *p, const kernel_stmt *s)
         print_into(p, s->value, p->at->f->result, false, LEVEL_ASSIGN);
         print_out(p, ";\n");
     }
-    print_line(p);
-    print_out(p, "active = false;\n");
+    print_row(p, "active = false;");
 }
 
 /* for (int i = 0; ...) is a block of two statements in the tree. */
@@ -357,25 +355,17 @@ static void meet(printer *p, const kernel_stmt *s, bool has_next)
     if (p->target->language != LANGUAGE_OPENCL || last || !print_loop_holds(p, s) ||
         (ends_in_barrier(s->body) && (!s->otherwise || ends_in_barrier(s->otherwise))))
         return;
-    print_line(p);
-    print_out(p, "barrier(CLK_LOCAL_MEM_FENCE);\n");
+    print_row(p, "barrier(CLK_LOCAL_MEM_FENCE);");
 }
 
 static void plain_statement(printer *p, const kernel_stmt *s)
 {
     switch ((stmt_kind)s->kind) {
     case STMT_EXPR:
-        if (print_io(p, s->value))
-            break;
-        print_line(p);
-        print_expr(p, s->value, LEVEL_EFFECT);
-        print_out(p, ";\n");
+        if (!print_io(p, s->value))
+            print_effect(p, s->value);
         break;
-    case STMT_DECLARE:
-        print_line(p);
-        print_declaration(p, s->var, s->value);
-        print_out(p, ";\n");
-        break;
+    case STMT_DECLARE: declare(p, s->var, s->value); break;
     case STMT_BLOCK:
         if (is_for(s) && (!flagged(p) || print_is_harmless(p, s->body))) {
             loop(p, s->body->next, s->body);
@@ -395,14 +385,8 @@ static void plain_statement(printer *p, const kernel_stmt *s)
         break;
     case STMT_LOOP: loop(p, s, NULL); break;
     case STMT_SWITCH: choice(p, s); break;
-    case STMT_BREAK:
-        print_line(p);
-        print_out(p, p->loop_splits ? "active = false;\n" : "break;\n");
-        break;
-    case STMT_CONTINUE:
-        print_line(p);
-        print_out(p, "continue;\n");
-        break;
+    case STMT_BREAK: print_row(p, p->loop_splits ? "active = false;" : "break;"); break;
+    case STMT_CONTINUE: print_row(p, "continue;"); break;
     case STMT_RETURN: leave(p, s); break;
     }
 }
@@ -488,14 +472,10 @@ static void held(printer *p, const kernel_stmt *s)
         print_statement(p, s);
         return;
     }
-    if (s->kind == STMT_DECLARE) {
-        print_line(p);
-        print_declaration(p, s->var, NULL);
-        print_out(p, ";\n");
-    }
+    if (s->kind == STMT_DECLARE)
+        declare(p, s->var, NULL);
     print_hoist(p, s->value);
-    print_line(p);
-    print_out(p, "if (active) {\n");
+    print_row(p, "if (active) {");
     p->indent++;
     p->maybe = false;
     if (s->kind == STMT_DECLARE)
@@ -503,26 +483,19 @@ static void held(printer *p, const kernel_stmt *s)
     else
         print_statement(p, s);
     p->maybe = true;
-    p->indent--;
-    print_line(p);
-    print_out(p, "}\n");
+    print_close(p);
 }
 
 /* Statements from s to before end, run by active threads only. */
 void print_guarded(printer *p, const kernel_stmt *s, const kernel_stmt *end)
 {
     for (const kernel_stmt *t = s; t != end; t = t->next)
-        if (t->kind == STMT_DECLARE) {
-            print_line(p);
-            print_declaration(p, t->var, NULL);
-            print_out(p, ";\n");
-        }
+        if (t->kind == STMT_DECLARE)
+            declare(p, t->var, NULL);
     p->maybe = false;
     print_line(p);
     if (s->kind == STMT_IF && s->next == end && !s->otherwise) {
-        print_out(p, "if (active && ");
-        print_expr(p, s->value, LEVEL_AND + 1);
-        print_out(p, ")");
+        print_around(p, "if (active && ", s->value, LEVEL_AND + 1, ")");
         print_out(p, body(p, s->body, false) ? "\n" : "");
         p->maybe = true;
         return;
@@ -535,9 +508,7 @@ void print_guarded(printer *p, const kernel_stmt *s, const kernel_stmt *end)
         else if (s->value)
             late_value(p, s->var, s->value);
     p->maybe = true;
-    p->indent--;
-    print_line(p);
-    print_out(p, "}\n");
+    print_close(p);
 }
 
 static void guarded_list(printer *p, const kernel_stmt *s)
@@ -582,21 +553,15 @@ void print_body(printer *p)
 {
     const print_function *f = p->at;
     for (const kernel_var *v = f->f->locals; v; v = v->next)
-        if (v->is_temporary) {
-            print_line(p);
-            print_declaration(p, v, NULL);
-            print_out(p, ";\n");
-        }
+        if (v->is_temporary)
+            declare(p, v, NULL);
     const bool value = f->f->result->kind != TYPE_VOID;
     if (flagged(p)) {
-        if (!f->follows) {
-            print_line(p);
-            print_out(p, "bool active = true;\n");
-        }
+        if (!f->follows)
+            print_row(p, "bool active = true;");
         if (value) {
-            print_line(p);
             const bool whole = f->f->result->kind == TYPE_STRUCT && !print_native(p, f->f->result);
-            print_out(p, "%s = %s;\n",
+            print_row(p, "%s = %s;",
                       print_declare(p, f->f->result, f->f->result_space, "result", false),
                       whole ? "{0}" : "0");
         }
@@ -604,8 +569,6 @@ void print_body(printer *p)
     p->maybe = flagged(p) && f->follows;
     p->loop_holds = false;
     print_list(p, f->f->body);
-    if (flagged(p) && value) {
-        print_line(p);
-        print_out(p, "return result;\n");
-    }
+    if (flagged(p) && value)
+        print_row(p, "return result;");
 }

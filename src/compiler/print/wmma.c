@@ -155,9 +155,8 @@ bool print_wmma_element(printer *p, const kernel_expr *pointer, int level)
     if (!is_metal(p) || first->kind != EXPR_DECAY || !is_share(first->a))
         return false;
     print_use(p, PRELUDE_WMMA_ELEMENT);
-    print_out(p, level > LEVEL_UNARY ? "(*ig_element(" : "*ig_element(");
-    print_expr(p, first->a->a, LEVEL_POSTFIX);
-    print_out(p, ".tiles, ");
+    print_around(p, level > LEVEL_UNARY ? "(*ig_element(" : "*ig_element(", first->a->a,
+                 LEVEL_POSTFIX, ".tiles, ");
     if (moved)
         print_index(p, pointer->b, LEVEL_ASSIGN);
     else
@@ -181,9 +180,7 @@ static void move_metal(printer *p, const kernel_expr *e, bool stores)
     const kernel_expr *pointer = e->args[!stores];
     print_out(p, stores ? "ig_store(" : "ig_load(");
     tiles(p, e->args[stores]);
-    print_out(p, ", ");
-    print_expr(p, pointer, LEVEL_ASSIGN);
-    print_out(p, ", ");
+    print_around(p, ", ", pointer, LEVEL_ASSIGN, ", ");
     print_expr(p, e->args[2], LEVEL_ASSIGN);
     print_out(p, e->args[3]->value.integer ? ", true)" : ", false)");
 }
@@ -197,9 +194,7 @@ static void wmma_metal(printer *p, const kernel_expr *e)
     case BUILTIN_WMMA_FILL:
         print_out(p, "ig_fill(");
         tiles(p, e->args[0]);
-        print_out(p, ", ");
-        print_expr(p, e->args[1], LEVEL_ASSIGN);
-        print_out(p, ")");
+        print_around(p, ", ", e->args[1], LEVEL_ASSIGN, ")");
         break;
     default:
         print_out(p, "ig_multiply(");
@@ -329,9 +324,7 @@ static void wmma_opencl(printer *p, const kernel_expr *e)
     print_expr(p, e->args[stores], LEVEL_ASSIGN);
     print_out(p, ", ");
     print_expr(p, e->args[!stores], LEVEL_ASSIGN);
-    print_out(p, ", ");
-    print_expr(p, e->args[2], LEVEL_ASSIGN);
-    print_out(p, ")");
+    print_around(p, ", ", e->args[2], LEVEL_ASSIGN, ")");
 }
 
 /* ---- both ------------------------------------------------------------------------------------- */
