@@ -47,7 +47,21 @@ static void check(const scratch_range *scratch, const int expected[PROGRAMS])
     assert_int_equal(list.n, PROGRAMS);
     for (int i = 0; i < PROGRAMS; i++)
         assert_int_equal(list.first[i + 1] - list.first[i], expected[i]);
+    assert_int_equal(schedule_check_order(&s, list.first, list.chain, list.n), IG_OK);
     after_free(&list);
+}
+
+/* The check of schedules finds each dependency that is missing. */
+static void a_missing_dependency_is_found(void **unused)
+{
+    (void)unused;
+    const schedule s = three_and_one();
+    const int first[] = {0, 0, 0, 0, 2};
+    static const int followed[][2] = {{0, 1}, {0, 2}, {1, 2}};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(schedule_check_order(&s, first, followed[i], PROGRAMS), IG_ERR_INTERNAL);
+        assert_non_null(strstr(ig_error(NULL), "the rule 'order of launches': program 4 (map)"));
+    }
 }
 
 static void programs_run_side_by_side(void **unused)
@@ -69,6 +83,7 @@ static void overlapping_scratch_follows(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(programs_run_side_by_side),
-                                       cmocka_unit_test(overlapping_scratch_follows)};
+                                       cmocka_unit_test(overlapping_scratch_follows),
+                                       cmocka_unit_test(a_missing_dependency_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

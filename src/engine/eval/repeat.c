@@ -28,6 +28,8 @@ static ig_status fill(const schedule *s, repeat *r)
         r->worthwhile = count(s, scratch) >= WORTHWHILE;
     if (r->worthwhile)
         status = after_find(s, scratch, &r->after);
+    if (r->worthwhile && status == IG_OK && r->after.n && program_checks())
+        status = schedule_check_order(s, r->after.first, r->after.chain, r->after.n);
     memory_free(scratch);
     return status;
 }

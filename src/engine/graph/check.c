@@ -252,8 +252,16 @@ static ig_status check_all(checker *c)
     return schedule_check_values(c);
 }
 
-ig_status schedule_check(const graph *g, const schedule *s)
+static ig_status check_order(checker *c)
 {
+    TRY(list_launches(c));
+    TRY(list_accesses(c));
+    return schedule_check_after(c);
+}
+
+static ig_status check(checker c, ig_status (*rules)(checker *))
+{
+    const schedule *s = c.s;
     const size_t n = (size_t)s->n_program + 1, m = (size_t)s->n_slot + 1;
     int *memory = memory_get((3 * n + 3 * m) * sizeof *memory);
     place *places = memory_get(m * sizeof *places);
@@ -262,18 +270,27 @@ ig_status schedule_check(const graph *g, const schedule *s)
         memory_free(places);
         return IG_ERR_MEMORY;
     }
-    checker c = {.g = g,
-                 .s = s,
-                 .begin = memory,
-                 .launch = memory + n,
-                 .end = memory + 2 * n,
-                 .first = memory + 3 * n,
-                 .last = memory + 3 * n + m,
-                 .written = memory + 3 * n + 2 * m,
-                 .place = places};
-    const ig_status status = check_all(&c);
+    c.begin = memory;
+    c.launch = memory + n;
+    c.end = memory + 2 * n;
+    c.first = memory + 3 * n;
+    c.last = c.first + m;
+    c.written = c.last + m;
+    c.place = places;
+    const ig_status status = rules(&c);
     memory_free(c.access);
     memory_free(memory);
     memory_free(places);
     return status;
+}
+
+ig_status schedule_check(const graph *g, const schedule *s)
+{
+    return check((checker){.g = g, .s = s}, check_all);
+}
+
+ig_status schedule_check_order(const schedule *s, const int *first, const int *chain, int n)
+{
+    return check((checker){.s = s, .after_first = first, .after_chain = chain, .n_after = n},
+                 check_order);
 }

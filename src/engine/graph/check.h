@@ -38,7 +38,9 @@ typedef struct checker {
     int *first, *last,
         *written; /* of each slot: the programs that use it first, use it last and write it last; or
                    * -1 */
-    struct place *place; /* of each slot */
+    struct place *place;                  /* of each slot */
+    const int *after_first, *after_chain; /* see schedule_check_order */
+    int n_after;
 } checker;
 
 /* Where a slot is. Slots of one space may use the same bytes. */
@@ -58,5 +60,6 @@ ig_status schedule_check_places(checker *c);
 ig_status schedule_check_values(const checker *c);
 ig_status schedule_check_rows(const checker *c);
 ig_status schedule_check_memory(const checker *c);
+ig_status schedule_check_after(checker *c);
 
 #endif

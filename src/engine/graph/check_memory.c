@@ -241,3 +241,53 @@ ig_status schedule_check_memory(const checker *c)
     memory_free(all);
     return status;
 }
+
+/* ---- launches at the same time ---- */
+
+static bool conflict(const checker *c, const access *a, const access *b)
+{
+    const place x = c->place[a->slot], y = c->place[b->slot];
+    return (a->writes || b->writes) && x.space == y.space &&
+           x.begin < y.begin + c->s->slot[b->slot].bytes &&
+           y.begin < x.begin + c->s->slot[a->slot].bytes;
+}
+
+/* follows[i * n + k]: launch i follows launch k. number: the launch of each program. */
+static ig_status check_follows(const checker *c, const bool *follows, const int *number)
+{
+    const size_t n = (size_t)c->n_after;
+    for (int i = 0; i < c->n_access; i++)
+        for (int k = 0; k < i; k++) {
+            const access *a = &c->access[i], *b = &c->access[k];
+            const int mine = number[a->program], other = number[b->program];
+            if (mine != other && conflict(c, a, b) && !follows[(size_t)mine * n + (size_t)other])
+                return schedule_broken(c, "order of launches", a->program, a->slot,
+                                       "it does not follow program %d, which uses the same memory",
+                                       b->program + 1);
+        }
+    return IG_OK;
+}
+
+ig_status schedule_check_after(checker *c)
+{
+    const size_t n = (size_t)c->n_after;
+    bool *follows = memory_new(n * n + 1);
+    int *number = memory_new((size_t)(c->s->n_program + 1) * sizeof *number);
+    ig_status status = follows && number ? IG_OK : IG_ERR_MEMORY;
+    for (int k = 0; k < c->s->n_slot; k++)
+        c->place[k] = place_of(c, k);
+    for (int i = 0; i < c->s->n_program && number; i++)
+        number[i] = i == 0 ? 0 : number[i - 1] + (c->launch[i] == i);
+    for (size_t i = 0; i < n && status == IG_OK; i++)
+        for (int e = c->after_first[i]; e < c->after_first[i + 1]; e++) {
+            const size_t direct = (size_t)c->after_chain[e];
+            follows[i * n + direct] = true;
+            for (size_t k = 0; k < direct; k++)
+                follows[i * n + k] |= follows[direct * n + k];
+        }
+    if (status == IG_OK)
+        status = check_follows(c, follows, number);
+    memory_free(follows);
+    memory_free(number);
+    return status;
+}

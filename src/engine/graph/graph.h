@@ -135,6 +135,9 @@ ig_status schedule_plan(const graph *g, schedule *s);
 /* Proves that the schedule computes its programs' results in whatever order a backend runs rows and points: see
  * check.h. The message of IG_ERR_INTERNAL names the broken rule. g is the graph that the schedule was built for. */
 ig_status schedule_check(const graph *g, const schedule *s);
+/* The same for the launches that a device may run at the same time. Launch i follows the launches chain[first[i]] to
+ * chain[first[i + 1] - 1], and those that these follow; n launches. */
+ig_status schedule_check_order(const schedule *s, const int *first, const int *chain, int n);
 
 /* "x0", "y1": the slot's name where a schedule is printed. */
 const char *schedule_slot_name(const schedule *s, int i, char name[static 16]);
