@@ -511,3 +511,9 @@ void pool_run_cancellable(int64_t ntasks, pool_fn fn, void *ctx)
 }
 
 void pool_watch(bool on) { this_watch = (watch){on, cancel_count()}; }
+
+bool pool_watches(uint32_t *since)
+{
+    *since = this_watch.since;
+    return this_watch.on;
+}

@@ -31,6 +31,8 @@ void pool_run(int64_t ntasks, pool_fn fn, void *ctx);
  * discard the results. Not for tasks whose results are used as addresses. */
 void pool_run_cancellable(int64_t ntasks, pool_fn fn, void *ctx);
 void pool_watch(bool watch);
+/* True if the calling thread watches. *since: work is cancelled once cancel_count() differs from it. */
+bool pool_watches(uint32_t *since);
 
 /* The maximum number of workers of a run, including the caller. */
 int pool_threads(void);

@@ -646,6 +646,34 @@ static void evaluations_can_be_cancelled(void **unused)
     ig_scope_end();
 }
 
+/* One block runs on one thread. It never ends on its own. */
+static void a_long_block_can_be_cancelled(void **unused)
+{
+    (void)unused;
+    only_on_cpu("a kernel that was launched cannot be stopped");
+    static const char source[] =
+        "__global__ void spin(const float *x, float *y) { while (x[0] == 0) ; y[0] = 1; }";
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    const ig_arg args[] = {
+        {.name = "x", .kind = IG_ARG_ARRAY, .u.array = ig_zeros(IG_SHAPE(1), IG_F32)},
+        {.name = "y", .kind = IG_ARG_INTS, .u.ints = IG_SHAPE(1)}};
+    ig_array *y = NULL;
+    assert_int_equal(
+        ig_kernel(&(ig_kernel_call){.source = source, .kernel = "spin", .args = args, .n_args = 2},
+                  &y, 1),
+        1);
+    atomic_bool stop = false;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_until, &stop), 0);
+    const ig_status status = ig_eval(&y, 1);
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(status, IG_ERR_CANCELLED);
+    ig_error(NULL);
+    assert_false(ig_is_evaluated(y));
+    ig_scope_end();
+}
+
 /* The first result overwrites its input, which nothing else holds. After a cancelled run it must not be computed from
  * the overwritten input. */
 static void a_cancelled_run_leaves_no_wrong_input(void **unused)
@@ -693,6 +721,7 @@ int main(void)
         cmocka_unit_test(fork_after_use),
         cmocka_unit_test(threads_work_side_by_side),
         cmocka_unit_test(evaluations_can_be_cancelled),
+        cmocka_unit_test(a_long_block_can_be_cancelled),
         cmocka_unit_test(a_cancelled_run_leaves_no_wrong_input),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

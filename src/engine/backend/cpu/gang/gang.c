@@ -9,12 +9,11 @@
 #include "engine/ops/ops.h"
 
 #include <fenv.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-enum { SPARES = 5, PATIENCE = 4096 /* loop iterations until another gang runs */ };
+enum { SPARES = 5, PATIENCE = 4096 /* loop iterations until gang_run returns */ };
 
 /* ---- preparation ---- */
 
@@ -417,7 +416,7 @@ bool gang_run(gang *g)
 {
     const gang_step *steps = g->code->step;
     const int end = g->code->code->n_inst;
-    int patience = g->code->n_gangs > 1 ? PATIENCE : INT_MAX;
+    int patience = PATIENCE;
     if (g->state == GANG_RELEASED)
         take_votes(g, &steps[g->pc - 1]);
     g->state = GANG_READY;

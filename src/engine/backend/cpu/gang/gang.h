@@ -126,7 +126,7 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
 
 /* ---- inside ---- */
 
-/* Runs until the gang ends, reaches a barrier, or yields to other gangs. Returns false on a fault. */
+/* Runs until the gang ends, reaches a barrier, or has run many iterations of loops. Returns false on a fault. */
 bool gang_run(gang *g);
 /* The offset of register r in a gang's memory. */
 int32_t gang_home(const gang_code *c, int32_t r);

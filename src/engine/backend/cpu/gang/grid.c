@@ -5,6 +5,7 @@
 #include "engine/backend/cpu/gang/gang.h"
 #include "engine/backend/cpu/gang/guard.h"
 
+#include "base/cancel.h"
 #include "base/memory.h"
 #include "base/threads.h"
 
@@ -28,8 +29,15 @@ typedef struct grid_run {
     int64_t blocks, per_task;
     pthread_mutex_t lock;
     _Atomic bool stop;
+    bool watched; /* it ends when cancel_count() is no longer `cancels` */
+    uint32_t cancels;
     gang_fault *fault;
 } grid_run;
+
+static bool is_over(const grid_run *run)
+{
+    return run->stop || (run->watched && cancel_count() != run->cancels);
+}
 
 static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -129,7 +137,7 @@ static bool block_run(const grid_run *run, gang *gangs)
             if ((gangs[i].state == GANG_READY || gangs[i].state == GANG_RELEASED) &&
                 !gang_run(&gangs[i]))
                 return false;
-    } while (barrier_ends(gangs, n));
+    } while (barrier_ends(gangs, n) && !is_over(run));
     return true;
 }
 
@@ -154,7 +162,7 @@ static void blocks_run(void *context)
 {
     const blocks *t = context;
     const uint32_t *grid = t->run->launch->grid;
-    for (int64_t b = t->first; b < t->last && !t->run->stop; b++) {
+    for (int64_t b = t->first; b < t->last && !is_over(t->run); b++) {
         gang_fault fault = {0};
         for (int i = 0; i < t->run->code->n_gangs; i++) {
             gang *g = &t->room->gangs[i];
@@ -223,6 +231,7 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
     run.local_bytes = c->code->local_bytes;
     run.blocks = (int64_t)l->grid[0] * l->grid[1] * l->grid[2];
     run.per_task = run.blocks / (16 * workers) + 1;
+    run.watched = pool_watches(&run.cancels);
     *fault = (gang_fault){0};
     run.rooms = memory_new((size_t)workers * sizeof *run.rooms);
     ig_status status = run.rooms ? IG_OK : IG_ERR_MEMORY;
