@@ -5,7 +5,7 @@
 
 #include "engine/eval/run.h"
 
-enum { CACHE_SLOTS = 1024, CACHE_PROBES = 8 };
+enum { CACHE_SLOTS = 1024, CACHE_PROBES = 8, KERNELS_MOST = 256 };
 
 /* State shared by evaluations. Its lists are reused, so a small evaluation allocates nothing here. */
 typedef struct engine {

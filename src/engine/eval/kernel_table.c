@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_SLOTS = 4096, IDLE_MOST = 256 };
+enum { TABLE_SLOTS = 4096, IDLE_MOST = 128 };
 
 struct kernel_row {
     kernel_row *next;          /* next row with the same hash */
@@ -22,7 +22,7 @@ struct kernel_row {
 static struct {
     kernel_row *row[TABLE_SLOTS];
     kernel_row *newest, *oldest; /* of the kernels without users */
-    int idle;
+    int idle, used;              /* kernels without users, and with users */
     int count;
 } kernels;
 
@@ -100,8 +100,8 @@ kernel_row *kernel_take(const char *source)
     if (r && r->users == 0)
         idle_remove(r);
     r = r ? r : kernel_new(source, hash);
-    if (r)
-        r->users++;
+    if (r && r->users++ == 0)
+        kernels.used++;
     return r;
 }
 
@@ -109,6 +109,7 @@ void kernel_give(kernel_row *r)
 {
     if (--r->users)
         return;
+    kernels.used--;
     r->older = kernels.newest;
     *(kernels.newest ? &kernels.newest->newer : &kernels.oldest) = r;
     kernels.newest = r;
@@ -118,6 +119,8 @@ void kernel_give(kernel_row *r)
         kernel_free(last);
     }
 }
+
+int kernels_used(void) { return kernels.used; }
 
 int kernels_count(void) { return kernels.count; }
 

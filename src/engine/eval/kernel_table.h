@@ -18,6 +18,8 @@ ig_status kernel_code_of(const kernel_row *r, const backend *dev, const char *en
                          const uint32_t block[3], module_batch *batch, kernel_code **out);
 ig_status kernel_run(const kernel_row *r, const backend *dev, const char *entry, lane_launch *l);
 
+/* Number of kernels with users. Each takes 1 to 5 MiB: its checked tree, and its code. */
+int kernels_used(void);
 /* Number of new kernels since the process started, for tests. */
 int kernels_count(void);
 void kernels_release(void);

@@ -1,6 +1,7 @@
 /* Schedules: compiling them for a device, and the cache. */
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
+#include "engine/eval/kernel_table.h"
 #include "engine/eval/repeat.h"
 
 #include "base/error.h"
@@ -96,6 +97,22 @@ schedule *engine_build(const graph *g, const backend *dev, module_batch *batch)
     return s;
 }
 
+/* Discards the least recently used schedules while more than KERNELS_MOST kernels are in use. */
+static void limit_kernels(engine *e, const schedule *keep)
+{
+    while (kernels_used() > KERNELS_MOST) {
+        int oldest = -1;
+        for (int i = 0; i < CACHE_SLOTS; i++)
+            if (e->cache[i].plan && e->cache[i].plan != keep &&
+                (oldest < 0 || e->cache[i].plan->used < e->cache[oldest].plan->used))
+                oldest = i;
+        if (oldest < 0)
+            return;
+        engine_discard(e->cache[oldest].plan, e->cache[oldest].device);
+        e->cache[oldest].plan = NULL;
+    }
+}
+
 /* A new schedule replaces the least recently used of the entries that its hash allows. */
 schedule *engine_schedule(engine *e, const backend *dev)
 {
@@ -122,5 +139,6 @@ schedule *engine_schedule(engine *e, const backend *dev)
     s->used = ++e->clock;
     e->cache[victim].plan = s;
     e->cache[victim].device = dev;
+    limit_kernels(e, s);
     return s;
 }
