@@ -251,8 +251,6 @@ static bool check_graphs(session *s, int d, int unit, unit_report *r)
         work_case(running, d, unit, name);
         graphs_check(&scope, i, r);
     }
-    if (unit % GRAPHS_UNITS_KEPT == GRAPHS_UNITS_KEPT - 1)
-        ig_shutdown(); /* schedules and kernels of these graphs are not needed again */
     return !stop_asked();
 }
 
@@ -338,7 +336,7 @@ static int start_work(session *s)
                             .open = open_devices,
                             .check = check_unit,
                             .context = s};
-    interrupt_watch();
+    (s->set->graphs ? interrupt_cancel : interrupt_watch)(); /* a graph may take long */
     const bool fine = work_new(&o, &running);
     s->work = running;
     if (fine)

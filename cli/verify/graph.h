@@ -25,7 +25,8 @@ typedef struct graph_ref {
 
 /* Element i is table[(i * factor + 1) % n_table]. */
 typedef struct graph_leaf {
-    bool is_number; /* a number without a dtype: table[0] */
+    bool is_number;  /* a number without a dtype: table[0] */
+    bool is_donated; /* in evaluations that may overwrite arrays */
     ig_dtype dtype;
     int ndim;
     int64_t shape[MAX_AXES];

@@ -50,7 +50,8 @@ static bool fill_axis(attempt *t, graph_arg *a)
     const int n = shape_of(t).n;
     int64_t axes[MAX_AXES], many = 0;
     if (takes(a, IG_ARG_INT) && (!takes(a, IG_ARG_INTS) || maker_once(t->m, 2))) {
-        set_int(a, maker_int(t->m, -n - (n == 0), n - (n > 0)));
+        const bool outer = t->m->first.step >= 0 && maker_once(t->m, 2);
+        set_int(a, outer ? 0 : maker_int(t->m, -n - (n == 0), n - (n > 0)));
         return true;
     }
     for (int i = 0; i < n; i++)
@@ -161,12 +162,14 @@ static bool fill_step(attempt *t, graph_arg *a)
 static bool fill_update(attempt *t, graph_arg *a)
 {
     const ig_ints x = shape_of(t);
+    const bool inner = maker_once(t->m, 2); /* a part of the last axis only */
     graph_ref r;
     for (int i = 0; i < x.n; i++) {
         const int64_t n = x.v[i];
-        t->step[i] = maker_once(t->m, 4) ? 2 : 1;
+        const bool whole = inner && i < x.n - 1;
+        t->step[i] = !whole && maker_once(t->m, 4) ? 2 : 1;
         const int64_t most = n ? (n - 1) / t->step[i] + 1 : 0;
-        t->length[i] = maker_once(t->m, 2) ? most : maker_int(t->m, n > 0, most);
+        t->length[i] = whole || maker_once(t->m, 2) ? most : maker_int(t->m, n > 0, most);
         const int64_t last = n - 1 - (t->length[i] - 1) * t->step[i];
         t->start[i] = n && last > 0 && maker_once(t->m, 2) ? maker_int(t->m, 0, last) : 0;
     }
@@ -194,11 +197,13 @@ static bool fill_pad(attempt *t, graph_arg *a)
 {
     int64_t v[2 * MAX_AXES];
     const int n = shape_of(t).n;
-    const bool many = maker_once(t->m, 2);
+    const int64_t how = maker_int(t->m, 0, 3);
     for (int i = 0; i < 2 * n; i++)
-        v[i] = !many || maker_once(t->m, 2) ? 0 : maker_int(t->m, 0, 2);
-    if (n && !many)
+        v[i] = how > 0 || maker_once(t->m, 2) ? 0 : maker_int(t->m, 0, 2);
+    if (n && how == 1)
         v[maker_int(t->m, 0, 2 * n - 1)] = maker_int(t->m, 1, 3);
+    else if (n && how > 1) /* the end of the last axis: all other elements stay in their rows */
+        v[2 * n - 1] = maker_int(t->m, 1, 2);
     set_ints(a, v, 2 * n);
     return 2 * n <= GRAPH_INTS;
 }
@@ -337,8 +342,11 @@ static bool fill_array(attempt *t, graph_arg *a)
     graph_ref r;
     const char *dims = strpbrk(t->op->name, "123");
     const bool spatial = dims && dims[1] == 'd' && !dims[2];
-    bool fine;
-    if (!t->x && !spatial && m->g->n_step && !maker_once(m, 3)) { /* a chain of ops on one array */
+    bool fine = true;
+    if (!t->x && m->first.step >= 0)
+        r = m->first;
+    else if (!t->x && !spatial && m->g->n_step &&
+             !maker_once(m, 3)) { /* a chain of ops on one array */
         r = (graph_ref){m->g->n_step - 1, 0};
         if (ig_size(maker_at(m, r)) <= SIZE_TINY)
             fine = maker_pick(m, &r);

@@ -74,6 +74,7 @@ bool maker_leaf(maker *m, ig_dtype d, ig_ints shape, double low, double high, gr
         l->shape[i] = shape.v[i];
     l->n_table = maker_once(m, 2) ? 13 : (int)maker_int(m, 3, 12);
     l->factor = (int)maker_int(m, 1, 7);
+    l->is_donated = !maker_once(m, 4);
     for (int i = 0; i < l->n_table; i++)
         l->table[i] = draw(m, d, low, high);
     *out = (graph_ref){g->n_step, 0};
@@ -231,7 +232,8 @@ static bool try_call(maker *m, const ig_op *op)
     attempt t = {.m = m, .op = op, .call = {.kind = STEP_CALL, .op = op}};
     for (int i = 0; i < op->n_params; i++) {
         const ig_param *p = &op->params[i];
-        if (!p->required && !p->variadic && !maker_once(m, 3))
+        const bool asked = m->first.step >= 0 && strcmp(p->name, "axis") == 0;
+        if (!p->required && !p->variadic && !asked && !maker_once(m, 3))
             continue;
         if (t.call.n_arg == GRAPH_ARGS || (!fill_param(&t, p) && (p->required || p->variadic)))
             return false;
@@ -276,9 +278,8 @@ static const ig_op *choose_op(maker *m)
     return ig_op_at(i);
 }
 
-static bool add_call(maker *m)
+static bool add_call_of(maker *m, const ig_op *op)
 {
-    const ig_op *op = choose_op(m);
     const int before = m->g->n_step;
     for (int i = 0; i < TRIES; i++) {
         if (try_call(m, op))
@@ -288,6 +289,8 @@ static bool add_call(maker *m)
     }
     return false;
 }
+
+static bool add_call(maker *m) { return add_call_of(m, choose_op(m)); }
 
 /* Adds gradients of the sum of a result with respect to leaves or other results. */
 static bool add_grad(maker *m)
@@ -321,6 +324,43 @@ static bool add_grad(maker *m)
         return true;
     g->n_step = k;
     return false;
+}
+
+/* Adds a call of one of the ops to x. */
+static bool add_one_of(maker *m, const char *const *names, int n, graph_ref *x)
+{
+    m->first = *x;
+    const ig_op *op = ig_op_find(names[maker_int(m, 0, n - 1)]);
+    const bool fine = op && add_call_of(m, op);
+    m->first.step = -1;
+    if (fine)
+        *x = (graph_ref){m->g->n_step - 1, 0};
+    return fine;
+}
+
+/* Adds an assembly, which several programs write, and reductions that read it along any axis, sometimes backwards. The
+ * lengths are such that the last part may be written by the rows of a reduction along the first axis. */
+static bool add_assembly(maker *m)
+{
+    static const char *const writers[] = {"pad", "pad", "slice_update", "concat"},
+                             *const views[] = {"flip", "slice", "permute_dims", "multiply"},
+                             *const readers[] = {"sum", "max",    "mean",   "prod",
+                                                 "var", "argmax", "softmax"};
+    static const int64_t lengths[] = {1, 1, 2, 2, 3, 4, 4, 6};
+    int64_t shape[3] = {lengths[maker_int(m, 2, 7)], maker_int(m, 4, 24),
+                        lengths[maker_int(m, 0, 4)]};
+    graph_ref x, all;
+    if (maker_once(m, 3) || shape_size((ig_ints){shape, 3}) > m->size_most
+            ? !maker_pick(m, &x)
+            : !maker_leaf(m, maker_dtype(m), (ig_ints){shape, 3}, -3, 3, &x))
+        return false;
+    if (!add_one_of(m, writers, 4, &x))
+        return false;
+    all = x;
+    for (int64_t reads = maker_int(m, 1, 2); reads > 0; reads--, x = all)
+        if (!maker_once(m, 4) || add_one_of(m, views, 4, &x))
+            add_one_of(m, readers, 7, &x);
+    return true;
 }
 
 /* ---- graphs ---- */
@@ -368,6 +408,7 @@ void graph_make(graph *g, uint64_t seed, int64_t number)
 {
     maker *m = heap_get(sizeof *m);
     m->g = g;
+    m->first.step = -1;
     m->random = seed * 0x2545f4914f6cdd1du + (uint64_t)number * 0x9e6c63d0876a9a47u;
     maker_random(m);
     ig_set_device("cpu");
@@ -383,6 +424,8 @@ void graph_make(graph *g, uint64_t seed, int64_t number)
              i++)
             if (maker_once(m, 20))
                 add_grad(m);
+            else if (maker_once(m, 10))
+                add_assembly(m);
             else
                 add_call(m);
         choose_outputs(m);

@@ -18,6 +18,7 @@ typedef struct maker {
     int64_t dim[MAKER_DIMS];
     ig_dtype dtype[MAKER_DTYPES];
     int64_t size_most; /* limit on the elements of a result */
+    graph_ref first;   /* the first array of the next call; step < 0: any */
 } maker;
 
 /* A call being tried. Leaves made for it are earlier steps. */

@@ -12,14 +12,17 @@ typedef enum outcome_kind {
     ALONE,   /* a node is wrong on its own */
     FUSED,   /* a node is wrong when fused with others */
     BITS,    /* the other device gives different bits */
+    DONATED, /* donated leaves change the bits */
     FAILED   /* an unexpected error */
 } outcome_kind;
 
 typedef struct outcome {
     outcome_kind kind;
     ig_status code;
+    bool donates; /* it failed in a run that may overwrite leaves */
     ig_verify_report report;
     char text[800];
+    char error[400]; /* of the library */
 } outcome;
 
 /* Ends a check with the library's error. */
@@ -27,13 +30,15 @@ static void take_error(outcome *o, const char *device)
 {
     const char *text = ig_error(&o->code);
     o->kind = o->code == IG_ERR_UNSUPPORTED ? REFUSED : FAILED;
-    snprintf(o->text, sizeof o->text, "on %s: %s", device, text ? text : "failed without a reason");
+    snprintf(o->error, sizeof o->error, "%s", text ? text : "failed without a reason");
+    snprintf(o->text, sizeof o->text, "on %s: %s", device, o->error);
 }
 
-/* ---- bits of two devices ---- */
+/* ---- bits of two runs ---- */
 
 typedef struct results {
     int n;
+    bool is_given[GRAPH_OUTPUTS]; /* a view of a leaf, without elements if leaves are donated */
     ig_dtype dtype[GRAPH_OUTPUTS];
     int64_t size[GRAPH_OUTPUTS];
     char *data[GRAPH_OUTPUTS];
@@ -45,7 +50,19 @@ static void results_free(results *r)
         free(r->data[i]);
 }
 
-static bool compute(graph *g, const char *device, results *to)
+static ig_status eval_donating(const graph *g, const graph_arrays *a, ig_array *const *out, int n)
+{
+    ig_array *leaf[GRAPH_STEPS];
+    int n_leaf = 0;
+    for (int k = 0; k < g->n_step; k++)
+        if (g->step[k].kind == STEP_LEAF && g->step[k].leaf.is_donated &&
+            !g->step[k].leaf.is_number)
+            leaf[n_leaf++] = a->at[k][0];
+    return ig_eval_donating(out, n, leaf, n_leaf);
+}
+
+/* Evaluates the graph on a device and copies its results. */
+static bool compute(graph *g, const char *device, bool donates, results *to)
 {
     graph_arrays *a = heap_get(sizeof *a);
     ig_array *out[GRAPH_OUTPUTS];
@@ -53,14 +70,16 @@ static bool compute(graph *g, const char *device, results *to)
     ig_set_device(device);
     ig_scope_begin();
     const int n = graph_outputs(g, a, out);
-    bool fine = n > 0 && ig_eval(out, n) == IG_OK;
+    for (int i = 0; i < n; i++)
+        to->is_given[i] = ig_is_evaluated(out[i]);
+    bool fine = n > 0 && (donates ? eval_donating(g, a, out, n) : ig_eval(out, n)) == IG_OK;
     for (int i = 0; i < n && fine; i++) {
         const size_t bytes = (size_t)ig_size(out[i]) * ig_dtype_bytes(ig_dtype_of(out[i]));
         to->dtype[i] = ig_dtype_of(out[i]);
         to->size[i] = ig_size(out[i]);
         to->data[i] = heap_get(bytes + 1);
         to->n = i + 1;
-        fine = ig_read(out[i], to->data[i], bytes) == IG_OK;
+        fine = (donates && to->is_given[i]) || ig_read(out[i], to->data[i], bytes) == IG_OK;
     }
     ig_scope_end();
     free(a);
@@ -88,30 +107,45 @@ static int64_t find_difference(const graphs_scope *s, const results *x, const re
     return -1;
 }
 
-static void compare_devices(const graphs_scope *s, graph *g, outcome *o)
+/* Finds an element of `here` that is not the expected one. */
+static void compare(const graphs_scope *s, const results *here, const results *want,
+                    outcome_kind kind, outcome *o)
 {
-    results there, here;
-    if (!compute(g, s->reference, &there))
-        take_error(o, s->reference);
-    else if (!compute(g, s->device, &here)) {
-        take_error(o, s->device);
-        results_free(&here);
-    } else {
-        for (int k = 0; k < here.n && o->kind == FINE; k++) {
-            const int64_t i = find_difference(s, &there, &here, k);
-            const size_t at = (size_t)i * ig_dtype_bytes(here.dtype[k]);
-            if (i < 0)
-                continue;
-            o->kind = BITS;
-            snprintf(o->text, sizeof o->text,
-                     "output %d, %s: element %lld of %lld is %.17Lg on %s, and %.17Lg on %s", k,
-                     ig_dtype_name(here.dtype[k]), (long long)i, (long long)here.size[k],
-                     real_load(here.dtype[k], here.data[k] + at), s->device,
-                     real_load(there.dtype[k], there.data[k] + at), s->reference);
-        }
-        results_free(&here);
+    for (int k = 0; k < here->n && o->kind == FINE; k++) {
+        const int64_t i =
+            kind == DONATED && here->is_given[k] ? -1 : find_difference(s, want, here, k);
+        const size_t at = (size_t)i * ig_dtype_bytes(here->dtype[k]);
+        if (i < 0)
+            continue;
+        o->kind = kind;
+        snprintf(o->text, sizeof o->text,
+                 "output %d, %s: element %lld of %lld is %.17Lg on %s%s, and %.17Lg%s%s", k,
+                 ig_dtype_name(here->dtype[k]), (long long)i, (long long)here->size[k],
+                 real_load(here->dtype[k], here->data[k] + at), s->device,
+                 kind == DONATED ? " when leaves are donated" : "",
+                 real_load(want->dtype[k], want->data[k] + at),
+                 kind == DONATED ? " otherwise" : " on ", kind == DONATED ? "" : s->reference);
     }
+}
+
+/* Compares the bits with those of the other device, and those of a run that may overwrite leaves. */
+static void compare_runs(const graphs_scope *s, graph *g, outcome *o)
+{
+    results here, there = {0}, given = {0};
+    if (!compute(g, s->device, false, &here))
+        take_error(o, s->device);
+    else if (s->reference && !compute(g, s->reference, false, &there))
+        take_error(o, s->reference);
+    else if (s->reference)
+        compare(s, &here, &there, BITS, o);
+    o->donates = o->kind == FINE;
+    if (o->donates && !compute(g, s->device, true, &given))
+        take_error(o, s->device);
+    else if (o->donates)
+        compare(s, &given, &here, DONATED, o);
+    results_free(&here);
     results_free(&there);
+    results_free(&given);
 }
 
 /* ---- one graph ---- */
@@ -132,8 +166,18 @@ static void check(const graphs_scope *s, graph *g, outcome *o)
     }
     ig_scope_end();
     free(a);
-    if (o->kind == FINE && s->reference)
-        compare_devices(s, g, o);
+    if (o->kind == FINE)
+        compare_runs(s, g, o);
+}
+
+/* True if both fail for the same reason: the same check; of a node on its own, the same op; of an error, the same code
+ * and the same words up to the first number. */
+static bool is_alike(const outcome *x, const outcome *y)
+{
+    const size_t words = strcspn(x->error, "0123456789");
+    return x->kind == y->kind && x->code == y->code && x->donates == y->donates &&
+           (x->kind != ALONE || strcmp(x->report.op, y->report.op) == 0) &&
+           strncmp(x->error, y->error, words) == 0;
 }
 
 /* A graph being shrunk. It must fail in the same way as the original. */
@@ -147,25 +191,33 @@ static bool fails_alike(void *context, graph *g)
     suspect *p = context;
     outcome *now = heap_get(sizeof *now);
     check(p->scope, g, now);
-    const bool alike = now->kind == p->is.kind && now->code == p->is.code;
+    const bool alike = is_alike(&p->is, now);
     if (alike)
         p->is = *now;
     free(now);
     return alike;
 }
 
-/* Writes what is wrong, and a command that reproduces it. */
-static void describe(const graphs_scope *s, const graph *g, const outcome *o, int ops, str *t)
+/* Writes what is wrong, and a command that reproduces it. `ingot eval` donates nothing. */
+static void describe(const graphs_scope *s, const graph *g, const outcome *o, int64_t number,
+                     int ops, str *t)
 {
-    str_printf(t, "%s; %d of %d ops are enough\n  ", o->text, graph_ops(g), ops);
-    if (o->kind == BITS)
-        str_printf(t, "for d in %s %s; do ingot eval --full --math %s --device $d", s->reference,
-                   s->device, s->math ? s->math : "same");
-    else {
-        str_printf(t, "ingot eval --verify --device %s", s->device);
-        if (s->math || s->reference)
-            str_printf(t, " --math %s", s->math ? s->math : "same");
-    }
+    const char *math = s->math ? s->math : s->reference ? "same" : NULL;
+    str_printf(t, "%s; %d of %d ops are enough", o->text, graph_ops(g), ops);
+    if (o->donates) {
+        str_puts(t, ": ");
+        graph_print(g, t);
+        str_printf(t, "\n  ingot verify --graphs 1 --case %lld --seed %llu --device %s",
+                   (long long)number, (unsigned long long)s->seed, s->device);
+    } else if (o->kind == BITS)
+        str_printf(t, "\n  for d in %s %s; do ingot eval --full --device $d", s->reference,
+                   s->device);
+    else
+        str_printf(t, "\n  ingot eval --verify --device %s", s->device);
+    if (math)
+        str_printf(t, " --math %s", math);
+    if (o->donates)
+        return;
     str_puts(t, " '");
     graph_print(g, t);
     str_puts(t, o->kind == BITS ? "'; done" : "'");
@@ -192,7 +244,7 @@ void graphs_check(const graphs_scope *s, int64_t number, unit_report *r)
         if (!r->first.text) {
             str t = {0};
             graph_shrink(g, fails_alike, s->stop, p);
-            describe(s, g, &p->is, ops, &t);
+            describe(s, g, &p->is, number, ops, &t);
             snprintf(r->first.name, sizeof r->first.name, "%lld", (long long)number);
             r->first.text = t.s;
         }

@@ -1,6 +1,7 @@
 /* ingot verify --graphs: runs random graphs on a device and compares each of them
  *   - with the same graph evaluated node by node without fusion, bit by bit,
  *   - node by node with float64 on the CPU, within the error bound of the node (both: ig_verify),
+ *   - with the same graph when leaves are donated, bit by bit,
  *   - with --same: with the same graph on another device, bit by bit.
  * A graph that fails is shrunk and printed as a command. */
 #ifndef CLI_VERIFY_GRAPHS_H
@@ -8,10 +9,7 @@
 
 #include "verify/work.h"
 
-enum {
-    GRAPHS_FAILED_MOST = 10,
-    GRAPHS_UNITS_KEPT = 10 /* kernels are released after this many units */
-};
+enum { GRAPHS_FAILED_MOST = 10 };
 
 /* The number of units of work. A unit has several of the n graphs, or only the graph whose number is `only`. */
 int graphs_units(int64_t n, const char *only);

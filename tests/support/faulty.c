@@ -9,7 +9,11 @@
 static fault planted;
 static backend faulty;
 
-static bool is_named(int op) { return strcmp(op_rows[op].name, planted.op) == 0; }
+static bool is_named(int op)
+{
+    return strcmp(op_rows[op].name, planted.op) == 0 ||
+           (planted.also && strcmp(op_rows[op].name, planted.also) == 0);
+}
 
 /* True if instruction i stores a result of the op. */
 static bool stores_op(const program *p, const tape *t, int i)

@@ -15,6 +15,7 @@ typedef enum fault_kind {
 typedef struct fault {
     const char *op; /* an elementwise op, a fold, "contract", or "kernel": f32 elements that kernels
                      * change */
+    const char *also; /* another elementwise op or fold, or NULL */
     fault_kind kind;
     int steps;
     bool told;  /* FAULT_FLUSH: the device declares that it flushes */

@@ -3,6 +3,8 @@
 #include "engine/backend/backend.h"
 #include "base/memory.h"
 #include "cli/cli.h"
+#include "cli/verify/graph.h"
+#include "cli/verify/graphs.h"
 #include "cli/verify/verify.h"
 #include "support/capture.h"
 #include "support/faulty.h"
@@ -378,6 +380,51 @@ static void graphs_find_a_fault_of_fusing(void **state)
     free(said);
 }
 
+/* The first node of graph `number` that is wrong on its own; NULL: none is. */
+static const char *wrong_op(graph *g, graph_arrays *a, int64_t number, ig_verify_report *r)
+{
+    ig_array *out[GRAPH_OUTPUTS];
+    graph_make(g, 0, number);
+    ig_set_device("faulty");
+    ig_scope_begin();
+    const int n = graph_outputs(g, a, out);
+    *r = (ig_verify_report){.size = sizeof *r};
+    const bool done = ig_verify(out, n, r) == IG_OK; /* a wrong index is an error */
+    ig_error(NULL);
+    ig_scope_end();
+    return done && r->failed && !r->fused ? r->op : NULL;
+}
+
+/* Of graphs with two wrong ops, the one that was found first stays when the graph is reduced. */
+static void a_graph_keeps_its_failure(void **state)
+{
+    (void)state;
+    enum { FAILED = 100 };
+    graph *g = heap_get(sizeof *g);
+    graph_arrays *a = heap_get(sizeof *a);
+    ig_verify_report seen;
+    int failed = 0;
+    faulty_plant((fault){.op = "multiply", .also = "add", .kind = FAULT_ELEMENT});
+    for (int64_t i = 0; i < 1000 && failed < FAILED; i++) {
+        const char *op = wrong_op(g, a, i, &seen);
+        const graphs_scope scope = {.device = "faulty"};
+        unit_report r = {0};
+        char expected[80];
+        if (!op)
+            continue;
+        failed++;
+        graphs_check(&scope, i, &r);
+        assert_non_null(r.first.text);
+        snprintf(expected, sizeof expected, ", %s: ", op);
+        if (!strstr(r.first.text, expected))
+            fail_msg("graph %d fails in %s, but is reduced to: %s", (int)i, op, r.first.text);
+        free(r.first.text);
+    }
+    assert_int_equal(failed, FAILED);
+    free(a);
+    free(g);
+}
+
 /* Errors within the bound, the same whether fused or not, are found by comparing with another device. */
 static void graphs_compare_devices(void **state)
 {
@@ -447,6 +494,7 @@ int main(void)
         FAULTY(flushed_numbers_are_told),
         FAULTY(the_calculator_finds_faults),
         FAULTY(graphs_find_a_fault_of_fusing),
+        FAULTY(a_graph_keeps_its_failure),
         FAULTY(graphs_compare_devices),
         FAULTY(graphs_pass),
         FAULTY(the_verb_passes_what_is_right),
