@@ -1,8 +1,11 @@
-/* Lambdas as structs. The local variables that [=] may capture are found in the declarations before it:
- * statements that begin like "type name", in blocks that are still open. */
-#include "cuda/closure.h"
+/* Lambdas that the host passes to a kernel: [=] __device__ (int i) {...} becomes a struct that holds the
+ * captured values and has an operator(). Host and device see the same struct, so its name and bytes identify
+ * the lambda to the kernel.
+ *
+ * The local variables that [=] may capture are found in the declarations before it: statements that begin like
+ * "type name", in blocks that are still open. */
+#include "cuda/rewrite.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAMES_MOST = 256 };
@@ -14,123 +17,164 @@ typedef struct names {
 
 /* A lambda: token numbers, or -1 for parts that it lacks. */
 typedef struct lambda {
-    const scan *s;
-    const char *text;
-    const closure_place *at;
-    const char *name;
+    const cuda_list *s;
+    const char *text;            /* of the whole source */
+    const declaration *function; /* the enclosing one */
+    int bracket;                 /* its '[' */
+    char name[64];               /* of its struct */
     int params, body, arrow;
-    bool is_mutable, all;
+    bool is_mutable, all, on_host; /* on_host: it is also __host__ */
     int n_autos;
     names held;
     int values[NAMES_MOST], ends[NAMES_MOST]; /* of "[a = b + 1]": tokens; else -1 */
 } lambda;
 
-static bool same(const scan_token *a, const scan_token *b)
-{
-    return a->bytes == b->bytes && memcmp(a->at, b->at, a->bytes) == 0;
-}
-
-static bool has(const scan *s, const names *list, int token)
+static bool has(const cuda_list *s, const names *list, int token)
 {
     for (int i = 0; i < list->n; i++)
-        if (same(&s->at[list->at[i]], &s->at[token]))
+        if (s->at[list->at[i]].name == s->at[token].name)
             return true;
     return false;
 }
 
-static void keep(const scan *s, names *list, int token)
+static void keep(const cuda_list *s, names *list, int token)
 {
     if (list->n < NAMES_MOST && !has(s, list, token))
         list->at[list->n++] = token;
 }
 
-static bool is_one_of(const scan_token *t, const char *const *words)
+/* Adds the names of the parameters in the parentheses at i. */
+static void keep_parameters(const cuda_list *s, int i, names *out)
 {
-    for (; *words; words++)
-        if (scan_is(t, *words))
-            return true;
-    return false;
+    token_piece p;
+    for (const int end = i < 0 ? -1 : s->at[i++].pair; i < end;) {
+        i = token_next_piece(s, i, end, &p);
+        if (p.name >= 0)
+            keep(s, out, p.name);
+    }
 }
 
 /* ---- local variables ---- */
 
-static const char *const starters[] = {"return",  "else",  "delete", "new",      "throw",  "goto",
-                                       "case",    "break", "using",  "typedef",  "static", "do",
-                                       "default", "try",   "struct", "continue", NULL};
-static const char *const qualifiers[] = {"const", "volatile", "constexpr", "__restrict__", NULL};
-static const char *const loops[] = {"for", "if", "while", "switch", NULL};
-
-static int behind_qualifiers(const scan *s, int i)
+/* True for words that begin a statement which declares no variable. */
+static bool begins_statement(const cuda_token *t)
 {
-    while (s->at[i].mark == '*' || s->at[i].mark == '&' || is_one_of(&s->at[i], qualifiers))
+    switch (t->keyword) {
+    case KEYWORD_return:
+    case KEYWORD_else:
+    case KEYWORD_delete:
+    case KEYWORD_new:
+    case KEYWORD_throw:
+    case KEYWORD_goto:
+    case KEYWORD_case:
+    case KEYWORD_break:
+    case KEYWORD_using:
+    case KEYWORD_typedef:
+    case KEYWORD_static:
+    case KEYWORD_do:
+    case KEYWORD_default:
+    case KEYWORD_try:
+    case KEYWORD_struct:
+    case KEYWORD_continue: return true;
+    default: return false;
+    }
+}
+
+static bool is_qualifier(const cuda_token *t)
+{
+    return t->keyword == KEYWORD_const || t->keyword == KEYWORD_volatile ||
+           t->keyword == KEYWORD_constexpr || t->keyword == KEYWORD___restrict__;
+}
+
+static bool is_loop(const cuda_token *t)
+{
+    return t->keyword == KEYWORD_for || t->keyword == KEYWORD_if || t->keyword == KEYWORD_while ||
+           t->keyword == KEYWORD_switch;
+}
+
+static int behind_qualifiers(const cuda_token *t, int i)
+{
+    while (t[i].kind == TOKEN_STAR || t[i].kind == TOKEN_AMP || t[i].kind == TOKEN_AND_AND ||
+           is_qualifier(&t[i]))
         i++;
     return i;
 }
 
-/* Adds the names that the statement at i declares, if it is a declaration. */
-static void declared(const scan *s, int i, int end, names *out)
+/* True for a token that may follow a declared name. */
+static bool follows_name(const cuda_token *t)
 {
-    i = behind_qualifiers(s, i);
-    if (s->at[i].kind != SCAN_NAME || is_one_of(&s->at[i], starters))
-        return;
-    while (i < end && s->at[i].kind == SCAN_NAME && s->at[i + 1].kind == SCAN_NAME)
-        i++; /* unsigned long long x: all but the last word */
-    if (s->at[i - 1].kind != SCAN_NAME || is_one_of(&s->at[i - 1], qualifiers)) {
-        for (i++; i + 1 < end && s->at[i].mark == ':' && s->at[i + 1].mark == ':';)
-            i += 3;
-        if (s->at[i].mark == '<')
-            i = scan_behind_angles(s, i);
+    switch (t->kind) {
+    case TOKEN_ASSIGN:
+    case TOKEN_SEMICOLON:
+    case TOKEN_COMMA:
+    case TOKEN_LPAREN:
+    case TOKEN_LBRACKET:
+    case TOKEN_LBRACE:
+    case TOKEN_COLON:
+    case TOKEN_RPAREN: return true;
+    default: return false;
     }
-    for (i = behind_qualifiers(s, i); i < end; i = behind_qualifiers(s, i + 1)) {
-        const char next = s->at[i + 1].mark;
-        if (s->at[i].kind != SCAN_NAME || !next || !strchr("=;,([{:)", next))
+}
+
+/* Adds the names that the statement at i declares, if it is a declaration. */
+static void declared(const cuda_list *s, int i, int end, names *out)
+{
+    const cuda_token *t = s->at;
+    i = behind_qualifiers(t, i);
+    if (t[i].kind != TOKEN_NAME || begins_statement(&t[i]))
+        return;
+    while (i < end && t[i].kind == TOKEN_NAME && t[i + 1].kind == TOKEN_NAME)
+        i++; /* unsigned long long x: all but the last word */
+    if (t[i - 1].kind != TOKEN_NAME || is_qualifier(&t[i - 1])) {
+        for (i++; i + 1 < end && t[i].kind == TOKEN_SCOPE;)
+            i += 2;
+        if (t[i].kind == TOKEN_LT)
+            i = token_behind_angles(s, i);
+    }
+    for (i = behind_qualifiers(t, i); i < end; i = behind_qualifiers(t, i + 1)) {
+        if (t[i].kind != TOKEN_NAME || !follows_name(&t[i + 1]))
             return;
         keep(s, out, i);
-        for (i++; i < end && s->at[i].mark != ','; i++) {
-            if (s->at[i].mark == ';' || s->at[i].mark == ')')
+        for (i++; i < end && t[i].kind != TOKEN_COMMA; i++) {
+            if (t[i].kind == TOKEN_SEMICOLON || t[i].kind == TOKEN_RPAREN)
                 return;
-            if (s->at[i].pair > i)
-                i = s->at[i].pair;
+            if (t[i].pair > i)
+                i = t[i].pair;
         }
     }
 }
 
 /* The token after a loop or an if statement at i that ends before `end`; i if it does not end there. */
-static int behind_closed(const scan *s, int i, int end)
+static int behind_closed(const cuda_token *t, int i, int end)
 {
-    int k = s->at[i + 1].pair + 1;
-    if (s->at[i + 1].mark != '(' || k <= 0)
+    int k = t[i + 1].pair + 1;
+    if (t[i + 1].kind != TOKEN_LPAREN || k <= 0)
         return i;
-    while (k < end && s->at[k].mark != '{' && s->at[k].mark != ';')
-        k = s->at[k].pair > k ? s->at[k].pair + 1 : k + 1;
-    if (s->at[k].mark == '{')
-        k = s->at[k].pair;
+    while (k < end && t[k].kind != TOKEN_LBRACE && t[k].kind != TOKEN_SEMICOLON)
+        k = t[k].pair > k ? t[k].pair + 1 : k + 1;
+    if (t[k].kind == TOKEN_LBRACE)
+        k = t[k].pair;
     return k > i && k < end ? k + 1 : i;
 }
 
 /* The local variables of the enclosing function that are visible in the lambda. */
-static void find_locals(const scan *s, const closure_place *at, names *out)
+static void find_locals(const lambda *l, names *out)
 {
-    scan_piece p;
-    for (int i = at->params + 1; i < s->at[at->params].pair;) {
-        i = scan_next_piece(s, i, s->at[at->params].pair, &p);
-        if (p.name >= 0)
-            keep(s, out, p.name);
-    }
+    keep_parameters(l->s, l->function->params, out);
     bool begins = true;
-    for (int i = at->body + 1; i < at->bracket; i++) {
-        const scan_token *t = &s->at[i];
-        const int closed = is_one_of(t, loops) ? behind_closed(s, i, at->bracket) : i;
+    for (int i = l->function->body + 1; i < l->bracket; i++) {
+        const cuda_token *t = &l->s->at[i];
+        const int closed = is_loop(t) ? behind_closed(l->s->at, i, l->bracket) : i;
         if (closed > i) {
             i = closed - 1;
             begins = true;
             continue;
         }
         if (begins)
-            declared(s, i, at->bracket, out);
-        begins = (t->mark && strchr(";{}", t->mark)) ||
-                 (t->mark == '(' && is_one_of(&s->at[i - 1], loops));
-        if (t->mark == '{' && t->pair > i && t->pair < at->bracket)
+            declared(l->s, i, l->bracket, out);
+        begins = t->kind == TOKEN_SEMICOLON || t->kind == TOKEN_LBRACE || t->kind == TOKEN_RBRACE ||
+                 (t->kind == TOKEN_LPAREN && is_loop(&t[-1]));
+        if (t->kind == TOKEN_LBRACE && t->pair > i && t->pair < l->bracket)
             i = t->pair;
     }
 }
@@ -140,17 +184,17 @@ static void find_locals(const scan *s, const closure_place *at, names *out)
 /* Reads "[=, a, b = 2]"; false if it captures by reference, or "this". */
 static bool read_captures(lambda *l)
 {
-    const scan *s = l->s;
-    const int end = s->at[l->at->bracket].pair;
-    scan_piece p;
-    for (int i = l->at->bracket + 1; i < end;) {
-        i = scan_next_piece(s, i, end, &p);
-        const scan_token *t = &s->at[p.from];
-        if (t->mark == '=' && p.from + 1 == p.to) {
+    const cuda_list *s = l->s;
+    const int end = s->at[l->bracket].pair;
+    token_piece p;
+    for (int i = l->bracket + 1; i < end;) {
+        i = token_next_piece(s, i, end, &p);
+        const cuda_token *t = &s->at[p.from];
+        if (t->kind == TOKEN_ASSIGN && p.from + 1 == p.to) {
             l->all = true;
             continue;
         }
-        if (t->kind != SCAN_NAME || scan_is(t, "this") || p.variadic || l->held.n == NAMES_MOST)
+        if (t->kind != TOKEN_NAME || t->keyword || p.variadic || l->held.n == NAMES_MOST)
             return false;
         l->values[l->held.n] = p.value < p.to ? p.value + 1 : -1;
         l->ends[l->held.n] = p.to;
@@ -159,46 +203,39 @@ static bool read_captures(lambda *l)
     return true;
 }
 
-/* From "]" to the body. */
+/* Reads from "]" to the body; false if it has none. */
 static bool read_head(lambda *l)
 {
-    const scan *s = l->s;
-    int i = s->at[l->at->bracket].pair + 1;
+    const cuda_token *t = l->s->at;
+    int i = t[l->bracket].pair + 1;
     l->params = l->arrow = -1;
-    for (; i < s->n && s->at[i].mark != '{'; i++) {
-        const scan_token *t = &s->at[i];
-        if (t->directive || t->kind == SCAN_END)
-            return false;
-        l->is_mutable |= scan_is(t, "mutable");
-        if (t->mark == '-' && s->at[i + 1].mark == '>' && l->arrow < 0)
-            l->arrow = i++;
-        else if (t->mark == '(' && l->params < 0 && l->arrow < 0)
+    for (; i < l->function->end && t[i].kind != TOKEN_LBRACE; i++) {
+        l->is_mutable |= t[i].keyword == KEYWORD_mutable;
+        if (t[i].kind == TOKEN_ARROW && l->arrow < 0)
+            l->arrow = i;
+        else if (t[i].kind == TOKEN_LPAREN && l->params < 0 && l->arrow < 0)
             l->params = i;
-        if (t->pair > i)
-            i = t->pair;
+        if (t[i].pair > i)
+            i = t[i].pair;
     }
     l->body = i;
-    return i < s->n && s->at[i].pair > i;
+    for (i = l->params; l->params >= 0 && i < t[l->params].pair; i++)
+        l->n_autos += t[i].keyword == KEYWORD_auto;
+    return t[l->body].pair > l->body;
 }
 
 /* Adds the captures of [=]: local variables that the body names. */
 static void read_body(lambda *l)
 {
-    const scan *s = l->s;
+    const cuda_list *s = l->s;
     names locals = {.n = 0}, own = {.n = 0};
-    scan_piece p;
-    const int end = l->params < 0 ? -1 : s->at[l->params].pair;
-    for (int i = l->params + 1; l->params >= 0 && i < end;) {
-        i = scan_next_piece(s, i, end, &p);
-        if (p.name >= 0)
-            keep(s, &own, p.name);
-    }
-    find_locals(s, l->at, &locals);
+    keep_parameters(s, l->params, &own);
+    find_locals(l, &locals);
     for (int i = l->body; l->all && i < s->at[l->body].pair; i++) {
-        const scan_token *t = &s->at[i];
-        const bool member = t[-1].mark == '.' || (t[-1].mark == '>' && t[-2].mark == '-') ||
-                            (t[-1].mark == ':' && t[-2].mark == ':');
-        if (t->kind != SCAN_NAME || member || !has(s, &locals, i) || has(s, &own, i))
+        const cuda_token *t = &s->at[i];
+        const int before = t[-1].kind;
+        if (t->kind != TOKEN_NAME || before == TOKEN_DOT || before == TOKEN_ARROW ||
+            before == TOKEN_SCOPE || !has(s, &locals, i) || has(s, &own, i))
             continue;
         if (!has(s, &l->held, i) && l->held.n < NAMES_MOST)
             l->values[l->held.n] = l->ends[l->held.n] = -1;
@@ -208,50 +245,38 @@ static void read_body(lambda *l)
 
 /* ---- writing ---- */
 
-static void add_token(str *out, const scan_token *t) { str_add(out, t->at, t->bytes); }
-
-/* The text of tokens, in one line. */
-static void add_tokens(const scan *s, int from, int to, str *out)
-{
-    for (int i = from; i < to; i++) {
-        if (i > from && s->at[i].at != s->at[i - 1].at + s->at[i - 1].bytes)
-            str_puts(out, " ");
-        add_token(out, &s->at[i]);
-    }
-}
-
 /* The parameters of operator(): "auto" becomes a parameter of its template. */
 static void add_params(const lambda *l, str *out)
 {
-    const scan *s = l->s;
-    int autos = 0;
-    if (l->params < 0) {
+    const cuda_list *s = l->s;
+    int autos = 0, from = l->params;
+    if (from < 0) {
         str_puts(out, "()");
         return;
     }
-    for (int i = l->params; i <= s->at[l->params].pair; i++) {
-        if (i > l->params && s->at[i].at != s->at[i - 1].at + s->at[i - 1].bytes)
-            str_puts(out, " ");
-        if (scan_is(&s->at[i], "auto"))
-            str_printf(out, "ig_auto_%d", autos++);
-        else
-            add_token(out, &s->at[i]);
-    }
+    for (int i = from; i <= s->at[l->params].pair; i++)
+        if (s->at[i].keyword == KEYWORD_auto) {
+            token_add(out, s, from, i);
+            str_printf(out, " ig_auto_%d ", autos++);
+            from = i + 1;
+        }
+    token_add(out, s, from, s->at[l->params].pair + 1);
 }
 
 /* The parameters of the enclosing template: their declarations, or only their names. */
 static void add_outer(const lambda *l, bool declare, const char **between, str *out)
 {
-    const scan *s = l->s;
-    scan_piece p;
-    const int end = l->at->outer < 0 ? -1 : scan_behind_angles(s, l->at->outer) - 1;
-    for (int i = l->at->outer + 1; i < end; *between = ", ") {
-        i = scan_next_piece(s, i, end, &p);
+    const cuda_list *s = l->s;
+    const int outer = l->function->template;
+    token_piece p;
+    const int end = outer < 0 ? -1 : token_behind_angles(s, outer) - 1;
+    for (int i = outer + 1; i < end; *between = ", ") {
+        i = token_next_piece(s, i, end, &p);
         str_puts(out, *between);
         if (declare)
-            add_tokens(s, p.from, p.value, out);
+            token_add(out, s, p.from, p.value);
         else if (p.name >= 0)
-            add_token(out, &s->at[p.name]);
+            token_add(out, s, p.name, p.name + 1);
     }
 }
 
@@ -263,12 +288,9 @@ static void add_begin(const lambda *l, bool device, str *out)
     for (int i = 0; i < l->held.n; i++, between = ", ")
         str_printf(out, "%stypename ig_%d", between, i);
     str_printf(out, "%sstruct %s {", *between == ',' ? "> " : "", l->name);
-    for (int i = 0; i < l->held.n; i++) {
-        str_printf(out, " ig_%d ", i);
-        add_token(out, &l->s->at[l->held.at[i]]);
-        str_puts(out, ";");
-    }
-    if (!device && !l->at->on_host) {
+    for (int i = 0; i < l->held.n; i++)
+        str_printf(out, " ig_%d %s;", i, l->s->at[l->held.at[i]].name->text);
+    if (!device && !l->on_host) {
         str_puts(out, " template <typename... ig_a>");
     } else if (l->n_autos) {
         for (int i = 0; i < l->n_autos; i++)
@@ -276,23 +298,24 @@ static void add_begin(const lambda *l, bool device, str *out)
         str_puts(out, ">");
     }
     str_puts(out, device ? " __device__ " : " ");
-    if (l->arrow >= 0 && !scan_is(&l->s->at[l->arrow + 2], "decltype"))
-        add_tokens(l->s, l->arrow + 2, l->body, out);
+    if (l->arrow >= 0 && l->s->at[l->arrow + 1].keyword != KEYWORD_decltype)
+        token_add(out, l->s, l->arrow + 1, l->body);
     else
         str_puts(out, "auto");
     str_puts(out, " operator()");
 }
 
-static void make_host(const lambda *l, str *out)
+/* Adds the struct on one line. */
+static void add_host(const lambda *l, str *out)
 {
     add_begin(l, false, out);
-    if (!l->at->on_host) {
+    if (!l->on_host) {
         str_puts(out, "(ig_a...) const; }; ");
         return;
     }
     add_params(l, out);
     str_puts(out, l->is_mutable ? " " : " const ");
-    add_tokens(l->s, l->body, l->s->at[l->body].pair + 1, out);
+    token_add(out, l->s, l->body, l->s->at[l->body].pair + 1);
     str_puts(out, " }; ");
 }
 
@@ -310,23 +333,23 @@ static void add_place(const lambda *l, int token, str *out)
         str_puts(out, *c == '\t' ? "\t" : " ");
 }
 
-static void make_device(const lambda *l, str *out)
+/* Adds the struct for the device, with the line numbers of the source. */
+static void add_device(const lambda *l, str *out)
 {
-    const scan_token *body = &l->s->at[l->body], *end = &l->s->at[body->pair];
+    const cuda_token *body = &l->s->at[l->body];
     add_begin(l, true, out);
     if (l->params >= 0)
         add_place(l, l->params, out);
     add_params(l, out);
     str_puts(out, l->is_mutable ? "" : " const");
     add_place(l, l->body, out);
-    str_add(out, body->at, (size_t)(end->at + 1 - body->at));
+    str_add(out, body->at, (size_t)(l->s->at[body->pair].end - body->at));
     str_puts(out, "\n};\n");
 }
 
-/* name<T, held<decltype(a)>>{a} */
-static void make_value(const lambda *l, str *out)
+/* Adds the expression that replaces the lambda: name<T, held<decltype(a)>>{a}. */
+static void add_value(const lambda *l, str *out)
 {
-    const scan *s = l->s;
     const char *between = "<";
     str_puts(out, l->name);
     add_outer(l, false, &between, out);
@@ -335,8 +358,8 @@ static void make_value(const lambda *l, str *out)
             const bool given = l->values[i] >= 0;
             str_puts(out, pass ? (i ? ", " : "{") : between);
             str_puts(out, pass ? "(" : "::ig_cuda::ig_held<decltype(");
-            add_tokens(s, given ? l->values[i] : l->held.at[i],
-                       given ? l->ends[i] : l->held.at[i] + 1, out);
+            token_add(out, l->s, given ? l->values[i] : l->held.at[i],
+                      given ? l->ends[i] : l->held.at[i] + 1);
             str_puts(out, pass ? ")" : ")>");
             between = ", ";
         }
@@ -346,35 +369,47 @@ static void make_value(const lambda *l, str *out)
     str_puts(out, l->held.n ? "}" : "{}");
 }
 
-bool closure_make(const scan *s, const char *text, const closure_place *at, const char *name,
-                  closure *out)
+/* True if the template of the enclosing function has a pack. */
+static bool has_pack(const lambda *l)
 {
-    lambda l = {.s = s, .text = text, .at = at, .name = name};
-    *out = (closure){0};
-    if (!read_captures(&l) || !read_head(&l))
-        return false;
-    const int end = s->at[l.body].pair,
-              last = at->outer < 0 ? -1 : scan_behind_angles(s, at->outer);
-    for (int i = at->bracket; i < end; i++) {
-        if (s->at[i].directive)
-            return false;
-        l.n_autos +=
-            l.params >= 0 && i > l.params && i < s->at[l.params].pair && scan_is(&s->at[i], "auto");
-    }
-    for (int i = at->outer + 1; i < last; i++)
-        if (s->at[i].mark == '.')
-            return false; /* the enclosing template has a pack */
-    read_body(&l);
-    out->end = end;
-    make_host(&l, &out->host);
-    make_device(&l, &out->device);
-    make_value(&l, &out->value);
-    return true;
+    const int outer = l->function->template;
+    for (int i = outer; outer >= 0 && i < token_behind_angles(l->s, outer); i++)
+        if (l->s->at[i].kind == TOKEN_ELLIPSIS)
+            return true;
+    return false;
 }
 
-void closure_free(closure *c)
+/* True if a directive is inside the lambda: its text cannot be put on one line. */
+static bool has_directive(const lambda *l)
 {
-    str_free(&c->value);
-    str_free(&c->host);
-    str_free(&c->device);
+    const char *c = l->s->at[l->bracket].at, *end = l->s->at[l->s->at[l->body].pair].at;
+    while ((c = memchr(c, '\n', (size_t)(end - c))))
+        if (*(c += strspn(c, " \t\r\n")) == '#')
+            return true;
+    return false;
+}
+
+int closure_rewrite(rewriter *r, const declaration *function, int i)
+{
+    const cuda_list *s = r->s;
+    unsigned flags = 0;
+    lambda l = {.s = s, .text = r->text, .function = function, .bracket = i};
+    for (int k = s->at[i].pair + 1; s->at[k].kind == TOKEN_NAME; k++)
+        flags |= name_flags(&s->at[k]);
+    l.on_host = flags & IS_HOST;
+    if (s->at[i].pair < i || !(flags & IS_DEVICE) || !r->is_unit || r->directive ||
+        !read_captures(&l) || !read_head(&l) || has_pack(&l) || (l.on_host && has_directive(&l)))
+        return i;
+    read_body(&l);
+    snprintf(l.name, sizeof l.name, "ig_lambda_%d_%d", r->number, ++r->n_closures);
+    r->uses_cuda = true;
+    const char *before = s->at[function->begin].at;
+    add_host(&l, rewrite_edit_add(r, before, before));
+    add_value(&l, rewrite_edit_add(r, s->at[i].at, s->at[s->at[l.body].pair].end));
+    for (int k = 0; k < r->n_spaces; k++)
+        str_printf(&r->closures, "namespace %s { ", r->spaces[k]->name->text);
+    add_device(&l, &r->closures);
+    str_fill(&r->closures, '}', (size_t)r->n_spaces);
+    str_puts(&r->closures, "\n");
+    return s->at[l.body].pair;
 }

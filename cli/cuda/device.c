@@ -1,276 +1,270 @@
 /* The device side of a file: a walk over declarations that blanks those of the host. */
 #include "cuda/device.h"
 
-#include "cuda/name_set.h"
+#include "cuda/headers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- names ---- */
+
+/* Types of the host's library, which `using namespace std` makes visible, and of CUDA's host interface. */
+static const char library[] =
+    "FILE GLuint MPI_Comm any atomic basic_string bitset chrono condition_variable "
+    "cublasHandle_t cublasStatus_t cudaArray_t cudaDeviceProp cudaFuncAttributes "
+    "cudaGraphExec_t cudaGraph_t cudaMemPool_t cudaPointerAttributes cudnnHandle_t "
+    "cudnnStatus_t cufftHandle cufftResult curandGenerator_t cusolverDnHandle_t "
+    "cusparseHandle_t cusparseStatus_t default_random_engine deque duration duration_cast "
+    "exception forward_list fstream function future high_resolution_clock ifstream ios iostream "
+    "istream istringstream list map microseconds milliseconds mt19937 multimap multiset mutex "
+    "nanoseconds normal_distribution ofstream optional ostream ostringstream priority_queue "
+    "promise pthread_mutex_t pthread_t queue random_device runtime_error set shared_ptr stack "
+    "steady_clock streambuf string string_view stringbuf stringstream system_clock thread "
+    "time_point timespec timeval uniform_int_distribution uniform_real_distribution unique_ptr "
+    "unordered_map unordered_set variant vector weak_ptr";
+/* Words with parentheses that are not functions. */
+static const char conversions[] =
+    "alignof bool char decltype double float int long short sizeof signed unsigned size_t";
+static const char namespaces[] = "cooperative_groups cub cuda cute cutlass nvcuda std thrust";
+/* Names of std:: that NVRTC provides, or that macros of ingot_nvrtc.h compose. */
+static const char std_names[] =
+    "forward initializer_list is_arithmetic_v is_class_v is_empty_v is_enum_v "
+    "is_floating_point_v is_integral_v is_standard_layout_v is_trivially_copyable_v is_union_v "
+    "is_void_v move remove_extent_t";
+/* Headers, or folders of headers with a final slash; '*' stands for any ending. */
+static const char headers[] =
+    "cooperative_groups.h cooperative_groups/ crt/ cub/ cuComplex.h cuda/ cuda_awbarrier* "
+    "cuda_bf16.h cuda_fp* cuda_pipeline* curand_kernel.h curand_* cute/ cutlass/ "
+    "math_constants.h mma.h nv/ thrust/";
+
+/* Marks the names of a text: all, or those inside a namespace. */
+static void mark_names(rewrite_job *job, const char *text, const char *space, unsigned flags)
+{
+    cuda_tokens s = {0};
+    int end = -1;
+    if (!cuda_tokens_read(job->names, text, strlen(text), &s))
+        return;
+    for (int i = 0; i < s.code.n; i++) {
+        const cuda_token *t = &s.code.at[i];
+        if (space && t->keyword == KEYWORD_namespace && token_is(&t[1], space))
+            end = t[2].pair;
+        if (i < end || !space)
+            name_mark(t->name, flags);
+    }
+}
+
+void device_names(rewrite_job *job)
+{
+    mark_names(job, library, NULL, NAMES_LIBRARY);
+    mark_names(job, conversions, NULL, NAMES_CONVERSION);
+    mark_names(job, namespaces, NULL, NAMES_SPACE);
+    mark_names(job, std_names, NULL, NAMES_DEVICE_STD);
+    for (int i = 0; cuda_header_at(i).name; i++)
+        if (strcmp(cuda_header_at(i).name, "ingot_nvrtc.h") == 0)
+            mark_names(job, cuda_header_at(i).text, "std", NAMES_DEVICE_STD);
+}
+
+bool device_has_header(const char *name, size_t bytes)
+{
+    for (const char *h = headers; *h; h += strcspn(h, " "), h += *h == ' ') {
+        const size_t n = strcspn(h, " "), same = n - (h[n - 1] == '*');
+        const bool begins = h[n - 1] == '/' || h[n - 1] == '*';
+        if (bytes >= same && memcmp(name, h, same) == 0 && (begins || bytes == n))
+            return true;
+    }
+    return false;
+}
+
+static bool is_member(const cuda_token *t)
+{
+    return t[-1].kind == TOKEN_DOT || t[-1].kind == TOKEN_ARROW;
+}
+
+/* True if the next token shows that the word is a type, not a declared name. */
+static bool is_type(const cuda_token *t)
+{
+    switch (t[1].kind) {
+    case TOKEN_NAME:
+    case TOKEN_STAR:
+    case TOKEN_AMP:
+    case TOKEN_AND_AND:
+    case TOKEN_COLON:
+    case TOKEN_SCOPE: return true;
+    case TOKEN_SEMICOLON: return t[-1].kind == TOKEN_ASSIGN;
+    default: return token_angles(&t[1]) != 0;
+    }
+}
+
+/* True if one of the tokens needs the host's library, or a type that was blanked. */
+static bool needs_host(const cuda_list *s, int from, int to)
+{
+    for (int i = from; i <= to; i++) {
+        const cuda_token *t = &s->at[i];
+        const unsigned flags = name_flags(t);
+        const bool qualified = t[-1].kind == TOKEN_SCOPE;
+        if (t->kind != TOKEN_NAME || is_member(t))
+            continue;
+        if (qualified && token_is(&t[-2], "std") && !(flags & NAMES_DEVICE_STD))
+            return true;
+        if (flags & NAMES_LIBRARY && !qualified && !(flags & NAMES_DEVICE) && is_type(t))
+            return true;
+        if (flags & NAMES_HOST_TYPE)
+            return true;
+    }
+    return false;
+}
+
+/* True if a value needs a function or a variable that the device does not have. */
+static bool calls_host(const cuda_list *s, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        const cuda_token *t = &s->at[i];
+        const unsigned flags = name_flags(t);
+        if (t->kind != TOKEN_NAME || is_member(t))
+            continue;
+        if (t->keyword == KEYWORD_new || flags & NAMES_HOST_VALUE)
+            return true;
+        if (t[1].kind == TOKEN_LPAREN && !(flags & (NAMES_CONVERSION | NAMES_MACRO | NAMES_DEVICE)))
+            return true;
+    }
+    return false;
+}
+
+/* ---- edits ---- */
+
 typedef struct splitter {
-    rewrite_job *job;
-    const scan *s;
+    const cuda_list *s;
     const char *text;
     char *copy; /* of the text, in which tokens are blanked */
 } splitter;
 
-/* A declaration: token numbers, or -1. */
-typedef struct piece {
-    unsigned flags;
-    int begin, end; /* its first and last token */
-    int first;      /* the first token after `template <...>` */
-    int name;       /* of the declared entity */
-    int params;     /* the '(' of a function */
-    int colon;      /* the ':' of initializers or of a base class */
-    int brace;      /* the '{' of a body */
-    int value;      /* the '=' */
-    bool is_class, is_enum, is_const, is_constexpr, is_shared, is_virtual, is_friend, is_macro;
-} piece;
-
 static bool split_members(splitter *p, int brace);
 
-/* ---- edits ---- */
+static void blank_text(splitter *p, const char *from, const char *to)
+{
+    for (char *c = p->copy + (from - p->text); from < to; from++, c++)
+        *c = *c == '\n' ? '\n' : ' ';
+}
 
+/* Blanks the tokens, but neither comments nor directives between them. */
 static void blank(splitter *p, int from, int to)
 {
-    for (int i = from; i <= to; i++) {
-        const scan_token *t = &p->s->at[i];
-        char *at = p->copy + (t->at - p->text);
-        for (uint32_t k = 0; k < t->bytes && !t->directive; k++)
-            at[k] = at[k] == '\n' ? '\n' : ' ';
-    }
+    for (int i = from; i <= to; i++)
+        blank_text(p, p->s->at[i].at, p->s->at[i].end);
 }
 
 /* Turns the body of a function into a semicolon. */
-static void blank_body(splitter *p, const piece *d)
+static void blank_body(splitter *p, const declaration *d)
 {
-    const int from = d->colon >= 0 ? d->colon : d->brace;
+    const int from = d->colon >= 0 ? d->colon : d->body;
     blank(p, from, d->end);
     p->copy[p->s->at[from].at - p->text] = ';';
 }
 
-/* ---- reading ---- */
-
-static bool word(const splitter *p, int i, const char *text) { return scan_is(&p->s->at[i], text); }
-static char mark(const splitter *p, int i) { return p->s->at[i].mark; }
-
-/* The body of a constructor, from the ':' of its initializers. */
-static int behind_initializers(const splitter *p, int i, int end)
-{
-    for (i++; i < end; i++) {
-        if (mark(p, i) == '{' && mark(p, i - 1) != ',' && p->s->at[i - 1].kind != SCAN_NAME &&
-            mark(p, i - 1) != '>')
-            return i;
-        if (p->s->at[i].pair > i)
-            i = p->s->at[i].pair;
-    }
-    return i;
-}
-
-static void note_word(const splitter *p, int i, piece *d)
-{
-    const scan_token *t = &p->s->at[i];
-    d->flags |= declare_flags(p->job, t);
-    d->is_class |=
-        d->params < 0 && (scan_is(t, "struct") || scan_is(t, "class") || scan_is(t, "union"));
-    d->is_enum |= scan_is(t, "enum");
-    d->is_const |= d->params < 0 && scan_is(t, "const");
-    d->is_constexpr |= scan_is(t, "constexpr") || scan_is(t, "consteval");
-    d->is_shared |= scan_is(t, "__shared__");
-    d->is_virtual |= scan_is(t, "virtual") || scan_is(t, "override");
-    d->is_friend |= scan_is(t, "friend");
-    if (d->params < 0 && d->value < 0 && d->colon < 0 && !scan_is(t, "final"))
-        d->name = i;
-}
-
-/* A macro call that stands alone: NAME(...), with or without a semicolon. */
-static bool is_macro_call(const splitter *p, int i)
-{
-    const scan_token *t = p->s->at;
-    if (t[i].kind != SCAN_NAME || t[i + 1].mark != '(' || t[i + 1].pair < 0)
-        return false;
-    const scan_token *next = &t[t[i + 1].pair + 1];
-    return name_set_has(&p->job->macros, &t[i]) && !(next->mark && strchr(":=", next->mark)) &&
-           !scan_is(next, "const");
-}
-
-/* Reads the declaration at i; it ends before `end`. */
-static piece read(const splitter *p, int i, int end)
-{
-    const scan *s = p->s;
-    piece d = {.begin = i,
-               .first = i,
-               .end = end - 1,
-               .name = -1,
-               .params = -1,
-               .colon = -1,
-               .brace = -1,
-               .value = -1};
-    if (is_macro_call(p, i)) {
-        d.is_macro = true;
-        d.flags = declare_flags_within(p->job, &s->at[i]);
-        d.end = s->at[i + 1].pair;
-        if (mark(p, d.end + 1) == ';')
-            d.end++;
-        else if (mark(p, d.end + 1) == '{' && s->at[d.end + 1].pair > 0)
-            d.end = s->at[d.end + 1].pair;
-        return d;
-    }
-    for (; i < end; i++) {
-        const scan_token *t = &s->at[i];
-        if (t->directive)
-            continue;
-        if (word(p, i, "template") && mark(p, i + 1) == '<') {
-            i = scan_behind_angles(s, i + 1) - 1;
-            d.first = i + 1;
-        } else if (word(p, i, "operator")) {
-            d.name = i;
-            while (i + 1 < end && mark(p, i + 1) != '(')
-                i++;
-            if (s->at[i + 1].pair == i + 2 && mark(p, i + 3) == '(')
-                i += 2;
-        } else if (declare_is_attribute(t) && mark(p, i + 1) == '(' && s->at[i + 1].pair > i) {
-            i = s->at[i + 1].pair;
-        } else if (t->kind == SCAN_NAME) {
-            note_word(p, i, &d);
-        } else if (t->mark == '<' && d.value < 0 && d.params < 0) {
-            i = scan_behind_angles(s, i) - 1;
-        } else if (t->mark == '(' && t->pair > i) {
-            const bool pointer = mark(p, i + 1) == '*' || mark(p, i + 1) == '&';
-            if (d.params < 0 && d.value < 0 && d.name >= 0 && !pointer)
-                d.params = i;
-            i = t->pair;
-        } else if (t->mark == ':' && mark(p, i + 1) != ':' && mark(p, i - 1) != ':' &&
-                   d.colon < 0 && (d.params >= 0 || d.is_class)) {
-            d.colon = i;
-            if (d.params >= 0)
-                i = behind_initializers(p, i, end) - 1;
-        } else if (t->mark == '=' && d.value < 0) {
-            d.value = i;
-        } else if (t->mark == '{' && t->pair > i) {
-            const bool body = d.value < 0 && (d.params >= 0 || d.is_class || d.is_enum);
-            if (body && d.brace < 0)
-                d.brace = i;
-            i = t->pair;
-            if (body && d.params >= 0) { /* a function ends here */
-                d.end = i;
-                return d;
-            }
-        } else if (t->mark == ';') {
-            d.end = i;
-            return d;
-        }
-    }
-    return d;
-}
-
 /* ---- declarations ---- */
 
-/* Blanks a type or an alias that the device does not have, and records its name. */
-static void drop_type(splitter *p, const piece *d)
+static void mark(const splitter *p, int token, unsigned flags)
 {
-    if (d->name >= 0)
-        name_set_add(&p->job->host_types, &p->s->at[d->name]);
-    if (d->end > d->begin && p->s->at[d->end - 1].kind == SCAN_NAME)
-        name_set_add(&p->job->host_types, &p->s->at[d->end - 1]); /* typedef ... name; */
+    if (token >= 0)
+        name_mark(p->s->at[token].name, flags);
+}
+
+/* Blanks a type or an alias that the device does not have, and marks its name. */
+static void drop_type(splitter *p, const declaration *d)
+{
+    mark(p, d->name, NAMES_HOST_TYPE);
+    if (d->end > d->begin)
+        mark(p, d->end - 1, NAMES_HOST_TYPE); /* typedef ... name; */
     blank(p, d->begin, d->end);
 }
 
-static void split_class(splitter *p, const piece *d)
+static bool is_word(const splitter *p, int i, int keyword)
 {
-    const scan *s = p->s;
-    const int close = s->at[d->brace].pair;
-    if (d->name >= 0)
-        name_set_add(&p->job->device_types, &s->at[d->name]);
-    const bool bases = d->colon >= 0 && device_needs_host(p->job, s, d->colon, d->brace);
-    if (bases || !split_members(p, d->brace)) {
+    return p->s->at[i].keyword == keyword;
+}
+
+static void split_class(splitter *p, const declaration *d)
+{
+    const int close = p->s->at[d->body].pair;
+    mark(p, d->name, NAMES_DEVICE);
+    if ((d->colon >= 0 && needs_host(p->s, d->colon, d->body)) || !split_members(p, d->body)) {
         drop_type(p, d);
         return;
     }
-    const bool keeps = d->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED) ||
-                       word(p, d->first, "typedef") || d->is_shared;
+    const bool keeps = d->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED | IS_SHARED) ||
+                       is_word(p, d->first, KEYWORD_typedef);
     if (!keeps && close + 1 < d->end) /* variables of the host */
         blank(p, close + 1, d->end - 1);
 }
 
-static void split_function(splitter *p, const piece *d)
+static void split_function(splitter *p, const declaration *d)
 {
-    const bool is_device = d->flags & (IS_GLOBAL | IS_DEVICE);
-    const bool is_constant = d->is_constexpr && !device_needs_host(p->job, p->s, d->begin, d->end);
-    if (d->name >= 0)
-        name_set_add(is_device || is_constant ? &p->job->device_types : &p->job->host_values,
-                     &p->s->at[d->name]);
-    if (!is_device && !is_constant)
+    const bool keeps = d->flags & (IS_GLOBAL | IS_DEVICE) ||
+                       (d->flags & IS_CONSTEXPR && !needs_host(p->s, d->begin, d->end));
+    mark(p, d->name, keeps ? NAMES_DEVICE : NAMES_HOST_VALUE);
+    if (!keeps)
         blank(p, d->begin, d->end);
 }
 
-static void split_variable(splitter *p, const piece *d)
+static void split_variable(splitter *p, const declaration *d)
 {
-    const bool is_device = d->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED) || d->is_shared;
-    const bool is_constant = (d->is_const || d->is_constexpr) && !word(p, d->first, "extern") &&
-                             !device_needs_host(p->job, p->s, d->begin, d->end) &&
-                             !device_calls_host(p->job, p->s, d->begin, d->end);
-    if (is_device || is_constant)
+    token_piece one;
+    const unsigned flags = d->flags | (d->flags >> WITHIN & QUALIFIERS);
+    const bool is_constant =
+        flags & (IS_CONST | IS_CONSTEXPR) && !is_word(p, d->first, KEYWORD_extern) &&
+        !needs_host(p->s, d->begin, d->end) && !calls_host(p->s, d->begin, d->end);
+    if (is_constant || flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED | IS_SHARED))
         return;
-    scan_piece one;
     for (int i = d->first; i < d->end;) {
-        i = scan_next_piece(p->s, i, d->end, &one);
-        if (one.name >= 0)
-            name_set_add(&p->job->host_values, &p->s->at[one.name]);
+        i = token_next_piece(p->s, i, d->end, &one);
+        mark(p, one.name, NAMES_HOST_VALUE);
     }
     blank(p, d->begin, d->end);
 }
 
 /* using, typedef, enum, declarations of types, assertions. */
-static bool is_type_only(const splitter *p, const piece *d)
+static bool is_type_only(const splitter *p, const declaration *d)
 {
-    return word(p, d->first, "using") || word(p, d->first, "typedef") || d->is_enum ||
-           word(p, d->first, "static_assert") || word(p, d->first, "namespace") ||
-           (d->is_class && d->name == d->end - 1 && d->name <= d->first + 1);
+    switch (p->s->at[d->first].keyword) {
+    case KEYWORD_using:
+    case KEYWORD_typedef:
+    case KEYWORD_static_assert:
+    case KEYWORD_namespace: return true;
+    }
+    return d->flags & IS_ENUM ||
+           (d->flags & IS_CLASS && d->name == d->end - 1 && d->name <= d->first + 1);
 }
 
-static void split_type(splitter *p, const piece *d)
+static void split_type(splitter *p, const declaration *d)
 {
-    const bool space = word(p, d->first, "using") && word(p, d->first + 1, "namespace");
-    if (space ? !device_has_namespace(p->job, p->s, d->first + 2, d->end - 1)
-              : device_needs_host(p->job, p->s, d->begin, d->end))
+    const cuda_token *t = &p->s->at[d->first];
+    bool keeps = !needs_host(p->s, d->begin, d->end);
+    if (t->keyword == KEYWORD_using && t[1].keyword == KEYWORD_namespace)
+        keeps = name_flags(&t[2]) & NAMES_SPACE &&
+                (!token_is(&t[2], "std") || t[3].kind == TOKEN_SEMICOLON);
+    if (!keeps)
         drop_type(p, d);
 }
 
 /* ---- scopes ---- */
 
-/* Records a namespace's names, for `using namespace`. Returns its '{', or -1 if no namespace begins at i. */
-static int namespace_at(splitter *p, int i)
-{
-    if (word(p, i, "extern") && p->s->at[i + 1].kind == SCAN_STRING && mark(p, i + 2) == '{')
-        return i + 2;
-    i += word(p, i, "inline");
-    if (!word(p, i, "namespace"))
-        return -1;
-    for (i++; p->s->at[i].kind == SCAN_NAME || mark(p, i) == ':'; i++)
-        if (p->s->at[i].kind == SCAN_NAME)
-            name_set_add(&p->job->namespaces, &p->s->at[i]);
-    return mark(p, i) == '{' ? i : -1;
-}
-
 static void split_scope(splitter *p, int i, int end)
 {
     while (i < end) {
-        if (p->s->at[i].directive || mark(p, i) == ';' || mark(p, i) == '}') {
-            i++;
+        const int inside = declare_namespace(p->s, i), kind = p->s->at[i].kind;
+        if (inside >= 0 || kind == TOKEN_SEMICOLON || kind == TOKEN_RBRACE) {
+            for (; i < inside; i++) /* for `using namespace` */
+                mark(p, i, NAMES_SPACE);
+            i++; /* the '}' of a namespace is skipped here, too */
             continue;
         }
-        const int inside = namespace_at(p, i);
-        if (inside >= 0) {
-            i = inside + 1; /* the loop skips its '}' above */
-            continue;
-        }
-        const piece d = read(p, i, end);
-        if (d.is_macro) {
+        const declaration d = declare_read(p->s, i, end);
+        if (d.flags & IS_MACRO) {
             if (!(d.flags & (IS_GLOBAL | IS_DEVICE | IS_CONSTANT)))
                 blank(p, d.begin, d.end);
         } else if (d.params >= 0 && !is_type_only(p, &d)) {
             split_function(p, &d);
-        } else if (d.is_class && d.brace >= 0) {
+        } else if (d.flags & IS_CLASS && d.body >= 0) {
             split_class(p, &d);
         } else if (is_type_only(p, &d)) {
             split_type(p, &d);
@@ -281,17 +275,16 @@ static void split_scope(splitter *p, int i, int end)
     }
 }
 
-static void split_method(splitter *p, const piece *d)
+static void split_method(splitter *p, const declaration *d)
 {
-    const bool is_device = d->flags & (IS_GLOBAL | IS_DEVICE);
-    const bool is_destructor = d->name > 0 && mark(p, d->name - 1) == '~';
-    if (is_device || (d->value > d->params && d->brace < 0)) /* = default */
+    const bool is_destructor = d->name > 0 && p->s->at[d->name - 1].kind == TOKEN_TILDE;
+    if (d->flags & (IS_GLOBAL | IS_DEVICE) || (d->value > d->params && d->body < 0)) /* = default */
         return;
-    const int last = d->colon >= 0 ? d->colon : d->brace >= 0 ? d->brace : d->end;
-    if (device_needs_host(p->job, p->s, d->begin, last) || d->flags & IS_HOST ||
-        (is_destructor && !d->is_virtual) || (d->is_friend && d->brace >= 0))
+    const int last = d->colon >= 0 ? d->colon : d->body >= 0 ? d->body : d->end;
+    if (needs_host(p->s, d->begin, last) || d->flags & IS_HOST ||
+        (is_destructor && !(d->flags & IS_VIRTUAL)) || (d->flags & IS_FRIEND && d->body >= 0))
         blank(p, d->begin, d->end);
-    else if (d->brace >= 0 && !d->is_constexpr && !d->is_virtual)
+    else if (d->body >= 0 && !(d->flags & (IS_CONSTEXPR | IS_VIRTUAL)))
         blank_body(p, d);
 }
 
@@ -300,21 +293,20 @@ static bool split_members(splitter *p, int brace)
 {
     const int end = p->s->at[brace].pair;
     for (int i = brace + 1; i < end;) {
-        const bool access =
-            p->s->at[i].kind == SCAN_NAME && mark(p, i + 1) == ':' && mark(p, i + 2) != ':';
-        if (p->s->at[i].directive || mark(p, i) == ';' || access) {
-            i += 1 + access;
+        const int behind = declare_between(p->s, i);
+        if (behind > i) {
+            i = behind;
             continue;
         }
-        const piece d = read(p, i, end);
-        if (d.is_class && d.brace >= 0 && d.params < 0) {
-            if (!split_members(p, d.brace))
+        const declaration d = declare_read(p->s, i, end);
+        if (d.flags & IS_CLASS && d.body >= 0 && d.params < 0) {
+            if (!split_members(p, d.body))
                 return false;
         } else if (d.params >= 0) {
             split_method(p, &d);
         } else if (is_type_only(p, &d)) {
             split_type(p, &d);
-        } else if (device_needs_host(p->job, p->s, d.begin, d.end)) {
+        } else if (needs_host(p->s, d.begin, d.end)) {
             return false;
         }
         i = d.end + 1;
@@ -322,41 +314,25 @@ static bool split_members(splitter *p, int brace)
     return true;
 }
 
-/* ---- files ---- */
-
-/* Blanks an #include that the device does not have; '#' remains. */
-static void blank_include(splitter *p, const device_include *n)
+void device_text(rewrite_job *job, const cuda_tokens *s, const char *text, size_t bytes,
+                 const int *files, str *out)
 {
-    for (int i = n->token - 1; i <= n->last; i++) {
-        const scan_token *t = &p->s->at[i];
-        memset(p->copy + (t->at - p->text), ' ', t->bytes);
-    }
-}
-
-static bool is_of_cuda(const scan *s, const device_include *n)
-{
-    const char *from = s->at[n->token].at + 1;
-    return device_has_header(from, (size_t)(token_end(&s->at[n->last]) - 1 - from));
-}
-
-void device_text(rewrite_job *job, const scan *s, const char *text, size_t bytes,
-                 const device_include *includes, int n_includes, str *out)
-{
-    splitter p = {.job = job, .s = s, .text = text, .copy = heap_get(bytes + 1)};
+    splitter p = {.s = &s->code, .text = text, .copy = heap_get(bytes + 1)};
     memcpy(p.copy, text, bytes);
-    p.copy[bytes] = 0;
-    split_scope(&p, 0, s->n);
+    split_scope(&p, 0, s->code.n);
     const char *copied = p.copy;
-    for (int i = 0; i < n_includes; i++) {
-        const device_include *n = &includes[i];
-        const char *from = p.copy + (s->at[n->token].at - text);
-        if (n->file < 0 && !is_of_cuda(s, n))
-            blank_include(&p, n);
-        if (n->file < 0)
+    for (int i = 0; i < s->n_directives; i++) {
+        const cuda_token *t = s->directives[i].at;
+        if (!token_is(&t[0], "include") || t[1].kind != TOKEN_STRING)
             continue;
-        str_add(out, copied, (size_t)(from - copied));
-        str_printf(out, "\"%s\"", job->files[n->file].name);
-        copied = p.copy + (token_end(&s->at[n->last]) - text);
+        if (files[i] >= 0) {
+            const char *from = p.copy + (t[1].at - text);
+            str_add(out, copied, (size_t)(from - copied));
+            str_printf(out, "\"%s\"", job->files[files[i]].name);
+            copied = p.copy + (t[1].end - text);
+        } else if (!device_has_header(t[1].at + 1, (size_t)(t[1].end - t[1].at) - 2)) {
+            blank_text(&p, t[0].at, t[1].end); /* '#' remains */
+        }
     }
     str_puts(out, copied);
     free(p.copy);

@@ -10,7 +10,6 @@
 #include "cuda/headers.h"
 #include "cuda/layout.h"
 #include "cuda/rewrite.h"
-#include "cuda/scan.h"
 #include "base/cache.h"
 
 #include <dirent.h>
@@ -46,11 +45,7 @@ bool program_has_main(const char *path)
     char *text = str_read_file(path, SOURCE_MOST_BYTES, &bytes);
     if (!text)
         return false;
-    scan s = scan_text(text, bytes);
-    bool found = false;
-    for (int i = 0; i + 1 < s.n && !found; i++)
-        found = !s.at[i].directive && scan_is(&s.at[i], "main") && s.at[i + 1].mark == '(';
-    scan_free(&s);
+    const bool found = rewrite_has_main(text, bytes);
     free(text);
     return found;
 }

@@ -1,153 +1,222 @@
-/* The rewriter: one pass over the tokens. Its state is the scope (namespace, class or function body), the
- * start of the current declaration, and the macros that stand for qualifiers. */
+/* The rewriter: a walk over the declarations of a file, which collects edits of its text. */
 #include "cuda/rewrite.h"
 
+#include "cuda/device.h"
 #include "cuda/headers.h"
-#include "cuda/name_set.h"
-#include "cuda/rewriter.h"
 #include "cuda/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FILE_MOST_BYTES = 64 << 20 };
+enum { FILE_MOST_BYTES = 64 << 20, NAMES_MOST_BYTES = 1 << 30 };
 
 /* ---- edits ---- */
 
-/* Replaces [from, to) by text, and keeps its line breaks. */
-void rewriter_edit(rewriter *r, const char *from, const char *to, const char *text, bool directive)
+str *rewrite_edit_add(rewriter *r, const char *from, const char *to)
 {
-    str_add(&r->out, r->copied, (size_t)(from - r->copied));
-    str_puts(&r->out, text);
-    for (const char *c = from; c < to; c++)
-        if (*c == '\n')
-            str_puts(&r->out, directive ? "\\\n" : "\n");
-    r->copied = to;
+    r->edits = heap_resize(r->edits, (size_t)(r->n_edits + 1) * sizeof *r->edits);
+    int i = r->n_edits++; /* in the order of the text */
+    for (; i && r->edits[i - 1].from > from; i--)
+        r->edits[i] = r->edits[i - 1];
+    r->edits[i] = (rewrite_edit){.from = from, .to = to, .directive = r->directive};
+    return &r->edits[i].text;
 }
 
-/* `ns::` for each enclosing namespace. */
-void rewriter_add_namespaces(const rewriter *r, str *out)
+static int count_lines(const char *from, size_t bytes)
 {
-    for (int i = 0; i < r->depth; i++) {
-        const scan_token *t = r->scopes[i].name;
-        for (; t && t <= r->scopes[i].last; t++)
-            if (t->kind == SCAN_NAME && !scan_is(t, "inline")) {
-                token_add(out, t);
-                str_puts(out, "::");
-            }
+    int n = 0;
+    for (size_t i = 0; i < bytes; i++)
+        n += from[i] == '\n';
+    return n;
+}
+
+/* Adds the text with all edits, and frees them. */
+static void apply(rewriter *r, const char *end, str *out)
+{
+    const char *copied = r->text;
+    for (int i = 0; i < r->n_edits; i++) {
+        rewrite_edit *e = &r->edits[i];
+        if (e->from >= copied) {
+            int lines = count_lines(e->from, (size_t)(e->to - e->from));
+            str_add(out, copied, (size_t)(e->from - copied));
+            if (e->text.n)
+                str_add(out, e->text.s, e->text.n);
+            for (lines -= count_lines(e->text.s, e->text.n); lines > 0; lines--)
+                str_puts(out, e->directive ? "\\\n" : "\n");
+            copied = e->to;
+        }
+        str_free(&e->text);
+    }
+    str_add(out, copied, (size_t)(end - copied));
+    free(r->edits);
+}
+
+void rewrite_add_spaces(const rewriter *r, str *out)
+{
+    for (int i = 0; i < r->n_spaces; i++)
+        str_printf(out, "%s::", r->spaces[i]->name->text);
+}
+
+/* ---- launches ---- */
+
+/* The first token of the launched kernel's name, before the "<<<" at i. */
+static int callee(const cuda_token *t, int i)
+{
+    int k = i - 1;
+    if (token_angles(&t[k]) < 0) {
+        int depth = 0;
+        for (; k > 0; k--) {
+            if (t[k].pair >= 0 && t[k].pair < k)
+                k = t[k].pair;
+            depth += token_angles(&t[k]);
+            if (depth >= 0)
+                break;
+        }
+        k--;
+    }
+    for (;;) {
+        while (k > 0 && t[k].pair >= 0 && t[k].pair < k) { /* f(x)[i]<<<...>>> */
+            const cuda_token *before = &t[t[k].pair - 1];
+            k = t[k].pair - (before->kind == TOKEN_NAME || before->kind == TOKEN_RBRACKET);
+        }
+        const int link = k > 0 ? t[k - 1].kind : TOKEN_END;
+        if (link == TOKEN_SCOPE && (k < 2 || t[k - 2].kind != TOKEN_NAME))
+            k--;
+        else if (link == TOKEN_SCOPE || link == TOKEN_DOT || link == TOKEN_ARROW ||
+                 link == TOKEN_HASH_HASH)
+            k -= k > 1 ? 2 : 1;
+        else
+            return k;
+    }
+}
+
+/* The number of tokens that are "<<<" in any spelling, such as "<< <"; 0 if they are not. */
+static int launch_at(const cuda_token *t)
+{
+    int angles = token_angles(t), n = 1;
+    while (angles > 0 && angles < 3 && token_angles(&t[n]) > 0)
+        angles += token_angles(&t[n++]);
+    return angles == 3 && t[-1].keyword != KEYWORD_operator ? n : 0;
+}
+
+/* Rewrites the launch whose "<<<" is at i; returns the last token before its arguments. */
+static int launch(rewriter *r, int i, int end)
+{
+    const cuda_token *t = r->s->at;
+    const int n = launch_at(&t[i]), from = callee(t, i);
+    for (int k = i + n; k < end && t[k].kind != TOKEN_SEMICOLON; k++) {
+        int angles = 0, first = k;
+        while (t[k].kind == TOKEN_LPAREN && angles > -3 && token_angles(&t[first - 1]) < 0)
+            angles += token_angles(&t[--first]);
+        if (angles <= -3) {
+            const char *shape = t[i + n - 1].end, *shape_end = t[first].at + (-3 - angles);
+            str *out = rewrite_edit_add(r, t[from].at, t[k - 1].end);
+            r->uses_cuda = true;
+            str_puts(out, "::ig_cuda::ig_push(");
+            str_add(out, shape, (size_t)(shape_end - shape));
+            str_puts(out, ") ? (void)0 : ");
+            str_add(out, t[from].at, (size_t)(t[i - 1].end - t[from].at));
+            return k - 1;
+        }
+        if (t[k].pair > k)
+            k = t[k].pair;
+    }
+    return i + n - 1;
+}
+
+/* Rewrites the launches in tokens, and the lambdas of a function. */
+static void rewrite_code(rewriter *r, int from, int end, const declaration *function)
+{
+    for (int i = from; i < end; i++) {
+        if (launch_at(&r->s->at[i]) && i)
+            i = launch(r, i, end);
+        else if (function && i > function->body && r->s->at[i].kind == TOKEN_LBRACKET)
+            i = closure_rewrite(r, function, i);
     }
 }
 
 /* ---- declarations ---- */
 
-/* The start of the declaration with the qualifier at i: after any macro call without a semicolon. */
-static int begin_of(const rewriter *r, int i)
+static void rewrite_members(rewriter *r, int brace);
+
+static bool is_device_only(const declaration *d)
 {
-    const scan *s = &r->s;
-    int begin = r->begin;
-    for (int k = begin; k < i; k++) {
-        if (s->at[k].mark == '<')
-            k = scan_behind_angles(s, k) - 1;
-        else if (s->at[k].pair > k) {
-            if (s->at[k].mark == '(' && k && !declare_is_attribute(&s->at[k - 1]))
-                begin = s->at[k].pair + 1;
-            k = s->at[k].pair;
-        }
-    }
-    return begin;
+    return d->flags & IS_DEVICE && !(d->flags & (IS_HOST | IS_GLOBAL)) && d->params >= 0;
 }
 
-/* Rewrites the current declaration; returns its last token, or i if there is nothing to rewrite. */
-static int declaration_at(rewriter *r, int i)
+/* Removes the body of a function that the host cannot call. */
+static void trap(rewriter *r, const declaration *d)
 {
-    const scan *s = &r->s;
-    const bool directive = s->at[i].directive != 0;
-    const scope_kind kind = r->scopes[r->depth - 1].kind;
-    declaration d;
-    if (!declare_read(r->job, &r->s, directive ? i : begin_of(r, i), &d))
-        return i;
-    const bool device_only =
-        d.flags & IS_DEVICE && !(d.flags & (IS_HOST | IS_GLOBAL)) && d.params >= 0;
-    if (d.flags & IS_GLOBAL && d.body >= 0) {
+    str_puts(rewrite_edit_add(r, r->s->at[d->body].at, r->s->at[d->end].end),
+             "{ __builtin_trap(); }");
+}
+
+static void rewrite_declaration(rewriter *r, const declaration *d)
+{
+    const cuda_token *t = r->s->at;
+    const bool is_class = d->flags & IS_CLASS && d->params < 0 && d->body >= 0;
+    if (is_class)
+        rewrite_members(r, d->body);
+    if (d->flags & IS_MACRO) {
+        rewrite_code(r, d->begin, d->end + 1, NULL);
+    } else if (d->flags & IS_GLOBAL && d->params >= 0 && d->body >= 0) {
         r->uses_cuda = true;
-        stub_kernel(r, &d);
-    } else if (device_only && kind == SCOPE_NAMESPACE && !directive) {
-        rewriter_edit(r, s->at[d.begin].at, token_end(&s->at[d.end]), "", false);
-    } else if (device_only && d.body >= 0) {
-        rewriter_edit(r, s->at[d.body].at, token_end(&s->at[d.end]), "{ __builtin_trap(); }",
-                      directive);
-    } else if (d.params < 0 && kind == SCOPE_NAMESPACE && !directive &&
-               d.flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED)) {
+        stub_kernel(r, d);
+    } else if (is_device_only(d) && r->directive) {
+        if (d->body >= 0)
+            trap(r, d);
+    } else if (is_device_only(d)) {
+        rewrite_edit_add(r, t[d->begin].at, t[d->end].end);
+    } else if (d->params < 0 && d->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED) &&
+               !r->directive) {
         r->uses_cuda = true;
-        stub_variables(r, &d);
-    } else {
-        return i;
+        stub_variables(r, d);
+    } else if (!is_class) {
+        rewrite_code(r, d->begin, d->end + 1, d->params >= 0 && d->body >= 0 ? d : NULL);
     }
-    r->begin = d.end + 1;
-    return d.end;
 }
 
-/* ---- scopes ---- */
-
-/* Begins a function: copies the text before it, so that structs can be inserted there. */
-static void enter_function(rewriter *r, int brace)
+static void rewrite_members(rewriter *r, int brace)
 {
-    const char *at = r->s.at[r->begin].at;
-    r->function = -1;
-    if (at < r->copied)
-        return;
-    rewriter_edit(r, at, at, "", false);
-    r->function = r->begin;
-    r->body = brace;
-    r->before = r->out.n;
-}
-
-static scope scope_of(const rewriter *r, int brace)
-{
-    const scan *s = &r->s;
-    scope opened = {SCOPE_BODY, NULL, NULL};
-    bool class = false;
-    if (r->scopes[r->depth - 1].kind == SCOPE_BODY)
-        return opened;
-    for (int i = r->begin; i < brace; i++) {
-        const scan_token *t = &s->at[i];
-        if (scan_is(t, "namespace"))
-            return (scope){SCOPE_NAMESPACE, s->at[i + 1].kind == SCAN_NAME ? &s->at[i + 1] : NULL,
-                           &s->at[brace - 1]};
-        if (scan_is(t, "extern") && t[1].kind == SCAN_STRING && i + 2 == brace)
-            return (scope){SCOPE_NAMESPACE, NULL, NULL};
-        class |= scan_is(t, "struct") || scan_is(t, "class") || scan_is(t, "union");
-        if (scan_is(t, "template") && t[1].mark == '<')
-            i = scan_behind_angles(s, i + 1) - 1;
-    }
-    const scan_token *before = &s->at[brace - (brace > 0)];
-    if (class && before->mark != ')' && !scan_is(before, "const"))
-        opened.kind = SCOPE_CLASS;
-    return opened;
-}
-
-static void follow(rewriter *r, int i)
-{
-    const scan_token *t = &r->s.at[i];
-    if (t->mark == '{') {
-        const scope opened = scope_of(r, i);
-        if (opened.kind == SCOPE_BODY && r->scopes[r->depth - 1].kind != SCOPE_BODY) {
-            r->function = -1;
-            if (r->scopes[r->depth - 1].kind == SCOPE_NAMESPACE)
-                enter_function(r, i);
+    const int end = r->s->at[brace].pair;
+    for (int i = brace + 1; i < end;) {
+        const int behind = declare_between(r->s, i);
+        if (behind > i) {
+            i = behind;
+            continue;
         }
-        if (r->depth < DEPTH_MOST)
-            r->scopes[r->depth++] = opened;
-        r->begin = i + 1;
-    } else if (t->mark == '}') {
-        r->depth -= r->depth > 1;
-        r->begin = i + 1;
-    } else if (t->mark == ';' ||
-               (t->mark == ':' && i && r->s.at[i - 1].kind == SCAN_NAME &&
-                (scan_is(&r->s.at[i - 1], "public") || scan_is(&r->s.at[i - 1], "private") ||
-                 scan_is(&r->s.at[i - 1], "protected")))) {
-        r->begin = i + 1;
+        const declaration d = declare_read(r->s, i, end);
+        if (d.flags & IS_CLASS && d.params < 0 && d.body >= 0)
+            rewrite_members(r, d.body);
+        else if (is_device_only(&d) && d.body >= 0)
+            trap(r, &d);
+        else
+            rewrite_code(r, d.begin, d.end + 1, NULL);
+        i = d.end + 1;
+    }
+}
+
+static void rewrite_scope(rewriter *r, int i, int end)
+{
+    const cuda_token *t = r->s->at;
+    while (i < end) {
+        const int inside = declare_namespace(r->s, i);
+        if (inside >= 0 && t[inside].pair > 0) {
+            const int outer = r->n_spaces;
+            for (; i < inside; i++)
+                if (t[i].kind == TOKEN_NAME && !t[i].keyword && r->n_spaces < SPACES_MOST)
+                    r->spaces[r->n_spaces++] = &t[i];
+            rewrite_scope(r, inside + 1, t[inside].pair);
+            r->n_spaces = outer;
+            i = t[inside].pair + 1;
+        } else if (inside >= 0 || t[i].kind == TOKEN_SEMICOLON || t[i].kind == TOKEN_RBRACE) {
+            i = (inside >= 0 ? inside : i) + 1;
+        } else {
+            const declaration d = declare_read(r->s, i, end);
+            rewrite_declaration(r, &d);
+            i = d.end + 1;
+        }
     }
 }
 
@@ -162,99 +231,66 @@ static bool exists(const char *path)
 }
 
 /* The number of the file that an #include names; -1 for a system header or one of ours. */
-static int included(rewriter *r, const char *name, size_t bytes, bool quoted)
+static int included(rewriter *r, const char *name, int bytes, bool quoted)
 {
-    str path = {0}, plain = {0};
+    str path = {0};
     const char *slash = strrchr(r->path, '/');
     int found = -1;
-    str_add(&plain, name, bytes);
     if (quoted) {
-        str_printf(&path, "%.*s%s", slash ? (int)(slash + 1 - r->path) : 0, r->path, plain.s);
-        if (plain.s[0] == '/' || exists(path.s))
-            found = add_file(r->job, plain.s[0] == '/' ? plain.s : path.s, false);
+        str_printf(&path, "%.*s%.*s", slash && *name != '/' ? (int)(slash + 1 - r->path) : 0,
+                   r->path, bytes, name);
+        if (*name == '/' || exists(path.s))
+            found = add_file(r->job, path.s, false);
     }
     for (int i = 0; found < 0 && r->job->folders[i]; i++) {
         str_free(&path);
-        str_printf(&path, "%s/%s", r->job->folders[i], plain.s);
+        str_printf(&path, "%s/%.*s", r->job->folders[i], bytes, name);
         if (exists(path.s))
             found = add_file(r->job, path.s, false);
     }
     str_free(&path);
-    str_free(&plain);
     return found;
 }
 
-/* Removes the #include of a header that only kernels use: NVRTC finds it in CUDA's toolkit. */
-static void leave_to_device(rewriter *r, int i, int last)
+/* Renames the file of an #include, if it is one of the program's. A header that only kernels use is removed: NVRTC
+ * finds it in CUDA's toolkit. */
+static int include(rewriter *r, const cuda_list *d)
 {
-    const scan_token *name = &r->s.at[i + 2];
-    const char *end = token_end(&r->s.at[last]) - 1;
-    const size_t bytes = (size_t)(end - name->at) - 1;
-    if (r->job->for_nvrtc && device_has_header(name->at + 1, bytes) &&
-        !cuda_header_exists(name->at + 1, bytes))
-        rewriter_edit(r, r->s.at[i + 1].at, end + 1, "", false);
+    const cuda_token *t = &d->at[1];
+    const size_t bytes = (size_t)(t->end - t->at) - 2;
+    const int found = included(r, t->at + 1, (int)bytes, *t->at == '"');
+    if (found >= 0) {
+        r->uses_cuda |= r->job->files[found].uses_cuda;
+        str_printf(rewrite_edit_add(r, t->at, t->end), "\"%s\"", r->job->files[found].name);
+    } else if (r->job->for_nvrtc && device_has_header(t->at + 1, bytes) &&
+               !cuda_header_exists(t->at + 1, bytes)) {
+        rewrite_edit_add(r, d->at[0].at, t->end);
+    }
+    return found;
 }
 
-/* Renames the file of the #include at token i, if it is one of the program's. */
-static void include(rewriter *r, int i)
+static void rewrite_includes(rewriter *r, const cuda_tokens *tokens, int *files)
 {
-    const scan_token *t = &r->s.at[i + 2], *last = t;
-    if (!scan_is(&t[-1], "include") || t->directive != t[-1].directive)
-        return;
-    while (last[1].directive == t->directive && last->mark != '>' && t->mark == '<')
-        last++;
-    const bool quoted = t->kind == SCAN_STRING && t->bytes > 2;
-    if (!quoted && !(t->mark == '<' && last->mark == '>'))
-        return;
-    const int found = included(
-        r, t->at + 1, (size_t)(last->at - t->at) - 1 + (quoted ? t->bytes - 1 : 0), quoted);
-    r->includes = heap_resize(r->includes, (size_t)(r->n_includes + 1) * sizeof *r->includes);
-    r->includes[r->n_includes++] = (device_include){i + 2, (int)(last - r->s.at), found};
-    if (found < 0) {
-        leave_to_device(r, i, (int)(last - r->s.at));
-        return;
+    for (int i = 0; i < tokens->n_directives; i++) {
+        const cuda_list *d = &tokens->directives[i];
+        files[i] = -1;
+        if (token_is(&d->at[0], "include") && d->at[1].kind == TOKEN_STRING)
+            files[i] = include(r, d);
     }
-    str text = {0};
-    r->uses_cuda |= r->job->files[found].uses_cuda;
-    str_printf(&text, "\"%s\"", r->job->files[found].name);
-    rewriter_edit(r, t->at, token_end(last), text.s, false);
-    str_free(&text);
 }
 
-static void walk(rewriter *r)
+static void rewrite_macros(rewriter *r, const cuda_tokens *tokens)
 {
-    const scan *s = &r->s;
-    scan_conditions conditions = {0};
-    for (int i = 0; i < s->n; i++) {
-        const scan_token *t = &s->at[i];
-        r->depth = scan_depth(&conditions, t, r->depth);
-        if (t->mark == '#' && t->directive && (!i || t[-1].directive != t->directive))
-            include(r, i);
-        if (r->is_c)
+    r->directive = true;
+    for (int i = 0; i < tokens->n_directives; i++) {
+        const cuda_list *d = &tokens->directives[i];
+        if (!token_is(&d->at[0], "define"))
             continue;
-        if (i && t[-1].directive && !t->directive && r->begin < i)
-            r->begin = i;
-        if (launch_three(s, i, '<') && i && !scan_is(&t[-1], "operator")) {
-            i = launch_rewrite(r, i);
-            continue;
-        }
-        const bool inside = r->scopes[r->depth - 1].kind == SCOPE_BODY && !t->directive;
-        if (!inside && declare_flags(r->job, t) &&
-            !(i && t[-1].directive && scan_is(&t[-1], "define"))) {
-            const int last = declaration_at(r, i);
-            if (last > i) {
-                i = last;
-                continue;
-            }
-        }
-        const int lambda = inside && t->mark == '[' && t->pair > i ? launch_lambda(r, i) : i;
-        if (lambda > i) {
-            i = lambda;
-            continue;
-        }
-        if (!t->directive)
-            follow(r, i);
+        const bool params = d->at[2].kind == TOKEN_LPAREN && d->at[2].at == d->at[1].end;
+        r->s = d;
+        rewrite_scope(r, params && d->at[2].pair > 0 ? d->at[2].pair + 1 : 2, d->n);
     }
+    r->directive = false;
 }
 
 static bool ends_with(const char *path, const char *ending)
@@ -263,45 +299,69 @@ static bool ends_with(const char *path, const char *ending)
     return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
+/* Reads the tokens of a file. Names are kept for the job. */
+static cuda_tokens read_tokens(rewrite_job *job, const char *text, size_t bytes)
+{
+    cuda_tokens tokens;
+    if (!job->names) {
+        job->names = heap_get(sizeof *job->names);
+        if (kernel_unit_begin(job->names, NAMES_MOST_BYTES) == IG_OK && job->for_nvrtc)
+            device_names(job);
+    }
+    if (!cuda_tokens_read(job->names, text, bytes, &tokens)) {
+        text_printf(stderr, "ingot: %s\n", ig_error(NULL));
+        exit(EXIT_FAILURE);
+    }
+    return tokens;
+}
+
+bool rewrite_has_main(const char *text, size_t bytes)
+{
+    rewrite_job job = {0};
+    const cuda_tokens s = read_tokens(&job, text, bytes);
+    bool found = false;
+    for (int i = 0; i < s.code.n && !found; i++)
+        found = token_is(&s.code.at[i], "main") && s.code.at[i + 1].kind == TOKEN_LPAREN;
+    rewrite_free(&job);
+    return found;
+}
+
 /* Writes the rewritten text of one file into job->files[number]. A C++ file without device code does not get
  * CUDA's names: it may define them itself. */
 static void rewrite_file(rewrite_job *job, int number, const char *path, const char *text,
                          size_t bytes)
 {
-    rewritten *file = &job->files[number];
-    const bool is_unit = file->is_unit, is_c = file->is_c;
+    const bool is_unit = job->files[number].is_unit, is_c = job->files[number].is_c;
     rewriter r = {.job = job,
                   .path = path,
-                  .depth = 1,
                   .is_unit = is_unit,
                   .is_c = is_c,
                   .uses_cuda = is_unit && ends_with(path, ".cu"),
                   .number = number,
-                  .text = text,
-                  .copied = text,
-                  .function = -1};
-    r.s = scan_text(text, bytes);
-    if (!is_c)
-        declare_aliases(job, &r.s);
-    walk(&r);
-    str_puts(&r.out, r.copied);
+                  .text = text};
+    const cuda_tokens tokens = read_tokens(job, text, bytes);
+    int *files = heap_get((size_t)(tokens.n_directives + 1) * sizeof *files);
     str all = {0}, device = {0};
+    rewrite_includes(&r, &tokens, files);
+    if (!is_c) {
+        declare_macros(&tokens);
+        rewrite_macros(&r, &tokens);
+        r.s = &tokens.code;
+        rewrite_scope(&r, 0, tokens.code.n);
+    }
     if (job->for_nvrtc && !is_c)
-        device_text(job, &r.s, r.text, bytes, r.includes, r.n_includes, &device);
+        device_text(job, &tokens, text, bytes, files, &device);
     if (is_unit && !is_c && r.uses_cuda)
-        unit_add(job, path, device.s ? device.s : r.text, r.closures.s ? r.closures.s : "", &all);
+        unit_add(job, path, device.s ? device.s : text, r.closures.s ? r.closures.s : "", &all);
     str_puts(&all, "#line 1 ");
     unit_quote(&all, path, strlen(path));
     str_puts(&all, "\n");
-    str_puts(&all, r.out.s ? r.out.s : "");
-    str_free(&r.out);
+    apply(&r, text + bytes, &all);
     str_free(&r.closures);
-    file = &job->files[number]; /* the array may have moved */
-    file->text = all;
-    file->device = device;
-    file->uses_cuda = r.uses_cuda;
-    scan_free(&r.s);
-    free(r.includes);
+    job->files[number].text = all;
+    job->files[number].device = device;
+    job->files[number].uses_cuda = r.uses_cuda;
+    free(files);
 }
 
 static int add_file(rewrite_job *job, const char *path, bool is_unit)
@@ -346,13 +406,8 @@ void rewrite_free(rewrite_job *job)
         str_free(&job->files[i].device);
     }
     free(job->files);
-    for (int i = 0; i < job->n_aliases; i++)
-        free(job->aliases[i].name);
-    free(job->aliases);
-    name_set_free(&job->macros);
-    name_set_free(&job->namespaces);
-    name_set_free(&job->device_types);
-    name_set_free(&job->host_types);
-    name_set_free(&job->host_values);
+    if (job->names)
+        kernel_unit_end(job->names);
+    free(job->names);
     *job = (rewrite_job){0};
 }

@@ -2,7 +2,7 @@
  *
  * A launch becomes a call: `k<<<g, b>>>(a)` -> `::ig_cuda::ig_push(g, b) ? (void)0 : k(a)`. The body of a
  * kernel becomes a stub that launches the kernel with the stub's own parameters. Device-only functions are
- * removed. Device variables register themselves. Lambdas for kernels become structs (closure.h). Line numbers
+ * removed. Device variables register themselves. Lambdas for kernels become structs (closure.c). Line numbers
  * do not change. The result needs cuda_runtime.h.
  *
  * The rewriter works on tokens, not on a tree: macros are not expanded, and both sides of an #if are
@@ -10,7 +10,7 @@
 #ifndef CLI_CUDA_REWRITE_H
 #define CLI_CUDA_REWRITE_H
 
-#include "str.h"
+#include "cuda/declare.h"
 
 /* A file for the compiler. */
 typedef struct rewritten {
@@ -24,35 +24,60 @@ typedef struct rewritten {
     bool uses_cuda; /* it, or a file that it includes, has device code or launches */
 } rewritten;
 
-/* A macro that stands for qualifiers (declare.h). */
-typedef struct rewrite_alias {
-    char *name;
-    unsigned flags;
-    bool has_body; /* it has braces: it may contain functions */
-} rewrite_alias;
-
-/* A set of names. */
-typedef struct name_set {
-    char **at;
-    int n;
-} name_set;
-
 typedef struct rewrite_job {
     const char *const *folders, *const *defines; /* -I and -D; these lists end with NULL */
     const char *const *options;                  /* for NVRTC */
     rewritten *files;
     int n_files;
-    rewrite_alias *aliases; /* of all files so far */
-    int n_aliases;
-    bool for_nvrtc; /* the device side is needed */
-    /* Names in all files so far, for device.h: macros with parameters, namespaces, functions and types that
-     * the device has, and types, variables and functions that only the host has. */
-    name_set macros, namespaces, device_types, host_types, host_values;
+    bool for_nvrtc;     /* the device side is needed */
+    kernel_unit *names; /* of all files so far, with what is known about them */
 } rewrite_job;
 
 /* Adds a source and the files that it includes from its own folder or from -I. Returns its number, or -1 with
  * errno set if it cannot be read. */
 int rewrite_add(rewrite_job *job, const char *path);
 void rewrite_free(rewrite_job *job);
+
+/* True if the text has a function main. */
+bool rewrite_has_main(const char *text, size_t bytes);
+
+/* ---- the parts of the rewriter ---- */
+
+/* Replaces [from, to) of the text; the line breaks there are kept. */
+typedef struct rewrite_edit {
+    const char *from, *to;
+    str text;
+    bool directive; /* a backslash precedes each line break */
+} rewrite_edit;
+
+enum { SPACES_MOST = 64 };
+
+typedef struct rewriter {
+    rewrite_job *job;
+    const char *path, *text;
+    const cuda_list *s; /* the code, or a directive */
+    bool directive;
+    bool is_unit, is_c, uses_cuda; /* as in struct rewritten */
+    int number;                    /* of the file */
+    rewrite_edit *edits;
+    int n_edits;
+    const cuda_token *spaces[SPACES_MOST]; /* the names of the enclosing namespaces */
+    int n_spaces;
+    str closures; /* structs of lambdas for the device, appended to the unit's text */
+    int n_closures;
+} rewriter;
+
+/* Adds an edit; the caller fills in its text before it adds another. */
+str *rewrite_edit_add(rewriter *r, const char *from, const char *to);
+/* Adds `ns::` for each enclosing namespace. */
+void rewrite_add_spaces(const rewriter *r, str *out);
+
+/* Replaces a kernel's body by its stub; registers variables after their declaration (stub.c). */
+void stub_kernel(rewriter *r, const declaration *d);
+void stub_variables(rewriter *r, const declaration *d);
+
+/* Rewrites the lambda whose '[' is at i, inside a function, if it is for a kernel (closure.c). Returns its last token,
+ * or i. */
+int closure_rewrite(rewriter *r, const declaration *function, int i);
 
 #endif

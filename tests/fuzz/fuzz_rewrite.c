@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cli/cuda/device.h"
-#include "cli/cuda/name_set.h"
 
 enum { MOST = 4096 };
 
@@ -23,17 +22,25 @@ static int count_lines(const char *text)
 
 static void check_device_side(const char *text)
 {
-    rewrite_job job = {.for_nvrtc = true};
+    kernel_unit names;
+    rewrite_job job = {.for_nvrtc = true, .names = &names};
+    cuda_tokens s;
     str out = {0};
-    scan s = scan_text(text, strlen(text));
-    declare_aliases(&job, &s);
-    device_text(&job, &s, text, strlen(text), NULL, 0, &out);
+    if (kernel_unit_begin(&names, 64 << 20) != IG_OK ||
+        !cuda_tokens_read(&names, text, strlen(text), &s))
+        abort();
+    device_names(&job);
+    declare_macros(&s);
+    int *files = calloc((size_t)s.n_directives + 1, sizeof *files);
+    for (int i = 0; i < s.n_directives; i++)
+        files[i] = -1;
+    device_text(&job, &s, text, strlen(text), files, &out);
     const char *made = out.s ? out.s : "";
     if (strlen(made) != strlen(text) || count_lines(made) != count_lines(text))
         abort();
-    scan_free(&s);
     str_free(&out);
-    rewrite_free(&job);
+    free(files);
+    kernel_unit_end(&names);
 }
 
 static void rewrite_all(const char *text)

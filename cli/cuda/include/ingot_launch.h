@@ -2,7 +2,6 @@
 #ifndef INGOT_LAUNCH_H
 #define INGOT_LAUNCH_H
 
-#include <alloca.h>
 #include "ingot_cuda.h"
 #include "cuda_types.h"
 
@@ -108,22 +107,17 @@ struct ig_name {
 template <typename F> struct ig_parameters;
 template <typename... P> struct ig_parameters<void (*)(P...)> {
     template <size_t I>
-    using at = std::remove_cv_t<std::remove_pointer_t<
-        std::remove_reference_t<std::tuple_element_t<I, std::tuple<P...>>>>>;
+    using at = std::remove_cv_t<
+        std::remove_pointer_t<std::remove_reference_t<std::tuple_element_t<I, std::tuple<P...>>>>>;
 };
 template <typename F, size_t I> using ig_pointed = typename ig_parameters<F>::template at<I>;
-
-/* The size of a kernel's parameter. A reference is passed as an address, which 0 says. */
-template <typename T> static inline constexpr size_t ig_size()
-{
-    return std::is_reference<T>::value ? 0 : sizeof(std::remove_reference_t<T>);
-}
 
 /* A lambda for a kernel captures copies. */
 template <typename T> struct ig_holds {
     using type = std::decay_t<T>;
-    static_assert(!std::is_array<std::remove_reference_t<T>>::value,
-                  "a lambda for a kernel captures an array by value; capture a pointer or a struct");
+    static_assert(
+        !std::is_array<std::remove_reference_t<T>>::value,
+        "a lambda for a kernel captures an array by value; capture a pointer or a struct");
 };
 template <typename T> using ig_held = typename ig_holds<T>::type;
 
@@ -141,17 +135,20 @@ template <typename Id, auto Stub>
 ig_cuda_kernel *known<Id, Stub>::kernel = ig_cuda_kernel_add(Id::ig_unit(), (const void *)Stub,
                                                              Id::ig_own().s, type_name(Stub).s);
 
-template <typename Id, auto Stub>
-static inline void ig_launch(void **args, size_t *sizes, int n)
+/* Launches a kernel. A reference is passed as an address. */
+template <typename... P, typename... A>
+static inline void launch_with(ig_cuda_kernel *kernel, void (*)(P...), A &...a)
 {
-    void **references = (void **)alloca(sizeof *references * (size_t)(n + 1));
-    for (int i = 0; i < n; i++)
-        if (!sizes[i]) {
-            references[i] = args[i];
-            args[i] = &references[i];
-            sizes[i] = sizeof(void *);
-        }
-    ig_cuda_launch(known<Id, Stub>::kernel, args, sizes, n);
+    void *values[] = {(void *)&a..., 0};
+    void *args[] = {(std::is_reference<P>::value ? (void *)&a : 0)..., 0};
+    size_t sizes[] = {(std::is_reference<P>::value ? sizeof(void *) : sizeof(P))..., 0};
+    for (size_t i = 0; i < sizeof...(P); i++)
+        args[i] = args[i] ? &values[i] : values[i];
+    ig_cuda_launch(kernel, args, sizes, (int)sizeof...(P));
+}
+template <typename Id, auto Stub, typename... A> static inline void ig_launch(A &...a)
+{
+    launch_with(known<Id, Stub>::kernel, Stub, a...);
 }
 
 static inline cudaError_t error(int e) { return (cudaError_t)e; }

@@ -1,5 +1,5 @@
-/* What kernels use of the C and C++ libraries, for NVRTC, which has neither. device_std.def lists the names in
- * std. Texts of programs are compiled with this header before them. */
+/* What kernels use of the C and C++ libraries, for NVRTC, which has neither. Texts of programs are compiled with this
+ * header before them. cli/cuda/device.c takes the names in std from here. */
 #ifndef INGOT_NVRTC_H
 #define INGOT_NVRTC_H
 
