@@ -131,10 +131,32 @@ code_inst *lower_emit(lower *l, code_op op, ig_dtype dtype, int32_t d, int32_t a
     return i;
 }
 
-int32_t lower_map(lower *l, int op, ig_dtype dtype, bool truth, int32_t a, int32_t b)
+static int32_t map(lower *l, int op, ig_dtype dtype, ig_dtype result, int32_t a, int32_t b)
 {
-    const int32_t d = lower_temp(l, truth ? IG_BOOL : dtype);
+    const int32_t d = lower_temp(l, result);
     lower_emit(l, CODE_MAP, dtype, d, a, b, CODE_NONE)->row = (uint16_t)op;
+    return d;
+}
+
+code_inst *lower_mark(lower *l, code_op op)
+{
+    return lower_emit(l, op, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE);
+}
+
+int32_t lower_map(lower *l, int op, ig_dtype dtype, int32_t a, int32_t b)
+{
+    return map(l, op, dtype, dtype, a, b);
+}
+
+int32_t lower_truth(lower *l, int op, ig_dtype dtype, int32_t a, int32_t b)
+{
+    return map(l, op, dtype, IG_BOOL, a, b);
+}
+
+int32_t lower_pick(lower *l, ig_dtype dtype, int32_t condition, int32_t a, int32_t b)
+{
+    const int32_t d = lower_temp(l, dtype);
+    lower_emit(l, CODE_PICK, dtype, d, condition, a, b);
     return d;
 }
 
@@ -194,8 +216,7 @@ int lower_open(lower *l, code_op op, int32_t condition)
 
 void lower_else(lower *l, int begin)
 {
-    lower_emit(l, CODE_ELSE, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->level =
-        (uint16_t)(l->depth - 1);
+    lower_mark(l, CODE_ELSE)->level = (uint16_t)(l->depth - 1);
     l->c->inst[begin].jump = l->c->n_inst - 1;
     lower_forget(l, begin);
 }
@@ -208,8 +229,7 @@ void lower_close(lower *l, int begin)
         [CODE_IF] = CODE_END_IF, [CODE_LOOP] = CODE_END_LOOP, [CODE_CALL] = CODE_END_CALL};
     const uint8_t op = l->c->inst[begin].op;
     lower_forget(l, begin);
-    lower_emit(l, (code_op)ends[op], IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->level =
-        (uint16_t)--l->depth;
+    lower_mark(l, (code_op)ends[op])->level = (uint16_t)--l->depth;
     code_inst *inst = l->c->inst;
     const int end = l->c->n_inst - 1;
     if (op == CODE_IF && !inst[begin].jump)
@@ -223,7 +243,7 @@ void lower_close(lower *l, int begin)
 
 void lower_leave(lower *l, code_op op, int level)
 {
-    code_inst *i = lower_emit(l, op, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE);
+    code_inst *i = lower_mark(l, op);
     i->level = (uint16_t)level;
     i->jump = l->depth - 1;
 }

@@ -41,7 +41,7 @@ static int32_t compute(lower *l, const kernel_expr *e, const lower_value *v)
     if (h->by == BY_ROW)
         r = lower_row(l, (code_row)h->row, d, a, b, c);
     else
-        r = lower_map(l, h->row, d, h->by == BY_TRUTH, a, b);
+        r = (h->by == BY_TRUTH ? lower_truth : lower_map)(l, h->row, d, a, b);
     l->c->inst[l->c->n_inst - 1].flags |= (uint8_t)(CODE_ROUNDING * h->rounding);
     if (h->by == BY_TRUTH)
         return r;
@@ -57,22 +57,13 @@ static int32_t as_integer(lower *l, const kernel_type *t, int32_t reg)
     return lower_convert(l, reg, lower_lane(t), IG_I32);
 }
 
-/* Moves bits from a register of one dtype to a register of another dtype of the same width. */
-static int32_t same_bits(lower *l, int32_t reg, ig_dtype to)
-{
-    const int32_t d = lower_temp(l, to);
-    lower_emit(l, CODE_COPY, to, d, reg, CODE_NONE, CODE_NONE);
-    return d;
-}
-
 /* Funnel shifts: x is the lower word, y the upper one; the shift wraps at 32 or stops there. */
 static int32_t funnel(lower *l, const kernel_expr *e, const lower_value *v)
 {
     const bool stops = e->builtin == BUILTIN_FUNNEL_LC || e->builtin == BUILTIN_FUNNEL_RC;
     const bool left = e->builtin == BUILTIN_FUNNEL_L || e->builtin == BUILTIN_FUNNEL_LC;
     const int32_t most = lower_integer(l, IG_U32, stops ? 32 : 31);
-    const int32_t by =
-        lower_map(l, stops ? OP_minimum : OP_bitwise_and, IG_U32, false, v[2].reg[0], most);
+    const int32_t by = lower_map(l, stops ? OP_minimum : OP_bitwise_and, IG_U32, v[2].reg[0], most);
     return lower_row(l, left ? CODE_ROW_funnel_left : CODE_ROW_funnel_right, IG_U32, v[0].reg[0],
                      v[1].reg[0], by);
 }
@@ -83,35 +74,31 @@ static int32_t find_nth(lower *l, const lower_value *v)
     const int32_t mask = v[0].reg[0], base = as_integer(l, v[1].type, v[1].reg[0]);
     const int32_t offset = v[2].reg[0], zero = lower_integer(l, IG_I32, 0);
     const int32_t seen = lower_variable(l, IG_I32), at = lower_variable(l, IG_U32);
-    const int32_t up = lower_map(l, OP_greater, IG_I32, true, offset, zero);
+    const int32_t up = lower_truth(l, OP_greater, IG_I32, offset, zero);
     lower_assign(l, seen, zero);
     lower_assign(l, at, lower_integer(l, IG_U32, 0xffffffff));
     for (int k = 0; k < 32; k++)
         for (int down = 0; down < 2; down++) { /* upwards from the base, or downwards */
             const int32_t bit = lower_integer(l, IG_U32, down ? 31 - k : k);
             const int32_t bit_i = lower_integer(l, IG_I32, down ? 31 - k : k);
-            const int32_t set =
-                lower_map(l, OP_bitwise_and, IG_U32, false,
-                          lower_map(l, OP_bitwise_right_shift, IG_U32, false, mask, bit),
-                          lower_integer(l, IG_U32, 1));
+            const int32_t set = lower_map(l, OP_bitwise_and, IG_U32,
+                                          lower_map(l, OP_bitwise_right_shift, IG_U32, mask, bit),
+                                          lower_integer(l, IG_U32, 1));
             const int32_t reached =
-                lower_map(l, down ? OP_less_equal : OP_greater_equal, IG_I32, true, bit_i, base);
-            int32_t counts = lower_map(l, OP_logical_and, IG_BOOL, true,
-                                       lower_convert(l, set, IG_U32, IG_BOOL), reached);
-            const int32_t way =
-                down ? lower_map(l, OP_logical_not, IG_BOOL, true, up, CODE_NONE) : up;
-            counts = lower_map(l, OP_logical_and, IG_BOOL, true, counts, way);
-            lower_assign(l, seen,
-                         lower_map(l, OP_add, IG_I32, false, seen,
-                                   lower_convert(l, counts, IG_BOOL, IG_I32)));
-            const int32_t size = lower_map(l, OP_abs, IG_I32, false, offset, CODE_NONE);
+                lower_truth(l, down ? OP_less_equal : OP_greater_equal, IG_I32, bit_i, base);
+            int32_t counts = lower_truth(l, OP_logical_and, IG_BOOL,
+                                         lower_convert(l, set, IG_U32, IG_BOOL), reached);
+            const int32_t way = down ? lower_truth(l, OP_logical_not, IG_BOOL, up, CODE_NONE) : up;
+            counts = lower_truth(l, OP_logical_and, IG_BOOL, counts, way);
+            lower_assign(
+                l, seen,
+                lower_map(l, OP_add, IG_I32, seen, lower_convert(l, counts, IG_BOOL, IG_I32)));
+            const int32_t size = lower_map(l, OP_abs, IG_I32, offset, CODE_NONE);
             const int32_t wanted =
-                lower_map(l, OP_maximum, IG_I32, false, size, lower_integer(l, IG_I32, 1));
-            const int32_t is_it = lower_map(l, OP_logical_and, IG_BOOL, true, counts,
-                                            lower_map(l, OP_equal, IG_I32, true, seen, wanted));
-            const int32_t next = lower_temp(l, IG_U32);
-            lower_emit(l, CODE_PICK, IG_U32, next, is_it, bit, at);
-            lower_assign(l, at, next);
+                lower_map(l, OP_maximum, IG_I32, size, lower_integer(l, IG_I32, 1));
+            const int32_t is_it = lower_truth(l, OP_logical_and, IG_BOOL, counts,
+                                              lower_truth(l, OP_equal, IG_I32, seen, wanted));
+            lower_assign(l, at, lower_pick(l, IG_U32, is_it, bit, at));
         }
     return at;
 }
@@ -123,12 +110,12 @@ static int32_t norm(lower *l, const kernel_expr *e, const lower_value *v)
     int32_t sum = CODE_NONE;
     for (uint32_t i = 0; i < e->n_args; i++) {
         const int32_t wide = lower_convert(l, v[i].reg[0], d, IG_F64);
-        const int32_t square = lower_map(l, OP_multiply, IG_F64, false, wide, wide);
-        sum = i ? lower_map(l, OP_add, IG_F64, false, sum, square) : square;
+        const int32_t square = lower_map(l, OP_multiply, IG_F64, wide, wide);
+        sum = i ? lower_map(l, OP_add, IG_F64, sum, square) : square;
     }
     const bool inverse = e->builtin == BUILTIN_RNORM3D || e->builtin == BUILTIN_RNORM4D;
-    return lower_convert(
-        l, lower_map(l, inverse ? OP_rsqrt : OP_sqrt, IG_F64, false, sum, CODE_NONE), IG_F64, d);
+    return lower_convert(l, lower_map(l, inverse ? OP_rsqrt : OP_sqrt, IG_F64, sum, CODE_NONE),
+                         IG_F64, d);
 }
 
 /* To an integer: rounded first. To a float: in the rounding mode. */
@@ -139,7 +126,7 @@ static int32_t convert(lower *l, const kernel_expr *e, const lower_value *v)
     const kernel_type *from = e->args[0]->type;
     int32_t a = v[0].reg[0];
     if (type_is_float(from) && type_is_integer(e->type)) {
-        a = lower_map(l, rounds[mode], lower_lane(from), false, a, CODE_NONE);
+        a = lower_map(l, rounds[mode], lower_lane(from), a, CODE_NONE);
         return lower_cast(l, a, from, e->type);
     }
     if (!mode)
@@ -158,13 +145,9 @@ static lower_value bitcast(lower *l, const kernel_expr *e, const lower_value *v)
     const kernel_type *from = e->args[0]->type, *to = e->type;
     if (type_is_scalar(from) && type_is_scalar(to) && lower_lane(from) == lower_stored(from) &&
         lower_lane(to) == lower_stored(to))
-        return lower_value_of(l, to, same_bits(l, v[0].reg[0], lower_lane(to)));
-    lower_place p = {.type = from,
-                     .a = lower_special(l, ORIGIN_LOCAL),
-                     .b = CODE_NONE,
-                     .index = IG_I64,
-                     .space = SPACE_LOCAL,
-                     .offset = lower_local(l, from->size, 8)};
+        return lower_value_of(l, to, lower_bits(l, v[0].reg[0], lower_lane(to)));
+    lower_place p = lower_memory(from, lower_special(l, ORIGIN_LOCAL), SPACE_LOCAL);
+    p.offset = lower_local(l, from->size, 8);
     lower_store(l, &p, &v[0]);
     p.type = to;
     return lower_load(l, &p);
@@ -185,9 +168,9 @@ static lower_value sine_and_cosine(lower *l, const kernel_expr *e)
     const ig_dtype d = lower_lane(e->args[0]->type);
     const bool pi = e->builtin == BUILTIN_SINCOSPI;
     const int32_t s = pi ? lower_row(l, CODE_ROW_sinpi, d, x, CODE_NONE, CODE_NONE)
-                         : lower_map(l, OP_sin, d, false, x, CODE_NONE);
+                         : lower_map(l, OP_sin, d, x, CODE_NONE);
     const int32_t c = pi ? lower_row(l, CODE_ROW_cospi, d, x, CODE_NONE, CODE_NONE)
-                         : lower_map(l, OP_cos, d, false, x, CODE_NONE);
+                         : lower_map(l, OP_cos, d, x, CODE_NONE);
     put(l, e->args[1], s);
     put(l, e->args[2], c);
     return (lower_value){.type = e->type, .address = CODE_NONE};
@@ -197,12 +180,10 @@ static lower_value sine_and_cosine(lower *l, const kernel_expr *e)
 static int32_t exponent(lower *l, ig_dtype d, int32_t x, int more)
 {
     const int32_t power = lower_row(l, CODE_ROW_logb, d, x, CODE_NONE, CODE_NONE);
-    const int32_t finite = lower_map(l, OP_isfinite, d, true, power, CODE_NONE);
+    const int32_t finite = lower_truth(l, OP_isfinite, d, power, CODE_NONE);
     const int32_t whole = lower_convert(l, power, d, IG_I32);
-    const int32_t sum = lower_map(l, OP_add, IG_I32, false, whole, lower_integer(l, IG_I32, more));
-    const int32_t r = lower_temp(l, IG_I32);
-    lower_emit(l, CODE_PICK, IG_I32, r, finite, sum, lower_integer(l, IG_I32, 0));
-    return r;
+    const int32_t sum = lower_map(l, OP_add, IG_I32, whole, lower_integer(l, IG_I32, more));
+    return lower_pick(l, IG_I32, finite, sum, lower_integer(l, IG_I32, 0));
 }
 
 static int32_t scaled(lower *l, ig_dtype d, int32_t x, int32_t power)
@@ -216,16 +197,16 @@ static int32_t split_number(lower *l, const kernel_expr *e)
     const ig_dtype d = lower_lane(t);
     const int32_t x = lower_scalar(l, e->args[0]);
     if (e->builtin == BUILTIN_MODF) {
-        const int32_t whole = lower_map(l, OP_trunc, d, false, x, CODE_NONE);
-        const int32_t infinite = lower_map(l, OP_isinf, d, true, x, CODE_NONE);
-        const int32_t rest = lower_map(l, OP_subtract, d, false, x, whole), r = lower_temp(l, d);
-        lower_emit(l, CODE_PICK, d, r, infinite, lower_constant(l, d, 0), rest);
+        const int32_t whole = lower_map(l, OP_trunc, d, x, CODE_NONE);
+        const int32_t infinite = lower_truth(l, OP_isinf, d, x, CODE_NONE);
+        const int32_t rest = lower_map(l, OP_subtract, d, x, whole);
+        const int32_t r = lower_pick(l, d, infinite, lower_constant(l, d, 0), rest);
         put(l, e->args[1], whole);
-        return lower_map(l, OP_copysign, d, false, r, x);
+        return lower_map(l, OP_copysign, d, r, x);
     }
     const int32_t power = exponent(l, d, x, 1);
     put(l, e->args[1], power);
-    return scaled(l, d, x, lower_map(l, OP_negative, IG_I32, false, power, CODE_NONE));
+    return scaled(l, d, x, lower_map(l, OP_negative, IG_I32, power, CODE_NONE));
 }
 
 static int32_t remainder_and_quotient(lower *l, const kernel_expr *e)
@@ -233,9 +214,8 @@ static int32_t remainder_and_quotient(lower *l, const kernel_expr *e)
     const ig_dtype d = lower_lane(e->args[0]->type);
     const int32_t x = lower_scalar(l, e->args[0]), y = lower_scalar(l, e->args[1]);
     const int32_t r = lower_row(l, CODE_ROW_ieee_remainder, d, x, y, CODE_NONE);
-    const int32_t times =
-        lower_map(l, OP_divide, d, false, lower_map(l, OP_subtract, d, false, x, r), y);
-    const int32_t whole = lower_map(l, OP_round, d, false, times, CODE_NONE);
+    const int32_t times = lower_map(l, OP_divide, d, lower_map(l, OP_subtract, d, x, r), y);
+    const int32_t whole = lower_map(l, OP_round, d, times, CODE_NONE);
     const int32_t low =
         lower_row(l, CODE_ROW_fmod, d, whole,
                   lower_convert(l, lower_integer(l, IG_I32, 8), IG_I32, d), CODE_NONE);
@@ -325,7 +305,7 @@ static lower_value warps(lower *l, const kernel_expr *e)
         if (e->builtin == BUILTIN_ACTIVEMASK)
             lower_emit(l, CODE_ACTIVE, IG_U32, d, CODE_NONE, CODE_NONE, CODE_NONE);
         else
-            lower_emit(l, CODE_SYNC, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE);
+            lower_mark(l, CODE_SYNC);
         return lower_value_of(l, e->type, d);
     }
     if (e->builtin == BUILTIN_LANE)
@@ -418,11 +398,11 @@ static lower_value move_bytes(lower *l, const kernel_expr *e)
     const bool sets = e->builtin == BUILTIN_MEMSET;
     const int32_t fill = sets ? lower_convert(l, v[1].reg[0], IG_I32, IG_U8) : CODE_NONE;
     const int32_t at = lower_variable(l, IG_I64), zero = lower_integer(l, IG_I64, 0);
-    const int32_t n = same_bits(l, v[2].reg[0], IG_I64);
+    const int32_t n = lower_bits(l, v[2].reg[0], IG_I64);
     lower_emit(l, CODE_COPY, IG_I64, at, zero, CODE_NONE, CODE_NONE);
     const int begin = lower_open(l, CODE_LOOP, CODE_NONE);
-    lower_emit(l, CODE_WHILE, IG_BOOL, CODE_NONE, lower_map(l, OP_less, IG_I64, true, at, n),
-               CODE_NONE, CODE_NONE)
+    lower_emit(l, CODE_WHILE, IG_BOOL, CODE_NONE, lower_truth(l, OP_less, IG_I64, at, n), CODE_NONE,
+               CODE_NONE)
         ->level = (uint16_t)(l->depth - 1);
     lower_place to = {.type = &byte,
                       .a = v[0].reg[0],
@@ -433,9 +413,8 @@ static lower_value move_bytes(lower *l, const kernel_expr *e)
     lower_place from = to;
     from.a = v[1].reg[0];
     lower_store_scalar(l, &to, &byte, 0, sets ? fill : lower_load_scalar(l, &from, &byte, 0));
-    lower_assign(l, at, lower_map(l, OP_add, IG_I64, false, at, lower_integer(l, IG_I64, 1)));
-    lower_emit(l, CODE_AGAIN, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->jump =
-        begin + 1;
+    lower_assign(l, at, lower_map(l, OP_add, IG_I64, at, lower_integer(l, IG_I64, 1)));
+    lower_mark(l, CODE_AGAIN)->jump = begin + 1;
     lower_close(l, begin);
     return v[0];
 }
@@ -455,10 +434,7 @@ static lower_value others(lower *l, const kernel_expr *e)
     case BUILTIN_REMQUO: return lower_value_of(l, t, remainder_and_quotient(l, e));
     case BUILTIN_PRINTF: return print(l, e);
     case BUILTIN_ASSERT: assertion(l, e); return none;
-    case BUILTIN_TRAP:
-        lower_emit(l, CODE_TRAP, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->row =
-            message(l, "__trap()");
-        return none;
+    case BUILTIN_TRAP: lower_mark(l, CODE_TRAP)->row = message(l, "__trap()"); return none;
     case BUILTIN_CLOCK:
     case BUILTIN_GLOBALTIMER:
         return lower_value_of(l, t, lower_convert(l, clock_value(l), IG_U64, lower_lane(t)));
@@ -472,7 +448,7 @@ static lower_value others(lower *l, const kernel_expr *e)
     switch (e->builtin) {
     case BUILTIN_POWI: {
         const int32_t y = lower_convert(l, v[1].reg[0], IG_I32, d);
-        return lower_value_of(l, t, lower_map(l, OP_pow, d, false, v[0].reg[0], y));
+        return lower_value_of(l, t, lower_map(l, OP_pow, d, v[0].reg[0], y));
     }
     case BUILTIN_LDEXP: return lower_value_of(l, t, scaled(l, d, v[0].reg[0], v[1].reg[0]));
     case BUILTIN_ILOGB:

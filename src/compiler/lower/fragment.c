@@ -25,7 +25,7 @@ static fragment fragment_of(lower *l, const kernel_expr *pointer)
 static void element_of(lower *l, const fragment *f, int i, int32_t *row, int32_t *column)
 {
     const int32_t lane = lower_special(l, ORIGIN_LANE);
-    const int32_t e = lower_map(l, OP_add, IG_U32, false, lane, lower_integer(l, IG_U32, 32 * i));
+    const int32_t e = lower_map(l, OP_add, IG_U32, lane, lower_integer(l, IG_U32, 32 * i));
     const int32_t n = lower_integer(l, IG_U32, f->columns);
     *row = lower_row(l, CODE_ROW_divide, IG_U32, e, n, CODE_NONE);
     *column = lower_row(l, CODE_ROW_modulo, IG_U32, e, n, CODE_NONE);
@@ -45,8 +45,8 @@ static void fragment_move(lower *l, const kernel_expr *e, bool stores)
         int32_t row, column;
         element_of(l, &f, i, &row, &column);
         const int32_t far = by_columns ? column : row, near = by_columns ? row : column;
-        const int32_t at = lower_map(l, OP_add, IG_U32, false,
-                                     lower_map(l, OP_multiply, IG_U32, false, far, stride), near);
+        const int32_t at =
+            lower_map(l, OP_add, IG_U32, lower_map(l, OP_multiply, IG_U32, far, stride), near);
         const kernel_type *t = pointer->type->of->plain;
         const lower_place p = {.type = t,
                                .a = base,
@@ -67,11 +67,11 @@ static int32_t elsewhere(lower *l, const fragment *f, int32_t mine, int32_t numb
 {
     const int32_t lane = lower_special(l, ORIGIN_LANE);
     const int32_t holder =
-        lower_map(l, OP_bitwise_and, IG_U32, false, number, lower_integer(l, IG_U32, 31));
+        lower_map(l, OP_bitwise_and, IG_U32, number, lower_integer(l, IG_U32, 31));
     const int32_t slot =
-        lower_map(l, OP_bitwise_right_shift, IG_U32, false, number, lower_integer(l, IG_U32, 5));
+        lower_map(l, OP_bitwise_right_shift, IG_U32, number, lower_integer(l, IG_U32, 5));
     const int32_t apart =
-        lower_map(l, OP_subtract, IG_I32, false, lower_convert(l, holder, IG_U32, IG_I32),
+        lower_map(l, OP_subtract, IG_I32, lower_convert(l, holder, IG_U32, IG_I32),
                   lower_convert(l, lane, IG_U32, IG_I32));
     const int32_t local = lower_temp(l, IG_U64);
     code_inst *i = lower_emit(l, CODE_ADDRESS, IG_I32, local, mine, apart, CODE_NONE);
@@ -95,22 +95,15 @@ static void fragment_multiply(lower *l, const kernel_expr *e)
         lower_assign(l, sums[i],
                      lower_load_scalar(l, &c.at, c.element, i * (int64_t)c.element->size));
         const int32_t first =
-            lower_map(l, OP_multiply, IG_U32, false, row, lower_integer(l, IG_U32, a.columns));
+            lower_map(l, OP_multiply, IG_U32, row, lower_integer(l, IG_U32, a.columns));
         for (int k = 0; k < d.s->k; k++) {
-            const int32_t at_a =
-                lower_map(l, OP_add, IG_U32, false, first, lower_integer(l, IG_U32, k));
-            const int32_t at_b = lower_map(l, OP_add, IG_U32, false, column,
-                                           lower_integer(l, IG_U32, k * b.columns));
-            const lower_place from_a = {.type = a.element,
-                                        .a = elsewhere(l, &a, mine_a, at_a),
-                                        .b = CODE_NONE,
-                                        .index = IG_I64,
-                                        .space = SPACE_LOCAL};
-            const lower_place from_b = {.type = b.element,
-                                        .a = elsewhere(l, &b, mine_b, at_b),
-                                        .b = CODE_NONE,
-                                        .index = IG_I64,
-                                        .space = SPACE_LOCAL};
+            const int32_t at_a = lower_map(l, OP_add, IG_U32, first, lower_integer(l, IG_U32, k));
+            const int32_t at_b =
+                lower_map(l, OP_add, IG_U32, column, lower_integer(l, IG_U32, k * b.columns));
+            const lower_place from_a =
+                lower_memory(a.element, elsewhere(l, &a, mine_a, at_a), SPACE_LOCAL);
+            const lower_place from_b =
+                lower_memory(b.element, elsewhere(l, &b, mine_b, at_b), SPACE_LOCAL);
             const int32_t x = lower_load_scalar(l, &from_a, a.element, 0);
             const int32_t y = lower_load_scalar(l, &from_b, b.element, 0);
             lower_assign(l, sums[i], lower_row(l, CODE_ROW_fma, IG_F32, x, y, sums[i]));

@@ -47,19 +47,9 @@ int32_t lower_object(lower *l, code_origin origin, const kernel_var *var, uint64
 
 static void make_home(lower *l, const kernel_var *var, lower_home *home)
 {
-    const int n = var->addressed ? 0 : lower_leaves(var->type);
-    *home = (lower_home){.n = n, .made = true};
-    if (!n) {
-        home->offset = lower_local(l, var->type->size, var->type->align);
-        return;
-    }
-    const kernel_type **types = kernel_arena_new(l->arena, (size_t)n * sizeof *types);
-    uint64_t *offsets = kernel_arena_new(l->arena, (size_t)n * sizeof *offsets);
-    int k = 0;
-    lower_flatten(var->type, 0, types, offsets, &k);
-    home->reg = kernel_arena_new(l->arena, (size_t)n * sizeof *home->reg);
-    for (int i = 0; i < n; i++)
-        home->reg[i] = lower_variable(l, lower_lane(types[i]));
+    const lower_value v =
+        var->addressed ? lower_value_local(l, var->type) : lower_value_variable(l, var->type);
+    *home = (lower_home){v.reg, v.n, v.offset, true};
 }
 
 lower_home *lower_home_of(lower *l, const kernel_var *var)
@@ -74,13 +64,12 @@ lower_home *lower_home_of(lower *l, const kernel_var *var)
 static void put_into_home(lower *l, const kernel_var *var, const lower_value *v)
 {
     const lower_home *home = lower_home_of(l, var);
-    const lower_place place = {.type = var->type,
-                               .reg = home->reg,
-                               .n = home->n,
-                               .a = home->reg ? CODE_NONE : lower_special(l, ORIGIN_LOCAL),
-                               .b = CODE_NONE,
-                               .space = SPACE_LOCAL,
-                               .offset = home->offset};
+    const lower_value all = {.type = var->type,
+                             .reg = home->reg,
+                             .n = home->n,
+                             .address = home->reg ? CODE_NONE : lower_special(l, ORIGIN_LOCAL),
+                             .offset = home->offset};
+    const lower_place place = lower_place_of(&all);
     lower_store(l, &place, v);
 }
 
@@ -143,14 +132,12 @@ static void lower_loop_stmt(lower *l, const kernel_stmt *s)
     lower_list(l, s->body);
     l->loop = loop.outer;
     lower_forget(l, begin);
-    lower_emit(l, CODE_NEXT, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->level =
-        (uint16_t)(l->depth - 1);
+    lower_mark(l, CODE_NEXT)->level = (uint16_t)(l->depth - 1);
     if (s->step)
         lower_effect(l, s->step);
     if (s->post)
         lower_while(l, s->value);
-    lower_emit(l, CODE_AGAIN, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->jump =
-        begin + 1;
+    lower_mark(l, CODE_AGAIN)->jump = begin + 1;
     lower_close(l, begin);
 }
 
@@ -159,13 +146,13 @@ static int32_t case_holds(lower *l, const kernel_stmt *s, const kernel_case *k, 
                           ig_dtype d)
 {
     if (!k->is_default)
-        return lower_map(l, OP_equal, d, true, value, lower_constant(l, d, k->value));
+        return lower_truth(l, OP_equal, d, value, lower_constant(l, d, k->value));
     int32_t none = lower_constant(l, IG_BOOL, 1);
     for (uint32_t i = 0; i < s->n_cases; i++)
         if (!s->cases[i].is_default) {
             const int32_t other =
-                lower_map(l, OP_not_equal, d, true, value, lower_constant(l, d, s->cases[i].value));
-            none = lower_map(l, OP_logical_and, IG_BOOL, true, none, other);
+                lower_truth(l, OP_not_equal, d, value, lower_constant(l, d, s->cases[i].value));
+            none = lower_truth(l, OP_logical_and, IG_BOOL, none, other);
         }
     return none;
 }
@@ -190,7 +177,7 @@ static void lower_switch(lower *l, const kernel_stmt *s)
                 lower_close(l, open);
             open = -1;
             const int32_t holds = case_holds(l, s, &s->cases[i], value, d);
-            lower_assign(l, entered, lower_map(l, OP_logical_or, IG_BOOL, true, entered, holds));
+            lower_assign(l, entered, lower_truth(l, OP_logical_or, IG_BOOL, entered, holds));
         }
         if (open < 0)
             open = lower_open(l, CODE_IF, entered);
@@ -213,13 +200,7 @@ static void lower_return(lower *l, const kernel_stmt *s)
             f->result = v;
             return;
         }
-        const lower_place to = {.type = f->result.type,
-                                .reg = f->result.reg,
-                                .n = f->result.n,
-                                .a = f->result.address,
-                                .b = CODE_NONE,
-                                .space = SPACE_LOCAL,
-                                .offset = f->result.offset};
+        const lower_place to = lower_place_of(&f->result);
         lower_store(l, &to, &v);
     } else if (s->value) {
         lower_effect(l, s->value);
@@ -294,19 +275,6 @@ static int frames(const lower_frame *f)
     return n;
 }
 
-/* Makes the registers in which several returns leave the result. */
-static void make_result(lower *l, lower_frame *f)
-{
-    kernel_var var = {.type = f->function->result};
-    lower_home home = {0};
-    make_home(l, &var, &home);
-    f->result = (lower_value){.type = f->function->result,
-                              .reg = home.reg,
-                              .n = home.n,
-                              .address = home.reg ? CODE_NONE : lower_special(l, ORIGIN_LOCAL),
-                              .offset = home.offset};
-}
-
 static bool same_value(const lane_code *c, const lower_value *a, const lower_value *b)
 {
     for (int i = 0; i < a->n; i++) {
@@ -372,8 +340,8 @@ lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *c
     const bool plain = returns_only_at_end(function->body);
     int begin = 0;
     if (!plain) {
-        if (function->result->kind != TYPE_VOID)
-            make_result(l, &f);
+        if (function->result->kind != TYPE_VOID) /* where several returns leave it */
+            f.result = lower_value_variable(l, function->result);
         begin = lower_open(l, CODE_CALL, CODE_NONE);
         f.level = l->depth - 1;
     }
@@ -393,18 +361,9 @@ lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *c
  * memory. */
 static lower_value parameter_in_memory(lower *l, const kernel_type *t, uint64_t at)
 {
-    static const kernel_type pieces[] = {{.kind = TYPE_U64, .size = 8},
-                                         {.kind = TYPE_U32, .size = 4},
-                                         {.kind = TYPE_U16, .size = 2},
-                                         {.kind = TYPE_U8, .size = 1}};
-    const kernel_type *piece = pieces;
-    while (t->align < piece->size)
-        piece++;
-    const lower_value v = {.type = t,
-                           .address = lower_special(l, ORIGIN_LOCAL),
-                           .offset = lower_local(l, t->size, t->align)};
-    const lower_place to = {
-        .type = t, .a = v.address, .b = CODE_NONE, .space = SPACE_LOCAL, .offset = v.offset};
+    const kernel_type *piece = lower_piece(t);
+    const lower_value v = lower_value_local(l, t);
+    const lower_place to = lower_place_of(&v);
     for (uint64_t i = 0; i < t->size; i += piece->size) {
         const code_reg from = {
             .dtype = (uint8_t)lower_stored(piece), .origin = ORIGIN_PARAMETER, .bits = at + i};
@@ -424,21 +383,17 @@ static void lower_parameters(lower *l, const kernel_function *f)
             bind_parameter(l, var, &whole);
             continue;
         }
-        const kernel_type **types = kernel_arena_new(l->arena, (size_t)n * sizeof *types);
-        uint64_t *offsets = kernel_arena_new(l->arena, (size_t)n * sizeof *offsets);
-        int k = 0;
-        lower_flatten(var->type, at, types, offsets, &k);
-        lower_value v = {.type = var->type, .n = n, .address = CODE_NONE};
-        v.reg = kernel_arena_new(l->arena, (size_t)n * sizeof *v.reg);
+        const lower_scalars all = lower_leaves_of(var->type);
+        const lower_value v = lower_value_new(l, var->type, n);
         for (int r = 0; r < n; r++) {
-            const ig_dtype stored = lower_stored(types[r]);
+            const ig_dtype stored = lower_stored(all.type[r]);
             const int32_t reg = lower_register(l, (code_reg){.dtype = (uint8_t)stored,
                                                              .origin = ORIGIN_PARAMETER,
-                                                             .bits = offsets[r]});
-            if (var->type->kind == TYPE_POINTER)
-                lower_object(l, ORIGIN_PARAMETER, var, at);
-            v.reg[r] = lower_convert(l, reg, stored, lower_lane(types[r]));
+                                                             .bits = at + all.offset[r]});
+            v.reg[r] = lower_convert(l, reg, stored, lower_lane(all.type[r]));
         }
+        if (var->type->kind == TYPE_POINTER)
+            lower_object(l, ORIGIN_PARAMETER, var, at);
         bind_parameter(l, var, &v);
     }
     l->c->argument_bytes = (size_t)l->entry->argument_bytes;

@@ -105,12 +105,16 @@ int32_t lower_integer(lower *l, ig_dtype d, int64_t value);
 int32_t lower_special(lower *l, code_origin origin);
 code_inst *lower_emit(lower *l, code_op op, ig_dtype dtype, int32_t d, int32_t a, int32_t b,
                       int32_t c);
-/* d = row of ops.def, in a new register. The result has dtype, or is a bool if truth. */
-int32_t lower_map(lower *l, int op, ig_dtype dtype, bool truth, int32_t a, int32_t b);
+/* A row of ops.def whose operands have dtype, in a new register: of the dtype, or a bool. */
+int32_t lower_map(lower *l, int op, ig_dtype dtype, int32_t a, int32_t b);
+int32_t lower_truth(lower *l, int op, ig_dtype dtype, int32_t a, int32_t b);
 int32_t lower_row(lower *l, code_row row, ig_dtype dtype, int32_t a, int32_t b, int32_t c);
+int32_t lower_pick(lower *l, ig_dtype dtype, int32_t condition, int32_t a, int32_t b);
 int32_t lower_convert(lower *l, int32_t a, ig_dtype from, ig_dtype to);
 /* Writes a variable; returns the register that now has the value. */
 int32_t lower_assign(lower *l, int32_t variable, int32_t value);
+/* An instruction without operands. */
+code_inst *lower_mark(lower *l, code_op op);
 /* Levels. */
 int lower_open(lower *l, code_op op, int32_t condition);
 void lower_else(lower *l, int begin);
@@ -136,14 +140,18 @@ ig_dtype lower_stored(const kernel_type *t);
 ig_dtype lower_lane(const kernel_type *t);
 /* The number of registers of a value of the type; 0: it is kept in memory. */
 int lower_leaves(const kernel_type *t);
-/* The scalar types of all leaves and their offsets; arrays of lower_leaves(t) entries. */
-void lower_flatten(const kernel_type *t, uint64_t offset, const kernel_type **types,
-                   uint64_t *offsets, int *n);
 lower_scalars lower_leaves_of(const kernel_type *t);
 /* A value of n registers, which are not set; and a value of one register. */
 lower_value lower_value_new(lower *l, const kernel_type *t, int n);
 lower_value lower_value_of(lower *l, const kernel_type *t, int32_t reg);
+/* A value in the lane's local memory, and one in variables if it is small enough; neither is set. */
+lower_value lower_value_local(lower *l, const kernel_type *t);
+lower_value lower_value_variable(lower *l, const kernel_type *t);
+/* The same bits in a new register, which may have another dtype of the same width. */
 int32_t lower_copy(lower *l, int32_t reg);
+int32_t lower_bits(lower *l, int32_t reg, ig_dtype to);
+/* The largest integer type in whose pieces a type can be copied. */
+const kernel_type *lower_piece(const kernel_type *t);
 lower_place lower_at(lower *l, const kernel_expr *e);
 /* The place that a pointer points at. */
 lower_place lower_pointee(lower *l, const kernel_expr *pointer, const kernel_type *type);

@@ -55,26 +55,24 @@ int lower_leaves(const kernel_type *t)
     return n <= LOWER_LEAVES ? (int)n : 0;
 }
 
-void lower_flatten(const kernel_type *t, uint64_t offset, const kernel_type **types,
-                   uint64_t *offsets, int *n)
+static void add_leaves(lower_scalars *l, const kernel_type *t, uint64_t offset)
 {
     if (t->kind == TYPE_ARRAY) {
         for (uint64_t i = 0; i < t->count; i++)
-            lower_flatten(t->of, offset + i * t->of->size, types, offsets, n);
+            add_leaves(l, t->of, offset + i * t->of->size);
     } else if (t->kind == TYPE_STRUCT) {
         for (uint32_t i = 0; i < t->record->n_members; i++)
-            lower_flatten(t->record->members[i].type, offset + t->record->members[i].offset, types,
-                          offsets, n);
+            add_leaves(l, t->record->members[i].type, offset + t->record->members[i].offset);
     } else {
-        types[*n] = t;
-        offsets[(*n)++] = offset;
+        l->type[l->n] = t;
+        l->offset[l->n++] = offset;
     }
 }
 
 lower_scalars lower_leaves_of(const kernel_type *t)
 {
     lower_scalars l = {0};
-    lower_flatten(t, 0, l.type, l.offset, &l.n);
+    add_leaves(&l, t, 0);
     return l;
 }
 
@@ -92,12 +90,35 @@ lower_value lower_value_of(lower *l, const kernel_type *t, int32_t reg)
     return v;
 }
 
+lower_value lower_value_local(lower *l, const kernel_type *t)
+{
+    return (lower_value){.type = t,
+                         .address = lower_special(l, ORIGIN_LOCAL),
+                         .offset = lower_local(l, t->size, t->align)};
+}
+
+lower_value lower_value_variable(lower *l, const kernel_type *t)
+{
+    const int n = lower_leaves(t);
+    if (!n)
+        return lower_value_local(l, t);
+    const lower_scalars all = lower_leaves_of(t);
+    const lower_value v = lower_value_new(l, t, n);
+    for (int i = 0; i < n; i++)
+        v.reg[i] = lower_variable(l, lower_lane(all.type[i]));
+    return v;
+}
+
+int32_t lower_bits(lower *l, int32_t reg, ig_dtype to)
+{
+    const int32_t copy = lower_temp(l, to);
+    lower_emit(l, CODE_COPY, to, copy, reg, CODE_NONE, CODE_NONE);
+    return copy;
+}
+
 int32_t lower_copy(lower *l, int32_t reg)
 {
-    const ig_dtype d = (ig_dtype)l->c->reg[reg].dtype;
-    const int32_t copy = lower_temp(l, d);
-    lower_emit(l, CODE_COPY, d, copy, reg, CODE_NONE, CODE_NONE);
-    return copy;
+    return lower_bits(l, reg, (ig_dtype)l->c->reg[reg].dtype);
 }
 
 /* ---- memory ---- */
@@ -154,21 +175,25 @@ lower_place lower_place_of(const lower_value *v)
                          .offset = v->offset};
 }
 
-/* Copies memory to memory, in the largest pieces that both allow. */
+const kernel_type *lower_piece(const kernel_type *t)
+{
+    static const kernel_type pieces[] = {{.kind = TYPE_U64, .size = 8},
+                                         {.kind = TYPE_U32, .size = 4},
+                                         {.kind = TYPE_U16, .size = 2},
+                                         {.kind = TYPE_U8, .size = 1}};
+    const kernel_type *piece = pieces;
+    while (t->align < piece->size)
+        piece++;
+    return piece;
+}
+
 static void copy_memory(lower *l, const lower_place *to, const lower_place *from,
                         const kernel_type *t)
 {
-    static const struct {
-        type_kind kind;
-        uint64_t bytes;
-    } pieces[] = {{TYPE_U64, 8}, {TYPE_U32, 4}, {TYPE_U16, 2}, {TYPE_U8, 1}};
-    int k = 0;
-    while (t->align < pieces[k].bytes)
-        k++;
-    kernel_type piece = {.kind = (uint8_t)pieces[k].kind, .size = pieces[k].bytes};
-    for (uint64_t at = 0; at < t->size; at += piece.size)
-        lower_store_scalar(l, to, &piece, (int64_t)at,
-                           lower_load_scalar(l, from, &piece, (int64_t)at));
+    const kernel_type *piece = lower_piece(t);
+    for (uint64_t at = 0; at < t->size; at += piece->size)
+        lower_store_scalar(l, to, piece, (int64_t)at,
+                           lower_load_scalar(l, from, piece, (int64_t)at));
 }
 
 lower_value lower_load(lower *l, const lower_place *p)
@@ -177,8 +202,7 @@ lower_value lower_load(lower *l, const lower_place *p)
         return (lower_value){.type = p->type, .reg = p->reg, .n = p->n, .address = CODE_NONE};
     const int n = lower_leaves(p->type);
     if (!n) {
-        lower_value v = {.type = p->type, .address = lower_special(l, ORIGIN_LOCAL)};
-        v.offset = lower_local(l, p->type->size, p->type->align);
+        const lower_value v = lower_value_local(l, p->type);
         const lower_place to = lower_place_of(&v);
         copy_memory(l, &to, p, p->type);
         return v;
@@ -243,26 +267,20 @@ void lower_move(lower *l, lower_place *p, const kernel_expr *by, uint64_t size)
     }
     int32_t b = lower_scalar(l, index);
     uint8_t dtype = (uint8_t)lower_lane(index->type);
-    if (p->b == CODE_NONE && size <= INT32_MAX) {
-        p->b = b;
-        p->index = dtype;
-        p->scale = (int32_t)size;
-        return;
-    }
+    const bool first = p->b == CODE_NONE && size <= INT32_MAX;
     const bool small = (p->space == SPACE_SHARED || p->space == SPACE_LOCAL) &&
                        p->index != IG_I64 && dtype != IG_I64 && p->scale % (int64_t)size == 0;
-    if (!small) {
+    if (!first && small) {
+        const int32_t times = lower_integer(l, IG_I32, p->scale / (int64_t)size);
+        const int32_t rows = lower_map(l, OP_multiply, IG_I32, p->b, times);
+        b = lower_map(l, OP_add, IG_I32, rows, b);
+        dtype = IG_I32;
+    } else if (!first) {
         p->a = lower_address(l, p);
         p->offset = 0;
-        p->b = b;
-        p->index = dtype;
-        p->scale = (int32_t)size;
-        return;
     }
-    const int32_t times = lower_integer(l, IG_I32, p->scale / (int64_t)size);
-    const int32_t rows = lower_map(l, OP_multiply, IG_I32, false, p->b, times);
-    p->b = lower_map(l, OP_add, IG_I32, false, rows, b);
-    p->index = IG_I32;
+    p->b = b;
+    p->index = dtype;
     p->scale = (int32_t)size;
 }
 

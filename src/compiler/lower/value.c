@@ -103,11 +103,9 @@ static int32_t float_to_integer(lower *l, int32_t a, const kernel_type *from, co
     const int32_t r = lower_convert(l, a, source, target);
     if (to->size < 4 || (to->size == 4 && from->kind != TYPE_F64))
         return r;
-    const int32_t nan = lower_map(l, OP_isnan, source, true, a, CODE_NONE);
-    const int32_t d = lower_temp(l, target);
-    lower_emit(l, CODE_PICK, target, d, nan,
-               lower_constant(l, target, UINT64_C(1) << (8 * to->size - 1)), r);
-    return d;
+    const int32_t nan = lower_truth(l, OP_isnan, source, a, CODE_NONE);
+    return lower_pick(l, target, nan, lower_constant(l, target, UINT64_C(1) << (8 * to->size - 1)),
+                      r);
 }
 
 int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_type *to)
@@ -127,31 +125,28 @@ int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_ty
 static int32_t lower_binary(lower *l, kernel_operator op, const kernel_type *type,
                             const kernel_type *right, int32_t a, int32_t b)
 {
-    static const struct {
-        int map;
-        bool truth;
-    } maps[] = {[OP_ADD] = {OP_add, false},
-                [OP_SUB] = {OP_subtract, false},
-                [OP_MUL] = {OP_multiply, false},
-                [OP_DIV] = {OP_divide, false},
-                [OP_AND] = {OP_bitwise_and, false},
-                [OP_OR] = {OP_bitwise_or, false},
-                [OP_XOR] = {OP_bitwise_xor, false},
-                [OP_SHL] = {OP_bitwise_left_shift, false},
-                [OP_SHR] = {OP_bitwise_right_shift, false},
-                [OP_EQ] = {OP_equal, true},
-                [OP_NE] = {OP_not_equal, true},
-                [OP_LT] = {OP_less, true},
-                [OP_LE] = {OP_less_equal, true},
-                [OP_GT] = {OP_greater, true},
-                [OP_GE] = {OP_greater_equal, true}};
+    static const int maps[] = {[OP_ADD] = OP_add,
+                               [OP_SUB] = OP_subtract,
+                               [OP_MUL] = OP_multiply,
+                               [OP_DIV] = OP_divide,
+                               [OP_AND] = OP_bitwise_and,
+                               [OP_OR] = OP_bitwise_or,
+                               [OP_XOR] = OP_bitwise_xor,
+                               [OP_EQ] = OP_equal,
+                               [OP_NE] = OP_not_equal,
+                               [OP_LT] = OP_less,
+                               [OP_LE] = OP_less_equal,
+                               [OP_GT] = OP_greater,
+                               [OP_GE] = OP_greater_equal,
+                               [OP_SHL] = OP_bitwise_left_shift,
+                               [OP_SHR] = OP_bitwise_right_shift};
     const ig_dtype d = lower_lane(type);
     if (op == OP_SHL || op == OP_SHR)
         b = lower_convert(l, b, lower_lane(right), d);
     if (op == OP_REM || (op == OP_DIV && !dtype_is_float(d)))
         return lower_row(l, op == OP_REM ? CODE_ROW_modulo : CODE_ROW_divide, d, a, b, CODE_NONE);
-    const int32_t r = lower_map(l, maps[op].map, d, maps[op].truth, a, b);
-    return maps[op].truth ? r : lower_rounded(l, type, r);
+    return op >= OP_EQ ? lower_truth(l, maps[op], d, a, b)
+                       : lower_rounded(l, type, lower_map(l, maps[op], d, a, b));
 }
 
 static int32_t lower_pointer_math(lower *l, const kernel_expr *e)
@@ -161,20 +156,17 @@ static int32_t lower_pointer_math(lower *l, const kernel_expr *e)
         return lower_address(l, &p);
     }
     const int32_t a = steady(l, lower_scalar(l, e->a), e->b), b = lower_scalar(l, e->b);
-    const int32_t bytes = lower_map(l, OP_subtract, IG_U64, false, a, b);
-    const int32_t distance = lower_temp(l, IG_I64);
-    lower_emit(l, CODE_COPY, IG_I64, distance, bytes, CODE_NONE, CODE_NONE);
+    const int32_t bytes = lower_map(l, OP_subtract, IG_U64, a, b);
     const uint64_t size = e->a->type->of->size ? e->a->type->of->size : 1;
-    return lower_row(l, CODE_ROW_divide, IG_I64, distance, lower_integer(l, IG_I64, (int64_t)size),
-                     CODE_NONE);
+    return lower_row(l, CODE_ROW_divide, IG_I64, lower_bits(l, bytes, IG_I64),
+                     lower_integer(l, IG_I64, (int64_t)size), CODE_NONE);
 }
 
 static int32_t lower_unary(lower *l, const kernel_expr *e)
 {
     static const int maps[] = {
         [OP_NEGATE] = OP_negative, [OP_INVERT] = OP_bitwise_invert, [OP_NOT] = OP_logical_not};
-    return lower_map(l, maps[e->op], lower_lane(e->type), e->op == OP_NOT, lower_scalar(l, e->a),
-                     CODE_NONE);
+    return lower_map(l, maps[e->op], lower_lane(e->type), lower_scalar(l, e->a), CODE_NONE);
 }
 
 /* b is evaluated only where a does not decide the result. */
@@ -183,13 +175,13 @@ static int32_t lower_logical(lower *l, const kernel_expr *e)
     const bool is_and = e->kind == EXPR_AND;
     int32_t a = lower_scalar(l, e->a);
     if (is_plain(e->b))
-        return lower_map(l, is_and ? OP_logical_and : OP_logical_or, IG_BOOL, true, a,
-                         lower_scalar(l, e->b));
+        return lower_truth(l, is_and ? OP_logical_and : OP_logical_or, IG_BOOL, a,
+                           lower_scalar(l, e->b));
     const int32_t d = lower_variable(l, IG_BOOL);
     if (l->c->reg[a].variable)
         a = steady(l, a, e->b);
     lower_emit(l, CODE_COPY, IG_BOOL, d, a, CODE_NONE, CODE_NONE);
-    const int32_t ask = is_and ? a : lower_map(l, OP_logical_not, IG_BOOL, true, a, CODE_NONE);
+    const int32_t ask = is_and ? a : lower_truth(l, OP_logical_not, IG_BOOL, a, CODE_NONE);
     const int begin = lower_open(l, CODE_IF, ask);
     lower_assign(l, d, lower_scalar(l, e->b));
     lower_close(l, begin);
@@ -203,20 +195,10 @@ static lower_value lower_choose(lower *l, const kernel_expr *e)
     if (n == 1 && is_plain(e->b) && is_plain(e->c)) {
         const ig_dtype d = lower_lane(lower_leaves_of(e->type).type[0]);
         const int32_t b = lower_expr(l, e->b).reg[0], c = lower_expr(l, e->c).reg[0];
-        const int32_t r = lower_temp(l, d);
-        lower_emit(l, CODE_PICK, d, r, a, b, c);
-        return lower_value_of(l, e->type, r);
+        return lower_value_of(l, e->type, lower_pick(l, d, a, b, c));
     }
-    lower_value v = lower_value_new(l, e->type, n);
-    if (e->type->kind != TYPE_VOID && !n) {
-        v.reg = NULL;
-        v.address = lower_special(l, ORIGIN_LOCAL);
-        v.offset = lower_local(l, e->type->size, e->type->align);
-    } else if (n) {
-        const lower_scalars all = lower_leaves_of(e->type);
-        for (int i = 0; i < n; i++)
-            v.reg[i] = lower_variable(l, lower_lane(all.type[i]));
-    }
+    const lower_value v = e->type->kind == TYPE_VOID ? lower_value_new(l, e->type, 0)
+                                                     : lower_value_variable(l, e->type);
     const lower_place to = lower_place_of(&v);
     const int begin = lower_open(l, CODE_IF, a);
     for (int k = 0; k < 2; k++) {
@@ -256,8 +238,8 @@ static lower_value lower_update(lower *l, const kernel_expr *e)
         lower_move(l, &moved, by, type->of->size);
         if (e->op == OP_SUB) { /* the distance, negated */
             const int32_t d = lower_address(l, &moved);
-            const int32_t forth = lower_map(l, OP_subtract, IG_U64, false, d, old);
-            const int32_t back = lower_map(l, OP_subtract, IG_U64, false, old, forth);
+            const int32_t forth = lower_map(l, OP_subtract, IG_U64, d, old);
+            const int32_t back = lower_map(l, OP_subtract, IG_U64, old, forth);
             moved = lower_memory(type->of, back, e->a->space);
         }
         const lower_value new = lower_value_of(l, type, lower_address(l, &moved));
@@ -302,20 +284,18 @@ static lower_value lower_list_value(lower *l, const kernel_expr *e)
     const int n = lower_leaves(e->type);
     if (n) {
         const lower_scalars all = lower_leaves_of(e->type);
+        const lower_value *parts = lower_args(l, e->args, e->n_args);
         lower_value v = lower_value_new(l, e->type, n);
         int at = 0;
-        for (uint32_t i = 0; i < e->n_args; i++) {
-            const lower_value part = lower_expr(l, e->args[i]);
-            for (int k = 0; k < part.n; k++)
-                v.reg[at++] = steady(l, part.reg[k], i + 1 < e->n_args ? e->args[i + 1] : NULL);
-        }
+        for (uint32_t i = 0; i < e->n_args; i++)
+            for (int k = 0; k < parts[i].n; k++)
+                v.reg[at++] = parts[i].reg[k];
         for (; at < n; at++)
             v.reg[at] = lower_constant(l, lower_lane(all.type[at]), 0);
         return v;
     }
-    lower_value v = {.type = e->type, .address = lower_special(l, ORIGIN_LOCAL)};
-    v.offset = lower_local(l, e->type->size, e->type->align);
-    lower_place all = lower_place_of(&v);
+    const lower_value v = lower_value_local(l, e->type);
+    const lower_place all = lower_place_of(&v);
     kernel_type byte = {.kind = TYPE_U8, .size = 1, .align = 1},
                 word = {.kind = TYPE_U64, .size = 8};
     const kernel_type *piece = e->type->align >= 8 && e->type->size % 8 == 0 ? &word : &byte;
