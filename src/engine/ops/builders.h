@@ -1,4 +1,5 @@
-/* The builders: op_<name> in the file of its class; all elementwise rows share one builder, and so do all folds. */
+/* The builders, in the files of their classes: op_<name> of OP rows, op_<builder> of SHARED rows; all elementwise rows
+ * share one builder, and so do all folds. */
 #ifndef OPS_BUILDERS_H
 #define OPS_BUILDERS_H
 
@@ -8,6 +9,7 @@
 #define BINARY(name, accepts, result, expr, ...)
 #define FOLD(name, accepts, identity, expr, doc)
 #define OP(name, class, signature, doc) int op_##name(op_id op, const ig_arg *args, ig_array **out);
+#define SHARED(name, builder, class, signature, doc) OP(builder, class, signature, doc)
 #include "engine/ops/ops.def"
 
 /* The builders of all UNARY and BINARY rows, and of all FOLD rows. */

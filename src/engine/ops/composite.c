@@ -103,29 +103,17 @@ static ig_array *variance(op_id op, ig_array *centred, ig_ints axis, double corr
     return ig_divide(ig_sum(ig_square(centred), axis, IG_DTYPE_NONE, keepdims), ig_float(divisor));
 }
 
-int op_mean(op_id op, const ig_arg *args, ig_array **out)
+int op_moment(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     ig_ints axis = arg_ints(&args[1]);
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
-    return composite_result(out, composite_mean(op, x, axis, args[2].u.b), dtype);
+    ig_array *y = op == OP_mean ? composite_mean(op, x, axis, args[2].u.b)
+                                : variance(op, centre(op, x, axis), axis, args[2].u.f, args[3].u.b);
+    return composite_result(out, op == OP_std ? ig_sqrt(y) : y, dtype);
 }
-
-static int spread(op_id op, const ig_arg *args, bool root, ig_array **out)
-{
-    ig_array *x = args[0].u.array;
-    ig_ints axis = arg_ints(&args[1]);
-    ig_dtype dtype;
-    if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
-        return 0;
-    ig_array *y = variance(op, centre(op, x, axis), axis, args[2].u.f, args[3].u.b);
-    return composite_result(out, root ? ig_sqrt(y) : y, dtype);
-}
-
-int op_var(op_id op, const ig_arg *args, ig_array **out) { return spread(op, args, false, out); }
-int op_std(op_id op, const ig_arg *args, ig_array **out) { return spread(op, args, true, out); }
 
 /* ---- diff ---- */
 

@@ -316,7 +316,7 @@ static ig_array *conv_native(const conv *c)
                : NULL;
 }
 
-static int convolve(op_id op, const ig_arg *args, ig_array **out)
+int op_conv(op_id op, const ig_arg *args, ig_array **out)
 {
     conv c;
     if (conv_read(&c, op, args, args[6].u.i, false) != IG_OK)
@@ -333,10 +333,6 @@ static int convolve(op_id op, const ig_arg *args, ig_array **out)
     ig_array *y = conv_result(&c, window_pad(c.x, w, BORDER_ZERO), conv_weight(&c, false));
     return op_one(out, with_gradient(&c, numbers_of(&c, false), y));
 }
-
-int op_conv1d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op, args, out); }
-int op_conv2d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op, args, out); }
-int op_conv3d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op, args, out); }
 
 /* ---- transposed ---- */
 
@@ -407,7 +403,7 @@ static ig_status transposed_count(conv *c, spread *s)
     return IG_OK;
 }
 
-static int convolve_transposed(op_id op, const ig_arg *args, ig_array **out)
+int op_conv_transpose(op_id op, const ig_arg *args, ig_array **out)
 {
     conv c;
     spread s[WINDOW_AXES_MOST];
@@ -425,19 +421,4 @@ static int convolve_transposed(op_id op, const ig_arg *args, ig_array **out)
         return 0;
     ig_array *y = conv_result(&c, spread_out(c.x, s, w->n), conv_weight(&c, true));
     return op_one(out, with_gradient(&c, numbers, y));
-}
-
-int op_conv_transpose1d(op_id op, const ig_arg *args, ig_array **out)
-{
-    return convolve_transposed(op, args, out);
-}
-
-int op_conv_transpose2d(op_id op, const ig_arg *args, ig_array **out)
-{
-    return convolve_transposed(op, args, out);
-}
-
-int op_conv_transpose3d(op_id op, const ig_arg *args, ig_array **out)
-{
-    return convolve_transposed(op, args, out);
 }

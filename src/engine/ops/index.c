@@ -117,8 +117,9 @@ static ig_status infer_along(op_id op, const view *x, const view *index, int axi
 }
 
 /* out[i, j] = x[index[i, j], j] for axis 0. */
-static int read_along(op_id op, const ig_arg *args, ig_array **out, bool broadcasts)
+int op_read_along(op_id op, const ig_arg *args, ig_array **out)
 {
+    const bool broadcasts = op == OP_take_along_axis;
     const char *who = op_rows[op].name;
     ig_array *x = args[0].u.array, *index = index_cast(who, args[1].u.array);
     int64_t shape[IG_MAX_NDIM];
@@ -136,21 +137,12 @@ static int read_along(op_id op, const ig_arg *args, ig_array **out, bool broadca
     return op_one(out, read_node(who, x, &seen, index, x->view.shape[axis], x->view.stride[axis]));
 }
 
-int op_take_along_axis(op_id op, const ig_arg *args, ig_array **out)
-{
-    return read_along(op, args, out, true);
-}
-
-int op_gather(op_id op, const ig_arg *args, ig_array **out)
-{
-    return read_along(op, args, out, false);
-}
-
 /* ---- writes ---- */
 
 /* out[index[i, j], j] = updates[i, j] for axis 0, or += with add. */
-static int write_along(op_id op, const ig_arg *args, ig_array **out, bool add)
+int op_write_along(op_id op, const ig_arg *args, ig_array **out)
 {
+    const bool add = op == OP_scatter_add;
     const char *who = op_rows[op].name;
     ig_array *x = args[0].u.array, *index = index_cast(who, args[1].u.array);
     ig_array *updates = index_fit(op, "updates", x, args[2].u.array);
@@ -178,16 +170,6 @@ static int write_along(op_id op, const ig_arg *args, ig_array **out, bool add)
     return op_one(out, array_node(OP_write, x->dtype, ndim, x->view.shape, in, 3, &attr));
 }
 
-int op_scatter(op_id op, const ig_arg *args, ig_array **out)
-{
-    return write_along(op, args, out, false);
-}
-
-int op_scatter_add(op_id op, const ig_arg *args, ig_array **out)
-{
-    return write_along(op, args, out, true);
-}
-
 /* ---- order ---- */
 
 /* Sorts along axis, which is moved to the end for that. All sorts are stable, so the argument `stable` is
@@ -209,23 +191,14 @@ ig_array *index_first_places(ig_array *x, int axis, int64_t kept)
     return sorted_rows(OP_argsort, x, axis, true, kept, IG_I64);
 }
 
-static int sort_along(op_id op, const ig_arg *args, ig_array **out, ig_dtype dtype)
+int op_sort_along(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
+    const ig_dtype dtype = op == OP_sort ? x->dtype : IG_I64;
     int axis;
     if (infer_axis(op, args[1].u.i, x->view.ndim, &axis) != IG_OK)
         return 0;
     return op_one(out, sorted_rows(op, x, axis, args[2].u.b, x->view.shape[axis], dtype));
-}
-
-int op_sort(op_id op, const ig_arg *args, ig_array **out)
-{
-    return sort_along(op, args, out, args[0].u.array->dtype);
-}
-
-int op_argsort(op_id op, const ig_arg *args, ig_array **out)
-{
-    return sort_along(op, args, out, IG_I64);
 }
 
 int op_searchsorted(op_id op, const ig_arg *args, ig_array **out)

@@ -25,21 +25,8 @@ static ig_array *positive_or(ig_array *x, ig_array *below)
     return ig_where(ig_greater(x, ig_float(0)), x, below);
 }
 
-static ig_array *leaky_relu(ig_array *x, const ig_arg *slope)
+static ig_array *gelu(ig_array *x, const char *how)
 {
-    return positive_or(x, ig_multiply(x, ig_float(slope->u.f)));
-}
-
-/* Above 0 the exponential must not overflow: its gradient is multiplied by 0, and the product must be 0. */
-static ig_array *elu(ig_array *x, const ig_arg *alpha)
-{
-    ig_array *below = ig_expm1(ig_minimum(ig_float(0), x));
-    return positive_or(x, ig_multiply(below, ig_float(alpha->u.f)));
-}
-
-static ig_array *gelu(ig_array *x, const ig_arg *approximate)
-{
-    const char *how = approximate->u.str;
     if (strcmp(how, "none") == 0)
         return ig_gelu_erf(x);
     if (strcmp(how, "tanh") != 0)
@@ -49,47 +36,27 @@ static ig_array *gelu(ig_array *x, const ig_arg *approximate)
     return ig_multiply(ig_multiply(x, ig_float(0.5)), ig_add(y, ig_float(1)));
 }
 
-static ig_array *silu(ig_array *x, const ig_arg *nothing)
+static ig_array *activation(op_id op, ig_array *x, const ig_arg *more)
 {
-    (void)nothing;
-    return ig_multiply(x, ig_sigmoid(x));
+    switch (op) {
+    case OP_leaky_relu: return positive_or(x, ig_multiply(x, ig_float(more->u.f)));
+    case OP_elu: { /* above 0 the exponential must not overflow: its gradient, times 0, must be 0 */
+        ig_array *below = ig_expm1(ig_minimum(ig_float(0), x));
+        return positive_or(x, ig_multiply(below, ig_float(more->u.f)));
+    }
+    case OP_gelu: return gelu(x, more->u.str);
+    case OP_silu: return ig_multiply(x, ig_sigmoid(x));
+    default: return ig_logaddexp(x, ig_float(0)); /* softplus */
+    }
 }
 
-static ig_array *softplus(ig_array *x, const ig_arg *nothing)
-{
-    (void)nothing;
-    return ig_logaddexp(x, ig_float(0));
-}
-
-/* formula of x, in f32 or f64, and the op's second argument. */
-static int activation(op_id op, const ig_arg *args, ig_array *formula(ig_array *, const ig_arg *),
-                      ig_array **out)
+int op_activation(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK)
         return 0;
-    return composite_result(out, formula(x, &args[1]), dtype);
-}
-
-int op_leaky_relu(op_id op, const ig_arg *args, ig_array **out)
-{
-    return activation(op, args, leaky_relu, out);
-}
-
-int op_elu(op_id op, const ig_arg *args, ig_array **out) { return activation(op, args, elu, out); }
-int op_gelu(op_id op, const ig_arg *args, ig_array **out)
-{
-    return activation(op, args, gelu, out);
-}
-int op_silu(op_id op, const ig_arg *args, ig_array **out)
-{
-    return activation(op, args, silu, out);
-}
-
-int op_softplus(op_id op, const ig_arg *args, ig_array **out)
-{
-    return activation(op, args, softplus, out);
+    return composite_result(out, activation(op, x, &args[1]), dtype);
 }
 
 int op_dropout(op_id op, const ig_arg *args, ig_array **out)
@@ -118,39 +85,19 @@ static ig_array *row_max(ig_array *x, ig_ints axis)
     return ig_size(x) == 0 ? ig_float(0) : ig_stop_gradient(ig_max(x, axis, true));
 }
 
-static ig_array *below_max(ig_array *x, ig_ints axis) { return ig_subtract(x, row_max(x, axis)); }
-
-static ig_array *softmax(ig_array *x, ig_ints axis)
-{
-    ig_array *e = ig_exp(below_max(x, axis));
-    return ig_multiply(e, ig_reciprocal(build_plain_sum(e, axis, true)));
-}
-
-static ig_array *log_softmax(ig_array *x, ig_ints axis)
-{
-    ig_array *y = below_max(x, axis);
-    return ig_subtract(y, ig_log(build_plain_sum(ig_exp(y), axis, true)));
-}
-
-static int along(op_id op, const ig_arg *args, ig_array *formula(ig_array *, ig_ints),
-                 ig_array **out)
+int op_softmax(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     ig_ints axis = args[1].u.ints;
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
-    return composite_result(out, formula(x, axis), dtype);
-}
-
-int op_softmax(op_id op, const ig_arg *args, ig_array **out)
-{
-    return along(op, args, softmax, out);
-}
-
-int op_log_softmax(op_id op, const ig_arg *args, ig_array **out)
-{
-    return along(op, args, log_softmax, out);
+    ig_array *below = ig_subtract(x, row_max(x, axis)), *e = ig_exp(below);
+    ig_array *sum = build_plain_sum(e, axis, true);
+    return composite_result(out,
+                            op == OP_softmax ? ig_multiply(e, ig_reciprocal(sum))
+                                             : ig_subtract(below, ig_log(sum)),
+                            dtype);
 }
 
 /* ---- norms ---- */
@@ -474,79 +421,40 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     return reduced(op, loss, &args[3], dtype, out);
 }
 
-/* formula of x1 and x2, in f32 or f64; reduction is the op's last argument. */
-static int loss_of(op_id op, const ig_arg *args, ig_array *formula(ig_array *, ig_array *, double),
-                   double number, const ig_arg *reduction, ig_array **out)
+/* The loss of each element. number is the delta of huber. */
+static ig_array *loss(op_id op, ig_array *x, ig_array *t, double number)
+{
+    ig_array *difference = op == OP_bce_with_logits || op == OP_kl_div ? NULL : ig_subtract(x, t);
+    switch (op) {
+    case OP_mse: return ig_square(difference);
+    case OP_l1: return ig_abs(difference);
+    case OP_huber: {
+        ig_array *d = ig_abs(difference);
+        ig_array *inner = ig_multiply(ig_square(d), ig_float(0.5));
+        ig_array *outer = ig_multiply(ig_subtract(d, ig_float(0.5 * number)), ig_float(number));
+        return ig_where(ig_less_equal(d, ig_float(number)), inner, outer);
+    }
+    case OP_bce_with_logits: /* log(1 + exp(x)) - x * t, computed without overflow */
+        return ig_subtract(ig_logaddexp(x, ig_float(0)), ig_multiply(x, t));
+    default: { /* kl_div: t * (log(t) - x), 0 where t is 0 */
+        ig_array *y = ig_multiply(t, ig_subtract(ig_log(t), x));
+        return ig_where(ig_equal(t, ig_float(0)), ig_float(0), y);
+    }
+    }
+}
+
+int op_loss(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    const bool huber = op == OP_huber;
+    const double delta = huber ? args[2].u.f : 0;
     int64_t shape[IG_MAX_NDIM];
     int ndim;
     ig_dtype dtype;
+    if (huber && !(delta > 0))
+        FAIL_NONE(IG_ERR_ARGUMENT, "huber: delta is %g; give a number above 0", delta);
     if (composite_floats(op, x, 2, &dtype) != IG_OK ||
         infer_broadcast(op, x, 2, &ndim, shape) != IG_OK)
         return 0;
-    return reduced(op, formula(x[0], x[1], number), reduction, dtype, out);
-}
-
-static ig_array *mse(ig_array *x1, ig_array *x2, double unused)
-{
-    (void)unused;
-    return ig_square(ig_subtract(x1, x2));
-}
-
-static ig_array *l1(ig_array *x1, ig_array *x2, double unused)
-{
-    (void)unused;
-    return ig_abs(ig_subtract(x1, x2));
-}
-
-static ig_array *huber(ig_array *x1, ig_array *x2, double delta)
-{
-    ig_array *d = l1(x1, x2, 0);
-    ig_array *inner = ig_multiply(ig_square(d), ig_float(0.5));
-    ig_array *outer = ig_multiply(ig_subtract(d, ig_float(0.5 * delta)), ig_float(delta));
-    return ig_where(ig_less_equal(d, ig_float(delta)), inner, outer);
-}
-
-/* log(1 + exp(x)) - x * t, computed without overflow. */
-static ig_array *bce_with_logits(ig_array *x, ig_array *t, double unused)
-{
-    (void)unused;
-    return ig_subtract(ig_logaddexp(x, ig_float(0)), ig_multiply(x, t));
-}
-
-/* t * (log(t) - x), 0 where t is 0. */
-static ig_array *kl_div(ig_array *x, ig_array *t, double unused)
-{
-    (void)unused;
-    ig_array *y = ig_multiply(t, ig_subtract(ig_log(t), x));
-    return ig_where(ig_equal(t, ig_float(0)), ig_float(0), y);
-}
-
-int op_mse(op_id op, const ig_arg *args, ig_array **out)
-{
-    return loss_of(op, args, mse, 0, &args[2], out);
-}
-
-int op_l1(op_id op, const ig_arg *args, ig_array **out)
-{
-    return loss_of(op, args, l1, 0, &args[2], out);
-}
-
-int op_huber(op_id op, const ig_arg *args, ig_array **out)
-{
-    double delta = args[2].u.f;
-    if (!(delta > 0))
-        FAIL_NONE(IG_ERR_ARGUMENT, "huber: delta is %g; give a number above 0", delta);
-    return loss_of(op, args, huber, delta, &args[3], out);
-}
-
-int op_bce_with_logits(op_id op, const ig_arg *args, ig_array **out)
-{
-    return loss_of(op, args, bce_with_logits, 0, &args[2], out);
-}
-
-int op_kl_div(op_id op, const ig_arg *args, ig_array **out)
-{
-    return loss_of(op, args, kl_div, 0, &args[2], out);
+    return reduced(op, loss(op, x[0], x[1], delta), &args[huber ? 3 : 2], dtype, out);
 }

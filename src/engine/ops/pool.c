@@ -44,7 +44,7 @@ static ig_ints kernel_axes(const windows *w)
 
 /* ---- the largest element ---- */
 
-static int max_pool(op_id op, const ig_arg *args, ig_array **out)
+int op_max_pool(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     windows w;
@@ -58,10 +58,6 @@ static int max_pool(op_id op, const ig_arg *args, ig_array **out)
     ig_array *seen = pool_windows(op, x, &w, BORDER_LOWEST);
     return op_one(out, ig_max(seen, kernel_axes(&w), false));
 }
-
-int op_max_pool1d(op_id op, const ig_arg *args, ig_array **out) { return max_pool(op, args, out); }
-int op_max_pool2d(op_id op, const ig_arg *args, ig_array **out) { return max_pool(op, args, out); }
-int op_max_pool3d(op_id op, const ig_arg *args, ig_array **out) { return max_pool(op, args, out); }
 
 /* ---- means ---- */
 
@@ -117,7 +113,7 @@ static ig_status window_sizes(const windows *w, int axis, const ig_array *x, boo
     return size->each ? IG_OK : IG_ERR_MEMORY;
 }
 
-static int avg_pool(op_id op, const ig_arg *args, ig_array **out)
+int op_avg_pool(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     sizes size[WINDOW_AXES_MOST];
@@ -132,10 +128,6 @@ static int avg_pool(op_id op, const ig_arg *args, ig_array **out)
     ig_array *sums = build_plain_sum(build_cast(seen, sum_dtype(x)), kernel_axes(&w), false);
     return op_one(out, mean_of(op, x, sums, size, w.n));
 }
-
-int op_avg_pool1d(op_id op, const ig_arg *args, ig_array **out) { return avg_pool(op, args, out); }
-int op_avg_pool2d(op_id op, const ig_arg *args, ig_array **out) { return avg_pool(op, args, out); }
-int op_avg_pool3d(op_id op, const ig_arg *args, ig_array **out) { return avg_pool(op, args, out); }
 
 /* ---- windows that cover x ---- */
 
@@ -215,7 +207,7 @@ static ig_array *cover_axis(op_id op, ig_array *x, int axis, const cover *c)
     return ig_where(inside, ig_take(x, c->at, IG_AXES(axis)), build_scalar(0, (ig_dtype)x->dtype));
 }
 
-static int adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
+int op_adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array, *seen = x;
     const int n = window_axes(op);
@@ -236,19 +228,4 @@ static int adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
     static const int64_t kernels[] = {3, 5, 7};
     ig_array *sums = build_plain_sum(build_cast(seen, sum_dtype(x)), (ig_ints){kernels, n}, false);
     return op_one(out, mean_of(op, x, sums, size, n));
-}
-
-int op_adaptive_avg_pool1d(op_id op, const ig_arg *args, ig_array **out)
-{
-    return adaptive_avg_pool(op, args, out);
-}
-
-int op_adaptive_avg_pool2d(op_id op, const ig_arg *args, ig_array **out)
-{
-    return adaptive_avg_pool(op, args, out);
-}
-
-int op_adaptive_avg_pool3d(op_id op, const ig_arg *args, ig_array **out)
-{
-    return adaptive_avg_pool(op, args, out);
 }

@@ -94,43 +94,35 @@ ig_array *build_plain_sum(ig_array *x, ig_ints axis, bool keepdims)
     return y;
 }
 
-int op_all(op_id op, const ig_arg *args, ig_array **out)
+int op_truth(op_id op, const ig_arg *args, ig_array **out)
 {
-    return reduce(op, OP_min, build_cast(args[0].u.array, IG_BOOL), IG_BOOL, arg_ints(&args[1]),
-                  args[2].u.b, false, out);
+    return reduce(op, op == OP_all ? OP_min : OP_max, build_cast(args[0].u.array, IG_BOOL), IG_BOOL,
+                  arg_ints(&args[1]), args[2].u.b, false, out);
 }
 
-int op_any(op_id op, const ig_arg *args, ig_array **out)
-{
-    return reduce(op, OP_max, build_cast(args[0].u.array, IG_BOOL), IG_BOOL, arg_ints(&args[1]),
-                  args[2].u.b, false, out);
-}
-
-static int argreduce(op_id op, op_id fold, const ig_arg *args, ig_array **out)
+int op_argreduce(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     if (x->dtype == IG_BOOL)
         x = build_cast(x, IG_U8);
     ig_ints axis = args[1].kind == IG_ARG_INT ? (ig_ints){&args[1].u.i, 1} : (ig_ints){NULL, 0};
-    return reduce(op, fold, x, IG_I64, axis, args[2].u.b, false, out);
-}
-
-int op_argmax(op_id op, const ig_arg *args, ig_array **out)
-{
-    return argreduce(op, OP_max, args, out);
-}
-
-int op_argmin(op_id op, const ig_arg *args, ig_array **out)
-{
-    return argreduce(op, OP_min, args, out);
+    return reduce(op, op == OP_argmax ? OP_max : OP_min, x, IG_I64, axis, args[2].u.b, false, out);
 }
 
 /* ---- scans ---- */
 
-/* include_initial puts the fold's identity before the running results. */
-static int scan(op_id op, op_id fold, ig_array *x, const ig_arg *axis_arg, bool include_initial,
-                ig_array **out)
+/* Running sums and products take a dtype, and may begin with the fold's identity. */
+int op_scan(op_id op, const ig_arg *args, ig_array **out)
 {
+    const bool sums = op == OP_cumulative_sum || op == OP_cumulative_prod;
+    const op_id fold = op == OP_cumulative_sum    ? OP_sum
+                       : op == OP_cumulative_prod ? OP_prod
+                       : op == OP_cumulative_max  ? OP_max
+                                                  : OP_min;
+    const ig_arg *axis_arg = &args[1];
+    ig_array *x = args[0].u.array;
+    if (sums)
+        x = build_cast(x, arg_dtype(&args[2], sum_dtype(x->dtype)));
     if (!x)
         return 0;
     int axis = 0;
@@ -146,7 +138,7 @@ static int scan(op_id op, op_id fold, ig_array *x, const ig_arg *axis_arg, bool 
     node_attr attr = {.fold = (uint16_t)fold};
     ig_array *y = array_node(op, x->dtype, in->view.ndim, in->view.shape, &in, 1, &attr);
     y = build_axis_back(op, y, axis);
-    if (!y || !include_initial)
+    if (!y || !sums || !args[3].u.b)
         return op_one(out, y);
     int64_t shape[IG_MAX_NDIM];
     memcpy(shape, x->view.shape, sizeof shape);
@@ -156,30 +148,4 @@ static int scan(op_id op, op_id fold, ig_array *x, const ig_arg *axis_arg, bool 
     if (!parts[0])
         return 0;
     return op_one(out, ig_concat(parts, 2, (ig_ints){&(int64_t){axis}, 1}));
-}
-
-static int scan_sum(op_id op, op_id fold, const ig_arg *args, ig_array **out)
-{
-    ig_dtype dtype = arg_dtype(&args[2], sum_dtype(args[0].u.array->dtype));
-    return scan(op, fold, build_cast(args[0].u.array, dtype), &args[1], args[3].u.b, out);
-}
-
-int op_cumulative_sum(op_id op, const ig_arg *args, ig_array **out)
-{
-    return scan_sum(op, OP_sum, args, out);
-}
-
-int op_cumulative_prod(op_id op, const ig_arg *args, ig_array **out)
-{
-    return scan_sum(op, OP_prod, args, out);
-}
-
-int op_cumulative_max(op_id op, const ig_arg *args, ig_array **out)
-{
-    return scan(op, OP_max, args[0].u.array, &args[1], false, out);
-}
-
-int op_cumulative_min(op_id op, const ig_arg *args, ig_array **out)
-{
-    return scan(op, OP_min, args[0].u.array, &args[1], false, out);
 }

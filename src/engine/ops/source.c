@@ -25,68 +25,30 @@ static int filled(op_id op, ig_ints shape, ig_array *value, ig_dtype dtype, ig_a
                   build_contiguous(build_broadcast(op, ig_astype(value, dtype), shape.n, shape.v)));
 }
 
-/* For rows whose name is the value: (shape, dtype) and (x, dtype). */
-static int filled_shape(op_id op, const ig_arg *args, double value, ig_array **out)
+/* The number of a row whose name is the number. */
+static double value_of(op_id op) { return op == OP_ones || op == OP_ones_like; }
+
+/* full: (shape, value, dtype); other rows: (shape, dtype) */
+int op_fill(op_id op, const ig_arg *args, ig_array **out)
 {
+    if (op == OP_full)
+        return filled(op, args[0].u.ints, args[1].u.array, arg_dtype(&args[2], IG_DTYPE_NONE), out);
     ig_dtype dtype = arg_dtype(&args[1], IG_F32);
-    return filled(op, args[0].u.ints, build_scalar(value, dtype), dtype, out);
+    return filled(op, args[0].u.ints, build_scalar(value_of(op), dtype), dtype, out);
 }
 
-static ig_dtype dtype_like(ig_array *x, const ig_arg *dtype)
+/* The same in the shape of x. An array filled with a number has no device until it is evaluated. Here it gets the
+ * device of x. */
+int op_fill_like(op_id op, const ig_arg *args, ig_array **out)
 {
-    return arg_dtype(dtype, ig_result_type(&x, 1));
-}
-
-/* An array filled with a number has no device until it is evaluated. Here it gets the device of x. */
-static int filled_as(op_id op, ig_array *x, ig_array *value, ig_dtype dtype, ig_array **out)
-{
+    ig_array *x = args[0].u.array;
+    const bool full = op == OP_full_like;
+    ig_dtype dtype = arg_dtype(&args[full ? 2 : 1], ig_result_type(&x, 1));
+    ig_array *value = full ? args[1].u.array : build_scalar(value_of(op), dtype);
     const int n = filled(op, ig_shape(x), value, dtype, out);
     if (n && !out[0]->root->is_number && !out[0]->root->device)
         out[0]->root->device = x->root->device;
     return n;
-}
-
-static int filled_like(op_id op, const ig_arg *args, double value, ig_array **out)
-{
-    ig_array *x = args[0].u.array;
-    ig_dtype dtype = dtype_like(x, &args[1]);
-    return filled_as(op, x, build_scalar(value, dtype), dtype, out);
-}
-
-int op_empty(op_id op, const ig_arg *args, ig_array **out)
-{
-    return filled_shape(op, args, 0, out);
-}
-int op_zeros(op_id op, const ig_arg *args, ig_array **out)
-{
-    return filled_shape(op, args, 0, out);
-}
-int op_ones(op_id op, const ig_arg *args, ig_array **out) { return filled_shape(op, args, 1, out); }
-
-int op_empty_like(op_id op, const ig_arg *args, ig_array **out)
-{
-    return filled_like(op, args, 0, out);
-}
-
-int op_zeros_like(op_id op, const ig_arg *args, ig_array **out)
-{
-    return filled_like(op, args, 0, out);
-}
-
-int op_ones_like(op_id op, const ig_arg *args, ig_array **out)
-{
-    return filled_like(op, args, 1, out);
-}
-
-int op_full(op_id op, const ig_arg *args, ig_array **out)
-{
-    return filled(op, args[0].u.ints, args[1].u.array, arg_dtype(&args[2], IG_DTYPE_NONE), out);
-}
-
-int op_full_like(op_id op, const ig_arg *args, ig_array **out)
-{
-    ig_array *x = args[0].u.array;
-    return filled_as(op, x, args[1].u.array, dtype_like(x, &args[2]), out);
 }
 
 /* ---- sequences ---- */
@@ -189,26 +151,15 @@ int op_eye(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, build_cast(diagonal_mask(ig_equal, rows, cols, args[2].u.i), dtype));
 }
 
-/* x where compare(row + k, col) holds, else 0, also where x is NaN. */
-static int triangle(op_id op, const ig_arg *args, ig_array *compare(ig_array *, ig_array *),
-                    ig_array **out)
+/* x on one side of the k-th diagonal and on it, else 0, also where x is NaN. */
+int op_triangle(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     int ndim = x->view.ndim;
     if (ndim < 2)
         FAIL_NONE(IG_ERR_SHAPE, "%s: x has %d dimension%s, but needs at least 2", op_rows[op].name,
                   ndim, ndim == 1 ? "" : "s");
-    ig_array *keep =
-        diagonal_mask(compare, x->view.shape[ndim - 2], x->view.shape[ndim - 1], args[1].u.i);
+    ig_array *keep = diagonal_mask(op == OP_tril ? ig_greater_equal : ig_less_equal,
+                                   x->view.shape[ndim - 2], x->view.shape[ndim - 1], args[1].u.i);
     return op_one(out, ig_where(keep, x, build_scalar(0, x->dtype)));
-}
-
-int op_tril(op_id op, const ig_arg *args, ig_array **out)
-{
-    return triangle(op, args, ig_greater_equal, out);
-}
-
-int op_triu(op_id op, const ig_arg *args, ig_array **out)
-{
-    return triangle(op, args, ig_less_equal, out);
 }

@@ -25,8 +25,9 @@ const op_row op_rows[OP_COUNT] = {
     [OP_##id] = { \
         #id,    FOLD_SIGNATURE_##accepts_, text, CLASS_REDUCE, ACCEPTS_##accepts_, RESULT_SAME, 0, \
         op_fold},
-#define OP(id, class, signature_, text) \
-    [OP_##id] = {#id, signature_, text, CLASS_##class, ACCEPTS_NONE, RESULT_NONE, 0, op_##id},
+#define SHARED(id, builder, class, signature_, text) \
+    [OP_##id] = {#id, signature_, text, CLASS_##class, ACCEPTS_NONE, RESULT_NONE, 0, op_##builder},
+#define OP(id, class, signature_, text) SHARED(id, id, class, signature_, text)
 #define NODE(id) [OP_##id] = {#id, "", "", CLASS_NODE, ACCEPTS_NONE, RESULT_NONE, 0, NULL},
 #include "engine/ops/ops.def"
 };

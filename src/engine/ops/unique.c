@@ -127,9 +127,14 @@ static ig_array *unique_counts(const groups *g, int64_t *room)
     return from_i64(room, g->n);
 }
 
-static int unique(op_id op, const ig_arg *args, const enum unique_part *parts, int n,
-                  ig_array **out)
+int op_unique(op_id op, const ig_arg *args, ig_array **out)
 {
+    static const enum unique_part all[] = {VALUES, INDICES, INVERSE, COUNTS},
+                                  pair[] = {VALUES, INVERSE}, counts[] = {VALUES, COUNTS};
+    const enum unique_part *parts = op == OP_unique_all       ? all
+                                    : op == OP_unique_inverse ? pair
+                                                              : counts;
+    const int n = op == OP_unique_all ? UNIQUE_PARTS : op == OP_unique_values ? 1 : 2;
     static ig_array *(*const find[UNIQUE_PARTS])(const groups *, int64_t *) = {
         [INDICES] = unique_indices, [INVERSE] = unique_inverse, [COUNTS] = unique_counts};
     ig_array *x = args[0].u.array;
@@ -151,28 +156,4 @@ static int unique(op_id op, const ig_arg *args, const enum unique_part *parts, i
     memory_free(room);
     memory_free(g.starts);
     return ok ? n : 0;
-}
-
-int op_unique_all(op_id op, const ig_arg *args, ig_array **out)
-{
-    static const enum unique_part parts[] = {VALUES, INDICES, INVERSE, COUNTS};
-    return unique(op, args, parts, 4, out);
-}
-
-int op_unique_counts(op_id op, const ig_arg *args, ig_array **out)
-{
-    static const enum unique_part parts[] = {VALUES, COUNTS};
-    return unique(op, args, parts, 2, out);
-}
-
-int op_unique_inverse(op_id op, const ig_arg *args, ig_array **out)
-{
-    static const enum unique_part parts[] = {VALUES, INVERSE};
-    return unique(op, args, parts, 2, out);
-}
-
-int op_unique_values(op_id op, const ig_arg *args, ig_array **out)
-{
-    static const enum unique_part parts[] = {VALUES};
-    return unique(op, args, parts, 1, out);
 }
