@@ -236,7 +236,7 @@ static kernel_expr *by_lanes(parser *p, kernel_place place, const variant *v, ui
         list->args[i] =
             expr_convert(p, scalar(p, place, v->row, element, n, lanes), element, "a lane");
     }
-    return before ? expr_comma(p, before, list) : list;
+    return expr_comma(p, before, list);
 }
 
 kernel_expr *builtin_pair(parser *p, kernel_place place, kernel_operator op, kernel_expr *a,
@@ -272,7 +272,7 @@ static kernel_expr *shaped(parser *p, kernel_place place, const variant *v, uint
         list->args[i] = expr_convert(p, e, element, "a lane");
     }
     kernel_expr *made = v->result->kind == TYPE_STRUCT ? list : list->args[0];
-    return before ? expr_comma(p, before, made) : made;
+    return expr_comma(p, before, made);
 }
 
 /* Shuffles a half2 as 32 bits. */
@@ -320,20 +320,8 @@ static kernel_expr *build(parser *p, kernel_place place, const variant *v, uint3
 static _Noreturn void no_variant(parser *p, const builtin_name *row, kernel_place place,
                                  kernel_expr **args, uint32_t n)
 {
-    char types[400] = "";
-    size_t used = 0;
-    for (uint32_t i = 0; i < n && used < sizeof types - 1; i++) {
-        const char *name = type_name(p, args[i]->type);
-        const size_t bytes = strlen(name);
-        if (used + bytes + 3 >= sizeof types)
-            break;
-        memcpy(types + used, i ? ", " : "", i ? 2 : 0);
-        used += i ? 2 : 0;
-        memcpy(types + used, name, bytes + 1);
-        used += bytes;
-    }
     parser_fail_do(p, place, "check the number of arguments, and cast them if necessary",
-                   "'%s' does not take (%s)", row->name, types);
+                   "'%s' does not take (%s)", row->name, types_of(p, args, n));
 }
 
 kernel_expr *builtin_call(parser *p, const builtin_name *row, kernel_place place, uint32_t n,

@@ -40,9 +40,7 @@ static int braces_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     const kernel_token *end = skip_group(e->as.braces) - 1;
     for (const kernel_token *t = e->as.braces + 1; t < end;) {
         n += t->kind == TOKEN_COMMA && t + 1 < end;
-        const bool group =
-            t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACE || t->kind == TOKEN_LBRACKET;
-        t = group ? skip_group(t) : t + 1;
+        t = skip_item(t);
     }
     if (to->kind != TYPE_STRUCT)
         return type_is_scalar(to) && n <= 1 ? 2 : -1;
@@ -151,7 +149,7 @@ static int compare(const candidate *a, const candidate *b)
     return ta ? specificity(a->decl) - specificity(b->decl) : 0;
 }
 
-static const char *types_of(parser *p, kernel_expr **args, uint32_t n)
+const char *types_of(parser *p, kernel_expr **args, uint32_t n)
 {
     const char *made = "";
     for (uint32_t i = 0; i < n && i < 8; i++)
@@ -164,11 +162,9 @@ static _Noreturn void no_match(parser *p, function_decl *functions, kernel_place
                                kernel_expr **args, uint32_t n)
 {
     parser_error(p, place, "no '%s' takes (%s)", functions->name->text, types_of(p, args, n));
-    if (!p->quiet) {
-        int shown = 0;
-        for (function_decl *f = functions; f && shown < 4; f = f->next, shown++)
-            diag_note(p->diags, f->place, "this one does not");
-    }
+    int shown = 0;
+    for (function_decl *f = functions; f && shown < 4; f = f->next, shown++)
+        parser_note(p, f->place, "this one does not");
     parser_jump(p);
 }
 
@@ -277,18 +273,12 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
                          .n_args = n_args};
         /* A template that cannot be instantiated is not a candidate, unless it is the only one. */
         const bool only = !functions->next && !quiet;
-        const bool failed = p->failed;
-        if (only) {
+        const kernel_token *back = p->t;
+        if (only)
             find_instance(p, c);
-        } else {
-            const kernel_token *back = p->t;
-            p->quiet++;
-            if (!parser_guard(p, find_instance, c))
-                c->instance = NULL;
-            p->t = back;
-            p->quiet--;
-            p->failed = failed;
-        }
+        else if (!parser_try(p, find_instance, c))
+            c->instance = NULL;
+        p->t = back;
         if (!fits(p, c))
             continue;
         const int order = any ? compare(c, best) : 1;
@@ -310,11 +300,10 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
     if (tie) {
         parser_error(p, place, "'%s' with (%s) is ambiguous", functions->name->text,
                      types_of(p, args, n_args));
-        if (!p->quiet) {
+        if (!p->quiet)
             diag_do(p->diags, "cast an argument");
-            diag_note(p->diags, best->decl->place, "this one fits");
-            diag_note(p->diags, other->place, "and this one");
-        }
+        parser_note(p, best->decl->place, "this one fits");
+        parser_note(p, other->place, "and this one");
         parser_jump(p);
     }
     return call(p, best->instance, place, args, n_args);
@@ -380,7 +369,7 @@ static kernel_expr *call_given(parser *p, kernel_expr *object, function_decl *fu
         e = call_functions(p, functions, place, given, n_given,
                            functions->is_method && object ? all : args,
                            functions->is_method && object ? n + 1 : n, false);
-    return before ? expr_comma(p, before, e) : e;
+    return expr_comma(p, before, e);
 }
 
 kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,

@@ -7,33 +7,21 @@ typedef struct operator_row {
 } operator_row;
 
 static const operator_row rows[TOKEN_KINDS] = {
-    [TOKEN_PLUS] = {OP_ADD, 'a'},
-    [TOKEN_MINUS] = {OP_SUB, 'a'},
-    [TOKEN_STAR] = {OP_MUL, 'a'},
-    [TOKEN_SLASH] = {OP_DIV, 'a'},
-    [TOKEN_PERCENT] = {OP_REM, 'i'},
-    [TOKEN_AMP] = {OP_AND, 'i'},
-    [TOKEN_PIPE] = {OP_OR, 'i'},
-    [TOKEN_CARET] = {OP_XOR, 'i'},
-    [TOKEN_SHL] = {OP_SHL, 's'},
-    [TOKEN_SHR] = {OP_SHR, 's'},
-    [TOKEN_EQ] = {OP_EQ, 'c'},
-    [TOKEN_NE] = {OP_NE, 'c'},
-    [TOKEN_LT] = {OP_LT, 'c'},
-    [TOKEN_LE] = {OP_LE, 'c'},
-    [TOKEN_GT] = {OP_GT, 'c'},
+    [TOKEN_PLUS] = {OP_ADD, 'a'},  [TOKEN_MINUS] = {OP_SUB, 'a'},   [TOKEN_STAR] = {OP_MUL, 'a'},
+    [TOKEN_SLASH] = {OP_DIV, 'a'}, [TOKEN_PERCENT] = {OP_REM, 'i'}, [TOKEN_AMP] = {OP_AND, 'i'},
+    [TOKEN_PIPE] = {OP_OR, 'i'},   [TOKEN_CARET] = {OP_XOR, 'i'},   [TOKEN_SHL] = {OP_SHL, 's'},
+    [TOKEN_SHR] = {OP_SHR, 's'},   [TOKEN_EQ] = {OP_EQ, 'c'},       [TOKEN_NE] = {OP_NE, 'c'},
+    [TOKEN_LT] = {OP_LT, 'c'},     [TOKEN_LE] = {OP_LE, 'c'},       [TOKEN_GT] = {OP_GT, 'c'},
     [TOKEN_GE] = {OP_GE, 'c'},
-    [TOKEN_PLUS_ASSIGN] = {OP_ADD, 'a'},
-    [TOKEN_MINUS_ASSIGN] = {OP_SUB, 'a'},
-    [TOKEN_STAR_ASSIGN] = {OP_MUL, 'a'},
-    [TOKEN_SLASH_ASSIGN] = {OP_DIV, 'a'},
-    [TOKEN_PERCENT_ASSIGN] = {OP_REM, 'i'},
-    [TOKEN_AMP_ASSIGN] = {OP_AND, 'i'},
-    [TOKEN_PIPE_ASSIGN] = {OP_OR, 'i'},
-    [TOKEN_CARET_ASSIGN] = {OP_XOR, 'i'},
-    [TOKEN_SHL_ASSIGN] = {OP_SHL, 's'},
-    [TOKEN_SHR_ASSIGN] = {OP_SHR, 's'},
 };
+
+/* The operator of "+=" is "+". */
+static const uint8_t operator_of[TOKEN_KINDS] = {
+    [TOKEN_PLUS_ASSIGN] = TOKEN_PLUS,       [TOKEN_MINUS_ASSIGN] = TOKEN_MINUS,
+    [TOKEN_STAR_ASSIGN] = TOKEN_STAR,       [TOKEN_SLASH_ASSIGN] = TOKEN_SLASH,
+    [TOKEN_PERCENT_ASSIGN] = TOKEN_PERCENT, [TOKEN_AMP_ASSIGN] = TOKEN_AMP,
+    [TOKEN_PIPE_ASSIGN] = TOKEN_PIPE,       [TOKEN_CARET_ASSIGN] = TOKEN_CARET,
+    [TOKEN_SHL_ASSIGN] = TOKEN_SHL,         [TOKEN_SHR_ASSIGN] = TOKEN_SHR};
 
 /* ---- the user's own operators ------------------------------------------------------------------ */
 
@@ -67,8 +55,8 @@ static kernel_expr *user_operator(parser *p, kernel_place place, int token, kern
 static _Noreturn void wrong_operands(parser *p, kernel_place place, int token, const kernel_expr *a,
                                      const kernel_expr *b)
 {
-    const bool floats =
-        (type_is_float(a->type) || type_is_float(b->type)) && rows[token].kind != 'a';
+    const bool floats = (type_is_float(a->type) || type_is_float(b->type)) &&
+                        rows[operator_of[token] ? operator_of[token] : token].kind != 'a';
     parser_error(p, place, "'%s' cannot be applied to '%s' and '%s'", kernel_token_kind_text(token),
                  type_name(p, a->type), type_name(p, b->type));
     if (!p->quiet) {
@@ -112,10 +100,8 @@ static kernel_expr *offset(parser *p, kernel_place place, kernel_expr *a, kernel
     i = to_offset(p, i);
     if (back)
         i = expr_unary(p, place, TOKEN_MINUS, i);
-    kernel_expr *e = expr_new(p, EXPR_BINARY, place, a->type);
+    kernel_expr *e = expr_node(p, EXPR_BINARY, place, a->type, a, i);
     e->op = OP_OFFSET;
-    e->a = a;
-    e->b = i;
     return e;
 }
 
@@ -162,21 +148,17 @@ static kernel_expr *pointers(parser *p, kernel_place place, int token, kernel_ex
     if (type->of->kind == TYPE_VOID)
         parser_fail_do(p, place, "cast them to char * first", "arithmetic with void pointers");
     type_complete(p, type->of, place);
-    kernel_expr *e = expr_new(p, EXPR_BINARY, place, type_word_of(p, WORD_LONG));
+    kernel_expr *e = expr_node(p, EXPR_BINARY, place, type_word_of(p, WORD_LONG), a, b);
     e->op = OP_DISTANCE;
-    e->a = a;
-    e->b = b;
     return e;
 }
 
 static kernel_expr *logical(parser *p, kernel_place place, int token, kernel_expr *a,
                             kernel_expr *b)
 {
-    kernel_expr *e =
-        expr_new(p, token == TOKEN_AND_AND ? EXPR_AND : EXPR_OR, place, type_word_of(p, WORD_BOOL));
-    e->a = expr_bool(p, a);
-    e->b = expr_bool(p, b);
-    return fold(p, e);
+    const expr_kind kind = token == TOKEN_AND_AND ? EXPR_AND : EXPR_OR;
+    a = expr_bool(p, a);
+    return fold(p, expr_node(p, kind, place, type_word_of(p, WORD_BOOL), a, expr_bool(p, b)));
 }
 
 kernel_expr *expr_binary(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b)
@@ -218,9 +200,9 @@ kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a
     if (made)
         return made;
     if (token == TOKEN_NOT) {
-        kernel_expr *e = expr_new(p, EXPR_UNARY, place, type_word_of(p, WORD_BOOL));
+        kernel_expr *e =
+            expr_node(p, EXPR_UNARY, place, type_word_of(p, WORD_BOOL), expr_bool(p, a), NULL);
         e->op = OP_NOT;
-        e->a = expr_bool(p, a);
         return fold(p, e);
     }
     a = expr_value(p, a);
@@ -236,9 +218,8 @@ kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a
     a = expr_convert(p, a, type, "an operand");
     if (token == TOKEN_PLUS)
         return a;
-    kernel_expr *e = expr_new(p, EXPR_UNARY, place, type);
+    kernel_expr *e = expr_node(p, EXPR_UNARY, place, type, a, NULL);
     e->op = token == TOKEN_TILDE ? OP_INVERT : OP_NEGATE;
-    e->a = a;
     e->soft = a->soft;
     return fold(p, e);
 }
@@ -266,9 +247,7 @@ kernel_expr *expr_choose(parser *p, kernel_place place, kernel_expr *a, kernel_e
         b = expr_convert(p, b, type, "'?:'");
         c = expr_convert(p, c, type, "'?:'");
     }
-    kernel_expr *e = expr_new(p, EXPR_CHOOSE, place, type);
-    e->a = a;
-    e->b = b;
+    kernel_expr *e = expr_node(p, EXPR_CHOOSE, place, type, a, b);
     e->c = c;
     e->soft = b->soft && c->soft;
     return fold(p, e);
@@ -307,10 +286,8 @@ kernel_expr *expr_assign(parser *p, kernel_place place, kernel_expr *to, kernel_
     }
     to = expr_chosen_place(p, to);
     check_assignable(p, place, to);
-    kernel_expr *e = expr_new(p, EXPR_ASSIGN, place, to->type->plain);
-    e->a = to;
-    e->b = expr_convert(p, value, to->type->plain, "an assignment");
-    return e;
+    value = expr_convert(p, value, to->type->plain, "an assignment");
+    return expr_node(p, EXPR_ASSIGN, place, to->type->plain, to, value);
 }
 
 /* A place that is used twice. */
@@ -333,28 +310,17 @@ kernel_expr *expr_place_once(parser *p, kernel_expr *e, kernel_expr **before)
 static kernel_expr *update_by_parts(parser *p, kernel_place place, int token, kernel_expr *to,
                                     kernel_expr *value)
 {
-    static const struct {
-        uint8_t assign, plain;
-    } plain[] = {{TOKEN_PLUS_ASSIGN, TOKEN_PLUS},       {TOKEN_MINUS_ASSIGN, TOKEN_MINUS},
-                 {TOKEN_STAR_ASSIGN, TOKEN_STAR},       {TOKEN_SLASH_ASSIGN, TOKEN_SLASH},
-                 {TOKEN_PERCENT_ASSIGN, TOKEN_PERCENT}, {TOKEN_AMP_ASSIGN, TOKEN_AMP},
-                 {TOKEN_PIPE_ASSIGN, TOKEN_PIPE},       {TOKEN_CARET_ASSIGN, TOKEN_CARET},
-                 {TOKEN_SHL_ASSIGN, TOKEN_SHL},         {TOKEN_SHR_ASSIGN, TOKEN_SHR}};
-    kernel_expr *before = NULL, *made = NULL;
+    kernel_expr *before = NULL;
     to = expr_place_once(p, to, &before);
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (plain[i].assign == token)
-            made = expr_assign(p, place, to, expr_binary(p, place, plain[i].plain, to, value));
-    return before ? expr_comma(p, before, made) : made;
+    value = expr_binary(p, place, operator_of[token], to, value);
+    return expr_comma(p, before, expr_assign(p, place, to, value));
 }
 
 static kernel_expr *update(parser *p, kernel_place place, kernel_operator op, kernel_expr *to,
                            const kernel_type *compute, kernel_expr *value)
 {
-    kernel_expr *e = expr_new(p, EXPR_UPDATE, place, to->type->plain);
+    kernel_expr *e = expr_node(p, EXPR_UPDATE, place, to->type->plain, to, value);
     e->op = op;
-    e->a = to;
-    e->b = value;
     e->as.compute = compute;
     e->soft = compute->kind == TYPE_F64 && to->type->kind != TYPE_F64 && value->soft;
     return e;
@@ -370,7 +336,7 @@ kernel_expr *expr_update(parser *p, kernel_place place, int token, kernel_expr *
         return update_by_parts(p, place, token, to, value);
     check_assignable(p, place, to);
     value = expr_value(p, value);
-    const operator_row row = rows[token];
+    const operator_row row = rows[operator_of[token]];
     if (type_is_pointer(to->type)) {
         if (row.op != OP_ADD && row.op != OP_SUB)
             wrong_operands(p, place, token, to, value);
@@ -453,10 +419,8 @@ kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const ke
         const kernel_type *type = path[i]->type;
         if (expr_is_place(a))
             type = type_qualify(p->types, type, a->type->quals);
-        kernel_expr *m = expr_new(p, EXPR_MEMBER, place, expr_is_place(a) ? type : type->plain);
-        m->a = a;
-        m->as.member = path[i];
-        a = m;
+        a = expr_node(p, EXPR_MEMBER, place, expr_is_place(a) ? type : type->plain, a, NULL);
+        a->as.member = path[i];
     }
     return a;
 }

@@ -14,6 +14,20 @@ kernel_expr *expr_new(parser *p, expr_kind kind, kernel_place place, const kerne
     return e;
 }
 
+kernel_expr *expr_node(parser *p, expr_kind kind, kernel_place place, const kernel_type *type,
+                       kernel_expr *a, kernel_expr *b)
+{
+    kernel_expr *e = expr_new(p, kind, place, type);
+    e->a = a;
+    e->b = b;
+    return e;
+}
+
+kernel_expr *expr_zero(parser *p, kernel_place place, const kernel_type *type)
+{
+    return expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type, place);
+}
+
 kernel_expr *expr_integer(parser *p, kernel_place place, const kernel_type *type, uint64_t value)
 {
     kernel_expr *e = expr_new(p, EXPR_CONST, place, type->plain);
@@ -110,10 +124,8 @@ kernel_expr *expr_value(parser *p, kernel_expr *e)
         return e;
     }
     if (e->type->kind == TYPE_ARRAY) {
-        kernel_expr *d = expr_new(p, EXPR_DECAY, e->place, type_pointer(p->types, e->type->of));
         mark_addressed(e);
-        d->a = e;
-        return d;
+        return expr_node(p, EXPR_DECAY, e->place, type_pointer(p->types, e->type->of), e, NULL);
     }
     if (e->kind == EXPR_VAR && e->c) { /* its value is known */
         kernel_expr *known = expr_new(p, EXPR_CONST, e->place, e->c->type);
@@ -124,9 +136,7 @@ kernel_expr *expr_value(parser *p, kernel_expr *e)
         parser_fail_do(p, e->place, "cast the pointer to the type that it points to",
                        "a void pointer cannot be read through");
     type_complete(p, e->type, e->place);
-    kernel_expr *load = expr_new(p, EXPR_LOAD, e->place, e->type->plain);
-    load->a = e;
-    return load;
+    return expr_node(p, EXPR_LOAD, e->place, e->type->plain, e, NULL);
 }
 
 kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e)
@@ -136,9 +146,7 @@ kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e)
     if (e->kind == EXPR_DEREF)
         return e->a;
     mark_addressed(e);
-    kernel_expr *a = expr_new(p, EXPR_ADDRESS, place, type_pointer(p->types, e->type));
-    a->a = e;
-    return a;
+    return expr_node(p, EXPR_ADDRESS, place, type_pointer(p->types, e->type), e, NULL);
 }
 
 kernel_expr *expr_deref(parser *p, kernel_place place, kernel_expr *pointer)
@@ -149,16 +157,14 @@ kernel_expr *expr_deref(parser *p, kernel_place place, kernel_expr *pointer)
     if (pointer->type->of->kind == TYPE_VOID)
         parser_fail_do(p, place, "cast the pointer to the type that it points to",
                        "a void pointer cannot be read through");
-    kernel_expr *e = expr_new(p, EXPR_DEREF, place, pointer->type->of);
-    e->a = pointer;
-    return e;
+    return expr_node(p, EXPR_DEREF, place, pointer->type->of, pointer, NULL);
 }
 
 kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b)
 {
-    kernel_expr *e = expr_new(p, EXPR_COMMA, a->place, b->type);
-    e->a = a;
-    e->b = b;
+    if (!a)
+        return b;
+    kernel_expr *e = expr_node(p, EXPR_COMMA, a->place, b->type, a, b);
     e->soft = b->soft;
     return e;
 }
@@ -174,10 +180,8 @@ static kernel_var *temporary(parser *p, const kernel_type *type, kernel_place pl
 
 static kernel_expr *set(parser *p, kernel_var *v, kernel_expr *value)
 {
-    kernel_expr *e = expr_new(p, EXPR_ASSIGN, value->place, value->type);
-    e->a = expr_var(p, value->place, v);
-    e->b = value;
-    return e;
+    return expr_node(p, EXPR_ASSIGN, value->place, value->type, expr_var(p, value->place, v),
+                     value);
 }
 
 kernel_expr *expr_once(parser *p, kernel_expr *e, kernel_expr **before)
@@ -187,8 +191,7 @@ kernel_expr *expr_once(parser *p, kernel_expr *e, kernel_expr **before)
          e->a->as.var->storage <= STORE_LOCAL))
         return e;
     kernel_var *v = temporary(p, e->type, e->place);
-    kernel_expr *assign = set(p, v, e);
-    *before = *before ? expr_comma(p, *before, assign) : assign;
+    *before = expr_comma(p, *before, set(p, v, e));
     return expr_value(p, expr_var(p, e->place, v));
 }
 
@@ -313,8 +316,7 @@ static kernel_expr *cast_to(parser *p, kernel_expr *e, const kernel_type *to, bo
 {
     if (e->type == to)
         return e;
-    kernel_expr *c = expr_new(p, EXPR_CAST, e->place, to);
-    c->a = e;
+    kernel_expr *c = expr_node(p, EXPR_CAST, e->place, to, e, NULL);
     c->soft = implicit && to->kind == TYPE_F64 && e->type->kind != TYPE_F64;
     return fold(p, c);
 }
@@ -333,11 +335,9 @@ static kernel_expr *to_base(parser *p, kernel_expr *e, const kernel_type *base)
             cast_to(p, expr_address(p, e->place, e), type_pointer(p->types, to), true));
     }
     for (int i = 0; i < n; i++) {
-        kernel_expr *m = expr_new(p, EXPR_MEMBER, e->place,
-                                  type_qualify(p->types, path[i]->type, e->type->quals));
-        m->a = e;
-        m->as.member = path[i];
-        e = m;
+        e = expr_node(p, EXPR_MEMBER, e->place,
+                      type_qualify(p->types, path[i]->type, e->type->quals), e, NULL);
+        e->as.member = path[i];
     }
     return e;
 }
@@ -362,7 +362,7 @@ static kernel_expr *to_uint3(parser *p, kernel_expr *e, const kernel_type *to)
     for (int i = 0; i < 3; i++)
         list->args[i] =
             expr_value(p, expr_member(p, e->place, e, e->type->record->members[i].name));
-    return before ? expr_comma(p, before, list) : list;
+    return expr_comma(p, before, list);
 }
 
 static _Noreturn void cannot(parser *p, const kernel_expr *e, const kernel_type *to,
@@ -423,9 +423,7 @@ kernel_expr *expr_chosen_place(parser *p, kernel_expr *e)
         e->b->a->type != e->c->a->type)
         return e;
     kernel_expr *b = expr_address(p, e->place, e->b->a), *c = expr_address(p, e->place, e->c->a);
-    kernel_expr *chosen = expr_new(p, EXPR_CHOOSE, e->place, b->type);
-    chosen->a = e->a;
-    chosen->b = b;
+    kernel_expr *chosen = expr_node(p, EXPR_CHOOSE, e->place, b->type, e->a, b);
     chosen->c = c;
     return expr_deref(p, e->place, chosen);
 }
@@ -454,9 +452,8 @@ kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const c
     }
     kernel_expr *value = expr_convert(p, e, to->plain, what);
     kernel_var *v = temporary(p, to, e->place);
-    kernel_expr *assign = set(p, v, value);
     kernel_expr *address = expr_address(p, e->place, expr_var(p, e->place, v));
-    return expr_comma(p, assign, cast_to(p, address, type_pointer(p->types, to), true));
+    return expr_comma(p, set(p, v, value), cast_to(p, address, type_pointer(p->types, to), true));
 }
 
 /* (T)e and the C++ casts, which mean the same here. */
@@ -471,11 +468,8 @@ kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_
     to = to->plain;
     e = expr_value(p, e);
     const kernel_type *from = e->type;
-    if (to->kind == TYPE_VOID) {
-        kernel_expr *c = expr_new(p, EXPR_CAST, place, to);
-        c->a = e;
-        return c;
-    }
+    if (to->kind == TYPE_VOID)
+        return expr_node(p, EXPR_CAST, place, to, e, NULL);
     const bool scalars = type_is_scalar(from) && type_is_scalar(to) && !is_group(to);
     const bool pointer = type_is_pointer(from) || type_is_pointer(to);
     const bool number = type_is_float(from) || type_is_float(to);
@@ -488,8 +482,7 @@ kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_
             hard->soft = false;
             return hard;
         }
-        kernel_expr *c = cast_to(p, e, to, false);
-        return c;
+        return cast_to(p, e, to, false);
     }
     if (to->kind == TYPE_STRUCT && to->record->n_vector == 1)
         return expr_convert(p, e, to, "a cast");

@@ -105,8 +105,7 @@ static void check_again(parser *p, const declarator *d)
     const symbol *old = symbol_here(p->scope, d->name);
     if (old && old->kind == SYMBOL_VAR && !old->is_host && old->as.var->storage != STORE_DYNAMIC) {
         parser_error(p, d->place, "'%s' is declared twice", d->name->text);
-        if (!p->quiet)
-            diag_note(p->diags, old->place, "first here");
+        parser_note(p, old->place, "first here");
     }
 }
 
@@ -210,8 +209,7 @@ void function_add(parser *p, const function_decl *made)
     if (y && y->kind != SYMBOL_FUNCTION && y->kind != SYMBOL_TYPE && !made->is_method) {
         parser_error(p, made->place, "'%s' is declared as a function and as something else",
                      made->name->text);
-        if (!p->quiet)
-            diag_note(p->diags, y->place, "first here");
+        parser_note(p, y->place, "first here");
         parser_jump(p);
     }
     if (!y || y->kind != SYMBOL_FUNCTION)
@@ -227,8 +225,7 @@ void function_add(parser *p, const function_decl *made)
                 if ((f->flags ^ made->flags) & (IS_DEVICE | IS_GLOBAL))
                     continue;
                 parser_error(p, made->place, "'%s' is defined twice", made->name->text);
-                if (!p->quiet)
-                    diag_note(p->diags, f->place, "first here");
+                parser_note(p, f->place, "first here");
                 parser_jump(p);
             }
             continue;

@@ -310,10 +310,8 @@ const kernel_syntax *special_struct(parser *p, const kernel_syntax *of, template
             continue;
         parser_error(p, place, "two specializations of '%s' fit <%s>, and none is more special",
                      of->name->text, template_text(p, args, false));
-        if (!p->quiet) {
-            diag_note(p->diags, best->head->place, "this one");
-            diag_note(p->diags, s->head->place, "and this one");
-        }
+        parser_note(p, best->head->place, "this one");
+        parser_note(p, s->head->place, "and this one");
         parser_jump(p);
     }
     return best;

@@ -97,13 +97,10 @@ kernel_expr *use_var(parser *p, symbol *y, kernel_place place)
     if (y->is_outside)
         parser_fail_do(p, place, "write [&] or [=] before it", "'%s' is not captured by the lambda",
                        y->name->text);
-    if (y->is_host) {
-        parser_error(p, place, "'%s' is a host variable, and this is device code", y->name->text);
-        if (!p->quiet)
-            diag_do(p->diags,
-                    "pass it as an argument, or declare it __device__, __constant__ or constexpr");
-        parser_jump(p);
-    }
+    if (y->is_host)
+        parser_fail_do(
+            p, place, "pass it as an argument, or declare it __device__, __constant__ or constexpr",
+            "'%s' is a host variable, and this is device code", y->name->text);
     if (y->is_unlisted && !y->constant) {
         y->is_unlisted = false;
         global_list(p, y->as.var);
@@ -180,20 +177,12 @@ static kernel_expr *parse_functional_cast(parser *p)
         kernel_expr *built = construct(p, type, place, NULL, 0);
         if (built)
             return built;
-        return type->kind == TYPE_STRUCT
-                   ? expr_list(p, place, type, 0)
-                   : expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type,
-                               place);
+        return type->kind == TYPE_STRUCT ? expr_list(p, place, type, 0) : expr_zero(p, place, type);
     }
     const kernel_type *made = type;
     if (at(p, TOKEN_LPAREN) && type->kind != TYPE_STRUCT) {
         p->t++;
-        const bool no_gt = p->no_gt;
-        p->no_gt = false;
-        kernel_expr *e = parse_expression(p);
-        p->no_gt = no_gt;
-        expect(p, TOKEN_RPAREN, "after a value");
-        return expr_cast(p, e, type, place);
+        return expr_cast(p, parse_inside(p, TOKEN_RPAREN, "after a value"), type, place);
     }
     return parse_init(p, &made, parser_format(p, "'%s'", type_name(p, type)));
 }
@@ -299,11 +288,7 @@ static kernel_expr *parse_cpp_cast(parser *p)
     p->no_gt = no_gt;
     expect_close_angle(p);
     expect(p, TOKEN_LPAREN, "after a cast");
-    p->no_gt = false;
-    kernel_expr *e = parse_expression(p);
-    p->no_gt = no_gt;
-    expect(p, TOKEN_RPAREN, "after a cast");
-    return expr_cast(p, e, type, place);
+    return expr_cast(p, parse_inside(p, TOKEN_RPAREN, "after a cast"), type, place);
 }
 
 /* new T, new T[n], delete p: the heap of a kernel, which only the CPU can provide. */
@@ -388,17 +373,11 @@ static kernel_expr *parse_primary(parser *p)
         e->as.text = (p->t++)->as.string;
         return e;
     }
-    case TOKEN_LPAREN: {
+    case TOKEN_LPAREN:
         if (at_fold(p))
             return parse_fold(p);
-        const bool no_gt = p->no_gt;
-        p->no_gt = false;
         p->t++;
-        kernel_expr *e = parse_expression(p);
-        expect(p, TOKEN_RPAREN, "after an expression");
-        p->no_gt = no_gt;
-        return e;
-    }
+        return parse_inside(p, TOKEN_RPAREN, "after an expression");
     case TOKEN_LBRACKET: return parse_lambda(p);
     case TOKEN_SCOPE:
     case TOKEN_NAME:
@@ -469,11 +448,7 @@ static kernel_expr *parse_postfix(parser *p)
         if (at(p, TOKEN_LBRACKET)) {
             const uint32_t chain = p->chain;
             p->t++;
-            const bool no_gt = p->no_gt;
-            p->no_gt = false;
-            kernel_expr *i = parse_expression(p);
-            p->no_gt = no_gt;
-            expect(p, TOKEN_RBRACKET, "after an index");
+            kernel_expr *i = parse_inside(p, TOKEN_RBRACKET, "after an index");
             if (p->chain < chain)
                 p->chain = chain;
             function_decl *own = methods_of(p, e->type, "operator[]");
@@ -611,11 +586,7 @@ static kernel_expr *parse_conditional(parser *p)
         return a;
     const kernel_place place = (p->t++)->place;
     parser_down(p);
-    const bool no_gt = p->no_gt;
-    p->no_gt = false;
-    kernel_expr *b = parse_expression(p);
-    p->no_gt = no_gt;
-    expect(p, TOKEN_COLON, "in '?:'");
+    kernel_expr *b = parse_inside(p, TOKEN_COLON, "in '?:'");
     kernel_expr *c = parse_assignment(p);
     parser_up(p);
     return expr_choose(p, place, a, b, c);
@@ -670,4 +641,14 @@ kernel_expr *parse_expression(parser *p)
         a = expr_infix(p, place, TOKEN_COMMA, a, parse_assignment(p));
     }
     return a;
+}
+
+kernel_expr *parse_inside(parser *p, kernel_token_kind close, const char *where)
+{
+    const bool no_gt = p->no_gt;
+    p->no_gt = false;
+    kernel_expr *e = parse_expression(p);
+    p->no_gt = no_gt;
+    expect(p, close, where);
+    return e;
 }

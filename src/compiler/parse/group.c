@@ -56,9 +56,7 @@ static kernel_expr *three(parser *p, kernel_place place, int base)
 
 static kernel_expr *to_type(parser *p, kernel_expr *e, const kernel_type *type)
 {
-    kernel_expr *c = expr_new(p, EXPR_CAST, e->place, type);
-    c->a = e;
-    return fold(p, c);
+    return fold(p, expr_node(p, EXPR_CAST, e->place, type, e, NULL));
 }
 
 static kernel_expr *mask_of(parser *p, kernel_expr *g)
@@ -430,7 +428,7 @@ static kernel_expr *scan_keep(parser *p, scanning *s, kernel_expr *value)
     kernel_var *v = local_new(p, name_of(p, "temp"), value->type->plain, s->place);
     v->is_temporary = v->assigned = true;
     kernel_expr *set = expr_assign(p, s->place, expr_var(p, s->place, v), value);
-    s->made = s->made ? expr_comma(p, s->made, set) : set;
+    s->made = expr_comma(p, s->made, set);
     return expr_var(p, s->place, v);
 }
 
@@ -501,9 +499,7 @@ static kernel_expr *parse_scan(parser *p, int which, kernel_place place)
     }
     if (which == SCAN_EXCLUSIVE) {
         kernel_expr *before = scan_keep(p, &s, scan_shuffle(p, &s, v, 1));
-        kernel_expr *zero =
-            expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), s.type, place);
-        v = expr_choose(p, place, rank, before, zero);
+        v = expr_choose(p, place, rank, before, expr_zero(p, place, s.type));
     }
     return expr_comma(p, s.made, expr_value(p, v));
 }

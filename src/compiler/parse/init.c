@@ -30,9 +30,7 @@ static void add_part(parser *p, kernel_expr *list, uint32_t *room, kernel_expr *
 kernel_expr *zero_of(parser *p, const kernel_type *type)
 {
     const kernel_place place = p->t->place;
-    return type_is_scalar(type)
-               ? expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type, place)
-               : expr_list(p, place, type, 0);
+    return type_is_scalar(type) ? expr_zero(p, place, type) : expr_list(p, place, type, 0);
 }
 
 static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr **pending);
@@ -141,7 +139,7 @@ kernel_expr *parse_braces(parser *p, const kernel_type **type)
         made = expr_list(p, place, t, 0);
     } else if (!parts_of(t)) {
         if (at(p, TOKEN_RBRACE)) {
-            made = expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), t, place);
+            made = expr_zero(p, place, t);
         } else {
             made = at(p, TOKEN_LBRACE) ? parse_braces(p, type)
                                        : expr_convert(p, parse_assignment(p), t, "an initializer");

@@ -21,8 +21,7 @@ symbol *local_declare(parser *p, const declarator *d, kernel_var *v)
     const symbol *old = symbol_here(p->scope, d->name);
     if (old && old->kind != SYMBOL_TYPE) {
         parser_error(p, d->place, "'%s' is declared twice", d->name->text);
-        if (!p->quiet)
-            diag_note(p->diags, old->place, "first here");
+        parser_note(p, old->place, "first here");
     }
     symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place);
     y->as.var = v;

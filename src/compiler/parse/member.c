@@ -152,15 +152,6 @@ static void static_member(parser *p, const specifiers *spec, declarator *d)
         declare_host(p, spec, d, d->type, value);
 }
 
-/* Skips a member's default value. */
-static void skip_value(parser *p)
-{
-    while (!at(p, TOKEN_COMMA) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_END))
-        p->t = at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LBRACKET)
-                   ? skip_group(p->t)
-                   : p->t + 1;
-}
-
 kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i)
 {
     const kernel_syntax *x = type->record->syntax;
@@ -219,7 +210,7 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
                            "bit-fields are not supported");
         const kernel_token *value = at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) ? p->t : NULL;
         if (value)
-            skip_value(p);
+            skip_value(p, TOKEN_SEMICOLON);
         if (d.type->kind == TYPE_REFERENCE)
             parser_fail_do(p, d.place, "use a pointer",
                            "members that are references are not supported");

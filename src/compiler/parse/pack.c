@@ -2,11 +2,6 @@
  * a pack's name means. */
 #include "compiler/parse/parser.h"
 
-static bool is_open(const kernel_token *t)
-{
-    return t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACE || t->kind == TOKEN_LBRACKET;
-}
-
 static bool is_close(const kernel_token *t)
 {
     return t->kind == TOKEN_RPAREN || t->kind == TOKEN_RBRACE || t->kind == TOKEN_RBRACKET ||
@@ -20,8 +15,7 @@ static const kernel_token *element_end(const kernel_token *t, bool angles,
     const kernel_token *from = t;
     int open = 0, close = 0;
     *dots = NULL;
-    for (; !is_close(t) && !(t->kind == TOKEN_COMMA && !open);
-         t = is_open(t) ? skip_group(t) : t + 1) {
+    for (; !is_close(t) && !(t->kind == TOKEN_COMMA && !open); t = skip_item(t)) {
         open += angles && t->kind == TOKEN_LT;
         close = !angles ? 0 : t->kind == TOKEN_GT ? 1 : t->kind == TOKEN_SHR ? 2 : 0;
         if (close > open)
@@ -39,7 +33,7 @@ static const symbol_pack *find_pack(parser *p, const kernel_token *from, const k
                                     const symbol_pack *found)
 {
     for (const kernel_token *t = from; t < to; t++) {
-        if (is_open(t)) {
+        if (opens_group(t)) {
             const kernel_token *end = skip_group(t) - 1;
             for (t++; t < end;) {
                 const kernel_token *dots, *next = element_end(t, false, &dots);
@@ -99,8 +93,7 @@ bool accept_parameter_pack(parser *p, void (*each)(parser *, void *), void *cont
 {
     const kernel_token *dots, *end = element_end(p->t, true, &dots);
     int open = 0; /* the dots of "seq<Is...>" do not repeat a parameter */
-    for (dots = p->t; dots < end && (open || dots->kind != TOKEN_ELLIPSIS);
-         dots = is_open(dots) ? skip_group(dots) : dots + 1)
+    for (dots = p->t; dots < end && (open || dots->kind != TOKEN_ELLIPSIS); dots = skip_item(dots))
         open += (dots->kind == TOKEN_LT) - (dots->kind == TOKEN_GT) - 2 * (dots->kind == TOKEN_SHR);
     if (dots >= end || dots == p->t)
         return false;
@@ -139,7 +132,7 @@ kernel_expr *parse_pack_size(parser *p)
 /* The "..." directly inside the brackets at t; NULL if there is none. */
 static const kernel_token *fold_dots(const kernel_token *t)
 {
-    for (t++; !is_close(t); t = is_open(t) ? skip_group(t) : t + 1)
+    for (t++; !is_close(t); t = skip_item(t))
         if (t->kind == TOKEN_ELLIPSIS)
             return t;
     return NULL;

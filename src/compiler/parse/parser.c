@@ -53,6 +53,12 @@ void parser_error(parser *p, kernel_place place, const char *format, ...)
     va_end(args);
 }
 
+void parser_note(parser *p, kernel_place place, const char *note)
+{
+    if (!p->quiet)
+        diag_note(p->diags, place, "%s", note);
+}
+
 static parser_place here_of(const parser *p)
 {
     return (parser_place){.t = p->t,
@@ -64,11 +70,22 @@ static parser_place here_of(const parser *p)
                           .pack_dots = p->pack_dots};
 }
 
+static void go_to(parser *p, parser_place place)
+{
+    p->t = place.t;
+    p->scope = place.scope;
+    p->split = place.split;
+    p->no_gt = place.no_gt;
+    p->pack_at = place.pack_at;
+    p->auto_at = place.auto_at;
+    p->pack_dots = place.pack_dots;
+}
+
 bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
 {
     jmp_buf here;
     jmp_buf *const outer = p->guard;
-    const parser_place back = here_of(p);
+    parser_place back = here_of(p);
     const int depth = p->depth, nested = p->nested, quiet = p->quiet;
     kernel_instance *const current = p->current;
     p->guard = &here;
@@ -78,16 +95,13 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
     } else {
         while (p->scope != back.scope && p->scope && p->scope->is_local)
             scope_close(p, p->scope);
-        p->scope = back.scope;
+        back.t = p->t;
+        back.split = 0;
+        go_to(p, back);
         p->depth = depth;
         p->nested = nested;
         p->quiet = quiet;
         p->current = current;
-        p->split = 0;
-        p->no_gt = back.no_gt;
-        p->pack_at = back.pack_at;
-        p->auto_at = back.auto_at;
-        p->pack_dots = back.pack_dots;
     }
     p->guard = outer;
     return fine;
@@ -108,26 +122,14 @@ parser_place parser_enter(parser *p, const kernel_token *from, scope *in)
     const parser_place back = here_of(p);
     if (++p->nested > NESTED_MOST)
         parser_fail(p, from->place, "definitions are nested too deeply");
-    p->t = from;
-    p->scope = in;
-    p->split = 0;
-    p->no_gt = false;
-    p->pack_at = -1;
-    p->auto_at = 0;
-    p->pack_dots = NULL;
+    go_to(p, (parser_place){.t = from, .scope = in, .pack_at = -1});
     return back;
 }
 
 void parser_leave(parser *p, parser_place back)
 {
     p->nested--;
-    p->t = back.t;
-    p->scope = back.scope;
-    p->split = back.split;
-    p->no_gt = back.no_gt;
-    p->pack_at = back.pack_at;
-    p->auto_at = back.auto_at;
-    p->pack_dots = back.pack_dots;
+    go_to(p, back);
 }
 
 void parser_down(parser *p)
@@ -223,6 +225,22 @@ const kernel_token *skip_group(const kernel_token *t)
             break;
     }
     return t;
+}
+
+bool opens_group(const kernel_token *t)
+{
+    return t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACE || t->kind == TOKEN_LBRACKET;
+}
+
+const kernel_token *skip_item(const kernel_token *t)
+{
+    return opens_group(t) ? skip_group(t) : t + 1;
+}
+
+void skip_value(parser *p, kernel_token_kind end)
+{
+    while (!at(p, TOKEN_COMMA) && !at(p, end) && !at(p, TOKEN_END))
+        p->t = skip_item(p->t);
 }
 
 /* ---- texts and names -------------------------------------------------------------------------- */

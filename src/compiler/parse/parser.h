@@ -358,6 +358,8 @@ _Noreturn void parser_fail(parser *p, kernel_place place, const char *format, ..
 _Noreturn void parser_fail_do(parser *p, kernel_place place, const char *remedy, const char *format,
                               ...) IG_PRINTF(4, 5);
 void parser_error(parser *p, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
+/* Adds a note to the error that was reported last. */
+void parser_note(parser *p, kernel_place place, const char *note);
 /* Jumps after an error was reported. */
 _Noreturn void parser_jump(parser *p);
 /* Calls work; false if it jumped. Scope and depth are then restored. */
@@ -392,6 +394,11 @@ bool at_close_angle(const parser *p);
 void expect_close_angle(parser *p);
 /* The token after the bracket that matches the one at t; the last token if there is none. */
 const kernel_token *skip_group(const kernel_token *t);
+/* The token after t, or after the brackets that it opens. */
+bool opens_group(const kernel_token *t);
+const kernel_token *skip_item(const kernel_token *t);
+/* Skips a default value, up to a comma or to the token that ends the list. */
+void skip_value(parser *p, kernel_token_kind end);
 /* A token for messages: "'x'", "the end of the source". */
 const char *token_text(parser *p, const kernel_token *t);
 kernel_name *name_of(parser *p, const char *text);
@@ -510,7 +517,11 @@ kernel_expr *parse_fold(parser *p);
 
 /* check.c: expressions, with their rules */
 kernel_expr *expr_new(parser *p, expr_kind kind, kernel_place place, const kernel_type *type);
+/* With its operands; b may be NULL. */
+kernel_expr *expr_node(parser *p, expr_kind kind, kernel_place place, const kernel_type *type,
+                       kernel_expr *a, kernel_expr *b);
 kernel_expr *expr_integer(parser *p, kernel_place place, const kernel_type *type, uint64_t value);
+kernel_expr *expr_zero(parser *p, kernel_place place, const kernel_type *type); /* of a scalar */
 kernel_expr *expr_number(parser *p, kernel_place place, const kernel_type *type, double value);
 kernel_expr *expr_var(parser *p, kernel_place place, kernel_var *var);
 kernel_expr *expr_builtin(parser *p, kernel_place place, kernel_builtin id, const kernel_type *type,
@@ -539,7 +550,7 @@ kernel_expr *expr_deref(parser *p, kernel_place place, kernel_expr *pointer);
 kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e);
 kernel_expr *expr_index(parser *p, kernel_place place, kernel_expr *a, kernel_expr *i);
 kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const kernel_name *name);
-kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b);
+kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b); /* a may be NULL */
 /* The pointer for a reference: the address of e, or of a temporary if e is a value or has another type. */
 kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
 kernel_expr *expr_chosen_place(parser *p, kernel_expr *e);
@@ -571,6 +582,8 @@ uint64_t fold_wrap(type_kind kind, uint64_t x);
 
 /* expr.c */
 kernel_expr *parse_expression(parser *p); /* with commas */
+/* The same inside brackets, where ">" is an operator, up to after the closing one. */
+kernel_expr *parse_inside(parser *p, kernel_token_kind close, const char *where);
 kernel_expr *parse_assignment(parser *p); /* without */
 kernel_expr *parse_unary(parser *p);      /* without binary operators */
 /* For any infix operator, including the comma. */
@@ -581,6 +594,7 @@ uint32_t parse_values(parser *p, kernel_token_kind close, kernel_expr ***args); 
 kernel_expr *use_var(parser *p, symbol *y, kernel_place place); /* the variable of a name */
 
 /* call.c */
+const char *types_of(parser *p, kernel_expr **args, uint32_t n); /* for messages: "int, {...}" */
 kernel_expr *parse_call(parser *p, function_decl *functions,
                         kernel_place place); /* after the name */
 /* Calls a member function of an object, or of *this if object is NULL. If args is NULL, p->t is after "(". */

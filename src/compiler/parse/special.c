@@ -147,8 +147,7 @@ static kernel_expr *parse_swap(parser *p, int which, kernel_place place)
     kernel_expr *e = expr_assign(p, place, expr_var(p, place, v), a);
     e = expr_comma(p, e, expr_assign(p, place, a, b));
     e = expr_comma(p, e, expr_assign(p, place, b, expr_var(p, place, v)));
-    e = before ? expr_comma(p, before, e) : e;
-    return expr_cast(p, e, type_word_of(p, WORD_VOID), place);
+    return expr_cast(p, expr_comma(p, before, e), type_word_of(p, WORD_VOID), place);
 }
 
 static kernel_expr *parse_first(parser *p, int which, kernel_place place)
@@ -171,8 +170,7 @@ static kernel_expr *parse_hint(parser *p, int which, kernel_place place)
     kernel_expr **args;
     expect(p, TOKEN_LPAREN, "before arguments");
     parse_arguments(p, &args);
-    return expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0),
-                     type_word_of(p, WORD_VOID), place);
+    return expr_zero(p, place, type_word_of(p, WORD_VOID));
 }
 
 typedef struct limits {

@@ -142,10 +142,8 @@ static void parse_member_values(parser *p, stmt_list *out)
         kernel_expr *e;
         if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
             p->t += 2;
-            e = type->kind == TYPE_STRUCT
-                    ? expr_list(p, place, type, 0)
-                    : expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type,
-                                place);
+            e = type->kind == TYPE_STRUCT ? expr_list(p, place, type, 0)
+                                          : expr_zero(p, place, type);
         } else {
             e = parse_init(p, &type, "a member");
         }

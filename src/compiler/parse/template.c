@@ -474,13 +474,9 @@ static void function_make(parser *p, kernel_instance *i)
 kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place)
 {
     const bool device = i->flags & (IS_DEVICE | IS_GLOBAL | IS_CONSTEXPR);
-    if (!device) {
-        parser_error(p, place, "'%s' is a host function, and this is device code",
-                     i->decl->name->text);
-        if (!p->quiet)
-            diag_do(p->diags, "put __device__ before its definition");
-        parser_jump(p);
-    }
+    if (!device)
+        parser_fail_do(p, place, "put __device__ before its definition",
+                       "'%s' is a host function, and this is device code", i->decl->name->text);
     if (!i->body)
         i->body = i->decl->body;
     if (!i->body)

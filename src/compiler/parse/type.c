@@ -469,15 +469,6 @@ declarator parse_declarator(parser *p, const kernel_type *base)
     return d;
 }
 
-/* Skips a default value. */
-static void skip_default(parser *p)
-{
-    while (!at(p, TOKEN_COMMA) && !at(p, TOKEN_RPAREN) && !at(p, TOKEN_END))
-        p->t = at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LBRACKET)
-                   ? skip_group(p->t)
-                   : p->t + 1;
-}
-
 static parameter parse_parameter(parser *p)
 {
     specifiers s;
@@ -492,7 +483,7 @@ static parameter parse_parameter(parser *p)
         made.type = type_pointer(p->types, made.type);
     if (accept(p, TOKEN_ASSIGN)) {
         made.init = p->t;
-        skip_default(p);
+        skip_value(p, TOKEN_RPAREN);
     }
     return made;
 }
