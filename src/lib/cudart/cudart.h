@@ -79,6 +79,8 @@ enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_ON_DEVICE = 3, COPY_DEFAULT = 
 /* A target that runs the program. Results are CUDA's errors; ig_cuda.h documents the functions. Widths and
  * heights of copies and fills are not 0. */
 typedef struct cudart_target {
+    /* Called before each other function, in the same thread. May be NULL. */
+    int (*enter)(void);
     int (*check)(const cudart_shape *s);
     int (*launch)(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
                   int n);

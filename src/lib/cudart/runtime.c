@@ -121,6 +121,14 @@ static const cudart_target *target(void)
     return chosen;
 }
 
+/* The result of a call of the target, once the calling thread has entered it. */
+#define CALL(call) \
+    ({ \
+        const cudart_target *t_ = target(); \
+        const int entered_ = t_->enter ? t_->enter() : cudaSuccess; \
+        entered_ ? entered_ : t_->call; \
+    })
+
 const backend *cudart_device(void)
 {
     target();
@@ -234,7 +242,7 @@ int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_
                             .stream = stream,
                             .is_call = is_call,
                             .at = here};
-    const int error = target()->check(&pushed);
+    const int error = CALL(check(&pushed));
     pushed.there = !error;
     return cudart_set_last_error(error);
 }
@@ -257,7 +265,7 @@ int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *size
     if (!kernel || !shape.there)
         return cudart_set_last_error(kernel ? cudaErrorMissingConfiguration
                                             : cudaErrorMemoryAllocation);
-    return cudart_set_last_error(target()->launch(kernel, &shape, args, sizes, n));
+    return cudart_set_last_error(CALL(launch(kernel, &shape, args, sizes, n)));
 }
 
 int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative)
@@ -267,31 +275,28 @@ int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative)
     shape.cooperative = cooperative;
     pushed.there = false;
     return cudart_set_last_error(!k            ? cudaErrorInvalidDeviceFunction
-                                 : shape.there ? target()->launch(k, &shape, args, NULL, -1)
+                                 : shape.there ? CALL(launch(k, &shape, args, NULL, -1))
                                                : cudaErrorMissingConfiguration);
 }
 
 int ig_cuda_function(const void *stub, ig_cuda_attributes *a)
 {
-    const cudart_target *t = target();
     ig_cuda_kernel *k = kernel_of(stub);
-    return cudart_set_last_error(k ? t->function(k, a) : cudaErrorInvalidDeviceFunction);
+    return cudart_set_last_error(k ? CALL(function(k, a)) : cudaErrorInvalidDeviceFunction);
 }
 
 int ig_cuda_function_set(const void *stub, int attribute, int value)
 {
-    const cudart_target *t = target();
     ig_cuda_kernel *k = kernel_of(stub);
-    return cudart_set_last_error(k ? t->function_set(k, attribute, value)
+    return cudart_set_last_error(k ? CALL(function_set(k, attribute, value))
                                    : cudaErrorInvalidDeviceFunction);
 }
 
 int ig_cuda_occupancy(const void *stub, int threads, size_t shared_bytes, int *blocks)
 {
-    const cudart_target *t = target();
     ig_cuda_kernel *k = kernel_of(stub);
     *blocks = 0;
-    return cudart_set_last_error(k ? t->occupancy(k, threads, shared_bytes, blocks)
+    return cudart_set_last_error(k ? CALL(occupancy(k, threads, shared_bytes, blocks))
                                    : cudaErrorInvalidDeviceFunction);
 }
 
@@ -299,7 +304,6 @@ int ig_cuda_occupancy(const void *stub, int threads, size_t shared_bytes, int *b
 
 static int symbol(const void *shadow, char **at, size_t *bytes)
 {
-    const cudart_target *t = target();
     pthread_mutex_lock(&lock);
     const cudart_variable *v = variables;
     while (v && v->shadow != shadow)
@@ -307,7 +311,7 @@ static int symbol(const void *shadow, char **at, size_t *bytes)
     pthread_mutex_unlock(&lock);
     *at = v && v->managed ? v->shadow : NULL;
     *bytes = v ? v->bytes : 0;
-    return v ? v->managed ? cudaSuccess : t->symbol(v, at) : cudaErrorInvalidSymbol;
+    return v ? v->managed ? cudaSuccess : CALL(symbol(v, at)) : cudaErrorInvalidSymbol;
 }
 
 int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes)
@@ -339,7 +343,7 @@ int ig_cuda_alloc(void **at, size_t bytes, int kind)
     if (!at)
         return cudart_set_last_error(cudaErrorInvalidValue);
     *at = NULL;
-    return cudart_set_last_error(target()->alloc(at, bytes, kind));
+    return cudart_set_last_error(CALL(alloc(at, bytes, kind)));
 }
 
 int ig_cuda_alloc_async(void **at, size_t bytes, void *stream)
@@ -347,13 +351,12 @@ int ig_cuda_alloc_async(void **at, size_t bytes, void *stream)
     if (!at)
         return cudart_set_last_error(cudaErrorInvalidValue);
     *at = NULL;
-    return cudart_set_last_error(target()->alloc_async(at, bytes, stream));
+    return cudart_set_last_error(CALL(alloc_async(at, bytes, stream)));
 }
 
 int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                  size_t height, int kind, void *stream, int is_async)
 {
-    const cudart_target *t = target();
     if (!width || !height)
         return cudaSuccess;
     if (kind < 0 || kind > COPY_DEFAULT)
@@ -361,45 +364,47 @@ int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch,
     if (height > 1 && (width > to_pitch || width > from_pitch))
         return cudart_set_last_error(cudaErrorInvalidPitchValue);
     const cudart_copy c = {to, from, to_pitch, from_pitch, width, height, kind, stream, is_async};
-    return cudart_set_last_error(t->copy(&c));
+    return cudart_set_last_error(CALL(copy(&c)));
 }
 
 int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height, void *stream,
                  int is_async)
 {
-    const cudart_target *t = target();
     if (!width || !height)
         return cudaSuccess;
     if (height > 1 && width > pitch)
         return cudart_set_last_error(cudaErrorInvalidValue);
     const cudart_fill f = {at, pitch, width, height, value, stream, is_async};
-    return cudart_set_last_error(t->fill(&f));
+    return cudart_set_last_error(CALL(fill(&f)));
 }
 
-int ig_cuda_kind(const void *at) { return target()->kind(at); }
+int ig_cuda_kind(const void *at)
+{
+    const cudart_target *t = target();
+    return t->enter && t->enter() ? IG_CUDA_HOST : t->kind(at);
+}
 
 int ig_cuda_event_free(void *event)
 {
-    return cudart_set_last_error(event ? target()->event_free(event)
-                                       : cudaErrorInvalidResourceHandle);
+    return cudart_set_last_error(event ? CALL(event_free(event)) : cudaErrorInvalidResourceHandle);
 }
 
 /* cudaErrorNotReady is an answer, not a failure, so it is not kept as the last error. */
 int ig_cuda_stream_query(void *stream)
 {
-    const int error = target()->stream_query(stream);
+    const int error = CALL(stream_query(stream));
     return error == cudaErrorNotReady ? error : cudart_set_last_error(error);
 }
 
 int ig_cuda_event_query(void *event)
 {
-    const int error = event ? target()->event_query(event) : cudaErrorInvalidResourceHandle;
+    const int error = event ? CALL(event_query(event)) : cudaErrorInvalidResourceHandle;
     return error == cudaErrorNotReady ? error : cudart_set_last_error(error);
 }
 
 /* ---- calls that are passed to the target unchanged ---- */
 
-#define PASS(call) return cudart_set_last_error(target()->call)
+#define PASS(call) return cudart_set_last_error(CALL(call))
 
 int ig_cuda_free(void *at, int pinned) { PASS(free(at, pinned)); }
 int ig_cuda_free_async(void *at, void *stream) { PASS(free_async(at, stream)); }

@@ -63,7 +63,7 @@ static int check_reset_locked(void)
     return cudaErrorDevicesUnavailable;
 }
 
-int gpu_enter(void)
+static int enter(void)
 {
     pthread_mutex_lock(&here.lock);
     int error = open_locked();
@@ -79,20 +79,13 @@ int gpu_enter(void)
 
 int gpu_capability(void) { return here.dev->capability; }
 
-static int synchronize(void)
-{
-    const int error = gpu_enter();
-    return error ? error : gpu_managed_to_host(gpu.context_wait());
-}
+static int synchronize(void) { return gpu_managed_to_host(gpu.context_wait()); }
 
 static int reset(void)
 {
-    int error = gpu_enter();
-    if (error)
-        return error;
     pthread_mutex_lock(&here.lock);
     gpu_units_forget();
-    error = gpu.context_reset(here.dev->id);
+    const int error = gpu.context_reset(here.dev->id);
     cu.context_release(here.dev->id);
     here.context = NULL;
     pthread_mutex_unlock(&here.lock);
@@ -102,10 +95,7 @@ static int reset(void)
 static int about(ig_cuda_facts *facts)
 {
     size_t available = 0, total = 0;
-    int error = gpu_enter();
-    if (error)
-        return error;
-    error = cu.memory_info(&available, &total);
+    const int error = cu.memory_info(&available, &total);
     snprintf(facts->name, sizeof facts->name, "%s", here.dev->model);
     facts->memory = total;
     facts->memory_used = total - available;
@@ -120,29 +110,24 @@ static int about(ig_cuda_facts *facts)
 
 static int attribute(int which, int *value)
 {
-    const int error = gpu_enter();
-    return error ? error : cu.device_attribute(value, which, here.dev->id);
+    return cu.device_attribute(value, which, here.dev->id);
 }
 
 static int limit(int which, size_t *value, bool set)
 {
-    const int error = gpu_enter();
-    if (error)
-        return error;
     return set ? gpu.limit_set(which, *value) : gpu.limit_get(value, which);
 }
 
 static int symbol(const cudart_variable *v, char **at)
 {
     CUdeviceptr found = 0;
-    int error = gpu_enter();
-    if (!error)
-        error = gpu_variable(v, &found);
+    const int error = gpu_variable(v, &found);
     *at = (char *)(uintptr_t)found;
     return error;
 }
 
 const cudart_target cudart_gpu = {
+    .enter = enter,
     .check = gpu_check,
     .launch = gpu_launch,
     .function = gpu_function_about,

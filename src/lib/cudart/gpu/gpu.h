@@ -10,11 +10,9 @@
 #include "engine/backend/cuda/cuda.h"
 #include "lib/cudart/cudart.h"
 
-/* The driver functions that whole programs need in addition to `cu`; valid after gpu_enter. */
+/* The driver functions that whole programs need in addition to `cu`; valid after the first call of `enter`. */
 extern cuda_program_api gpu;
 
-/* Opens the device and makes its context current in the calling thread. Returns an error of CUDA's. */
-int gpu_enter(void);
 /* 90 for compute capability 9.0. */
 int gpu_capability(void);
 

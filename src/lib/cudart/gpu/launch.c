@@ -21,9 +21,6 @@ int gpu_check(const cudart_shape *s)
     static const uint32_t grid_most[3] = {INT32_MAX, 65535, 65535};
     uint64_t threads = 1;
     bool fits = true;
-    const int error = gpu_enter();
-    if (error)
-        return error;
     const backend_limits *can = &cudart_device()->limits;
     for (int i = 0; i < 3; i++) {
         fits = fits && s->grid[i] && s->grid[i] <= grid_most[i] && s->block[i] &&
@@ -104,9 +101,7 @@ int gpu_launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, cons
     CUfunction f;
     void *given[PARAMS_MOST];
     char *pointers[PARAMS_MOST];
-    int error = gpu_enter();
-    if (!error)
-        error = gpu_function(k, &f);
+    int error = gpu_function(k, &f);
     if (!error)
         error = check_params(k, f, sizes, n);
     if (!error && s->shared_bytes > UINT32_MAX)
@@ -123,9 +118,7 @@ int gpu_function_about(ig_cuda_kernel *k, ig_cuda_attributes *a)
 {
     CUfunction f;
     int shared = 0, local = 0, constant = 0;
-    int error = gpu_enter();
-    if (!error)
-        error = gpu_function(k, &f);
+    int error = gpu_function(k, &f);
     const struct {
         CUfunction_attribute what;
         int *value;
@@ -147,17 +140,13 @@ int gpu_function_about(ig_cuda_kernel *k, ig_cuda_attributes *a)
 int gpu_function_set(ig_cuda_kernel *k, int attribute, int value)
 {
     CUfunction f;
-    int error = gpu_enter();
-    if (!error)
-        error = gpu_function(k, &f);
+    const int error = gpu_function(k, &f);
     return error ? error : cu.function_set(f, attribute, value);
 }
 
 int gpu_occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks)
 {
     CUfunction f;
-    int error = gpu_enter();
-    if (!error)
-        error = gpu_function(k, &f);
+    const int error = gpu_function(k, &f);
     return error ? error : gpu.occupancy(blocks, f, threads, shared_bytes);
 }

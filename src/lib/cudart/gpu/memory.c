@@ -8,61 +8,47 @@ static CUdeviceptr address(const void *at) { return (CUdeviceptr)(uintptr_t)at; 
 int gpu_alloc(void **at, size_t bytes, int kind)
 {
     CUdeviceptr made = 0;
-    int error = gpu_enter();
-    if (error || !bytes)
-        return error;
+    if (!bytes)
+        return cudaSuccess;
     if (kind == IG_CUDA_PINNED)
         return cu.host_alloc(at, bytes, 0);
-    error = kind == IG_CUDA_MANAGED ? gpu.managed_alloc(&made, bytes, CU_MEM_ATTACH_GLOBAL)
-                                    : cu.memory_alloc(&made, bytes);
+    const int error = kind == IG_CUDA_MANAGED
+                          ? gpu.managed_alloc(&made, bytes, CU_MEM_ATTACH_GLOBAL)
+                          : cu.memory_alloc(&made, bytes);
     *at = error ? NULL : (void *)(uintptr_t)made;
     return error;
 }
 
 int gpu_free(void *at, int pinned)
 {
-    const int error = gpu_enter();
-    if (error || !at)
-        return error;
-    return pinned ? cu.host_free(at) : cu.memory_free(address(at));
+    return !at ? cudaSuccess : pinned ? cu.host_free(at) : cu.memory_free(address(at));
 }
 
 int gpu_alloc_async(void **at, size_t bytes, void *stream)
 {
     CUdeviceptr made = 0;
-    int error = gpu_enter();
-    if (error || !bytes)
-        return error;
-    error = gpu.alloc_async(&made, bytes, stream);
+    const int error = bytes ? gpu.alloc_async(&made, bytes, stream) : cudaSuccess;
     *at = error ? NULL : (void *)(uintptr_t)made;
     return error;
 }
 
 int gpu_free_async(void *at, void *stream)
 {
-    const int error = gpu_enter();
-    return error || !at ? error : gpu.free_async(address(at), stream);
+    return at ? gpu.free_async(address(at), stream) : cudaSuccess;
 }
 
 int gpu_adopt(void *at, size_t bytes)
 {
     enum { MAPPED = 2 };
-    const int error = gpu_enter();
-    return error ? error : gpu.host_register(at, bytes, MAPPED);
+    return gpu.host_register(at, bytes, MAPPED);
 }
 
-int gpu_forget(void *at)
-{
-    const int error = gpu_enter();
-    return error ? error : gpu.host_unregister(at);
-}
+int gpu_forget(void *at) { return gpu.host_unregister(at); }
 
 int gpu_mapped(void *host, void **device)
 {
     CUdeviceptr found = 0;
-    int error = gpu_enter();
-    if (!error)
-        error = gpu.host_pointer(&found, host, 0);
+    const int error = gpu.host_pointer(&found, host, 0);
     *device = (void *)(uintptr_t)found;
     return error;
 }
@@ -70,8 +56,7 @@ int gpu_mapped(void *host, void **device)
 int gpu_kind(const void *at)
 {
     unsigned type = 0, managed = 0;
-    if (gpu_enter() ||
-        gpu.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(at)) != CUDA_SUCCESS)
+    if (gpu.pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(at)))
         return IG_CUDA_HOST;
     gpu.pointer_attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address(at));
     if (managed)
@@ -127,9 +112,7 @@ int gpu_copy(const cudart_copy *given)
 {
     cudart_copy c = *given;
     char *from = (char *)(uintptr_t)c.from;
-    int error = gpu_enter();
-    if (!error)
-        error = gpu_managed_address(&c.to);
+    int error = gpu_managed_address(&c.to);
     if (!error)
         error = gpu_managed_address(&from);
     if (error)
@@ -143,9 +126,7 @@ int gpu_fill(const cudart_fill *given)
 {
     char *at = given->at;
     const unsigned char value = (unsigned char)given->value;
-    int error = gpu_enter();
-    if (!error)
-        error = gpu_managed_address(&at);
+    const int error = gpu_managed_address(&at);
     if (error)
         return error;
     const cudart_fill *f = given;
