@@ -8,28 +8,21 @@
 
 /* ---- growing -------------------------------------------------------------------------------- */
 
-bool list_grow(void **at, size_t used, size_t more, size_t *room, size_t size, bool *failed)
+void *list_grow(void *at, size_t n, size_t more, size_t *room, size_t size, bool *failed)
 {
-    if (*failed || more <= *room - used)
-        return !*failed;
-    const size_t wanted = 2 * *room > used + more ? 2 * *room : used + more + 64;
-    void *block = memory_counted_resize(*at, *room * size, wanted * size, "encoding a text");
-    if (!block) {
-        *failed = true;
-        return false;
-    }
-    *at = block;
-    *room = wanted;
-    return true;
+    if (*failed || more <= *room - n)
+        return at;
+    const size_t wanted = 2 * *room > n + more ? 2 * *room : n + more + 64;
+    void *block = memory_counted_resize(at, *room * size, wanted * size, "encoding a text");
+    *failed = !block;
+    *room = block ? wanted : *room;
+    return block ? block : at;
 }
 
 bool aligned_reserve(aligned *a, size_t more)
 {
-    void *at = a->at;
     a->failed |= a->most && a->n + more > a->most;
-    const bool fine = list_grow(&at, a->n, more, &a->room, sizeof *a->at, &a->failed);
-    a->at = at;
-    return fine;
+    return LIST_RESERVE(a, more);
 }
 
 void aligned_add(aligned *a, rune r)
@@ -46,40 +39,18 @@ void aligned_append(aligned *a, const rune *runes, size_t n)
     a->n += n;
 }
 
-void aligned_free(aligned *a)
-{
-    memory_counted_free(a->at, a->room * sizeof *a->at);
-    *a = (aligned){0};
-}
+void aligned_free(aligned *a) { LIST_FREE(a); }
 
 void rewrites_add(rewrites *w, uint32_t c, int change)
 {
     w->failed |= w->most && w->n >= w->most;
-    if (w->failed)
-        return;
-    if (w->n == w->room) {
-        void *at = w->at;
-        const bool fine = list_grow(&at, w->n, 1, &w->room, sizeof *w->at, &w->failed);
-        w->at = at;
-        if (!fine)
-            return;
-    }
-    w->at[w->n++] = (rewrite){c, change};
+    if (LIST_RESERVE(w, 1))
+        w->at[w->n++] = (rewrite){c, change};
 }
 
-void rewrites_free(rewrites *w)
-{
-    memory_counted_free(w->at, w->room * sizeof *w->at);
-    *w = (rewrites){0};
-}
+void rewrites_free(rewrites *w) { LIST_FREE(w); }
 
-bool octets_reserve(octets *o, size_t more)
-{
-    void *at = o->at;
-    const bool fine = list_grow(&at, o->n, more, &o->room, 1, &o->failed);
-    o->at = at;
-    return fine;
-}
+bool octets_reserve(octets *o, size_t more) { return LIST_RESERVE(o, more); }
 
 void octets_add_rune(octets *o, uint32_t c)
 {
@@ -87,11 +58,7 @@ void octets_add_rune(octets *o, uint32_t c)
         o->n += unicode_write(c, o->at + o->n);
 }
 
-void octets_free(octets *o)
-{
-    memory_counted_free(o->at, o->room);
-    *o = (octets){0};
-}
+void octets_free(octets *o) { LIST_FREE(o); }
 
 /* ---- rewriting ------------------------------------------------------------------------------ */
 

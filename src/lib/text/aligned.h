@@ -24,9 +24,15 @@ typedef struct aligned {
  * these to about 33 bytes, but real texts do not consist of such code points only. */
 static inline size_t aligned_most(size_t n) { return 16 * n + 65536; }
 
-/* Makes room for `more` elements after the `used` ones in a list with room for *room. The bytes count against the
- * memory budget. Returns false on failure and sets *failed. */
-bool list_grow(void **at, size_t used, size_t more, size_t *room, size_t size, bool *failed);
+/* Makes room for `more` elements in a list with the members at, n, room and failed. The bytes count against the memory
+ * budget. False on failure. */
+#define LIST_RESERVE(l, more) \
+    ((!(l)->failed && (more) <= (l)->room - (l)->n) || \
+     ((l)->at = list_grow((l)->at, (l)->n, more, &(l)->room, sizeof *(l)->at, &(l)->failed), \
+      !(l)->failed))
+#define LIST_FREE(l) \
+    (memory_counted_free((l)->at, (l)->room * sizeof *(l)->at), memset(l, 0, sizeof *(l)))
+void *list_grow(void *at, size_t n, size_t more, size_t *room, size_t size, bool *failed);
 
 /* Makes room for more runes; false on failure. */
 bool aligned_reserve(aligned *a, size_t more);

@@ -182,3 +182,13 @@ uint32_t charsmap_byte(unsigned char byte)
         return byte;
     return byte <= ' ' ? 256u + byte : byte == 0xad ? 256 + 67 : 256u + 33 + (byte - 0x7f);
 }
+
+void charsmap_bytes(const rune *from, size_t n, aligned *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char bytes[4];
+        const size_t length = unicode_write(from[i].c, bytes);
+        for (size_t j = 0; j < length; j++)
+            aligned_add(to, (rune){charsmap_byte(bytes[j]), from[i].start, from[i].end});
+    }
+}

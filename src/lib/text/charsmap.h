@@ -17,5 +17,7 @@ bool charsmap_run(const charsmap *m, const aligned *from, rewrites *w);
 
 /* The code point that stands for a byte, as in GPT-2. */
 uint32_t charsmap_byte(unsigned char byte);
+/* Adds the bytes of the runes, each as the code point that stands for it. */
+void charsmap_bytes(const rune *from, size_t n, aligned *to);
 
 #endif

@@ -10,28 +10,22 @@
 
 enum { STEPS_MOST = 128 }; /* bounds the time per text */
 
-typedef enum step_kind {
-    STEP_BERT,
-    STEP_NORMAL_FORM, /* flags: compatible, composed */
-    STEP_LOWERCASE,
-    STEP_STRIP_ACCENTS,
-    STEP_STRIP, /* flags: left, right */
-    STEP_REPLACE,
-    STEP_PREPEND,
-    STEP_NMT,
-    STEP_BYTES,
-    STEP_CHARSMAP
-} step_kind;
-
 typedef struct step {
-    step_kind kind;
-    const char *name; /* in the file */
-    bool flag[4];
+    const struct step_kind *kind;
+    bool flag
+        [4]; /* BERT: clean, ideographs, accents, lower case; normal form: compatible, composed; strip: left, right */
     regex *pattern;
     uint32_t *content; /* code points of a replacement */
     size_t n_content;
     charsmap *map;
 } step;
+
+typedef struct step_kind {
+    const char *name; /* in the file */
+    bool flag[2];
+    void (*run)(const step *s, normalize_scratch *w);
+    ig_status (*read)(step *s, field f); /* NULL: there are no options */
+} step_kind;
 
 struct normalizer {
     step *steps;
@@ -58,24 +52,6 @@ static void bert_rune(const step *s, rune r, aligned *to)
     aligned_add(to, r);
 }
 
-static void accents_remove(const aligned *from, aligned *to, unsigned which)
-{
-    for (size_t i = 0; i < from->n; i++)
-        if (!(unicode_flags(from->at[i].c) & which))
-            aligned_add(to, from->at[i]);
-}
-
-static void lowercase(const aligned *from, aligned *to)
-{
-    for (size_t i = 0; i < from->n; i++) {
-        rune r = from->at[i];
-        uint32_t lower[2];
-        const int n = unicode_lower(r.c, lower);
-        for (int j = 0; j < n; j++)
-            aligned_add(to, (rune){lower[j], r.start, r.end});
-    }
-}
-
 /* Returns true if neither lower case nor decomposition changes any code point. */
 static bool is_stable(const aligned *chars)
 {
@@ -94,6 +70,39 @@ static void swap(normalize_scratch *s)
     s->a.failed |= s->b.failed;
 }
 
+static void marks_remove(normalize_scratch *w, unsigned which)
+{
+    for (size_t i = 0; i < w->a.n; i++)
+        if (!(unicode_flags(w->a.at[i].c) & which))
+            aligned_add(&w->b, w->a.at[i]);
+    swap(w);
+}
+
+static void accents_run(const step *s, normalize_scratch *w)
+{
+    (void)s;
+    marks_remove(w, UNICODE_MARK);
+}
+
+static void lowercase_run(const step *s, normalize_scratch *w)
+{
+    (void)s;
+    for (size_t i = 0; i < w->a.n; i++) {
+        const rune r = w->a.at[i];
+        uint32_t lower[2];
+        const int n = unicode_lower(r.c, lower);
+        for (int j = 0; j < n; j++)
+            aligned_add(&w->b, (rune){lower[j], r.start, r.end});
+    }
+    swap(w);
+}
+
+static void form_run(const step *s, normalize_scratch *w)
+{
+    aligned_normalize(&w->b, &w->a, s->flag[0], s->flag[1], &w->changes);
+    swap(w);
+}
+
 static void bert_run(const step *s, normalize_scratch *w)
 {
     for (size_t i = 0; i < w->a.n; i++)
@@ -104,13 +113,10 @@ static void bert_run(const step *s, normalize_scratch *w)
     if (s->flag[2]) { /* accents */
         aligned_normalize(&w->b, &w->a, false, false, &w->changes);
         swap(w);
-        accents_remove(&w->a, &w->b, UNICODE_NONSPACING);
-        swap(w);
+        marks_remove(w, UNICODE_NONSPACING);
     }
-    if (s->flag[3]) {
-        lowercase(&w->a, &w->b);
-        swap(w);
-    }
+    if (s->flag[3])
+        lowercase_run(s, w);
 }
 
 static void strip_run(const step *s, normalize_scratch *w)
@@ -159,8 +165,9 @@ static void prepend_run(const step *s, normalize_scratch *w)
     swap(w);
 }
 
-static void nmt_run(normalize_scratch *w)
+static void nmt_run(const step *s, normalize_scratch *w)
 {
+    (void)s;
     for (size_t i = 0; i < w->a.n; i++) {
         rune r = w->a.at[i];
         const uint32_t c = r.c;
@@ -176,48 +183,22 @@ static void nmt_run(normalize_scratch *w)
     swap(w);
 }
 
-static void bytes_run(normalize_scratch *w)
+static void bytes_run(const step *s, normalize_scratch *w)
 {
-    for (size_t i = 0; i < w->a.n; i++) {
-        unsigned char bytes[4];
-        const size_t n = unicode_write(w->a.at[i].c, bytes);
-        for (size_t j = 0; j < n; j++)
-            aligned_add(&w->b, (rune){charsmap_byte(bytes[j]), w->a.at[i].start, w->a.at[i].end});
-    }
+    (void)s;
+    charsmap_bytes(w->a.at, w->a.n, &w->b);
     swap(w);
 }
 
-static void step_run(const step *s, normalize_scratch *w)
+static void charsmap_step(const step *s, normalize_scratch *w)
 {
-    switch (s->kind) {
-    case STEP_BERT: bert_run(s, w); break;
-    case STEP_NORMAL_FORM:
-        aligned_normalize(&w->b, &w->a, s->flag[0], s->flag[1], &w->changes);
+    w->changes.n = 0;
+    w->changes.most = w->b.most;
+    if (charsmap_run(s->map, &w->a, &w->changes)) {
+        aligned_rewrite(&w->b, &w->a, &w->changes);
         swap(w);
-        break;
-    case STEP_LOWERCASE:
-        lowercase(&w->a, &w->b);
-        swap(w);
-        break;
-    case STEP_STRIP_ACCENTS:
-        accents_remove(&w->a, &w->b, UNICODE_MARK);
-        swap(w);
-        break;
-    case STEP_STRIP: strip_run(s, w); break;
-    case STEP_REPLACE: replace_run(s, w); break;
-    case STEP_PREPEND: prepend_run(s, w); break;
-    case STEP_NMT: nmt_run(w); break;
-    case STEP_BYTES: bytes_run(w); break;
-    case STEP_CHARSMAP:
-        w->changes.n = 0;
-        w->changes.most = w->b.most;
-        if (charsmap_run(s->map, &w->a, &w->changes)) {
-            aligned_rewrite(&w->b, &w->a, &w->changes);
-            swap(w);
-        }
-        w->changes.most = 0;
-        break;
     }
+    w->changes.most = 0;
 }
 
 /* Returns false if a step failed or made the text too long. Sets an error unless one is pending. */
@@ -229,7 +210,7 @@ static bool step_check(const step *s, int index, size_t count, size_t most,
     ig_fail(IG_ERR_UNSUPPORTED,
             "normalizer %d of the tokenizer (%s) makes more than %zu characters of a text of %zu; "
             "remove or correct it in tokenizer.json",
-            index + 1, s->name, most, count);
+            index + 1, s->kind->name, most, count);
     return false;
 }
 
@@ -246,7 +227,7 @@ void normalizer_run(const normalizer *n, const rune *runes, size_t count, aligne
     s->origin = count ? runes[0].start : 0;
     aligned_append(&s->a, runes, count);
     for (int i = 0; i < n->n && !to->failed; i++) {
-        step_run(&n->steps[i], s);
+        n->steps[i].kind->run(&n->steps[i], s);
         to->failed |= !step_check(&n->steps[i], i, count, most, s);
     }
     aligned_append(to, s->a.at, s->a.n);
@@ -262,7 +243,7 @@ void normalize_scratch_free(normalize_scratch *s)
 
 /* ---- reading the configuration -------------------------------------------------------------- */
 
-static step *step_add(normalizer *n, step_kind kind)
+static step *step_add(normalizer *n, const step_kind *kind)
 {
     if (n->n == STEPS_MOST)
         FAIL_NULL(IG_ERR_UNSUPPORTED, "there are more than %d normalizers; remove some",
@@ -271,7 +252,7 @@ static step *step_add(normalizer *n, step_kind kind)
     if (!steps)
         return NULL;
     n->steps = steps;
-    steps[n->n] = (step){.kind = kind};
+    steps[n->n] = (step){.kind = kind, .flag = {kind->flag[0], kind->flag[1]}};
     return &steps[n->n++];
 }
 
@@ -331,13 +312,6 @@ static ig_status bert_read(step *s, field f)
     return IG_OK;
 }
 
-static ig_status nothing_read(step *s, field f)
-{
-    (void)s;
-    (void)f;
-    return IG_OK;
-}
-
 static ig_status strip_read(step *s, field f)
 {
     s->flag[0] = field_bool(field_get(f, "strip_left"), false);
@@ -347,25 +321,20 @@ static ig_status strip_read(step *s, field f)
 
 static ig_status prepend_read(step *s, field f) { return content_read(s, field_get(f, "prepend")); }
 
-static const struct {
-    const char *name;
-    step_kind kind;
-    bool flag[2];
-    ig_status (*read)(step *s, field f);
-} kinds[] = {
-    {"BertNormalizer", STEP_BERT, {0}, bert_read},
-    {"NFD", STEP_NORMAL_FORM, {false, false}, nothing_read},
-    {"NFKD", STEP_NORMAL_FORM, {true, false}, nothing_read},
-    {"NFC", STEP_NORMAL_FORM, {false, true}, nothing_read},
-    {"NFKC", STEP_NORMAL_FORM, {true, true}, nothing_read},
-    {"Lowercase", STEP_LOWERCASE, {0}, nothing_read},
-    {"StripAccents", STEP_STRIP_ACCENTS, {0}, nothing_read},
-    {"Strip", STEP_STRIP, {0}, strip_read},
-    {"Replace", STEP_REPLACE, {0}, replace_read},
-    {"Prepend", STEP_PREPEND, {0}, prepend_read},
-    {"Nmt", STEP_NMT, {0}, nothing_read},
-    {"ByteLevel", STEP_BYTES, {0}, nothing_read},
-    {"Precompiled", STEP_CHARSMAP, {0}, charsmap_read},
+static const step_kind kinds[] = {
+    {"BertNormalizer", {0}, bert_run, bert_read},
+    {"NFD", {false, false}, form_run, NULL},
+    {"NFKD", {true, false}, form_run, NULL},
+    {"NFC", {false, true}, form_run, NULL},
+    {"NFKC", {true, true}, form_run, NULL},
+    {"Lowercase", {0}, lowercase_run, NULL},
+    {"StripAccents", {0}, accents_run, NULL},
+    {"Strip", {0}, strip_run, strip_read},
+    {"Replace", {0}, replace_run, replace_read},
+    {"Prepend", {0}, prepend_run, prepend_read},
+    {"Nmt", {0}, nmt_run, NULL},
+    {"ByteLevel", {0}, bytes_run, NULL},
+    {"Precompiled", {0}, charsmap_step, charsmap_read},
 };
 
 static ig_status steps_read(void *context, json_text key, field f)
@@ -377,13 +346,10 @@ static ig_status steps_read(void *context, json_text key, field f)
         return field_each(field_get(f, "normalizers"), steps_read, n);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (field_is(type, kinds[i].name)) {
-            step *s = step_add(n, kinds[i].kind);
+            step *s = step_add(n, &kinds[i]);
             if (!s)
                 return error_waiting(IG_ERR_MEMORY);
-            s->name = kinds[i].name;
-            s->flag[0] = kinds[i].flag[0];
-            s->flag[1] = kinds[i].flag[1];
-            return kinds[i].read(s, f);
+            return kinds[i].read ? kinds[i].read(s, f) : IG_OK;
         }
     return field_refuse("normalizer", type);
 }
@@ -399,7 +365,7 @@ normalizer *normalizer_new(field config)
 
 bool normalizer_is_bert(const normalizer *n)
 {
-    if (n->n != 1 || n->steps[0].kind != STEP_BERT)
+    if (n->n != 1 || n->steps[0].kind->run != bert_run)
         return false;
     const bool *flag = n->steps[0].flag;
     return flag[0] && flag[1] && flag[2] && flag[3];

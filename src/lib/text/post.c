@@ -9,13 +9,7 @@
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
-bool tokens_reserve(tokens *t, size_t more)
-{
-    void *at = t->at;
-    const bool fine = list_grow(&at, t->n, more, &t->room, sizeof *t->at, &t->failed);
-    t->at = at;
-    return fine;
-}
+bool tokens_reserve(tokens *t, size_t more) { return LIST_RESERVE(t, more); }
 
 void tokens_add(tokens *t, text_token one)
 {
@@ -23,11 +17,7 @@ void tokens_add(tokens *t, text_token one)
         t->at[t->n++] = one;
 }
 
-void tokens_free(tokens *t)
-{
-    memory_counted_free(t->at, t->room * sizeof *t->at);
-    *t = (tokens){0};
-}
+void tokens_free(tokens *t) { LIST_FREE(t); }
 
 /* ---- truncation ----------------------------------------------------------------------------- */
 
@@ -262,57 +252,48 @@ static ig_status named_read(field f, const char *name, int32_t *id)
     return IG_OK;
 }
 
-/* [CLS] A [SEP] B [SEP] */
-static ig_status bert_read(post *p, field f)
+/* [CLS] A [SEP] B [SEP], with the type 1 from B on; or <s> A </s> </s> B </s>, all of type 0. */
+static ig_status around_read(post *p, field f, bool roberta)
 {
     int32_t cls = 0, sep = 0;
     TRY(named_read(f, "cls", &cls));
     TRY(named_read(f, "sep", &sep));
-    const template_item items[] = {{-1, cls, 0}, {0, 0, 0}, {-1, sep, 0}, {1, 0, 1}, {-1, sep, 1}};
+    const template_item items[] = {{-1, cls, 0}, {0, 0, 0},        {-1, sep, 0},
+                                   {-1, sep, 0}, {1, 0, !roberta}, {-1, sep, !roberta}};
     p->has_template = true;
-    for (int i = 0; i < 5; i++) {
+    p->types_zero = roberta;
+    for (int i = 0; i < 6; i++) {
         if (i < 3)
             TRY(item_add(&p->single, items[i]));
-        TRY(item_add(&p->pair, items[i]));
+        if (i != 3 || roberta)
+            TRY(item_add(&p->pair, items[i]));
     }
     return IG_OK;
 }
 
-static ig_status trim_add(post *p, bool trim, bool prefix_space)
+static ig_status bert_read(post *p, field f) { return around_read(p, f, false); }
+
+/* An option of the processor. p->settings, of tokenizer_config.json, overrides it. */
+static bool option(const post *p, field f, const char *name)
 {
-    if (!trim)
-        return IG_OK;
-    if (p->n_trims == TRIMS_MOST)
-        FAIL(IG_ERR_UNSUPPORTED, "post_processor: more than %d processors trim offsets",
-             TRIMS_MOST);
-    p->prefix_space[p->n_trims++] = prefix_space;
-    return IG_OK;
+    return field_bool(field_get(p->settings, name), field_bool(field_get(f, name), true));
 }
 
 static ig_status trim_read(post *p, field f)
 {
-    return trim_add(p, field_bool(field_get(f, "trim_offsets"), true),
-                    field_bool(field_get(f, "add_prefix_space"), true));
+    if (!option(p, f, "trim_offsets"))
+        return IG_OK;
+    if (p->n_trims == TRIMS_MOST)
+        FAIL(IG_ERR_UNSUPPORTED, "post_processor: more than %d processors trim offsets",
+             TRIMS_MOST);
+    p->prefix_space[p->n_trims++] = option(p, f, "add_prefix_space");
+    return IG_OK;
 }
 
-/* <s> A </s> </s> B </s> */
 static ig_status roberta_read(post *p, field f)
 {
-    int32_t cls = 0, sep = 0;
-    TRY(named_read(f, "cls", &cls));
-    TRY(named_read(f, "sep", &sep));
-    const template_item items[] = {{-1, cls, 0}, {0, 0, 0}, {-1, sep, 0},
-                                   {-1, sep, 0}, {1, 0, 0}, {-1, sep, 0}};
-    p->has_template = p->types_zero = true;
-    for (int i = 0; i < 6; i++) {
-        if (i < 3)
-            TRY(item_add(&p->single, items[i]));
-        TRY(item_add(&p->pair, items[i]));
-    }
-    const bool trim = field_bool(field_get(f, "trim_offsets"), true),
-               prefix = field_bool(field_get(f, "add_prefix_space"), true);
-    return trim_add(p, field_bool(field_get(p->settings, "trim_offsets"), trim),
-                    field_bool(field_get(p->settings, "add_prefix_space"), prefix));
+    TRY(around_read(p, f, true));
+    return trim_read(p, f);
 }
 
 static const struct {

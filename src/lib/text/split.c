@@ -52,25 +52,13 @@ struct splitter {
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-static bool pieces_reserve(pieces *p)
-{
-    void *at = p->at;
-    const bool fine = list_grow(&at, p->n, 1, &p->room, sizeof *p->at, &p->failed);
-    p->at = at;
-    return fine;
-}
-
 void pieces_add(pieces *p, size_t first, size_t count, int32_t id)
 {
-    if (count && pieces_reserve(p))
+    if (count && LIST_RESERVE(p, 1))
         p->at[p->n++] = (piece){(uint32_t)first, (uint32_t)count, id};
 }
 
-void pieces_free(pieces *p)
-{
-    memory_counted_free(p->at, p->room * sizeof *p->at);
-    *p = (pieces){0};
-}
+void pieces_free(pieces *p) { LIST_FREE(p); }
 
 void cut_text_free(cut_text *t)
 {
@@ -112,40 +100,22 @@ static bool rule_find(const rule *r, const rune *chars, size_t n, size_t at, reg
 typedef struct cutter {
     const rule *r;
     pieces *out;
-    size_t first; /* pieces of this text in out begin here */
-    bool previous;
+    size_t first;  /* pieces of this text in out begin here */
+    bool previous; /* the last part is a match */
 } cutter;
 
 /* Adds the next part: matches and the text between them come in order. */
 static void cut(cutter *k, size_t start, size_t end, bool matched)
 {
-    const bool before = k->out->n > k->first;
+    const behavior b = k->r->behavior;
     matched = matched != k->r->inverted;
-    switch (k->r->behavior) {
-    case REMOVED:
-        if (!matched)
-            pieces_add(k->out, start, end - start, -1);
-        break;
-    case ISOLATED: pieces_add(k->out, start, end - start, -1); break;
-    case MERGED_WITH_PREVIOUS:
-        if (matched && !k->previous && before)
-            k->out->at[k->out->n - 1].count += (uint32_t)(end - start);
-        else
-            pieces_add(k->out, start, end - start, -1);
-        break;
-    case MERGED_WITH_NEXT: /* `previous`: the last piece is a match and takes the next part */
-        if (!matched && k->previous && before)
-            k->out->at[k->out->n - 1].count += (uint32_t)(end - start);
-        else
-            pieces_add(k->out, start, end - start, -1);
-        break;
-    case CONTIGUOUS:
-        if (matched == k->previous && before)
-            k->out->at[k->out->n - 1].count += (uint32_t)(end - start);
-        else
-            pieces_add(k->out, start, end - start, -1);
-        break;
-    }
+    const bool joins = b == MERGED_WITH_PREVIOUS ? matched && !k->previous
+                       : b == MERGED_WITH_NEXT   ? !matched && k->previous
+                                                 : b == CONTIGUOUS && matched == k->previous;
+    if (joins && k->out->n > k->first)
+        k->out->at[k->out->n - 1].count += (uint32_t)(end - start);
+    else if (b != REMOVED || !matched)
+        pieces_add(k->out, start, end - start, -1);
     k->previous = matched;
 }
 
@@ -195,12 +165,7 @@ static void piece_rewrite(const rule *r, const rune *from, size_t n, aligned *to
 {
     const rune first = n ? from[0] : (rune){0};
     if (r->kind == RULE_BYTES) {
-        for (size_t i = 0; i < n; i++) {
-            unsigned char bytes[4];
-            const size_t length = unicode_write(from[i].c, bytes);
-            for (size_t j = 0; j < length; j++)
-                aligned_add(to, (rune){charsmap_byte(bytes[j]), from[i].start, from[i].end});
-        }
+        charsmap_bytes(from, n, to);
         return;
     }
     const uint32_t mark = r->kind == RULE_METASPACE ? r->rune : ' ';
@@ -251,27 +216,26 @@ void splitter_run(const splitter *s, cut_text *t)
 
 /* ---- reading the configuration -------------------------------------------------------------- */
 
-static rule *rule_add(splitter *s, rule_kind kind)
+/* Adds a rule, and takes over its pattern. */
+static ig_status rule_add(splitter *s, rule r)
 {
+    rule *rules =
+        s->n < RULES_MOST ? memory_resize(s->rules, (size_t)(s->n + 1) * sizeof *rules) : NULL;
+    if (rules) {
+        s->rules = rules;
+        rules[s->n++] = r;
+        return IG_OK;
+    }
+    regex_free(r.pattern);
     if (s->n == RULES_MOST)
-        FAIL_NULL(IG_ERR_UNSUPPORTED, "there are more than %d pre-tokenizers; remove some",
-                  RULES_MOST / 2);
-    rule *rules = memory_resize(s->rules, (size_t)(s->n + 1) * sizeof *rules);
-    if (!rules)
-        return NULL;
-    s->rules = rules;
-    rules[s->n] = (rule){.kind = kind};
-    return &rules[s->n++];
+        FAIL(IG_ERR_UNSUPPORTED, "there are more than %d pre-tokenizers; remove some",
+             RULES_MOST / 2);
+    return error_waiting(IG_ERR_MEMORY);
 }
 
 static ig_status flags_add(splitter *s, unsigned flags, behavior b)
 {
-    rule *r = rule_add(s, RULE_FLAGS);
-    if (!r)
-        return error_waiting(IG_ERR_MEMORY);
-    r->flags = flags;
-    r->behavior = b;
-    return IG_OK;
+    return rule_add(s, (rule){.kind = RULE_FLAGS, .flags = flags, .behavior = b});
 }
 
 static ig_status behavior_read(field f, behavior *out)
@@ -295,12 +259,7 @@ static ig_status bert_read(splitter *s, field f)
 static ig_status whitespace_read(splitter *s, field f)
 {
     (void)f;
-    rule *r = rule_add(s, RULE_WORDS);
-    if (!r)
-        return error_waiting(IG_ERR_MEMORY);
-    r->behavior = REMOVED;
-    r->inverted = true;
-    return IG_OK;
+    return rule_add(s, (rule){.kind = RULE_WORDS, .behavior = REMOVED, .inverted = true});
 }
 
 static ig_status whitespace_split_read(splitter *s, field f)
@@ -314,22 +273,20 @@ static ig_status words_add(splitter *s)
 {
     static const char words[] =
         "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
-    rule *r = rule_add(s, RULE_PATTERN);
-    if (!r)
+    regex *pattern = regex_new(words, sizeof words - 1);
+    if (!pattern)
         return error_waiting(IG_ERR_MEMORY);
-    r->behavior = ISOLATED;
-    r->pattern = regex_new(words, sizeof words - 1);
-    return r->pattern ? IG_OK : error_waiting(IG_ERR_MEMORY);
+    return rule_add(s, (rule){.kind = RULE_PATTERN, .behavior = ISOLATED, .pattern = pattern});
 }
 
 static ig_status byte_level_read(splitter *s, field f)
 {
     const bool prefix = field_bool(field_get(f, "add_prefix_space"), true);
-    if (field_bool(s->prefix_space, prefix) && !rule_add(s, RULE_PREFIX_SPACE))
-        return error_waiting(IG_ERR_MEMORY);
+    if (field_bool(s->prefix_space, prefix))
+        TRY(rule_add(s, (rule){.kind = RULE_PREFIX_SPACE}));
     if (field_bool(field_get(f, "use_regex"), true))
         TRY(words_add(s));
-    return rule_add(s, RULE_BYTES) ? IG_OK : error_waiting(IG_ERR_MEMORY);
+    return rule_add(s, (rule){.kind = RULE_BYTES});
 }
 
 static ig_status metaspace_read(splitter *s, field f)
@@ -343,19 +300,10 @@ static ig_status metaspace_read(splitter *s, field f)
                      &prepend));
     if (!prefix && prepend != PREPEND_NEVER)
         FAIL(IG_ERR_FORMAT, "pre_tokenizer.add_prefix_space contradicts prepend_scheme");
-    rule *r = rule_add(s, RULE_METASPACE);
-    if (!r)
-        return error_waiting(IG_ERR_MEMORY);
-    r->rune = mark;
-    r->prepend = prepend;
+    TRY(rule_add(s, (rule){.kind = RULE_METASPACE, .rune = mark, .prepend = prepend}));
     if (!field_bool(field_get(f, "split"), true))
         return IG_OK;
-    r = rule_add(s, RULE_RUNE);
-    if (!r)
-        return error_waiting(IG_ERR_MEMORY);
-    r->rune = mark;
-    r->behavior = MERGED_WITH_NEXT;
-    return IG_OK;
+    return rule_add(s, (rule){.kind = RULE_RUNE, .rune = mark, .behavior = MERGED_WITH_NEXT});
 }
 
 static ig_status punctuation_read(splitter *s, field f)
@@ -373,31 +321,26 @@ static ig_status digits_read(splitter *s, field f)
 
 static ig_status split_read(splitter *s, field f)
 {
-    rule *r = rule_add(s, RULE_PATTERN);
-    if (!r)
-        return error_waiting(IG_ERR_MEMORY);
-    r->inverted = field_bool(field_get(f, "invert"), false);
-    TRY(behavior_read(f, &r->behavior));
-    return pattern_read(field_get(f, "pattern"), &r->pattern);
+    rule r = {.kind = RULE_PATTERN, .inverted = field_bool(field_get(f, "invert"), false)};
+    TRY(behavior_read(f, &r.behavior));
+    TRY(pattern_read(field_get(f, "pattern"), &r.pattern));
+    return rule_add(s, r);
 }
 
 static ig_status delimiter_read(splitter *s, field f)
 {
-    rule *r = rule_add(s, RULE_RUNE);
-    return r ? field_rune(field_get(f, "delimiter"), "pre_tokenizer.delimiter", &r->rune)
-             : error_waiting(IG_ERR_MEMORY);
+    rule r = {.kind = RULE_RUNE};
+    TRY(field_rune(field_get(f, "delimiter"), "pre_tokenizer.delimiter", &r.rune));
+    return rule_add(s, r);
 }
 
 static ig_status fixed_read(splitter *s, field f)
 {
     const int64_t length = field_int(field_get(f, "length"), 5);
-    rule *r = rule_add(s, RULE_FIXED);
-    if (!r)
-        return error_waiting(IG_ERR_MEMORY);
     if (length < 1)
         FAIL(IG_ERR_FORMAT, "pre_tokenizer.length is %lld; expected 1 or more", (long long)length);
-    r->rune = length > INT32_MAX ? INT32_MAX : (uint32_t)length;
-    return IG_OK;
+    return rule_add(
+        s, (rule){.kind = RULE_FIXED, .rune = length > INT32_MAX ? INT32_MAX : (uint32_t)length});
 }
 
 static const struct {

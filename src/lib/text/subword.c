@@ -13,14 +13,8 @@
 
 void subwords_add(subwords *s, int32_t id, size_t start, size_t end)
 {
-    if (s->n == s->room) {
-        void *at = s->at;
-        const bool fine = list_grow(&at, s->n, 1, &s->room, sizeof *s->at, &s->failed);
-        s->at = at;
-        if (!fine)
-            return;
-    }
-    s->at[s->n++] = (subword){id, (uint32_t)start, (uint32_t)end};
+    if (LIST_RESERVE(s, 1))
+        s->at[s->n++] = (subword){id, (uint32_t)start, (uint32_t)end};
 }
 
 void *subwords_scratch(subwords *s, size_t bytes)
