@@ -1,5 +1,4 @@
-/* A MAP that only copies whole rows at indices (an embedding, or a take along any axis except the
- * last). The rows are anywhere in memory, so the next ones are prefetched while one is copied. */
+/* A MAP that only copies whole rows at indices (an embedding, or a take along any axis except the last). */
 #include "engine/backend/cpu/elements/elements.h"
 
 #include "base/mapping.h"
@@ -10,9 +9,7 @@
 enum {
     ROW_LEAST = 16,     /* least bytes of a row: shorter rows do not pay for a copy each */
     ROW_MOST = 1 << 16, /* most elements of a row in one task */
-    TAKE_BATCH = 64,    /* rows whose addresses are computed before they are copied */
-    TAKE_AHEAD = 4096,  /* bytes that are prefetched */
-    TAKE_LINE = 64
+    TAKE_BATCH = 64     /* rows whose addresses are computed before they are copied */
 };
 
 typedef struct take_job {
@@ -63,12 +60,6 @@ static void find_rows(take_job *j, int64_t row, int64_t n, const char **at)
     }
 }
 
-static void ask_for(const char *row, size_t bytes)
-{
-    for (size_t i = 0; row && i < bytes && i < TAKE_AHEAD; i += TAKE_LINE)
-        __builtin_prefetch(row + i, 0, 3);
-}
-
 /* Reads the row from its file. Returns false if the row is not in a file. */
 static bool take_from_file(const take_job *j, const char *row, size_t bytes, char *to)
 {
@@ -79,7 +70,6 @@ static void take_task(void *ctx, int64_t task, int worker)
 {
     take_job *j = ctx;
     const size_t bytes = (size_t)j->inner * j->bytes;
-    const int64_t ahead = bytes < TAKE_AHEAD ? (int64_t)(TAKE_AHEAD / bytes) : 1;
     const int64_t end = (task + 1) * j->task < j->rows ? (task + 1) * j->task : j->rows;
     const char *at[TAKE_BATCH];
     view_walk to;
@@ -88,11 +78,7 @@ static void take_task(void *ctx, int64_t task, int worker)
     for (int64_t row = task * j->task; row < end; row += TAKE_BATCH) {
         const int64_t n = end - row < TAKE_BATCH ? end - row : TAKE_BATCH;
         find_rows(j, row, n, at);
-        for (int64_t r = 0; r < n && r < ahead; r++)
-            ask_for(at[r], bytes);
         for (int64_t r = 0; r < n; r++, walk_row(&to)) {
-            if (r + ahead < n)
-                ask_for(at[r + ahead], bytes);
             char *d = j->out + to.offset * (int64_t)j->bytes;
             if (at[r] && !take_from_file(j, at[r], bytes, d))
                 memcpy(d, at[r], bytes);
