@@ -8,8 +8,8 @@
 static void check_views(view a, view b, view d, ig_dtype dtype)
 {
     const int64_t n = view_size(&d);
-    enum { ROOM = 40000 };
-    float *x = floats(ROOM), *y = floats(ROOM), *z = calloc(ROOM, sizeof *z);
+    const int64_t room = 2 * n + 40000;
+    float *x = floats(room), *y = floats(room), *z = calloc((size_t)room, sizeof *z);
     bench *w = bench_new(PROGRAM_MAP, dtype);
     tape *t = &w->p.pre;
     space(t, d.ndim, d.shape);
@@ -63,6 +63,28 @@ static void test_views(void **s)
         check_views(row, back, back, IG_F32);
         check_views(one, one, apart, IG_F32);
     }
+}
+
+/* Results of 32 MiB and more are written past the caches: from points, from rows that repeat and end within a cache
+ * line, from columns, tiles and single elements. */
+static void test_large_views(void **s)
+{
+    const int64_t many[] = {1 << 20, 8}, rows[] = {8400, 1001}, square[] = {2900, 2900};
+    const view short_rows = packed(2, many), p = packed(2, rows), tiles = packed(2, square);
+    view repeated = short_rows, row = p, column = p, apart = p, later = p, turned = tiles;
+    (void)s;
+    repeated.stride[0] = row.stride[0] = 0;
+    column.stride[1] = 0;
+    column.stride[0] = 1;
+    apart.stride[0] *= 2;
+    apart.stride[1] = 2;
+    later.offset = 3;
+    turned.stride[0] = 1;
+    turned.stride[1] = square[0];
+    check_views(short_rows, repeated, short_rows, IG_F32);
+    check_views(row, column, later, IG_F32);
+    check_views(apart, p, later, IG_F32);
+    check_views(tiles, turned, tiles, IG_F32);
 }
 
 /* A program without elements does nothing; a program without axes has one element. */
@@ -536,12 +558,19 @@ static void test_devices(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_views),          cmocka_unit_test(test_no_points),
-        cmocka_unit_test(test_in_place),       cmocka_unit_test(test_roundings_of_stores),
-        cmocka_unit_test(test_half_and_casts), cmocka_unit_test(test_read),
-        cmocka_unit_test(test_bits),           cmocka_unit_test(test_reduce_order),
-        cmocka_unit_test(test_reduce_zero),    cmocka_unit_test(test_reduce_empty_bool),
-        cmocka_unit_test(test_argreduce),      cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_large_views),
+        cmocka_unit_test(test_no_points),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_roundings_of_stores),
+        cmocka_unit_test(test_half_and_casts),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_reduce_order),
+        cmocka_unit_test(test_reduce_zero),
+        cmocka_unit_test(test_reduce_empty_bool),
+        cmocka_unit_test(test_argreduce),
+        cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,9 @@ typedef struct cpu_level {
      * = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
                     int64_t as);
+    /* Copies past the caches, whole cache lines without reading them first. Other threads see the copies after a call
+     * without bytes. NULL if the level has no such stores. */
+    void (*stream)(void *to, const void *from, size_t bytes);
     /* Rounds f32 lanes to values of f16 or bf16; they stay f32 lanes. */
     void (*round)(ig_dtype to, int64_t n, float *d, const float *a);
     /* A loop of f32 lanes and stored elements of dtype, f16 or bf16 (HALF_*). NULL if there is none. */
@@ -158,8 +161,9 @@ typedef struct tape_run {
     const cpu_level *level;
     const binding *bindings;
     cpu_fault *fault;
-    void **reg; /* where each register's value is now: in its own block, or in place */
-    bool *one;  /* whether a register's value is one element for all points */
+    void **reg;   /* where each register's value is now: in its own block, or in place */
+    bool *one;    /* whether a register's value is one element for all points */
+    bool streams; /* set by a caller that runs short blocks: a STORE writes past the caches */
     bool tiled; /* set by a caller that runs blocks in tiles: operands do not change between them */
     struct tape_plan *plan; /* how each operand and instruction runs; see tape/tape.h */
 } tape_run;

@@ -107,6 +107,33 @@ static int64_t lane_extreme(int op, ig_dtype lane, int64_t n, const void *a, voi
     return loops[lane].extreme(op, n, a, best, first);
 }
 
+#if defined(__AVX512F__)
+#define STREAM_REGISTER __m512i
+#define STREAM(to, from) _mm512_stream_si512((void *)(to), _mm512_loadu_si512(from))
+#elif defined(__AVX2__)
+#define STREAM_REGISTER __m256i
+#define STREAM(to, from) _mm256_stream_si256((void *)(to), _mm256_loadu_si256((const void *)(from)))
+#endif
+#if defined(STREAM)
+static void lane_stream(void *to, const void *from, size_t bytes)
+{
+    enum { LINE = 64 };
+    char *d = to;
+    const char *a = from;
+    const size_t unaligned = (LINE - (uintptr_t)to % LINE) % LINE;
+    size_t i = unaligned < bytes ? unaligned : bytes;
+    memcpy(d, a, i);
+    for (; i + LINE <= bytes; i += LINE)
+        for (size_t j = i; j < i + LINE; j += sizeof(STREAM_REGISTER))
+            STREAM(d + j, a + j);
+    memcpy(d + i, a + i, bytes - i);
+    if (bytes == 0)
+        _mm_sfence();
+}
+#else
+#define lane_stream NULL
+#endif
+
 /* Clang before 16 does not know the name f16c. All processors with AVX2 have it. */
 #if defined(__clang__) && __clang_major__ < 16
 #define SUPPORTS_F16C true
@@ -144,6 +171,7 @@ const cpu_level PART(cpu_level) = {
     .pair = PART(lane_pair),
     .convert = PART(lane_convert),
     .round = PART(lane_round),
+    .stream = lane_stream,
     .half = PART(lane_half),
     .bits = PART(lane_bits),
     .identity = lane_identity,

@@ -1,21 +1,26 @@
 /* MAP: a tape over its whole space, cut into blocks and the blocks into tasks. The blocks depend only on the program.
  *
- * A MAP runs block by block (tape_run.c). Each special path exists for a row of bench/, which gets
- * slower without it; the factors were measured on one Neoverse-V1 core:
+ * A MAP runs block by block (tape_run.c). Each special path exists for a row of bench/, which gets slower without it;
+ * the factors were measured on one Neoverse-V1 core, and those with * on one Xeon core:
  *
  *   rows copied at indices     index/take.c       embedding 30000x768 4096      1.3
  *   tiles                      map_cut_tiles      transpose 4096x4096           4.6
  *   rows plans                 plan_rows          layer_norm 16000x1000         2.7
  *   runs of arithmetic         run_on             layer_norm 16000x1000         1.3
+ *   repeated rows              is_flat            add 2000000x8 row             2.0*
  *   direct results             plan_insts         gelu 16M                      1.1
+ *   stores past the caches     map_streams        add 4000x4000 outer           1.8*, add 16M 1.2*
  *   a row read in place        read_row           embedding_add 30000x768 4096  4.8 */
-#include "engine/backend/cpu/cpu.h"
+#include "engine/backend/cpu/tape/tape.h"
 
 #include "base/threads.h"
 
 /* Rows of this length and more do not share a block, so that an operand that is the same for all
  * rows is read in place. A block has as many shorter rows as fit. */
 enum { ROW_ALONE = 512, MOST_TASKS = 512 };
+
+/* Points of a block of a rows plan that is written past the caches: loads and stores alternate often. */
+enum { STREAM_POINTS = 256 };
 
 typedef struct map_job {
     const program *p;
@@ -29,6 +34,7 @@ typedef struct map_job {
     /* Tiles (see map_cut_tiles): rows along the tile axis, the distance between them in rows, and the number of groups
      * of them; groups is 0 without tiles. */
     int64_t beside, apart, groups;
+    bool streams; /* writes past the caches */
 } map_job;
 
 /* Cuts blocks of this many points into tasks. */
@@ -50,8 +56,10 @@ static void map_cut(map_job *j)
 {
     const tape *t = &j->p->pre;
     const int64_t inner = t->ndim > 0 ? t->shape[t->ndim - 1] : 1;
-    j->row = inner >= ROW_ALONE ? inner : t->size;
-    j->block = inner >= ROW_ALONE ? TAPE_BLOCK : TAPE_BLOCK / inner * inner;
+    const rows_plan *rows = &((const tape_plan *)t->compiled)->rows;
+    const int64_t most = j->streams && rows->points ? STREAM_POINTS : TAPE_BLOCK;
+    j->row = inner >= ROW_ALONE && !rows->flat ? inner : t->size;
+    j->block = inner >= ROW_ALONE || rows->flat ? most : TAPE_BLOCK / inner * inner;
     j->in_row = (j->row + j->block - 1) / j->block;
     j->blocks = t->size / j->row * j->in_row;
     map_cut_tasks(j, j->block);
@@ -92,6 +100,7 @@ static void map_task(void *ctx, int64_t task, int worker)
     tape_run run;
     tape_start(&run, &j->p->pre, j->b, &j->fault, scratch_of(worker));
     run.tiled = j->groups > 0;
+    run.streams = j->streams;
     const int64_t first = task * j->task;
     const int64_t end = first + j->task < j->blocks ? first + j->task : j->blocks;
     for (int64_t i = first; i < end; i++) {
@@ -102,6 +111,21 @@ static void map_task(void *ctx, int64_t task, int worker)
         const int64_t from = i % j->in_row * j->block, left = j->row - from;
         tape_block(&run, i / j->in_row * j->row + from, left < j->block ? left : j->block, NULL);
     }
+    if (j->streams)
+        run.level->stream(NULL, NULL, 0);
+}
+
+/* True if the tape has one result, which is so large that it is written past the caches. */
+static bool map_streams(const tape *t)
+{
+    enum { LARGE = 32 << 20 }; /* bytes */
+    int64_t stores = 0, bytes = 0;
+    for (int k = 0; k < t->n_inst; k++)
+        if (t->inst[k].code == TAPE_STORE) {
+            stores++;
+            bytes = t->size * (int64_t)ig_dtype_bytes(t->operand[t->inst[k].operand].dtype);
+        }
+    return cpu_level_now()->stream && stores == 1 && bytes >= LARGE;
 }
 
 size_t cpu_map_scratch(const program *p) { return tape_scratch_bytes(&p->pre); }
@@ -114,6 +138,7 @@ ig_status cpu_map(const program *p, const binding *b)
     if (cpu_take_suits(&p->pre))
         return cpu_take(p, b);
     cpu_fault_clear(&job.fault);
+    job.streams = map_streams(&p->pre);
     const int axis = tape_tile_axis(&p->pre);
     if (axis >= 0)
         map_cut_tiles(&job, axis);

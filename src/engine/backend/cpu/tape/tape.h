@@ -14,17 +14,19 @@ enum {
 /* How an operand is accessed. */
 typedef struct operand_plan {
     const element_moves *moves;
-    int64_t bytes; /* of an element */
-    bool half;     /* f16, bf16: the stored type is not the lane type */
-    bool packed;   /* all points are contiguous */
-    bool loaded;   /* by a LOAD */
-    bool constant; /* all points are one element ... */
+    int64_t bytes;  /* of an element */
+    bool half;      /* f16, bf16: the stored type is not the lane type */
+    bool packed;    /* all points are contiguous */
+    bool loaded;    /* by a LOAD */
+    bool constant;  /* all points are one element ... */
+    int64_t period; /* flat plan of rows: points after which the elements repeat; 0: never */
     /* of a run: */
     char *base;
     int file; /* READ: see elements_file */
     int64_t file_at;
     uint64_t lane; /* ... which has this lane value, if it is loaded */
     int64_t at;    /* the point of the walk; -1: none */
+    char *held;    /* lanes of more than a block, if it has a period */
     char *tile; /* contiguous along the tile axis: a transposed copy of TAPE_TILE_ROWS rows ... */
     int64_t tile_at;     /* ... from this offset on ... */
     int64_t tile_points; /* ... with this many points each; 0: no tile */
@@ -44,16 +46,18 @@ typedef struct reg_use {
     int n, user; /* how many, and the first instruction */
 } reg_use;
 
-/* The address of row r of the space: at + r * move; in a register's own block, r counts rows of the block. If the space
- * has one axis, a whole block counts as one row. A part of a row begins `step` bytes later for each point before it. */
+/* The address of row r of the space: at + r * move; in a register's own block, r counts rows of the block. In a
+ * flat plan, a whole block counts as one row, and r counts points. A part of a row begins `step` bytes later for each
+ * point before it. */
 typedef struct row_place {
     char *at; /* for a run; NULL: the values of the core */
     int64_t move, step;
-    int16_t of;  /* the kind of place: a number, see tape_plan.c */
-    bool one;    /* one value for all points of the row */
-    bool own;    /* in a register's own block */
-    bool packed; /* rows are contiguous */
-    bool half;   /* elements of an operand of f16 or bf16, which no step has widened yet */
+    int64_t period; /* r counts from 0 again after so many */
+    int16_t of;     /* the kind of place: a number, see tape_plan.c */
+    bool one;       /* one value for all points of the row */
+    bool own;       /* in a register's own block */
+    bool packed;    /* rows are contiguous */
+    bool half;      /* elements of an operand of f16 or bf16, which no step has widened yet */
 } row_place;
 
 /* A step as a run of arithmetic (see run_loop): one row, or the rows of consecutive MAP
@@ -80,7 +84,7 @@ typedef struct row_step {
 typedef struct rows_plan {
     int64_t points;   /* points of a row; 0: the tape has no such plan */
     int64_t most;     /* the most rows of a block for which this is faster */
-    bool flat;        /* the space has one axis: a block is a row of at most TAPE_BLOCK points */
+    bool flat;        /* rows do not matter: a block is a row of at most TAPE_BLOCK points */
     row_place *shown; /* for each register: where its value is at the end */
     row_step *step;
     int n_step;
@@ -115,7 +119,7 @@ typedef struct tape_plan {
 /* ---- rows plans (tape_plan.c) and their 16-bit floats (rows_half.c) ---- */
 
 /* Kinds of row_place.of: the core's values, the spare block, a register's block, an operand's
- * memory, the lane of a constant. */
+ * memory, the lane of a constant, the lanes held of an operand with a period. */
 enum { PLACE_CORE, PLACE_SPARE, PLACE_BLOCKS };
 
 /* The rows of operand i; the rows in the block of register r; the place where instruction k writes its rows of

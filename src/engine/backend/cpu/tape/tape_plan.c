@@ -89,6 +89,46 @@ static void plan_blocks(const tape *t, tape_plan *plan)
     }
 }
 
+/* How many points it takes until the elements of an operand repeat, if a block has that many; else 0. */
+static int64_t period_of(const operand *o)
+{
+    const view *v = &o->v;
+    int64_t points = 1;
+    int axis = 0;
+    while (axis < v->ndim && v->stride[axis] == 0)
+        axis++;
+    for (int i = axis; i < v->ndim && points <= TAPE_BLOCK; i++)
+        points *= v->shape[i];
+    return axis > 0 && axis < v->ndim && points <= TAPE_BLOCK ? points : 0;
+}
+
+/* True if only points matter, not rows: all operands are contiguous, one value, or repeat after a few short rows and
+ * pay for being expanded. Only for a MAP: others start a run for few points. */
+static bool is_flat(const tape *t)
+{
+    enum { LONG_ROW = 32, MANY = 64 * TAPE_BLOCK };
+    if (t->ndim <= 1)
+        return t->ndim == 1;
+    bool flat = t->result < 0 && (t->shape[t->ndim - 1] < LONG_ROW || t->size >= MANY);
+    for (int k = 0; k < t->n_inst && flat; k++) {
+        const tape_inst *in = &t->inst[k];
+        const operand *o = &t->operand[in->operand];
+        if (in->code == TAPE_LOAD)
+            flat = view_is_contiguous(&o->v) || is_constant(o) || period_of(o);
+        else if (in->code == TAPE_STORE)
+            flat = view_is_contiguous(&o->v);
+        else
+            flat = in->code == TAPE_MAP || in->code == TAPE_CAST || in->code == TAPE_ROUND;
+    }
+    return flat;
+}
+
+/* Bytes of the lanes that are held of an operand with this period. */
+static size_t held_bytes(const tape *t, const operand *o, int64_t period)
+{
+    return period ? (size_t)(block_points(t) + period) * lane_bytes((int)o->dtype) : 0;
+}
+
 static size_t tile_bytes(const operand *o, int axis)
 {
     const bool tiled = axis >= 0 && o->v.ndim > axis + 1 && lies_along(o, axis);
@@ -104,6 +144,7 @@ static void plan_operands(const tape *t, tape_plan *plan)
                                           .half = dtype_is_half(o->dtype),
                                           .packed = view_is_contiguous(&o->v),
                                           .constant = is_constant(o),
+                                          .period = plan->rows.flat ? period_of(o) : 0,
                                           .at = -1};
     }
     for (int k = 0; k < t->n_inst; k++)
@@ -243,13 +284,18 @@ static int16_t place_of_lane(const tape *t, int i)
     return (int16_t)(place_of_operand(t, i) + t->n_operand);
 }
 
+static int16_t place_of_held(const tape *t, int i)
+{
+    return (int16_t)(place_of_lane(t, i) + t->n_operand);
+}
+
 row_place rows_place_of_operand(const tape_run *run, int i)
 {
     const operand_plan *p = &run->plan->operand[i];
     const view *v = &run->t->operand[i].v;
     return (row_place){.of = place_of_operand(run->t, i),
-                       .move = v->stride[0] * p->bytes,
-                       .step = v->ndim > 1 ? v->stride[v->ndim - 1] * p->bytes : 0,
+                       .move = run->plan->rows.flat ? p->bytes : v->stride[0] * p->bytes,
+                       .step = v->stride[v->ndim - 1] * p->bytes,
                        .one = v->stride[v->ndim - 1] == 0,
                        .packed = p->packed,
                        .half = p->half};
@@ -287,8 +333,12 @@ static bool plan_row_load(const tape_run *run, const tape_inst *in)
     const int64_t step = run->t->operand[in->operand].v.stride[run->t->ndim - 1];
     run->plan->rows.shown[in->dst] =
         p->constant ? (row_place){.of = place_of_lane(run->t, in->operand), .one = true}
-                    : rows_place_of_operand(run, in->operand);
-    return p->constant || step == 1 || (step == 0 && !p->half);
+        : p->period
+            ? (row_place){.of = place_of_held(run->t, in->operand),
+                          .move = (int64_t)lane_bytes((int)run->t->operand[in->operand].dtype),
+                          .period = p->period}
+            : rows_place_of_operand(run, in->operand);
+    return p->constant || p->period || step == 1 || (step == 0 && !p->half);
 }
 
 static int ones_of(const row_step *s)
@@ -393,7 +443,6 @@ static int64_t most_rows(const tape_run *run, const rows_plan *rows)
 static bool plan_rows(const tape_run *run, tape_plan *plan)
 {
     const tape *t = run->t;
-    plan->rows.flat = t->ndim == 1;
     bool plain = plan->rows.flat || (t->ndim == 2 && t->shape[1] > 1);
     plan->rows.n_step = 0;
     for (int k = 0; k < t->n_inst && plain; k++) {
@@ -454,6 +503,7 @@ void tape_plan_in(tape *t, void *memory)
     arena a = {memory, 0};
     const tape_run run = {.t = t, .level = cpu_level_now(), .plan = take_parts(t, &a)};
     t->compiled = run.plan;
+    run.plan->rows.flat = is_flat(t);
     plan_operands(t, run.plan);
     plan_blocks(t, run.plan);
     run.plan->tile_axis = tape_tile_axis(t);
@@ -465,6 +515,7 @@ void tape_plan_in(tape *t, void *memory)
 size_t tape_scratch_bytes(const tape *t)
 {
     const int axis = tape_tile_axis(t);
+    const bool flat = is_flat(t);
     arena a = {NULL, 0};
     take_parts(t, &a);
     arena_take(&a, (size_t)t->n_reg * sizeof(void *));
@@ -472,8 +523,10 @@ size_t tape_scratch_bytes(const tape *t)
     arena_take(&a, (size_t)t->n_reg * sizeof(char *));
     for (int i = 0; i < t->n_reg + 2; i++) /* blocks of the registers, spare and narrow */
         arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
-    for (int i = 0; i < t->n_operand; i++)
+    for (int i = 0; i < t->n_operand; i++) {
         arena_take(&a, tile_bytes(&t->operand[i], axis));
+        arena_take(&a, flat ? held_bytes(t, &t->operand[i], period_of(&t->operand[i])) : 0);
+    }
     return a.used + LINE;
 }
 
@@ -521,6 +574,27 @@ static void bind_tiles(const tape_run *run, arena *a)
     }
 }
 
+/* Expands the operands that have a period, for a block that begins at any point. */
+static void bind_held(const tape_run *run, arena *a)
+{
+    for (int i = 0; i < run->t->n_operand; i++) {
+        const operand *o = &run->t->operand[i];
+        operand_plan *p = &run->plan->operand[i];
+        const size_t bytes = held_bytes(run->t, o, p->period);
+        size_t done = (size_t)p->period * lane_bytes((int)o->dtype);
+        view_walk w;
+        if (bytes == 0)
+            continue;
+        p->held = arena_take(a, bytes);
+        walk_start(&w, &o->v, 0);
+        p->moves->gather(&w, p->period, p->half ? run->plan->narrow : p->held, p->base);
+        if (p->half)
+            run->level->convert(o->dtype, IG_F32, p->period, p->held, 1, run->plan->narrow, 1);
+        for (; done < bytes; done *= 2)
+            memcpy(p->held + done, p->held, done < bytes - done ? done : bytes - done);
+    }
+}
+
 /* True if all operands that the plan requires to be disjoint are. */
 static bool is_as_planned(const tape_run *run)
 {
@@ -540,7 +614,8 @@ static void bind_place(const tape_run *run, row_place *p)
             : p->of == PLACE_SPARE ? plan->spare
             : i < 0                ? plan->own[block]
             : i < t->n_operand     ? plan->operand[i].base
-                                   : (char *)&plan->operand[i - t->n_operand].lane;
+            : i < 2 * t->n_operand ? (char *)&plan->operand[i - t->n_operand].lane
+                                   : plan->operand[i - 2 * t->n_operand].held;
 }
 
 static void bind_rows(const tape_run *run)
@@ -575,6 +650,7 @@ void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault
         plan->own[r] = arena_take(&a, plan->block[r]);
     bind_operands(run);
     bind_tiles(run, &a);
+    bind_held(run, &a);
     if (!is_as_planned(run))
         plan_all(run);
     bind_rows(run);

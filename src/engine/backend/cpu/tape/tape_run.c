@@ -26,7 +26,12 @@ typedef struct some_rows {
 /* The address of row r. */
 static char *row_at(const some_rows *rows, const row_place *p, int64_t r)
 {
-    return (p->at ? p->at : (char *)rows->core) + (p->own ? r : rows->first + r) * p->move +
+    const int64_t row = rows->first + r;
+    return (p->at ? p->at : (char *)rows->core) +
+           (p->own      ? r
+            : p->period ? row % p->period
+                        : row) *
+               p->move +
            rows->before * p->step;
 }
 
@@ -45,20 +50,34 @@ static some_rows rows_of(const tape_run *run, int64_t start, int64_t n, const vo
     return (some_rows){plan, plan->points, start / plan->points, rows, core, 0};
 }
 
+/* Fetches as much data as the row x has, from the end of that row on: the next block. gcc removes a call of a function
+ * that only fetches. */
+static inline __attribute__((always_inline)) void fetch_next(const some_rows *rows,
+                                                             const row_place *p, const char *x)
+{
+    const int64_t bytes = p->own || p->one || p->period || !p->move ? 0 : rows->points * p->step;
+    for (int64_t i = bytes; i < 2 * bytes; i += 64)
+        __builtin_prefetch(x + i);
+}
+
 /* Runs `steps` steps of row r. */
-static void run_row(const some_rows *rows, int64_t r, int steps)
+static void run_row(const tape_run *run, const some_rows *rows, int64_t r, int steps)
 {
     for (const row_step *s = rows->plan->step; s < rows->plan->step + steps; s++) {
         const void *x[RUN_MOST + 1] = {row_at(rows, &s->x[0], r), row_at(rows, &s->x[1], r),
                                        row_at(rows, &s->x[2], r)};
-        char *d = row_at(rows, &s->d, r);
-        if (!s->run.loop) {
-            s->loop(rows->points, d, x[0], x[1], x[2]);
-            continue;
-        }
+        const bool streams = run->streams && !s->d.own;
+        char *to = row_at(rows, &s->d, r), *d = streams ? run->plan->spare : to;
         for (int i = 3; i <= s->run.rows; i++)
             x[i] = row_at(rows, &s->x[i], r);
-        s->run.loop(rows->points, d, x);
+        for (int i = 0; run->streams && i < step_operands(&s->run); i++)
+            fetch_next(rows, &s->x[i], x[i]);
+        if (s->run.loop)
+            s->run.loop(rows->points, d, x);
+        else
+            s->loop(rows->points, d, x[0], x[1], x[2]);
+        if (streams)
+            run->level->stream(to, d, (size_t)(rows->points * s->d.step));
     }
 }
 
@@ -66,7 +85,7 @@ static void run_rows(tape_run *run, const some_rows *rows)
 {
     const int result = run->t->result;
     for (int64_t r = 0; r < rows->n; r++)
-        run_row(rows, r, rows->plan->n_step);
+        run_row(run, rows, r, rows->plan->n_step);
     if (result >= 0) {
         run->reg[result] = row_at(rows, &rows->plan->shown[result], 0);
         run->one[result] = rows->plan->shown[result].one;
@@ -121,7 +140,7 @@ static char *in_place(const block *b, int i, bool *one)
 static void *result(const block *b, int k)
 {
     const int dst = b->run->t->inst[k].dst, direct = b->plan->inst[k].direct;
-    void *to = direct == NOT_DIRECT ? NULL : in_place(b, direct, NULL);
+    void *to = direct == NOT_DIRECT || b->run->streams ? NULL : in_place(b, direct, NULL);
     show(b, dst, to ? to : b->plan->own[dst], false);
     return b->run->reg[dst];
 }
@@ -211,14 +230,18 @@ static void do_store(const block *b, int k)
     const tape_inst *in = &b->run->t->inst[k];
     const operand *o = &b->run->t->operand[in->operand];
     const operand_plan *p = &b->plan->operand[in->operand];
+    const bool streams = b->run->streams;
     char *to = in_place(b, in->operand, NULL);
-    const void *data = spread(b->run, in->a, o->dtype, b->n, to && !p->half ? to : b->plan->spare);
+    const void *data =
+        spread(b->run, in->a, o->dtype, b->n, to && !p->half && !streams ? to : b->plan->spare);
     if (p->half) {
-        char *packed = to ? to : b->plan->narrow;
+        char *packed = to && !streams ? to : b->plan->narrow;
         b->run->level->convert(IG_F32, o->dtype, b->n, packed, 1, data, 1);
         data = packed;
     }
-    if (to && to != data)
+    if (to && to != data && streams)
+        b->run->level->stream(to, data, (size_t)(b->n * p->bytes));
+    else if (to && to != data)
         memmove(to, data, (size_t)(b->n * p->bytes));
     if (!to) {
         view_walk w = *walk_here(b, in->operand);
@@ -393,7 +416,7 @@ bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len)
         return false;
     for (int64_t r = 0; r < n; r++) {
         const some_rows row = row_from(plan, start + r * len, len);
-        run_row(&row, 0, plan->n_step);
+        run_row(run, &row, 0, plan->n_step);
     }
     return true;
 }
@@ -429,7 +452,7 @@ static void fold_row(const tape_run *run, int fold, ig_dtype dtype, const some_r
                      void *e)
 {
     const rows_plan *plan = row->plan;
-    run_row(row, 0, plan->n_step - (plan->sum ? plan->n_summed : 0));
+    run_row(run, row, 0, plan->n_step - (plan->sum ? plan->n_summed : 0));
     if (plan->sum)
         plan->sum(row->points, d, e, row_at(row, &plan->kept, 0), row_at(row, &plan->taken[0], 0),
                   row_at(row, &plan->taken[1], 0));
