@@ -32,6 +32,9 @@ schedule *engine_build(const graph *g, const backend *dev, struct module_batch *
 schedule *engine_schedule(engine *e, const backend *dev);
 void engine_discard(schedule *s, const backend *dev);
 
+/* As ig_eval, with run.fills_with_nan. */
+ig_status engine_eval_filled(ig_array *const *arrays, int n);
+
 /* The elements of x on its device, in row-major order: its root's buffer, or a copy. The lock is held. */
 buffer *engine_elements(engine *e, ig_array *x, size_t *offset);
 /* Copies the elements of an evaluated, strided view to x->data in row-major order, on its device. Without the lock. */

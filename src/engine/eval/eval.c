@@ -264,6 +264,16 @@ ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *dona
     return status;
 }
 
+ig_status engine_eval_filled(ig_array *const *arrays, int n)
+{
+    engine *e = engine_enter();
+    e->run.fills_with_nan = true;
+    const ig_status status = eval_locked(e, arrays, n, NULL, 0);
+    e->run.fills_with_nan = false;
+    engine_leave();
+    return status;
+}
+
 ig_status ig_eval(ig_array *const *arrays, int n) { return ig_eval_donating(arrays, n, NULL, 0); }
 
 char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)

@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local bool fills_with_nan;
-
 ig_status run_begin(run *r, schedule *s, const backend *dev)
 {
     r->s = s;
@@ -66,12 +64,10 @@ static bool shares_leaf(const run *r, const slot *t)
            b->offset == 0 && b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
 }
 
-void run_fill_with_nan(bool fill) { fills_with_nan = fill; }
-
-static buffer *alloc_on(const backend *dev, int64_t bytes)
+static buffer *alloc_for(const run *r, int64_t bytes)
 {
-    buffer *b = transfer_alloc(dev, (size_t)bytes);
-    if (b && b->data && fills_with_nan)
+    buffer *b = transfer_alloc(r->dev, (size_t)bytes);
+    if (b && b->data && r->fills_with_nan)
         memset(b->data, 0xff, b->bytes);
     return b;
 }
@@ -94,8 +90,8 @@ static ig_status bind_temporaries(run *r)
         const bool alone = apart || t->kind == SLOT_HOST;
         if (alone || !arena) {
             buffer *b = t->kind == SLOT_HOST ? buffer_new((size_t)t->bytes)
-                        : alone              ? alloc_on(r->dev, t->bytes)
-                                             : (arena = alloc_on(r->dev, s->arena_bytes));
+                        : alone              ? alloc_for(r, t->bytes)
+                                             : (arena = alloc_for(r, s->arena_bytes));
             if (!b)
                 return IG_ERR_MEMORY;
             r->owned[r->n_owned++] = b;
@@ -125,7 +121,7 @@ static ig_status bind_slots(run *r)
         if (t->kind != SLOT_OUT)
             continue;
         const bool shares = shares_leaf(r, t);
-        buffer *b = shares ? buffer_retain(r->binding[t->shares].buf) : alloc_on(r->dev, t->bytes);
+        buffer *b = shares ? buffer_retain(r->binding[t->shares].buf) : alloc_for(r, t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
         if (shares)

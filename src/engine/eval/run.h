@@ -14,6 +14,8 @@ typedef struct run {
     int n_owned;
     int next; /* where run_take searches first */
     int room_binding, room_owned;
+    bool
+        fills_with_nan; /* new memory: NaN, or -1 for integers, so that elements that are not written are found */
     /* If programs fall back to the CPU, for each slot: its host copy, or NULL, and the binding that the CPU uses. */
     buffer **copy;
     binding *bound;
@@ -29,9 +31,5 @@ buffer *run_take(run *r, int of);
 void run_end(run *r);
 /* Frees the lists. */
 void run_free(run *r);
-
-/* While true, new memory of the calling thread's evaluations is filled with NaN (-1 for integers), so that
- * elements that a program fails to write are found. */
-void run_fill_with_nan(bool fill);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "base/text.h"
-#include "engine/eval/run.h"
+#include "engine/eval/engine.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/walk.h"
 #include <math.h>
@@ -138,13 +138,11 @@ static ig_status run_copies(checker *c, ig_array *const *arrays, int n)
     ig_status status = results ? IG_OK : IG_ERR_MEMORY;
     for (int i = 0; i < n && status == IG_OK; i++)
         results[i] = checked_of(c, arrays[i])->fused;
-    run_fill_with_nan(true);
     for (int i = 0; i < c->w.n_order && status == IG_OK; i++)
         if (in_order(c, i))
-            status = ig_eval(&in_order(c, i)->alone, 1);
+            status = engine_eval_filled(&in_order(c, i)->alone, 1);
     if (status == IG_OK)
-        status = ig_eval(results, n);
-    run_fill_with_nan(false);
+        status = engine_eval_filled(results, n);
     memory_free(results);
     return status;
 }
