@@ -235,6 +235,21 @@ ig_status io_admit(const struct io_file *file, uint64_t bytes)
                    size_text(bytes, needed), size_text(limit, most), size_text(free_bytes, left));
 }
 
+ig_status io_read_elements(struct io_file *file, size_t bytes, ig_dtype dtype, void **data)
+{
+    size_t got = 0;
+    const bool short_file = file->left >= 0 && bytes > (uint64_t)file->left;
+    ig_status status = short_file ? IG_OK : io_admit(file, bytes);
+    if (status == IG_OK && !short_file)
+        status = io_read_new(file, bytes, data, &got);
+    if (status != IG_OK || got == bytes)
+        return status;
+    return io_fail(file, IG_ERR_FORMAT,
+                   "the file is cut short: %zu bytes of %s data are expected, %" PRIu64
+                   " found; copy or save it again",
+                   bytes, ig_dtype_name(dtype), short_file ? (uint64_t)file->left : got);
+}
+
 ig_status io_expect_end(struct io_file *file, const char *after)
 {
     char byte;

@@ -67,6 +67,10 @@ bool io_measure(const int64_t *shape, int ndim, ig_dtype dtype, size_t *bytes);
 /* IG_OK if `bytes` bytes of array data fit the memory limit. */
 ig_status io_admit(const struct io_file *file, uint64_t bytes);
 
+/* Reads `bytes` bytes of elements into new memory, within the memory limit. The caller frees *data, also after a
+ * failure. */
+ig_status io_read_elements(struct io_file *file, size_t bytes, ig_dtype dtype, void **data);
+
 /* IG_ERR_FORMAT if the file does not end here; `after` names its last part: "its tensors". */
 ig_status io_expect_end(struct io_file *file, const char *after);
 

@@ -89,24 +89,6 @@ static ig_status shape_read(struct io_file *file, struct header *header)
         "its shape has more elements than can be addressed; the file is damaged: copy it again");
 }
 
-/* Reads the elements. The caller frees *data, also on failure. */
-static ig_status data_read(struct io_file *file, const struct header *header, void **data)
-{
-    size_t got = 0;
-    const bool short_file = file->left >= 0 && header->bytes > (uint64_t)file->left;
-    if (!short_file) {
-        TRY(io_admit(file, header->bytes));
-        TRY(io_read_new(file, header->bytes, data, &got));
-    }
-    if (got < header->bytes)
-        return io_fail(file, IG_ERR_FORMAT,
-                       "the file is cut short: %zu bytes of %s data are expected, %" PRIu64
-                       " found; copy it again",
-                       header->bytes, ig_dtype_name(header->dtype),
-                       short_file ? (uint64_t)file->left : got);
-    return io_expect_end(file, "its elements");
-}
-
 /* Reads an open file, and closes it. */
 static ig_array *idx_read(struct io_file *file)
 {
@@ -114,7 +96,8 @@ static ig_array *idx_read(struct io_file *file)
     ig_array *x = NULL;
     void *data = NULL;
     if (magic_read(file, &header) == IG_OK && shape_read(file, &header) == IG_OK &&
-        data_read(file, &header, &data) == IG_OK) {
+        io_read_elements(file, header.bytes, header.dtype, &data) == IG_OK &&
+        io_expect_end(file, "its elements") == IG_OK) {
         if (!IO_BIG_ENDIAN)
             io_swap(data, header.bytes, ig_dtype_bytes(header.dtype));
         x = ig_from_data(data, (ig_ints){header.shape, header.ndim}, header.dtype);

@@ -406,26 +406,6 @@ static ig_status header_read(struct io_file *file, struct header *header)
     return status;
 }
 
-static ig_status data_cut(const struct io_file *file, const struct header *header, uint64_t found)
-{
-    return io_fail(file, IG_ERR_FORMAT,
-                   "the file is cut short: %zu bytes of %s data are expected, %" PRIu64
-                   " found; copy or save it again",
-                   header->bytes, ig_dtype_name(header->dtype), found);
-}
-
-/* Reads the elements in the file's order. The caller frees *data, also on failure. */
-static ig_status data_read(struct io_file *file, const struct header *header, void **data)
-{
-    size_t got = 0;
-    if (file->left >= 0 && header->bytes > (uint64_t)file->left)
-        return data_cut(file, header, (uint64_t)file->left);
-    ig_status status = io_admit(file, header->bytes);
-    if (status == IG_OK)
-        status = io_read_new(file, header->bytes, data, &got);
-    return status == IG_OK && got < header->bytes ? data_cut(file, header, got) : status;
-}
-
 /* Converts the elements: to our byte order, and bools to 0 and 1, because NumPy takes every nonzero byte
  * for true. */
 static void data_adapt(const struct header *header, unsigned char *data)
@@ -455,7 +435,8 @@ ig_array *npy_read(struct io_file *file)
     ig_array *x = NULL;
     void *data = NULL;
     struct header header = {.dtype = IG_DTYPE_NONE};
-    if (header_read(file, &header) == IG_OK && data_read(file, &header, &data) == IG_OK) {
+    if (header_read(file, &header) == IG_OK &&
+        io_read_elements(file, header.bytes, header.dtype, &data) == IG_OK) {
         data_adapt(&header, data);
         x = array_make(&header, data);
     }

@@ -73,6 +73,18 @@ static const config_keys distilbert_keys = {
         .width = 768, .layers = 12, .heads = 12, .inner = 3072 \
     }
 
+/* Heads that several architectures have. */
+#define DENSE_HEAD(function) \
+    { \
+        .pre = "classifier.dense", .dropout = true, .activation = function, \
+        .post = "classifier.out_proj" \
+    }
+#define LM_HEAD \
+    { \
+        .dense = "lm_head.dense", .activation = "gelu", .norm = "lm_head.layer_norm", \
+        .decoder = "lm_head.decoder", .bias = "lm_head.bias" \
+    }
+
 static const architecture bert = {
     .type = "bert",
     .prefix = "bert.",
@@ -115,15 +127,8 @@ static const architecture roberta = {
     .attention_out_dropout = true,
     .types = true,
     .positions = POSITIONS_BEHIND_PADDING,
-    .classify = {.pre = "classifier.dense",
-                 .dropout = true,
-                 .activation = "tanh",
-                 .post = "classifier.out_proj"},
-    .fill = {.dense = "lm_head.dense",
-             .activation = "gelu",
-             .norm = "lm_head.layer_norm",
-             .decoder = "lm_head.decoder",
-             .bias = "lm_head.bias"},
+    .classify = DENSE_HEAD("tanh"),
+    .fill = LM_HEAD,
 };
 
 static const architecture mpnet = {
@@ -135,15 +140,8 @@ static const architecture mpnet = {
     .attention_out_dropout = true,
     .positions = POSITIONS_BEHIND_1,
     .relative = true,
-    .classify = {.pre = "classifier.dense",
-                 .dropout = true,
-                 .activation = "tanh",
-                 .post = "classifier.out_proj"},
-    .fill = {.dense = "lm_head.dense",
-             .activation = "gelu",
-             .norm = "lm_head.layer_norm",
-             .decoder = "lm_head.decoder",
-             .bias = "lm_head.bias"},
+    .classify = DENSE_HEAD("tanh"),
+    .fill = LM_HEAD,
 };
 
 static const architecture electra = {
@@ -155,10 +153,7 @@ static const architecture electra = {
     .attention_out_dropout = true,
     .types = true,
     .narrow = true,
-    .classify = {.pre = "classifier.dense",
-                 .dropout = true,
-                 .activation = "gelu",
-                 .post = "classifier.out_proj"},
+    .classify = DENSE_HEAD("gelu"),
     .fill = {.dense = "generator_predictions.dense",
              .activation = "gelu",
              .norm = "generator_predictions.LayerNorm",
