@@ -190,15 +190,6 @@ static void test_angles(void **state)
         assert_int_equal(kernel_token_launch(&t.at[i]), launches[i]);
     assert_int_equal(kernel_token_launch_end(&t.at[8]), 1);
     assert_int_equal(kernel_token_launch_end(&t.at[9]), 3);
-    kernel_token end = t.at[8];
-    assert_true(kernel_token_split(&end) && end.kind == TOKEN_SHR &&
-                end.place == t.at[8].place + 1);
-    assert_true(kernel_token_split(&end) && end.kind == TOKEN_GT && end.bytes == 1);
-    assert_false(kernel_token_split(&end));
-    end = t.at[13];
-    assert_true(kernel_token_split(&end) && end.kind == TOKEN_ASSIGN);
-    end = t.at[14];
-    assert_true(kernel_token_split(&end) && end.kind == TOKEN_GE);
     kernel_unit_end(&u);
 }
 

@@ -117,14 +117,6 @@ void diag_do(kernel_diags *d, const char *format, ...)
     va_end(args);
 }
 
-void diag_underline(kernel_diags *d, kernel_place from, kernel_place to)
-{
-    if (d->current) {
-        d->current->from = from;
-        d->current->to = to;
-    }
-}
-
 /* ---- showing them ---- */
 
 enum { SHOWN = 100 /* bytes of a line */, CHAIN = 5 /* macros or includes */, TAB = 4 };
@@ -166,7 +158,7 @@ static uint32_t token_end(const char *line, uint32_t bytes, uint32_t p)
 typedef struct shown_line {
     const char *text;
     uint32_t bytes, begin, end; /* shown: begin to end */
-    uint32_t caret, from, to;   /* underlined: from to to */
+    uint32_t caret, to;         /* underlined: caret to to */
 } shown_line;
 
 static bool continues(char c) { return ((uint8_t)c & 0xc0) == 0x80; }
@@ -187,18 +179,7 @@ static void cut(shown_line *l)
         l->end++;
 }
 
-/* The offset of a place on the line that begins at `line`, or `otherwise` if it is on another line. */
-static uint32_t on_line(const kernel_source *s, kernel_place place, const kernel_file *file,
-                        uint32_t line, uint32_t bytes, uint32_t otherwise)
-{
-    place = kernel_source_used(s, place);
-    if (!place || kernel_source_file(s, place) != file)
-        return otherwise;
-    const uint32_t offset = place - file->first;
-    return offset >= line && offset - line <= bytes ? offset - line : otherwise;
-}
-
-static shown_line find_line(const kernel_source *s, const kernel_diag *d, const kernel_where *w)
+static shown_line find_line(const kernel_where *w)
 {
     const kernel_file *f = w->file;
     const uint32_t first = f->lines[w->physical_line - 1];
@@ -208,11 +189,7 @@ static shown_line find_line(const kernel_source *s, const kernel_diag *d, const 
     while (l.bytes && (l.text[l.bytes - 1] == '\r'))
         l.bytes--;
     l.caret = w->column - 1;
-    l.from = d->from ? on_line(s, d->from, f, first, l.bytes, 0) : l.caret;
-    const uint32_t last = d->to ? on_line(s, d->to, f, first, l.bytes, l.bytes) : l.caret;
-    l.to = token_end(l.text, l.bytes, last);
-    if (l.from > l.caret)
-        l.from = l.caret;
+    l.to = token_end(l.text, l.bytes, l.caret);
     cut(&l);
     return l;
 }
@@ -225,7 +202,7 @@ static void add_line(text *out, const shown_line *l, bool marks)
     uint32_t column = 0;
     for (uint32_t i = l->begin; i <= l->end; i++) {
         const char c = i < l->end ? l->text[i] : ' ';
-        const char mark = i == l->caret ? '^' : i >= l->from && i < l->to ? '~' : ' ';
+        const char mark = i == l->caret ? '^' : i > l->caret && i < l->to ? '~' : ' ';
         if (continues(c) && i < l->end && i > l->begin) {
             if (!marks)
                 row[n++] = c;
@@ -245,10 +222,9 @@ static void add_line(text *out, const shown_line *l, bool marks)
     text_add(out, "%.*s", (int)used, row);
 }
 
-static void add_source(text *out, const kernel_source *s, const kernel_diag *d,
-                       const kernel_where *w, const colours *c)
+static void add_source(text *out, const kernel_where *w, const colours *c)
 {
-    const shown_line l = find_line(s, d, w);
+    const shown_line l = find_line(w);
     const char *before = l.begin ? "..." : "", *behind = l.end < l.bytes ? "..." : "";
     text_add(out, "    %s", before);
     add_line(out, &l, false);
@@ -270,13 +246,12 @@ static void add_macros(text *out, const kernel_source *s, kernel_place place, co
 {
     for (int i = 0; i < CHAIN && place >= PLACE_EXPANDED; i++) {
         const kernel_expansion *e = kernel_source_expansion(s, place);
-        const kernel_diag note = {.place = kernel_source_spelled(s, place)};
         kernel_where w;
-        if (!e || !kernel_source_where(s, note.place, &w))
+        if (!e || !kernel_source_where(s, kernel_source_spelled(s, place), &w))
             return;
         add_head(out, DIAG_NOTE, c, &w);
         text_add(out, "in the macro '%s'\n", e->macro->text);
-        add_source(out, s, &note, &w, c);
+        add_source(out, &w, c);
         place = e->used;
     }
 }
@@ -305,7 +280,7 @@ void kernel_diag_render(const kernel_source *s, const kernel_diag *d, bool colou
         text_add(out, " [%s]", d->code);
     text_add(out, "\n");
     if (placed)
-        add_source(out, s, d, &w, c);
+        add_source(out, &w, c);
     if (d->why)
         text_add(out, "  why: %s\n", d->why);
     if (d->remedy)

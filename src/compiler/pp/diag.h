@@ -4,7 +4,7 @@
  *
  *     saxpy.cu:7:12: error: 'k' uses double, which an Apple GPU does not have [IG-F64]
  *         y[i] = a * x[i];
- *                ~~^~~~~~
+ *                  ^
  *       why: ...
  *       do:  ...
  *     saxpy.cu:2:19: note: in the macro 'SCALE'
@@ -27,7 +27,6 @@ typedef struct kernel_diag {
     kernel_severity severity;
     const char *code;         /* "IG-F64", or NULL */
     kernel_place place;       /* of the caret */
-    kernel_place from, to;    /* of the first and last token that are underlined, or 0 */
     const char *message;      /* one line, no full stop */
     const char *why, *remedy; /* or NULL */
 } kernel_diag;
@@ -51,10 +50,9 @@ void diag_warning(kernel_diags *d, kernel_place place, const char *code, const c
     IG_PRINTF(4, 5);
 void diag_note(kernel_diags *d, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
 
-/* Adds to the last diagnostic: the reason, what to do, and what to underline. */
+/* Adds to the last diagnostic: the reason, and what to do. */
 void diag_why(kernel_diags *d, const char *format, ...) IG_PRINTF(2, 3);
 void diag_do(kernel_diags *d, const char *format, ...) IG_PRINTF(2, 3);
-void diag_underline(kernel_diags *d, kernel_place from, kernel_place to);
 
 /* Renders all diagnostics in order, with terminal colours if asked for. */
 void kernel_diags_render(const kernel_diags *d, bool colour, struct text *out);

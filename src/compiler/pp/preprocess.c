@@ -1,5 +1,4 @@
 /* The unit of one compilation, and the loop that turns the preprocessor's tokens into the parser's. */
-#include "base/error.h"
 #include "compiler/pp/pp.h"
 #include <string.h>
 
@@ -36,22 +35,6 @@ kernel_file *kernel_unit_text(kernel_unit *u, const char *name, const char *text
     const char *folder = kernel_arena_text(&u->arena, name, slash ? (size_t)(slash + 1 - name) : 0);
     kernel_file *file = kernel_source_add(&u->source, name, folder, text, bytes, 0);
     u->arena.escape = outer;
-    return file;
-}
-
-kernel_file *kernel_unit_read(kernel_unit *u, const char *path)
-{
-    jmp_buf escape, *outer = u->arena.escape;
-    u->arena.escape = &escape;
-    if (setjmp(escape)) {
-        u->arena.escape = outer;
-        return NULL;
-    }
-    const char *problem;
-    kernel_file *file = kernel_source_read(&u->source, path, 0, &problem);
-    u->arena.escape = outer;
-    if (!file)
-        FAIL_NULL(IG_ERR_FILE, "%s: cannot be read: %s", path, problem);
     return file;
 }
 

@@ -2,7 +2,7 @@
  *
  *     kernel_unit u;
  *     status = kernel_unit_begin(&u, 256 << 20);
- *     kernel_file *file = kernel_unit_text(&u, "saxpy.cu", text, bytes);     (or kernel_unit_read)
+ *     kernel_file *file = kernel_unit_text(&u, "saxpy.cu", text, bytes);
  *     if (file) status = kernel_preprocess(&u, file, &options, &tokens);
  *     if (u.diags.n_errors) ...
  *     kernel_unit_end(&u);
@@ -25,10 +25,9 @@ typedef struct kernel_unit {
 ig_status kernel_unit_begin(kernel_unit *u, size_t cap_bytes);
 void kernel_unit_end(kernel_unit *u);
 
-/* The main file, from memory or from disk. Its includes are searched first in the folder of its name or path.
- * NULL with the thread's error set. */
+/* The main file. Its includes are searched first in the folder of its name. NULL with the thread's error
+ * set. */
 kernel_file *kernel_unit_text(kernel_unit *u, const char *name, const char *text, size_t bytes);
-kernel_file *kernel_unit_read(kernel_unit *u, const char *path);
 
 /* The text of an include that is not on disk; NULL if there is none. It must stay valid until
  * kernel_preprocess returns. */

@@ -1,4 +1,4 @@
-/* The names of tokens, and splitting runs of angle brackets for the parser. */
+/* The names of tokens, and runs of angle brackets. */
 #include "compiler/pp/token.h"
 
 static const char *const kinds[TOKEN_KINDS] = {
@@ -30,24 +30,6 @@ const char *kernel_token_text(kernel_arena *arena, const kernel_token *t)
     for (uint32_t i = 0; cut && i < 3; i++)
         copy[bytes + i] = '.';
     return copy;
-}
-
-bool kernel_token_split(kernel_token *t)
-{
-    static const uint8_t rest[TOKEN_KINDS] = {[TOKEN_SHR] = TOKEN_GT,
-                                              [TOKEN_LAUNCH_END] = TOKEN_SHR,
-                                              [TOKEN_GE] = TOKEN_ASSIGN,
-                                              [TOKEN_SHR_ASSIGN] = TOKEN_GE};
-    if (!rest[t->kind])
-        return false;
-    t->kind = rest[t->kind];
-    t->flags &= (uint8_t) ~(TOKEN_SPACE | TOKEN_BEGINS);
-    t->text++;
-    t->bytes--;
-    /* A place in a macro's body counts tokens, not characters. */
-    if (t->place < PLACE_EXPANDED)
-        t->place++;
-    return true;
 }
 
 /* The number of tokens from t on that together form three of one character; 0 if they do not. */

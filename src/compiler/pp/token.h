@@ -112,10 +112,6 @@ const char *kernel_token_kind_text(kernel_token_kind kind);
  * as its kind. */
 const char *kernel_token_text(kernel_arena *arena, const kernel_token *t);
 
-/* Removes the first '>' of ">>", ">>>", ">=" or ">>=", as the end of template arguments needs. Returns true
- * with the rest in *t, at its place. Returns false for all other tokens, also for ">". */
-bool kernel_token_split(kernel_token *t);
-
 /* The number of tokens from t on that form "<<<" or ">>>" in any spelling ("<< <", "> > >"); 0 if they do
  * not. Between ">" tokens only space is allowed. */
 int kernel_token_launch(const kernel_token *t);
