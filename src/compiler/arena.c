@@ -78,6 +78,11 @@ void *kernel_arena_new(kernel_arena *a, size_t bytes)
     return memset(kernel_arena_get(a, bytes), 0, bytes);
 }
 
+void *kernel_arena_copy(kernel_arena *a, const void *from, size_t bytes)
+{
+    return memcpy(kernel_arena_get(a, bytes), from, bytes);
+}
+
 char *kernel_arena_text(kernel_arena *a, const char *text, size_t bytes)
 {
     char *copy = kernel_arena_get(a, bytes + 1);

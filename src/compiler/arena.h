@@ -38,6 +38,15 @@ char *kernel_arena_text(kernel_arena *a, const char *text, size_t bytes);
  * not reused, so a growing list costs at most twice its size. */
 void *kernel_arena_grow(kernel_arena *a, void *block, uint32_t *room, uint32_t need, size_t size);
 
+/* Adds an item to a list of n items in the arena that has this much room. */
+#define ARENA_ADD(arena, list, n, room, ...) \
+    ((list) = kernel_arena_grow(arena, list, &(room), (uint32_t)(n) + 1, sizeof *(list)), \
+     (list)[(n)++] = __VA_ARGS__)
+/* A copy of an object. */
+void *kernel_arena_copy(kernel_arena *a, const void *from, size_t bytes);
+/* Adds an item to a linked list; end is where the last item points to the next one. */
+#define LIST_ADD(end, item, link) (*(end) = (item), (end) = &(*(end))->link)
+
 /* Records "out of memory" and jumps to the escape: for limits that are not in bytes. */
 _Noreturn void kernel_arena_fail(kernel_arena *a, const char *what);
 

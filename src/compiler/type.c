@@ -244,9 +244,8 @@ void type_struct_cover(kernel_struct *s, const kernel_type *type, uint64_t offse
 void type_member_place(kernel_types *t, kernel_struct *s, const kernel_name *name,
                        const kernel_type *type, kernel_place place, uint64_t offset, uint64_t bytes)
 {
-    s->members =
-        kernel_arena_grow(t->arena, s->members, &s->room, s->n_members + 1, sizeof *s->members);
-    s->members[s->n_members++] = (kernel_member){name, type, offset, place};
+    ARENA_ADD(t->arena, s->members, s->n_members, s->room,
+              (kernel_member){name, type, offset, place});
     if (offset + bytes > s->data_size)
         s->data_size = offset + bytes;
     type_struct_cover(s, type, offset);
@@ -278,8 +277,7 @@ void type_struct_end(kernel_types *t, kernel_struct *s, uint32_t align_least)
             copy->align = whole->align;
         }
     s->complete = true;
-    *t->last = s;
-    t->last = &s->next;
+    LIST_ADD(t->last, s, next);
 }
 
 static int find(const kernel_struct *s, const kernel_name *name, const kernel_member **path, int n)

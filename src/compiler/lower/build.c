@@ -28,10 +28,9 @@ void lower_fail(lower *l, ig_status status, const char *format, ...)
 int32_t lower_register(lower *l, code_reg r)
 {
     lane_code *c = l->c;
-    c->reg = kernel_arena_grow(l->arena, c->reg, &c->reg_room, (uint32_t)c->n_reg + 1, sizeof r);
     r.born = c->n_inst;
-    c->reg[c->n_reg] = r;
-    return c->n_reg++;
+    ARENA_ADD(l->arena, c->reg, c->n_reg, c->reg_room, r);
+    return c->n_reg - 1;
 }
 
 int32_t lower_temp(lower *l, ig_dtype d)

@@ -353,12 +353,9 @@ static lower_value print(lower *l, const kernel_expr *e)
                           ? lower_constant(l, IG_U64, (uintptr_t)e->args[i]->as.text->text)
                           : v[i].reg[0];
     }
-    c->print = kernel_arena_grow(l->arena, c->print, &c->print_room, (uint32_t)c->n_print + 1,
-                                 sizeof *c->print);
-    c->print[c->n_print] =
-        (code_print){e->args[0]->as.text->text, (int)e->n_args - 1, args, literal};
-    lower_emit(l, CODE_PRINT, IG_I32, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->row =
-        (uint16_t)c->n_print++;
+    ARENA_ADD(l->arena, c->print, c->n_print, c->print_room,
+              (code_print){e->args[0]->as.text->text, (int)e->n_args - 1, args, literal});
+    lower_mark(l, CODE_PRINT)->row = (uint16_t)(c->n_print - 1);
     return lower_value_of(l, e->type, lower_integer(l, IG_I32, (int64_t)e->n_args - 1));
 }
 
@@ -368,11 +365,10 @@ static uint16_t message(lower *l, const char *what)
     lane_code *c = l->c;
     kernel_where w = {0};
     const bool known = kernel_source_where(&l->tree->unit.source, l->place, &w);
-    c->message = kernel_arena_grow(l->arena, c->message, &c->message_room,
-                                   (uint32_t)c->n_message + 1, sizeof *c->message);
-    c->message[c->n_message] = (code_message){
-        what, known ? kernel_arena_text(l->arena, w.name, strlen(w.name)) : "", w.line};
-    return (uint16_t)c->n_message++;
+    const char *file = known ? kernel_arena_text(l->arena, w.name, strlen(w.name)) : "";
+    ARENA_ADD(l->arena, c->message, c->n_message, c->message_room,
+              (code_message){what, file, w.line});
+    return (uint16_t)(c->n_message - 1);
 }
 
 static void assertion(lower *l, const kernel_expr *e)

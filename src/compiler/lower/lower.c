@@ -38,11 +38,10 @@ int32_t lower_object(lower *l, code_origin origin, const kernel_var *var, uint64
     }
     while (t->kind == TYPE_ARRAY)
         t = t->of;
-    c->object = kernel_arena_grow(l->arena, c->object, &c->object_room, (uint32_t)c->n_object + 1,
-                                  sizeof *c->object);
-    c->object[c->n_object] =
-        (code_object){name, (uint8_t)origin, offset, bytes, t->size ? (uint32_t)t->size : 1};
-    return ++c->n_object;
+    const uint32_t element = t->size ? (uint32_t)t->size : 1;
+    ARENA_ADD(l->arena, c->object, c->n_object, c->object_room,
+              (code_object){name, (uint8_t)origin, offset, bytes, element});
+    return c->n_object;
 }
 
 static void make_home(lower *l, const kernel_var *var, lower_home *home)

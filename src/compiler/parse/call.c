@@ -229,8 +229,7 @@ static kernel_instance *group_instance(parser *p, kernel_instance *i, kernel_exp
     for (kernel_instance *old = i->decl->instances; old; old = old->next)
         if (old->group_of == i && same_groups(old, made))
             return old;
-    kernel_instance *copy = kernel_arena_get(p->arena, sizeof *copy);
-    *copy = *i;
+    kernel_instance *copy = kernel_arena_copy(p->arena, i, sizeof *copy);
     copy->group_of = i;
     copy->parameters = made;
     copy->function = NULL;

@@ -74,8 +74,7 @@ kernel_name *function_name(const kernel_token *t)
 void global_list(parser *p, kernel_var *v)
 {
     v->index = p->n_globals++;
-    *p->globals_end = v;
-    p->globals_end = &v->next;
+    LIST_ADD(p->globals_end, v, next);
 }
 
 static kernel_var *global_var(parser *p, kernel_name *name, const kernel_type *type,
@@ -249,8 +248,7 @@ void function_add(parser *p, const function_decl *made)
     **end = *made;
     (*end)->scope = p->scope;
     if (made->flags & IS_GLOBAL) {
-        *p->kernels_end = *end;
-        p->kernels_end = &(*end)->next_kernel;
+        LIST_ADD(p->kernels_end, *end, next_kernel);
     }
 }
 
@@ -412,8 +410,7 @@ static void note_broken(parser *p, const kernel_token *from, kernel_diag *before
     *b = (broken_kernel){function_name(from), before, p->diags->last, NULL};
     if (!b->name)
         return;
-    *p->broken_end = b;
-    p->broken_end = &b->next;
+    LIST_ADD(p->broken_end, b, next);
 }
 
 static void parse_declarations(parser *p, bool braced)

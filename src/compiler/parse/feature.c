@@ -40,9 +40,7 @@ static void add_callee(collector *c, kernel_function *g)
     for (uint32_t i = 0; i < f->n_callees; i++)
         if (f->callees[i] == g)
             return;
-    f->callees = kernel_arena_grow(c->p->arena, f->callees, &c->callees_room, f->n_callees + 1,
-                                   sizeof *f->callees);
-    f->callees[f->n_callees++] = g;
+    ARENA_ADD(c->p->arena, f->callees, f->n_callees, c->callees_room, g);
 }
 
 static void add_shared(collector *c, kernel_var *v, kernel_place place)
@@ -52,9 +50,7 @@ static void add_shared(collector *c, kernel_var *v, kernel_place place)
     for (uint32_t i = 0; i < f->n_shared; i++)
         if (f->shared[i] == v)
             return;
-    f->shared = kernel_arena_grow(c->p->arena, f->shared, &c->shared_room, f->n_shared + 1,
-                                  sizeof *f->shared);
-    f->shared[f->n_shared++] = v;
+    ARENA_ADD(c->p->arena, f->shared, f->n_shared, c->shared_room, v);
 }
 
 static void use_atomic(collector *c, const kernel_expr *e)

@@ -22,9 +22,7 @@ static const kernel_type *part_type(const kernel_type *t, uint64_t i)
 
 static void add_part(parser *p, kernel_expr *list, uint32_t *room, kernel_expr *part)
 {
-    list->args =
-        kernel_arena_grow(p->arena, list->args, room, list->n_args + 1, sizeof *list->args);
-    list->args[list->n_args++] = part;
+    ARENA_ADD(p->arena, list->args, list->n_args, *room, part);
 }
 
 kernel_expr *zero_of(parser *p, const kernel_type *type)

@@ -39,17 +39,13 @@ static void capture_value(parser *p, lambda *l, kernel_name *name, kernel_expr *
                        "'%s' is an array, which is not captured by value", name->text);
     value = expr_value(p, value);
     type_member_add(p->types, l->record, name, value->type, place);
-    l->values =
-        kernel_arena_grow(p->arena, l->values, &l->room, l->n_values + 1, sizeof *l->values);
-    l->values[l->n_values++] = value;
+    ARENA_ADD(p->arena, l->values, l->n_values, l->room, value);
 }
 
 static void capture_reference(parser *p, lambda *l, symbol *y)
 {
-    capture *made = kernel_arena_get(p->arena, sizeof *made);
-    *made = (capture){y, NULL};
-    *l->end = made;
-    l->end = &made->next;
+    capture *made = kernel_arena_copy(p->arena, &(capture){y, NULL}, sizeof *made);
+    LIST_ADD(l->end, made, next);
 }
 
 /* At a name between "[" and "]". */

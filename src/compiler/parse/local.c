@@ -11,8 +11,7 @@ kernel_var *local_new(parser *p, kernel_name *name, const kernel_type *type, ker
     v->storage = STORE_LOCAL;
     v->place = place;
     v->index = f->n_locals++;
-    *p->locals_end = v;
-    p->locals_end = &v->next;
+    LIST_ADD(p->locals_end, v, next);
     return v;
 }
 

@@ -80,9 +80,8 @@ static void parse_conversion(parser *p, kernel_struct *s, unsigned flags)
     expect(p, TOKEN_LPAREN, "after a conversion's type");
     parse_parameters(p, &d);
     d.type = type_function(p->types, to, NULL, 0);
-    conversion *made = kernel_arena_get(p->arena, sizeof *made);
-    *made = (conversion){to, d.name, s->syntax->conversions};
-    s->syntax->conversions = made;
+    const conversion made = {to, d.name, s->syntax->conversions};
+    s->syntax->conversions = kernel_arena_copy(p->arena, &made, sizeof made);
     method_add(p, s, flags, &d);
 }
 
@@ -221,9 +220,8 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
         layout_member(p, s, d.name, d.type, d.place);
         if (value) {
             s->not_pod = true;
-            member_value *made = kernel_arena_get(p->arena, sizeof *made);
-            *made = (member_value){s->n_members - 1, value, s->syntax->values};
-            s->syntax->values = made;
+            const member_value made = {s->n_members - 1, value, s->syntax->values};
+            s->syntax->values = kernel_arena_copy(p->arena, &made, sizeof made);
         }
     } while (accept(p, TOKEN_COMMA));
 }

@@ -149,8 +149,7 @@ typedef struct folding {
 static void add_operand(parser *p, void *context)
 {
     folding *f = context;
-    f->at = kernel_arena_grow(p->arena, f->at, &f->room, f->n + 1, sizeof *f->at);
-    f->at[f->n++] = parse_unary(p);
+    ARENA_ADD(p->arena, f->at, f->n, f->room, parse_unary(p));
     if (p->t != f->end)
         parser_fail_do(p, p->t->place, "put brackets around it",
                        "expected the operator of a fold expression, found %s", token_text(p, p->t));

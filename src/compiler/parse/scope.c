@@ -101,9 +101,7 @@ void scope_use(parser *p, scope *s, scope *other)
     for (const scope_link *u = s->using; u; u = u->next)
         if (u->to == other)
             return;
-    scope_link *link = kernel_arena_get(p->arena, sizeof *link);
-    *link = (scope_link){other, s->using};
-    s->using = link;
+    s->using = kernel_arena_copy(p->arena, &(scope_link){other, s->using}, sizeof *s->using);
 }
 
 scope *symbol_inside(parser *p, symbol *y)

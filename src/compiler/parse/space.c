@@ -142,8 +142,7 @@ static kernel_expr *copy_expr(const copier *c, const kernel_expr *e)
 {
     if (!e)
         return NULL;
-    kernel_expr *made = kernel_arena_get(c->p->arena, sizeof *made);
-    *made = *e;
+    kernel_expr *made = kernel_arena_copy(c->p->arena, e, sizeof *made);
     made->a = copy_expr(c, e->a);
     made->b = copy_expr(c, e->b);
     made->c = copy_expr(c, e->c);
@@ -161,8 +160,7 @@ static kernel_stmt *copy_list(const copier *c, const kernel_stmt *s)
 {
     kernel_stmt *first = NULL, **end = &first;
     for (; s; s = s->next) {
-        kernel_stmt *made = kernel_arena_get(c->p->arena, sizeof *made);
-        *made = *s;
+        kernel_stmt *made = kernel_arena_copy(c->p->arena, s, sizeof *made);
         made->value = copy_expr(c, s->value);
         made->step = copy_expr(c, s->step);
         made->var = copy_var(c, s->var);
@@ -179,8 +177,7 @@ static kernel_stmt *copy_list(const copier *c, const kernel_stmt *s)
                 made->cases[i].from = old ? new : NULL;
             }
         }
-        *end = made;
-        end = &made->next;
+        LIST_ADD(end, made, next);
     }
     *end = NULL;
     return first;
@@ -188,8 +185,7 @@ static kernel_stmt *copy_list(const copier *c, const kernel_stmt *s)
 
 static kernel_var *copy_one(parser *p, const kernel_var *v)
 {
-    kernel_var *made = kernel_arena_get(p->arena, sizeof *made);
-    *made = *v;
+    kernel_var *made = kernel_arena_copy(p->arena, v, sizeof *made);
     made->space = SPACE_UNSET;
     made->next = NULL;
     return made;
@@ -197,8 +193,7 @@ static kernel_var *copy_one(parser *p, const kernel_var *v)
 
 static kernel_function *copy_function(parser *p, const kernel_function *f)
 {
-    kernel_function *made = kernel_arena_new(p->arena, sizeof *made);
-    *made = *f;
+    kernel_function *made = kernel_arena_copy(p->arena, f, sizeof *made);
     memset(made->uses, 0, sizeof made->uses);
     made->callees = NULL;
     made->shared = NULL;

@@ -8,8 +8,7 @@ kernel_stmt *stmt_add(parser *p, stmt_list *out, stmt_kind kind, kernel_place pl
     kernel_stmt *s = kernel_arena_new(p->arena, sizeof *s);
     s->kind = kind;
     s->place = place;
-    *out->end = s;
-    out->end = &s->next;
+    LIST_ADD(out->end, s, next);
     return s;
 }
 
@@ -420,8 +419,7 @@ static void parse_for(parser *p, stmt_list *out)
         s->step = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
     }
     expect(p, TOKEN_RPAREN, "after 'for'");
-    *inner.end = s;
-    inner.end = &s->next;
+    LIST_ADD(inner.end, s, next);
     p->unroll = unroll;
     parse_loop_body(p, s);
     close_head(p, out, mine, &inner, block);
@@ -452,8 +450,7 @@ static void parse_label(parser *p, void *context)
     for (uint32_t i = 0; i < s->n_cases; i++)
         if (s->cases[i].is_default == made.is_default && s->cases[i].value == made.value)
             parser_fail(p, place, "this case is there twice");
-    s->cases = kernel_arena_grow(p->arena, s->cases, &w->room, s->n_cases + 1, sizeof *s->cases);
-    s->cases[s->n_cases++] = made;
+    ARENA_ADD(p->arena, s->cases, s->n_cases, w->room, made);
 }
 
 static void parse_switch(parser *p, stmt_list *out)

@@ -467,8 +467,7 @@ static void function_make(parser *p, kernel_instance *i)
     f->instance = i;
     f->result = i->result;
     i->function = f;
-    *p->queue_end = i;
-    p->queue_end = &i->queue;
+    LIST_ADD(p->queue_end, i, queue);
 }
 
 kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place)

@@ -102,8 +102,7 @@ static void gather(reach *r, kernel_function *f, text *errors)
         add_shared(r, f->shared[i]);
     if (f != r->entry->function && !f->listed) {
         f->listed = true;
-        *r->p->functions_end = f;
-        r->p->functions_end = &f->next;
+        LIST_ADD(r->p->functions_end, f, next);
     }
 }
 
@@ -155,8 +154,7 @@ static kernel_entry *entry_add(parser *p, const char *name, kernel_function *f)
     kernel_entry *e = kernel_arena_new(p->arena, sizeof *e);
     e->name = name;
     e->function = f;
-    *p->entries_end = e;
-    p->entries_end = &e->next;
+    LIST_ADD(p->entries_end, e, next);
     return e;
 }
 

@@ -14,12 +14,10 @@ static void use_functions(parser *p, function_decl *functions, kernel_place plac
     while (*end)
         end = &(*end)->next;
     for (function_decl *f = functions; f; f = f->next) {
-        function_decl *made = kernel_arena_get(p->arena, sizeof *made);
-        *made = *f;
+        function_decl *made = kernel_arena_copy(p->arena, f, sizeof *made);
         made->used = function_itself(f);
         made->next = NULL;
-        *end = made;
-        end = &made->next;
+        LIST_ADD(end, made, next);
     }
 }
 

@@ -31,8 +31,7 @@ static bool add_parameter(kernel_pp *pp, kernel_macro *m, uint32_t *room, const 
                        m->name->text, name->text);
             return false;
         }
-    m->params = kernel_arena_grow(pp->arena, m->params, room, m->n_params + 1, sizeof *m->params);
-    m->params[m->n_params++] = name;
+    ARENA_ADD(pp->arena, m->params, m->n_params, *room, name);
     return true;
 }
 

@@ -41,9 +41,8 @@ static void skip_group(kernel_pp *pp);
  * true, so that no other group of it is read. */
 static void open_group(kernel_pp *pp, kernel_place place, bool taken)
 {
-    pp->conditionals = kernel_arena_grow(pp->arena, pp->conditionals, &pp->conditionals_room,
-                                         pp->n_conditionals + 1, sizeof *pp->conditionals);
-    pp->conditionals[pp->n_conditionals++] = (pp_conditional){.place = place, .taken = taken};
+    ARENA_ADD(pp->arena, pp->conditionals, pp->n_conditionals, pp->conditionals_room,
+              (pp_conditional){.place = place, .taken = taken});
     if (!taken)
         skip_group(pp);
 }

@@ -146,12 +146,11 @@ static kernel_file *load(kernel_pp *pp, kernel_place place, const char *name, co
         diag_error(pp->diags, place, NULL, "cannot read '%s': %s", f->key, problem);
         return NULL;
     }
-    pp->loaded = kernel_arena_grow(pp->arena, pp->loaded, &pp->loaded_room, pp->n_loaded + 1,
-                                   sizeof *pp->loaded);
-    pp->loaded[pp->n_loaded++] = (pp_loaded){.path = f->key,
-                                             .file = *original,
-                                             .device = f->text ? 0 : (uint64_t)f->info.st_dev,
-                                             .inode = f->text ? 0 : (uint64_t)f->info.st_ino};
+    ARENA_ADD(pp->arena, pp->loaded, pp->n_loaded, pp->loaded_room,
+              (pp_loaded){.path = f->key,
+                          .file = *original,
+                          .device = f->text ? 0 : (uint64_t)f->info.st_dev,
+                          .inode = f->text ? 0 : (uint64_t)f->info.st_ino});
     return *original;
 }
 

@@ -16,9 +16,7 @@ typedef struct argument {
 
 void pp_scratch_add(kernel_pp *pp, const kernel_token *t)
 {
-    pp->scratch = kernel_arena_grow(pp->arena, pp->scratch, &pp->scratch_room, pp->n_scratch + 1,
-                                    sizeof *pp->scratch);
-    pp->scratch[pp->n_scratch++] = *t;
+    ARENA_ADD(pp->arena, pp->scratch, pp->n_scratch, pp->scratch_room, *t);
 }
 
 kernel_token *pp_scratch_take(kernel_pp *pp, uint32_t from, uint32_t *count)

@@ -33,9 +33,7 @@ static kernel_file *place(kernel_source *s, kernel_file *file)
         kernel_arena_fail(s->arena, "its files are larger than 2 GiB together");
     file->first = s->next;
     s->next += file->bytes + 1;
-    s->files =
-        kernel_arena_grow(s->arena, s->files, &s->files_room, s->n_files + 1, sizeof *s->files);
-    return s->files[s->n_files++] = file;
+    return ARENA_ADD(s->arena, s->files, s->n_files, s->files_room, file);
 }
 
 /* Adds a file whose text is in the arena already. */
@@ -65,8 +63,7 @@ kernel_file *kernel_source_add(kernel_source *s, const char *name, const char *f
 
 kernel_file *kernel_source_again(kernel_source *s, const kernel_file *file, kernel_place included)
 {
-    kernel_file *again = kernel_arena_new(s->arena, sizeof *again);
-    *again = *file;
+    kernel_file *again = kernel_arena_copy(s->arena, file, sizeof *again);
     again->included = included;
     again->marks = NULL;
     again->n_marks = again->marks_room = 0;
@@ -151,11 +148,9 @@ kernel_place kernel_source_expand(kernel_source *s, const struct kernel_name *ma
 {
     if (n >= UINT32_MAX - s->next_expanded)
         kernel_arena_fail(s->arena, "its macros expand to more than 2**31 tokens");
-    s->expansions = kernel_arena_grow(s->arena, s->expansions, &s->expansions_room,
-                                      s->n_expansions + 1, sizeof *s->expansions);
     const kernel_place first = s->next_expanded;
-    s->expansions[s->n_expansions++] =
-        (kernel_expansion){.first = first, .used = used, .body = body, .macro = macro};
+    ARENA_ADD(s->arena, s->expansions, s->n_expansions, s->expansions_room,
+              (kernel_expansion){.first = first, .used = used, .body = body, .macro = macro});
     s->next_expanded += n;
     return first;
 }

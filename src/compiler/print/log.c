@@ -38,11 +38,8 @@ static log_kind kind_of(const printer *p, const kernel_expr *e)
 static kernel_log_format *format_new(printer *p)
 {
     kernel_printed *out = p->printed;
-    out->formats = kernel_arena_grow(p->arena, out->formats, &p->formats_room, out->n_formats + 1,
-                                     sizeof *out->formats);
-    kernel_log_format *f = &out->formats[out->n_formats++];
-    *f = (kernel_log_format){0};
-    return f;
+    ARENA_ADD(p->arena, out->formats, out->n_formats, p->formats_room, (kernel_log_format){0});
+    return &out->formats[out->n_formats - 1];
 }
 
 static const char *copy(printer *p, const kernel_string *s)

@@ -66,11 +66,9 @@ void print_use(printer *p, prelude which)
 
 void print_part_begin(printer *p, const text *in, const char *name)
 {
-    p->parts =
-        kernel_arena_grow(p->arena, p->parts, &p->parts_room, p->n_parts + 1, sizeof *p->parts);
     /* Copied: the tree may be freed before the text. */
     const char *own = name ? print_format(p, "%s", name) : NULL;
-    p->parts[p->n_parts++] = (print_part){in, in->used, own};
+    ARENA_ADD(p->arena, p->parts, p->n_parts, p->parts_room, (print_part){in, in->used, own});
 }
 
 void print_make(printer *p, const char *name, const char *definition)
@@ -78,9 +76,7 @@ void print_make(printer *p, const char *name, const char *definition)
     for (const print_name *n = p->makes; n; n = n->next)
         if (strcmp(n->name, name) == 0)
             return;
-    print_name *made = kernel_arena_get(p->arena, sizeof *made);
-    *made = (print_name){NULL, name, p->makes};
-    p->makes = made;
+    p->makes = kernel_arena_copy(p->arena, &(print_name){NULL, name, p->makes}, sizeof *p->makes);
     print_part_begin(p, &p->made, name);
     text_add(&p->made, "%s", definition);
 }
@@ -111,8 +107,7 @@ static void add_var(printer *p, print_function *f, const kernel_var *v)
     for (uint32_t i = 0; i < f->n_vars; i++)
         if (f->vars[i] == v)
             return;
-    f->vars = kernel_arena_grow(p->arena, f->vars, &f->vars_room, f->n_vars + 1, sizeof *f->vars);
-    f->vars[f->n_vars++] = v;
+    ARENA_ADD(p->arena, f->vars, f->n_vars, f->vars_room, v);
 }
 
 static bool hands_indices(const printer *p) { return p->target->language == LANGUAGE_METAL; }
@@ -167,8 +162,7 @@ static void collect(printer *p, const kernel_function *f)
         collect(p, f->callees[i]);
     print_function *made = kernel_arena_new(p->arena, sizeof *made);
     made->f = f;
-    *p->last = made;
-    p->last = &made->next;
+    LIST_ADD(p->last, made, next);
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */

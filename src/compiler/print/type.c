@@ -34,9 +34,7 @@ static uint32_t slot_of_text(const char *s)
 
 static void put(printer *p, print_name **slot, const void *of, const char *name)
 {
-    print_name *n = kernel_arena_get(p->arena, sizeof *n);
-    *n = (print_name){of, name, *slot};
-    *slot = n;
+    *slot = kernel_arena_copy(p->arena, &(print_name){of, name, *slot}, sizeof **slot);
 }
 
 const char *print_name_of(printer *p, const void *of)
@@ -180,9 +178,7 @@ static void use_struct(printer *p, const kernel_struct *s)
                    p->target->language == LANGUAGE_CUDA ? s->name
                    : s->n_vector                        ? print_format(p, "cuda_%s", s->name)
                                                         : print_name_new(p, s->name));
-    p->structs = kernel_arena_grow(p->arena, p->structs, &p->structs_room, p->n_structs + 1,
-                                   sizeof *p->structs);
-    p->structs[p->n_structs++] = s;
+    ARENA_ADD(p->arena, p->structs, p->n_structs, p->structs_room, s);
     for (uint32_t i = 0; i < s->n_members; i++) { /* types of members are used, too */
         const kernel_type *t = s->members[i].type;
         while (t->kind == TYPE_ARRAY || t->kind == TYPE_POINTER)

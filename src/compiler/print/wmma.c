@@ -66,9 +66,8 @@ static void collect(printer *p, const kernel_expr *e, void *context)
     const bool stores = e->kind == EXPR_BUILTIN && e->builtin == BUILTIN_WMMA_STORE;
     if (!stores && !(e->kind == EXPR_BUILTIN && e->builtin == BUILTIN_WMMA_LOAD))
         return;
-    access *a = kernel_arena_get(p->arena, sizeof *a);
-    *a = (access){e, root_of(p, e->args[!stores]), fragment_of(e->args[stores]), *all};
-    *all = a;
+    const access a = {e, root_of(p, e->args[!stores]), fragment_of(e->args[stores]), *all};
+    *all = kernel_arena_copy(p->arena, &a, sizeof a);
 }
 
 /* True if another thread may still load the memory that this thread stores to. */
