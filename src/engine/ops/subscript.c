@@ -26,7 +26,7 @@ typedef struct subscript {
     enum { NO_RUN, IN_RUN, AFTER_RUN } run;
 } subscript;
 
-/* ---- one item each; false on failure ---- */
+/* ---- one item each ---- */
 
 static void enter_run(subscript *s)
 {
@@ -41,70 +41,62 @@ static void leave_run(subscript *s)
         s->run = AFTER_RUN;
 }
 
-static bool add_axis(subscript *s, int64_t length, int64_t stride)
+static ig_status add_axis(subscript *s, int64_t length, int64_t stride)
 {
-    if (s->v.ndim == IG_MAX_NDIM) {
-        ig_fail(IG_ERR_SHAPE, "%s: the result has more than the %d dimensions that Ingot has",
-                s->who, IG_MAX_NDIM);
-        return false;
-    }
+    if (s->v.ndim == IG_MAX_NDIM)
+        FAIL(IG_ERR_SHAPE, "%s: the result has more than the %d dimensions that Ingot has", s->who,
+             IG_MAX_NDIM);
     axis_insert(&s->v, s->v.ndim, length, stride);
-    return true;
+    return IG_OK;
 }
 
-static bool item_int(subscript *s, const ig_index *item)
+static ig_status item_int(subscript *s, const ig_index *item)
 {
     int64_t n = s->x->view.shape[s->axis], i = item->start;
-    if (i < -n || i >= n) {
-        ig_fail(IG_ERR_INDEX, "%s: index %lld is out of bounds for axis %d of length %lld", s->who,
-                (long long)i, s->axis, (long long)n);
-        return false;
-    }
+    if (i < -n || i >= n)
+        FAIL(IG_ERR_INDEX, "%s: index %lld is out of bounds for axis %d of length %lld", s->who,
+             (long long)i, s->axis, (long long)n);
     s->v.offset += (i < 0 ? i + n : i) * s->x->view.stride[s->axis++];
     if (s->has_array)
         enter_run(s);
-    return true;
+    return IG_OK;
 }
 
-static bool item_slice(subscript *s, const ig_index *item)
+static ig_status item_slice(subscript *s, const ig_index *item)
 {
     const int64_t none = INT64_MIN;
     int64_t step = item->step == none ? 1 : item->step;
-    if (step == 0) {
-        ig_fail(IG_ERR_ARGUMENT, "%s: the slice of axis %d has step 0; give any other number",
-                s->who, s->axis);
-        return false;
-    }
+    if (step == 0)
+        FAIL(IG_ERR_ARGUMENT, "%s: the slice of axis %d has step 0; give any other number", s->who,
+             s->axis);
     /* An absent bound is the first or last element in the direction of the step. */
     int64_t start = item->start != none ? item->start : step > 0 ? 0 : INT64_MAX;
     int64_t stop = item->stop != none ? item->stop : step > 0 ? INT64_MAX : INT64_MIN;
     int64_t n = s->x->view.shape[s->axis];
     leave_run(s);
-    if (!add_axis(s, n, s->x->view.stride[s->axis++]))
-        return false;
+    TRY(add_axis(s, n, s->x->view.stride[s->axis++]));
     span_apply(&s->v, s->v.ndim - 1, span_clip(start, stop, step, n));
-    return true;
+    return IG_OK;
 }
 
-static bool item_newaxis(subscript *s, const ig_index *item)
+static ig_status item_newaxis(subscript *s, const ig_index *item)
 {
     (void)item;
     leave_run(s);
     return add_axis(s, 1, 0);
 }
 
-static bool item_rest(subscript *s, const ig_index *item)
+static ig_status item_rest(subscript *s, const ig_index *item)
 {
     (void)item;
-    bool ok = true;
     leave_run(s);
-    for (int i = 0; i < s->n_rest && ok; i++, s->axis++)
-        ok = add_axis(s, s->x->view.shape[s->axis], s->x->view.stride[s->axis]);
-    return ok;
+    for (int i = 0; i < s->n_rest; i++, s->axis++)
+        TRY(add_axis(s, s->x->view.shape[s->axis], s->x->view.stride[s->axis]));
+    return IG_OK;
 }
 
 /* A mask over the next axes of x, as distances from the lowest element that they reach. */
-static bool item_mask(subscript *s, ig_array *mask)
+static ig_status item_mask(subscript *s, ig_array *mask)
 {
     view axes = {.ndim = mask->view.ndim};
     for (int a = 0; a < axes.ndim; a++) {
@@ -113,15 +105,14 @@ static bool item_mask(subscript *s, ig_array *mask)
     }
     if (!view_same_shape(&axes, &mask->view)) {
         char have[400], want[400];
-        ig_fail(IG_ERR_SHAPE, "%s: the mask has shape %s, but the axes from %d on have %s", s->who,
-                view_shape_text(mask->view.ndim, mask->view.shape, have), s->axis,
-                view_shape_text(axes.ndim, axes.shape, want));
-        return false;
+        FAIL(IG_ERR_SHAPE, "%s: the mask has shape %s, but the axes from %d on have %s", s->who,
+             view_shape_text(mask->view.ndim, mask->view.shape, have), s->axis,
+             view_shape_text(axes.ndim, axes.shape, want));
     }
     int64_t n = 0, low = 0, high = 0;
     int64_t *at = mask_positions(mask, &n);
     if (!at)
-        return false;
+        return IG_ERR_MEMORY;
     if (view_size(&axes) > 0)
         view_bounds(&axes, &low, &high);
     for (int64_t i = 0; i < n; i++)
@@ -131,81 +122,57 @@ static bool item_mask(subscript *s, ig_array *mask)
     s->v.offset += low;
     s->axis += axes.ndim;
     s->move[s->n_move++] = (mover){index, high - low + 1, 1};
-    return index != NULL;
+    return index ? IG_OK : IG_ERR_MEMORY;
 }
 
-static bool item_array(subscript *s, const ig_index *item)
+static ig_status item_array(subscript *s, const ig_index *item)
 {
     enter_run(s);
-    if (s->n_move == IG_MAX_NDIM) {
-        ig_fail(IG_ERR_ARGUMENT, "%s: more than %d index arrays", s->who, IG_MAX_NDIM);
-        return false;
-    }
+    if (s->n_move == IG_MAX_NDIM)
+        FAIL(IG_ERR_ARGUMENT, "%s: more than %d index arrays", s->who, IG_MAX_NDIM);
     if (item->array->dtype == IG_BOOL)
         return item_mask(s, item->array);
     ig_array *index = index_cast(s->who, item->array);
     s->move[s->n_move++] = (mover){index, s->x->view.shape[s->axis], s->x->view.stride[s->axis]};
     s->axis++;
-    return index != NULL;
+    return index ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* The number of axes of x that an item takes ("...": all others), and how it is applied. */
-static int axes_of_array(const ig_index *item)
+/* The number of axes of x that an item takes; "..." takes all others. */
+static int axes_of(const ig_index *item)
 {
-    return item->array->dtype == IG_BOOL ? item->array->view.ndim : 1;
+    const bool mask = item->kind == IG_INDEX_ARRAY && item->array->dtype == IG_BOOL;
+    return mask ? item->array->view.ndim
+                : item->kind != IG_INDEX_NEWAXIS && item->kind != IG_INDEX_REST;
 }
 
-static int axes_one(const ig_index *item)
-{
-    (void)item;
-    return 1;
-}
-
-static int axes_none(const ig_index *item)
-{
-    (void)item;
-    return 0;
-}
-
-static const struct item_rule {
-    int (*axes)(const ig_index *item);
-    bool (*apply)(subscript *s, const ig_index *item);
-} rules[] = {
-    [IG_INDEX_INT] = {axes_one, item_int},          [IG_INDEX_SLICE] = {axes_one, item_slice},
-    [IG_INDEX_NEWAXIS] = {axes_none, item_newaxis}, [IG_INDEX_REST] = {axes_none, item_rest},
-    [IG_INDEX_ARRAY] = {axes_of_array, item_array},
+static ig_status (*const apply[])(subscript *s, const ig_index *item) = {
+    [IG_INDEX_INT] = item_int,   [IG_INDEX_SLICE] = item_slice, [IG_INDEX_NEWAXIS] = item_newaxis,
+    [IG_INDEX_REST] = item_rest, [IG_INDEX_ARRAY] = item_array,
 };
 
 /* ---- all items ---- */
 
 /* Counts axes first, so that the axes of "..." are known and too many items are refused. */
-static bool survey(subscript *s, const ig_index *items, int n)
+static ig_status survey(subscript *s, const ig_index *items, int n)
 {
     int axes = 0, rests = 0, ndim = s->x->view.ndim;
     for (int i = 0; i < n; i++) {
-        if ((unsigned)items[i].kind > IG_INDEX_ARRAY) {
-            ig_fail(IG_ERR_ARGUMENT, "%s: item %d has no kind of ig_index_kind", s->who, i);
-            return false;
-        }
-        if (items[i].kind == IG_INDEX_ARRAY && !items[i].array) {
-            ig_fail(IG_ERR_ARGUMENT, "%s: the array of item %d is NULL", s->who, i);
-            return false;
-        }
-        axes += rules[items[i].kind].axes(&items[i]);
+        if ((unsigned)items[i].kind > IG_INDEX_ARRAY)
+            FAIL(IG_ERR_ARGUMENT, "%s: item %d has no kind of ig_index_kind", s->who, i);
+        if (items[i].kind == IG_INDEX_ARRAY && !items[i].array)
+            FAIL(IG_ERR_ARGUMENT, "%s: the array of item %d is NULL", s->who, i);
+        axes += axes_of(&items[i]);
         rests += items[i].kind == IG_INDEX_REST;
         s->has_array = s->has_array || items[i].kind == IG_INDEX_ARRAY;
     }
-    if (axes > ndim) {
-        ig_fail(IG_ERR_INDEX, "%s: %d ax%s indexed, but x has %d; give fewer", s->who, axes,
-                axes == 1 ? "is is" : "es are", ndim);
-        return false;
-    }
-    if (rests > 1) {
-        ig_fail(IG_ERR_INDEX, "%s: '...' appears %d times; it may appear once", s->who, rests);
-        return false;
-    }
+    if (axes > ndim)
+        FAIL(IG_ERR_INDEX, "%s: %d ax%s indexed, but x has %d; give fewer", s->who, axes,
+             axes == 1 ? "is is" : "es are", ndim);
+    if (rests > 1)
+        FAIL(IG_ERR_INDEX, "%s: '...' appears %d times; it may appear once", s->who, rests);
     s->n_rest = ndim - axes;
-    return true;
+    return IG_OK;
 }
 
 /* Combines several movers into one: the distance from the lowest element that they can reach. If an index
@@ -240,15 +207,15 @@ ig_array *subscript_get(const char *who, ig_array *x, const ig_index *items, int
     int ndim;
     int64_t shape[IG_MAX_NDIM];
     s.v.offset = x->view.offset;
-    if (!survey(&s, items, n))
+    if (survey(&s, items, n) != IG_OK)
         return NULL;
     bool rest = false;
     for (int i = 0; i < n; i++) {
         rest = rest || items[i].kind == IG_INDEX_REST;
-        if (!rules[items[i].kind].apply(&s, &items[i]))
+        if (apply[items[i].kind](&s, &items[i]) != IG_OK)
             return NULL;
     }
-    if (!rest && !item_rest(&s, NULL))
+    if (!rest && item_rest(&s, NULL) != IG_OK)
         return NULL;
     if (s.n_move == 0)
         return array_view(OP_slice, x, &s.v);

@@ -25,9 +25,12 @@ static ig_array *among_zeros(const seen *s, const view *root)
                           (ig_array *[]){zero, s->g}, dst, 2);
 }
 
-/* Sums over axes with a stride of 0, which repeat elements, and removes axes of length 1. */
-static void sum_repeated(seen *s)
+/* Sets s to g seen through v, summed over axes with a stride of 0, which repeat elements, and without axes of length 1.
+ * False on failure. */
+static bool see_once(seen *s, ig_array *x, const view *v)
 {
+    s->g = x;
+    view_copy(&s->v, v);
     int64_t axes[IG_MAX_NDIM];
     int n = 0;
     for (int a = 0; a < s->v.ndim; a++)
@@ -38,7 +41,7 @@ static void sum_repeated(seen *s)
     while (n--)
         axis_remove(&s->v, (int)axes[n]);
     if (!s->g)
-        return;
+        return false;
     view g;
     view_copy(&g, &s->g->view);
     for (int a = g.ndim - 1; a >= 0; a--)
@@ -48,6 +51,7 @@ static void sum_repeated(seen *s)
         }
     if (g.ndim < s->g->view.ndim)
         s->g = array_view(OP_squeeze, s->g, &g);
+    return s->g != NULL;
 }
 
 /* Orders the axes from the longest stride to the shortest, and makes all strides positive. */
@@ -154,10 +158,7 @@ static bool close_windows(ig_array **g, const ig_array *x, const view *v)
 ig_array *grad_place(ig_array *x, const view *v, const view *root)
 {
     seen s;
-    s.g = x;
-    view_copy(&s.v, v);
-    sum_repeated(&s);
-    if (!s.g)
+    if (!see_once(&s, x, v))
         return NULL;
     walk_forward(&s);
     if (!s.g)
@@ -177,10 +178,7 @@ ig_array *grad_through_view(ig_array *g, const ig_array *x, const view *v)
     if (view_size(v) == 0)
         return build_fill(0, g->dtype, root->ndim, root->shape);
     seen s;
-    s.g = g;
-    view_copy(&s.v, v);
-    sum_repeated(&s);
-    if (!s.g)
+    if (!see_once(&s, g, v))
         return NULL;
     if (!view_is_injective(&s.v)) {
         if (close_windows(&g, x, v))
