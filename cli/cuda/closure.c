@@ -56,64 +56,16 @@ static void keep_parameters(const cuda_list *s, int i, names *out)
 
 /* ---- local variables ---- */
 
-/* True for words that begin a statement which declares no variable. */
-static bool begins_statement(const cuda_token *t)
-{
-    switch (t->keyword) {
-    case KEYWORD_return:
-    case KEYWORD_else:
-    case KEYWORD_delete:
-    case KEYWORD_new:
-    case KEYWORD_throw:
-    case KEYWORD_goto:
-    case KEYWORD_case:
-    case KEYWORD_break:
-    case KEYWORD_using:
-    case KEYWORD_typedef:
-    case KEYWORD_static:
-    case KEYWORD_do:
-    case KEYWORD_default:
-    case KEYWORD_try:
-    case KEYWORD_struct:
-    case KEYWORD_continue: return true;
-    default: return false;
-    }
-}
-
-static bool is_qualifier(const cuda_token *t)
-{
-    return t->keyword == KEYWORD_const || t->keyword == KEYWORD_volatile ||
-           t->keyword == KEYWORD_constexpr || t->keyword == KEYWORD___restrict__;
-}
-
-static bool is_loop(const cuda_token *t)
-{
-    return t->keyword == KEYWORD_for || t->keyword == KEYWORD_if || t->keyword == KEYWORD_while ||
-           t->keyword == KEYWORD_switch;
-}
+static const char starters[] = "return else delete new throw goto case break using typedef static "
+                               "do default try struct continue";
+static const char qualifiers[] = "const volatile constexpr __restrict__";
+static const char loops[] = "for if while switch";
 
 static int behind_qualifiers(const cuda_token *t, int i)
 {
-    while (t[i].kind == TOKEN_STAR || t[i].kind == TOKEN_AMP || t[i].kind == TOKEN_AND_AND ||
-           is_qualifier(&t[i]))
+    while (token_in(&t[i], "* & &&") || token_in(&t[i], qualifiers))
         i++;
     return i;
-}
-
-/* True for a token that may follow a declared name. */
-static bool follows_name(const cuda_token *t)
-{
-    switch (t->kind) {
-    case TOKEN_ASSIGN:
-    case TOKEN_SEMICOLON:
-    case TOKEN_COMMA:
-    case TOKEN_LPAREN:
-    case TOKEN_LBRACKET:
-    case TOKEN_LBRACE:
-    case TOKEN_COLON:
-    case TOKEN_RPAREN: return true;
-    default: return false;
-    }
 }
 
 /* Adds the names that the statement at i declares, if it is a declaration. */
@@ -121,18 +73,18 @@ static void declared(const cuda_list *s, int i, int end, names *out)
 {
     const cuda_token *t = s->at;
     i = behind_qualifiers(t, i);
-    if (t[i].kind != TOKEN_NAME || begins_statement(&t[i]))
+    if (t[i].kind != TOKEN_NAME || token_in(&t[i], starters))
         return;
     while (i < end && t[i].kind == TOKEN_NAME && t[i + 1].kind == TOKEN_NAME)
         i++; /* unsigned long long x: all but the last word */
-    if (t[i - 1].kind != TOKEN_NAME || is_qualifier(&t[i - 1])) {
+    if (t[i - 1].kind != TOKEN_NAME || token_in(&t[i - 1], qualifiers)) {
         for (i++; i + 1 < end && t[i].kind == TOKEN_SCOPE;)
             i += 2;
         if (t[i].kind == TOKEN_LT)
             i = token_behind_angles(s, i);
     }
     for (i = behind_qualifiers(t, i); i < end; i = behind_qualifiers(t, i + 1)) {
-        if (t[i].kind != TOKEN_NAME || !follows_name(&t[i + 1]))
+        if (t[i].kind != TOKEN_NAME || !token_in(&t[i + 1], "= ; , ( [ { : )"))
             return;
         keep(s, out, i);
         for (i++; i < end && t[i].kind != TOKEN_COMMA; i++) {
@@ -164,7 +116,7 @@ static void find_locals(const lambda *l, names *out)
     bool begins = true;
     for (int i = l->function->body + 1; i < l->bracket; i++) {
         const cuda_token *t = &l->s->at[i];
-        const int closed = is_loop(t) ? behind_closed(l->s->at, i, l->bracket) : i;
+        const int closed = token_in(t, loops) ? behind_closed(l->s->at, i, l->bracket) : i;
         if (closed > i) {
             i = closed - 1;
             begins = true;
@@ -172,8 +124,7 @@ static void find_locals(const lambda *l, names *out)
         }
         if (begins)
             declared(l->s, i, l->bracket, out);
-        begins = t->kind == TOKEN_SEMICOLON || t->kind == TOKEN_LBRACE || t->kind == TOKEN_RBRACE ||
-                 (t->kind == TOKEN_LPAREN && is_loop(&t[-1]));
+        begins = token_in(t, "; { }") || (t->kind == TOKEN_LPAREN && token_in(&t[-1], loops));
         if (t->kind == TOKEN_LBRACE && t->pair > i && t->pair < l->bracket)
             i = t->pair;
     }

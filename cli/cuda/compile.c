@@ -3,6 +3,7 @@
  * CUDA, one line replaces all the messages that follow from it. */
 #include "cuda/compile.h"
 
+#include "bench/child.h"
 #include "cuda/process.h"
 #include "cuda/explain.h"
 #include "cuda/layout.h"
@@ -14,16 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <limits.h>
-
 #ifdef __APPLE__
-#include <mach-o/dyld.h>
 #define SHARED_NAME "libingot.dylib"
 #else
 #define SHARED_NAME "libingot.so"
 #endif
 
-enum { MESSAGES_MOST_BYTES = 16 << 20, SOURCE_MOST_BYTES = 64 << 20 };
+enum { MESSAGES_MOST_BYTES = 16 << 20 };
 
 void word_add(word_list *w, const char *format, const char *text)
 {
@@ -32,6 +30,12 @@ void word_add(word_list *w, const char *format, const char *text)
     str_printf(&word, format, text);
     w->at[w->n++] = word.s;
     w->at[w->n] = NULL;
+}
+
+static void words_add(word_list *w, char *const *words)
+{
+    for (; *words; words++)
+        word_add(w, "%s", *words);
 }
 
 void word_list_free(word_list *w)
@@ -93,35 +97,20 @@ static bool find_default(word_list *words)
     return found;
 }
 
-/* The folder of this command, with a slash. */
-static void own_folder(str *out)
-{
-    char path[PATH_MAX] = "";
-#ifdef __APPLE__
-    uint32_t room = sizeof path;
-    if (_NSGetExecutablePath(path, &room) != 0)
-        path[0] = 0;
-#else
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
-#endif
-    const char *slash = strrchr(path, '/');
-    str_add(out, path, slash ? (size_t)(slash + 1 - path) : 0);
-}
-
 static bool find_library(str *library)
 {
     static const char *const places[] = {"", "../lib/", "../lib64/"};
     static const char *const names[] = {SHARED_NAME, "libingot.a"};
-    str folder = {0};
+    char *self = child_self();
+    const char *slash = self ? strrchr(self, '/') : NULL;
     bool found = false;
-    own_folder(&folder);
     for (size_t i = 0; i < 6 && !found; i++) {
         str_free(library);
-        str_printf(library, "%s%s%s", folder.s ? folder.s : "", places[i / 2], names[i % 2]);
+        str_printf(library, "%.*s%s%s", slash ? (int)(slash + 1 - self) : 0, self, places[i / 2],
+                   names[i % 2]);
         found = access(library->s, R_OK) == 0;
     }
-    str_free(&folder);
+    free(self);
     return found;
 }
 
@@ -209,18 +198,16 @@ static int run_compiler(const build *b, const word_list *w)
 }
 
 /* True if the compiler is clang, which has its own option for functions that lack a return. */
-static bool ask_clang(build *b)
+static bool ask_clang(const compiler *tools)
 {
     word_list w = {0};
-    size_t bytes;
-    for (int i = 0; i < b->tools->words.n; i++)
-        word_add(&w, "%s", b->tools->words.at[i]);
+    str printed = {0}, why = {0};
+    words_add(&w, tools->words.at);
     word_add(&w, "%s", "--version");
-    run_compiler(b, &w);
-    char *printed = str_read_file(b->messages.s, MESSAGES_MOST_BYTES, &bytes);
-    const bool is = printed && strstr(printed, "clang");
-    free(printed);
-    unlink(b->messages.s);
+    child_run(w.at, false, &printed, &why);
+    const bool is = printed.n && strstr(printed.s, "clang");
+    str_free(&printed);
+    str_free(&why);
     word_list_free(&w);
     return is;
 }
@@ -230,20 +217,16 @@ static bool ask_clang(build *b)
  * into the next function. */
 static void common_words(const build *b, bool is_c, word_list *w)
 {
-    static const char *const flags[] = {"-O1", "-w", "-pthread"};
-    for (int i = 0; i < b->tools->words.n; i++)
-        word_add(w, "%s", b->tools->words.at[i]);
-    if (!is_c)
-        word_add(w, "%s", "-std=gnu++17");
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        word_add(w, "%s", flags[i]);
+    static char *const flags[] = {"-std=gnu++17", "-O1", "-w", "-pthread", NULL};
+    words_add(w, b->tools->words.at);
+    words_add(w, is_c ? flags + 1 : flags);
     if (!b->text->for_nvrtc) /* NVRTC's char has the signedness of the host compiler's */
         word_add(w, "%s", "-fsigned-char");
     if (b->is_clang) {
         word_add(w, "%s", "-fno-strict-return");
     } else {
-        word_add(w, "%s", "-fsanitize=unreachable");
-        word_add(w, "%s", "-fsanitize-undefined-trap-on-error");
+        words_add(w,
+                  (char *[]){"-fsanitize=unreachable", "-fsanitize-undefined-trap-on-error", NULL});
     }
     for (int i = 0; b->o->flags[i]; i++)
         if (!is_c || strncmp(b->o->flags[i], "-std=", 5) != 0)
@@ -269,9 +252,7 @@ static int compile_c(const build *b, const rewritten *file)
 {
     word_list w = {0};
     common_words(b, true, &w);
-    word_add(&w, "%s", "-x");
-    word_add(&w, "%s", "c");
-    word_add(&w, "%s", "-c");
+    words_add(&w, (char *[]){"-x", "c", "-c", NULL});
     add_path(b, file->name, "", &w);
     word_add(&w, "%s", "-o");
     add_path(b, file->name, ".o", &w);
@@ -287,13 +268,11 @@ static int compile_and_link(const build *b)
     str folder = {0};
     str_add(&folder, library, (size_t)(slash - library));
     common_words(b, false, &w);
-    word_add(&w, "%s", "-x");
-    word_add(&w, "%s", "c++");
+    words_add(&w, (char *[]){"-x", "c++", NULL});
     for (int i = 0; i < b->text->n_files; i++)
         if (b->text->files[i].is_unit && !b->text->files[i].is_c)
             add_path(b, b->text->files[i].name, "", &w);
-    word_add(&w, "%s", "-x");
-    word_add(&w, "%s", "none");
+    words_add(&w, (char *[]){"-x", "none", NULL});
     for (int i = 0; i < b->text->n_files; i++)
         if (b->text->files[i].is_c)
             add_path(b, b->text->files[i].name, ".o", &w);
@@ -305,9 +284,7 @@ static int compile_and_link(const build *b)
     }
     for (int i = 0; b->o->libraries[i]; i++)
         word_add(&w, "-l%s", b->o->libraries[i]);
-    word_add(&w, "%s", "-lm");
-    word_add(&w, "%s", "-ldl");
-    word_add(&w, "%s", "-o");
+    words_add(&w, (char *[]){"-lm", "-ldl", "-o", NULL});
     add_path(b, "program", "", &w);
     str_free(&folder);
     const int ended = run_compiler(b, &w);
@@ -317,27 +294,14 @@ static int compile_and_link(const build *b)
 
 /* ---- failures ---- */
 
-static int count(const char *const *list)
-{
-    int n = 0;
-    while (list[n])
-        n++;
-    return n;
-}
-
 /* The library's front end knows foreign libraries by their headers. Adds its message about the first one. */
 static bool find_foreign(const build *b, str *out)
 {
-    const ig_module_options options = {.defines = b->o->defines,
-                                       .n_defines = count(b->o->defines),
-                                       .folders = b->o->folders,
-                                       .n_folders = count(b->o->folders)};
     bool found = false;
     for (int i = 0; b->o->sources[i] && !found; i++) {
-        size_t bytes;
-        char *text = str_read_file(b->o->sources[i], SOURCE_MOST_BYTES, &bytes);
-        ig_module *m = text ? ig_module_new(b->o->sources[i], text, &options) : NULL;
-        const char *why = m || !text ? NULL : ig_error(NULL);
+        ig_error(NULL);
+        ig_module *m = layout_module(b->o, b->o->sources[i], false);
+        const char *why = m ? NULL : ig_error(NULL);
         const char *mark = why ? strstr(why, "[IG-LIB]") : NULL, *line = mark;
         while (line && line > why && line[-1] != '\n')
             line--;
@@ -347,7 +311,6 @@ static bool find_foreign(const build *b, str *out)
             found = true;
         }
         ig_module_free(m);
-        free(text);
     }
     return found;
 }
@@ -383,7 +346,7 @@ int compile_program(const command *c, const program_options *o, const compiler *
 {
     build b = {.c = c, .o = o, .tools = tools, .text = text, .folder = folder};
     str_printf(&b.messages, "%s/messages", folder);
-    b.is_clang = ask_clang(&b);
+    b.is_clang = ask_clang(tools);
     if (wants_toolkit(&b))
         find_toolkit(&b);
     int ended = 0;

@@ -49,6 +49,15 @@ bool token_is(const cuda_token *t, const char *word)
     return (size_t)(t->end - t->at) == n && memcmp(t->at, word, n) == 0;
 }
 
+bool token_in(const cuda_token *t, const char *words)
+{
+    const size_t n = (size_t)(t->end - t->at);
+    for (; n && *words; words += strcspn(words, " "), words += *words == ' ')
+        if (strncmp(words, t->at, n) == 0 && (!words[n] || words[n] == ' '))
+            return true;
+    return false;
+}
+
 void token_add(str *out, const cuda_list *s, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -127,6 +136,9 @@ static bool is_macro_call(const cuda_token *t, const cuda_list *s)
            next->keyword != KEYWORD_const;
 }
 
+static const char attributes[] =
+    "__launch_bounds__ __attribute__ __align__ alignas decltype __cluster_dims__";
+
 /* The ')' of an attribute such as __launch_bounds__(256), or of a macro with arguments, before the name of a function;
  * i if there is none. */
 static int behind_attribute(const cuda_list *s, int i)
@@ -134,31 +146,14 @@ static int behind_attribute(const cuda_list *s, int i)
     const cuda_token *t = &s->at[i];
     if (t[1].kind != TOKEN_LPAREN || t[1].pair < i)
         return i;
-    switch (t->keyword) {
-    case KEYWORD___launch_bounds__:
-    case KEYWORD___attribute__:
-    case KEYWORD___align__:
-    case KEYWORD_alignas:
-    case KEYWORD_decltype: return t[1].pair;
-    }
     const bool macro = name_flags(t) & NAMES_MACRO && s->at[t[1].pair + 1].kind == TOKEN_NAME;
-    return macro || token_is(t, "__cluster_dims__") ? t[1].pair : i;
+    return macro || token_in(t, attributes) ? t[1].pair : i;
 }
 
 static bool begins_declaration(const cuda_token *t)
 {
-    switch (t->keyword) {
-    case KEYWORD_template:
-    case KEYWORD_static:
-    case KEYWORD_extern:
-    case KEYWORD_inline:
-    case KEYWORD_namespace:
-    case KEYWORD_struct:
-    case KEYWORD_typedef:
-    case KEYWORD_using:
-    case KEYWORD_void: return true;
-    }
-    return name_flags(t) & QUALIFIERS;
+    return name_flags(t) & QUALIFIERS ||
+           token_in(t, "template static extern inline namespace struct typedef using void");
 }
 
 /* The body of a constructor, from the ':' of its initializers. */

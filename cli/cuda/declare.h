@@ -66,6 +66,8 @@ int declare_between(const cuda_list *s, int i);
 /* ---- tokens ---- */
 
 bool token_is(const cuda_token *t, const char *word);
+/* True if the token is one of the words, which blanks separate. */
+bool token_in(const cuda_token *t, const char *words);
 /* The text of tokens, in one line. */
 void token_add(str *out, const cuda_list *s, int from, int to);
 /* The number of '<' in the token, or of '>' as a negative number. */

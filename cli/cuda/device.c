@@ -26,19 +26,16 @@ static const char library[] =
 static const char conversions[] =
     "alignof bool char decltype double float int long short sizeof signed unsigned size_t";
 static const char namespaces[] = "cooperative_groups cub cuda cute cutlass nvcuda std thrust";
-/* Names of std:: that NVRTC provides, or that macros of ingot_nvrtc.h compose. */
-static const char std_names[] =
-    "forward initializer_list is_arithmetic_v is_class_v is_empty_v is_enum_v "
-    "is_floating_point_v is_integral_v is_standard_layout_v is_trivially_copyable_v is_union_v "
-    "is_void_v move remove_extent_t";
+/* Names of std:: that NVRTC provides. */
+static const char std_names[] = "forward initializer_list move";
 /* Headers, or folders of headers with a final slash; '*' stands for any ending. */
 static const char headers[] =
     "cooperative_groups.h cooperative_groups/ crt/ cub/ cuComplex.h cuda/ cuda_awbarrier* "
     "cuda_bf16.h cuda_fp* cuda_pipeline* curand_kernel.h curand_* cute/ cutlass/ "
     "math_constants.h mma.h nv/ thrust/";
 
-/* Marks the names of a text: all, or those inside a namespace. */
-static void mark_names(rewrite_job *job, const char *text, const char *space, unsigned flags)
+/* Marks the names of a text. For those in its namespace std, adds the names that macros compose to `composed`. */
+static void mark_names(rewrite_job *job, const char *text, unsigned flags, str *composed)
 {
     cuda_tokens s = {0};
     int end = -1;
@@ -46,22 +43,27 @@ static void mark_names(rewrite_job *job, const char *text, const char *space, un
         return;
     for (int i = 0; i < s.code.n; i++) {
         const cuda_token *t = &s.code.at[i];
-        if (space && t->keyword == KEYWORD_namespace && token_is(&t[1], space))
+        if (composed && t->keyword == KEYWORD_namespace && token_is(&t[1], "std"))
             end = t[2].pair;
-        if (i < end || !space)
+        if (i < end || !composed)
             name_mark(t->name, flags);
+        if (i < end && t->name)
+            str_printf(composed, "%s_t %s_v ", t->name->text, t->name->text);
     }
 }
 
 void device_names(rewrite_job *job)
 {
-    mark_names(job, library, NULL, NAMES_LIBRARY);
-    mark_names(job, conversions, NULL, NAMES_CONVERSION);
-    mark_names(job, namespaces, NULL, NAMES_SPACE);
-    mark_names(job, std_names, NULL, NAMES_DEVICE_STD);
+    str composed = {0};
+    mark_names(job, library, NAMES_LIBRARY, NULL);
+    mark_names(job, conversions, NAMES_CONVERSION, NULL);
+    mark_names(job, namespaces, NAMES_SPACE, NULL);
+    mark_names(job, std_names, NAMES_DEVICE_STD, NULL);
     for (int i = 0; cuda_header_at(i).name; i++)
         if (strcmp(cuda_header_at(i).name, "ingot_nvrtc.h") == 0)
-            mark_names(job, cuda_header_at(i).text, "std", NAMES_DEVICE_STD);
+            mark_names(job, cuda_header_at(i).text, NAMES_DEVICE_STD, &composed);
+    mark_names(job, composed.s, NAMES_DEVICE_STD, NULL);
+    str_free(&composed);
 }
 
 bool device_has_header(const char *name, size_t bytes)
@@ -83,16 +85,8 @@ static bool is_member(const cuda_token *t)
 /* True if the next token shows that the word is a type, not a declared name. */
 static bool is_type(const cuda_token *t)
 {
-    switch (t[1].kind) {
-    case TOKEN_NAME:
-    case TOKEN_STAR:
-    case TOKEN_AMP:
-    case TOKEN_AND_AND:
-    case TOKEN_COLON:
-    case TOKEN_SCOPE: return true;
-    case TOKEN_SEMICOLON: return t[-1].kind == TOKEN_ASSIGN;
-    default: return token_angles(&t[1]) != 0;
-    }
+    return t[1].kind == TOKEN_NAME || token_angles(&t[1]) || token_in(&t[1], "* & && : ::") ||
+           (t[1].kind == TOKEN_SEMICOLON && t[-1].kind == TOKEN_ASSIGN);
 }
 
 /* True if one of the tokens needs the host's library, or a type that was blanked. */
@@ -225,13 +219,8 @@ static void split_variable(splitter *p, const declaration *d)
 /* using, typedef, enum, declarations of types, assertions. */
 static bool is_type_only(const splitter *p, const declaration *d)
 {
-    switch (p->s->at[d->first].keyword) {
-    case KEYWORD_using:
-    case KEYWORD_typedef:
-    case KEYWORD_static_assert:
-    case KEYWORD_namespace: return true;
-    }
     return d->flags & IS_ENUM ||
+           token_in(&p->s->at[d->first], "using typedef static_assert namespace") ||
            (d->flags & IS_CLASS && d->name == d->end - 1 && d->name <= d->first + 1);
 }
 

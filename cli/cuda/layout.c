@@ -112,16 +112,23 @@ static int count(const char *const *list)
     return n;
 }
 
-void layout_add(const program_options *o, const char *path, str *out)
+ig_module *layout_module(const program_options *o, const char *path, bool is_program)
 {
     const ig_module_options options = {.defines = o->defines,
                                        .n_defines = count(o->defines),
                                        .folders = o->folders,
                                        .n_folders = count(o->folders),
-                                       .is_program = true};
+                                       .is_program = is_program};
     size_t bytes;
     char *text = str_read_file(path, SOURCE_MOST_BYTES, &bytes);
     ig_module *m = text ? ig_module_new(path, text, &options) : NULL;
+    free(text);
+    return m;
+}
+
+void layout_add(const program_options *o, const char *path, str *out)
+{
+    ig_module *m = layout_module(o, path, true);
     writer w = {.out = out};
     ig_error(NULL); /* kernels with errors are reported when they are launched */
     str_puts(out, "\n#line 1 \"" LAYOUT_NAME "\"\n");
@@ -129,5 +136,4 @@ void layout_add(const program_options *o, const char *path, str *out)
         if (is_nameable(m, ig_module_at(m, i)))
             add_kernel(&w, ig_module_at(m, i));
     ig_module_free(m);
-    free(text);
 }

@@ -11,5 +11,7 @@
  * takes by value or by pointer, as the library's front end lays it out. Kernel templates are left out: their
  * instances are known only when the program runs, and sizes are compared then. */
 void layout_add(const program_options *o, const char *path, str *out);
+/* The kernels of the source at path; NULL with the thread's error set, or if it cannot be read. */
+ig_module *layout_module(const program_options *o, const char *path, bool is_program);
 
 #endif

@@ -113,15 +113,10 @@ static int put(const job *j, const char *name, const void *bytes, size_t n, mode
         mkdir(path.s, 0700);
         *slash = '/';
     }
-    const int file = open(path.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    bool fine = file >= 0;
-    for (size_t done = 0; fine && done < n;) {
-        const ssize_t wrote = write(file, (const char *)bytes + done, n - done);
-        fine = wrote > 0 || (wrote < 0 && errno == EINTR);
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    if (file >= 0)
-        fine = close(file) == 0 && fine;
+    const int number = open(path.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    FILE *file = number < 0 ? NULL : fdopen(number, "w");
+    bool fine = file && fwrite(bytes, 1, n, file) == n;
+    fine = file && fclose(file) == 0 && fine;
     const int code = fine ? -1 : cannot(j, "write", path.s);
     str_free(&path);
     return code;

@@ -83,9 +83,8 @@ static int callee(const cuda_token *t, int i)
         const int link = k > 0 ? t[k - 1].kind : TOKEN_END;
         if (link == TOKEN_SCOPE && (k < 2 || t[k - 2].kind != TOKEN_NAME))
             k--;
-        else if (link == TOKEN_SCOPE || link == TOKEN_DOT || link == TOKEN_ARROW ||
-                 link == TOKEN_HASH_HASH)
-            k -= k > 1 ? 2 : 1;
+        else if (k > 1 && token_in(&t[k - 1], ":: . -> ##"))
+            k -= 2;
         else
             return k;
     }

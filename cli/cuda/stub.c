@@ -7,9 +7,9 @@ static bool next_parameter(const cuda_list *s, int *i, int end, token_piece *p)
 {
     while (*i < end) {
         *i = token_next_piece(s, *i, end, p);
-        const int last = p->value - 1, word = s->at[last].keyword;
+        const int last = p->value - 1;
         if (p->name == last && last > p->from && s->at[last - 1].kind != TOKEN_SCOPE &&
-            word != KEYWORD_typename && word != KEYWORD_class)
+            !token_in(&s->at[last], "typename class"))
             return true;
     }
     return false;
@@ -67,8 +67,7 @@ static void add_arguments(const cuda_list *s, const declaration *d, str *out)
     token_piece p;
     str_puts(out, ".ig_text(\"<\")");
     for (int i = d->template + 1; next_parameter(s, &i, end, &p); between = ", ") {
-        const int word = s->at[p.from].keyword;
-        const bool type = word == KEYWORD_typename || word == KEYWORD_class;
+        const bool type = token_in(&s->at[p.from], "typename class");
         str_puts(out, type ? ".template ig_types<" : ".ig_values(");
         if (!type)
             str_printf(out, "\"%s\", ", between);
@@ -114,23 +113,12 @@ static void add_name(const rewriter *r, const declaration *d, str *out)
 /* True if a function's parameter has a name: its last word, if a type precedes it. */
 static bool has_name(const cuda_list *s, const token_piece *p)
 {
-    if (p->name < 0 || s->at[p->name - 1].kind == TOKEN_SCOPE || token_is(&s->at[p->name], "half"))
+    if (p->name < 0 || s->at[p->name].keyword || s->at[p->name - 1].kind == TOKEN_SCOPE ||
+        token_is(&s->at[p->name], "half"))
         return false;
-    switch (s->at[p->name].keyword) {
-    case KEYWORD_NONE: break;
-    default: return false; /* a type */
-    }
     for (int k = p->from; k < p->name; k++)
-        switch (s->at[k].keyword) {
-        case KEYWORD_const:
-        case KEYWORD_volatile:
-        case KEYWORD_struct:
-        case KEYWORD_class:
-        case KEYWORD_enum:
-        case KEYWORD_typename:
-        case KEYWORD___grid_constant__: break;
-        default: return true;
-        }
+        if (!token_in(&s->at[k], "const volatile struct class enum typename __grid_constant__"))
+            return true;
     return false;
 }
 
