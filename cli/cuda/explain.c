@@ -24,70 +24,23 @@ static const part runtime = {"this part of the CUDA runtime is",
 
 /* Prefixes of names; the first match wins. */
 static const struct {
-    const char *prefix;
     const part *part;
-} names[] = {{"cudaGraphics", &graphics},
-             {"cudaGL", &graphics},
-             {"cudaExternal", &graphics},
-             {"cudaImportExternal", &graphics},
-             {"cudaGraph", &graphs},
-             {"cudaStreamCapture", &graphs},
-             {"cudaStreamBeginCapture", &graphs},
-             {"cudaStreamEndCapture", &graphs},
-             {"cudaUserObject", &graphs},
-             {"cudaTexture", &textures},
-             {"cudaCreateTexture", &textures},
-             {"cudaDestroyTexture", &textures},
-             {"cudaGetTexture", &textures},
-             {"cudaBindTexture", &textures},
-             {"cudaUnbindTexture", &textures},
-             {"cudaCreateSurface", &textures},
-             {"cudaDestroySurface", &textures},
-             {"cudaBindSurface", &textures},
-             {"cudaSurface", &textures},
-             {"cudaResource", &textures},
-             {"cudaAddressMode", &textures},
-             {"cudaFilterMode", &textures},
-             {"cudaReadMode", &textures},
-             {"cudaChannelFormat", &textures},
-             {"cudaCreateChannelDesc", &textures},
-             {"cudaArray", &textures},
-             {"cudaMipmapped", &textures},
-             {"cudaMallocArray", &textures},
-             {"cudaMalloc3DArray", &textures},
-             {"cudaMallocMipmapped", &textures},
-             {"cudaFreeArray", &textures},
-             {"cudaFreeMipmapped", &textures},
-             {"cudaMemcpyToArray", &textures},
-             {"cudaMemcpyFromArray", &textures},
-             {"cudaMemcpy2DToArray", &textures},
-             {"cudaMemcpy2DFromArray", &textures},
-             {"texture", &textures},
-             {"tex1D", &textures},
-             {"tex2D", &textures},
-             {"tex3D", &textures},
-             {"surf1D", &textures},
-             {"surf2D", &textures},
-             {"surf3D", &textures},
-             {"cublas", &library},
-             {"CUBLAS", &library},
-             {"cufft", &library},
-             {"CUFFT", &library},
-             {"curand", &library},
-             {"CURAND", &library},
-             {"cusparse", &library},
-             {"CUSPARSE", &library},
-             {"cusolver", &library},
-             {"CUSOLVER", &library},
-             {"cudnn", &library},
-             {"CUDNN", &library},
-             {"nvrtc", &library},
-             {"NVRTC", &library},
-             {"nccl", &library},
-             {"thrust", &library},
-             {"cudaDevResource", &driver},
-             {"CUDA_SUCCESS", &driver},
-             {"CUDA_ERROR", &driver}};
+    const char *prefixes;
+} names[] = {
+    {&graphics, "cudaGraphics cudaGL cudaExternal cudaImportExternal"},
+    {&graphs,
+     "cudaGraph cudaStreamCapture cudaStreamBeginCapture cudaStreamEndCapture cudaUserObject"},
+    {&textures,
+     "cudaTexture cudaCreateTexture cudaDestroyTexture cudaGetTexture cudaBindTexture "
+     "cudaUnbindTexture cudaCreateSurface cudaDestroySurface cudaBindSurface cudaSurface "
+     "cudaResource cudaAddressMode cudaFilterMode cudaReadMode cudaChannelFormat "
+     "cudaCreateChannelDesc cudaArray cudaMipmapped cudaMallocArray cudaMalloc3DArray "
+     "cudaMallocMipmapped cudaFreeArray cudaFreeMipmapped cudaMemcpyToArray cudaMemcpyFromArray "
+     "cudaMemcpy2DToArray cudaMemcpy2DFromArray texture tex1D tex2D tex3D surf1D surf2D surf3D"},
+    {&library,
+     "cublas CUBLAS cufft CUFFT curand CURAND cusparse CUSPARSE cusolver CUSOLVER cudnn CUDNN "
+     "nvrtc NVRTC nccl thrust"},
+    {&driver, "cudaDevResource CUDA_SUCCESS CUDA_ERROR"}};
 
 static bool begins(const char *name, size_t bytes, const char *prefix)
 {
@@ -99,8 +52,12 @@ static bool begins(const char *name, size_t bytes, const char *prefix)
 static const part *part_of(const char *name, size_t bytes)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (begins(name, bytes, names[i].prefix))
-            return names[i].part;
+        for (const char *p = names[i].prefixes; *p; p += strspn(p, " ")) {
+            const size_t n = strcspn(p, " ");
+            if (bytes >= n && memcmp(name, p, n) == 0)
+                return names[i].part;
+            p += n;
+        }
     if (bytes < 4)
         return NULL;
     const bool upper = isupper((unsigned char)name[2]), lower = islower((unsigned char)name[2]);

@@ -50,26 +50,15 @@ static const struct {
 #undef ROW
 };
 
-static const char *const same[] = {"builtin_types.h",
-                                   "cooperative_groups/memcpy_async.h",
-                                   "cooperative_groups/reduce.h",
-                                   "cooperative_groups/scan.h",
-                                   "cuda.h",
-                                   "cuda_profiler_api.h",
-                                   "cuda_runtime_api.h",
-                                   "device_atomic_functions.h",
-                                   "device_functions.h",
-                                   "device_launch_parameters.h",
-                                   "device_types.h",
-                                   "driver_types.h",
-                                   "helper_functions.h",
-                                   "helper_string.h",
-                                   "host_defines.h",
-                                   "math_functions.h",
-                                   "sm_20_atomic_functions.h",
-                                   "sm_30_intrinsics.h",
-                                   "vector_functions.h",
-                                   "vector_types.h"};
+static const char *const same[] = {
+    /* cooperative groups */
+    "cooperative_groups/memcpy_async.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
+    /* the runtime */
+    "builtin_types.h", "cuda.h", "cuda_profiler_api.h", "cuda_runtime_api.h",
+    "device_atomic_functions.h", "device_functions.h", "device_launch_parameters.h",
+    "device_types.h", "driver_types.h", "helper_functions.h", "helper_string.h", "host_defines.h",
+    "math_functions.h", "sm_20_atomic_functions.h", "sm_30_intrinsics.h", "vector_functions.h",
+    "vector_types.h"};
 
 static const char runtime[] = "#include \"cuda_runtime.h\"\n";
 

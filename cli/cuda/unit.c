@@ -33,26 +33,40 @@ static void add_list(str *out, const char *name, const char *const *list)
     str_puts(out, "0};\n");
 }
 
-/* Adds one of our headers under the name that programs include. */
-static void add_own(str *out, const char *own, const char *name)
+static void add_header(str *out, const char *name, const char *text, size_t bytes)
 {
-    for (int i = 0; cuda_header_at(i).name; i++)
-        if (strcmp(cuda_header_at(i).name, own) == 0) {
-            unit_quote(out, name, strlen(name));
-            str_puts(out, ",\n");
-            unit_quote(out, cuda_header_at(i).text, cuda_header_at(i).bytes);
-            str_puts(out, ",\n");
-        }
+    unit_quote(out, name, strlen(name));
+    str_puts(out, ",\n");
+    unit_quote(out, text, bytes);
+    str_puts(out, ",\n");
+}
+
+/* Adds the headers of the library that kernels use: macros that the compiler has, and ours. */
+static void add_library(str *out)
+{
+    static const char *const macros[] = {"limits.h", "float.h", "math.h", "stdint.h"};
+    for (size_t i = 0; i < sizeof macros / sizeof *macros; i++) {
+        str name = {0};
+        const char *text = cuda_header_macros(macros[i]);
+        str_printf(&name, "ingot/%s", macros[i]);
+        add_header(out, name.s, text, strlen(text));
+        str_free(&name);
+    }
+    for (int i = 0; cuda_header_at(i).name; i++) {
+        const cuda_header h = cuda_header_at(i);
+        if (strcmp(h.name, "ingot_nvrtc.h") == 0)
+            add_header(out, h.name, h.text, h.bytes);
+        if (strcmp(h.name, "ingot_nvrtc_stdint.h") == 0)
+            add_header(out, "cuda/std/cstdint", h.text, h.bytes);
+    }
 }
 
 /* The texts of the files that units include, for NVRTC: alternating names and texts. */
 static void add_headers(const rewrite_job *job, str *out)
 {
     str_puts(out, "static const char *const ig_cuda_headers[] = {");
-    if (job->for_nvrtc) {
-        add_own(out, "ingot_nvrtc.h", "ingot_nvrtc.h");
-        add_own(out, "ingot_nvrtc_stdint.h", "cuda/std/cstdint");
-    }
+    if (job->for_nvrtc)
+        add_library(out);
     for (int i = 0; i < job->n_files && job->for_nvrtc; i++) {
         const rewritten *f = &job->files[i];
         str text = {0};
@@ -61,10 +75,7 @@ static void add_headers(const rewrite_job *job, str *out)
         str_puts(&text, "#line 1 ");
         unit_quote(&text, f->path, strlen(f->path));
         str_printf(&text, "\n%s", f->device.s ? f->device.s : "");
-        unit_quote(out, f->name, strlen(f->name));
-        str_puts(out, ",\n");
-        unit_quote(out, text.s, text.n);
-        str_puts(out, ",\n");
+        add_header(out, f->name, text.s, text.n);
         str_free(&text);
     }
     str_puts(out, "0};\n");

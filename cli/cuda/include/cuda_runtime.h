@@ -43,5 +43,7 @@
 #include "ingot_streams.h"
 #include "ingot_functions.h"
 #include "ingot_math.h"
+#undef IG_CALL
+#undef IG_HERE
 
 #endif

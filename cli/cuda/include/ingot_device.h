@@ -29,82 +29,64 @@ struct cudaDeviceProp {
     int hostRegisterSupported, memoryPoolsSupported, clusterLaunch, accessPolicyMaxWindowSize;
 };
 
-static inline cudaError_t cudaGetDeviceCount(int *n)
+IG_CALL cudaGetDeviceCount(int *n)
 {
     ig_cuda_facts f;
     const int e = ig_cuda_device(&f);
     *n = e ? 0 : 1;
     return (cudaError_t)e;
 }
-static inline cudaError_t cudaSetDevice(int device)
+IG_CALL cudaSetDevice(int device)
 {
     return device ? ig_cuda::fail(cudaErrorInvalidDevice) : cudaSuccess;
 }
-static inline cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
+IG_CALL cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
+
+/* A(name, number, member of cudaDeviceProp) for each attribute. */
+/* clang-format off */
+#define IG_ATTRIBUTES(A) \
+    A(MaxThreadsPerBlock, 1, maxThreadsPerBlock) A(MaxBlockDimX, 2, maxThreadsDim[0]) \
+    A(MaxBlockDimY, 3, maxThreadsDim[1]) A(MaxBlockDimZ, 4, maxThreadsDim[2]) A(MaxGridDimX, 5, maxGridSize[0]) \
+    A(MaxGridDimY, 6, maxGridSize[1]) A(MaxGridDimZ, 7, maxGridSize[2]) \
+    A(MaxSharedMemoryPerBlock, 8, sharedMemPerBlock) A(TotalConstantMemory, 9, totalConstMem) \
+    A(WarpSize, 10, warpSize) A(MaxPitch, 11, memPitch) A(MaxRegistersPerBlock, 12, regsPerBlock) \
+    A(ClockRate, 13, clockRate) A(TextureAlignment, 14, textureAlignment) A(GpuOverlap, 15, deviceOverlap) \
+    A(MultiProcessorCount, 16, multiProcessorCount) A(KernelExecTimeout, 17, kernelExecTimeoutEnabled) \
+    A(Integrated, 18, integrated) A(CanMapHostMemory, 19, canMapHostMemory) A(ComputeMode, 20, computeMode) \
+    A(SurfaceAlignment, 30, surfaceAlignment) A(ConcurrentKernels, 31, concurrentKernels) \
+    A(EccEnabled, 32, ECCEnabled) A(PciBusId, 33, pciBusID) A(PciDeviceId, 34, pciDeviceID) \
+    A(TccDriver, 35, tccDriver) A(MemoryClockRate, 36, memoryClockRate) A(GlobalMemoryBusWidth, 37, memoryBusWidth) \
+    A(L2CacheSize, 38, l2CacheSize) A(MaxThreadsPerMultiProcessor, 39, maxThreadsPerMultiProcessor) \
+    A(AsyncEngineCount, 40, asyncEngineCount) A(UnifiedAddressing, 41, unifiedAddressing) \
+    A(PciDomainId, 50, pciDomainID) A(TexturePitchAlignment, 51, texturePitchAlignment) \
+    A(ComputeCapabilityMajor, 75, major) A(ComputeCapabilityMinor, 76, minor) \
+    A(StreamPrioritiesSupported, 78, streamPrioritiesSupported) \
+    A(GlobalL1CacheSupported, 79, globalL1CacheSupported) A(LocalL1CacheSupported, 80, localL1CacheSupported) \
+    A(MaxSharedMemoryPerMultiprocessor, 81, sharedMemPerMultiprocessor) \
+    A(MaxRegistersPerMultiprocessor, 82, regsPerMultiprocessor) A(ManagedMemory, 83, managedMemory) \
+    A(IsMultiGpuBoard, 84, isMultiGpuBoard) A(MultiGpuBoardGroupID, 85, multiGpuBoardGroupID) \
+    A(HostNativeAtomicSupported, 86, hostNativeAtomicSupported) \
+    A(SingleToDoublePrecisionPerfRatio, 87, singleToDoublePrecisionPerfRatio) \
+    A(PageableMemoryAccess, 88, pageableMemoryAccess) A(ConcurrentManagedAccess, 89, concurrentManagedAccess) \
+    A(ComputePreemptionSupported, 90, computePreemptionSupported) \
+    A(CanUseHostPointerForRegisteredMem, 91, canUseHostPointerForRegisteredMem) \
+    A(CooperativeLaunch, 95, cooperativeLaunch) A(MaxSharedMemoryPerBlockOptin, 97, sharedMemPerBlockOptin) \
+    A(HostRegisterSupported, 99, hostRegisterSupported) \
+    A(PageableMemoryAccessUsesHostPageTables, 100, pageableMemoryAccessUsesHostPageTables) \
+    A(DirectManagedMemAccessFromHost, 101, directManagedMemAccessFromHost) \
+    A(MaxBlocksPerMultiprocessor, 106, maxBlocksPerMultiProcessor) \
+    A(MaxPersistingL2CacheSize, 108, persistingL2CacheMaxSize) \
+    A(MaxAccessPolicyWindowSize, 109, accessPolicyMaxWindowSize) \
+    A(ReservedSharedMemoryPerBlock, 111, reservedSharedMemPerBlock) \
+    A(MemoryPoolsSupported, 115, memoryPoolsSupported)
+/* clang-format on */
 
 enum cudaDeviceAttr {
-    cudaDevAttrMaxThreadsPerBlock = 1,
-    cudaDevAttrMaxBlockDimX,
-    cudaDevAttrMaxBlockDimY,
-    cudaDevAttrMaxBlockDimZ,
-    cudaDevAttrMaxGridDimX,
-    cudaDevAttrMaxGridDimY,
-    cudaDevAttrMaxGridDimZ,
-    cudaDevAttrMaxSharedMemoryPerBlock,
-    cudaDevAttrTotalConstantMemory,
-    cudaDevAttrWarpSize,
-    cudaDevAttrMaxPitch,
-    cudaDevAttrMaxRegistersPerBlock,
-    cudaDevAttrClockRate,
-    cudaDevAttrTextureAlignment,
-    cudaDevAttrGpuOverlap,
-    cudaDevAttrMultiProcessorCount,
-    cudaDevAttrKernelExecTimeout,
-    cudaDevAttrIntegrated,
-    cudaDevAttrCanMapHostMemory,
-    cudaDevAttrComputeMode,
-    cudaDevAttrSurfaceAlignment = 30,
-    cudaDevAttrConcurrentKernels,
-    cudaDevAttrEccEnabled,
-    cudaDevAttrPciBusId,
-    cudaDevAttrPciDeviceId,
-    cudaDevAttrTccDriver,
-    cudaDevAttrMemoryClockRate,
-    cudaDevAttrGlobalMemoryBusWidth,
-    cudaDevAttrL2CacheSize,
-    cudaDevAttrMaxThreadsPerMultiProcessor,
-    cudaDevAttrAsyncEngineCount,
-    cudaDevAttrUnifiedAddressing,
-    cudaDevAttrPciDomainId = 50,
-    cudaDevAttrTexturePitchAlignment,
-    cudaDevAttrComputeCapabilityMajor = 75,
-    cudaDevAttrComputeCapabilityMinor,
-    cudaDevAttrStreamPrioritiesSupported = 78,
-    cudaDevAttrGlobalL1CacheSupported,
-    cudaDevAttrLocalL1CacheSupported,
-    cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-    cudaDevAttrMaxRegistersPerMultiprocessor,
-    cudaDevAttrManagedMemory,
-    cudaDevAttrIsMultiGpuBoard,
-    cudaDevAttrMultiGpuBoardGroupID,
-    cudaDevAttrHostNativeAtomicSupported,
-    cudaDevAttrSingleToDoublePrecisionPerfRatio,
-    cudaDevAttrPageableMemoryAccess,
-    cudaDevAttrConcurrentManagedAccess,
-    cudaDevAttrComputePreemptionSupported,
-    cudaDevAttrCanUseHostPointerForRegisteredMem,
-    cudaDevAttrCooperativeLaunch = 95,
-    cudaDevAttrCooperativeMultiDeviceLaunch,
-    cudaDevAttrMaxSharedMemoryPerBlockOptin,
-    cudaDevAttrCanFlushRemoteWrites,
-    cudaDevAttrHostRegisterSupported,
-    cudaDevAttrPageableMemoryAccessUsesHostPageTables,
-    cudaDevAttrDirectManagedMemAccessFromHost,
-    cudaDevAttrMaxBlocksPerMultiprocessor = 106,
-    cudaDevAttrMaxPersistingL2CacheSize = 108,
-    cudaDevAttrMaxAccessPolicyWindowSize,
-    cudaDevAttrReservedSharedMemoryPerBlock = 111,
-    cudaDevAttrMemoryPoolsSupported = 115
+#define IG_ROW(name, number, member) cudaDevAttr##name = number,
+    IG_ATTRIBUTES(IG_ROW)
+#undef IG_ROW
+        cudaDevAttrCooperativeMultiDeviceLaunch = 96,
+    cudaDevAttrCanFlushRemoteWrites = 98
 };
 
 namespace ig_cuda
@@ -112,85 +94,17 @@ namespace ig_cuda
 /* The properties of an NVIDIA GPU, as its driver tells them. */
 static inline void ask(cudaDeviceProp *p)
 {
-    const struct {
-        cudaDeviceAttr attribute;
-        int *value;
-    } rows[] = {
-        {cudaDevAttrMaxThreadsPerBlock, &p->maxThreadsPerBlock},
-        {cudaDevAttrMaxBlockDimX, &p->maxThreadsDim[0]},
-        {cudaDevAttrMaxBlockDimY, &p->maxThreadsDim[1]},
-        {cudaDevAttrMaxBlockDimZ, &p->maxThreadsDim[2]},
-        {cudaDevAttrMaxGridDimX, &p->maxGridSize[0]},
-        {cudaDevAttrMaxGridDimY, &p->maxGridSize[1]},
-        {cudaDevAttrMaxGridDimZ, &p->maxGridSize[2]},
-        {cudaDevAttrWarpSize, &p->warpSize},
-        {cudaDevAttrMaxRegistersPerBlock, &p->regsPerBlock},
-        {cudaDevAttrClockRate, &p->clockRate},
-        {cudaDevAttrGpuOverlap, &p->deviceOverlap},
-        {cudaDevAttrMultiProcessorCount, &p->multiProcessorCount},
-        {cudaDevAttrKernelExecTimeout, &p->kernelExecTimeoutEnabled},
-        {cudaDevAttrIntegrated, &p->integrated},
-        {cudaDevAttrCanMapHostMemory, &p->canMapHostMemory},
-        {cudaDevAttrComputeMode, &p->computeMode},
-        {cudaDevAttrConcurrentKernels, &p->concurrentKernels},
-        {cudaDevAttrEccEnabled, &p->ECCEnabled},
-        {cudaDevAttrPciBusId, &p->pciBusID},
-        {cudaDevAttrPciDeviceId, &p->pciDeviceID},
-        {cudaDevAttrPciDomainId, &p->pciDomainID},
-        {cudaDevAttrTccDriver, &p->tccDriver},
-        {cudaDevAttrMemoryClockRate, &p->memoryClockRate},
-        {cudaDevAttrGlobalMemoryBusWidth, &p->memoryBusWidth},
-        {cudaDevAttrL2CacheSize, &p->l2CacheSize},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, &p->maxThreadsPerMultiProcessor},
-        {cudaDevAttrAsyncEngineCount, &p->asyncEngineCount},
-        {cudaDevAttrUnifiedAddressing, &p->unifiedAddressing},
-        {cudaDevAttrComputeCapabilityMajor, &p->major},
-        {cudaDevAttrComputeCapabilityMinor, &p->minor},
-        {cudaDevAttrStreamPrioritiesSupported, &p->streamPrioritiesSupported},
-        {cudaDevAttrGlobalL1CacheSupported, &p->globalL1CacheSupported},
-        {cudaDevAttrLocalL1CacheSupported, &p->localL1CacheSupported},
-        {cudaDevAttrMaxRegistersPerMultiprocessor, &p->regsPerMultiprocessor},
-        {cudaDevAttrManagedMemory, &p->managedMemory},
-        {cudaDevAttrIsMultiGpuBoard, &p->isMultiGpuBoard},
-        {cudaDevAttrMultiGpuBoardGroupID, &p->multiGpuBoardGroupID},
-        {cudaDevAttrHostNativeAtomicSupported, &p->hostNativeAtomicSupported},
-        {cudaDevAttrSingleToDoublePrecisionPerfRatio, &p->singleToDoublePrecisionPerfRatio},
-        {cudaDevAttrPageableMemoryAccess, &p->pageableMemoryAccess},
-        {cudaDevAttrConcurrentManagedAccess, &p->concurrentManagedAccess},
-        {cudaDevAttrComputePreemptionSupported, &p->computePreemptionSupported},
-        {cudaDevAttrCanUseHostPointerForRegisteredMem, &p->canUseHostPointerForRegisteredMem},
-        {cudaDevAttrCooperativeLaunch, &p->cooperativeLaunch},
-        {cudaDevAttrHostRegisterSupported, &p->hostRegisterSupported},
-        {cudaDevAttrPageableMemoryAccessUsesHostPageTables,
-         &p->pageableMemoryAccessUsesHostPageTables},
-        {cudaDevAttrDirectManagedMemAccessFromHost, &p->directManagedMemAccessFromHost},
-        {cudaDevAttrMaxBlocksPerMultiprocessor, &p->maxBlocksPerMultiProcessor},
-        {cudaDevAttrMaxPersistingL2CacheSize, &p->persistingL2CacheMaxSize},
-        {cudaDevAttrMaxAccessPolicyWindowSize, &p->accessPolicyMaxWindowSize},
-        {cudaDevAttrMemoryPoolsSupported, &p->memoryPoolsSupported}};
-    const struct {
-        cudaDeviceAttr attribute;
-        size_t *value;
-    } sizes[] = {{cudaDevAttrMaxSharedMemoryPerBlock, &p->sharedMemPerBlock},
-                 {cudaDevAttrMaxSharedMemoryPerBlockOptin, &p->sharedMemPerBlockOptin},
-                 {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &p->sharedMemPerMultiprocessor},
-                 {cudaDevAttrReservedSharedMemoryPerBlock, &p->reservedSharedMemPerBlock},
-                 {cudaDevAttrTotalConstantMemory, &p->totalConstMem},
-                 {cudaDevAttrMaxPitch, &p->memPitch},
-                 {cudaDevAttrTextureAlignment, &p->textureAlignment},
-                 {cudaDevAttrTexturePitchAlignment, &p->texturePitchAlignment},
-                 {cudaDevAttrSurfaceAlignment, &p->surfaceAlignment}};
-    for (const auto &row : rows)
-        ig_cuda_attribute(row.attribute, row.value);
-    for (const auto &row : sizes) {
-        int value = 0;
-        ig_cuda_attribute(row.attribute, &value);
-        *row.value = (size_t)value;
-    }
+    int value;
+#define IG_ROW(name, number, member) \
+    value = (int)p->member; \
+    ig_cuda_attribute(number, &value); \
+    p->member = value;
+    IG_ATTRIBUTES(IG_ROW)
+#undef IG_ROW
 }
 } // namespace ig_cuda
 
-static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
+IG_CALL cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 {
     ig_cuda_facts f;
     if (device)
@@ -230,7 +144,7 @@ static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
     return cudaSuccess;
 }
 
-static inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
+IG_CALL cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
     cudaDeviceProp p;
     ig_cuda_facts f;
@@ -240,96 +154,32 @@ static inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr
     ig_cuda_device(&f);
     if (f.driver_version)
         return (cudaError_t)ig_cuda_attribute(attribute, value);
-    const struct {
-        cudaDeviceAttr attribute;
-        long long value;
-    } rows[] = {
-        {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
-        {cudaDevAttrMaxBlockDimX, p.maxThreadsDim[0]},
-        {cudaDevAttrMaxBlockDimY, p.maxThreadsDim[1]},
-        {cudaDevAttrMaxBlockDimZ, p.maxThreadsDim[2]},
-        {cudaDevAttrMaxGridDimX, p.maxGridSize[0]},
-        {cudaDevAttrMaxGridDimY, p.maxGridSize[1]},
-        {cudaDevAttrMaxGridDimZ, p.maxGridSize[2]},
-        {cudaDevAttrMaxSharedMemoryPerBlock, (long long)p.sharedMemPerBlock},
-        {cudaDevAttrTotalConstantMemory, (long long)p.totalConstMem},
-        {cudaDevAttrWarpSize, p.warpSize},
-        {cudaDevAttrMaxPitch, (long long)p.memPitch},
-        {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
-        {cudaDevAttrClockRate, p.clockRate},
-        {cudaDevAttrTextureAlignment, (long long)p.textureAlignment},
-        {cudaDevAttrGpuOverlap, p.deviceOverlap},
-        {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
-        {cudaDevAttrKernelExecTimeout, 0},
-        {cudaDevAttrIntegrated, p.integrated},
-        {cudaDevAttrCanMapHostMemory, p.canMapHostMemory},
-        {cudaDevAttrComputeMode, p.computeMode},
-        {cudaDevAttrConcurrentKernels, p.concurrentKernels},
-        {cudaDevAttrEccEnabled, p.ECCEnabled},
-        {cudaDevAttrPciBusId, p.pciBusID},
-        {cudaDevAttrPciDeviceId, p.pciDeviceID},
-        {cudaDevAttrTccDriver, p.tccDriver},
-        {cudaDevAttrStreamPrioritiesSupported, p.streamPrioritiesSupported},
-        {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
-        {cudaDevAttrHostNativeAtomicSupported, p.hostNativeAtomicSupported},
-        {cudaDevAttrSingleToDoublePrecisionPerfRatio, p.singleToDoublePrecisionPerfRatio},
-        {cudaDevAttrMemoryClockRate, p.memoryClockRate},
-        {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
-        {cudaDevAttrL2CacheSize, p.l2CacheSize},
-        {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
-        {cudaDevAttrAsyncEngineCount, p.asyncEngineCount},
-        {cudaDevAttrUnifiedAddressing, p.unifiedAddressing},
-        {cudaDevAttrComputeCapabilityMajor, p.major},
-        {cudaDevAttrComputeCapabilityMinor, p.minor},
-        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, (long long)p.sharedMemPerMultiprocessor},
-        {cudaDevAttrManagedMemory, p.managedMemory},
-        {cudaDevAttrPageableMemoryAccess, 0},
-        {cudaDevAttrConcurrentManagedAccess, p.concurrentManagedAccess},
-        {cudaDevAttrCooperativeLaunch, 0},
-        {cudaDevAttrMaxSharedMemoryPerBlockOptin, (long long)p.sharedMemPerBlockOptin},
-        {cudaDevAttrMaxBlocksPerMultiprocessor, p.maxBlocksPerMultiProcessor},
-        {cudaDevAttrMemoryPoolsSupported, 0},
-        {cudaDevAttrSurfaceAlignment, (long long)p.surfaceAlignment},
-        {cudaDevAttrPciDomainId, p.pciDomainID},
-        {cudaDevAttrTexturePitchAlignment, (long long)p.texturePitchAlignment},
-        {cudaDevAttrGlobalL1CacheSupported, p.globalL1CacheSupported},
-        {cudaDevAttrLocalL1CacheSupported, p.localL1CacheSupported},
-        {cudaDevAttrIsMultiGpuBoard, p.isMultiGpuBoard},
-        {cudaDevAttrMultiGpuBoardGroupID, p.multiGpuBoardGroupID},
-        {cudaDevAttrComputePreemptionSupported, p.computePreemptionSupported},
-        {cudaDevAttrCanUseHostPointerForRegisteredMem, p.canUseHostPointerForRegisteredMem},
-        {cudaDevAttrCooperativeMultiDeviceLaunch, p.cooperativeMultiDeviceLaunch},
-        {cudaDevAttrCanFlushRemoteWrites, 0},
-        {cudaDevAttrHostRegisterSupported, p.hostRegisterSupported},
-        {cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0},
-        {cudaDevAttrDirectManagedMemAccessFromHost, 0},
-        {cudaDevAttrMaxPersistingL2CacheSize, p.persistingL2CacheMaxSize},
-        {cudaDevAttrMaxAccessPolicyWindowSize, p.accessPolicyMaxWindowSize},
-        {cudaDevAttrReservedSharedMemoryPerBlock, (long long)p.reservedSharedMemPerBlock},
-    };
-    for (const auto &row : rows)
-        if (row.attribute == attribute)
-            return *value = (int)row.value, cudaSuccess;
+    switch (attribute) {
+#define IG_ROW(name, number, member) \
+    case cudaDevAttr##name: return *value = (int)p.member, cudaSuccess;
+        IG_ATTRIBUTES(IG_ROW)
+#undef IG_ROW
+    case cudaDevAttrCooperativeMultiDeviceLaunch:
+    case cudaDevAttrCanFlushRemoteWrites: return *value = 0, cudaSuccess;
+    }
     return ig_cuda::fail(cudaErrorInvalidValue);
 }
+#undef IG_ATTRIBUTES
 
-static inline cudaError_t cudaDeviceSynchronize() { return (cudaError_t)ig_cuda_synchronize(); }
-static inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
-static inline cudaError_t cudaDeviceReset() { return (cudaError_t)ig_cuda_reset(); }
-static inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
-static inline cudaError_t cudaDriverGetVersion(int *v)
+IG_CALL cudaDeviceSynchronize() { return (cudaError_t)ig_cuda_synchronize(); }
+IG_CALL cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+IG_CALL cudaDeviceReset() { return (cudaError_t)ig_cuda_reset(); }
+IG_CALL cudaThreadExit() { return cudaDeviceReset(); }
+IG_CALL cudaDriverGetVersion(int *v)
 {
     ig_cuda_facts f;
     const int e = ig_cuda_device(&f);
     *v = f.driver_version ? f.driver_version : CUDART_VERSION;
     return (cudaError_t)e;
 }
-static inline cudaError_t cudaRuntimeGetVersion(int *v) { return *v = CUDART_VERSION, cudaSuccess; }
-static inline cudaError_t cudaChooseDevice(int *device, const cudaDeviceProp *)
-{
-    return *device = 0, cudaSuccess;
-}
-static inline cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
+IG_CALL cudaRuntimeGetVersion(int *v) { return *v = CUDART_VERSION, cudaSuccess; }
+IG_CALL cudaChooseDevice(int *device, const cudaDeviceProp *) { return *device = 0, cudaSuccess; }
+IG_CALL cudaMemGetInfo(size_t *available, size_t *total)
 {
     ig_cuda_facts f;
     const int e = ig_cuda_device(&f);
@@ -374,29 +224,23 @@ enum cudaComputeMode {
     cudaComputeModeExclusiveProcess
 };
 
-static inline cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t v)
+IG_CALL cudaDeviceSetLimit(cudaLimit limit, size_t v)
 {
     return (cudaError_t)ig_cuda_limit(limit, &v, 1);
 }
-static inline cudaError_t cudaDeviceGetLimit(size_t *v, cudaLimit limit)
+IG_CALL cudaDeviceGetLimit(size_t *v, cudaLimit limit)
 {
     return (cudaError_t)ig_cuda_limit(limit, v, 0);
 }
 /* Settings without effect. */
-static inline cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *c)
+IG_CALL cudaDeviceGetCacheConfig(cudaFuncCache *c)
 {
     return *c = cudaFuncCachePreferNone, cudaSuccess;
 }
-static inline cudaError_t cudaGetDeviceFlags(unsigned *flags)
-{
-    return *flags = cudaDeviceMapHost, cudaSuccess;
-}
-static inline cudaError_t cudaSetValidDevices(int *, int) { return cudaSuccess; }
-static inline cudaError_t cudaInitDevice(int device, unsigned, unsigned)
-{
-    return cudaSetDevice(device);
-}
-static inline cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device)
+IG_CALL cudaGetDeviceFlags(unsigned *flags) { return *flags = cudaDeviceMapHost, cudaSuccess; }
+IG_CALL cudaSetValidDevices(int *, int) { return cudaSuccess; }
+IG_CALL cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+IG_CALL cudaDeviceGetPCIBusId(char *id, int bytes, int device)
 {
     ig_cuda_facts f;
     if (device)
@@ -404,37 +248,33 @@ static inline cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device)
     const int e = ig_cuda_device(&f);
     if (e)
         return (cudaError_t)e;
-    return snprintf(id, (size_t)bytes, "%s", f.bus) < bytes
-               ? cudaSuccess
-               : ig_cuda::fail(cudaErrorInvalidValue);
+    return snprintf(id, (size_t)bytes, "%s", f.bus) < bytes ? cudaSuccess
+                                                            : ig_cuda::fail(cudaErrorInvalidValue);
 }
-static inline cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *id)
+IG_CALL cudaDeviceGetByPCIBusId(int *device, const char *id)
 {
     ig_cuda_facts f;
     const int e = ig_cuda_device(&f);
     *device = 0;
     return e || strcmp(id, f.bus) ? ig_cuda::fail(cudaErrorInvalidDevice) : cudaSuccess;
 }
-static inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
-static inline cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
-static inline cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *c)
+IG_CALL cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+IG_CALL cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
+IG_CALL cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *c)
 {
     return *c = cudaSharedMemBankSizeFourByte, cudaSuccess;
 }
-static inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
-static inline cudaError_t cudaDeviceCanAccessPeer(int *can, int, int)
-{
-    return *can = 0, cudaSuccess;
-}
-static inline cudaError_t cudaDeviceEnablePeerAccess(int device, unsigned)
+IG_CALL cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+IG_CALL cudaDeviceCanAccessPeer(int *can, int, int) { return *can = 0, cudaSuccess; }
+IG_CALL cudaDeviceEnablePeerAccess(int device, unsigned)
 {
     return ig_cuda::fail(device ? cudaErrorInvalidDevice : cudaErrorPeerAccessUnsupported);
 }
-static inline cudaError_t cudaDeviceDisablePeerAccess(int device)
+IG_CALL cudaDeviceDisablePeerAccess(int device)
 {
     return ig_cuda::fail(device ? cudaErrorInvalidDevice : cudaErrorPeerAccessNotEnabled);
 }
-static inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
-static inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
+IG_CALL cudaProfilerStart() { return cudaSuccess; }
+IG_CALL cudaProfilerStop() { return cudaSuccess; }
 
 #endif

@@ -20,7 +20,7 @@ enum {
 };
 enum { cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1 };
 
-template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F *f)
+template <typename F> IG_CALL cudaFuncGetAttributes(cudaFuncAttributes *a, F *f)
 {
     ig_cuda_attributes got;
     const int e = ig_cuda_function((const void *)f, &got);
@@ -36,40 +36,32 @@ template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAt
     a->maxDynamicSharedSizeBytes = got.dynamic_shared_bytes;
     return cudaSuccess;
 }
-template <typename F>
-static inline cudaError_t cudaFuncSetAttribute(F *f, cudaFuncAttribute attribute, int value)
+template <typename F> IG_CALL cudaFuncSetAttribute(F *f, cudaFuncAttribute attribute, int value)
 {
     return (cudaError_t)ig_cuda_function_set((const void *)f, attribute, value);
 }
-template <typename F> static inline cudaError_t cudaFuncSetCacheConfig(F *, cudaFuncCache)
-{
-    return cudaSuccess;
-}
-template <typename F> static inline cudaError_t cudaFuncSetSharedMemConfig(F *, cudaSharedMemConfig)
+template <typename F> IG_CALL cudaFuncSetCacheConfig(F *, cudaFuncCache) { return cudaSuccess; }
+template <typename F> IG_CALL cudaFuncSetSharedMemConfig(F *, cudaSharedMemConfig)
 {
     return cudaSuccess;
 }
 
 template <typename F>
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F *f,
-                                                                        int threads, size_t shared)
+IG_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F *f, int threads, size_t shared)
 {
     return (cudaError_t)ig_cuda_occupancy((const void *)f, threads, shared, blocks);
 }
 template <typename F>
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, F *f,
-                                                                                 int threads,
-                                                                                 size_t shared,
-                                                                                 unsigned)
+IG_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, F *f, int threads,
+                                                               size_t shared, unsigned)
 {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
 }
 /* shared(threads) is the dynamic shared memory of a block of that size. The chosen block size is the largest of
  * those with the most active threads. */
 template <typename F, typename S>
-static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block,
-                                                                         F *f, S shared,
-                                                                         int most = 0)
+IG_CALL cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block, F *f, S shared,
+                                                       int most = 0)
 {
     ig_cuda_attributes a;
     ig_cuda_facts facts;
@@ -89,15 +81,14 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *gr
     return (cudaError_t)e;
 }
 template <typename F>
-static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, F *f,
-                                                             size_t shared = 0, int most = 0)
+IG_CALL cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, F *f, size_t shared = 0,
+                                           int most = 0)
 {
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
         grid, block, f, [shared](int) { return shared; }, most);
 }
 template <typename F>
-static inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, F *f, int blocks,
-                                                                    int threads)
+IG_CALL cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, F *f, int blocks, int threads)
 {
     ig_cuda_attributes a;
     ig_cuda_facts facts;

@@ -11,11 +11,14 @@ enum cudaError {
 #undef CUDA_ERROR
 };
 typedef cudaError cudaError_t;
+/* Of the runtime's functions; cuda_runtime.h takes the names back. */
+#define IG_CALL static inline cudaError_t
+#define IG_HERE ig_cuda::place at = ig_cuda::here()
 
 static inline const char *cudaGetErrorString(cudaError_t e) { return ig_cuda_error_text(e); }
 static inline const char *cudaGetErrorName(cudaError_t e) { return ig_cuda_error_name(e); }
-static inline cudaError_t cudaGetLastError() { return (cudaError_t)ig_cuda_last_error(1); }
-static inline cudaError_t cudaPeekAtLastError() { return (cudaError_t)ig_cuda_last_error(0); }
+IG_CALL cudaGetLastError() { return (cudaError_t)ig_cuda_last_error(1); }
+IG_CALL cudaPeekAtLastError() { return (cudaError_t)ig_cuda_last_error(0); }
 
 struct ig_cuda_stream;
 struct ig_cuda_event;
@@ -151,38 +154,35 @@ template <typename Id, auto Stub, typename... A> static inline void ig_launch(A 
     launch_with(known<Id, Stub>::kernel, Stub, a...);
 }
 
-static inline cudaError_t error(int e) { return (cudaError_t)e; }
-static inline cudaError_t fail(cudaError_t e) { return (cudaError_t)ig_cuda_fail(e); }
+IG_CALL error(int e) { return (cudaError_t)e; }
+IG_CALL fail(cudaError_t e) { return (cudaError_t)ig_cuda_fail(e); }
 } // namespace ig_cuda
 
 namespace ig_cuda
 {
-static inline cudaError_t launch_stub(const void *f, dim3 grid, dim3 block, void **args,
-                                      size_t shared, cudaStream_t stream, place at, int cooperative)
+IG_CALL launch_stub(const void *f, dim3 grid, dim3 block, void **args, size_t shared,
+                    cudaStream_t stream, place at, int cooperative)
 {
     const int e = ig_push(grid, block, shared, stream, at, 1);
     return (cudaError_t)(e ? e : ig_cuda_launch_stub(f, args, cooperative));
 }
 } // namespace ig_cuda
-static inline cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
-                                           size_t shared = 0, cudaStream_t stream = 0,
-                                           ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared = 0,
+                         cudaStream_t stream = 0, IG_HERE)
 {
     return ig_cuda::launch_stub(f, grid, block, args, shared, stream, at, 0);
 }
 template <typename F>
-static inline cudaError_t cudaLaunchKernel(F *f, dim3 grid, dim3 block, void **args,
-                                           size_t shared = 0, cudaStream_t stream = 0,
-                                           ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaLaunchKernel(F *f, dim3 grid, dim3 block, void **args, size_t shared = 0,
+                         cudaStream_t stream = 0, IG_HERE)
 {
     return cudaLaunchKernel((const void *)f, grid, block, args, shared, stream, at);
 }
 /* Kernels with a barrier of the whole grid compile for NVIDIA GPUs alone; on other devices blocks need not run
  * at the same time. */
 template <typename F>
-static inline cudaError_t cudaLaunchCooperativeKernel(F *f, dim3 grid, dim3 block, void **args,
-                                                      size_t shared = 0, cudaStream_t stream = 0,
-                                                      ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaLaunchCooperativeKernel(F *f, dim3 grid, dim3 block, void **args, size_t shared = 0,
+                                    cudaStream_t stream = 0, IG_HERE)
 {
     return ig_cuda::launch_stub((const void *)f, grid, block, args, shared, stream, at, 1);
 }
@@ -228,8 +228,7 @@ static inline int push(const cudaLaunchConfig_t *c, place at)
 }
 } // namespace ig_cuda
 template <typename... P, typename... A>
-static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...),
-                                             A &&...args)
+IG_CALL cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...), A &&...args)
 {
     const cudaError_t before = cudaGetLastError(); /* the result is the error of this launch */
     if (!ig_cuda::push(c, ig_cuda::here()))
@@ -239,8 +238,7 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (
         ig_cuda::fail(before);
     return e;
 }
-static inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f,
-                                              void **args, ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f, void **args, IG_HERE)
 {
     const int e = ig_cuda::push(c, at);
     return (cudaError_t)(e ? e : ig_cuda_launch_stub(f, args, 0));

@@ -43,143 +43,123 @@ enum cudaMemoryAdvise {
 
 namespace ig_cuda
 {
-template <typename T> static inline cudaError_t allocate(T **p, size_t bytes, int kind, place at)
+template <typename T> IG_CALL allocate(T **p, size_t bytes, int kind, place at)
 {
     from(at);
     return (cudaError_t)ig_cuda_alloc((void **)p, bytes, kind);
 }
 } // namespace ig_cuda
 
-template <typename T>
-static inline cudaError_t cudaMalloc(T **p, size_t bytes, ig_cuda::place at = ig_cuda::here())
+template <typename T> IG_CALL cudaMalloc(T **p, size_t bytes, IG_HERE)
 {
     return ig_cuda::allocate(p, bytes, IG_CUDA_DEVICE, at);
 }
-template <typename T>
-static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t stream,
-                                          ig_cuda::place at = ig_cuda::here())
+template <typename T> IG_CALL cudaMallocAsync(T **p, size_t bytes, cudaStream_t stream, IG_HERE)
 {
     ig_cuda::from(at);
     return (cudaError_t)ig_cuda_alloc_async((void **)p, bytes, stream);
 }
 template <typename T>
-static inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned = cudaMemAttachGlobal,
-                                            ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMallocManaged(T **p, size_t bytes, unsigned = cudaMemAttachGlobal, IG_HERE)
 {
     return ig_cuda::allocate(p, bytes, IG_CUDA_MANAGED, at);
 }
-template <typename T>
-static inline cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned = 0,
-                                         ig_cuda::place at = ig_cuda::here())
+template <typename T> IG_CALL cudaMallocHost(T **p, size_t bytes, unsigned = 0, IG_HERE)
+{
+    return ig_cuda::allocate(p, bytes, IG_CUDA_PINNED, at);
+}
+template <typename T> IG_CALL cudaHostAlloc(T **p, size_t bytes, unsigned, IG_HERE)
 {
     return ig_cuda::allocate(p, bytes, IG_CUDA_PINNED, at);
 }
 template <typename T>
-static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned,
-                                        ig_cuda::place at = ig_cuda::here())
-{
-    return ig_cuda::allocate(p, bytes, IG_CUDA_PINNED, at);
-}
-template <typename T>
-static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height,
-                                          ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height, IG_HERE)
 {
     *pitch = (width + 511) / 512 * 512;
     return cudaMalloc(p, *pitch * height, at);
 }
 /* These stand without a place: programs take their addresses, for owners of memory. */
-static inline cudaError_t cudaFree(void *p) { return (cudaError_t)ig_cuda_free(p, 0); }
-static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
+IG_CALL cudaFree(void *p) { return (cudaError_t)ig_cuda_free(p, 0); }
+IG_CALL cudaFreeAsync(void *p, cudaStream_t stream)
 {
     return (cudaError_t)ig_cuda_free_async(p, stream);
 }
-static inline cudaError_t cudaFreeHost(void *p) { return (cudaError_t)ig_cuda_free(p, 1); }
-static inline cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned)
+IG_CALL cudaFreeHost(void *p) { return (cudaError_t)ig_cuda_free(p, 1); }
+IG_CALL cudaHostRegister(void *p, size_t bytes, unsigned)
 {
     return (cudaError_t)ig_cuda_adopt(p, bytes);
 }
-static inline cudaError_t cudaHostUnregister(void *p) { return (cudaError_t)ig_cuda_forget(p); }
-template <typename T>
-static inline cudaError_t cudaHostGetDevicePointer(T **to, void *host, unsigned)
+IG_CALL cudaHostUnregister(void *p) { return (cudaError_t)ig_cuda_forget(p); }
+template <typename T> IG_CALL cudaHostGetDevicePointer(T **to, void *host, unsigned)
 {
     return (cudaError_t)ig_cuda_mapped(host, (void **)to);
 }
 
 namespace ig_cuda
 {
-static inline cudaError_t copy(void *to, size_t to_pitch, const void *from_, size_t from_pitch,
-                               size_t width, size_t height, cudaMemcpyKind kind, place at,
-                               cudaStream_t stream = 0, int is_async = 0)
+IG_CALL copy(void *to, size_t to_pitch, const void *from_, size_t from_pitch, size_t width,
+             size_t height, cudaMemcpyKind kind, place at, cudaStream_t stream = 0,
+             int is_async = 0)
 {
     from(at);
     return (cudaError_t)ig_cuda_copy(to, to_pitch, from_, from_pitch, width, height, kind, stream,
                                      is_async);
 }
-static inline cudaError_t fill(void *p, size_t pitch, int value, size_t width, size_t height,
-                               place at, cudaStream_t stream = 0, int is_async = 0)
+IG_CALL fill(void *p, size_t pitch, int value, size_t width, size_t height, place at,
+             cudaStream_t stream = 0, int is_async = 0)
 {
     from(at);
     return (cudaError_t)ig_cuda_fill(p, pitch, value, width, height, stream, is_async);
 }
 } // namespace ig_cuda
-static inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from,
-                                       size_t from_pitch, size_t width, size_t height,
-                                       cudaMemcpyKind kind, ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                     size_t height, cudaMemcpyKind kind, IG_HERE)
 {
     return ig_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, at);
 }
-static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
-                                            size_t from_pitch, size_t width, size_t height,
-                                            cudaMemcpyKind kind, cudaStream_t stream = 0,
-                                            ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                          size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream = 0,
+                          IG_HERE)
 {
     return ig_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, at, stream, 1);
 }
-static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                                     ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, IG_HERE)
 {
     return ig_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, at);
 }
-static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                                          cudaMemcpyKind kind, cudaStream_t stream = 0,
-                                          ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                        cudaStream_t stream = 0, IG_HERE)
 {
     return ig_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, at, stream, 1);
 }
-static inline cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
-                                         size_t bytes, ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                       IG_HERE)
 {
     if (to_device || from_device)
         return ig_cuda::fail(cudaErrorInvalidDevice);
     return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice, at);
 }
-static inline cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from,
-                                              int from_device, size_t bytes,
-                                              cudaStream_t stream = 0,
-                                              ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                            size_t bytes, cudaStream_t stream = 0, IG_HERE)
 {
     if (to_device || from_device)
         return ig_cuda::fail(cudaErrorInvalidDevice);
     return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream, at);
 }
-static inline cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width,
-                                       size_t height, ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height, IG_HERE)
 {
     return ig_cuda::fill(p, pitch, value, width, height, at);
 }
-static inline cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width,
-                                            size_t height, cudaStream_t stream = 0,
-                                            ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height,
+                          cudaStream_t stream = 0, IG_HERE)
 {
     return ig_cuda::fill(p, pitch, value, width, height, at, stream, 1);
 }
-static inline cudaError_t cudaMemset(void *p, int value, size_t bytes,
-                                     ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemset(void *p, int value, size_t bytes, IG_HERE)
 {
     return ig_cuda::fill(p, bytes, value, bytes, 1, at);
 }
-static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream = 0,
-                                          ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream = 0, IG_HERE)
 {
     return ig_cuda::fill(p, bytes, value, bytes, 1, at, stream, 1);
 }
@@ -211,8 +191,7 @@ static inline cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t x
 static inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return {w, h, d}; }
 static inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
 
-static inline cudaError_t cudaMalloc3D(cudaPitchedPtr *p, cudaExtent e,
-                                       ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMalloc3D(cudaPitchedPtr *p, cudaExtent e, IG_HERE)
 {
     p->xsize = e.width;
     p->ysize = e.height;
@@ -220,8 +199,7 @@ static inline cudaError_t cudaMalloc3D(cudaPitchedPtr *p, cudaExtent e,
 }
 namespace ig_cuda
 {
-static inline cudaError_t copy_3d(const cudaMemcpy3DParms *p, place at, cudaStream_t stream = 0,
-                                  int is_async = 0)
+IG_CALL copy_3d(const cudaMemcpy3DParms *p, place at, cudaStream_t stream = 0, int is_async = 0)
 {
     const cudaPitchedPtr &to = p->dstPtr, &from = p->srcPtr;
     cudaError_t e = to.ptr && from.ptr ? cudaSuccess : fail(cudaErrorInvalidValue);
@@ -234,8 +212,8 @@ static inline cudaError_t copy_3d(const cudaMemcpy3DParms *p, place at, cudaStre
     }
     return e;
 }
-static inline cudaError_t fill_3d(cudaPitchedPtr p, int value, cudaExtent e, place at,
-                                  cudaStream_t stream = 0, int is_async = 0)
+IG_CALL fill_3d(cudaPitchedPtr p, int value, cudaExtent e, place at, cudaStream_t stream = 0,
+                int is_async = 0)
 {
     cudaError_t error = cudaSuccess;
     for (size_t z = 0; z < e.depth && !error; z++)
@@ -244,24 +222,17 @@ static inline cudaError_t fill_3d(cudaPitchedPtr p, int value, cudaExtent e, pla
     return error;
 }
 } // namespace ig_cuda
-static inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *p,
-                                       ig_cuda::place at = ig_cuda::here())
-{
-    return ig_cuda::copy_3d(p, at);
-}
-static inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t stream = 0,
-                                            ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpy3D(const cudaMemcpy3DParms *p, IG_HERE) { return ig_cuda::copy_3d(p, at); }
+IG_CALL cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t stream = 0, IG_HERE)
 {
     return ig_cuda::copy_3d(p, at, stream, 1);
 }
-static inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int value, cudaExtent e,
-                                       ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemset3D(cudaPitchedPtr p, int value, cudaExtent e, IG_HERE)
 {
     return ig_cuda::fill_3d(p, value, e, at);
 }
-static inline cudaError_t cudaMemset3DAsync(cudaPitchedPtr p, int value, cudaExtent e,
-                                            cudaStream_t stream = 0,
-                                            ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemset3DAsync(cudaPitchedPtr p, int value, cudaExtent e, cudaStream_t stream = 0,
+                          IG_HERE)
 {
     return ig_cuda::fill_3d(p, value, e, at, stream, 1);
 }
@@ -281,29 +252,31 @@ struct cudaMemLocation {
 };
 namespace ig_cuda
 {
-static inline cudaError_t advise(const void *p, bool device_is_there)
+IG_CALL advise(const void *p, bool device_is_there)
 {
     if (!device_is_there)
         return fail(cudaErrorInvalidDevice);
     return ig_cuda_kind(p) == IG_CUDA_MANAGED ? cudaSuccess : fail(cudaErrorInvalidValue);
 }
-static inline bool is_there(cudaMemLocation l) { return l.type != cudaMemLocationTypeDevice || !l.id; }
+static inline bool is_there(cudaMemLocation l)
+{
+    return l.type != cudaMemLocationTypeDevice || !l.id;
+}
 static inline bool is_there(int device) { return device == 0 || device == cudaCpuDeviceId; }
 } // namespace ig_cuda
-static inline cudaError_t cudaMemPrefetchAsync(const void *p, size_t, int device, cudaStream_t = 0)
+IG_CALL cudaMemPrefetchAsync(const void *p, size_t, int device, cudaStream_t = 0)
 {
     return ig_cuda::advise(p, ig_cuda::is_there(device));
 }
-static inline cudaError_t cudaMemPrefetchAsync(const void *p, size_t, cudaMemLocation to, unsigned,
-                                               cudaStream_t = 0)
+IG_CALL cudaMemPrefetchAsync(const void *p, size_t, cudaMemLocation to, unsigned, cudaStream_t = 0)
 {
     return ig_cuda::advise(p, ig_cuda::is_there(to));
 }
-static inline cudaError_t cudaMemAdvise(const void *p, size_t, cudaMemoryAdvise, int device)
+IG_CALL cudaMemAdvise(const void *p, size_t, cudaMemoryAdvise, int device)
 {
     return ig_cuda::advise(p, ig_cuda::is_there(device));
 }
-static inline cudaError_t cudaMemAdvise(const void *p, size_t, cudaMemoryAdvise, cudaMemLocation to)
+IG_CALL cudaMemAdvise(const void *p, size_t, cudaMemoryAdvise, cudaMemLocation to)
 {
     return ig_cuda::advise(p, ig_cuda::is_there(to));
 }
@@ -315,7 +288,7 @@ struct cudaPointerAttributes {
     int device;
     void *devicePointer, *hostPointer;
 };
-static inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p)
+IG_CALL cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p)
 {
     const int kind = ig_cuda_kind(p);
     a->type = (cudaMemoryType)kind;
@@ -326,12 +299,12 @@ static inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, con
 }
 
 /* Symbols are found by the address of the host's variable. */
-template <typename T> static inline cudaError_t cudaGetSymbolAddress(void **at, const T &symbol)
+template <typename T> IG_CALL cudaGetSymbolAddress(void **at, const T &symbol)
 {
     size_t bytes;
     return (cudaError_t)ig_cuda_symbol((const void *)&symbol, at, &bytes);
 }
-template <typename T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes, const T &symbol)
+template <typename T> IG_CALL cudaGetSymbolSize(size_t *bytes, const T &symbol)
 {
     void *at;
     return (cudaError_t)ig_cuda_symbol((const void *)&symbol, &at, bytes);
@@ -339,8 +312,7 @@ template <typename T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes,
 namespace ig_cuda
 {
 /* The address of bytes of a variable; they must be in it. */
-static inline cudaError_t in_symbol(const void *symbol, size_t offset, size_t bytes, char **at,
-                                    place caller)
+IG_CALL in_symbol(const void *symbol, size_t offset, size_t bytes, char **at, place caller)
 {
     void *found;
     from(caller);
@@ -350,42 +322,34 @@ static inline cudaError_t in_symbol(const void *symbol, size_t offset, size_t by
 }
 } // namespace ig_cuda
 template <typename T>
-static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes,
-                                             size_t offset = 0,
-                                             cudaMemcpyKind = cudaMemcpyHostToDevice,
-                                             ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                           cudaMemcpyKind = cudaMemcpyHostToDevice, IG_HERE)
 {
     char *to;
     const cudaError_t e = ig_cuda::in_symbol((const void *)&symbol, offset, bytes, &to, at);
     return e ? e : cudaMemcpy(to, from, bytes, cudaMemcpyDefault, at);
 }
 template <typename T>
-static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes,
-                                               size_t offset = 0,
-                                               cudaMemcpyKind = cudaMemcpyDeviceToHost,
-                                               ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+                             cudaMemcpyKind = cudaMemcpyDeviceToHost, IG_HERE)
 {
     char *from;
     const cudaError_t e = ig_cuda::in_symbol((const void *)&symbol, offset, bytes, &from, at);
     return e ? e : cudaMemcpy(to, from, bytes, cudaMemcpyDefault, at);
 }
 template <typename T>
-static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes,
-                                                  size_t offset = 0,
-                                                  cudaMemcpyKind = cudaMemcpyHostToDevice,
-                                                  cudaStream_t stream = 0,
-                                                  ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                                cudaMemcpyKind = cudaMemcpyHostToDevice, cudaStream_t stream = 0,
+                                IG_HERE)
 {
     char *to;
     const cudaError_t e = ig_cuda::in_symbol((const void *)&symbol, offset, bytes, &to, at);
     return e ? e : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream, at);
 }
 template <typename T>
-static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes,
-                                                    size_t offset = 0,
-                                                    cudaMemcpyKind = cudaMemcpyDeviceToHost,
-                                                    cudaStream_t stream = 0,
-                                                    ig_cuda::place at = ig_cuda::here())
+IG_CALL cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+                                  cudaMemcpyKind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0,
+                                  IG_HERE)
 {
     char *from;
     const cudaError_t e = ig_cuda::in_symbol((const void *)&symbol, offset, bytes, &from, at);

@@ -28,77 +28,23 @@ typedef unsigned short ushort;
 typedef unsigned char uchar;
 typedef unsigned long ulong;
 
-/* clang-format off */
-#define CHAR_BIT 8
-#define SCHAR_MIN (-128)
-#define SCHAR_MAX 127
-#define UCHAR_MAX 255
+/* Macros of the compiler's own headers (src/compiler/pp/headers.c). */
+#include "ingot/limits.h"
+#include "ingot/float.h"
+#include "ingot/math.h"
+#include "ingot/stdint.h"
+#undef CHAR_MIN
+#undef CHAR_MAX
+#undef NAN
 #define CHAR_MIN (char(-1) < 0 ? SCHAR_MIN : 0)
 #define CHAR_MAX (char(-1) < 0 ? SCHAR_MAX : UCHAR_MAX)
-#define SHRT_MIN (-32768)
-#define SHRT_MAX 32767
-#define USHRT_MAX 65535
-#define INT_MIN (-2147483647 - 1)
-#define INT_MAX 2147483647
-#define UINT_MAX 4294967295u
-#define LONG_MIN (-9223372036854775807L - 1)
-#define LONG_MAX 9223372036854775807L
-#define ULONG_MAX 18446744073709551615UL
-#define LLONG_MIN (-9223372036854775807LL - 1)
-#define LLONG_MAX 9223372036854775807LL
-#define ULLONG_MAX 18446744073709551615ULL
-#define INT8_MIN SCHAR_MIN
-#define INT8_MAX SCHAR_MAX
-#define UINT8_MAX UCHAR_MAX
-#define INT16_MIN SHRT_MIN
-#define INT16_MAX SHRT_MAX
-#define UINT16_MAX USHRT_MAX
-#define INT32_MIN INT_MIN
-#define INT32_MAX INT_MAX
-#define UINT32_MAX UINT_MAX
-#define INT64_MIN LONG_MIN
-#define INT64_MAX LONG_MAX
-#define UINT64_MAX ULONG_MAX
-#define SIZE_MAX ULONG_MAX
-#define INTPTR_MAX LONG_MAX
-#define UINTPTR_MAX ULONG_MAX
-#define FLT_RADIX 2
-#define FLT_DIG 6
-#define FLT_MANT_DIG 24
-#define FLT_EPSILON 1.19209290e-7f
-#define FLT_MIN 1.17549435e-38f
-#define FLT_MAX 3.40282347e+38f
-#define DBL_DIG 15
-#define DBL_MANT_DIG 53
-#define DBL_EPSILON 2.2204460492503131e-16
-#define DBL_MIN 2.2250738585072014e-308
-#define DBL_MAX 1.7976931348623157e+308
-#define M_E 2.7182818284590452354
-#define M_LOG2E 1.4426950408889634074
-#define M_LOG10E 0.43429448190325182765
-#define M_LN2 0.69314718055994530942
-#define M_LN10 2.30258509299404568402
-#define M_PI 3.14159265358979323846
-#define M_PI_2 1.57079632679489661923
-#define M_PI_4 0.78539816339744830962
-#define M_1_PI 0.31830988618379067154
-#define M_2_PI 0.63661977236758134308
-#define M_2_SQRTPI 1.12837916709551257390
-#define M_SQRT2 1.41421356237309504880
-#define M_SQRT1_2 0.70710678118654752440
-#define INFINITY (__int_as_float(0x7f800000))
-#define HUGE_VALF (__int_as_float(0x7f800000))
-#define HUGE_VAL (__longlong_as_double(0x7ff0000000000000LL))
 #define NAN (__int_as_float(0x7fffffff))
 #ifndef NULL
 #define NULL 0
 #endif
 #define EXIT_SUCCESS 0
 #define EXIT_FAILURE 1
-#define INT64_C(n) n##L
-#define UINT64_C(n) n##UL
 #define offsetof(type, member) __builtin_offsetof(type, member)
-/* clang-format on */
 
 namespace std
 {
@@ -163,66 +109,64 @@ template <bool condition, typename A, typename B>
 using conditional_t = typename conditional<condition, A, B>::type;
 template <typename...> using void_t = void;
 
-/* One row for each: a change of the type where it has the form. */
-#define IG_CHANGE(name, form, result) \
+/* One row for each: a type that is made of another one. */
+#define IG_TYPE(name, result) \
     template <typename T> struct name { \
-        typedef T type; \
-    }; \
-    template <typename T> struct name<form> { \
         typedef result type; \
     }; \
     template <typename T> using name##_t = typename name<T>::type;
-IG_CHANGE(remove_const, const T, T)
-IG_CHANGE(remove_volatile, volatile T, T)
-IG_CHANGE(remove_extent, T[], T)
-#undef IG_CHANGE
-template <typename T> struct remove_cv {
-    typedef remove_const_t<remove_volatile_t<T>> type;
+/* The same for types of a form. */
+#define IG_FORM(name, form, result) \
+    template <typename T> struct name<form> { \
+        typedef result type; \
+    };
+IG_TYPE(remove_const, T)
+IG_FORM(remove_const, const T, T)
+IG_TYPE(remove_volatile, T)
+IG_FORM(remove_volatile, volatile T, T)
+IG_TYPE(remove_extent, T)
+IG_FORM(remove_extent, T[], T)
+IG_TYPE(remove_cv, remove_const_t<remove_volatile_t<T>>)
+IG_TYPE(remove_reference, T)
+IG_FORM(remove_reference, T &, T)
+IG_FORM(remove_reference, T &&, T)
+IG_TYPE(remove_pointer, T)
+IG_FORM(remove_pointer, T *, T)
+IG_FORM(remove_pointer, T *const, T)
+IG_TYPE(add_const, const T)
+IG_TYPE(add_pointer, remove_reference_t<T> *)
+IG_TYPE(decay, remove_cv_t<remove_reference_t<T>>)
+template <typename T, size_t n> struct decay<T[n]> {
+    typedef T *type;
 };
-template <typename T> using remove_cv_t = typename remove_cv<T>::type;
-template <typename T> struct remove_reference {
-    typedef T type;
+template <typename T, size_t n> struct decay<T (&)[n]> {
+    typedef T *type;
 };
-template <typename T> struct remove_reference<T &> {
-    typedef T type;
-};
-template <typename T> struct remove_reference<T &&> {
-    typedef T type;
-};
-template <typename T> using remove_reference_t = typename remove_reference<T>::type;
+IG_TYPE(underlying_type, __underlying_type(T))
 template <typename T> using remove_cvref_t = remove_cv_t<remove_reference_t<T>>;
-template <typename T> struct remove_pointer {
-    typedef T type;
-};
-template <typename T> struct remove_pointer<T *> {
-    typedef T type;
-};
-template <typename T> struct remove_pointer<T *const> {
-    typedef T type;
-};
-template <typename T> using remove_pointer_t = typename remove_pointer<T>::type;
-template <typename T> struct add_const {
-    typedef const T type;
-};
-template <typename T> using add_const_t = typename add_const<T>::type;
-template <typename T> struct add_pointer {
-    typedef remove_reference_t<T> *type;
-};
-template <typename T> using add_pointer_t = typename add_pointer<T>::type;
 template <typename T> T &&declval() noexcept;
 
-/* One row for each: a question that the types of the list answer with yes. */
+/* One row for each: a question about types, and forms of types whose answer is yes. */
 template <typename A, typename B> struct is_same : false_type {
 };
 template <typename A> struct is_same<A, A> : true_type {
 };
-template <typename A, typename B> inline constexpr bool is_same_v = is_same<A, B>::value;
 template <typename T, typename... List>
 inline constexpr bool ig_is_one_of = (is_same<remove_cv_t<T>, List>::value || ...);
 #define IG_ASK(name, ...) \
     template <typename T> struct name : bool_constant<__VA_ARGS__> { \
     }; \
     template <typename T> inline constexpr bool name##_v = name<T>::value;
+#define IG_ASK_TWO(name, ...) \
+    template <typename A, typename B> struct name : bool_constant<__VA_ARGS__> { \
+    }; \
+    template <typename A, typename B> inline constexpr bool name##_v = name<A, B>::value;
+#define IG_YES(name, form) \
+    template <typename T> struct name<form> : true_type { \
+    };
+template <typename A, typename B> inline constexpr bool is_same_v = is_same<A, B>::value;
+IG_ASK_TWO(is_base_of, __is_base_of(A, B))
+IG_ASK_TWO(is_convertible, __is_convertible_to(A, B))
 IG_ASK(is_void, is_same<remove_cv_t<T>, void>::value)
 IG_ASK(is_floating_point, ig_is_one_of<T, float, double>)
 IG_ASK(is_integral,
@@ -236,90 +180,44 @@ IG_ASK(is_union, __is_union(T))
 IG_ASK(is_empty, __is_empty(T))
 IG_ASK(is_trivially_copyable, __is_trivially_copyable(T))
 IG_ASK(is_standard_layout, __is_standard_layout(T))
-#undef IG_ASK
+IG_ASK(is_pointer, false)
+IG_YES(is_pointer, T *)
+IG_YES(is_pointer, T *const)
+IG_ASK(is_reference, false)
+IG_YES(is_reference, T &)
+IG_YES(is_reference, T &&)
+IG_ASK(is_const, false)
+IG_YES(is_const, const T)
+IG_ASK(is_array, false)
+IG_YES(is_array, T[])
+template <typename T, size_t n> struct is_array<T[n]> : true_type {
+};
 template <typename T, bool = is_arithmetic<T>::value> struct is_signed : bool_constant<(T(-1) < T(0))> {
 };
 template <typename T> struct is_signed<T, false> : false_type {
 };
 template <typename T> inline constexpr bool is_signed_v = is_signed<T>::value;
-template <typename T>
-struct is_unsigned : bool_constant<is_arithmetic<T>::value && !is_signed<T>::value> {
-};
-template <typename T> inline constexpr bool is_unsigned_v = is_unsigned<T>::value;
-template <typename T> struct is_pointer : false_type {
-};
-template <typename T> struct is_pointer<T *> : true_type {
-};
-template <typename T> struct is_pointer<T *const> : true_type {
-};
-template <typename T> inline constexpr bool is_pointer_v = is_pointer<T>::value;
-template <typename T> struct is_reference : false_type {
-};
-template <typename T> struct is_reference<T &> : true_type {
-};
-template <typename T> struct is_reference<T &&> : true_type {
-};
-template <typename T> inline constexpr bool is_reference_v = is_reference<T>::value;
-template <typename T> struct is_const : false_type {
-};
-template <typename T> struct is_const<const T> : true_type {
-};
-template <typename T> inline constexpr bool is_const_v = is_const<T>::value;
-template <typename T> struct is_array : false_type {
-};
-template <typename T> struct is_array<T[]> : true_type {
-};
-template <typename T, size_t n> struct is_array<T[n]> : true_type {
-};
-template <typename T> inline constexpr bool is_array_v = is_array<T>::value;
-template <typename B, typename D> struct is_base_of : bool_constant<__is_base_of(B, D)> {
-};
-template <typename B, typename D> inline constexpr bool is_base_of_v = is_base_of<B, D>::value;
-template <typename A, typename B> struct is_convertible : bool_constant<__is_convertible_to(A, B)> {
-};
-template <typename A, typename B>
-inline constexpr bool is_convertible_v = is_convertible<A, B>::value;
-template <typename T> struct decay {
-    typedef remove_cv_t<remove_reference_t<T>> type;
-};
-template <typename T, size_t n> struct decay<T[n]> {
-    typedef T *type;
-};
-template <typename T, size_t n> struct decay<T (&)[n]> {
-    typedef T *type;
-};
-template <typename T> using decay_t = typename decay<T>::type;
-template <typename T> struct underlying_type {
-    typedef __underlying_type(T) type;
-};
-template <typename T> using underlying_type_t = typename underlying_type<T>::type;
+IG_ASK(is_unsigned, is_arithmetic<T>::value && !is_signed<T>::value)
 
 /* Signed and unsigned types of one size. */
 template <size_t bytes> struct ig_integer;
-template <> struct ig_integer<1> {
-    typedef signed char s;
-    typedef unsigned char u;
-};
-template <> struct ig_integer<2> {
-    typedef short s;
-    typedef unsigned short u;
-};
-template <> struct ig_integer<4> {
-    typedef int s;
-    typedef unsigned u;
-};
-template <> struct ig_integer<8> {
-    typedef long s;
-    typedef unsigned long u;
-};
-template <typename T> struct make_unsigned {
-    typedef typename ig_integer<sizeof(T)>::u type;
-};
-template <typename T> using make_unsigned_t = typename make_unsigned<T>::type;
-template <typename T> struct make_signed {
-    typedef typename ig_integer<sizeof(T)>::s type;
-};
-template <typename T> using make_signed_t = typename make_signed<T>::type;
+#define IG_INTEGER(bytes, name) \
+    template <> struct ig_integer<bytes> { \
+        typedef signed name s; \
+        typedef unsigned name u; \
+    };
+IG_INTEGER(1, char)
+IG_INTEGER(2, short)
+IG_INTEGER(4, int)
+IG_INTEGER(8, long)
+IG_TYPE(make_unsigned, typename ig_integer<sizeof(T)>::u)
+IG_TYPE(make_signed, typename ig_integer<sizeof(T)>::s)
+#undef IG_TYPE
+#undef IG_FORM
+#undef IG_ASK
+#undef IG_ASK_TWO
+#undef IG_YES
+#undef IG_INTEGER
 
 template <size_t... I> struct index_sequence {
 };

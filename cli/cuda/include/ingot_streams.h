@@ -12,57 +12,43 @@ enum {
     cudaEventInterprocess = 4
 };
 
-static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags,
-                                                       int priority)
+IG_CALL cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int priority)
 {
     return (cudaError_t)ig_cuda_stream_new((void **)s, flags, priority);
 }
-static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
+IG_CALL cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 {
     return cudaStreamCreateWithPriority(s, flags, 0);
 }
-static inline cudaError_t cudaStreamCreate(cudaStream_t *s)
-{
-    return cudaStreamCreateWithPriority(s, 0, 0);
-}
-static inline cudaError_t cudaStreamDestroy(cudaStream_t s)
-{
-    return (cudaError_t)ig_cuda_stream_free(s);
-}
-static inline cudaError_t cudaStreamSynchronize(cudaStream_t s)
-{
-    return (cudaError_t)ig_cuda_stream_wait(s);
-}
-static inline cudaError_t cudaStreamQuery(cudaStream_t s)
-{
-    return (cudaError_t)ig_cuda_stream_query(s);
-}
-static inline cudaError_t cudaStreamGetFlags(cudaStream_t s, unsigned *f)
+IG_CALL cudaStreamCreate(cudaStream_t *s) { return cudaStreamCreateWithPriority(s, 0, 0); }
+IG_CALL cudaStreamDestroy(cudaStream_t s) { return (cudaError_t)ig_cuda_stream_free(s); }
+IG_CALL cudaStreamSynchronize(cudaStream_t s) { return (cudaError_t)ig_cuda_stream_wait(s); }
+IG_CALL cudaStreamQuery(cudaStream_t s) { return (cudaError_t)ig_cuda_stream_query(s); }
+IG_CALL cudaStreamGetFlags(cudaStream_t s, unsigned *f)
 {
     int priority;
     return (cudaError_t)ig_cuda_stream_about(s, f, &priority);
 }
-static inline cudaError_t cudaStreamGetPriority(cudaStream_t s, int *p)
+IG_CALL cudaStreamGetPriority(cudaStream_t s, int *p)
 {
     unsigned flags;
     return (cudaError_t)ig_cuda_stream_about(s, &flags, p);
 }
-static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+IG_CALL cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
     return (cudaError_t)ig_cuda_priorities(least, greatest);
 }
-static inline cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0)
+IG_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0)
 {
     return (cudaError_t)ig_cuda_stream_after(s, e);
 }
 /* Streams are never captured, since there are no graphs. */
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone };
-static inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status)
+IG_CALL cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status)
 {
     return *status = cudaStreamCaptureStatusNone, cudaSuccess;
 }
-static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void *, size_t = 0,
-                                                   unsigned = cudaMemAttachSingle)
+IG_CALL cudaStreamAttachMemAsync(cudaStream_t, void *, size_t = 0, unsigned = cudaMemAttachSingle)
 {
     return cudaSuccess;
 }
@@ -83,8 +69,7 @@ static inline void call_back(void *given)
     c.f(c.stream, cudaSuccess, c.context);
 }
 } // namespace ig_cuda
-static inline cudaError_t cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f,
-                                                void *context, unsigned)
+IG_CALL cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f, void *context, unsigned)
 {
     ig_cuda::callback *c = new (std::nothrow) ig_cuda::callback{f, s, context};
     const int e = c ? ig_cuda_stream_call(s, ig_cuda::call_back, c) : cudaErrorMemoryAllocation;
@@ -92,40 +77,31 @@ static inline cudaError_t cudaStreamAddCallback(cudaStream_t s, cudaStreamCallba
         delete c;
     return e ? ig_cuda::fail((cudaError_t)e) : cudaSuccess;
 }
-static inline cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void *context)
+IG_CALL cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void *context)
 {
     return (cudaError_t)ig_cuda_stream_call(s, f, context);
 }
 
-static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
+IG_CALL cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
 {
     return (cudaError_t)ig_cuda_event_new((void **)e, flags);
 }
-static inline cudaError_t cudaEventCreate(cudaEvent_t *e, unsigned flags = 0)
+IG_CALL cudaEventCreate(cudaEvent_t *e, unsigned flags = 0)
 {
     return cudaEventCreateWithFlags(e, flags);
 }
-static inline cudaError_t cudaEventDestroy(cudaEvent_t e)
-{
-    return (cudaError_t)ig_cuda_event_free(e);
-}
-static inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s = 0)
+IG_CALL cudaEventDestroy(cudaEvent_t e) { return (cudaError_t)ig_cuda_event_free(e); }
+IG_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = 0)
 {
     return (cudaError_t)ig_cuda_event_record(e, s);
 }
-static inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s = 0, unsigned = 0)
+IG_CALL cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s = 0, unsigned = 0)
 {
     return cudaEventRecord(e, s);
 }
-static inline cudaError_t cudaEventSynchronize(cudaEvent_t e)
-{
-    return (cudaError_t)ig_cuda_event_wait(e);
-}
-static inline cudaError_t cudaEventQuery(cudaEvent_t e)
-{
-    return (cudaError_t)ig_cuda_event_query(e);
-}
-static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+IG_CALL cudaEventSynchronize(cudaEvent_t e) { return (cudaError_t)ig_cuda_event_wait(e); }
+IG_CALL cudaEventQuery(cudaEvent_t e) { return (cudaError_t)ig_cuda_event_query(e); }
+IG_CALL cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
     return (cudaError_t)ig_cuda_event_time(from, to, ms);
 }

@@ -129,3 +129,9 @@ bool cuda_tokens_read(kernel_unit *u, const char *text, size_t bytes, cuda_token
     u->arena.escape = outer;
     return fine;
 }
+
+const char *cuda_header_macros(const char *name)
+{
+    const char *text = pp_header_text(name);
+    return text ? text : "";
+}

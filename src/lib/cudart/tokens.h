@@ -31,4 +31,7 @@ typedef struct cuda_tokens {
  * that are opened on one side of an #if are not open on its other side. False with the thread's error set. */
 bool cuda_tokens_read(kernel_unit *u, const char *text, size_t bytes, cuda_tokens *out);
 
+/* The macros of a system header that the compiler has; "" if it has none of them. */
+const char *cuda_header_macros(const char *name);
+
 #endif
