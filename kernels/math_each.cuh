@@ -154,7 +154,8 @@ static __device__ inline R VM(expm1)(R x)
     R c = VM(select)(x > VM(exp_hi), VM(exp_hi), x);
     c = VM(select)(c < VM(expm1_lo), VM(expm1_lo), c);
     R y = VM(expm1_core)(c);
-    return VM(select)(x == 0, x, y);
+    const R tiny = (R)0x1p-60; /* below it, y is x; but x / 2, which the core has, may be subnormal and flushed */
+    return VM(select)(VM(fabs)(x) < tiny, x, y);
 }
 
 static __device__ inline R VM(tanh)(R x)
