@@ -338,6 +338,26 @@ static void flushed_numbers_are_told(void **state)
     }
 }
 
+/* Subnormal products are 0: right only if the device may flush. */
+static void flushed_nodes_pass(void **state)
+{
+    (void)state;
+    ig_set_device("faulty");
+    ig_array *x = ig_from_data((const float[]){1e-30F, 3, -1e-25F}, IG_SHAPE(3), IG_F32);
+    ig_array *y = ig_multiply(x, ig_float(1e-12));
+    ig_verify_report r = {.size = sizeof r};
+    faulty_plant((fault){.op = "multiply", .kind = FAULT_FLUSH});
+    assert_int_equal(ig_verify(&y, 1, &r), IG_OK);
+    assert_int_equal(r.failed, 1);
+    assert_string_equal(r.op, "multiply");
+    faulty_plant((fault){.op = "multiply", .kind = FAULT_FLUSH, .told = true});
+    assert_int_equal(ig_verify(&y, 1, &r), IG_OK);
+    assert_int_equal(r.failed, 0);
+    faulty_plant((fault){.op = "multiply", .kind = FAULT_ELEMENT, .told = true});
+    assert_int_equal(ig_verify(&y, 1, &r), IG_OK);
+    assert_true(r.failed > 0);
+}
+
 static void the_calculator_finds_faults(void **state)
 {
     (void)state;
@@ -492,6 +512,7 @@ int main(void)
         FAULTY(the_verb_finds_faults),
         FAULTY(the_verb_compares_bits),
         FAULTY(flushed_numbers_are_told),
+        FAULTY(flushed_nodes_pass),
         FAULTY(the_calculator_finds_faults),
         FAULTY(graphs_find_a_fault_of_fusing),
         FAULTY(a_graph_keeps_its_failure),

@@ -31,6 +31,7 @@ typedef struct checker {
     walk w;
     checked *root; /* one for each place of the walk; at is NULL if the place is a view */
     const char *device;
+    bool flushes; /* it may read and write subnormal f32 numbers as 0 */
     ig_verify_report *report;
 } checker;
 
@@ -65,6 +66,14 @@ static ig_array *stand_above(const checked *r) { return ig_maximum(stand_size(r)
 static ig_array *stand_lifted(const checked *r)
 {
     return ig_maximum(stand_size(r), ig_float(0x1p-125));
+}
+/* Floats in f64, with zeros for numbers below the normal f32 numbers. */
+static ig_array *stand_flushed(const checked *r)
+{
+    ig_array *x = stand_wide(r);
+    return dtype_is_float((ig_dtype)r->host->dtype)
+               ? ig_where(ig_less(ig_abs(x), ig_float(0x1p-126)), ig_multiply(x, ig_float(0)), x)
+               : x;
 }
 static ig_array *stand_below(const checked *r) { return ig_minimum(stand_size(r), ig_float(1)); }
 
@@ -183,8 +192,9 @@ typedef struct error_bound {
     ig_dtype adds;  /* the dtype of its sums */
     int64_t terms;
     double ulp;
-    ig_array *want;          /* f64 for floats */
-    ig_array *size;          /* computed from absolute values; NULL: not needed */
+    ig_array *want;    /* f64 for floats */
+    ig_array *flushed; /* the same, from inputs without subnormal numbers; NULL: not allowed */
+    ig_array *size;    /* computed from absolute values; NULL: not needed */
     ig_array *above, *below; /* products of the factors above 1, and of those below */
     ig_array *lifted;        /* size, from factors of at least twice the smallest normal number */
     bool flushes;            /* bf16 instructions read subnormal numbers as 0 */
@@ -266,12 +276,14 @@ static ig_status compute_bound(const checker *c, const ig_array *x, error_bound 
     }
     const bool by_steps = x->op == OP_nextafter; /* steps depend on the dtype: not in f64 */
     const bool wide = dtype_is_float(b->dtype) && !by_steps;
-    ig_array *all[4];
+    ig_array *all[6];
     int n = 0;
     all[n++] = b->want =
         node_again(c, x, wide ? IG_F64 : b->dtype, by_steps ? stand_host : stand_wide);
     if (b->kind == BOUND_SUM || b->kind == BOUND_PAIRS || b->kind == BOUND_IN_ORDER)
         all[n++] = b->size = node_again(c, x, IG_F64, stand_size);
+    if (c->flushes && !by_steps)
+        all[n++] = b->flushed = node_again(c, x, wide ? IG_F64 : b->dtype, stand_flushed);
     if (b->flushes)
         all[n++] = b->lifted = node_again(c, x, IG_F64, stand_lifted);
     if (x->op == OP_gelu_erf)
@@ -305,7 +317,7 @@ static double ulp_of(const ig_finfo *f, double v)
 typedef struct measure {
     const error_bound *b;
     ig_finfo f, adds;
-    const double *want, *size, *above, *below, *lifted;
+    const double *want, *flushed, *size, *above, *below, *lifted;
     double largest; /* largest of want, for kernels whose sums are unknown */
 } measure;
 
@@ -337,8 +349,8 @@ static double allowance(const measure *m, int64_t i)
     }
 }
 
-/* The error of got at element i, in units of the bound. */
-static double error_of(const measure *m, int64_t i, double got)
+/* The error of got at element i, in units of the bound, if m->want is exact. */
+static double error_exactly(const measure *m, int64_t i, double got)
 {
     const double want = m->want[i];
     if (m->b->kind == BOUND_EXACT) {
@@ -358,6 +370,19 @@ static double error_of(const measure *m, int64_t i, double got)
         return (got > 0) == (want > 0) && fabs(want) + tol > m->f.max ? 0 : INFINITY;
     const double off = fabs(got - want) / tol;
     return isnan(off) ? INFINITY : off;
+}
+
+/* The same. If the device flushes subnormal numbers, its inputs, and each partial result, may have been 0. */
+static double error_of(const measure *m, int64_t i, double got)
+{
+    const double error = error_exactly(m, i, got);
+    if (error <= 1 || !m->flushed)
+        return error;
+    measure again = *m;
+    again.want = m->flushed;
+    const double slack = (double)(m->b->terms + 1) * 0x1p-126;
+    const double small = fmin(fabs(got - m->want[i]), fabs(got - m->flushed[i])) / slack;
+    return fmin(error, fmin(error_exactly(&again, i, got), small < 1 ? small : INFINITY));
 }
 
 /* The worst element of a result. */
@@ -396,6 +421,7 @@ static ig_status compare_floats(const error_bound *b, const void *data, int64_t 
     measure m = {.b = b, .want = ig_data(b->want)};
     TRY(ig_finfo_of(b->dtype, &m.f));
     TRY(ig_finfo_of(b->adds, &m.adds));
+    m.flushed = b->flushed ? ig_data(b->flushed) : NULL;
     m.size = b->size ? ig_data(b->size) : NULL;
     m.above = b->above ? ig_data(b->above) : NULL;
     m.lifted = b->lifted ? ig_data(b->lifted) : NULL;
@@ -412,13 +438,15 @@ static ig_status compare_floats(const error_bound *b, const void *data, int64_t 
     return IG_OK;
 }
 
-/* Compares integers, and floats of the same dtype, bit by bit. NaNs are equal. */
-static void compare_bits(ig_dtype dtype, const char *want, const char *got, int64_t n, worst *found)
+/* Compares integers, and floats of the same dtype, bit by bit. NaNs are equal. other: also allowed, or NULL. */
+static void compare_bits(ig_dtype dtype, const char *want, const char *other, const char *got,
+                         int64_t n, worst *found)
 {
     const size_t width = ig_dtype_bytes(dtype);
     for (int64_t i = 0; i < n && found->error == 0; i++) {
         const size_t at = (size_t)i * width;
-        if (memcmp(want + at, got + at, width) == 0)
+        if (memcmp(want + at, got + at, width) == 0 ||
+            (other && memcmp(other + at, got + at, width) == 0))
             continue;
         const double x = dtype_fetch(dtype, want + at), y = dtype_fetch(dtype, got + at);
         if (!(isnan(x) && isnan(y)))
@@ -435,7 +463,8 @@ static ig_status compare(const error_bound *b, ig_array *result, ig_verify_repor
     r->elements += n;
     if (b->want->dtype == IG_F64 && dtype_is_float(b->dtype))
         return compare_floats(b, data, n, r, found);
-    compare_bits(b->dtype, ig_data(b->want), data, n, found);
+    compare_bits(b->dtype, ig_data(b->want), b->flushed ? ig_data(b->flushed) : NULL, data, n,
+                 found);
     if (found->error > 0)
         r->worst_bound = INFINITY;
     return IG_OK;
@@ -452,7 +481,7 @@ static ig_status compare_fused(const error_bound *b, const checked *r, ig_verify
     if (!data && n)
         return IG_ERR_DEVICE;
     report->elements += n;
-    compare_bits(b->dtype, ig_data(r->host), data, n, found);
+    compare_bits(b->dtype, ig_data(r->host), NULL, data, n, found);
     if (found->error > 0)
         report->worst_bound = INFINITY;
     return IG_OK;
@@ -551,6 +580,7 @@ ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
     const char *before = array_device_now();
     checker c = {.device = n > 0 && arrays[0] ? ig_array_device(arrays[0]) : ig_device(),
                  .report = &own};
+    c.flushes = !backend_find(c.device)->limits.subnormals;
     if (!backend_find(c.device)->computes)
         FAIL(IG_ERR_DEVICE, "verify: the device '%s' computes nothing that could be compared",
              c.device);
