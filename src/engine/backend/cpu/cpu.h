@@ -57,6 +57,9 @@ typedef struct sum_level {
     void (*add)(int64_t n, void *s, void *e, const void *x);
     /* Adds a[i], then a[i + step], and so on to pair i: FOLD_ROWS values. */
     void (*add_rows)(int64_t n, void *s, void *e, const void *a, int64_t step);
+    /* Pair i = the sum of a[i], a[i + step], and so on: len values, 0 < len <= TAPE_BLOCK. Returns false, and does
+     * nothing, if n is less than a register has. */
+    bool (*columns)(int64_t n, int64_t len, void *s, void *e, const void *a, int64_t step);
     /* Adds the pair y[i], f[i] to pair i. */
     void (*join)(int64_t n, void *s, void *e, const void *y, const void *f);
     /* s[i] = the result of pair i. */

@@ -387,6 +387,13 @@ static void take_rows(const reduce_job *j, int64_t n, void *d, void *e, const vo
         j->level->join_rows(j->p->fold, j->p->dtype, n, d, x, step);
 }
 
+/* True if columns are best summed one by one: a lane has few values, or all values are in a cache. */
+static bool is_small(const program *p, int64_t len, int64_t lane)
+{
+    enum { FEW = 2 * FOLD_LANES, CACHED = 1 << 19 };
+    return len <= FEW || p->outer * p->inner * lane <= CACHED;
+}
+
 /* leaf_across without the tape: rows are read in place, several rows of a lane at once. If rows are
  * adjacent, those of neighbouring lanes are read together. */
 static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
@@ -397,6 +404,8 @@ static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     const int64_t row = from->v.stride[1], step = row * j->plan->lane;
     const char *x = operand_host(from, j->b) + c * TAPE_BLOCK * step + o * j->plan->lane;
     int64_t lanes = 1;
+    if (j->sum && is_small(j->p, len, j->plan->lane) && j->sum->columns(n, len, d, e, x, row))
+        return;
     while (row == n && lanes < FOLD_LANES && 2 * lanes * n * j->plan->value <= PLAIN_BYTES)
         lanes *= 2;
     for (int64_t lane = 0; lane < FOLD_LANES && lane < len; lane += lanes) {
