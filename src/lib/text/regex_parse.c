@@ -95,24 +95,20 @@ static int longest(compiler *k, int first)
 
 static void group_parse(compiler *k)
 {
+    static const struct {
+        const char *begin;
+        opcode kind; /* OP_JUMP: a plain group */
+    } kinds[] = {{"?:", OP_JUMP},   {"?i:", OP_JUMP},   {"?=", OP_AHEAD},      {"?!", OP_NOT_AHEAD},
+                 {"?>", OP_ATOMIC}, {"?<=", OP_BEHIND}, {"?<!", OP_NOT_BEHIND}};
+    enum { FOLDED = 1, KINDS = sizeof kinds / sizeof *kinds };
     const bool folded = k->folded;
-    opcode kind = OP_JUMP; /* a plain group */
-    if (compiler_take(k, "?:"))
-        ;
-    else if (compiler_take(k, "?i:"))
-        k->folded = true;
-    else if (compiler_take(k, "?="))
-        kind = OP_AHEAD;
-    else if (compiler_take(k, "?!"))
-        kind = OP_NOT_AHEAD;
-    else if (compiler_take(k, "?>"))
-        kind = OP_ATOMIC;
-    else if (compiler_take(k, "?<="))
-        kind = OP_BEHIND;
-    else if (compiler_take(k, "?<!"))
-        kind = OP_NOT_BEHIND;
-    else if (compiler_next_is(k, '?'))
+    int i = 0;
+    while (i < KINDS && !compiler_take(k, kinds[i].begin))
+        i++;
+    k->folded |= i == FOLDED;
+    if (i == KINDS && compiler_next_is(k, '?'))
         compiler_refuse(k, "it has a kind of group that is not supported");
+    const opcode kind = i < KINDS ? kinds[i].kind : OP_JUMP;
     const int at = k->r->n;
     if (kind != OP_JUMP)
         emit(k, kind, 0, 0);
@@ -222,6 +218,12 @@ static bool may_be_empty(compiler *k, int first)
     return empty;
 }
 
+/* Writes a split at a position: to the code first, or if lazy, out of it first. */
+static void split_at(compiler *k, int at, int in, int out, bool lazy)
+{
+    set(k, at, OP_SPLIT, lazy ? out : in, lazy ? in : out);
+}
+
 /* Repeats the code from first on. */
 static void repeat(compiler *k, int first, int least, int most, bool lazy)
 {
@@ -233,17 +235,11 @@ static void repeat(compiler *k, int first, int least, int most, bool lazy)
             k->r->n = first;
         return;
     }
-    if (least == 0 && most == 1) { /* split, code */
+    if (least == 0 && most <= 1) { /* split, code; without a limit, a jump back */
         insert(k, first, 1);
-        const int in = first + 1, out = k->r->n;
-        set(k, first, OP_SPLIT, lazy ? out : in, lazy ? in : out);
-        return;
-    }
-    if (least == 0 && most < 0) { /* split, code, jump */
-        insert(k, first, 1);
-        emit(k, OP_JUMP, (uint32_t)first, 0);
-        const int in = first + 1, out = k->r->n;
-        set(k, first, OP_SPLIT, lazy ? out : in, lazy ? in : out);
+        if (most < 0)
+            emit(k, OP_JUMP, (uint32_t)first, 0);
+        split_at(k, first, first + 1, k->r->n, lazy);
         return;
     }
     for (int i = 1; i < least && !k->failed; i++)
@@ -251,20 +247,20 @@ static void repeat(compiler *k, int first, int least, int most, bool lazy)
     if (most < 0) { /* the last copy repeats */
         const int again = least > 0 ? k->r->n - length : first;
         const int at = emit(k, OP_SPLIT, 0, 0);
-        set(k, at, OP_SPLIT, lazy ? at + 1 : again, lazy ? again : at + 1);
+        split_at(k, at, again, at + 1, lazy);
         return;
     }
     const int start = least == 0 ? 1 : least;
     if (least == 0) { /* (code (code ...)?)? : the first copy becomes optional too */
         insert(k, first, 1);
         const int out = first + 1 + length + (most - 1) * (length + 1);
-        set(k, first, OP_SPLIT, lazy ? out : first + 1, lazy ? first + 1 : out);
+        split_at(k, first, first + 1, out, lazy);
     }
     const int source = least == 0 ? first + 1 : first;
     const int end = k->r->n + (most - start) * (length + 1);
     for (int i = start; i < most && !k->failed; i++) {
         const int at = emit(k, OP_SPLIT, 0, 0);
-        set(k, at, OP_SPLIT, lazy ? end : at + 1, lazy ? at + 1 : end);
+        split_at(k, at, at + 1, end, lazy);
         copy_code(k, source, source + length);
     }
 }

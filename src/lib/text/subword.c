@@ -367,6 +367,15 @@ static ig_status model_finish(subword_model *m)
     return IG_OK;
 }
 
+/* The finished model; frees it and returns NULL on failure, also of what was read before. */
+static subword_model *model_made(subword_model *m, ig_status status)
+{
+    if (status == IG_OK && model_finish(m) == IG_OK)
+        return m;
+    subword_model_free(m);
+    return NULL;
+}
+
 static ig_status members_read(subword_model *m, merge_texts *t, json_reader *r)
 {
     json_text key;
@@ -390,14 +399,9 @@ subword_model *subword_model_read(json_reader *r)
     if (!m)
         return NULL;
     m->config = (model_config){.unknown_id = -1, .longest_word = 100};
-    ig_status status = members_read(m, &t, r);
+    const ig_status status = members_read(m, &t, r);
     memory_free(t.at);
-    if (status == IG_OK && r->status == IG_OK)
-        status = model_finish(m);
-    if (status == IG_OK && r->status == IG_OK)
-        return m;
-    subword_model_free(m);
-    return NULL;
+    return model_made(m, r->status == IG_OK ? status : r->status);
 }
 
 /* A model without a vocabulary. unknown: the unknown token; NULL: none. */
@@ -430,12 +434,7 @@ subword_model *subword_model_lines(const char *chars, size_t bytes, const char *
         status = vocabulary_add(&m->vocabulary, chars + i, end - i, id);
         i = next;
     }
-    if (status == IG_OK)
-        status = model_finish(m);
-    if (status == IG_OK)
-        return m;
-    subword_model_free(m);
-    return NULL;
+    return model_made(m, status);
 }
 
 /* Reads lines "left right"; the first line may be "#version: 0.2". */
@@ -474,10 +473,5 @@ subword_model *subword_model_pairs(const char *words, size_t n_words, const char
     if (status == IG_OK)
         status = merge_lines_read(m, merges, n_merges);
     *in_merges &= status != IG_OK;
-    if (status == IG_OK)
-        status = model_finish(m);
-    if (status == IG_OK)
-        return m;
-    subword_model_free(m);
-    return NULL;
+    return model_made(m, status);
 }
