@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Arrays, training and kernels on the simulated GPU: every op in every dtype that the GPU has, in two orders of threads;
-long rows and large shapes, and a training run, with the CPU's bits; kernels in CUDA C with the CPU's results."""
+long rows and large shapes, random graphs, and a training run, with the CPU's bits; kernels in CUDA C with the CPU's results."""
 import concurrent.futures
 import filecmp
 import json
@@ -20,6 +20,8 @@ KEYS = ["key", "split_key", "fold_in"]  # in u32 only
 SAME = ["verify", "--quick", "--same", "cpu,metal", "--dtype", "f32"]
 SAME_OPS = ["exp", "tanh", "sum", "uniform", "cumulative_prod", "softmax", "layer_norm", "matmul", "cumulative_sum", "sort", "argsort", "take", "scatter_add", "normal",
             "conv2d", "scaled_dot_product_attention"]
+# Random graphs: fused against one by one, and with the CPU's bits. Those with f64 are refused.
+GRAPHS = [["verify", "--graphs", "100", "--same", "cpu,metal", "--seed", seed] for seed in ("1", "2")]
 TRAIN = ["train", "digits", "--epochs", "1", "--quiet", "--math", "same"]
 KERNELS = [
     ["saxpy", "--grid", "4", "--block", "256", "--arg", "n=1000", "--arg", "a=2", "--arg", "x=arange(1000.0)", "--arg",
@@ -109,6 +111,7 @@ def main():
     ops = op_names()
     commands = [[*VERIFY, "--op", op, *([] if whole or op in KEYS else ["--dtype", DTYPES])] for op in ops]
     commands += [[*SAME, "--op", op] for op in ops if op in SAME_OPS or (whole and op not in KEYS)]
+    commands += GRAPHS
     lines = long_lines(whole)
     said = prepare(*commands, [*TRAIN, "--device", "metal"], *[["eval", "--math", "same", "--device", "metal", line] for line in lines],
                    *[["eval", "--device", "metal", line] for line in STRICT])

@@ -13,6 +13,7 @@ SAME = [*QUICK, "--same", "cpu,metal", "--op"]
 BOUND = [*QUICK, "--device", "metal", "--op"]
 CONTRACTED = ["tanh", "cumulative_prod", "uniform"]  # check_arrays.py has them without contraction
 OUT_OF_BOUND = ["uniform"]
+GRAPHS = ["verify", "--graphs", "60", "--device", "metal", "--math", "same", "--seed", "1"]  # kernels of check_arrays.py
 FLUSHED = ["add", "multiply", "divide", "exp", "expm1", "log", "sum", "cumulative_sum", "sort", "softmax", "matmul"]
 
 
@@ -30,7 +31,7 @@ def main():
             done = run(*command, **contract)
             check(f"{' '.join(command)} fails on a GPU that contracts", done.returncode == 1 and " failed" in done.stdout,
                   f"exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-1000:]}")
-    commands = [[*BOUND, op] for op in FLUSHED]
+    commands = [[*BOUND, op] for op in FLUSHED] + [GRAPHS]
     prepare(*commands)
     for command in commands:
         done = run(*command, METALSIM_FLUSH=1)
