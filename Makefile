@@ -397,9 +397,9 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_PARTS) $(TEST_PARTS)
 $(BUILD)/clang/test_%: $(BUILD)/obj/tests/unit/test_%.o $(UNIT_PARTS) $(CLANG_LANES) $(OBJECTS) $(BUILD)/obj/libtests.a
 	$(call say,LINK,$@) $(link) $^ $(CMOCKA) $(LDLIBS)
 
-$(BUILD)/tests/grad/%: $(BUILD)/obj/tests/grad/%.o $(GRAD_PARTS) $(TEST_PARTS)
+$(BUILD)/tests/grad/%: $(BUILD)/obj/tests/grad/%.o $(GRAD_PARTS) $(BUILD)/obj/libcli.a $(TEST_PARTS)
 	@mkdir -p $(@D)
-	$(call say,LINK,$@) $(link) $< $(GRAD_PARTS) $(TEST_PARTS) $(CMOCKA) $(LDLIBS)
+	$(call say,LINK,$@) $(link) $< $(GRAD_PARTS) $(BUILD)/obj/libcli.a $(TEST_PARTS) $(CMOCKA) $(CLI_LIBS) $(LDLIBS)
 
 $(BUILD)/tests/math/%: $(BUILD)/obj/tests/math/%.o $(MATH_PARTS) $(TEST_PARTS)
 	@mkdir -p $(@D)

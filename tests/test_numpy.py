@@ -1,13 +1,15 @@
 """Every op against NumPy, through `ingot eval`.
 
 Each case is an expression of the calculator and what NumPy says in float64 or exactly. Cases of
-elementwise ops come from the columns "numpy" and "domain" of the op table. Inputs are made here, in several layouts (plain, transposed, every other element backwards), saved as .npy and loaded by
-one script; every result is saved and compared, dtype and shape included. A row of the op table without
+elementwise ops come from the columns "numpy" and "domain" of the op table, and cases of other ops from its examples,
+or from this file. Inputs are made here, in several layouts (plain, transposed, every other element backwards), saved
+as .npy and loaded by one script; every result is saved and compared, dtype and shape included. A row of the op table without
 a case is a failure. INGOT names the command, INGOT_JOBS how many of its processes run at a time. Ends with "N passed, N failed".
 """
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from support.ops_table import elementwise_rows
+from support.ops_table import elementwise_rows, examples
 
 INGOT = os.environ.get("INGOT", "build/ingot")
 rng = np.random.default_rng(7)
@@ -509,6 +511,68 @@ def composite_cases():
     case("dropout", "dropout({x}, key(1), 0.0)", x, x)
 
 
+# ---- examples of the op table ----
+
+DTYPES = {"ANY": [*FLOATS, "int32", "uint8", "bool"], "NUMBERS": [*FLOATS, "int32", "uint8"], "FLOATS": FLOATS,
+          "INTS": ["int32", "uint8"], "BOOLS": ["bool"]}
+INPUT = re.compile(r"(?P<shape>-|\d+(?:x\d+)*)(?P<source>[+z!?]|[#~]\d+|\[[^]]*\])?$")
+
+
+def example_input(text, k, dtype):
+    """Input k of an example: its values come from where ops.def says."""
+    match = INPUT.match(text)
+    shape = () if match["shape"] == "-" else tuple(int(n) for n in match["shape"].split("x"))
+    source = match["source"] or ""
+    if source == "?" or (dtype == "bool" and source[:1] not in ("#", "~")):
+        return rng.integers(0, 2, shape).astype(bool)
+    if source[:1] in ("#", "~"):
+        return rng.integers(-int(source[1:]) if source[0] == "~" else 0, int(source[1:]), shape)
+    low, high = ((float(n) for n in source[1:-1].split(",")) if source[:1] == "[" else
+                 (0.3, 2.3) if source == "+" else (-2.0, 2.0))
+    if dtype in FLOATS:
+        x = np.asarray(np.resize(np.roll(SPECIAL, 3 * k), shape).astype(dtype) if source == "!" else
+                       floats(shape, dtype, low, high))
+    else:
+        x = np.asarray(rng.integers(max(math.ceil(low), np.iinfo(dtype).min), math.floor(high) + 1, shape), dtype)
+    if source == "z":
+        x.reshape(-1)[1::3] = 0
+    return x
+
+
+def example_result(example, inputs, dtype):
+    """What NumPy says. Results of integers that are floats are f32, as of every op."""
+    names = {"np": np, "erf": erf}
+
+    def result(convert):
+        own = {"abcde"[k]: convert(x) for k, x in enumerate(inputs)}
+        return np.asarray(eval(example.numpy, names, {**own, "dtype": dtype}))  # the table is ours
+
+    def wide(x):
+        return x.astype(float) if x.dtype == dtype else x
+
+    if dtype in FLOATS:
+        want = result(wide)
+        return want.astype(dtype) if want.dtype.kind == "f" else want
+    try:
+        exact = result(lambda x: x)
+    except TypeError:  # NumPy does not compute with bool
+        exact = np.array(0.5)
+    return result(wide).astype("float32") if exact.dtype.kind == "f" else exact
+
+
+def example_cases():
+    for example in examples():
+        texts = example.inputs.split()
+        for dtype in DTYPES[example.takes]:
+            inputs = [example_input(text, k, dtype) for k, text in enumerate(texts)]
+            want = example_result(example, inputs, dtype)
+            slack = 2 if dtype == "float16" else 10
+            for view in ("", ".T"):  # stored as it is, and transposed
+                stored = {"abcde"[k]: np.ascontiguousarray(x.T) if view else x for k, x in enumerate(inputs)}
+                text = re.sub(r"\b([a-e])\b(?!')", lambda m: "{" + m[1] + "}" + view, example.call)
+                case(example.op, text, stored, want, slack)
+
+
 # ---- running ----
 
 def compare(got, want, slack):
@@ -551,7 +615,7 @@ def run_some(folder, lines, first):
 
 def main():
     for make in (elementwise_cases, convert_cases, reduce_cases, move_cases, index_cases,
-                 contract_cases, source_cases, composite_cases):
+                 contract_cases, source_cases, composite_cases, example_cases):
         make()
     table = json.loads(subprocess.run([INGOT, "ops", "--json"], capture_output=True, text=True,
                                       check=True).stdout)["ops"]

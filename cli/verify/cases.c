@@ -19,7 +19,7 @@ static bool plan_find(const char *op, plan *out)
                 *out = *p;
                 return true;
             }
-    return plan_elementwise(op, out);
+    return plan_elementwise(op, out) || plan_example(op, out);
 }
 
 const char *verify_stray(void)
@@ -106,7 +106,8 @@ bool verify_op(const ig_op *op, const verify_scope *scope, op_report *report)
     *report = (op_report){.op = op};
     run r = {.scope = scope, .report = report};
     if (!plan_find(op->name, &how)) {
-        run_fail(&r, "none", "the op has no reference in cli/verify");
+        run_fail(&r, "none",
+                 "the op has no example in the op table, and no reference in cli/verify");
         return true;
     }
     for (r.dtype = IG_BOOL; r.dtype <= IG_F64 && more; r.dtype++)

@@ -93,6 +93,7 @@ typedef struct problem {
     bool flushes; /* subnormal f32 inputs are replaced by 0, because the device may flush them */
     uint64_t seed;
     bool signed_zeros; /* results: -0 and 0 differ */
+    bool by_nodes;     /* results have no values here: ig_verify compares the op's nodes */
     uint64_t random;
     int n_in, n_args, n_out, n_ints;
     tensor in[MAX_INPUTS], out[MAX_OUTPUTS];
@@ -121,6 +122,9 @@ void problem_str(problem *p, const char *name, const char *s);
 
 /* Adds a result, to be filled in by the caller; tol is 0. */
 tensor *problem_out(problem *p, ig_dtype d, ig_ints shape);
+
+/* Calls the op with x as its arrays; returns the number of results, 0 on failure. */
+int problem_call(const problem *p, ig_array **x, ig_array **y, int room);
 
 /* Indices. */
 static inline ig_ints tensor_shape(const tensor *t) { return (ig_ints){t->shape, t->ndim}; }
@@ -157,7 +161,8 @@ typedef struct plan {
 /* Tables. The last row has no op. */
 extern const plan plans_more[], plans_reduce[], plans_move[], plans_index[], plans_contract[],
     plans_window[], plans_source[], plans_random[], plans_composite[];
-/* Makes a plan from a row of reference_elementwise.c; false if there is none. */
+/* Makes a plan from an elementwise row, or from the examples of a row; false if there is none. */
 bool plan_elementwise(const char *op, plan *out);
+bool plan_example(const char *op, plan *out);
 
 #endif

@@ -240,3 +240,16 @@ tensor *problem_out(problem *p, ig_dtype d, ig_ints shape)
     t->tol = heap_get(((size_t)t->size + 1) * sizeof *t->tol);
     return t;
 }
+
+int problem_call(const problem *p, ig_array **x, ig_array **y, int room)
+{
+    ig_arg args[MAX_ARGS];
+    memcpy(args, p->args, sizeof args);
+    for (int i = 0; i < p->n_args; i++) {
+        if (args[i].kind == IG_ARG_ARRAY)
+            args[i].u.array = x[p->arg_first[i]];
+        if (args[i].kind == IG_ARG_ARRAYS)
+            args[i].u.arrays.v = x + p->arg_first[i];
+    }
+    return ig_call(p->op, args, p->n_args, y, room);
+}

@@ -501,6 +501,13 @@ IG_API ig_array *ig_bce_with_logits(ig_array *x1, ig_array *x2, const char *redu
 /* x2 * (log(x2) - x1): x1 holds log probabilities, x2 the target. */
 IG_API ig_array *ig_kl_div(ig_array *x1, ig_array *x2, const char *reduction);
 
+/* ---- functions of NumPy and SciPy ----------------------------------------------------------- */
+
+/* Built from the ops above, with the definitions of NumPy, SciPy or PyTorch. */
+
+/* x1 + weight * (x2 - x1), exact where weight is 0 or 1. */
+IG_API ig_array *ig_lerp(ig_array *x1, ig_array *x2, ig_array *weight);
+
 #ifdef __cplusplus
 }
 #endif

@@ -78,17 +78,41 @@ static int give_list(ig_array **y, int n) { return (void)y, n; }
 #define KIND(gradient, accepts, result) \
     (KIND_##gradient == ROW_COUNT ? GIVES_FLOAT_##accepts##_##result : KIND_##gradient)
 
-const row rows[] = {
+static const row written[] = {
 #define UNARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
-    {KIND(gradient, accepts, result), #name, 1, INPUTS_##accepts(domain), 0, make_##name},
+    {KIND(gradient, accepts, result), #name, 1, INPUTS_##accepts(domain), 0, make_##name, NULL},
 #define BINARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
-    {KIND(gradient, accepts, result), #name, 2, INPUTS_##accepts(domain), 0, make_##name},
+    {KIND(gradient, accepts, result), #name, 2, INPUTS_##accepts(domain), 0, make_##name, NULL},
 #include "engine/ops/ops.def"
 #define ROW(kind, op, inputs, results) \
-    {ROW_##kind, #op, MOST_INPUTS, inputs, __LINE__, JOIN(make_, __LINE__)},
+    {ROW_##kind, #op, MOST_INPUTS, inputs, __LINE__, JOIN(make_, __LINE__), NULL},
 #include "grad/rows.def"
 };
-const int row_count = sizeof rows / sizeof *rows;
+enum { WRITTEN = sizeof written / sizeof *written };
+
+const row *row_at(int i)
+{
+    static const row_kind kinds[] = {[EXAMPLE_DIFF] = ROW_DIFF,
+                                     [EXAMPLE_FLAT] = ROW_FLAT,
+                                     [EXAMPLE_WHOLE] = ROW_WHOLE,
+                                     [EXAMPLE_SOURCE] = ROW_SOURCE,
+                                     [EXAMPLE_VALUE] = ROW_COUNT};
+    enum { MOST_EXAMPLES = 4096 };
+    static row made[MOST_EXAMPLES];
+    const example *e = i < WRITTEN ? NULL : example_at(NULL, i - WRITTEN);
+    if (!e)
+        return i < WRITTEN ? &written[i] : NULL;
+    if (i - WRITTEN >= MOST_EXAMPLES)
+        abort();
+    row *r = &made[i - WRITTEN];
+    *r = (row){kinds[e->kind], e->op, MOST_INPUTS, e->inputs, .example = e};
+    return r;
+}
+
+int row_results(const row *r, ig_array *const *in, ig_array **y)
+{
+    return r->example ? example_build(r->example, in, y, MOST_RESULTS) : r->make(in, y);
+}
 
 /* ---- values ---- */
 
@@ -123,45 +147,28 @@ static double value_in(char from, double u, int64_t i, int64_t below)
     }
 }
 
-/* Reads one input, "3x4+", and returns the position after it. */
-static const char *input_parse(input *in, const char *text, int seed)
+static void input_new(input *in, const example_input *from, int seed)
 {
-    char *end = (char *)text;
-    *in = (input){.dtype = IG_F64, .size = 1};
-    if (*text == 'k')
-        in->shape[in->ndim++] = in->size = 4;
-    else if (*text == '-')
-        end++;
-    else
-        for (;; text = end + 1) {
-            in->size *= in->shape[in->ndim++] = strtoll(text, &end, 10);
-            if (*end != 'x')
-                break;
-        }
-    const char from = *end;
-    double low = 0, high = 0;
-    if (from == '[') {
-        low = strtod(end + 1, &end);
-        high = strtod(end + 1, &end);
-    }
-    const bool is_index = from == '#' || from == '~';
-    const int64_t below = is_index ? strtoll(end + 1, &end, 10) : 0;
-    end += *end && *end != ' ' && !is_index;
-    in->is_key = from == 'k';
-    in->dtype = in->is_key ? IG_U32 : is_index ? IG_I64 : from == '?' ? IG_BOOL : IG_F64;
+    *in = (input){.ndim = from->ndim, .size = 1, .is_key = from->from == 'k'};
+    for (int a = 0; a < in->ndim; a++)
+        in->size *= in->shape[a] = from->shape[a];
+    in->dtype = example_input_dtype(from) ? example_input_dtype(from) : IG_F64;
     in->v = get(in->size, sizeof *in->v);
     values_fill(in->v, in->size, seed);
     for (int64_t i = 0; i < in->size; i++)
-        in->v[i] = from == '[' ? value_between(low, high, in->v[i], value_in(0, in->v[i], i, 0))
-                               : value_in(from, in->v[i], i, below);
-    return end + (*end == ' ');
+        in->v[i] = from->from == '['
+                       ? value_between(from->low, from->high, in->v[i], value_in(0, in->v[i], i, 0))
+                       : value_in(from->from, in->v[i], i, from->below);
 }
 
 int inputs_new(const row *r, int seed, input *in)
 {
     int n = 0;
-    for (const char *text = r->inputs; *text && n < r->n_in; n++)
-        text = input_parse(&in[n], text, seed * MOST_INPUTS + n);
+    example_input from;
+    for (const char *text = r->inputs; *text && n < r->n_in; n++) {
+        text = example_input_read(text, &from);
+        input_new(&in[n], &from, seed * MOST_INPUTS + n);
+    }
     return n;
 }
 

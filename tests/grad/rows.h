@@ -1,9 +1,9 @@
-/* The calls of rows.def, and one call of each elementwise row of ops.def, as data: the op, its inputs with
+/* The calls of rows.def, the examples of ops.def, and one call of each elementwise row of it, as data: the op, its inputs with
  * values on the host, and the layouts in which they can be passed. */
 #ifndef TESTS_GRAD_ROWS_H
 #define TESTS_GRAD_ROWS_H
 
-#include "ingot.h"
+#include "verify/example.h"
 
 enum { MOST_INPUTS = 5, MOST_RESULTS = 8, MOST_AXES = 6 };
 
@@ -15,7 +15,7 @@ typedef enum row_kind {
     ROW_SHARP,
     ROW_SOURCE,
     ROW_STOP,
-    ROW_COUNT
+    ROW_COUNT /* also: an example that is not differentiated */
 } row_kind;
 
 /* Makes results, at most MOST_RESULTS of them, and returns how many; 0: failed. */
@@ -28,10 +28,13 @@ typedef struct row {
     const char *inputs;
     int line; /* of rows.def; 0: a row of ops.def */
     row_make make;
+    const example *example; /* a call of ops.def, instead of make */
 } row;
 
-extern const row rows[];
-extern const int row_count;
+/* The rows of rows.def, the elementwise rows and the examples of ops.def; NULL past the last. */
+const row *row_at(int i);
+/* Makes the results of the row; returns their number, 0 on failure. */
+int row_results(const row *r, ig_array *const *in, ig_array **y);
 
 /* An input of a row: its shape, its dtype, and its values, row-major. */
 typedef struct input {

@@ -50,7 +50,7 @@ static void build(const trial *t, built *b)
         in[k] = laid_see(&t->at[k], t->lazy ? ig_positive(b->stored[i]) : b->stored[i]);
         b->seen[i++] = in[k];
     }
-    b->n_all = t->r->make(in, y);
+    b->n_all = row_results(t->r, in, y);
     for (int i = 0; i < b->n_all; i++)
         if (array_is_float(y[i])) {
             b->g[b->n_y] = numbers_like(y[i], 50 + i);
@@ -273,7 +273,7 @@ static void check_whole(const trial *t)
         in[k] = laid_see(&t->at[k], laid_store(&t->at[k]));
         x = input_is_float(&t->in[k]) ? in[k] : x;
     }
-    const int n = t->r->make(in, y);
+    const int n = row_results(t->r, in, y);
     check_that(n > 0 && !array_is_float(y[0]), "gives floats");
     ig_array *other = x ? x : ig_ones(IG_SHAPE(2), IG_F64);
     check_refused(ig_vjp(y, y, n, &other, 1, &d), IG_ERR_DTYPE, "only floats have gradients");

@@ -22,14 +22,17 @@ typedef struct trial {
 /* The results to compare: of the call, or its gradients with respect to the float inputs. */
 typedef int (*function)(const trial *t, ig_array *const *in, ig_array **y);
 
-static int call(const trial *t, ig_array *const *in, ig_array **y) { return t->r->make(in, y); }
+static int call(const trial *t, ig_array *const *in, ig_array **y)
+{
+    return row_results(t->r, in, y);
+}
 
 /* The float results, and numbers to weight them with. */
 static int floats_of(const trial *t, ig_array *const *in, ig_array **y, ig_array **g)
 {
     ig_array *all[MOST_RESULTS];
     int n_y = 0;
-    const int n = t->r->make(in, all);
+    const int n = row_results(t->r, in, all);
     for (int i = 0; i < n; i++)
         if (array_is_float(all[i])) {
             g[n_y] = numbers_like(all[i], 50 + i);

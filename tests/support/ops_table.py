@@ -1,4 +1,4 @@
-"""The elementwise rows of src/engine/ops/ops.def, for tests in Python. The columns are explained there."""
+"""The rows of src/engine/ops/ops.def that have columns for tests, for tests in Python. The columns are explained there."""
 import collections
 import os
 import re
@@ -6,6 +6,7 @@ import re
 TABLE = os.path.join(os.path.dirname(__file__), "../../src/engine/ops/ops.def")
 COLUMNS = ["name", "accepts", "result", "expr", "ulp", "domain", "gradient", "exact", "numpy", "doc"]
 Row = collections.namedtuple("Row", ["arity", *COLUMNS])
+Example = collections.namedtuple("Example", ["op", "takes", "inputs", "call", "numpy"])
 
 
 def split(text):
@@ -22,13 +23,51 @@ def split(text):
     return parts + [part.strip()]
 
 
-def elementwise_rows():
+def macros(text):
+    """(name, arguments) of each macro call in text, one after another."""
+    found, at = [], 0
+    while match := re.compile(r"\b([A-Z_0-9]+)\(").search(text, at):
+        depth, quoted, at = 1, False, match.end()
+        while depth:
+            quoted ^= text[at] == '"'
+            depth += 0 if quoted else (text[at] == "(") - (text[at] == ")")
+            at += 1
+        found.append((match.group(1), split(text[match.end():at - 1])))
+    return found
+
+
+def rows(kinds):
+    """(macro, columns) of the table's rows of these kinds."""
     with open(TABLE, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    rows = []
-    for kind, rest in re.findall(r"^(UNARY|BINARY)\((.*?)\)$", text, flags=re.M | re.S):
-        columns = dict(zip(COLUMNS, split(re.sub(r"\s*\n\s*", " ", rest)), strict=True))
+    text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.M)  # definitions of macros
+    text = re.sub(r"\s*\n\s*", " ", text)
+    return [(kind, columns) for kind, columns in macros(text) if kind in kinds]
+
+
+def string(text):
+    """Adjacent string literals as one string."""
+    return "".join(re.findall(r'"([^"]*)"', text))
+
+
+def elementwise_rows():
+    found = []
+    for kind, parts in rows({"UNARY", "BINARY"}):
+        columns = dict(zip(COLUMNS, parts, strict=True))
         columns["domain"] = [float(n) for n in re.findall(r"-?[\d.]+(?=[,)])", columns["domain"])]
-        columns["numpy"] = columns["numpy"].strip('"')
-        rows.append(Row(arity=1 if kind == "UNARY" else 2, **columns))
-    return rows
+        columns["numpy"] = string(columns["numpy"])
+        found.append(Row(arity=1 if kind == "UNARY" else 2, **columns))
+    return found
+
+
+def examples():
+    """The examples of OP and SHARED rows that NumPy can compute."""
+    found = []
+    for row, columns in rows({"OP", "SHARED"}):
+        takes = None
+        for kind, parts in macros(" ".join(columns[4 if row == "OP" else 5:])):
+            if kind == "TAKES":
+                takes = parts[0]
+            elif string(parts[2]):
+                found.append(Example(columns[0], takes, *map(string, parts)))
+    return found

@@ -8,8 +8,9 @@
 #define UNARY(name, accepts, result, expr, ...)
 #define BINARY(name, accepts, result, expr, ...)
 #define FOLD(name, accepts, identity, expr, doc)
-#define OP(name, class, signature, doc) int op_##name(op_id op, const ig_arg *args, ig_array **out);
-#define SHARED(name, builder, class, signature, doc) OP(builder, class, signature, doc)
+#define OP(name, class, signature, doc, ...) \
+    int op_##name(op_id op, const ig_arg *args, ig_array **out);
+#define SHARED(name, builder, class, signature, doc, ...) OP(builder, class, signature, doc)
 #include "engine/ops/ops.def"
 
 /* The builders of all UNARY and BINARY rows, and of all FOLD rows. */

@@ -4,6 +4,10 @@
 
 #include "engine/ops/builders.h"
 
+/* Begins the builder of an op. */
+#define BUILDER(name) \
+    int op_##name(__attribute__((unused)) op_id op, const ig_arg *args, ig_array **out)
+
 /* Converts n arrays to the dtype in which composites compute: f64 if their common dtype is f64, else f32.
  * *dtype is the result's: the common float dtype, or f32 for integers and bool. So f16 and bf16 are rounded
  * once, at the end. */

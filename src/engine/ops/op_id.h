@@ -4,7 +4,7 @@
 #define OPS_OP_ID_H
 
 typedef enum op_id {
-#define OP(name, class, signature, doc) OP_##name,
+#define OP(name, class, signature, doc, ...) OP_##name,
 #define NODE(name) OP_##name,
 #include "engine/ops/ops.def"
     OP_COUNT

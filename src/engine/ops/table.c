@@ -25,9 +25,9 @@ const op_row op_rows[OP_COUNT] = {
     [OP_##id] = { \
         #id,    FOLD_SIGNATURE_##accepts_, text, CLASS_REDUCE, ACCEPTS_##accepts_, RESULT_SAME, 0, \
         op_fold},
-#define SHARED(id, builder, class, signature_, text) \
+#define SHARED(id, builder, class, signature_, text, ...) \
     [OP_##id] = {#id, signature_, text, CLASS_##class, ACCEPTS_NONE, RESULT_NONE, 0, op_##builder},
-#define OP(id, class, signature_, text) SHARED(id, id, class, signature_, text)
+#define OP(id, class, signature_, text, ...) SHARED(id, id, class, signature_, text)
 #define NODE(id) [OP_##id] = {#id, "", "", CLASS_NODE, ACCEPTS_NONE, RESULT_NONE, 0, NULL},
 #include "engine/ops/ops.def"
 };
@@ -51,7 +51,7 @@ static const char *const class_names[] = {
 };
 
 /* Parsed signatures are in static memory, so parsing fails only if the table has a defect. */
-enum { MAX_PARAMS = 8, TEXT_ROOM = 8192 };
+enum { MAX_PARAMS = 8, TEXT_ROOM = 16384 };
 static ig_op infos[OP_PUBLIC_COUNT];
 static ig_param params[OP_PUBLIC_COUNT][MAX_PARAMS];
 static char names[TEXT_ROOM];

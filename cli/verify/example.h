@@ -1,0 +1,54 @@
+/* Example calls of ops: the last column of the OP and SHARED rows of ops.def, where it is explained. `ingot verify` runs them if
+ * the op has no plan, and the gradient tests differentiate them. */
+#ifndef CLI_VERIFY_EXAMPLE_H
+#define CLI_VERIFY_EXAMPLE_H
+
+#include <ingot.h>
+
+enum { EXAMPLE_INPUTS = 5, EXAMPLE_ARGS = 8, EXAMPLE_AXES = 6 };
+
+typedef enum example_kind {
+    EXAMPLE_DIFF,
+    EXAMPLE_FLAT,
+    EXAMPLE_WHOLE,
+    EXAMPLE_SOURCE,
+    EXAMPLE_VALUE,
+} example_kind;
+
+typedef struct example {
+    example_kind kind;
+    const char *op;
+    unsigned takes; /* the dtypes of inputs without a fixed one: a bit for each */
+    const char *inputs, *call;
+} example;
+
+/* The i-th example of the op, or of any op if op is NULL; NULL past the last. */
+const example *example_at(const char *op, int i);
+
+/* An input: its shape, and where its values come from; see ops.def. */
+typedef struct example_input {
+    int ndim;
+    int64_t shape[EXAMPLE_AXES];
+    char from;
+    double low, high; /* of '[' */
+    int64_t below;    /* of '#' and '~' */
+} example_input;
+
+/* Reads one input and returns the position after it. */
+const char *example_input_read(const char *text, example_input *in);
+/* The dtype of the input if it is fixed, else IG_DTYPE_NONE. */
+ig_dtype example_input_dtype(const example_input *in);
+
+/* The arguments of the call. Arrays are not set: argument i begins with input first[i]. */
+typedef struct example_call {
+    int n;
+    ig_arg arg[EXAMPLE_ARGS];
+    int first[EXAMPLE_ARGS];
+} example_call;
+
+/* Parsed at the first use. Ends the program if the table has a mistake. */
+const example_call *example_parsed(const example *e);
+/* Calls the op of the example with these inputs; returns the number of results, 0 on failure. */
+int example_build(const example *e, ig_array *const *in, ig_array **y, int room);
+
+#endif
