@@ -507,6 +507,24 @@ IG_API ig_array *ig_kl_div(ig_array *x1, ig_array *x2, const char *reduction);
 
 /* x1 + weight * (x2 - x1), exact where weight is 0 or 1. */
 IG_API ig_array *ig_lerp(ig_array *x1, ig_array *x2, ig_array *weight);
+/* Degrees as radians. */
+IG_API ig_array *ig_deg2rad(ig_array *x);
+/* Radians as degrees. */
+IG_API ig_array *ig_rad2deg(ig_array *x);
+/* sin(pi * x) / (pi * x); 1 at 0. */
+IG_API ig_array *ig_sinc(ig_array *x);
+/* x1 * log(x2); 0 where x1 is 0, unless x2 is NaN. */
+IG_API ig_array *ig_xlogy(ig_array *x1, ig_array *x2);
+/* x with NaN and infinities replaced; infinities by the largest finite numbers of the dtype unless
+ * given. */
+IG_API ig_array *ig_nan_to_num(ig_array *x, ig_array *nan, ig_array *posinf, ig_array *neginf);
+/* bool: abs(x1 - x2) <= atol + rtol * abs(x2), or equal. Infinities are close to themselves
+ * only. */
+IG_API ig_array *ig_isclose(ig_array *x1, ig_array *x2, double rtol, double atol, bool equal_nan);
+/* bool: whether all elements are close (isclose). */
+IG_API ig_array *ig_allclose(ig_array *x1, ig_array *x2, double rtol, double atol, bool equal_nan);
+/* bool: whether x1 and x2 have the same shape and elements. */
+IG_API ig_array *ig_array_equal(ig_array *x1, ig_array *x2, bool equal_nan);
 
 #ifdef __cplusplus
 }
