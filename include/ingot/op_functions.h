@@ -525,6 +525,17 @@ IG_API ig_array *ig_isclose(ig_array *x1, ig_array *x2, double rtol, double atol
 IG_API ig_array *ig_allclose(ig_array *x1, ig_array *x2, double rtol, double atol, bool equal_nan);
 /* bool: whether x1 and x2 have the same shape and elements. */
 IG_API ig_array *ig_array_equal(ig_array *x1, ig_array *x2, bool equal_nan);
+/* The largest element minus the smallest; NaN if there is one. */
+IG_API ig_array *ig_ptp(ig_array *x, ig_ints axis, bool keepdims);
+/* The mean, weighted. weights has the shape of x, or of the axes that are given. */
+IG_API ig_array *ig_average(ig_array *x, ig_ints axis, ig_array *weights, bool keepdims);
+/* Covariances of variables, which are the rows of x and y (columns without rowvar). The divisor is
+ * n - ddof; ddof is 0 with bias, else 1. Each observation counts fweights times, and has the
+ * importance aweights. */
+IG_API ig_array *ig_cov(ig_array *x, ig_array *y, bool rowvar, bool bias, int64_t ddof,
+                        ig_array *fweights, ig_array *aweights);
+/* Pearson's correlation coefficients of variables, as for cov. */
+IG_API ig_array *ig_corrcoef(ig_array *x, ig_array *y, bool rowvar);
 
 #ifdef __cplusplus
 }
