@@ -536,6 +536,22 @@ IG_API ig_array *ig_cov(ig_array *x, ig_array *y, bool rowvar, bool bias, int64_
                         ig_array *fweights, ig_array *aweights);
 /* Pearson's correlation coefficients of variables, as for cov. */
 IG_API ig_array *ig_corrcoef(ig_array *x, ig_array *y, bool rowvar);
+/* Powers of x in N columns (as many as x has elements), the highest first unless increasing. i64
+ * for integers. */
+IG_API ig_array *ig_vander(ig_array *x, int64_t N, bool increasing);
+/* The integral of y along axis by the trapezoidal rule, at the places x or dx apart. */
+IG_API ig_array *ig_trapezoid(ig_array *y, ig_array *x, double dx, int axis);
+/* The Kronecker product: blocks of x2, each times an element of x1. */
+IG_API ig_array *ig_kron(ig_array *x1, ig_array *x2);
+/* The columns (axis 1) reversed, as a view. */
+IG_API ig_array *ig_fliplr(ig_array *x);
+/* The rows (axis 0) reversed, as a view. */
+IG_API ig_array *ig_flipud(ig_array *x);
+/* Two axes exchanged, as a view. */
+IG_API ig_array *ig_swapaxes(ig_array *x, int64_t axis1, int64_t axis2);
+/* x rotated k times by 90 degrees from the first of two axes to the second, as a view; None is (0,
+ * 1). */
+IG_API ig_array *ig_rot90(ig_array *x, int64_t k, ig_ints axes);
 
 #ifdef __cplusplus
 }

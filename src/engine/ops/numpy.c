@@ -274,3 +274,132 @@ BUILDER(corrcoef)
     c = ig_divide(c, ig_expand_dims(deviation, IG_AXES(0)));
     return composite_result(out, squeezed(ig_clip(c, ig_float(-1), ig_float(1))), dtype);
 }
+
+/* ---- sums and products ---- */
+
+BUILDER(vander)
+{
+    ig_array *x = args[0].u.array;
+    if (x->view.ndim != 1)
+        FAIL_NONE(IG_ERR_SHAPE, "vander: x has %d dimensions; give 1", x->view.ndim);
+    const int64_t n = args[1].kind == IG_ARG_INT ? args[1].u.i : x->view.shape[0];
+    if (n < 0)
+        FAIL_NONE(IG_ERR_ARGUMENT, "vander: N is %lld; give 0 or more", (long long)n);
+    const ig_dtype dtype = dtype_is_float(x->dtype) ? (ig_dtype)x->dtype : IG_I64;
+    ig_array *power = build_cast(build_iota(1, &n), dtype);
+    x = ig_expand_dims(build_cast(x, dtype), IG_AXES(1));
+    return op_one(out, ig_pow(x, args[2].u.b ? power : ig_flip(power, IG_NONE)));
+}
+
+/* x[from:to] along axis. */
+static ig_array *part(ig_array *x, int axis, int64_t from, int64_t to)
+{
+    int64_t start[IG_MAX_NDIM] = {0}, stop[IG_MAX_NDIM];
+    for (int a = 0; a <= axis; a++)
+        stop[a] = INT64_MAX;
+    start[axis] = from;
+    stop[axis] = to;
+    return ig_slice(x, (ig_ints){start, axis + 1}, (ig_ints){stop, axis + 1}, IG_NONE);
+}
+
+/* The widths of the intervals between the places x, to broadcast with the intervals of y along axis. As in NumPy, the
+ * axis that was given counts in x, too, unless x is 1-d. */
+static ig_array *widths(op_id op, const ig_array *y, ig_array *x, int64_t given, int axis)
+{
+    int64_t shape[IG_MAX_NDIM];
+    if (x->view.ndim != 1) {
+        int own;
+        if (infer_axis(op, given, x->view.ndim, &own) != IG_OK)
+            return NULL;
+        return ig_diff(x, own, 1, NULL, NULL);
+    }
+    for (int a = 0; a < y->view.ndim; a++)
+        shape[a] = a == axis ? -1 : 1;
+    return ig_reshape(ig_diff(x, 0, 1, NULL, NULL), (ig_ints){shape, y->view.ndim});
+}
+
+BUILDER(trapezoid)
+{
+    ig_array *in[2] = {args[0].u.array, arg_array(&args[1])};
+    ig_dtype dtype;
+    int axis;
+    if (composite_floats(op, in, in[1] ? 2 : 1, &dtype) != IG_OK ||
+        infer_axis(op, args[3].u.i, in[0]->view.ndim, &axis) != IG_OK)
+        return 0;
+    ig_array *width = in[1] ? widths(op, in[0], in[1], args[3].u.i, axis) : ig_float(args[2].u.f);
+    ig_array *ends = ig_add(part(in[0], axis, 1, INT64_MAX), part(in[0], axis, 0, -1));
+    ig_array *area = ig_divide(ig_multiply(width, ends), ig_float(2));
+    return composite_result(out, ig_sum(area, IG_AXES(axis), IG_DTYPE_NONE, false), dtype);
+}
+
+/* x as (a0, 1, a1, 1, ...) and y as (1, b0, 1, b1, ...) are multiplied; each pair of axes becomes one. */
+BUILDER(kron)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    const int ndim = x[0]->view.ndim > x[1]->view.ndim ? x[0]->view.ndim : x[1]->view.ndim;
+    int64_t apart[2][2 * IG_MAX_NDIM], shape[IG_MAX_NDIM];
+    if (2 * ndim > IG_MAX_NDIM)
+        FAIL_NONE(IG_ERR_SHAPE, "kron: %d dimensions are more than the %d that it can have", ndim,
+                  IG_MAX_NDIM / 2);
+    for (int a = 0; a < ndim; a++) {
+        shape[a] = 1;
+        for (int k = 0; k < 2; k++) {
+            const int own = a - (ndim - x[k]->view.ndim);
+            apart[k][2 * a + k] = own < 0 ? 1 : x[k]->view.shape[own];
+            apart[k][2 * a + 1 - k] = 1;
+            shape[a] *= apart[k][2 * a + k];
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        x[k] = ig_reshape(x[k], (ig_ints){apart[k], 2 * ndim});
+    ig_array *y = NULL;
+    if (x[0] && x[1])
+        y = x[0]->dtype == IG_BOOL && x[1]->dtype == IG_BOOL ? ig_logical_and(x[0], x[1])
+                                                             : ig_multiply(x[0], x[1]);
+    return op_one(out, ig_reshape(y, (ig_ints){shape, ndim}));
+}
+
+/* ---- axes ---- */
+
+static int flipped(op_id op, ig_array *x, int axis, ig_array **out)
+{
+    if (x->view.ndim <= axis)
+        FAIL_NONE(IG_ERR_SHAPE, "%s: x has %d dimension%s, but needs at least %d", op_rows[op].name,
+                  x->view.ndim, x->view.ndim == 1 ? "" : "s", axis + 1);
+    return op_one(out, ig_flip(x, IG_AXES(axis)));
+}
+
+BUILDER(fliplr) { return flipped(op, args[0].u.array, 1, out); }
+BUILDER(flipud) { return flipped(op, args[0].u.array, 0, out); }
+
+static ig_array *swapped(op_id op, ig_array *x, int64_t axis1, int64_t axis2)
+{
+    int order[IG_MAX_NDIM], one, two;
+    if (!x || infer_axis(op, axis1, x->view.ndim, &one) != IG_OK ||
+        infer_axis(op, axis2, x->view.ndim, &two) != IG_OK)
+        return NULL;
+    for (int a = 0; a < x->view.ndim; a++)
+        order[a] = a == one ? two : a == two ? one : a;
+    return build_permute(op, x, order);
+}
+
+BUILDER(swapaxes) { return op_one(out, swapped(op, args[0].u.array, args[1].u.i, args[2].u.i)); }
+
+BUILDER(rot90)
+{
+    ig_array *x = args[0].u.array;
+    const ig_ints both = IG_AXES(0, 1), axes = args[2].kind == IG_ARG_INTS ? args[2].u.ints : both;
+    const int turns = (int)((args[1].u.i % 4 + 4) % 4);
+    int own[IG_MAX_NDIM];
+    if (axes.n != 2)
+        FAIL_NONE(IG_ERR_ARGUMENT, "rot90: axes has %d numbers; give 2", axes.n);
+    if (infer_axes(op, axes, x->view.ndim, own) < 0)
+        return 0;
+    if (turns == 2)
+        x = ig_flip(x, axes);
+    else if (turns == 1)
+        x = swapped(op, ig_flip(x, IG_AXES(own[1])), own[0], own[1]);
+    else if (turns == 3)
+        x = ig_flip(swapped(op, x, own[0], own[1]), IG_AXES(own[1]));
+    return op_one(out, x);
+}
