@@ -457,6 +457,22 @@ IG_API ig_array *ig_gelu(ig_array *x, const char *approximate);
 IG_API ig_array *ig_silu(ig_array *x);
 /* log(1 + exp(x)) without overflow. */
 IG_API ig_array *ig_softplus(ig_array *x);
+/* log(sigmoid(x)) without overflow. */
+IG_API ig_array *ig_log_sigmoid(ig_array *x);
+/* 1.0507 * elu(x, 1.6733), the self-normalizing unit. */
+IG_API ig_array *ig_selu(ig_array *x);
+/* x, or alpha * (exp(x / alpha) - 1) below 0. */
+IG_API ig_array *ig_celu(ig_array *x, double alpha);
+/* x * tanh(softplus(x)). */
+IG_API ig_array *ig_mish(ig_array *x);
+/* x * clip(x + 3, 0, 6) / 6. */
+IG_API ig_array *ig_hardswish(ig_array *x);
+/* x kept within [min_val, max_val]. */
+IG_API ig_array *ig_hard_tanh(ig_array *x, double min_val, double max_val);
+/* x / (1 + abs(x)). */
+IG_API ig_array *ig_softsign(ig_array *x);
+/* The first half of x along axis times the sigmoid of the second. */
+IG_API ig_array *ig_glu(ig_array *x, int axis);
 /* exp(x) / sum(exp(x)) along axis, without overflow. */
 IG_API ig_array *ig_softmax(ig_array *x, ig_ints axis);
 /* log(softmax(x)) along axis. */

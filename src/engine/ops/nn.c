@@ -1,4 +1,4 @@
-/* Builders of the ops of neural networks: activations, softmax, norms, attention, losses. Each is an
+/* Builders of the ops of neural networks: dropout, softmax, norms, attention, losses. Each is an
  * expression of other ops, computed in f32 (f64 for f64) and rounded to the dtype of its input once, at
  * the end. */
 #include "base/error.h"
@@ -8,56 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- activations ---- */
-
-int op_relu(op_id op, const ig_arg *args, ig_array **out)
-{
-    if (args[0].u.array->dtype == IG_BOOL)
-        FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype",
-                  op_rows[op].name);
-    ig_array *x = args[0].u.array;
-    return op_one(out, ig_maximum(x, dtype_is_float(x->dtype) ? build_beside(x, 0) : ig_int(0)));
-}
-
-/* x where it is above 0, `below` elsewhere. */
-static ig_array *positive_or(ig_array *x, ig_array *below)
-{
-    return ig_where(ig_greater(x, ig_float(0)), x, below);
-}
-
-static ig_array *gelu(ig_array *x, const char *how)
-{
-    if (strcmp(how, "none") == 0)
-        return ig_gelu_erf(x);
-    if (strcmp(how, "tanh") != 0)
-        FAIL_NULL(IG_ERR_ARGUMENT, "gelu: approximate is 'none' or 'tanh', not '%s'", how);
-    ig_array *cube = ig_multiply(ig_multiply(ig_square(x), x), ig_float(0.044715));
-    ig_array *y = ig_tanh(ig_multiply(ig_add(x, cube), ig_float(M_SQRT1_2 * M_2_SQRTPI)));
-    return ig_multiply(ig_multiply(x, ig_float(0.5)), ig_add(y, ig_float(1)));
-}
-
-static ig_array *activation(op_id op, ig_array *x, const ig_arg *more)
-{
-    switch (op) {
-    case OP_leaky_relu: return positive_or(x, ig_multiply(x, ig_float(more->u.f)));
-    case OP_elu: { /* above 0 the exponential must not overflow: its gradient, times 0, must be 0 */
-        ig_array *below = ig_expm1(ig_minimum(ig_float(0), x));
-        return positive_or(x, ig_multiply(below, ig_float(more->u.f)));
-    }
-    case OP_gelu: return gelu(x, more->u.str);
-    case OP_silu: return ig_multiply(x, ig_sigmoid(x));
-    default: return ig_logaddexp(x, ig_float(0)); /* softplus */
-    }
-}
-
-int op_activation(op_id op, const ig_arg *args, ig_array **out)
-{
-    ig_array *x = args[0].u.array;
-    ig_dtype dtype;
-    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
-        return 0;
-    return composite_result(out, activation(op, x, &args[1]), dtype);
-}
+/* ---- dropout ---- */
 
 int op_dropout(op_id op, const ig_arg *args, ig_array **out)
 {
