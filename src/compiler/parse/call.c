@@ -335,6 +335,18 @@ function_decl *methods_of(parser *p, const kernel_type *type, const char *name)
     return y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
 }
 
+parameter *method_parameters(parser *p, kernel_place place, const kernel_type *object,
+                             unsigned quals, const parameter *others, uint32_t n)
+{
+    parameter *all = kernel_arena_new(p->arena, (n + 1) * sizeof *all);
+    all[0] = (parameter){.name = name_of(p, "this"),
+                         .place = place,
+                         .type = type_reference(p->types, type_qualify(p->types, object, quals))};
+    for (uint32_t i = 0; i < n; i++)
+        all[i + 1] = others[i];
+    return all;
+}
+
 const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to)
 {
     const conversion *found = NULL;

@@ -269,12 +269,7 @@ static bool special_fits(parser *p, const kernel_syntax *of, const kernel_syntax
     memcpy(own->at + fixed, d.pack, d.n_pack * sizeof *own->at);
     /* Evaluate the pattern again with these values. */
     special_args a = {.of = of, .special = special, .own = *own};
-    const bool failed = p->failed;
-    p->quiet++;
-    const bool fine = as_patterns ? with_patterns(p, parse_special_args, &a)
-                                  : parser_guard(p, parse_special_args, &a);
-    p->quiet--;
-    p->failed = failed;
+    const bool fine = (as_patterns ? with_patterns : parser_try)(p, parse_special_args, &a);
     return fine && template_same(a.made, args);
 }
 

@@ -22,6 +22,12 @@ static kernel_expr *index_of(parser *p, kernel_place place, int base, int axis)
     return e;
 }
 
+/* a op b, where b is a number. */
+static kernel_expr *by_uint(parser *p, kernel_place place, int token, kernel_expr *a, uint64_t b)
+{
+    return expr_binary(p, place, token, a, uint_const(p, place, b));
+}
+
 static kernel_expr *lane_of(parser *p, kernel_place place)
 {
     return expr_builtin(p, place, BUILTIN_LANE, type_word_of(p, WORD_UINT), 0, NULL);
@@ -176,8 +182,7 @@ static kernel_expr *own_bits(parser *p, const member_call *m, kernel_expr *bits)
     const uint64_t n = m->g->type->count;
     if (n == 32)
         return bits;
-    kernel_expr *first = expr_binary(p, m->place, TOKEN_AMP, lane_of(p, m->place),
-                                     uint_const(p, m->place, ~(n - 1)));
+    kernel_expr *first = by_uint(p, m->place, TOKEN_AMP, lane_of(p, m->place), ~(n - 1));
     return expr_binary(p, m->place, TOKEN_SHR, bits, first);
 }
 
@@ -207,21 +212,20 @@ static kernel_expr *tile_member(parser *p, const member_call *m)
     if (is(m, "size") || is(m, "num_threads"))
         return uint_const(p, place, n);
     if (is(m, "thread_rank"))
-        return expr_binary(p, place, TOKEN_AMP, lane_of(p, place), uint_const(p, place, n - 1));
+        return by_uint(p, place, TOKEN_AMP, lane_of(p, place), n - 1);
     const uint64_t parent = m->g->type->parent;
     if (is(m, "meta_group_rank")) {
         kernel_expr *rank = linear(p, place, INDEX_THREAD, INDEX_BLOCK_DIM);
         if (parent)
-            rank = expr_binary(p, place, TOKEN_AMP, lane_of(p, place),
-                               uint_const(p, place, parent - 1));
-        return expr_binary(p, place, TOKEN_SLASH, rank, uint_const(p, place, n));
+            rank = by_uint(p, place, TOKEN_AMP, lane_of(p, place), parent - 1);
+        return by_uint(p, place, TOKEN_SLASH, rank, n);
     }
     if (is(m, "meta_group_size") && parent)
         return uint_const(p, place, parent / n);
     if (is(m, "meta_group_size")) {
         kernel_expr *size = volume(p, place, INDEX_BLOCK_DIM);
-        size = expr_binary(p, place, TOKEN_PLUS, size, uint_const(p, place, n - 1));
-        return expr_binary(p, place, TOKEN_SLASH, size, uint_const(p, place, n));
+        size = by_uint(p, place, TOKEN_PLUS, size, n - 1);
+        return by_uint(p, place, TOKEN_SLASH, size, n);
     }
     return NULL;
 }
@@ -243,7 +247,7 @@ static kernel_expr *coalesced_member(parser *p, const member_call *m)
     if (is(m, "thread_rank")) {
         kernel_expr *below =
             expr_binary(p, place, TOKEN_SHL, uint_const(p, place, 1), lane_of(p, place));
-        below = expr_binary(p, place, TOKEN_MINUS, below, uint_const(p, place, 1));
+        below = by_uint(p, place, TOKEN_MINUS, below, 1);
         mask = expr_binary(p, place, TOKEN_AMP, mask, below);
     } else if (!is(m, "size") && !is(m, "num_threads")) {
         return NULL;
@@ -285,9 +289,8 @@ static kernel_expr *tile_mask(parser *p, kernel_place place, const kernel_type *
     const uint64_t n = type->count;
     kernel_expr *mask = uint_const(p, place, n == 32 ? UINT32_MAX : (UINT64_C(1) << n) - 1);
     if (n < 32)
-        mask = expr_binary(
-            p, place, TOKEN_SHL, mask,
-            expr_binary(p, place, TOKEN_AMP, lane_of(p, place), uint_const(p, place, ~(n - 1))));
+        mask = expr_binary(p, place, TOKEN_SHL, mask,
+                           by_uint(p, place, TOKEN_AMP, lane_of(p, place), ~(n - 1)));
     return to_type(p, mask, type);
 }
 
@@ -489,12 +492,11 @@ static kernel_expr *parse_scan(parser *p, int which, kernel_place place)
         s.object = op && !expr_is_place(op) ? scan_keep(p, &s, op) : op;
     }
     expect(p, TOKEN_RPAREN, "after a scan");
-    kernel_expr *rank = scan_keep(
-        p, &s, expr_binary(p, place, TOKEN_AMP, lane_of(p, place), uint_const(p, place, s.n - 1)));
+    kernel_expr *rank = scan_keep(p, &s, by_uint(p, place, TOKEN_AMP, lane_of(p, place), s.n - 1));
     for (uint64_t by = 1; by < s.n; by *= 2) {
         kernel_expr *before = scan_keep(p, &s, scan_shuffle(p, &s, v, by));
         kernel_expr *joined = expr_cast(p, scan_step(p, &s, v, before), s.type, place);
-        kernel_expr *takes = expr_binary(p, place, TOKEN_GE, rank, uint_const(p, place, by));
+        kernel_expr *takes = by_uint(p, place, TOKEN_GE, rank, by);
         v = scan_keep(p, &s, expr_choose(p, place, takes, joined, v));
     }
     if (which == SCAN_EXCLUSIVE) {
@@ -521,13 +523,6 @@ const kernel_type *group_type(parser *p, int which, kernel_place place)
                         parent && parent->word == WORD_TILE ? (unsigned)parent->count : 0, place);
 }
 
-static void add_special(parser *p, scope *s, const char *name, special_parser *parse, int which)
-{
-    symbol *y = symbol_add(p, s, SYMBOL_SPECIAL, name_of(p, name), 0);
-    y->special = parse;
-    y->which = which;
-}
-
 void group_names(parser *p)
 {
     static const struct {
@@ -536,25 +531,27 @@ void group_names(parser *p)
     } operations[] = {{"plus", BUILTIN_REDUCE_ADD},    {"less", BUILTIN_REDUCE_MIN},
                       {"greater", BUILTIN_REDUCE_MAX}, {"bit_and", BUILTIN_REDUCE_AND},
                       {"bit_or", BUILTIN_REDUCE_OR},   {"bit_xor", BUILTIN_REDUCE_XOR}};
+    static const struct {
+        const char *name;
+        uint8_t word;
+    } types[] = {{"thread_block", WORD_BLOCK},
+                 {"thread_group", WORD_GROUP},
+                 {"grid_group", WORD_GRID},
+                 {"coalesced_group", WORD_COALESCED}};
     scope *s = scope_open(p, p->root, false);
     symbol_add(p, p->root, SYMBOL_NAMESPACE, name_of(p, "cooperative_groups"), 0)->as.inside = s;
-    symbol_add(p, s, SYMBOL_TYPE, name_of(p, "thread_block"), 0)->as.type =
-        type_word_of(p, WORD_BLOCK);
-    symbol_add(p, s, SYMBOL_TYPE, name_of(p, "thread_group"), 0)->as.type =
-        type_word_of(p, WORD_GROUP);
-    symbol_add(p, s, SYMBOL_TYPE, name_of(p, "grid_group"), 0)->as.type =
-        type_word_of(p, WORD_GRID);
-    symbol_add(p, s, SYMBOL_TYPE, name_of(p, "coalesced_group"), 0)->as.type =
-        type_word_of(p, WORD_COALESCED);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        symbol_add(p, s, SYMBOL_TYPE, name_of(p, types[i].name), 0)->as.type =
+            type_word_of(p, types[i].word);
     symbol_add(p, s, SYMBOL_TYPE, name_of(p, "thread_block_tile"), 0)->which = GROUP_TILE;
-    add_special(p, s, "this_thread_block", parse_group_function, MAKE_BLOCK);
-    add_special(p, s, "this_grid", parse_group_function, MAKE_GRID);
-    add_special(p, s, "coalesced_threads", parse_group_function, MAKE_COALESCED);
-    add_special(p, s, "tiled_partition", parse_group_function, MAKE_TILE);
-    add_special(p, s, "sync", parse_group_function, SYNC);
-    add_special(p, s, "reduce", parse_reduce, 0);
-    add_special(p, s, "inclusive_scan", parse_scan, SCAN_INCLUSIVE);
-    add_special(p, s, "exclusive_scan", parse_scan, SCAN_EXCLUSIVE);
+    special_add(p, s, "this_thread_block", parse_group_function, MAKE_BLOCK);
+    special_add(p, s, "this_grid", parse_group_function, MAKE_GRID);
+    special_add(p, s, "coalesced_threads", parse_group_function, MAKE_COALESCED);
+    special_add(p, s, "tiled_partition", parse_group_function, MAKE_TILE);
+    special_add(p, s, "sync", parse_group_function, SYNC);
+    special_add(p, s, "reduce", parse_reduce, 0);
+    special_add(p, s, "inclusive_scan", parse_scan, SCAN_INCLUSIVE);
+    special_add(p, s, "exclusive_scan", parse_scan, SCAN_EXCLUSIVE);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        add_special(p, s, operations[i].name, parse_reduction_name, operations[i].id);
+        special_add(p, s, operations[i].name, parse_reduction_name, operations[i].id);
 }

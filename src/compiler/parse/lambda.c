@@ -143,26 +143,18 @@ static bool is_assigned(const kernel_name *name, const kernel_token *body)
 static void add_parameters(parser *p, const kernel_struct *s, const kernel_token *body,
                            declarator *d)
 {
-    uint32_t n = 1 + d->n_parameters;
-    for (const capture *c = s->syntax->captures; c; c = c->next)
-        n++;
-    parameter *all = kernel_arena_new(p->arena, n * sizeof *all), *at = all;
-    const unsigned quals = s->syntax->is_mutable ? 0 : TYPE_CONST;
-    *at++ = (parameter){.name = name_of(p, "this"),
-                        .place = d->place,
-                        .type = type_reference(p->types, type_qualify(p->types, s->type, quals))};
-    for (uint32_t i = 0; i < d->n_parameters; i++)
-        *at++ = d->parameters[i];
+    d->parameters = method_parameters(p, d->place, s->type, s->syntax->is_mutable ? 0 : TYPE_CONST,
+                                      d->parameters, d->n_parameters);
+    uint32_t room = ++d->n_parameters;
     for (const capture *c = s->syntax->captures; c; c = c->next) {
         const kernel_type *type = use_var(p, c->what, d->place)->type;
         if (type_is_pointer(type) && !is_assigned(c->what->name, body))
             type = type_qualify(p->types, type, TYPE_CONST);
         else
             type = type_reference(p->types, type);
-        *at++ = (parameter){.name = c->what->name, .place = c->what->place, .type = type};
+        ARENA_ADD(p->arena, d->parameters, d->n_parameters, room,
+                  (parameter){.name = c->what->name, .place = c->what->place, .type = type});
     }
-    d->parameters = all;
-    d->n_parameters = n;
 }
 
 kernel_name *lambda_auto(parser *p, int n) { return name_of(p, parser_format(p, "auto %d", n)); }

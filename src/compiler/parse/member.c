@@ -49,15 +49,10 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
     f.n_parameters = d->n_parameters + f.is_method;
     f.pack = d->pack;
     f.pack.first += f.is_method;
-    f.parameters = kernel_arena_new(p->arena, (f.n_parameters + 1) * sizeof *f.parameters);
+    f.parameters = d->parameters;
     if (f.is_method)
-        f.parameters[0] =
-            (parameter){.name = name_of(p, "this"),
-                        .place = d->place,
-                        .type = type_reference(
-                            p->types, type_qualify(p->types, s->type, is_const ? TYPE_CONST : 0))};
-    for (uint32_t i = 0; i < d->n_parameters; i++)
-        f.parameters[i + f.is_method] = d->parameters[i];
+        f.parameters = method_parameters(p, d->place, s->type, is_const ? TYPE_CONST : 0,
+                                         d->parameters, d->n_parameters);
     f.body = p->t;
     if (accept(p, TOKEN_COLON))
         skip_member_values(p);

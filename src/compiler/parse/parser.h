@@ -616,6 +616,10 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
                             const template_arg *given, uint32_t n_given, kernel_expr **args,
                             uint32_t n_args, bool quiet); /* NULL if quiet and none fits */
 
+/* The parameters of a method: the object, then n others; quals are the object's. */
+parameter *method_parameters(parser *p, kernel_place place, const kernel_type *object,
+                             unsigned quals, const parameter *others, uint32_t n);
+
 /* lambda.c */
 kernel_expr *parse_lambda(parser *p); /* at "[" */
 /* The n-th "auto" among a lambda's parameters, from 1, as a parameter of a template. */
@@ -645,6 +649,7 @@ kernel_expr *builtin_pair(parser *p, kernel_place place, kernel_operator op, ker
 
 /* special.c, group.c, wmma.c */
 void special_names(parser *p);
+void special_add(parser *p, scope *s, const char *name, special_parser *parse, int which);
 void group_names(parser *p);
 void wmma_names(parser *p);
 /* A member function of a cooperative group: g.sync(). NULL if the type is not a group. */

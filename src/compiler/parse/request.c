@@ -46,14 +46,11 @@ static kernel_function *use_kernel(parser *p, const symbol *y, const kernel_toke
 {
     kernel_instance *other = NULL;
     int n_others = 0;
-    const bool failed = p->failed, alone = !y->as.functions->next;
+    const bool alone = !y->as.functions->next;
     w->place = last->place;
     for (function_decl *one = y->as.functions; one; one = one->next) {
         w->f = function_itself(one);
-        p->quiet += !alone;
-        const bool fine = alone ? (find_instance(p, w), true) : parser_guard(p, find_instance, w);
-        p->quiet -= !alone;
-        p->failed = alone ? p->failed : failed;
+        const bool fine = alone ? (find_instance(p, w), true) : parser_try(p, find_instance, w);
         if (!fine || !w->made)
             continue;
         if (has_type(w))
@@ -84,13 +81,9 @@ void parse_request(parser *p, void *wanted)
     wish w = {0};
     if (at(p, TOKEN_LPAREN)) {
         const kernel_token *end = skip_group(p->t);
-        const bool failed = p->failed;
         w.typed = true;
         p->t++;
-        p->quiet++;
-        parser_guard(p, parse_kernel_type, &w);
-        p->quiet--;
-        p->failed = failed;
+        parser_try(p, parse_kernel_type, &w);
         p->t = end;
     }
     const symbol *y = parse_name(p, &last);
@@ -101,11 +94,9 @@ void parse_request(parser *p, void *wanted)
     w.given = given;
     if (!at(p, TOKEN_END))
         parser_fail(p, p->t->place, "%s after the name of a kernel", token_text(p, p->t));
-    kernel_alias *a = kernel_arena_get(p->arena, sizeof *a);
-    a->function = use_kernel(p, y, last, &w);
-    a->name = parser_format(p, "%s", (const char *)wanted);
-    a->next = p->tree->aliases;
-    p->tree->aliases = a;
+    const kernel_alias a = {parser_format(p, "%s", (const char *)wanted),
+                            use_kernel(p, y, last, &w), p->tree->aliases};
+    p->tree->aliases = kernel_arena_copy(p->arena, &a, sizeof a);
 }
 
 /* "tile<float, 16><<<" at the name. */

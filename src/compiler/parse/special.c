@@ -242,6 +242,8 @@ static kernel_expr *parse_limits(parser *p, int which, kernel_place place)
 
 enum { TRAIT_SAME, TRAIT_FLOAT, TRAIT_INTEGRAL, TRAIT_SIGNED, TRAIT_POINTER, TRAIT_ARITHMETIC };
 enum { TRAIT_VALUE = 16 /* is_same_v, not is_same<>::value */ };
+static const char *const traits[] = {"is_same",   "is_floating_point", "is_integral",
+                                     "is_signed", "is_pointer",        "is_arithmetic"};
 
 static kernel_expr *parse_trait(parser *p, int which, kernel_place place)
 {
@@ -317,18 +319,6 @@ static const struct {
     {"__assume", parse_hint, 0},
     {"__builtin_unreachable", parse_hint, 0},
     {"numeric_limits", parse_limits, 0},
-    {"is_same", parse_trait, TRAIT_SAME},
-    {"is_same_v", parse_trait, TRAIT_SAME | TRAIT_VALUE},
-    {"is_floating_point", parse_trait, TRAIT_FLOAT},
-    {"is_floating_point_v", parse_trait, TRAIT_FLOAT | TRAIT_VALUE},
-    {"is_integral", parse_trait, TRAIT_INTEGRAL},
-    {"is_integral_v", parse_trait, TRAIT_INTEGRAL | TRAIT_VALUE},
-    {"is_signed", parse_trait, TRAIT_SIGNED},
-    {"is_signed_v", parse_trait, TRAIT_SIGNED | TRAIT_VALUE},
-    {"is_pointer", parse_trait, TRAIT_POINTER},
-    {"is_pointer_v", parse_trait, TRAIT_POINTER | TRAIT_VALUE},
-    {"is_arithmetic", parse_trait, TRAIT_ARITHMETIC},
-    {"is_arithmetic_v", parse_trait, TRAIT_ARITHMETIC | TRAIT_VALUE},
     {"__double2loint", parse_double_part, DOUBLE_LOW},
     {"__double2hiint", parse_double_part, DOUBLE_HIGH},
     {"__hiloint2double", parse_double_part, DOUBLE_JOIN},
@@ -352,6 +342,18 @@ static const struct {
 static void add_type(parser *p, const char *name, const kernel_type *type)
 {
     symbol_add(p, p->root, SYMBOL_TYPE, name_of(p, name), 0)->as.type = type;
+}
+
+static void add_constant(parser *p, const char *name, kernel_expr *value)
+{
+    symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, name), 0)->constant = value;
+}
+
+void special_add(parser *p, scope *s, const char *name, special_parser *parse, int which)
+{
+    symbol *y = symbol_add(p, s, SYMBOL_SPECIAL, name_of(p, name), 0);
+    y->special = parse;
+    y->which = which;
 }
 
 static void vector_names(parser *p)
@@ -410,10 +412,11 @@ void special_names(parser *p)
                                                     * of a name first */
         symbol_add(p, p->root, SYMBOL_BUILTIN, name_of(p, builtin_names[i].name), 0)->as.builtin =
             &builtin_names[i];
-    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
-        symbol *y = symbol_add(p, p->root, SYMBOL_SPECIAL, name_of(p, specials[i].name), 0);
-        y->special = specials[i].parse;
-        y->which = specials[i].which;
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
+        special_add(p, p->root, specials[i].name, specials[i].parse, specials[i].which);
+    for (int i = 0; i < (int)(sizeof traits / sizeof *traits); i++) {
+        special_add(p, p->root, traits[i], parse_trait, i);
+        special_add(p, p->root, parser_format(p, "%s_v", traits[i]), parse_trait, i | TRAIT_VALUE);
     }
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         add_type(p, types[i].name, p->types->basic[types[i].word]);
@@ -422,15 +425,11 @@ void special_names(parser *p)
     static const char *const grid[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
     for (int i = 0; i < 4; i++)
         symbol_add(p, p->root, SYMBOL_GRID, name_of(p, grid[i]), 0)->as.number = i;
-    symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "warpSize"), 0)->constant =
-        expr_integer(p, 0, type_word_of(p, WORD_INT), 32);
+    add_constant(p, "warpSize", expr_integer(p, 0, type_word_of(p, WORD_INT), 32));
     /* Names that nvcc includes implicitly. */
-    symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "NULL"), 0)->constant =
-        expr_integer(p, 0, type_word_of(p, WORD_NULL), 0);
-    symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "INFINITY"), 0)->constant =
-        expr_number(p, 0, type_word_of(p, WORD_FLOAT), INFINITY);
-    symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "NAN"), 0)->constant =
-        expr_number(p, 0, type_word_of(p, WORD_FLOAT), NAN);
+    add_constant(p, "NULL", expr_integer(p, 0, type_word_of(p, WORD_NULL), 0));
+    add_constant(p, "INFINITY", expr_number(p, 0, type_word_of(p, WORD_FLOAT), INFINITY));
+    add_constant(p, "NAN", expr_number(p, 0, type_word_of(p, WORD_FLOAT), NAN));
     scope_use(p, add_namespace(p, p->root, "std"), p->root);
     scope_use(p, add_namespace(p, add_namespace(p, p->root, "cuda"), "std"), p->root);
 }

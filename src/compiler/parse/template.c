@@ -357,15 +357,8 @@ declarator template_signature(parser *p, function_decl *f, scope *s, specifiers 
     }
     if (f->is_method) {
         const unsigned quals = at_word(p, KEYWORD_const) ? TYPE_CONST : 0;
-        parameter *all = kernel_arena_new(p->arena, (d.n_parameters + 1) * sizeof *all);
-        all[0] =
-            (parameter){.name = name_of(p, "this"),
-                        .place = f->place,
-                        .type = type_reference(p->types, type_qualify(p->types, f->object, quals))};
-        for (uint32_t i = 0; i < d.n_parameters; i++)
-            all[i + 1] = d.parameters[i];
-        d.parameters = all;
-        d.n_parameters++;
+        d.parameters =
+            method_parameters(p, f->place, f->object, quals, d.parameters, d.n_parameters++);
         d.pack.first++;
     }
     parser_leave(p, back);

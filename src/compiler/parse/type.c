@@ -1,4 +1,6 @@
 /* Types as the source writes them: specifiers and declarators. */
+#include <string.h>
+
 #include "compiler/parse/parser.h"
 
 /* ---- specifiers ------------------------------------------------------------------------------- */
@@ -255,9 +257,7 @@ void parse_specifiers(parser *p, specifiers *s)
     }
     if (!s->type)
         parser_fail(p, p->t->place, "expected a type, found %s", token_text(p, p->t));
-    if (s->flags & IS_CONSTEXPR)
-        s->flags |= IS_CONST_WORD;
-    if (quals & TYPE_CONST)
+    if ((s->flags & IS_CONSTEXPR) || (quals & TYPE_CONST))
         s->flags |= IS_CONST_WORD;
     s->type = type_qualify(p->types, s->type, quals);
 }
@@ -268,22 +268,12 @@ bool at_type(parser *p)
         type_words w;
         if (word_count(&w, p->t->keyword))
             return true;
-        switch (p->t->keyword) {
-        case KEYWORD_const:
-        case KEYWORD_volatile:
-        case KEYWORD_struct:
-        case KEYWORD_class:
-        case KEYWORD_union:
-        case KEYWORD_enum:
-        case KEYWORD_auto:
-        case KEYWORD_decltype:
-        case KEYWORD_typename:
-        case KEYWORD_constexpr:
-        case KEYWORD_alignas:
-        case KEYWORD___align__:
-        case KEYWORD___attribute__: return true;
-        default: break;
-        }
+        static const uint8_t others[] = {KEYWORD_const,   KEYWORD_volatile,  KEYWORD_struct,
+                                         KEYWORD_class,   KEYWORD_union,     KEYWORD_enum,
+                                         KEYWORD_auto,    KEYWORD_decltype,  KEYWORD_typename,
+                                         KEYWORD_alignas, KEYWORD___align__, KEYWORD___attribute__};
+        if (memchr(others, p->t->keyword, sizeof others))
+            return true;
         for (size_t i = 0; i < sizeof flag_words / sizeof *flag_words; i++)
             if (p->t->keyword == flag_words[i].word)
                 return true;

@@ -270,10 +270,7 @@ static void work(parser *p, void *context)
     job *j = context;
     const kernel_token *from = p->t;
     p->scope = p->root;
-    p->quiet++;
-    parser_guard(p, parse_traits, NULL);
-    p->quiet--;
-    p->failed = false;
+    parser_try(p, parse_traits, NULL);
     p->scope = p->global;
     p->t = from;
     parse_file(p);

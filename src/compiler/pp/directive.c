@@ -5,31 +5,19 @@
 static pp_lexer *lexer(kernel_pp *pp) { return &pp->files[pp->n_files - 1].lexer; }
 static pp_file *file(kernel_pp *pp) { return &pp->files[pp->n_files - 1]; }
 
-typedef enum directive {
-    DIRECTIVE_NONE,
-    DIRECTIVE_DEFINE,
-    DIRECTIVE_UNDEF,
-    DIRECTIVE_INCLUDE,
-    DIRECTIVE_IF,
-    DIRECTIVE_IFDEF,
-    DIRECTIVE_IFNDEF,
-    DIRECTIVE_ELIF,
-    DIRECTIVE_ELSE,
-    DIRECTIVE_ENDIF,
-    DIRECTIVE_ERROR,
-    DIRECTIVE_WARNING,
-    DIRECTIVE_LINE,
-    DIRECTIVE_PRAGMA,
-    DIRECTIVES
-} directive;
+#define DIRECTIVES(WORD) \
+    WORD(define) \
+    WORD(undef) WORD(include) WORD(if) WORD(ifdef) WORD(ifndef) WORD(elif) WORD(else) WORD(endif) \
+        WORD(error) WORD(warning) WORD(line) WORD(pragma)
+#define AS_ENUM(word) DIRECTIVE_##word,
+#define AS_TEXT(word) #word,
 
-static const char *const words[DIRECTIVES] = {"",      "define",  "undef", "include", "if",
-                                              "ifdef", "ifndef",  "elif",  "else",    "endif",
-                                              "error", "warning", "line",  "pragma"};
+typedef enum directive { DIRECTIVE_NONE, DIRECTIVES(AS_ENUM) N_DIRECTIVES } directive;
+static const char *const words[N_DIRECTIVES] = {"", DIRECTIVES(AS_TEXT)};
 
 void pp_directives_begin(kernel_pp *pp)
 {
-    for (int i = 1; i < DIRECTIVES; i++)
+    for (int i = 1; i < N_DIRECTIVES; i++)
         pp_name(pp, words[i])->directive = (uint8_t)i;
 }
 
@@ -89,17 +77,17 @@ static bool turn(kernel_pp *pp, directive which, kernel_place place)
     pp_conditional *c = innermost(pp, place, words[which]);
     if (!c)
         return true;
-    if (which == DIRECTIVE_ENDIF) {
+    if (which == DIRECTIVE_endif) {
         close_group(pp);
         return true;
     }
     if (!may_go_on(pp, c, place, words[which]))
         return false;
-    c->seen_else = which == DIRECTIVE_ELSE;
+    c->seen_else = which == DIRECTIVE_else;
     if (c->taken)
         return false;
     const uint32_t index = pp->n_conditionals - 1;
-    const bool take = which == DIRECTIVE_ELSE || condition(pp, place);
+    const bool take = which == DIRECTIVE_else || condition(pp, place);
     return pp->conditionals[index].taken = take;
 }
 
@@ -127,9 +115,9 @@ static void skip_group(kernel_pp *pp)
         const kernel_place hash = l->first + (kernel_place)(l->at - 1 - l->begin);
         pp_lex(l, &t);
         const directive which = t.kind == TOKEN_NAME ? t.as.name->directive : DIRECTIVE_NONE;
-        if (which == DIRECTIVE_IF || which == DIRECTIVE_IFDEF || which == DIRECTIVE_IFNDEF) {
+        if (which == DIRECTIVE_if || which == DIRECTIVE_ifdef || which == DIRECTIVE_ifndef) {
             open_group(pp, hash, true);
-        } else if (which == DIRECTIVE_ELIF || which == DIRECTIVE_ELSE || which == DIRECTIVE_ENDIF) {
+        } else if (which == DIRECTIVE_elif || which == DIRECTIVE_else || which == DIRECTIVE_endif) {
             const bool ours = pp->n_conditionals == outer;
             if (turn(pp, which, hash) && ours)
                 return;
@@ -140,8 +128,8 @@ static void skip_group(kernel_pp *pp)
 static void conditional(kernel_pp *pp, directive which, kernel_place hash)
 {
     pp_file *f = file(pp);
-    const bool starts = f->guard == GUARD_START && which == DIRECTIVE_IFNDEF;
-    if (which == DIRECTIVE_IF) {
+    const bool starts = f->guard == GUARD_START && which == DIRECTIVE_ifndef;
+    if (which == DIRECTIVE_if) {
         open_group(pp, hash, condition(pp, hash));
         return;
     }
@@ -157,7 +145,7 @@ static void conditional(kernel_pp *pp, directive which, kernel_place hash)
         f->guard_name = t.as.name;
     }
     const bool is_defined = t.as.name->macro || t.as.name == pp->has_include;
-    open_group(pp, hash, is_defined == (which == DIRECTIVE_IFDEF));
+    open_group(pp, hash, is_defined == (which == DIRECTIVE_ifdef));
 }
 
 void pp_file_end(kernel_pp *pp)
@@ -185,7 +173,7 @@ static void message(kernel_pp *pp, directive which, kernel_place hash)
     for (int i = 0; i < shown; i++)
         if ((uint8_t)copy[i] < ' ')
             copy[i] = ' ';
-    (which == DIRECTIVE_ERROR ? diag_error : diag_warning)(pp->diags, hash, NULL, "#%s%s%s",
+    (which == DIRECTIVE_error ? diag_error : diag_warning)(pp->diags, hash, NULL, "#%s%s%s",
                                                            words[which], shown ? " " : "", copy);
 }
 
@@ -264,22 +252,22 @@ static void obey(kernel_pp *pp, const kernel_token *hash, const kernel_token *wo
 {
     const directive which = word->kind == TOKEN_NAME ? word->as.name->directive : DIRECTIVE_NONE;
     switch (which) {
-    case DIRECTIVE_DEFINE: pp_define(pp); break;
-    case DIRECTIVE_UNDEF: pp_undefine(pp); break;
-    case DIRECTIVE_INCLUDE: pp_include(pp, hash->place); break;
-    case DIRECTIVE_IF:
-    case DIRECTIVE_IFDEF:
-    case DIRECTIVE_IFNDEF: conditional(pp, which, hash->place); break;
-    case DIRECTIVE_ELIF:
-    case DIRECTIVE_ELSE:
-    case DIRECTIVE_ENDIF:
+    case DIRECTIVE_define: pp_define(pp); break;
+    case DIRECTIVE_undef: pp_undefine(pp); break;
+    case DIRECTIVE_include: pp_include(pp, hash->place); break;
+    case DIRECTIVE_if:
+    case DIRECTIVE_ifdef:
+    case DIRECTIVE_ifndef: conditional(pp, which, hash->place); break;
+    case DIRECTIVE_elif:
+    case DIRECTIVE_else:
+    case DIRECTIVE_endif:
         if (!turn(pp, which, hash->place))
             skip_group(pp);
         break;
-    case DIRECTIVE_ERROR:
-    case DIRECTIVE_WARNING: message(pp, which, hash->place); break;
-    case DIRECTIVE_LINE: line_mark(pp, hash->place); break;
-    case DIRECTIVE_PRAGMA: pragma(pp, hash->place); break;
+    case DIRECTIVE_error:
+    case DIRECTIVE_warning: message(pp, which, hash->place); break;
+    case DIRECTIVE_line: line_mark(pp, hash->place); break;
+    case DIRECTIVE_pragma: pragma(pp, hash->place); break;
     default:
         diag_error(pp->diags, word->place, NULL, "unknown directive #%s",
                    kernel_token_text(pp->arena, word));
@@ -293,7 +281,7 @@ void pp_directive(kernel_pp *pp, const kernel_token *hash)
     f->lexer.directive = true;
     pp_lex(&f->lexer, &word);
     const bool is_first = f->guard == GUARD_START && word.kind == TOKEN_NAME &&
-                          word.as.name->directive == DIRECTIVE_IFNDEF;
+                          word.as.name->directive == DIRECTIVE_ifndef;
     if (f->guard == GUARD_DONE || (f->guard == GUARD_START && !is_first))
         f->guard = GUARD_NONE;
     if (word.kind == TOKEN_INTEGER) {
