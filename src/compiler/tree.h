@@ -202,6 +202,15 @@ typedef struct kernel_expr {
     struct kernel_expr **args;
 } kernel_expr;
 
+static inline bool expr_is_builtin(const kernel_expr *e, kernel_builtin id)
+{
+    return e->kind == EXPR_BUILTIN && e->builtin == id;
+}
+static inline bool expr_has_class(const kernel_expr *e, kernel_builtin_class class)
+{
+    return e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == class;
+}
+
 /* ---- statements ------------------------------------------------------------------------------- */
 
 typedef enum stmt_kind {

@@ -68,41 +68,6 @@ static int32_t funnel(lower *l, const kernel_expr *e, const lower_value *v)
                      v[1].reg[0], by);
 }
 
-/* Finds the n-th bit of a mask from a base on, by testing all bits. */
-static int32_t find_nth(lower *l, const lower_value *v)
-{
-    const int32_t mask = v[0].reg[0], base = as_integer(l, v[1].type, v[1].reg[0]);
-    const int32_t offset = v[2].reg[0], zero = lower_integer(l, IG_I32, 0);
-    const int32_t seen = lower_variable(l, IG_I32), at = lower_variable(l, IG_U32);
-    const int32_t up = lower_truth(l, OP_greater, IG_I32, offset, zero);
-    lower_assign(l, seen, zero);
-    lower_assign(l, at, lower_integer(l, IG_U32, 0xffffffff));
-    for (int k = 0; k < 32; k++)
-        for (int down = 0; down < 2; down++) { /* upwards from the base, or downwards */
-            const int32_t bit = lower_integer(l, IG_U32, down ? 31 - k : k);
-            const int32_t bit_i = lower_integer(l, IG_I32, down ? 31 - k : k);
-            const int32_t set = lower_map(l, OP_bitwise_and, IG_U32,
-                                          lower_map(l, OP_bitwise_right_shift, IG_U32, mask, bit),
-                                          lower_integer(l, IG_U32, 1));
-            const int32_t reached =
-                lower_truth(l, down ? OP_less_equal : OP_greater_equal, IG_I32, bit_i, base);
-            int32_t counts = lower_truth(l, OP_logical_and, IG_BOOL,
-                                         lower_convert(l, set, IG_U32, IG_BOOL), reached);
-            const int32_t way = down ? lower_truth(l, OP_logical_not, IG_BOOL, up, CODE_NONE) : up;
-            counts = lower_truth(l, OP_logical_and, IG_BOOL, counts, way);
-            lower_assign(
-                l, seen,
-                lower_map(l, OP_add, IG_I32, seen, lower_convert(l, counts, IG_BOOL, IG_I32)));
-            const int32_t size = lower_map(l, OP_abs, IG_I32, offset, CODE_NONE);
-            const int32_t wanted =
-                lower_map(l, OP_maximum, IG_I32, size, lower_integer(l, IG_I32, 1));
-            const int32_t is_it = lower_truth(l, OP_logical_and, IG_BOOL, counts,
-                                              lower_truth(l, OP_equal, IG_I32, seen, wanted));
-            lower_assign(l, at, lower_pick(l, IG_U32, is_it, bit, at));
-        }
-    return at;
-}
-
 /* Root of the sum of squares of all arguments, or its inverse. */
 static int32_t norm(lower *l, const kernel_expr *e, const lower_value *v)
 {
@@ -467,7 +432,6 @@ static lower_value others(lower *l, const kernel_expr *e)
     case BUILTIN_FUNNEL_LC:
     case BUILTIN_FUNNEL_R:
     case BUILTIN_FUNNEL_RC: return lower_value_of(l, t, funnel(l, e, v));
-    case BUILTIN_FNS: return lower_value_of(l, t, find_nth(l, v));
     case BUILTIN_CONVERT_RN:
     case BUILTIN_CONVERT_RZ:
     case BUILTIN_CONVERT_RU:

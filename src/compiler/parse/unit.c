@@ -214,8 +214,16 @@ static void request(parser *p, const char *wanted)
     parser_guard(p, parse_request, (void *)wanted);
 }
 
-/* The part of <type_traits> that is written in C++ itself; special.c has the rest. */
-static const char traits[] =
+/* The functions of CUDA and the part of <type_traits> that are written in CUDA C; special.c has the rest. */
+static const char library[] =
+    "__device__ unsigned ig_find_nth(unsigned mask, unsigned base, int offset) {\n"
+    "    int left = offset < 0 ? -offset : offset;\n"
+    "    for (int at = base; at >= 0 && at < 32; at += offset > 0 ? 1 : -1) {\n"
+    "        if ((mask >> at & 1) && --left <= 0) return at;\n"
+    "        if (!offset) break;\n"
+    "    }\n"
+    "    return 0xffffffff;\n"
+    "}\n"
     "template <bool ig_b, typename ig_t = void> struct enable_if {};\n"
     "template <typename ig_t> struct enable_if<true, ig_t> { using type = ig_t; };\n"
     "template <bool ig_b, typename ig_t = void>\n"
@@ -233,16 +241,16 @@ static const char traits[] =
     "template <typename ig_t> struct remove_pointer<ig_t *> { using type = ig_t; };\n"
     "template <typename ig_t> using remove_pointer_t = typename remove_pointer<ig_t>::type;\n";
 
-static void parse_traits(parser *p, void *ignored)
+static void parse_library(parser *p, void *ignored)
 {
     (void)ignored;
     kernel_tokens tokens;
     kernel_options plain = p->options->preprocess;
     plain.n_defines = 0;
-    kernel_file *file = kernel_source_add(&p->tree->unit.source, "<type_traits>", NULL, traits,
-                                          sizeof traits - 1, 0); /* not from disk */
+    kernel_file *file = kernel_source_add(&p->tree->unit.source, "<library>", NULL, library,
+                                          sizeof library - 1, 0); /* not from disk */
     if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
-        kernel_arena_fail(p->arena, "the type traits");
+        kernel_arena_fail(p->arena, "the library");
     p->t = tokens.at;
     parse_file(p);
 }
@@ -270,7 +278,7 @@ static void work(parser *p, void *context)
     job *j = context;
     const kernel_token *from = p->t;
     p->scope = p->root;
-    parser_try(p, parse_traits, NULL);
+    parser_try(p, parse_library, NULL);
     p->scope = p->global;
     p->t = from;
     parse_file(p);

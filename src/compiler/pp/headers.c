@@ -118,6 +118,7 @@ const char pp_prelude[] = "#define __INGOT__ 1\n"
                           "#define CUDA_VERSION 12000\n"
                           "#define __CUDA_ARCH__ 700\n"
                           "#define __cplusplus 201703L\n"
+                          "#define __fns ig_find_nth\n"
                           "#include <math.h>\n"
                           "#include <limits.h>\n";
 

@@ -14,7 +14,7 @@ static bool is_barrier(printer *p, const kernel_expr *e)
 {
     if (e->kind == EXPR_CALL)
         return print_function_of(p, e->as.function)->holds;
-    return e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_BARRIER;
+    return expr_has_class(e, CLASS_BARRIER);
 }
 
 bool print_expr_holds(printer *p, const kernel_expr *e)
@@ -285,7 +285,7 @@ static void find_votes(printer *p)
             needed = needed || print_function_of(p, f->f->callees[i])->hands[HAND_VOTE];
         if (needed)
             f->hands[HAND_VOTE] = true;
-        if (f->hands[HAND_VOTE] && p->target->language == LANGUAGE_METAL)
+        if (f->hands[HAND_VOTE] && is_metal(p))
             f->hands[INDEX_THREAD] = true;
     }
 }

@@ -15,9 +15,6 @@ static const math_row math_rows[BUILTINS] = {
 #include "compiler/builtins.def"
 };
 
-static bool is_cuda(const printer *p) { return p->target->language == LANGUAGE_CUDA; }
-static bool is_metal(const printer *p) { return p->target->language == LANGUAGE_METAL; }
-
 _Noreturn static void refuse_missing(printer *p, const kernel_expr *e, const char *code)
 {
     print_refuse(p, e->place, code, NULL, "run it on a device of another kind, such as the CPU",

@@ -169,8 +169,7 @@ static void check_expr(printer *p, const kernel_expr *e, void *context)
                      "'%s' relies on warps in lock step, which %s does not have", p->entry->name,
                      p->target->device);
     }
-    if (e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_ATOMIC &&
-        e->args[0]->space == SPACE_LOCAL)
+    if (expr_has_class(e, CLASS_ATOMIC) && e->args[0]->space == SPACE_LOCAL)
         print_refuse(p, e->place, "IG-AS", NULL,
                      "a variable of one thread needs no atomic operation",
                      "an atomic operation on a variable of one thread");
@@ -215,7 +214,7 @@ static void check_limits(printer *p)
 
 void print_check(printer *p)
 {
-    if (p->target->language == LANGUAGE_CUDA) {
+    if (is_cuda(p)) {
         const kernel_use *use = &p->entry->uses[FEATURE_WMMA];
         if (use->place)
             print_refuse(p, use->place, "IG-CUDA", "a fragment is more than its elements",

@@ -28,7 +28,7 @@ static bool special(printer *p, double x, bool single)
 {
     if (isfinite(x))
         return false;
-    if (p->target->language == LANGUAGE_CUDA) { /* NVRTC has no macros for them */
+    if (is_cuda(p)) { /* NVRTC has no macros for them */
         const char *bits = isnan(x) ? "7fc00000" : x < 0 ? "ff800000" : "7f800000";
         print_out(p, single ? "__uint_as_float(0x%s)" : "(double)__uint_as_float(0x%s)", bits);
         return true;
@@ -56,7 +56,7 @@ void print_integer(printer *p, const kernel_type *t, uint64_t u, int level)
 {
     const bool is_signed = type_is_signed(t), wide = t->size == 8;
     const char *suffix = wide ? "l" : "";
-    if (p->target->language == LANGUAGE_CUDA && wide)
+    if (is_cuda(p) && wide)
         suffix = "ll";
     if (!is_signed) {
         if (t->size < 4)

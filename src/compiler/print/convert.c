@@ -6,8 +6,6 @@
 
 enum { TO_NEAREST, TO_ZERO, UPWARDS, DOWNWARDS }; /* in the order of the BUILTIN_CONVERT_ rows */
 
-static bool is_metal(const printer *p) { return p->target->language == LANGUAGE_METAL; }
-
 /* ---- to integers ------------------------------------------------------------------------------ */
 
 static const char *const suffixes[] = {"rte", "rtz", "rtp", "rtn"};
@@ -121,8 +119,8 @@ static bool convert_to_float(printer *p, const kernel_type *to, const kernel_exp
 
 bool print_convert(printer *p, const kernel_type *to, const kernel_expr *a, int mode, int level)
 {
-    if (p->target->language == LANGUAGE_CUDA || !type_is_arithmetic(a->type) ||
-        !type_is_arithmetic(to) || to->kind == TYPE_BOOL || to->kind == a->type->kind)
+    if (is_cuda(p) || !type_is_arithmetic(a->type) || !type_is_arithmetic(to) ||
+        to->kind == TYPE_BOOL || to->kind == a->type->kind)
         return false;
     if (type_is_float(to))
         return convert_to_float(p, to, a, mode);

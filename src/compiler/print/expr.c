@@ -59,7 +59,7 @@ static type_kind usual(type_kind a, type_kind b)
 
 const char *print_loader(printer *p, const kernel_type *t)
 {
-    if (p->target->language == LANGUAGE_CUDA)
+    if (is_cuda(p))
         return NULL;
     if (t->kind == TYPE_BF16) {
         print_use(p, PRELUDE_BF16);
@@ -104,7 +104,7 @@ static void close_paren(printer *p, bool needed) { print_out(p, "%s", needed ? "
 
 static bool is_handed(const printer *p, const kernel_var *v)
 {
-    if (v->storage <= STORE_LOCAL || p->target->language == LANGUAGE_CUDA)
+    if (v->storage <= STORE_LOCAL || is_cuda(p))
         return false;
     return v->storage != STORE_SHARED || !p->at->f->is_kernel;
 }
@@ -218,7 +218,7 @@ static void truth(printer *p, const kernel_expr *a, int level)
     open_paren(p, level > LEVEL_EQUAL);
     print_expr(p, a, LEVEL_EQUAL + 1);
     print_out(p, " != ");
-    if (type_is_float(a->type) || p->target->language == LANGUAGE_CUDA) {
+    if (type_is_float(a->type) || is_cuda(p)) {
         const kernel_expr zero = {
             .kind = EXPR_CONST, .type = a->type, .space = a->space, .soft = a->soft};
         print_expr(p, &zero, LEVEL_EQUAL + 1);
@@ -250,8 +250,7 @@ static void cast(printer *p, const kernel_expr *e, int level, bool unrounded)
         print_use(p, PRELUDE_F16_F64);
         rounding = "ig_round_half_double";
     }
-    if (rounding && unrounded && p->target->language != LANGUAGE_CUDA &&
-        a->type->kind == TYPE_F32) {
+    if (rounding && unrounded && !is_cuda(p) && a->type->kind == TYPE_F32) {
         print_expr(p, a, level);
     } else if (rounding) {
         print_out(p, "%s(", rounding);
@@ -308,7 +307,7 @@ void print_into(printer *p, const kernel_expr *e, const kernel_type *to, bool st
     const char *store = stored ? print_storer(p, to) : NULL;
     const bool before = p->bare_index;
     open_call(p, store);
-    if (type_is_arithmetic(to) && p->target->language != LANGUAGE_CUDA)
+    if (type_is_arithmetic(to) && !is_cuda(p))
         e = without_cast(p, e, print_kind(p, to));
     p->bare_index = (to->kind == TYPE_I32 || to->kind == TYPE_U32) && is_modular(e);
     p->unrounded = store != NULL;
@@ -322,7 +321,7 @@ void print_into(printer *p, const kernel_expr *e, const kernel_type *to, bool st
 /* Removes casts from the operands if C then still computes in `kind`. */
 static void strip(const printer *p, type_kind kind, const kernel_expr **a, const kernel_expr **b)
 {
-    if (kind == TYPE_POINTER || p->target->language == LANGUAGE_CUDA)
+    if (kind == TYPE_POINTER || is_cuda(p))
         return;
     const kernel_expr *x = without_cast(p, *a, kind), *y = without_cast(p, *b, kind);
     const type_kind kx = print_kind_of(p, x), ky = print_kind_of(p, y);
@@ -478,7 +477,7 @@ static void update(printer *p, const kernel_expr *e, int level)
     }
     const bool to_integer =
         type_is_integer(t) && type_is_float(e->as.compute) && !p->target->casts_fit;
-    if (to_integer && p->target->language != LANGUAGE_CUDA) { /* undefined in C */
+    if (to_integer && !is_cuda(p)) { /* undefined in C */
         update_long(p, e, level);
         return;
     }
@@ -533,7 +532,7 @@ static void call(printer *p, const kernel_expr *e)
 void print_list_items(printer *p, const kernel_expr *e)
 {
     const kernel_type *t = e->type->plain;
-    const bool vector = print_native(p, t), metal = p->target->language == LANGUAGE_METAL;
+    const bool vector = print_native(p, t), metal = is_metal(p);
     const uint32_t n = vector ? t->record->n_vector : e->n_args;
     for (uint32_t i = 0; i < n; i++) {
         print_out(p, "%s", i ? ", " : "");
@@ -557,13 +556,13 @@ void print_list_items(printer *p, const kernel_expr *e)
             print_into(p, item, to, true, LEVEL_ASSIGN);
         }
     }
-    if (!n && p->target->language == LANGUAGE_OPENCL)
+    if (!n && is_opencl(p))
         print_out(p, "0");
 }
 
 static void list(printer *p, const kernel_expr *e, int level)
 {
-    const bool vector = print_native(p, e->type->plain), c = p->target->language == LANGUAGE_OPENCL;
+    const bool vector = print_native(p, e->type->plain), c = is_opencl(p);
     const char *name = print_type(p, e->type, SPACE_UNSET, true);
     const bool wrap = c && vector && level > LEVEL_UNARY;
     open_paren(p, wrap);

@@ -32,7 +32,7 @@ void print_find_params(printer *p, const print_function *f)
         param_add(out, type_is_pointer(t) ? PRINTED_BUFFER : PRINTED_BYTES,
                   kernel_argument_at(f->f, i), t->size);
     }
-    const bool cuda = p->target->language == LANGUAGE_CUDA;
+    const bool cuda = is_cuda(p);
     if (print_uses_globals(f) && (!cuda || p->target->hides_globals))
         param_add(out, PRINTED_GLOBALS, 0, 0);
     if (cuda)
@@ -155,8 +155,7 @@ static void declare_vars(printer *p, const print_function *f)
         const kernel_var *v = f->vars[i];
         const char *name = print_name_of(p, v);
         if (v->storage == STORE_SHARED) {
-            const bool aligned = v->align > v->type->align,
-                       metal = p->target->language == LANGUAGE_METAL;
+            const bool aligned = v->align > v->type->align, metal = is_metal(p);
             const char *align = aligned ? print_align(p, v->align) : "";
             print_row(p, "%s%s%s%s%s%s;", metal ? align : "", metal && aligned ? " " : "",
                       p->lang->shared, print_declare(p, v->type, v->space, name, true),
@@ -171,8 +170,7 @@ static void declare_vars(printer *p, const print_function *f)
         }
     }
     if (f->hands[HAND_VOTE])
-        print_row(p, p->target->language == LANGUAGE_METAL ? "threadgroup atomic_uint vote;"
-                                                           : "__local uint vote;");
+        print_row(p, is_metal(p) ? "threadgroup atomic_uint vote;" : "__local uint vote;");
 }
 
 /* Breaks the parameters into aligned lines as needed. */
@@ -207,7 +205,7 @@ static void wrap(printer *p)
 /* Names the parameters that are not used in the form in which they are passed. */
 static void name_params(printer *p, const print_function *f)
 {
-    const char *suffix = p->target->language == LANGUAGE_METAL ? "given" : "base";
+    const char *suffix = is_metal(p) ? "given" : "base";
     p->bases = kernel_arena_new(p->arena, (f->f->n_params + 1) * sizeof *p->bases);
     p->offsets = kernel_arena_new(p->arena, (f->f->n_params + 1) * sizeof *p->offsets);
     for (uint32_t i = 0; i < f->f->n_params; i++) {
@@ -219,7 +217,7 @@ static void name_params(printer *p, const print_function *f)
 
 void print_kernel_head(printer *p, const print_function *f)
 {
-    const bool metal = p->target->language == LANGUAGE_METAL;
+    const bool metal = is_metal(p);
     name_params(p, f);
     print_out(p, "%svoid %s(", p->lang->kernel, f->name);
     if (metal)

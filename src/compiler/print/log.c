@@ -49,7 +49,7 @@ static const char *copy(printer *p, const kernel_string *s)
 
 static void words_of(printer *p, const kernel_expr *e, log_kind kind, uint32_t at)
 {
-    const bool metal = p->target->language == LANGUAGE_METAL;
+    const bool metal = is_metal(p);
     const char *as_uint = metal ? "as_type<uint>" : "as_uint";
     print_line(p);
     if (kind == LOG_FLOAT) {
@@ -79,7 +79,7 @@ static void words_of(printer *p, const kernel_expr *e, log_kind kind, uint32_t a
 static void write_record(printer *p, uint32_t number, const kernel_log_format *f,
                          kernel_expr *const *args)
 {
-    const bool metal = p->target->language == LANGUAGE_METAL;
+    const bool metal = is_metal(p);
     print_use(p, PRELUDE_LOG);
     if (f->n_words == 0) {
         print_row(p, "ig_record(log, %u, 0%s);", number, metal ? ", threadIdx, blockIdx" : "");
@@ -147,7 +147,7 @@ static void print_printf(printer *p, const kernel_expr *e)
 static void end_thread(printer *p)
 {
     const kernel_type *t = p->at->f->result;
-    const bool metal = p->target->language == LANGUAGE_METAL;
+    const bool metal = is_metal(p);
     if (print_flagged(p->at))
         print_row(p, "active = false;");
     else if (t->kind == TYPE_VOID)
@@ -184,7 +184,7 @@ static void print_assert(printer *p, const kernel_expr *e)
 
 bool print_io(printer *p, const kernel_expr *e)
 {
-    if (p->target->language == LANGUAGE_CUDA)
+    if (is_cuda(p))
         return false;
     while (e->kind == EXPR_CAST && e->type->kind == TYPE_VOID)
         e = e->a;

@@ -109,6 +109,10 @@ typedef struct printer {
     bool warned_soft, refused_double, refused_volatile;
 } printer;
 
+static inline bool is_opencl(const printer *p) { return p->target->language == LANGUAGE_OPENCL; }
+static inline bool is_metal(const printer *p) { return p->target->language == LANGUAGE_METAL; }
+static inline bool is_cuda(const printer *p) { return p->target->language == LANGUAGE_CUDA; }
+
 /* ---- print.c ---- */
 
 /* Ends the printing; the diagnostics are the error. */

@@ -110,7 +110,7 @@ static void add_var(printer *p, print_function *f, const kernel_var *v)
     ARENA_ADD(p->arena, f->vars, f->n_vars, f->vars_room, v);
 }
 
-static bool hands_indices(const printer *p) { return p->target->language == LANGUAGE_METAL; }
+static bool hands_indices(const printer *p) { return is_metal(p); }
 
 static void use_hand(print_function *f, int hand) { f->hands[hand] = true; }
 
@@ -187,7 +187,7 @@ static void name_locals(printer *p, const kernel_function *f)
 
 static void name_all(printer *p)
 {
-    const bool cuda = p->target->language == LANGUAGE_CUDA;
+    const bool cuda = is_cuda(p);
     if (!cuda)
         take_names(p);
     for (print_function *f = p->functions; f; f = f->next) {
@@ -268,12 +268,12 @@ static void cuda_hands(printer *p, const print_function *f, bool first, bool dec
 /* The hidden parameters of f; first: no other parameters precede them. */
 static void print_hand_params(printer *p, const print_function *f, bool first)
 {
-    (p->target->language == LANGUAGE_CUDA ? cuda_hands : hands)(p, f, first, true);
+    (is_cuda(p) ? cuda_hands : hands)(p, f, first, true);
 }
 
 void print_hand_args(printer *p, const print_function *f, bool first)
 {
-    (p->target->language == LANGUAGE_CUDA ? cuda_hands : hands)(p, f, first, false);
+    (is_cuda(p) ? cuda_hands : hands)(p, f, first, false);
 }
 
 /* ---- functions -------------------------------------------------------------------------------- */
@@ -282,7 +282,7 @@ static void function_params(printer *p, const print_function *f)
 {
     for (uint32_t i = 0; i < f->f->n_params; i++) {
         const kernel_var *v = f->f->params[i];
-        const bool restricts = v->is_restrict && p->target->language == LANGUAGE_CUDA;
+        const bool restricts = v->is_restrict && is_cuda(p);
         const char *name =
             print_format(p, "%s%s", restricts ? "__restrict__ " : "", print_name_of(p, v));
         print_out(p, "%s%s", i ? ", " : "",
@@ -307,8 +307,7 @@ static bool takes_shared(const print_function *f)
  * to replace. */
 static bool is_inlined(const printer *p, const print_function *f)
 {
-    return p->target->language == LANGUAGE_OPENCL && p->target->inlines && !f->f->is_kernel &&
-           takes_shared(f);
+    return is_opencl(p) && p->target->inlines && !f->f->is_kernel && takes_shared(f);
 }
 
 static void print_head(printer *p, const print_function *f)
@@ -317,7 +316,7 @@ static void print_head(printer *p, const print_function *f)
     const bool star = result[strlen(result) - 1] == '*';
     print_out(p, "%s%s%s%s", f->f->is_kernel ? p->lang->kernel : p->lang->function,
               is_inlined(p, f) ? "__attribute__((always_inline)) " : "", result, star ? "" : " ");
-    if (f->f->is_kernel && p->target->language == LANGUAGE_CUDA && p->entry->max_threads)
+    if (f->f->is_kernel && is_cuda(p) && p->entry->max_threads)
         print_out(p, p->entry->min_blocks ? "__launch_bounds__(%u, %u) " : "__launch_bounds__(%u) ",
                   p->entry->max_threads, p->entry->min_blocks);
     print_out(p, "%s(", f->name);
@@ -342,7 +341,7 @@ static void join(text *to, text *from)
 
 static void print_function_text(printer *p, print_function *f)
 {
-    const bool cuda = p->target->language == LANGUAGE_CUDA;
+    const bool cuda = is_cuda(p);
     p->at = f;
     p->indent = 1;
     p->n_temps = 0;
@@ -364,7 +363,7 @@ static void print_function_text(printer *p, print_function *f)
     const char *hardware = cuda ? print_cuda_hardware(f->f) : NULL;
     if (hardware)
         text_add(&p->text, "#ifdef __INGOT__\n");
-    if (f->f->is_kernel && p->target->language == LANGUAGE_OPENCL && block[0])
+    if (f->f->is_kernel && is_opencl(p) && block[0])
         text_add(&p->text, "__attribute__((reqd_work_group_size(%u, %u, %u)))\n", block[0],
                  block[1], block[2]);
     join(&p->text, &p->head);
@@ -447,7 +446,7 @@ static void print_all(printer *p)
         print_walk(p, f->f->body, use_expr, f);
     print_find_params(p, entry);
     print_check(p);
-    if (p->target->language != LANGUAGE_CUDA) {
+    if (!is_cuda(p)) {
         print_active_find(p);
         if (p->target->subgroup != 32)
             print_lockstep_check(p);
@@ -464,7 +463,7 @@ static void print_all(printer *p)
     for (print_function *f = p->functions; f; f = f->next)
         if (!f->is_twin)
             print_function_text(p, f);
-    const bool declares = p->target->language == LANGUAGE_CUDA && !p->target->hides_globals;
+    const bool declares = is_cuda(p) && !p->target->hides_globals;
     if (declares)
         print_cuda_find_structs(p);
     print_top(p);

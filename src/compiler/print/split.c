@@ -60,8 +60,7 @@ static bool has_jump(const kernel_stmt *s, bool breaks, bool continues)
 
 static bool is_barrier_statement(const kernel_stmt *s)
 {
-    return s->kind == STMT_EXPR && s->value->kind == EXPR_BUILTIN &&
-           s->value->builtin == BUILTIN_BARRIER;
+    return s->kind == STMT_EXPR && expr_is_builtin(s->value, BUILTIN_BARRIER);
 }
 
 /* The number of barriers in a list; -1 if some are not statements of the list itself. */

@@ -5,10 +5,7 @@
 
 static void guarded_list(printer *p, const kernel_stmt *s);
 
-static bool flagged(const printer *p)
-{
-    return p->at && print_flagged(p->at) && p->target->language != LANGUAGE_CUDA;
-}
+static bool flagged(const printer *p) { return p->at && print_flagged(p->at) && !is_cuda(p); }
 
 /* ---- declarations ----------------------------------------------------------------------------- */
 
@@ -34,7 +31,7 @@ static void initializer(printer *p, const kernel_var *v, const kernel_expr *e)
  * undefined on some path. So in OpenCL C functions with barriers, every scalar and struct is initialized. */
 static const char *default_value(const printer *p, const kernel_type *t)
 {
-    if (p->target->language != LANGUAGE_OPENCL || !p->at->holds || t->kind == TYPE_ARRAY)
+    if (!is_opencl(p) || !p->at->holds || t->kind == TYPE_ARRAY)
         return "";
     if (t->kind != TYPE_STRUCT || print_native(p, t->plain))
         return " = 0";
@@ -258,9 +255,8 @@ static void labels(printer *p, const kernel_stmt *s, const kernel_stmt *at)
 /* C++ does not allow jumps over initializations, so the body's own variables are declared before the switch. */
 static void choice(printer *p, const kernel_stmt *s)
 {
-    const bool metal = p->target->language == LANGUAGE_METAL;
-    if (p->target->language != LANGUAGE_CUDA && print_loop_holds(p, s) &&
-        print_varies(p, s->value)) {
+    const bool metal = is_metal(p);
+    if (!is_cuda(p) && print_loop_holds(p, s) && print_varies(p, s->value)) {
         print_refuse(p, s->place, "IG-BARRIER", "threads of a block choose different cases",
                      "write it with 'if'",
                      "a barrier inside a 'switch' on a value that differs between threads");
@@ -343,8 +339,7 @@ static bool ends_in_barrier(const kernel_stmt *s)
 {
     while (s && s->next)
         s = s->next;
-    return s && s->kind == STMT_EXPR && s->value->kind == EXPR_BUILTIN &&
-           kernel_builtin_rows[s->value->builtin].class == CLASS_BARRIER;
+    return s && s->kind == STMT_EXPR && expr_has_class(s->value, CLASS_BARRIER);
 }
 
 /* OpenCL C gets another barrier after a branch or loop with barriers. Compilers for CPUs join the code after
@@ -352,7 +347,7 @@ static bool ends_in_barrier(const kernel_stmt *s)
 static void meet(printer *p, const kernel_stmt *s, bool has_next)
 {
     const bool last = !has_next && p->indent == 1 && p->at->f->is_kernel;
-    if (p->target->language != LANGUAGE_OPENCL || last || !print_loop_holds(p, s) ||
+    if (!is_opencl(p) || last || !print_loop_holds(p, s) ||
         (ends_in_barrier(s->body) && (!s->otherwise || ends_in_barrier(s->otherwise))))
         return;
     print_row(p, "barrier(CLK_LOCAL_MEM_FENCE);");
@@ -419,8 +414,7 @@ void print_hoist(printer *p, const kernel_expr *e)
     for (uint32_t i = 0; i < e->n_args; i++)
         print_hoist(p, e->args[i]);
     const bool call = e->kind == EXPR_CALL && print_function_of(p, e->as.function)->holds;
-    if (!call &&
-        !(e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_BARRIER))
+    if (!call && !(expr_has_class(e, CLASS_BARRIER)))
         return;
     print_line(p);
     const char *temp = NULL;

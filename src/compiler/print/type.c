@@ -68,7 +68,7 @@ static int by_text(const void *key, const void *row) { return strcmp(key, *(char
 
 static bool is_reserved(const printer *p, const char *name)
 {
-    return p->target->language != LANGUAGE_CUDA &&
+    return !is_cuda(p) &&
            (strncmp(name, "ig_", 3) == 0 || strncmp(name, "as_", 3) == 0 ||
             strncmp(name, "convert_", 8) == 0 || strncmp(name, "get_", 4) == 0 ||
             strncmp(name, "cuda_", 5) == 0 ||
@@ -108,7 +108,7 @@ const char *print_member_name(printer *p, const kernel_struct *s, const kernel_m
 
 type_kind print_kind(const printer *p, const kernel_type *t)
 {
-    if (p->target->language == LANGUAGE_CUDA)
+    if (is_cuda(p))
         return t->kind;
     if (t->kind == TYPE_BF16 || (t->kind == TYPE_F16 && !p->target->f16))
         return TYPE_F32;
@@ -124,8 +124,7 @@ type_kind print_kind_of(const printer *p, const kernel_expr *e)
 
 bool print_differs(const printer *p, const kernel_type *t)
 {
-    return print_kind(p, t) != (type_kind)t->kind ||
-           (t->kind == TYPE_BOOL && p->target->language == LANGUAGE_OPENCL);
+    return print_kind(p, t) != (type_kind)t->kind || (t->kind == TYPE_BOOL && is_opencl(p));
 }
 
 bool print_var_stored(const kernel_var *v)
@@ -149,22 +148,20 @@ bool print_native(const printer *p, const kernel_type *t)
     if (t->kind != TYPE_STRUCT || t->record->n_vector < 2 || t->record->n_vector == 3)
         return false;
     const kernel_type *e = t->record->element;
-    return print_kind(p, e) == (type_kind)e->kind && t->align == t->size &&
-           p->target->language != LANGUAGE_CUDA;
+    return print_kind(p, e) == (type_kind)e->kind && t->align == t->size && !is_cuda(p);
 }
 
 /* ---- types ------------------------------------------------------------------------------------ */
 
 static const char *scalar(const printer *p, type_kind kind, bool stored)
 {
-    if (stored && p->target->language != LANGUAGE_CUDA) {
+    if (stored && !is_cuda(p)) {
         if (kind == TYPE_BF16 || (kind == TYPE_F16 && !p->target->f16))
             return "ushort";
-        if (kind == TYPE_BOOL && p->target->language == LANGUAGE_OPENCL)
+        if (kind == TYPE_BOOL && is_opencl(p))
             return "uchar";
     }
-    if (p->target->language != LANGUAGE_CUDA &&
-        (kind == TYPE_BF16 || (kind == TYPE_F16 && !p->target->f16)))
+    if (!is_cuda(p) && (kind == TYPE_BF16 || (kind == TYPE_F16 && !p->target->f16)))
         kind = TYPE_F32;
     assert(kind <= TYPE_F64);
     return p->lang->values[kind];
@@ -175,9 +172,9 @@ static void use_struct(printer *p, const kernel_struct *s)
     if (print_name_of(p, s))
         return;
     print_name_set(p, s,
-                   p->target->language == LANGUAGE_CUDA ? s->name
-                   : s->n_vector                        ? print_format(p, "cuda_%s", s->name)
-                                                        : print_name_new(p, s->name));
+                   is_cuda(p)    ? s->name
+                   : s->n_vector ? print_format(p, "cuda_%s", s->name)
+                                 : print_name_new(p, s->name));
     ARENA_ADD(p->arena, p->structs, p->n_structs, p->structs_room, s);
     for (uint32_t i = 0; i < s->n_members; i++) { /* types of members are used, too */
         const kernel_type *t = s->members[i].type;
@@ -279,7 +276,7 @@ static uint64_t print_gap(printer *p, const kernel_struct *s, const kernel_membe
 
 static void print_struct(printer *p, const kernel_struct *s)
 {
-    const bool c = p->target->language == LANGUAGE_OPENCL;
+    const bool c = is_opencl(p);
     const char *word = s->is_union ? "union" : "struct";
     const char *name = print_name_of(p, s);
     uint32_t natural = 1;
@@ -299,7 +296,7 @@ static void print_struct(printer *p, const kernel_struct *s)
                      ? print_wmma_member(p, s)
                      : print_declare(p, m->type, SPACE_GLOBAL, print_member_name(p, s, m), true));
     }
-    if (!s->n_members && p->target->language != LANGUAGE_CUDA) /* one byte in C++ */
+    if (!s->n_members && !is_cuda(p)) /* one byte in C++ */
         text_add(&p->top, "    char unused;\n");
     text_add(&p->top, c ? "} %s%s%s;\n\n" : "};\n\n", align, *align ? " " : "", name);
 }
@@ -307,7 +304,7 @@ static void print_struct(printer *p, const kernel_struct *s)
 void print_structs(printer *p)
 {
     for (const kernel_struct *s = p->tree->types.first; s; s = s->next) {
-        if (p->target->language == LANGUAGE_CUDA && (s->n_vector || s->fragment || !s->place))
+        if (is_cuda(p) && (s->n_vector || s->fragment || !s->place))
             continue; /* CUDA's own */
         for (uint32_t i = 0; i < p->n_structs; i++)
             if (p->structs[i] == s) {

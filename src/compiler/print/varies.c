@@ -97,7 +97,7 @@ static void find_in_expr(search *s, const kernel_expr *e, bool divergent)
         for (uint32_t i = 0; i < e->n_args && i < f->f->n_params; i++)
             mark(s, &f->varying_params[i], print_varies(s->p, e->args[i]));
         mark(s, &f->apart, divergent || s->p->at->apart);
-    } else if (e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_WARP) {
+    } else if (expr_has_class(e, CLASS_WARP)) {
         mark(s, &s->p->at->apart, divergent);
     }
     find_in_expr(s, e->a, divergent);

@@ -8,8 +8,6 @@
 
 enum { TILE = 8, WARP = 32 };
 
-static bool is_metal(const printer *p) { return p->target->language == LANGUAGE_METAL; }
-
 static const kernel_struct *fragment_of(const kernel_expr *pointer)
 {
     return pointer->type->of->record;
@@ -63,8 +61,8 @@ static const kernel_var *root_of(const printer *p, const kernel_expr *pointer)
 static void collect(printer *p, const kernel_expr *e, void *context)
 {
     access **all = context;
-    const bool stores = e->kind == EXPR_BUILTIN && e->builtin == BUILTIN_WMMA_STORE;
-    if (!stores && !(e->kind == EXPR_BUILTIN && e->builtin == BUILTIN_WMMA_LOAD))
+    const bool stores = expr_is_builtin(e, BUILTIN_WMMA_STORE);
+    if (!stores && !(expr_is_builtin(e, BUILTIN_WMMA_LOAD)))
         return;
     const access a = {e, root_of(p, e->args[!stores]), fragment_of(e->args[stores]), *all};
     *all = kernel_arena_copy(p->arena, &a, sizeof a);
@@ -108,8 +106,7 @@ static bool is_share(const kernel_expr *e)
 static void check_expr(printer *p, const kernel_expr *e, void *context)
 {
     (void)context;
-    if (e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_WMMA &&
-        is_metal(p)) {
+    if (expr_has_class(e, CLASS_WMMA) && is_metal(p)) {
         const kernel_struct *first = fragment_of(e->args[e->builtin == BUILTIN_WMMA_STORE]);
         if (first->element->kind == TYPE_BF16)
             refuse(p, e->place, "simdgroup matrices are of half and float there",
