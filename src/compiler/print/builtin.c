@@ -327,9 +327,10 @@ static void shuffle(printer *p, const kernel_expr *e)
     if (p->target->masked) {
         print_around(p, "ig_warp_shuffle(", e->args[0], LEVEL_ASSIGN, ", ");
     } else {
-        print_out(p, wide    ? "simd_shuffle(as_type<uint2>("
-                     : whole ? "simd_shuffle("
-                             : print_format(p, "%s(", shuffle_name(p, t)));
+        print_out(p, "%s",
+                  wide    ? "simd_shuffle(as_type<uint2>("
+                  : whole ? "simd_shuffle("
+                          : print_format(p, "%s(", shuffle_name(p, t)));
     }
     print_expr(p, e->args[1], LEVEL_ASSIGN);
     if (wide)
