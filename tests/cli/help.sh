@@ -115,7 +115,7 @@ for verb in compare report run translate; do
     check "bash: files for $verb are left to readline" offers '' ingot $verb ''
 done
 check 'bash: files for [NAME=]FILE' offers '' ingot run --output ''
-check 'bash: ops' offers "log_softmax" ingot ops log_s
+check 'bash: ops' offers "log_softmax" ingot ops log_so
 check 'bash: words' offers 'mnist' ingot train m
 check 'bash: train text has options of its own' offers '--data --decay --dropout --device' ingot train text --d
 check 'bash: train has no --dropout' offers '--data --device' ingot train --d
