@@ -108,8 +108,7 @@ SPECIAL = {
 # nothing else does.
 # These give NULL or 0 without an error, by their contracts.
 SILENT = {"ig_retain", "ig_scope_forget", "ig_model_get", "ig_tensors_get", "ig_fail"}
-COUNTED = {"ig_call", "ig_kernel", "ig_broadcast_arrays", "ig_meshgrid", "ig_split", "ig_unstack",
-           "ig_nonzero", "ig_text_model_states", "ig_topk", "ig_unique_all", "ig_unique_counts", "ig_unique_inverse"}
+COUNTED = {"ig_kernel", "ig_text_model_states"}  # and every op with several results
 FREES = {"ig_compiled *": "ig_compiled_free", "ig_module *": "ig_module_free",
          "ig_tensors *": "ig_tensors_free", "ig_model *": "ig_model_free",
          "ig_optimizer *": "ig_optimizer_free", "ig_translations *": "ig_translations_free",
@@ -210,7 +209,7 @@ def emit(result, function, parameters):
             print(f"    check_pointer({call});")
         elif result == "ig_status" and function not in SILENT:
             print(f"    check_status({call});")
-        elif function in COUNTED:
+        elif function in COUNTED or (result == "int" and ("ig_array **", "out") in parameters):
             print(f"    check_count({call});")
         elif result == "void":
             print(f"    {call};\n    call_end();")
