@@ -68,31 +68,19 @@ static bool find_program(const char *name, str *path)
     return false;
 }
 
-/* Splits CXX into the compiler and its options at blanks. */
-static bool find_chosen(const char *chosen, word_list *words)
+/* Splits the command of a compiler, such as "ccache g++", at blanks; false if there is no such program. */
+static bool find_words(const char *chosen, word_list *words)
 {
     str path = {0};
     bool found = false;
     char *copy = heap_string(chosen);
+    word_list_free(words);
     for (char *word = strtok(copy, " \t"); word; word = strtok(NULL, " \t")) {
         if (!words->n)
             found = find_program(word, &path);
         word_add(words, "%s", words->n ? word : path.s);
     }
     free(copy);
-    str_free(&path);
-    return found;
-}
-
-static bool find_default(word_list *words)
-{
-    static const char *const names[] = {"c++", "g++", "clang++"};
-    str path = {0};
-    bool found = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++)
-        found = find_program(names[i], &path);
-    if (found)
-        word_add(words, "%s", path.s);
     str_free(&path);
     return found;
 }
@@ -106,8 +94,8 @@ static bool find_library(str *library)
     bool found = false;
     for (size_t i = 0; i < 6 && !found; i++) {
         str_free(library);
-        str_printf(library, "%.*s%s%s", slash ? (int)(slash + 1 - self) : 0, self, places[i / 2],
-                   names[i % 2]);
+        str_printf(library, "%.*s%s%s", slash ? (int)(slash + 1 - self) : 0, self ? self : "",
+                   places[i / 2], names[i % 2]);
         found = access(library->s, R_OK) == 0;
     }
     free(self);
@@ -118,7 +106,9 @@ int compiler_find(const command *c, compiler *out)
 {
     const char *chosen = getenv("CXX");
     const bool is_chosen = chosen && chosen[strspn(chosen, " \t")];
-    if (!(is_chosen ? find_chosen(chosen, &out->words) : find_default(&out->words))) {
+    if (is_chosen ? !find_words(chosen, &out->words)
+                  : !find_words("c++", &out->words) && !find_words("g++", &out->words) &&
+                        !find_words("clang++", &out->words)) {
         say(c,
             "%s%s%s: the host code of a program needs one; install it (Debian: apt-get install "
             "g++; macOS: xcode-select --install), or run one kernel with --kernel",

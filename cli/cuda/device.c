@@ -126,45 +126,39 @@ static bool calls_host(const cuda_list *s, int from, int to)
 
 /* ---- edits ---- */
 
-typedef struct splitter {
-    const cuda_list *s;
-    const char *text;
-    char *copy; /* of the text, in which tokens are blanked */
-} splitter;
+static bool split_members(const rewriter *p, int brace);
 
-static bool split_members(splitter *p, int brace);
-
-static void blank_text(splitter *p, const char *from, const char *to)
+static void blank_text(const rewriter *p, const char *from, const char *to)
 {
-    for (char *c = p->copy + (from - p->text); from < to; from++, c++)
+    for (char *c = p->device + (from - p->text); from < to; from++, c++)
         *c = *c == '\n' ? '\n' : ' ';
 }
 
 /* Blanks the tokens, but neither comments nor directives between them. */
-static void blank(splitter *p, int from, int to)
+static void blank(const rewriter *p, int from, int to)
 {
     for (int i = from; i <= to; i++)
         blank_text(p, p->s->at[i].at, p->s->at[i].end);
 }
 
 /* Turns the body of a function into a semicolon. */
-static void blank_body(splitter *p, const declaration *d)
+static void blank_body(const rewriter *p, const declaration *d)
 {
     const int from = d->colon >= 0 ? d->colon : d->body;
     blank(p, from, d->end);
-    p->copy[p->s->at[from].at - p->text] = ';';
+    p->device[p->s->at[from].at - p->text] = ';';
 }
 
 /* ---- declarations ---- */
 
-static void mark(const splitter *p, int token, unsigned flags)
+static void mark(const rewriter *p, int token, unsigned flags)
 {
     if (token >= 0)
         name_mark(p->s->at[token].name, flags);
 }
 
 /* Blanks a type or an alias that the device does not have, and marks its name. */
-static void drop_type(splitter *p, const declaration *d)
+static void drop_type(const rewriter *p, const declaration *d)
 {
     mark(p, d->name, NAMES_HOST_TYPE);
     if (d->end > d->begin)
@@ -172,12 +166,12 @@ static void drop_type(splitter *p, const declaration *d)
     blank(p, d->begin, d->end);
 }
 
-static bool is_word(const splitter *p, int i, int keyword)
+static bool is_word(const rewriter *p, int i, int keyword)
 {
     return p->s->at[i].keyword == keyword;
 }
 
-static void split_class(splitter *p, const declaration *d)
+static void split_class(const rewriter *p, const declaration *d)
 {
     const int close = p->s->at[d->body].pair;
     mark(p, d->name, NAMES_DEVICE);
@@ -191,7 +185,7 @@ static void split_class(splitter *p, const declaration *d)
         blank(p, close + 1, d->end - 1);
 }
 
-static void split_function(splitter *p, const declaration *d)
+static void split_function(const rewriter *p, const declaration *d)
 {
     const bool keeps = d->flags & (IS_GLOBAL | IS_DEVICE) ||
                        (d->flags & IS_CONSTEXPR && !needs_host(p->s, d->begin, d->end));
@@ -200,7 +194,7 @@ static void split_function(splitter *p, const declaration *d)
         blank(p, d->begin, d->end);
 }
 
-static void split_variable(splitter *p, const declaration *d)
+static void split_variable(const rewriter *p, const declaration *d)
 {
     token_piece one;
     const unsigned flags = d->flags | (d->flags >> WITHIN & QUALIFIERS);
@@ -217,14 +211,14 @@ static void split_variable(splitter *p, const declaration *d)
 }
 
 /* using, typedef, enum, declarations of types, assertions. */
-static bool is_type_only(const splitter *p, const declaration *d)
+static bool is_type_only(const rewriter *p, const declaration *d)
 {
     return d->flags & IS_ENUM ||
            token_in(&p->s->at[d->first], "using typedef static_assert namespace") ||
            (d->flags & IS_CLASS && d->name == d->end - 1 && d->name <= d->first + 1);
 }
 
-static void split_type(splitter *p, const declaration *d)
+static void split_type(const rewriter *p, const declaration *d)
 {
     const cuda_token *t = &p->s->at[d->first];
     bool keeps = !needs_host(p->s, d->begin, d->end);
@@ -237,34 +231,7 @@ static void split_type(splitter *p, const declaration *d)
 
 /* ---- scopes ---- */
 
-static void split_scope(splitter *p, int i, int end)
-{
-    while (i < end) {
-        const int inside = declare_namespace(p->s, i), kind = p->s->at[i].kind;
-        if (inside >= 0 || kind == TOKEN_SEMICOLON || kind == TOKEN_RBRACE) {
-            for (; i < inside; i++) /* for `using namespace` */
-                mark(p, i, NAMES_SPACE);
-            i++; /* the '}' of a namespace is skipped here, too */
-            continue;
-        }
-        const declaration d = declare_read(p->s, i, end);
-        if (d.flags & IS_MACRO) {
-            if (!(d.flags & (IS_GLOBAL | IS_DEVICE | IS_CONSTANT)))
-                blank(p, d.begin, d.end);
-        } else if (d.params >= 0 && !is_type_only(p, &d)) {
-            split_function(p, &d);
-        } else if (d.flags & IS_CLASS && d.body >= 0) {
-            split_class(p, &d);
-        } else if (is_type_only(p, &d)) {
-            split_type(p, &d);
-        } else {
-            split_variable(p, &d);
-        }
-        i = d.end + 1;
-    }
-}
-
-static void split_method(splitter *p, const declaration *d)
+static void split_method(const rewriter *p, const declaration *d)
 {
     const bool is_destructor = d->name > 0 && p->s->at[d->name - 1].kind == TOKEN_TILDE;
     if (d->flags & (IS_GLOBAL | IS_DEVICE) || (d->value > d->params && d->body < 0)) /* = default */
@@ -278,7 +245,7 @@ static void split_method(splitter *p, const declaration *d)
 }
 
 /* Blanks the host's members of a class. Returns false if the class needs the host's library. */
-static bool split_members(splitter *p, int brace)
+static bool split_members(const rewriter *p, int brace)
 {
     const int end = p->s->at[brace].pair;
     for (int i = brace + 1; i < end;) {
@@ -303,26 +270,37 @@ static bool split_members(splitter *p, int brace)
     return true;
 }
 
-void device_text(rewrite_job *job, const cuda_tokens *s, const char *text, size_t bytes,
-                 const int *files, str *out)
+void device_declaration(const rewriter *p, const declaration *d)
 {
-    splitter p = {.s = &s->code, .text = text, .copy = heap_get(bytes + 1)};
-    memcpy(p.copy, text, bytes);
-    split_scope(&p, 0, s->code.n);
-    const char *copied = p.copy;
+    if (d->flags & IS_MACRO) {
+        if (!(d->flags & (IS_GLOBAL | IS_DEVICE | IS_CONSTANT)))
+            blank(p, d->begin, d->end);
+    } else if (d->params >= 0 && !is_type_only(p, d)) {
+        split_function(p, d);
+    } else if (d->flags & IS_CLASS && d->body >= 0) {
+        split_class(p, d);
+    } else if (is_type_only(p, d)) {
+        split_type(p, d);
+    } else {
+        split_variable(p, d);
+    }
+}
+
+void device_text(const rewriter *p, const cuda_tokens *s, const int *files, str *out)
+{
+    const char *copied = p->device;
     for (int i = 0; i < s->n_directives; i++) {
         const cuda_token *t = s->directives[i].at;
         if (!token_is(&t[0], "include") || t[1].kind != TOKEN_STRING)
             continue;
         if (files[i] >= 0) {
-            const char *from = p.copy + (t[1].at - text);
+            const char *from = p->device + (t[1].at - p->text);
             str_add(out, copied, (size_t)(from - copied));
-            str_printf(out, "\"%s\"", job->files[files[i]].name);
-            copied = p.copy + (t[1].end - text);
+            str_printf(out, "\"%s\"", p->job->files[files[i]].name);
+            copied = p->device + (t[1].end - p->text);
         } else if (!device_has_header(t[1].at + 1, (size_t)(t[1].end - t[1].at) - 2)) {
-            blank_text(&p, t[0].at, t[1].end); /* '#' remains */
+            blank_text(p, t[0].at, t[1].end); /* '#' remains */
         }
     }
     str_puts(out, copied);
-    free(p.copy);
 }

@@ -11,10 +11,10 @@
 
 /* Marks the names that the device or only the host has. */
 void device_names(rewrite_job *job);
-/* Adds the text to out. `files` has the number of the program's file for each directive, or -1. Names of blanked
- * declarations are marked. */
-void device_text(rewrite_job *job, const cuda_tokens *s, const char *text, size_t bytes,
-                 const int *files, str *out);
+/* Blanks a declaration outside of functions and classes in the device side, if it is the host's. Marks its name. */
+void device_declaration(const rewriter *r, const declaration *d);
+/* Adds the device side to out. `files` has the number of the program's file for each directive, or -1. */
+void device_text(const rewriter *r, const cuda_tokens *s, const int *files, str *out);
 /* True for a CUDA header that kernels use. */
 bool device_has_header(const char *name, size_t bytes);
 

@@ -204,8 +204,10 @@ static void rewrite_scope(rewriter *r, int i, int end)
         if (inside >= 0 && t[inside].pair > 0) {
             const int outer = r->n_spaces;
             for (; i < inside; i++)
-                if (t[i].kind == TOKEN_NAME && !t[i].keyword && r->n_spaces < SPACES_MOST)
+                if (t[i].kind == TOKEN_NAME && !t[i].keyword && r->n_spaces < SPACES_MOST) {
+                    name_mark(t[i].name, NAMES_SPACE);
                     r->spaces[r->n_spaces++] = &t[i];
+                }
             rewrite_scope(r, inside + 1, t[inside].pair);
             r->n_spaces = outer;
             i = t[inside].pair + 1;
@@ -214,6 +216,8 @@ static void rewrite_scope(rewriter *r, int i, int end)
         } else {
             const declaration d = declare_read(r->s, i, end);
             rewrite_declaration(r, &d);
+            if (r->device && !r->directive)
+                device_declaration(r, &d);
             i = d.end + 1;
         }
     }
@@ -342,14 +346,16 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
     int *files = heap_get((size_t)(tokens.n_directives + 1) * sizeof *files);
     str all = {0}, device = {0};
     rewrite_includes(&r, &tokens, files);
+    if (job->for_nvrtc && !is_c)
+        r.device = memcpy(heap_get(bytes + 1), text, bytes);
     if (!is_c) {
         declare_macros(&tokens);
         rewrite_macros(&r, &tokens);
         r.s = &tokens.code;
         rewrite_scope(&r, 0, tokens.code.n);
     }
-    if (job->for_nvrtc && !is_c)
-        device_text(job, &tokens, text, bytes, files, &device);
+    if (r.device)
+        device_text(&r, &tokens, files, &device);
     if (is_unit && !is_c && r.uses_cuda)
         unit_add(job, path, device.s ? device.s : text, r.closures.s ? r.closures.s : "", &all);
     str_puts(&all, "#line 1 ");
@@ -360,6 +366,7 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
     job->files[number].text = all;
     job->files[number].device = device;
     job->files[number].uses_cuda = r.uses_cuda;
+    free(r.device);
     free(files);
 }
 

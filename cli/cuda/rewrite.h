@@ -55,6 +55,7 @@ enum { SPACES_MOST = 64 };
 typedef struct rewriter {
     rewrite_job *job;
     const char *path, *text;
+    char *device;       /* the device side: a copy of the text with blanks; NULL: none */
     const cuda_list *s; /* the code, or a directive */
     bool directive;
     bool is_unit, is_c, uses_cuda; /* as in struct rewritten */
