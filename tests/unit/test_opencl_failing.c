@@ -283,7 +283,7 @@ static void three_end(three *t)
 static void check_refused(three *t, buffer *b)
 {
     assert_int_equal(t->dev->read(b, 0, t->got, sizeof t->got), IG_ERR_DEVICE);
-    assert_error(IG_ERR_DEVICE, "kernel 'number' failed with CL_OUT_OF_RESOURCES");
+    assert_error(IG_ERR_DEVICE, "kernel 'number' failed: CL_OUT_OF_RESOURCES");
     assert_int_equal(t->got[0], UNTOUCHED);
 }
 
@@ -301,7 +301,7 @@ static void results_of_a_failed_launch_are_refused(void **unused)
     assert_int_equal(
         opencl_run_add(t.add, (binding){t.x, 0}, (binding){t.x, 0}, (binding){t.y, 0}, N), IG_OK);
     assert_int_equal(t.dev->finish(t.dev), IG_ERR_DEVICE);
-    assert_error(IG_ERR_DEVICE, "kernel 'number' failed with CL_OUT_OF_RESOURCES");
+    assert_error(IG_ERR_DEVICE, "kernel 'number' failed: CL_OUT_OF_RESOURCES");
     assert_int_equal(t.dev->finish(t.dev), IG_OK); /* it was already reported */
     check_refused(&t, t.x);
     check_refused(&t, t.y);

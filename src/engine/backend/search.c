@@ -2,6 +2,7 @@
 #include "engine/backend/search.h"
 
 #include "base/error.h"
+#include "engine/backend/driver.h"
 
 #include <stdio.h>
 
@@ -34,9 +35,14 @@ int search_count(device_search *s)
     return s->count;
 }
 
+static const backend *at(const device_search *s, int i)
+{
+    return (const backend *)((const char *)s->devices + (size_t)i * s->device_bytes);
+}
+
 const backend *search_at(device_search *s, int i)
 {
-    return i >= 0 && i < search_count(s) ? s->at(i) : NULL;
+    return i >= 0 && i < search_count(s) ? at(s, i) : NULL;
 }
 
 const char *search_absent(device_search *s, const char **remedy)
@@ -59,9 +65,10 @@ bool search_is_ours(const device_search *s)
     return s->forks == atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
-ig_status search_check(device_search *s, int i, const char *name)
+ig_status search_check(device_search *s, const backend *dev)
 {
-    if (i >= search_count(s))
+    const char *name = dev->name;
+    if (dev >= at(s, search_count(s)))
         FAIL(IG_ERR_DEVICE, "%s is not there any more; see 'ingot devices'", name);
     if (!search_is_ours(s))
         FAIL(IG_ERR_DEVICE,
@@ -75,8 +82,11 @@ void search_release(device_search *s)
 {
     bool open = false;
     pthread_mutex_lock(&s->lock);
-    for (int i = 0; s->looked && search_is_ours(s) && i < s->count; i++)
-        open |= s->close(i);
+    for (int i = 0; s->looked && search_is_ours(s) && i < s->count; i++) {
+        const backend *dev = at(s, i);
+        dev->release(dev);
+        open |= driver_of(dev)->is_open;
+    }
     s->looked = open;
     pthread_mutex_unlock(&s->lock);
 }

@@ -8,10 +8,12 @@
 #include <stdatomic.h>
 
 typedef struct device_search {
-    void (*look)(void);          /* finds the devices: sets count, and calls search_because */
-    const backend *(*at)(int i); /* device i, which is less than count */
-    bool (*close)(int i); /* releases what device i keeps; returns true if it is still open */
-    const char *what;     /* for messages: "CUDA" */
+    void (*look)(
+        void);     /* finds the devices: calls driver_add, counts them, and calls search_because */
+    void *devices; /* an array of structs that begin with a driver_device; it never moves */
+    size_t device_bytes;
+    int most;
+    const char *what; /* for messages: "CUDA" */
     pthread_mutex_t lock;
     atomic_bool looked;
     int forks; /* at the search: a child of fork cannot use objects that its parent opened */
@@ -30,8 +32,8 @@ void search_because(device_search *s, const char *what, const char *status, cons
 
 /* False in a child of fork: the open objects belong to the parent. */
 bool search_is_ours(const device_search *s);
-/* Fails if device i no longer exists, or belongs to the parent. */
-ig_status search_check(device_search *s, int i, const char *name);
+/* Fails if the device no longer exists, or belongs to the parent. */
+ig_status search_check(device_search *s, const backend *dev);
 /* Closes all devices. */
 void search_release(device_search *s);
 

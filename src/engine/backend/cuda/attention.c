@@ -128,7 +128,8 @@ static ig_status map_rows(const attention *a, CUtensorMap *map, int input, int64
     const operand *o = &a->in[input];
     const CUdeviceptr at = cuda_address(a->base.dev, place(o, bindings), 0, o->dtype);
     if (!at)
-        FAIL(IG_ERR_ARGUMENT, "%s: attention reads a buffer of another device", a->base.dev->name);
+        FAIL(IG_ERR_ARGUMENT, "%s: attention reads a buffer of another device",
+             a->base.dev->base.name);
     const layout by = layout_of(a, o, n);
     const cuuint64_t dims[4] = {(uint64_t)a->dim, (uint64_t)n, (uint64_t)a->sizes.batch,
                                 (uint64_t)(a->jobs / a->sizes.batch)};
@@ -164,7 +165,7 @@ static ig_status launch_forward(cuda_native *code, const binding *bindings, bind
                              .shared_bytes =
                                  1024 + (size_t)(rows + stages * 2 * KEYS) * (size_t)a->wide * 2,
                              .args = args};
-    return cuda_kernel_launch(&a->forward->base, &l);
+    return cuda_kernel_launch(&a->forward->base.code, &l);
 }
 
 static ig_status launch_delta(const attention *a, const binding *bindings, binding delta)
@@ -176,7 +177,7 @@ static ig_status launch_delta(const attention *a, const binding *bindings, bindi
     const int64_t threads = a->jobs * a->padded * (a->wide / 8);
     const kernel_launch l = {
         .grid = {(uint32_t)ceil_div(threads, 256), 1, 1}, .block = {256, 1, 1}, .args = args};
-    return cuda_kernel_launch(&a->delta->base, &l);
+    return cuda_kernel_launch(&a->delta->base.code, &l);
 }
 
 /* Launches one of the two kernels whose warpgroups have 64 rows each: q and g are mapped in boxes of q_rows, k and v in
@@ -205,7 +206,7 @@ static ig_status launch_part(const attention *a, cuda_kernel *kernel, int groups
                              .block = {(uint32_t)(groups + 1) * 128, 1, 1},
                              .shared_bytes = shared,
                              .args = args};
-    return cuda_kernel_launch(&kernel->base, &l);
+    return cuda_kernel_launch(&kernel->base.code, &l);
 }
 
 static ig_status launch_gradient(cuda_native *code, const binding *bindings, binding scratch)

@@ -65,7 +65,7 @@ static ig_status compile(const cuda_device *d, const kernel_image *image, void *
             IG_ERR_DEVICE,
             "%s: %s; %s. Without NVRTC, use the same GPU through OpenCL: 'ingot devices' shows its "
             "name",
-            d->name, nvrtc->why, nvrtc->remedy);
+            d->base.name, nvrtc->why, nvrtc->remedy);
     snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%s", d->capability,
              image->options ? image->options : "");
     if (include_option(nvrtc, include, sizeof include))
@@ -75,7 +75,7 @@ static ig_status compile(const cuda_device *d, const kernel_image *image, void *
             "--minimal"; /* saves 5 of the 28 ms that the smallest kernel takes */
     ig_status status = nvrtc_compile(&source, &made);
     if (status == IG_OK && !made.data)
-        status = ig_fail(IG_ERR_DEVICE, "%s: NVRTC refuses kernel '%s'%s%.*s", d->name,
+        status = ig_fail(IG_ERR_DEVICE, "%s: NVRTC refuses kernel '%s'%s%.*s", d->base.name,
                          image->entry, made.log ? ":\n" : "; it does not say why", LOG_BYTES,
                          made.log ? made.log : "");
     memory_free(made.log);
@@ -95,8 +95,8 @@ static CUresult take_function(const kernel_image *image, cuda_kernel *k)
             cu.function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function);
     if (status == CUDA_SUCCESS)
         status = cu.function_attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
-    k->max_threads = threads;
-    k->shared_static = (size_t)shared;
+    k->base.threads = (uint64_t)threads;
+    k->base.shared_static = (size_t)shared;
     return status;
 }
 
@@ -148,7 +148,7 @@ static ig_status build(cuda_device *d, const kernel_image *images, int n, cuda_k
         cache_remove(&cached, key, key_bytes);
         memory_free(data);
     }
-    const int64_t began = driver_compile_begin(&d->base);
+    const int64_t began = driver_compile_begin(&d->base.dev);
     ig_status status = compile(d, images, &made, &bytes);
     driver_compile_end(began);
     if (status == IG_OK)
@@ -162,15 +162,9 @@ static ig_status build(cuda_device *d, const kernel_image *images, int n, cuda_k
 
 static cuda_kernel *kernel_new(const backend *dev, const kernel_image *image)
 {
-    cuda_kernel *k = memory_new(sizeof *k + (size_t)image->n_params * sizeof *k->params);
-    if (!k)
-        return NULL;
-    k->base.dev = dev;
-    k->dev = cuda_device_of(dev);
-    k->n_params = image->n_params;
-    if (image->n_params)
-        memcpy(k->params, image->params, (size_t)image->n_params * sizeof *k->params);
-    snprintf(k->name, sizeof k->name, "kernel '%.48s'", image->entry);
+    cuda_kernel *k = driver_kernel_new(dev, image, sizeof *k);
+    if (k)
+        k->dev = cuda_device_of(dev);
     return k;
 }
 
@@ -188,7 +182,7 @@ ig_status cuda_kernels_build(const backend *dev, const kernel_image *images, int
         status = build(d, images, n, k);
     for (int i = 0; i < n && k; i++) {
         if (status == IG_OK)
-            out[i] = &k[i]->base;
+            out[i] = &k[i]->base.code;
         else
             memory_free(k[i]);
     }
@@ -207,7 +201,7 @@ void cuda_kernel_discard(kernel_code *code)
     if (!k)
         return;
     cuda_device *d = k->dev;
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->base.lock);
     const bool last = --k->module->users == 0;
     if (last && cuda_push(d)) {
         cuda_note(d, cuda_wait(d), "waiting for the GPU"); /* launches may be queued */
@@ -215,7 +209,7 @@ void cuda_kernel_discard(kernel_code *code)
         cu.context_pop(&(CUcontext){NULL});
     }
     d->n_kernels--;
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->base.lock);
     if (last)
         memory_free(k->module);
     memory_free(k);
@@ -236,7 +230,7 @@ void cuda_text_release(cuda_device *d)
     while (d->texts) {
         struct cuda_text_kernel *k = d->texts;
         d->texts = k->next;
-        cuda_kernel_discard(&k->kernel->base);
+        cuda_kernel_discard(&k->kernel->base.code);
         memory_free(k);
     }
 }
@@ -265,7 +259,7 @@ ig_status cuda_text_kernel(cuda_device *d, const cuda_text *t, cuda_kernel **out
                                     .params = t->params,
                                     .n_params = t->n_params,
                                     .dynamic_shared = true};
-        status = cuda_kernel_build(&d->base, &image, &code);
+        status = cuda_kernel_build(&d->base.dev, &image, &code);
     }
     memory_free(all);
     if (status != IG_OK) {

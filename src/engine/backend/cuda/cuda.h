@@ -12,23 +12,19 @@
 #include "engine/backend/cuda/api.h"
 #include "engine/backend/driver.h"
 
-#include <pthread.h>
-
 enum { CUDA_STAGING_BYTES = 4 << 20, CUDA_PARAMS_MOST = 544 };
 
 typedef struct cuda_device {
-    backend base; /* first: a backend is a device */
+    driver_device base; /* is_lost: see dead */
     CUdevice id;
-    char name[16], model[128], level[64], features[160];
+    char model[128], level[64], features[160];
     int cores, capability; /* capability: 90 for 9.0 */
     bool unknown;          /* the driver did not report all attributes */
 
-    pthread_mutex_t lock; /* recursive */
-    CUcontext context;    /* NULL: not open */
+    CUcontext context; /* NULL: not open */
     CUstream stream;
-    void *staging;  /* pinned host memory */
-    CUevent staged; /* recorded after the last copy out of staging */
-    memory_pool pool;
+    void *staging;                  /* pinned host memory */
+    CUevent staged;                 /* recorded after the last copy out of staging */
     cublasLtHandle_t lt;            /* NULL: not used yet */
     cudnnHandle_t dnn;              /* the same */
     struct dnn_answer *offers;      /* the plans of cuDNN so far */
@@ -37,14 +33,18 @@ typedef struct cuda_device {
     int n_kernels;                  /* loaded kernels */
     int n_graphs;                   /* existing graphs */
     flight flight; /* launches since the last wait, each of which may have failed */
-    char dead[2 * FLIGHT_TEXT_BYTES]; /* the error that destroyed the context; "": none */
+    char dead[2 * FLIGHT_TEXT_BYTES]; /* the error that destroyed the context, if is_lost */
 } cuda_device;
+
+static inline cuda_device *cuda_device_of(const backend *dev)
+{
+    return (cuda_device *)driver_of(dev);
+}
 
 /* buffer.handle */
 typedef struct cuda_memory {
-    cuda_device *dev;
+    driver_memory base;
     CUdeviceptr at;
-    pool_block *block;
 } cuda_memory;
 
 /* A loaded module, and the number of kernels that use it. */
@@ -54,28 +54,23 @@ typedef struct cuda_module {
 } cuda_module;
 
 typedef struct cuda_kernel {
-    kernel_code base;
+    driver_kernel base;
     cuda_device *dev;
     cuda_module *module;
     CUfunction function;
-    char name[64];
-    int max_threads;
-    size_t shared_static, shared_set;
-    int n_params;
-    kernel_param params[];
+    size_t shared_set;
 } cuda_kernel;
 
 /* The functions of the driver; valid once a device was found. */
 extern cuda_api cu;
 
-cuda_device *cuda_device_of(const backend *dev);
-/* Locks the device and opens it; on failure nothing is locked. */
-ig_status cuda_lock(cuda_device *d);
-/* Makes the context current. Called with the lock; a failure releases it. */
-ig_status cuda_use(cuda_device *d);
-/* cuda_lock and cuda_use. */
-ig_status cuda_enter(cuda_device *d);
-void cuda_leave(cuda_device *d);
+/* Locks the device, opens it and makes its context current; not locked on failure. */
+static inline ig_status cuda_enter(cuda_device *d) { return driver_enter(&d->base.dev); }
+static inline void cuda_leave(cuda_device *d) { driver_leave(&d->base.dev); }
+/* Entries of struct driver. */
+ig_status cuda_use(const backend *dev);
+void cuda_unuse(const backend *dev);
+extern device_search cuda_search;
 /* Makes the context of an open device current, to release something. Called with the lock; end it with
  * cu.context_pop. */
 bool cuda_push(cuda_device *d);
@@ -86,8 +81,6 @@ ig_status cuda_check(cuda_device *d, CUresult status, const char *what);
 /* The same for callers that cannot fail: keeps only an error that destroys the context. */
 void cuda_note(cuda_device *d, CUresult status, const char *what);
 
-buffer *cuda_alloc(const backend *dev, size_t bytes);
-ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
 extern const pool_driver cuda_pool;
 extern const struct driver cuda_driver;
 

@@ -15,22 +15,14 @@ enum { DEVICES_MAX = 16, CAPABILITY_NEEDED = 60 };
 cuda_api cu;
 
 static void look(void);
-static const backend *at(int i);
-static bool close_device(int i);
-static device_search search = {.look = look,
-                               .at = at,
-                               .close = close_device,
-                               .what = "CUDA",
-                               .lock = PTHREAD_MUTEX_INITIALIZER};
-static cuda_device
-    devices[DEVICES_MAX]; /* never moved, so that the address of a backend stays valid */
-
+static cuda_device devices[DEVICES_MAX];
+device_search cuda_search = {.look = look,
+                             .devices = devices,
+                             .device_bytes = sizeof *devices,
+                             .most = DEVICES_MAX,
+                             .what = "CUDA",
+                             .lock = PTHREAD_MUTEX_INITIALIZER};
 static const backend vtable;
-
-cuda_device *cuda_device_of(const backend *dev)
-{
-    return &devices[(const cuda_device *)(const void *)dev - devices];
-}
 
 static const char *error_text(CUresult status)
 {
@@ -57,11 +49,12 @@ static bool is_sticky(CUresult status)
 void cuda_note(cuda_device *d, CUresult status, const char *what)
 {
     char names[FLIGHT_TEXT_BYTES];
-    if (!is_sticky(status) || d->dead[0])
+    if (!is_sticky(status) || d->base.is_lost)
         return;
     flight_text(&d->flight, names);
     snprintf(d->dead, sizeof d->dead, "%s: %s%s%s", what, error_text(status),
              names[0] ? ", by " : "", names);
+    d->base.is_lost = true;
 }
 
 CUresult cuda_wait(cuda_device *d)
@@ -77,18 +70,18 @@ ig_status cuda_check(cuda_device *d, CUresult status, const char *what)
     if (status == CUDA_SUCCESS)
         return IG_OK;
     cuda_note(d, status, what);
-    if (d->dead[0])
-        FAIL(IG_ERR_DEVICE, "%s failed earlier (%s) and cannot go on; restart the process", d->name,
-             d->dead);
-    FAIL(status == CUDA_ERROR_OUT_OF_MEMORY ? IG_ERR_MEMORY : IG_ERR_DEVICE, "%s: %s: %s", d->name,
-         what, error_text(status));
+    if (d->base.is_lost)
+        FAIL(IG_ERR_DEVICE, "%s failed earlier (%s) and cannot go on; restart the process",
+             d->base.name, d->dead);
+    FAIL(status == CUDA_ERROR_OUT_OF_MEMORY ? IG_ERR_MEMORY : IG_ERR_DEVICE, "%s: %s: %s",
+         d->base.name, what, error_text(status));
 }
 
 /* ---- properties ---- */
 
 static void because(const char *what, CUresult status, const char *remedy)
 {
-    search_because(&search, what, status == CUDA_SUCCESS ? NULL : error_text(status), remedy);
+    search_because(&cuda_search, what, status == CUDA_SUCCESS ? NULL : error_text(status), remedy);
 }
 
 /* 0 if the driver does not report it; then the device is not used. */
@@ -106,7 +99,7 @@ static int attribute(cuda_device *d, CUdevice_attribute what)
 
 static bool device_look(cuda_device *d)
 {
-    backend_limits *l = &d->base.limits;
+    backend_limits *l = &d->base.dev.limits;
     size_t memory = 0;
     CUresult status = cu.device_name(d->model, sizeof d->model, d->id);
     if (status == CUDA_SUCCESS)
@@ -116,7 +109,7 @@ static bool device_look(cuda_device *d)
                 "nvidia-smi, to see what is wrong with it");
         return false;
     }
-    d->pool.total = memory;
+    d->base.pool.total = memory;
     d->cores = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     const uint64_t l2_bytes = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
     d->capability = 10 * attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
@@ -143,18 +136,18 @@ static bool device_look(cuda_device *d)
         .extremes = true,
         .unified = attribute(d, CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0,
     };
-    d->base.native = cuda_is_hopper(d) ? &cuda_native_hopper : &cuda_native_programs;
+    d->base.dev.native = cuda_is_hopper(d) ? &cuda_native_hopper : &cuda_native_programs;
     snprintf(d->level, sizeof d->level, "compute capability %d.%d", d->capability / 10,
              d->capability % 10);
     snprintf(d->features, sizeof d->features, "f16 f64 atomics64 subnormals exact-division%s",
              l->unified ? " unified-memory" : "");
-    d->base.facts = (ig_device_info){.kind = "gpu",
-                                     .model = d->model,
-                                     .level = d->level,
-                                     .isa = d->features,
-                                     .cores = d->cores,
-                                     .memory = memory,
-                                     .cache = {0, l2_bytes, 0}};
+    d->base.dev.facts = (ig_device_info){.kind = "gpu",
+                                         .model = d->model,
+                                         .level = d->level,
+                                         .isa = d->features,
+                                         .cores = d->cores,
+                                         .memory = memory,
+                                         .cache = {0, l2_bytes, 0}};
     if (d->unknown)
         return false;
     if (d->capability < CAPABILITY_NEEDED)
@@ -165,25 +158,9 @@ static bool device_look(cuda_device *d)
 
 static void device_add(int ordinal)
 {
-    cuda_device *d = &devices[search.count];
-    const bool fresh = d->base.name == NULL;
-    const pthread_mutex_t lock = d->lock;
-    const uint64_t limit = d->pool.limit_set;
-    *d = (cuda_device){.base = vtable};
-    d->lock = lock;
-    if (fresh) {
-        pthread_mutexattr_t recursive;
-        pthread_mutexattr_init(&recursive);
-        pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-        pthread_mutex_init(&d->lock, &recursive);
-        pthread_mutexattr_destroy(&recursive);
-    }
-    snprintf(d->name, sizeof d->name, "cuda:%d", search.count);
-    d->base.name = d->name;
-    d->base.pool = &d->pool;
-    d->pool = (memory_pool){.driver = &cuda_pool, .device = d, .name = d->name, .limit_set = limit};
-    if (cu.device_get(&d->id, ordinal) == CUDA_SUCCESS && device_look(d))
-        search.count++;
+    cuda_device *d = (cuda_device *)driver_add(&cuda_search, &vtable, &cuda_pool);
+    if (d && cu.device_get(&d->id, ordinal) == CUDA_SUCCESS && device_look(d))
+        cuda_search.count++;
 }
 
 static void look(void)
@@ -203,13 +180,11 @@ static void look(void)
         status = cu.device_count(&n);
     if (status != CUDA_SUCCESS)
         because("the driver does not start", status, "nvidia-smi, to see what is wrong with it");
-    for (int i = 0; status == CUDA_SUCCESS && i < n && search.count < DEVICES_MAX; i++)
+    for (int i = 0; status == CUDA_SUCCESS && i < n; i++)
         device_add(i);
     because("there is a driver, but no GPU", CUDA_SUCCESS,
             "nvidia-smi, to see what the driver finds");
 }
-
-static const backend *at(int i) { return &devices[i].base; }
 
 /* ---- open and close ---- */
 
@@ -253,55 +228,26 @@ static ig_status open_context(cuda_device *d)
     return cuda_check(d, status, "opening the context");
 }
 
-ig_status cuda_lock(cuda_device *d)
+ig_status cuda_use(const backend *dev)
 {
-    TRY(search_check(&search, (int)(d - devices), d->name));
-    pthread_mutex_lock(&d->lock);
-    ig_status status = IG_OK;
-    if (d->dead[0])
-        status = cuda_check(d, CUDA_ERROR_LAUNCH_FAILED, "an earlier command");
-    if (status == IG_OK && !d->context)
-        status = open_context(d);
-    if (status != IG_OK)
-        pthread_mutex_unlock(&d->lock);
-    return status;
+    cuda_device *d = cuda_device_of(dev);
+    if (d->base.is_lost)
+        return cuda_check(d, CUDA_ERROR_LAUNCH_FAILED, "an earlier command");
+    if (!d->context)
+        TRY(open_context(d));
+    return cuda_check(d, cu.context_push(d->context), "using the context");
 }
 
-ig_status cuda_use(cuda_device *d)
+void cuda_unuse(const backend *dev)
 {
-    const ig_status status = cuda_check(d, cu.context_push(d->context), "using the context");
-    if (status != IG_OK)
-        pthread_mutex_unlock(&d->lock);
-    return status;
-}
-
-ig_status cuda_enter(cuda_device *d)
-{
-    TRY(cuda_lock(d));
-    return cuda_use(d);
+    (void)dev;
+    cu.context_pop(&(CUcontext){NULL});
 }
 
 bool cuda_push(cuda_device *d)
 {
-    return d->context && search_is_ours(&search) && cu.context_push(d->context) == CUDA_SUCCESS;
-}
-
-void cuda_leave(cuda_device *d)
-{
-    CUcontext current;
-    cu.context_pop(&current);
-    pthread_mutex_unlock(&d->lock);
-}
-
-static ig_status finish(const backend *dev)
-{
-    cuda_device *d = cuda_device_of(dev);
-    if (!d->context)
-        return IG_OK;
-    TRY(cuda_enter(d));
-    const ig_status status = cuda_check(d, cuda_wait(d), "waiting for the GPU");
-    cuda_leave(d);
-    return status;
+    return d->context && search_is_ours(&cuda_search) &&
+           cu.context_push(d->context) == CUDA_SUCCESS;
 }
 
 /* Returns pooled memory; if no buffer and no kernel is left, closes the device. It can be opened
@@ -309,14 +255,14 @@ static ig_status finish(const backend *dev)
 static void release(const backend *dev)
 {
     cuda_device *d = cuda_device_of(dev);
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->base.lock);
     const bool current = cuda_push(d);
-    if (current && !d->dead[0])
+    if (current && !d->base.is_lost)
         cu.stream_wait(d->stream);
     if (d->context)
-        pool_trim(&d->pool);
+        pool_trim(&d->base.pool);
     cuda_native_release(d);
-    const bool closes = d->context && d->pool.used == 0 && d->n_kernels == 0;
+    const bool closes = d->context && d->base.pool.used == 0 && d->n_kernels == 0;
     if (closes)
         close_parts(d);
     if (current)
@@ -324,32 +270,19 @@ static void release(const backend *dev)
     if (closes) {
         cu.context_release(d->id);
         d->context = NULL;
-        d->dead[0] = '\0';
+        d->base.is_open = d->base.is_lost = false;
         flight_clear(&d->flight);
     }
-    pthread_mutex_unlock(&d->lock);
-}
-
-static bool close_device(int i)
-{
-    release(&devices[i].base);
-    return devices[i].context != NULL;
+    pthread_mutex_unlock(&d->base.lock);
 }
 
 static const backend vtable = {
-    .computes = true,
+    DRIVER_ENTRIES,
     .driver = &cuda_driver,
-    .describe = driver_describe,
-    .alloc = cuda_alloc,
     .alloc_visible = cuda_alloc_visible,
-    .finish = finish,
     .release = release,
     .language = "cuda",
-    .write = driver_write,
-    .read = driver_read,
-    .copy = cuda_copy,
     .copies_peers = true,
-    .fill = driver_fill,
     .kernel_build = cuda_kernel_build,
     .builds_in_threads = true,
     .kernels_build = cuda_kernels_build,
@@ -359,4 +292,4 @@ static const backend vtable = {
     .replay = &cuda_replays,
 };
 
-const backend_family backend_cuda = {.name = "cuda", .search = &search};
+const backend_family backend_cuda = {.name = "cuda", .search = &cuda_search};

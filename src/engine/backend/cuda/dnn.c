@@ -77,12 +77,12 @@ void dnn_release(cuda_device *d)
 {
     while (d->offers) {
         struct dnn_answer *next = d->offers->next;
-        if (!d->dead[0])
+        if (!d->base.is_lost)
             dnn_plan_release(&dnn.api, &d->offers->plan);
         memory_free(d->offers);
         d->offers = next;
     }
-    if (d->dnn && !d->dead[0])
+    if (d->dnn && !d->base.is_lost)
         dnn.api.cudnnDestroy(d->dnn);
     d->dnn = NULL;
 }
@@ -147,7 +147,7 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
     const CUdeviceptr in[2] = {place(v, &v->in[0], bindings), place(v, &v->in[1], bindings)};
     const CUdeviceptr out = place(v, &v->out, bindings), spare = cuda_address(d, scratch, 0, IG_U8);
     if (!in[0] || !in[1] || !out)
-        FAIL(IG_ERR_ARGUMENT, "%s: a convolution reads a buffer of another device", d->name);
+        FAIL(IG_ERR_ARGUMENT, "%s: a convolution reads a buffer of another device", d->base.name);
     TRY(cuda_enter(d));
     const struct {
         const void *code;
@@ -158,7 +158,7 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
         status = run(v, in, out, spare);
     cuda_leave(d);
     if (failed(status))
-        FAIL(IG_ERR_DEVICE, "%s: cuDNN failed with status %d; IG_CUDNN=off avoids it", d->name,
+        FAIL(IG_ERR_DEVICE, "%s: cuDNN failed with status %d; IG_CUDNN=off avoids it", d->base.name,
              status);
     return IG_OK;
 }
@@ -179,8 +179,8 @@ ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out)
         return IG_ERR_MEMORY;
     if (!a->yes) {
         memory_free(v);
-        FAIL(IG_ERR_DEVICE, "%s: cuDNN has no algorithm for a %s; IG_CUDNN=off avoids it", d->name,
-             p->kernel->name);
+        FAIL(IG_ERR_DEVICE, "%s: cuDNN has no algorithm for a %s; IG_CUDNN=off avoids it",
+             d->base.name, p->kernel->name);
     }
     v->kind = of.kind;
     v->plan = &a->plan;

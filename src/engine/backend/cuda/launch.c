@@ -10,7 +10,7 @@
 static CUresult allow_shared(cuda_kernel *k, size_t bytes)
 {
     enum { USUAL = 48 << 10 };
-    if (bytes + k->shared_static <= USUAL || bytes <= k->shared_set)
+    if (bytes + k->base.shared_static <= USUAL || bytes <= k->shared_set)
         return CUDA_SUCCESS;
     const CUresult status =
         cu.function_set(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
@@ -47,7 +47,7 @@ static ig_status launch_locked(cuda_kernel *k, const kernel_launch *l, void **ar
         cu.event_destroy(from);
     if (to)
         cu.event_destroy(to);
-    return cuda_check(d, status, k->name);
+    return cuda_check(d, status, k->base.name);
 }
 
 ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
@@ -55,29 +55,25 @@ ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
     cuda_kernel *k = (cuda_kernel *)code;
     CUdeviceptr pointers[CUDA_PARAMS_MOST];
     void *args[CUDA_PARAMS_MOST];
-    const driver_kernel known = {.dev = &k->dev->base,
-                                 .name = k->name,
-                                 .threads = (uint64_t)k->max_threads,
-                                 .shared_static = k->shared_static};
-    TRY(driver_check_shape(&known, l, l->shared_bytes));
-    if (k->n_params > CUDA_PARAMS_MOST)
-        FAIL(IG_ERR_UNSUPPORTED, "%s has %d parameters; %d are allowed", k->name, k->n_params,
-             CUDA_PARAMS_MOST);
-    for (int i = 0; i < k->n_params; i++) {
+    TRY(driver_check_shape(&k->base, l, l->shared_bytes));
+    if (k->base.n_params > CUDA_PARAMS_MOST)
+        FAIL(IG_ERR_UNSUPPORTED, "%s has %d parameters; %d are allowed", k->base.name,
+             k->base.n_params, CUDA_PARAMS_MOST);
+    for (int i = 0; i < k->base.n_params; i++) {
         const kernel_arg *a = &l->args[i];
-        if (k->params[i].kind == KERNEL_BYTES) {
+        if (k->base.params[i].kind == KERNEL_BYTES) {
             args[i] = (void *)(uintptr_t)a->bytes;
             continue;
         }
         const cuda_memory *m = a->at.buf ? a->at.buf->handle : NULL;
-        if (m && m->dev != k->dev)
-            FAIL(IG_ERR_ARGUMENT, "%s: parameter %d is a buffer of %s", k->name, i + 1,
-                 m->dev->name);
+        if (m && a->at.buf->device != &k->dev->base.dev)
+            FAIL(IG_ERR_ARGUMENT, "%s: parameter %d is a buffer of %s", k->base.name, i + 1,
+                 a->at.buf->device->name);
         pointers[i] = m ? m->at + a->at.offset : 0;
         args[i] = &pointers[i];
     }
     cuda_replay *r = l->device_ns ? NULL : cuda_replay_now(k->dev);
-    const char *name = l->label ? l->label : k->name;
+    const char *name = l->label ? l->label : k->base.name;
     if (r && cuda_replay_launch(r, k, l, args)) {
         flight_add(&k->dev->flight, name); /* with the lock, like all of a replay */
         return IG_OK;

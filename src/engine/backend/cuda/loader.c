@@ -108,14 +108,23 @@ const char *cuda_program_api_load(cuda_program_api *api, const char **remedy)
 
 /* ---- NVRTC and the libraries ---- */
 
+/* The library that the environment variable names, or else the one that is found; NULL if there is none. */
+static void *library_of(const char *setting, const char *pattern, const char *const *names,
+                        const char **path)
+{
+    const char *wish = getenv(setting);
+    if (wish && strcmp(wish, "off") == 0)
+        return NULL;
+    return wish && *wish ? find_open(wish, path) : find_library(pattern, names, path);
+}
+
 const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **path)
 {
     static char why[512];
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                         "libnvrtc.so", NULL};
     const char *wish = getenv("IG_NVRTC");
-    void *library =
-        wish && *wish ? find_open(wish, path) : find_library("libnvrtc.so.*", names, path);
+    void *library = library_of("IG_NVRTC", "libnvrtc.so.*", names, path);
     *remedy = "install NVRTC: the package cuda-nvrtc of a CUDA toolkit, or pip install "
               "nvidia-cuda-nvrtc; IG_NVRTC is the path of its library if it is elsewhere";
     if (!library)
@@ -132,21 +141,13 @@ bool lt_api_load(lt_api *api, const char **path)
 {
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
                                         NULL};
-    const char *wish = getenv("IG_CUBLASLT");
-    if (wish && strcmp(wish, "off") == 0)
-        return false;
-    void *library =
-        wish && *wish ? find_open(wish, path) : find_library("libcublasLt.so.*", names, path);
+    void *library = library_of("IG_CUBLASLT", "libcublasLt.so.*", names, path);
     return library && !fill(library, lt_symbols, LT_SYMBOLS, api);
 }
 
 bool dnn_api_load(dnn_api *api, const char **path)
 {
     static const char *const names[] = {"libcudnn.so.9", NULL};
-    const char *wish = getenv("IG_CUDNN");
-    if (wish && strcmp(wish, "off") == 0)
-        return false;
-    void *library =
-        wish && *wish ? find_open(wish, path) : find_library("libcudnn.so.9", names, path);
+    void *library = library_of("IG_CUDNN", "libcudnn.so.9", names, path);
     return library && !fill(library, dnn_symbols, DNN_SYMBOLS, api);
 }

@@ -184,7 +184,7 @@ static bool set_up(lt_product *p, bool tf32)
 
 void lt_release(cuda_device *d)
 {
-    if (d->lt && !d->dead[0])
+    if (d->lt && !d->base.is_lost)
         lt.api.cublasLtDestroy(d->lt);
     d->lt = NULL;
 }
@@ -217,7 +217,8 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
     const CUdeviceptr bias =
         c->bias_slot < 0 ? 0 : cuda_address(d, bindings[c->bias_slot], c->bias_offset, c->out);
     if (!at[0] || !at[1] || !at[2] || (c->bias_slot >= 0 && !bias))
-        FAIL(IG_ERR_ARGUMENT, "%s: a matrix product reads a buffer of another device", d->name);
+        FAIL(IG_ERR_ARGUMENT, "%s: a matrix product reads a buffer of another device",
+             d->base.name);
     TRY(cuda_enter(d));
     const struct {
         const void *code;
@@ -240,7 +241,7 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
     cuda_leave(d);
     if (failed(status))
         FAIL(IG_ERR_DEVICE, "%s: cuBLASLt failed with status %d; IG_CUBLASLT=off avoids it",
-             d->name, status);
+             d->base.name, status);
     return IG_OK;
 }
 

@@ -41,45 +41,10 @@ static uint64_t block_left(void *device)
 
 const pool_driver cuda_pool = {block_get, block_give, block_wait, block_left, NULL};
 
-/* Returning a block to the pool does not call the driver, so the context need not be current. */
-static void destroy(buffer *b)
+static void attach(buffer *b)
 {
     cuda_memory *m = b->handle;
-    cuda_device *d = m->dev;
-    pthread_mutex_lock(&d->lock);
-    (d->dead[0] ? pool_lose : pool_put)(&d->pool, m->block);
-    pthread_mutex_unlock(&d->lock);
-    memory_free(m);
-}
-
-buffer *cuda_alloc(const backend *dev, size_t bytes)
-{
-    cuda_device *d = cuda_device_of(dev);
-    buffer *b = buffer_new_opaque(bytes);
-    cuda_memory *m = b ? memory_new(sizeof *m) : NULL;
-    if (!m || cuda_lock(d) != IG_OK) {
-        memory_free(m);
-        buffer_release(b);
-        return NULL;
-    }
-    m->dev = d;
-    m->block = pool_take_kept(&d->pool, bytes); /* usually succeeds */
-    if (m->block) {
-        pthread_mutex_unlock(&d->lock);
-    } else if (cuda_use(d) == IG_OK) {
-        m->block = pool_take(&d->pool, bytes);
-        cuda_leave(d);
-    }
-    if (!m->block) {
-        memory_free(m);
-        buffer_release(b);
-        return NULL;
-    }
-    m->at = (CUdeviceptr)m->block->at;
-    b->device = dev;
-    b->handle = m;
-    b->destroy = destroy;
-    return b;
+    m->at = (CUdeviceptr)m->base.block->at;
 }
 
 /* ---- copies ---- */
@@ -101,85 +66,80 @@ static CUresult write_staged(cuda_device *d, CUdeviceptr to, const char *from, s
     return status;
 }
 
-static ig_status enter(const backend *dev) { return cuda_enter(cuda_device_of(dev)); }
-static void leave(const backend *dev) { cuda_leave(cuda_device_of(dev)); }
+static CUdeviceptr address(const buffer *b, size_t offset)
+{
+    return ((const cuda_memory *)b->handle)->at + offset;
+}
 
 static ig_status write(buffer *to, size_t offset, const void *from, size_t bytes)
 {
-    const cuda_memory *m = to->handle;
-    return cuda_check(m->dev, write_staged(m->dev, m->at + offset, from, bytes),
+    cuda_device *d = cuda_device_of(to->device);
+    return cuda_check(d, write_staged(d, address(to, offset), from, bytes),
                       "a write from the host");
+}
+
+static ig_status settle(const backend *dev)
+{
+    cuda_device *d = cuda_device_of(dev);
+    return cuda_check(d, cuda_wait(d), "waiting for the GPU");
 }
 
 static ig_status read(buffer *from, size_t offset, void *to, size_t bytes)
 {
-    const cuda_memory *m = from->handle;
-    CUresult status = cu.copy_to_host(to, m->at + offset, bytes, m->dev->stream);
+    cuda_device *d = cuda_device_of(from->device);
+    CUresult status = cu.copy_to_host(to, address(from, offset), bytes, d->stream);
     if (status == CUDA_SUCCESS)
-        status = cuda_wait(m->dev);
-    return cuda_check(m->dev, status, "a read by the host");
+        status = cuda_wait(d);
+    return cuda_check(d, status, "a read by the host");
+}
+
+/* The stream of another GPU has no commands left; ours is waited for. */
+static CUresult copy_peer(cuda_device *d, CUdeviceptr to, CUdeviceptr from,
+                          const cuda_device *other, size_t bytes)
+{
+    const CUresult status = cu.copy_to_peer(to, d->context, from, other->context, bytes, d->stream);
+    return status == CUDA_SUCCESS ? cuda_wait(d) : status;
 }
 
 static ig_status copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
 {
-    const cuda_memory *t = to->handle, *f = from->handle;
-    return cuda_check(
-        t->dev, cu.copy_on_device(t->at + to_offset, f->at + from_offset, bytes, t->dev->stream),
-        "a copy");
+    cuda_device *d = cuda_device_of(to->device), *other = cuda_device_of(from->device);
+    const CUdeviceptr there = address(to, to_offset), here = address(from, from_offset);
+    return cuda_check(d,
+                      d == other ? cu.copy_on_device(there, here, bytes, d->stream)
+                                 : copy_peer(d, there, here, other, bytes),
+                      d == other ? "a copy" : "a copy from another GPU");
 }
 
 static ig_status fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
 {
-    const cuda_memory *m = to->handle;
-    return cuda_check(m->dev, cu.fill(m->at + offset, value, bytes, m->dev->stream), "a fill");
+    cuda_device *d = cuda_device_of(to->device);
+    return cuda_check(d, cu.fill(address(to, offset), value, bytes, d->stream), "a fill");
 }
 
-const struct driver cuda_driver = {
-    .enter = enter, .leave = leave, .write = write, .read = read, .copy = copy, .fill = fill};
-
-/* Copies from one GPU to another, and waits, because each GPU has its own stream. */
-static ig_status copy_peer(const cuda_memory *to, size_t to_offset, const cuda_memory *from,
-                           size_t from_offset, size_t bytes)
-{
-    cuda_device *t = to->dev, *f = from->dev;
-    TRY(cuda_enter(f));
-    const CUcontext there = f->context;
-    ig_status status = cuda_check(f, cuda_wait(f), "waiting for the GPU");
-    cuda_leave(f);
-    TRY(status);
-    TRY(cuda_enter(t));
-    CUresult result = cu.copy_to_peer(to->at + to_offset, t->context, from->at + from_offset, there,
-                                      bytes, t->stream);
-    if (result == CUDA_SUCCESS)
-        result = cuda_wait(t);
-    status = cuda_check(t, result, "a copy from another GPU");
-    cuda_leave(t);
-    return status;
-}
-
-ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
-{
-    const bool peers = to && from && from->device && to->device != from->device &&
-                       to->device->driver == from->device->driver;
-    if (!peers)
-        return driver_copy(to, to_offset, from, from_offset, bytes);
-    TRY(range_check_copy(to, to_offset, from, from_offset, bytes));
-    return bytes ? copy_peer(to->handle, to_offset, from->handle, from_offset, bytes) : IG_OK;
-}
+const struct driver cuda_driver = {.search = &cuda_search,
+                                   .use = cuda_use,
+                                   .unuse = cuda_unuse,
+                                   .settle = settle,
+                                   .write = write,
+                                   .read = read,
+                                   .copy = copy,
+                                   .fill = fill,
+                                   .memory_bytes = sizeof(cuda_memory),
+                                   .attach = attach};
 
 /* ---- host memory that kernels use ---- */
 
 static void destroy_visible(buffer *b)
 {
-    cuda_memory *m = b->handle;
-    cuda_device *d = m->dev;
-    pthread_mutex_lock(&d->lock);
+    cuda_device *d = cuda_device_of(b->device);
+    pthread_mutex_lock(&d->base.lock);
     if (cuda_push(d)) {
         cu.host_free(b->data);
         cu.context_pop(&(CUcontext){NULL});
     }
-    pthread_mutex_unlock(&d->lock);
-    memory_free(m);
+    pthread_mutex_unlock(&d->base.lock);
+    memory_free(b->handle);
 }
 
 buffer *cuda_alloc_visible(const backend *dev, size_t bytes)
@@ -198,7 +158,7 @@ buffer *cuda_alloc_visible(const backend *dev, size_t bytes)
         buffer_release(b);
         return NULL;
     }
-    *m = (cuda_memory){.dev = d, .at = (CUdeviceptr)(uintptr_t)at};
+    m->at = (CUdeviceptr)(uintptr_t)at;
     b->device = dev;
     b->data = at;
     b->handle = m;

@@ -17,7 +17,7 @@ enum { LONG_K = 512 };
 
 CUdeviceptr cuda_address(const cuda_device *d, binding at, int64_t offset, ig_dtype dtype)
 {
-    const cuda_memory *m = at.buf && at.buf->device == &d->base ? at.buf->handle : NULL;
+    const cuda_memory *m = at.buf && at.buf->device == &d->base.dev ? at.buf->handle : NULL;
     return m ? m->at + at.offset + (uint64_t)offset * ig_dtype_bytes(dtype) : 0;
 }
 
@@ -35,9 +35,7 @@ ig_status cuda_map(cuda_device *d, CUtensorMap *map, CUdeviceptr at, int bytes,
         (void *)(uintptr_t)at, dims, apart, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
         CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
         CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    const ig_status result = cuda_check(d, status, "describing a matrix");
-    cuda_leave(d);
-    return result;
+    return driver_left(&d->base.dev, cuda_check(d, status, "describing a matrix"));
 }
 
 static bool offers(const backend *dev, const node_native *n)
@@ -119,9 +117,9 @@ static ig_status launch(native_code *code, const binding *bindings, binding scra
 {
     cuda_native *c = (cuda_native *)code;
     const ig_status status = c->launch(c, bindings, scratch);
-    pthread_mutex_lock(&c->dev->lock);
+    pthread_mutex_lock(&c->dev->base.lock);
     flight_add(&c->dev->flight, code->label ? code->label : code->name);
-    pthread_mutex_unlock(&c->dev->lock);
+    pthread_mutex_unlock(&c->dev->base.lock);
     return status;
 }
 

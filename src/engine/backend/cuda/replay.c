@@ -242,30 +242,30 @@ static size_t value_room(const kernel_param *p) { return (value_bytes(p) + 15) /
 static size_t arguments_bytes(const cuda_kernel *k)
 {
     size_t bytes = 0;
-    for (int i = 0; i < k->n_params; i++)
-        bytes += value_room(&k->params[i]);
+    for (int i = 0; i < k->base.n_params; i++)
+        bytes += value_room(&k->base.params[i]);
     return bytes;
 }
 
 static void arguments_put(const cuda_kernel *k, void *const *args, unsigned char *to)
 {
-    for (int i = 0; i < k->n_params; to += value_room(&k->params[i++]))
-        if (k->params[i].kind != KERNEL_BYTES) /* usually */
+    for (int i = 0; i < k->base.n_params; to += value_room(&k->base.params[i++]))
+        if (k->base.params[i].kind != KERNEL_BYTES) /* usually */
             memcpy(to, args[i], sizeof(CUdeviceptr));
         else
-            memcpy(to, args[i], k->params[i].bytes);
+            memcpy(to, args[i], k->base.params[i].bytes);
 }
 
 static bool arguments_equal(const cuda_kernel *k, void *const *args, const unsigned char *to)
 {
-    for (int i = 0; i < k->n_params; to += value_room(&k->params[i++]))
-        if (k->params[i].kind != KERNEL_BYTES) { /* usually */
+    for (int i = 0; i < k->base.n_params; to += value_room(&k->base.params[i++]))
+        if (k->base.params[i].kind != KERNEL_BYTES) { /* usually */
             CUdeviceptr mine, other;
             memcpy(&mine, args[i], sizeof mine);
             memcpy(&other, to, sizeof other);
             if (mine != other)
                 return false;
-        } else if (memcmp(to, args[i], k->params[i].bytes) != 0) {
+        } else if (memcmp(to, args[i], k->base.params[i].bytes) != 0) {
             return false;
         }
     return true;
@@ -396,12 +396,12 @@ static void discard(void *kept)
     if (!r)
         return;
     cuda_device *d = r->dev;
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->base.lock);
     if (cuda_push(d)) {
         drop_graphs(r); /* the driver frees a running graph when it ends */
         cu.context_pop(&(CUcontext){NULL});
     }
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->base.lock);
     for (int i = 0; i < GRAPHS_EACH; i++) {
         memory_free(r->all[i].node);
         memory_free(r->all[i].args);

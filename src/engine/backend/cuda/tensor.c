@@ -178,7 +178,7 @@ static ig_status launch_pack(const tensor_product *p, int i, binding from, bindi
                                       (uint32_t)(batch * outer)},
                              .block = {32, 8, 1},
                              .args = args};
-    return cuda_kernel_launch(&p->pack->base, &l);
+    return cuda_kernel_launch(&p->pack->base.code, &l);
 }
 
 /* The address of an operand for the kernel; packs the operand if necessary. */
@@ -256,7 +256,7 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
                              .block = {p->hopper ? HOPPER_THREADS : MMA_THREADS, 1, 1},
                              .shared_bytes = p->hopper ? hopper_shared(p) : MMA_SHARED,
                              .args = p->hopper ? by_hopper : by_mma};
-    return cuda_kernel_launch(&p->kernel->base, &l);
+    return cuda_kernel_launch(&p->kernel->base.code, &l);
 }
 
 /* ---- preparing ---- */

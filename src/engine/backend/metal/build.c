@@ -29,7 +29,7 @@ static ig_status refused(const metal_device *d, const kernel_image *image, id er
     char log[LOG_BYTES];
     const char *said = metal_error_text(error, NULL);
     snprintf(log, sizeof log, "%s", said ? said : "");
-    FAIL(IG_ERR_DEVICE, "%s: Metal refuses kernel '%s'%s%s", d->name, image->entry,
+    FAIL(IG_ERR_DEVICE, "%s: Metal refuses kernel '%s'%s%s", d->base.name, image->entry,
          said ? ":\n" : "; it does not say why", log);
 }
 
@@ -48,12 +48,12 @@ static ig_status build(metal_device *d, const kernel_image *image, metal_kernel 
     objc_send(release, library);
     objc_send(release, options);
     TRY(status);
-    k->threads = objc_send(pipeline_threads, k->pipeline);
-    k->shared_bytes = objc_send(pipeline_shared, k->pipeline);
-    if (objc_send(pipeline_width, k->pipeline) == (NSUInteger)d->base.limits.subgroup)
+    k->base.threads = objc_send(pipeline_threads, k->pipeline);
+    k->base.shared_static = objc_send(pipeline_shared, k->pipeline);
+    if (objc_send(pipeline_width, k->pipeline) == (NSUInteger)d->base.dev.limits.subgroup)
         return IG_OK;
     objc_send(release, k->pipeline);
-    FAIL(IG_ERR_DEVICE, "%s: kernel '%s' has simdgroups of another width than 32", d->name,
+    FAIL(IG_ERR_DEVICE, "%s: kernel '%s' has simdgroups of another width than 32", d->base.name,
          image->entry);
 }
 
@@ -62,27 +62,21 @@ ig_status metal_kernel_build(const backend *dev, const kernel_image *image, kern
     metal_device *d = metal_device_of(dev);
     const int indices = image->n_params;
     if (indices > METAL_BUFFERS)
-        FAIL(IG_ERR_UNSUPPORTED, "%s: kernel '%s' has %d parameters; %d are allowed", d->name,
+        FAIL(IG_ERR_UNSUPPORTED, "%s: kernel '%s' has %d parameters; %d are allowed", d->base.name,
              image->entry, indices, METAL_BUFFERS);
-    metal_kernel *k = memory_new(sizeof *k + (size_t)image->n_params * sizeof *k->params);
+    metal_kernel *k = driver_kernel_new(dev, image, sizeof *k);
     if (!k)
         return IG_ERR_MEMORY;
-    k->base.dev = dev;
     k->dev = d;
-    k->dynamic_shared = image->dynamic_shared;
-    k->n_params = image->n_params;
-    if (image->n_params)
-        memcpy(k->params, image->params, (size_t)image->n_params * sizeof *k->params);
-    snprintf(k->name, sizeof k->name, "kernel '%.48s'", image->entry);
-    ig_status status = metal_enter(d);
+    ig_status status = driver_enter(&d->base.dev);
     if (status == IG_OK) {
         const int64_t began = driver_compile_begin(dev);
         status = build(d, image, k);
         driver_compile_end(began);
-        metal_leave(d);
+        driver_unlock(&d->base.dev);
     }
     if (status == IG_OK)
-        *out = &k->base;
+        *out = &k->base.code;
     else
         memory_free(k);
     return status;
@@ -93,9 +87,9 @@ void metal_kernel_discard(kernel_code *code)
     metal_kernel *k = (metal_kernel *)code;
     if (!k)
         return;
-    if (metal_enter_open(k->dev)) {
+    if (driver_lock_open(&k->dev->base.dev)) {
         objc_send(release, k->pipeline);
-        metal_leave(k->dev);
+        driver_unlock(&k->dev->base.dev);
     }
     memory_free(k);
 }

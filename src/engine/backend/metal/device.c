@@ -12,23 +12,14 @@
 enum { WHY_BYTES = 600, THREADS_MOST = 1024, SIMD_WIDTH = 32, NEWER_FAMILIES = 8 };
 
 static void look(void);
-static const backend *at(int i);
-static bool close_device(int i);
-static device_search search = {.look = look,
-                               .at = at,
-                               .close = close_device,
-                               .what = "Metal",
-                               .lock = PTHREAD_MUTEX_INITIALIZER};
-/* Static, so the address of the backend is valid for the whole process. */
-static metal_device device = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
+static metal_device device;
+device_search metal_search = {.look = look,
+                              .devices = &device,
+                              .device_bytes = sizeof device,
+                              .most = 1,
+                              .what = "Metal",
+                              .lock = PTHREAD_MUTEX_INITIALIZER};
 static const backend vtable;
-
-metal_device *metal_device_of(const backend *dev)
-{
-    (void)dev;
-    return &device;
-}
 
 const char *metal_error_text(id error, const char *otherwise)
 {
@@ -40,7 +31,7 @@ const char *metal_error_text(id error, const char *otherwise)
 
 static bool because(const char *why, const char *remedy)
 {
-    search_because(&search, why, NULL, remedy);
+    search_because(&metal_search, why, NULL, remedy);
     return false;
 }
 
@@ -75,17 +66,10 @@ static void set_limits(metal_device *d, int family)
     const NSUInteger most = objc_send(buffer_most, d->device);
     const uint64_t budget = objc_send(working_set, d->device);
     d->memory = (uint64_t)machine_get()->memory_bytes;
-    d->pool = (memory_pool){
-        .driver = &metal_pool,
-        .device = d,
-        .name = d->name,
-        .total = budget,
-        .block_most = most < budget ? most : budget,
-        .cached_most = budget / 4, /* other programs need memory too */
-        .limit_set = d->pool.limit_set,
-    };
-    d->base.pool = &d->pool;
-    d->base.limits = (backend_limits){
+    d->base.pool.total = budget;
+    d->base.pool.block_most = most < budget ? most : budget;
+    d->base.pool.cached_most = budget / 4; /* other programs need memory too */
+    d->base.dev.limits = (backend_limits){
         .version = 203,
         .subgroup = SIMD_WIDTH,
         .threads = THREADS_MOST,
@@ -104,13 +88,13 @@ static void set_limits(metal_device *d, int family)
     snprintf(d->features, sizeof d->features, "f16 exact-division simdgroup-matrix unified-memory");
     snprintf(d->note, sizeof d->note,
              "no f64; f32 may flush subnormal numbers to zero; arrays beyond %.1f GiB run in tiles",
-             (double)d->base.limits.alloc_bytes / (1 << 30));
-    d->base.facts = (ig_device_info){.kind = "gpu",
-                                     .model = d->model,
-                                     .level = d->family,
-                                     .isa = d->features,
-                                     .note = d->note,
-                                     .memory = d->memory};
+             (double)d->base.dev.limits.alloc_bytes / (1 << 30));
+    d->base.dev.facts = (ig_device_info){.kind = "gpu",
+                                         .model = d->model,
+                                         .level = d->family,
+                                         .isa = d->features,
+                                         .note = d->note,
+                                         .memory = d->memory};
 }
 
 static bool device_look(metal_device *d)
@@ -125,8 +109,8 @@ static bool device_look(metal_device *d)
     if (usable) {
         const char *library = getenv("IG_METAL");
         set_limits(d, family);
-        d->base.facts.cores = metal_core_count(library && *library ? library : NULL);
-        usable = d->pool.total && d->base.limits.alloc_bytes
+        d->base.dev.facts.cores = metal_core_count(library && *library ? library : NULL);
+        usable = d->base.pool.total && d->base.dev.limits.alloc_bytes
                      ? mps_look(d) ||
                            because("IG_MPS must be measured, measure, on or off", "unset IG_MPS")
                      : because("the GPU has no memory", NULL);
@@ -141,111 +125,61 @@ static bool device_look(metal_device *d)
 
 static void look(void)
 {
-    metal_device *d = &device;
     const char *remedy = NULL, *why = objc_load(&remedy);
-    if (why) {
+    if (why)
         because(why, remedy);
-        return;
-    }
-    d->base = vtable;
-    snprintf(d->name, sizeof d->name, "metal:0");
-    d->base.name = d->name;
-    search.count = device_look(d);
-}
-
-static const backend *at(int i)
-{
-    (void)i;
-    return &device.base;
+    else if (driver_add(&metal_search, &vtable, &metal_pool))
+        metal_search.count = device_look(&device);
 }
 
 /* ---- open and close ---- */
 
-ig_status metal_enter(metal_device *d)
-{
-    TRY(search_check(&search, 0, d->name));
-    pthread_mutex_lock(&d->lock);
-    d->autorelease = objc.pool_push();
-    if (!d->queue)
-        d->queue = objc_send(new_queue, d->device);
-    if (d->queue)
-        return IG_OK;
-    metal_leave(d);
-    FAIL(IG_ERR_DEVICE, "%s gives no command queue", d->name);
-}
-
-bool metal_enter_open(metal_device *d)
-{
-    if (!search_is_ours(&search))
-        return false;
-    pthread_mutex_lock(&d->lock);
-    d->autorelease = objc.pool_push();
-    return true;
-}
-
-void metal_leave(metal_device *d)
-{
-    objc.pool_pop(d->autorelease);
-    pthread_mutex_unlock(&d->lock);
-}
-
-static ig_status finish(const backend *dev)
+ig_status metal_use(const backend *dev)
 {
     metal_device *d = metal_device_of(dev);
     if (!d->queue)
-        return IG_OK;
-    TRY(metal_enter(d));
-    const ig_status status = metal_settle_all(d, NULL);
-    metal_leave(d);
-    return status;
+        d->queue = objc_send(new_queue, d->device);
+    if (!d->queue)
+        FAIL(IG_ERR_DEVICE, "%s gives no command queue", dev->name);
+    return IG_OK;
 }
+
+void metal_begin(const backend *dev) { metal_device_of(dev)->autorelease = objc.pool_push(); }
+void metal_end(const backend *dev) { objc.pool_pop(metal_device_of(dev)->autorelease); }
 
 /* Waits, and closes the queue. Buffers and kernels of callers stay valid. */
 static void release(const backend *dev)
 {
     metal_device *d = metal_device_of(dev);
-    if (!d->queue || !metal_enter_open(d))
+    if (!driver_lock_open(dev))
         return;
     const bool failed = ig_failed();
     if (metal_settle_all(d, NULL) != IG_OK && !failed)
         ig_error(NULL);
-    pool_trim(&d->pool);
+    pool_trim(&d->base.pool);
     objc_send(release, d->queue);
     d->queue = NULL;
-    metal_leave(d);
-}
-
-static bool close_device(int i)
-{
-    (void)i;
-    release(&device.base);
-    if (device.pool.used)
-        return true;
-    objc_send(release, device.device);
-    device.device = NULL;
-    return false;
+    d->base.is_open = d->base.pool.used != 0;
+    if (!d->base.is_open) {
+        objc_send(release, d->device);
+        d->device = NULL;
+    }
+    driver_unlock(dev);
 }
 
 /* ---- the backend ---- */
 
 static const backend vtable = {
-    .computes = true,
+    DRIVER_ENTRIES,
     .driver = &metal_driver,
-    .describe = driver_describe,
-    .alloc = driver_alloc,
     .alloc_visible = driver_alloc,
     .wrap = metal_wrap,
-    .finish = finish,
     .release = release,
     .language = "metal",
-    .write = driver_write,
-    .read = driver_read,
-    .copy = driver_copy,
-    .fill = driver_fill,
     .kernel_build = metal_kernel_build,
     .kernel_discard = metal_kernel_discard,
     .kernel_launch = metal_kernel_launch,
     .native = &metal_native_programs,
 };
 
-const backend_family backend_metal = {.name = "metal", .search = &search};
+const backend_family backend_metal = {.name = "metal", .search = &metal_search};

@@ -43,7 +43,7 @@ static void *pages_map(size_t bytes)
 
 static ig_status windows_get(const metal_device *d, size_t bytes, uint64_t *at, bool *full)
 {
-    const size_t step = (size_t)d->base.limits.reach_bytes, all = whole_pages(bytes);
+    const size_t step = (size_t)d->base.dev.limits.reach_bytes, all = whole_pages(bytes);
     const int n = (int)((all + step - 1) / step);
     metal_block *b = memory_new(sizeof *b + (size_t)n * sizeof *b->windows);
     if (!b)
@@ -71,7 +71,7 @@ static ig_status windows_get(const metal_device *d, size_t bytes, uint64_t *at, 
 static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
     const metal_device *d = device;
-    if (bytes > d->base.limits.alloc_bytes)
+    if (bytes > d->base.dev.limits.alloc_bytes)
         return windows_get(d, bytes, at, full);
     metal_block *b = memory_new(sizeof *b);
     if (!b)
@@ -87,7 +87,7 @@ static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
     if (*full)
         return IG_ERR_MEMORY;
     FAIL(IG_ERR_MEMORY, "%s: the memory of a buffer of %zu bytes cannot be used by the host",
-         d->name, bytes);
+         d->base.name, bytes);
 }
 
 /* A command buffer holds its own references, so blocks in use can be released. Windows are not in use any more. */
@@ -119,10 +119,6 @@ static bool block_busy(void *device, uint64_t at)
 const pool_driver metal_pool = {block_get, block_give, block_wait, NULL, block_busy};
 
 /* ---- buffers ---- */
-
-static ig_status enter(const backend *dev) { return metal_enter(metal_device_of(dev)); }
-static bool enter_open(const backend *dev) { return metal_enter_open(metal_device_of(dev)); }
-static void leave(const backend *dev) { metal_leave(metal_device_of(dev)); }
 
 static void attach(buffer *b)
 {
@@ -171,10 +167,10 @@ buffer *metal_wrap(const backend *dev, buffer *from, size_t offset, size_t bytes
         return NULL;
     buffer *b = buffer_new_opaque(bytes);
     metal_memory *m = b ? memory_new(sizeof *m) : NULL;
-    if (m && metal_enter(d) == IG_OK) {
+    if (m && driver_enter(&d->base.dev) == IG_OK) {
         m->object = objc_send(wrap_buffer, d->device, (void *)first, all,
                               MTLResourceStorageModeShared, NULL);
-        metal_leave(d);
+        driver_unlock(&d->base.dev);
     }
     if (!m || !m->object) {
         memory_free(m);
@@ -217,7 +213,7 @@ static ig_status write(buffer *to, size_t offset, const void *from, size_t bytes
 static ig_status read(buffer *from, size_t offset, void *to, size_t bytes)
 {
     TRY(settle(from));
-    TRY(driver_valid(&metal_device_of(from->device)->failures, from, "read"));
+    TRY(driver_valid(from, "read"));
     memcpy(to, (const char *)from->data + offset, bytes);
     return IG_OK;
 }
@@ -235,7 +231,7 @@ static bool is_whole(const buffer *b, size_t offset, size_t bytes)
 static void batch_writes(metal_device *d, buffer *to, size_t bytes)
 {
     metal_uses(to, false);
-    driver_writes(&d->failures, to, bytes, d->open.number);
+    driver_writes(to, bytes, d->open.number);
 }
 
 static ig_status copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
@@ -243,11 +239,11 @@ static ig_status copy(buffer *to, size_t to_offset, buffer *from, size_t from_of
     metal_device *d = metal_device_of(to->device);
     const metal_memory *t = to->handle, *f = from->handle;
     id encoder;
-    TRY(driver_valid(&d->failures, from, "copy"));
+    TRY(driver_valid(from, "copy"));
     if (!is_whole(to, to_offset, bytes) || !is_whole(from, from_offset, bytes)) {
         TRY(settle(to));
         TRY(settle(from));
-        TRY(driver_valid(&d->failures, from, "copy"));
+        TRY(driver_valid(from, "copy"));
         memcpy((char *)to->data + to_offset, (const char *)from->data + from_offset, bytes);
         host_wrote(to, bytes);
         return IG_OK;
@@ -277,9 +273,16 @@ static ig_status fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
     return metal_batch_check(d);
 }
 
-const struct driver metal_driver = {.enter = enter,
-                                    .enter_open = enter_open,
-                                    .leave = leave,
+static ig_status settle_all(const backend *dev)
+{
+    return metal_settle_all(metal_device_of(dev), NULL);
+}
+
+const struct driver metal_driver = {.search = &metal_search,
+                                    .begin = metal_begin,
+                                    .end = metal_end,
+                                    .use = metal_use,
+                                    .settle = settle_all,
                                     .write = write,
                                     .read = read,
                                     .copy = copy,

@@ -19,16 +19,13 @@
 #include "engine/backend/driver.h"
 #include "engine/backend/metal/objc.h"
 
-#include <pthread.h>
-
 enum {
     METAL_IN_FLIGHT = 4,
     METAL_BUFFERS = 31,      /* parameters of a kernel that are buffers */
     METAL_BYTES_MOST = 4096, /* of an argument that is passed by value */
     METAL_PAGE = 16384,
     METAL_LAUNCHES_FIRST = 8, /* per batch, until the time of a launch is known */
-    METAL_LAUNCHES_MOST = 256,
-    METAL_NAME_BYTES = 64
+    METAL_LAUNCHES_MOST = 256
 };
 #define METAL_BATCH_SECONDS 0.05
 
@@ -65,14 +62,12 @@ typedef struct metal_block {
 } metal_block;
 
 typedef struct metal_device {
-    backend base; /* must be first: a backend is a device */
+    driver_device base; /* its numbers are of batches */
     id device;
-    char name[16], model[96], family[16], features[192], note[160];
+    char model[96], family[16], features[192], note[160];
     uint64_t memory; /* bytes of the machine */
     mps_mode mps;
 
-    pthread_mutex_t lock;
-    memory_pool pool;
     void *autorelease;
     id queue;         /* NULL: not open */
     metal_batch open; /* commands is NULL: none */
@@ -80,11 +75,15 @@ typedef struct metal_device {
     metal_encoder kind;
     metal_batch flight[METAL_IN_FLIGHT]; /* oldest first */
     int n_flight;
-    uint64_t number, completed;            /* of the newest batch; of the last that has completed */
+    uint64_t completed;                    /* number of the last batch that has completed */
     double launch_seconds;                 /* measured time of a launch; 0: unknown */
-    failure_list failures;                 /* by the numbers of batches */
     mps_times mps_times[2][METAL_CLASSES]; /* f32, f16 */
 } metal_device;
+
+static inline metal_device *metal_device_of(const backend *dev)
+{
+    return (metal_device *)driver_of(dev);
+}
 
 /* buffer.handle */
 typedef struct metal_memory {
@@ -94,24 +93,18 @@ typedef struct metal_memory {
 } metal_memory;
 
 typedef struct metal_kernel {
-    kernel_code base;
+    driver_kernel base;
     metal_device *dev;
     id pipeline;
-    char name[METAL_NAME_BYTES];
-    uint64_t threads, shared_bytes;
-    bool dynamic_shared;
-    int n_params;
-    kernel_param params[];
 } metal_kernel;
 
 /* ---- device.c ---- */
 
-metal_device *metal_device_of(const backend *dev);
-/* Locks the device, opens it and begins an autorelease pool; not locked on failure. */
-ig_status metal_enter(metal_device *d);
-/* The same for releasing: false if Metal must not be called any more. */
-bool metal_enter_open(metal_device *d);
-void metal_leave(metal_device *d);
+/* Entries of struct driver. */
+ig_status metal_use(const backend *dev);
+void metal_begin(const backend *dev);
+void metal_end(const backend *dev);
+extern device_search metal_search;
 /* The text of an NSError, or `otherwise`. Valid until the pool ends. */
 const char *metal_error_text(id error, const char *otherwise);
 

@@ -106,12 +106,12 @@ static bool decide(native_code *code, int64_t native_ns, int64_t kernel_ns)
     metal_device *d = p->dev;
     const int kind = p->c.in == IG_F16, class = class_of(&p->c);
     char key[256];
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->base.lock);
     d->mps_times[kind][class] = (mps_times){native_ns ? native_ns : 1, kernel_ns};
     cache_put(&times_cache, key, (size_t)key_of(d, key), d->mps_times, sizeof d->mps_times);
     const bool wins = mps_wins(d, kind, class, plain_gain);
     describe_choice(d);
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->base.lock);
     return wins;
 }
 
@@ -139,7 +139,7 @@ static bool is_possible(const metal_device *d, const product *c, layout l, ig_dt
         ((double)(c->batch - 1) * (double)l.stride + (double)l.rows * (double)l.ld) *
         (double)ig_dtype_bytes(dtype);
     return l.ld >= l.columns && l.stride % l.ld == 0 && l.stride >= l.rows * l.ld &&
-           bytes <= (double)d->base.limits.reach_bytes;
+           bytes <= (double)d->base.dev.limits.reach_bytes;
 }
 
 static bool can_run(const metal_device *d, const product *c)
@@ -154,9 +154,9 @@ static void discard(native_code *code)
     mps_product *p = (mps_product *)code;
     if (!p)
         return;
-    if (metal_enter_open(p->dev)) {
+    if (driver_lock_open(&p->dev->base.dev)) {
         objc_send(release, p->kernel);
-        metal_leave(p->dev);
+        driver_unlock(&p->dev->base.dev);
     }
     memory_free(p);
 }
@@ -171,13 +171,13 @@ static ig_status prepare_product(metal_device *d, const product *c, bool rival, 
     if (c->out_slot < 0)
         p->base.scratch_bytes =
             (uint64_t)(c->outer * c->batch * c->m * c->n) * ig_dtype_bytes(c->out);
-    const ig_status status = metal_enter(d);
+    const ig_status status = driver_enter(&d->base.dev);
     if (status == IG_OK) {
         p->kernel =
             objc_send(init_product, objc_send(alloc, objc.get_class("MPSMatrixMultiplication")),
                       d->device, !c->side[0].k_inner, c->side[1].k_inner, (NSUInteger)c->m,
                       (NSUInteger)c->n, (NSUInteger)c->k, 1.0, 0.0);
-        metal_leave(d);
+        driver_unlock(&d->base.dev);
     }
     if (p->kernel)
         *out = &p->base;
@@ -201,12 +201,12 @@ static ig_status prepare(const backend *dev, const program *p, const bool *by_va
     const int kind = c.in == IG_F16, class = class_of(&c);
     if (class < 0 && d->mps != MPS_ON)
         return IG_OK;
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->base.lock);
     const bool wins =
         d->mps == MPS_ON || mps_wins(d, kind, class, c.out_slot < 0 ? epilogue_gain : plain_gain);
     const bool rival = !wins && d->mps == MPS_MEASURE && c.out_slot >= 0 &&
                        d->mps_times[kind][class].native_ns == 0;
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->base.lock);
     if ((!wins && !rival) || !can_run(d, &c))
         return IG_OK;
     return prepare_product(d, &c, rival, out);
@@ -248,7 +248,7 @@ static ig_status encode(const mps_product *p, const binding at[3], int64_t i, id
     for (int k = 0; k < 3; k++)
         objc_send(release, matrix[k]);
     if (!made)
-        FAIL(IG_ERR_DEVICE, "%s: MPS gives no matrix; IG_MPS=off avoids it", p->dev->name);
+        FAIL(IG_ERR_DEVICE, "%s: MPS gives no matrix; IG_MPS=off avoids it", p->dev->base.name);
     return IG_OK;
 }
 
@@ -259,9 +259,9 @@ static ig_status launch_locked(const mps_product *p, const binding at[3])
     id commands;
     bool alone = false; /* see launch.c */
     for (int i = 0; i < 3; i++) {
-        TRY(driver_owns(&d->base, at[i].buf, what));
+        TRY(driver_owns(&d->base.dev, at[i].buf, what));
         if (i < 2)
-            TRY(driver_valid(&d->failures, at[i].buf, what));
+            TRY(driver_valid(at[i].buf, what));
         alone = alone || metal_is_windowed(at[i].buf);
     }
     if (alone)
@@ -287,10 +287,8 @@ static ig_status launch(native_code *code, const binding *bindings, binding scra
                            element(bindings[c->side[1].slot], c->side[1].offset, c->in),
                            c->out_slot < 0 ? scratch
                                            : element(bindings[c->out_slot], c->out_offset, c->out)};
-    TRY(metal_enter(p->dev));
-    const ig_status status = launch_locked(p, at);
-    metal_leave(p->dev);
-    return status;
+    TRY(driver_enter(&p->dev->base.dev));
+    return driver_left(&p->dev->base.dev, launch_locked(p, at));
 }
 
 const backend_native metal_native_programs = {

@@ -24,8 +24,8 @@ static ig_status open_batch(metal_device *d)
         return IG_OK;
     d->open = (metal_batch){.commands = objc_send(retain, objc_send(commands, d->queue))};
     if (!d->open.commands)
-        FAIL(IG_ERR_DEVICE, "%s gives no command buffer", d->name);
-    d->open.number = ++d->number;
+        FAIL(IG_ERR_DEVICE, "%s gives no command buffer", d->base.name);
+    d->open.number = ++d->base.number;
     return IG_OK;
 }
 
@@ -38,7 +38,7 @@ ig_status metal_encode(metal_device *d, metal_encoder kind, const char *what, id
             objc_send(retain, kind == METAL_COMPUTE ? objc_send(compute_encoder, d->open.commands)
                                                     : objc_send(blit_encoder, d->open.commands));
         if (!d->encoder)
-            FAIL(IG_ERR_DEVICE, "%s gives no encoder", d->name);
+            FAIL(IG_ERR_DEVICE, "%s gives no encoder", d->base.name);
         d->kind = kind;
     }
     d->open.launches++;
@@ -90,7 +90,7 @@ static int launches_most(const metal_device *d)
 /* Waits for the oldest batch, and fails if it failed. All later batches then count as failed too. */
 static ig_status wait_oldest(metal_device *d, double *seconds)
 {
-    char text[FLIGHT_TEXT_BYTES], names[FLIGHT_TEXT_BYTES];
+    char why[FLIGHT_TEXT_BYTES], names[FLIGHT_TEXT_BYTES];
     const metal_batch b = d->flight[0];
     memmove(d->flight, d->flight + 1, (size_t)--d->n_flight * sizeof *d->flight);
     objc_send(wait, b.commands);
@@ -98,7 +98,7 @@ static ig_status wait_oldest(metal_device *d, double *seconds)
     const double took =
         fine ? objc_send(gpu_end, b.commands) - objc_send(gpu_start, b.commands) : 0;
     if (!fine)
-        snprintf(text, sizeof text, "%s failed: %s", flight_text(&b.names, names),
+        snprintf(why, sizeof why, "%s",
                  metal_error_text(objc_send(error, b.commands), "Metal does not say why"));
     objc_send(release, b.commands);
     d->completed = b.number;
@@ -114,8 +114,7 @@ static ig_status wait_oldest(metal_device *d, double *seconds)
         d->completed = d->flight[0].number;
         memmove(d->flight, d->flight + 1, (size_t)--d->n_flight * sizeof *d->flight);
     }
-    failures_add(&d->failures, b.number, d->number, text);
-    FAIL(IG_ERR_DEVICE, "%s: %s; its results cannot be used", d->name, text);
+    return driver_failed(&d->base, b.number, flight_text(&b.names, names), why);
 }
 
 /* A batch is committed even if encoding one of its commands failed: an open batch cannot be dropped. */
@@ -133,12 +132,12 @@ static ig_status commit(metal_device *d)
 ig_status metal_batch_check(metal_device *d)
 {
     uint64_t bytes = d->open.bytes;
-    if (d->open.launches < launches_most(d) && bytes < d->pool.total / METAL_IN_FLIGHT)
+    if (d->open.launches < launches_most(d) && bytes < d->base.pool.total / METAL_IN_FLIGHT)
         return IG_OK;
     TRY(commit(d));
     for (int i = 0; i < d->n_flight; i++)
         bytes += d->flight[i].bytes;
-    return d->n_flight && bytes > d->pool.total / 2 ? wait_oldest(d, NULL) : IG_OK;
+    return d->n_flight && bytes > d->base.pool.total / 2 ? wait_oldest(d, NULL) : IG_OK;
 }
 
 ig_status metal_settle(metal_device *d, uint64_t number)

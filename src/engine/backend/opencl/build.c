@@ -42,11 +42,11 @@ extern const char kernels_opencl[];
 
 static ig_status prelude_make(building *b, bool no_header)
 {
-    const bool f64 = b->dev->base.limits.f64;
+    const bool f64 = b->dev->base.dev.limits.f64;
     const bool nvidia = opencl_is_nvidia(b->dev),
                warp = nvidia && strstr(b->image->source, "ig_warp_");
     const bool extremes =
-        nvidia && b->dev->base.limits.extremes && strstr(b->image->source, "ig_fmax_nan");
+        nvidia && b->dev->base.dev.limits.extremes && strstr(b->image->source, "ig_fmax_nan");
     text t = {0};
     if (b->is_pocl || warp || extremes)
         text_add(&t, "%s%s%s%s%s", b->is_pocl ? "#define IG_POCL\n" : "",
@@ -63,7 +63,7 @@ static ig_status options_make(building *b)
     const kernel_image *t = b->image;
     text options = {0};
     text_add(&options, "%s%s%s%s", t->options ? t->options : "",
-             d->base.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+             d->base.dev.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
              t->avoid_optimizer && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "",
              b->no_header ? " " OPENCL_NO_HEADER : "");
     b->options = text_take(&options);
@@ -244,7 +244,7 @@ static ig_status build_failed(const building *b, cl_program built, cl_int status
 {
     char log[LOG_BYTES];
     read_log(b, built, log);
-    FAIL(IG_ERR_DEVICE, "%s: the driver's compiler refuses kernel '%s': %s%s%s", b->dev->name,
+    FAIL(IG_ERR_DEVICE, "%s: the driver's compiler refuses kernel '%s': %s%s%s", b->dev->base.name,
          b->image->entry, opencl_status_name(status), log[0] ? "\n" : "; it does not say why", log);
 }
 
@@ -255,7 +255,8 @@ static ig_status take(const building *b, cl_program built, cl_int status, made *
         return build_failed(b, built, status);
     status = kernels_of(b, built, out);
     if (status == CL_INVALID_KERNEL_NAME)
-        FAIL(IG_ERR_ARGUMENT, "%s: the text has no kernel '%s'", b->dev->name, b->image->entry);
+        FAIL(IG_ERR_ARGUMENT, "%s: the text has no kernel '%s'", b->dev->base.name,
+             b->image->entry);
     TRY(opencl_check(b->dev, status, "clCreateKernel"));
     to_cache(b, built);
     return IG_OK;
@@ -269,7 +270,7 @@ static ig_status from_source(const building *b, made *out, bool *refused)
     cl_int status = CL_SUCCESS;
     cl_program built = cl.clCreateProgramWithSource(d->context, 2, source, NULL, &status);
     TRY(opencl_check(d, status, "clCreateProgramWithSource"));
-    const int64_t began = driver_compile_begin(&d->base);
+    const int64_t began = driver_compile_begin(&d->base.dev);
     status = cl.clBuildProgram(built, 1, &d->id, b->options, NULL, NULL);
     driver_compile_end(began);
     *refused = status == CL_BUILD_PROGRAM_FAILURE && b->no_header;
@@ -295,10 +296,10 @@ static ig_status check_params(const opencl_device *d, const kernel_image *t)
     for (int i = 0; i < t->n_params; i++)
         bytes += t->params[i].kind == KERNEL_BUFFER ? sizeof(void *) + sizeof(cl_ulong)
                                                     : t->params[i].bytes;
-    if (bytes > d->base.limits.param_bytes)
+    if (bytes > d->base.dev.limits.param_bytes)
         FAIL(IG_ERR_UNSUPPORTED, "%s: kernel '%s' has %llu bytes of parameters; here %llu are all",
-             d->name, t->entry, (unsigned long long)bytes,
-             (unsigned long long)d->base.limits.param_bytes);
+             d->base.name, t->entry, (unsigned long long)bytes,
+             (unsigned long long)d->base.dev.limits.param_bytes);
     return IG_OK;
 }
 
@@ -310,11 +311,11 @@ static ig_status kernel_wrap(const building *b, const kernel_image *t, const mad
         FAIL(
             IG_ERR_ARGUMENT,
             "%s: kernel '%s' has %u parameters in its text, but %u are described (a buffer is two)",
-            b->dev->name, t->entry, m->n_args, expected);
+            b->dev->base.name, t->entry, m->n_args, expected);
     size_t value_bytes = 0;
     for (int i = 0; i < t->n_params; i++)
         value_bytes += t->params[i].kind == KERNEL_BYTES ? t->params[i].bytes : 0;
-    opencl_kernel *k = memory_new(sizeof *k + (size_t)t->n_params * sizeof *k->params);
+    opencl_kernel *k = driver_kernel_new(&b->dev->base.dev, t, sizeof *k);
     opencl_set *set = memory_new((size_t)t->n_params * sizeof *set + value_bytes + 1);
     if (!k || !set) {
         memory_free(k);
@@ -328,17 +329,11 @@ static ig_status kernel_wrap(const building *b, const kernel_image *t, const mad
             set[i].bytes = values;
             values += t->params[i].bytes;
         }
-    k->base.dev = &b->dev->base;
     k->dev = b->dev;
     k->kernel = m->kernel;
-    k->threads = m->threads;
-    k->shared_bytes = m->shared_bytes;
-    k->dynamic_shared = t->dynamic_shared;
-    k->n_params = t->n_params;
-    if (t->n_params)
-        memcpy(k->params, t->params, (size_t)t->n_params * sizeof *k->params);
-    snprintf(k->name, sizeof k->name, "kernel '%.48s'", t->entry);
-    *out = &k->base;
+    k->base.threads = m->threads;
+    k->base.shared_static = m->shared_bytes;
+    *out = &k->base.code;
     return IG_OK;
 }
 
@@ -382,21 +377,21 @@ ig_status opencl_kernels_build(const backend *dev, const kernel_image *t, int n,
     opencl_device *d = opencl_device_of(dev);
     for (int i = 0; i < n; i++)
         TRY(check_params(d, &t[i]));
-    TRY(opencl_enter(d));
+    TRY(driver_enter(&d->base.dev));
     d->n_kernels += n;
     bare how = {.wanted = !d->takes_no_bare};
-    opencl_leave(d);
+    driver_unlock(&d->base.dev);
     ig_status status = build(d, t, n, &how, out);
     if (how.refused)
         status = build(d, t, n, &(bare){0}, out);
-    if (how.tried && status == IG_OK && opencl_enter_open(d)) {
+    if (how.tried && status == IG_OK && driver_lock_open(&d->base.dev)) {
         d->took_bare = d->took_bare || !how.refused;
         d->takes_no_bare = !d->took_bare;
-        opencl_leave(d);
+        driver_unlock(&d->base.dev);
     }
-    if (status != IG_OK && opencl_enter_open(d)) {
+    if (status != IG_OK && driver_lock_open(&d->base.dev)) {
         d->n_kernels -= n;
-        opencl_leave(d);
+        driver_unlock(&d->base.dev);
     }
     return status;
 }
@@ -411,10 +406,10 @@ void opencl_kernel_discard(kernel_code *code)
     opencl_kernel *k = (opencl_kernel *)code;
     if (!k)
         return;
-    if (opencl_enter_open(k->dev)) {
+    if (driver_lock_open(&k->dev->base.dev)) {
         cl.clReleaseKernel(k->kernel);
         k->dev->n_kernels--;
-        opencl_leave(k->dev);
+        driver_unlock(&k->dev->base.dev);
     }
     memory_free(k->set);
     memory_free(k);

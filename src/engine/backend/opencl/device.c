@@ -14,22 +14,14 @@ enum { DEVICES_MAX = 16, IDS_MAX = 32, VERSION_NEEDED = 102, WINDOW_ALIGN = 4096
 opencl_api cl;
 
 static void look(void);
-static const backend *at(int i);
-static bool close_device(int i);
-static device_search search = {.look = look,
-                               .at = at,
-                               .close = close_device,
+static opencl_device devices[DEVICES_MAX];
+device_search opencl_search = {.look = look,
+                               .devices = devices,
+                               .device_bytes = sizeof *devices,
+                               .most = DEVICES_MAX,
                                .what = "OpenCL",
                                .lock = PTHREAD_MUTEX_INITIALIZER};
-static opencl_device
-    devices[DEVICES_MAX]; /* never moved, so that the address of a backend stays valid */
-
 static const backend vtable;
-
-opencl_device *opencl_device_of(const backend *dev)
-{
-    return &devices[(const opencl_device *)(const void *)dev - devices];
-}
 
 ig_status opencl_check(const opencl_device *d, cl_int status, const char *what)
 {
@@ -37,7 +29,7 @@ ig_status opencl_check(const opencl_device *d, cl_int status, const char *what)
         return IG_OK;
     const bool memory =
         status == CL_OUT_OF_HOST_MEMORY || status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    FAIL(memory ? IG_ERR_MEMORY : IG_ERR_DEVICE, "%s: %s: %s", d->name, what,
+    FAIL(memory ? IG_ERR_MEMORY : IG_ERR_DEVICE, "%s: %s: %s", d->base.name, what,
          opencl_status_name(status));
 }
 
@@ -45,7 +37,8 @@ ig_status opencl_check(const opencl_device *d, cl_int status, const char *what)
 
 static void because(const char *what, cl_int status, const char *remedy)
 {
-    search_because(&search, what, status == CL_SUCCESS ? NULL : opencl_status_name(status), remedy);
+    search_because(&opencl_search, what, status == CL_SUCCESS ? NULL : opencl_status_name(status),
+                   remedy);
 }
 
 static const char look_again[] = "clinfo, and install the device's driver again";
@@ -63,25 +56,22 @@ static cl_int device_number(cl_device_id id, cl_device_info what, uint64_t *out)
 }
 
 /* Copies text, without leading blanks, cut to the room. */
-static void text_keep(char *out, size_t room, const char *from)
+static cl_int text_keep(cl_int status, const char *all, char *out, size_t room)
 {
-    snprintf(out, room, "%s", from + strspn(from, " \t\n"));
+    snprintf(out, room, "%s", all + strspn(all, " \t\n"));
+    return status;
 }
 
 static cl_int platform_text(cl_platform_id id, cl_platform_info what, char *out, size_t room)
 {
     char all[1024] = "";
-    const cl_int status = cl.clGetPlatformInfo(id, what, sizeof all - 1, all, NULL);
-    text_keep(out, room, all);
-    return status;
+    return text_keep(cl.clGetPlatformInfo(id, what, sizeof all - 1, all, NULL), all, out, room);
 }
 
 static cl_int device_text(cl_device_id id, cl_device_info what, char *out, size_t room)
 {
     char all[1024] = "";
-    const cl_int status = cl.clGetDeviceInfo(id, what, sizeof all - 1, all, NULL);
-    text_keep(out, room, all);
-    return status;
+    return text_keep(cl.clGetDeviceInfo(id, what, sizeof all - 1, all, NULL), all, out, room);
 }
 
 static bool has_word(const char *list, const char *word)
@@ -100,7 +90,7 @@ bool opencl_is_nvidia(const opencl_device *d)
 
 static cl_int read_facts(opencl_device *d)
 {
-    backend_limits *l = &d->base.limits;
+    backend_limits *l = &d->base.dev.limits;
     uint64_t cores = 0, f32 = 0, f64 = 0, unified = 0;
     size_t axes[8] = {0};
     const struct {
@@ -125,9 +115,10 @@ static cl_int read_facts(opencl_device *d)
     d->cores = (int)cores;
     if (opencl_is_nvidia(d)) /* it reports a quarter of the memory, but allows all of it */
         l->alloc_bytes = d->memory;
-    d->pool.total = d->memory;
-    d->pool.block_most = l->alloc_bytes;
-    d->pool.cached_most = unified ? d->memory / 8 : 0; /* other programs need the memory, too */
+    d->base.pool.total = d->memory;
+    d->base.pool.block_most = l->alloc_bytes;
+    d->base.pool.cached_most =
+        unified ? d->memory / 8 : 0; /* other programs need the memory, too */
     l->subnormals = f32 & CL_FP_DENORM;
     l->exact_division = f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     l->f64 = f64 != 0;
@@ -152,14 +143,14 @@ static void read_subgroup(opencl_device *d, const char *extensions)
         uint64_t width = 0;
         if (has_word(extensions, rows[i].extension) &&
             device_number(d->id, rows[i].what, &width) == CL_SUCCESS)
-            d->base.limits.subgroup = (int)width;
+            d->base.dev.limits.subgroup = (int)width;
     }
 }
 
 /* NVIDIA's properties: minimum and maximum of floats are instructions since compute capability 8.0. */
 static void read_nvidia(opencl_device *d, const char *extensions)
 {
-    backend_limits *l = &d->base.limits;
+    backend_limits *l = &d->base.dev.limits;
     uint64_t major = 0;
     if (!opencl_is_nvidia(d) || !has_word(extensions, "cl_nv_device_attribute_query"))
         return;
@@ -170,7 +161,7 @@ static void read_nvidia(opencl_device *d, const char *extensions)
 
 static cl_int read_extensions(opencl_device *d)
 {
-    backend_limits *l = &d->base.limits;
+    backend_limits *l = &d->base.dev.limits;
     size_t bytes = 0;
     cl_int status = cl.clGetDeviceInfo(d->id, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
     if (status != CL_SUCCESS)
@@ -227,37 +218,28 @@ static bool device_look(opencl_device *d)
     else if (!available || !compiler)
         because(available ? "a device has no compiler" : "a device is not available", CL_SUCCESS,
                 look_again);
-    d->base.limits.version = 100 * major + minor;
+    d->base.dev.limits.version = 100 * major + minor;
     snprintf(d->level, sizeof d->level, "OpenCL %d.%d", major, minor);
-    d->base.facts = (ig_device_info){.kind = d->kind,
-                                     .model = d->model,
-                                     .level = d->level,
-                                     .isa = d->features,
-                                     .driver = d->driver,
-                                     .cores = d->cores,
-                                     .memory = d->memory};
-    return d->base.limits.version >= VERSION_NEEDED && available && compiler;
+    d->base.dev.facts = (ig_device_info){.kind = d->kind,
+                                         .model = d->model,
+                                         .level = d->level,
+                                         .isa = d->features,
+                                         .driver = d->driver,
+                                         .cores = d->cores,
+                                         .memory = d->memory};
+    return d->base.dev.limits.version >= VERSION_NEEDED && available && compiler;
 }
 
 /* ---- search ---- */
 
 static void device_add(const char *kind, cl_platform_id platform, cl_device_id id)
 {
-    if (search.count == DEVICES_MAX)
+    opencl_device *d = (opencl_device *)driver_add(&opencl_search, &vtable, &opencl_pool);
+    if (!d)
         return;
-    opencl_device *d = &devices[search.count];
-    const bool fresh = d->base.name == NULL;
-    const pthread_mutex_t lock = d->lock;
-    const uint64_t limit = d->pool.limit_set;
-    *d = (opencl_device){.base = vtable, .platform = platform, .id = id, .kind = kind};
-    d->lock = lock;
-    if (fresh)
-        pthread_mutex_init(&d->lock, NULL);
-    snprintf(d->name, sizeof d->name, "opencl:%d", search.count);
-    d->base.name = d->name;
-    d->base.pool = &d->pool;
-    d->pool =
-        (memory_pool){.driver = &opencl_pool, .device = d, .name = d->name, .limit_set = limit};
+    d->platform = platform;
+    d->id = id;
+    d->kind = kind;
     const cl_int named =
         platform_text(platform, CL_PLATFORM_NAME, d->platform_name, sizeof d->platform_name);
     const cl_int dated = platform_text(platform, CL_PLATFORM_VERSION, d->platform_version,
@@ -265,7 +247,7 @@ static void device_add(const char *kind, cl_platform_id platform, cl_device_id i
     if (named != CL_SUCCESS || dated != CL_SUCCESS)
         because("a platform does not say what it is", named ? named : dated, look_again);
     else if (device_look(d))
-        search.count++;
+        opencl_search.count++;
 }
 
 static void look_at_platforms(void)
@@ -310,15 +292,16 @@ static void look(void)
     opencl_lists_restore(&lists);
 }
 
-static const backend *at(int i) { return &devices[i].base; }
-
 /* ---- open and close ---- */
 
-static ig_status open_queue(opencl_device *d)
+ig_status opencl_use(const backend *dev)
 {
+    opencl_device *d = opencl_device_of(dev);
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 (cl_context_properties)d->platform, 0};
     cl_int status = CL_SUCCESS;
+    if (d->context)
+        return IG_OK;
     cl_context context = cl.clCreateContext(properties, 1, &d->id, NULL, NULL, &status);
     TRY(opencl_check(d, status, "clCreateContext"));
     d->queue = cl.clCreateCommandQueue(context, d->id, 0, &status);
@@ -330,44 +313,15 @@ static ig_status open_queue(opencl_device *d)
     return IG_OK;
 }
 
-ig_status opencl_enter(opencl_device *d)
-{
-    TRY(search_check(&search, (int)(d - devices), d->name));
-    pthread_mutex_lock(&d->lock);
-    const ig_status status = d->context ? IG_OK : open_queue(d);
-    if (status != IG_OK)
-        pthread_mutex_unlock(&d->lock);
-    return status;
-}
-
-bool opencl_enter_open(opencl_device *d)
-{
-    if (!search_is_ours(&search))
-        return false;
-    pthread_mutex_lock(&d->lock);
-    return true;
-}
-
-void opencl_leave(opencl_device *d) { pthread_mutex_unlock(&d->lock); }
-
-static ig_status finish(const backend *dev)
-{
-    opencl_device *d = opencl_device_of(dev);
-    TRY(opencl_enter(d));
-    const ig_status status = queue_settle(d);
-    opencl_leave(d);
-    return status;
-}
-
 /* Closes the device, unless a buffer or kernel of it is still in use. */
 static void release(const backend *dev)
 {
     opencl_device *d = opencl_device_of(dev);
-    if (!opencl_enter_open(d))
+    if (!driver_lock_open(dev))
         return;
     if (d->context)
-        pool_trim(&d->pool);
-    if (d->context && d->pool.used == 0 && d->n_kernels == 0) {
+        pool_trim(&d->base.pool);
+    if (d->context && d->base.pool.used == 0 && d->n_kernels == 0) {
         cl.clFinish(d->queue);
         queue_drop(d);
         cl.clReleaseCommandQueue(d->queue);
@@ -376,34 +330,22 @@ static void release(const backend *dev)
         d->timed = NULL;
         cl.clReleaseContext(d->context);
         d->context = NULL;
+        d->base.is_open = false;
     }
-    opencl_leave(d);
-}
-
-static bool close_device(int i)
-{
-    release(&devices[i].base);
-    return devices[i].context != NULL;
+    driver_unlock(dev);
 }
 
 /* ---- the backend ---- */
 
 static const backend vtable = {
-    .computes = true,
+    DRIVER_ENTRIES,
     .driver = &opencl_driver,
-    .describe = driver_describe,
-    .alloc = driver_alloc,
-    .finish = finish,
     .release = release,
     .language = "opencl",
-    .write = driver_write,
-    .read = driver_read,
-    .copy = driver_copy,
-    .fill = driver_fill,
     .kernel_build = opencl_kernel_build,
     .kernels_build = opencl_kernels_build,
     .kernel_discard = opencl_kernel_discard,
     .kernel_launch = opencl_kernel_launch,
 };
 
-const backend_family backend_opencl = {.name = "opencl", .search = &search};
+const backend_family backend_opencl = {.name = "opencl", .search = &opencl_search};

@@ -26,7 +26,7 @@ static cl_int set_buffer(const opencl_kernel *k, opencl_set *set, bool known, cl
 static cl_int set_bytes(const opencl_kernel *k, opencl_set *set, bool known, cl_uint n, int i,
                         const void *value)
 {
-    const size_t bytes = k->params[i].bytes;
+    const size_t bytes = k->base.params[i].bytes;
     if (known && memcmp(set->bytes, value, bytes) == 0)
         return CL_SUCCESS;
     memcpy(set->bytes, value, bytes);
@@ -41,13 +41,13 @@ static cl_int set_args(opencl_kernel *k, const kernel_launch *l)
     const uint64_t releases = opencl_releases();
     const bool known = k->is_set && k->releases == releases;
     const size_t shared = l->shared_bytes ? l->shared_bytes : 1; /* OpenCL does not allow 0 bytes */
-    for (int i = 0; i < k->n_params && status == CL_SUCCESS; i++) {
-        const bool is_value = k->params[i].kind == KERNEL_BYTES;
+    for (int i = 0; i < k->base.n_params && status == CL_SUCCESS; i++) {
+        const bool is_value = k->base.params[i].kind == KERNEL_BYTES;
         status = is_value ? set_bytes(k, &k->set[i], known, n, i, l->args[i].bytes)
                           : set_buffer(k, &k->set[i], known, n, &l->args[i].at);
         n += is_value ? 1 : 2;
     }
-    if (k->dynamic_shared && status == CL_SUCCESS && (!known || k->set_shared != shared))
+    if (k->base.dynamic_shared && status == CL_SUCCESS && (!known || k->set_shared != shared))
         status = cl.clSetKernelArg(k->kernel, n, shared, NULL);
     k->set_shared = shared;
     k->releases = releases;
@@ -73,14 +73,14 @@ static ig_status time_of(opencl_device *d, cl_event event, uint64_t *ns)
 /* For messages: the ops, and the kernel that computes them. Called in every launch, so it avoids printf. */
 static const char *name_of(const opencl_kernel *k, const kernel_launch *l, char *out)
 {
-    enum { OPS_MOST = OPENCL_WHAT_BYTES - OPENCL_NAME_BYTES - 4 };
+    enum { OPS_MOST = OPENCL_WHAT_BYTES - sizeof k->base.name - 4 };
     if (!l->label)
-        return k->name;
+        return k->base.name;
     const char *ops = l->label + strspn(l->label, " ");
-    const size_t n = strnlen(ops, OPS_MOST), name = strlen(k->name);
+    const size_t n = strnlen(ops, OPS_MOST), name = strlen(k->base.name);
     memcpy(out, ops, n);
     memcpy(out + n, " (", 2);
-    memcpy(out + n + 2, k->name, name);
+    memcpy(out + n + 2, k->base.name, name);
     memcpy(out + n + 2 + name, ")", 2);
     return out;
 }
@@ -90,20 +90,19 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
     opencl_device *d = k->dev;
     size_t global[3], local[3];
     /* On a CPU, events are cheap and tell which launch failed. A GPU would have to signal each. */
-    cl_event event = NULL, *wanted = d->base.limits.cpu || l->device_ns ? &event : NULL;
+    cl_event event = NULL, *wanted = d->base.dev.limits.cpu || l->device_ns ? &event : NULL;
     char what[OPENCL_WHAT_BYTES];
     cl_command_queue queue = d->queue;
     TRY(l->device_ns ? queue_timed(d, &queue) : queue_room(d));
-    for (int i = 0; i < k->n_params; i++)
-        if (k->params[i].kind == KERNEL_BUFFER && l->args[i].at.buf)
-            TRY(driver_valid(&d->failures, l->args[i].at.buf, k->name));
+    TRY(driver_check_valid(&k->base, l));
     for (int i = 0; i < 3; i++) {
         local[i] = l->block[i];
         global[i] = local[i] * l->grid[i];
     }
-    const uint64_t number = queue_number(d);
-    for (int i = 0; i < k->n_params; i++)
-        if (k->params[i].kind == KERNEL_BUFFER && !k->params[i].is_read && l->args[i].at.buf)
+    const uint64_t number = ++d->base.number;
+    for (int i = 0; i < k->base.n_params; i++)
+        if (k->base.params[i].kind == KERNEL_BUFFER && !k->base.params[i].is_read &&
+            l->args[i].at.buf)
             ((driver_memory *)l->args[i].at.buf->handle)->written = number;
     cl_int status = set_args(k, l);
     for (int tries = 0; status == CL_SUCCESS && tries < 2; tries++) {
@@ -112,7 +111,7 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
         if (status != CL_MEM_OBJECT_ALLOCATION_FAILURE || tries > 0)
             break;
         cl.clFinish(queue); /* drivers allocate late; freeing the kept blocks may help */
-        pool_trim(&d->pool);
+        pool_trim(&d->base.pool);
         status = CL_SUCCESS;
     }
     const char *name = name_of(k, l, what);
@@ -124,16 +123,8 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
 ig_status opencl_kernel_launch(kernel_code *code, const kernel_launch *l)
 {
     opencl_kernel *k = (opencl_kernel *)code;
-    const driver_kernel known = {.dev = &k->dev->base,
-                                 .name = k->name,
-                                 .threads = k->threads,
-                                 .shared_static = k->shared_bytes,
-                                 .params = k->params,
-                                 .n_params = k->n_params};
-    TRY(driver_check_shape(&known, l, k->dynamic_shared ? l->shared_bytes : 0));
-    TRY(driver_check_args(&known, l));
-    TRY(opencl_enter(k->dev));
-    const ig_status status = launch_locked(k, l);
-    opencl_leave(k->dev);
-    return status;
+    TRY(driver_check_shape(&k->base, l, k->base.dynamic_shared ? l->shared_bytes : 0));
+    TRY(driver_check_args(&k->base, l));
+    TRY(driver_enter(&k->dev->base.dev));
+    return driver_left(&k->dev->base.dev, launch_locked(k, l));
 }

@@ -60,7 +60,7 @@ static bool is_full(cl_int status)
 static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
     const opencl_device *d = device;
-    const backend_limits *l = &d->base.limits;
+    const backend_limits *l = &d->base.dev.limits;
     const bool one = bytes <= l->alloc_bytes;
     const size_t step = one ? SIZE_MAX : (size_t)l->reach_bytes, n = bytes / step + 1;
     cl_int status = CL_SUCCESS;
@@ -111,15 +111,11 @@ cl_mem opencl_place(const buffer *b, size_t offset, size_t *at, size_t *left)
     return block->windows[driver_window(block->step, block->n_windows, offset, at, left)];
 }
 
-static ig_status enter(const backend *dev) { return opencl_enter(opencl_device_of(dev)); }
-static bool enter_open(const backend *dev) { return opencl_enter_open(opencl_device_of(dev)); }
-static void leave(const backend *dev) { opencl_leave(opencl_device_of(dev)); }
-
 /* The number of a command that will write these bytes. */
 static uint64_t number_for(opencl_device *d, buffer *b, size_t bytes)
 {
-    const uint64_t number = queue_number(d);
-    driver_writes(&d->failures, b, bytes, number);
+    const uint64_t number = ++d->base.number;
+    driver_writes(b, bytes, number);
     return number;
 }
 
@@ -143,7 +139,7 @@ static ig_status read(buffer *from, size_t offset, void *to, size_t bytes)
 {
     opencl_device *d = opencl_device_of(from->device);
     TRY(queue_settle(d));
-    TRY(driver_valid(&d->failures, from, "read"));
+    TRY(driver_valid(from, "read"));
     for (size_t done = 0, part; done < bytes; done += part) {
         size_t at, left;
         const cl_mem mem = opencl_place(from, offset + done, &at, &left);
@@ -162,7 +158,7 @@ static ig_status copy(buffer *to, size_t to_offset, buffer *from, size_t from_of
         size_t at[2], left[2];
         cl_event event = NULL;
         TRY(queue_room(d));
-        TRY(driver_valid(&d->failures, from, "copy"));
+        TRY(driver_valid(from, "copy"));
         const uint64_t number = number_for(d, to, bytes);
         const cl_mem source = opencl_place(from, from_offset + done, &at[0], &left[0]);
         const cl_mem mem = opencl_place(to, to_offset + done, &at[1], &left[1]);
@@ -195,9 +191,11 @@ static ig_status fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
     return IG_OK;
 }
 
-const struct driver opencl_driver = {.enter = enter,
-                                     .enter_open = enter_open,
-                                     .leave = leave,
+static ig_status settle(const backend *dev) { return queue_settle(opencl_device_of(dev)); }
+
+const struct driver opencl_driver = {.search = &opencl_search,
+                                     .use = opencl_use,
+                                     .settle = settle,
                                      .write = write,
                                      .read = read,
                                      .copy = copy,

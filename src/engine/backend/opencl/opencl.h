@@ -12,9 +12,7 @@
 #include "engine/backend/driver.h"
 #include "engine/backend/opencl/api.h"
 
-#include <pthread.h>
-
-enum { OPENCL_PENDING = 64, OPENCL_NAME_BYTES = 64, OPENCL_WHAT_BYTES = 160 };
+enum { OPENCL_PENDING = 64, OPENCL_WHAT_BYTES = 160 };
 
 /* A command in the queue that may not have finished. */
 typedef struct opencl_pending {
@@ -24,29 +22,30 @@ typedef struct opencl_pending {
 } opencl_pending;
 
 typedef struct opencl_device {
-    backend base; /* first: a backend is a device */
+    driver_device base; /* its numbers are of commands */
     cl_platform_id platform;
     cl_device_id id;
     const char *kind;
-    char name[16], level[32], model[128], driver[128], version[128], features[128];
+    char level[32], model[128], driver[128], version[128], features[128];
     char platform_name[128], platform_version[128];
     int cores;
     uint64_t memory;
 
-    pthread_mutex_t lock;
-    cl_context context; /* NULL: not open */
+    cl_context context;
     cl_command_queue queue;
     cl_command_queue timed; /* for timed launches; NULL until the first */
     int n_kernels;          /* number of kernels, which need the context */
     /* Texts without the header (see header.h): the compiler has accepted one; it accepts none. */
     bool took_bare, takes_no_bare;
-    memory_pool pool;
-    uint64_t number,
-        settled; /* numbers of the last command, and of the last that is known to have succeeded */
+    uint64_t settled; /* number of the last command that is known to have succeeded */
     opencl_pending pending[OPENCL_PENDING]; /* a ring buffer */
     int pending_first, n_pending;
-    failure_list failures;
 } opencl_device;
+
+static inline opencl_device *opencl_device_of(const backend *dev)
+{
+    return (opencl_device *)driver_of(dev);
+}
 
 /* The current value of a kernel argument. */
 typedef struct opencl_set {
@@ -56,35 +55,21 @@ typedef struct opencl_set {
 } opencl_set;
 
 typedef struct opencl_kernel {
-    kernel_code base;
+    driver_kernel base;
     opencl_device *dev;
     cl_kernel kernel;
-    char name[OPENCL_NAME_BYTES];
-    uint64_t threads;      /* maximum per block */
-    uint64_t shared_bytes; /* declared by the text */
-    bool dynamic_shared;
     /* The arguments of the last launch. They are set again if they differ, or if buffers have been released since then,
      * because a new buffer may have the address of an old one. */
     bool is_set;
     uint64_t releases;
     size_t set_shared;
     opencl_set *set;
-    int n_params;
-    kernel_param params[];
 } opencl_kernel;
 
 /* The functions of OpenCL; valid once a device was found. */
 extern opencl_api cl;
 
 /* ---- device.c ---- */
-
-opencl_device *opencl_device_of(const backend *dev);
-
-/* Locks the device and opens it; not locked on failure. */
-ig_status opencl_enter(opencl_device *d);
-/* The same for releasing: false if OpenCL must no longer be called. */
-bool opencl_enter_open(opencl_device *d);
-void opencl_leave(opencl_device *d);
 
 /* True if its compiler accepts instructions of NVIDIA's GPUs. */
 bool opencl_is_nvidia(const opencl_device *d);
@@ -96,8 +81,6 @@ ig_status opencl_check(const opencl_device *d, cl_int status, const char *what);
 
 /* Makes room for one more command. Fails if it finds that a command failed. */
 ig_status queue_room(opencl_device *d);
-/* The number of the next command. */
-uint64_t queue_number(opencl_device *d);
 /* Records the command: rejected, or in progress (takes over event; NULL: finished). */
 ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event event,
                       const char *what);
@@ -105,6 +88,9 @@ ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event
 ig_status queue_queued(opencl_device *d, uint64_t number, cl_int status, const char *what);
 /* Waits for all commands, and fails if one failed. */
 ig_status queue_settle(opencl_device *d);
+/* Opens the device; see struct driver. */
+ig_status opencl_use(const backend *dev);
+extern device_search opencl_search;
 /* Returns a queue that measures times, after waiting for all commands of the usual one, which does not measure because
  * profiling slows down each launch. */
 ig_status queue_timed(opencl_device *d, cl_command_queue *queue);

@@ -6,20 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t queue_number(opencl_device *d) { return ++d->number; }
-
-/* ---- failures ---- */
-
-/* Poisons the buffers that the commands from first on should have written. */
 static ig_status failed(opencl_device *d, uint64_t first, const char *what, cl_int status)
 {
-    char text[FLIGHT_TEXT_BYTES];
-    snprintf(text, sizeof text, "%s failed with %s", what, opencl_status_name(status));
-    failures_add(&d->failures, first, d->number, text);
-    FAIL(IG_ERR_DEVICE, "%s: %s; what it was to write cannot be used", d->name, text);
+    return driver_failed(&d->base, first, what, opencl_status_name(status));
 }
-
-/* ---- commands ---- */
 
 /* Removes the oldest command from the ring. */
 static opencl_pending pending_take(opencl_device *d)
@@ -37,7 +27,7 @@ void queue_drop(opencl_device *d)
         if (p.event)
             cl.clReleaseEvent(p.event);
     }
-    d->settled = d->number;
+    d->settled = d->base.number;
 }
 
 /* The names of the oldest and all later commands, if the driver does not tell which one failed. */
@@ -109,7 +99,7 @@ ig_status queue_settle(opencl_device *d)
         d->n_pending > 1 && status == CL_SUCCESS; /* otherwise an event tells what failed */
     while (d->n_pending)
         TRY(wait_oldest(d, finished));
-    d->settled = d->number;
+    d->settled = d->base.number;
     return IG_OK;
 }
 

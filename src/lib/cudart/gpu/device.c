@@ -25,8 +25,8 @@ static _Thread_local unsigned current; /* the number of the thread's context; 0:
 _Noreturn static void end(const char *why, const char *remedy)
 {
     enum { NOT_THERE = 4 };
-    ig_fail(IG_ERR_DEVICE, "%s: %s; %s, or run the program with '--device cpu'", here.dev->name,
-            why, remedy);
+    ig_fail(IG_ERR_DEVICE, "%s: %s; %s, or run the program with '--device cpu'",
+            here.dev->base.name, why, remedy);
     cudart_print_error();
     fflush(NULL);
     _Exit(NOT_THERE);
@@ -100,9 +100,9 @@ static int about(ig_cuda_facts *facts)
     facts->memory = total;
     facts->memory_used = total - available;
     facts->cores = here.dev->cores;
-    facts->threads = (int)here.dev->base.limits.threads;
-    facts->shared_bytes = here.dev->base.limits.shared_bytes;
-    facts->cache_bytes = here.dev->base.facts.cache[1];
+    facts->threads = (int)here.dev->base.dev.limits.threads;
+    facts->shared_bytes = here.dev->base.dev.limits.shared_bytes;
+    facts->cache_bytes = here.dev->base.dev.facts.cache[1];
     cu.driver_version(&facts->driver_version);
     gpu.device_bus(facts->bus, sizeof facts->bus, here.dev->id);
     return error;
