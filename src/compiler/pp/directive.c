@@ -7,8 +7,9 @@ static pp_file *file(kernel_pp *pp) { return &pp->files[pp->n_files - 1]; }
 
 #define DIRECTIVES(WORD) \
     WORD(define) \
-    WORD(undef) WORD(include) WORD(if) WORD(ifdef) WORD(ifndef) WORD(elif) WORD(else) WORD(endif) \
-        WORD(error) WORD(warning) WORD(line) WORD(pragma)
+    WORD(undef) \
+    WORD(include) WORD(if) WORD(ifdef) WORD(ifndef) WORD(elif) WORD(else) WORD(endif) WORD(error) \
+        WORD(warning) WORD(line) WORD(pragma)
 #define AS_ENUM(word) DIRECTIVE_##word,
 #define AS_TEXT(word) #word,
 
