@@ -49,6 +49,13 @@ static ig_array *build_relu_fma(const struct prepared *p)
     return ig_relu(ig_add(ig_multiply(p->in[0], p->in[1]), p->in[2]));
 }
 
+static ig_array *build_chain(const struct prepared *p)
+{
+    ig_array *x = p->in[0], *y = p->in[1];
+    ig_array *root = ig_sqrt(ig_abs(ig_add(ig_multiply(x, y), p->in[2])));
+    return ig_maximum(ig_subtract(root, x), y);
+}
+
 /* Shapes broadcast: a row, a column, a scalar. */
 static ig_array *build_add(const struct prepared *p) { return ig_add(p->in[0], p->in[1]); }
 
@@ -261,6 +268,7 @@ static const struct work {
     {"matmul", build_matmul, false},
     {"linear", build_linear, false},
     {"relu_fma", build_relu_fma, false},
+    {"chain", build_chain, false},
     {"add", build_add, false},
     {"add_strided", build_add_strided, false},
     {"add_transposed", build_add_transposed, false},

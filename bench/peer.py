@@ -70,6 +70,9 @@ class Numpy:
     def relu_fma(self, a, b, c):
         return lambda: self.np.maximum(a * b + c, 0)
 
+    def chain(self, a, b, c):
+        return lambda: self.np.maximum(self.np.sqrt(self.np.abs(a * b + c)) - a, b)
+
     def sum(self, x):
         return lambda: x.sum()
 
@@ -212,6 +215,10 @@ class Torch:
 
     def relu_fma(self, a, b, c):
         return self.function(lambda a, b, c: self.torch.relu(a * b + c), a, b, c)
+
+    def chain(self, a, b, c):
+        torch = self.torch
+        return self.function(lambda a, b, c: torch.maximum(torch.sqrt(torch.abs(a * b + c)) - a, b), a, b, c)
 
     def gelu(self, x):
         return self.function(self.torch.nn.functional.gelu, x)
@@ -365,7 +372,7 @@ class Torch:
 class TorchCompile(Torch):
     """torch.compile, for works that are more than one library call."""
 
-    works = ("relu_fma", "gelu", "sum", "sum_outer", "softmax", "layer_norm", "uniform_mean", "mlp", "graph10",
+    works = ("relu_fma", "chain", "gelu", "sum", "sum_outer", "softmax", "layer_norm", "uniform_mean", "mlp", "graph10",
              "train_cnn")
 
     def whole(self, f):
@@ -421,6 +428,10 @@ class Jax:
 
     def relu_fma(self, a, b, c):
         return self.function(lambda a, b, c: self.jax.nn.relu(a * b + c), a, b, c)
+
+    def chain(self, a, b, c):
+        np = self.jax.numpy
+        return self.function(lambda a, b, c: np.maximum(np.sqrt(np.abs(a * b + c)) - a, b), a, b, c)
 
     def gelu(self, x):
         return self.function(lambda x: self.jax.nn.gelu(x, approximate=False), x)
@@ -615,6 +626,11 @@ class Mlx:
 
     def relu_fma(self, a, b, c):
         return self.function(self.mx.compile(lambda a, b, c: self.mx.maximum(a * b + c, 0)), a, b, c)
+
+    def chain(self, a, b, c):
+        mx = self.mx
+        work = mx.compile(lambda a, b, c: mx.maximum(mx.sqrt(mx.abs(a * b + c)) - a, b))
+        return self.function(work, a, b, c)
 
     def sum(self, x):
         return self.function(self.mx.sum, x)

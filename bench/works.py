@@ -102,6 +102,8 @@ def works():
     yield Work("graph20_launches_eval", "64", inputs=((64,),))
     yield Work("gelu", "16M", inputs=(flat,), bytes=16 * M * 8)
     yield Work("sum_outer", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 4)
+    yield Work("sum_outer", "16x1000000", inputs=((16, M),), bytes=16 * M * 4)
+    yield Work("sum_outer", "64x1024", inputs=((64, 1024),), bytes=64 * 1024 * 4)
     yield Work("transpose", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 8)
     yield Work("embedding", "30000x768 4096", inputs=(("index", 30000, 4096), (30000, 768)), bytes=4096 * 768 * 8)
     yield Work("embedding_add", "30000x768 4096", inputs=(("index", 30000, 4096), (30000, 768), (4096, 768)), bytes=4096 * 768 * 12)
@@ -117,8 +119,10 @@ def works():
     yield Work("matmul", "32x128x10", inputs=((32, 128), (128, 10)), flops=2.0 * 32 * 128 * 10)
     yield Work("matmul", "96x128x64x128", inputs=((96, 128, 64), (96, 64, 128)), flops=2.0 * 96 * 128 * 64 * 128)
     yield mlp(64, (784, 512, 256, 10))
-    # One row for each execution path of the CPU's MAP: rows that share an operand, short rows, columns, scalars,
-    # strides, tiles. `transpose`, `embedding` and `relu_fma` are the others.
+    # One row for each execution path of the CPU's MAP: whole arrays, a chain of six ops, rows that share an operand,
+    # short rows, columns, scalars, strides, tiles. `transpose`, `embedding` and `relu_fma` are the others.
+    yield Work("add", "16M", inputs=(flat, flat), bytes=16 * M * 12)
+    yield Work("chain", "16M", inputs=(flat, flat, flat), bytes=16 * M * 16)
     yield Work("add", "16000x1000 row", inputs=(rows, (1000,)), bytes=16 * M * 8)
     yield Work("add", "2000000x8 row", inputs=((2 * M, 8), (8,)), bytes=16 * M * 8)
     yield Work("add", "4000x4000 outer", inputs=((4000, 1), (4000,)), bytes=16 * M * 4)
