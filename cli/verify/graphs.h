@@ -1,8 +1,8 @@
 /* ingot verify --graphs: runs random graphs on a device and compares each of them
  *   - with the same graph evaluated node by node without fusion, bit by bit,
  *   - node by node with float64 on the CPU, within the error bound of the node (both: ig_verify),
- *   - with the same graph when leaves are donated, bit by bit,
- *   - with --same: with the same graph on another device, bit by bit.
+ *   - with the same graph when leaves are donated, bit by bit.
+ * With --same, the first device is checked in this way, and each other device must have its bits.
  * A graph that fails is shrunk and printed as a command. */
 #ifndef CLI_VERIFY_GRAPHS_H
 #define CLI_VERIFY_GRAPHS_H
