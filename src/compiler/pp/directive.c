@@ -5,11 +5,11 @@
 static pp_lexer *lexer(kernel_pp *pp) { return &pp->files[pp->n_files - 1].lexer; }
 static pp_file *file(kernel_pp *pp) { return &pp->files[pp->n_files - 1]; }
 
+/* clang-format off */
 #define DIRECTIVES(WORD) \
-    WORD(define) \
-    WORD(undef) \
-    WORD(include) WORD(if) WORD(ifdef) WORD(ifndef) WORD(elif) WORD(else) WORD(endif) WORD(error) \
-        WORD(warning) WORD(line) WORD(pragma)
+    WORD(define) WORD(undef) WORD(include) WORD(if) WORD(ifdef) WORD(ifndef) WORD(elif) WORD(else) \
+    WORD(endif) WORD(error) WORD(warning) WORD(line) WORD(pragma)
+/* clang-format on */
 #define AS_ENUM(word) DIRECTIVE_##word,
 #define AS_TEXT(word) #word,
 
