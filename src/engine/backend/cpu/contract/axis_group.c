@@ -24,6 +24,11 @@ void axis_group_offsets(const axis_group *g, int64_t start, int64_t n, int64_t *
         offset[0] = 0;
         return;
     }
+    if (g->ndim == 1) {
+        for (int64_t i = 0; i < n; i++)
+            offset[i] = (start + i) * g->stride[0];
+        return;
+    }
     int64_t at[IG_MAX_NDIM], sum = 0;
     for (int d = g->ndim - 1; d >= 0; d--) {
         at[d] = start % g->shape[d];

@@ -7,22 +7,20 @@
  * address of an element is a sum of one offset for each group, so packing reads any strides through
  * small tables.
  *
- * Each special path exists for a row of bench/, which gets slower without it; the factors were
- * measured on Neoverse-V1 cores:
+ * Each special path exists for a row of bench/, which gets slower without it. The factors were measured on one Xeon
+ * core (CPU time), unless the line says otherwise:
  *
- *   shared panels              shared_get         linear 128x768x3072           1.05 (2 cores)
- *   one panel at a time        tile_sum_block     linear 128x768x3072           1.05 (2 cores)
- *   packed once                packed.c           linear 128x768x3072           1.05 (2 cores)
- *   thin, packed once          packed.c           linear 1x768x3072             1.8 (2 cores)
- *   small sides in place       reads_in_place     train_mlp 32 32-128-10        1.1
- *   rows in place              reads_straight     distilbert 8x128 bf16         1.1 (16 Xeon cores)
+ *   shared panels              shared_get         train_cnn 64x1x8x8            1.1
+ *   one panel at a time        tile_sum_block     linear 128x768x3072           1.06
+ *   packed once                packed.c           distilbert 1x128              1.1; bf16 1.2
+ *   thin, packed once          packed.c           linear 4x768x3072             4.6
+ *   straight rows              reads_straight     distilbert 8x128 bf16         1.1 (16 Xeon cores)
  *   epilogue by panels of rows tile_run_strips    matmul 512 bf16               1.1 (16 Xeon cores)
- *   thin, points contiguous    tile_sum_thin      linear 1x768x3072             2.7
- *   thin, rows contiguous      tile_sum_thin      matmul 1x768x3072             5.0
- *   dot products               dots_sum           vecdot 4096x256               3.7
- *   direct results             result_of          matmul 512                    1.04
- *   precomputed offsets        offsets_keep       matmul 32x128x10              1.03
- *   sums without padding       close              train_mlp 32 32-128-10        1.03
+ *   small products             is_small           matmul 10000x8x8x8            2.5
+ *   thin, points contiguous    tile_sum_thin      linear 1x768x3072             2.7 (Neoverse-V1)
+ *   thin, rows contiguous      tile_sum_thin      matmul 1x768x3072             5.0 (Neoverse-V1)
+ *   dot products               dots_sum           vecdot 4096x256               3.7 (Neoverse-V1)
+ *   direct results             result_of          matmul 100000x64x64           1.1
  *   BLAS, with IG_BLAS=on      tile_sum_blas      only if the user asks for it
  *
  * Invariant: the order of a sum does not depend on how the output is cut, which depends on the number of threads. It
@@ -99,7 +97,7 @@ static bool packs_for_itself(const contraction *c, int side)
 static ig_status shared_get(contraction *c, int side)
 {
     const bool again = contraction_packs_again(c, side);
-    if (c->thin >= 0 || c->blas || c->in_place[side] || c->kc.parts == 0 ||
+    if (c->thin >= 0 || c->blas || c->kc.parts == 0 ||
         (side == 0 ? c->straight : c->packed != NULL) || packs_for_itself(c, side) ||
         !(again || side_batches(c, side) < c->batches))
         return IG_OK;
@@ -177,7 +175,6 @@ static bool blas_fits(const contraction *c)
 static void blas_use(contraction *c, const blas *library)
 {
     c->blas = library;
-    c->close = false;
     c->m = cut_at_most(c->m.extent, BLAS_TILE_M, 1);
     c->n = cut_at_most(c->n.extent, BLAS_TILE_N, 1);
     contraction_layout(c);
@@ -252,20 +249,17 @@ static void blas_choose(contraction *c)
 
 /* ---- the core ---------------------------------------------------------------------------------- */
 
-/* Plans everything except the buffers. The memory after c has room for offsets. */
+/* Plans everything except the buffers. */
 static void contraction_plan(contraction *c, const program *p)
 {
     contraction_set(c, p);
-    contraction_offsets(c, (int64_t *)(c + 1));
     blas_choose(c);
     contraction_share(c, pool_threads());
 }
 
 void *cpu_contract_plan(const program *p)
 {
-    contraction set;
-    contraction_set(&set, p);
-    contraction *c = memory_get(sizeof *c + contraction_offsets_bytes(&set));
+    contraction *c = memory_get(sizeof *c);
     if (c)
         contraction_plan(c, p);
     return c;
@@ -327,7 +321,6 @@ static const contraction *rows_plan(const program *p, int64_t tile)
     if (c->rows == tile)
         return c;
     contraction_set(c, p);
-    contraction_offsets(c, (int64_t *)(c + 1));
     const int64_t unit = c->thin < 0 ? c->kernel->mr : 1;
     c->dots = c->straight = false;
     c->m = cut_at_most(c->m.extent, tile + unit - 1, unit);
@@ -363,7 +356,7 @@ ig_status cpu_contract_rows_share(const program *const *p, int n, const binding 
         *c = *rows_plan(p[i], tile);
         c->bindings = b;
         cpu_fault_clear(&c->fault);
-        if (c->thin < 0 && !c->in_place[1] && c->m.parts > 1 && c->kc.parts > 0)
+        if (c->thin < 0 && c->m.parts > 1 && c->kc.parts > 0)
             TRY(shared_take(c, 1));
         panels[i] = c->shared[1];
         tasks += shared_tasks(c, 1);

@@ -33,23 +33,21 @@ typedef struct contraction {
     const gemm_kernel *kernel;
     int64_t lane_bytes, element_bytes;
     axis_group batch[2], row[2],
-        k[2];                     /* of in[0] and in[1]; row is m for the first, n for the second */
-    const int64_t *all_rows[2];   /* offsets of all rows of a side, if they are few; or NULL ... */
-    const int64_t *all_points[2]; /* ... and of all points of k */
+        k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
     int64_t batches;
     cut m, n, kc;
     int64_t strip;      /* rows of in[0] that are packed at a time: they fit in the L2 cache */
     char *shared[2];    /* shared panels of a side; or NULL */
     const char *packed; /* panels of all of in[1] that its buffer keeps (packed.c); or NULL */
-    bool in_place[2];   /* a side is small and has the layout of its panels */
     bool straight;      /* kernels read rows of in[0] in place: see tile_rows */
     bool runs[2];       /* the points of a side's rows are contiguous, and its rows are not */
     int result;         /* operand of the epilogue that stores the sums unchanged; -1: none */
-    bool close;         /* rows of sums are contiguous */
     int thin;           /* which side has few rows (thin); the other is not packed; -1: neither */
-    bool along;         /* the other side's points are contiguous, else its rows are */
+    bool along;         /* the other side's points are contiguous, else its rows are ... */
+    int64_t run;        /* ... this many at a time: its row group is one of such runs */
+    bool small;         /* in[0] is read in place as a thin side, though it may have many rows */
     int64_t ready;      /* blocks of k of the thin side that are copied at a time ... */
-    int64_t x_row, x_point; /* ... and the strides of the copy: see gemm_thin */
+    int64_t x_row, x_point; /* ... and the strides of the copy, or of in[0]: see gemm_thin */
     bool dots;              /* one row on either side: batches are computed together */
     const blas *blas;       /* computes the tiles instead of our kernels; or NULL */
     layout at;
@@ -76,11 +74,8 @@ static inline int64_t panels_rows(const contraction *c, int side, int64_t rows)
     return (rows + width - 1) / width * width;
 }
 
-/* Plans the largest tiles, without precomputed offsets. */
+/* Plans the largest tiles. */
 void contraction_set(contraction *c, const program *p);
-/* Precomputes offsets in `room`, which has contraction_offsets_bytes. */
-void contraction_offsets(contraction *c, int64_t *room);
-size_t contraction_offsets_bytes(const contraction *c);
 /* Cuts the tiles further until all threads have work. */
 void contraction_share(contraction *c, int threads);
 /* True if tiles would pack a side many times, because the other side is cut into parts of less than TILE_PACKS. */

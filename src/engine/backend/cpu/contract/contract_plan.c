@@ -13,6 +13,7 @@ enum {
                        * ... */
     TILE_RUN = 1024,  /* ... and are not cut below this if all threads have work */
     TILE_UNIT = 32,   /* ... into parts of multiples of this */
+    SMALL_UNIT = 8,   /* the rows of a small product are cut into multiples of this */
     RUN_LEAST = 16,   /* contiguous points of k that are packed as such */
     READY_BYTES = 1 << 16,       /* bytes of the thin side that are copied at a time */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
@@ -34,7 +35,7 @@ enum {
 /* At least `parts` parts; sizes are multiples of `unit`. */
 static cut cut_into(int64_t extent, int64_t parts, int64_t unit)
 {
-    const int64_t even = parts > 0 ? (extent + parts - 1) / parts : 1;
+    const int64_t even = extent > 0 ? (extent + parts - 1) / parts : 1;
     const int64_t size = (even + unit - 1) / unit * unit;
     return (cut){extent, (extent + size - 1) / size, size};
 }
@@ -64,7 +65,7 @@ void contraction_layout(contraction *c)
         at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
         at->panel[1] = layout_add(at, n * deep);
     }
-    if (c->thin >= 0)
+    if (c->thin >= 0 && !c->small)
         at->panel[c->thin] = layout_add(at, GEMM_THIN_MAX * c->ready * kc * lane);
     at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
     at->edge = layout_add(at, c->kernel->mr * c->kernel->nr * lane);
@@ -75,40 +76,26 @@ void contraction_layout(contraction *c)
     at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
 }
 
-/* Small sides in place: true if kernels can read a side without packing, because it is so small
- * that it stays in the cache. Some rows may be summed twice (see sheet_row), so k must be one
- * block. */
-static bool reads_in_place(const contraction *c, int side, int64_t rows)
-{
-    enum { SMALL_BYTES = 40 << 10 };
-    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
-    const int64_t points = c->p->extent[3], step = llabs(axis_group_step(&c->k[side]));
-    return c->kernel->tile_at && c->kernel->element_bytes == c->element_bytes && rows >= width &&
-           c->kc.parts == 1 && axis_group_is_contiguous(&c->row[side]) && c->k[side].ndim <= 1 &&
-           step <= SMALL_BYTES && (points * step + rows) * c->element_bytes <= SMALL_BYTES;
-}
-
-/* True if the lines of mr rows that are this far apart fit in the L1 cache together with other data. */
-static bool rows_fit(int64_t step_bytes, int64_t mr)
-{
-    enum { LINE = 64, SETS = 64, WAYS = 8 };
-    int64_t sets = SETS;
-    for (int64_t lines = step_bytes / LINE; sets > 1 && lines % 2 == 0; lines /= 2)
-        sets /= 2;
-    return step_bytes % LINE != 0 || mr <= sets * WAYS;
-}
-
-/* Straight rows: true if kernels read rows of in[0] in place. Each row must be a whole number of groups of points,
- * since nothing pads it with zeros. Kernels that read a line of each row for several points need these lines in the L1
- * cache. */
+/* Straight rows: true if matrix instructions read rows of in[0] in place. Nothing pads them with zeros, so there are
+ * whole panels of rows and whole groups of points. */
 static bool reads_straight(const contraction *c, int64_t rows)
 {
-    const int64_t group = c->kernel->group, step = axis_group_step(&c->row[0]);
-    return c->kernel->tile_rows && c->kernel->element_bytes == c->element_bytes && c->runs[0] &&
-           !c->in_place[1] && c->row[0].ndim == 1 && step > 0 && rows >= c->kernel->mr &&
-           (group > 1 ? rows % c->kernel->mr == 0
-                      : rows_fit(step * c->element_bytes, c->kernel->mr)) &&
+    const int64_t group = c->kernel->group;
+    return c->kernel->tile_rows && c->runs[0] && c->row[0].ndim == 1 &&
+           axis_group_step(&c->row[0]) > 0 && rows % c->kernel->mr == 0 &&
            c->kc.extent % group == 0 && c->kc.size % group == 0;
+}
+
+/* Small products: true if both sides are read in place, because in[1] has contiguous rows and stays in the L1 cache. */
+static bool is_small(const contraction *c)
+{
+    enum { SMALL_BYTES = 40 << 10, LEAST = 4 };
+    const axis_group *row = &c->row[1];
+    const int64_t last = row->ndim - 1, columns = c->p->extent[2];
+    return c->kernel->thin && c->element_bytes == c->lane_bytes && c->kc.parts == 1 &&
+           c->row[0].ndim <= 1 && c->k[0].ndim <= 1 && last >= 0 && row->stride[last] == 1 &&
+           row->shape[last] >= LEAST && columns > 0 &&
+           columns * c->kc.extent * c->element_bytes <= SMALL_BYTES;
 }
 
 /* Thin products: the side with so few rows that packing the other would not pay, if the other can
@@ -152,11 +139,39 @@ static int result_of(const contraction *c, const tape *post)
     enum { FEW = 4 };
     const tape_inst *in = post->inst;
     if (c->kc.parts > FEW || post->n_inst != 2 || in[0].code != TAPE_CORE ||
-        in[1].code != TAPE_STORE || c->p->extent[2] < c->kernel->nr || c->p->extent[3] == 0)
+        in[1].code != TAPE_STORE || (!c->small && c->p->extent[2] < c->kernel->nr) ||
+        c->p->extent[3] == 0)
         return -1;
     const operand *o = &post->operand[in[1].operand];
     const bool same = o->dtype == sum_lane(c->p) && view_is_contiguous(&o->v);
     return same ? in[1].operand : -1;
+}
+
+/* The largest tiles. */
+static void contraction_cut(contraction *c, int64_t rows)
+{
+    enum { SMALL_SUMS = 1 << 13 }; /* of a tile: they stay in the L1 cache */
+    const int64_t columns = c->p->extent[2];
+    const bool packs = c->thin < 0;
+    const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
+    const int64_t most = c->along ? TILE_N : TILE_THIN;
+    c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
+    c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
+    const bool panels =
+        packs || (c->along && c->thin == 0 && most >= c->kernel->nr); /* see packed.c */
+    c->n = cut_at_most(columns, packs ? rows_in_cache(deep, 1, TILE_N) : most,
+                       panels ? c->kernel->nr : 1);
+    const int64_t few = c->thin == 0 ? rows : columns;
+    const int64_t ready = READY_BYTES / (GEMM_THIN_MAX * c->kernel->kc * c->lane_bytes);
+    c->ready = ready < c->kc.parts ? ready : c->kc.parts;
+    c->x_point = c->along && few > GEMM_THIN_FEW ? GEMM_THIN_MAX : 1;
+    c->x_row = c->x_point > 1 ? 1 : c->ready * c->kc.size;
+    if (c->small) {
+        c->m = cut_at_most(rows, SMALL_UNIT + SMALL_SUMS / columns, SMALL_UNIT);
+        c->n = (cut){columns, 1, columns};
+        c->x_row = axis_group_step(&c->row[0]);
+        c->x_point = axis_group_step(&c->k[0]);
+    }
 }
 
 /* Everything that does not depend on the number of threads: the tiles are the largest. */
@@ -177,8 +192,6 @@ void contraction_set(contraction *c, const program *p)
     axis_group_set(&c->k[0], &p->in[0].v, b + m, k);
     axis_group_set(&c->k[1], &p->in[1].v, b + n, k);
     for (int side = 0; side < 2; side++)
-        c->all_rows[side] = c->all_points[side] = NULL;
-    for (int side = 0; side < 2; side++)
         c->runs[side] = p->extent[3] >= RUN_LEAST && axis_group_is_contiguous(&c->k[side]) &&
                         !axis_group_is_contiguous(&c->row[side]);
     c->batches = p->extent[0];
@@ -191,70 +204,27 @@ void contraction_set(contraction *c, const program *p)
         rows *= c->batches;
         c->batches = 1;
     }
-    c->thin = thin_side(c, rows, p->extent[2]);
-    c->along = c->thin >= 0 && axis_group_is_contiguous(&c->k[!c->thin]) && p->extent[3] > 1;
+    c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
+    c->small = is_small(c);
+    c->thin = c->small ? 0 : thin_side(c, rows, p->extent[2]);
+    c->along =
+        c->thin >= 0 && !c->small && axis_group_is_contiguous(&c->k[!c->thin]) && p->extent[3] > 1;
     c->dots = c->thin >= 0 && c->kernel->dots && rows == 1 && p->extent[2] == 1 &&
               axis_group_is_contiguous(&c->k[0]) && axis_group_is_contiguous(&c->k[1]);
-    c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
     c->shared[0] = c->shared[1] = NULL;
     c->packed = NULL;
     c->blas = NULL;
     c->rows = 0;
     c->first = 0;
-    const bool packs = c->thin < 0;
     c->result = result_of(c, &p->post);
-    c->close = packs && c->result < 0 && c->kc.parts == 1 && c->kernel->group == 1;
-    c->in_place[0] = packs && reads_in_place(c, 0, rows);
-    c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
-    c->straight = packs && reads_straight(c, rows);
-    const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
-    c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
-    const int64_t most = c->along ? TILE_N : TILE_THIN;
-    c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
-    const bool panels =
-        packs || (c->along && c->thin == 0 && most >= c->kernel->nr); /* see packed.c */
-    c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : most,
-                       panels ? c->kernel->nr : 1);
-    const int64_t few = c->thin == 0 ? rows : p->extent[2];
-    const int64_t ready = READY_BYTES / (GEMM_THIN_MAX * c->kernel->kc * c->lane_bytes);
-    c->ready = ready < c->kc.parts ? ready : c->kc.parts;
-    c->x_point = c->along && few > GEMM_THIN_FEW ? GEMM_THIN_MAX : 1;
-    c->x_row = c->x_point > 1 ? 1 : c->ready * c->kc.size;
+    c->straight = c->thin < 0 && reads_straight(c, rows);
+    c->run = 1;
+    axis_group *runs = &c->row[!c->thin];
+    if (c->thin >= 0 && !c->along && runs->ndim > 0 && runs->stride[runs->ndim - 1] == 1 &&
+        runs->shape[runs->ndim - 1] > 0)
+        c->run = runs->shape[--runs->ndim];
+    contraction_cut(c, rows);
     contraction_layout(c);
-}
-
-/* ---- precomputed offsets ---- */
-
-/* The number of offsets to precompute: all, if they are few; else none. */
-static int64_t offsets_kept(int64_t extent)
-{
-    enum { FEW = 4096 };
-    return extent <= FEW ? extent : 0;
-}
-
-size_t contraction_offsets_bytes(const contraction *c)
-{
-    return sizeof(int64_t) * (size_t)(offsets_kept(c->m.extent) + offsets_kept(c->n.extent) +
-                                      2 * offsets_kept(c->kc.extent));
-}
-
-static const int64_t *offsets_keep(const axis_group *g, int64_t extent, int64_t **room)
-{
-    int64_t *all = *room;
-    if (offsets_kept(extent) == 0)
-        return NULL;
-    axis_group_offsets(g, 0, extent, all);
-    *room += extent;
-    return all;
-}
-
-void contraction_offsets(contraction *c, int64_t *room)
-{
-    for (int side = 0; side < 2; side++) {
-        const int64_t rows = side == 0 ? c->m.extent : c->n.extent;
-        c->all_rows[side] = offsets_keep(&c->row[side], rows, &room);
-        c->all_points[side] = offsets_keep(&c->k[side], c->kc.extent, &room);
-    }
 }
 
 /* ---- tasks ---- */
@@ -267,7 +237,7 @@ static int64_t tasks_for(const contraction *c, int threads, int per_thread)
     const double each = products / threads / SPARE_PRODUCTS;
     const int64_t tasks = each < 1 ? 1 : each < per_thread ? (int64_t)each : per_thread;
     const int64_t wanted = threads > 1 ? threads * tasks : 1;
-    const double least = c->thin >= 0 ? TASK_THIN : TASK_PRODUCTS;
+    const double least = c->thin >= 0 && !c->small ? TASK_THIN : TASK_PRODUCTS;
     return products < (double)wanted * least ? (int64_t)(products / least) + 1 : wanted;
 }
 
@@ -383,7 +353,9 @@ void contraction_share(contraction *c, int threads)
     const int64_t most = tasks_for(c, threads, TASKS_MOST);
     const gemm_kernel *kernel = c->kernel;
     const int64_t m_most = c->m.size, n_most = c->n.size;
-    if (c->thin >= 0 && !c->along && c->batches > 0)
+    if (c->small && c->batches > 0 && c->batches * c->m.parts < wanted)
+        c->m = cut_into(c->m.extent, (wanted + c->batches - 1) / c->batches, SMALL_UNIT);
+    else if (c->thin >= 0 && !c->small && !c->along && c->batches > 0)
         share_runs(c, threads);
     if (c->thin == 0 && c->along && wanted > 1 && c->batches * c->n.parts < wanted) {
         const cut one = cut_into(c->n.extent, wanted, kernel->nr); /* a tile for each thread */

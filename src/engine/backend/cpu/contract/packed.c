@@ -46,9 +46,8 @@ int64_t packed_block(const contraction *c)
 static bool is_matrix(const contraction *c)
 {
     const bool may_be_thin = c->thin == 0 && c->along && !c->dots && c->kernel->thin_packed;
-    return (c->thin < 0 || may_be_thin) && !c->blas && !c->in_place[1] && c->runs[1] &&
-           c->batches == 1 && c->row[1].ndim == 1 && c->k[1].ndim == 1 &&
-           c->kernel->element_bytes == c->element_bytes;
+    return (c->thin < 0 || may_be_thin) && !c->blas && c->runs[1] && c->batches == 1 &&
+           c->row[1].ndim == 1 && c->k[1].ndim == 1 && c->kernel->element_bytes == c->element_bytes;
 }
 
 static packed *packed_find(const contraction *c, const buffer *b, size_t offset)

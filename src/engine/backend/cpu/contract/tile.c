@@ -9,8 +9,8 @@ void worker_place(worker_state *w, const contraction *c, char *scratch)
 {
     for (int side = 0; side < 2; side++) {
         w->panel[side] = scratch + c->at.panel[side];
-        w->row_room[side] = (int64_t *)(scratch + c->at.row[side]);
-        w->point_room[side] = (int64_t *)(scratch + c->at.point[side]);
+        w->row[side] = (int64_t *)(scratch + c->at.row[side]);
+        w->point[side] = (int64_t *)(scratch + c->at.point[side]);
     }
     w->own = w->sums = scratch + c->at.sums;
     w->edge = scratch + c->at.edge;
@@ -32,31 +32,18 @@ char *tile_shared(const contraction *c, int side, int64_t batch, int64_t part, i
     return c->shared[side] + nth * panels_rows(c, side, rows->size) * panel_row(c, c->kc.size);
 }
 
-/* Offsets of n points of a group: precomputed, or computed now. */
-static const int64_t *offsets_of(const axis_group *g, const int64_t *all, int64_t first, int64_t n,
-                                 int64_t *room)
-{
-    if (all)
-        return all + first;
-    axis_group_offsets(g, first, n, room);
-    return room;
-}
-
 /* Offsets of the points of a side in a block of k. */
 static const int64_t *block_points(const contraction *c, const worker_state *w, int side,
                                    int64_t block)
 {
-    return offsets_of(&c->k[side], c->all_points[side], block * c->kc.size,
-                      cut_length(&c->kc, block), w->point_room[side]);
+    axis_group_offsets(&c->k[side], block * c->kc.size, cut_length(&c->kc, block), w->point[side]);
+    return w->point[side];
 }
 
-/* Rows of a side in a block of k, as kernels read them: in panels or in place. */
+/* Rows of a side in a block of k, as kernels read them. */
 typedef struct sheet {
     const char *at;
     int64_t row_bytes; /* distance between rows that begin a panel */
-    int64_t step;      /* distance between points of k, in elements */
-    bool in_place;
-    const char *last; /* for straight rows: the panel of the rows that do not fill a whole one */
 } sheet;
 
 void tile_pack(const contraction *c, const worker_state *w, int side, int64_t first, int64_t n,
@@ -69,50 +56,32 @@ void tile_pack(const contraction *c, const worker_state *w, int side, int64_t fi
         runs ? NULL : block_points(c, w, side, block));
 }
 
-/* Rows [first, first + n) of the worker's tile in a block of k: in shared panels, in panels packed
- * now, or in place. first is 0, unless the rows of in[0] are packed strip by strip. */
+/* Rows [first, first + n) of the worker's tile in a block of k: in kept or shared panels, in panels packed now, or
+ * straight. first is 0, unless the rows of in[0] are packed strip by strip. */
 static sheet sheet_of(const contraction *c, const worker_state *w, int side, int64_t first,
                       int64_t n, int64_t block)
 {
-    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
     const int64_t deep = panel_row(c, cut_length(&c->kc, block));
-    if (side == 1 && c->packed) {
-        const char *at = c->packed + block * packed_block(c) + (w->n0 + first) * deep;
-        return (sheet){at, deep, width, false, NULL};
-    }
+    if (side == 1 && c->packed)
+        return (sheet){c->packed + block * packed_block(c) + (w->n0 + first) * deep, deep};
     if (side == 0 && c->straight) {
-        const int64_t at = w->row[0][first] + block * c->kc.size, last = n % width;
-        if (last > 0)
-            tile_pack(c, w, 0, first + n - last, last, block);
+        const int64_t at = w->row[0][first] + block * c->kc.size;
         return (sheet){w->from[0] + at * c->element_bytes,
-                       axis_group_step(&c->row[0]) * c->element_bytes, width, false, w->panel[0]};
+                       axis_group_step(&c->row[0]) * c->element_bytes};
     }
     if (c->shared[side]) {
         const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
-        const char *at = tile_shared(c, side, w->batch, part, block) + first * deep;
-        return (sheet){at, deep, width, false, NULL};
+        return (sheet){tile_shared(c, side, w->batch, part, block) + first * deep, deep};
     }
-    if (!c->in_place[side] || n < width) {
-        tile_pack(c, w, side, first, n, block);
-        return (sheet){w->panel[side], deep, width, false, NULL};
-    }
-    return (sheet){w->from[side] + w->row[side][first] * c->element_bytes, c->element_bytes,
-                   axis_group_step(&c->k[side]), true, NULL};
-}
-
-/* The first of `width` rows that contain row i of n. Panels are padded with zeros. Rows in place
- * are not, so the last group there includes rows that were summed already. */
-static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
-{
-    return s->in_place && i + width > n ? n - width : i;
+    tile_pack(c, w, side, first, n, block);
+    return (sheet){w->panel[side], deep};
 }
 
 /* The work of one kernel call: at least the first `rows` of mr rows, and `wide` columns, of two sheets. */
 typedef struct patch {
     const char *a, *b;
     int64_t a_row; /* for straight rows: the distance between two, in bytes; otherwise 0 */
-    int64_t a_step, b_step, rows, wide, k;
-    bool plain; /* both are in panels, and all columns are used */
+    int64_t rows, wide, k;
     bool add;
 } patch;
 
@@ -120,10 +89,10 @@ static void patch_sum(const gemm_kernel *g, const patch *p, char *sums, int64_t 
 {
     if (p->a_row)
         g->tile_rows(p->k, p->a, p->a_row, p->b, sums, ldc, p->add);
-    else if (p->plain && p->rows > g->few_rows)
+    else if (p->wide == g->nr && p->rows > g->few_rows)
         g->tile(p->k, p->a, p->b, sums, ldc, p->add);
     else
-        g->tile_at(p->rows, p->wide, p->k, p->a, p->a_step, p->b, p->b_step, sums, ldc, p->add);
+        g->tile_at(p->rows, p->wide, p->k, p->a, p->b, sums, ldc, p->add);
 }
 
 static void lanes_copy(char *to, int64_t to_row, const char *from, int64_t from_row, int64_t rows,
@@ -188,16 +157,11 @@ static void tile_sum_panel(const contraction *c, const worker_state *w, patch p,
 {
     const gemm_kernel *g = c->kernel;
     const bool whole = w->sums == w->own || j + p.wide <= w->n;
-    for (int64_t first = 0; first < n; first += g->mr) {
-        const int64_t i = sheet_row(rows, first, g->mr, n);
+    for (int64_t i = 0; i < n; i += g->mr) {
         char *sums = w->sums + ((s + i) * w->ldc + j) * c->lane_bytes;
         p.a = rows->at + i * rows->row_bytes;
         p.rows = n - i < g->mr ? n - i : g->mr;
-        if (p.a_row && p.rows < g->mr) {
-            p.a = rows->last;
-            p.a_row = 0;
-        }
-        if (whole && (p.a_row == 0 || p.wide == g->nr) && (w->sums == w->own || i + g->mr <= n))
+        if (whole && (w->sums == w->own || p.rows == g->mr))
             patch_sum(g, &p, sums, w->ldc);
         else
             patch_sum_aside(c, w, &p, sums, p.rows, w->n - j < p.wide ? w->n - j : p.wide);
@@ -207,38 +171,30 @@ static void tile_sum_panel(const contraction *c, const worker_state *w, patch p,
 }
 
 /* Accumulates one block of k into the tile. If all rows fit in a strip, a panel of columns is packed immediately before
- * use, so that it stays in the L1 cache. The last columns are computed first: if rows are not longer than the used
- * columns, their excess lanes are overwritten by the next row. */
+ * use, so that it stays in the L1 cache. */
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
     const gemm_kernel *g = c->kernel;
-    const int64_t strip = c->straight ? w->m : c->strip;
-    const bool one = !c->shared[1] && !c->in_place[1] && w->m <= strip;
-    const int64_t start = (w->n - 1) / g->nr * g->nr;
+    const int64_t strip = c->straight ? w->m : c->strip, start = (w->n - 1) / g->nr * g->nr;
+    const bool one = !c->shared[1] && w->m <= strip;
     sheet columns = {.at = NULL};
     if (!one)
         columns = sheet_of(c, w, 1, 0, w->n, block);
     for (int64_t s = 0; s < w->m; s += strip) {
         const int64_t n = w->m - s < strip ? w->m - s : strip;
         const sheet rows = sheet_of(c, w, 0, s, n, block);
-        for (int64_t last = start; last >= 0; last -= g->nr) {
-            const int64_t left = w->n - last;
-            const int64_t wide = left < g->nr ? (left + g->unit - 1) / g->unit * g->unit : g->nr;
+        for (int64_t j = start; j >= 0; j -= g->nr) {
+            const int64_t left = w->n - j;
             ahead next = {.n = 0};
             if (one) {
-                columns = sheet_of(c, w, 1, last, left < g->nr ? left : g->nr, block);
-                next = last > 0 ? ahead_of(c, w, last - g->nr, block)
-                                : ahead_of(c, w, start, block + 1);
+                columns = sheet_of(c, w, 1, j, left < g->nr ? left : g->nr, block);
+                next = j > 0 ? ahead_of(c, w, j - g->nr, block) : ahead_of(c, w, start, block + 1);
             }
-            const int64_t j = sheet_row(&columns, last, wide, w->n);
             const patch p = {
                 .b = columns.at + (one ? 0 : j * columns.row_bytes),
                 .a_row = c->straight ? rows.row_bytes : 0,
-                .a_step = rows.step,
-                .b_step = columns.step,
-                .wide = wide,
+                .wide = left < g->nr ? (left + g->unit - 1) / g->unit * g->unit : g->nr,
                 .k = cut_length(&c->kc, block),
-                .plain = wide == g->nr && !rows.in_place && !columns.in_place,
                 .add = block > 0,
             };
             tile_sum_panel(c, w, p, &rows, s, n, j, &next);
@@ -262,34 +218,38 @@ static void thin_gather(const contraction *c, const worker_state *w, int64_t thi
 }
 
 /* Thin products: sums a tile with few rows on one side; the other side is read in place. If the points of its rows are
- * contiguous, a few rows at a time are read to their end. */
+ * contiguous, a few rows at a time are read to their end; else its rows are contiguous, and a run of them is read at a
+ * time. */
 static void tile_sum_thin(const contraction *c, const worker_state *w)
 {
     const int x = c->thin, y = !x;
     const int64_t n = y == 0 ? w->m : w->n, thin = y == 0 ? w->n : w->m;
-    const int64_t share = c->along ? GEMM_THIN_LANES : n, size = c->kc.size;
+    const int64_t size = c->kc.size, row = y == 0 ? w->ldc : 1;
+    const int64_t before = (y == 0 ? w->m0 : w->n0) % c->run;
+    gemm_thin g = {.thin = thin,
+                   .x_row = c->x_row,
+                   .x_point = c->x_point,
+                   .c_row = row,
+                   .c_thin = y == 0 ? 1 : w->ldc};
     for (int64_t first = 0; first < c->kc.parts; first += c->ready) {
         const int64_t left = c->kc.parts - first, blocks = left < c->ready ? left : c->ready;
-        thin_gather(c, w, thin, first, first + blocks);
-        for (int64_t i = 0; i < (n + share - 1) / share * blocks; i++) {
-            const int64_t r = i / blocks * share, block = first + i % blocks;
-            const int64_t k = cut_length(&c->kc, block);
-            const gemm_thin g = {
-                .thin = thin,
-                .n = n - r < share ? n - r : share,
-                .k = k,
-                .x = w->panel[x] + (block - first) * size * c->x_point * c->lane_bytes,
-                .x_row = c->x_row,
-                .x_point = c->x_point,
-                .from = w->from[y] + (c->along ? block * size * c->element_bytes : 0),
-                .row = w->row[y] + r,
-                .point = c->along ? NULL : block_points(c, w, y, block),
-                .c = w->sums + r * (y == 0 ? w->ldc : 1) * c->lane_bytes,
-                .c_row = y == 0 ? w->ldc : 1,
-                .c_thin = y == 0 ? 1 : w->ldc,
-                .add = block > 0,
-            };
-            c->kernel->thin(&g);
+        if (!c->small)
+            thin_gather(c, w, thin, first, first + blocks);
+        for (int64_t r = 0; r < n; r += g.n) {
+            const int64_t at = before + r, most = c->along ? GEMM_THIN_LANES : c->run - at % c->run;
+            const int64_t start = w->row[y][c->along ? r : at / c->run] + at % c->run;
+            g.n = n - r < most ? n - r : most;
+            g.row = c->along ? w->row[y] + r : &start;
+            g.c = w->sums + r * row * c->lane_bytes;
+            for (int64_t block = first; block < first + blocks; block++) {
+                const int64_t done = (block - first) * size * c->x_point * c->lane_bytes;
+                g.x = c->small ? w->from[0] + w->row[0][0] * c->element_bytes : w->panel[x] + done;
+                g.from = w->from[y] + (c->along ? block * size * c->element_bytes : 0);
+                g.k = cut_length(&c->kc, block);
+                g.point = c->along ? NULL : block_points(c, w, y, block);
+                g.add = block > 0;
+                c->kernel->thin(&g);
+            }
         }
     }
 }
@@ -382,7 +342,7 @@ static int64_t tile_start(const contraction *c, const worker_state *w)
 static void tile_place(const contraction *c, worker_state *w)
 {
     w->sums = w->own;
-    w->ldc = c->close ? w->n : c->n.size;
+    w->ldc = c->n.size;
     if (c->result >= 0) {
         w->sums = operand_host(&c->p->post.operand[c->result], c->bindings);
         w->sums += tile_start(c, w) * c->lane_bytes;
@@ -413,7 +373,11 @@ void tile_find_rows(const contraction *c, worker_state *w, int side, int64_t bat
     int64_t offset;
     axis_group_offsets(&c->batch[side], batch, 1, &offset);
     w->from[side] = operand_host(&c->p->in[side], c->bindings) + offset * c->element_bytes;
-    w->row[side] = offsets_of(&c->row[side], c->all_rows[side], first, n, w->row_room[side]);
+    if (c->thin >= 0 && side != c->thin && !c->along) { /* whole runs */
+        n = (first + n - 1) / c->run - first / c->run + 1;
+        first /= c->run;
+    }
+    axis_group_offsets(&c->row[side], first, side == 0 && c->small ? 1 : n, w->row[side]);
 }
 
 /* Sums and epilogue of straight rows, one panel of rows after another: the epilogue reads a panel's sums from the L1

@@ -7,8 +7,7 @@
 /* The state of a worker: its scratch and its tile. */
 typedef struct worker_state {
     char *panel[2], *own, *edge;
-    int64_t *row_room[2], *point_room[2]; /* for offsets that are not precomputed */
-    const int64_t *row[2];                /* offsets of the tile's rows */
+    int64_t *row[2], *point[2]; /* offsets of the tile's rows and of the points of a block */
     tape_run run;
     int64_t batch, m0, m, n0, n; /* the tile: first row and number of rows, the same for columns */
     char *sums;                  /* the tile's sums, in scratch or in the output buffer ... */

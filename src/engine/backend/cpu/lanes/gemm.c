@@ -57,8 +57,10 @@ enum {
     AHEAD_POINTS = 8,   /* ... and points of contiguous rows */
     THIN_BYTES = 16384, /* bytes of sums that stay in the cache in thin products ... */
     THIN_MANY = 96, /* ... if there are this many contiguous rows; else the sums are in registers */
-    THIN_ROWS = 4,  /* rows of the thin side that are multiplied together */
-    THIN_LANES = 16 /* most such rows if points are contiguous */
+    THIN_ROWS = 4,  /* rows of the thin side that are multiplied together ... */
+    THIN_LINES =
+        SIMD_BYTES == 64 || SIMD_BY_LANE ? 8 : 4, /* ... and if their sums are in registers */
+    THIN_LANES = 16                               /* most such rows if points are contiguous */
 };
 
 /* The number of offsets from the first on that are consecutive. n is at least 1. */
@@ -475,19 +477,11 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 _Static_assert(FLOAT_NR(float) <= GEMM_WIDTH_MAX && FLOAT_MR <= FLOAT_NR(float), "see gemm.h");
 _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "see gemm.h");
 
-/* Rows of in[0] can be read in place if factors are broadcast from memory. */
-#if SIMD_BY_LANE
-#define ROWS_KERNEL(lane) NULL
-#else
-#define ROWS_KERNEL(lane) tile_rows_##lane
-#endif
-
-#define FLOAT_KERNEL(element, lane, type, ...) \
+#define FLOAT_KERNEL(element, lane, type) \
     { \
         FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), GEMM_KC, \
             pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, FEW_ROWS, \
-            gather_##element, thin_##element, 6, 8, thin_packed_##lane, dots_##element, \
-            __VA_ARGS__, NULL \
+            gather_##element, thin_##element, 6, 8, thin_packed_##lane, dots_##element, NULL, NULL \
     }
 #define INT_KERNEL(element, lane, type) \
     { \
@@ -518,7 +512,7 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #define WIDE_KERNEL \
     GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * GEMM_KC, i32, NULL, NULL, NULL, NULL)
 #else
-#define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float, NULL)
+#define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float)
 #define BYTE_KERNEL INT_KERNEL(u8, u8, uint8_t)
 #define WIDE_KERNEL INT_KERNEL(i32, u32, uint32_t)
 #endif
@@ -539,9 +533,9 @@ const struct gemm_level GEMM_NAME(gemm, LEVEL) = {
         [IG_I8] = BYTE_KERNEL,
         [IG_U8] = BYTE_KERNEL,
 #if !ON_BASE
-        [IG_F16] = FLOAT_KERNEL(f16, f32, float, NULL),
-        [IG_F32] = FLOAT_KERNEL(f32, f32, float, ROWS_KERNEL(f32)),
-        [IG_F64] = FLOAT_KERNEL(f64, f64, double, ROWS_KERNEL(f64)),
+        [IG_F16] = FLOAT_KERNEL(f16, f32, float),
+        [IG_F32] = FLOAT_KERNEL(f32, f32, float),
+        [IG_F64] = FLOAT_KERNEL(f64, f64, double),
         [IG_I16] = INT_KERNEL(u16, u16, uint16_t),
         [IG_U16] = INT_KERNEL(u16, u16, uint16_t),
         [IG_I32] = INT_KERNEL(u32, u32, uint32_t),

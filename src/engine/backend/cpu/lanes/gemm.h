@@ -22,10 +22,12 @@ enum {
     GEMM_THIN_LANES = 16 /* rows that thin takes together if points are contiguous */
 };
 
-/* A block of k of a product in which x has few rows: c[r * c_row + t * c_thin] = (or += if add) the sum
- * over k of x[t * x_row + i * x_point] * from[row[r] + point[i]], t < thin, r < n, i < k. x holds lanes.
- * If point is NULL, points are contiguous (point[i] = i). In that case, if thin > GEMM_THIN_FEW, x_row is 1 and x_point
- * is GEMM_THIN_MAX; the values of rows from thin on do not matter. Otherwise x_point is 1. */
+/* A block of k of a product in which x has few rows: c[r * c_row + t * c_thin] = (or += if add) the sum over k of
+ * x[t * x_row + i * x_point] * y[r][i], t < thin, r < n, i < k. x holds lanes. If point is NULL, points are contiguous:
+ * y[r][i] is from[row[r] + i]. In that case, if thin > GEMM_THIN_FEW, x_row is 1 and x_point is GEMM_THIN_MAX; the
+ * values of rows from thin on do not matter; else x_point is 1. If point is not NULL, rows are contiguous: y[r][i] is
+ * from[*row + r + point[i]]. In that case thin is at most GEMM_THIN_MAX and x_point is 1, or c_row is 1 and add is
+ * false. */
 typedef struct gemm_thin {
     int64_t thin, n, k;
     const void *x, *from;
@@ -63,13 +65,12 @@ typedef struct gemm_kernel {
     void (*pack_n)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
                    const int64_t *point);
     /* c[i * ldc + j] = (or += if add) the sum over k of a[k * mr + i] * b[k * nr + j], for all
-     * mr x nr lanes; k > 0. With a group of 1, rows are written in order, so ldc may be less than nr: the next row then
-     * overwrites the excess lanes. */
+     * mr x nr lanes; k > 0. */
     void (*tile)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
-    /* The same for a[k * a_step + i], b[k * b_step + j], such as rows that are contiguous in memory, and for the first
-     * columns only, a multiple of unit. Rows from `rows` on may be skipped. NULL if there is none: then unit is nr. */
-    void (*tile_at)(int64_t rows, int64_t columns, int64_t k, const void *a, int64_t a_step,
-                    const void *b, int64_t b_step, void *c, int64_t ldc, bool add);
+    /* The same for the first columns only, a multiple of unit. Rows from `rows` on may be skipped. NULL if there is
+     * none: then unit is nr. */
+    void (*tile_at)(int64_t rows, int64_t columns, int64_t k, const void *a, const void *b, void *c,
+                    int64_t ldc, bool add);
     int few_rows; /* up to this many rows, tile_at is faster than tile */
     /* Elements as lanes: to[i * step] = from[point[i]]. */
     void (*gather)(void *to, int64_t step, const void *from, int64_t n, const int64_t *point);

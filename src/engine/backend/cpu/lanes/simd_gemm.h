@@ -229,6 +229,83 @@ static inline simd_f32 simd_of_bf16(const uint16_t *from)
     return (simd_f32)(__builtin_convertvector(bits, whole) << 16);
 }
 
+/* The same for the first n elements, fewer than the lanes of a register. The other lanes of a load are 0. */
+#if SIMD_BYTES == 64
+#define SIMD_FIRST(n) ((1u << (n)) - 1)
+static inline simd_f32 simd_part_f32(const float *from, int64_t n)
+{
+    return (simd_f32)_mm512_maskz_loadu_ps((__mmask16)SIMD_FIRST(n), from);
+}
+static inline simd_f64 simd_part_f64(const double *from, int64_t n)
+{
+    return (simd_f64)_mm512_maskz_loadu_pd((__mmask8)SIMD_FIRST(n), from);
+}
+static inline void simd_keep_part_f32(float *to, simd_f32 x, int64_t n)
+{
+    _mm512_mask_storeu_ps(to, (__mmask16)SIMD_FIRST(n), (__m512)x);
+}
+static inline void simd_keep_part_f64(double *to, simd_f64 x, int64_t n)
+{
+    _mm512_mask_storeu_pd(to, (__mmask8)SIMD_FIRST(n), (__m512d)x);
+}
+#elif SIMD_BYTES == 32
+static inline __m256i simd_first(int64_t n) /* f64: 2 * n */
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline simd_f32 simd_part_f32(const float *from, int64_t n)
+{
+    return (simd_f32)_mm256_maskload_ps(from, simd_first(n));
+}
+static inline simd_f64 simd_part_f64(const double *from, int64_t n)
+{
+    return (simd_f64)_mm256_maskload_pd(from, simd_first(2 * n));
+}
+static inline void simd_keep_part_f32(float *to, simd_f32 x, int64_t n)
+{
+    _mm256_maskstore_ps(to, simd_first(n), (__m256)x);
+}
+static inline void simd_keep_part_f64(double *to, simd_f64 x, int64_t n)
+{
+    _mm256_maskstore_pd(to, simd_first(2 * n), (__m256d)x);
+}
+#else
+static inline simd_f32 simd_part_f32(const float *from, int64_t n)
+{
+    return (simd_f32){from[0], n > 1 ? from[1] : 0, n > 2 ? from[2] : 0};
+}
+static inline simd_f64 simd_part_f64(const double *from, int64_t n)
+{
+    (void)n; /* 1 of 2 */
+    return (simd_f64){from[0]};
+}
+static inline void simd_keep_part_f32(float *to, simd_f32 x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = x[i];
+}
+static inline void simd_keep_part_f64(double *to, simd_f64 x, int64_t n)
+{
+    (void)n;
+    to[0] = x[0];
+}
+#endif
+
+static inline simd_f32 simd_part_f16(const uint16_t *from, int64_t n)
+{
+    uint16_t part[SIMD_BYTES / 4] = {0};
+    for (int64_t i = 0; i < n; i++)
+        part[i] = from[i];
+    return simd_of_f16(part);
+}
+static inline simd_f32 simd_part_bf16(const uint16_t *from, int64_t n)
+{
+    uint16_t part[SIMD_BYTES / 4] = {0};
+    for (int64_t i = 0; i < n; i++)
+        part[i] = from[i];
+    return simd_of_bf16(part);
+}
+
 /* c + b * a[lane], as simd_fma_T. In this form gcc does not broadcast the lane first. */
 #if SIMD_BY_LANE
 static inline simd_f32 simd_fma_lane_f32(simd_f32 c, simd_f32 b, quad_f32 a, int lane)
