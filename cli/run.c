@@ -245,7 +245,9 @@ static int run_devices(session *s, char *names)
     for (const char *p = names; *p; p++)
         n += *p == ',';
     s->answers = heap_get(sizeof *s->answers * (size_t)n);
-    for (char *name = strtok(names, ","); name && code < 0; name = strtok(NULL, ","))
+    char *rest = NULL;
+    for (char *name = strtok_r(names, ",", &rest); name && code < 0;
+         name = strtok_r(NULL, ",", &rest))
         code = launch(s, name, &s->answers[s->n_answers++]);
     if (run_findings_fail(s->findings))
         return run_tell_mistakes(s);

@@ -208,13 +208,14 @@ int program_compare(const command *c, const program_options *o)
     str outputs[2] = {{0}, {0}};
     int codes[2] = {0, 0};
     const char *names[2] = {o->device ? o->device : "cpu", NULL};
-    char *others = heap_string(o->compare);
+    char *others = heap_string(o->compare), *rest = NULL;
     bool same = true, absent;
     codes[0] = run_on(c, o, names[0], &outputs[0]);
     fwrite(outputs[0].s ? outputs[0].s : "", 1, outputs[0].n, stdout);
     fflush(stdout);
     absent = is_absent(codes[0], &outputs[0]);
-    for (char *name = strtok(others, ","); name && !absent; name = strtok(NULL, ",")) {
+    for (char *name = strtok_r(others, ",", &rest); name && !absent;
+         name = strtok_r(NULL, ",", &rest)) {
         names[1] = name;
         codes[1] = run_on(c, o, name, &outputs[1]);
         absent = is_absent(codes[1], &outputs[1]);

@@ -73,9 +73,9 @@ static bool find_words(const char *chosen, word_list *words)
 {
     str path = {0};
     bool found = false;
-    char *copy = heap_string(chosen);
+    char *copy = heap_string(chosen), *rest = NULL;
     word_list_free(words);
-    for (char *word = strtok(copy, " \t"); word; word = strtok(NULL, " \t")) {
+    for (char *word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
         if (!words->n)
             found = find_program(word, &path);
         word_add(words, "%s", words->n ? word : path.s);

@@ -112,7 +112,9 @@ static void put_lead(str *t, const comparison *c, const char *headline)
         str_puts(&lead, lead.n ? "\n" : "");
         words_commands(&lead, &c->sources[i].r);
     }
-    for (char *line = lead.s ? strtok(lead.s, "\n") : NULL; line; line = strtok(NULL, "\n"))
+    char *rest = NULL;
+    for (char *line = lead.s ? strtok_r(lead.s, "\n", &rest) : NULL; line;
+         line = strtok_r(NULL, "\n", &rest))
         if (strcmp(line, headline) != 0)
             html_put(t, "<p class=\"lead\">%s</p>", line);
     str_free(&lead);

@@ -138,8 +138,9 @@ void section_ratios(str *t, const comparison *c)
     if (notes.n) {
         str_puts(t, "<ul class=\"notes\">");
         int shown = 0;
-        for (char *line = strtok(notes.s, "\n"); line && shown++ < NOTES_MOST;
-             line = strtok(NULL, "\n"))
+        char *rest = NULL;
+        for (char *line = strtok_r(notes.s, "\n", &rest); line && shown++ < NOTES_MOST;
+             line = strtok_r(NULL, "\n", &rest))
             html_put(t, "<li>%s</li>", line);
         str_puts(t, "</ul>\n");
     }

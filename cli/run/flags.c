@@ -85,7 +85,8 @@ static void add(words *flags, const char *word)
 /* Adds "-fopenmp,-O2", the value of -Xcompiler. */
 static void add_list(words *flags, char *list)
 {
-    for (char *word = strtok(list, ","); word; word = strtok(NULL, ","))
+    char *rest = NULL;
+    for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
         add(flags, word);
 }
 

@@ -163,7 +163,7 @@ write_idx "$temporary/tiny" 1 20 10
 check 'pictures too small to convolve' ends 5 'the samples have shape (20, 1, 1), but cnn takes images of at least 2 x 2 pixels' mnist --data "$temporary/tiny" \
     --model cnn
 write_idx "$temporary/none" 12 0 0
-check 'no pictures' ends 5 'there are no images' mnist --data "$temporary/none"
+check 'no pictures' ends 5 'it has no images' mnist --data "$temporary/none"
 
 # ---- the user's own data
 d=$temporary/data

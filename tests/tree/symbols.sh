@@ -39,6 +39,10 @@ all_declared() { # and nothing else is
     [ -z "$extra" ] || { echo "exported but neither in ingot.h nor in cuda.h: $extra"; return 1; }
 }
 
+no_shared_state() { # strtok continues with the text of whoever called it last
+    ! nm -u "$1" | grep -wE 'strtok(@.*)?$'
+}
+
 never_calls() {
     local calls
     calls=$(nm -u "$1" | grep -wE '(abort|exit|_exit|quick_exit)(@.*)?$')
@@ -63,4 +67,6 @@ else
     check 'the command stands alone' command_needs_no_library
 fi
 check 'the library never calls abort or exit' never_calls "$shared"
+check 'the library calls no function with hidden state' no_shared_state "$shared"
+check 'nor does the command' no_shared_state "$build/ingot"
 finish
