@@ -13,6 +13,7 @@
 #include "base/trace.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LOG_BYTES = 3000 };
@@ -62,7 +63,8 @@ static ig_status options_make(building *b)
     const opencl_device *d = b->dev;
     const kernel_image *t = b->image;
     text options = {0};
-    text_add(&options, "%s%s%s%s", t->options ? t->options : "",
+    const char *more = getenv("IG_OPENCL_OPTIONS");
+    text_add(&options, "%s%s%s%s%s%s", t->options ? t->options : "", more ? " " : "", more ? more : "",
              d->base.dev.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
              t->avoid_optimizer && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "",
              b->no_header ? " " OPENCL_NO_HEADER : "");
