@@ -64,7 +64,8 @@ static ig_status options_make(building *b)
     const kernel_image *t = b->image;
     text options = {0};
     const char *more = getenv("IG_OPENCL_OPTIONS");
-    text_add(&options, "%s%s%s%s%s%s", t->options ? t->options : "", more ? " " : "", more ? more : "",
+    text_add(&options, "%s%s%s%s%s%s", t->options ? t->options : "", more ? " " : "",
+             more ? more : "",
              d->base.dev.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
              t->avoid_optimizer && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "",
              b->no_header ? " " OPENCL_NO_HEADER : "");
