@@ -120,6 +120,10 @@ static void lane_stream(void *to, const void *from, size_t bytes)
     enum { LINE = 64 };
     char *d = to;
     const char *a = from;
+    if (bytes == 0) {
+        _mm_sfence();
+        return;
+    }
     const size_t unaligned = (LINE - (uintptr_t)to % LINE) % LINE;
     size_t i = unaligned < bytes ? unaligned : bytes;
     memcpy(d, a, i);
@@ -127,8 +131,6 @@ static void lane_stream(void *to, const void *from, size_t bytes)
         for (size_t j = i; j < i + LINE; j += sizeof(STREAM_REGISTER))
             STREAM(d + j, a + j);
     memcpy(d + i, a + i, bytes - i);
-    if (bytes == 0)
-        _mm_sfence();
 }
 #else
 #define lane_stream NULL
