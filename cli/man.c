@@ -22,6 +22,7 @@ static const char *const environment[][2] = {
      "1: each new schedule is proven before it runs: reads after writes, rows of chains, memory. A "
      "schedule that breaks a rule is an internal error, and nothing is computed."},
     {"IG_OPENCL", "Path of the OpenCL library, or off."},
+    {"IG_OPENCL_OPTIONS", "More options for OpenCL's compiler, such as -cl-opt-disable."},
     {"IG_METAL", "Path of a library that replaces Apple's Metal, for tests, or off."},
     {"IG_CUDA", "Path of the library of NVIDIA's driver (libcuda.so.1), or off."},
     {"IG_CUDA_GRAPHS",
