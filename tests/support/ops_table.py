@@ -1,9 +1,9 @@
-"""The rows of src/engine/ops/ops.def that have columns for tests, for tests in Python. The columns are explained there."""
+"""The rows of the op table (src/engine/ops/ops.def) that have columns for tests, for tests in Python. The columns are explained there."""
 import collections
 import os
 import re
 
-TABLE = os.path.join(os.path.dirname(__file__), "../../src/engine/ops/ops.def")
+OPS = os.path.join(os.path.dirname(__file__), "../../src/engine/ops")
 COLUMNS = ["name", "accepts", "result", "expr", "ulp", "domain", "gradient", "exact", "numpy", "doc"]
 Row = collections.namedtuple("Row", ["arity", *COLUMNS])
 Example = collections.namedtuple("Example", ["op", "takes", "inputs", "call", "numpy"])
@@ -38,8 +38,11 @@ def macros(text):
 
 def rows(kinds):
     """(macro, columns) of the table's rows of these kinds."""
-    with open(TABLE, encoding="utf-8") as file:
-        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    def read(name):
+        with open(os.path.join(OPS, name), encoding="utf-8") as file:
+            return file.read()
+    names = re.findall(r'^#include "engine/ops/(.*)"', read("core.def") + read("composite.def"), re.M)
+    text = re.sub(r"/\*.*?\*/", "", "".join(map(read, names)), flags=re.S)
     text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.M)  # definitions of macros
     text = re.sub(r"\s*\n\s*", " ", text)
     return [(kind, columns) for kind, columns in macros(text) if kind in kinds]

@@ -1,6 +1,7 @@
 /* The typed functions of ingot/op_functions.h. Each packs its arguments and calls its op. The functions of elementwise
  * ops are made here from the rows of ops.def, all others by tools/op-functions from their signatures. */
 #include "engine/ops/builders.h"
+#include "engine/ops/complex.h"
 #include <math.h>
 
 #define NOTHING ((ig_arg){.kind = IG_ARG_NONE})
@@ -38,6 +39,8 @@ static ig_array *elementwise(op_id op, ig_array *x1, ig_array *x2)
     const ig_arg args[2] = {ARRAY(x1), ARRAY(x2)};
     if (!op_elementwise(op, args, &y))
         return NULL;
+    if (y == x1 && array_is_complex(y))
+        return complex_again(y);
     return y == x1 ? array_view(op, x1, &x1->view) : y; /* results are new handles */
 }
 

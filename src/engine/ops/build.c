@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/builders.h"
+#include "engine/ops/complex.h"
 #include <math.h>
 #include <string.h>
 
@@ -55,6 +56,21 @@ ig_array *ig_scalar(double value, ig_dtype dtype)
     return build_scalar(value, dtype);
 }
 
+/* An array over the elements in b; takes over the reference. */
+static ig_array *leaf(ig_dtype dtype, ig_ints shape, buffer *b)
+{
+    if (!dtype_is_complex(dtype))
+        return array_leaf(dtype, shape.n, shape.v, b);
+    int64_t pairs[IG_MAX_NDIM + 1];
+    if (shape.n == IG_MAX_NDIM) {
+        buffer_release(b);
+        FAIL_NULL(IG_ERR_SHAPE, "complex arrays have at most %d dimensions", IG_MAX_NDIM - 1);
+    }
+    memcpy(pairs, shape.v, (size_t)shape.n * sizeof *pairs);
+    pairs[shape.n] = 2;
+    return complex_of_pairs(array_leaf(dtype_part(dtype), shape.n + 1, pairs, b));
+}
+
 ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype)
 {
     int64_t size;
@@ -69,7 +85,7 @@ ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype)
         return NULL;
     if (b->bytes)
         memcpy(b->data, data, b->bytes);
-    return array_leaf(dtype, shape.n, shape.v, b);
+    return leaf(dtype, shape, b);
 }
 
 /* Loops read whole vectors: up to this many bytes past the last element, whose values they ignore. */
@@ -111,9 +127,7 @@ ig_array *ig_from_memory(void *data, size_t bytes, ig_ints shape, ig_dtype dtype
         } else {
             direct = needed && (uintptr_t)data % width == 0 && may_read_past(data, needed, bytes);
             buffer *b = direct ? buffer_foreign(data, needed, release, context) : NULL;
-            x = !direct ? ig_from_data(data, shape, dtype)
-                : b     ? array_leaf(dtype, shape.n, shape.v, b)
-                        : NULL;
+            x = !direct ? ig_from_data(data, shape, dtype) : b ? leaf(dtype, shape, b) : NULL;
         }
     }
     if (!direct && release) /* copied, or failed */
@@ -126,9 +140,17 @@ ig_array *ig_from_memory(void *data, size_t bytes, ig_ints shape, ig_dtype dtype
 ig_array *build_broadcast(op_id op, ig_array *x, int ndim, const int64_t *shape)
 {
     view v;
+    if (ndim > IG_MAX_NDIM)
+        FAIL_NULL(IG_ERR_SHAPE, "%s: the shape has %d axes; the most is %d", op_rows[op].name, ndim,
+                  IG_MAX_NDIM);
     if (!x ||
         (x->view.ndim == ndim && memcmp(x->view.shape, shape, (size_t)ndim * sizeof *shape) == 0))
         return x;
+    if (array_is_complex(x)) {
+        const pair p = complex_parts(x);
+        return complex_make(
+            (pair){build_broadcast(op, p.re, ndim, shape), build_broadcast(op, p.im, ndim, shape)});
+    }
     if (!view_broadcast(&x->view, ndim, shape, &v)) {
         char have[400], want[400];
         FAIL_NULL(IG_ERR_SHAPE, "%s: shape %s does not broadcast to %s", op_rows[op].name,
@@ -143,6 +165,11 @@ ig_array *build_reshape(op_id op, ig_array *x, int ndim, const int64_t *shape)
     view v;
     if (!x)
         return NULL;
+    if (array_is_complex(x)) {
+        const pair p = complex_parts(x);
+        return complex_make(
+            (pair){build_reshape(op, p.re, ndim, shape), build_reshape(op, p.im, ndim, shape)});
+    }
     if (!view_reshape(&x->view, ndim, shape, &v)) {
         x = build_contiguous(x);
         if (!x || !view_reshape(&x->view, ndim, shape, &v))
@@ -156,6 +183,10 @@ ig_array *build_permute(op_id op, ig_array *x, const int *axes)
     view v;
     if (!x)
         return NULL;
+    if (array_is_complex(x)) {
+        const pair p = complex_parts(x);
+        return complex_make((pair){build_permute(op, p.re, axes), build_permute(op, p.im, axes)});
+    }
     view_permute(&x->view, axes, &v);
     return array_view(op, x, &v);
 }
@@ -250,6 +281,13 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
 {
     if (!x)
         return NULL;
+    if (dtype_is_complex(dtype))
+        return complex_cast(x, dtype);
+    if (array_is_complex(x) && dtype == IG_BOOL)
+        return ig_not_equal(x, ig_float(0));
+    if (array_is_complex(x))
+        FAIL_NULL(IG_ERR_DTYPE, "astype: %s does not become %s; take real(x), imag(x) or abs(x)",
+                  ig_dtype_name((ig_dtype)x->dtype), ig_dtype_name(dtype));
     if (x->weak && array_number_of(x))
         return cast_weak(x, dtype);
     return x->dtype == dtype && !x->weak ? x : map_node(OP_astype, dtype, x);
@@ -346,6 +384,8 @@ int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
         dtype = (ig_dtype)x[0]->dtype;
     else if (infer_dtype(op, x, row->arity, &dtype) != IG_OK)
         return 0;
+    if (dtype_is_complex(dtype))
+        return complex_map(op, x, out);
     if (accept(op, &dtype) != IG_OK)
         return 0;
     if (row->accepts == ACCEPTS_ROUND && !dtype_is_float(dtype))

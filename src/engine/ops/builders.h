@@ -1,9 +1,18 @@
-/* The builders, in the files of their classes: op_<name> of OP rows, op_<builder> of SHARED rows; all elementwise rows
+/* The ids of the rows of composite.def, which follow those of core.def, and the builders, in the files of their classes: op_<name> of OP rows, op_<builder> of SHARED rows; all elementwise rows
  * share one builder, and so do all folds. */
 #ifndef OPS_BUILDERS_H
 #define OPS_BUILDERS_H
 
 #include "engine/ops/ops.h"
+
+enum {
+    OP_CORE_LAST = OP_CORE_COUNT - 1,
+#define OP(name, class, signature, doc, ...) OP_##name,
+#include "engine/ops/composite.def"
+    OP_COUNT
+#undef OP
+#undef SHARED
+};
 
 #define UNARY(name, accepts, result, expr, ...)
 #define BINARY(name, accepts, result, expr, ...)

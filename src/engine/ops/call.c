@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/builders.h"
+#include "engine/ops/complex.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -59,8 +60,8 @@ static ig_array *number_array(const ig_arg *a)
 static bool keeps_weak(op_class cls, int i)
 {
     bool adapts = cls == CLASS_MOVE || cls == CLASS_INDEX;
-    return cls == CLASS_ELEMENTWISE || cls == CLASS_COMPOSITE || cls == CLASS_SOURCE ||
-           (adapts && i > 0);
+    return cls == CLASS_ELEMENTWISE || cls == CLASS_COMPOSITE || cls == CLASS_COMPLEX ||
+           cls == CLASS_SOURCE || (adapts && i > 0);
 }
 
 static ig_status bind_array(call *c, int i, ig_array *x)
@@ -139,10 +140,8 @@ static int bind_rest(call *c, int i, const ig_arg *args, int from, int nargs)
 
 static int find_param(const call *c, const char *name)
 {
-    for (int i = 0; i < c->info->n_params; i++)
-        if (strcmp(c->info->params[i].name, name) == 0)
-            return i;
-    return -1;
+    const ig_param *p = ig_op_param(c->info, name);
+    return p ? (int)(p - c->info->params) : -1;
 }
 
 static ig_status bind(call *c, const ig_arg *args, int nargs)
@@ -225,7 +224,7 @@ static ig_array *own_handle(const call *c, ig_array *x)
         for (int j = 0; a->kind == IG_ARG_ARRAYS && j < a->u.arrays.n && !same; j++)
             same = a->u.arrays.v[j] == x;
         if (same)
-            return array_view(c->op, x, &x->view);
+            return array_is_complex(x) ? complex_again(x) : array_view(c->op, x, &x->view);
     }
     return x;
 }
@@ -250,7 +249,9 @@ static int build(const call *c, ig_array **results)
 {
     const ig_array *x = placed_argument(c);
     const char *before = x ? array_device_follow(x) : NULL;
-    const int n = op_rows[c->op].build(c->op, c->bound, results);
+    const int n = complex_is_asked(c->info, c->bound)
+                      ? complex_build(c->op, c->info, c->bound, results)
+                      : op_rows[c->op].build(c->op, c->bound, results);
     if (before)
         array_device_set(before);
     return n;

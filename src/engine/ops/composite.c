@@ -1,17 +1,21 @@
 /* Builders of reductions and index ops that are built from other ops. Statistics are computed in f32 (f64
  * for f64) and rounded to the dtype of x once, at the end. */
 #include "base/error.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/composite.h"
 #include "engine/ops/index.h"
 #include <math.h>
+#include <string.h>
 
 ig_status composite_floats(op_id op, ig_array **x, int n, ig_dtype *dtype)
 {
     TRY(infer_dtype(op, x, n, dtype));
-    if (!dtype_is_float(*dtype))
+    const bool complex = dtype_is_complex(*dtype);
+    if (!complex && !dtype_is_float(*dtype))
         *dtype = IG_F32;
+    const ig_dtype real = *dtype == IG_F64 || *dtype == IG_C128 ? IG_F64 : IG_F32;
     for (int i = 0; i < n; i++)
-        if (!(x[i] = build_cast(x[i], *dtype == IG_F64 ? IG_F64 : IG_F32)))
+        if (!(x[i] = build_cast(x[i], array_is_complex(x[i]) ? *dtype : real)))
             return IG_ERR_MEMORY;
     return IG_OK;
 }
@@ -103,6 +107,12 @@ static ig_array *variance(op_id op, ig_array *centred, ig_ints axis, double corr
     return ig_divide(ig_sum(ig_square(centred), axis, IG_DTYPE_NONE, keepdims), ig_float(divisor));
 }
 
+ig_array *composite_root(ig_array *y)
+{
+    ig_array *none = ig_equal(y, ig_float(0));
+    return ig_where(none, ig_float(0), ig_sqrt(ig_where(none, ig_float(1), y)));
+}
+
 int op_moment(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
@@ -112,7 +122,7 @@ int op_moment(op_id op, const ig_arg *args, ig_array **out)
         return 0;
     ig_array *y = op == OP_mean ? composite_mean(op, x, axis, args[2].u.b)
                                 : variance(op, centre(op, x, axis), axis, args[2].u.f, args[3].u.b);
-    return composite_result(out, op == OP_std ? ig_sqrt(y) : y, dtype);
+    return composite_result(out, op == OP_std ? composite_root(y) : y, dtype);
 }
 
 /* ---- diff ---- */
@@ -221,4 +231,16 @@ int op_topk(op_id op, const ig_arg *args, ig_array **out)
     out[1] = index_first_places(x, axis, k);
     out[0] = ig_take_along_axis(x, out[1], axis);
     return out[0] ? 2 : 0;
+}
+
+int composite_reduced(op_id op, ig_array *loss, const char *how, ig_dtype dtype, ig_array **out)
+{
+    if (strcmp(how, "mean") == 0)
+        loss = composite_mean(op, loss, IG_NONE, false);
+    else if (strcmp(how, "sum") == 0)
+        loss = ig_sum(loss, IG_NONE, IG_DTYPE_NONE, false);
+    else if (strcmp(how, "none") != 0)
+        FAIL_NONE(IG_ERR_ARGUMENT, "%s: reduction is 'mean', 'sum' or 'none', not '%s'",
+                  op_rows[op].name, how);
+    return composite_result(out, loss, dtype);
 }

@@ -25,4 +25,14 @@ int64_t composite_length(op_id op, const ig_array *x, ig_ints axis);
 /* The mean of x, which is f32 or f64, along axis, which is valid. */
 ig_array *composite_mean(op_id op, ig_array *x, ig_ints axis, bool keepdims);
 
+/* The loss reduced as `how` says, 'mean', 'sum' or 'none', rounded to dtype: a builder's result. */
+int composite_reduced(op_id op, ig_array *loss, const char *how, ig_dtype dtype, ig_array **out);
+
+/* The square root of y, where y >= 0 is a mean or a sum of squares. Its gradient is 0 where y is 0: there the root is
+ * lowest. */
+ig_array *composite_root(ig_array *y);
+
+/* key itself if it is one random key; else NULL (random.c). */
+ig_array *random_key(op_id op, ig_array *key);
+
 #endif

@@ -68,7 +68,7 @@ static ig_array *zeros_like(const ig_array *x)
         (void)i, (void)g, (void)x1, (void)x2; \
         return RULE2_##gradient; \
     }
-#include "engine/ops/ops.def"
+#include "engine/ops/rows/elementwise.def"
 
 static ig_array *d_where(pull *p, int i)
 {
@@ -391,12 +391,12 @@ static ig_array *d_contract(pull *p, int i)
 
 /* ---- the table ---- */
 
-static const grad_rule rules[OP_COUNT] = {
+static const grad_rule rules[OP_CORE_COUNT] = {
 #define UNARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
     [OP_##name] = HAS_##gradient ? d_##name : NULL,
 #define BINARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
     [OP_##name] = HAS_##gradient ? d_##name : NULL,
-#include "engine/ops/ops.def"
+#include "engine/ops/rows/elementwise.def"
     [OP_where] = d_where,
     [OP_astype] = d_astype,
     [OP_to_device] = d_to_device,
@@ -417,5 +417,5 @@ static const grad_rule rules[OP_COUNT] = {
 
 grad_rule grad_rule_of(const ig_array *node)
 {
-    return node->op < OP_COUNT ? rules[node->op] : NULL;
+    return node->op < OP_CORE_COUNT ? rules[node->op] : NULL;
 }

@@ -21,6 +21,8 @@ ig_dtype ig_result_type(ig_array *const *x, int n)
             return IG_DTYPE_NONE;
         }
     }
+    if (weak == DTYPE_KIND_COMPLEX)
+        return dtype_complex(strong);
     if (weak <= dtype_kind_of(strong) || (weak == DTYPE_KIND_SIGNED && dtype_is_int(strong)))
         return strong;
     return weak == DTYPE_KIND_FLOAT ? IG_F32 : weak == DTYPE_KIND_SIGNED ? IG_I64 : IG_BOOL;

@@ -4,6 +4,7 @@
 
 #include "engine/array/array.h"
 #include "engine/ops/op_id.h"
+#include "ingot.h"
 
 typedef enum op_class {
     CLASS_ELEMENTWISE,
@@ -14,6 +15,7 @@ typedef enum op_class {
     CLASS_CONTRACT,
     CLASS_SOURCE,
     CLASS_COMPOSITE,
+    CLASS_COMPLEX, /* compositions that take complex arrays, too */
     CLASS_NODE
 } op_class;
 
@@ -46,10 +48,10 @@ typedef struct op_row {
     op_build build;
 } op_row;
 
-extern const op_row op_rows[OP_COUNT];
+extern const op_row op_rows[];
 
 /* The error bound of an elementwise row's f32 and f64 results, in ulp; 0: correctly rounded. */
-extern const double op_ulps[OP_COUNT];
+extern const double op_ulps[];
 
 /* The parameters of a row, parsed once; NULL on failure. */
 const ig_op *op_info(op_id op);
@@ -59,8 +61,8 @@ int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out
 
 /* ---- building blocks of builders (infer.c, build.c) ---- */
 
-/* The most results that an op may have (split, unstack). */
-enum { OP_MAX_RESULTS = 4096 };
+/* The most parameters of an op, and the most results (split, unstack). */
+enum { OP_MAX_PARAMS = 12, OP_MAX_RESULTS = 4096 };
 
 /* The common dtype of the arrays; weak scalars adapt. Fails if there is none; the error names op. */
 ig_status infer_dtype(op_id op, ig_array *const *x, int n, ig_dtype *dtype);

@@ -6,6 +6,7 @@
  * slice of the new one. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/index.h"
 #include "engine/ops/walk.h"
@@ -179,7 +180,10 @@ static ig_array *copy_root(const replay *r, ig_array *x)
         ig_array *from = whole_input(r, x, i);
         ok = from && (in[i] = input_of(r, from)) != NULL;
     }
-    ig_array *y = !ok                           ? NULL
+    const node_kernel *kernel = x->attr.kernel;
+    ig_array *y = !ok ? NULL
+                  : r->batch && kernel && kernel->batched
+                      ? kernel->batched(kernel, (int)x->attr.result, in)
                   : r->batch && takes_one(r, x) ? one_by_one(r, x, in)
                                                 : node_like(r, x, (ig_dtype)x->dtype, in);
     if (in != few)
@@ -343,6 +347,34 @@ static ig_status vmap(replay *r, ig_array *const *outputs, int n_out, ig_array *
     return IG_OK;
 }
 
+/* vmap of the parts of complex arrays. */
+static ig_status vmap_parts(ig_array *const *outputs, int n_out, ig_array *const *inputs,
+                            ig_array *const *batched, const int *axes, int n_in, ig_array **results)
+{
+    ig_array **list = memory_get((4 * (size_t)n_out + 4 * (size_t)n_in + 1) * sizeof *list);
+    int *axis = memory_get((2 * (size_t)n_in + 1) * sizeof *axis), n = 0;
+    ig_status status = list && axis ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        ig_array **made = list + 2 * n_out, **from = made + 2 * n_out, **to = from + 2 * n_in;
+        for (int i = 0; i < n_in; i++) {
+            const bool split = array_is_complex(inputs[i]);
+            ig_array *batch = split && batched[i]
+                                  ? complex_cast(batched[i], (ig_dtype)inputs[i]->dtype)
+                                  : batched[i];
+            axis[n] = axis[n + split] = axes[i];
+            complex_flatten(&inputs[i], 1, false, from + n);
+            n += complex_flatten(&batch, 1, false, to + n);
+        }
+        const int n_made = complex_flatten(outputs, n_out, false, list);
+        status = ig_vmap(list, n_made, from, to, axis, n, made);
+        if (status == IG_OK)
+            complex_join(outputs, n_out, false, made, results);
+    }
+    memory_free(axis);
+    memory_free(list);
+    return status;
+}
+
 ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *inputs,
                   ig_array *const *batched, const int *axes, int n_in, ig_array **results)
 {
@@ -355,6 +387,8 @@ ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *inputs,
     for (int i = 0; i < n_out; i++)
         if (!outputs[i])
             FAIL(IG_ERR_ARGUMENT, "vmap: output %d is NULL", i);
+    if (complex_any(outputs, n_out) || complex_any(inputs, n_in))
+        return vmap_parts(outputs, n_out, inputs, batched, axes, n_in, results);
     for (int i = 0; i < n_in; i++)
         TRY(check_batch(i, inputs[i], batched[i], axes[i], &r.batch));
     if (r.batch <= 0)

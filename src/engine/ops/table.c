@@ -1,5 +1,6 @@
 /* The op table at run time: rows, signatures parsed once into parameters, lookup by name. */
 #include "base/error.h"
+#include "engine/ops/aliases.h"
 #include "engine/ops/builders.h"
 #include <assert.h>
 #include <pthread.h>
@@ -47,13 +48,14 @@ static const char *const class_names[] = {
     [CLASS_CONTRACT] = "contract",
     [CLASS_SOURCE] = "source",
     [CLASS_COMPOSITE] = "composite",
+    [CLASS_COMPLEX] = "composite",
     [CLASS_NODE] = "node",
 };
 
 /* Parsed signatures are in static memory, so parsing fails only if the table has a defect. */
-enum { MAX_PARAMS = 8, TEXT_ROOM = 16384 };
-static ig_op infos[OP_PUBLIC_COUNT];
-static ig_param params[OP_PUBLIC_COUNT][MAX_PARAMS];
+enum { TEXT_ROOM = 65536 };
+static ig_op infos[OP_COUNT];
+static ig_param params[OP_COUNT][OP_MAX_PARAMS];
 static char names[TEXT_ROOM];
 static size_t names_used;
 
@@ -127,7 +129,7 @@ static int parse_signature(const char *s, ig_param *p)
 {
     int n = 0;
     for (s = skip_space(s); *s; s = skip_space(s), n++) {
-        assert(n < MAX_PARAMS);
+        assert(n < OP_MAX_PARAMS);
         p[n].variadic = *s == '*';
         s += p[n].variadic;
         size_t name = strcspn(s, ":");
@@ -145,7 +147,7 @@ static int parse_signature(const char *s, ig_param *p)
 
 static void parse_all(void)
 {
-    for (int i = 0; i < OP_PUBLIC_COUNT; i++) {
+    for (int i = 0; i < OP_COUNT; i++) {
         const char *text = op_rows[i].signature, *arrow = strstr(text, " -> list");
         const char *signature = arrow ? keep(text, (size_t)(arrow - text)) : text;
         infos[i] = (ig_op){.name = op_rows[i].name,
@@ -156,7 +158,8 @@ static void parse_all(void)
                            .n_params = parse_signature(signature, params[i]),
                            .gives_list = arrow != NULL,
                            .evaluates = op_rows[i].cls == CLASS_EVALUATE,
-                           .ulp = op_ulps[i]};
+                           .ulp = op_ulps[i],
+                           .results = alias_results((op_id)i)};
     }
 }
 
@@ -167,16 +170,24 @@ const ig_op *op_info(op_id op)
     return &infos[op];
 }
 
+/* Nodes, which have no name for callers, stand between core and composite rows. */
+enum { FIRST_NODE = OP_iota, OP_PUBLIC_COUNT = OP_COUNT - (OP_CORE_COUNT - FIRST_NODE) };
+static op_id public_row(int i) { return i < FIRST_NODE ? i : i - FIRST_NODE + OP_CORE_COUNT; }
+
 int ig_op_count(void) { return OP_PUBLIC_COUNT; }
 
-const ig_op *ig_op_at(int i) { return i >= 0 && i < OP_PUBLIC_COUNT ? op_info((op_id)i) : NULL; }
+const ig_op *ig_op_at(int i)
+{
+    return i >= 0 && i < OP_PUBLIC_COUNT ? op_info(public_row(i)) : NULL;
+}
 
 const ig_op *ig_op_find(const char *name)
 {
     for (int i = 0; name && i < OP_PUBLIC_COUNT; i++)
-        if (strcmp(name, op_rows[i].name) == 0)
-            return op_info((op_id)i);
-    return NULL;
+        if (strcmp(name, op_rows[public_row(i)].name) == 0)
+            return op_info(public_row(i));
+    const ig_alias *alias = ig_alias_find(name);
+    return alias && alias->op ? ig_op_find(alias->op) : NULL;
 }
 
 /* Number of letters to insert, drop or change to get from a to b (swapping two letters counts 1). */
@@ -208,9 +219,9 @@ const ig_op *ig_op_nearest(const char *name)
     if (!name)
         name = "";
     for (int i = 0; i < OP_PUBLIC_COUNT; i++) {
-        int d = distance(name, op_rows[i].name);
+        int d = distance(name, op_rows[public_row(i)].name);
         if (d < least)
             best = i, least = d;
     }
-    return op_info((op_id)best);
+    return op_info(public_row(best));
 }

@@ -2,6 +2,7 @@
  * its accumulated gradient into gradients of its inputs. A place is defined in walk.h. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/builders.h"
 #include "engine/ops/walk.h"
@@ -150,7 +151,7 @@ static ig_status check(const char *who, const char *what, ig_array *const *x, in
     for (int i = 0; i < n; i++) {
         if (!x[i])
             FAIL(IG_ERR_ARGUMENT, "%s: %s %d is NULL", who, what, i);
-        if (!dtype_is_float((ig_dtype)x[i]->dtype))
+        if (!dtype_is_float((ig_dtype)x[i]->dtype) && !array_is_complex(x[i]))
             FAIL(IG_ERR_DTYPE, "%s: %s %d is %s; only floats have gradients: convert with astype",
                  who, what, i, ig_dtype_name((ig_dtype)x[i]->dtype));
     }
@@ -169,8 +170,8 @@ static ig_status check_seeds(ig_array *const *y, ig_array *const *g, int n)
     return IG_OK;
 }
 
-/* Writes the gradients to out; NULL for an input that is not reached. */
-static ig_status differentiate(const question *q, ig_array **out)
+/* Writes the gradients of real arrays to out; NULL for an input that is not reached. */
+static ig_status differentiate_real(const question *q, ig_array **out)
 {
     walk w = {.gradients = true};
     ig_status status = ask(&w, q);
@@ -186,6 +187,37 @@ static ig_status differentiate(const question *q, ig_array **out)
             out[i]->is_fixed = false; /* now the caller holds it */
     }
     walk_free(&w);
+    return status;
+}
+
+/* The gradient of a complex z = x + iy is dx - i dy, where dx and dy are the gradients of its parts. */
+static ig_status differentiate(const question *q, ig_array **out)
+{
+    if (!complex_any(q->y, q->n_y) && !complex_any(q->x, q->n_x))
+        return differentiate_real(q, out);
+    const size_t n_y = 2 * (size_t)q->n_y, n_x = 2 * (size_t)q->n_x;
+    ig_array **list = memory_get((2 * n_y + 2 * n_x + 1) * sizeof *list);
+    if (!list)
+        return IG_ERR_MEMORY;
+    ig_array **g = list + n_y, **x = g + n_y, **grads = x + n_x;
+    question flat = {.y = list, .g = g, .x = x};
+    flat.n_y = complex_flatten(q->y, q->n_y, false, list);
+    complex_flatten(q->g, q->n_y, true, g);
+    flat.n_x = complex_flatten(q->x, q->n_x, false, x);
+    const ig_status status = differentiate_real(&flat, grads);
+    for (int i = 0, at = 0; i < q->n_x && status == IG_OK;
+         i++) /* a part alone may not be reached */
+        if (array_is_complex(q->x[i])) {
+            for (int k = 0; k < 2; k++)
+                if (!grads[at + k] && grads[at + 1 - k])
+                    grads[at + k] = ig_zeros_like(grads[at + 1 - k], IG_DTYPE_NONE);
+            at += 2;
+        } else {
+            at++;
+        }
+    if (status == IG_OK)
+        complex_join(q->x, q->n_x, true, grads, out);
+    memory_free(list);
     return status;
 }
 
@@ -215,6 +247,9 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
              "grad: the loss has shape %s, but must be a scalar; take its mean or sum",
              view_shape_text(loss->view.ndim, loss->view.shape, have));
     }
+    if (array_is_complex(loss))
+        FAIL(IG_ERR_DTYPE, "grad: the loss is complex, but must be real; take its abs or real "
+                           "part, or use ig_vjp");
     ig_array *one = build_scalar(1, (ig_dtype)loss->dtype);
     if (!one)
         return IG_ERR_MEMORY;
