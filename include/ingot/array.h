@@ -56,6 +56,8 @@ IG_API ig_array *ig_from_memory(void *data, size_t bytes, ig_ints shape, ig_dtyp
 IG_API ig_array *ig_int(int64_t value);
 IG_API ig_array *ig_float(double value);
 IG_API ig_array *ig_bool(bool value);
+/* value * 1j, weak: with f64 arrays it makes c128, with others c64. */
+IG_API ig_array *ig_imaginary(double value);
 IG_API ig_array *ig_scalar(double value, ig_dtype dtype);
 /* The 0-d float array x as a weak scalar. It is not copied where it is used, so gradients reach x. */
 IG_API ig_array *ig_weak(ig_array *x);

@@ -56,7 +56,9 @@ typedef enum ig_dtype {
     IG_F16,
     IG_BF16,
     IG_F32,
-    IG_F64
+    IG_F64,
+    IG_C64, /* complex: pairs of f32, real part first */
+    IG_C128 /* pairs of f64 */
 } ig_dtype;
 
 /* A borrowed list of integers: a shape, axes, strides. v == NULL means "not given" (None). */
@@ -170,14 +172,15 @@ IG_API const char *ig_dtype_std_name(ig_dtype dtype); /* "float32" */
 IG_API ig_dtype ig_dtype_parse(const char *name);     /* either name; IG_DTYPE_NONE if unknown */
 IG_API size_t ig_dtype_bytes(ig_dtype dtype);         /* of an element; 0: not a dtype */
 /* The common dtype of two dtypes, by the standard's table. In addition, an integer and a float give the
- * float, bool and another dtype give the other, f16 and bf16 give f32. IG_DTYPE_NONE if there is none: u64
- * and a signed integer. */
+ * float, bool and another dtype give the other, f16 and bf16 give f32, c64 and f64 give c128. IG_DTYPE_NONE if there
+ * is none: u64 and a signed integer. */
 IG_API ig_dtype ig_promote(ig_dtype a, ig_dtype b);
 /* The common dtype of arrays; weak scalars adapt. IG_DTYPE_NONE if there is none. */
 IG_API ig_dtype ig_result_type(ig_array *const *arrays, int n);
 /* True if promotion of from and to gives to. */
 IG_API bool ig_can_cast(ig_dtype from, ig_dtype to);
-/* True if dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "numeric". */
+/* True if dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating",
+ * "complex floating", "numeric". */
 IG_API bool ig_isdtype(ig_dtype dtype, const char *kind);
 typedef struct ig_finfo {
     int bits;
@@ -188,7 +191,8 @@ typedef struct ig_iinfo {
     int64_t min;
     uint64_t max;
 } ig_iinfo;
-/* The limits of a floating-point or integer dtype; fails for others. */
+/* The limits of a floating-point or integer dtype; fails for others. Those of a complex dtype are the limits of its
+ * parts. */
 IG_API ig_status ig_finfo_of(ig_dtype dtype, ig_finfo *info);
 IG_API ig_status ig_iinfo_of(ig_dtype dtype, ig_iinfo *info);
 

@@ -23,16 +23,18 @@ typedef struct dtype_facts {
 #define LANE_f32 IG_F32
 #define LANE_f64 IG_F64
 
-static const dtype_facts facts[DTYPE_COUNT] = {
+static const dtype_facts facts[DTYPE_ALL] = {
     [IG_DTYPE_NONE] = {"none", "none", IG_DTYPE_NONE, DTYPE_KIND_NONE, 0},
 #define DTYPE(id, name, std, lane, kind, bytes) \
     [IG_##id] = {#name, #std, LANE_##lane, DTYPE_KIND_##kind, bytes},
+#define PAIR(id, name, std, part, bytes) \
+    [IG_##id] = {#name, #std, IG_##part, DTYPE_KIND_COMPLEX, bytes},
 #include "base/dtype.def"
 };
 
 static const dtype_facts *facts_of(ig_dtype d)
 {
-    return &facts[(unsigned)d < DTYPE_COUNT ? d : IG_DTYPE_NONE];
+    return &facts[(unsigned)d < DTYPE_ALL ? d : IG_DTYPE_NONE];
 }
 
 const char *ig_dtype_name(ig_dtype d) { return facts_of(d)->name; }
@@ -40,12 +42,27 @@ const char *ig_dtype_std_name(ig_dtype d) { return facts_of(d)->std_name; }
 size_t ig_dtype_bytes(ig_dtype d) { return facts_of(d)->bytes; }
 dtype_kind dtype_kind_of(ig_dtype d) { return facts_of(d)->kind; }
 ig_dtype dtype_lane(ig_dtype d) { return facts_of(d)->lane; }
+ig_dtype dtype_part(ig_dtype d) { return dtype_is_complex(d) ? facts_of(d)->lane : d; }
+ig_dtype dtype_complex(ig_dtype d) { return d == IG_F64 || d == IG_C128 ? IG_C128 : IG_C64; }
+
+/* Names that other libraries use. int and float are the default dtypes. */
+static const struct {
+    const char *name;
+    ig_dtype dtype;
+} other_names[] = {{"bool_", IG_BOOL}, {"short", IG_I16},   {"int", IG_I64},
+                   {"int_", IG_I64},   {"intp", IG_I64},    {"long", IG_I64},
+                   {"uint", IG_U64},   {"half", IG_F16},    {"float", IG_F32},
+                   {"single", IG_F32}, {"double", IG_F64},  {"complex", IG_C64},
+                   {"cfloat", IG_C64}, {"csingle", IG_C64}, {"cdouble", IG_C128}};
 
 ig_dtype ig_dtype_parse(const char *name)
 {
-    for (int d = IG_BOOL; name && d < DTYPE_COUNT; d++)
+    for (int d = IG_BOOL; name && d < DTYPE_ALL; d++)
         if (strcmp(name, facts[d].name) == 0 || strcmp(name, facts[d].std_name) == 0)
             return (ig_dtype)d;
+    for (size_t i = 0; name && i < sizeof other_names / sizeof *other_names; i++)
+        if (strcmp(name, other_names[i].name) == 0)
+            return other_names[i].dtype;
     return IG_DTYPE_NONE;
 }
 
@@ -76,6 +93,8 @@ ig_dtype ig_promote(ig_dtype a, ig_dtype b)
             return b;
         return low->bytes == 8 ? IG_DTYPE_NONE : signed_of(2 * low->bytes);
     }
+    if (high->kind == DTYPE_KIND_COMPLEX)
+        return a == IG_F64 ? IG_C128 : b;
     return b; /* bool with anything; integer with float */
 }
 
@@ -95,7 +114,9 @@ bool ig_isdtype(ig_dtype dtype, const char *kind)
         {"unsigned integer", 1u << DTYPE_KIND_UNSIGNED},
         {"integral", 1u << DTYPE_KIND_SIGNED | 1u << DTYPE_KIND_UNSIGNED},
         {"real floating", 1u << DTYPE_KIND_FLOAT},
-        {"numeric", 1u << DTYPE_KIND_SIGNED | 1u << DTYPE_KIND_UNSIGNED | 1u << DTYPE_KIND_FLOAT},
+        {"complex floating", 1u << DTYPE_KIND_COMPLEX},
+        {"numeric", 1u << DTYPE_KIND_SIGNED | 1u << DTYPE_KIND_UNSIGNED | 1u << DTYPE_KIND_FLOAT |
+                        1u << DTYPE_KIND_COMPLEX},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (kind && strcmp(kind, rows[i].name) == 0)
@@ -106,7 +127,7 @@ bool ig_isdtype(ig_dtype dtype, const char *kind)
 ig_status ig_finfo_of(ig_dtype dtype, ig_finfo *info)
 {
     TRY(require_pointer("finfo", "info", info));
-    switch (dtype) {
+    switch (dtype_part(dtype)) {
     case IG_F16: *info = (ig_finfo){16, 0x1p-10, 65504, -65504, 0x1p-14}; return IG_OK;
     case IG_BF16: *info = (ig_finfo){16, 0x1p-7, 0x1.fep127, -0x1.fep127, 0x1p-126}; return IG_OK;
     case IG_F32: *info = (ig_finfo){32, FLT_EPSILON, FLT_MAX, -FLT_MAX, FLT_MIN}; return IG_OK;

@@ -2,22 +2,30 @@
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 typedef enum dtype_kind {
     DTYPE_KIND_NONE,
     DTYPE_KIND_BOOL,
     DTYPE_KIND_UNSIGNED,
     DTYPE_KIND_SIGNED,
-    DTYPE_KIND_FLOAT
+    DTYPE_KIND_FLOAT,
+    DTYPE_KIND_COMPLEX
 } dtype_kind;
 
-enum { DTYPE_COUNT = IG_F64 + 1 };
+/* DTYPE_COUNT: the dtypes that lanes hold; the complex dtypes follow. */
+enum { DTYPE_COUNT = IG_F64 + 1, DTYPE_ALL = IG_C128 + 1 };
 
 dtype_kind dtype_kind_of(ig_dtype dtype);
 /* The dtype of the register lane that holds a value: f16 and bf16 in IG_F32, bool in IG_U8. */
 ig_dtype dtype_lane(ig_dtype dtype);
 
+/* The dtype of the parts of a complex dtype; other dtypes are returned unchanged. */
+ig_dtype dtype_part(ig_dtype dtype);
+/* The complex dtype that holds numbers of a dtype: c128 for f64 and c128, else c64. */
+ig_dtype dtype_complex(ig_dtype dtype);
+
+static inline bool dtype_is_complex(ig_dtype d) { return d == IG_C64 || d == IG_C128; }
 static inline bool dtype_is_float(ig_dtype d) { return dtype_kind_of(d) == DTYPE_KIND_FLOAT; }
 static inline bool dtype_is_int(ig_dtype d)
 {

@@ -407,12 +407,21 @@ static const char *take_inputs(ig_array *x, ig_array *const *in, int n_in)
     return other;
 }
 
+/* Only ops know complex arrays (ops/complex.h). A builder that takes one for an array of elements has a defect. */
+static ig_status refuse_complex(const ig_array *x)
+{
+    if (!dtype_is_complex((ig_dtype)x->dtype))
+        return IG_OK;
+    return ig_fail(IG_ERR_DTYPE,
+                   "this op does not take complex numbers; give it real(x) or imag(x)");
+}
+
 ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_array *const *in,
                      int n_in, const node_attr *attr)
 {
     view *dst = attr ? attr->dst : NULL;
     int given = 0;
-    while (given < n_in && in[given])
+    while (given < n_in && in[given] && refuse_complex(in[given]) == IG_OK)
         given++;
     bool whole = given == n_in;
     ig_array **many = NULL;
@@ -448,7 +457,7 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
 
 ig_array *array_view(int op, ig_array *x, const view *v)
 {
-    if (!x)
+    if (!x || refuse_complex(x) != IG_OK)
         return NULL;
     ig_array *y = array_new(op, (ig_dtype)x->dtype);
     if (!y)
@@ -552,4 +561,3 @@ ig_ints ig_shape(const ig_array *x)
 
 int64_t ig_size(const ig_array *x) { return x ? view_size(&x->view) : 0; }
 ig_dtype ig_dtype_of(const ig_array *x) { return x ? (ig_dtype)x->dtype : IG_DTYPE_NONE; }
-bool ig_is_evaluated(const ig_array *x) { return x && x->root->data; }

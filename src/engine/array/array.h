@@ -12,6 +12,8 @@
 
 #include "base/dtype.h"
 #include "engine/array/view.h"
+#include "ingot/device.h"
+#include "ingot/grad.h"
 #include <stdatomic.h>
 
 /* Data that a backend derived from a buffer's content: the first member of its own struct. */
@@ -96,7 +98,10 @@ typedef struct node_kernel {
     int n_key;
     int n_result;
     const node_result *result;
-    const kernel_runner *runner; /* a user's kernel */
+    /* Builds the result again for inputs with one more leading axis; NULL: vmap computes slice after slice. */
+    struct ig_array *(*batched)(const struct node_kernel *k, int result,
+                                struct ig_array *const *in);
+    const kernel_runner *runner; /* a kernel in CUDA C */
     const node_native *native;   /* native code of the device */
 } node_kernel;
 

@@ -1,5 +1,6 @@
 /* The math mode of the calling thread, which decides how contractions add. */
 #include "base/error.h"
+#include "ingot/device.h"
 #include <stdlib.h>
 #include <string.h>
 

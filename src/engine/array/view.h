@@ -4,7 +4,7 @@
 #ifndef ARRAY_VIEW_H
 #define ARRAY_VIEW_H
 
-#include "ingot.h"
+#include "ingot/array.h"
 
 typedef struct view {
     int ndim;

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/trace.h"
 #include "engine/eval/engine.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/grad.h"
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct ig_compiled {
     schedule *plan; /* NULL: nothing to compute */
     port *in, *leaf, *out;
     int n_in, n_donated, n_leaf, n_out;
+    struct ig_compiled
+        *parts; /* with complex inputs or outputs: the computation of their parts does all */
 };
 
 /* ---- making ---- */
@@ -149,6 +152,36 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     return status;
 }
 
+/* Compiles the computation of the parts of complex arrays. in and out keep only the dtypes and shapes. */
+static ig_compiled *compile_parts(ig_array *const *inputs, int n_in, int n_donated,
+                                  ig_array *const *outputs, int n_out)
+{
+    ig_array **in = memory_get((2 * (size_t)n_in + 1) * sizeof *in);
+    ig_array **out = memory_get((2 * (size_t)n_out + 1) * sizeof *out);
+    ig_compiled *c = memory_new(sizeof *c);
+    if (c) {
+        *c = (ig_compiled){.n_in = n_in, .n_donated = n_donated, .n_out = n_out};
+        c->in = memory_new((size_t)(n_in + 1) * sizeof *c->in);
+        c->out = memory_new((size_t)(n_out + 1) * sizeof *c->out);
+    }
+    if (c && in && out && c->in && c->out && ig_scope_begin() == IG_OK) {
+        for (int i = 0; i < n_in; i++)
+            c->in[i] = (port){.dtype = (ig_dtype)inputs[i]->dtype, .view = inputs[i]->view};
+        for (int i = 0; i < n_out; i++)
+            c->out[i].dtype = (ig_dtype)outputs[i]->dtype;
+        const int donated = complex_flatten(inputs, n_donated, false, in);
+        const int n = complex_flatten(inputs, n_in, false, in);
+        c->parts = ig_compile(in, n, donated, out, complex_flatten(outputs, n_out, false, out));
+        ig_scope_end();
+    }
+    memory_free(in);
+    memory_free(out);
+    if (c && c->parts)
+        return c;
+    ig_compiled_free(c);
+    return NULL;
+}
+
 ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_array *const *outputs,
                         int n_out)
 {
@@ -163,6 +196,8 @@ ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_arr
                     i < n_in ? i : i - n_in);
             return NULL;
         }
+    if (complex_any(inputs, n_in) || complex_any(outputs, n_out))
+        return compile_parts(inputs, n_in, n_donated, outputs, n_out);
     ig_compiled *c = memory_new(sizeof *c);
     if (!c || ig_scope_begin() != IG_OK) {
         memory_free(c);
@@ -186,6 +221,7 @@ void ig_compiled_free(ig_compiled *c)
 {
     if (!c)
         return;
+    ig_compiled_free(c->parts);
     for (int i = 0; i < c->n_leaf; i++)
         ig_release(c->leaf[i].array);
     for (int i = 0; c->out && i < c->n_out; i++)
@@ -223,6 +259,8 @@ static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)
         }
         ready = ready && in[i]->root->data;
     }
+    if (c->parts)
+        return IG_OK;
     if (!ready)
         TRY(ig_eval(in, c->n_in));
     for (int i = 0; i < c->n_in; i++)
@@ -281,6 +319,27 @@ static ig_status run_with(run *r, const ig_compiled *c, ig_array *const *in, ig_
     return status;
 }
 
+static ig_status run_parts(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs)
+{
+    ig_array **in = memory_get((2 * (size_t)c->n_in + 1) * sizeof *in);
+    ig_array **out = memory_get((2 * (size_t)c->n_out + 1) * sizeof *out);
+    ig_status status = in && out ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        complex_flatten(inputs, c->n_in, false, in);
+        status = ig_run(c->parts, in, out);
+    }
+    for (int i = 0, k = 0; i < c->n_out && status == IG_OK; i++) {
+        const bool pairs = dtype_is_complex(c->out[i].dtype);
+        outputs[i] = pairs ? complex_make((pair){out[k], out[k + 1]}) : out[k];
+        k += 1 + pairs;
+        if (!outputs[i])
+            status = IG_ERR_MEMORY;
+    }
+    memory_free(in);
+    memory_free(out);
+    return status;
+}
+
 ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs)
 {
     if (!c)
@@ -288,6 +347,8 @@ ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outpu
     TRY(require_list("run", "inputs", inputs, c->n_in));
     TRY(require_list("run", "outputs", outputs, c->n_out));
     TRY(check_inputs(c, inputs));
+    if (c->parts)
+        return run_parts(c, inputs, outputs);
     engine *e = engine_enter();
     const int64_t began = trace_begin();
     ig_status status = run_with(&e->run, c, inputs, outputs);

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
+#include "engine/array/shutdown.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/evaluate.h"
 #include <pthread.h>
 
@@ -250,8 +252,35 @@ buffer *engine_elements(engine *e, ig_array *x, size_t *offset)
     return buffer_retain(x->root->data);
 }
 
+/* Calls eval_donating, explain or another function with the pairs of complex arrays instead of the arrays. */
+static ig_array **with_pairs(ig_array *const *arrays, int n)
+{
+    ig_array **list = memory_get((size_t)(n + 1) * sizeof *list);
+    for (int i = 0; list && i < n; i++) {
+        list[i] = complex_pairs(arrays[i]);
+        if (!list[i] && arrays[i]) {
+            memory_free(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+static ig_status eval_complex(ig_array *const *arrays, int n, ig_array *const *donated,
+                              int n_donated)
+{
+    ig_array **list = with_pairs(arrays, n), **given = with_pairs(donated, n_donated);
+    const ig_status status =
+        list && given ? ig_eval_donating(list, n, given, n_donated) : error_waiting(IG_ERR_MEMORY);
+    memory_free(list);
+    memory_free(given);
+    return status;
+}
+
 ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
+    if (complex_any(arrays, n) || complex_any(donated, n_donated))
+        return eval_complex(arrays, n, donated, n_donated);
     engine *e = engine_enter();
     const int64_t began = trace_begin();
     ig_status status = eval_locked(e, arrays, n, donated, n_donated);
@@ -279,6 +308,12 @@ ig_status ig_eval(ig_array *const *arrays, int n) { return ig_eval_donating(arra
 char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     text t = {0};
+    if (complex_any(arrays, n)) {
+        ig_array **list = with_pairs(arrays, n);
+        char *explained = list ? ig_explain_donating(list, n, donated, n_donated) : NULL;
+        memory_free(list);
+        return explained;
+    }
     engine *e = engine_enter();
     const bool whole = check_list(arrays, n, donated, n_donated) == IG_OK;
     const backend *dev = whole && n ? engine_device_of(arrays[0]) : engine_device();
@@ -299,6 +334,12 @@ char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_donating(ar
 
 ig_status ig_can_eval(ig_array *const *arrays, int n)
 {
+    if (complex_any(arrays, n)) {
+        ig_array **list = with_pairs(arrays, n);
+        const ig_status can = list ? ig_can_eval(list, n) : error_waiting(IG_ERR_MEMORY);
+        memory_free(list);
+        return can;
+    }
     engine *e = engine_enter();
     ig_status status = check_list(arrays, n, NULL, 0);
     if (status == IG_OK)
@@ -341,6 +382,13 @@ ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n)
     TRY(require_list("prepare", "counts", counts, n));
     for (int i = 0; i < n; i++)
         all += counts[i];
+    if (complex_any(arrays, all)) {
+        ig_array **list = with_pairs(arrays, all);
+        const ig_status prepared =
+            list ? ig_prepare(list, counts, n) : error_waiting(IG_ERR_MEMORY);
+        memory_free(list);
+        return prepared;
+    }
     engine *e = engine_enter();
     ig_status status = check_list(arrays, all, NULL, 0);
     const backend *dev = status == IG_OK && all ? engine_device_of(arrays[0]) : NULL;
@@ -358,6 +406,7 @@ void ig_shutdown(void)
 {
     ig_trace_end();
     scope_end_all(); /* devices close only after their buffers are released */
+    shutdown_run();
     engine *e = engine_enter();
     for (int i = 0; i < CACHE_SLOTS; i++) {
         if (e->cache[i].plan)

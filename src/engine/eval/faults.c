@@ -135,7 +135,7 @@ static ig_status report(device_faults *d, const uint32_t *words, uint64_t first)
              record >= 0 ? d->record[record].ops : "a program");
     fault_text(&f, ops, d->dev->name, why);
     failure_add(first, why);
-    FAIL(IG_ERR_INDEX, "%s", why);
+    FAIL(fault_status(&f), "%s", why);
 }
 
 /* The words cannot be read, so it is unknown whether indices were out of bounds. All evaluations since `first` are

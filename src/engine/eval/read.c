@@ -4,8 +4,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/ops/complex.h"
 
 #include <math.h>
+
+bool ig_is_evaluated(const ig_array *x)
+{
+    return x && (array_is_complex(x) ? complex_is_evaluated(x) : x->root->data != NULL);
+}
 
 static ig_status read_check(ig_array *x, const char *what)
 {
@@ -69,6 +75,7 @@ static const void *host_copy(ig_array *x)
 
 const void *ig_data(ig_array *x)
 {
+    x = complex_pairs(x);
     if (read_check(x, "data") != IG_OK)
         return NULL;
     if (x->root->data->device)
@@ -84,6 +91,7 @@ const void *ig_data(ig_array *x)
 ig_status ig_read(ig_array *x, void *dst, size_t size)
 {
     size_t offset;
+    x = complex_pairs(x);
     TRY(read_check(x, "read"));
     size_t have = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
     if (have != size)
@@ -111,6 +119,9 @@ static ig_status item_check(const ig_array *x, const char *what)
 /* The only element of x, in storage format. */
 static ig_status item_read(ig_array *x, const char *what, unsigned char element[static 8])
 {
+    if (array_is_complex(x))
+        FAIL(IG_ERR_DTYPE, "%s: a complex number is not one number; take real(x) and imag(x)",
+             what);
     TRY(read_check(x, what));
     TRY(item_check(x, what));
     const size_t bytes = ig_dtype_bytes((ig_dtype)x->dtype);

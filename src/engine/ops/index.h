@@ -49,6 +49,15 @@ ig_array *index_first_places(ig_array *x, int axis, int64_t kept);
  * memory_free; NULL on failure. */
 int64_t *mask_positions(ig_array *mask, int64_t *count);
 
+/* The results of the unique ops. */
+typedef enum unique_part { VALUES, INDICES, INVERSE, COUNTS, UNIQUE_PARTS } unique_part;
+enum { UNIQUE_FLAT = -1 };
+
+/* The distinct slices of x along axis, or elements for UNIQUE_FLAT, sorted, and what parts say; evaluates x. Returns n, 0
+ * on failure. */
+int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_part *parts, int n,
+                ig_array **out);
+
 /* ---- x[...] (subscript.c) ---- */
 
 /* ig_get; error messages begin with who. */

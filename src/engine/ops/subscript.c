@@ -3,6 +3,7 @@
  * several are added, so x is not copied before it is read. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/index.h"
 
 /* An index array, or a mask converted to one: it moves along an axis by index * stride elements. */
@@ -231,6 +232,10 @@ ig_array *ig_get(ig_array *x, const ig_index *items, int n)
 {
     if (require_pointer("get", "x", x) != IG_OK || require_list("get", "items", items, n) != IG_OK)
         return NULL;
+    if (array_is_complex(x)) {
+        const pair p = complex_parts(x);
+        return complex_make((pair){ig_get(p.re, items, n), ig_get(p.im, items, n)});
+    }
     x = move_settle(x);
     return x ? subscript_get("get", x, items, n) : NULL;
 }

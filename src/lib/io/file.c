@@ -276,6 +276,11 @@ void io_swap(void *data, size_t bytes, size_t element_bytes)
         }
 }
 
+size_t io_swap_bytes(ig_dtype dtype)
+{
+    return ig_dtype_bytes(dtype) / (ig_isdtype(dtype, "complex floating") ? 2 : 1);
+}
+
 /* ---- writing ------------------------------------------------------------------------------- */
 
 /* The name of the open file in /proc, by which linkat can name a file that has no name. */

@@ -35,7 +35,7 @@ static const struct code {
 } codes[] = {
     {IG_BOOL, "b1"}, {IG_I8, "i1"},  {IG_I16, "i2"}, {IG_I32, "i4"}, {IG_I64, "i8"},
     {IG_U8, "u1"},   {IG_U16, "u2"}, {IG_U32, "u4"}, {IG_U64, "u8"}, {IG_F16, "f2"},
-    {IG_BF16, "V2"}, {IG_F32, "f4"}, {IG_F64, "f8"},
+    {IG_BF16, "V2"}, {IG_F32, "f4"}, {IG_F64, "f8"}, {IG_C64, "c8"}, {IG_C128, "c16"},
 };
 
 /* Kinds that NumPy writes but Ingot does not support, and what the user can do. */
@@ -44,7 +44,7 @@ static const struct foreign {
     const char *what;
     const char *advice;
 } foreigns[] = {
-    {"c", "complex numbers", "save x.real and x.imag as two files"},
+    {"c32", "complex long doubles", "save x.astype('complex128')"},
     {"O", "Python objects", "convert it in NumPy with x.astype('float64') and save it again"},
     {"S", "byte strings", "save numbers, such as x.view('uint8')"},
     {"a", "byte strings", "save numbers, such as x.view('uint8')"},
@@ -154,8 +154,8 @@ static ig_status descr_fail(const struct parser *p, const char *text, size_t len
                            "it holds %s (dtype '%s'), which Ingot does not; %s", foreigns[i].what,
                            shown, foreigns[i].advice);
     return io_fail(p->file, IG_ERR_FORMAT,
-                   "its dtype '%s' is unknown; Ingot reads b1, i1 to i8, u1 to u8, f2, f4, f8, "
-                   "and V2 as bf16: convert it in NumPy with x.astype(...)",
+                   "its dtype '%s' is unknown; Ingot reads b1, i1 to i8, u1 to u8, f2, f4, f8, c8, "
+                   "c16, and V2 as bf16: convert it in NumPy with x.astype(...)",
                    shown);
 }
 
@@ -411,7 +411,7 @@ static ig_status header_read(struct io_file *file, struct header *header)
 static void data_adapt(const struct header *header, unsigned char *data)
 {
     if (header->swap)
-        io_swap(data, header->bytes, ig_dtype_bytes(header->dtype));
+        io_swap(data, header->bytes, io_swap_bytes(header->dtype));
     if (header->dtype == IG_BOOL)
         for (size_t i = 0; i < header->bytes; i++)
             data[i] = data[i] != 0;

@@ -23,6 +23,7 @@ typedef struct style {
     int before, after;  /* columns left and right of the point; right includes an exponent */
     int places;         /* scientific: digits after the point */
     int exponent_width; /* scientific: its digits */
+    bool sign;          /* always written: of an imaginary part */
 } style;
 
 typedef struct printer {
@@ -33,6 +34,8 @@ typedef struct printer {
     int ndim;
     bool shorten;
     style style;
+    bool pairs;  /* complex: element i has the parts 2 i and 2 i + 1 of data */
+    style other; /* of the imaginary parts; style is that of the real parts */
 } printer;
 
 /* ---- one element ------------------------------------------------------------------------------ */
@@ -90,15 +93,40 @@ static int write_float(double f, const style *s, char out[DECIMAL_BYTES])
     return write_fill(out, decimal_write(&d, out), s->after - decimal_places(&d));
 }
 
+/* The same with its sign in any case. */
+static int write_signed(double f, const style *s, char out[DECIMAL_BYTES])
+{
+    char word[DECIMAL_BYTES];
+    write_float(fabs(f), s, word);
+    return snprintf(out, DECIMAL_BYTES, "%c%s", signbit(f) ? '-' : '+', word);
+}
+
 /* Writes the element in its column; returns the width of the column. */
 static int write_element(element v, const style *s, char out[DECIMAL_BYTES])
 {
     char word[DECIMAL_BYTES];
-    const int n = s->floats ? write_float(v.f, s, word) : write_whole(v, s->dtype, word);
+    const int n = s->sign     ? write_signed(v.f, s, word)
+                  : s->floats ? write_float(v.f, s, word)
+                              : write_whole(v, s->dtype, word);
     const int width = s->before + s->after + s->floats;
     const int begin = write_fill(out, 0, width - n);
     memcpy(out + begin, word, (size_t)n + 1);
     return begin + n;
+}
+
+/* Element i of complex data in its column: "1.+2.j". */
+static void write_pair(const printer *p, int64_t i, char out[2 * DECIMAL_BYTES])
+{
+    char word[DECIMAL_BYTES];
+    const int n = write_element(element_at(p->data, p->style.dtype, 2 * i), &p->style, out);
+    write_element(element_at(p->data, p->style.dtype, 2 * i + 1), &p->other, word);
+    size_t end = strlen(word), digits = end;
+    while (digits && word[digits - 1] == ' ')
+        digits--;
+    memcpy(out + n, word,
+           digits); /* the j follows the last digit, before the spaces that fill the column */
+    out[n + (int)digits] = 'j';
+    memcpy(out + n + digits + 1, word + digits, end - digits + 1);
 }
 
 /* ---- which elements are shown --------------------------------------------------------------- */
@@ -117,14 +145,17 @@ static int64_t next_shown(const printer *p, int axis, int64_t i)
 
 typedef void visitor(style *s, element v, void *context);
 
-static void visit_shown(printer *p, int axis, int64_t offset, visitor *visit, void *context)
+/* Visits the elements with the style s: the printer's, or the other one for the second parts of pairs. */
+static void visit_shown(printer *p, style *s, int axis, int64_t offset, visitor *visit,
+                        void *context)
 {
     if (axis == p->ndim) {
-        visit(&p->style, element_at(p->data, p->style.dtype, offset), context);
+        const int64_t at = p->pairs ? 2 * offset + (s == &p->other) : offset;
+        visit(s, element_at(p->data, s->dtype, at), context);
         return;
     }
     for (int64_t i = 0; i < p->shape[axis]; i = next_shown(p, axis, i))
-        visit_shown(p, axis + 1, offset + i * p->strides[axis], visit, context);
+        visit_shown(p, s, axis + 1, offset + i * p->strides[axis], visit, context);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */
@@ -165,13 +196,13 @@ static void measure_float(style *s, element v, void *context)
         return;
     if (s->scientific) {
         decimal d = decimal_scientific(v.f, s->dtype, 0, PLACES);
-        widen(&s->before, 1 + d.negative);
+        widen(&s->before, 1 + (d.negative || s->sign));
         widen(&s->places, d.n - 1);
         widen(&s->exponent_width, d.point - 1 >= 100 || d.point - 1 <= -100 ? 3 : 2);
         s->after = s->places + 2 + s->exponent_width;
     } else {
         decimal d = decimal_fixed(v.f, s->dtype, PLACES);
-        widen(&s->before, d.negative + (d.point > 0 ? d.point : 1));
+        widen(&s->before, (d.negative || s->sign) + (d.point > 0 ? d.point : 1));
         widen(&s->after, decimal_places(&d));
     }
 }
@@ -195,22 +226,21 @@ static bool wants_exponents(const survey *seen, ig_dtype dtype)
                                    seen->smallest < decimal_round(1e-4, dtype) || ratio > 1000);
 }
 
-static void measure(printer *p)
+static void measure(printer *p, style *s)
 {
-    style *s = &p->style;
     s->floats = ig_isdtype(s->dtype, "real floating");
     if (!s->floats) {
-        visit_shown(p, 0, 0, measure_whole, NULL);
+        visit_shown(p, s, 0, 0, measure_whole, NULL);
         return;
     }
     survey seen = {0};
-    visit_shown(p, 0, 0, survey_float, &seen);
+    visit_shown(p, s, 0, 0, survey_float, &seen);
     s->scientific = wants_exponents(&seen, s->dtype);
-    visit_shown(p, 0, 0, measure_float, NULL);
+    visit_shown(p, s, 0, 0, measure_float, NULL);
     if (seen.nan)
-        widen(&s->before, 3 - (s->after + 1));
+        widen(&s->before, 3 + s->sign - (s->after + 1));
     if (seen.inf)
-        widen(&s->before, 3 + seen.minus_inf - (s->after + 1));
+        widen(&s->before, 3 + (seen.minus_inf || s->sign) - (s->after + 1));
 }
 
 /* ---- laying out ------------------------------------------------------------------------------- */
@@ -251,7 +281,7 @@ static void print_row(printer *p, int64_t offset)
 {
     const int axis = p->ndim - 1;
     int column = p->ndim;
-    char word[DECIMAL_BYTES];
+    char word[2 * DECIMAL_BYTES];
     for (int64_t i = 0; i < p->shape[axis]; i = next_shown(p, axis, i)) {
         if (i > 0)
             row_space(p, &column);
@@ -259,8 +289,11 @@ static void print_row(printer *p, int64_t offset)
             row_add(p, "...", &column);
             row_space(p, &column);
         }
-        write_element(element_at(p->data, p->style.dtype, offset + i * p->strides[axis]), &p->style,
-                      word);
+        const int64_t at = offset + i * p->strides[axis];
+        if (p->pairs)
+            write_pair(p, at, word);
+        else
+            write_element(element_at(p->data, p->style.dtype, at), &p->style, word);
         row_add(p, word, &column);
     }
 }
@@ -290,31 +323,50 @@ static void print_axis(printer *p, int axis, int64_t offset)
 
 /* ---- the public functions --------------------------------------------------------------------- */
 
+/* One complex number as Python prints it: "(1+2j)". */
+static void print_number(text *t, double re, double im, ig_dtype dtype)
+{
+    char word[2][DECIMAL_BYTES];
+    for (int i = 0; i < 2; i++) {
+        ig_float_text(i ? im : re, dtype, word[i]);
+        char *zero = strstr(word[i], ".0");
+        if (zero && zero[2] == '\0')
+            *zero = '\0';
+    }
+    text_add(t, "(%s%s%sj)", word[0], word[1][0] == '-' ? "" : "+", word[1]);
+}
+
 /* Prints contiguous data of the shape and dtype of x. */
 static void array_print(text *t, const ig_array *x, const void *data, bool full)
 {
     const ig_ints shape = ig_shape(x);
     char word[DECIMAL_BYTES];
     printer p = {.out = t, .data = data, .shape = shape.v, .ndim = shape.n};
-    p.style.dtype = ig_dtype_of(x);
+    p.pairs = ig_isdtype(ig_dtype_of(x), "complex floating");
+    p.style.dtype = p.pairs ? (ig_dtype_of(x) == IG_C128 ? IG_F64 : IG_F32) : ig_dtype_of(x);
+    p.other = (style){.dtype = p.style.dtype, .sign = true};
     int64_t size = 1;
     for (int axis = shape.n - 1; axis >= 0; axis--) {
         p.strides[axis] = size;
         size *= shape.v[axis];
     }
     p.shorten = !full && size > SHOWN_MOST;
-    measure(&p);
+    measure(&p, &p.style);
+    if (p.pairs)
+        measure(&p, &p.other);
     if (size == 0) {
         text_add(t, "[]");
     } else if (shape.n > 0) {
         print_axis(&p, 0, 0);
     } else {
         const element v = element_at(data, p.style.dtype, 0);
-        if (p.style.floats)
+        if (p.pairs)
+            print_number(t, v.f, element_at(data, p.style.dtype, 1).f, p.style.dtype);
+        else if (p.style.floats)
             ig_float_text(v.f, p.style.dtype, word);
         else
             write_whole(v, p.style.dtype, word);
-        text_add(t, "%s", word);
+        text_add(t, "%s", p.pairs ? "" : word);
     }
 }
 

@@ -90,8 +90,8 @@ static ig_status dtype_parse(struct loader *l, struct slot *slot)
     json_text code;
     if (!json_read_text(&l->json, &code))
         return json_failed(l);
-    for (ig_dtype dtype = IG_BOOL; dtype <= IG_F64; dtype++)
-        if (json_text_is(code, safetensors_codes[dtype]))
+    for (ig_dtype dtype = IG_BOOL; dtype <= IG_C128; dtype++)
+        if (safetensors_codes[dtype] && json_text_is(code, safetensors_codes[dtype]))
             slot->dtype = dtype;
     if (slot->dtype != IG_DTYPE_NONE)
         return IG_OK;
@@ -102,7 +102,7 @@ static ig_status dtype_parse(struct loader *l, struct slot *slot)
     return tensor_fail(
         l, slot, IG_ERR_UNSUPPORTED,
         "has dtype '%.40s', which Ingot does not hold; convert it to one of BOOL, U8 to "
-        "U64, I8 to I64, F16, BF16, F32, F64",
+        "U64, I8 to I64, F16, BF16, F32, F64, C64",
         shown);
 }
 
@@ -381,7 +381,7 @@ static ig_status tensor_read(struct loader *l, const struct slot *slot)
         status = data_check(l, slot, data, bytes);
     if (status == IG_OK) {
         if (IO_BIG_ENDIAN)
-            io_swap(data, bytes, ig_dtype_bytes(slot->dtype));
+            io_swap(data, bytes, io_swap_bytes(slot->dtype));
         ig_array *x = ig_from_data(data, (ig_ints){slot->shape, slot->ndim}, slot->dtype);
         l->set->arrays.at[slot->index].array = ig_scope_forget(x);
         status = x ? IG_OK : IG_ERR_MEMORY;

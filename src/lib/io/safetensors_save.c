@@ -19,7 +19,7 @@ enum { SWAP_BYTES = 16 * 1024 }; /* swapped at a time, on big-endian machines */
 const char *const safetensors_codes[] = {
     [IG_BOOL] = "BOOL", [IG_U8] = "U8",   [IG_I8] = "I8",   [IG_U16] = "U16", [IG_I16] = "I16",
     [IG_U32] = "U32",   [IG_I32] = "I32", [IG_U64] = "U64", [IG_I64] = "I64", [IG_F16] = "F16",
-    [IG_BF16] = "BF16", [IG_F32] = "F32", [IG_F64] = "F64",
+    [IG_BF16] = "BF16", [IG_F32] = "F32", [IG_F64] = "F64", [IG_C64] = "C64", [IG_C128] = NULL,
 };
 
 static size_t element_bytes(const ig_array *x) { return ig_dtype_bytes(ig_dtype_of(x)); }
@@ -128,6 +128,13 @@ ig_status ig_tensors_save(const ig_tensors *t, const char *path)
     struct io_file file;
     if (!t)
         FAIL(IG_ERR_ARGUMENT, "save: the set of tensors is NULL");
+    for (int i = 0; i < t->arrays.n; i++)
+        if (!safetensors_codes[ig_dtype_of(t->arrays.at[i].array)])
+            FAIL(
+                IG_ERR_UNSUPPORTED,
+                "save: the format has no dtype for '%s', which is c128; convert it to c64, or save "
+                "it as .npz",
+                t->arrays.at[i].name);
     TRY(tensors_evaluate(&t->arrays));
     uint64_t *begins = tensors_place(&t->arrays);
     if (!begins)
