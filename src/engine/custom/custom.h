@@ -3,8 +3,10 @@
 #define CUSTOM_CUSTOM_H
 
 #include "engine/backend/backend.h"
+#include "engine/custom/library.h"
 #include "engine/module/shared.h"
 #include "engine/ops/ops.h"
+#include "ingot.h"
 
 /* ---- node.c ---- */
 
@@ -16,6 +18,7 @@ typedef struct kernel_spec {
     uint64_t content[4]; /* identifies the source and the kernel's name */
     uint32_t grid[3], block[3];
     size_t shared_bytes;
+    const library_kernel *library; /* it is a kernel of the library; or NULL */
     ig_arg *number; /* for each parameter: the number that a gradient kernel gets, or IG_ARG_NONE */
     struct kernel_spec *gradient;
 } kernel_spec;
@@ -44,13 +47,16 @@ typedef struct kernel_call {
     bool empty; /* there are no elements to compute, so nothing is launched */
     call_param *param;
     call_result *result;
-    node_result *plain; /* the results in the form that graphs use */
+    node_result *plain;             /* the results in the form that graphs use */
+    int64_t given[LIBRARY_NUMBERS]; /* of a kernel of the library: the numbers of its builder */
     kernel_arg *passed; /* arguments of a launch; used while the engine's lock is held */
     int n_in;
 } kernel_call;
 
-/* Builds the nodes of a call with an argument for each parameter; results must have room for all results. */
-ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, ig_array **results);
+/* Builds the nodes of a call with an argument for each parameter; results must have room for all results. given: the
+ * numbers of a kernel of the library, or NULL. */
+ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, const int64_t *given,
+                       ig_array **results);
 
 /* ---- grad.c ---- */
 
@@ -60,6 +66,9 @@ ig_status kernel_grad_check(const kernel_call *b, ig_array *const *in);
 ig_array *kernel_grad_attach(kernel_call *b, int i, ig_array *x, ig_array *const *in);
 
 /* ---- launch.c ---- */
+
+/* True if the core of a library_kernel computes it on the device. */
+bool kernel_runs_core(const kernel_spec *r, const backend *dev);
 
 /* Runs a kernel_call. The engine's lock is held. */
 extern const kernel_runner kernel_call_runner;

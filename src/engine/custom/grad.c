@@ -123,7 +123,7 @@ static ig_status apply_all(kernel_spec *r, const ig_arg *args, ig_array **result
         return IG_ERR_MEMORY;
     for (int i = 0; i < r->info->n_params; i++)
         each[i] = &args[i];
-    const ig_status status = kernel_apply(r, each, results);
+    const ig_status status = kernel_apply(r, each, NULL, results);
     memory_free(each);
     return status;
 }

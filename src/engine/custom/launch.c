@@ -1,17 +1,45 @@
 /* Programs of user kernels: compiles them for a device, and launches them with the buffers of a run. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/backend/cpu/cpu.h"
 #include "engine/custom/custom.h"
 #include "engine/eval/transfer.h"
 #include "engine/module/device.h"
 #include "engine/module/module.h"
+#include <assert.h>
 #include <string.h>
+
+bool kernel_runs_core(const kernel_spec *r, const backend *dev)
+{
+    return r->library && r->library->core && dev->compile && dev->lanes;
+}
+
+static ig_status run_core(const kernel_call *b)
+{
+    const kernel_spec *r = b->spec;
+    void *at[LIBRARY_PARAMS];
+    assert(r->info->n_params <= LIBRARY_PARAMS);
+    for (int i = 0; i < r->info->n_params; i++) {
+        const kernel_arg *a = &b->passed[i];
+        at[i] = !r->info->params[i].is_pointer ? (void *)a->bytes
+                : a->at.buf                    ? (char *)a->at.buf->data + a->at.offset
+                                               : NULL;
+    }
+    if (b->empty)
+        return IG_OK;
+    if (r->library->scratch)
+        TRY(scratch_reserve(r->library->scratch(b->given)));
+    r->library->core(at);
+    return IG_OK;
+}
 
 static ig_status prepare(const program *p, const backend *dev)
 {
     const kernel_spec *r = ((const kernel_call *)p->kernel)->spec;
     module_kernel ready;
-    return dev->computes ? module_prepare(r->module->module, dev, r->info->name, &ready) : IG_OK;
+    return dev->computes && !kernel_runs_core(r, dev)
+               ? module_prepare(r->module->module, dev, r->info->name, &ready)
+               : IG_OK;
 }
 
 /* Resets the variables of the source to their initial values: an op has no state. */
@@ -64,7 +92,8 @@ static ig_status pass(kernel_call *b, const program *p, const backend *dev, cons
             TRY(bring_number(&at, ig_dtype_bytes(o->dtype), dev, &copies[i]));
         if (param->kind == FROM_SCALAR)
             TRY(transfer_read(at.buf, at.offset, &param->bits, ig_dtype_bytes(o->dtype)));
-        if (param->kind == FROM_RESULT && param->input < 0 && b->plain[param->result].bytes)
+        if (param->kind == FROM_RESULT && param->input < 0 && b->plain[param->result].bytes &&
+            !(b->spec->library && b->spec->library->writes_all))
             TRY(dev->fill(at.buf, at.offset, 0, (size_t)b->plain[param->result].bytes));
         b->passed[i] = (kernel_arg){at, &param->bits};
     }
@@ -74,6 +103,8 @@ static ig_status pass(kernel_call *b, const program *p, const backend *dev, cons
 static ig_status launch_with(kernel_call *b, const backend *dev)
 {
     const kernel_spec *r = b->spec;
+    if (kernel_runs_core(r, dev))
+        return run_core(b);
     lane_launch l = {.base = {.args = b->passed, .shared_bytes = r->shared_bytes}};
     memcpy(l.base.grid, b->grid, sizeof l.base.grid);
     memcpy(l.base.block, b->block, sizeof l.base.block);

@@ -10,6 +10,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "engine/custom/custom.h"
+#include "engine/emit/emit.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
 #include "engine/module/device.h"
@@ -61,7 +62,8 @@ static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const b
         FAIL(IG_ERR_ARGUMENT,
              "kernel '%s' has no result: all its pointers are const, so it writes nothing",
              r->info->name);
-    if (!backend_runs_kernels(dev))
+    /* The library's own kernels have no mistakes to report. They are built when they are first run. */
+    if (r->library || !backend_runs_kernels(dev))
         return IG_OK;
     /* Locks of shared modules are only taken while the engine's lock is held, so they are free in a child of fork. */
     module_kernel ready;
@@ -109,7 +111,8 @@ static ig_status keep_numbers(kernel_spec *r, const ig_kernel_call *call)
     return IG_OK;
 }
 
-static kernel_spec *kernel_spec_new(const ig_kernel_call *call, const ig_kernel_call *around);
+static kernel_spec *kernel_spec_new(const ig_kernel_call *call, const ig_kernel_call *around,
+                                    const library_kernel *library);
 
 static ig_status kernel_spec_fill(kernel_spec *r, const ig_kernel_call *call,
                                   const ig_kernel_call *around)
@@ -119,7 +122,7 @@ static ig_status kernel_spec_fill(kernel_spec *r, const ig_kernel_call *call,
     const char *name = from->name ? from->name : "kernel.cu";
     if (!call->kernel || !from->source)
         FAIL(IG_ERR_ARGUMENT, "kernel: %s is missing", call->kernel ? "the source" : "its name");
-    r->module = shared_module_get(name, from->source, from->options, call->kernel);
+    r->module = shared_module_get(name, from->source, from->options, call->kernel, r->library);
     if (!r->module)
         return IG_ERR_FORMAT;
     TRY(find_kernel(r, call, device_of_call(around ? around : call)));
@@ -138,16 +141,18 @@ static ig_status kernel_spec_fill(kernel_spec *r, const ig_kernel_call *call,
     inner.options = from->options;
     ig_kernel_call gradient;
     TRY(sized_read(SIZED(ig_kernel_call, gradient), &gradient, call->gradient));
-    r->gradient = kernel_spec_new(&gradient, &inner);
+    r->gradient = kernel_spec_new(&gradient, &inner, NULL);
     return r->gradient ? IG_OK : IG_ERR_ARGUMENT;
 }
 
-static kernel_spec *kernel_spec_new(const ig_kernel_call *call, const ig_kernel_call *around)
+static kernel_spec *kernel_spec_new(const ig_kernel_call *call, const ig_kernel_call *around,
+                                    const library_kernel *library)
 {
     kernel_spec *r = memory_new(sizeof *r);
     if (!r)
         return NULL;
     atomic_init(&r->refs, 1);
+    r->library = library;
     if (kernel_spec_fill(r, call, around) == IG_OK)
         return r;
     kernel_spec_release(r);
@@ -169,6 +174,13 @@ static void kernel_call_destroy(node_kernel *k)
     memory_free(b);
 }
 
+static ig_array *build_batched(const node_kernel *k, int result, ig_array *const *in)
+{
+    const kernel_call *b = (const kernel_call *)k;
+    ig_array *out[LIBRARY_RESULTS];
+    return b->spec->library->build(b->given, in, out) ? out[result] : NULL;
+}
+
 static kernel_call *kernel_call_new(kernel_spec *r)
 {
     const size_t n = (size_t)r->info->n_params + 1, n_result = (size_t)r->info->n_written + 1;
@@ -179,6 +191,8 @@ static kernel_call *kernel_call_new(kernel_spec *r)
     b->base.destroy = kernel_call_destroy;
     b->base.name = r->info->name;
     b->base.runner = &kernel_call_runner;
+    if (r->library && r->library->build)
+        b->base.batched = build_batched;
     b->spec = kernel_spec_retain(r);
     b->param = memory_new(n * sizeof *b->param);
     b->result = memory_new(n_result * sizeof *b->result);
@@ -396,11 +410,14 @@ static ig_status bind_all(kernel_call *b, const ig_arg *const *args, ig_array **
     return b->spec->gradient ? kernel_grad_check(b, in) : IG_OK;
 }
 
-ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, ig_array **results)
+ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, const int64_t *given,
+                       ig_array **results)
 {
     ig_array **in = memory_new((size_t)(r->info->n_params + 1) * sizeof *in);
     kernel_call *b = in ? kernel_call_new(r) : NULL;
     ig_status status = b ? bind_all(b, args, in) : IG_ERR_MEMORY;
+    if (b && given)
+        memcpy(b->given, given, sizeof b->given);
     for (int i = 0; status == IG_OK && i < b->base.n_result; i++)
         if (!(results[i] = result_node(b, i, in)))
             status = IG_ERR_MEMORY;
@@ -410,7 +427,8 @@ ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, ig_array **res
     return status;
 }
 
-int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
+static int build_call(const ig_kernel_call *call, const library_kernel *library,
+                      const int64_t *number, ig_array **out, int max_out)
 {
     ig_kernel_call own;
     if (require_pointer("kernel", "call", call) != IG_OK ||
@@ -420,7 +438,7 @@ int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
     if (require_list("kernel", "args", call->args, call->n_args) != IG_OK ||
         require_list("kernel", "out", out, max_out) != IG_OK)
         return 0;
-    kernel_spec *r = kernel_spec_new(call, NULL);
+    kernel_spec *r = kernel_spec_new(call, NULL, library);
     if (!r)
         return 0;
     const int n = r->info->n_written;
@@ -430,8 +448,24 @@ int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
         status = ig_fail(IG_ERR_ARGUMENT, "kernel '%s' has %d results, but there is room for %d",
                          r->info->name, n, max_out);
     if (status == IG_OK)
-        status = kernel_apply(r, args, out);
+        status = kernel_apply(r, args, number, out);
     memory_free(args);
     kernel_spec_release(r);
     return status == IG_OK ? n : 0;
+}
+
+int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
+{
+    return build_call(call, NULL, NULL, out, max_out);
+}
+
+int library_call(const library_kernel *k, const ig_kernel_call *call, const int64_t *number,
+                 ig_array **out, int max_out)
+{
+    size_t bytes;
+    ig_kernel_call own = *call;
+    own.size = sizeof own;
+    own.name = k->file;
+    own.source = library_find(NULL, k->file, true, &bytes);
+    return build_call(&own, k, number, out, max_out);
 }

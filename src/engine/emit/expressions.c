@@ -6,20 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const expressions[OP_COUNT] = {
+static const char *const expressions[OP_CORE_COUNT] = {
 #define UNARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, doc) \
     [OP_##name] = #expr,
 #define BINARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, doc) \
     [OP_##name] = #expr,
 #define FOLD(name, accepts, identity, expr, doc) [OP_##name] = #expr,
-#include "engine/ops/ops.def"
+#include "engine/ops/rows/elementwise.def"
 };
 
-static const char *const identities[OP_COUNT] = {
+static const char *const identities[OP_CORE_COUNT] = {
 #define UNARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, doc)
 #define BINARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, doc)
 #define FOLD(name, accepts, identity, expr, doc) [OP_##name] = #identity,
-#include "engine/ops/ops.def"
+#include "engine/ops/rows/elementwise.def"
 };
 
 const char *emit_lane_type(ig_dtype dtype)

@@ -14,6 +14,7 @@
     ROW(half, cuh) \
     ROW(half_f64, cuh) \
     ROW(random, cuh) \
+    ROW(sampler, cu) \
     ROW(order, cuh) \
     ROW(math, cuh) \
     ROW(math_each, cuh) \
@@ -47,7 +48,18 @@
     ROW(rows_program, cuh) \
     ROW(reduce, cu) \
     ROW(extreme, cu) \
-    ROW(map, cu)
+    ROW(map, cu) \
+    ROW(team, cuh) \
+    ROW(spectral, cuh) \
+    ROW(svd, cu) \
+    ROW(eigh, cu) \
+    ROW(eig, cu) \
+    ROW(fft, cu) \
+    ROW(fft_pass, cuh) \
+    ROW(fft_radix, cuh) \
+    ROW(fft_half, cu) \
+    ROW(factor_steps, cuh) \
+    ROW(factor, cu)
 
 #define EMBEDDED(name, ending) \
     INCLUDE_FILE("kernels_" #name, "kernels/" #name "." #ending); \

@@ -4,6 +4,7 @@
 
 #include "engine/module/module.h"
 #include "compiler/print/print.h"
+#include "ingot.h"
 
 #include <pthread.h>
 

@@ -3,6 +3,7 @@
 #define MODULE_FIELDS_H
 
 #include "compiler/type.h"
+#include "ingot.h"
 
 /* Returns NULL and sets the error on failure. Names and types belong to the tree. */
 ig_kernel_field *module_field_new(kernel_types *types, const kernel_type *t, const char *name);

@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "compiler/lower/lower.h"
+#include "engine/emit/emit.h"
 #include "engine/module/device.h"
 #include "engine/module/fields.h"
 #include "engine/module/module.h"
@@ -84,7 +85,8 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
 
 void module_whole_warps(ig_module *m) { m->whole_warps = true; }
 
-ig_module *ig_module_new(const char *name, const char *source, const ig_module_options *o)
+ig_module *module_open(const char *name, const char *source, const ig_module_options *o,
+                       bool is_library)
 {
     kernel_parse_options options = {0};
     ig_module_options own;
@@ -107,6 +109,10 @@ ig_module *ig_module_new(const char *name, const char *source, const ig_module_o
         options.n_instances = o->n_instances;
         options.skip_host = o->is_program;
     }
+    if (is_library) {
+        options.preprocess.no_disk = true;
+        options.preprocess.find = library_find;
+    }
     ig_module *m = module_new(name ? name : "kernel.cu", source, &options, &said);
     memory_free(said);
     if (m && !m->n_kernels && m->tree->templates) {
@@ -118,6 +124,11 @@ ig_module *ig_module_new(const char *name, const char *source, const ig_module_o
         return NULL;
     }
     return m;
+}
+
+ig_module *ig_module_new(const char *name, const char *source, const ig_module_options *o)
+{
+    return module_open(name, source, o, false);
 }
 
 void ig_module_free(ig_module *m)

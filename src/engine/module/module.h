@@ -9,10 +9,15 @@
 
 #include "engine/backend/lanes.h"
 #include "compiler/tree.h"
+#include "ingot.h"
 
 /* As ig_module_new. *said receives the messages about kernels with errors (memory_free), or NULL. */
 ig_module *module_new(const char *name, const char *source, const kernel_parse_options *options,
                       char **said);
+
+/* As ig_module_new. is_library: the source is of kernels/, and so are the files that it includes. */
+ig_module *module_open(const char *name, const char *source, const ig_module_options *o,
+                       bool is_library);
 
 /* Promises that all launches have blocks with one axis and whole warps. Call it before the first launch. */
 void module_whole_warps(ig_module *m);

@@ -3,10 +3,10 @@
 #ifndef MODULE_REPORT_H
 #define MODULE_REPORT_H
 
-#include "ingot.h"
 #include "compiler/code.h"
 #include "compiler/pp/diag.h"
 #include "compiler/watch.h"
+#include "ingot.h"
 
 ig_kernel_findings *module_findings(const kernel_source *s, const kernel_check *k);
 /* Fails with IG_ERR_DEVICE and all mistakes in the error, if there are findings other than notes. */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "engine/module/device.h"
+#include "engine/module/module.h"
 #include "engine/module/shared.h"
 #include <pthread.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static shared_module *add(shared_module *m)
 }
 
 shared_module *shared_module_get(const char *name, const char *source, const ig_module_options *o,
-                                 const char *kernel)
+                                 const char *kernel, bool is_library)
 {
     ig_module_options options = {0};
     if (o && sized_read(SIZED(ig_module_options, is_program), &options, o) != IG_OK)
@@ -113,7 +114,7 @@ shared_module *shared_module_get(const char *name, const char *source, const ig_
     enter();
     shared_module *same = find(m, false);
     leave();
-    m->module = same ? NULL : ig_module_new(name, source, &options);
+    m->module = same ? NULL : module_open(name, source, &options, is_library);
     if (!m->module) {
         memory_free(m);
         return same;

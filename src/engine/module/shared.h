@@ -4,7 +4,6 @@
 #define MODULE_SHARED_H
 
 #include "ingot.h"
-
 #include <stdatomic.h>
 
 typedef struct shared_module {
@@ -16,9 +15,10 @@ typedef struct shared_module {
     struct shared_module *next, *prev;
 } shared_module;
 
-/* The module of a source, new or existing; NULL on failure. */
+/* The module of a source, new or existing; NULL on failure. is_library: the source is of kernels/, and so are the files
+ * that it includes. */
 shared_module *shared_module_get(const char *name, const char *source, const ig_module_options *o,
-                                 const char *kernel);
+                                 const char *kernel, bool is_library);
 void shared_module_release(shared_module *m); /* NULL is fine */
 
 #endif

@@ -1,4 +1,4 @@
-/* The message for an index out of bounds; see fault.h. */
+/* The message for an index out of bounds or a failed check; see fault.h. */
 #include "engine/program/fault.h"
 
 #include <stdio.h>
@@ -13,11 +13,38 @@ const char *fault_ops(const program *p, char out[static FAULT_OPS_BYTES])
     return out;
 }
 
+static bool is_check(const index_fault *f) { return f->axis_len >= CHECK_LENGTH; }
+
+ig_status fault_status(const index_fault *f)
+{
+    return is_check(f) ? IG_ERR_ARGUMENT : IG_ERR_INDEX;
+}
+
+static const char *check_text(const index_fault *f, const char *device, char *out)
+{
+    static const struct {
+        const char *op, *what;
+    } rows[] = {
+#define CHECK_ROW(name, op, what) {#op, what},
+        CHECKS(CHECK_ROW)
+#undef CHECK_ROW
+    };
+    const int64_t row = f->axis_len - CHECK_LENGTH, at = f->index - f->axis_len;
+    const long long matrix = at >> CHECK_PLACE_BITS, place = at & INT32_MAX;
+    char what[160];
+    snprintf(what, sizeof what, rows[row].what, place);
+    snprintf(out, FAULT_TEXT_BYTES, "%s: matrix %lld %s (on %s)", rows[row].op, matrix, what,
+             device);
+    return out;
+}
+
 const char *fault_text(const index_fault *f, const char *ops, const char *device,
                        char out[static FAULT_TEXT_BYTES])
 {
     const long long index = f->index, len = f->axis_len;
     char what[160];
+    if (is_check(f))
+        return check_text(f, device, out);
     if (len < 0)
         snprintf(what, sizeof what, "an index is out of bounds");
     else if (f->index < -INDEX_REFUSED / 2)

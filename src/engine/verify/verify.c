@@ -15,6 +15,7 @@
 #include "engine/eval/engine.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/walk.h"
+#include "engine/ops/complex.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -572,10 +573,23 @@ static ig_status check_all(const checker *c)
     return IG_OK;
 }
 
+/* Complex arrays are verified as their parts. */
+static ig_status verify_parts(ig_array *const *arrays, int n, ig_verify_report *report)
+{
+    ig_array **parts = memory_get((2 * (size_t)n + 1) * sizeof *parts);
+    ig_status status = parts ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        status = ig_verify(parts, complex_flatten(arrays, n, false, parts), report);
+    memory_free(parts);
+    return status;
+}
+
 ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
 {
     TRY(require_pointer("verify", "report", report));
     TRY(require_list("verify", "arrays", arrays, n));
+    if (complex_any(arrays, n))
+        return verify_parts(arrays, n, report);
     ig_verify_report own = {.node = -1};
     const char *before = array_device_now();
     checker c = {.device = n > 0 && arrays[0] ? ig_array_device(arrays[0]) : ig_device(),

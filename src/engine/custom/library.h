@@ -1,0 +1,31 @@
+/* Kernels of the library (kernels/) as nodes of graphs: ops that are neither elementwise nor folds nor products, such as
+ * a factorization. They run on every device that runs kernels. */
+#ifndef CUSTOM_LIBRARY_H
+#define CUSTOM_LIBRARY_H
+
+#include "ingot.h"
+
+enum { LIBRARY_NUMBERS = 8, LIBRARY_RESULTS = 8, LIBRARY_PARAMS = 24 };
+
+/* Builds the results from the inputs, and returns their number; 0 on failure. Leading axes of the inputs are stacks.
+ * number has LIBRARY_NUMBERS elements. */
+typedef int library_build(const int64_t *number, ig_array *const *in, ig_array **out);
+
+typedef struct library_kernel {
+    const char *file; /* of kernels/, which library.c of emit/ embeds: "cholesky.cu" */
+    /* The same on the CPU, with the same bits: at[i] points to the elements of parameter i, or to its number. Only
+     * where it is much faster than the kernel; NULL: the kernel runs there, too. Any thread; may use pool_run. */
+    void (*core)(void *const *at);
+    /* Called by vmap, with the numbers of the call and inputs that have one more leading axis. */
+    library_build *build;
+    /* Bytes of scratch_of(worker) that core needs, from the numbers of the call; NULL: none. */
+    size_t (*scratch)(const int64_t *number);
+    bool writes_all; /* it writes every element of its results, so they need not begin as zeros */
+} library_kernel;
+
+/* Builds a call: name, source and options are those of k. number: see build; may be NULL if k->build is. k must stay
+ * valid. Returns the number of results, 0 on failure. */
+int library_call(const library_kernel *k, const ig_kernel_call *call, const int64_t *number,
+                 ig_array **out, int max_out);
+
+#endif
