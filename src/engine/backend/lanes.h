@@ -6,6 +6,7 @@
 #include "engine/backend/backend.h"
 #include "compiler/code.h"
 #include "compiler/watch.h"
+#include "ingot.h"
 
 /* A launch with all features of lane code. Pointers may be NULL. */
 typedef struct lane_launch {

@@ -9,7 +9,7 @@
 #ifndef BACKEND_POOL_H
 #define BACKEND_POOL_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 #include <stdatomic.h>
 

@@ -12,6 +12,8 @@ enum {
     FOLD_ROWS = 8    /* rows that join_rows joins in one call */
 };
 
+enum { NO_ROW = -1 }; /* beside rows of the op table */
+
 /* d[i] = a row of ops.def, applied to a[i] and b[i]; TRUTH rows write u8. For OP_where, a is the
  * condition (u8), b and c are the values. An operand that is one value for all i is not indexed. n
  * > 0. */
@@ -74,6 +76,12 @@ typedef struct rows_level rows_level;
 typedef struct simt_level simt_level;
 /* Loops of attention (lanes/attend.h). */
 typedef struct attend_level attend_level;
+/* Decompositions of matrices (lanes/spectral.h). */
+typedef struct spectral_level spectral_level;
+/* Fourier transforms (lanes/fft.h). */
+typedef struct fft_level fft_level;
+/* Loops of factorizations (lanes/factor.h). */
+typedef struct factor_level factor_level;
 
 /* All loops of one instruction set. Registers hold lanes (see dtype_lane); an argument `lane` may
  * be any dtype and means its lane. n <= TAPE_BLOCK, except for convert, identity, join and
@@ -116,7 +124,7 @@ typedef struct cpu_level {
     /* The loops of sums with compensation; NULL for integers. */
     const sum_level *(*sum)(ig_dtype lane);
     /* The loop that computes rows and sums their result, with the bits of the separate loops: row
-     * `second` (square, or OP_COUNT for none) of row `first` (or OP_COUNT for none) of a[i] and
+     * `second` (square, or NO_ROW) of row `first` (or NO_ROW) of a[i] and
      * b[i]. keeps: the result of `first` is stored in d[i]; one: 0 or MAP_ONE_B. 0 < n <=
      * TAPE_BLOCK. NULL if there is none. */
     sum_loop (*sum_of)(int first, int second, ig_dtype lane, bool keeps, int one);
@@ -129,6 +137,9 @@ typedef struct cpu_level {
     const rows_level *rows;
     const simt_level *simt;
     const attend_level *attend;
+    const spectral_level *spectral[4]; /* f32, f64, c64, c128 */
+    const fft_level *fft;
+    const factor_level *factor;
 } cpu_level;
 
 /* The level in use: the best one that the machine supports, or IG_CPU_LEVEL. */

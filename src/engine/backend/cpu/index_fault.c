@@ -35,5 +35,5 @@ ig_status cpu_fault_status(const cpu_fault *fault, const program *p)
     if (at == INT64_MAX)
         return IG_OK;
     const index_fault f = {at, fault->index, fault->axis_len};
-    FAIL(IG_ERR_INDEX, "%s", fault_text(&f, fault_ops(p, ops), backend_cpu.name, text));
+    FAIL(fault_status(&f), "%s", fault_text(&f, fault_ops(p, ops), backend_cpu.name, text));
 }

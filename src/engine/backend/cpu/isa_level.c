@@ -64,6 +64,8 @@ static void choose_gemm(const gemm_level *base, const gemm_level *own)
         if (own->of[d].tile)
             chosen_gemm.of[d] = own->of[d];
     chosen_gemm.i8_to_i32 = own->i8_to_i32;
+    /* Matrix instructions add products of bf16 in another order, and round differently. */
+    chosen_gemm.bf16_same = base->of[IG_BF16];
 }
 
 static void choose(void)

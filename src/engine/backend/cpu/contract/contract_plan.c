@@ -181,7 +181,9 @@ void contraction_set(contraction *c, const program *p)
     c->p = p;
     const struct gemm_level *level = cpu_level_now()->gemm;
     const bool widens = p->dtype == IG_I8 && sum_lane(p) == IG_I32;
-    c->kernel = widens ? &level->i8_to_i32 : &level->of[p->dtype];
+    c->kernel = widens                                           ? &level->i8_to_i32
+                : p->dtype == IG_BF16 && p->math == IG_MATH_SAME ? &level->bf16_same
+                                                                 : &level->of[p->dtype];
     assert(c->kernel->tile);
     c->element_bytes = (int64_t)ig_dtype_bytes(p->dtype);
     c->lane_bytes = (int64_t)ig_dtype_bytes(sum_lane(p));

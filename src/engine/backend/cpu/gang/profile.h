@@ -3,6 +3,7 @@
 #define CPU_GANG_PROFILE_H
 
 #include "engine/backend/cpu/gang/gang.h"
+#include "ingot/kernel.h"
 
 typedef struct gang_profile {
     gang_watch watch;

@@ -96,6 +96,7 @@ typedef struct gemm_kernel {
 struct gemm_level {
     gemm_kernel of[DTYPE_COUNT]; /* by the dtype of the elements; bool has none */
     gemm_kernel i8_to_i32;       /* for i8, with sums in i32 */
+    gemm_kernel bf16_same; /* for bf16 in math mode same: sums as of f32; isa_level.c sets it */
     /* True if the system lets this process use the level's instructions; NULL: always. */
     bool (*ready)(void);
 };

@@ -1,4 +1,5 @@
 /* A level: all loops of one instruction set in one table. This file has the folds itself. */
+#include "engine/backend/cpu/lanes/fft.h"
 #include "engine/backend/cpu/lanes/lane_math.h"
 
 #define TEMPLATE "engine/backend/cpu/lanes/fold_row.inc"
@@ -53,6 +54,8 @@ static const lane_loops loops[DTYPE_COUNT] = {
 
 static map_loop lane_loop(int op, ig_dtype lane, int one)
 {
+    if (op >= LANE_ROWS)
+        return NULL;
     return op == OP_where ? loops[lane].choices[one >> 1]
                           : loops[lane].loop(op, dtype_lane(lane), one);
 }
@@ -64,8 +67,8 @@ static void lane_identity(int op, ig_dtype lane, int64_t n, void *d)
 
 static void lane_join(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b)
 {
-    const int row = op == OP_max ? OP_maximum : op == OP_min ? OP_minimum : OP_COUNT;
-    if (row == OP_COUNT)
+    const int row = op == OP_max ? OP_maximum : op == OP_min ? OP_minimum : NO_ROW;
+    if (row == NO_ROW)
         loops[lane].join(op, n, d, a, b);
     else
         lane_loop(row, lane, 0)(n, d, a, b, NULL); /* rows have faster ones: see extreme.inc */
@@ -88,10 +91,10 @@ static const sum_level *lane_sum(ig_dtype lane)
 
 static sum_loop lane_sum_of(int first, int second, ig_dtype lane, bool keeps, int one)
 {
-    const int kind = first == OP_subtract && second == OP_square  ? SUM_DIFFERENCES
-                     : first == OP_square && second == OP_COUNT   ? SUM_SQUARES
-                     : first == OP_multiply && second == OP_COUNT ? SUM_PRODUCTS
-                                                                  : SUM_KINDS;
+    const int kind = first == OP_subtract && second == OP_square ? SUM_DIFFERENCES
+                     : first == OP_square && second == NO_ROW    ? SUM_SQUARES
+                     : first == OP_multiply && second == NO_ROW  ? SUM_PRODUCTS
+                                                                 : SUM_KINDS;
     if (kind == SUM_KINDS || (lane != IG_F32 && lane != IG_F64))
         return NULL;
     return (lane == IG_F64 ? sums_f64 : sums_f32)[kind][keeps][one];
@@ -164,6 +167,10 @@ extern const gemm_level PART(gemm);
 extern const rows_level PART(rows);
 extern const simt_level PART(simt);
 extern const attend_level PART(attend);
+extern const spectral_level PART(spectral_f32), PART(spectral_f64), PART(spectral_c64),
+    PART(spectral_c128);
+extern const fft_level PART(fft);
+extern const factor_level PART(factor);
 extern const cpu_level PART(cpu_level);
 const cpu_level PART(cpu_level) = {
     .name = TEXT(LEVEL),
@@ -188,4 +195,8 @@ const cpu_level PART(cpu_level) = {
     .rows = &PART(rows),
     .simt = &PART(simt),
     .attend = &PART(attend),
+    .spectral = {&PART(spectral_f32), &PART(spectral_f64), &PART(spectral_c64),
+                 &PART(spectral_c128)},
+    .fft = &PART(fft),
+    .factor = &PART(factor),
 };

@@ -5,7 +5,7 @@
 #include "engine/backend/cpu/lanes/each_int.inc"
 #undef TEMPLATE
 
-typedef map_loop loops_of_rows[OP_COUNT][3];
+typedef map_loop loops_of_rows[LANE_ROWS][3];
 
 map_loop PART(lane_loop_int)(int op, ig_dtype lane, int one)
 {

@@ -10,9 +10,16 @@
 #endif
 
 #include "engine/backend/cpu/cpu.h"
-#include "engine/ops/ops.h"
 
 #include <string.h>
+
+/* The ids of the rows that lanes compute. They are the first of the op table, so they have the numbers of
+ * ops/op_id.h. */
+enum {
+#define OP(name, class, signature, doc, ...) OP_##name,
+#include "engine/ops/rows/elementwise.def"
+    LANE_ROWS
+};
 
 #define PART_JOIN(name, level) name##_##level
 #define PART_NAME(name, level) PART_JOIN(name, level)

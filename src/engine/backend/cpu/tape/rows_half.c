@@ -31,7 +31,7 @@ static bool step_add(const tape_run *run, int code, ig_dtype dtype, row_place d,
     if (!loop || x.one || !takes_lanes(run))
         return false;
     rows->step[rows->n_step++] = (row_step){.loop = loop,
-                                            .op = OP_COUNT,
+                                            .op = NO_ROW,
                                             .dtype = dtype,
                                             .half = code,
                                             .d = d,

@@ -379,7 +379,7 @@ static void pair_row_steps(const tape_run *run, int k)
         return;
     before->loop = both;
     before->run = last->run;
-    before->op = OP_COUNT;
+    before->op = NO_ROW;
     before->d = last->d;
     rows->n_step--;
 }
@@ -670,7 +670,7 @@ void tape_sum_start(tape_run *run)
     if (last->op == OP_square && rows->n_step > 1 && last[-1].op == OP_subtract &&
         !last[-1].run.loop && is_same(&last->x[0], &last[-1].d))
         from--;
-    const int second = from == last ? OP_COUNT : last->op;
+    const int second = from == last ? NO_ROW : last->op;
     if (from->run.loop || ones_of(from) & MAP_ONE_A)
         return;
     rows->sum = run->level->sum_of(from->op, second, from->dtype, from != last && !from->d.own,

@@ -1,0 +1,56 @@
+/* Fourier transforms of many lines for one instruction set: implemented by lanes/fft.c, used by numeric/fft_lines.c.
+ *
+ * A line is a row of complex numbers that are the same distance apart. Some lines are transformed together, each in its
+ * own lane, so no operation crosses lanes. The passes, their order and their factors depend on the length alone, so each
+ * line has the same bits for all levels and numbers of lines, and those of kernels/fft.cu. */
+#ifndef CPU_FFT_H
+#define CPU_FFT_H
+
+#include "engine/backend/cpu/cpu.h"
+
+enum {
+    FFT_PASSES = 12,   /* most passes of a line */
+    FFT_LANES = 16,    /* f32 lines of a group; half as many of f64 */
+    FFT_PRIME = 31,    /* the largest prime factor of a line's length */
+    FFT_WITH_TABLE = 7 /* primes from this on have their roots in the table */
+};
+
+/* Distances count complex numbers. Line i of `lines`, of part o, begins at o * part + i * line. */
+typedef struct fft_places {
+    int64_t part, line, point;
+} fft_places;
+
+typedef struct fft_job {
+    int64_t n; /* points of a line */
+    int radix[FFT_PASSES], passes;
+    const void *x;    /* pairs */
+    const void *w;    /* the factors of all passes: see fft_plan.h */
+    const void *turn; /* factors of the results, see fft_plan.h; or NULL */
+    void *y;          /* pairs */
+    int64_t parts, lines;
+    fft_places in, out;
+    int64_t turns;
+    double scale;  /* of the results */
+    bool backward; /* real and imaginary parts are exchanged, so the transform has the other sign */
+} fft_job;
+
+struct fft_level {
+    /* Transforms a group of lines: `group` is in [0, fft_groups). scratch has fft_scratch bytes, aligned to 64. */
+    void (*group_f32)(const fft_job *j, int64_t group, void *scratch);
+    void (*group_f64)(const fft_job *j, int64_t group, void *scratch);
+    /* A row of fft_split and fft_merge of kernels/fft_half.cu. */
+    void (*split_f32)(int64_t h, const float *z, const float *w, float *y, float scale);
+    void (*split_f64)(int64_t h, const double *z, const double *w, double *y, double scale);
+    void (*merge_f32)(int64_t h, const float *y, const float *w, float *z);
+    void (*merge_f64)(int64_t h, const double *y, const double *w, double *z);
+};
+
+static inline int fft_lanes(ig_dtype part) { return part == IG_F64 ? FFT_LANES / 2 : FFT_LANES; }
+static inline int64_t fft_groups(const fft_job *j, ig_dtype part)
+{
+    return (j->parts * j->lines + fft_lanes(part) - 1) / fft_lanes(part);
+}
+/* Two buffers of the lines' points. */
+static inline size_t fft_scratch(int64_t n) { return (size_t)n * 2 * 2 * 64; }
+
+#endif

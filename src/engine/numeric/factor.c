@@ -1,0 +1,256 @@
+/* Nodes of kernels/factor.cu, and the same computations on the CPU: see factor.h. */
+#include "engine/numeric/factor.h"
+
+#include "base/threads.h"
+#include "engine/backend/cpu/cpu.h"
+#include "engine/backend/cpu/lanes/factor.h"
+#include "engine/custom/library.h"
+#include "engine/ops/complex.h"
+
+#include <string.h>
+
+_Static_assert((int)FACTOR_PANEL <= (int)FACTOR_QR_WIDE, "a panel of qr fits its kernel");
+
+enum { PARTS_MOST = 2, ARGS = 16 };
+
+/* ---- on the CPU ---- */
+
+typedef struct loop_tasks {
+    factor_loop *run;
+    void *const *at;
+    int64_t tasks, each;
+} loop_tasks;
+
+static void run_some(void *context, int64_t i, int worker)
+{
+    const loop_tasks *t = context;
+    const int64_t from = i * t->each, to = from + t->each;
+    (void)worker;
+    t->run(t->at, from, to < t->tasks ? to : t->tasks);
+}
+
+static void run_core(factor_kind kind, int type, void *const *at)
+{
+    enum { PIECES = 64 };
+    const int64_t tasks = *(const int *)at[0], each = (tasks + PIECES - 1) / PIECES;
+    loop_tasks t = {cpu_level_now()->factor->run[kind][type], at, tasks, each};
+    pool_run((tasks + each - 1) / each, run_some, &t);
+}
+
+#define CORE(kind, type) \
+    static void core_##kind##_##type(void *const *at) { run_core(kind, type, at); }
+#define CORES(kind) \
+    CORE(kind, FACTOR_F32) CORE(kind, FACTOR_F64) CORE(kind, FACTOR_C64) CORE(kind, FACTOR_C128)
+CORES(FACTOR_CHOLESKY)
+CORES(FACTOR_LU)
+CORES(FACTOR_ORDER)
+CORES(FACTOR_QR)
+CORES(FACTOR_SUBSTITUTE)
+
+/* ---- calls ---- */
+
+static library_build build_cholesky, build_lu, build_order, build_qr, build_substitute;
+
+#define KERNEL(kind, type, builder) \
+    [type] = {.file = "factor.cu", .core = core_##kind##_##type, .build = builder}
+#define KERNELS(kind, builder) \
+    [kind] = {KERNEL(kind, FACTOR_F32, builder), KERNEL(kind, FACTOR_F64, builder), \
+              KERNEL(kind, FACTOR_C64, builder), KERNEL(kind, FACTOR_C128, builder)}
+static const library_kernel kernels[FACTOR_KINDS][FACTOR_TYPES] = {
+    KERNELS(FACTOR_CHOLESKY, build_cholesky), KERNELS(FACTOR_LU, build_lu),
+    KERNELS(FACTOR_ORDER, build_order), KERNELS(FACTOR_QR, build_qr),
+    KERNELS(FACTOR_SUBSTITUTE, build_substitute)};
+
+/* A call under construction: numbers, input arrays and shapes of results, in the order of the kernel's parameters. */
+typedef struct call {
+    ig_arg arg[ARGS];
+    int64_t shape[ARGS][IG_MAX_NDIM];
+    int n;
+} call;
+
+static void add_number(call *c, int64_t value)
+{
+    c->arg[c->n++] = (ig_arg){.kind = IG_ARG_INT, .u.i = value};
+}
+
+static void add_arrays(call *c, ig_array *const *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        c->arg[c->n++] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x[i]};
+}
+
+/* n results with the leading axes of x, then rows, then columns unless they are 0. */
+static void add_results(call *c, const ig_array *x, int lead, int64_t rows, int64_t columns, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t *shape = c->shape[c->n];
+        memcpy(shape, x->view.shape, (size_t)lead * sizeof *shape);
+        shape[lead] = rows;
+        shape[lead + 1] = columns;
+        c->arg[c->n++] = (ig_arg){.kind = IG_ARG_INTS, .u.ints = {shape, lead + 1 + (columns > 0)}};
+    }
+}
+
+static int64_t stack_size(const ig_array *x, int lead)
+{
+    int64_t n = 1;
+    for (int i = 0; i < lead; i++)
+        n *= x->view.shape[i];
+    return n;
+}
+
+/* A power of 2 that suits matrices of `wide` columns. */
+static uint32_t threads_for(int64_t wide) { return wide <= 8 ? 32 : wide <= 16 ? 64 : 256; }
+
+static int launch(factor_kind kind, const ig_array *x, bool z, call *c, uint32_t threads,
+                  const int64_t *number, ig_array **out)
+{
+    static const char *const names[FACTOR_KINDS] = {"cholesky", "lu", "order", "qr", "substitute"};
+    const bool wide = x->dtype == IG_F64;
+    const char *const defines[] = {wide ? "T=double" : "T=float", z ? "Z=1" : "Z=0"};
+    const ig_module_options options = {.size = sizeof options, .defines = defines, .n_defines = 2};
+    const int type = z ? (wide ? FACTOR_C128 : FACTOR_C64) : wide ? FACTOR_F64 : FACTOR_F32;
+    const ig_kernel_call one = {.options = &options,
+                                .kernel = names[kind],
+                                .args = c->arg,
+                                .n_args = c->n,
+                                .grid = {(uint32_t)c->arg[0].u.i, 1, 1},
+                                .block = {threads, 1, 1}};
+    return library_call(&kernels[kind][type], &one, number, out, LIBRARY_RESULTS);
+}
+
+/* The builders. number[0]: elements are complex, so each matrix is two arrays. */
+
+static int build_cholesky(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const int parts = number[0] ? 2 : 1, lead = in[0]->view.ndim - 2;
+    const int64_t n = in[0]->view.shape[lead];
+    call c = {0};
+    add_number(&c, stack_size(in[0], lead));
+    add_number(&c, n);
+    add_arrays(&c, in, parts);
+    add_results(&c, in[0], lead, n, n, parts);
+    return launch(FACTOR_CHOLESKY, in[0], number[0], &c, threads_for(n), number, out);
+}
+
+static int build_lu(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const int parts = number[0] ? 2 : 1, lead = in[0]->view.ndim - 2;
+    const int64_t m = in[0]->view.shape[lead], n = in[0]->view.shape[lead + 1];
+    call c = {0};
+    add_number(&c, stack_size(in[0], lead));
+    add_number(&c, m);
+    add_number(&c, n);
+    add_arrays(&c, in, parts);
+    add_results(&c, in[0], lead, m, n, parts);
+    add_results(&c, in[0], lead, m < n ? m : n, 0, 1);
+    add_results(&c, in[0], lead, m, 0, 1);
+    return launch(FACTOR_LU, in[0], number[0], &c, threads_for(n < m ? m : n), number, out);
+}
+
+/* number[1]: the rows. */
+static int build_order(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const int lead = in[0]->view.ndim - 1;
+    call c = {0};
+    add_number(&c, stack_size(in[0], lead));
+    add_number(&c, number[1]);
+    add_number(&c, in[0]->view.shape[lead]);
+    add_arrays(&c, in, 1);
+    add_results(&c, in[0], lead, number[1], 0, 1);
+    return launch(FACTOR_ORDER, in[0], false, &c, 32, number, out);
+}
+
+static int build_qr(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const int parts = number[0] ? 2 : 1, lead = in[0]->view.ndim - 2;
+    const int64_t m = in[0]->view.shape[lead], n = in[0]->view.shape[lead + 1];
+    call c = {0};
+    add_number(&c, stack_size(in[0], lead));
+    add_number(&c, m);
+    add_number(&c, n);
+    add_arrays(&c, in, parts);
+    add_results(&c, in[0], lead, m, n, parts);
+    add_results(&c, in[0], lead, n, n, 2 * parts);
+    return launch(FACTOR_QR, in[0], number[0], &c, threads_for(m), number, out);
+}
+
+/* number[1], number[2]: upper, unit. */
+static int build_substitute(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const int parts = number[0] ? 2 : 1, lead = in[0]->view.ndim - 2;
+    const int64_t n = in[0]->view.shape[lead], columns = in[parts]->view.shape[lead + 1];
+    call c = {0};
+    add_number(&c, stack_size(in[0], lead) * ((columns + FACTOR_COLUMNS - 1) / FACTOR_COLUMNS));
+    add_number(&c, n);
+    add_number(&c, columns);
+    add_number(&c, number[1]);
+    add_number(&c, number[2]);
+    add_arrays(&c, in, 2 * parts);
+    add_results(&c, in[0], lead, n, columns, parts);
+    return launch(FACTOR_SUBSTITUTE, in[0], number[0], &c, FACTOR_COLUMNS, number, out);
+}
+
+/* ---- matrices ---- */
+
+/* The parts of x, complex or not; their number, 0 if x is NULL. */
+static int parts_of(ig_array *x, ig_array **parts)
+{
+    return x ? complex_flatten(&x, 1, false, parts) : 0;
+}
+
+/* The array of parts, as many as there are. */
+static ig_array *whole(ig_array *const *part, bool z)
+{
+    return z ? complex_make((pair){part[0], part[1]}) : part[0];
+}
+
+ig_array *factor_cholesky(ig_array *a)
+{
+    ig_array *in[PARTS_MOST], *out[LIBRARY_RESULTS];
+    const int64_t number[LIBRARY_NUMBERS] = {array_is_complex(a)};
+    return parts_of(a, in) && build_cholesky(number, in, out) ? whole(out, number[0]) : NULL;
+}
+
+int factor_lu(ig_array *a, ig_array *out[3])
+{
+    ig_array *in[PARTS_MOST], *made[LIBRARY_RESULTS];
+    const int64_t number[LIBRARY_NUMBERS] = {array_is_complex(a)};
+    const int parts = parts_of(a, in);
+    if (!parts || !build_lu(number, in, made))
+        return 0;
+    out[0] = whole(made, number[0]);
+    out[1] = made[parts];
+    out[2] = made[parts + 1];
+    return out[0] ? 3 : 0;
+}
+
+ig_array *factor_order(ig_array *pivots, int64_t m)
+{
+    ig_array *out[LIBRARY_RESULTS];
+    const int64_t number[LIBRARY_NUMBERS] = {0, m};
+    return pivots && build_order(number, &pivots, out) ? out[0] : NULL;
+}
+
+int factor_qr(ig_array *a, ig_array *out[3])
+{
+    ig_array *in[PARTS_MOST], *made[LIBRARY_RESULTS];
+    const int64_t number[LIBRARY_NUMBERS] = {array_is_complex(a)};
+    const int parts = parts_of(a, in);
+    if (!parts || !build_qr(number, in, made))
+        return 0;
+    for (int i = 0; i < 3; i++)
+        if (!(out[i] = whole(made + i * parts, number[0])))
+            return 0;
+    return 3;
+}
+
+ig_array *factor_substitute(ig_array *a, ig_array *b, bool upper, bool unit)
+{
+    ig_array *in[2 * PARTS_MOST], *out[LIBRARY_RESULTS];
+    const int64_t number[LIBRARY_NUMBERS] = {array_is_complex(a), upper, unit};
+    const int parts = parts_of(a, in);
+    return parts && parts_of(b, in + parts) && build_substitute(number, in, out)
+               ? whole(out, number[0])
+               : NULL;
+}

@@ -1,0 +1,310 @@
+/* Complex Fourier transforms along an axis: nodes of kernels/fft.cu, two of them for long lines, or a convolution with a
+ * chirp. See fft_plan.h. */
+#include "engine/numeric/fft_lines.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/custom/library.h"
+#include "engine/numeric/fft_plan.h"
+#include "engine/ops/complex.h"
+#include "engine/ops/index.h"
+#include <stdio.h>
+#include <assert.h>
+#include <string.h>
+
+/* ---- nodes ---- */
+
+/* A node: the transform of lines of n points of x, (parts, n, lines, 2). With `turned`, the results get the factors of two
+ * steps. With `across`, x is (parts, lines, n, 2), and the result is (parts, n, lines, 2). */
+typedef struct lines_call {
+    int64_t n, lines;
+    bool across, turned, backward;
+    double scale;
+} lines_call;
+
+enum { N_N, N_LINES, N_ACROSS, N_TURNED, N_BACKWARD, N_SCALE, N_PART };
+static_assert((int)N_PART < (int)LIBRARY_NUMBERS, "the numbers of a call");
+
+/* Parameters of the kernel. */
+enum {
+    X,
+    W,
+    TURN,
+    Y,
+    TOTAL,
+    LINES,
+    IN,
+    OUT = IN + 3,
+    TURNS = OUT + 3,
+    BACKWARD,
+    SCALE,
+    POINTS,
+    PARAMS
+};
+
+static int64_t number_at(void *const *at, int i) { return *(const int64_t *)at[i]; }
+
+static fft_places places_at(void *const *at, int i)
+{
+    return (fft_places){number_at(at, i), number_at(at, i + 1), number_at(at, i + 2)};
+}
+
+static void core(void *const *at, ig_dtype part, double scale)
+{
+    const int64_t lines = number_at(at, LINES);
+    fft_job j = {.n = number_at(at, POINTS),
+                 .x = at[X],
+                 .w = at[W],
+                 .turn = number_at(at, TURNS) ? at[TURN] : NULL,
+                 .y = at[Y],
+                 .parts = number_at(at, TOTAL) / lines,
+                 .lines = lines,
+                 .in = places_at(at, IN),
+                 .out = places_at(at, OUT),
+                 .turns = number_at(at, TURNS),
+                 .scale = scale,
+                 .backward = *(const int32_t *)at[BACKWARD] != 0};
+    fft_run(&j, part);
+}
+
+static void core_f32(void *const *at) { core(at, IG_F32, *(const float *)at[SCALE]); }
+static void core_f64(void *const *at) { core(at, IG_F64, *(const double *)at[SCALE]); }
+static size_t scratch(const int64_t *number) { return fft_scratch(number[N_N]); }
+static int build_again(const int64_t *number, ig_array *const *in, ig_array **out);
+static const library_kernel kernels[2] = {
+    {"fft.cu", core_f32, build_again, scratch, true},
+    {"fft.cu", core_f64, build_again, scratch, true},
+};
+
+/* The shape of the kernel for a length, as definitions. */
+typedef struct shape_of_block {
+    int threads, lines;
+    char text[FFT_PASSES + 6][24];
+    const char *define[FFT_PASSES + 6];
+    int n;
+} shape_of_block;
+
+static void define(shape_of_block *s, const char *name, int64_t value)
+{
+    snprintf(s->text[s->n], sizeof s->text[0], "%s=%lld", name, (long long)value);
+    s->define[s->n] = s->text[s->n];
+    s->n++;
+}
+
+static void shape_block(shape_of_block *s, int64_t n, ig_dtype part)
+{
+    enum { THREADS = 256, SHARED = 32768 };
+    int radix[FFT_PASSES], each = 0;
+    const int passes = fft_radices(n, radix);
+    const int64_t per_line = n / radix[0], bytes = (n + n / 16 + 1) * (int64_t)ig_dtype_bytes(part);
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < passes; i++) {
+        const int points = (int)((n / radix[i] + per_line - 1) / per_line) * radix[i];
+        each = points > each ? points : each;
+        char name[16];
+        snprintf(name, sizeof name, "R%d", i);
+        define(s, name, radix[i]);
+    }
+    s->lines = (int)(THREADS / per_line);
+    if (s->lines > SHARED / bytes)
+        s->lines = (int)(SHARED / bytes);
+    s->lines = s->lines > 32 ? 32 : s->lines < 1 ? 1 : s->lines;
+    s->threads = (int)per_line * s->lines;
+    define(s, "POINTS", n);
+    define(s, "PASSES", passes);
+    define(s, "PER_LINE", per_line);
+    define(s, "EACH", each);
+    define(s, "LINES", s->lines);
+    snprintf(s->text[s->n], sizeof s->text[0], "REAL=%s", part == IG_F64 ? "double" : "float");
+    s->define[s->n] = s->text[s->n];
+    s->n++;
+}
+
+static ig_arg int_arg(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
+static ig_arg array_arg(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
+
+/* The factors belong to the device of x. */
+static ig_array *call_lines(ig_array *x, const lines_call *c, ig_array *w, ig_array *turn)
+{
+    const ig_dtype part = (ig_dtype)x->dtype;
+    const int64_t n = c->n, lines = c->lines, parts = x->view.shape[0], size = n * lines;
+    const int64_t shape[4] = {parts, n, lines, 2};
+    shape_of_block block;
+    shape_block(&block, n, part);
+    ig_arg args[PARAMS] = {
+        [X] = array_arg(x),
+        [W] = array_arg(w),
+        [TURN] = array_arg(turn ? turn : w),
+        [Y] = {.kind = IG_ARG_INTS, .u.ints = {shape, 4}},
+        [TOTAL] = int_arg(parts * lines),
+        [LINES] = int_arg(lines),
+        [IN] = int_arg(size),
+        [IN + 1] = int_arg(c->across ? n : 1),
+        [IN + 2] = int_arg(c->across ? 1 : lines),
+        [OUT] = int_arg(size),
+        [OUT + 1] = int_arg(1),
+        [OUT + 2] = int_arg(lines),
+        [TURNS] = int_arg(turn ? fft_turns(n) : 0),
+        [BACKWARD] = int_arg(c->backward),
+        [SCALE] = {.kind = IG_ARG_FLOAT, .u.f = c->scale},
+        [POINTS] = int_arg(n),
+    };
+    const ig_module_options options = {
+        .size = sizeof options, .defines = block.define, .n_defines = block.n};
+    const int64_t blocks = (parts * lines + block.lines - 1) / block.lines;
+    if (blocks > INT32_MAX)
+        FAIL_NULL(IG_ERR_UNSUPPORTED, "fft: more than 2^31 lines");
+    const ig_kernel_call call = {.kernel = "fft_lines",
+                                 .options = &options,
+                                 .args = args,
+                                 .n_args = PARAMS,
+                                 .grid = {(uint32_t)blocks, 1, 1},
+                                 .block = {(uint32_t)block.threads, 1, 1}};
+    int64_t number[LIBRARY_NUMBERS] = {[N_N] = n,
+                                       [N_LINES] = lines,
+                                       [N_ACROSS] = c->across,
+                                       [N_TURNED] = c->turned,
+                                       [N_BACKWARD] = c->backward,
+                                       [N_PART] = part};
+    memcpy(&number[N_SCALE], &c->scale, sizeof c->scale);
+    ig_array *y;
+    return library_call(&kernels[part == IG_F64], &call, number, &y, 1) ? y : NULL;
+}
+
+static ig_array *lines_node(ig_array *x, const lines_call *c)
+{
+    if (!x)
+        return NULL;
+    const ig_dtype part = (ig_dtype)x->dtype;
+    const char *before = array_device_follow(x);
+    ig_array *w = fft_table_get(FFT_FACTORS, c->n, 0, part);
+    ig_array *turn = c->turned ? fft_table_get(FFT_TURN, c->n, c->lines, part) : NULL;
+    ig_array *y = w && (turn || !c->turned) ? call_lines(x, c, w, turn) : NULL;
+    array_device_set(before);
+    ig_release(w);
+    ig_release(turn);
+    return y;
+}
+
+/* For vmap: one more axis before the parts. */
+static int build_again(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    lines_call c = {.n = number[N_N],
+                    .lines = number[N_LINES],
+                    .across = number[N_ACROSS] != 0,
+                    .turned = number[N_TURNED] != 0,
+                    .backward = number[N_BACKWARD] != 0};
+    memcpy(&c.scale, &number[N_SCALE], sizeof c.scale);
+    const int64_t *shape = in[0]->view.shape;
+    const int64_t flat[4] = {shape[0] * shape[1], shape[2], shape[3], 2};
+    const int64_t result[5] = {shape[0], shape[1], c.n, c.lines, 2};
+    ig_array *y = lines_node(ig_reshape(in[0], (ig_ints){flat, 4}), &c);
+    return op_one(out, ig_reshape(y, (ig_ints){result, 5}));
+}
+
+/* ---- long lines ---- */
+
+/* The transform of x, (parts, n, lines, 2), along axis 1; n is smooth. */
+static ig_array *smooth(ig_array *x, bool backward, double scale)
+{
+    if (!x)
+        return NULL;
+    const int64_t parts = x->view.shape[0], n = x->view.shape[1], lines = x->view.shape[2];
+    const ig_dtype part = (ig_dtype)x->dtype;
+    if (n <= fft_line_most(part))
+        return lines_node(x, &(lines_call){n, lines, false, false, backward, scale});
+    if (lines > 1) {
+        x = ig_permute_dims(x, IG_AXES(0, 2, 1, 3));
+        x = smooth(ig_reshape(x, IG_SHAPE(parts * lines, n, 1, 2)), backward, scale);
+        return ig_permute_dims(ig_reshape(x, IG_SHAPE(parts, lines, n, 2)), IG_AXES(0, 2, 1, 3));
+    }
+    const int64_t first = fft_first(n, part), second = n / first;
+    x = lines_node(ig_reshape(x, IG_SHAPE(parts, first, second, 2)),
+                   &(lines_call){first, second, false, true, backward, 1});
+    if (second <= fft_line_most(part)) {
+        x = lines_node(x, &(lines_call){second, first, true, false, backward, scale});
+    } else {
+        x = smooth(ig_reshape(x, IG_SHAPE(parts * first, second, 1, 2)), backward, scale);
+        x = ig_permute_dims(ig_reshape(x, IG_SHAPE(parts, first, second, 2)), IG_AXES(0, 2, 1, 3));
+    }
+    return ig_reshape(x, IG_SHAPE(parts, n, 1, 2));
+}
+
+/* ---- large primes ---- */
+
+/* The same for any n: chirp_k times the sum over j of (x_j chirp_j) conj(chirp_(k - j)). */
+static ig_array *chirped(ig_array *x, bool backward, double scale)
+{
+    const int64_t parts = x->view.shape[0], n = x->view.shape[1], lines = x->view.shape[2];
+    const int64_t m = fft_good_length(2 * n - 1);
+    const ig_dtype part = (ig_dtype)x->dtype;
+    const char *before = array_device_follow(x);
+    ig_array *table = fft_table_get(FFT_CHIRP, n, 0, part);
+    ig_array *tables = fft_table_get(FFT_CHIRPS, n, m, part);
+    ig_array *chirp = complex_of_pairs(ig_reshape(table, IG_SHAPE(n, 1, 2)));
+    ig_array *chirps = complex_of_pairs(ig_reshape(tables, IG_SHAPE(m, 1, 2)));
+    array_device_set(before);
+    ig_release(table);
+    ig_release(tables);
+    ig_array *z = complex_of_pairs(x);
+    z = ig_multiply(backward ? ig_conj(z) : z, chirp);
+    ig_array *rest = ig_zeros(IG_SHAPE(parts, m - n, lines, 2), part);
+    x = ig_concat((ig_array *const[]){complex_pairs(z), rest}, 2, IG_AXES(1));
+    x = smooth(x, false, 1);
+    x = smooth(complex_pairs(ig_multiply(complex_of_pairs(x), chirps)), true, 1);
+    if (!x)
+        return NULL;
+    view v = x->view;
+    span_apply(&v, 1, span_clip(0, n, 1, m));
+    x = array_view(OP_slice, x, &v);
+    z = ig_multiply(complex_of_pairs(x), chirp);
+    z = scale == 1 ? z : ig_multiply(z, ig_float(scale));
+    return complex_pairs(backward ? ig_conj(z) : z);
+}
+
+/* ---- any axis, with a gradient ---- */
+
+typedef struct transform {
+    int axis;
+    bool backward;
+    double scale;
+} transform;
+
+static ig_array *build(ig_array *pairs, const transform *t)
+{
+    const view *v = &pairs->view;
+    int64_t parts = 1, lines = 1, n = v->shape[t->axis], shape[IG_MAX_NDIM];
+    for (int a = 0; a < v->ndim - 1; a++)
+        *(a < t->axis ? &parts : &lines) *= a == t->axis ? 1 : v->shape[a];
+    memcpy(shape, v->shape, sizeof shape);
+    const int ndim = v->ndim;
+    ig_array *x = ig_reshape(pairs, IG_SHAPE(parts, n, lines, 2));
+    if (!x || parts * lines == 0)
+        return x ? pairs : NULL;
+    if (n == 1)
+        return t->scale == 1 ? pairs : ig_multiply(pairs, ig_float(t->scale));
+    x = fft_is_smooth(n) ? smooth(x, t->backward, t->scale) : chirped(x, t->backward, t->scale);
+    return ig_reshape(x, (ig_ints){shape, ndim});
+}
+
+static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *out, ig_array *g,
+                      ig_array **grads)
+{
+    (void)inputs, (void)n, (void)out;
+    const transform *t = context;
+    grads[0] = fft_pairs(g, t->axis, !t->backward, t->scale);
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+ig_array *fft_pairs(ig_array *pairs, int axis, bool backward, double scale)
+{
+    if (!pairs)
+        return NULL;
+    transform t = {axis, backward, scale}, *kept = memory_get(sizeof *kept);
+    ig_array *y = kept ? build(pairs, &t) : NULL;
+    if (!y) {
+        memory_free(kept);
+        return NULL;
+    }
+    *kept = t;
+    return ig_custom_grad(y, &pairs, 1, pull, kept, memory_free);
+}

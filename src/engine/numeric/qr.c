@@ -1,0 +1,132 @@
+/* QR factorization by Householder's reflections. The product of n of them is I - V T V^H, with T upper triangular. Panels
+ * are factored by a kernel (factor.h); the columns to the right follow by products. */
+#include "base/error.h"
+#include "engine/numeric/factor.h"
+#include "engine/numeric/linalg.h"
+
+#include <string.h>
+
+/* out: V, R and T of a matrix with no fewer rows than columns. */
+static int qr_blocks(ig_array *a, ig_array *out[3])
+{
+    if (!a)
+        return 0;
+    const int64_t m = matrix_rows(a), n = matrix_columns(a);
+    if (n <= FACTOR_PANEL)
+        return factor_qr(a, out);
+    const int64_t h = (n / FACTOR_PANEL + 1) / 2 * FACTOR_PANEL;
+    ig_array *one[3], *two[3];
+    if (!qr_blocks(matrix_part(a, 0, m, 0, h), one))
+        return 0;
+    ig_array *right = matrix_part(a, 0, m, h, n);
+    ig_array *w = ig_matmul(matrix_adjoint(one[2]), ig_matmul(matrix_adjoint(one[0]), right));
+    right = ig_subtract(right, ig_matmul(one[0], w));
+    if (!right || !qr_blocks(matrix_part(right, h, m, 0, n - h), two))
+        return 0;
+    ig_array *below = matrix_above(matrix_zeros(a, h, n - h), two[0]);
+    out[0] = below ? ig_concat((ig_array *const[]){one[0], below}, 2, IG_AXES(-1)) : NULL;
+    out[1] = matrix_blocks(one[1], matrix_part(right, 0, h, 0, n - h), matrix_zeros(a, n - h, h),
+                           two[1]);
+    ig_array *across = ig_matmul(matrix_adjoint(matrix_part(one[0], h, m, 0, h)), two[0]);
+    across = ig_negative(ig_matmul(one[2], ig_matmul(across, two[2])));
+    out[2] = matrix_blocks(one[2], across, matrix_zeros(a, n - h, h), two[2]);
+    return out[0] && out[1] && out[2] ? 3 : 0;
+}
+
+/* The first `columns` columns of I - V T V^H. */
+static ig_array *product_of(ig_array *v, ig_array *t, int64_t columns)
+{
+    if (!v || !t)
+        return NULL;
+    const int64_t m = matrix_rows(v);
+    ig_array *top = matrix_part(v, 0, columns, 0, matrix_columns(v));
+    return ig_subtract(matrix_eye(v, m, columns), ig_matmul(v, ig_matmul(t, matrix_adjoint(top))));
+}
+
+static ig_array *conj_of(ig_array *x) { return array_is_complex(x) ? ig_conj(x) : x; }
+
+/* number: only R is a result; Q is square and has more rows than the matrix has columns. With G = conj(g) and
+ * X = triu(GR R^H - Q^H GQ), the gradient is (GQ + Q S) R^-H, conjugated. S is Hermitian: above its diagonal it is X, and
+ * on it the real part of X. */
+static ig_status pull_qr(ig_array *const *in, const int64_t *number, ig_array *const *g,
+                         ig_array **grads)
+{
+    ig_array *f[2], *gq = number[0] ? NULL : g[0], *gr = number[0] ? g[0] : g[1];
+    if (number[1])
+        FAIL(IG_ERR_UNSUPPORTED,
+             "grad: qr has no derivative in mode 'complete' with more rows than "
+             "columns; use mode 'reduced'");
+    if (ig_qr(in[0], "reduced", f, 2) != 2)
+        return IG_ERR_ARGUMENT;
+    ig_array *x = gr ? ig_matmul(conj_of(gr), matrix_adjoint(f[1]))
+                     : ig_negative(ig_matmul(matrix_adjoint(f[0]), conj_of(gq)));
+    if (gr && gq)
+        x = ig_subtract(x, ig_matmul(matrix_adjoint(f[0]), conj_of(gq)));
+    ig_array *above = ig_triu(x, 1), *on = ig_subtract(ig_triu(x, 0), above);
+    on = ig_multiply(ig_add(on, matrix_adjoint(on)), ig_float(0.5));
+    ig_array *s = ig_matmul(f[0], ig_add(ig_add(above, matrix_adjoint(above)), on));
+    s = gq ? ig_add(s, conj_of(gq)) : s;
+    s = matrix_adjoint(triangular_solve_public(f[1], matrix_adjoint(s), true, false));
+    grads[0] = conj_of(s);
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+/* No element, so the factors are an identity and zeros. */
+static int qr_empty(ig_array *a, bool complete, ig_array *out[2])
+{
+    const int64_t m = matrix_rows(a), n = matrix_columns(a), k = complete || m < n ? m : n;
+    out[0] = matrix_eye(a, m, k);
+    out[1] = matrix_zeros(a, k, n);
+    return out[0] && out[1] ? 2 : 0;
+}
+
+/* Q and R of a matrix with no fewer rows than columns. */
+static int qr_tall(ig_array *a, bool complete, bool only_r, ig_array *out[2])
+{
+    const int64_t m = matrix_rows(a), n = matrix_columns(a),
+                  number[LINALG_NUMBERS] = {only_r, complete && m > n};
+    ig_array *f[3];
+    if (!qr_blocks(a, f))
+        return 0;
+    out[0] = only_r ? f[1] : product_of(f[0], f[2], complete ? m : n);
+    out[1] = number[1] ? matrix_above(f[1], matrix_zeros(a, m - n, n)) : f[1];
+    if (!out[0] || !out[1])
+        return 0;
+    const int count = linalg_attach(out, 2 - only_r, &a, 1, pull_qr, number);
+    if (only_r)
+        out[1] = out[0];
+    return count;
+}
+
+/* More columns than rows: Q is that of the square part. */
+static int qr_wide(ig_array *a, ig_array *out[2])
+{
+    const int64_t m = matrix_rows(a), n = matrix_columns(a);
+    if (!qr_tall(matrix_part(a, 0, m, 0, m), false, false, out))
+        return 0;
+    ig_array *right = ig_matmul(matrix_adjoint(out[0]), matrix_part(a, 0, m, m, n));
+    out[1] = right ? ig_concat((ig_array *const[]){out[1], right}, 2, IG_AXES(-1)) : NULL;
+    return out[1] ? 2 : 0;
+}
+
+BUILDER(qr)
+{
+    const char *mode = args[1].u.str;
+    const bool complete = strcmp(mode, "complete") == 0, only_r = strcmp(mode, "r") == 0;
+    ig_array *a = args[0].u.array, *f[2];
+    ig_dtype dtype;
+    if (!complete && !only_r && strcmp(mode, "reduced") != 0)
+        FAIL_NONE(IG_ERR_ARGUMENT, "qr: the mode is 'reduced', 'complete' or 'r', not '%s'", mode);
+    if (linalg_matrix(op, a, false) != IG_OK || linalg_floats(op, &a, 1, &dtype) != IG_OK)
+        return 0;
+    const int made = matrix_is_empty(a)                   ? qr_empty(a, complete, f)
+                     : matrix_rows(a) < matrix_columns(a) ? qr_wide(a, f)
+                                                          : qr_tall(a, complete, only_r, f);
+    if (!made)
+        return 0;
+    if (only_r)
+        return op_one(out, linalg_round(f[1], dtype));
+    out[0] = linalg_round(f[0], dtype);
+    out[1] = linalg_round(f[1], dtype);
+    return out[0] && out[1] ? 2 : 0;
+}

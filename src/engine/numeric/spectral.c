@@ -1,0 +1,452 @@
+/* Decompositions as nodes: calls of kernels/svd.cu and kernels/eigh.cu, and of the same code on the CPU
+ * (backend/cpu/lanes/spectral.h), with gradients. */
+#include "engine/numeric/spectral.h"
+#include "base/error.h"
+#include "base/threads.h"
+#include "engine/backend/cpu/cpu.h"
+#include "engine/backend/cpu/lanes/spectral.h"
+#include <string.h>
+
+enum {
+    FLOAT_KINDS = 4,
+    THREADS_MOST = 256,
+    LANES = 8,
+    SWEEPS_MOST = 32,
+    SWEEPS_FROM = 64,
+    PREPARE_FROM = 48
+};
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- on the CPU ---- */
+
+/* The arguments of a kernel: numbers, then arrays. */
+typedef struct core_call {
+    void *const *at;
+    const spectral_level *level;
+    size_t bytes; /* of an element */
+    int64_t planes;
+} core_call;
+
+static int64_t number_at(const core_call *c, int i) { return *(const int *)c->at[i]; }
+static void *array_at(const core_call *c, int i, int64_t elements)
+{
+    return c->at[i] ? (char *)c->at[i] + (size_t)elements * c->bytes : NULL;
+}
+
+static void svd_task(void *context, int64_t b, int worker)
+{
+    const core_call *c = context;
+    const int64_t m = number_at(c, 1), n = number_at(c, 2), k = number_at(c, 3),
+                  n_w = number_at(c, 4);
+    const int64_t p = b * c->planes;
+    (void)worker;
+    c->level->svd((int)m, (int)n, (int)k, (int)n_w, array_at(c, 5, p * m * n),
+                  array_at(c, 6, p * n * n_w), array_at(c, 7, b * n), array_at(c, 8, p * k * m),
+                  array_at(c, 9, p * n * n_w), array_at(c, 10, b * (n + m + 2 * k)));
+}
+
+static int64_t eigh_room(int64_t n, int64_t sweeps)
+{
+    return 7 * n + 6 + 2 * sweeps + 2 * sweeps * n;
+}
+
+static void eigh_task(void *context, int64_t b, int worker)
+{
+    const core_call *c = context;
+    const int64_t n = number_at(c, 1), sweeps = number_at(c, 3), p = b * c->planes * n * n;
+    (void)worker;
+    c->level->eigh((int)n, (int)number_at(c, 2), (int)sweeps, array_at(c, 4, p), array_at(c, 5, p),
+                   array_at(c, 6, b * n), array_at(c, 7, p),
+                   array_at(c, 8, b * eigh_room(n, sweeps)));
+}
+
+static void eig_task(void *context, int64_t b, int worker)
+{
+    const core_call *c = context;
+    const int64_t n = number_at(c, 1), p = 2 * b * n * n;
+    (void)worker;
+    c->level->eig((int)n, (int)number_at(c, 2), array_at(c, 3, p), array_at(c, 4, p),
+                  array_at(c, 5, p), array_at(c, 6, 2 * b * n), array_at(c, 7, p),
+                  array_at(c, 8, 5 * b * n));
+}
+
+static void run_all(void *const *at, int kind, pool_fn task)
+{
+    const core_call c = {at, cpu_level_now()->spectral[kind],
+                         kind % 2 ? sizeof(double) : sizeof(float), 1 + kind / 2};
+    pool_run(*(const int *)at[0], task, (void *)&c);
+}
+
+/* ---- calls ---- */
+
+/* 0 to 3: f32, f64, c64, c128. */
+static int kind_of(const ig_array *planes)
+{
+    return (planes->dtype == IG_F64) + 2 * (planes->view.shape[planes->view.ndim - 3] == 2);
+}
+
+static library_build svd_build, eigh_build, eig_build;
+
+#define CORE(name, kind) \
+    static void name##_##kind(void *const *at) { run_all(at, kind, name##_task); }
+#define CORES(name) \
+    CORE(name, 0) \
+    CORE(name, 1) \
+    CORE(name, 2) \
+    CORE(name, 3) \
+    static const library_kernel name##_kernel[FLOAT_KINDS] = { \
+        {.file = #name ".cu", .core = name##_0, .build = name##_build, .writes_all = true}, \
+        {.file = #name ".cu", .core = name##_1, .build = name##_build, .writes_all = true}, \
+        {.file = #name ".cu", .core = name##_2, .build = name##_build, .writes_all = true}, \
+        {.file = #name ".cu", .core = name##_3, .build = name##_build, .writes_all = true}};
+CORES(svd)
+CORES(eigh)
+CORES(eig)
+
+static ig_arg arg_int(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
+static ig_arg arg_of(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
+
+/* The shapes of results: the leading axes of planes, then up to three lengths. */
+typedef struct stack_shape {
+    int64_t v[IG_MAX_NDIM + 3];
+    int n;
+} stack_shape;
+
+static int leading(const ig_array *planes) { return planes->view.ndim - 3; }
+
+static stack_shape shape_after(const ig_array *planes, int n, const int64_t *lengths)
+{
+    stack_shape s = {.n = leading(planes) + n};
+    memcpy(s.v, planes->view.shape, (size_t)leading(planes) * sizeof *s.v);
+    memcpy(s.v + leading(planes), lengths, (size_t)n * sizeof *s.v);
+    return s;
+}
+
+static ig_arg arg_shape(const stack_shape *s)
+{
+    return (ig_arg){.kind = IG_ARG_INTS, .u.ints = {s->v, s->n}};
+}
+
+static int64_t stack_size(const ig_array *planes)
+{
+    int64_t size = 1;
+    for (int i = 0; i < leading(planes); i++)
+        size *= planes->view.shape[i];
+    return size;
+}
+
+static int call_kernel(const library_kernel *kernels, const char *name, ig_array *planes,
+                       int64_t teams, const ig_arg *args, int n_args, const int64_t *number,
+                       ig_array **out)
+{
+    static const char *const defines[FLOAT_KINDS][3] = {{"REAL=float", "F64=0", "COMPLEX=0"},
+                                                        {"REAL=double", "F64=1", "COMPLEX=0"},
+                                                        {"REAL=float", "F64=0", "COMPLEX=1"},
+                                                        {"REAL=double", "F64=1", "COMPLEX=1"}};
+    const int kind = kind_of(planes);
+    const ig_module_options options = {
+        .size = sizeof options, .defines = defines[kind], .n_defines = 3};
+    ig_kernel_call call = {
+        .options = &options,
+        .kernel = name,
+        .args = args,
+        .n_args = n_args,
+        .grid = {(uint32_t)stack_size(planes), 1, 1},
+        .block = {(uint32_t)(least(teams * LANES, THREADS_MOST) + 31) / 32 * 32, 1, 1}};
+    if (stack_size(planes) > INT32_MAX) {
+        ig_fail(IG_ERR_SHAPE, "%s: a stack has at most 2^31 - 1 matrices", name);
+        return 0;
+    }
+    return library_call(&kernels[kind], &call, number, out, LIBRARY_RESULTS);
+}
+
+/* number: k. in: g, w. Results: the rest of g and w, s, u, v and scratch memory. */
+static int svd_build(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const int64_t *size = in[0]->view.shape + leading(in[0]), planes = size[0], n = size[1],
+                  m = size[2];
+    const int64_t k = number[0], n_w = in[1]->view.shape[in[1]->view.ndim - 1];
+    const stack_shape s = shape_after(in[0], 1, &n),
+                      u = shape_after(in[0], 3, (int64_t[]){planes, k, m});
+    const stack_shape v = shape_after(in[0], 3, (int64_t[]){planes, n, n_w});
+    const stack_shape room = shape_after(in[0], 1, (int64_t[]){n + m + 2 * k});
+    const ig_arg args[] = {arg_int(stack_size(in[0])),
+                           arg_int(m),
+                           arg_int(n),
+                           arg_int(k),
+                           arg_int(n_w),
+                           arg_of(in[0]),
+                           arg_of(in[1]),
+                           arg_shape(&s),
+                           arg_shape(&u),
+                           arg_shape(&v),
+                           arg_shape(&room)};
+    return call_kernel(svd_kernel, "svd", in[0], (n + 1) / 2, args, 11, number, out);
+}
+
+/* number: vectors. in: a. Results: the rest of a, q, w, v and scratch memory. */
+static int eigh_build(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const int64_t *size = in[0]->view.shape + leading(in[0]), planes = size[0], n = size[1];
+    const int64_t sweeps = n < SWEEPS_FROM ? 1 : SWEEPS_MOST, vectors = number[0];
+    const stack_shape v = shape_after(in[0], 3, (int64_t[]){planes, n, vectors ? n : 0});
+    const stack_shape w = shape_after(in[0], 1, &n),
+                      room = shape_after(in[0], 1, (int64_t[]){eigh_room(n, sweeps)});
+    const ig_arg args[] = {arg_int(stack_size(in[0])),
+                           arg_int(n),
+                           arg_int(vectors),
+                           arg_int(sweeps),
+                           arg_of(in[0]),
+                           arg_shape(&v),
+                           arg_shape(&w),
+                           arg_shape(&v),
+                           arg_shape(&room)};
+    return call_kernel(eigh_kernel, "eigh", in[0], n, args, 9, number, out);
+}
+
+/* number: vectors. in: h. Results: the rest of h, z, x, w, v and scratch memory. */
+static int eig_build(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const int64_t n = in[0]->view.shape[in[0]->view.ndim - 1], vectors = number[0];
+    const stack_shape v = shape_after(in[0], 3, (int64_t[]){2, n, vectors ? n : 0});
+    const stack_shape w = shape_after(in[0], 2, (int64_t[]){2, n});
+    const stack_shape room = shape_after(in[0], 1, (int64_t[]){5 * n});
+    const ig_arg args[] = {arg_int(stack_size(in[0])),
+                           arg_int(n),
+                           arg_int(vectors),
+                           arg_of(in[0]),
+                           arg_shape(&v),
+                           arg_shape(&v),
+                           arg_shape(&w),
+                           arg_shape(&v),
+                           arg_shape(&room)};
+    return call_kernel(eig_kernel, "eig", in[0], n, args, 9, number, out);
+}
+
+/* ---- checks ---- */
+
+/* x, with a 0 for each matrix subtracted. */
+static ig_array *minus_zero(ig_array *x, ig_array *zero)
+{
+    while (zero && zero->view.ndim < x->view.ndim)
+        zero = ig_expand_dims(zero, IG_AXES(-1));
+    return ig_subtract(x, zero);
+}
+
+/* planes, which fail when they are evaluated if an element is not finite. */
+static ig_array *finite_planes(ig_array *planes, check_row row)
+{
+    const ig_ints matrix = {(int64_t[]){-3, -2, -1}, 3};
+    ig_array *bad = planes ? ig_any(ig_logical_not(ig_isfinite(planes)), matrix, false) : NULL;
+    ig_array *zero = linalg_zero(ig_expand_dims(bad, IG_AXES(-1)), row, 0,
+                                 planes ? (ig_dtype)planes->dtype : IG_F32);
+    return zero ? minus_zero(planes, zero) : NULL;
+}
+
+/* The results x, which fail if values, a row for each matrix, are NaN: kernels write that if steps do not converge. */
+static bool converged(ig_array *values, check_row row, ig_array **x, int n)
+{
+    ig_array *zero = linalg_zero(ig_isnan(values), row, 0, (ig_dtype)values->dtype);
+    for (int i = 0; i < n; i++)
+        if (!zero || !(x[i] = minus_zero(x[i], zero)))
+            return false;
+    return true;
+}
+
+int planes_eig(ig_array *h, bool vectors, ig_array **out)
+{
+    const int64_t number[LIBRARY_NUMBERS] = {vectors};
+    ig_array *raw[LIBRARY_RESULTS], *part[2], *checked = finite_planes(h, CHECK_eig_finite);
+    if (!checked || !eig_build(number, &checked, raw) || !ig_unstack(raw[3], -2, part, 2) ||
+        !converged(part[0], CHECK_eig_steps, raw + 3, 1 + vectors))
+        return 0;
+    out[0] = raw[3];
+    out[1] = raw[4];
+    return 1 + vectors;
+}
+
+/* ---- gradients ---- */
+
+#define AXIS(i) ((ig_ints){(int64_t[]){i}, 1})
+
+/* d_v = V (F * (V^H d_A V)), where F[i, j] = 1 / (w[j] - w[i]), and 0 where these are equal. */
+static ig_array *differences(ig_array *w)
+{
+    ig_array *d = ig_subtract(ig_expand_dims(w, AXIS(-2)), ig_expand_dims(w, AXIS(-1)));
+    ig_array *same = ig_equal(d, ig_float(0));
+    return ig_where(same, ig_float(0), ig_reciprocal(ig_where(same, ig_float(1), d)));
+}
+
+static ig_array *adjoint(ig_array *x) { return ig_matrix_transpose(ig_conj(x)); }
+
+static ig_status pull_eigenvalues(void *context, ig_array *const *inputs, int n, ig_array *out,
+                                  ig_array *g, ig_array **grads)
+{
+    ig_array *found[2];
+    (void)context, (void)n, (void)out;
+    if (!planes_eigh(inputs[0], true, found))
+        return IG_ERR_ARGUMENT;
+    ig_array *v = planes_join(found[1], false, true);
+    grads[0] = planes_of(ig_matmul(ig_multiply(v, ig_expand_dims(g, AXIS(-2))), adjoint(v)), false);
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+static ig_status pull_eigenvectors(void *context, ig_array *const *inputs, int n, ig_array *out,
+                                   ig_array *g, ig_array **grads)
+{
+    ig_array *found[2];
+    (void)context, (void)n, (void)out;
+    if (!planes_eigh(inputs[0], true, found))
+        return IG_ERR_ARGUMENT;
+    ig_array *v = planes_join(found[1], false, true), *gv = planes_join(g, false, true);
+    ig_array *middle = ig_multiply(differences(found[0]), ig_matmul(adjoint(v), gv));
+    grads[0] = planes_of(ig_matmul(ig_matmul(v, middle), adjoint(v)), false);
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+int planes_eigh(ig_array *a, bool vectors, ig_array **out)
+{
+    const int64_t number[LIBRARY_NUMBERS] = {vectors};
+    ig_array *raw[LIBRARY_RESULTS], *checked = finite_planes(a, CHECK_eigh_finite);
+    if (!checked || !eigh_build(number, &checked, raw) ||
+        !converged(raw[2], CHECK_eigh_steps, raw + 2, 1 + vectors))
+        return 0;
+    out[0] = ig_custom_grad(raw[2], &a, 1, pull_eigenvalues, NULL, NULL);
+    out[1] =
+        vectors && out[0] ? ig_custom_grad(raw[3], &a, 1, pull_eigenvectors, NULL, NULL) : NULL;
+    return !out[0] || (vectors && !out[1]) ? 0 : 1 + vectors;
+}
+
+/* The parts of an SVD, A = U S V^H. */
+typedef struct svd_parts {
+    ig_array *s, *u, *v;
+} svd_parts;
+
+static ig_status svd_again(ig_array *g, svd_parts *p)
+{
+    ig_array *found[3];
+    if (!planes_svd(g, g->view.shape[g->view.ndim - 2], found))
+        return IG_ERR_ARGUMENT;
+    *p = (svd_parts){found[0], planes_join(found[1], false, true),
+                     planes_join(found[2], false, true)};
+    return p->u && p->v ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+/* U x V^H, as planes. */
+static ig_status svd_give(const svd_parts *p, ig_array *x, ig_array **grads)
+{
+    grads[0] = planes_of(ig_matmul(ig_matmul(p->u, x), adjoint(p->v)), true);
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+static ig_array *as_row(ig_array *x) { return ig_expand_dims(x, AXIS(-2)); }
+static ig_array *as_column(ig_array *x) { return ig_expand_dims(x, AXIS(-1)); }
+
+/* x + x^H, where x is h times 1 / (s[j]^2 - s[i]^2). */
+static ig_array *svd_middle(const svd_parts *p, ig_array *h)
+{
+    ig_array *sum = ig_add(as_row(p->s), as_column(p->s)), *none = ig_equal(sum, ig_float(0));
+    ig_array *f = ig_divide(differences(p->s), ig_where(none, ig_float(1), sum));
+    ig_array *x = ig_multiply(f, h);
+    return ig_add(x, adjoint(x));
+}
+
+static ig_array *inverse_or_zero(ig_array *s)
+{
+    ig_array *none = ig_equal(s, ig_float(0));
+    return ig_where(none, ig_float(0), ig_reciprocal(ig_where(none, ig_float(1), s)));
+}
+
+static ig_status pull_singular_values(void *context, ig_array *const *inputs, int n, ig_array *out,
+                                      ig_array *g, ig_array **grads)
+{
+    svd_parts p;
+    (void)context, (void)n, (void)out;
+    TRY(svd_again(inputs[0], &p));
+    p.u = ig_multiply(p.u, as_row(g));
+    grads[0] = planes_of(ig_matmul(p.u, adjoint(p.v)), true);
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+/* dU = U (F * (P S + S P^H)) + (1 - U U^H) dA V / S + U diag(i im P) / S, where P = U^H dA V and
+ * F[i, j] = 1 / (s[j]^2 - s[i]^2). The last term fixes the phase of U where V's is given. */
+static ig_status pull_left(void *context, ig_array *const *inputs, int n, ig_array *out,
+                           ig_array *g, ig_array **grads)
+{
+    svd_parts p;
+    (void)context, (void)n;
+    const int64_t *size = inputs[0]->view.shape + leading(inputs[0]);
+    if (out->view.shape[out->view.ndim - 2] != size[1])
+        FAIL(IG_ERR_UNSUPPORTED,
+             "svd: vectors that only complete a basis have no gradient; use full_matrices=False");
+    TRY(svd_again(inputs[0], &p));
+    ig_array *gu = planes_join(g, false, true), *h = ig_matmul(adjoint(p.u), gu);
+    ig_array *inverse = as_row(inverse_or_zero(p.s));
+    ig_array *x = ig_multiply(svd_middle(&p, h), as_row(p.s));
+    if (array_is_complex(h)) {
+        ig_array *phase = ig_multiply(ig_imag(h), ig_eye(size[1], size[1], 0, (ig_dtype)g->dtype));
+        phase = ig_multiply(phase, inverse);
+        x = ig_add(x, complex_make((pair){ig_zeros_like(phase, (ig_dtype)g->dtype), phase}));
+    }
+    ig_array *rest = ig_multiply(ig_subtract(gu, ig_matmul(p.u, h)), inverse);
+    ig_array *all = ig_add(ig_matmul(p.u, x), rest);
+    grads[0] = planes_of(ig_matmul(all, adjoint(p.v)), true);
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+/* dV = V (F * (S P + P^H S)). */
+static ig_status pull_right(void *context, ig_array *const *inputs, int n, ig_array *out,
+                            ig_array *g, ig_array **grads)
+{
+    svd_parts p;
+    (void)context, (void)n, (void)out;
+    TRY(svd_again(inputs[0], &p));
+    ig_array *h = ig_matmul(adjoint(p.v), planes_join(g, false, true));
+    return svd_give(&p, ig_multiply(svd_middle(&p, h), as_column(p.s)), grads);
+}
+
+/* The identity for each matrix of g, as (..., P, n, n_w). */
+static ig_array *identities(const ig_array *g, int64_t n_w)
+{
+    const int64_t *size = g->view.shape + leading(g), n = size[1];
+    const stack_shape w = shape_after(g, 3, (int64_t[]){size[0], n, n_w});
+    ig_array *one[2] = {ig_eye(n, n_w, 0, (ig_dtype)g->dtype),
+                        ig_zeros((ig_ints){(int64_t[]){n, n_w}, 2}, (ig_dtype)g->dtype)};
+    return ig_broadcast_to(ig_stack(one, (int)size[0], 0), (ig_ints){w.v, w.n});
+}
+
+/* Makes the columns of a large matrix almost orthogonal, by the eigenvectors of A^H A, so that few sweeps are left. in: g
+ * and w. The vectors are orthogonal, however inaccurate they are, so the sweeps find the same values. */
+static bool svd_prepare(ig_array **in, bool vectors)
+{
+    const int64_t number[LIBRARY_NUMBERS] = {1};
+    ig_array *a = planes_join(in[0], false, true), *raw[LIBRARY_RESULTS];
+    ig_array *most = a ? ig_max(ig_abs(a), (ig_ints){(int64_t[]){-2, -1}, 2}, true) : NULL;
+    ig_array *x = ig_divide(a, ig_where(ig_equal(most, ig_float(0)), ig_float(1), most));
+    ig_array *square = planes_of(ig_matmul(adjoint(x), x), false);
+    if (!square || !eigh_build(number, &square, raw))
+        return false;
+    ig_array *rows = ig_flip(raw[3], AXIS(-2));
+    in[0] = planes_of(ig_matmul(a, planes_join(rows, false, true)), true);
+    in[1] = vectors ? rows : in[1];
+    return in[0] && in[1];
+}
+
+int planes_svd(ig_array *g, int64_t k, ig_array **out)
+{
+    const int64_t number[LIBRARY_NUMBERS] = {k};
+    ig_array *raw[LIBRARY_RESULTS], *checked = finite_planes(g, CHECK_svd_finite);
+    if (!checked)
+        return 0;
+    const int64_t n = g->view.shape[leading(g) + 1];
+    ig_array *in[2] = {checked, identities(g, k ? n : 0)};
+    if (!in[1] || (n >= PREPARE_FROM && !svd_prepare(in, k > 0)) || !svd_build(number, in, raw) ||
+        !converged(raw[2], CHECK_svd_sweeps, raw + 2, k ? 3 : 1))
+        return 0;
+    static const ig_pullback rules[] = {pull_singular_values, pull_left, pull_right};
+    for (int i = 0; i < (k ? 3 : 1); i++)
+        if (!(out[i] = ig_custom_grad(raw[2 + i], &g, 1, rules[i], NULL, NULL)))
+            return 0;
+    return k ? 3 : 1;
+}
