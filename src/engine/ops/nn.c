@@ -298,21 +298,6 @@ int op_embedding(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- losses ---- */
 
-/* Reduces loss as the argument says: 'mean', 'sum' or 'none'. */
-static int reduced(op_id op, ig_array *loss, const ig_arg *reduction, ig_dtype dtype,
-                   ig_array **out)
-{
-    const char *how = reduction->u.str;
-    if (strcmp(how, "mean") == 0)
-        loss = composite_mean(op, loss, IG_NONE, false);
-    else if (strcmp(how, "sum") == 0)
-        loss = ig_sum(loss, IG_NONE, IG_DTYPE_NONE, false);
-    else if (strcmp(how, "none") != 0)
-        FAIL_NONE(IG_ERR_ARGUMENT, "%s: reduction is 'mean', 'sum' or 'none', not '%s'",
-                  op_rows[op].name, how);
-    return composite_result(out, loss, dtype);
-}
-
 /* The inputs of cross_entropy's gradient. */
 typedef enum entropy_input {
     ENTROPY_LOGITS,
@@ -369,7 +354,7 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     ig_array *in[ENTROPY_INPUTS] = {x, ig_subtract(below, total), at};
     loss = ig_custom_grad(loss, in, ENTROPY_INPUTS, pull_entropy, (void *)(intptr_t)axis, NULL);
     loss = ig_squeeze(loss, IG_AXES(axis));
-    return reduced(op, loss, &args[3], dtype, out);
+    return composite_reduced(op, loss, args[3].u.str, dtype, out);
 }
 
 /* The loss of each element. number is the delta of huber. */
@@ -407,5 +392,6 @@ int op_loss(op_id op, const ig_arg *args, ig_array **out)
     if (composite_floats(op, x, 2, &dtype) != IG_OK ||
         infer_broadcast(op, x, 2, &ndim, shape) != IG_OK)
         return 0;
-    return reduced(op, loss(op, x[0], x[1], delta), &args[huber ? 3 : 2], dtype, out);
+    return composite_reduced(op, loss(op, x[0], x[1], delta), args[huber ? 3 : 2].u.str, dtype,
+                             out);
 }

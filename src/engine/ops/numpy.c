@@ -43,7 +43,7 @@ BUILDER(sinc)
     return composite_result(out, ig_divide(ig_sin(y), y), dtype);
 }
 
-/* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken. */
+/* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken. Of xlog1py, too. */
 BUILDER(xlogy)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array};
@@ -51,7 +51,8 @@ BUILDER(xlogy)
     if (composite_floats(op, x, 2, &dtype) != IG_OK)
         return 0;
     ig_array *none = ig_logical_and(ig_equal(x[0], ig_float(0)), ig_logical_not(ig_isnan(x[1])));
-    return composite_result(out, ig_multiply(x[0], ig_log(ig_where(none, ig_float(1), x[1]))),
+    ig_array *safe = ig_where(none, ig_float(op == OP_xlogy), x[1]);
+    return composite_result(out, ig_multiply(x[0], op == OP_xlogy ? ig_log(safe) : ig_log1p(safe)),
                             dtype);
 }
 
@@ -277,20 +278,6 @@ BUILDER(corrcoef)
 
 /* ---- sums and products ---- */
 
-BUILDER(vander)
-{
-    ig_array *x = args[0].u.array;
-    if (x->view.ndim != 1)
-        FAIL_NONE(IG_ERR_SHAPE, "vander: x has %d dimensions; give 1", x->view.ndim);
-    const int64_t n = args[1].kind == IG_ARG_INT ? args[1].u.i : x->view.shape[0];
-    if (n < 0)
-        FAIL_NONE(IG_ERR_ARGUMENT, "vander: N is %lld; give 0 or more", (long long)n);
-    const ig_dtype dtype = dtype_is_float(x->dtype) ? (ig_dtype)x->dtype : IG_I64;
-    ig_array *power = build_cast(build_iota(1, &n), dtype);
-    x = ig_expand_dims(build_cast(x, dtype), IG_AXES(1));
-    return op_one(out, ig_pow(x, args[2].u.b ? power : ig_flip(power, IG_NONE)));
-}
-
 /* x[from:to] along axis. */
 static ig_array *part(ig_array *x, int axis, int64_t from, int64_t to)
 {
@@ -300,6 +287,34 @@ static ig_array *part(ig_array *x, int axis, int64_t from, int64_t to)
     start[axis] = from;
     stop[axis] = to;
     return ig_slice(x, (ig_ints){start, axis + 1}, (ig_ints){stop, axis + 1}, IG_NONE);
+}
+
+/* x to the powers 0 ... n - 1, as products, which are exact for whole numbers. */
+static ig_array *complex_powers(ig_array *x, int64_t n)
+{
+    const int64_t rows = x->view.shape[0];
+    ig_array *factors[2] = {ig_ones(IG_SHAPE(rows, 1), (ig_dtype)x->dtype),
+                            ig_broadcast_to(ig_expand_dims(x, IG_AXES(1)), IG_SHAPE(rows, n))};
+    ig_array *all = ig_concat(factors, 2, IG_AXES(1));
+    return part(ig_cumulative_prod(all, IG_AXES(1), IG_DTYPE_NONE, false), 1, 0, n);
+}
+
+BUILDER(vander)
+{
+    ig_array *x = args[0].u.array;
+    if (x->view.ndim != 1)
+        FAIL_NONE(IG_ERR_SHAPE, "vander: x has %d dimensions; give 1", x->view.ndim);
+    const int64_t n = args[1].kind == IG_ARG_INT ? args[1].u.i : x->view.shape[0];
+    if (n < 0)
+        FAIL_NONE(IG_ERR_ARGUMENT, "vander: N is %lld; give 0 or more", (long long)n);
+    if (dtype_is_complex((ig_dtype)x->dtype)) {
+        ig_array *powers = complex_powers(x, n);
+        return op_one(out, args[2].u.b ? powers : ig_flip(powers, IG_AXES(1)));
+    }
+    const ig_dtype dtype = dtype_is_float(x->dtype) ? (ig_dtype)x->dtype : IG_I64;
+    ig_array *power = build_cast(build_iota(1, &n), dtype);
+    x = ig_expand_dims(build_cast(x, dtype), IG_AXES(1));
+    return op_one(out, ig_pow(x, args[2].u.b ? power : ig_flip(power, IG_NONE)));
 }
 
 /* The widths of the intervals between the places x, to broadcast with the intervals of y along axis. As in NumPy, the

@@ -12,7 +12,7 @@
  *                  are whole blocks, drawn with word 3 changed (the domain), so they share no block
  *                  with draws. */
 #include "base/error.h"
-#include "engine/ops/builders.h"
+#include "engine/ops/composite.h"
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +22,7 @@ enum { DOMAIN_SPLIT = 1, DOMAIN_FOLD = 4 };
 
 /* ---- keys and bits ---- */
 
-/* key itself if it is a key; else NULL. */
-static ig_array *checked(op_id op, ig_array *key)
+ig_array *random_key(op_id op, ig_array *key)
 {
     char text[400];
     if (!key)
@@ -47,7 +46,7 @@ static ig_array *checked(op_id op, ig_array *key)
 static ig_array *bits_from(op_id op, ig_array *key, uint64_t first, ig_ints shape, ig_dtype dtype)
 {
     int64_t size;
-    if (!(key = checked(op, key)) || infer_size(op, shape.n, shape.v, dtype, &size) != IG_OK)
+    if (!(key = random_key(op, key)) || infer_size(op, shape.n, shape.v, dtype, &size) != IG_OK)
         return NULL;
     node_attr attr = {.first_index = (int64_t)first};
     return array_node(OP_bits, dtype, shape.n, shape.v, &key, 1, &attr);
@@ -78,7 +77,7 @@ int op_key(op_id op, const ig_arg *args, ig_array **out)
 /* (n, words): new keys, one from each counter starting at first. */
 static ig_array *new_keys(op_id op, ig_array *key, uint64_t first, int64_t n, uint32_t domain)
 {
-    if (!(key = checked(op, key)))
+    if (!(key = random_key(op, key)))
         return NULL;
     if (key->view.shape[0] == THREEFRY_WORDS) {
         /* A block as one u64 has its first word in the upper half. */

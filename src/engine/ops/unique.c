@@ -72,30 +72,24 @@ int op_nonzero(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- unique ---- */
 
-/* The results of the unique ops. */
-enum unique_part { VALUES, INDICES, INVERSE, COUNTS, UNIQUE_PARTS };
-
-/* x sorted. order[i] is the position of sorted element i in x; starts[k] is where group k begins; the last entry of
- * starts is the end. */
+/* x sorted. order[i] is the position of sorted element i in x, or order is NULL; starts[k] is where group k begins; the
+ * last entry of starts is the end. */
 typedef struct groups {
     const int64_t *order;
     int64_t *starts, n, size;
 } groups;
 
-/* Cuts sorted at each element that differs from the previous one; NaN differs from itself. */
-static bool groups_find(groups *g, ig_array *order, ig_array *sorted)
+/* Cuts sorted elements where differs, of each and the next, is true. */
+static bool groups_find(groups *g, ig_array *order, ig_array *sorted, ig_array *differs)
 {
-    int64_t size = ig_size(sorted), most = size + 1;
-    ig_ints front = {(const int64_t[]){0}, 1}, second = {(const int64_t[]){1}, 1};
-    ig_ints last = {(const int64_t[]){-1}, 1}, end = {(const int64_t[]){INT64_MAX}, 1};
-    ig_array *differs = ig_not_equal(ig_slice(sorted, second, end, IG_NONE),
-                                     ig_slice(sorted, front, last, IG_NONE));
-    if (evaluate_arrays((ig_array *[]){order, sorted, differs}, 3) != IG_OK)
+    const int64_t size = sorted->view.shape[0], most = size + 1;
+    ig_array *all[3] = {sorted, differs, order};
+    if (evaluate_arrays(all, order ? 3 : 2) != IG_OK)
         return false;
     const uint8_t *cut = evaluate_data(differs);
-    g->order = evaluate_data(order);
+    g->order = order ? evaluate_data(order) : NULL;
     g->starts = get_i64(most, "unique");
-    if (!cut || !g->order || !g->starts)
+    if (!cut || (order && !g->order) || !g->starts)
         return false;
     g->size = size;
     for (int64_t i = 0; i < size; i++)
@@ -103,6 +97,17 @@ static bool groups_find(groups *g, ig_array *order, ig_array *sorted)
             g->starts[g->n++] = i;
     g->starts[g->n] = size;
     return true;
+}
+
+/* bool: where rows of sorted, along axis 0, differ from the next. NaN differs from itself, unless equal_nan. */
+static ig_array *differences(ig_array *sorted, bool equal_nan)
+{
+    ig_array *after = ig_slice(sorted, IG_AXES(1), IG_AXES(INT64_MAX), IG_NONE);
+    ig_array *before = ig_slice(sorted, IG_AXES(0), IG_AXES(-1), IG_NONE);
+    ig_array *differs = ig_not_equal(after, before);
+    if (equal_nan && dtype_is_float(sorted->dtype))
+        differs = ig_logical_and(differs, ig_logical_not(ig_isnan(before)));
+    return sorted->view.ndim == 1 ? differs : ig_any(differs, IG_AXES(1), false);
 }
 
 static ig_array *unique_indices(const groups *g, int64_t *room)
@@ -127,33 +132,89 @@ static ig_array *unique_counts(const groups *g, int64_t *room)
     return from_i64(room, g->n);
 }
 
-int op_unique(op_id op, const ig_arg *args, ig_array **out)
+/* The order that sorts the rows of x, (n, m), by their first elements, then by their second, ... The sorts are stable, so
+ * the last column is sorted by first. Long chains are evaluated on the way. */
+static ig_array *rows_order(op_id op, ig_array *x)
 {
-    static const enum unique_part all[] = {VALUES, INDICES, INVERSE, COUNTS},
-                                  pair[] = {VALUES, INVERSE}, counts[] = {VALUES, COUNTS};
-    const enum unique_part *parts = op == OP_unique_all       ? all
-                                    : op == OP_unique_inverse ? pair
-                                                              : counts;
-    const int n = op == OP_unique_all ? UNIQUE_PARTS : op == OP_unique_values ? 1 : 2;
+    enum { EACH = 32 };
+    const int64_t n = x->view.shape[0], m = x->view.shape[1];
+    ig_array *order = build_iota(1, &n), *columns = ig_matrix_transpose(x);
+    for (int64_t c = m - 1; c >= 0 && order; c--) {
+        ig_array *column =
+            ig_squeeze(ig_slice(columns, IG_AXES(c), IG_AXES(c + 1), IG_NONE), IG_AXES(0));
+        if (!column || !(column = index_take(op_rows[op].name, column, order, 0)))
+            return NULL;
+        ig_array *next = ig_argsort(column, 0, false, true);
+        order = next ? index_take(op_rows[op].name, order, next, 0) : NULL;
+        if (c % EACH == 0 && order && evaluate_arrays(&order, 1) != IG_OK)
+            return NULL;
+    }
+    return order;
+}
+
+/* x as rows along axis: (n, m); or its elements, if axis is NONE. */
+static ig_array *rows_along(op_id op, ig_array *x, int axis)
+{
+    int64_t shape[2] = {view_size(&x->view), 1};
+    if (axis == UNIQUE_FLAT)
+        return build_reshape(op, x, 1, shape);
+    shape[0] = x->view.shape[axis];
+    for (int a = 0; a < x->view.ndim; a++)
+        shape[1] *= a == axis ? 1 : x->view.shape[a];
+    return build_reshape(op, ig_moveaxis(x, IG_AXES(axis), IG_AXES(0)), 2, shape);
+}
+
+/* The rows of sorted at the starts of groups, in the shape of slices of x. */
+static ig_array *unique_rows(op_id op, ig_array *sorted, const groups *g, const ig_array *x,
+                             int axis)
+{
+    int64_t shape[IG_MAX_NDIM] = {g->n};
+    ig_array *y = index_take(op_rows[op].name, sorted, from_i64(g->starts, g->n), 0);
+    if (axis == UNIQUE_FLAT)
+        return y;
+    for (int a = 0, k = 1; a < x->view.ndim; a++)
+        if (a != axis)
+            shape[k++] = x->view.shape[a];
+    return ig_moveaxis(build_reshape(op, y, x->view.ndim, shape), IG_AXES(0), IG_AXES(axis));
+}
+
+int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_part *parts, int n,
+                ig_array **out)
+{
     static ig_array *(*const find[UNIQUE_PARTS])(const groups *, int64_t *) = {
         [INDICES] = unique_indices, [INVERSE] = unique_inverse, [COUNTS] = unique_counts};
-    ig_array *x = args[0].u.array;
-    int64_t size = view_size(&x->view);
-    ig_array *flat = build_reshape(op, x, 1, &size), *order = ig_argsort(flat, 0, false, true);
-    ig_array *sorted = flat && order ? index_take(op_rows[op].name, flat, order, 0) : NULL;
+    ig_array *rows = rows_along(op, x, axis), *order = NULL, *sorted = NULL;
+    bool ordered = axis != UNIQUE_FLAT;
+    for (int i = 0; i < n; i++)
+        ordered = ordered || parts[i] == INDICES || parts[i] == INVERSE;
+    if (!rows)
+        return 0;
+    if (!ordered)
+        sorted = ig_sort(rows, 0, false, true);
+    else if ((order =
+                  axis == UNIQUE_FLAT ? ig_argsort(rows, 0, false, true) : rows_order(op, rows)))
+        sorted = index_take(op_rows[op].name, rows, order, 0);
     groups g = {0};
-    bool ok = sorted && groups_find(&g, order, sorted);
-    int64_t *room = ok ? get_i64(size, op_rows[op].name) : NULL;
+    bool ok = sorted && groups_find(&g, order, sorted, differences(sorted, equal_nan));
+    int64_t *room = ok ? get_i64(g.size, op_rows[op].name) : NULL;
     ok = room != NULL;
     for (int i = 0; i < n && ok; i++) {
-        out[i] = parts[i] == VALUES
-                     ? index_take(op_rows[op].name, sorted, from_i64(g.starts, g.n), 0)
-                     : find[parts[i]](&g, room);
-        if (parts[i] == INVERSE)
+        out[i] =
+            parts[i] == VALUES ? unique_rows(op, sorted, &g, x, axis) : find[parts[i]](&g, room);
+        if (parts[i] == INVERSE && axis == UNIQUE_FLAT)
             out[i] = build_reshape(op, out[i], x->view.ndim, x->view.shape);
         ok = out[i] != NULL;
     }
     memory_free(room);
     memory_free(g.starts);
     return ok ? n : 0;
+}
+
+int op_unique(op_id op, const ig_arg *args, ig_array **out)
+{
+    static const unique_part all[] = {VALUES, INDICES, INVERSE, COUNTS}, pair[] = {VALUES, INVERSE},
+                             counts[] = {VALUES, COUNTS};
+    const unique_part *parts = op == OP_unique_all ? all : op == OP_unique_inverse ? pair : counts;
+    const int n = op == OP_unique_all ? UNIQUE_PARTS : op == OP_unique_values ? 1 : 2;
+    return unique_find(op, args[0].u.array, UNIQUE_FLAT, false, parts, n, out);
 }

@@ -1,0 +1,345 @@
+/* Builders of further layers and losses, with the definitions of MLX, JAX and PyTorch. Each is an expression of other
+ * ops, computed in f32 (f64 for f64) and rounded to the dtype of its input once. */
+#include "base/error.h"
+#include "engine/ops/index.h"
+#include "engine/ops/shape.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- layers ---- */
+
+BUILDER(prelu)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    ig_dtype dtype;
+    if (composite_floats(op, x, 2, &dtype) != IG_OK)
+        return 0;
+    return composite_result(
+        out, ig_where(ig_greater(x[0], ig_float(0)), x[0], ig_multiply(x[1], x[0])), dtype);
+}
+
+BUILDER(instance_norm)
+{
+    ig_array *x = args[0].u.array;
+    if (x->view.ndim < 3)
+        FAIL_NONE(IG_ERR_SHAPE, "instance_norm: x has %d dimensions, but must be (N, C, ...)",
+                  x->view.ndim);
+    return op_one(out, ig_group_norm(x, x->view.shape[1], arg_array(&args[1]), arg_array(&args[2]),
+                                     args[3].u.f));
+}
+
+BUILDER(standardize)
+{
+    return op_one(out, ig_layer_norm(args[0].u.array, NULL, NULL, args[1].u.ints, args[2].u.f));
+}
+
+/* The angles (T, n) of rope. */
+static ig_array *rope_angles(const ig_arg *args, int64_t length, int64_t n, ig_dtype dtype)
+{
+    ig_array *t =
+        build_cast(ig_add(build_iota(2, (int64_t[]){length, 1}), ig_int(args[5].u.i)), dtype);
+    ig_array *freqs = arg_array(&args[6]);
+    t = ig_times(t, args[4].u.f);
+    if (freqs && (freqs->view.ndim != 1 || freqs->view.shape[0] != n))
+        FAIL_NULL(IG_ERR_SHAPE, "rope: give %lld freqs, one for each pair", (long long)n);
+    if (freqs)
+        return ig_divide(t, build_cast(freqs, dtype));
+    ig_array *i = build_cast(build_iota(1, &n), dtype);
+    return ig_multiply(t, ig_exp(ig_times(i, -log(args[3].u.f) / (double)n)));
+}
+
+BUILDER(rope)
+{
+    ig_array *x = args[0].u.array, *part[3];
+    const bool near = args[2].u.b;
+    const int last = x->view.ndim - 1;
+    ig_dtype dtype;
+    if (last < 1)
+        FAIL_NONE(IG_ERR_SHAPE, "rope: x has %d dimensions, but must be (..., length, width)",
+                  last + 1);
+    const int64_t width = x->view.shape[last],
+                  dims = args[1].kind == IG_ARG_INT ? args[1].u.i : width, n = dims / 2;
+    if (dims < 2 || dims % 2 || dims > width)
+        FAIL_NONE(IG_ERR_ARGUMENT, "rope: dims is %lld; give an even number up to %lld",
+                  (long long)dims, (long long)width);
+    if (!(args[3].u.f > 0))
+        FAIL_NONE(IG_ERR_ARGUMENT, "rope: base is %g; give a number above 0", args[3].u.f);
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+        return 0;
+    ig_array *angle = rope_angles(args, x->view.shape[last - 1], n, (ig_dtype)x->dtype);
+    ig_array *turned = shape_part(x, last, 0, dims), *c = ig_cos(angle), *s = ig_sin(angle);
+    if (near) { /* (..., T, n, 2) */
+        int64_t shape[IG_MAX_NDIM + 1];
+        memcpy(shape, x->view.shape, sizeof x->view.shape);
+        shape[last] = n;
+        shape[last + 1] = 2;
+        if (last + 2 > IG_MAX_NDIM)
+            FAIL_NONE(IG_ERR_SHAPE, "rope: x has too many dimensions");
+        ig_array *pairs = ig_reshape(turned, (ig_ints){shape, last + 2});
+        if (ig_unstack(pairs, last + 1, part, 2) != 2)
+            return 0;
+    } else {
+        part[0] = shape_part(turned, last, 0, n);
+        part[1] = shape_part(turned, last, n, dims);
+    }
+    ig_array *y[2] = {ig_subtract(ig_multiply(part[0], c), ig_multiply(part[1], s)),
+                      ig_add(ig_multiply(part[0], s), ig_multiply(part[1], c))};
+    if (!y[0] || !y[1])
+        return 0;
+    part[0] =
+        near ? ig_reshape(ig_stack(y, 2, -1), ig_shape(turned)) : ig_concat(y, 2, IG_AXES(last));
+    part[1] = shape_part(x, last, dims, INT64_MAX);
+    return composite_result(out, dims < width ? ig_concat(part, 2, IG_AXES(last)) : part[0], dtype);
+}
+
+/* Moves the factor r between the channels and each of the two last axes. */
+static int shuffled(op_id op, ig_array *x, int64_t r, bool up, ig_array **out)
+{
+    const int ndim = x->view.ndim, lead = ndim - 3;
+    int64_t split[IG_MAX_NDIM], shape[IG_MAX_NDIM], order[IG_MAX_NDIM];
+    if (lead < 0 || lead + 5 > IG_MAX_NDIM)
+        FAIL_NONE(IG_ERR_SHAPE, "%s: x has %d dimensions, but must be (..., C, H, W)",
+                  op_rows[op].name, ndim);
+    const int64_t *s = x->view.shape + lead;
+    if (r < 1 || (up ? s[0] % (r * r) != 0 : s[1] % r != 0 || s[2] % r != 0))
+        FAIL_NONE(IG_ERR_SHAPE, "%s: the factor %lld does not divide the shape of x",
+                  op_rows[op].name, (long long)r);
+    for (int a = 0; a < lead; a++) {
+        split[a] = shape[a] = x->view.shape[a];
+        order[a] = a;
+    }
+    const int64_t apart[2][5] = {{s[0], s[1] / r, r, s[2] / r, r},
+                                 {s[0] / (r * r), r, r, s[1], s[2]}};
+    const int64_t whole[2][3] = {{s[0] * r * r, s[1] / r, s[2] / r},
+                                 {s[0] / (r * r), s[1] * r, s[2] * r}};
+    const int places[2][5] = {{0, 2, 4, 1, 3}, {0, 3, 1, 4, 2}};
+    for (int i = 0; i < 5; i++) {
+        split[lead + i] = apart[up][i];
+        order[lead + i] = lead + places[up][i];
+    }
+    memcpy(shape + lead, whole[up], sizeof whole[up]);
+    x = ig_permute_dims(ig_reshape(x, (ig_ints){split, lead + 5}), (ig_ints){order, lead + 5});
+    return op_one(out, ig_reshape(x, (ig_ints){shape, ndim}));
+}
+
+BUILDER(pixel_shuffle) { return shuffled(op, args[0].u.array, args[1].u.i, true, out); }
+BUILDER(pixel_unshuffle) { return shuffled(op, args[0].u.array, args[1].u.i, false, out); }
+
+/* ---- resampling ---- */
+
+typedef enum resample { NEAREST, LINEAR, CUBIC } resample;
+
+/* The weights of the 4 neighbours of a place t after the second one; a is -0.75, as in PyTorch. */
+static void cubic_weights(ig_array *t, ig_array *w[4])
+{
+    const double a = -0.75;
+    for (int i = 0; i < 4; i++) {
+        const bool near = i == 1 || i == 2;
+        ig_array *d = i < 2 ? ig_plus(t, 1 - i) : ig_subtract(ig_float(i - 1), t);
+        ig_array *p =
+            near ? ig_plus(ig_times(d, a + 2), -(a + 3)) : ig_plus(ig_times(d, a), -5 * a);
+        p = ig_multiply(p, d);
+        w[i] = near ? ig_plus(ig_multiply(p, d), 1)
+                    : ig_plus(ig_multiply(ig_plus(p, 8 * a), d), -4 * a);
+    }
+}
+
+/* x resampled to m elements along axis. */
+static ig_array *resampled(ig_array *x, int axis, int64_t m, resample how, bool corners)
+{
+    const int64_t n = ig_dim(x, axis);
+    const ig_dtype dtype = (ig_dtype)x->dtype;
+    ig_array *i = build_iota(1, &m), *y = NULL, *w[4];
+    if (how == NEAREST) /* floor(i * n / m) in integers */
+        return ig_take(x, ig_floor_divide(ig_multiply(i, ig_int(n)), ig_int(m)), IG_AXES(axis));
+    /* Places are fractions with one divisor, so that their whole part is exact. */
+    const int64_t divisor = corners ? (m > 1 ? m - 1 : 1) : 2 * m;
+    ig_array *place =
+        corners ? ig_multiply(i, ig_int(m > 1 ? n - 1 : 0))
+                : ig_subtract(ig_multiply(ig_add(ig_multiply(i, ig_int(2)), ig_int(1)), ig_int(n)),
+                              ig_int(m));
+    if (how == LINEAR)
+        place = ig_maximum(place, ig_int(0));
+    ig_array *at = ig_floor_divide(place, ig_int(divisor)),
+             *t = ig_remainder(place, ig_int(divisor));
+    t = ig_divide(build_cast(t, dtype), build_scalar((double)divisor, dtype));
+    const int count = how == LINEAR ? 2 : 4;
+    if (how == LINEAR) {
+        w[0] = ig_subtract(ig_float(1), t);
+        w[1] = t;
+    } else
+        cubic_weights(t, w);
+    for (int k = 0; k < count; k++) {
+        ig_array *from = ig_clip(ig_add(at, ig_int(k - (count == 4))), ig_int(0), ig_int(n - 1));
+        ig_array *part =
+            ig_multiply(ig_take(x, from, IG_AXES(axis)), shape_along(w[k], ig_ndim(x), axis));
+        y = k ? ig_add(y, part) : part;
+    }
+    return y;
+}
+
+BUILDER(interpolate)
+{
+    ig_array *x = args[0].u.array;
+    const ig_ints size = args[1].u.ints;
+    const char *mode = args[2].u.str;
+    const int axes = x->view.ndim - 2;
+    ig_dtype dtype;
+    if (axes < 1 || (size.n != 1 && size.n != axes))
+        FAIL_NONE(IG_ERR_SHAPE,
+                  "interpolate: x has %d dimensions and size %d numbers; x is (N, C, ...), and "
+                  "size has one "
+                  "for each axis after C, or one for all",
+                  x->view.ndim, size.n);
+    const bool nearest = strcmp(mode, "nearest") == 0, cubic = strcmp(mode, "cubic") == 0;
+    if (!nearest && !cubic && strcmp(mode, "linear") != 0)
+        FAIL_NONE(IG_ERR_ARGUMENT, "interpolate: mode is 'nearest', 'linear' or 'cubic', not '%s'",
+                  mode);
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+        return 0;
+    for (int a = 0; a < axes && x; a++) {
+        const int64_t n = ig_dim(x, 2 + a), m = size.v[size.n == 1 ? 0 : a];
+        if (n < 1 || m < 1)
+            FAIL_NONE(IG_ERR_SHAPE, "interpolate: from %lld to %lld elements; give at least 1",
+                      (long long)n, (long long)m);
+        if (m != n)
+            x = resampled(x, 2 + a, m, nearest ? NEAREST : cubic ? CUBIC : LINEAR, args[3].u.b);
+    }
+    return composite_result(out, x, dtype);
+}
+
+/* ---- losses ---- */
+
+static ig_array *norm_along(ig_array *x, int64_t axis, double eps)
+{
+    return ig_sqrt(ig_plus(ig_sum(ig_square(x), IG_AXES(axis), IG_DTYPE_NONE, false), eps));
+}
+
+static ig_array *cosine(ig_array *const *x, int64_t axis, double eps)
+{
+    ig_array *dot = ig_sum(ig_multiply(x[0], x[1]), IG_AXES(axis), IG_DTYPE_NONE, false);
+    ig_array *size[2];
+    for (int i = 0; i < 2; i++) {
+        ig_array *square = ig_sum(ig_square(x[i]), IG_AXES(axis), IG_DTYPE_NONE, false);
+        size[i] = ig_sqrt(ig_maximum(square, ig_float(eps * eps)));
+    }
+    return ig_divide(dot, ig_multiply(size[0], size[1]));
+}
+
+BUILDER(cosine_similarity)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    ig_dtype dtype;
+    if (composite_floats(op, x, 2, &dtype) != IG_OK)
+        return 0;
+    return composite_result(out, cosine(x, args[2].u.i, args[3].u.f), dtype);
+}
+
+static ig_array *relu_of(ig_array *x) { return ig_maximum(x, ig_float(0)); }
+
+/* log(x), at least -100: the gradient at 0 is then 0. */
+static ig_array *log_bounded(ig_array *x) { return ig_maximum(ig_log(x), ig_float(-100)); }
+
+static ig_array *gaussian(ig_array *d, ig_array *var, bool full, double eps)
+{
+    var = ig_maximum(var, ig_float(eps));
+    ig_array *loss = ig_times(ig_add(ig_log(var), ig_divide(ig_square(d), var)), 0.5);
+    return full ? ig_plus(loss, 0.5 * log(2 * M_PI)) : loss;
+}
+
+/* The loss of each element; x has the arrays, more the arguments after them. */
+static ig_array *loss_of(op_id op, ig_array *const *x, const ig_arg *more)
+{
+    ig_array *d =
+        op == OP_triplet || op == OP_cosine_similarity_loss ? NULL : ig_subtract(x[0], x[1]);
+    switch (op) {
+    case OP_binary_cross_entropy: {
+        ig_array *rest = ig_multiply(ig_subtract(ig_float(1), x[1]),
+                                     log_bounded(ig_subtract(ig_float(1), x[0])));
+        return ig_negative(ig_add(ig_multiply(x[1], log_bounded(x[0])), rest));
+    }
+    case OP_smooth_l1: {
+        const double beta = more[0].u.f;
+        ig_array *size = ig_abs(d);
+        if (!(beta > 0))
+            return size;
+        return ig_where(ig_less(size, ig_float(beta)), ig_times(ig_square(d), 0.5 / beta),
+                        ig_plus(size, -0.5 * beta));
+    }
+    case OP_log_cosh: /* d + log(1 + exp(-2 d)) - log(2) */
+        return ig_plus(ig_logaddexp(d, ig_negative(d)), -M_LN2);
+    case OP_hinge: return relu_of(ig_subtract(ig_float(1), ig_multiply(x[0], x[1])));
+    case OP_margin_ranking: return relu_of(ig_plus(ig_negative(ig_multiply(x[2], d)), more[0].u.f));
+    case OP_gaussian_nll: return gaussian(d, x[2], more[0].u.b, more[1].u.f);
+    case OP_cosine_similarity_loss:
+        return ig_subtract(ig_float(1), cosine(x, more[0].u.i, more[1].u.f));
+    default: /* triplet */
+        return relu_of(
+            ig_plus(ig_subtract(norm_along(ig_subtract(x[0], x[1]), more[0].u.i, more[2].u.f),
+                                norm_along(ig_subtract(x[0], x[2]), more[0].u.i, more[2].u.f)),
+                    more[1].u.f));
+    }
+}
+
+BUILDER(more_loss)
+{
+    const int n = op == OP_margin_ranking || op == OP_gaussian_nll || op == OP_triplet ? 3 : 2;
+    ig_array *x[3];
+    ig_dtype dtype;
+    for (int i = 0; i < n; i++)
+        x[i] = args[i].u.array;
+    if (composite_floats(op, x, n, &dtype) != IG_OK)
+        return 0;
+    int last = n; /* the reduction is the last argument */
+    while (args[last].kind != IG_ARG_STRING)
+        last++;
+    return composite_reduced(op, loss_of(op, x, args + n), args[last].u.str, dtype, out);
+}
+
+BUILDER(nll)
+{
+    ig_array *x = args[0].u.array, *at = index_cast(op_rows[op].name, args[1].u.array);
+    ig_dtype dtype;
+    int axis;
+    if (!at || composite_floats(op, &x, 1, &dtype) != IG_OK ||
+        infer_axis(op, args[2].u.i, x->view.ndim, &axis) != IG_OK)
+        return 0;
+    if (at->view.ndim != x->view.ndim - 1)
+        FAIL_NONE(IG_ERR_SHAPE, "nll: targets have %d axes, log_probs %d; they need one less",
+                  at->view.ndim, x->view.ndim);
+    at = ig_bitwise_and(
+        at, build_scalar_int(~INDEX_REFUSED, IG_I64)); /* a negative target is refused */
+    ig_array *chosen = ig_take_along_axis(x, ig_expand_dims(at, IG_AXES(axis)), axis);
+    return composite_reduced(op, ig_negative(ig_squeeze(chosen, IG_AXES(axis))), args[3].u.str,
+                             dtype, out);
+}
+
+/* ---- transforms ---- */
+
+/* Sums and differences of halves, log2(n) times. */
+BUILDER(hadamard_transform)
+{
+    ig_array *x = args[0].u.array;
+    const int last = x->view.ndim - 1;
+    ig_dtype dtype;
+    if (last < 0 || x->view.shape[last] < 1 ||
+        (x->view.shape[last] & (x->view.shape[last] - 1)) != 0)
+        FAIL_NONE(IG_ERR_SHAPE,
+                  "hadamard_transform: the length of the last axis must be a power of 2");
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+        return 0;
+    const int64_t n = x->view.shape[last];
+    const double scale = args[1].kind == IG_ARG_FLOAT ? args[1].u.f : 1 / sqrt((double)n);
+    ig_array *y = ig_reshape(x, IG_SHAPE(-1, n));
+    if (ig_size(x) == 0)
+        return composite_result(out, x, dtype);
+    for (int64_t inner = 1; inner < n; inner *= 2) {
+        ig_array *half[2];
+        if (ig_unstack(ig_reshape(y, IG_SHAPE(-1, 2, inner)), 1, half, 2) != 2)
+            return 0;
+        half[0] =
+            ig_stack((ig_array *[]){ig_add(half[0], half[1]), ig_subtract(half[0], half[1])}, 2, 1);
+        y = ig_reshape(half[0], IG_SHAPE(-1, n));
+    }
+    return composite_result(out, ig_times(ig_reshape(y, ig_shape(x)), scale), dtype);
+}
