@@ -131,10 +131,15 @@ void ops_nearest(str *t, const char *name)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_member(str *t, const char *name, const char *s)
+static void json_string_member(str *t, const char *name, const char *s)
 {
     str_printf(t, "\"%s\": ", name);
     json_string(t, s);
+}
+
+static void json_member(str *t, const char *name, const char *s)
+{
+    json_string_member(t, name, s);
     str_puts(t, ", ");
 }
 
@@ -189,6 +194,31 @@ static void json_devices(str *t, const char *only)
     }
 }
 
+/* The other names of ops, and the calculator's own functions. */
+static void json_aliases(str *t)
+{
+    str_puts(t, ",\n\"aliases\": [");
+    for (int i = 0; i < ig_alias_count(); i++) {
+        const ig_alias *a = ig_alias_at(i);
+        const char *const kinds[] = {"op", "params", "expression", "advice"};
+        const char *const texts[] = {a->op, a->params, a->expression, a->advice};
+        str_puts(t, i ? ",\n{" : "{");
+        json_string_member(t, "name", a->name);
+        for (int k = 0; k < 4; k++)
+            if (texts[k]) {
+                str_puts(t, ", ");
+                json_string_member(t, kinds[k], texts[k]);
+            }
+        str_puts(t, "}");
+    }
+    str_puts(t, "],\n\"calculator\": [");
+    for (int i = 0; calc_builtin_at(i); i++) {
+        str_puts(t, i ? ", " : "");
+        json_string(t, calc_builtin_at(i)->name);
+    }
+    str_puts(t, "]");
+}
+
 static void json_ops(str *t, const char *only, const char *device)
 {
     str_puts(t, "{\"schema\": 1, \"devices\": [");
@@ -203,7 +233,10 @@ static void json_ops(str *t, const char *only, const char *device)
         json_op(t, op, device);
         comma = ",\n";
     }
-    str_puts(t, "]}\n");
+    str_puts(t, "]");
+    if (!only)
+        json_aliases(t);
+    str_puts(t, "}\n");
 }
 
 /* ---- the verb ------------------------------------------------------------------------------- */

@@ -218,11 +218,12 @@ void arena_free(arena *a)
 
 /* ---- the nearest name ----------------------------------------------------------------------- */
 
-enum { NAME_MOST = 64 };
+enum { NAME_MOST = 64, SHORT_WORD = 4 };
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* The number of edits (insert, drop, change, swap neighbours) from a to b. */
+/* The number of edits (insert, drop, change, swap neighbours) from a to b. In a short word a change counts two: svd is not
+ * a misspelt std. */
 static int edit_distance(const char *a, const char *b)
 {
     int na = (int)strlen(a), nb = (int)strlen(b);
@@ -235,8 +236,8 @@ static int edit_distance(const char *a, const char *b)
         int *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
         row[0] = i;
         for (int j = 1; j <= nb; j++) {
-            bool same = a[i - 1] == b[j - 1];
-            row[j] = least(least(up[j], row[j - 1]) + 1, up[j - 1] + !same);
+            const int change = a[i - 1] == b[j - 1] ? 0 : na <= SHORT_WORD ? 2 : 1;
+            row[j] = least(least(up[j], row[j - 1]) + 1, up[j - 1] + change);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 row[j] = least(row[j], up2[j - 2] + 1);
         }

@@ -99,6 +99,41 @@ static bool get_matrix_transpose(calc *c, span where, ig_array *x, value *out)
     return call_arrays(c, where, "matrix_transpose", &x, 1, out);
 }
 
+static bool get_conjugate_transpose(calc *c, span where, ig_array *x, value *out)
+{
+    return call_arrays(c, where, "matrix_transpose", &x, 1, out) &&
+           call_arrays(c, where, "conj", &out->u.array, 1, out);
+}
+
+static bool get_real(calc *c, span where, ig_array *x, value *out)
+{
+    return call_arrays(c, where, "real", &x, 1, out);
+}
+
+static bool get_imag(calc *c, span where, ig_array *x, value *out)
+{
+    return call_arrays(c, where, "imag", &x, 1, out);
+}
+
+static bool get_flat(calc *c, span where, ig_array *x, value *out)
+{
+    return calc_give(c, where, ig_reshape(x, IG_SHAPE(-1)), out);
+}
+
+static bool get_itemsize(calc *c, span where, ig_array *x, value *out)
+{
+    (void)c, (void)where;
+    *out = value_int((int64_t)ig_dtype_bytes(ig_dtype_of(x)));
+    return true;
+}
+
+static bool get_nbytes(calc *c, span where, ig_array *x, value *out)
+{
+    (void)c, (void)where;
+    *out = value_int(ig_size(x) * (int64_t)ig_dtype_bytes(ig_dtype_of(x)));
+    return true;
+}
+
 static bool get_length(calc *c, span where, ig_array *x, value *out)
 {
     *out = value_int(ig_dim(x, 0));
@@ -110,9 +145,20 @@ typedef bool getter(calc *c, span where, ig_array *x, value *out);
 static const struct {
     const char *name;
     getter *get;
-} attributes[] = {{"T", get_reversed_axes}, {"mT", get_matrix_transpose}, {"shape", get_shape},
-                  {"dtype", get_dtype},     {"ndim", get_ndim},           {"size", get_size},
-                  {"device", get_device}};
+} attributes[] = {{"T", get_reversed_axes},
+                  {"mT", get_matrix_transpose},
+                  {"shape", get_shape},
+                  {"dtype", get_dtype},
+                  {"ndim", get_ndim},
+                  {"size", get_size},
+                  {"device", get_device},
+                  {"mH", get_conjugate_transpose},
+                  {"H", get_conjugate_transpose},
+                  {"real", get_real},
+                  {"imag", get_imag},
+                  {"flat", get_flat},
+                  {"itemsize", get_itemsize},
+                  {"nbytes", get_nbytes}};
 enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
 
 const char *calc_attribute_at(int i) { return i < ATTRIBUTES ? attributes[i].name : NULL; }
@@ -132,7 +178,7 @@ bool attribute_eval(calc *c, const expr *n, value *out)
         return calc_fail_unknown(c, n->child);
     if (!calc_eval(c, n->child, &x))
         return false;
-    if (x.kind == V_NAMED)
+    if (x.kind == V_NAMED || x.names)
         return calc_named_item(c, n->where, &x, n->name, out);
     for (int i = 0; i < ATTRIBUTES; i++) {
         if (strcmp(attributes[i].name, n->name) == 0)
@@ -140,7 +186,8 @@ bool attribute_eval(calc *c, const expr *n, value *out)
                    attributes[i].get(c, n->where, array, out);
         nearest_offer(&search, attributes[i].name);
     }
-    if (ig_op_find(n->name))
+    const meaning m = calc_meaning(c, n);
+    if (m.op || m.define)
         return calc_fail(c, n->where, "'%s' is an op; call it: x.%s()", n->name, n->name);
     str hint = {0};
     str_did_you_mean(&hint, &search);
@@ -173,6 +220,151 @@ static bool run_len(calc *c, const expr *n, const value *args, value *out)
     return true;
 }
 
+static bool run_ndim(calc *c, const expr *n, const value *args, value *out)
+{
+    return run_getter(c, n, &args[0], get_ndim, out);
+}
+
+static bool run_size(calc *c, const expr *n, const value *args, value *out)
+{
+    int64_t axis;
+    ig_array *x;
+    if (args[1].kind == V_NONE)
+        return run_getter(c, n, &args[0], get_size, out);
+    if (!calc_to_array(c, n->where, &args[0], &x) || !calc_to_int(c, n->where, &args[1], 0, &axis))
+        return false;
+    axis = axis < 0 ? axis + ig_ndim(x) : axis;
+    *out = value_int(ig_dim(x, (int)axis));
+    return (axis >= 0 && axis < ig_ndim(x)) ||
+           calc_fail(c, n->where, "x has no axis %lld", (long long)axis);
+}
+
+/* ---- Python's functions of lists ------------------------------------------------------------- */
+
+static value list_of(value *items, int n, value_kind kind)
+{
+    return (value){.kind = kind, .u = {.items = {items, n}}};
+}
+
+static bool run_range(calc *c, const expr *n, const value *args, value *out)
+{
+    int64_t start, stop = 0, step;
+    if (!calc_to_int(c, n->where, &args[0], 0, &start) ||
+        !calc_to_int(c, n->where, &args[1], 0, &stop) ||
+        !calc_to_int(c, n->where, &args[2], 1, &step))
+        return false;
+    if (args[1].kind == V_NONE)
+        stop = start, start = 0;
+    if (step == 0)
+        return calc_fail(c, n->where, "the step of a range is not 0");
+    const uint64_t distance = step > 0 ? (stop > start ? (uint64_t)stop - (uint64_t)start : 0)
+                                       : (start > stop ? (uint64_t)start - (uint64_t)stop : 0);
+    const uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step,
+                   count = (distance + stride - 1) / stride;
+    if (count > LOOPS_MOST)
+        return calc_fail(c, n->where,
+                         "a range has at most %d numbers here; use arange(stop) for an array",
+                         LOOPS_MOST);
+    value *items = arena_get(&c->scratch, sizeof *items * (size_t)(count + 1));
+    for (uint64_t i = 0; i < count; i++)
+        items[i] = value_int(start + (int64_t)i * step);
+    *out = list_of(items, (int)count, V_LIST);
+    return true;
+}
+
+/* Pairs of items of two lists; as many as the shorter has. */
+static bool run_zip(calc *c, const expr *n, const value *args, value *out)
+{
+    value x, y;
+    if (!calc_items(c, n->where, &args[0], &x) || !calc_items(c, n->where, &args[1], &y))
+        return false;
+    const int count = x.u.items.n < y.u.items.n ? x.u.items.n : y.u.items.n;
+    value *pairs = arena_get(&c->scratch, sizeof *pairs * (size_t)(count + 1));
+    for (int i = 0; i < count; i++) {
+        value *pair = arena_get(&c->scratch, sizeof *pair * 2);
+        pair[0] = x.u.items.v[i];
+        pair[1] = y.u.items.v[i];
+        pairs[i] = list_of(pair, 2, V_TUPLE);
+    }
+    *out = list_of(pairs, count, V_LIST);
+    return true;
+}
+
+static bool run_enumerate(calc *c, const expr *n, const value *args, value *out)
+{
+    value items, numbers[2] = {{0}};
+    if (!calc_items(c, n->where, &args[0], &items))
+        return false;
+    const value stop[3] = {value_int(items.u.items.n), {0}, {0}};
+    if (!run_range(c, n, stop, &numbers[0]))
+        return false;
+    numbers[1] = items;
+    return run_zip(c, n, numbers, out);
+}
+
+static bool run_list(calc *c, const expr *n, const value *args, value *out)
+{
+    if (!calc_items(c, n->where, &args[0], out))
+        return false;
+    out->kind = V_LIST;
+    out->names = NULL;
+    return true;
+}
+
+static bool run_tuple(calc *c, const expr *n, const value *args, value *out)
+{
+    if (!run_list(c, n, args, out))
+        return false;
+    out->kind = V_TUPLE;
+    return true;
+}
+
+static bool run_item(calc *c, const expr *n, const value *args, value *out)
+{
+    ig_array *x;
+    if (value_is_number(&args[0])) {
+        *out = args[0];
+        return true;
+    }
+    if (!calc_may_read(c, n->where) || !calc_to_array(c, n->where, &args[0], &x))
+        return false;
+    if (ig_size(x) != 1)
+        return calc_fail(c, n->where, "item takes an array of one element, and this one has %lld",
+                         (long long)ig_size(x));
+    if (ig_isdtype(ig_dtype_of(x), "complex floating"))
+        return calc_give(c, n->where, x, out);
+    const void *data = ig_data(x);
+    if (!data)
+        return calc_fail_library(c, n->where);
+    *out = value_element(data, ig_dtype_of(x), 0);
+    return true;
+}
+
+/* ---- random keys without a key, as in NumPy -------------------------------------------------- */
+
+static bool run_seed(calc *c, const expr *n, const value *args, value *out)
+{
+    *out = (value){0};
+    c->quiet = true;
+    c->streams[c->stream].draws = 0;
+    return calc_to_int(c, n->where, &args[0], 0, &c->streams[c->stream].seed);
+}
+
+static bool run_next_key(calc *c, const expr *n, const value *args, value *out)
+{
+    random_stream *s = &c->streams[c->stream];
+    (void)args;
+    return calc_give(c, n->where, ig_fold_in(ig_key(s->seed, "philox"), s->draws++), out);
+}
+
+static bool run_default_rng(calc *c, const expr *n, const value *args, value *out)
+{
+    if (c->n_streams + 1 >= STREAMS_MOST)
+        return calc_fail(c, n->where, "there are %d random generators already", STREAMS_MOST - 1);
+    *out = (value){.kind = V_RANDOM, .u.i = ++c->n_streams};
+    return calc_to_int(c, n->where, &args[0], 0, &c->streams[c->n_streams].seed);
+}
+
 /* ---- the table and the call ------------------------------------------------------------------ */
 
 static const builtin builtins[] = {
@@ -184,13 +376,43 @@ static const builtin builtins[] = {
      run_array},
     {"asarray", {"x", "dtype"}, 1, "x, dtype=None", "the same", run_array},
     {"compute", {"x"}, 1, "x", "x, computed now: data for what follows", run_compute},
+    {"default_rng",
+     {"seed"},
+     0,
+     "seed=0",
+     "a random generator with NumPy's methods: default_rng(1).normal(size=3)",
+     run_default_rng},
     {"dtype", {"x"}, 1, "x", "the dtype of x", run_dtype},
+    {"enumerate", {"x"}, 1, "x", "the items of x with their numbers, for loops", run_enumerate},
     {"grad",
-     {"loss", "x"},
-     2,
+     {NULL},
+     0,
      "loss, x",
-     "the derivative of loss, a scalar, by x: a name or an array; by [x, y]: a tuple",
+     "the derivative of loss, a scalar, by x: a name or an array; by [x, y]: a tuple. grad(f, "
+     "argnums=0): the gradient of a "
+     "function, as a function",
      run_grad},
+    {"hessian",
+     {NULL},
+     0,
+     "f, argnums=0",
+     "the matrix of second derivatives of a function, as a function",
+     run_hessian},
+    {"item", {"x"}, 1, "x", "the element of an array of one element, as a number", run_item},
+    {"jacfwd", {NULL}, 0, "f, argnums=0", "the same as jacobian", run_jacobian},
+    {"jacobian",
+     {NULL},
+     0,
+     "f, argnums=0",
+     "all derivatives of a function, as a function",
+     run_jacobian},
+    {"jacrev", {NULL}, 0, "f, argnums=0", "the same as jacobian", run_jacobian},
+    {"jvp",
+     {NULL},
+     0,
+     "f, primals, tangents",
+     "f(primals), and its derivative in the direction of tangents",
+     run_jvp},
     {"kernel",
      {NULL},
      0,
@@ -198,6 +420,7 @@ static const builtin builtins[] = {
      "a kernel in CUDA C: its parameters by name or in order; results by their shape",
      run_kernel},
     {"len", {"x"}, 1, "x", "the length of the first axis, or of a tuple", run_len},
+    {"list", {"x"}, 1, "x", "the items of x as a list", run_list},
     {"load",
      {"path"},
      1,
@@ -206,7 +429,20 @@ static const builtin builtins[] = {
      "name: "
      "load(path)[\"x\"]",
      run_load},
+    {"ndim", {"x"}, 1, "x", "the number of axes of x", run_ndim},
+    {"next_key",
+     {NULL},
+     0,
+     "",
+     "a new random key at each call; seed(n) begins again",
+     run_next_key},
     {"print", {"x"}, 1, "x", "prints x", run_print},
+    {"range",
+     {"start", "stop", "step"},
+     1,
+     "start, stop=None, step=1",
+     "integers, for loops; one argument is stop",
+     run_range},
     {"save",
      {NULL},
      0,
@@ -215,7 +451,42 @@ static const builtin builtins[] = {
      ".npz or "
      ".safetensors",
      run_save},
+    {"savez",
+     {NULL},
+     0,
+     "path, *arrays",
+     "save with the path of an .npz file; arrays without a name are arr_0, arr_1, ...",
+     run_save},
+    {"savez_compressed", {NULL}, 0, "path, *arrays", "savez; the file is not compressed", run_save},
+    {"seed", {"n"}, 1, "n", "begins the random keys of next_key again", run_seed},
     {"shape", {"x"}, 1, "x", "the shape of x, as a tuple", run_shape},
+    {"size",
+     {"x", "axis"},
+     1,
+     "x, axis=None",
+     "the number of elements of x, or the length of an axis",
+     run_size},
+    {"tuple", {"x"}, 1, "x", "the items of x as a tuple", run_tuple},
+    {"value_and_grad",
+     {NULL},
+     0,
+     "f, argnums=0",
+     "a function that gives the value of f and its gradient",
+     run_value_and_grad},
+    {"vjp",
+     {NULL},
+     0,
+     "f, primals, cotangents",
+     "f(primals), and the gradients for a gradient of its result",
+     run_vjp},
+    {"vmap",
+     {NULL},
+     0,
+     "f, in_axes=0, out_axes=0",
+     "f mapped over an axis of its arguments, as a function; None in in_axes: an argument is the "
+     "same for all",
+     run_vmap},
+    {"zip", {"x", "y"}, 2, "x, y", "pairs of items, for loops", run_zip},
 };
 enum { BUILTINS = sizeof builtins / sizeof *builtins };
 
@@ -241,21 +512,21 @@ static int param_of(const builtin *b, const expr *argument, int position)
 bool calc_call_builtin(calc *c, const expr *n, const builtin *b, value *out)
 {
     value args[BUILTIN_PARAMS] = {{0}};
-    bool given[BUILTIN_PARAMS] = {false};
+    bool set[BUILTIN_PARAMS] = {false};
     int position = 0;
     if (!b->params[0]) /* run reads its arguments itself */
         return b->run(c, n, args, out);
     for (const expr *a = n->child; a; a = a->next, position++) {
         int i = param_of(b, a, position);
-        if (i < 0 || given[i])
+        if (i < 0 || set[i])
             return calc_fail(c, a->where, "this argument is not one of %s(%s)", b->name,
                              b->signature);
         if (!calc_eval(c, a->kind == N_KEYWORD ? a->child : a, &args[i]))
             return false;
-        given[i] = true;
+        set[i] = true;
     }
     for (int i = 0; i < b->required; i++)
-        if (!given[i])
+        if (!set[i])
             return calc_fail(c, n->where, "%s(%s) needs the argument '%s'", b->name, b->signature,
                              b->params[i]);
     return b->run(c, n, args, out);

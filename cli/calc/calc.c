@@ -108,21 +108,29 @@ static bool eval_literal(calc *c, const expr *n, value *out)
     return true;
 }
 
+static bool eval_imaginary(calc *c, const expr *n, value *out)
+{
+    *out = value_array(ig_imaginary(n->literal.u.f));
+    return out->u.array ? true : calc_fail_library(c, n->where);
+}
+
 static bool eval_name(calc *c, const expr *n, value *out)
 {
-    const binding *b = calc_find_name(c, n->name);
-    if (b) {
-        *out = b->bound;
+    const value *v = calc_find_name(c, n->name);
+    if (v) {
+        *out = *v;
         return true;
     }
     if (calc_find_constant(n->name, out))
         return true;
-    const ig_op *op = ig_op_find(n->name);
-    const builtin *own = builtin_find(n->name);
-    if (!op && !own)
+    const meaning m = calc_meaning(c, n);
+    if (!m.op && !m.own && !m.define)
         return calc_fail_unknown(c, n);
     str t = {0};
-    str_signature(&t, op ? op->signature : own->signature);
+    if (m.define)
+        str_puts(&t, m.define->params);
+    else
+        str_signature(&t, m.op ? m.op->signature : m.own->signature);
     calc_fail(c, n->where, "'%s' is an op; call it: %s(%s)", n->name, n->name, t.s ? t.s : "");
     str_free(&t);
     return false;
@@ -130,14 +138,13 @@ static bool eval_name(calc *c, const expr *n, value *out)
 
 static bool eval_items(calc *c, const expr *n, value *out)
 {
-    int count = 0;
-    for (const expr *item = n->child; item; item = item->next)
-        count++;
-    value *items = arena_get(&c->scratch, sizeof(value) * (size_t)count);
-    count = 0;
-    for (const expr *item = n->child; item; item = item->next)
-        if (!calc_eval(c, item, &items[count++]))
-            return false;
+    given *args;
+    int count;
+    if (!arguments_eval(c, n->child, false, &args, &count))
+        return false;
+    value *items = arena_get(&c->scratch, sizeof(value) * (size_t)(count + 1));
+    for (int i = 0; i < count; i++)
+        items[i] = args[i].v;
     *out = (value){.kind = n->kind == N_LIST ? V_LIST : V_TUPLE, .u = {.items = {items, count}}};
     return true;
 }
@@ -181,6 +188,8 @@ static bool eval_binary(calc *c, const expr *n, value *out)
     const expr *left = n->child, *right = left->next;
     if (!calc_eval(c, left, &x) || !calc_eval(c, right, &y))
         return false;
+    if (!n->op->op)
+        return flow_membership(c, n, &x, &y, out);
     if (value_is_number(&x) && value_is_number(&y)) {
         const char *why =
             n->op->number ? n->op->number(&x, &y, out) : "@ multiplies matrices; use * for numbers";
@@ -194,30 +203,127 @@ static bool eval_binary(calc *c, const expr *n, value *out)
            call_arrays(c, n->where, n->op->op, operands, 2, out);
 }
 
+/* float32(x), int(x): an array of that dtype; of a number, int and float are Python's. */
+static bool call_dtype(calc *c, const expr *n, ig_dtype dtype, const given *args, int count,
+                       value *out)
+{
+    const value *v = &args[0].v;
+    if (count != 1 || args[0].keyword)
+        return calc_fail(c, n->where, "'%s' is a dtype; write %s(x)", n->name, n->name);
+    const bool whole = strcmp(n->name, "int") == 0, real = strcmp(n->name, "float") == 0;
+    if (value_is_number(v) && (whole || real)) {
+        const double f = value_float_of(v);
+        if (whole && v->kind == V_FLOAT && !(f > -9.2e18 && f < 9.2e18))
+            return calc_fail(c, n->where, "this number does not fit in an int");
+        *out = real                 ? value_float(f)
+               : v->kind == V_FLOAT ? value_int((int64_t)f)
+                                    : value_int(value_int_of(v));
+        return true;
+    }
+    return calc_give(c, n->where, value_to_array(v, dtype), out);
+}
+
+/* Calls what the name means: an op, unless the arguments fit only the function of that name. */
+static bool call_meaning(calc *c, const expr *n, const meaning *m, value *out)
+{
+    given *args;
+    int count;
+    user_function f;
+    if (!arguments_eval(c, n->child, !m->op, &args, &count))
+        return false;
+    if (m->op)
+        count = call_gather(c, m->op, args, count);
+    if (m->op && !(m->define && !call_fits(m->op, args, count)))
+        return call_op(c, n, m->op, args, count, out);
+    return function_of_alias(c, m->define, &f) && function_call(c, n->where, &f, args, count, out);
+}
+
+static bool call_value(calc *c, const expr *n, const value *callee, const expr *first, value *out)
+{
+    given *args;
+    int count;
+    if (callee->kind != V_FUNCTION)
+        return calc_fail(c, n->where, "%s cannot be called", value_kind_name(callee->kind));
+    return arguments_eval(c, first, true, &args, &count) &&
+           function_call(c, n->where, callee->u.function, args, count, out);
+}
+
+/* grad(f)(x) */
+static bool eval_apply(calc *c, const expr *n, value *out)
+{
+    value callee;
+    return calc_eval(c, n->child, &callee) && call_value(c, n, &callee, n->child->next, out);
+}
+
+/* rng.normal(size=3): a function of np.random that draws from this generator. *is_random: n is such a call. */
+static bool call_random(calc *c, const expr *n, bool *is_random, value *out)
+{
+    const expr *from = n->kind == N_METHOD ? n->child : NULL;
+    const value *v = from && from->kind == N_NAME ? calc_find_name(c, from->name) : NULL;
+    const bool made = from && (from->kind == N_CALL || from->kind == N_METHOD) &&
+                      strcmp(from->name, "default_rng") == 0;
+    value generator;
+    given *args;
+    int count;
+    user_function f;
+    *is_random = made || (v && v->kind == V_RANDOM);
+    if (!*is_random)
+        return true;
+    if (!calc_eval(c, from, &generator))
+        return false;
+    const ig_alias *a = calc_random_method(n->name);
+    if (generator.kind != V_RANDOM || !a || !a->expression)
+        return calc_fail(c, n->where, "a generator has no method '%s'", n->name);
+    const int before = c->stream;
+    c->stream = (int)generator.u.i;
+    const bool fine = arguments_eval(c, from->next, false, &args, &count) &&
+                      function_of_alias(c, a, &f) &&
+                      function_call(c, n->where, &f, args, count, out);
+    c->stream = before;
+    return fine;
+}
+
 static bool eval_call(calc *c, const expr *n, value *out)
 {
+    const value *variable = n->kind == N_CALL ? calc_find_name(c, n->name) : NULL;
+    if (variable && variable->kind == V_FUNCTION)
+        return call_value(c, n, variable, n->child, out);
+    bool is_update = false, is_random = false;
+    const bool updated = index_update(c, n, &is_update, out);
+    if (is_update)
+        return updated;
+    const bool drawn = call_random(c, n, &is_random, out);
+    if (is_random)
+        return drawn;
+    const meaning m = calc_meaning(c, n);
+    expr plain = *n;
     if (n->kind == N_METHOD && is_module(c, n->child)) { /* np.sum(x) */
-        const char *differs = module_refuses(n);
-        if (differs)
-            return calc_fail(c, n->where, "torch.%s %s", n->name, differs);
-        expr plain = *n;
         plain.kind = N_CALL;
         plain.child = n->child->next;
-        return eval_call(c, &plain, out);
     }
-    const ig_op *op = ig_op_find(n->name);
-    const builtin *own = builtin_find(n->name);
-    if (op)
-        return call_op(c, n, op, out);
-    if (own && n->kind == N_CALL)
-        return calc_call_builtin(c, n, own, out);
+    if (m.op || m.define)
+        return call_meaning(c, &plain, &m, out);
+    if (m.own && plain.kind == N_CALL)
+        return calc_call_builtin(c, &plain, m.own, out);
     value constant;
-    if (n->kind == N_CALL && calc_find_constant(n->name, &constant) && constant.kind == V_DTYPE)
-        return calc_fail(c, n->where, "'%s' is a dtype; write array(x, %s) or astype(x, %s)",
-                         n->name, n->name, n->name);
-    if (n->kind == N_CALL && calc_find_name(c, n->name))
+    if (plain.kind == N_CALL && calc_find_constant(n->name, &constant) &&
+        constant.kind == V_DTYPE) {
+        given *args;
+        int count;
+        return arguments_eval(c, plain.child, false, &args, &count) &&
+               call_dtype(c, n, constant.u.dtype, args, count, out);
+    }
+    if (variable)
         return calc_fail(c, n->where, "'%s' is a value and cannot be called", n->name);
     return calc_fail_unknown(c, n);
+}
+
+static bool eval_nothing(calc *c, const expr *n, value *out)
+{
+    (void)n;
+    c->quiet = true;
+    *out = (value){0};
+    return true;
 }
 
 static bool eval_misplaced(calc *c, const expr *n, value *out)
@@ -227,7 +333,7 @@ static bool eval_misplaced(calc *c, const expr *n, value *out)
 }
 
 /* Evaluates the arrays of v together. */
-static bool calc_evaluate(calc *c, const value *v)
+bool calc_evaluate(calc *c, const value *v)
 {
     int n = value_collect(v, NULL, 0);
     ig_array **arrays = arena_get(&c->scratch, sizeof *arrays * (size_t)n);
@@ -272,12 +378,22 @@ static void bind_name(calc *c, const char *name, const value *v)
     }
 }
 
+void calc_bind(calc *c, const char *name, const value *v) { bind_name(c, name, v); }
+
+void calc_forget_retired(calc *c) { bindings_free(&c->retired); }
+
 static bool bind(calc *c, const expr *target, const value *v)
 {
     value named = *v;
+    const char *name = target->kind == N_INDEX ? target->child->name : target->name;
+    if (target->kind == N_INDEX && !index_assign(c, target, v, &named))
+        return false;
     if (c->differentiates && !trace_begin(c, target->where, &named))
         return false;
-    bind_name(c, target->name, &named);
+    if (c->calls)
+        calc_push(c, name, &named);
+    else
+        bind_name(c, name, &named);
     return true;
 }
 
@@ -314,14 +430,18 @@ static bool eval_assign(calc *c, const expr *n, value *out)
 {
     const value *items;
     for (const expr *t = n->child->next; t; t = t->next) {
-        const char *why = calc_reserved(t->name);
+        const char *name = t->kind == N_INDEX ? t->child->name : t->name,
+                   *why = calc_reserved(name);
         if (why)
-            return calc_fail(c, t->where, "'%s' %s; choose another name", t->name, why);
+            return calc_fail(c, t->where, "'%s' %s; choose another name", name, why);
     }
     if (!calc_eval(c, n->child, out))
         return false;
-    const bool eager = c->options.eager && (c->next || !c->options.last_lazy);
-    if (eager && !calc_evaluate(c, out))
+    c->quiet = true;
+    /* A loop evaluates at every step, so that its graph does not grow. */
+    const bool last = !c->next && c->current == n;
+    const bool eager = (c->options.eager && !(last && c->options.last_lazy)) || c->loops;
+    if (eager && !c->calls && !calc_evaluate(c, out))
         return false;
     if (!target_values(c, n, out, &items))
         return false;
@@ -333,12 +453,38 @@ static bool eval_assign(calc *c, const expr *n, value *out)
 
 bool calc_eval(calc *c, const expr *n, value *out)
 {
-    static bool (*const evaluators[N_KINDS])(calc *, const expr *, value *) = {
-        [N_LITERAL] = eval_literal, [N_NAME] = eval_name,           [N_LIST] = eval_items,
-        [N_TUPLE] = eval_items,     [N_UNARY] = eval_unary,         [N_BINARY] = eval_binary,
-        [N_CALL] = eval_call,       [N_METHOD] = eval_call,         [N_KEYWORD] = eval_misplaced,
-        [N_INDEX] = index_eval,     [N_ATTRIBUTE] = attribute_eval, [N_SLICE] = eval_misplaced,
-        [N_ASSIGN] = eval_assign};
+    static bool (*const evaluators[])(calc *, const expr *, value *) = {
+        [N_LITERAL] = eval_literal,
+        [N_IMAGINARY] = eval_imaginary,
+        [N_NAME] = eval_name,
+        [N_LIST] = eval_items,
+        [N_TUPLE] = eval_items,
+        [N_UNARY] = eval_unary,
+        [N_BINARY] = eval_binary,
+        [N_CALL] = eval_call,
+        [N_METHOD] = eval_call,
+        [N_KEYWORD] = eval_misplaced,
+        [N_INDEX] = index_eval,
+        [N_ATTRIBUTE] = attribute_eval,
+        [N_SLICE] = eval_misplaced,
+        [N_STAR] = eval_misplaced,
+        [N_APPLY] = eval_apply,
+        [N_CHAIN] = flow_chain,
+        [N_LINK] = eval_misplaced,
+        [N_AND] = flow_logic,
+        [N_OR] = flow_logic,
+        [N_IF] = flow_if,
+        [N_NOT] = flow_not,
+        [N_LAMBDA] = function_eval,
+        [N_EACH] = flow_each,
+        [N_ASSIGN] = eval_assign,
+        [N_FUNCTION] = function_define,
+        [N_FOR] = flow_for,
+        [N_WHILE] = flow_while,
+        [N_BLOCK] = flow_block,
+        [N_RETURN] = flow_return,
+        [N_NOTHING] = eval_nothing,
+    };
     return evaluators[n->kind](c, n, out);
 }
 
@@ -355,9 +501,11 @@ calc *calc_new(const calc_options *options)
 
 static void close_statement(calc *c)
 {
-    if (c->scope_open)
+    for (; c->scopes; c->scopes--)
         ig_scope_end();
-    c->scope_open = false;
+    c->locals = NULL;
+    c->calls = c->loops = 0;
+    c->in_library = c->maps = c->returned = false;
     bindings_free(&c->retired);
     files_close(c);
     arena_free(&c->scratch);
@@ -373,6 +521,7 @@ void calc_free(calc *c)
     bindings_free(&c->names);
     ig_keep_history(false);
     arena_free(&c->program);
+    arena_free(&c->definitions);
     free(c->results);
     free(c->source);
     free(c);
@@ -394,7 +543,7 @@ bool calc_parse(calc *c, const char *source)
 
 bool calc_more(const calc *c) { return c->next != NULL; }
 
-bool calc_assigned(const calc *c) { return c->current && c->current->kind == N_ASSIGN; }
+bool calc_assigned(const calc *c) { return c->quiet; }
 
 void calc_mute(calc *c, bool mute) { c->muted = mute; }
 
@@ -403,7 +552,8 @@ bool calc_again(calc *c, value *out)
     close_statement(c);
     if (ig_scope_begin() != IG_OK)
         return calc_fail_library(c, c->current->where);
-    c->scope_open = true;
+    c->scopes = 1;
+    c->quiet = false;
     ig_keep_history(c->differentiates);
     return calc_eval(c, c->current, out);
 }

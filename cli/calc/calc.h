@@ -26,8 +26,8 @@ void calc_free(calc *c);
 /* Replaces the program. False: see calc_mistake. */
 bool calc_parse(calc *c, const char *source);
 
-bool calc_more(const calc *c);      /* there are more statements */
-bool calc_assigned(const calc *c);  /* the last step was an assignment */
+bool calc_more(const calc *c);     /* there are more statements */
+bool calc_assigned(const calc *c); /* the last step gives nothing to print, such as an assignment */
 void calc_mute(calc *c, bool mute); /* print() prints nothing */
 
 /* Runs the next statement. calc_again runs the last one again, with a new graph. The value is lazy, and valid until
@@ -60,7 +60,7 @@ void calc_describe(const calc *c, str *t, const char *source_name, bool color);
 ig_status file_save(const char *path, const value *v);
 
 /* The calculator's own functions, such as load; NULL past the last. */
-enum { BUILTIN_PARAMS = 2 };
+enum { BUILTIN_PARAMS = 3 };
 typedef struct builtin {
     const char *name;
     const char *params[BUILTIN_PARAMS]; /* if empty, run reads the arguments itself */

@@ -109,6 +109,8 @@ static bool to_ints(argument *a)
 /* Evaluates and reads an array of integers for a parameter that takes plain integers. */
 static bool from_index_array(argument *a, value_kind kind, bool (*convert)(argument *))
 {
+    if (a->c->maps)
+        return false;
     value number = value_from_index_array(&a->c->scratch, a->v->u.array);
     argument plain = {a->c, &number, a->out};
     return number.kind == kind && convert(&plain);
@@ -123,7 +125,7 @@ static bool array_to_ints(argument *a)
 
 static bool array_to_float(argument *a)
 {
-    if (ig_ndim(a->v->u.array) != 0)
+    if (ig_ndim(a->v->u.array) != 0 || a->c->maps)
         return false;
     a->out->u.f = ig_item(a->v->u.array);
     return !ig_failed();
@@ -217,22 +219,62 @@ static bool fail_argument(calc *c, span where, const ig_op *op, const char *why,
     return false;
 }
 
-/* An argument of a call, as written, and its value. */
-typedef struct given {
-    const expr *n;       /* the expression */
-    const char *keyword; /* NULL: by position */
-    span where;          /* of the keyword, or the expression */
-    value v;
-} given;
-
-static bool arguments_eval(calc *c, const expr *n, given *args)
+/* Adds the items of a *value to the arguments; returns the new list, which has room for `more` further ones. */
+static given *spread(calc *c, const given *args, int *count, const expr *n, const value *items,
+                     int more)
 {
-    for (const expr *a = n->child; a; a = a->next, args++) {
-        const bool keyword = a->kind == N_KEYWORD;
-        *args = (given){keyword ? a->child : a, keyword ? a->name : NULL, a->where, {0}};
-        if (!calc_eval(c, args->n, &args->v))
+    const int extra = items->u.items.n;
+    given *list = arena_get(&c->scratch, sizeof *list * (size_t)(*count + extra + more + 1));
+    if (*count)
+        memcpy(list, args, sizeof *list * (size_t)*count);
+    for (int i = 0; i < extra; i++)
+        list[(*count)++] = (given){n, NULL, n->where, items->u.items.v[i]};
+    return list;
+}
+
+bool arguments_eval(calc *c, const expr *first, bool functions, given **out, int *count)
+{
+    int left = 0;
+    for (const expr *a = first; a; a = a->next)
+        left++;
+    given *args = arena_get(&c->scratch, sizeof *args * (size_t)(left + 1));
+    *count = 0;
+    for (const expr *a = first; a; a = a->next) {
+        const bool keyword = a->kind == N_KEYWORD, star = a->kind == N_STAR;
+        value v, items;
+        left--;
+        const expr *n = keyword || star ? a->child : a;
+        if (!(functions ? function_argument(c, n, &v) : calc_eval(c, n, &v)))
             return false;
+        if (!star) {
+            args[(*count)++] =
+                (given){keyword ? a->child : a, keyword ? a->name : NULL, a->where, v};
+            continue;
+        }
+        if (!calc_items(c, a->where, &v, &items))
+            return false;
+        args = spread(c, args, count, a, &items, left);
     }
+    *out = args;
+    return true;
+}
+
+bool call_fits(const ig_op *op, const given *args, int count)
+{
+    unsigned given_params = 0;
+    int position = 0;
+    for (int i = 0; i < count; i++) {
+        const ig_param *p = args[i].keyword           ? ig_op_param(op, args[i].keyword)
+                            : position < op->n_params ? &op->params[position]
+                                                      : NULL;
+        if (!p)
+            return false;
+        given_params |= 1u << (p - op->params);
+        position += !args[i].keyword && !p->variadic;
+    }
+    for (int i = 0; i < op->n_params; i++)
+        if (op->params[i].required && !(given_params >> i & 1))
+            return false;
     return true;
 }
 
@@ -248,9 +290,7 @@ static bool is_int_list(const ig_param *param)
     return false;
 }
 
-/* zeros(2, 3) means zeros((2, 3)): consecutive ints become one tuple, unless the next parameter takes a
- * number. Returns the new number of arguments. */
-static int gather_ints(calc *c, const ig_op *op, given *args, int count)
+int call_gather(calc *c, const ig_op *op, given *args, int count)
 {
     const unsigned numbers =
         bit(IG_ARG_INT) | bit(IG_ARG_INTS) | bit(IG_ARG_FLOAT) | bit(IG_ARG_ARRAY);
@@ -301,11 +341,11 @@ static bool choose_number(calc *c, const ig_op *op, const given *args, int count
 static const ig_param *keyword_param(calc *c, const ig_op *op, const given *a)
 {
     nearest search = nearest_to(a->keyword);
-    for (int i = 0; i < op->n_params; i++) {
-        if (strcmp(op->params[i].name, a->keyword) == 0)
-            return &op->params[i];
+    const ig_param *found = ig_op_param(op, a->keyword);
+    if (found)
+        return found;
+    for (int i = 0; i < op->n_params; i++)
         nearest_offer(&search, op->params[i].name);
-    }
     fail_argument(c, a->where, op, "has no argument", &search);
     return NULL;
 }
@@ -328,14 +368,39 @@ static bool gives_keys(const ig_arg *args, const ig_array *result)
     return args[0].kind == IG_ARG_ARRAY && ig_ndim(result) > ig_ndim(args[0].u.array);
 }
 
+/* The names of n results, from a text such as "U S Vh"; NULL if there are not as many. */
+static const char *const *result_names(calc *c, const char *text, int n)
+{
+    const char **names = arena_get(&c->scratch, sizeof *names * (size_t)(n + 1));
+    int count = 0;
+    for (const char *s = text ? text : ""; *s && count < n; count++) {
+        const size_t length = strcspn(s, " ");
+        names[count] = arena_string(&c->scratch, s, length);
+        s += length + strspn(s + length, " ");
+    }
+    return n && count == n ? names : NULL;
+}
+
+/* True if the caller says which results there are (return_index, ...): a single one is no list. */
+static bool asks_for_results(const ig_op *op)
+{
+    for (int i = 0; i < op->n_params; i++)
+        if (strncmp(op->params[i].name, "return_", 7) == 0)
+            return true;
+    return false;
+}
+
 static bool call(calc *c, span where, const char *op, const ig_arg *args, int n, value *out)
 {
     int results = ig_call(op, args, n, c->results, RESULTS_MOST);
     if (results == 0 && ig_failed())
         return calc_fail_library(c, where);
-    if (results == 1 && (!ig_op_find(op)->gives_list || gives_keys(args, c->results[0])))
+    const ig_op *info = ig_op_find(op);
+    if (results == 1 &&
+        (!info->gives_list || asks_for_results(info) || gives_keys(args, c->results[0])))
         return calc_give(c, where, c->results[0], out);
     *out = value_arrays(&c->scratch, c->results, results);
+    out->names = result_names(c, info->results, results);
     return true;
 }
 
@@ -347,23 +412,35 @@ bool call_arrays(calc *c, span where, const char *op, ig_array *const *arrays, i
     return call(c, where, op, args, n, out);
 }
 
-bool call_op(calc *c, const expr *n, const ig_op *op, value *out)
+/* Arguments such as out=None and stream=None, which say nothing here. */
+static bool says_nothing(const ig_op *op, const given *a)
 {
-    int count = 0;
-    for (const expr *a = n->child; a; a = a->next)
-        count++;
+    static const char *const names[] = {
+        "out",     "stream", "where",         "precision", "order",  "casting",      "subok",
+        "initial", "device", "requires_grad", "name",      "layout", "memory_format"};
+    for (size_t i = 0;
+         a->keyword && !ig_op_param(op, a->keyword) && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], a->keyword) == 0)
+            return a->v.kind == V_NONE || i > 7 || strcmp(a->keyword, "order") == 0;
+    return false;
+}
+
+bool call_op(calc *c, const expr *n, const ig_op *op, given *args, int count, value *out)
+{
     if (n->kind == N_METHOD &&
         (!op->n_params || !(op->params[0].kinds & (1u << IG_ARG_ARRAY | 1u << IG_ARG_ARRAYS))))
         return fail_argument(c, n->where, op, "is not a method of arrays", NULL);
-    given *given_args = arena_get(&c->scratch, sizeof *given_args * (size_t)count);
-    if (!arguments_eval(c, n, given_args))
+    if (chooses_number(op, args, count))
+        return choose_number(c, op, args, count, out);
+    if (op->evaluates && !calc_may_read(c, n->where))
         return false;
-    if (chooses_number(op, given_args, count))
-        return choose_number(c, op, given_args, count, out);
-    count = gather_ints(c, op, given_args, count);
-    ig_arg *args = arena_get(&c->scratch, sizeof *args * (size_t)count);
-    for (int i = 0; i < count; i++)
-        if (!argument_coerce(c, op, &given_args[i], i, &args[i]))
+    ig_arg *coerced = arena_get(&c->scratch, sizeof *coerced * (size_t)(count + 1));
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (says_nothing(op, &args[i]))
+            continue;
+        if (!argument_coerce(c, op, &args[i], i, &coerced[kept++]))
             return false;
-    return call(c, n->where, op->name, args, count, out);
+    }
+    return call(c, n->where, op->name, coerced, kept, out);
 }

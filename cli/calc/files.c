@@ -2,6 +2,7 @@
  * array (ig_load). */
 #include "calc/parts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool ends_with(const char *path, const char *ending)
@@ -86,7 +87,16 @@ ig_status file_save(const char *path, const value *v)
     return status;
 }
 
-/* save(path, x), or save(path, name=x, ...), whose keywords may be any names. */
+/* NumPy's name for the i-th array without a name. */
+static const char *numpy_name(calc *c, int i)
+{
+    char *name = arena_get(&c->scratch, 24);
+    snprintf(name, 24, "arr_%d", i);
+    return name;
+}
+
+/* save(path, x), or save(path, name=x, ...), whose keywords may be any names. Several arrays without a name are arr_0,
+ * arr_1, ... */
 bool run_save(calc *c, const expr *n, const value *unused, value *out)
 {
     (void)unused;
@@ -102,17 +112,16 @@ bool run_save(calc *c, const expr *n, const value *unused, value *out)
         return calc_fail(c, n->child->where, "%s", usage);
     if (!calc_eval(c, n->child, &path) || !check_path(c, n, &path))
         return false;
+    const bool several = count > 2;
     count = 0;
     for (const expr *a = n->child->next; a; a = a->next, count++) {
         const bool named = a->kind == N_KEYWORD;
-        if (!named && n->child->next->next)
-            return calc_fail(c, a->where, "several arrays need names: save(path, x=..., y=...)");
-        names[count] = named ? a->name : NULL;
+        names[count] = named ? a->name : several ? numpy_name(c, count) : NULL;
         if (!calc_eval(c, named ? a->child : a, &items[count]))
             return false;
-        for (int i = 0; named && i < count; i++)
-            if (strcmp(names[i], a->name) == 0)
-                return calc_fail(c, a->where, "'%s' is given twice", a->name);
+        for (int i = 0; names[count] && i < count; i++)
+            if (strcmp(names[i], names[count]) == 0)
+                return calc_fail(c, a->where, "'%s' is given twice", names[count]);
     }
     x = names[0] ? (value){.kind = V_NAMED, .u = {.items = {items, count}}, .names = names}
                  : items[0];

@@ -10,9 +10,15 @@
 
 bool mentions_grad(const expr *n)
 {
+    static const char *const names[] = {"grad",   "value_and_grad", "jacobian", "jacfwd",
+                                        "jacrev", "hessian",        "jvp",      "vjp"};
     bool found = false;
-    for (; n && !found; n = n->next)
-        found = (n->kind == N_CALL && strcmp(n->name, "grad") == 0) || mentions_grad(n->child);
+    for (; n && !found; n = n->next) {
+        for (size_t i = 0;
+             (n->kind == N_CALL || n->kind == N_METHOD) && i < sizeof names / sizeof *names; i++)
+            found |= strcmp(n->name, names[i]) == 0;
+        found |= mentions_grad(n->child);
+    }
     return found;
 }
 
@@ -128,9 +134,11 @@ static bool fail_param(const question *q, int i)
                      value_kind_name(v->kind));
 }
 
-static bool is_float_array(const ig_array *x)
+static bool is_real(const ig_array *x) { return ig_isdtype(ig_dtype_of(x), "real floating"); }
+
+static bool has_gradient(const ig_array *x)
 {
-    return ig_isdtype(ig_dtype_of(x), "real floating");
+    return is_real(x) || ig_isdtype(ig_dtype_of(x), "complex floating");
 }
 
 static bool find_params(question *q)
@@ -138,7 +146,7 @@ static bool find_params(question *q)
     for (int i = 0; i < q->n; i++) {
         const value *v = &q->by[i];
         q->params[i] = v->kind == V_ARRAY ? v->u.array : v->trace;
-        if (!q->params[i] || !is_float_array(q->params[i]))
+        if (!q->params[i] || !has_gradient(q->params[i]))
             return fail_param(q, i);
     }
     return true;
@@ -160,7 +168,7 @@ static bool find_loss(question *q)
         q->of = v->trace;
     else if (!calc_to_array(c, span_of_loss(q), v, &q->of))
         return false;
-    if (!is_float_array(q->of))
+    if (!is_real(q->of))
         return calc_fail(c, span_of_loss(q), "only floats have gradients, and the loss is %s",
                          ig_dtype_name(ig_dtype_of(q->of)));
     if (ig_ndim(q->of) == 0)
@@ -205,7 +213,8 @@ static bool give_gradient(const question *q, int i, value *out)
     return !ig_failed() || calc_fail_library(q->c, q->call->where);
 }
 
-bool run_grad(calc *c, const expr *n, const value *args, value *out)
+/* grad(loss, x): the derivative of a value. */
+static bool grad_of_value(calc *c, const expr *n, const value *args, value *out)
 {
     const value *x = &args[1];
     bool several = value_has_items(x) && !x->trace;
@@ -228,4 +237,32 @@ bool run_grad(calc *c, const expr *n, const value *args, value *out)
     if (several)
         *out = (value){.kind = V_TUPLE, .u = {.items = {items, q.n}}};
     return true;
+}
+
+/* grad(f) is a function; grad(loss, x) a value. */
+bool run_grad(calc *c, const expr *n, const value *unused, value *out)
+{
+    (void)unused;
+    value args[2] = {{0}};
+    bool is_function = false;
+    const expr *first = n->child, *second = first ? first->next : NULL;
+    if (first && first->kind != N_KEYWORD && !grad_of_function(c, n, &is_function, out))
+        return false;
+    if (is_function)
+        return true;
+    if (!first || !second || second->next)
+        return calc_fail(
+            c, n->where,
+            "grad takes a scalar and what to differentiate it by, grad(loss, x), or a function, "
+            "grad(f)");
+    for (const expr *a = first; a; a = a->next) {
+        int i = a == second;
+        if (a->kind == N_KEYWORD)
+            i = strcmp(a->name, "loss") == 0 ? 0 : strcmp(a->name, "x") == 0 ? 1 : -1;
+        if (i < 0)
+            return calc_fail(c, a->where, "this argument is not one of grad(loss, x)");
+        if (!calc_eval(c, a->kind == N_KEYWORD ? a->child : a, &args[i]))
+            return false;
+    }
+    return grad_of_value(c, n, args, out);
 }

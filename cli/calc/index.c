@@ -1,12 +1,16 @@
 /* x[...]: items of arrays by ig_get, items of tuples as in Python. */
 #include "calc/parts.h"
 
+#include <string.h>
+
 enum { BOUNDS = 3 };
 static const int64_t not_given = INT64_MIN;
 
 bool calc_to_int(calc *c, span where, const value *v, int64_t missing, int64_t *out)
 {
     value number = *v;
+    if (v->kind == V_ARRAY && !calc_may_read(c, where))
+        return false;
     if (v->kind == V_ARRAY)
         number = value_from_index_array(&c->scratch, v->u.array);
     if (ig_failed())
@@ -53,7 +57,9 @@ static bool item_from_value(calc *c, span where, const value *v, ig_index *out)
     } else if (value_has_items(v) && v->u.items.n == 0) {
         out->array = value_to_array(v, IG_I64); /* an empty list of indices, not of floats */
     } else {
-        return calc_to_array(c, where, v, &out->array);
+        if (!calc_to_array(c, where, v, &out->array))
+            return false;
+        return ig_dtype_of(out->array) != IG_BOOL || calc_may_read(c, where);
     }
     return true;
 }
@@ -176,6 +182,17 @@ static bool items_eval(calc *c, const expr *first, ig_index **out, int *n)
     return true;
 }
 
+/* True for a list that is no array, such as one of arrays of different shapes. */
+static bool is_mixed(const value *v)
+{
+    for (int i = 0; i < v->u.items.n; i++) {
+        const value *item = &v->u.items.v[i];
+        if (!value_is_number(item) && !(item->kind == V_LIST && !is_mixed(item)))
+            return true;
+    }
+    return false;
+}
+
 bool index_eval(calc *c, const expr *n, value *out)
 {
     value x;
@@ -184,8 +201,10 @@ bool index_eval(calc *c, const expr *n, value *out)
     int count;
     if (!calc_eval(c, n->child, &x))
         return false;
-    if (x.kind == V_TUPLE)
+    if (x.kind == V_TUPLE || (x.kind == V_LIST && is_mixed(&x)))
         return tuple_item(c, n, &x, out);
+    if (x.kind == V_STRING)
+        return calc_fail(c, n->where, "a string has no items here");
     if (x.kind == V_NAMED)
         return named_item(c, n, &x, out);
     if (x.kind != V_ARRAY && x.kind != V_LIST)
@@ -194,4 +213,74 @@ bool index_eval(calc *c, const expr *n, value *out)
         !items_eval(c, n->child->next, &items, &count))
         return false;
     return calc_give(c, n->where, ig_get(array, items, count), out);
+}
+
+/* ---- updates -------------------------------------------------------------------------------- */
+
+static ig_array *flat(ig_array *x) { return ig_reshape(x, IG_SHAPE(-1)); }
+
+/* Writes v to the elements of x that the items select, with this op: scatter or one of its relatives. The elements are selected
+ * by indexing an array of their positions. */
+static bool write_items(calc *c, span where, const char *op, ig_array *x, const expr *first,
+                        const value *v, value *out)
+{
+    ig_index *items;
+    ig_array *update;
+    int count;
+    if (!items_eval(c, first, &items, &count) || !calc_to_array(c, where, v, &update))
+        return false;
+    ig_array *places = ig_reshape(ig_arange(0, (double)ig_size(x), 1, IG_I64), ig_shape(x));
+    places = ig_get(places, items, count);
+    if (!places)
+        return calc_fail_library(c, where);
+    update = ig_broadcast_to(ig_astype(update, ig_dtype_of(x)), ig_shape(places));
+    ig_array *operands[3] = {flat(x), flat(places), flat(update)};
+    ig_arg args[3];
+    for (int i = 0; i < 3; i++) {
+        if (!operands[i])
+            return calc_fail_library(c, where);
+        args[i] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = operands[i]};
+    }
+    ig_array *written;
+    if (ig_call(op, args, 3, &written, 1) != 1)
+        return calc_fail_library(c, where);
+    return calc_give(c, where, ig_reshape(written, ig_shape(x)), out);
+}
+
+bool index_assign(calc *c, const expr *target, const value *v, value *out)
+{
+    value x;
+    ig_array *array;
+    if (!calc_eval(c, target->child, &x))
+        return false;
+    if (x.kind != V_ARRAY && x.kind != V_LIST)
+        return calc_fail(c, target->where, "only items of an array can be assigned, not of %s",
+                         value_kind_name(x.kind));
+    return calc_to_array(c, target->where, &x, &array) &&
+           write_items(c, target->where, "scatter", array, target->child->next, v, out);
+}
+
+bool index_update(calc *c, const expr *n, bool *is_update, value *out)
+{
+    static const struct {
+        const char *method, *op;
+    } rows[] = {{"set", "scatter"}, {"add", "scatter_add"}};
+    const expr *item = n->kind == N_METHOD ? n->child : NULL;
+    if (!item || item->kind != N_INDEX || item->child->kind != N_ATTRIBUTE ||
+        strcmp(item->child->name, "at") != 0)
+        return true;
+    *is_update = true;
+    const char *op = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].method, n->name) == 0)
+            op = rows[i].op;
+    value x, v;
+    ig_array *array;
+    if (!op)
+        return calc_fail(c, n->where, "x.at[...] has set and add, not '%s'", n->name);
+    if (!item->next || item->next->next || item->next->kind == N_KEYWORD)
+        return calc_fail(c, n->where, "%s takes one value: x.at[...].%s(v)", n->name, n->name);
+    return calc_eval(c, item->child->child, &x) && calc_eval(c, item->next, &v) &&
+           calc_to_array(c, n->where, &x, &array) &&
+           write_items(c, n->where, op, array, item->child->next, &v, out);
 }

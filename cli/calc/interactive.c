@@ -386,6 +386,15 @@ static char *trimmed(const char *line)
     return t.s;
 }
 
+/* True if the first line ends with ':', as that of a loop or a function whose lines follow. */
+static bool opens_block(const char *text)
+{
+    size_t n = strcspn(text, "\n");
+    while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+        n--;
+    return n && text[n - 1] == ':';
+}
+
 void interactive_run(const interactive *p)
 {
     str typed = {0};
@@ -407,8 +416,9 @@ void interactive_run(const interactive *p)
         char *words = trimmed(line);
         if (typed.n || !answer(p, words, &ends)) {
             str_printf(&typed, "%s\n", line);
-            /* An empty line ends an unfinished statement. */
-            if (!run_lines(p, typed.s, !*words))
+            /* An empty line ends an unfinished statement, and a block. */
+            const bool goes_on = opens_block(typed.s) && *words;
+            if (!goes_on && !run_lines(p, typed.s, !*words))
                 str_free(&typed);
         }
         free(words);

@@ -2,6 +2,7 @@
 #include "calc/calc.h"
 
 #include <math.h>
+#include <string.h>
 
 static void json_number(str *t, const value *v, ig_dtype dtype)
 {
@@ -52,7 +53,15 @@ static bool json_array(str *t, ig_array *x)
         return false;
     ig_dtype dtype = ig_dtype_of(x);
     json_head(t, ig_dtype_name(dtype), ig_shape(x));
-    json_elements(t, data, dtype, ig_shape(x), 0, 0);
+    ig_ints shape = ig_shape(x);
+    int64_t pairs[IG_MAX_NDIM]; /* complex elements are lists of two numbers */
+    if (ig_isdtype(dtype, "complex floating")) {
+        memcpy(pairs, shape.v, sizeof *pairs * (size_t)shape.n);
+        pairs[shape.n++] = 2;
+        shape.v = pairs;
+        dtype = dtype == IG_C128 ? IG_F64 : IG_F32;
+    }
+    json_elements(t, data, dtype, shape, 0, 0);
     return true;
 }
 
@@ -97,8 +106,9 @@ static bool json_named(str *t, const value *v)
 bool json_value(str *t, const value *v)
 {
     static const char *const types[V_KINDS] = {
-        [V_NONE] = "none",  [V_BOOL] = "bool",   [V_INT] = "int",  [V_FLOAT] = "float",
-        [V_STRING] = "str", [V_DTYPE] = "dtype", [V_REST] = "rest"};
+        [V_NONE] = "none",   [V_BOOL] = "bool",         [V_INT] = "int",
+        [V_FLOAT] = "float", [V_STRING] = "str",        [V_DTYPE] = "dtype",
+        [V_REST] = "rest",   [V_FUNCTION] = "function", [V_RANDOM] = "generator"};
     if (v->kind == V_TUPLE)
         return json_tuple(t, v);
     if (v->kind == V_NAMED)

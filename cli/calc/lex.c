@@ -171,7 +171,11 @@ static bool lex_number(lexer *l)
         n += exponent;
     }
     double f = strtod(digits.s, NULL);
-    if (is_name_part(s[n]) || (hex && n == 2))
+    const bool imaginary = !hex && s[n] == 'j' && !is_name_part(s[n + 1]);
+    if (imaginary) {
+        token_add(l, T_IMAGINARY, n + 1)->u.f = f;
+        fine = true;
+    } else if (is_name_part(s[n]) || (hex && n == 2))
         fine = mistake_set(l->wrong, (span){l->at, n + 1}, "invalid number '%.*s'",
                            n + 1 < 40 ? n + 1 : 40, s);
     else if (whole)

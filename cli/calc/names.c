@@ -2,6 +2,7 @@
 #include "calc/parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct constant {
@@ -20,6 +21,11 @@ static const struct constant {
     {"newaxis", {.kind = V_NONE}, false},
     {"pi", {.kind = V_FLOAT, .u.f = M_PI}, true},
     {"e", {.kind = V_FLOAT, .u.f = M_E}, true},
+    {"euler_gamma", {.kind = V_FLOAT, .u.f = 0.57721566490153286}, true},
+    {"tau", {.kind = V_FLOAT, .u.f = 2 * M_PI}, true},
+    {"Inf", {.kind = V_FLOAT, .u.f = INFINITY}, true},
+    {"NaN", {.kind = V_FLOAT, .u.f = NAN}, true},
+    {"NAN", {.kind = V_FLOAT, .u.f = NAN}, true},
 };
 enum { CONSTANTS = sizeof constants / sizeof *constants };
 
@@ -47,19 +53,21 @@ const char *calc_reserved(const char *name)
     const struct constant *constant = constant_at(name);
     if (constant)
         return constant->assignable ? NULL : "is a constant";
-    if (ig_dtype_parse(name) != IG_DTYPE_NONE)
-        return "is a dtype";
-    if (ig_op_find(name))
-        return "is an op";
-    return builtin_find(name) ? "is a function" : NULL;
+    const ig_dtype dtype = ig_dtype_parse(name);
+    const bool own_name = dtype != IG_DTYPE_NONE && (strcmp(ig_dtype_name(dtype), name) == 0 ||
+                                                     strcmp(ig_dtype_std_name(dtype), name) == 0);
+    return own_name ? "is a dtype" : NULL;
 }
 
-const binding *calc_find_name(const calc *c, const char *name)
+const value *calc_find_name(const calc *c, const char *name)
 {
-    const binding *b = c->names;
+    for (const local *l = c->locals; l; l = l->next)
+        if (strcmp(l->name, name) == 0)
+            return &l->v;
+    const binding *b = c->in_library ? NULL : c->names;
     while (b && strcmp(b->name, name) != 0)
         b = b->next;
-    return b;
+    return b ? &b->bound : NULL;
 }
 
 const char *calc_name_at(const calc *c, int i, const value **v)
@@ -75,139 +83,100 @@ const char *calc_constant_at(int i) { return i < CONSTANTS ? constants[i].name :
 
 /* ---- names of other libraries ---------------------------------------------------------------- */
 
-static const char *const modules[] = {"np", "numpy", "jnp", "mx", "torch"};
+static const char *const modules[] = {
+    "np", "numpy",  "jnp",    "mx",         "torch",       "jax",     "mlx",    "nn",
+    "F",  "lax",    "linalg", "fft",        "random",      "special", "scipy",  "fast",
+    "sp", "signal", "stats",  "functional", "core",        "math",    "losses", "cmath",
+    "cp", "tf",     "xp",     "ops",        "initializers"};
+
+static bool is_module_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(modules[i], name) == 0)
+            return true;
+    return false;
+}
 
 bool is_module(const calc *c, const expr *n)
 {
     if (n->kind == N_ATTRIBUTE)
-        return strcmp(n->name, "linalg") == 0 && is_module(c, n->child);
-    for (size_t i = 0; n->kind == N_NAME && i < sizeof modules / sizeof *modules; i++)
-        if (strcmp(modules[i], n->name) == 0)
-            return !calc_find_name(c, n->name);
-    return false;
+        return is_module_name(n->name) && is_module(c, n->child);
+    return n->kind == N_NAME && is_module_name(n->name) && !calc_find_name(c, n->name);
 }
 
-/* Functions of PyTorch whose results differ from the op of the same name. */
-static const struct {
-    const char *name;
-    int arguments; /* if there are at least this many */
-    const char *advice;
-} torch_differs[] = {
-    {"max", 2, "returns values and indices; write max(x, axis) or argmax(x, axis)"},
-    {"min", 2, "returns values and indices; write min(x, axis) or argmin(x, axis)"},
-    {"nonzero", 1, "returns a matrix; write stack(nonzero(x), axis=1)"},
-    {"sort", 1, "returns values and indices; write sort(x) or argsort(x)"},
-    {"split", 2, "takes the length of a part; write split(x, indices)"},
-    {"std", 1, "divides by n - 1; write std(x, correction=1)"},
-    {"take", 2, "takes from the flattened array; write take(reshape(x, -1), indices)"},
-    {"var", 1, "divides by n - 1; write var(x, correction=1)"},
-};
-
-const char *module_refuses(const expr *call)
+/* The alias "module.name". */
+static const ig_alias *find_in_module(const char *module, const char *name)
 {
-    int arguments = 0;
-    for (const expr *a = call->child->next; a; a = a->next)
-        arguments++;
-    if (call->child->kind != N_NAME || strcmp(call->child->name, "torch") != 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof torch_differs / sizeof *torch_differs; i++)
-        if (strcmp(torch_differs[i].name, call->name) == 0 &&
-            arguments >= torch_differs[i].arguments)
-            return torch_differs[i].advice;
-    return NULL;
+    char both[3 * NAME_MOST_BYTES + 3];
+    snprintf(both, sizeof both, "%s.%s", module, name);
+    return ig_alias_find(both);
 }
 
-/* Names in other libraries, and what to write here. */
-static const struct {
-    const char *name, *ours;
-} foreign_names[] = {
-    {"absolute", "abs(x)"},
-    {"amax", "max(x)"},
-    {"amin", "min(x)"},
-    {"arccos", "acos(x)"},
-    {"arccosh", "acosh(x)"},
-    {"arcsin", "asin(x)"},
-    {"arcsinh", "asinh(x)"},
-    {"arctan", "atan(x)"},
-    {"arctan2", "atan2(x1, x2)"},
-    {"arctanh", "atanh(x)"},
-    {"argpartition", "topk(x, k) or argsort(x)"},
-    {"argwhere", "stack(nonzero(x), axis=1)"},
-    {"array_split", "split(x, indices)"},
-    {"backward", "grad(loss, x)"},
-    {"bmm", "x1 @ x2"},
-    {"cat", "concat(arrays)"},
-    {"clamp", "clip(x, min, max)"},
-    {"concatenate", "concat(arrays)"},
-    {"cummax", "cumulative_max(x)"},
-    {"cummin", "cumulative_min(x)"},
-    {"cumprod", "cumulative_prod(x)"},
-    {"cumsum", "cumulative_sum(x)"},
-    {"degrees", "rad2deg(x)"},
-    {"detach", "stop_gradient(x)"},
-    {"div", "x1 / x2"},
-    {"dot", "x1 @ x2"},
-    {"float", "astype(x, f32)"},
-    {"flatten", "reshape(x, -1)"},
-    {"hard_swish", "hardswish(x)"},
-    {"hardtanh", "hard_tanh(x)"},
-    {"hstack", "concat(arrays, axis=1) for matrices, concat(arrays) for vectors"},
-    {"identity", "eye(n)"},
-    {"index_select", "take(x, indices, axis)"},
-    {"int", "astype(x, i64)"},
-    {"invert", "~x"},
-    {"left_shift", "x1 << x2"},
-    {"linear", "x @ w.T + b"},
-    {"logsigmoid", "log_sigmoid(x)"},
-    {"masked_select", "mask_select(x, mask)"},
-    {"mm", "x1 @ x2"},
-    {"mod", "remainder(x1, x2)"},
-    {"mse_loss", "mse(x1, x2)"},
-    {"l1_loss", "l1(x1, x2)"},
-    {"mul", "x1 * x2"},
-    {"neg", "-x"},
-    {"nll_loss", "cross_entropy(logits, labels)"},
-    {"partition", "sort(x) or topk(x, k)"},
-    {"permute", "permute_dims(x, axes)"},
-    {"power", "pow(x1, x2)"},
-    {"product", "prod(x)"},
-    {"PRNGKey", "key(seed)"},
-    {"radians", "deg2rad(x)"},
-    {"rand", "uniform(key(0), shape)"},
-    {"randn", "normal(key(0), shape)"},
-    {"range", "arange(stop)"},
-    {"ravel", "reshape(x, -1)"},
-    {"right_shift", "x1 >> x2"},
-    {"sub", "x1 - x2"},
-    {"swish", "silu(x)"},
-    {"transpose", "permute_dims(x, axes) or x.T"},
-    {"trapz", "trapezoid(y, x)"},
-    {"true_divide", "divide(x1, x2)"},
-    {"unique", "unique_values(x)"},
-    {"unsqueeze", "expand_dims(x, axis)"},
-    {"value_and_grad", "grad(loss, x)"},
-    {"vdot", "sum(x1 * x2)"},
-    {"vstack", "concat(arrays, axis=0) for matrices, stack(arrays) for vectors"},
-    {"random", "normal(key(0), shape), uniform, randint, ... with a key"},
-    {"relu6", "clip(x, 0, 6)"},
-    {"tensor", "array(x)"},
-};
-
-static const char *find_foreign(const char *name)
+/* The short name of a package. */
+static const char *short_name(const char *module)
 {
-    for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++)
-        if (strcmp(foreign_names[i].name, name) == 0)
-            return foreign_names[i].ours;
-    return NULL;
+    return strcmp(module, "numpy") == 0 ? "np" : strcmp(module, "mlx") == 0 ? "mx" : module;
+}
+
+/* The alias of a name behind np.linalg: "np.linalg.name", "linalg.name" or "np.name". */
+static const ig_alias *find_behind(const expr *path, const char *name)
+{
+    const expr *root = path;
+    char both[2 * NAME_MOST_BYTES + 2];
+    while (root->kind == N_ATTRIBUTE)
+        root = root->child;
+    snprintf(both, sizeof both, "%s.%s", short_name(root->name), path->name);
+    const ig_alias *a = path != root ? find_in_module(both, name) : NULL;
+    for (const expr *m = path; m && !a; m = m->kind == N_ATTRIBUTE ? m->child : NULL)
+        a = find_in_module(short_name(m->name), name);
+    return a;
+}
+
+const ig_alias *calc_random_method(const char *name) { return find_in_module("np.random", name); }
+
+/* gamma(x) is no random number: behind a module of random numbers, an op takes a key. */
+static bool is_random_op(const ig_op *op)
+{
+    return strcmp(op->name, "key") == 0 || strcmp(op->name, "split") == 0 ||
+           (op->n_params && strcmp(op->params[0].name, "key") == 0);
+}
+
+meaning calc_meaning(const calc *c, const expr *n)
+{
+    meaning m = {0};
+    const bool behind = n->kind == N_METHOD || n->kind == N_ATTRIBUTE,
+               module = behind && is_module(c, n->child);
+    const ig_alias *a = module   ? find_behind(n->child, n->name)
+                        : behind ? find_in_module("method", n->name)
+                                 : NULL;
+    if (!a) {
+        m.op = ig_op_find(n->name);
+        if (m.op && module && strcmp(n->child->name, "random") == 0 && !is_random_op(m.op))
+            return (meaning){0};
+        m.own = m.op ? NULL : builtin_find(n->name);
+        a = ig_alias_find(n->name);
+        if (m.op && a && a->op)
+            a = ig_alias_find(m.op->name);
+        if (m.own)
+            a = NULL;
+    } else if (a->op) {
+        m.op = ig_op_find(a->op);
+    }
+    m.define = a && a->expression ? a : NULL;
+    m.absent = a && a->advice ? a : NULL;
+    return m;
 }
 
 bool calc_fail_unknown(calc *c, const expr *n)
 {
     bool call = n->kind != N_NAME;
-    const char *foreign = find_foreign(n->name);
+    const meaning m = calc_meaning(c, n);
     nearest search = nearest_to(n->name);
     for (int i = 0; i < ig_op_count(); i++)
         nearest_offer(&search, ig_op_at(i)->name);
+    for (int i = 0; i < ig_alias_count(); i++)
+        if (!ig_alias_at(i)->advice && !strchr(ig_alias_at(i)->name, '.'))
+            nearest_offer(&search, ig_alias_at(i)->name);
     for (int i = 0; calc_builtin_at(i); i++)
         nearest_offer(&search, calc_builtin_at(i)->name);
     for (const binding *b = call ? NULL : c->names; b; b = b->next)
@@ -215,8 +184,8 @@ bool calc_fail_unknown(calc *c, const expr *n)
     for (int i = 0; !call && i < CONSTANTS; i++)
         nearest_offer(&search, constants[i].name);
     str hint = {0};
-    if (foreign)
-        str_printf(&hint, "; use %s", foreign);
+    if (m.absent)
+        str_printf(&hint, "; %s", m.absent->advice);
     else
         str_did_you_mean(&hint, &search);
     if (!hint.s && call)

@@ -99,6 +99,8 @@ bool print_value(str *t, const value *v, bool full)
     case V_DTYPE: str_puts(t, ig_dtype_name(v->u.dtype)); break;
     case V_REST: str_puts(t, "..."); break;
     case V_NAMED: print_named(t, v); break;
+    case V_FUNCTION:
+    case V_RANDOM: str_puts(t, value_kind_name(v->kind)); break;
     case V_NONE: str_puts(t, "None"); break;
     default: str_whole(t, v);
     }

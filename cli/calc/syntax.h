@@ -33,6 +33,7 @@ typedef enum token_kind {
     T_NAME,
     T_INT,
     T_FLOAT,
+    T_IMAGINARY, /* 2j */
     T_STRING,
     T_SYMBOL
 } token_kind;
@@ -52,6 +53,7 @@ const token *lex(arena *a, const char *source, mistake *m);
 
 typedef enum expr_kind {
     N_LITERAL,   /* literal */
+    N_IMAGINARY, /* literal: its imaginary part */
     N_NAME,      /* name */
     N_LIST,      /* items */
     N_TUPLE,     /* items */
@@ -63,7 +65,24 @@ typedef enum expr_kind {
     N_ATTRIBUTE, /* name, receiver */
     N_INDEX,     /* receiver and items */
     N_SLICE,     /* start, stop, step: each may be a literal None */
-    N_ASSIGN,    /* one value, then N_NAME targets */
+    N_STAR,      /* *value: an argument or item; in a list of parameters, a name */
+    N_APPLY,     /* a function's expression and arguments: grad(f)(x) */
+    N_CHAIN,     /* a < b < c: a, then an N_LINK for each further operand */
+    N_LINK,      /* op, operand */
+    N_AND,       /* left, right: lazy, like the next two */
+    N_OR,        /* left, right */
+    N_IF,        /* condition, value, else; as a statement: blocks, and the second may be missing */
+    N_NOT,       /* operand */
+    N_LAMBDA,    /* the body, then parameters: N_NAME, N_KEYWORD with a default, N_STAR */
+    N_EACH, /* [item for targets in values if condition]: item, values, condition or None, targets */
+    /* statements */
+    N_ASSIGN,   /* one value, then targets: N_NAME or N_INDEX */
+    N_FUNCTION, /* name, N_LAMBDA */
+    N_FOR,      /* values, block, targets */
+    N_WHILE,    /* condition, block */
+    N_BLOCK,    /* statements */
+    N_RETURN,   /* value */
+    N_NOTHING,  /* import, pass */
     N_KINDS
 } expr_kind;
 
@@ -86,6 +105,11 @@ struct expr {
     const expr *child; /* the first child */
     const expr *next;  /* the next sibling */
 };
+
+/* The value of one expression, such as "x + 1"; NULL after a mistake. */
+const expr *parse_one(arena *a, const char *source, mistake *m);
+/* The parameters of a function, such as "x, axis=None, *rest", and its expression, as an N_LAMBDA; NULL after a mistake. */
+const expr *parse_function_text(arena *a, const char *params, const char *body, mistake *m);
 
 /* Returns the statements of source, linked by next, in a. NULL if there are none, or after a mistake. */
 const expr *parse(arena *a, const char *source, mistake *m);

@@ -8,10 +8,11 @@
 const char *value_kind_name(value_kind kind)
 {
     static const char *const names[V_KINDS] = {
-        [V_NONE] = "None",      [V_BOOL] = "a bool",       [V_INT] = "an int",
-        [V_FLOAT] = "a float",  [V_STRING] = "a string",   [V_DTYPE] = "a dtype",
-        [V_ARRAY] = "an array", [V_LIST] = "a list",       [V_TUPLE] = "a tuple",
-        [V_REST] = "'...'",     [V_NAMED] = "named arrays"};
+        [V_NONE] = "None",         [V_BOOL] = "a bool",        [V_INT] = "an int",
+        [V_FLOAT] = "a float",     [V_STRING] = "a string",    [V_DTYPE] = "a dtype",
+        [V_ARRAY] = "an array",    [V_LIST] = "a list",        [V_TUPLE] = "a tuple",
+        [V_REST] = "'...'",        [V_NAMED] = "named arrays", [V_FUNCTION] = "a function",
+        [V_RANDOM] = "a generator"};
     return names[kind];
 }
 
@@ -55,6 +56,8 @@ value value_keep(arena *a, const value *v)
         ig_retain(v->u.array);
     } else if (v->kind == V_STRING) {
         copy.u.s = arena_string(a, v->u.s, strlen(v->u.s));
+    } else if (v->kind == V_FUNCTION) {
+        copy.u.function = function_keep(a, v->u.function);
     } else if (value_has_parts(v)) {
         const int n = v->u.items.n;
         value *items = arena_get(a, sizeof(value) * (size_t)n);
@@ -72,7 +75,7 @@ value value_keep(arena *a, const value *v)
 
 const value *value_named(const value *v, const char *name)
 {
-    for (int i = 0; i < v->u.items.n; i++)
+    for (int i = 0; v->names && i < v->u.items.n; i++)
         if (strcmp(v->names[i], name) == 0)
             return &v->u.items.v[i];
     return NULL;
@@ -83,6 +86,8 @@ void value_release(const value *v)
     ig_release(v->trace);
     if (v->kind == V_ARRAY)
         ig_release(v->u.array);
+    else if (v->kind == V_FUNCTION)
+        function_release(v->u.function);
     else if (value_has_parts(v))
         for (int i = 0; i < v->u.items.n; i++)
             value_release(&v->u.items.v[i]);
@@ -103,6 +108,8 @@ bool value_equal(const value *x, const value *y)
         return x->u.dtype == y->u.dtype;
     if (x->kind == V_ARRAY)
         return x->u.array == y->u.array;
+    if (x->kind == V_FUNCTION)
+        return x->u.function == y->u.function;
     if (!value_has_parts(x))
         return true;
     bool same = x->u.items.n == y->u.items.n;

@@ -21,9 +21,12 @@ typedef enum value_kind {
     V_TUPLE, /* (1, 2), a shape, or the results of an op with several */
     V_REST,  /* ... */
     V_NAMED, /* arrays by name: an .npz or .safetensors file */
+    V_FUNCTION,
+    V_RANDOM, /* a generator of random numbers, by its number */
     V_KINDS
 } value_kind;
 
+typedef struct user_function user_function; /* parts.h */
 typedef struct value value;
 struct value {
     value_kind kind;
@@ -34,12 +37,13 @@ struct value {
         const char *s;
         ig_dtype dtype;
         ig_array *array;
+        const user_function *function;
         struct {
             const value *v;
             int n;
         } items;
     } u;
-    const char *const *names; /* of the items of V_NAMED; else NULL */
+    const char *const *names; /* of the items of V_NAMED, and of an op's results; else NULL */
     /* The same number or list as an array of f64, for grad. Only for a float or a list of numbers that was assigned
      * to a name, and for floats computed from it; else NULL. */
     ig_array *trace;
@@ -80,7 +84,11 @@ value value_concat(arena *a, const value *x, const value *y, value_kind kind);
 value value_keep(arena *a, const value *v);
 void value_release(const value *v);
 
-/* The item with this name of a V_NAMED; NULL if there is none. */
+/* The same for functions (function.c). */
+const user_function *function_keep(arena *a, const user_function *f);
+void function_release(const user_function *f);
+
+/* The item with this name; NULL if there is none. */
 const value *value_named(const value *v, const char *name);
 
 /* Equality of values that are not numbers or arrays; tuples are compared item by item. */

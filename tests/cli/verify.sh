@@ -24,7 +24,7 @@ check 'one case' ends 0 $'\n1 passed, 0 failed' verify --op exp --dtype f32 --ca
 check 'a special value' ends 0 $'\n1 passed, 0 failed' verify --op exp --dtype f32 --case special.2
 check 'a dtype that is refused' ends 0 $'\n1 passed, 0 failed' verify --op add --dtype bool
 check 'a dtype by its long name' ends 0 ' passed, 0 failed' verify --op add --dtype float16 --quick
-check 'an unknown one in a list' ends 2 "unknown dtype 'f31'" verify --dtype f32,f31
+check 'an unknown one in a list' ends 2 "unknown dtype 'f332'" verify --dtype f32,f332
 check 'a case needs one dtype' ends 2 'give --op and --dtype' verify --op exp --dtype f32,f16 --case special.2
 check 'a device by name' ends 0 'cpu: ' verify --device cpu --op add --dtype u8 --quick
 check 'another seed, one thread' ends 0 ' passed, 0 failed' verify --op sum --quick --seed 9 --threads 1
@@ -61,9 +61,9 @@ check 'no graphs' ends 2 '--graphs takes a whole number' verify --graphs 0
 
 # ---- mistakes
 check 'unknown op' ends 2 "unknown op 'ex'; did you mean 'exp'?" verify --op ex
-check 'unknown dtype' ends 2 "unknown dtype 'f31'; did you mean 'f32'?" verify --dtype f31
-check 'unknown device' ends 4 "there is no device 'cpo' here; see 'ingot devices'; did you mean 'cpu'?" \
-    verify --device cpo
+check 'unknown dtype' ends 2 "unknown dtype 'f332'; did you mean 'f32'?" verify --dtype f332
+check 'unknown device' ends 4 "there is no device 'cppu' here; see 'ingot devices'; did you mean 'cpu'?" \
+    verify --device cppu
 check 'a device that computes nothing' ends 4 'that device computes nothing' verify --device cpu,null
 check 'an empty device' ends 4 "there is no device '' here" verify --device cpu,
 check 'unknown case' ends 2 "exp f32 has no case 'plain.9'" verify --op exp --dtype f32 --case plain.9
@@ -79,7 +79,7 @@ check 'JSON names the device' json 'd["same_as"] == "cpu" and d["devices"] == ["
     verify --same cpu,gang --op add --dtype i8 --quick --json
 check 'JSON without another' json 'd["same_as"] is None and d["math"] == "strict"' verify --op add --dtype i8 --quick --json
 check 'one device is not enough' ends 2 'name at least two, such as cpu,opencl:0' verify --same cpu
-check 'an unknown one' ends 4 "there is no device 'cpo' here" verify --same cpu,cpo
+check 'an unknown one' ends 4 "there is no device 'cppu' here" verify --same cpu,cppu
 check 'two lists' ends 2 '--same names the devices; leave --device out' verify --same cpu,gang --device cpu
 check 'unknown mode' ends 2 "--math takes strict|same|tf32, not 'fast'" verify --math fast
 
