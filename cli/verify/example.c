@@ -191,6 +191,19 @@ const example_call *example_parsed(const example *e)
     return c;
 }
 
+int example_parts(ig_array **y, int n, int room)
+{
+    for (int i = 0; i < n; i++) {
+        if (!ig_isdtype(ig_dtype_of(y[i]), "complex floating") || n == room)
+            continue;
+        memmove(y + i + 2, y + i + 1, (size_t)(n - i - 1) * sizeof *y);
+        y[i + 1] = ig_imag(y[i]);
+        y[i] = ig_real(y[i]);
+        n++;
+    }
+    return n;
+}
+
 int example_build(const example *e, ig_array *const *in, ig_array **y, int room)
 {
     const example_call *c = example_parsed(e);
@@ -201,5 +214,5 @@ int example_build(const example *e, ig_array *const *in, ig_array **y, int room)
             args[i].u.array = in[c->first[i]];
         else if (args[i].kind == IG_ARG_ARRAYS)
             args[i].u.arrays.v = in + c->first[i];
-    return ig_call(e->op, args, c->n, y, room);
+    return example_parts(y, ig_call(e->op, args, c->n, y, room), room);
 }

@@ -48,6 +48,8 @@ typedef struct example_call {
 
 /* Parsed at the first use. Ends the program if the table has a mistake. */
 const example_call *example_parsed(const example *e);
+/* Replaces each complex result by its parts, as two results, if there is room; returns the number of results. */
+int example_parts(ig_array **y, int n, int room);
 /* Calls the op of the example with these inputs; returns the number of results, 0 on failure. */
 int example_build(const example *e, ig_array *const *in, ig_array **y, int room);
 

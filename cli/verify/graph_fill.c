@@ -442,7 +442,7 @@ static bool fill_mask(attempt *t, graph_arg *a)
     return true;
 }
 
-/* The array for searchsorted, which must be sorted. */
+/* An array that must be sorted. */
 static bool fill_sorted(attempt *t, graph_arg *a)
 {
     graph_ref r;
@@ -503,6 +503,9 @@ static const struct {
     {"slice", "stop", fill_stop},
     {"searchsorted", "x1", fill_sorted},
     {"searchsorted", "sorter", fill_nothing},
+    {"digitize", "bins", fill_sorted},
+    {"histogram", "bins", fill_sorted},
+    {"interp", "xp", fill_sorted},
     {NULL, "axis", fill_axis},
     {NULL, "source", fill_axis},
     {NULL, "destination", fill_axis},

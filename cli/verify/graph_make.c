@@ -250,6 +250,45 @@ static bool reads_nan_sign(const ig_op *op)
     return strcmp(op->name, "signbit") == 0 || strcmp(op->name, "copysign") == 0;
 }
 
+/* Ops whose evaluation, or that of their gradient, fails for some matrices, such as singular ones. */
+static bool may_fail(const ig_op *op)
+{
+    static const char *const names[] = {"cholesky",
+                                        "cho_solve",
+                                        "cholesky_inverse",
+                                        "solve_triangular",
+                                        "tri_inv",
+                                        "solve",
+                                        "inv",
+                                        "lu",
+                                        "lu_factor",
+                                        "lu_solve",
+                                        "det",
+                                        "slogdet",
+                                        "qr",
+                                        "lstsq",
+                                        "expm",
+                                        "matrix_power",
+                                        "tensorsolve",
+                                        "tensorinv",
+                                        "eigh",
+                                        "eigvalsh",
+                                        "svd",
+                                        "svdvals",
+                                        "pinv",
+                                        "matrix_rank",
+                                        "cond",
+                                        "polyfit",
+                                        "eig",
+                                        "eigvals",
+                                        "roots",
+                                        "multivariate_normal"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(op->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* The probability of an op, chosen so that the probability of its class follows the class's weight. */
 static double chance_of(const ig_op *op)
 {
@@ -259,7 +298,7 @@ static double chance_of(const ig_op *op)
             weight = weights[i].weight;
     for (int i = 0; i < ig_op_count(); i++)
         in_class += strcmp(ig_op_at(i)->cls, op->cls) == 0;
-    return op->evaluates || reads_nan_sign(op) ? 0 : (double)weight / in_class;
+    return op->evaluates || reads_nan_sign(op) || may_fail(op) ? 0 : (double)weight / in_class;
 }
 
 static const ig_op *choose_op(maker *m)

@@ -107,12 +107,14 @@ real real_load(ig_dtype d, const void *from)
 
 void real_store(ig_dtype d, void *to, real v)
 {
-    const float f = d == IG_F32 ? (float)v : 0;
-    const double g = d == IG_F64 ? (double)v : 0;
+    const float f = d == IG_F32 || d == IG_C64 ? (float)v : 0, i = f / 2;
+    const double g = d == IG_F64 || d == IG_C128 ? (double)v : 0, j = g / 2;
     uint64_t bits = 0;
     switch (d) {
     case IG_F32: memcpy(to, &f, sizeof f); return;
     case IG_F64: memcpy(to, &g, sizeof g); return;
+    case IG_C64: memcpy(to, (float[2]){f, i}, 2 * sizeof f); return;
+    case IG_C128: memcpy(to, (double[2]){g, j}, 2 * sizeof g); return;
     case IG_F16:
     case IG_BF16: bits = store_half(d, v); break;
     default: bits = real_bits(v); break;

@@ -11,9 +11,21 @@ static domain domain_of(const example_input *in, int64_t below)
     case '[': return (domain){in->low, in->high, false};
     case '+': return (domain){0.3, 2.3, false};
     case '#': return (domain){0, (double)below - 1, false};
+    case '^': return (domain){-0.5, 0.5, false};
     case '~': return (domain){-(double)below, (double)below - 1, false};
     default: return (domain){-2, 2, true};
     }
+}
+
+/* Gives the matrices of t a diagonal that exceeds the sum of the rest of each row. */
+static void dominate(tensor *t)
+{
+    const int64_t n = t->shape[t->ndim - 1];
+    for (int64_t i = 0; i < t->size; i++)
+        if (i % n == i / n % n)
+            t->v[i] = t->dtype == IG_BOOL ? 1 : (real)(n + 1);
+        else if (t->dtype == IG_BOOL)
+            t->v[i] = 0;
 }
 
 /* Adds the inputs, as parts: the arguments refer to them. False if none of them depends on the dtype under test and this
@@ -27,8 +39,12 @@ static bool add_inputs(problem *p, const example *e, int64_t factor)
         const ig_dtype fixed = example_input_dtype(&in);
         for (int a = 0; a < in.ndim && in.from != 'k'; a++)
             in.shape[a] *= in.shape[a] > 1 ? factor : 1;
-        problem_part(p, fixed ? fixed : p->dtype, (ig_ints){in.shape, in.ndim},
-                     domain_of(&in, in.below * factor));
+        tensor *t = problem_part(p, fixed ? fixed : p->dtype, (ig_ints){in.shape, in.ndim},
+                                 domain_of(&in, in.below * factor));
+        if (in.from == '^' && p->mode != MODE_PLAIN)
+            return false;
+        if (in.from == '^')
+            dominate(t);
         depends = depends || !fixed;
     }
     return depends || p->dtype == IG_F32;
