@@ -124,6 +124,75 @@ static ig_array *build_cumulative_sum(const struct prepared *p)
 
 static ig_array *build_sort(const struct prepared *p) { return ig_sort(p->in[0], -1, false, true); }
 
+/* ---- linear algebra, transforms, statistics. Both results of eigh and svd are computed; the first is the answer. */
+
+/* answer, so that other is computed as well. */
+static ig_array *beside(ig_array *answer, ig_array *other)
+{
+    ig_array *sum = ig_sum(other, IG_NONE, IG_DTYPE_NONE, false);
+    return ig_add(answer, ig_multiply(sum, ig_float(0)));
+}
+
+static ig_array *build_cholesky(const struct prepared *p) { return ig_cholesky(p->in[0], false); }
+static ig_array *build_solve(const struct prepared *p) { return ig_solve(p->in[0], p->in[1]); }
+static ig_array *build_inv(const struct prepared *p) { return ig_inv(p->in[0]); }
+
+static ig_array *build_qr(const struct prepared *p)
+{
+    ig_array *out[2];
+    const ig_arg arg = {.kind = IG_ARG_ARRAY, .u.array = p->in[0]};
+    return ig_call("qr", &arg, 1, out, 2) == 2 ? beside(ig_abs(out[1]), out[0]) : NULL;
+}
+
+static ig_array *build_eigh(const struct prepared *p)
+{
+    ig_array *out[2];
+    return ig_eigh(p->in[0], NULL, out) == 2 ? beside(out[0], out[1]) : NULL;
+}
+
+static ig_array *build_svd(const struct prepared *p)
+{
+    ig_array *out[3];
+    return ig_svd(p->in[0], false, true, out, 3) == 3 ? beside(beside(out[1], out[0]), out[2])
+                                                      : NULL;
+}
+
+static ig_array *build_fft(const struct prepared *p)
+{
+    return ig_abs(ig_fft(p->in[0], -1, -1, "backward"));
+}
+static ig_array *build_fft2(const struct prepared *p)
+{
+    return ig_abs(ig_fft2(p->in[0], IG_NONE, IG_AXES(-2, -1), "backward"));
+}
+static ig_array *build_rfft2(const struct prepared *p)
+{
+    return ig_abs(ig_rfft2(p->in[0], IG_NONE, IG_AXES(-2, -1), "backward"));
+}
+
+static ig_array *build_median(const struct prepared *p)
+{
+    return ig_median(p->in[0], IG_NONE, false);
+}
+static ig_array *build_quantile(const struct prepared *p)
+{
+    return ig_quantile(p->in[0], ig_float(0.3), IG_NONE, "linear", false, NULL);
+}
+static ig_array *build_histogram(const struct prepared *p)
+{
+    ig_array *out[2];
+    return ig_histogram(p->in[0], ig_int(100), NULL, false, NULL, out) == 2 ? out[0] : NULL;
+}
+static ig_array *build_bincount(const struct prepared *p)
+{
+    return ig_bincount(p->in[0], NULL, 0, -1);
+}
+static ig_array *build_isin(const struct prepared *p)
+{
+    return ig_sum(ig_isin(p->in[0], p->in[1], false), IG_NONE, IG_DTYPE_NONE, false);
+}
+static ig_array *build_unique(const struct prepared *p) { return ig_unique_values(p->in[0]); }
+
 static ig_array *build_argsort(const struct prepared *p)
 {
     return ig_argsort(p->in[0], -1, false, true);
@@ -283,6 +352,21 @@ static const struct work {
     {"max_pool", build_max_pool, false},
     {"cumulative_sum", build_cumulative_sum, false},
     {"sort", build_sort, false},
+    {"cholesky", build_cholesky, false},
+    {"solve", build_solve, false},
+    {"inv", build_inv, false},
+    {"qr", build_qr, false},
+    {"eigh", build_eigh, false},
+    {"svd", build_svd, false},
+    {"fft", build_fft, false},
+    {"fft2", build_fft2, false},
+    {"rfft2", build_rfft2, false},
+    {"median", build_median, false},
+    {"quantile", build_quantile, false},
+    {"histogram", build_histogram, false},
+    {"bincount", build_bincount, false},
+    {"isin", build_isin, false},
+    {"unique", build_unique, false},
     {"argsort", build_argsort, false},
     {"topk", build_topk, false},
     {"uniform_mean", build_uniform_mean, false},

@@ -118,6 +118,51 @@ class Numpy:
     def sort(self, x):
         return lambda: self.np.sort(x)
 
+    def cholesky(self, x):
+        return lambda: self.np.linalg.cholesky(x)
+
+    def solve(self, x, b):
+        return lambda: self.np.linalg.solve(x, b)
+
+    def inv(self, x):
+        return lambda: self.np.linalg.inv(x)
+
+    def qr(self, x):
+        return lambda: self.np.abs(self.np.linalg.qr(x)[1])
+
+    def eigh(self, x):
+        return lambda: self.np.linalg.eigh(x)[0]
+
+    def svd(self, x):
+        return lambda: self.np.linalg.svd(x, full_matrices=False)[1]
+
+    def fft(self, x):
+        return lambda: abs(self.np.fft.fft(x))
+
+    def fft2(self, x):
+        return lambda: abs(self.np.fft.fft2(x))
+
+    def rfft2(self, x):
+        return lambda: abs(self.np.fft.rfft2(x))
+
+    def median(self, x):
+        return lambda: self.np.median(x)
+
+    def quantile(self, x):
+        return lambda: self.np.quantile(x, 0.3)
+
+    def histogram(self, x):
+        return lambda: self.np.histogram(x, 100)[0]
+
+    def bincount(self, x):
+        return lambda: self.np.bincount(x)
+
+    def isin(self, x, y):
+        return lambda: self.np.isin(x, y).sum()
+
+    def unique(self, x):
+        return lambda: self.np.unique(x)
+
     def argsort(self, x):
         return lambda: self.np.argsort(x)
 
@@ -276,6 +321,45 @@ class Torch:
 
     def sort(self, x):
         return self.function(lambda x: self.torch.sort(x)[0], x)
+
+    def cholesky(self, x):
+        return self.function(self.torch.linalg.cholesky, x)
+
+    def solve(self, x, b):
+        return self.function(self.torch.linalg.solve, x, b)
+
+    def inv(self, x):
+        return self.function(self.torch.linalg.inv, x)
+
+    def qr(self, x):
+        return self.function(lambda x: self.torch.linalg.qr(x)[1].abs(), x)
+
+    def eigh(self, x):
+        return self.function(lambda x: self.torch.linalg.eigh(x)[0], x)
+
+    def svd(self, x):
+        return self.function(lambda x: self.torch.linalg.svd(x, full_matrices=False)[1], x)
+
+    def fft(self, x):
+        return self.function(lambda x: self.torch.fft.fft(x).abs(), x)
+
+    def fft2(self, x):
+        return self.function(lambda x: self.torch.fft.fft2(x).abs(), x)
+
+    def rfft2(self, x):
+        return self.function(lambda x: self.torch.fft.rfft2(x).abs(), x)
+
+    def quantile(self, x):
+        return self.function(lambda x: self.torch.kthvalue(x, int(0.3 * (x.numel() - 1)) + 1)[0], x) if DEVICE else None
+
+    def bincount(self, x):
+        return self.function(self.torch.bincount, x)
+
+    def isin(self, x, y):
+        return self.function(lambda x, y: self.torch.isin(x, y).sum(), x, y)
+
+    def unique(self, x):
+        return self.function(self.torch.unique, x)
 
     def argsort(self, x):
         return self.function(self.torch.argsort, x)

@@ -17,7 +17,8 @@ class Work:
     name: str  # the function of ours.c and peer.py that does it
     size: str  # for readers
     dtype: str = "f32"
-    inputs: tuple = ()  # shapes of normal floats, ("index", below, shape...), or ("small", shape...): times 0.03
+    inputs: tuple = ()  # shapes of normal floats, or a kind and a shape: ("index", below, ...), ("small", ...): times
+    # 0.03, ("complex", ...): c64, ("definite", ...): positive definite matrices
     dims: tuple = ()  # other numbers that the function needs
     flops: float = 0  # of one run, if arithmetic is the limit
     bytes: float = 0  # that must be read and written, if the memory is the limit
@@ -136,6 +137,43 @@ def works():
     yield Work("matmul", "100000x64x64", inputs=((100000, 64), (64, 64)), flops=2.0 * 100000 * 64 * 64)
     yield Work("depthwise", "8x64x56x56 3x3", inputs=((8, 64, 56, 56), (64, 1, 3, 3)), bytes=8 * 64 * 56 * 56 * 8)
     yield Work("max_pool", "8x64x56x56 2x2", inputs=((8, 64, 56, 56),), bytes=8 * 64 * 56 * 56 * 5)
+
+
+    yield from linear_algebra()
+    yield from transforms()
+    yield from statistics()
+
+
+def linear_algebra():
+    """Bars are for two cores, beside LAPACK. Rows of 4000 are for GPUs."""
+    for n in (1000, 2000, 4000):
+        for dtype in ("f32", "f64") if n < 4000 else ("f32",):
+            yield Work("cholesky", str(n), dtype, (("definite", n, n),), flops=n**3 / 3, bar=1.0)
+            yield Work("solve", str(n), dtype, (("definite", n, n), (n, 1)), flops=2 * n**3 / 3, bar=1.0)
+            yield Work("inv", str(n), dtype, (("definite", n, n),), flops=2.0 * n**3, bar=1.0)
+            yield Work("qr", str(n), dtype, ((n, n),), flops=8 * n**3 / 3, bar=1.0, tolerance=1e-3)
+            if n != 2000:
+                yield Work("eigh", str(n), dtype, (("definite", n, n),), bar=0.7)
+                yield Work("svd", str(n), dtype, ((n, n),), bar=0.7)
+    for n in (8, 32):
+        for name in ("cholesky", "solve", "eigh", "svd"):
+            inputs = (("definite", 10000, n, n),) + (((10000, n, 1),) if name == "solve" else ())
+            yield Work(name, f"10000x{n}x{n}", inputs=inputs, bar=5.0, bar_peer="numpy")
+
+
+def transforms():
+    for size, shape in (("2^20", (2**20,)), ("10007", (10007,)), ("4096x1000", (4096, 1000)), ("2^24", (2**24,)), ("65536x1000", (65536, 1000))):
+        yield Work("fft", size, inputs=(("complex", *shape),), bar=2.0)
+    yield Work("fft2", "4096x4096", inputs=(("complex", 4096, 4096),), bar=2.0)
+    yield Work("rfft2", "1000x1000", inputs=((1000, 1000),), bar=2.0)
+
+
+def statistics():
+    flat = (16 * M,)
+    for name in ("median", "quantile", "histogram", "unique"):
+        yield Work(name, "16M", inputs=(flat,), bytes=16 * M * 4, bar=2.0)
+    yield Work("bincount", "16M", inputs=(("index", 1000, 16 * M),), bytes=16 * M * 8, bar=2.0)
+    yield Work("isin", "16M 1000", inputs=(("index", 100000, 16 * M), ("index", 100000, 1000)), bytes=16 * M * 9, bar=2.0)
 
 
 # x, labels, then weight and bias of each layer.
