@@ -91,7 +91,9 @@ ifneq ($(COVERAGE),)
   SAN_FLAGS += --coverage -fprofile-update=atomic $(if $(is_clang),,-fprofile-abs-path) -DORDERLY_END
 endif
 
-COMMON  := -std=gnu11 $(DEBUG) $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS) -pthread
+# Nothing unwinds the stack, except debuggers and sanitizers, which have their own tables.
+TABLES  := $(if $(SAN_FLAGS)$(MACOS),,-fno-asynchronous-unwind-tables)
+COMMON  := -std=gnu11 $(DEBUG) $(TABLES) $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS) -pthread
 LIBRARY := $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -I. -I$(BUILD)/gen
 TESTING := $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli -I. -Itests -I$(BUILD)/gen
 LINK    := $(TARGET_FLAGS) $(SAN_FLAGS) -pthread
@@ -106,6 +108,8 @@ LEVELS_aarch64 := neon bf16
 LEVELS_x86_64  := sse2 avx2 avx512 $(if $(MACOS),,amx)
 LEVELS := $(or $(LEVELS_$(ARCH)),generic)
 
+# Processors without AVX2 are older than 2013: their loops are compiled for size, and have the same results.
+LEVEL_FLAGS_sse2   := $(if $(SAN_FLAGS),,-O2)
 LEVEL_FLAGS_avx2   := -mavx2 -mfma -mf16c
 LEVEL_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c \
                       -mprefer-vector-width=512
@@ -123,7 +127,7 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 
 FOLDERS := base \
            compiler $(addprefix compiler/,pp parse lower print) \
-           $(addprefix engine/,array ops program graph emit module eval custom verify backend) \
+           $(addprefix engine/,array ops program graph emit module eval custom numeric verify backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
            $(addprefix engine/backend/cpu/,tape elements reduce sort contract index gang vmath) \
            $(addprefix lib/,machine io nn text model cudart cudart/gpu)
@@ -187,11 +191,11 @@ $(BUILD)/gen/levels.h: FORCE
 	$(call keep,$@,'#ifndef LEVEL_ON' '#define LEVEL_ON(name, base, needs)' '#endif' \
 	    $(foreach level,$(LEVELS),$(call level_row,$(level))))
 # The typed functions of the ops; see tools/op-functions.
-OP_TABLE := src/engine/ops/ops.def
+OP_TABLE := $(shell sed -n 's/^\#include "\(.*rows.*\)"/src\/\1/p' src/engine/ops/core.def src/engine/ops/composite.def)
 $(BUILD)/gen/op_functions.inc: $(OP_TABLE) tools/op-functions include/ingot/op_functions.h
 	@mkdir -p $(@D)
 	@awk -v header=1 -f tools/op-functions $(OP_TABLE) | cmp -s - include/ingot/op_functions.h || \
-	    { echo 'include/ingot/op_functions.h is not what $(OP_TABLE) says: run make docs'; exit 1; }
+	    { echo 'include/ingot/op_functions.h is not what src/engine/ops/rows says: run make docs'; exit 1; }
 	@awk -f tools/op-functions $(OP_TABLE) > $@
 $(BUILD)/obj/src/engine/ops/api.o: $(BUILD)/gen/op_functions.inc
 $(BUILD)/gen/exports.map: FORCE
@@ -590,6 +594,7 @@ docs:
 	awk -v header=1 -f tools/op-functions $(OP_TABLE) > include/ingot/op_functions.h
 	@$(MAKE) --no-print-directory $(BUILD)/ingot
 	$(BUILD)/ingot ops --markdown > docs/ops.md
+	tools/coverage $(BUILD)/ingot > docs/coverage.md
 
 # ---- housekeeping ------------------------------------------------------------------------------
 

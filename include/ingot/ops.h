@@ -71,14 +71,38 @@ typedef struct ig_op {
     bool
         evaluates; /* the shape of its result depends on data, so calling it evaluates its inputs */
     double ulp;    /* elementwise: error bound of f32 and f64 results; 0: correctly rounded */
+    const char *results; /* names of its results, joined by spaces, as in "U S Vh"; NULL: none */
 } ig_op;
 
-/* The op table. ig_op_at returns NULL if i is out of range, ig_op_find if the name is unknown. ig_op_nearest
- * returns the op with the most similar name, never NULL. */
+/* The op table. ig_op_at returns NULL if i is out of range. ig_op_find also takes other names of an op, such as cumsum;
+ * it returns NULL if the name is unknown. ig_op_nearest returns the op with the most similar name, never NULL. */
 IG_API int ig_op_count(void);
 IG_API const ig_op *ig_op_at(int i);
 IG_API const ig_op *ig_op_find(const char *name);
 IG_API const ig_op *ig_op_nearest(const char *name);
+
+/* The parameter of this name. Also takes the names that other libraries use: dim for axis, keepdim for keepdims, input
+ * for the first array. NULL if there is none. */
+IG_API const ig_param *ig_op_param(const ig_op *op, const char *name);
+
+/* A name that NumPy, PyTorch, JAX or MLX use. It means one of three things:
+ *   op          an op of this table
+ *   expression  with params: a function in Python's syntax, made of ops: ("x, y", "sum(x * y)")
+ *   advice      there is no such function, and this is what to use instead, or why
+ * The others are NULL. A dot in a name stands behind a module, as in "linalg.norm". A function whose name is an op's, too,
+ * is meant where the arguments of a call do not fit the op: round(x, 2). */
+typedef struct ig_alias {
+    const char *name;
+    const char *op;
+    const char *params, *expression;
+    const char *advice;
+} ig_alias;
+
+/* All aliases, in order of their names within each kind. ig_alias_at returns NULL if i is out of range, ig_alias_find if the name
+ * is unknown. */
+IG_API int ig_alias_count(void);
+IG_API const ig_alias *ig_alias_at(int i);
+IG_API const ig_alias *ig_alias_find(const char *name);
 
 /* ---- short forms --------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #ifndef BASE_CACHE_H
 #define BASE_CACHE_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 typedef struct cache {
     const char *kind;   /* name of its folder: "opencl" */

@@ -3,7 +3,7 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 /* Returns from the function with code after recording the message. */
 #define FAIL(...) return ig_fail(__VA_ARGS__)

@@ -3,7 +3,7 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 /* Logs one line. On standard error it begins with "ingot: ", a warning with "ingot: warning: ". */
 void log_line(ig_severity severity, const char *format, ...) IG_PRINTF(2, 3);

@@ -3,7 +3,7 @@
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 /* Small memory, for structures. NULL with IG_ERR_MEMORY set on failure. memory_new is zeroed.
  * memory_resize leaves the old block unchanged when it fails. A size of 0 gives a valid block. */

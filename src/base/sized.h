@@ -2,7 +2,7 @@
 #ifndef BASE_SIZED_H
 #define BASE_SIZED_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 /* The name of a struct, its size here, and its size in version 0.1, whose last field was `last`. */
 typedef struct sized_type {

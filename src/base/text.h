@@ -2,7 +2,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 #include <stdarg.h>
 

@@ -6,7 +6,7 @@
 #ifndef BASE_TRACE_H
 #define BASE_TRACE_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 #include <stdatomic.h>
 

@@ -14,7 +14,7 @@
 
 #include <setjmp.h>
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 typedef struct kernel_arena {
     struct kernel_block *blocks;

@@ -155,8 +155,11 @@ static void input_new(input *in, const example_input *from, int seed)
     in->dtype = example_input_dtype(from) ? example_input_dtype(from) : IG_F64;
     in->v = get(in->size, sizeof *in->v);
     values_fill(in->v, in->size, seed);
+    const int64_t last = in->ndim ? in->shape[in->ndim - 1] : 1;
     for (int64_t i = 0; i < in->size; i++)
-        in->v[i] = from->from == '['
+        in->v[i] = from->from == '^'
+                       ? 0.45 * in->v[i] + (i % last == i / last % last ? (double)last : 0)
+                   : from->from == '['
                        ? value_between(from->low, from->high, in->v[i], value_in(0, in->v[i], i, 0))
                        : value_in(from->from, in->v[i], i, from->below);
 }

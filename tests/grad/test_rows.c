@@ -308,14 +308,15 @@ static void check_source(const trial *t)
 
 /* ---- all rows ---- */
 
-/* Input k in layout (first + k), so that they differ. */
+/* Input k in layout (first + k), so that they differ. A matrix of repeated elements would be singular. */
 static void trial_begin(trial *t, const row *r, int first)
 {
+    const int layouts = strchr(r->inputs, '^') ? REPEATED : LAYOUT_COUNT;
     *t = (trial){.r = r, .dtype = IG_F64};
     ig_scope_begin();
     t->n = inputs_new(r, 1, t->in);
     for (int k = 0; k < t->n; k++) {
-        laid_new(&t->at[k], &t->in[k], (layout)((first + k) % LAYOUT_COUNT));
+        laid_new(&t->at[k], &t->in[k], (layout)((first + k) % layouts));
         if (input_is_float(&t->in[k]))
             t->x[t->n_x++] = &t->at[k];
     }

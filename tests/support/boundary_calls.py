@@ -49,6 +49,7 @@ BY_TYPE = {
     "function": ["NULL"],
     "const ig_index *": ["items", "NULL"],
     "const ig_arg *": ["args", "NULL"],
+    "const ig_op *": ["ig_op_at(0)", "NULL"],
     "ig_status *": ["&code", "NULL"],
     "const ig_text *": ["texts", "holey_texts", "NULL"],
     "const ig_encoding *": ["encodings", "empty_encodings", "NULL"],

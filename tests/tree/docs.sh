@@ -8,8 +8,12 @@ pages="README.md CONTRIBUTING.md SECURITY.md $(echo docs/*.md)"
 
 ops_is_current() { "$build/ingot" ops --markdown | diff docs/ops.md -; }
 check 'docs/ops.md is what the library says (make docs)' ops_is_current
+coverage_is_current() { tools/coverage "$build/ingot" | diff docs/coverage.md -; }
+check 'docs/coverage.md is what the tables say (make docs)' coverage_is_current
+check 'no name has two meanings' tools/coverage "$build/ingot" --check
+check 'as much of each library is here as before' tools/coverage "$build/ingot" --shares
 functions_are_current() {
-    awk -v header=1 -f tools/op-functions src/engine/ops/ops.def | diff include/ingot/op_functions.h -
+    awk -v header=1 -f tools/op-functions $(sed -n 's:^#include "\(.*rows.*\)":src/\1:p' src/engine/ops/core.def src/engine/ops/composite.def) | diff include/ingot/op_functions.h -
 }
 check 'include/ingot/op_functions.h is what the op table says (make docs)' functions_are_current
 
@@ -62,7 +66,7 @@ paths_exist() {
 import os, re, sys
 text = open(sys.argv[1]).read()
 found = re.findall(r"`((?:src|cli|tests|docs|include|examples|bench|tools|data|python)/[\w./-]*)`", text)
-found += [os.path.join(os.path.dirname(sys.argv[1]), link) for link in re.findall(r"\]\((?!https?:|#)([^)#]+)\)", text)]
+found += [os.path.join(os.path.dirname(sys.argv[1]), link) for link in re.findall(r"\]\((?!https?:|#)([^)#*]+)\)", text)]
 missing = [path for path in found if not os.path.exists(path)]
 print("missing:", *missing)
 sys.exit(bool(missing))

@@ -35,6 +35,7 @@ void *here_plan(const program *p);
 size_t here_scratch(const program *p);
 ig_status here_run(const program *p, const binding *b);
 #include "engine/backend/cpu/attention.c"
+#include "ingot.h"
 #undef cpu_level_now
 
 enum { N = 2, HEADS = 3, SLOTS = 5 };

@@ -542,9 +542,9 @@ static void errors_stay_until_read(void **unused)
     assert_int_equal(ig_call("sofmax", NULL, 0, out, 2), 0);
     assert_non_null(strstr(ig_error(NULL), "'softmax'"));
     ig_arg args[] = {{.kind = IG_ARG_ARRAY, .u.array = x},
-                     {.name = "axes", .kind = IG_ARG_INT, .u.i = 0}};
+                     {.name = "axxes", .kind = IG_ARG_INT, .u.i = 0}};
     assert_int_equal(ig_call("sum", args, 2, out, 2), 0);
-    assert_non_null(strstr(ig_error(NULL), "no argument 'axes'"));
+    assert_non_null(strstr(ig_error(NULL), "no argument 'axxes'"));
     ig_scope_end();
 }
 

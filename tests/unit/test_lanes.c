@@ -2,7 +2,7 @@
 #define LEVEL test
 #include "engine/backend/cpu/lanes/lane_math.h"
 
-#include "engine/ops/ops.h"
+#include "ingot/ops.h"
 #include "each_level.h"
 
 #include <setjmp.h>
@@ -123,7 +123,7 @@ static void check_row_of_one(int op, ig_dtype dtype, int one)
         map(op, dtype, n, mem_d, one == MAP_ONE_A ? mem_c : mem_a, one == MAP_ONE_B ? mem_c : mem_b,
             NULL, one);
         if (!ref->same(n, result, mem_d, mem_e))
-            fail_msg("%s of %s and one value on %s differs, n = %d", op_rows[op].name,
+            fail_msg("%s of %s and one value on %s differs, n = %d", ig_op_at(op)->name,
                      ig_dtype_name(dtype), level->name, (int)n);
     }
 }
@@ -147,14 +147,14 @@ static void check_row(int op, ig_dtype dtype, bool in_place)
             memcpy(d, mem_a, (size_t)n * ig_dtype_bytes(dtype));
         map(op, dtype, n, d, in_place ? (const void *)d : mem_a, mem_b, NULL, 0);
         if (!ref->same(n, bytes, d, e))
-            fail_msg("%s of %s on %s differs, n = %d", op_rows[op].name, ig_dtype_name(dtype),
+            fail_msg("%s of %s on %s differs, n = %d", ig_op_at(op)->name, ig_dtype_name(dtype),
                      level->name, (int)n);
         const size_t done = (size_t)n * (size_t)bytes;
         assert_memory_equal(d + done, e + done, 64);
         assert_memory_equal(mem_d, mem_e, GUARD * 8);
         rows_checked++;
     }
-    if (op_rows[op].arity == 2 && !in_place) {
+    if (ig_op_at(op)->n_params == 2 && !in_place) {
         check_row_of_one(op, dtype, MAP_ONE_A);
         check_row_of_one(op, dtype, MAP_ONE_B);
     }
@@ -164,7 +164,7 @@ static void check_rows(void)
 {
     static const ig_dtype lanes[] = {IG_I8,  IG_I16, IG_I32, IG_I64, IG_U8, IG_BOOL,
                                      IG_U16, IG_U32, IG_U64, IG_F32, IG_F64};
-    for (int op = 0; op < OP_COUNT; op++)
+    for (int op = 0; op < LANE_ROWS; op++)
         for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
             check_row(op, lanes[i], false);
             check_row(op, lanes[i], true);
@@ -254,7 +254,7 @@ static void check_sum(int first, int second, ig_dtype dtype, bool keeps, int one
         memset(mem_d, 0, sizeof mem_d);
         sum(n, &total[0], pairs ? &lost[0] : NULL, mem_d, mem_a, mem_b);
         assert_true(!keeps || references[dtype].same(n, (int)bytes, mem_d, mem_e));
-        if (second != OP_COUNT)
+        if (second != NO_ROW)
             map(second, dtype, n, mem_e, mem_e, NULL, NULL, 0);
         if (pairs)
             level->sum(dtype)->rows(1, n, &total[1], &lost[1], mem_e);
@@ -263,7 +263,7 @@ static void check_sum(int first, int second, ig_dtype dtype, bool keeps, int one
         for (int i = 0; pairs && i < 2; i++)
             level->sum(dtype)->finish(1, &total[i], &lost[i]);
         if (!references[dtype].same(1, (int)bytes, &total[0], &total[1]))
-            fail_msg("the sum of %s of %s on %s differs, n = %d", op_rows[first].name,
+            fail_msg("the sum of %s of %s on %s differs, n = %d", ig_op_at(first)->name,
                      ig_dtype_name(dtype), level->name, (int)n);
         sums_checked++;
     }
@@ -271,9 +271,9 @@ static void check_sum(int first, int second, ig_dtype dtype, bool keeps, int one
 
 static void check_sums(void)
 {
-    static const int second[] = {OP_COUNT, OP_square};
+    static const int second[] = {NO_ROW, OP_square};
     sums_checked = 0;
-    for (int first = 0; first < OP_COUNT; first++)
+    for (int first = 0; first < LANE_ROWS; first++)
         for (int i = 0; i < 8; i++) {
             check_sum(first, second[i & 1], IG_F32, i & 2, i & 4 ? MAP_ONE_B : 0);
             check_sum(first, second[i & 1], IG_F64, i & 2, i & 4 ? MAP_ONE_B : 0);
@@ -305,8 +305,8 @@ static void check_pair(int first, int second, ig_dtype dtype, double reach, bool
         memcpy(mem_d, mem_a, (size_t)n * bytes);
         both(n, mem_d, in_place ? mem_d : mem_a, mem_b, NULL);
         if (!references[dtype].same(n, (int)bytes, mem_d, mem_e))
-            fail_msg("%s and %s of %s on %s differ, n = %d", op_rows[first].name,
-                     op_rows[second].name, ig_dtype_name(dtype), level->name, (int)n);
+            fail_msg("%s and %s of %s on %s differ, n = %d", ig_op_at(first)->name,
+                     ig_op_at(second)->name, ig_dtype_name(dtype), level->name, (int)n);
         pairs_checked++;
     }
 }

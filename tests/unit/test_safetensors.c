@@ -386,7 +386,7 @@ static const struct damage {
     {ENTRY("F8_E4M3", "[1]", "[0,1]"), 1, IG_ERR_UNSUPPORTED,
      "tensor 'a' has dtype 'F8_E4M3', which"},
     {ENTRY("F8_E5M2", "[1]", "[0,1]"), 1, IG_ERR_UNSUPPORTED, "convert it to one of BOOL"},
-    {ENTRY("C64", "[1]", "[0,8]"), 8, IG_ERR_UNSUPPORTED, "has dtype 'C64'"},
+    {ENTRY("C32", "[1]", "[0,8]"), 8, IG_ERR_UNSUPPORTED, "has dtype 'C32'"},
     {ENTRY("f32", "[1]", "[0,4]"), 4, IG_ERR_UNSUPPORTED, "has dtype 'f32'"},
     {ENTRY("F32 ", "[1]", "[0,4]"), 4, IG_ERR_UNSUPPORTED, "has dtype 'F32 '"},
     {ENTRY("", "[1]", "[0,4]"), 4, IG_ERR_UNSUPPORTED, "has dtype ''"},

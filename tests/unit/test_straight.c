@@ -23,6 +23,7 @@ static const cpu_level *level_here(void);
 /* This file's functions replace those of the library. */
 #define cpu_level_now level_here
 #include "engine/backend/cpu/contract/contract_plan.c"
+#include "ingot.h"
 #undef cpu_level_now
 
 static const cpu_level *level_here(void)

@@ -393,7 +393,9 @@ static void graphs_find_a_fault_of_fusing(void **state)
     again[n] = 0;
     free(said);
     assert_int_equal(capture_verb(verb_eval, again, &said), EXIT_FAILED);
-    assert_non_null(strstr(said, "multiply"));
+    /* The fault may show in the program that the op is fused with. */
+    if (!strstr(said, "is fused with others"))
+        fail_msg("%s: %s", again, said);
     free(said);
     faulty_plant((fault){0});
     assert_int_equal(capture_verb(verb_eval, again, &said), EXIT_FINE);

@@ -83,8 +83,8 @@ void print_constant(printer *p, const kernel_expr *e, int level)
     else if (type_is_float(t))
         print_float(p, print_kind_of(p, e), t, e->value.number, level);
     else if (type_is_pointer(t))
-        print_out(p, "(%s)%llu", print_type(p, t, e->space, true),
-                  (unsigned long long)e->value.integer);
+        print_out(p, level > LEVEL_UNARY ? "((%s)%llu)" : "(%s)%llu",
+                  print_type(p, t, e->space, true), (unsigned long long)e->value.integer);
     else
         print_integer(p, t, e->value.integer, level);
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "compiler/print/join.h"
+#include "ingot/kernel.h"
 
 static char *text_or_null(const char *s) { return s && *s ? memory_text(s) : NULL; }
 

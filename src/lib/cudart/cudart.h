@@ -13,6 +13,7 @@
 enum {
 #define CUDA_ERROR(name, number, text) name = number,
 #include "lib/cudart/errors.def"
+#include "ingot.h"
 #undef CUDA_ERROR
 };
 

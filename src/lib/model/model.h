@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "lib/text/files.h"
+#include "ingot.h"
 
 enum { MODEL_PATH = 4096, MODEL_NAME = 256 };
 enum { DISTANCE_BUCKETS = 32 }; /* of MPNet; config.json's value is ignored */
