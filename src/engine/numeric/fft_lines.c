@@ -78,7 +78,7 @@ static const library_kernel kernels[2] = {
 /* The shape of the kernel for a length, as definitions. */
 typedef struct shape_of_block {
     int threads, lines;
-    char text[FFT_PASSES + 6][24];
+    char text[FFT_PASSES + 6][40];
     const char *define[FFT_PASSES + 6];
     int n;
 } shape_of_block;
