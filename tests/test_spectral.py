@@ -147,6 +147,19 @@ def check_graded(dtype):
         check(not far(v.conj().T @ v - np.eye(n), n, dtype), f"{what}: vectors are not orthogonal")
 
 
+def check_large(dtype):
+    """Matrices that are divided, in plain f64."""
+    cases = [(name, a.astype(dtype)) for n in (128, 171) for name, a in matrices(n, n, dtype, True)]
+    for (name, a), (w, v) in zip(cases, decompose([("eigh(a)", a, 2) for _, a in cases])):
+        n, what, most = len(a), f"eigh of a {name} {np.dtype(dtype)} matrix of {len(a)}", float(abs(a).max()) or 1.0
+        x, values, v = a.astype(np.float64) / most, w.astype(np.float64) / most, v.astype(np.float64)
+        check(not far((x @ v - v * values) / norm_of(x), n, dtype), f"{what}: A V is not V W")
+        check(not far((np.linalg.eigvalsh(x) - values) / norm_of(x), n, dtype), f"{what}: values")
+        check(not far(v.T @ v - np.eye(n), n, dtype), f"{what}: vectors are not orthogonal")
+        largest = np.take_along_axis(v, abs(v).argmax(0)[None], 0)
+        check(np.all(np.diff(w) >= 0) and np.all(largest > 0), f"{what}: order and signs")
+
+
 def check_svd(dtype):
     shapes = [(1, 1), (3, 3), (17, 17), (7, 3), (3, 7), (20, 13), (5, 1), (70, 70), (64, 90)]
     cases = [(name, a.astype(dtype), full) for m, n in shapes for name, a in matrices(m, n, dtype, False)
@@ -192,6 +205,11 @@ def check_stacks():
         one = decompose([("eigh(a)", a[1, 2], 2)])[0]
         many = decompose([("eigh(a)", a, 2)])[0]
         check(np.array_equal(one[1], many[1][1, 2]), "a matrix of a stack has other bits than alone")
+    for dtype in DTYPES[:2]:
+        a = random((2, 1, 130, 130), dtype)
+        (w, v), (values,), one = decompose([("eigh(a)", a, 2), ("eigvalsh(a)", a, 1), ("eigh(a)", a[1, 0], 2)])
+        check(np.array_equal(one[0], w[1, 0]) and np.array_equal(one[1], v[1, 0]), "a large matrix of a stack has other bits")
+        check(not far((values - w) / 40, 130, dtype), "eigvalsh and eigh of large matrices differ")
     for shape, call, shapes in (((0, 0), "eigh(a)", [(0,), (0, 0)]), ((0, 3), "svd(a)", [(0, 0), (0,), (3, 3)]),
                                 ((2, 0, 0), "eig(a)", [(2, 0), (2, 0, 0)]),
                                 ((3, 0), "svd(a, full_matrices=False)", [(3, 0), (0,), (0, 0)])):
@@ -288,6 +306,8 @@ def main():
         check_graded(dtype)
         check_svd(dtype)
         check_eig(dtype)
+    for dtype in DTYPES[:2]:
+        check_large(dtype)
     check_stacks()
     check_refused()
     check_functions()

@@ -109,7 +109,16 @@ static ig_status launch_with(kernel_call *b, const backend *dev)
     memcpy(l.base.grid, b->grid, sizeof l.base.grid);
     memcpy(l.base.block, b->block, sizeof l.base.block);
     TRY(reset_variables(r->module->module, dev));
-    return b->empty ? IG_OK : module_launch(r->module->module, dev, r->info->name, &l);
+    if (b->empty)
+        return IG_OK;
+    if (!r->library || !r->library->rounds)
+        return module_launch(r->module->module, dev, r->info->name, &l);
+    const int rounds = (int)b->param[0].bits;
+    for (int i = 0; i < rounds; i++) {
+        b->passed[0].bytes = &i;
+        TRY(module_launch(r->module->module, dev, r->info->name, &l));
+    }
+    return IG_OK;
 }
 
 static ig_status launch(const program *p, const backend *dev, const binding *bindings)

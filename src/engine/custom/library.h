@@ -21,6 +21,9 @@ typedef struct library_kernel {
     /* Bytes of scratch_of(worker) that core needs, from the numbers of the call; NULL: none. */
     size_t (*scratch)(const int64_t *number);
     bool writes_all; /* it writes every element of its results, so they need not begin as zeros */
+    /* The first argument is a number of launches, one after the other. Each gets its own number instead, from 0 on. The
+     * core is called once, with the argument. */
+    bool rounds;
 } library_kernel;
 
 /* Builds a call: name, source and options are those of k. number: see build; may be NULL if k->build is. k must stay

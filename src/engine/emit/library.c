@@ -54,6 +54,8 @@
     ROW(svd, cu) \
     ROW(eigh, cu) \
     ROW(eig, cu) \
+    ROW(tridiagonal, cu) \
+    ROW(divide, cu) \
     ROW(fft, cu) \
     ROW(fft_pass, cuh) \
     ROW(fft_radix, cuh) \

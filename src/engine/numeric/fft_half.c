@@ -48,11 +48,11 @@ ROWS(double, f64)
 static int split_again(const int64_t *number, ig_array *const *in, ig_array **out);
 static int merge_again(const int64_t *number, ig_array *const *in, ig_array **out);
 static const library_kernel split_kernels[2] = {
-    {"fft_half.cu", split_core_f32, split_again, NULL, true},
-    {"fft_half.cu", split_core_f64, split_again, NULL, true}};
+    {.file = "fft_half.cu", .core = split_core_f32, .build = split_again, .writes_all = true},
+    {.file = "fft_half.cu", .core = split_core_f64, .build = split_again, .writes_all = true}};
 static const library_kernel merge_kernels[2] = {
-    {"fft_half.cu", merge_core_f32, merge_again, NULL, true},
-    {"fft_half.cu", merge_core_f64, merge_again, NULL, true}};
+    {.file = "fft_half.cu", .core = merge_core_f32, .build = merge_again, .writes_all = true},
+    {.file = "fft_half.cu", .core = merge_core_f64, .build = merge_again, .writes_all = true}};
 
 /* A node of x, (..., h or h + 1, 2), and the factors of h. */
 static ig_array *half_node(ig_array *x, int64_t h, bool merges, double scale)

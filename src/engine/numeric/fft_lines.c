@@ -71,8 +71,16 @@ static void core_f64(void *const *at) { core(at, IG_F64, *(const double *)at[SCA
 static size_t scratch(const int64_t *number) { return fft_scratch(number[N_N]); }
 static int build_again(const int64_t *number, ig_array *const *in, ig_array **out);
 static const library_kernel kernels[2] = {
-    {"fft.cu", core_f32, build_again, scratch, true},
-    {"fft.cu", core_f64, build_again, scratch, true},
+    {.file = "fft.cu",
+     .core = core_f32,
+     .build = build_again,
+     .scratch = scratch,
+     .writes_all = true},
+    {.file = "fft.cu",
+     .core = core_f64,
+     .build = build_again,
+     .scratch = scratch,
+     .writes_all = true},
 };
 
 /* The shape of the kernel for a length, as definitions. */

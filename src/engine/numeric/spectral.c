@@ -305,16 +305,44 @@ static ig_status pull_eigenvectors(void *context, ig_array *const *inputs, int n
     return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
 }
 
+bool eigh_rows(ig_array *a, ig_array *out[2])
+{
+    const int64_t number[LIBRARY_NUMBERS] = {1};
+    ig_array *raw[LIBRARY_RESULTS], *planes = planes_of(a, false);
+    if (!planes || !eigh_build(number, &planes, raw))
+        return false;
+    out[0] = raw[2];
+    out[1] = ig_squeeze(raw[3], AXIS(-3));
+    return out[1] != NULL;
+}
+
+/* Values and vectors of finite planes, without gradients. */
+static bool eigh_planes(ig_array *a, bool vectors, ig_array **out)
+{
+    const int64_t number[LIBRARY_NUMBERS] = {vectors}, *size = a->view.shape + leading(a);
+    ig_array *raw[LIBRARY_RESULTS];
+    if (size[0] == 1 && size[1] >= EIGH_LARGE) {
+        if (!large_eigh(ig_squeeze(a, AXIS(-3)), vectors, out))
+            return false;
+        out[1] = vectors ? ig_expand_dims(out[1], AXIS(-3)) : NULL;
+        return !vectors || out[1];
+    }
+    if (!eigh_build(number, &a, raw))
+        return false;
+    out[0] = raw[2];
+    out[1] = raw[3];
+    return true;
+}
+
 int planes_eigh(ig_array *a, bool vectors, ig_array **out)
 {
-    const int64_t number[LIBRARY_NUMBERS] = {vectors};
-    ig_array *raw[LIBRARY_RESULTS], *checked = finite_planes(a, CHECK_eigh_finite);
-    if (!checked || !eigh_build(number, &checked, raw) ||
-        !converged(raw[2], CHECK_eigh_steps, raw + 2, 1 + vectors))
+    ig_array *raw[2], *checked = finite_planes(a, CHECK_eigh_finite);
+    if (!checked || !eigh_planes(checked, vectors, raw) ||
+        !converged(raw[0], CHECK_eigh_steps, raw, 1 + vectors))
         return 0;
-    out[0] = ig_custom_grad(raw[2], &a, 1, pull_eigenvalues, NULL, NULL);
+    out[0] = ig_custom_grad(raw[0], &a, 1, pull_eigenvalues, NULL, NULL);
     out[1] =
-        vectors && out[0] ? ig_custom_grad(raw[3], &a, 1, pull_eigenvectors, NULL, NULL) : NULL;
+        vectors && out[0] ? ig_custom_grad(raw[1], &a, 1, pull_eigenvectors, NULL, NULL) : NULL;
     return !out[0] || (vectors && !out[1]) ? 0 : 1 + vectors;
 }
 

@@ -23,6 +23,12 @@ ig_array *matrix_result(ig_array *y, ig_dtype dtype);
  * finite, or if the steps do not converge. */
 int planes_eigh(ig_array *a, bool vectors, ig_array **out);
 
+/* The same for real matrices (..., n, n), without checks and gradients: vectors are the rows of out[1]. large_eigh is for
+ * matrices of at least EIGH_LARGE rows. */
+enum { EIGH_LARGE = 128 };
+bool eigh_rows(ig_array *a, ig_array *out[2]);
+int large_eigh(ig_array *a, bool vectors, ig_array **out);
+
 /* Singular values (..., n), left vectors (..., P, k, m) and right vectors (..., P, n, n) of the matrix whose columns are the
  * rows of planes g (..., P, n, m), n <= m; k is 0 (values only), n or m. Returns the number of results, 0 on failure. */
 int planes_svd(ig_array *g, int64_t k, ig_array **out);

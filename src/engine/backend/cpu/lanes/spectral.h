@@ -3,12 +3,34 @@
 #ifndef LANES_SPECTRAL_H
 #define LANES_SPECTRAL_H
 
+enum { PANEL_CHUNK = 64, DIVIDE_PIECE = 32 };
+
+/* A call of kernels/tridiagonal.cu for one matrix. */
+typedef struct panel_call {
+    int m, columns;
+    const void *a;
+    void *vw, *d, *e, *room;
+} panel_call;
+
+/* A call of kernels/divide.cu for one pair of halves. */
+typedef struct divide_of {
+    int half;
+    const void *w, *z1, *z2, *rho;
+    void *values, *s, *room;
+    int *plan;
+} divide_of;
+
 typedef struct spectral_level {
     void (*svd)(int m, int n, int k, int n_w, void *g, void *w, void *s, void *u, void *v,
                 void *room);
     void (*eigh)(int n, int vectors, int sweeps, void *a, void *q, void *w, void *v, void *room);
     /* Only of complex matrices. */
     void (*eig)(int n, int vectors, void *h, void *z, void *x, void *w, void *v, void *room);
+    /* Only of real matrices: a round, for chunks of PANEL_CHUNK elements. The chunks of round 3 j + 1 cover 2 j elements
+     * more than the matrix has rows. */
+    void (*panel)(const panel_call *x, int round, int from_chunk, int to_chunk);
+    /* A round, for up to DIVIDE_PIECE roots, poles or vectors from `from` on; round 0 is not divided. */
+    void (*divide)(const divide_of *x, int round, int from);
 } spectral_level;
 
 #endif
