@@ -54,7 +54,8 @@ static void warn_settings(void)
         text_printf(stderr,
                     "ingot: warning: IG_MATH=\"%.60s\" is ignored: not strict, same or tf32\n",
                     math);
-    if (valid && !getenv("IG_NUM_THREADS") && !getenv("IG_CPU_LEVEL"))
+    if (valid && !getenv("IG_NUM_THREADS") && !getenv("IG_CPU_LEVEL") && !getenv("IG_LAPACK") &&
+        !getenv("IG_OVERRIDES"))
         return;
     if (ig_device_get(0, &cpu) == IG_OK && cpu.note)
         text_printf(stderr, "ingot: warning: %s\n", cpu.note);

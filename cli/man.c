@@ -17,6 +17,11 @@ static const char *const environment[][2] = {
      "Accelerate), auto (where it is faster), or the path of a library."},
     {"IG_DEVICE", "Device of new arrays (cpu); --device overrides it."},
     {"IG_MATH", "How contractions add: strict (the default), same or tf32; --math overrides it."},
+    {"IG_OVERRIDES",
+     "Linear algebra and Fourier transforms by libraries of the system, never in math mode same: "
+     "auto (the default: where one was measured to be faster), off, or all that a library has."},
+    {"IG_LAPACK", "Path of the LAPACK that computes them on the CPU, or off. OpenBLAS and "
+                  "Accelerate are found without it."},
     {"IG_FALLBACK", "What a device cannot run: error, warn or auto; --fallback overrides it."},
     {"IG_CHECK_SCHEDULE",
      "1: each new schedule is proven before it runs: reads after writes, rows of chains, memory. A "

@@ -53,13 +53,22 @@ typedef struct node_result {
     int from; /* the input that it starts as a copy of; -1: it starts as zeros */
 } node_result;
 
-/* Computations for which a device may have native code: see ops/attention.c and ops/conv.c. */
+/* Computations for which a device may have native code: see ops/attention.c, ops/conv.c and program/whole.h. */
 typedef enum native_kind {
     NATIVE_ATTENTION,
     NATIVE_ATTENTION_GRADIENT,
     NATIVE_CONVOLUTION,
     NATIVE_CONVOLUTION_GRADIENT_X,
     NATIVE_CONVOLUTION_GRADIENT_WEIGHT,
+    NATIVE_CHOLESKY,
+    NATIVE_LU,
+    NATIVE_TRIANGULAR,
+    NATIVE_QR,
+    NATIVE_EIGH,
+    NATIVE_SVD,
+    NATIVE_FFT,
+    NATIVE_FFT_OF_REAL,
+    NATIVE_FFT_TO_REAL,
     NATIVE_KINDS
 } native_kind;
 
@@ -73,8 +82,13 @@ typedef struct node_native {
     double scale;
     /* Inputs may be views of up to four axes whose rows lie at multiples of 16 bytes; others are copied first. */
     bool strided;
+    bool
+        many; /* other results are as right, such as vectors of the other sign: checks leave it out */
     /* The definition: builds the i-th result from inputs like the node's. For checks. */
     ig_array *(*define)(const struct node_native *n, ig_array *const *in, int i);
+    /* Builds all results for inputs with one more leading axis; returns their number, 0 on failure. NULL: vmap computes
+     * slice after slice. */
+    int (*batched)(const struct node_native *n, ig_array *const *in, ig_array **out);
 } node_native;
 
 struct backend;

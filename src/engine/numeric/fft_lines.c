@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "engine/custom/library.h"
 #include "engine/numeric/fft_plan.h"
+#include "engine/numeric/whole.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/index.h"
 #include <stdio.h>
@@ -290,7 +291,11 @@ static ig_array *build(ig_array *pairs, const transform *t)
         return x ? pairs : NULL;
     if (n == 1)
         return t->scale == 1 ? pairs : ig_multiply(pairs, ig_float(t->scale));
-    x = fft_is_smooth(n) ? smooth(x, t->backward, t->scale) : chirped(x, t->backward, t->scale);
+    ig_array *y;
+    if (whole_fft(x, t->backward, &y))
+        x = t->scale == 1 ? y : ig_multiply(y, ig_float(t->scale));
+    else
+        x = fft_is_smooth(n) ? smooth(x, t->backward, t->scale) : chirped(x, t->backward, t->scale);
     return ig_reshape(x, (ig_ints){shape, ndim});
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"
+#include "engine/numeric/whole.h"
 
 #include <string.h>
 
@@ -86,9 +87,12 @@ static int qr_tall(ig_array *a, bool complete, bool only_r, ig_array *out[2])
     const int64_t m = matrix_rows(a), n = matrix_columns(a),
                   number[LINALG_NUMBERS] = {only_r, complete && m > n};
     ig_array *f[3];
-    if (!qr_blocks(a, f))
-        return 0;
-    out[0] = only_r ? f[1] : product_of(f[0], f[2], complete ? m : n);
+    if (!whole_qr(a, only_r ? 0 : complete ? m : n, &out[0], &f[1])) {
+        if (!qr_blocks(a, f))
+            return 0;
+        out[0] = only_r ? f[1] : product_of(f[0], f[2], complete ? m : n);
+    }
+    out[0] = only_r ? f[1] : out[0];
     out[1] = number[1] ? matrix_above(f[1], matrix_zeros(a, m - n, n)) : f[1];
     if (!out[0] || !out[1])
         return 0;

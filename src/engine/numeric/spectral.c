@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/lanes/spectral.h"
+#include "engine/numeric/whole.h"
 #include <string.h>
 
 enum {
@@ -337,8 +338,8 @@ static bool eigh_planes(ig_array *a, bool vectors, ig_array **out)
 int planes_eigh(ig_array *a, bool vectors, ig_array **out)
 {
     ig_array *raw[2], *checked = finite_planes(a, CHECK_eigh_finite);
-    if (!checked || !eigh_planes(checked, vectors, raw) ||
-        !converged(raw[0], CHECK_eigh_steps, raw, 1 + vectors))
+    if (!checked || (!whole_eigh(checked, vectors, raw) && !eigh_planes(checked, vectors, raw)) ||
+        !raw[0] || !converged(raw[0], CHECK_eigh_steps, raw, 1 + vectors))
         return 0;
     out[0] = ig_custom_grad(raw[0], &a, 1, pull_eigenvalues, NULL, NULL);
     out[1] =
@@ -468,9 +469,13 @@ int planes_svd(ig_array *g, int64_t k, ig_array **out)
     if (!checked)
         return 0;
     const int64_t n = g->view.shape[leading(g) + 1];
-    ig_array *in[2] = {checked, identities(g, k ? n : 0)};
-    if (!in[1] || (n >= PREPARE_FROM && !svd_prepare(in, k > 0)) || !svd_build(number, in, raw) ||
-        !converged(raw[2], CHECK_svd_sweeps, raw + 2, k ? 3 : 1))
+    ig_array *in[2] = {checked, NULL};
+    if (!whole_svd(checked, k, raw + 2)) {
+        in[1] = identities(g, k ? n : 0);
+        if (!in[1] || (n >= PREPARE_FROM && !svd_prepare(in, k > 0)) || !svd_build(number, in, raw))
+            return 0;
+    }
+    if (!raw[2] || !converged(raw[2], CHECK_svd_sweeps, raw + 2, k ? 3 : 1))
         return 0;
     static const ig_pullback rules[] = {pull_singular_values, pull_left, pull_right};
     for (int i = 0; i < (k ? 3 : 1); i++)

@@ -92,7 +92,7 @@ static ig_status forward(const node_native *n, ig_array *const *x, ig_array *out
         q.shape[1] = x[0]->view.shape[2];
         q.shape[2] = x[0]->view.shape[1];
     }
-    const native_shape shapes[2] = {{n->dtype, q.ndim, q.shape}, {IG_F32, 2, lse}};
+    const native_shape shapes[2] = {{n->dtype, q.ndim, q.shape, 0}, {IG_F32, 2, lse, 0}};
     node_native gradient = *n;
     gradient.kind = NATIVE_ATTENTION_GRADIENT;
     const bool masked = n->number[MASKED] != 0, pulls = native_is_offered(x[0], &gradient);
@@ -120,7 +120,7 @@ static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, 
     if (!all[3] || !all[5])
         return error_waiting(IG_ERR_MEMORY);
     for (int i = 0; i < 3; i++)
-        shapes[i] = (native_shape){what.dtype, in[i]->view.ndim, in[i]->view.shape};
+        shapes[i] = (native_shape){what.dtype, in[i]->view.ndim, in[i]->view.shape, 0};
     return native_apply(&what, all, 6, shapes, 3, NULL, grads);
 }
 

@@ -276,8 +276,8 @@ static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array
                              ig_array **grads)
 {
     node_native what = *native_of(context);
-    const native_shape x = {what.dtype, 4, in[0]->view.shape},
-                       w = {what.dtype, 4, in[1]->view.shape};
+    const native_shape x = {what.dtype, 4, in[0]->view.shape, 0},
+                       w = {what.dtype, 4, in[1]->view.shape, 0};
     (void)n;
     (void)out;
     g = build_cast(g, what.dtype);
@@ -310,8 +310,9 @@ static ig_array *conv_native(const conv *c)
     const int64_t shape[4] = {x[0], c->groups * c->out, w->out[0], w->out[1]};
     ig_array *const in[2] = {c->x, c->weight};
     ig_array *y;
-    return native_is_offered(c->x, &n) && native_apply(&n, in, 2, &(native_shape){dtype, 4, shape},
-                                                       1, pull_native, &y) == IG_OK
+    return native_is_offered(c->x, &n) &&
+                   native_apply(&n, in, 2, &(native_shape){dtype, 4, shape, 0}, 1, pull_native,
+                                &y) == IG_OK
                ? y
                : NULL;
 }

@@ -29,6 +29,15 @@ const char *native_name(native_kind kind)
         [NATIVE_CONVOLUTION] = "convolution",
         [NATIVE_CONVOLUTION_GRADIENT_X] = "convolution gradient of x",
         [NATIVE_CONVOLUTION_GRADIENT_WEIGHT] = "convolution gradient of weight",
+        [NATIVE_CHOLESKY] = "cholesky",
+        [NATIVE_LU] = "lu",
+        [NATIVE_TRIANGULAR] = "solve_triangular",
+        [NATIVE_QR] = "qr",
+        [NATIVE_EIGH] = "eigh",
+        [NATIVE_SVD] = "svd",
+        [NATIVE_FFT] = "fft",
+        [NATIVE_FFT_OF_REAL] = "rfft",
+        [NATIVE_FFT_TO_REAL] = "irfft",
     };
     return names[kind];
 }
@@ -46,6 +55,12 @@ const node_native *native_of(const void *context)
     return &((const native_rule *)context)->call->native;
 }
 
+static ig_array *batched(const node_kernel *k, int result, ig_array *const *in)
+{
+    ig_array *out[NATIVE_RESULTS];
+    return k->native->batched(k->native, in, out) ? out[result] : NULL;
+}
+
 static native_call *call_new(const node_native *n, const native_shape *shapes, int n_result)
 {
     native_call *c = memory_new(sizeof *c);
@@ -60,7 +75,8 @@ static native_call *call_new(const node_native *n, const native_shape *shapes, i
     for (int i = 0; i < n_result; i++) {
         view v;
         view_contiguous(&v, shapes[i].ndim, shapes[i].shape);
-        c->result[i] = (node_result){view_size(&v) * (int64_t)ig_dtype_bytes(shapes[i].dtype), -1};
+        c->result[i] = (node_result){view_size(&v) * (int64_t)ig_dtype_bytes(shapes[i].dtype),
+                                     shapes[i].from - 1};
     }
     c->base = (node_kernel){.destroy = destroy,
                             .name = native_name(n->kind),
@@ -69,6 +85,7 @@ static native_call *call_new(const node_native *n, const native_shape *shapes, i
                             .n_key = KEY_WORDS,
                             .n_result = n_result,
                             .result = c->result,
+                            .batched = n->batched ? batched : NULL,
                             .native = &c->native};
     atomic_init(&c->base.refs, 1);
     return c;
@@ -116,7 +133,7 @@ ig_status native_apply(const node_native *n, ig_array *const *in, int n_in,
     for (int i = 0; i < n_result && status == IG_OK; i++) {
         ig_array *x = array_node(OP_kernel, shapes[i].dtype, shapes[i].ndim, shapes[i].shape, in,
                                  n_in, &(node_attr){.result = i, .kernel = &c->base});
-        out[i] = with_gradient(c, i, x, in, n_in, pull);
+        out[i] = dtype_is_float(shapes[i].dtype) ? with_gradient(c, i, x, in, n_in, pull) : x;
         status = out[i] ? IG_OK : error_waiting(IG_ERR_MEMORY);
     }
     if (c)

@@ -5,13 +5,14 @@
 
 #include "engine/ops/builders.h"
 
-enum { NATIVE_RESULTS = 3, NATIVE_INPUTS = 6 };
+enum { NATIVE_RESULTS = 5, NATIVE_INPUTS = 6 };
 
-/* A result: its dtype and shape. */
+/* A result: its dtype and shape, and the input, counted from 1, that it begins as a copy of; 0: undefined. */
 typedef struct native_shape {
     ig_dtype dtype;
     int ndim;
     const int64_t *shape;
+    int from;
 } native_shape;
 
 /* True if the device of x has native code for the node, and the math mode of the calling thread allows an order of
@@ -19,7 +20,7 @@ typedef struct native_shape {
 bool native_is_offered(const ig_array *x, const node_native *n);
 
 /* Builds the results of the node. Equal nodes with the same inputs are computed once. pull (may be NULL) is the
- * gradient of the first result. Without it, and for all other results, the definition gives the gradient. */
+ * gradient of the first result. Without it, and for all other floats, the definition gives the gradient. */
 ig_status native_apply(const node_native *n, ig_array *const *in, int n_in,
                        const native_shape *shapes, int n_result, ig_pullback pull, ig_array **out);
 

@@ -4,10 +4,12 @@
 
 #include "engine/backend/cpu/contract/blas.h"
 #include "engine/backend/cpu/gang/kernel.h"
+#include "engine/backend/cpu/lapack.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "engine/program/whole.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -20,6 +22,25 @@ typedef struct core {
     void *(*plan)(const program *p); /* makes p->compiled; NULL if it has none */
 } core;
 
+/* ---- nodes that native code computes ---- */
+
+static bool is_whole(const program *p) { return cpu_whole_is(p->kernel->native); }
+
+static size_t native_scratch(const program *p)
+{
+    return is_whole(p) ? 0 : cpu_attention_scratch(p);
+}
+
+static void *native_plan(const program *p)
+{
+    return is_whole(p) ? cpu_whole_plan(p) : cpu_attention_plan(p);
+}
+
+static ig_status native_launch(const program *p, const binding *b)
+{
+    return is_whole(p) ? cpu_whole(p, b) : cpu_attention(p, b);
+}
+
 static const core cores[] = {
     [PROGRAM_MAP] = {cpu_map_scratch, cpu_map, NULL},
     [PROGRAM_REDUCE] = {cpu_reduce_scratch, cpu_reduce, cpu_reduce_plan},
@@ -30,7 +51,7 @@ static const core cores[] = {
     [PROGRAM_ARGSORT] = {cpu_sort_scratch, cpu_sort, NULL},
     [PROGRAM_SEARCH] = {cpu_search_scratch, cpu_search, NULL},
     [PROGRAM_WRITE] = {cpu_write_scratch, cpu_write, NULL},
-    [PROGRAM_KERNEL] = {cpu_attention_scratch, cpu_attention, cpu_attention_plan},
+    [PROGRAM_KERNEL] = {native_scratch, native_launch, native_plan},
 };
 
 static pthread_once_t note_once = PTHREAD_ONCE_INIT;
@@ -38,7 +59,8 @@ static char note[512];
 
 static void write_note(void)
 {
-    const char *const notes[] = {machine_threads_note(), cpu_level_note(), blas_note()};
+    const char *const notes[] = {machine_threads_note(), cpu_level_note(), blas_note(),
+                                 lapack_note(), whole_note()};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         const size_t used = strlen(note);
         if (notes[i])
@@ -114,15 +136,16 @@ static void discard(program *p)
 
 static const char *core_name(const program *p)
 {
-    return p->kind == PROGRAM_CONTRACT                      ? cpu_contract_how(p)
-           : p->kind == PROGRAM_KERNEL && p->kernel->native ? cpu_level_label()
-                                                            : NULL;
+    return p->kind == PROGRAM_CONTRACT                         ? cpu_contract_how(p)
+           : !(p->kind == PROGRAM_KERNEL && p->kernel->native) ? NULL
+           : is_whole(p)                                       ? cpu_whole_name()
+                                                               : cpu_level_label();
 }
 
 static bool offers(const backend *dev, const node_native *n)
 {
     (void)dev;
-    return cpu_attention_offers(n);
+    return cpu_attention_offers(n) || cpu_whole_offers(n);
 }
 
 /* The engine launches programs of such nodes like all others. */
