@@ -16,6 +16,10 @@
     ROW(random, cuh) \
     ROW(sampler, cu) \
     ROW(order, cuh) \
+    ROW(bins, cu) \
+    ROW(ranks, cu) \
+    ROW(contained, cu) \
+    ROW(compact, cu) \
     ROW(math, cuh) \
     ROW(math_each, cuh) \
     ROW(math_int, cuh) \

@@ -4,6 +4,8 @@
 #include "engine/ops/composite.h"
 #include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
+#include "engine/ops/kernels.h"
+#include "engine/ops/shape.h"
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +45,13 @@ static ig_array *even_edges(ig_array *x, ig_array *range, int64_t n)
     return ig_where(ig_equal(place, ig_int(n)), high, edges);
 }
 
+/* bool: there are bins from low to high. */
+static ig_array *is_sound(ig_array *low, ig_array *high)
+{
+    ig_array *finite = ig_logical_and(ig_isfinite(low), ig_isfinite(high));
+    return ig_logical_and(finite, ig_less(low, high));
+}
+
 /* The bin of each element: computed, and corrected by one where rounding put it beside its edges. An edge that is not
  * finite, or an empty range, has no bins: the index is out of bounds, which is an error of the evaluation. */
 static void find_even(bins *b, ig_array *x)
@@ -57,8 +66,7 @@ static void find_even(bins *b, ig_array *x)
     above = ig_logical_and(above, ig_less(at, last));
     at = ig_subtract(ig_add(at, ig_astype(above, IG_I64)), ig_astype(below, IG_I64));
     at = ig_maximum(at, ig_int(0));
-    ig_array *sound = ig_logical_and(ig_isfinite(low), ig_isfinite(high));
-    sound = ig_logical_and(sound, ig_less(low, high));
+    ig_array *sound = is_sound(low, high);
     b->inside = ig_logical_or(b->inside, ig_logical_not(sound));
     b->index = ig_where(sound, at, ig_int(INT64_MAX));
 }
@@ -105,6 +113,8 @@ static ig_array *count_at(ig_array *index, ig_array *inside, ig_array *weights, 
 {
     const int64_t size = ig_size(index), room = n + 1;
     index = ig_reshape(inside ? ig_where(inside, index, ig_int(n)) : index, IG_SHAPE(size));
+    if (!weights && size <= UINT32_MAX)
+        return kernel_counts(inside ? shape_checked("histogram", index, room) : index, n);
     ig_array *zero = build_fill(0, weights ? ig_dtype_of(weights) : IG_I64, 1, &room);
     ig_array *one = weights ? ig_reshape(weights, IG_SHAPE(size)) : build_scalar_int(1, IG_I64);
     ig_array *sums = ig_scatter_add(zero, index, ig_broadcast_to(one, IG_SHAPE(size)), 0);
@@ -145,11 +155,24 @@ static ig_array *density_of(ig_array *counts, const bins *b, int n, ig_dtype com
     return y;
 }
 
+/* The counts of one axis with even bins: as find_even says. */
+static ig_array *count_even(const bins *b, ig_array *x)
+{
+    const int64_t edges = b->n + 1;
+    ig_array *low = item(b->edges, 0), *high = item(b->edges, b->n);
+    ig_array *scale = ig_divide(ig_float((double)b->n), ig_subtract(high, low));
+    ig_array *at = ig_where(is_sound(low, high), build_iota(1, &edges), ig_int(INT64_MAX));
+    ig_array *checked = ig_take(b->edges, at, IG_AXES(0));
+    return kernel_even_counts(ig_reshape(x, IG_SHAPE(ig_size(x))), checked, scale, b->n);
+}
+
 /* The histogram of n axes; x[a] has the places of all elements along axis a. */
 static ig_array *count_bins(bins *b, ig_array *const *x, int n, ig_array *weights)
 {
     ig_array *index = NULL, *inside = NULL;
     int64_t total = 1, shape[IG_MAX_NDIM];
+    if (n == 1 && b->even && !weights && ig_size(x[0]) <= UINT32_MAX)
+        return count_even(b, x[0]);
     for (int a = 0; a < n; a++) {
         if (!bins_find(&b[a], x[a]))
             return NULL;
@@ -268,23 +291,21 @@ BUILDER(histogramdd)
 
 /* ---- bincount, digitize ---- */
 
-/* One more than the largest element of x; -1 on failure. */
+/* One more than the largest element of x, i64; -1 on failure. As unsigned integers, those below 0 are the largest. */
 static int64_t places_needed(ig_array *x)
 {
     if (ig_size(x) == 0)
         return 0;
-    ig_array *most = ig_max(x, IG_NONE, false), *least = ig_min(x, IG_NONE, false);
-    if (evaluate_arrays((ig_array *[]){most, least}, 2) != IG_OK)
-        return -1;
-    const int64_t *high = evaluate_data(most), *low = evaluate_data(least);
-    if (!high || !low)
-        return -1;
-    if (*low < 0) {
+    ig_array *most = ig_max(ig_astype(x, IG_U64), IG_NONE, false);
+    const int64_t *high = most ? evaluate_data(most) : NULL;
+    if (!high || *high >= 0)
+        return high ? *high + 1 : -1;
+    ig_array *least = ig_min(x, IG_NONE, false);
+    const int64_t *low = least ? evaluate_data(least) : NULL;
+    if (low)
         ig_fail(IG_ERR_ARGUMENT, "bincount: an element is %lld; none may be below 0",
                 (long long)*low);
-        return -1;
-    }
-    return *high + 1;
+    return -1;
 }
 
 BUILDER(bincount)
@@ -313,6 +334,8 @@ BUILDER(bincount)
         inside = ig_less(x, ig_int(n));
         at = ig_where(ig_less(x, ig_int(0)), ig_int(INT64_MAX), x);
     }
+    if (!fixed && !weights && ig_size(x) <= UINT32_MAX)
+        return op_one(out, kernel_counts(args[0].u.array, n));
     /* As in NumPy, sums of weights are floats. */
     return composite_result(out, count_at(at, inside, weights, n),
                             weights && sums == IG_I64 ? IG_F32 : sums);

@@ -1,8 +1,10 @@
-/* Builders of order statistics: median, quantile, percentile, and their forms that leave out NaN. The rows are sorted,
- * and the elements beside the place of the quantile are read. */
+/* Builders of order statistics: median, quantile, percentile, and their forms that leave out NaN. The
+ * elements beside the place of the quantile are read from sorted rows, or found by their ranks in long ones. */
 #include "base/error.h"
 #include "engine/ops/composite.h"
 #include "engine/ops/index.h"
+#include "engine/ops/kernels.h"
+#include "engine/ops/shape.h"
 #include <math.h>
 #include <string.h>
 
@@ -166,14 +168,51 @@ static place place_by(rule r, ig_array *low, ig_array *way, ig_array *last)
     return (place){ig_clip(low, ig_int(0), last), high, way};
 }
 
-/* The element, or mean of elements, at a place of sorted rows. */
-static ig_array *read_place(ig_array *sorted, place p, ig_dtype compute)
+/* Sorts the rows, or returns NULL in *sorted if the elements at a place are found by their ranks; `asked` quantiles. */
+static bool sort_rows(const samples *s, int64_t asked, bool by_ranks, ig_array **sorted)
 {
-    ig_array *low = ig_take_along_axis(sorted, p.low, -1);
+    *sorted = by_ranks && kernel_ranks_fit(s->n, asked) ? NULL : ig_sort(s->rows, -1, false, true);
+    return *sorted || (by_ranks && kernel_ranks_fit(s->n, asked));
+}
+
+/* A place, as one for each row. */
+static ig_array *for_rows(const samples *s, ig_array *at)
+{
+    int64_t shape[IG_MAX_NDIM];
+    const int last = s->rows->view.ndim - 1;
+    if (!at)
+        return NULL;
+    memcpy(shape, s->rows->view.shape, (size_t)last * sizeof *shape);
+    shape[last] = at->view.shape[at->view.ndim - 1];
+    return ig_broadcast_to(at, (ig_ints){shape, last + 1});
+}
+
+/* The elements at a place of the rows; sorted is NULL if they are not. */
+static void read_elements(const samples *s, ig_array *sorted, place p, ig_array **low,
+                          ig_array **high)
+{
+    if (sorted) {
+        *low = ig_take_along_axis(sorted, p.low, -1);
+        *high = p.high ? ig_take_along_axis(sorted, p.high, -1) : NULL;
+        return;
+    }
+    const int last = s->rows->view.ndim - 1;
+    ig_array *at[2] = {for_rows(s, p.low), p.high ? for_rows(s, p.high) : NULL};
+    const int64_t n = at[0] ? at[0]->view.shape[last] : 0;
+    ig_array *y = kernel_ranked(s->rows, p.high ? ig_concat(at, 2, IG_AXES(-1)) : at[0]);
+    *low = shape_part(y, last, 0, n);
+    *high = p.high ? shape_part(y, last, n, 2 * n) : NULL;
+}
+
+/* The element, or mean of elements, at a place of the rows. */
+static ig_array *read_place(const samples *s, ig_array *sorted, place p, ig_dtype compute)
+{
+    ig_array *low, *high;
+    read_elements(s, sorted, p, &low, &high);
     if (!p.high)
         return low;
     low = build_cast(low, compute);
-    ig_array *high = build_cast(ig_take_along_axis(sorted, p.high, -1), compute);
+    high = build_cast(high, compute);
     ig_array *rest = ig_subtract(ig_float(1), p.way);
     /* Of two infinities the difference is 0, and infinity is not multiplied by 0. */
     ig_array *apart = ig_where(ig_equal(low, high), ig_float(0), ig_subtract(high, low));
@@ -186,18 +225,30 @@ static ig_array *read_place(ig_array *sorted, place p, ig_dtype compute)
 
 /* ---- median ---- */
 
+/* The mean of the elements at a place; it is infinite if one of them is. */
+static ig_array *read_middle(const samples *s, ig_array *sorted, place p, ig_dtype compute)
+{
+    ig_array *low, *high;
+    read_elements(s, sorted, p, &low, &high);
+    low = build_cast(low, compute);
+    high = build_cast(high, compute);
+    return ig_where(ig_equal(low, high), low, ig_times(ig_add(low, high), 0.5));
+}
+
 static ig_array *count_numbers(ig_array *rows)
 {
     return ig_sum(ig_logical_not(ig_isnan(rows)), IG_AXES(-1), IG_I64, true);
 }
 
-/* The last column of sorted rows: NaN if there is one. */
-static ig_array *last_column(ig_array *sorted)
+/* bool: which rows have a NaN. It is in the last column of sorted rows. */
+static ig_array *has_nan(const samples *s, ig_array *sorted)
 {
+    if (!sorted)
+        return ig_any(ig_isnan(s->rows), IG_AXES(-1), true);
     const int last = sorted->view.ndim - 1;
     view v = sorted->view;
     span_apply(&v, last, span_clip(-1, INT64_MAX, 1, v.shape[last]));
-    return array_view(OP_slice, sorted, &v);
+    return ig_isnan(array_view(OP_slice, sorted, &v));
 }
 
 static ig_array *nan_where(ig_array *condition, ig_array *y)
@@ -213,15 +264,16 @@ BUILDER(median)
     if (!samples_get(op, &s, x, arg_ints(&args[1]), args[2].u.b))
         return 0;
     const ig_dtype dtype = dtype_is_float(x->dtype) ? (ig_dtype)x->dtype : IG_F32;
-    ig_array *sorted = ig_sort(s.rows, -1, false, true);
+    ig_array *sorted;
+    if (!sort_rows(&s, 2, true, &sorted))
+        return 0;
     ig_array *count = skips ? count_numbers(s.rows) : beside_rows(op, &s, ig_int(s.n));
     ig_array *below = ig_maximum(ig_subtract(count, ig_int(1)), ig_int(0));
-    ig_array *half = beside_rows(op, &s, build_scalar(0.5, dtype == IG_F64 ? IG_F64 : IG_F32));
     const place p = {ig_floor_divide(below, ig_int(2)),
-                     ig_minimum(ig_floor_divide(count, ig_int(2)), below), half};
-    ig_array *y = read_place(sorted, p, dtype == IG_F64 ? IG_F64 : IG_F32);
+                     ig_minimum(ig_floor_divide(count, ig_int(2)), below), NULL};
+    ig_array *y = read_middle(&s, sorted, p, dtype == IG_F64 ? IG_F64 : IG_F32);
     if (y && !skips && dtype_is_float(x->dtype))
-        y = nan_where(ig_isnan(last_column(sorted)), y);
+        y = nan_where(has_nan(&s, sorted), y);
     return composite_result(out, samples_result(op, &s, y, NULL), dtype);
 }
 
@@ -336,20 +388,23 @@ BUILDER(quantile)
     if (args[5].kind == IG_ARG_ARRAY)
         p.low = weighted(op, &s, &a, args, &sorted);
     else {
-        sorted = ig_sort(s.rows, -1, false, true);
+        /* An integer quantile that is out of bounds makes the evaluation fail: sorted rows check their index. */
+        const bool by_ranks = !whole || !kept || a.is_number;
+        if (!sort_rows(&s, ig_size(a.q) * (picks(m->rule) ? 1 : 2), by_ranks, &sorted))
+            return 0;
         p = places(op, m, &s, &a, skips && !whole ? count_numbers(s.rows) : NULL);
     }
-    if (!p.low || !sorted)
+    if (!p.low)
         return 0;
     ig_array *outside = ig_logical_not(
         ig_logical_and(ig_greater_equal(a.q, ig_float(0)), ig_less_equal(a.q, ig_float(1))));
     if (whole && kept && !a.is_number) /* integers have no NaN: the evaluation fails */
         p.low = ig_where(outside, ig_int(INT64_MAX), p.low);
-    ig_array *y = read_place(sorted, p, compute);
+    ig_array *y = read_place(&s, sorted, p, compute);
     if (y && !(whole && kept) && !a.is_number)
         y = nan_where(outside, y);
     if (y && !whole && !skips)
-        y = nan_where(ig_isnan(last_column(sorted)), y);
+        y = nan_where(has_nan(&s, sorted), y);
     const ig_dtype dtype = !whole ? (ig_dtype)x->dtype : kept ? (ig_dtype)x->dtype : IG_F32;
     return composite_result(out, samples_result(op, &s, y, q), dtype);
 }

@@ -4,11 +4,7 @@
 #include "base/memory.h"
 #include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
-
-static ig_array *from_i64(const int64_t *v, int64_t n)
-{
-    return ig_from_data(v, (ig_ints){&n, 1}, IG_I64);
-}
+#include "engine/ops/kernels.h"
 
 /* Allocates n integers within the memory budget of array data; NULL on failure. */
 static int64_t *get_i64(int64_t n, const char *who)
@@ -54,49 +50,40 @@ int op_mask_select(op_id op, const ig_arg *args, ig_array **out)
 int op_nonzero(op_id op, const ig_arg *args, ig_array **out)
 {
     const view *v = &args[0].u.array->view;
-    int64_t n, inner = 1;
+    int64_t inner = 1;
     if (v->ndim == 0)
-        FAIL_NONE(IG_ERR_SHAPE, "nonzero: x has no axes; use x != 0");
-    int64_t *at = mask_positions(build_cast(args[0].u.array, IG_BOOL), &n);
-    int64_t *index = at ? get_i64(n, op_rows[op].name) : NULL;
-    bool ok = index != NULL;
-    for (int a = v->ndim - 1; a >= 0 && ok; inner *= v->shape[a--]) {
-        for (int64_t i = 0; i < n; i++)
-            index[i] = at[i] / inner % v->shape[a];
-        ok = (out[a] = from_i64(index, n)) != NULL;
+        FAIL_NONE(IG_ERR_SHAPE, "%s: x has no axes; use x != 0", op_rows[op].name);
+    ig_array *at = kernel_positions(build_cast(args[0].u.array, IG_BOOL));
+    for (int a = v->ndim - 1; a >= 0 && at; inner *= v->shape[a--]) {
+        ig_array *index = inner > 1 ? ig_floor_divide(at, ig_int(inner)) : at;
+        if (!(out[a] = a > 0 ? ig_remainder(index, ig_int(v->shape[a])) : index))
+            return 0;
     }
-    memory_free(index);
-    memory_free(at);
-    return ok ? v->ndim : 0;
+    return at ? v->ndim : 0;
 }
 
 /* ---- unique ---- */
 
-/* x sorted. order[i] is the position of sorted element i in x, or order is NULL; starts[k] is where group k begins; the
- * last entry of starts is the end. */
+/* x sorted. order has the position of each sorted element in x, or is NULL; first, bool, says where groups of equal ones
+ * begin, and starts has these places. */
 typedef struct groups {
-    const int64_t *order;
-    int64_t *starts, n, size;
+    ig_array *order, *first, *starts;
+    int64_t size;
 } groups;
 
 /* Cuts sorted elements where differs, of each and the next, is true. */
 static bool groups_find(groups *g, ig_array *order, ig_array *sorted, ig_array *differs)
 {
-    const int64_t size = sorted->view.shape[0], most = size + 1;
-    ig_array *all[3] = {sorted, differs, order};
-    if (evaluate_arrays(all, order ? 3 : 2) != IG_OK)
+    const int64_t one = 1;
+    g->size = sorted->view.shape[0];
+    g->order = order;
+    ig_array *both[2] = {build_fill(1, IG_BOOL, 1, &one), differs};
+    g->first = g->size == 0 ? differs : differs ? ig_concat(both, 2, IG_AXES(0)) : NULL;
+    ig_array *all[3] = {sorted, g->first, order};
+    if (!g->first || evaluate_arrays(all, order ? 3 : 2) != IG_OK)
         return false;
-    const uint8_t *cut = evaluate_data(differs);
-    g->order = order ? evaluate_data(order) : NULL;
-    g->starts = get_i64(most, "unique");
-    if (!cut || (order && !g->order) || !g->starts)
-        return false;
-    g->size = size;
-    for (int64_t i = 0; i < size; i++)
-        if (i == 0 || cut[i - 1])
-            g->starts[g->n++] = i;
-    g->starts[g->n] = size;
-    return true;
+    g->starts = kernel_positions(g->first);
+    return g->starts && evaluate_arrays(&g->starts, 1) == IG_OK;
 }
 
 /* bool: where rows of sorted, along axis 0, differ from the next. NaN differs from itself, unless equal_nan. */
@@ -110,26 +97,27 @@ static ig_array *differences(ig_array *sorted, bool equal_nan)
     return sorted->view.ndim == 1 ? differs : ig_any(differs, IG_AXES(1), false);
 }
 
-static ig_array *unique_indices(const groups *g, int64_t *room)
+/* The first of each group in x: the sort is stable. */
+static ig_array *unique_indices(const groups *g)
 {
-    for (int64_t k = 0; k < g->n; k++)
-        room[k] = g->order[g->starts[k]]; /* the first of its group in x: the sort is stable */
-    return from_i64(room, g->n);
+    return index_take("unique", g->order, g->starts, 0);
 }
 
-static ig_array *unique_inverse(const groups *g, int64_t *room)
+static ig_array *unique_inverse(const groups *g)
 {
-    for (int64_t k = 0; k < g->n; k++)
-        for (int64_t i = g->starts[k]; i < g->starts[k + 1]; i++)
-            room[g->order[i]] = k;
-    return from_i64(room, g->size);
+    ig_array *sums =
+        ig_cumulative_sum(ig_astype(g->first, IG_I64), IG_AXES(0), IG_DTYPE_NONE, false);
+    ig_array *zero = build_fill(0, IG_I64, 1, &g->size);
+    return ig_scatter(zero, g->order, ig_subtract(sums, ig_int(1)), 0);
 }
 
-static ig_array *unique_counts(const groups *g, int64_t *room)
+static ig_array *unique_counts(const groups *g)
 {
-    for (int64_t k = 0; k < g->n; k++)
-        room[k] = g->starts[k + 1] - g->starts[k];
-    return from_i64(room, g->n);
+    ig_array *end = ig_full(IG_SHAPE(1), ig_int(g->size), IG_I64);
+    ig_array *next = ig_slice(g->starts, IG_AXES(1), IG_AXES(INT64_MAX), IG_NONE);
+    if (ig_size(g->starts) == 0)
+        return g->starts;
+    return ig_subtract(ig_concat((ig_array *[]){next, end}, 2, IG_AXES(0)), g->starts);
 }
 
 /* The order that sorts the rows of x, (n, m), by their first elements, then by their second, ... The sorts are stable, so
@@ -168,8 +156,8 @@ static ig_array *rows_along(op_id op, ig_array *x, int axis)
 static ig_array *unique_rows(op_id op, ig_array *sorted, const groups *g, const ig_array *x,
                              int axis)
 {
-    int64_t shape[IG_MAX_NDIM] = {g->n};
-    ig_array *y = index_take(op_rows[op].name, sorted, from_i64(g->starts, g->n), 0);
+    int64_t shape[IG_MAX_NDIM] = {ig_size(g->starts)};
+    ig_array *y = index_take(op_rows[op].name, sorted, g->starts, 0);
     if (axis == UNIQUE_FLAT)
         return y;
     for (int a = 0, k = 1; a < x->view.ndim; a++)
@@ -181,7 +169,7 @@ static ig_array *unique_rows(op_id op, ig_array *sorted, const groups *g, const 
 int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_part *parts, int n,
                 ig_array **out)
 {
-    static ig_array *(*const find[UNIQUE_PARTS])(const groups *, int64_t *) = {
+    static ig_array *(*const find[UNIQUE_PARTS])(const groups *) = {
         [INDICES] = unique_indices, [INVERSE] = unique_inverse, [COUNTS] = unique_counts};
     ig_array *rows = rows_along(op, x, axis), *order = NULL, *sorted = NULL;
     bool ordered = axis != UNIQUE_FLAT;
@@ -194,20 +182,17 @@ int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_pa
     else if ((order =
                   axis == UNIQUE_FLAT ? ig_argsort(rows, 0, false, true) : rows_order(op, rows)))
         sorted = index_take(op_rows[op].name, rows, order, 0);
-    groups g = {0};
-    bool ok = sorted && groups_find(&g, order, sorted, differences(sorted, equal_nan));
-    int64_t *room = ok ? get_i64(g.size, op_rows[op].name) : NULL;
-    ok = room != NULL;
-    for (int i = 0; i < n && ok; i++) {
-        out[i] =
-            parts[i] == VALUES ? unique_rows(op, sorted, &g, x, axis) : find[parts[i]](&g, room);
+    groups g;
+    if (!sorted || !groups_find(&g, order, sorted, differences(sorted, equal_nan)))
+        return 0;
+    for (int i = 0; i < n; i++) {
+        out[i] = parts[i] == VALUES ? unique_rows(op, sorted, &g, x, axis) : find[parts[i]](&g);
         if (parts[i] == INVERSE && axis == UNIQUE_FLAT)
             out[i] = build_reshape(op, out[i], x->view.ndim, x->view.shape);
-        ok = out[i] != NULL;
+        if (!out[i])
+            return 0;
     }
-    memory_free(room);
-    memory_free(g.starts);
-    return ok ? n : 0;
+    return n;
 }
 
 int op_unique(op_id op, const ig_arg *args, ig_array **out)

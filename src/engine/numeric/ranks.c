@@ -1,0 +1,389 @@
+/* Elements by their ranks: nodes of kernels/ranks.cu, which finds their keys digit by digit. On the CPU a worker counts the
+ * digits of a piece of a row in a table of its own. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "engine/backend/cpu/cpu.h"
+#include "engine/custom/library.h"
+#include "engine/ops/composite.h"
+#include "engine/ops/kernels.h"
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DIGIT = 11,
+    DIGITS = 1 << DIGIT,
+    MOST = 8,        /* targets */
+    SHARED_MOST = 4, /* targets whose counts fit into shared memory */
+    LEAST = 16384,   /* shorter rows are sorted */
+    COPIES =
+        4, /* of the table of the first digit, so that equal neighbours need not wait for each other */
+    PIECE = 1 << 16,
+    BLOCK = 256
+};
+
+/* Parameters of the kernels. */
+enum {
+    COUNT_X,
+    COUNT_PREFIX,
+    COUNT_OUT,
+    COUNT_ROWS,
+    COUNT_SIZE,
+    COUNT_BLOCKS,
+    COUNT_SHIFT,
+    COUNT_WIDTH,
+    COUNT_TARGETS,
+    COUNT_PARAMS
+};
+enum {
+    PICK_COUNT,
+    PICK_PREFIX,
+    PICK_RANK,
+    PICK_OUT,
+    PICK_OUT_RANK,
+    PICK_TOTAL,
+    PICK_SHIFT,
+    PICK_WIDTH,
+    PICK_TARGETS,
+    PICK_PARAMS
+};
+enum { VALUE_OUT = PICK_OUT, VALUE_TOTAL, VALUE_SHIFT, VALUE_WIDTH, VALUE_TARGETS, VALUE_PARAMS };
+enum { N_TARGETS, N_SHIFT, N_WIDTH, N_DTYPE };
+
+/* What depends on the dtype. */
+typedef enum order { FLOATS, SIGNED, UNSIGNED } order;
+
+bool kernel_ranks_fit(int64_t n, int64_t ranks)
+{
+    return n >= LEAST && n <= UINT32_MAX && ranks >= 1 && ranks <= MOST;
+}
+
+/* ---- on the CPU ---- */
+
+typedef struct rank_job {
+    const void *x, *prefix;
+    _Atomic uint32_t *count;
+    int64_t size, pieces;
+    int targets, shift, width;
+} rank_job;
+
+static size_t scratch(const int64_t *number)
+{
+    const int64_t tables = number[N_TARGETS] > COPIES ? number[N_TARGETS] : COPIES;
+    return (size_t)tables * DIGITS * sizeof(uint32_t);
+}
+
+static void add_table(const uint32_t *table, int64_t n, _Atomic uint32_t *to)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (table[k])
+            atomic_fetch_add_explicit(&to[k], table[k], memory_order_relaxed);
+}
+
+static int64_t number_at(void *const *at, int i) { return *(const int64_t *)at[i]; }
+static int int_at(void *const *at, int i) { return *(const int32_t *)at[i]; }
+
+#define KEY uint32_t
+#define NAME(name) name##_32
+#define INFINITE 0x7f800000u
+#include "ranks.inc"
+#undef KEY
+#undef NAME
+#undef INFINITE
+#define KEY uint64_t
+#define NAME(name) name##_64
+#define INFINITE 0x7ff0000000000000u
+#include "ranks.inc"
+
+static void count_rows(void *const *at, pool_fn task)
+{
+    rank_job j = {.x = at[COUNT_X],
+                  .prefix = at[COUNT_PREFIX],
+                  .count = at[COUNT_OUT],
+                  .size = number_at(at, COUNT_SIZE),
+                  .targets = int_at(at, COUNT_TARGETS),
+                  .shift = int_at(at, COUNT_SHIFT),
+                  .width = int_at(at, COUNT_WIDTH)};
+    j.pieces = (j.size + PIECE - 1) / PIECE;
+    pool_run(j.pieces * number_at(at, COUNT_ROWS), task, &j);
+}
+
+#define CORES(name, bits, order) \
+    static void task_##name(void *context, int64_t task, int worker) \
+    { \
+        count_piece_##bits(context, task, worker, order); \
+    } \
+    static void count_##name(void *const *at) { count_rows(at, task_##name); } \
+    static void value_##name(void *const *at) { value_core_##bits(at, order); }
+CORES(f32, 32, FLOATS)
+CORES(i32, 32, SIGNED)
+CORES(u32, 32, UNSIGNED)
+CORES(f64, 64, FLOATS)
+CORES(i64, 64, SIGNED)
+CORES(u64, 64, UNSIGNED)
+
+/* ---- nodes ---- */
+
+static int count_again(const int64_t *number, ig_array *const *in, ig_array **out);
+static int pick_again(const int64_t *number, ig_array *const *in, ig_array **out);
+static int value_again(const int64_t *number, ig_array *const *in, ig_array **out);
+
+/* A dtype: its kernels and their definitions. */
+typedef struct rank_type {
+    ig_dtype dtype;
+    int bits;
+    library_kernel count, pick, value;
+    const char *define[6];
+} rank_type;
+
+#define TYPE(name, NAME, bits, ...) \
+    { \
+        NAME, bits, \
+            {.file = "ranks.cu", .core = count_##name, .build = count_again, .scratch = scratch}, \
+            {.file = "ranks.cu", \
+             .core = pick_core_##bits, \
+             .build = pick_again, \
+             .writes_all = true}, \
+            {.file = "ranks.cu", .core = value_##name, .build = value_again, .writes_all = true}, \
+        { \
+            __VA_ARGS__ \
+        } \
+    }
+#define KEYS_32 "KEY=unsigned int", "KEY_INFINITY=0x7f800000u"
+#define KEYS_64 "KEY=unsigned long long", "KEY_INFINITY=0x7ff0000000000000ull"
+static const rank_type types[] = {
+    TYPE(f32, IG_F32, 32, KEYS_32, "ELEMENT=float", "FLOATS=1", "KEY_SIGN=0x80000000u"),
+    TYPE(i32, IG_I32, 32, KEYS_32, "ELEMENT=int", "FLOATS=0", "KEY_SIGN=0x80000000u"),
+    TYPE(u32, IG_U32, 32, KEYS_32, "ELEMENT=unsigned int", "FLOATS=0", "KEY_SIGN=0u"),
+    TYPE(f64, IG_F64, 64, KEYS_64, "ELEMENT=double", "FLOATS=1", "KEY_SIGN=0x8000000000000000ull"),
+    TYPE(i64, IG_I64, 64, KEYS_64, "ELEMENT=long long", "FLOATS=0",
+         "KEY_SIGN=0x8000000000000000ull"),
+    TYPE(u64, IG_U64, 64, KEYS_64, "ELEMENT=unsigned long long", "FLOATS=0", "KEY_SIGN=0ull"),
+};
+
+static const rank_type *type_of(ig_dtype dtype)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].dtype == dtype)
+            return &types[i];
+    return NULL;
+}
+
+static ig_arg array_arg(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
+static ig_arg int_arg(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
+static ig_arg shape_arg(const int64_t *shape, int n)
+{
+    return (ig_arg){.kind = IG_ARG_INTS, .u.ints = {shape, n}};
+}
+
+/* A digit of the keys of T targets. */
+typedef struct digit_of {
+    const rank_type *type;
+    int shift, width;
+    int64_t targets;
+} digit_of;
+
+static int call(const digit_of *d, const library_kernel *k, const char *kernel, const ig_arg *args,
+                int n_args, int64_t blocks, ig_array **out)
+{
+    char targets[32];
+    snprintf(targets, sizeof targets, "TARGETS=%lld", (long long)d->targets);
+    const char *define[10];
+    int n = 0;
+    while (n < 6 && d->type->define[n]) {
+        define[n] = d->type->define[n];
+        n++;
+    }
+    const bool f64 = d->type->dtype == IG_F64, f32 = d->type->dtype == IG_F32;
+    define[n++] = targets;
+    define[n++] = d->targets <= SHARED_MOST ? "SHARED=1" : "SHARED=0";
+    define[n++] = f32   ? "BITS_OF=__float_as_uint"
+                  : f64 ? "BITS_OF=__double_as_longlong"
+                        : "BITS_OF=";
+    define[n++] = f32   ? "ELEMENT_OF=__uint_as_float"
+                  : f64 ? "ELEMENT_OF=__longlong_as_double"
+                        : "ELEMENT_OF=";
+    const ig_module_options options = {.size = sizeof options, .defines = define, .n_defines = n};
+    if (blocks > INT32_MAX)
+        FAIL_NONE(IG_ERR_UNSUPPORTED, "%s: more than 2^31 blocks", kernel);
+    const ig_kernel_call c = {.kernel = kernel,
+                              .options = &options,
+                              .args = args,
+                              .n_args = n_args,
+                              .grid = {(uint32_t)blocks, 1, 1},
+                              .block = {256, 1, 1}};
+    const int64_t number[LIBRARY_NUMBERS] = {[N_TARGETS] = d->targets,
+                                             [N_SHIFT] = d->shift,
+                                             [N_WIDTH] = d->width,
+                                             [N_DTYPE] = d->type->dtype};
+    return library_call(k, &c, number, out, 2);
+}
+
+/* x is (rows, n), prefix (rows, targets); the result (rows, targets, DIGITS). */
+static ig_array *count_node(const digit_of *d, ig_array *x, ig_array *prefix)
+{
+    enum { EACH = 8192, BLOCKS_MOST = 1024 };
+    if (!x || !prefix)
+        return NULL;
+    const int64_t rows = x->view.shape[0], size = x->view.shape[1];
+    int64_t blocks = (size + EACH - 1) / EACH;
+    blocks = blocks > BLOCKS_MOST ? BLOCKS_MOST : blocks;
+    const ig_arg args[COUNT_PARAMS] = {
+        array_arg(x),
+        array_arg(prefix),
+        shape_arg((const int64_t[]){rows, d->targets, DIGITS}, 3),
+        int_arg(rows),
+        int_arg(size),
+        int_arg(blocks),
+        int_arg(d->shift),
+        int_arg(d->width),
+        int_arg(d->targets),
+    };
+    ig_array *y[2];
+    return call(d, &d->type->count, "rank_count", args, COUNT_PARAMS, rows * blocks, y) ? y[0]
+                                                                                        : NULL;
+}
+
+/* prefix and rank with one more digit, from the counts of count_node. */
+static bool pick_node(const digit_of *d, ig_array *count, ig_array *prefix, ig_array *rank,
+                      ig_array **out)
+{
+    if (!count || !prefix || !rank)
+        return false;
+    const int64_t rows = prefix->view.shape[0];
+    const ig_arg shape = shape_arg(prefix->view.shape, 2);
+    const ig_arg args[PICK_PARAMS] = {
+        array_arg(count),
+        array_arg(prefix),
+        array_arg(rank),
+        shape,
+        shape,
+        int_arg(rows * d->targets),
+        int_arg(d->shift),
+        int_arg(d->width),
+        int_arg(d->targets),
+    };
+    return call(d, &d->type->pick, "rank_pick", args, PICK_PARAMS, rows * d->targets, out) == 2;
+}
+
+static ig_array *value_node(const digit_of *d, ig_array *count, ig_array *prefix, ig_array *rank)
+{
+    if (!count || !prefix || !rank)
+        return NULL;
+    const int64_t rows = prefix->view.shape[0];
+    const ig_arg args[VALUE_PARAMS] = {
+        array_arg(count),
+        array_arg(prefix),
+        array_arg(rank),
+        shape_arg(prefix->view.shape, 2),
+        int_arg(rows * d->targets),
+        int_arg(d->shift),
+        int_arg(d->width),
+        int_arg(d->targets),
+    };
+    ig_array *y[2];
+    return call(d, &d->type->value, "rank_value", args, VALUE_PARAMS, rows * d->targets, y) ? y[0]
+                                                                                            : NULL;
+}
+
+/* ---- for vmap: one more axis before the rows ---- */
+
+static digit_of digit_again(const int64_t *number)
+{
+    return (digit_of){type_of((ig_dtype)number[N_DTYPE]), (int)number[N_SHIFT],
+                      (int)number[N_WIDTH], number[N_TARGETS]};
+}
+
+/* The first two axes of x as one. */
+static ig_array *joined(ig_array *x)
+{
+    const int64_t *s = x->view.shape;
+    const int64_t shape[3] = {s[0] * s[1], s[2], x->view.ndim > 3 ? s[3] : 1};
+    return ig_reshape(x, (ig_ints){shape, x->view.ndim - 1});
+}
+
+/* Goes back: the first axis of y as those of x. */
+static ig_array *parted(ig_array *y, const ig_array *x)
+{
+    if (!y)
+        return NULL;
+    const int64_t *s = y->view.shape;
+    const int64_t shape[4] = {x->view.shape[0], x->view.shape[1], s[1],
+                              y->view.ndim > 2 ? s[2] : 1};
+    return ig_reshape(y, (ig_ints){shape, y->view.ndim + 1});
+}
+
+static int count_again(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const digit_of d = digit_again(number);
+    return op_one(out, parted(count_node(&d, joined(in[0]), joined(in[1])), in[0]));
+}
+
+static int pick_again(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const digit_of d = digit_again(number);
+    ig_array *y[2];
+    if (!pick_node(&d, joined(in[0]), joined(in[1]), joined(in[2]), y))
+        return 0;
+    out[0] = parted(y[0], in[1]);
+    out[1] = parted(y[1], in[1]);
+    return out[0] && out[1] ? 2 : 0;
+}
+
+static int value_again(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    const digit_of d = digit_again(number);
+    return op_one(out, parted(value_node(&d, joined(in[0]), joined(in[1]), joined(in[2])), in[1]));
+}
+
+/* ---- ranks ---- */
+
+static ig_array *ranked(const rank_type *type, ig_array *x, ig_array *rank)
+{
+    const int64_t shape[2] = {x->view.shape[0], rank->view.shape[1]};
+    ig_array *pair[2] = {build_fill(0, type->bits == 32 ? IG_U32 : IG_U64, 2, shape), rank};
+    for (int top = type->bits;; top -= DIGIT) {
+        const int shift = top > DIGIT ? top - DIGIT : 0;
+        const digit_of d = {type, shift, top - shift, shape[1]};
+        ig_array *count = count_node(&d, x, pair[0]);
+        if (shift == 0)
+            return value_node(&d, count, pair[0], pair[1]);
+        if (!pick_node(&d, count, pair[0], pair[1], pair))
+            return NULL;
+    }
+}
+
+/* The gradient goes to the element that a stable sort has at the rank. */
+static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *out, ig_array *g,
+                      ig_array **grads)
+{
+    (void)context, (void)n, (void)out;
+    ig_array *x = inputs[0], *places = ig_argsort(x, -1, false, true);
+    ig_array *at = ig_take_along_axis(places, inputs[1], -1);
+    ig_array *zero = build_fill(0, (ig_dtype)x->dtype, x->view.ndim, x->view.shape);
+    grads[0] = ig_scatter_add(zero, at, g, -1);
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
+ig_array *kernel_ranked(ig_array *rows, ig_array *ranks)
+{
+    if (!rows || !ranks)
+        return NULL;
+    const ig_dtype dtype = (ig_dtype)rows->dtype;
+    const rank_type *type = type_of(dtype);
+    if (!type) /* of fewer bits */
+        type = type_of(dtype_is_float(dtype) ? IG_F32 : IG_I32);
+    const int last = rows->view.ndim - 1;
+    int64_t shape[IG_MAX_NDIM], n = 1;
+    memcpy(shape, ranks->view.shape, sizeof shape);
+    for (int a = 0; a < last; a++)
+        n *= shape[a];
+    ig_array *x = ig_reshape(build_cast(rows, type->dtype), IG_SHAPE(n, rows->view.shape[last]));
+    ig_array *rank = ig_reshape(ranks, IG_SHAPE(n, shape[last]));
+    ig_array *y = x && rank ? ranked(type, x, rank) : NULL;
+    y = build_cast(ig_reshape(y, (ig_ints){shape, last + 1}), dtype);
+    if (!y || !dtype_is_float(dtype))
+        return y;
+    return ig_custom_grad(y, (ig_array *const[]){rows, ranks}, 2, pull, NULL, NULL);
+}
