@@ -46,6 +46,9 @@ static const char *const environment[][2] = {
     {"IG_CUDNN",
      "Path of cuDNN 9, which computes convolutions on NVIDIA GPUs, or off. It is searched where "
      "NVRTC is; without it, a convolution is a matrix product over windows."},
+    {"IG_CUSOLVER, IG_CUBLAS, IG_CUFFT",
+     "Paths of the libraries that compute linear algebra and Fourier transforms on NVIDIA GPUs, or "
+     "off. They are searched where NVRTC is; without them, Ingot's own kernels compute these."},
     {"IG_KEEP_KERNELS",
      "Folder that receives the text of each kernel that is made of array programs."},
     {"IG_CACHE", "off: compiled kernels and programs are not cached."},

@@ -20,7 +20,7 @@ dry=() quick=(--quick)
 [ -z "${FULL:-}" ] || quick=()
 if [ -n "${DRY:-}" ]; then
     fake=$(realpath "${BUILD:-build}/tests/fakecuda")
-    export IG_CUDA=$fake/cuda.so IG_NVRTC=$fake/cuda.so IG_CUBLASLT=$fake/libraries.so IG_CUDNN=$fake/libraries.so
+    export IG_CUDA=$fake/cuda.so IG_NVRTC=$fake/cuda.so IG_CUBLASLT=$fake/libraries.so IG_CUDNN=$fake/libraries.so IG_CUSOLVER=off IG_CUFFT=off
     export XDG_CACHE_HOME=$temporary/cache
     jobs=2 dry=(--dry)
 fi

@@ -254,7 +254,7 @@ def test_defects():
     if not os.path.exists(fake):
         skip("a device with a defect", "tests/fakecuda is not built")
         return
-    cuda = {"IG_CUDA": fake, "IG_NVRTC": fake, "IG_CUBLASLT": "off", "IG_CUDNN": "off", "IG_CUDA_GRAPHS": "off",
+    cuda = {"IG_CUDA": fake, "IG_NVRTC": fake, "IG_CUBLASLT": "off", "IG_CUDNN": "off", "IG_CUSOLVER": "off", "IG_CUFFT": "off", "IG_CUDA_GRAPHS": "off",
             "IG_CACHE": "off"}
     wrong = [first("cpu,cuda:0", FOLDERS["embed"], **cuda, FAKE_CUDA_IDLE=str(n)) for n in (1, 6, 12, 18, 24, 1000)]
     names = ["embedding layer", "layer 0", "layer 1", "head", None]

@@ -4,7 +4,7 @@ ingot=${INGOT:-build/ingot}
 fake=$(realpath "${BUILD:-build}/tests/fakecuda")
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
-export NO_COLOR=1 XDG_CACHE_HOME=$temporary/cache IG_CUBLASLT=off IG_CUDNN=off
+export NO_COLOR=1 XDG_CACHE_HOME=$temporary/cache IG_CUBLASLT=off IG_CUDNN=off IG_CUSOLVER=off IG_CUFFT=off
 export IG_CUDA=$fake/cuda.so IG_NVRTC=$fake/cuda.so
 
 # ends CODE TEXT ARGUMENTS...: the exit code, and TEXT is in what is said.

@@ -38,6 +38,8 @@ void cuda_prepare(const char *path_of_test)
     setenv("IG_NVRTC", cuda_library("cuda.so"), 1);
     setenv("IG_CUBLASLT", "off", 1);
     setenv("IG_CUDNN", "off", 1);
+    setenv("IG_CUSOLVER", "off", 1);
+    setenv("IG_CUFFT", "off", 1);
     void *library = dlopen(cuda_library("cuda.so"), RTLD_NOW | RTLD_LOCAL);
     const struct {
         const char *name;

@@ -1,5 +1,5 @@
-/* Types, constants and functions of the CUDA driver, NVRTC, cuBLASLt and cuDNN, generated from the rows of api.def,
- * lt.def and dnn.def, and the functions that load them. */
+/* Types, constants and functions of the CUDA driver and its libraries, generated from the rows of api.def, lt.def,
+ * dnn.def, solver.def and fft.def, and the functions that load them. */
 #ifndef CUDA_API_H
 #define CUDA_API_H
 
@@ -146,6 +146,45 @@ typedef struct dnn_api {
 #include "engine/backend/cuda/dnn.def"
 } dnn_api;
 
+/* ---- cuSOLVER and cuBLAS ---- */
+
+typedef int cusolverStatus_t;
+typedef struct cusolverDnContext *cusolverDnHandle_t;
+typedef struct cublasContext *cublasHandle_t;
+typedef struct gesvdjInfo *gesvdjInfo_t;
+
+/* The functions for one type of elements, of both libraries. */
+typedef struct solver_type {
+#define SOLVER_TYPED(field, real, complex, parameters) cusolverStatus_t(*field) parameters;
+#define BLAS_TYPED(field, name, parameters) cublasStatus_t(*field) parameters;
+#include "engine/backend/cuda/solver.def"
+} solver_type;
+
+typedef struct solver_functions {
+#define SOLVER_FUNCTION(name, parameters) cusolverStatus_t(*name) parameters;
+#define BLAS_FUNCTION(name, parameters) cublasStatus_t(*name) parameters;
+#include "engine/backend/cuda/solver.def"
+} solver_functions;
+
+typedef struct solver_api {
+    solver_functions f;
+    solver_type type[4]; /* f32, f64, and complex ones of these */
+} solver_api;
+
+/* ---- cuFFT ---- */
+
+typedef int cufftResult, cufftHandle, cufftType;
+
+enum {
+#define FFT_CONSTANT(name, value) name = value,
+#include "engine/backend/cuda/fft.def"
+};
+
+typedef struct fft_api {
+#define FFT_FUNCTION(name, parameters) cufftResult(*name) parameters;
+#include "engine/backend/cuda/fft.def"
+} fft_api;
+
 /* ---- loading ---- */
 
 /* Fills api with the functions of the driver. IG_CUDA is its path, or "off". Returns NULL, or the reason why there is
@@ -164,5 +203,9 @@ bool lt_api_load(lt_api *api, const char **path);
 
 /* The same for cuDNN 9. IG_CUDNN is its path, or "off". */
 bool dnn_api_load(dnn_api *api, const char **path);
+
+/* The same for cuSOLVER and cuBLAS (IG_CUSOLVER, IG_CUBLAS), which are used together, and for cuFFT (IG_CUFFT). */
+bool solver_api_load(solver_api *api);
+bool fft_api_load(fft_api *api);
 
 #endif

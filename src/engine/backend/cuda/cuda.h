@@ -28,6 +28,9 @@ typedef struct cuda_device {
     cublasLtHandle_t lt;            /* NULL: not used yet */
     cudnnHandle_t dnn;              /* the same */
     struct dnn_answer *offers;      /* the plans of cuDNN so far */
+    struct solver_state *solver;    /* cuSOLVER and cuBLAS; the same */
+    struct fft_answer *transforms;  /* the plans of cuFFT so far */
+    uint32_t refused;               /* kinds of nodes whose library has failed: a bit for each */
     int n_native;                   /* programs that run as native code */
     struct cuda_text_kernel *texts; /* handwritten kernels that were used */
     int n_kernels;                  /* loaded kernels */
@@ -120,5 +123,7 @@ void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l
 /* Called before calls of a library that launch on the device's stream; key is everything that they depend on. True: the
  * calls are part of a graph; do not make them. Called with the lock. */
 bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes);
+/* The same for calls that cannot be part of a graph. True: do not make them now; the list is repeated without a graph. */
+bool cuda_replay_refuse(const cuda_device *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* Loads the CUDA driver, NVRTC, cuBLASLt and cuDNN with dlopen. */
+/* Loads the CUDA driver and its libraries with dlopen. */
 #include "engine/backend/cuda/api.h"
 
 #include "engine/backend/cuda/find.h"
@@ -36,13 +36,41 @@ static const symbol dnn_symbols[] = {
 #include "engine/backend/cuda/dnn.def"
 };
 
+static const symbol fft_symbols[] = {
+#define FFT_FUNCTION(name, parameters) {#name, false},
+#include "engine/backend/cuda/fft.def"
+};
+
+/* The functions of cuSOLVER and cuBLAS: which library, and their names, the second of complex types. */
+typedef struct solver_symbol {
+    bool blas;
+    const char *name[2];
+} solver_symbol;
+static const solver_symbol solver_symbols[] = {
+#define SOLVER_FUNCTION(name, parameters) {false, {#name, #name}},
+#define BLAS_FUNCTION(name, parameters) {true, {#name, #name}},
+#include "engine/backend/cuda/solver.def"
+};
+static const solver_symbol solver_typed[] = {
+#define SOLVER_TYPED(field, real, complex, parameters) {false, {real, complex}},
+#define BLAS_TYPED(field, name, parameters) {true, {name, name}},
+#include "engine/backend/cuda/solver.def"
+};
+
 enum {
     DRIVER_SYMBOLS = sizeof driver_symbols / sizeof driver_symbols[0],
     PROGRAM_SYMBOLS = sizeof program_symbols / sizeof program_symbols[0],
     NVRTC_SYMBOLS = sizeof nvrtc_symbols / sizeof nvrtc_symbols[0],
     LT_SYMBOLS = sizeof lt_symbols / sizeof lt_symbols[0],
-    DNN_SYMBOLS = sizeof dnn_symbols / sizeof dnn_symbols[0]
+    DNN_SYMBOLS = sizeof dnn_symbols / sizeof dnn_symbols[0],
+    FFT_SYMBOLS = sizeof fft_symbols / sizeof fft_symbols[0],
+    SOLVER_SYMBOLS = sizeof solver_symbols / sizeof solver_symbols[0],
+    SOLVER_TYPED_SYMBOLS = sizeof solver_typed / sizeof solver_typed[0]
 };
+_Static_assert(sizeof(fft_api) == FFT_SYMBOLS * sizeof(void *), "only functions in it");
+_Static_assert(sizeof(solver_functions) == SOLVER_SYMBOLS * sizeof(void *), "only functions in it");
+_Static_assert(sizeof(solver_type) == SOLVER_TYPED_SYMBOLS * sizeof(void *),
+               "only functions in it");
 _Static_assert(sizeof(cuda_api) == DRIVER_SYMBOLS * sizeof(void *), "only functions in it");
 _Static_assert(sizeof(cuda_program_api) == PROGRAM_SYMBOLS * sizeof(void *),
                "only functions in it");
@@ -150,4 +178,52 @@ bool dnn_api_load(dnn_api *api, const char **path)
     static const char *const names[] = {"libcudnn.so.9", NULL};
     void *library = library_of("IG_CUDNN", "libcudnn.so.9", names, path);
     return library && !fill(library, dnn_symbols, DNN_SYMBOLS, api);
+}
+
+/* Fills a struct of functions of both libraries; letter: of the type, or 0. False if one is missing. */
+static bool solver_fill(void *const library[2], const solver_symbol *symbols, int n, char letter,
+                        bool complex, void *api)
+{
+    static const char *const prefix[2] = {"cusolverDn", "cublas"};
+    for (int i = 0; i < n; i++) {
+        const solver_symbol *s = &symbols[i];
+        char name[64];
+        if (letter)
+            snprintf(name, sizeof name, "%s%c%s", prefix[s->blas], letter, s->name[complex]);
+        else
+            snprintf(name, sizeof name, "%s", s->name[complex]);
+        void *at = dlsym(library[s->blas], name);
+        if (!at)
+            return false;
+        memcpy((char *)api + (size_t)i * sizeof at, &at, sizeof at);
+    }
+    return true;
+}
+
+bool solver_api_load(solver_api *api)
+{
+    static const char *const solver_names[] = {"libcusolver.so.12", "libcusolver.so.11",
+                                               "libcusolver.so", NULL};
+    static const char *const blas_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
+                                             NULL};
+    const char *path;
+    void *library[2];
+    library[1] = library_of("IG_CUBLAS", "libcublas.so.*", blas_names, &path);
+    library[0] =
+        library[1] ? library_of("IG_CUSOLVER", "libcusolver.so.*", solver_names, &path) : NULL;
+    if (!library[0] || !solver_fill(library, solver_symbols, SOLVER_SYMBOLS, 0, false, &api->f))
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (!solver_fill(library, solver_typed, SOLVER_TYPED_SYMBOLS, "SDCZ"[i], i >= 2,
+                         &api->type[i]))
+            return false;
+    return true;
+}
+
+bool fft_api_load(fft_api *api)
+{
+    static const char *const names[] = {"libcufft.so.12", "libcufft.so.11", "libcufft.so", NULL};
+    const char *path;
+    void *library = library_of("IG_CUFFT", "libcufft.so.*", names, &path);
+    return library && !fill(library, fft_symbols, FFT_SYMBOLS, api);
 }

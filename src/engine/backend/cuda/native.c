@@ -4,6 +4,8 @@
 
 #include "base/embed.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "engine/ops/native.h"
 
 INCLUDE_FILE("kernels_arguments", "src/engine/backend/cuda/arguments.h");
 INCLUDE_FILE("kernels_hopper", "kernels/hopper.cuh");
@@ -41,7 +43,17 @@ ig_status cuda_map(cuda_device *d, CUtensorMap *map, CUdeviceptr at, int bytes,
 static bool offers(const backend *dev, const node_native *n)
 {
     cuda_device *d = cuda_device_of(dev);
-    return attention_offers(d, n) || dnn_offers(d, n);
+    return attention_offers(d, n) || dnn_offers(d, n) || solver_offers(d, n) || fft_offers(d, n);
+}
+
+bool cuda_refuse(cuda_device *d, const node_native *n, const char *library, int status)
+{
+    const uint32_t bit = 1u << n->kind;
+    if (!(d->refused & bit))
+        log_line(IG_NOTE, "%s: %s failed with status %d for %s; own kernels compute it",
+                 d->base.name, library, status, native_name(n->kind));
+    d->refused |= bit;
+    return false;
 }
 
 static bool is_small(const product *c)
@@ -58,6 +70,8 @@ void cuda_native_release(cuda_device *d)
     cuda_text_release(d);
     lt_release(d);
     dnn_release(d);
+    solver_release(d);
+    fft_release(d);
 }
 
 /* Clears the error of a compiler that is too old for the instructions; other code runs instead. */
@@ -104,6 +118,10 @@ static ig_status prepare(const backend *dev, const program *p, const bool *by_va
         TRY(prepare_product(d, p, by_value, &code));
     else if (attention_offers(d, p->kernel->native))
         TRY(attention_prepare(d, p, &code));
+    else if (p->kernel->native->kind >= NATIVE_FFT)
+        TRY(fft_prepare(d, p, &code));
+    else if (p->kernel->native->kind >= NATIVE_CHOLESKY)
+        TRY(solver_prepare(d, p, &code));
     else
         TRY(dnn_prepare(d, p, &code));
     if (code) {

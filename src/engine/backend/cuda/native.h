@@ -41,6 +41,16 @@ bool dnn_offers(cuda_device *d, const node_native *n);
 ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out);
 void dnn_release(cuda_device *d);
 
+/* Overrides of linear algebra by cuSOLVER and cuBLAS, and of transforms by cuFFT: see program/whole.h. */
+bool solver_offers(cuda_device *d, const node_native *n);
+ig_status solver_prepare(cuda_device *d, const program *p, cuda_native **out);
+void solver_release(cuda_device *d);
+bool fft_offers(cuda_device *d, const node_native *n);
+ig_status fft_prepare(cuda_device *d, const program *p, cuda_native **out);
+void fft_release(cuda_device *d);
+/* Own code runs nodes of this kind from now on. Logs the reason. Returns false. */
+bool cuda_refuse(cuda_device *d, const node_native *n, const char *library, int status);
+
 /* Announces a product: starts loading cuBLASLt in another thread, which takes as long as opening a context. */
 void lt_expect(void);
 /* Each returns IG_OK and leaves *out NULL if it does not run the product. */

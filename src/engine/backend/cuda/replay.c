@@ -339,6 +339,15 @@ bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes)
     return true;
 }
 
+bool cuda_replay_refuse(const cuda_device *d)
+{
+    cuda_replay *r = cuda_replay_now(d);
+    if (!r || r->mode == REPLAY_DIRECT)
+        return false;
+    r->again = true;
+    return true;
+}
+
 /* ---- the end ---- */
 
 /* Turns the capture into a graph; false if there is none to launch. */
