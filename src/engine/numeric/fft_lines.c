@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/custom/library.h"
+#include "engine/eval/engine.h"
 #include "engine/numeric/fft_plan.h"
 #include "engine/numeric/whole.h"
 #include "engine/ops/complex.h"
@@ -99,9 +100,17 @@ static void define(shape_of_block *s, const char *name, int64_t value)
     s->n++;
 }
 
-static void shape_block(shape_of_block *s, int64_t n, ig_dtype part)
+static int64_t least(int64_t a, uint64_t limit)
 {
-    enum { THREADS = 256, SHARED = 32768 };
+    return limit && (uint64_t)a > limit ? (int64_t)limit : a;
+}
+
+static void shape_block(shape_of_block *s, int64_t n, bool beside, ig_dtype part,
+                        const backend_limits *limits)
+{
+    /* Lines that lie beside each other are read together: eight of them are a whole piece of memory. */
+    enum { THREADS = 256, BESIDE = 8 };
+    const int64_t most = least(512, limits->threads), shared = least(49152, limits->shared_bytes);
     int radix[FFT_PASSES], each = 0;
     const int passes = fft_radices(n, radix);
     const int64_t per_line = n / radix[0], bytes = (n + n / 16 + 1) * (int64_t)ig_dtype_bytes(part);
@@ -114,9 +123,13 @@ static void shape_block(shape_of_block *s, int64_t n, ig_dtype part)
         define(s, name, radix[i]);
     }
     s->lines = (int)(THREADS / per_line);
-    if (s->lines > SHARED / bytes)
-        s->lines = (int)(SHARED / bytes);
+    if (beside && s->lines < BESIDE)
+        s->lines = (int)least(most / per_line, BESIDE);
+    if (s->lines > shared / bytes)
+        s->lines = (int)(shared / bytes);
     s->lines = s->lines > 32 ? 32 : s->lines < 1 ? 1 : s->lines;
+    while (s->lines & (s->lines - 1))
+        s->lines &= s->lines - 1;
     s->threads = (int)per_line * s->lines;
     define(s, "POINTS", n);
     define(s, "PASSES", passes);
@@ -138,7 +151,8 @@ static ig_array *call_lines(ig_array *x, const lines_call *c, ig_array *w, ig_ar
     const int64_t n = c->n, lines = c->lines, parts = x->view.shape[0], size = n * lines;
     const int64_t shape[4] = {parts, n, lines, 2};
     shape_of_block block;
-    shape_block(&block, n, part);
+    shape_block(&block, n, lines > 1, part,
+                &(x->root->device ? engine_device_of(x) : engine_device())->limits);
     ig_arg args[PARAMS] = {
         [X] = array_arg(x),
         [W] = array_arg(w),
