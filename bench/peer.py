@@ -813,6 +813,7 @@ class Commands:
     def prepare(self, name, dtype, dims, *paths):
         peer = self.peer
         self.work = None
+        name = name.removesuffix("_own")  # a variant of ours
         make = getattr(peer, name, None) if name in getattr(peer, "works", (name,)) else None
         if make is None or dtype not in peer.dtypes:
             return "none"

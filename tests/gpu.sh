@@ -76,6 +76,7 @@ same_losses() {
 part_verify() {
     mps_start
     check "verify, all ops" each verify "$limit" --device "$device"
+    check "overrides against own kernels" timed overrides 170 env INGOT_DEVICE="$device" "$python" tests/test_overrides.py
     mps_stop
 }
 part_same() {
