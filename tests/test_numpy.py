@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from support import special_functions
+from support import neural, special_functions
 from support.ops_table import elementwise_rows, examples
 
 INGOT = os.environ.get("INGOT", "build/ingot")
@@ -648,6 +648,17 @@ def composite_cases():
     x = floats((2000,), low=1, high=2)
     case("dropout", "abs(mean(dropout({x}, key(1), 0.25) / {x}) - 1) < 0.1", x, np.array(True))
     case("dropout", "dropout({x}, key(1), 0.0)", x, x)
+    for kind in ("alpha_dropout", "feature_dropout", "feature_alpha_dropout"):
+        case(kind, kind + "(reshape({x}, [20, 100]), key(1), 0.0)", x, x.reshape(20, 100))
+    # Whole channels are kept or dropped, and dropped values are those of the definition.
+    lowest = -1.0507009873554805 * 1.6732632423543772
+    scale = 1 / math.sqrt(0.75 * (1 + 0.25 * lowest ** 2))
+    case("feature_dropout", "sum(any(feature_dropout(ones([8, 9, 5]), key(1), 0.25) != 0, axis=2) != "
+         "all(feature_dropout(ones([8, 9, 5]), key(1), 0.25) == 1 / 0.75, axis=2))", {}, np.array(0))
+    for kind in ("alpha_dropout", "feature_alpha_dropout"):
+        y = f"{kind}(zeros([40, 50, 3]), key(1), 0.25)"
+        case(kind, f"abs(max({y}) - {-scale * 0.25 * lowest!r}) < 1e-6", {}, np.array(True))
+        case(kind, f"abs(min({y}) - {scale * 0.75 * lowest!r}) < 1e-6", {}, np.array(True))
 
 
 # ---- signals: places and divisors that examples cannot say ----
@@ -763,7 +774,7 @@ def lu_solve(f, pivots, b, trans=0):
 def example_results(example, inputs, dtype):
     """What NumPy says, for each result. Results of integers that are floats are f32, as of every op."""
     names = {"np": np, "math": math, "erf": erf, "erfinv": erfinv, "lu": lu,
-             "lu_factor": lu_factor, "lu_solve": lu_solve, "expm": expm, **vars(special_functions)}
+             "lu_factor": lu_factor, "lu_solve": lu_solve, "expm": expm, "neural": neural, **vars(special_functions)}
 
     def results(convert):
         own = {"abcde"[k]: convert(x) for k, x in enumerate(inputs)}

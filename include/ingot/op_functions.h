@@ -402,6 +402,12 @@ IG_API ig_array *ig_adaptive_avg_pool1d(ig_array *x, ig_ints output_size);
 IG_API ig_array *ig_adaptive_avg_pool2d(ig_array *x, ig_ints output_size);
 /* The means of output_size windows that cover x (N, C, D, H, W). */
 IG_API ig_array *ig_adaptive_avg_pool3d(ig_array *x, ig_ints output_size);
+/* The largest element of each of output_size windows that cover x (N, C, L). */
+IG_API ig_array *ig_adaptive_max_pool1d(ig_array *x, ig_ints output_size);
+/* The largest element of each of output_size windows that cover x (N, C, H, W). */
+IG_API ig_array *ig_adaptive_max_pool2d(ig_array *x, ig_ints output_size);
+/* The largest element of each of output_size windows that cover x (N, C, D, H, W). */
+IG_API ig_array *ig_adaptive_max_pool3d(ig_array *x, ig_ints output_size);
 
 /* ---- source --------------------------------------------------------------------------------- */
 
@@ -550,6 +556,19 @@ IG_API ig_array *ig_pixel_unshuffle(ig_array *x, int64_t downscale_factor);
  * 'nearest', 'linear' or 'cubic'; with align_corners the first and last elements keep their
  * places. */
 IG_API ig_array *ig_interpolate(ig_array *x, ig_ints size, const char *mode, bool align_corners);
+/* x (N, C, ...) at the places of grid (N, ..., axes), where -1 and 1 are the ends of an axis, and
+ * the last axis of x comes first. mode is 'nearest', 'linear' or 'cubic'; padding_mode for places
+ * outside is 'zeros', 'border' or 'reflection'; with align_corners the ends are the middles of the
+ * outer elements. */
+IG_API ig_array *ig_grid_sample(ig_array *x, ig_array *grid, const char *mode,
+                                const char *padding_mode, bool align_corners);
+/* The windows of x (N, C, ...) as columns: (N, C * elements of a window, windows). */
+IG_API ig_array *ig_unfold(ig_array *x, ig_ints kernel_size, ig_ints dilation, ig_ints padding,
+                           ig_ints stride);
+/* The sums of columns (N, C * elements of a window, windows) at their places in (N, C, ...): the
+ * transpose of unfold. */
+IG_API ig_array *ig_fold(ig_array *x, ig_ints output_size, ig_ints kernel_size, ig_ints dilation,
+                         ig_ints padding, ig_ints stride);
 /* The dot product along axis divided by both norms, which are at least eps. */
 IG_API ig_array *ig_cosine_similarity(ig_array *x1, ig_array *x2, int axis, double eps);
 /* -(x2 * log(x1) + (1 - x2) * log(1 - x1)): x1 holds probabilities; logarithms are at least
@@ -574,6 +593,22 @@ IG_API ig_array *ig_cosine_similarity_loss(ig_array *x1, ig_array *x2, int axis,
  * to the squares. */
 IG_API ig_array *ig_triplet(ig_array *anchors, ig_array *positives, ig_array *negatives, int axis,
                             double margin, double eps, const char *reduction);
+/* log(1 + exp(-x1 * x2)) without overflow; x2 is -1 or 1. */
+IG_API ig_array *ig_soft_margin(ig_array *x1, ig_array *x2, const char *reduction);
+/* x1 where x2 is positive, else max(margin - x1, 0). */
+IG_API ig_array *ig_hinge_embedding(ig_array *x1, ig_array *x2, double margin,
+                                    const char *reduction);
+/* 1 - s for the cosine similarity s along axis where targets are positive, else max(s - margin,
+ * 0). */
+IG_API ig_array *ig_cosine_embedding(ig_array *x1, ig_array *x2, ig_array *targets, double margin,
+                                     int axis, const char *reduction);
+/* exp(x1) - x2 * x1, or without log_input x1 - x2 * log(x1 + eps). */
+IG_API ig_array *ig_poisson_nll(ig_array *x1, ig_array *x2, bool log_input, double eps,
+                                const char *reduction);
+/* The mean over the classes c of max(margin - x[target] + x[c], 0)**p, without the target's own; x
+ * is (..., C). */
+IG_API ig_array *ig_multi_margin(ig_array *x, ig_array *targets, int64_t p, double margin,
+                                 const char *reduction);
 /* Minus the log probability at integer targets along axis. */
 IG_API ig_array *ig_nll(ig_array *log_probs, ig_array *targets, int axis, const char *reduction);
 /* Products with the Hadamard matrix along the last axis, whose length is a power of 2; scale None
@@ -630,6 +665,13 @@ IG_API ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight
                                double eps);
 /* 0 with probability p, else x / (1 - p). */
 IG_API ig_array *ig_dropout(ig_array *x, ig_array *key, double p);
+/* Elements become the lowest value of selu with probability p; then x is scaled so that mean 0 and
+ * variance 1 stay. */
+IG_API ig_array *ig_alpha_dropout(ig_array *x, ig_array *key, double p);
+/* Whole channels of x (N, C, ...) are 0 with probability p, else x / (1 - p). */
+IG_API ig_array *ig_feature_dropout(ig_array *x, ig_array *key, double p);
+/* alpha_dropout of whole channels of x (N, C, ...). */
+IG_API ig_array *ig_feature_alpha_dropout(ig_array *x, ig_array *key, double p);
 /* softmax(query @ key.T * scale + mask) @ value over the last two axes. mask is bool (true: attend)
  * or added; scale None is 1 / sqrt(width). */
 IG_API ig_array *ig_scaled_dot_product_attention(ig_array *query, ig_array *key, ig_array *value,
@@ -650,6 +692,35 @@ IG_API ig_array *ig_huber(ig_array *x1, ig_array *x2, double delta, const char *
 IG_API ig_array *ig_bce_with_logits(ig_array *x1, ig_array *x2, const char *reduction);
 /* x2 * (log(x2) - x1): x1 holds log probabilities, x2 the target. */
 IG_API ig_array *ig_kl_div(ig_array *x1, ig_array *x2, const char *reduction);
+
+/* ---- recurrent ------------------------------------------------------------------------------ */
+
+/* x is (T, N, I), or (T, I) without a batch; with batch_first (N, T, I). Weights are those of
+ * PyTorch and MLX: weight_ih (G, I),  weight_hh (G, H), where G is H times the number of gates, and
+ * biases (G). The first result has one row of H for each  step, the others are the last state.
+ * States begin as zeros unless given. With reverse the last step comes first. */
+
+/* h = f(weight_ih @ x[t] + bias_ih + weight_hh @ h + bias_hh) at each step, where f is 'tanh' or
+ * 'relu'. */
+IG_API int ig_rnn(ig_array *x, ig_array *weight_ih, ig_array *weight_hh, ig_array *bias_ih,
+                  ig_array *bias_hh, ig_array *h0, const char *nonlinearity, bool batch_first,
+                  bool reverse, ig_array *out[2]);
+/* h = (1 - z) * n + z * h at each step, with the gates r, z and n in this order: r and z are
+ * sigmoids, and n is the tanh of x's part plus r times h's part. */
+IG_API int ig_gru(ig_array *x, ig_array *weight_ih, ig_array *weight_hh, ig_array *bias_ih,
+                  ig_array *bias_hh, ig_array *h0, bool batch_first, bool reverse,
+                  ig_array *out[2]);
+/* c = f * c + i * g and h = o * tanh(c) at each step, with the gates i, f, g and o in this order: g
+ * is a tanh, the others are sigmoids. Results: the steps, h and c. */
+IG_API int ig_lstm(ig_array *x, ig_array *weight_ih, ig_array *weight_hh, ig_array *bias_ih,
+                   ig_array *bias_hh, ig_array *h0, ig_array *c0, bool batch_first, bool reverse,
+                   ig_array *out[3]);
+/* Minus the log probability of all alignments of targets (N, S) with log_probs (T, N, C). Lengths
+ * (N) None are T and S; elements past them have no effect. 'mean' first divides by the target's
+ * length. The loss is infinite, or 0 with zero_infinity, if a target does not fit its input. */
+IG_API ig_array *ig_ctc_loss(ig_array *log_probs, ig_array *targets, ig_array *input_lengths,
+                             ig_array *target_lengths, int64_t blank, const char *reduction,
+                             bool zero_infinity);
 
 /* ---- linear algebra ------------------------------------------------------------------------- */
 

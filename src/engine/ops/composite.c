@@ -256,3 +256,34 @@ int composite_reduced(op_id op, ig_array *loss, const char *how, ig_dtype dtype,
                   op_rows[op].name, how);
     return composite_result(out, loss, dtype);
 }
+
+ig_status composite_sampling(op_id op, const char *text, sampling *mode)
+{
+    static const struct {
+        const char *name;
+        sampling mode;
+    } names[] = {{"nearest", SAMPLE_NEAREST}, {"linear", SAMPLE_LINEAR},
+                 {"bilinear", SAMPLE_LINEAR}, {"trilinear", SAMPLE_LINEAR},
+                 {"cubic", SAMPLE_CUBIC},     {"bicubic", SAMPLE_CUBIC}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i].name) == 0) {
+            *mode = names[i].mode;
+            return IG_OK;
+        }
+    FAIL(IG_ERR_ARGUMENT, "%s: mode is 'nearest', 'linear' or 'cubic', not '%s'", op_rows[op].name,
+         text);
+}
+
+void composite_cubic(ig_array *t, ig_array *w[4])
+{
+    const double a = -0.75;
+    for (int i = 0; i < 4; i++) {
+        const bool near = i == 1 || i == 2;
+        ig_array *d = i < 2 ? ig_plus(t, 1 - i) : ig_subtract(ig_float(i - 1), t);
+        ig_array *p =
+            near ? ig_plus(ig_times(d, a + 2), -(a + 3)) : ig_plus(ig_times(d, a), -5 * a);
+        p = ig_multiply(p, d);
+        w[i] = near ? ig_plus(ig_multiply(p, d), 1)
+                    : ig_plus(ig_multiply(ig_plus(p, 8 * a), d), -4 * a);
+    }
+}

@@ -32,6 +32,16 @@ int composite_reduced(op_id op, ig_array *loss, const char *how, ig_dtype dtype,
  * lowest. */
 ig_array *composite_root(ig_array *y);
 
+/* How places between elements are read. */
+typedef enum sampling { SAMPLE_NEAREST, SAMPLE_LINEAR, SAMPLE_CUBIC } sampling;
+
+/* Reads 'nearest', 'linear' or 'cubic', also as PyTorch calls them for 2 and 3 axes. */
+ig_status composite_sampling(op_id op, const char *text, sampling *mode);
+
+/* The weights of the 4 elements around a place that is t behind the second of them: cubic interpolation with a = -0.75, as in
+ * PyTorch. */
+void composite_cubic(ig_array *t, ig_array *w[4]);
+
 /* key itself if it is one random key; else NULL (random.c). */
 ig_array *random_key(op_id op, ig_array *key);
 

@@ -127,30 +127,13 @@ BUILDER(pixel_unshuffle) { return shuffled(op, args[0].u.array, args[1].u.i, fal
 
 /* ---- resampling ---- */
 
-typedef enum resample { NEAREST, LINEAR, CUBIC } resample;
-
-/* The weights of the 4 neighbours of a place t after the second one; a is -0.75, as in PyTorch. */
-static void cubic_weights(ig_array *t, ig_array *w[4])
-{
-    const double a = -0.75;
-    for (int i = 0; i < 4; i++) {
-        const bool near = i == 1 || i == 2;
-        ig_array *d = i < 2 ? ig_plus(t, 1 - i) : ig_subtract(ig_float(i - 1), t);
-        ig_array *p =
-            near ? ig_plus(ig_times(d, a + 2), -(a + 3)) : ig_plus(ig_times(d, a), -5 * a);
-        p = ig_multiply(p, d);
-        w[i] = near ? ig_plus(ig_multiply(p, d), 1)
-                    : ig_plus(ig_multiply(ig_plus(p, 8 * a), d), -4 * a);
-    }
-}
-
 /* x resampled to m elements along axis. */
-static ig_array *resampled(ig_array *x, int axis, int64_t m, resample how, bool corners)
+static ig_array *resampled(ig_array *x, int axis, int64_t m, sampling how, bool corners)
 {
     const int64_t n = ig_dim(x, axis);
     const ig_dtype dtype = (ig_dtype)x->dtype;
     ig_array *i = build_iota(1, &m), *y = NULL, *w[4];
-    if (how == NEAREST) /* floor(i * n / m) in integers */
+    if (how == SAMPLE_NEAREST) /* floor(i * n / m) in integers */
         return ig_take(x, ig_floor_divide(ig_multiply(i, ig_int(n)), ig_int(m)), IG_AXES(axis));
     /* Places are fractions with one divisor, so that their whole part is exact. */
     const int64_t divisor = corners ? (m > 1 ? m - 1 : 1) : 2 * m;
@@ -158,17 +141,17 @@ static ig_array *resampled(ig_array *x, int axis, int64_t m, resample how, bool 
         corners ? ig_multiply(i, ig_int(m > 1 ? n - 1 : 0))
                 : ig_subtract(ig_multiply(ig_add(ig_multiply(i, ig_int(2)), ig_int(1)), ig_int(n)),
                               ig_int(m));
-    if (how == LINEAR)
+    if (how == SAMPLE_LINEAR)
         place = ig_maximum(place, ig_int(0));
     ig_array *at = ig_floor_divide(place, ig_int(divisor)),
              *t = ig_remainder(place, ig_int(divisor));
     t = ig_divide(build_cast(t, dtype), build_scalar((double)divisor, dtype));
-    const int count = how == LINEAR ? 2 : 4;
-    if (how == LINEAR) {
+    const int count = how == SAMPLE_LINEAR ? 2 : 4;
+    if (how == SAMPLE_LINEAR) {
         w[0] = ig_subtract(ig_float(1), t);
         w[1] = t;
     } else
-        cubic_weights(t, w);
+        composite_cubic(t, w);
     for (int k = 0; k < count; k++) {
         ig_array *from = ig_clip(ig_add(at, ig_int(k - (count == 4))), ig_int(0), ig_int(n - 1));
         ig_array *part =
@@ -182,8 +165,8 @@ BUILDER(interpolate)
 {
     ig_array *x = args[0].u.array;
     const ig_ints size = args[1].u.ints;
-    const char *mode = args[2].u.str;
     const int axes = x->view.ndim - 2;
+    sampling mode;
     ig_dtype dtype;
     if (axes < 1 || (size.n != 1 && size.n != axes))
         FAIL_NONE(IG_ERR_SHAPE,
@@ -191,11 +174,8 @@ BUILDER(interpolate)
                   "size has one "
                   "for each axis after C, or one for all",
                   x->view.ndim, size.n);
-    const bool nearest = strcmp(mode, "nearest") == 0, cubic = strcmp(mode, "cubic") == 0;
-    if (!nearest && !cubic && strcmp(mode, "linear") != 0)
-        FAIL_NONE(IG_ERR_ARGUMENT, "interpolate: mode is 'nearest', 'linear' or 'cubic', not '%s'",
-                  mode);
-    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+    if (composite_sampling(op, args[2].u.str, &mode) != IG_OK ||
+        composite_floats(op, &x, 1, &dtype) != IG_OK)
         return 0;
     for (int a = 0; a < axes && x; a++) {
         const int64_t n = ig_dim(x, 2 + a), m = size.v[size.n == 1 ? 0 : a];
@@ -203,7 +183,7 @@ BUILDER(interpolate)
             FAIL_NONE(IG_ERR_SHAPE, "interpolate: from %lld to %lld elements; give at least 1",
                       (long long)n, (long long)m);
         if (m != n)
-            x = resampled(x, 2 + a, m, nearest ? NEAREST : cubic ? CUBIC : LINEAR, args[3].u.b);
+            x = resampled(x, 2 + a, m, mode, args[3].u.b);
     }
     return composite_result(out, x, dtype);
 }
@@ -250,8 +230,9 @@ static ig_array *gaussian(ig_array *d, ig_array *var, bool full, double eps)
 /* The loss of each element; x has the arrays, more the arguments after them. */
 static ig_array *loss_of(op_id op, ig_array *const *x, const ig_arg *more)
 {
-    ig_array *d =
-        op == OP_triplet || op == OP_cosine_similarity_loss ? NULL : ig_subtract(x[0], x[1]);
+    const bool whole = op == OP_triplet || op == OP_cosine_similarity_loss ||
+                       op == OP_cosine_embedding; /* not element by element */
+    ig_array *d = whole ? NULL : ig_subtract(x[0], x[1]);
     switch (op) {
     case OP_binary_cross_entropy: {
         ig_array *rest = ig_multiply(ig_subtract(ig_float(1), x[1]),
@@ -273,6 +254,19 @@ static ig_array *loss_of(op_id op, ig_array *const *x, const ig_arg *more)
     case OP_gaussian_nll: return gaussian(d, x[2], more[0].u.b, more[1].u.f);
     case OP_cosine_similarity_loss:
         return ig_subtract(ig_float(1), cosine(x, more[0].u.i, more[1].u.f));
+    case OP_soft_margin: return ig_logaddexp(ig_negative(ig_multiply(x[0], x[1])), ig_float(0));
+    case OP_hinge_embedding:
+        return ig_where(ig_greater(x[1], ig_float(0)), x[0],
+                        relu_of(ig_subtract(ig_float(more[0].u.f), x[0])));
+    case OP_cosine_embedding: {
+        ig_array *s = cosine(x, more[1].u.i, 1e-8);
+        return ig_where(ig_greater(x[2], ig_float(0)), ig_subtract(ig_float(1), s),
+                        relu_of(ig_plus(s, -more[0].u.f)));
+    }
+    case OP_poisson_nll:
+        return more[0].u.b
+                   ? ig_subtract(ig_exp(x[0]), ig_multiply(x[1], x[0]))
+                   : ig_subtract(x[0], ig_multiply(x[1], ig_log(ig_plus(x[0], more[1].u.f))));
     default: /* triplet */
         return relu_of(
             ig_plus(ig_subtract(norm_along(ig_subtract(x[0], x[1]), more[0].u.i, more[2].u.f),
@@ -283,7 +277,9 @@ static ig_array *loss_of(op_id op, ig_array *const *x, const ig_arg *more)
 
 BUILDER(more_loss)
 {
-    const int n = op == OP_margin_ranking || op == OP_gaussian_nll || op == OP_triplet ? 3 : 2;
+    const bool three = op == OP_margin_ranking || op == OP_gaussian_nll || op == OP_triplet ||
+                       op == OP_cosine_embedding;
+    const int n = three ? 3 : 2;
     ig_array *x[3];
     ig_dtype dtype;
     for (int i = 0; i < n; i++)
@@ -296,22 +292,49 @@ BUILDER(more_loss)
     return composite_reduced(op, loss_of(op, x, args + n), args[last].u.str, dtype, out);
 }
 
+/* The elements of x at integer targets along axis, which stays with length 1. A negative target is refused. */
+static ig_array *at_targets(op_id op, ig_array *x, ig_array *targets, int axis)
+{
+    ig_array *at = index_cast(op_rows[op].name, targets);
+    if (at && at->view.ndim != x->view.ndim - 1)
+        FAIL_NULL(IG_ERR_SHAPE, "%s: targets have %d axes, but must have %d", op_rows[op].name,
+                  at->view.ndim, x->view.ndim - 1);
+    at = ig_bitwise_and(at, build_scalar_int(~INDEX_REFUSED, IG_I64));
+    return ig_take_along_axis(x, ig_expand_dims(at, IG_AXES(axis)), axis);
+}
+
 BUILDER(nll)
 {
-    ig_array *x = args[0].u.array, *at = index_cast(op_rows[op].name, args[1].u.array);
+    ig_array *x = args[0].u.array;
     ig_dtype dtype;
     int axis;
-    if (!at || composite_floats(op, &x, 1, &dtype) != IG_OK ||
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK ||
         infer_axis(op, args[2].u.i, x->view.ndim, &axis) != IG_OK)
         return 0;
-    if (at->view.ndim != x->view.ndim - 1)
-        FAIL_NONE(IG_ERR_SHAPE, "nll: targets have %d axes, log_probs %d; they need one less",
-                  at->view.ndim, x->view.ndim);
-    at = ig_bitwise_and(
-        at, build_scalar_int(~INDEX_REFUSED, IG_I64)); /* a negative target is refused */
-    ig_array *chosen = ig_take_along_axis(x, ig_expand_dims(at, IG_AXES(axis)), axis);
-    return composite_reduced(op, ig_negative(ig_squeeze(chosen, IG_AXES(axis))), args[3].u.str,
-                             dtype, out);
+    ig_array *chosen = ig_squeeze(at_targets(op, x, args[1].u.array, axis), IG_AXES(axis));
+    return composite_reduced(op, ig_negative(chosen), args[3].u.str, dtype, out);
+}
+
+BUILDER(multi_margin)
+{
+    ig_array *x = args[0].u.array;
+    const int64_t p = args[2].u.i;
+    ig_dtype dtype;
+    int last;
+    if (p != 1 && p != 2)
+        FAIL_NONE(IG_ERR_ARGUMENT, "multi_margin: p is %lld; give 1 or 2", (long long)p);
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK ||
+        infer_axis(op, -1, x->view.ndim, &last) != IG_OK)
+        return 0;
+    const int64_t classes = x->view.shape[last];
+    ig_array *own = at_targets(op, x, args[1].u.array, last);
+    ig_array *loss = relu_of(ig_plus(ig_subtract(x, own), args[3].u.f));
+    loss = p == 2 ? ig_square(loss) : loss;
+    ig_array *others =
+        ig_not_equal(build_iota(1, &classes), ig_expand_dims(args[1].u.array, IG_AXES(-1)));
+    loss = ig_sum(ig_where(others, loss, ig_float(0)), IG_AXES(last), IG_DTYPE_NONE, false);
+    return composite_reduced(op, ig_divide(loss, ig_float((double)classes)), args[4].u.str, dtype,
+                             out);
 }
 
 /* ---- transforms ---- */

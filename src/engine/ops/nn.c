@@ -10,21 +10,38 @@
 
 /* ---- dropout ---- */
 
+/* What alpha dropout puts in the place of an element: selu(-infinity). */
+#define SELU_LOWEST (-1.0507009873554805 * 1.6732632423543772)
+
+/* Rows with "feature" keep or drop whole channels of x (N, C, ...). Rows with "alpha" keep mean 0 and variance 1. */
 int op_dropout(op_id op, const ig_arg *args, ig_array **out)
 {
+    const bool alpha = op == OP_alpha_dropout || op == OP_feature_alpha_dropout;
+    const bool feature = op == OP_feature_dropout || op == OP_feature_alpha_dropout;
+    const double p = args[2].u.f;
     ig_array *x = args[0].u.array;
-    double p = args[2].u.f;
+    int64_t shape[IG_MAX_NDIM];
     ig_dtype dtype;
     if (!(p >= 0 && p < 1))
-        FAIL_NONE(IG_ERR_ARGUMENT, "dropout: p is %g; give a probability of at least 0 and below 1",
-                  p);
+        FAIL_NONE(IG_ERR_ARGUMENT, "%s: p is %g; give a probability of at least 0 and below 1",
+                  op_rows[op].name, p);
+    if (feature && x->view.ndim < 2)
+        FAIL_NONE(IG_ERR_SHAPE, "%s: x has %d dimension%s, but must be (N, C, ...)",
+                  op_rows[op].name, x->view.ndim, x->view.ndim == 1 ? "" : "s");
     if (composite_floats(op, &x, 1, &dtype) != IG_OK)
         return 0;
     if (p == 0)
         return composite_result(out, x, dtype);
-    ig_array *keep = ig_bernoulli(args[1].u.array, build_scalar(1 - p, IG_F32), ig_shape(x));
-    ig_array *scaled = ig_divide(x, ig_float(1 - p));
-    return composite_result(out, ig_where(keep, scaled, ig_float(0)), dtype);
+    for (int a = 0; a < x->view.ndim; a++)
+        shape[a] = feature && a > 1 ? 1 : x->view.shape[a];
+    ig_array *keep =
+        ig_bernoulli(args[1].u.array, build_scalar(1 - p, IG_F32), (ig_ints){shape, x->view.ndim});
+    if (!alpha)
+        return composite_result(out, ig_where(keep, ig_divide(x, ig_float(1 - p)), ig_float(0)),
+                                dtype);
+    const double scale = 1 / sqrt((1 - p) * (1 + p * SELU_LOWEST * SELU_LOWEST));
+    ig_array *y = ig_where(keep, x, ig_float(SELU_LOWEST));
+    return composite_result(out, ig_plus(ig_times(y, scale), -scale * p * SELU_LOWEST), dtype);
 }
 
 /* ---- softmax ---- */

@@ -190,8 +190,8 @@ static ig_status cover_set(cover *c, int64_t length, int64_t n, ig_dtype dtype)
     return rest == 0 ? IG_OK : cover_tables(c, dtype);
 }
 
-/* x with axis split into two: windows, and the elements of each, padded with zeros. */
-static ig_array *cover_axis(op_id op, ig_array *x, int axis, const cover *c)
+/* x with axis split into two: windows, and the elements of each, padded with border. */
+static ig_array *cover_axis(op_id op, ig_array *x, int axis, const cover *c, window_border border)
 {
     if (!x)
         return NULL;
@@ -203,29 +203,55 @@ static ig_array *cover_axis(op_id op, ig_array *x, int axis, const cover *c)
         return array_view(op, x, &v);
     }
     const int64_t shape[2 + 2 * WINDOW_AXES_MOST] = {c->n, c->most, 1, 1, 1, 1, 1, 1};
-    ig_array *inside = build_reshape(op, c->inside, x->view.ndim + 1 - axis, shape);
-    return ig_where(inside, ig_take(x, c->at, IG_AXES(axis)), build_scalar(0, (ig_dtype)x->dtype));
+    ig_array *in = build_reshape(op, c->inside, x->view.ndim + 1 - axis, shape);
+    return ig_where(in, ig_take(x, c->at, IG_AXES(axis)),
+                    window_border_value((ig_dtype)x->dtype, border));
 }
 
-int op_adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
+/* The windows (N, C, out, kernel, out, kernel, ...) that cover x, n axes; size gets n entries. NULL on failure. */
+static ig_array *covered(op_id op, const ig_arg *args, window_border border, sizes *size)
 {
     ig_array *x = args[0].u.array, *seen = x;
     const int n = window_axes(op);
     int64_t wanted[WINDOW_AXES_MOST];
-    sizes size[WINDOW_AXES_MOST];
     if (window_check(op, "x", x) != IG_OK ||
         window_numbers(op, "output_size", args[1].u.ints, n, 1, wanted) != IG_OK)
-        return 0;
+        return NULL;
     for (int a = 0; a < n; a++) {
         cover c;
         if (x->view.shape[2 + a] == 0)
-            FAIL_NONE(IG_ERR_SHAPE, "%s: spatial axis %d of x has length 0", op_rows[op].name, a);
+            FAIL_NULL(IG_ERR_SHAPE, "%s: spatial axis %d of x has length 0", op_rows[op].name, a);
         if (cover_set(&c, x->view.shape[2 + a], wanted[a], sum_dtype(x)) != IG_OK)
-            return 0;
+            return NULL;
         size[a] = c.size;
-        seen = cover_axis(op, seen, 2 + 2 * a, &c);
+        seen = cover_axis(op, seen, 2 + 2 * a, &c, border);
     }
-    static const int64_t kernels[] = {3, 5, 7};
-    ig_array *sums = build_plain_sum(build_cast(seen, sum_dtype(x)), (ig_ints){kernels, n}, false);
-    return op_one(out, mean_of(op, x, sums, size, n));
+    return seen;
+}
+
+/* The axes of the elements of covered. */
+static ig_ints cover_axes(op_id op)
+{
+    static const int64_t axes[] = {3, 5, 7};
+    return (ig_ints){axes, window_axes(op)};
+}
+
+int op_adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    sizes size[WINDOW_AXES_MOST];
+    ig_array *seen = covered(op, args, BORDER_ZERO, size);
+    if (!seen)
+        return 0;
+    ig_array *sums = build_plain_sum(build_cast(seen, sum_dtype(x)), cover_axes(op), false);
+    return op_one(out, mean_of(op, x, sums, size, window_axes(op)));
+}
+
+int op_adaptive_max_pool(op_id op, const ig_arg *args, ig_array **out)
+{
+    sizes size[WINDOW_AXES_MOST];
+    if (args[0].u.array->dtype == IG_BOOL)
+        FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype",
+                  op_rows[op].name);
+    return op_one(out, ig_max(covered(op, args, BORDER_LOWEST, size), cover_axes(op), false));
 }

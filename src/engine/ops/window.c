@@ -80,7 +80,7 @@ ig_status window_count(op_id op, windows *w, const int64_t *length, bool ceil_mo
     return IG_OK;
 }
 
-static ig_array *border_value(ig_dtype dtype, window_border border)
+ig_array *window_border_value(ig_dtype dtype, window_border border)
 {
     ig_iinfo info;
     if (border == BORDER_ZERO)
@@ -102,7 +102,7 @@ ig_array *window_pad(ig_array *x, const windows *w, window_border border)
     if (!any)
         return x;
     return ig_pad(x, (ig_ints){width, 4 + 2 * w->n}, "constant",
-                  border_value((ig_dtype)x->dtype, border));
+                  window_border_value((ig_dtype)x->dtype, border));
 }
 
 void window_view(const view *x, const windows *w, view *v)

@@ -35,6 +35,7 @@ ig_status window_count(op_id op, windows *w, const int64_t *length, bool ceil_mo
 
 /* The value of the padding: 0, or the lowest value of the dtype. */
 typedef enum window_border { BORDER_ZERO, BORDER_LOWEST } window_border;
+ig_array *window_border_value(ig_dtype dtype, window_border border);
 
 /* x with w->padding and w->extra border elements around it; x itself if there are none. */
 ig_array *window_pad(ig_array *x, const windows *w, window_border border);

@@ -1,0 +1,139 @@
+"""Layers of neural networks in float64, for examples of the op table: plain loops over their definitions."""
+import itertools
+
+import numpy as np
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gates(x, weight, bias, n):
+    return np.split(x @ weight.T + (0 if bias is None else bias), n, axis=-1)
+
+
+def steps(one, x, state, reverse):
+    """The rows of all steps, and the last state."""
+    rows = [None] * len(x)
+    for t in reversed(range(len(x))) if reverse else range(len(x)):
+        state = one(x[t], *state)
+        rows[t] = state[0]
+    return (np.stack(rows), *state)
+
+
+def begin(x, width, state):
+    return np.zeros((*x.shape[1:-1], width)) if state is None else state
+
+
+def rnn(x, w, u, b=None, d=None, h=None, f=np.tanh, reverse=False):
+    def one(row, h):
+        return (f(gates(row, w, b, 1)[0] + gates(h, u, d, 1)[0]),)
+    return steps(one, x, (begin(x, u.shape[1], h),), reverse)
+
+
+def gru(x, w, u, b=None, d=None, h=None, reverse=False):
+    def one(row, h):
+        (xr, xz, xn), (hr, hz, hn) = gates(row, w, b, 3), gates(h, u, d, 3)
+        z = sigmoid(xz + hz)
+        return ((1 - z) * np.tanh(xn + sigmoid(xr + hr) * hn) + z * h,)
+    return steps(one, x, (begin(x, u.shape[1], h),), reverse)
+
+
+def lstm(x, w, u, b=None, d=None, h=None, c=None, reverse=False):
+    def one(row, h, c):
+        i, f, g, o = (p + q for p, q in zip(gates(row, w, b, 4), gates(h, u, d, 4)))
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        return sigmoid(o) * np.tanh(c), c
+    return steps(one, x, (begin(x, u.shape[1], h), begin(x, u.shape[1], c)), reverse)
+
+
+def batch_first(layer, x, *rest, **options):
+    y, *state = layer(np.swapaxes(x, 0, 1), *rest, **options)
+    return (np.swapaxes(y, 0, 1), *state)
+
+
+def ctc_loss(log_probs, targets, steps=None, lengths=None, blank=0, reduction="mean"):
+    """The sum over all paths that collapse to the target, one by one."""
+    T, n, classes = log_probs.shape
+    steps = [T] * n if steps is None else steps
+    lengths = [targets.shape[1]] * n if lengths is None else lengths
+    loss = np.zeros(n)
+    for k in range(n):
+        total = 0.0
+        for path in itertools.product(range(classes), repeat=int(steps[k])):
+            read = [c for c, _ in itertools.groupby(path) if c != blank]
+            if read == list(targets[k, : lengths[k]]):
+                total += np.exp(sum(log_probs[t, k, c] for t, c in enumerate(path)))
+        with np.errstate(divide="ignore"):
+            loss[k] = -np.log(total)
+    if reduction == "mean":
+        return np.mean(loss / np.maximum(lengths, 1))
+    return loss.sum() if reduction == "sum" else loss
+
+
+def cosine(x, y):
+    def norm(v):
+        return np.maximum(np.sqrt((v * v).sum(-1)), 1e-8)
+    return (x * y).sum(-1) / (norm(x) * norm(y))
+
+
+def unfold(x, kernel, dilation=1, padding=0, stride=1):
+    """Windows of x (N, C, H, W) as columns."""
+    x = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)])
+    rows, columns = ((x.shape[a] - dilation * (kernel[a - 2] - 1) - 1) // stride + 1 for a in (2, 3))
+    out = np.zeros((x.shape[0], x.shape[1], *kernel, rows, columns), x.dtype)
+    for i, j, r, c in itertools.product(range(kernel[0]), range(kernel[1]), range(rows), range(columns)):
+        out[:, :, i, j, r, c] = x[:, :, r * stride + i * dilation, c * stride + j * dilation]
+    return out.reshape(x.shape[0], -1, rows * columns)
+
+
+def fold(y, size, kernel, dilation=1, padding=0, stride=1):
+    """The sums of columns at their places: the transpose of unfold."""
+    channels = y.shape[1] // (kernel[0] * kernel[1])
+    places = unfold(np.arange(1, size[0] * size[1] + 1).reshape(1, 1, *size), kernel, dilation, padding, stride)[0].astype(int)
+    out = np.zeros((y.shape[0], channels, size[0] * size[1] + 1))
+    for n, c in itertools.product(range(y.shape[0]), range(channels)):
+        np.add.at(out[n, c], places, y[n].reshape(channels, *places.shape)[c])
+    return out[:, :, 1:].reshape(y.shape[0], channels, *size)
+
+
+def reflected(v, low, high):
+    """v mirrored at low and high until it is between them."""
+    if high <= low:
+        return 0.0
+    v = abs(v - low) % (2 * (high - low))
+    return low + min(v, 2 * (high - low) - v)
+
+
+def grid_sample(x, grid, mode="linear", padding="zeros", corners=False):
+    """x (N, C, H, W) at the places of grid (N, P, Q, 2)."""
+    n, channels, *size = x.shape
+    out = np.zeros((n, channels, *grid.shape[1:3]))
+
+    def place(g, length):
+        return (g + 1) / 2 * (length - 1) if corners else ((g + 1) * length - 1) / 2
+
+    def inside(v, length):
+        if padding == "reflection":
+            v = reflected(v, 0, length - 1) if corners else reflected(v, -0.5, length - 0.5)
+        return v if padding == "zeros" else min(max(v, 0), length - 1)
+
+    def weights(v, length):
+        """Pairs of an element and its weight."""
+        if mode == "cubic":
+            a, first, t = -0.75, int(np.floor(v)), v - np.floor(v)
+            near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, 1 - t)]
+            far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (1 + t, 2 - t)]
+            pairs = zip(range(first - 1, first + 3), (far[0], near[0], near[1], far[1]))
+            return [(int(inside(i, length)), w) for i, w in pairs]
+        v = inside(v, length)
+        if mode == "nearest":
+            return [(int(np.rint(v)), 1.0)]
+        return [(int(np.floor(v)), 1 - (v - np.floor(v))), (int(np.floor(v)) + 1, v - np.floor(v))]
+
+    for k, p, q in itertools.product(range(n), range(grid.shape[1]), range(grid.shape[2])):
+        pairs = [weights(place(grid[k, p, q, 1 - a], size[a]), size[a]) for a in (0, 1)]
+        for (i, u), (j, w) in itertools.product(*pairs):
+            if 0 <= i < size[0] and 0 <= j < size[1]:
+                out[k, :, p, q] += u * w * x[k, :, i, j]
+    return out
