@@ -180,7 +180,10 @@ FUNCTION void svd_matrix(REAL *part, int *moved, int m, int n, int k, int n_w, R
             gi[i] *= scale;
     }
     SYNC;
-    if (most < 0 || !svd_converge(part, moved, m, n, n_w, gr, gi, wr, wi)) {
+    bool good = most >= 0;
+    if (good)
+        good = svd_converge(part, moved, m, n, n_w, gr, gi, wr, wi);
+    if (!good) {
         BLOCK(i, n)
             s[i] = not_a_number();
         svd_fill(k * m, not_a_number(), ur, ui);

@@ -7,19 +7,7 @@
  * and the order of each sum is fixed by CHUNK, GROUPS and ROW_LANES, so the grid changes no bit.
  *
  * Defined before it: REAL, F64. */
-enum {
-    CHUNK = 64,
-    GROUPS = 4,
-    ROW_LANES = 32,
-    THREADS = CHUNK * GROUPS,
-    ROWS = THREADS / ROW_LANES
-};
-
-#if F64
-#define TINY 0x1p-900
-#else
-#define TINY 0x1p-100f
-#endif
+#include "panel.cuh"
 
 /* One matrix: a is (m, m), vw is (3 columns, m): V, W and V again. room: c, p, the products y, and for each chunk
  * the squares of c and the products of p and v. */
@@ -57,30 +45,6 @@ static __device__ REAL *row_v(const panel &x, int k) { return x.vw + (long long)
 static __device__ REAL *row_w(const panel &x, int k)
 {
     return x.vw + (long long)(x.columns + k) * x.m;
-}
-
-/* The sum of `count` numbers, one for each place of part, by halves. */
-static __device__ REAL tree_sum(REAL *part, int count, REAL own, int place)
-{
-    part[place] = own;
-    for (int step = count / 2; step > 0; step /= 2) {
-        __syncthreads();
-        if (place % count < step)
-            part[place] += part[place + step];
-    }
-    __syncthreads();
-    const REAL total = part[place - place % count];
-    __syncthreads();
-    return total;
-}
-
-/* The sum of n numbers: place i of CHUNK sums i, i + CHUNK, and so on. Of interest to all threads. */
-static __device__ REAL chunk_total(REAL *part, int n, const REAL *x)
-{
-    REAL own = 0;
-    for (int i = threadIdx.x % CHUNK; i < n; i += CHUNK)
-        own += x[i];
-    return tree_sum(part, CHUNK, own, threadIdx.x);
 }
 
 /* The sum over k < n of f[k] w_k[i] + g[k] v_k[i], for GROUPS of k. f and g are in shared memory. */

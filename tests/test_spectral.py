@@ -149,7 +149,7 @@ def check_graded(dtype):
 
 def check_large(dtype):
     """Matrices that are divided, in plain f64."""
-    cases = [(name, a.astype(dtype)) for n in (128, 171) for name, a in matrices(n, n, dtype, True)]
+    cases = [(name, a.astype(dtype)) for n in (171,) for name, a in matrices(n, n, dtype, True)]
     for (name, a), (w, v) in zip(cases, decompose([("eigh(a)", a, 2) for _, a in cases])):
         n, what, most = len(a), f"eigh of a {name} {np.dtype(dtype)} matrix of {len(a)}", float(abs(a).max()) or 1.0
         x, values, v = a.astype(np.float64) / most, w.astype(np.float64) / most, v.astype(np.float64)
@@ -158,6 +158,18 @@ def check_large(dtype):
         check(not far(v.T @ v - np.eye(n), n, dtype), f"{what}: vectors are not orthogonal")
         largest = np.take_along_axis(v, abs(v).argmax(0)[None], 0)
         check(np.all(np.diff(w) >= 0) and np.all(largest > 0), f"{what}: order and signs")
+    cases = [(name, a.astype(dtype)) for m, n in ((131, 131), (150, 129)) for name, a in matrices(m, n, dtype, False)]
+    for (name, a), (u, s, vh), (values,) in zip(cases, decompose([("svd(a)", a, 3) for _, a in cases]),
+                                                decompose([("svdvals(a)", a, 1) for _, a in cases])):
+        n, k, most = max(a.shape), min(a.shape), float(abs(a).max()) or 1.0
+        what = f"svd of a {name} {np.dtype(dtype)} matrix {a.shape}"
+        x, s, u, vh = (y.astype(np.float64) for y in (a / dtype(most), s / dtype(most), u, vh))
+        check(not far(((u[:, :k] * s) @ vh[:k] - x) / norm_of(x), n, dtype), f"{what}: U S V^H is not A")
+        check(not far((np.linalg.svd(x, compute_uv=False) - s) / norm_of(x), n, dtype), f"{what}: values")
+        check(not far((values / dtype(most) - s) / norm_of(x), n, dtype), f"{what}: svdvals")
+        check(not far(u.T @ u - np.eye(len(u)), n, dtype), f"{what}: left vectors are not orthogonal")
+        check(not far(vh @ vh.T - np.eye(len(vh)), n, dtype), f"{what}: right vectors are not orthogonal")
+        check(np.all(np.diff(s) <= 0) and np.all(s >= 0), f"{what}: order")
 
 
 def check_svd(dtype):
@@ -210,6 +222,8 @@ def check_stacks():
         (w, v), (values,), one = decompose([("eigh(a)", a, 2), ("eigvalsh(a)", a, 1), ("eigh(a)", a[1, 0], 2)])
         check(np.array_equal(one[0], w[1, 0]) and np.array_equal(one[1], v[1, 0]), "a large matrix of a stack has other bits")
         check(not far((values - w) / 40, 130, dtype), "eigvalsh and eigh of large matrices differ")
+        found, one = decompose([("svd(a)", a, 3), ("svd(a)", a[1, 0], 3)])
+        check(all(np.array_equal(x[1, 0], y) for x, y in zip(found, one)), "svd of a large matrix of a stack has other bits")
     for shape, call, shapes in (((0, 0), "eigh(a)", [(0,), (0, 0)]), ((0, 3), "svd(a)", [(0, 0), (0,), (3, 3)]),
                                 ((2, 0, 0), "eig(a)", [(2, 0), (2, 0, 0)]),
                                 ((3, 0), "svd(a, full_matrices=False)", [(3, 0), (0,), (0, 0)])):
@@ -306,9 +320,12 @@ def main():
         check_graded(dtype)
         check_svd(dtype)
         check_eig(dtype)
+    check_stacks()
+    os.environ["IG_OVERRIDES"] = "off"
     for dtype in DTYPES[:2]:
         check_large(dtype)
     check_stacks()
+    del os.environ["IG_OVERRIDES"]
     check_refused()
     check_functions()
     check_gradients()

@@ -59,7 +59,11 @@
     ROW(eigh, cu) \
     ROW(eig, cu) \
     ROW(tridiagonal, cu) \
+    ROW(panel, cuh) \
+    ROW(bidiagonal, cu) \
     ROW(divide, cu) \
+    ROW(divide_svd, cu) \
+    ROW(secular, cuh) \
     ROW(fft, cu) \
     ROW(fft_pass, cuh) \
     ROW(fft_radix, cuh) \

@@ -462,24 +462,53 @@ static bool svd_prepare(ig_array **in, bool vectors)
     return in[0] && in[1];
 }
 
+bool svd_rows(ig_array *a, ig_array *out[3])
+{
+    ig_array *raw[LIBRARY_RESULTS], *g = planes_of(a, false);
+    if (!g)
+        return false;
+    const int64_t n = g->view.shape[leading(g) + 1], m = g->view.shape[leading(g) + 2];
+    const int64_t number[LIBRARY_NUMBERS] = {m};
+    ig_array *in[2] = {g, identities(g, n)};
+    if (!in[1] || !svd_build(number, in, raw))
+        return false;
+    out[0] = raw[2];
+    out[1] = ig_squeeze(raw[3], AXIS(-3));
+    out[2] = ig_squeeze(raw[4], AXIS(-3));
+    return out[1] && out[2];
+}
+
+/* Values and vectors of finite planes, without gradients. */
+static bool svd_planes(ig_array *g, int64_t k, ig_array **out)
+{
+    const int64_t number[LIBRARY_NUMBERS] = {k}, *size = g->view.shape + leading(g), n = size[1];
+    ig_array *raw[LIBRARY_RESULTS];
+    if (size[0] == 1 && n >= SVD_LARGE) {
+        ig_array *a = ig_squeeze(g, AXIS(-3));
+        if (!large_svd(a ? ig_matrix_transpose(a) : NULL, k, out))
+            return false;
+        for (int i = 1; k && i < 3; i++)
+            if (!(out[i] = ig_expand_dims(out[i], AXIS(-3))))
+                return false;
+        return true;
+    }
+    ig_array *in[2] = {g, identities(g, k ? n : 0)};
+    if (!in[1] || (n >= PREPARE_FROM && !svd_prepare(in, k > 0)) || !svd_build(number, in, raw))
+        return false;
+    for (int i = 0; i < 3; i++)
+        out[i] = raw[2 + i];
+    return true;
+}
+
 int planes_svd(ig_array *g, int64_t k, ig_array **out)
 {
-    const int64_t number[LIBRARY_NUMBERS] = {k};
-    ig_array *raw[LIBRARY_RESULTS], *checked = finite_planes(g, CHECK_svd_finite);
-    if (!checked)
-        return 0;
-    const int64_t n = g->view.shape[leading(g) + 1];
-    ig_array *in[2] = {checked, NULL};
-    if (!whole_svd(checked, k, raw + 2)) {
-        in[1] = identities(g, k ? n : 0);
-        if (!in[1] || (n >= PREPARE_FROM && !svd_prepare(in, k > 0)) || !svd_build(number, in, raw))
-            return 0;
-    }
-    if (!raw[2] || !converged(raw[2], CHECK_svd_sweeps, raw + 2, k ? 3 : 1))
+    ig_array *raw[3], *checked = finite_planes(g, CHECK_svd_finite);
+    if (!checked || !(whole_svd(checked, k, raw) || svd_planes(checked, k, raw)) || !raw[0] ||
+        !converged(raw[0], CHECK_svd_sweeps, raw, k ? 3 : 1))
         return 0;
     static const ig_pullback rules[] = {pull_singular_values, pull_left, pull_right};
     for (int i = 0; i < (k ? 3 : 1); i++)
-        if (!(out[i] = ig_custom_grad(raw[2 + i], &g, 1, rules[i], NULL, NULL)))
+        if (!(out[i] = ig_custom_grad(raw[i], &g, 1, rules[i], NULL, NULL)))
             return 0;
     return k ? 3 : 1;
 }

@@ -33,6 +33,13 @@ int large_eigh(ig_array *a, bool vectors, ig_array **out);
  * rows of planes g (..., P, n, m), n <= m; k is 0 (values only), n or m. Returns the number of results, 0 on failure. */
 int planes_svd(ig_array *g, int64_t k, ig_array **out);
 
+/* The same for real matrices without checks and gradients. svd_rows: all m right and n left vectors, rows of out[1] and
+ * out[2], of matrices a (..., n, m), n < m. large_svd: values and k left and n right vectors of a (..., m, n), m >= n, of at
+ * least SVD_LARGE columns. */
+enum { SVD_LARGE = 128 };
+bool svd_rows(ig_array *a, ig_array *out[3]);
+int large_svd(ig_array *a, int64_t k, ig_array **out);
+
 /* Eigenvalues (..., 2, n) and vectors (..., 2, n, n) of complex planes; only values without vectors. They have no gradient.
  * Returns the number of results, 0 on failure. */
 int planes_eig(ig_array *h, bool vectors, ig_array **out);

@@ -4,25 +4,11 @@
 #include "base/threads.h"
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/lanes/spectral.h"
-#include "engine/numeric/spectral.h"
+#include "engine/numeric/panels.h"
 
 #include <string.h>
 
-enum {
-    PANEL = 32,        /* columns of a call */
-    GROUP = 4 * PANEL, /* reflections that are applied to the vectors at a time */
-    LEAF_MOST = 32,
-    PANEL_THREADS = 256,
-    PANEL_ROWS = 8, /* of a block of the kernel */
-    DIVIDE_THREADS = 64,
-    DIVIDE_REALS = 9,
-    DIVIDE_INTS = 6,
-    DIVIDE_ROUNDS = 4,
-    PANELS_MOST = 32768 / PANEL
-};
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+enum { DIVIDE_REALS = 9, DIVIDE_INTS = 6, DIVIDE_ROUNDS = 4 };
 
 /* ---- on the CPU ---- */
 
@@ -40,11 +26,6 @@ static void run_chunks(void *context, int64_t i, int worker)
     t->run(&t->x, t->round, from, to < t->chunks ? to : t->chunks);
 }
 
-static void *moved(void *at, int64_t elements, size_t bytes)
-{
-    return (char *)at + (size_t)elements * bytes;
-}
-
 static void panel_core(void *const *at, int kind)
 {
     const int rounds = *(const int *)at[0], count = *(const int *)at[1], m = *(const int *)at[2];
@@ -54,11 +35,11 @@ static void panel_core(void *const *at, int kind)
     for (int b = 0; b < count; b++) {
         panel_tasks t = {.x = {.m = m,
                                .columns = columns,
-                               .a = moved(at[4], (int64_t)b * m * m, bytes),
-                               .vw = moved(at[5], (int64_t)b * 3 * columns * m, bytes),
-                               .d = moved(at[6], (int64_t)b * columns, bytes),
-                               .e = moved(at[7], (int64_t)b * columns, bytes),
-                               .room = moved(at[8], b * room, bytes)},
+                               .a = panels_at(at[4], (int64_t)b * m * m, bytes),
+                               .vw = panels_at(at[5], (int64_t)b * 3 * columns * m, bytes),
+                               .d = panels_at(at[6], (int64_t)b * columns, bytes),
+                               .e = panels_at(at[7], (int64_t)b * columns, bytes),
+                               .room = panels_at(at[8], b * room, bytes)},
                          .run = cpu_level_now()->spectral[kind]->panel};
         for (t.round = 0; t.round < rounds; t.round++) {
             const bool products = t.round % 3 == 1;
@@ -82,13 +63,13 @@ static void run_piece(void *context, int64_t i, int worker)
     void *const *at = t->at;
     const int64_t b = i / t->pieces, k = 2 * t->half, h = t->half;
     const divide_of x = {.half = t->half,
-                         .w = moved(at[3], b * k, t->bytes),
-                         .z1 = moved(at[4], b * h, t->bytes),
-                         .z2 = moved(at[5], b * h, t->bytes),
-                         .rho = moved(at[6], b, t->bytes),
-                         .values = moved(at[7], b * k, t->bytes),
-                         .s = moved(at[8], b * k * k, t->bytes),
-                         .room = moved(at[9], b * DIVIDE_REALS * k, t->bytes),
+                         .w = panels_at(at[3], b * k, t->bytes),
+                         .z1 = panels_at(at[4], b * h, t->bytes),
+                         .z2 = panels_at(at[5], b * h, t->bytes),
+                         .rho = panels_at(at[6], b, t->bytes),
+                         .values = panels_at(at[7], b * k, t->bytes),
+                         .s = panels_at(at[8], b * k * k, t->bytes),
+                         .room = panels_at(at[9], b * DIVIDE_REALS * k, t->bytes),
                          .plan = (int *)at[10] + b * (DIVIDE_INTS * k + 2)};
     (void)worker;
     t->run(&x, t->round, (int)(i % t->pieces) * DIVIDE_PIECE);
@@ -138,110 +119,62 @@ static const library_kernel divide_kernel[2] = {{.file = "divide.cu",
                                                  .writes_all = true,
                                                  .rounds = true}};
 
-typedef struct shape {
-    int64_t v[IG_MAX_NDIM];
-    int n;
-} shape;
-
-/* The first `lead` axes of x, then n lengths. */
-static shape shape_of(const ig_array *x, int lead, int n, const int64_t *lengths)
-{
-    shape s = {.n = lead + n};
-    memcpy(s.v, x->view.shape, (size_t)lead * sizeof *s.v);
-    memcpy(s.v + lead, lengths, (size_t)n * sizeof *s.v);
-    return s;
-}
-
-static ig_arg arg_int(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
-static ig_arg arg_of(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
-static ig_arg arg_shape(const shape *s)
-{
-    return (ig_arg){.kind = IG_ARG_INTS, .u.ints = {s->v, s->n}};
-}
-
-static int64_t stack_size(const ig_array *x, int lead)
-{
-    int64_t size = 1;
-    for (int i = 0; i < lead; i++)
-        size *= x->view.shape[i];
-    return size;
-}
-
-static int launch(const library_kernel *kernels, const char *name, const ig_array *x,
-                  int64_t blocks, int64_t threads, const ig_arg *args, int n_args,
-                  const int64_t *number, ig_array **out)
-{
-    static const char *const defines[2][3] = {{"REAL=float", "F64=0", "COMPLEX=0"},
-                                              {"REAL=double", "F64=1", "COMPLEX=0"}};
-    const int kind = x->dtype == IG_F64;
-    const ig_module_options options = {
-        .size = sizeof options, .defines = defines[kind], .n_defines = 3};
-    const ig_kernel_call call = {.options = &options,
-                                 .kernel = name,
-                                 .args = args,
-                                 .n_args = n_args,
-                                 .grid = {(uint32_t)blocks, 1, 1},
-                                 .block = {(uint32_t)threads, 1, 1}};
-    return library_call(&kernels[kind], &call, number, out, LIBRARY_RESULTS);
-}
-
 /* number: columns. in: a (..., m, m). Results: V, W and V (..., 3 columns, m), d, e, and scratch memory. */
 static int panel_build(const int64_t *number, ig_array *const *in, ig_array **out)
 {
     const int lead = in[0]->view.ndim - 2;
-    const int64_t m = in[0]->view.shape[lead], columns = number[0], count = stack_size(in[0], lead);
+    const int64_t m = in[0]->view.shape[lead], columns = number[0],
+                  count = panels_count(in[0], lead);
     const int64_t chunks = ceil_div(m, PANEL_CHUNK);
-    const shape vw = shape_of(in[0], lead, 2, (int64_t[]){3 * columns, m});
-    const shape d = shape_of(in[0], lead, 1, &columns);
-    const shape room = shape_of(in[0], lead, 1, (int64_t[]){3 * m + 2 * columns + 2 * chunks});
+    const panels_shape vw = panels_shape_of(in[0], lead, 2, (int64_t[]){3 * columns, m});
+    const panels_shape d = panels_shape_of(in[0], lead, 1, &columns);
+    const panels_shape room =
+        panels_shape_of(in[0], lead, 1, (int64_t[]){3 * m + 2 * columns + 2 * chunks});
     const ig_arg args[] = {
         arg_int(3 * columns + 1), arg_int(count), arg_int(m),    arg_int(columns), arg_of(in[0]),
         arg_shape(&vw),           arg_shape(&d),  arg_shape(&d), arg_shape(&room)};
-    return launch(panel_kernel, "tridiagonal", in[0], count * ceil_div(m + 2 * columns, PANEL_ROWS),
-                  PANEL_THREADS, args, 9, number, out);
+    return panels_launch(panel_kernel, "tridiagonal", in[0],
+                         count * ceil_div(m + 2 * columns, PANEL_ROWS), PANEL_THREADS, args, 9,
+                         number, out);
 }
 
 /* in: w (..., 2, h), z1 and z2 (..., h), rho (..., 1). Results: values (..., 2 h), s (..., 2 h, 2 h), scratch memory. */
 static int divide_build(const int64_t *number, ig_array *const *in, ig_array **out)
 {
     const int lead = in[0]->view.ndim - 2;
-    const int64_t h = in[0]->view.shape[lead + 1], k = 2 * h, count = stack_size(in[0], lead);
-    const shape values = shape_of(in[0], lead, 1, &k),
-                s = shape_of(in[0], lead, 2, (int64_t[]){k, k});
-    const shape room = shape_of(in[0], lead, 1, (int64_t[]){DIVIDE_REALS * k});
-    const shape plan = shape_of(in[0], lead, 1, (int64_t[]){DIVIDE_INTS * k + 2});
+    const int64_t h = in[0]->view.shape[lead + 1], k = 2 * h, count = panels_count(in[0], lead);
+    const panels_shape values = panels_shape_of(in[0], lead, 1, &k),
+                       s = panels_shape_of(in[0], lead, 2, (int64_t[]){k, k});
+    const panels_shape room = panels_shape_of(in[0], lead, 1, (int64_t[]){DIVIDE_REALS * k});
+    const panels_shape plan = panels_shape_of(in[0], lead, 1, (int64_t[]){DIVIDE_INTS * k + 2});
     const ig_arg args[] = {arg_int(DIVIDE_ROUNDS), arg_int(count),     arg_int(h),
                            arg_of(in[0]),          arg_of(in[1]),      arg_of(in[2]),
                            arg_of(in[3]),          arg_shape(&values), arg_shape(&s),
                            arg_shape(&room),       arg_shape(&plan)};
-    return launch(divide_kernel, "divide", in[0], count * ceil_div(k, DIVIDE_THREADS),
-                  DIVIDE_THREADS, args, 11, number, out);
+    return panels_launch(divide_kernel, "divide", in[0], count * ceil_div(k, DIVIDE_THREADS),
+                         DIVIDE_THREADS, args, 11, number, out);
 }
 
 /* ---- to a tridiagonal matrix ---- */
 
-#define AXIS(i) ((ig_ints){(int64_t[]){i}, 1})
-
 /* The panels of a matrix: V of each, d and e. */
 typedef struct reduced {
-    ig_array *v[PANELS_MOST], *d[PANELS_MOST], *e[PANELS_MOST];
-    int panels;
-    int64_t n;
+    reflections by;
+    ig_array *d[PANELS_MOST], *e[PANELS_MOST];
 } reduced;
 
 static bool reduce(ig_array *a, reduced *r)
 {
     const int64_t n = matrix_rows(a);
-    r->panels = 0;
-    r->n = n;
+    r->by = (reflections){.n = n};
     for (int64_t m = n; m > 0; m -= PANEL) {
         const int64_t columns = least(PANEL, m), number[LIBRARY_NUMBERS] = {columns};
         ig_array *out[LIBRARY_RESULTS];
         if (!a || !panel_build(number, &a, out))
             return false;
-        r->v[r->panels] = matrix_part(out[0], 0, columns, 0, m);
-        r->d[r->panels] = out[1];
-        r->e[r->panels++] = out[2];
+        r->by.v[r->by.panels] = matrix_part(out[0], 0, columns, 0, m);
+        r->d[r->by.panels] = out[1];
+        r->e[r->by.panels++] = out[2];
         if (columns == m)
             break;
         ig_array *left = matrix_part(out[0], 0, 2 * columns, columns, m);
@@ -252,71 +185,13 @@ static bool reduce(ig_array *a, reduced *r)
     return true;
 }
 
-/* The reflections of panels `from` to `to` as I - left right, where rows of vectors are multiplied from the left. */
-static bool group_of(const reduced *r, int from, int to, ig_array **left, ig_array **right)
-{
-    ig_array *rows[GROUP / PANEL];
-    for (int p = from; p < to; p++) {
-        ig_array *v = r->v[p], *zeros = matrix_zeros(v, matrix_rows(v), (p - from) * PANEL);
-        rows[p - from] = p == from ? v : ig_concat((ig_array *const[]){zeros, v}, 2, IG_AXES(-1));
-    }
-    ig_array *v = ig_concat(rows, to - from, IG_AXES(-2));
-    if (!v)
-        return false;
-    const int64_t k = matrix_rows(v);
-    ig_array *eye = matrix_eye(v, k, k), *square = ig_matmul(v, matrix_adjoint(v));
-    ig_array *t = triangular_solve(ig_add(eye, ig_triu(square, 1)), eye, true, true);
-    *left = matrix_adjoint(v);
-    *right = ig_matmul(matrix_adjoint(t), v);
-    return *left && *right;
-}
-
-/* Rows of x, vectors of the tridiagonal matrix, become vectors of the matrix itself. */
-static ig_array *apply_reflections(const reduced *r, ig_array *x)
-{
-    const int each = GROUP / PANEL;
-    ig_array *part = NULL, *left, *right;
-    int64_t end = r->n;
-    for (int p = (r->panels - 1) / each * each; x && p >= 0; p -= each) {
-        const int64_t from = (int64_t)p * PANEL, rows = matrix_rows(x);
-        ig_array *more = matrix_part(x, 0, rows, from, end);
-        part = part ? ig_concat((ig_array *const[]){more, part}, 2, IG_AXES(-1)) : more;
-        if (!part || !group_of(r, p, (int)least(p + each, r->panels), &left, &right))
-            return NULL;
-        part = ig_subtract(part, ig_matmul(ig_matmul(part, left), right));
-        end = from;
-    }
-    return part;
-}
-
 /* ---- the tridiagonal matrix ---- */
-
-/* x (..., n) with another shape of the last axis. */
-static ig_array *folded(ig_array *x, int axes, int n, const int64_t *lengths)
-{
-    const shape s = x ? shape_of(x, x->view.ndim - axes, n, lengths) : (shape){0};
-    return x ? ig_reshape(x, (ig_ints){s.v, s.n}) : NULL;
-}
-
-/* Element `at` of axis `axis`, without the axis. */
-static ig_array *one_of(ig_array *x, int axis, int64_t at)
-{
-    int64_t start[IG_MAX_NDIM] = {0}, stop[IG_MAX_NDIM];
-    if (!x)
-        return NULL;
-    const int n = x->view.ndim;
-    memcpy(stop, x->view.shape, sizeof stop);
-    start[n + axis] = at;
-    stop[n + axis] = at + 1;
-    x = ig_slice(x, (ig_ints){start, n}, (ig_ints){stop, n}, IG_NONE);
-    return ig_squeeze(x, AXIS(axis));
-}
 
 /* d and e, padded to `padded` rows with values above all others. */
 static bool pad_rows(ig_array **d, ig_array **e, int64_t padded)
 {
     const int64_t n = (*d)->view.shape[(*d)->view.ndim - 1];
-    const shape more = shape_of(*d, (*d)->view.ndim - 1, 1, (int64_t[]){padded - n});
+    const panels_shape more = panels_shape_of(*d, (*d)->view.ndim - 1, 1, (int64_t[]){padded - n});
     ig_array *size = ig_abs(*e), *before = ig_roll(size, AXIS(1), AXIS(-1));
     ig_array *bound = ig_max(ig_add(ig_add(ig_abs(*d), size), before), AXIS(-1), true);
     bound =
@@ -339,8 +214,8 @@ static ig_array *leaves_of(ig_array *d, ig_array *e, int64_t leaves, int64_t lea
                  ig_int(leaf - 1)),
         ig_abs(e), ig_float(0));
     d = ig_subtract(ig_subtract(d, links), ig_roll(links, AXIS(1), AXIS(-1)));
-    d = ig_expand_dims(folded(d, 1, 2, lengths), AXIS(-1));
-    e = folded(e, 1, 2, lengths);
+    d = ig_expand_dims(panels_folded(d, 1, 2, lengths), AXIS(-1));
+    e = panels_folded(e, 1, 2, lengths);
     ig_array *middle = ig_eye(leaf, leaf, 0, IG_BOOL), *above = ig_eye(leaf, leaf, 1, IG_BOOL),
              *below = ig_eye(leaf, leaf, -1, IG_BOOL);
     ig_array *beside = ig_where(above, ig_expand_dims(e, AXIS(-1)),
@@ -352,16 +227,16 @@ static ig_array *leaves_of(ig_array *d, ig_array *e, int64_t leaves, int64_t lea
 static ig_array *join_vectors(ig_array *s, ig_array *q, bool vectors)
 {
     const int64_t k = matrix_rows(s), h = k / 2;
-    s = folded(s, 2, 3, (int64_t[]){2, h, k});
+    s = panels_folded(s, 2, 3, (int64_t[]){2, h, k});
     ig_array *both = s ? ig_matmul(ig_matrix_transpose(s), q) : NULL;
     if (!both)
         return NULL;
     if (!vectors) {
-        ig_array *half[2] = {one_of(one_of(both, -3, 0), -1, 0),
-                             one_of(one_of(both, -3, 1), -1, 1)};
+        ig_array *half[2] = {panels_one(panels_one(both, -3, 0), -1, 0),
+                             panels_one(panels_one(both, -3, 1), -1, 1)};
         return ig_stack(half, 2, -1);
     }
-    return folded(ig_swapaxes(both, -3, -2), 3, 2, (int64_t[]){k, k});
+    return panels_folded(ig_swapaxes(both, -3, -2), 3, 2, (int64_t[]){k, k});
 }
 
 /* Values (..., n) and vectors, as rows (..., n, n), of the tridiagonal matrix with diagonal d; e[i] is beside d[i]. */
@@ -379,39 +254,31 @@ static bool solve_tridiagonal(ig_array *d, ig_array *e, bool vectors, ig_array *
     if (!eigh_rows(leaves_of(d, e, leaves, leaf), found))
         return false;
     w = found[0];
-    q = vectors
-            ? found[1]
-            : ig_stack((ig_array *const[]){one_of(found[1], -1, 0), one_of(found[1], -1, leaf - 1)},
-                       2, -1);
+    q = vectors ? found[1]
+                : ig_stack((ig_array *const[]){panels_one(found[1], -1, 0),
+                                               panels_one(found[1], -1, leaf - 1)},
+                           2, -1);
     for (int64_t h = leaf; h < padded; h *= 2) {
         const int64_t pairs = padded / (2 * h), columns = vectors ? h : 2;
-        ig_array *link = one_of(folded(e, 1, 2, (int64_t[]){pairs, 2 * h}), -1, h - 1);
-        w = folded(w, 2, 3, (int64_t[]){pairs, 2, h});
-        q = folded(q, 3, 4, (int64_t[]){pairs, 2, h, columns});
+        ig_array *link = panels_one(panels_folded(e, 1, 2, (int64_t[]){pairs, 2 * h}), -1, h - 1);
+        w = panels_folded(w, 2, 3, (int64_t[]){pairs, 2, h});
+        q = panels_folded(q, 3, 4, (int64_t[]){pairs, 2, h, columns});
         if (!w || !q || !link)
             return false;
-        ig_array *in[] = {w, one_of(one_of(q, -3, 0), -1, columns - 1),
-                          one_of(one_of(q, -3, 1), -1, 0), ig_expand_dims(link, AXIS(-1))};
+        ig_array *in[] = {w, panels_one(panels_one(q, -3, 0), -1, columns - 1),
+                          panels_one(panels_one(q, -3, 1), -1, 0), ig_expand_dims(link, AXIS(-1))};
         ig_array *out[LIBRARY_RESULTS];
         if (!in[1] || !in[2] || !in[3] || !divide_build((int64_t[LIBRARY_NUMBERS]){0}, in, out))
             return false;
         w = out[0];
         q = join_vectors(out[1], q, vectors);
     }
-    w = folded(w, 2, 1, &padded);
+    w = panels_folded(w, 2, 1, &padded);
     *values = w ? matrix_part(ig_expand_dims(w, AXIS(-2)), 0, 1, 0, n) : NULL;
     *values = ig_squeeze(*values, IG_AXES(-2));
-    q = vectors ? folded(q, 3, 2, (int64_t[]){padded, padded}) : NULL;
+    q = vectors ? panels_folded(q, 3, 2, (int64_t[]){padded, padded}) : NULL;
     *rows = q ? matrix_part(q, 0, n, 0, n) : NULL;
     return *values && (*rows || !vectors);
-}
-
-/* Rows of x with signs such that the component of largest modulus is positive. */
-static ig_array *with_signs(ig_array *x)
-{
-    ig_array *at = ig_argmax(ig_abs(x), AXIS(-1), true);
-    ig_array *most = ig_take_along_axis(x, at, -1);
-    return ig_where(ig_less(most, ig_float(0)), ig_negative(x), x);
 }
 
 int large_eigh(ig_array *a, bool vectors, ig_array **out)
@@ -424,11 +291,12 @@ int large_eigh(ig_array *a, bool vectors, ig_array **out)
     a = ig_ldexp(a, ig_negative(scale[1]));
     if (!a || !reduce(a, &r))
         return 0;
-    ig_array *d = ig_concat(r.d, r.panels, IG_AXES(-1)), *e = ig_concat(r.e, r.panels, IG_AXES(-1));
+    ig_array *d = ig_concat(r.d, r.by.panels, IG_AXES(-1)),
+             *e = ig_concat(r.e, r.by.panels, IG_AXES(-1));
     if (!d || !e || !solve_tridiagonal(d, e, vectors, &out[0], &rows))
         return 0;
     out[0] = ig_ldexp(out[0], ig_squeeze(scale[1], IG_AXES(-1)));
-    if (vectors)
-        out[1] = with_signs(apply_reflections(&r, rows));
+    rows = vectors ? panels_apply(&r.by, rows) : NULL;
+    out[1] = rows ? ig_multiply(rows, panels_signs(rows)) : NULL;
     return !out[0] || (vectors && !out[1]) ? 0 : 1 + vectors;
 }

@@ -12,6 +12,13 @@ typedef struct panel_call {
     void *vw, *d, *e, *room;
 } panel_call;
 
+/* A call of kernels/bidiagonal.cu for one matrix. */
+typedef struct bidiagonal_call {
+    int m, n, columns;
+    const void *a, *at;
+    void *ux, *yv, *d, *e, *room;
+} bidiagonal_call;
+
 /* A call of kernels/divide.cu for one pair of halves. */
 typedef struct divide_of {
     int half;
@@ -19,6 +26,14 @@ typedef struct divide_of {
     void *values, *s, *room;
     int *plan;
 } divide_of;
+
+/* A call of kernels/divide_svd.cu for one pair of halves. */
+typedef struct divide_svd_of {
+    int half, left;
+    const void *w, *z1, *z2, *link;
+    void *values, *s_right, *s_left, *room;
+    int *plan;
+} divide_svd_of;
 
 typedef struct spectral_level {
     void (*svd)(int m, int n, int k, int n_w, void *g, void *w, void *s, void *u, void *v,
@@ -29,8 +44,11 @@ typedef struct spectral_level {
     /* Only of real matrices: a round, for chunks of PANEL_CHUNK elements. The chunks of round 3 j + 1 cover 2 j elements
      * more than the matrix has rows. */
     void (*panel)(const panel_call *x, int round, int from_chunk, int to_chunk);
+    /* The same; rounds 4 j + 1 and 4 j + 3 cover 2 j and 2 j + 1 elements more than there are columns and rows. */
+    void (*bidiagonal)(const bidiagonal_call *x, int round, int from_chunk, int to_chunk);
     /* A round, for up to DIVIDE_PIECE roots, poles or vectors from `from` on; round 0 is not divided. */
     void (*divide)(const divide_of *x, int round, int from);
+    void (*divide_svd)(const divide_svd_of *x, int round, int from);
 } spectral_level;
 
 #endif

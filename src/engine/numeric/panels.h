@@ -1,0 +1,72 @@
+/* Shared by decompositions of large real matrices, which reduce some columns at a time: tridiagonal.c and bidiagonal.c.
+ * Functions pass on NULL. */
+#ifndef NUMERIC_PANELS_H
+#define NUMERIC_PANELS_H
+
+#include "engine/numeric/spectral.h"
+
+enum {
+    PANEL = 32,          /* columns of a call */
+    PANEL_ROWS = 8,      /* rows, and */
+    PANEL_THREADS = 256, /* threads of a block of its kernel */
+    PANELS_MOST = 32768 / PANEL,
+    LEAF_MOST = 32, /* rows of a part that is not divided */
+    DIVIDE_THREADS = 64
+};
+
+#define AXIS(i) ((ig_ints){(int64_t[]){i}, 1})
+
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* ---- kernels ---- */
+
+typedef struct panels_shape {
+    int64_t v[IG_MAX_NDIM];
+    int n;
+} panels_shape;
+
+/* The first `lead` axes of x, then n lengths. */
+panels_shape panels_shape_of(const ig_array *x, int lead, int n, const int64_t *lengths);
+/* The number of matrices in them. */
+int64_t panels_count(const ig_array *x, int lead);
+
+static inline ig_arg arg_int(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
+static inline ig_arg arg_of(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
+static inline ig_arg arg_shape(const panels_shape *s)
+{
+    return (ig_arg){.kind = IG_ARG_INTS, .u.ints = {s->v, s->n}};
+}
+
+/* Builds a call of the kernel for the dtype of x, f32 or f64, of which `kernels` has one each. */
+int panels_launch(const library_kernel *kernels, const char *name, const ig_array *x,
+                  int64_t blocks, int64_t threads, const ig_arg *args, int n_args,
+                  const int64_t *number, ig_array **out);
+
+/* Element `elements` of an array of the CPU. */
+static inline void *panels_at(void *at, int64_t elements, size_t bytes)
+{
+    return at ? (char *)at + (size_t)elements * bytes : NULL;
+}
+
+/* ---- arrays ---- */
+
+/* x with n lengths instead of its last axes. */
+ig_array *panels_folded(ig_array *x, int axes, int n, const int64_t *lengths);
+/* Element `at` of axis `axis`, without the axis. */
+ig_array *panels_one(ig_array *x, int axis, int64_t at);
+/* For each row of x: -1 if its component of largest modulus is negative, else 1. */
+ig_array *panels_signs(ig_array *x);
+
+/* Reflections I - v v^T: the rows v of each panel, for rows of n elements. The rows of panel i have the last
+ * n - PANEL i elements; those before are 0. */
+typedef struct reflections {
+    ig_array *v[PANELS_MOST];
+    int panels;
+    int64_t n;
+} reflections;
+
+/* The rows of x, multiplied with all reflections, the last one first. */
+ig_array *panels_apply(const reflections *r, ig_array *x);
+
+#endif
