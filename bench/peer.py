@@ -352,6 +352,12 @@ class Torch:
     def quantile(self, x):
         return self.function(lambda x: self.torch.kthvalue(x, int(0.3 * (x.numel() - 1)) + 1)[0], x) if DEVICE else None
 
+    def median(self, x):
+        return self.function(lambda x: self.torch.quantile(x, 0.5), x)  # median takes the lower of two
+
+    def histogram(self, x):
+        return self.function(lambda x: self.torch.histc(x, 100), x)
+
     def bincount(self, x):
         return self.function(self.torch.bincount, x)
 

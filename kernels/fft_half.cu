@@ -1,4 +1,6 @@
-/* Transforms of real numbers by complex ones of half the length h: real numbers x[2 j], x[2 j + 1] are one complex number.
+/* Steps before and after complex transforms of lines.
+ *
+ * Transforms of real numbers by complex ones of half the length h: real numbers x[2 j], x[2 j + 1] are one complex number.
  * w has the factors exp(-2 pi i k / (2 h)), k = 0 ... h. The CPU has the same loops in
  * src/engine/backend/cpu/lanes/fft.inc, with the same bits. */
 #ifndef REAL
@@ -40,4 +42,24 @@ extern "C" __global__ void fft_merge(const REAL *y, const REAL *w, REAL *z, long
     const REAL turned_r = odd_r * c + odd_i * s, turned_i = odd_i * c - odd_r * s;
     z[2 * at] = even_r - turned_i;
     z[2 * at + 1] = even_i + turned_r;
+}
+
+/* Row by row: y[k] = x[k] * w[k] k < n_y; x has n_x points, and is 0 after them. in and out are 1, or -1 for conjugate
+ * points and results. */
+extern "C" __global__ void fft_chirp(const REAL *x, const REAL *w, REAL *y, long long rows, long long n_x, long long n_y,
+                                     REAL in, REAL out, REAL scale)
+{
+    const long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    const long long row = at / n_y, k = at % n_y;
+    if (row >= rows)
+        return;
+    REAL r = (REAL)0, i = (REAL)0;
+    if (k < n_x) {
+        const REAL *z = x + 2 * (row * n_x + k);
+        const REAL c = w[2 * k], s = w[2 * k + 1], z_i = z[1] * in;
+        r = (z[0] * c - z_i * s) * scale;
+        i = (z[0] * s + z_i * c) * out * scale;
+    }
+    y[2 * at] = r;
+    y[2 * at + 1] = i;
 }

@@ -30,13 +30,15 @@ static void add_texts(hash *h, const char *const *texts, int n)
         add_text(h, texts[i]);
 }
 
+/* A source of the library is identified by its name. */
 static void hash_request(shared_module *m, const char *name, const char *source,
-                         const ig_module_options *o)
+                         const ig_module_options *o, bool is_library)
 {
     hash h;
     hash_begin(&h);
+    hash_add(&h, &is_library, sizeof is_library);
     add_text(&h, name);
-    add_text(&h, source);
+    add_text(&h, is_library ? "" : source);
     add_texts(&h, o->defines, o->n_defines);
     add_texts(&h, o->folders, o->n_folders);
     add_texts(&h, o->instances, o->n_instances);
@@ -109,7 +111,7 @@ shared_module *shared_module_get(const char *name, const char *source, const ig_
         options.n_instances = 1;
     }
     atomic_init(&m->refs, 1);
-    hash_request(m, name, source, &options);
+    hash_request(m, name, source, &options, is_library);
     pthread_once(&once, start);
     enter();
     shared_module *same = find(m, false);

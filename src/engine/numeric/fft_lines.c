@@ -258,30 +258,24 @@ static ig_array *smooth(ig_array *x, bool backward, double scale)
 static ig_array *chirped(ig_array *x, bool backward, double scale)
 {
     const int64_t parts = x->view.shape[0], n = x->view.shape[1], lines = x->view.shape[2];
-    const int64_t m = fft_good_length(2 * n - 1);
+    const int64_t rows = parts * lines, m = fft_good_length(2 * n - 1);
     const ig_dtype part = (ig_dtype)x->dtype;
+    const int sign = backward ? -1 : 1;
     const char *before = array_device_follow(x);
-    ig_array *table = fft_table_get(FFT_CHIRP, n, 0, part);
-    ig_array *tables = fft_table_get(FFT_CHIRPS, n, m, part);
-    ig_array *chirp = complex_of_pairs(ig_reshape(table, IG_SHAPE(n, 1, 2)));
-    ig_array *chirps = complex_of_pairs(ig_reshape(tables, IG_SHAPE(m, 1, 2)));
+    ig_array *chirp = fft_table_get(FFT_CHIRP, n, 0, part);
+    ig_array *chirps = fft_table_get(FFT_CHIRPS, n, m, part);
     array_device_set(before);
-    ig_release(table);
-    ig_release(tables);
-    ig_array *z = complex_of_pairs(x);
-    z = ig_multiply(backward ? ig_conj(z) : z, chirp);
-    ig_array *rest = ig_zeros(IG_SHAPE(parts, m - n, lines, 2), part);
-    x = ig_concat((ig_array *const[]){complex_pairs(z), rest}, 2, IG_AXES(1));
-    x = smooth(x, false, 1);
-    x = smooth(complex_pairs(ig_multiply(complex_of_pairs(x), chirps)), true, 1);
-    if (!x)
-        return NULL;
-    view v = x->view;
-    span_apply(&v, 1, span_clip(0, n, 1, m));
-    x = array_view(OP_slice, x, &v);
-    z = ig_multiply(complex_of_pairs(x), chirp);
-    z = scale == 1 ? z : ig_multiply(z, ig_float(scale));
-    return complex_pairs(backward ? ig_conj(z) : z);
+    if (lines > 1)
+        x = ig_permute_dims(x, IG_AXES(0, 2, 1, 3));
+    x = fft_times(ig_reshape(x, IG_SHAPE(rows, n, 2)), chirp, m, (fft_signs){sign, 1}, 1);
+    x = smooth(ig_reshape(x, IG_SHAPE(rows, m, 1, 2)), false, 1);
+    x = fft_times(ig_reshape(x, IG_SHAPE(rows, m, 2)), chirps, m, (fft_signs){1, 1}, 1);
+    x = smooth(ig_reshape(x, IG_SHAPE(rows, m, 1, 2)), true, 1);
+    x = fft_times(ig_reshape(x, IG_SHAPE(rows, m, 2)), chirp, n, (fft_signs){1, sign}, scale);
+    ig_release(chirp);
+    ig_release(chirps);
+    x = ig_reshape(x, IG_SHAPE(parts, lines, n, 2));
+    return ig_permute_dims(x, IG_AXES(0, 2, 1, 3));
 }
 
 /* ---- any axis, with a gradient ---- */

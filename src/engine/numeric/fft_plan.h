@@ -36,6 +36,10 @@ typedef enum fft_table {
 } fft_table;
 ig_array *fft_table_get(fft_table kind, int64_t n, int64_t other, ig_dtype part);
 
+/* A node: the first `to` points of x, pairs (rows..., n, 2), times those of w, which has at least as many; 0 where x has
+ * none. */
+ig_array *fft_times(ig_array *x, ig_array *w, int64_t to, fft_signs signs, double scale);
+
 /* Runs a job on the CPU. */
 void fft_run(fft_job *j, ig_dtype part);
 

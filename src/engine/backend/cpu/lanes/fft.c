@@ -76,4 +76,6 @@ const fft_level PART(fft) = {.group_f32 = fft_group_f32,
                              .split_f32 = fft_split_f32,
                              .split_f64 = fft_split_f64,
                              .merge_f32 = fft_merge_f32,
-                             .merge_f64 = fft_merge_f64};
+                             .merge_f64 = fft_merge_f64,
+                             .chirp_f32 = fft_chirp_f32,
+                             .chirp_f64 = fft_chirp_f64};

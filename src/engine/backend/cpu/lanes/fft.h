@@ -34,6 +34,11 @@ typedef struct fft_job {
     bool backward; /* real and imaginary parts are exchanged, so the transform has the other sign */
 } fft_job;
 
+/* What the imaginary parts of points and of results are multiplied by: 1 or -1. */
+typedef struct fft_signs {
+    int in, out;
+} fft_signs;
+
 struct fft_level {
     /* Transforms a group of lines: `group` is in [0, fft_groups). scratch has fft_scratch bytes, aligned to 64. */
     void (*group_f32)(const fft_job *j, int64_t group, void *scratch);
@@ -43,6 +48,11 @@ struct fft_level {
     void (*split_f64)(int64_t h, const double *z, const double *w, double *y, double scale);
     void (*merge_f32)(int64_t h, const float *y, const float *w, float *z);
     void (*merge_f64)(int64_t h, const double *y, const double *w, double *z);
+    /* n points of fft_chirp of kernels/fft_half.cu. */
+    void (*chirp_f32)(int64_t n, const float *x, const float *w, float *y, fft_signs signs,
+                      float scale);
+    void (*chirp_f64)(int64_t n, const double *x, const double *w, double *y, fft_signs signs,
+                      double scale);
 };
 
 static inline int fft_lanes(ig_dtype part) { return part == IG_F64 ? FFT_LANES / 2 : FFT_LANES; }
