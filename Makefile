@@ -68,7 +68,15 @@ FLOATS   := -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv
 DEBUG    ?= -g1
 OPTIMIZE := -O2
 LANES_OPTIMIZE := -O3
-CLI_OPTIMIZE := -O1
+# Loops over elements. -O3 would also unroll the remainder of each loop, which doubles their size.
+MAPS_OPTIMIZE := -O2 $(if $(is_clang),,-ftree-vectorize -fvect-cost-model=dynamic)
+# The same, with short inner loops unrolled: the steps of matrix factorizations.
+STEPS_OPTIMIZE := $(MAPS_OPTIMIZE) $(if $(is_clang),,-fpeel-loops)
+# Loops that memory limits: their remainders are scalar.
+PLAIN_OPTIMIZE := $(MAPS_OPTIMIZE) $(if $(is_clang),,--param vect-epilogues-nomask=0)
+CLI_OPTIMIZE := -Os
+SMALL_OPTIMIZE = $(if $(SAN_FLAGS),-O1,-Os)
+SMALL := $(addsuffix /%,compiler/parse compiler/print engine/emit engine/verify lib/cudart lib/io lib/machine) engine/ops/api
 TEST_OPTIMIZE := -O1
 DEFINES  := -D_GNU_SOURCE= $(if $(filter -g -g2 -g3,$(DEBUG)),-DCHECK_SCHEDULES)
 HIDDEN   := -fPIC -fvisibility=hidden
@@ -81,6 +89,9 @@ endif
 ifneq ($(SAN),)
   OPTIMIZE := -O1
   LANES_OPTIMIZE := -O1
+  MAPS_OPTIMIZE := -O1
+  PLAIN_OPTIMIZE := -O1
+  STEPS_OPTIMIZE := -O1
   SAN_FLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all -DORDERLY_END -DCHECK_SCHEDULES
   # With sanitizers gcc warns about variables that are initialized.
   WARNINGS += $(if $(is_clang),,-Wno-maybe-uninitialized)
@@ -88,6 +99,9 @@ endif
 ifneq ($(COVERAGE),)
   OPTIMIZE := -O1
   LANES_OPTIMIZE := -O1
+  MAPS_OPTIMIZE := -O1
+  PLAIN_OPTIMIZE := -O1
+  STEPS_OPTIMIZE := -O1
   SAN_FLAGS += --coverage -fprofile-update=atomic $(if $(is_clang),,-fprofile-abs-path) -DORDERLY_END
 endif
 
@@ -109,10 +123,11 @@ LEVELS_x86_64  := sse2 avx2 avx512 $(if $(MACOS),,amx)
 LEVELS := $(or $(LEVELS_$(ARCH)),generic)
 
 # Processors without AVX2 are older than 2013: their loops are compiled for size, and have the same results.
-LEVEL_FLAGS_sse2   := $(if $(SAN_FLAGS),,-O2)
+LEVEL_FLAGS_sse2   := $(if $(SAN_FLAGS),,-Os -fno-tree-vectorize)
 LEVEL_FLAGS_avx2   := -mavx2 -mfma -mf16c
 LEVEL_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c \
                       -mprefer-vector-width=512
+LEVEL_FLAGS_avx512 += -DPLAIN_LEVEL=avx2
 LEVEL_FLAGS_amx    := $(LEVEL_FLAGS_avx512) -mamx-tile -mamx-bf16 -mamx-int8
 LEVEL_FLAGS_bf16   := -march=armv8.2-a+dotprod+bf16+i8mm
 
@@ -122,6 +137,11 @@ LEVEL_BASE_bf16  := neon
 LEVEL_NEEDS_bf16 := dotprod bf16 i8mm
 LEVEL_BASE_amx   := avx512
 LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
+
+# A level takes the loops that memory limits from its plain level.
+PLAIN_LANES := convert fold_int keys map_int scan simt
+LEVEL_PLAIN_avx512 := avx2
+STEP_LANES := factor spectral_f32 spectral_f64 spectral_c64 spectral_c128
 
 # ---- sources -----------------------------------------------------------------------------------
 
@@ -136,7 +156,8 @@ LANES   := $(sort $(wildcard src/engine/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))
 
 OBJECTS     := $(SOURCES:%.c=$(BUILD)/obj/%.o)
-LANES_OF = $(if $(LEVEL_BASE_$1),$(filter %/gemm.c,$(LANES)),$(LANES))
+LANES_OF = $(if $(LEVEL_BASE_$1),$(filter %/gemm.c,$(LANES)),$(filter-out \
+             $(if $(LEVEL_PLAIN_$1),$(PLAIN_LANES:%=\%/%.c)),$(LANES)))
 LANE_OBJECTS := $(foreach level,$(LEVELS),$(patsubst %.c,$(BUILD)/obj/%.$(level).o,$(call LANES_OF,$(level))))
 CLI_OBJECTS := $(CLI:%.c=$(BUILD)/obj/%.o)
 
@@ -213,6 +234,9 @@ $(BUILD)/obj/src/%.o: src/%.c $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Code that runs once for a kernel's text, a program or a check.
+$(SMALL:%=$(BUILD)/obj/src/%.o): OPTIMIZE := $(SMALL_OPTIMIZE)
+
 define LANE_RULE
 $(BUILD)/obj/src/engine/backend/cpu/lanes/%.$1.o: src/engine/backend/cpu/lanes/%.c $(GENERATED)
 	@mkdir -p $$(@D)
@@ -222,6 +246,11 @@ endef
 $(foreach level,$(LEVELS),$(eval $(call LANE_RULE,$(level))))
 # The loops of random bits wait for multiplications. Scheduled for a wide core they take a sixth less time there.
 $(BUILD)/obj/src/engine/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(is_clang),,-mtune=neoverse-v1)
+
+lane_files = $(foreach level,$(LEVELS),$(foreach f,$1,$(BUILD)/obj/src/engine/backend/cpu/lanes/$f.$(level).o))
+$(call lane_files,map_float): LANES_OPTIMIZE := $(MAPS_OPTIMIZE)
+$(call lane_files,$(filter-out keys scan,$(PLAIN_LANES))): LANES_OPTIMIZE := $(PLAIN_OPTIMIZE)
+$(call lane_files,$(STEP_LANES)): LANES_OPTIMIZE := $(STEPS_OPTIMIZE)
 
 # The command and some tests with lane loops that clang compiled, and with all other objects of this build: the
 # tests' stage clang. Compilers differ most in vector code.
@@ -295,9 +324,12 @@ $(BUILD)/obj/cli/bench/limits.o: CLI_OPTIMIZE := -O3 -ffp-contract=fast
 $(BUILD)/obj/cli/bench/limits_arm.o: CLI_OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
     -march=armv8.2-a+bf16+fp16fml)
 
+# At a fixed address its tables of pointers need no relocations: a fifteenth of its size, and work at each start.
+COMMAND_LINK := $(if $(MACOS)$(SAN_FLAGS),,-no-pie)
+
 # The command uses base/json, which is not public, so it links the internal library.
 $(BUILD)/ingot: $(BUILD)/obj/libinternal.a $(CLI_OBJECTS)
-	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
+	$(call say,LINK,$@) $(link) $(COMMAND_LINK) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
 	$(if $(filter readline,$(editor)),@echo '$(readline_note)')
 
 # ---- the command for macOS, built on Linux -------------------------------------------------------
@@ -633,9 +665,9 @@ help:
 	@echo '  SAN=address,undefined  SAN=thread  COVERAGE=1  DEBUG=-g  BUILD=dir  CFLAGS=...  JOBS=n'
 
 # Expanded here: in a recipe, variables of the target that is built first would count.
-flags_text := $(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(LANES_OPTIMIZE) $(CLI_OPTIMIZE) $(TESTING) $(TEST_OPTIMIZE) \
+flags_text := $(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(SMALL_OPTIMIZE) $(SMALL) $(LANES_OPTIMIZE) $(PLAIN_OPTIMIZE) $(STEPS_OPTIMIZE) $(CLI_OPTIMIZE) $(TESTING) $(TEST_OPTIMIZE) \
               $(CLI_DEFINES) $(foreach level,$(LEVELS),$(LEVEL_FLAGS_$(level))) $(CPPFLAGS) $(CFLAGS)
-link_text := $(CC) $(LINK) $(SHARED_LINK) $(LDFLAGS) $(LDLIBS) \
+link_text := $(CC) $(LINK) $(COMMAND_LINK) $(SHARED_LINK) $(LDFLAGS) $(LDLIBS) \
              $(OBJECTS) $(LANE_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS)
 
 # A build of clang's lanes may write its files at the same time; only that build reads them.

@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
 
 static inline uint32_t half_bits(float x)
 {
@@ -22,6 +25,11 @@ static inline float half_float(uint32_t u)
     return x;
 }
 
+#if defined(__F16C__)
+static inline float f16_to_f32(uint16_t h) { return _cvtsh_ss(h); }
+
+static inline uint16_t f16_of_f32(float x) { return _cvtss_sh(x, 0); }
+#else
 static inline float f16_to_f32(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = (uint32_t)(h & 0x7fff) << 13;
@@ -45,6 +53,7 @@ static inline uint16_t f16_of_f32(float x)
     const uint32_t beyond = u > 0x7f800000 ? nan : 0x7c00;
     return (uint16_t)(sign | (u < 143u << 23 ? finite : beyond));
 }
+#endif
 
 static inline float bf16_to_f32(uint16_t h) { return half_float((uint32_t)h << 16); }
 

@@ -1,19 +1,15 @@
-/* A level: all loops of one instruction set in one table. This file has the folds itself. */
+/* A level: all loops of one instruction set in one table. This file has the folds of floats itself. */
 #include "engine/backend/cpu/lanes/fft.h"
 #include "engine/backend/cpu/lanes/lane_math.h"
 
 #define TEMPLATE "engine/backend/cpu/lanes/fold_row.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
-enum {
-    BESIDE = 16,     /* short rows that are folded together */
-    SUM_AHEAD = 2048 /* bytes between what a sum reads and what it fetches */
-};
+enum { SUM_AHEAD = 2048 }; /* bytes between what a sum reads and what it fetches */
 #define TEMPLATE "engine/backend/cpu/lanes/sum.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 #define TEMPLATE "engine/backend/cpu/lanes/fold.inc"
-#include "engine/backend/cpu/lanes/each_int.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
@@ -29,59 +25,57 @@ enum { SUM_PRODUCTS, SUM_SQUARES, SUM_DIFFERENCES, SUM_KINDS };
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-typedef struct lane_loops {
-    map_loop (*loop)(int op, ig_dtype lane, int one);
-    const map_loop *choices;
-    void (*identity)(int op, int64_t n, void *d);
-    void (*join)(int op, int64_t n, void *d, const void *a, const void *b);
-    void (*join_rows)(int op, int64_t n, void *d, const void *a, int64_t step);
-    void (*fold)(int op, int64_t rows, int64_t len, void *d, const void *a);
-    void (*fold_two)(int op, void *d, const void *a, void *d_2, const void *a_2);
-    int64_t (*extreme)(int op, int64_t n, const void *a, void *best, bool first);
-} lane_loops;
+static const lane_folds *folds_float(ig_dtype lane)
+{
+    static const lane_folds of_f32 = LANE_FOLDS(f32), of_f64 = LANE_FOLDS(f64);
+    return dtype_lane(lane) == IG_F64 ? &of_f64 : &of_f32;
+}
 
 /* Indexed by any dtype: its lane's loops. */
-#define MAP_OF_BOOL PART(lane_loop_int)
-#define MAP_OF_SIGNED PART(lane_loop_int)
-#define MAP_OF_UNSIGNED PART(lane_loop_int)
-#define MAP_OF_FLOAT PART(lane_loop_float)
-static const lane_loops loops[DTYPE_COUNT] = {
-#define DTYPE(id, name, standard, lane, kind, bytes) \
-    [IG_##id] = {MAP_OF_##kind,    choices_##lane, identity_##lane, join_##lane, \
-                 join_rows_##lane, fold_##lane,    fold_two_##lane, extreme_##lane},
+#define LOOPS_OF_BOOL PLAIN_PART(lane_loop_int), PLAIN_PART(lane_folds_int)
+#define LOOPS_OF_SIGNED LOOPS_OF_BOOL
+#define LOOPS_OF_UNSIGNED LOOPS_OF_BOOL
+#define LOOPS_OF_FLOAT PART(lane_loop_float), folds_float
+static const struct {
+    map_loop (*loop)(int op, ig_dtype lane, int one);
+    const lane_folds *(*folds)(ig_dtype lane);
+} loops[DTYPE_COUNT] = {
+#define DTYPE(id, name, standard, lane, kind, bytes) [IG_##id] = {LOOPS_OF_##kind},
 #include "base/dtype.def"
 };
+
+static const lane_folds *folds(ig_dtype lane) { return loops[lane].folds(lane); }
 
 static map_loop lane_loop(int op, ig_dtype lane, int one)
 {
     if (op >= LANE_ROWS)
         return NULL;
-    return op == OP_where ? loops[lane].choices[one >> 1]
+    return op == OP_where ? folds(lane)->choices[one >> 1]
                           : loops[lane].loop(op, dtype_lane(lane), one);
 }
 
 static void lane_identity(int op, ig_dtype lane, int64_t n, void *d)
 {
-    loops[lane].identity(op, n, d);
+    folds(lane)->identity(op, n, d);
 }
 
 static void lane_join(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b)
 {
     const int row = op == OP_max ? OP_maximum : op == OP_min ? OP_minimum : NO_ROW;
     if (row == NO_ROW)
-        loops[lane].join(op, n, d, a, b);
+        folds(lane)->join(op, n, d, a, b);
     else
         lane_loop(row, lane, 0)(n, d, a, b, NULL); /* rows have faster ones: see extreme.inc */
 }
 
 static void lane_join_rows(int op, ig_dtype lane, int64_t n, void *d, const void *a, int64_t step)
 {
-    loops[lane].join_rows(op, n, d, a, step);
+    folds(lane)->join_rows(op, n, d, a, step);
 }
 
 static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a)
 {
-    loops[lane].fold(op, rows, len, d, a);
+    folds(lane)->fold(op, rows, len, d, a);
 }
 
 static const sum_level *lane_sum(ig_dtype lane)
@@ -102,12 +96,12 @@ static sum_loop lane_sum_of(int first, int second, ig_dtype lane, bool keeps, in
 
 static void lane_fold_two(int op, ig_dtype lane, void *d, const void *a, void *d_2, const void *a_2)
 {
-    loops[lane].fold_two(op, d, a, d_2, a_2);
+    folds(lane)->fold_two(op, d, a, d_2, a_2);
 }
 
 static int64_t lane_extreme(int op, ig_dtype lane, int64_t n, const void *a, void *best, bool first)
 {
-    return loops[lane].extreme(op, n, a, best, first);
+    return folds(lane)->extreme(op, n, a, best, first);
 }
 
 #if defined(__AVX512F__)
@@ -164,8 +158,8 @@ static bool lane_available(void)
 #define TEXT(x) TEXT_OF(x)
 
 extern const gemm_level PART(gemm);
-extern const rows_level PART(rows);
-extern const simt_level PART(simt);
+extern const rows_level PLAIN_PART(rows);
+extern const simt_level PLAIN_PART(simt);
 extern const attend_level PART(attend);
 extern const spectral_level PART(spectral_f32), PART(spectral_f64), PART(spectral_c64),
     PART(spectral_c128);
@@ -178,10 +172,10 @@ const cpu_level PART(cpu_level) = {
     .loop = lane_loop,
     .run = PART(lane_run),
     .pair = PART(lane_pair),
-    .convert = PART(lane_convert),
-    .round = PART(lane_round),
+    .convert = PLAIN_PART(lane_convert),
+    .round = PLAIN_PART(lane_round),
     .stream = lane_stream,
-    .half = PART(lane_half),
+    .half = PLAIN_PART(lane_half),
     .bits = PART(lane_bits),
     .identity = lane_identity,
     .join = lane_join,
@@ -192,8 +186,8 @@ const cpu_level PART(cpu_level) = {
     .fold_two = lane_fold_two,
     .extreme = lane_extreme,
     .gemm = &PART(gemm),
-    .rows = &PART(rows),
-    .simt = &PART(simt),
+    .rows = &PLAIN_PART(rows),
+    .simt = &PLAIN_PART(simt),
     .attend = &PART(attend),
     .spectral = {&PART(spectral_f32), &PART(spectral_f64), &PART(spectral_c64),
                  &PART(spectral_c128)},

@@ -4,6 +4,7 @@
 #include "engine/backend/cpu/lanes/exp_neon.h"
 #endif
 
+#define UNROLLED SIMD_UNROLL_4
 #define TEMPLATE "engine/backend/cpu/lanes/map.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE

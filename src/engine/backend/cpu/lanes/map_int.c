@@ -1,6 +1,7 @@
 /* The elementwise rows in integer lanes. */
 #include "engine/backend/cpu/lanes/lane_math.h"
 
+#define UNROLLED
 #define TEMPLATE "engine/backend/cpu/lanes/map.inc"
 #include "engine/backend/cpu/lanes/each_int.inc"
 #undef TEMPLATE

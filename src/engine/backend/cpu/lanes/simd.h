@@ -28,8 +28,8 @@
 #define SIMD_BY_LANE 0
 #endif
 
-/* Before a loop: gcc unrolls only on request; clang does by itself. */
-#if defined(__clang__)
+/* Before a loop: gcc unrolls only on request; clang does by itself. A level that is compiled for size does not. */
+#if defined(__clang__) || defined(__OPTIMIZE_SIZE__)
 #define SIMD_UNROLL_4
 #define SIMD_UNROLL_16
 #else
