@@ -34,7 +34,7 @@ static ig_array *solve_lu(ig_array *a, ig_array *b, bool transposed, check_row r
     ig_array *f[3], *x;
     if (!a || !b || matrix_is_empty(b))
         return b;
-    if (!lu_whole(a, f))
+    if (!lu_whole(a, f, true))
         return NULL;
     if (transposed) {
         ig_array *both[] = {ig_matrix_transpose(f[0]),
@@ -77,7 +77,7 @@ static ig_array *inverse(ig_array *a)
         return a;
     const int64_t n = matrix_rows(a);
     ig_array *x =
-        lu_whole(a, f) ? lu_blocks_solve(f[0], f[2], matrix_eye(a, n, n), CHECK_inv) : NULL;
+        lu_whole(a, f, true) ? lu_blocks_solve(f[0], f[2], matrix_eye(a, n, n), CHECK_inv) : NULL;
     return x && linalg_attach(&x, 1, &a, 1, pull_inverse, NULL) ? x : NULL;
 }
 
@@ -162,7 +162,7 @@ BUILDER(lu)
     ig_array *a = args[0].u.array, *f[3];
     ig_dtype dtype;
     if (linalg_matrix(op, a, false) != IG_OK || linalg_floats(op, &a, 1, &dtype) != IG_OK ||
-        !lu_whole(a, f))
+        !lu_whole(a, f, true))
         return 0;
     ig_array *both[] = {factor_l(f[0]), factor_u(f[0])};
     if (!both[0] || !both[1] ||
@@ -180,7 +180,8 @@ BUILDER(lu_factor)
     ig_array *a = args[0].u.array, *f[3];
     ig_dtype dtype;
     if (linalg_matrix(op, a, false) != IG_OK || linalg_floats(op, &a, 1, &dtype) != IG_OK ||
-        !lu_whole(a, f) || (!matrix_is_empty(a) && !linalg_attach(f, 1, &a, 1, pull_lu, packed)))
+        !lu_whole(a, f, false) ||
+        (!matrix_is_empty(a) && !linalg_attach(f, 1, &a, 1, pull_lu, packed)))
         return 0;
     out[0] = linalg_round(matrix_is_empty(a) ? ig_positive(f[0]) : f[0], dtype);
     out[1] = f[1];
@@ -301,7 +302,7 @@ static int build_determinants(op_id op, ig_array *a, ig_array **out, bool logs)
     ig_array *f[3];
     ig_dtype dtype;
     if (linalg_matrix(op, a, true) != IG_OK || linalg_floats(op, &a, 1, &dtype) != IG_OK ||
-        !lu_whole(a, f))
+        !lu_whole(a, f, false))
         return 0;
     const int n = 1 + logs;
     if (logs)

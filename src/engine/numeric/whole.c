@@ -183,7 +183,7 @@ bool whole_cholesky(ig_array *a, ig_array **l)
     return true;
 }
 
-bool whole_lu(ig_array *a, ig_array *out[3])
+bool whole_lu(ig_array *a, bool ordered, ig_array *out[3])
 {
     node_native n;
     ig_array *made[NATIVE_RESULTS], *in;
@@ -195,7 +195,7 @@ bool whole_lu(ig_array *a, ig_array *out[3])
         return true;
     out[0] = ig_matrix_transpose(of_elements(made[0], n.number[WHOLE_COMPLEX]));
     out[1] = ig_subtract(made[1], build_scalar_int(1, IG_I32));
-    out[2] = factor_order(out[1], matrix_rows(a));
+    out[2] = ordered ? factor_order(out[1], matrix_rows(a)) : NULL;
     return true;
 }
 
@@ -216,10 +216,10 @@ bool whole_triangular(ig_array *a, ig_array *b, bool upper, bool unit, ig_array 
     return true;
 }
 
-int lu_whole(ig_array *a, ig_array *out[3])
+int lu_whole(ig_array *a, ig_array *out[3], bool ordered)
 {
-    if (a && whole_lu(a, out))
-        return out[0] && out[1] && out[2] ? 3 : 0;
+    if (a && whole_lu(a, ordered, out))
+        return out[0] && out[1] && (out[2] || !ordered) ? 3 : 0;
     return lu_blocks(a, out);
 }
 

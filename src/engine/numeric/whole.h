@@ -8,8 +8,8 @@
 
 /* The lower factor; fails at its evaluation as cholesky_lower does. */
 bool whole_cholesky(ig_array *a, ig_array **l);
-/* The results of lu_blocks. */
-bool whole_lu(ig_array *a, ig_array *out[3]);
+/* The results of lu_blocks; out[2] only if ordered. */
+bool whole_lu(ig_array *a, bool ordered, ig_array *out[3]);
 /* The solution of a x = b for a triangular a. b has the stacks of a. */
 bool whole_triangular(ig_array *a, ig_array *b, bool upper, bool unit, ig_array **x);
 /* Q with `width` columns, not if width is 0, and R of a matrix with no fewer rows than columns. */

@@ -15,12 +15,12 @@
 
 enum { RESULTS = 5, NAME_LENGTH = 1, ALONE_MOST = 1 << 26 /* multiplications by one thread */ };
 
-/* A matrix of at least this many rows and columns is faster in LAPACK, by kind and type (f32, f64, c64, c128). 0: never.
- * bench/works.py has the rows with and without overrides. */
-static const int least_size[NATIVE_KINDS][4] = {
-    [NATIVE_CHOLESKY] = {128, 128, 128, 128},   [NATIVE_LU] = {128, 128, 128, 128},
-    [NATIVE_TRIANGULAR] = {128, 128, 128, 128}, [NATIVE_QR] = {128, 128, 128, 128},
-    [NATIVE_EIGH] = {128, 128, 128, 128},       [NATIVE_SVD] = {128, 128, 128, 128},
+/* A matrix of at least this many rows and columns is faster in LAPACK, by kind, for all types: from 32 on, 1.3 (c128, qr) to
+ * 6 times (f32, svd), one thread each. Own code is as fast for smaller ones. bench/works.py has rows with and without
+ * overrides. 0: never. */
+static const int least_size[NATIVE_KINDS] = {
+    [NATIVE_CHOLESKY] = 32, [NATIVE_LU] = 48,   [NATIVE_TRIANGULAR] = 48,
+    [NATIVE_QR] = 32,       [NATIVE_EIGH] = 32, [NATIVE_SVD] = 32,
 };
 
 /* A program of such a node, and one launch of it. */
@@ -58,7 +58,7 @@ bool cpu_whole_offers(const node_native *n)
         return false;
     const int64_t size =
         n->kind == NATIVE_TRIANGULAR ? v[WHOLE_ROWS] : least(v[WHOLE_ROWS], v[WHOLE_COLUMNS]);
-    const int from = least_size[n->kind][type_of(n)];
+    const int from = least_size[n->kind];
     const bool faster = from && size >= from;
     return (faster || whole_wished() == WHOLE_ALL) && lapack_get();
 }
