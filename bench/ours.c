@@ -159,15 +159,15 @@ static ig_array *build_svd(const struct prepared *p)
 
 static ig_array *build_fft(const struct prepared *p)
 {
-    return ig_abs(ig_fft(p->in[0], -1, -1, "backward"));
+    return ig_fft(p->in[0], -1, -1, "backward");
 }
 static ig_array *build_fft2(const struct prepared *p)
 {
-    return ig_abs(ig_fft2(p->in[0], IG_NONE, IG_AXES(-2, -1), "backward"));
+    return ig_fft2(p->in[0], IG_NONE, IG_AXES(-2, -1), "backward");
 }
 static ig_array *build_rfft2(const struct prepared *p)
 {
-    return ig_abs(ig_rfft2(p->in[0], IG_NONE, IG_AXES(-2, -1), "backward"));
+    return ig_rfft2(p->in[0], IG_NONE, IG_AXES(-2, -1), "backward");
 }
 
 static ig_array *build_median(const struct prepared *p)

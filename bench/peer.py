@@ -137,13 +137,13 @@ class Numpy:
         return lambda: self.np.linalg.svd(x, full_matrices=False)[1]
 
     def fft(self, x):
-        return lambda: abs(self.np.fft.fft(x))
+        return lambda: self.np.fft.fft(x)
 
     def fft2(self, x):
-        return lambda: abs(self.np.fft.fft2(x))
+        return lambda: self.np.fft.fft2(x)
 
     def rfft2(self, x):
-        return lambda: abs(self.np.fft.rfft2(x))
+        return lambda: self.np.fft.rfft2(x)
 
     def median(self, x):
         return lambda: self.np.median(x)
@@ -341,13 +341,13 @@ class Torch:
         return self.function(lambda x: self.torch.linalg.svd(x, full_matrices=False)[1], x)
 
     def fft(self, x):
-        return self.function(lambda x: self.torch.fft.fft(x).abs(), x)
+        return self.function(self.torch.fft.fft, x)
 
     def fft2(self, x):
-        return self.function(lambda x: self.torch.fft.fft2(x).abs(), x)
+        return self.function(self.torch.fft.fft2, x)
 
     def rfft2(self, x):
-        return self.function(lambda x: self.torch.fft.rfft2(x).abs(), x)
+        return self.function(self.torch.fft.rfft2, x)
 
     def quantile(self, x):
         return self.function(lambda x: self.torch.kthvalue(x, int(0.3 * (x.numel() - 1)) + 1)[0], x) if DEVICE else None
