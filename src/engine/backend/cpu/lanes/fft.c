@@ -38,7 +38,7 @@
 #define FFT_MEMORY simd_memory_f32
 #define FFT_MASK int32_t
 #define FFT_NAME(name) name##_f32
-#define FFT_GROUP 16
+#define FFT_GROUP FFT_LANES
 #if SIMD_BYTES == 64
 #define FFT_SOME(kind) FFT_##kind##_16
 #elif SIMD_BYTES == 32
@@ -60,7 +60,7 @@
 #define FFT_MEMORY simd_memory_f64
 #define FFT_MASK int64_t
 #define FFT_NAME(name) name##_f64
-#define FFT_GROUP 8
+#define FFT_GROUP (FFT_LANES / 2)
 #if SIMD_BYTES == 64
 #define FFT_SOME(kind) FFT_##kind##_8
 #elif SIMD_BYTES == 32

@@ -8,9 +8,16 @@
 
 #include "engine/backend/cpu/cpu.h"
 
+/* f32 lines of a group; half as many of f64. They fill a register of the widest level, or two where the widest has 16 bytes:
+ * a group of more is too large for the first cache. */
+#ifdef __aarch64__
+#define FFT_LANES 8
+#else
+#define FFT_LANES 16
+#endif
+
 enum {
     FFT_PASSES = 12,   /* most passes of a line */
-    FFT_LANES = 16,    /* f32 lines of a group; half as many of f64 */
     FFT_PRIME = 31,    /* the largest prime factor of a line's length */
     FFT_WITH_TABLE = 7 /* primes from this on have their roots in the table */
 };
