@@ -53,7 +53,7 @@ static double draw(maker *m, ig_dtype d, double low, double high)
     static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 1e-6, 1000};
     if (d == IG_BOOL)
         return (double)maker_int(m, 0, 1);
-    if (!dtype_in(d, FLOATS)) {
+    if (!dtype_in(d, FLOATS) && !ig_isdtype(d, "complex floating")) {
         const double least = fmax(low, (double)real_min(d));
         return (double)maker_int(m, (int64_t)least, (int64_t)fmax(high, least));
     }
