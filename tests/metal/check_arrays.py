@@ -13,8 +13,13 @@ from simulated import READY, ROOT, close, prepare, read, run
 from support.tally import check, finish, skip
 
 VERIFY = ["verify", "--quick", "--device", "metal"]
-# In CI: every op in dtypes of each kind and width. --whole is every dtype.
+# In CI: every op with kernels of its own in dtypes of each kind and width, and in f32 compositions with kernels of the
+# library and one of each other kind. --whole is every op and dtype.
 DTYPES = "f32,bf16,i32,u8,i64"
+COMPOSITIONS = ["cholesky", "lu", "solve", "qr", "eigh", "svd", "eig", "fft", "rfft", "irfft", "dct", "median", "quantile", "histogram",
+                "bincount", "unique", "isin", "gamma", "poisson", "softmax", "layer_norm", "gelu", "dropout", "interpolate", "lstm",
+                "grid_sample", "ctc_loss", "digamma", "convolve", "interp", "cov", "multivariate_normal", "scaled_dot_product_attention",
+                "cross_entropy", "max_pool2d", "adaptive_avg_pool2d", "complex", "conj", "pad", "where", "topk", "lexsort"]
 KEYS = ["key", "split_key", "fold_in"]  # in u32 only
 # Results and gradients have the CPU's bits: an op of each kind in CI.
 SAME = ["verify", "--quick", "--same", "cpu,metal", "--dtype", "f32"]
@@ -47,8 +52,22 @@ def tally(text):
     return (int(found[-1][0]), int(found[-1][1])) if found else (0, -1)
 
 
-def op_names():
-    return [op["name"] for op in json.loads(run("ops", "--json").stdout)["ops"]]
+def op_rows():
+    return json.loads(run("ops", "--json").stdout)["ops"]
+
+
+def is_own(op):
+    return op["class"] not in ("composite", "complex")
+
+
+def verify_commands(ops, whole):
+    """One process for each op: one that fails while it is recorded costs only its own kernels."""
+    for op in ops:
+        name, dtypes = op["name"], ["--dtype", DTYPES if is_own(op) else "f32"]
+        if whole or is_own(op) or name in COMPOSITIONS:
+            yield [*VERIFY, "--op", name, *([] if whole or name in KEYS else dtypes)]
+        if name in SAME_OPS or (whole and name not in KEYS):
+            yield [*SAME, "--op", name]
 
 
 def check_verify(commands):
@@ -107,11 +126,7 @@ def main():
     if not READY:
         skip("arrays on the simulated GPU", "clang 16 or newer is needed")
         finish()
-    # One process for each op: one that fails while it is recorded costs only its own kernels.
-    ops = op_names()
-    commands = [[*VERIFY, "--op", op, *([] if whole or op in KEYS else ["--dtype", DTYPES])] for op in ops]
-    commands += [[*SAME, "--op", op] for op in ops if op in SAME_OPS or (whole and op not in KEYS)]
-    commands += GRAPHS
+    commands = [*verify_commands(op_rows(), whole), *GRAPHS]
     lines = long_lines(whole)
     said = prepare(*commands, [*TRAIN, "--device", "metal"], *[["eval", "--math", "same", "--device", "metal", line] for line in lines],
                    *[["eval", "--device", "metal", line] for line in STRICT])

@@ -312,6 +312,31 @@ void *tlv_find(const tlv_descriptor *d)
     return mine + d->offset;
 }
 
+/* ---- functions that only macOS has ---- */
+
+/* Clang calls them for a sine and a cosine of one number. */
+typedef struct sine_and_cosine {
+    double sine, cosine;
+} sine_and_cosine;
+
+typedef struct sine_and_cosine_f {
+    float sine, cosine;
+} sine_and_cosine_f;
+
+static sine_and_cosine mac_sincos(double x)
+{
+    sine_and_cosine y;
+    ((void (*)(double, double *, double *))dlsym(RTLD_DEFAULT, "sincos"))(x, &y.sine, &y.cosine);
+    return y;
+}
+
+static sine_and_cosine_f mac_sincosf(float x)
+{
+    sine_and_cosine_f y;
+    ((void (*)(float, float *, float *))dlsym(RTLD_DEFAULT, "sincosf"))(x, &y.sine, &y.cosine);
+    return y;
+}
+
 /* ---- the table ---- */
 
 void mac_setjmp(void), mac_longjmp(void);
@@ -320,6 +345,7 @@ static const struct {
     const char *name;
     const void *at;
 } own[] = {
+    {"__sincos_stret", mac_sincos}, {"__sincosf_stret", mac_sincosf},
     {"printf", va_printf}, {"fprintf", va_fprintf}, {"sprintf", va_sprintf}, {"dprintf", va_dprintf},
     {"asprintf", va_asprintf}, {"snprintf", va_snprintf}, {"sscanf", va_sscanf}, {"fscanf", va_fscanf}, {"open", va_open},
     {"openat", va_openat}, {"fcntl", va_fcntl}, {"ioctl", va_ioctl}, {"vprintf", mac_vprintf}, {"vfprintf", mac_vfprintf},
