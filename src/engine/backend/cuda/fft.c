@@ -7,8 +7,9 @@
 #include "base/trace.h"
 #include "engine/program/whole.h"
 
-/* With fewer points, own kernels are as fast. With more groups of lines, each of which is a launch, they are faster. */
-enum { POINTS_LEAST = 1 << 15, GROUPS_MOST = 16, PLANS_MOST = 256 };
+/* With fewer points, own kernels are as fast; 0: not measured, so never by IG_OVERRIDES=auto. With more groups of lines, each
+ * of which is a launch, own kernels are faster. */
+enum { POINTS_LEAST = 0, GROUPS_MOST = 16, PLANS_MOST = 256 };
 
 /* What a plan depends on. */
 typedef struct fft_problem {
@@ -133,7 +134,7 @@ static bool is_faster(const node_native *n)
 {
     const fft_problem p = problem_of(n);
     const int64_t launches = launches_of(n);
-    return launches <= GROUPS_MOST && p.points * p.lines * launches >= POINTS_LEAST;
+    return POINTS_LEAST && launches <= GROUPS_MOST && p.points * p.lines * launches >= POINTS_LEAST;
 }
 
 bool fft_offers(cuda_device *d, const node_native *n)

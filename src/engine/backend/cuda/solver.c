@@ -18,10 +18,11 @@
 enum { LOWER = 0, UPPER = 1, RIGHT = 1, VECTORS = 1, ADJOINT = 2 };
 enum { RESULTS = 5, ALIGN = 256, TYPES = 4 };
 
-/* A matrix of at least this many rows and columns is faster in cuSOLVER. bench/works.py has the rows. */
+/* A matrix of at least this many rows and columns is faster in cuSOLVER. 0: not measured, so never by IG_OVERRIDES=auto.
+ * bench/works.py has the rows that measure it. */
 static const int least_size[NATIVE_KINDS] = {
-    [NATIVE_CHOLESKY] = 256, [NATIVE_LU] = 256,  [NATIVE_TRIANGULAR] = 512,
-    [NATIVE_QR] = 256,       [NATIVE_EIGH] = 96, [NATIVE_SVD] = 128,
+    [NATIVE_CHOLESKY] = 0, [NATIVE_LU] = 0,   [NATIVE_TRIANGULAR] = 0,
+    [NATIVE_QR] = 0,       [NATIVE_EIGH] = 0, [NATIVE_SVD] = 0,
 };
 /* The same for stacks of more than FEW matrices. */
 enum { FEW = 2, LEAST_OF_STACK = 1024 };
@@ -346,7 +347,8 @@ static bool is_faster(const node_native *n)
     const int64_t *v = n->number;
     const int64_t size =
         n->kind == NATIVE_TRIANGULAR ? v[WHOLE_ROWS] : least(v[WHOLE_ROWS], v[WHOLE_COLUMNS]);
-    return size >= (v[WHOLE_COUNT] > FEW ? LEAST_OF_STACK : least_size[n->kind]);
+    return least_size[n->kind] &&
+           size >= (v[WHOLE_COUNT] > FEW ? LEAST_OF_STACK : least_size[n->kind]);
 }
 
 bool solver_offers(cuda_device *d, const node_native *n)
