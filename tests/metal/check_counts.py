@@ -24,8 +24,8 @@ BEGIN, END = "<!-- counted: check_counts.py --write -->\n", "<!-- end of counted
 CORE_SHARED, CORE_THREADS, LANES = 65536, 3072, 128  # metal-benchmarks
 MEMORY_SHARE, INSTRUCTION_SHARE, MATRIX_SHARE, SHARED_BYTES = 0.8, 0.5, 101.7 / 128, 64  # expected.c
 INSTRUCTIONS, COUNTS = 4, 9  # which of the counts of a row; how many it has
-# The optimizer for another processor keeps other instructions; the table is aarch64's.
-INSTRUCTION_TOLERANCE = 0.08  # compilers for aarch64 and x86-64 unroll differently
+# The optimizer for another processor keeps other instructions; the table is that of one aarch64.
+INSTRUCTION_TOLERANCE = 0.08 if platform.machine() in ("aarch64", "arm64") else 0.25
 TOLERANCE = 0.03
 
 
