@@ -287,6 +287,10 @@ def move_cases():
                 np.pad(x, [(0, 1), (2, 0), (1, 1)], mode="reflect"),
             "pad({x}, 1)": np.pad(x, 1),
         }
+        if x.dtype != bool:
+            width = [[0, 1], [2, 3], [11, 1]]
+            for mode in ("symmetric", "wrap", "maximum", "minimum", "mean", "median", "linear_ramp"):
+                rows[f"pad({{x}}, {width}, mode='{mode}')"] = np.pad(x, width, mode=mode)
         for text, want in rows.items():
             case(text.split("(")[0], text, x, want)
         y = x.copy()

@@ -442,26 +442,29 @@ static bool from_pad(const problem *p, int k, const int64_t *i, int *from, int64
         const bool inside = x >= 0 && x < n;
         if (!inside && mode[0] == 'c')
             return false;
-        const int64_t period = n > 1 ? 2 * (n - 1) : 1, phase = (x % period + period) % period;
+        const int64_t repeats = mode[0] == 's'; /* the edge, in a mirror image */
+        const int64_t period = mode[0] == 'w' ? n : n > 1 || repeats ? 2 * (n - 1 + repeats) : 1;
+        const int64_t phase = (x % period + period) % period;
         at[a] = inside           ? x
                 : mode[0] == 'e' ? (x < 0 ? 0 : n - 1)
                 : phase < n      ? phase
-                                 : period - phase;
+                                 : period - repeats - phase;
     }
     return true;
 }
 
 static bool make_pad(problem *p, int variant)
 {
-    static const char *const modes[] = {"constant", "edge", "reflect"};
+    static const char *const modes[] = {"constant", "edge", "reflect", "symmetric", "wrap"};
+    enum { PAD_MODES = sizeof modes / sizeof *modes };
     static const int64_t sizes[][2] = {{5, 43}, {3, 65}, {1, 4}};
-    if (variant >= 9 || (p->mode != MODE_PLAIN && variant > 2))
+    if (variant >= 3 * PAD_MODES || (p->mode != MODE_PLAIN && variant >= PAD_MODES))
         return false;
-    const int64_t *s = sizes[variant / 3];
+    const int64_t *s = sizes[variant / PAD_MODES];
     input(p, (ig_ints){s, 2});
     problem_ints(p, NULL, IG_AXES(1, 2, 2, 3));
-    problem_str(p, NULL, modes[variant % 3]);
-    if (variant % 3 == 0) {
+    problem_str(p, NULL, modes[variant % PAD_MODES]);
+    if (variant % PAD_MODES == 0) {
         if (p->dtype == IG_BOOL)
             problem_bool(p, NULL, true);
         else

@@ -255,8 +255,9 @@ IG_API ig_array *ig_matrix_transpose(ig_array *x);
 IG_API int ig_meshgrid(ig_array *const *arrays, int n, const char *indexing, ig_array **out);
 /* Axes moved, as a view. */
 IG_API ig_array *ig_moveaxis(ig_array *x, ig_ints source, ig_ints destination);
-/* x with a border: constant (value), edge or reflect. pad_width is (before, after) for each axis,
- * or one pair or number for all. */
+/* x with a border. mode is constant (value), empty (zeros), edge, reflect, symmetric, wrap,
+ * maximum, minimum, mean, median or linear_ramp (from value at the outermost place to the edge).
+ * pad_width is (before, after) for each axis, or one pair or number for all. */
 IG_API ig_array *ig_pad(ig_array *x, ig_ints pad_width, const char *mode, ig_array *value);
 /* The axes in the given order, as a view. */
 IG_API ig_array *ig_permute_dims(ig_array *x, ig_ints axes);

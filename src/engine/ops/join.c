@@ -226,17 +226,97 @@ static ig_array *reflect_index(ig_array *at, int64_t n)
     return ig_subtract(last, ig_abs(ig_subtract(last, phase)));
 }
 
+/* Like reflect, but the last element is repeated. */
+static ig_array *symmetric_index(ig_array *at, int64_t n)
+{
+    ig_array *phase = ig_remainder(at, ig_int(2 * n));
+    return ig_minimum(phase, ig_subtract(ig_int(2 * n - 1), phase));
+}
+
+static ig_array *wrap_index(ig_array *at, int64_t n) { return ig_remainder(at, ig_int(n)); }
+
+/* The border functions compute w elements along an axis of y, before it or after it. Integers are computed in f64. */
+static ig_array *border_work(ig_array *y)
+{
+    return y && !dtype_is_float(y->dtype) ? ig_astype(y, IG_F64) : y;
+}
+
+static ig_array *maximum_border(ig_array *y, int64_t axis, int64_t w, bool after, ig_array *end)
+{
+    (void)w, (void)after, (void)end;
+    return ig_max(y, (ig_ints){&axis, 1}, true);
+}
+
+static ig_array *minimum_border(ig_array *y, int64_t axis, int64_t w, bool after, ig_array *end)
+{
+    (void)w, (void)after, (void)end;
+    return ig_min(y, (ig_ints){&axis, 1}, true);
+}
+
+static ig_array *rounded(ig_array *border, ig_dtype dtype)
+{
+    const bool rounds = border && dtype != border->dtype && dtype != IG_BOOL;
+    return ig_astype(rounds ? ig_round(border) : border, dtype);
+}
+
+static ig_array *mean_border(ig_array *y, int64_t axis, int64_t w, bool after, ig_array *end)
+{
+    (void)w, (void)after, (void)end;
+    return rounded(ig_mean(border_work(y), (ig_ints){&axis, 1}, true), y->dtype);
+}
+
+static ig_array *median_border(ig_array *y, int64_t axis, int64_t w, bool after, ig_array *end)
+{
+    (void)w, (void)after, (void)end;
+    return rounded(ig_median(border_work(y), (ig_ints){&axis, 1}, true), y->dtype);
+}
+
+/* From `end` at the outermost place to y's edge, which is not repeated. */
+static ig_array *ramp_border(ig_array *y, int64_t axis, int64_t w, bool after, ig_array *end)
+{
+    int64_t shape[IG_MAX_NDIM];
+    view v = y->view;
+    span_apply(&v, (int)axis, (span){after ? v.shape[axis] - 1 : 0, 1, 1});
+    ig_array *edge = border_work(array_view(OP_slice, y, &v)), *place = build_iota(1, &w);
+    if (!edge)
+        return NULL;
+    for (int a = 0; a < v.ndim; a++)
+        shape[a] = a == axis ? w : 1;
+    place = after ? ig_subtract(ig_int(w - 1), place) : place;
+    place = ig_astype(ig_reshape(place, (ig_ints){shape, v.ndim}), edge->dtype);
+    end = ig_astype(end ? end : ig_int(0), edge->dtype);
+    ig_array *step = ig_divide(ig_subtract(edge, end), ig_float((double)w));
+    ig_array *ramp = ig_add(ig_multiply(place, step), end);
+    return edge->dtype == y->dtype ? ramp : ig_astype(ig_floor(ramp), y->dtype);
+}
+
+/* index selects elements of x; border computes others. Without either the border is one value. */
 static const struct pad_mode {
     const char *name;
     ig_array *(*index)(ig_array *at, int64_t n);
-} pad_modes[] = {{"constant", NULL}, {"edge", edge_index}, {"reflect", reflect_index}};
+    ig_array *(*border)(ig_array *y, int64_t axis, int64_t w, bool after, ig_array *end);
+} pad_modes[] = {{"constant", NULL, NULL},
+                 {"empty", NULL, NULL},
+                 {"edge", edge_index, NULL},
+                 {"reflect", reflect_index, NULL},
+                 {"symmetric", symmetric_index, NULL},
+                 {"wrap", wrap_index, NULL},
+                 {"maximum", NULL, maximum_border},
+                 {"minimum", NULL, minimum_border},
+                 {"mean", NULL, mean_border},
+                 {"median", NULL, median_border},
+                 {"linear_ramp", NULL, ramp_border}};
 
 static const struct pad_mode *find_mode(const char *name)
 {
     for (size_t i = 0; i < sizeof pad_modes / sizeof *pad_modes; i++)
         if (strcmp(name, pad_modes[i].name) == 0)
             return &pad_modes[i];
-    FAIL_NULL(IG_ERR_ARGUMENT, "pad: mode is 'constant', 'edge' or 'reflect', not '%s'", name);
+    FAIL_NULL(IG_ERR_ARGUMENT,
+              "pad: unknown mode '%s'; use 'constant', 'edge', 'reflect', 'symmetric', 'wrap', "
+              "'maximum', "
+              "'minimum', 'mean', 'median', 'linear_ramp' or 'empty'",
+              name);
 }
 
 /* The padding before and after each axis of v, and the resulting lengths. */
@@ -276,6 +356,27 @@ static ig_array *pad_constant(op_id op, ig_array *x, int64_t (*pad)[2], const in
     return assembly_end(&as, ok);
 }
 
+/* y with computed borders along one axis. */
+static ig_array *pad_border(op_id op, const struct pad_mode *mode, ig_array *y, int axis,
+                            const int64_t *pad, ig_array *end)
+{
+    int64_t shape[IG_MAX_NDIM];
+    ig_array *part[3];
+    int n = 0;
+    memcpy(shape, y->view.shape, sizeof shape);
+    for (int i = 0; i < 3; i++) {
+        if (i == 1)
+            part[n++] = y;
+        if (i == 1 || pad[i / 2] == 0)
+            continue;
+        shape[axis] = pad[i / 2];
+        ig_array *border = mode->border(y, axis, pad[i / 2], i == 2, end);
+        if (!(part[n++] = build_broadcast(op, border, y->view.ndim, shape)))
+            return NULL;
+    }
+    return ig_concat(part, n, IG_AXES(axis));
+}
+
 int op_pad(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
@@ -284,7 +385,7 @@ int op_pad(op_id op, const ig_arg *args, ig_array **out)
     if (!mode || pad_shape(&x->view, args[1].u.ints, pad, shape) != IG_OK ||
         infer_size(op, x->view.ndim, shape, x->dtype, &size) != IG_OK)
         return 0;
-    if (!mode->index)
+    if (!mode->index && !mode->border)
         return op_one(out, pad_constant(op, x, pad, shape, args[3].u.array));
     ig_array *y = array_view(op, x, &x->view);
     for (int a = 0; a < x->view.ndim && y; a++) {
@@ -296,6 +397,10 @@ int op_pad(op_id op, const ig_arg *args, ig_array **out)
                       "pad: axis %d has length 0, so there is no element to continue "
                       "with '%s'; use 'constant'",
                       a, mode->name);
+        if (mode->border) {
+            y = pad_border(op, mode, y, a, pad[a], args[3].u.array);
+            continue;
+        }
         ig_array *at = ig_subtract(build_iota(1, &shape[a]), ig_int(pad[a][0]));
         y = index_take("pad", y, mode->index(at, n), a);
     }
