@@ -18,11 +18,11 @@
 enum { LOWER = 0, UPPER = 1, RIGHT = 1, VECTORS = 1, ADJOINT = 2 };
 enum { RESULTS = 5, ALIGN = 256, TYPES = 4 };
 
-/* A matrix of at least this many rows and columns is faster in cuSOLVER. 0: not measured, so never by IG_OVERRIDES=auto.
- * bench/works.py has the rows that measure it. */
+/* A matrix of at least this many rows and columns is faster in cuSOLVER: on an H200, 1000 rows are 4 to 20 times as fast
+ * (bench/works.py, rows whose name ends in _own). */
 static const int least_size[NATIVE_KINDS] = {
-    [NATIVE_CHOLESKY] = 0, [NATIVE_LU] = 0,   [NATIVE_TRIANGULAR] = 0,
-    [NATIVE_QR] = 0,       [NATIVE_EIGH] = 0, [NATIVE_SVD] = 0,
+    [NATIVE_CHOLESKY] = 256, [NATIVE_LU] = 256,  [NATIVE_TRIANGULAR] = 512,
+    [NATIVE_QR] = 256,       [NATIVE_EIGH] = 96, [NATIVE_SVD] = 128,
 };
 /* The same for stacks of more than FEW matrices. */
 enum { FEW = 2, LEAST_OF_STACK = 1024 };
@@ -115,6 +115,12 @@ static solver_state *state_of(cuda_device *d)
 
 /* ---- workspace ---- */
 
+/* True if U of the singular values has as many columns as the matrix. */
+static bool is_reduced(const node_native *n)
+{
+    return n->number[WHOLE_WIDTH] <= n->number[WHOLE_COLUMNS];
+}
+
 /* Asks the library for the lengths of workspaces; its status. */
 static int ask_lengths(const solver_state *s, const node_native *n, solver_room *room)
 {
@@ -134,8 +140,8 @@ static int ask_lengths(const solver_state *s, const node_native *n, solver_room 
     case NATIVE_EIGH:
         return f->syevd_size(s->handle, width != 0, LOWER, rows, NULL, rows, NULL, &room->length);
     case NATIVE_SVD:
-        return f->gesvdj_size(s->handle, width != 0, width == columns, rows, columns, NULL, rows,
-                              NULL, NULL, rows, NULL, columns, &room->length, s->jacobi);
+        return f->gesvdj_size(s->handle, width != 0, is_reduced(n), rows, columns, NULL, rows, NULL,
+                              NULL, rows, NULL, columns, &room->length, s->jacobi);
     default: return 0;
     }
 }
@@ -154,9 +160,10 @@ static int plan_room(const solver_state *s, const node_native *n, solver_room *r
     const int status = ask_lengths(s, n, room);
     if (status)
         return status;
-    /* Jacobi's method has U and V even if only values are wanted. */
+    /* Jacobi's method has V, and U even if only values are wanted. */
+    const uint64_t u = n->number[WHOLE_WIDTH] ? 0 : (uint64_t)n->number[WHOLE_ROWS] * columns;
     const uint64_t middle = n->kind == NATIVE_QR    ? columns
-                            : n->kind == NATIVE_SVD ? columns * columns
+                            : n->kind == NATIVE_SVD ? columns * columns + u
                                                     : 0;
     const uint64_t work = (uint64_t)most(room->length, room->length_q);
     room->middle = after(room->info, sizeof(int));
@@ -208,15 +215,15 @@ static int run_qr(const solver_matrix *m, cuda_device *d, size_t element)
                                 m->work, m->room->length_q, m->info);
 }
 
-static int run_svd(const solver_matrix *m)
+static int run_svd(const solver_matrix *m, size_t element)
 {
     const int rows = (int)m->n->number[WHOLE_ROWS], columns = (int)m->n->number[WHOLE_COLUMNS];
     const int width = (int)m->n->number[WHOLE_WIDTH];
     const bool wide = m->n->dtype == IG_F64;
-    int status =
-        m->f->gesvdj(m->s->handle, width != 0, width == columns, rows, columns, m->out[0], rows,
-                     m->out[1], width ? m->out[3] : NULL, rows, width ? m->middle : NULL, columns,
-                     m->work, m->room->length, m->out[2], m->s->jacobi);
+    void *u = width ? m->out[3] : (char *)m->middle + (size_t)columns * (size_t)columns * element;
+    int status = m->f->gesvdj(m->s->handle, width != 0, is_reduced(m->n), rows, columns, m->out[0],
+                              rows, m->out[1], u, rows, m->middle, columns, m->work,
+                              m->room->length, m->out[2], m->s->jacobi);
     if (status || !width)
         return status;
     return m->f->geam(m->s->blas, ADJOINT, CUBLAS_OP_N, columns, columns,
@@ -239,7 +246,7 @@ static int run_matrix(const solver_matrix *m, cuda_device *d, size_t element)
     case NATIVE_EIGH:
         return m->f->syevd(m->s->handle, m->n->number[WHOLE_WIDTH] != 0, LOWER, rows, m->out[0],
                            rows, m->out[1], m->work, m->room->length, m->out[2]);
-    default: return run_svd(m);
+    default: return run_svd(m, element);
     }
 }
 
@@ -347,8 +354,7 @@ static bool is_faster(const node_native *n)
     const int64_t *v = n->number;
     const int64_t size =
         n->kind == NATIVE_TRIANGULAR ? v[WHOLE_ROWS] : least(v[WHOLE_ROWS], v[WHOLE_COLUMNS]);
-    return least_size[n->kind] &&
-           size >= (v[WHOLE_COUNT] > FEW ? LEAST_OF_STACK : least_size[n->kind]);
+    return size >= (v[WHOLE_COUNT] > FEW ? LEAST_OF_STACK : least_size[n->kind]);
 }
 
 bool solver_offers(cuda_device *d, const node_native *n)
