@@ -173,7 +173,7 @@ def check_large(dtype):
 
 
 def check_svd(dtype):
-    shapes = [(1, 1), (3, 3), (17, 17), (7, 3), (3, 7), (20, 13), (5, 1), (70, 70), (64, 90)]
+    shapes = [(1, 1), (3, 3), (17, 17), (7, 3), (3, 7), (20, 13), (5, 1), (32, 32), (70, 70), (64, 90)]
     cases = [(name, a.astype(dtype), full) for m, n in shapes for name, a in matrices(m, n, dtype, False)
              for full in ((True, False) if m != n else (True,))]
     for (name, a, full), (u, s, vh) in zip(

@@ -14,7 +14,7 @@ enum {
     LANES = 8,
     SWEEPS_MOST = 32,
     SWEEPS_FROM = 64,
-    PREPARE_FROM = 48
+    PREPARE_FROM = 24
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
