@@ -42,6 +42,9 @@ enum { THREADS = 256, QR_WIDE = 32 };
 
 #define NOWHERE 0x7fffffff
 
+#define LESS(x, a, b) less_of(x, a, b)
+static __device__ float less_of(float x, float a, float b) { return fmaf(-a, b, x); }
+static __device__ double less_of(double x, double a, double b) { return fma(-a, b, x); }
 static __device__ float root_of(float x) { return sqrtf(x); }
 static __device__ double root_of(double x) { return sqrt(x); }
 
@@ -124,17 +127,13 @@ extern "C" __global__ void qr(int tasks, int m, int n, PARTS(const T *a, const T
     qr_of(m, n, v + at, IM(v_im + at), r + small, IM(r_im + small), t + small, IM(t_im + small), w, u);
 }
 
-/* x = b, then a x = b is solved for its columns. a (n x n) is triangular, with ones on its diagonal if unit. A block
- * takes blockDim.x columns of a matrix. */
+/* x = b, then a x = b is solved for its columns. a (n x n) is triangular, with ones on its diagonal if unit. */
 extern "C" __global__ void substitute(int tasks, int n, int columns, int upper, int unit,
                                       PARTS(const T *a, const T *a_im), PARTS(const T *b, const T *b_im),
                                       PARTS(T *x, T *x_im))
 {
-    const int chunks = (columns + (int)blockDim.x - 1) / (int)blockDim.x;
-    const long long matrix = blockIdx.x / chunks, small = matrix * n * n, at = matrix * n * columns;
-    const int j = (int)(blockIdx.x % chunks) * (int)blockDim.x + (int)threadIdx.x;
-    if (j >= columns)
-        return;
+    const long long small = (long long)blockIdx.x * n * n, at = (long long)blockIdx.x * n * columns;
+    EACH(j, 0, columns)
     for (int step = 0; step < n; step++) {
         const int i = upper ? n - 1 - step : step;
         const long long row = small + (long long)i * n, here = at + (long long)i * columns + j;
@@ -144,10 +143,10 @@ extern "C" __global__ void substitute(int tasks, int n, int columns, int upper, 
             const long long there = at + (long long)p * columns + j;
             const T lr = a[row + p], li = Z ? IM(a_im)[row + p] : 0;
             const T yr = x[there], yi = Z ? IM(x_im)[there] : 0;
-            xr = xr - lr * yr;
+            xr = LESS(xr, lr, yr);
             if (Z) {
-                xr = xr + li * yi;
-                xi = xi - lr * yi - li * yr;
+                xr = LESS(xr, -li, yi);
+                xi = LESS(LESS(xi, lr, yi), li, yr);
             }
         }
         if (!unit) {
@@ -160,3 +159,52 @@ extern "C" __global__ void substitute(int tasks, int n, int columns, int upper, 
             IM(x_im)[here] = xi;
     }
 }
+
+#if !Z
+enum { SIDE = 64, DEEP = 16, EACH_THREAD = 4 };
+
+/* x (m x n) = c - a b, with k columns of a; down: from the last to the first. A block of 16 x 16 threads takes SIDE x SIDE elements of a matrix. */
+extern "C" __global__ void less(int tasks, int m, int n, int k, int down, const T *c, const T *a, const T *b, T *x)
+{
+    __shared__ T rows[DEEP * (SIDE + 1)], columns[DEEP * SIDE];
+    const int tall = (m + SIDE - 1) / SIDE, wide = (n + SIDE - 1) / SIDE, id = (int)threadIdx.x;
+    const long long matrix = blockIdx.x / (tall * wide);
+    const int tile = (int)(blockIdx.x % (tall * wide)), i0 = tile / wide * SIDE, j0 = tile % wide * SIDE;
+    const int ty = id / DEEP, tx = id % DEEP;
+    a += matrix * m * k;
+    b += matrix * k * n;
+    T sum[EACH_THREAD * EACH_THREAD];
+    for (int r = 0; r < EACH_THREAD; r++)
+        for (int s = 0; s < EACH_THREAD; s++) {
+            const int i = i0 + ty + r * DEEP, j = j0 + tx + s * DEEP;
+            sum[r * EACH_THREAD + s] = i < m && j < n ? c[(matrix * m + i) * n + j] : 0;
+        }
+    for (int p0 = 0; p0 < k; p0 += DEEP) {
+        for (int at = id; at < SIDE * DEEP; at += 256) {
+            const int i = at / DEEP, p = at % DEEP, q = at / SIDE, j = at % SIDE;
+            const int own = down ? k - 1 - p0 - p : p0 + p, other = down ? k - 1 - p0 - q : p0 + q;
+            rows[p * (SIDE + 1) + i] = i0 + i < m && p0 + p < k ? a[(long long)(i0 + i) * k + own] : 0;
+            columns[q * SIDE + j] = j0 + j < n && p0 + q < k ? b[(long long)other * n + j0 + j] : 0;
+        }
+        __syncthreads();
+        const int deep = k - p0 < DEEP ? k - p0 : DEEP;
+        for (int p = 0; p < deep; p++) {
+            T left[EACH_THREAD], right[EACH_THREAD];
+            for (int r = 0; r < EACH_THREAD; r++) {
+                left[r] = rows[p * (SIDE + 1) + ty + r * DEEP];
+                right[r] = columns[p * SIDE + tx + r * DEEP];
+            }
+            for (int r = 0; r < EACH_THREAD; r++)
+                for (int s = 0; s < EACH_THREAD; s++)
+                    sum[r * EACH_THREAD + s] = LESS(sum[r * EACH_THREAD + s], left[r], right[s]);
+        }
+        __syncthreads();
+    }
+    for (int r = 0; r < EACH_THREAD; r++)
+        for (int s = 0; s < EACH_THREAD; s++) {
+            const int i = i0 + ty + r * DEEP, j = j0 + tx + s * DEEP;
+            if (i < m && j < n)
+                x[(matrix * m + i) * n + j] = sum[r * EACH_THREAD + s];
+        }
+}
+#endif

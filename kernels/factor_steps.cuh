@@ -12,6 +12,7 @@
  *   COLUMNS(l, lanes, i, a, b, j, n)   sets w and w_im to 0, then loops over j < n and i from a + l in steps of lanes, upward
  *   LARGEST(n, size) defines most, the largest size for i_ < n, which is not NaN, or -1, and most_at, its lowest i_. It
  *                    uses w and u, of which it needs an element for each thread.
+ *   LESS(x, a, b)    x - a b, rounded once (by the CPU level sse2, which has no fma, twice)
  *   ROOT(x), SIZE(x) square root, absolute value */
 
 #ifndef QR_LANES
@@ -59,16 +60,16 @@ FN void NAME(cholesky)(int n, const T *a, const T *a_im, T *l, T *l_im)
         {
             l[k * n + j] = j == k ? root : l[k * n + j] / root;
             if (Z)
-                l_im[k * n + j] = l_im[k * n + j] / root;
+                l_im[k * n + j] = j == k ? 0 : l_im[k * n + j] / root;
         }
         SYNC;
         GRID(i, k + 1, n, j, i, n)
         {
             const T ur = l[k * n + i], ui = Z ? l_im[k * n + i] : 0;
-            T x = l[i * n + j] - ur * l[k * n + j];
+            T x = LESS(l[i * n + j], ur, l[k * n + j]);
             if (Z) {
-                x = x - ui * l_im[k * n + j];
-                l_im[i * n + j] = l_im[i * n + j] - ur * l_im[k * n + j] + ui * l[k * n + j];
+                x = LESS(x, ui, l_im[k * n + j]);
+                l_im[i * n + j] = LESS(LESS(l_im[i * n + j], -ui, l[k * n + j]), ur, l_im[k * n + j]);
             }
             l[i * n + j] = x;
         }
@@ -83,7 +84,7 @@ FN void NAME(cholesky)(int n, const T *a, const T *a_im, T *l, T *l_im)
         l[j * n + i] = x;
         if (Z) {
             l_im[i * n + j] = 0;
-            l_im[j * n + i] = -y;
+            l_im[j * n + i] = i == j ? 0 : -y;
         }
     }
 }
@@ -118,21 +119,21 @@ FN void NAME(lu)(int m, int n, T *f, T *f_im, int *pivot, int *order, T *w, int 
             pivot[k] = p;
         }
         SYNC;
-        if (dr == 0 && di == 0)
-            continue;
-        DIVISOR(dr, di);
-        EACH(i, k + 1, m)
-        {
-            QUOTIENT(f[i * n + k], Z ? f_im[i * n + k] : 0, f[i * n + k], f_im[i * n + k]);
+        if (dr != 0 || di != 0) {
+            DIVISOR(dr, di);
+            EACH(i, k + 1, m)
+            {
+                QUOTIENT(f[i * n + k], Z ? f_im[i * n + k] : 0, f[i * n + k], f_im[i * n + k]);
+            }
+            SYNC;
         }
-        SYNC;
         GRID(i, k + 1, m, j, k + 1, n)
         {
             const T lr = f[i * n + k], li = Z ? f_im[i * n + k] : 0;
-            T x = f[i * n + j] - lr * f[k * n + j];
+            T x = LESS(f[i * n + j], lr, f[k * n + j]);
             if (Z) {
-                x = x + li * f_im[k * n + j];
-                f_im[i * n + j] = f_im[i * n + j] - lr * f_im[k * n + j] - li * f[k * n + j];
+                x = LESS(x, -li, f_im[k * n + j]);
+                f_im[i * n + j] = LESS(LESS(f_im[i * n + j], lr, f_im[k * n + j]), li, f[k * n + j]);
             }
             f[i * n + j] = x;
         }

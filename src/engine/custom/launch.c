@@ -11,7 +11,7 @@
 
 bool kernel_runs_core(const kernel_spec *r, const backend *dev)
 {
-    return r->library && r->library->core && dev->compile && dev->lanes;
+    return r->library && (r->library->core || r->library->try_core) && dev->compile && dev->lanes;
 }
 
 static ig_status run_core(const kernel_call *b)
@@ -29,6 +29,8 @@ static ig_status run_core(const kernel_call *b)
         return IG_OK;
     if (r->library->scratch)
         TRY(scratch_reserve(r->library->scratch(b->given)));
+    if (r->library->try_core)
+        return r->library->try_core(at);
     r->library->core(at);
     return IG_OK;
 }

@@ -1,8 +1,25 @@
-/* Blocked factorizations: recursion on halves, whose work is in products. Blocks are factored by kernels (factor.h). */
+/* Factorizations, with checks. On the CPU a node of the library computes a whole matrix by blocks (factor.h). Elsewhere
+ * large matrices are cut in halves, so that most work is in products. Products of real numbers in math mode `same`, and
+ * the CPU always, subtract one product after the other from an element, so both give the same bits. */
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"
 
 #include <string.h>
+
+/* True if one node computes the whole matrix: on the CPU; and for complex matrices where bits must be the CPU's. */
+static bool is_whole(const ig_array *a)
+{
+    const char *device = a->root->device;
+    return !device || strcmp(device, "cpu") == 0 ||
+           (array_is_complex(a) && ig_math_mode() == IG_MATH_SAME);
+}
+
+/* c - a b; down: see factor_less. */
+static ig_array *less_product(ig_array *c, ig_array *a, ig_array *b, bool down)
+{
+    return ig_math_mode() == IG_MATH_SAME ? factor_less(c, a, b, down)
+                                          : ig_subtract(c, ig_matmul(a, b));
+}
 
 /* The first of two halves of n, a multiple of `block`. */
 static int64_t first_half(int64_t n, int64_t block)
@@ -16,19 +33,19 @@ ig_array *triangular_solve(ig_array *a, ig_array *b, bool upper, bool unit)
     if (!a || !b || matrix_is_empty(b))
         return b;
     const int64_t n = matrix_rows(a), columns = matrix_columns(b);
-    if (n <= FACTOR_BLOCK)
+    if (n <= FACTOR_BLOCK || is_whole(a))
         return factor_substitute(a, b, upper, unit);
     const int64_t h = first_half(n, FACTOR_BLOCK);
     ig_array *first = matrix_part(a, 0, h, 0, h), *last = matrix_part(a, h, n, h, n);
     ig_array *b1 = matrix_part(b, 0, h, 0, columns), *b2 = matrix_part(b, h, n, 0, columns);
     if (upper) {
         b2 = triangular_solve(last, b2, upper, unit);
-        b1 = triangular_solve(first, ig_subtract(b1, ig_matmul(matrix_part(a, 0, h, h, n), b2)),
-                              upper, unit);
+        b1 = triangular_solve(first, less_product(b1, matrix_part(a, 0, h, h, n), b2, true), upper,
+                              unit);
     } else {
         b1 = triangular_solve(first, b1, upper, unit);
-        b2 = triangular_solve(last, ig_subtract(b2, ig_matmul(matrix_part(a, h, n, 0, h), b1)),
-                              upper, unit);
+        b2 = triangular_solve(last, less_product(b2, matrix_part(a, h, n, 0, h), b1, false), upper,
+                              unit);
     }
     return matrix_above(b1, b2);
 }
@@ -38,7 +55,7 @@ ig_array *cholesky_lower(ig_array *a, int64_t first)
     if (!a || matrix_is_empty(a))
         return a;
     const int64_t n = matrix_rows(a);
-    if (n <= FACTOR_BLOCK) {
+    if (n <= FACTOR_BLOCK || is_whole(a)) {
         ig_array *l = factor_cholesky(a);
         return linalg_check(l, diagonal_zeros(array_is_complex(l) ? ig_real(l) : l), CHECK_cholesky,
                             first);
@@ -47,7 +64,7 @@ ig_array *cholesky_lower(ig_array *a, int64_t first)
     ig_array *top = cholesky_lower(matrix_part(a, 0, h, 0, h), first);
     ig_array *left = matrix_adjoint(
         triangular_solve(top, matrix_adjoint(matrix_part(a, h, n, 0, h)), false, false));
-    ig_array *rest = ig_subtract(matrix_part(a, h, n, h, n), ig_matmul(left, matrix_adjoint(left)));
+    ig_array *rest = less_product(matrix_part(a, h, n, h, n), left, matrix_adjoint(left), false);
     return matrix_blocks(top, NULL, left, cholesky_lower(rest, first + h));
 }
 
@@ -96,7 +113,7 @@ int lu_blocks(ig_array *a, ig_array *out[3])
     if (matrix_is_empty(a))
         return lu_empty(a, out);
     const int64_t m = matrix_rows(a), n = matrix_columns(a);
-    if (n <= FACTOR_PANEL || (m <= FACTOR_BLOCK && n <= FACTOR_BLOCK))
+    if (is_whole(a) || n <= FACTOR_PANEL || (m <= FACTOR_BLOCK && n <= FACTOR_BLOCK))
         return factor_lu(a, out);
     if (n > m)
         return lu_wide(a, out);
@@ -106,7 +123,7 @@ int lu_blocks(ig_array *a, ig_array *out[3])
         return 0;
     ig_array *right = matrix_reorder(matrix_part(a, 0, m, h, n), one[2]);
     ig_array *u = rows_of_u(one[0], right, h), *below = matrix_part(one[0], h, m, 0, h);
-    ig_array *rest = ig_subtract(matrix_part(right, h, m, 0, n - h), ig_matmul(below, u));
+    ig_array *rest = less_product(matrix_part(right, h, m, 0, n - h), below, u, false);
     if (!rest || !lu_blocks(rest, two))
         return 0;
     out[0] =

@@ -1,10 +1,12 @@
 /* Nodes of kernels/factor.cu, and the same computations on the CPU: see factor.h. */
 #include "engine/numeric/factor.h"
 
+#include "base/error.h"
 #include "base/threads.h"
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/lanes/factor.h"
 #include "engine/custom/library.h"
+#include "engine/numeric/dense.h"
 #include "engine/ops/complex.h"
 
 #include <string.h>
@@ -37,29 +39,176 @@ static void run_core(factor_kind kind, int type, void *const *at)
     pool_run((tasks + each - 1) / each, run_some, &t);
 }
 
-#define CORE(kind, type) \
-    static void core_##kind##_##type(void *const *at) { run_core(kind, type, at); }
-#define CORES(kind) \
-    CORE(kind, FACTOR_F32) CORE(kind, FACTOR_F64) CORE(kind, FACTOR_C64) CORE(kind, FACTOR_C128)
-CORES(FACTOR_CHOLESKY)
-CORES(FACTOR_LU)
-CORES(FACTOR_ORDER)
-CORES(FACTOR_QR)
-CORES(FACTOR_SUBSTITUTE)
+/* A stack of matrices of at most FACTOR_BASE rows and columns is computed by loops of lanes/factor.c, one matrix after the
+ * other; a larger matrix by blocks. */
+typedef struct stack {
+    dense d;
+    factor_kind kind;
+    bool upper, unit;
+    int64_t count, m,
+        n;         /* matrices, and the shape of each; for FACTOR_SUBSTITUTE of its right side */
+    dense_at a, x; /* x is the result; for FACTOR_SUBSTITUTE a is the triangular matrix */
+    int *pivot, *order;
+    _Atomic ig_status status;
+} stack;
+
+static dense_at matrix_of(const stack *s, dense_at x, int64_t i, int64_t rows)
+{
+    return dense_shift(&s->d, x, i * rows, 0);
+}
+
+static void run_matrix(void *context, int64_t i, int worker)
+{
+    stack *s = context;
+    const dense_at a = matrix_of(s, s->a, i, s->m), x = matrix_of(s, s->x, i, s->m);
+    (void)worker;
+    const ig_status status =
+        s->kind == FACTOR_CHOLESKY ? dense_cholesky(&s->d, s->n, a, x)
+        : s->kind == FACTOR_LU
+            ? dense_lu(&s->d, s->m, s->n, x, s->pivot + i * (s->m < s->n ? s->m : s->n),
+                       s->order + i * s->m)
+            : dense_substitute(&s->d, s->m, s->n, s->upper, s->unit, a, x);
+    if (status != IG_OK)
+        s->status = status;
+}
+
+/* Copies parts of a right side or matrix that is then computed in place. */
+typedef struct copy {
+    char *to;
+    const char *from;
+    int64_t bytes;
+} copy;
+
+enum { COPY_BYTES = 1 << 18 };
+
+static void copy_some(void *context, int64_t task, int worker)
+{
+    const copy *c = context;
+    const int64_t at = task * COPY_BYTES, left = c->bytes - at;
+    (void)worker;
+    memcpy(c->to + at, c->from + at, (size_t)(left < COPY_BYTES ? left : COPY_BYTES));
+}
+
+static void copy_all(const stack *s, dense_at from)
+{
+    for (int64_t part = 0; part < s->d.parts; part++) {
+        copy c = {part ? s->x.im : s->x.re, part ? from.im : from.re,
+                  s->count * s->m * s->n * s->d.size};
+        pool_run((c.bytes + COPY_BYTES - 1) / COPY_BYTES, copy_some, &c);
+    }
+}
+
+static ig_status run_stack(stack *s)
+{
+    if (s->count >= 2 * pool_threads())
+        pool_run(s->count, run_matrix, s);
+    else
+        for (int64_t i = 0; i < s->count; i++)
+            run_matrix(s, i, 0);
+    return s->status == IG_OK ? IG_OK
+                              : ig_fail(IG_ERR_MEMORY, "no memory for the blocks of a matrix");
+}
+
+/* The parameters of a kernel, in order. */
+static int64_t number_at(void *const **at) { return *(const int *)*(*at)++; }
+
+static dense_at matrix_at(void *const **at, const dense *d, int64_t ld)
+{
+    dense_at x = {.ld = ld};
+    x.re = *(*at)++;
+    x.im = d->parts == 2 ? *(*at)++ : NULL;
+    return x;
+}
+
+static ig_status core_cholesky(int type, void *const *at)
+{
+    void *const *next = at;
+    stack s = {.d = dense_of(type), .kind = FACTOR_CHOLESKY, .count = number_at(&next)};
+    s.m = s.n = number_at(&next);
+    s.a = matrix_at(&next, &s.d, s.n);
+    s.x = matrix_at(&next, &s.d, s.n);
+    if (s.n > FACTOR_BASE)
+        return run_stack(&s);
+    run_core(FACTOR_CHOLESKY, type, at);
+    return IG_OK;
+}
+
+static ig_status core_lu(int type, void *const *at)
+{
+    void *const *next = at;
+    stack s = {.d = dense_of(type), .kind = FACTOR_LU, .count = number_at(&next)};
+    s.m = number_at(&next);
+    s.n = number_at(&next);
+    s.a = matrix_at(&next, &s.d, s.n);
+    s.x = matrix_at(&next, &s.d, s.n);
+    s.pivot = *next++;
+    s.order = *next++;
+    if (s.m > FACTOR_BASE || s.n > FACTOR_BASE) {
+        copy_all(&s, s.a);
+        return run_stack(&s);
+    }
+    run_core(FACTOR_LU, type, at);
+    return IG_OK;
+}
+
+static ig_status core_substitute(int type, void *const *at)
+{
+    stack s = {.d = dense_of(type), .kind = FACTOR_SUBSTITUTE, .count = number_at(&at)};
+    s.m = number_at(&at);
+    s.n = number_at(&at);
+    s.upper = number_at(&at) != 0;
+    s.unit = number_at(&at) != 0;
+    s.a = matrix_at(&at, &s.d, s.m);
+    const dense_at b = matrix_at(&at, &s.d, s.n);
+    s.x = matrix_at(&at, &s.d, s.n);
+    copy_all(&s, b);
+    return run_stack(&s);
+}
+
+#define CORE(name, kind, type) \
+    static ig_status core_##name##_##type(void *const *at) { return core_##name(type, at); }
+#define CORES(name, kind) \
+    CORE(name, kind, FACTOR_F32) \
+    CORE(name, kind, FACTOR_F64) CORE(name, kind, FACTOR_C64) CORE(name, kind, FACTOR_C128)
+
+static ig_status core_order(int type, void *const *at)
+{
+    run_core(FACTOR_ORDER, type, at);
+    return IG_OK;
+}
+
+static ig_status core_qr(int type, void *const *at)
+{
+    run_core(FACTOR_QR, type, at);
+    return IG_OK;
+}
+
+CORES(cholesky, FACTOR_CHOLESKY)
+CORES(lu, FACTOR_LU)
+CORES(order, FACTOR_ORDER)
+CORES(qr, FACTOR_QR)
+CORES(substitute, FACTOR_SUBSTITUTE)
 
 /* ---- calls ---- */
 
-static library_build build_cholesky, build_lu, build_order, build_qr, build_substitute;
+static library_build build_cholesky, build_lu, build_order, build_qr, build_substitute, build_less;
 
-#define KERNEL(kind, type, builder) \
-    [type] = {.file = "factor.cu", .core = core_##kind##_##type, .build = builder}
-#define KERNELS(kind, builder) \
-    [kind] = {KERNEL(kind, FACTOR_F32, builder), KERNEL(kind, FACTOR_F64, builder), \
-              KERNEL(kind, FACTOR_C64, builder), KERNEL(kind, FACTOR_C128, builder)}
+#define KERNEL(name, type, all) \
+    [type] = {.file = "factor.cu", \
+              .try_core = core_##name##_##type, \
+              .build = build_##name, \
+              .writes_all = all}
+#define KERNELS(kind, name, all) \
+    [kind] = {KERNEL(name, FACTOR_F32, all), KERNEL(name, FACTOR_F64, all), \
+              KERNEL(name, FACTOR_C64, all), KERNEL(name, FACTOR_C128, all)}
 static const library_kernel kernels[FACTOR_KINDS][FACTOR_TYPES] = {
-    KERNELS(FACTOR_CHOLESKY, build_cholesky), KERNELS(FACTOR_LU, build_lu),
-    KERNELS(FACTOR_ORDER, build_order), KERNELS(FACTOR_QR, build_qr),
-    KERNELS(FACTOR_SUBSTITUTE, build_substitute)};
+    KERNELS(FACTOR_CHOLESKY, cholesky, true),
+    KERNELS(FACTOR_LU, lu, true),
+    KERNELS(FACTOR_ORDER, order, true),
+    KERNELS(FACTOR_QR, qr, false),
+    KERNELS(FACTOR_SUBSTITUTE, substitute, true),
+    [FACTOR_LESS] = {{.file = "factor.cu", .build = build_less, .writes_all = true},
+                     {.file = "factor.cu", .build = build_less, .writes_all = true}}};
 
 /* A call under construction: numbers, input arrays and shapes of results, in the order of the kernel's parameters. */
 typedef struct call {
@@ -102,10 +251,12 @@ static int64_t stack_size(const ig_array *x, int lead)
 /* A power of 2 that suits matrices of `wide` columns. */
 static uint32_t threads_for(int64_t wide) { return wide <= 8 ? 32 : wide <= 16 ? 64 : 256; }
 
+/* tasks blocks, whose number the kernel gets first. */
 static int launch(factor_kind kind, const ig_array *x, bool z, call *c, uint32_t threads,
                   const int64_t *number, ig_array **out)
 {
-    static const char *const names[FACTOR_KINDS] = {"cholesky", "lu", "order", "qr", "substitute"};
+    static const char *const names[FACTOR_KINDS] = {"cholesky", "lu",         "order",
+                                                    "qr",       "substitute", "less"};
     const bool wide = x->dtype == IG_F64;
     const char *const defines[] = {wide ? "T=double" : "T=float", z ? "Z=1" : "Z=0"};
     const ig_module_options options = {.size = sizeof options, .defines = defines, .n_defines = 2};
@@ -181,14 +332,31 @@ static int build_substitute(const int64_t *number, ig_array *const *in, ig_array
     const int parts = number[0] ? 2 : 1, lead = in[0]->view.ndim - 2;
     const int64_t n = in[0]->view.shape[lead], columns = in[parts]->view.shape[lead + 1];
     call c = {0};
-    add_number(&c, stack_size(in[0], lead) * ((columns + FACTOR_COLUMNS - 1) / FACTOR_COLUMNS));
+    add_number(&c, stack_size(in[0], lead));
     add_number(&c, n);
     add_number(&c, columns);
     add_number(&c, number[1]);
     add_number(&c, number[2]);
     add_arrays(&c, in, 2 * parts);
     add_results(&c, in[0], lead, n, columns, parts);
-    return launch(FACTOR_SUBSTITUTE, in[0], number[0], &c, FACTOR_COLUMNS, number, out);
+    return launch(FACTOR_SUBSTITUTE, in[0], number[0], &c, threads_for(columns), number, out);
+}
+
+/* number[1]: down. */
+static int build_less(const int64_t *number, ig_array *const *in, ig_array **out)
+{
+    enum { SIDE = 64, THREADS = 256 }; /* of the kernel */
+    const int lead = in[0]->view.ndim - 2;
+    const int64_t m = in[0]->view.shape[lead], n = in[0]->view.shape[lead + 1];
+    call c = {0};
+    add_number(&c, stack_size(in[0], lead) * ((m + SIDE - 1) / SIDE) * ((n + SIDE - 1) / SIDE));
+    add_number(&c, m);
+    add_number(&c, n);
+    add_number(&c, in[1]->view.shape[lead + 1]);
+    add_number(&c, number[1]);
+    add_arrays(&c, in, 3);
+    add_results(&c, in[0], lead, m, n, 1);
+    return launch(FACTOR_LESS, in[0], false, &c, THREADS, number, out);
 }
 
 /* ---- matrices ---- */
@@ -253,4 +421,11 @@ ig_array *factor_substitute(ig_array *a, ig_array *b, bool upper, bool unit)
     return parts && parts_of(b, in + parts) && build_substitute(number, in, out)
                ? whole(out, number[0])
                : NULL;
+}
+
+ig_array *factor_less(ig_array *c, ig_array *a, ig_array *b, bool down)
+{
+    ig_array *in[] = {c, a, b}, *out[LIBRARY_RESULTS];
+    const int64_t number[LIBRARY_NUMBERS] = {0, down};
+    return c && a && b && build_less(number, in, out) ? out[0] : NULL;
 }

@@ -41,7 +41,17 @@
 #define FIRST true
 #define SIZE(x) ((x) < 0 ? -(x) : (x))
 
+/* x - a * b, rounded once if the level has fma. */
+#if defined(__FMA__) || defined(__aarch64__)
+#define LESS_F32(x, a, b) __builtin_fmaf(-(a), b, x)
+#define LESS_F64(x, a, b) __builtin_fma(-(a), b, x)
+#else
+#define LESS_F32(x, a, b) ((x) - (a) * (b))
+#define LESS_F64(x, a, b) ((x) - (a) * (b))
+#endif
+
 #define T float
+#define LESS(x, a, b) LESS_F32(x, a, b)
 #define ROOT(x) sqrtf(x)
 #define Z 0
 #define NAME(f) f##_f32
@@ -55,7 +65,9 @@
 #undef NAME
 #undef T
 #undef ROOT
+#undef LESS
 #define T double
+#define LESS(x, a, b) LESS_F64(x, a, b)
 #define ROOT(x) sqrt(x)
 #define Z 0
 #define NAME(f) f##_f64
@@ -70,11 +82,16 @@
     { \
         run_##kind##_f32, run_##kind##_f64, run_##kind##_c64, run_##kind##_c128 \
     }
+#define DENSE(type) \
+    { \
+        dense_pack_##type, dense_cholesky_##type, dense_right_##type, dense_left_##type, \
+            dense_lu_##type, dense_turn_##type \
+    }
 extern const factor_level PART(factor);
 const factor_level PART(factor) = {{
-    [FACTOR_CHOLESKY] = TYPES(cholesky),
-    [FACTOR_LU] = TYPES(lu),
-    [FACTOR_ORDER] = TYPES(order),
-    [FACTOR_QR] = TYPES(qr),
-    [FACTOR_SUBSTITUTE] = TYPES(substitute),
-}};
+                                       [FACTOR_CHOLESKY] = TYPES(cholesky),
+                                       [FACTOR_LU] = TYPES(lu),
+                                       [FACTOR_ORDER] = TYPES(order),
+                                       [FACTOR_QR] = TYPES(qr),
+                                   },
+                                   {DENSE(f32), DENSE(f64), DENSE(c64), DENSE(c128)}};

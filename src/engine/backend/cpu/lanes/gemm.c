@@ -127,6 +127,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define LANE float
 #define GROUP 1
 #define AT
+#define LESS tile_neon_less_f32
 #if defined(__aarch64__)
 #define WHOLE tile_neon_f32
 #endif
@@ -136,6 +137,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define LANE double
 #define GROUP 1
 #define AT
+#define LESS tile_neon_less_f64
 #if defined(__aarch64__)
 #define WHOLE tile_neon_f64
 #endif
@@ -481,17 +483,18 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
     { \
         FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), GEMM_KC, \
             pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, FEW_ROWS, \
-            gather_##element, thin_##element, 6, 8, thin_packed_##lane, dots_##element, NULL, NULL \
+            gather_##element, thin_##element, 6, 8, thin_packed_##lane, dots_##element, NULL, \
+            NULL, tile_less_##lane \
     }
 #define INT_KERNEL(element, lane, type) \
     { \
         INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##element, \
-            pack_n_##element, tile_##lane, NULL, 0, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL \
+            pack_n_##element, tile_##lane, NULL, 0, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL \
     }
 #define GROUP_KERNEL(mr, nr, group, bytes, kc, element, gather, thin, ...) \
     { \
         mr, nr, nr, group, bytes, kc, pack_m_##element, pack_n_##element, tile_##element, NULL, 0, \
-            gather, thin, 3, 4, NULL, NULL, __VA_ARGS__ \
+            gather, thin, 3, 4, NULL, NULL, __VA_ARGS__, NULL \
     }
 
 #if ON_BASE

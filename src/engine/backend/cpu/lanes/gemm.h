@@ -91,6 +91,9 @@ typedef struct gemm_kernel {
                       bool add);
     /* The same for several panels of in[1]. NULL if there is none. */
     void (*panels)(const gemm_panels *p);
+    /* c[i * ldc + j] -= a[k * mr + i] * b[k * nr + j] for each k in order, with fma if the instruction set has it: unlike
+     * tile, the sum begins with c, so cuts of k change no bit. ldc may be negative. NULL if there is none. */
+    void (*less)(int64_t k, const void *a, const void *b, void *c, int64_t ldc);
 } gemm_kernel;
 
 struct gemm_level {

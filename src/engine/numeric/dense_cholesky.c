@@ -1,0 +1,170 @@
+/* Cholesky's factorization of one matrix: see dense.h. For each block of columns: its diagonal block is factored, the
+ * rows below it are solved, and the rest is updated. One task of the update factors the next diagonal block. */
+#include "base/memory.h"
+#include "base/threads.h"
+#include "engine/numeric/dense.h"
+
+#include <string.h>
+
+enum { WIDE = 128 };
+
+typedef struct cholesky_run {
+    dense d;
+    dense_at a, l;
+    int64_t n, chunk; /* rows of a task */
+    int64_t at, wide; /* the block of columns */
+    int64_t rest;     /* the first row after it */
+    int64_t good;     /* columns that are factored */
+    char *panel[2];
+} cholesky_run;
+
+/* ---- blocks ---- */
+
+/* c (m, n) less x y^H, for small parts of l. */
+static void less_small(const cholesky_run *r, dense_at x, dense_at y, dense_at c, int64_t m,
+                       int64_t n, int64_t k)
+{
+    enum { MOST = WIDE + GEMM_WIDTH_MAX };
+    const dense *d = &r->d;
+    char a[2 * MOST * FACTOR_BASE * sizeof(double)], b[4 * MOST * FACTOR_BASE * sizeof(double)];
+    dense_pack(d, DENSE_A, a, k, 0, &(dense_rows){x.re, x.im, m, x.ld, k, 1});
+    dense_pack(d, DENSE_B_CONJ, b, k, 0, &(dense_rows){y.re, y.im, n, y.ld, k, 1});
+    dense_less(d, &(dense_product){a, b, k, k, 0, m, n, k}, c);
+}
+
+/* Rows of the block of columns below the diagonal block, at most WIDE: x becomes x D^-H. */
+static void solve_rows(const cholesky_run *r, int64_t row, int64_t rows)
+{
+    const dense *d = &r->d;
+    for (int64_t j = 0; j < r->wide; j += FACTOR_BASE) {
+        const int64_t n = r->wide - j < FACTOR_BASE ? r->wide - j : FACTOR_BASE, next = j + n;
+        const dense_at x = dense_shift(d, r->l, row, r->at + j);
+        const dense_at diagonal = dense_shift(d, r->l, r->at + j, r->at + j);
+        d->step->right(rows, (int)n, diagonal.re, diagonal.im, r->l.ld, x.re, x.im, r->l.ld);
+        if (next < r->wide)
+            less_small(r, x, dense_shift(d, r->l, r->at + next, r->at + j),
+                       dense_shift(d, r->l, row, r->at + next), rows, r->wide - next, n);
+    }
+}
+
+/* Factors the diagonal block of `wide` columns from `at` on. */
+static void factor_diagonal(cholesky_run *r, int64_t at, int64_t wide)
+{
+    const dense *d = &r->d;
+    for (int64_t j = 0; j < wide; j += FACTOR_BASE) {
+        const int64_t n = wide - j < FACTOR_BASE ? wide - j : FACTOR_BASE, left = wide - j - n;
+        const dense_at block = dense_shift(d, r->l, at + j, at + j);
+        const int64_t good = d->step->cholesky((int)n, block.re, block.im, r->l.ld);
+        r->good += good;
+        if (good < n)
+            return;
+        const dense_at below = dense_shift(d, block, n, 0);
+        d->step->right(left, (int)n, block.re, block.im, r->l.ld, below.re, below.im, r->l.ld);
+        if (left > 0)
+            less_small(r, below, below, dense_shift(d, block, n, n), left, left, n);
+    }
+}
+
+/* ---- tasks ---- */
+
+/* Copies rows of the lower triangle. */
+static void copy_rows(void *context, int64_t task, int worker)
+{
+    const cholesky_run *r = context;
+    const int64_t first = task * r->chunk, end = first + r->chunk < r->n ? first + r->chunk : r->n;
+    (void)worker;
+    for (int64_t i = first; i < end; i++) {
+        const dense_at from = dense_shift(&r->d, r->a, i, 0), to = dense_shift(&r->d, r->l, i, 0);
+        memcpy(to.re, from.re, (size_t)((i + 1) * r->d.size));
+        if (to.im)
+            memcpy(to.im, from.im, (size_t)(i * r->d.size));
+        if (to.im)
+            memset(to.im + i * r->d.size, 0, (size_t)r->d.size);
+    }
+}
+
+/* Zeros above the diagonal, and from the first pivot on that is not positive. */
+static void clear_rows(void *context, int64_t task, int worker)
+{
+    const cholesky_run *r = context;
+    const int64_t first = task * r->chunk, end = first + r->chunk < r->n ? first + r->chunk : r->n;
+    (void)worker;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t from = i + 1 < r->good ? i + 1 : r->good;
+        const dense_at to = dense_shift(&r->d, r->l, i, from);
+        memset(to.re, 0, (size_t)((r->n - from) * r->d.size));
+        if (to.im)
+            memset(to.im, 0, (size_t)((r->n - from) * r->d.size));
+    }
+}
+
+static void solve_chunk(void *context, int64_t task, int worker)
+{
+    const cholesky_run *r = context;
+    const int64_t row = r->rest + task * r->chunk, left = r->n - row;
+    (void)worker;
+    solve_rows(r, row, left < r->chunk ? left : r->chunk);
+}
+
+/* Packs some rows after the block: tasks below `chunks` for the first side. */
+static void pack_chunk(void *context, int64_t task, int worker)
+{
+    const cholesky_run *r = context;
+    const int64_t rows = r->n - r->rest, chunks = (rows + r->chunk - 1) / r->chunk;
+    const dense_side side = task < chunks ? DENSE_A : DENSE_B_CONJ;
+    const int64_t width = dense_width(&r->d, side), each = (r->chunk + width - 1) / width * width;
+    const int64_t first = (task < chunks ? task : task - chunks) * each, left = rows - first;
+    (void)worker;
+    if (left <= 0)
+        return;
+    const dense_at x = dense_shift(&r->d, r->l, r->rest + first, r->at);
+    const dense_rows part = {x.re, x.im, left < each ? left : each, x.ld, r->wide, 1};
+    char *to = r->panel[side == DENSE_A ? 0 : 1] + dense_bytes(&r->d, side, first, r->wide);
+    dense_pack(&r->d, side, to, r->wide, 0, &part);
+}
+
+/* Rows [row, row + m) of the rest, columns [0, n), counted from r->rest on. row is a multiple of a panel's. */
+static void update(const cholesky_run *r, int64_t row, int64_t m, int64_t n)
+{
+    const char *a = r->panel[0] + dense_bytes(&r->d, DENSE_A, row, r->wide);
+    const dense_product p = {a, r->panel[1], r->wide, r->wide, 0, m, n, r->wide};
+    dense_less(&r->d, &p, dense_shift(&r->d, r->l, r->rest + row, r->rest));
+}
+
+/* Task 0 updates and factors the next diagonal block; the others begin with the last rows, which take longest. */
+static void update_chunk(void *context, int64_t task, int worker)
+{
+    cholesky_run *r = context;
+    const int64_t rows = r->n - r->rest, chunks = (rows + r->chunk - 1) / r->chunk;
+    const int64_t row = task == 0 ? 0 : (chunks - task) * r->chunk, left = rows - row;
+    const int64_t m = left < r->chunk ? left : r->chunk;
+    (void)worker;
+    update(r, row, m, row + m);
+    if (task == 0)
+        factor_diagonal(r, r->rest, m);
+}
+
+ig_status dense_cholesky(const dense *d, int64_t n, dense_at a, dense_at l)
+{
+    cholesky_run r = {.d = *d, .a = a, .l = l, .n = n};
+    r.chunk = r.wide = WIDE / d->gemm->mr * d->gemm->mr;
+    const int64_t bytes = dense_bytes(d, DENSE_A, n, r.wide);
+    if (n > r.wide) {
+        r.panel[0] = memory_get((size_t)(bytes + dense_bytes(d, DENSE_B, n, r.wide)));
+        if (!r.panel[0])
+            return IG_ERR_MEMORY;
+        r.panel[1] = r.panel[0] + bytes;
+    }
+    pool_run((n + r.chunk - 1) / r.chunk, copy_rows, &r);
+    factor_diagonal(&r, 0, n < r.wide ? n : r.wide);
+    for (; r.at + r.wide < n && r.good >= r.at + r.wide; r.at += r.wide) {
+        r.rest = r.at + r.wide;
+        const int64_t chunks = (n - r.rest + r.chunk - 1) / r.chunk;
+        pool_run(chunks, solve_chunk, &r);
+        pool_run(2 * chunks, pack_chunk, &r);
+        pool_run(chunks, update_chunk, &r);
+    }
+    pool_run((n + r.chunk - 1) / r.chunk, clear_rows, &r);
+    memory_free(r.panel[0]);
+    return IG_OK;
+}

@@ -1,0 +1,179 @@
+/* LU factorization of one matrix: see dense.h. For each panel of columns: the rows of the other columns are exchanged, the
+ * columns to the right are solved, and the rest is updated. One task of the update factors the next panel. */
+#include "base/memory.h"
+#include "base/threads.h"
+#include "engine/numeric/dense.h"
+
+#include <string.h>
+
+enum { WIDE = 64, ROWS = 128 };
+
+typedef struct lu_run {
+    dense d;
+    dense_at f;
+    int64_t m, n, least;
+    int *pivot;
+    int64_t at, wide;      /* the panel */
+    int64_t rows, columns; /* of a task */
+    char *panel[2];   /* the panel's rows below its diagonal block, and the columns to its right */
+    char *by_columns; /* the next panel */
+} lu_run;
+
+static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Factors the panel from column `at` on. */
+static void factor_panel(const lu_run *r, int64_t at, int64_t wide)
+{
+    const dense *d = &r->d;
+    const int64_t m = r->m - at;
+    const dense_at from = dense_shift(d, r->f, at, at);
+    char *im = r->by_columns + m * wide * d->size;
+    d->step->turn(m, wide, r->by_columns, from.re, from.ld, false);
+    if (from.im)
+        d->step->turn(m, wide, im, from.im, from.ld, false);
+    d->step->lu(m, (int)wide, r->by_columns, im, r->pivot + at);
+    d->step->turn(m, wide, r->by_columns, from.re, from.ld, true);
+    if (from.im)
+        d->step->turn(m, wide, im, from.im, from.ld, true);
+    for (int64_t i = 0; i < least_of(m, wide); i++)
+        r->pivot[at + i] += (int)at;
+}
+
+/* ---- tasks ---- */
+
+static void exchange(const lu_run *r, int64_t first, int64_t columns)
+{
+    const int64_t end = r->at + least_of(r->wide, r->least - r->at);
+    for (int64_t k = r->at; k < end; k++)
+        for (int64_t part = 0; part < r->d.parts && r->pivot[k] != k; part++) {
+            char *plane = part ? r->f.im : r->f.re, room[1024];
+            char *x = plane + (k * r->f.ld + first) * r->d.size,
+                 *y = plane + (r->pivot[k] * r->f.ld + first) * r->d.size;
+            for (int64_t i = 0, left = columns * r->d.size, n; left > 0; i += n, left -= n) {
+                n = least_of(left, sizeof room);
+                memcpy(room, x + i, (size_t)n);
+                memcpy(x + i, y + i, (size_t)n);
+                memcpy(y + i, room, (size_t)n);
+            }
+        }
+}
+
+/* Columns to the left of the panel are exchanged; columns to its right are also solved and packed. */
+static void follow_columns(void *context, int64_t task, int worker)
+{
+    const lu_run *r = context;
+    const dense *d = &r->d;
+    const int64_t before = (r->at + r->columns - 1) / r->columns;
+    (void)worker;
+    if (task < before) {
+        exchange(r, task * r->columns, least_of(r->columns, r->at - task * r->columns));
+        return;
+    }
+    const int64_t right = r->at + r->wide, offset = (task - before) * r->columns;
+    const int64_t columns = least_of(r->columns, r->n - right - offset);
+    const dense_at u = dense_shift(d, r->f, r->at, right + offset);
+    char *packed = r->panel[1] + dense_bytes(d, DENSE_B, offset, r->wide);
+    exchange(r, right + offset, columns);
+    for (int64_t i = 0; i < r->wide; i += FACTOR_BASE) {
+        const int64_t n = least_of(FACTOR_BASE, r->wide - i);
+        const dense_at l = dense_shift(d, r->f, r->at + i, r->at), here = dense_shift(d, u, i, 0);
+        if (i > 0) {
+            char a[2 * (FACTOR_BASE + GEMM_WIDTH_MAX) * WIDE * sizeof(double)];
+            dense_pack(d, DENSE_A, a, i, 0, &(dense_rows){l.re, l.im, n, l.ld, i, 1});
+            dense_less(d, &(dense_product){a, packed, i, r->wide, 0, n, columns, i}, here);
+        }
+        const dense_at own = dense_shift(d, l, 0, i);
+        d->step->left((int)n, columns, true, own.re, own.im, l.ld, 1, here.re, here.im, here.ld);
+        dense_pack(d, DENSE_B, packed, r->wide, i,
+                   &(dense_rows){here.re, here.im, columns, 1, n, here.ld});
+    }
+}
+
+static void pack_rows(void *context, int64_t task, int worker)
+{
+    const lu_run *r = context;
+    const int64_t below = r->at + r->wide, offset = task * r->rows;
+    const dense_at x = dense_shift(&r->d, r->f, below + offset, r->at);
+    (void)worker;
+    const dense_rows rows = {x.re, x.im,    least_of(r->rows, r->m - below - offset),
+                             x.ld, r->wide, 1};
+    dense_pack(&r->d, DENSE_A, r->panel[0] + dense_bytes(&r->d, DENSE_A, offset, r->wide), r->wide,
+               0, &rows);
+}
+
+/* Rows [row, row + m) and columns [column, column + n) of the rest. */
+static void update(const lu_run *r, int64_t row, int64_t m, int64_t column, int64_t n)
+{
+    const int64_t next = r->at + r->wide;
+    const dense_product p = {r->panel[0] + dense_bytes(&r->d, DENSE_A, row, r->wide),
+                             r->panel[1] + dense_bytes(&r->d, DENSE_B, column, r->wide),
+                             r->wide,
+                             r->wide,
+                             0,
+                             m,
+                             n,
+                             r->wide};
+    dense_less(&r->d, &p, dense_shift(&r->d, r->f, next + row, next + column));
+}
+
+/* Task 0 updates and factors the next panel. */
+static void update_part(void *context, int64_t task, int worker)
+{
+    const lu_run *r = context;
+    const int64_t next = r->at + r->wide, m = r->m - next, n = r->n - next;
+    const int64_t parts = (n + r->columns - 1) / r->columns;
+    (void)worker;
+    if (task == 0) {
+        const int64_t wide = least_of(r->wide, n);
+        for (int64_t row = 0; row < m; row += r->rows)
+            update(r, row, least_of(r->rows, m - row), 0, wide);
+        if (next < r->least)
+            factor_panel(r, next, least_of(wide, r->least - next));
+        return;
+    }
+    const int64_t row = (task - 1) / parts * r->rows, column = (task - 1) % parts * r->columns;
+    const int64_t from = column == 0 ? r->wide : column, end = least_of(column + r->columns, n);
+    if (from < end)
+        update(r, row, least_of(r->rows, m - row), from, end - from);
+}
+
+ig_status dense_lu(const dense *d, int64_t m, int64_t n, dense_at f, int *pivot, int *order)
+{
+    const int64_t mr = d->gemm->mr, nr = d->gemm->nr;
+    lu_run r = {.d = *d, .f = f, .m = m, .n = n, .least = least_of(m, n), .pivot = pivot};
+    r.wide = WIDE / nr * nr;
+    r.rows = ROWS / mr * mr;
+    r.columns = 3 * r.wide;
+    const int64_t a = dense_bytes(d, DENSE_A, m, r.wide), b = dense_bytes(d, DENSE_B, n, r.wide);
+    r.panel[0] = memory_get((size_t)(a + b + m * r.wide * d->parts * d->size));
+    if (!r.panel[0])
+        return IG_ERR_MEMORY;
+    r.panel[1] = r.panel[0] + a;
+    r.by_columns = r.panel[1] + b;
+    factor_panel(&r, 0, least_of(r.wide, r.least));
+    for (; r.at < r.least; r.at += r.wide) {
+        const int64_t wide = r.wide, next = r.at + wide;
+        const int64_t before = (r.at + r.columns - 1) / r.columns;
+        if (next > r.least) { /* the last panel: columns to its right are only solved */
+            r.wide = r.least - r.at;
+        }
+        const int64_t right = n - r.at - r.wide, below = m - r.at - r.wide;
+        const int64_t parts = right > 0 ? (right + r.columns - 1) / r.columns : 0;
+        const int64_t chunks = below > 0 ? (below + r.rows - 1) / r.rows : 0;
+        pool_run(before + parts, follow_columns, &r);
+        if (parts > 0 && chunks > 0) {
+            pool_run(chunks, pack_rows, &r);
+            pool_run(1 + chunks * parts, update_part, &r);
+        }
+        r.wide = wide;
+    }
+    for (int64_t i = 0; i < m; i++)
+        order[i] = (int)i;
+    for (int64_t k = 0; k < r.least; k++) {
+        const int was = order[k];
+        order[k] = order[pivot[k]];
+        order[pivot[k]] = was;
+    }
+    memory_free(r.panel[0]);
+    return IG_OK;
+}

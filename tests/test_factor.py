@@ -1,0 +1,118 @@
+"""Factorizations and systems against their definitions, through `ingot eval`.
+
+Matrices are random, ill-conditioned, graded, clustered, rank-deficient, near overflow, tiny, and special ones, of sizes
+around those of blocks. Backward errors must be within BOUND * n units of roundoff. The number of threads and the place in
+a stack must not change a bit. INGOT names the command, INGOT_DEVICE the device. Ends with "N passed, N failed".
+"""
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+
+from test_spectral import DEVICE, DTYPES, INGOT, check, counts, decompose, matrices, path, random, scaled  # noqa: E402
+
+BOUND = 12
+SIZES = ((1, 1), (33, 70), (100, 33))
+
+
+def small(error, size, n, dtype, what):
+    """Checks a matrix of errors, relative to a norm."""
+    check(np.linalg.norm(error.astype(np.complex128)) <= BOUND * n * np.finfo(dtype).eps * size, what)
+
+
+def check_lu(dtype):
+    cases = [(name, a.astype(dtype)) for m, n in SIZES for name, a in matrices(m, n, dtype, False)]
+    for (name, a), (p, low, up) in zip(cases, decompose([("lu(a)", a, 3) for _, a in cases])):
+        what = f"lu of a {name} {np.dtype(dtype)} matrix {a.shape}"
+        x, most = scaled(a, dtype)
+        x = x.astype(np.complex128)
+        wide = low.astype(np.complex128)
+        small(p.astype(wide.dtype) @ (wide @ (up.astype(wide.dtype) / most)) - x,
+              np.linalg.norm(wide) * np.linalg.norm(up / most), max(a.shape), dtype, what)
+        check(abs(np.tril(low)).max() <= 1.5 and not np.triu(low, 1).any() and not np.tril(up, -1).any(), f"{what}: shape")
+
+
+def check_qr(dtype):
+    cases = [(name, a.astype(dtype)) for m, n in SIZES for name, a in matrices(m, n, dtype, False)]
+    for (name, a), (q, r) in zip(cases, decompose([("qr(a)", a, 2) for _, a in cases])):
+        what = f"qr of a {name} {np.dtype(dtype)} matrix {a.shape}"
+        x, most = scaled(a, dtype)
+        x = x.astype(np.complex128)
+        q = q.astype(np.complex128)
+        small(q @ (r.astype(q.dtype) / most) - x, np.linalg.norm(x), max(a.shape), dtype, what)
+        small(q.conj().T @ q - np.eye(q.shape[1]), 1, max(a.shape), dtype, f"{what}: not orthogonal")
+
+
+def check_cholesky(dtype):
+    cases = []
+    for n in (1, 33, 150):
+        a = random((n, n), dtype)
+        grade = np.logspace(0, -3, n)
+        for name, scale in (("random", 1), ("huge", 1e15), ("tiny", 1e-15), ("graded", grade[:, None] * grade)):
+            cases.append((name, ((a @ a.conj().T + n * np.eye(n)) * scale).astype(dtype)))
+    for (name, a), (low,) in zip(cases, decompose([("cholesky(a)", a, 1) for _, a in cases])):
+        what, n = f"cholesky of a {name} {np.dtype(dtype)} matrix of {len(a)}", len(a)
+        low = low.astype(np.complex128)
+        small(low @ low.conj().T - a, np.linalg.norm(a), n, dtype, what)
+        check(not np.triu(low, 1).any(), f"{what}: shape")
+
+
+def check_systems(dtype):
+    cases = []
+    for n, columns in ((1, 1), (33, 1), (65, 40), (130, 70)):
+        a, b = random((n, n), dtype), random((n, columns), dtype)
+        cases += [(name, np.concatenate([x.astype(dtype), b], 1)) for name, x in
+                  (("random", a), ("dominant", a + n * np.eye(n)), ("graded", a * np.logspace(0, -4, n)))]
+    calls = ["solve(a[:, :a.shape[0]], a[:, a.shape[0]:])", "inv(a[:, :a.shape[0]])"]
+    calls += [f"solve_triangular(a[:, :a.shape[0]] + a.shape[0] * eye(a.shape[0]), a[:, a.shape[0]:], lower={low})"
+              for low in ("true", "false")]
+    for k, call in enumerate(calls):
+        done = decompose([(call, ab, 1) for _, ab in cases])
+        for (name, ab), (x,) in zip(cases, done):
+            n = len(ab)
+            a, b = ab[:, :n].astype(np.complex128), np.eye(n) if k == 1 else ab[:, n:].astype(np.complex128)
+            a = a if k < 2 else (np.tril if k == 2 else np.triu)(a + n * np.eye(n))
+            x = x.astype(np.complex128)
+            small(a @ x - b, np.linalg.norm(a) * np.linalg.norm(x) + (0 if k == 1 else np.linalg.norm(b)), n, dtype,
+                  f"{call} of a {name} {np.dtype(dtype)} matrix of {n}")
+
+
+def check_bits():
+    """One thread or all, alone or in a stack: the same bits."""
+    for dtype in DTYPES:
+        n = 150
+        a, b = random((3, n, n), dtype), random((3, n, 40), dtype)
+        s = (a @ np.swapaxes(a.conj(), -1, -2) + n * np.eye(n)).astype(dtype)
+        for name, x in (("a", a), ("b", b), ("s", s)):
+            np.save(path("bits_" + name), x)
+        found = []
+        for threads in ("1", "2"):
+            for at in ("", "[1]"):
+                lines = [f'{x} = load("{path("bits_" + x)}"){at}' for x in "abs"] + ["f = lu(a)", "q = qr(a)"]
+                for i, result in enumerate(("cholesky(s)", "solve(a, b)", "inv(a)", "f[1]", "f[2]", "q[0]", "q[1]")):
+                    lines.append(f'save("{path(f"bits_{i}")}", {result})')
+                subprocess.run([INGOT, "eval", "--device", DEVICE, "\n".join(lines)], check=True,
+                               env={**os.environ, "IG_THREADS": threads})
+                results = [np.load(path(f"bits_{i}")) for i in range(7)]
+                found.append([(x if at else x[1]).tobytes() for x in results])
+        for other in found[1:]:
+            check(other == found[0], f"bits of {np.dtype(dtype)}")
+
+
+def main():
+    for dtype in DTYPES:
+        check_lu(dtype)
+        check_qr(dtype)
+        check_cholesky(dtype)
+        check_systems(dtype)
+    check_bits()
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    return 1 if counts[False] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
