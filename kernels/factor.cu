@@ -127,13 +127,17 @@ extern "C" __global__ void qr(int tasks, int m, int n, PARTS(const T *a, const T
     qr_of(m, n, v + at, IM(v_im + at), r + small, IM(r_im + small), t + small, IM(t_im + small), w, u);
 }
 
-/* x = b, then a x = b is solved for its columns. a (n x n) is triangular, with ones on its diagonal if unit. */
+/* x = b, then a x = b is solved for its columns. a (n x n) is triangular, with ones on its diagonal if unit. A block
+ * takes blockDim.x columns of a matrix. */
 extern "C" __global__ void substitute(int tasks, int n, int columns, int upper, int unit,
                                       PARTS(const T *a, const T *a_im), PARTS(const T *b, const T *b_im),
                                       PARTS(T *x, T *x_im))
 {
-    const long long small = (long long)blockIdx.x * n * n, at = (long long)blockIdx.x * n * columns;
-    EACH(j, 0, columns)
+    const int chunks = (columns + (int)blockDim.x - 1) / (int)blockDim.x;
+    const long long matrix = blockIdx.x / chunks, small = matrix * n * n, at = matrix * n * columns;
+    const int j = (int)(blockIdx.x % chunks) * (int)blockDim.x + (int)threadIdx.x;
+    if (j >= columns)
+        return;
     for (int step = 0; step < n; step++) {
         const int i = upper ? n - 1 - step : step;
         const long long row = small + (long long)i * n, here = at + (long long)i * columns + j;

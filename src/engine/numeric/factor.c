@@ -13,7 +13,9 @@
 
 _Static_assert((int)FACTOR_PANEL <= (int)FACTOR_QR_WIDE, "a panel of qr fits its kernel");
 
-enum { PARTS_MOST = 2, ARGS = 16 };
+enum { PARTS_MOST = 2, ARGS = 16, COLUMNS = 64 }; /* COLUMNS: of a block of substitute */
+
+static int64_t column_tasks(int64_t columns) { return (columns + COLUMNS - 1) / COLUMNS; }
 
 /* ---- on the CPU ---- */
 
@@ -156,6 +158,7 @@ static ig_status core_substitute(int type, void *const *at)
     stack s = {.d = dense_of(type), .kind = FACTOR_SUBSTITUTE, .count = number_at(&at)};
     s.m = number_at(&at);
     s.n = number_at(&at);
+    s.count /= column_tasks(s.n);
     s.upper = number_at(&at) != 0;
     s.unit = number_at(&at) != 0;
     s.a = matrix_at(&at, &s.d, s.m);
@@ -332,14 +335,14 @@ static int build_substitute(const int64_t *number, ig_array *const *in, ig_array
     const int parts = number[0] ? 2 : 1, lead = in[0]->view.ndim - 2;
     const int64_t n = in[0]->view.shape[lead], columns = in[parts]->view.shape[lead + 1];
     call c = {0};
-    add_number(&c, stack_size(in[0], lead));
+    add_number(&c, stack_size(in[0], lead) * column_tasks(columns));
     add_number(&c, n);
     add_number(&c, columns);
     add_number(&c, number[1]);
     add_number(&c, number[2]);
     add_arrays(&c, in, 2 * parts);
     add_results(&c, in[0], lead, n, columns, parts);
-    return launch(FACTOR_SUBSTITUTE, in[0], number[0], &c, threads_for(columns), number, out);
+    return launch(FACTOR_SUBSTITUTE, in[0], number[0], &c, COLUMNS, number, out);
 }
 
 /* number[1]: down. */
