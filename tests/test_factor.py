@@ -12,6 +12,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+os.environ["IG_OVERRIDES"] = "off"  # the code of Ingot, not of a LAPACK
 
 from test_spectral import DEVICE, DTYPES, INGOT, check, counts, decompose, matrices, path, random, scaled  # noqa: E402
 
@@ -96,7 +97,7 @@ def check_bits():
                 for i, result in enumerate(("cholesky(s)", "solve(a, b)", "inv(a)", "f[1]", "f[2]", "q[0]", "q[1]")):
                     lines.append(f'save("{path(f"bits_{i}")}", {result})')
                 subprocess.run([INGOT, "eval", "--device", DEVICE, "\n".join(lines)], check=True,
-                               env={**os.environ, "IG_THREADS": threads})
+                               env={**os.environ, "IG_NUM_THREADS": threads})
                 results = [np.load(path(f"bits_{i}")) for i in range(7)]
                 found.append([(x if at else x[1]).tobytes() for x in results])
         for other in found[1:]:
