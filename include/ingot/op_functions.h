@@ -1043,6 +1043,9 @@ IG_API int ig_fresnel(ig_array *x, ig_array *out[2]);
 IG_API ig_array *ig_gammainc(ig_array *a, ig_array *x);
 /* 1 - gammainc(a, x); small results are accurate for x above a + 1. */
 IG_API ig_array *ig_gammaincc(ig_array *a, ig_array *x);
+/* The share of beta(a, b) that the integral of t**(a - 1) * (1 - t)**(b - 1) has from 0 to x, which
+ * is within [0, 1]. */
+IG_API ig_array *ig_betainc(ig_array *a, ig_array *b, ig_array *x);
 
 /* ---- shapes --------------------------------------------------------------------------------- */
 

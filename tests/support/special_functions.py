@@ -253,3 +253,19 @@ def gammainc(a, x):
         return float(a == 0)
     total = series(1, lambda k: Decimal(x) / (Decimal(a) + k + 1))
     return float(total) * math.exp(a * math.log(x) - x - math.lgamma(a + 1))
+
+
+@each
+def betainc(a, b, x):
+    """The series of 2F1(a + b, 1; a + 1; x) where x is low."""
+    if min(a, b, x) < 0 or x > 1:
+        return math.nan
+    if x in (0, 1):
+        return x
+    if a == 0 or b == 0:
+        return math.nan if a == b else float(a == 0)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - betainc(b, a, 1 - x).item()
+    total = series(1, lambda k: Decimal(x) * (Decimal(a) + Decimal(b) + k) / (Decimal(a) + 1 + k))
+    lead = a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b)
+    return float(total) * math.exp(lead)

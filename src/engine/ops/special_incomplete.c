@@ -1,4 +1,4 @@
-/* Builders of the incomplete gamma functions: integrals, as sums over an axis of nodes. */
+/* Builders of the incomplete gamma and beta functions: integrals, as sums over an axis of nodes. */
 #include "engine/ops/special.h"
 
 /* Nodes and weights of an integral over (0, inf) of a function that decays as exp(-x) or faster: x = exp(s - exp(-s)),
@@ -95,5 +95,79 @@ BUILDER(gammainc_family)
         ig_logical_or(special_below(ig_minimum(a_in, x_in), 0), ig_isnan(ig_add(a_in, x_in)));
     is_out = ig_logical_or(is_out, ig_logical_and(is_all, is_none));
     y = ig_where(is_all, ig_float(below), ig_where(is_none, ig_float(!below), y));
+    return composite_result(out, ig_where(is_out, ig_float(NAN), y), dtype);
+}
+
+/* ---- beta ---- */
+
+/* x^a y^b / beta(a, b) for y = 1 - x, a >= 1 and b >= 1: Stirling's series, where the parts of first order cancel. */
+static ig_array *beta_ratio(ig_array *a, ig_array *b, ig_array *x, ig_array *y)
+{
+    ig_array *n = ig_add(a, b), *away = ig_subtract(ig_multiply(x, n), a);
+    ig_array *low = log_gap(ig_multiply(x, n), a, ig_divide(away, a));
+    ig_array *high = log_gap(ig_multiply(y, n), b, ig_negative(ig_divide(away, b)));
+    ig_array *power = ig_add(ig_multiply(a, low), ig_multiply(b, high));
+    power = ig_add(power, ig_subtract(special_stirling(n),
+                                      ig_add(special_stirling(a), special_stirling(b))));
+    ig_array *spread = ig_times(ig_divide(a, n), 0.5 / M_PI);
+    return ig_multiply(ig_exp(power), ig_sqrt(ig_multiply(spread, b)));
+}
+
+/* The integral of exp(-a u) ((1 - x exp(-u)) / y)^(b - 1) for a >= 1 and x below about a / (a + b). */
+static ig_array *beta_integral(ig_array *a, ig_array *b, ig_array *x, ig_array *y)
+{
+    const nodes n = make_nodes((ig_dtype)(x ? x->dtype : IG_F32));
+    ig_array *odds = ig_divide(x, y), *less = ig_plus(b, -1);
+    ig_array *unit = ig_maximum(ig_subtract(a, ig_multiply(less, odds)), ig_sqrt(a));
+    unit = ig_stop_gradient(unit);
+    ig_array *u = ig_divide(n.at, special_column(unit));
+    ig_array *grows = ig_negative(ig_multiply(special_column(odds), ig_expm1(ig_negative(u))));
+    ig_array *power = ig_subtract(ig_multiply(special_column(less), ig_log1p(grows)),
+                                  ig_multiply(special_column(a), u));
+    ig_array *sum = build_plain_sum(ig_multiply(ig_exp(power), n.weight), IG_AXES(-1), false);
+    return ig_divide(sum, unit);
+}
+
+/* The part below x where x is low, else 1 less the part above it. Parameters below 1 are raised by one step. */
+static ig_array *beta_part(ig_array *a, ig_array *b, ig_array *x)
+{
+    ig_array *one = ig_float(1), *rest = ig_subtract(one, x);
+    ig_array *turn = ig_greater(x, ig_divide(ig_plus(a, 1), ig_plus(ig_add(a, b), 2)));
+    ig_array *c = ig_where(turn, b, a), *d = ig_where(turn, a, b);
+    ig_array *low = ig_where(turn, rest, x), *high = ig_where(turn, x, rest);
+    ig_array *is_small = special_below(c, 1), *is_short = special_below(d, 1), *n = ig_add(c, d);
+    ig_array *raised = ig_where(is_small, ig_plus(c, 1), c);
+    ig_array *longer = ig_where(is_short, ig_plus(d, 1), d);
+    ig_array *ratio = beta_ratio(raised, longer, low, high);
+    ig_array *step = ig_divide(d, ig_multiply(ig_add(raised, d), high));
+    ratio = ig_where(is_short, ig_multiply(ratio, step), ratio);
+    ig_array *part = ig_divide(beta_integral(raised, d, low, high), high);
+    part = ig_where(is_small, ig_add(part, ig_reciprocal(ig_multiply(low, n))), part);
+    part = ig_multiply(part, ratio);
+    return ig_where(turn, ig_subtract(one, part), part);
+}
+
+BUILDER(betainc)
+{
+    ig_array *in[3] = {args[0].u.array, args[1].u.array, args[2].u.array};
+    ig_dtype dtype;
+    if (special_floats(op, in, 3, &dtype) != IG_OK)
+        return 0;
+    ig_array *a = in[0], *b = in[1], *x = in[2], *zero = ig_float(0), *half = ig_float(0.5);
+    ig_array *is_inside = ig_logical_and(ig_greater(x, zero), ig_less(x, ig_float(1)));
+    ig_array *fine = ig_logical_and(ig_greater(ig_minimum(a, b), zero), ig_isfinite(ig_add(a, b)));
+    fine = ig_logical_and(fine, is_inside);
+    ig_array *y = beta_part(ig_where(fine, a, half), ig_where(fine, b, half), ig_where(fine, x, half));
+    /* At the ends: all of it is above 0 and below 1. A parameter of 0 puts all of it at one end, as an infinite one does at
+     * the other. */
+    ig_array *is_none = ig_logical_or(special_is(x, 0), ig_logical_or(special_is(b, 0), special_is(a, INFINITY)));
+    ig_array *is_all = ig_logical_or(special_is(a, 0), special_is(b, INFINITY));
+    is_all = ig_logical_or(special_is(x, 1), ig_logical_and(is_all, ig_logical_not(special_is(x, 0))));
+    is_none = ig_logical_and(is_none, ig_logical_not(special_is(x, 1)));
+    ig_array *is_out = ig_logical_or(special_below(ig_minimum(ig_minimum(a, b), x), 0),
+                                     ig_greater(x, ig_float(1)));
+    is_out = ig_logical_or(is_out, ig_isnan(ig_add(ig_add(a, b), x)));
+    is_out = ig_logical_or(is_out, ig_logical_and(is_all, is_none));
+    y = ig_where(is_all, ig_float(1), ig_where(is_none, zero, y));
     return composite_result(out, ig_where(is_out, ig_float(NAN), y), dtype);
 }
