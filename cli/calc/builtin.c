@@ -290,6 +290,56 @@ static bool run_zip(calc *c, const expr *n, const value *args, value *out)
     return true;
 }
 
+/* Joins nested lists: items of the innermost ones along the last axis, those around them along the axis before it. depth is
+ * how many lists are around an array, *rank the axes that all arrays get: 0 to find the most of them. */
+static bool block_of(calc *c, span where, const value *v, int depth, int *rank, ig_array **out)
+{
+    if (depth == 0) {
+        int64_t shape[IG_MAX_NDIM];
+        ig_array *x;
+        if (v->kind == V_LIST)
+            return calc_fail(c, where, "block: lists are nested unequally");
+        if (!calc_to_array(c, where, v, &x))
+            return false;
+        const ig_ints own = ig_shape(x);
+        if (!out) {
+            *rank = own.n > *rank ? own.n : *rank;
+            return true;
+        }
+        for (int i = 0; i < *rank; i++)
+            shape[i] = i < *rank - own.n ? 1 : own.v[i - (*rank - own.n)];
+        *out = ig_reshape(x, (ig_ints){shape, *rank});
+        return *out ? true : calc_fail_library(c, where);
+    }
+    if (v->kind != V_LIST || v->u.items.n == 0)
+        return calc_fail(c, where, v->kind == V_LIST ? "block: a list is empty"
+                                                     : "block: lists are nested unequally");
+    const int n = v->u.items.n;
+    ig_array **parts = arena_get(&c->scratch, sizeof *parts * (size_t)n);
+    for (int i = 0; i < n; i++)
+        if (!block_of(c, where, &v->u.items.v[i], depth - 1, rank, out ? &parts[i] : NULL))
+            return false;
+    if (!out)
+        return true;
+    *out = ig_concat(parts, n, IG_AXES(-depth));
+    return *out ? true : calc_fail_library(c, where);
+}
+
+static bool run_block(calc *c, const expr *n, const value *args, value *out)
+{
+    int depth = 0, rank;
+    for (const value *v = &args[0]; v->kind == V_LIST && v->u.items.n > 0; v = v->u.items.v)
+        depth++;
+    if (depth > IG_MAX_NDIM)
+        return calc_fail(c, n->where, "block: lists are nested more than %d deep", IG_MAX_NDIM);
+    rank = depth;
+    ig_array *x = NULL;
+    if (!block_of(c, n->where, &args[0], depth, &rank, NULL) ||
+        !block_of(c, n->where, &args[0], depth, &rank, &x))
+        return false;
+    return calc_give(c, n->where, x, out);
+}
+
 static bool run_enumerate(calc *c, const expr *n, const value *args, value *out)
 {
     value items, numbers[2] = {{0}};
@@ -375,6 +425,12 @@ static const builtin builtins[] = {
      "x (a list, a number, an array) as an array",
      run_array},
     {"asarray", {"x", "dtype"}, 1, "x, dtype=None", "the same", run_array},
+    {"block",
+     {"arrays"},
+     1,
+     "arrays",
+     "nested lists of arrays, joined: the innermost along the last axis, lists around them along the axis before it",
+     run_block},
     {"compute", {"x"}, 1, "x", "x, computed now: data for what follows", run_compute},
     {"default_rng",
      {"seed"},
