@@ -366,8 +366,24 @@ static void binary(printer *p, const kernel_expr *e, int level, bool unrounded)
     close_paren(p, level > own);
 }
 
+/* Negation by a function, if the target needs it. */
+static bool negated_by_call(printer *p, const kernel_expr *e)
+{
+    const int kind = e->type->kind;
+    if (!p->target->negates_bits || e->op != OP_NEGATE || e->a->kind == EXPR_CONST ||
+        (kind != TYPE_F32 && kind != TYPE_F64))
+        return false;
+    print_use(p, kind == TYPE_F64 ? PRELUDE_NEGATE_F64 : PRELUDE_NEGATE);
+    open_call(p, kind == TYPE_F64 ? "ig_negate_double" : "ig_negate");
+    print_expr(p, e->a, LEVEL_ASSIGN);
+    close_call(p, "");
+    return true;
+}
+
 static void unary(printer *p, const kernel_expr *e, int level)
 {
+    if (negated_by_call(p, e))
+        return;
     open_paren(p, level > LEVEL_UNARY);
     print_out(p, "%s", operators[e->op].text);
     const bool twice = e->a->kind == EXPR_UNARY || e->a->kind == EXPR_CONST;

@@ -32,6 +32,9 @@ typedef struct kernel_target {
     bool whole_warps; /* all blocks will have one axis and whole warps */
     /* OpenCL C: functions with pointers to shared memory are inlined by the compiler's front end. PoCL 3 needs it. */
     bool inlines;
+    /* OpenCL C: negation sets the sign bit. LLVM 15 for aarch64 makes -fma(a, b, c) one instruction, whose zeros have the other
+     * sign. */
+    bool negates_bits;
     /* CUDA C: a hidden parameter points to the memory of globals, which all kernels of a module share.
      * Otherwise the text declares the globals, which is easier to read. The other languages have no such
      * variables. */

@@ -34,6 +34,9 @@ static kernel_target target_of(const backend *dev, const module_built *b)
     t.shuffles = l->shuffles || t.masked;
     t.whole_warps = t.casts_fit = b->whole_warps;
     t.inlines = l->cpu;
+#ifdef __aarch64__
+    t.negates_bits = l->cpu;
+#endif
     t.hides_globals = true;
     memcpy(t.block, b->block, sizeof t.block);
     return t;
