@@ -38,6 +38,9 @@ __device__ REAL draw_unit(stream *s)
 #endif
 }
 
+/* The most candidates of one element. Each distribution accepts more than one of a hundred. */
+enum { TRIES = 100000 };
+
 __device__ REAL draw_normal(stream *s)
 {
     return m_erfinv((REAL)2 * draw_unit(s) - (REAL)1) * (REAL)1.41421356237309504880;
@@ -51,7 +54,8 @@ __device__ REAL draw_loggamma(stream *s, REAL a)
     const bool small = a < (REAL)1;
     const REAL d = (small ? a + (REAL)1 : a) - (REAL)(1.0 / 3), c = (REAL)1 / m_sqrt((REAL)9 * d);
     REAL log_v = (REAL)0;
-    for (bool found = false; !found;) {
+    bool found = false;
+    for (int tries = 0; !found && tries < TRIES; tries++) {
         const REAL x = draw_normal(s), root = (REAL)1 + c * x, u = draw_unit(s);
         if (root > (REAL)0) {
             const REAL v = root * root * root;
@@ -144,7 +148,8 @@ __device__ REAL poisson_many(stream *s, REAL rate)
     const REAL b = (REAL)0.931 + (REAL)2.53 * m_sqrt(rate), a = (REAL)-0.059 + (REAL)0.02483 * b;
     const REAL scale = (REAL)1.1239 + (REAL)1.1328 / (b - (REAL)3.4), squeeze = (REAL)0.9277 - (REAL)3.6224 / (b - (REAL)2);
     REAL k = (REAL)0;
-    for (bool found = false; !found;) {
+    bool found = false;
+    for (int tries = 0; !found && tries < TRIES; tries++) {
         const REAL u = draw_unit(s) - (REAL)0.5, v = draw_unit(s), us = (REAL)0.5 - m_abs(u);
         k = m_floor(((REAL)2 * a / us + b) * u + rate + (REAL)0.43);
         if (us >= (REAL)0.07 && v <= squeeze)
@@ -187,7 +192,8 @@ __device__ REAL binomial_many(stream *s, REAL n, REAL p)
     const REAL squeeze = (REAL)0.92 - (REAL)4.2 / b, alpha = ((REAL)2.83 + (REAL)5.1 / b) * spread;
     const REAL most = log_binomial(m_floor((n + (REAL)1) * p), n, p, q);
     REAL k = (REAL)0;
-    for (bool found = false; !found;) {
+    bool found = false;
+    for (int tries = 0; !found && tries < TRIES; tries++) {
         const REAL v = draw_unit(s), u = draw_unit(s) - (REAL)0.5, us = (REAL)0.5 - m_abs(u);
         k = m_floor(((REAL)2 * a / us + b) * u + c);
         if (us >= (REAL)0.07 && v <= squeeze)
@@ -226,14 +232,17 @@ __global__ void sample_zipf(const unsigned int *key, const REAL *a, long long *y
         return;
     stream s;
     begin(&s, key, i, n);
-    const REAL less = a[i] - (REAL)1, b = m_pow((REAL)2, less);
+    const REAL less = a[i] - (REAL)1, log_b = less * (REAL)0.693147180559945309417;
+    /* Numbers above 2^62 are left out. */
+    const REAL least = m_exp((REAL)-62 * log_b), rest = -m_expm1((REAL)-62 * log_b);
     REAL k = (REAL)-1;
-    for (bool found = !(less > (REAL)0 && less <= (REAL)1000); !found;) {
-        const REAL u = draw_unit(&s), v = draw_unit(&s);
-        k = m_floor(m_pow(u, (REAL)-1 / less));
+    bool found = !(less > (REAL)0 && less <= (REAL)1000);
+    for (int tries = 0; !found && tries < TRIES; tries++) {
+        const REAL u = least + rest * draw_unit(&s), v = draw_unit(&s);
+        k = m_floor(m_exp(-m_log(u) / less));
         if (k >= (REAL)1 && k <= (REAL)0x1p62) {
-            const REAL t = m_exp(less * m_log1p((REAL)1 / k));
-            found = v * k * (t - (REAL)1) / (b - (REAL)1) <= t / b;
+            const REAL log_t = less * m_log1p((REAL)1 / k);
+            found = v * k * (m_expm1(log_t) / m_expm1(log_b)) <= m_exp(log_t - log_b);
         }
     }
     y[i] = (long long)k;
@@ -249,7 +258,8 @@ __global__ void sample_logseries(const unsigned int *key, const REAL *a, long lo
     begin(&s, key, i, n);
     const REAL p = a[i], r = m_log1p(-p);
     REAL k = (REAL)-1;
-    for (bool found = !(p >= (REAL)0 && p < (REAL)1); !found;) {
+    bool found = !(p >= (REAL)0 && p < (REAL)1);
+    for (int tries = 0; !found && tries < TRIES; tries++) {
         const REAL v = draw_unit(&s), u = draw_unit(&s), q = -m_expm1(r * u);
         k = v < p && v < q ? (REAL)2 : (REAL)1;
         if (v < p && v <= q * q)
@@ -275,9 +285,12 @@ __global__ void sample_vonmises(const unsigned int *key, const REAL *a, REAL *y,
     else if (k >= large)
         angle = draw_normal(&s) / m_sqrt(k);
     else if (k > (REAL)0) {
-        const REAL r = (REAL)1 + m_sqrt((REAL)1 + (REAL)4 * k * k), rho = (r - m_sqrt((REAL)2 * r)) / ((REAL)2 * k);
+        /* (r - sqrt(2 r)) / (2 k), without cancellation for a small k. */
+        const REAL r = (REAL)1 + m_sqrt((REAL)1 + (REAL)4 * k * k), root = m_sqrt(r);
+        const REAL rho = (REAL)2 * k / r * (root / (root + (REAL)1.41421356237309504880));
         const REAL c = ((REAL)1 + rho * rho) / ((REAL)2 * rho);
-        for (bool found = false; !found;) {
+        bool found = false;
+        for (int tries = 0; !found && tries < TRIES; tries++) {
             const REAL z = m_cos(pi * draw_unit(&s)), w = ((REAL)1 + c * z) / (c + z), t = k * (c - w);
             const REAL v = draw_unit(&s);
             found = t * ((REAL)2 - t) >= v || m_log(t / v) + (REAL)1 >= t;
