@@ -170,8 +170,8 @@ def shared_variables(text):
     """Threadgroup variables become references to memory of the simulator."""
     def one(found):
         blank, align, kind, name, dims = found.groups()
-        return (f"{blank}typedef {align}{kind} sim_{name}{dims}; static device char site_{name}; threadgroup sim_{name} &{name} = "
-                f"*(threadgroup sim_{name} *)(ulong)sim_shared((const void *)&site_{name}, sizeof(sim_{name}), alignof(sim_{name}));")
+        return (f"{blank}typedef {align}{kind} sim_type_{name}{dims}; static device char site_{name}; threadgroup sim_type_{name} &{name} = "
+                f"*(threadgroup sim_type_{name} *)(ulong)sim_shared((const void *)&site_{name}, sizeof(sim_type_{name}), alignof(sim_type_{name}));")
     return SHARED.sub(one, text)
 
 
