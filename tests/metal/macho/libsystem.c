@@ -337,6 +337,10 @@ static sine_and_cosine_f mac_sincosf(float x)
     return y;
 }
 
+/* Of the compiler's library: linked here, so that the table has them. */
+__int128 __divti3(__int128 a, __int128 b), __modti3(__int128 a, __int128 b);
+unsigned __int128 __udivti3(unsigned __int128 a, unsigned __int128 b), __umodti3(unsigned __int128 a, unsigned __int128 b);
+
 /* ---- the table ---- */
 
 void mac_setjmp(void), mac_longjmp(void);
@@ -345,7 +349,8 @@ static const struct {
     const char *name;
     const void *at;
 } own[] = {
-    {"__sincos_stret", mac_sincos}, {"__sincosf_stret", mac_sincosf},
+    {"__sincos_stret", mac_sincos}, {"__sincosf_stret", mac_sincosf}, {"__divti3", __divti3}, {"__modti3", __modti3},
+    {"__udivti3", __udivti3}, {"__umodti3", __umodti3},
     {"printf", va_printf}, {"fprintf", va_fprintf}, {"sprintf", va_sprintf}, {"dprintf", va_dprintf},
     {"asprintf", va_asprintf}, {"snprintf", va_snprintf}, {"sscanf", va_sscanf}, {"fscanf", va_fscanf}, {"open", va_open},
     {"openat", va_openat}, {"fcntl", va_fcntl}, {"ioctl", va_ioctl}, {"vprintf", mac_vprintf}, {"vfprintf", mac_vfprintf},
