@@ -16,6 +16,8 @@ static const struct format {
     [IG_U64] = {64, 0, 0, false},     [IG_F16] = {16, 11, -14, true},
     [IG_BF16] = {16, 8, -126, true},  [IG_F32] = {32, 24, -126, true},
     [IG_F64] = {64, 53, -1022, true},
+    /* those of their parts */
+    [IG_C64] = {32, 24, -126, true},  [IG_C128] = {64, 53, -1022, true},
 };
 
 int real_width(ig_dtype d) { return formats[d].bits; }
