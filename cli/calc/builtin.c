@@ -312,8 +312,9 @@ static bool block_of(calc *c, span where, const value *v, int depth, int *rank, 
         return *out ? true : calc_fail_library(c, where);
     }
     if (v->kind != V_LIST || v->u.items.n == 0)
-        return calc_fail(c, where, v->kind == V_LIST ? "block: a list is empty"
-                                                     : "block: lists are nested unequally");
+        return calc_fail(c, where,
+                         v->kind == V_LIST ? "block: a list is empty"
+                                           : "block: lists are nested unequally");
     const int n = v->u.items.n;
     ig_array **parts = arena_get(&c->scratch, sizeof *parts * (size_t)n);
     for (int i = 0; i < n; i++)
@@ -429,7 +430,8 @@ static const builtin builtins[] = {
      {"arrays"},
      1,
      "arrays",
-     "nested lists of arrays, joined: the innermost along the last axis, lists around them along the axis before it",
+     "nested lists of arrays, joined: the innermost along the last axis, lists around them along "
+     "the axis before it",
      run_block},
     {"compute", {"x"}, 1, "x", "x, computed now: data for what follows", run_compute},
     {"default_rng",

@@ -9,15 +9,22 @@ static const struct format {
     int bits, digits, lowest; /* lowest: exponent of the smallest normal number */
     bool is_signed;
 } formats[] = {
-    [IG_BOOL] = {8, 0, 0, false},     [IG_I8] = {8, 0, 0, true},
-    [IG_I16] = {16, 0, 0, true},      [IG_I32] = {32, 0, 0, true},
-    [IG_I64] = {64, 0, 0, true},      [IG_U8] = {8, 0, 0, false},
-    [IG_U16] = {16, 0, 0, false},     [IG_U32] = {32, 0, 0, false},
-    [IG_U64] = {64, 0, 0, false},     [IG_F16] = {16, 11, -14, true},
-    [IG_BF16] = {16, 8, -126, true},  [IG_F32] = {32, 24, -126, true},
+    [IG_BOOL] = {8, 0, 0, false},
+    [IG_I8] = {8, 0, 0, true},
+    [IG_I16] = {16, 0, 0, true},
+    [IG_I32] = {32, 0, 0, true},
+    [IG_I64] = {64, 0, 0, true},
+    [IG_U8] = {8, 0, 0, false},
+    [IG_U16] = {16, 0, 0, false},
+    [IG_U32] = {32, 0, 0, false},
+    [IG_U64] = {64, 0, 0, false},
+    [IG_F16] = {16, 11, -14, true},
+    [IG_BF16] = {16, 8, -126, true},
+    [IG_F32] = {32, 24, -126, true},
     [IG_F64] = {64, 53, -1022, true},
     /* those of their parts */
-    [IG_C64] = {32, 24, -126, true},  [IG_C128] = {64, 53, -1022, true},
+    [IG_C64] = {32, 24, -126, true},
+    [IG_C128] = {64, 53, -1022, true},
 };
 
 int real_width(ig_dtype d) { return formats[d].bits; }

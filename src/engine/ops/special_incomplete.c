@@ -107,8 +107,8 @@ static ig_array *beta_ratio(ig_array *a, ig_array *b, ig_array *x, ig_array *y)
     ig_array *low = log_gap(ig_multiply(x, n), a, ig_divide(away, a));
     ig_array *high = log_gap(ig_multiply(y, n), b, ig_negative(ig_divide(away, b)));
     ig_array *power = ig_add(ig_multiply(a, low), ig_multiply(b, high));
-    power = ig_add(power, ig_subtract(special_stirling(n),
-                                      ig_add(special_stirling(a), special_stirling(b))));
+    power = ig_add(
+        power, ig_subtract(special_stirling(n), ig_add(special_stirling(a), special_stirling(b))));
     ig_array *spread = ig_times(ig_divide(a, n), 0.5 / M_PI);
     return ig_multiply(ig_exp(power), ig_sqrt(ig_multiply(spread, b)));
 }
@@ -157,12 +157,15 @@ BUILDER(betainc)
     ig_array *is_inside = ig_logical_and(ig_greater(x, zero), ig_less(x, ig_float(1)));
     ig_array *fine = ig_logical_and(ig_greater(ig_minimum(a, b), zero), ig_isfinite(ig_add(a, b)));
     fine = ig_logical_and(fine, is_inside);
-    ig_array *y = beta_part(ig_where(fine, a, half), ig_where(fine, b, half), ig_where(fine, x, half));
+    ig_array *y =
+        beta_part(ig_where(fine, a, half), ig_where(fine, b, half), ig_where(fine, x, half));
     /* At the ends: all of it is above 0 and below 1. A parameter of 0 puts all of it at one end, as an infinite one does at
      * the other. */
-    ig_array *is_none = ig_logical_or(special_is(x, 0), ig_logical_or(special_is(b, 0), special_is(a, INFINITY)));
+    ig_array *is_none =
+        ig_logical_or(special_is(x, 0), ig_logical_or(special_is(b, 0), special_is(a, INFINITY)));
     ig_array *is_all = ig_logical_or(special_is(a, 0), special_is(b, INFINITY));
-    is_all = ig_logical_or(special_is(x, 1), ig_logical_and(is_all, ig_logical_not(special_is(x, 0))));
+    is_all =
+        ig_logical_or(special_is(x, 1), ig_logical_and(is_all, ig_logical_not(special_is(x, 0))));
     is_none = ig_logical_and(is_none, ig_logical_not(special_is(x, 1)));
     ig_array *is_out = ig_logical_or(special_below(ig_minimum(ig_minimum(a, b), x), 0),
                                      ig_greater(x, ig_float(1)));
