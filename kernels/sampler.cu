@@ -38,7 +38,7 @@ __device__ REAL draw_unit(stream *s)
 #endif
 }
 
-/* The most candidates of one element. Each distribution accepts more than one of a hundred. */
+/* The most candidates of one element, so that a kernel ends for every parameter. */
 enum { TRIES = 100000 };
 
 __device__ REAL draw_normal(stream *s)
