@@ -1,7 +1,7 @@
 /* Builders of functions that NumPy and SciPy have in addition to the array API standard. Each is an expression of other
  * ops. Those of floats are computed in f32 (f64 for f64) and rounded to the dtype of their inputs once. */
 #include "base/error.h"
-#include "engine/ops/composite.h"
+#include "engine/ops/shape.h"
 #include <math.h>
 
 /* ---- elementwise ---- */
@@ -278,17 +278,6 @@ BUILDER(corrcoef)
 
 /* ---- sums and products ---- */
 
-/* x[from:to] along axis. */
-static ig_array *part(ig_array *x, int axis, int64_t from, int64_t to)
-{
-    int64_t start[IG_MAX_NDIM] = {0}, stop[IG_MAX_NDIM];
-    for (int a = 0; a <= axis; a++)
-        stop[a] = INT64_MAX;
-    start[axis] = from;
-    stop[axis] = to;
-    return ig_slice(x, (ig_ints){start, axis + 1}, (ig_ints){stop, axis + 1}, IG_NONE);
-}
-
 /* x to the powers 0 ... n - 1, as products, which are exact for whole numbers. */
 static ig_array *complex_powers(ig_array *x, int64_t n)
 {
@@ -296,7 +285,7 @@ static ig_array *complex_powers(ig_array *x, int64_t n)
     ig_array *factors[2] = {ig_ones(IG_SHAPE(rows, 1), (ig_dtype)x->dtype),
                             ig_broadcast_to(ig_expand_dims(x, IG_AXES(1)), IG_SHAPE(rows, n))};
     ig_array *all = ig_concat(factors, 2, IG_AXES(1));
-    return part(ig_cumulative_prod(all, IG_AXES(1), IG_DTYPE_NONE, false), 1, 0, n);
+    return shape_part(ig_cumulative_prod(all, IG_AXES(1), IG_DTYPE_NONE, false), 1, 0, n);
 }
 
 BUILDER(vander)
@@ -342,7 +331,7 @@ BUILDER(trapezoid)
         infer_axis(op, args[3].u.i, in[0]->view.ndim, &axis) != IG_OK)
         return 0;
     ig_array *width = in[1] ? widths(op, in[0], in[1], args[3].u.i, axis) : ig_float(args[2].u.f);
-    ig_array *ends = ig_add(part(in[0], axis, 1, INT64_MAX), part(in[0], axis, 0, -1));
+    ig_array *ends = ig_add(shape_part(in[0], axis, 1, INT64_MAX), shape_part(in[0], axis, 0, -1));
     ig_array *area = ig_divide(ig_multiply(width, ends), ig_float(2));
     return composite_result(out, ig_sum(area, IG_AXES(axis), IG_DTYPE_NONE, false), dtype);
 }

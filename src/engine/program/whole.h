@@ -22,6 +22,9 @@
 #ifndef PROGRAM_WHOLE_H
 #define PROGRAM_WHOLE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* The numbers of such a node. */
 enum {
     WHOLE_COUNT,   /* matrices, or groups of lines */
@@ -33,6 +36,13 @@ enum {
     WHOLE_UNIT,
     WHOLE_TURNED /* a is column-major */
 };
+
+/* True if the lengths of a matrix fit the integers of LAPACK and cuSOLVER, also in products of a few. */
+static inline bool whole_fits(const int64_t *number)
+{
+    const int64_t most = INT32_MAX / 4, m = number[WHOLE_ROWS], n = number[WHOLE_COLUMNS];
+    return m <= most && n <= most && m * n <= most && m * number[WHOLE_WIDTH] <= most;
+}
 
 /* IG_OVERRIDES: no such nodes, nodes where a library was measured to be faster, or all that a library can compute. */
 typedef enum whole_wish { WHOLE_NONE, WHOLE_FASTER, WHOLE_ALL } whole_wish;

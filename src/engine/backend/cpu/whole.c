@@ -55,9 +55,7 @@ bool cpu_whole_is(const node_native *n)
 bool cpu_whole_offers(const node_native *n)
 {
     const int64_t *v = n->number;
-    if (!cpu_whole_is(n) || v[WHOLE_ROWS] > INT32_MAX / 4 || v[WHOLE_COLUMNS] > INT32_MAX / 4 ||
-        v[WHOLE_ROWS] * v[WHOLE_COLUMNS] > INT32_MAX / 4 ||
-        v[WHOLE_ROWS] * v[WHOLE_WIDTH] > INT32_MAX / 4)
+    if (!cpu_whole_is(n) || !whole_fits(v))
         return false;
     const int64_t size =
         n->kind == NATIVE_TRIANGULAR ? v[WHOLE_ROWS] : least(v[WHOLE_ROWS], v[WHOLE_COLUMNS]);

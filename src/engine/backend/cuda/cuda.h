@@ -69,6 +69,16 @@ extern cuda_api cu;
 
 /* Locks the device, opens it and makes its context current; not locked on failure. */
 static inline ig_status cuda_enter(cuda_device *d) { return driver_enter(&d->base.dev); }
+/* The same for a question of the planner: a failure leaves no error, and the answer is no. */
+static inline bool cuda_enter_to_ask(cuda_device *d)
+{
+    const bool waits = ig_failed();
+    if (cuda_enter(d) == IG_OK)
+        return true;
+    if (!waits)
+        ig_error(NULL);
+    return false;
+}
 static inline void cuda_leave(cuda_device *d) { driver_leave(&d->base.dev); }
 /* Entries of struct driver. */
 ig_status cuda_use(const backend *dev);

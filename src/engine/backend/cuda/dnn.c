@@ -204,12 +204,8 @@ bool dnn_offers(cuda_device *d, const node_native *n)
     pthread_once(&dnn.once, load);
     if (!dnn.loaded)
         return false;
-    const bool waits = ig_failed();
-    if (cuda_enter(d) != IG_OK) {
-        if (!waits)
-            ig_error(NULL);
+    if (!cuda_enter_to_ask(d))
         return false;
-    }
     const struct dnn_answer *a = ask(d, &p);
     cuda_leave(d);
     return a && a->yes;

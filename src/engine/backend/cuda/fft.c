@@ -145,12 +145,8 @@ bool fft_offers(cuda_device *d, const node_native *n)
     pthread_once(&fft.once, load);
     if (!fft.loaded)
         return false;
-    const bool waits = ig_failed();
-    if (cuda_enter(d) != IG_OK) {
-        if (!waits)
-            ig_error(NULL);
+    if (!cuda_enter_to_ask(d))
         return false;
-    }
     const struct fft_answer *a = ask(d, n);
     cuda_leave(d);
     return a && a->yes;

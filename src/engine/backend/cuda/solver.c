@@ -18,7 +18,7 @@
 enum { LOWER = 0, UPPER = 1, RIGHT = 1, VECTORS = 1, ADJOINT = 2 };
 enum { RESULTS = 5, ALIGN = 256, TYPES = 4 };
 
-/* A matrix of at least this many rows and columns is faster in cuSOLVER: on an H200, 1000 rows are 4 to 20 times as fast
+/* A matrix of at least this many rows and columns is faster in cuSOLVER: on an H200, 1000 rows are 4 to 12 times as fast
  * (bench/works.py, rows whose name ends in _own). */
 static const int least_size[NATIVE_KINDS] = {
     [NATIVE_CHOLESKY] = 256, [NATIVE_LU] = 256,  [NATIVE_TRIANGULAR] = 512,
@@ -359,22 +359,14 @@ static bool is_faster(const node_native *n)
 
 bool solver_offers(cuda_device *d, const node_native *n)
 {
-    const int64_t *v = n->number;
     if (n->kind < NATIVE_CHOLESKY || n->kind > NATIVE_SVD || d->refused >> n->kind & 1 ||
-        v[WHOLE_ROWS] > INT32_MAX / 4 || v[WHOLE_COLUMNS] > INT32_MAX / 4 ||
-        v[WHOLE_ROWS] * v[WHOLE_COLUMNS] > INT32_MAX / 4 ||
-        v[WHOLE_ROWS] * v[WHOLE_WIDTH] > INT32_MAX / 4 ||
-        !(is_faster(n) || whole_wished() == WHOLE_ALL))
+        !whole_fits(n->number) || !(is_faster(n) || whole_wished() == WHOLE_ALL))
         return false;
     pthread_once(&solver.once, load);
     if (!solver.loaded)
         return false;
-    const bool waits = ig_failed();
-    if (cuda_enter(d) != IG_OK) {
-        if (!waits)
-            ig_error(NULL);
+    if (!cuda_enter_to_ask(d))
         return false;
-    }
     const bool yes = works(d, n);
     cuda_leave(d);
     return yes;
