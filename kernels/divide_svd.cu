@@ -136,15 +136,7 @@ FUNCTION void divide_svd_vectors(const divide_svd_call all, bool left, int from,
         for (int c = from; c < end; c++)
             row[c] *= square[c - from];
     }
-    for (int t = x.count[1] - 1; t >= 0; t--) {
-        REAL *p = s + x.source[x.first[t]] * k, *n = s + x.source[x.second[t]] * k;
-        const REAL cosine = x.cosine[t], sine = x.sine[t];
-        for (int c = from; c < end; c++) {
-            const REAL a = p[c], b = n[c];
-            p[c] = cosine * a - sine * b;
-            n[c] = sine * a + cosine * b;
-        }
-    }
+    divide_turn_back(x, s, k, from, end);
     if (left)
         return;
     for (int c = from; c < end; c++) {

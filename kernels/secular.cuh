@@ -56,6 +56,20 @@ FUNCTION REAL apart(bool squares, REAL d, REAL origin, REAL shift)
     return squares ? plain * ((d + origin) + shift) : plain;
 }
 
+/* Undoes the rotations in columns from ... end - 1 of s, whose rows have k elements. */
+FUNCTION void divide_turn_back(const divide_call x, REAL *s, long long k, int from, int end)
+{
+    for (int t = x.count[1] - 1; t >= 0; t--) {
+        REAL *p = s + x.source[x.first[t]] * k, *n = s + x.source[x.second[t]] * k;
+        const REAL cosine = x.cosine[t], sine = x.sine[t];
+        for (int c = from; c < end; c++) {
+            const REAL a = p[c], b = n[c];
+            p[c] = cosine * a - sine * b;
+            n[c] = sine * a + cosine * b;
+        }
+    }
+}
+
 /* ---- round 0 ---- */
 
 /* How many of n ascending values are below v, or at most v. */
