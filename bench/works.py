@@ -1,6 +1,6 @@
 """What is measured: one Work for each row, with its inputs, its cost and its bar.
 
-bench/ours.c and the classes of bench/peer.py have a function for each name. `bench/run --list` prints the titles, by
+bench/ours.c and the classes of bench/peers have a function for each name. `bench/run --list` prints the titles, by
 which the code that a row justifies can refer to it.
 """
 
@@ -14,7 +14,7 @@ DISTILBERT_BAR = 1.0 if X86 else 1.25
 
 @dataclass(frozen=True)
 class Work:
-    name: str  # the function of ours.c and peer.py that does it; with "_own" at the end: by own code, without overrides
+    name: str  # the function of ours.c and of bench/peers that does it; with "_own" at the end: by own code, without overrides
     size: str  # for readers
     dtype: str = "f32"
     inputs: tuple = ()  # shapes of normal floats, or a kind and a shape: ("index", below, ...), ("small", ...): times

@@ -1,4 +1,4 @@
-"""ONNX Runtime as a peer: see peer.py."""
+"""ONNX Runtime as a peer: see bench/peer.py."""
 
 
 class OnnxRuntime:
