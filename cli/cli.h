@@ -131,6 +131,10 @@ bool write_file(const char *path, const str *t, str *why);
  * -1, or the exit code after reporting an error. */
 int write_check(const command *c, const char *name, const char *path);
 
+/* Saves named arrays as .npz or .safetensors, or only the first one in any other file type. Returns the exit code. */
+int arrays_save(const command *c, const char *path, const char *const *names,
+                ig_array *const *arrays, int n);
+
 /* True if output may have colors: on terminals, unless NO_COLOR is set. */
 bool color_for(FILE *file);
 
@@ -148,6 +152,7 @@ int verb_eval(int argc, char **argv);
 int verb_fill(int argc, char **argv);
 int verb_man(int argc, char **argv);
 int verb_ops(int argc, char **argv);
+int verb_predict(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_selftest(int argc, char **argv);

@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <stdalign.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include <ingot.h>
 
 #include "base/json.h"
 #include "base/size.h"
@@ -104,6 +108,23 @@ void json_string(str *t, const char *s)
             str_add(t, s, 1);
     }
     str_puts(t, "\"");
+}
+
+void json_float(str *t, double value)
+{
+    char digits[IG_FLOAT_TEXT];
+    if (!isfinite(value)) {
+        str_puts(t, "null");
+        return;
+    }
+    ig_float_text((double)(float)value, IG_F32, digits);
+    str_puts(t, digits);
+}
+
+bool str_ends(const char *s, const char *suffix)
+{
+    const size_t n = strlen(s), m = strlen(suffix);
+    return n > m && strcasecmp(s + n - m, suffix) == 0;
 }
 
 /* ---- control characters ------------------------------------------------------------------------- */

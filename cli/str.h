@@ -29,6 +29,10 @@ void str_fill(str *t, char c, size_t n);
 void str_trim(str *t); /* drops trailing blanks */
 void str_free(str *t);
 void json_string(str *t, const char *s); /* quoted and escaped */
+void json_float(str *t,
+                double value); /* with the fewest digits of an f32; null if it is not finite */
+/* True if s ends with the suffix, in any case, and is longer. */
+bool str_ends(const char *s, const char *suffix);
 
 /* The number of bytes of the control character at s, with its code point in *code; 0 if there is none. Includes the
  * control characters of ASCII and Latin-1 and Unicode's bidirectional ones, which can make a terminal or a browser show

@@ -28,12 +28,6 @@ typedef struct session {
     train_result end;
 } session;
 
-static ig_array *network_run(const session *s, ig_array *x)
-{
-    return s->run.layers.n ? layers_run(&s->run.layers, s->model, x)
-                           : s->run.net->forward(s->model, x, s->data.outputs);
-}
-
 /* ---- the model and its file ------------------------------------------------------------------ */
 
 /* Creates the model and calls the network once, which creates its parameters. */
@@ -45,7 +39,7 @@ static bool make_model(session *s)
     if (!s->model || !s->optimizer || ig_scope_begin() != IG_OK)
         return false;
     ig_array *x = samples_pick(&s->data, &s->data.train, first, 2);
-    ig_array *y = network_run(s, x);
+    ig_array *y = net_run(&s->run, s->model, x);
     ig_scope_end();
     return y != NULL;
 }
@@ -125,7 +119,7 @@ static bool learn(session *s, const int64_t *indices, int64_t n, double *loss)
     const bool classes = !s->run.regression;
     ig_array *y =
         classes ? samples_labels(p, indices, n) : samples_targets(&s->data, p, indices, n);
-    ig_array *out = network_run(s, samples_pick(&s->data, p, indices, n));
+    ig_array *out = net_run(&s->run, s->model, samples_pick(&s->data, p, indices, n));
     ig_array *right = classes ? count_right(out, y) : NULL;
     ig_array *error = classes ? ig_cross_entropy(out, y, -1, NULL) : ig_mse(out, y, NULL);
     bool fine = ig_step(s->optimizer, s->model, error, loss, &right, classes) == IG_OK;
@@ -277,7 +271,7 @@ static bool test(session *s)
             indices[i] = start + i;
         if (ig_scope_begin() != IG_OK)
             break;
-        ig_array *out = network_run(s, samples_pick(&s->data, p, indices, n));
+        ig_array *out = net_run(&s->run, s->model, samples_pick(&s->data, p, indices, n));
         if (classes)
             right += (int64_t)ig_item(count_right(out, samples_labels(p, indices, n)));
         else
@@ -416,7 +410,7 @@ static int prepare(session *s)
     s->steps = (p->count + t->batch - 1) / t->batch;
     s->order = heap_get(sizeof *s->order * (size_t)p->count);
     training_grow(t, t->epoch > t->epochs ? t->epoch : t->epochs);
-    if (!make_model(s))
+    if (!problem_of(&t->problem, &s->data) || !make_model(s))
         return fail_library(s->command);
     return set->resume ? load_model(s, set->resume) : -1;
 }

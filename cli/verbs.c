@@ -13,6 +13,7 @@ const verb verbs[] = {
     {"eval", verb_eval, "array calculator: every op, from the shell"},
     {"fill", verb_fill, "prints the words that fit a gap in a text"},
     {"ops", verb_ops, "lists the ops and their arguments"},
+    {"predict", verb_predict, "applies a trained network to samples"},
     {"report", verb_report, "writes a result as an HTML page"},
     {"run", verb_run, "runs a CUDA C kernel or a whole CUDA program"},
     {"selftest", verb_selftest, "runs everything that shows whether a device works, for a report"},

@@ -1,4 +1,4 @@
-/* Writes files atomically, with the library's writer. */
+/* Writes files atomically, with the library's writers. */
 #include "cli.h"
 
 #include <errno.h>
@@ -50,4 +50,26 @@ int write_check(const command *c, const char *name, const char *path)
     if (problem)
         say(c, "%s %s: it cannot be written: %s", name, path, strerror(problem));
     return problem ? EXIT_INPUT : -1;
+}
+
+int arrays_save(const command *c, const char *path, const char *const *names,
+                ig_array *const *arrays, int n)
+{
+    ig_status status = IG_OK;
+    const bool npz = str_ends(path, ".npz");
+    for (int i = 0; i < n; i++)
+        if (!arrays[i])
+            return fail_library(c);
+    if (npz || str_ends(path, ".safetensors")) {
+        ig_tensors *set = ig_tensors_new();
+        status = set ? IG_OK : IG_ERR_MEMORY;
+        for (int i = 0; i < n && status == IG_OK; i++)
+            status = ig_tensors_put(set, names[i], arrays[i]);
+        if (status == IG_OK)
+            status = npz ? ig_tensors_save_npz(set, path) : ig_tensors_save(set, path);
+        ig_tensors_free(set);
+    } else {
+        status = ig_save(path, arrays[0]);
+    }
+    return status == IG_OK ? EXIT_FINE : fail_library(c);
 }

@@ -55,7 +55,11 @@ EXAMPLES = {
               "train text --json --epochs 1 --quiet --model {}/embed --data {}/samples.csv --hold 0.5 --save {}/trained",
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors",
               "train {}/numbers.csv --json --epochs 1 --quiet --loss mse --layers 4,relu,1"],
+    "predict": ["predict --json {}/digits.net {}/digit.npy", "predict --json {}/numbers.net {}/rows.csv"],
 }
+# What is run before them.
+PREPARATIONS = ["train digits --quiet --epochs 1 --save {}/digits.net", "train {}/numbers.csv --quiet --epochs 1 --loss mse --save {}/numbers.net",
+                "eval --quiet save('{}/digit.npy',zeros([8,8]))", "eval --quiet save('{}/rows.csv',ones([1,2]))"]
 # Files that are JSON too: schema, what makes it, and where.
 FILES = [("bench", "bench --quiet --only sort*1M*i32 --seconds 0.1 -o {}/b.json", "{}/b.json"),
          ("trace", "eval --quiet --trace {}/t.json --threads 2 sum(exp(ones([300,300])@ones([300,300])))",
@@ -276,6 +280,8 @@ def main():
             file.writelines(f"{i},{i * i % 7},{0.5 * i}\n" for i in range(30))
         with open(os.path.join(folder, "samples.csv"), "w", encoding="utf-8") as file:
             file.write("text,label\ncat,1\ndog,2\n")
+        for line in PREPARATIONS:
+            report(line, run(line.replace("{}", folder).split(" "))[1])
         for verb in verbs:
             for line in EXAMPLES.get(verb, []):
                 text, problems = run(line.replace("{}", folder).split(" "))

@@ -128,8 +128,8 @@ static int labels_save(const command *c, const classifier *k)
         return fail_library(c);
     ig_array *x[2] = {ig_from_data(k->n ? k->kept : &none, IG_SHAPE(k->n, width), IG_F32), NULL};
     x[1] = x[0] && !k->info.regression ? ig_argmax(x[0], IG_AXES(1), false) : NULL;
-    const int code = text_arrays_save(c, &k->set, k->info.regression ? values : names, x,
-                                      k->info.regression ? 1 : 2);
+    const int code = arrays_save(c, k->set.output, k->info.regression ? values : names, x,
+                                 k->info.regression ? 1 : 2);
     ig_scope_end();
     return code;
 }

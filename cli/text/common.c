@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { BATCH = 256 };
 
@@ -52,12 +51,6 @@ void text_cut_count(text_settings *s, const ig_text_model *m, const ig_text_info
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *path, const char *suffix)
-{
-    const size_t n = strlen(path), m = strlen(suffix);
-    return n > m && strcasecmp(path + n - m, suffix) == 0;
-}
-
 int text_format_choose(const command *c, text_settings *s)
 {
     static const struct {
@@ -76,7 +69,7 @@ int text_format_choose(const command *c, text_settings *s)
         return EXIT_USAGE;
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (ends_with(s->output, rows[i].suffix)) {
+        if (str_ends(s->output, rows[i].suffix)) {
             s->format = rows[i].format;
             s->separator = rows[i].separator;
             s->json = s->format == FORMAT_JSON;
@@ -85,28 +78,6 @@ int text_format_choose(const command *c, text_settings *s)
     say(c, "-o FILE ends with .npy, .npz, .safetensors, .csv, .tsv, .json or .jsonl, not '%.100s'",
         s->output);
     return EXIT_USAGE;
-}
-
-int text_arrays_save(const command *c, const text_settings *s, const char *const *names,
-                     ig_array *const *arrays, int n)
-{
-    ig_status status = IG_OK;
-    const bool npz = ends_with(s->output, ".npz");
-    for (int i = 0; i < n; i++)
-        if (!arrays[i])
-            return fail_library(c);
-    if (npz || ends_with(s->output, ".safetensors")) {
-        ig_tensors *set = ig_tensors_new();
-        status = set ? IG_OK : IG_ERR_MEMORY;
-        for (int i = 0; i < n && status == IG_OK; i++)
-            status = ig_tensors_put(set, names[i], arrays[i]);
-        if (status == IG_OK)
-            status = npz ? ig_tensors_save_npz(set, s->output) : ig_tensors_save(set, s->output);
-        ig_tensors_free(set);
-    } else {
-        status = ig_save(s->output, arrays[0]);
-    }
-    return status == IG_OK ? EXIT_FINE : fail_library(c);
 }
 
 void field_add(str *t, const text_settings *s, const char *text, bool last)
@@ -127,7 +98,7 @@ void field_add(str *t, const text_settings *s, const char *text, bool last)
 static int written_save(const command *c, text_settings *s)
 {
     str whole = {0}, why = {0};
-    const bool list = s->json && ends_with(s->output, ".json");
+    const bool list = s->json && str_ends(s->output, ".json");
     str_puts(&whole, list ? "[" : "");
     for (size_t i = 0; i < s->written.n; i++) {
         const bool between = list && s->written.s[i] == '\n';
@@ -264,15 +235,4 @@ void probabilities(const float *logits, int n, bool independent, double *out)
     }
     for (int i = 0; i < n && !independent; i++)
         out[i] /= sum;
-}
-
-void json_float(str *t, double value)
-{
-    char digits[IG_FLOAT_TEXT];
-    if (!isfinite(value)) {
-        str_puts(t, "null");
-        return;
-    }
-    ig_float_text((double)(float)value, IG_F32, digits);
-    str_puts(t, digits);
 }

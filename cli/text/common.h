@@ -43,10 +43,6 @@ typedef struct text_settings {
  * reporting an error. */
 int text_format_choose(const command *c, text_settings *s);
 
-/* Saves named arrays as .npz or .safetensors, or only the first one in any other file type. Returns the exit code. */
-int text_arrays_save(const command *c, const text_settings *s, const char *const *names,
-                     ig_array *const *arrays, int n);
-
 /* Adds a field of a table and the separator after it, or the end of the row. */
 void field_add(str *t, const text_settings *s, const char *text, bool last);
 
@@ -72,8 +68,5 @@ void text_cut_count(text_settings *s, const ig_text_model *m, const ig_text_info
 
 /* Writes the probabilities of n logits: their softmax, or each one's sigmoid if independent. */
 void probabilities(const float *logits, int n, bool independent, double *out);
-
-/* Adds a float as JSON with the fewest digits; null if it is not finite. */
-void json_float(str *t, double value);
 
 #endif

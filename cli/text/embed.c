@@ -68,7 +68,7 @@ static int vectors_save(const command *c, const embedding *e)
         return fail_library(c);
     ig_array *x = table ? ig_from_data(table, IG_SHAPE(e->n, e->n), IG_F32)
                         : ig_from_data(e->n ? e->vectors : &none, IG_SHAPE(e->n, width), IG_F32);
-    const int code = text_arrays_save(c, &e->set, &name, &x, 1);
+    const int code = arrays_save(c, e->set.output, &name, &x, 1);
     ig_scope_end();
     free(table);
     return code;

@@ -125,7 +125,7 @@ static int kept_save(const command *c, const splitting *s)
         arrays[k] = ig_from_data(all, IG_SHAPE(n, longest), IG_I32);
         free(all);
     }
-    const int code = text_arrays_save(c, &s->set, kept_names, arrays, KEPT);
+    const int code = arrays_save(c, s->set.output, kept_names, arrays, KEPT);
     ig_scope_end();
     return code;
 }

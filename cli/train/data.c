@@ -34,9 +34,7 @@ ig_array *samples_pick(const dataset *d, const samples *p, const int64_t *indice
 {
     ig_array *at = ig_from_data(indices, IG_SHAPE(n), IG_I64);
     ig_array *x = ig_astype(ig_take(p->x, at, IG_AXES(0)), IG_F32);
-    if (d->shift)
-        return ig_multiply(ig_subtract(x, d->shift), d->scale);
-    return ig_multiply(x, ig_float(1 / d->white));
+    return ig_multiply(ig_subtract(x, d->shift), d->scale);
 }
 
 ig_array *samples_labels(const samples *p, const int64_t *indices, int64_t n)
@@ -58,6 +56,12 @@ ig_array *samples_targets(const dataset *d, const samples *p, const int64_t *ind
     y = ig_multiply(ig_subtract(y, d->y_shift), ig_from_data(scale, IG_SHAPE(d->outputs), IG_F32));
     free(scale);
     return y;
+}
+
+bool dataset_white(dataset *d, double white)
+{
+    return ig_replace(&d->shift, ig_scalar(0, IG_F32)) == IG_OK &&
+           ig_replace(&d->scale, ig_scalar(1 / white, IG_F32)) == IG_OK;
 }
 
 void dataset_empty_classes(const dataset *d, str *t)
@@ -154,8 +158,7 @@ static int digits_open(const command *c, dataset *d)
     ig_array *x = ig_idx_from_memory(images.bytes, images.n);
     ig_array *y = ig_idx_from_memory(labels.bytes, labels.n);
     samples *parts[] = {&d->train, &d->test};
-    int code = x && y ? -1 : fail_library(c);
-    d->white = 16;
+    int code = x && y && dataset_white(d, 16) ? -1 : fail_library(c);
     d->epochs = 40;
     for (int i = 0; i < 2 && code < 0; i++) {
         ig_array *some_x = NULL, *some_y = NULL;
@@ -197,9 +200,8 @@ static int mnist_part(const command *c, samples *p, const char *folder, const ch
 
 static int mnist_open(const command *c, dataset *d, const char *folder)
 {
-    d->white = 255;
     d->epochs = 5; /* there are many more images */
-    int code = mnist_part(c, &d->train, folder, "train");
+    int code = dataset_white(d, 255) ? mnist_part(c, &d->train, folder, "train") : fail_library(c);
     if (code < 0)
         code = mnist_part(c, &d->test, folder, "t10k");
     if (code >= 0)

@@ -189,9 +189,8 @@ static int find_scale(const source *f, dataset *d)
 {
     ig_array *x = ig_astype(d->train.x, IG_F32);
     const bool rows = ig_ndim(x) == 2;
-    d->white = 255;
     if (ig_dtype_of(d->train.x) == IG_U8)
-        return -1;
+        return dataset_white(d, 255) ? -1 : fail_library(f->c);
     ig_ints axes = rows ? IG_AXES(0) : IG_NONE;
     ig_array *shift = ig_mean(x, axes, false), *deviation = ig_std(x, axes, 0, false);
     ig_array *one = ig_ones_like(deviation, IG_DTYPE_NONE);

@@ -61,6 +61,11 @@ static const net nets[] = {
      "images of at least 2 x 2 pixels: (n, height, width), or with an axis of at most 4 channels"},
     {"layers", NULL, mlp_takes, "samples of at least one number"}};
 
+ig_array *net_run(const training *t, ig_model *m, ig_array *x)
+{
+    return t->layers.n ? layers_run(&t->layers, m, x) : t->net->forward(m, x, t->problem.outputs);
+}
+
 /* ---- optimizers ----------------------------------------------------------------------------- */
 
 static ig_optimizer *make_sgd(double lr) { return ig_sgd(lr, 0.9, false, 0); }

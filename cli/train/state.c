@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char first_line[] = "ingot-train 1";
+static const char first_line[] = "ingot-train 2", old_line[] = "ingot-train 1";
 enum { EPOCHS_MOST = 1000000 };
 
 void training_grow(training *t, int64_t epochs)
@@ -18,6 +18,7 @@ void training_grow(training *t, int64_t epochs)
 
 void training_free(training *t)
 {
+    problem_free(&t->problem);
     free(t->loss);
     free(t->accuracy);
 }
@@ -32,6 +33,21 @@ static void write_floats(str *text, const char *key, const double *f, int64_t n)
     str_puts(text, "\n");
 }
 
+static void write_problem(str *text, const problem *p)
+{
+    str_puts(text, "sample");
+    for (int i = 0; i < p->ndim; i++)
+        str_printf(text, " %lld", (long long)p->shape[i]);
+    str_printf(text, "\noutputs %lld\nfeatures %lld\n", (long long)p->outputs,
+               (long long)p->features);
+    write_floats(text, "shift", p->shift, p->features);
+    write_floats(text, "scale", p->scale, p->features);
+    if (p->y_shift) {
+        write_floats(text, "target_shift", p->y_shift, p->outputs);
+        write_floats(text, "target_deviation", p->y_deviation, p->outputs);
+    }
+}
+
 void training_write(const training *t, str *text)
 {
     str_printf(text, "%s\nmodel %s\noptimizer %s\n", first_line, t->net->name, t->rule->name);
@@ -39,6 +55,7 @@ void training_write(const training *t, str *text)
         str_printf(text, "layers %s\n", t->layers.text);
     if (t->regression)
         str_puts(text, "criterion mse\n");
+    write_problem(text, &t->problem);
     write_floats(text, "lr", &t->lr, 1);
     str_printf(text, "batch %lld\nseed %llu\nepochs %lld\nepoch %lld\nstep %lld\n",
                (long long)t->batch, (unsigned long long)t->seed, (long long)t->epochs,
@@ -97,6 +114,35 @@ static void read_floats(reader *r, const char *key, double *f, int64_t n)
     r->bad |= *end != 0;
 }
 
+/* A list of n floats in the heap. n was read, too: a number takes at least two bytes of the text. */
+static double *read_list(reader *r, const char *key, int64_t n)
+{
+    r->bad |= n < 1 || (uint64_t)n > strlen(r->at) / 2;
+    double *f = heap_get(sizeof *f * (size_t)(r->bad ? 1 : n));
+    read_floats(r, key, f, r->bad ? 0 : n);
+    return f;
+}
+
+static void read_problem(reader *r, problem *p, bool regression)
+{
+    char *s = read_line(r, "sample"), *end = s;
+    for (; *s && !r->bad; s = end) {
+        const long long dim = strtoll(s, &end, 10);
+        r->bad |= end == s || dim < 1 || dim > INT32_MAX || p->ndim == IG_MAX_NDIM - 1;
+        if (!r->bad)
+            p->shape[p->ndim++] = dim;
+    }
+    p->outputs = (int64_t)read_whole(r, "outputs", INT32_MAX);
+    p->features = (int64_t)read_whole(r, "features", INT32_MAX);
+    p->shift = read_list(r, "shift", p->features);
+    p->scale = read_list(r, "scale", p->features);
+    if (regression) {
+        p->y_shift = read_list(r, "target_shift", p->outputs);
+        p->y_deviation = read_list(r, "target_deviation", p->outputs);
+    }
+    r->bad |= !p->ndim || !p->outputs || (p->features != 1 && p->features != p->shape[p->ndim - 1]);
+}
+
 static bool differs(str *why, const char *name, const char *file, const char *given)
 {
     str_printf(why, "it was made with %s %s, not %s; leave out %s, or train from the start", name,
@@ -152,6 +198,7 @@ bool training_read(training *t, const char *text, str *why)
     r.bad |= criterion && strcmp(criterion, "mse") != 0;
     file.regression = criterion != NULL;
     str_free(&ignored);
+    read_problem(&r, &file.problem, file.regression);
     read_floats(&r, "lr", &file.lr, 1);
     file.batch = (int64_t)read_whole(&r, "batch", INT32_MAX);
     file.seed = read_whole(&r, "seed", SEED_NONE - 1);
@@ -164,7 +211,9 @@ bool training_read(training *t, const char *text, str *why)
     read_floats(&r, "loss", file.loss, file.epoch);
     read_floats(&r, "accuracy", file.accuracy, file.epoch);
     bool fine = false;
-    if (!ours || r.bad || !file.batch || !(file.lr > 0))
+    if (text && strncmp(text, old_line, strlen(old_line)) == 0)
+        str_puts(why, "it was made by an older version of ingot; train again");
+    else if (!ours || r.bad || !file.batch || !(file.lr > 0))
         str_puts(why, "it is not a checkpoint of ingot train");
     else if ((file.net = net_find(NULL, model)) && (file.rule = rule_find(NULL, optimizer)) &&
              !file.net->forward == (file.layers.n > 0))

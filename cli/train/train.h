@@ -1,4 +1,5 @@
-/* The parts of ingot train: data and net, then state (a checkpoint's text) and result (JSON). */
+/* The parts of ingot train: data and net, then state (a checkpoint's text) and result (JSON). ingot predict reads the
+ * checkpoints. */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
 
@@ -25,14 +26,12 @@ typedef struct samples {
 /* The training samples and the test samples. */
 typedef struct dataset {
     samples train, test;
-    int64_t outputs;     /* number of classes, or of targets per sample */
-    bool regression;     /* samples have targets, not classes */
-    ig_array *y_shift;   /* regression: the network learns (y - y_shift) / y_deviation */
-    double *y_deviation; /* of each target */
-    /* The network's input is (x - shift) * scale, or x / white if they are NULL. */
-    double white;
-    ig_array *shift, *scale;
-    int64_t epochs; /* the default number of epochs */
+    int64_t outputs;         /* number of classes, or of targets per sample */
+    bool regression;         /* samples have targets, not classes */
+    ig_array *y_shift;       /* regression: the network learns (y - y_shift) / y_deviation */
+    double *y_deviation;     /* of each target */
+    ig_array *shift, *scale; /* the network's input is (x - shift) * scale */
+    int64_t epochs;          /* the default number of epochs */
 } dataset;
 
 /* Reads the data set of that name (from folder, if not NULL), or the file of that name; with targets if d->regression
@@ -42,6 +41,9 @@ void dataset_free(dataset *d);
 
 /* Same, for a file of named arrays. A scope is open. */
 int file_open(const command *c, dataset *d, const char *path);
+
+/* Scales samples by 1 / white: the brightest pixel becomes 1. */
+bool dataset_white(dataset *d, double white);
 
 /* The part of x and y for training, or the held-out part: one sample in HELD_BACK. */
 bool samples_split(ig_array *x, ig_array *y, bool held_back, ig_array **x_part, ig_array **y_part);
@@ -53,6 +55,27 @@ ig_array *samples_labels(const samples *p, const int64_t *indices, int64_t n);
 ig_array *samples_targets(const dataset *d, const samples *p, const int64_t *indices, int64_t n);
 /* Adds "classes 3 and 5", the classes that no training sample has; nothing if there are none. */
 void dataset_empty_classes(const dataset *d, str *t);
+
+/* ---- problem.c ---- */
+
+/* What a network was trained for. With it a checkpoint can be applied to samples without the data set. */
+typedef struct problem {
+    int64_t shape[IG_MAX_NDIM]; /* of a sample */
+    int ndim;
+    int64_t outputs;
+    int64_t features; /* the length of shift and scale: that of a sample's last axis, or 1 */
+    double *shift, *scale;
+    double *y_shift, *y_deviation; /* regression: `outputs` numbers; else NULL */
+} problem;
+
+/* Fills p from the data. False after an error of the library. */
+bool problem_of(problem *p, const dataset *d);
+void problem_free(problem *p);
+
+/* (x - shift) * scale, as f32. */
+ig_array *problem_input(const problem *p, ig_array *x);
+/* From the network's output: probabilities of the classes, or values in the units of the targets. */
+ig_array *problem_output(const problem *p, ig_array *y);
 
 /* ---- layers.c ---- */
 
@@ -95,6 +118,10 @@ typedef struct update_rule {
     ig_optimizer *(*make)(double lr);
 } update_rule;
 
+/* The output of the network of a run. */
+struct training;
+ig_array *net_run(const struct training *t, ig_model *m, ig_array *x);
+
 /* Finds a network or optimizer by name. If the name is unknown, returns NULL and reports it unless c is NULL. */
 const net *net_find(const command *c, const char *name);
 const update_rule *rule_find(const command *c, const char *name);
@@ -108,6 +135,7 @@ typedef struct training {
     const net *net;
     layer_list layers;
     bool regression; /* the loss is the mean square error */
+    problem problem;
     const update_rule *rule;
     double lr;
     int64_t batch, epochs;
@@ -121,7 +149,7 @@ typedef struct training {
 /* Writes the text for ig_model_save. */
 void training_write(const training *t, str *text);
 
-/* Takes from text the settings that t lacks (NULL, 0, SEED_NONE), and the progress of the run. False, with
+/* Takes from text the settings that t lacks (NULL, 0, SEED_NONE), the problem, and the progress of the run. False, with
  * the reason in why, if the text is not a checkpoint's or contradicts t. */
 bool training_read(training *t, const char *text, str *why);
 

@@ -1,0 +1,61 @@
+/* What a network was trained for: the shape and the scaling of its samples and targets. */
+#include "train/train.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The elements of x as doubles in the heap. */
+static double *numbers_of(ig_array *x)
+{
+    const size_t bytes = (size_t)ig_size(x) * sizeof(double);
+    double *numbers = heap_get(bytes);
+    ig_read(ig_astype(x, IG_F64), numbers, bytes);
+    return numbers;
+}
+
+bool problem_of(problem *p, const dataset *d)
+{
+    const ig_ints shape = ig_shape(d->train.x);
+    problem_free(p);
+    *p = (problem){.ndim = shape.n - 1, .outputs = d->outputs, .features = ig_size(d->scale)};
+    memcpy(p->shape, shape.v + 1, (size_t)p->ndim * sizeof *p->shape);
+    if (ig_scope_begin() != IG_OK)
+        return false;
+    p->shift = numbers_of(d->shift);
+    p->scale = numbers_of(d->scale);
+    if (d->regression) {
+        const size_t bytes = (size_t)d->outputs * sizeof(double);
+        p->y_shift = numbers_of(d->y_shift);
+        p->y_deviation = heap_get(bytes);
+        memcpy(p->y_deviation, d->y_deviation, bytes);
+    }
+    ig_scope_end();
+    return !ig_failed();
+}
+
+void problem_free(problem *p)
+{
+    free(p->shift);
+    free(p->scale);
+    free(p->y_shift);
+    free(p->y_deviation);
+    *p = (problem){0};
+}
+
+static ig_array *row(const double *numbers, int64_t n)
+{
+    return ig_astype(ig_from_data(numbers, IG_SHAPE(n), IG_F64), IG_F32);
+}
+
+ig_array *problem_input(const problem *p, ig_array *x)
+{
+    x = ig_subtract(ig_astype(x, IG_F32), row(p->shift, p->features));
+    return ig_multiply(x, row(p->scale, p->features));
+}
+
+ig_array *problem_output(const problem *p, ig_array *y)
+{
+    if (!p->y_shift)
+        return ig_softmax(y, IG_AXES(-1));
+    return ig_add(ig_multiply(y, row(p->y_deviation, p->outputs)), row(p->y_shift, p->outputs));
+}
