@@ -34,8 +34,8 @@ static double epoch(ig_model *m, ig_optimizer *o, ig_array *x, ig_array *labels)
 int main(void)
 {
     ig_scope_begin();
-    ig_array *x = ig_normal(ig_key(1, NULL), IG_SHAPE(EXAMPLES, INPUTS), IG_F32);
-    ig_array *map = ig_normal(ig_key(2, NULL), IG_SHAPE(INPUTS, CLASSES), IG_F32);
+    ig_array *x = ig_normal(ig_key(1, NULL), IG_SHAPE(EXAMPLES, INPUTS), IG_F32, NULL, NULL);
+    ig_array *map = ig_normal(ig_key(2, NULL), IG_SHAPE(INPUTS, CLASSES), IG_F32, NULL, NULL);
     ig_array *labels = ig_argmax(ig_matmul(x, map), IG_AXES(-1), false);
     ig_eval((ig_array *[]){x, labels}, 2); /* once, not in every step */
 

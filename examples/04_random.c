@@ -12,9 +12,9 @@ int main(void)
     ig_array *second = ig_get(keys, &(ig_index){.kind = IG_INDEX_INT, .start = 1}, 1);
 
     enum { N = 1 << 20 };
-    ig_array *a = ig_normal(first, IG_SHAPE(N), IG_F32);
-    ig_array *b = ig_normal(second, IG_SHAPE(N), IG_F32);
-    ig_array *again = ig_normal(first, IG_SHAPE(N), IG_F32);
+    ig_array *a = ig_normal(first, IG_SHAPE(N), IG_F32, NULL, NULL);
+    ig_array *b = ig_normal(second, IG_SHAPE(N), IG_F32, NULL, NULL);
+    ig_array *again = ig_normal(first, IG_SHAPE(N), IG_F32, NULL, NULL);
 
     /* Independent: their mean product is near 0. With itself it is the variance, near 1. The numbers
      * are drawn inside the sum and never stored. */

@@ -291,6 +291,9 @@ def move_cases():
             width = [[0, 1], [2, 3], [11, 1]]
             for mode in ("symmetric", "wrap", "maximum", "minimum", "mean", "median", "linear_ramp"):
                 rows[f"pad({{x}}, {width}, mode='{mode}')"] = np.pad(x, width, mode=mode)
+            for mode in ("reflect", "symmetric"):  # rounding accumulates over the periods
+                text = f"pad({{x}}, {width}, mode='{mode}', reflect_type='odd')"
+                case("pad", text, x, np.pad(x, width, mode, reflect_type="odd"), 9)
         for text, want in rows.items():
             case(text.split("(")[0], text, x, want)
         y = x.copy()
@@ -524,6 +527,7 @@ def source_cases():
         "any(fold_in(key(1), 5) != key(1))": np.array(True),
         "all((uniform(key(1), [1000], minval=2, maxval=3) >= 2))": np.array(True),
         "abs(mean(normal(key(2), [100000]))) < 0.02": np.array(True),
+        "all(normal(key(2), [9], f64, [1.0], 3) == normal(key(2), [9], f64) * 3 + 1)": np.array(True),
         "min(randint(key(1), [1000], -3, 4)) + zeros([1], i32)": np.array([-3], "i4"),
         "abs(mean(astype(bernoulli(key(1), 0.25, [100000]), f32)) - 0.25) < 0.01": np.array(True),
         "categorical(key(1), [[0.0, 100.0, 0.0], [100.0, 0.0, 0.0]])": np.array([1, 0]),

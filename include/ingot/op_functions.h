@@ -255,9 +255,10 @@ IG_API ig_array *ig_matrix_transpose(ig_array *x);
 IG_API int ig_meshgrid(ig_array *const *arrays, int n, const char *indexing, ig_array **out);
 /* Axes moved, as a view. */
 IG_API ig_array *ig_moveaxis(ig_array *x, ig_ints source, ig_ints destination);
-/* x with a border. mode is constant (value), empty (zeros), edge, reflect, symmetric, wrap,
- * maximum, minimum, mean, median or linear_ramp (from value at the outermost place to the edge).
- * pad_width is (before, after) for each axis, or one pair or number for all. */
+/* x with a border. mode is constant (value), empty (zeros), edge, reflect, symmetric, reflect_odd,
+ * symmetric_odd (2 * edge less the mirrored element: NumPy's reflect_type='odd'), wrap, maximum,
+ * minimum, mean, median or linear_ramp (from value at the outermost place to the edge). pad_width
+ * is (before, after) for each axis, or one pair or number for all. */
 IG_API ig_array *ig_pad(ig_array *x, ig_ints pad_width, const char *mode, ig_array *value);
 /* The axes in the given order, as a view. */
 IG_API ig_array *ig_permute_dims(ig_array *x, ig_ints axes);
@@ -457,8 +458,9 @@ IG_API ig_array *ig_bits(ig_array *key, ig_ints shape, ig_dtype dtype);
 /* Uniform floats in [minval, maxval). */
 IG_API ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *minval,
                             ig_array *maxval);
-/* Normal floats, mean 0, deviation 1. */
-IG_API ig_array *ig_normal(ig_array *key, ig_ints shape, ig_dtype dtype);
+/* Normal floats with mean loc and deviation scale, which broadcast to shape. */
+IG_API ig_array *ig_normal(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *loc,
+                           ig_array *scale);
 /* Uniform integers in [minval, maxval). */
 IG_API ig_array *ig_randint(ig_array *key, ig_ints shape, int64_t minval, int64_t maxval,
                             ig_dtype dtype);

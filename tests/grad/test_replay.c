@@ -75,10 +75,11 @@ static void keys_are_mapped(void **unused)
 {
     (void)unused;
     ig_array *key = ig_key(1, NULL), *keys = ig_split_key(key, 3);
-    ig_array *each = mapped(ig_normal(key, IG_SHAPE(4), IG_F64), key, keys, 0), *part[3];
+    ig_array *each = mapped(ig_normal(key, IG_SHAPE(4), IG_F64, NULL, NULL), key, keys, 0),
+             *part[3];
     for (int b = 0; b < 3; b++)
         part[b] = ig_normal(ig_get(keys, &(ig_index){.kind = IG_INDEX_INT, .start = b}, 1),
-                            IG_SHAPE(4), IG_F64);
+                            IG_SHAPE(4), IG_F64, NULL, NULL);
     expect_same(each, ig_stack(part, 3, 0));
 }
 

@@ -25,7 +25,7 @@ static ig_array *laid(ig_array *x, bool turned)
 
 static ig_array *normal(int seed, ig_ints shape, ig_dtype dtype)
 {
-    ig_array *x = ig_normal(ig_key((uint64_t)seed, NULL), shape, dtype);
+    ig_array *x = ig_normal(ig_key((uint64_t)seed, NULL), shape, dtype, NULL, NULL);
     assert_int_equal(ig_eval(&x, 1), IG_OK);
     return x;
 }

@@ -118,9 +118,9 @@ static void build(ig_array *const in[3], ig_array *out[2])
 static void draw(ig_array *in[3], int seed)
 {
     ig_array *key = ig_key((uint64_t)seed, NULL);
-    in[0] = ig_normal(key, IG_SHAPE(4, 3), IG_F32);
-    in[1] = ig_normal(ig_fold_in(key, 1), IG_SHAPE(3, 5), IG_F32);
-    in[2] = ig_normal(ig_fold_in(key, 2), IG_SHAPE(5), IG_F32);
+    in[0] = ig_normal(key, IG_SHAPE(4, 3), IG_F32, NULL, NULL);
+    in[1] = ig_normal(ig_fold_in(key, 1), IG_SHAPE(3, 5), IG_F32, NULL, NULL);
+    in[2] = ig_normal(ig_fold_in(key, 2), IG_SHAPE(5), IG_F32, NULL, NULL);
 }
 
 static void expect_same(ig_array *a, ig_array *b)

@@ -340,7 +340,7 @@ static ig_array *alone(ig_array *x)
 
 static ig_array *random_array(int64_t key, ig_ints shape)
 {
-    return alone(ig_normal(ig_key(key, NULL), shape, IG_F32));
+    return alone(ig_normal(ig_key(key, NULL), shape, IG_F32, NULL, NULL));
 }
 
 /* An epilogue with a row, a column, a matrix and a scalar, for rows that are cut into several tiles. The weight is

@@ -12,7 +12,8 @@ enum { N = 2, T = 9, HEADS = 3, WIDTH = 8, MOST = N * T * HEADS * WIDTH };
 
 static ig_array *noise(int seed, ig_ints shape)
 {
-    return ig_astype(ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32), IG_F16);
+    return ig_astype(ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32, NULL, NULL),
+                     IG_F16);
 }
 
 /* x (N, T, HEADS * WIDTH) as (N, HEADS, T, WIDTH). */

@@ -113,7 +113,7 @@ static void calls_that_fail(void **unused)
 
 static ig_array *noise(int seed, ig_ints shape)
 {
-    return ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32);
+    return ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32, NULL, NULL);
 }
 
 static ig_array *convolution(void)

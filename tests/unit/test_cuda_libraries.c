@@ -12,7 +12,7 @@ enum { N = 130, K = 128, MOST = 2 * 65 * 520 };
 
 static ig_array *noise(int seed, ig_ints shape)
 {
-    return ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32);
+    return ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32, NULL, NULL);
 }
 
 /* ---- expressions; each is large enough for a library ---- */

@@ -11,7 +11,7 @@ enum { M = 150, LARGE = 520, K = 520, N = 136, MOST = 2 * M * N };
 
 static ig_array *noise(int seed, ig_ints shape, double scale)
 {
-    ig_array *x = ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32);
+    ig_array *x = ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32, NULL, NULL);
     x = ig_astype(ig_multiply(x, ig_float(scale)), IG_F16);
     return ig_eval(&x, 1) == IG_OK ? x : NULL;
 }

@@ -60,7 +60,7 @@ static int add_devices(void **state)
 
 static ig_array *noise(int seed, ig_ints shape)
 {
-    return ig_normal(ig_key(seed, NULL), shape, IG_F32);
+    return ig_normal(ig_key(seed, NULL), shape, IG_F32, NULL, NULL);
 }
 
 static ig_array *map(void) { return ig_exp(noise(1, IG_SHAPE(9, 40))); }

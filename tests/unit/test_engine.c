@@ -238,7 +238,7 @@ static void threads_change_no_bit(void **unused)
     for (int i = 0; i < 4; i++) {
         ig_scope_begin();
         ig_set_threads(counts[i]);
-        ig_array *x = ig_normal(ig_key(3, NULL), IG_SHAPE(side * 1000), IG_F32);
+        ig_array *x = ig_normal(ig_key(3, NULL), IG_SHAPE(side * 1000), IG_F32, NULL, NULL);
         ig_array *y =
             ig_matmul(ig_reshape(x, IG_SHAPE(side, 1000)), ig_reshape(x, IG_SHAPE(1000, side)));
         sums[i] = ig_item(ig_sum(x, IG_NONE, IG_DTYPE_NONE, false)) +
@@ -354,7 +354,8 @@ static void arrays_of_outer_scopes_are_stored(void **unused)
     (void)unused;
     ig_scope_begin();
     ig_array *key = ig_key(1, NULL);
-    ig_array *x = ig_normal(key, IG_SHAPE(1000), IG_F32), *seen = ig_reshape(x, IG_SHAPE(10, 100));
+    ig_array *x = ig_normal(key, IG_SHAPE(1000), IG_F32, NULL, NULL),
+             *seen = ig_reshape(x, IG_SHAPE(10, 100));
     ig_array *inner = ig_exp(x), *outer = ig_multiply(inner, ig_float(2));
     assert_false(ig_is_evaluated(x));
     double first = 0;
@@ -460,7 +461,8 @@ static bool script(void)
     bool fine = ig_scope_begin() == IG_OK;
     if (!fine)
         return false;
-    ig_array *x = ig_normal(ig_key(1, NULL), IG_SHAPE(6, 8), IG_F32), *sum = ig_float(0);
+    ig_array *x = ig_normal(ig_key(1, NULL), IG_SHAPE(6, 8), IG_F32, NULL, NULL),
+             *sum = ig_float(0);
     for (int i = 0; i < 20 && fine; i++) {
         ig_array *w = ig_reshape(ig_arange(0, 8 * (i + 1), 1, IG_F32), IG_SHAPE(8, -1));
         ig_array *h = ig_gelu(ig_matmul(x, w), NULL), *parts[4];
@@ -558,13 +560,13 @@ static void fork_after_use(void **unused)
         skip();
     ig_scope_begin();
     ig_set_threads(3);
-    ig_array *x = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32);
+    ig_array *x = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32, NULL, NULL);
     double want =
         ig_item(ig_sum(ig_matmul(x, ig_matrix_transpose(x)), IG_NONE, IG_DTYPE_NONE, false));
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        ig_array *y = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32);
+        ig_array *y = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32, NULL, NULL);
         double got =
             ig_item(ig_sum(ig_matmul(y, ig_matrix_transpose(y)), IG_NONE, IG_DTYPE_NONE, false));
         _exit(got == want ? 0 : 1);
@@ -582,7 +584,8 @@ static void *side_by_side(void *seed)
     double total = 0;
     for (int i = 0; i < 20; i++) {
         ig_scope_begin();
-        ig_array *x = ig_normal(ig_key((uint64_t)(intptr_t)seed, NULL), IG_SHAPE(64, 64), IG_F32);
+        ig_array *x =
+            ig_normal(ig_key((uint64_t)(intptr_t)seed, NULL), IG_SHAPE(64, 64), IG_F32, NULL, NULL);
         total += ig_item(ig_sum(ig_softmax(ig_matmul(x, x), IG_AXES(-1)), IG_NONE, IG_F64, false));
         if (ig_reshape(x, IG_SHAPE(3)) || !ig_error(NULL))
             total = -1;

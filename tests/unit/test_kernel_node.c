@@ -445,7 +445,8 @@ static void right_kernels_pass(void **state)
 {
     (void)state;
     ig_verify_report r = {0};
-    ig_array *x = ig_normal(ig_key(1, NULL), IG_SHAPE(1000), IG_F32), *all[3], *split[3];
+    ig_array *x = ig_normal(ig_key(1, NULL), IG_SHAPE(1000), IG_F32, NULL, NULL), *all[3],
+             *split[3];
     assert_int_equal(
         ig_kernel(CALL(.kernel = "split", ARGS(INT("n", 1000), ARRAY("x", x), SHAPE("whole", 1000),
                                                SHAPE("sign", 1000), SHAPE("part", 1000))),

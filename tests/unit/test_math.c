@@ -13,7 +13,7 @@ enum {
 
 static ig_array *numbers(uint64_t seed, int64_t rows, int64_t columns)
 {
-    ig_array *x = ig_normal(ig_key(seed, NULL), IG_SHAPE(rows, columns), IG_F32);
+    ig_array *x = ig_normal(ig_key(seed, NULL), IG_SHAPE(rows, columns), IG_F32, NULL, NULL);
     assert_int_equal(ig_eval(&x, 1), IG_OK);
     return x;
 }

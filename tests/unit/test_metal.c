@@ -110,9 +110,9 @@ static void memory_has_a_budget(void **state)
 static const float *attention_on(const char *device, int64_t keys, ig_math math)
 {
     assert_int_equal(ig_set_device("cpu"), IG_OK);
-    ig_array *x[3] = {ig_normal(ig_key(1, NULL), IG_SHAPE(2, 40, 24), IG_F32),
-                      ig_normal(ig_key(2, NULL), IG_SHAPE(2, keys, 24), IG_F32),
-                      ig_normal(ig_key(3, NULL), IG_SHAPE(2, keys, 24), IG_F32)};
+    ig_array *x[3] = {ig_normal(ig_key(1, NULL), IG_SHAPE(2, 40, 24), IG_F32, NULL, NULL),
+                      ig_normal(ig_key(2, NULL), IG_SHAPE(2, keys, 24), IG_F32, NULL, NULL),
+                      ig_normal(ig_key(3, NULL), IG_SHAPE(2, keys, 24), IG_F32, NULL, NULL)};
     assert_int_equal(ig_eval(x, 3), IG_OK);
     for (int i = 0; i < 3; i++)
         x[i] = ig_to_device(x[i], device);

@@ -46,7 +46,7 @@ static double train(ig_model *m, ig_optimizer *o, int64_t step)
     double loss = NAN;
     ig_scope_begin();
     ig_array *key = ig_key((uint64_t)(step % 2), NULL);
-    ig_array *x = ig_normal(key, IG_SHAPE(BATCH, 3, 12, 12), IG_F32);
+    ig_array *x = ig_normal(key, IG_SHAPE(BATCH, 3, 12, 12), IG_F32, NULL, NULL);
     ig_array *labels = ig_randint(key, IG_SHAPE(BATCH), 0, CLASSES, IG_I64);
     ig_step(o, m, ig_cross_entropy(net(m, x), labels, -1, NULL), &loss, NULL, 0);
     ig_scope_end();

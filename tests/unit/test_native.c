@@ -256,7 +256,7 @@ static int set_up(void **unused)
 
 static ig_array *noise(int seed, ig_ints shape, ig_dtype dtype)
 {
-    return ig_astype(ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32), dtype);
+    return ig_astype(ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32, NULL, NULL), dtype);
 }
 
 static ig_array *plain(ig_dtype d)

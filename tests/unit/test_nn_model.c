@@ -9,7 +9,7 @@
 
 static ig_array *some(uint64_t seed, ig_ints shape)
 {
-    return ig_normal(ig_key(seed, NULL), shape, IG_F32);
+    return ig_normal(ig_key(seed, NULL), shape, IG_F32, NULL, NULL);
 }
 
 static void assert_same(ig_array *x, ig_array *y)
@@ -112,9 +112,10 @@ static void test_draws(void **state)
     ig_array *key = ig_fold_in(ig_key(7, NULL), 2);
     assert_same(uniform, ig_uniform(key, shape, IG_F32, ig_float(-0.5), ig_float(0.5)));
     key = ig_fold_in(ig_key(7, NULL), 3);
-    assert_same(normal, ig_multiply(ig_normal(key, shape, IG_F32), ig_float(2)));
+    assert_same(normal, ig_multiply(ig_normal(key, shape, IG_F32, NULL, NULL), ig_float(2)));
     key = ig_fold_in(ig_key(7, NULL), 4);
-    assert_same(half, ig_astype(ig_multiply(ig_normal(key, shape, IG_F32), ig_float(2)), IG_BF16));
+    assert_same(half, ig_astype(ig_multiply(ig_normal(key, shape, IG_F32, NULL, NULL), ig_float(2)),
+                                IG_BF16));
     const double most = ig_item(ig_max(ig_abs(uniform), IG_NONE, false));
     assert_true(most <= 0.5 && most > 0.49);
 }

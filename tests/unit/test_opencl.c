@@ -62,7 +62,7 @@ static void arrays_run_on_it(void **unused)
     float on_device[1000], on_cpu[1000];
     ig_scope_begin();
     assert_int_equal(ig_set_device("opencl"), IG_OK);
-    ig_array *x = ig_normal(ig_key(0, NULL), IG_SHAPE(10, 1000), IG_F32);
+    ig_array *x = ig_normal(ig_key(0, NULL), IG_SHAPE(10, 1000), IG_F32, NULL, NULL);
     ig_array *y = ig_sum(ig_exp(x), IG_AXES(0), IG_DTYPE_NONE, false);
     assert_string_equal(ig_array_device(y), "opencl:0");
     assert_int_equal(ig_read(y, on_device, sizeof on_device), IG_OK);

@@ -429,10 +429,11 @@ static void rows_are_one_kernel(void **unused)
     for (int i = 0; i < 2; i++) {
         ig_scope_begin();
         ig_set_device(i ? "opencl:0" : "cpu");
-        ig_array *q = ig_normal(ig_key(1, NULL), IG_SHAPE(HEADS, TOKENS, WIDTH), IG_F32);
-        ig_array *k = ig_normal(ig_key(2, NULL), IG_SHAPE(HEADS, KEYS, WIDTH), IG_F32);
-        ig_array *v = ig_normal(ig_key(3, NULL), IG_SHAPE(HEADS, KEYS, WIDTH), IG_F32);
-        ig_array *x = ig_normal(ig_key(4, NULL), IG_SHAPE(TOKENS, KEYS), IG_F32);
+        ig_array *q =
+            ig_normal(ig_key(1, NULL), IG_SHAPE(HEADS, TOKENS, WIDTH), IG_F32, NULL, NULL);
+        ig_array *k = ig_normal(ig_key(2, NULL), IG_SHAPE(HEADS, KEYS, WIDTH), IG_F32, NULL, NULL);
+        ig_array *v = ig_normal(ig_key(3, NULL), IG_SHAPE(HEADS, KEYS, WIDTH), IG_F32, NULL, NULL);
+        ig_array *x = ig_normal(ig_key(4, NULL), IG_SHAPE(TOKENS, KEYS), IG_F32, NULL, NULL);
         ig_array *label = ig_randint(ig_key(5, NULL), IG_SHAPE(TOKENS), 0, KEYS, IG_I64);
         assert_int_equal(ig_eval((ig_array *[]){q, k, v, x, label}, 5), IG_OK);
         ig_array *y[4] = {ig_softmax(x, IG_AXES(-1)),

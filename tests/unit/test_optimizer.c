@@ -491,8 +491,9 @@ static void test_formulas(void **state)
     for (int i = 0; i < 2; i++) {
         ig_array *x[3];
         for (int k = 0; k < 3; k++)
-            x[k] = ig_normal(ig_key((uint64_t)k, NULL), IG_SHAPE(30, 7), dtypes[i]);
-        x[2] = ig_matrix_transpose(ig_normal(ig_key(9, NULL), IG_SHAPE(7, 30), dtypes[i]));
+            x[k] = ig_normal(ig_key((uint64_t)k, NULL), IG_SHAPE(30, 7), dtypes[i], NULL, NULL);
+        x[2] =
+            ig_matrix_transpose(ig_normal(ig_key(9, NULL), IG_SHAPE(7, 30), dtypes[i], NULL, NULL));
         ig_array *k = ig_scalar(0.9, dtypes[i]), *e = ig_scalar(1e-3, dtypes[i]);
         ig_array *sum = ig_add(ig_multiply(x[0], k), x[2]);
         ig_array *squares = ig_add(ig_multiply(x[0], k), ig_square(x[2]));

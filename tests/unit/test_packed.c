@@ -13,7 +13,7 @@ enum { ROWS = 40, DEEP = 300, WIDE = 500, TIMES = 4 };
 
 static ig_array *numbers_of(int64_t key, ig_ints shape, ig_dtype dtype)
 {
-    ig_array *x = ig_eval_one(ig_normal(ig_key(key, NULL), shape, dtype));
+    ig_array *x = ig_eval_one(ig_normal(ig_key(key, NULL), shape, dtype, NULL, NULL));
     assert_non_null(x);
     return x;
 }

@@ -101,15 +101,15 @@ static void test_jax_floats(void **state)
                 0x1.404ebb8f0d3b4p+1);
     EXPECT_NEAR(ig_uniform(jax(), five, IG_F32, ig_float(0.1), ig_float(0.7)), 0x1p-23,
                 0x1.92a9c4p-2, 0x1.0408ap-1, 0x1.e10986p-2, 0x1.bf1698p-2, 0x1.7b46aap-2);
-    EXPECT_NEAR(ig_normal(jax(), five, IG_F32), 0x1p-20, -0x1.cfbe2ap-6, 0x1.de57dp-2,
+    EXPECT_NEAR(ig_normal(jax(), five, IG_F32, NULL, NULL), 0x1p-20, -0x1.cfbe2ap-6, 0x1.de57dp-2,
                 0x1.2eccc2p-2, 0x1.3a7648p-3, -0x1.fc09d6p-4);
-    EXPECT_NEAR(ig_normal(jax(), five, IG_F64), 0x1p-48, -0x1.7a4a26c962159p-3,
+    EXPECT_NEAR(ig_normal(jax(), five, IG_F64, NULL, NULL), 0x1p-48, -0x1.7a4a26c962159p-3,
                 -0x1.15bccfaa7ba3ap+1, 0x1.7ed8110b5046p-3, 0x1.397ad84a04356p-1,
                 0x1.f5603e3665211p-2);
-    EXPECT_NEAR(ig_normal(jax(), five, IG_F16), 0x1p-8, -0x1.6ep+0, -0x1.c04p-1, 0x1.f98p+0,
-                0x1.64cp-1, -0x1.044p-3);
-    EXPECT_NEAR(ig_normal(jax(), five, IG_BF16), 0x1p-5, 0x1.6p-2, 0x1.04p+0, 0x1.e4p+0, 0x1.f8p-1,
-                -0x1.68p+0);
+    EXPECT_NEAR(ig_normal(jax(), five, IG_F16, NULL, NULL), 0x1p-8, -0x1.6ep+0, -0x1.c04p-1,
+                0x1.f98p+0, 0x1.64cp-1, -0x1.044p-3);
+    EXPECT_NEAR(ig_normal(jax(), five, IG_BF16, NULL, NULL), 0x1p-5, 0x1.6p-2, 0x1.04p+0, 0x1.e4p+0,
+                0x1.f8p-1, -0x1.68p+0);
 }
 
 static void test_jax_integers(void **state)
@@ -282,7 +282,7 @@ static void test_same_for_any_threads(void **state)
         for (int k = 0; k < 4; k++) {
             assert_int_equal(ig_set_threads((const int[]){1, 2, 3, 8}[k]), IG_OK);
             ig_array *key = ig_key(11, generators[g]);
-            ig_array *x[3] = {ig_normal(key, IG_SHAPE(301, 101), IG_F32),
+            ig_array *x[3] = {ig_normal(key, IG_SHAPE(301, 101), IG_F32, NULL, NULL),
                               ig_randint(key, IG_SHAPE(30011), -4, 77777, IG_I64),
                               ig_permutation(key, ig_int(5003), 0)};
             for (int i = 0; i < 3; i++) {
@@ -355,7 +355,7 @@ static void test_distributions(void **state)
             expect_counts(ig_floor(ig_multiply(u, ig_float(64))), 64, NULL);
             assert_true(ig_item(ig_max(u, IG_NONE, false)) < 1);
             assert_true(ig_item(ig_min(u, IG_NONE, false)) >= 0);
-            ig_array *z = ig_normal(k[d + 4], draws, floats[d]);
+            ig_array *z = ig_normal(k[d + 4], draws, floats[d], NULL, NULL);
             /* With 128 values of u in bf16 the tails of the normal are cut. */
             expect_moments(z, 0, 0.016 + 2 * grid, 1, floats[d] == IG_BF16 ? 0.05 : 0.0224);
             assert_true(ig_item(ig_all(ig_isfinite(z), IG_NONE, false)));
@@ -443,7 +443,7 @@ static void test_shapes(void **state)
     for (int i = 0; i < 2000; i++)
         assert_true(v[i] >= low[i % 2] && v[i] < high[i % 2]);
     assert_int_equal(ig_ndim(ig_uniform(key, IG_SCALAR, IG_DTYPE_NONE, NULL, NULL)), 0);
-    assert_non_null(ig_data(ig_normal(key, IG_SHAPE(3, 0, 2), IG_F64)));
+    assert_non_null(ig_data(ig_normal(key, IG_SHAPE(3, 0, 2), IG_F64, NULL, NULL)));
     assert_int_equal(ig_dim(ig_split_key(key, 1), 0), 1);
     const double *z = ig_data(ig_categorical(key, ig_zeros(IG_SHAPE(0, 3), IG_F32), 1, IG_NONE));
     assert_non_null(z);
@@ -459,13 +459,14 @@ static void test_errors(void **state)
     assert_refused(ig_bits(ig_zeros(IG_SHAPE(4), IG_F32), two, IG_U32), IG_ERR_ARGUMENT,
                    "key(seed)");
     assert_refused(ig_bits(ig_zeros(IG_SHAPE(3), IG_U32), two, IG_U32), IG_ERR_ARGUMENT, "(3,)");
-    assert_refused(ig_normal(ig_int(3), two, IG_F32), IG_ERR_ARGUMENT, "normal: a random key");
+    assert_refused(ig_normal(ig_int(3), two, IG_F32, NULL, NULL), IG_ERR_ARGUMENT,
+                   "normal: a random key");
     assert_refused(ig_bits(key, two, IG_I32), IG_ERR_DTYPE, "u8, u16, u32 or u64");
     assert_refused(ig_bits(key, IG_SHAPE(-1), IG_U32), IG_ERR_SHAPE, "negative");
     assert_refused(ig_uniform(key, two, IG_F32, ig_float(5), ig_float(1)), IG_ERR_ARGUMENT,
                    "uniform: minval 5 is above maxval 1");
     assert_refused(ig_uniform(key, two, IG_I32, NULL, NULL), IG_ERR_DTYPE, "f16, bf16, f32 or f64");
-    assert_refused(ig_normal(key, two, IG_U8), IG_ERR_DTYPE, "f16, bf16, f32 or f64");
+    assert_refused(ig_normal(key, two, IG_U8, NULL, NULL), IG_ERR_DTYPE, "f16, bf16, f32 or f64");
     assert_refused(ig_uniform(key, two, IG_F32, ig_zeros(IG_SHAPE(3), IG_F32), NULL), IG_ERR_SHAPE,
                    "does not broadcast");
     assert_refused(ig_randint(key, two, 5, 5, IG_I32), IG_ERR_ARGUMENT, "never drawn");

@@ -54,7 +54,7 @@ static int count_events(const char *path, const char *name)
 static void compute(int i)
 {
     ig_scope_begin();
-    ig_array *x = ig_normal(ig_key((uint64_t)i, NULL), IG_SHAPE(300, 300), IG_F32);
+    ig_array *x = ig_normal(ig_key((uint64_t)i, NULL), IG_SHAPE(300, 300), IG_F32, NULL, NULL);
     ig_array *y = ig_sum(ig_exp(ig_matmul(x, x)), IG_NONE, IG_DTYPE_NONE, false);
     assert_int_equal(ig_eval(&y, 1), IG_OK);
     ig_scope_end();

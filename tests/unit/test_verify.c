@@ -15,7 +15,7 @@
 
 static ig_array *normal(int seed, ig_ints shape, ig_dtype dtype)
 {
-    ig_array *x = ig_normal(ig_key((uint64_t)seed, NULL), shape, dtype);
+    ig_array *x = ig_normal(ig_key((uint64_t)seed, NULL), shape, dtype, NULL, NULL);
     assert_int_equal(ig_eval(&x, 1), IG_OK);
     return ig_from_data(ig_data(x), shape, dtype); /* a constant */
 }
@@ -63,7 +63,7 @@ static void right_graphs_pass(void **state)
         expect_right("joined", ig_concat((ig_array *[]){ig_sin(x), x}, 2, IG_AXES(1)));
         expect_right("nextafter", ig_nextafter(x, ig_exp(x)));
         expect_right("compared", ig_less(x, ig_sin(x)));
-        expect_right("random", ig_normal(ig_key(5, NULL), IG_SHAPE(50), d));
+        expect_right("random", ig_normal(ig_key(5, NULL), IG_SHAPE(50), d, NULL, NULL));
         expect_right("converted", ig_astype(ig_multiply(x, ig_float(1000)), IG_I32));
         expect_right("far out", ig_exp(ig_multiply(x, ig_float(1e4))));
         assert_int_equal(ig_grad(ig_mean(ig_square(ig_matmul(x, w)), IG_NONE, false), &w, 1, &g),

@@ -55,7 +55,7 @@ static ig_array *unit(const draw *d, ig_array *key, double low)
 
 static ig_array *standard_normal(const draw *d, ig_array *key)
 {
-    return ig_normal(key, d->shape, d->compute);
+    return ig_normal(key, d->shape, d->compute, NULL, NULL);
 }
 
 /* Key i of n new ones. */
@@ -307,7 +307,7 @@ BUILDER(multivariate_normal)
     if (!ig_eigh(cov, "L", part))
         return 0;
     ig_array *root = ig_sqrt(ig_maximum(part[0], ig_float(0)));
-    ig_array *z = ig_normal(args[0].u.array, longer(shape, &n, 1, room), compute);
+    ig_array *z = ig_normal(args[0].u.array, longer(shape, &n, 1, room), compute, NULL, NULL);
     ig_array *y = ig_matmul(ig_multiply(z, root), ig_matrix_transpose(part[1]));
     return composite_result(out, ig_add(y, mean), dtype);
 }
@@ -326,7 +326,7 @@ BUILDER(orthogonal)
                   "orthogonal: dtype is a float one, and shape has at most %d axes",
                   IG_MAX_NDIM - 2);
     ig_array *x = ig_normal(args[0].u.array, longer(args[2].u.ints, both, 2, room),
-                            dtype == IG_F64 ? IG_F64 : IG_F32);
+                            dtype == IG_F64 ? IG_F64 : IG_F32, NULL, NULL);
     if (!x || ig_svd(x, false, true, part, 3) != 3)
         return 0;
     return composite_result(out, ig_matmul(part[0], part[2]), dtype);

@@ -271,41 +271,51 @@ static ig_array *median_border(ig_array *y, int64_t axis, int64_t w, bool after,
     return rounded(ig_median(border_work(y), (ig_ints){&axis, 1}, true), y->dtype);
 }
 
+/* The first or last element of y along an axis, with length 1. */
+static ig_array *edge_of(ig_array *y, int axis, bool last)
+{
+    view v = y->view;
+    span_apply(&v, axis, (span){last ? v.shape[axis] - 1 : 0, 1, 1});
+    return array_view(OP_slice, y, &v);
+}
+
 /* From `end` at the outermost place to y's edge, which is not repeated. */
 static ig_array *ramp_border(ig_array *y, int64_t axis, int64_t w, bool after, ig_array *end)
 {
     int64_t shape[IG_MAX_NDIM];
-    view v = y->view;
-    span_apply(&v, (int)axis, (span){after ? v.shape[axis] - 1 : 0, 1, 1});
-    ig_array *edge = border_work(array_view(OP_slice, y, &v)), *place = build_iota(1, &w);
+    ig_array *edge = border_work(edge_of(y, (int)axis, after)), *place = build_iota(1, &w);
     if (!edge)
         return NULL;
-    for (int a = 0; a < v.ndim; a++)
+    for (int a = 0; a < y->view.ndim; a++)
         shape[a] = a == axis ? w : 1;
     place = after ? ig_subtract(ig_int(w - 1), place) : place;
-    place = ig_astype(ig_reshape(place, (ig_ints){shape, v.ndim}), edge->dtype);
+    place = ig_astype(ig_reshape(place, (ig_ints){shape, y->view.ndim}), edge->dtype);
     end = ig_astype(end ? end : ig_int(0), edge->dtype);
     ig_array *step = ig_divide(ig_subtract(edge, end), ig_float((double)w));
     ig_array *ramp = ig_add(ig_multiply(place, step), end);
     return edge->dtype == y->dtype ? ramp : ig_astype(ig_floor(ramp), y->dtype);
 }
 
-/* index selects elements of x; border computes others. Without either the border is one value. */
+/* index selects elements of x; border computes others. Without either the border is one value. odd: a mirrored element e
+ * is replaced by 2 edge - e. */
 static const struct pad_mode {
     const char *name;
     ig_array *(*index)(ig_array *at, int64_t n);
     ig_array *(*border)(ig_array *y, int64_t axis, int64_t w, bool after, ig_array *end);
-} pad_modes[] = {{"constant", NULL, NULL},
-                 {"empty", NULL, NULL},
-                 {"edge", edge_index, NULL},
-                 {"reflect", reflect_index, NULL},
-                 {"symmetric", symmetric_index, NULL},
-                 {"wrap", wrap_index, NULL},
-                 {"maximum", NULL, maximum_border},
-                 {"minimum", NULL, minimum_border},
-                 {"mean", NULL, mean_border},
-                 {"median", NULL, median_border},
-                 {"linear_ramp", NULL, ramp_border}};
+    bool odd;
+} pad_modes[] = {{"constant", NULL, NULL, false},
+                 {"empty", NULL, NULL, false},
+                 {"edge", edge_index, NULL, false},
+                 {"reflect", reflect_index, NULL, false},
+                 {"reflect_odd", reflect_index, NULL, true},
+                 {"symmetric", symmetric_index, NULL, false},
+                 {"symmetric_odd", symmetric_index, NULL, true},
+                 {"wrap", wrap_index, NULL, false},
+                 {"maximum", NULL, maximum_border, false},
+                 {"minimum", NULL, minimum_border, false},
+                 {"mean", NULL, mean_border, false},
+                 {"median", NULL, median_border, false},
+                 {"linear_ramp", NULL, ramp_border, false}};
 
 static const struct pad_mode *find_mode(const char *name)
 {
@@ -313,9 +323,9 @@ static const struct pad_mode *find_mode(const char *name)
         if (strcmp(name, pad_modes[i].name) == 0)
             return &pad_modes[i];
     FAIL_NULL(IG_ERR_ARGUMENT,
-              "pad: unknown mode '%s'; use 'constant', 'edge', 'reflect', 'symmetric', 'wrap', "
-              "'maximum', "
-              "'minimum', 'mean', 'median', 'linear_ramp' or 'empty'",
+              "pad: unknown mode '%s'; use 'constant', 'edge', 'reflect', 'reflect_odd', "
+              "'symmetric', 'symmetric_odd', 'wrap', 'maximum', 'minimum', 'mean', 'median', "
+              "'linear_ramp' or 'empty'",
               name);
 }
 
@@ -377,6 +387,37 @@ static ig_array *pad_border(op_id op, const struct pad_mode *mode, ig_array *y, 
     return ig_concat(part, n, IG_AXES(axis));
 }
 
+/* y with elements selected along one axis: element i is the one at place i - before, of n places. */
+static ig_array *pad_index(const struct pad_mode *mode, ig_array *y, int axis, int64_t before,
+                           int64_t places)
+{
+    const int64_t n = y->view.shape[axis];
+    ig_array *at = ig_subtract(build_iota(1, &places), ig_int(before));
+    ig_array *taken = index_take("pad", y, mode->index(at, n), axis);
+    if (!mode->odd || n == 1)
+        return taken;
+    /* A place before the first element is 2 first - e, where e is at the mirrored place after it. There, every second run
+     * of n elements is 2 last - e, and each period adds 2 (last - first). */
+    const int repeats = mode->index == symmetric_index;
+    const int64_t period = 2 * (n - 1 + repeats);
+    int64_t shape[IG_MAX_NDIM];
+    for (int a = 0; a < y->view.ndim; a++)
+        shape[a] = a == axis ? places : 1;
+    at = ig_reshape(at, (ig_ints){shape, y->view.ndim});
+    ig_array *is_before = ig_less(at, ig_int(0));
+    ig_array *after = ig_where(is_before, ig_subtract(ig_int(-repeats), at), at);
+    ig_array *first = edge_of(y, axis, false), *last = edge_of(y, axis, true);
+    ig_array *turned = ig_subtract(ig_add(last, last), taken);
+    ig_array *is_turned = ig_greater_equal(ig_remainder(after, ig_int(period)), ig_int(n));
+    ig_array *value = ig_where(is_turned, turned, taken);
+    if (before >= period || places - before > period) {
+        ig_array *turns = ig_floor_divide(after, ig_int(period)), *rise = ig_subtract(last, first);
+        ig_array *more = ig_multiply(ig_add(rise, rise), ig_astype(turns, y->dtype));
+        value = ig_where(ig_greater(turns, ig_int(0)), ig_add(value, more), value);
+    }
+    return ig_where(is_before, ig_subtract(ig_add(first, first), value), value);
+}
+
 int op_pad(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
@@ -387,6 +428,9 @@ int op_pad(op_id op, const ig_arg *args, ig_array **out)
         return 0;
     if (!mode->index && !mode->border)
         return op_one(out, pad_constant(op, x, pad, shape, args[3].u.array));
+    if (mode->odd && x->dtype == IG_BOOL)
+        FAIL_NONE(IG_ERR_DTYPE, "pad: mode '%s' subtracts elements, but x is bool; convert it",
+                  mode->name);
     ig_array *y = array_view(op, x, &x->view);
     for (int a = 0; a < x->view.ndim && y; a++) {
         int64_t n = x->view.shape[a];
@@ -401,8 +445,7 @@ int op_pad(op_id op, const ig_arg *args, ig_array **out)
             y = pad_border(op, mode, y, a, pad[a], args[3].u.array);
             continue;
         }
-        ig_array *at = ig_subtract(build_iota(1, &shape[a]), ig_int(pad[a][0]));
-        y = index_take("pad", y, mode->index(at, n), a);
+        y = pad_index(mode, y, a, pad[a][0], shape[a]);
     }
     return op_one(out, y);
 }

@@ -179,7 +179,13 @@ int op_normal(op_id op, const ig_arg *args, ig_array **out)
     /* Open at both ends, where erfinv is infinite: the lowest value is the float after -1. */
     ig_array *u = between(op, args[0].u.array, args[1].u.ints, dtype, ig_float(info.eps / 2 - 1),
                           ig_float(1));
-    return op_one(out, ig_multiply(ig_erfinv(u), ig_float(sqrt(2))));
+    ig_array *z = ig_multiply(ig_erfinv(u), ig_float(sqrt(2)));
+    ig_array *loc = build_cast(args[3].u.array, dtype), *scale = build_cast(args[4].u.array, dtype);
+    if (!z || !build_broadcast(op, loc, z->view.ndim, z->view.shape) ||
+        !build_broadcast(op, scale, z->view.ndim, z->view.shape))
+        return 0;
+    z = value_of(scale, 0) == 1 ? z : ig_multiply(z, scale);
+    return op_one(out, value_of(loc, 1) == 0 ? z : ig_add(z, loc));
 }
 
 int op_bernoulli(op_id op, const ig_arg *args, ig_array **out)

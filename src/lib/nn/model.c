@@ -119,7 +119,7 @@ static ig_array *drawn(const ig_model *m, ig_ints shape, ig_dtype dtype, ig_init
     case IG_INIT_UNIFORM:
         return ig_astype(ig_uniform(key, shape, fine, ig_float(-scale), ig_float(scale)), dtype);
     case IG_INIT_NORMAL:
-        return ig_astype(ig_multiply(ig_normal(key, shape, fine), ig_float(scale)), dtype);
+        return ig_astype(ig_normal(key, shape, fine, NULL, ig_float(scale)), dtype);
     }
     ig_fail(IG_ERR_ARGUMENT, "model: there is no way %d to draw a parameter", (int)init);
     return NULL;
