@@ -144,6 +144,60 @@ static int shape_samples(const predictor *p, const char *path, ig_array **x)
     return *x ? -1 : fail_library(p->command);
 }
 
+static bool is_image(const char *path)
+{
+    return str_ends(path, ".png") || str_ends(path, ".jpg") || str_ends(path, ".jpeg");
+}
+
+/* The channels of an image in f32, (h, w, n): gray if n is 1, else RGB. */
+static ig_array *image_channels(ig_array *x, int64_t n)
+{
+    static const float luma[] = {0.299F, 0.587F, 0.114F};
+    const ig_index one = {.kind = IG_INDEX_REST};
+    if (ig_ndim(x) == 2)
+        x = ig_expand_dims(x, IG_AXES(2));
+    const int64_t has = ig_dim(x, 2), colors = has < 3 ? 1 : 3; /* the rest is alpha */
+    const ig_index part[] = {one, {.kind = IG_INDEX_SLICE, .start = 0, .stop = colors, .step = 1}};
+    x = ig_astype(ig_get(x, part, 2), IG_F32);
+    if (colors == n)
+        return x;
+    if (n == 1)
+        return ig_sum(ig_multiply(x, ig_from_data(luma, IG_SHAPE(3), IG_F32)), IG_AXES(2),
+                      IG_DTYPE_NONE, true);
+    return ig_broadcast_to(x, IG_SHAPE(ig_dim(x, 0), ig_dim(x, 1), n));
+}
+
+/* Loads an image as one sample: its channels and its size become those of the samples, and white becomes the white of the
+ * training. */
+static ig_array *image_sample(const predictor *p, const char *path)
+{
+    const problem *q = &p->run.problem;
+    const int64_t *s = q->shape;
+    const bool first = q->ndim == 3 && s[2] > 4; /* (channels, h, w), as net.c decides */
+    const int64_t channels = q->ndim == 3 ? s[first ? 0 : 2] : 1;
+    const int64_t h = s[first], w = s[first + 1];
+    ig_array *x = ig_load(path);
+    if (q->ndim < 2 || q->ndim > 3 || (channels != 1 && channels != 3))
+        ig_fail(IG_ERR_SHAPE, "%s: the network does not take images; give its samples as .npy",
+                path);
+    else if (q->features != 1 || q->shift[0] != 0)
+        ig_fail(IG_ERR_ARGUMENT,
+                "%s: the network was trained with samples that are not bytes, so the scale of "
+                "its pixels is unknown; give them as .npy",
+                path);
+    if (!x || ig_failed())
+        return NULL;
+    const double white = ig_dtype_of(x) == IG_U16 ? 65535 : 255;
+    x = ig_times(image_channels(x, channels), 1 / (white * q->scale[0]));
+    x = ig_expand_dims(ig_permute_dims(x, IG_AXES(2, 0, 1)), IG_AXES(0));
+    if (ig_dim(x, 2) != h || ig_dim(x, 3) != w)
+        x = ig_interpolate(x, IG_SHAPE(h, w), "linear", false);
+    x = ig_squeeze(x, IG_AXES(0));
+    return q->ndim == 2 ? ig_squeeze(x, IG_AXES(0))
+           : first      ? x
+                        : ig_permute_dims(x, IG_AXES(1, 2, 0));
+}
+
 /* ---- results ----------------------------------------------------------------------------------- */
 
 /* Writes the `top` classes with the highest probabilities, highest first. */
@@ -272,7 +326,7 @@ static int predict_file(predictor *p, const char *path)
         return fail_library(p->command);
     const bool set = str_ends(path, ".npz") || str_ends(path, ".safetensors");
     ig_array *owned = set ? array_of_set(path) : NULL;
-    ig_array *x = set ? owned : ig_load(path);
+    ig_array *x = set ? owned : is_image(path) ? image_sample(p, path) : ig_load(path);
     int code = x ? shape_samples(p, path, &x) : fail_library(p->command);
     if (code < 0 && ig_isdtype(ig_dtype_of(x), "complex floating")) {
         say(p->command, "%s: its numbers are complex; the network takes real ones", path);
@@ -324,12 +378,13 @@ int verb_predict(int argc, char **argv)
         {0}};
     const command c = {
         "predict", "[options] NETWORK.safetensors SAMPLES ...",
-        "Applies a network that 'ingot train --save' wrote to samples, and prints a line for "
-        "each:\n"
-        "its class and the probability, or, of a network trained with --loss mse, its values.\n\n"
-        "SAMPLES is an .npy file with one sample or with N of them along the first axis, an .npz "
-        "or\n"
-        ".safetensors file with an array x, or a .csv or .tsv table of rows without the column y.\n"
+        "Applies a network that 'ingot train --save' wrote to samples, and prints a line for\n"
+        "each: its class and the probability, or, of a network trained with --loss mse, its\n"
+        "values.\n\n"
+        "SAMPLES is an .npy file with one sample or with N of them along the first axis, an\n"
+        ".npz or .safetensors file with an array x, or a .csv or .tsv table of rows without\n"
+        "the column y. Networks that were trained on images of bytes also take .png files, and\n"
+        ".jpg files where libturbojpeg is installed, of any size.\n"
         "They are scaled as the samples of the training were.\n\n"
         "  ingot train flowers.npz --save flowers.safetensors\n"
         "  ingot predict flowers.safetensors new.npy\n"

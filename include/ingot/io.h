@@ -1,4 +1,4 @@
-/* Files of arrays: .npy, .npz, .safetensors. */
+/* Files of arrays: .npy, .npz, .safetensors; images. */
 #ifndef INGOT_IO_H
 #define INGOT_IO_H
 
@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* Read and write one array: a text table if the name ends with .csv, .tsv or .txt, else an .npy file. ig_save refuses
- * names with any other suffix.
+ * names with any other suffix. ig_load also reads images, which it knows by their first bytes.
  *
  * .npy: Fortran order and big-endian files can be read; bf16 is stored as "V2".
  *
@@ -19,10 +19,15 @@ extern "C" {
  * columns), or (rows,) if there is one column. Arrays of at most two dimensions can be written, with the shortest
  * digits that read back as the same number.
  *
+ * Images: PNG, and JPEG if libturbojpeg is installed. Gray ones are (height, width), others (height, width, channels): RGB,
+ * RGBA, or gray and alpha; u8, or u16 for PNG with 16 bits.
+ *
  * A file is written under a temporary name in the same folder and then renamed, so a failure leaves the old file
  * unchanged. */
 IG_API ig_array *ig_load(const char *path);
 IG_API ig_status ig_save(const char *path, ig_array *x);
+/* The same image formats from memory. */
+IG_API ig_array *ig_image_from_memory(const void *bytes, size_t n);
 /* Writes n bytes as a file in the same way. */
 IG_API ig_status ig_write_file(const char *path, const void *bytes, size_t n);
 

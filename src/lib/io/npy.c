@@ -6,6 +6,7 @@
  * grows only with the bytes that arrive.
  */
 #include "lib/io/npy.h"
+#include "lib/io/image.h"
 #include "lib/io/table.h"
 
 #include "base/error.h"
@@ -448,9 +449,15 @@ ig_array *ig_load(const char *path)
 {
     struct io_file file;
     const char separator = table_separator(path);
+    unsigned char first[IO_PEEK_BYTES];
+    size_t n = 0;
     ig_array *x = NULL;
-    if (io_open(&file, path) == IG_OK)
-        x = separator ? table_read(&file, separator) : npy_read(&file);
+    if (io_open(&file, path) == IG_OK && io_peek(&file, first, sizeof first, &n) == IG_OK) {
+        const image_format image = image_format_of(first, n);
+        x = image       ? image_read(&file, image)
+            : separator ? table_read(&file, separator)
+                        : npy_read(&file);
+    }
     io_close(&file);
     return x;
 }
