@@ -2,7 +2,7 @@
 
 Matrices are random, ill-conditioned, graded, clustered, rank-deficient, near overflow, tiny, and special ones, of sizes
 around those of blocks. Backward errors must be within BOUND * n units of roundoff. The number of threads and the place in
-a stack must not change a bit. INGOT names the command, INGOT_DEVICE the device. Ends with "N passed, N failed".
+a stack must not change a bit, and math mode `same` has the bits of the kernels. INGOT names the command, INGOT_DEVICE the device. Ends with "N passed, N failed".
 """
 import os
 import subprocess
@@ -38,9 +38,12 @@ def check_lu(dtype):
 
 
 def check_qr(dtype):
-    cases = [(name, a.astype(dtype)) for m, n in SIZES for name, a in matrices(m, n, dtype, False)]
-    for (name, a), (q, r) in zip(cases, decompose([("qr(a)", a, 2) for _, a in cases])):
-        what = f"qr of a {name} {np.dtype(dtype)} matrix {a.shape}"
+    cases = [("qr(a)", name, a.astype(dtype)) for m, n in SIZES for name, a in matrices(m, n, dtype, False)]
+    cases += [(f'qr(a, "{mode}")', "random", random(shape, dtype)) for shape in ((300, 150), (150, 300), (257, 257), (400, 129))
+              for mode in ("reduced", "complete")]
+    for (call, name, a), (q, r) in zip(cases, decompose([(call, a, 2) for call, _, a in cases])):
+        what = f"{call} of a {name} {np.dtype(dtype)} matrix {a.shape}"
+        check(not np.tril(r, -1).any(), f"{what}: shape")
         x, most = scaled(a, dtype)
         x = x.astype(np.complex128)
         q = q.astype(np.complex128)
@@ -104,6 +107,25 @@ def check_bits():
             check(other == found[0], f"bits of {np.dtype(dtype)}")
 
 
+def check_same():
+    """The blocks of the CPU have the bits of the kernels, which another device runs."""
+    for dtype in DTYPES:
+        for n in (45, 150, 261):
+            a = random((n, n + 5), dtype)
+            np.save(path("same"), a)
+            found = []
+            for device in ("cpu", "gang"):
+                lines = [f'a = load("{path("same")}"); s = a @ conj(matrix_transpose(a)) + eye({n}); b = a[:, :{n}]',
+                         "f = lu(a); g = lu(matrix_transpose(a)); q = qr(b)"]
+                results = ("cholesky(s)", "solve(b, a)", "inv(b)", "f[1]", "f[2]", "g[1]", "g[2]", "q[0]", "q[1]")
+                lines += [f'save("{path(f"same_{i}")}", {result})' for i, result in enumerate(results)]
+                subprocess.run([INGOT, "eval", "--device", device, "\n".join(lines)], check=True,
+                               env={**os.environ, "IG_MATH": "same"})
+                found.append([np.load(path(f"same_{i}")).tobytes() for i in range(len(results))])
+            for result, x, y in zip(results, *found):
+                check(x == y, f"bits of {result} of {np.dtype(dtype)} {n}, on two devices")
+
+
 def main():
     for dtype in DTYPES:
         check_lu(dtype)
@@ -111,6 +133,8 @@ def main():
         check_cholesky(dtype)
         check_systems(dtype)
     check_bits()
+    if DEVICE == "cpu":
+        check_same()
     print(f"{counts[True]} passed, {counts[False]} failed")
     return 1 if counts[False] else 0
 

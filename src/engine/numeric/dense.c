@@ -86,27 +86,41 @@ static void less_aside(const dense *d, int64_t k, const char *a, const char *b, 
     copy_rows(c, ld * d->size, tile, row, rows, bytes);
 }
 
-void dense_less(const dense *d, const dense_product *p, dense_at c)
+/* Prefetches the sums of a tile of which `rows` rows exist. */
+static void expect_tile(const dense *d, const char *c, int64_t ld, int64_t rows)
+{
+    for (int64_t i = 0; i < d->gemm->mr && i < rows; i++, c += ld * d->size) {
+        __builtin_prefetch(c, 1);
+        __builtin_prefetch(c + (d->gemm->nr - 1) * d->size, 1);
+    }
+}
+
+void dense_less_lower(const dense *d, const dense_product *p, int64_t diagonal, dense_at c)
 {
     const int64_t mr = d->gemm->mr, nr = d->gemm->nr, each = d->parts * d->size;
     const int64_t a_panel = dense_bytes(d, DENSE_A, mr, p->a_deep),
                   b_panel = dense_bytes(d, DENSE_B, nr, p->b_deep);
-    for (int64_t part = 0; part < d->parts && p->k > 0; part++) {
-        char *sums = part ? c.im : c.re;
+    for (int64_t part = 0; part < d->parts && p->k > 0; part++)
         for (int64_t j = 0; j < p->n; j += nr) {
             const char *b = p->b + j / nr * b_panel + part * (b_panel / 2) + p->from * nr * each;
             const int64_t wide = p->n - j < nr ? p->n - j : nr;
-            for (int64_t i = 0; i < p->m; i += mr) {
+            const int64_t above = j > diagonal ? (j - diagonal) / mr * mr : 0;
+            for (int64_t i = above; i < p->m; i += mr) {
                 const char *a = p->a + i / mr * a_panel + p->from * mr * each;
-                char *at = sums + (i * c.ld + j) * d->size;
-                if (wide == nr && p->m - i >= mr)
+                const int64_t rows = p->m - i < mr ? p->m - i : mr;
+                char *at = (part ? c.im : c.re) + (i * c.ld + j) * d->size;
+                expect_tile(d, at + mr * c.ld * d->size, c.ld, p->m - i - mr);
+                if (wide == nr && rows == mr)
                     d->gemm->less(p->k * d->parts, a, b, at, c.ld);
                 else
-                    less_aside(d, p->k * d->parts, a, b, at, c.ld, p->m - i < mr ? p->m - i : mr,
-                               wide);
+                    less_aside(d, p->k * d->parts, a, b, at, c.ld, rows, wide);
             }
         }
-    }
+}
+
+void dense_less(const dense *d, const dense_product *p, dense_at c)
+{
+    dense_less_lower(d, p, p->n, c);
 }
 
 /* ---- triangular systems ----

@@ -56,6 +56,8 @@ typedef struct dense_product {
     int64_t a_deep, b_deep, from, m, n, k;
 } dense_product;
 void dense_less(const dense *d, const dense_product *p, dense_at c);
+/* The same for a lower triangle: elements of row i after column `diagonal` + i may be left out. */
+void dense_less_lower(const dense *d, const dense_product *p, int64_t diagonal, dense_at c);
 
 /* ---- factorizations ---- */
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { WIDE = 128 };
+enum { WIDE = 128, FEW = 12 /* columns that are worth a product */ };
 
 typedef struct cholesky_run {
     dense d;
@@ -14,8 +14,11 @@ typedef struct cholesky_run {
     int64_t n, chunk; /* rows of a task */
     int64_t at, wide; /* the block of columns */
     int64_t rest;     /* the first row after it */
+    int64_t step;     /* columns that are solved together */
+    int64_t few;      /* rows of a task that solves */
     int64_t good;     /* columns that are factored */
-    char *panel[2];
+    char *panel[2];   /* the rows after the block, as both sides of a product */
+    char *diagonal;   /* panels of the diagonal block */
 } cholesky_run;
 
 /* ---- blocks ---- */
@@ -32,18 +35,32 @@ static void less_small(const cholesky_run *r, dense_at x, dense_at y, dense_at c
     dense_less(d, &(dense_product){a, b, k, k, 0, m, n, k}, c);
 }
 
-/* Rows of the block of columns below the diagonal block, at most WIDE: x becomes x D^-H. */
+/* Rows of the block of columns below the diagonal block: x becomes x D^-H. Some columns at a time are solved and packed
+ * for the products of the next ones. The panels are those of the update. */
 static void solve_rows(const cholesky_run *r, int64_t row, int64_t rows)
 {
     const dense *d = &r->d;
-    for (int64_t j = 0; j < r->wide; j += FACTOR_BASE) {
-        const int64_t n = r->wide - j < FACTOR_BASE ? r->wide - j : FACTOR_BASE, next = j + n;
+    char *solved = r->panel[0] + dense_bytes(d, DENSE_A, row - r->rest, r->wide);
+    for (int64_t j = 0; j < r->wide; j += r->step) {
+        const int64_t n = r->wide - j < r->step ? r->wide - j : r->step;
         const dense_at x = dense_shift(d, r->l, row, r->at + j);
         const dense_at diagonal = dense_shift(d, r->l, r->at + j, r->at + j);
+        const char *factors = r->diagonal + dense_bytes(d, DENSE_B, j, r->wide);
+        dense_less(d, &(dense_product){solved, factors, r->wide, r->wide, 0, rows, n, j}, x);
         d->step->right(rows, (int)n, diagonal.re, diagonal.im, r->l.ld, x.re, x.im, r->l.ld);
-        if (next < r->wide)
-            less_small(r, x, dense_shift(d, r->l, r->at + next, r->at + j),
-                       dense_shift(d, r->l, row, r->at + next), rows, r->wide - next, n);
+        dense_pack(d, DENSE_A, solved, r->wide, j, &(dense_rows){x.re, x.im, rows, x.ld, n, 1});
+    }
+}
+
+/* Packs the rows of the diagonal block to the left of its diagonal. */
+static void pack_diagonal(const cholesky_run *r)
+{
+    const dense *d = &r->d;
+    for (int64_t j = r->step; j < r->wide; j += r->step) {
+        const dense_at x = dense_shift(d, r->l, r->at + j, r->at);
+        const int64_t n = r->wide - j < r->step ? r->wide - j : r->step;
+        dense_pack(d, DENSE_B_CONJ, r->diagonal + dense_bytes(d, DENSE_B, j, r->wide), r->wide, 0,
+                   &(dense_rows){x.re, x.im, n, x.ld, j, 1});
     }
 }
 
@@ -101,26 +118,23 @@ static void clear_rows(void *context, int64_t task, int worker)
 static void solve_chunk(void *context, int64_t task, int worker)
 {
     const cholesky_run *r = context;
-    const int64_t row = r->rest + task * r->chunk, left = r->n - row;
+    const int64_t row = r->rest + task * r->few, left = r->n - row;
     (void)worker;
-    solve_rows(r, row, left < r->chunk ? left : r->chunk);
+    solve_rows(r, row, left < r->few ? left : r->few);
 }
 
-/* Packs some rows after the block: tasks below `chunks` for the first side. */
+/* Packs some rows after the block for the second side. */
 static void pack_chunk(void *context, int64_t task, int worker)
 {
     const cholesky_run *r = context;
-    const int64_t rows = r->n - r->rest, chunks = (rows + r->chunk - 1) / r->chunk;
-    const dense_side side = task < chunks ? DENSE_A : DENSE_B_CONJ;
-    const int64_t width = dense_width(&r->d, side), each = (r->chunk + width - 1) / width * width;
-    const int64_t first = (task < chunks ? task : task - chunks) * each, left = rows - first;
+    const int64_t width = dense_width(&r->d, DENSE_B), each = (r->few + width - 1) / width * width;
+    const int64_t first = task * each, left = r->n - r->rest - first;
     (void)worker;
     if (left <= 0)
         return;
     const dense_at x = dense_shift(&r->d, r->l, r->rest + first, r->at);
-    const dense_rows part = {x.re, x.im, left < each ? left : each, x.ld, r->wide, 1};
-    char *to = r->panel[side == DENSE_A ? 0 : 1] + dense_bytes(&r->d, side, first, r->wide);
-    dense_pack(&r->d, side, to, r->wide, 0, &part);
+    dense_pack(&r->d, DENSE_B_CONJ, r->panel[1] + dense_bytes(&r->d, DENSE_B, first, r->wide),
+               r->wide, 0, &(dense_rows){x.re, x.im, left < each ? left : each, x.ld, r->wide, 1});
 }
 
 /* Rows [row, row + m) of the rest, columns [0, n), counted from r->rest on. row is a multiple of a panel's. */
@@ -128,7 +142,7 @@ static void update(const cholesky_run *r, int64_t row, int64_t m, int64_t n)
 {
     const char *a = r->panel[0] + dense_bytes(&r->d, DENSE_A, row, r->wide);
     const dense_product p = {a, r->panel[1], r->wide, r->wide, 0, m, n, r->wide};
-    dense_less(&r->d, &p, dense_shift(&r->d, r->l, r->rest + row, r->rest));
+    dense_less_lower(&r->d, &p, row, dense_shift(&r->d, r->l, r->rest + row, r->rest));
 }
 
 /* Task 0 updates and factors the next diagonal block; the others begin with the last rows, which take longest. */
@@ -148,21 +162,28 @@ ig_status dense_cholesky(const dense *d, int64_t n, dense_at a, dense_at l)
 {
     cholesky_run r = {.d = *d, .a = a, .l = l, .n = n};
     r.chunk = r.wide = WIDE / d->gemm->mr * d->gemm->mr;
-    const int64_t bytes = dense_bytes(d, DENSE_A, n, r.wide);
+    const int64_t mr = d->gemm->mr, nr = d->gemm->nr, few = WIDE / 4 / mr * mr;
+    r.few = few > mr ? few : mr;
+    r.step = nr < FEW ? 2 * nr : nr;
     if (n > r.wide) {
-        r.panel[0] = memory_get((size_t)(bytes + dense_bytes(d, DENSE_B, n, r.wide)));
+        const int64_t a_bytes = dense_bytes(d, DENSE_A, n, r.wide),
+                      b_bytes = dense_bytes(d, DENSE_B, n, r.wide);
+        r.panel[0] =
+            memory_get((size_t)(a_bytes + b_bytes + dense_bytes(d, DENSE_B, r.wide, r.wide)));
         if (!r.panel[0])
             return IG_ERR_MEMORY;
-        r.panel[1] = r.panel[0] + bytes;
+        r.panel[1] = r.panel[0] + a_bytes;
+        r.diagonal = r.panel[1] + b_bytes;
     }
     pool_run((n + r.chunk - 1) / r.chunk, copy_rows, &r);
     factor_diagonal(&r, 0, n < r.wide ? n : r.wide);
     for (; r.at + r.wide < n && r.good >= r.at + r.wide; r.at += r.wide) {
         r.rest = r.at + r.wide;
-        const int64_t chunks = (n - r.rest + r.chunk - 1) / r.chunk;
-        pool_run(chunks, solve_chunk, &r);
-        pool_run(2 * chunks, pack_chunk, &r);
-        pool_run(chunks, update_chunk, &r);
+        const int64_t rows = n - r.rest, tasks = (rows + r.few - 1) / r.few;
+        pack_diagonal(&r);
+        pool_run(tasks, solve_chunk, &r);
+        pool_run(tasks, pack_chunk, &r);
+        pool_run((rows + r.chunk - 1) / r.chunk, update_chunk, &r);
     }
     pool_run((n + r.chunk - 1) / r.chunk, clear_rows, &r);
     memory_free(r.panel[0]);

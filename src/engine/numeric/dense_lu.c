@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { WIDE = 64, ROWS = 128 };
+enum { WIDE = 64, ROWS = 128, STEP = 16 /* rows that are solved together */ };
 
 typedef struct lu_run {
     dense d;
@@ -41,20 +41,35 @@ static void factor_panel(const lu_run *r, int64_t at, int64_t wide)
 
 /* ---- tasks ---- */
 
+/* Exchanges two rows of `bytes` bytes, a multiple of 4. */
+static void swap_rows(char *restrict x, char *restrict y, int64_t bytes)
+{
+    enum { EACH = 64 };
+    int64_t i = 0;
+    for (; i + EACH <= bytes; i += EACH) {
+        char a[EACH], b[EACH];
+        memcpy(a, x + i, EACH);
+        memcpy(b, y + i, EACH);
+        memcpy(x + i, b, EACH);
+        memcpy(y + i, a, EACH);
+    }
+    for (; i < bytes; i += (int64_t)sizeof(float)) {
+        float a, b;
+        memcpy(&a, x + i, sizeof a);
+        memcpy(&b, y + i, sizeof b);
+        memcpy(x + i, &b, sizeof b);
+        memcpy(y + i, &a, sizeof a);
+    }
+}
+
 static void exchange(const lu_run *r, int64_t first, int64_t columns)
 {
     const int64_t end = r->at + least_of(r->wide, r->least - r->at);
     for (int64_t k = r->at; k < end; k++)
         for (int64_t part = 0; part < r->d.parts && r->pivot[k] != k; part++) {
-            char *plane = part ? r->f.im : r->f.re, room[1024];
-            char *x = plane + (k * r->f.ld + first) * r->d.size,
-                 *y = plane + (r->pivot[k] * r->f.ld + first) * r->d.size;
-            for (int64_t i = 0, left = columns * r->d.size, n; left > 0; i += n, left -= n) {
-                n = least_of(left, sizeof room);
-                memcpy(room, x + i, (size_t)n);
-                memcpy(x + i, y + i, (size_t)n);
-                memcpy(y + i, room, (size_t)n);
-            }
+            char *plane = (part ? r->f.im : r->f.re) + first * r->d.size;
+            swap_rows(plane + k * r->f.ld * r->d.size, plane + r->pivot[k] * r->f.ld * r->d.size,
+                      columns * r->d.size);
         }
 }
 
@@ -74,11 +89,11 @@ static void follow_columns(void *context, int64_t task, int worker)
     const dense_at u = dense_shift(d, r->f, r->at, right + offset);
     char *packed = r->panel[1] + dense_bytes(d, DENSE_B, offset, r->wide);
     exchange(r, right + offset, columns);
-    for (int64_t i = 0; i < r->wide; i += FACTOR_BASE) {
-        const int64_t n = least_of(FACTOR_BASE, r->wide - i);
+    for (int64_t i = 0; i < r->wide; i += STEP) {
+        const int64_t n = least_of(STEP, r->wide - i);
         const dense_at l = dense_shift(d, r->f, r->at + i, r->at), here = dense_shift(d, u, i, 0);
         if (i > 0) {
-            char a[2 * (FACTOR_BASE + GEMM_WIDTH_MAX) * WIDE * sizeof(double)];
+            char a[2 * (STEP + GEMM_WIDTH_MAX) * WIDE * sizeof(double)];
             dense_pack(d, DENSE_A, a, i, 0, &(dense_rows){l.re, l.im, n, l.ld, i, 1});
             dense_less(d, &(dense_product){a, packed, i, r->wide, 0, n, columns, i}, here);
         }
@@ -143,7 +158,7 @@ ig_status dense_lu(const dense *d, int64_t m, int64_t n, dense_at f, int *pivot,
     lu_run r = {.d = *d, .f = f, .m = m, .n = n, .least = least_of(m, n), .pivot = pivot};
     r.wide = WIDE / nr * nr;
     r.rows = ROWS / mr * mr;
-    r.columns = 3 * r.wide;
+    r.columns = 2 * r.wide;
     const int64_t a = dense_bytes(d, DENSE_A, m, r.wide), b = dense_bytes(d, DENSE_B, n, r.wide);
     r.panel[0] = memory_get((size_t)(a + b + m * r.wide * d->parts * d->size));
     if (!r.panel[0])

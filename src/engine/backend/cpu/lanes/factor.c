@@ -3,6 +3,7 @@
 
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/lanes/parts.h"
+#include "engine/backend/cpu/lanes/simd_gemm.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -51,6 +52,7 @@
 #endif
 
 #define T float
+#define OF(f) f##_f32
 #define LESS(x, a, b) LESS_F32(x, a, b)
 #define ROOT(x) sqrtf(x)
 #define Z 0
@@ -64,9 +66,11 @@
 #undef Z
 #undef NAME
 #undef T
+#undef OF
 #undef ROOT
 #undef LESS
 #define T double
+#define OF(f) f##_f64
 #define LESS(x, a, b) LESS_F64(x, a, b)
 #define ROOT(x) sqrt(x)
 #define Z 0
