@@ -1,11 +1,28 @@
 /* QR factorization by Householder's reflections. The product of n of them is I - V T V^H, with T upper triangular. Panels
- * are factored by a kernel (factor.h); the columns to the right follow by products. */
+ * are factored by a kernel (factor.h); the columns to the right follow by products.
+ *
+ * V and T are made for groups of columns, because for all columns most of T, and half of V, would be products and zeros
+ * that Q does not need. Q is the product of all groups with the identity, the last one first: the columns before a group
+ * are still those of the identity then, so the products have half of the size, too. */
 #include "base/error.h"
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"
 #include "engine/numeric/whole.h"
 
 #include <string.h>
+
+enum { GROUP = 4 * FACTOR_PANEL, GROUPS_MOST = 256 };
+
+/* The reflections of a group, and its rows of R from its first column on. */
+typedef struct group {
+    ig_array *v, *t, *r;
+    int64_t at; /* its first row and column */
+} group;
+
+typedef struct groups {
+    group of[GROUPS_MOST];
+    int n;
+} groups;
 
 /* out: V, R and T of a matrix with no fewer rows than columns. */
 static int qr_blocks(ig_array *a, ig_array *out[3])
@@ -34,14 +51,69 @@ static int qr_blocks(ig_array *a, ig_array *out[3])
     return out[0] && out[1] && out[2] ? 3 : 0;
 }
 
-/* The first `columns` columns of I - V T V^H. */
-static ig_array *product_of(ig_array *v, ig_array *t, int64_t columns)
+/* All groups of a matrix with no fewer rows than columns. */
+static bool qr_groups(ig_array *a, groups *g)
 {
-    if (!v || !t)
-        return NULL;
-    const int64_t m = matrix_rows(v);
-    ig_array *top = matrix_part(v, 0, columns, 0, matrix_columns(v));
-    return ig_subtract(matrix_eye(v, m, columns), ig_matmul(v, ig_matmul(t, matrix_adjoint(top))));
+    const int64_t columns = matrix_columns(a);
+    const int64_t least = (columns + GROUPS_MOST - 1) / GROUPS_MOST;
+    const int64_t wide = (least + GROUP - 1) / GROUP * GROUP;
+    g->n = 0;
+    for (int64_t at = 0; a && at < columns; at += wide) {
+        const int64_t m = matrix_rows(a), n = matrix_columns(a), w = wide < n ? wide : n;
+        ig_array *f[3];
+        if (!qr_blocks(matrix_part(a, 0, m, 0, w), f))
+            return false;
+        group *last = &g->of[g->n++];
+        *last = (group){f[0], f[2], f[1], at};
+        if (w == n)
+            break;
+        ig_array *right = matrix_part(a, 0, m, w, n);
+        ig_array *y = ig_matmul(matrix_adjoint(f[2]), ig_matmul(matrix_adjoint(f[0]), right));
+        right = ig_subtract(right, ig_matmul(f[0], y));
+        last->r = ig_concat((ig_array *const[]){f[1], matrix_part(right, 0, w, 0, n - w)}, 2,
+                            IG_AXES(-1));
+        a = matrix_part(right, w, m, 0, n - w);
+    }
+    return a != NULL;
+}
+
+/* The first n columns of Q. */
+static ig_array *q_of(const groups *g, int64_t n)
+{
+    ig_array *q = NULL;
+    for (int i = g->n - 1; i >= 0; i--) {
+        ig_array *v = g->of[i].v, *below = q;
+        if (!v)
+            return NULL;
+        const int64_t m = matrix_rows(v), w = matrix_columns(v), columns = n - g->of[i].at;
+        /* V^H (I, or I and the rows and columns of q after it) */
+        ig_array *y = matrix_adjoint(matrix_part(v, 0, below ? w : columns, 0, w));
+        ig_array *eye = matrix_eye(v, below ? w : m, below ? w : columns);
+        if (below) {
+            ig_array *more = ig_matmul(matrix_adjoint(matrix_part(v, w, m, 0, w)), below);
+            y = ig_concat((ig_array *const[]){y, more}, 2, IG_AXES(-1));
+            eye = matrix_blocks(eye, NULL, matrix_zeros(v, m - w, w), below);
+        }
+        q = ig_subtract(eye, ig_matmul(v, ig_matmul(g->of[i].t, y)));
+        if (!q)
+            return NULL;
+    }
+    return q;
+}
+
+static ig_array *r_of(const groups *g)
+{
+    ig_array *rows[GROUPS_MOST];
+    for (int i = 0; i < g->n; i++) {
+        ig_array *r = g->of[i].r;
+        if (!r)
+            return NULL;
+        ig_array *zeros = matrix_zeros(r, matrix_rows(r), g->of[i].at);
+        rows[i] = i ? ig_concat((ig_array *const[]){zeros, r}, 2, IG_AXES(-1)) : r;
+        if (!rows[i])
+            return NULL;
+    }
+    return g->n > 1 ? ig_concat(rows, g->n, IG_AXES(-2)) : rows[0];
 }
 
 static ig_array *conj_of(ig_array *x) { return array_is_complex(x) ? ig_conj(x) : x; }
@@ -86,14 +158,16 @@ static int qr_tall(ig_array *a, bool complete, bool only_r, ig_array *out[2])
 {
     const int64_t m = matrix_rows(a), n = matrix_columns(a),
                   number[LINALG_NUMBERS] = {only_r, complete && m > n};
-    ig_array *f[3];
-    if (!whole_qr(a, only_r ? 0 : complete ? m : n, &out[0], &f[1])) {
-        if (!qr_blocks(a, f))
+    ig_array *r;
+    groups g;
+    if (!whole_qr(a, only_r ? 0 : complete ? m : n, &out[0], &r)) {
+        if (!qr_groups(a, &g))
             return 0;
-        out[0] = only_r ? f[1] : product_of(f[0], f[2], complete ? m : n);
+        r = r_of(&g);
+        out[0] = only_r ? r : q_of(&g, complete ? m : n);
     }
-    out[0] = only_r ? f[1] : out[0];
-    out[1] = number[1] ? matrix_above(f[1], matrix_zeros(a, m - n, n)) : f[1];
+    out[0] = only_r ? r : out[0];
+    out[1] = number[1] ? matrix_above(r, matrix_zeros(a, m - n, n)) : r;
     if (!out[0] || !out[1])
         return 0;
     const int count = linalg_attach(out, 2 - only_r, &a, 1, pull_qr, number);
