@@ -1,4 +1,4 @@
-/* Products and triangular systems of blocked factorizations: see dense.h. */
+/* Products, triangular systems and panels of blocked factorizations: see dense.h. */
 #include "engine/numeric/dense.h"
 
 #include "base/memory.h"
@@ -247,5 +247,20 @@ ig_status dense_substitute(const dense *d, int64_t n, int64_t columns, bool uppe
     pool_run(blocks, pack_block, &s);
     pool_run((columns + s.wide - 1) / s.wide, solve_columns, &s);
     memory_free(s.panels);
+    return IG_OK;
+}
+
+/* ---- panels of qr ---- */
+
+ig_status dense_qr(const dense *d, int64_t m, int64_t n, dense_at a, dense_at v, dense_at r,
+                   dense_at t)
+{
+    char *columns = memory_get((size_t)(m * n * d->size));
+    if (!columns)
+        return IG_ERR_MEMORY;
+    d->step->turn(m, n, columns, a.re, a.ld, false);
+    d->step->qr(m, (int)n, columns, r.re, t.re);
+    d->step->turn(m, n, columns, v.re, v.ld, true);
+    memory_free(columns);
     return IG_OK;
 }

@@ -65,6 +65,9 @@ void dense_less_lower(const dense *d, const dense_product *p, int64_t diagonal, 
 ig_status dense_cholesky(const dense *d, int64_t n, dense_at a, dense_at l);
 /* f (m, n) becomes its factors. pivot and order: see factor_steps.cuh. */
 ig_status dense_lu(const dense *d, int64_t m, int64_t n, dense_at f, int *pivot, int *order);
+/* v, r and t of a panel a (m, n): see factor_steps.cuh. For real elements; n <= FACTOR_QR_WIDE. */
+ig_status dense_qr(const dense *d, int64_t m, int64_t n, dense_at a, dense_at v, dense_at r,
+                   dense_at t);
 /* x (n, columns) becomes the solution y of a y = x. */
 ig_status dense_substitute(const dense *d, int64_t n, int64_t columns, bool upper, bool unit,
                            dense_at a, dense_at x);

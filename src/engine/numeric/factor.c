@@ -50,6 +50,7 @@ typedef struct stack {
     int64_t count, m,
         n;         /* matrices, and the shape of each; for FACTOR_SUBSTITUTE of its right side */
     dense_at a, x; /* x is the result; for FACTOR_SUBSTITUTE a is the triangular matrix */
+    dense_at r, t; /* of FACTOR_QR */
     int *pivot, *order;
     _Atomic ig_status status;
 } stack;
@@ -69,7 +70,9 @@ static void run_matrix(void *context, int64_t i, int worker)
         : s->kind == FACTOR_LU
             ? dense_lu(&s->d, s->m, s->n, x, s->pivot + i * (s->m < s->n ? s->m : s->n),
                        s->order + i * s->m)
-            : dense_substitute(&s->d, s->m, s->n, s->upper, s->unit, a, x);
+        : s->kind == FACTOR_QR ? dense_qr(&s->d, s->m, s->n, a, x, matrix_of(s, s->r, i, s->n),
+                                          matrix_of(s, s->t, i, s->n))
+                               : dense_substitute(&s->d, s->m, s->n, s->upper, s->unit, a, x);
     if (status != IG_OK)
         s->status = status;
 }
@@ -182,6 +185,16 @@ static ig_status core_order(int type, void *const *at)
 
 static ig_status core_qr(int type, void *const *at)
 {
+    void *const *next = at;
+    stack s = {.d = dense_of(type), .kind = FACTOR_QR, .count = number_at(&next)};
+    s.m = number_at(&next);
+    s.n = number_at(&next);
+    s.a = matrix_at(&next, &s.d, s.n);
+    s.x = matrix_at(&next, &s.d, s.n);
+    s.r = matrix_at(&next, &s.d, s.n);
+    s.t = matrix_at(&next, &s.d, s.n);
+    if (s.d.step->qr && s.m > FACTOR_BASE)
+        return run_stack(&s);
     run_core(FACTOR_QR, type, at);
     return IG_OK;
 }

@@ -86,16 +86,17 @@
     { \
         run_##kind##_f32, run_##kind##_f64, run_##kind##_c64, run_##kind##_c128 \
     }
-#define DENSE(type) \
+#define DENSE(type, qr) \
     { \
         dense_pack_##type, dense_cholesky_##type, dense_right_##type, dense_left_##type, \
-            dense_lu_##type, dense_turn_##type \
+            dense_lu_##type, dense_turn_##type, qr \
     }
 extern const factor_level PART(factor);
-const factor_level PART(factor) = {{
-                                       [FACTOR_CHOLESKY] = TYPES(cholesky),
-                                       [FACTOR_LU] = TYPES(lu),
-                                       [FACTOR_ORDER] = TYPES(order),
-                                       [FACTOR_QR] = TYPES(qr),
-                                   },
-                                   {DENSE(f32), DENSE(f64), DENSE(c64), DENSE(c128)}};
+const factor_level PART(factor) = {
+    {
+        [FACTOR_CHOLESKY] = TYPES(cholesky),
+        [FACTOR_LU] = TYPES(lu),
+        [FACTOR_ORDER] = TYPES(order),
+        [FACTOR_QR] = TYPES(qr),
+    },
+    {DENSE(f32, dense_qr_f32), DENSE(f64, dense_qr_f64), DENSE(c64, NULL), DENSE(c128, NULL)}};

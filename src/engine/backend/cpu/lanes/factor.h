@@ -59,6 +59,9 @@ typedef struct factor_dense {
     void (*lu)(int64_t m, int n, void *re, void *im, int *pivot);
     /* columns[j * m + i] = rows[i * ld + j], for one plane; or the reverse. */
     void (*turn)(int64_t m, int64_t n, void *columns, void *rows, int64_t ld, bool back);
+    /* The reflections, R and T of a panel (m, n), which is by columns; n <= FACTOR_QR_WIDE. R and T, by rows, begin as
+     * zeros. NULL for complex elements. */
+    void (*qr)(int64_t m, int n, void *columns, void *r, void *t);
 } factor_dense;
 
 struct factor_level {
