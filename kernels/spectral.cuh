@@ -45,9 +45,7 @@ FUNCTION REAL scale_to(REAL most, REAL target)
     if (!(most > 0))
         return scale;
     for (int step = STEP_BITS; step > 0; step /= 4) {
-        REAL factor = 1;
-        for (int i = 0; i < step; i++)
-            factor *= 2;
+        const REAL factor = step == 64 ? (REAL)0x1p64 : (REAL)(1 << step % 64);
         while (most * scale * factor <= target && scale * factor <= SCALE_MOST)
             scale *= factor;
         while (most * scale >= target * 2 && scale >= factor / SCALE_MOST)
@@ -61,6 +59,12 @@ FUNCTION void direction_of(int n, const REAL *xr, const REAL *xi, REAL *re, REAL
 {
     REAL most = -1;
     int at = 0;
+#if defined(ON_CPU) && !COMPLEX
+    *im = 0;
+    *re = n > 0 ? largest_sign(n, xr) : 1;
+    if (*re != 0)
+        return;
+#endif
     for (int i = 0; i < n; i++) {
         const REAL size = COMPLEX ? xr[i] * xr[i] + xi[i] * xi[i] : absolute(xr[i]);
         at = size > most ? i : at;

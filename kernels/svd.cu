@@ -36,6 +36,7 @@ FUNCTION bool svd_turn(const REAL *p, REAL small, turn *t)
     return true;
 }
 
+#ifndef ON_CPU
 /* One sweep over all pairs; *moved is set if one was rotated. */
 FUNCTION void svd_sweep(REAL *part, int *moved, int m, int n, int n_w, REAL small, REAL *gr, REAL *gi, REAL *wr, REAL *wi)
 {
@@ -77,6 +78,7 @@ FUNCTION bool svd_converge(REAL *part, int *moved, int m, int n, int n_w, REAL *
     }
     return false;
 }
+#endif
 
 /* Row r of u: a unit vector that is orthogonal to the rows before it. weight has, for each component, the sum of the
  * squares in these rows. */
@@ -167,22 +169,26 @@ FUNCTION int svd_store(int m, int n, int n_w, int k, REAL scale, const REAL *gr,
     return full;
 }
 
-/* One matrix. k: the rows of u, 0, n or m; n_w: the length of the rows of w and v, 0 or n. room has n + m + 2 k numbers.
- * If A has an element that is not finite, or if the sweeps do not converge, all results are NaN. */
-FUNCTION void svd_matrix(REAL *part, int *moved, int m, int n, int k, int n_w, REAL *gr, REAL *gi, REAL *wr, REAL *wi,
-                         REAL *s, REAL *ur, REAL *ui, REAL *vr, REAL *vi, REAL *room)
+/* Scales the columns of G. Returns the scale, or 0 if A has an element that is not finite. */
+FUNCTION REAL svd_scale(REAL *part, int size, REAL *gr, REAL *gi)
 {
-    REAL *length = room, *weight = room + n, *factor = weight + m, product[4];
-    const REAL most = block_largest(part, m * n, gr, gi), scale = scale_to(most, TARGET_LOW);
-    BLOCK(i, m * n) {
+    const REAL most = block_largest(part, size, gr, gi), scale = scale_to(most, TARGET_LOW);
+    BLOCK(i, size) {
         gr[i] *= scale;
         if (COMPLEX)
             gi[i] *= scale;
     }
     SYNC;
-    bool good = most >= 0;
-    if (good)
-        good = svd_converge(part, moved, m, n, n_w, gr, gi, wr, wi);
+    return most >= 0 ? scale : 0;
+}
+
+/* The results of one matrix, whose columns are orthogonal if good. k: the rows of u, 0, n or m; n_w: the length of the rows
+ * of w and v, 0 or n. room has n + m + 2 k numbers. If A has an element that is not finite, or if the sweeps did not
+ * converge, all results are NaN. */
+FUNCTION void svd_results(REAL *part, bool good, REAL scale, int m, int n, int k, int n_w, REAL *gr, REAL *gi, REAL *wr,
+                          REAL *wi, REAL *s, REAL *ur, REAL *ui, REAL *vr, REAL *vi, REAL *room)
+{
+    REAL *length = room, *weight = room + n, *factor = weight + m, product[4];
     if (!good) {
         BLOCK(i, n)
             s[i] = not_a_number();
@@ -221,7 +227,11 @@ extern "C" __global__ void svd(int count, int m, int n, int k, int n_w, REAL *g,
     w += b * PLANES * n * n_w;
     u += b * PLANES * k * m;
     v += b * PLANES * n * n_w;
-    svd_matrix(part, &moved, m, n, k, n_w, g, g + m * n, w, w + n * n_w, s + b * n, u, u + k * m, v, v + n * n_w,
-               room + b * (n + m + 2 * k));
+    const REAL scale = svd_scale(part, m * n, g, g + m * n);
+    bool good = scale > 0;
+    if (good)
+        good = svd_converge(part, &moved, m, n, n_w, g, g + m * n, w, w + n * n_w);
+    svd_results(part, good, scale, m, n, k, n_w, g, g + m * n, w, w + n * n_w, s + b * n, u, u + k * m, v, v + n * n_w,
+                room + b * (n + m + 2 * k));
 }
 #endif

@@ -231,6 +231,18 @@ def check_stacks():
         check([x.shape for x in found] == shapes, f"{call} of an empty matrix: {[x.shape for x in found]}")
 
 
+def check_small(call, hermitian, results):
+    """Matrices of a stack, which are computed together, have the bits of each alone."""
+    for dtype in DTYPES:
+        for m, n, count in ((1, 1, 9), (2, 2, 8), (5, 5, 13), (8, 8, 37), (17, 17, 23), (32, 32, 16), (3, 8, 21), (31, 9, 17)):
+            n = m if hermitian else n
+            a = np.stack([x for _ in range(4) for _, x in matrices(m, n, dtype, hermitian)][-count:]).astype(dtype)
+            found, *alone = decompose([(call, a, results)] + [(call, x, results) for x in a])
+            what = f"{call} of a stack of {np.dtype(dtype)} {a.shape}"
+            for i, one in enumerate(alone):
+                check(all(x[i].tobytes() == y.tobytes() for x, y in zip(found, one)), f"{what}: matrix {i} has other bits than alone")
+
+
 def check_refused():
     """Values that are not finite, and polynomials that begin with 0, must fail with a message."""
     for dtype in DTYPES:
@@ -325,6 +337,9 @@ def main():
     for dtype in DTYPES[:2]:
         check_large(dtype)
     check_stacks()
+    check_small("eigh(a)", True, 2)
+    check_small("eigvalsh(a)", True, 1)
+    check_small("svd(a)", False, 3)
     del os.environ["IG_OVERRIDES"]
     check_refused()
     check_functions()

@@ -35,16 +35,23 @@ static void *array_at(const core_call *c, int i, int64_t elements)
     return c->at[i] ? (char *)c->at[i] + (size_t)elements * c->bytes : NULL;
 }
 
-static void svd_task(void *context, int64_t b, int worker)
+/* Matrices of a task; n is the smaller side. */
+static int64_t some_of(int64_t n, int64_t count)
+{
+    return n <= STACK_ROWS && count >= STACK_LEAST ? STACK_MOST : 1;
+}
+
+static void svd_task(void *context, int64_t task, int worker)
 {
     const core_call *c = context;
-    const int64_t m = number_at(c, 1), n = number_at(c, 2), k = number_at(c, 3),
-                  n_w = number_at(c, 4);
-    const int64_t p = b * c->planes;
+    const int64_t all = number_at(c, 0), m = number_at(c, 1), n = number_at(c, 2),
+                  k = number_at(c, 3), n_w = number_at(c, 4);
+    const int64_t some = some_of(n, all), b = task * some, p = b * c->planes;
     (void)worker;
-    c->level->svd((int)m, (int)n, (int)k, (int)n_w, array_at(c, 5, p * m * n),
-                  array_at(c, 6, p * n * n_w), array_at(c, 7, b * n), array_at(c, 8, p * k * m),
-                  array_at(c, 9, p * n * n_w), array_at(c, 10, b * (n + m + 2 * k)));
+    c->level->svd((int)least(some, all - b), (int)m, (int)n, (int)k, (int)n_w,
+                  array_at(c, 5, p * m * n), array_at(c, 6, p * n * n_w), array_at(c, 7, b * n),
+                  array_at(c, 8, p * k * m), array_at(c, 9, p * n * n_w),
+                  array_at(c, 10, b * (n + m + 2 * k)));
 }
 
 static int64_t eigh_room(int64_t n, int64_t sweeps)
@@ -52,13 +59,14 @@ static int64_t eigh_room(int64_t n, int64_t sweeps)
     return 7 * n + 6 + 2 * sweeps + 2 * sweeps * n;
 }
 
-static void eigh_task(void *context, int64_t b, int worker)
+static void eigh_task(void *context, int64_t task, int worker)
 {
     const core_call *c = context;
-    const int64_t n = number_at(c, 1), sweeps = number_at(c, 3), p = b * c->planes * n * n;
+    const int64_t all = number_at(c, 0), n = number_at(c, 1), sweeps = number_at(c, 3);
+    const int64_t some = some_of(n, all), b = task * some, p = b * c->planes * n * n;
     (void)worker;
-    c->level->eigh((int)n, (int)number_at(c, 2), (int)sweeps, array_at(c, 4, p), array_at(c, 5, p),
-                   array_at(c, 6, b * n), array_at(c, 7, p),
+    c->level->eigh((int)least(some, all - b), (int)n, (int)number_at(c, 2), (int)sweeps,
+                   array_at(c, 4, p), array_at(c, 5, p), array_at(c, 6, b * n), array_at(c, 7, p),
                    array_at(c, 8, b * eigh_room(n, sweeps)));
 }
 
@@ -74,9 +82,12 @@ static void eig_task(void *context, int64_t b, int worker)
 
 static void run_all(void *const *at, int kind, pool_fn task)
 {
+    const int64_t count = *(const int *)at[0];
+    const int side = task == svd_task ? 2 : 1;
+    const int64_t some = task == eig_task ? 1 : some_of(*(const int *)at[side], count);
     const core_call c = {at, cpu_level_now()->spectral[kind],
                          kind % 2 ? sizeof(double) : sizeof(float), 1 + kind / 2};
-    pool_run(*(const int *)at[0], task, (void *)&c);
+    pool_run((count + some - 1) / some, task, (void *)&c);
 }
 
 /* ---- calls ---- */

@@ -81,6 +81,37 @@ static inline simd_f64 simd_fma_f64(simd_f64 c, simd_f64 b, double a)
 #endif
 }
 
+/* The square root of each lane. */
+static inline simd_f32 simd_root_f32(simd_f32 x)
+{
+#if defined(__AVX512F__)
+    return (simd_f32)_mm512_sqrt_ps((__m512)x);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (simd_f32)_mm256_sqrt_ps((__m256)x);
+#elif defined(__aarch64__)
+    return (simd_f32)vsqrtq_f32((float32x4_t)x);
+#else
+    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+        x[i] = __builtin_sqrtf(x[i]);
+    return x;
+#endif
+}
+
+static inline simd_f64 simd_root_f64(simd_f64 x)
+{
+#if defined(__AVX512F__)
+    return (simd_f64)_mm512_sqrt_pd((__m512d)x);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (simd_f64)_mm256_sqrt_pd((__m256d)x);
+#elif defined(__aarch64__)
+    return (simd_f64)vsqrtq_f64((float64x2_t)x);
+#else
+    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+        x[i] = __builtin_sqrt(x[i]);
+    return x;
+#endif
+}
+
 /* The high halves of the lanes' products with m; the low halves go to *low. */
 static inline simd_u32 simd_multiply_wide(simd_u32 x, uint32_t m, simd_u32 *low)
 {

@@ -5,6 +5,9 @@
 
 enum { PANEL_CHUNK = 64, DIVIDE_PIECE = 32 };
 
+/* Matrices of up to STACK_ROWS rows and columns are decomposed several at a time, from STACK_LEAST on, up to STACK_MOST. */
+enum { STACK_ROWS = 32, STACK_LEAST = 8, STACK_MOST = 16 };
+
 /* A call of kernels/tridiagonal.cu for one matrix. */
 typedef struct panel_call {
     int m, columns;
@@ -36,9 +39,11 @@ typedef struct divide_svd_of {
 } divide_svd_of;
 
 typedef struct spectral_level {
-    void (*svd)(int m, int n, int k, int n_w, void *g, void *w, void *s, void *u, void *v,
-                void *room);
-    void (*eigh)(int n, int vectors, int sweeps, void *a, void *q, void *w, void *v, void *room);
+    /* svd and eigh take up to STACK_MOST neighbouring matrices. */
+    void (*svd)(int count, int m, int n, int k, int n_w, void *g, void *w, void *s, void *u,
+                void *v, void *room);
+    void (*eigh)(int count, int n, int vectors, int sweeps, void *a, void *q, void *w, void *v,
+                 void *room);
     /* Only of complex matrices. */
     void (*eig)(int n, int vectors, void *h, void *z, void *x, void *w, void *v, void *room);
     /* Only of real matrices: a round, for chunks of PANEL_CHUNK elements. The chunks of round 3 j + 1 cover 2 j elements
