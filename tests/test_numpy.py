@@ -619,7 +619,17 @@ def special_far_cases():
             "sici({x})[0]": f.si(w), "sici({x})[1]": f.ci(w),
             "fresnel({x})[0]": f.fresnel_s(w), "fresnel({x})[1]": f.fresnel_c(w),
             "ndtri({p})": f.ndtri(p), "logit({p})": np.log(p / (1 - p)),
+            "spence(abs({x}))": f.spence(abs(w)), "spence({p})": f.spence(p), "expn(3, abs({x}))": f.expn(3, abs(w)),
+            "expn(40, abs({x}))": f.expn(40, abs(w)), "expn(3, {p})": f.expn(3, p),
+            "owens_t({x} / 8, 0.75)": f.owens_t(w / 8, 0.75), "owens_t({x} / 8, -7)": f.owens_t(w / 8, -7.0),
+            "owens_t(0.5, {x})": f.owens_t(0.5, w),
         }
+        c = np.result_type(dtype, np.complex64)
+        z = (w[:, None] + 1j * np.array([-1.25, 0.0, 0.5, 6.0])).astype(c)
+        case("wofz", "wofz({z})", {"z": z}, f.wofz(z.astype(complex)).astype(c), 2)
+        for order, slack in ((1, 4), (45, 40)):
+            j = np.stack([f.bessel_j(n, w) for n in range(order + 1)])
+            case("bessel_jn", f"bessel_jn({{x}}, {order})", x, j.astype(dtype), slack)
         for expression, expected in rows.items():
             case(expression.split("(")[0], expression, {"x": x, "p": small}, expected.astype(dtype), 2)
 

@@ -1030,12 +1030,27 @@ IG_API ig_array *ig_i0e(ig_array *x);
 IG_API ig_array *ig_i1(ig_array *x);
 /* exp(-abs(x)) * i1(x). */
 IG_API ig_array *ig_i1e(ig_array *x);
+/* The Bessel functions of the first kind of the orders 0 to v, stacked as a first axis; v is at
+ * most 128. Errors are a few ulp of the largest order. */
+IG_API ig_array *ig_bessel_jn(ig_array *z, int64_t v);
 /* The integral of exp(-t) / t from x to infinity; NaN for negative x. */
 IG_API ig_array *ig_exp1(ig_array *x);
+/* The integral of exp(-x * t) / t**n over t from 1 to infinity; n is a whole number. NaN for
+ * negative n or x. */
+IG_API ig_array *ig_expn(ig_array *n, ig_array *x);
 /* The integral of exp(t) / t from -infinity to x. */
 IG_API ig_array *ig_expi(ig_array *x);
 /* Dawson's integral: exp(-x**2) times the integral of exp(t**2) from 0 to x. */
 IG_API ig_array *ig_dawsn(ig_array *x);
+/* Spence's function, the dilogarithm of 1 - x: the integral of log(t) / (1 - t) from 1 to x. NaN
+ * for negative x. */
+IG_API ig_array *ig_spence(ig_array *x);
+/* Owen's T function: exp(-h**2 * (1 + x**2) / 2) / (2 * pi * (1 + x**2)), integrated over x from 0
+ * to a. */
+IG_API ig_array *ig_owens_t(ig_array *h, ig_array *a);
+/* The Faddeeva function exp(-z**2) * erfc(-1j * z), as a complex array. Above the real axis, errors
+ * are some ulp of the absolute value. */
+IG_API ig_array *ig_wofz(ig_array *z);
 /* The integral of sin(t) / t from 0 to x, and that of cos(t) / t from infinity to x, which is NaN
  * for negative x. */
 IG_API int ig_sici(ig_array *x, ig_array *out[2]);

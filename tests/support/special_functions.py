@@ -163,6 +163,27 @@ def bessel_i(order, x):
     return series(Decimal(x) / 2 if order else 1, lambda k: quarter / (k + 1) / (k + 1 + int(order)))
 
 
+@each
+def bessel_j(order, x):
+    """The power series; above 60 the asymptotic one, for orders far below."""
+    if math.isinf(x):
+        return 0.0
+    order = int(order)
+    if abs(x) > 60:
+        parts, term = [0.0, 0.0], 1.0
+        for k in range(12):
+            parts[k % 2] += -term if k % 4 > 1 else term
+            term *= (4 * order ** 2 - (2 * k + 1) ** 2) / (8 * (k + 1) * abs(x))
+        turn = (2 * order + 1) * math.pi / 4
+        cosine = math.cos(x) * math.cos(turn) + math.sin(abs(x)) * math.sin(turn)
+        sine = math.sin(abs(x)) * math.cos(turn) - math.cos(x) * math.sin(turn)
+        y = math.sqrt(2 / (math.pi * abs(x))) * (parts[0] * cosine - parts[1] * sine)
+        return -y if x < 0 and order % 2 else y
+    half = Decimal(x) / 2
+    lead = half ** order / math.factorial(order) if order else 1
+    return series(lead, lambda k: -half ** 2 / (k + 1) / (k + 1 + order))
+
+
 def exponential_sum(x):
     """The sum of x^k / (k k!) over k >= 1."""
     x = Decimal(x)
@@ -181,6 +202,84 @@ def expi(x):
 @each
 def exp1(x):
     return math.nan if x < 0 else -float(expi(-x))
+
+
+@each
+def expn(n, x):
+    """The power series up to 20, then the continued fraction."""
+    if n < 0 or x < 0 or n != math.floor(n):
+        return math.nan
+    if math.isinf(x):
+        return 0.0
+    if x == 0:
+        return 1 / (n - 1) if n > 1 else math.inf
+    if n == 0:
+        return math.exp(-x) / x
+    if x > 20:
+        part = 0.0
+        for k in range(200, 0, -1):
+            part = k * (n + k - 1) / (x + n + 2 * k - part)
+        return math.exp(-x) / (x + n - part)
+    m, z = int(n) - 1, Decimal(x)
+    total = (-z) ** m / math.factorial(m) * (sum((1 / Decimal(k) for k in range(1, m + 1)), -EULER) - z.ln())
+    term = Decimal(1)
+    for k in range(200):
+        total -= term / (k - m) if k != m else 0
+        term *= -z / (k + 1)
+    return total
+
+
+@each
+def spence(x):
+    """The dilogarithm of 1 - x, by its series."""
+    if x < 0:
+        return math.nan
+    if x == 0:
+        return PI ** 2 / 6
+    if x > 2:
+        return -math.log(x) ** 2 / 2 - float(spence(1 / x))
+    if x < 0.5:
+        return float(PI) ** 2 / 6 - math.log(x) * math.log1p(-x) - float(spence(1 - x))
+    z = Decimal(x) - 1
+    if x > 1:  # Landen: by the dilogarithm of (x - 1) / x
+        z /= Decimal(x)
+        return -sum(z ** k / k ** 2 for k in range(1, 160)) - Decimal(x).ln() ** 2 / 2
+    return sum((-z) ** k / k ** 2 for k in range(1, 160))
+
+
+@each
+def owens_t(h, a):
+    """The integral over the angle, by Gaussian quadrature."""
+    top = math.atan(abs(a))
+    angles, weights = np.polynomial.legendre.leggauss(200)
+    at = np.cos((angles + 1) * top / 2)
+    with np.errstate(over="ignore", under="ignore"):
+        values = weights * np.exp(-0.5 * (h / at) ** 2)
+    return math.copysign(math.fsum(values) * top / (4 * math.pi), a)
+
+
+def wofz(z):
+    """Far from 0 Dawson's integral and a continued fraction, else the power series of exp(-z^2) erfc(-iz)."""
+    def one(z):
+        x, y = Decimal(z.real), Decimal(z.imag)
+        if abs(z) > 8 and z.imag < 0:
+            return 2 * np.exp(-z * z) - one(-z)
+        if abs(z) > 8 and z.imag == 0:
+            return complex(math.exp(-z.real ** 2), 2 / math.sqrt(math.pi) * float(dawsn(z.real)))
+        if abs(z) > 8:
+            part = 0
+            for k in range(400, 0, -1):
+                part = k / 2 / (z - part)
+            return 1j / math.sqrt(math.pi) / (z - part)
+        # The sum of (i z)^k / gamma(k / 2 + 1), as two sums of decimals.
+        re, im, total_re, total_im = Decimal(1), Decimal(0), Decimal(0), Decimal(0)
+        gammas = [Decimal(1), PI.sqrt() / 2]
+        for k in range(600):
+            total_re, total_im = total_re + re / gammas[0], total_im + im / gammas[0]
+            re, im = -y * re - x * im, x * re - y * im
+            gammas = [gammas[1], gammas[0] * (Decimal(k) / 2 + 1)]
+        return complex(float(total_re), float(total_im))
+    return np.vectorize(one, otypes=[complex])(z)
 
 
 @each

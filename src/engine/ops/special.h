@@ -69,6 +69,10 @@ ig_array *special_lgamma(ig_array *x);
 ig_array *special_gamma(ig_array *x);
 ig_array *special_betaln(ig_array *a, ig_array *b);
 ig_array *special_digamma(ig_array *x);
+/* exp(factor x^2), with the square in two parts: the first is exact. Above 64, the result is 0 or infinite. */
+ig_array *special_gauss(ig_array *x, double factor);
+/* The standard normal distribution beyond |x|. */
+ig_array *special_tail(ig_array *x);
 /* The zeta function of Hurwitz. */
 ig_array *special_zeta(ig_array *s, ig_array *q);
 

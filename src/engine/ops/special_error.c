@@ -1,8 +1,7 @@
 /* Builders of error functions, the normal distribution and entropies. */
 #include "engine/ops/special.h"
 
-/* exp(factor x^2), with the square in two parts: the first is exact. Above 64, the result is 0 or infinite. */
-static ig_array *gauss(ig_array *x, double factor)
+ig_array *special_gauss(ig_array *x, double factor)
 {
     ig_array *a = ig_minimum(ig_abs(x), ig_float(64));
     ig_array *head = ig_times(ig_round(ig_times(a, 16)), 1.0 / 16);
@@ -20,13 +19,13 @@ static ig_array *erfcx_of(ig_array *a)
 static ig_array *slope_erfc(ig_array *const *x, ig_array *y)
 {
     (void)y;
-    return ig_times(gauss(x[0], -1), -M_2_SQRTPI);
+    return ig_times(special_gauss(x[0], -1), -M_2_SQRTPI);
 }
 
 static ig_array *erfc_of(ig_array *x)
 {
     static const special_slopes slopes = {{slope_erfc}};
-    ig_array *y = ig_multiply(erfcx_of(ig_abs(x)), gauss(x, -1));
+    ig_array *y = ig_multiply(erfcx_of(ig_abs(x)), special_gauss(x, -1));
     y = ig_where(special_below(x, 0), ig_subtract(ig_float(2), y), y);
     return special_with_slopes(y, &x, 1, &slopes);
 }
@@ -49,7 +48,7 @@ static ig_array *erfcx(ig_array *x)
 {
     static const special_slopes slopes = {{slope_erfcx}};
     ig_array *y = erfcx_of(ig_abs(x));
-    y = ig_where(special_below(x, 0), ig_subtract(ig_times(gauss(x, 1), 2), y), y);
+    y = ig_where(special_below(x, 0), ig_subtract(ig_times(special_gauss(x, 1), 2), y), y);
     return special_with_slopes(y, &x, 1, &slopes);
 }
 
@@ -61,16 +60,18 @@ static ig_array *tail_ratio(ig_array *x)
     return ig_times(erfcx_of(ig_times(ig_abs(x), M_SQRT1_2)), 0.5);
 }
 
+ig_array *special_tail(ig_array *x) { return ig_multiply(tail_ratio(x), special_gauss(x, -0.5)); }
+
 static ig_array *slope_ndtr(ig_array *const *x, ig_array *y)
 {
     (void)y;
-    return ig_times(gauss(x[0], -0.5), M_2_SQRTPI * M_SQRT1_2 / 2);
+    return ig_times(special_gauss(x[0], -0.5), M_2_SQRTPI * M_SQRT1_2 / 2);
 }
 
 static ig_array *ndtr_of(ig_array *x)
 {
     static const special_slopes slopes = {{slope_ndtr}};
-    ig_array *y = ig_multiply(tail_ratio(x), gauss(x, -0.5));
+    ig_array *y = special_tail(x);
     y = ig_where(special_below(x, 0), y, ig_subtract(ig_float(1), y));
     return special_with_slopes(y, &x, 1, &slopes);
 }
@@ -85,9 +86,8 @@ static ig_array *slope_log_ndtr(ig_array *const *x, ig_array *y)
 static ig_array *log_ndtr_of(ig_array *x)
 {
     static const special_slopes slopes = {{slope_log_ndtr}};
-    ig_array *ratio = tail_ratio(x), *tail = ig_multiply(ratio, gauss(x, -0.5));
-    ig_array *low = ig_subtract(ig_log(ratio), ig_times(ig_square(x), 0.5));
-    ig_array *y = ig_where(special_below(x, 0), low, ig_log1p(ig_negative(tail)));
+    ig_array *low = ig_subtract(ig_log(tail_ratio(x)), ig_times(ig_square(x), 0.5));
+    ig_array *y = ig_where(special_below(x, 0), low, ig_log1p(ig_negative(special_tail(x))));
     return special_with_slopes(y, &x, 1, &slopes);
 }
 
@@ -110,7 +110,7 @@ static ig_array *tail_quantile(ig_array *log_q)
 static ig_array *slope_ndtri(ig_array *const *x, ig_array *y)
 {
     (void)x;
-    return ig_times(gauss(y, 0.5), sqrt(2 * M_PI));
+    return ig_times(special_gauss(y, 0.5), sqrt(2 * M_PI));
 }
 
 static ig_array *ndtri_of(ig_array *p)

@@ -1,4 +1,5 @@
-/* Builders of the incomplete gamma and beta functions: integrals, as sums over an axis of nodes. */
+/* Builders of the incomplete gamma and beta functions and of generalized exponential integrals: integrals, as sums over an
+ * axis of nodes. */
 #include "engine/ops/special.h"
 
 /* Nodes and weights of an integral over (0, inf) of a function that decays as exp(-x) or faster: x = exp(s - exp(-s)),
@@ -54,11 +55,10 @@ static ig_array *lower_integral(ig_array *c, ig_array *x)
     return ig_divide(sum, unit);
 }
 
-/* The integral of exp(-x u) (1 + u)^(a - 1), for x >= a and x >= 1. */
-static ig_array *upper_integral(ig_array *a, ig_array *x)
+/* The integral of exp(-x u) (1 + u)^(a - 1), for x >= a and x >= 1. It decays at about the rate `unit`. */
+static ig_array *upper_integral(ig_array *a, ig_array *x, ig_array *unit)
 {
     const nodes n = make_nodes((ig_dtype)(x ? x->dtype : IG_F32));
-    ig_array *unit = ig_stop_gradient(ig_maximum(ig_subtract(x, a), ig_sqrt(x)));
     ig_array *u = ig_divide(n.at, special_column(unit));
     ig_array *power = ig_subtract(ig_multiply(special_column(ig_plus(a, -1)), ig_log1p(u)),
                                   ig_multiply(special_column(x), u));
@@ -83,7 +83,9 @@ BUILDER(gammainc_family)
     ig_array *low = lower_integral(c, ig_where(is_low, x, one));
     low = ig_multiply(ig_where(is_small, ig_add(low, ig_reciprocal(x)), low), ratio);
     ig_array *high_a = ig_where(is_low, one, a), *high_x = ig_where(is_low, one, x);
-    ig_array *high = ig_multiply(upper_integral(high_a, high_x), ratio);
+    ig_array *rate = ig_maximum(ig_subtract(high_x, high_a), ig_sqrt(high_x));
+    ig_array *high = upper_integral(high_a, high_x, ig_stop_gradient(rate));
+    high = ig_multiply(high, ratio);
     high = ig_where(is_small, ig_multiply(high, ig_divide(a, x)), high);
     const bool below = op == OP_gammainc;
     ig_array *y = below ? ig_where(is_low, low, ig_subtract(one, high))
@@ -96,6 +98,69 @@ BUILDER(gammainc_family)
     is_out = ig_logical_or(is_out, ig_logical_and(is_all, is_none));
     y = ig_where(is_all, ig_float(below), ig_where(is_none, ig_float(!below), y));
     return composite_result(out, ig_where(is_out, ig_float(NAN), y), dtype);
+}
+
+/* ---- exponential integrals of any order ---- */
+
+/* For whole n >= 1 and 0 < x < 1: the power series, in which the term of x^(n - 1) has a logarithm. */
+static ig_array *expn_near(ig_array *n, ig_array *x)
+{
+    const int terms = special_is_f64(x) ? 20 : 12;
+    ig_array *log = ig_log(x), *less = ig_plus(n, -1), *power = build_beside(x, 1);
+    ig_array *lead = ig_exp(ig_subtract(ig_multiply(less, log), special_lgamma(n)));
+    ig_array *y = ig_multiply(lead, ig_subtract(special_digamma(n), log));
+    y = ig_multiply(y, special_parity(less));
+    for (int k = 0; k < terms; k++) {
+        ig_array *own = special_is(less, k), *gap = ig_subtract(less, ig_float(k));
+        ig_array *term = ig_divide(power, ig_where(own, ig_float(1), gap));
+        y = ig_add(y, ig_where(own, ig_float(0), term));
+        power = ig_times(ig_multiply(power, x), -1.0 / (k + 1));
+    }
+    return y;
+}
+
+static ig_array *expn_of(ig_array *n, ig_array *x);
+
+/* The function of order n - 1, negative: for n below 2 by the recurrence. */
+static ig_array *slope_expn(ig_array *const *x, ig_array *y)
+{
+    ig_array *less = ig_plus(x[0], -1), *is_high = special_not_below(less, 1);
+    ig_array *down = ig_subtract(ig_exp(ig_negative(x[1])), ig_multiply(less, y));
+    ig_array *high = expn_of(ig_where(is_high, less, ig_float(1)), x[1]);
+    return ig_negative(ig_where(is_high, high, ig_divide(down, x[1])));
+}
+
+static ig_array *expn_of(ig_array *n_in, ig_array *x_in)
+{
+    static const special_slopes slopes = {{NULL, slope_expn}};
+    ig_array *one = ig_float(1), *zero = ig_float(0);
+    ig_array *fine = ig_logical_and(special_not_below(n_in, 1), ig_greater(x_in, zero));
+    fine = ig_logical_and(fine, ig_isfinite(ig_add(n_in, x_in)));
+    ig_array *n = ig_where(fine, n_in, one), *x = ig_where(fine, x_in, one);
+    ig_array *is_near = special_below(x, 1), *high = ig_where(is_near, one, x);
+    ig_array *less = ig_plus(n, -1), *rate = ig_add(high, ig_times(less, 0.5));
+    ig_array *far = upper_integral(ig_negative(less), high, rate);
+    far = ig_multiply(far, ig_exp(ig_negative(high)));
+    ig_array *y = ig_where(is_near, expn_near(n, ig_where(is_near, x, ig_float(0.5))), far);
+    /* Order 0 is exp(-x) / x. At 0, it is 1 / (n - 1) or infinite; of an infinite argument it is 0. */
+    y = ig_where(special_is(n_in, 0), ig_divide(ig_exp(ig_negative(x_in)), x_in), y);
+    ig_array *end = ig_reciprocal(ig_maximum(ig_plus(n_in, -1), zero));
+    y = ig_where(special_is(x_in, 0), end, y);
+    y = ig_where(ig_isinf(ig_add(n_in, x_in)), zero, y);
+    ig_array *is_out = ig_logical_or(special_below(ig_minimum(n_in, x_in), 0),
+                                     ig_logical_not(special_is_whole(n_in)));
+    is_out = ig_logical_or(is_out, ig_isnan(ig_add(n_in, x_in)));
+    ig_array *const in[2] = {n_in, x_in};
+    return special_with_slopes(ig_where(is_out, ig_float(NAN), y), in, 2, &slopes);
+}
+
+BUILDER(expn)
+{
+    ig_array *in[2] = {args[0].u.array, args[1].u.array};
+    ig_dtype dtype;
+    if (special_floats(op, in, 2, &dtype) != IG_OK)
+        return 0;
+    return composite_result(out, expn_of(in[0], in[1]), dtype);
 }
 
 /* ---- beta ---- */

@@ -1,4 +1,4 @@
-/* Builders of the exponential, sine, cosine and Fresnel integrals, and of Dawson's. */
+/* Builders of the exponential, sine, cosine and Fresnel integrals, of Dawson's and of Spence's. */
 #include "engine/ops/special.h"
 
 static const double EULER = 0.57721566490153286061;
@@ -89,6 +89,61 @@ BUILDER(exponential_integrals)
         y = special_with_slopes(ig_where(special_below(x, 0), below, expi_of(a)), &x, 1, &expi);
     }
     return composite_result(out, y, dtype);
+}
+
+/* ---- the dilogarithm ---- */
+
+/* spence(exp(-u)) for |u| <= log(2): the sum of B_k u^(k + 1) / (k + 1)!. */
+static ig_array *spence_near(ig_array *u)
+{
+    /* B_2k / (2k + 1)!, without the term of u^2 */
+    static const double series[] = {1,
+                                    2.7777777777777777778e-2,
+                                    -2.7777777777777777778e-4,
+                                    4.7241118669690098262e-6,
+                                    -9.1857730746619635509e-8,
+                                    1.8978869988970999072e-9,
+                                    -4.0647616451442255268e-11,
+                                    8.9216910204564525552e-13,
+                                    -1.9939295860721075687e-14};
+    ig_array *odd = special_poly(ig_square(u), series, special_is_f64(u) ? 9 : 5);
+    return ig_multiply(u, ig_subtract(odd, ig_times(u, 0.25)));
+}
+
+/* log(x) / (1 - x). Near 1 its series, which has derivatives there. */
+static ig_array *slope_spence(ig_array *const *x, ig_array *y)
+{
+    double series[18];
+    const int terms = special_is_f64(y) ? 18 : 9;
+    for (int k = 0; k < terms; k++)
+        series[k] = (k % 2 ? 1.0 : -1.0) / (k + 1);
+    ig_array *d = ig_plus(x[0], -1), *is_near = special_below(ig_abs(d), 0.125);
+    ig_array *near = special_poly(ig_where(is_near, d, ig_float(0)), series, terms);
+    ig_array *safe = ig_where(is_near, ig_float(2), x[0]);
+    ig_array *far = ig_divide(ig_log(safe), ig_subtract(ig_float(1), safe));
+    return ig_where(is_near, near, far);
+}
+
+/* Above 2 from 1 / x, below 1/2 from 1 - x: spence(x) + spence(1 / x) = -log(x)^2 / 2, spence(x) + spence(1 - x) = pi^2 / 6
+ * - log(x) log(1 - x). */
+BUILDER(spence)
+{
+    static const special_slopes slopes = {{slope_spence}};
+    ig_array *x = args[0].u.array, *one = ig_float(1);
+    ig_dtype dtype;
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+        return 0;
+    ig_array *is_high = ig_greater(x, ig_float(2));
+    ig_array *low = ig_where(is_high, ig_reciprocal(x), x), *is_low = special_below(low, 0.5);
+    ig_array *rest = ig_log1p(ig_negative(ig_where(is_low, low, ig_float(0))));
+    ig_array *log = ig_log(ig_where(special_is(low, 0), one, low));
+    ig_array *y = spence_near(ig_subtract(ig_float(0), ig_where(is_low, rest, log)));
+    ig_array *mirror = ig_subtract(ig_float(M_PI * M_PI / 6), ig_multiply(log, rest));
+    y = ig_where(is_low, ig_subtract(mirror, y), y);
+    ig_array *high = ig_times(ig_square(ig_log(ig_where(is_high, x, one))), -0.5);
+    y = ig_where(is_high, ig_subtract(high, y), y);
+    y = ig_where(special_below(x, 0), ig_float(NAN), y);
+    return composite_result(out, special_with_slopes(y, &x, 1, &slopes), dtype);
 }
 
 /* ---- sine, cosine and Fresnel integrals ---- */
