@@ -86,36 +86,36 @@ static void less_aside(const dense *d, int64_t k, const char *a, const char *b, 
     copy_rows(c, ld * d->size, tile, row, rows, bytes);
 }
 
-/* Prefetches the sums of a tile of which `rows` rows exist. */
-static void expect_tile(const dense *d, const char *c, int64_t ld, int64_t rows)
+/* Rows [first, end) of a part of the sums. */
+static void less_rows(const dense *d, const dense_product *p, int64_t diagonal, int64_t part,
+                      int64_t first, int64_t end, dense_at c)
 {
-    for (int64_t i = 0; i < d->gemm->mr && i < rows; i++, c += ld * d->size) {
-        __builtin_prefetch(c, 1);
-        __builtin_prefetch(c + (d->gemm->nr - 1) * d->size, 1);
+    const int64_t mr = d->gemm->mr, nr = d->gemm->nr, each = d->parts * d->size;
+    const int64_t a_panel = dense_bytes(d, DENSE_A, mr, p->a_deep),
+                  b_panel = dense_bytes(d, DENSE_B, nr, p->b_deep);
+    for (int64_t j = 0; j < p->n; j += nr) {
+        const char *b = p->b + j / nr * b_panel + part * (b_panel / 2) + p->from * nr * each;
+        const int64_t wide = p->n - j < nr ? p->n - j : nr;
+        const int64_t above = j > diagonal ? (j - diagonal) / mr * mr : 0;
+        for (int64_t i = first > above ? first : above; i < end; i += mr) {
+            const char *a = p->a + i / mr * a_panel + p->from * mr * each;
+            const int64_t rows = p->m - i < mr ? p->m - i : mr;
+            char *at = (part ? c.im : c.re) + (i * c.ld + j) * d->size;
+            if (wide == nr && rows == mr)
+                d->gemm->less(p->k * d->parts, a, b, at, c.ld);
+            else
+                less_aside(d, p->k * d->parts, a, b, at, c.ld, rows, wide);
+        }
     }
 }
 
 void dense_less_lower(const dense *d, const dense_product *p, int64_t diagonal, dense_at c)
 {
-    const int64_t mr = d->gemm->mr, nr = d->gemm->nr, each = d->parts * d->size;
-    const int64_t a_panel = dense_bytes(d, DENSE_A, mr, p->a_deep),
-                  b_panel = dense_bytes(d, DENSE_B, nr, p->b_deep);
+    enum { ROWS = 64 }; /* their panels stay in the L1 cache */
+    const int64_t mr = d->gemm->mr, rows = ROWS > mr ? ROWS / mr * mr : mr;
     for (int64_t part = 0; part < d->parts && p->k > 0; part++)
-        for (int64_t j = 0; j < p->n; j += nr) {
-            const char *b = p->b + j / nr * b_panel + part * (b_panel / 2) + p->from * nr * each;
-            const int64_t wide = p->n - j < nr ? p->n - j : nr;
-            const int64_t above = j > diagonal ? (j - diagonal) / mr * mr : 0;
-            for (int64_t i = above; i < p->m; i += mr) {
-                const char *a = p->a + i / mr * a_panel + p->from * mr * each;
-                const int64_t rows = p->m - i < mr ? p->m - i : mr;
-                char *at = (part ? c.im : c.re) + (i * c.ld + j) * d->size;
-                expect_tile(d, at + mr * c.ld * d->size, c.ld, p->m - i - mr);
-                if (wide == nr && rows == mr)
-                    d->gemm->less(p->k * d->parts, a, b, at, c.ld);
-                else
-                    less_aside(d, p->k * d->parts, a, b, at, c.ld, rows, wide);
-            }
-        }
+        for (int64_t i = 0; i < p->m; i += rows)
+            less_rows(d, p, diagonal, part, i, p->m - i < rows ? p->m : i + rows, c);
 }
 
 void dense_less(const dense *d, const dense_product *p, dense_at c)
