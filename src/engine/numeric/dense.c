@@ -237,6 +237,10 @@ ig_status dense_substitute(const dense *d, int64_t n, int64_t columns, bool uppe
                       s.x.ld);
         return IG_OK;
     }
+    if (columns == 1 && d->step->one) { /* reading the matrix takes longest */
+        d->step->one(n, unit, s.a.re, s.way * a.ld, s.way, s.x.re, s.x.ld);
+        return IG_OK;
+    }
     const int64_t even = columns / (threads * TASKS) / nr * nr;
     s.wide = even < nr ? nr : even < WIDE ? even : WIDE / nr * nr;
     s.solved_bytes = dense_bytes(d, DENSE_B, s.wide, n);

@@ -86,17 +86,18 @@
     { \
         run_##kind##_f32, run_##kind##_f64, run_##kind##_c64, run_##kind##_c128 \
     }
-#define DENSE(type, qr) \
+#define DENSE(type, qr, one) \
     { \
         dense_pack_##type, dense_cholesky_##type, dense_right_##type, dense_left_##type, \
-            dense_lu_##type, dense_turn_##type, qr \
+            dense_lu_##type, dense_turn_##type, qr, one \
     }
 extern const factor_level PART(factor);
-const factor_level PART(factor) = {
-    {
-        [FACTOR_CHOLESKY] = TYPES(cholesky),
-        [FACTOR_LU] = TYPES(lu),
-        [FACTOR_ORDER] = TYPES(order),
-        [FACTOR_QR] = TYPES(qr),
-    },
-    {DENSE(f32, dense_qr_f32), DENSE(f64, dense_qr_f64), DENSE(c64, NULL), DENSE(c128, NULL)}};
+const factor_level PART(factor) = {{
+                                       [FACTOR_CHOLESKY] = TYPES(cholesky),
+                                       [FACTOR_LU] = TYPES(lu),
+                                       [FACTOR_ORDER] = TYPES(order),
+                                       [FACTOR_QR] = TYPES(qr),
+                                   },
+                                   {DENSE(f32, dense_qr_f32, dense_one_f32),
+                                    DENSE(f64, dense_qr_f64, dense_one_f64), DENSE(c64, NULL, NULL),
+                                    DENSE(c128, NULL, NULL)}};

@@ -62,6 +62,9 @@ typedef struct factor_dense {
     /* The reflections, R and T of a panel (m, n), which is by columns; n <= FACTOR_QR_WIDE. R and T, by rows, begin as
      * zeros. NULL for complex elements. */
     void (*qr)(int64_t m, int n, void *columns, void *r, void *t);
+    /* left for one column, whose elements are `step` apart, and any n. NULL for complex elements. */
+    void (*one)(int64_t n, bool unit, const void *a, int64_t row, int64_t point, void *x,
+                int64_t step);
 } factor_dense;
 
 struct factor_level {
