@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 os.environ["IG_OVERRIDES"] = "off"  # the code of Ingot, not of a LAPACK
 
-from test_spectral import DEVICE, DTYPES, INGOT, check, counts, decompose, matrices, path, random, scaled  # noqa: E402
+from test_spectral import DEVICE, DTYPES, INGOT, check, counts, decompose, matrices, path, random, refusal, scaled  # noqa: E402
 
 BOUND = 12
 SIZES = ((1, 1), (33, 70), (100, 33))
@@ -107,6 +107,29 @@ def check_bits():
             check(other == found[0], f"bits of {np.dtype(dtype)}")
 
 
+def check_small():
+    """Matrices of a stack, which are computed together, have the bits of each alone, and a bad one is named."""
+    for dtype in DTYPES:
+        for n, count, columns in ((1, 9, 1), (2, 8, 3), (5, 13, 1), (8, 37, 1), (17, 19, 4), (31, 17, 2), (32, 16, 1), (9, 11, 6)):
+            a, b = random((count, n, n), dtype), random((count, n, columns), dtype)
+            a[1] = np.eye(n)
+            s = (a @ np.swapaxes(a.conj(), -1, -2) + np.eye(n)).astype(dtype)
+            for call, results in (("cholesky(a[0])", 1), ("lu_factor(a[1])", 2), ("solve(a[1], a[2])", 1),
+                                  ("solve_triangular(a[0], a[2], lower=true)", 1),
+                                  ("solve_triangular(a[0], a[2], trans=1, unit_diagonal=true)", 1)):
+                pairs = [np.concatenate([s[i], a[i], b[i]], -1) for i in range(count)]
+                whole = call.replace("a[0]", f"a[..., :{n}]").replace("a[1]", f"a[..., {n}:{2 * n}]").replace("a[2]", f"a[..., {2 * n}:]")
+                found, *alone = decompose([(whole, np.stack(pairs), results)] + [(whole, x, results) for x in pairs])
+                for i, one in enumerate(alone):
+                    check(all(x[i].tobytes() == y.tobytes() for x, y in zip(found, one)),
+                          f"{call} of matrix {i} of a stack of {np.dtype(dtype)} {a.shape}: other bits than alone")
+            a[count - 2], s[count - 2] = 0, -s[count - 2]
+            for call, x in (("cholesky(a)", s), ("inv(a)", a)):
+                np.save(path("a"), x)
+                said = refusal(f'a = load("{path("a")}"); print({call})')
+                check(f"matrix {count - 2}" in said, f"{call} of a stack with a bad {np.dtype(dtype)} matrix: {said[:200]}")
+
+
 def check_same():
     """The blocks of the CPU have the bits of the kernels, which another device runs."""
     for dtype in DTYPES:
@@ -133,6 +156,7 @@ def main():
         check_cholesky(dtype)
         check_systems(dtype)
     check_bits()
+    check_small()
     if DEVICE == "cpu":
         check_same()
     print(f"{counts[True]} passed, {counts[False]} failed")

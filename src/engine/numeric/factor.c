@@ -35,8 +35,9 @@ static void run_some(void *context, int64_t i, int worker)
 
 static void run_core(factor_kind kind, int type, void *const *at)
 {
-    enum { PIECES = 64 };
-    const int64_t tasks = *(const int *)at[0], each = (tasks + PIECES - 1) / PIECES;
+    enum { PIECES = 64, LANES = 16 }; /* LANES: matrices that a loop takes together, or more */
+    const int64_t tasks = *(const int *)at[0], some = (tasks + PIECES - 1) / PIECES;
+    const int64_t each = tasks < LANES ? some : (some + LANES - 1) / LANES * LANES;
     loop_tasks t = {cpu_level_now()->factor->run[kind][type], at, tasks, each};
     pool_run((tasks + each - 1) / each, run_some, &t);
 }
@@ -158,6 +159,7 @@ static ig_status core_lu(int type, void *const *at)
 
 static ig_status core_substitute(int type, void *const *at)
 {
+    void *const *all = at;
     stack s = {.d = dense_of(type), .kind = FACTOR_SUBSTITUTE, .count = number_at(&at)};
     s.m = number_at(&at);
     s.n = number_at(&at);
@@ -167,6 +169,10 @@ static ig_status core_substitute(int type, void *const *at)
     s.a = matrix_at(&at, &s.d, s.m);
     const dense_at b = matrix_at(&at, &s.d, s.n);
     s.x = matrix_at(&at, &s.d, s.n);
+    if (s.d.parts == 1 && s.count > 1 && s.m <= FACTOR_BASE && s.n <= FACTOR_FEW) {
+        run_core(FACTOR_SUBSTITUTE, type, all);
+        return IG_OK;
+    }
     copy_all(&s, b);
     return run_stack(&s);
 }

@@ -33,12 +33,13 @@ enum { OWN_LEAST = INT32_MAX };
 enum { OWN_LEAST = 512 };
 #endif
 
-/* Own code decomposes small real matrices of a stack together, which is faster: eigh and svd of 32 rows by 1.5 to 2.5. */
+/* Own code computes small real matrices of a stack together, which is faster: with 32 rows eigh and svd by 1.5 to 2.5, and
+ * cholesky by 1.1 (f64) and 2.1 (f32). */
 static bool is_stack(const node_native *n)
 {
     const int64_t *v = n->number;
-    return (n->kind == NATIVE_EIGH || n->kind == NATIVE_SVD) && !v[WHOLE_COMPLEX] &&
-           v[WHOLE_COUNT] >= STACK_LEAST && v[WHOLE_ROWS] <= STACK_ROWS &&
+    return (n->kind == NATIVE_CHOLESKY || n->kind == NATIVE_EIGH || n->kind == NATIVE_SVD) &&
+           !v[WHOLE_COMPLEX] && v[WHOLE_COUNT] >= STACK_LEAST && v[WHOLE_ROWS] <= STACK_ROWS &&
            v[WHOLE_COLUMNS] <= STACK_ROWS;
 }
 

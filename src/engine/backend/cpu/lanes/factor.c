@@ -55,6 +55,7 @@
 #define OF(f) f##_f32
 #define LESS(x, a, b) LESS_F32(x, a, b)
 #define ROOT(x) sqrtf(x)
+#define BITS int32_t
 #define Z 0
 #define NAME(f) f##_f32
 #include "engine/backend/cpu/lanes/factor.inc"
@@ -68,11 +69,13 @@
 #undef T
 #undef OF
 #undef ROOT
+#undef BITS
 #undef LESS
 #define T double
 #define OF(f) f##_f64
 #define LESS(x, a, b) LESS_F64(x, a, b)
 #define ROOT(x) sqrt(x)
+#define BITS int64_t
 #define Z 0
 #define NAME(f) f##_f64
 #include "engine/backend/cpu/lanes/factor.inc"
@@ -92,12 +95,13 @@
             dense_lu_##type, dense_turn_##type, qr, one \
     }
 extern const factor_level PART(factor);
-const factor_level PART(factor) = {{
-                                       [FACTOR_CHOLESKY] = TYPES(cholesky),
-                                       [FACTOR_LU] = TYPES(lu),
-                                       [FACTOR_ORDER] = TYPES(order),
-                                       [FACTOR_QR] = TYPES(qr),
-                                   },
-                                   {DENSE(f32, dense_qr_f32, dense_one_f32),
-                                    DENSE(f64, dense_qr_f64, dense_one_f64), DENSE(c64, NULL, NULL),
-                                    DENSE(c128, NULL, NULL)}};
+const factor_level PART(factor) = {
+    {
+        [FACTOR_CHOLESKY] = TYPES(cholesky),
+        [FACTOR_LU] = TYPES(lu),
+        [FACTOR_ORDER] = TYPES(order),
+        [FACTOR_QR] = TYPES(qr),
+        [FACTOR_SUBSTITUTE] = {run_substitute_f32, run_substitute_f64},
+    },
+    {DENSE(f32, dense_qr_f32, dense_one_f32), DENSE(f64, dense_qr_f64, dense_one_f64),
+     DENSE(c64, NULL, NULL), DENSE(c128, NULL, NULL)}};

@@ -28,6 +28,7 @@ typedef void factor_loop(void *const *at, int64_t from, int64_t to);
 /* ---- steps of blocked factorizations of one matrix (numeric/dense.h) ---- */
 
 enum {
+    FACTOR_FEW = 4,   /* columns of a right side for which matrices are solved together */
     FACTOR_BASE = 32, /* most rows of a block that is factored element by element */
     FACTOR_GROUP = 8  /* columns of lu that follow in one pass */
 };
@@ -68,7 +69,8 @@ typedef struct factor_dense {
 } factor_dense;
 
 struct factor_level {
-    factor_loop *run[FACTOR_KINDS][FACTOR_TYPES]; /* up to FACTOR_QR */
+    /* Up to FACTOR_QR; FACTOR_SUBSTITUTE of real matrices with up to FACTOR_BASE rows and FACTOR_FEW right sides. */
+    factor_loop *run[FACTOR_KINDS][FACTOR_TYPES];
     factor_dense dense[FACTOR_TYPES];
 };
 

@@ -81,6 +81,33 @@ static inline simd_f64 simd_fma_f64(simd_f64 c, simd_f64 b, double a)
 #endif
 }
 
+/* c - b * a, rounded once if the level has fma. */
+static inline simd_f32 simd_less_f32(simd_f32 c, simd_f32 b, simd_f32 a)
+{
+#if defined(__AVX512F__)
+    return (simd_f32)_mm512_fnmadd_ps((__m512)b, (__m512)a, (__m512)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (simd_f32)_mm256_fnmadd_ps((__m256)b, (__m256)a, (__m256)c);
+#elif defined(__aarch64__)
+    return (simd_f32)vfmsq_f32((float32x4_t)c, (float32x4_t)b, (float32x4_t)a);
+#else
+    return c - b * a;
+#endif
+}
+
+static inline simd_f64 simd_less_f64(simd_f64 c, simd_f64 b, simd_f64 a)
+{
+#if defined(__AVX512F__)
+    return (simd_f64)_mm512_fnmadd_pd((__m512d)b, (__m512d)a, (__m512d)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (simd_f64)_mm256_fnmadd_pd((__m256d)b, (__m256d)a, (__m256d)c);
+#elif defined(__aarch64__)
+    return (simd_f64)vfmsq_f64((float64x2_t)c, (float64x2_t)b, (float64x2_t)a);
+#else
+    return c - b * a;
+#endif
+}
+
 /* The square root of each lane. */
 static inline simd_f32 simd_root_f32(simd_f32 x)
 {
