@@ -166,7 +166,8 @@ def linear_algebra():
     for n in (8, 32):
         for name in ("cholesky", "solve", "eigh", "svd"):
             inputs = (("definite", 10000, n, n),) + (((10000, n, 1),) if name == "solve" else ())
-            yield Work(name, f"10000x{n}x{n}", inputs=inputs, bar=5.0, bar_peer="numpy")
+            for dtype in ("f32", "f64"):
+                yield Work(name, f"10000x{n}x{n}", dtype, inputs, bar=5.0, bar_peer="numpy")
 
 
 def transforms():
