@@ -219,6 +219,18 @@ $(BUILD)/gen/op_functions.inc: $(OP_TABLE) tools/op-functions include/ingot/op_f
 	    { echo 'include/ingot/op_functions.h is not what src/engine/ops/rows says: run make docs'; exit 1; }
 	@awk -f tools/op-functions $(OP_TABLE) > $@
 $(BUILD)/obj/src/engine/ops/api.o: $(BUILD)/gen/op_functions.inc
+# Embedded files, compressed (base/packed.h). The backends of CUDA and OpenCL embed the other files of kernels/.
+PACKED_kernels := $(filter-out $(addprefix kernels/,attention% hopper.cuh mma_product.cu pack.cu result.cuh tensor_product.cu),\
+    $(sort $(wildcard kernels/*.cuh kernels/*.cu)))
+PACKED_digits := data/digits/images.idx data/digits/labels.idx
+define PACKED_RULE
+$(BUILD)/gen/$1.inc: $(PACKED_$1) tools/pack-files
+	@mkdir -p $$(@D)
+	@tools/pack-files $1 $(PACKED_$1) > $$@.part && mv -f $$@.part $$@
+endef
+$(foreach files,kernels digits,$(eval $(call PACKED_RULE,$(files))))
+$(BUILD)/obj/src/engine/emit/library.o: $(BUILD)/gen/kernels.inc
+$(BUILD)/obj/cli/train/digits.o: $(BUILD)/gen/digits.inc
 $(BUILD)/gen/exports.map: FORCE
 	$(call keep,$@,'INGOT_$(ABI) { global: ig_*; local: *; };')
 $(BUILD)/gen/exports.list: FORCE
@@ -306,16 +318,14 @@ endif
 
 $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(STEER) $(CLI_OPTIMIZE) \
+	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli -I$(BUILD)/gen $(CLI_DEFINES) $(STEER) $(CLI_OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # These objects contain files (base/embed.h).
-$(BUILD)/obj/src/engine/emit/library.o: $(wildcard kernels/*.cuh kernels/*.cu)
 $(BUILD)/obj/src/engine/backend/opencl/build.o: kernels/opencl.cl
 $(BUILD)/obj/src/engine/backend/cuda/native.o: kernels/hopper.cuh src/engine/backend/cuda/arguments.h
 $(BUILD)/obj/src/engine/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu kernels/result.cuh
 $(BUILD)/obj/src/engine/backend/cuda/attention.o: $(wildcard kernels/attention*)
-$(BUILD)/obj/cli/train/digits.o: $(wildcard data/digits/*.idx)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
 $(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/lib/cudart/ig_cuda.h src/lib/cudart/errors.def
 
@@ -517,7 +527,7 @@ check:
 	@tests/run --essential
 
 # Warnings of clang's front end in all sources. The fuzz build compiles them, but perhaps with a newer clang.
-check-clang: $(BUILD)/gen/levels.h $(BUILD)/gen/boundary_calls.inc $(BUILD)/gen/op_functions.inc
+check-clang: $(addprefix $(BUILD)/gen/,levels.h boundary_calls.inc op_functions.inc kernels.inc digits.inc)
 	@printf '%s\n' $(SOURCES) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY)
 	@printf '%s\n' $(filter-out %/limits_arm.c,$(CLI)) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY) -Icli $(CLI_DEFINES)
 	@printf '%s\n' $(wildcard tests/*/*.c bench/*.c) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(TESTING)

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+/* bytes is NULL if there was no memory to decompress the file. */
 typedef struct digits_file {
     const void *bytes;
     size_t n;

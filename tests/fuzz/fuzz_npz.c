@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "lib/io/inflate.h"
+#include "base/inflate.h"
 #include "support/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,7 @@
  * against its content.
  */
 #include "lib/io/npz.h"
-#include "lib/io/inflate.h"
+#include "base/inflate.h"
 #include "lib/io/npy.h"
 #include "lib/io/tensors.h"
 

@@ -4,7 +4,7 @@
  * earliest time of the format. All numbers are written in their zip64 form, so archives above 4 GiB and
  * small ones take the same path.
  */
-#include "lib/io/inflate.h"
+#include "base/inflate.h"
 #include "lib/io/npy.h"
 #include "lib/io/npz.h"
 #include "lib/io/tensors.h"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lib/io/inflate.h"
+#include "base/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Decompression of deflate streams (RFC 1951), and the checksum that zip files keep of the result. */
-#ifndef IO_INFLATE_H
-#define IO_INFLATE_H
+#ifndef BASE_INFLATE_H
+#define BASE_INFLATE_H
 
-#include "ingot.h"
+#include "ingot/base.h"
 
 /* Decompresses in, a whole deflate stream, into out. Returns IG_ERR_FORMAT, without setting an error,
  * unless the stream is valid, ends within n_in bytes and gives exactly n_out bytes; IG_ERR_MEMORY, with

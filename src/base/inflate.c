@@ -4,7 +4,7 @@
  * been decoded, so single reads need no check. A Huffman code becomes a table that is indexed by as many
  * bits as its longest code has.
  */
-#include "lib/io/inflate.h"
+#include "base/inflate.h"
 
 #include "base/memory.h"
 
