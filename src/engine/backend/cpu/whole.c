@@ -34,7 +34,7 @@ enum { OWN_LEAST = 512 };
 #endif
 
 /* Own code computes small real matrices of a stack together, which is faster: with 32 rows eigh and svd by 1.5 to 2.5, and
- * cholesky by 1.1 (f64) and 2.1 (f32). */
+ * cholesky by 1.4 (f64) and 2.9 (f32). */
 static bool is_stack(const node_native *n)
 {
     const int64_t *v = n->number;
