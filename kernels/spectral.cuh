@@ -45,7 +45,9 @@ FUNCTION REAL scale_to(REAL most, REAL target)
     if (!(most > 0))
         return scale;
     for (int step = STEP_BITS; step > 0; step /= 4) {
-        const REAL factor = step == 64 ? (REAL)0x1p64 : (REAL)(1 << step % 64);
+        REAL factor = (REAL)(1 << (step > 16 ? 16 : step)); /* 2^step, for 64 by squares */
+        if (step > 16)
+            factor = factor * factor * (factor * factor);
         while (most * scale * factor <= target && scale * factor <= SCALE_MOST)
             scale *= factor;
         while (most * scale >= target * 2 && scale >= factor / SCALE_MOST)
