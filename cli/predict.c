@@ -64,7 +64,9 @@ static int read_names(predictor *p)
         return EXIT_INPUT;
     }
     p->names = heap_get(sizeof *p->names * (size_t)classes);
-    for (char *line = strtok(p->label_text, "\r\n"); line; line = strtok(NULL, "\r\n"), n++)
+    char *rest = NULL;
+    for (char *line = strtok_r(p->label_text, "\r\n", &rest); line;
+         line = strtok_r(NULL, "\r\n", &rest), n++)
         if (n < classes)
             p->names[n] = line;
     if (n == classes)
