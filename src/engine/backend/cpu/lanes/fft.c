@@ -5,12 +5,21 @@
 
 #if defined(__clang__)
 #define FFT_SHUFFLE(mask, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
-#define FFT_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define FFT_SHUFFLE(mask, x, y, ...) __builtin_shuffle(x, y, (mask){__VA_ARGS__})
+#endif
+/* A level that is compiled for size neither unrolls nor copies functions. */
+#if defined(__OPTIMIZE_SIZE__)
+#define FFT_UNROLL
+#define FFT_FN static inline
+#else
+#if defined(__clang__)
+#define FFT_UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define FFT_UNROLL _Pragma("GCC unroll 31")
 #endif
 #define FFT_FN static inline __attribute__((always_inline))
+#endif
 
 #define FFT_LOW_2 0, 2
 #define FFT_HIGH_2 1, 3
