@@ -117,6 +117,9 @@ IG_API char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const
 typedef struct ig_compiled ig_compiled;
 IG_API ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated,
                                ig_array *const *outputs, int n_out);
+/* An array without elements on the current device, to build a computation for ig_compile. Evaluating it, or an array that
+ * needs it, is an error. Not for complex dtypes. */
+IG_API ig_array *ig_placeholder(ig_ints shape, ig_dtype dtype);
 /* Evaluates the inputs if needed, runs the computation, and writes evaluated outputs. */
 IG_API ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs);
 IG_API void ig_compiled_free(ig_compiled *c);

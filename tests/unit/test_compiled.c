@@ -271,6 +271,46 @@ static void any_allocation_may_fail(void **state)
     }
 }
 
+/* Constants that move between devices are moved when it is compiled; what depends on inputs cannot move. */
+static void constants_move_once(void **state)
+{
+    (void)state;
+    assert_int_equal(ig_set_device("gang"), IG_OK);
+    ig_array *x = floats((const float[]){1, 2}, 2);
+    ig_array *far = ig_to_device(floats((const float[]){3, 4}, 2), "cpu");
+    ig_array *outputs[] = {ig_add(x, ig_to_device(far, "gang")), far};
+    ig_compiled *c = ig_compile(&x, 1, 0, outputs, 2);
+    assert_non_null(c);
+    ig_array *results[2];
+    assert_int_equal(ig_run(c, &x, results), IG_OK);
+    expect_floats(results[0], (const float[]){4, 6}, 2);
+    expect_floats(results[1], (const float[]){3, 4}, 2);
+    ig_compiled_free(c);
+    ig_array *moved = ig_to_device(ig_multiply(x, x), "cpu");
+    assert_null(ig_compile(&x, 1, 0, &moved, 1));
+    assert_error(IG_ERR_UNSUPPORTED, "moves to device cpu");
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
+/* A computation can be compiled before there is any input. */
+static void placeholders_have_no_elements(void **state)
+{
+    (void)state;
+    ig_array *x = ig_placeholder(IG_SHAPE(2), IG_F32), *y = ig_add(x, ig_float(1)), *result;
+    assert_int_not_equal(ig_eval(&y, 1), IG_OK);
+    assert_non_null(ig_error(NULL));
+    ig_compiled *c = ig_compile(&x, 1, 0, &y, 1);
+    assert_non_null(c);
+    ig_array *in = floats((const float[]){1, 2}, 2);
+    assert_int_equal(ig_run(c, &in, &result), IG_OK);
+    expect_floats(result, (const float[]){2, 3}, 2);
+    ig_compiled_free(c);
+    assert_null(ig_placeholder(IG_SHAPE(-1), IG_F32));
+    assert_error(IG_ERR_SHAPE, "axis 0");
+    assert_null(ig_placeholder(IG_SHAPE(1), IG_C64));
+    assert_error(IG_ERR_DTYPE, "placeholder");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +324,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(outputs_may_be_inputs_or_constants, begin, end),
         cmocka_unit_test_setup_teardown(state_is_replaced_in_place, begin, end),
         cmocka_unit_test_setup_teardown(constants_are_computed_once, begin, end),
+        cmocka_unit_test_setup_teardown(constants_move_once, begin, end),
+        cmocka_unit_test_setup_teardown(placeholders_have_no_elements, begin, end),
         cmocka_unit_test_setup_teardown(mistakes_are_told, begin, end),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, begin, end),
     };

@@ -36,6 +36,23 @@ static ig_array *placeholder(const ig_array *x)
     return b ? array_leaf(dtype, x->view.ndim, x->view.shape, b) : NULL;
 }
 
+ig_array *ig_placeholder(ig_ints shape, ig_dtype dtype)
+{
+    if (!ig_dtype_bytes(dtype) || dtype_is_complex(dtype))
+        FAIL_NULL(IG_ERR_DTYPE, "placeholder: the dtype must be bool or a real number");
+    if (shape.n < 0 || shape.n > IG_MAX_NDIM)
+        FAIL_NULL(IG_ERR_SHAPE, "placeholder: an array has at most %d axes", IG_MAX_NDIM);
+    int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
+    for (int i = 0; i < shape.n; i++)
+        if (shape.v[i] < 0 || __builtin_mul_overflow(bytes, shape.v[i], &bytes))
+            FAIL_NULL(IG_ERR_SHAPE, "placeholder: the length of axis %d is invalid", i);
+    buffer *b = buffer_new_opaque((size_t)bytes);
+    ig_array *x = b ? array_leaf(dtype, shape.n, shape.v, b) : NULL;
+    if (x)
+        array_donate(x);
+    return x;
+}
+
 static int find_input(ig_array *const *standing, int n, const ig_array *root)
 {
     for (int i = 0; i < n; i++)
@@ -44,10 +61,10 @@ static int find_input(ig_array *const *standing, int n, const ig_array *root)
     return -1;
 }
 
-/* Lists the small nodes of g that do not depend on inputs and are read by a node that does. varies has room for all
- * nodes. Returns the number of listed nodes. */
+/* Lists the nodes of g that do not depend on inputs and are small, or move between devices, and that a node reads which
+ * does depend on them, or that are results. varies has room for all nodes. Returns the number of listed nodes. */
 static int list_constants(const ig_compiled *c, const graph *g, ig_array *const *standing,
-                          bool *varies, ig_array **list)
+                          ig_array *const *results, bool *varies, ig_array **list)
 {
     enum { MOST_BYTES = 1 << 16 };
     int n = 0;
@@ -59,14 +76,29 @@ static int list_constants(const ig_compiled *c, const graph *g, ig_array *const 
     for (int i = 0; i < g->n_node; i++)
         for (int j = 0; j < g->node[i]->n_in && varies[i]; j++) {
             ig_array *from = g->node[i]->in[j]->root;
-            if (from->data || varies[from->index] ||
-                view_size(&from->view) * (int64_t)ig_dtype_bytes((ig_dtype)from->dtype) >
-                    MOST_BYTES)
+            const int64_t bytes =
+                view_size(&from->view) * (int64_t)ig_dtype_bytes((ig_dtype)from->dtype);
+            if (from->data || varies[from->index] || (bytes > MOST_BYTES && !from->crosses))
                 continue;
             varies[from->index] = true; /* so that it is listed once */
             list[n++] = from;
         }
+    for (int i = 0; i < c->n_out; i++) {
+        ig_array *root = results[i]->root;
+        if (root->data || varies[root->index] || !root->crosses)
+            continue;
+        varies[root->index] = true;
+        list[n++] = root;
+    }
     return n;
+}
+
+static bool is_listed(ig_array *const *list, int n, const ig_array *x)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == x)
+            return true;
+    return false;
 }
 
 /* Evaluates constants now, so that runs need not recompute them. */
@@ -79,9 +111,14 @@ static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
     ig_array **list = memory_new(room * sizeof *list);
     bool *varies = memory_new(room * sizeof *varies);
     status = list && varies ? status : IG_ERR_MEMORY;
-    const int n = status == IG_OK ? list_constants(c, g, standing, varies, list) : 0;
+    const int n = status == IG_OK ? list_constants(c, g, standing, results, varies, list) : 0;
+    for (int i = 0; i < g->n_node && status == IG_OK && varies; i++)
+        if (g->node[i]->op == OP_to_device && varies[i] && !is_listed(list, n, g->node[i]))
+            status = ig_fail(IG_ERR_UNSUPPORTED,
+                             "compile: an array that depends on the inputs moves to device %s",
+                             g->node[i]->device);
     engine_leave();
-    if (n > 0)
+    if (status == IG_OK && n > 0)
         status = ig_eval(list, n);
     memory_free(list);
     memory_free(varies);
