@@ -377,7 +377,7 @@ int verb_eval(int argc, char **argv)
         "format\n"
         "by the ending: .npz and .safetensors hold named arrays, which save(\"f.npz\", x=a, y=b)\n"
         "writes and load(\"f.npz\")[\"x\"] reads; .csv, .tsv and .txt are tables; load also reads\n"
-        ".png and .jpg images; any other file holds one array, as .npy.\n\n"
+        "images (PNG, JPEG, BMP, PNM, TIFF); any other file holds one array, as .npy.\n\n"
         "kernel(FILE, NAME, ...) runs a kernel in CUDA C. Its other arguments are the kernel's\n"
         "parameters, by name or in order: numbers and arrays. A parameter that the kernel writes "
         "to\n"

@@ -453,10 +453,10 @@ ig_array *ig_load(const char *path)
     size_t n = 0;
     ig_array *x = NULL;
     if (io_open(&file, path) == IG_OK && io_peek(&file, first, sizeof first, &n) == IG_OK) {
-        const image_format image = image_format_of(first, n);
-        x = image       ? image_read(&file, image)
-            : separator ? table_read(&file, separator)
-                        : npy_read(&file);
+        if (image_format_of(first, n) && !separator)
+            x = image_read(&file);
+        else
+            x = separator ? table_read(&file, separator) : npy_read(&file);
     }
     io_close(&file);
     return x;

@@ -26,7 +26,8 @@ enum {
 };
 
 struct png {
-    struct io_file *file;
+    const image_source *in;
+    size_t at; /* bytes that were read */
     int64_t width, height;
     int depth, color;
     bool interlaced;
@@ -39,45 +40,33 @@ struct png {
     size_t n_packed, room;
 };
 
-/* The chunk that was read last. */
 struct chunk {
     char name[5];
-    unsigned char *data;
+    const unsigned char *data;
     size_t n;
 };
 
 static ig_status fail_damaged(const struct png *p, const char *what)
 {
-    return io_fail(p->file, IG_ERR_FORMAT, "%s; the image is damaged: copy it again", what);
-}
-
-static uint32_t u32_at(const unsigned char *b)
-{
-    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+    return image_broken(p->in, what);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 static ig_status chunk_read(struct png *p, struct chunk *c)
 {
-    unsigned char head[8], end[4];
-    size_t got = 0;
-    void *data = NULL;
-    TRY(io_read(p->file, head, sizeof head, &got));
-    if (got < sizeof head)
+    enum { HEAD = 8, END = 4 };
+    const size_t left = p->in->n - p->at;
+    if (left < HEAD + END)
         return fail_damaged(p, "it ends before its last chunk");
+    const unsigned char *head = p->in->at + p->at;
     memcpy(c->name, head + 4, 4);
-    c->n = u32_at(head);
-    if (c->n > INT32_MAX || (p->file->left >= 0 && c->n > (uint64_t)p->file->left))
-        return fail_damaged(p, "a chunk is longer than the file, or than the format allows");
-    ig_status status = io_read_new(p->file, c->n, &data, &got);
-    c->data = data;
-    TRY(status);
-    if (got < c->n)
-        return fail_damaged(p, "a chunk is cut short");
-    TRY(io_read(p->file, end, sizeof end, &got));
-    const uint32_t sum = crc32_add(crc32_add(0, head + 4, 4), c->data, c->n);
-    return got == sizeof end && u32_at(end) == sum
+    c->n = image_big(head);
+    c->data = head + HEAD;
+    if (c->n > left - HEAD - END)
+        return fail_damaged(p, "a chunk is longer than the file");
+    p->at += HEAD + c->n + END;
+    return image_big(c->data + c->n) == crc32_add(0, head + 4, c->n + 4)
                ? IG_OK
                : fail_damaged(p, "the checksum of a chunk does not fit");
 }
@@ -94,8 +83,8 @@ static ig_status header_read(struct png *p, const struct chunk *c)
                 {COLOR_RGBA, 4, 1 << 8 | 1 << 16}};
     if (strcmp(c->name, "IHDR") != 0 || c->n != HEADER_BYTES)
         return fail_damaged(p, "it does not begin with its header");
-    p->width = u32_at(c->data);
-    p->height = u32_at(c->data + 4);
+    p->width = image_big(c->data);
+    p->height = image_big(c->data + 4);
     p->depth = c->data[8];
     p->color = c->data[9];
     p->interlaced = c->data[12] == 1;
@@ -158,7 +147,6 @@ static ig_status chunks_read(struct png *p)
         else if (status == IG_OK && strcmp(c.name, "IEND") != 0 && !(c.name[0] & 0x20))
             status = fail_damaged(p, "it needs a chunk that is unknown");
         const bool last = strcmp(c.name, "IEND") == 0;
-        free(c.data);
         first = false;
         if (status != IG_OK || last)
             return status;
@@ -301,9 +289,7 @@ static size_t filtered_bytes(const struct png *p)
 /* Decompresses and restores the pixels into out. */
 static ig_status pixels_read(const struct png *p, void *out)
 {
-    const size_t n = filtered_bytes(p), ends = ZLIB_HEADER_BYTES + ZLIB_END_BYTES;
-    if (p->n_packed <= ends || n / INFLATE_MAX_RATIO > p->n_packed)
-        return fail_damaged(p, "it has fewer pixels than its header says");
+    const size_t n = filtered_bytes(p);
     unsigned char *pixels = memory_data_get(n);
     if (!pixels)
         return IG_ERR_MEMORY;
@@ -318,35 +304,19 @@ static ig_status pixels_read(const struct png *p, void *out)
     return status;
 }
 
-static ig_array *image_make(struct png *p)
+ig_status png_decode(const image_source *in, image *out)
 {
-    const ig_dtype dtype = p->depth == 16 ? IG_U16 : IG_U8;
-    size_t bytes = 0;
-    if (p->color == COLOR_PALETTE)
-        p->channels = p->transparent ? 4 : 3;
-    const int64_t shape[] = {p->height, p->width, p->channels};
-    if (!io_measure(shape, 3, dtype, &bytes)) {
-        fail_damaged(p, "it has more pixels than can be addressed");
-        return NULL;
-    }
-    if (io_admit(p->file, 2 * (uint64_t)bytes) != IG_OK)
-        return NULL;
-    void *out = memory_data_get(bytes);
-    ig_array *x = NULL;
-    if (out && pixels_read(p, out) == IG_OK)
-        x = ig_from_data(out, (ig_ints){shape, p->channels > 1 ? 3 : 2}, dtype);
-    memory_data_free(out, bytes);
-    return x;
-}
-
-ig_array *png_read(struct io_file *file)
-{
-    struct png p = {.file = file};
-    unsigned char signature[SIGNATURE_BYTES];
-    size_t got = 0;
-    ig_array *x = NULL;
-    if (io_read(file, signature, sizeof signature, &got) == IG_OK && chunks_read(&p) == IG_OK)
-        x = image_make(&p);
+    struct png p = {.in = in, .at = SIGNATURE_BYTES};
+    ig_status status = chunks_read(&p);
+    if (p.color == COLOR_PALETTE)
+        p.channels = p.transparent ? 4 : 3;
+    if (status == IG_OK && (p.n_packed <= ZLIB_HEADER_BYTES + ZLIB_END_BYTES ||
+                            filtered_bytes(&p) / INFLATE_MAX_RATIO > p.n_packed))
+        status = fail_damaged(&p, "it has fewer pixels than its header says");
+    if (status == IG_OK)
+        status = image_new(in, out, p.height, p.width, p.channels, p.depth == 16);
+    if (status == IG_OK)
+        status = pixels_read(&p, out->pixels);
     memory_counted_free(p.packed, p.room);
-    return x;
+    return status;
 }
