@@ -76,7 +76,7 @@ STEPS_OPTIMIZE := $(MAPS_OPTIMIZE) $(if $(is_clang),,-fpeel-loops)
 PLAIN_OPTIMIZE := $(MAPS_OPTIMIZE) $(if $(is_clang),,--param vect-epilogues-nomask=0)
 CLI_OPTIMIZE := -Os
 SMALL_OPTIMIZE = $(if $(SAN_FLAGS),-O1,-Os)
-SMALL := $(addsuffix /%,compiler/parse compiler/print engine/emit engine/verify lib/cudart lib/io lib/machine) engine/ops/api
+SMALL := $(addsuffix /%,compiler/parse compiler/print engine/emit engine/verify lib/cudart lib/io lib/machine lib/onnx) engine/ops/api
 TEST_OPTIMIZE := -O1
 DEFINES  := -D_GNU_SOURCE= $(if $(filter -g -g2 -g3,$(DEBUG)),-DCHECK_SCHEDULES)
 HIDDEN   := -fPIC -fvisibility=hidden
@@ -150,7 +150,7 @@ FOLDERS := base \
            $(addprefix engine/,array ops program graph emit module eval custom numeric verify backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
            $(addprefix engine/backend/cpu/,tape elements reduce sort contract index gang vmath) \
-           $(addprefix lib/,machine io nn text model cudart cudart/gpu)
+           $(addprefix lib/,machine io nn text model onnx onnx/ops cudart cudart/gpu)
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/engine/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))

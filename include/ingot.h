@@ -33,5 +33,6 @@
 #include "ingot/nn.h"      /* networks and optimizers */
 #include "ingot/io.h"      /* files */
 #include "ingot/text.h"    /* tokenizers and text models */
+#include "ingot/onnx.h"    /* ONNX models */
 
 #endif
