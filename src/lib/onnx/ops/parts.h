@@ -1,0 +1,44 @@
+/* Steps that ops of several groups share. Like ops of Ingot, they pass on NULL. */
+#ifndef ONNX_OPS_PARTS_H
+#define ONNX_OPS_PARTS_H
+
+#include "lib/onnx/op.h"
+
+/* x[start:stop] of one axis, as a view. A negative axis counts from the end. */
+ig_array *part_slice(ig_array *x, int axis, int64_t start, int64_t stop);
+/* x[start::step] of one axis, as a view. */
+ig_array *part_every(ig_array *x, int axis, int64_t start, int64_t step);
+/* x[i] of one axis, which is removed; a view. */
+ig_array *part_at(ig_array *x, int axis, int64_t i);
+/* Two arrays joined along an axis; the second alone if the first is NULL and no error waits. */
+ig_array *part_join(ig_array *first, ig_array *second, int axis);
+/* The 1-d x as axis `axis` of an array of ndim axes; the others have length 1. */
+ig_array *part_along(ig_array *x, int ndim, int axis);
+/* An axis of the node as an index in [0, ndim); an error if there is no such axis. */
+int part_axis(onnx_call *c, const char *where, int64_t axis, int ndim);
+/* x with each element of an axis repeated n times. */
+ig_array *part_repeat(ig_array *x, int64_t n, int axis);
+/* A 1-d array with a copy of n numbers. */
+ig_array *part_floats(const float *v, int64_t n);
+ig_array *part_ints(const int64_t *v, int64_t n);
+/* 0, 1, ..., n - 1 of dtype i64. */
+ig_array *part_count(int64_t n);
+/* a / sqrt(mean(a**2) + epsilon) and so on are computed in f32 for f16 and bf16; this is the dtype to compute in. */
+ig_dtype part_wide(ig_dtype dtype);
+bool part_is_float(ig_dtype dtype);
+/* Fails unless an input has this number of axes. */
+bool part_ndim(onnx_call *c, const char *name, const ig_array *x, int ndim);
+
+/* ---- quantized numbers (quantized.c) ---- */
+
+/* The range of an integer type of ONNX. */
+bool part_range(ig_onnx_type type, double *low, double *high);
+/* round(x) + zero, saturated to an integer type, or converted to an 8-bit or 4-bit float type. zero may be NULL. */
+ig_array *part_quantize(ig_array *x, ig_array *zero, ig_onnx_type type, bool saturate);
+/* a @ b in i32, exact, for elements of at most 255 in absolute value. Sums of 256 products fit in the mantissa of f32, whose
+ * matrix products are fast on every device. Floats are multiplied as they are. */
+ig_array *part_matmul(ig_array *a, ig_array *b);
+/* x as u8, with the scale and zero point that cover its range and 0. */
+ig_array *part_quantize_range(ig_array *x, ig_array **scale, ig_array **zero);
+
+#endif
