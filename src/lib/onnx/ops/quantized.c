@@ -1,0 +1,242 @@
+/* Quantized numbers: y = round(x / scale) + zero point, and contractions of them. Products of integers are summed in i32, exactly. */
+#include "lib/onnx/ops/ops.h"
+#include "lib/onnx/ops/parts.h"
+#include "lib/onnx/ops/window.h"
+
+bool part_range(ig_onnx_type type, double *low, double *high)
+{
+    static const struct {
+        ig_onnx_type type;
+        double low, high;
+    } ranges[] = {
+        {IG_ONNX_UINT8, 0, 255},        {IG_ONNX_INT8, -128, 127}, {IG_ONNX_UINT16, 0, 65535},
+        {IG_ONNX_INT16, -32768, 32767}, {IG_ONNX_UINT4, 0, 15},    {IG_ONNX_INT4, -8, 7},
+        {IG_ONNX_UINT2, 0, 3},          {IG_ONNX_INT2, -2, 1},     {IG_ONNX_INT32, -0x1p31, 0x1p31},
+        {IG_ONNX_UINT32, 0, 0x1p32}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (ranges[i].type == type) {
+            *low = ranges[i].low;
+            *high = ranges[i].high;
+            return true;
+        }
+    return false;
+}
+
+static bool is_small_float(ig_onnx_type type)
+{
+    return (type >= IG_ONNX_FLOAT8E4M3FN && type <= IG_ONNX_FLOAT8E5M2FNUZ) ||
+           type == IG_ONNX_FLOAT4E2M1 || type == IG_ONNX_FLOAT8E8M0;
+}
+
+ig_array *part_quantize(ig_array *x, ig_array *zero, ig_onnx_type type, bool saturate)
+{
+    double low, high;
+    if (is_small_float(type))
+        return onnx_cast(ig_astype(x, IG_F32), IG_ONNX_FLOAT, type, saturate);
+    if (!part_range(type, &low, &high)) {
+        ig_fail(IG_ERR_DTYPE, "%s is not a type of quantized numbers", ig_onnx_type_name(type));
+        return NULL;
+    }
+    ig_array *whole = ig_round(x);
+    whole = ig_astype(whole, part_wide(ig_dtype_of(whole)));
+    if (zero)
+        whole = ig_add(whole, ig_astype(zero, ig_dtype_of(whole)));
+    return ig_astype(ig_clip(whole, ig_float(low), ig_float(high)), ig_onnx_type_dtype(type));
+}
+
+/* A scale or zero point in a shape that broadcasts with x: one number, one for each index of the axis, or one for each
+ * block of the axis. */
+static ig_array *spread(onnx_call *c, ig_array *s, const ig_array *x, const char *name)
+{
+    const int64_t block = call_attribute_int(c, "block_size", 0);
+    const int64_t at = call_attribute_int(c, "axis", 1);
+    const int ndim = ig_ndim(x);
+    if (!s || !x || ig_ndim(s) == 0 || (ig_size(s) == 1 && block == 0))
+        return ig_reshape(s, IG_SCALAR);
+    const int axis = part_axis(c, "axis", at, ndim);
+    if (block < 0 || block > INT32_MAX)
+        call_fail(c, IG_ERR_ARGUMENT, "block_size", "is out of range");
+    if (block > 0) {
+        const int64_t n = ig_dim(x, axis);
+        if (part_ndim(c, name, s, ndim) && ig_dim(s, axis) != (n + block - 1) / block)
+            call_fail(c, IG_ERR_SHAPE, name, "has %lld blocks of %lld for %lld elements",
+                      (long long)ig_dim(s, axis), (long long)block, (long long)n);
+        return ig_failed() ? NULL : part_slice(part_repeat(s, block, axis), axis, 0, n);
+    }
+    if (!part_ndim(c, name, s, 1))
+        return NULL;
+    if (ig_size(s) != ig_dim(x, axis))
+        call_fail(c, IG_ERR_SHAPE, name, "has %lld elements; axis %d of x has %lld",
+                  (long long)ig_size(s), axis, (long long)ig_dim(x, axis));
+    return part_along(s, ndim, axis);
+}
+
+void build_quantize_linear(onnx_call *c)
+{
+    ig_array *x = call_array(c, 0);
+    ig_array *scale = spread(c, call_array(c, 1), x, "y_scale");
+    ig_array *zero = call_has(c, 2) ? spread(c, call_array(c, 2), x, "y_zero_point") : NULL;
+    const ig_onnx_type stated =
+        call_attribute_type(c, "output_dtype", (ig_onnx_type)IG_ONNX_UNDEFINED);
+    ig_onnx_type type = call_has(c, 2) ? call_type(c, 2) : stated ? stated : IG_ONNX_UINT8;
+    if (stated && stated != type)
+        call_fail(c, IG_ERR_DTYPE, "output_dtype", "differs from the type of y_zero_point");
+    const ig_onnx_type precision = call_attribute_type(c, "precision", call_type(c, 1));
+    ig_dtype dtype = ig_onnx_type_dtype(precision);
+    if (!part_is_float(dtype))
+        dtype = IG_F32;
+    ig_array *q = ig_divide(ig_astype(x, dtype), ig_astype(scale, dtype));
+    q = part_quantize(q, zero, type, call_attribute_bool(c, "saturate", true));
+    call_return_typed(c, 0, q, type);
+}
+
+void build_dequantize_linear(onnx_call *c)
+{
+    ig_array *x = call_array(c, 0);
+    ig_array *scale = spread(c, call_array(c, 1), x, "x_scale");
+    const bool whole = !part_is_float(ig_dtype_of(x));
+    ig_onnx_type type = call_attribute_type(c, "output_dtype", call_type(c, 1));
+    if (whole)
+        x = ig_astype(x, IG_I32);
+    if (call_has(c, 2))
+        x = ig_subtract(x, ig_astype(spread(c, call_array(c, 2), x, "x_zero_point"),
+                                     whole ? IG_I32 : ig_dtype_of(x)));
+    ig_dtype dtype = ig_onnx_type_dtype(type);
+    if (!part_is_float(dtype) || is_small_float(type)) {
+        call_fail(c, IG_ERR_DTYPE, "output_dtype", "%s is not supported", ig_onnx_type_name(type));
+        return;
+    }
+    const ig_dtype wide = part_wide(dtype);
+    x = ig_multiply(ig_astype(x, wide), ig_astype(scale, wide));
+    call_return(c, 0, ig_astype(x, dtype));
+}
+
+ig_array *part_quantize_range(ig_array *x, ig_array **scale, ig_array **zero)
+{
+    ig_array *high = ig_maximum(ig_max(x, IG_NONE, false), ig_float(0));
+    ig_array *low = ig_minimum(ig_min(x, IG_NONE, false), ig_float(0));
+    ig_array *s = ig_divide(ig_subtract(high, low), ig_float(255));
+    s = ig_where(ig_equal(s, ig_float(0)), ig_float(1), s);
+    *zero = ig_round(ig_clip(ig_divide(ig_negative(low), s), ig_float(0), ig_float(255)));
+    *scale = s;
+    return part_quantize(ig_divide(x, s), *zero, IG_ONNX_UINT8, true);
+}
+
+void build_dynamic_quantize_linear(onnx_call *c)
+{
+    ig_array *scale, *zero;
+    call_return(c, 0, part_quantize_range(call_array(c, 0), &scale, &zero));
+    call_return(c, 1, ig_astype(scale, IG_F32));
+    call_return(c, 2, ig_astype(zero, IG_U8));
+}
+
+/* ---- matrix products ---- */
+
+/* A number for each row (axis -2) or column (axis -1) of matrices, or one for all. */
+static ig_array *of_rows(ig_array *s, int axis)
+{
+    if (ig_size(s) == 1)
+        return ig_reshape(s, IG_SCALAR);
+    if (ig_ndim(s) == 1 && axis == -2)
+        return ig_expand_dims(s, IG_AXES(1));
+    return s;
+}
+
+/* Input i minus the zero points of input `zero`, in i32; small floats stay floats. */
+static ig_array *centred(onnx_call *c, int i, int zero, int axis)
+{
+    ig_array *x = call_array(c, i);
+    if (part_is_float(ig_dtype_of(x)))
+        return x;
+    x = ig_astype(x, IG_I32);
+    if (!call_has(c, zero))
+        return x;
+    return ig_subtract(x, ig_astype(of_rows(call_array(c, zero), axis), IG_I32));
+}
+
+ig_array *part_matmul(ig_array *a, ig_array *b)
+{
+    enum { EXACT = 256 }; /* 256 * 255 * 255 < 2**24 */
+    const int64_t k = ig_dim(a, -1);
+    ig_array *x = ig_astype(a, IG_F32), *y = ig_astype(b, IG_F32), *sum = NULL;
+    if (!a || !b || k < 1 || part_is_float(ig_dtype_of(a)))
+        return ig_matmul(a, b);
+    for (int64_t at = 0; at < k; at += EXACT) {
+        const int64_t end = at + EXACT < k ? at + EXACT : k;
+        ig_array *part = ig_matmul(part_slice(x, -1, at, end),
+                                   part_slice(y, ig_ndim(y) == 1 ? -1 : -2, at, end));
+        part = ig_astype(part, IG_I32);
+        sum = sum ? ig_add(sum, part) : part;
+    }
+    return sum;
+}
+
+void build_matmul_integer(onnx_call *c)
+{
+    ig_array *a = centred(c, 0, 2, -2), *b = centred(c, 1, 3, -1);
+    call_return(c, 0, part_matmul(a, b));
+}
+
+void build_matmul_integer_16(onnx_call *c)
+{
+    call_return(c, 0, ig_matmul(centred(c, 0, 2, -2), centred(c, 1, 3, -1)));
+}
+
+/* sums * a_scale * b_scale / y_scale, quantized. */
+static ig_array *requantized(onnx_call *c, ig_array *sums, ig_array *scale, int y_scale)
+{
+    const ig_onnx_type type = call_type(c, y_scale + 1);
+    scale = ig_divide(scale, ig_astype(ig_reshape(call_array(c, y_scale), IG_SCALAR), IG_F32));
+    ig_array *y = ig_multiply(ig_astype(sums, IG_F32), scale);
+    y = part_quantize(y, ig_reshape(call_array(c, y_scale + 1), IG_SCALAR), type, true);
+    return y;
+}
+
+void build_qlinear_matmul(onnx_call *c)
+{
+    ig_array *sums = part_matmul(centred(c, 0, 2, -2), centred(c, 3, 5, -1));
+    ig_array *scale = ig_multiply(ig_astype(of_rows(call_array(c, 1), -2), IG_F32),
+                                  ig_astype(of_rows(call_array(c, 4), -1), IG_F32));
+    if (ig_size(call_array(c, 6)) != 1)
+        call_fail(c, IG_ERR_UNSUPPORTED, "y_scale", "must be one number");
+    call_return_typed(c, 0, requantized(c, sums, scale, 6), call_type(c, 7));
+}
+
+/* ---- convolutions ---- */
+
+/* Kernels minus their zero point: one, or one for each output channel. */
+static ig_array *centred_kernels(onnx_call *c, int i, int zero)
+{
+    ig_array *w = ig_astype(call_array(c, i), IG_I32);
+    if (!call_has(c, zero))
+        return w;
+    ig_array *z = ig_astype(call_array(c, zero), IG_I32);
+    return ig_subtract(w,
+                       ig_size(z) == 1 ? ig_reshape(z, IG_SCALAR) : part_along(z, ig_ndim(w), 0));
+}
+
+static ig_array *centred_image(onnx_call *c, int i, int zero)
+{
+    ig_array *x = ig_astype(call_array(c, i), IG_I32);
+    if (!call_has(c, zero))
+        return x;
+    return ig_subtract(x, ig_astype(ig_reshape(call_array(c, zero), IG_SCALAR), IG_I32));
+}
+
+void build_conv_integer(onnx_call *c)
+{
+    call_return(c, 0, window_conv(c, centred_image(c, 0, 2), centred_kernels(c, 1, 3), NULL));
+}
+
+void build_qlinear_conv(onnx_call *c)
+{
+    ig_array *sums = window_conv(c, centred_image(c, 0, 2), centred_kernels(c, 3, 5), NULL);
+    const int ndim = ig_ndim(sums);
+    ig_array *w_scale = ig_astype(call_array(c, 4), IG_F32);
+    w_scale = ig_size(w_scale) == 1 ? ig_reshape(w_scale, IG_SCALAR) : part_along(w_scale, ndim, 1);
+    if (call_has(c, 8))
+        sums = ig_add(sums, part_along(call_array(c, 8), ndim, 1));
+    ig_array *scale =
+        ig_multiply(ig_astype(ig_reshape(call_array(c, 1), IG_SCALAR), IG_F32), w_scale);
+    call_return_typed(c, 0, requantized(c, sums, scale, 6), call_type(c, 7));
+}
