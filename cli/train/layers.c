@@ -108,6 +108,8 @@ bool layers_read(layer_list *l, const char *text, str *why)
     return false;
 }
 
+const char *layer_kind_name(const train_layer *l) { return l->kind->name; }
+
 int64_t layers_outputs(const layer_list *l) { return (int64_t)l->at[l->n - 1].number; }
 
 static ig_array *layer_run(const train_layer *l, ig_model *m, ig_array *x, const char *name)

@@ -20,13 +20,15 @@ static ig_array *conv(ig_model *m, const char *name, ig_array *x, int64_t channe
 
 enum { CHANNELS_MOST = 4, SIDE_LEAST = 2 };
 
+bool net_channels_last(int64_t length) { return length <= CHANNELS_MOST; }
+
 /* Converts (n, height, width), (n, channels, height, width) or (n, height, width, channels) to
  * (n, channels, height, width). The channel axis is the last axis if its size is at most four. */
 static ig_array *channels_first(ig_array *x)
 {
     if (ig_ndim(x) == 3)
         return ig_expand_dims(x, IG_AXES(1));
-    return ig_dim(x, 3) <= CHANNELS_MOST ? ig_permute_dims(x, IG_AXES(0, 3, 1, 2)) : x;
+    return net_channels_last(ig_dim(x, 3)) ? ig_permute_dims(x, IG_AXES(0, 3, 1, 2)) : x;
 }
 
 static bool cnn_takes(const ig_array *x)

@@ -96,6 +96,8 @@ typedef struct layer_list {
 /* Parses "64,relu,dropout:0.1,10". On failure returns false, with the reason in why. */
 bool layers_read(layer_list *l, const char *text, str *why);
 ig_array *layers_run(const layer_list *l, ig_model *m, ig_array *x);
+/* The kind of a layer as --layers names it; "" for a linear layer. */
+const char *layer_kind_name(const train_layer *l);
 /* The number of outputs of the last layer. */
 int64_t layers_outputs(const layer_list *l);
 
@@ -117,6 +119,9 @@ typedef struct update_rule {
     double lr; /* the default learning rate */
     ig_optimizer *(*make)(double lr);
 } update_rule;
+
+/* Whether images of three axes whose last one has this length have their channels there. */
+bool net_channels_last(int64_t length);
 
 /* The output of the network of a run. */
 struct training;

@@ -130,6 +130,10 @@ IG_API ig_status ig_text_model_dropout(ig_text_model *m, ig_model *trained, doub
  * package transformers can load it. The folder is created. */
 IG_API ig_status ig_text_model_save(ig_text_model *m, const char *head, const char *const *labels,
                                     int n, const char *folder);
+/* Writes the model with a head (NULL: its own; see ig_text_info) as an ONNX model, which takes ids of tokens as int64: input_ids,
+ * attention_mask and, if the model has token types, token_type_ids, all (batch, tokens). embed gives last_hidden_state and
+ * sentence_embedding, answer start_logits and end_logits, other heads logits. The model must have been loaded in f32. */
+IG_API ig_status ig_text_model_export(ig_text_model *m, const char *head, const char *path);
 
 #ifdef __cplusplus
 }

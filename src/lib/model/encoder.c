@@ -96,7 +96,7 @@ static ig_array *embeddings_run(ig_text_model *m, const batch_arrays *b)
 
 /* The bucket of the distance between two tokens: exact for the first quarter of the buckets, then logarithmic. Earlier
  * and later tokens have separate buckets. */
-static int32_t bucket_of(int64_t distance)
+int32_t distance_bucket(int64_t distance)
 {
     const int64_t half = DISTANCE_BUCKETS / 2, exact = half / 2;
     const int64_t behind = distance > 0 ? half : 0, n = distance < 0 ? -distance : distance;
@@ -118,7 +118,7 @@ static ig_array *distances_run(ig_text_model *m, int64_t t)
         return NULL;
     for (int64_t i = 0; i < t; i++)
         for (int64_t j = 0; j < t; j++)
-            buckets[i * t + j] = bucket_of(j - i);
+            buckets[i * t + j] = distance_bucket(j - i);
     ig_array *index = ig_from_data(buckets, IG_SHAPE(t, t), IG_I32);
     memory_free(buckets);
     ig_array *table =

@@ -7,6 +7,7 @@
 #include "ingot.h"
 
 enum { MODEL_PATH = 4096, MODEL_NAME = 256 };
+#define VECTOR_NORM_EPS 1e-5    /* of torch.nn.LayerNorm, for steps after the pooling */
 enum { DISTANCE_BUCKETS = 32 }; /* of MPNet; config.json's value is ignored */
 
 typedef enum head_kind {
@@ -220,6 +221,8 @@ typedef struct batch_arrays {
 ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n,
                      batch_arrays *out);
 
+/* The bucket of a distance between two tokens. */
+int32_t distance_bucket(int64_t distance);
 /* The last hidden states. all: if not NULL, gets the hidden states after the embeddings and after each layer. */
 ig_array *encoder_run(ig_text_model *m, const batch_arrays *b, ig_array **all);
 ig_array *head_run(ig_text_model *m, head_kind head, ig_array *hidden, ig_array *mask);

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define LAYER_NORM_EPS 1e-5 /* of torch.nn.LayerNorm */
-
 /* ---- loading -------------------------------------------------------------------------------- */
 
 static const char *const step_tensors[] = {[STEP_DENSE] = "linear", [STEP_NORM] = "norm"};
@@ -116,7 +114,7 @@ static ig_array *step_run(vector_step *s, ig_array *x)
     if (ig_failed())
         return NULL;
     if (s->kind == STEP_NORM)
-        return ig_layer_norm(x, weight, bias, IG_AXES(-1), LAYER_NORM_EPS);
+        return ig_layer_norm(x, weight, bias, IG_AXES(-1), VECTOR_NORM_EPS);
     x = ig_tensordot(x, weight, IG_AXES(-1, 1));
     return s->activation(bias ? ig_add(x, bias) : x);
 }
