@@ -67,10 +67,12 @@ typedef struct verb {
     const char *about;
 } verb;
 extern const verb verbs[];
-/* The argument of a verb that has its own command: "text" of "train text". NULL: none. */
-const char *verb_part(const verb *v);
+/* The arguments of a verb that have a command of their own, joined by blanks: "text" of "train text". "": none. */
+const char *verb_parts(const verb *v);
+/* Copies the first part of *parts to part and moves *parts to the next. False at the end. */
+bool verb_part_next(const char **parts, char part[32]);
 
-/* Calls visit with the verb's command and with the command of its part, without running the verb. */
+/* Calls visit with the verb's command and with the commands of its parts, without running the verb. */
 void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), void *ctx);
 
 typedef struct fallback_option {
@@ -151,6 +153,7 @@ int verb_embed(int argc, char **argv);
 int verb_eval(int argc, char **argv);
 int verb_fill(int argc, char **argv);
 int verb_man(int argc, char **argv);
+int verb_onnx(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_predict(int argc, char **argv);
 int verb_report(int argc, char **argv);

@@ -159,6 +159,7 @@ static void bash_options(const command *c, void *ctx)
 
 static void bash(str *t)
 {
+    char part[32];
     str_puts(
         t, "# ingot completion bash\n_ingot() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=\n"
@@ -168,12 +169,12 @@ static void bash(str *t)
            "        before=${COMP_WORDS[COMP_CWORD - 2]}\n    fi\n"
            "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        before= verb=\n    fi\n");
     for (const verb *v = verbs; v->name; v++)
-        if (verb_part(v))
+        for (const char *parts = verb_parts(v); verb_part_next(&parts, part);)
             str_printf(
                 t,
                 "    if [ \"$COMP_CWORD\" -gt 2 ] && [ \"$verb ${COMP_WORDS[2]}\" = '%s %s' ]; "
                 "then\n        verb=%s-%s\n    fi\n",
-                v->name, verb_part(v), v->name, verb_part(v));
+                v->name, part, v->name, part);
     str_puts(t, "    case \"$verb $before\" in\n");
     for (const verb *v = verbs; v->name; v++)
         command_visit(v, bash_values, t);
@@ -242,6 +243,7 @@ static void zsh_command(const command *c, void *ctx)
 
 static void zsh(str *t)
 {
+    char part[32];
     str_puts(t,
              "#compdef ingot\n# ingot completion zsh\n_ingot() {\n    local -a verbs\n    verbs=(");
     for (const verb *v = verbs; v->name; v++) {
@@ -252,13 +254,13 @@ static void zsh(str *t)
     str_puts(t, ")\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n"
                 "    fi\n    shift words\n    (( CURRENT-- ))\n");
     for (const verb *v = verbs; v->name; v++)
-        if (verb_part(v))
+        for (const char *parts = verb_parts(v); verb_part_next(&parts, part);)
             str_printf(
                 t,
                 "    if (( CURRENT > 2 )) && [[ \"$words[1] $words[2]\" == '%s %s' ]]; then\n"
                 "        shift words\n        (( CURRENT-- ))\n        words[1]=%s-%s\n"
                 "    fi\n",
-                v->name, verb_part(v), v->name, verb_part(v));
+                v->name, part, v->name, part);
     str_puts(t, "    case $words[1] in\n");
     for (const verb *v = verbs; v->name; v++)
         command_visit(v, zsh_command, t);
@@ -279,15 +281,15 @@ static void fish_text(str *t, const char *s)
 static void fish_condition(const char *name, str *t)
 {
     static const char seen[] = "__fish_seen_subcommand_from";
-    const char *blank = strchr(name, ' '), *part = NULL;
+    const char *blank = strchr(name, ' '), *parts = "";
     const int length = blank ? (int)(blank - name) : (int)strlen(name);
     for (const verb *v = verbs; v->name; v++)
-        part = !blank && strcmp(v->name, name) == 0 ? verb_part(v) : part;
+        parts = !blank && strcmp(v->name, name) == 0 ? verb_parts(v) : parts;
     str_printf(t, "complete -c ingot -n '%s %.*s", seen, length, name);
     if (blank)
         str_printf(t, "; and %s %s", seen, blank + 1);
-    if (part)
-        str_printf(t, "; and not %s %s", seen, part);
+    if (*parts)
+        str_printf(t, "; and not %s %s", seen, parts);
     str_puts(t, "'");
 }
 

@@ -350,15 +350,30 @@ static struct {
     void *ctx;
 } visitor;
 
-const char *verb_part(const verb *v) { return strcmp(v->name, "train") == 0 ? "text" : NULL; }
+const char *verb_parts(const verb *v)
+{
+    return strcmp(v->name, "train") == 0  ? "text"
+           : strcmp(v->name, "onnx") == 0 ? "bench export info run test verify"
+                                          : "";
+}
+
+bool verb_part_next(const char **parts, char part[32])
+{
+    const size_t n = strcspn(*parts, " ");
+    snprintf(part, 32, "%.*s", (int)n, *parts);
+    *parts += n + ((*parts)[n] == ' ');
+    return n > 0;
+}
 
 void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), void *ctx)
 {
-    char *argv[] = {(char *)v->name, (char *)verb_part(v), NULL};
+    char part[32];
+    char *argv[] = {(char *)v->name, part, NULL};
+    const char *parts = verb_parts(v);
     visitor.visit = visit;
     visitor.ctx = ctx;
     v->run(1, argv);
-    if (argv[1])
+    while (verb_part_next(&parts, part))
         v->run(2, argv);
     visitor.visit = NULL;
 }

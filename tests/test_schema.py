@@ -35,6 +35,10 @@ EXAMPLES = {
              "eval --json --explain sin(ones([9]))", "eval --json --explain --time sin(ones([9]))",
              "eval --json --verify --time ones([9])", "eval --json 'text\\t\u00e9'", "eval --json f32",
              "eval --json --verify softmax(uniform(key(0),[9,9]))", "eval --json (1,[2.5,inf],(true,))", "eval --json uniform(key(0),[2,2],dtype=f16)"],
+    "onnx": [f"onnx {line}" for line in [
+        "info --json tests/onnx/layer/model.onnx", "info --json --device cpu tests/onnx/layer/model.onnx",
+        "run --json --input x=2x2 tests/onnx/layer/model.onnx", "test --json --quiet tests/onnx",
+        "bench --json --quiet --runs 3 tests/onnx/layer/model.onnx", "verify --json --quiet --device cpu tests/onnx/layer/model.onnx"]],
     "ops": ["ops --json", "ops --json softmax"],
     "report": [f"report --json {SAVED}/server -o {{}}/page.html"],
     "run": ["run --json examples/cuda/01_vector_add.cu -g 4 -b 32 -a n=100 -a a=arange:[n] -a b=ones:[n] -a c=zeros:[n]",

@@ -1,0 +1,273 @@
+/* ingot onnx info: what a model takes and gives, which ops it has, and which of them a device cannot run. */
+#include "onnx/onnx.h"
+#include "text/common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ingot.h>
+
+typedef struct asking {
+    input_texts inputs;
+    engine_options engine;
+    bool json;
+} asking;
+
+/* ---- inputs and outputs --------------------------------------------------------------------- */
+
+typedef ig_status (*info_function)(const ig_onnx *m, int i, ig_onnx_info *info);
+
+static void infos_text(str *t, const ig_onnx *m, const char *title, int n, info_function get)
+{
+    for (int i = 0; i < n; i++) {
+        ig_onnx_info info = {.size = sizeof info};
+        get(m, i, &info);
+        str_printf(t, "%-8s ", i ? "" : title);
+        str_visible(t, info.name);
+        str_puts(t, "  ");
+        info_text(t, &info);
+        str_puts(t, "\n");
+    }
+}
+
+static void info_json(str *t, const ig_onnx_info *info)
+{
+    static const char *const kinds[] = {"nothing", "tensor", "tensor", "sequence", "map"};
+    str_puts(t, "{\"name\": ");
+    json_string(t, info->name);
+    str_printf(t, ", \"kind\": \"%s\", \"type\": \"%s\", \"optional\": %s, \"shape\": ",
+               kinds[info->kind], ig_onnx_type_name(info->type), info->optional ? "true" : "false");
+    str_puts(t, info->ndim < 0 ? "null" : "[");
+    for (int i = 0; i < info->ndim; i++) {
+        str_puts(t, i ? ", " : "");
+        if (info->dims[i] >= 0)
+            str_printf(t, "%lld", (long long)info->dims[i]);
+        else if (info->names[i])
+            json_string(t, info->names[i]);
+        else
+            str_puts(t, "null");
+    }
+    str_puts(t, info->ndim < 0 ? "}" : "]}");
+}
+
+static void infos_json(str *t, const ig_onnx *m, const char *title, int n, info_function get)
+{
+    str_printf(t, ", \"%s\": [", title);
+    for (int i = 0; i < n; i++) {
+        ig_onnx_info info = {.size = sizeof info};
+        get(m, i, &info);
+        str_puts(t, i ? ", " : "");
+        info_json(t, &info);
+    }
+    str_puts(t, "]");
+}
+
+/* ---- ops ------------------------------------------------------------------------------------ */
+
+static int use_compare(const void *left, const void *right)
+{
+    const ig_onnx_use *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count < b->count ? 1 : -1;
+    const int order = strcmp(a->domain, b->domain);
+    return order ? order : strcmp(a->op, b->op);
+}
+
+/* All ops, the most frequent first. Release with free. */
+static ig_onnx_use *uses_list(ig_onnx *m, int *n)
+{
+    *n = ig_onnx_use_count(m);
+    ig_onnx_use *uses = heap_get((size_t)(*n + 1) * sizeof *uses);
+    for (int i = 0; i < *n; i++) {
+        uses[i].size = sizeof *uses;
+        ig_onnx_use_get(m, i, &uses[i]);
+    }
+    qsort(uses, (size_t)*n, sizeof *uses, use_compare);
+    return uses;
+}
+
+static void uses_text(str *t, const ig_onnx_use *uses, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const ig_onnx_use *u = &uses[i];
+        str_printf(t, "%-8s %5d  ", i ? "" : "ops", u->count);
+        if (strcmp(u->domain, "ai.onnx") != 0)
+            str_printf(t, "%s.", u->domain);
+        str_visible(t, u->op);
+        if (u->since > 1)
+            str_printf(t, " of opset %lld", (long long)u->since);
+        str_puts(t, u->since ? "\n" : "  unknown: it cannot run\n");
+    }
+}
+
+static void uses_json(str *t, const ig_onnx_use *uses, int n, bool placed)
+{
+    str_puts(t, ", \"ops\": [");
+    for (int i = 0; i < n; i++) {
+        const ig_onnx_use *u = &uses[i];
+        str_puts(t, i ? ",\n  {\"op\": " : "\n  {\"op\": ");
+        json_string(t, u->op);
+        str_puts(t, ", \"domain\": ");
+        json_string(t, u->domain);
+        str_printf(t, ", \"count\": %d, \"opset\": %lld, \"since\": %lld, \"known\": %s", u->count,
+                   (long long)u->version, (long long)u->since, u->since ? "true" : "false");
+        if (placed)
+            str_printf(t, ", \"runs\": %s", u->since && !u->refused ? "true" : "false");
+        if (u->refused) {
+            str_puts(t, ", \"why\": ");
+            json_string(t, u->refused);
+        }
+        str_puts(t, "}");
+    }
+    str_puts(t, "]");
+}
+
+static void placement_text(str *t, const ig_onnx_use *uses, int n)
+{
+    int refused = 0;
+    for (int i = 0; i < n; i++)
+        if (uses[i].refused) {
+            str_printf(t, "%-8s %s cannot run %s: %s\n", refused ? "" : "device", ig_device(),
+                       uses[i].op, uses[i].refused);
+            refused++;
+        }
+    if (!refused)
+        str_printf(t, "%-8s %s can run all ops\n", "device", ig_device());
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static void facts_text(str *t, ig_onnx *m, const ig_onnx_facts *f)
+{
+    const char *domain;
+    int64_t version;
+    str_puts(t, "model    ");
+    str_visible(t, f->name);
+    str_printf(t, "  IR %lld", (long long)f->ir_version);
+    if (f->producer[0]) {
+        str_puts(t, "  by ");
+        str_visible(t, f->producer);
+        str_puts(t, " ");
+        str_visible(t, f->producer_version);
+    }
+    str_trim(t);
+    str_puts(t, "\nsize     ");
+    str_size(t, f->bytes);
+    str_printf(t, "; %d weights, %llu elements, ", ig_onnx_weight_count(m),
+               (unsigned long long)f->elements);
+    str_size(t, f->weight_bytes);
+    str_printf(t, "; %lld nodes", (long long)f->nodes);
+    if (f->functions)
+        str_printf(t, ", %d functions", f->functions);
+    for (int i = 0; i < ig_onnx_opset_count(m); i++) {
+        ig_onnx_opset(m, i, &domain, &version);
+        str_printf(t, "\n%-8s ", i ? "" : "opsets");
+        str_visible(t, domain);
+        str_printf(t, " %lld", (long long)version);
+    }
+    str_puts(t, "\n");
+}
+
+static void facts_json(str *t, ig_onnx *m, const ig_onnx_facts *f)
+{
+    const char *domain;
+    int64_t version;
+    str_puts(t, "{\"schema\": 1, \"name\": ");
+    json_string(t, f->name);
+    str_puts(t, ", \"producer\": ");
+    json_string(t, f->producer);
+    str_puts(t, ", \"producer_version\": ");
+    json_string(t, f->producer_version);
+    str_printf(t,
+               ", \"ir_version\": %lld, \"bytes\": %llu, \"weights\": %d, \"elements\": %llu, "
+               "\"weight_bytes\": %llu, \"nodes\": %lld, \"functions\": %d, \"opsets\": {",
+               (long long)f->ir_version, (unsigned long long)f->bytes, ig_onnx_weight_count(m),
+               (unsigned long long)f->elements, (unsigned long long)f->weight_bytes,
+               (long long)f->nodes, f->functions);
+    for (int i = 0; i < ig_onnx_opset_count(m); i++) {
+        ig_onnx_opset(m, i, &domain, &version);
+        str_puts(t, i ? ", " : "");
+        json_string(t, domain);
+        str_printf(t, ": %lld", (long long)version);
+    }
+    str_puts(t, "}");
+}
+
+static void model_print(const asking *a, ig_onnx *m, const ig_onnx_facts *facts, bool placed)
+{
+    str t = {0};
+    int n;
+    ig_onnx_use *uses = uses_list(m, &n);
+    const int inputs = ig_onnx_input_count(m), outputs = ig_onnx_output_count(m);
+    if (a->json) {
+        facts_json(&t, m, facts);
+        infos_json(&t, m, "inputs", inputs, ig_onnx_input);
+        infos_json(&t, m, "outputs", outputs, ig_onnx_output);
+        if (placed) {
+            str_puts(&t, ", \"device\": ");
+            json_string(&t, ig_device());
+        }
+        uses_json(&t, uses, n, placed);
+        str_puts(&t, "}\n");
+    } else {
+        facts_text(&t, m, facts);
+        infos_text(&t, m, "inputs", inputs, ig_onnx_input);
+        infos_text(&t, m, "outputs", outputs, ig_onnx_output);
+        uses_text(&t, uses, n);
+        if (placed)
+            placement_text(&t, uses, n);
+    }
+    text_print(stdout, t.s);
+    free(uses);
+    str_free(&t);
+}
+
+static int model_ask(const command *c, const asking *a, const char *path)
+{
+    ig_onnx_facts facts = {.size = sizeof facts};
+    const bool placed = a->engine.device || a->inputs.n;
+    values in = {0};
+    ig_onnx *m = ig_onnx_load(path);
+    if (!m || ig_onnx_describe(m, &facts) != IG_OK) {
+        ig_onnx_free(m);
+        return fail_library(c);
+    }
+    int code = placed ? inputs_read(c, m, &a->inputs, 0, true, &in) : -1;
+    if (code < 0 && placed && ig_onnx_place(m, in.at) != IG_OK)
+        code = fail_library(c);
+    if (code < 0) {
+        model_print(a, m, &facts, placed);
+        code = EXIT_FINE;
+    }
+    values_free(&in);
+    ig_onnx_free(m);
+    return code;
+}
+
+int onnx_info(int argc, char **argv)
+{
+    asking a = {0};
+    const option options[] = {INPUT_OPTION(a.inputs),
+                              FLAG("--json", &a.json, "prints JSON, schema 1"),
+                              ENGINE_OPTIONS(a.engine),
+                              {0}};
+    const command c = {"onnx info", "[options] MODEL.onnx",
+                       "Shows inputs, outputs, ops and size of a model. With --device or --input "
+                       "also which ops the\n"
+                       "device cannot run; nothing is computed for it.\n\n"
+                       "  ingot onnx info model.onnx\n"
+                       "  ingot onnx info model.onnx --device metal --input x=1x3x224x224",
+                       options};
+    int code = options_read(&c, &argc, argv);
+    if (code < 0 && argc != 1) {
+        say(&c, "expected one model; see ingot onnx info --help");
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = engine_apply(&c, &a.engine);
+    if (code < 0 && ig_scope_begin() == IG_OK) {
+        code = model_ask(&c, &a, argv[0]);
+        ig_scope_end();
+    }
+    return code < 0 ? fail_library(&c) : code;
+}

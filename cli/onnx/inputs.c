@@ -1,0 +1,185 @@
+/* Inputs of ONNX models from the command line. See onnx.h. */
+#include "onnx/onnx.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ingot.h>
+
+bool option_input(const char *s, void *place)
+{
+    input_texts *texts = place;
+    if (texts->n == INPUTS_MOST || !strchr(s, '='))
+        return false;
+    texts->at[texts->n++] = s;
+    return true;
+}
+
+values values_new(int n)
+{
+    return (values){heap_get((size_t)(n + 1) * sizeof(ig_onnx_value *)), n};
+}
+
+void values_free(values *v)
+{
+    for (int i = 0; i < v->n; i++)
+        ig_onnx_value_release(v->at[i]);
+    free(v->at);
+    *v = (values){0};
+}
+
+/* ---- descriptions --------------------------------------------------------------------------- */
+
+static void kind_text(str *t, ig_onnx_kind kind, ig_onnx_type type)
+{
+    static const char *const words[] = {"nothing", "", "", "sequence of ", "map of "};
+    str_printf(t, "%s%s", words[kind], kind == IG_ONNX_NOTHING ? "" : ig_onnx_type_name(type));
+}
+
+void info_text(str *t, const ig_onnx_info *info)
+{
+    kind_text(t, info->kind, info->type);
+    for (int i = 0; i < info->ndim; i++) {
+        str_puts(t, i ? "x" : " ");
+        if (info->dims[i] >= 0)
+            str_printf(t, "%lld", (long long)info->dims[i]);
+        else
+            str_puts(t, info->names && info->names[i] ? info->names[i] : "?");
+    }
+    if (info->ndim == 0)
+        str_puts(t, " scalar");
+}
+
+void value_text(str *t, const ig_onnx_value *v)
+{
+    const ig_ints shape = ig_onnx_value_shape(v);
+    kind_text(t, ig_onnx_value_kind(v), ig_onnx_value_type(v));
+    for (int i = 0; i < shape.n; i++)
+        str_printf(t, "%s%lld", i ? "x" : " ", (long long)shape.v[i]);
+    if (shape.n == 0 && ig_onnx_value_kind(v) < IG_ONNX_SEQUENCE)
+        str_puts(t, " scalar");
+}
+
+/* ---- random numbers ------------------------------------------------------------------------- */
+
+/* "1x3x224x224", or "scalar". False if the text is something else, such as a file's name. */
+static bool dims_read(const char *s, int64_t dims[IG_MAX_NDIM], int *n)
+{
+    *n = 0;
+    if (strcmp(s, "scalar") == 0)
+        return true;
+    for (;;) {
+        char *end;
+        if (!isdigit((unsigned char)*s) || *n == IG_MAX_NDIM)
+            return false;
+        dims[(*n)++] = strtoll(s, &end, 10);
+        if (!*end)
+            return true;
+        if (*end != 'x')
+            return false;
+        s = end + 1;
+    }
+}
+
+/* Standard normal floats; integers are 0 or 1, which are valid indices in most models. */
+static ig_onnx_value *random_value(const ig_onnx_info *info, ig_ints shape, uint64_t seed,
+                                   int number)
+{
+    const ig_dtype dtype = ig_onnx_type_dtype(info->type);
+    if (info->kind != IG_ONNX_TENSOR || dtype == IG_DTYPE_NONE) {
+        ig_fail(IG_ERR_ARGUMENT,
+                "input '%.200s' needs a file: only tensors of numbers can be random", info->name);
+        return NULL;
+    }
+    if (ig_scope_begin() != IG_OK)
+        return NULL;
+    ig_array *key = ig_fold_in(ig_key(seed, NULL), number);
+    ig_array *x = ig_isdtype(dtype, "real floating")
+                      ? ig_astype(ig_normal(key, shape, IG_F32, NULL, NULL), dtype)
+                      : ig_astype(ig_randint(key, shape, 0, 2, IG_I32), dtype);
+    ig_onnx_value *v = x && ig_eval(&x, 1) == IG_OK ? ig_onnx_value_array(x) : NULL;
+    ig_scope_end();
+    return v;
+}
+
+static ig_onnx_value *filled_value(const ig_onnx_info *info, uint64_t seed, int number)
+{
+    int64_t dims[IG_MAX_NDIM];
+    if (info->ndim < 0 || info->ndim > IG_MAX_NDIM) {
+        ig_fail(IG_ERR_ARGUMENT,
+                "the model does not state the shape of input '%.200s'; use --input", info->name);
+        return NULL;
+    }
+    for (int i = 0; i < info->ndim; i++)
+        dims[i] = info->dims[i] < 0 ? 1 : info->dims[i];
+    return random_value(info, (ig_ints){dims, info->ndim}, seed, number);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static ig_onnx_value *input_read(const ig_onnx_info *info, const char *text, uint64_t seed,
+                                 int number)
+{
+    int64_t dims[IG_MAX_NDIM];
+    int n;
+    if (dims_read(text, dims, &n))
+        return random_value(info, (ig_ints){dims, n}, seed, number);
+    return ig_onnx_value_load(text, info);
+}
+
+static int input_find(const ig_onnx *m, const char *text, size_t n, ig_onnx_info *info)
+{
+    for (int i = 0; i < ig_onnx_input_count(m); i++) {
+        *info = (ig_onnx_info){.size = sizeof *info};
+        if (ig_onnx_input(m, i, info) == IG_OK && strlen(info->name) == n &&
+            memcmp(info->name, text, n) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static int name_unknown(const command *c, const ig_onnx *m, const char *text)
+{
+    str t = {0};
+    for (int i = 0; i < ig_onnx_input_count(m); i++) {
+        ig_onnx_info info = {.size = sizeof info};
+        if (ig_onnx_input(m, i, &info) == IG_OK)
+            str_printf(&t, "%s%s", i ? ", " : "", info.name);
+    }
+    say(c, "--input %s: the model has no such input; it has %s", text, t.n ? t.s : "none");
+    str_free(&t);
+    return EXIT_USAGE;
+}
+
+int inputs_read(const command *c, const ig_onnx *m, const input_texts *texts, uint64_t seed,
+                bool fill, values *inputs)
+{
+    ig_onnx_info info;
+    *inputs = values_new(ig_onnx_input_count(m));
+    for (int k = 0; k < texts->n; k++) {
+        const char *at = strchr(texts->at[k], '=');
+        const int i = input_find(m, texts->at[k], (size_t)(at - texts->at[k]), &info);
+        if (i < 0)
+            return name_unknown(c, m, texts->at[k]);
+        ig_onnx_value_release(inputs->at[i]);
+        if (!(inputs->at[i] = input_read(&info, at + 1, seed, i)))
+            return fail_library(c);
+    }
+    for (int i = 0; i < inputs->n; i++) {
+        info = (ig_onnx_info){.size = sizeof info};
+        if (inputs->at[i] || ig_onnx_input(m, i, &info) != IG_OK || info.optional)
+            continue;
+        if (!fill) {
+            str t = {0};
+            info_text(&t, &info);
+            say(c, "input '%s' (%s) is missing; give it with --input %s=FILE", info.name, t.s,
+                info.name);
+            str_free(&t);
+            return EXIT_USAGE;
+        }
+        if (!(inputs->at[i] = filled_value(&info, seed, i)))
+            return fail_library(c);
+    }
+    return -1;
+}

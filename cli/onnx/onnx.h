@@ -1,0 +1,58 @@
+/* The commands of ingot onnx, and what they share. */
+#ifndef CLI_ONNX_ONNX_H
+#define CLI_ONNX_ONNX_H
+
+#include "cli.h"
+
+/* argv[0] is the word after "onnx". */
+int onnx_export(int argc, char **argv);
+int onnx_info(int argc, char **argv);
+int onnx_bench(int argc, char **argv);
+int onnx_run(int argc, char **argv);
+int onnx_test(int argc, char **argv);
+int onnx_verify(int argc, char **argv);
+
+/* ---- inputs.c ---- */
+
+enum { INPUTS_MOST = 256 };
+
+/* The texts of --input, in order. */
+typedef struct input_texts {
+    const char *at[INPUTS_MOST];
+    int n;
+} input_texts;
+
+#define INPUT_OPTION(texts) \
+    { \
+        "--input", 'i', "NAME=FILE", option_input, &(texts), \
+            "an .npy or .pb file, or a shape such as 1x3x224x224 for random numbers" \
+    }
+
+bool option_input(const char *s, void *place); /* adds to input_texts */
+
+/* A list of values that ends in NULL only by its length n; released by values_free. */
+typedef struct values {
+    ig_onnx_value **at;
+    int n;
+} values;
+
+values values_new(int n);
+void values_free(values *v);
+
+/* The inputs of a model by the texts of --input. An input without a text gets random numbers if `fill` and the model states
+ * its shape (an axis without a length gets 1). Returns -1, or the exit code after reporting a mistake. */
+int inputs_read(const command *c, const ig_onnx *m, const input_texts *texts, uint64_t seed,
+                bool fill, values *inputs);
+/* Adds "float 1x3x224x224". */
+void info_text(str *t, const ig_onnx_info *info);
+void value_text(str *t, const ig_onnx_value *v);
+
+/* ---- compare.c ---- */
+
+/* Compares a value with the expected one: floats by |got - expected| <= atol + rtol |expected|, or by
+ * a few roundings of the largest element, all else exactly. False
+ * with the reason in why. */
+bool values_match(const ig_onnx_value *got, const ig_onnx_value *expected, double rtol, double atol,
+                  str *why);
+
+#endif

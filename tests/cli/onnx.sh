@@ -1,0 +1,54 @@
+# ingot onnx: runs, tests, times and checks of a small model, and what is said of mistakes.
+. tests/check.sh
+ingot=${INGOT:-build/ingot}
+d=$(mktemp -d)
+trap 'rm -rf "$d"' EXIT
+export NO_COLOR=1
+model=tests/onnx/layer/model.onnx
+
+# ends CODE TEXT ARGUMENTS...: exit code, and a part of what is said.
+ends() {
+    local code=$1 part=$2 got status
+    shift 2
+    got=$("$ingot" onnx "$@" 2>&1 </dev/null)
+    status=$?
+    [ "$status" = "$code" ] && { [ -z "$part" ] || [ "${got#*"$part"}" != "$got" ]; } && return
+    printf 'exit code %s, expected %s\ngot      %s\nexpected %s\n' "$status" "$code" "$got" "$part"
+    return 1
+}
+same() { cmp "$1" "$2"; }
+calculate() { "$ingot" eval "$1" >/dev/null; }
+
+check 'an input' calculate "save('$d/x.npy', array([[1., 2.], [-3., 4.]]))"
+check 'results' calculate "w = array([[1., -2., 3.], [0.5, -0.25, 2.]]); y = relu(array([[1., 2.], [-3., 4.]]) @ w + array([0.1, -0.2, 0.3])); save('$d/want.npy', y)"
+check 'run' ends 0 'y: float 2x3' run $model --input x="$d/x.npy"
+check 'run -o' ends 0 '' run $model -i x="$d/x.npy" -o "$d/y.npy"
+check 'it has the bits of the calculator' same "$d/y.npy" "$d/want.npy"
+check 'run -o .npz' ends 0 '' run $model -i x="$d/x.npy" -o "$d/y.npz"
+check 'an input as a test folder has it' ends 0 '2.1' run $model -i x=tests/onnx/layer/test_data_set_0/input_0.pb
+check 'random inputs' ends 0 'y: float 1x3' run $model --random
+check 'on emitted kernels' ends 0 'y: float 5x3' run $model -i x=5x2 --device gang
+
+check 'test' ends 0 '1 passed, 0 failed, 0 skipped' test tests/onnx
+check 'test by name' ends 1 '0 passed, 0 failed, 0 skipped' test tests/onnx --name conv
+check 'test, twice' ends 0 '1 passed' test tests/onnx --again --name 'lay*'
+cp -r tests/onnx/layer "$d/wrong"
+cp tests/onnx/layer/test_data_set_0/input_0.pb "$d/wrong/test_data_set_0/output_0.pb"
+check 'a wrong result' ends 1 "wrong: output 0 'y': it is float 2x3, expected float 2x2" test "$d/wrong"
+rm -r "$d/wrong/test_data_set_0"
+check 'a folder without data' ends 0 '0 passed, 0 failed, 1 skipped' test "$d/wrong"
+
+check 'bench' ends 0 'median ' bench $model --runs 3 --input x=8x2
+check 'verify' ends 0 'cpu: 3 nodes' verify $model --device cpu
+check 'verify says so' ends 0 'correct' verify $model --device gang
+
+check 'no command' ends 2 'a command is missing'
+check 'an unknown one' ends 2 "there is no command 'verfy'; did you mean 'verify'?" verfy
+check 'no model' ends 2 'expected one model' run
+check 'an absent file' ends 5 'absent.onnx' run absent.onnx
+check 'a missing input' ends 2 "input 'x' (float rowsx2) is missing" run $model
+check 'an unknown input' ends 2 'the model has no such input; it has x' run $model --input z=1x2
+check 'a wrong shape' ends 1 "input 'x' has another shape" run $model --input x=2x3
+printf 'no model' >"$d/text.onnx"
+check 'a file that is not a model' ends 5 'text.onnx' run "$d/text.onnx"
+finish
