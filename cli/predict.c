@@ -1,87 +1,60 @@
-/* ingot predict: applies a network that ingot train made to samples. */
-#include "train/train.h"
+/* ingot predict: applies a network that ingot train made, or an ONNX model, to samples. */
+#include "predict/predict.h"
+#include "progress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { BATCH = 256, LABELS_MOST_BYTES = 16 << 20 };
 
-typedef struct predict_settings {
-    const char *output, *labels;
-    int64_t top;
-    bool json;
-    engine_options engine;
-} predict_settings;
-
 typedef struct predictor {
-    const command *command;
-    const predict_settings *set;
-    training run;
-    ig_model *model;
-    char *label_text;   /* the file of --labels */
-    const char **names; /* of the classes; NULL: their numbers */
-    float *kept;        /* results of all samples, for -o */
-    int64_t n;
-    str out;
+    network network;
+    results results;
+    char *label_text; /* the file of --labels */
+    const char **names;
+    int64_t n_names;
 } predictor;
 
-/* ---- the network and its labels ---------------------------------------------------------------- */
-
-static int open_network(predictor *p, const char *path)
-{
-    str why = {0};
-    int code = -1;
-    p->model = ig_model_new(0);
-    if (!p->model || ig_model_load(p->model, NULL, path) != IG_OK) {
-        fail_library(p->command);
-        code = EXIT_INPUT;
-    } else if (!training_read(&p->run, ig_model_text(p->model), &why)) {
-        say(p->command, "%s: %s", path, why.s);
-        code = EXIT_INPUT;
-    }
-    if (code < 0)
-        ig_model_train(p->model, false);
-    str_free(&why);
-    return code;
-}
+/* ---- labels ------------------------------------------------------------------------------------ */
 
 /* Reads the names of the classes: one in each line. */
 static int read_names(predictor *p)
 {
-    const char *path = p->set->labels;
-    const int64_t classes = p->run.problem.outputs;
+    const command *c = p->network.command;
+    const char *path = p->results.set->labels;
     size_t bytes = 0;
-    int64_t n = 0;
     if (!path)
         return -1;
-    if (p->run.regression) {
-        say(p->command, "--labels %s: the network predicts numbers and has no classes", path);
+    if (p->network.values) {
+        say(c, "--labels %s: the network predicts numbers and has no classes", path);
         return EXIT_USAGE;
     }
     p->label_text = str_read_file(path, LABELS_MOST_BYTES, &bytes);
     if (!p->label_text) {
-        say(p->command, "--labels %s: it cannot be read", path);
+        say(c, "--labels %s: it cannot be read", path);
         return EXIT_INPUT;
     }
-    p->names = heap_get(sizeof *p->names * (size_t)classes);
-    char *rest = NULL;
-    for (char *line = strtok_r(p->label_text, "\r\n", &rest); line;
-         line = strtok_r(NULL, "\r\n", &rest), n++)
-        if (n < classes)
-            p->names[n] = line;
-    if (n == classes)
-        return -1;
-    say(p->command, "--labels %s: it has %lld lines, and the network %lld classes", path,
-        (long long)n, (long long)classes);
-    return EXIT_INPUT;
+    p->names = heap_get(sizeof *p->names * (bytes + 1));
+    for (char *line = p->label_text, *next; *line; line = next) {
+        const size_t n = strcspn(line, "\r\n");
+        next = line + n + (line[n] != 0);
+        line[n] = 0;
+        if (n)
+            p->names[p->n_names++] = line;
+    }
+    p->network.names = p->names;
+    return -1;
 }
 
-static void label_add(const predictor *p, int64_t i, str *t)
+/* The number of results is known after the first run, or before it. */
+static bool set_outputs(predictor *p, int64_t outputs)
 {
-    if (p->names)
-        str_visible(t, p->names[i]);
-    else
-        str_printf(t, "%lld", (long long)i);
+    p->results.outputs = outputs;
+    if (!p->names || p->n_names == outputs)
+        return true;
+    ig_fail(IG_ERR_ARGUMENT, "--labels %s: it has %lld lines, and the network %lld classes",
+            p->results.set->labels, (long long)p->n_names, (long long)outputs);
+    return false;
 }
 
 /* ---- samples ----------------------------------------------------------------------------------- */
@@ -103,19 +76,23 @@ static ig_array *array_of_set(const char *path)
 
 static void shape_add(str *t, const int64_t *dims, int n)
 {
-    for (int i = 0; i < n; i++)
-        str_printf(t, "%s%lld", i ? " x " : "", (long long)dims[i]);
+    for (int i = 0; i < n; i++) {
+        str_puts(t, i ? " x " : "");
+        if (dims[i] < 0)
+            str_puts(t, "any");
+        else
+            str_printf(t, "%lld", (long long)dims[i]);
+    }
 }
 
-static int fail_shape(const predictor *p, const char *path, ig_ints shape)
+static int fail_shape(const network *q, const char *path, ig_ints shape)
 {
-    const problem *q = &p->run.problem;
     const bool label_too =
         shape.n == 2 && q->ndim == 1 && shape.v[1] == q->shape[0] + 1 && !str_ends(path, ".npy");
     str has = {0}, takes = {0};
     shape_add(&has, shape.v, shape.n);
     shape_add(&takes, q->shape, q->ndim);
-    say(p->command, "%s: its shape is %s, but the network takes samples of %s, or N of them%s",
+    say(q->command, "%s: its shape is %s, but the network takes samples of %s, or N of them%s",
         path, shape.n ? has.s : "that of a number", takes.s,
         label_too ? "; leave out the column of classes or targets" : "");
     str_free(&has);
@@ -124,222 +101,81 @@ static int fail_shape(const predictor *p, const char *path, ig_ints shape)
 }
 
 /* Gives x the shape (n, ...). */
-static int shape_samples(const predictor *p, const char *path, ig_array **x)
+static int shape_samples(const network *q, const char *path, ig_array **x)
 {
-    const problem *q = &p->run.problem;
     const ig_ints shape = ig_shape(*x);
     const int more = shape.n - q->ndim;
     int64_t whole[IG_MAX_NDIM] = {1};
     const bool column = q->ndim == 1 && q->shape[0] == 1 && shape.n == 1;
     if (column) { /* of a table with one column */
         *x = ig_expand_dims(*x, IG_AXES(1));
-        return *x ? -1 : fail_library(p->command);
+        return *x ? -1 : fail_library(q->command);
     }
     if (more != 0 && more != 1)
-        return fail_shape(p, path, shape);
-    for (int i = 0; i < q->ndim; i++)
-        if (shape.v[i + more] != q->shape[i])
-            return fail_shape(p, path, shape);
+        return fail_shape(q, path, shape);
+    for (int i = 0; i < q->ndim; i++) {
+        whole[i + 1] = shape.v[i + more];
+        if (q->shape[i] >= 0 && whole[i + 1] != q->shape[i])
+            return fail_shape(q, path, shape);
+    }
     whole[0] = more ? shape.v[0] : 1;
-    memcpy(whole + 1, q->shape, (size_t)q->ndim * sizeof *whole);
     *x = ig_reshape(*x, (ig_ints){whole, q->ndim + 1});
-    return *x ? -1 : fail_library(p->command);
-}
-
-static bool is_image(const char *path)
-{
-    return str_ends(path, ".png") || str_ends(path, ".jpg") || str_ends(path, ".jpeg");
-}
-
-/* The channels of an image in f32, (h, w, n): gray if n is 1, else RGB. */
-static ig_array *image_channels(ig_array *x, int64_t n)
-{
-    static const float luma[] = {0.299F, 0.587F, 0.114F};
-    const ig_index one = {.kind = IG_INDEX_REST};
-    if (ig_ndim(x) == 2)
-        x = ig_expand_dims(x, IG_AXES(2));
-    const int64_t has = ig_dim(x, 2), colors = has < 3 ? 1 : 3; /* the rest is alpha */
-    const ig_index part[] = {one, {.kind = IG_INDEX_SLICE, .start = 0, .stop = colors, .step = 1}};
-    x = ig_astype(ig_get(x, part, 2), IG_F32);
-    if (colors == n)
-        return x;
-    if (n == 1)
-        return ig_sum(ig_multiply(x, ig_from_data(luma, IG_SHAPE(3), IG_F32)), IG_AXES(2),
-                      IG_DTYPE_NONE, true);
-    return ig_broadcast_to(x, IG_SHAPE(ig_dim(x, 0), ig_dim(x, 1), n));
-}
-
-/* Loads an image as one sample: its channels and its size become those of the samples, and white becomes the white of the
- * training. */
-static ig_array *image_sample(const predictor *p, const char *path)
-{
-    const problem *q = &p->run.problem;
-    const int64_t *s = q->shape;
-    const bool first = q->ndim == 3 && s[2] > 4; /* (channels, h, w), as net.c decides */
-    const int64_t channels = q->ndim == 3 ? s[first ? 0 : 2] : 1;
-    const int64_t h = s[first], w = s[first + 1];
-    ig_array *x = ig_load(path);
-    if (q->ndim < 2 || q->ndim > 3 || (channels != 1 && channels != 3))
-        ig_fail(IG_ERR_SHAPE, "%s: the network does not take images; give its samples as .npy",
-                path);
-    else if (q->features != 1 || q->shift[0] != 0)
-        ig_fail(IG_ERR_ARGUMENT,
-                "%s: the network was trained with samples that are not bytes, so the scale of "
-                "its pixels is unknown; give them as .npy",
-                path);
-    if (!x || ig_failed())
-        return NULL;
-    const double white = ig_dtype_of(x) == IG_U16 ? 65535 : 255;
-    x = ig_times(image_channels(x, channels), 1 / (white * q->scale[0]));
-    x = ig_expand_dims(ig_permute_dims(x, IG_AXES(2, 0, 1)), IG_AXES(0));
-    if (ig_dim(x, 2) != h || ig_dim(x, 3) != w)
-        x = ig_interpolate(x, IG_SHAPE(h, w), "linear", false);
-    x = ig_squeeze(x, IG_AXES(0));
-    return q->ndim == 2 ? ig_squeeze(x, IG_AXES(0))
-           : first      ? x
-                        : ig_permute_dims(x, IG_AXES(1, 2, 0));
-}
-
-/* ---- results ----------------------------------------------------------------------------------- */
-
-/* Writes the `top` classes with the highest probabilities, highest first. */
-static void rank(const float *row, int64_t classes, int64_t top, int64_t *best)
-{
-    for (int64_t k = 0; k < top; k++) {
-        int64_t at = -1;
-        for (int64_t i = 0; i < classes; i++) {
-            bool taken = false;
-            for (int64_t j = 0; j < k; j++)
-                taken |= best[j] == i;
-            if (!taken && (at < 0 || row[i] > row[at]))
-                at = i;
-        }
-        best[k] = at;
-    }
-}
-
-static void class_json(const predictor *p, const float *row, int64_t best, str *t)
-{
-    str name = {0};
-    label_add(p, best, &name);
-    str_puts(t, "{\"schema\": 1, \"label\": ");
-    json_string(t, name.s);
-    str_puts(t, ", \"probability\": ");
-    json_float(t, (double)row[best]);
-    str_puts(t, ", \"labels\": {");
-    for (int64_t i = 0; i < p->run.problem.outputs; i++) {
-        name.n = 0;
-        label_add(p, i, &name);
-        str_puts(t, i ? ", " : "");
-        json_string(t, name.s);
-        str_puts(t, ": ");
-        json_float(t, (double)row[i]);
-    }
-    str_puts(t, "}}\n");
-    str_free(&name);
-}
-
-static void class_line(const predictor *p, const float *row, str *t)
-{
-    const int64_t classes = p->run.problem.outputs;
-    const int64_t top = p->set->top < classes ? p->set->top : classes;
-    int64_t *best = heap_get(sizeof *best * (size_t)top);
-    rank(row, classes, top, best);
-    if (p->set->json)
-        class_json(p, row, best[0], t);
-    for (int64_t k = 0; k < top && !p->set->json; k++) {
-        label_add(p, best[k], t);
-        str_printf(t, "\t%.4f%s", (double)row[best[k]], k + 1 < top ? "\t" : "\n");
-    }
-    free(best);
-}
-
-static void value_line(const predictor *p, const float *row, str *t)
-{
-    const int64_t n = p->run.problem.outputs;
-    char digits[IG_FLOAT_TEXT];
-    str_puts(t, p->set->json ? "{\"schema\": 1, \"values\": [" : "");
-    for (int64_t i = 0; i < n; i++) {
-        str_puts(t, !i ? "" : p->set->json ? ", " : "\t");
-        if (p->set->json) {
-            json_float(t, (double)row[i]);
-        } else {
-            ig_float_text((double)row[i], IG_F32, digits);
-            str_puts(t, digits);
-        }
-    }
-    str_puts(t, p->set->json ? "]}\n" : "\n");
-}
-
-static void results_add(predictor *p, const float *rows, int64_t n)
-{
-    const int64_t width = p->run.problem.outputs;
-    if (p->set->output) {
-        const size_t bytes = sizeof *p->kept * (size_t)width;
-        p->kept = heap_resize(p->kept, (size_t)(p->n + n) * bytes);
-        memcpy(p->kept + p->n * width, rows, (size_t)n * bytes);
-    }
-    for (int64_t i = 0; i < n && !p->set->output; i++)
-        (p->run.regression ? value_line : class_line)(p, rows + i * width, &p->out);
-    p->n += n;
-    text_print(stdout, p->out.n ? p->out.s : "");
-    p->out.n = 0;
-}
-
-static int results_save(const predictor *p)
-{
-    static const char *const classes[] = {"probabilities", "labels"}, *const values[] = {"values"};
-    const float none = 0;
-    if (ig_scope_begin() != IG_OK)
-        return fail_library(p->command);
-    ig_array *x[2] = {
-        ig_from_data(p->n ? p->kept : &none, IG_SHAPE(p->n, p->run.problem.outputs), IG_F32), NULL};
-    const bool regression = p->run.regression;
-    x[1] = regression ? NULL : ig_argmax(x[0], IG_AXES(1), false);
-    const int code = arrays_save(p->command, p->set->output, regression ? values : classes, x,
-                                 regression ? 1 : 2);
-    ig_scope_end();
-    return code;
+    return *x ? -1 : fail_library(q->command);
 }
 
 /* ---- running ----------------------------------------------------------------------------------- */
 
-/* Applies the network to samples [start, start + n). */
-static bool predict_batch(predictor *p, ig_array *x, int64_t start, int64_t n)
+/* `n` samples from `start` on; behind the last sample it is repeated. */
+static ig_array *samples_at(ig_array *x, int64_t start, int64_t n)
 {
+    ig_array *at = ig_arange((double)start, (double)(start + n), 1, IG_I64);
+    return ig_take(x, ig_minimum(at, ig_int(ig_dim(x, 0) - 1)), IG_AXES(0));
+}
+
+/* Applies the network to samples [start, start + n), in runs of `batch`. */
+static bool predict_batch(predictor *p, ig_array *x, int64_t start, int64_t n, int64_t batch)
+{
+    network *q = &p->network;
     if (ig_scope_begin() != IG_OK)
         return false;
-    const ig_index part = {.kind = IG_INDEX_SLICE, .start = start, .stop = start + n, .step = 1};
-    const problem *q = &p->run.problem;
-    ig_array *y = net_run(&p->run, p->model, problem_input(q, ig_get(x, &part, 1)));
-    const float *rows = ig_data(ig_astype(problem_output(q, y), IG_F32));
-    if (rows && ig_dim(y, 1) != q->outputs)
-        ig_fail(IG_ERR_FORMAT, "the network gives %lld results, and its file states %lld",
-                (long long)ig_dim(y, 1), (long long)q->outputs);
-    else if (rows)
-        results_add(p, rows, n);
+    ig_array *y = q->run(q, samples_at(x, start, batch));
+    const float *rows = y ? ig_data(y) : NULL;
+    if (rows && ig_dim(y, 0) != batch)
+        ig_fail(IG_ERR_SHAPE, "the network gives %lld rows for %lld samples",
+                (long long)ig_dim(y, 0), (long long)batch);
+    else if (rows && set_outputs(p, ig_dim(y, 1)))
+        results_add(&p->results, rows, n);
     ig_scope_end();
     return !ig_failed();
 }
 
+static ig_array *samples_load(const predictor *p, const char *path, ig_array **owned)
+{
+    if (str_ends(path, ".npz") || str_ends(path, ".safetensors"))
+        return *owned = array_of_set(path);
+    return is_image(path) ? image_sample(&p->network, path) : ig_load(path);
+}
+
 static int predict_file(predictor *p, const char *path)
 {
+    const command *c = p->network.command;
+    const int64_t fixed = p->network.batch;
+    ig_array *owned = NULL;
     if (ig_scope_begin() != IG_OK)
-        return fail_library(p->command);
-    const bool set = str_ends(path, ".npz") || str_ends(path, ".safetensors");
-    ig_array *owned = set ? array_of_set(path) : NULL;
-    ig_array *x = set ? owned : is_image(path) ? image_sample(p, path) : ig_load(path);
-    int code = x ? shape_samples(p, path, &x) : fail_library(p->command);
+        return fail_library(c);
+    ig_array *x = samples_load(p, path, &owned);
+    int code = x ? shape_samples(&p->network, path, &x) : fail_library(c);
     if (code < 0 && ig_isdtype(ig_dtype_of(x), "complex floating")) {
-        say(p->command, "%s: its numbers are complex; the network takes real ones", path);
+        say(c, "%s: its numbers are complex; the network takes real ones", path);
         code = EXIT_INPUT;
     }
-    const int64_t count = code < 0 ? ig_dim(x, 0) : 0;
-    for (int64_t start = 0; start < count && code < 0; start += BATCH) {
+    const int64_t count = code < 0 ? ig_dim(x, 0) : 0, most = fixed ? fixed : BATCH;
+    for (int64_t start = 0; start < count && code < 0; start += most) {
+        const int64_t n = count - start < most ? count - start : most;
         if (interrupt_asked())
             code = EXIT_INTERRUPTED;
-        else if (!predict_batch(p, x, start, count - start < BATCH ? count - start : BATCH))
-            code = fail_library(p->command);
+        else if (!predict_batch(p, x, start, n, fixed ? fixed : n))
+            code = fail_library(c);
     }
     ig_release(owned);
     ig_scope_end();
@@ -348,52 +184,63 @@ static int predict_file(predictor *p, const char *path)
 
 static int run(predictor *p, char **words, int n)
 {
-    int code = open_network(p, words[0]);
+    network *q = &p->network;
+    int code = str_ends(words[0], ".onnx") ? onnx_open(q, words[0], p->results.set)
+                                           : trained_open(q, words[0]);
     if (code < 0)
         code = read_names(p);
+    if (code < 0 && q->outputs && !set_outputs(p, q->outputs)) {
+        fail_library(q->command);
+        code = EXIT_INPUT;
+    }
     if (code < 0)
         interrupt_watch();
     for (int i = 1; i < n && code < 0; i++)
         code = predict_file(p, words[i]);
     if (code < 0)
-        code = p->set->output ? results_save(p) : EXIT_FINE;
-    ig_model_free(p->model);
-    training_free(&p->run);
+        code = p->results.set->output ? results_save(q->command, &p->results) : EXIT_FINE;
+    if (q->close)
+        q->close(q);
     free(p->label_text);
     free(p->names);
-    free(p->kept);
-    str_free(&p->out);
+    free(p->results.kept);
     return code;
 }
 
 int verb_predict(int argc, char **argv)
 {
     predict_settings set = {.top = 1};
-    predictor p = {.set = &set, .run = {.seed = SEED_NONE}};
+    predictor p = {.results = {.set = &set}};
     const option options[] = {
         {"--output", 'o', "FILE", option_text, &set.output,
          "saves all probabilities or values: .npy, .npz, .safetensors, .csv"},
         {"--labels", 0, "FILE", option_text, &set.labels, "names of the classes, one in each line"},
         {"--top", 0, "N", option_count, &set.top, "the N most probable classes (1)"},
+        {"--mean", 0, "LIST", option_text, &set.mean,
+         "images for ONNX: subtracted from pixels of 0 to 1 (0.485,0.456,0.406)"},
+        {"--std", 0, "LIST", option_text, &set.std,
+         "images for ONNX: then divides them (0.229,0.224,0.225)"},
         FLAG("--json", &set.json, "prints a JSON object for each sample, schema 1"),
         ENGINE_OPTIONS(set.engine),
         {0}};
     const command c = {
-        "predict", "[options] NETWORK.safetensors SAMPLES ...",
-        "Applies a network that 'ingot train --save' wrote to samples, and prints a line for\n"
-        "each: its class and the probability, or, of a network trained with --loss mse, its\n"
-        "values.\n\n"
+        "predict", "[options] NETWORK.safetensors|MODEL.onnx SAMPLES ...",
+        "Applies a network that 'ingot train --save' wrote, or an ONNX model with one input, to\n"
+        "samples, and prints a line for each: its class and the probability, or the values of a\n"
+        "network that predicts numbers.\n\n"
         "SAMPLES is an .npy file with one sample or with N of them along the first axis, an\n"
-        ".npz or .safetensors file with an array x, or a .csv or .tsv table of rows without\n"
-        "the column y. Networks that were trained on images of bytes also take .png files, and\n"
-        ".jpg files where libturbojpeg is installed, of any size.\n"
-        "They are scaled as the samples of the training were.\n\n"
+        ".npz or .safetensors file with an array x, a .csv or .tsv table of rows without the\n"
+        "column y, or an image of any size (PNG, JPEG, BMP, PNM, TIFF).\n"
+        "Networks of 'ingot train' get their samples scaled as in the training. ONNX models get\n"
+        "them as they are, but images as most classifiers want them: see --mean and --std.\n\n"
         "  ingot train flowers.npz --save flowers.safetensors\n"
         "  ingot predict flowers.safetensors new.npy\n"
         "  ingot predict flowers.safetensors new.csv --top 3 --labels names.txt\n"
+        "  ingot predict resnet50.onnx cat.jpg --labels imagenet.txt\n"
         "  ingot predict flowers.safetensors new.npy -o probabilities.npy",
         options};
-    p.command = &c;
+    p.network.command = &c;
+    p.results.network = &p.network;
     int code = options_read(&c, &argc, argv);
     if (code < 0 && argc < 2) {
         say(&c, "%s is missing; see 'ingot predict --help'",
