@@ -293,6 +293,8 @@ check 'an option by =' says '901' eval --threads=1 '900 + 1'
 check 'the range of --threads' says "--threads takes a whole number from 1 to 4096, not '0'" eval --threads 0 1
 check 'sizes are for readers' says 'this evaluation needs 3.6 TiB, but the memory limit is 23.5 GiB' eval \
     --memory-limit 23.5GiB 'ones(10**6, 10**6)'
+check 'a transform that cannot fit is refused before its tables are made' says 'fft needs 8 TiB, but the memory limit is' eval \
+    'fft(ones([4]), n=2**40)'
 check 'words are one expression' prints 2 5 -3
 check 'words with operators' prints 17 2 + 3 '*' 5
 

@@ -1,6 +1,7 @@
 /* Builders of fft, rfft and relatives: sizes, axes and norms as in NumPy. */
 #include "engine/numeric/fft.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "engine/numeric/fft_lines.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/composite.h"
@@ -30,6 +31,9 @@ ig_array *fft_resize(op_id op, ig_array *x, int axis, int64_t n)
         FAIL_NULL(IG_ERR_SHAPE, "%s: %lld points along axis %d; a transform needs at least 1",
                   op_rows[op].name, (long long)n, axis);
     const int64_t have = x->view.shape[axis];
+    /* Before tables of that length are made. */
+    if (memory_admit((uint64_t)n * 2 * ig_dtype_bytes(x->dtype), op_rows[op].name) != IG_OK)
+        return NULL;
     if (n <= have)
         return n == have ? x : fft_part(x, axis, 0, n);
     int64_t width[2 * IG_MAX_NDIM] = {0};
