@@ -54,18 +54,29 @@ BY_TYPE = {
     "const ig_text *": ["texts", "holey_texts", "NULL"],
     "const ig_encoding *": ["encodings", "empty_encodings", "NULL"],
     "const char *const *": ["names", "NULL"],
+    "const char **": ["&text_out", "NULL"],
+    "int64_t *": ["&whole", "NULL"],
+    "size_t *": ["&length", "NULL"],
+    "ig_onnx_type": ["IG_ONNX_FLOAT", "IG_ONNX_STRING", "IG_ONNX_INT4", "IG_ONNX_UNDEFINED", "(ig_onnx_type)99", "(ig_onnx_type)-1"],
+    "ig_onnx_value *": ["onnx_value", "onnx_texts", "NULL"],
+    "const ig_onnx_value *": ["onnx_value", "onnx_texts", "NULL"],
+    "ig_onnx_value *const *": ["onnx_in", "NULL"],
+    "ig_onnx_value **": ["onnx_out", "NULL"],
+    "ig_onnx_visit": ["NULL"],
 }
 
 # Objects: one that the test has made, and NULL. What frees them gets NULL only.
-for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled", "ig_tokenizer", "ig_text_model"):
+for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled", "ig_tokenizer", "ig_text_model", "ig_onnx",
+             "ig_onnx_builder"):
     for const in ("", "const "):
         BY_TYPE[f"{const}{name} *"] = [name[3:], "NULL"]
 
 # Plain structs: zeros, and NULL.
 for name in ("ig_device_info", "ig_finfo", "ig_iinfo", "ig_verify_report", "ig_module_options",
              "ig_launch", "ig_kernel_call", "ig_encode_options", "ig_text_info", "ig_translate_options",
-             "ig_profile", "ig_kernel_findings", "ig_memory_info", "ig_fallback_row"):
-    for const in ("", "const "):
+             "ig_profile", "ig_kernel_findings", "ig_memory_info", "ig_fallback_row", "ig_onnx_info", "ig_onnx_facts", "ig_onnx_use",
+             "ig_onnx_attribute"):
+    for const in ("", "const ", "const struct "):
         BY_TYPE[f"{const}{name} *"] = [f"&({name}){{0}}", "NULL"]
 
 # Parameters of one function, or of every function ("*"), whose name says more than their type.
@@ -90,6 +101,9 @@ SPECIAL = {
     ("ig_set_threads", "n"): ["0", "-1", "INT_MIN", "INT_MAX"],
     ("ig_set_device", "name"): ['"cpu"', '"nowhere"', '""', "NULL"],
     ("ig_idx_from_memory", "n"): ["0", "4", "24"],
+    ("ig_image_from_memory", "n"): ["0", "4", "24"],
+    ("ig_onnx_from_memory", "n"): ["24", "0", "4"],
+    ("ig_onnx_value_retain", "v"): ["NULL"], ("ig_onnx_value_release", "v"): ["NULL"],
     ("ig_read", "bytes"): ["24", "0", "SIZE_MAX"],
     ("ig_read", "dst"): ["space", "NULL"],
     ("ig_float_text", "out"): ["(char *)space", "NULL"],
@@ -108,13 +122,15 @@ SPECIAL = {
 # Of all other functions that return an array, an object, text or a status, a failure sets an error, and
 # nothing else does.
 # These give NULL or 0 without an error, by their contracts.
-SILENT = {"ig_retain", "ig_scope_forget", "ig_model_get", "ig_tensors_get", "ig_fail"}
+BORROWED = {"ig_onnx_value_retain", "ig_onnx_value_item"}  # their results are not to be freed
+SILENT = {"ig_onnx_value_get", "ig_retain", "ig_scope_forget", "ig_model_get", "ig_tensors_get", "ig_fail"}
 COUNTED = {"ig_kernel", "ig_text_model_states"}  # and every op with several results
 FREES = {"ig_compiled *": "ig_compiled_free", "ig_module *": "ig_module_free",
          "ig_tensors *": "ig_tensors_free", "ig_model *": "ig_model_free",
          "ig_optimizer *": "ig_optimizer_free", "ig_translations *": "ig_translations_free",
          "ig_machine *": "ig_free", "char *": "ig_free", "ig_encoding *": "ig_free",
-         "ig_tokenizer *": "ig_tokenizer_free", "ig_text_model *": "ig_text_model_free"}
+         "ig_tokenizer *": "ig_tokenizer_free", "ig_text_model *": "ig_text_model_free", "ig_onnx *": "ig_onnx_free",
+         "ig_onnx_builder *": "ig_onnx_builder_free", "ig_onnx_value *": "ig_onnx_value_release"}
 # Called by the test itself, where their effect on everything else is wanted.
 LEFT_OUT = {"ig_shutdown": "frees what the other calls use", "ig_scope_end": "closes the test's scope",
             "ig_scope_begin": "has no parameters, and its scope would stay open"}
@@ -204,7 +220,7 @@ def emit(result, function, parameters):
         seen.add(call)
         text = call.replace("\\", "\\\\").replace('"', '\\"')
         print(f'    call_begin("{text}");')
-        if result in FREES:
+        if result in FREES and function not in BORROWED:
             print(f"    {FREES[result]}(check_owned({call}));")
         elif result == "ig_array *" and function not in SILENT:
             print(f"    check_pointer({call});")

@@ -27,6 +27,9 @@ static ig_module *module;
 static ig_compiled *compiled;
 static ig_tokenizer *tokenizer;
 static ig_text_model *text_model;
+static ig_onnx *onnx;
+static ig_onnx_builder *onnx_builder;
+static ig_onnx_value *onnx_value, *onnx_texts, *onnx_in[LISTED], *onnx_out[LISTED];
 static const ig_text texts[] = {{"cats un", 7}, {"!", 1}}, holey_texts[] = {{NULL, 5}, {NULL, 0}};
 static const int32_t list[] = {2, 5, 3};
 static const uint8_t ones[] = {1, 1, 1};
@@ -45,6 +48,9 @@ static ig_arg args[LISTED];
 static double real;
 static ig_array *variable; /* of ig_replace */
 static ig_status code;
+static const char *text_out;
+static int64_t whole;
+static size_t length;
 
 static void folder_remove(const char *folder)
 {
@@ -55,6 +61,26 @@ static void folder_remove(const char *folder)
         remove(path);
     }
     remove(folder);
+}
+
+/* A model with one input, one weight and one output. */
+static void onnx_make(void)
+{
+    char path[] = "/tmp/ingot-boundary-XXXXXX";
+    const int file = mkstemp(path);
+    onnx_builder = ig_onnx_builder_new("boundary");
+    ig_onnx_builder_input(onnx_builder, "x", IG_ONNX_FLOAT, IG_SHAPE(2, 3), NULL);
+    ig_onnx_builder_weight(onnx_builder, "w", vector);
+    ig_onnx_builder_node(onnx_builder, "Add", "x w", "y", NULL, 0);
+    ig_onnx_builder_output(onnx_builder, "y", IG_ONNX_FLOAT, IG_SHAPE(2, 3), NULL);
+    assert_int_equal(ig_onnx_builder_save(onnx_builder, path), IG_OK);
+    onnx = ig_onnx_load(path);
+    close(file);
+    remove(path);
+    onnx_value = ig_onnx_value_array(matrix);
+    onnx_texts = ig_onnx_value_texts(names, IG_SHAPE(2));
+    onnx_in[0] = onnx_value;
+    assert_true(onnx && onnx_value && onnx_texts);
 }
 
 static void values_make(void)
@@ -91,6 +117,7 @@ static void values_make(void)
         ig_error(NULL); /* without utf8proc it does not exist */
     }
     folder_remove(folder);
+    onnx_make();
     assert_non_null(x);
     assert_non_null(module);
     assert_non_null(compiled);
@@ -106,6 +133,10 @@ static void values_free(void)
     ig_compiled_free(compiled);
     ig_tokenizer_free(tokenizer);
     ig_text_model_free(text_model);
+    ig_onnx_free(onnx);
+    ig_onnx_builder_free(onnx_builder);
+    ig_onnx_value_release(onnx_value);
+    ig_onnx_value_release(onnx_texts);
     ig_release(variable);
 }
 
@@ -157,6 +188,10 @@ static void call_end(void)
     ig_set_memory_limit((uint64_t)1 << 28);
     ig_keep_history(false);
     ig_model_train(model, true);
+    for (int i = 0; i < LISTED; i++) {
+        ig_onnx_value_release(onnx_out[i]);
+        onnx_out[i] = NULL;
+    }
     if (ig_failed())
         problem("settings cannot be restored: ", ig_error(NULL));
     ig_scope_end();

@@ -40,13 +40,11 @@ ig_array *ig_placeholder(ig_ints shape, ig_dtype dtype)
 {
     if (!ig_dtype_bytes(dtype) || dtype_is_complex(dtype))
         FAIL_NULL(IG_ERR_DTYPE, "placeholder: the dtype must be bool or a real number");
-    if (shape.n < 0 || shape.n > IG_MAX_NDIM)
-        FAIL_NULL(IG_ERR_SHAPE, "placeholder: an array has at most %d axes", IG_MAX_NDIM);
-    int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
-    for (int i = 0; i < shape.n; i++)
-        if (shape.v[i] < 0 || __builtin_mul_overflow(bytes, shape.v[i], &bytes))
-            FAIL_NULL(IG_ERR_SHAPE, "placeholder: the length of axis %d is invalid", i);
-    buffer *b = buffer_new_opaque((size_t)bytes);
+    int64_t size;
+    if (require_list("placeholder", "shape", shape.v, shape.n) != IG_OK ||
+        infer_size(OP_reshape, shape.n, shape.v, dtype, &size) != IG_OK)
+        return NULL;
+    buffer *b = buffer_new_opaque((size_t)size * ig_dtype_bytes(dtype));
     ig_array *x = b ? array_leaf(dtype, shape.n, shape.v, b) : NULL;
     if (x)
         array_donate(x);

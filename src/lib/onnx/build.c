@@ -90,6 +90,10 @@ static void info_write(ig_onnx_builder *b, int field, const char *name, ig_onnx_
                        ig_ints dims, const char *const *names)
 {
     onnx_writer *w = &b->w;
+    if (require_list("ig_onnx_builder", "dims", dims.v, dims.n) != IG_OK) {
+        b->failed = true;
+        return;
+    }
     const size_t info = onnx_write_begin(w, field);
     onnx_write_text(w, INFO_NAME, name);
     const size_t types = onnx_write_begin(w, INFO_TYPE), tensor = onnx_write_begin(w, TYPE_TENSOR);
@@ -161,6 +165,16 @@ static void names_write(onnx_writer *w, int field, const char *names)
     }
 }
 
+static bool attribute_valid(const ig_onnx_attribute *a)
+{
+    const bool text = a->kind != ONNX_STRING || a->text;
+    if (a->name && text && a->kind >= ONNX_FLOAT && a->kind <= ONNX_INTS &&
+        (a->kind != ONNX_INTS || (a->ints.n >= 0 && (a->ints.v || !a->ints.n))))
+        return true;
+    ig_fail(IG_ERR_ARGUMENT, "ig_onnx_builder_node: an attribute has no name or no value");
+    return false;
+}
+
 static void attribute_write(onnx_writer *w, const ig_onnx_attribute *a)
 {
     const size_t attribute = onnx_write_begin(w, NODE_ATTRIBUTE);
@@ -180,6 +194,10 @@ void ig_onnx_builder_node(ig_onnx_builder *b, const char *op, const char *inputs
 {
     if (!builder_open(b, op) || !builder_open(b, inputs) || !builder_open(b, outputs) ||
         (n > 0 && !builder_open(b, attributes)))
+        return;
+    for (int i = 0; i < n && !b->failed; i++)
+        b->failed = !attribute_valid(&attributes[i]);
+    if (b->failed)
         return;
     const size_t node = onnx_write_begin(&b->w, GRAPH_NODE);
     names_write(&b->w, NODE_INPUT, inputs);
@@ -212,7 +230,8 @@ ig_status ig_onnx_builder_save(ig_onnx_builder *b, const char *path)
         onnx_write_end(&b->w, b->graph);
     b->graph = 0;
     if (b->failed || b->w.failed)
-        return error_waiting(IG_ERR_MEMORY);
+        FAIL(IG_ERR_ARGUMENT,
+             "ig_onnx_builder_save: a call before it failed, so there is no model");
     if (b->w.used > INT32_MAX)
         FAIL(IG_ERR_UNSUPPORTED, "save: the model has %zu bytes; an ONNX file has at most 2 GiB",
              b->w.used);

@@ -130,6 +130,8 @@ int ig_onnx_opset_count(const ig_onnx *m) { return m ? m->model.n_opsets : 0; }
 ig_status ig_onnx_opset(const ig_onnx *m, int i, const char **domain, int64_t *version)
 {
     TRY(require_pointer("ig_onnx_opset", "m", m));
+    TRY(require_pointer("ig_onnx_opset", "domain", domain));
+    TRY(require_pointer("ig_onnx_opset", "version", version));
     if (i < 0 || i >= m->model.n_opsets)
         FAIL(IG_ERR_INDEX, "ig_onnx_opset: the model imports %d opsets; there is no opset %d",
              m->model.n_opsets, i);

@@ -118,8 +118,10 @@ ig_onnx_value *ig_onnx_value_array(ig_array *x)
 
 ig_onnx_value *ig_onnx_value_texts(const char *const *texts, ig_ints shape)
 {
-    const int64_t n = shape_elements(shape);
-    if (n < 0 || (n && !texts))
+    if (require_list("ig_onnx_value_texts", "shape", shape.v, shape.n) != IG_OK)
+        return NULL;
+    const int64_t n = shape.n <= IG_MAX_NDIM ? shape_elements(shape) : -1;
+    if (n < 0 || (n && !texts) || memory_admit((uint64_t)n * sizeof *texts, "a tensor of strings"))
         FAIL_NULL(IG_ERR_ARGUMENT, "ig_onnx_value_texts: %s",
                   n < 0 ? "the shape is invalid" : "texts is NULL");
     onnx_bytes *list = memory_new((size_t)n * sizeof *list);
