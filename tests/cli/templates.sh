@@ -69,7 +69,7 @@ done
 [ "$clang" ] || skip 'templates as OpenCL C by clang' 'clang is not there'
 
 # A template is embedded, so that emitted kernels can include it.
-embedded() { grep -q "ROW($(basename "$1" | sed 's/\./, /'))" src/engine/emit/library.c; }
+embedded() { grep -q "\"$(basename "$1")\"" "${BUILD:-build}/gen/kernels.inc"; }
 for file in $(grep -l '^/\* Template: ' kernels/*.cu kernels/*.cuh); do
     check "$file is embedded" embedded "$file"
 done
