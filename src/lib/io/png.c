@@ -121,7 +121,8 @@ static ig_status packed_add(struct png *p, const struct chunk *c)
         p->packed = more;
         p->room = room;
     }
-    memcpy(p->packed + p->n_packed, c->data, c->n);
+    if (c->n)
+        memcpy(p->packed + p->n_packed, c->data, c->n);
     p->n_packed += c->n;
     return IG_OK;
 }
