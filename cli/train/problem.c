@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The elements of x as doubles in the heap. */
+/* The f32 elements of x as doubles in the heap. */
 static double *numbers_of(ig_array *x)
 {
-    const size_t bytes = (size_t)ig_size(x) * sizeof(double);
-    double *numbers = heap_get(bytes);
-    ig_read(ig_astype(x, IG_F64), numbers, bytes);
+    const int64_t n = ig_size(x);
+    const float *from = ig_data(x);
+    double *numbers = heap_get(sizeof *numbers * (size_t)n);
+    for (int64_t i = 0; i < n && from; i++)
+        numbers[i] = (double)from[i];
     return numbers;
 }
 
@@ -44,7 +46,12 @@ void problem_free(problem *p)
 
 static ig_array *row(const double *numbers, int64_t n)
 {
-    return ig_astype(ig_from_data(numbers, IG_SHAPE(n), IG_F64), IG_F32);
+    float *list = heap_get(sizeof *list * (size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        list[i] = (float)numbers[i];
+    ig_array *x = ig_from_data(list, IG_SHAPE(n), IG_F32);
+    free(list);
+    return x;
 }
 
 ig_array *problem_input(const problem *p, ig_array *x)
