@@ -71,38 +71,67 @@ static void stem_of(const char *path, char stem[PATH_MOST])
         *dot = 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a folder, sorted, without hidden ones. The caller frees each, and the list. */
+static char **names_in(const char *folder, size_t *n)
+{
+    DIR *dir = opendir(folder);
+    char **names = NULL;
+    *n = 0;
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.') {
+            names = heap_resize(names, (*n + 1) * sizeof *names);
+            names[(*n)++] = heap_string(entry->d_name);
+        }
+    if (dir)
+        closedir(dir);
+    if (*n)
+        qsort(names, *n, sizeof *names, by_name);
+    return names;
+}
+
+static void folder_walk(testing *t, const char *folder, int depth);
+
+/* Adds the cases in an entry of a folder: a folder, or a model with its expected result beside it. */
+static void entry_walk(testing *t, const char *folder, const char *name, int depth)
+{
+    char path[PATH_MOST], stem[PATH_MOST], output[PATH_MOST];
+    struct stat s;
+    snprintf(path, sizeof path, "%.3000s/%.255s", folder, name);
+    if (stat(path, &s) != 0)
+        return;
+    if (S_ISDIR(s.st_mode)) {
+        folder_walk(t, path, depth + 1);
+    } else if (str_ends(name, ".onnx")) {
+        stem_of(path, stem);
+        snprintf(output, sizeof output, "%.3000s/%.255s_output_0.pb", folder, stem);
+        if (file_exists(output))
+            case_add(t, path, stem);
+    }
+}
+
 /* Adds the cases in a folder and below it. */
 static void folder_walk(testing *t, const char *folder, int depth)
 {
-    char path[PATH_MOST], stem[PATH_MOST], output[PATH_MOST];
+    enum { DEEPEST = 8 };
+    char path[PATH_MOST];
     snprintf(path, sizeof path, "%.3000s/model.onnx", folder);
     if (file_exists(path)) {
         const char *slash = strrchr(folder, '/');
         case_add(t, path, slash && slash[1] ? slash + 1 : folder);
         return;
     }
-    struct dirent **list = NULL;
-    const int n = depth < 8 ? scandir(folder, &list, NULL, alphasort) : 0;
-    for (int i = 0; i < n; i++) {
-        const char *name = list[i]->d_name;
-        struct stat s;
-        snprintf(path, sizeof path, "%.3000s/%.255s", folder, name);
-        if (*name == '.' || stat(path, &s) != 0) {
-            free(list[i]);
-            continue;
-        }
-        const size_t length = strlen(name);
-        if (S_ISDIR(s.st_mode)) {
-            folder_walk(t, path, depth + 1);
-        } else if (length > 5 && strcmp(name + length - 5, ".onnx") == 0) {
-            stem_of(path, stem);
-            snprintf(output, sizeof output, "%.3000s/%.255s_output_0.pb", folder, stem);
-            if (file_exists(output))
-                case_add(t, path, stem);
-        }
-        free(list[i]);
+    size_t n = 0;
+    char **names = depth < DEEPEST ? names_in(folder, &n) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        entry_walk(t, folder, names[i], depth);
+        free(names[i]);
     }
-    free(list);
+    free(names);
 }
 
 /* Their results are random, so the values in the folders cannot be compared. */
