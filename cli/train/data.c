@@ -220,10 +220,9 @@ static int mnist_open(const command *c, dataset *d, const char *folder)
 /* True if the name is a file name; other names are data sets. */
 static bool is_file(const char *name)
 {
-    const char *dot = strrchr(name, '.');
     static const char *const ends[] = {".npz", ".safetensors", ".csv", ".tsv"};
-    for (int i = 0; i < 4 && dot; i++)
-        if (strcmp(dot, ends[i]) == 0)
+    for (int i = 0; i < 4; i++)
+        if (str_ends(name, ends[i]))
             return true;
     return strchr(name, '/') != NULL;
 }

@@ -270,8 +270,7 @@ static ig_tensors *table_load(const char *path)
 
 int file_open(const command *c, dataset *d, const char *path)
 {
-    const char *dot = strrchr(path, '.');
-    const bool table = dot && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".tsv") == 0);
+    const bool table = str_ends(path, ".csv") || str_ends(path, ".tsv");
     ig_tensors *arrays = table ? table_load(path) : ig_tensors_load(path);
     if (!arrays) {
         fail_library(c);

@@ -1,7 +1,7 @@
 /* JPEG images of 8 bits with Huffman codes and one scan (baseline and extended sequential). libturbojpeg reads others.
  *
- * The arithmetic is that of most decoders, to the bit: the inverse cosine transform by the factors of Loeffler, Ligtenberg
- * and Moschytz with 13 fractional bits, and linear interpolation of colors that have half the resolution.
+ * Results have the same bits as those of libjpeg's default settings. The inverse cosine transform uses the factorization of
+ * Loeffler, Ligtenberg and Moschytz with 13 fractional bits. Colors of half the resolution are interpolated linearly.
  */
 #include "lib/io/image.h"
 

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The maker of a slot is the number of a node, or one of the first two. */
 enum {
-    MAKER_INPUT =
-        -1, /* who makes a slot: nobody here, an initializer, or the node with this number */
-    MAKER_TENSOR = -2,
+    MAKER_INPUT = -1,  /* an input, or a value of an enclosing graph */
+    MAKER_TENSOR = -2, /* an initializer */
     CALLS_DEPTH = 64,
     NODES_MOST = 1 << 24, /* after all functions are expanded */
     NEWEST_IR = 13

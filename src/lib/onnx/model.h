@@ -127,7 +127,7 @@ typedef struct onnx_graph {
     int n_given;
     onnx_tensor *tensors; /* initializers */
     int n_tensors;
-    onnx_sparse *sparses; /* sparse initializers; their name is that of their values */
+    onnx_sparse *sparses; /* sparse initializers; values.name is the name */
     int n_sparses;
     /* Filled by check.c. A slot is a named value of this graph: first all inputs, then initializers that are no
      * input, then outputs of nodes, then values of enclosing graphs that this graph reads. */

@@ -82,8 +82,8 @@ static void error_locate(onnx_call *c)
     call_fail(c, code, NULL, "%s", text);
 }
 
-/* All attributes must have been looked at: one that an op does not know would change its meaning. */
-/* consumed_inputs of old versions only allowed to overwrite inputs. */
+/* Fails if the op did not read an attribute of the node, because it may change the meaning of the op. consumed_inputs of old
+ * opsets only allowed an op to overwrite its inputs. */
 static void attributes_check(onnx_call *c)
 {
     call_ignore(c, "consumed_inputs");

@@ -60,7 +60,8 @@ ig_status onnx_tensor_external(const onnx_tensor *t, onnx_files *files, onnx_fil
     io_show(t->name, name);
     io_show(t->external.location, shown);
     if (!files)
-        FAIL(IG_ERR_FILE, "tensor '%s': external data '%s': there is no model that it belongs to",
+        FAIL(IG_ERR_FILE,
+             "tensor '%s': external data '%s' needs the folder of a model; this tensor has none",
              name, shown);
     onnx_file *f = onnx_files_external(files, t->external.location, t->name);
     if (!f)

@@ -357,7 +357,7 @@ static int64_t map_keys(const ig_onnx_value *keys)
     return keys->kind == IG_ONNX_TEXTS ? value_elements(keys) : ig_size(ig_onnx_value_get(keys));
 }
 
-/* One row of the values of a map: element i is that of word i or number i of the vocabulary, or 0. */
+/* A map as a row with one element for each entry of the vocabulary: the value of that key in the map, or 0. */
 static ig_array *vector_of(onnx_call *c, ig_onnx_value *map, const ml_labels *vocabulary)
 {
     ig_onnx_value *keys = map->items[0];

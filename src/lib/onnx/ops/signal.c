@@ -47,7 +47,8 @@ void build_dft(onnx_call *c)
     int64_t n = call_int(c, 1, inverse && onesided ? 2 * (length - 1) : length);
     op_within(c, "dft_length", n, 1, LENGTH_MOST);
     if (axis == ig_ndim(x) - 1)
-        call_fail(c, IG_ERR_ARGUMENT, "axis", "is that of the parts of complex numbers");
+        call_fail(c, IG_ERR_ARGUMENT, "axis",
+                  "is the last axis, which holds real and imaginary parts");
     ig_array *numbers = to_numbers(c, x);
     if (ig_failed())
         return;
