@@ -17,7 +17,7 @@ int verb_onnx(int argc, char **argv)
     const command c = {"onnx", "bench|export|info|run|test|verify ...",
                        "Runs ONNX models on any device.\n\n"
                        "  ingot onnx info model.onnx         what a model is made of\n"
-                       "  ingot onnx run model.onnx --input x=x.npy -o y.npz\n"
+                       "  ingot onnx run model.onnx x=x.npy -o y.npz\n"
                        "  ingot onnx bench model.onnx        the time of a run\n"
                        "  ingot onnx export net.safetensors -o net.onnx\n"
                        "  ingot onnx verify model.onnx       compares each node with f64\n"

@@ -161,17 +161,15 @@ int onnx_bench(int argc, char **argv)
                               ENGINE_OPTIONS(b.engine),
                               {0}};
     const command c = {
-        "onnx bench", "[options] MODEL.onnx",
+        "onnx bench", "[options] MODEL.onnx [NAME=FILE ...]",
         "Measures the runs of a model. Inputs that are not given are random numbers; an axis\n"
         "whose length the model does not state gets length 1. Results must be finite. Prints the\n"
         "time of the first run, which plans the computation, and the median of later ones.\n\n"
         "  ingot onnx bench model.onnx --input x=1x3x224x224 --device cuda",
         options};
     int code = options_read(&c, &argc, argv);
-    if (code < 0 && argc != 1) {
-        say(&c, "expected one model; see ingot onnx bench --help");
-        code = EXIT_USAGE;
-    }
+    if (code < 0)
+        code = model_named(&c, argc, argv, &b.inputs);
     if (code < 0)
         code = engine_apply(&c, &b.engine);
     if (code < 0 && ig_scope_begin() == IG_OK) {

@@ -251,7 +251,7 @@ int onnx_info(int argc, char **argv)
                               FLAG("--json", &a.json, "prints JSON, schema 1"),
                               ENGINE_OPTIONS(a.engine),
                               {0}};
-    const command c = {"onnx info", "[options] MODEL.onnx",
+    const command c = {"onnx info", "[options] MODEL.onnx [NAME=FILE ...]",
                        "Shows inputs, outputs, ops and size of a model. With --device or --input "
                        "also which ops the\n"
                        "device cannot run; nothing is computed for it.\n\n"
@@ -259,10 +259,8 @@ int onnx_info(int argc, char **argv)
                        "  ingot onnx info model.onnx --device metal --input x=1x3x224x224",
                        options};
     int code = options_read(&c, &argc, argv);
-    if (code < 0 && argc != 1) {
-        say(&c, "expected one model; see ingot onnx info --help");
-        code = EXIT_USAGE;
-    }
+    if (code < 0)
+        code = model_named(&c, argc, argv, &a.inputs);
     if (code < 0)
         code = engine_apply(&c, &a.engine);
     if (code < 0 && ig_scope_begin() == IG_OK) {

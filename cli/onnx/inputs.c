@@ -16,6 +16,17 @@ bool option_input(const char *s, void *place)
     return true;
 }
 
+int model_named(const command *c, int argc, char **argv, input_texts *texts)
+{
+    bool fine = argc > 0;
+    for (int i = 1; i < argc && fine; i++)
+        fine = option_input(argv[i], texts);
+    if (fine)
+        return -1;
+    say(c, "expected one model, and inputs as NAME=FILE; see 'ingot %s --help'", c->name);
+    return EXIT_USAGE;
+}
+
 values values_new(int n)
 {
     return (values){heap_get((size_t)(n + 1) * sizeof(ig_onnx_value *)), n};

@@ -225,16 +225,14 @@ int onnx_run(int argc, char **argv)
         FLAG("--json", &r.json, "prints JSON, schema 1"),
         ENGINE_OPTIONS(r.engine),
         {0}};
-    const command c = {"onnx run", "[options] MODEL.onnx",
+    const command c = {"onnx run", "[options] MODEL.onnx [NAME=FILE ...]",
                        "Runs a model and prints its outputs.\n\n"
-                       "  ingot onnx run model.onnx --input x=x.npy\n"
+                       "  ingot onnx run model.onnx x=x.npy\n"
                        "  ingot onnx run model.onnx --input x=1x3x224x224 --device cuda -o y.npz",
                        options};
     int code = options_read(&c, &argc, argv);
-    if (code < 0 && argc != 1) {
-        say(&c, "expected one model; see ingot onnx run --help");
-        code = EXIT_USAGE;
-    }
+    if (code < 0)
+        code = model_named(&c, argc, argv, &r.inputs);
     if (code < 0)
         code = engine_apply(&c, &r.engine);
     if (code < 0 && r.output)

@@ -169,17 +169,15 @@ int onnx_verify(int argc, char **argv)
         ENGINE_OPTIONS_ON(v.engine, "DEVICE", "only this device (all that run arrays)"),
         {0}};
     const command c = {
-        "onnx verify", "[options] MODEL.onnx",
+        "onnx verify", "[options] MODEL.onnx [NAME=FILE ...]",
         "Compares each node of a model with the CPU in f64, on each device, and a whole run with\n"
         "the results of its nodes. Names the first node whose error is above its bound.\n"
         "Inputs that are not given are random numbers.\n\n"
         "  ingot onnx verify model.onnx --input x=1x3x224x224",
         options};
     int code = options_read(&c, &argc, argv);
-    if (code < 0 && argc != 1) {
-        say(&c, "expected one model; see ingot onnx verify --help");
-        code = EXIT_USAGE;
-    }
+    if (code < 0)
+        code = model_named(&c, argc, argv, &v.inputs);
     if (code < 0)
         code = engine_apply(&c, &v.engine);
     if (code < 0 && ig_scope_begin() == IG_OK) {

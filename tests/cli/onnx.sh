@@ -48,6 +48,8 @@ check 'no model' ends 2 'expected one model' run
 check 'an absent file' ends 5 'absent.onnx' run absent.onnx
 check 'a missing input' ends 2 "input 'x' (float rowsx2) is missing" run $model
 check 'an unknown input' ends 2 'the model has no such input; it has x' run $model --input z=1x2
+check 'inputs without --input' "$ingot" onnx run $model x=1x2
+check 'a word that is no input' ends 2 'expected one model, and inputs as NAME=FILE' run $model $model
 check 'a wrong shape' ends 1 "input 'x' has another shape" run $model --input x=2x3
 printf 'no model' >"$d/text.onnx"
 check 'a file that is not a model' ends 5 'text.onnx' run "$d/text.onnx"

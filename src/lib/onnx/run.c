@@ -265,6 +265,17 @@ bool frame_run(onnx_frame *f, ig_onnx_value *const *inputs, int n, ig_onnx_value
 
 /* ---- a model -------------------------------------------------------------------------------- */
 
+/* "2 x 3", with "any" for a length that the model does not state. */
+static void shape_text(const int64_t *dims, int n, char *out, size_t room)
+{
+    size_t at = 0;
+    snprintf(out, room, "a scalar");
+    for (int i = 0; i < n && at < room; i++)
+        at += (size_t)(dims[i] < 0 ? snprintf(out + at, room - at, "%sany", i ? " x " : "")
+                                   : snprintf(out + at, room - at, "%s%lld", i ? " x " : "",
+                                              (long long)dims[i]));
+}
+
 static ig_status inputs_check(const ig_onnx *m, ig_onnx_value *const *inputs)
 {
     const onnx_graph *g = &m->model.graph;
@@ -285,9 +296,14 @@ static ig_status inputs_check(const ig_onnx *m, ig_onnx_value *const *inputs)
         bool fits = t->kind != IG_ONNX_TENSOR || t->shape.ndim < 0 || t->shape.ndim == shape.n;
         for (int k = 0; fits && t->kind == IG_ONNX_TENSOR && k < t->shape.ndim; k++)
             fits = t->shape.dims[k] < 0 || t->shape.dims[k] == shape.v[k];
-        if (!fits)
-            FAIL(IG_ERR_SHAPE, "onnx: input '%.200s' has another shape than the model states",
-                 g->inputs[i].name);
+        if (!fits) {
+            char has[200], stated[200];
+            shape_text(shape.v, shape.n, has, sizeof has);
+            shape_text(t->shape.dims, t->shape.ndim, stated, sizeof stated);
+            FAIL(IG_ERR_SHAPE,
+                 "onnx: input '%.200s' has another shape than the model states: %s instead of %s",
+                 g->inputs[i].name, has, stated);
+        }
     }
     return IG_OK;
 }
