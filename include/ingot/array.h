@@ -117,6 +117,9 @@ IG_API char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const
 typedef struct ig_compiled ig_compiled;
 IG_API ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated,
                                ig_array *const *outputs, int n_out);
+/* Describes the computation that ig_compile would make, as ig_explain does. */
+IG_API char *ig_compile_explain(ig_array *const *inputs, int n_in, int n_donated,
+                                ig_array *const *outputs, int n_out);
 /* An array without elements on the current device, to build a computation for ig_compile. Evaluating it, or an array that
  * needs it, is an error. Not for complex dtypes. */
 IG_API ig_array *ig_placeholder(ig_ints shape, ig_dtype dtype);

@@ -124,7 +124,10 @@ IG_API const char *ig_onnx_node_op(const ig_onnx *m, int i);
  * the same shapes and dtypes builds no graph again, unless the shape of a result depends on the content of the inputs. */
 IG_API ig_status ig_onnx_run(ig_onnx *m, ig_onnx_value *const *inputs, ig_onnx_value **outputs);
 
-/* The same as lazy arrays: the graph of the model is built on the given arrays and can be differentiated. */
+/* Describes the schedule that ig_onnx_run would run, as ig_explain does. Release the text with ig_free; NULL on failure. */
+IG_API char *ig_onnx_explain(ig_onnx *m, ig_onnx_value *const *inputs);
+
+/* As ig_onnx_run, as lazy arrays: the graph of the model is built on the given arrays and can be differentiated. */
 IG_API ig_status ig_onnx_apply(ig_onnx *m, ig_onnx_value *const *inputs, ig_onnx_value **outputs);
 
 /* The same node by node, for tools that look at intermediate values. visit is called after each node of the model's graph

@@ -39,6 +39,8 @@ rm -r "$d/wrong/test_data_set_0"
 check 'a folder without data' ends 0 '0 passed, 0 failed, 1 skipped' test "$d/wrong"
 
 check 'bench' ends 0 'median ' bench $model --runs 3 --input x=8x2
+check 'explain' ends 0 ' in 1 program' run $model --explain x=8x2
+check 'explain as JSON' ends 0 '"explain": "device cpu' run $model --explain --json x=8x2
 check 'verify' ends 0 'cpu: 3 nodes' verify $model --device cpu
 check 'verify says so' ends 0 'correct' verify $model --device gang
 

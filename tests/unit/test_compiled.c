@@ -224,6 +224,52 @@ static void constants_are_computed_once(void **state)
     ig_compiled_free(c);
 }
 
+static ig_compiled *scaled_product(ig_array *weight, int64_t rows)
+{
+    ig_array *x = ig_placeholder(IG_SHAPE(rows, ig_dim(weight, 0)), IG_F32);
+    ig_array *y = ig_matmul(x, ig_multiply(weight, ig_float(3)));
+    return ig_compile(&x, 1, 0, &y, 1);
+}
+
+/* Computations that were compiled for several shapes share large constants, which are released with the last one. A
+ * constant of other weights, or of weights whose memory was overwritten, is another one. */
+static void constants_are_shared(void **state)
+{
+    (void)state;
+    enum { N = 160, BYTES = N * N * 4 };
+    ig_array *w = ig_ones(IG_SHAPE(N, N), IG_F32), *v = ig_zeros(IG_SHAPE(N, N), IG_F32), *y;
+    w = ig_add(w, ig_float(0));
+    v = ig_add(v, ig_float(1));
+    assert_int_equal(ig_eval((ig_array *[]){w, v}, 2), IG_OK);
+    const uint64_t before = ig_memory_used();
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_compiled *c[3] = {scaled_product(w, 2), scaled_product(w, 3)};
+    ig_scope_end();
+    assert_non_null(c[0]);
+    assert_non_null(c[1]);
+    assert_int_equal((ig_memory_used() - before) / BYTES, 1);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    c[2] = scaled_product(v, 2);
+    ig_scope_end();
+    assert_int_equal((ig_memory_used() - before) / BYTES, 2);
+    for (int i = 0; i < 3; i++) {
+        ig_array *x = ig_ones(IG_SHAPE(i == 1 ? 3 : 2, N), IG_F32);
+        assert_int_equal(ig_run(c[i], &x, &y), IG_OK);
+        assert_float_equal(ig_item(ig_max(y, IG_NONE, false)), 3 * N, 0);
+    }
+    ig_array *twice = ig_add(w, w); /* may use the memory of w */
+    assert_int_equal(ig_eval_donating(&twice, 1, &w, 1), IG_OK);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_compiled *other = scaled_product(twice, 2);
+    ig_scope_end();
+    ig_array *x = ig_ones(IG_SHAPE(2, N), IG_F32);
+    assert_int_equal(ig_run(other, &x, &y), IG_OK);
+    assert_float_equal(ig_item(ig_max(y, IG_NONE, false)), 6 * N, 0);
+    for (int i = 0; i < 3; i++)
+        ig_compiled_free(c[i]);
+    ig_compiled_free(other);
+}
+
 static void mistakes_are_told(void **state)
 {
     (void)state;
@@ -324,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(outputs_may_be_inputs_or_constants, begin, end),
         cmocka_unit_test_setup_teardown(state_is_replaced_in_place, begin, end),
         cmocka_unit_test_setup_teardown(constants_are_computed_once, begin, end),
+        cmocka_unit_test_setup_teardown(constants_are_shared, begin, end),
         cmocka_unit_test_setup_teardown(constants_move_once, begin, end),
         cmocka_unit_test_setup_teardown(placeholders_have_no_elements, begin, end),
         cmocka_unit_test_setup_teardown(mistakes_are_told, begin, end),

@@ -106,6 +106,15 @@ void buffer_forget(buffer *b)
         b->derived->destroy(b->derived);
     b->derived = NULL;
     b->reads = 0;
+    b->serial = 0;
+}
+
+uint64_t buffer_serial(buffer *b)
+{
+    static uint64_t last;
+    if (!b->serial)
+        b->serial = ++last;
+    return b->serial;
 }
 
 /* ---- kernels ---- */

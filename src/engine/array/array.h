@@ -26,6 +26,7 @@ typedef struct buffer {
     atomic_int refs;
     int reads; /* evaluations that read it since it was last written, up to a bound */
     const struct backend *device; /* the only one that can use it; NULL: host memory, for the CPU */
+    uint64_t serial;              /* see buffer_serial; 0: none yet */
     size_t bytes;
     void *data;
     void *handle;
@@ -44,7 +45,9 @@ buffer *buffer_new_opaque(size_t bytes);
 buffer *buffer_foreign(void *data, size_t bytes, void (*release)(void *context), void *context);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);
-/* Drops the derived data, because the content is about to change. */
+/* A number that identifies the content: no other content ever has it. The engine's lock is held. */
+uint64_t buffer_serial(buffer *b);
+/* Drops the derived data and the serial, because the content is about to change. */
 void buffer_forget(buffer *b);
 
 /* A result of a kernel. */

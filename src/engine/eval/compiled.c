@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
+#include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/grad.h"
@@ -59,70 +60,6 @@ static int find_input(ig_array *const *standing, int n, const ig_array *root)
     return -1;
 }
 
-/* Lists the nodes of g that do not depend on inputs and are small, or move between devices, and that a node reads which
- * does depend on them, or that are results. varies has room for all nodes. Returns the number of listed nodes. */
-static int list_constants(const ig_compiled *c, const graph *g, ig_array *const *standing,
-                          ig_array *const *results, bool *varies, ig_array **list)
-{
-    enum { MOST_BYTES = 1 << 16 };
-    int n = 0;
-    for (int i = 0; i < g->n_node; i++)
-        for (int j = 0; j < g->node[i]->n_in && !varies[i]; j++) {
-            const ig_array *from = g->node[i]->in[j]->root;
-            varies[i] = from->data ? find_input(standing, c->n_in, from) >= 0 : varies[from->index];
-        }
-    for (int i = 0; i < g->n_node; i++)
-        for (int j = 0; j < g->node[i]->n_in && varies[i]; j++) {
-            ig_array *from = g->node[i]->in[j]->root;
-            const int64_t bytes =
-                view_size(&from->view) * (int64_t)ig_dtype_bytes((ig_dtype)from->dtype);
-            if (from->data || varies[from->index] || (bytes > MOST_BYTES && !from->crosses))
-                continue;
-            varies[from->index] = true; /* so that it is listed once */
-            list[n++] = from;
-        }
-    for (int i = 0; i < c->n_out; i++) {
-        ig_array *root = results[i]->root;
-        if (root->data || varies[root->index] || !root->crosses)
-            continue;
-        varies[root->index] = true;
-        list[n++] = root;
-    }
-    return n;
-}
-
-static bool is_listed(ig_array *const *list, int n, const ig_array *x)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == x)
-            return true;
-    return false;
-}
-
-/* Evaluates constants now, so that runs need not recompute them. */
-static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
-                                ig_array *const *results)
-{
-    graph *g = &engine_enter()->g;
-    ig_status status = graph_order(g, results, c->n_out);
-    const size_t room = (size_t)g->n_node + 1;
-    ig_array **list = memory_new(room * sizeof *list);
-    bool *varies = memory_new(room * sizeof *varies);
-    status = list && varies ? status : IG_ERR_MEMORY;
-    const int n = status == IG_OK ? list_constants(c, g, standing, results, varies, list) : 0;
-    for (int i = 0; i < g->n_node && status == IG_OK && varies; i++)
-        if (g->node[i]->op == OP_to_device && varies[i] && !is_listed(list, n, g->node[i]))
-            status = ig_fail(IG_ERR_UNSUPPORTED,
-                             "compile: an array that depends on the inputs moves to device %s",
-                             g->node[i]->device);
-    engine_leave();
-    if (status == IG_OK && n > 0)
-        status = ig_eval(list, n);
-    memory_free(list);
-    memory_free(varies);
-    return status;
-}
-
 /* Fills leaf and out from the ordered graph. */
 static void connect(ig_compiled *c, const graph *g, ig_array *const *standing,
                     ig_array *const *results)
@@ -147,7 +84,9 @@ static void connect(ig_compiled *c, const graph *g, ig_array *const *standing,
     }
 }
 
-static ig_status plan(ig_compiled *c, graph *g, ig_array *const *standing, ig_array *const *results)
+/* explained (may be NULL) gets the description of the schedule. */
+static ig_status plan(ig_compiled *c, graph *g, ig_array *const *standing, ig_array *const *results,
+                      text *explained)
 {
     TRY(graph_order(g, results, c->n_out));
     graph_donate(g, standing, c->n_donated);
@@ -158,10 +97,13 @@ static ig_status plan(ig_compiled *c, graph *g, ig_array *const *standing, ig_ar
         return IG_ERR_MEMORY;
     connect(c, g, standing, results);
     c->plan = g->n_node ? engine_build(g, c->device, NULL) : NULL;
+    if (c->plan && explained)
+        engine_explain(c->plan, g, c->device, explained);
     return g->n_node && !c->plan ? IG_ERR_MEMORY : IG_OK;
 }
 
-static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *const *outputs)
+static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *const *outputs,
+                         text *explained)
 {
     ig_array **standing = memory_new((size_t)(c->n_in + 1) * sizeof *standing);
     ig_array **results = memory_new((size_t)(c->n_out + 1) * sizeof *results);
@@ -174,12 +116,12 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     if (status == IG_OK)
         status = replay_with(outputs, c->n_out, inputs, standing, c->n_in, results);
     if (status == IG_OK)
-        status = fold_constants(c, standing, results);
+        status = constants_fold(standing, c->n_in, results, c->n_out);
     /* The graph is built, so the builders no longer read the value of a number: kernels now get it by value. */
     for (int i = 0; i < c->n_in && status == IG_OK; i++)
         standing[i]->is_number = inputs[i]->root->is_number && inputs[i]->view.ndim == 0;
     if (status == IG_OK) {
-        status = plan(c, &engine_enter()->g, standing, results);
+        status = plan(c, &engine_enter()->g, standing, results, explained);
         engine_leave();
     }
     memory_free(standing);
@@ -187,9 +129,12 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     return status;
 }
 
+static ig_compiled *compile_new(ig_array *const *inputs, int n_in, int n_donated,
+                                ig_array *const *outputs, int n_out, text *explained);
+
 /* Compiles the computation of the parts of complex arrays. in and out keep only the dtypes and shapes. */
 static ig_compiled *compile_parts(ig_array *const *inputs, int n_in, int n_donated,
-                                  ig_array *const *outputs, int n_out)
+                                  ig_array *const *outputs, int n_out, text *explained)
 {
     ig_array **in = memory_get((2 * (size_t)n_in + 1) * sizeof *in);
     ig_array **out = memory_get((2 * (size_t)n_out + 1) * sizeof *out);
@@ -206,7 +151,8 @@ static ig_compiled *compile_parts(ig_array *const *inputs, int n_in, int n_donat
             c->out[i].dtype = (ig_dtype)outputs[i]->dtype;
         const int donated = complex_flatten(inputs, n_donated, false, in);
         const int n = complex_flatten(inputs, n_in, false, in);
-        c->parts = ig_compile(in, n, donated, out, complex_flatten(outputs, n_out, false, out));
+        c->parts = compile_new(in, n, donated, out, complex_flatten(outputs, n_out, false, out),
+                               explained);
         ig_scope_end();
     }
     memory_free(in);
@@ -217,8 +163,8 @@ static ig_compiled *compile_parts(ig_array *const *inputs, int n_in, int n_donat
     return NULL;
 }
 
-ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_array *const *outputs,
-                        int n_out)
+static ig_compiled *compile_new(ig_array *const *inputs, int n_in, int n_donated,
+                                ig_array *const *outputs, int n_out, text *explained)
 {
     if (require_list("compile", "inputs", inputs, n_in) != IG_OK ||
         require_list("compile", "outputs", outputs, n_out) != IG_OK)
@@ -232,7 +178,7 @@ ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_arr
             return NULL;
         }
     if (complex_any(inputs, n_in) || complex_any(outputs, n_out))
-        return compile_parts(inputs, n_in, n_donated, outputs, n_out);
+        return compile_parts(inputs, n_in, n_donated, outputs, n_out, explained);
     ig_compiled *c = memory_new(sizeof *c);
     if (!c || ig_scope_begin() != IG_OK) {
         memory_free(c);
@@ -244,12 +190,30 @@ ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_arr
                        .n_out = n_out};
     c->in = memory_new((size_t)(n_in + 1) * sizeof *c->in);
     c->out = memory_new((size_t)(n_out + 1) * sizeof *c->out);
-    ig_status status = compile(c, inputs, outputs);
+    ig_status status = compile(c, inputs, outputs, explained);
     ig_scope_end();
     if (status == IG_OK)
         return c;
     ig_compiled_free(c);
     return NULL;
+}
+
+ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_array *const *outputs,
+                        int n_out)
+{
+    return compile_new(inputs, n_in, n_donated, outputs, n_out, NULL);
+}
+
+char *ig_compile_explain(ig_array *const *inputs, int n_in, int n_donated, ig_array *const *outputs,
+                         int n_out)
+{
+    text t = {0};
+    ig_compiled *c = compile_new(inputs, n_in, n_donated, outputs, n_out, &t);
+    t.failed = t.failed || !c;
+    if (c && !t.used)
+        text_add(&t, "nothing to compute\n");
+    ig_compiled_free(c);
+    return text_take(&t);
 }
 
 void ig_compiled_free(ig_compiled *c)
@@ -266,6 +230,7 @@ void ig_compiled_free(ig_compiled *c)
         engine_discard(c->plan, c->device);
         engine_leave();
     }
+    constants_sweep();
     memory_free(c->in);
     memory_free(c->leaf);
     memory_free(c->out);

@@ -31,7 +31,11 @@ schedule *engine_build(const graph *g, const backend *dev, struct module_batch *
 /* The same for e->g: a schedule of the cache, or a new one. The cache owns it. */
 schedule *engine_schedule(engine *e, const backend *dev);
 void engine_discard(schedule *s, const backend *dev);
+/* Adds the description of a schedule that was built for g. */
+void engine_explain(const schedule *s, const graph *g, const backend *dev, text *t);
 
+/* As ig_eval, for real arrays, while the lock is held. */
+ig_status engine_eval_held(engine *e, ig_array *const *arrays, int n);
 /* As ig_eval, with run.fills_with_nan. */
 ig_status engine_eval_filled(ig_array *const *arrays, int n);
 

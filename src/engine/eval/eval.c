@@ -4,6 +4,7 @@
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
 #include "engine/eval/emitted.h"
+#include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
 #include "engine/eval/transfer.h"
@@ -293,6 +294,11 @@ ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *dona
     return status;
 }
 
+ig_status engine_eval_held(engine *e, ig_array *const *arrays, int n)
+{
+    return eval_locked(e, arrays, n, NULL, 0);
+}
+
 ig_status engine_eval_filled(ig_array *const *arrays, int n)
 {
     engine *e = engine_enter();
@@ -304,6 +310,12 @@ ig_status engine_eval_filled(ig_array *const *arrays, int n)
 }
 
 ig_status ig_eval(ig_array *const *arrays, int n) { return ig_eval_donating(arrays, n, NULL, 0); }
+
+void engine_explain(const schedule *s, const graph *g, const backend *dev, text *t)
+{
+    schedule_text(s, g, dev->name, dev->core_name ? dev->core_name : executor_of(dev)->core_name,
+                  t);
+}
 
 char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
@@ -322,8 +334,7 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
         prepare(&e->g, arrays, n, donated, n_donated) == IG_OK)
         s = engine_schedule(e, dev);
     if (s)
-        schedule_text(s, &e->g, dev->name,
-                      dev->core_name ? dev->core_name : executor_of(dev)->core_name, &t);
+        engine_explain(s, &e->g, dev, &t);
     else
         t.failed = true;
     engine_leave();
@@ -413,6 +424,7 @@ void ig_shutdown(void)
             engine_discard(e->cache[i].plan, e->cache[i].device);
         e->cache[i].plan = NULL;
     }
+    constants_sweep_held();
     graph_free(&e->g);
     run_free(&e->run);
     emitted_release();

@@ -125,6 +125,7 @@ ig_status transfer_root(ig_array *root, const backend *dev)
     buffer *there = transfer_copy(root->data, 0, root->data->bytes, dev);
     if (!there)
         return error_waiting(IG_ERR_MEMORY);
+    there->serial = root->data->serial;
     buffer_release(root->data);
     root->data = there;
     return IG_OK;

@@ -57,6 +57,15 @@ void plans_drop(ig_onnx *m)
     m->plans = NULL;
 }
 
+/* True if all inputs are tensors. */
+static bool plan_can(const ig_onnx *m, ig_onnx_value *const *inputs)
+{
+    for (int i = 0; i < m->model.graph.n_given; i++)
+        if (inputs[i] && inputs[i]->kind != IG_ONNX_TENSOR)
+            return false;
+    return true;
+}
+
 /* ---- finding -------------------------------------------------------------------------------- */
 
 static struct plan_input input_of(const ig_onnx_value *v)
@@ -87,9 +96,10 @@ static bool plan_fits(const plan *p, int n, ig_onnx_value *const *inputs)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-/* The outputs as arrays, each of which becomes an output of the computation. */
+/* The outputs as arrays, each of which becomes an output of the computation. If explained is not NULL, it gets the
+ * description of the computation, which is not made. */
 static bool outputs_compile(plan *p, ig_array *const *in, int n_in, ig_onnx_value *const *values,
-                            int n)
+                            int n, char **explained)
 {
     ig_array **list = memory_new((size_t)(n + 1) * sizeof *list);
     bool fine = list != NULL;
@@ -99,14 +109,16 @@ static bool outputs_compile(plan *p, ig_array *const *in, int n_in, ig_onnx_valu
         list[i] = values[i]->array;
         values[i]->varies = false;
     }
-    if (fine)
+    if (fine && explained)
+        *explained = ig_compile_explain(in, n_in, 0, list, n);
+    else if (fine)
         p->compiled = ig_compile(in, n_in, 0, list, n);
     memory_free(list);
-    return fine && p->compiled;
+    return fine && (explained ? *explained != NULL : p->compiled != NULL);
 }
 
-/* Builds the graph on placeholders, and compiles it. */
-static bool plan_build(plan *p, ig_onnx *m, ig_onnx_value *const *inputs)
+/* Builds the graph on placeholders, and compiles or explains it. */
+static bool plan_build(plan *p, ig_onnx *m, ig_onnx_value *const *inputs, char **explained)
 {
     const int n = m->model.graph.n_given, n_out = m->model.graph.n_outputs;
     ig_onnx_value **stand = memory_new((size_t)(n + 1) * sizeof *stand);
@@ -122,7 +134,7 @@ static bool plan_build(plan *p, ig_onnx *m, ig_onnx_value *const *inputs)
         }
     onnx_run r = {.m = m};
     fine = fine && model_apply(&r, stand, outputs) && !r.changes &&
-           outputs_compile(p, in, given, outputs, n_out);
+           outputs_compile(p, in, given, outputs, n_out, explained);
     for (int i = 0; i < n_out && outputs; i++)
         ig_onnx_value_release(outputs[i]);
     for (int i = 0; i < n && stand; i++)
@@ -144,13 +156,26 @@ static void plan_make(plan *p, ig_onnx *m, ig_onnx_value *const *inputs)
     if (p->inputs && p->types && ig_scope_begin() == IG_OK) {
         for (int i = 0; i < n; i++)
             p->inputs[i] = input_of(inputs[i]);
-        plan_build(p, m, inputs);
+        plan_build(p, m, inputs, NULL);
         ig_scope_end();
     }
     /* A run without a plan reports the error, if it is one. */
     ig_status code = IG_OK;
     if (ig_error(&code) && (code == IG_ERR_MEMORY || code == IG_ERR_CANCELLED))
         plan_clear(p); /* the next run tries again */
+}
+
+char *plan_explain(ig_onnx *m, ig_onnx_value *const *inputs)
+{
+    plan p = {.types = memory_new((size_t)(m->model.graph.n_outputs + 1) * sizeof *p.types)};
+    char *explained = NULL;
+    if (p.types && plan_can(m, inputs) && ig_scope_begin() == IG_OK) {
+        plan_build(&p, m, inputs, &explained);
+        ig_scope_end();
+    }
+    plan_clear(&p);
+    ig_error(NULL);
+    return explained;
 }
 
 static plan *plan_find(ig_onnx *m, ig_onnx_value *const *inputs)
@@ -206,10 +231,7 @@ static ig_status compiled_run(const plan *p, const ig_onnx *m, ig_onnx_value *co
 
 bool plan_run(ig_onnx *m, ig_onnx_value *const *inputs, ig_onnx_value **outputs, ig_status *status)
 {
-    for (int i = 0; i < m->model.graph.n_given; i++)
-        if (inputs[i] && inputs[i]->kind != IG_ONNX_TENSOR)
-            return false;
-    const plan *p = plan_find(m, inputs);
+    const plan *p = plan_can(m, inputs) ? plan_find(m, inputs) : NULL;
     if (!p || !p->compiled)
         return false;
     *status = compiled_run(p, m, inputs, outputs);

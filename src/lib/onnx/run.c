@@ -415,6 +415,43 @@ ig_status ig_onnx_run(ig_onnx *m, ig_onnx_value *const *inputs, ig_onnx_value **
     return run_plainly(m, inputs, outputs);
 }
 
+/* The description of the graph of a run without a plan. */
+static char *explain_plainly(ig_onnx *m, ig_onnx_value *const *inputs)
+{
+    const int n_out = m->model.graph.n_outputs;
+    ig_onnx_value **out = memory_new((size_t)(n_out + 1) * sizeof *out);
+    onnx_run r = {.m = m};
+    char *explained = NULL;
+    if (!out || ig_scope_begin() != IG_OK) {
+        memory_free(out);
+        return NULL;
+    }
+    if (model_apply(&r, inputs, out)) {
+        const int n = arrays_collect(out, n_out, NULL, 0);
+        ig_array **list = memory_get((size_t)(n + 1) * sizeof *list);
+        if (list) {
+            arrays_collect(out, n_out, list, 0);
+            explained = ig_explain(list, n);
+        }
+        memory_free(list);
+    }
+    for (int i = 0; i < n_out; i++)
+        ig_onnx_value_release(out[i]);
+    ig_scope_end();
+    memory_free(out);
+    return explained;
+}
+
+char *ig_onnx_explain(ig_onnx *m, ig_onnx_value *const *inputs)
+{
+    if (require_pointer("ig_onnx_explain", "m", m) != IG_OK ||
+        require_list("ig_onnx_explain", "inputs", inputs, m->model.graph.n_given) != IG_OK ||
+        inputs_check(m, inputs) != IG_OK)
+        return NULL;
+    char *explained = plan_explain(m, inputs);
+    return explained ? explained : explain_plainly(m, inputs);
+}
+
 typedef struct walker {
     ig_onnx_visit visit;
     void *context;

@@ -74,5 +74,8 @@ void call_free(onnx_call *c);
  * it; nothing is written then, and no error is pending. */
 bool plan_run(ig_onnx *m, ig_onnx_value *const *inputs, ig_onnx_value **outputs, ig_status *status);
 void plans_drop(ig_onnx *m);
+/* The description of the plan for inputs of these shapes (release with ig_free). NULL if there is none; no error is
+ * pending. */
+char *plan_explain(ig_onnx *m, ig_onnx_value *const *inputs);
 
 #endif
