@@ -561,6 +561,90 @@ static void test_bytes(void **state)
     check_bytes(ig_astype(a, IG_I32), ig_full(IG_SHAPE(300, 4), ig_int(3), IG_I32), false);
 }
 
+/* Any bytes of i8 or u8, in memory. */
+static ig_array *any_bytes(ig_ints shape, ig_dtype dtype)
+{
+    static int64_t key = 7;
+    ig_array *x = ig_randint(ig_key(key++, NULL), shape, 0, 256, IG_I32);
+    x = ig_astype(dtype == IG_I8 ? ig_subtract(x, ig_int(128)) : x, dtype);
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    return x;
+}
+
+/* x in i32 minus a zero point: none, a number, an array of one, or one for each index of an axis. */
+static ig_array *centred(ig_array *x, int how, ig_ints along)
+{
+    const ig_dtype dtype = ig_dtype_of(x);
+    ig_array *wide = ig_astype(x, IG_I32);
+    switch (how) {
+    case 0: return wide;
+    case 1: return ig_subtract(wide, ig_astype(ig_int(77), IG_I32));
+    case 2: return ig_subtract(wide, ig_astype(any_bytes(IG_SCALAR, dtype), IG_I32));
+    default: return ig_subtract(wide, ig_astype(any_bytes(along, dtype), IG_I32));
+    }
+}
+
+/* Bytes of both kinds minus zero points of every kind are multiplied as i8: odd sizes, one row, batches. */
+static void test_zero_points(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1, 1},   {1, 33, 17},  {7, 5, 3},
+                                       {9, 20, 64}, {13, 31, 70}, {2, 3, 1100}};
+    static const ig_dtype kinds[] = {IG_I8, IG_U8};
+    for (int i = 0; i < 4 * 16; i++) {
+        const int64_t *size = sizes[i * 5 % 6], m = size[0], n = size[1], k = size[2];
+        const ig_dtype a = kinds[i & 1], b = kinds[i >> 1 & 1];
+        const int how_a = i >> 2 & 3, how_b = i >> 4 & 3;
+        ig_scope_begin();
+        ig_array *y = centred(any_bytes(IG_SHAPE(k, n), b), how_b, IG_SHAPE(n));
+        ig_array *turned =
+            ig_matrix_transpose(centred(any_bytes(IG_SHAPE(n, k), b), how_b, IG_SHAPE(n, 1)));
+        check_bytes(centred(any_bytes(IG_SHAPE(m, k), a), how_a, IG_SHAPE(m, 1)), y, true);
+        check_bytes(centred(any_bytes(IG_SHAPE(2, m, k), a), how_a, IG_SHAPE(m, 1)), turned, true);
+        check_bytes(centred(any_bytes(IG_SHAPE(2, m, k), a), how_a, IG_SHAPE(2, m, 1)),
+                    centred(any_bytes(IG_SHAPE(2, k, n), b), how_b, IG_SHAPE(2, 1, n)), true);
+        ig_scope_end();
+    }
+    /* A zero point that varies along k, and a part of such an operand. */
+    ig_array *x = centred(any_bytes(IG_SHAPE(6, 40), IG_U8), 3, IG_SHAPE(40));
+    ig_array *y = any_bytes(IG_SHAPE(40, 9), IG_I8);
+    check_bytes(x, centred(y, 0, IG_NONE), false);
+    ig_array *rows = centred(any_bytes(IG_SHAPE(6, 40), IG_U8), 3, IG_SHAPE(6, 1));
+    check_bytes(ig_slice(rows, IG_AXES(2, 0), IG_AXES(6, 40), IG_AXES(2, 1)),
+                centred(y, 0, IG_NONE), false);
+    ig_array *one = centred(any_bytes(IG_SHAPE(6, 40), IG_U8), 2, IG_NONE);
+    check_bytes(ig_slice(one, IG_AXES(2, 0), IG_AXES(6, 40), IG_AXES(2, 1)), centred(y, 0, IG_NONE),
+                true);
+}
+
+/* Convolutions of bytes: the border is the zero point. */
+static void test_bytes_convolved(void **state)
+{
+    (void)state;
+    static const ig_dtype kinds[] = {IG_I8, IG_U8};
+    for (int i = 0; i < 4 * 3 * 4; i++) {
+        const int how = i >> 2 & 3, groups = i % 3 == 2 ? 2 : 1, pad = i / 4 % 3;
+        ig_scope_begin();
+        ig_array *x =
+            centred(any_bytes(IG_SHAPE(2, 6, 9, 7), kinds[i & 1]), how < 3 ? how : 2, IG_NONE);
+        ig_array *w = centred(any_bytes(IG_SHAPE(10, 6 / groups, 3, 2), kinds[i >> 1 & 1]), how,
+                              IG_SHAPE(10, 1, 1, 1));
+        ig_array *y = ig_conv2d(x, w, NULL, IG_AXES(1 + pad % 2, 1), IG_AXES(pad, pad),
+                                IG_AXES(1, 2), groups);
+        char *plan = ig_explain(&y, 1);
+        assert_non_null(plan);
+        const bool planned = strstr(plan, "contract  i8") != NULL;
+        ig_free(plan);
+        assert_true(planned || how == 1 || (how == 3 && groups > 1));
+        assert_int_equal(ig_eval((ig_array *[]){y}, 1), IG_OK);
+        assert_int_equal(ig_eval((ig_array *[]){x, w}, 2), IG_OK);
+        ig_array *right = ig_conv2d(x, w, NULL, IG_AXES(1 + pad % 2, 1), IG_AXES(pad, pad),
+                                    IG_AXES(1, 2), groups);
+        assert_true(ig_item(ig_all(ig_equal(y, right), IG_NONE, false)) == 1);
+        ig_scope_end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -573,6 +657,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_same_sums_of_bf16, begin, end),
         cmocka_unit_test_setup_teardown(test_dtypes, begin, end),
         cmocka_unit_test_setup_teardown(test_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(test_zero_points, begin, end),
+        cmocka_unit_test_setup_teardown(test_bytes_convolved, begin, end),
         cmocka_unit_test_setup_teardown(test_errors, begin, end),
         cmocka_unit_test_setup_teardown(test_einsum_errors, begin, end),
     };

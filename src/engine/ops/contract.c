@@ -27,23 +27,6 @@ static int64_t extent(const int64_t *shape, int n)
     return points;
 }
 
-/* True if x is a conversion of a contiguous i8 array to i32 that has not been evaluated. */
-static bool is_widened(const ig_array *x)
-{
-    const ig_array *made = x->root;
-    return made->op == OP_astype && made->dtype == IG_I32 && !made->data &&
-           made->in[0]->dtype == IG_I8 && view_is_contiguous(&made->in[0]->view);
-}
-
-/* The i8 array that x was converted from. */
-static ig_array *unwidened(op_id op, const ig_array *x)
-{
-    ig_array *from = x->root->in[0];
-    view v = x->view;
-    v.offset += from->view.offset;
-    return array_view(op, from, &v);
-}
-
 /* Sums of products over the last axes, as a reduction, which can split these axes. f16 and bf16 are multiplied and
  * added in f32, as in a contraction. */
 static ig_array *dot_products(ig_array *const x[2], int first, int n, ig_dtype dtype)
@@ -56,15 +39,13 @@ static ig_array *dot_products(ig_array *const x[2], int first, int n, ig_dtype d
     return build_cast(ig_sum(products, (ig_ints){axes, n}, wide, false), dtype);
 }
 
-ig_array *contract_node(op_id op, ig_array *const given[2], contract_axes axes, ig_dtype dtype)
+ig_array *contract_node(op_id op, ig_array *const x[2], contract_axes axes, ig_dtype dtype)
 {
-    ig_array *x[2] = {given[0], given[1]};
     if (!x[0] || !x[1])
         return NULL;
-    if (dtype == IG_I32 && is_widened(x[0]) && is_widened(x[1]))
-        for (int i = 0; i < 2; i++)
-            if (!(x[i] = unwidened(op, x[i])))
-                return NULL;
+    if (dtype == IG_I32 && axes.k > 0 && contract_is_bytes(x[0], axes.b + axes.m) &&
+        contract_is_bytes(x[1], axes.b + axes.n))
+        return contract_bytes(op, x, axes);
     const view *v0 = &x[0]->view, *v1 = &x[1]->view;
     const int b = axes.b, m = axes.m, n = axes.n, k = axes.k;
     assert(x[0]->dtype == x[1]->dtype && v0->ndim == b + m + k && v1->ndim == b + n + k);

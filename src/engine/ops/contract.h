@@ -19,8 +19,19 @@ ig_status contract_cast(op_id op, ig_array **x, int n);
 
 /* The node: x[0] is (b..., m..., k...) and x[1] is (b..., n..., k...), of one dtype and of equal
  * lengths in b and k. dtype is theirs, or f32 for f16 and bf16, so that a caller with further ops rounds once.
- * i32 operands that were converted from i8 are passed as i8, because processors have instructions that sum
- * products of bytes in i32. Returns (b..., m..., n...), contiguous. */
+ * i32 operands that were converted from bytes are multiplied as i8 (contract_bytes). Returns (b..., m..., n...),
+ * contiguous. */
 ig_array *contract_node(op_id op, ig_array *const x[2], contract_axes axes, ig_dtype dtype);
+
+/* ---- products of bytes (contract_bytes.c) ---- */
+
+/* True if x is bytes converted to i32, minus a zero point that varies along the first `rows` axes at most. */
+bool contract_is_bytes(const ig_array *x, int rows);
+/* The result of contract_node for two such operands. */
+ig_array *contract_bytes(op_id op, ig_array *const x[2], contract_axes axes);
+
+/* window_pad of x with zeros, as contract_bytes can use it if x is such an operand: the border is the zero point. */
+struct windows;
+ig_array *contract_pad(op_id op, ig_array *x, const struct windows *w);
 
 #endif

@@ -331,7 +331,7 @@ int op_conv(op_id op, const ig_arg *args, ig_array **out)
     ig_array *native = conv_native(&c);
     if (native)
         return op_one(out, with_bias(&c, native));
-    ig_array *y = conv_result(&c, window_pad(c.x, w, BORDER_ZERO), conv_weight(&c, false));
+    ig_array *y = conv_result(&c, contract_pad(op, c.x, w), conv_weight(&c, false));
     return op_one(out, with_gradient(&c, numbers_of(&c, false), y));
 }
 

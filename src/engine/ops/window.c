@@ -90,7 +90,7 @@ ig_array *window_border_value(ig_dtype dtype, window_border border)
     return ig_iinfo_of(dtype, &info) == IG_OK ? build_scalar_int(info.min, dtype) : NULL;
 }
 
-ig_array *window_pad(ig_array *x, const windows *w, window_border border)
+ig_array *window_pad_with(ig_array *x, const windows *w, ig_array *border)
 {
     int64_t width[2 * (2 + WINDOW_AXES_MOST)] = {0};
     bool any = false;
@@ -101,8 +101,12 @@ ig_array *window_pad(ig_array *x, const windows *w, window_border border)
     }
     if (!any)
         return x;
-    return ig_pad(x, (ig_ints){width, 4 + 2 * w->n}, "constant",
-                  window_border_value((ig_dtype)x->dtype, border));
+    return ig_pad(x, (ig_ints){width, 4 + 2 * w->n}, "constant", border);
+}
+
+ig_array *window_pad(ig_array *x, const windows *w, window_border border)
+{
+    return window_pad_with(x, w, window_border_value((ig_dtype)x->dtype, border));
 }
 
 void window_view(const view *x, const windows *w, view *v)

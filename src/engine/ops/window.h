@@ -39,6 +39,8 @@ ig_array *window_border_value(ig_dtype dtype, window_border border);
 
 /* x with w->padding and w->extra border elements around it; x itself if there are none. */
 ig_array *window_pad(ig_array *x, const windows *w, window_border border);
+/* The same with a border of a 0-d array. */
+ig_array *window_pad_with(ig_array *x, const windows *w, ig_array *border);
 
 /* (N, C, out..., kernel...) of the padded x (N, C, spatial...). */
 void window_view(const view *x, const windows *w, view *v);

@@ -52,14 +52,30 @@ void build_div(onnx_call *c)
     call_return(c, 0, op_divide(x, second_operand(c, x)));
 }
 
+/* x to the power of input 1 if that is a known small number, which products or a square root compute faster, within as
+ * many roundings; else NULL. */
+static ig_array *known_power(onnx_call *c, ig_array *x)
+{
+    const ig_onnx_value *v = call_value(c, 1);
+    if (!x || !v || v->varies || v->kind != IG_ONNX_TENSOR || ig_size(v->array) != 1 ||
+        ig_ndim(v->array) > ig_ndim(x) || !is_float(ig_dtype_of(x)))
+        return NULL;
+    const double *power = call_read(c, 1, IG_F64);
+    if (!power || (*power != 2 && *power != 3))
+        return NULL;
+    ig_array *square = ig_multiply(x, x);
+    return *power == 2 ? square : ig_multiply(square, x);
+}
+
 /* The result has the dtype of the base. */
 void build_pow(onnx_call *c)
 {
     ig_array *x = call_array(c, 0), *y = second_operand(c, x);
     ig_dtype dtype = ig_dtype_of(x);
+    ig_array *known = known_power(c, x);
     if (ig_promote(dtype, ig_dtype_of(y)) == IG_DTYPE_NONE)
         y = ig_astype(y, dtype);
-    call_return(c, 0, ig_astype(ig_pow(x, y), dtype));
+    call_return(c, 0, known ? known : ig_astype(ig_pow(x, y), dtype));
 }
 
 void build_mod(onnx_call *c)

@@ -114,12 +114,13 @@ void build_ms_attention(onnx_call *c)
 static ig_array *centred(onnx_call *c, int i, int zero)
 {
     ig_array *x = ig_astype(call_array(c, i), IG_I32);
-    return call_has(c, zero) ? ig_subtract(x, ig_astype(call_array(c, zero), IG_I32)) : x;
+    ig_array *z = part_zero(c, zero);
+    return z ? ig_subtract(x, ig_astype(z, IG_I32)) : x;
 }
 
 void build_qattention(onnx_call *c)
 {
-    ig_array *sums = part_matmul(centred(c, 0, 6), centred(c, 1, 7));
+    ig_array *sums = ig_matmul(centred(c, 0, 6), centred(c, 1, 7));
     ig_array *scale = ig_multiply(call_array(c, 3), call_array(c, 4));
     ig_array *x = ig_add(ig_multiply(ig_astype(sums, IG_F32), scale), call_array(c, 2));
     self_attention(c, x, 5, 8, -1);

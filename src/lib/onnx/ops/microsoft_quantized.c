@@ -119,14 +119,15 @@ static ig_array *centred(ig_array *x, ig_array *zero)
 
 static ig_array *or_null(onnx_call *c, int i)
 {
-    return call_has(c, i) ? of_columns(call_array(c, i)) : NULL;
+    ig_array *x = part_zero(c, i);
+    return x ? of_columns(x) : NULL;
 }
 
 /* a @ b in i32, times both scales, plus input `bias`. */
 static void scaled_product(onnx_call *c, ig_array *a, ig_array *b, ig_array *a_scale,
                            ig_array *b_scale, int bias)
 {
-    ig_array *y = ig_multiply(ig_astype(part_matmul(a, b), IG_F32), ig_multiply(a_scale, b_scale));
+    ig_array *y = ig_multiply(ig_astype(ig_matmul(a, b), IG_F32), ig_multiply(a_scale, b_scale));
     call_return(c, 0, call_has(c, bias) ? ig_add(y, call_array(c, bias)) : y);
 }
 
@@ -156,8 +157,12 @@ void build_qgemm(onnx_call *c)
     const bool turn_a = call_attribute_bool(c, "transA", false),
                turn_b = call_attribute_bool(c, "transB", false);
     const double alpha = call_attribute_float(c, "alpha", 1);
-    b = ig_astype(turn_b ? ig_matrix_transpose(b) : b, IG_I32);
-    ig_array *y = part_matmul(turn_a ? ig_matrix_transpose(a) : a, centred(b, or_null(c, 5)));
+    ig_array *zero_b = or_null(c, 5);
+    if (zero_b && turn_b && ig_ndim(zero_b) == 1)
+        zero_b = ig_expand_dims(zero_b, IG_AXES(1));
+    b = centred(b, zero_b);
+    ig_array *y =
+        ig_matmul(turn_a ? ig_matrix_transpose(a) : a, turn_b ? ig_matrix_transpose(b) : b);
     if (call_has(c, 6))
         y = ig_add(y, call_array(c, 6));
     ig_array *scale = ig_multiply(

@@ -35,9 +35,8 @@ bool part_ndim(onnx_call *c, const char *name, const ig_array *x, int ndim);
 bool part_range(ig_onnx_type type, double *low, double *high);
 /* round(x) + zero, saturated to an integer type, or converted to an 8-bit or 4-bit float type. zero may be NULL. */
 ig_array *part_quantize(ig_array *x, ig_array *zero, ig_onnx_type type, bool saturate);
-/* a @ b in i32, exact, for elements of at most 255 in absolute value. Sums of 256 products fit in the mantissa of f32, whose
- * matrix products are fast on every device. Floats are multiplied as they are. */
-ig_array *part_matmul(ig_array *a, ig_array *b);
+/* Input i, a zero point; NULL if it is absent, or known to be 0. */
+ig_array *part_zero(onnx_call *c, int i);
 /* x as u8, with the scale and zero point that cover its range and 0. */
 ig_array *part_quantize_range(ig_array *x, ig_array **scale, ig_array **zero);
 

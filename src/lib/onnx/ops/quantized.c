@@ -44,6 +44,21 @@ ig_array *part_quantize(ig_array *x, ig_array *zero, ig_onnx_type type, bool sat
     return ig_astype(ig_clip(whole, ig_float(low), ig_float(high)), ig_onnx_type_dtype(type));
 }
 
+ig_array *part_zero(onnx_call *c, int i)
+{
+    enum { MOST = 1 << 16 };
+    const ig_onnx_value *v = call_has(c, i) ? call_value(c, i) : NULL;
+    if (!v)
+        return NULL;
+    bool known = !v->varies && v->kind == IG_ONNX_TENSOR && ig_size(v->array) <= MOST &&
+                 !part_is_float(ig_dtype_of(v->array));
+    const int64_t *numbers = known ? call_read(c, i, IG_I64) : NULL;
+    known = numbers != NULL;
+    for (int64_t k = 0; known && k < ig_size(v->array); k++)
+        known = numbers[k] == 0;
+    return known ? NULL : call_array(c, i);
+}
+
 /* A scale or zero point in a shape that broadcasts with x: one number, one for each index of the axis, or one for each
  * block of the axis. */
 static ig_array *spread(onnx_call *c, ig_array *s, const ig_array *x, const char *name)
@@ -148,33 +163,15 @@ static ig_array *centred(onnx_call *c, int i, int zero, int axis)
     ig_array *x = call_array(c, i);
     if (part_is_float(ig_dtype_of(x)))
         return x;
+    ig_array *z = part_zero(c, zero);
     x = ig_astype(x, IG_I32);
-    if (!call_has(c, zero))
-        return x;
-    return ig_subtract(x, ig_astype(of_rows(call_array(c, zero), axis), IG_I32));
-}
-
-ig_array *part_matmul(ig_array *a, ig_array *b)
-{
-    enum { EXACT = 256 }; /* 256 * 255 * 255 < 2**24 */
-    const int64_t k = ig_dim(a, -1);
-    ig_array *x = ig_astype(a, IG_F32), *y = ig_astype(b, IG_F32), *sum = NULL;
-    if (!a || !b || k < 1 || part_is_float(ig_dtype_of(a)))
-        return ig_matmul(a, b);
-    for (int64_t at = 0; at < k; at += EXACT) {
-        const int64_t end = at + EXACT < k ? at + EXACT : k;
-        ig_array *part = ig_matmul(part_slice(x, -1, at, end),
-                                   part_slice(y, ig_ndim(y) == 1 ? -1 : -2, at, end));
-        part = ig_astype(part, IG_I32);
-        sum = sum ? ig_add(sum, part) : part;
-    }
-    return sum;
+    return z ? ig_subtract(x, ig_astype(of_rows(z, axis), IG_I32)) : x;
 }
 
 void build_matmul_integer(onnx_call *c)
 {
     ig_array *a = centred(c, 0, 2, -2), *b = centred(c, 1, 3, -1);
-    call_return(c, 0, part_matmul(a, b));
+    call_return(c, 0, ig_matmul(a, b));
 }
 
 void build_matmul_integer_16(onnx_call *c)
@@ -194,7 +191,7 @@ static ig_array *requantized(onnx_call *c, ig_array *sums, ig_array *scale, int 
 
 void build_qlinear_matmul(onnx_call *c)
 {
-    ig_array *sums = part_matmul(centred(c, 0, 2, -2), centred(c, 3, 5, -1));
+    ig_array *sums = ig_matmul(centred(c, 0, 2, -2), centred(c, 3, 5, -1));
     ig_array *scale = ig_multiply(ig_astype(of_rows(call_array(c, 1), -2), IG_F32),
                                   ig_astype(of_rows(call_array(c, 4), -1), IG_F32));
     if (ig_size(call_array(c, 6)) != 1)
@@ -207,20 +204,17 @@ void build_qlinear_matmul(onnx_call *c)
 /* Kernels minus their zero point: one, or one for each output channel. */
 static ig_array *centred_kernels(onnx_call *c, int i, int zero)
 {
-    ig_array *w = ig_astype(call_array(c, i), IG_I32);
-    if (!call_has(c, zero))
+    ig_array *w = ig_astype(call_array(c, i), IG_I32), *z = part_zero(c, zero);
+    if (!z)
         return w;
-    ig_array *z = ig_astype(call_array(c, zero), IG_I32);
-    return ig_subtract(w,
-                       ig_size(z) == 1 ? ig_reshape(z, IG_SCALAR) : part_along(z, ig_ndim(w), 0));
+    z = ig_size(z) == 1 ? ig_reshape(z, IG_SCALAR) : part_along(z, ig_ndim(w), 0);
+    return ig_subtract(w, ig_astype(z, IG_I32));
 }
 
 static ig_array *centred_image(onnx_call *c, int i, int zero)
 {
-    ig_array *x = ig_astype(call_array(c, i), IG_I32);
-    if (!call_has(c, zero))
-        return x;
-    return ig_subtract(x, ig_astype(ig_reshape(call_array(c, zero), IG_SCALAR), IG_I32));
+    ig_array *x = ig_astype(call_array(c, i), IG_I32), *z = part_zero(c, zero);
+    return z ? ig_subtract(x, ig_astype(ig_reshape(z, IG_SCALAR), IG_I32)) : x;
 }
 
 void build_conv_integer(onnx_call *c)

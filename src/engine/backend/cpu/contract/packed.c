@@ -25,7 +25,10 @@ enum {
     ROWS_MOST = 2048, /* with more rows, packing each time costs little */
     SHARE = 4         /* panels are at most this part of the memory limit */
 };
-#define MATRIX_LEAST ((int64_t)256 << 10) /* bytes: packing a smaller matrix takes almost no time */
+#define MATRIX_LEAST \
+    ((int64_t)256 << 10) /* bytes: packing a smaller matrix takes almost no time ... */
+#define BYTES_LEAST \
+    ((int64_t)32 << 10) /* ... unless its elements are bytes, which are multiplied faster */
 
 static void packed_free(derived *list)
 {
@@ -42,12 +45,14 @@ int64_t packed_block(const contraction *c)
     return (c->n.extent + nr - 1) / nr * nr * panel_row(c, c->kc.size);
 }
 
-/* True if the operand is a plain matrix whose rows have contiguous points, as in linear layers. */
+/* True if the operand is a plain matrix whose rows have contiguous points, as in linear layers. A matrix of bytes may also
+ * be transposed. */
 static bool is_matrix(const contraction *c)
 {
     const bool may_be_thin = c->thin == 0 && c->along && !c->dots && c->kernel->thin_packed;
-    return (c->thin < 0 || may_be_thin) && !c->blas && c->runs[1] && c->batches == 1 &&
-           c->row[1].ndim == 1 && c->k[1].ndim == 1 && c->kernel->element_bytes == c->element_bytes;
+    return (c->thin < 0 || may_be_thin) && !c->blas && (c->runs[1] || c->element_bytes == 1) &&
+           c->batches == 1 && c->row[1].ndim == 1 && c->k[1].ndim == 1 &&
+           c->kernel->element_bytes == c->element_bytes;
 }
 
 static packed *packed_find(const contraction *c, const buffer *b, size_t offset)
@@ -78,11 +83,13 @@ static void packing_task(void *context, int64_t task, int worker)
     const int64_t block = task / j->columns.parts, part = task % j->columns.parts;
     const int64_t k = cut_length(&c->kc, block), n = cut_length(&j->columns, part);
     const int64_t first = part * j->columns.size;
-    int64_t row[FEW];
+    int64_t row[FEW], point[GEMM_KC_MOST];
     (void)worker;
     axis_group_offsets(&c->row[1], first, n, row);
+    axis_group_offsets(&c->k[1], block * c->kc.size, c->runs[1] ? 1 : k, point);
     c->kernel->pack_n(j->to + block * packed_block(c) + first * panel_row(c, k),
-                      j->from + block * c->kc.size * c->element_bytes, n, row, k, NULL);
+                      j->from + (c->runs[1] ? point[0] : 0) * c->element_bytes, n, row, k,
+                      c->runs[1] ? NULL : point);
 }
 
 static void pack_all(const contraction *c, const char *from, char *to)
@@ -113,7 +120,8 @@ ig_status packed_get(contraction *c)
     const size_t bytes = (size_t)(c->kc.parts * packed_block(c));
     if (p)
         c->packed = p->panels;
-    if (p || c->m.extent > ROWS_MOST || matrix < MATRIX_LEAST || !may_keep(bytes))
+    const int64_t least = c->element_bytes == 1 ? BYTES_LEAST : MATRIX_LEAST;
+    if (p || c->m.extent > ROWS_MOST || matrix < least || !may_keep(bytes))
         return IG_OK;
     p = memory_get(sizeof *p);
     char *panels = p ? memory_data_get(bytes) : NULL;

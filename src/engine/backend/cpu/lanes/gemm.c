@@ -493,13 +493,21 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
     }
 #define GROUP_KERNEL(mr, nr, group, bytes, kc, element, gather, thin, ...) \
     { \
-        mr, nr, nr, group, bytes, kc, pack_m_##element, pack_n_##element, tile_##element, NULL, 0, \
-            gather, thin, 3, 4, NULL, NULL, __VA_ARGS__, NULL \
+        mr, nr, nr, group, bytes, kc, pack_m_##element, pack_n_##element, tile_##element, \
+            TILE_AT(element), GROUP_FEW_ROWS, gather, thin, 3, 4, NULL, NULL, __VA_ARGS__, NULL \
     }
 
 #if ON_BASE
 #define pack_m_i32 pack_m_i8
 #define pack_n_i32 pack_n_i8
+#endif
+
+#if SIMD_MMA
+#define GROUP_FEW_ROWS 4
+#define TILE_AT(element) tile_at_##element
+#else
+#define GROUP_FEW_ROWS 0
+#define TILE_AT(element) NULL
 #endif
 
 #if SIMD_MMA

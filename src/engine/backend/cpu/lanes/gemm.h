@@ -15,11 +15,12 @@
 
 enum {
     GEMM_KC = 256,
-    GEMM_WIDTH_MAX = 64, /* the largest mr and nr of any kernel */
-    GEMM_THIN_MAX = 8,   /* rows of the thin side */
-    GEMM_THIN_FEW = 2,   /* up to this many rows are multiplied one by one if points are
+    GEMM_KC_MOST = 4 * GEMM_KC, /* the largest kc of any kernel */
+    GEMM_WIDTH_MAX = 64,        /* the largest mr and nr of any kernel */
+    GEMM_THIN_MAX = 8,          /* rows of the thin side */
+    GEMM_THIN_FEW = 2,          /* up to this many rows are multiplied one by one if points are
                           * contiguous */
-    GEMM_THIN_LANES = 16 /* rows that thin takes together if points are contiguous */
+    GEMM_THIN_LANES = 16        /* rows that thin takes together if points are contiguous */
 };
 
 /* A block of k of a product in which x has few rows: c[r * c_row + t * c_thin] = (or += if add) the sum over k of
