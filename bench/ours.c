@@ -112,6 +112,13 @@ static ig_array *build_depthwise(const struct prepared *p)
                      (int)ig_dim(p->in[0], 1));
 }
 
+/* Every second window. */
+static ig_array *build_depthwise_2(const struct prepared *p)
+{
+    return ig_conv2d(p->in[0], p->in[1], NULL, IG_SHAPE(2, 2), IG_SHAPE(1, 1), IG_NONE,
+                     (int)ig_dim(p->in[0], 1));
+}
+
 static ig_array *build_max_pool(const struct prepared *p)
 {
     return ig_max_pool2d(p->in[0], IG_SHAPE(2, 2), IG_NONE, IG_NONE, IG_NONE, false);
@@ -349,6 +356,7 @@ static const struct work {
     {"attention", build_attention, false},
     {"conv", build_conv, false},
     {"depthwise", build_depthwise, false},
+    {"depthwise_2", build_depthwise_2, false},
     {"max_pool", build_max_pool, false},
     {"cumulative_sum", build_cumulative_sum, false},
     {"sort", build_sort, false},

@@ -136,6 +136,8 @@ def works():
     yield Work("matmul", "4096x16x4096", inputs=((4096, 16), (16, 4096)), flops=2.0 * 4096 * 16 * 4096)
     yield Work("matmul", "100000x64x64", inputs=((100000, 64), (64, 64)), flops=2.0 * 100000 * 64 * 64)
     yield Work("depthwise", "8x64x56x56 3x3", inputs=((8, 64, 56, 56), (64, 1, 3, 3)), bytes=8 * 64 * 56 * 56 * 8)
+    yield Work("depthwise", "1x272x14x14 3x3", inputs=((1, 272, 14, 14), (272, 1, 3, 3)), bytes=272 * 14 * 14 * 8)
+    yield Work("depthwise_2", "1x144x56x56 3x3", inputs=((1, 144, 56, 56), (144, 1, 3, 3)), bytes=144 * 56 * 56 * 5)
     yield Work("max_pool", "8x64x56x56 2x2", inputs=((8, 64, 56, 56),), bytes=8 * 64 * 56 * 56 * 5)
 
 

@@ -79,12 +79,16 @@ class Jax:
         softmax = self.jax.nn.softmax
         return self.function(lambda q, k, v: softmax(q * scale @ k.swapaxes(-1, -2)) @ v, q, k, v)
 
-    def conv(self, x, weight, groups=1):
+    def conv(self, x, weight, groups=1, stride=1):
         f = self.jax.lax.conv_general_dilated
-        return self.function(lambda x, w: f(x, w, (1, 1), "SAME", feature_group_count=groups), x, weight)
+        sides = ((1, 1), (1, 1))
+        return self.function(lambda x, w: f(x, w, (stride, stride), sides, feature_group_count=groups), x, weight)
 
     def depthwise(self, x, weight):
         return self.conv(x, weight, weight.shape[0])
+
+    def depthwise_2(self, x, weight):
+        return self.conv(x, weight, weight.shape[0], 2)
 
     def max_pool(self, x):
         lax = self.jax.lax

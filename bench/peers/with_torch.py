@@ -98,9 +98,12 @@ class Torch:
     def conv(self, x, weight):
         return self.function(lambda x, w: self.torch.nn.functional.conv2d(x, w, padding=1), x, weight)
 
-    def depthwise(self, x, weight):
+    def depthwise(self, x, weight, stride=1):
         f = self.torch.nn.functional.conv2d
-        return self.function(lambda x, w: f(x, w, padding=1, groups=w.shape[0]), x, weight)
+        return self.function(lambda x, w: f(x, w, stride=stride, padding=1, groups=w.shape[0]), x, weight)
+
+    def depthwise_2(self, x, weight):
+        return self.depthwise(x, weight, 2)
 
     def max_pool(self, x):
         return self.function(lambda x: self.torch.nn.functional.max_pool2d(x, 2), x)

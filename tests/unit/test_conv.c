@@ -61,6 +61,25 @@ static shape random_shape(void)
     return c;
 }
 
+/* Few channels in each group, and planes with many windows. */
+static shape wide_shape(void)
+{
+    shape c = {.n = (int)sample_between(1, 2),
+               .batch = sample_between(1, 2),
+               .groups = sample_between(1, 6),
+               .in = sample_between(0, 2) ? 1 : sample_between(2, 5),
+               .out = sample_between(0, 2) ? 1 : sample_between(2, 17)};
+    for (int a = 0; a < 3; a++) {
+        const bool on = a >= 3 - c.n;
+        c.length[a] = on ? sample_between(5, c.n == 1 || sample_between(0, 3) == 0 ? 90 : 30) : 1;
+        c.kernel[a] = on ? sample_between(1, 5) : 1;
+        c.stride[a] = on ? sample_between(1, 3) : 1;
+        c.padding[a] = on ? sample_between(0, 2) : 0;
+        c.dilation[a] = on ? sample_between(1, 2) : 1;
+    }
+    return c;
+}
+
 static int64_t reach(const shape *c, int a) { return c->dilation[a] * (c->kernel[a] - 1) + 1; }
 
 static int64_t product(const int64_t *v) { return v[0] * v[1] * v[2]; }
@@ -169,21 +188,83 @@ static void check_conv(const shape *c, int layout, ig_dtype dtype, bool with_bia
     check_kind(&conv, c, out, layout, dtype, with_bias);
 }
 
+static bool windows_fit(const shape *c)
+{
+    bool fit = true;
+    for (int a = 0; a < 3; a++)
+        fit = fit && c->length[a] + 2 * c->padding[a] >= reach(c, a);
+    return fit;
+}
+
 static void test_conv(void **state)
 {
     (void)state;
     for (int r = 0, done = 0; done < ROUNDS; r++) {
         const shape c = random_shape();
-        bool fits = true;
-        for (int a = 0; a < 3; a++)
-            fits = fits && c.length[a] + 2 * c.padding[a] >= reach(&c, a);
-        if (!fits)
+        if (!windows_fit(&c))
             continue;
         done++;
         if (r % every(STEP))
             continue;
         ig_scope_begin();
         check_conv(&c, r % SAMPLE_LAYOUTS, dtypes[r % DTYPES], r % 3 == 0);
+        ig_scope_end();
+    }
+}
+
+static void test_conv_wide(void **state)
+{
+    (void)state;
+    for (int r = 0; r < ROUNDS; r++) {
+        const shape c = wide_shape();
+        if (!windows_fit(&c) || r % every(STEP))
+            continue;
+        ig_scope_begin();
+        check_conv(&c, r % SAMPLE_LAYOUTS, dtypes[r % DTYPES], r % 3 == 0);
+        ig_scope_end();
+    }
+}
+
+/* Random numbers, of which sums round. */
+static ig_array *normals(int seed, ig_ints lengths, ig_dtype dtype)
+{
+    return ig_normal(ig_key((uint64_t)seed, "philox"), lengths, dtype, NULL, NULL);
+}
+
+/* Sums do not depend on the number of channels, though few channels and many are computed in different ways: each
+ * channel of the result is repeated, so that there are many. */
+static void check_channels(const shape *c, int seed, ig_dtype dtype)
+{
+    enum { TIMES = 24 };
+    int64_t to[5];
+    const int64_t rows = c->groups * c->out, points = c->in * product(c->kernel);
+    ig_array *x = normals(seed, full_shape(c, c->batch, c->groups * c->in, c->length, to), dtype);
+    ig_array *w = normals(seed + 1, full_shape(c, rows, c->in, c->kernel, to), dtype);
+    ig_array *y = call_conv(c, x, w, NULL);
+    ig_array *many =
+        ig_broadcast_to(ig_reshape(w, IG_SHAPE(rows, 1, points)), IG_SHAPE(rows, TIMES, points));
+    shape more = *c;
+    more.out *= TIMES;
+    many = call_conv(&more, x, ig_reshape(many, full_shape(c, rows * TIMES, c->in, c->kernel, to)),
+                     NULL);
+    const int64_t size = ig_size(y);
+    const int64_t plane = size / (c->batch * rows);
+    many = ig_slice(ig_reshape(many, IG_SHAPE(c->batch * rows, TIMES, plane)),
+                    IG_SHAPE(0, TIMES - 1, 0), IG_SHAPE(c->batch * rows, TIMES, plane), IG_NONE);
+    y = ig_reshape(y, IG_SHAPE(c->batch * rows, 1, plane));
+    assert_true(ig_item(ig_array_equal(y, many, false)) == 1);
+}
+
+static void test_conv_channels(void **state)
+{
+    static const ig_dtype floats[] = {IG_F32, IG_F64, IG_F16, IG_BF16};
+    (void)state;
+    for (int r = 0; r < ROUNDS; r++) {
+        const shape c = wide_shape();
+        if (!windows_fit(&c) || r % every(STEP))
+            continue;
+        ig_scope_begin();
+        check_channels(&c, 2 * r, floats[r % 4]);
         ig_scope_end();
     }
 }
@@ -618,6 +699,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_conv, begin, end),
+        cmocka_unit_test_setup_teardown(test_conv_wide, begin, end),
+        cmocka_unit_test_setup_teardown(test_conv_channels, begin, end),
         cmocka_unit_test_setup_teardown(test_conv_edges, begin, end),
         cmocka_unit_test_setup_teardown(test_conv_half, begin, end),
         cmocka_unit_test_setup_teardown(test_transposed, begin, end),

@@ -27,6 +27,25 @@ typedef struct layout {
     size_t panel[2], sums, edge, row[2], point[2], tape, bytes;
 } layout;
 
+/* Windows that are read where they are, or from planes in scratch: see direct.c. Distances count elements. */
+typedef struct direct {
+    bool on;
+    int64_t height, width; /* windows of a plane of the result */
+    int64_t down, right;   /* distances between windows */
+    int64_t band,
+        bands;        /* rows of windows that are computed at a time; a plane has that many bands */
+    int64_t together; /* planes that go through the epilogue together, if they have one band */
+    int64_t pitch;    /* distance between rows of windows where kernels read them */
+    bool flat;        /* all rows of a band are one run, with unused sums between rows */
+    /* If right > 1, lines of elements are dealt out: element t of line u is element t / right of line u / classes in
+     * plane (u % classes, t % right). Each plane has `lines` lines of `pitch` elements. */
+    int64_t line;   /* distance between lines in memory; 0: kernels read in place */
+    int64_t points; /* of k that are in one line */
+    int64_t length; /* elements of a line that windows use ... */
+    int64_t far;    /* ... and the last line that the first row of windows uses */
+    int64_t classes, lines;
+} direct;
+
 typedef struct contraction {
     const program *p;
     const binding *bindings;
@@ -49,6 +68,7 @@ typedef struct contraction {
     int64_t ready;      /* blocks of k of the thin side that are copied at a time ... */
     int64_t x_row, x_point; /* ... and the strides of the copy, or of in[0]: see gemm_thin */
     bool dots;              /* one row on either side: batches are computed together */
+    direct direct;          /* windows that are not packed */
     const blas *blas;       /* computes the tiles instead of our kernels; or NULL */
     layout at;
     int threads;          /* the number of threads that the tiles are cut for ... */
@@ -82,6 +102,13 @@ void contraction_share(contraction *c, int threads);
 bool contraction_packs_again(const contraction *c, int side);
 /* Computes the layout of the scratch after a change. */
 void contraction_layout(contraction *c);
+
+/* Sets c->direct if the windows of in[1] should not be packed, and the layout of the scratch. */
+void direct_choose(contraction *c);
+/* Bytes of a band in scratch: of dealt elements, of sums with unused ones between rows, and of sums for the epilogue. */
+int64_t direct_plane_bytes(const contraction *c);
+int64_t direct_flat_bytes(const contraction *c);
+int64_t direct_sums_bytes(const contraction *c);
 
 /* Sets c->packed for this launch. Packs in[1] if its buffer was also an input of earlier evaluations. */
 ig_status packed_get(contraction *c);

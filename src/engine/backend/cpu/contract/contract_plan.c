@@ -61,6 +61,17 @@ void contraction_layout(contraction *c)
     const int64_t n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
     const int64_t deep = panel_row(c, kc);
     *at = (layout){0};
+    if (c->direct.on) {
+        at->panel[0] = layout_add(at, c->m.extent * c->kc.extent * lane);
+        at->panel[1] = layout_add(at, direct_plane_bytes(c));
+        at->sums = layout_add(at, direct_sums_bytes(c));
+        at->edge = layout_add(at, direct_flat_bytes(c));
+        at->row[0] = layout_add(at, c->m.extent * (int64_t)sizeof(int64_t));
+        at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+        at->point[1] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+        at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
+        return;
+    }
     if (packs) {
         at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
         at->panel[1] = layout_add(at, n * deep);
@@ -215,6 +226,7 @@ void contraction_set(contraction *c, const program *p)
               axis_group_is_contiguous(&c->k[0]) && axis_group_is_contiguous(&c->k[1]);
     c->shared[0] = c->shared[1] = NULL;
     c->packed = NULL;
+    c->direct.on = false;
     c->blas = NULL;
     c->rows = 0;
     c->first = 0;
@@ -355,6 +367,13 @@ void contraction_share(contraction *c, int threads)
     const int64_t most = tasks_for(c, threads, TASKS_MOST);
     const gemm_kernel *kernel = c->kernel;
     const int64_t m_most = c->m.size, n_most = c->n.size;
+    c->threads = threads;
+    if (c->direct.on) {
+        c->tiles = c->batches * c->direct.bands;
+        c->tasks = c->tiles < most ? c->tiles : most;
+        c->round = 1;
+        return;
+    }
     if (c->small && c->batches > 0 && c->batches * c->m.parts < wanted)
         c->m = cut_into(c->m.extent, (wanted + c->batches - 1) / c->batches, SMALL_UNIT);
     else if (c->thin >= 0 && !c->small && !c->along && c->batches > 0)
@@ -378,7 +397,6 @@ void contraction_share(contraction *c, int threads)
     if (c->thin < 0 && !c->blas && threads > 1 && wanted >= threads)
         share_again(c, threads, m_most, n_most);
     share_rounds(c, threads, wanted);
-    c->threads = threads;
     c->tiles = c->batches * c->round * c->n.parts;
     c->tasks =
         c->tiles < 2 * most ? c->tiles : most; /* otherwise some threads would have twice the tiles

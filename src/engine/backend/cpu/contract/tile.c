@@ -323,8 +323,7 @@ void tile_sum(const contraction *c, const worker_state *w)
             tile_sum_block(c, w, block);
 }
 
-/* Passes n consecutive sums to the epilogue. */
-static void tape_blocks(const contraction *c, worker_state *w, int64_t start, int64_t n, char *sums)
+void tile_epilogue(const contraction *c, worker_state *w, int64_t start, int64_t n, char *sums)
 {
     for (int64_t i = 0; i < n; i += TAPE_BLOCK)
         tape_block(&w->run, start + i, n - i < TAPE_BLOCK ? n - i : TAPE_BLOCK,
@@ -353,18 +352,18 @@ static void tile_place(const contraction *c, worker_state *w)
 /* Passes the tile's rows to the epilogue. */
 static void tile_finish(const contraction *c, worker_state *w)
 {
-    enum { SHORT_ROW = TAPE_BLOCK / 4 };
+    enum { SHORT_ROW = TAPE_BLOCK / 8 };
     const int64_t lane = c->lane_bytes, ldc = w->ldc, n_all = c->n.extent;
     const int64_t start = tile_start(c, w);
     if (w->n < n_all || n_all > SHORT_ROW) {
         for (int64_t i = 0; i < w->m; i++)
-            tape_blocks(c, w, start + i * n_all, w->n, w->sums + i * ldc * lane);
+            tile_epilogue(c, w, start + i * n_all, w->n, w->sums + i * ldc * lane);
         return;
     }
     /* Whole rows are consecutive in the output, so a block may have many short rows. */
     for (int64_t i = 1; i < w->m && ldc > n_all; i++)
         memmove(w->sums + i * n_all * lane, w->sums + i * ldc * lane, (size_t)(n_all * lane));
-    tape_blocks(c, w, start, w->m * n_all, w->sums);
+    tile_epilogue(c, w, start, w->m * n_all, w->sums);
 }
 
 void tile_find_rows(const contraction *c, worker_state *w, int side, int64_t batch, int64_t first,

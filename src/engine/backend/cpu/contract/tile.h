@@ -41,6 +41,10 @@ void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, 
               int64_t j);
 /* The same for batches [first, end) of dot products: one row on each side. */
 void tile_dots(const contraction *c, worker_state *w, int64_t first, int64_t end);
+/* The same for bands [first, end) of windows that are not packed (direct.c). */
+void direct_run(const contraction *c, worker_state *w, int64_t first, int64_t end);
+/* Passes n consecutive sums to the epilogue; the first is element `start` of the result. */
+void tile_epilogue(const contraction *c, worker_state *w, int64_t start, int64_t n, char *sums);
 
 /* True if BLAS can express a matrix of a row group and a k group: one of them is contiguous.
  * *stride is the stride of the other. */

@@ -72,39 +72,48 @@ static int64_t move_tiles(const view_walk *w, int64_t n, move_table *t)
 #define E uint8_t
 #define SIZE 1
 #define EVENS 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODDS 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 #include "engine/backend/cpu/elements/elements.inc"
 #undef E
 #undef SIZE
 #undef EVENS
+#undef ODDS
 
 #define E uint16_t
 #define SIZE 2
 #define EVENS 0, 2, 4, 6, 8, 10, 12, 14
+#define ODDS 1, 3, 5, 7, 9, 11, 13, 15
 #include "engine/backend/cpu/elements/elements.inc"
 #undef E
 #undef SIZE
 #undef EVENS
+#undef ODDS
 
 #define E uint32_t
 #define SIZE 4
 #define EVENS 0, 2, 4, 6
+#define ODDS 1, 3, 5, 7
 #include "engine/backend/cpu/elements/elements.inc"
 #undef E
 #undef SIZE
 #undef EVENS
+#undef ODDS
 
 #define E uint64_t
 #define SIZE 8
 #define EVENS 0, 2
+#define ODDS 1, 3
 #include "engine/backend/cpu/elements/elements.inc"
 #undef E
 #undef SIZE
 #undef EVENS
+#undef ODDS
 
 static const element_moves moves[DTYPE_COUNT] = {
 #define DTYPE(id, name, standard, lane, kind, bytes) \
     [IG_##id] = {MOVE_NAME(gather, bytes), MOVE_NAME(scatter, bytes), MOVE_NAME(fetch, bytes), \
-                 MOVE_NAME(put, bytes),    MOVE_NAME(tile, bytes),    MOVE_NAME(splat, bytes)},
+                 MOVE_NAME(put, bytes),    MOVE_NAME(tile, bytes),    MOVE_NAME(deal, bytes), \
+                 MOVE_NAME(splat, bytes)},
 #include "base/dtype.def"
 };
 

@@ -84,6 +84,8 @@ typedef struct element_moves {
     void (*put)(int64_t n, void *base, const int64_t *offset, const void *from);
     /* Transposes: to[r * n + i] = from[r + i * step], for at most MOVE_TILE rows. */
     void (*tile)(int64_t rows, int64_t n, void *to, const void *from, int64_t step);
+    /* Deals n elements out to `step` planes: to[i % step * plane + i / step] = from[i]. */
+    void (*deal)(int64_t n, int64_t step, void *to, int64_t plane, const void *from);
     /* Copies one element n times. */
     void (*splat)(int64_t n, void *to, const void *from);
 } element_moves;
