@@ -145,6 +145,30 @@ IG_API const char *ig_onnx_weight_name(const ig_onnx *m, int i);
 IG_API ig_array *ig_onnx_weight(ig_onnx *m, int i); /* borrowed; NULL on failure, or for strings */
 IG_API ig_status ig_onnx_set_weight(ig_onnx *m, int i, ig_array *x);
 
+/* ---- fine-tuning ---------------------------------------------------------------------------- */
+
+/* The layers of a model, in the order in which they run: a layer is a node with a matrix of floats among its weights (Gemm,
+ * MatMul, Conv, ConvTranspose, recurrent ops, Gather), and the biases and norms after it. Only nodes on which the first output
+ * of floats depends count. */
+IG_API int ig_onnx_layer_count(ig_onnx *m);
+/* The layer of weight i, from 0. -1: it is not a parameter, such as statistics of batch norms, shapes and constants. */
+IG_API int ig_onnx_weight_layer(ig_onnx *m, int i);
+
+/* The first output of floats of a classifier as a lazy array of logits (n, classes), for a loss: without a Softmax or
+ * LogSoftmax at the end of the model. It belongs to the open scope. NULL on failure. inputs: as for ig_onnx_apply. */
+IG_API ig_array *ig_onnx_logits(ig_onnx *m, ig_onnx_value *const *inputs);
+
+/* The number of classes that the last layer gives. -1 on failure, also if it is not a Gemm, MatMul or Conv whose results
+ * become the output. */
+IG_API int64_t ig_onnx_classes(ig_onnx *m);
+/* Replaces the last layer by one for other classes: weights are drawn from the uniform distribution in +-1 / sqrt(inputs),
+ * and biases are 0. Lengths that outputs of the model state are those of the next run. */
+IG_API ig_status ig_onnx_set_classes(ig_onnx *m, int64_t classes, uint64_t seed);
+
+/* Writes the model with its present weights to a file, which it replaces as a whole. All else, and weights that were not
+ * replaced, keep their bytes. external: as for ig_onnx_builder_external. */
+IG_API ig_status ig_onnx_save(ig_onnx *m, const char *path, int64_t external);
+
 /* ---- facts --------------------------------------------------------------------------------- */
 
 typedef struct ig_onnx_facts {
@@ -194,7 +218,7 @@ IG_API void ig_onnx_builder_input(ig_onnx_builder *b, const char *name, ig_onnx_
                                   ig_ints dims, const char *const *names);
 IG_API void ig_onnx_builder_output(ig_onnx_builder *b, const char *name, ig_onnx_type type,
                                    ig_ints dims, const char *const *names);
-/* A tensor; its elements are copied into the model. */
+/* A tensor. The builder keeps a reference to x, which must not be donated before the model is saved. */
 IG_API void ig_onnx_builder_weight(ig_onnx_builder *b, const char *name, ig_array *x);
 
 /* An attribute of a node, made by one of the macros. */
@@ -215,7 +239,10 @@ typedef struct ig_onnx_attribute {
 IG_API void ig_onnx_builder_node(ig_onnx_builder *b, const char *op, const char *inputs,
                                  const char *outputs, const ig_onnx_attribute *attributes, int n);
 
-/* Checks the model and writes it to a file, which it replaces as a whole. At most 2 GiB, as the format has it. */
+/* Tensors of at least this many bytes go into a file PATH.data beside the model. -1, the default: none, unless the model has
+ * more than 2 GiB, the most that an ONNX file may have. */
+IG_API void ig_onnx_builder_external(ig_onnx_builder *b, int64_t least_bytes);
+/* Checks the model and writes it to a file, which it replaces as a whole. */
 IG_API ig_status ig_onnx_builder_save(ig_onnx_builder *b, const char *path);
 
 #ifdef __cplusplus

@@ -1,7 +1,9 @@
-/* Writes models: ig_onnx_builder. All of the graph goes into one growing message, because fields may have any order. */
+/* Writes models: ig_onnx_builder. All of the graph but its tensors goes into one growing message, because fields may have any
+ * order. Tensors follow when the model is saved. */
+#include "lib/onnx/fields.h"
 #include "lib/onnx/read.h"
+#include "lib/onnx/store.h"
 #include "lib/onnx/types.h"
-#include "lib/onnx/write.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,44 +13,17 @@
 
 enum { IR_VERSION = 8, OPSET = 17 };
 
-/* Numbers of fields in onnx.proto. */
-enum {
-    MODEL_IR = 1,
-    MODEL_PRODUCER = 2,
-    MODEL_PRODUCER_VERSION = 3,
-    MODEL_GRAPH = 7,
-    MODEL_OPSET = 8,
-    OPSET_VERSION = 2,
-    GRAPH_NODE = 1,
-    GRAPH_NAME = 2,
-    GRAPH_TENSOR = 5,
-    GRAPH_INPUT = 11,
-    GRAPH_OUTPUT = 12,
-    INFO_NAME = 1,
-    INFO_TYPE = 2,
-    TYPE_TENSOR = 1,
-    TYPE_ELEMENT = 1,
-    TYPE_SHAPE = 2,
-    SHAPE_DIM = 1,
-    DIM_VALUE = 1,
-    DIM_PARAM = 2,
-    NODE_INPUT = 1,
-    NODE_OUTPUT = 2,
-    NODE_NAME = 3,
-    NODE_OP = 4,
-    NODE_ATTRIBUTE = 5,
-    ATTRIBUTE_NAME = 1,
-    ATTRIBUTE_TYPE = 20,
-    TENSOR_DIMS = 1,
-    TENSOR_TYPE = 2,
-    TENSOR_NAME = 8,
-    TENSOR_RAW = 9
-};
+typedef struct builder_weight {
+    char *name;
+    ig_array *x; /* evaluated; owned */
+} builder_weight;
 
 struct ig_onnx_builder {
-    onnx_writer w;
-    size_t graph; /* where it begins; 0: it has ended */
-    int nodes;
+    onnx_writer w; /* the fields of the graph */
+    builder_weight *weights;
+    int n_weights, room;
+    uint64_t weight_bytes;
+    int64_t external; /* see ig_onnx_builder_external */
     bool failed;
 };
 
@@ -57,13 +32,7 @@ ig_onnx_builder *ig_onnx_builder_new(const char *name)
     ig_onnx_builder *b = memory_new(sizeof *b);
     if (!b)
         return NULL;
-    onnx_write_int(&b->w, MODEL_IR, IR_VERSION);
-    onnx_write_text(&b->w, MODEL_PRODUCER, "ingot");
-    onnx_write_text(&b->w, MODEL_PRODUCER_VERSION, ig_version());
-    const size_t opset = onnx_write_begin(&b->w, MODEL_OPSET);
-    onnx_write_int(&b->w, OPSET_VERSION, OPSET);
-    onnx_write_end(&b->w, opset);
-    b->graph = onnx_write_begin(&b->w, MODEL_GRAPH);
+    b->external = -1;
     onnx_write_text(&b->w, GRAPH_NAME, name ? name : "model");
     return b;
 }
@@ -72,6 +41,11 @@ void ig_onnx_builder_free(ig_onnx_builder *b)
 {
     if (!b)
         return;
+    for (int i = 0; i < b->n_weights; i++) {
+        memory_free(b->weights[i].name);
+        ig_release(b->weights[i].x);
+    }
+    memory_free(b->weights);
     onnx_writer_free(&b->w);
     memory_free(b);
 }
@@ -83,34 +57,16 @@ static bool builder_open(ig_onnx_builder *b, const void *argument)
         ig_fail(IG_ERR_ARGUMENT, "ig_onnx_builder: an argument is NULL");
         b->failed = true;
     }
-    return b && !b->failed && b->graph;
+    return b && !b->failed;
 }
 
 static void info_write(ig_onnx_builder *b, int field, const char *name, ig_onnx_type type,
                        ig_ints dims, const char *const *names)
 {
-    onnx_writer *w = &b->w;
-    if (require_list("ig_onnx_builder", "dims", dims.v, dims.n) != IG_OK) {
+    if (require_list("ig_onnx_builder", "dims", dims.v, dims.n) != IG_OK)
         b->failed = true;
-        return;
-    }
-    const size_t info = onnx_write_begin(w, field);
-    onnx_write_text(w, INFO_NAME, name);
-    const size_t types = onnx_write_begin(w, INFO_TYPE), tensor = onnx_write_begin(w, TYPE_TENSOR);
-    onnx_write_int(w, TYPE_ELEMENT, type);
-    const size_t shape = onnx_write_begin(w, TYPE_SHAPE);
-    for (int i = 0; i < dims.n; i++) {
-        const size_t dim = onnx_write_begin(w, SHAPE_DIM);
-        if (dims.v[i] >= 0)
-            onnx_write_int(w, DIM_VALUE, dims.v[i]);
-        else if (names && names[i])
-            onnx_write_text(w, DIM_PARAM, names[i]);
-        onnx_write_end(w, dim);
-    }
-    onnx_write_end(w, shape);
-    onnx_write_end(w, tensor);
-    onnx_write_end(w, types);
-    onnx_write_end(w, info);
+    else
+        store_info(&b->w, field, name, type, dims, names);
 }
 
 void ig_onnx_builder_input(ig_onnx_builder *b, const char *name, ig_onnx_type type, ig_ints dims,
@@ -127,30 +83,36 @@ void ig_onnx_builder_output(ig_onnx_builder *b, const char *name, ig_onnx_type t
         info_write(b, GRAPH_OUTPUT, name, type, dims, names);
 }
 
-/* Elements are little-endian in the file. */
-static void elements_write(ig_onnx_builder *b, const void *data, size_t bytes, ig_dtype dtype)
+void ig_onnx_builder_external(ig_onnx_builder *b, int64_t least_bytes)
 {
-    onnx_write_bytes(&b->w, TENSOR_RAW, data, bytes);
-    if (IO_BIG_ENDIAN && !b->w.failed)
-        io_swap(b->w.at + b->w.used - bytes, bytes, io_swap_bytes(dtype));
+    if (b)
+        b->external = least_bytes < 0 ? -1 : least_bytes;
+}
+
+static bool weight_room(ig_onnx_builder *b)
+{
+    if (b->n_weights < b->room)
+        return true;
+    const int room = b->room ? 2 * b->room : 32;
+    builder_weight *more = memory_resize(b->weights, (size_t)room * sizeof *more);
+    if (!more)
+        return false;
+    b->weights = more;
+    b->room = room;
+    return true;
 }
 
 void ig_onnx_builder_weight(ig_onnx_builder *b, const char *name, ig_array *x)
 {
     if (!builder_open(b, name) || !builder_open(b, x))
         return;
-    const void *data = ig_data(x);
-    if (!data) {
+    char *copy = ig_eval(&x, 1) == IG_OK && weight_room(b) ? memory_text(name) : NULL;
+    if (!copy) {
         b->failed = true;
         return;
     }
-    const ig_dtype dtype = ig_dtype_of(x);
-    const size_t tensor = onnx_write_begin(&b->w, GRAPH_TENSOR);
-    onnx_write_ints(&b->w, TENSOR_DIMS, ig_shape(x).v, ig_ndim(x));
-    onnx_write_int(&b->w, TENSOR_TYPE, onnx_type_of(dtype));
-    onnx_write_text(&b->w, TENSOR_NAME, name);
-    elements_write(b, data, (size_t)ig_size(x) * ig_dtype_bytes(dtype), dtype);
-    onnx_write_end(&b->w, tensor);
+    b->weights[b->n_weights++] = (builder_weight){copy, ig_retain(x)};
+    b->weight_bytes += (uint64_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
 }
 
 /* Writes a field for each of the names between blanks. */
@@ -209,12 +171,46 @@ void ig_onnx_builder_node(ig_onnx_builder *b, const char *op, const char *inputs
     onnx_write_end(&b->w, node);
 }
 
+static bool weights_write(const ig_onnx_builder *b, onnx_store *s, onnx_writer *w)
+{
+    for (int i = 0; i < b->n_weights; i++) {
+        ig_array *x = b->weights[i].x;
+        const ig_dtype dtype = ig_dtype_of(x);
+        const stored_tensor t = {.name = b->weights[i].name,
+                                 .type = onnx_type_of(dtype),
+                                 .shape = ig_shape(x),
+                                 .at = ig_data(x),
+                                 .bytes = (size_t)ig_size(x) * ig_dtype_bytes(dtype),
+                                 .swap = io_swap_bytes(dtype)};
+        if (!t.at)
+            return false;
+        store_tensor(s, w, GRAPH_TENSOR, &t);
+    }
+    return !w->failed && !s->failed;
+}
+
+/* The whole model as a message. */
+static bool model_write(const ig_onnx_builder *b, onnx_store *s, onnx_writer *w)
+{
+    onnx_write_int(w, MODEL_IR, IR_VERSION);
+    onnx_write_text(w, MODEL_PRODUCER, "ingot");
+    onnx_write_text(w, MODEL_PRODUCER_VERSION, ig_version());
+    const size_t opset = onnx_write_begin(w, MODEL_OPSET);
+    onnx_write_int(w, OPSET_VERSION, OPSET);
+    onnx_write_end(w, opset);
+    const size_t graph = onnx_write_begin(w, MODEL_GRAPH);
+    onnx_write_raw(w, b->w.at, b->w.used);
+    const bool fine = weights_write(b, s, w);
+    onnx_write_end(w, graph);
+    return fine && !w->failed;
+}
+
 /* The reader checks the names, so that no file is written that cannot be loaded. */
-static bool builder_check(const ig_onnx_builder *b)
+static bool model_check(const onnx_writer *w)
 {
     onnx_arena arena = {0};
     onnx_model model = {0};
-    const onnx_bytes in = {b->w.at, b->w.used};
+    const onnx_bytes in = {w->at, w->used};
     const bool fine = onnx_read_model(&arena, in, "the model that was built", &model) &&
                       onnx_check(&arena, "the model that was built", &model);
     onnx_arena_free(&arena);
@@ -223,22 +219,21 @@ static bool builder_check(const ig_onnx_builder *b)
 
 ig_status ig_onnx_builder_save(ig_onnx_builder *b, const char *path)
 {
-    struct io_file file;
     TRY(require_pointer("ig_onnx_builder_save", "b", b));
     TRY(require_pointer("ig_onnx_builder_save", "path", path));
-    if (b->graph && !b->failed)
-        onnx_write_end(&b->w, b->graph);
-    b->graph = 0;
     if (b->failed || b->w.failed)
         FAIL(IG_ERR_ARGUMENT,
              "ig_onnx_builder_save: a call before it failed, so there is no model");
-    if (b->w.used > INT32_MAX)
-        FAIL(IG_ERR_UNSUPPORTED, "save: the model has %zu bytes; an ONNX file has at most 2 GiB",
-             b->w.used);
-    if (!builder_check(b))
-        return error_waiting(IG_ERR_FORMAT);
-    ig_status status = io_create(&file, path);
+    onnx_store s = {0};
+    onnx_writer w = {0};
+    ig_status status = IG_OK;
+    if (!store_open(&s, path, b->external, b->w.used + b->weight_bytes) || !model_write(b, &s, &w))
+        status = error_waiting(IG_ERR_MEMORY);
+    else if (w.used <= INT32_MAX && !model_check(&w))
+        status = error_waiting(IG_ERR_FORMAT);
     if (status == IG_OK)
-        status = io_write(&file, b->w.at, b->w.used);
-    return io_finish(&file, status);
+        status = store_write(&s, &w, path);
+    store_close(&s);
+    onnx_writer_free(&w);
+    return status;
 }

@@ -69,7 +69,8 @@ static bool model_open(ig_onnx *m, onnx_file *file, const char *shown)
         !onnx_check(&m->arena, shown, &m->model))
         return false;
     m->weights = memory_new((size_t)weights_count(&m->model) * sizeof *m->weights);
-    if (!m->weights || !graph_files(&m->files, &m->model.graph))
+    m->replaced = memory_new((size_t)weights_count(&m->model) * sizeof *m->replaced);
+    if (!m->weights || !m->replaced || !graph_files(&m->files, &m->model.graph))
         return false;
     for (int i = 0; i < m->model.n_functions; i++)
         if (!graph_files(&m->files, &m->model.functions[i].body))
@@ -113,6 +114,8 @@ void ig_onnx_free(ig_onnx *m)
     for (int i = 0; m->weights && i < weights_count(&m->model); i++)
         ig_onnx_value_release(m->weights[i]);
     memory_free(m->weights);
+    memory_free(m->replaced);
+    memory_free(m->layers);
     onnx_uses_free(m->uses);
     onnx_files_close(&m->files);
     onnx_arena_free(&m->arena);
@@ -201,6 +204,21 @@ ig_array *ig_onnx_weight(ig_onnx *m, int i)
     return v ? v->array : NULL;
 }
 
+ig_status onnx_weight_put(ig_onnx *m, int i, ig_array *x)
+{
+    ig_onnx_value *v = value_array(x, m->weights[i]->type);
+    if (!v)
+        return error_waiting(IG_ERR_MEMORY);
+    ig_onnx_value_release(m->weights[i]);
+    m->weights[i] = v;
+    m->replaced[i] = true;
+    if (m->plans_free) {
+        m->plans_free(m->plans);
+        m->plans = NULL;
+    }
+    return IG_OK;
+}
+
 ig_status ig_onnx_set_weight(ig_onnx *m, int i, ig_array *x)
 {
     TRY(weight_check("ig_onnx_set_weight", m, i));
@@ -213,16 +231,7 @@ ig_status ig_onnx_set_weight(ig_onnx *m, int i, ig_array *x)
         (is.n && memcmp(was.v, is.v, (size_t)is.n * sizeof *is.v) != 0))
         FAIL(IG_ERR_SHAPE, "ig_onnx_set_weight: '%.80s' has another shape or dtype",
              ig_onnx_weight_name(m, i));
-    ig_onnx_value *v = value_array(x, m->weights[i]->type);
-    if (!v)
-        return error_waiting(IG_ERR_MEMORY);
-    ig_onnx_value_release(m->weights[i]);
-    m->weights[i] = v;
-    if (m->plans_free) {
-        m->plans_free(m->plans);
-        m->plans = NULL;
-    }
-    return IG_OK;
+    return onnx_weight_put(m, i, x);
 }
 
 /* ---- values in files ------------------------------------------------------------------------ */

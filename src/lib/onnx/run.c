@@ -327,6 +327,19 @@ static bool inputs_place(onnx_run *r, ig_onnx_value *const *inputs, ig_onnx_valu
     return true;
 }
 
+/* After weights got other shapes, the lengths that the file states for outputs become those of a run. */
+static void outputs_restate(ig_onnx *m, ig_onnx_value *const *outputs)
+{
+    onnx_graph *g = &m->model.graph;
+    for (int i = 0; i < g->n_outputs; i++) {
+        onnx_shape *stated = &g->outputs[i].type.shape;
+        const ig_ints shape = ig_onnx_value_shape(outputs[i]);
+        for (int k = 0; shape.n == stated->ndim && k < shape.n; k++)
+            if (stated->dims[k] >= 0)
+                stated->dims[k] = shape.v[k];
+    }
+}
+
 bool model_apply(onnx_run *r, ig_onnx_value *const *inputs, ig_onnx_value **outputs)
 {
     const onnx_model *model = &r->m->model;
@@ -337,6 +350,8 @@ bool model_apply(onnx_run *r, ig_onnx_value *const *inputs, ig_onnx_value **outp
     snprintf(r->device, sizeof r->device, "%s", ig_device());
     const bool fine =
         placed && inputs_place(r, inputs, placed) && frame_run(&f, placed, n, outputs);
+    if (fine && r->m->resized)
+        outputs_restate(r->m, outputs);
     for (int i = 0; i < n && placed; i++)
         ig_onnx_value_release(placed[i]);
     memory_free(placed);
@@ -353,6 +368,15 @@ static ig_status arguments_check(const char *function, const ig_onnx *m,
     for (int i = 0; i < m->model.graph.n_outputs; i++)
         outputs[i] = NULL;
     return IG_OK;
+}
+
+ig_status run_watched(ig_onnx *m, ig_onnx_value *const *inputs, ig_onnx_value **outputs,
+                      bool (*watch)(void *context, onnx_frame *f, const onnx_node *node),
+                      void *context)
+{
+    TRY(arguments_check("ig_onnx_logits", m, inputs, outputs));
+    onnx_run r = {.m = m, .lazy = true, .watch = watch, .watch_context = context};
+    return model_apply(&r, inputs, outputs) ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
 ig_status ig_onnx_apply(ig_onnx *m, ig_onnx_value *const *inputs, ig_onnx_value **outputs)

@@ -58,6 +58,10 @@ bool frame_run(onnx_frame *f, ig_onnx_value *const *inputs, int n, ig_onnx_value
 
 /* Builds the graph of the model on the inputs, on the current device. */
 bool model_apply(onnx_run *r, ig_onnx_value *const *inputs, ig_onnx_value **outputs);
+/* ig_onnx_apply with a function that is called after each node (onnx_run.watch). */
+ig_status run_watched(ig_onnx *m, ig_onnx_value *const *inputs, ig_onnx_value **outputs,
+                      bool (*watch)(void *context, struct onnx_frame *f, const onnx_node *node),
+                      void *context);
 /* Evaluates all arrays of the values, together. */
 ig_status values_eval(ig_onnx_value *const *values, int n);
 

@@ -65,8 +65,13 @@ void onnx_write_float(onnx_writer *w, int number, float value)
     memcpy(&bits, &value, sizeof bits);
     for (int i = 0; i < 4; i++)
         bytes[i] = (unsigned char)(bits >> 8 * i);
-    tag_write(w, number, WIRE_FIXED32);
-    onnx_write_raw(w, bytes, sizeof bytes);
+    onnx_write_fixed(w, number, (char *)bytes, sizeof bytes);
+}
+
+void onnx_write_fixed(onnx_writer *w, int number, const char *bytes, size_t n)
+{
+    tag_write(w, number, n == 4 ? WIRE_FIXED32 : WIRE_FIXED64);
+    onnx_write_raw(w, bytes, n);
 }
 
 void onnx_write_bytes(onnx_writer *w, int number, const void *bytes, size_t n)

@@ -15,6 +15,8 @@ typedef struct onnx_writer {
 /* Fields with their numbers. A list of ints is packed. */
 void onnx_write_int(onnx_writer *w, int number, int64_t value);
 void onnx_write_float(onnx_writer *w, int number, float value);
+/* 4 or 8 bytes as they are in a file. */
+void onnx_write_fixed(onnx_writer *w, int number, const char *bytes, size_t n);
 void onnx_write_text(onnx_writer *w, int number, const char *text);
 void onnx_write_bytes(onnx_writer *w, int number, const void *bytes, size_t n);
 void onnx_write_ints(onnx_writer *w, int number, const int64_t *values, int n);
