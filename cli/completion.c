@@ -87,7 +87,10 @@ static choice choice_of(const option *o)
     if (strchr(o->placeholder, '|'))
         for (const char *s = o->placeholder; *s; s += *s == '|') {
             size_t n = strcspn(s, "|");
-            add_word(&c, s, n);
+            if (strncmp(s, "FILE", 4) == 0)
+                add_files(&c);
+            else if (*s < 'A' || *s > 'Z') /* else a placeholder: any number, any list */
+                add_word(&c, s, n);
             s += n;
         }
     return c;

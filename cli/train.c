@@ -3,8 +3,8 @@
  * All random numbers are derived from the seed. The order of epoch e depends only on the seed and e. So a run gives
  * bitwise the same losses every time and for any number of threads. A resumed run gives the same losses as an
  * uninterrupted one. */
+#include "train/onnx.h"
 #include "train/text.h"
-#include "train/train.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@ typedef struct session {
     const train_settings *set;
     dataset data;
     training run;
+    tuning tuning; /* --model FILE.onnx */
     ig_model *model;
     ig_optimizer *optimizer;
     int64_t *order;                  /* order of the samples in this epoch */
@@ -31,17 +32,22 @@ typedef struct session {
 /* ---- the model and its file ------------------------------------------------------------------ */
 
 /* Creates the model and calls the network once, which creates its parameters. */
-static bool make_model(session *s)
+static int make_model(session *s)
 {
     const int64_t first[2] = {0, 0}; /* two samples: batch_norm needs a variance */
     s->model = ig_model_new(s->run.seed);
     s->optimizer = s->run.rule->make(s->run.lr);
-    if (!s->model || !s->optimizer || ig_scope_begin() != IG_OK)
-        return false;
+    if (!s->model || !s->optimizer)
+        return fail_library(s->command);
+    if (s->run.onnx)
+        return tuning_begin(&s->tuning, s->model, &s->data, &s->run.tuned, s->run.seed,
+                            s->set->quiet);
+    if (ig_scope_begin() != IG_OK)
+        return fail_library(s->command);
     ig_array *x = samples_pick(&s->data, &s->data.train, first, 2);
     ig_array *y = net_run(&s->run, s->model, x);
     ig_scope_end();
-    return y != NULL;
+    return y ? -1 : fail_library(s->command);
 }
 
 /* Reads the settings of a checkpoint. There is no model to load it into yet. */
@@ -293,6 +299,8 @@ static int finish(session *s, int code)
     bool whole = code < 0;
     if (whole && !test(s))
         return fail_library(s->command);
+    if (whole && s->set->output && (code = tuning_write(&s->tuning, s->model, s->set->output)) >= 0)
+        return code;
     s->end.seconds = clock_s() - s->begin_s;
     if (!s->set->json && !s->set->quiet) {
         str t = {0};
@@ -318,7 +326,7 @@ static void fill_in(session *s)
     t->net = t->net ? t->net : net_find(NULL, "mlp");
     t->rule = t->rule ? t->rule : rule_find(NULL, "adam");
     t->lr = t->lr != 0 ? t->lr : t->rule->lr;
-    t->batch = t->batch ? t->batch : 64;
+    t->batch = t->batch ? t->batch : s->tuning.batch ? s->tuning.batch : 64;
     t->epochs = t->epochs ? t->epochs : s->data.epochs;
     t->seed = t->seed != SEED_NONE ? t->seed : 0;
 }
@@ -336,17 +344,53 @@ static int fail_samples(const session *s)
     return EXIT_INPUT;
 }
 
+static int read_rule(session *s)
+{
+    const char *name = s->set->optimizer;
+    return name && !(s->run.rule = rule_find(s->command, name)) ? EXIT_USAGE : -1;
+}
+
+/* The same for --model FILE.onnx, where --layers is a number of last layers. */
+static int read_onnx_choices(session *s)
+{
+    const train_settings *set = s->set;
+    training *t = &s->run;
+    if (set->loss && strcmp(set->loss, "cross-entropy") != 0) {
+        say(s->command, "--model %s: only classifiers can be fine-tuned, by cross-entropy",
+            set->model);
+        return EXIT_USAGE;
+    }
+    if (set->layers && strcmp(set->layers, "all") == 0) {
+        t->tuned = INT32_MAX;
+    } else if (set->layers) {
+        char *end;
+        const long n = strtol(set->layers, &end, 10);
+        if (end == set->layers || *end || n < 1 || n >= INT32_MAX) {
+            say(s->command,
+                "--layers %.100s: with --model FILE.onnx it is the number of last layers to train, "
+                "or 'all'",
+                set->layers);
+            return EXIT_USAGE;
+        }
+        t->tuned = n;
+    }
+    t->net = net_find(NULL, "onnx");
+    t->onnx = heap_string(set->model);
+    return read_rule(s);
+}
+
 /* Parses the options that select what is trained. */
 static int read_choices(session *s)
 {
     const train_settings *set = s->set;
     training *t = &s->run;
+    if (set->model && str_ends(set->model, ".onnx"))
+        return read_onnx_choices(s);
     if (set->model && set->layers) {
         say(s->command, "--layers describes the whole network; leave out --model");
         return EXIT_USAGE;
     }
-    if ((set->model && !(t->net = net_find(s->command, set->model))) ||
-        (set->optimizer && !(t->rule = rule_find(s->command, set->optimizer))))
+    if ((set->model && !(t->net = net_find(s->command, set->model))) || read_rule(s) >= 0)
         return EXIT_USAGE;
     if (set->loss && strcmp(set->loss, "mse") != 0 && strcmp(set->loss, "cross-entropy") != 0) {
         say(s->command, "--loss is cross-entropy or mse, not '%.60s'", set->loss);
@@ -385,6 +429,29 @@ static int check_data(const session *s)
     return t->net->takes(s->data.train.x) ? -1 : fail_samples(s);
 }
 
+static int open_onnx(session *s)
+{
+    training *t = &s->run;
+    t->tuned = t->tuned ? t->tuned : 1;
+    s->tuning.command = s->command;
+    t->tuning = &s->tuning;
+    return tuning_open(&s->tuning, t->onnx, t->onnx_hash);
+}
+
+static int check_onnx_options(const session *s)
+{
+    const train_settings *set = s->set;
+    if (!set->output && !set->mean && !set->std)
+        return -1;
+    say(s->command,
+        "%s: for --model FILE.onnx; other networks are saved by --save, and written by 'ingot onnx "
+        "export'",
+        set->output ? "-o"
+        : set->mean ? "--mean"
+                    : "--std");
+    return EXIT_USAGE;
+}
+
 /* Does everything that can fail before the first step. */
 static int prepare(session *s)
 {
@@ -395,11 +462,19 @@ static int prepare(session *s)
         return code;
     if (set->save)
         code = write_check(s->command, "--save", set->save);
+    if (code < 0 && set->output)
+        code = write_check(s->command, "-o", set->output);
     if (code < 0 && set->resume)
         code = read_settings(s, set->resume);
     s->data.regression = t->regression;
     if (code < 0)
+        code = t->onnx ? open_onnx(s) : check_onnx_options(s);
+    if (code < 0 && !(t->onnx && folder_is(set->dataset)))
         code = dataset_open(s->command, &s->data, set->dataset, set->data);
+    else if (code < 0)
+        code = folder_open(&s->tuning, &s->data, set->dataset, set->mean, set->std);
+    if (code < 0 && t->onnx)
+        code = tuning_fit(&s->tuning, set->dataset, &s->data);
     if (code >= 0)
         return code;
     fill_in(s);
@@ -410,9 +485,10 @@ static int prepare(session *s)
     s->steps = (p->count + t->batch - 1) / t->batch;
     s->order = heap_get(sizeof *s->order * (size_t)p->count);
     training_grow(t, t->epoch > t->epochs ? t->epoch : t->epochs);
-    if (!problem_of(&t->problem, &s->data) || !make_model(s))
+    if (!problem_of(&t->problem, &s->data))
         return fail_library(s->command);
-    return set->resume ? load_model(s, set->resume) : -1;
+    code = make_model(s);
+    return code < 0 && set->resume ? load_model(s, set->resume) : code;
 }
 
 static int run_session(session *s)
@@ -426,6 +502,7 @@ static int run_session(session *s)
     ig_optimizer_free(s->optimizer);
     ig_model_free(s->model);
     dataset_free(&s->data);
+    tuning_close(&s->tuning);
     training_free(&s->run);
     free(s->order);
     return code;
@@ -438,9 +515,10 @@ int verb_train(int argc, char **argv)
     train_settings set = {0};
     session s = {.set = &set, .run = {.seed = SEED_NONE}};
     const option options[] = {
-        {"--model", 0, "mlp|cnn", option_text, &set.model, "the network (mlp)"},
-        {"--layers", 0, "LIST", option_text, &set.layers,
-         "the network as a list: 64,relu,dropout:0.1,10"},
+        {"--model", 0, "mlp|cnn|FILE.onnx", option_text, &set.model,
+         "the network (mlp), or an ONNX classifier to fine-tune"},
+        {"--layers", 0, "LIST|N|all", option_text, &set.layers,
+         "the network as a list: 64,relu,dropout:0.1,10; ONNX: the last layers to train (1)"},
         {"--loss", 0, "cross-entropy|mse", option_text, &set.loss,
          "mse: y are numbers to predict (cross-entropy)"},
         {"--epochs", 0, "N", option_count, &s.run.epochs,
@@ -453,12 +531,16 @@ int verb_train(int argc, char **argv)
         {"--data", 0, "DIR", option_text, &set.data, "MNIST's four files, unpacked"},
         {"--save", 0, "FILE", option_text, &set.save, "writes a checkpoint after each epoch"},
         {"--resume", 0, "FILE", option_text, &set.resume, "continues from a checkpoint"},
+        {"--output", 'o', "FILE.onnx", option_text, &set.output,
+         "ONNX: writes the fine-tuned model at the end"},
+        {"--mean", 0, "LIST", option_text, &set.mean, "ONNX: the scale of images, as for predict"},
+        {"--std", 0, "LIST", option_text, &set.std, "ONNX: the scale of images, as for predict"},
         FLAG("--json", &set.json, "prints JSON, schema 1"),
         FLAG("--quiet", &set.quiet, "prints nothing while it trains"),
         ENGINE_OPTIONS(set.engine),
         {0}};
     const command c = {
-        "train", "[options] digits | mnist --data DIR | FILE.npz | FILE.csv | text ...",
+        "train", "[options] digits | mnist --data DIR | FILE.npz | FILE.csv | FOLDER | text ...",
         "Trains a network to classify samples, or with --loss mse to predict numbers, and tests\n"
         "it on samples that it has not seen.\n"
         "'digits' is a set of 1797 handwritten digits in the command itself.\n\n"
@@ -476,6 +558,12 @@ int verb_train(int argc, char **argv)
         "  ingot train digits --model cnn\n"
         "  ingot train flowers.npz --epochs 100 --save flowers.safetensors\n"
         "  ingot train houses.csv --loss mse --layers 64,relu,1\n\n"
+        "--model FILE.onnx fine-tunes an ONNX classifier: its last layer, the last N (--layers "
+        "N),\n"
+        "or all (--layers all). Samples are not scaled. FOLDER has a folder of images for each\n"
+        "class. If the data has another number of classes, the last layer is replaced. Batch\n"
+        "norms keep their statistics. -o writes the tuned model, which 'ingot predict' takes.\n\n"
+        "  ingot train photos/ --model resnet18.onnx --epochs 5 -o mine.onnx\n\n"
         "'ingot train text' fine-tunes a text model; see 'ingot train text --help'.\n\n"
         "The same seed gives the same losses, to the last bit. Ctrl-C stops after the current\n"
         "step and, with --save, saves first.",

@@ -242,6 +242,11 @@ static int network_export(exporting *e, const char *path, const char *output)
         say(e->command, "%s: %s", path, why.s);
         code = EXIT_INPUT;
     }
+    if (code < 0 && e->run.onnx) {
+        say(e->command, "%s: it is a checkpoint of fine-tuning; 'ingot train -o' writes the model",
+            path);
+        code = EXIT_INPUT;
+    }
     e->b = code < 0 ? ig_onnx_builder_new(e->run.net->name) : NULL;
     if (e->b && !model_write(e)) {
         say(e->command, "%s: the network has a layer that cannot be exported", path);
@@ -266,6 +271,19 @@ static int text_export(const command *c, const char *folder, const char *head, c
     return fine ? EXIT_FINE : fail_library(c);
 }
 
+/* Reads a model and writes it again: with large tensors in a file beside it, or with all in one file. */
+static int model_again(const command *c, const char *path, const char *output, bool external)
+{
+    enum { LEAST_BYTES = 1024 };
+    ig_onnx *m = ig_onnx_load(path);
+    const bool fine = m && ig_onnx_save(m, output, external ? LEAST_BYTES : -1) == IG_OK;
+    ig_onnx_free(m);
+    if (fine)
+        return EXIT_FINE;
+    const int code = fail_library(c);
+    return m ? code : EXIT_INPUT;
+}
+
 static bool is_folder(const char *path)
 {
     struct stat info;
@@ -275,18 +293,22 @@ static bool is_folder(const char *path)
 int onnx_export(int argc, char **argv)
 {
     const char *output = NULL, *head = NULL;
+    bool external = false;
     const option options[] = {
         {"--output", 'o', "FILE", option_text, &output, "the .onnx file to write"},
         {"--head", 0, "embed|classify|tag|fill|answer", option_text, &head,
          "the head of a text model (its own)"},
+        FLAG("--external", &external,
+             "large tensors in FILE.data beside the model, as always above 2 GiB"),
         {0}};
     const command c = {
-        "onnx export", "[options] NETWORK.safetensors|FOLDER",
+        "onnx export", "[options] NETWORK.safetensors|FOLDER|MODEL.onnx",
         "Writes a network that ingot train made as an ONNX model. Its input x takes samples as\n"
         "they are in the data; its output y has probabilities of the classes, or values.\n\n"
         "A folder of a text model becomes a model that takes ids of tokens: input_ids, "
         "attention_mask\n"
         "and, if the model has token types, token_type_ids.\n\n"
+        "An ONNX model is written again: with --external in two files, without it in one.\n\n"
         "  ingot train digits --save net.safetensors\n"
         "  ingot onnx export net.safetensors -o net.onnx\n"
         "  ingot onnx export all-MiniLM-L6-v2 -o encoder.onnx",
@@ -300,8 +322,13 @@ int onnx_export(int argc, char **argv)
     if (code < 0)
         code = write_check(&c, "--output", output);
     if (code < 0 && ig_scope_begin() == IG_OK) {
-        code = is_folder(argv[0]) ? text_export(&c, argv[0], head, output)
-                                  : network_export(&e, argv[0], output);
+        if (str_ends(argv[0], ".onnx"))
+            code = model_again(&c, argv[0], output, external);
+        else
+            code = is_folder(argv[0]) ? text_export(&c, argv[0], head, output)
+                                      : network_export(&e, argv[0], output);
+        if (code == EXIT_FINE && external && !str_ends(argv[0], ".onnx"))
+            code = model_again(&c, output, output, true);
         ig_scope_end();
     }
     return code < 0 ? fail_library(&c) : code;

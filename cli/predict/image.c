@@ -1,6 +1,9 @@
 /* Images as samples: channels, size and scale of the network. */
 #include "predict.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 enum { SIDE = 224 }; /* of networks that take images of any size */
 
 bool is_image(const char *path)
@@ -11,6 +14,43 @@ bool is_image(const char *path)
         if (str_ends(path, ends[i]))
             return true;
     return false;
+}
+
+/* Three numbers, or one for all channels. */
+static bool numbers_read(const char *text, double out[3])
+{
+    int n = 0;
+    char *end = NULL;
+    for (const char *s = text; n < 3; s = end + 1) {
+        out[n] = strtod(s, &end);
+        if (end == s || !isfinite(out[n++]))
+            return false;
+        if (*end != ',')
+            break;
+    }
+    if (n == 1)
+        out[1] = out[2] = out[0];
+    return *end == 0 && n != 2;
+}
+
+/* Floats get the scale of ImageNet's networks, which most image classifiers use; bytes stay as they are. */
+int image_scale_find(network *n, ig_dtype dtype, const char *set_mean, const char *set_std)
+{
+    static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+    const bool floats = ig_isdtype(dtype, "real floating");
+    const bool colored = n->ndim == 3 && (n->shape[0] == 3 || n->shape[2] == 3);
+    n->scale.known = true;
+    for (int i = 0; i < 3; i++) {
+        n->scale.mean[i] = floats && colored ? mean[i] : 0;
+        n->scale.deviation[i] = !floats ? 1.0 / 255 : colored ? deviation[i] : 1;
+    }
+    if ((set_mean && !numbers_read(set_mean, n->scale.mean)) ||
+        (set_std && !numbers_read(set_std, n->scale.deviation))) {
+        say(n->command,
+            "--mean and --std take one number or three with commas, such as 0.485,0.456,0.406");
+        return EXIT_USAGE;
+    }
+    return -1;
 }
 
 /* The channels of an image in f32, (h, w, n): gray if n is 1, else RGB. */

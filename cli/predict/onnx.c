@@ -4,7 +4,6 @@
  * ai.onnx.ml give labels before it, and may give maps from labels to probabilities instead. */
 #include "predict.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,44 +112,6 @@ static void onnx_network_close(network *n)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Three numbers, or one for all channels. */
-static bool numbers_read(const char *text, double out[3])
-{
-    int n = 0;
-    char *end = NULL;
-    for (const char *s = text; n < 3; s = end + 1) {
-        out[n] = strtod(s, &end);
-        if (end == s || !isfinite(out[n++]))
-            return false;
-        if (*end != ',')
-            break;
-    }
-    if (n == 1)
-        out[1] = out[2] = out[0];
-    return *end == 0 && n != 2;
-}
-
-/* Floats get the scale of ImageNet's networks, which most image classifiers use; bytes stay as they are. */
-static int find_scale(network *n, const predict_settings *set)
-{
-    static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
-    const onnx_network *o = n->at;
-    const bool floats = ig_isdtype(o->dtype, "real floating");
-    const bool colored = n->ndim == 3 && (n->shape[0] == 3 || n->shape[2] == 3);
-    n->scale.known = true;
-    for (int i = 0; i < 3; i++) {
-        n->scale.mean[i] = floats && colored ? mean[i] : 0;
-        n->scale.deviation[i] = !floats ? 1.0 / 255 : colored ? deviation[i] : 1;
-    }
-    if ((set->mean && !numbers_read(set->mean, n->scale.mean)) ||
-        (set->std && !numbers_read(set->std, n->scale.deviation))) {
-        say(n->command,
-            "--mean and --std take one number or three with commas, such as 0.485,0.456,0.406");
-        return EXIT_USAGE;
-    }
-    return -1;
-}
-
 static int read_input(network *n, const char *path)
 {
     onnx_network *o = n->at;
@@ -192,5 +153,5 @@ int onnx_open(network *n, const char *path, const predict_settings *set)
         return EXIT_INPUT;
     }
     const int code = read_input(n, path);
-    return code < 0 ? find_scale(n, set) : code;
+    return code < 0 ? image_scale_find(n, o->dtype, set->mean, set->std) : code;
 }

@@ -44,6 +44,9 @@ int onnx_open(network *n, const char *path, const predict_settings *set);
 /* Loads an image as a sample of the network; NULL on failure. */
 ig_array *image_sample(const network *n, const char *path);
 bool is_image(const char *path);
+/* Sets n->scale for an ONNX model whose input has this dtype; mean and std as on the command line, or NULL. Returns -1, or the
+ * exit code after reporting an error. */
+int image_scale_find(network *n, ig_dtype dtype, const char *mean, const char *std);
 
 /* ---- results.c ---- */
 

@@ -55,6 +55,12 @@ int trained_open(network *n, const char *path)
     } else if (!training_read(&t->run, ig_model_text(t->model), &why)) {
         say(n->command, "%s: %s", path, why.s);
         code = EXIT_INPUT;
+    } else if (t->run.onnx) {
+        say(n->command,
+            "%s: it is a checkpoint of fine-tuning %s; apply the .onnx file that 'ingot train -o' "
+            "wrote",
+            path, t->run.onnx);
+        code = EXIT_INPUT;
     } else {
         const problem *p = &t->run.problem;
         ig_model_train(t->model, false);

@@ -1,5 +1,5 @@
 /* The networks and optimizers of ingot train. */
-#include "train/train.h"
+#include "train/onnx.h"
 
 #include <string.h>
 
@@ -61,10 +61,13 @@ static const net nets[] = {
     {"mlp", mlp, mlp_takes, "samples of at least one number"},
     {"cnn", cnn, cnn_takes,
      "images of at least 2 x 2 pixels: (n, height, width), or with an axis of at most 4 channels"},
-    {"layers", NULL, mlp_takes, "samples of at least one number"}};
+    {"layers", NULL, mlp_takes, "samples of at least one number"},
+    {"onnx", NULL, mlp_takes, "samples of at least one number"}};
 
 ig_array *net_run(const training *t, ig_model *m, ig_array *x)
 {
+    if (t->tuning)
+        return tuning_run(t->tuning, m, x);
     return t->layers.n ? layers_run(&t->layers, m, x) : t->net->forward(m, x, t->problem.outputs);
 }
 
@@ -101,12 +104,12 @@ const net *net_find(const command *c, const char *name)
     nearest search = nearest_to(name);
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         if (c && !nets[i].forward)
-            continue; /* only --layers selects it */
+            continue; /* only --layers or a file selects it */
         if (strcmp(nets[i].name, name) == 0)
             return &nets[i];
         nearest_offer(&search, nets[i].name);
     }
-    say_unknown(c, "model", &search, "mlp and cnn");
+    say_unknown(c, "model", &search, "mlp, cnn and FILE.onnx");
     return NULL;
 }
 

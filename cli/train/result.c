@@ -41,6 +41,12 @@ static void json_options(str *t, const train_settings *set, const training *run)
         str_puts(t, ", ");
         json_text(t, "layers", run->layers.text);
     }
+    if (run->onnx) {
+        str_puts(t, ", ");
+        json_text(t, "onnx", run->onnx);
+        str_printf(t, ", \"tuned\": %lld, ", (long long)run->tuned);
+        json_text(t, "output", set->output);
+    }
     str_puts(t, ", ");
     json_text(t, "loss", run->regression ? "mse" : "cross-entropy");
     str_puts(t, "}}\n");

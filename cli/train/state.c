@@ -19,6 +19,7 @@ void training_grow(training *t, int64_t epochs)
 void training_free(training *t)
 {
     problem_free(&t->problem);
+    free(t->onnx);
     free(t->loss);
     free(t->accuracy);
 }
@@ -53,6 +54,9 @@ void training_write(const training *t, str *text)
     str_printf(text, "%s\nmodel %s\noptimizer %s\n", first_line, t->net->name, t->rule->name);
     if (t->layers.n)
         str_printf(text, "layers %s\n", t->layers.text);
+    if (t->onnx)
+        str_printf(text, "onnx %s\nhash %s\ntuned %lld\n", t->onnx, t->onnx_hash,
+                   (long long)t->tuned);
     if (t->regression)
         str_puts(text, "criterion mse\n");
     write_problem(text, &t->problem);
@@ -159,10 +163,12 @@ static bool differs_whole(str *why, const char *name, uint64_t file, uint64_t gi
 }
 
 /* Settings given on the command line must match the checkpoint. The others are taken from it. */
-static bool adopt(training *t, const training *file, str *why)
+static bool adopt(training *t, training *file, str *why)
 {
     if (t->layers.n && file->layers.n && strcmp(t->layers.text, file->layers.text) != 0)
         return differs(why, "--layers", file->layers.text, t->layers.text);
+    if (t->tuned && file->tuned && t->tuned < INT32_MAX && t->tuned != file->tuned)
+        return differs_whole(why, "--layers", (uint64_t)file->tuned, (uint64_t)t->tuned);
     if (t->net && t->net != file->net)
         return file->layers.n ? differs(why, "--layers", file->layers.text, "as --model")
                : t->layers.n  ? differs(why, "--model", file->net->name, "with --layers")
@@ -175,12 +181,39 @@ static bool adopt(training *t, const training *file, str *why)
         return differs_whole(why, "--batch", (uint64_t)file->batch, (uint64_t)t->batch);
     if (t->seed != SEED_NONE && t->seed != file->seed)
         return differs_whole(why, "--seed", file->seed, t->seed);
+    if (t->onnx) { /* the same model may have another name */
+        free(file->onnx);
+        file->onnx = t->onnx;
+    }
     double lr = t->lr != 0 ? t->lr : file->lr;
     int64_t epochs = t->epochs ? t->epochs : file->epochs;
     *t = *file;
     t->lr = lr;
     t->epochs = epochs;
     return true;
+}
+
+/* The lines of --model FILE.onnx, which are optional. */
+static void read_onnx(reader *r, training *t)
+{
+    const char *path = read_optional(r, "onnx");
+    if (!path)
+        return;
+    const char *hash = read_line(r, "hash");
+    t->onnx = heap_string(path);
+    r->bad |= strlen(hash) != ONNX_HASH_CHARS - 1;
+    if (!r->bad)
+        memcpy(t->onnx_hash, hash, ONNX_HASH_CHARS);
+    t->tuned = (int64_t)read_whole(r, "tuned", INT32_MAX);
+    r->bad |= !t->tuned;
+}
+
+/* The network is one of the table, or described by the lines that follow its name. */
+static bool net_fits(const training *t)
+{
+    const char *name = t->net->name;
+    return (strcmp(name, "layers") == 0) == (t->layers.n > 0) &&
+           (strcmp(name, "onnx") == 0) == (t->onnx != NULL);
 }
 
 bool training_read(training *t, const char *text, str *why)
@@ -192,6 +225,8 @@ bool training_read(training *t, const char *text, str *why)
     const char *model = ours ? read_line(&r, "model") : "";
     const char *optimizer = ours ? read_line(&r, "optimizer") : "";
     const char *layers = ours ? read_optional(&r, "layers") : NULL;
+    if (ours)
+        read_onnx(&r, &file);
     const char *criterion = ours ? read_optional(&r, "criterion") : NULL;
     str ignored = {0};
     r.bad |= layers && !layers_read(&file.layers, layers, &ignored);
@@ -216,7 +251,7 @@ bool training_read(training *t, const char *text, str *why)
     else if (!ours || r.bad || !file.batch || !(file.lr > 0))
         str_puts(why, "it is not a checkpoint of ingot train");
     else if ((file.net = net_find(NULL, model)) && (file.rule = rule_find(NULL, optimizer)) &&
-             !file.net->forward == (file.layers.n > 0))
+             net_fits(&file))
         fine = adopt(t, &file, why);
     else
         str_puts(why, "it was made by another version of ingot");

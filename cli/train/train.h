@@ -125,6 +125,7 @@ bool net_channels_last(int64_t length);
 
 /* The output of the network of a run. */
 struct training;
+struct tuning;
 ig_array *net_run(const struct training *t, ig_model *m, ig_array *x);
 
 /* Finds a network or optimizer by name. If the name is unknown, returns NULL and reports it unless c is NULL. */
@@ -134,12 +135,17 @@ const update_rule *rule_find(const command *c, const char *name);
 /* ---- state.c ---- */
 
 #define SEED_NONE UINT64_MAX /* no seed was given */
+enum { ONNX_HASH_CHARS = 65 };
 
 /* The settings of a run and its progress: everything in a checkpoint except the arrays. */
 typedef struct training {
     const net *net;
     layer_list layers;
-    bool regression; /* the loss is the mean square error */
+    /* --model FILE.onnx: its path (in the heap), the hash of its content, and the number of last layers that are trained. */
+    char *onnx, onnx_hash[ONNX_HASH_CHARS];
+    int64_t tuned;
+    struct tuning *tuning; /* the model, while it runs; borrowed */
+    bool regression;       /* the loss is the mean square error */
     problem problem;
     const update_rule *rule;
     double lr;
@@ -167,6 +173,7 @@ void training_free(training *t);
 /* The options of the user; NULL: not given. */
 typedef struct train_settings {
     const char *dataset, *data, *model, *layers, *loss, *optimizer, *save, *resume;
+    const char *output, *mean, *std; /* of ONNX models */
     bool json, quiet;
     engine_options engine;
 } train_settings;

@@ -35,7 +35,7 @@ check 'a data set unlike any' fails 2 "unknown data set 'x'; there are digits, m
 check 'mnist needs files' fails 2 'mnist is not part of the command: give its folder with --data DIR' mnist
 check '--data is not for files' fails 2 '--data is the folder of mnist, and x.npz is a file' x.npz --data .
 check 'the nearest model' fails 2 "unknown model 'cn'; did you mean 'cnn'?" digits --model cn
-check 'a model unlike any' fails 2 "unknown model 'resnet'; there are mlp and cnn" digits --model resnet
+check 'a model unlike any' fails 2 "unknown model 'resnet'; there are mlp, cnn and FILE.onnx" digits --model resnet
 check 'the nearest optimizer' fails 2 "unknown optimizer 'adma'; did you mean 'adam'?" digits \
     --optimizer adma
 check 'the nearest option' ends 2 "did you mean '--epochs'?" digits --epoch 1
