@@ -124,6 +124,12 @@ static ig_array *build_max_pool(const struct prepared *p)
     return ig_max_pool2d(p->in[0], IG_SHAPE(2, 2), IG_NONE, IG_NONE, IG_NONE, false);
 }
 
+/* Windows of 3 x 3 that overlap, as at the beginning of ResNet. */
+static ig_array *build_max_pool_3(const struct prepared *p)
+{
+    return ig_max_pool2d(p->in[0], IG_SHAPE(3, 3), IG_SHAPE(2, 2), IG_SHAPE(1, 1), IG_NONE, false);
+}
+
 static ig_array *build_cumulative_sum(const struct prepared *p)
 {
     return ig_cumulative_sum(p->in[0], IG_NONE, IG_DTYPE_NONE, false);
@@ -358,6 +364,7 @@ static const struct work {
     {"depthwise", build_depthwise, false},
     {"depthwise_2", build_depthwise_2, false},
     {"max_pool", build_max_pool, false},
+    {"max_pool_3", build_max_pool_3, false},
     {"cumulative_sum", build_cumulative_sum, false},
     {"sort", build_sort, false},
     {"cholesky", build_cholesky, false},

@@ -139,6 +139,7 @@ def works():
     yield Work("depthwise", "1x272x14x14 3x3", inputs=((1, 272, 14, 14), (272, 1, 3, 3)), bytes=272 * 14 * 14 * 8)
     yield Work("depthwise_2", "1x144x56x56 3x3", inputs=((1, 144, 56, 56), (144, 1, 3, 3)), bytes=144 * 56 * 56 * 5)
     yield Work("max_pool", "8x64x56x56 2x2", inputs=((8, 64, 56, 56),), bytes=8 * 64 * 56 * 56 * 5)
+    yield Work("max_pool_3", "1x64x112x112 3x3", inputs=((1, 64, 112, 112),), bytes=64 * 112 * 112 * 5)
 
 
     yield from and_own(linear_algebra())

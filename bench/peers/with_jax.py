@@ -95,6 +95,11 @@ class Jax:
         window = (1, 1, 2, 2)
         return self.function(lambda x: lax.reduce_window(x, -float("inf"), lax.max, window, window, "VALID"), x)
 
+    def max_pool_3(self, x):
+        lax, sides = self.jax.lax, ((0, 0), (0, 0), (1, 1), (1, 1))
+        return self.function(
+            lambda x: lax.reduce_window(x, -float("inf"), lax.max, (1, 1, 3, 3), (1, 1, 2, 2), sides), x)
+
     def cumulative_sum(self, x):
         return self.function(self.jax.numpy.cumsum, x)
 

@@ -108,6 +108,9 @@ class Torch:
     def max_pool(self, x):
         return self.function(lambda x: self.torch.nn.functional.max_pool2d(x, 2), x)
 
+    def max_pool_3(self, x):
+        return self.function(lambda x: self.torch.nn.functional.max_pool2d(x, 3, 2, 1), x)
+
     def cumulative_sum(self, x):
         return self.function(lambda x: self.torch.cumsum(x, 0), x)
 

@@ -461,7 +461,7 @@ static void test_pools(void **state)
 {
     (void)state;
     for (int r = 0; r < 3 * ROUNDS; r++) {
-        shape c = random_shape();
+        shape c = r % 4 ? random_shape() : wide_shape();
         const pool how = (pool)(r % 3);
         for (int a = 0; a < 3; a++) {
             c.kernel[a] += a >= 3 - c.n ? sample_between(0, 2) : 0;
@@ -472,6 +472,41 @@ static void test_pools(void **state)
             continue;
         ig_scope_begin();
         check_pool(&c, how, r % SAMPLE_LAYOUTS, dtypes[r / 3 % DTYPES], r / 2 % 2);
+        ig_scope_end();
+    }
+}
+
+/* The sum of n values in the order of every fold: lane j is joined with lane j + 16, then 8, 4, 2, 1. */
+static float fold_by_halving(float *v, int n)
+{
+    for (int half = 16; half > 0; half /= 2)
+        for (int i = 0; i < half && i + half < n; i++)
+            v[i] += v[i + half];
+    return v[0];
+}
+
+/* Means have the bits of this order, however windows are read. */
+static void test_pool_order(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 100; r++) {
+        const int k = (int)sample_between(2, 5), step = (int)sample_between(1, 3);
+        const int64_t h = sample_between(k, 40), w = sample_between(k, r % 4 ? 40 : 200),
+                      planes = 3;
+        if (r % every(STEP))
+            continue;
+        ig_scope_begin();
+        ig_array *x = normals(r, IG_SHAPE(1, planes, h, w), IG_F32);
+        ig_array *y = ig_avg_pool2d(x, IG_SHAPE(k), IG_SHAPE(step), IG_SHAPE(0), false, true);
+        const float *from = ig_data(x), *got = ig_data(y);
+        const int64_t rows = (h - k) / step + 1, columns = (w - k) / step + 1;
+        for (int64_t i = 0; i < planes * rows * columns; i++) {
+            const int64_t plane = i / (rows * columns), top = i / columns % rows * step;
+            float v[32];
+            for (int j = 0; j < k * k; j++)
+                v[j] = from[(plane * h + top + j / k) * w + i % columns * step + j % k];
+            assert_true(got[i] == fold_by_halving(v, k * k) / (float)(k * k));
+        }
         ig_scope_end();
     }
 }
@@ -705,6 +740,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_conv_half, begin, end),
         cmocka_unit_test_setup_teardown(test_transposed, begin, end),
         cmocka_unit_test_setup_teardown(test_pools, begin, end),
+        cmocka_unit_test_setup_teardown(test_pool_order, begin, end),
         cmocka_unit_test_setup_teardown(test_ceil_mode, begin, end),
         cmocka_unit_test_setup_teardown(test_golden, begin, end),
         cmocka_unit_test_setup_teardown(test_adaptive, begin, end),

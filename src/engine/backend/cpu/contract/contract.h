@@ -6,7 +6,7 @@
 #include "engine/backend/cpu/contract/blas.h"
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/lanes/gemm.h"
-#include "engine/backend/cpu/contract/axis_group.h"
+#include "engine/backend/cpu/elements/sliding.h"
 
 /* A side of the output, or k, cut into parts of equal size; the last may be shorter. */
 typedef struct cut {
@@ -27,23 +27,11 @@ typedef struct layout {
     size_t panel[2], sums, edge, row[2], point[2], tape, bytes;
 } layout;
 
-/* Windows that are read where they are, or from planes in scratch: see direct.c. Distances count elements. */
+/* Windows of in[1] that are not packed: see direct.c. */
 typedef struct direct {
     bool on;
-    int64_t height, width; /* windows of a plane of the result */
-    int64_t down, right;   /* distances between windows */
-    int64_t band,
-        bands;        /* rows of windows that are computed at a time; a plane has that many bands */
+    sliding windows;
     int64_t together; /* planes that go through the epilogue together, if they have one band */
-    int64_t pitch;    /* distance between rows of windows where kernels read them */
-    bool flat;        /* all rows of a band are one run, with unused sums between rows */
-    /* If right > 1, lines of elements are dealt out: element t of line u is element t / right of line u / classes in
-     * plane (u % classes, t % right). Each plane has `lines` lines of `pitch` elements. */
-    int64_t line;   /* distance between lines in memory; 0: kernels read in place */
-    int64_t points; /* of k that are in one line */
-    int64_t length; /* elements of a line that windows use ... */
-    int64_t far;    /* ... and the last line that the first row of windows uses */
-    int64_t classes, lines;
 } direct;
 
 typedef struct contraction {
@@ -105,8 +93,7 @@ void contraction_layout(contraction *c);
 
 /* Sets c->direct if the windows of in[1] should not be packed, and the layout of the scratch. */
 void direct_choose(contraction *c);
-/* Bytes of a band in scratch: of dealt elements, of sums with unused ones between rows, and of sums for the epilogue. */
-int64_t direct_plane_bytes(const contraction *c);
+/* Bytes of a band in scratch: of sums with unused ones between rows, and of sums for the epilogue. */
 int64_t direct_flat_bytes(const contraction *c);
 int64_t direct_sums_bytes(const contraction *c);
 

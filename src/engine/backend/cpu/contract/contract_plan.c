@@ -63,7 +63,7 @@ void contraction_layout(contraction *c)
     *at = (layout){0};
     if (c->direct.on) {
         at->panel[0] = layout_add(at, c->m.extent * c->kc.extent * lane);
-        at->panel[1] = layout_add(at, direct_plane_bytes(c));
+        at->panel[1] = layout_add(at, sliding_bytes(&c->direct.windows, c->element_bytes));
         at->sums = layout_add(at, direct_sums_bytes(c));
         at->edge = layout_add(at, direct_flat_bytes(c));
         at->row[0] = layout_add(at, c->m.extent * (int64_t)sizeof(int64_t));
@@ -369,7 +369,7 @@ void contraction_share(contraction *c, int threads)
     const int64_t m_most = c->m.size, n_most = c->n.size;
     c->threads = threads;
     if (c->direct.on) {
-        c->tiles = c->batches * c->direct.bands;
+        c->tiles = c->batches * c->direct.windows.bands;
         c->tasks = c->tiles < most ? c->tiles : most;
         c->round = 1;
         return;

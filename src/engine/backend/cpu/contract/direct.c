@@ -8,139 +8,44 @@
  *
  * A sum has the order of every other product: its k is one block. */
 #include "engine/backend/cpu/contract/tile.h"
-#include "engine/backend/cpu/elements/elements.h"
-
-#include <string.h>
 
 enum {
     ROWS_MOST = 16,          /* of the weight in one group */
-    BAND_SUMS = 4096,        /* of a band, in the L1 cache ... */
-    BAND_BYTES = 1 << 16,    /* ... and bytes of its dealt elements, in the L2 cache */
+    BAND_SUMS = 4096,        /* of a band, in the L1 cache */
     SCRATCH_BYTES = 1 << 19, /* of a band: longer rows of windows are packed */
-    EPILOGUE_SUMS = 2048,    /* of small planes that go through the epilogue together */
+    EPILOGUE_SUMS = 2048,    /* of small planes that go through the epilogue together ... */
     SHORT_PLANE =
-        160,    /* ... in one block; longer ones have a block each, with one value of a bias */
-    WIDE = 64,  /* rows of windows from this length on are separate runs */
-    NARROW = 8, /* such runs are not shorter than this */
+        160, /* ... in one block; longer ones have a block each, with one value of a bias */
     RUN_BYTES = 32768, /* all points of a run: the kernel then keeps its sums in registers */
-    RUN_UNIT = 64,
-    SLACK = 64 /* bytes after a buffer that is read or written in whole vectors */
+    RUN_UNIT = 64
 };
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static int64_t group_last(const axis_group *g)
-{
-    int64_t sum = 0;
-    for (int d = 0; d < g->ndim; d++)
-        sum += (g->shape[d] - 1) * g->stride[d];
-    return sum;
-}
-
-static bool all_positive(const axis_group *g)
-{
-    for (int d = 0; d < g->ndim; d++)
-        if (g->stride[d] <= 0)
-            return false;
-    return true;
-}
 
 /* ---- the plan ---- */
 
-int64_t direct_plane_bytes(const contraction *c)
-{
-    const direct *d = &c->direct;
-    return d->line == 0 ? 0
-                        : d->classes * d->right * d->lines * d->pitch * c->element_bytes + SLACK;
-}
-
 int64_t direct_flat_bytes(const contraction *c)
 {
-    const direct *d = &c->direct;
-    return d->flat ? c->m.extent * d->band * d->pitch * c->lane_bytes + SLACK : 0;
+    const sliding *s = &c->direct.windows;
+    return s->flat ? c->m.extent * s->band * s->pitch * c->lane_bytes + SLIDING_SLACK : 0;
 }
 
 int64_t direct_sums_bytes(const contraction *c)
 {
-    const direct *d = &c->direct;
-    return d->together * c->m.extent * d->band * d->width * c->lane_bytes + SLACK;
-}
-
-/* True if windows overlap so much that they have clearly fewer elements together than their panels. */
-static bool overlap(const contraction *c, int64_t elements)
-{
-    return elements <= c->n.extent * c->kc.extent / 4 * 3;
-}
-
-/* Windows that are further apart than one element. Their lines have the last axis of k, and all other distances are
- * multiples of a line. Returns false if dealing would copy more elements than panels have. */
-static bool deal_choose(contraction *c, const axis_group *k)
-{
-    direct *d = &c->direct;
-    const int last = k->ndim - 1;
-    const int64_t reach = (k->shape[last] - 1) * k->stride[last];
-    const bool along = d->height == 1 || reach < d->down;
-    const int64_t within = along ? reach : 0;
-    d->points = along ? k->shape[last] : 1;
-    d->line = d->height > 1 ? d->down : 0;
-    for (int i = 0; i < k->ndim - along; i++)
-        d->line = gcd(d->line, k->stride[i]);
-    d->line = d->line > 0 ? d->line : 1;
-    d->length = (d->width - 1) * d->right + within + 1;
-    d->far = (group_last(k) - within) / d->line;
-    d->classes = d->height > 1 ? d->down / d->line : 1;
-    d->pitch = d->width + within / d->right;
-    const int64_t all = d->far + (d->height - 1) * d->classes + 1;
-    return all <= d->height * c->kc.extent && overlap(c, all * d->length);
-}
-
-/* Cuts planes into bands. */
-static void band_choose(contraction *c)
-{
-    direct *d = &c->direct;
-    d->band = BAND_SUMS / (c->m.extent * d->pitch) + 1;
-    d->band = d->band < d->height ? d->band : d->height;
-    for (;; d->band = (d->band + 1) / 2) {
-        d->lines = d->line == 0 ? 0 : d->far / d->classes + d->band;
-        if (d->band == 1 || direct_plane_bytes(c) <= BAND_BYTES)
-            break;
-    }
-    d->bands = (d->height + d->band - 1) / d->band;
-    const int64_t plane = c->m.extent * d->height * d->width;
-    d->together = d->bands > 1 || plane > EPILOGUE_SUMS ? 1 : EPILOGUE_SUMS / plane;
+    const sliding *s = &c->direct.windows;
+    return c->direct.together * c->m.extent * s->band * s->width * c->lane_bytes + SLIDING_SLACK;
 }
 
 static bool direct_fits(contraction *c, const axis_group *row, const axis_group *k)
 {
-    direct *d = &c->direct;
     const int most = c->kernel->group > 1 ? c->kernel->thin_beside : ROWS_MOST;
+    sliding *s = &c->direct.windows;
     if (!c->kernel->thin || c->kc.parts != 1 || c->batches == 0 || c->m.extent < 1 ||
-        c->m.extent > most || row->ndim < 1 || row->ndim > 2 || k->ndim < 1 || !all_positive(row) ||
-        !all_positive(k))
+        c->m.extent > most || !sliding_set(s, row, k) || !sliding_overlaps(s, c->kc.extent))
         return false;
-    const int last = row->ndim - 1;
-    *d = (direct){.height = last > 0 ? row->shape[0] : 1,
-                  .width = row->shape[last],
-                  .down = last > 0 ? row->stride[0] : 0,
-                  .right = row->stride[last]};
-    if (d->right > 1)
-        d->flat = deal_choose(c, k);
-    else if (last > 0 && overlap(c, group_last(row) + group_last(k) + 1)) {
-        d->pitch = d->down;
-        d->flat = d->width < WIDE && d->down >= d->width && d->down <= d->width + d->width / 2 + 2;
-    }
-    if (!d->flat && (d->right > 1 || d->pitch == 0 || d->width < NARROW))
-        return false;
-    band_choose(c);
-    return direct_plane_bytes(c) + direct_flat_bytes(c) + direct_sums_bytes(c) <= SCRATCH_BYTES;
+    sliding_cut(s, BAND_SUMS / c->m.extent, c->element_bytes);
+    const int64_t plane = c->m.extent * s->height * s->width;
+    c->direct.together = s->bands > 1 || plane > EPILOGUE_SUMS ? 1 : EPILOGUE_SUMS / plane;
+    return sliding_bytes(s, c->element_bytes) + direct_flat_bytes(c) + direct_sums_bytes(c) <=
+           SCRATCH_BYTES;
 }
 
 void direct_choose(contraction *c)
@@ -163,37 +68,6 @@ void direct_choose(contraction *c)
 }
 
 /* ---- a band ---- */
-
-/* Offsets of the points of k where kernels read them. */
-static void find_points(const contraction *c, worker_state *w)
-{
-    const direct *d = &c->direct;
-    const int64_t k = c->kc.extent;
-    axis_group_offsets(&c->k[0], 0, k, w->point[0]);
-    axis_group_offsets(&c->k[1], 0, k, w->point[1]);
-    axis_group_offsets(&c->row[0], 0, c->m.extent, w->row[0]);
-    for (int64_t i = k - 1; i >= 0 && d->line > 0;
-         i--) { /* the first points, which are in line 0, at the end */
-        const int64_t at = w->point[1][i % d->points], line = (w->point[1][i] - at) / d->line;
-        const int64_t plane = line % d->classes * d->right + at % d->right;
-        w->point[1][i] = (plane * d->lines + line / d->classes) * d->pitch + at / d->right;
-    }
-}
-
-/* Deals out the lines that `rows` rows of windows use. */
-static const char *deal_lines(const contraction *c, const worker_state *w, const char *from,
-                              int64_t rows)
-{
-    const direct *d = &c->direct;
-    const element_moves *moves = element_moves_of(c->p->dtype);
-    const int64_t lines = d->far + (rows - 1) * d->classes + 1, plane = d->lines * d->pitch;
-    for (int64_t u = 0; u < lines; u++) {
-        const int64_t to = (u % d->classes * d->right * d->lines + u / d->classes) * d->pitch;
-        moves->deal(d->length, d->right, w->panel[1] + to * c->element_bytes, plane,
-                    from + u * d->line * c->element_bytes);
-    }
-    return w->panel[1];
-}
 
 /* The sums of n windows one element apart. */
 static void sum_run(const contraction *c, const worker_state *w, const char *from, int64_t n,
@@ -218,33 +92,22 @@ static void sum_run(const contraction *c, const worker_state *w, const char *fro
     }
 }
 
-/* Copies rows of sums, without those between them. All but the last row are copied in whole vectors. */
-static void close_rows(int64_t rows, int64_t bytes, char *to, const char *from, int64_t from_row)
-{
-    typedef int64_t chunk __attribute__((vector_size(16), aligned(1), may_alias));
-    for (int64_t r = 0; r < rows - 1; r++, to += bytes, from += from_row)
-        for (int64_t i = 0; i < bytes; i += (int64_t)sizeof(chunk))
-            *(chunk *)(to + i) = *(const chunk *)(from + i);
-    memcpy(to, from, (size_t)bytes);
-}
-
 /* The sums of rows [first, first + rows) of the windows of a batch. Rows of the weight are `pitch` sums apart. */
 static void sum_band(const contraction *c, const worker_state *w, int64_t first, int64_t rows,
                      char *to, int64_t pitch)
 {
-    const direct *d = &c->direct;
-    const int64_t lane = c->lane_bytes, row = d->width * lane, flat = d->band * d->pitch;
-    const char *from = w->from[1] + first * d->down * c->element_bytes;
-    if (!d->flat) {
-        for (int64_t r = 0; r < rows; r++)
-            sum_run(c, w, from + r * d->down * c->element_bytes, d->width, to + r * row, pitch);
+    const sliding *s = &c->direct.windows;
+    const int64_t lane = c->lane_bytes, flat = s->band * s->pitch;
+    const char *from = w->from[1] + first * s->down * c->element_bytes;
+    from = sliding_lines(s, c->p->dtype, from, rows, w->panel[1]);
+    for (int64_t r = 0; r < rows && !s->flat; r++)
+        sum_run(c, w, from + r * s->pitch * c->element_bytes, s->width, to + r * s->width * lane,
+                pitch);
+    if (!s->flat)
         return;
-    }
-    if (d->line > 0)
-        from = deal_lines(c, w, from, rows);
-    sum_run(c, w, from, (rows - 1) * d->pitch + d->width, w->edge, flat);
+    sum_run(c, w, from, sliding_run(s, rows), w->edge, flat);
     for (int64_t i = 0; i < c->m.extent; i++)
-        close_rows(rows, row, to + i * pitch * lane, w->edge + i * flat * lane, d->pitch * lane);
+        sliding_close(s, rows, lane, to + i * pitch * lane, w->edge + i * flat * lane);
 }
 
 /* Finds the operands of a batch, and the weights as lanes. */
@@ -263,10 +126,10 @@ static void start_batch(const contraction *c, worker_state *w, int64_t batch)
 /* One band of a plane that has several. */
 static void run_band(const contraction *c, worker_state *w, int64_t batch, int64_t band)
 {
-    const direct *d = &c->direct;
-    const int64_t first = band * d->band, left = d->height - first;
-    const int64_t rows = left < d->band ? left : d->band, n = rows * d->width;
-    const int64_t start = batch * c->m.extent * c->n.extent + first * d->width;
+    const sliding *s = &c->direct.windows;
+    const int64_t first = band * s->band, left = s->height - first;
+    const int64_t rows = left < s->band ? left : s->band, n = rows * s->width;
+    const int64_t start = batch * c->m.extent * c->n.extent + first * s->width;
     char *result = c->result < 0 ? NULL : operand_host(&c->p->post.operand[c->result], c->bindings);
     start_batch(c, w, batch);
     if (result)
@@ -279,18 +142,20 @@ static void run_band(const contraction *c, worker_state *w, int64_t batch, int64
 
 void direct_run(const contraction *c, worker_state *w, int64_t first, int64_t end)
 {
-    const direct *d = &c->direct;
+    const sliding *s = &c->direct.windows;
     const int64_t plane = c->m.extent * c->n.extent;
     char *result = c->result < 0 ? NULL : operand_host(&c->p->post.operand[c->result], c->bindings);
-    find_points(c, w);
-    for (int64_t i = first; i < end && d->bands > 1; i++)
-        run_band(c, w, i / d->bands, i % d->bands);
-    for (int64_t i = first, n; i < end && d->bands == 1; i += n) {
+    axis_group_offsets(&c->k[0], 0, c->kc.extent, w->point[0]);
+    axis_group_offsets(&c->row[0], 0, c->m.extent, w->row[0]);
+    sliding_points(s, &c->k[1], c->kc.extent, w->point[1]);
+    for (int64_t i = first; i < end && s->bands > 1; i++)
+        run_band(c, w, i / s->bands, i % s->bands);
+    for (int64_t i = first, n; i < end && s->bands == 1; i += n) {
         char *to = result ? result + i * plane * c->lane_bytes : w->own;
-        n = end - i < d->together ? end - i : d->together;
+        n = end - i < c->direct.together ? end - i : c->direct.together;
         for (int64_t j = 0; j < n; j++) {
             start_batch(c, w, i + j);
-            sum_band(c, w, 0, d->height, to + j * plane * c->lane_bytes, c->n.extent);
+            sum_band(c, w, 0, s->height, to + j * plane * c->lane_bytes, c->n.extent);
         }
         const int64_t rows = c->n.extent > SHORT_PLANE ? n * c->m.extent : 1,
                       each = n * plane / rows;

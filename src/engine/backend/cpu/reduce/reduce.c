@@ -16,6 +16,7 @@
  * over (inner, outer) instead, and each output has its own lanes. */
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/elements/elements.h"
+#include "engine/backend/cpu/reduce/pool.h"
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -44,10 +45,11 @@ typedef struct reduce_plan {
     int64_t range, ranges; /* chunks of a task, and tasks of a strip, when rows are split */
     int depth;             /* levels of the pairwise joining */
     bool across;
-    bool bare;     /* across: the tape is a single LOAD without conversion ... */
-    bool plain;    /* ... of contiguous rows */
-    tape turned;   /* across: the pre tape over (inner, outer) */
-    char *partial; /* ranges > 1: strip s, range r at (s * ranges + r) * width * value */
+    bool bare;      /* across: the tape is a single LOAD without conversion ... */
+    bool plain;     /* ... of contiguous rows */
+    pool_plan pool; /* across, bare: windows are folded where they are */
+    tape turned;    /* across: the pre tape over (inner, outer) */
+    char *partial;  /* ranges > 1: strip s, range r at (s * ranges + r) * width * value */
 } reduce_plan;
 
 /* ---- planning ---- */
@@ -175,6 +177,8 @@ static void plan_strips(const program *p, int axis, reduce_plan *r)
     while ((int64_t)1 << (r->depth - 2) < r->chunks)
         r->depth++;
     plan_ranges(p, r);
+    if (r->bare && !p->compensated)
+        pool_choose(&r->pool, p, axis);
 }
 
 void *cpu_reduce_plan(const program *p)
@@ -251,6 +255,8 @@ static size_t pre_bytes(const tape *t) { return (tape_scratch_bytes(t) + 63) & ~
 size_t cpu_reduce_scratch(const program *p)
 {
     const reduce_plan *r = p->compiled;
+    if (r->pool.on)
+        return pool_scratch(&r->pool, p);
     return worker_bytes(r) + pre_bytes(r->across ? &r->turned : &p->pre) +
            tape_scratch_bytes(&p->post);
 }
@@ -605,6 +611,10 @@ ig_status cpu_reduce(const program *p, const binding *b)
         return IG_OK;
     if (p->inner == 0) {
         reduce_empty(&j);
+        return cpu_fault_status(&fault, p);
+    }
+    if (r->pool.on) {
+        pool_fold(&r->pool, p, b, &fault);
         return cpu_fault_status(&fault, p);
     }
     if (r->ranges > 1)

@@ -1,5 +1,5 @@
 /* Groups of axes: a side of a contraction as one list of points. */
-#include "engine/backend/cpu/contract/axis_group.h"
+#include "engine/backend/cpu/elements/axis_group.h"
 
 void axis_group_set(axis_group *g, const view *v, int first, int ndim)
 {
