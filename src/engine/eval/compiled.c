@@ -4,6 +4,7 @@
 #include "base/trace.h"
 #include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
+#include "engine/graph/rewrite/rewrite.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/grad.h"
 #include <string.h>
@@ -115,6 +116,12 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     }
     if (status == IG_OK)
         status = replay_with(outputs, c->n_out, inputs, standing, c->n_in, results);
+    rewrite_counts rewritten = {0};
+    if (status == IG_OK) {
+        status =
+            rewrite_graph(&engine_enter()->g, results, c->n_out, standing, c->n_in, &rewritten);
+        engine_leave();
+    }
     if (status == IG_OK)
         status = constants_fold(standing, c->n_in, results, c->n_out);
     /* The graph is built, so the builders no longer read the value of a number: kernels now get it by value. */
@@ -124,6 +131,8 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
         status = plan(c, &engine_enter()->g, standing, results, explained);
         engine_leave();
     }
+    if (explained)
+        rewrite_text(&rewritten, explained);
     memory_free(standing);
     memory_free(results);
     return status;

@@ -1,0 +1,61 @@
+/* Rewrites: parts of a graph are replaced by parts that run faster. Each rule is a function of one node, whose inputs have
+ * been rewritten already; rules.def lists them all. A rule that finds its pattern builds the replacement by array_node and
+ * ops, and the rest of the graph is built again on it. The given arrays are not changed.
+ *
+ * A rule may assume nothing about inner values of its pattern that another node reads: rewrite_is_sole tells. Rules whose
+ * results have other bits than the plain graph are not applied in math mode `same` (rewriting.rounds). */
+#ifndef GRAPH_REWRITE_H
+#define GRAPH_REWRITE_H
+
+#include "engine/graph/graph.h"
+
+enum {
+#define RULE(name, function, text) REWRITE_##name,
+#include "engine/graph/rewrite/rules.def"
+    REWRITE_COUNT
+#undef RULE
+};
+
+/* How often each rule was applied. */
+typedef struct rewrite_counts {
+    int of[REWRITE_COUNT];
+} rewrite_counts;
+
+/* One rewriting of a graph. */
+typedef struct rewriting {
+    const graph *g;
+    ig_array *const *inputs; /* leaves that have no known elements */
+    int n_in;
+    bool rounds;     /* results may have other bits, within their error bounds */
+    ig_array **made; /* what replaces each node; NULL: the node itself */
+    int *uses;       /* how many nodes and results read each node */
+    bool *varies;    /* whether each node depends on inputs */
+} rewriting;
+
+/* Rewrites the arrays in place. Leaves among the roots of inputs are not constants. g is used to order the nodes; the
+ * engine's lock is held. */
+ig_status rewrite_graph(graph *g, ig_array **arrays, int n, ig_array *const *inputs, int n_in,
+                        rewrite_counts *counts);
+/* False if IG_REWRITE is "off". */
+bool rewrite_is_on(void);
+/* Adds a line that says which rules were applied. */
+void rewrite_text(const rewrite_counts *counts, text *t);
+
+/* ---- for rules ---- */
+
+/* True if x depends on no input. */
+bool rewrite_is_constant(const rewriting *r, const ig_array *x);
+/* True if the root is not evaluated, and only one node, and no result, reads it. */
+bool rewrite_is_sole(const rewriting *r, const ig_array *root);
+/* True if x sees all elements of its root in order. */
+bool rewrite_is_whole(const ig_array *x);
+/* The elementwise op of two constants of one shape. Axes along which both repeat have length 1 in the node. */
+ig_array *rewrite_combine(int op, ig_array *a, ig_array *b);
+/* x, a number or an array of that shape, in that shape. */
+ig_array *rewrite_spread(ig_array *x, const view *like);
+
+#define RULE(name, function, text) ig_array *function(const rewriting *r, ig_array *x);
+#include "engine/graph/rewrite/rules.def"
+#undef RULE
+
+#endif
