@@ -43,12 +43,19 @@ static void table_make(move_table *t, const view *v)
     }
 }
 
+/* True if runs are so short that a table is faster. Contiguous elements of a vector are not. */
+static bool is_short(const view *v, size_t element)
+{
+    const int last = v->ndim - 1;
+    return last >= 0 && v->shape[last] <= MOVE_SHORT &&
+           (v->stride[last] != 1 || v->shape[last] * (int64_t)element < 16);
+}
+
 /* The number of whole tiles along the table's axis within the next n points. The table is computed
  * when there are enough tiles to pay for it. */
-static int64_t move_tiles(const view_walk *w, int64_t n, move_table *t)
+static int64_t move_tiles(const view_walk *w, int64_t n, size_t element, move_table *t)
 {
-    if (t->n == 0 && n >= 2 * TABLE_MOST && w->v->ndim > 0 &&
-        w->v->shape[w->v->ndim - 1] <= MOVE_SHORT)
+    if (t->n == 0 && n >= 2 * TABLE_MOST && is_short(w->v, element))
         table_make(t, w->v);
     if (t->n <= 0 || n < t->n)
         return 0;
