@@ -190,7 +190,10 @@ void rows_fill(emit_writer *w, const program *p, int k, int64_t rows, rows_share
     const bool reduces = p->kind == PROGRAM_REDUCE, shuffles = w->target->subgroup == FOLD_WIDTH;
     const char *state = rows_state(p);
     hole_int(w, hole_of(name, "REDUCES", k), reduces);
-    hole_size(w, hole_of(name, "INNER", k), rows ? p->pre.size / rows : 0);
+    if (w->windows)
+        hole_int(w, hole_of(name, "INNER", k), p->inner);
+    else
+        hole_size(w, hole_of(name, "INNER", k), rows ? p->pre.size / rows : 0);
     hole_text(w, hole_of(name, "TYPE", k), "%s", rows_type(p));
     hole_text(w, hole_of(name, "STATE", k), "%s", state);
     hole_text(w, hole_of(name, "TAKE", k), "%s%d", p->compensated ? "take" : "join", k);

@@ -13,6 +13,14 @@ enum {
     LIGHT_INSTS = 8
 };
 
+/* True if rows are short windows, as in pools. Their sizes are few, and divisions by them, one for each value, would take
+ * longer than the loads. */
+static bool is_window(const program *p)
+{
+    const int axis = emit_split_axis(&p->pre, p->inner);
+    return p->inner <= FOLD_WIDTH && axis >= 0 && p->pre.ndim - axis > 1;
+}
+
 /* Starts a kernel of kernels/reduce.cu: value0 if it reads values, result0 if it produces results, and the common
  * holes. */
 static ig_status start(emit_writer *w, const program *p, const emit_target *t, bool reads,
@@ -20,6 +28,7 @@ static ig_status start(emit_writer *w, const program *p, const emit_target *t, b
 {
     TRY(writer_start(w, t, out));
     w->wide = !emit_is_narrow(p, 1);
+    w->windows = is_window(p);
     if (reads)
         rows_value(w, p, 0, p->outer, NULL, NULL);
     rows_join(w, p, 0);

@@ -47,8 +47,9 @@ static bool needs_axis(const tape *t, int axis)
     return false;
 }
 
-/* Coordinates c<axis> of axes [first, end) from a linear index. */
-static void decode(emit_writer *w, const emit_space *s, int first, int end, const char *from)
+/* Coordinates c<axis> of axes [first, end) from a linear index. fixed: lengths are constants of the text. */
+static void decode(emit_writer *w, const emit_space *s, int first, int end, const char *from,
+                   bool fixed)
 {
     const tape *t = s->t;
     int lowest = end;
@@ -64,10 +65,14 @@ static void decode(emit_writer *w, const emit_space *s, int first, int end, cons
             text_add(&w->body, "    const idx c%d = %s;\n", i, rest);
             break;
         }
-        const int n = writer_number(w, t->shape[i]);
+        char n[NAME_BYTES];
+        if (fixed)
+            snprintf(n, sizeof n, "%d", (int)t->shape[i]);
+        else
+            snprintf(n, sizeof n, "g.n%d", writer_number(w, t->shape[i]));
         if (needs_axis(t, i))
-            text_add(&w->body, "    const idx c%d = %s %% g.n%d;\n", i, rest, n);
-        text_add(&w->body, "    const idx r%d = %s / g.n%d;\n", i, rest, n);
+            text_add(&w->body, "    const idx c%d = %s %% %s;\n", i, rest, n);
+        text_add(&w->body, "    const idx r%d = %s / %s;\n", i, rest, n);
         snprintf(rest, sizeof rest, "r%d", i);
     }
 }
@@ -75,10 +80,10 @@ static void decode(emit_writer *w, const emit_space *s, int first, int end, cons
 static void decode_point(emit_writer *w, const emit_space *s)
 {
     if (s->axis < 0)
-        decode(w, s, 0, s->t->ndim, "i");
+        decode(w, s, 0, s->t->ndim, "i", false);
     else {
-        decode(w, s, 0, s->axis, "row");
-        decode(w, s, s->axis, s->t->ndim, "col");
+        decode(w, s, 0, s->axis, "row", false);
+        decode(w, s, s->axis, s->t->ndim, "col", w->windows);
     }
 }
 

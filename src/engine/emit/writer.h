@@ -42,6 +42,8 @@ typedef struct emit_writer {
     bool wide;      /* idx has 64 bits */
     bool needs_f64; /* a value or element is f64 */
     unsigned uses;  /* USES_*: library files to include before the kernel */
+    bool
+        windows; /* rows are short and have several axes, whose lengths are constants of the text */
     bool faults;
     int fault_program, fault_field; /* the program whose record the field holds; -1: none yet */
     bool restricts;                 /* small constant inputs are loaded before stores */
