@@ -104,7 +104,7 @@ typedef union value {
 /* The description of an operation and its three tensors; copied, since they may be destroyed before the plan. */
 typedef struct problem {
     cudnnBackendDescriptorType_t type;
-    int64_t dims[3][4], ids[3], alignment[3];
+    int64_t dims[3][4], steps[3][4], ids[3], alignment[3];
     int64_t stride[2], dilation[2], padding[2];
 } problem;
 
@@ -269,17 +269,26 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t desc,
     return BAD_PARAM;
 }
 
-/* A contiguous array of f32. */
-static cudnnStatus_t tensor_finalize(const descriptor *d)
+/* True if the strides are those of an array without gaps whose axes are in this order, the innermost first. */
+static bool is_packed(const descriptor *d, const int order[4])
 {
     int64_t step = 1;
+    for (int i = 0; i < 4; i++) {
+        if (d->values[1][order[i]].i < 1 || d->values[2][order[i]].i != step)
+            return false;
+        step *= d->values[1][order[i]].i;
+    }
+    return true;
+}
+
+/* An array of f32, whose channels are the second axis or the last one in memory. */
+static cudnnStatus_t tensor_finalize(const descriptor *d)
+{
+    static const int second[4] = {3, 2, 1, 0}, last[4] = {1, 3, 2, 0};
     if (d->values[0][0].e != CUDNN_DATA_FLOAT)
         return NOT_SUPPORTED;
-    for (int i = 3; i >= 0; i--) {
-        if (d->values[1][i].i < 1 || d->values[2][i].i != step)
-            return BAD_PARAM;
-        step *= d->values[1][i].i;
-    }
+    if (!is_packed(d, second) && !is_packed(d, last))
+        return BAD_PARAM;
     return d->values[4][0].i >= ALIGNMENT_LEAST ? 0 : BAD_PARAM;
 }
 
@@ -299,7 +308,7 @@ static cudnnStatus_t operation_finalize(descriptor *d)
     for (int i = 0; i < 3; i++) {
         const descriptor *t = d->values[i][0].p;
         for (int k = 0; k < 4; k++)
-            p->dims[i][k] = t->values[1][k].i;
+            p->dims[i][k] = t->values[1][k].i, p->steps[i][k] = t->values[2][k].i;
         p->ids[i] = t->values[3][0].i;
         p->alignment[i] = t->values[4][0].i;
     }
@@ -443,6 +452,11 @@ typedef struct work {
     size_t workspace_bytes;
 } work;
 
+static int64_t place_of(const int64_t step[4], int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return a * step[0] + b * step[1] + c * step[2] + d * step[3];
+}
+
 /* All products of a convolution: at[which] receives, for each of its elements, the sum over the others. */
 static void convolve(const void *data)
 {
@@ -458,14 +472,16 @@ static void convolve(const void *data)
     memset(at[which], 0, sizeof(float) * (size_t)(s[0] * s[1] * s[2] * s[3]));
     for (int64_t i = 0; i < all; i++) {
         const int64_t col = i % ws[3], row = i / ws[3] % ws[2], m = i / ws[3] / ws[2] % ws[1];
-        const int64_t to = i / ws[3] / ws[2] / ws[1], q = to % ys[3], p = to / ys[3] % ys[2];
-        const int64_t k = to / ys[3] / ys[2] % ys[1], n = to / ys[3] / ys[2] / ys[1];
+        const int64_t at_y = i / ws[3] / ws[2] / ws[1], q = at_y % ys[3];
+        const int64_t p = at_y / ys[3] % ys[2], k = at_y / ys[3] / ys[2] % ys[1];
+        const int64_t n = at_y / ys[3] / ys[2] / ys[1];
         const int64_t h = p * c->stride[0] + row * c->dilation[0] - c->padding[0];
         const int64_t v = q * c->stride[1] + col * c->dilation[1] - c->padding[1];
         if (h < 0 || h >= xs[2] || v < 0 || v >= xs[3])
             continue;
-        const int64_t from = ((n * xs[1] + k / each * ws[1] + m) * xs[2] + h) * xs[3] + v;
-        const int64_t by = ((k * ws[1] + m) * ws[2] + row) * ws[3] + col;
+        const int64_t from = place_of(c->steps[0], n, k / each * ws[1] + m, h, v);
+        const int64_t by = place_of(c->steps[1], k, m, row, col);
+        const int64_t to = place_of(c->steps[2], n, k, p, q);
         if (which == 0)
             at[0][from] += at[1][by] * at[2][to];
         else if (which == 1)

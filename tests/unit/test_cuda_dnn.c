@@ -61,6 +61,9 @@ static void the_first_allowed_engine_is_chosen(void **unused)
         assert_int_equal(engine_of(problem((dnn_kind)kind, IG_F32, true)), TF32_ENGINE);
     }
     assert_int_equal(engine_of(problem(DNN_FORWARD, IG_F16, false)), -1);
+    dnn_problem last = problem(DNN_FILTER, IG_F32, true);
+    last.numbers.last = 1;
+    assert_int_equal(engine_of(last), TF32_ENGINE);
     setenv("FAKE_DNN_LIST", "fallback", 1);
     assert_int_equal(engine_of(problem(DNN_FORWARD, IG_F32, false)), FALLBACK_ENGINE);
     unsetenv("FAKE_DNN_LIST");
@@ -150,6 +153,46 @@ static void inputs_that_are_not_aligned(void **unused)
     assert_int_equal(cuda_compute("cuda:0", shifted, got, MOST), n);
     assert_close(got, want, n);
     assert_true(fail_at(0, false) > 0); /* cuDNN ran */
+}
+
+/* A small network: paddings, groups, a residual connection, a channel shuffle, pools of both kinds; and its gradient with
+ * respect to the first weight. In math mode tf32, channels are the last axis in memory on the device. */
+static ig_array *network(void)
+{
+    ig_array *x = noise(0, IG_SHAPE(2, 3, 8, 7)), *w = noise(1, IG_SHAPE(4, 3, 3, 3));
+    ig_array *scale = ig_reshape(noise(2, IG_SHAPE(4)), IG_SHAPE(4, 1, 1));
+    ig_array *y = ig_conv2d(x, w, NULL, IG_NONE, IG_AXES(1), IG_NONE, 1);
+    y = ig_relu(ig_add(ig_multiply(y, scale), ig_float(0.5)));
+    ig_array *z = ig_conv2d(y, noise(3, IG_SHAPE(4, 2, 3, 3)), noise(4, IG_SHAPE(4)), IG_NONE,
+                            IG_AXES(1), IG_NONE, 2);
+    y = ig_max_pool2d(ig_tanh(ig_add(z, y)), IG_AXES(3), IG_AXES(2), IG_AXES(1), IG_NONE, false);
+    z = ig_permute_dims(ig_reshape(y, IG_SHAPE(2, 2, 2, 4, 4)), IG_AXES(0, 2, 1, 3, 4));
+    z = ig_conv2d(ig_reshape(z, IG_SHAPE(2, 4, 4, 4)), noise(5, IG_SHAPE(6, 4, 1, 1)), NULL,
+                  IG_NONE, IG_NONE, IG_NONE, 1);
+    z = ig_concat((ig_array *[]){z, y}, 2, IG_AXES(1));
+    z = ig_avg_pool2d(ig_exp(ig_multiply(z, ig_float(0.1))), IG_AXES(2), IG_NONE, IG_AXES(1), false,
+                      false);
+    ig_array *all = ig_sum(z, IG_NONE, IG_DTYPE_NONE, false), *grad;
+    if (ig_grad(all, &w, 1, &grad) != IG_OK)
+        return NULL;
+    return ig_concat((ig_array *[]){ig_flatten(z, 0, -1), ig_flatten(grad, 0, -1)}, 2, IG_AXES(0));
+}
+
+static void channels_are_last_in_tf32(void **unused)
+{
+    float want[MOST], got[MOST];
+    (void)unused;
+    fail_at(0, false);
+    const int n = cuda_compute("cpu", network, want, MOST);
+    assert_true(n > 0);
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+        ig_set_math(tf32 ? IG_MATH_TF32 : IG_MATH_STRICT);
+        fail_at(0, false);
+        assert_int_equal(cuda_compute("cuda:0", network, got, MOST), n);
+        assert_true(fail_at(0, false) > 0); /* cuDNN ran */
+        assert_close(got, want, n);
+    }
+    ig_set_math(IG_MATH_STRICT);
 }
 
 /* Inputs in one of several buffers, in turn: one graph for each is enough. If buffers never repeat, no more graphs are
@@ -242,6 +285,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(calls_that_fail),
         cmocka_unit_test_setup_teardown(inputs_that_are_not_aligned, cuda_test_begin,
                                         cuda_test_end),
+        cmocka_unit_test_setup_teardown(channels_are_last_in_tf32, cuda_test_begin, cuda_test_end),
         cmocka_unit_test_setup_teardown(buffers_that_alternate_have_graphs, cuda_test_begin,
                                         cuda_test_end),
         cmocka_unit_test_setup_teardown(calls_that_fail_on_the_device, cuda_test_begin,

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "engine/ops/builders.h"
 #include "engine/ops/complex.h"
+#include "engine/ops/order.h"
 #include <math.h>
 #include <string.h>
 
@@ -215,10 +216,28 @@ ig_array *build_axis_back(op_id op, ig_array *x, int axis)
 
 /* ---- nodes ---- */
 
-/* A map node of one input. */
-static ig_array *map_node(op_id op, ig_dtype dtype, ig_array *x)
+/* A map node of inputs of one shape, apart from numbers, in the order of memory of x. */
+static ig_array *map_in_order(op_id op, ig_dtype dtype, const int *axes, ig_array *const *x, int n)
 {
-    return array_node(op, dtype, x->view.ndim, x->view.shape, &x, 1, NULL);
+    ig_array *in[3];
+    const ig_array *like = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!(in[i] = x[i]->is_number ? x[i] : build_permute(OP_permute_dims, x[i], axes)))
+            return NULL;
+        like = x[i]->is_number ? like : in[i];
+    }
+    return order_back(array_node(op, dtype, like->view.ndim, like->view.shape, in, n, NULL), axes);
+}
+
+/* A map node of inputs that have the shape, apart from numbers. */
+static ig_array *map_node(op_id op, ig_dtype dtype, int ndim, const int64_t *shape,
+                          ig_array *const *x, int n)
+{
+    int axes[IG_MAX_NDIM];
+    for (int i = 0; i < n; i++)
+        if (x[i]->root->keeps_order && order_kept(x[i], axes))
+            return map_in_order(op, dtype, axes, x, n);
+    return array_node(op, dtype, ndim, shape, x, n, NULL);
 }
 
 /* The input whose shape all other inputs have, apart from numbers. NULL if the shapes differ, or if a result of that
@@ -250,14 +269,14 @@ ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n)
             return NULL;
     const ig_array *like = common_shape(dtype, x, n);
     if (like)
-        return array_node(op, dtype, like->view.ndim, like->view.shape, x, n, NULL);
+        return map_node(op, dtype, like->view.ndim, like->view.shape, x, n);
     if (infer_broadcast(op, x, n, &ndim, shape) != IG_OK ||
         infer_size(op, ndim, shape, dtype, &size) != IG_OK)
         return NULL;
     for (int i = 0; i < n; i++) /* a number needs no view: see array.h */
         if (!(in[i] = x[i]->is_number ? x[i] : build_broadcast(op, x[i], ndim, shape)))
             return NULL;
-    return array_node(op, dtype, ndim, shape, in, n, NULL);
+    return map_node(op, dtype, ndim, shape, in, n);
 }
 
 /* Converts a weak scalar. An integer that does not fit the dtype is an error. */
@@ -290,7 +309,9 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
                   ig_dtype_name((ig_dtype)x->dtype), ig_dtype_name(dtype));
     if (x->weak && array_number_of(x))
         return cast_weak(x, dtype);
-    return x->dtype == dtype && !x->weak ? x : map_node(OP_astype, dtype, x);
+    return x->dtype == dtype && !x->weak
+               ? x
+               : map_node(OP_astype, dtype, x->view.ndim, x->view.shape, &x, 1);
 }
 
 ig_array *ig_weak(ig_array *x)
@@ -300,12 +321,14 @@ ig_array *ig_weak(ig_array *x)
     if ((x->view.ndim != 0 || !dtype_is_float(x->dtype)))
         FAIL_NULL(IG_ERR_ARGUMENT, "weak: x must be a 0-d float array; take one element of it");
     /* A map node, because weak leaves are converted by copying them, which would cut off gradients. */
-    return weakened(map_node(OP_positive, x->dtype, x));
+    return weakened(array_node(OP_positive, x->dtype, 0, NULL, &x, 1, NULL));
 }
 
 ig_array *build_contiguous(ig_array *x)
 {
-    return !x || view_is_contiguous(&x->view) ? x : map_node(OP_astype, x->dtype, x);
+    return !x || view_is_contiguous(&x->view)
+               ? x
+               : array_node(OP_astype, x->dtype, x->view.ndim, x->view.shape, &x, 1, NULL);
 }
 
 ig_array *build_fill(double value, ig_dtype dtype, int ndim, const int64_t *shape)

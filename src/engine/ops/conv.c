@@ -5,6 +5,7 @@
 #include "engine/ops/contract.h"
 #include "engine/ops/index.h"
 #include "engine/ops/native.h"
+#include "engine/ops/order.h"
 #include "engine/ops/window.h"
 #include <string.h>
 
@@ -203,7 +204,8 @@ static conv_numbers numbers_of(const conv *c, bool transposed)
 /* ---- as one node, for devices with native code for it ---- */
 
 /* The numbers of the nodes "convolution" (x, weight), "convolution gradient of x" (g, weight) and "convolution
- * gradient of weight" (x, g), all in two dimensions. */
+ * gradient of weight" (x, g), all in two dimensions. With LAST, channels are the last axis of all arrays: (N, H, W, C),
+ * (K, R, S, C / groups) and (N, P, Q, K). */
 enum {
     NUMBER_N,
     NUMBER_C,
@@ -217,15 +219,30 @@ enum {
     NUMBER_STRIDE,
     NUMBER_PADDING = 11,
     NUMBER_DILATION = 13,
-    NUMBER_GROUPS = 15
+    NUMBER_GROUPS = 15,
+    NUMBER_LAST = 16
 };
+
+static const int channels_second[4] = {0, 3, 1, 2}, channels_last[4] = {0, 2, 3, 1};
+
+static ig_array *second_from_last(ig_array *x)
+{
+    return build_permute(OP_permute_dims, x, channels_second);
+}
+
+/* With channels as the last axis, contiguous. A copy of a weight is computed once, if the weight is a constant. */
+static ig_array *last_from_second(ig_array *x)
+{
+    return build_contiguous(build_permute(OP_permute_dims, x, channels_last));
+}
 
 static ig_array *define_forward(const node_native *n, ig_array *const *in, int i)
 {
     const int64_t *v = n->number;
+    const bool last = v[NUMBER_LAST];
     conv c = {.op = OP_conv2d,
-              .x = in[0],
-              .weight = in[1],
+              .x = last ? second_from_last(in[0]) : in[0],
+              .weight = last ? second_from_last(in[1]) : in[1],
               .groups = v[NUMBER_GROUPS],
               .in = v[NUMBER_C] / v[NUMBER_GROUPS],
               .out = v[NUMBER_K] / v[NUMBER_GROUPS],
@@ -236,7 +253,20 @@ static ig_array *define_forward(const node_native *n, ig_array *const *in, int i
                     .dilation = {v[NUMBER_DILATION], v[NUMBER_DILATION + 1]},
                     .out = {v[NUMBER_P], v[NUMBER_Q]}}};
     (void)i;
-    return conv_result(&c, window_pad(c.x, &c.w, BORDER_ZERO), conv_weight(&c, false));
+    if (!c.x || !c.weight)
+        return NULL;
+    ig_array *y = conv_result(&c, window_pad(c.x, &c.w, BORDER_ZERO), conv_weight(&c, false));
+    return last ? last_from_second(y) : y;
+}
+
+/* Zeros in the layout of the node; shape: with channels as the second axis. */
+static ig_array *zeros_for(const node_native *n, const int64_t shape[4])
+{
+    const int *axes = channels_last;
+    const bool last = n->number[NUMBER_LAST];
+    return ig_zeros(last ? IG_SHAPE(shape[axes[0]], shape[axes[1]], shape[axes[2]], shape[axes[3]])
+                         : (ig_ints){shape, 4},
+                    n->dtype);
 }
 
 static ig_array *define_gradient(const node_native *n, ig_array *const x[2], ig_array *g, int i)
@@ -249,7 +279,8 @@ static ig_array *define_gradient_x(const node_native *n, ig_array *const *in, in
 {
     const int64_t *v = n->number;
     (void)i;
-    ig_array *x = ig_zeros(IG_SHAPE(v[NUMBER_N], v[NUMBER_C], v[NUMBER_H], v[NUMBER_W]), n->dtype);
+    ig_array *x =
+        zeros_for(n, (const int64_t[4]){v[NUMBER_N], v[NUMBER_C], v[NUMBER_H], v[NUMBER_W]});
     return x ? define_gradient(n, (ig_array *const[2]){x, in[1]}, in[0], 0) : NULL;
 }
 
@@ -257,8 +288,8 @@ static ig_array *define_gradient_weight(const node_native *n, ig_array *const *i
 {
     const int64_t *v = n->number;
     (void)i;
-    ig_array *w = ig_zeros(
-        IG_SHAPE(v[NUMBER_K], v[NUMBER_C] / v[NUMBER_GROUPS], v[NUMBER_R], v[NUMBER_S]), n->dtype);
+    ig_array *w = zeros_for(n, (const int64_t[4]){v[NUMBER_K], v[NUMBER_C] / v[NUMBER_GROUPS],
+                                                  v[NUMBER_R], v[NUMBER_S]});
     return w ? define_gradient(n, (ig_array *const[2]){in[0], w}, in[1], 1) : NULL;
 }
 
@@ -289,6 +320,19 @@ static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array
     return gradient_of(in[0], &what, (ig_array *const[2]){in[0], g}, &w, &grads[1]);
 }
 
+/* The node's result, with channels as the last axis, in which tensor cores read them. */
+static ig_array *native_last(const conv *c, node_native n)
+{
+    const int64_t *v = n.number, shape[4] = {v[NUMBER_N], v[NUMBER_P], v[NUMBER_Q], v[NUMBER_K]};
+    ig_array *const in[2] = {last_from_second(c->x), last_from_second(c->weight)};
+    ig_array *y;
+    return in[0] && in[1] &&
+                   native_apply(&n, in, 2, &(native_shape){n.dtype, 4, shape, 0}, 1, pull_native,
+                                &y) == IG_OK
+               ? order_back(y, channels_last)
+               : NULL;
+}
+
 /* The result without the bias; NULL, without an error, if the device has no code for it. f16 and bf16 with a
  * bias are rounded once, after the bias is added, so the definition computes them. */
 static ig_array *conv_native(const conv *c)
@@ -299,14 +343,18 @@ static ig_array *conv_native(const conv *c)
     if (w->n != 2 || !dtype_is_float(dtype) || (c->bias && dtype_is_half(dtype)) ||
         view_size(&c->x->view) == 0 || w->out[0] < 1 || w->out[1] < 1 || c->out < 1)
         return NULL;
-    const node_native n = {.kind = NATIVE_CONVOLUTION,
-                           .dtype = dtype,
-                           .math = ig_math_mode(),
-                           .number = {x[0], x[1], x[2], x[3], c->groups * c->out, w->kernel[0],
-                                      w->kernel[1], w->out[0], w->out[1], w->stride[0],
-                                      w->stride[1], w->padding[0], w->padding[1], w->dilation[0],
-                                      w->dilation[1], c->groups},
-                           .define = define_forward};
+    node_native n = {.kind = NATIVE_CONVOLUTION,
+                     .dtype = dtype,
+                     .math = ig_math_mode(),
+                     .number = {x[0], x[1], x[2], x[3], c->groups * c->out, w->kernel[0],
+                                w->kernel[1], w->out[0], w->out[1], w->stride[0], w->stride[1],
+                                w->padding[0], w->padding[1], w->dilation[0], w->dilation[1],
+                                c->groups},
+                     .define = define_forward};
+    n.number[NUMBER_LAST] = dtype_is_half(dtype) || (dtype == IG_F32 && n.math == IG_MATH_TF32);
+    if (n.number[NUMBER_LAST] && native_is_offered(c->x, &n))
+        return native_last(c, n);
+    n.number[NUMBER_LAST] = 0;
     const int64_t shape[4] = {x[0], c->groups * c->out, w->out[0], w->out[1]};
     ig_array *const in[2] = {c->x, c->weight};
     ig_array *y;

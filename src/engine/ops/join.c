@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
+#include "engine/ops/order.h"
 #include <string.h>
 
 /* ---- assemblies ---- */
@@ -71,6 +72,27 @@ static ig_array *join(op_id op, ig_array *const *x, int n, int axis, int ndim, c
     return assembly_end(&as, ok);
 }
 
+/* The same in the order of memory of the first array, if that order is kept; else NULL. */
+static ig_array *join_in_order(op_id op, ig_array *const *x, int n, int axis, const int64_t *shape)
+{
+    int axes[IG_MAX_NDIM], at = 0;
+    int64_t ordered[IG_MAX_NDIM];
+    const int ndim = x[0]->view.ndim;
+    ig_array **in = order_kept(x[0], axes) ? memory_get((size_t)n * sizeof *in) : NULL;
+    if (!in)
+        return NULL;
+    bool fine = true;
+    for (int i = 0; i < n; i++)
+        fine = (in[i] = build_permute(OP_permute_dims, x[i], axes)) && fine;
+    for (int i = 0; i < ndim; i++) {
+        ordered[i] = shape[axes[i]];
+        at = axes[i] == axis ? i : at;
+    }
+    ig_array *y = fine ? order_back(join(op, in, n, at, ndim, ordered), axes) : NULL;
+    memory_free(in);
+    return y;
+}
+
 /* The same for flattened arrays: each is written as it is in row-major order, so none is copied first. */
 static ig_array *join_flat(op_id op, ig_array *const *x, int n, int64_t size)
 {
@@ -129,7 +151,8 @@ int op_concat(op_id op, const ig_arg *args, ig_array **out)
         return op_one(out, join_flat(op, x, n, sum));
     memcpy(shape, x[0]->view.shape, sizeof shape);
     shape[axis] = sum;
-    return op_one(out, join(op, x, n, axis, x[0]->view.ndim, shape));
+    ig_array *y = join_in_order(op, x, n, axis, shape);
+    return op_one(out, y ? y : join(op, x, n, axis, x[0]->view.ndim, shape));
 }
 
 int op_stack(op_id op, const ig_arg *args, ig_array **out)

@@ -2,6 +2,7 @@
  * for f64) and divided once by the number of elements that count. */
 #include "base/error.h"
 #include "engine/ops/index.h"
+#include "engine/ops/order.h"
 #include "engine/ops/window.h"
 
 /* The arguments kernel_size, stride and padding, which all sliding pools have. */
@@ -42,7 +43,22 @@ static ig_ints kernel_axes(const windows *w)
     return (ig_ints){axes + WINDOW_AXES_MOST - w->n, w->n};
 }
 
+/* Folds the windows of seen (N, C, out..., kernel...), which shows x, to (N, C, out...). */
+static ig_array *pool_fold(ig_array *x, ig_array *seen, const windows *w,
+                           ig_array *(*fold)(ig_array *seen, ig_ints axes))
+{
+    int axes[IG_MAX_NDIM];
+    if (!seen || !order_kept(x, axes))
+        return seen ? fold(seen, kernel_axes(w)) : NULL;
+    const int n = 2 + w->n;
+    for (int i = 0; i < w->n; i++)
+        axes[n + i] = n + i;
+    return order_back(fold(build_permute(OP_permute_dims, seen, axes), kernel_axes(w)), axes);
+}
+
 /* ---- the largest element ---- */
+
+static ig_array *fold_max(ig_array *seen, ig_ints axes) { return ig_max(seen, axes, false); }
 
 int op_max_pool(op_id op, const ig_arg *args, ig_array **out)
 {
@@ -56,13 +72,18 @@ int op_max_pool(op_id op, const ig_arg *args, ig_array **out)
         window_count(op, &w, x->view.shape + 2, args[5].u.b) != IG_OK)
         return 0;
     ig_array *seen = pool_windows(op, x, &w, BORDER_LOWEST);
-    return op_one(out, ig_max(seen, kernel_axes(&w), false));
+    return op_one(out, pool_fold(x, seen, &w, fold_max));
 }
 
 /* ---- means ---- */
 
 /* The dtype in which means of x are summed. */
 static ig_dtype sum_dtype(const ig_array *x) { return x->dtype == IG_F64 ? IG_F64 : IG_F32; }
+
+static ig_array *fold_sum(ig_array *seen, ig_ints axes)
+{
+    return build_plain_sum(build_cast(seen, sum_dtype(seen)), axes, false);
+}
 
 /* The number of elements of the windows along one axis: the same for all, or one for each. */
 typedef struct sizes {
@@ -125,7 +146,7 @@ int op_avg_pool(op_id op, const ig_arg *args, ig_array **out)
         if (window_sizes(&w, a, x, args[5].u.b, &size[a]) != IG_OK)
             return 0;
     ig_array *seen = pool_windows(op, x, &w, BORDER_ZERO);
-    ig_array *sums = build_plain_sum(build_cast(seen, sum_dtype(x)), kernel_axes(&w), false);
+    ig_array *sums = pool_fold(x, seen, &w, fold_sum);
     return op_one(out, mean_of(op, x, sums, size, w.n));
 }
 

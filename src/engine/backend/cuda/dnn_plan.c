@@ -84,15 +84,16 @@ static cudnnDataType_t type_of(ig_dtype dtype)
     return types[dtype];
 }
 
-/* The descriptor of a contiguous array. */
-static descriptor tensor(maker *m, int64_t id, ig_dtype dtype, const int64_t dims[4])
+/* The descriptor of an array without gaps. last: the second axis is the last one in memory. */
+static descriptor tensor(maker *m, int64_t id, ig_dtype dtype, bool last, const int64_t dims[4])
 {
+    static const int inward[2][4] = {{3, 2, 1, 0}, {1, 3, 2, 0}};
     const cudnnDataType_t type = type_of(dtype);
     const int64_t alignment = DNN_ALIGNMENT;
     int64_t stride[4], step = 1;
-    for (int i = 3; i >= 0; i--) {
-        stride[i] = step;
-        step *= dims[i];
+    for (int i = 0; i < 4; i++) {
+        stride[inward[last][i]] = step;
+        step *= dims[inward[last][i]];
     }
     descriptor d = make(m, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     set(m, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
@@ -155,10 +156,13 @@ static descriptor operation(maker *m, const dnn_problem *p)
     const double one64 = 1, none64 = 0;
     const float one32 = 1, none32 = 0;
     const cudnnBackendAttributeType_t scalar = wide ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
-    const descriptor x = tensor(m, ID_X, p->dtype, (const int64_t[4]){c->n, c->c, c->h, c->w});
-    const descriptor weight =
-        tensor(m, ID_WEIGHT, p->dtype, (const int64_t[4]){c->k, c->c / c->groups, c->r, c->s});
-    const descriptor y = tensor(m, ID_Y, p->dtype, (const int64_t[4]){c->n, c->k, c->p, c->q});
+    const bool last = c->last;
+    const descriptor x =
+        tensor(m, ID_X, p->dtype, last, (const int64_t[4]){c->n, c->c, c->h, c->w});
+    const descriptor weight = tensor(m, ID_WEIGHT, p->dtype, last,
+                                     (const int64_t[4]){c->k, c->c / c->groups, c->r, c->s});
+    const descriptor y =
+        tensor(m, ID_Y, p->dtype, last, (const int64_t[4]){c->n, c->k, c->p, c->q});
     const descriptor w = windows(m, p);
     descriptor d = make(m, kinds[p->kind].type);
     set(m, d, kinds[p->kind].x, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);

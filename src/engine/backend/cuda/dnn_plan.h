@@ -13,6 +13,7 @@ typedef enum dnn_kind { DNN_FORWARD, DNN_DATA, DNN_FILTER, DNN_KINDS } dnn_kind;
  * (n, k, p, q). */
 typedef struct dnn_numbers {
     int64_t n, c, h, w, k, r, s, p, q, stride[2], padding[2], dilation[2], groups;
+    int64_t last; /* not 0: the second axis, the channels, is the last one in memory */
 } dnn_numbers;
 
 typedef struct dnn_problem {
