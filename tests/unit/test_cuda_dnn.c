@@ -195,6 +195,40 @@ static void channels_are_last_in_tf32(void **unused)
     ig_set_math(IG_MATH_STRICT);
 }
 
+/* Compiled, with a constant factor along each axis of the result, all of which have one length: only a factor of the
+ * channels may go into the weights. */
+static int scaled_axis;
+static ig_array *scaled(void)
+{
+    int64_t shape[4] = {1, 1, 1, 1};
+    shape[scaled_axis] = 4;
+    ig_array *x = noise(0, IG_SHAPE(4, 2, 4, 4)), *w = noise(1, IG_SHAPE(4, 2, 3, 3)), *out = NULL;
+    ig_array *by = ig_reshape(noise(2, IG_SHAPE(4)), (ig_ints){shape, 4});
+    if (ig_eval((ig_array *[]){x, w, by}, 3) != IG_OK)
+        return NULL;
+    ig_array *y = ig_multiply(ig_conv2d(x, w, NULL, IG_NONE, IG_AXES(1), IG_NONE, 1), by);
+    ig_compiled *c = ig_compile(&x, 1, 0, &y, 1);
+    const bool fine = c && ig_run(c, &x, &out) == IG_OK;
+    ig_compiled_free(c);
+    return fine ? out : NULL;
+}
+
+static void factors_of_the_channels_go_into_weights(void **unused)
+{
+    float want[MOST], got[MOST];
+    (void)unused;
+    fail_at(0, false);
+    for (scaled_axis = 0; scaled_axis < 4; scaled_axis++)
+        for (int tf32 = 0; tf32 < 2; tf32++) {
+            const int n = cuda_compute("cpu", scaled, want, MOST);
+            assert_true(n > 0);
+            ig_set_math(tf32 ? IG_MATH_TF32 : IG_MATH_STRICT);
+            assert_int_equal(cuda_compute("cuda:0", scaled, got, MOST), n);
+            ig_set_math(IG_MATH_STRICT);
+            assert_close(got, want, n);
+        }
+}
+
 /* Inputs in one of several buffers, in turn: one graph for each is enough. If buffers never repeat, no more graphs are
  * made after some attempts. */
 static void check_graphs(int n_inputs, int runs, int graphs_least, int graphs_most)
@@ -286,6 +320,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(inputs_that_are_not_aligned, cuda_test_begin,
                                         cuda_test_end),
         cmocka_unit_test_setup_teardown(channels_are_last_in_tf32, cuda_test_begin, cuda_test_end),
+        cmocka_unit_test_setup_teardown(factors_of_the_channels_go_into_weights, cuda_test_begin,
+                                        cuda_test_end),
         cmocka_unit_test_setup_teardown(buffers_that_alternate_have_graphs, cuda_test_begin,
                                         cuda_test_end),
         cmocka_unit_test_setup_teardown(calls_that_fail_on_the_device, cuda_test_begin,

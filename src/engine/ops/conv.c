@@ -223,6 +223,8 @@ enum {
     NUMBER_LAST = 16
 };
 
+int native_channels(const node_native *n) { return n->number[NUMBER_LAST] ? 3 : 1; }
+
 static const int channels_second[4] = {0, 3, 1, 2}, channels_last[4] = {0, 2, 3, 1};
 
 static ig_array *second_from_last(ig_array *x)

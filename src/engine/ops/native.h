@@ -24,6 +24,9 @@ bool native_is_offered(const ig_array *x, const node_native *n);
 ig_status native_apply(const node_native *n, ig_array *const *in, int n_in,
                        const native_shape *shapes, int n_result, ig_pullback pull, ig_array **out);
 
+/* The axis of the channels in the result of a convolution. */
+int native_channels(const node_native *n);
+
 /* A name for messages: "attention". */
 const char *native_name(native_kind kind);
 

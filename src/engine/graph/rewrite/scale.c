@@ -10,6 +10,7 @@
 #include "engine/graph/rewrite/rewrite.h"
 
 #include "engine/ops/grad.h"
+#include "engine/ops/native.h"
 
 /* True if x is an elementwise node of that op whose inputs have its dtype. */
 static bool is_op(const ig_array *x, int op)
@@ -109,9 +110,11 @@ static ig_array *with_factor(const rewriting *r, ig_array *product, int i, int o
     if (w->dtype != product->dtype || !rewrite_is_constant(r, w))
         return NULL;
     const uint8_t *n = product->attr.ndim;
-    axes shared = {0, 0},
-         own = {1, 2}; /* of a convolution: the weight's first axis is the channels' */
-    if (product->op == OP_contract) {
+    axes shared = {0, 0}, own;
+    if (product->op == OP_kernel) { /* a convolution: the weight's first axis is the channels' */
+        own.from = native_channels(product->attr.kernel->native);
+        own.to = own.from + 1;
+    } else {
         shared = (axes){0, n[0]};
         own = i == 0 ? (axes){n[0], n[0] + n[1]} : (axes){n[0] + n[1], n[0] + n[1] + n[2]};
     }
