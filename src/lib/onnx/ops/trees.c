@@ -1,7 +1,7 @@
 /* Ensembles of trees, for all rows and trees at once.
  *
- * All nodes and leaves of an ensemble are numbered together; a leaf is its own successor. Rows (R) and trees (T) start
- * at the roots (R, T). Each step looks up the nodes' features and splits, and goes to the next nodes; after as many steps
+ * All nodes and leaves of an ensemble are numbered together; a leaf is its own successor. Trees (T) and rows (R) start
+ * at the roots (T, R). Each step looks up the nodes' features and splits, and goes to the next nodes; after as many steps
  * as the deepest tree has, all are at leaves. The votes of a leaf are pairs of a target and a weight.
  */
 #include "lib/onnx/ops/ml.h"
@@ -128,7 +128,7 @@ static ig_array *is_member(const forest *f, ig_array *x, ig_array *node)
     return ig_any(ig_equal(sets, ig_expand_dims(x, IG_AXES(2))), IG_AXES(2), false);
 }
 
-/* bool (R, T): the condition of each node holds. */
+/* bool (T, R): the condition of each node holds. */
 static ig_array *holds(const forest *f, ig_array *x, ig_array *node, ig_array *split)
 {
     ig_array *result = NULL, *mode = NULL;
@@ -147,18 +147,20 @@ static ig_array *holds(const forest *f, ig_array *x, ig_array *node, ig_array *s
     return result;
 }
 
-/* The leaves (R, T) of rows x (R, features). */
+/* The leaves (R, T) of rows x (R, features). Nodes are (T, R) on the way, so that the tables of a tree stay in a cache. */
 static ig_array *descend(const forest *f, ig_array *x)
 {
-    const ig_ints shape = IG_SHAPE(ig_dim(x, 0), f->trees);
-    ig_array *node = ig_broadcast_to(part_ints(f->root, f->trees), shape);
-    ig_array *splits = doubles(f->split, f->nodes, ig_dtype_of(x));
+    const ig_ints shape = IG_SHAPE(f->trees, ig_dim(x, 0));
+    ig_array *node =
+        ig_broadcast_to(ig_expand_dims(part_ints(f->root, f->trees), IG_AXES(1)), shape);
+    ig_array *splits = doubles(f->split, f->nodes, ig_dtype_of(x)),
+             *columns = ig_matrix_transpose(x);
     for (int64_t i = 0; i < f->depth; i++) {
-        ig_array *value = ig_take_along_axis(x, at_nodes(f->feature, f->nodes, node), 1);
+        ig_array *value = ig_take_along_axis(columns, at_nodes(f->feature, f->nodes, node), 0);
         ig_array *yes = holds(f, value, node, ig_take(splits, node, IG_AXES(0)));
         node = ig_where(yes, at_nodes(f->yes, f->nodes, node), at_nodes(f->no, f->nodes, node));
     }
-    return node;
+    return ig_matrix_transpose(node);
 }
 
 /* The sum, or the smallest or largest weight, of each target: (R, targets). */
