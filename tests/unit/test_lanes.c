@@ -194,10 +194,9 @@ static int runs_checked;
 /* A run compared with its rows one after another, also if the result overwrites the first operand. */
 static void check_run(int rows, int code, ig_dtype dtype, bool in_place)
 {
-    static const int ops[] = {[RUN_ADD] = OP_add,
-                              [RUN_SUBTRACT] = OP_subtract,
-                              [RUN_FROM] = OP_subtract,
-                              [RUN_MULTIPLY] = OP_multiply};
+    static const int ops[] = {
+        [RUN_ADD] = OP_add,           [RUN_SUBTRACT] = OP_subtract, [RUN_FROM] = OP_subtract,
+        [RUN_MULTIPLY] = OP_multiply, [RUN_MAXIMUM] = OP_maximum,   [RUN_MINIMUM] = OP_minimum};
     void *const other[RUN_MOST] = {mem_b, mem_c, mem_f, mem_g};
     const run_loop run = level->run(rows, code, dtype);
     for (int s = 0; s < SIZES && run; s++) {
@@ -216,7 +215,7 @@ static void check_run(int rows, int code, ig_dtype dtype, bool in_place)
         }
         run(n, mem_d, x);
         if (!references[dtype].same(n, (int)ig_dtype_bytes(dtype), mem_d, mem_e))
-            fail_msg("run %o of %d rows of %s on %s differs, n = %d", (unsigned)code, rows,
+            fail_msg("run %x of %d rows of %s on %s differs, n = %d", (unsigned)code, rows,
                      ig_dtype_name(dtype), level->name, (int)n);
         runs_checked++;
     }
@@ -229,7 +228,7 @@ static void check_runs(void)
         for (int code = 0; code < 1 << rows * RUN_BITS; code++)
             for (int i = 0; i < 4; i++)
                 check_run(rows, code, i & 1 ? IG_F64 : IG_F32, i & 2);
-    assert_true(runs_checked >= (7 * 8 + 11) * 4 * SIZES);
+    assert_true(runs_checked >= (7 * 8 + 4 + 15) * 4 * SIZES);
 }
 
 static void test_runs(void **s)

@@ -29,9 +29,11 @@ enum {
     RUN_SUBTRACT,
     RUN_FROM,
     RUN_MULTIPLY,
-    RUN_KIND = 3,
-    RUN_ONE = 4,
-    RUN_BITS = 3,
+    RUN_MAXIMUM,
+    RUN_MINIMUM,
+    RUN_KIND = 7,
+    RUN_ONE = 8,
+    RUN_BITS = 4,
     RUN_MOST = 4
 };
 /* Loops of 16-bit floats: h is a stored element, x and y are f32 lanes. round(x) is x rounded to the dtype of h, a

@@ -58,7 +58,9 @@ enum {
     ROW_add1 = RUN_ADD | RUN_ONE,
     ROW_sub1 = RUN_SUBTRACT | RUN_ONE,
     ROW_from1 = RUN_FROM | RUN_ONE,
-    ROW_mul1 = RUN_MULTIPLY | RUN_ONE
+    ROW_mul1 = RUN_MULTIPLY | RUN_ONE,
+    ROW_max1 = RUN_MAXIMUM | RUN_ONE,
+    ROW_min1 = RUN_MINIMUM | RUN_ONE
 };
 #define RUN_2(X, a, b) X(a##_##b, 2, ROW_##a | ROW_##b << RUN_BITS)
 #define RUN_3(X, a, b, c) \
@@ -75,9 +77,12 @@ enum {
     RUNS_BEHIND(X, add) \
     RUNS_BEHIND(X, sub) \
     RUNS_BEHIND(X, mul) \
-    RUNS_BEHIND(X, add1) RUNS_BEHIND(X, sub1) RUNS_BEHIND(X, from1) RUNS_BEHIND(X, mul1)
+    RUNS_BEHIND(X, add1) \
+    RUNS_BEHIND(X, sub1) RUNS_BEHIND(X, from1) RUNS_BEHIND(X, mul1) RUN_2(X, add, max1) \
+        RUN_2(X, add1, max1) RUN_2(X, sub1, max1) RUN_2(X, max1, min1)
 /* Norms with their weights, by rows (layer_norm), planes and columns (batch_norm); interpolation;
- * means of squares (a square is a product that begins a run). */
+ * means of squares (a square is a product that begins a run); biases, residual sums and activations
+ * after convolutions. */
 #define RUNS_OF_MORE(X) \
     RUN_3(X, sub1, mul1, mul) \
     RUN_3(X, sub1, mul1, mul1) \
@@ -88,6 +93,10 @@ enum {
     RUN_3(X, sub, mul1, add) \
     RUN_3(X, mul1, mul, add) \
     RUN_3(X, mul, mul1, add) \
+    RUN_3(X, add1, max1, min1) \
+    RUN_3(X, sub1, max1, min1) \
+    RUN_3(X, add1, add, max1) \
+    RUN_3(X, sub1, add, max1) \
     RUN_4(X, sub1, mul1, mul, add) RUN_4(X, sub1, mul1, mul1, add1) RUN_4(X, sub, mul, mul, add)
 typedef struct long_run {
     int rows, code;

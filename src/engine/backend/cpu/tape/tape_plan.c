@@ -234,6 +234,8 @@ static int run_bits(int op, bool turned, bool one)
 {
     const int kind = op == OP_add        ? RUN_ADD
                      : op == OP_multiply ? RUN_MULTIPLY
+                     : op == OP_maximum  ? RUN_MAXIMUM
+                     : op == OP_minimum  ? RUN_MINIMUM
                      : op != OP_subtract ? -1
                      : turned            ? RUN_FROM
                                          : RUN_SUBTRACT;
