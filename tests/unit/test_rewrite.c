@@ -1,5 +1,6 @@
 /* Rewrites of graphs: each computation is compiled with and without them and must have the same results, for patterns that a
  * rule knows and for graphs that only resemble one. In math mode `same` it must have the same bits. */
+#include "base/memory.h"
 #include "support/unit.h"
 
 #include <math.h>
@@ -132,7 +133,7 @@ static void convolution(problem *p, int variant)
 static void convolutions_take_batch_norms(void **state)
 {
     (void)state;
-    for (int v = 0; v < 32; v++)
+    for (int v = 0; v < 32; v += every(11))
         check("convolution", convolution, v, v % 3 ? IG_F32 : IG_F64, "scale in weights");
     check("convolution of halves", convolution, 4, IG_F16, NULL);
 }
@@ -158,7 +159,7 @@ static void product(problem *p, int variant)
 static void products_take_factors(void **state)
 {
     (void)state;
-    for (int v = 0; v < 64; v++)
+    for (int v = 0; v < 64; v += every(21))
         check("product", product, v, v % 5 ? IG_F32 : IG_F64, "scale in weights");
 }
 
@@ -199,8 +200,248 @@ static void unlike(problem *p, int variant)
 static void others_stay(void **state)
 {
     (void)state;
-    for (int v = 0; v < 15; v++)
+    for (int v = 0; v < 15; v += every(4))
         check("unlike", unlike, v, IG_F32, NULL);
+}
+
+/* ---- identities ---- */
+
+static void identical(problem *p, int variant)
+{
+    static const float special[] = {-0.0f, 0, INFINITY, -INFINITY, NAN, 1e-40f, -2, 3};
+    ig_array *x = p->in[p->n_in++] = ig_from_data(special, IG_SHAPE(2, 4), IG_F32), *y = x;
+    switch (variant) {
+    case 0: y = ig_multiply(x, ig_float(1)); break;
+    case 1: y = ig_multiply(ig_float(1), ig_permute_dims(x, IG_AXES(1, 0))); break;
+    case 2: y = ig_divide(x, ig_float(1)); break;
+    case 3: y = ig_pow(x, ig_float(1)); break;
+    case 4: y = ig_negative(ig_negative(x)); break;
+    case 5: y = ig_subtract(x, ig_float(0)); break;
+    case 6:
+        y = ig_reshape(ig_multiply(ig_permute_dims(x, IG_AXES(1, 0)), ig_float(1)), IG_SHAPE(2, 4));
+        break;
+    case 7: y = ig_flip(ig_divide(ig_flip(x, IG_NONE), ig_float(1)), IG_AXES(0)); break;
+    case 8:
+        y = ig_slice(ig_divide(ig_permute_dims(x, IG_AXES(1, 0)), ig_float(1)), IG_SHAPE(1, 0),
+                     IG_SHAPE(3, 1), IG_NONE);
+        break;
+    /* not one of them */
+    case 9: y = ig_add(x, ig_float(0)); break;
+    case 10: y = ig_subtract(x, ig_float(-0.0)); break;
+    case 11: y = ig_divide(ig_float(1), x); break;
+    case 12: y = ig_pow(ig_float(1), x); break;
+    case 13: y = ig_negative(ig_exp(ig_negative(x))); break;
+    case 14: y = ig_multiply(x, ig_ones(IG_SHAPE(3, 2, 4), IG_F32)); break;
+    case 15: y = ig_subtract(ig_float(0), x); break;
+    default: y = ig_astype(ig_astype(x, IG_F16), IG_F32); break;
+    }
+    result(p, ig_exp(y));
+    result(p, y);
+}
+
+static void identities_go(void **state)
+{
+    (void)state;
+    for (int v = 0; v < 17; v += every(4))
+        check("identity", identical, v, IG_F32, v < 9 ? "identity" : NULL);
+}
+
+static void power(problem *p, int variant)
+{
+    ig_array *x = input(p, IG_SHAPE(7, 9));
+    result(p, ig_pow(x, variant == 3 ? ig_full(IG_SHAPE(9), ig_float(2), IG_F32)
+                                     : ig_float(variant == 0   ? 2
+                                                : variant == 1 ? 3
+                                                               : -2)));
+}
+
+static void squares_are_products(void **state)
+{
+    (void)state;
+    check("pow", power, 0, IG_F32, "square");
+    check("pow", power, 0, IG_F64, "square");
+    for (int v = 1; v < 3; v++)
+        check("pow", power, v, IG_F32, NULL);
+}
+
+/* ---- attention ---- */
+
+enum { BATCH = 2, HEADS = 3, ROWS = 11, KEYS = 13, WIDTH = 8 };
+
+/* (N, T, heads * width) as (N, heads, T, width). */
+static ig_array *heads_of(problem *p, int64_t t)
+{
+    ig_array *x = input(p, IG_SHAPE(BATCH, t, HEADS * WIDTH));
+    return ig_permute_dims(ig_reshape(x, IG_SHAPE(BATCH, t, HEADS, WIDTH)), IG_AXES(0, 2, 1, 3));
+}
+
+/* softmax by own nodes: exp(x - max) / sum. */
+static ig_array *softmax_of(ig_array *x, int axis)
+{
+    ig_array *e = ig_exp(ig_subtract(x, ig_max(x, IG_AXES(axis), true)));
+    return ig_divide(e, ig_sum(e, IG_AXES(axis), IG_F32, true));
+}
+
+static ig_array *hidden_keys(problem *p, ig_ints shape)
+{
+    return ig_less(constant(p, shape), ig_float(0.3));
+}
+
+static ig_array *masked_scores(problem *p, ig_array *x, int kind)
+{
+    ig_array *low = ig_float(-INFINITY);
+    switch (kind) {
+    case 1: return ig_add(x, constant(p, IG_SHAPE(BATCH, 1, 1, KEYS)));
+    case 2: return ig_add(constant(p, IG_SHAPE(HEADS, ROWS, KEYS)), x);
+    case 3: return ig_add(x, constant(p, IG_SHAPE(ROWS, KEYS)));
+    case 4: return ig_where(hidden_keys(p, IG_SHAPE(BATCH, 1, 1, KEYS)), x, low);
+    case 5: return ig_where(hidden_keys(p, IG_SHAPE(BATCH, 1, ROWS, KEYS)), x, low);
+    case 6:
+        return ig_add(x, ig_where(hidden_keys(p, IG_SHAPE(BATCH, 1, ROWS, 1)), ig_float(0), low));
+    default: return x;
+    }
+}
+
+static void attention(problem *p, int variant)
+{
+    const int scale = variant % 3, kind = variant / 3 % 7;
+    ig_array *q = heads_of(p, ROWS), *k = heads_of(p, KEYS), *v = heads_of(p, KEYS);
+    ig_array *x = ig_matmul(q, ig_permute_dims(k, IG_AXES(0, 1, 3, 2)));
+    x = scale == 1 ? ig_multiply(x, ig_float(0.4)) : scale == 2 ? ig_divide(x, ig_float(3)) : x;
+    x = masked_scores(p, x, kind);
+    x = ig_matmul(variant & 1 ? softmax_of(x, -1) : ig_softmax(x, IG_AXES(-1)), v);
+    x = ig_reshape(ig_permute_dims(x, IG_AXES(0, 2, 1, 3)), IG_SHAPE(BATCH, ROWS, HEADS * WIDTH));
+    result(p, ig_tanh(x));
+}
+
+/* Without heads, or with keys that are transposed in memory. */
+static void attention_plainly(problem *p, int variant)
+{
+    ig_array *q = input(p, IG_SHAPE(5, ROWS, WIDTH)), *k = input(p, IG_SHAPE(5, WIDTH, KEYS));
+    ig_array *v = input(p, IG_SHAPE(5, KEYS, WIDTH));
+    if (variant) {
+        q = ig_reshape(ig_slice(q, IG_SHAPE(0, 0, 0), IG_SHAPE(1, ROWS, WIDTH), IG_NONE),
+                       IG_SHAPE(ROWS, WIDTH));
+        k = ig_reshape(ig_slice(k, IG_SHAPE(1, 0, 0), IG_SHAPE(2, WIDTH, KEYS), IG_NONE),
+                       IG_SHAPE(WIDTH, KEYS));
+        v = ig_reshape(ig_slice(v, IG_SHAPE(2, 0, 0), IG_SHAPE(3, KEYS, WIDTH), IG_NONE),
+                       IG_SHAPE(KEYS, WIDTH));
+    }
+    result(p, ig_matmul(ig_softmax(ig_matmul(q, k), IG_AXES(-1)), v));
+}
+
+/* True if the device has attention as one node. */
+static bool device_attends(void)
+{
+    problem p = {.dtype = IG_F32};
+    ig_array *q = heads_of(&p, ROWS), *k = heads_of(&p, KEYS), *v = heads_of(&p, KEYS);
+    ig_array *y = ig_scaled_dot_product_attention(q, k, v, NULL, false, 0);
+    char *text = ig_explain(&y, 1);
+    assert_non_null(text);
+    const bool attends = strstr(text, "| attention") != NULL;
+    ig_free(text);
+    return attends;
+}
+
+static void attention_is_one_node(void **state)
+{
+    (void)state;
+    if (!device_attends())
+        skip();
+    for (int v = 0; v < 42; v++)
+        check("attention", attention, v, IG_F32, "attention");
+    for (int v = 0; v < 2; v++)
+        check("attention without heads", attention_plainly, v, IG_F32, "attention");
+}
+
+static void inattention(problem *p, int variant)
+{
+    ig_array *q = input(p, IG_SHAPE(5, ROWS, WIDTH)), *k = input(p, IG_SHAPE(5, WIDTH, ROWS));
+    ig_array *v = input(p, IG_SHAPE(5, ROWS, variant == 0 ? WIDTH + 4 : WIDTH));
+    ig_array *x = ig_matmul(q, k), *e, *y;
+    switch (variant) {
+    case 0: result(p, ig_matmul(ig_softmax(x, IG_AXES(-1)), v)); break; /* wider values */
+    case 1: result(p, ig_matmul(ig_softmax(x, IG_AXES(-2)), v)); break; /* another axis */
+    case 2:
+        y = ig_softmax(x, IG_AXES(-1)); /* the probabilities are a result */
+        result(p, ig_matmul(y, v));
+        result(p, y);
+        break;
+    case 3: /* the scores are read elsewhere */
+        result(p, ig_add(ig_matmul(ig_softmax(x, IG_AXES(-1)), v),
+                         ig_sum(x, IG_AXES(-1), IG_F32, true)));
+        break;
+    case 4: /* the exponentials are */
+        e = ig_exp(ig_subtract(x, ig_max(x, IG_AXES(-1), true)));
+        y = ig_matmul(ig_divide(e, ig_sum(e, IG_AXES(-1), IG_F32, true)), v);
+        result(p, ig_add(y, ig_max(e, IG_AXES(-1), true)));
+        break;
+    case 5: /* other scores in the maximum, or in the sum */
+    case 6:
+        y = ig_matmul(k, q);
+        y = ig_matmul(q, ig_exp(k));
+        e = ig_exp(ig_subtract(x, ig_max(variant == 5 ? y : x, IG_AXES(-1), true)));
+        y = ig_sum(variant == 5 ? e : ig_exp(y), IG_AXES(-1), IG_F32, true);
+        result(p, ig_matmul(ig_divide(e, y), v));
+        break;
+    case 7: /* one sum for all rows */
+        e = ig_exp(ig_subtract(x, ig_max(x, IG_AXES(-1), true)));
+        result(p, ig_matmul(ig_divide(e, ig_sum(e, IG_AXES(-2, -1), IG_F32, true)), v));
+        break;
+    case 8: /* a column's maximum in place of a row's: the matrix is square */
+        e = ig_exp(ig_subtract(x, ig_max(x, IG_AXES(-2), true)));
+        result(p, ig_matmul(ig_divide(e, ig_sum(e, IG_AXES(-1), IG_F32, true)), v));
+        break;
+    case 9: /* sums of rows used for columns */
+        e = ig_exp(ig_subtract(x, ig_max(x, IG_AXES(-1), true)));
+        y = ig_reshape(ig_sum(e, IG_AXES(-1), IG_F32, false), IG_SHAPE(5, 1, ROWS));
+        result(p, ig_matmul(ig_divide(e, y), v));
+        break;
+    case 10: result(p, ig_matmul(ig_softmax(ig_multiply(x, ig_float(-1)), IG_AXES(-1)), v)); break;
+    case 11: /* probabilities are dropped or scaled */
+        result(p, ig_matmul(ig_multiply(ig_softmax(x, IG_AXES(-1)), ig_float(0.5)), v));
+        break;
+    case 12: /* a finite number hides keys, so a row without keys is not NaN */
+        x = ig_where(ig_less(constant(p, IG_SHAPE(ROWS, 1)), ig_float(0)), x, ig_float(-10));
+        result(p, ig_matmul(ig_softmax(x, IG_AXES(-1)), v));
+        break;
+    case 13:
+        result(p, ig_matmul(ig_permute_dims(ig_softmax(x, IG_AXES(-1)), IG_AXES(0, 2, 1)), v));
+        break;
+    default: /* the scale follows the mask */
+        x = ig_multiply(ig_add(x, constant(p, IG_SHAPE(ROWS))), ig_float(0.5));
+        result(p, ig_matmul(ig_softmax(x, IG_AXES(-1)), v));
+    }
+}
+
+static void other_softmaxes_stay(void **state)
+{
+    (void)state;
+    for (int v = 0; v < 15; v += every(4))
+        check("inattention", inattention, v, IG_F32, NULL);
+    check("attention of f64", attention, 1, IG_F64, NULL);
+}
+
+/* ---- failures ---- */
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    static const builder all[] = {convolution, attention};
+    only_on_cpu("a device may allocate in its own library");
+    for (int i = 0; i < 2; i++) {
+        const problem p = built(all[i], 5, IG_F32);
+        ig_compiled *c = NULL;
+        for (int n = 1; !c; n++) {
+            memory_fail_at(n);
+            c = ig_compile(p.in, p.n_in, 0, p.out, p.n_out);
+            memory_fail_at(0);
+            if (!c)
+                assert_error(IG_ERR_MEMORY, "memory");
+            assert_true(n < 100000);
+        }
+        ig_compiled_free(c);
+    }
 }
 
 int main(void)
@@ -209,6 +450,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(convolutions_take_batch_norms, begin, end),
         cmocka_unit_test_setup_teardown(products_take_factors, begin, end),
         cmocka_unit_test_setup_teardown(others_stay, begin, end),
+        cmocka_unit_test_setup_teardown(identities_go, begin, end),
+        cmocka_unit_test_setup_teardown(squares_are_products, begin, end),
+        cmocka_unit_test_setup_teardown(attention_is_one_node, begin, end),
+        cmocka_unit_test_setup_teardown(other_softmaxes_stay, begin, end),
+        cmocka_unit_test_setup_teardown(any_allocation_may_fail, begin, end),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

@@ -3,10 +3,10 @@
  *   "attention"           query, key, value (, mask)         -> result, lse
  *   "attention gradient"  query, key, value, result, lse, g  -> gradients of query, key and value
  *
- * The numbers of the nodes are: products, rows, keys, elements of a row, whether it is causal, and whether the result
- * is stored by rows. The last is set if the query is a view (N, heads, rows, elements) of memory in the order (N, rows,
+ * The numbers of the nodes are: products, rows, keys, elements of a row, whether it is causal, whether the result
+ * is stored by rows, the kind of the mask, and whether a row that attends to nothing is NaN. "By rows" is set if the query is a view (N, heads, rows, elements) of memory in the order (N, rows,
  * heads, elements), as the result of a projection is. The result then has this order too, and neither is copied.
- * With a mask, (N, keys) of bool, rows attend only to keys where it is true, and the gradient is the definition's.
+ * With a mask of kind 2, it is added to the scores; see attention_softmax. With a mask of kind 1, (N, keys) of bool, rows attend only to keys where it is true, and the gradient is the definition's.
  * lse (products, rows padded to a multiple of LSE_ROWS) has the base 2 logarithm of the softmax sum of each row. It is
  * inf for a row that attends to nothing, and for padding. A device that does not offer the gradient has no lse.
  * Devices that offer the nodes never write the scores to memory. op_scaled_dot_product_attention has the definition. */
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LSE_ROWS = 64, CAUSAL = 4, BY_ROWS = 5, MASKED = 6 };
+enum { LSE_ROWS = 64, CAUSAL = 4, BY_ROWS = 5, MASKED = 6, MASK_ADDED = 2, UNDEFINED = 7 };
 
 static int64_t padded(int64_t rows) { return (rows + LSE_ROWS - 1) / LSE_ROWS * LSE_ROWS; }
 
@@ -68,6 +68,16 @@ static ig_array *define_forward(const node_native *n, ig_array *const *in, int i
     if (i)
         return logarithms(n, x, mask);
     return exchanged(n, ig_astype(attention_plain(x, mask, n->number[CAUSAL], n->scale), n->dtype));
+}
+
+static ig_array *define_softmax(const node_native *n, ig_array *const *in, int i)
+{
+    ig_array *scores =
+        ig_multiply(ig_matmul(in[0], ig_matrix_transpose(in[1])), ig_float(n->scale));
+    (void)i;
+    if (n->number[MASKED])
+        scores = ig_add(scores, in[3]);
+    return exchanged(n, ig_matmul(ig_softmax(scores, IG_AXES(-1)), in[2]));
 }
 
 static ig_array *define_gradient(const node_native *n, ig_array *const *in, int i)
@@ -146,28 +156,46 @@ static ig_array *keys_of(ig_array *const x[3], ig_array *mask)
     return ig_reshape(mask, IG_SHAPE(m->shape[0], m->shape[3]));
 }
 
-ig_array *attention_native(ig_array *const x[3], ig_array *mask, bool causal, double scale)
+/* The node for these operands; false if there cannot be one, or if the device does not offer it. */
+static bool describe(ig_array *const x[3], int64_t mask, bool causal, double scale, bool softmax,
+                     node_native *n)
 {
     const view *q = &x[0]->view, *k = &x[1]->view, *v = &x[2]->view;
     const ig_dtype dtype = (ig_dtype)x[0]->dtype;
     if (!dtype_is_float(dtype) || x[1]->dtype != dtype || x[2]->dtype != dtype || !leads_alike(x))
-        return NULL;
+        return false;
     const int last = q->ndim - 1;
     int64_t jobs = 1;
     for (int i = 0; i < last - 1; i++)
         jobs *= q->shape[i];
     const bool by_rows = q->ndim == 4 && q->shape[1] > 1 && q->shape[2] > 1 &&
                          q->stride[1] == q->shape[3] && q->stride[2] > q->stride[1];
-    const node_native n = {.kind = NATIVE_ATTENTION,
-                           .dtype = dtype,
-                           .number = {jobs, q->shape[last - 1], k->shape[last - 1], q->shape[last],
-                                      causal, by_rows, mask != NULL},
-                           .scale = scale,
-                           .strided = true,
-                           .define = define_forward};
+    *n = (node_native){.kind = NATIVE_ATTENTION,
+                       .dtype = dtype,
+                       .number = {jobs, q->shape[last - 1], k->shape[last - 1], q->shape[last],
+                                  causal, by_rows, mask, softmax},
+                       .scale = scale,
+                       .strided = true,
+                       .define = softmax ? define_softmax : define_forward};
+    return v->shape[last] == q->shape[last] && view_size(q) > 0 && view_size(k) > 0 &&
+           native_is_offered(x[0], n);
+}
+
+ig_array *attention_native(ig_array *const x[3], ig_array *mask, bool causal, double scale)
+{
+    node_native n;
     ig_array *made[2], *in[4] = {x[0], x[1], x[2], NULL};
-    if (v->shape[last] != q->shape[last] || view_size(q) == 0 || view_size(k) == 0 ||
-        !native_is_offered(x[0], &n) || (mask && !(in[3] = keys_of(x, mask))) ||
+    if (!describe(x, mask != NULL, causal, scale, false, &n) ||
+        (mask && !(in[3] = keys_of(x, mask))) || forward(&n, in, made) != IG_OK)
+        return NULL;
+    return exchanged(&n, made[0]);
+}
+
+ig_array *attention_softmax(ig_array *const x[3], ig_array *bias, double scale)
+{
+    node_native n;
+    ig_array *made[2], *const in[4] = {x[0], x[1], x[2], bias};
+    if (x[0]->dtype != IG_F32 || !describe(x, bias ? MASK_ADDED : 0, false, scale, true, &n) ||
         forward(&n, in, made) != IG_OK)
         return NULL;
     return exchanged(&n, made[0]);

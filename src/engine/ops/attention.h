@@ -11,4 +11,8 @@ ig_array *attention_plain(ig_array *const x[3], ig_array *mask, bool causal, dou
  * value; mask may be NULL. */
 ig_array *attention_native(ig_array *const x[3], ig_array *mask, bool causal, double scale);
 
+/* The same for softmax(scale * query @ key^T + bias) @ value. bias (NULL: none) has the axes of the scores, or length 1 in
+ * place of leading axes. Unlike above, a row of -inf gives NaN. */
+ig_array *attention_softmax(ig_array *const x[3], ig_array *bias, double scale);
+
 #endif

@@ -22,6 +22,8 @@ enum {
     CAUSAL = 4, /* the node's number parameters: see ops/attention.c */
     BY_ROWS = 5,
     MASKED = 6,
+    MASK_ADDED = 2,
+    UNDEFINED = 7,
     ROWS_LEAST = 8,   /* fewer rows leave too many lanes idle */
     KEYS_MOST = 4096, /* for matrix instructions: their scores fit in the L2 cache */
     WIDTH_MOST = 256,
@@ -50,7 +52,7 @@ typedef struct attention {
     int64_t keys_padded, width_padded;
     float scale;
     operand in[3], mask, out;
-    bool masked;
+    bool masked, biased, undefined;
     const attend_level *level;
     const gemm_kernel *matrices;
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
@@ -76,8 +78,9 @@ bool cpu_attention_offers(const node_native *n)
 {
     const int64_t rows = n->number[1], keys = n->number[2], width = n->number[3];
     return n->kind == NATIVE_ATTENTION && cpu_level_now()->attend->is_faster &&
-           (n->dtype == IG_F32 || dtype_is_half(n->dtype)) && rows >= ROWS_LEAST &&
-           width <= WIDTH_MOST && keys * width <= HELD_MOST && n->scale > 0 &&
+           (n->dtype == IG_F32 || (dtype_is_half(n->dtype) && n->number[MASKED] != MASK_ADDED &&
+                                   !n->number[UNDEFINED])) &&
+           rows >= ROWS_LEAST && width <= WIDTH_MOST && keys * width <= HELD_MOST && n->scale > 0 &&
            keys <= (way_of(n->dtype) == MATRICES ? KEYS_MOST : cpu_level_now()->attend->keys_most);
 }
 
@@ -141,7 +144,9 @@ void *cpu_attention_plan(const program *p)
     a->width = width;
     a->causal = n->number[CAUSAL] != 0;
     a->by_rows = n->number[BY_ROWS] != 0;
-    a->masked = n->number[MASKED] != 0;
+    a->biased = n->number[MASKED] == MASK_ADDED;
+    a->masked = n->number[MASKED] && !a->biased;
+    a->undefined = n->number[UNDEFINED] != 0;
     a->scale = (float)n->scale;
     a->level = level->attend;
     a->matrices = &level->gemm->of[IG_BF16];
@@ -149,7 +154,7 @@ void *cpu_attention_plan(const program *p)
     for (int i = 0; i < 3; i++)
         a->in[i] = p->pre.operand[i];
     a->heads = a->masked ? a->jobs / p->pre.operand[3].v.shape[0] : 1;
-    a->mask = p->pre.operand[a->masked ? 3 : 0];
+    a->mask = p->pre.operand[a->masked || a->biased ? 3 : 0];
     a->out = p->post.operand[0];
     a->tile = a->way == MATRICES ? a->matrices->mr : a->level->rows;
     a->tiles = (a->rows + a->tile - 1) / a->tile;
@@ -200,6 +205,22 @@ static const uint8_t *mask_at(const attention *a, int64_t job)
     return a->masked
                ? (const uint8_t *)operand_host(&a->mask, a->bindings) + job / a->heads * a->keys
                : NULL;
+}
+
+/* What is added to the scores of a row of a product, and of the following rows at a distance of *row elements; NULL:
+ * nothing. The axes of the mask are those of the query, or have length 1. */
+static const float *bias_at(const attention *a, int64_t job, int64_t first, int64_t *row)
+{
+    const view *m = &a->mask.v, *q = &a->in[QUERY].v;
+    int64_t offset = 0;
+    if (!a->biased)
+        return NULL;
+    *row = m->shape[m->ndim - 2] > 1 ? m->stride[m->ndim - 2] : 0;
+    for (int axis = q->ndim - 3; axis >= 0; axis--) {
+        offset += m->shape[axis] > 1 ? job % q->shape[axis] * m->stride[axis] : 0;
+        job /= q->shape[axis];
+    }
+    return (const float *)operand_host(&a->mask, a->bindings) + offset + first * *row;
 }
 
 static void widen_rows(const attention *a, float *to, const char *from, int64_t n, int64_t row)
@@ -275,6 +296,8 @@ static void run_lanes(attention *a, char *scratch, int64_t job, int64_t first, i
     r.rows = n;
     r.scale = a->scale;
     r.mask = mask_at(a, job);
+    r.bias = bias_at(a, job, first, &r.bias_row);
+    r.undefined = a->undefined;
     r.last = a->causal ? first : -1;
     r.scratch = (float *)(scratch + a->at.scores);
     if (a->level->pack_f32) {

@@ -42,7 +42,8 @@ bool attention_offers(const cuda_device *d, const node_native *n)
     return (n->kind == NATIVE_ATTENTION || n->kind == NATIVE_ATTENTION_GRADIENT) &&
            d->capability == 90 && cu.tensor_map && dtype_is_half(n->dtype) && e[3] % 8 == 0 &&
            e[3] <= 128 && e[0] <= most && e[1] <= most && e[2] <= most &&
-           (double)e[0] * (double)(e[1] + 64) < INT32_MAX && n->scale > 0;
+           (double)e[0] * (double)(e[1] + 64) < INT32_MAX && n->scale > 0 && e[6] <= 1 &&
+           !e[7]; /* no mask that is added, no rows of NaN */
 }
 
 static void discard(cuda_native *code) { memory_free(code); }

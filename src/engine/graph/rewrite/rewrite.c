@@ -65,10 +65,28 @@ bool rewrite_is_constant(const rewriting *r, const ig_array *x)
 }
 
 /* A node that a rule made, and that replaces none, is read once: by the next node of its replacement. */
-bool rewrite_is_sole(const rewriting *r, const ig_array *root)
+bool rewrite_is_read(const rewriting *r, const ig_array *root, int times)
 {
     const int at = index_of(r, root);
-    return !root->data && (at < 0 || r->uses[at] == 1);
+    return !root->data && (at < 0 ? 1 : r->uses[at]) == times;
+}
+
+bool rewrite_is_sole(const rewriting *r, const ig_array *root)
+{
+    return rewrite_is_read(r, root, 1);
+}
+
+bool rewrite_number(const rewriting *r, const ig_array *x, double *value)
+{
+    const ig_array *root = x->root;
+    if (!root->data || view_size(&root->view) != 1 || !rewrite_is_constant(r, x) ||
+        !dtype_is_float((ig_dtype)x->dtype))
+        return false;
+    const buffer *b = root->data;
+    const void *at = root->is_number ? (const void *)&root->number : b->device ? NULL : b->data;
+    if (at)
+        *value = dtype_fetch((ig_dtype)root->dtype, at);
+    return at != NULL;
 }
 
 bool rewrite_is_whole(const ig_array *x)
@@ -106,6 +124,30 @@ ig_array *rewrite_combine(int op, ig_array *a, ig_array *b)
 
 /* ---- the walk ---- */
 
+/* x sees axes of its root, each as a whole, in any order, and repeats: the same through made, a view of other memory with
+ * the root's axes. False if x sees the root otherwise. */
+static bool compose(const ig_array *x, const view *made, view *out)
+{
+    const view *root = &x->root->view;
+    unsigned seen = 0;
+    if (x->view.offset != 0 || !view_same_shape(root, made))
+        return false;
+    view_copy(out, &x->view);
+    out->offset = made->offset;
+    for (int i = 0; i < out->ndim; i++) {
+        int a = -1;
+        for (int k = 0; k < root->ndim && x->view.stride[i] != 0 && x->view.shape[i] > 1; k++)
+            if (!(seen >> k & 1) && root->stride[k] == x->view.stride[i] &&
+                root->shape[k] == x->view.shape[i])
+                a = k;
+        if (a < 0 && x->view.stride[i] != 0 && x->view.shape[i] > 1)
+            return false;
+        seen |= a < 0 ? 0 : 1u << a;
+        out->stride[i] = a < 0 ? 0 : made->stride[a];
+    }
+    return true;
+}
+
 /* x, whose root may have been replaced, in the new graph. */
 static ig_array *renewed(const rewriting *r, ig_array *x)
 {
@@ -116,6 +158,8 @@ static ig_array *renewed(const rewriting *r, ig_array *x)
     view v;
     if (!view_is_contiguous(&made->view)) {
         if (rewrite_is_whole(x) && view_reshape(&made->view, x->view.ndim, x->view.shape, &v))
+            return array_view(x->op, made, &v);
+        if (compose(x, &made->view, &v))
             return array_view(x->op, made, &v);
         if (!(made = build_contiguous(made)))
             return NULL;

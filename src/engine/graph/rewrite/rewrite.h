@@ -45,8 +45,12 @@ void rewrite_text(const rewrite_counts *counts, text *t);
 
 /* True if x depends on no input. */
 bool rewrite_is_constant(const rewriting *r, const ig_array *x);
-/* True if the root is not evaluated, and only one node, and no result, reads it. */
+/* True if the root is not evaluated, and inputs of nodes read it that many times, and no result does. */
+bool rewrite_is_read(const rewriting *r, const ig_array *root, int times);
+/* The same for one time. */
 bool rewrite_is_sole(const rewriting *r, const ig_array *root);
+/* The value of a constant of one element, if it is known: it is a number, or in host memory. */
+bool rewrite_number(const rewriting *r, const ig_array *x, double *value);
 /* True if x sees all elements of its root in order. */
 bool rewrite_is_whole(const ig_array *x);
 /* The elementwise op of two constants of one shape. Axes along which both repeat have length 1 in the node. */

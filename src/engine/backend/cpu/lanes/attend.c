@@ -129,9 +129,12 @@ static void turn_out(const attend_rows *a, const float *from, const float *sum)
 
 /* ---- softmax ---- */
 
-/* Sets the scores of keys that a row does not attend to to -inf. */
+/* Adds the bias, and sets the scores of keys that a row does not attend to to -inf. */
 static void hide(const attend_rows *a, float *scores)
 {
+    for (int64_t j = 0; a->bias && j < a->keys; j++)
+        for (int64_t l = 0; l < a->rows; l++)
+            scores[j * ROWS + l] += a->bias[l * a->bias_row + j];
     for (int64_t j = 0; a->mask && j < a->keys; j++)
         for (int l = 0; !a->mask[j] && l < ROWS; l++)
             scores[j * ROWS + l] = -INFINITY;
@@ -228,7 +231,8 @@ static void exponentials_near(int64_t keys, float *scores, const float *most, fl
 #endif
 
 /* Turns scores into weights. sum has FOLD_LANES rows, the first of which becomes the result, then room for one row of
- * each chunk. Chunks are joined as in reduce.c. A row that attends to nothing has weights of 0, and the sum 1. */
+ * each chunk. Chunks are joined as in reduce.c. A row that attends to nothing has weights of 0, and the sum 1, or 0 if its
+ * result is NaN. */
 static void weigh(const attend_rows *a, float *scores, float *most, float *sum)
 {
     float *const chunks = sum + FOLD_LANES * ROWS;
@@ -247,7 +251,7 @@ static void weigh(const attend_rows *a, float *scores, float *most, float *sum)
                 chunks[(depth - 2) * ROWS + l] += chunks[(depth - 1) * ROWS + l];
     }
     for (int l = 0; l < ROWS; l++)
-        sum[l] = chunks[l] == 0 ? 1 : chunks[l];
+        sum[l] = chunks[l] == 0 && !a->undefined ? 1 : chunks[l];
 }
 
 #if defined(__aarch64__)
@@ -299,6 +303,7 @@ static int make_groups(const attend_rows *a, int64_t keys, int64_t width, row_gr
         g->a = *a;
         g->a.q += row * a->q_row;
         g->a.out += row * a->out_row;
+        g->a.bias += a->bias ? row * a->bias_row : 0;
         g->a.rows = a->rows - row < ROWS ? a->rows - row : ROWS;
         g->a.last += a->last >= 0 ? row : 0;
         g->query = scratch;

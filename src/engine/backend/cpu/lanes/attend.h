@@ -25,7 +25,10 @@ typedef struct attend_rows {
     int64_t q_row, k_row, v_row;
     float scale;
     const uint8_t *mask; /* for each key, whether rows attend to it; or NULL */
-    int64_t last;        /* row 0 attends to keys 0 to last, each further row to one more; -1: to
+    const float *bias;   /* added to the scores: bias_row elements between rows; or NULL */
+    int64_t bias_row;
+    bool undefined; /* a row that attends to nothing is NaN, not 0 */
+    int64_t last;   /* row 0 attends to keys 0 to last, each further row to one more; -1: to
                           * all */
     float *out;
     int64_t out_row;
