@@ -1,5 +1,5 @@
 /* Nodes whose result has the bits of an input: a copy of elements that lie in order already, x * 1, x / 1, x - 0, x ** 1,
- * -(-x). Not x + 0, which turns -0 into 0. Also powers that are cheaper as products. */
+ * -(-x), and a concatenation of one array. Not x + 0, which turns -0 into 0. Also powers that are cheaper as products. */
 #include "engine/graph/rewrite/rewrite.h"
 
 #include <math.h>
@@ -23,6 +23,7 @@ ig_array *rewrite_identity(const rewriting *r, ig_array *x)
                                                                                       : NULL;
     ig_array *y = x->in[0];
     switch (x->op) {
+    case OP_assemble: return x->n_in == 1 && view_equal(&x->attr.dst[0], &x->view) ? y : NULL;
     case OP_astype: return view_is_contiguous(&y->view) ? y : NULL;
     case OP_negative:
         return y->root->op == OP_negative && !y->root->data && rewrite_is_whole(y) &&
