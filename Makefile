@@ -118,8 +118,8 @@ LDLIBS  := $(if $(MACOS),,-lm -lpthread -ldl)
 # There is no SVE level: no machine at hand lets a program use SVE, and the two 256-bit pipes of Neoverse V1 are as
 # wide as its four NEON pipes. VDPBF16PS (AVX-512) is not used: on the Xeon where it was measured it was a third
 # slower than widening to f32.
-LEVELS_aarch64 := neon bf16
-LEVELS_x86_64  := sse2 avx2 avx512 $(if $(MACOS),,amx)
+LEVELS_aarch64 := neon dot bf16
+LEVELS_x86_64  := sse2 avx2 avxvnni avx512 vnni $(if $(MACOS),,amx)
 LEVELS := $(or $(LEVELS_$(ARCH)),generic)
 
 # Processors without AVX2 are older than 2013: their loops are compiled for size, and have the same results.
@@ -128,13 +128,22 @@ LEVEL_FLAGS_avx2   := -mavx2 -mfma -mf16c
 LEVEL_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c \
                       -mprefer-vector-width=512
 LEVEL_FLAGS_avx512 += -DPLAIN_LEVEL=avx2
+LEVEL_FLAGS_avxvnni := $(LEVEL_FLAGS_avx2) -mavxvnni
+LEVEL_FLAGS_vnni   := $(LEVEL_FLAGS_avx512) -mavx512vnni
 LEVEL_FLAGS_amx    := $(LEVEL_FLAGS_avx512) -mamx-tile -mamx-bf16 -mamx-int8
+LEVEL_FLAGS_dot    := -march=armv8.2-a+dotprod
 LEVEL_FLAGS_bf16   := -march=armv8.2-a+dotprod+bf16+i8mm
 
 # A level on a base only adds kernels for some products (lanes/gemm.c). The machine must have the features
 # that it needs, named as in machine_get()->isa.
+LEVEL_BASE_dot   := neon
+LEVEL_NEEDS_dot  := dotprod
 LEVEL_BASE_bf16  := neon
 LEVEL_NEEDS_bf16 := dotprod bf16 i8mm
+LEVEL_BASE_avxvnni  := avx2
+LEVEL_NEEDS_avxvnni := avxvnni
+LEVEL_BASE_vnni  := avx512
+LEVEL_NEEDS_vnni := avx512vnni
 LEVEL_BASE_amx   := avx512
 LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 

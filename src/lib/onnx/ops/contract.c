@@ -1,5 +1,6 @@
 /* Matrix products. */
 #include "lib/onnx/ops/common.h"
+#include "lib/onnx/ops/parts.h"
 
 #include <string.h>
 
@@ -11,16 +12,29 @@ static ig_array *scaled(ig_array *x, double factor)
     return ig_astype(ig_multiply(x, ig_float(factor)), ig_dtype_of(x));
 }
 
+void build_matmul(onnx_call *c)
+{
+    ig_array *x[2], *a = call_array(c, 0), *b = call_array(c, 1), *scale;
+    if (part_whole(c, ig_ndim(b) - 1, x, &scale))
+        call_return(c, 0, ig_multiply(ig_astype(ig_matmul(x[0], x[1]), IG_F32), scale));
+    else
+        call_return(c, 0, ig_matmul(a, b));
+}
+
 void build_gemm(onnx_call *c)
 {
-    ig_array *a = call_array(c, 0), *b = call_array(c, 1), *added = call_array_or_null(c, 2);
+    ig_array *x[2] = {call_array(c, 0), call_array(c, 1)}, *added = call_array_or_null(c, 2),
+             *scale;
     double alpha = call_attribute_float(c, "alpha", 1), beta = call_attribute_float(c, "beta", 1);
+    const bool turned[2] = {call_attribute_bool(c, "transA", false),
+                            call_attribute_bool(c, "transB", false)};
+    const bool whole = part_whole(c, turned[1] ? 0 : 1, x, &scale);
     call_ignore(c, "broadcast");
-    if (call_attribute_bool(c, "transA", false))
-        a = ig_matrix_transpose(a);
-    if (call_attribute_bool(c, "transB", false))
-        b = ig_matrix_transpose(b);
-    ig_array *y = scaled(ig_matmul(a, b), alpha);
+    for (int i = 0; i < 2; i++)
+        if (turned[i])
+            x[i] = ig_matrix_transpose(x[i]);
+    ig_array *y = ig_matmul(x[0], x[1]);
+    y = scaled(whole ? ig_multiply(ig_astype(y, IG_F32), scale) : y, alpha);
     call_return(c, 0, added && beta != 0 ? ig_add(y, scaled(added, beta)) : y);
 }
 

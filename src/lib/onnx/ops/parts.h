@@ -37,6 +37,9 @@ bool part_range(ig_onnx_type type, double *low, double *high);
 ig_array *part_quantize(ig_array *x, ig_array *zero, ig_onnx_type type, bool saturate);
 /* Input i, a zero point; NULL if it is absent, or known to be 0. */
 ig_array *part_zero(onnx_call *c, int i);
+/* True if inputs 0 and 1 are dequantized bytes, the first with one scale, the second with one, or one for each index of
+ * `axis`. x gets their whole numbers (i32), and scale the product of both scales, of at most one axis. */
+bool part_whole(onnx_call *c, int axis, ig_array *x[2], ig_array **scale);
 /* x as u8, with the scale and zero point that cover its range and 0. */
 ig_array *part_quantize_range(ig_array *x, ig_array **scale, ig_array **zero);
 

@@ -41,7 +41,10 @@ ig_array *part_quantize(ig_array *x, ig_array *zero, ig_onnx_type type, bool sat
     whole = ig_astype(whole, part_wide(ig_dtype_of(whole)));
     if (zero)
         whole = ig_add(whole, ig_astype(zero, ig_dtype_of(whole)));
-    return ig_astype(ig_clip(whole, ig_float(low), ig_float(high)), ig_onnx_type_dtype(type));
+    const ig_dtype dtype = ig_onnx_type_dtype(type);
+    if (type != onnx_type_of(dtype)) /* else astype saturates */
+        whole = ig_clip(whole, ig_float(low), ig_float(high));
+    return ig_astype(whole, dtype);
 }
 
 ig_array *part_zero(onnx_call *c, int i)
@@ -105,25 +108,57 @@ void build_quantize_linear(onnx_call *c)
     call_return_typed(c, 0, q, type);
 }
 
+/* Output 0: x = whole * scale, of an axis or one for all. Products of such values are sums of whole numbers. */
+static void return_whole(onnx_call *c, ig_array *x, ig_array *whole, ig_array *scale)
+{
+    ig_onnx_value *v = value_array(x, IG_ONNX_FLOAT);
+    if (v && !ig_failed()) {
+        const int64_t axis = call_attribute_int(c, "axis", 1);
+        v->whole = ig_retain(whole);
+        v->scale = ig_retain(ig_size(scale) == 1 ? ig_reshape(scale, IG_SCALAR) : scale);
+        v->scale_axis = (int)(axis < 0 ? axis + ig_ndim(x) : axis);
+    }
+    call_return_value(c, 0, v);
+}
+
 void build_dequantize_linear(onnx_call *c)
 {
     ig_array *x = call_array(c, 0);
     ig_array *scale = spread(c, call_array(c, 1), x, "x_scale");
-    const bool whole = !part_is_float(ig_dtype_of(x));
+    const ig_dtype stored = ig_dtype_of(x);
+    const bool whole = !part_is_float(stored);
     ig_onnx_type type = call_attribute_type(c, "output_dtype", call_type(c, 1));
+    ig_array *zero = whole ? part_zero(c, 2) : call_array_or_null(c, 2);
     if (whole)
         x = ig_astype(x, IG_I32);
-    if (call_has(c, 2))
-        x = ig_subtract(x, ig_astype(spread(c, call_array(c, 2), x, "x_zero_point"),
-                                     whole ? IG_I32 : ig_dtype_of(x)));
+    if (zero)
+        x = ig_subtract(x, ig_astype(spread(c, zero, x, "x_zero_point"), whole ? IG_I32 : stored));
     ig_dtype dtype = ig_onnx_type_dtype(type);
     if (!part_is_float(dtype) || is_small_float(type)) {
         call_fail(c, IG_ERR_DTYPE, "output_dtype", "%s is not supported", ig_onnx_type_name(type));
         return;
     }
     const ig_dtype wide = part_wide(dtype);
-    x = ig_multiply(ig_astype(x, wide), ig_astype(scale, wide));
-    call_return(c, 0, ig_astype(x, dtype));
+    ig_array *y = ig_multiply(ig_astype(x, wide), ig_astype(scale, wide));
+    if (type == IG_ONNX_FLOAT && (stored == IG_I8 || stored == IG_U8) &&
+        call_attribute_int(c, "block_size", 0) == 0 && ig_dtype_of(scale) == IG_F32)
+        return_whole(c, y, x, scale);
+    else
+        call_return(c, 0, ig_astype(y, dtype));
+}
+
+bool part_whole(onnx_call *c, int axis, ig_array *x[2], ig_array **scale)
+{
+    const ig_onnx_value *v[2] = {call_value(c, 0), call_value(c, 1)};
+    for (int i = 0; i < 2; i++)
+        if (!v[i] || !v[i]->whole ||
+            (ig_ndim(v[i]->scale) > 0 && (i == 0 || v[i]->scale_axis != axis)))
+            return false;
+    x[0] = v[0]->whole;
+    x[1] = v[1]->whole;
+    ig_array *other = v[1]->scale;
+    *scale = ig_multiply(v[0]->scale, ig_ndim(other) > 0 ? ig_reshape(other, IG_SHAPE(-1)) : other);
+    return true;
 }
 
 ig_array *part_quantize_range(ig_array *x, ig_array **scale, ig_array **zero)

@@ -1,5 +1,6 @@
 /* Convolutions and pools. */
 #include "lib/onnx/ops/window.h"
+#include "lib/onnx/ops/parts.h"
 
 #include <string.h>
 
@@ -186,8 +187,16 @@ ig_array *window_conv(onnx_call *c, ig_array *x, ig_array *weight, ig_array *bia
 
 void build_conv(onnx_call *c)
 {
-    ig_array *x = call_array(c, 0), *weight = call_array(c, 1);
-    call_return(c, 0, window_conv(c, x, weight, call_array_or_null(c, 2)));
+    ig_array *x[2] = {call_array(c, 0), call_array(c, 1)}, *bias = call_array_or_null(c, 2), *scale;
+    if (!part_whole(c, 0, x, &scale)) {
+        call_return(c, 0, window_conv(c, x[0], x[1], bias));
+        return;
+    }
+    ig_array *sums = window_conv(c, x[0], x[1], NULL);
+    const int ndim = ig_ndim(sums);
+    ig_array *y =
+        ig_multiply(ig_astype(sums, IG_F32), ig_ndim(scale) > 0 ? op_channels(scale, ndim) : scale);
+    call_return(c, 0, bias ? ig_add(y, op_channels(bias, ndim)) : y);
 }
 
 /* Padding crops the result; output_shape and auto_pad state it by the length that is wanted. */

@@ -6,15 +6,16 @@
 #include <stdlib.h>
 
 enum {
-    TILE_M = 1024,    /* most rows and columns of a tile: they share the packing of a panel ... */
-    TILE_N = 256,     /* ... and a block of k of the columns takes a small part of the L2 cache */
-    TILE_LEAST = 64,  /* least columns of a tile and rows of a strip, however small the cache is */
-    TILE_THIN = 4096, /* most rows opposite a thin side, whose contiguous rows are read at once
+    TILE_M = 1024,     /* most rows and columns of a tile: they share the packing of a panel ... */
+    TILE_N = 256,      /* ... and a block of k of the columns takes a small part of the L2 cache */
+    TILE_BYTES = 1024, /* ... most columns if elements are bytes: longer rows for the epilogue */
+    TILE_LEAST = 64,   /* least columns of a tile and rows of a strip, however small the cache is */
+    TILE_THIN = 4096,  /* most rows opposite a thin side, whose contiguous rows are read at once
                        * ... */
-    TILE_RUN = 1024,  /* ... and are not cut below this if all threads have work */
-    TILE_UNIT = 32,   /* ... into parts of multiples of this */
-    SMALL_UNIT = 8,   /* the rows of a small product are cut into multiples of this */
-    RUN_LEAST = 16,   /* contiguous points of k that are packed as such */
+    TILE_RUN = 1024,   /* ... and are not cut below this if all threads have work */
+    TILE_UNIT = 32,    /* ... into parts of multiples of this */
+    SMALL_UNIT = 8,    /* the rows of a small product are cut into multiples of this */
+    RUN_LEAST = 16,    /* contiguous points of k that are packed as such */
     READY_BYTES = 1 << 16,       /* bytes of the thin side that are copied at a time */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
     TASKS_PER_THREAD = 2,        /* tasks for which tiles are cut ... */
@@ -170,8 +171,11 @@ static void contraction_cut(contraction *c, int64_t rows)
     c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
     const bool panels =
         packs || (c->along && c->thin == 0 && most >= c->kernel->nr); /* see packed.c */
-    c->n = cut_at_most(columns, packs ? rows_in_cache(deep, 1, TILE_N) : most,
+    const int64_t wide = c->element_bytes == 1 ? TILE_BYTES : TILE_N;
+    c->n = cut_at_most(columns, packs ? rows_in_cache(deep, 1, wide) : most,
                        panels ? c->kernel->nr : 1);
+    if (packs && c->n.size > TILE_N) /* no more sums than in any other tile */
+        c->m = cut_at_most(rows, TILE_M * TILE_N / c->n.size, c->kernel->mr);
     const int64_t few = c->thin == 0 ? rows : columns;
     const int64_t ready = READY_BYTES / (GEMM_THIN_MAX * c->kernel->kc * c->lane_bytes);
     c->ready = ready < c->kc.parts ? ready : c->kc.parts;

@@ -125,6 +125,12 @@ static void f16_of_f32s(int64_t n, uint16_t *d, const float *a)
     convert_f32(IG_F16, n - done, d + done, a + done);
 }
 
+static void bytes_of_f32s(ig_dtype to, int64_t n, uint8_t *d, const float *a)
+{
+    const int64_t done = to == IG_I8 ? simd_saturate(true, n, d, a) : simd_saturate(false, n, d, a);
+    convert_f32(to, n - done, d + done, a + done);
+}
+
 /* Sums with elements of bf16; `code` is a constant. */
 static inline __attribute__((always_inline)) void sums_bf16(int code, int64_t n, void *d,
                                                             const float *x, const uint16_t *h)
@@ -189,6 +195,8 @@ static void convert_packed(ig_dtype from, ig_dtype to, int64_t n, void *d, const
 {
     if (from == IG_F32 && to == IG_F16)
         f16_of_f32s(n, d, a);
+    else if (from == IG_F32 && (to == IG_I8 || to == IG_U8))
+        bytes_of_f32s(to, n, d, a);
     else if (from == to)
         memcpy(d, a, (size_t)n * ig_dtype_bytes(to));
     else

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#define ON_BASE (SIMD_MMA || SIMD_AMX)
+#define ON_BASE (SIMD_MMA || SIMD_AMX || SIMD_DOT)
 
 #define GEMM_JOIN(a, b) a##_##b
 #define GEMM_NAME(a, b) GEMM_JOIN(a, b)
@@ -244,6 +244,61 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #undef NR
 #endif
 
+/* ---- products of neighbouring bytes, or of pairs of numbers that packing widens to 16 bits ---- */
+
+#if (SIMD_DOT || SIMD_PAIR) && !SIMD_AMX
+#define MR FLOAT_MR
+#define NV FLOAT_NV
+#define ROWS FLOAT_ROWS
+#define NR ((int)(NV * SIMD_BYTES / sizeof(uint32_t)))
+
+#define T dot
+#define GROUP (SIMD_DOT ? 4 : 2)
+#include "gemm_dot.inc"
+
+#define T dot
+#if SIMD_DOT
+#define STORED uint8_t
+#define LANE uint8_t
+#define TO_LANE(x) (x)
+#define GROUP 4
+#define WEAVE_ROWS 4
+#define WEAVE weave_4_bytes
+#define TURN_SIDE 4
+#define TURN TURN_F32 /* four bytes are one lane of f32 */
+#else
+#define STORED int8_t
+#define LANE int16_t
+#define TO_LANE(x) (int16_t)(x)
+#define GROUP 2
+#define WIDEN_PAIRS(to, s, r) \
+    for (int i_ = 0; i_ < 8; i_++) \
+    (to)[i_] = (int16_t)(s)[i_ % 2][(r) + i_ / 2]
+#define WEAVE_ROWS 4
+#define WEAVE WIDEN_PAIRS
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#endif
+#include "gemm_pack.inc"
+
+/* Rows of in[0], with 128 added to each byte if the instruction takes them as unsigned. The other side has zeros where k is
+ * padded. */
+static void pack_m_offset(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
+                          const int64_t *point)
+{
+    pack_m_dot(to, from, rows, row, k, point);
+    uint8_t *bytes = to;
+    const int64_t n = SIMD_DOT_OFFSET ? (rows + MR - 1) / MR * MR * ((k + 3) / 4 * 4) : 0;
+    for (int64_t i = 0; i < n; i++)
+        bytes[i] ^= 0x80;
+}
+
+#undef MR
+#undef NV
+#undef ROWS
+#undef NR
+#endif
+
 /* ---- AMX: rows of in[0] hold 64 bytes of k together, columns of in[1] 4 ---- */
 
 #define AMX_SIDE 32
@@ -438,6 +493,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN TURN_F32
 #include "gemm_pack.inc"
 
+#if !SIMD_PAIR
 /* Bytes whose sums are i32: packing widens them. */
 #define WIDEN_4(to, s, r) \
     for (int i_ = 0; i_ < 4; i_++) \
@@ -453,6 +509,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN TURN_NONE
 #include "gemm_pack.inc"
 #undef WIDEN_4
+#endif
 
 #define T u64
 #define LANE uint64_t
@@ -502,6 +559,13 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #define pack_n_i32 pack_n_i8
 #endif
 
+#define DOT_KERNEL \
+    { \
+        FLOAT_MR, FLOAT_NR(uint32_t), FLOAT_NR(uint32_t), SIMD_DOT ? 4 : 2, SIMD_DOT ? 1 : 2, \
+            GEMM_KC_MOST, pack_m_offset, pack_n_dot, tile_dot, NULL, 0, NULL, NULL, 0, 0, NULL, \
+            NULL, NULL, NULL, NULL \
+    }
+
 #if SIMD_MMA
 #define GROUP_FEW_ROWS 4
 #define TILE_AT(element) tile_at_##element
@@ -522,10 +586,16 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * GEMM_KC, i8, NULL, NULL, NULL, NULL)
 #define WIDE_KERNEL \
     GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * GEMM_KC, i32, NULL, NULL, NULL, NULL)
+#elif SIMD_DOT
+#define WIDE_KERNEL DOT_KERNEL
 #else
 #define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float)
 #define BYTE_KERNEL INT_KERNEL(u8, u8, uint8_t)
+#if SIMD_PAIR
+#define WIDE_KERNEL DOT_KERNEL
+#else
 #define WIDE_KERNEL INT_KERNEL(i32, u32, uint32_t)
+#endif
 #endif
 
 #if SIMD_AMX
@@ -540,9 +610,11 @@ const struct gemm_level GEMM_NAME(gemm, LEVEL) = {
     .ready = READY,
     .i8_to_i32 = WIDE_KERNEL,
     .of = {
+#if defined(BF16_KERNEL)
         [IG_BF16] = BF16_KERNEL,
         [IG_I8] = BYTE_KERNEL,
         [IG_U8] = BYTE_KERNEL,
+#endif
 #if !ON_BASE
         [IG_F16] = FLOAT_KERNEL(f16, f32, float),
         [IG_F32] = FLOAT_KERNEL(f32, f32, float),

@@ -17,6 +17,9 @@
 #include <arm_neon.h>
 #define SIMD_BYTES 16
 #else
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 #define SIMD_BYTES 16
 #endif
 
@@ -249,6 +252,28 @@ static inline int64_t simd_narrow_f16(int64_t n, uint16_t *d, const float *a)
 #if SIMD_F16
     for (; i + 8 <= n; i += 8)
         simd_keep_f16x8(d + i, simd_narrow_f16x8(simd_load_f32x8(a + i)));
+#endif
+    return i;
+}
+
+/* f32 to bytes as astype does: towards 0, saturating; NaN gives 0. is_signed, a constant: to i8, else to u8. Returns how many
+ * elements it converted. */
+static inline __attribute__((always_inline)) int64_t simd_saturate(bool is_signed, int64_t n,
+                                                                   void *d, const float *a)
+{
+    int64_t i = 0;
+    (void)is_signed, (void)n, (void)d, (void)a;
+#if defined(__aarch64__)
+    for (; i + 16 <= n; i += 16) {
+        int16x8_t half[2];
+        for (int j = 0; j < 2; j++)
+            half[j] = vcombine_s16(vqmovn_s32(vcvtq_s32_f32(vld1q_f32(a + i + 8 * j))),
+                                   vqmovn_s32(vcvtq_s32_f32(vld1q_f32(a + i + 8 * j + 4))));
+        vst1q_u8((uint8_t *)d + i,
+                 is_signed
+                     ? vreinterpretq_u8_s8(vcombine_s8(vqmovn_s16(half[0]), vqmovn_s16(half[1])))
+                     : vcombine_u8(vqmovun_s16(half[0]), vqmovun_s16(half[1])));
+    }
 #endif
     return i;
 }

@@ -451,4 +451,76 @@ static inline void mma_weave_i8(uint8_t *to, const uint8_t *const *s, int64_t r)
 #define SIMD_MMA 0
 #endif
 
+/* ---- sums of products of neighbouring bytes in each lane (gemm_dot.inc) ---- */
+
+typedef uint32_t simd_dot __attribute__((vector_size(SIMD_BYTES)));
+typedef simd_dot simd_memory_dot __attribute__((aligned(1), may_alias));
+
+/* SIMD_DOT: the level has such instructions for four bytes. DOT_EMULATED provides their steps in C, for tests: 1 with
+ * signed bytes, 2 with unsigned ones of a. SIMD_PAIR: for two 16-bit numbers, as every x86-64 processor does. */
+#if defined(DOT_EMULATED)
+#define SIMD_DOT 1
+#define SIMD_DOT_OFFSET (DOT_EMULATED == 2)
+static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
+{
+    for (size_t i = 0; i < sizeof sum / sizeof sum[0]; i++)
+        for (int g = 0; g < 4; g++) {
+            const int x = (int)(a >> 8 * g & 0xff);
+            sum[i] += (uint32_t)((SIMD_DOT_OFFSET ? x : (int8_t)x) * (int8_t)(b[i] >> 8 * g));
+        }
+    return sum;
+}
+#elif defined(__AVX512VNNI__)
+#define SIMD_DOT 1
+#define SIMD_DOT_OFFSET 1
+static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
+{
+    return (simd_dot)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32((int)a), (__m512i)b);
+}
+#elif defined(__AVXVNNI__)
+#define SIMD_DOT 1
+#define SIMD_DOT_OFFSET 1
+static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
+{
+    return (simd_dot)_mm256_dpbusd_avx_epi32((__m256i)sum, _mm256_set1_epi32((int)a), (__m256i)b);
+}
+#elif defined(__ARM_FEATURE_DOTPROD) && !SIMD_MMA
+#define SIMD_DOT 1
+#define SIMD_DOT_OFFSET 0
+static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
+{
+    return (simd_dot)vdotq_s32((int32x4_t)sum, (int8x16_t)b, vreinterpretq_s8_u32(vdupq_n_u32(a)));
+}
+#else
+#define SIMD_DOT 0
+#endif
+
+#if defined(__x86_64__) && !SIMD_DOT
+#define SIMD_PAIR 1
+#define SIMD_DOT_OFFSET 0
+static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
+{
+#if SIMD_BYTES == 64
+    return sum + (simd_dot)_mm512_madd_epi16((__m512i)b, _mm512_set1_epi32((int)a));
+#elif SIMD_BYTES == 32
+    return sum + (simd_dot)_mm256_madd_epi16((__m256i)b, _mm256_set1_epi32((int)a));
+#else
+    return sum + (simd_dot)_mm_madd_epi16((__m128i)b, _mm_set1_epi32((int)a));
+#endif
+}
+#else
+#define SIMD_PAIR 0
+#endif
+
+/* Four rows, starting at the r-th, of four points s[], whose rows are contiguous: the points of a row become adjacent. */
+static inline void weave_4_bytes(uint8_t *to, const uint8_t *const *s, int64_t r)
+{
+    typedef uint8_t sixteen __attribute__((vector_size(16)));
+    sixteen x;
+    for (int g = 0; g < 4; g++)
+        memcpy((char *)&x + 4 * g, s[g] + r, 4);
+    x = SIMD_SHUFFLE(sixteen, x, x, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    memcpy(to, &x, sizeof x);
+}
+
 #endif
