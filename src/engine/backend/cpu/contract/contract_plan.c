@@ -98,16 +98,18 @@ static bool reads_straight(const contraction *c, int64_t rows)
            c->kc.extent % group == 0 && c->kc.size % group == 0;
 }
 
-/* Small products: true if both sides are read in place, because in[1] has contiguous rows and stays in the L1 cache. */
+/* Small products: true if both sides are read in place, because in[1] has contiguous rows and stays in the L1 cache. Many
+ * rows and a long k pay for packing. */
 static bool is_small(const contraction *c)
 {
-    enum { SMALL_BYTES = 40 << 10, LEAST = 4 };
+    enum { SMALL_BYTES = 40 << 10, LEAST = 4, DEEP = 32, MANY = 32 };
     const axis_group *row = &c->row[1];
     const int64_t last = row->ndim - 1, columns = c->p->extent[2];
     return c->kernel->thin && c->element_bytes == c->lane_bytes && c->kc.parts == 1 &&
            c->row[0].ndim <= 1 && c->k[0].ndim <= 1 && last >= 0 && row->stride[last] == 1 &&
            row->shape[last] >= LEAST && columns > 0 &&
-           columns * c->kc.extent * c->element_bytes <= SMALL_BYTES;
+           columns * c->kc.extent * c->element_bytes <= SMALL_BYTES &&
+           (c->kc.extent < DEEP || c->p->extent[1] < MANY);
 }
 
 /* Thin products: the side with so few rows that packing the other would not pay, if the other can
