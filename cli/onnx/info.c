@@ -10,6 +10,8 @@
 typedef struct asking {
     input_texts inputs;
     engine_options engine;
+    const char *
+        absent; /* a device that this machine does not have, but whose limits are known; NULL: none */
     bool json;
 } asking;
 
@@ -112,7 +114,8 @@ static void uses_json(str *t, const ig_onnx_use *uses, int n, bool placed)
         str_printf(t, ", \"count\": %d, \"opset\": %lld, \"since\": %lld, \"known\": %s", u->count,
                    (long long)u->version, (long long)u->since, u->since ? "true" : "false");
         if (placed)
-            str_printf(t, ", \"runs\": %s", u->since && !u->refused ? "true" : "false");
+            str_printf(t, ", \"runs\": %s, \"refused\": %d",
+                       u->since && !u->refused ? "true" : "false", u->refused_count);
         if (u->refused) {
             str_puts(t, ", \"why\": ");
             json_string(t, u->refused);
@@ -122,17 +125,27 @@ static void uses_json(str *t, const ig_onnx_use *uses, int n, bool placed)
     str_puts(t, "]");
 }
 
-static void placement_text(str *t, const ig_onnx_use *uses, int n)
+static const char *device_asked(const asking *a) { return a->absent ? a->absent : ig_device(); }
+
+static void placement_text(const asking *a, str *t, const ig_onnx_use *uses, int n)
 {
     int refused = 0;
+    const char *device = device_asked(a);
     for (int i = 0; i < n; i++)
         if (uses[i].refused) {
-            str_printf(t, "%-8s %s cannot run %s: %s\n", refused ? "" : "device", ig_device(),
-                       uses[i].op, uses[i].refused);
+            const int count =
+                uses[i].refused_count < uses[i].count ? uses[i].refused_count : uses[i].count;
+            str_printf(t, "%-8s %s cannot run %s (%d of %d nodes): %s\n", refused ? "" : "device",
+                       device, uses[i].op, count, uses[i].count, uses[i].refused);
             refused++;
         }
-    if (!refused)
-        str_printf(t, "%-8s %s can run all ops\n", "device", ig_device());
+    if (refused)
+        str_printf(t, "%-8s with --fallback auto the CPU runs them, and data is copied\n", "");
+    else
+        str_printf(t, "%-8s %s can run all ops\n", "device", device);
+    if (a->absent)
+        str_printf(t, "%-8s this machine has no device '%s'; these are the limits of an M1\n", "",
+                   device);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -205,7 +218,7 @@ static void model_print(const asking *a, ig_onnx *m, const ig_onnx_facts *facts,
         infos_json(&t, m, "outputs", outputs, ig_onnx_output);
         if (placed) {
             str_puts(&t, ", \"device\": ");
-            json_string(&t, ig_device());
+            json_string(&t, device_asked(a));
         }
         uses_json(&t, uses, n, placed);
         str_puts(&t, "}\n");
@@ -215,7 +228,7 @@ static void model_print(const asking *a, ig_onnx *m, const ig_onnx_facts *facts,
         infos_text(&t, m, "outputs", outputs, ig_onnx_output);
         uses_text(&t, uses, n);
         if (placed)
-            placement_text(&t, uses, n);
+            placement_text(a, &t, uses, n);
     }
     text_print(stdout, t.s);
     free(uses);
@@ -225,7 +238,7 @@ static void model_print(const asking *a, ig_onnx *m, const ig_onnx_facts *facts,
 static int model_ask(const command *c, const asking *a, const char *path)
 {
     ig_onnx_facts facts = {.size = sizeof facts};
-    const bool placed = a->engine.device || a->inputs.n;
+    const bool placed = a->engine.device || a->absent || a->inputs.n;
     values in = {0};
     ig_onnx *m = ig_onnx_load(path);
     if (!m || ig_onnx_describe(m, &facts) != IG_OK) {
@@ -233,7 +246,7 @@ static int model_ask(const command *c, const asking *a, const char *path)
         return fail_library(c);
     }
     int code = placed ? inputs_read(c, m, &a->inputs, 0, true, &in) : -1;
-    if (code < 0 && placed && ig_onnx_place(m, in.at) != IG_OK)
+    if (code < 0 && placed && ig_onnx_place(m, a->absent, in.at) != IG_OK)
         code = fail_library(c);
     if (code < 0) {
         model_print(a, m, &facts, placed);
@@ -242,6 +255,18 @@ static int model_ask(const command *c, const asking *a, const char *path)
     values_free(&in);
     ig_onnx_free(m);
     return code;
+}
+
+/* Placement on Metal can be asked for without a Mac. */
+static void device_absent(asking *a)
+{
+    const char *name = a->engine.device;
+    if (!name || (strcmp(name, "metal") != 0 && strcmp(name, "mps") != 0) ||
+        ig_set_device(name) == IG_OK)
+        return;
+    ig_error(NULL);
+    a->absent = "metal";
+    a->engine.device = NULL;
 }
 
 int onnx_info(int argc, char **argv)
@@ -254,13 +279,16 @@ int onnx_info(int argc, char **argv)
     const command c = {"onnx info", "[options] MODEL.onnx [NAME=FILE ...]",
                        "Shows inputs, outputs, ops and size of a model. With --device or --input "
                        "also which ops the\n"
-                       "device cannot run; nothing is computed for it.\n\n"
+                       "device cannot run; nothing is computed for it. 'metal' can be asked for on "
+                       "any machine.\n\n"
                        "  ingot onnx info model.onnx\n"
                        "  ingot onnx info model.onnx --device metal --input x=1x3x224x224",
                        options};
     int code = options_read(&c, &argc, argv);
     if (code < 0)
         code = model_named(&c, argc, argv, &a.inputs);
+    if (code < 0)
+        device_absent(&a);
     if (code < 0)
         code = engine_apply(&c, &a.engine);
     if (code < 0 && ig_scope_begin() == IG_OK) {

@@ -86,6 +86,9 @@ IG_API ig_status ig_eval(ig_array *const *arrays, int n);
  * error. It makes the plan, but compiles and computes nothing. Exception: arrays that move between devices are
  * computed first. */
 IG_API ig_status ig_can_eval(ig_array *const *arrays, int n);
+/* The same for another device, whatever the devices of the arrays are. "metal" also names a typical Apple GPU (M1) on
+ * machines without one. */
+IG_API ig_status ig_could_eval(ig_array *const *arrays, int n, const char *device);
 
 /* Compiles the kernels for n evaluations: ig_eval(arrays, counts[0]), ig_eval(arrays + counts[0], counts[1]) and so
  * on. Computes nothing. All arrays must be on one device. A device compiles many kernels together in less time than one

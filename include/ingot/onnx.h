@@ -196,13 +196,14 @@ typedef struct ig_onnx_use {
     int count;       /* nodes */
     const char
         *refused; /* why the device cannot run it; NULL: it can, or ig_onnx_place was not called */
+    int refused_count; /* nodes that the device cannot run; those of a loop may count several times */
 } ig_onnx_use;
 IG_API int ig_onnx_use_count(ig_onnx *m);
 IG_API ig_status ig_onnx_use_get(ig_onnx *m, int i, ig_onnx_use *use);
 
-/* Finds out which ops the current device cannot run, without computing the model: ig_onnx_use_get then tells. inputs: as
- * for ig_onnx_run; their content counts only if it decides shapes. */
-IG_API ig_status ig_onnx_place(ig_onnx *m, ig_onnx_value *const *inputs);
+/* Finds out which ops a device cannot run, without computing the model: ig_onnx_use_get then tells. inputs: as for ig_onnx_run;
+ * their content counts only if it decides shapes. device: as for ig_could_eval; NULL: the current one. */
+IG_API ig_status ig_onnx_place(ig_onnx *m, const char *device, ig_onnx_value *const *inputs);
 
 /* ---- writing models ------------------------------------------------------------------------ */
 

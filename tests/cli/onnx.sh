@@ -27,6 +27,7 @@ check 'it has the bits of the calculator' same "$d/y.npy" "$d/want.npy"
 check 'run -o .npz' ends 0 '' run $model -i x="$d/x.npy" -o "$d/y.npz"
 check 'an input as a test folder has it' ends 0 '2.1' run $model -i x=tests/onnx/layer/test_data_set_0/input_0.pb
 check 'random inputs' ends 0 'y: float 1x3' run $model --random
+check 'placement on Metal, without a Mac' ends 0 'metal can run all ops' info $model --device metal
 check 'on emitted kernels' ends 0 'y: float 5x3' run $model -i x=5x2 --device gang
 
 check 'test' ends 0 '1 passed, 0 failed, 0 skipped' test tests/onnx

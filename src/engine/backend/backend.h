@@ -219,6 +219,9 @@ const backend *backend_at(int i);
 /* NULL if there is no such device. Searches for the devices of a family only if the name belongs to it. */
 const backend *backend_find(const char *name);
 
+/* The same, or a description of a typical device of this kind if there is none: "metal". It has limits and no functions. */
+const backend *backend_like(const char *name);
+
 /* The i-th kind of device that has a backend but no device on this machine; false if there are no more. The text
  * stays valid until the next search. */
 bool backend_absent(int i, ig_absent *a);
@@ -230,6 +233,7 @@ ig_status backend_missing(const char *name);
 void backend_release_all(void);
 
 extern const backend backend_cpu, backend_gang, backend_null;
+extern const backend backend_typical_metal;
 extern const backend_family backend_cuda, backend_metal, backend_opencl;
 
 #endif

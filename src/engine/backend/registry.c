@@ -92,6 +92,14 @@ const backend *backend_find(const char *name)
     return found;
 }
 
+const backend *backend_like(const char *name)
+{
+    const backend *dev = backend_find(name);
+    if (!dev && (strcmp(name, "metal") == 0 || strcmp(name, "mps") == 0))
+        return &backend_typical_metal;
+    return dev;
+}
+
 const char *backend_canonical(const char *name)
 {
     const backend *dev = backend_find(name);

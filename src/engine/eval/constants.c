@@ -100,6 +100,16 @@ static ig_status share(constant *c, ig_array *x)
     return IG_OK;
 }
 
+/* True if one of these rows has the data. Equal nodes that are evaluated together share it, and a buffer that two rows keep
+ * would never be swept. */
+static bool is_held(int from, int to, const buffer *data)
+{
+    for (int i = from; i < to; i++)
+        if (table.list[i].data == data)
+            return true;
+    return false;
+}
+
 /* Evaluates the listed nodes, except those that the table has. The lock is held. All are described first, because a node
  * that has data is a leaf of others. */
 static ig_status evaluate(engine *e, ig_array **list, int n, constant *described)
@@ -118,7 +128,8 @@ static ig_status evaluate(engine *e, ig_array **list, int n, constant *described
     if (missing)
         TRY(engine_eval_held(e, list, missing));
     for (int i = 0; i < missing; i++)
-        table.list[first + i].data = buffer_retain(list[i]->data);
+        if (!is_held(first, first + i, list[i]->data))
+            table.list[first + i].data = buffer_retain(list[i]->data);
     return IG_OK;
 }
 

@@ -343,11 +343,12 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
 
 char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_donating(arrays, n, NULL, 0); }
 
-ig_status ig_can_eval(ig_array *const *arrays, int n)
+/* like: the device that is asked; NULL: that of each array. */
+static ig_status can_eval(ig_array *const *arrays, int n, const backend *like)
 {
     if (complex_any(arrays, n)) {
         ig_array **list = with_pairs(arrays, n);
-        const ig_status can = list ? ig_can_eval(list, n) : error_waiting(IG_ERR_MEMORY);
+        const ig_status can = list ? can_eval(list, n, like) : error_waiting(IG_ERR_MEMORY);
         memory_free(list);
         return can;
     }
@@ -356,7 +357,7 @@ ig_status ig_can_eval(ig_array *const *arrays, int n)
     if (status == IG_OK)
         status = cross_all(e, arrays, n);
     for (int i = 0; i < n && status == IG_OK; i++) { /* they may be on different devices */
-        const backend *dev = engine_device_of(arrays[i]);
+        const backend *dev = like ? like : engine_device_of(arrays[i]);
         const executor *by = executor_of(dev);
         status = prepare(&e->g, &arrays[i], 1, NULL, 0);
         if (status != IG_OK || !by->support || e->g.n_node == 0)
@@ -368,6 +369,15 @@ ig_status ig_can_eval(ig_array *const *arrays, int n)
     }
     engine_leave();
     return status;
+}
+
+ig_status ig_can_eval(ig_array *const *arrays, int n) { return can_eval(arrays, n, NULL); }
+
+ig_status ig_could_eval(ig_array *const *arrays, int n, const char *device)
+{
+    TRY(require_pointer("could_eval", "device", device));
+    const backend *like = backend_like(device);
+    return like ? can_eval(arrays, n, like) : backend_missing(device);
 }
 
 /* Builds the kernels of one evaluation, and discards the schedule. Skips the CPU, which has no kernels, and arrays that

@@ -144,9 +144,21 @@ ig_ints call_shape(onnx_call *c, int i)
 
 ig_onnx_type call_type(onnx_call *c, int i) { return ig_onnx_value_type(input_value(c, i)); }
 
+/* The elements of x as another dtype. The CPU converts them, because devices may lack f64. */
+static const void *read_as(ig_array *x, ig_dtype dtype)
+{
+    char device[RUN_DEVICE];
+    snprintf(device, sizeof device, "%s", ig_device());
+    if (ig_set_device("cpu") != IG_OK)
+        return NULL;
+    const void *data = ig_data(ig_astype(ig_to_device(x, "cpu"), dtype));
+    ig_set_device(device);
+    return data;
+}
+
 const void *call_read_array(onnx_call *c, ig_array *x, ig_dtype dtype)
 {
-    const void *data = ig_data(ig_dtype_of(x) == dtype ? x : ig_astype(x, dtype));
+    const void *data = ig_dtype_of(x) == dtype ? ig_data(x) : read_as(x, dtype);
     if (!data && !ig_failed())
         call_fail(c, IG_ERR_MEMORY, NULL, "a value cannot be read");
     return data;

@@ -14,6 +14,7 @@ typedef struct onnx_use {
     int64_t version, since;
     int count;
     char *refused; /* why the device cannot run it; the model owns it */
+    int refused_count;
 } onnx_use;
 
 struct onnx_uses {
@@ -60,7 +61,7 @@ static void use_count(onnx_uses *u, const onnx_node *node, int64_t version)
     if (!use) {
         const onnx_op *row = onnx_op_find(node->domain, node->op, version);
         use = &u->at[u->n++];
-        *use = (onnx_use){node->domain, node->op, version, row ? row->since : 0, 0, NULL};
+        *use = (onnx_use){node->domain, node->op, version, row ? row->since : 0, 0, NULL, 0};
     }
     use->count++;
 }
@@ -121,8 +122,9 @@ ig_status ig_onnx_use_get(ig_onnx *m, int i, ig_onnx_use *use)
                               .version = at->version,
                               .since = at->since,
                               .count = at->count,
-                              .refused = at->refused};
-    return sized_write(SIZED(ig_onnx_use, refused), use, &here);
+                              .refused = at->refused,
+                              .refused_count = at->refused_count};
+    return sized_write(SIZED(ig_onnx_use, refused_count), use, &here);
 }
 
 int ig_onnx_opset_count(const ig_onnx *m) { return m ? m->model.n_opsets : 0; }
@@ -168,6 +170,11 @@ ig_status ig_onnx_describe(ig_onnx *m, ig_onnx_facts *facts)
 
 /* ---- placement ------------------------------------------------------------------------------ */
 
+typedef struct placement {
+    onnx_uses *uses;
+    const char *device; /* NULL: that of the arrays */
+} placement;
+
 /* Keeps the first reason why the device cannot run an op. */
 static void use_refuse(onnx_uses *u, const onnx_node *node, int64_t version)
 {
@@ -175,19 +182,38 @@ static void use_refuse(onnx_uses *u, const onnx_node *node, int64_t version)
     const char *why = ig_error(NULL);
     if (use && !use->refused)
         use->refused = memory_text(why ? why : "unknown");
+    if (use)
+        use->refused_count++;
+}
+
+/* Whether the device can compute a result. Small values that do not depend on the model's inputs, such as shapes, are
+ * computed on the CPU. */
+static bool can_compute(const placement *p, const ig_onnx_value *v)
+{
+    enum { MOST = 64 };
+    ig_array *x = v->array;
+    if (!p->device)
+        return ig_can_eval(&x, 1) == IG_OK;
+    return (!v->varies && ig_size(x) <= MOST) || ig_could_eval(&x, 1, p->device) == IG_OK;
 }
 
 /* A node is asked for by itself: for the nodes after it, its results become zeros, which need no memory. Integers stay as
  * they are, because shapes may be computed from them. */
-static bool node_ask(onnx_uses *u, onnx_frame *f, const onnx_node *node, int64_t version, int slot)
+static bool node_ask(const placement *p, onnx_frame *f, const onnx_node *node, int64_t version,
+                     int slot, bool *refused)
 {
     ig_onnx_value *v = f->slots[slot];
     if (ig_onnx_value_kind(v) != IG_ONNX_TENSOR || ig_is_evaluated(v->array))
         return true;
-    if (ig_can_eval(&v->array, 1) != IG_OK)
-        use_refuse(u, node, version);
-    else if (!ig_isdtype(ig_dtype_of(v->array), "real floating"))
+    if (!can_compute(p, v)) {
+        if (*refused)
+            ig_error(NULL);
+        else
+            use_refuse(p->uses, node, version);
+        *refused = true;
+    } else if (!ig_isdtype(ig_dtype_of(v->array), "real floating")) {
         return true;
+    }
     ig_array *x = ig_zeros(ig_shape(v->array), ig_dtype_of(v->array));
     ig_onnx_value *instead = x ? value_array(x, v->type) : NULL;
     if (!instead)
@@ -201,13 +227,15 @@ static bool node_ask(onnx_uses *u, onnx_frame *f, const onnx_node *node, int64_t
 static bool node_watch(void *context, onnx_frame *f, const onnx_node *node)
 {
     const int64_t version = onnx_opset_version(f->opsets, f->n_opsets, node->domain);
+    bool refused = false;
     for (int i = 0; i < node->n_out && !node->function; i++)
-        if (node->out_slots[i] >= 0 && !node_ask(context, f, node, version, node->out_slots[i]))
+        if (node->out_slots[i] >= 0 &&
+            !node_ask(context, f, node, version, node->out_slots[i], &refused))
             return false;
     return true;
 }
 
-ig_status ig_onnx_place(ig_onnx *m, ig_onnx_value *const *inputs)
+ig_status ig_onnx_place(ig_onnx *m, const char *device, ig_onnx_value *const *inputs)
 {
     TRY(require_pointer("ig_onnx_place", "m", m));
     TRY(require_list("ig_onnx_place", "inputs", inputs, ig_onnx_input_count(m)));
@@ -221,8 +249,10 @@ ig_status ig_onnx_place(ig_onnx *m, ig_onnx_value *const *inputs)
     for (int i = 0; i < u->n; i++) {
         memory_free(u->at[i].refused);
         u->at[i].refused = NULL;
+        u->at[i].refused_count = 0;
     }
-    onnx_run run = {.m = m, .watch = node_watch, .watch_context = u};
+    placement p = {u, device};
+    onnx_run run = {.m = m, .watch = node_watch, .watch_context = &p};
     const bool fine = model_apply(&run, inputs, outputs);
     for (int i = 0; i < n; i++)
         ig_onnx_value_release(outputs[i]);

@@ -87,6 +87,13 @@ ig_array *op_iota(int64_t n, ig_dtype dtype, ig_array *x)
     return op_beside(ig_arange(0, (double)n, 1, dtype), x);
 }
 
+ig_array *op_numbers(const double *v, ig_ints shape, ig_dtype dtype, ig_array *x)
+{
+    const double none = 0;
+    ig_array *host = ig_to_device(ig_from_data(v ? v : &none, shape, IG_F64), "cpu");
+    return op_beside(ig_astype(host, dtype), x);
+}
+
 ig_array *op_host_ints(const int64_t *v, ig_ints shape)
 {
     int64_t none = 0;

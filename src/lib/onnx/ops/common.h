@@ -22,6 +22,8 @@ ig_array **op_arrays(onnx_call *c, int *n);
 ig_array *op_beside(ig_array *made, ig_array *x);
 /* 0, 1, ... n - 1 of a dtype on the device of x. */
 ig_array *op_iota(int64_t n, ig_dtype dtype, ig_array *x);
+/* Numbers of another dtype on the device of x, which may lack f64: the CPU converts them. */
+ig_array *op_numbers(const double *v, ig_ints shape, ig_dtype dtype, ig_array *x);
 /* An i64 array on the CPU, where graphs are shaped. */
 ig_array *op_host_ints(const int64_t *v, ig_ints shape);
 /* Elements [start, stop) of one axis. */

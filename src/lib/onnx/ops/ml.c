@@ -1,7 +1,7 @@
 /* ai.onnx.ml: linear models, support vector machines, scalers. */
 #include "lib/onnx/ops/ml.h"
 
-#include "lib/onnx/ops/ops.h"
+#include "lib/onnx/ops/common.h"
 #include "lib/onnx/ops/parts.h"
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ const double *ml_tensor(onnx_call *c, const char *name, int64_t *n)
     ig_onnx_value *v = call_attribute_value(c, name);
     ig_array *x = ig_onnx_value_get(v);
     *n = ig_size(x);
-    const double *data = x && *n ? ig_data(ig_astype(x, IG_F64)) : NULL;
+    const double *data = x && *n ? call_read_array(c, x, IG_F64) : NULL;
     double *copy = data && *n < INT32_MAX ? (double *)call_room(c, (int)*n) : NULL;
     if (copy)
         memcpy(copy, data, (size_t)*n * sizeof *copy);
@@ -361,7 +361,7 @@ static ig_array *probabilities(onnx_call *c, const pairs *p, ig_array *decisions
             }
         couple(table, k, out + row * k, Qp);
     }
-    return ig_astype(ig_from_data(out, IG_SHAPE(rows, k), IG_F64), IG_F32);
+    return op_numbers(out, IG_SHAPE(rows, k), IG_F32, decisions);
 }
 
 /* Scores and labels of a machine with vectors_per_class. */

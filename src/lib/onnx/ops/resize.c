@@ -157,12 +157,12 @@ static bool taps_fill(const resize *r, int axis, taps *t)
 /* ---- one axis ------------------------------------------------------------------------------- */
 
 /* A 1-d table in the shape of an axis of x. */
-static ig_array *along_axis(const void *v, int64_t n, ig_dtype dtype, ig_array *x, int axis)
+static ig_array *along_axis(ig_array *v, ig_array *x, int axis)
 {
     int64_t shape[IG_MAX_NDIM];
     for (int i = 0; i < ig_ndim(x); i++)
-        shape[i] = i == axis ? n : 1;
-    return op_beside(ig_from_data(v, (ig_ints){shape, ig_ndim(x)}, dtype), x);
+        shape[i] = i == axis ? -1 : 1;
+    return ig_reshape(v, (ig_ints){shape, ig_ndim(x)});
 }
 
 /* Many taps: a product with the matrix of weights. */
@@ -176,9 +176,8 @@ static ig_array *by_matrix(ig_array *x, int axis, const taps *t)
     for (int i = 0; i < t->n; i++)
         for (int64_t j = 0; j < t->out; j++)
             w[t->index[i * t->out + j] * t->out + j] += t->weight[i * t->out + j];
-    ig_array *matrix = ig_from_data(w, IG_SHAPE(t->in, t->out), IG_F64);
+    ig_array *matrix = op_numbers(w, IG_SHAPE(t->in, t->out), ig_dtype_of(x), x);
     free(w);
-    matrix = op_beside(ig_astype(ig_to_device(matrix, "cpu"), ig_dtype_of(x)), x);
     x = ig_matmul(ig_moveaxis(x, IG_AXES(axis), IG_AXES(-1)), matrix);
     return ig_moveaxis(x, IG_AXES(-1), IG_AXES(axis));
 }
@@ -190,8 +189,9 @@ static ig_array *by_taps(ig_array *x, int axis, const taps *t)
         ig_array *index = ig_from_data(t->index + i * t->out, IG_SHAPE(t->out), IG_I64);
         ig_array *part = ig_take(x, op_beside(index, x), IG_AXES(axis));
         if (t->n > 1) {
-            ig_array *weight = along_axis(t->weight + i * t->out, t->out, IG_F64, x, axis);
-            part = ig_multiply(part, ig_astype(weight, ig_dtype_of(x)));
+            ig_array *weight =
+                op_numbers(t->weight + i * t->out, IG_SHAPE(t->out), ig_dtype_of(x), x);
+            part = ig_multiply(part, along_axis(weight, x, axis));
         }
         sum = sum ? ig_add(sum, part) : part;
     }
@@ -207,8 +207,8 @@ static ig_array *resize_axis(const resize *r, ig_array *x, int axis)
     if (taps_fill(r, axis, &t)) {
         y = t.n > 8 ? by_matrix(x, axis, &t) : by_taps(x, axis, &t);
         if (t.outside) {
-            ig_array *outside = along_axis(t.outside, t.out, IG_BOOL, x, axis);
-            y = ig_where(outside, ig_float(r->extrapolation), y);
+            ig_array *outside = op_beside(ig_from_data(t.outside, IG_SHAPE(t.out), IG_BOOL), x);
+            y = ig_where(along_axis(outside, x, axis), ig_float(r->extrapolation), y);
         }
     }
     taps_free(&t);
@@ -441,8 +441,7 @@ static ig_array *grid_axis(onnx_call *c, int64_t n, bool align_corners, ig_array
         else
             v[i] = (2.0 * (double)i + 1) / (double)n - 1;
     }
-    ig_array *x = v ? ig_to_device(ig_from_data(v, IG_SHAPE(n), IG_F64), "cpu") : NULL;
-    return op_beside(ig_astype(x, ig_dtype_of(theta)), theta);
+    return v ? op_numbers(v, IG_SHAPE(n), ig_dtype_of(theta), theta) : NULL;
 }
 
 void build_affine_grid(onnx_call *c)

@@ -98,9 +98,11 @@ static bool measure(forest *f, int64_t features)
 
 /* ---- on arrays ---- */
 
+/* Numbers on the current device, which may lack f64: the CPU converts them. */
 static ig_array *doubles(const double *v, int64_t n, ig_dtype dtype)
 {
-    return ig_astype(ig_from_data(v, IG_SHAPE(n), IG_F64), dtype);
+    ig_array *host = ig_to_device(ig_from_data(v, IG_SHAPE(n), IG_F64), "cpu");
+    return ig_to_device(ig_astype(host, dtype), ig_device());
 }
 
 static ig_array *at_nodes(const int64_t *v, int64_t n, ig_array *node)
