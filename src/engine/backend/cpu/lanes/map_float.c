@@ -78,8 +78,10 @@ enum {
     RUNS_BEHIND(X, sub) \
     RUNS_BEHIND(X, mul) \
     RUNS_BEHIND(X, add1) \
-    RUNS_BEHIND(X, sub1) RUNS_BEHIND(X, from1) RUNS_BEHIND(X, mul1) RUN_2(X, add, max1) \
-        RUN_2(X, add1, max1) RUN_2(X, sub1, max1) RUN_2(X, max1, min1)
+    RUNS_BEHIND(X, sub1) \
+    RUNS_BEHIND(X, from1) \
+    RUNS_BEHIND(X, mul1) \
+    RUN_2(X, add, max1) RUN_2(X, add1, max1) RUN_2(X, sub1, max1) RUN_2(X, max1, min1)
 /* Norms with their weights, by rows (layer_norm), planes and columns (batch_norm); interpolation;
  * means of squares (a square is a product that begins a run); biases, residual sums and activations
  * after convolutions. */
