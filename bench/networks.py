@@ -1,6 +1,6 @@
 """Convolutional networks with random weights, as lists of nodes: written as ONNX files without a library, or built with PyTorch.
 
-    python3 bench/networks.py resnet50 [--dtype f16] [--batch N] -o resnet50.onnx
+    python3 bench/networks.py resnet50 [--dtype f16] [--batch N] [--folded] -o resnet50.onnx
 
 Weights are drawn as He et al. do, and batch norms have the statistics of their own random numbers, so that activations stay
 of order one through the whole network. The length of the batch axis is symbolic.
@@ -14,10 +14,10 @@ NUMPY = {"f32": "float32", "f16": "float16"}
 class Network:
     """A network that is being written down: nodes (op, inputs, output, attributes) and weights by name."""
 
-    def __init__(self, dtype="f32", seed=0):
+    def __init__(self, dtype="f32", folded=False):
         import numpy as np
 
-        self.rng, self.dtype = np.random.default_rng(seed), NUMPY[dtype]
+        self.rng, self.dtype, self.folded = np.random.default_rng(0), NUMPY[dtype], folded
         self.nodes, self.weights, self.channels = [], {}, {"x": 3}
 
     def weight(self, values):
@@ -32,11 +32,14 @@ class Network:
         return output
 
     def conv(self, x, channels, side, stride=1, groups=1):
-        """A convolution and its batch norm, as exporters of trained networks write them."""
+        """A convolution and its batch norm, as exporters of trained networks write them; or, folded, with a bias."""
         fan = self.channels[x] // groups * side * side
         w = self.weight(self.rng.normal(size=(channels, fan // side // side, side, side)) * (2 / fan) ** 0.5)
-        y = self.node("Conv", [x, w], channels, kernel_shape=[side] * 2, strides=[stride] * 2, pads=[side // 2] * 4,
+        b = [self.weight(self.rng.uniform(-0.1, 0.1, channels))] if self.folded else []
+        y = self.node("Conv", [x, w] + b, channels, kernel_shape=[side] * 2, strides=[stride] * 2, pads=[side // 2] * 4,
                       dilations=[1, 1], group=groups)
+        if self.folded:
+            return y
         around = [self.weight(self.rng.uniform(low, high, channels)) for low, high in
                   ((0.5, 1), (-0.1, 0.1), (-0.1, 0.1), (0.5, 1.5))]
         return self.node("BatchNormalization", [y] + around, channels, epsilon=1e-5)
@@ -55,9 +58,9 @@ class Network:
         return self.node("Gemm", [x, w, b], classes, transB=1)
 
 
-def resnet50(dtype="f32"):
+def resnet50(dtype="f32", folded=False):
     """He et al. 2015, with the stride in the 3 x 3 convolution, as most libraries have it."""
-    net = Network(dtype)
+    net = Network(dtype, folded)
     x = net.relu(net.conv("x", 64, 7, 2))
     x = net.node("MaxPool", [x], 64, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
     for channels, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
@@ -70,9 +73,9 @@ def resnet50(dtype="f32"):
     return net
 
 
-def mobilenet_v2(dtype="f32"):
+def mobilenet_v2(dtype="f32", folded=False):
     """Sandler et al. 2018: inverted bottlenecks with depthwise convolutions."""
-    net = Network(dtype)
+    net = Network(dtype, folded)
 
     def clip(x):
         if "low" not in net.weights:
@@ -186,10 +189,11 @@ def main():
     parser.add_argument("network", choices=NETWORKS)
     parser.add_argument("--dtype", choices=NUMPY, default="f32")
     parser.add_argument("--batch", type=int)
+    parser.add_argument("--folded", action="store_true", help="convolutions with a bias instead of batch norms")
     parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
     with open(options.output, "wb") as file:
-        file.write(onnx_bytes(NETWORKS[options.network](options.dtype), options.batch or "batch"))
+        file.write(onnx_bytes(NETWORKS[options.network](options.dtype, options.folded), options.batch or "batch"))
 
 
 if __name__ == "__main__":

@@ -31,23 +31,29 @@ typedef struct attribute {
     cudnnBackendDescriptorType_t of;
     cudnnBackendAttributeName_t name;
     cudnnBackendAttributeType_t type;
-    int count;
+    int count;                              /* at least */
     cudnnBackendDescriptorType_t points_to; /* if it is a descriptor */
+    int more; /* values that may follow; -1: the attribute may be left out */
 } attribute;
 
 #define OF_TENSOR(name, type, count) \
     { \
-        CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_##name, CUDNN_TYPE_##type, count, 0 \
+        CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_##name, CUDNN_TYPE_##type, count, 0, 0 \
     }
 #define OF_WINDOWS(name, type, count) \
     { \
         CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_##name, CUDNN_TYPE_##type, \
-            count, 0 \
+            count, 0, 0 \
+    }
+#define OF_ADDITION(name, points_to) \
+    { \
+        CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_##name, \
+            CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, points_to, 0 \
     }
 #define OF_OPERATION(kind, prefix, name, type, points_to) \
     { \
         CUDNN_BACKEND_OPERATION_CONVOLUTION_##kind##_DESCRIPTOR, \
-            CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_##name, CUDNN_TYPE_##type, 1, points_to \
+            CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_##name, CUDNN_TYPE_##type, 1, points_to, 0 \
     }
 #define OPERATION(kind, prefix, x, w, y) \
     OF_OPERATION(kind, prefix, x, BACKEND_DESCRIPTOR, CUDNN_BACKEND_TENSOR_DESCRIPTOR), \
@@ -64,6 +70,15 @@ static const attribute attributes[] = {
     OF_TENSOR(STRIDES, INT64, 4),
     OF_TENSOR(UNIQUE_ID, INT64, 1),
     OF_TENSOR(BYTE_ALIGNMENT, INT64, 1),
+    {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, 0, -1},
+    {CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, 0,
+     0},
+    {CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, 0,
+     0},
+    OF_ADDITION(PW_DESCRIPTOR, CUDNN_BACKEND_POINTWISE_DESCRIPTOR),
+    OF_ADDITION(XDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR),
+    OF_ADDITION(BDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR),
+    OF_ADDITION(YDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR),
     OF_WINDOWS(COMP_TYPE, DATA_TYPE, 1),
     OF_WINDOWS(CONV_MODE, CONVOLUTION_MODE, 1),
     OF_WINDOWS(SPATIAL_DIMS, INT64, 1),
@@ -75,22 +90,23 @@ static const attribute attributes[] = {
     OPERATION(BACKWARD_DATA, BWD_DATA, DX, W, DY),
     OPERATION(BACKWARD_FILTER, BWD_FILTER, X, DW, DY),
     {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
-     1, 0},
+     1, 0, 0},
     {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS,
-     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, -1},
+     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, -1, 1},
     {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
-     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR},
-    {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, 0},
-    {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,
-     1, 0},
-    {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
-     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR},
-    {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3,
+     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, 0},
+    {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, 0,
      0},
+    {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,
+     1, 0, 0},
+    {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, 0},
+    {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3,
+     0, 1},
     {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-     CUDNN_TYPE_VOID_PTR, 3, 0},
+     CUDNN_TYPE_VOID_PTR, 3, 0, 1},
     {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR,
-     1, 0},
+     1, 0, 0},
 };
 enum { ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
 
@@ -105,6 +121,7 @@ typedef union value {
 typedef struct problem {
     cudnnBackendDescriptorType_t type;
     int64_t dims[3][4], steps[3][4], ids[3], alignment[3];
+    int64_t bias; /* its id; 0: none. y is then the result of the addition */
     int64_t stride[2], dilation[2], padding[2];
 } problem;
 
@@ -114,6 +131,7 @@ typedef struct engine {
     int64_t workspace;
     bool refuses; /* planning it fails */
     bool right;   /* choosing it is not a mistake */
+    bool compiles;
 } engine;
 
 typedef struct descriptor {
@@ -153,22 +171,23 @@ static bool fails(void)
 /* ---- the engines ---- */
 
 static const engine by_heuristics[] = {
-    {0, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 1, 0, false, false},
-    {1, {CUDNN_NUMERICAL_NOTE_FFT}, 1, 0, false, false},
+    {0, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 1, 0, false, false, false},
+    {1, {CUDNN_NUMERICAL_NOTE_FFT}, 1, 0, false, false, false},
     {2,
      {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
      2,
      0,
      false,
+     false,
      false},
-    {3, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 1, 512, false, true},
-    {4, {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}, 1, 0, false, false},
-    {5, {0}, 0, 0, true, false},
-    {6, {0}, 0, (int64_t)2 << 30, false, false},
-    {7, {0}, 0, 256, false, true},
-    {8, {0}, 0, 0, false, true},
+    {3, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 1, 512, false, true, false},
+    {4, {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}, 1, 0, false, false, false},
+    {5, {0}, 0, 0, true, false, false},
+    {6, {0}, 0, (int64_t)2 << 30, false, false, false},
+    {7, {0}, 0, 256, false, true, true},
+    {8, {0}, 0, 0, false, true, false},
 };
-static const engine by_fallback[] = {{9, {0}, 0, 0, false, true}};
+static const engine by_fallback[] = {{9, {0}, 0, 0, false, true, false}};
 
 static const engine *list_of(const descriptor *heuristics, int64_t *n)
 {
@@ -227,7 +246,8 @@ static size_t bytes_of(cudnnBackendAttributeType_t type)
     return type == CUDNN_TYPE_INT64 || type == CUDNN_TYPE_VOID_PTR || type == CUDNN_TYPE_HANDLE ||
                    type == CUDNN_TYPE_BACKEND_DESCRIPTOR
                ? 8
-               : 4;
+           : type == CUDNN_TYPE_BOOLEAN ? 1
+                                        : 4;
 }
 
 /* A descriptor as the value of an attribute: checks its type. */
@@ -235,7 +255,7 @@ static bool is_fine(const descriptor *d, cudnnBackendDescriptorType_t type)
 {
     return d && d->final &&
            (type < 0 ? d->type >= CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
-                           d->type <= CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+                           d->type <= CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR
                      : d->type == type);
 }
 
@@ -256,13 +276,15 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t desc,
             at++;
             continue;
         }
-        if (d->final || a->type != type || a->count != count)
+        if (d->final || a->type != type || count < a->count ||
+            count > a->count + (a->more > 0 ? a->more : 0))
             return BAD_PARAM;
         for (int64_t k = 0; k < count; k++)
             memcpy(&d->values[at][k], (const char *)values + (size_t)k * bytes_of(type),
                    bytes_of(type));
-        if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && !is_fine(d->values[at][0].p, a->points_to))
-            return NOT_FINALIZED;
+        for (int64_t k = 0; k < count && type == CUDNN_TYPE_BACKEND_DESCRIPTOR; k++)
+            if (!is_fine(d->values[at][k].p, a->points_to))
+                return NOT_FINALIZED;
         d->known[at] = true;
         return 0;
     }
@@ -329,6 +351,41 @@ static cudnnStatus_t operation_finalize(descriptor *d)
                : BAD_PARAM;
 }
 
+/* Adds a bias (1, channels, 1, 1) to the sums of a convolution, which are not stored. */
+static cudnnStatus_t addition_finalize(descriptor *d)
+{
+    const descriptor *how = d->values[0][0].p, *x = d->values[1][0].p, *b = d->values[2][0].p,
+                     *y = d->values[3][0].p;
+    bool fits = how->values[0][0].e == CUDNN_POINTWISE_ADD &&
+                how->values[1][0].e == CUDNN_DATA_FLOAT && x->known[5] && !b->known[5] &&
+                !y->known[5];
+    for (int k = 0; k < 4; k++)
+        fits = fits && x->values[1][k].i == y->values[1][k].i &&
+               b->values[1][k].i == (k == 1 ? y->values[1][k].i : 1);
+    d->problem.type = d->type;
+    d->problem.ids[0] = x->values[3][0].i;
+    d->problem.ids[1] = y->values[3][0].i;
+    d->problem.bias = b->values[3][0].i;
+    return fits ? 0 : BAD_PARAM;
+}
+
+/* A convolution, or one whose sums are read by an addition. */
+static cudnnStatus_t graph_finalize(descriptor *d)
+{
+    const descriptor *first = d->values[1][0].p, *second = d->values[1][1].p;
+    d->problem = first->problem;
+    if (first->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
+        return BAD_PARAM;
+    if (!second)
+        return 0;
+    if (second->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR ||
+        second->problem.ids[0] != first->problem.ids[2])
+        return BAD_PARAM;
+    d->problem.ids[2] = second->problem.ids[1];
+    d->problem.bias = second->problem.bias;
+    return 0;
+}
+
 static cudnnStatus_t heuristics_finalize(descriptor *d)
 {
     const char *list = getenv("FAKE_DNN_LIST");
@@ -357,7 +414,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t desc)
     if (fails())
         return INTERNAL;
     for (int i = 0; i < ATTRIBUTES; i++)
-        if (attributes[i].of == d->type && !d->known[at++])
+        if (attributes[i].of == d->type && !d->known[at++] && attributes[i].more >= 0)
             return BAD_PARAM;
     cudnnStatus_t status = d->final || at == 0 ? BAD_PARAM : 0;
     if (status == 0 && d->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR)
@@ -365,12 +422,15 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t desc)
     else if (status == 0 && d->type == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
         status = windows_finalize(d);
     else if (status == 0 && d->type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
-        d->problem = ((const descriptor *)d->values[1][0].p)->problem;
+        status = graph_finalize(d);
+    else if (status == 0 && d->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
+        status = addition_finalize(d);
     else if (status == 0 && d->type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)
         status = heuristics_finalize(d);
     else if (status == 0 && d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
         status = plan_finalize(d);
-    else if (status == 0 && d->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
+    else if (status == 0 && d->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR &&
+             d->type != CUDNN_BACKEND_POINTWISE_DESCRIPTOR)
         status = operation_finalize(d);
     d->final = status == 0;
     return status;
@@ -433,6 +493,13 @@ cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t desc,
         *count = d->engine->n_notes;
         return 0;
     }
+    if (d->type == CUDNN_BACKEND_ENGINE_DESCRIPTOR && name == CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE &&
+        type == CUDNN_TYPE_BEHAVIOR_NOTE) {
+        const int note = CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+        *count = d->engine->compiles;
+        memcpy(values, &note, (size_t)*count * sizeof note);
+        return 0;
+    }
     if (d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
         name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CUDNN_TYPE_INT64) {
         memcpy(values, &d->engine->workspace, sizeof d->engine->workspace);
@@ -446,7 +513,7 @@ cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t desc,
 
 typedef struct work {
     problem problem;
-    float *at[3];
+    float *at[3], *bias;
     int which;
     void *workspace;
     size_t workspace_bytes;
@@ -489,20 +556,20 @@ static void convolve(const void *data)
         else
             at[2][to] += at[0][from] * at[1][by];
     }
+    for (int64_t i = 0; i < ys[0] * ys[1] * ys[2] * ys[3] && job->bias; i++) {
+        const int64_t q = i % ys[3], p = i / ys[3] % ys[2], k = i / ys[3] / ys[2] % ys[1];
+        at[2][place_of(c->steps[2], i / ys[3] / ys[2] / ys[1], k, p, q)] += job->bias[k];
+    }
 }
 
-/* The pointers of the pack in the order x, weight, y. */
-static cudnnStatus_t pointers_of(const problem *p, const descriptor *pack, float *at[3])
+/* The pointer with an id; NULL: none, or not aligned. */
+static float *pointer_of(const descriptor *pack, int64_t id, int64_t alignment)
 {
-    for (int i = 0; i < 3; i++) {
-        at[i] = NULL;
-        for (int k = 0; k < 3; k++)
-            if (pack->values[0][k].i == p->ids[i])
-                at[i] = pack->values[1][k].p;
-        if (!at[i] || (uintptr_t)at[i] % (uintptr_t)p->alignment[i] != 0)
-            return BAD_PARAM;
-    }
-    return 0;
+    float *at = NULL;
+    for (int k = 0; k < 4; k++)
+        if (pack->values[0][k].i == id)
+            at = pack->values[1][k].p;
+    return (uintptr_t)at % (uintptr_t)alignment == 0 ? at : NULL;
 }
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
@@ -510,20 +577,23 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
 {
     const descriptor *d = plan, *pack = variants;
     const problem *p = &d->problem;
-    float *at[3];
     if (fails())
         return INTERNAL;
     if (!handle || !d->final || d->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
         !pack->final || pack->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR || !d->engine->right)
         return BAD_PARAM;
-    const cudnnStatus_t status = pointers_of(p, pack, at);
     void *workspace = pack->values[2][0].p;
-    if (status != 0 || (d->engine->workspace > 0 && !workspace))
+    float *at[3], *bias = p->bias ? pointer_of(pack, p->bias, ALIGNMENT_LEAST) : NULL;
+    bool fine = (!p->bias || bias) && (d->engine->workspace == 0 || workspace);
+    for (int i = 0; i < 3; i++)
+        fine = (at[i] = pointer_of(pack, p->ids[i], p->alignment[i])) && fine;
+    if (!fine)
         return BAD_PARAM;
     if (is_set("FAKE_LIBRARY_FAIL"))
         return BROKEN;
     const work job = {*p,
                       {at[0], at[1], at[2]},
+                      bias,
                       p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR         ? 2
                       : p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ? 0
                                                                                                 : 1,

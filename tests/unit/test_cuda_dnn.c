@@ -64,6 +64,9 @@ static void the_first_allowed_engine_is_chosen(void **unused)
     dnn_problem last = problem(DNN_FILTER, IG_F32, true);
     last.numbers.last = 1;
     assert_int_equal(engine_of(last), TF32_ENGINE);
+    dnn_problem biased = problem(DNN_FORWARD, IG_F32, false);
+    biased.numbers.bias = 1; /* an engine that compiles is passed over */
+    assert_int_equal(engine_of(biased), STRICT_ENGINE + 1);
     setenv("FAKE_DNN_LIST", "fallback", 1);
     assert_int_equal(engine_of(problem(DNN_FORWARD, IG_F32, false)), FALLBACK_ENGINE);
     unsetenv("FAKE_DNN_LIST");

@@ -205,7 +205,7 @@ static conv_numbers numbers_of(const conv *c, bool transposed)
 
 /* The numbers of the nodes "convolution" (x, weight), "convolution gradient of x" (g, weight) and "convolution
  * gradient of weight" (x, g), all in two dimensions. With LAST, channels are the last axis of all arrays: (N, H, W, C),
- * (K, R, S, C / groups) and (N, P, Q, K). */
+ * (K, R, S, C / groups) and (N, P, Q, K). With BIAS, a convolution has a third input (K,), added before rounding. */
 enum {
     NUMBER_N,
     NUMBER_C,
@@ -220,7 +220,8 @@ enum {
     NUMBER_PADDING = 11,
     NUMBER_DILATION = 13,
     NUMBER_GROUPS = 15,
-    NUMBER_LAST = 16
+    NUMBER_LAST = 16,
+    NUMBER_BIAS = 17
 };
 
 int native_channels(const node_native *n) { return n->number[NUMBER_LAST] ? 3 : 1; }
@@ -245,6 +246,7 @@ static ig_array *define_forward(const node_native *n, ig_array *const *in, int i
     conv c = {.op = OP_conv2d,
               .x = last ? second_from_last(in[0]) : in[0],
               .weight = last ? second_from_last(in[1]) : in[1],
+              .bias = v[NUMBER_BIAS] ? in[2] : NULL,
               .groups = v[NUMBER_GROUPS],
               .in = v[NUMBER_C] / v[NUMBER_GROUPS],
               .out = v[NUMBER_K] / v[NUMBER_GROUPS],
@@ -305,15 +307,24 @@ static ig_status gradient_of(const ig_array *x, const node_native *what, ig_arra
     return *out ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
+/* The gradient of a bias: g summed over all axes but that of the channels. */
+static ig_array *bias_gradient(const node_native *n, ig_array *g)
+{
+    const bool last = n->number[NUMBER_LAST];
+    return ig_sum(g, last ? IG_AXES(0, 1, 2) : IG_AXES(0, 2, 3), n->dtype, false);
+}
+
 static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
                              ig_array **grads)
 {
     node_native what = *native_of(context);
     const native_shape x = {what.dtype, 4, in[0]->view.shape, 0},
                        w = {what.dtype, 4, in[1]->view.shape, 0};
-    (void)n;
     (void)out;
     g = build_cast(g, what.dtype);
+    if (n == 3 && !(grads[2] = bias_gradient(&what, g)))
+        return error_waiting(IG_ERR_MEMORY);
+    what.number[NUMBER_BIAS] = 0;
     what.kind = NATIVE_CONVOLUTION_GRADIENT_X;
     what.define = define_gradient_x;
     TRY(gradient_of(in[0], &what, (ig_array *const[2]){g, in[1]}, &x, &grads[0]));
@@ -322,28 +333,33 @@ static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array
     return gradient_of(in[0], &what, (ig_array *const[2]){in[0], g}, &w, &grads[1]);
 }
 
-/* The node's result, with channels as the last axis, in which tensor cores read them. */
-static ig_array *native_last(const conv *c, node_native n)
+/* The node's result, with the bias, in the usual order of axes. */
+static ig_array *native_node(const conv *c, const node_native *n)
 {
-    const int64_t *v = n.number, shape[4] = {v[NUMBER_N], v[NUMBER_P], v[NUMBER_Q], v[NUMBER_K]};
-    ig_array *const in[2] = {last_from_second(c->x), last_from_second(c->weight)};
+    const int64_t *v = n->number;
+    const bool last = v[NUMBER_LAST];
+    const int64_t shape[2][4] = {{v[NUMBER_N], v[NUMBER_K], v[NUMBER_P], v[NUMBER_Q]},
+                                 {v[NUMBER_N], v[NUMBER_P], v[NUMBER_Q], v[NUMBER_K]}};
+    ig_array *const in[3] = {last ? last_from_second(c->x) : c->x,
+                             last ? last_from_second(c->weight) : c->weight, c->bias};
     ig_array *y;
-    return in[0] && in[1] &&
-                   native_apply(&n, in, 2, &(native_shape){n.dtype, 4, shape, 0}, 1, pull_native,
-                                &y) == IG_OK
-               ? order_back(y, channels_last)
-               : NULL;
+    if (!in[0] || !in[1] ||
+        native_apply(n, in, v[NUMBER_BIAS] ? 3 : 2, &(native_shape){n->dtype, 4, shape[last], 0}, 1,
+                     pull_native, &y) != IG_OK)
+        return NULL;
+    y = last ? order_back(y, channels_last) : y;
+    return v[NUMBER_BIAS] ? y : with_bias(c, y);
 }
 
-/* The result without the bias; NULL, without an error, if the device has no code for it. f16 and bf16 with a
- * bias are rounded once, after the bias is added, so the definition computes them. */
+/* The result by native code; NULL, without an error, if the device has none for it. Tensor cores read channels as the last
+ * axis. f16 and bf16 with a bias are rounded once, after the bias is added. */
 static ig_array *conv_native(const conv *c)
 {
     const windows *w = &c->w;
     const int64_t *x = c->x->view.shape;
     const ig_dtype dtype = (ig_dtype)c->x->dtype;
-    if (w->n != 2 || !dtype_is_float(dtype) || (c->bias && dtype_is_half(dtype)) ||
-        view_size(&c->x->view) == 0 || w->out[0] < 1 || w->out[1] < 1 || c->out < 1)
+    if (w->n != 2 || !dtype_is_float(dtype) || view_size(&c->x->view) == 0 || w->out[0] < 1 ||
+        w->out[1] < 1 || c->out < 1)
         return NULL;
     node_native n = {.kind = NATIVE_CONVOLUTION,
                      .dtype = dtype,
@@ -353,18 +369,14 @@ static ig_array *conv_native(const conv *c)
                                 w->padding[0], w->padding[1], w->dilation[0], w->dilation[1],
                                 c->groups},
                      .define = define_forward};
-    n.number[NUMBER_LAST] = dtype_is_half(dtype) || (dtype == IG_F32 && n.math == IG_MATH_TF32);
-    if (n.number[NUMBER_LAST] && native_is_offered(c->x, &n))
-        return native_last(c, n);
-    n.number[NUMBER_LAST] = 0;
-    const int64_t shape[4] = {x[0], c->groups * c->out, w->out[0], w->out[1]};
-    ig_array *const in[2] = {c->x, c->weight};
-    ig_array *y;
-    return native_is_offered(c->x, &n) &&
-                   native_apply(&n, in, 2, &(native_shape){dtype, 4, shape, 0}, 1, pull_native,
-                                &y) == IG_OK
-               ? y
-               : NULL;
+    const bool tensor_cores = dtype_is_half(dtype) || (dtype == IG_F32 && n.math == IG_MATH_TF32);
+    n.number[NUMBER_BIAS] = c->bias && dtype_is_half(dtype);
+    for (int last = tensor_cores; last >= 0; last--) {
+        n.number[NUMBER_LAST] = last;
+        if (native_is_offered(c->x, &n))
+            return native_node(c, &n);
+    }
+    return NULL;
 }
 
 int op_conv(op_id op, const ig_arg *args, ig_array **out)
@@ -380,7 +392,7 @@ int op_conv(op_id op, const ig_arg *args, ig_array **out)
         return 0;
     ig_array *native = conv_native(&c);
     if (native)
-        return op_one(out, with_bias(&c, native));
+        return op_one(out, native);
     ig_array *y = conv_result(&c, contract_pad(op, c.x, w), conv_weight(&c, false));
     return op_one(out, with_gradient(&c, numbers_of(&c, false), y));
 }

@@ -10,9 +10,9 @@
 #include <assert.h>
 #include <stddef.h>
 
-enum { CONFIGS_MOST = 64, NOTES_MOST = 32, MADE_MOST = 8 };
+enum { CONFIGS_MOST = 64, NOTES_MOST = 32, MADE_MOST = 12 };
 static const int64_t workspace_most = (int64_t)1 << 30;
-enum { ID_X = 1, ID_WEIGHT, ID_Y };
+enum { ID_X = 1, ID_WEIGHT, ID_Y, ID_BIAS, ID_SUMS };
 
 typedef cudnnBackendDescriptor_t descriptor;
 
@@ -84,12 +84,13 @@ static cudnnDataType_t type_of(ig_dtype dtype)
     return types[dtype];
 }
 
-/* The descriptor of an array without gaps. last: the second axis is the last one in memory. */
+/* The descriptor of an array without gaps. last: the second axis is the last one in memory. Sums are not stored. */
 static descriptor tensor(maker *m, int64_t id, ig_dtype dtype, bool last, const int64_t dims[4])
 {
     static const int inward[2][4] = {{3, 2, 1, 0}, {1, 3, 2, 0}};
     const cudnnDataType_t type = type_of(dtype);
     const int64_t alignment = DNN_ALIGNMENT;
+    const bool is_virtual = id == ID_SUMS;
     int64_t stride[4], step = 1;
     for (int i = 0; i < 4; i++) {
         stride[inward[last][i]] = step;
@@ -101,6 +102,8 @@ static descriptor tensor(maker *m, int64_t id, ig_dtype dtype, bool last, const 
     set(m, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, stride);
     set(m, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id);
     set(m, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
+    if (is_virtual)
+        set(m, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
     finalize(m, d);
     return d;
 }
@@ -123,8 +126,29 @@ static descriptor windows(maker *m, const dnn_problem *p)
     return d;
 }
 
-/* cuDNN infers the groups from the channels of x and of weight. */
-static descriptor operation(maker *m, const dnn_problem *p)
+/* y = sums + bias, in f32. */
+static descriptor addition(maker *m, const dnn_problem *p, descriptor sums, descriptor y)
+{
+    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    const cudnnPointwiseMode_t mode = CUDNN_POINTWISE_ADD;
+    const descriptor bias =
+        tensor(m, ID_BIAS, p->dtype, p->numbers.last, (const int64_t[4]){1, p->numbers.k, 1, 1});
+    const descriptor add = make(m, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    set(m, add, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+    set(m, add, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    finalize(m, add);
+    const descriptor d = make(m, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &add);
+    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &sums);
+    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &bias);
+    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y);
+    finalize(m, d);
+    return d;
+}
+
+/* The operations: the convolution, and the addition of a bias. cuDNN infers the groups from the channels of x and of
+ * weight. Returns how many there are. */
+static int operations(maker *m, const dnn_problem *p, descriptor out[2])
 {
     static const struct {
         cudnnBackendDescriptorType_t type;
@@ -163,24 +187,30 @@ static descriptor operation(maker *m, const dnn_problem *p)
                                      (const int64_t[4]){c->k, c->c / c->groups, c->r, c->s});
     const descriptor y =
         tensor(m, ID_Y, p->dtype, last, (const int64_t[4]){c->n, c->k, c->p, c->q});
+    const descriptor sums =
+        c->bias ? tensor(m, ID_SUMS, IG_F32, last, (const int64_t[4]){c->n, c->k, c->p, c->q}) : y;
     const descriptor w = windows(m, p);
     descriptor d = make(m, kinds[p->kind].type);
     set(m, d, kinds[p->kind].x, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
     set(m, d, kinds[p->kind].weight, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &weight);
-    set(m, d, kinds[p->kind].y, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y);
+    set(m, d, kinds[p->kind].y, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &sums);
     set(m, d, kinds[p->kind].windows, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &w);
     set(m, d, kinds[p->kind].alpha, scalar, 1, wide ? (const void *)&one64 : &one32);
     set(m, d, kinds[p->kind].beta, scalar, 1, wide ? (const void *)&none64 : &none32);
     finalize(m, d);
-    return d;
+    out[0] = d;
+    if (c->bias)
+        out[1] = addition(m, p, sums, y);
+    return c->bias ? 2 : 1;
 }
 
 static descriptor graph(maker *m, const dnn_problem *p)
 {
-    const descriptor op = operation(m, p);
+    descriptor op[2];
+    const int n = operations(m, p, op);
     descriptor d = make(m, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     set(m, d, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &m->handle);
-    set(m, d, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &op);
+    set(m, d, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, op);
     finalize(m, d);
     return d;
 }
@@ -203,18 +233,31 @@ static bool is_allowed(const dnn_problem *p, const cudnnBackendNumericalNote_t *
     return true;
 }
 
+/* True if the engine compiles a kernel for each plan, which takes about a second. */
+static bool compiles(const cudnnBackendBehaviorNote_t *notes, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (notes[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)
+            return true;
+    return false;
+}
+
 /* Reads the engine of a configuration. False if it is not allowed or cannot be read. */
 static bool engine_read(maker m, const dnn_problem *p, descriptor config, int64_t *index)
 {
     cudnnBackendNumericalNote_t notes[NOTES_MOST];
-    int64_t n = 0, one;
+    cudnnBackendBehaviorNote_t behaviour[NOTES_MOST];
+    int64_t n = 0, n_behaviour = 0, one;
     descriptor engine = create(&m, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     get(&m, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &engine);
     get(&m, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &one, index);
     get(&m, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, NOTES_MOST, &n,
         notes);
+    get(&m, engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, NOTES_MOST,
+        &n_behaviour, behaviour);
     release(m.api, &engine);
-    return !failed(&m) && n <= NOTES_MOST && is_allowed(p, notes, n);
+    return !failed(&m) && n <= NOTES_MOST && n_behaviour <= NOTES_MOST && is_allowed(p, notes, n) &&
+           !(p->numbers.bias && compiles(behaviour, n_behaviour));
 }
 
 /* m is a copy, so a failure of one configuration does not affect the next. */
@@ -284,14 +327,14 @@ void dnn_plan_release(const dnn_api *api, dnn_plan *plan)
 /* ---- running ---- */
 
 cudnnStatus_t dnn_plan_run(const dnn_api *api, cudnnHandle_t handle, const dnn_plan *plan, void *x,
-                           void *weight, void *y, void *workspace)
+                           void *weight, void *y, void *bias, void *workspace)
 {
     maker m = {.api = api, .handle = handle};
-    const int64_t ids[3] = {ID_X, ID_WEIGHT, ID_Y};
-    void *const at[3] = {x, weight, y};
+    const int64_t ids[4] = {ID_X, ID_WEIGHT, ID_Y, ID_BIAS}, n = bias ? 4 : 3;
+    void *const at[4] = {x, weight, y, bias};
     descriptor pack = create(&m, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    set(&m, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, ids);
-    set(&m, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, at);
+    set(&m, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, ids);
+    set(&m, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, at);
     set(&m, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
     finalize(&m, pack);
     if (!failed(&m))

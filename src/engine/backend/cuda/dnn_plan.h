@@ -14,6 +14,7 @@ typedef enum dnn_kind { DNN_FORWARD, DNN_DATA, DNN_FILTER, DNN_KINDS } dnn_kind;
 typedef struct dnn_numbers {
     int64_t n, c, h, w, k, r, s, p, q, stride[2], padding[2], dilation[2], groups;
     int64_t last; /* not 0: the second axis, the channels, is the last one in memory */
+    int64_t bias; /* not 0: (k) is added to y before it is rounded; forward only */
 } dnn_numbers;
 
 typedef struct dnn_problem {
@@ -33,8 +34,9 @@ typedef struct dnn_plan {
 bool dnn_plan_make(const dnn_api *api, cudnnHandle_t handle, const dnn_problem *p, dnn_plan *out);
 void dnn_plan_release(const dnn_api *api, dnn_plan *plan);
 
-/* Launches on the handle's stream. x, weight and y are the arrays of the forward convolution, or their gradients. */
+/* Launches on the handle's stream. x, weight and y are the arrays of the forward convolution, or their gradients; bias is
+ * NULL if the problem has none. */
 cudnnStatus_t dnn_plan_run(const dnn_api *api, cudnnHandle_t handle, const dnn_plan *plan, void *x,
-                           void *weight, void *y, void *workspace);
+                           void *weight, void *y, void *bias, void *workspace);
 
 #endif
