@@ -521,6 +521,11 @@ def features():
     yield Case("Binarizer", "Binarizer", [x], domain=ML, threshold=0.2)
     yield Case("FeatureVectorizer", "FeatureVectorizer", [x, f32(4, 2)], domain=ML, inputdimensions=[3, 2])
     yield Case("ArrayFeatureExtractor", "ArrayFeatureExtractor", [x, np.array([2, 0])], domain=ML)
+    texts = np.array(["red apples, green  pears", "a", "", "über Straße 12", "x1 y2-z3 ", "two,three;four"], object)
+    for i, how in enumerate([{"tokenexp": "[a-zA-Z0-9_]+"}, {"tokenexp": "[a-zA-Z0-9_]+", "mark": 1}, {"tokenexp": r"\w\w+", "mincharnum": 3},
+                             {"separators": [" "]}, {"separators": [" ", ",", ";"], "mark": 1}, {"separators": [""]},
+                             {"separators": ["[,;] *"], "mincharnum": 3}]):
+        yield Case(f"Tokenizer_{i}", "Tokenizer", [texts], domain=MS, **{"mark": 0, "mincharnum": 1, "pad_value": "#", **how})
     words = np.array([["b", "zz"], ["a", "b"]], object)
     yield Case("LabelEncoder_int_float", "LabelEncoder", [np.array([3, 1, 8])], domain=ML, keys_int64s=[1, 2, 3], values_floats=[0.5, 1.5, 2.5],
                default_float=-3.0)

@@ -138,9 +138,9 @@ static bool split_at(parts *p, onnx_bytes s, const char *delimiter, int64_t most
     return parts_add(p, at, (size_t)(end - at));
 }
 
-/* All parts in rows of the longest length, which empty strings fill. counts: parts of each string. */
+/* All parts in rows of the longest length, which `pad` fills. counts: parts of each string. */
 static void splits_return(onnx_call *c, const ig_onnx_value *x, const parts *p,
-                          const int64_t *counts)
+                          const int64_t *counts, onnx_bytes pad)
 {
     const ig_ints shape = ig_onnx_value_shape(x);
     const int64_t n = value_elements(x);
@@ -150,13 +150,12 @@ static void splits_return(onnx_call *c, const ig_onnx_value *x, const parts *p,
     onnx_bytes *all = memory_new((size_t)(n * longest + 1) * sizeof *all);
     for (int64_t i = 0, from = 0; i < n && all; from += counts[i++])
         for (int64_t k = 0; k < longest; k++)
-            all[i * longest + k] = k < counts[i] ? p->at[from + k] : (onnx_bytes){"", 0};
+            all[i * longest + k] = k < counts[i] ? p->at[from + k] : pad;
     for (int i = 0; i < shape.n && i < IG_MAX_NDIM; i++)
         dims[i] = shape.v[i];
     dims[shape.n] = longest;
     if (all)
         call_return_value(c, 0, value_texts(all, (ig_ints){dims, shape.n + 1}));
-    call_return_value(c, 1, value_on_host(counts, shape, IG_I64));
     memory_free(all);
 }
 
@@ -177,8 +176,10 @@ void onnx_string_split(onnx_call *c)
                           : split_at_space(&p, x->texts[i], most);
         counts[i] = p.n - before;
     }
-    if (fine)
-        splits_return(c, x, &p, counts);
+    if (fine) {
+        splits_return(c, x, &p, counts, (onnx_bytes){"", 0});
+        call_return_value(c, 1, value_on_host(counts, ig_onnx_value_shape(x), IG_I64));
+    }
     memory_free(p.at);
     memory_free(counts);
 }
@@ -302,7 +303,8 @@ static const char *escape_find(char letter, bool inside)
     return NULL;
 }
 
-static char *pattern_rewrite(const char *pattern)
+/* whole: the pattern matches up to the end. */
+static char *pattern_rewrite(const char *pattern, bool whole)
 {
     text t = {0};
     bool inside = false;
@@ -324,20 +326,28 @@ static char *pattern_rewrite(const char *pattern)
                 text_add(&t, "%c", *++p);
         }
     }
-    text_add(&t, ")\\z");
+    text_add(&t, whole ? ")\\z" : ")");
     return text_take(&t);
+}
+
+/* The code points of s, with their places. */
+static aligned runes_of(onnx_bytes s)
+{
+    aligned runes = {0};
+    for (size_t i = 0; i < s.n && i < UINT32_MAX;) {
+        rune one = {.start = (uint32_t)i};
+        i += unicode_read((const unsigned char *)s.at + i, s.n - i, &one.c);
+        one.end = (uint32_t)i;
+        aligned_add(&runes, one);
+    }
+    return runes;
 }
 
 /* True if the whole of s matches. *failed is set if the search needed too many steps or memory. */
 static bool matches(const regex *r, onnx_bytes s, regex_scratch *scratch, bool *failed)
 {
-    aligned runes = {0};
+    aligned runes = runes_of(s);
     size_t start = 1, end = 0;
-    for (size_t i = 0; i < s.n;) {
-        rune one = {0};
-        i += unicode_read((const unsigned char *)s.at + i, s.n - i, &one.c);
-        aligned_add(&runes, one);
-    }
     const bool found =
         !runes.failed && regex_find(r, runes.at, runes.n, 0, scratch, &start, &end) && start == 0;
     *failed = runes.failed || scratch->failed || scratch->exceeded;
@@ -354,7 +364,7 @@ void onnx_regex_full_match(onnx_call *c)
             call_fail(c, IG_ERR_FORMAT, NULL, "the attribute 'pattern' is absent");
         return;
     }
-    char *pattern = pattern_rewrite(given);
+    char *pattern = pattern_rewrite(given, true);
     regex *r = pattern && unicode_load() == IG_OK ? regex_new(pattern, strlen(pattern)) : NULL;
     const int64_t n = value_elements(x);
     bool *found = r ? memory_new((size_t)n + 1) : NULL;
@@ -370,4 +380,109 @@ void onnx_regex_full_match(onnx_call *c)
     memory_free(pattern);
     regex_scratch_free(&scratch);
     regex_free(r);
+}
+
+/* ---- Tokenizer of ONNX Runtime -------------------------------------------------------------- */
+
+typedef struct tokens {
+    parts parts;
+    regex *found;     /* of tokens, or of what separates them; NULL: each character is a token */
+    bool separates;   /* the expression is of separators */
+    int64_t shortest; /* characters of a token */
+    regex_scratch scratch;
+} tokens;
+
+/* Adds the characters [from, to) of s, unless there are too few. */
+static bool token_add(tokens *t, onnx_bytes s, const aligned *runes, size_t from, size_t to)
+{
+    if (to <= from || (int64_t)(to - from) < t->shortest)
+        return true;
+    const uint32_t start = runes->at[from].start, end = runes->at[to - 1].end;
+    return parts_add(&t->parts, s.at + start, end - start);
+}
+
+static bool tokens_find(tokens *t, onnx_bytes s)
+{
+    aligned runes = runes_of(s);
+    size_t at = 0, last = 0, start = 0, end = 0; /* last: where the last separator ends */
+    bool fine = !runes.failed;
+    for (; fine && !t->found && at < runes.n; at++)
+        fine = token_add(t, s, &runes, at, at + 1);
+    while (fine && t->found && at <= runes.n &&
+           regex_find(t->found, runes.at, runes.n, at, &t->scratch, &start, &end)) {
+        fine = t->separates ? token_add(t, s, &runes, last, start)
+                            : token_add(t, s, &runes, start, end);
+        last = end;
+        at = end > start ? end : end + 1;
+    }
+    if (fine && t->separates)
+        fine = token_add(t, s, &runes, last, runes.n);
+    aligned_free(&runes);
+    return fine && !t->scratch.failed && !t->scratch.exceeded;
+}
+
+/* Separators are regular expressions, too; a single empty one separates all characters. */
+static char *separators_join(const onnx_bytes *list, int n)
+{
+    text t = {0};
+    for (int i = 0; i < n; i++) {
+        char *one = memory_get(list[i].n + 1), *rewritten = NULL;
+        if (one) {
+            memcpy(one, list[i].at, list[i].n);
+            one[list[i].n] = 0;
+            rewritten = pattern_rewrite(one, false);
+        }
+        text_add(&t, "%s%s", i ? "|" : "", rewritten ? rewritten : "");
+        t.failed |= !rewritten;
+        memory_free(one);
+        memory_free(rewritten);
+    }
+    return text_take(&t);
+}
+
+/* Reads the attributes. False after an error. */
+static bool tokens_read(onnx_call *c, tokens *t)
+{
+    int n = 0;
+    const char *expression = call_attribute_text(c, "tokenexp", "");
+    const onnx_bytes *separators = call_attribute_texts(c, "separators", &n);
+    t->shortest = call_attribute_int(c, "mincharnum", 1);
+    if (ig_failed() || unicode_load() != IG_OK)
+        return false;
+    if ((n > 0) == (*expression != 0)) {
+        call_fail(c, IG_ERR_ARGUMENT, NULL, "needs one of the attributes tokenexp and separators");
+        return false;
+    }
+    if (n == 1 && separators[0].n == 0)
+        return true;
+    t->separates = n > 0;
+    char *pattern = n ? separators_join(separators, n) : pattern_rewrite(expression, false);
+    t->found = pattern ? regex_new(pattern, strlen(pattern)) : NULL;
+    memory_free(pattern);
+    return t->found != NULL;
+}
+
+void onnx_tokenizer(onnx_call *c)
+{
+    const ig_onnx_value *x = texts_of(c, 0);
+    const char *pad = call_attribute_text(c, "pad_value", "");
+    const bool marks = call_attribute_bool(c, "mark", false);
+    const int64_t n = x ? value_elements(x) : 0;
+    tokens t = {0};
+    int64_t *counts = memory_new((size_t)(n + 1) * sizeof *counts);
+    bool fine = x && counts && tokens_read(c, &t);
+    for (int64_t i = 0; i < n && fine; i++) {
+        const int64_t before = t.parts.n;
+        fine = (!marks || parts_add(&t.parts, "\x02", 1)) && tokens_find(&t, x->texts[i]) &&
+               (!marks || parts_add(&t.parts, "\x03", 1));
+        counts[i] = t.parts.n - before;
+        if (!fine && !ig_failed())
+            call_fail(c, IG_ERR_UNSUPPORTED, NULL, "a match needs too many steps");
+    }
+    if (fine)
+        splits_return(c, x, &t.parts, counts, (onnx_bytes){pad, strlen(pad)});
+    memory_free(t.parts.at);
+    memory_free(counts);
+    regex_scratch_free(&t.scratch);
+    regex_free(t.found);
 }
