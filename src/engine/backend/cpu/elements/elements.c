@@ -119,8 +119,8 @@ static int64_t move_tiles(const view_walk *w, int64_t n, size_t element, move_ta
 static const element_moves moves[DTYPE_COUNT] = {
 #define DTYPE(id, name, standard, lane, kind, bytes) \
     [IG_##id] = {MOVE_NAME(gather, bytes), MOVE_NAME(scatter, bytes), MOVE_NAME(fetch, bytes), \
-                 MOVE_NAME(put, bytes),    MOVE_NAME(tile, bytes),    MOVE_NAME(deal, bytes), \
-                 MOVE_NAME(splat, bytes)},
+                 MOVE_NAME(put, bytes),    MOVE_NAME(pick, bytes),    MOVE_NAME(tile, bytes), \
+                 MOVE_NAME(deal, bytes),   MOVE_NAME(splat, bytes)},
 #include "base/dtype.def"
 };
 
@@ -162,6 +162,29 @@ void elements_offsets(const operand *o, int64_t start, int64_t n, const int64_t 
         walk_move(&w, run);
         done += run;
     }
+}
+
+bool elements_pick(const operand *o, const char *base, int64_t start, int64_t n,
+                   const int64_t *index, void *to)
+{
+    const int64_t bytes = (int64_t)ig_dtype_bytes(o->dtype);
+    const element_moves *by = element_moves_of(o->dtype);
+    uint64_t outside = 0;
+    view_walk w;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t k = index[i] + (index[i] < 0 ? o->axis_len : 0);
+        outside |= (uint64_t)k >= (uint64_t)o->axis_len;
+    }
+    if (outside)
+        return false;
+    walk_start(&w, &o->v, start);
+    for (int64_t done = 0, run; done < n; done += run) {
+        run = walk_run(&w, n - done);
+        by->pick(run, (char *)to + done * bytes, base + w.offset * bytes, walk_step(&w),
+                 index + done, o->axis_len, o->axis_stride);
+        walk_move(&w, run);
+    }
+    return true;
 }
 
 int elements_file(const operand *o, const char *base, int64_t *offset)

@@ -82,6 +82,10 @@ typedef struct element_moves {
     /* Copies n elements at offsets from base. */
     void (*fetch)(int64_t n, void *to, const void *base, const int64_t *offset);
     void (*put)(int64_t n, void *base, const int64_t *offset, const void *from);
+    /* to[i] = base[i * step + index[i] * stride]. A negative index counts from the end of an axis of len elements; none
+     * is outside of it. */
+    void (*pick)(int64_t n, void *to, const void *base, int64_t step, const int64_t *index,
+                 int64_t len, int64_t stride);
     /* Transposes: to[r * n + i] = from[r + i * step], for at most MOVE_TILE rows. */
     void (*tile)(int64_t rows, int64_t n, void *to, const void *from, int64_t step);
     /* Deals n elements out to `step` planes: to[i % step * plane + i / step] = from[i]. */
@@ -98,6 +102,11 @@ const element_moves *element_moves_of(ig_dtype dtype);
  * the offset NO_ELEMENT. */
 void elements_offsets(const operand *o, int64_t start, int64_t n, const int64_t *index,
                       int64_t *offset, cpu_fault *fault);
+
+/* Copies the elements at these offsets to packed memory of o's dtype. Returns false, and copies nothing, if an index is
+ * outside of the axis. `to` may be the memory of index. */
+bool elements_pick(const operand *o, const char *base, int64_t start, int64_t n,
+                   const int64_t *index, void *to);
 
 /* The file of a large table that rows are read from (o of a READ, at base), and the offset of base in it; -1 if the
  * table is not in a mapped file or not large. Its rows are read by mapping_read: through the mapping, the system would

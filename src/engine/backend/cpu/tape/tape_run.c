@@ -362,9 +362,11 @@ static void do_read(const block *b, int k)
         return;
     const int64_t *index = spread(b->run, in->a, IG_I64, b->n, b->plan->narrow);
     int64_t *offset = (int64_t *)b->plan->spare;
-    elements_offsets(o, b->start, b->n, index, offset, b->run->fault);
-    void *d = result(b, k);
-    p->moves->fetch(b->n, p->half ? b->plan->narrow : d, p->base, offset);
+    void *d = result(b, k), *to = p->half ? b->plan->narrow : d;
+    if (!elements_pick(o, p->base, b->start, b->n, index, to)) {
+        elements_offsets(o, b->start, b->n, index, offset, b->run->fault);
+        p->moves->fetch(b->n, to, p->base, offset);
+    }
     if (p->half)
         b->run->level->convert(o->dtype, IG_F32, b->n, d, 1, b->plan->narrow, 1);
 }
