@@ -44,6 +44,14 @@ static ig_array *build_linear(const struct prepared *p)
     return ig_matmul(p->in[0], ig_matrix_transpose(p->in[1]));
 }
 
+/* Bytes: x minus a zero point, scaled. */
+static ig_array *build_linear_bytes(const struct prepared *p)
+{
+    ig_array *x = ig_subtract(ig_astype(p->in[0], IG_I32), ig_int(7));
+    ig_array *weight = ig_matrix_transpose(ig_astype(p->in[1], IG_I32));
+    return ig_multiply(ig_astype(ig_matmul(x, weight), IG_F32), ig_float(0.01));
+}
+
 static ig_array *build_relu_fma(const struct prepared *p)
 {
     return ig_relu(ig_add(ig_multiply(p->in[0], p->in[1]), p->in[2]));
@@ -349,6 +357,7 @@ static const struct work {
 } works[] = {
     {"matmul", build_matmul, false},
     {"linear", build_linear, false},
+    {"linear_bytes", build_linear_bytes, false},
     {"relu_fma", build_relu_fma, false},
     {"chain", build_chain, false},
     {"add", build_add, false},

@@ -18,7 +18,7 @@ class Work:
     size: str  # for readers
     dtype: str = "f32"
     inputs: tuple = ()  # shapes of normal floats, or a kind and a shape: ("index", below, ...), ("small", ...): times
-    # 0.03, ("complex", ...): c64, ("definite", ...): positive definite matrices
+    # 0.03, ("complex", ...): c64, ("definite", ...): positive definite matrices, ("uint8", ...), ("int8", ...): all bytes
     dims: tuple = ()  # other numbers that the function needs
     flops: float = 0  # of one run, if arithmetic is the limit
     bytes: float = 0  # that must be read and written, if the memory is the limit
@@ -40,6 +40,12 @@ BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 
 def matmul(n, dtype, bar, bar_limit=0.0):
     return Work("matmul", str(n), dtype, ((n, n), (n, n)), flops=2.0 * n**3, bar=bar, bar_limit=bar_limit)
+
+
+def linear_bytes(rows):
+    """u8 minus a zero point times i8, scaled: a quantized linear layer."""
+    x, weight = ("uint8", rows, 768), ("int8", 3072, 768)
+    return Work("linear_bytes", f"{rows}x768x3072", inputs=(x, weight), bytes=768 * 3072, bar=0.8 if rows > 1 else 0)
 
 
 def attention(heads, tokens, width, bar):
@@ -116,6 +122,7 @@ def works():
     yield Work("linear", "8x768x3072", inputs=((8, 768), (3072, 768)), bytes=768 * 3072 * 4)
     yield Work("linear", "128x768x768", inputs=((128, 768), (768, 768)), flops=2.0 * 128 * 768 * 768)
     yield Work("linear", "128x768x3072", inputs=((128, 768), (3072, 768)), flops=2.0 * 128 * 768 * 3072)
+    yield from (linear_bytes(rows) for rows in (1, 16, 128, 1024))
     yield Work("vecdot", "4096x256", inputs=((4096, 256), (4096, 256)), bytes=4096 * 256 * 8)
     yield Work("matmul", "32x128x10", inputs=((32, 128), (128, 10)), flops=2.0 * 32 * 128 * 10)
     yield Work("matmul", "96x128x64x128", inputs=((96, 128, 64), (96, 64, 128)), flops=2.0 * 96 * 128 * 64 * 128)

@@ -58,17 +58,30 @@ class OnnxRuntime:
             x = normed(node("Add", x, attention(x, squares[i], square_bias[i])), 1 + 2 * i)
             y = linear(node("Gelu", linear(x, up[i], up_bias[i])), down[i], down_bias[i])
             x = normed(node("Add", x, y), 2 + 2 * i)
+        return self.session(nodes, constants, "ids", ids, x, (batch, tokens, width))
+
+    def linear_bytes(self, x, weight):
+        np, onnx = self.np, self.onnx
+        values = {"weight": np.ascontiguousarray(weight.T), "zero": np.uint8(7), "scale": np.float32(0.01)}
+        constants = [onnx.numpy_helper.from_array(np.asarray(v), name) for name, v in values.items()]
+        nodes = [
+            onnx.helper.make_node("MatMulInteger", ["x", "weight", "zero"], ["sums"]),
+            onnx.helper.make_node("Cast", ["sums"], ["whole"], to=onnx.TensorProto.FLOAT),
+            onnx.helper.make_node("Mul", ["whole", "scale"], ["y"]),
+        ]
+        return self.session(nodes, constants, "x", x, "y", (len(x), len(weight)))
+
+    def session(self, nodes, constants, name, x, result, shape):
+        """Runs a graph with one input and one f32 result."""
+        onnx = self.onnx
         value = onnx.helper.make_tensor_value_info
+        kind = onnx.helper.np_dtype_to_tensor_dtype(x.dtype)
         graph = onnx.helper.make_graph(
-            nodes,
-            "distilbert",
-            [value("ids", onnx.TensorProto.INT64, ids.shape)],
-            [value(x, onnx.TensorProto.FLOAT, (batch, tokens, width))],
-            constants,
+            nodes, "graph", [value(name, kind, x.shape)], [value(result, onnx.TensorProto.FLOAT, shape)], constants
         )
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)])
         model.ir_version = 9
         options = self.ort.SessionOptions()
         options.intra_op_num_threads = self.threads
         session = self.ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        return lambda: session.run(None, {"ids": ids})[0]
+        return lambda: session.run(None, {name: x})[0]

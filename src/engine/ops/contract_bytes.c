@@ -153,7 +153,29 @@ static bool side_set(op_id op, const ig_array *x, contract_axes a, int side, byt
     return s->raw && (s->zero || !(o.zero || is_turned));
 }
 
-/* The sums of a side's bytes over k, in the axes of the result. Batches that are equal are summed once. */
+/* (b..., 1..., k...) of ones, where n-th operands are (b..., n..., k...) as v shows x. */
+static ig_array *ones_for(op_id op, ig_array *x, const view *v, contract_axes a)
+{
+    view row = {.ndim = a.k, .offset = v->offset}, w = {.ndim = a.b + a.m + a.k};
+    for (int i = 0; i < a.k; i++) {
+        row.shape[i] = v->shape[a.b + a.n + i];
+        row.stride[i] = v->stride[a.b + a.n + i];
+    }
+    ig_array *some = array_view(op, x, &row);
+    ig_array *ones = ig_astype(ig_equal(some, some), IG_I8);
+    if (!ones)
+        return NULL;
+    for (int i = 0; i < w.ndim; i++) {
+        const int at = i - a.b - a.m;
+        w.shape[i] = i < a.b ? v->shape[i] : at < 0 ? 1 : row.shape[at];
+        w.stride[i] = at < 0 ? 0 : ones->view.stride[at];
+    }
+    return array_view(op, ones, &w);
+}
+
+/* The sums of a side's bytes over k, in the axes of the result. Batches that are equal are summed once. Those of a matrix
+ * in memory, such as a weight, are its product with ones, which reads the panels that are kept of it. Others are a
+ * reduction, which becomes a part of the program that computes the bytes. */
 static ig_array *side_sums(op_id op, const byte_side *s, contract_axes a, int side)
 {
     view v = s->raw->view;
@@ -163,7 +185,11 @@ static ig_array *side_sums(op_id op, const byte_side *s, contract_axes a, int si
             v.shape[i] = 1;
     for (int i = 0; i < a.k; i++)
         axes[i] = v.ndim - a.k + i;
-    ig_array *sums = ig_sum(array_view(op, s->raw, &v), (ig_ints){axes, a.k}, IG_I32, false);
+    ig_array *raw = array_view(op, s->raw, &v);
+    if (raw && side == 1 && raw->root->data && view_size(&v) > 0)
+        return contract_node(op, (ig_array *const[2]){ones_for(op, raw, &v, a), raw},
+                             (contract_axes){a.b, a.m, a.n, a.k}, IG_I32);
+    ig_array *sums = ig_sum(raw, (ig_ints){axes, a.k}, IG_I32, false);
     if (!sums)
         return NULL;
     v = view_beside(&sums->view, a, side);
