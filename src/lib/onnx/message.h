@@ -54,7 +54,7 @@ typedef struct message_rule {
 
 enum { MESSAGE_SCRATCH = 512, MESSAGE_DEPTH = 100 };
 
-/* Of read.c. */
+/* Of read_value.c. */
 extern const message_rule onnx_tensor_rule, onnx_sparse_rule;
 
 /* Reads a message into a zeroed structure. False after an error. */
