@@ -423,14 +423,67 @@ static void other_softmaxes_stay(void **state)
     check("attention of f64", attention, 1, IG_F64, NULL);
 }
 
+/* ---- joined products ---- */
+
+/* Three products of x (N, T, width) whose sum of products depends on all; bits of the variant choose their form. */
+static void projections(problem *p, int variant)
+{
+    enum { N = 2, T = 5, IN = 6 };
+    ig_array *x = input(p, IG_SHAPE(N, T, IN)), *y[3];
+    for (int i = 0; i < 3; i++) {
+        const int64_t width = variant & 4 ? 4 + 4 * i : 8;
+        ig_array *w = variant & 1
+                          ? constant(p, IG_SHAPE(IN, width))
+                          : ig_permute_dims(constant(p, IG_SHAPE(width, IN)), IG_AXES(1, 0));
+        y[i] = variant & 8 ? ig_tensordot(x, w, IG_AXES(-1, 0)) : ig_matmul(x, w);
+        if (variant & 2)
+            y[i] = i == 1 ? ig_add(constant(p, IG_SHAPE(width)), y[i])
+                          : ig_add(y[i], constant(p, IG_SHAPE(width)));
+        y[i] = ig_permute_dims(ig_reshape(y[i], IG_SHAPE(N, T, width / 4, 4)), IG_AXES(0, 2, 1, 3));
+        y[i] = ig_matmul(y[i], constant(p, IG_SHAPE(4, 3)));
+    }
+    for (int i = 0; i < 3; i++)
+        result(p, ig_tanh(y[i]));
+}
+
+/* Pairs of products that are not joined. */
+static void unjoined(problem *p, int variant)
+{
+    ig_array *x = input(p, IG_SHAPE(6, 6)), *w = constant(p, IG_SHAPE(6, 6)), *y[2];
+    ig_array *v = constant(p, IG_SHAPE(6, 6)), *c = constant(p, IG_SHAPE(6));
+    y[0] = ig_matmul(x, w);
+    y[1] = variant == 0   ? ig_matmul(ig_permute_dims(x, IG_AXES(1, 0)), v) /* another view */
+           : variant == 1 ? ig_matmul(x, input(p, IG_SHAPE(6, 6)))          /* not a constant */
+           : variant == 2 ? ig_add(ig_matmul(x, v), c) /* only one has a bias */
+           : variant == 3 ? ig_matmul(v, x)
+                          : ig_matmul(x, v);
+    for (int i = 0; i < 2; i++)
+        result(p, ig_matmul(variant == 4 ? ig_tanh(y[i]) : y[i], constant(p, IG_SHAPE(6, 2))));
+}
+
+static void products_are_joined(void **state)
+{
+    (void)state;
+    const char *before = ig_device();
+    char device[64];
+    snprintf(device, sizeof device, "%s", before);
+    assert_int_equal(ig_set_device("gang"), IG_OK); /* its memory counts as its own */
+    for (int v = 0; v < 16; v++)
+        check("projections", projections, v, v % 3 ? IG_F32 : IG_F64, "joined products");
+    for (int v = 0; v < 5; v++)
+        check("unjoined", unjoined, v, IG_F32, NULL);
+    assert_int_equal(ig_set_device(device), IG_OK);
+}
+
 /* ---- failures ---- */
 
 static void any_allocation_may_fail(void **state)
 {
     (void)state;
-    static const builder all[] = {convolution, attention};
+    static const builder all[] = {convolution, attention, projections};
     only_on_cpu("a device may allocate in its own library");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ig_set_device(i == 2 ? "gang" : "cpu"), IG_OK);
         const problem p = built(all[i], 5, IG_F32);
         ig_compiled *c = NULL;
         for (int n = 1; !c; n++) {
@@ -443,6 +496,7 @@ static void any_allocation_may_fail(void **state)
         }
         ig_compiled_free(c);
     }
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
 }
 
 int main(void)
@@ -455,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(squares_are_products, begin, end),
         cmocka_unit_test_setup_teardown(attention_is_one_node, begin, end),
         cmocka_unit_test_setup_teardown(other_softmaxes_stay, begin, end),
+        cmocka_unit_test_setup_teardown(products_are_joined, begin, end),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, begin, end),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,8 +118,8 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
         status = replay_with(outputs, c->n_out, inputs, standing, c->n_in, results);
     rewrite_counts rewritten = {0};
     if (status == IG_OK) {
-        status =
-            rewrite_graph(&engine_enter()->g, results, c->n_out, standing, c->n_in, &rewritten);
+        status = rewrite_graph(&engine_enter()->g, results, c->n_out, standing, c->n_in,
+                               !c->device->limits.in_place, &rewritten);
         engine_leave();
     }
     if (status == IG_OK)

@@ -15,8 +15,9 @@ static const rule rules[] = {
 };
 #undef RULE
 #define RULE(name, function, text) text,
-static const char *const names[] = {
+static const char *const names[REWRITE_COUNTS] = {
 #include "engine/graph/rewrite/rules.def"
+    "joined products",
 };
 #undef RULE
 
@@ -29,7 +30,7 @@ bool rewrite_is_on(void)
 void rewrite_text(const rewrite_counts *counts, text *t)
 {
     const char *before = "rewritten:";
-    for (int i = 0; i < REWRITE_COUNT; i++)
+    for (int i = 0; i < REWRITE_COUNTS; i++)
         if (counts->of[i]) {
             text_add(t, "%s %d x %s", before, counts->of[i], names[i]);
             before = ",";
@@ -124,27 +125,42 @@ ig_array *rewrite_combine(int op, ig_array *a, ig_array *b)
 
 /* ---- the walk ---- */
 
-/* x sees axes of its root, each as a whole, in any order, and repeats: the same through made, a view of other memory with
- * the root's axes. False if x sees the root otherwise. */
+/* The axis of a contiguous view along which a stride is a step; -1: it is not one. */
+static int axis_of(const view *root, int64_t stride)
+{
+    for (int a = 0; a < root->ndim; a++)
+        if (root->shape[a] > 1 && stride >= root->stride[a] &&
+            stride < root->stride[a] * root->shape[a])
+            return stride % root->stride[a] == 0 ? a : -1;
+    return -1;
+}
+
+/* x through made, a view of other memory with the axes of x's root. False if an axis of x is not a step along one axis of
+ * the root: then strides cannot express it. */
 static bool compose(const ig_array *x, const view *made, view *out)
 {
     const view *root = &x->root->view;
-    unsigned seen = 0;
-    if (x->view.offset != 0 || !view_same_shape(root, made))
+    int64_t reach[IG_MAX_NDIM];
+    if (!view_same_shape(root, made) || view_size(root) == 0)
         return false;
     view_copy(out, &x->view);
     out->offset = made->offset;
-    for (int i = 0; i < out->ndim; i++) {
-        int a = -1;
-        for (int k = 0; k < root->ndim && x->view.stride[i] != 0 && x->view.shape[i] > 1; k++)
-            if (!(seen >> k & 1) && root->stride[k] == x->view.stride[i] &&
-                root->shape[k] == x->view.shape[i])
-                a = k;
-        if (a < 0 && x->view.stride[i] != 0 && x->view.shape[i] > 1)
-            return false;
-        seen |= a < 0 ? 0 : 1u << a;
-        out->stride[i] = a < 0 ? 0 : made->stride[a];
+    for (int a = 0; a < root->ndim; a++) {
+        reach[a] = root->shape[a] > 1 ? x->view.offset / root->stride[a] % root->shape[a] : 0;
+        out->offset += reach[a] * made->stride[a];
     }
+    for (int i = 0; i < out->ndim; i++) {
+        const int64_t stride = x->view.shape[i] > 1 ? x->view.stride[i] : 0;
+        const int a = stride > 0 ? axis_of(root, stride) : -1;
+        if (a < 0 && stride != 0)
+            return false;
+        out->stride[i] = a < 0 ? 0 : stride / root->stride[a] * made->stride[a];
+        if (a >= 0)
+            reach[a] += (x->view.shape[i] - 1) * (stride / root->stride[a]);
+    }
+    for (int a = 0; a < root->ndim; a++)
+        if (reach[a] >= root->shape[a])
+            return false;
     return true;
 }
 
@@ -159,7 +175,7 @@ static ig_array *renewed(const rewriting *r, ig_array *x)
     if (!view_is_contiguous(&made->view)) {
         if (rewrite_is_whole(x) && view_reshape(&made->view, x->view.ndim, x->view.shape, &v))
             return array_view(x->op, made, &v);
-        if (compose(x, &made->view, &v))
+        if (view_size(&x->view) > 0 && compose(x, &made->view, &v))
             return array_view(x->op, made, &v);
         if (!(made = build_contiguous(made)))
             return NULL;
@@ -205,6 +221,13 @@ static void replace(const rewriting *r, int i, ig_array *y)
 static ig_status rewrite_node(const rewriting *r, int i, rewrite_counts *counts)
 {
     enum { MOST = 8 }; /* rules that are applied to one node after another */
+    if (r->joins && r->leader[i] == i) {
+        ig_array *factor = renewed(r, rewrite_joined(r, i));
+        counts->of[REWRITE_JOIN]++;
+        return factor ? rewrite_join(r, i, factor) : error_waiting(IG_ERR_MEMORY);
+    }
+    if (r->made[i]) /* of a group */
+        return IG_OK;
     ig_array *x = r->g->node[i], *y = rebuilt(r, x);
     if (!y)
         return error_waiting(IG_ERR_MEMORY);
@@ -245,6 +268,13 @@ static void count_uses(rewriting *r, ig_array *const *arrays, int n)
 static ig_status rewrite_all(rewriting *r, ig_array **arrays, int n, rewrite_counts *counts)
 {
     count_uses(r, arrays, n);
+    if (r->joins) {
+        bool *skipped = memory_new((size_t)(r->g->n_node + 1) * sizeof *skipped);
+        if (!skipped)
+            return IG_ERR_MEMORY;
+        rewrite_find_joins(r, skipped);
+        memory_free(skipped);
+    }
     for (int i = 0; i < r->g->n_node; i++)
         if (r->varies[i])
             TRY(rewrite_node(r, i, counts));
@@ -255,7 +285,7 @@ static ig_status rewrite_all(rewriting *r, ig_array **arrays, int n, rewrite_cou
 }
 
 ig_status rewrite_graph(graph *g, ig_array **arrays, int n, ig_array *const *inputs, int n_in,
-                        rewrite_counts *counts)
+                        bool joins, rewrite_counts *counts)
 {
     *counts = (rewrite_counts){0};
     if (!rewrite_is_on())
@@ -265,14 +295,18 @@ ig_status rewrite_graph(graph *g, ig_array **arrays, int n, ig_array *const *inp
     rewriting r = {.g = g,
                    .inputs = inputs,
                    .n_in = n_in,
+                   .joins = joins && ig_math_mode() != IG_MATH_SAME,
                    .rounds = ig_math_mode() != IG_MATH_SAME,
                    .made = memory_new(room * sizeof *r.made),
                    .uses = memory_new(room * sizeof *r.uses),
-                   .varies = memory_new(room * sizeof *r.varies)};
-    const ig_status status =
-        r.made && r.uses && r.varies ? rewrite_all(&r, arrays, n, counts) : IG_ERR_MEMORY;
+                   .varies = memory_new(room * sizeof *r.varies),
+                   .leader = memory_new(room * sizeof *r.leader)};
+    const ig_status status = r.made && r.uses && r.varies && r.leader
+                                 ? rewrite_all(&r, arrays, n, counts)
+                                 : IG_ERR_MEMORY;
     memory_free(r.made);
     memory_free(r.uses);
     memory_free(r.varies);
+    memory_free(r.leader);
     return status;
 }

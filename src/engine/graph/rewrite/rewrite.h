@@ -12,13 +12,15 @@
 enum {
 #define RULE(name, function, text) REWRITE_##name,
 #include "engine/graph/rewrite/rules.def"
-    REWRITE_COUNT
+    REWRITE_COUNT,
+    REWRITE_JOIN = REWRITE_COUNT, /* not a rule of one node */
+    REWRITE_COUNTS
 #undef RULE
 };
 
 /* How often each rule was applied. */
 typedef struct rewrite_counts {
-    int of[REWRITE_COUNT];
+    int of[REWRITE_COUNTS];
 } rewrite_counts;
 
 /* One rewriting of a graph. */
@@ -26,20 +28,31 @@ typedef struct rewriting {
     const graph *g;
     ig_array *const *inputs; /* leaves that have no known elements */
     int n_in;
+    bool joins;      /* products of one array become one product: see join.c */
     bool rounds;     /* results may have other bits, within their error bounds */
     ig_array **made; /* what replaces each node; NULL: the node itself */
     int *uses;       /* how many nodes and results read each node */
     bool *varies;    /* whether each node depends on inputs */
+    int *leader; /* the first node of the group of products that each node is joined with, or -1 */
 } rewriting;
 
-/* Rewrites the arrays in place. Leaves among the roots of inputs are not constants. g is used to order the nodes; the
- * engine's lock is held. */
+/* Rewrites the arrays in place. Leaves among the roots of inputs are not constants. joins: the device has its own memory. g
+ * is used to order the nodes; the engine's lock is held. */
 ig_status rewrite_graph(graph *g, ig_array **arrays, int n, ig_array *const *inputs, int n_in,
-                        rewrite_counts *counts);
+                        bool joins, rewrite_counts *counts);
 /* False if IG_REWRITE is "off". */
 bool rewrite_is_on(void);
 /* Adds a line that says which rules were applied. */
 void rewrite_text(const rewrite_counts *counts, text *t);
+
+/* ---- groups of products: join.c ---- */
+
+/* Fills r->leader. skipped has room for all nodes, and is false. */
+void rewrite_find_joins(const rewriting *r, bool *skipped);
+/* The factor that all products of the group of leader i have. */
+ig_array *rewrite_joined(const rewriting *r, int i);
+/* Builds the product of the group, with x for this factor, and sets what replaces its members. */
+ig_status rewrite_join(const rewriting *r, int i, ig_array *x);
 
 /* ---- for rules ---- */
 
