@@ -95,6 +95,24 @@ class Case:
             save(os.path.join(data, f"output_{i}.pb"), x, f"y{i}")
 
 
+class Dequantized(Case):
+    """One node whose first two inputs are dequantized bytes; scales gives (scale, zero point, axis) for each."""
+
+    def __init__(self, name, op, inputs, scales, **attributes):
+        super().__init__(name, op, inputs, **attributes)
+        self.scales = scales
+
+    def model(self):
+        model = super().model()
+        nodes = model.graph.node
+        for i, (scale, zero, axis) in enumerate(self.scales):
+            for kind, x in (("scale", scale), ("zero", zero)):
+                model.graph.initializer.append(numpy_helper.from_array(np.asarray(x), f"{kind}{i}"))
+            nodes[-1].input[i] = f"d{i}"
+            nodes.insert(0, helper.make_node("DequantizeLinear", [f"x{i}", f"scale{i}", f"zero{i}"], [f"d{i}"], axis=axis))
+        return model
+
+
 def element(x):
     return TensorProto.STRING if isinstance(x, str) else TensorProto.FLOAT if isinstance(x, float) else TensorProto.INT64
 
@@ -315,6 +333,17 @@ def quantized():
                                   *parts(64, 101)], domain=MS, transB=1)
     yield Case("QGemm_float", "QGemm", [qa, *parts(0.1, 3), (u8(4, 5),), *parts(0.2, 5)], domain=MS)
     yield Case("QLinearMatMul_ties", "QLinearMatMul", [u8(30, 4), *parts(0.25, 3), u8(4, 40), *parts(0.5, 5), *parts(64, 101)])
+    one = (np.float32(0.02), np.uint8(119), 0)
+    yield Dequantized("QDQ_MatMul", "MatMul", [u8(2, 7, 33), (i8(33, 19),)], [one, (np.float32(0.1), np.int8(0), 0)])
+    yield Dequantized("QDQ_MatMul_columns", "MatMul", [u8(7, 33), (u8(33, 19),)],
+                      [one, (abs(f32(19)) + 0.1, rng.integers(100, 150, 19).astype(np.uint8), 1)])
+    yield Dequantized("QDQ_MatMul_rows", "MatMul", [u8(7, 33), (i8(33, 19),)], [one, (abs(f32(33)) + 0.1, np.zeros(33, np.int8), 0)])
+    yield Dequantized("QDQ_Gemm", "Gemm", [u8(7, 33), (i8(19, 33),), f32(19)], [one, (abs(f32(19)) + 0.1, np.zeros(19, np.int8), 0)],
+                      transB=1, alpha=0.5)
+    yield Dequantized("QDQ_Conv", "Conv", [u8(2, 6, 9, 8), (i8(10, 3, 3, 2),), f32(10)],
+                      [one, (abs(f32(10)) + 0.1, np.zeros(10, np.int8), 0)], group=2, pads=[1, 1, 1, 0], strides=[2, 1])
+    yield Dequantized("QDQ_Conv_padded", "Conv", [i8(1, 3, 9, 8), (u8(5, 3, 3, 3),)],
+                      [(np.float32(0.3), np.int8(-5), 0), (np.float32(0.1), np.uint8(130), 0)], pads=[1, 1, 1, 1])
     yield Case("QLinearConv_ties", "QLinearConv", [u8(1, 4, 9, 9), *parts(0.25, 3), (u8(6, 4, 2, 2),), *parts(0.5, 5), *parts(128, 101)])
     yield Case("QuantizeLinear_ties", "QuantizeLinear", [np.arange(-60, 60, dtype=np.float32) / 4, *parts(0.5, 5)])
     image = u8(1, 4, 6, 7)

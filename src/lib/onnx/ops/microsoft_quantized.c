@@ -174,7 +174,8 @@ void build_qgemm(onnx_call *c)
         return;
     }
     y = ig_divide(y, ig_reshape(call_array(c, 7), IG_SCALAR));
-    ig_array *zero = call_has(c, 8) ? ig_reshape(call_array(c, 8), IG_SCALAR) : NULL;
+    ig_array *zero = part_zero(c, 8);
+    zero = zero ? ig_reshape(zero, IG_SCALAR) : NULL;
     const ig_onnx_type type = call_has(c, 8) ? call_type(c, 8) : call_type(c, 0);
     call_return_typed(c, 0, part_quantize(y, zero, type, true), type);
 }
@@ -190,7 +191,8 @@ void build_mul_integer(onnx_call *c)
 /* Input i with scale and zero point in the next two inputs, as f32. */
 static ig_array *real(onnx_call *c, int i)
 {
-    ig_array *zero = call_has(c, i + 2) ? ig_reshape(call_array(c, i + 2), IG_SCALAR) : NULL;
+    ig_array *zero = part_zero(c, i + 2);
+    zero = zero ? ig_reshape(zero, IG_SCALAR) : NULL;
     return ig_multiply(ig_astype(centred(call_array(c, i), zero), IG_F32),
                        ig_reshape(call_array(c, i + 1), IG_SCALAR));
 }
@@ -199,8 +201,9 @@ static ig_array *real(onnx_call *c, int i)
  * adds the zero point before it rounds, which matters for halves. */
 static void give_rounded(onnx_call *c, ig_array *x, int i, ig_onnx_type type, bool late)
 {
-    ig_array *zero = call_has(c, i + 1) ? ig_reshape(call_array(c, i + 1), IG_SCALAR) : NULL;
-    type = zero ? call_type(c, i + 1) : type;
+    ig_array *zero = part_zero(c, i + 1);
+    zero = zero ? ig_reshape(zero, IG_SCALAR) : NULL;
+    type = call_has(c, i + 1) ? call_type(c, i + 1) : type;
     x = ig_divide(x, ig_reshape(call_array(c, i), IG_SCALAR));
     if (late && zero) {
         x = ig_add(x, ig_astype(zero, ig_dtype_of(x)));

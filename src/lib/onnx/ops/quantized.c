@@ -89,11 +89,18 @@ static ig_array *spread(onnx_call *c, ig_array *s, const ig_array *x, const char
     return part_along(s, ndim, axis);
 }
 
+/* Input 2 in such a shape; NULL if it is absent, or known to be 0. */
+static ig_array *spread_zero(onnx_call *c, const ig_array *x, const char *name)
+{
+    ig_array *zero = call_has(c, 2) ? spread(c, call_array(c, 2), x, name) : NULL;
+    return zero && part_zero(c, 2) ? zero : NULL;
+}
+
 void build_quantize_linear(onnx_call *c)
 {
     ig_array *x = call_array(c, 0);
     ig_array *scale = spread(c, call_array(c, 1), x, "y_scale");
-    ig_array *zero = call_has(c, 2) ? spread(c, call_array(c, 2), x, "y_zero_point") : NULL;
+    ig_array *zero = spread_zero(c, x, "y_zero_point");
     const ig_onnx_type stated =
         call_attribute_type(c, "output_dtype", (ig_onnx_type)IG_ONNX_UNDEFINED);
     ig_onnx_type type = call_has(c, 2) ? call_type(c, 2) : stated ? stated : IG_ONNX_UINT8;
@@ -128,11 +135,11 @@ void build_dequantize_linear(onnx_call *c)
     const ig_dtype stored = ig_dtype_of(x);
     const bool whole = !part_is_float(stored);
     ig_onnx_type type = call_attribute_type(c, "output_dtype", call_type(c, 1));
-    ig_array *zero = whole ? part_zero(c, 2) : call_array_or_null(c, 2);
+    ig_array *zero = spread_zero(c, x, "x_zero_point");
     if (whole)
         x = ig_astype(x, IG_I32);
     if (zero)
-        x = ig_subtract(x, ig_astype(spread(c, zero, x, "x_zero_point"), whole ? IG_I32 : stored));
+        x = ig_subtract(x, ig_astype(zero, whole ? IG_I32 : stored));
     ig_dtype dtype = ig_onnx_type_dtype(type);
     if (!part_is_float(dtype) || is_small_float(type)) {
         call_fail(c, IG_ERR_DTYPE, "output_dtype", "%s is not supported", ig_onnx_type_name(type));
@@ -220,8 +227,8 @@ static ig_array *requantized(onnx_call *c, ig_array *sums, ig_array *scale, int 
     const ig_onnx_type type = call_type(c, y_scale + 1);
     scale = ig_divide(scale, ig_astype(ig_reshape(call_array(c, y_scale), IG_SCALAR), IG_F32));
     ig_array *y = ig_multiply(ig_astype(sums, IG_F32), scale);
-    y = part_quantize(y, ig_reshape(call_array(c, y_scale + 1), IG_SCALAR), type, true);
-    return y;
+    ig_array *zero = part_zero(c, y_scale + 1);
+    return part_quantize(y, zero ? ig_reshape(zero, IG_SCALAR) : NULL, type, true);
 }
 
 void build_qlinear_matmul(onnx_call *c)
