@@ -42,6 +42,16 @@ check 'a folder without data' ends 0 '0 passed, 0 failed, 1 skipped' test "$d/wr
 check 'bench' ends 0 'median ' bench $model --runs 3 --input x=8x2
 check 'explain' ends 0 ' in 1 program' run $model --explain x=8x2
 check 'explain as JSON' ends 0 '"explain": "device cpu' run $model --explain --json x=8x2
+# kernels FOLDER SHAPE: the texts of the kernels of a run, each once, in order.
+kernels() {
+    mkdir "$1"
+    IG_KEEP_KERNELS=$1 "$ingot" onnx run $model --explain --device gang x="$2" >/dev/null
+    for f in "$1"/*; do sha256sum <"$f"; done | sort -u >"$1.sums"
+    [ -s "$1.sums" ]
+}
+check 'kernels of a shape' kernels "$d/one" 8x2
+check 'and of another' kernels "$d/two" 50x2
+check 'are the same' same "$d/one.sums" "$d/two.sums"
 check 'verify' ends 0 'cpu: 3 nodes' verify $model --device cpu
 check 'verify says so' ends 0 'correct' verify $model --device gang
 
