@@ -1,5 +1,6 @@
-/* Nodes whose result has the bits of an input: a copy of elements that lie in order already, x * 1, x / 1, x - 0, x ** 1,
- * -(-x), and a concatenation of one array. Not x + 0, which turns -0 into 0. Also powers that are cheaper as products. */
+/* Nodes whose result has the bits of an input: a copy of elements that lie in order already, x * 1, x / 1, x - 0,
+ * -(-x), and a concatenation of one array. Not x + 0, which turns -0 into 0. Also x ** 1 and x ** 2, which are exact as x
+ * and as a product, while a power is rounded. */
 #include "engine/graph/rewrite/rewrite.h"
 
 #include <math.h>
@@ -34,16 +35,19 @@ ig_array *rewrite_identity(const rewriting *r, ig_array *x)
         if (fits(x->in[1], x) && is_number(r, y, 1))
             return x->in[1];
         return is_number(r, x->in[1], 1) ? y : NULL;
-    case OP_divide:
-    case OP_pow: return is_number(r, x->in[1], 1) ? y : NULL;
+    case OP_divide: return is_number(r, x->in[1], 1) ? y : NULL;
     case OP_subtract: return is_number(r, x->in[1], 0) ? y : NULL;
     default: return NULL;
     }
 }
 
-ig_array *rewrite_square(const rewriting *r, ig_array *x)
+ig_array *rewrite_power(const rewriting *r, ig_array *x)
 {
-    if (!r->rounds || x->op != OP_pow || !fits(x->in[0], x) || !is_number(r, x->in[1], 2))
+    if (!r->rounds || x->op != OP_pow || !fits(x->in[0], x))
+        return NULL;
+    if (is_number(r, x->in[1], 1))
+        return x->in[0];
+    if (!is_number(r, x->in[1], 2))
         return NULL;
     return array_node(OP_square, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &x->in[0], 1,
                       NULL);
