@@ -10,10 +10,12 @@ struct ig_onnx_value {
     ig_onnx_type type;
     ig_array *array; /* IG_ONNX_TENSOR; owned */
     ig_array *moved; /* the same on the last device that asked for it, or NULL; owned */
-    /* A result of DequantizeLinear of bytes: whole * scale, both owned; else NULL. whole is i32 in the shape of array. scale is
-     * one number (0-d), or one for each index of scale_axis. */
+    /* A result of DequantizeLinear of integers, or a convolution of such: whole * scale, both owned; else NULL. whole is i32 in
+     * the shape of array. scale is one number (0-d), or one for each index of scale_axis. */
     ig_array *whole, *scale;
     int scale_axis;
+    enum { WHOLE_BYTES, WHOLE_INTS, WHOLE_SUMS } whole_kind;
+    bool scale_varies; /* scale depends on the elements of the model's inputs */
     /* What it depends on decides what a replay may keep: */
     bool varies; /* its elements depend on those of the model's inputs, not only on shapes */
     /* IG_ONNX_TEXTS: strings in row-major order. */

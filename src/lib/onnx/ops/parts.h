@@ -40,6 +40,11 @@ ig_array *part_zero(onnx_call *c, int i);
 /* True if inputs 0 and 1 are dequantized bytes, the first with one scale, the second with one, or one for each index of
  * `axis`. x gets their whole numbers (i32), and scale the product of both scales, of at most one axis. */
 bool part_whole(onnx_call *c, int axis, ig_array *x[2], ig_array **scale);
+/* The same for input 2, a bias: true if it is absent (*bias is NULL), or dequantized integers with the scale of the products.
+ * *bias gets the integers. */
+bool part_whole_bias(onnx_call *c, ig_array *scale, ig_array **bias);
+/* Output 0: y = sums * scale. QuantizeLinear then multiplies the sums by the ratio of the scales. */
+void part_return_sums(onnx_call *c, ig_array *y, ig_array *sums, ig_array *scale);
 /* x as u8, with the scale and zero point that cover its range and 0. */
 ig_array *part_quantize_range(ig_array *x, ig_array **scale, ig_array **zero);
 

@@ -3,6 +3,8 @@
 #include "lib/onnx/ops/parts.h"
 #include "lib/onnx/ops/window.h"
 
+#include <math.h>
+
 bool part_range(ig_onnx_type type, double *low, double *high)
 {
     static const struct {
@@ -110,7 +112,13 @@ void build_quantize_linear(onnx_call *c)
     ig_dtype dtype = ig_onnx_type_dtype(precision);
     if (!part_is_float(dtype))
         dtype = IG_F32;
-    ig_array *q = ig_divide(ig_astype(x, dtype), ig_astype(scale, dtype));
+    const ig_onnx_value *v = call_value(c, 0);
+    ig_array *q;
+    if (v && v->whole && v->whole_kind == WHOLE_SUMS && dtype == IG_F32 && scale &&
+        ig_ndim(scale) == 0)
+        q = ig_multiply(ig_astype(v->whole, IG_F32), ig_divide(v->scale, ig_astype(scale, dtype)));
+    else
+        q = ig_divide(ig_astype(x, dtype), ig_astype(scale, dtype));
     q = part_quantize(q, zero, type, call_attribute_bool(c, "saturate", true));
     call_return_typed(c, 0, q, type);
 }
@@ -124,6 +132,8 @@ static void return_whole(onnx_call *c, ig_array *x, ig_array *whole, ig_array *s
         v->whole = ig_retain(whole);
         v->scale = ig_retain(ig_size(scale) == 1 ? ig_reshape(scale, IG_SCALAR) : scale);
         v->scale_axis = (int)(axis < 0 ? axis + ig_ndim(x) : axis);
+        v->whole_kind = call_type(c, 0) == IG_ONNX_INT32 ? WHOLE_INTS : WHOLE_BYTES;
+        v->scale_varies = call_value(c, 1)->varies;
     }
     call_return_value(c, 0, v);
 }
@@ -147,7 +157,7 @@ void build_dequantize_linear(onnx_call *c)
     }
     const ig_dtype wide = part_wide(dtype);
     ig_array *y = ig_multiply(ig_astype(x, wide), ig_astype(scale, wide));
-    if (type == IG_ONNX_FLOAT && (stored == IG_I8 || stored == IG_U8) &&
+    if (type == IG_ONNX_FLOAT && (stored == IG_I8 || stored == IG_U8 || stored == IG_I32) &&
         call_attribute_int(c, "block_size", 0) == 0 && ig_dtype_of(scale) == IG_F32)
         return_whole(c, y, x, scale);
     else
@@ -166,6 +176,47 @@ bool part_whole(onnx_call *c, int axis, ig_array *x[2], ig_array **scale)
     ig_array *other = v[1]->scale;
     *scale = ig_multiply(v[0]->scale, ig_ndim(other) > 0 ? ig_reshape(other, IG_SHAPE(-1)) : other);
     return true;
+}
+
+/* True if scales that are known are equal up to their rounding. */
+static bool same_scales(onnx_call *c, ig_array *x, ig_array *y)
+{
+    const int64_t n = ig_size(x);
+    if (n != ig_size(y))
+        return false;
+    const float *a = call_read_array(c, x, IG_F32), *b = call_read_array(c, y, IG_F32);
+    bool same = a && b;
+    for (int64_t i = 0; i < n && same; i++)
+        same = fabsf(a[i] - b[i]) <= 1e-6f * fabsf(b[i]);
+    return same;
+}
+
+bool part_whole_bias(onnx_call *c, ig_array *scale, ig_array **bias)
+{
+    const ig_onnx_value *v[3] = {call_value(c, 0), call_value(c, 1), NULL};
+    *bias = NULL;
+    if (!call_has(c, 2))
+        return true;
+    v[2] = call_value(c, 2);
+    if (!v[2]->whole || v[2]->whole_kind != WHOLE_INTS)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (v[i]->scale_varies)
+            return false;
+    *bias = v[2]->whole;
+    return same_scales(c, v[2]->scale, scale);
+}
+
+void part_return_sums(onnx_call *c, ig_array *y, ig_array *sums, ig_array *scale)
+{
+    ig_onnx_value *v = value_array(y, IG_ONNX_FLOAT);
+    if (v && !ig_failed()) {
+        v->whole = ig_retain(sums);
+        v->scale = ig_retain(scale);
+        v->scale_axis = 1;
+        v->whole_kind = WHOLE_SUMS;
+    }
+    call_return_value(c, 0, v);
 }
 
 ig_array *part_quantize_range(ig_array *x, ig_array **scale, ig_array **zero)

@@ -192,11 +192,17 @@ void build_conv(onnx_call *c)
         call_return(c, 0, window_conv(c, x[0], x[1], bias));
         return;
     }
-    ig_array *sums = window_conv(c, x[0], x[1], NULL);
+    ig_array *sums = window_conv(c, x[0], x[1], NULL), *whole;
     const int ndim = ig_ndim(sums);
-    ig_array *y =
-        ig_multiply(ig_astype(sums, IG_F32), ig_ndim(scale) > 0 ? op_channels(scale, ndim) : scale);
-    call_return(c, 0, bias ? ig_add(y, op_channels(bias, ndim)) : y);
+    const bool exact = part_whole_bias(c, scale, &whole);
+    if (exact && whole)
+        sums = ig_add(sums, op_channels(whole, ndim));
+    scale = ig_ndim(scale) > 0 ? op_channels(scale, ndim) : scale;
+    ig_array *y = ig_multiply(ig_astype(sums, IG_F32), scale);
+    if (exact)
+        part_return_sums(c, y, sums, scale);
+    else
+        call_return(c, 0, bias ? ig_add(y, op_channels(bias, ndim)) : y);
 }
 
 /* Padding crops the result; output_shape and auto_pad state it by the length that is wanted. */
