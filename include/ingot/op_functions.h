@@ -544,6 +544,10 @@ IG_API ig_array *ig_fftconvolve(ig_array *x1, ig_array *x2, const char *mode, ig
 IG_API ig_array *ig_prelu(ig_array *x, ig_array *alpha);
 /* x (N, C, ...) normalized over the axes after C, with one weight and bias for each channel. */
 IG_API ig_array *ig_instance_norm(ig_array *x, ig_array *weight, ig_array *bias, double eps);
+/* x (N, C, ...) / (k + alpha * m)**beta, where m is the mean of the squares of `size` channels
+ * around each: size // 2 before it, and zeros outside. */
+IG_API ig_array *ig_local_response_norm(ig_array *x, int64_t size, double alpha, double beta,
+                                        double k);
 /* x with mean 0 and variance 1 along axis. */
 IG_API ig_array *ig_standardize(ig_array *x, ig_ints axis, double epsilon);
 /* Rotary embedding of x (..., T, D): pairs of the first dims elements are turned by the angle (t +
@@ -935,6 +939,8 @@ IG_API ig_array *ig_cbrt(ig_array *x);
 /* The remainder of x1 / x2 rounded towards 0, with the sign of x1; exact. An integer by 0 gives
  * 0. */
 IG_API ig_array *ig_fmod(ig_array *x1, ig_array *x2);
+/* x1 / x2 rounded towards 0, as in C. An integer by 0 gives what floor_divide gives. */
+IG_API ig_array *ig_trunc_divide(ig_array *x1, ig_array *x2);
 /* floor_divide(x1, x2) and remainder(x1, x2). */
 IG_API int ig_divmod(ig_array *x1, ig_array *x2, ig_array *out[2]);
 /* The fraction and the whole part of x, both with its sign. */

@@ -28,6 +28,40 @@ BUILDER(instance_norm)
                                      args[3].u.f));
 }
 
+/* The sum of x over `size` neighbours along axis 1, size / 2 of them before each element. */
+static ig_array *neighbours_sum(ig_array *x, int64_t size)
+{
+    const int64_t n = x->view.shape[1], before = size / 2 < n ? size / 2 : n;
+    const int64_t after = (size - 1) / 2 < n ? (size - 1) / 2 : n;
+    int64_t widths[2 * IG_MAX_NDIM] = {0};
+    widths[2] = before;
+    widths[3] = after;
+    ig_array *padded = ig_pad(x, (ig_ints){widths, 2 * x->view.ndim}, "constant", ig_float(0)),
+             *sum = NULL;
+    for (int64_t i = 0; i <= before + after && padded; i++) {
+        const ig_index part[] = {
+            {.kind = IG_INDEX_SLICE, .start = 0, .stop = x->view.shape[0], .step = 1},
+            {.kind = IG_INDEX_SLICE, .start = i, .stop = i + n, .step = 1}};
+        ig_array *one = ig_get(padded, part, 2);
+        sum = sum ? ig_add(sum, one) : one;
+    }
+    return sum;
+}
+
+BUILDER(local_response_norm)
+{
+    ig_array *x = args[0].u.array;
+    const int64_t size = args[1].u.i;
+    ig_dtype dtype;
+    if (x->view.ndim < 2 || size < 1)
+        FAIL_NONE(IG_ERR_SHAPE, "local_response_norm: x must be (N, C, ...) and size positive");
+    if (composite_floats(op, &x, 1, &dtype) != IG_OK)
+        return 0;
+    ig_array *mean = ig_times(neighbours_sum(ig_square(x), size), args[2].u.f / (double)size);
+    ig_array *base = ig_pow(ig_plus(mean, args[4].u.f), ig_float(args[3].u.f));
+    return composite_result(out, ig_divide(x, base), dtype);
+}
+
 BUILDER(standardize)
 {
     return op_one(out, ig_layer_norm(args[0].u.array, NULL, NULL, args[1].u.ints, args[2].u.f));

@@ -46,6 +46,23 @@ BUILDER(fmod)
     return op_one(out, ig_where(other, ig_subtract(r, x[1]), r));
 }
 
+BUILDER(trunc_divide)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    ig_dtype dtype;
+    if (infer_dtype(op, x, 2, &dtype) != IG_OK)
+        return 0;
+    if (dtype == IG_BOOL)
+        FAIL_NONE(IG_ERR_DTYPE, "trunc_divide takes numbers, not bool; convert with astype");
+    for (int i = 0; i < 2; i++)
+        x[i] = build_cast(x[i], dtype);
+    if (dtype_is_float(dtype))
+        return op_one(out, ig_trunc(ig_divide(x[0], x[1])));
+    if (dtype_kind_of(dtype) == DTYPE_KIND_UNSIGNED)
+        return op_one(out, ig_floor_divide(x[0], x[1]));
+    return op_one(out, ig_floor_divide(ig_subtract(x[0], ig_fmod(x[0], x[1])), x[1]));
+}
+
 BUILDER(divmod)
 {
     ig_array *x1 = args[0].u.array, *x2 = args[1].u.array;

@@ -156,16 +156,6 @@ ig_array *op_wide(ig_array *x)
     return op_as(x, dtype == IG_F16 || dtype == IG_BF16 ? IG_F32 : dtype);
 }
 
-ig_array *op_divide(ig_array *x, ig_array *y)
-{
-    ig_dtype dtype = ig_dtype_of(x);
-    if (!is_integer(dtype))
-        return ig_divide(x, y);
-    if (ig_isdtype(dtype, "unsigned integer"))
-        return ig_floor_divide(x, y);
-    return ig_floor_divide(ig_subtract(x, ig_fmod(x, y)), y);
-}
-
 ig_array *op_extreme(ig_dtype dtype, bool highest)
 {
     if (is_float(dtype))

@@ -37,8 +37,6 @@ ig_array *pad_with(onnx_call *c, ig_array *x, const int64_t *before, const int64
 ig_array *op_as(ig_array *x, ig_dtype dtype);
 /* f16 and bf16 as f32, in which ops of several steps are computed; others unchanged. */
 ig_array *op_wide(ig_array *x);
-/* Integer division that rounds towards 0; floating-point division of floats. */
-ig_array *op_divide(ig_array *x, ig_array *y);
 /* The lowest or the highest value of a dtype, infinite for floats, as a 0-d array. */
 ig_array *op_extreme(ig_dtype dtype, bool highest);
 /* INT64_MAX if it is larger. */

@@ -49,7 +49,8 @@ void build_binary(onnx_call *c)
 void build_div(onnx_call *c)
 {
     ig_array *x = call_array(c, 0);
-    call_return(c, 0, op_divide(x, second_operand(c, x)));
+    ig_array *y = second_operand(c, x);
+    call_return(c, 0, is_integer(ig_dtype_of(x)) ? ig_trunc_divide(x, y) : ig_divide(x, y));
 }
 
 /* x to the power of input 1 if that is a known small number, which products or a square root compute faster, within as

@@ -211,31 +211,18 @@ void build_mean_variance_norm(onnx_call *c)
     call_return(c, 0, op_as(y, ig_dtype_of(x)));
 }
 
-/* Divides by the sum of squares of neighbouring channels. */
+/* The op has one more channel before each element than after it if their number is even, and ONNX one more after it. */
 void build_lrn(onnx_call *c)
 {
     ig_array *x = call_array(c, 0);
-    int64_t size = call_attribute_int(c, "size", 1), before[IG_MAX_NDIM] = {0};
-    int64_t after[IG_MAX_NDIM] = {0};
+    int64_t size = call_attribute_int(c, "size", 1);
     double alpha = call_attribute_float(c, "alpha", 1e-4f),
            bias = call_attribute_float(c, "bias", 1);
     double beta = call_attribute_float(c, "beta", 0.75f);
-    int64_t channels = ig_dim(x, 1);
-    if (size < 1 || ig_ndim(x) < 2) {
-        call_fail(c, IG_ERR_ARGUMENT, "size", "must be positive, and x needs channels");
-        return;
-    }
-    before[1] = (size - 1) / 2 < channels ? (size - 1) / 2 : channels;
-    after[1] = size / 2 < channels ? size / 2 : channels;
-    ig_array *squares = pad_with(c, ig_square(op_wide(x)), before, after, "constant", NULL),
-             *sum = NULL;
-    for (int64_t i = 0; i <= before[1] + after[1]; i++) {
-        ig_array *part = op_part(squares, 1, i, i + channels);
-        sum = sum ? ig_add(sum, part) : part;
-    }
-    ig_array *base = ig_plus(ig_times(sum, alpha / (double)size), bias);
-    ig_array *y = ig_divide(op_wide(x), ig_pow(base, ig_float(beta)));
-    call_return(c, 0, op_as(y, ig_dtype_of(x)));
+    const bool turns = size % 2 == 0;
+    x = turns ? ig_flip(x, IG_AXES(1)) : x;
+    ig_array *y = ig_local_response_norm(x, size, alpha, beta, bias);
+    call_return(c, 0, turns ? ig_flip(y, IG_AXES(1)) : y);
 }
 
 /* ---- dropout -------------------------------------------------------------------------------- */

@@ -104,7 +104,7 @@ void build_reduce_mean(onnx_call *c)
         int64_t n = 1;
         for (int i = 0; i < r.axes.n; i++)
             n *= ig_dim(r.x, (int)r.axes.v[i]);
-        y = op_divide(ig_sum(r.x, r.axes, IG_DTYPE_NONE, r.keepdims), ig_int(n));
+        y = ig_trunc_divide(ig_sum(r.x, r.axes, IG_DTYPE_NONE, r.keepdims), ig_int(n));
     }
     return_as(c, y, r.x);
 }
