@@ -70,6 +70,39 @@ static void by_arrays_made_of_each_other(void **unused)
     EXPECT(d[3], 1 + M_LN2, 1 + 10 * M_LN2, 1 + 36 * M_LN2);
 }
 
+static ig_array *convolved(ig_array *x, ig_array *w, bool transposed)
+{
+    return transposed ? ig_conv_transpose2d(x, w, NULL, IG_NONE, IG_NONE, IG_NONE, 1, IG_NONE)
+                      : ig_conv2d(x, w, NULL, IG_NONE, IG_NONE, IG_NONE, 1);
+}
+
+/* An op with a rule of its own counts no path twice: one input is computed from another, is the same array, or is another
+ * part of the same array. */
+static void by_inputs_of_one_op(void **unused)
+{
+    (void)unused;
+    const ig_ints one = IG_SHAPE(1, 1, 1, 1);
+    for (int t = 0; t < 2; t++) {
+        ig_array *x = ig_reshape(NUMBERS(3), one), *w = ig_reshape(NUMBERS(2), one), *d[2];
+        ig_array *y = convolved(convolved(x, w, t), w, t); /* one weight twice: x w^2 */
+        FINE(ig_grad(total(y), (ig_array *[]){w, x}, 2, d));
+        EXPECT(d[0], 12);
+        EXPECT(d[1], 4);
+        EXPECT(grad_of(total(d[0]), w), 6);
+        EXPECT(grad_of(total(convolved(w, w, t)), w), 4);
+        EXPECT(grad_of(total(convolved(ig_exp2(w), w, t)), w), 4 + 8 * M_LN2);
+        EXPECT(grad_of(total(convolved(w, ig_exp2(w), t)), w), 4 + 8 * M_LN2);
+        ig_array *both = NUMBERS(2, 3);
+        x = ig_reshape(ig_slice(both, IG_AXES(0), IG_AXES(1), IG_NONE), one);
+        w = ig_reshape(ig_slice(both, IG_AXES(1), IG_AXES(2), IG_NONE), one);
+        EXPECT(grad_of(total(convolved(x, w, t)), both), 3, 2);
+    }
+    ig_array *a = NUMBERS(2), *b = ig_square(a);
+    EXPECT(grad_of(total(ig_checkpoint(ig_multiply(b, a), (ig_array *[]){b, a}, 2)), a), 12);
+    EXPECT(grad_of(total(ig_checkpoint(ig_multiply(b, a), (ig_array *[]){a, b}, 2)), a), 12);
+    EXPECT(grad_of(total(ig_checkpoint(ig_multiply(a, a), (ig_array *[]){a, a}, 2)), a), 4);
+}
+
 static void by_the_loss(void **unused)
 {
     (void)unused;
@@ -591,6 +624,7 @@ int main(void)
         TEST(sines_go_around),
         TEST(by_views_of_an_array),
         TEST(by_arrays_made_of_each_other),
+        TEST(by_inputs_of_one_op),
         TEST(by_the_loss),
         TEST(by_a_broadcast),
         TEST(by_numbers_beside_arrays),

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/contract.h"
+#include "engine/ops/grad.h"
 #include "engine/ops/index.h"
 #include "engine/ops/native.h"
 #include "engine/ops/order.h"
@@ -63,6 +64,8 @@ static ig_status conv_read(conv *c, op_id op, const ig_arg *args, int64_t groups
     c->x = x[0];
     c->weight = apart(x[1]);
     c->bias = apart(x[2]);
+    if (c->weight == c->x) /* another array, so that the rule distinguishes the two */
+        c->weight = array_view(OP_reshape, c->x, &c->x->view);
     return c->weight && (c->bias || !x[2]) ? IG_OK : IG_ERR_MEMORY;
 }
 
@@ -177,6 +180,7 @@ static ig_status pull_conv(void *context, ig_array *const *in, int n, ig_array *
 {
     const conv_numbers *c = context;
     const view *x = &in[0]->view;
+    TRY(grad_of_definition(out->in[0], g, in, n, grads));
     grads[0] = c->transposed ? pull_forth(c, x, in[1], g) : pull_back(c, x, in[1], g);
     return grads[0] ? ig_vjp(&out->in[0], &g, 1, in + 1, n - 1, grads + 1) : IG_ERR_ARGUMENT;
 }

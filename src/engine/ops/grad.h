@@ -30,6 +30,12 @@ ig_array *grad_place(ig_array *x, const view *v, const view *root);
 /* The elements of x at the row-major positions that `at` selects. */
 ig_array *grad_see(ig_array *x, const view *at);
 
+/* For the rule of an op: the gradients of y, the op's definition, with respect to each of the op's inputs. Unlike in ig_vjp,
+ * an input is independent of the others: if one is computed from another, the rule's caller follows that path. An input that
+ * occurs again gets NULL there, which means zero. in: all inputs that are floats. */
+ig_status grad_of_definition(ig_array *y, ig_array *g, ig_array *const *in, int n,
+                             ig_array **grads);
+
 /* A copy of the node x with the inputs in and a result of that dtype. */
 ig_array *replay_node(const ig_array *x, ig_dtype dtype, ig_array *const *in);
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/ops/grad.h"
 #include <string.h>
 
 enum { KEY_WORDS = 4 + NATIVE_NUMBERS };
@@ -104,7 +105,7 @@ static ig_status pull_definition(void *context, ig_array *const *in, int n, ig_a
         floats++;
     for (int i = floats; i < n; i++)
         grads[i] = NULL; /* a mask has no gradient */
-    return y ? ig_vjp(&y, &g, 1, in, floats, grads) : IG_ERR_MEMORY;
+    return y ? grad_of_definition(y, g, in, floats, grads) : IG_ERR_MEMORY;
 }
 
 static void rule_release(void *context)
@@ -115,25 +116,25 @@ static void rule_release(void *context)
 }
 
 static ig_array *with_gradient(native_call *c, int i, ig_array *x, ig_array *const *in, int n_in,
-                               ig_pullback pull)
+                               ig_pullback rule)
 {
     native_rule *r = x ? memory_get(sizeof *r) : NULL;
     if (!r)
         return NULL;
     node_kernel_retain(&c->base);
     *r = (native_rule){c, i};
-    return ig_custom_grad(x, in, n_in, pull && i == 0 ? pull : pull_definition, r, rule_release);
+    return ig_custom_grad(x, in, n_in, rule && i == 0 ? rule : pull_definition, r, rule_release);
 }
 
 ig_status native_apply(const node_native *n, ig_array *const *in, int n_in,
-                       const native_shape *shapes, int n_result, ig_pullback pull, ig_array **out)
+                       const native_shape *shapes, int n_result, ig_pullback rule, ig_array **out)
 {
     native_call *c = call_new(n, shapes, n_result);
     ig_status status = c ? IG_OK : IG_ERR_MEMORY;
     for (int i = 0; i < n_result && status == IG_OK; i++) {
         ig_array *x = array_node(OP_kernel, shapes[i].dtype, shapes[i].ndim, shapes[i].shape, in,
                                  n_in, &(node_attr){.result = i, .kernel = &c->base});
-        out[i] = dtype_is_float(shapes[i].dtype) ? with_gradient(c, i, x, in, n_in, pull) : x;
+        out[i] = dtype_is_float(shapes[i].dtype) ? with_gradient(c, i, x, in, n_in, rule) : x;
         status = out[i] ? IG_OK : error_waiting(IG_ERR_MEMORY);
     }
     if (c)

@@ -433,7 +433,7 @@ static ig_status pull_checkpoint(void *context, ig_array *const *inputs, int n, 
         status = replay_all(&r, &definition, 1);
     ig_array *again = status == IG_OK ? input_of(&r, definition) : NULL;
     walk_free(&r.w);
-    return again ? ig_vjp(&again, &g, 1, inputs, n, grads) : IG_ERR_MEMORY;
+    return again ? grad_of_definition(again, g, inputs, n, grads) : IG_ERR_MEMORY;
 }
 
 ig_array *ig_checkpoint(ig_array *out, ig_array *const *inputs, int n)

@@ -105,7 +105,7 @@ static ig_status backward(walk *w)
 {
     for (int k = w->n_order - 1; k >= 0; k--) {
         const place p = w->place[w->order[k]];
-        if (!p.made || !p.needed)
+        if (!p.made || !p.needed || (w->ends && p.given))
             continue;
         const char *before = array_device_follow(p.at);
         const ig_status status = p.at == p.at->root ? pull_root(w, p.at, p.made)
@@ -122,6 +122,7 @@ static ig_status backward(walk *w)
 typedef struct question {
     ig_array *const *y, *const *g, *const *x;
     int n_y, n_x;
+    bool ends; /* x are independent, even if one is computed from another */
 } question;
 
 static ig_status ask(walk *w, const question *q)
@@ -130,7 +131,7 @@ static ig_status ask(walk *w, const question *q)
         place *p = walk_put(w, q->x[i]);
         if (!p)
             return IG_ERR_MEMORY;
-        p->needed = true;
+        p->needed = p->given = true;
     }
     for (int i = 0; i < q->n_y; i++)
         TRY(walk_from(w, q->y[i]));
@@ -173,7 +174,7 @@ static ig_status check_seeds(ig_array *const *y, ig_array *const *g, int n)
 /* Writes the gradients of real arrays to out; NULL for an input that is not reached. */
 static ig_status differentiate_real(const question *q, ig_array **out)
 {
-    walk w = {.gradients = true};
+    walk w = {.gradients = true, .ends = q->ends};
     ig_status status = ask(&w, q);
     for (int i = 0; i < q->n_x; i++) {
         const place *p = status == IG_OK ? walk_find(&w, q->x[i]) : NULL;
@@ -200,7 +201,7 @@ static ig_status differentiate(const question *q, ig_array **out)
     if (!list)
         return IG_ERR_MEMORY;
     ig_array **g = list + n_y, **x = g + n_y, **grads = x + n_x;
-    question flat = {.y = list, .g = g, .x = x};
+    question flat = {.y = list, .g = g, .x = x, .ends = q->ends};
     flat.n_y = complex_flatten(q->y, q->n_y, false, list);
     complex_flatten(q->g, q->n_y, true, g);
     flat.n_x = complex_flatten(q->x, q->n_x, false, x);
@@ -229,10 +230,20 @@ ig_status ig_vjp(ig_array *const *outputs, ig_array *const *cotangents, int n_ou
     TRY(check("vjp", "cotangent", cotangents, n_out));
     TRY(check("vjp", "input", inputs, n_in));
     TRY(check_seeds(outputs, cotangents, n_out));
-    TRY(differentiate(&(question){outputs, cotangents, inputs, n_out, n_in}, grads));
+    TRY(differentiate(&(question){outputs, cotangents, inputs, n_out, n_in, false}, grads));
     for (int i = 0; i < n_in; i++)
         if (!grads[i] && !(grads[i] = ig_zeros_like(inputs[i], (ig_dtype)inputs[i]->dtype)))
             return IG_ERR_MEMORY;
+    return IG_OK;
+}
+
+ig_status grad_of_definition(ig_array *y, ig_array *g, ig_array *const *in, int n, ig_array **grads)
+{
+    TRY(differentiate(&(question){&y, &g, in, 1, n, true}, grads));
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (in[k] == in[i])
+                grads[i] = NULL;
     return IG_OK;
 }
 
@@ -254,7 +265,7 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
     if (!one)
         return IG_ERR_MEMORY;
     one->is_fixed = true;
-    TRY(differentiate(&(question){&loss, &one, params, 1, n}, grads));
+    TRY(differentiate(&(question){&loss, &one, params, 1, n, false}, grads));
     for (int i = 0; i < n; i++)
         if (!grads[i])
             FAIL(IG_ERR_ARGUMENT,

@@ -110,7 +110,7 @@ ig_status walk_from(walk *w, ig_array *x)
         const int at = w->stack[depth - 1];
         p = &w->place[at];
         const int i = edge_first(w, p->at) + p->next;
-        if (i >= edge_end(w, p->at)) {
+        if (i >= edge_end(w, p->at) || (w->ends && p->given)) {
             p->finished = true;
             w->order[w->n_order++] = at;
             depth--;

@@ -20,6 +20,7 @@ typedef struct place {
 
 typedef struct walk {
     bool gradients; /* follow only edges of gradients: floats, custom inputs, not definitions */
+    bool ends;      /* follow no edges of arrays that the caller added */
     place *place;
     int n, room;
     int *slot; /* hash table of places by address; -1: free */
