@@ -16,7 +16,7 @@ enum {
     NOT_SUPPORTED = 3000,
     INTERNAL = 4000,
     ATTRIBUTES_MOST = 8,
-    VALUES_MOST = 4,
+    VALUES_MOST = 5,
     ALIGNMENT_LEAST = 16
 };
 
@@ -45,10 +45,10 @@ typedef struct attribute {
         CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_##name, CUDNN_TYPE_##type, \
             count, 0, 0 \
     }
-#define OF_ADDITION(name, points_to) \
+#define OF_POINTWISE(name, points_to, more) \
     { \
         CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_##name, \
-            CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, points_to, 0 \
+            CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, points_to, more \
     }
 #define OF_OPERATION(kind, prefix, name, type, points_to) \
     { \
@@ -75,10 +75,12 @@ static const attribute attributes[] = {
      0},
     {CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, 0,
      0},
-    OF_ADDITION(PW_DESCRIPTOR, CUDNN_BACKEND_POINTWISE_DESCRIPTOR),
-    OF_ADDITION(XDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR),
-    OF_ADDITION(BDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR),
-    OF_ADDITION(YDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR),
+    {CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION,
+     CUDNN_TYPE_NAN_PROPOGATION, 1, 0, -1},
+    OF_POINTWISE(PW_DESCRIPTOR, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, 0),
+    OF_POINTWISE(XDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR, 0),
+    OF_POINTWISE(BDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR, -1),
+    OF_POINTWISE(YDESC, CUDNN_BACKEND_TENSOR_DESCRIPTOR, 0),
     OF_WINDOWS(COMP_TYPE, DATA_TYPE, 1),
     OF_WINDOWS(CONV_MODE, CONVOLUTION_MODE, 1),
     OF_WINDOWS(SPATIAL_DIMS, INT64, 1),
@@ -92,7 +94,7 @@ static const attribute attributes[] = {
     {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
      1, 0, 0},
     {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS,
-     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, -1, 1},
+     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, -1, 3},
     {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, 0},
     {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, 0,
@@ -102,9 +104,9 @@ static const attribute attributes[] = {
     {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, 0},
     {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3,
-     0, 1},
+     0, 2},
     {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-     CUDNN_TYPE_VOID_PTR, 3, 0, 1},
+     CUDNN_TYPE_VOID_PTR, 3, 0, 2},
     {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR,
      1, 0, 0},
 };
@@ -121,7 +123,8 @@ typedef union value {
 typedef struct problem {
     cudnnBackendDescriptorType_t type;
     int64_t dims[3][4], steps[3][4], ids[3], alignment[3];
-    int64_t bias; /* its id; 0: none. y is then the result of the addition */
+    int64_t bias, z; /* ids; 0: none. y is the result of the last operation */
+    bool relu;
     int64_t stride[2], dilation[2], padding[2];
 } problem;
 
@@ -351,38 +354,49 @@ static cudnnStatus_t operation_finalize(descriptor *d)
                : BAD_PARAM;
 }
 
-/* Adds a bias (1, channels, 1, 1) to the sums of a convolution, which are not stored. */
-static cudnnStatus_t addition_finalize(descriptor *d)
+/* relu that keeps NaN, or the sum with a bias (1, channels, 1, 1) or with an array like y. x is not stored. */
+static cudnnStatus_t pointwise_finalize(descriptor *d)
 {
     const descriptor *how = d->values[0][0].p, *x = d->values[1][0].p, *b = d->values[2][0].p,
                      *y = d->values[3][0].p;
-    bool fits = how->values[0][0].e == CUDNN_POINTWISE_ADD &&
-                how->values[1][0].e == CUDNN_DATA_FLOAT && x->known[5] && !b->known[5] &&
-                !y->known[5];
-    for (int k = 0; k < 4; k++)
-        fits = fits && x->values[1][k].i == y->values[1][k].i &&
-               b->values[1][k].i == (k == 1 ? y->values[1][k].i : 1);
-    d->problem.type = d->type;
-    d->problem.ids[0] = x->values[3][0].i;
-    d->problem.ids[1] = y->values[3][0].i;
-    d->problem.bias = b->values[3][0].i;
-    return fits ? 0 : BAD_PARAM;
+    const bool relu = how->values[0][0].e == CUDNN_POINTWISE_RELU_FWD;
+    bool fits = how->values[1][0].e == CUDNN_DATA_FLOAT && x->known[5] && relu == !b &&
+                (relu ? how->values[2][0].e == CUDNN_PROPAGATE_NAN
+                      : how->values[0][0].e == CUDNN_POINTWISE_ADD && !b->known[5]);
+    bool row = b != NULL, like = b != NULL;
+    for (int k = 0; k < 4; k++) {
+        const int64_t length = y->values[1][k].i, of_b = b ? b->values[1][k].i : 0;
+        fits = fits && x->values[1][k].i == length;
+        row = row && of_b == (k == 1 ? length : 1);
+        like = like && of_b == length;
+    }
+    d->problem = (problem){.type = d->type,
+                           .ids = {x->values[3][0].i, 0, y->values[3][0].i},
+                           .bias = row ? b->values[3][0].i : 0,
+                           .z = like && !row ? b->values[3][0].i : 0,
+                           .relu = relu};
+    return fits && (relu || row || like) ? 0 : BAD_PARAM;
 }
 
-/* A convolution, or one whose sums are read by an addition. */
+/* A convolution, and operations that read each other's results: z, bias, relu, in this order. */
 static cudnnStatus_t graph_finalize(descriptor *d)
 {
-    const descriptor *first = d->values[1][0].p, *second = d->values[1][1].p;
-    d->problem = first->problem;
+    const descriptor *first = d->values[1][0].p;
+    problem *all = &d->problem;
+    *all = first->problem;
     if (first->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
         return BAD_PARAM;
-    if (!second)
-        return 0;
-    if (second->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR ||
-        second->problem.ids[0] != first->problem.ids[2])
-        return BAD_PARAM;
-    d->problem.ids[2] = second->problem.ids[1];
-    d->problem.bias = second->problem.bias;
+    for (int i = 1; i < 4 && d->values[1][i].p; i++) {
+        const descriptor *next = d->values[1][i].p;
+        const problem *p = &next->problem;
+        if (next->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR ||
+            p->ids[0] != all->ids[2] || all->relu || (p->z && all->bias))
+            return BAD_PARAM;
+        all->ids[2] = p->ids[2];
+        all->bias = p->bias ? p->bias : all->bias;
+        all->z = p->z ? p->z : all->z;
+        all->relu = p->relu;
+    }
     return 0;
 }
 
@@ -424,7 +438,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t desc)
     else if (status == 0 && d->type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
         status = graph_finalize(d);
     else if (status == 0 && d->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
-        status = addition_finalize(d);
+        status = pointwise_finalize(d);
     else if (status == 0 && d->type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)
         status = heuristics_finalize(d);
     else if (status == 0 && d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
@@ -513,7 +527,7 @@ cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t desc,
 
 typedef struct work {
     problem problem;
-    float *at[3], *bias;
+    float *at[3], *bias, *z;
     int which;
     void *workspace;
     size_t workspace_bytes;
@@ -556,9 +570,11 @@ static void convolve(const void *data)
         else
             at[2][to] += at[0][from] * at[1][by];
     }
-    for (int64_t i = 0; i < ys[0] * ys[1] * ys[2] * ys[3] && job->bias; i++) {
+    for (int64_t i = 0; i < ys[0] * ys[1] * ys[2] * ys[3] && which == 2; i++) {
         const int64_t q = i % ys[3], p = i / ys[3] % ys[2], k = i / ys[3] / ys[2] % ys[1];
-        at[2][place_of(c->steps[2], i / ys[3] / ys[2] / ys[1], k, p, q)] += job->bias[k];
+        const int64_t to = place_of(c->steps[2], i / ys[3] / ys[2] / ys[1], k, p, q);
+        const float y = at[2][to] + (job->z ? job->z[to] : 0) + (job->bias ? job->bias[k] : 0);
+        at[2][to] = c->relu && y < 0 ? 0 : y;
     }
 }
 
@@ -566,7 +582,7 @@ static void convolve(const void *data)
 static float *pointer_of(const descriptor *pack, int64_t id, int64_t alignment)
 {
     float *at = NULL;
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < VALUES_MOST; k++)
         if (pack->values[0][k].i == id)
             at = pack->values[1][k].p;
     return (uintptr_t)at % (uintptr_t)alignment == 0 ? at : NULL;
@@ -584,7 +600,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
         return BAD_PARAM;
     void *workspace = pack->values[2][0].p;
     float *at[3], *bias = p->bias ? pointer_of(pack, p->bias, ALIGNMENT_LEAST) : NULL;
-    bool fine = (!p->bias || bias) && (d->engine->workspace == 0 || workspace);
+    float *z = p->z ? pointer_of(pack, p->z, ALIGNMENT_LEAST) : NULL;
+    bool fine = (!p->bias || bias) && (!p->z || z) && (d->engine->workspace == 0 || workspace);
     for (int i = 0; i < 3; i++)
         fine = (at[i] = pointer_of(pack, p->ids[i], p->alignment[i])) && fine;
     if (!fine)
@@ -594,6 +611,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     const work job = {*p,
                       {at[0], at[1], at[2]},
                       bias,
+                      z,
                       p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR         ? 2
                       : p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ? 0
                                                                                                 : 1,

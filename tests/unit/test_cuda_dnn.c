@@ -139,6 +139,14 @@ static ig_array *shifted(void)
                      IG_NONE, IG_NONE, 1);
 }
 
+/* The gradient of the sum is a number, which is in no memory of the device. */
+static ig_array *numbers(void)
+{
+    ig_array *x = ig_reshape(noise(0, IG_SHAPE(1)), IG_SHAPE(1, 1, 1, 1)), *grad;
+    ig_array *y = ig_conv2d(x, x, NULL, IG_NONE, IG_NONE, IG_NONE, 1);
+    return ig_grad(ig_sum(y, IG_NONE, IG_DTYPE_NONE, false), &x, 1, &grad) == IG_OK ? grad : NULL;
+}
+
 static void assert_close(const float *got, const float *want, int n)
 {
     for (int k = 0; k < n; k++)
@@ -156,6 +164,16 @@ static void inputs_that_are_not_aligned(void **unused)
     assert_int_equal(cuda_compute("cuda:0", shifted, got, MOST), n);
     assert_close(got, want, n);
     assert_true(fail_at(0, false) > 0); /* cuDNN ran */
+}
+
+static void inputs_that_are_numbers(void **unused)
+{
+    float want[1], got[1];
+    (void)unused;
+    fail_at(0, false);
+    assert_int_equal(cuda_compute("cpu", numbers, want, 1), 1);
+    assert_int_equal(cuda_compute("cuda:0", numbers, got, 1), 1);
+    assert_close(got, want, 1);
 }
 
 /* A small network: paddings, groups, a residual connection, a channel shuffle, pools of both kinds; and its gradient with
@@ -228,6 +246,71 @@ static void factors_of_the_channels_go_into_weights(void **unused)
             ig_set_math(tf32 ? IG_MATH_TF32 : IG_MATH_STRICT);
             assert_int_equal(cuda_compute("cuda:0", scaled, got, MOST), n);
             ig_set_math(IG_MATH_STRICT);
+            assert_close(got, want, n);
+        }
+}
+
+/* Compiled residual blocks: all forms of sums before relu, which become one convolution each, and near misses, which do not.
+ * NaN stays NaN. */
+enum { FORMS = 11 };
+static int residual_form;
+static bool residual_merged; /* one node computes all */
+static ig_array *residual(void)
+{
+    ig_array *x = noise(0, IG_SHAPE(2, 3, 5, 5)), *w = noise(1, IG_SHAPE(3, 3, 3, 3)), *out = NULL;
+    ig_array *b = ig_reshape(noise(2, IG_SHAPE(3)), IG_SHAPE(3, 1, 1));
+    ig_array *along = ig_reshape(noise(3, IG_SHAPE(5)), IG_SHAPE(5, 1));
+    ig_array *nan = ig_where(ig_less(x, ig_float(-1.5)), ig_float(NAN), x);
+    if (ig_eval((ig_array *[]){x, w, b, along, nan}, 5) != IG_OK)
+        return NULL;
+    ig_array *in = residual_form == 6 ? nan : x;
+    ig_array *y = ig_conv2d(in, w, NULL, IG_NONE, IG_AXES(1), IG_NONE, 1), *z = ig_add(y, b);
+    switch (residual_form) {
+    case 0: z = ig_relu(z); break;
+    case 1: z = ig_relu(ig_add(z, x)); break;
+    case 2: z = ig_relu(ig_add(x, z)); break;
+    case 3: z = ig_relu(ig_add(y, along)); break;     /* not a bias */
+    case 4: z = ig_multiply(ig_relu(z), y); break;    /* y is read twice */
+    case 5: z = ig_maximum(z, ig_float(0.25)); break; /* not relu */
+    case 6: z = ig_relu(ig_add(z, in)); break;        /* NaN */
+    case 7:                                           /* z has the order of y on the device */
+        x = ig_conv2d(x, ig_tanh(w), NULL, IG_NONE, IG_AXES(1), IG_NONE, 1);
+        z = ig_relu(ig_add(z, ig_tanh(x)));
+        break;
+    case 8: z = ig_relu(ig_add(ig_subtract(y, b), x)); break;
+    case 9: z = ig_relu(ig_subtract(b, y)); break;
+    default: z = ig_add(ig_relu(z), ig_relu(ig_add(z, x))); /* the sum is read twice */
+    }
+    char *plan = ig_compile_explain(&in, 1, 0, &z, 1);
+    residual_merged = plan && strstr(plan, "1 x relu in convolutions");
+    ig_free(plan);
+    ig_compiled *c = ig_compile(&in, 1, 0, &z, 1);
+    const bool fine = c && ig_run(c, &in, &out) == IG_OK;
+    ig_compiled_free(c);
+    return fine ? out : NULL;
+}
+
+static void sums_and_relu_are_part_of_convolutions(void **unused)
+{
+    float want[MOST], got[MOST];
+    (void)unused;
+    fail_at(0, false);
+    for (residual_form = 0; residual_form < FORMS; residual_form++)
+        for (int tf32 = 0; tf32 < 2; tf32++) {
+            const int n = cuda_compute("cpu", residual, want, MOST);
+            assert_true(n > 0);
+            ig_set_math(tf32 ? IG_MATH_TF32 : IG_MATH_STRICT);
+            assert_int_equal(cuda_compute("cuda:0", residual, got, MOST), n);
+            ig_set_math(IG_MATH_STRICT);
+            /* In tf32, x has another order than y. */
+            static const bool merged[2][FORMS] = {{1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0},
+                                                  {1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}};
+            assert_int_equal(residual_merged, merged[tf32][residual_form]);
+            for (int i = 0; i < n; i++) {
+                assert_int_equal(isnan(got[i]) != 0, isnan(want[i]) != 0);
+                got[i] = isnan(got[i]) ? 0 : got[i];
+                want[i] = isnan(want[i]) ? 0 : want[i];
+            }
             assert_close(got, want, n);
         }
 }
@@ -322,8 +405,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(calls_that_fail),
         cmocka_unit_test_setup_teardown(inputs_that_are_not_aligned, cuda_test_begin,
                                         cuda_test_end),
+        cmocka_unit_test_setup_teardown(inputs_that_are_numbers, cuda_test_begin, cuda_test_end),
         cmocka_unit_test_setup_teardown(channels_are_last_in_tf32, cuda_test_begin, cuda_test_end),
         cmocka_unit_test_setup_teardown(factors_of_the_channels_go_into_weights, cuda_test_begin,
+                                        cuda_test_end),
+        cmocka_unit_test_setup_teardown(sums_and_relu_are_part_of_convolutions, cuda_test_begin,
                                         cuda_test_end),
         cmocka_unit_test_setup_teardown(buffers_that_alternate_have_graphs, cuda_test_begin,
                                         cuda_test_end),

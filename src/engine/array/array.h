@@ -76,7 +76,7 @@ typedef enum native_kind {
 } native_kind;
 
 /* A node that native code of the device computes, if the device offers it (backend_offers). */
-enum { NATIVE_NUMBERS = 18 };
+enum { NATIVE_NUMBERS = 20 };
 typedef struct node_native {
     native_kind kind;
     ig_dtype dtype;                 /* the operands' dtype */

@@ -48,10 +48,11 @@ static ig_status kernel_input(emitter *e, const node_kernel *k, const ig_array *
 {
     enum { ALIGNED = 64 };
     *out = graph_operand(e, y);
-    if (k->native && k->native->strided && (ig_dtype)y->dtype == k->native->dtype &&
-        is_readable(&y->view, (ig_dtype)y->dtype))
+    if (k->native && k->native->strided && !y->root->is_number &&
+        (ig_dtype)y->dtype == k->native->dtype && is_readable(&y->view, (ig_dtype)y->dtype))
         return IG_OK;
-    if (view_is_contiguous(&y->view) &&
+    const bool is_value = k->native && y->root->is_number; /* it is in no memory of the device */
+    if (!is_value && view_is_contiguous(&y->view) &&
         y->view.offset * (int64_t)ig_dtype_bytes(y->dtype) % ALIGNED == 0)
         return IG_OK;
     view_contiguous(&out->v, y->view.ndim, y->view.shape);

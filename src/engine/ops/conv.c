@@ -182,7 +182,7 @@ static ig_status pull_conv(void *context, ig_array *const *in, int n, ig_array *
     const view *x = &in[0]->view;
     TRY(grad_of_definition(out->in[0], g, in, n, grads));
     grads[0] = c->transposed ? pull_forth(c, x, in[1], g) : pull_back(c, x, in[1], g);
-    return grads[0] ? ig_vjp(&out->in[0], &g, 1, in + 1, n - 1, grads + 1) : IG_ERR_ARGUMENT;
+    return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
 }
 
 /* y, computed from c->x, weight and bias, with its gradient. numbers are the arguments of the call. */
@@ -209,7 +209,8 @@ static conv_numbers numbers_of(const conv *c, bool transposed)
 
 /* The numbers of the nodes "convolution" (x, weight), "convolution gradient of x" (g, weight) and "convolution
  * gradient of weight" (x, g), all in two dimensions. With LAST, channels are the last axis of all arrays: (N, H, W, C),
- * (K, R, S, C / groups) and (N, P, Q, K). With BIAS, a convolution has a third input (K,), added before rounding. */
+ * (K, R, S, C / groups) and (N, P, Q, K). With BIAS, a convolution has a third input (K,), with Z a fourth,
+ * like its result; both are added, and with RELU the result is relu of that, before it is rounded. */
 enum {
     NUMBER_N,
     NUMBER_C,
@@ -225,7 +226,9 @@ enum {
     NUMBER_DILATION = 13,
     NUMBER_GROUPS = 15,
     NUMBER_LAST = 16,
-    NUMBER_BIAS = 17
+    NUMBER_BIAS,
+    NUMBER_Z,
+    NUMBER_RELU
 };
 
 int native_channels(const node_native *n) { return n->number[NUMBER_LAST] ? 3 : 1; }
@@ -264,7 +267,9 @@ static ig_array *define_forward(const node_native *n, ig_array *const *in, int i
     if (!c.x || !c.weight)
         return NULL;
     ig_array *y = conv_result(&c, window_pad(c.x, &c.w, BORDER_ZERO), conv_weight(&c, false));
-    return last ? last_from_second(y) : y;
+    y = last ? last_from_second(y) : y;
+    y = v[NUMBER_Z] ? ig_add(y, in[3]) : y;
+    return v[NUMBER_RELU] ? ig_relu(y) : y;
 }
 
 /* Zeros in the layout of the node; shape: with channels as the second axis. */
@@ -382,6 +387,25 @@ static ig_array *conv_native(const conv *c)
     }
     return NULL;
 }
+
+ig_array *native_convolution_relu(const ig_array *from, ig_array *bias, ig_array *z)
+{
+    node_native n = *from->attr.kernel->native;
+    ig_array *const in[4] = {from->in[0], from->in[1], n.number[NUMBER_BIAS] ? from->in[2] : bias,
+                             z};
+    ig_array *y;
+    if (!in[2] || n.number[NUMBER_RELU])
+        return NULL;
+    n.number[NUMBER_BIAS] = n.number[NUMBER_RELU] = 1;
+    n.number[NUMBER_Z] = z != NULL;
+    return native_is_offered(from, &n) &&
+                   native_apply(&n, in, z ? 4 : 3, &(native_shape){n.dtype, 4, from->view.shape, 0},
+                                1, NULL, &y) == IG_OK
+               ? y
+               : NULL;
+}
+
+bool native_has_bias(const node_native *n) { return n->number[NUMBER_BIAS]; }
 
 int op_conv(op_id op, const ig_arg *args, ig_array **out)
 {

@@ -132,7 +132,8 @@ typedef struct lt_api {
 
 typedef int cudnnStatus_t, cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t,
     cudnnBackendNumericalNote_t, cudnnBackendBehaviorNote_t, cudnnPointwiseMode_t,
-    cudnnBackendDescriptorType_t, cudnnBackendAttributeName_t, cudnnBackendAttributeType_t;
+    cudnnNanPropagation_t, cudnnBackendDescriptorType_t, cudnnBackendAttributeName_t,
+    cudnnBackendAttributeType_t;
 typedef struct cudnnContext *cudnnHandle_t;
 typedef void *cudnnBackendDescriptor_t;
 

@@ -18,7 +18,7 @@ typedef struct convolution {
     cuda_native base;
     dnn_kind kind;
     const dnn_plan *plan;
-    operand in[3], out; /* the third input is the bias, if there is one */
+    operand in[4], out; /* the third input is the bias, and the fourth is z, if there are any */
     int n_in;
     char name[40];
 } convolution;
@@ -127,34 +127,37 @@ static CUdeviceptr place(const convolution *v, const operand *o, const binding *
     return cuda_address(v->base.dev, bindings[o->slot], o->v.offset, o->dtype);
 }
 
+static void *pointer(CUdeviceptr at) { return (void *)(uintptr_t)at; }
+
 /* Depending on the kind, one of x, weight and y is the output and the others are the inputs. */
-static cudnnStatus_t run(const convolution *v, const CUdeviceptr in[3], CUdeviceptr out,
+static cudnnStatus_t run(const convolution *v, const CUdeviceptr in[4], CUdeviceptr out,
                          CUdeviceptr workspace)
 {
     const CUdeviceptr at[DNN_KINDS][3] = {[DNN_FORWARD] = {in[0], in[1], out},
                                           [DNN_DATA] = {out, in[1], in[0]},
                                           [DNN_FILTER] = {in[0], out, in[1]}};
-    void *p[3];
-    for (int i = 0; i < 3; i++)
-        p[i] = (void *)(uintptr_t)at[v->kind][i];
-    return dnn_plan_run(&dnn.api, v->base.dev->dnn, v->plan, p[0], p[1], p[2],
-                        (void *)(uintptr_t)in[2], (void *)(uintptr_t)workspace);
+    const CUdeviceptr *a = at[v->kind];
+    const dnn_arrays arrays = {pointer(a[0]), pointer(a[1]), pointer(a[2]), pointer(in[2]),
+                               pointer(in[3])};
+    return dnn_plan_run(&dnn.api, v->base.dev->dnn, v->plan, &arrays, pointer(workspace));
 }
 
 static ig_status launch(cuda_native *code, const binding *bindings, binding scratch)
 {
     convolution *v = (convolution *)code;
     cuda_device *d = v->base.dev;
-    const CUdeviceptr in[3] = {place(v, &v->in[0], bindings), place(v, &v->in[1], bindings),
-                               v->n_in > 2 ? place(v, &v->in[2], bindings) : 0};
     const CUdeviceptr out = place(v, &v->out, bindings), spare = cuda_address(d, scratch, 0, IG_U8);
-    if (!in[0] || !in[1] || !out || (v->n_in > 2 && !in[2]))
+    CUdeviceptr in[4] = {0};
+    bool fine = out != 0;
+    for (int i = 0; i < v->n_in; i++)
+        fine = (in[i] = place(v, &v->in[i], bindings)) && fine;
+    if (!fine)
         FAIL(IG_ERR_ARGUMENT, "%s: a convolution reads a buffer of another device", d->base.name);
     TRY(cuda_enter(d));
     const struct {
         const void *code;
-        CUdeviceptr at[5];
-    } key = {v, {in[0], in[1], in[2], out, spare}};
+        CUdeviceptr at[6];
+    } key = {v, {in[0], in[1], in[2], in[3], out, spare}};
     cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
     if (!cuda_replay_call(d, &key, sizeof key))
         status = run(v, in, out, spare);
@@ -190,7 +193,7 @@ ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out)
     v->base = (cuda_native){{.name = v->name}, d, launch, discard};
     v->base.base.scratch_bytes = (uint64_t)v->plan->workspace_bytes;
     v->out = p->post.operand[0];
-    v->n_in = of.numbers.bias ? 3 : 2;
+    v->n_in = 2 + (of.numbers.bias != 0) + (of.numbers.z != 0);
     for (int i = 0; i < v->n_in; i++) {
         v->in[i] = p->pre.operand[i];
         assert(v->in[i].v.offset * (int64_t)ig_dtype_bytes(n->dtype) % DNN_ALIGNMENT == 0);

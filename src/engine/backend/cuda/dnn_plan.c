@@ -10,9 +10,9 @@
 #include <assert.h>
 #include <stddef.h>
 
-enum { CONFIGS_MOST = 64, NOTES_MOST = 32, MADE_MOST = 12 };
+enum { CONFIGS_MOST = 64, NOTES_MOST = 32, MADE_MOST = 24, OPS_MOST = 4 };
 static const int64_t workspace_most = (int64_t)1 << 30;
-enum { ID_X = 1, ID_WEIGHT, ID_Y, ID_BIAS, ID_SUMS };
+enum { ID_X = 1, ID_WEIGHT, ID_Y, ID_BIAS, ID_Z, ID_BETWEEN }; /* from ID_BETWEEN on: not stored */
 
 typedef cudnnBackendDescriptor_t descriptor;
 
@@ -84,13 +84,13 @@ static cudnnDataType_t type_of(ig_dtype dtype)
     return types[dtype];
 }
 
-/* The descriptor of an array without gaps. last: the second axis is the last one in memory. Sums are not stored. */
+/* The descriptor of an array without gaps. last: the second axis is the last one in memory. */
 static descriptor tensor(maker *m, int64_t id, ig_dtype dtype, bool last, const int64_t dims[4])
 {
     static const int inward[2][4] = {{3, 2, 1, 0}, {1, 3, 2, 0}};
     const cudnnDataType_t type = type_of(dtype);
     const int64_t alignment = DNN_ALIGNMENT;
-    const bool is_virtual = id == ID_SUMS;
+    const bool is_virtual = id >= ID_BETWEEN;
     int64_t stride[4], step = 1;
     for (int i = 0; i < 4; i++) {
         stride[inward[last][i]] = step;
@@ -126,29 +126,30 @@ static descriptor windows(maker *m, const dnn_problem *p)
     return d;
 }
 
-/* y = sums + bias, in f32. */
-static descriptor addition(maker *m, const dnn_problem *p, descriptor sums, descriptor y)
+/* y = relu(x), or x + b if b is not NULL; in f32. relu gives NaN for NaN. */
+static descriptor pointwise(maker *m, descriptor x, descriptor b, descriptor y)
 {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    const cudnnPointwiseMode_t mode = CUDNN_POINTWISE_ADD;
-    const descriptor bias =
-        tensor(m, ID_BIAS, p->dtype, p->numbers.last, (const int64_t[4]){1, p->numbers.k, 1, 1});
-    const descriptor add = make(m, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    set(m, add, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
-    set(m, add, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
-    finalize(m, add);
+    const cudnnPointwiseMode_t mode = b ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_RELU_FWD;
+    const cudnnNanPropagation_t nan = CUDNN_PROPAGATE_NAN;
+    const descriptor how = make(m, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    set(m, how, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+    set(m, how, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    if (!b)
+        set(m, how, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &nan);
+    finalize(m, how);
     const descriptor d = make(m, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &add);
-    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &sums);
-    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &bias);
+    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &how);
+    set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
+    if (b)
+        set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &b);
     set(m, d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y);
     finalize(m, d);
     return d;
 }
 
-/* The operations: the convolution, and the addition of a bias. cuDNN infers the groups from the channels of x and of
- * weight. Returns how many there are. */
-static int operations(maker *m, const dnn_problem *p, descriptor out[2])
+/* The convolution. cuDNN infers the groups from the channels of x and of weight. */
+static descriptor convolution(maker *m, const dnn_problem *p, descriptor y)
 {
     static const struct {
         cudnnBackendDescriptorType_t type;
@@ -185,28 +186,45 @@ static int operations(maker *m, const dnn_problem *p, descriptor out[2])
         tensor(m, ID_X, p->dtype, last, (const int64_t[4]){c->n, c->c, c->h, c->w});
     const descriptor weight = tensor(m, ID_WEIGHT, p->dtype, last,
                                      (const int64_t[4]){c->k, c->c / c->groups, c->r, c->s});
-    const descriptor y =
-        tensor(m, ID_Y, p->dtype, last, (const int64_t[4]){c->n, c->k, c->p, c->q});
-    const descriptor sums =
-        c->bias ? tensor(m, ID_SUMS, IG_F32, last, (const int64_t[4]){c->n, c->k, c->p, c->q}) : y;
     const descriptor w = windows(m, p);
     descriptor d = make(m, kinds[p->kind].type);
     set(m, d, kinds[p->kind].x, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
     set(m, d, kinds[p->kind].weight, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &weight);
-    set(m, d, kinds[p->kind].y, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &sums);
+    set(m, d, kinds[p->kind].y, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y);
     set(m, d, kinds[p->kind].windows, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &w);
     set(m, d, kinds[p->kind].alpha, scalar, 1, wide ? (const void *)&one64 : &one32);
     set(m, d, kinds[p->kind].beta, scalar, 1, wide ? (const void *)&none64 : &none32);
     finalize(m, d);
-    out[0] = d;
-    if (c->bias)
-        out[1] = addition(m, p, sums, y);
-    return c->bias ? 2 : 1;
+    return d;
+}
+
+/* The operations in order: the convolution, and what follows it. cuDNN's fast engines expect the sum with z before that
+ * with the bias. Returns how many there are. */
+static int operations(maker *m, const dnn_problem *p, descriptor op[OPS_MOST])
+{
+    const dnn_numbers *c = &p->numbers;
+    const int64_t like_y[4] = {c->n, c->k, c->p, c->q}, a_row[4] = {1, c->k, 1, 1};
+    const bool last = c->last, has[OPS_MOST] = {true, c->z, c->bias, c->relu};
+    const int end = has[3] ? 3 : has[2] ? 2 : has[1];
+    descriptor before = NULL;
+    int n = 0;
+    for (int part = 0; part <= end; part++) {
+        if (!has[part])
+            continue;
+        const descriptor y = part == end ? tensor(m, ID_Y, p->dtype, last, like_y)
+                                         : tensor(m, ID_BETWEEN + part, IG_F32, last, like_y);
+        op[n++] = part == 0   ? convolution(m, p, y)
+                  : part == 1 ? pointwise(m, before, tensor(m, ID_Z, p->dtype, last, like_y), y)
+                  : part == 2 ? pointwise(m, before, tensor(m, ID_BIAS, p->dtype, last, a_row), y)
+                              : pointwise(m, before, NULL, y);
+        before = y;
+    }
+    return n;
 }
 
 static descriptor graph(maker *m, const dnn_problem *p)
 {
-    descriptor op[2];
+    descriptor op[OPS_MOST];
     const int n = operations(m, p, op);
     descriptor d = make(m, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     set(m, d, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &m->handle);
@@ -326,12 +344,16 @@ void dnn_plan_release(const dnn_api *api, dnn_plan *plan)
 
 /* ---- running ---- */
 
-cudnnStatus_t dnn_plan_run(const dnn_api *api, cudnnHandle_t handle, const dnn_plan *plan, void *x,
-                           void *weight, void *y, void *bias, void *workspace)
+cudnnStatus_t dnn_plan_run(const dnn_api *api, cudnnHandle_t handle, const dnn_plan *plan,
+                           const dnn_arrays *arrays, void *workspace)
 {
     maker m = {.api = api, .handle = handle};
-    const int64_t ids[4] = {ID_X, ID_WEIGHT, ID_Y, ID_BIAS}, n = bias ? 4 : 3;
-    void *const at[4] = {x, weight, y, bias};
+    int64_t ids[5] = {ID_X, ID_WEIGHT, ID_Y}, n = 3;
+    void *at[5] = {arrays->x, arrays->weight, arrays->y};
+    if (arrays->bias)
+        ids[n] = ID_BIAS, at[n++] = arrays->bias;
+    if (arrays->z)
+        ids[n] = ID_Z, at[n++] = arrays->z;
     descriptor pack = create(&m, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     set(&m, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, ids);
     set(&m, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, at);

@@ -14,7 +14,8 @@ typedef enum dnn_kind { DNN_FORWARD, DNN_DATA, DNN_FILTER, DNN_KINDS } dnn_kind;
 typedef struct dnn_numbers {
     int64_t n, c, h, w, k, r, s, p, q, stride[2], padding[2], dilation[2], groups;
     int64_t last; /* not 0: the second axis, the channels, is the last one in memory */
-    int64_t bias; /* not 0: (k) is added to y before it is rounded; forward only */
+    /* Not 0, forward only: (k) is added to y; then z, which is like y; then relu is applied; y is rounded at the end. */
+    int64_t bias, z, relu;
 } dnn_numbers;
 
 typedef struct dnn_problem {
@@ -34,9 +35,12 @@ typedef struct dnn_plan {
 bool dnn_plan_make(const dnn_api *api, cudnnHandle_t handle, const dnn_problem *p, dnn_plan *out);
 void dnn_plan_release(const dnn_api *api, dnn_plan *plan);
 
-/* Launches on the handle's stream. x, weight and y are the arrays of the forward convolution, or their gradients; bias is
- * NULL if the problem has none. */
-cudnnStatus_t dnn_plan_run(const dnn_api *api, cudnnHandle_t handle, const dnn_plan *plan, void *x,
-                           void *weight, void *y, void *bias, void *workspace);
+/* Launches on the handle's stream. x, weight and y are the arrays of the forward convolution, or their gradients; bias and z
+ * are NULL if the problem has none. */
+typedef struct dnn_arrays {
+    void *x, *weight, *y, *bias, *z;
+} dnn_arrays;
+cudnnStatus_t dnn_plan_run(const dnn_api *api, cudnnHandle_t handle, const dnn_plan *plan,
+                           const dnn_arrays *at, void *workspace);
 
 #endif
