@@ -11,6 +11,7 @@
 #
 # A changed compiler or flag rebuilds the objects that depend on it. New source files are found by their folder.
 
+comma := ,
 empty :=
 space := $(empty) $(empty)
 
@@ -195,7 +196,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all macos metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall \
+.PHONY: all macos metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python \
         format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -360,6 +361,32 @@ macos:
 	@tools/macos/prepare build-macos
 	@$(MAKE) BUILD=build-macos CROSS=arm64-apple-macos11- CC=$(MACOS_CLANG) AR=$(MACOS_AR) EDITOR_LIBRARY= \
 	    CPPFLAGS='-nostdlibinc -isystem build-macos/include' LDFLAGS='-fuse-ld=lld -Lbuild-macos/lib' build-macos/ingot
+
+# ---- the Python package ------------------------------------------------------------------------
+
+# build/python is a folder for PYTHONPATH. The module uses the limited API of Python 3.11, of which Python 3.10 has all
+# that is used here, so one binary serves 3.10 and later.
+PYTHON ?= python3
+PYTHON_SOURCES := $(sort $(wildcard python/src/*.c))
+PYTHON_OBJECTS := $(PYTHON_SOURCES:%.c=$(BUILD)/obj/%.o)
+PYTHON_MODULE  := $(BUILD)/python/ingot/_ingot.abi3.so
+PYTHON_FILES   := $(patsubst python/%,$(BUILD)/python/%,$(sort $(wildcard python/ingot/*.py) python/ingot/py.typed))
+python_headers  = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+
+python: $(PYTHON_MODULE) $(PYTHON_FILES)
+
+$(BUILD)/obj/python/%.o: python/%.c $(GENERATED) $(PUBLIC)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(COMMON) $(HIDDEN) $(DEFINES) -Wno-cast-function-type -Iinclude -isystem $(python_headers) \
+	    -DPy_LIMITED_API=0x030B0000 $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(PYTHON_MODULE): $(PYTHON_OBJECTS) $(BUILD)/libingot.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) -shared $(if $(MACOS),-undefined dynamic_lookup,-Wl$(comma)--exclude-libs$(comma)ALL) $^ $(LDLIBS)
+
+$(BUILD)/python/%: python/%
+	@mkdir -p $(@D)
+	@cp $< $@
 
 # ---- examples: a program for each file, as a user would build it --------------------------------
 

@@ -51,6 +51,10 @@ typedef struct ig_arg {
  * room for max_out, and returns how many there are; 0 on failure. Most ops have one result. */
 IG_API int ig_call(const char *op, const ig_arg *args, int nargs, ig_array **out, int max_out);
 
+typedef struct ig_op ig_op;
+/* The same for an op of the table below, without looking for its name. */
+IG_API int ig_call_op(const ig_op *op, const ig_arg *args, int nargs, ig_array **out, int max_out);
+
 /* A parameter of an op. kinds is a bit set of 1 << ig_kind. def is its default, unless it is required. */
 typedef struct ig_param {
     const char *name;
@@ -60,7 +64,7 @@ typedef struct ig_param {
     ig_arg def;
 } ig_param;
 
-typedef struct ig_op {
+struct ig_op {
     const char *name;
     const char *cls;       /* "elementwise", "reduce", "move", "index", "contract", ... */
     const char *signature; /* "x: array, axis: int|ints = None, keepdims: bool = False" */
@@ -72,7 +76,7 @@ typedef struct ig_op {
         evaluates; /* the shape of its result depends on data, so calling it evaluates its inputs */
     double ulp;    /* elementwise: error bound of f32 and f64 results; 0: correctly rounded */
     const char *results; /* names of its results, joined by spaces, as in "U S Vh"; NULL: none */
-} ig_op;
+};
 
 /* The op table. ig_op_at returns NULL if i is out of range. ig_op_find also takes other names of an op, such as cumsum;
  * it returns NULL if the name is unknown. ig_op_nearest returns the op with the most similar name, never NULL. */

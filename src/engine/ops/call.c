@@ -288,5 +288,13 @@ int ig_call(const char *name, const ig_arg *args, int nargs, ig_array **out, int
     if (!info)
         FAIL_NONE(IG_ERR_ARGUMENT, "there is no op '%s'; did you mean '%s'?", name ? name : "",
                   ig_op_nearest(name ? name : "")->name);
-    return op_call((op_id)(info - op_info((op_id)0)), args, nargs, out, max_out);
+    return ig_call_op(info, args, nargs, out, max_out);
+}
+
+int ig_call_op(const ig_op *op, const ig_arg *args, int nargs, ig_array **out, int max_out)
+{
+    const ig_op *first = op_info((op_id)0);
+    if (!op || op < first || op >= first + OP_COUNT || !op_rows[op - first].build)
+        FAIL_NONE(IG_ERR_ARGUMENT, "call_op: op must be a row of the op table: see ig_op_find");
+    return op_call((op_id)(op - first), args, nargs, out, max_out);
 }

@@ -1,0 +1,33 @@
+"""Ingot: lazy arrays with gradients, on CPU, CUDA, Metal and OpenCL.
+
+The module follows the Python array API standard 2025.12. Every op of the library is a function here and a method of Array.
+Names of NumPy, PyTorch, JAX and MLX work too, where the library knows them: ingot.cumsum is cumulative_sum.
+"""
+from . import _ingot
+from ._ingot import *  # the types, dtypes and functions without a row in the op table
+from ._ingot import __version__
+
+globals().update(_ingot._ops)  # after this, names such as max, sum and slice are ops
+del fft  # a module here, as the standard has it  # noqa: F821
+
+from math import e, inf, nan, pi  # noqa: E402
+
+from . import _array, _names, fft, linalg, random  # noqa: E402
+from ._info import __array_namespace_info__, finfo, iinfo  # noqa: E402
+from ._files import load, save  # noqa: E402
+from .transform import (  # noqa: E402
+    checkpoint, custom_grad, explain, grad, hessian, jacobian, jit, jvp, value_and_grad, vjp, vmap)
+
+__array_api_version__ = "2025.12"
+newaxis = None
+array = asarray  # noqa: F405
+
+
+def __getattr__(name):
+    value = _names.find(name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_names.known()))

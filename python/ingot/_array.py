@@ -1,0 +1,124 @@
+"""Methods of Array that are shorter in Python: the protocols of the standard and of NumPy, and the view in notebooks."""
+import sys
+
+from . import _ingot, _names
+
+_HANDLED = {}
+
+
+def _namespace(self, /, *, api_version=None):
+    """The module of functions for arrays."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        raise ValueError(f"version {api_version!r} of the array API is not supported; 2025.12 is")
+    return sys.modules["ingot"]
+
+
+def _to_device(self, device, /, *, stream=None):
+    """The array on another device."""
+    if stream is not None:
+        raise ValueError("to_device: streams are not supported; pass stream=None")
+    return _ingot._ops["to_device"](self, device)
+
+
+def _as_numpy(self, dtype=None, copy=None):
+    import numpy
+    source = self.astype(_ingot.float32) if self.dtype == _ingot.bfloat16 else self
+    view = numpy.asarray(memoryview(source))
+    if copy is False and source is not self:
+        raise ValueError("NumPy has no bfloat16, so a copy is needed")
+    if dtype is not None and view.dtype != dtype:
+        if copy is False:
+            raise ValueError("another dtype needs a copy")
+        return view.astype(dtype)
+    return view.copy() if copy else view
+
+
+def _numpy(self):
+    """The elements as a NumPy array, read-only and without a copy on the CPU."""
+    return _as_numpy(self)
+
+
+def _plain(value):
+    """NumPy scalars and dtypes as ours, in arguments of NumPy's functions."""
+    return value
+
+
+def _find(name):
+    ops = _ingot._ops
+    return ops[name] if name in ops else _names.find(name)
+
+
+def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
+    """np.add(x, y) and np.add.reduce(x): the op of the same name."""
+    if kwargs.get("out") is not None or kwargs.get("where", True) is not True:
+        return NotImplemented
+    kwargs.pop("where", None)
+    reductions = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+                  "logical_or": "any"}
+    try:
+        if method == "reduce" and ufunc.__name__ in reductions:
+            kwargs.setdefault("axis", 0)
+            return _find(reductions[ufunc.__name__])(*inputs, **{k: v for k, v in kwargs.items() if v is not None})
+        if method != "__call__":
+            return NotImplemented
+        dtype = kwargs.pop("dtype", None)
+        for ignored in ("casting", "order", "subok"):
+            kwargs.pop(ignored, None)
+        result = _find(ufunc.__name__)(*inputs, **kwargs)
+        return result if dtype is None else result.astype(dtype)
+    except AttributeError:
+        return NotImplemented
+
+
+def _array_function(self, function, types, args, kwargs):
+    """np.mean(x): the function of the same name and module here."""
+    module = (getattr(function, "__module__", "") or "").partition(".")[2]
+    name = function.__name__
+    try:
+        found = _names.find(name, module + ".") if module else _find(name)
+    except AttributeError:
+        return NotImplemented
+    kwargs = {k: v for k, v in kwargs.items() if not (k == "out" and v is None)}
+    return found(*args, **kwargs)
+
+
+def _html(self):
+    shape = " × ".join(map(str, self.shape)) or "scalar"
+    text = str(self).replace("&", "&amp;").replace("<", "&lt;")
+    return f"<div><code>{shape} · {self.dtype} · {self.device}</code><pre>{text}</pre></div>"
+
+
+def _missing(self, name):
+    """x.name(...) for functions of the alias table that take an array first."""
+    if name.startswith("_"):
+        raise AttributeError(f"'Array' object has no attribute '{name}'")
+    try:
+        function = _names.find(name, "method.")
+    except AttributeError as error:
+        raise AttributeError(f"'Array' object has no attribute '{name}'") from error
+    return lambda *args, **kwargs: function(self, *args, **kwargs)
+
+
+def _reshape(self, *shape, copy=None):
+    """The same elements in another shape: x.reshape(2, 3) or x.reshape((2, 3))."""
+    return _ingot._ops["reshape"](self, shape[0] if len(shape) == 1 else shape)
+
+
+def _transpose(self, *axes):
+    """The axes in another order, reversed unless given."""
+    axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return _ingot._ops["permute_dims"](self, axes) if axes else self.T
+
+
+def _eval(self):
+    """Computes the elements now; returns the array."""
+    return _ingot.eval(self)
+
+
+for _name, _function in {
+        "__array_namespace__": _namespace, "to_device": _to_device, "__array__": _as_numpy, "numpy": _numpy,
+        "__array_ufunc__": _array_ufunc, "__array_function__": _array_function, "_repr_html_": _html,
+        "reshape": _reshape, "transpose": _transpose, "eval": _eval, "__getattr__": _missing}.items():
+    _function.__name__ = _name
+    _function.__qualname__ = f"Array.{_name}"
+    setattr(_ingot.Array, _name, _function)

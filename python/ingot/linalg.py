@@ -1,0 +1,13 @@
+"""Linear algebra: the standard's extension and more. A matrix is the last two axes of an array."""
+from . import _ingot, _names
+
+_STANDARD = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank
+matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm""".split()
+globals().update((name, _ingot._ops[name]) for name in _STANDARD)
+__all__ = _STANDARD
+
+
+def __getattr__(name):
+    value = _names.find(name, "linalg.")
+    globals()[name] = value
+    return value

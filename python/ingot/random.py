@@ -1,0 +1,19 @@
+"""Random numbers. Functions take a key first, as in JAX: normal(key(0), (2, 3)). The same key gives the same numbers on
+every device. Functions that NumPy has under another name, such as standard_normal(size), use a key of this module, which
+seed sets."""
+from . import _ingot, _names
+from ._names import next_key, seed
+
+_OPS = """key split_key fold_in bits uniform normal randint bernoulli categorical permutation""".split()
+globals().update((name, _ingot._ops[name]) for name in _OPS)
+split = split_key  # noqa: F821
+__all__ = _OPS + ["split", "seed", "next_key"]
+
+
+def __getattr__(name):
+    if name in _ingot._ops and name not in _names._table("rows"):
+        value = _ingot._ops[name]
+    else:
+        value = _names.find(name, "random.")
+    globals()[name] = value
+    return value

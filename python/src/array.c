@@ -1,0 +1,488 @@
+/* The Array type: operators, attributes, conversion to Python's numbers, printing, pickling. Ops are attached as methods by
+ * module.c. An Array refers to one array of the library. Assignment to items lets it refer to another one, so arrays
+ * that were made from it before keep their values. */
+#include "common.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+PyTypeObject *array_type;
+
+PyObject *array_wrap(ig_array *x)
+{
+    if (!x)
+        return raise_error();
+    array_object *o = PyObject_New(array_object, array_type);
+    if (!o) {
+        ig_release(x);
+        return NULL;
+    }
+    o->x = x;
+    o->weakrefs = NULL;
+    return (PyObject *)o;
+}
+
+static void array_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    array_object *o = (array_object *)self;
+    if (o->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    ig_release(o->x);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* ---- operators ---- */
+
+typedef ig_array *(*unary_function)(ig_array *x);
+typedef ig_array *(*binary_function)(ig_array *x1, ig_array *x2);
+
+static PyObject *unary(PyObject *self, unary_function f)
+{
+    if (!enter())
+        return NULL;
+    return leave_with(f(array_of(self)));
+}
+
+static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
+{
+    if (!enter())
+        return NULL;
+    ig_array *x = to_operand(a), *y = x ? to_operand(b) : NULL;
+    if (x && y)
+        return leave_with(f(x, y));
+    ig_scope_end();
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+/* x += y: x refers to the result. Its dtype and shape must stay. */
+static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
+{
+    if (!enter())
+        return NULL;
+    array_object *o = (array_object *)self;
+    ig_array *y = to_operand(b);
+    if (!y) {
+        ig_scope_end();
+        if (PyErr_Occurred())
+            return NULL;
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    ig_array *z = f(o->x, y);
+    const ig_ints before = ig_shape(o->x), after = ig_shape(z);
+    if (z && (before.n != after.n || memcmp(before.v, after.v, (size_t)before.n * sizeof *before.v) != 0))
+        PyErr_SetString(PyExc_ValueError, "an operator in place cannot change the shape of its array");
+    else if (z && ig_dtype_of(z) != ig_dtype_of(o->x))
+        PyErr_Format(PyExc_TypeError, "an operator in place cannot change the dtype from %s to %s; use astype",
+                     ig_dtype_std_name(ig_dtype_of(o->x)), ig_dtype_std_name(ig_dtype_of(z)));
+    if (z && !PyErr_Occurred())
+        ig_replace(&o->x, z);
+    ig_scope_end();
+    if (!z || PyErr_Occurred())
+        return raise_error();
+    return Py_NewRef(self);
+}
+
+#define UNARY(slot, function) \
+    static PyObject *array_##slot(PyObject *self) { return unary(self, function); }
+#define BINARY(slot, function) \
+    static PyObject *array_##slot(PyObject *a, PyObject *b) { return binary(a, b, function); } \
+    static PyObject *array_i##slot(PyObject *a, PyObject *b) { return in_place(a, b, function); }
+
+/* The operators that have a form in place: nb_add and nb_inplace_add. */
+#define BINARY_OPERATORS(ROW) \
+    ROW(add, ig_add) \
+    ROW(subtract, ig_subtract) \
+    ROW(multiply, ig_multiply) \
+    ROW(true_divide, ig_divide) \
+    ROW(floor_divide, ig_floor_divide) \
+    ROW(remainder, ig_remainder) \
+    ROW(matrix_multiply, ig_matmul) \
+    ROW(and, ig_bitwise_and) \
+    ROW(or, ig_bitwise_or) \
+    ROW(xor, ig_bitwise_xor) \
+    ROW(lshift, ig_bitwise_left_shift) \
+    ROW(rshift, ig_bitwise_right_shift)
+
+BINARY_OPERATORS(BINARY)
+BINARY(pow, ig_pow)
+UNARY(negative, ig_negative)
+UNARY(positive, ig_positive)
+UNARY(absolute, ig_abs)
+UNARY(invert, ig_bitwise_invert)
+
+static PyObject *array_power(PyObject *a, PyObject *b, PyObject *modulo)
+{
+    if (modulo != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    return array_pow(a, b);
+}
+
+static PyObject *array_ipower(PyObject *a, PyObject *b, PyObject *unused)
+{
+    (void)unused;
+    return array_ipow(a, b);
+}
+
+static PyObject *array_divmod(PyObject *a, PyObject *b)
+{
+    PyObject *q = array_floor_divide(a, b), *r = q && q != Py_NotImplemented ? array_remainder(a, b) : NULL;
+    if (!r)
+        return q;
+    return Py_BuildValue("(NN)", q, r);
+}
+
+static PyObject *array_compare(PyObject *a, PyObject *b, int op)
+{
+    static const binary_function rows[] = {
+        [Py_LT] = ig_less,      [Py_LE] = ig_less_equal, [Py_EQ] = ig_equal,
+        [Py_NE] = ig_not_equal, [Py_GT] = ig_greater,    [Py_GE] = ig_greater_equal,
+    };
+    return binary(a, b, rows[op]);
+}
+
+/* ---- Python's numbers ---- */
+
+/* The only element of an array. */
+static PyObject *array_element(PyObject *self)
+{
+    ig_array *x = array_of(self);
+    if (ig_size(x) != 1)
+        return PyErr_Format(PyExc_TypeError, "only an array with one element is a number; this one has %lld",
+                            (long long)ig_size(x));
+    if (!enter())
+        return NULL;
+    const void *data = elements(x);
+    PyObject *number = data ? element_object(data, ig_dtype_of(x)) : NULL;
+    ig_scope_end();
+    return number;
+}
+
+static PyObject *array_item(PyObject *self, PyObject *args)
+{
+    if (PyTuple_Size(args) == 0)
+        return array_element(self);
+    PyObject *key = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+    PyObject *one = array_getitem(self, key), *number = one ? array_element(one) : NULL;
+    Py_XDECREF(one);
+    return number;
+}
+
+static PyObject *through(PyObject *self, PyObject *(*convert)(PyObject *o))
+{
+    PyObject *number = array_element(self), *result = number ? convert(number) : NULL;
+    Py_XDECREF(number);
+    return result;
+}
+
+static PyObject *array_int(PyObject *self) { return through(self, PyNumber_Long); }
+static PyObject *array_float(PyObject *self) { return through(self, PyNumber_Float); }
+
+static PyObject *array_index(PyObject *self)
+{
+    const ig_dtype d = ig_dtype_of(array_of(self));
+    if (!ig_isdtype(d, "integral") || ig_ndim(array_of(self)))
+        return PyErr_Format(PyExc_TypeError, "only 0-d integer arrays are an index, not %s of %d dimensions",
+                            ig_dtype_std_name(d), ig_ndim(array_of(self)));
+    return array_element(self);
+}
+
+static PyObject *array_complex(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *number = array_element(self);
+    if (!number)
+        return NULL;
+    PyObject *result = PyObject_CallFunctionObjArgs((PyObject *)&PyComplex_Type, number, NULL);
+    Py_DECREF(number);
+    return result;
+}
+
+static int array_bool(PyObject *self)
+{
+    if (ig_size(array_of(self)) != 1) {
+        PyErr_SetString(PyExc_ValueError,
+                        "the truth of an array with several elements is ambiguous; use any or all");
+        return -1;
+    }
+    PyObject *number = array_element(self);
+    const int truth = number ? PyObject_IsTrue(number) : -1;
+    Py_XDECREF(number);
+    return truth;
+}
+
+static PyObject *nested_list(const char **at, ig_ints shape, int axis, ig_dtype dtype)
+{
+    if (axis == shape.n) {
+        PyObject *one = element_object(*at, dtype);
+        *at += ig_dtype_bytes(dtype);
+        return one;
+    }
+    PyObject *list = PyList_New(shape.v[axis]);
+    for (int64_t i = 0; list && i < shape.v[axis]; i++) {
+        PyObject *one = nested_list(at, shape, axis + 1, dtype);
+        if (!one || PyList_SetItem(list, i, one) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *array_tolist(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ig_array *x = array_of(self);
+    if (!enter())
+        return NULL;
+    const char *data = elements(x);
+    PyObject *list = data ? nested_list(&data, ig_shape(x), 0, ig_dtype_of(x)) : NULL;
+    ig_scope_end();
+    return list;
+}
+
+/* ---- sequences ---- */
+
+static Py_ssize_t array_length(PyObject *self)
+{
+    if (ig_ndim(array_of(self)))
+        return (Py_ssize_t)ig_dim(array_of(self), 0);
+    PyErr_SetString(PyExc_TypeError, "a 0-d array has no length");
+    return -1;
+}
+
+static PyObject *array_seq_item(PyObject *self, Py_ssize_t i)
+{
+    ig_array *x = array_of(self);
+    if (i < 0 || !ig_ndim(x) || i >= ig_dim(x, 0))
+        return PyErr_Format(PyExc_IndexError, "index %zd is out of bounds", i);
+    if (!enter())
+        return NULL;
+    const ig_index at = {.kind = IG_INDEX_INT, .start = i};
+    return leave_with(ig_get(x, &at, 1));
+}
+
+static PyObject *array_iter(PyObject *self)
+{
+    if (!ig_ndim(array_of(self)))
+        return PyErr_Format(PyExc_TypeError, "a 0-d array cannot be iterated over");
+    return PySeqIter_New(self);
+}
+
+/* ---- printing ---- */
+
+static PyObject *array_str(PyObject *self)
+{
+    char *text;
+    if (!enter())
+        return NULL;
+    if (evaluate(&((array_object *)self)->x, 1) < 0) {
+        ig_scope_end();
+        return NULL;
+    }
+    graph_lock();
+    text = ig_to_string(array_of(self), false);
+    graph_unlock();
+    PyObject *result = text ? PyUnicode_FromString(text) : raise_error();
+    ig_free(text);
+    ig_scope_end();
+    return result;
+}
+
+/* Array([1., 2.], dtype=float32, device='cpu'); the shape if it cannot be seen. */
+static PyObject *array_repr(PyObject *self)
+{
+    ig_array *x = array_of(self);
+    PyObject *text = array_str(self);
+    if (!text && PyErr_ExceptionMatches(PyExc_ValueError)) { /* a placeholder has no elements */
+        PyErr_Clear();
+        text = PyUnicode_FromString("...");
+    }
+    PyObject *lines = text ? PyUnicode_FromString("\n") : NULL;
+    PyObject *indent = lines ? PyUnicode_FromString("\n      ") : NULL;
+    PyObject *inner = indent ? PyUnicode_Replace(text, lines, indent, -1) : NULL;
+    PyObject *shape = inner ? ints_tuple(ig_shape(x)) : NULL, *result = NULL;
+    const char *device = ig_array_device(x);
+    if (shape && (ig_size(x) == 0 || ig_size(x) > 1000))
+        result = PyUnicode_FromFormat("Array(%U, shape=%R, dtype=%s, device='%s')", inner, shape,
+                                      ig_dtype_std_name(ig_dtype_of(x)), device ? device : "any");
+    else if (shape)
+        result = PyUnicode_FromFormat("Array(%U, dtype=%s, device='%s')", inner,
+                                      ig_dtype_std_name(ig_dtype_of(x)), device ? device : "any");
+    Py_XDECREF(text);
+    Py_XDECREF(lines);
+    Py_XDECREF(indent);
+    Py_XDECREF(inner);
+    Py_XDECREF(shape);
+    return result;
+}
+
+static PyObject *array_format(PyObject *self, PyObject *spec)
+{
+    if (ig_ndim(array_of(self)) || PyUnicode_GetLength(spec) == 0)
+        return array_str(self);
+    PyObject *number = array_element(self), *text = number ? PyObject_Format(number, spec) : NULL;
+    Py_XDECREF(number);
+    return text;
+}
+
+/* ---- copies ---- */
+
+/* Another handle of the same elements: arrays of the library do not change. */
+static PyObject *array_copy(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return array_wrap(ig_retain(array_of(self)));
+}
+
+/* Pickled as bytes. */
+static PyObject *array_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ig_array *x = array_of(self);
+    if (!enter())
+        return NULL;
+    const void *data = elements(x);
+    PyObject *bytes = data ? PyBytes_FromStringAndSize(
+                                 data, (Py_ssize_t)((size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x))))
+                           : NULL;
+    ig_scope_end();
+    PyObject *module = bytes ? PyImport_ImportModule("ingot._ingot") : NULL;
+    PyObject *make = module ? PyObject_GetAttrString(module, "_from_bytes") : NULL;
+    Py_XDECREF(module);
+    if (!make) {
+        Py_XDECREF(bytes);
+        return NULL;
+    }
+    return Py_BuildValue("(N(NNs))", make, bytes, ints_tuple(ig_shape(x)), ig_dtype_std_name(ig_dtype_of(x)));
+}
+
+/* ---- attributes ---- */
+
+static PyObject *get_shape(PyObject *self, void *unused) { return (void)unused, ints_tuple(ig_shape(array_of(self))); }
+static PyObject *get_ndim(PyObject *self, void *unused) { return (void)unused, PyLong_FromLong(ig_ndim(array_of(self))); }
+static PyObject *get_size(PyObject *self, void *unused) { return (void)unused, PyLong_FromLongLong(ig_size(array_of(self))); }
+static PyObject *get_dtype(PyObject *self, void *unused) { return (void)unused, dtype_object(ig_dtype_of(array_of(self))); }
+static PyObject *get_itemsize(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(ig_dtype_bytes(ig_dtype_of(array_of(self))));
+}
+static PyObject *get_nbytes(PyObject *self, void *unused)
+{
+    (void)unused;
+    ig_array *x = array_of(self);
+    return PyLong_FromSize_t((size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x)));
+}
+static PyObject *get_device(PyObject *self, void *unused)
+{
+    (void)unused;
+    const char *device = ig_array_device(array_of(self));
+    return PyUnicode_FromString(device ? device : ig_device());
+}
+static PyObject *get_evaluated(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(ig_is_evaluated(array_of(self)));
+}
+
+/* All axes reversed. */
+static ig_array *reversed(ig_array *x)
+{
+    int64_t axes[IG_MAX_NDIM];
+    const int n = ig_ndim(x);
+    for (int i = 0; i < n; i++)
+        axes[i] = n - 1 - i;
+    return ig_permute_dims(x, (ig_ints){axes, n});
+}
+
+static PyObject *get_T(PyObject *self, void *unused) { return (void)unused, unary(self, reversed); }
+static PyObject *get_real(PyObject *self, void *unused) { return (void)unused, unary(self, ig_real); }
+static PyObject *get_imag(PyObject *self, void *unused) { return (void)unused, unary(self, ig_imag); }
+static PyObject *get_mT(PyObject *self, void *unused)
+{
+    (void)unused;
+    return unary(self, ig_matrix_transpose);
+}
+
+static PyGetSetDef array_attributes[] = {
+    {"shape", get_shape, NULL, "The lengths of the axes.", NULL},
+    {"ndim", get_ndim, NULL, "The number of axes.", NULL},
+    {"size", get_size, NULL, "The number of elements.", NULL},
+    {"dtype", get_dtype, NULL, "The type of the elements.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
+    {"device", get_device, NULL, "The name of the device that has the elements.", NULL},
+    {"is_evaluated", get_evaluated, NULL, "Whether the elements have been computed.", NULL},
+    {"T", get_T, NULL, "The axes reversed, as a view.", NULL},
+    {"mT", get_mT, NULL, "The last two axes swapped, as a view.", NULL},
+    {"real", get_real, NULL, "The real part.", NULL},
+    {"imag", get_imag, NULL, "The imaginary part.", NULL},
+    {"at", array_at, NULL, "x.at[i].add(y) is a copy of x with y added at i; also set, multiply, min, max.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef array_methods[] = {
+    {"item", array_item, METH_VARARGS, "item(*index)\n--\n\nThe only element, or the element at index, as a Python number."},
+    {"tolist", array_tolist, METH_NOARGS, "tolist()\n--\n\nThe elements as nested lists."},
+    {"copy", array_copy, METH_NOARGS, "copy()\n--\n\nAn array with the same elements."},
+    {"__copy__", array_copy, METH_NOARGS, NULL},
+    {"__deepcopy__", array_copy, METH_O, NULL},
+    {"__reduce__", array_reduce, METH_NOARGS, NULL},
+    {"__complex__", array_complex, METH_NOARGS, NULL},
+    {"__format__", array_format, METH_O, NULL},
+    {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nThe elements as a capsule."},
+    {"__dlpack_device__", array_dlpack_device, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* "__weaklistoffset__" is how a type of the limited API takes weak references. */
+#include <structmember.h>
+static PyMemberDef array_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(array_object, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+#define SLOTS(slot, function) {Py_nb_##slot, array_##slot}, {Py_nb_inplace_##slot, array_i##slot},
+static PyType_Slot array_slots[] = {
+    {Py_tp_dealloc, array_dealloc},
+    {Py_tp_repr, array_repr},
+    {Py_tp_str, array_str},
+    {Py_tp_richcompare, array_compare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_iter, array_iter},
+    {Py_tp_getset, array_attributes},
+    {Py_tp_methods, array_methods},
+    {Py_tp_members, array_members},
+    {Py_tp_doc, "An array: lazy, of any shape and dtype, on any device. Functions of the module make arrays."},
+    BINARY_OPERATORS(SLOTS)
+    {Py_nb_power, array_power},
+    {Py_nb_inplace_power, array_ipower},
+    {Py_nb_divmod, array_divmod},
+    {Py_nb_negative, array_negative},
+    {Py_nb_positive, array_positive},
+    {Py_nb_absolute, array_absolute},
+    {Py_nb_invert, array_invert},
+    {Py_nb_bool, array_bool},
+    {Py_nb_int, array_int},
+    {Py_nb_float, array_float},
+    {Py_nb_index, array_index},
+    {Py_mp_length, array_length},
+    {Py_mp_subscript, array_getitem},
+    {Py_mp_ass_subscript, array_setitem},
+    {Py_sq_length, array_length},
+    {Py_sq_item, array_seq_item},
+    {Py_bf_getbuffer, array_getbuffer},
+    {Py_bf_releasebuffer, array_releasebuffer},
+    {0, NULL},
+};
+static PyType_Spec array_spec = {"ingot.Array", sizeof(array_object), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
+
+bool array_setup(PyObject *module)
+{
+    array_type = (PyTypeObject *)PyType_FromSpec(&array_spec);
+    return array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)array_type) == 0;
+}

@@ -1,0 +1,115 @@
+/* What the files of the extension module share. The module uses ingot.h and Python's limited API only, so one binary
+ * serves all versions of Python.
+ *
+ * Ownership: every function that builds arrays opens a scope of the library (enter), builds, and leaves it with its
+ * results (leave_with). So intermediate arrays end with the call, and an Array object owns one reference. */
+#ifndef PYTHON_COMMON_H
+#define PYTHON_COMMON_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <ingot.h>
+#include <stdbool.h>
+
+#ifdef Py_GIL_DISABLED
+#error "Ingot's module uses the limited API, which free-threaded builds of Python do not have: use the default build"
+#endif
+
+/* ---- the types of the module ---- */
+
+typedef struct array_object {
+    PyObject ob_base;
+    ig_array *x; /* owned */
+    PyObject *weakrefs;
+} array_object;
+
+extern PyTypeObject *array_type, *dtype_type, *op_type;
+extern PyObject *device_error;
+
+static inline bool is_array(PyObject *o) { return Py_TYPE(o) == array_type; }
+static inline ig_array *array_of(PyObject *o) { return ((array_object *)o)->x; }
+
+/* An Array that takes over the caller's reference to x. NULL with an exception on failure, also if x is NULL. */
+PyObject *array_wrap(ig_array *x);
+
+/* Types that PyInit__ingot makes; each returns false with an exception on failure. */
+void library_setup(void);
+bool array_setup(PyObject *module);
+bool dtype_setup(PyObject *module);
+bool ops_setup(PyObject *module);
+bool transform_setup(PyObject *module);
+
+/* Method tables of the files, which are functions of the module. */
+extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[], transform_functions[],
+    library_functions[];
+
+/* ---- calls of the library ---- */
+
+/* Raises the waiting error of the library as an exception, unless one is raised already. Returns NULL. */
+PyObject *raise_error(void);
+
+bool enter(void);
+/* Retains x, leaves the scope and wraps x. Raises the error if x is NULL. */
+PyObject *leave_with(ig_array *x);
+/* Leaves the scope with n arrays as a tuple or list. */
+PyObject *leave_with_all(ig_array *const *x, int n, bool as_list);
+PyObject *leave_failed(void);
+
+/* Evaluates arrays, without the GIL. -1 with an exception on failure. */
+int evaluate(ig_array *const *x, int n);
+/* The row-major elements of x, evaluated without the GIL; NULL with an exception on failure. */
+const void *elements(ig_array *x);
+/* Graphs are walked by one thread at a time. Evaluation drops the history of arrays, which gradients walk. These
+ * release the GIL while they wait. The lock is recursive. */
+void graph_lock(void);
+void graph_unlock(void);
+
+/* ---- conversions: the results belong to the open scope ---- */
+
+/* True if o is a Python number; of a subclass too, such as numpy.float64. */
+bool is_number(PyObject *o);
+/* A number as a weak scalar; NULL with an exception on failure. */
+ig_array *number_array(PyObject *o);
+/* Anything that stands for an array: Array, number (weak), nested sequence, object with a buffer, __dlpack__ or
+ * __array__. */
+ig_array *to_array(PyObject *o);
+/* The same for operands of operators: NULL without an exception if o is of an unknown type. */
+ig_array *to_operand(PyObject *o);
+/* As asarray does: numbers are not weak. dtype may be IG_DTYPE_NONE. */
+ig_array *make_array(PyObject *o, ig_dtype dtype);
+/* An array of an object with a buffer. Copies, unless borrow. NULL without an exception if there is no buffer. */
+ig_array *from_buffer(PyObject *o, bool borrow);
+/* An array from __dlpack__, on its device. */
+ig_array *from_capsule(PyObject *o, PyObject *device, PyObject *copy);
+
+/* The dtype that o stands for: a dtype, its name, a Python type, a NumPy dtype; IG_DTYPE_NONE for None. False with
+ * TypeError if it is none of these. */
+bool to_dtype(PyObject *o, ig_dtype *dtype);
+PyObject *dtype_object(ig_dtype dtype);
+/* The format character of Python's struct module, or NULL. */
+const char *dtype_format(ig_dtype dtype);
+ig_dtype format_dtype(const char *format);
+
+/* Up to max integers from an int or from a nested sequence of them. Returns their number, -1 with an exception. */
+int to_ints(PyObject *o, int64_t *v, int max);
+PyObject *ints_tuple(ig_ints v);
+
+/* The element at p as a Python number. */
+PyObject *element_object(const void *p, ig_dtype dtype);
+
+/* ---- the parts of the Array type ---- */
+
+PyObject *array_getitem(PyObject *self, PyObject *key);
+int array_setitem(PyObject *self, PyObject *key, PyObject *value);
+/* x with value at key, combined by how: "set", "add", "multiply", "min" or "max". In the open scope. */
+ig_array *array_updated(ig_array *x, PyObject *key, ig_array *value, const char *how);
+PyObject *array_at(PyObject *self, void *unused);
+int array_getbuffer(PyObject *self, Py_buffer *view, int flags);
+void array_releasebuffer(PyObject *self, Py_buffer *view);
+PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
+
+/* Calls what release functions of foreign memory have left for a thread with the GIL. */
+void release_later(PyObject *owner, void (*release)(void *context), void *context);
+
+#endif

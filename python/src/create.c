@@ -1,0 +1,192 @@
+/* Functions that make arrays from Python objects, and the module's other functions without a row in the op table. */
+#include "common.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A copy of the elements, for memory that its owner may change. */
+static ig_array *copied(ig_array *x)
+{
+    const void *data = elements(x);
+    return data ? ig_from_data(data, ig_shape(x), ig_dtype_of(x)) : NULL;
+}
+
+/* The array of any object; without a copy if borrow. */
+static ig_array *convert(PyObject *o, ig_dtype dtype, bool borrow)
+{
+    if (!borrow)
+        return make_array(o, dtype);
+    ig_array *x = is_array(o) ? array_of(o) : from_buffer(o, true);
+    if (!x && !PyErr_Occurred() && PyObject_HasAttrString(o, "__dlpack__"))
+        x = from_capsule(o, Py_None, Py_False);
+    if (!x && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "%R cannot be an array without a copy; pass copy=None", Py_TYPE(o));
+    if (x && dtype && ig_dtype_of(x) != dtype) {
+        PyErr_SetString(PyExc_ValueError, "another dtype needs a copy; pass copy=None");
+        return NULL;
+    }
+    return x;
+}
+
+static PyObject *fn_asarray(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self;
+    static char *names[] = {"", "dtype", "device", "copy", NULL};
+    PyObject *o, *dtype = Py_None, *copy = Py_None;
+    const char *device = NULL;
+    ig_dtype d;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OzO:asarray", names, &o, &dtype, &device, &copy) ||
+        !to_dtype(dtype, &d))
+        return NULL;
+    if (is_array(o) && (!d || d == ig_dtype_of(array_of(o))) && !device)
+        return copy == Py_True ? array_wrap(ig_retain(array_of(o))) : Py_NewRef(o);
+    if (!enter())
+        return NULL;
+    ig_array *x = convert(o, d, copy == Py_False);
+    if (x && device)
+        x = ig_to_device(x, device);
+    return leave_with(x && !is_array(o) && copy == Py_True && PyObject_HasAttrString(o, "__dlpack__") ? copied(x) : x);
+}
+
+/* Numbers and small sequences without another handle: asarray for the arguments of Python functions. */
+static PyObject *fn_from_bytes(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *bytes;
+    Py_ssize_t n;
+    PyObject *shape, *dtype;
+    ig_dtype d;
+    int64_t v[IG_MAX_NDIM];
+    if (!PyArg_ParseTuple(args, "y#OO:_from_bytes", &bytes, &n, &shape, &dtype) || !to_dtype(dtype, &d))
+        return NULL;
+    const int ndim = to_ints(shape, v, IG_MAX_NDIM);
+    int64_t size = (int64_t)ig_dtype_bytes(d);
+    for (int i = 0; i < ndim; i++)
+        size *= v[i];
+    if (ndim < 0)
+        return NULL;
+    if (size != n)
+        return PyErr_Format(PyExc_ValueError, "%zd bytes do not fill the shape", n);
+    if (!enter())
+        return NULL;
+    return leave_with(ig_from_data(bytes, (ig_ints){v, ndim}, d));
+}
+
+static PyObject *fn_broadcast_shapes(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    (void)self;
+    int64_t v[IG_MAX_NDIM], shape[IG_MAX_NDIM];
+    int ndim = 0;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        const int m = to_ints(args[k], v, IG_MAX_NDIM);
+        if (m < 0)
+            return NULL;
+        if (m > ndim) {
+            memmove(shape + (m - ndim), shape, (size_t)ndim * sizeof *shape);
+            for (int i = 0; i < m - ndim; i++)
+                shape[i] = 1;
+            ndim = m;
+        }
+        for (int i = 0; i < m; i++) {
+            int64_t *to = &shape[ndim - m + i];
+            if (*to != v[i] && *to != 1 && v[i] != 1)
+                return PyErr_Format(PyExc_ValueError, "the shapes do not broadcast: %lld and %lld along axis %d",
+                                    (long long)*to, (long long)v[i], i - m);
+            *to = *to == 1 ? v[i] : *to;
+        }
+    }
+    return ints_tuple((ig_ints){shape, ndim});
+}
+
+static PyObject *fn_load(PyObject *self, PyObject *path)
+{
+    (void)self;
+    PyObject *bytes;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    if (!enter()) {
+        Py_DECREF(bytes);
+        return NULL;
+    }
+    ig_array *x = ig_load(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    return leave_with(x);
+}
+
+static PyObject *fn_save(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *path, *o;
+    if (!PyArg_ParseTuple(args, "O&O:save", PyUnicode_FSConverter, &path, &o))
+        return NULL;
+    ig_status status = IG_ERR_ARGUMENT;
+    if (enter()) {
+        ig_array *x = to_array(o);
+        if (x && evaluate(&x, 1) == 0)
+            status = ig_save(PyBytes_AsString(path), x);
+        ig_scope_end();
+    }
+    Py_DECREF(path);
+    if (status != IG_OK)
+        return raise_error();
+    Py_RETURN_NONE;
+}
+
+/* A dictionary of the arrays of a .safetensors or .npz file. */
+static PyObject *fn_load_all(PyObject *self, PyObject *path)
+{
+    (void)self;
+    PyObject *bytes, *all = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    ig_tensors *t = ig_tensors_load(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    if (t)
+        all = PyDict_New();
+    for (int i = 0; all && i < ig_tensors_count(t); i++) {
+        const char *name = ig_tensors_name(t, i);
+        PyObject *x = array_wrap(ig_retain(ig_tensors_get(t, name)));
+        if (!x || PyDict_SetItemString(all, name, x) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(x);
+    }
+    ig_tensors_free(t);
+    return all ? all : raise_error();
+}
+
+static PyObject *fn_save_all(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *path, *all, *name, *o;
+    int npz = 0;
+    if (!PyArg_ParseTuple(args, "O&O!p:_save_all", PyUnicode_FSConverter, &path, &PyDict_Type, &all, &npz))
+        return NULL;
+    ig_tensors *t = enter() ? ig_tensors_new() : NULL;
+    ig_status status = t ? IG_OK : IG_ERR_MEMORY;
+    for (Py_ssize_t at = 0; status == IG_OK && PyDict_Next(all, &at, &name, &o);) {
+        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+        ig_array *x = text ? to_array(o) : NULL;
+        status = x ? ig_tensors_put(t, text, x) : IG_ERR_ARGUMENT;
+    }
+    if (status == IG_OK)
+        status = npz ? ig_tensors_save_npz(t, PyBytes_AsString(path)) : ig_tensors_save(t, PyBytes_AsString(path));
+    ig_tensors_free(t);
+    ig_scope_end();
+    Py_DECREF(path);
+    if (status != IG_OK)
+        return raise_error();
+    Py_RETURN_NONE;
+}
+
+PyMethodDef create_functions[] = {
+    {"asarray", (PyCFunction)(void (*)(void))fn_asarray, METH_VARARGS | METH_KEYWORDS,
+     "asarray(obj, /, dtype=None, device=None, copy=None)\n--\n\nAn array of numbers, nested sequences, or of another "
+     "library's array. Floats become float32 unless dtype says otherwise."},
+    {"_from_bytes", fn_from_bytes, METH_VARARGS, NULL},
+    {"broadcast_shapes", (PyCFunction)(void (*)(void))fn_broadcast_shapes, METH_FASTCALL,
+     "broadcast_shapes(*shapes)\n--\n\nThe shape that arrays of these shapes have together."},
+    {"_load", fn_load, METH_O, NULL},
+    {"_save", fn_save, METH_VARARGS, NULL},
+    {"_load_all", fn_load_all, METH_O, NULL},
+    {"_save_all", fn_save_all, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,321 @@
+/* dtypes as objects: ingot.float32 and so on. Each is one object. They are equal to their names, to Python's types and to
+ * NumPy's dtypes of the same name. */
+#include "common.h"
+#include <string.h>
+
+typedef struct dtype_object_s {
+    PyObject ob_base;
+    ig_dtype dtype;
+} dtype_object_s;
+
+enum { DTYPES = IG_C128 + 1 };
+
+PyTypeObject *dtype_type;
+static PyObject *dtypes[DTYPES];
+
+static ig_dtype dtype_of(PyObject *o) { return ((dtype_object_s *)o)->dtype; }
+
+PyObject *dtype_object(ig_dtype dtype) { return Py_NewRef(dtypes[dtype]); }
+
+static const char *const formats[DTYPES] = {
+    [IG_BOOL] = "?", [IG_I8] = "b",  [IG_I16] = "h", [IG_I32] = "i", [IG_I64] = "q",
+    [IG_U8] = "B",   [IG_U16] = "H", [IG_U32] = "I", [IG_U64] = "Q", [IG_F16] = "e",
+    [IG_F32] = "f",  [IG_F64] = "d", [IG_C64] = "Zf", [IG_C128] = "Zd",
+};
+
+const char *dtype_format(ig_dtype dtype) { return formats[dtype]; }
+
+ig_dtype format_dtype(const char *format)
+{
+    if (!format)
+        return IG_U8;
+    if (*format == '@' || *format == '=' || *format == '<')
+        format++;
+    if (strcmp(format, "l") == 0)
+        return sizeof(long) == 8 ? IG_I64 : IG_I32;
+    if (strcmp(format, "L") == 0)
+        return sizeof(long) == 8 ? IG_U64 : IG_U32;
+    for (int i = IG_BOOL; i < DTYPES; i++)
+        if (formats[i] && strcmp(formats[i], format) == 0)
+            return (ig_dtype)i;
+    return IG_DTYPE_NONE;
+}
+
+/* The dtype of a name, of a Python type or of an object with a name, such as a NumPy dtype or scalar type. */
+static ig_dtype find_dtype(PyObject *o)
+{
+    if (Py_TYPE(o) == dtype_type)
+        return dtype_of(o);
+    if (o == (PyObject *)&PyBool_Type)
+        return IG_BOOL;
+    if (o == (PyObject *)&PyLong_Type)
+        return IG_I64;
+    if (o == (PyObject *)&PyFloat_Type)
+        return IG_F32;
+    if (o == (PyObject *)&PyComplex_Type)
+        return IG_C64;
+    PyObject *name = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, PyType_Check(o) ? "__name__" : "name");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const ig_dtype found = text ? ig_dtype_parse(text) : IG_DTYPE_NONE;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    ig_error(NULL);
+    return found;
+}
+
+bool to_dtype(PyObject *o, ig_dtype *dtype)
+{
+    *dtype = o == Py_None ? IG_DTYPE_NONE : find_dtype(o);
+    if (*dtype == IG_DTYPE_NONE && o != Py_None) {
+        PyErr_Format(PyExc_TypeError, "%R is not a dtype; use ingot.float32, 'float32' or 'f32'", o);
+        return false;
+    }
+    return true;
+}
+
+static PyObject *dtype_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("ingot.%s", ig_dtype_std_name(dtype_of(self)));
+}
+
+static PyObject *dtype_str(PyObject *self)
+{
+    return PyUnicode_FromString(ig_dtype_std_name(dtype_of(self)));
+}
+
+static Py_hash_t dtype_hash(PyObject *self)
+{
+    PyObject *name = dtype_str(self);
+    const Py_hash_t hash = name ? PyObject_Hash(name) : -1;
+    Py_XDECREF(name);
+    return hash;
+}
+
+static PyObject *dtype_compare(PyObject *self, PyObject *other, int op)
+{
+    if (op != Py_EQ && op != Py_NE)
+        Py_RETURN_NOTIMPLEMENTED;
+    const bool same = self == other || (Py_TYPE(other) != dtype_type && other != Py_None &&
+                                        find_dtype(other) == dtype_of(self));
+    return PyBool_FromLong(same == (op == Py_EQ));
+}
+
+static PyObject *get_name(PyObject *self, void *unused) { return (void)unused, dtype_str(self); }
+static PyObject *get_itemsize(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(ig_dtype_bytes(dtype_of(self)));
+}
+static PyObject *get_kind(PyObject *self, void *unused)
+{
+    (void)unused;
+    const ig_dtype d = dtype_of(self);
+    return PyUnicode_FromString(d == IG_BOOL                          ? "b"
+                                : ig_isdtype(d, "signed integer")     ? "i"
+                                : ig_isdtype(d, "unsigned integer")   ? "u"
+                                : ig_isdtype(d, "complex floating")   ? "c"
+                                                                      : "f");
+}
+
+/* Pickled by name. */
+static PyObject *dtype_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *name = dtype_str(self);
+    return name ? Py_BuildValue("(O(N))", dtype_type, name) : NULL;
+}
+
+/* The type called: dtype("float32"). */
+static PyObject *dtype_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)type;
+    PyObject *o;
+    ig_dtype d;
+    if (kwargs && PyDict_Size(kwargs))
+        return PyErr_Format(PyExc_TypeError, "dtype takes no keywords");
+    if (!PyArg_ParseTuple(args, "O:dtype", &o) || !to_dtype(o, &d))
+        return NULL;
+    return d ? dtype_object(d) : PyErr_Format(PyExc_TypeError, "None is not a dtype");
+}
+
+static PyGetSetDef dtype_attributes[] = {
+    {"name", get_name, NULL, "The standard's name, such as 'float32'.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
+    {"kind", get_kind, NULL, "One letter: b, i, u, f or c.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot dtype_slots[] = {
+    {Py_tp_new, dtype_new},           {Py_tp_repr, dtype_repr},
+    {Py_tp_str, dtype_str},           {Py_tp_hash, dtype_hash},
+    {Py_tp_richcompare, dtype_compare}, {Py_tp_getset, dtype_attributes},
+    {Py_tp_methods, dtype_methods},   {Py_tp_doc, "The type of an array's elements."},
+    {0, NULL},
+};
+static PyType_Spec dtype_spec = {"ingot.dtype", sizeof(dtype_object_s), 0, Py_TPFLAGS_DEFAULT,
+                                 dtype_slots};
+
+bool dtype_setup(PyObject *module)
+{
+    dtype_type = (PyTypeObject *)PyType_FromSpec(&dtype_spec);
+    if (!dtype_type || PyModule_AddObjectRef(module, "dtype", (PyObject *)dtype_type) < 0)
+        return false;
+    for (int i = IG_BOOL; i < DTYPES; i++) {
+        dtype_object_s *d = PyObject_New(dtype_object_s, dtype_type);
+        if (!d)
+            return false;
+        d->dtype = (ig_dtype)i;
+        dtypes[i] = (PyObject *)d;
+        if (PyModule_AddObjectRef(module, ig_dtype_std_name((ig_dtype)i), dtypes[i]) < 0)
+            return false;
+    }
+    return PyModule_AddObjectRef(module, "bool_", dtypes[IG_BOOL]) == 0;
+}
+
+/* ---- functions of dtypes ---- */
+
+/* The dtype of an argument that may be an array or a dtype. */
+static bool dtype_of_argument(PyObject *o, ig_dtype *dtype)
+{
+    if (is_array(o)) {
+        *dtype = ig_dtype_of(array_of(o));
+        return true;
+    }
+    if (!to_dtype(o, dtype))
+        return false;
+    if (!*dtype)
+        PyErr_SetString(PyExc_TypeError, "None is not a dtype");
+    return *dtype != IG_DTYPE_NONE;
+}
+
+/* The common dtype of the arguments given so far and a number, which adapts. */
+static ig_dtype with_number(ig_dtype d, PyObject *o)
+{
+    const ig_dtype one = PyBool_Check(o)     ? IG_BOOL
+                         : PyLong_Check(o)   ? IG_I64
+                         : PyFloat_Check(o)  ? IG_F32
+                                             : IG_C64;
+    if (d == IG_DTYPE_NONE)
+        return one;
+    if (one == IG_BOOL || d == one)
+        return d;
+    if (one == IG_I64)
+        return d == IG_BOOL ? IG_I64 : d;
+    if (one == IG_F32)
+        return ig_isdtype(d, "real floating") || ig_isdtype(d, "complex floating") ? d : IG_F32;
+    return d == IG_F64 || d == IG_C128 ? IG_C128 : IG_C64;
+}
+
+static PyObject *fn_result_type(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    (void)self;
+    ig_dtype result = IG_DTYPE_NONE, d;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (is_number(args[i]))
+            continue;
+        if (!dtype_of_argument(args[i], &d))
+            return NULL;
+        const ig_dtype before = result;
+        result = before ? ig_promote(before, d) : d;
+        if (!result)
+            return PyErr_Format(PyExc_TypeError, "%s and %s have no common dtype",
+                                ig_dtype_std_name(before), ig_dtype_std_name(d));
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (is_number(args[i]))
+            result = with_number(result, args[i]);
+    if (!result)
+        return PyErr_Format(PyExc_ValueError, "result_type needs an array or a dtype");
+    return dtype_object(result);
+}
+
+static PyObject *fn_can_cast(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *from, *to;
+    ig_dtype a, b;
+    if (!PyArg_ParseTuple(args, "OO:can_cast", &from, &to) || !dtype_of_argument(from, &a) ||
+        !dtype_of_argument(to, &b))
+        return NULL;
+    return PyBool_FromLong(ig_can_cast(a, b));
+}
+
+/* 1 if the dtype is of a kind: a name, a dtype or a tuple of these. -1 with an exception. */
+static int is_kind(ig_dtype d, PyObject *kind)
+{
+    if (PyTuple_Check(kind)) {
+        int any = 0;
+        for (Py_ssize_t i = 0; any == 0 && i < PyTuple_Size(kind); i++)
+            any = is_kind(d, PyTuple_GetItem(kind, i));
+        return any;
+    }
+    static const char *const kinds[] = {"bool",     "signed integer", "unsigned integer", "integral",
+                                        "real floating", "complex floating", "numeric"};
+    const char *name = PyUnicode_Check(kind) ? PyUnicode_AsUTF8AndSize(kind, NULL) : NULL;
+    for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(name, kinds[i]) == 0)
+            return ig_isdtype(d, name);
+    ig_dtype other;
+    if (name && !ig_dtype_parse(name)) {
+        ig_error(NULL);
+        PyErr_Format(PyExc_ValueError, "isdtype: '%s' is not a kind of dtypes", name);
+        return -1;
+    }
+    return to_dtype(kind, &other) ? other == d : -1;
+}
+
+static PyObject *fn_isdtype(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *dtype, *kind;
+    ig_dtype d;
+    if (!PyArg_ParseTuple(args, "OO:isdtype", &dtype, &kind) || !to_dtype(dtype, &d))
+        return NULL;
+    const int is = is_kind(d, kind);
+    return is < 0 ? NULL : PyBool_FromLong(is);
+}
+
+/* The limits of a dtype as a tuple; __init__.py gives it names. */
+static PyObject *fn_finfo(PyObject *self, PyObject *o)
+{
+    (void)self;
+    ig_dtype d;
+    ig_finfo f;
+    if (!dtype_of_argument(o, &d))
+        return NULL;
+    if (!ig_isdtype(d, "real floating") && !ig_isdtype(d, "complex floating"))
+        return PyErr_Format(PyExc_TypeError, "finfo: %s is not a floating-point dtype", ig_dtype_std_name(d));
+    if (ig_finfo_of(d, &f) != IG_OK)
+        return raise_error();
+    const ig_dtype part = d == IG_C64 ? IG_F32 : d == IG_C128 ? IG_F64 : d;
+    return Py_BuildValue("(iddddN)", f.bits, f.eps, f.max, f.min, f.smallest_normal, dtype_object(part));
+}
+
+static PyObject *fn_iinfo(PyObject *self, PyObject *o)
+{
+    (void)self;
+    ig_dtype d;
+    ig_iinfo f;
+    if (!dtype_of_argument(o, &d))
+        return NULL;
+    if (!ig_isdtype(d, "integral"))
+        return PyErr_Format(PyExc_TypeError, "iinfo: %s is not an integer dtype", ig_dtype_std_name(d));
+    if (ig_iinfo_of(d, &f) != IG_OK)
+        return raise_error();
+    return Py_BuildValue("(iKLN)", f.bits, (unsigned long long)f.max, (long long)f.min, dtype_object(d));
+}
+
+PyMethodDef dtype_functions[] = {
+    {"result_type", (PyCFunction)(void (*)(void))fn_result_type, METH_FASTCALL,
+     "result_type(*arrays_and_dtypes)\n--\n\nThe common dtype of arrays, dtypes and numbers."},
+    {"can_cast", fn_can_cast, METH_VARARGS,
+     "can_cast(from_, to, /)\n--\n\nWhether promotion of from_ and to gives to."},
+    {"isdtype", fn_isdtype, METH_VARARGS,
+     "isdtype(dtype, kind, /)\n--\n\nWhether dtype is of a kind: a name such as 'real floating', a dtype, or a tuple."},
+    {"_finfo", fn_finfo, METH_O, NULL},
+    {"_iinfo", fn_iinfo, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,365 @@
+/* Calls of the library: errors as exceptions, scopes, evaluation without the GIL, and settings. */
+#include "common.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+PyObject *raise_error(void)
+{
+    ig_status code = IG_OK;
+    const char *message = ig_error(&code);
+    if (PyErr_Occurred())
+        return NULL;
+    PyObject *type = PyExc_RuntimeError;
+    switch (code) {
+    case IG_ERR_ARGUMENT:
+    case IG_ERR_SHAPE:
+    case IG_ERR_FORMAT: type = PyExc_ValueError; break;
+    case IG_ERR_DTYPE: type = PyExc_TypeError; break;
+    case IG_ERR_INDEX: type = PyExc_IndexError; break;
+    case IG_ERR_MEMORY: type = PyExc_MemoryError; break;
+    case IG_ERR_FILE: type = PyExc_OSError; break;
+    case IG_ERR_DEVICE:
+    case IG_ERR_UNSUPPORTED: type = device_error; break;
+    case IG_ERR_CANCELLED: type = PyExc_KeyboardInterrupt; break;
+    default: break;
+    }
+    PyErr_SetString(type, message ? message : "Ingot failed without a message");
+    return NULL;
+}
+
+bool enter(void)
+{
+    if (ig_scope_begin() == IG_OK)
+        return true;
+    raise_error();
+    return false;
+}
+
+PyObject *leave_failed(void)
+{
+    ig_scope_end();
+    return raise_error();
+}
+
+PyObject *leave_with(ig_array *x)
+{
+    ig_retain(x);
+    ig_scope_end();
+    return x && !PyErr_Occurred() ? array_wrap(x) : (ig_release(x), raise_error());
+}
+
+PyObject *leave_with_all(ig_array *const *x, int n, bool as_list)
+{
+    PyObject *all = as_list ? PyList_New(n) : PyTuple_New(n);
+    for (int i = 0; all && i < n; i++) {
+        PyObject *one = x[i] ? array_wrap(ig_retain(x[i])) : raise_error();
+        if (!one || (as_list ? PyList_SetItem(all, i, one) : PyTuple_SetItem(all, i, one)) < 0)
+            Py_CLEAR(all);
+    }
+    ig_scope_end();
+    return all;
+}
+
+/* ---- the lock of graphs ---- */
+
+static pthread_mutex_t graphs;
+
+static void make_lock(void)
+{
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&graphs, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
+void graph_lock(void)
+{
+    if (pthread_mutex_trylock(&graphs) == 0)
+        return;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&graphs);
+    Py_END_ALLOW_THREADS
+}
+
+void graph_unlock(void) { pthread_mutex_unlock(&graphs); }
+
+/* A child of fork must not inherit a lock that another thread of its parent held. */
+static void lock_graphs(void) { pthread_mutex_lock(&graphs); }
+
+/* ---- evaluation ---- */
+
+int evaluate(ig_array *const *x, int n)
+{
+    ig_status status;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&graphs);
+    status = ig_eval(x, n);
+    pthread_mutex_unlock(&graphs);
+    Py_END_ALLOW_THREADS
+    if (status == IG_OK)
+        return 0;
+    if (PyErr_CheckSignals() == 0) /* Control-C: Python's handler raises */
+        raise_error();
+    else
+        ig_error(NULL);
+    return -1;
+}
+
+const void *elements(ig_array *x)
+{
+    const void *data;
+    Py_BEGIN_ALLOW_THREADS
+    pthread_mutex_lock(&graphs);
+    data = ig_data(x);
+    pthread_mutex_unlock(&graphs);
+    Py_END_ALLOW_THREADS
+    if (!data && ig_failed()) {
+        if (PyErr_CheckSignals() == 0)
+            raise_error();
+        ig_error(NULL);
+        return NULL;
+    }
+    return data ? data : "";
+}
+
+/* Control-C stops an evaluation: our handler cancels it and calls Python's, which sets a flag. */
+static struct sigaction before;
+
+static void interrupt(int number, siginfo_t *info, void *context)
+{
+    ig_cancel();
+    if (before.sa_flags & SA_SIGINFO)
+        before.sa_sigaction(number, info, context);
+    else if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL)
+        before.sa_handler(number);
+}
+
+static void watch_interrupts(void)
+{
+    if (sigaction(SIGINT, NULL, &before) != 0 || before.sa_handler == SIG_DFL ||
+        before.sa_handler == SIG_IGN)
+        return; /* Python does not handle it either */
+    struct sigaction ours = {.sa_sigaction = interrupt, .sa_flags = before.sa_flags | SA_SIGINFO};
+    ours.sa_mask = before.sa_mask;
+    sigaction(SIGINT, &ours, NULL);
+}
+
+void library_setup(void)
+{
+    make_lock();
+    pthread_atfork(lock_graphs, graph_unlock, graph_unlock);
+    watch_interrupts();
+}
+
+/* ---- owners of foreign memory ---- */
+
+/* The library drops memory in any thread, with or without the GIL and while it holds its own locks. So owners are
+ * listed here, and released by Python's main thread soon after. */
+typedef struct waiting {
+    struct waiting *next;
+    PyObject *owner;
+    void (*release)(void *context);
+    void *context;
+} waiting;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static waiting *list;
+static bool scheduled;
+
+static int release_all(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&list_lock);
+    waiting *w = list;
+    list = NULL;
+    scheduled = false;
+    pthread_mutex_unlock(&list_lock);
+    while (w) {
+        waiting *next = w->next;
+        if (w->release)
+            w->release(w->context);
+        Py_XDECREF(w->owner);
+        free(w);
+        w = next;
+    }
+    return 0;
+}
+
+void release_later(PyObject *owner, void (*release)(void *context), void *context)
+{
+    waiting *w = malloc(sizeof *w);
+    if (!w)
+        return; /* the owner stays */
+    *w = (waiting){NULL, owner, release, context};
+    pthread_mutex_lock(&list_lock);
+    w->next = list;
+    list = w;
+    if (!scheduled && Py_IsInitialized()) /* if the queue is full, the next release tries again */
+        scheduled = Py_AddPendingCall(release_all, NULL) == 0;
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* ---- functions ---- */
+
+static PyObject *fn_eval(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    (void)self;
+    ig_array **x = malloc((size_t)(n + 1) * sizeof *x);
+    int count = 0;
+    for (Py_ssize_t i = 0; x && i < n; i++) {
+        if (is_array(args[i]))
+            x[count++] = array_of(args[i]);
+        else {
+            free(x);
+            return PyErr_Format(PyExc_TypeError, "eval takes arrays, not %R", Py_TYPE(args[i]));
+        }
+    }
+    if (!x || !enter()) {
+        free(x);
+        return PyErr_NoMemory();
+    }
+    const int status = count ? evaluate(x, count) : 0;
+    ig_scope_end();
+    free(x);
+    if (status < 0)
+        return NULL;
+    if (n == 1)
+        return Py_NewRef(args[0]);
+    Py_RETURN_NONE;
+}
+
+static PyObject *fn_explain(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    (void)self;
+    ig_array *x[64];
+    if (n > 64)
+        return PyErr_Format(PyExc_ValueError, "explain takes at most 64 arrays");
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!is_array(args[i]))
+            return PyErr_Format(PyExc_TypeError, "explain takes arrays, not %R", Py_TYPE(args[i]));
+        x[i] = array_of(args[i]);
+    }
+    if (!enter())
+        return NULL;
+    graph_lock();
+    char *text = ig_explain(x, (int)n);
+    graph_unlock();
+    PyObject *result = text ? PyUnicode_FromString(text) : NULL;
+    ig_free(text);
+    ig_scope_end();
+    return result ? result : raise_error();
+}
+
+static PyObject *fn_set_device(PyObject *self, PyObject *name)
+{
+    (void)self;
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    if (!text)
+        return PyErr_Format(PyExc_TypeError, "a device is a string, not %R", Py_TYPE(name));
+    if (ig_set_device(text) != IG_OK)
+        return raise_error();
+    Py_RETURN_NONE;
+}
+
+static PyObject *fn_default_device(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return PyUnicode_FromString(ig_device());
+}
+
+static PyObject *fn_devices(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    PyObject *names = PyList_New(0);
+    const int n = ig_device_count();
+    for (int i = 0; names && i < n; i++) {
+        ig_device_info info = {.size = sizeof info};
+        if (ig_device_get(i, &info) != IG_OK) {
+            Py_DECREF(names);
+            return raise_error();
+        }
+        if (!info.runs_arrays || strcmp(info.kind, "null") == 0 || strcmp(info.kind, "gang") == 0)
+            continue;
+        PyObject *name = PyUnicode_FromString(info.name);
+        if (!name || PyList_Append(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+static PyObject *fn_synchronize(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name = NULL;
+    ig_status status;
+    if (!PyArg_ParseTuple(args, "|z:synchronize", &name))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = ig_synchronize(name);
+    Py_END_ALLOW_THREADS
+    if (status != IG_OK)
+        return raise_error();
+    Py_RETURN_NONE;
+}
+
+static PyObject *fn_threads(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return PyLong_FromLong(ig_threads());
+}
+
+static PyObject *fn_set_threads(PyObject *self, PyObject *n)
+{
+    (void)self;
+    const long count = PyLong_AsLong(n);
+    if (PyErr_Occurred())
+        return NULL;
+    if (ig_set_threads((int)count) != IG_OK)
+        return raise_error();
+    Py_RETURN_NONE;
+}
+
+static PyObject *fn_memory(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return Py_BuildValue("{sKsKsK}", "used", (unsigned long long)ig_memory_used(), "peak",
+                         (unsigned long long)ig_memory_peak(), "limit",
+                         (unsigned long long)ig_memory_limit());
+}
+
+/* The alias table: (name, op, params, expression, advice) for each. */
+static PyObject *fn_aliases(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    const int n = ig_alias_count();
+    PyObject *all = PyList_New(n);
+    for (int i = 0; all && i < n; i++) {
+        const ig_alias *a = ig_alias_at(i);
+        PyObject *row = Py_BuildValue("(zzzzz)", a->name, a->op, a->params, a->expression, a->advice);
+        if (!row || PyList_SetItem(all, i, row) < 0)
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+PyMethodDef library_functions[] = {
+    {"eval", (PyCFunction)(void (*)(void))fn_eval, METH_FASTCALL,
+     "eval(*arrays)\n--\n\nComputes the arrays, and everything that they need, in one run. Returns the array if "
+     "there is one."},
+    {"_explain", (PyCFunction)(void (*)(void))fn_explain, METH_FASTCALL, NULL},
+    {"set_device", fn_set_device, METH_O,
+     "set_device(name, /)\n--\n\nThe device of the calling thread's new arrays."},
+    {"default_device", fn_default_device, METH_NOARGS, "default_device()\n--\n\nThe name of the current device."},
+    {"devices", fn_devices, METH_NOARGS, "devices()\n--\n\nThe names of the devices that compute arrays."},
+    {"synchronize", fn_synchronize, METH_VARARGS,
+     "synchronize(device=None, /)\n--\n\nWaits until the device has done all its work."},
+    {"threads", fn_threads, METH_NOARGS, "threads()\n--\n\nThe number of threads of the CPU device."},
+    {"set_threads", fn_set_threads, METH_O,
+     "set_threads(n, /)\n--\n\nSets the number of threads of the CPU device; 0 restores the default."},
+    {"memory", fn_memory, METH_NOARGS, "memory()\n--\n\nBytes of array data: used, peak and limit."},
+    {"_aliases", fn_aliases, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,493 @@
+/* Every op as a Python function, from the op table. One function serves all ops: it converts the arguments as the
+ * parameters of the op say. An op object is a module function (as the self of a built-in function) and a method of
+ * Array (as a descriptor). Methods have the array as their first argument. */
+#include "common.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PARAMS = 16, MAX_INTS = 256, MAX_RESULTS = 1024, MAX_LIST = 1024 };
+
+/* One op. */
+typedef struct op_entry {
+    const ig_op *op;
+    PyMethodDef function; /* doc included */
+    PyObject *names[MAX_PARAMS];
+    PyTypeObject *results; /* of a tuple with names, or NULL */
+    int n_results;
+    bool places;       /* makes arrays: takes device */
+} op_entry;
+
+typedef struct op_object {
+    PyObject ob_base;
+    const op_entry *entry;
+    PyObject *array; /* the first argument of a bound method, or NULL */
+} op_object;
+
+PyTypeObject *op_type;
+
+/* Memory of one call's arguments. */
+typedef struct arguments {
+    const op_entry *entry;
+    ig_arg arg[MAX_PARAMS + 1];
+    int n;
+    const char *device;
+    int64_t ints[MAX_INTS];
+    int n_ints;
+    ig_array *arrays[MAX_LIST];
+    int n_arrays;
+} arguments;
+
+/* ---- one argument ---- */
+
+static bool has(const ig_param *p, ig_kind kind) { return p->kinds >> kind & 1; }
+
+static bool wrong_type(const arguments *a, const ig_param *p, PyObject *o)
+{
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s: %s cannot be %R; it takes (%s)", a->entry->op->name,
+                     p->name, Py_TYPE(o), a->entry->op->signature);
+    return false;
+}
+
+static bool set_array(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
+{
+    to->kind = IG_ARG_ARRAY;
+    to->u.array = to_array(o);
+    return to->u.array || wrong_type(a, p, o);
+}
+
+static bool set_arrays(arguments *a, ig_arg *to, PyObject *const *items, Py_ssize_t n)
+{
+    if (a->n_arrays + n > MAX_LIST) {
+        PyErr_Format(PyExc_ValueError, "%s: more than %d arrays", a->entry->op->name, MAX_LIST);
+        return false;
+    }
+    ig_array **first = a->arrays + a->n_arrays;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!(a->arrays[a->n_arrays++] = to_array(items[i])))
+            return false;
+    to->kind = IG_ARG_ARRAYS;
+    to->u.arrays.v = first;
+    to->u.arrays.n = (int)n;
+    return true;
+}
+
+static bool set_sequence(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
+{
+    if (has(p, IG_ARG_ARRAYS)) {
+        PyObject *list = PySequence_List(o);
+        if (!list)
+            return false;
+        PyObject *items[MAX_LIST];
+        const Py_ssize_t n = PyList_Size(list);
+        for (Py_ssize_t i = 0; i < n && i < MAX_LIST; i++)
+            items[i] = PyList_GetItem(list, i);
+        const bool set = set_arrays(a, to, items, n);
+        Py_DECREF(list);
+        return set;
+    }
+    if (!has(p, IG_ARG_INTS))
+        return has(p, IG_ARG_ARRAY) ? set_array(a, to, p, o) : wrong_type(a, p, o);
+    int64_t *v = a->ints + a->n_ints;
+    const int n = to_ints(o, v, MAX_INTS - a->n_ints);
+    if (n < 0 && has(p, IG_ARG_ARRAY)) { /* as for quantiles: floats */
+        PyErr_Clear();
+        return set_array(a, to, p, o);
+    }
+    a->n_ints += n > 0 ? n : 0;
+    to->kind = IG_ARG_INTS;
+    to->u.ints = (ig_ints){v, n};
+    return n >= 0;
+}
+
+static bool set_int(ig_arg *to, PyObject *o)
+{
+    int overflow = 0;
+    to->kind = IG_ARG_INT;
+    to->u.i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow)
+        PyErr_Format(PyExc_OverflowError, "%R does not fit into 64 bits", o);
+    return !PyErr_Occurred();
+}
+
+static bool set_number(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
+{
+    if (PyBool_Check(o) && has(p, IG_ARG_BOOL)) {
+        to->kind = IG_ARG_BOOL;
+        to->u.b = o == Py_True;
+        return true;
+    }
+    if (has(p, IG_ARG_ARRAY)) {
+        to->kind = IG_ARG_ARRAY;
+        return (to->u.array = number_array(o)) != NULL;
+    }
+    if (PyLong_Check(o) && (has(p, IG_ARG_INT) || has(p, IG_ARG_INTS)))
+        return set_int(to, o);
+    if (PyComplex_Check(o) || !has(p, IG_ARG_FLOAT)) {
+        if (PyLong_Check(o) && has(p, IG_ARG_BOOL)) {
+            to->kind = IG_ARG_BOOL;
+            to->u.b = PyObject_IsTrue(o) > 0;
+            return true;
+        }
+        return wrong_type(a, p, o);
+    }
+    to->kind = IG_ARG_FLOAT;
+    to->u.f = PyFloat_AsDouble(o);
+    return !PyErr_Occurred();
+}
+
+/* A 0-d array, or an object such as numpy.int64, where a number is wanted. */
+static bool set_scalar_object(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
+{
+    const bool whole = is_array(o) ? ig_isdtype(ig_dtype_of(array_of(o)), "integral") : PyIndex_Check(o);
+    PyObject *number = NULL;
+    if (whole)
+        number = PyNumber_Index(o);
+    else if (has(p, IG_ARG_BOOL) && (!is_array(o) || ig_dtype_of(array_of(o)) == IG_BOOL))
+        number = PyBool_FromLong(PyObject_IsTrue(o) > 0);
+    else if (has(p, IG_ARG_FLOAT))
+        number = PyNumber_Float(o);
+    if (!number)
+        return wrong_type(a, p, o);
+    const bool set = set_number(a, to, p, number);
+    Py_DECREF(number);
+    return set;
+}
+
+static bool set_text(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
+{
+    if (has(p, IG_ARG_DTYPE)) {
+        to->kind = IG_ARG_DTYPE;
+        return to_dtype(o, &to->u.dtype);
+    }
+    if (!has(p, IG_ARG_STRING))
+        return wrong_type(a, p, o);
+    to->kind = IG_ARG_STRING;
+    return (to->u.str = PyUnicode_AsUTF8AndSize(o, NULL)) != NULL;
+}
+
+static bool set_argument(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
+{
+    if (is_array(o) && has(p, IG_ARG_ARRAY)) {
+        to->kind = IG_ARG_ARRAY;
+        to->u.array = array_of(o);
+        return true;
+    }
+    if (o == Py_None) {
+        to->kind = IG_ARG_NONE;
+        return true;
+    }
+    if (is_number(o))
+        return set_number(a, to, p, o);
+    if (PyUnicode_Check(o))
+        return set_text(a, to, p, o);
+    if (has(p, IG_ARG_DTYPE) && (Py_TYPE(o) == dtype_type || PyType_Check(o) || !has(p, IG_ARG_ARRAY))) {
+        to->kind = IG_ARG_DTYPE;
+        return to_dtype(o, &to->u.dtype);
+    }
+    if (PyList_Check(o) || PyTuple_Check(o))
+        return set_sequence(a, to, p, o);
+    if (has(p, IG_ARG_ARRAY))
+        return set_array(a, to, p, o);
+    if (has(p, IG_ARG_ARRAYS) || (has(p, IG_ARG_INTS) && (!is_array(o) || ig_ndim(array_of(o)))))
+        return PySequence_Check(o) ? set_sequence(a, to, p, o) : set_scalar_object(a, to, p, o);
+    return set_scalar_object(a, to, p, o);
+}
+
+/* ---- all arguments ---- */
+
+static bool too_many(const op_entry *e)
+{
+    PyErr_Format(PyExc_TypeError, "%s: too many arguments; it takes (%s)", e->op->name, e->op->signature);
+    return false;
+}
+
+static bool set_positional(arguments *a, PyObject *const *args, Py_ssize_t n)
+{
+    const ig_op *op = a->entry->op;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (i >= op->n_params)
+            return too_many(a->entry);
+        const ig_param *p = &op->params[i];
+        ig_arg *to = &a->arg[a->n++];
+        to->name = NULL;
+        if (p->variadic) {
+            const bool list = n - i == 1 && (PyList_Check(args[i]) || PyTuple_Check(args[i]));
+            return list ? set_sequence(a, to, p, args[i]) : set_arrays(a, to, args + i, n - i);
+        }
+        if (!set_argument(a, to, p, args[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The parameter of a keyword. Names are interned, so a pointer is usually enough. */
+static const ig_param *find_param(const op_entry *e, PyObject *name)
+{
+    for (int i = 0; i < e->op->n_params; i++)
+        if (e->names[i] == name)
+            return &e->op->params[i];
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    return text ? ig_op_param(e->op, text) : NULL;
+}
+
+static bool set_keyword(arguments *a, PyObject *name, PyObject *value)
+{
+    const op_entry *e = a->entry;
+    const ig_param *p = find_param(e, name);
+    if (!p && e->places && PyUnicode_CompareWithASCIIString(name, "device") == 0) {
+        a->device = value == Py_None ? NULL : PyUnicode_AsUTF8AndSize(value, NULL);
+        return value == Py_None || a->device;
+    }
+    if (!p)
+        return PyErr_Format(PyExc_TypeError, "%s has no argument '%U'; it takes (%s)", e->op->name, name,
+                            e->op->signature),
+               false;
+    for (int i = 0; i < a->n; i++) {
+        const ig_param *other = a->arg[i].name ? ig_op_param(e->op, a->arg[i].name) : &e->op->params[i];
+        if (other == p)
+            return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", e->op->name, p->name), false;
+    }
+    ig_arg *to = &a->arg[a->n++];
+    to->name = p->name;
+    return set_argument(a, to, p, value);
+}
+
+static bool check_required(const arguments *a, Py_ssize_t positional)
+{
+    const ig_op *op = a->entry->op;
+    for (Py_ssize_t i = positional; i < op->n_params; i++) {
+        bool given = !op->params[i].required;
+        for (int j = 0; j < a->n && !given; j++)
+            given = a->arg[j].name == op->params[i].name;
+        if (!given)
+            return PyErr_Format(PyExc_TypeError, "%s: %s is missing; it takes (%s)", op->name,
+                                op->params[i].name, op->signature),
+                   false;
+    }
+    return true;
+}
+
+/* ---- the call ---- */
+
+/* Builds the results. An op whose shape depends on data evaluates, so it runs without the GIL. */
+static int build(const arguments *a, ig_array **out)
+{
+    const ig_op *op = a->entry->op;
+    if (!op->evaluates)
+        return ig_call_op(op, a->arg, a->n, out, MAX_RESULTS);
+    int n;
+    graph_lock();
+    Py_BEGIN_ALLOW_THREADS
+    n = ig_call_op(op, a->arg, a->n, out, MAX_RESULTS);
+    Py_END_ALLOW_THREADS
+    graph_unlock();
+    return n;
+}
+
+/* Leaves the scope with a list of results: a list for parts of an array, else a tuple, with names if the op has them. */
+static PyObject *results(const op_entry *e, ig_array **out, int n)
+{
+    if (!n)
+        return leave_failed();
+    const bool parts = strcmp(e->op->cls, "move") == 0;
+    PyObject *all = leave_with_all(out, n, parts);
+    if (!all || !e->results || n != e->n_results)
+        return all;
+    PyObject *named = PyStructSequence_New(e->results);
+    for (int i = 0; named && i < n; i++)
+        PyStructSequence_SetItem(named, i, Py_NewRef(PyTuple_GetItem(all, i)));
+    Py_DECREF(all);
+    return named;
+}
+
+/* Calls the op on another device: new arrays are made there, others are moved. */
+static PyObject *call_on(arguments *a, ig_array **out)
+{
+    char before[64];
+    snprintf(before, sizeof before, "%s", ig_device());
+    if (ig_set_device(a->device) != IG_OK)
+        return leave_failed();
+    const int n = build(a, out);
+    ig_set_device(before);
+    if (n)
+        out[0] = ig_to_device(out[0], a->device);
+    return n && out[0] ? leave_with(out[0]) : leave_failed();
+}
+
+static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    arguments a;
+    PyObject *shifted[MAX_PARAMS + 1];
+    ig_array *one, **out = &one;
+    a.entry = e;
+    a.n = a.n_ints = a.n_arrays = 0;
+    a.device = NULL;
+    if (first) {
+        if (n > MAX_PARAMS)
+            return too_many(e), NULL;
+        shifted[0] = first;
+        memcpy(shifted + 1, args, (size_t)(n + (names ? PyTuple_Size(names) : 0)) * sizeof *args);
+        args = shifted;
+        n++;
+    }
+    if (!enter())
+        return NULL;
+    bool set = set_positional(&a, args, n);
+    const Py_ssize_t n_names = set && names ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; i < n_names && set; i++)
+        set = a.n <= MAX_PARAMS && set_keyword(&a, PyTuple_GetItem(names, i), args[n + i]);
+    if (!set || !check_required(&a, n))
+        return leave_failed();
+    if (a.device)
+        return call_on(&a, out);
+    if (!e->op->gives_list) {
+        const int made = build(&a, out);
+        return made ? leave_with(one) : leave_failed();
+    }
+    if (!(out = malloc(MAX_RESULTS * sizeof *out))) {
+        ig_scope_end();
+        return PyErr_NoMemory();
+    }
+    const int made = build(&a, out);
+    PyObject *all = results(e, out, made);
+    free(out);
+    return all;
+}
+
+static PyObject *op_function(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    const op_object *o = (op_object *)self;
+    return call(o->entry, o->array, args, n, names);
+}
+
+/* ---- op objects ---- */
+
+static PyObject *op_new(const op_entry *e, PyObject *array)
+{
+    op_object *o = PyObject_New(op_object, op_type);
+    if (!o)
+        return NULL;
+    o->entry = e;
+    o->array = Py_XNewRef(array);
+    return (PyObject *)o;
+}
+
+static PyObject *op_function_new(const op_entry *e, PyObject *array)
+{
+    PyObject *o = op_new(e, array);
+    static PyObject *module;
+    if (!module)
+        module = PyUnicode_InternFromString("ingot");
+    PyObject *f = o ? PyCFunction_NewEx((PyMethodDef *)&e->function, o, module) : NULL;
+    Py_XDECREF(o);
+    return f;
+}
+
+static PyObject *op_get(PyObject *self, PyObject *array, PyObject *type)
+{
+    (void)type;
+    const op_entry *e = ((op_object *)self)->entry;
+    return op_function_new(e, array == Py_None ? NULL : array);
+}
+
+static void op_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((op_object *)self)->array);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot op_slots[] = {
+    {Py_tp_descr_get, op_get},
+    {Py_tp_dealloc, op_dealloc},
+    {Py_tp_doc, "A row of the op table."},
+    {0, NULL},
+};
+static PyType_Spec op_spec = {"ingot._op", sizeof(op_object), 0,
+                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, op_slots};
+
+/* ---- setup ---- */
+
+/* "name(x, axis=None)\n--\n\ndoc", which inspect.signature reads. The kinds of parameters are left out. */
+static const char *make_doc(const ig_op *op, bool places)
+{
+    char text[2048];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s(", op->name);
+    const char *s = op->signature;
+    while (*s && n < sizeof text - 64) {
+        const size_t name = strcspn(s, ":");
+        n += (size_t)snprintf(text + n, sizeof text - n, "%.*s", (int)name, s);
+        s += name;
+        const size_t rest = strcspn(s, ",");
+        const char *given = memchr(s, '=', rest);
+        if (given) {
+            const char *value = given + 2;
+            const size_t length = (size_t)(s + rest - value);
+            const bool dtype = strstr(s, ": dtype") == s && strncmp(value, "None", 4) != 0;
+            n += (size_t)snprintf(text + n, sizeof text - n, dtype ? "='%.*s'" : "=%.*s", (int)length, value);
+        }
+        s += rest;
+        s += strspn(s, ", ");
+        if (*s)
+            n += (size_t)snprintf(text + n, sizeof text - n, ", ");
+    }
+    snprintf(text + n, sizeof text - n, "%s)\n--\n\n%s%s", places ? ", *, device=None" : "", op->doc,
+             op->doc[strlen(op->doc) - 1] == '.' ? "" : ".");
+    return strdup(text);
+}
+
+/* The type of a tuple with the names of the op's results. */
+static bool name_results(op_entry *e)
+{
+    enum { MAX_NAMES = 8 };
+    PyStructSequence_Field fields[MAX_NAMES + 1] = {{NULL, NULL}};
+    char *names = strdup(e->op->results), *rest = names, title[96];
+    int n = 0;
+    for (char *name; names && n < MAX_NAMES && (name = strtok_r(rest, " ", &rest));)
+        fields[n++].name = name;
+    snprintf(title, sizeof title, "ingot.%s_result", e->op->name);
+    char *kept = strdup(title); /* Python keeps the pointers */
+    PyStructSequence_Desc desc = {kept, "The results of an op.", fields, n};
+    e->n_results = n;
+    e->results = names && kept ? PyStructSequence_NewType(&desc) : NULL;
+    return e->results != NULL;
+}
+
+static bool entry_init(op_entry *e, const ig_op *op)
+{
+    e->op = op;
+    e->places = strcmp(op->cls, "source") == 0 || strstr(op->name, "fftfreq");
+    e->function = (PyMethodDef){op->name, (PyCFunction)(void (*)(void))op_function,
+                                METH_FASTCALL | METH_KEYWORDS, make_doc(op, e->places)};
+    for (int i = 0; i < op->n_params && i < MAX_PARAMS; i++)
+        if (!(e->names[i] = PyUnicode_InternFromString(op->params[i].name)))
+            return false;
+    if (op->results && !name_results(e))
+        return false;
+    return e->function.ml_doc != NULL && op->n_params <= MAX_PARAMS;
+}
+
+bool ops_setup(PyObject *module)
+{
+    const int n = ig_op_count();
+    op_entry *entries = calloc((size_t)n, sizeof *entries); /* they live as long as the process */
+    op_type = (PyTypeObject *)PyType_FromSpec(&op_spec);
+    PyObject *methods = PyDict_New(), *all = PyDict_New();
+    if (!entries || !op_type || !methods || !all)
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!entry_init(&entries[i], ig_op_at(i)))
+            return false;
+        const char *name = entries[i].op->name;
+        PyObject *f = op_function_new(&entries[i], NULL), *o = op_new(&entries[i], NULL);
+        if (!f || !o || PyDict_SetItemString(all, name, f) < 0 || PyDict_SetItemString(methods, name, o) < 0)
+            return false;
+        Py_DECREF(f);
+        Py_DECREF(o);
+    }
+    return PyModule_AddObjectRef(module, "_ops", all) == 0 &&
+           PyModule_AddObjectRef(module, "_methods", methods) == 0;
+}

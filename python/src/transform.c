@@ -1,0 +1,280 @@
+/* Transforms of graphs: vector-Jacobian products, vmap, checkpoint, custom gradients, compiled computations. The Python
+ * functions in transform.py flatten containers and trace; these functions take lists of arrays. */
+#include "common.h"
+#include <stdlib.h>
+
+/* The arrays of a list or tuple, which must be freed; NULL with an exception on failure. */
+static ig_array **array_list(PyObject *o, int *n)
+{
+    const bool list = PyList_Check(o);
+    if (!list && !PyTuple_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "expected a list of arrays, not %R", Py_TYPE(o));
+        return NULL;
+    }
+    *n = (int)(list ? PyList_Size(o) : PyTuple_Size(o));
+    ig_array **x = malloc((size_t)(*n + 1) * sizeof *x);
+    for (int i = 0; x && i < *n; i++) {
+        PyObject *one = list ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
+        if (!is_array(one)) {
+            PyErr_Format(PyExc_TypeError, "expected arrays, not %R", Py_TYPE(one));
+            free(x);
+            return NULL;
+        }
+        x[i] = array_of(one);
+    }
+    return x ? x : (ig_array **)PyErr_NoMemory();
+}
+
+/* Another handle of x, which transforms can tell from x. */
+static PyObject *fn_handle(PyObject *self, PyObject *o)
+{
+    (void)self;
+    if (!enter())
+        return NULL;
+    ig_array *x = make_array(o, IG_DTYPE_NONE);
+    return leave_with(x ? ig_broadcast_to(x, ig_shape(x)) : NULL);
+}
+
+static PyObject *fn_vjp(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *outs, *cots, *ins, *result = NULL;
+    int n_out = 0, n_cot = 0, n_in = 0;
+    if (!PyArg_ParseTuple(args, "OOO:_vjp", &outs, &cots, &ins))
+        return NULL;
+    ig_array **out = array_list(outs, &n_out), **cot = out ? array_list(cots, &n_cot) : NULL,
+             **in = cot ? array_list(ins, &n_in) : NULL;
+    ig_array **grads = in ? calloc((size_t)n_in + 1, sizeof *grads) : NULL;
+    if (grads && n_cot != n_out) {
+        PyErr_Format(PyExc_ValueError, "%d outputs need as many cotangents, not %d", n_out, n_cot);
+    } else if (grads && enter()) {
+        graph_lock();
+        const ig_status status = ig_vjp(out, cot, n_out, in, n_in, grads);
+        graph_unlock();
+        result = status == IG_OK && !PyErr_Occurred() ? leave_with_all(grads, n_in, true) : leave_failed();
+    }
+    free(out);
+    free(cot);
+    free(in);
+    free(grads);
+    return result;
+}
+
+static PyObject *fn_vmap(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *outs, *ins, *batch, *axes, *result = NULL;
+    int n_out = 0, n_in = 0, n_batch = 0;
+    if (!PyArg_ParseTuple(args, "OOOO:_vmap", &outs, &ins, &batch, &axes))
+        return NULL;
+    ig_array **out = array_list(outs, &n_out), **in = out ? array_list(ins, &n_in) : NULL,
+             **batched = in ? array_list(batch, &n_batch) : NULL;
+    ig_array **results = batched ? calloc((size_t)n_out + 1, sizeof *results) : NULL;
+    int64_t *wide = results ? malloc((size_t)(n_in + 1) * sizeof *wide) : NULL;
+    int *axis = wide ? malloc((size_t)(n_in + 1) * sizeof *axis) : NULL;
+    const int n_axes = axis ? to_ints(axes, wide, n_in) : -1;
+    for (int i = 0; i < n_axes; i++)
+        axis[i] = (int)wide[i];
+    if (n_axes == n_in && n_batch == n_in && enter()) {
+        graph_lock();
+        const ig_status status = ig_vmap(out, n_out, in, batched, axis, n_in, results);
+        graph_unlock();
+        result = status == IG_OK && !PyErr_Occurred() ? leave_with_all(results, n_out, true) : leave_failed();
+    }
+    free(out);
+    free(in);
+    free(batched);
+    free(results);
+    free(wide);
+    free(axis);
+    if (!result && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "vmap: as many axes as inputs are needed");
+    return result;
+}
+
+static PyObject *fn_checkpoint(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *o, *ins;
+    int n = 0;
+    if (!PyArg_ParseTuple(args, "O!O:_checkpoint", array_type, &o, &ins))
+        return NULL;
+    ig_array **in = array_list(ins, &n);
+    if (!in || !enter()) {
+        free(in);
+        return NULL;
+    }
+    graph_lock();
+    ig_array *x = ig_checkpoint(array_of(o), in, n);
+    graph_unlock();
+    free(in);
+    return leave_with(x);
+}
+
+/* ---- custom gradients ---- */
+
+/* Calls a Python function (inputs, out, g) that returns the gradients of the inputs, None for zero. */
+static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *out, ig_array *g, ig_array **grads)
+{
+    const PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *list = PyList_New(n), *y = array_wrap(ig_retain(out)), *z = array_wrap(ig_retain(g));
+    for (int i = 0; list && i < n; i++) {
+        PyObject *one = array_wrap(ig_retain(inputs[i]));
+        if (!one || PyList_SetItem(list, i, one) < 0)
+            Py_CLEAR(list);
+    }
+    PyObject *result = list && y && z ? PyObject_CallFunctionObjArgs(context, list, y, z, NULL) : NULL;
+    ig_status status = result && PySequence_Size(result) == n ? IG_OK : IG_ERR_ARGUMENT;
+    for (int i = 0; status == IG_OK && i < n; i++) {
+        PyObject *one = PySequence_GetItem(result, i);
+        ig_array *x = one && one != Py_None ? to_array(one) : NULL;
+        grads[i] = x ? ig_broadcast_to(x, ig_shape(x)) : NULL; /* belongs to the scope */
+        if (!one || (one != Py_None && !grads[i]))
+            status = IG_ERR_ARGUMENT;
+        Py_XDECREF(one);
+    }
+    if (status != IG_OK && !ig_failed())
+        ig_fail(status, "the function of a custom gradient failed, or did not return %d gradients", n);
+    Py_XDECREF(list);
+    Py_XDECREF(y);
+    Py_XDECREF(z);
+    Py_XDECREF(result);
+    PyGILState_Release(state);
+    return status;
+}
+
+static void drop_function(void *context) { release_later(context, NULL, NULL); }
+
+static PyObject *fn_custom_grad(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *o, *ins, *function;
+    int n = 0;
+    if (!PyArg_ParseTuple(args, "O!OO:_custom_grad", array_type, &o, &ins, &function))
+        return NULL;
+    ig_array **in = array_list(ins, &n);
+    if (!in || !enter()) {
+        free(in);
+        return NULL;
+    }
+    ig_array *x = ig_custom_grad(array_of(o), in, n, pull, Py_NewRef(function), drop_function);
+    free(in);
+    return leave_with(x);
+}
+
+/* ---- tracing ---- */
+
+static PyObject *fn_keep_history(PyObject *self, PyObject *keep)
+{
+    (void)self;
+    return PyBool_FromLong(ig_keep_history(PyObject_IsTrue(keep) > 0));
+}
+
+static PyObject *fn_placeholder(PyObject *self, PyObject *o)
+{
+    (void)self;
+    if (!is_array(o))
+        return PyErr_Format(PyExc_TypeError, "expected an array, not %R", Py_TYPE(o));
+    if (!enter())
+        return NULL;
+    return leave_with(ig_placeholder(ig_shape(array_of(o)), ig_dtype_of(array_of(o))));
+}
+
+/* ---- compiled computations ---- */
+
+typedef struct compiled_object {
+    PyObject ob_base;
+    ig_compiled *c;
+    int n_in, n_out;
+} compiled_object;
+
+static PyTypeObject *compiled_type;
+
+static PyObject *fn_compile(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *ins, *outs;
+    int n_in = 0, n_out = 0;
+    if (!PyArg_ParseTuple(args, "OO:_compile", &ins, &outs))
+        return NULL;
+    ig_array **in = array_list(ins, &n_in), **out = in ? array_list(outs, &n_out) : NULL;
+    ig_compiled *c = NULL;
+    if (out && enter()) {
+        graph_lock();
+        c = ig_compile(in, n_in, 0, out, n_out);
+        graph_unlock();
+        ig_scope_end();
+    }
+    free(in);
+    free(out);
+    if (!c)
+        return raise_error();
+    compiled_object *o = PyObject_New(compiled_object, compiled_type);
+    if (!o) {
+        ig_compiled_free(c);
+        return NULL;
+    }
+    o->c = c;
+    o->n_in = n_in;
+    o->n_out = n_out;
+    return (PyObject *)o;
+}
+
+static PyObject *compiled_run(PyObject *self, PyObject *list)
+{
+    const compiled_object *o = (compiled_object *)self;
+    int n = 0;
+    ig_array **in = array_list(list, &n), **out = in ? calloc((size_t)o->n_out + 1, sizeof *out) : NULL;
+    PyObject *result = NULL;
+    if (out && n != o->n_in) {
+        PyErr_Format(PyExc_TypeError, "the computation has %d inputs, not %d", o->n_in, n);
+    } else if (out && enter()) {
+        ig_status status;
+        Py_BEGIN_ALLOW_THREADS
+        status = ig_run(o->c, in, out);
+        Py_END_ALLOW_THREADS
+        result = status == IG_OK ? leave_with_all(out, o->n_out, true) : leave_failed();
+    }
+    free(in);
+    free(out);
+    return result;
+}
+
+static void compiled_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    ig_compiled_free(((compiled_object *)self)->c);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef compiled_methods[] = {
+    {"run", compiled_run, METH_O, "run(inputs, /)\n--\n\nThe outputs for a list of inputs."},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot compiled_slots[] = {
+    {Py_tp_dealloc, compiled_dealloc},
+    {Py_tp_methods, compiled_methods},
+    {Py_tp_doc, "A computation that is planned once and run many times."},
+    {0, NULL},
+};
+static PyType_Spec compiled_spec = {"ingot._Compiled", sizeof(compiled_object), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, compiled_slots};
+
+bool transform_setup(PyObject *module)
+{
+    compiled_type = (PyTypeObject *)PyType_FromSpec(&compiled_spec);
+    return compiled_type && PyModule_AddObjectRef(module, "_Compiled", (PyObject *)compiled_type) == 0;
+}
+
+PyMethodDef transform_functions[] = {
+    {"_handle", fn_handle, METH_O, NULL},
+    {"_vjp", fn_vjp, METH_VARARGS, NULL},
+    {"_vmap", fn_vmap, METH_VARARGS, NULL},
+    {"_checkpoint", fn_checkpoint, METH_VARARGS, NULL},
+    {"_custom_grad", fn_custom_grad, METH_VARARGS, NULL},
+    {"_keep_history", fn_keep_history, METH_O, NULL},
+    {"_placeholder", fn_placeholder, METH_O, NULL},
+    {"_compile", fn_compile, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
