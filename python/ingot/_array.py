@@ -17,7 +17,7 @@ def _to_device(self, device, /, *, stream=None):
     """The array on another device."""
     if stream is not None:
         raise ValueError("to_device: streams are not supported; pass stream=None")
-    return _ingot._ops["to_device"](self, device)
+    return _ingot.asarray(self, device=device)
 
 
 def _as_numpy(self, dtype=None, copy=None):

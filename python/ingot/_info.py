@@ -50,7 +50,7 @@ class __array_namespace_info__:
                 "integral": _ingot.int64, "indexing": _ingot.int64}
 
     def devices(self):
-        return _ingot.devices()
+        return tuple(_ingot.devices())
 
     def dtypes(self, *, device=None, kind=None):
         kinds = ["bool", "numeric"] if kind is None else [kind] if isinstance(kind, str) else kind

@@ -1,6 +1,5 @@
 """Transforms of functions of arrays: gradients, vmap, jit. Arguments and results may be nested lists, tuples, dicts and
 dataclasses of arrays; other values in them are constants."""
-import dataclasses
 import functools
 
 from . import _ingot
@@ -26,8 +25,8 @@ def _flatten(tree, leaves):
         return (kind, tuple((key, _flatten(tree[key], leaves)) for key in tree))
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return (kind, tuple(_flatten(item, leaves) for item in tree))
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        return (kind, tuple((f.name, _flatten(getattr(tree, f.name), leaves)) for f in dataclasses.fields(tree)))
+    if hasattr(kind, "__dataclass_fields__"):
+        return (kind, tuple((name, _flatten(getattr(tree, name), leaves)) for name in kind.__dataclass_fields__))
     if kind.__module__ == "numpy" and hasattr(tree, "__array__"):
         leaves.append(_ingot.asarray(tree))
         return "*"

@@ -24,7 +24,7 @@ typedef struct array_object {
 } array_object;
 
 extern PyTypeObject *array_type, *dtype_type, *op_type;
-extern PyObject *device_error;
+extern PyObject *device_error, *shape_error;
 
 static inline bool is_array(PyObject *o) { return Py_TYPE(o) == array_type; }
 static inline ig_array *array_of(PyObject *o) { return ((array_object *)o)->x; }
@@ -59,6 +59,8 @@ PyObject *leave_failed(void);
 int evaluate(ig_array *const *x, int n);
 /* The row-major elements of x, evaluated without the GIL; NULL with an exception on failure. */
 const void *elements(ig_array *x);
+/* x on a device. Numbers and arrays filled with one number are on any device; they become elements of this one. */
+ig_array *placed(ig_array *x, const char *device);
 /* Graphs are walked by one thread at a time. Evaluation drops the history of arrays, which gradients walk. These
  * release the GIL while they wait. The lock is recursive. */
 void graph_lock(void);

@@ -43,7 +43,7 @@ static PyObject *fn_asarray(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     ig_array *x = convert(o, d, copy == Py_False);
     if (x && device)
-        x = ig_to_device(x, device);
+        x = placed(x, device);
     return leave_with(x && !is_array(o) && copy == Py_True && PyObject_HasAttrString(o, "__dlpack__") ? copied(x) : x);
 }
 

@@ -267,12 +267,13 @@ static int is_kind(ig_dtype d, PyObject *kind)
     return to_dtype(kind, &other) ? other == d : -1;
 }
 
-static PyObject *fn_isdtype(PyObject *self, PyObject *args)
+static PyObject *fn_isdtype(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     (void)self;
+    static char *names[] = {"dtype", "kind", NULL};
     PyObject *dtype, *kind;
     ig_dtype d;
-    if (!PyArg_ParseTuple(args, "OO:isdtype", &dtype, &kind) || !to_dtype(dtype, &d))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:isdtype", names, &dtype, &kind) || !to_dtype(dtype, &d))
         return NULL;
     const int is = is_kind(d, kind);
     return is < 0 ? NULL : PyBool_FromLong(is);
@@ -313,8 +314,8 @@ PyMethodDef dtype_functions[] = {
      "result_type(*arrays_and_dtypes)\n--\n\nThe common dtype of arrays, dtypes and numbers."},
     {"can_cast", fn_can_cast, METH_VARARGS,
      "can_cast(from_, to, /)\n--\n\nWhether promotion of from_ and to gives to."},
-    {"isdtype", fn_isdtype, METH_VARARGS,
-     "isdtype(dtype, kind, /)\n--\n\nWhether dtype is of a kind: a name such as 'real floating', a dtype, or a tuple."},
+    {"isdtype", (PyCFunction)(void (*)(void))fn_isdtype, METH_VARARGS | METH_KEYWORDS,
+     "isdtype(dtype, kind)\n--\n\nWhether dtype is of a kind: a name such as 'real floating', a dtype, or a tuple."},
     {"_finfo", fn_finfo, METH_O, NULL},
     {"_iinfo", fn_iinfo, METH_O, NULL},
     {NULL, NULL, 0, NULL},

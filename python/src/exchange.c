@@ -282,7 +282,7 @@ static ig_array *over_tensor(const dl_tensor *t, ig_dtype dtype, void (*end)(voi
     const ig_ints shape = {t->ndim ? t->shape : (int64_t[]){0}, t->ndim};
     const int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
     if (!reach(t, &low, &high, &contiguous)) {
-        ig_array *x = ig_zeros(shape, dtype);
+        ig_array *x = ig_from_data("", shape, dtype);
         end(context);
         return x;
     }
@@ -327,12 +327,24 @@ static ig_array *from_capsule_object(PyObject *capsule)
     return x;
 }
 
+/* The keywords of __dlpack__. The usual ones are made once. */
+static PyObject *capsule_keywords(bool on_gpu, PyObject *copy)
+{
+    static PyObject *usual;
+    if (on_gpu)
+        return Py_BuildValue("{s(ii)sOs(ii)}", "max_version", 1, 0, "copy", copy, "dl_device", DL_CPU, 0);
+    if (copy != Py_None)
+        return Py_BuildValue("{s(ii)sO}", "max_version", 1, 0, "copy", copy);
+    if (!usual)
+        usual = Py_BuildValue("{s(ii)}", "max_version", 1, 0);
+    return Py_XNewRef(usual);
+}
+
 /* Calls __dlpack__, with the arguments of version 1 if it takes them. */
 static PyObject *ask_capsule(PyObject *o, bool on_gpu, PyObject *copy)
 {
     PyObject *method = PyObject_GetAttrString(o, "__dlpack__"), *none = PyTuple_New(0);
-    PyObject *names = on_gpu ? Py_BuildValue("{s(ii)sOs(ii)}", "max_version", 1, 0, "copy", copy, "dl_device", DL_CPU, 0)
-                             : Py_BuildValue("{s(ii)sO}", "max_version", 1, 0, "copy", copy);
+    PyObject *names = capsule_keywords(on_gpu, copy);
     PyObject *capsule = method && none && names ? PyObject_Call(method, none, names) : NULL;
     if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError) && !on_gpu) {
         PyErr_Clear();
@@ -369,7 +381,7 @@ ig_array *from_capsule(PyObject *o, PyObject *device, PyObject *copy)
         PyOS_snprintf(there, sizeof there, "cuda:%d", id);
         to = there;
     }
-    if (to && !(x = ig_to_device(x, to)))
+    if (to && !(x = placed(x, to)))
         raise_error();
     return x;
 }

@@ -14,8 +14,8 @@ PyObject *raise_error(void)
     PyObject *type = PyExc_RuntimeError;
     switch (code) {
     case IG_ERR_ARGUMENT:
-    case IG_ERR_SHAPE:
     case IG_ERR_FORMAT: type = PyExc_ValueError; break;
+    case IG_ERR_SHAPE: type = shape_error; break;
     case IG_ERR_DTYPE: type = PyExc_TypeError; break;
     case IG_ERR_INDEX: type = PyExc_IndexError; break;
     case IG_ERR_MEMORY: type = PyExc_MemoryError; break;
@@ -123,6 +123,23 @@ const void *elements(ig_array *x)
         return NULL;
     }
     return data ? data : "";
+}
+
+ig_array *placed(ig_array *x, const char *device)
+{
+    char before[64];
+    ig_array *y = ig_to_device(x, device);
+    if (!y || ig_array_device(y))
+        return y;
+    const void *data = elements(y);
+    if (!data)
+        return NULL;
+    PyOS_snprintf(before, sizeof before, "%s", ig_device());
+    if (ig_set_device(device) != IG_OK)
+        return NULL;
+    y = ig_from_data(data, ig_shape(x), ig_dtype_of(x));
+    ig_set_device(before);
+    return y;
 }
 
 /* Control-C stops an evaluation: our handler cancels it and calls Python's, which sets a flag. */

@@ -2,7 +2,7 @@
 #include "common.h"
 #include <string.h>
 
-PyObject *device_error;
+PyObject *device_error, *shape_error;
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "ingot._ingot", "Ingot's arrays and ops.", -1, NULL, NULL, NULL, NULL, NULL,
@@ -30,6 +30,18 @@ static bool add_methods(PyObject *module)
     return added;
 }
 
+/* ShapeError is a ValueError, and an IndexError because it also stands for an axis out of range. */
+static bool add_errors(PyObject *module)
+{
+    PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_IndexError);
+    device_error = PyErr_NewExceptionWithDoc("ingot.DeviceError", "A device is absent, has failed, or cannot do this.",
+                                             PyExc_RuntimeError, NULL);
+    shape_error = PyErr_NewExceptionWithDoc("ingot.ShapeError", "Shapes or axes do not match.", bases, NULL);
+    Py_XDECREF(bases);
+    return device_error && shape_error && PyModule_AddObjectRef(module, "DeviceError", device_error) == 0 &&
+           PyModule_AddObjectRef(module, "ShapeError", shape_error) == 0;
+}
+
 static bool setup(PyObject *module)
 {
     PyMethodDef *const tables[] = {create_functions,    dtype_functions,   exchange_functions,
@@ -37,9 +49,7 @@ static bool setup(PyObject *module)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return false;
-    device_error = PyErr_NewExceptionWithDoc("ingot.DeviceError", "A device is absent, has failed, or cannot do this.",
-                                             PyExc_RuntimeError, NULL);
-    return device_error && PyModule_AddObjectRef(module, "DeviceError", device_error) == 0 &&
+    return add_errors(module) &&
            PyModule_AddStringConstant(module, "__version__", ig_version()) == 0 && dtype_setup(module) &&
            array_setup(module) && ops_setup(module) && transform_setup(module) && add_methods(module);
 }

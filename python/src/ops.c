@@ -286,13 +286,25 @@ static int build(const arguments *a, ig_array **out)
     return n;
 }
 
-/* Leaves the scope with a list of results: a list for parts of an array, else a tuple, with names if the op has them. */
-static PyObject *results(const op_entry *e, ig_array **out, int n)
+/* True if the op is unstack along an axis of length 0, for which the library has no result and Python an empty tuple.
+ * Discards the error. */
+static bool is_unstack_of_nothing(const arguments *a)
 {
-    if (!n)
+    int64_t axis = 0;
+    if (strcmp(a->entry->op->name, "unstack") != 0 || a->arg[0].kind != IG_ARG_ARRAY)
+        return false;
+    for (int i = 1; i < a->n; i++)
+        axis = a->arg[i].kind == IG_ARG_INT ? a->arg[i].u.i : axis;
+    return ig_dim(a->arg[0].u.array, (int)axis) == 0 && (ig_error(NULL), true);
+}
+
+/* Leaves the scope with a list of results, as a tuple, with names if the op has them. The list may be empty. */
+static PyObject *results(const arguments *a, ig_array **out, int n)
+{
+    const op_entry *e = a->entry;
+    if (!n && !is_unstack_of_nothing(a))
         return leave_failed();
-    const bool parts = strcmp(e->op->cls, "move") == 0;
-    PyObject *all = leave_with_all(out, n, parts);
+    PyObject *all = leave_with_all(out, n, false);
     if (!all || !e->results || n != e->n_results)
         return all;
     PyObject *named = PyStructSequence_New(e->results);
@@ -302,7 +314,7 @@ static PyObject *results(const op_entry *e, ig_array **out, int n)
     return named;
 }
 
-/* Calls the op on another device: new arrays are made there, others are moved. */
+/* Calls the op with another current device, where new arrays are made; results of arrays are moved there. */
 static PyObject *call_on(arguments *a, ig_array **out)
 {
     char before[64];
@@ -311,9 +323,7 @@ static PyObject *call_on(arguments *a, ig_array **out)
         return leave_failed();
     const int n = build(a, out);
     ig_set_device(before);
-    if (n)
-        out[0] = ig_to_device(out[0], a->device);
-    return n && out[0] ? leave_with(out[0]) : leave_failed();
+    return leave_with(n ? placed(out[0], a->device) : NULL);
 }
 
 static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args, Py_ssize_t n, PyObject *names)
@@ -351,7 +361,7 @@ static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args,
         return PyErr_NoMemory();
     }
     const int made = build(&a, out);
-    PyObject *all = results(e, out, made);
+    PyObject *all = results(&a, out, made);
     free(out);
     return all;
 }
@@ -459,7 +469,8 @@ static bool name_results(op_entry *e)
 static bool entry_init(op_entry *e, const ig_op *op)
 {
     e->op = op;
-    e->places = strcmp(op->cls, "source") == 0 || strstr(op->name, "fftfreq");
+    e->places = strcmp(op->cls, "source") == 0 || strstr(op->name, "fftfreq") ||
+                strcmp(op->name, "astype") == 0;
     e->function = (PyMethodDef){op->name, (PyCFunction)(void (*)(void))op_function,
                                 METH_FASTCALL | METH_KEYWORDS, make_doc(op, e->places)};
     for (int i = 0; i < op->n_params && i < MAX_PARAMS; i++)

@@ -31,9 +31,11 @@ static ig_status pull_solve(ig_array *const *in, const int64_t *number, ig_array
 /* The solution of a x = b, or of the transposed system. */
 static ig_array *solve_lu(ig_array *a, ig_array *b, bool transposed, check_row row)
 {
-    ig_array *f[3], *x;
-    if (!a || !b || matrix_is_empty(b))
-        return b;
+    ig_array *f[3], *x, *none[] = {a, b};
+    if (!a || !b)
+        return NULL;
+    if (matrix_is_empty(b))
+        return matrix_broadcast(OP_solve, none, 2) == IG_OK ? none[1] : NULL;
     if (!lu_whole(a, f, true))
         return NULL;
     if (transposed) {

@@ -97,6 +97,7 @@ static ig_status bind_one(call *c, int i, const ig_arg *a)
         c->bound[i] = (ig_arg){.kind = IG_ARG_INTS, .u.ints = {&c->one[i], 1}};
     } else if (p->kinds >> k & 1) {
         c->bound[i] = *a;
+        c->bound[i].name = NULL; /* builders pass bound arguments on by position */
     } else if (k == IG_ARG_INT && p->kinds >> IG_ARG_FLOAT & 1) {
         c->bound[i] = (ig_arg){.kind = IG_ARG_FLOAT, .u.f = (double)a->u.i};
     } else if (is_number(k) && p->kinds >> IG_ARG_ARRAY & 1) {

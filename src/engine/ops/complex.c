@@ -279,6 +279,32 @@ static int by_parts(op_id op, const ig_op *info, const ig_arg *args, ig_array **
     return n;
 }
 
+/* broadcast_arrays and meshgrid: each array keeps its dtype, so only the complex ones have two parts. */
+static int by_arrays(op_id op, const ig_op *info, const ig_arg *args, ig_array **out)
+{
+    ig_array *const *x = args[0].u.arrays.v;
+    const int count = args[0].u.arrays.n;
+    ig_array **list = memory_get(2 * (size_t)(count + 1) * sizeof *list), **im = list + count + 1;
+    ig_arg mine[OP_MAX_PARAMS];
+    int n = 0;
+    memcpy(mine, args, (size_t)info->n_params * sizeof *mine);
+    mine[0].u.arrays.v = list;
+    for (int k = 0; list && k < 2; k++) {
+        for (int i = 0; i < count; i++) {
+            const pair p = array_is_complex(x[i]) ? complex_parts(x[i]) : (pair){x[i], x[i]};
+            list[i] = k == 0 ? p.re : p.im;
+        }
+        n = op_call(op, mine, info->n_params, k == 0 ? out : im, count);
+        if (n != count)
+            break;
+    }
+    for (int i = 0; i < n; i++)
+        if (array_is_complex(x[i]) && !(out[i] = complex_make((pair){out[i], im[i]})))
+            n = 0;
+    memory_free(list);
+    return n;
+}
+
 /* re + i im, where both may be complex. */
 static ig_array *plus_i_times(ig_array *re, ig_array *im)
 {
@@ -454,6 +480,18 @@ static int complex_spread(op_id op, const ig_op *info, const ig_arg *args, ig_ar
     return op_one(out, op == OP_std ? composite_root(sum) : sum);
 }
 
+/* The same op of the real parts. */
+static int source_of_real(op_id op, const ig_op *info, const ig_arg *args, ig_array **out)
+{
+    ig_arg mine[OP_MAX_PARAMS];
+    for (int i = 0; i < info->n_params; i++) {
+        mine[i] = args[i];
+        if (args[i].kind == IG_ARG_ARRAY)
+            mine[i].u.array = ig_real(args[i].u.array);
+    }
+    return op_call(op, mine, info->n_params, out, 1);
+}
+
 /* zeros, ones, full, eye and so on: a real array of the parts' dtype. */
 static int complex_source(op_id op, const ig_op *info, const ig_arg *args, ig_array **out)
 {
@@ -467,6 +505,8 @@ static int complex_source(op_id op, const ig_op *info, const ig_arg *args, ig_ar
         else if (args[i].kind == IG_ARG_ARRAY && array_is_complex(args[i].u.array))
             like = dtype_complex((ig_dtype)args[i].u.array->dtype);
     }
+    if (!dtype_is_complex(like)) /* of a complex x, but asked for in a real dtype */
+        return source_of_real(op, info, args, out);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < info->n_params; i++) {
             mine[i] = args[i];
@@ -502,13 +542,14 @@ static int by_itself(op_id op, const ig_op *info, const ig_arg *args, ig_array *
 
 typedef int complex_rule(op_id op, const ig_op *info, const ig_arg *args, ig_array **out);
 
-/* Moves have no row: all are by_parts; nor have compositions of class COMPLEX. Elementwise rows are in complex_map.c.
+/* Most moves have no row: they are by_parts; nor have compositions of class COMPLEX. Elementwise rows are in complex_map.c.
  * Other ops without a row are refused. */
 static complex_rule *const rules[OP_CORE_COUNT] = {
     [OP_all] = by_truth,
     [OP_angle] = by_itself,
     [OP_any] = by_truth,
     [OP_astype] = complex_astype,
+    [OP_broadcast_arrays] = by_arrays,
     [OP_complex] = by_itself,
     [OP_conj] = by_itself,
     [OP_count_nonzero] = by_truth,
@@ -527,6 +568,7 @@ static complex_rule *const rules[OP_CORE_COUNT] = {
     [OP_mask_select] = by_parts,
     [OP_matmul] = by_products,
     [OP_mean] = by_parts,
+    [OP_meshgrid] = by_arrays,
     [OP_nonzero] = by_truth,
     [OP_ones] = complex_source,
     [OP_ones_like] = complex_source,
@@ -552,10 +594,8 @@ static complex_rule *const rules[OP_CORE_COUNT] = {
 int complex_build(op_id op, const ig_op *info, const ig_arg *args, ig_array **out)
 {
     const op_class cls = op_rows[op].cls;
-    complex_rule *rule = cls == CLASS_MOVE      ? by_parts
-                         : cls == CLASS_COMPLEX ? by_itself
-                         : op >= OP_CORE_COUNT  ? NULL
-                                                : rules[op];
+    complex_rule *own = op < OP_CORE_COUNT ? rules[op] : NULL;
+    complex_rule *rule = own ? own : cls == CLASS_MOVE ? by_parts : cls == CLASS_COMPLEX ? by_itself : NULL;
     if (op_rows[op].arity)
         return op_rows[op].build(op, args, out);
     if (!rule)

@@ -89,7 +89,7 @@ static pair c_sign(pair z)
     z = pick(is_endless(z), far, z);
     ig_array *size = modulus(z), *zero = is_zero(size);
     ig_array *safe = choose(zero, num(size, 1), size);
-    return (pair){quo(z.re, safe), quo(z.im, safe)};
+    return (pair){choose(zero, num(size, 0), quo(z.re, safe)), choose(zero, num(size, 0), quo(z.im, safe))};
 }
 
 /* ---- exponentials and logarithms ---- */
@@ -114,6 +114,8 @@ static pair polar(double scale, ig_array *x, ig_array *y)
     ig_array *nowhere = ig_logical_not(ig_isfinite(y));
     ig_array *low = ig_logical_and(ig_equal(x, num(x, -INFINITY)), nowhere);
     ig_array *high = ig_logical_and(ig_equal(x, num(x, INFINITY)), nowhere);
+    ig_array *lost = ig_logical_and(ig_isfinite(x), nowhere); /* also where exp(x) is 0 */
+    z = pick(lost, (pair){num(x, NAN), num(x, NAN)}, z);
     z = pick(high, (pair){num(x, INFINITY), num(x, NAN)}, z);
     return pick(low, (pair){num(x, 0), num(x, 0)}, z);
 }
@@ -235,11 +237,11 @@ static pair c_tanh(pair z)
     re = choose(pole, quo(ig_sqrt(plus(ig_square(s), 1)), choose(is_zero(s), num(s, 1), s)), re);
     im = choose(pole, quo(num(t, 1), mul(t, choose(is_zero(s), num(s, 1), ig_square(s)))), im);
     ig_array *small = times(mul(mul(ig_sin(y), ig_cos(y)), ig_exp(times(ig_abs(x), -2))), 4);
-    small = choose(ig_logical_and(ig_isinf(x), ig_logical_not(ig_isfinite(y))),
-                   ig_copysign(num(x, 0), y), small);
+    small = choose(ig_isinf(x), ig_copysign(num(x, 0), y), small);
+    ig_array *lost = ig_logical_and(ig_isfinite(x), ig_logical_not(ig_isfinite(y)));
     re = choose(is_zero(x), x, re);
     im = choose(is_zero(y), y, im);
-    return pick(far, (pair){ig_sign(x), small}, (pair){re, im});
+    return pick(far, (pair){choose(lost, num(x, NAN), ig_sign(x)), small}, (pair){re, im});
 }
 
 static pair c_sin(pair z) { return turned_back(c_sinh(turned(z))); }
