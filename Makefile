@@ -196,7 +196,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all macos metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python \
+.PHONY: all macos metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python wheel \
         format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -373,7 +373,15 @@ PYTHON_MODULE  := $(BUILD)/python/ingot/_ingot.abi3.so
 PYTHON_FILES   := $(patsubst python/%,$(BUILD)/python/%,$(sort $(wildcard python/ingot/*.py) python/ingot/py.typed))
 python_headers  = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 
-python: $(PYTHON_MODULE) $(PYTHON_FILES)
+python: $(PYTHON_MODULE) $(PYTHON_FILES) $(BUILD)/python/ingot/__init__.pyi
+
+# Type stubs. A module for another processor cannot be asked for its table, so its stubs are those of this one.
+$(BUILD)/python/ingot/__init__.pyi: python/stubs.py $(PYTHON_MODULE) $(PYTHON_FILES)
+	$(call say,STUBS,$@) $(PYTHON) python/stubs.py $(BUILD)/python
+
+# A wheel of this machine's processor, with the command inside, into build/wheel/.
+wheel:
+	@$(PYTHON) python/build_backend.py $(BUILD)/wheel
 
 $(BUILD)/obj/python/%.o: python/%.c $(GENERATED) $(PUBLIC)
 	@mkdir -p $(@D)
@@ -702,6 +710,7 @@ help:
 	@echo 'make uninstall       removes these files'
 	@echo 'make format          format the sources with clang-format; check-format only checks'
 	@echo 'make docs            write docs/ops.md and include/ingot/op_functions.h from the op table'
+	@echo 'make python          the Python package, into build/python/; make wheel: a wheel, into build/wheel/'
 	@echo 'make examples        the programs of examples/, into build/examples/'
 	@echo 'make tests           build the test programs'
 	@echo 'make macos           the command for macOS on arm64, cross-built on Linux without an SDK (build-macos/)'

@@ -7,8 +7,8 @@ _key = None
 
 def _table(column):
     """Name to row, made when it is first needed."""
-    if not _tables:
-        _tables["rows"] = {row[0]: row for row in _ingot._aliases()}
+    if column not in _tables:
+        _tables[column] = {row[0]: row for row in _ingot._aliases()}
     return _tables[column]
 
 
@@ -28,28 +28,42 @@ def seed(number):
 
 
 class _Space(dict):
-    """What an expression of the alias table sees: ops, dtypes by their short names, other aliases."""
+    """What an expression of the alias table sees: ops, functions, other aliases, dtypes by their short names."""
 
     def __missing__(self, name):
-        dtype = _ingot.dtype(name) if name[:1] in "biufc" and name[1:2].isdigit() else None
-        if dtype is not None:
-            return dtype
+        if name in ("np", "mx", "lax", "jax", "torch"):
+            return _Module(name + ".")
+        if name in _DTYPES:
+            return _ingot.dtype(name)
         return find(name)
 
 
-def _shape(x):
-    return _ingot.asarray(x).shape
+_DTYPES = "i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128".split()
+
+
+class _Module:
+    """A module of another library in an expression: np.flip."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, name):
+        return find(name, self._name)
 
 
 def _namespace():
     if "space" not in _tables:
-        import builtins
+        import math
+
+        from . import _files, transform
+        asarray = _ingot.asarray
         space = _Space(_ingot._ops)
-        from math import e, inf, nan, pi
-        space.update(shape=_shape, next_key=next_key, len=len, range=range, isinstance=isinstance, tuple=tuple, list=list,
-                     int=int, float=float, str=str, bool=_ingot.bool, pi=pi, inf=inf, nan=nan, e=e, ndim=lambda x: len(_shape(x)),
-                     zip=zip, __builtins__={"True": True, "False": False, "None": None})
-        del builtins
+        space.update(
+            __builtins__={}, array=asarray, bool=_ingot.bool, compute=lambda x: _ingot.eval(asarray(x)),
+            dtype=lambda x: asarray(x).dtype, item=lambda x: x.item(), load=_files.load, ndim=lambda x: asarray(x).ndim,
+            next_key=next_key, save=_files.save, seed=seed, shape=lambda x: asarray(x).shape, size=lambda x: asarray(x).size,
+            vmap=transform.vmap, e=math.e, inf=math.inf, nan=math.nan, pi=math.pi, **{f.__name__: f for f in (
+                float, int, isinstance, len, list, range, str, tuple, zip)})
         _tables["space"] = space
     return _tables["space"]
 

@@ -362,6 +362,22 @@ static PyObject *fn_aliases(PyObject *self, PyObject *unused)
     return all;
 }
 
+/* The op table: (name, class, signature, doc, gives_list, results) for each. For stubs and tests. */
+static PyObject *fn_table(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    const int n = ig_op_count();
+    PyObject *all = PyList_New(n);
+    for (int i = 0; all && i < n; i++) {
+        const ig_op *op = ig_op_at(i);
+        PyObject *row = Py_BuildValue("(ssssNz)", op->name, op->cls, op->signature, op->doc,
+                                      PyBool_FromLong(op->gives_list), op->results);
+        if (!row || PyList_SetItem(all, i, row) < 0)
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
 PyMethodDef library_functions[] = {
     {"eval", (PyCFunction)(void (*)(void))fn_eval, METH_FASTCALL,
      "eval(*arrays)\n--\n\nComputes the arrays, and everything that they need, in one run. Returns the array if "
@@ -378,5 +394,6 @@ PyMethodDef library_functions[] = {
      "set_threads(n, /)\n--\n\nSets the number of threads of the CPU device; 0 restores the default."},
     {"memory", fn_memory, METH_NOARGS, "memory()\n--\n\nBytes of array data: used, peak and limit."},
     {"_aliases", fn_aliases, METH_NOARGS, NULL},
+    {"_table", fn_table, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -1,0 +1,193 @@
+"""Writes the type stubs (.pyi) of the package from the op table and the alias table: stubs.py FOLDER, where FOLDER/ingot is
+the built package."""
+import keyword
+import os
+import sys
+
+sys.dont_write_bytecode = True
+FOLDER = sys.argv[1]
+sys.path.insert(0, FOLDER)
+
+from ingot import _ingot, fft, linalg, random  # noqa: E402
+
+KINDS = {"array": "ArrayLike", "arrays": "Sequence[ArrayLike]", "int": "int", "ints": "Sequence[int]", "float": "float",
+         "bool": "builtins.bool", "dtype": "DTypeLike", "str": "str", "none": "None"}
+
+HEAD = '''"""Made by python/stubs.py from the op table."""
+import builtins
+from typing import Any, Callable, Literal, NamedTuple, Optional, Sequence, Tuple, Union
+
+'''
+
+TYPES = '''ArrayLike = Any
+DTypeLike = Any
+
+class dtype:
+    name: str
+    itemsize: int
+    kind: str
+    def __init__(self, name: Any, /) -> None: ...
+    def __eq__(self, other: object, /) -> builtins.bool: ...
+    def __hash__(self) -> int: ...
+
+class DeviceError(RuntimeError): ...
+class ShapeError(ValueError, IndexError): ...
+
+'''
+
+FUNCTIONS = '''def asarray(obj: Any, /, dtype: DTypeLike = None, device: Optional[str] = None, copy: Optional[builtins.bool] = None) -> Array: ...
+array = asarray
+def from_dlpack(x: Any, /, *, device: Optional[str] = None, copy: Optional[builtins.bool] = None) -> Array: ...
+def broadcast_shapes(*shapes: Sequence[int]) -> Tuple[int, ...]: ...
+def result_type(*arrays_and_dtypes: Any) -> dtype: ...
+def can_cast(from_: Any, to: Any, /) -> builtins.bool: ...
+def isdtype(dtype: Any, kind: Any) -> builtins.bool: ...
+def eval(*arrays: Array) -> Any: ...
+def devices() -> list[str]: ...
+def default_device() -> str: ...
+def set_device(name: str, /) -> None: ...
+def synchronize(device: Optional[str] = None, /) -> None: ...
+def threads() -> int: ...
+def set_threads(n: int, /) -> None: ...
+def memory() -> dict[str, int]: ...
+def load(path: Any) -> Any: ...
+def save(path: Any, x: Any) -> None: ...
+def grad(function: Callable[..., Any], argnums: Any = 0, has_aux: builtins.bool = False) -> Callable[..., Any]: ...
+def value_and_grad(function: Callable[..., Any], argnums: Any = 0, has_aux: builtins.bool = False) -> Callable[..., Any]: ...
+def vjp(function: Callable[..., Any], *primals: Any) -> Tuple[Any, Callable[..., Any]]: ...
+def jvp(function: Callable[..., Any], primals: Any, tangents: Any) -> Tuple[Any, Any]: ...
+def jacobian(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]: ...
+def hessian(function: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]: ...
+def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable[..., Any]: ...
+def jit(function: Callable[..., Any]) -> Callable[..., Any]: ...
+def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]: ...
+def custom_grad(function: Callable[..., Any], rule: Callable[..., Any]) -> Callable[..., Any]: ...
+def explain(function: Callable[..., Any]) -> Callable[..., str]: ...
+def __array_namespace_info__() -> Any: ...
+
+class finfo:
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Any
+    def __init__(self, type: Any, /) -> None: ...
+
+class iinfo:
+    bits: int
+    max: int
+    min: int
+    dtype: Any
+    def __init__(self, type: Any, /) -> None: ...
+
+e: float
+inf: float
+nan: float
+pi: float
+newaxis: None
+__version__: str
+__array_api_version__: str
+'''
+
+BINARY = """add sub mul truediv floordiv mod pow matmul and or xor lshift rshift""".split()
+
+
+def parameter(text):
+    """ "axis: int|ints = None" as a parameter of a stub."""
+    star = text.startswith("*")
+    name, _, rest = text.lstrip("*").partition(": ")
+    kinds, _, default = rest.partition(" = ")
+    if star:
+        return f"*{name}: ArrayLike"
+    types = [KINDS[k] for k in kinds.split("|")]
+    if default == "None" and "None" not in types:
+        types.append("None")
+    hint = types[0] if len(types) == 1 else f"Union[{', '.join(types)}]"
+    if default and "dtype" in kinds.split("|") and default != "None":
+        default = "..."
+    return f"{name}: {hint}" + (f" = {default}" if default else "")
+
+
+def result(row):
+    name, _, _, _, gives_list, results = row
+    if not gives_list:
+        return "Array"
+    return f"_{name}_result" if results else "Tuple[Array, ...]"
+
+
+def function(row, name=None, method=False):
+    signature = row[2]
+    parts = [parameter(p) for p in signature.split(", ")] if signature else []
+    if method:
+        parts = ["self"] + parts[1:]
+    places = row[1] == "source" or "fftfreq" in row[0] or row[0] == "astype"
+    if places:
+        parts += ["*" if not any(p.startswith("*") for p in parts) else "", "device: Optional[str] = None"]
+    return f"def {name or row[0]}({', '.join(p for p in parts if p)}) -> {result(row)}: ..."
+
+
+def array_class(rows, aliases):
+    lines = ["class Array:"]
+    attributes = {"shape": "Tuple[int, ...]", "ndim": "int", "size": "int", "dtype": "dtype", "itemsize": "int", "nbytes": "int",
+                  "device": "str", "is_evaluated": "builtins.bool", "T": "Array", "mT": "Array", "real": "Array", "imag": "Array",
+                  "at": "Any"}
+    lines += [f"    @property\n    def {name}(self) -> {hint}: ..." for name, hint in attributes.items()]
+    for op in BINARY:
+        lines += [f"    def __{p}{op}__(self, other: Any, /) -> Array: ..." for p in ("", "r", "i")]
+    lines += [f"    def __{op}__(self, other: Any, /) -> Array: ...  # type: ignore[override]" for op in ("eq", "ne")]
+    lines += [f"    def __{op}__(self, other: Any, /) -> Array: ..." for op in ("lt", "le", "gt", "ge")]
+    lines += [f"    def __{op}__(self) -> Array: ..." for op in ("neg", "pos", "abs", "invert")]
+    lines += ["    def __getitem__(self, key: Any, /) -> Array: ...", "    def __setitem__(self, key: Any, value: Any, /) -> None: ...",
+              "    def __len__(self) -> int: ...", "    def __iter__(self) -> Any: ...", "    def __float__(self) -> float: ...",
+              "    def __int__(self) -> int: ...", "    def __bool__(self) -> builtins.bool: ...",
+              "    def __index__(self) -> int: ...", "    def __complex__(self) -> builtins.complex: ...",
+              "    def __dlpack__(self, **kwargs: Any) -> Any: ...", "    def __dlpack_device__(self) -> Tuple[int, int]: ...",
+              "    def __array__(self, dtype: Any = None, copy: Any = None) -> Any: ...", "    def __array_namespace__(self, /, *, api_version: Optional[str] = None) -> Any: ...",
+              "    def item(self, *index: int) -> Any: ...", "    def tolist(self) -> Any: ...", "    def copy(self) -> Array: ...",
+              "    def numpy(self) -> Any: ...", "    def eval(self) -> Array: ...",
+              "    def to_device(self, device: str, /, *, stream: None = None) -> Array: ...",
+              "    def reshape(self, *shape: Any, copy: Optional[builtins.bool] = None) -> Array: ...",
+              "    def transpose(self, *axes: Any) -> Array: ..."]
+    own = set(attributes) | {"item", "tolist", "copy", "numpy", "eval", "to_device", "reshape", "transpose"}
+    by_name = {row[0]: row for row in rows}
+    for name, row in [(row[0], row) for row in rows] + [(a, by_name[op]) for a, op in aliases]:
+        takes = row[2].split(", ")[0]
+        if name not in own and hasattr(_ingot.Array, name) and "array" in takes.partition(": ")[2].split(" ")[0].split("|"):
+            lines.append("    " + function(row, name, method=True))
+            own.add(name)
+    return "\n".join(lines) + "\n\n"
+
+
+def results_classes(rows):
+    lines = []
+    for row in rows:
+        if row[5]:
+            lines.append(f"class _{row[0]}_result(NamedTuple):")
+            lines += [f"    {field}: Array" + ("  # type: ignore[assignment]" if field in ("count", "index") else "")
+                      for field in row[5].split()]
+    return "\n".join(lines) + "\n\n"
+
+
+def write(name, text):
+    with open(os.path.join(FOLDER, "ingot", name), "w") as f:
+        f.write(text)
+
+
+rows = _ingot._table()
+by_name = {row[0]: row for row in rows}
+aliases = [(a[0], a[1]) for a in _ingot._aliases() if a[1] and a[0].isidentifier() and not keyword.iskeyword(a[0])]
+dtypes = [name for name in dir(_ingot) if isinstance(getattr(_ingot, name), _ingot.dtype)]
+text = HEAD + "from . import fft as fft, linalg as linalg, random as random\n\n" + TYPES
+text += array_class(rows, aliases) + results_classes(rows)
+text += "\n".join(function(row) for row in rows if row[0] not in ("fft",)) + "\n"
+text += "\n".join(f"{name} = {op}" for name, op in aliases if name not in by_name and op != "fft") + "\n" + FUNCTIONS
+text += "\n".join(f"{name}: dtype" for name in dtypes if name not in by_name) + "\ndef __getattr__(name: str) -> Any: ...\n"
+write("__init__.pyi", text)
+for module in (linalg, fft, random):
+    names = [n for n in module.__all__ if n in by_name]
+    text = HEAD + "from . import Array, ArrayLike, DTypeLike\n"
+    used = sorted({f"_{n}_result" for n in names if by_name[n][5]})
+    text += (f"from . import {', '.join(used)}\n" if used else "") + "\n"
+    text += "\n".join(function(by_name[n]) for n in names) + "\ndef __getattr__(name: str) -> Any: ...\n"
+    write(module.__name__.rpartition(".")[2] + ".pyi", text)
