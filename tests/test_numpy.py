@@ -878,12 +878,18 @@ def run_some(folder, lines, first):
     return failures
 
 
-def main():
+def make_cases():
+    """All cases; tests/python/test_ops.py runs them through the Python package."""
     for make in (elementwise_cases, convert_cases, reduce_cases, move_cases, index_cases,
                  contract_cases, stats_cases, source_cases, random_cases, composite_cases, signal_cases, comb_cases,
                  special_far_cases, example_cases):
         seed(make.__name__)
         make()
+    return cases
+
+
+def main():
+    make_cases()
     table = json.loads(subprocess.run([INGOT, "ops", "--json"], capture_output=True, text=True,
                                       check=True).stdout)["ops"]
     missing = {row["name"] for row in table} - {c[0] for c in cases}

@@ -374,11 +374,13 @@ static ig_array *number_of_dtype(PyObject *o, ig_dtype dtype)
 
 ig_array *make_array(PyObject *o, ig_dtype dtype)
 {
-    if (is_number(o))
+    /* A subclass with elements, such as numpy.float64, keeps its dtype. */
+    const bool plain = PyFloat_CheckExact(o) || PyComplex_CheckExact(o) || !PyObject_CheckBuffer(o);
+    if (is_number(o) && plain)
         return number_of_dtype(o, dtype);
     if (is_sequence(o))
         return from_sequence(o, dtype);
-    ig_array *x = to_array(o);
+    ig_array *x = is_number(o) ? from_buffer(o, false) : to_array(o);
     if (!x || !dtype || ig_dtype_of(x) == dtype)
         return x;
     if (!(x = ig_astype(x, dtype)))

@@ -274,6 +274,29 @@ static bool reach(const dl_tensor *t, int64_t *low, int64_t *high, bool *contigu
     return true;
 }
 
+/* A copy of a strided tensor. */
+static ig_array *copy_tensor(const dl_tensor *t, ig_ints shape, ig_dtype dtype)
+{
+    const size_t bytes = ig_dtype_bytes(dtype);
+    int64_t at[IG_MAX_NDIM] = {0}, count = 1, from = 0;
+    for (int i = 0; i < t->ndim; i++)
+        count *= t->shape[i];
+    char *copy = malloc((size_t)count * bytes);
+    for (int64_t k = 0; copy && k < count; k++) {
+        memcpy(copy + (size_t)k * bytes, (char *)t->data + t->byte_offset + from * (int64_t)bytes, bytes);
+        for (int i = t->ndim - 1; i >= 0; i--) { /* the next element in row-major order */
+            from += t->strides[i];
+            if (++at[i] < t->shape[i])
+                break;
+            from -= t->strides[i] * at[i];
+            at[i] = 0;
+        }
+    }
+    ig_array *x = copy ? ig_from_data(copy, shape, dtype) : NULL;
+    free(copy);
+    return x;
+}
+
 /* An array over the tensor's memory; calls end with context when it is no longer used. */
 static ig_array *over_tensor(const dl_tensor *t, ig_dtype dtype, void (*end)(void *context), void *context)
 {
@@ -290,9 +313,14 @@ static ig_array *over_tensor(const dl_tensor *t, ig_dtype dtype, void (*end)(voi
     const int64_t count = high - low + 1;
     if (contiguous)
         return ig_from_memory(first, (size_t)(count * bytes), shape, dtype, end, context);
+    if (ig_isdtype(dtype, "complex floating")) { /* they have no strided views */
+        ig_array *x = copy_tensor(t, shape, dtype);
+        end(context);
+        return x;
+    }
     for (int i = 0; i < t->ndim; i++)
         strides[i] = t->strides[i];
-    /* The strided view lives in the same memory, so its shape must be kept: the owner frees t. */
+    /* The owner frees t when it is released, which may be at once. */
     int64_t lengths[IG_MAX_NDIM];
     memcpy(lengths, t->shape, (size_t)t->ndim * sizeof *lengths);
     const int ndim = t->ndim;

@@ -1,0 +1,140 @@
+"""grad, vjp, jvp, hessian, jacobian, vmap, jit, checkpoint and custom_grad over containers, against differences and NumPy."""
+import dataclasses
+
+from against import attempt, check, finish, ig, np, raises, rng, same
+
+
+@dataclasses.dataclass
+class Layer:
+    w: object
+    b: object
+    name: str = "layer"
+
+
+def f64(*shape):
+    return ig.asarray(rng.standard_normal(shape))
+
+
+def difference(f, x, h=1e-6):
+    """The gradient of f at a NumPy array, by differences."""
+    g = np.zeros_like(x)
+    for i in np.ndindex(*x.shape):
+        step = np.zeros_like(x)
+        step[i] = h
+        g[i] = (f(x + step) - f(x - step)) / (2 * h)
+    return g
+
+
+def gradients():
+    x = f64(4, 3)
+
+    def loss(w):
+        return ig.tanh(x @ w).sum() + (w ** 2).mean()
+
+    w = f64(3, 2)
+    want = difference(lambda v: float(loss(ig.asarray(v))), np.asarray(w))
+    same("grad", ig.grad(loss)(w), want, 1e-6)
+    value, g = ig.value_and_grad(loss)(w)
+    check("value", abs(float(value) - float(loss(w))) < 1e-12)
+    same("value_and_grad", g, want, 1e-6)
+    tree = {"a": [f64(3), f64(3)], "l": Layer(f64(3), f64())}
+    g = ig.grad(lambda t: (t["a"][0] * t["a"][1]).sum() + (t["l"].w * t["l"].b).sum())(tree)
+    same("in a list", g["a"][0], tree["a"][1])
+    same("in a dataclass", g["l"].w, np.full(3, float(tree["l"].b)))
+    check("a constant", g["l"].name == "layer")
+    a, b = ig.grad(lambda a, b: (a * b).sum(), argnums=(0, 1))(f64(2), ig.asarray([2.0, 3.0], dtype=ig.float64))
+    same("argnums", a, np.array([2.0, 3.0]))
+    g, aux = ig.grad(lambda v: ((v * v).sum(), v + 1), has_aux=True)(ig.asarray([3.0]))
+    check("has_aux", float(g[0]) == 6 and float(aux[0]) == 4)
+    check("of a number", float(ig.grad(lambda v: v ** 3)(2.0)) == 12)
+    check("twice", float(ig.grad(ig.grad(lambda v: v ** 3))(2.0)) == 12)
+    check("three times", float(ig.grad(ig.grad(ig.grad(lambda v: v ** 4)))(2.0)) == 48)
+
+    def branch(v):
+        y = v * v
+        return y * 3 if float(y) > 1 else y
+
+    check("through a branch on a value", float(ig.grad(branch)(2.0)) == 12)
+
+    def writes(v):
+        y = v * 2
+        y[1] = 0
+        y[y > 3] += 1
+        return (y * y).sum()
+
+    same("through assignments", ig.grad(writes)(ig.asarray([1.0, 5.0, 3.0])), np.array([8, 0, 28], "f4"))
+    same("of integers", ig.grad(lambda t: (t[0] * t[1]).sum())([ig.ones(2), ig.arange(2)])[1], np.zeros(2, "i8"))
+    raises("of a vector", TypeError, lambda: ig.grad(lambda v: v)(ig.ones(2)))
+
+
+def products():
+    x = f64(3)
+    y, pull = ig.vjp(lambda v: (v * v, v.sum()), x)
+    same("vjp", pull((ig.ones(3), ig.asarray(2.0)))[0], 2 * np.asarray(x) + 2)
+    out, t = ig.jvp(lambda v, u: ig.sin(v) * u, (x, x), (ig.ones(3, dtype=ig.float64), ig.zeros(3, dtype=ig.float64)))
+    same("jvp", t, np.cos(np.asarray(x)) * np.asarray(x), 1e-12)
+    same("hessian", ig.hessian(lambda v: (v ** 3).sum())(x), np.diag(6 * np.asarray(x)), 1e-12)
+    same("jacobian", ig.jacobian(lambda v: ig.stack([v[0] * v[1], v[2]]))(x),
+         np.array([[x[1].item(), x[0].item(), 0], [0, 0, 1]]))
+    check("checkpoint", abs(float(ig.grad(lambda v: ig.checkpoint(lambda u: ig.sin(u) * u)(v))(1.0)) -
+                            (np.cos(1) + np.sin(1))) < 1e-6)
+    own = ig.custom_grad(lambda v: v * 2, lambda inputs, out, g: [g * 100])
+    same("custom_grad", ig.grad(lambda v: own(v).sum())(ig.ones(2)), np.full(2, 100, "f4"))
+
+    def wrong(inputs, out, g):
+        raise KeyError("inside")
+
+    raises("an exception in a rule", KeyError, lambda: ig.grad(lambda v: ig.custom_grad(lambda u: u + 1, wrong)(v).sum())(ig.ones(2)))
+
+
+def maps():
+    a, b = f64(5, 3), f64(3)
+    same("vmap", ig.vmap(lambda r: (r * b).sum())(a), np.asarray(a) @ np.asarray(b), 1e-12)
+    same("in_axes", ig.vmap(lambda c, v: c * v, in_axes=(1, None), out_axes=1)(a, ig.asarray(2.0, dtype=ig.float64)),
+         np.asarray(a) * 2)
+    same("of a gradient", ig.vmap(ig.grad(lambda v: (v ** 2).sum()))(a), 2 * np.asarray(a))
+    same("of containers", ig.vmap(lambda t: t["a"] + t["b"])({"a": a, "b": a}), 2 * np.asarray(a))
+    raises("no axis", ValueError, lambda: ig.vmap(lambda v: v, in_axes=None)(a))
+
+
+def compiled():
+    calls = []
+
+    @ig.jit
+    def step(tree, scale):
+        calls.append(1)
+        return {"y": tree["x"] * scale, "n": 3}
+
+    for _ in range(3):
+        out = step({"x": ig.arange(3.0)}, 2.0)
+    same("jit", out["y"], np.array([0, 2, 4], "f4"))
+    check("a constant", out["n"] == 3)
+    check("traced once", len(calls) == 1)
+    step({"x": ig.arange(4.0)}, 2.0)
+    step({"x": ig.arange(4.0)}, 3.0)
+    check("traced by shape and constant", len(calls) == 3)
+    g = ig.jit(ig.grad(lambda w: (w ** 2).sum()))
+    same("of a gradient", g(ig.arange(3.0)), np.array([0, 2, 4], "f4"))
+    raises("a value inside", Exception, lambda: ig.jit(lambda v: v if float(v) > 0 else -v)(ig.asarray(1.0)))
+    check("explain", "program" in ig.explain(lambda v: v + 1)(ig.ones(3)))
+
+
+def training():
+    """A small regression with jit, gradients and updates."""
+    x = f64(64, 3)
+    y = x @ ig.asarray([1.0, -2.0, 0.5], dtype=ig.float64)
+
+    @ig.jit
+    def step(w, x, y):
+        loss, g = ig.value_and_grad(lambda w: ((x @ w - y) ** 2).mean())(w)
+        return w - 0.1 * g, loss
+
+    w = ig.zeros(3, dtype=ig.float64)
+    for _ in range(200):
+        w, loss = step(w, x, y)
+    same("training", w, np.array([1.0, -2.0, 0.5]), 1e-4)
+
+
+for test in (gradients, products, maps, compiled, training):
+    attempt(test.__name__, test)
+finish()
