@@ -196,7 +196,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all macos metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python wheel \
+.PHONY: all macos metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python wheel array-api-tests \
         format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -395,6 +395,10 @@ $(PYTHON_MODULE): $(PYTHON_OBJECTS) $(BUILD)/libingot.a
 $(BUILD)/python/%: python/%
 	@mkdir -p $(@D)
 	@cp $< $@
+
+# The array API's tests, from a checkout: make array-api-tests ARRAY_API_TESTS=../array-api-tests
+array-api-tests: python
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) ARRAY_API_TESTS=$(ARRAY_API_TESTS) bash tests/python/array_api.sh
 
 # ---- examples: a program for each file, as a user would build it --------------------------------
 
@@ -685,7 +689,7 @@ docs:
 # ---- housekeeping ------------------------------------------------------------------------------
 
 CLANG_FORMAT ?= clang-format
-FORMATTED = $(sort $(wildcard include/*.h include/ingot/*.h cli/*.[ch] cli/*/*.[ch] examples/*.[ch] bench/*.[ch] tests/*/*.[ch] \
+FORMATTED = $(sort $(wildcard include/*.h include/ingot/*.h cli/*.[ch] cli/*/*.[ch] examples/*.[ch] bench/*.[ch] tests/*/*.[ch] python/src/*.[ch] \
               $(foreach f,$(FOLDERS) engine/backend/cpu/lanes,src/$f/*.[ch])))
 
 format:

@@ -24,6 +24,9 @@ array = asarray  # noqa: F405
 
 
 def __getattr__(name):
+    if name in ("nn", "optim", "data"):  # loaded when they are first used
+        from importlib import import_module
+        return import_module("ingot." + name)
     value = _names.find(name)
     globals()[name] = value
     return value

@@ -6,9 +6,11 @@ _key = None
 
 
 def _table(column):
-    """Name to row, made when it is first needed."""
+    """Name to its rows, made when it is first needed."""
     if column not in _tables:
-        _tables[column] = {row[0]: row for row in _ingot._aliases()}
+        rows = _tables[column] = {}
+        for row in _ingot._aliases():
+            rows.setdefault(row[0], []).append(row)
     return _tables[column]
 
 
@@ -68,30 +70,62 @@ def _namespace():
     return _tables["space"]
 
 
+def _fits(function, args, kwargs):
+    """Whether a function without keyword-only parameters takes these arguments."""
+    code = function.__code__
+    names, rest = code.co_varnames[:code.co_argcount], code.co_flags & 4
+    missing = names[len(args):len(names) - len(function.__defaults__ or ())]
+    return ((rest or len(args) <= len(names)) and all(name in names[len(args):] for name in kwargs) and
+            all(name in kwargs for name in missing))
+
+
+def _expression(name, rows):
+    """The function of one or several rows with expressions; the first that takes the arguments of a call is called."""
+    functions = [eval(f"lambda {params}: {expression}", _namespace()) for _, _, params, expression, _ in rows]
+
+    def choose(*args, **kwargs):
+        for function in functions:
+            if _fits(function, args, kwargs):
+                return function(*args, **kwargs)
+        return functions[0](*args, **kwargs)
+
+    found = functions[0] if len(functions) == 1 else choose
+    found.__name__ = found.__qualname__ = name.rpartition(".")[2]
+    found.__doc__ = "\n".join(f"{name}({row[2]}): {row[3]}" for row in rows)
+    found.functions = functions
+    return found
+
+
 def find(name, module=""):
     """The function of a name, such as "cumsum", or "norm" of a module "linalg."; AttributeError if there is none."""
     if name.startswith("__"):
         raise AttributeError(f"module 'ingot' has no attribute '{name}'")
-    rows = _table("rows")
     for full in ([module + name, "np." + module + name] if module else []) + [name]:
-        row = rows.get(full)
-        if row is None:
+        rows = _table("rows").get(full)
+        if rows is None or (full == name and name in _ingot._ops):
             continue
-        _, op, params, expression, advice = row
-        if op:
-            return _ingot._ops[op]
-        if expression is not None:
-            function = eval(f"lambda {params}: {expression}", _namespace())
-            function.__name__ = function.__qualname__ = name
-            function.__doc__ = f"{name}({params})\n\n{expression}"
-            return function
-        raise AttributeError(f"ingot has no '{full}': {advice}")
+        expressions = [row for row in rows if row[3] is not None]
+        if rows[0][1]:
+            return _ingot._ops[rows[0][1]]
+        if expressions:
+            return _expression(full, expressions)
+        raise AttributeError(f"ingot has no '{full}': {rows[0][4]}")
     if name in _ingot._ops:
         return _ingot._ops[name]
     raise AttributeError(f"module 'ingot' has no attribute '{module}{name}'")
 
 
+def extended(name, args, kwargs):
+    """Calls the function with the name of an op, for arguments that do not fit the op: round(x, 2). NotImplemented if there
+    is none."""
+    rows = [row for row in _table("rows").get(name, []) if row[3] is not None]
+    for function in _expression(name, rows).functions if rows else []:
+        if _fits(function, args, kwargs):
+            return function(*args, **kwargs)
+    return NotImplemented
+
+
 def known(module=""):
     """The names that find knows for a module."""
-    return [name[len(module):] for name, row in _table("rows").items()
-            if name.startswith(module) and row[4] is None and "." not in name[len(module):]]
+    return [name[len(module):] for name, rows in _table("rows").items()
+            if name.startswith(module) and rows[0][4] is None and "." not in name[len(module):]]

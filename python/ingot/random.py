@@ -11,9 +11,8 @@ __all__ = _OPS + ["split", "seed", "next_key"]
 
 
 def __getattr__(name):
-    if name in _ingot._ops and name not in _names._table("rows"):
-        value = _ingot._ops[name]
-    else:
-        value = _names.find(name, "random.")
+    rows = _names._table("rows")
+    own = name in _ingot._ops and "random." + name not in rows
+    value = _ingot._ops[name] if own else _names.find(name, "random.")
     globals()[name] = value
     return value

@@ -73,10 +73,13 @@ static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
     }
     ig_array *z = f(o->x, y);
     const ig_ints before = ig_shape(o->x), after = ig_shape(z);
-    if (z && (before.n != after.n || memcmp(before.v, after.v, (size_t)before.n * sizeof *before.v) != 0))
-        PyErr_SetString(PyExc_ValueError, "an operator in place cannot change the shape of its array");
+    if (z && (before.n != after.n ||
+              memcmp(before.v, after.v, (size_t)before.n * sizeof *before.v) != 0))
+        PyErr_SetString(PyExc_ValueError,
+                        "an operator in place cannot change the shape of its array");
     else if (z && ig_dtype_of(z) != ig_dtype_of(o->x))
-        PyErr_Format(PyExc_TypeError, "an operator in place cannot change the dtype from %s to %s; use astype",
+        PyErr_Format(PyExc_TypeError,
+                     "an operator in place cannot change the dtype from %s to %s; use astype",
                      ig_dtype_std_name(ig_dtype_of(o->x)), ig_dtype_std_name(ig_dtype_of(z)));
     if (z && !PyErr_Occurred())
         ig_replace(&o->x, z);
@@ -129,7 +132,8 @@ static PyObject *array_ipower(PyObject *a, PyObject *b, PyObject *unused)
 
 static PyObject *array_divmod(PyObject *a, PyObject *b)
 {
-    PyObject *q = array_floor_divide(a, b), *r = q && q != Py_NotImplemented ? array_remainder(a, b) : NULL;
+    PyObject *q = array_floor_divide(a, b),
+             *r = q && q != Py_NotImplemented ? array_remainder(a, b) : NULL;
     if (!r)
         return q;
     return Py_BuildValue("(NN)", q, r);
@@ -151,7 +155,8 @@ static PyObject *array_element(PyObject *self)
 {
     ig_array *x = array_of(self);
     if (ig_size(x) != 1)
-        return PyErr_Format(PyExc_TypeError, "only an array with one element is a number; this one has %lld",
+        return PyErr_Format(PyExc_TypeError,
+                            "only an array with one element is a number; this one has %lld",
                             (long long)ig_size(x));
     if (!enter())
         return NULL;
@@ -185,7 +190,8 @@ static PyObject *array_index(PyObject *self)
 {
     const ig_dtype d = ig_dtype_of(array_of(self));
     if (!ig_isdtype(d, "integral") || ig_ndim(array_of(self)))
-        return PyErr_Format(PyExc_TypeError, "only 0-d integer arrays are an index, not %s of %d dimensions",
+        return PyErr_Format(PyExc_TypeError,
+                            "only 0-d integer arrays are an index, not %s of %d dimensions",
                             ig_dtype_std_name(d), ig_ndim(array_of(self)));
     return array_element(self);
 }
@@ -344,9 +350,10 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
     if (!enter())
         return NULL;
     const void *data = elements(x);
-    PyObject *bytes = data ? PyBytes_FromStringAndSize(
-                                 data, (Py_ssize_t)((size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x))))
-                           : NULL;
+    PyObject *bytes =
+        data ? PyBytes_FromStringAndSize(
+                   data, (Py_ssize_t)((size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x))))
+             : NULL;
     ig_scope_end();
     PyObject *module = bytes ? PyImport_ImportModule("ingot._ingot") : NULL;
     PyObject *make = module ? PyObject_GetAttrString(module, "_from_bytes") : NULL;
@@ -355,15 +362,28 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
         Py_XDECREF(bytes);
         return NULL;
     }
-    return Py_BuildValue("(N(NNs))", make, bytes, ints_tuple(ig_shape(x)), ig_dtype_std_name(ig_dtype_of(x)));
+    return Py_BuildValue("(N(NNs))", make, bytes, ints_tuple(ig_shape(x)),
+                         ig_dtype_std_name(ig_dtype_of(x)));
 }
 
 /* ---- attributes ---- */
 
-static PyObject *get_shape(PyObject *self, void *unused) { return (void)unused, ints_tuple(ig_shape(array_of(self))); }
-static PyObject *get_ndim(PyObject *self, void *unused) { return (void)unused, PyLong_FromLong(ig_ndim(array_of(self))); }
-static PyObject *get_size(PyObject *self, void *unused) { return (void)unused, PyLong_FromLongLong(ig_size(array_of(self))); }
-static PyObject *get_dtype(PyObject *self, void *unused) { return (void)unused, dtype_object(ig_dtype_of(array_of(self))); }
+static PyObject *get_shape(PyObject *self, void *unused)
+{
+    return (void)unused, ints_tuple(ig_shape(array_of(self)));
+}
+static PyObject *get_ndim(PyObject *self, void *unused)
+{
+    return (void)unused, PyLong_FromLong(ig_ndim(array_of(self)));
+}
+static PyObject *get_size(PyObject *self, void *unused)
+{
+    return (void)unused, PyLong_FromLongLong(ig_size(array_of(self)));
+}
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+    return (void)unused, dtype_object(ig_dtype_of(array_of(self)));
+}
 static PyObject *get_itemsize(PyObject *self, void *unused)
 {
     (void)unused;
@@ -398,8 +418,14 @@ static ig_array *reversed(ig_array *x)
 }
 
 static PyObject *get_T(PyObject *self, void *unused) { return (void)unused, unary(self, reversed); }
-static PyObject *get_real(PyObject *self, void *unused) { return (void)unused, unary(self, ig_real); }
-static PyObject *get_imag(PyObject *self, void *unused) { return (void)unused, unary(self, ig_imag); }
+static PyObject *get_real(PyObject *self, void *unused)
+{
+    return (void)unused, unary(self, ig_real);
+}
+static PyObject *get_imag(PyObject *self, void *unused)
+{
+    return (void)unused, unary(self, ig_imag);
+}
 static PyObject *get_mT(PyObject *self, void *unused)
 {
     (void)unused;
@@ -419,12 +445,14 @@ static PyGetSetDef array_attributes[] = {
     {"mT", get_mT, NULL, "The last two axes swapped, as a view.", NULL},
     {"real", get_real, NULL, "The real part.", NULL},
     {"imag", get_imag, NULL, "The imaginary part.", NULL},
-    {"at", array_at, NULL, "x.at[i].add(y) is a copy of x with y added at i; also set, multiply, min, max.", NULL},
+    {"at", array_at, NULL,
+     "x.at[i].add(y) is a copy of x with y added at i; also set, multiply, min, max.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMethodDef array_methods[] = {
-    {"item", array_item, METH_VARARGS, "item(*index)\n--\n\nThe only element, or the element at index, as a Python number."},
+    {"item", array_item, METH_VARARGS,
+     "item(*index)\n--\n\nThe only element, or the element at index, as a Python number."},
     {"tolist", array_tolist, METH_NOARGS, "tolist()\n--\n\nThe elements as nested lists."},
     {"copy", array_copy, METH_NOARGS, "copy()\n--\n\nAn array with the same elements."},
     {"__copy__", array_copy, METH_NOARGS, NULL},
@@ -433,7 +461,8 @@ static PyMethodDef array_methods[] = {
     {"__complex__", array_complex, METH_NOARGS, NULL},
     {"__format__", array_format, METH_O, NULL},
     {"__dlpack__", (PyCFunction)(void (*)(void))array_dlpack, METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nThe elements as a capsule."},
+     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nThe elements "
+     "as a capsule."},
     {"__dlpack_device__", array_dlpack_device, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -456,9 +485,9 @@ static PyType_Slot array_slots[] = {
     {Py_tp_getset, array_attributes},
     {Py_tp_methods, array_methods},
     {Py_tp_members, array_members},
-    {Py_tp_doc, "An array: lazy, of any shape and dtype, on any device. Functions of the module make arrays."},
-    BINARY_OPERATORS(SLOTS)
-    {Py_nb_power, array_power},
+    {Py_tp_doc,
+     "An array: lazy, of any shape and dtype, on any device. Functions of the module make arrays."},
+    BINARY_OPERATORS(SLOTS){Py_nb_power, array_power},
     {Py_nb_inplace_power, array_ipower},
     {Py_nb_divmod, array_divmod},
     {Py_nb_negative, array_negative},
@@ -479,7 +508,8 @@ static PyType_Slot array_slots[] = {
     {0, NULL},
 };
 static PyType_Spec array_spec = {"ingot.Array", sizeof(array_object), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 array_slots};
 
 bool array_setup(PyObject *module)
 {

@@ -12,7 +12,8 @@
 #include <stdbool.h>
 
 #ifdef Py_GIL_DISABLED
-#error "Ingot's module uses the limited API, which free-threaded builds of Python do not have: use the default build"
+#error \
+    "Ingot's module uses the limited API, which free-threaded builds of Python do not have: use the default build"
 #endif
 
 /* ---- the types of the module ---- */
@@ -40,8 +41,8 @@ bool ops_setup(PyObject *module);
 bool transform_setup(PyObject *module);
 
 /* Method tables of the files, which are functions of the module. */
-extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[], transform_functions[],
-    library_functions[];
+extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
+    transform_functions[], library_functions[];
 
 /* ---- calls of the library ---- */
 

@@ -46,7 +46,8 @@ int to_ints(PyObject *o, int64_t *v, int max)
         PyObject *i = PyNumber_Index(o);
         int overflow = 0;
         if (!i || max < 1)
-            return i ? (Py_DECREF(i), PyErr_SetString(PyExc_ValueError, "too many integers"), -1) : -1;
+            return i ? (Py_DECREF(i), PyErr_SetString(PyExc_ValueError, "too many integers"), -1)
+                     : -1;
         v[0] = PyLong_AsLongLongAndOverflow(i, &overflow);
         Py_DECREF(i);
         if (overflow)
@@ -86,8 +87,11 @@ static double half_value(uint16_t h)
     const int exponent = h >> 10 & 31;
     const double fraction = h & 1023;
     double v = exponent == 31 ? (fraction != 0 ? Py_NAN : Py_HUGE_VAL)
-               : exponent     ? (1024 + fraction) * (exponent > 15 ? (double)(1 << (exponent - 15)) : 1.0 / (1 << (15 - exponent))) / 1024
-                              : fraction / 16777216.0;
+               : exponent     ? (1024 + fraction) *
+                                (exponent > 15 ? (double)(1 << (exponent - 15))
+                                               : 1.0 / (1 << (15 - exponent))) /
+                                1024
+                          : fraction / 16777216.0;
     return h >> 15 ? -v : v;
 }
 
@@ -132,7 +136,7 @@ typedef struct nest {
     int ndim;
     int64_t shape[IG_MAX_NDIM];
     found kind;
-    bool big;  /* an integer above INT64_MAX */
+    bool big;   /* an integer above INT64_MAX */
     bool other; /* arrays or other objects among the elements: they are stacked instead */
 } nest;
 
@@ -145,7 +149,8 @@ static PyObject *item(PyObject *o, Py_ssize_t i) /* borrowed */
 
 static bool ragged(void)
 {
-    PyErr_SetString(PyExc_ValueError, "the nested sequences have different lengths; they must form an array");
+    PyErr_SetString(PyExc_ValueError,
+                    "the nested sequences have different lengths; they must form an array");
     return false;
 }
 
@@ -211,7 +216,8 @@ static bool fill(const nest *s, PyObject *o, int depth, char **to)
     } else {
         *(*to)++ = o == Py_True;
     }
-    return !((s->kind != FOUND_FLOAT || *(double *)(*to - sizeof(double)) == -1.0) && PyErr_Occurred());
+    return !((s->kind != FOUND_FLOAT || *(double *)(*to - sizeof(double)) == -1.0) &&
+             PyErr_Occurred());
 }
 
 /* Items that are arrays or other objects: each is converted, then all are stacked. */
@@ -255,7 +261,9 @@ static ig_array *from_sequence(PyObject *o, ig_dtype dtype)
         free(data);
         return data ? NULL : (PyErr_NoMemory(), NULL);
     }
-    const ig_dtype have = s.big ? IG_U64 : stored[s.kind], want = dtype ? dtype : s.big ? IG_U64 : usual[s.kind];
+    const ig_dtype have = s.big ? IG_U64 : stored[s.kind], want = dtype   ? dtype
+                                                                  : s.big ? IG_U64
+                                                                          : usual[s.kind];
     ig_array *x = ig_from_data(data, (ig_ints){s.shape, s.ndim}, have);
     free(data);
     x = have == want ? x : ig_astype(x, want);
@@ -307,14 +315,16 @@ ig_array *from_buffer(PyObject *o, bool borrow)
     ig_array *x = NULL;
     const ig_dtype dtype = format_dtype(view.format);
     if (!dtype || view.ndim > IG_MAX_NDIM || (size_t)view.itemsize != ig_dtype_bytes(dtype)) {
-        PyErr_Format(PyExc_TypeError, "a buffer of %d dimensions with elements of format '%s' is not an array here",
+        PyErr_Format(PyExc_TypeError,
+                     "a buffer of %d dimensions with elements of format '%s' is not an array here",
                      view.ndim, view.format ? view.format : "B");
     } else {
         for (int i = 0; i < view.ndim; i++)
             shape[i] = view.shape[i];
         const ig_ints s = {view.ndim ? shape : no_axes.v, view.ndim};
-        x = borrow && PyBuffer_IsContiguous(&view, 'C') && view.len ? borrowed_buffer(&view, s, dtype)
-                                                                    : copied_buffer(&view, s, dtype);
+        x = borrow && PyBuffer_IsContiguous(&view, 'C') && view.len
+                ? borrowed_buffer(&view, s, dtype)
+                : copied_buffer(&view, s, dtype);
         if (!x)
             raise_error();
     }
@@ -336,7 +346,8 @@ static ig_array *from_method(PyObject *o)
     PyObject *other = PyObject_CallMethod(o, "__array__", NULL);
     ig_array *x = other ? from_buffer(other, false) : NULL;
     if (other && !x && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "__array__ of %R returned an object without elements", Py_TYPE(o));
+        PyErr_Format(PyExc_TypeError, "__array__ of %R returned an object without elements",
+                     Py_TYPE(o));
     Py_XDECREF(other);
     return x;
 }

@@ -19,7 +19,8 @@ static ig_array *convert(PyObject *o, ig_dtype dtype, bool borrow)
     if (!x && !PyErr_Occurred() && PyObject_HasAttrString(o, "__dlpack__"))
         x = from_capsule(o, Py_None, Py_False);
     if (!x && !PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "%R cannot be an array without a copy; pass copy=None", Py_TYPE(o));
+        PyErr_Format(PyExc_ValueError, "%R cannot be an array without a copy; pass copy=None",
+                     Py_TYPE(o));
     if (x && dtype && ig_dtype_of(x) != dtype) {
         PyErr_SetString(PyExc_ValueError, "another dtype needs a copy; pass copy=None");
         return NULL;
@@ -34,7 +35,8 @@ static PyObject *fn_asarray(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *o, *dtype = Py_None, *copy = Py_None;
     const char *device = NULL;
     ig_dtype d;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OzO:asarray", names, &o, &dtype, &device, &copy) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OzO:asarray", names, &o, &dtype, &device,
+                                     &copy) ||
         !to_dtype(dtype, &d))
         return NULL;
     if (is_array(o) && (!d || d == ig_dtype_of(array_of(o))) && !device)
@@ -44,7 +46,9 @@ static PyObject *fn_asarray(PyObject *self, PyObject *args, PyObject *kwargs)
     ig_array *x = convert(o, d, copy == Py_False);
     if (x && device)
         x = placed(x, device);
-    return leave_with(x && !is_array(o) && copy == Py_True && PyObject_HasAttrString(o, "__dlpack__") ? copied(x) : x);
+    return leave_with(
+        x && !is_array(o) && copy == Py_True && PyObject_HasAttrString(o, "__dlpack__") ? copied(x)
+                                                                                        : x);
 }
 
 /* Numbers and small sequences without another handle: asarray for the arguments of Python functions. */
@@ -56,7 +60,8 @@ static PyObject *fn_from_bytes(PyObject *self, PyObject *args)
     PyObject *shape, *dtype;
     ig_dtype d;
     int64_t v[IG_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "y#OO:_from_bytes", &bytes, &n, &shape, &dtype) || !to_dtype(dtype, &d))
+    if (!PyArg_ParseTuple(args, "y#OO:_from_bytes", &bytes, &n, &shape, &dtype) ||
+        !to_dtype(dtype, &d))
         return NULL;
     const int ndim = to_ints(shape, v, IG_MAX_NDIM);
     int64_t size = (int64_t)ig_dtype_bytes(d);
@@ -89,7 +94,8 @@ static PyObject *fn_broadcast_shapes(PyObject *self, PyObject *const *args, Py_s
         for (int i = 0; i < m; i++) {
             int64_t *to = &shape[ndim - m + i];
             if (*to != v[i] && *to != 1 && v[i] != 1)
-                return PyErr_Format(PyExc_ValueError, "the shapes do not broadcast: %lld and %lld along axis %d",
+                return PyErr_Format(PyExc_ValueError,
+                                    "the shapes do not broadcast: %lld and %lld along axis %d",
                                     (long long)*to, (long long)v[i], i - m);
             *to = *to == 1 ? v[i] : *to;
         }
@@ -158,7 +164,8 @@ static PyObject *fn_save_all(PyObject *self, PyObject *args)
     (void)self;
     PyObject *path, *all, *name, *o;
     int npz = 0;
-    if (!PyArg_ParseTuple(args, "O&O!p:_save_all", PyUnicode_FSConverter, &path, &PyDict_Type, &all, &npz))
+    if (!PyArg_ParseTuple(args, "O&O!p:_save_all", PyUnicode_FSConverter, &path, &PyDict_Type, &all,
+                          &npz))
         return NULL;
     ig_tensors *t = enter() ? ig_tensors_new() : NULL;
     ig_status status = t ? IG_OK : IG_ERR_MEMORY;
@@ -168,7 +175,8 @@ static PyObject *fn_save_all(PyObject *self, PyObject *args)
         status = x ? ig_tensors_put(t, text, x) : IG_ERR_ARGUMENT;
     }
     if (status == IG_OK)
-        status = npz ? ig_tensors_save_npz(t, PyBytes_AsString(path)) : ig_tensors_save(t, PyBytes_AsString(path));
+        status = npz ? ig_tensors_save_npz(t, PyBytes_AsString(path))
+                     : ig_tensors_save(t, PyBytes_AsString(path));
     ig_tensors_free(t);
     ig_scope_end();
     Py_DECREF(path);
@@ -179,7 +187,8 @@ static PyObject *fn_save_all(PyObject *self, PyObject *args)
 
 PyMethodDef create_functions[] = {
     {"asarray", (PyCFunction)(void (*)(void))fn_asarray, METH_VARARGS | METH_KEYWORDS,
-     "asarray(obj, /, dtype=None, device=None, copy=None)\n--\n\nAn array of numbers, nested sequences, or of another "
+     "asarray(obj, /, dtype=None, device=None, copy=None)\n--\n\nAn array of numbers, nested "
+     "sequences, or of another "
      "library's array. Floats become float32 unless dtype says otherwise."},
     {"_from_bytes", fn_from_bytes, METH_VARARGS, NULL},
     {"broadcast_shapes", (PyCFunction)(void (*)(void))fn_broadcast_shapes, METH_FASTCALL,

@@ -18,8 +18,8 @@ static ig_dtype dtype_of(PyObject *o) { return ((dtype_object_s *)o)->dtype; }
 PyObject *dtype_object(ig_dtype dtype) { return Py_NewRef(dtypes[dtype]); }
 
 static const char *const formats[DTYPES] = {
-    [IG_BOOL] = "?", [IG_I8] = "b",  [IG_I16] = "h", [IG_I32] = "i", [IG_I64] = "q",
-    [IG_U8] = "B",   [IG_U16] = "H", [IG_U32] = "I", [IG_U64] = "Q", [IG_F16] = "e",
+    [IG_BOOL] = "?", [IG_I8] = "b",  [IG_I16] = "h",  [IG_I32] = "i",   [IG_I64] = "q",
+    [IG_U8] = "B",   [IG_U16] = "H", [IG_U32] = "I",  [IG_U64] = "Q",   [IG_F16] = "e",
     [IG_F32] = "f",  [IG_F64] = "d", [IG_C64] = "Zf", [IG_C128] = "Zd",
 };
 
@@ -54,7 +54,9 @@ static ig_dtype find_dtype(PyObject *o)
         return IG_F32;
     if (o == (PyObject *)&PyComplex_Type)
         return IG_C64;
-    PyObject *name = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, PyType_Check(o) ? "__name__" : "name");
+    PyObject *name = PyUnicode_Check(o)
+                         ? Py_NewRef(o)
+                         : PyObject_GetAttrString(o, PyType_Check(o) ? "__name__" : "name");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     const ig_dtype found = text ? ig_dtype_parse(text) : IG_DTYPE_NONE;
     Py_XDECREF(name);
@@ -67,7 +69,8 @@ bool to_dtype(PyObject *o, ig_dtype *dtype)
 {
     *dtype = o == Py_None ? IG_DTYPE_NONE : find_dtype(o);
     if (*dtype == IG_DTYPE_NONE && o != Py_None) {
-        PyErr_Format(PyExc_TypeError, "%R is not a dtype; use ingot.float32, 'float32' or 'f32'", o);
+        PyErr_Format(PyExc_TypeError, "%R is not a dtype; use ingot.float32, 'float32' or 'f32'",
+                     o);
         return false;
     }
     return true;
@@ -110,11 +113,11 @@ static PyObject *get_kind(PyObject *self, void *unused)
 {
     (void)unused;
     const ig_dtype d = dtype_of(self);
-    return PyUnicode_FromString(d == IG_BOOL                          ? "b"
-                                : ig_isdtype(d, "signed integer")     ? "i"
-                                : ig_isdtype(d, "unsigned integer")   ? "u"
-                                : ig_isdtype(d, "complex floating")   ? "c"
-                                                                      : "f");
+    return PyUnicode_FromString(d == IG_BOOL                        ? "b"
+                                : ig_isdtype(d, "signed integer")   ? "i"
+                                : ig_isdtype(d, "unsigned integer") ? "u"
+                                : ig_isdtype(d, "complex floating") ? "c"
+                                                                    : "f");
 }
 
 /* Pickled by name. */
@@ -149,10 +152,14 @@ static PyMethodDef dtype_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot dtype_slots[] = {
-    {Py_tp_new, dtype_new},           {Py_tp_repr, dtype_repr},
-    {Py_tp_str, dtype_str},           {Py_tp_hash, dtype_hash},
-    {Py_tp_richcompare, dtype_compare}, {Py_tp_getset, dtype_attributes},
-    {Py_tp_methods, dtype_methods},   {Py_tp_doc, "The type of an array's elements."},
+    {Py_tp_new, dtype_new},
+    {Py_tp_repr, dtype_repr},
+    {Py_tp_str, dtype_str},
+    {Py_tp_hash, dtype_hash},
+    {Py_tp_richcompare, dtype_compare},
+    {Py_tp_getset, dtype_attributes},
+    {Py_tp_methods, dtype_methods},
+    {Py_tp_doc, "The type of an array's elements."},
     {0, NULL},
 };
 static PyType_Spec dtype_spec = {"ingot.dtype", sizeof(dtype_object_s), 0, Py_TPFLAGS_DEFAULT,
@@ -194,10 +201,10 @@ static bool dtype_of_argument(PyObject *o, ig_dtype *dtype)
 /* The common dtype of the arguments given so far and a number, which adapts. */
 static ig_dtype with_number(ig_dtype d, PyObject *o)
 {
-    const ig_dtype one = PyBool_Check(o)     ? IG_BOOL
-                         : PyLong_Check(o)   ? IG_I64
-                         : PyFloat_Check(o)  ? IG_F32
-                                             : IG_C64;
+    const ig_dtype one = PyBool_Check(o)    ? IG_BOOL
+                         : PyLong_Check(o)  ? IG_I64
+                         : PyFloat_Check(o) ? IG_F32
+                                            : IG_C64;
     if (d == IG_DTYPE_NONE)
         return one;
     if (one == IG_BOOL || d == one)
@@ -252,8 +259,9 @@ static int is_kind(ig_dtype d, PyObject *kind)
             any = is_kind(d, PyTuple_GetItem(kind, i));
         return any;
     }
-    static const char *const kinds[] = {"bool",     "signed integer", "unsigned integer", "integral",
-                                        "real floating", "complex floating", "numeric"};
+    static const char *const kinds[] = {"bool",     "signed integer", "unsigned integer",
+                                        "integral", "real floating",  "complex floating",
+                                        "numeric"};
     const char *name = PyUnicode_Check(kind) ? PyUnicode_AsUTF8AndSize(kind, NULL) : NULL;
     for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(name, kinds[i]) == 0)
@@ -273,7 +281,8 @@ static PyObject *fn_isdtype(PyObject *self, PyObject *args, PyObject *kwargs)
     static char *names[] = {"dtype", "kind", NULL};
     PyObject *dtype, *kind;
     ig_dtype d;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:isdtype", names, &dtype, &kind) || !to_dtype(dtype, &d))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:isdtype", names, &dtype, &kind) ||
+        !to_dtype(dtype, &d))
         return NULL;
     const int is = is_kind(d, kind);
     return is < 0 ? NULL : PyBool_FromLong(is);
@@ -288,11 +297,13 @@ static PyObject *fn_finfo(PyObject *self, PyObject *o)
     if (!dtype_of_argument(o, &d))
         return NULL;
     if (!ig_isdtype(d, "real floating") && !ig_isdtype(d, "complex floating"))
-        return PyErr_Format(PyExc_TypeError, "finfo: %s is not a floating-point dtype", ig_dtype_std_name(d));
+        return PyErr_Format(PyExc_TypeError, "finfo: %s is not a floating-point dtype",
+                            ig_dtype_std_name(d));
     if (ig_finfo_of(d, &f) != IG_OK)
         return raise_error();
     const ig_dtype part = d == IG_C64 ? IG_F32 : d == IG_C128 ? IG_F64 : d;
-    return Py_BuildValue("(iddddN)", f.bits, f.eps, f.max, f.min, f.smallest_normal, dtype_object(part));
+    return Py_BuildValue("(iddddN)", f.bits, f.eps, f.max, f.min, f.smallest_normal,
+                         dtype_object(part));
 }
 
 static PyObject *fn_iinfo(PyObject *self, PyObject *o)
@@ -303,10 +314,12 @@ static PyObject *fn_iinfo(PyObject *self, PyObject *o)
     if (!dtype_of_argument(o, &d))
         return NULL;
     if (!ig_isdtype(d, "integral"))
-        return PyErr_Format(PyExc_TypeError, "iinfo: %s is not an integer dtype", ig_dtype_std_name(d));
+        return PyErr_Format(PyExc_TypeError, "iinfo: %s is not an integer dtype",
+                            ig_dtype_std_name(d));
     if (ig_iinfo_of(d, &f) != IG_OK)
         return raise_error();
-    return Py_BuildValue("(iKLN)", f.bits, (unsigned long long)f.max, (long long)f.min, dtype_object(d));
+    return Py_BuildValue("(iKLN)", f.bits, (unsigned long long)f.max, (long long)f.min,
+                         dtype_object(d));
 }
 
 PyMethodDef dtype_functions[] = {
@@ -315,7 +328,8 @@ PyMethodDef dtype_functions[] = {
     {"can_cast", fn_can_cast, METH_VARARGS,
      "can_cast(from_, to, /)\n--\n\nWhether promotion of from_ and to gives to."},
     {"isdtype", (PyCFunction)(void (*)(void))fn_isdtype, METH_VARARGS | METH_KEYWORDS,
-     "isdtype(dtype, kind)\n--\n\nWhether dtype is of a kind: a name such as 'real floating', a dtype, or a tuple."},
+     "isdtype(dtype, kind)\n--\n\nWhether dtype is of a kind: a name such as 'real floating', a "
+     "dtype, or a tuple."},
     {"_finfo", fn_finfo, METH_O, NULL},
     {"_iinfo", fn_iinfo, METH_O, NULL},
     {NULL, NULL, 0, NULL},

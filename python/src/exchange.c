@@ -19,8 +19,9 @@ int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
     const char *format = dtype_format(dtype);
     view->obj = NULL;
     if (flags & PyBUF_WRITABLE || !format) {
-        PyErr_SetString(PyExc_BufferError, format ? "the elements of an array cannot be written through a buffer"
-                                                  : "Python has no format for bfloat16; use astype(float32)");
+        PyErr_SetString(PyExc_BufferError,
+                        format ? "the elements of an array cannot be written through a buffer"
+                               : "Python has no format for bfloat16; use astype(float32)");
         return -1;
     }
     shared *s = malloc(sizeof *s);
@@ -177,12 +178,15 @@ static bool may_export(ig_array *x, PyObject *stream, PyObject *device, PyObject
         return PyErr_Format(PyExc_BufferError, "the CPU has no streams; pass stream=None"), false;
     if (type != DL_CPU)
         return PyErr_Format(PyExc_BufferError,
-                            "arrays of device %s are exported through the host; pass dl_device=(1, 0), or move the "
+                            "arrays of device %s are exported through the host; pass dl_device=(1, "
+                            "0), or move the "
                             "array with to_device('cpu')",
                             ig_array_device(x)),
                false;
     if (have.type != DL_CPU && copy == Py_False)
-        return PyErr_Format(PyExc_BufferError, "a GPU's array cannot be exported to the host without a copy"), false;
+        return PyErr_Format(PyExc_BufferError,
+                            "a GPU's array cannot be exported to the host without a copy"),
+               false;
     return true;
 }
 
@@ -191,7 +195,8 @@ PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
     static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
     PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
     ig_array *x = array_of(self);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", names, &stream, &version, &device, &copy) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", names, &stream, &version,
+                                     &device, &copy) ||
         !may_export(x, stream, device, copy))
         return NULL;
     long major = 0;
@@ -229,8 +234,13 @@ PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static ig_dtype tensor_dtype(const dl_tensor *t)
 {
-    static const ig_dtype ints[] = {IG_I8, IG_I16, IG_I32, IG_I64}, uints[] = {IG_U8, IG_U16, IG_U32, IG_U64};
-    const int row = t->bits == 8 ? 0 : t->bits == 16 ? 1 : t->bits == 32 ? 2 : t->bits == 64 ? 3 : -1;
+    static const ig_dtype ints[] = {IG_I8, IG_I16, IG_I32, IG_I64},
+                          uints[] = {IG_U8, IG_U16, IG_U32, IG_U64};
+    const int row = t->bits == 8    ? 0
+                    : t->bits == 16 ? 1
+                    : t->bits == 32 ? 2
+                    : t->bits == 64 ? 3
+                                    : -1;
     if (t->lanes != 1)
         return IG_DTYPE_NONE;
     switch (t->code) {
@@ -283,7 +293,8 @@ static ig_array *copy_tensor(const dl_tensor *t, ig_ints shape, ig_dtype dtype)
         count *= t->shape[i];
     char *copy = malloc((size_t)count * bytes);
     for (int64_t k = 0; copy && k < count; k++) {
-        memcpy(copy + (size_t)k * bytes, (char *)t->data + t->byte_offset + from * (int64_t)bytes, bytes);
+        memcpy(copy + (size_t)k * bytes, (char *)t->data + t->byte_offset + from * (int64_t)bytes,
+               bytes);
         for (int i = t->ndim - 1; i >= 0; i--) { /* the next element in row-major order */
             from += t->strides[i];
             if (++at[i] < t->shape[i])
@@ -298,7 +309,8 @@ static ig_array *copy_tensor(const dl_tensor *t, ig_ints shape, ig_dtype dtype)
 }
 
 /* An array over the tensor's memory; calls end with context when it is no longer used. */
-static ig_array *over_tensor(const dl_tensor *t, ig_dtype dtype, void (*end)(void *context), void *context)
+static ig_array *over_tensor(const dl_tensor *t, ig_dtype dtype, void (*end)(void *context),
+                             void *context)
 {
     int64_t low, high, strides[IG_MAX_NDIM];
     bool contiguous;
@@ -324,7 +336,8 @@ static ig_array *over_tensor(const dl_tensor *t, ig_dtype dtype, void (*end)(voi
     int64_t lengths[IG_MAX_NDIM];
     memcpy(lengths, t->shape, (size_t)t->ndim * sizeof *lengths);
     const int ndim = t->ndim;
-    ig_array *flat = ig_from_memory(first, (size_t)(count * bytes), (ig_ints){&count, 1}, dtype, end, context);
+    ig_array *flat =
+        ig_from_memory(first, (size_t)(count * bytes), (ig_ints){&count, 1}, dtype, end, context);
     return ig_as_strided(flat, (ig_ints){lengths, ndim}, (ig_ints){strides, ndim}, -low);
 }
 
@@ -332,7 +345,8 @@ static ig_array *from_capsule_object(PyObject *capsule)
 {
     const bool versioned = PyCapsule_IsValid(capsule, versioned_name);
     if (!versioned && !PyCapsule_IsValid(capsule, plain_name)) {
-        PyErr_SetString(PyExc_BufferError, "__dlpack__ returned an object that is not an unused DLPack capsule");
+        PyErr_SetString(PyExc_BufferError,
+                        "__dlpack__ returned an object that is not an unused DLPack capsule");
         return NULL;
     }
     void *m = PyCapsule_GetPointer(capsule, versioned ? versioned_name : plain_name);
@@ -342,9 +356,11 @@ static ig_array *from_capsule_object(PyObject *capsule)
         return NULL;
     }
     const ig_dtype dtype = tensor_dtype(t);
-    if (!dtype || t->ndim > IG_MAX_NDIM || (t->device.type != DL_CPU && t->device.type != DL_CUDA_HOST)) {
+    if (!dtype || t->ndim > IG_MAX_NDIM ||
+        (t->device.type != DL_CPU && t->device.type != DL_CUDA_HOST)) {
         PyErr_Format(PyExc_BufferError,
-                     "a DLPack tensor of type %d with %d bits, %d dimensions, on device type %d cannot be an array here",
+                     "a DLPack tensor of type %d with %d bits, %d dimensions, on device type %d "
+                     "cannot be an array here",
                      t->code, t->bits, (int)t->ndim, (int)t->device.type);
         return NULL;
     }
@@ -360,7 +376,8 @@ static PyObject *capsule_keywords(bool on_gpu, PyObject *copy)
 {
     static PyObject *usual;
     if (on_gpu)
-        return Py_BuildValue("{s(ii)sOs(ii)}", "max_version", 1, 0, "copy", copy, "dl_device", DL_CPU, 0);
+        return Py_BuildValue("{s(ii)sOs(ii)}", "max_version", 1, 0, "copy", copy, "dl_device",
+                             DL_CPU, 0);
     if (copy != Py_None)
         return Py_BuildValue("{s(ii)sO}", "max_version", 1, 0, "copy", copy);
     if (!usual)
@@ -396,7 +413,8 @@ ig_array *from_capsule(PyObject *o, PyObject *device, PyObject *copy)
     Py_DECREF(pair);
     const bool on_gpu = type != DL_CPU && type != DL_CUDA_HOST;
     if (on_gpu && copy == Py_False) {
-        PyErr_SetString(PyExc_BufferError, "a GPU's elements are copied through the host; pass copy=None");
+        PyErr_SetString(PyExc_BufferError,
+                        "a GPU's elements are copied through the host; pass copy=None");
         return NULL;
     }
     PyObject *capsule = ask_capsule(o, on_gpu, on_gpu ? Py_None : copy);
@@ -430,7 +448,8 @@ static PyObject *fn_from_dlpack(PyObject *self, PyObject *args, PyObject *kwargs
 
 PyMethodDef exchange_functions[] = {
     {"from_dlpack", (PyCFunction)(void (*)(void))fn_from_dlpack, METH_VARARGS | METH_KEYWORDS,
-     "from_dlpack(x, /, *, device=None, copy=None)\n--\n\nAn array over the elements of another library's array, without "
+     "from_dlpack(x, /, *, device=None, copy=None)\n--\n\nAn array over the elements of another "
+     "library's array, without "
      "a copy where possible. The elements must not be changed while the array is used."},
     {NULL, NULL, 0, NULL},
 };

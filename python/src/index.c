@@ -69,7 +69,9 @@ static bool add_item(subscript *s, PyObject *o)
     } else {
         to->kind = IG_INDEX_ARRAY;
         if (PyFloat_Check(o) || PyUnicode_Check(o))
-            return PyErr_Format(PyExc_IndexError, "%R is not an index; use integers, slices, masks, ... or None", o), false;
+            return PyErr_Format(PyExc_IndexError,
+                                "%R is not an index; use integers, slices, masks, ... or None", o),
+                   false;
         const bool empty = PyList_Check(o) && PyList_Size(o) == 0;
         to->array = make_array(o, empty ? IG_I64 : IG_DTYPE_NONE);
         if (!to->array)
@@ -146,8 +148,13 @@ static ig_array *assembled(ig_array *x, const subscript *s, ig_array *value)
             axis++;
         } else if (i < s->n && item->kind == IG_INDEX_SLICE) {
             const int64_t n = ig_dim(x, axis), none = INT64_MIN;
-            Py_ssize_t first = item->start == none ? (item->step < 0 && item->step != none ? PY_SSIZE_T_MAX : 0) : item->start;
-            Py_ssize_t last = item->stop == none ? (item->step < 0 && item->step != none ? PY_SSIZE_T_MIN : PY_SSIZE_T_MAX) : item->stop;
+            Py_ssize_t first = item->start == none
+                                   ? (item->step < 0 && item->step != none ? PY_SSIZE_T_MAX : 0)
+                                   : item->start;
+            Py_ssize_t last =
+                item->stop == none
+                    ? (item->step < 0 && item->step != none ? PY_SSIZE_T_MIN : PY_SSIZE_T_MAX)
+                    : item->stop;
             const Py_ssize_t by = item->step == none ? 1 : item->step;
             count[axis] = PySlice_AdjustIndices(n, &first, &last, by);
             start[axis] = by > 0 ? first : first + (count[axis] - 1) * by;
@@ -168,7 +175,11 @@ static ig_array *scattered(ig_array *x, ig_array *positions, ig_array *value, co
 {
     static const struct {
         const char *how, *op;
-    } rows[] = {{"set", "scatter"}, {"add", "scatter_add"}, {"multiply", "scatter_mul"}, {"min", "scatter_min"}, {"max", "scatter_max"}};
+    } rows[] = {{"set", "scatter"},
+                {"add", "scatter_add"},
+                {"multiply", "scatter_mul"},
+                {"min", "scatter_min"},
+                {"max", "scatter_max"}};
     const int64_t all = -1;
     const ig_ints flat = {&all, 1};
     const char *op = NULL;
@@ -270,7 +281,10 @@ static PyObject *at_new(PyObject *array, PyObject *key)
 
 PyObject *array_at(PyObject *self, void *unused) { return (void)unused, at_new(self, NULL); }
 
-static PyObject *at_getitem(PyObject *self, PyObject *key) { return at_new(((at_object *)self)->array, key); }
+static PyObject *at_getitem(PyObject *self, PyObject *key)
+{
+    return at_new(((at_object *)self)->array, key);
+}
 
 static void at_dealloc(PyObject *self)
 {

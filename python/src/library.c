@@ -79,8 +79,7 @@ void graph_lock(void)
 {
     if (pthread_mutex_trylock(&graphs) == 0)
         return;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_mutex_lock(&graphs);
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
     Py_END_ALLOW_THREADS
 }
 
@@ -94,13 +93,10 @@ static void lock_graphs(void) { pthread_mutex_lock(&graphs); }
 int evaluate(ig_array *const *x, int n)
 {
     ig_status status;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_mutex_lock(&graphs);
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
     status = ig_eval(x, n);
     pthread_mutex_unlock(&graphs);
-    Py_END_ALLOW_THREADS
-    if (status == IG_OK)
-        return 0;
+    Py_END_ALLOW_THREADS if (status == IG_OK) return 0;
     if (PyErr_CheckSignals() == 0) /* Control-C: Python's handler raises */
         raise_error();
     else
@@ -111,12 +107,11 @@ int evaluate(ig_array *const *x, int n)
 const void *elements(ig_array *x)
 {
     const void *data;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_mutex_lock(&graphs);
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
     data = ig_data(x);
     pthread_mutex_unlock(&graphs);
-    Py_END_ALLOW_THREADS
-    if (!data && ig_failed()) {
+    Py_END_ALLOW_THREADS if (!data && ig_failed())
+    {
         if (PyErr_CheckSignals() == 0)
             raise_error();
         ig_error(NULL);
@@ -314,11 +309,8 @@ static PyObject *fn_synchronize(PyObject *self, PyObject *args)
     ig_status status;
     if (!PyArg_ParseTuple(args, "|z:synchronize", &name))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = ig_synchronize(name);
-    Py_END_ALLOW_THREADS
-    if (status != IG_OK)
-        return raise_error();
+    Py_BEGIN_ALLOW_THREADS status = ig_synchronize(name);
+    Py_END_ALLOW_THREADS if (status != IG_OK) return raise_error();
     Py_RETURN_NONE;
 }
 
@@ -355,7 +347,8 @@ static PyObject *fn_aliases(PyObject *self, PyObject *unused)
     PyObject *all = PyList_New(n);
     for (int i = 0; all && i < n; i++) {
         const ig_alias *a = ig_alias_at(i);
-        PyObject *row = Py_BuildValue("(zzzzz)", a->name, a->op, a->params, a->expression, a->advice);
+        PyObject *row =
+            Py_BuildValue("(zzzzz)", a->name, a->op, a->params, a->expression, a->advice);
         if (!row || PyList_SetItem(all, i, row) < 0)
             Py_CLEAR(all);
     }
@@ -380,19 +373,25 @@ static PyObject *fn_table(PyObject *self, PyObject *unused)
 
 PyMethodDef library_functions[] = {
     {"eval", (PyCFunction)(void (*)(void))fn_eval, METH_FASTCALL,
-     "eval(*arrays)\n--\n\nComputes the arrays, and everything that they need, in one run. Returns the array if "
+     "eval(*arrays)\n--\n\nComputes the arrays, and everything that they need, in one run. Returns "
+     "the array if "
      "there is one."},
     {"_explain", (PyCFunction)(void (*)(void))fn_explain, METH_FASTCALL, NULL},
     {"set_device", fn_set_device, METH_O,
      "set_device(name, /)\n--\n\nThe device of the calling thread's new arrays."},
-    {"default_device", fn_default_device, METH_NOARGS, "default_device()\n--\n\nThe name of the current device."},
-    {"devices", fn_devices, METH_NOARGS, "devices()\n--\n\nThe names of the devices that compute arrays."},
+    {"default_device", fn_default_device, METH_NOARGS,
+     "default_device()\n--\n\nThe name of the current device."},
+    {"devices", fn_devices, METH_NOARGS,
+     "devices()\n--\n\nThe names of the devices that compute arrays."},
     {"synchronize", fn_synchronize, METH_VARARGS,
      "synchronize(device=None, /)\n--\n\nWaits until the device has done all its work."},
-    {"threads", fn_threads, METH_NOARGS, "threads()\n--\n\nThe number of threads of the CPU device."},
+    {"threads", fn_threads, METH_NOARGS,
+     "threads()\n--\n\nThe number of threads of the CPU device."},
     {"set_threads", fn_set_threads, METH_O,
-     "set_threads(n, /)\n--\n\nSets the number of threads of the CPU device; 0 restores the default."},
-    {"memory", fn_memory, METH_NOARGS, "memory()\n--\n\nBytes of array data: used, peak and limit."},
+     "set_threads(n, /)\n--\n\nSets the number of threads of the CPU device; 0 restores the "
+     "default."},
+    {"memory", fn_memory, METH_NOARGS,
+     "memory()\n--\n\nBytes of array data: used, peak and limit."},
     {"_aliases", fn_aliases, METH_NOARGS, NULL},
     {"_table", fn_table, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -5,7 +5,15 @@
 PyObject *device_error, *shape_error;
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "ingot._ingot", "Ingot's arrays and ops.", -1, NULL, NULL, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT,
+    "ingot._ingot",
+    "Ingot's arrays and ops.",
+    -1,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
 };
 
 /* Ops and their other names as methods of Array, unless Array has its own. */
@@ -15,15 +23,17 @@ static bool add_methods(PyObject *module)
     bool added = methods != NULL;
     for (int i = 0; added && i < ig_op_count(); i++) {
         const ig_op *op = ig_op_at(i);
-        if (op->n_params && op->params[0].kinds >> IG_ARG_ARRAY & 1 && strcmp(op->params[0].name, "key") != 0 &&
-            !PyObject_HasAttrString(type, op->name))
-            added = PyObject_SetAttrString(type, op->name, PyDict_GetItemString(methods, op->name)) == 0;
+        if (op->n_params && op->params[0].kinds >> IG_ARG_ARRAY & 1 &&
+            strcmp(op->params[0].name, "key") != 0 && !PyObject_HasAttrString(type, op->name))
+            added = PyObject_SetAttrString(type, op->name,
+                                           PyDict_GetItemString(methods, op->name)) == 0;
     }
     for (int i = 0; added && i < ig_alias_count(); i++) {
         const ig_alias *a = ig_alias_at(i);
         if (a->op && !strchr(a->name, '.') && PyObject_HasAttrString(type, a->op) &&
             !PyObject_HasAttrString(type, a->name))
-            added = PyObject_SetAttrString(type, a->name, PyDict_GetItemString(methods, a->op)) == 0;
+            added =
+                PyObject_SetAttrString(type, a->name, PyDict_GetItemString(methods, a->op)) == 0;
     }
     Py_XDECREF(methods);
     PyErr_Clear();
@@ -34,24 +44,28 @@ static bool add_methods(PyObject *module)
 static bool add_errors(PyObject *module)
 {
     PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_IndexError);
-    device_error = PyErr_NewExceptionWithDoc("ingot.DeviceError", "A device is absent, has failed, or cannot do this.",
+    device_error = PyErr_NewExceptionWithDoc("ingot.DeviceError",
+                                             "A device is absent, has failed, or cannot do this.",
                                              PyExc_RuntimeError, NULL);
-    shape_error = PyErr_NewExceptionWithDoc("ingot.ShapeError", "Shapes or axes do not match.", bases, NULL);
+    shape_error =
+        PyErr_NewExceptionWithDoc("ingot.ShapeError", "Shapes or axes do not match.", bases, NULL);
     Py_XDECREF(bases);
-    return device_error && shape_error && PyModule_AddObjectRef(module, "DeviceError", device_error) == 0 &&
+    return device_error && shape_error &&
+           PyModule_AddObjectRef(module, "DeviceError", device_error) == 0 &&
            PyModule_AddObjectRef(module, "ShapeError", shape_error) == 0;
 }
 
 static bool setup(PyObject *module)
 {
-    PyMethodDef *const tables[] = {create_functions,    dtype_functions,   exchange_functions,
+    PyMethodDef *const tables[] = {create_functions, dtype_functions, exchange_functions,
                                    transform_functions, library_functions};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return false;
     return add_errors(module) &&
-           PyModule_AddStringConstant(module, "__version__", ig_version()) == 0 && dtype_setup(module) &&
-           array_setup(module) && ops_setup(module) && transform_setup(module) && add_methods(module);
+           PyModule_AddStringConstant(module, "__version__", ig_version()) == 0 &&
+           dtype_setup(module) && array_setup(module) && ops_setup(module) &&
+           transform_setup(module) && add_methods(module);
 }
 
 PyMODINIT_FUNC PyInit__ingot(void);

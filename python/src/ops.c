@@ -15,7 +15,9 @@ typedef struct op_entry {
     PyObject *names[MAX_PARAMS];
     PyTypeObject *results; /* of a tuple with names, or NULL */
     int n_results;
-    bool places;       /* makes arrays: takes device */
+    bool places; /* makes arrays: takes device */
+    bool
+        asks; /* the caller says which results there are (return_index, ...): a single one is no list */
 } op_entry;
 
 typedef struct op_object {
@@ -140,7 +142,8 @@ static bool set_number(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
 /* A 0-d array, or an object such as numpy.int64, where a number is wanted. */
 static bool set_scalar_object(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
 {
-    const bool whole = is_array(o) ? ig_isdtype(ig_dtype_of(array_of(o)), "integral") : PyIndex_Check(o);
+    const bool whole =
+        is_array(o) ? ig_isdtype(ig_dtype_of(array_of(o)), "integral") : PyIndex_Check(o);
     PyObject *number = NULL;
     if (whole)
         number = PyNumber_Index(o);
@@ -182,7 +185,8 @@ static bool set_argument(arguments *a, ig_arg *to, const ig_param *p, PyObject *
         return set_number(a, to, p, o);
     if (PyUnicode_Check(o))
         return set_text(a, to, p, o);
-    if (has(p, IG_ARG_DTYPE) && (Py_TYPE(o) == dtype_type || PyType_Check(o) || !has(p, IG_ARG_ARRAY))) {
+    if (has(p, IG_ARG_DTYPE) &&
+        (Py_TYPE(o) == dtype_type || PyType_Check(o) || !has(p, IG_ARG_ARRAY))) {
         to->kind = IG_ARG_DTYPE;
         return to_dtype(o, &to->u.dtype);
     }
@@ -199,7 +203,8 @@ static bool set_argument(arguments *a, ig_arg *to, const ig_param *p, PyObject *
 
 static bool too_many(const op_entry *e)
 {
-    PyErr_Format(PyExc_TypeError, "%s: too many arguments; it takes (%s)", e->op->name, e->op->signature);
+    PyErr_Format(PyExc_TypeError, "%s: too many arguments; it takes (%s)", e->op->name,
+                 e->op->signature);
     return false;
 }
 
@@ -241,13 +246,15 @@ static bool set_keyword(arguments *a, PyObject *name, PyObject *value)
         return value == Py_None || a->device;
     }
     if (!p)
-        return PyErr_Format(PyExc_TypeError, "%s has no argument '%U'; it takes (%s)", e->op->name, name,
-                            e->op->signature),
+        return PyErr_Format(PyExc_TypeError, "%s has no argument '%U'; it takes (%s)", e->op->name,
+                            name, e->op->signature),
                false;
     for (int i = 0; i < a->n; i++) {
-        const ig_param *other = a->arg[i].name ? ig_op_param(e->op, a->arg[i].name) : &e->op->params[i];
+        const ig_param *other =
+            a->arg[i].name ? ig_op_param(e->op, a->arg[i].name) : &e->op->params[i];
         if (other == p)
-            return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", e->op->name, p->name), false;
+            return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", e->op->name, p->name),
+                   false;
     }
     ig_arg *to = &a->arg[a->n++];
     to->name = p->name;
@@ -279,10 +286,8 @@ static int build(const arguments *a, ig_array **out)
         return ig_call_op(op, a->arg, a->n, out, MAX_RESULTS);
     int n;
     graph_lock();
-    Py_BEGIN_ALLOW_THREADS
-    n = ig_call_op(op, a->arg, a->n, out, MAX_RESULTS);
-    Py_END_ALLOW_THREADS
-    graph_unlock();
+    Py_BEGIN_ALLOW_THREADS n = ig_call_op(op, a->arg, a->n, out, MAX_RESULTS);
+    Py_END_ALLOW_THREADS graph_unlock();
     return n;
 }
 
@@ -304,6 +309,11 @@ static PyObject *results(const arguments *a, ig_array **out, int n)
     const op_entry *e = a->entry;
     if (!n && !is_unstack_of_nothing(a))
         return leave_failed();
+    /* Splitting a random key gives one array of keys. */
+    const bool keys =
+        n == 1 && a->arg[0].kind == IG_ARG_ARRAY && ig_ndim(out[0]) > ig_ndim(a->arg[0].u.array);
+    if (n == 1 && (e->asks || keys))
+        return leave_with(out[0]);
     PyObject *all = leave_with_all(out, n, false);
     if (!all || !e->results || n != e->n_results)
         return all;
@@ -326,7 +336,39 @@ static PyObject *call_on(arguments *a, ig_array **out)
     return leave_with(n ? placed(out[0], a->device) : NULL);
 }
 
-static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args, Py_ssize_t n, PyObject *names)
+/* Arguments that do not fit the op may fit a function of the alias table with its name: round(x, 2). Called with the
+ * TypeError raised; keeps it if there is none. */
+static PyObject *call_extended(const op_entry *e, PyObject *const *args, Py_ssize_t n,
+                               PyObject *names)
+{
+    PyObject *type, *value, *trace, *result = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *list = PyTuple_New(n), *keywords = PyDict_New(),
+             *name = PyUnicode_FromString("ingot._names");
+    PyObject *module = name ? PyImport_GetModule(name) : NULL;
+    for (Py_ssize_t i = 0; list && i < n; i++)
+        PyTuple_SetItem(list, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; keywords && names && i < PyTuple_Size(names); i++)
+        PyDict_SetItem(keywords, PyTuple_GetItem(names, i), args[n + i]);
+    if (list && keywords && module)
+        result = PyObject_CallMethod(module, "extended", "sOO", e->op->name, list, keywords);
+    Py_XDECREF(list);
+    Py_XDECREF(keywords);
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    if (result == Py_NotImplemented || (!result && !PyErr_Occurred())) {
+        Py_XDECREF(result);
+        PyErr_Restore(type, value, trace);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return result;
+}
+
+static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args, Py_ssize_t n,
+                      PyObject *names)
 {
     arguments a;
     PyObject *shifted[MAX_PARAMS + 1];
@@ -348,8 +390,10 @@ static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args,
     const Py_ssize_t n_names = set && names ? PyTuple_Size(names) : 0;
     for (Py_ssize_t i = 0; i < n_names && set; i++)
         set = a.n <= MAX_PARAMS && set_keyword(&a, PyTuple_GetItem(names, i), args[n + i]);
-    if (!set || !check_required(&a, n))
-        return leave_failed();
+    if (!set || !check_required(&a, n)) {
+        leave_failed();
+        return PyErr_ExceptionMatches(PyExc_TypeError) ? call_extended(e, args, n, names) : NULL;
+    }
     if (a.device)
         return call_on(&a, out);
     if (!e->op->gives_list) {
@@ -437,15 +481,16 @@ static const char *make_doc(const ig_op *op, bool places)
             const char *value = given + 2;
             const size_t length = (size_t)(s + rest - value);
             const bool dtype = strstr(s, ": dtype") == s && strncmp(value, "None", 4) != 0;
-            n += (size_t)snprintf(text + n, sizeof text - n, dtype ? "='%.*s'" : "=%.*s", (int)length, value);
+            n += (size_t)snprintf(text + n, sizeof text - n, dtype ? "='%.*s'" : "=%.*s",
+                                  (int)length, value);
         }
         s += rest;
         s += strspn(s, ", ");
         if (*s)
             n += (size_t)snprintf(text + n, sizeof text - n, ", ");
     }
-    snprintf(text + n, sizeof text - n, "%s)\n--\n\n%s%s", places ? ", *, device=None" : "", op->doc,
-             op->doc[strlen(op->doc) - 1] == '.' ? "" : ".");
+    snprintf(text + n, sizeof text - n, "%s)\n--\n\n%s%s", places ? ", *, device=None" : "",
+             op->doc, op->doc[strlen(op->doc) - 1] == '.' ? "" : ".");
     return strdup(text);
 }
 
@@ -476,6 +521,8 @@ static bool entry_init(op_entry *e, const ig_op *op)
     for (int i = 0; i < op->n_params && i < MAX_PARAMS; i++)
         if (!(e->names[i] = PyUnicode_InternFromString(op->params[i].name)))
             return false;
+    for (int i = 0; i < op->n_params; i++)
+        e->asks = e->asks || strncmp(op->params[i].name, "return_", 7) == 0;
     if (op->results && !name_results(e))
         return false;
     return e->function.ml_doc != NULL && op->n_params <= MAX_PARAMS;
@@ -494,7 +541,8 @@ bool ops_setup(PyObject *module)
             return false;
         const char *name = entries[i].op->name;
         PyObject *f = op_function_new(&entries[i], NULL), *o = op_new(&entries[i], NULL);
-        if (!f || !o || PyDict_SetItemString(all, name, f) < 0 || PyDict_SetItemString(methods, name, o) < 0)
+        if (!f || !o || PyDict_SetItemString(all, name, f) < 0 ||
+            PyDict_SetItemString(methods, name, o) < 0)
             return false;
         Py_DECREF(f);
         Py_DECREF(o);

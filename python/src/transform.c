@@ -51,7 +51,8 @@ static PyObject *fn_vjp(PyObject *self, PyObject *args)
         graph_lock();
         const ig_status status = ig_vjp(out, cot, n_out, in, n_in, grads);
         graph_unlock();
-        result = status == IG_OK && !PyErr_Occurred() ? leave_with_all(grads, n_in, true) : leave_failed();
+        result = status == IG_OK && !PyErr_Occurred() ? leave_with_all(grads, n_in, true)
+                                                      : leave_failed();
     }
     free(out);
     free(cot);
@@ -79,7 +80,8 @@ static PyObject *fn_vmap(PyObject *self, PyObject *args)
         graph_lock();
         const ig_status status = ig_vmap(out, n_out, in, batched, axis, n_in, results);
         graph_unlock();
-        result = status == IG_OK && !PyErr_Occurred() ? leave_with_all(results, n_out, true) : leave_failed();
+        result = status == IG_OK && !PyErr_Occurred() ? leave_with_all(results, n_out, true)
+                                                      : leave_failed();
     }
     free(out);
     free(in);
@@ -114,7 +116,8 @@ static PyObject *fn_checkpoint(PyObject *self, PyObject *args)
 /* ---- custom gradients ---- */
 
 /* Calls a Python function (inputs, out, g) that returns the gradients of the inputs, None for zero. */
-static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *out, ig_array *g, ig_array **grads)
+static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *out, ig_array *g,
+                      ig_array **grads)
 {
     const PyGILState_STATE state = PyGILState_Ensure();
     PyObject *list = PyList_New(n), *y = array_wrap(ig_retain(out)), *z = array_wrap(ig_retain(g));
@@ -123,7 +126,8 @@ static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *o
         if (!one || PyList_SetItem(list, i, one) < 0)
             Py_CLEAR(list);
     }
-    PyObject *result = list && y && z ? PyObject_CallFunctionObjArgs(context, list, y, z, NULL) : NULL;
+    PyObject *result =
+        list && y && z ? PyObject_CallFunctionObjArgs(context, list, y, z, NULL) : NULL;
     ig_status status = result && PySequence_Size(result) == n ? IG_OK : IG_ERR_ARGUMENT;
     for (int i = 0; status == IG_OK && i < n; i++) {
         PyObject *one = PySequence_GetItem(result, i);
@@ -134,7 +138,8 @@ static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *o
         Py_XDECREF(one);
     }
     if (status != IG_OK && !ig_failed())
-        ig_fail(status, "the function of a custom gradient failed, or did not return %d gradients", n);
+        ig_fail(status, "the function of a custom gradient failed, or did not return %d gradients",
+                n);
     Py_XDECREF(list);
     Py_XDECREF(y);
     Py_XDECREF(z);
@@ -224,16 +229,16 @@ static PyObject *compiled_run(PyObject *self, PyObject *list)
 {
     const compiled_object *o = (compiled_object *)self;
     int n = 0;
-    ig_array **in = array_list(list, &n), **out = in ? calloc((size_t)o->n_out + 1, sizeof *out) : NULL;
+    ig_array **in = array_list(list, &n),
+             **out = in ? calloc((size_t)o->n_out + 1, sizeof *out) : NULL;
     PyObject *result = NULL;
     if (out && n != o->n_in) {
         PyErr_Format(PyExc_TypeError, "the computation has %d inputs, not %d", o->n_in, n);
     } else if (out && enter()) {
         ig_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = ig_run(o->c, in, out);
-        Py_END_ALLOW_THREADS
-        result = status == IG_OK ? leave_with_all(out, o->n_out, true) : leave_failed();
+        Py_BEGIN_ALLOW_THREADS status = ig_run(o->c, in, out);
+        Py_END_ALLOW_THREADS result =
+            status == IG_OK ? leave_with_all(out, o->n_out, true) : leave_failed();
     }
     free(in);
     free(out);
@@ -259,12 +264,14 @@ static PyType_Slot compiled_slots[] = {
     {0, NULL},
 };
 static PyType_Spec compiled_spec = {"ingot._Compiled", sizeof(compiled_object), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, compiled_slots};
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                    compiled_slots};
 
 bool transform_setup(PyObject *module)
 {
     compiled_type = (PyTypeObject *)PyType_FromSpec(&compiled_spec);
-    return compiled_type && PyModule_AddObjectRef(module, "_Compiled", (PyObject *)compiled_type) == 0;
+    return compiled_type &&
+           PyModule_AddObjectRef(module, "_Compiled", (PyObject *)compiled_type) == 0;
 }
 
 PyMethodDef transform_functions[] = {

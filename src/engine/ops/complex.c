@@ -595,7 +595,10 @@ int complex_build(op_id op, const ig_op *info, const ig_arg *args, ig_array **ou
 {
     const op_class cls = op_rows[op].cls;
     complex_rule *own = op < OP_CORE_COUNT ? rules[op] : NULL;
-    complex_rule *rule = own ? own : cls == CLASS_MOVE ? by_parts : cls == CLASS_COMPLEX ? by_itself : NULL;
+    complex_rule *rule = own                    ? own
+                         : cls == CLASS_MOVE    ? by_parts
+                         : cls == CLASS_COMPLEX ? by_itself
+                                                : NULL;
     if (op_rows[op].arity)
         return op_rows[op].build(op, args, out);
     if (!rule)

@@ -89,7 +89,8 @@ static pair c_sign(pair z)
     z = pick(is_endless(z), far, z);
     ig_array *size = modulus(z), *zero = is_zero(size);
     ig_array *safe = choose(zero, num(size, 1), size);
-    return (pair){choose(zero, num(size, 0), quo(z.re, safe)), choose(zero, num(size, 0), quo(z.im, safe))};
+    return (pair){choose(zero, num(size, 0), quo(z.re, safe)),
+                  choose(zero, num(size, 0), quo(z.im, safe))};
 }
 
 /* ---- exponentials and logarithms ---- */
