@@ -268,16 +268,24 @@ def _first(x, axis):
 def jit(function):
     """The function, compiled. It is traced once for each structure, shape and dtype of its arguments; later calls run the
     plan without Python. Values that are not arrays are constants of the plan."""
-    plans = {}
+    plans, plain = {}, []
 
     @functools.wraps(function)
     def wrapped(*args, **kwargs):
+        for plan in plain:  # the last one that was used is the first
+            result = plan.call(args, kwargs)
+            if result is not NotImplemented:
+                if plan is not plain[0]:
+                    plain.remove(plan)
+                    plain.insert(0, plan)
+                return result
         leaves, structure = flatten((args, kwargs))
         key = (structure, *[(x.shape, x.dtype, x.device) for x in leaves])
-        plan = plans.get(key)
-        if plan is None:
-            plan = plans[key] = _trace(function, leaves, structure)
-        compiled, out_structure = plan
+        if key not in plans:
+            plans[key] = _trace(function, leaves, structure)
+            if plans[key][0].plain:
+                plain.insert(0, plans[key][0])
+        compiled, out_structure = plans[key]
         return unflatten(out_structure, iter(compiled.run(leaves)))
 
     wrapped.plans = plans
@@ -291,7 +299,7 @@ def _trace(function, leaves, structure):
     inputs = [_ingot._placeholder(x) for x in leaves]
     args, kwargs = unflatten(structure, iter(inputs))
     outputs, out_structure = flatten(function(*args, **kwargs))
-    return _ingot._compile(inputs, outputs), out_structure
+    return _ingot._compile(inputs, outputs, structure, out_structure), out_structure
 
 
 def explain(function):

@@ -38,11 +38,11 @@ void library_setup(void);
 bool array_setup(PyObject *module);
 bool dtype_setup(PyObject *module);
 bool ops_setup(PyObject *module);
-bool transform_setup(PyObject *module);
+bool compiled_setup(PyObject *module);
 
 /* Method tables of the files, which are functions of the module. */
 extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
-    transform_functions[], library_functions[];
+    transform_functions[], compiled_functions[], library_functions[];
 
 /* ---- calls of the library ---- */
 
@@ -96,6 +96,9 @@ ig_dtype format_dtype(const char *format);
 /* Up to max integers from an int or from a nested sequence of them. Returns their number, -1 with an exception. */
 int to_ints(PyObject *o, int64_t *v, int max);
 PyObject *ints_tuple(ig_ints v);
+
+/* The arrays of a list or tuple, which must be freed; NULL with an exception on failure. */
+ig_array **array_list(PyObject *o, int *n);
 
 /* The element at p as a Python number. */
 PyObject *element_object(const void *p, ig_dtype dtype);

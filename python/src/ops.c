@@ -103,13 +103,14 @@ static bool set_sequence(arguments *a, ig_arg *to, const ig_param *p, PyObject *
     return n >= 0;
 }
 
+/* Integers beyond 64 bits are clipped: as lengths, axes and offsets they are out of range in the same way. */
 static bool set_int(ig_arg *to, PyObject *o)
 {
     int overflow = 0;
     to->kind = IG_ARG_INT;
     to->u.i = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow)
-        PyErr_Format(PyExc_OverflowError, "%R does not fit into 64 bits", o);
+        to->u.i = overflow > 0 ? INT64_MAX : INT64_MIN;
     return !PyErr_Occurred();
 }
 

@@ -1,10 +1,9 @@
-/* Transforms of graphs: vector-Jacobian products, vmap, checkpoint, custom gradients, compiled computations. The Python
+/* Transforms of graphs: vector-Jacobian products, vmap, checkpoint, custom gradients. The Python
  * functions in transform.py flatten containers and trace; these functions take lists of arrays. */
 #include "common.h"
 #include <stdlib.h>
 
-/* The arrays of a list or tuple, which must be freed; NULL with an exception on failure. */
-static ig_array **array_list(PyObject *o, int *n)
+ig_array **array_list(PyObject *o, int *n)
 {
     const bool list = PyList_Check(o);
     if (!list && !PyTuple_Check(o)) {
@@ -182,96 +181,15 @@ static PyObject *fn_placeholder(PyObject *self, PyObject *o)
         return PyErr_Format(PyExc_TypeError, "expected an array, not %R", Py_TYPE(o));
     if (!enter())
         return NULL;
-    return leave_with(ig_placeholder(ig_shape(array_of(o)), ig_dtype_of(array_of(o))));
-}
-
-/* ---- compiled computations ---- */
-
-typedef struct compiled_object {
-    PyObject ob_base;
-    ig_compiled *c;
-    int n_in, n_out;
-} compiled_object;
-
-static PyTypeObject *compiled_type;
-
-static PyObject *fn_compile(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *ins, *outs;
-    int n_in = 0, n_out = 0;
-    if (!PyArg_ParseTuple(args, "OO:_compile", &ins, &outs))
-        return NULL;
-    ig_array **in = array_list(ins, &n_in), **out = in ? array_list(outs, &n_out) : NULL;
-    ig_compiled *c = NULL;
-    if (out && enter()) {
-        graph_lock();
-        c = ig_compile(in, n_in, 0, out, n_out);
-        graph_unlock();
-        ig_scope_end();
-    }
-    free(in);
-    free(out);
-    if (!c)
-        return raise_error();
-    compiled_object *o = PyObject_New(compiled_object, compiled_type);
-    if (!o) {
-        ig_compiled_free(c);
-        return NULL;
-    }
-    o->c = c;
-    o->n_in = n_in;
-    o->n_out = n_out;
-    return (PyObject *)o;
-}
-
-static PyObject *compiled_run(PyObject *self, PyObject *list)
-{
-    const compiled_object *o = (compiled_object *)self;
-    int n = 0;
-    ig_array **in = array_list(list, &n),
-             **out = in ? calloc((size_t)o->n_out + 1, sizeof *out) : NULL;
-    PyObject *result = NULL;
-    if (out && n != o->n_in) {
-        PyErr_Format(PyExc_TypeError, "the computation has %d inputs, not %d", o->n_in, n);
-    } else if (out && enter()) {
-        ig_status status;
-        Py_BEGIN_ALLOW_THREADS status = ig_run(o->c, in, out);
-        Py_END_ALLOW_THREADS result =
-            status == IG_OK ? leave_with_all(out, o->n_out, true) : leave_failed();
-    }
-    free(in);
-    free(out);
-    return result;
-}
-
-static void compiled_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    ig_compiled_free(((compiled_object *)self)->c);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static PyMethodDef compiled_methods[] = {
-    {"run", compiled_run, METH_O, "run(inputs, /)\n--\n\nThe outputs for a list of inputs."},
-    {NULL, NULL, 0, NULL},
-};
-static PyType_Slot compiled_slots[] = {
-    {Py_tp_dealloc, compiled_dealloc},
-    {Py_tp_methods, compiled_methods},
-    {Py_tp_doc, "A computation that is planned once and run many times."},
-    {0, NULL},
-};
-static PyType_Spec compiled_spec = {"ingot._Compiled", sizeof(compiled_object), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                    compiled_slots};
-
-bool transform_setup(PyObject *module)
-{
-    compiled_type = (PyTypeObject *)PyType_FromSpec(&compiled_spec);
-    return compiled_type &&
-           PyModule_AddObjectRef(module, "_Compiled", (PyObject *)compiled_type) == 0;
+    /* On the device of the array. */
+    const char *device = ig_array_device(array_of(o));
+    char before[64];
+    PyOS_snprintf(before, sizeof before, "%s", ig_device());
+    if (device && ig_set_device(device) != IG_OK)
+        return leave_failed();
+    ig_array *x = ig_placeholder(ig_shape(array_of(o)), ig_dtype_of(array_of(o)));
+    ig_set_device(before);
+    return leave_with(x);
 }
 
 PyMethodDef transform_functions[] = {
@@ -282,6 +200,5 @@ PyMethodDef transform_functions[] = {
     {"_custom_grad", fn_custom_grad, METH_VARARGS, NULL},
     {"_keep_history", fn_keep_history, METH_O, NULL},
     {"_placeholder", fn_placeholder, METH_O, NULL},
-    {"_compile", fn_compile, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

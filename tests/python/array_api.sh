@@ -18,7 +18,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 PYTHONPATH=$root/${BUILD:-build}/python ARRAY_API_TESTS_MODULE=ingot "$python" -m pytest -q -p no:cacheprovider \
     --xfails-file "$root/tests/python/array-api-xfails.txt" "${@:-array_api_tests}" >"$log" 2>&1
-grep -aE '^(FAILED|ERROR|E  )' "$log" | head -60
+grep -aE '^(_____|FAILED|ERROR|E  )' "$log" | head -200
 tail -n 1 "$log"
 count() { grep -aoE "[0-9]+ $1" "$log" | tail -n 1 | grep -oE '[0-9]+' || echo 0; }
 # The suite itself marks 5 tests of remainder as flaky and skips them.

@@ -502,8 +502,9 @@ static int complex_source(op_id op, const ig_op *info, const ig_arg *args, ig_ar
     for (int i = 0; i < info->n_params; i++) {
         if (args[i].kind == IG_ARG_DTYPE)
             like = args[i].u.dtype;
-        else if (args[i].kind == IG_ARG_ARRAY && array_is_complex(args[i].u.array))
-            like = dtype_complex((ig_dtype)args[i].u.array->dtype);
+        else if (args[i].kind == IG_ARG_ARRAY &&
+                 (i == 0 || args[0].kind != IG_ARG_ARRAY)) /* x, or a value */
+            like = args[i].u.array->weak ? IG_C64 : (ig_dtype)args[i].u.array->dtype;
     }
     if (!dtype_is_complex(like)) /* of a complex x, but asked for in a real dtype */
         return source_of_real(op, info, args, out);

@@ -96,6 +96,15 @@ static ig_status item_rest(subscript *s, const ig_index *item)
     return IG_OK;
 }
 
+/* True if a mask has the shape of the axes. As in NumPy, an axis of a mask may have length 0: it selects nothing. */
+static bool mask_fits(const view *axes, const view *mask)
+{
+    for (int a = 0; a < mask->ndim; a++)
+        if (mask->shape[a] != axes->shape[a] && mask->shape[a] != 0)
+            return false;
+    return true;
+}
+
 /* A mask over the next axes of x, as distances from the lowest element that they reach. */
 static ig_status item_mask(subscript *s, ig_array *mask)
 {
@@ -104,7 +113,7 @@ static ig_status item_mask(subscript *s, ig_array *mask)
         axes.shape[a] = s->x->view.shape[s->axis + a];
         axes.stride[a] = s->x->view.stride[s->axis + a];
     }
-    if (!view_same_shape(&axes, &mask->view)) {
+    if (!mask_fits(&axes, &mask->view)) {
         char have[400], want[400];
         FAIL(IG_ERR_SHAPE, "%s: the mask has shape %s, but the axes from %d on have %s", s->who,
              view_shape_text(mask->view.ndim, mask->view.shape, have), s->axis,
