@@ -363,7 +363,7 @@ static int by_truth(op_id op, const ig_op *info, const ig_arg *args, ig_array **
     ig_arg mine[OP_MAX_PARAMS];
     memcpy(mine, args, (size_t)info->n_params * sizeof *mine);
     mine[0].u.array = is_not_zero(args[0].u.array);
-    return op_call(op, mine, info->n_params, out, 1);
+    return op_call(op, mine, info->n_params, out, info->gives_list ? OP_MAX_RESULTS : 1);
 }
 
 /* The part of x along its last axis. */
@@ -585,6 +585,10 @@ static complex_rule *const rules[OP_CORE_COUNT] = {
     [OP_tensordot] = by_products,
     [OP_tril] = by_parts,
     [OP_triu] = by_parts,
+    [OP_unique_all] = by_itself,
+    [OP_unique_counts] = by_itself,
+    [OP_unique_inverse] = by_itself,
+    [OP_unique_values] = by_itself,
     [OP_var] = complex_spread,
     [OP_vecdot] = by_products,
     [OP_where] = by_parts,

@@ -2,6 +2,7 @@
  * lazy reads at the indices that they found. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
 #include "engine/ops/kernels.h"
@@ -195,11 +196,38 @@ int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_pa
     return n;
 }
 
+/* Complex elements: as rows of their parts, sorted by the real part first. -0 is 0 there, so that equal elements are
+ * neighbours. */
+static int unique_complex(op_id op, ig_array *x, const unique_part *parts, int n, ig_array **out)
+{
+    const pair p = complex_parts(x);
+    const int64_t size = ig_size(x);
+    ig_array *both[2] = {ig_add(p.re, ig_float(0)), ig_add(p.im, ig_float(0))};
+    for (int i = 0; i < 2; i++)
+        both[i] = ig_reshape(both[i], (ig_ints){&size, 1});
+    ig_array *rows = ig_stack(both, 2, 1);
+    if (!rows || unique_find(op, rows, 0, false, parts, n, out) != n)
+        return 0;
+    for (int i = 0; i < n; i++) {
+        if (parts[i] == VALUES)
+            out[i] = complex_of_pairs(out[i]);
+        else if (parts[i] == INVERSE)
+            out[i] = build_reshape(op, out[i], x->view.ndim, x->view.shape);
+        if (!out[i])
+            return 0;
+    }
+    return n;
+}
+
 int op_unique(op_id op, const ig_arg *args, ig_array **out)
 {
-    static const unique_part all[] = {VALUES, INDICES, INVERSE, COUNTS}, pair[] = {VALUES, INVERSE},
-                             counts[] = {VALUES, COUNTS};
-    const unique_part *parts = op == OP_unique_all ? all : op == OP_unique_inverse ? pair : counts;
+    static const unique_part all[] = {VALUES, INDICES, INVERSE, COUNTS},
+                             inverse[] = {VALUES, INVERSE}, counts[] = {VALUES, COUNTS};
+    const unique_part *parts = op == OP_unique_all       ? all
+                               : op == OP_unique_inverse ? inverse
+                                                         : counts;
     const int n = op == OP_unique_all ? UNIQUE_PARTS : op == OP_unique_values ? 1 : 2;
-    return unique_find(op, args[0].u.array, UNIQUE_FLAT, false, parts, n, out);
+    ig_array *x = args[0].u.array;
+    return array_is_complex(x) ? unique_complex(op, x, parts, n, out)
+                               : unique_find(op, x, UNIQUE_FLAT, false, parts, n, out);
 }
