@@ -131,7 +131,8 @@ static pair c_expm1(pair z)
     ig_array *half = ig_sin(times(z.im, 0.5));
     ig_array *re = sub(mul(ig_expm1(z.re), ig_cos(z.im)), times(ig_square(half), 2));
     const pair whole = c_exp(z);
-    return (pair){choose(ig_isfinite(re), re, sub(whole.re, num(re, 1))), whole.im};
+    /* + 0: the standard has expm1(-0 + 0i) = 0. */
+    return (pair){choose(ig_isfinite(re), plus(re, 0), sub(whole.re, num(re, 1))), whole.im};
 }
 
 /* log |z|. Near the unit circle it is computed from |z|^2 - 1, which cancels in the large part only. */
