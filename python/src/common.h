@@ -65,6 +65,7 @@ ig_array *placed(ig_array *x, const char *device);
 /* Graphs are walked by one thread at a time. Evaluation drops the history of arrays, which gradients walk. These
  * release the GIL while they wait. The lock is recursive. */
 void graph_lock(void);
+void graph_lock_plain(void); /* for a thread without the GIL */
 void graph_unlock(void);
 
 /* ---- conversions: the results belong to the open scope ---- */

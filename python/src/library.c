@@ -83,10 +83,8 @@ void graph_lock(void)
     Py_END_ALLOW_THREADS
 }
 
+void graph_lock_plain(void) { pthread_mutex_lock(&graphs); }
 void graph_unlock(void) { pthread_mutex_unlock(&graphs); }
-
-/* A child of fork must not inherit a lock that another thread of its parent held. */
-static void lock_graphs(void) { pthread_mutex_lock(&graphs); }
 
 /* ---- evaluation ---- */
 
@@ -162,7 +160,11 @@ static void watch_interrupts(void)
 void library_setup(void)
 {
     make_lock();
-    pthread_atfork(lock_graphs, graph_unlock, graph_unlock);
+    /* A child of fork must not inherit a lock that another thread of its parent held. The library registers its own lock
+     * when it is first used. The last one registered is the first one taken, as in an evaluation. */
+    ig_eval(NULL, 0);
+    ig_error(NULL);
+    pthread_atfork(graph_lock_plain, graph_unlock, graph_unlock);
     watch_interrupts();
 }
 

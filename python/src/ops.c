@@ -286,10 +286,10 @@ static int build(const arguments *a, ig_array **out)
     if (!op->evaluates)
         return ig_call_op(op, a->arg, a->n, out, MAX_RESULTS);
     int n;
-    graph_lock();
-    Py_BEGIN_ALLOW_THREADS n = ig_call_op(op, a->arg, a->n, out, MAX_RESULTS);
-    Py_END_ALLOW_THREADS graph_unlock();
-    return n;
+    Py_BEGIN_ALLOW_THREADS graph_lock_plain();
+    n = ig_call_op(op, a->arg, a->n, out, MAX_RESULTS);
+    graph_unlock();
+    Py_END_ALLOW_THREADS return n;
 }
 
 /* True if the op is unstack along an axis of length 0, for which the library has no result and Python an empty tuple.

@@ -109,6 +109,26 @@ def dtypes():
     raises("no dtype", TypeError, lambda: ig.ones(2, dtype="float33"))
 
 
+def complexes():
+    z = ig.asarray([[0j, 1], [2j, 0]])
+    n = np.array([[0j, 1], [2j, 0]], "c8")
+    for got, want in zip(ig.nonzero(z), np.nonzero(n)):
+        same("nonzero", got, want)
+    for got, want in zip(ig.unique_all(z), np.unique_all(n)):
+        same("unique_all", got, want)
+    check("zeros_like in a real dtype", ig.zeros_like(z, dtype=ig.bool).dtype == ig.bool)
+    check("full", ig.full(2, 1j).dtype == ig.complex64 and ig.full_like(z, 1j).dtype == ig.complex64)
+    a, b = ig.broadcast_arrays(ig.arange(2), z)
+    check("broadcast_arrays keeps dtypes", a.dtype == ig.int64 and b.dtype == ig.complex64 and a.shape == (2, 2))
+    same("cumulative_sum by keyword", ig.cumulative_sum(z, axis=0, include_initial=True),
+         np.concatenate([np.zeros((1, 2), "c8"), np.cumsum(n, axis=0)]))
+    for f, value, want in (("exp", -1e5 + 1j * np.inf, "nan+nanj"), ("tanh", 1e5 + 1j * np.inf, "nan+nanj"),
+                           ("sign", complex(-0.0, -0.0), "0j"), ("expm1", complex(-0.0, 0.0), "0j")):
+        check(f"{f}({value})", str(complex(getattr(ig, f)(ig.asarray(value)))).strip("()") == want)
+    same("outer keeps the sign of zeros", ig.signbit(ig.outer(ig.asarray([0.0]), ig.asarray([-1.0]))), np.array([[True]]))
+    check("solve without elements", ig.solve(ig.ones((2, 0, 0)), ig.ones(0)).shape == (2, 0))
+
+
 def errors():
     x = ig.ones((2, 3))
     raises("shape", ValueError, lambda: ig.reshape(x, (5,)))
@@ -170,7 +190,7 @@ def leaks():
 def main():
     import pathlib
     import tempfile
-    for test in (conversion, operators, habits, dtypes, errors, leaks):
+    for test in (conversion, operators, habits, dtypes, complexes, errors, leaks):
         attempt(test.__name__, test)
     with tempfile.TemporaryDirectory() as folder:
         attempt("files", files, pathlib.Path(folder))
