@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -75,13 +76,14 @@ class _Wheel:
 
 
 def _stripped(path):
-    """A copy without symbols, where the machine has strip."""
-    copy = path + ".stripped"
-    shutil.copy(path, copy)
+    """The bytes of a file without symbols, where the machine has strip."""
     strip = shutil.which(os.environ.get("STRIP", "strip"))
-    if strip:
-        subprocess.run([strip, "-x" if sys.platform == "darwin" else "--strip-all", copy], check=True)
-    return copy
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(path, folder)
+        if strip:
+            subprocess.run([strip, "-x" if sys.platform == "darwin" else "--strip-all", copy], check=True)
+        with open(copy, "rb") as f:
+            return f.read()
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -91,10 +93,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     for name in sorted(os.listdir(package)):
         source = os.path.join(package, name)
         if name.endswith(".so"):
-            wheel.add_file(f"ingot/{name}", _stripped(source), 0o755)
+            wheel.add(f"ingot/{name}", _stripped(source), 0o755)
         elif name.endswith((".py", ".pyi", ".typed")):
             wheel.add_file(f"ingot/{name}", source)
-    wheel.add_file(f"{NAME}-{_version()}.data/scripts/ingot", _stripped(os.path.join(build, "ingot")), 0o755)
+    wheel.add(f"{NAME}-{_version()}.data/scripts/ingot", _stripped(os.path.join(build, "ingot")), 0o755)
     return wheel.close()
 
 
