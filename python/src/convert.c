@@ -30,8 +30,7 @@ ig_array *number_array(PyObject *o)
         const long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
         x = overflow ? big_int(o) : ig_int(i);
     } else {
-        ig_array *im = ig_imaginary(PyComplex_ImagAsDouble(o));
-        x = ig_add(ig_float(PyComplex_RealAsDouble(o)), im);
+        x = ig_complex(ig_float(PyComplex_RealAsDouble(o)), ig_float(PyComplex_ImagAsDouble(o)));
     }
     if (!x)
         raise_error();

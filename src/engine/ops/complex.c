@@ -652,12 +652,15 @@ int op_complex(op_id op, const ig_arg *args, ig_array **out)
     if (dtype_is_complex(dtype))
         FAIL_NONE(IG_ERR_DTYPE,
                   "complex: the parts must be real; write re + 1j * im for complex arrays");
-    if (!x[0]->weak || !x[1]->weak) {
+    const bool weak = x[0]->weak && x[1]->weak; /* a number, as 1 + 2j in Python */
+    if (!weak)
         dtype = dtype == IG_F64 ? IG_F64 : IG_F32;
-        x[0] = build_cast(x[0], dtype);
-        x[1] = build_cast(x[1], dtype);
-    }
-    return op_one(out, complex_make((pair){x[0], x[1]}));
+    x[0] = build_cast(x[0], weak ? IG_F64 : dtype);
+    x[1] = build_cast(x[1], weak ? IG_F64 : dtype);
+    ig_array *z = complex_make((pair){x[0], x[1]});
+    if (z)
+        z->weak = weak;
+    return op_one(out, z);
 }
 
 ig_array *ig_imaginary(double value)

@@ -296,8 +296,9 @@ static pair c_atanh(pair z)
     ig_array *below = sub(num(x, 1), x), *square = ig_square(y);
     ig_array *re = times(ig_log1p(quo(times(x, 4), add(ig_square(below), square))), 0.25);
     ig_array *im = times(ig_atan2(times(y, 2), sub(mul(below, plus(x, 1)), square)), 0.5);
-    const pair away = {ig_abs(c_reciprocal(z).re),
-                       choose(ig_isnan(z.im), z.im, ig_copysign(num(im, M_PI_2), z.im))};
+    ig_array *lost = ig_logical_and(ig_isnan(z.re), ig_isfinite(z.im));
+    ig_array *right = choose(lost, num(im, NAN), ig_copysign(num(im, M_PI_2), z.im));
+    const pair away = {ig_abs(c_reciprocal(z).re), choose(ig_isnan(z.im), z.im, right)};
     const pair w = pick(far, away, (pair){re, im});
     /* The function is odd in x; the sign of the angle is that of y. */
     return (pair){choose(is_zero(z.re), z.re, ig_copysign(w.re, z.re)),
