@@ -262,7 +262,7 @@ $(SMALL:%=$(BUILD)/obj/src/%.o): OPTIMIZE := $(SMALL_OPTIMIZE)
 define LANE_RULE
 $(BUILD)/obj/src/engine/backend/cpu/lanes/%.$1.o: src/engine/backend/cpu/lanes/%.c $(GENERATED)
 	@mkdir -p $$(@D)
-	$$(call say,CC,$$< [$1]) $$(CC) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 \
+	$$(call say,CC,$$< [$1]) $$(CC) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 -DON_BASE=$(if $(LEVEL_BASE_$1),1,0) \
 	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach level,$(LEVELS),$(eval $(call LANE_RULE,$(level))))
@@ -281,7 +281,7 @@ CLANG_LANES := $(LANE_OBJECTS:$(BUILD)/obj/%=$(BUILD)/clang/obj/%)
 define CLANG_LANE_RULE
 $(BUILD)/clang/obj/src/engine/backend/cpu/lanes/%.$1.o: src/engine/backend/cpu/lanes/%.c $(GENERATED)
 	@mkdir -p $$(@D)
-	$$(call say,CLANG,$$< [$1]) $$(CLANG) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 \
+	$$(call say,CLANG,$$< [$1]) $$(CLANG) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 -DON_BASE=$(if $(LEVEL_BASE_$1),1,0) \
 	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach level,$(LEVELS),$(eval $(call CLANG_LANE_RULE,$(level))))

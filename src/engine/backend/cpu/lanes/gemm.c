@@ -15,7 +15,9 @@
 
 #include <string.h>
 
+#if !defined(ON_BASE)
 #define ON_BASE (SIMD_MMA || SIMD_AMX || SIMD_DOT)
+#endif
 
 #define GEMM_JOIN(a, b) a##_##b
 #define GEMM_NAME(a, b) GEMM_JOIN(a, b)

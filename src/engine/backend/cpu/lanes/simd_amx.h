@@ -15,7 +15,7 @@
 /* Clang before 15 uses the second name. */
 #if (defined(__AMX_TILE__) || defined(__AMXTILE__)) && \
     (defined(__AMX_BF16__) || defined(__AMXBF16__)) && \
-    (defined(__AMX_INT8__) || defined(__AMXINT8__))
+    (defined(__AMX_INT8__) || defined(__AMXINT8__)) && !(defined(ON_BASE) && !ON_BASE)
 #define SIMD_AMX 1
 #include <immintrin.h>
 #include <sys/syscall.h>

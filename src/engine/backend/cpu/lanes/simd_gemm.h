@@ -9,6 +9,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* A level without a base has none of the instructions that levels on it add (the build defines ON_BASE), although the compiler
+ * may use them: for Apple processors, or with CFLAGS=-march=native. */
+#if defined(ON_BASE) && !ON_BASE
+#define SIMD_LOWEST 1
+#else
+#define SIMD_LOWEST 0
+#endif
+
 /* Before a loop: see SIMD_UNROLL_4. UNROLL_ALL is for at most 8 iterations over an array of
  * registers, which otherwise goes through memory. */
 #if defined(__clang__)
@@ -353,7 +361,8 @@ static inline simd_f64 simd_fma_each_f64(simd_f64 c, simd_f64 b, simd_f64 a)
 
 /* ---- matrix instructions: 2 x 2 sums of products of 8 bytes ---- */
 
-#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && defined(__ARM_FEATURE_MATMUL_INT8)
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && defined(__ARM_FEATURE_MATMUL_INT8) && \
+    !SIMD_LOWEST
 #define SIMD_MMA 1
 typedef bfloat16x8_t mma_bf16 __attribute__((may_alias));
 typedef int8x16_t mma_i8 __attribute__((may_alias));
@@ -470,21 +479,21 @@ static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
         }
     return sum;
 }
-#elif defined(__AVX512VNNI__)
+#elif defined(__AVX512VNNI__) && !SIMD_LOWEST
 #define SIMD_DOT 1
 #define SIMD_DOT_OFFSET 1
 static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
 {
     return (simd_dot)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32((int)a), (__m512i)b);
 }
-#elif defined(__AVXVNNI__)
+#elif defined(__AVXVNNI__) && !SIMD_LOWEST
 #define SIMD_DOT 1
 #define SIMD_DOT_OFFSET 1
 static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
 {
     return (simd_dot)_mm256_dpbusd_avx_epi32((__m256i)sum, _mm256_set1_epi32((int)a), (__m256i)b);
 }
-#elif defined(__ARM_FEATURE_DOTPROD) && !SIMD_MMA
+#elif defined(__ARM_FEATURE_DOTPROD) && !SIMD_MMA && !SIMD_LOWEST
 #define SIMD_DOT 1
 #define SIMD_DOT_OFFSET 0
 static inline simd_dot simd_dot_step(simd_dot sum, simd_dot b, uint32_t a)
