@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_PARAMS = 8 };
-
 /* Bound arguments, and the memory that they point to. */
 typedef struct call {
     op_id op;
     const ig_op *info;
-    ig_arg bound[MAX_PARAMS];
-    int64_t one[MAX_PARAMS]; /* for an int that is bound as a list of one */
+    ig_arg bound[OP_MAX_PARAMS];
+    int64_t one[OP_MAX_PARAMS]; /* for an int that is bound as a list of one */
     ig_array **gathered;     /* arrays of a variadic parameter */
 } call;
 
