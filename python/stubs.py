@@ -43,7 +43,19 @@ def result_type(*arrays_and_dtypes: Any) -> dtype: ...
 def can_cast(from_: Any, to: Any, /) -> builtins.bool: ...
 def isdtype(dtype: Any, kind: Any) -> builtins.bool: ...
 def eval(*arrays: Array) -> Any: ...
-def devices() -> list[str]: ...
+class device(str):
+    kind: str
+    model: Optional[str]
+    level: Optional[str]
+    memory: int
+    limit: int
+    used: int
+    threads: int
+    def __enter__(self) -> device: ...
+    def __exit__(self, *_: Any) -> None: ...
+def devices() -> list[device]: ...
+def verify(*results: Any) -> _Report: ...
+def bench(function: Callable[..., Any], *args: Any, seconds: float = 0.5, **kwargs: Any) -> _Timing: ...
 def default_device() -> str: ...
 def set_device(name: str, /) -> None: ...
 def synchronize(device: Optional[str] = None, /) -> None: ...
@@ -178,16 +190,19 @@ rows = _ingot._table()
 by_name = {row[0]: row for row in rows}
 aliases = [(a[0], a[1]) for a in _ingot._aliases() if a[1] and a[0].isidentifier() and not keyword.iskeyword(a[0])]
 dtypes = [name for name in dir(_ingot) if isinstance(getattr(_ingot, name), _ingot.dtype)]
-text = HEAD + "from . import fft as fft, linalg as linalg, random as random\n\n" + TYPES
+MODULES = "data fft linalg nn onnx optim random text".split()
+text = HEAD + f"from . import {', '.join(f'{m} as {m}' for m in MODULES)}\n"
+text += "from ._device import Report as _Report, Timing as _Timing\n\n" + TYPES
 text += array_class(rows, aliases) + results_classes(rows)
 text += "\n".join(function(row) for row in rows if row[0] not in ("fft",)) + "\n"
 text += "\n".join(f"{name} = {op}" for name, op in aliases if name not in by_name and op != "fft") + "\n" + FUNCTIONS
 text += "\n".join(f"{name}: dtype" for name in dtypes if name not in by_name) + "\ndef __getattr__(name: str) -> Any: ...\n"
 write("__init__.pyi", text)
 for module in (linalg, fft, random):
-    names = [n for n in module.__all__ if n in by_name]
+    named = {n: module.__dict__[n].__name__ for n in module.__all__ if callable(module.__dict__[n])}
     text = HEAD + "from . import Array, ArrayLike, DTypeLike\n"
-    used = sorted({f"_{n}_result" for n in names if by_name[n][5]})
+    named = {n: op for n, op in named.items() if op in by_name}
+    used = sorted({f"_{op}_result" for op in named.values() if by_name[op][5]})
     text += (f"from . import {', '.join(used)}\n" if used else "") + "\n"
-    text += "\n".join(function(by_name[n]) for n in names) + "\ndef __getattr__(name: str) -> Any: ...\n"
+    text += "\n".join(function(by_name[op], n) for n, op in named.items()) + "\ndef __getattr__(name: str) -> Any: ...\n"
     write(module.__name__.rpartition(".")[2] + ".pyi", text)

@@ -23,14 +23,20 @@ newaxis = None
 array = asarray  # noqa: F405
 
 
+# Modules, and functions of modules, that are loaded when they are first used.
+_LATER = dict.fromkeys(("nn", "optim", "data", "onnx", "text")) | dict.fromkeys(("bench", "device", "devices", "verify"), "_device")
+
+
 def __getattr__(name):
-    if name in ("nn", "optim", "data"):  # loaded when they are first used
+    if name in _LATER:
         from importlib import import_module
-        return import_module("ingot." + name)
-    value = _names.find(name)
+        value = import_module(f"ingot.{_LATER[name] or name}")
+        value = getattr(value, name) if _LATER[name] else value
+    else:
+        value = _names.find(name)
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_names.known()))
+    return sorted(set(globals()) | set(_LATER) | set(_names.known()))

@@ -3,8 +3,6 @@ import sys
 
 from . import _ingot, _names
 
-_HANDLED = {}
-
 
 def _namespace(self, /, *, api_version=None):
     """The module of functions for arrays."""
@@ -36,11 +34,6 @@ def _as_numpy(self, dtype=None, copy=None):
 def _numpy(self):
     """The elements as a NumPy array, read-only and without a copy on the CPU."""
     return _as_numpy(self)
-
-
-def _plain(value):
-    """NumPy scalars and dtypes as ours, in arguments of NumPy's functions."""
-    return value
 
 
 def _find(name):

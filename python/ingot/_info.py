@@ -50,7 +50,8 @@ class __array_namespace_info__:
                 "integral": _ingot.int64, "indexing": _ingot.int64}
 
     def devices(self):
-        return tuple(_ingot.devices())
+        from ._device import devices
+        return tuple(devices())
 
     def dtypes(self, *, device=None, kind=None):
         kinds = ["bool", "numeric"] if kind is None else [kind] if isinstance(kind, str) else kind

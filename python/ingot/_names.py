@@ -1,17 +1,17 @@
 """Other names of functions, from the library's alias table: an op, an expression of ops, or advice."""
 from . import _ingot
 
-_tables = {}
+_rows = {}
+_space = None
 _key = None
 
 
-def _table(column):
+def _table():
     """Name to its rows, made when it is first needed."""
-    if column not in _tables:
-        rows = _tables[column] = {}
+    if not _rows:
         for row in _ingot._aliases():
-            rows.setdefault(row[0], []).append(row)
-    return _tables[column]
+            _rows.setdefault(row[0], []).append(row)
+    return _rows
 
 
 def next_key():
@@ -54,7 +54,8 @@ class _Module:
 
 
 def _namespace():
-    if "space" not in _tables:
+    global _space
+    if _space is None:
         import math
 
         from . import _files, transform
@@ -66,8 +67,8 @@ def _namespace():
             next_key=next_key, save=_files.save, seed=seed, shape=lambda x: asarray(x).shape, size=lambda x: asarray(x).size,
             vmap=transform.vmap, e=math.e, inf=math.inf, nan=math.nan, pi=math.pi, **{f.__name__: f for f in (
                 float, int, isinstance, len, list, range, str, tuple, zip)})
-        _tables["space"] = space
-    return _tables["space"]
+        _space = space
+    return _space
 
 
 def _fits(function, args, kwargs):
@@ -101,7 +102,7 @@ def find(name, module=""):
     if name.startswith("__"):
         raise AttributeError(f"module 'ingot' has no attribute '{name}'")
     for full in ([module + name, "np." + module + name] if module else []) + [name]:
-        rows = _table("rows").get(full)
+        rows = _table().get(full)
         if rows is None or (full == name and name in _ingot._ops):
             continue
         expressions = [row for row in rows if row[3] is not None]
@@ -118,7 +119,7 @@ def find(name, module=""):
 def extended(name, args, kwargs):
     """Calls the function with the name of an op, for arguments that do not fit the op: round(x, 2). NotImplemented if there
     is none."""
-    rows = [row for row in _table("rows").get(name, []) if row[3] is not None]
+    rows = [row for row in _table().get(name, []) if row[3] is not None]
     for function in _expression(name, rows).functions if rows else []:
         if _fits(function, args, kwargs):
             return function(*args, **kwargs)
@@ -127,5 +128,5 @@ def extended(name, args, kwargs):
 
 def known(module=""):
     """The names that find knows for a module."""
-    return [name[len(module):] for name, rows in _table("rows").items()
+    return [name[len(module):] for name, rows in _table().items()
             if name.startswith(module) and rows[0][4] is None and "." not in name[len(module):]]

@@ -4,14 +4,15 @@ seed sets."""
 from . import _ingot, _names
 from ._names import next_key, seed
 
-_OPS = """key split_key fold_in bits uniform normal randint bernoulli categorical permutation""".split()
-globals().update((name, _ingot._ops[name]) for name in _OPS)
+# key, and every op that takes a key first; random_gamma is gamma here.
+_OPS = {row[0].removeprefix("random_"): row[0] for row in _ingot._table() if row[0] == "key" or row[2].startswith("key: ")}
+globals().update((name, _ingot._ops[op]) for name, op in _OPS.items())
 split = split_key  # noqa: F821
-__all__ = _OPS + ["split", "seed", "next_key"]
+__all__ = [*_OPS, "split", "seed", "next_key"]
 
 
 def __getattr__(name):
-    rows = _names._table("rows")
+    rows = _names._table()
     own = name in _ingot._ops and "random." + name not in rows
     value = _ingot._ops[name] if own else _names.find(name, "random.")
     globals()[name] = value

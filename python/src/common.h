@@ -30,6 +30,12 @@ extern PyObject *device_error, *shape_error;
 static inline bool is_array(PyObject *o) { return Py_TYPE(o) == array_type; }
 static inline ig_array *array_of(PyObject *o) { return ((array_object *)o)->x; }
 
+/* Puts a new object into a list, which takes it over; false with an exception if the object could not be made. */
+static inline bool put(PyObject *list, Py_ssize_t i, PyObject *one)
+{
+    return one && PyList_SetItem(list, i, one) == 0;
+}
+
 /* An Array that takes over the caller's reference to x. NULL with an exception on failure, also if x is NULL. */
 PyObject *array_wrap(ig_array *x);
 
@@ -39,15 +45,20 @@ bool array_setup(PyObject *module);
 bool dtype_setup(PyObject *module);
 bool ops_setup(PyObject *module);
 bool compiled_setup(PyObject *module);
+bool onnx_setup(PyObject *module);
+bool text_setup(PyObject *module);
 
 /* Method tables of the files, which are functions of the module. */
 extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
-    transform_functions[], compiled_functions[], library_functions[];
+    transform_functions[], compiled_functions[], library_functions[], onnx_functions[],
+    text_functions[];
 
 /* ---- calls of the library ---- */
 
 /* Raises the waiting error of the library as an exception, unless one is raised already. Returns NULL. */
 PyObject *raise_error(void);
+/* The same after work that Control-C may have stopped: what Python's handler raises comes first. */
+PyObject *raise_stopped(void);
 
 bool enter(void);
 /* Retains x, leaves the scope and wraps x. Raises the error if x is NULL. */

@@ -73,9 +73,11 @@ int to_ints(PyObject *o, int64_t *v, int max)
 PyObject *ints_tuple(ig_ints v)
 {
     PyObject *t = PyTuple_New(v.n);
-    for (int i = 0; t && i < v.n; i++)
-        if (PyTuple_SetItem(t, i, PyLong_FromLongLong(v.v[i])) < 0)
+    for (int i = 0; t && i < v.n; i++) {
+        PyObject *one = PyLong_FromLongLong(v.v[i]);
+        if (!one || PyTuple_SetItem(t, i, one) < 0)
             Py_CLEAR(t);
+    }
     return t;
 }
 

@@ -29,6 +29,14 @@ PyObject *raise_error(void)
     return NULL;
 }
 
+PyObject *raise_stopped(void)
+{
+    if (PyErr_Occurred() || PyErr_CheckSignals() == 0)
+        return raise_error();
+    ig_error(NULL);
+    return NULL;
+}
+
 bool enter(void)
 {
     if (ig_scope_begin() == IG_OK)
@@ -95,10 +103,7 @@ int evaluate(ig_array *const *x, int n)
     status = ig_eval(x, n);
     pthread_mutex_unlock(&graphs);
     Py_END_ALLOW_THREADS if (status == IG_OK) return 0;
-    if (PyErr_CheckSignals() == 0) /* Control-C: Python's handler raises */
-        raise_error();
-    else
-        ig_error(NULL);
+    raise_stopped();
     return -1;
 }
 
@@ -108,13 +113,7 @@ const void *elements(ig_array *x)
     Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
     data = ig_data(x);
     pthread_mutex_unlock(&graphs);
-    Py_END_ALLOW_THREADS if (!data && ig_failed())
-    {
-        if (PyErr_CheckSignals() == 0)
-            raise_error();
-        ig_error(NULL);
-        return NULL;
-    }
+    Py_END_ALLOW_THREADS if (!data && ig_failed()) return raise_stopped();
     return data ? data : "";
 }
 
@@ -266,6 +265,28 @@ static PyObject *fn_explain(PyObject *self, PyObject *const *args, Py_ssize_t n)
     return result ? result : raise_error();
 }
 
+/* The report of ig_verify as a tuple in the order of its fields. */
+static PyObject *fn_verify(PyObject *self, PyObject *arrays)
+{
+    (void)self;
+    int n = 0;
+    ig_status status = IG_ERR_ARGUMENT;
+    ig_verify_report r = {.size = sizeof r};
+    ig_array **x = array_list(arrays, &n);
+    if (x && enter()) {
+        Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
+        status = ig_verify(x, n, &r);
+        pthread_mutex_unlock(&graphs);
+        Py_END_ALLOW_THREADS ig_scope_end();
+    }
+    free(x);
+    if (status != IG_OK)
+        return raise_stopped();
+    return Py_BuildValue("(iiLdddiNsddds)", r.nodes, r.failed, (long long)r.elements, r.worst_ulp,
+                         r.worst_relative, r.worst_bound, r.node, PyBool_FromLong(r.fused), r.op,
+                         r.error, r.expected, r.got, r.text);
+}
+
 static PyObject *fn_set_device(PyObject *self, PyObject *name)
 {
     (void)self;
@@ -283,25 +304,39 @@ static PyObject *fn_default_device(PyObject *self, PyObject *unused)
     return PyUnicode_FromString(ig_device());
 }
 
+/* What is known about a device. Its memory is that of the process for the CPU. */
+static PyObject *device_facts(const ig_device_info *info)
+{
+    ig_memory_info memory = {.size = sizeof memory};
+    if (ig_device_memory(info->name, &memory) != IG_OK)
+        return raise_error();
+    return Py_BuildValue("{ssszszszsKsKsKsi}", "name", info->name, "kind", info->kind, "model",
+                         info->model, "level", info->level, "memory",
+                         (unsigned long long)info->memory, "limit",
+                         (unsigned long long)memory.limit, "used", (unsigned long long)memory.used,
+                         "threads", info->threads);
+}
+
+/* The facts of the devices that compute arrays. */
 static PyObject *fn_devices(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    PyObject *names = PyList_New(0);
+    PyObject *all = PyList_New(0);
     const int n = ig_device_count();
-    for (int i = 0; names && i < n; i++) {
+    for (int i = 0; all && i < n; i++) {
         ig_device_info info = {.size = sizeof info};
         if (ig_device_get(i, &info) != IG_OK) {
-            Py_DECREF(names);
+            Py_DECREF(all);
             return raise_error();
         }
         if (!info.runs_arrays || strcmp(info.kind, "null") == 0 || strcmp(info.kind, "gang") == 0)
             continue;
-        PyObject *name = PyUnicode_FromString(info.name);
-        if (!name || PyList_Append(names, name) < 0)
-            Py_CLEAR(names);
-        Py_XDECREF(name);
+        PyObject *facts = device_facts(&info);
+        if (!facts || PyList_Append(all, facts) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(facts);
     }
-    return names;
+    return all;
 }
 
 static PyObject *fn_synchronize(PyObject *self, PyObject *args)
@@ -351,7 +386,7 @@ static PyObject *fn_aliases(PyObject *self, PyObject *unused)
         const ig_alias *a = ig_alias_at(i);
         PyObject *row =
             Py_BuildValue("(zzzzz)", a->name, a->op, a->params, a->expression, a->advice);
-        if (!row || PyList_SetItem(all, i, row) < 0)
+        if (!put(all, i, row))
             Py_CLEAR(all);
     }
     return all;
@@ -367,7 +402,7 @@ static PyObject *fn_table(PyObject *self, PyObject *unused)
         const ig_op *op = ig_op_at(i);
         PyObject *row = Py_BuildValue("(ssssNz)", op->name, op->cls, op->signature, op->doc,
                                       PyBool_FromLong(op->gives_list), op->results);
-        if (!row || PyList_SetItem(all, i, row) < 0)
+        if (!put(all, i, row))
             Py_CLEAR(all);
     }
     return all;
@@ -383,8 +418,8 @@ PyMethodDef library_functions[] = {
      "set_device(name, /)\n--\n\nThe device of the calling thread's new arrays."},
     {"default_device", fn_default_device, METH_NOARGS,
      "default_device()\n--\n\nThe name of the current device."},
-    {"devices", fn_devices, METH_NOARGS,
-     "devices()\n--\n\nThe names of the devices that compute arrays."},
+    {"_devices", fn_devices, METH_NOARGS, NULL},
+    {"_verify", fn_verify, METH_O, NULL},
     {"synchronize", fn_synchronize, METH_VARARGS,
      "synchronize(device=None, /)\n--\n\nWaits until the device has done all its work."},
     {"threads", fn_threads, METH_NOARGS,

@@ -58,14 +58,16 @@ static bool add_errors(PyObject *module)
 static bool setup(PyObject *module)
 {
     PyMethodDef *const tables[] = {create_functions,    dtype_functions,    exchange_functions,
-                                   transform_functions, compiled_functions, library_functions};
+                                   transform_functions, compiled_functions, library_functions,
+                                   onnx_functions,      text_functions};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return false;
     return add_errors(module) &&
            PyModule_AddStringConstant(module, "__version__", ig_version()) == 0 &&
            dtype_setup(module) && array_setup(module) && ops_setup(module) &&
-           compiled_setup(module) && add_methods(module);
+           compiled_setup(module) && onnx_setup(module) && text_setup(module) &&
+           add_methods(module);
 }
 
 PyMODINIT_FUNC PyInit__ingot(void);
