@@ -1,0 +1,114 @@
+"""Kernels in CUDA C as objects: kernel(source)[blocks, threads](...). What launches have in common with cuda.jit."""
+from . import _ingot
+
+
+def extent(value, what):
+    """Blocks or threads as three numbers."""
+    try:
+        sizes = tuple(int(v) for v in value) if isinstance(value, (tuple, list)) else (int(value),)
+    except TypeError:
+        raise TypeError(f"{what} are one to three integers, not {value!r}") from None
+    if not 1 <= len(sizes) <= 3 or not all(0 < v < 1 << 31 for v in sizes):
+        raise ValueError(f"{what} are one to three positive integers, not {value!r}")
+    return sizes + (1,) * (3 - len(sizes))
+
+
+class Launchable:
+    """Something with a launch: self[blocks, threads] is the function of its arguments that runs it."""
+
+    def __getitem__(self, launch):
+        if not isinstance(launch, tuple) or not 2 <= len(launch) <= 4:
+            raise TypeError("a launch is kernel[blocks, threads] or kernel[blocks, threads, stream, bytes of shared memory]")
+        grid, block = extent(launch[0], "blocks"), extent(launch[1], "threads")
+        shared = int(launch[3]) if len(launch) == 4 else 0
+        return lambda *args, **kwargs: self._launch(grid, block, shared, args, kwargs)
+
+
+def is_foreign(value):
+    """Whether value is an array of NumPy or of another library: it has a shape and a dtype, but is not ours."""
+    return not isinstance(value, _ingot.Array) and hasattr(value, "shape") and hasattr(value, "dtype") and value.shape != ()
+
+
+def write_back(targets, results):
+    """Lets arrays refer to the results of a launch, and copies results into NumPy's arrays. Results for the shapes
+    among the targets are returned: None, one array, or a tuple."""
+    made = []
+    for target, result in zip(targets, results):
+        if isinstance(target, _ingot.Array):
+            _ingot._replace(target, result)
+        elif is_foreign(target):
+            target[...] = result.numpy()
+        else:
+            made.append(result)
+    return tuple(made) if len(made) > 1 else made[0] if made else None
+
+
+def plain(value):
+    """An argument as the extension takes it: an Array, a number or a tuple."""
+    if isinstance(value, (_ingot.Array, bool, int, float, tuple)):
+        return value
+    if isinstance(value, list) and all(isinstance(v, int) for v in value):
+        return tuple(value)
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a number of NumPy
+        return value.item()
+    return _ingot.asarray(value)
+
+
+class Kernel(Launchable):
+    """A kernel of a source in CUDA C; see ingot.kernel."""
+
+    def __init__(self, source, file, name, params, defines, gradient):
+        self.source, self.file, self.name, self.params = source, file, name, params
+        self._defines, self._gradient = defines, gradient
+
+    def __repr__(self):
+        return f"<kernel {self.name}({', '.join(f'{type} {name}' for name, type, *_ in self.params)})>"
+
+    def _bind(self, args, kwargs):
+        names = [p[0] for p in self.params]
+        given = dict(zip(names, args))
+        unknown = [k for k in kwargs if k not in names or k in given]
+        missing = [n for n in names if n not in given and n not in kwargs]
+        if len(args) > len(names) or unknown or missing:
+            raise TypeError(f"{self!r} takes {len(names)} arguments" + (f"; unknown or given twice: {unknown}" if unknown else "") +
+                            (f"; missing: {missing}" if missing else ""))
+        given.update(kwargs)
+        return [given[n] for n in names]
+
+    def _launch(self, grid, block, shared, args, kwargs):
+        values = self._bind(args, kwargs)
+        written = [v for v, p in zip(values, self.params) if p[4]]
+        results = _ingot._kernel(self.source, self.file, self.name, tuple(map(plain, values)), grid, block, shared,
+                                 self._defines, self._gradient)
+        return write_back(written, results)
+
+    def __call__(self, *args, **kwargs):
+        """One thread for each element of the first result, in blocks of 256."""
+        return self._launch((0, 0, 0), (0, 0, 0), 0, args, kwargs)
+
+
+def _strings(value):
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def kernel(source, name=None, *, defines=(), gradient=(), file="kernel.cu"):
+    """A kernel in CUDA C: k = kernel(source), then k[blocks, threads](a, b, ...), or k(a, b, ...) for a thread per element.
+
+    A parameter that is a pointer to const takes an array, a number takes a number or an array of one element. A pointer
+    that is written takes an array, which then refers to the result, or the shape of a new array. New arrays are returned.
+    Results are lazy, as those of ops. NumPy arrays are computed and written at once.
+
+    name is needed if the source has several kernels; "tile<float, 16>" is an instance of a template. defines are
+    "NAME=VALUE". gradient names the kernel of the source that computes gradients (docs/KERNELS.md)."""
+    defines, instances = _strings(defines), (name,) if name and "<" in name else ()
+    found = dict(_ingot._kernels(source, file, defines, instances))
+    skip = _strings(gradient)
+    names = [n for n in found if n not in skip]
+    if name is None:
+        if len(names) != 1:
+            raise ValueError(f"{file} has {len(names)} kernels ({', '.join(names)}): name one of them")
+        name = names[0]
+    key = name if name in found else names[0] if len(names) == 1 and instances else None
+    if key is None:
+        raise ValueError(f"{file} has no kernel {name!r}, only {', '.join(found) or 'none'}")
+    return Kernel(source, file, name, found[key], defines, skip)

@@ -1,0 +1,149 @@
+"""Kernels written in Python, as Numba's users know them: @cuda.jit, cuda.grid(1), kernel[blocks, threads](a, b).
+
+The function's syntax tree becomes CUDA C, which every device runs. docs/PYTHON.md says what functions may contain.
+"""
+import types
+
+from . import _ingot
+from ._kernel import Launchable, is_foreign, write_back
+from ._translate import BUILTINS, Builtin, Elements, Function, Program, SPECIAL, UnsupportedError
+
+__all__ = ["jit", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available"]
+
+for _name in list(SPECIAL) + BUILTINS:
+    _group, _, _rest = _name.replace("atomic_", "atomic.").replace("shared_", "shared.").replace("local_", "local.").partition(".")
+    if _rest:
+        globals().setdefault(_group, types.SimpleNamespace())
+        setattr(globals()[_group], _rest, Builtin(f"{_group}.{_rest}"))
+    else:
+        globals()[_group] = Builtin(_group)
+
+FULL_MASK = 0xFFFFFFFF
+for _dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"):
+    globals()[_dtype] = getattr(_ingot, _dtype)
+
+
+def _type(value):
+    """The type of an argument: Elements, the name of a dtype, or "float" for a float that has no dtype."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        return "int64" if isinstance(value, int) else "float"
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        name = _ingot.dtype(value.dtype).name
+        if name.startswith("complex"):
+            raise UnsupportedError("arrays of complex numbers are not supported in kernels: pass their parts")
+        return Elements(name, len(value.shape)) if len(value.shape) else name
+    raise UnsupportedError(f"kernels take arrays and numbers, not {type(value)}")
+
+
+class Compiled:
+    """A kernel for one signature."""
+
+    def __init__(self, function, signature):
+        dtypes = [t.dtype if isinstance(t, Elements) else t for t in signature]
+        narrow = any(t in ("float32", "float16", "bfloat16") for t in dtypes) and "float64" not in dtypes
+        program = Program("float32" if narrow else "float64")
+        arguments = [program.real if t == "float" else t for t in signature]
+        arguments = ["float32" if t in ("float16", "bfloat16") else t for t in arguments]
+        made = Function(program, function, arguments, function.__name__ + "_kernel")
+        last = made.translate("__global__")
+        self.source, self.name, self.file = program.text(last), made.name, made.file
+        self.written = [p in made.written for p in made.params]
+        self.arguments = arguments
+
+
+class Dispatcher(Launchable):
+    """A function as a kernel, compiled for each signature: self[blocks, threads](...), self.forall(n)(...)."""
+
+    def __init__(self, function, device=False):
+        self.function, self.device = function, device
+        self._compiled = {}
+        self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
+
+    def __repr__(self):
+        return f"<{'device function' if self.device else 'kernel'} {self.__name__}>"
+
+    def __call__(self, *args):
+        raise TypeError(f"{self.__name__} is a device function: only kernels call it" if self.device else
+                        f"launch a kernel with {self.__name__}[blocks, threads](...)")
+
+    def compiled(self, *args):
+        """The kernel for arguments of these types; its .source is CUDA C."""
+        signature = tuple(map(_type, args))
+        if signature not in self._compiled:
+            self._compiled[signature] = Compiled(self.function, signature)
+        return self._compiled[signature]
+
+    def forall(self, n, tpb=0, stream=0, sharedmem=0):
+        """A launch of at least n threads along x."""
+        threads = tpb or 256
+        return self[max(1, -(-int(n) // threads)), threads, stream, sharedmem]
+
+    def _launch(self, grid, block, shared, args, kwargs):
+        if self.device or kwargs:
+            raise TypeError("device functions are not launched" if self.device else "arguments by name are not supported")
+        kernel = self.compiled(*args)
+        if not any(kernel.written):
+            raise ValueError(f"kernel {self.__name__} writes to no array, so it has no result")
+        device = next((a.device for a in args if isinstance(a, _ingot.Array)), None)
+        values, targets = [], []
+        for value, type, written in zip(args, kernel.arguments, kernel.written):
+            if isinstance(type, Elements):
+                values += [_ingot.asarray(value, device=device) if is_foreign(value) else value, *map(int, value.shape)]
+            elif isinstance(value, _ingot.Array):
+                values.append(value)
+            else:
+                number = value.item() if hasattr(value, "item") else value
+                values.append(float(number) if type.startswith("float") else number)
+            if written:
+                if any(value is t for t in targets):
+                    raise ValueError(f"kernel {self.__name__} writes to two parameters that are the same array")
+                targets.append(value)
+        write_back(targets, _ingot._kernel(kernel.source, kernel.file, kernel.name, tuple(values), grid, block, shared, (), ()))
+
+
+def jit(function=None, *, device=False, **options):
+    """Makes a kernel of a function: @cuda.jit; or, with device=True, a function that kernels call. A signature and
+    options of Numba's compiler, such as fastmath, are accepted and ignored: types come from the arguments of a launch."""
+    unknown = set(options) - {"fastmath", "cache", "inline", "opt", "debug", "lineinfo", "max_registers", "boundscheck"}
+    if unknown:
+        raise TypeError(f"cuda.jit has no option {', '.join(sorted(unknown))}")
+    if isinstance(function, types.FunctionType):
+        return Dispatcher(function, device)
+    return lambda inner: Dispatcher(inner, device)
+
+
+def to_device(array, stream=0, copy=True, to=None):
+    """A copy of an array on the current device."""
+    return _ingot.asarray(array, copy=True)
+
+
+def device_array(shape, dtype="float64"):
+    """An array of zeros."""
+    return _ingot._ops["zeros"](shape if isinstance(shape, tuple) else (shape,), dtype=_ingot.dtype(dtype))
+
+
+def device_array_like(array):
+    return device_array(tuple(array.shape), array.dtype)
+
+
+def synchronize():
+    """Waits until the current device has done all its work."""
+    _ingot.synchronize()
+
+
+def is_available():
+    """True: kernels run on every device, also on the CPU."""
+    return True
+
+
+def _copy_to_host(self, ary=None, stream=0):
+    """The elements as a NumPy array of its own, or in ary."""
+    if ary is None:
+        return self.numpy().copy()
+    ary[...] = self.numpy()
+    return ary
+
+
+_ingot.Array.copy_to_host = _copy_to_host
