@@ -196,7 +196,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all macos metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python wheel array-api-tests \
+.PHONY: all macos macos-python metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python wheel portable array-api-tests \
         format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -328,7 +328,7 @@ endif
 
 $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli -I$(BUILD)/gen $(CLI_DEFINES) $(STEER) $(CLI_OPTIMIZE) \
+	$(call say,CC,$<) $(CC) $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -Icli -I$(BUILD)/gen $(CLI_DEFINES) $(STEER) $(CLI_OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # These objects contain files (base/embed.h).
@@ -357,40 +357,90 @@ $(BUILD)/ingot: $(BUILD)/obj/libinternal.a $(CLI_OBJECTS)
 # Needs clang and lld, but no SDK: tools/macos declares what is used of macOS. The linker signs the program.
 MACOS_CLANG ?= $(CLANG)
 MACOS_AR ?= $(firstword $(shell command -v llvm-ar llvm-ar-14 llvm-ar-19) $(wildcard /usr/lib/llvm-*/bin/llvm-ar))
+MACOS_MAKE = $(MAKE) BUILD=build-macos CROSS=arm64-apple-macos11- CC=$(MACOS_CLANG) AR=$(MACOS_AR) EDITOR_LIBRARY= \
+    CPPFLAGS='-nostdlibinc -isystem build-macos/include' LDFLAGS='-fuse-ld=lld -Lbuild-macos/lib'
 macos:
 	@tools/macos/prepare build-macos
-	@$(MAKE) BUILD=build-macos CROSS=arm64-apple-macos11- CC=$(MACOS_CLANG) AR=$(MACOS_AR) EDITOR_LIBRARY= \
-	    CPPFLAGS='-nostdlibinc -isystem build-macos/include' LDFLAGS='-fuse-ld=lld -Lbuild-macos/lib' build-macos/ingot
+	@$(MACOS_MAKE) build-macos/ingot
+
+macos-python:
+	@tools/macos/prepare build-macos
+	@$(MACOS_MAKE) PYTHON=$(PYTHON) python
 
 # ---- the Python package ------------------------------------------------------------------------
 
 # build/python is a folder for PYTHONPATH. The module uses the limited API of Python 3.11, of which Python 3.10 has all
-# that is used here, so one binary serves 3.10 and later.
+# that is used here, so one binary serves 3.10 and later. The package holds the library once: the module and the command
+# are small, and load it from their own folder. The command has no line editor, since not every system has that library.
 PYTHON ?= python3
 PYTHON_SOURCES := $(sort $(wildcard python/src/*.c))
 PYTHON_OBJECTS := $(PYTHON_SOURCES:%.c=$(BUILD)/obj/%.o)
-PYTHON_MODULE  := $(BUILD)/python/ingot/_ingot.abi3.so
+PACKAGE        := $(BUILD)/python/ingot
+PYTHON_LIBRARY := libingot_python.$(if $(MACOS),dylib,so)
+PYTHON_BINARIES := $(PYTHON_LIBRARY) _ingot.abi3.so _command
 PYTHON_FILES   := $(patsubst python/%,$(BUILD)/python/%,$(sort $(wildcard python/ingot/*.py) python/ingot/py.typed))
 python_headers  = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+# For another processor: the headers of this one, with tools/package/pyconfig.h.
+PYTHON_INCLUDE  = $(if $(CROSS),$(BUILD)/gen/python,$(python_headers))
+PYTHON_CROSS   := $(if $(CROSS),$(BUILD)/gen/python/Python.h)
 
-python: $(PYTHON_MODULE) $(PYTHON_FILES) $(BUILD)/python/ingot/__init__.pyi
+python: $(PYTHON_BINARIES:%=$(PACKAGE)/%) $(PYTHON_FILES) $(if $(CROSS),,$(PACKAGE)/__init__.pyi)
 
-# Type stubs. A module for another processor cannot be asked for its table, so its stubs are those of this one.
-$(BUILD)/python/ingot/__init__.pyi: python/stubs.py $(PYTHON_MODULE) $(PYTHON_FILES)
+# Type stubs. A module for another processor cannot be asked for its table; its stubs are those of this one.
+$(PACKAGE)/__init__.pyi: python/stubs.py $(PYTHON_BINARIES:%=$(PACKAGE)/%) $(PYTHON_FILES)
 	$(call say,STUBS,$@) $(PYTHON) python/stubs.py $(BUILD)/python
 
-# A wheel of this machine's processor, with the command inside, into build/wheel/.
+# Wheels with the command inside, into build/wheel/: native, other (the other processor, on Linux), macos. WHEELS=native
+# builds the first only.
 wheel:
-	@$(PYTHON) python/build_backend.py $(BUILD)/wheel
+	@$(PYTHON) python/build_backend.py $(BUILD)/wheel $(WHEELS)
 
-$(BUILD)/obj/python/%.o: python/%.c $(GENERATED) $(PUBLIC)
+$(BUILD)/gen/python/Python.h: tools/package/pyconfig.h
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(COMMON) $(HIDDEN) $(DEFINES) -Wno-cast-function-type -Iinclude -isystem $(python_headers) \
+	@cp -R $(python_headers)/. $(@D)/ && cp $< $(@D)/pyconfig.h && touch $@
+
+$(BUILD)/obj/python/src/%.o: python/src/%.c $(GENERATED) $(PUBLIC) $(PYTHON_CROSS)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(COMMON) $(HIDDEN) $(DEFINES) -Wno-cast-function-type -Iinclude -isystem $(PYTHON_INCLUDE) \
 	    -DPy_LIMITED_API=0x030B0000 $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(PYTHON_MODULE): $(PYTHON_OBJECTS) $(BUILD)/libingot.a
+$(BUILD)/obj/python/command.o: python/command.c $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,LINK,$@) $(link) -shared $(if $(MACOS),-undefined dynamic_lookup,-Wl$(comma)--exclude-libs$(comma)ALL) $^ $(LDLIBS)
+	$(call say,CC,$<) $(CC) $(COMMON) $(HIDDEN) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The files of the command that differ in the package: main is a function of the library.
+PACKAGE_CLI := main prompt
+PACKAGE_CLI_OBJECTS := $(PACKAGE_CLI:%=$(BUILD)/obj/package/%.o) $(filter-out $(PACKAGE_CLI:%=$(BUILD)/obj/cli/%.o),$(CLI_OBJECTS))
+$(BUILD)/obj/package/%.o: cli/%.c $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -Icli -I$(BUILD)/gen -Wno-missing-prototypes \
+	    '-Dmain=__attribute__((visibility("default"))) ig_command' $(CLI_OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# What each binary is linked from. Its own version of the names keeps it apart from an installed libingot.
+LINK_$(PYTHON_LIBRARY) = $(if $(MACOS),-dynamiclib -install_name @rpath/$(PYTHON_LIBRARY) -Wl$(comma)-exported_symbols_list$(comma)$(BUILD)/gen/exports.list,\
+    -shared -Wl$(comma)-soname$(comma)$(PYTHON_LIBRARY) -Wl$(comma)-Bsymbolic-functions \
+    -Wl$(comma)--version-script$(comma)$(BUILD)/gen/package.map) $(OBJECTS) $(LANE_OBJECTS) $(PACKAGE_CLI_OBJECTS)
+origin = -Wl,-rpath,$(if $(MACOS),@loader_path,'$$ORIGIN') $(PACKAGE)/$(PYTHON_LIBRARY)
+LINK__ingot.abi3.so = $(if $(MACOS),-bundle -undefined dynamic_lookup,-shared) $(PYTHON_OBJECTS) $(origin)
+LINK__command = $(BUILD)/obj/python/command.o $(origin)
+
+$(BUILD)/gen/package.map: FORCE
+	$(call keep,$@,'INGOT_PYTHON { global: ig_*; local: *; };')
+$(PACKAGE)/$(PYTHON_LIBRARY): $(OBJECTS) $(LANE_OBJECTS) $(PACKAGE_CLI_OBJECTS) $(BUILD)/gen/link $(BUILD)/gen/package.map $(BUILD)/gen/exports.list
+$(PACKAGE)/_ingot.abi3.so: $(PYTHON_OBJECTS) $(PACKAGE)/$(PYTHON_LIBRARY)
+$(PACKAGE)/_command: $(BUILD)/obj/python/command.o $(PACKAGE)/$(PYTHON_LIBRARY)
+$(PYTHON_BINARIES:%=$(PACKAGE)/%):
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $(if $(MACOS),-Wl$(comma)-x -Wl$(comma)-S) $(LINK_$(@F)) $(LDLIBS)
+
+# The same binaries for glibc 2.17 and later; see tools/old-glibc. Functions that are in libc now were in libpthread and libdl.
+OBJDUMP ?= $(CROSS)objdump
+PORTABLE := $(PYTHON_BINARIES:%=$(BUILD)/portable/%)
+portable: $(PORTABLE)
+$(PORTABLE): $(BUILD)/portable/%: $(PACKAGE)/% tools/old-glibc
+	@mkdir -p $(@D)
+	@tools/old-glibc --cc='$(CC) $(TARGET_FLAGS)' --objdump=$(OBJDUMP) $< > $@.s
+	$(call say,LINK,$@) $(link) $(LINK_$(@F)) -Wa,--noexecstack $@.s -Wl,--no-as-needed $(LDLIBS) -l:libpthread.so.0 -l:libdl.so.2
 
 $(BUILD)/python/%: python/%
 	@mkdir -p $(@D)
@@ -714,7 +764,7 @@ help:
 	@echo 'make uninstall       removes these files'
 	@echo 'make format          format the sources with clang-format; check-format only checks'
 	@echo 'make docs            write docs/ops.md and include/ingot/op_functions.h from the op table'
-	@echo 'make python          the Python package, into build/python/; make wheel: a wheel, into build/wheel/'
+	@echo 'make python          the Python package, into build/python/; make wheel: wheels, into build/wheel/'
 	@echo 'make examples        the programs of examples/, into build/examples/'
 	@echo 'make tests           build the test programs'
 	@echo 'make macos           the command for macOS on arm64, cross-built on Linux without an SDK (build-macos/)'
@@ -725,7 +775,7 @@ help:
 
 # Expanded here: in a recipe, variables of the target that is built first would count.
 flags_text := $(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(SMALL_OPTIMIZE) $(SMALL) $(LANES_OPTIMIZE) $(PLAIN_OPTIMIZE) $(STEPS_OPTIMIZE) $(CLI_OPTIMIZE) $(TESTING) $(TEST_OPTIMIZE) \
-              $(CLI_DEFINES) $(foreach level,$(LEVELS),$(LEVEL_FLAGS_$(level))) $(CPPFLAGS) $(CFLAGS)
+              $(HIDDEN) $(CLI_DEFINES) $(foreach level,$(LEVELS),$(LEVEL_FLAGS_$(level))) $(CPPFLAGS) $(CFLAGS)
 link_text := $(CC) $(LINK) $(COMMAND_LINK) $(SHARED_LINK) $(LDFLAGS) $(LDLIBS) \
              $(OBJECTS) $(LANE_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS)
 

@@ -1,5 +1,6 @@
 """Builds the Python package (PEP 517) with make, without other packages: `pip install .`, `pip install -e .`, `make wheel`."""
 import base64
+import glob
 import hashlib
 import io
 import os
@@ -29,9 +30,8 @@ def _metadata():
             f"Description-Content-Type: text/markdown\n\n{text}")
 
 
-def _tag():
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return f"cp310-abi3-{os.environ.get('IG_WHEEL_PLATFORM', platform)}"
+def _tag(platform=None):
+    return f"cp310-abi3-{platform or sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 
 
 def _make(*targets):
@@ -54,7 +54,9 @@ class _Wheel:
         self.zip = zipfile.ZipFile(os.path.join(folder, self.name), "w", zipfile.ZIP_DEFLATED, compresslevel=9)
         self.record = []
         self.add(f"{self.info}/METADATA", _metadata().encode())
-        self.add(f"{self.info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
+        python, abi, platforms = tag.split("-")
+        tags = "".join(f"Tag: {python}-{abi}-{platform}\n" for platform in platforms.split("."))
+        self.add(f"{self.info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\n{tags}".encode())
         self.add_file(f"{self.info}/LICENSE", os.path.join(ROOT, "LICENSE"))
 
     def add(self, path, data, mode=0o644):
@@ -75,35 +77,91 @@ class _Wheel:
         return self.name
 
 
-def _stripped(path):
-    """The bytes of a file without symbols, where the machine has strip."""
-    strip = shutil.which(os.environ.get("STRIP", "strip"))
+def _stripped(path, strip="strip"):
+    """The bytes of a file without symbols, where the machine has strip. Files for macOS are signed as they were linked."""
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copy(path, folder)
-        if strip:
-            subprocess.run([strip, "-x" if sys.platform == "darwin" else "--strip-all", copy], check=True)
+        if shutil.which(strip) and sys.platform != "darwin":
+            subprocess.run([strip, "--strip-all", copy], check=True)
         with open(copy, "rb") as f:
             return f.read()
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    build = _make("python", "build/ingot")
-    wheel = _Wheel(wheel_directory, _tag())
-    package = os.path.join(build, "python", "ingot")
+# The command on the PATH: pip writes the path of its Python into the first line. It does not import the package.
+SCRIPT = b"""#!python
+import importlib.util
+import os
+import sys
+
+package = importlib.util.find_spec("ingot").submodule_search_locations[0]
+os.execv(os.path.join(package, "_command"), sys.argv)
+"""
+
+
+def _write_wheel(folder, tag, package, binaries, strip="strip"):
+    """A wheel of the Python files and stubs of a built package, and of the binaries of a folder."""
+    wheel = _Wheel(folder, tag)
     for name in sorted(os.listdir(package)):
-        source = os.path.join(package, name)
-        if name.endswith(".so"):
-            wheel.add(f"ingot/{name}", _stripped(source), 0o755)
-        elif name.endswith((".py", ".pyi", ".typed")):
-            wheel.add_file(f"ingot/{name}", source)
-    wheel.add(f"{NAME}-{_version()}.data/scripts/ingot", _stripped(os.path.join(build, "ingot")), 0o755)
+        if name.endswith((".py", ".pyi", ".typed")):
+            wheel.add_file(f"ingot/{name}", os.path.join(package, name))
+    for name in sorted(os.listdir(binaries)):
+        if name == "_command" or name.endswith((".so", ".dylib")):
+            path = os.path.join(binaries, name)
+            wheel.add(f"ingot/{name}", _stripped(path, strip) if strip else open(path, "rb").read(), 0o755)
+    wheel.add(f"{NAME}-{_version()}.data/scripts/ingot", SCRIPT, 0o755)
     return wheel.close()
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    package = os.path.join(_make("python"), "python", "ingot")
+    return _write_wheel(wheel_directory, _tag(), package, package)
+
+
+def _manylinux(machine, binaries, objdump):
+    """The tag of the oldest glibc that the binaries run with."""
+    files = [os.path.join(binaries, name) for name in os.listdir(binaries) if name == "_command" or name.endswith(".so")]
+    needed = subprocess.run([sys.executable, os.path.join(ROOT, "tools/old-glibc"), "--check", f"--objdump={objdump}", *files],
+                            check=True, capture_output=True, text=True).stdout.strip()
+    major, minor = map(int, needed.split("."))
+    if (major, minor) <= (2, 17):
+        return f"manylinux_2_17_{machine}.manylinux2014_{machine}"
+    return f"manylinux_{major}_{minor}_{machine}"
+
+
+def _linux_wheel(folder, machine, variables=(), prefix=""):
+    _make(*variables, "portable")
+    binaries = os.path.join(ROOT, f"build-{machine}" if prefix else "build", "portable")
+    tag = _tag(_manylinux(machine, binaries, prefix + "objdump"))
+    return _write_wheel(folder, tag, os.path.join(ROOT, "build/python/ingot"), binaries, prefix + "strip")
+
+
+def portable_wheels(folder, kinds):
+    """Wheels for others, of the kinds native, other (Linux on the other processor) and macos. Without kinds: of all whose
+    compilers are there."""
+    if not sys.platform.startswith("linux"):
+        yield build_wheel(folder)
+        return
+    _make("python")  # all wheels have its stubs
+    machine = os.uname().machine
+    other = "aarch64" if machine == "x86_64" else "x86_64"
+    prefix = f"{other}-linux-gnu-"
+    apple = shutil.which("clang") and (shutil.which("ld64.lld") or glob.glob("/usr/lib/llvm-*/bin/ld64.lld"))
+    kinds = kinds or ["native"] + ["other"] * bool(shutil.which(prefix + "gcc")) + ["macos"] * bool(apple)
+    if "native" in kinds:
+        yield _linux_wheel(folder, machine)
+    if "other" in kinds:
+        yield _linux_wheel(folder, other, [f"CROSS={prefix}", f"CC={prefix}gcc"], prefix)
+    if "macos" in kinds:
+        _make("macos-python")
+        yield _write_wheel(folder, _tag("macosx_11_0_arm64"), os.path.join(ROOT, "build/python/ingot"),
+                           os.path.join(ROOT, "build-macos/python/ingot"), None)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     build = _make("python")
     wheel = _Wheel(wheel_directory, _tag())
     wheel.add("ingot.pth", (os.path.join(build, "python") + "\n").encode())
+    wheel.add(f"{NAME}-{_version()}.data/scripts/ingot", SCRIPT, 0o755)
     return wheel.close()
 
 
@@ -130,6 +188,9 @@ def get_requires_for_build_wheel(config_settings=None):
 get_requires_for_build_editable = get_requires_for_build_sdist = get_requires_for_build_wheel
 
 if __name__ == "__main__":
-    folder = sys.argv[1]
-    os.makedirs(folder, exist_ok=True)
-    print(os.path.join(folder, build_wheel(folder)))
+    folder, kinds = sys.argv[1], sys.argv[2:]
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for name in portable_wheels(folder, kinds):
+        path = os.path.join(folder, name)
+        print(f"{os.path.getsize(path):>9,} bytes  {path}")

@@ -18,6 +18,7 @@ extern "C" {
 
 /* ---- types ---- */
 typedef long ssize_t;
+#define SSIZE_MAX 0x7fffffffffffffffL
 typedef int64_t off_t, blkcnt_t;
 typedef int32_t pid_t, dev_t, blksize_t, suseconds_t;
 typedef uint32_t uid_t, gid_t, sigset_t, nfds_t;
