@@ -5,8 +5,10 @@ The function's syntax tree becomes CUDA C, which every device runs. docs/PYTHON.
 import types
 
 from . import _ingot
+from ._cuda_calls import BUILTINS
+from ._cuda_expressions import SPECIAL, Builtin, Elements, UnsupportedError
+from ._cuda_translate import Function, Program
 from ._kernel import Launchable, is_foreign, write_back
-from ._translate import BUILTINS, Builtin, Elements, Function, Program, SPECIAL, UnsupportedError
 
 __all__ = ["jit", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available"]
 
@@ -112,6 +114,11 @@ def jit(function=None, *, device=False, **options):
     if isinstance(function, types.FunctionType):
         return Dispatcher(function, device)
     return lambda inner: Dispatcher(inner, device)
+
+
+def stream():
+    """For calls that take a stream: there is one order of work for each device."""
+    return 0
 
 
 def to_device(array, stream=0, copy=True, to=None):

@@ -12,7 +12,7 @@ __global__ void axpy(int n, float a, const float *x, float *y)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] += a * x[i];
 }
-__global__ void axpy_grad(int n, float a, const float *grad_y_, float *unused) { }
+__global__ void one(float *y) { y[0] = 1; }
 """
 
 
@@ -53,7 +53,8 @@ def mistakes():
     raises("dtype", TypeError, lambda: k[1, 1](1, 2.0, ig.arange(3), 1))
     raises("launch", TypeError, lambda: k[1])
     raises("blocks", ValueError, lambda: k[0, 1])
-    square = ig.kernel("""__global__ void square(int n, const float *x, float *y) { int i = threadIdx.x; if (i < n) y[i] = x[i] * x[i]; }
+    square = ig.kernel("""__global__ void square(int n, const float *x, float *y) {
+            int i = threadIdx.x; if (i < n) y[i] = x[i] * x[i]; }
         __global__ void back(int n, const float *x, const float *grad_y, float *grad_x) {
             int i = threadIdx.x; if (i < n) grad_x[i] = 2 * x[i] * grad_y[i]; }""", "square", gradient="back")
     same("gradient", ig.grad(lambda x: square(5, x, 5).sum())(ig.arange(5.0)), 2 * np.arange(5, dtype="float32"))
@@ -315,6 +316,34 @@ def floats_numpy(x, y):
                      np.arange(x.size) / 3 + (np.arange(x.size) > 0) + (np.arange(x.size) > 1)])
 
 
+@cuda.jit(device=True)
+def swap(values, i, j):
+    values[i], values[j] = values[j], values[i]
+
+
+@cuda.jit
+def reuse(a, x_0):
+    """Names and places that must not be confused."""
+    n = 4
+    s = cuda.shared.array(n * 2, cuda.int64)
+    x = cuda.local.array(2, np.int64)
+    x_1 = x_0 + 1
+    i = cuda.threadIdx.x
+    s[i] = i
+    cuda.syncthreads()
+    if i == 0:
+        swap(s, 0, 7)
+        swap(a, 0, 1)
+        x[0] = x_1
+        a[x[0]] += 10
+        a[cuda.atomic.add(a, 4, 1)] -= 5
+    cuda.syncthreads()
+    a[8 + i] = s[i]
+    double = x_0
+    double *= 2.5
+    a[7] = double
+
+
 def make(scale, shape):
     def twice(v):
         return v * 2
@@ -428,6 +457,9 @@ def language(device):
     out = ig.zeros(4, dtype="int64", device=device)
     make(3, (4, 2))[1, 1](out)
     same("loops", out, np.array([(25 + 24) * 3, 2, 2, 11]))
+    a, = on(device, np.arange(16))
+    reuse[1, 8](a, 2)
+    same("names", a, np.array([1, 0, 2, 13, 0, 5, 6, 5, 7, 1, 2, 3, 4, 5, 6, 0]))
     r = ig.zeros((5, 2, 3), device=device)
     rows[1, 8](r)
     same("rows", r, np.array([[[3 - i] * 3, [3 + i] * 3] for i in range(5)], "float32"))
@@ -476,6 +508,13 @@ def hosts():
     y = x + 1
     increment[1, 4](x)
     same("lazy", x * y, np.array([1, 4, 9, 16], "float32"))
+    def traced(x):
+        y = ig.zeros(4)
+        add[1, 4](x, x, y)
+        return y * 2
+
+    same("in jit", ig.jit(traced)(ig.arange(4.0)), 4 * np.arange(4, dtype="float32"))
+    same("in vmap", ig.vmap(traced)(ig.ones((3, 4))), np.full((3, 4), 4, "float32"))
     check("compiled once", increment.compiled(a) is increment.compiled(d) and "__global__" in increment.compiled(a).source)
 
 
@@ -536,6 +575,25 @@ def has_recursion(a):
     a[0] = again(3)
 
 
+@cuda.jit(device=True)
+def half(n):
+    if n > 0:
+        return
+    return n / 2
+
+
+@cuda.jit
+def has_two_returns(a):
+    a[0] = half(a[1])
+
+
+@cuda.jit
+def has_inner(a):
+    def inner(x):
+        return x
+    a[0] = inner(1)
+
+
 @cuda.jit
 def has_shape(a):
     s = cuda.shared.array(a.shape[0], cuda.float32)
@@ -544,7 +602,7 @@ def has_shape(a):
 
 def errors():
     for kernel in (has_list, has_slice, has_string, has_return, has_float_index, has_try, has_unknown, has_call, has_recursion,
-                   has_shape):
+                   has_shape, has_two_returns, has_inner):
         raises(kernel.__name__, cuda.UnsupportedError, lambda: kernel[1, 1](ig.zeros(4)))
     try:
         has_list[1, 1](ig.zeros(4))

@@ -1,0 +1,307 @@
+"""Functions of Python as CUDA C, for ingot.cuda: types by inference from a call's arguments, statements one by one.
+
+A Program is one kernel for one signature, with the device functions that it calls, each a Function. A Function is translated
+again and again until the types of its variables are stable; they only widen. Scalar types are names of dtypes and "complex".
+Every expression becomes a Value, which also knows constants and whether an integer is never negative, so that indices
+and floor division need no tests there."""
+import ast
+import builtins
+import inspect
+import math
+import re
+import textwrap
+from collections import Counter
+
+from ._cuda_calls import Calls
+from ._cuda_expressions import BINARY, C_NAMES, Elements, UnsupportedError, Value, constant
+
+HELPERS = {
+    "floordiv": "I {n}(I a, I b) {{ I q = a / b; return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q; }}",
+    "mod": "I {n}(I a, I b) {{ I r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }}",
+    "fmodulo": "T {n}(T a, T b) {{ T r = fmod{f}(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r; }}",
+    "power": "I {n}(I x, I k) {{ I r = 1; if (k < 0) return x == 1 ? 1 : x == -1 ? (k % 2 ? -1 : 1) : 0; "
+             "for (; k > 0; k >>= 1) {{ if (k & 1) r *= x; x *= x; }} return r; }}",
+    "fpower": "T {n}(T x, I k) {{ T r = 1; bool down = k < 0; if (down) k = -k; "
+              "for (; k > 0; k >>= 1) {{ if (k & 1) r *= x; x *= x; }} return down ? 1 / r : r; }}",
+    "wrap": "I {n}(I i, I size) {{ return i < 0 ? i + size : i; }}",
+    "make": "C {n}(F x, F y) {{ C z; z.x = x; z.y = y; return z; }}",
+    "cadd": "C {n}(C a, C b) {{ return ingot_make(a.x + b.x, a.y + b.y); }}",
+    "csub": "C {n}(C a, C b) {{ return ingot_make(a.x - b.x, a.y - b.y); }}",
+    "cmul": "C {n}(C a, C b) {{ return ingot_make(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }}",
+    "cdiv": "C {n}(C a, C b) {{ F d = b.x * b.x + b.y * b.y; return ingot_make((a.x * b.x + a.y * b.y) / d, "
+            "(a.y * b.x - a.x * b.y) / d); }}",
+}
+
+
+class Program:
+    def __init__(self, real):
+        self.real = real  # the dtype of floats that have none
+        self.functions, self.helpers, self.texts = {}, {}, []
+
+    def helper(self, name, dtype=None):
+        """The name of a helper for a type, which is added to the text."""
+        dtype = dtype or "int64"
+        full = f"ingot_{name}" + (f"_{dtype}" if name in ("fmodulo", "fpower") else "")
+        if name.startswith("c"):
+            self.helper("make")
+        body = HELPERS[name].format(n=full, f="f" * (dtype == "float32"))
+        words = {"I": "long long", "T": C_NAMES.get(dtype), "F": C_NAMES[self.real], "C": "ingot_complex"}
+        self.helpers[full] = "__device__ " + re.sub(r"\b[ITFC]\b", lambda m: words[m[0]], body)
+        return full
+
+    def device(self, function, arguments, node, caller):
+        """The translated device function for types of arguments."""
+        key = (function, tuple(a.type for a in arguments))
+        if key not in self.functions:
+            self.functions[key] = None
+            made = Function(self, function, key[1], f"{function.__name__}_{len(self.functions)}")
+            self.texts.append(made.translate("__device__"))
+            self.functions[key] = made
+        if self.functions[key] is None:
+            caller.fail(node, f"{function.__name__} calls itself; recursion is not supported in kernels")
+        return self.functions[key]
+
+    def text(self, last):
+        pair = f"struct ingot_complex {{ {C_NAMES[self.real]} x, y; }};"
+        heads = ["#include <cuda_fp16.h>", "#include <cuda_bf16.h>", pair]
+        return "\n".join(heads + list(self.helpers.values()) + self.texts + [last]) + "\n"
+
+
+class Function(Calls):
+    def __init__(self, program, function, arguments, name):
+        self.program, self.function, self.arguments, self.name = program, function, arguments, name
+        self.real = program.real
+        try:
+            lines, first = inspect.getsourcelines(function)
+        except (OSError, TypeError) as error:
+            raise UnsupportedError(f"the source of {function!r} is needed and was not found: {error}") from None
+        self.file, self.first, self.lines = function.__code__.co_filename, first, lines
+        self.quoted = '"' + self.file.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+        if not isinstance(tree, ast.FunctionDef):
+            raise UnsupportedError(f"{self.file}:{first}: a kernel is a function that begins with def")
+        self.tree = ast.increment_lineno(tree, first - 1) if first > 1 else tree
+        cells = zip(function.__code__.co_freevars, (c.cell_contents for c in function.__closure__ or ()))
+        self.outside = {**vars(builtins), **function.__globals__, **dict(cells)}
+        a = tree.args
+        if a.vararg or a.kwarg or a.kwonlyargs or a.defaults:
+            self.fail(tree, "parameters of kernels have no defaults, * or **")
+        self.params = [p.arg for p in a.posonlyargs + a.args]
+        if len(self.params) != len(arguments):
+            self.fail(tree, f"{function.__name__} takes {len(self.params)} arguments, not {len(arguments)}")
+        self.assigned = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        self.result, self.written, self.vars = None, set(), {}
+
+    # ---- text ----
+
+    def fail(self, node, message):
+        line = getattr(node, "lineno", self.first)
+        text = self.lines[line - self.first].strip() if 0 <= line - self.first < len(self.lines) else ""
+        raise UnsupportedError(f"{self.file}:{line}: {message}\n    {text}")
+
+    def emit(self, text):
+        self.out.append("    " * self.depth + text)
+
+    def fresh(self, prefix):
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+    def translate(self, kind):
+        for name, type in zip(self.params, self.arguments):
+            if isinstance(type, Elements):
+                dims = [Value("int64", f"n{k}_{name}", True) for k in range(type.ndim)]
+                self.vars[name] = Value(type, f"v_{name}", data=(dims, name))
+            else:
+                self.vars[name] = Value(type, f"v_{name}")
+        before = None
+        while before != (self.vars, self.result, self.written):
+            before = (dict(self.vars), self.result, set(self.written))
+            self.out, self.depth, self.count, self.arrays, self.bare = [], 1, 0, {}, None
+            self.block(self.tree.body)
+        if self.result and self.bare:
+            self.fail(self.bare, f"{self.function.__name__} returns a number elsewhere, and nothing here")
+        result = C_NAMES[self.result] if self.result else "void"
+        head = f"{kind} {result} {self.name}({', '.join(self.parameters())})\n{{"
+        tail = [] if not self.result else [f"    return {self.cast(constant(0, self.real), self.result)};"]
+        return "\n".join([head] + self.declarations() + self.out + tail + ["}"])
+
+    def parameters(self):
+        for name, type in zip(self.params, self.arguments):
+            if isinstance(type, Elements):
+                const = "" if name in self.written else "const "
+                yield f"{const}{C_NAMES[type.dtype]} *v_{name}"
+                yield from (f"long long n{k}_{name}" for k in range(type.ndim))
+            else:
+                yield f"{C_NAMES[type]} {'p' if name in self.assigned else 'v'}_{name}"
+
+    def declarations(self):
+        lines = ["    " + text for text in self.arrays.values()]
+        for name, v in self.vars.items():
+            if isinstance(v.type, Elements) and name not in self.params and name not in self.arrays:
+                const = "const " if v.data[1] in self.params and v.data[1] not in self.written else ""
+                lines.append(f"    {const}{C_NAMES[v.type.dtype]} *{v.code};")
+            elif isinstance(v.type, str) and name in self.params and name in self.assigned:
+                start = Value(self.arguments[self.params.index(name)], f"p_{name}")
+                lines.append(f"    {C_NAMES[v.type]} {v.code} = {self.cast(start, v.type)};")
+            elif isinstance(v.type, str) and v.type in C_NAMES and name not in self.params:
+                zero = "" if v.type == "complex" else " = 0"
+                lines.append(f"    {C_NAMES[v.type]} {v.code}{zero};")
+        return lines
+
+    # ---- statements ----
+
+    def block(self, body):
+        for statement in body:
+            found = getattr(self, "s_" + type(statement).__name__, None)
+            if not found:
+                self.fail(statement, f"{type(statement).__name__} is not supported in kernels")
+            self.out.append(f"#line {statement.lineno} {self.quoted}")
+            found(statement)
+
+    def inside(self, body):
+        self.depth += 1
+        self.block(body)
+        self.depth -= 1
+        self.emit("}")
+
+    def bind(self, node, name, value):
+        """Assigns to a variable, whose type widens if needed."""
+        old = self.vars.get(name)
+        if isinstance(value.type, Elements):
+            return self.bind_array(node, name, value, old)
+        if value.type == "tuple":
+            items = [self.bind(node, f"{name}.{k}", v) or self.vars[f"{name}.{k}"] for k, v in enumerate(self.settled(value.data))]
+            self.vars[name] = Value("tuple", "", data=items)
+            return
+        if value.type not in C_NAMES or old and old.type not in C_NAMES:
+            self.fail(node, f"{name} cannot be assigned this value")
+        wide = value.type if not old or old.type == value.type else self.arithmetic(old.type, value.type)
+        natural = value.natural and (not old or old.natural)
+        item, _, k = name.partition(".")
+        fixed = self.assigned[name] == 1 and name not in self.params and isinstance(value.data, (int, float))
+        self.vars[name] = Value(wide, f"t{k}_{item}" if k else f"v_{name}", natural, value.data if fixed else None)
+        self.emit(f"{self.vars[name].code} = {self.cast(value, wide)};")
+
+    def bind_array(self, node, name, value, old):
+        if old and (old.type != value.type or old.data != value.data):
+            self.fail(node, f"{name} is another array already")
+        dims, owner = value.data
+        self.vars[name] = Value(value.type, f"v_{name}", data=(dims, owner))
+        if value.code:
+            self.emit(f"v_{name} = {value.code};")
+            return
+        count = math.prod(d.data for d in dims)
+        kind = "" if owner == "<local>" else "__shared__ " if count else "extern __shared__ "
+        self.arrays[name] = f"{kind}{C_NAMES[value.type.dtype]} v_{name}[{count or ''}];"
+
+    def settled(self, values):
+        """Values in variables of their own, so that assignments do not change those that follow."""
+        made = []
+        for v in values:
+            if v.type in C_NAMES and v.data is None:
+                name = self.fresh("x_")
+                self.emit(f"{C_NAMES[v.type]} {name} = {v.code};")
+                v = v._replace(code=name)
+            made.append(v)
+        return made
+
+    def assign(self, node, target, value):
+        if isinstance(target, ast.Name):
+            self.bind(node, target.id, value)
+        elif isinstance(target, ast.Subscript):
+            if value.type not in C_NAMES or value.type == "complex":
+                self.fail(node, "an element of an array is set to a number")
+            self.put(*self.element(node, target), value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            if value.type != "tuple" or len(value.data) != len(target.elts):
+                self.fail(node, f"{len(target.elts)} values are needed")
+            for t, v in zip(target.elts, self.settled(value.data)):
+                self.assign(node, t, v)
+        else:
+            self.fail(node, f"{ast.unparse(target)} cannot be assigned in kernels")
+
+    def s_Assign(self, node):
+        value = self.expression(node.value)
+        if value.type is None:
+            self.fail(node, f"{ast.unparse(node.value)} has no value")
+        if len(node.targets) > 1:
+            value = self.settled([value])[0]
+        for target in node.targets:
+            self.assign(node, target, value)
+
+    def s_AnnAssign(self, node):
+        if node.value:
+            self.assign(node, node.target, self.expression(node.value))
+
+    def s_AugAssign(self, node):
+        sign = BINARY.get(type(node.op)) or self.fail(node, "this operator is not supported in kernels")
+        if isinstance(node.target, ast.Name):
+            self.bind(node, node.target.id, self.binary(node, sign, self.x_Name(node.target), self.scalar(node.value)))
+        elif isinstance(node.target, ast.Subscript):
+            array, code = self.element(node, node.target, settle=True)
+            self.put(array, code, self.binary(node, sign, self.load(array, code), self.scalar(node.value)))
+        else:
+            self.fail(node, f"{ast.unparse(node.target)} cannot be assigned in kernels")
+
+    def s_Expr(self, node):
+        if not isinstance(node.value, ast.Constant):
+            self.emit(f"{self.expression(node.value).code};")
+
+    def s_Pass(self, node):
+        pass
+
+    def s_Assert(self, node):
+        self.emit(f"assert({self.condition(node.test)});")
+
+    def s_If(self, node):
+        self.emit(f"if ({self.condition(node.test)}) {{")
+        self.inside(node.body)
+        if node.orelse:
+            self.emit("else {")
+            self.inside(node.orelse)
+
+    def s_While(self, node):
+        if node.orelse:
+            self.fail(node, "else after a loop is not supported in kernels")
+        self.emit(f"while ({self.condition(node.test)}) {{")
+        self.inside(node.body)
+
+    def s_For(self, node):
+        call = node.iter
+        if node.orelse or not isinstance(node.target, ast.Name) or not isinstance(call, ast.Call) or \
+                self.expression(call.func).data is not range or not 1 <= len(call.args) <= 3 or call.keywords:
+            self.fail(node, "loops are: for name in range(...), without else")
+        values = [self.integer(a) for a in call.args]
+        start = values[0] if len(values) > 1 else constant(0, self.real)
+        stop, step = values[min(1, len(values) - 1)], values[2] if len(values) == 3 else constant(1, self.real)
+        if step.data == 0:
+            self.fail(node, "the step of a range is not zero")
+        i, end, by = self.fresh("i_"), self.fresh("n_"), self.fresh("d_")
+        first, last, stride = (self.cast(v, "int64") for v in (start, stop, step))
+        if isinstance(step.data, int):
+            head, test = "", f"{i} {'<' if step.data > 0 else '>'} {end}"
+        else:
+            head, test = f", {by} = {stride}", f"({by} > 0 ? {i} < {end} : {i} > {end})"
+            stride = by
+        self.emit(f"for (long long {i} = {first}, {end} = {last}{head}; {test}; {i} += {stride}) {{")
+        self.depth += 1
+        self.bind(node, node.target.id, Value("int64", i, start.natural and step.natural))
+        self.depth -= 1
+        self.inside(node.body)
+
+    def s_Break(self, node):
+        self.emit("break;")
+
+    def s_Continue(self, node):
+        self.emit("continue;")
+
+    def s_Return(self, node):
+        if node.value is None or isinstance(node.value, ast.Constant) and node.value.value is None:
+            self.emit("return;")
+            self.bare = node
+            return
+        value = self.scalar(node.value)
+        if self.name.endswith("_kernel"):
+            self.fail(node, "a kernel returns nothing; it writes to arrays")
+        self.result = value.type if self.result in (None, value.type) else self.arithmetic(self.result, value.type)
+        self.emit(f"return {self.cast(value, self.result)};")
