@@ -188,10 +188,10 @@ class Expressions:
         return Value("bool", self.condition(node))
 
     def x_Compare(self, node):
-        if len(node.ops) > 1 and any(isinstance(n, ast.Call) for c in node.comparators[:-1] for n in ast.walk(c)):
-            self.fail(node, "a call in the middle of a chain of comparisons would run twice")
         parts, left = [], self.scalar(node.left)
         for op, right in zip(node.ops, map(self.scalar, node.comparators)):
+            if parts and self.program.writes(left.code):
+                self.fail(node, "the middle of a chain of comparisons runs twice, so it must not write")
             if type(op) not in COMPARE:
                 self.fail(node, f"{ast.unparse(node)}: only < <= > >= == != compare in kernels")
             wide = self.arithmetic(left.type, right.type)
@@ -244,8 +244,7 @@ class Expressions:
             return self.power(wide, a, b)
         x, y = self.cast(a, wide), self.cast(b, wide)
         if op in ("//", "%") and wide in FLOATS:
-            f = "f" * (wide == "float32")
-            return Value(wide, f"floor{f}({x} / {y})" if op == "//" else f"{self.program.helper('fmodulo', wide)}({x}, {y})")
+            return Value(wide, f"{self.program.helper('fmodulo' if op == '%' else 'ffloordiv', wide)}({x}, {y})")
         if op in ("//", "%") and not natural and wide == "int64":
             return Value(wide, f"{self.program.helper('mod' if op == '%' else 'floordiv')}({x}, {y})", op == "%" and b.natural)
         keeps = natural and op != "-" or op == "&" and (a.natural or b.natural) or op == ">>" and a.natural

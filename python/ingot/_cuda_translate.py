@@ -13,12 +13,15 @@ import textwrap
 from collections import Counter
 
 from ._cuda_calls import Calls
-from ._cuda_expressions import BINARY, C_NAMES, Elements, UnsupportedError, Value, constant
+from ._cuda_expressions import BINARY, C_NAMES, FLOATS, Elements, UnsupportedError, Value, constant
 
 HELPERS = {
     "floordiv": "I {n}(I a, I b) {{ I q = a / b; return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q; }}",
     "mod": "I {n}(I a, I b) {{ I r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }}",
-    "fmodulo": "T {n}(T a, T b) {{ T r = fmod{f}(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r; }}",
+    "fmodulo": "T {n}(T a, T b) {{ T r = fmod{f}(a, b); if (r == 0) return copysign{f}(r, b); "
+               "return (r < 0) != (b < 0) ? r + b : r; }}",
+    "ffloordiv": "T {n}(T a, T b) {{ if (b == 0) return a / b; T q = (a - ingot_fmodulo_{t}(a, b)) / b, w = floor{f}(q); "
+                 "return q == 0 ? copysign{f}((T)0, a / b) : q - w > (T)0.5 ? w + 1 : w; }}",
     "power": "I {n}(I x, I k) {{ I r = 1; if (k < 0) return x == 1 ? 1 : x == -1 ? (k % 2 ? -1 : 1) : 0; "
              "for (; k > 0; k >>= 1) {{ if (k & 1) r *= x; x *= x; }} return r; }}",
     "fpower": "T {n}(T x, I k) {{ T r = 1; bool down = k < 0; if (down) k = -k; "
@@ -41,10 +44,10 @@ class Program:
     def helper(self, name, dtype=None):
         """The name of a helper for a type, which is added to the text."""
         dtype = dtype or "int64"
-        full = f"ingot_{name}" + (f"_{dtype}" if name in ("fmodulo", "fpower") else "")
-        if name.startswith("c"):
-            self.helper("make")
-        body = HELPERS[name].format(n=full, f="f" * (dtype == "float32"))
+        full = f"ingot_{name}" + (f"_{dtype}" if name[0] == "f" and dtype in FLOATS else "")
+        if name[0] == "c" or name == "ffloordiv":
+            self.helper("make" if name[0] == "c" else "fmodulo", dtype)
+        body = HELPERS[name].format(n=full, t=dtype, f="f" * (dtype == "float32"))
         words = {"I": "long long", "T": C_NAMES.get(dtype), "F": C_NAMES[self.real], "C": "ingot_complex"}
         self.helpers[full] = "__device__ " + re.sub(r"\b[ITFC]\b", lambda m: words[m[0]], body)
         return full
@@ -60,6 +63,10 @@ class Program:
         if self.functions[key] is None:
             caller.fail(node, f"{function.__name__} calls itself; recursion is not supported in kernels")
         return self.functions[key]
+
+    def writes(self, code):
+        """Whether an expression changes elements of arrays."""
+        return "atomic" in code or any(f and f.written and f.name in code for f in self.functions.values())
 
     def text(self, last):
         pair = f"struct ingot_complex {{ {C_NAMES[self.real]} x, y; }};"
