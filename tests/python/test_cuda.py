@@ -1,10 +1,10 @@
-"""Kernels from Python: ig.kernel with CUDA C, and @ig.cuda.jit with functions, against NumPy, on the CPU and on OpenCL."""
+"""Kernels from Python: ig.kernel with CUDA C, and @ig.cuda.jit with functions, against NumPy, on the CPU, OpenCL and CUDA."""
 import math
 
 from against import attempt, check, finish, ig, np, raises, rng, same
 from ingot import cuda
 
-DEVICES = ["cpu"] + [d for d in ig.devices() if d.startswith("opencl")][:1]
+DEVICES = list({d.partition(":")[0]: d for d in reversed(ig.devices()) if not d.startswith("metal")}.values())  # doubles are used
 TPB = 8
 SOURCE = """
 __global__ void axpy(int n, float a, const float *x, float *y)

@@ -9,7 +9,7 @@ import types
 from against import check, finish, ig, np
 
 KERNELS, THREADS = int(os.environ.get("COUNT", 60)), 24
-OTHER = next((d for d in ig.devices() if d.startswith("opencl")), "cpu")
+OTHER = next((d for d in ig.devices() if d.startswith(("cuda", "opencl"))), "cpu")
 pick = random.Random(int(os.environ.get("SEED", 1)))
 
 
