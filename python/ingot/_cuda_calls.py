@@ -72,7 +72,10 @@ class Calls(Expressions):
                 codes += [d.code for d in given.data[0]]
                 if name in made.written:
                     self.written.add(given.data[1])
-        return Value(made.result, f"{made.name}({', '.join(codes)})")
+        code = f"{made.name}({', '.join(codes)})"
+        if isinstance(made.result, tuple):
+            return Value("tuple", code, data=[Value(t, f"{code}.x{k}") for k, t in enumerate(made.result)])
+        return Value(made.result, code)
 
     def call_math(self, node, name):
         values = [self.scalar(a) for a in node.args]
@@ -225,6 +228,12 @@ class Calls(Expressions):
 
     def cuda_shared_array(self, node):
         return self.array_of(node, "shared")
+
+    def cuda_const_array_like(self, node):
+        value = self.expression(node.args[0]) if len(node.args) == 1 else None
+        if not value or not isinstance(value.type, Elements) or value.data[1] != "<constant>":
+            self.fail(node, "const.array_like takes an array from outside of the kernel")
+        return value
 
     def cuda_local_array(self, node):
         return self.array_of(node, "local")

@@ -140,7 +140,17 @@ class Expressions:
             return self.from_object(node, value.item())
         if isinstance(value, str):
             self.fail(node, "strings are not supported in kernels")
+        if isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "tolist"):
+            return self.constant_array(node, value)
         return Value("object", "", data=value)
+
+    def constant_array(self, node, array):
+        """An array from outside of the kernel: its elements are constants."""
+        dtype = str(array.dtype)
+        if dtype not in C_NAMES or dtype in STORED or not 0 < array.size <= 4096:
+            self.fail(node, f"{ast.unparse(node)} must be an argument: constants have 1 to 4096 numbers, not {dtype}{array.shape}")
+        dims = [constant(n, self.real) for n in array.shape]
+        return Value(Elements(dtype, len(dims)), self.program.constant(array, dtype), data=(dims, "<constant>"))
 
     def x_Constant(self, node):
         if node.value is None or isinstance(node.value, (str, bytes)):
@@ -314,7 +324,7 @@ class Expressions:
             self.fail(node, "slices are not supported in kernels")
         indices = self.index_list(target.slice)
         code, dims = self.place(node, array, self.settled(indices) if settle else indices)
-        if dims:
+        if dims or array.data[1] == "<constant>":
             self.fail(node, "an assignment sets one element of an array to a number")
         return array, code
 

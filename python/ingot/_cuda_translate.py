@@ -39,7 +39,7 @@ HELPERS = {
 class Program:
     def __init__(self, real):
         self.real = real  # the dtype of floats that have none
-        self.functions, self.helpers, self.texts = {}, {}, []
+        self.functions, self.helpers, self.texts, self.constants = {}, {}, [], {}
 
     def helper(self, name, dtype=None):
         """The name of a helper for a type, which is added to the text."""
@@ -63,6 +63,16 @@ class Program:
         if self.functions[key] is None:
             caller.fail(node, f"{function.__name__} calls itself; recursion is not supported in kernels")
         return self.functions[key]
+
+    def constant(self, array, dtype):
+        """The name of an array from outside of the kernel, whose elements become part of the text."""
+        name, held = self.constants.get(id(array), (None, None))
+        if not name:
+            name = f"c{len(self.constants)}"
+            items = ", ".join(constant(v, dtype).code for v in array.reshape(-1).tolist())
+            self.constants[id(array)] = name, array
+            self.texts.append(f"__constant__ {C_NAMES[dtype]} {name}[{array.size}] = {{{items}}};")
+        return name
 
     def writes(self, code):
         """Whether an expression changes elements of arrays."""
@@ -127,10 +137,13 @@ class Function(Calls):
             self.block(self.tree.body)
         if self.result and self.bare:
             self.fail(self.bare, f"{self.function.__name__} returns a number elsewhere, and nothing here")
-        result = C_NAMES[self.result] if self.result else "void"
-        head = f"{kind} {result} {self.name}({', '.join(self.parameters())})\n{{"
-        tail = [] if not self.result else [f"    return {self.cast(constant(0, self.real), self.result)};"]
-        return "\n".join([head] + self.declarations() + self.out + tail + ["}"])
+        pair = isinstance(self.result, tuple)
+        result = f"{self.name}_result" if pair else C_NAMES[self.result] if self.result else "void"
+        fields = " ".join(f"{C_NAMES[t]} x{k};" for k, t in enumerate(self.result)) if pair else ""
+        lines = [f"struct {result} {{ {fields} }};"] if pair else []
+        lines.append(f"{kind} {result} {self.name}({', '.join(self.parameters())})\n{{")
+        end = [f"    {result} r; return r;"] if pair or self.result == "complex" else ["    return 0;"] if self.result else []
+        return "\n".join(lines + self.declarations() + self.out + end + ["}"])
 
     def parameters(self):
         for name, type in zip(self.params, self.arguments):
@@ -231,6 +244,10 @@ class Function(Calls):
         value = self.expression(node.value)
         if value.type is None:
             self.fail(node, f"{ast.unparse(node.value)} has no value")
+        if value.type == "tuple" and value.code:  # the result of a call
+            name = self.fresh("r_")
+            self.emit(f"{value.code.partition('(')[0]}_result {name} = {value.code};")
+            value = value._replace(data=[v._replace(code=f"{name}.x{k}") for k, v in enumerate(value.data)])
         if len(node.targets) > 1:
             value = self.settled([value])[0]
         for target in node.targets:
@@ -307,8 +324,20 @@ class Function(Calls):
             self.emit("return;")
             self.bare = node
             return
-        value = self.scalar(node.value)
         if self.name.endswith("_kernel"):
             self.fail(node, "a kernel returns nothing; it writes to arrays")
-        self.result = value.type if self.result in (None, value.type) else self.arithmetic(self.result, value.type)
-        self.emit(f"return {self.cast(value, self.result)};")
+        value = self.expression(node.value)
+        items = value.data if value.type == "tuple" else [value]
+        if any(v.type not in C_NAMES for v in items):
+            self.fail(node, "functions return a number or a tuple of numbers")
+        old = self.result if isinstance(self.result, tuple) else (self.result,) if self.result else tuple(v.type for v in items)
+        if len(old) != len(items) or self.result and isinstance(self.result, tuple) != (value.type == "tuple"):
+            self.fail(node, "this return has another number of values than one before")
+        wide = tuple(t if t == v.type else self.arithmetic(t, v.type) for t, v in zip(old, items))
+        if value.type != "tuple":
+            self.result = wide[0]
+            self.emit(f"return {self.cast(value, wide[0])};")
+            return
+        self.result = wide
+        fields = " ".join(f"r.x{k} = {self.cast(v, t)};" for k, (v, t) in enumerate(zip(items, wide)))
+        self.emit(f"{{ {self.name}_result r; {fields} return r; }}")

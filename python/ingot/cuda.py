@@ -13,7 +13,8 @@ from ._kernel import Launchable, is_foreign, write_back
 __all__ = ["jit", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available"]
 
 for _name in list(SPECIAL) + BUILTINS:
-    _group, _, _rest = _name.replace("atomic_", "atomic.").replace("shared_", "shared.").replace("local_", "local.").partition(".")
+    _group, _, _rest = _name.replace("atomic_", "atomic.").replace("shared_", "shared.").replace("local_", "local.").replace(
+        "const_", "const.").partition(".")
     if _rest:
         globals().setdefault(_group, types.SimpleNamespace())
         setattr(globals()[_group], _rest, Builtin(f"{_group}.{_rest}"))

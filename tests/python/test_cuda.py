@@ -1,5 +1,8 @@
 """Kernels from Python: ig.kernel with CUDA C, and @ig.cuda.jit with functions, against NumPy, on the CPU, OpenCL and CUDA."""
 import math
+import os
+import subprocess
+import tempfile
 
 from against import attempt, check, finish, ig, np, raises, rng, same
 from ingot import cuda
@@ -344,6 +347,38 @@ def reuse(a, x_0):
     a[7] = double
 
 
+TABLE = np.array([[1.5, -2.0], [0.25, 8.0]])
+OFFSETS = np.array([3, -1, 2], "int32")
+
+
+@cuda.jit(device=True)
+def extremes(row):
+    low = high = row[0]
+    for k in range(1, len(row)):
+        if row[k] < low:
+            low = row[k]
+        high = max(high, row[k])
+    return low, high
+
+
+def halves(x):
+    if x < 0:
+        return 0, 0
+    return x / 2, x
+
+
+@cuda.jit
+def tuples(x, out):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        table = cuda.const.array_like(TABLE)
+        low, out[i, 0] = extremes(x[i])
+        out[i, 1] = low
+        both = halves(low)
+        out[i, 2] = both[0] + halves(i)[1]
+        out[i, 3] = table[i % 2, 1] + OFFSETS[i % 3]
+
+
 def make(scale, shape):
     def twice(v):
         return v * 2
@@ -460,6 +495,11 @@ def language(device):
     a, = on(device, np.arange(16))
     reuse[1, 8](a, 2)
     same("names", a, np.array([1, 0, 2, 13, 0, 5, 6, 5, 7, 1, 2, 3, 4, 5, 6, 0]))
+    x = rng.standard_normal((6, 5))
+    gx, out = on(device, x, np.zeros((6, 4)))
+    tuples[1, 8](gx, out)
+    low, i = x.min(1), np.arange(6)
+    same("tuples", out, np.stack([x.max(1), low, np.where(low < 0, 0, low / 2) + i, TABLE[i % 2, 1] + OFFSETS[i % 3]], 1))
     r = ig.zeros((5, 2, 3), device=device)
     rows[1, 8](r)
     same("rows", r, np.array([[[3 - i] * 3, [3 + i] * 3] for i in range(5)], "float32"))
@@ -588,6 +628,11 @@ def has_two_returns(a):
 
 
 @cuda.jit
+def has_constant(a):
+    TABLE[0, 0] = a[0]
+
+
+@cuda.jit
 def has_inner(a):
     def inner(x):
         return x
@@ -602,7 +647,7 @@ def has_shape(a):
 
 def errors():
     for kernel in (has_list, has_slice, has_string, has_return, has_float_index, has_try, has_unknown, has_call, has_recursion,
-                   has_shape, has_two_returns, has_inner):
+                   has_shape, has_two_returns, has_inner, has_constant):
         raises(kernel.__name__, cuda.UnsupportedError, lambda: kernel[1, 1](ig.zeros(4)))
     try:
         has_list[1, 1](ig.zeros(4))
@@ -617,9 +662,28 @@ def errors():
     raises("same array twice", ValueError, lambda: black_scholes[1, 1](*[ig.zeros(4)] * 5, 1.0, 1.0))
 
 
+def metal():
+    """Kernels of float32 arrays have no doubles, which Apple GPUs lack."""
+    command = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(ig.__file__))), "ingot")
+    if not os.path.exists(command):
+        return
+    line, square, small = ig.zeros(8), ig.zeros((4, 4)), np.float32(2)
+    cases = [(increment, line), (add, line, line, line), (matmul, square, square, square), (fast_matmul, square, square, square),
+             (histogram, line, small, small, ig.zeros(3, dtype="int32")), (laplace, square, square), (floats, line, line, square),
+             (black_scholes, line, line, line, line, line, 0.1, 0.2), (warps, line, line), (dynamic, line),
+             (mandelbrot, small, small, small, small, ig.zeros((2, 2), dtype="uint8"), 20)]
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel, *args in cases:
+            path = os.path.join(folder, kernel.__name__ + ".cu")
+            with open(path, "w") as f:
+                f.write(kernel.compiled(*args).source)
+            done = subprocess.run([command, "translate", "--to", "metal", path], capture_output=True, text=True)
+            check(f"{kernel.__name__} in Metal", done.returncode == 0 and "double" not in done.stdout, done.stderr)
+
+
 for one in DEVICES:
     for test in (sources, manual, finance, language):
         attempt(f"{test.__name__} on {one}", lambda: test(one))
-for test in (mistakes, dtypes, hosts, errors):
+for test in (mistakes, dtypes, hosts, errors, metal):
     attempt(test.__name__, test)
 finish()
