@@ -196,7 +196,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all macos macos-python metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python wheel portable array-api-tests \
+.PHONY: all macos macos-python metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall python wheel portable deb dist array-api-tests \
         format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -361,11 +361,11 @@ MACOS_MAKE = $(MAKE) BUILD=build-macos CROSS=arm64-apple-macos11- CC=$(MACOS_CLA
     CPPFLAGS='-nostdlibinc -isystem build-macos/include' LDFLAGS='-fuse-ld=lld -Lbuild-macos/lib'
 macos:
 	@tools/macos/prepare build-macos
-	@$(MACOS_MAKE) build-macos/ingot
+	@+$(MACOS_MAKE) build-macos/ingot
 
 macos-python:
 	@tools/macos/prepare build-macos
-	@$(MACOS_MAKE) PYTHON=$(PYTHON) python
+	@+$(MACOS_MAKE) PYTHON=$(PYTHON) python
 
 # ---- the Python package ------------------------------------------------------------------------
 
@@ -728,6 +728,29 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	-@rmdir $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR)/ingot 2>/dev/null || true
 
+# ---- packages ----------------------------------------------------------------------------------
+
+# Debian packages into build/deb/; see tools/package/deb. Their command is at no fixed address, as Debian wants it.
+DEBIAN_ARCH := $(shell dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null)
+$(BUILD)/obj/deb/ingot: $(BUILD)/obj/libinternal.a $(CLI_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) -pie $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
+
+# Debian's Python package uses the library of its own package.
+$(BUILD)/obj/deb/_ingot.abi3.so: $(PYTHON_OBJECTS) $(BUILD)/$(SHARED_DEV)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) -shared $(PYTHON_OBJECTS) $(BUILD)/$(SHARED_DEV) $(LDLIBS)
+
+staged := $(BUILD)/deb-staged
+deb: all python $(BUILD)/obj/deb/ingot $(BUILD)/obj/deb/_ingot.abi3.so
+	@rm -rf $(BUILD)/deb $(staged)
+	@$(MAKE) --no-print-directory -s install DESTDIR=$(staged) PREFIX=/usr LIBDIR=/usr/lib/$(DEBIAN_ARCH)
+	@cp $(BUILD)/obj/deb/ingot $(staged)/usr/bin/ingot && $(STRIP) $(staged)/usr/bin/ingot
+	@install -d $(staged)/usr/lib/python3/dist-packages/ingot
+	@install -m 644 $(PACKAGE)/*.py $(PACKAGE)/*.pyi $(PACKAGE)/py.typed $(BUILD)/obj/deb/_ingot.abi3.so $(staged)/usr/lib/python3/dist-packages/ingot
+	@$(STRIP) --strip-unneeded $(staged)/usr/lib/python3/dist-packages/ingot/_ingot.abi3.so
+	@tools/package/deb $(staged) $(BUILD)/deb
+
 # ---- what is made from the op table, and committed -----------------------------------------------
 
 docs:
@@ -765,6 +788,7 @@ help:
 	@echo 'make format          format the sources with clang-format; check-format only checks'
 	@echo 'make docs            write docs/ops.md and include/ingot/op_functions.h from the op table'
 	@echo 'make python          the Python package, into build/python/; make wheel: wheels, into build/wheel/'
+	@echo 'make deb             Debian packages, into build/deb/'
 	@echo 'make examples        the programs of examples/, into build/examples/'
 	@echo 'make tests           build the test programs'
 	@echo 'make macos           the command for macOS on arm64, cross-built on Linux without an SDK (build-macos/)'

@@ -41,7 +41,8 @@ def _make(*targets):
     make = os.environ.get("MAKE") or shutil.which("gmake") or shutil.which("make")
     if not make:
         raise SystemExit("Ingot is built with GNU make: install make and a C compiler")
-    subprocess.run([make, "-C", ROOT, *targets, f"PYTHON={sys.executable}"], check=True, stdout=sys.stderr)
+    env = {name: value for name, value in os.environ.items() if name not in ("BUILD", "CROSS")}
+    subprocess.run([make, "-C", ROOT, *targets, f"PYTHON={sys.executable}"], check=True, stdout=sys.stderr, env=env)
     return os.path.join(ROOT, "build")
 
 
