@@ -194,6 +194,8 @@ class Calls(Expressions):
         if dims or dtype not in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
             self.fail(node, f"atomics change one element of 32 or 64 bits, not {dtype}")
         self.written.add(array.data[1])
+        if dtype == "float64" and c_name in ("atomicMax", "atomicMin"):
+            c_name = self.program.helper("d" + c_name[6:].lower())
         plain = dtype == "int64" and c_name not in ("atomicMax", "atomicMin")
         cast = "(unsigned long long)" if plain else ""
         pointer = f"(unsigned long long *)&{code}" if plain else f"&{code}"

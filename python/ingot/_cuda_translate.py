@@ -15,6 +15,10 @@ from collections import Counter
 from ._cuda_calls import Calls
 from ._cuda_expressions import BINARY, C_NAMES, FLOATS, Elements, UnsupportedError, Value, constant
 
+DOUBLE = ("double {n}(double *p, double v) {{ unsigned long long *q = (unsigned long long *)p, old = *q, was; do {{ was = old; "
+          "if (!(v ? __longlong_as_double((long long)was))) break; "
+          "old = atomicCAS(q, was, (unsigned long long)__double_as_longlong(v)); }} while (old != was); "
+          "return __longlong_as_double((long long)old); }}")
 HELPERS = {
     "floordiv": "I {n}(I a, I b) {{ I q = a / b; return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q; }}",
     "mod": "I {n}(I a, I b) {{ I r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }}",
@@ -26,6 +30,8 @@ HELPERS = {
              "for (; k > 0; k >>= 1) {{ if (k & 1) r *= x; x *= x; }} return r; }}",
     "fpower": "T {n}(T x, I k) {{ T r = 1; bool down = k < 0; if (down) k = -k; "
               "for (; k > 0; k >>= 1) {{ if (k & 1) r *= x; x *= x; }} return down ? 1 / r : r; }}",
+    "dmax": DOUBLE.replace("?", ">"),
+    "dmin": DOUBLE.replace("?", "<"),
     "wrap": "I {n}(I i, I size) {{ return i < 0 ? i + size : i; }}",
     "make": "C {n}(F x, F y) {{ C z; z.x = x; z.y = y; return z; }}",
     "cadd": "C {n}(C a, C b) {{ return ingot_make(a.x + b.x, a.y + b.y); }}",

@@ -439,6 +439,19 @@ def atomics(f, n):
 
 
 @cuda.jit
+def bounds(x, out):
+    s = cuda.shared.array(1, cuda.float64)
+    i = cuda.grid(1)
+    if cuda.threadIdx.x == 0:
+        s[0] = x[i]
+    cuda.syncthreads()
+    cuda.atomic.max(s, 0, x[i])
+    cuda.syncthreads()
+    cuda.atomic.max(out, 0, s[0])
+    cuda.atomic.min(out, 1, x[i])
+
+
+@cuda.jit
 def warps(x, out):
     v = x[cuda.threadIdx.x]
     d = 16
@@ -507,6 +520,11 @@ def language(device):
     atomics[2, 32](f, n)
     same("atomic add", f, np.array([[0, 32]], "float32"))
     same("atomics", n, np.array([63, -63, -128, 7, 9, 64, 1], "int32"))
+    for dtype in ("float32", "float64", "int64", "uint32"):
+        x = (rng.standard_normal(64) * 100).astype(dtype) if dtype != "uint32" else rng.integers(0, 99, 64).astype(dtype)
+        gx, out = on(device, x, x[:2])
+        bounds[2, 32](gx, out)
+        same(f"atomic max and min {dtype}", out, np.array([x.max(), x.min()]))
     v, = on(device, f32(32))
     want = np.asarray(v)[::-1].copy()
     dynamic[1, 32, 0, 128](v)
