@@ -134,8 +134,12 @@ static PyObject *array_divmod(PyObject *a, PyObject *b)
 {
     PyObject *q = array_floor_divide(a, b),
              *r = q && q != Py_NotImplemented ? array_remainder(a, b) : NULL;
-    if (!r)
+    if (!q || q == Py_NotImplemented)
         return q;
+    if (!r) {
+        Py_DECREF(q);
+        return NULL;
+    }
     return Py_BuildValue("(NN)", q, r);
 }
 
@@ -160,8 +164,10 @@ static PyObject *array_element(PyObject *self)
                             (long long)ig_size(x));
     if (!enter())
         return NULL;
+    ig_retain(x); /* another thread may assign to items of the Array meanwhile */
     const void *data = elements(x);
     PyObject *number = data ? element_object(data, ig_dtype_of(x)) : NULL;
+    ig_release(x);
     ig_scope_end();
     return number;
 }
@@ -242,8 +248,10 @@ static PyObject *array_tolist(PyObject *self, PyObject *unused)
     ig_array *x = array_of(self);
     if (!enter())
         return NULL;
+    ig_retain(x);
     const char *data = elements(x);
     PyObject *list = data ? nested_list(&data, ig_shape(x), 0, ig_dtype_of(x)) : NULL;
+    ig_release(x);
     ig_scope_end();
     return list;
 }
@@ -280,18 +288,19 @@ static PyObject *array_iter(PyObject *self)
 
 static PyObject *array_str(PyObject *self)
 {
-    char *text;
+    char *text = NULL;
     if (!enter())
         return NULL;
-    if (evaluate(&((array_object *)self)->x, 1) < 0) {
-        ig_scope_end();
-        return NULL;
+    ig_array *x = ig_retain(array_of(self));
+    PyObject *result = NULL;
+    if (evaluate(&x, 1) == 0) {
+        graph_lock();
+        text = ig_to_string(x, false);
+        graph_unlock();
+        result = text ? PyUnicode_FromString(text) : raise_error();
+        ig_free(text);
     }
-    graph_lock();
-    text = ig_to_string(array_of(self), false);
-    graph_unlock();
-    PyObject *result = text ? PyUnicode_FromString(text) : raise_error();
-    ig_free(text);
+    ig_release(x);
     ig_scope_end();
     return result;
 }
@@ -349,6 +358,7 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
     ig_array *x = array_of(self);
     if (!enter())
         return NULL;
+    ig_retain(x);
     const void *data = elements(x);
     PyObject *bytes =
         data ? PyBytes_FromStringAndSize(
@@ -358,12 +368,13 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
     PyObject *module = bytes ? PyImport_ImportModule("ingot._ingot") : NULL;
     PyObject *make = module ? PyObject_GetAttrString(module, "_from_bytes") : NULL;
     Py_XDECREF(module);
-    if (!make) {
-        Py_XDECREF(bytes);
-        return NULL;
-    }
-    return Py_BuildValue("(N(NNs))", make, bytes, ints_tuple(ig_shape(x)),
-                         ig_dtype_std_name(ig_dtype_of(x)));
+    PyObject *result = make ? Py_BuildValue("(O(ONs))", make, bytes, ints_tuple(ig_shape(x)),
+                                            ig_dtype_std_name(ig_dtype_of(x)))
+                            : NULL;
+    Py_XDECREF(make);
+    Py_XDECREF(bytes);
+    ig_release(x);
+    return result;
 }
 
 /* ---- attributes ---- */

@@ -181,8 +181,12 @@ static PyObject *fn_compile(PyObject *self, PyObject *args)
 static bool run(const compiled_object *o, ig_array *const *in, ig_array **out)
 {
     ig_status status;
+    for (int i = 0; i < o->n_in; i++) /* another thread may assign to items of an Array meanwhile */
+        ig_retain(in[i]);
     Py_BEGIN_ALLOW_THREADS status = ig_run(o->c, in, out);
-    Py_END_ALLOW_THREADS if (status != IG_OK && PyErr_CheckSignals() == 0) raise_error();
+    Py_END_ALLOW_THREADS for (int i = 0; i < o->n_in; i++) ig_release(in[i]);
+    if (status != IG_OK)
+        raise_stopped();
     return status == IG_OK;
 }
 

@@ -30,13 +30,14 @@ int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
         PyErr_NoMemory();
         return -1;
     }
+    s->x = ig_retain(x); /* another thread may assign to items of the Array meanwhile */
     const void *data = elements(x);
     ig_scope_end();
     if (!data) {
+        ig_release(x);
         free(s);
         return -1;
     }
-    s->x = ig_retain(x);
     const int n = ig_ndim(x);
     Py_ssize_t stride = (Py_ssize_t)ig_dtype_bytes(dtype);
     for (int i = n - 1; i >= 0; i--) {
@@ -207,10 +208,13 @@ PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
         free(e);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
-    const void *data = elements(x);
-    if (data && copy == Py_True)
-        data = elements(x = ig_from_data(data, ig_shape(x), ig_dtype_of(x)));
     e->x = ig_retain(x);
+    const void *data = elements(x);
+    if (data && copy == Py_True) {
+        e->x = ig_retain(ig_from_data(data, ig_shape(x), ig_dtype_of(x)));
+        data = e->x ? elements(e->x) : NULL;
+        ig_release(x);
+    }
     ig_scope_end();
     if (!data) {
         exported_free(e);

@@ -99,10 +99,14 @@ void graph_unlock(void) { pthread_mutex_unlock(&graphs); }
 int evaluate(ig_array *const *x, int n)
 {
     ig_status status;
+    for (int i = 0; i < n; i++) /* another thread may assign to items of an Array meanwhile */
+        ig_retain(x[i]);
     Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
     status = ig_eval(x, n);
     pthread_mutex_unlock(&graphs);
-    Py_END_ALLOW_THREADS if (status == IG_OK) return 0;
+    Py_END_ALLOW_THREADS for (int i = 0; i < n; i++) ig_release(x[i]);
+    if (status == IG_OK)
+        return 0;
     raise_stopped();
     return -1;
 }
@@ -159,11 +163,12 @@ static void watch_interrupts(void)
 void library_setup(void)
 {
     make_lock();
-    /* A child of fork must not inherit a lock that another thread of its parent held. The library registers its own lock
+    /* A child of fork must not inherit a lock that another thread of its parent held. It makes a new one: it may not
+     * unlock a recursive lock, whose owner is a thread of the parent. The library registers its own lock
      * when it is first used. The last one registered is the first one taken, as in an evaluation. */
     ig_eval(NULL, 0);
     ig_error(NULL);
-    pthread_atfork(graph_lock_plain, graph_unlock, graph_unlock);
+    pthread_atfork(graph_lock_plain, graph_unlock, make_lock);
     watch_interrupts();
 }
 

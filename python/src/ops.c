@@ -38,6 +38,7 @@ typedef struct arguments {
     int n_ints;
     ig_array *arrays[MAX_LIST];
     int n_arrays;
+    PyObject *kept; /* a list with the items of sequences, or NULL */
 } arguments;
 
 /* ---- one argument ---- */
@@ -86,7 +87,12 @@ static bool set_sequence(arguments *a, ig_arg *to, const ig_param *p, PyObject *
         for (Py_ssize_t i = 0; i < n && i < MAX_LIST; i++)
             items[i] = PyList_GetItem(list, i);
         const bool set = set_arrays(a, to, items, n);
-        Py_DECREF(list);
+        if (a->kept) {
+            const bool added = PyList_Append(a->kept, list) == 0;
+            Py_DECREF(list);
+            return set && added;
+        }
+        a->kept = list; /* the items may have no other owner, as rows of an array */
         return set;
     }
     if (!has(p, IG_ARG_INTS))
@@ -368,47 +374,56 @@ static PyObject *call_extended(const op_entry *e, PyObject *const *args, Py_ssiz
     return result;
 }
 
-static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args, Py_ssize_t n,
-                      PyObject *names)
+/* Reads the arguments and builds the results; leaves the open scope. */
+static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-    arguments a;
-    PyObject *shifted[MAX_PARAMS + 1];
+    const op_entry *e = a->entry;
     ig_array *one, **out = &one;
-    a.entry = e;
-    a.n = a.n_ints = a.n_arrays = 0;
-    a.device = NULL;
-    if (first) {
-        if (n > MAX_PARAMS)
-            return too_many(e), NULL;
-        shifted[0] = first;
-        memcpy(shifted + 1, args, (size_t)(n + (names ? PyTuple_Size(names) : 0)) * sizeof *args);
-        args = shifted;
-        n++;
-    }
-    if (!enter())
-        return NULL;
-    bool set = set_positional(&a, args, n);
+    bool set = set_positional(a, args, n);
     const Py_ssize_t n_names = set && names ? PyTuple_Size(names) : 0;
     for (Py_ssize_t i = 0; i < n_names && set; i++)
-        set = a.n <= MAX_PARAMS && set_keyword(&a, PyTuple_GetItem(names, i), args[n + i]);
-    if (!set || !check_required(&a, n)) {
+        set = set_keyword(a, PyTuple_GetItem(names, i), args[n + i]);
+    if (!set || !check_required(a, n)) {
         leave_failed();
         return PyErr_ExceptionMatches(PyExc_TypeError) ? call_extended(e, args, n, names) : NULL;
     }
-    if (a.device)
-        return call_on(&a, out);
+    if (a->device)
+        return call_on(a, out);
     if (!e->op->gives_list) {
-        const int made = build(&a, out);
+        const int made = build(a, out);
         return made ? leave_with(one) : leave_failed();
     }
     if (!(out = malloc(MAX_RESULTS * sizeof *out))) {
         ig_scope_end();
         return PyErr_NoMemory();
     }
-    const int made = build(&a, out);
-    PyObject *all = results(&a, out, made);
+    const int made = build(a, out);
+    PyObject *all = results(a, out, made);
     free(out);
     return all;
+}
+
+static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args, Py_ssize_t n,
+                      PyObject *names)
+{
+    arguments a;
+    PyObject *shifted[MAX_PARAMS + 1];
+    a.entry = e;
+    a.n = a.n_ints = a.n_arrays = 0;
+    a.device = NULL;
+    a.kept = NULL;
+    if (first) {
+        const Py_ssize_t given = n + (names ? PyTuple_Size(names) : 0);
+        if (given > MAX_PARAMS)
+            return too_many(e), NULL;
+        shifted[0] = first;
+        memcpy(shifted + 1, args, (size_t)given * sizeof *args);
+        args = shifted;
+        n++;
+    }
+    PyObject *result = enter() ? call_with(&a, args, n, names) : NULL;
+    Py_XDECREF(a.kept);
+    return result;
 }
 
 static PyObject *op_function(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)

@@ -187,10 +187,57 @@ def leaks():
     check("objects", len(gc.get_objects()) <= count + 50, f"grew from {count} to {len(gc.get_objects())}")
 
 
+def owners():
+    """Arrays that only a call holds, and arrays that change while another thread reads them."""
+    import threading
+    x = ig.asarray([[1.0, 2.0], [3.0, 4.0]])
+    same("the rows of an array", ig.stack(x * 1), np.array([[1, 2], [3, 4]], "f"))
+    same("the rows of an array, joined", ig.concat(x + 0), np.array([1, 2, 3, 4], "f"))
+    raises("many keywords of a method", TypeError, lambda: x.sum(**{f"a{i}": 1 for i in range(40)}))
+    raises("divmod by a text", TypeError, lambda: divmod(x, "a"))
+    shared, end = ig.zeros(2000), threading.Event()
+
+    def assign():
+        i = 0
+        while not end.is_set():
+            shared[i % 2000] = 1
+            shared.eval()
+            i += 1
+
+    thread = threading.Thread(target=assign)
+    thread.start()
+    seen = []
+    for _ in range(300):
+        seen += [np.asarray(shared).sum(), sum(shared.tolist()), len(str(shared)) > 0]
+    end.set()
+    thread.join()
+    check("reads while another thread assigns", all(0 <= n <= 2000 for n in seen), seen[:9])
+
+
+def children():
+    """A child of fork computes."""
+    import os
+    import time
+    if not hasattr(os, "fork"):
+        return
+    for n in (4, 1 << 17):
+        child = os.fork()
+        if child == 0:
+            os._exit(int((ig.arange(n) + 1).sum()) != n * (n + 1) // 2)
+        end, done = time.monotonic() + 60, (0, 0)
+        while done[0] == 0 and time.monotonic() < end:
+            done = os.waitpid(child, os.WNOHANG)
+            time.sleep(0.01)
+        if done[0] == 0:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+        check(f"a child sums {n} numbers", done == (child, 0), done)
+
+
 def main():
     import pathlib
     import tempfile
-    for test in (conversion, operators, habits, dtypes, complexes, errors, leaks):
+    for test in (children, conversion, operators, habits, dtypes, complexes, errors, leaks, owners):
         attempt(test.__name__, test)
     with tempfile.TemporaryDirectory() as folder:
         attempt("files", files, pathlib.Path(folder))
