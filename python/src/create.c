@@ -51,7 +51,7 @@ static PyObject *fn_asarray(PyObject *self, PyObject *args, PyObject *kwargs)
                                                                                         : x);
 }
 
-/* Numbers and small sequences without another handle: asarray for the arguments of Python functions. */
+/* The inverse of pickling. */
 static PyObject *fn_from_bytes(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -113,8 +113,10 @@ static PyObject *fn_load(PyObject *self, PyObject *path)
         Py_DECREF(bytes);
         return NULL;
     }
-    ig_array *x = ig_load(PyBytes_AsString(bytes));
-    Py_DECREF(bytes);
+    const char *name = PyBytes_AsString(bytes);
+    ig_array *x;
+    Py_BEGIN_ALLOW_THREADS x = ig_load(name);
+    Py_END_ALLOW_THREADS Py_DECREF(bytes);
     return leave_with(x);
 }
 
@@ -144,8 +146,10 @@ static PyObject *fn_load_all(PyObject *self, PyObject *path)
     PyObject *bytes, *all = NULL;
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
-    ig_tensors *t = ig_tensors_load(PyBytes_AsString(bytes));
-    Py_DECREF(bytes);
+    const char *from = PyBytes_AsString(bytes);
+    ig_tensors *t;
+    Py_BEGIN_ALLOW_THREADS t = ig_tensors_load(from);
+    Py_END_ALLOW_THREADS Py_DECREF(bytes);
     if (t)
         all = PyDict_New();
     for (int i = 0; all && i < ig_tensors_count(t); i++) {
@@ -167,21 +171,29 @@ static PyObject *fn_save_all(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O&O!p:_save_all", PyUnicode_FSConverter, &path, &PyDict_Type, &all,
                           &npz))
         return NULL;
-    ig_tensors *t = enter() ? ig_tensors_new() : NULL;
+    if (!enter()) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    ig_tensors *t = ig_tensors_new();
     ig_status status = t ? IG_OK : IG_ERR_MEMORY;
     for (Py_ssize_t at = 0; status == IG_OK && PyDict_Next(all, &at, &name, &o);) {
         const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
         ig_array *x = text ? to_array(o) : NULL;
         status = x ? ig_tensors_put(t, text, x) : IG_ERR_ARGUMENT;
     }
-    if (status == IG_OK)
-        status = npz ? ig_tensors_save_npz(t, PyBytes_AsString(path))
-                     : ig_tensors_save(t, PyBytes_AsString(path));
+    if (status == IG_OK) { /* evaluates; the tensors hold the arrays */
+        const char *to = PyBytes_AsString(path);
+        Py_BEGIN_ALLOW_THREADS graph_lock_plain();
+        status = npz ? ig_tensors_save_npz(t, to) : ig_tensors_save(t, to);
+        graph_unlock();
+        Py_END_ALLOW_THREADS
+    }
     ig_tensors_free(t);
     ig_scope_end();
     Py_DECREF(path);
     if (status != IG_OK)
-        return raise_error();
+        return raise_stopped();
     Py_RETURN_NONE;
 }
 

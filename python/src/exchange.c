@@ -409,6 +409,10 @@ ig_array *from_capsule(PyObject *o, PyObject *device, PyObject *copy)
 {
     int type = DL_CPU, id = 0;
     char there[32];
+    if (device != Py_None && !PyUnicode_Check(device)) {
+        PyErr_Format(PyExc_TypeError, "a device is a string, not %R", Py_TYPE(device));
+        return NULL;
+    }
     PyObject *pair = PyObject_CallMethod(o, "__dlpack_device__", NULL);
     if (!pair || !PyArg_ParseTuple(pair, "ii", &type, &id)) {
         Py_XDECREF(pair);

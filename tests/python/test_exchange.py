@@ -34,6 +34,11 @@ def dlpack():
     raises("not an array", TypeError, lambda: ig.from_dlpack(3))
 
 
+def devices():
+    raises("a device that is no name", TypeError, lambda: ig.from_dlpack(np.ones(3), device=5))
+    same("the CPU by name", ig.from_dlpack(np.ones(3), device="cpu"), np.ones(3))
+
+
 def lifetimes():
     class Owner(np.ndarray):
         pass
@@ -98,6 +103,6 @@ def threads():
     check("threads", not failures, str(failures[:3]))
 
 
-for test in (dlpack, lifetimes, threads):
+for test in (dlpack, devices, lifetimes, threads):
     attempt(test.__name__, test)
 finish()
