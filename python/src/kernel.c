@@ -113,8 +113,7 @@ static PyObject *fn_kernel(PyObject *self, PyObject *args)
     int64_t ints[MAX_PARAMS];
     ig_module_options options = {.size = sizeof options, .defines = define};
     ig_kernel_call call[9] = {0};
-    if ((options.n_defines = texts(defines, define, MAX_DEFINES)) < 0 ||
-        to_call(&call[0], given, arg, ints, MAX_PARAMS) < 0)
+    if ((options.n_defines = texts(defines, define, MAX_DEFINES)) < 0)
         return NULL;
     const int n_gradients = texts(gradients, gradient, 8);
     if (n_gradients < 0)
@@ -134,8 +133,10 @@ static PyObject *fn_kernel(PyObject *self, PyObject *args)
     if (!enter())
         return NULL;
     ig_array *out[MAX_PARAMS];
-    graph_lock();
-    const int n = ig_kernel(&call[0], out, MAX_PARAMS);
+    graph_lock(); /* other threads may run and assign to the arrays until here, but not from here on */
+    const int n = to_call(&call[0], given, arg, ints, MAX_PARAMS) < 0
+                      ? 0
+                      : ig_kernel(&call[0], out, MAX_PARAMS);
     graph_unlock();
     return n > 0 ? leave_with_all(out, n, false) : leave_failed();
 }
