@@ -751,6 +751,10 @@ deb: all python $(BUILD)/obj/deb/ingot $(BUILD)/obj/deb/_ingot.abi3.so
 	@$(STRIP) --strip-unneeded $(staged)/usr/lib/python3/dist-packages/ingot/_ingot.abi3.so
 	@tools/package/deb $(staged) $(BUILD)/deb
 
+# The source archive, into build/dist/.
+dist:
+	@$(PYTHON) python/build_backend.py $(BUILD)/dist source
+
 # ---- what is made from the op table, and committed -----------------------------------------------
 
 docs:
@@ -789,6 +793,7 @@ help:
 	@echo 'make docs            write docs/ops.md and include/ingot/op_functions.h from the op table'
 	@echo 'make python          the Python package, into build/python/; make wheel: wheels, into build/wheel/'
 	@echo 'make deb             Debian packages, into build/deb/'
+	@echo 'make dist            the source archive, into build/dist/'
 	@echo 'make examples        the programs of examples/, into build/examples/'
 	@echo 'make tests           build the test programs'
 	@echo 'make macos           the command for macOS on arm64, cross-built on Linux without an SDK (build-macos/)'

@@ -1,6 +1,7 @@
 """Builds the Python package (PEP 517) with make, without other packages: `pip install .`, `pip install -e .`, `make wheel`."""
 import base64
 import glob
+import gzip
 import hashlib
 import io
 import os
@@ -34,7 +35,7 @@ def _tag(platform=None):
     return f"cp310-abi3-{platform or sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 
 
-def _make(*targets):
+def _make(*targets, build="build"):
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise SystemExit("Ingot's module uses Python's limited API, which free-threaded builds of Python do not have: use "
                          "the default build of Python")
@@ -42,8 +43,9 @@ def _make(*targets):
     if not make:
         raise SystemExit("Ingot is built with GNU make: install make and a C compiler")
     env = {name: value for name, value in os.environ.items() if name not in ("BUILD", "CROSS")}
-    subprocess.run([make, "-C", ROOT, *targets, f"PYTHON={sys.executable}"], check=True, stdout=sys.stderr, env=env)
-    return os.path.join(ROOT, "build")
+    command = [make, "-C", ROOT, f"BUILD={build}", *targets, f"PYTHON={sys.executable}"]
+    subprocess.run(command, check=True, stdout=sys.stderr, env=env)
+    return os.path.join(ROOT, build)
 
 
 class _Wheel:
@@ -130,8 +132,7 @@ def _manylinux(machine, binaries, objdump):
 
 
 def _linux_wheel(folder, machine, variables=(), prefix=""):
-    _make(*variables, "portable")
-    binaries = os.path.join(ROOT, f"build-{machine}" if prefix else "build", "portable")
+    binaries = os.path.join(_make(*variables, "portable", build=f"build-{machine}" if prefix else "build"), "portable")
     tag = _tag(_manylinux(machine, binaries, prefix + "objdump"))
     return _write_wheel(folder, tag, os.path.join(ROOT, "build/python/ingot"), binaries, prefix + "strip")
 
@@ -166,19 +167,43 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     return wheel.close()
 
 
+def _source_files():
+    """The files of the source archive: those that git knows, or without git all but what a build makes."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True) if shutil.which("git") else None
+    files = [f for f in listed.stdout.decode().split("\0") if os.path.isfile(os.path.join(ROOT, f))] if listed else []
+    if files and os.path.exists(os.path.join(ROOT, ".git")):
+        return sorted(files)
+    files = []
+    for folder, folders, names in os.walk(ROOT):
+        top = folder == ROOT
+        folders[:] = [f for f in folders if f not in ("__pycache__", ".git") and not (top and f.split("-")[0] == "build")]
+        files += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names if not (top and name == "PKG-INFO")]
+    return sorted(files)
+
+
+def _source_time():
+    """The time of all files of the source archive: SOURCE_DATE_EPOCH, or that of the last commit."""
+    said = os.environ.get("SOURCE_DATE_EPOCH")
+    if not said and os.path.exists(os.path.join(ROOT, ".git")):
+        said = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%ct"], capture_output=True, text=True).stdout
+    return int(said or 1577836800)
+
+
 def build_sdist(sdist_directory, config_settings=None):
+    """The source archive, also of `make dist`: the same files and time give the same archive."""
     name = f"{NAME}-{_version()}"
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True)
-    files = [f for f in listed.stdout.decode().split("\0") if f] or [
-        os.path.relpath(os.path.join(folder, file), ROOT)
-        for folder, _, names in os.walk(ROOT) for file in names if "/build" not in folder + "/"]
-    with tarfile.open(os.path.join(sdist_directory, name + ".tar.gz"), "w:gz") as tar:
-        for file in sorted(files):
-            tar.add(os.path.join(ROOT, file), f"{name}/{file}", recursive=False)
-        data = _metadata().encode()
-        entry = tarfile.TarInfo(f"{name}/PKG-INFO")
-        entry.size = len(data)
-        tar.addfile(entry, io.BytesIO(data))
+    time = _source_time()
+    with open(os.path.join(sdist_directory, name + ".tar.gz"), "wb") as file, \
+            gzip.GzipFile("", "wb", 9, file, time) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        def add(path, data, mode):
+            entry = tarfile.TarInfo(f"{name}/{path}")
+            entry.size, entry.mode, entry.mtime, entry.uname, entry.gname = len(data), mode, time, "root", "root"
+            tar.addfile(entry, io.BytesIO(data))
+        for path in _source_files():
+            source = os.path.join(ROOT, path)
+            with open(source, "rb") as f:
+                add(path, f.read(), 0o755 if os.access(source, os.X_OK) else 0o644)
+        add("PKG-INFO", _metadata().encode(), 0o644)
     return name + ".tar.gz"
 
 
@@ -189,9 +214,9 @@ def get_requires_for_build_wheel(config_settings=None):
 get_requires_for_build_editable = get_requires_for_build_sdist = get_requires_for_build_wheel
 
 if __name__ == "__main__":
-    folder, kinds = sys.argv[1], sys.argv[2:]
+    folder, kinds = sys.argv[1], sys.argv[2:]  # kinds of wheels, or source
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    for name in portable_wheels(folder, kinds):
+    for name in [build_sdist(folder)] if kinds == ["source"] else portable_wheels(folder, kinds):
         path = os.path.join(folder, name)
         print(f"{os.path.getsize(path):>9,} bytes  {path}")
