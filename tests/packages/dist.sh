@@ -22,7 +22,7 @@ check 'it gives the same archive' python3 python/build_backend.py "$temporary/ag
 check 'byte by byte' cmp "$temporary/dist/$archive" "$temporary/again/$archive"
 # The stages test the same sources with optimization; this is about what is there.
 check 'it builds' make -s CFLAGS='-O0 -g0' all
-for test in cli/eval tree/includes tree/format; do
+for test in cli/eval cli/help tree/includes tree/format; do
     check "tests/$test.sh passes" bash "tests/$test.sh"
 done
 finish

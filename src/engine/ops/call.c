@@ -13,7 +13,7 @@ typedef struct call {
     const ig_op *info;
     ig_arg bound[OP_MAX_PARAMS];
     int64_t one[OP_MAX_PARAMS]; /* for an int that is bound as a list of one */
-    ig_array **gathered;     /* arrays of a variadic parameter */
+    ig_array **gathered;        /* arrays of a variadic parameter */
 } call;
 
 static const char *const kind_names[] = {
