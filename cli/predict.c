@@ -74,24 +74,13 @@ static ig_array *array_of_set(const char *path)
     return x;
 }
 
-static void shape_add(str *t, const int64_t *dims, int n)
-{
-    for (int i = 0; i < n; i++) {
-        str_puts(t, i ? " x " : "");
-        if (dims[i] < 0)
-            str_puts(t, "any");
-        else
-            str_printf(t, "%lld", (long long)dims[i]);
-    }
-}
-
 static int fail_shape(const network *q, const char *path, ig_ints shape)
 {
     const bool label_too =
         shape.n == 2 && q->ndim == 1 && shape.v[1] == q->shape[0] + 1 && !str_ends(path, ".npy");
     str has = {0}, takes = {0};
-    shape_add(&has, shape.v, shape.n);
-    shape_add(&takes, q->shape, q->ndim);
+    str_lengths(&has, shape.v, shape.n);
+    str_lengths(&takes, q->shape, q->ndim);
     say(q->command, "%s: its shape is %s, but the network takes samples of %s, or N of them%s",
         path, shape.n ? has.s : "that of a number", takes.s,
         label_too ? "; leave out the column of classes or targets" : "");

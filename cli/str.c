@@ -343,3 +343,14 @@ char *str_read_file(const char *path, size_t most_bytes, size_t *n)
     *n = all.n;
     return all.s;
 }
+
+void str_lengths(str *t, const int64_t *dims, int n)
+{
+    for (int i = 0; i < n; i++) {
+        str_puts(t, i ? " x " : "");
+        if (dims[i] < 0)
+            str_puts(t, "any");
+        else
+            str_printf(t, "%lld", (long long)dims[i]);
+    }
+}

@@ -28,6 +28,8 @@ void str_vprintf(str *t, const char *format, va_list args);
 void str_fill(str *t, char c, size_t n);
 void str_trim(str *t); /* drops trailing blanks */
 void str_free(str *t);
+/* "3 x any x 5": a negative length is any. */
+void str_lengths(str *t, const int64_t *dims, int n);
 void json_string(str *t, const char *s); /* quoted and escaped */
 void json_float(str *t,
                 double value); /* with the fewest digits of an f32; null if it is not finite */

@@ -84,17 +84,6 @@ void tuning_close(tuning *u)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-static void shape_add(str *t, const int64_t *dims, int n)
-{
-    for (int i = 0; i < n; i++) {
-        str_puts(t, i ? " x " : "");
-        if (dims[i] < 0)
-            str_puts(t, "any");
-        else
-            str_printf(t, "%lld", (long long)dims[i]);
-    }
-}
-
 /* Samples in the shape of the model: the same axes, axes of length 1 more or fewer, or all in one axis. NULL if they do not
  * fit. The order of elements does not change. */
 static ig_array *samples_shaped(const tuning *u, ig_array *x)
@@ -130,8 +119,8 @@ static int fail_shape(const tuning *u, const char *shown, const ig_array *x)
 {
     const ig_ints shape = ig_shape(x);
     str has = {0}, takes = {0};
-    shape_add(&has, shape.v + 1, shape.n - 1);
-    shape_add(&takes, u->shape, u->ndim);
+    str_lengths(&has, shape.v + 1, shape.n - 1);
+    str_lengths(&takes, u->shape, u->ndim);
     say(u->command, "%s: the samples are %s, but %s takes %s", shown, has.s, u->path, takes.s);
     str_free(&has);
     str_free(&takes);
