@@ -116,6 +116,16 @@ def find(name, module=""):
     raise AttributeError(f"module 'ingot' has no attribute '{module}{name}'")
 
 
+def getter(module, space):
+    """The __getattr__ of a module whose names, such as fft.fft2, are those of "fft." in the table; found ones are kept in its
+    globals."""
+    def get(name):
+        space[name] = find(name, module)
+        return space[name]
+
+    return get
+
+
 def extended(name, args, kwargs):
     """Calls the function with the name of an op, for arguments that do not fit the op: round(x, 2). NotImplemented if there
     is none."""

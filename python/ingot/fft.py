@@ -4,9 +4,4 @@ from . import _ingot, _names
 _STANDARD = """fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift""".split()
 globals().update((name, _ingot._ops[name]) for name in _STANDARD)
 __all__ = _STANDARD
-
-
-def __getattr__(name):
-    value = _names.find(name, "fft.")
-    globals()[name] = value
-    return value
+__getattr__ = _names.getter("fft.", globals())

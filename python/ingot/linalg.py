@@ -5,9 +5,4 @@ _STANDARD = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul 
 matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm""".split()
 globals().update((name, _ingot._ops[name]) for name in _STANDARD)
 __all__ = _STANDARD
-
-
-def __getattr__(name):
-    value = _names.find(name, "linalg.")
-    globals()[name] = value
-    return value
+__getattr__ = _names.getter("linalg.", globals())
