@@ -1,5 +1,5 @@
 /* Convolutions by cuDNN, which is loaded for the first convolution. x is (N, C, H, W), weight is
- * (K, C / groups, R, S), y is (N, K, P, Q), all contiguous.
+ * (K, C / groups, R, S), y is (N, K, P, Q), all without gaps; or the second axis of each is the last one in memory.
  *
  * The device keeps the plans of convolutions and gradients; programs share them. f32 uses tf32 only in
  * math mode tf32. */

@@ -19,9 +19,7 @@ typedef struct biased {
 static const ig_array *convolution_of(const rewriting *r, const ig_array *x)
 {
     const ig_array *root = x->root;
-    const node_kernel *k = root->attr.kernel;
-    return !root->data && root->op == OP_kernel && k->native &&
-                   k->native->kind == NATIVE_CONVOLUTION && rewrite_is_whole(x) &&
+    return rewrite_is_convolution(root) && rewrite_is_whole(x) &&
                    view_same_shape(&x->view, &root->view) && rewrite_is_sole(r, root)
                ? root
                : NULL;

@@ -96,6 +96,12 @@ bool rewrite_is_whole(const ig_array *x)
            view_size(&x->view) == view_size(&x->root->view);
 }
 
+bool rewrite_is_convolution(const ig_array *x)
+{
+    const node_kernel *k = x->attr.kernel;
+    return !x->data && x->op == OP_kernel && k->native && k->native->kind == NATIVE_CONVOLUTION;
+}
+
 /* ---- constants ---- */
 
 ig_array *rewrite_spread(ig_array *x, const view *like)

@@ -66,6 +66,8 @@ bool rewrite_is_sole(const rewriting *r, const ig_array *root);
 bool rewrite_number(const rewriting *r, const ig_array *x, double *value);
 /* True if x sees all elements of its root in order. */
 bool rewrite_is_whole(const ig_array *x);
+/* True if x is a convolution by native code that is not evaluated. */
+bool rewrite_is_convolution(const ig_array *x);
 /* The elementwise op of two constants of one shape. Axes along which both repeat have length 1 in the node. */
 ig_array *rewrite_combine(int op, ig_array *a, ig_array *b);
 /* x, a number or an array of that shape, in that shape. */

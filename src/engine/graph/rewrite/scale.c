@@ -19,18 +19,12 @@ static bool is_op(const ig_array *x, int op)
            x->in[1]->dtype == x->dtype;
 }
 
-static bool is_convolution(const ig_array *x)
-{
-    const node_kernel *k = x->attr.kernel;
-    return !x->data && x->op == OP_kernel && k->native && k->native->kind == NATIVE_CONVOLUTION;
-}
-
 /* A product whose root is x's, and of which x sees all elements in order; NULL if there is none. */
 static ig_array *product_of(const ig_array *x)
 {
     ig_array *root = x->root;
     const bool fits = !root->data && root->dtype == x->dtype && rewrite_is_whole(x) &&
-                      (root->op == OP_contract || is_convolution(root));
+                      (root->op == OP_contract || rewrite_is_convolution(root));
     return fits && (root->dtype == IG_F32 || root->dtype == IG_F64) ? root : NULL;
 }
 
@@ -133,7 +127,7 @@ static ig_array *scaled(const rewriting *r, ig_array *product, int op, ig_array 
     if (!rewrite_is_sole(r, product) ||
         !view_reshape(&c->view, product->view.ndim, product->view.shape, &factor))
         return NULL;
-    for (int i = is_convolution(product); i < 2 && !y; i++)
+    for (int i = rewrite_is_convolution(product); i < 2 && !y; i++)
         y = with_factor(r, product, i, op, c, &factor);
     return y;
 }
