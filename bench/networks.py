@@ -2,8 +2,8 @@
 
     python3 bench/networks.py resnet50 [--dtype f16] [--batch N] [--folded] -o resnet50.onnx
 
-Weights are drawn as He et al. do, and batch norms have the statistics of their own random numbers, so that activations stay
-of order one through the whole network. The length of the batch axis is symbolic.
+Weights are normal with the variance of He et al., and batch norms have random statistics, so results are finite also in f16.
+The length of the batch axis is symbolic unless --batch gives it.
 """
 import argparse
 import struct
