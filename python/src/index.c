@@ -1,7 +1,7 @@
 /* Indexing and assignment to items. A key becomes a list of ig_index. An assignment gives a new array of the library, to
  * which the Array then refers:
  *
- *   slices and integers        slice_update: one assembly, which copies the other elements
+ *   slices and integers        slice_update: one assembly, in place if nothing else holds the elements
  *   one mask, one number       where
  *   all others                 scatter at the positions that the same key selects from 0, 1, 2, ... */
 #include "common.h"

@@ -81,7 +81,12 @@ buffer *buffer_foreign(void *data, size_t bytes, void (*release)(void *context),
         return NULL;
     }
     *o = (owner){release, context};
-    *b = (buffer){.refs = 1, .bytes = bytes, .data = data, .handle = o, .destroy = destroy_foreign};
+    *b = (buffer){.refs = 1,
+                  .bytes = bytes,
+                  .data = data,
+                  .handle = o,
+                  .foreign = true,
+                  .destroy = destroy_foreign};
     return b;
 }
 

@@ -32,6 +32,7 @@ typedef struct buffer {
     void *handle;
     uint64_t written; /* number of the evaluation that wrote it, if that can fail later; else 0 */
     bool borrowed;    /* the memory is another buffer's, which this one retains; never write it */
+    bool foreign;     /* the memory is the caller's; written only if its array is donated by name */
     void (*destroy)(struct buffer *b); /* frees data and handle, not the struct */
     derived *derived;                  /* or NULL */
 } buffer;

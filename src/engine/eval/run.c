@@ -171,6 +171,16 @@ static ig_status launch_traced(run *r, const program *p)
     return status;
 }
 
+/* True if the program copies a buffer to itself. A device that replays launches needs it for their order. */
+static bool is_done(const run *r, const program *p, const repeat *kept)
+{
+    if (!p->is_copy || kept || r->s->n_on_cpu)
+        return false;
+    const binding *from = &r->binding[p->pre.operand[0].slot],
+                  *to = &r->binding[p->pre.operand[1].slot];
+    return from->buf == to->buf && from->offset == to->offset;
+}
+
 static ig_status launch_all(run *r, repeat *kept, bool traced)
 {
     const uint32_t cancels = cancel_count();
@@ -178,6 +188,8 @@ static ig_status launch_all(run *r, repeat *kept, bool traced)
     for (const program *p = r->s->program, *end = p + r->s->n_program; p < end; p += p->chain) {
         if (kept)
             repeat_chain(kept, chain++);
+        if (is_done(r, p, kept))
+            continue;
         TRY(traced ? launch_traced(r, p) : launch(r, p, NULL));
         if (cancel_count() != cancels)
             return ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");

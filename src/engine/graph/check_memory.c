@@ -83,12 +83,27 @@ static bool is_used_from(const tape *t, int load, int used)
     return uses;
 }
 
+/* True if the launch of program p only moves values of slot `old` to slot `new`: in the same memory, nothing
+ * changes. */
+static bool only_copies(const checker *c, int p, int old, int new)
+{
+    const access *a = &c->access[c->begin[p]];
+    return c->begin[p + 1] - c->begin[p] == 2 && c->launch[p] == c->end[p] && a[0].slot == old &&
+           a[1].slot == new &&
+           !a[0].writes &&a[1].writes &&a[0].by_points &&a[0].t &&a[0].t ==
+               a[1].t &&a[0].t->n_inst == 2 &&
+           a[0].t->inst[1].a == a[0].t->inst[0].dst &&a[0].o->dtype ==
+               a[1].o->dtype &&reach_is_same_walk(&a[0].o->v, &a[1].o->v);
+}
+
 /* Program p uses slot `old` for the last time and slot `new`, in the same memory, for the first. A register may point
  * into the memory that it was loaded from. So the last use of each loaded value must come before the store. */
 static ig_status check_in_place(const checker *c, int p, int old, int new)
 {
     static const char rule[] = "in place";
     const access *store = NULL;
+    if (only_copies(c, p, old, new))
+        return IG_OK;
     for (int i = c->begin[p]; i < c->begin[p + 1]; i++) {
         const access *a = &c->access[i];
         if (a->slot == new && (!a->writes || !a->t || store))
@@ -203,8 +218,8 @@ static ig_status check_donations(const checker *c)
     for (int i = 0; i < s->n_program; i++)
         last = may_fail(&s->program[i]) ? i : last;
     for (int k = 0; k < s->n_slot; k++)
-        if (s->slot[k].kind == SLOT_OUT && s->slot[k].shares >= 0 && c->first[k] >= 0 &&
-            c->launch[c->first[k]] <= last)
+        if (s->slot[k].kind != SLOT_LEAF && c->first[k] >= 0 && c->place[k].space >= 0 &&
+            s->slot[c->place[k].space].kind == SLOT_LEAF && c->launch[c->first[k]] <= last)
             return schedule_broken(c, "donation", c->first[k], k,
                                    "it overwrites an input before program %d, which may fail",
                                    last + 1);

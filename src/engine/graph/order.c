@@ -89,6 +89,17 @@ static ig_status visit(graph *g, ig_array *from)
     return IG_OK;
 }
 
+/* How many references to its root end with input y of a node that dies: that of the node, or those of a view that
+ * nothing else holds, and of the views that it was made from. Each view refers to its root and to in[0]. */
+static int root_references(const ig_array *y)
+{
+    int n = 0;
+    for (; y != y->root; y = y->in[0], n++)
+        if (atomic_load(&y->refs) != 1 || y->n_in == 0)
+            return n;
+    return n + 1;
+}
+
 /* A leaf is donated if all references to it come from nodes that die. Outputs drop their inputs unless they
  * keep their history; any other node dies if all references to it come from nodes that die. */
 static ig_status find_donated(graph *g)
@@ -108,20 +119,18 @@ static ig_status find_donated(graph *g)
             continue;
         for (int j = 0; j < x->n_in; j++) {
             const ig_array *y = x->in[j];
-            bool sole = y->root == y || atomic_load(&y->refs) == 1; /* a view that dies, too */
             int *count = y->root->data ? &leaf_held[-1 - y->root->index] : &held[y->root->index];
-            if (sole && *count >= 0)
-                ++*count;
+            if (*count >= 0)
+                *count += root_references(y);
         }
     }
     for (int i = 0; i < g->n_leaf; i++)
         g->donated[i] = leaf_held[i] == atomic_load(&g->leaf[i]->refs) &&
-                        atomic_load(&g->leaf[i]->data->refs) == 1;
+                        atomic_load(&g->leaf[i]->data->refs) == 1 && !g->leaf[i]->data->foreign;
     return IG_OK;
 }
 
-/* Counts the references to each node that come from nodes of the graph. A view counts if only the graph
- * holds it. read receives whether a node of scope `level` or an inner one reads the node. */
+/* Counts the references to each node that come from nodes of the graph. read receives whether a node of scope `level` or an inner one reads the node. */
 static void count_references(const graph *g, int level, int *count, bool *read)
 {
     for (int i = 0; i < g->n_node; i++) {
@@ -130,7 +139,7 @@ static void count_references(const graph *g, int level, int *count, bool *read)
             const ig_array *y = x->in[j];
             if (y->root->data)
                 continue;
-            count[y->root->index] += y->root == y || atomic_load(&y->refs) == 1;
+            count[y->root->index] += root_references(y);
             read[y->root->index] = read[y->root->index] || x->level >= level;
         }
     }

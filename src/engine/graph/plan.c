@@ -49,12 +49,36 @@ static int stored_operand(const tape *t, int i)
     return -1;
 }
 
+/* The slot that program p only copies, as a whole, to slot `to`; -1 if there is none. If both share memory, the program
+ * has nothing to do. In a chain it could not be left out. */
+static int copied_slot(const schedule *s, const program *p, int to)
+{
+    const tape *t = &p->pre;
+    if (p->kind != PROGRAM_MAP || p->chain != 1 || t->n_inst != 2 || t->inst[0].code != TAPE_LOAD ||
+        t->inst[1].code != TAPE_STORE || t->inst[1].a != t->inst[0].dst)
+        return -1;
+    const operand *from = &t->operand[t->inst[0].operand], *there = &t->operand[t->inst[1].operand];
+    const int64_t bytes = view_size(&from->v) * (int64_t)ig_dtype_bytes(from->dtype);
+    const bool whole = from->dtype == there->dtype && from->v.offset == 0 &&
+                       view_is_contiguous(&from->v) && view_equal(&from->v, &there->v) &&
+                       s->slot[from->slot].bytes == bytes && s->slot[to].bytes == bytes;
+    return whole && there->slot == to && from->slot != to ? from->slot : -1;
+}
+
+static bool is_whole_copy(const schedule *s, const program *p)
+{
+    return p->kind == PROGRAM_MAP && p->pre.n_operand == 2 &&
+           copied_slot(s, p, p->pre.operand[1].slot) == p->pre.operand[0].slot;
+}
+
 /* True if program p, which stores slot `to` and reads slot `from` for the last time, may do both in the
- * same memory: one of its tapes loads and stores each element through the same view, and nothing else in p reads the
+ * same memory: it only copies all of it, or one of its tapes loads and stores each element through the same view, and nothing else in p reads the
  * slot. A register may point into the memory that it was loaded from, so a value loaded from the slot may be neither
  * stored unchanged nor folded. */
 static bool in_place(const schedule *s, const program *p, int from, int to)
 {
+    if (copied_slot(s, p, to) == from)
+        return true;
     const bool behind = tape_touches(&p->post, to);
     const tape *t = behind ? &p->post : &p->pre, *other = behind ? &p->pre : &p->post;
     const operand *store = NULL;
@@ -133,24 +157,35 @@ static int safe_from(const schedule *s)
     return i;
 }
 
-/* The donated leaf whose buffer output i may use, or -1. Prefers one that is free when the output is
- * computed: then the output is computed in place, without a copy. */
+/* The donated leaf whose buffer slot i may use, or -1. Prefers one that is free when the slot is
+ * computed: then it is computed in place, without a copy. */
 static int leaf_for(const graph *g, const schedule *s, int i)
 {
-    const int at = s->slot[i].first;
+    const int at = s->slot[i].first, copied = copied_slot(s, &s->program[at], i);
     int found = -1;
-    for (int k = 0; k < g->n_leaf; k++) {
+    for (int k = copied < 0 ? 0 : copied; k < g->n_leaf; k++) {
         if (!g->donated[k] || s->slot[k].shares >= 0 || !may_share(s, at, k, i))
             continue;
-        if (is_free_by_then(&s->program[at], k, i))
+        if (copied >= 0 || is_free_by_then(&s->program[at], k, i))
             return k;
         found = found < 0 ? k : found;
     }
     return found;
 }
 
+/* The temporary that may share the memory of slot i, or -1. */
+static int temporary_for(const schedule *s, int i)
+{
+    const int at = s->slot[i].first, copied = copied_slot(s, &s->program[at], i);
+    for (int k = copied < 0 ? 0 : copied; k < s->n_slot && (copied < 0 || k == copied); k++)
+        if (s->slot[k].kind == SLOT_TEMP && s->slot[k].shares < 0 && may_share(s, at, k, i))
+            return k;
+    return -1;
+}
+
 /* An output uses the buffer of a donated leaf, or shares its own with a temporary. The leaf or temporary must be read
- * for the last time by the program that writes the output. */
+ * for the last time by the program that writes the output. If that program only copies the temporary, as an
+ * assignment to items does, the same holds for what the temporary was made from. */
 static void share_outputs(const graph *g, schedule *s)
 {
     const int safe = safe_from(s);
@@ -158,15 +193,18 @@ static void share_outputs(const graph *g, schedule *s)
         slot *out = &s->slot[i];
         if (out->kind != SLOT_OUT || out->first < 0) /* no program writes an assembly of nothing */
             continue;
-        out->shares = chain_start(s, out->first) >= safe ? leaf_for(g, s, i) : -1;
-        if (out->shares >= 0)
-            s->slot[out->shares].shares = i;
-        for (int k = 0; k < s->n_slot && out->shares < 0; k++)
-            if (s->slot[k].kind == SLOT_TEMP && s->slot[k].shares < 0 &&
-                may_share(s, out->first, k, i)) {
-                s->slot[k].shares = i;
+        for (int to = i; to >= 0 && out->shares < 0;) {
+            const int at = s->slot[to].first;
+            out->shares = chain_start(s, at) >= safe ? leaf_for(g, s, to) : -1;
+            if (out->shares >= 0) {
+                s->slot[out->shares].shares = i;
                 break;
             }
+            const int k = temporary_for(s, to);
+            if (k >= 0)
+                s->slot[k].shares = i;
+            to = k >= 0 && copied_slot(s, &s->program[at], to) == k ? k : -1;
+        }
     }
 }
 
@@ -297,6 +335,8 @@ ig_status schedule_plan(const graph *g, schedule *s)
     share_outputs(g, s);
     for (int i = 0; i < s->n_program; i++)
         share_rows(s, &s->program[i]);
+    for (int i = 0; i < s->n_program; i++)
+        s->program[i].is_copy = is_whole_copy(s, &s->program[i]);
     for (int i = 0; i < s->n_slot; i++)
         if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares < 0)
             s->out_bytes += s->slot[i].bytes;

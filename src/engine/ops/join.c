@@ -203,6 +203,19 @@ static ig_status place_span(int axis, int64_t start, int64_t step, int64_t n, in
     return IG_OK;
 }
 
+/* A small part of an array is copied first. Then x can be updated in place, even if the part is one of x, as in
+ * x[i] = x[j]. */
+static ig_array *apart(ig_array *update, const ig_array *x)
+{
+    enum { SMALL = 4 };
+    const view *v = &update->view;
+    return update->root == update || update->root->is_number ||
+                   view_size(v) > view_size(&x->view) / SMALL
+               ? update
+               : array_node(OP_astype, (ig_dtype)update->dtype, v->ndim, v->shape, &update, 1,
+                            NULL);
+}
+
 int op_slice_update(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array, *update = index_fit(op, "update", x, args[1].u.array);
@@ -218,6 +231,10 @@ int op_slice_update(op_id op, const ig_arg *args, ig_array **out)
     if (step.v && step.n != start.n)
         FAIL_NONE(IG_ERR_ARGUMENT, "slice_update: start has %d numbers, step %d; give as many",
                   start.n, step.n);
+    update = apart(update, x);
+    if (!update)
+        return 0;
+    u = &update->view;
     assembly as;
     bool ok = assembly_begin(&as, op, (ig_array *[]){x, update}, 2, v->ndim, v->shape);
     if (ok)
