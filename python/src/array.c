@@ -52,7 +52,7 @@ static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
     ig_array *x = to_operand(a), *y = x ? to_operand(b) : NULL;
     if (x && y)
         return leave_with(f(x, y));
-    ig_scope_end();
+    leave();
     if (PyErr_Occurred())
         return NULL;
     Py_RETURN_NOTIMPLEMENTED;
@@ -66,7 +66,7 @@ static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
     array_object *o = (array_object *)self;
     ig_array *y = to_operand(b);
     if (!y) {
-        ig_scope_end();
+        leave();
         if (PyErr_Occurred())
             return NULL;
         Py_RETURN_NOTIMPLEMENTED;
@@ -81,12 +81,13 @@ static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
         PyErr_Format(PyExc_TypeError,
                      "an operator in place cannot change the dtype from %s to %s; use astype",
                      ig_dtype_std_name(ig_dtype_of(o->x)), ig_dtype_std_name(ig_dtype_of(z)));
-    if (z && !PyErr_Occurred())
-        ig_replace(&o->x, z);
-    ig_scope_end();
-    if (!z || PyErr_Occurred())
+    ig_retain(z);
+    leave();
+    if (!z || PyErr_Occurred()) {
+        ig_release(z);
         return raise_error();
-    return Py_NewRef(self);
+    }
+    return array_replace(self, z) ? Py_NewRef(self) : NULL;
 }
 
 #define UNARY(slot, function) \
@@ -168,7 +169,7 @@ static PyObject *array_element(PyObject *self)
     const void *data = elements(x);
     PyObject *number = data ? element_object(data, ig_dtype_of(x)) : NULL;
     ig_release(x);
-    ig_scope_end();
+    leave();
     return number;
 }
 
@@ -252,7 +253,7 @@ static PyObject *array_tolist(PyObject *self, PyObject *unused)
     const char *data = elements(x);
     PyObject *list = data ? nested_list(&data, ig_shape(x), 0, ig_dtype_of(x)) : NULL;
     ig_release(x);
-    ig_scope_end();
+    leave();
     return list;
 }
 
@@ -301,7 +302,7 @@ static PyObject *array_str(PyObject *self)
         ig_free(text);
     }
     ig_release(x);
-    ig_scope_end();
+    leave();
     return result;
 }
 
@@ -364,7 +365,7 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
         data ? PyBytes_FromStringAndSize(
                    data, (Py_ssize_t)((size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x))))
              : NULL;
-    ig_scope_end();
+    leave();
     PyObject *module = bytes ? PyImport_ImportModule("ingot._ingot") : NULL;
     PyObject *make = module ? PyObject_GetAttrString(module, "_from_bytes") : NULL;
     Py_XDECREF(module);

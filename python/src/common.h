@@ -60,7 +60,11 @@ PyObject *raise_error(void);
 /* The same after work that Control-C may have stopped: what Python's handler raises comes first. */
 PyObject *raise_stopped(void);
 
+/* Opens a scope for a call: arrays of Arrays that the call uses live until it leaves. Calls nest up to 63 deep. */
 bool enter(void);
+void leave(void);
+/* Lets the Array o refer to x, and takes over the caller's reference to x. Called after the call has left its scope. */
+bool array_replace(PyObject *o, ig_array *x);
 /* Retains x, leaves the scope and wraps x. Raises the error if x is NULL. */
 PyObject *leave_with(ig_array *x);
 /* Leaves the scope with n arrays as a tuple or list. */

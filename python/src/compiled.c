@@ -157,7 +157,7 @@ static PyObject *fn_compile(PyObject *self, PyObject *args)
         graph_lock();
         c = ig_compile(in, n_in, 0, out, n_out);
         graph_unlock();
-        ig_scope_end();
+        leave();
     }
     free(out);
     compiled_object *o = c ? PyObject_New(compiled_object, compiled_type) : NULL;
@@ -226,7 +226,7 @@ static PyObject *compiled_call(PyObject *self, PyObject *const *args, Py_ssize_t
     } else if (same == 1 && enter()) {
         ig_array *const *at = out;
         result = run(o, in, out) ? rebuild(o->results, &at) : NULL;
-        ig_scope_end();
+        leave();
     }
     if (in != few)
         free(in);

@@ -131,7 +131,7 @@ static PyObject *fn_save(PyObject *self, PyObject *args)
         ig_array *x = to_array(o);
         if (x && evaluate(&x, 1) == 0)
             status = ig_save(PyBytes_AsString(path), x);
-        ig_scope_end();
+        leave();
     }
     Py_DECREF(path);
     if (status != IG_OK)
@@ -190,7 +190,7 @@ static PyObject *fn_save_all(PyObject *self, PyObject *args)
         Py_END_ALLOW_THREADS
     }
     ig_tensors_free(t);
-    ig_scope_end();
+    leave();
     Py_DECREF(path);
     if (status != IG_OK)
         return raise_stopped();

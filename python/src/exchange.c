@@ -32,7 +32,7 @@ int array_getbuffer(PyObject *self, Py_buffer *view, int flags)
     }
     s->x = ig_retain(x); /* another thread may assign to items of the Array meanwhile */
     const void *data = elements(x);
-    ig_scope_end();
+    leave();
     if (!data) {
         ig_release(x);
         free(s);
@@ -215,7 +215,7 @@ PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
         data = e->x ? elements(e->x) : NULL;
         ig_release(x);
     }
-    ig_scope_end();
+    leave();
     if (!data) {
         exported_free(e);
         return raise_error();

@@ -244,17 +244,16 @@ int array_setitem(PyObject *self, PyObject *key, PyObject *value)
     }
     if (!enter())
         return -1;
-    array_object *o = (array_object *)self;
     ig_array *v = to_array(value);
-    ig_array *y = v ? array_updated(o->x, key, v, "set") : NULL;
-    if (y && !PyErr_Occurred())
-        ig_replace(&o->x, y);
-    ig_scope_end();
+    ig_array *y = v ? array_updated(array_of(self), key, v, "set") : NULL;
+    ig_retain(y);
+    leave();
     if (!y || PyErr_Occurred()) {
+        ig_release(y);
         raise_error();
         return -1;
     }
-    return 0;
+    return array_replace(self, y) ? 0 : -1;
 }
 
 /* ---- x.at[key].add(value) ---- */

@@ -148,8 +148,8 @@ static PyObject *fn_replace(PyObject *self, PyObject *args)
     PyObject *to, *value;
     if (!PyArg_ParseTuple(args, "O!O!:_replace", array_type, &to, array_type, &value))
         return NULL;
-    if (ig_replace(&((array_object *)to)->x, array_of(value)) != IG_OK)
-        return raise_error();
+    if (!array_replace(to, ig_retain(array_of(value))))
+        return NULL;
     Py_RETURN_NONE;
 }
 

@@ -2,6 +2,7 @@
 #include "common.h"
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,24 +38,89 @@ PyObject *raise_stopped(void)
     return NULL;
 }
 
+/* ---- calls ---- */
+
+/* A call uses the arrays of its arguments without owning them. Meanwhile another thread, or code that the call runs, may
+ * let an Array refer to a new array. The old one lives on until all calls have left that may use it. Calls belong to
+ * the generation in which they entered. A generation begins when all calls of the one before the last have left;
+ * then the arrays that were replaced in that one are released. All of this needs the GIL. */
+static struct {
+    unsigned generation;
+    int inside[2]; /* calls of the generations of this parity */
+    ig_array **old[2];
+    int n[2], room[2];
+} calls;
+static _Thread_local uint64_t
+    entered; /* the parities of the thread's open calls, the last one lowest */
+
 bool enter(void)
 {
-    if (ig_scope_begin() == IG_OK)
+    if (ig_scope_begin() != IG_OK) {
+        raise_error();
+        return false;
+    }
+    const unsigned parity = calls.generation & 1;
+    calls.inside[parity]++;
+    entered = entered << 1 | parity;
+    return true;
+}
+
+static void begin_generations(void)
+{
+    for (int i = 0; i < 2; i++) {
+        const unsigned next = ~calls.generation & 1;
+        if (calls.inside[next])
+            return;
+        calls.generation++;
+        while (calls.n[next])
+            ig_release(calls.old[next][--calls.n[next]]);
+    }
+}
+
+void leave(void)
+{
+    ig_scope_end();
+    calls.inside[entered & 1]--;
+    entered >>= 1;
+    if (calls.n[0] || calls.n[1])
+        begin_generations();
+}
+
+bool array_replace(PyObject *o, ig_array *x)
+{
+    ig_array **to = &((array_object *)o)->x, *old = *to;
+    const unsigned parity = calls.generation & 1;
+    if (calls.inside[0] + calls.inside[1] == 0) {
+        *to = x;
+        ig_release(old);
         return true;
-    raise_error();
-    return false;
+    }
+    if (calls.n[parity] == calls.room[parity]) {
+        const int room = 2 * calls.room[parity] + 16;
+        ig_array **more = realloc(calls.old[parity], (size_t)room * sizeof *more);
+        if (!more) {
+            ig_release(x);
+            PyErr_NoMemory();
+            return false;
+        }
+        calls.old[parity] = more;
+        calls.room[parity] = room;
+    }
+    calls.old[parity][calls.n[parity]++] = old;
+    *to = x;
+    return true;
 }
 
 PyObject *leave_failed(void)
 {
-    ig_scope_end();
+    leave();
     return raise_error();
 }
 
 PyObject *leave_with(ig_array *x)
 {
     ig_retain(x);
-    ig_scope_end();
+    leave();
     return x && !PyErr_Occurred() ? array_wrap(x) : (ig_release(x), raise_error());
 }
 
@@ -66,7 +132,7 @@ PyObject *leave_with_all(ig_array *const *x, int n, bool as_list)
         if (!one || (as_list ? PyList_SetItem(all, i, one) : PyTuple_SetItem(all, i, one)) < 0)
             Py_CLEAR(all);
     }
-    ig_scope_end();
+    leave();
     return all;
 }
 
@@ -160,15 +226,24 @@ static void watch_interrupts(void)
     sigaction(SIGINT, &ours, NULL);
 }
 
+/* A child of fork must not inherit a lock that another thread of its parent held. It makes a new one: it may not unlock a
+ * recursive lock, whose owner is a thread of the parent. Of the open calls only those of its thread remain. */
+static void after_fork(void)
+{
+    make_lock();
+    calls.inside[0] = calls.inside[1] = 0;
+    for (uint64_t open = entered; open > 1; open >>= 1)
+        calls.inside[open & 1]++;
+}
+
 void library_setup(void)
 {
     make_lock();
-    /* A child of fork must not inherit a lock that another thread of its parent held. It makes a new one: it may not
-     * unlock a recursive lock, whose owner is a thread of the parent. The library registers its own lock
-     * when it is first used. The last one registered is the first one taken, as in an evaluation. */
+    /* The library registers its own lock when it is first used. The last one registered is the first one taken, as in an
+     * evaluation. */
     ig_eval(NULL, 0);
     ig_error(NULL);
-    pthread_atfork(graph_lock_plain, graph_unlock, make_lock);
+    pthread_atfork(graph_lock_plain, graph_unlock, after_fork);
     watch_interrupts();
 }
 
@@ -239,7 +314,7 @@ static PyObject *fn_eval(PyObject *self, PyObject *const *args, Py_ssize_t n)
         return PyErr_NoMemory();
     }
     const int status = count ? evaluate(x, count) : 0;
-    ig_scope_end();
+    leave();
     free(x);
     if (status < 0)
         return NULL;
@@ -266,7 +341,7 @@ static PyObject *fn_explain(PyObject *self, PyObject *const *args, Py_ssize_t n)
     graph_unlock();
     PyObject *result = text ? PyUnicode_FromString(text) : NULL;
     ig_free(text);
-    ig_scope_end();
+    leave();
     return result ? result : raise_error();
 }
 
@@ -282,7 +357,7 @@ static PyObject *fn_verify(PyObject *self, PyObject *arrays)
         Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
         status = ig_verify(x, n, &r);
         pthread_mutex_unlock(&graphs);
-        Py_END_ALLOW_THREADS ig_scope_end();
+        Py_END_ALLOW_THREADS leave();
     }
     free(x);
     if (status != IG_OK)

@@ -160,7 +160,7 @@ static PyObject *run_by(PyObject *self, PyObject *list, runner *run, int n_out)
     }
     values_free(in, ig_onnx_input_count(m));
     values_free(out, n_out);
-    ig_scope_end();
+    leave();
     return result;
 }
 
@@ -191,7 +191,7 @@ static PyObject *onnx_explain(PyObject *self, PyObject *list)
         Py_END_ALLOW_THREADS
     }
     values_free(in, ig_onnx_input_count(m));
-    ig_scope_end();
+    leave();
     PyObject *result = text ? PyUnicode_FromString(text) : raise_stopped();
     ig_free(text);
     return result;
@@ -299,7 +299,7 @@ static PyObject *onnx_set_weight(PyObject *self, PyObject *args)
     if (x)
         status = ig_onnx_set_weight(model_of(self), i, x);
     graph_unlock();
-    ig_scope_end();
+    leave();
     if (status != IG_OK)
         return raise_error();
     Py_RETURN_NONE;

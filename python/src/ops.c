@@ -394,7 +394,7 @@ static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, Py
         return made ? leave_with(one) : leave_failed();
     }
     if (!(out = malloc(MAX_RESULTS * sizeof *out))) {
-        ig_scope_end();
+        leave();
         return PyErr_NoMemory();
     }
     const int made = build(a, out);

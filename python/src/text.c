@@ -334,7 +334,7 @@ static PyObject *text_run(PyObject *self, PyObject *args)
         Py_BEGIN_ALLOW_THREADS graph_lock_plain();
         x = ig_retain(ig_text_model_run(text_model_of(self), head, texts, pairs, n));
         graph_unlock();
-        Py_END_ALLOW_THREADS ig_scope_end();
+        Py_END_ALLOW_THREADS leave();
     }
     free(texts);
     free(pairs);
@@ -376,7 +376,7 @@ static PyObject *text_head(PyObject *self, PyObject *args)
             graph_unlock();
             Py_END_ALLOW_THREADS
         }
-        ig_scope_end();
+        leave();
     }
     encodings_free(e, n);
     return x ? array_wrap(x) : raise_stopped();
