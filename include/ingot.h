@@ -32,6 +32,7 @@
 #include "ingot/verify.h"  /* comparison with f64 */
 #include "ingot/nn.h"      /* networks and optimizers */
 #include "ingot/io.h"      /* files */
+#include "ingot/store.h"   /* arrays in files, by boxes: Zarr, HDF5 */
 #include "ingot/text.h"    /* tokenizers and text models */
 #include "ingot/onnx.h"    /* ONNX models */
 

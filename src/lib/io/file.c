@@ -82,8 +82,7 @@ ig_status io_waiting(void)
                    text ? text : "no data and no error; please report it");
 }
 
-/* `what` is, for example, "it cannot be opened". */
-static ig_status fail_system(const struct io_file *file, int error, const char *what)
+ig_status io_fail_system(const struct io_file *file, int error, const char *what)
 {
     const char *advice = "try again, or choose another place";
     for (size_t i = 0; i < COUNT(advices); i++)
@@ -113,7 +112,7 @@ ig_status io_open(struct io_file *file, const char *path)
         return status;
     file->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, &info) != 0)
-        return fail_system(file, errno, "it cannot be opened");
+        return io_fail_system(file, errno, "it cannot be opened");
     if (S_ISDIR(info.st_mode))
         return io_fail(file, IG_ERR_FILE, "it is a folder; name a file in it");
     /* Files of /proc claim to be regular and empty: they are read like pipes. */
@@ -179,7 +178,7 @@ ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return fail_system(file, errno, "it cannot be read");
+            return io_fail_system(file, errno, "it cannot be read");
         if (n == 0)
             break;
         *got += (size_t)n;
@@ -345,7 +344,7 @@ static ig_status temp_open(struct io_file *file)
 {
     file->temp = malloc(temp_stem(file) + TEMP_BYTES);
     if (!file->temp)
-        return fail_system(file, ENOMEM, "the file cannot be created");
+        return io_fail_system(file, ENOMEM, "the file cannot be created");
     for (int tries = 0; tries < TEMP_TRIES; tries++) {
         temp_name(file);
         if (unnamed_open(file))
@@ -359,7 +358,7 @@ static ig_status temp_open(struct io_file *file)
     const int error = errno;
     free(file->temp); /* the file of that name is not ours: io_finish must not remove it */
     file->temp = NULL;
-    return fail_system(file, error, "the file cannot be created");
+    return io_fail_system(file, error, "the file cannot be created");
 }
 
 ig_status io_create(struct io_file *file, const char *path)
@@ -370,7 +369,7 @@ ig_status io_create(struct io_file *file, const char *path)
         return status;
     const bool exists = stat(path, &old) == 0;
     if (!exists && errno != ENOENT)
-        return fail_system(file, errno, "it cannot be written");
+        return io_fail_system(file, errno, "it cannot be written");
     if (!exists && lstat(path, &old) == 0)
         return io_fail(file, IG_ERR_FILE,
                        "it is a link to a file that is not there; remove the link or name another "
@@ -378,19 +377,19 @@ ig_status io_create(struct io_file *file, const char *path)
     if (exists && S_ISDIR(old.st_mode))
         return io_fail(file, IG_ERR_FILE, "it is a folder; name a file in it");
     if (exists && access(path, W_OK) != 0)
-        return fail_system(file, errno, "it cannot be written");
+        return io_fail_system(file, errno, "it cannot be written");
     if (exists && (!S_ISREG(old.st_mode) || path_is_stream(path))) {
         file->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-        return file->fd < 0 ? fail_system(file, errno, "it cannot be opened") : IG_OK;
+        return file->fd < 0 ? io_fail_system(file, errno, "it cannot be opened") : IG_OK;
     }
 
     /* A link stays a link: the file that it points to is replaced. */
     file->real = exists ? realpath(path, NULL) : strdup(path);
     if (!file->real)
-        return fail_system(file, errno, "it cannot be written");
+        return io_fail_system(file, errno, "it cannot be written");
     status = temp_open(file);
     if (status == IG_OK && exists && fchmod(file->fd, old.st_mode & 0777) != 0)
-        return fail_system(file, errno, "its permissions cannot be kept");
+        return io_fail_system(file, errno, "its permissions cannot be kept");
     return status;
 }
 
@@ -403,7 +402,7 @@ ig_status io_write(struct io_file *file, const void *data, size_t bytes)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return fail_system(file, n < 0 ? errno : ENOSPC, "it cannot be written");
+            return io_fail_system(file, n < 0 ? errno : ENOSPC, "it cannot be written");
         done += (size_t)n;
     }
     return IG_OK;
@@ -424,7 +423,7 @@ static ig_status disk_reach(const struct io_file *file)
     /* Some file systems do not support fsync, because they have nothing to wait for. */
     if (result == 0 || errno == EINVAL || errno == ENOTSUP)
         return IG_OK;
-    return fail_system(file, errno, "it cannot be written");
+    return io_fail_system(file, errno, "it cannot be written");
 }
 
 /* The same for the new name. The file at the path is complete either way, so failures are ignored.
@@ -455,7 +454,7 @@ static ig_status unnamed_link(struct io_file *file)
             break;
         temp_name(file);
     }
-    return fail_system(file, errno, "it cannot be put in its place");
+    return io_fail_system(file, errno, "it cannot be put in its place");
 }
 
 ig_status io_finish(struct io_file *file, ig_status status)
@@ -465,11 +464,11 @@ ig_status io_finish(struct io_file *file, ig_status status)
     if (file->unnamed && status == IG_OK)
         status = unnamed_link(file);
     if (file->fd >= 0 && close(file->fd) != 0 && errno != EINTR && status == IG_OK)
-        status = fail_system(file, errno, "it cannot be written");
+        status = io_fail_system(file, errno, "it cannot be written");
     file->fd = -1;
     if (file->temp) {
         if (status == IG_OK && rename(file->temp, file->real) != 0)
-            status = fail_system(file, errno, "it cannot be put in its place");
+            status = io_fail_system(file, errno, "it cannot be put in its place");
         if (status == IG_OK)
             name_reach_disk(file);
         else if (!file->unnamed)

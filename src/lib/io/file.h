@@ -36,6 +36,9 @@ struct io_file {
 ig_status io_fail(const struct io_file *file, ig_status code, const char *format, ...)
     IG_PRINTF(3, 4);
 
+/* The same for an error number of the system, with advice. `what` is, for example, "it cannot be opened". */
+ig_status io_fail_system(const struct io_file *file, int error, const char *what);
+
 /* The code of the pending error, which stays pending: for functions that return a status after a call that
  * returned NULL. */
 ig_status io_waiting(void);

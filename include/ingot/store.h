@@ -1,0 +1,81 @@
+/* Arrays in files that are read and written by boxes, so that they may be larger than memory: Zarr, .npy, HDF5. */
+#ifndef INGOT_STORE_H
+#define INGOT_STORE_H
+
+#include "ingot/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An open array. Any number of threads may read and write it at the same time. */
+typedef struct ig_store ig_store;
+
+/* Opens an array for reading, and a Zarr v3 array in a folder also for writing. path is
+ *
+ * - a Zarr v3 or v2 array: its folder, which may be inside a group ("data.zarr/group/x"). v2 is read-only.
+ *
+ * Compressed chunks need the library of their codec: zstd libzstd, blosc libblosc, gzip zlib (or none, for reading). NULL
+ * on failure. */
+IG_API ig_store *ig_store_open(const char *path);
+
+/* If there is an array at the path already: */
+typedef enum ig_store_existing {
+    IG_STORE_KEEP =
+        0, /* it is opened with its chunks if its metadata and attributes are equal, else refused */
+    IG_STORE_REPLACE, /* it is deleted, unless it is not an array */
+    IG_STORE_REFUSE   /* it is an error */
+} ig_store_existing;
+
+typedef struct ig_store_options {
+    size_t size;   /* sizeof(ig_store_options) */
+    ig_ints chunk; /* the shape of chunks, the unit of reading; not given: about 1 MiB */
+    ig_ints
+        shard; /* the shape of shards, the unit of writing: a multiple of chunk; not given: none */
+    const char *
+        codecs; /* "none", "gzip", "zstd:5", "blosc:lz4:5", "zstd,crc32c"; NULL: zstd, if it is installed */
+    const double *fill;     /* the value of elements that were not written; NULL: 0 */
+    const char *attributes; /* a JSON object; NULL: {} */
+    ig_store_existing existing;
+} ig_store_options;
+
+/* Creates a Zarr v3 array; options may be NULL. Folders of its path are made. No chunk is written yet.
+ *
+ * codecs: one compressor, with its level after a colon, and "crc32c" for a checksum of each chunk, in the order in which
+ * they are applied. "blosc" takes a compressor (lz4, lz4hc, zstd, zlib, blosclz) before the level. "big" in front stores
+ * big-endian elements. "transpose" in front stores chunks with the last axis first. NULL on failure. */
+IG_API ig_store *ig_store_create(const char *path, ig_ints shape, ig_dtype dtype,
+                                 const ig_store_options *options);
+/* NULL is allowed. */
+IG_API void ig_store_close(ig_store *s);
+
+/* Lists are valid as long as the store is open. ig_store_chunk is the unit in which it should be read, ig_store_shard the
+ * unit in which it should be written: the chunk, if there are no shards. */
+IG_API ig_ints ig_store_shape(const ig_store *s);
+IG_API ig_ints ig_store_chunk(const ig_store *s);
+IG_API ig_ints ig_store_shard(const ig_store *s);
+IG_API ig_dtype ig_store_dtype(const ig_store *s);
+/* The attributes as a JSON object; valid until they are set again. */
+IG_API const char *ig_store_attributes(const ig_store *s);
+/* Replaces the attributes at once. Not at the same time as another call for this store. */
+IG_API ig_status ig_store_set_attributes(ig_store *s, const char *attributes);
+/* True if ig_store_write can succeed. */
+IG_API bool ig_store_writable(const ig_store *s);
+/* The bytes of array data that one ig_store_read or ig_store_write of whole chunks or shards holds at most while it
+ * runs, for each thread that takes part in it. */
+IG_API uint64_t ig_store_scratch_bytes(const ig_store *s);
+
+/* Reads the box [start, start + size) in row-major order. Only the chunks that it meets are read and decoded, by several
+ * threads if there are several. Chunks that were not written read as the fill value. */
+IG_API ig_status ig_store_read(ig_store *s, ig_ints start, ig_ints size, void *data);
+/* Writes a box. A chunk or shard is replaced as a whole or not at all, even if the process is killed or the disk is full.
+ * Those that the box covers in part are read first. Several threads may write parts of one chunk. */
+IG_API ig_status ig_store_write(ig_store *s, ig_ints start, ig_ints size, const void *data);
+/* Sets *has to whether the chunk that contains the element at start has been written. */
+IG_API ig_status ig_store_has(ig_store *s, ig_ints start, bool *has);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,114 @@
+/* The codec zstd, by libzstd, which is found at run time. Contexts are kept for the next chunk. */
+#include "lib/store/codec.h"
+#include "lib/store/library.h"
+
+#include "base/error.h"
+
+#include <pthread.h>
+
+enum { PARAMETER_LEVEL = 100, PARAMETER_CHECKSUM = 201, KEPT_MAX = 64 }; /* zstd.h */
+
+static struct {
+    bool found;
+    void *(*decoder_new)(void);
+    size_t (*decoder_free)(void *);
+    size_t (*decompress)(void *context, void *out, size_t room, const void *in, size_t n);
+    void *(*encoder_new)(void);
+    size_t (*encoder_free)(void *);
+    size_t (*set)(void *context, int parameter, int value);
+    size_t (*compress)(void *context, void *out, size_t room, const void *in, size_t n);
+    unsigned (*is_error)(size_t code);
+    const char *(*error)(size_t code);
+    pthread_mutex_t lock;
+    void *decoders[KEPT_MAX], *encoders[KEPT_MAX];
+    int n_decoders, n_encoders;
+} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void find_library(void)
+{
+    static const char *const files[] = {"libzstd.so.1", "libzstd.1.dylib",
+                                        "/opt/homebrew/lib/libzstd.1.dylib", NULL};
+    const library_function functions[] = {
+        {"ZSTD_createDCtx", &library.decoder_new},    {"ZSTD_freeDCtx", &library.decoder_free},
+        {"ZSTD_decompressDCtx", &library.decompress}, {"ZSTD_createCCtx", &library.encoder_new},
+        {"ZSTD_freeCCtx", &library.encoder_free},     {"ZSTD_CCtx_setParameter", &library.set},
+        {"ZSTD_compress2", &library.compress},        {"ZSTD_isError", &library.is_error},
+        {"ZSTD_getErrorName", &library.error}};
+    library.found = store_library_find(files, functions, sizeof functions / sizeof *functions);
+}
+
+static bool zstd_find(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_library);
+    return library.found;
+}
+
+/* Takes a context that is kept, or makes one; NULL if there is no memory. */
+static void *context_take(void **kept, int *n, void *(*make)(void))
+{
+    pthread_mutex_lock(&library.lock);
+    void *context = *n ? kept[--*n] : NULL;
+    pthread_mutex_unlock(&library.lock);
+    return context ? context : make();
+}
+
+static void context_give(void *context, void **kept, int *n, size_t (*release)(void *))
+{
+    pthread_mutex_lock(&library.lock);
+    const bool keep = *n < KEPT_MAX;
+    if (keep)
+        kept[(*n)++] = context;
+    pthread_mutex_unlock(&library.lock);
+    if (!keep)
+        release(context);
+}
+
+static size_t zstd_most(size_t bytes) { return bytes + bytes / 255 + 1024; }
+
+static ig_status zstd_decode(const codec_step *step, const struct io_file *file, const void *in,
+                             size_t n_in, void *out, size_t n_out, size_t *got)
+{
+    (void)step;
+    void *context = context_take(library.decoders, &library.n_decoders, library.decoder_new);
+    if (!context)
+        return io_fail(file, IG_ERR_MEMORY, "libzstd cannot begin; free some memory");
+    const size_t n = library.decompress(context, out, n_out, in, n_in);
+    context_give(context, library.decoders, &library.n_decoders, library.decoder_free);
+    if (library.is_error(n))
+        return io_fail(file, IG_ERR_FORMAT, "it is damaged: libzstd says '%s'; write it again",
+                       library.error(n));
+    if (!got && n != n_out)
+        return io_fail(file, IG_ERR_FORMAT,
+                       "it is damaged: it decompresses to %zu bytes, and a chunk has %zu; write it "
+                       "again",
+                       n, n_out);
+    if (got)
+        *got = n;
+    return IG_OK;
+}
+
+static ig_status zstd_encode(const codec_step *step, const struct io_file *file, const void *in,
+                             size_t n_in, void *out, size_t room, size_t *got)
+{
+    void *context = context_take(library.encoders, &library.n_encoders, library.encoder_new);
+    if (!context)
+        return io_fail(file, IG_ERR_MEMORY, "libzstd cannot begin; free some memory");
+    library.set(context, PARAMETER_LEVEL, step->level);
+    library.set(context, PARAMETER_CHECKSUM, step->checksum);
+    *got = library.compress(context, out, room, in, n_in);
+    context_give(context, library.encoders, &library.n_encoders, library.encoder_free);
+    if (library.is_error(*got))
+        return io_fail(file, IG_ERR_INTERNAL, "libzstd says '%s'", library.error(*got));
+    return IG_OK;
+}
+
+const codec_kind codec_zstd = {.name = "zstd",
+                               .library = "libzstd",
+                               .level = 3,
+                               .level_min = -131072,
+                               .level_max = 22,
+                               .find = zstd_find,
+                               .most = zstd_most,
+                               .decode = zstd_decode,
+                               .encode = zstd_encode};
