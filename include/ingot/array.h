@@ -137,6 +137,10 @@ IG_API const void *ig_data(ig_array *x);
 /* Evaluates x and copies its elements to dst in row-major order; bytes must be the exact size. */
 IG_API ig_status ig_read(ig_array *x, void *dst, size_t bytes);
 
+/* Evaluates x and returns an array with a copy of its elements on the same device, in row-major order. It shares no
+ * memory with x. */
+IG_API ig_array *ig_copy(ig_array *x);
+
 /* Evaluates x, which has one element, and returns it; NaN on failure. ig_item_int returns 64-bit integers
  * exactly. It fails, and returns 0, for a float that is not whole and for a u64 above INT64_MAX. */
 IG_API double ig_item(ig_array *x);

@@ -65,6 +65,39 @@ IG_API bool ig_joins_products(void);
  * functions that read a result wait for it. A result of an evaluation that failed cannot be read. */
 IG_API ig_status ig_synchronize(const char *device);
 
+/* ---- memory and streams of a GPU, shared with other libraries of the process ---- */
+
+/* These functions are for NVIDIA GPUs ("cuda:0"); for other devices they fail with IG_ERR_UNSUPPORTED. A stream is a
+ * CUstream or cudaStream_t of the GPU's primary context, which CUDA's runtime uses. NULL is the legacy default
+ * stream. Nothing here waits on the host, unless a comment says so. */
+
+/* The number by which CUDA knows the device; -1, without an error, if other libraries cannot use its memory. */
+IG_API int ig_device_number(const char *device);
+/* The stream in which the device runs its work. It is valid until ig_shutdown. NULL on failure. */
+IG_API void *ig_device_stream(const char *device);
+/* Makes the stream wait for all work that the device has been given so far. */
+IG_API ig_status ig_stream_wait(void *stream, const char *device);
+/* Makes later work of the device wait for all work that the stream has been given so far. If the stream is
+ * IG_ALL_STREAMS, the host waits for all streams. */
+IG_API ig_status ig_device_wait(const char *device, void *stream);
+#define IG_ALL_STREAMS ((void *)-1)
+
+/* Evaluates x and returns the address of its elements on its device, in row-major order, valid as long as x; NULL on
+ * failure. A strided view is copied into that order first. The elements may still be computed: see ig_stream_wait. The
+ * memory must not be written. Before x is released, the device must wait for work that reads it: see ig_device_wait. */
+IG_API void *ig_device_data(ig_array *x);
+
+/* An array over memory of a device, without a copy. Element (i, j, ...) is at data[i * strides[0] + j * strides[1] ...];
+ * strides.v is NULL for row-major order. The elements must stay valid and unchanged until Ingot calls release (may be
+ * NULL) with context, as for ig_from_memory. Before it does, the host waits until the device has done its work. If the
+ * elements are still being computed, call ig_device_wait first. Fails if data is not aligned to the size of an
+ * element. */
+IG_API ig_array *ig_from_device_memory(const char *device, void *data, ig_ints shape,
+                                       ig_ints strides, ig_dtype dtype,
+                                       void (*release)(void *context), void *context);
+
+/* ---- arithmetic and fallbacks ---- */
+
 /* How contractions (matmul, einsum, convolutions) add their products. All other results have the same bits in
  * every mode, on every device with IEEE arithmetic. */
 typedef enum ig_math {

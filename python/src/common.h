@@ -75,6 +75,8 @@ PyObject *leave_failed(void);
 int evaluate(ig_array *const *x, int n);
 /* The row-major elements of x, evaluated without the GIL; NULL with an exception on failure. */
 const void *elements(ig_array *x);
+/* A copy of x on its device, evaluated without the GIL; NULL with an exception on failure. */
+ig_array *copied(ig_array *x);
 /* x on a device. Numbers and arrays filled with one number are on any device; they become elements of this one. */
 ig_array *placed(ig_array *x, const char *device);
 /* Graphs are walked by one thread at a time. Evaluation drops the history of arrays, which gradients walk. These

@@ -3,13 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of the elements, for memory that its owner may change. */
-static ig_array *copied(ig_array *x)
-{
-    const void *data = elements(x);
-    return data ? ig_from_data(data, ig_shape(x), ig_dtype_of(x)) : NULL;
-}
-
 /* The array of any object; without a copy if borrow. */
 static ig_array *convert(PyObject *o, ig_dtype dtype, bool borrow)
 {

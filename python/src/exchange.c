@@ -109,11 +109,18 @@ typedef struct exported {
         dl_versioned versioned;
     };
     ig_array *x;
+    bool on_gpu;
+    void *stream; /* of the consumer, if on_gpu */
     int64_t shape[IG_MAX_NDIM], strides[IG_MAX_NDIM];
 } exported;
 
+/* The consumer may have work in its stream that reads the elements. Only the default stream is sure to exist still;
+ * otherwise the host waits for all streams. */
 static void exported_free(exported *e)
 {
+    const bool waits = ig_failed();
+    if (e->on_gpu && ig_device_wait(ig_array_device(e->x), e->stream) != IG_OK && !waits)
+        ig_error(NULL);
     ig_release(e->x);
     free(e);
 }
@@ -130,6 +137,14 @@ static void capsule_end(PyObject *capsule)
     }
 }
 
+/* The type and number of a device: NVIDIA GPUs have CUDA's number; elements of all other devices are given in host
+ * memory. */
+static dl_device device_pair(const char *name)
+{
+    const int number = name && strncmp(name, "cuda", 4) == 0 ? ig_device_number(name) : -1;
+    return number < 0 ? (dl_device){DL_CPU, 0} : (dl_device){DL_CUDA, number};
+}
+
 static void describe(dl_tensor *t, exported *e, const void *data)
 {
     ig_array *x = e->x;
@@ -141,6 +156,8 @@ static void describe(dl_tensor *t, exported *e, const void *data)
         stride *= e->shape[i];
     }
     *t = (dl_tensor){.data = (void *)data, .device = {DL_CPU, 0}, .ndim = ig_ndim(x), .lanes = 1};
+    if (e->on_gpu)
+        t->device = device_pair(ig_array_device(x));
     t->bits = (uint8_t)(8 * ig_dtype_bytes(d));
     t->code = d == IG_BOOL                        ? DL_BOOL
               : d == IG_BF16                      ? DL_BFLOAT
@@ -152,15 +169,6 @@ static void describe(dl_tensor *t, exported *e, const void *data)
     t->strides = e->strides;
 }
 
-/* The type and number of a device's name: "cpu", "cuda:0". */
-static dl_device device_pair(const char *name)
-{
-    if (!name || strncmp(name, "cuda", 4) != 0)
-        return (dl_device){DL_CPU, 0};
-    const char *number = strchr(name, ':');
-    return (dl_device){DL_CUDA, number ? (int32_t)atoi(number + 1) : 0};
-}
-
 PyObject *array_dlpack_device(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -168,22 +176,56 @@ PyObject *array_dlpack_device(PyObject *self, PyObject *unused)
     return Py_BuildValue("(ii)", (int)d.type, (int)d.id);
 }
 
+/* What __dlpack__ was asked for. */
+typedef struct request {
+    bool versioned, copy, on_gpu;
+    bool orders;  /* on_gpu: the consumer's stream must wait for the elements */
+    void *stream; /* on_gpu: of the consumer; NULL is the default stream */
+} request;
+
+/* None and 1 are the default stream, 2 is the default stream of each thread, and -1 asks for no order. */
+static bool read_stream(PyObject *stream, request *r)
+{
+    r->orders = true;
+    if (stream == Py_None)
+        return true;
+    const long long value = PyLong_AsLongLong(stream);
+    if (value == -1 && PyErr_Occurred())
+        return false;
+    if (value < -1 || value == 0) {
+        PyErr_Format(PyExc_BufferError, "stream %lld is not a stream; the default stream is 1",
+                     value);
+        return false;
+    }
+    r->orders = value != -1;
+    r->stream = value == 1 ? NULL : (void *)(intptr_t)value; /* -1: any stream */
+    return true;
+}
+
 /* Checks the arguments: whether the elements of a device can be given as asked. */
-static bool may_export(ig_array *x, PyObject *stream, PyObject *device, PyObject *copy)
+static bool read_request(ig_array *x, PyObject *stream, PyObject *version, PyObject *device,
+                         PyObject *copy, request *r)
 {
     const dl_device have = device_pair(ig_array_device(x));
     int type = have.type, id = have.id;
     if (device != Py_None && !PyArg_ParseTuple(device, "ii", &type, &id))
         return false;
-    if (type == DL_CPU && stream != Py_None && have.type == DL_CPU)
-        return PyErr_Format(PyExc_BufferError, "the CPU has no streams; pass stream=None"), false;
-    if (type != DL_CPU)
+    if (PyTuple_Check(version) && PyTuple_Size(version) == 2)
+        r->versioned = PyLong_AsLong(PyTuple_GetItem(version, 0)) >= 1;
+    if (PyErr_Occurred())
+        return false;
+    r->copy = copy == Py_True;
+    r->on_gpu = type == DL_CUDA;
+    if (type != DL_CPU && (type != have.type || id != have.id))
         return PyErr_Format(PyExc_BufferError,
-                            "arrays of device %s are exported through the host; pass dl_device=(1, "
-                            "0), or move the "
-                            "array with to_device('cpu')",
+                            "the array is on device %s; move it with to_device, or pass "
+                            "dl_device=(1, 0) for a copy in host memory",
                             ig_array_device(x)),
                false;
+    if (r->on_gpu)
+        return read_stream(stream, r);
+    if (stream != Py_None && have.type == DL_CPU)
+        return PyErr_Format(PyExc_BufferError, "the CPU has no streams; pass stream=None"), false;
     if (have.type != DL_CPU && copy == Py_False)
         return PyErr_Format(PyExc_BufferError,
                             "a GPU's array cannot be exported to the host without a copy"),
@@ -191,44 +233,65 @@ static bool may_export(ig_array *x, PyObject *stream, PyObject *device, PyObject
     return true;
 }
 
+/* The address of the elements of x, and an order of the consumer's stream. Without the GIL, because evaluating may
+ * take long. "" is an address for no elements. */
+static const void *gpu_elements(ig_array *x, const request *r)
+{
+    const void *data = "";
+    ig_status status;
+    Py_BEGIN_ALLOW_THREADS graph_lock_plain();
+    status = ig_eval(&x, 1);
+    if (status == IG_OK && ig_size(x))
+        data = ig_device_data(x);
+    if (status == IG_OK && data && r->orders)
+        status = ig_stream_wait(r->stream, ig_array_device(x));
+    graph_unlock();
+    Py_END_ALLOW_THREADS if (status != IG_OK || !data) return raise_stopped();
+    return data;
+}
+
+/* Fills in e->x, and returns the address of its elements. NULL with an exception on failure. A single element may be a
+ * number, which has no memory on a GPU. */
+static const void *take(exported *e, ig_array *x, const request *r)
+{
+    if (r->copy || (r->on_gpu && ig_size(x) == 1))
+        x = copied(x);
+    e->x = ig_retain(x);
+    return !x ? NULL : r->on_gpu ? gpu_elements(x, r) : elements(x);
+}
+
 PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
     PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
     ig_array *x = array_of(self);
+    request r = {0};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", names, &stream, &version,
                                      &device, &copy) ||
-        !may_export(x, stream, device, copy))
+        !read_request(x, stream, version, device, copy, &r))
         return NULL;
-    long major = 0;
-    if (PyTuple_Check(version) && PyTuple_Size(version) == 2)
-        major = PyLong_AsLong(PyTuple_GetItem(version, 0));
     exported *e = calloc(1, sizeof *e);
-    if (!e || PyErr_Occurred() || !enter()) {
+    if (!e || !enter()) {
         free(e);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
-    e->x = ig_retain(x);
-    const void *data = elements(x);
-    if (data && copy == Py_True) {
-        e->x = ig_retain(ig_from_data(data, ig_shape(x), ig_dtype_of(x)));
-        data = e->x ? elements(e->x) : NULL;
-        ig_release(x);
-    }
+    const void *data = take(e, x, &r);
     leave();
     if (!data) {
         exported_free(e);
-        return raise_error();
+        return NULL;
     }
-    describe(major >= 1 ? &e->versioned.tensor : &e->plain.tensor, e, data);
-    if (major >= 1) {
+    e->on_gpu = r.on_gpu;
+    e->stream = r.stream ? IG_ALL_STREAMS : NULL;
+    describe(r.versioned ? &e->versioned.tensor : &e->plain.tensor, e, data);
+    if (r.versioned) {
         e->versioned.major = 1;
-        e->versioned.flags = copy == Py_True ? DL_COPIED : DL_READ_ONLY;
+        e->versioned.flags = r.copy ? DL_COPIED : DL_READ_ONLY;
         e->versioned.deleter = delete_versioned;
     } else {
         e->plain.deleter = delete_plain;
     }
-    PyObject *capsule = PyCapsule_New(e, major >= 1 ? versioned_name : plain_name, capsule_end);
+    PyObject *capsule = PyCapsule_New(e, r.versioned ? versioned_name : plain_name, capsule_end);
     if (!capsule)
         exported_free(e);
     return capsule;
@@ -345,7 +408,30 @@ static ig_array *over_tensor(const dl_tensor *t, ig_dtype dtype, void (*end)(voi
     return ig_as_strided(flat, (ig_ints){lengths, ndim}, (ig_ints){strides, ndim}, -low);
 }
 
-static ig_array *from_capsule_object(PyObject *capsule)
+/* The GPU with this number as a device here; false if there is none. */
+static bool find_gpu(int id, char name[static 32])
+{
+    for (int i = 0; i <= id; i++) { /* GPUs that cannot be used here have no name */
+        PyOS_snprintf(name, 32, "cuda:%d", id - i);
+        if (ig_device_number(name) == id)
+            return true;
+    }
+    return false;
+}
+
+static ig_array *over_any(const dl_tensor *t, ig_dtype dtype, const char *gpu,
+                          void (*end)(void *context), void *context)
+{
+    if (!gpu)
+        return over_tensor(t, dtype, end, context);
+    return ig_from_device_memory(gpu, (char *)t->data + t->byte_offset,
+                                 (ig_ints){t->ndim ? t->shape : (int64_t[]){0}, t->ndim},
+                                 (ig_ints){t->strides, t->strides ? t->ndim : 0}, dtype, end,
+                                 context);
+}
+
+/* An array over the elements of a capsule, in host memory or on this GPU. */
+static ig_array *from_capsule_object(PyObject *capsule, const char *gpu)
 {
     const bool versioned = PyCapsule_IsValid(capsule, versioned_name);
     if (!versioned && !PyCapsule_IsValid(capsule, plain_name)) {
@@ -360,8 +446,10 @@ static ig_array *from_capsule_object(PyObject *capsule)
         return NULL;
     }
     const ig_dtype dtype = tensor_dtype(t);
-    if (!dtype || t->ndim > IG_MAX_NDIM ||
-        (t->device.type != DL_CPU && t->device.type != DL_CUDA_HOST)) {
+    const bool on_host = t->device.type == DL_CPU || t->device.type == DL_CUDA_HOST;
+    const bool is_expected =
+        gpu ? t->device.type == DL_CUDA && t->device.id == ig_device_number(gpu) : on_host;
+    if (!dtype || t->ndim > IG_MAX_NDIM || !is_expected) {
         PyErr_Format(PyExc_BufferError,
                      "a DLPack tensor of type %d with %d bits, %d dimensions, on device type %d "
                      "cannot be an array here",
@@ -369,35 +457,58 @@ static ig_array *from_capsule_object(PyObject *capsule)
         return NULL;
     }
     PyCapsule_SetName(capsule, versioned ? "used_dltensor_versioned" : "used_dltensor");
-    ig_array *x = over_tensor(t, dtype, versioned ? drop_versioned : drop_plain, m);
+    ig_array *x = over_any(t, dtype, gpu, versioned ? drop_versioned : drop_plain, m);
     if (!x)
         raise_error();
     return x;
 }
 
+/* How to ask for a capsule: our stream waits for the elements of our GPU; other GPUs copy to the host. */
+typedef struct question {
+    const char *gpu; /* ours, or NULL */
+    bool to_host;
+    PyObject *copy;
+} question;
+
 /* The keywords of __dlpack__. The usual ones are made once. */
-static PyObject *capsule_keywords(bool on_gpu, PyObject *copy)
+static PyObject *capsule_keywords(const question *q)
 {
     static PyObject *usual;
-    if (on_gpu)
-        return Py_BuildValue("{s(ii)sOs(ii)}", "max_version", 1, 0, "copy", copy, "dl_device",
-                             DL_CPU, 0);
-    if (copy != Py_None)
-        return Py_BuildValue("{s(ii)sO}", "max_version", 1, 0, "copy", copy);
-    if (!usual)
-        usual = Py_BuildValue("{s(ii)}", "max_version", 1, 0);
-    return Py_XNewRef(usual);
+    if (!q->gpu && !q->to_host && q->copy == Py_None) {
+        if (!usual)
+            usual = Py_BuildValue("{s(ii)}", "max_version", 1, 0);
+        return Py_XNewRef(usual);
+    }
+    PyObject *names = Py_BuildValue("{s(ii)}", "max_version", 1, 0), *value = NULL;
+    bool fine = names && (q->copy == Py_None || PyDict_SetItemString(names, "copy", q->copy) == 0);
+    if (fine && q->to_host) {
+        value = Py_BuildValue("(ii)", DL_CPU, 0);
+        fine = value && PyDict_SetItemString(names, "dl_device", value) == 0;
+    } else if (fine && q->gpu) {
+        void *stream = ig_device_stream(q->gpu);
+        value = stream ? PyLong_FromLongLong((intptr_t)stream) : raise_error();
+        fine = value && PyDict_SetItemString(names, "stream", value) == 0;
+    }
+    Py_XDECREF(value);
+    if (!fine)
+        Py_CLEAR(names);
+    return names;
 }
 
 /* Calls __dlpack__, with the arguments of version 1 if it takes them. */
-static PyObject *ask_capsule(PyObject *o, bool on_gpu, PyObject *copy)
+static PyObject *ask_capsule(PyObject *o, const question *q)
 {
     PyObject *method = PyObject_GetAttrString(o, "__dlpack__"), *none = PyTuple_New(0);
-    PyObject *names = capsule_keywords(on_gpu, copy);
+    PyObject *names = capsule_keywords(q);
     PyObject *capsule = method && none && names ? PyObject_Call(method, none, names) : NULL;
-    if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError) && !on_gpu) {
+    if (!capsule && method && none && names && PyErr_ExceptionMatches(PyExc_TypeError) &&
+        !q->to_host && q->copy == Py_None) {
+        PyObject *older;
         PyErr_Clear();
-        capsule = PyObject_CallNoArgs(method);
+        older = PyDict_Copy(names);
+        if (older && PyDict_DelItemString(older, "max_version") == 0)
+            capsule = PyObject_Call(method, none, older);
+        Py_XDECREF(older);
     }
     Py_XDECREF(method);
     Py_XDECREF(none);
@@ -405,37 +516,46 @@ static PyObject *ask_capsule(PyObject *o, bool on_gpu, PyObject *copy)
     return capsule;
 }
 
-ig_array *from_capsule(PyObject *o, PyObject *device, PyObject *copy)
+/* The array of an object on its own device, or in host memory if `host`. */
+static ig_array *ask_array(PyObject *o, bool host, PyObject *copy)
 {
     int type = DL_CPU, id = 0;
     char there[32];
-    if (device != Py_None && !PyUnicode_Check(device)) {
-        PyErr_Format(PyExc_TypeError, "a device is a string, not %R", Py_TYPE(device));
-        return NULL;
-    }
     PyObject *pair = PyObject_CallMethod(o, "__dlpack_device__", NULL);
     if (!pair || !PyArg_ParseTuple(pair, "ii", &type, &id)) {
         Py_XDECREF(pair);
         return NULL;
     }
     Py_DECREF(pair);
+    question q = {.copy = copy};
     const bool on_gpu = type != DL_CPU && type != DL_CUDA_HOST;
-    if (on_gpu && copy == Py_False) {
+    if (type == DL_CUDA && !host && find_gpu(id, there))
+        q.gpu = there;
+    q.to_host = on_gpu && !q.gpu;
+    if (q.to_host && copy == Py_False) {
         PyErr_SetString(PyExc_BufferError,
-                        "a GPU's elements are copied through the host; pass copy=None");
+                        "the elements are on a device that is not used here, so they are copied; "
+                        "pass copy=None");
         return NULL;
     }
-    PyObject *capsule = ask_capsule(o, on_gpu, on_gpu ? Py_None : copy);
-    ig_array *x = capsule ? from_capsule_object(capsule) : NULL;
+    if (q.to_host)
+        q.copy = Py_None;
+    PyObject *capsule = ask_capsule(o, &q);
+    ig_array *x = capsule ? from_capsule_object(capsule, q.gpu) : NULL;
     Py_XDECREF(capsule);
-    if (!x)
+    return x;
+}
+
+ig_array *from_capsule(PyObject *o, PyObject *device, PyObject *copy)
+{
+    if (device != Py_None && !PyUnicode_Check(device)) {
+        PyErr_Format(PyExc_TypeError, "a device is a string, not %R", Py_TYPE(device));
         return NULL;
-    const char *to = PyUnicode_Check(device) ? PyUnicode_AsUTF8AndSize(device, NULL) : NULL;
-    if (!to && on_gpu && type == DL_CUDA) {
-        PyOS_snprintf(there, sizeof there, "cuda:%d", id);
-        to = there;
     }
-    if (to && !(x = placed(x, to)))
+    const char *to = device == Py_None ? NULL : PyUnicode_AsUTF8AndSize(device, NULL);
+    ig_array *x = is_array(o) && copy != Py_True ? array_of(o)
+                                                 : ask_array(o, to && strcmp(to, "cpu") == 0, copy);
+    if (x && to && !(x = placed(x, to)))
         raise_error();
     return x;
 }

@@ -187,6 +187,16 @@ const void *elements(ig_array *x)
     return data ? data : "";
 }
 
+ig_array *copied(ig_array *x)
+{
+    ig_array *copy;
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
+    copy = ig_copy(x);
+    pthread_mutex_unlock(&graphs);
+    Py_END_ALLOW_THREADS if (!copy) raise_stopped();
+    return copy;
+}
+
 ig_array *placed(ig_array *x, const char *device)
 {
     char before[64];

@@ -1,6 +1,7 @@
 /* The fake driver: devices, contexts, memory, streams and events. See fake.h. */
 #include "fakecuda/parts.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct CUevent_st {
     object base;
     bool timed, recorded;
     CUstream stream; /* that is to reach the event */
+    long number;     /* of the command that records it */
     double ns;
 };
 
@@ -414,6 +416,16 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+static bool is_alive(const void *o)
+{
+    const object *at = objects;
+    while (at && at != o)
+        at = at->next;
+    return at != NULL;
+}
+
+static CUresult stream_run(CUstream stream, long until);
+
 static CUresult command_run(const command *c)
 {
     const void *from = c->from ? c->from : c->held;
@@ -428,14 +440,41 @@ static CUresult command_run(const command *c)
         break;
     case COMMAND_LAUNCH: return launch_run(c->launch);
     case COMMAND_CALL: c->call(from); break;
+    case COMMAND_WAIT: return is_alive(c->stream) ? stream_run(c->stream, c->until) : CUDA_SUCCESS;
     }
     return CUDA_SUCCESS;
 }
 
+static void stream_destroy(void *o);
+static void default_destroy(void *o)
+{
+    stream_destroy(o);
+    fake_counts[FAKE_OBJECTS]++; /* the caller did not make it */
+}
+
+/* The stream of a handle: NULL and 1 are the default stream, which exists as long as its context. */
+static CUstream stream_of(CUstream stream)
+{
+    static CUstream usual[DEVICES_MOST];
+    const int device = device_now();
+    if ((uintptr_t)stream > 1 || device < 0)
+        return stream;
+    if (!is_alive(usual[device])) {
+        CUstream s = usual[device] = object_new(sizeof *s, default_destroy);
+        if (s)
+            s->last = &s->first;
+        fake_counts[FAKE_OBJECTS]--;
+    }
+    return usual[device];
+}
+
 CUresult command_add(CUstream stream, command *c)
 {
+    static long numbers;
+    stream = stream_of(stream);
     if (!c)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    c->number = ++numbers;
     *stream->last = c;
     stream->last = &c->next;
     if (stream->capture) {
@@ -462,21 +501,30 @@ SHOWN bool fake_call(CUstream stream, void (*run)(const void *data), const void 
     return fake_done(command_add(stream, c)) == CUDA_SUCCESS;
 }
 
-CUresult stream_drain(CUstream stream)
+/* Runs the commands up to a number. */
+static CUresult stream_run(CUstream stream, long until)
 {
     CUresult status = CUDA_SUCCESS;
-    if (stream->capture) {
-        stream->spoiled = true;
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    }
-    while (stream->first) {
+    while (stream->first && stream->first->number <= until) {
         command *c = stream->first;
         stream->first = c->next;
+        if (!stream->first)
+            stream->last = &stream->first;
         if (status == CUDA_SUCCESS)
             status = command_run(c);
         command_free(c);
     }
-    stream->last = &stream->first;
+    return status;
+}
+
+CUresult stream_drain(CUstream stream)
+{
+    stream = stream_of(stream);
+    if (stream->capture) {
+        stream->spoiled = true;
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    const CUresult status = stream_run(stream, LONG_MAX);
     if (status != CUDA_SUCCESS)
         lost = true;
     if (++waits == lose_at)
@@ -637,6 +685,31 @@ CUresult cuStreamSynchronize(CUstream stream)
     return fake_done(stream_drain(stream));
 }
 
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+    (void)flags;
+    ENTER;
+    if (!event->stream)
+        return fake_done(CUDA_SUCCESS);
+    command *c = command_new(COMMAND_WAIT, 0);
+    if (c) {
+        c->stream = event->stream;
+        c->until = event->number;
+    }
+    return fake_done(command_add(stream, c));
+}
+
+CUresult cuCtxSynchronize(void)
+{
+    ENTER;
+    CUresult status = CUDA_SUCCESS;
+    for (object *o = objects; o; o = o->next)
+        if ((o->destroy == stream_destroy || o->destroy == default_destroy) &&
+            o->device == device_now() && status == CUDA_SUCCESS)
+            status = stream_drain((CUstream)(void *)o);
+    return fake_done(status);
+}
+
 CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
     ENTER;
@@ -659,13 +732,16 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     ENTER;
     event_destroy(event); /* only the last record counts */
+    stream = stream_of(stream);
     command *c = command_new(COMMAND_EVENT, 0);
     if (c) {
         c->event = event;
         event->stream = stream;
         event->recorded = true;
     }
-    return fake_done(command_add(stream, c));
+    const CUresult status = command_add(stream, c);
+    event->number = c ? c->number : 0;
+    return fake_done(status);
 }
 
 CUresult cuEventSynchronize(CUevent event)

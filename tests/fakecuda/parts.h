@@ -30,7 +30,8 @@ typedef enum command_kind {
     COMMAND_FILL,
     COMMAND_LAUNCH,
     COMMAND_CALL,
-    COMMAND_EVENT
+    COMMAND_EVENT,
+    COMMAND_WAIT
 } command_kind;
 
 /* A command of a stream, or a node of a graph. */
@@ -42,6 +43,9 @@ typedef struct command {
     uint64_t bytes;
     unsigned char value;
     CUevent event;
+    long number;     /* commands of all streams are numbered */
+    CUstream stream; /* COMMAND_WAIT: whose commands run first, up to the one with number `until` */
+    long until;
     fake_launch *launch;
     void (*call)(const void *data);
     struct command *after[FAKE_AFTER]; /* of a node */

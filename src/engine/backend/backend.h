@@ -139,6 +139,26 @@ typedef struct backend_replay {
     void (*discard)(void *kept); /* NULL is fine */
 } backend_replay;
 
+/* ---- memory and streams of other libraries ---- */
+
+/* Every stream of the device, as a stream that is waited for. */
+#define BACKEND_ALL_STREAMS ((void *)(intptr_t)-1)
+
+/* A device whose memory and streams other libraries of the process use, too. */
+typedef struct backend_share {
+    int (*number)(const backend *dev);   /* by which its driver knows the device */
+    void *(*stream)(const backend *dev); /* that orders its commands; NULL on failure */
+    /* One waits for the commands that the other has been given so far: the device, or the stream of another library.
+     * The host does not wait, unless the stream is BACKEND_ALL_STREAMS. */
+    ig_status (*wait)(const backend *dev, void *stream, bool device_waits);
+    void *(*address)(const buffer *b);
+    /* A buffer over memory at a multiple of `aligned` bytes, which no command writes. Before release is called, the
+     * device has finished its commands. Calls release also on failure. */
+    buffer *(*borrow)(const backend *dev, void *at, size_t bytes, void (*release)(void *context),
+                      void *context);
+    size_t aligned;
+} backend_share;
+
 /* ---- the device ---- */
 
 struct backend {
@@ -199,6 +219,7 @@ struct backend {
     /* NULL: all programs run as emitted kernels. */
     const backend_native *native;
     const backend_replay *replay; /* NULL: launches cannot be recorded */
+    const backend_share *share;   /* NULL: other libraries cannot use its memory */
 };
 
 static inline bool backend_runs_kernels(const backend *dev) { return dev->language || dev->lanes; }

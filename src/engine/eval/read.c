@@ -107,6 +107,30 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
     return status;
 }
 
+ig_array *ig_copy(ig_array *x)
+{
+    size_t offset;
+    ig_array *pairs = complex_pairs(x);
+    if (read_check(pairs, "copy") != IG_OK)
+        return NULL;
+    const size_t bytes = (size_t)view_size(&pairs->view) * ig_dtype_bytes((ig_dtype)pairs->dtype);
+    const backend *dev = engine_device_of(pairs);
+    buffer *from = elements_locked(pairs, &offset);
+    if (!from)
+        return NULL;
+    engine_enter();
+    buffer *to = transfer_copy(from, offset, bytes, dev);
+    engine_leave();
+    buffer_release(from);
+    if (!to)
+        return NULL;
+    const char *before = array_device_now();
+    array_device_set(dev->name);
+    ig_array *copy = array_leaf((ig_dtype)pairs->dtype, pairs->view.ndim, pairs->view.shape, to);
+    array_device_set(before);
+    return array_is_complex(x) ? complex_of_pairs(copy) : copy;
+}
+
 static ig_status item_check(const ig_array *x, const char *what)
 {
     char shape[400];

@@ -126,7 +126,8 @@ static ig_status find_donated(graph *g)
     }
     for (int i = 0; i < g->n_leaf; i++)
         g->donated[i] = leaf_held[i] == atomic_load(&g->leaf[i]->refs) &&
-                        atomic_load(&g->leaf[i]->data->refs) == 1 && !g->leaf[i]->data->foreign;
+                        atomic_load(&g->leaf[i]->data->refs) == 1 && !g->leaf[i]->data->foreign &&
+                        !g->leaf[i]->data->borrowed;
     return IG_OK;
 }
 

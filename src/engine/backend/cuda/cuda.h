@@ -25,6 +25,7 @@ typedef struct cuda_device {
     CUstream stream;
     void *staging;                  /* pinned host memory */
     CUevent staged;                 /* recorded after the last copy out of staging */
+    CUevent given;                  /* for streams of other libraries; NULL: not used yet */
     cublasLtHandle_t lt;            /* NULL: not used yet */
     cudnnHandle_t dnn;              /* the same */
     struct dnn_answer *offers;      /* the plans of cuDNN so far */
@@ -96,6 +97,9 @@ void cuda_note(cuda_device *d, CUresult status, const char *what);
 
 extern const pool_driver cuda_pool;
 extern const struct driver cuda_driver;
+
+/* Memory and streams of other libraries (share.c). */
+extern const backend_share cuda_shared;
 
 /* Pinned host memory. */
 buffer *cuda_alloc_visible(const backend *dev, size_t bytes);

@@ -193,11 +193,14 @@ static void close_parts(cuda_device *d)
 {
     if (d->staged)
         cu.event_destroy(d->staged);
+    if (d->given)
+        cu.event_destroy(d->given);
     if (d->staging)
         cu.host_free(d->staging);
     if (d->stream)
         cu.stream_destroy(d->stream);
     d->staged = NULL;
+    d->given = NULL;
     d->staging = NULL;
     d->stream = NULL;
 }
@@ -290,6 +293,7 @@ static const backend vtable = {
     .kernel_launch = cuda_kernel_launch,
     .native = &cuda_native_programs, /* device_look may choose another table */
     .replay = &cuda_replays,
+    .share = &cuda_shared,
 };
 
 const backend_family backend_cuda = {.name = "cuda", .search = &cuda_search};

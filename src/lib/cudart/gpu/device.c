@@ -79,7 +79,7 @@ static int enter(void)
 
 int gpu_capability(void) { return here.dev->capability; }
 
-static int synchronize(void) { return gpu_managed_to_host(gpu.context_wait()); }
+static int synchronize(void) { return gpu_managed_to_host(cu.context_wait()); }
 
 static int reset(void)
 {

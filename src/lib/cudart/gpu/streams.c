@@ -20,7 +20,7 @@ int gpu_stream_query(void *stream) { return gpu_managed_to_host(gpu.stream_query
 
 int gpu_stream_after(void *stream, void *event)
 {
-    return event ? gpu.stream_wait_event(stream, event, 0) : cudaErrorInvalidResourceHandle;
+    return event ? cu.stream_wait_event(stream, event, 0) : cudaErrorInvalidResourceHandle;
 }
 
 int gpu_stream_about(void *stream, unsigned *flags, int *priority)
