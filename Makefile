@@ -149,7 +149,7 @@ LEVEL_BASE_amx   := avx512
 LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 
 # A level takes the loops that memory limits from its plain level.
-PLAIN_LANES := convert fold_int keys map_int scan simt
+PLAIN_LANES := convert fold_int keys map_int scan series simt
 LEVEL_PLAIN_avx512 := avx2
 STEP_LANES := factor spectral_f32 spectral_f64 spectral_c64 spectral_c128
 
@@ -271,7 +271,7 @@ $(BUILD)/obj/src/engine/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(
 
 lane_files = $(foreach level,$(LEVELS),$(foreach f,$1,$(BUILD)/obj/src/engine/backend/cpu/lanes/$f.$(level).o))
 $(call lane_files,map_float): LANES_OPTIMIZE := $(MAPS_OPTIMIZE)
-$(call lane_files,$(filter-out keys scan,$(PLAIN_LANES))): LANES_OPTIMIZE := $(PLAIN_OPTIMIZE)
+$(call lane_files,$(filter-out keys scan series,$(PLAIN_LANES))): LANES_OPTIMIZE := $(PLAIN_OPTIMIZE)
 $(call lane_files,$(STEP_LANES)): LANES_OPTIMIZE := $(STEPS_OPTIMIZE)
 
 # The command and some tests with lane loops that clang compiled, and with all other objects of this build: the

@@ -36,6 +36,49 @@ enum {
     RUN_BITS = 4,
     RUN_MOST = 4
 };
+/* An op of a series, which computes one value v for each lane in registers: 4 bytes, i32 or f32; bytes are i32. x is the
+ * other operand: lanes of the same kind, or one value if the code has SERIES_ONE. GET reads v from x, PUT stores it. All
+ * other ops change v as the rows and conversions of their names do. An operand of lanes has elements of `bytes` bytes; if
+ * it is 0, x has room for 16 lanes more. */
+enum {
+    SERIES_GET,
+    SERIES_GET_U8,
+    SERIES_GET_I8,
+    SERIES_PUT,
+    SERIES_PUT_BYTES, /* the low bytes, exclusive or those of shift */
+    SERIES_INT_ADD,
+    SERIES_INT_SUBTRACT,
+    SERIES_INT_FROM, /* SUBTRACT with exchanged operands */
+    SERIES_INT_MULTIPLY,
+    SERIES_ADD,
+    SERIES_SUBTRACT,
+    SERIES_FROM,
+    SERIES_MULTIPLY,
+    SERIES_DIVIDE,
+    SERIES_MAXIMUM,
+    SERIES_MINIMUM,
+    SERIES_FLOAT, /* from i32 */
+    SERIES_ROUND,
+    SERIES_U8, /* from f32, saturating */
+    SERIES_I8,
+    SERIES_WRAP_U8, /* from i32 */
+    SERIES_WRAP_I8,
+    SERIES_XOR, /* v ^ shift */
+    /* Ops that are one for speed. x is one value. */
+    SERIES_SHIFT,       /* v + shift; x is not used */
+    SERIES_SCALE,       /* SHIFT, FLOAT, MULTIPLY */
+    SERIES_GET_SCALE,   /* GET of y, SCALE */
+    SERIES_QUANTIZE_U8, /* ROUND, ADD of *y (if it is not NULL), U8; x is not used */
+    SERIES_QUANTIZE_I8,
+    SERIES_ONE = 32,
+    SERIES_MOST = 40 /* ops */
+};
+typedef struct series_op {
+    int code, bytes;
+    void *x;
+    const void *y;
+    int32_t shift;
+} series_op;
 /* Loops of 16-bit floats: h is a stored element, x and y are f32 lanes. round(x) is x rounded to the dtype of h, a
  * lane. */
 enum {
@@ -101,6 +144,8 @@ typedef struct cpu_level {
     /* The loop that applies row `first`, with flags `one`, then unary row `second` to its result. NULL if there is
      * none. */
     map_loop (*pair)(int first, int second, ig_dtype lane, int one);
+    /* Runs a series of at most SERIES_MOST ops. */
+    void (*series)(int64_t n, int n_op, const series_op *op);
     /* Converts stored elements by the rules of ig_astype, also between f16, bf16 and f32: d[i * ds]
      * = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,

@@ -172,6 +172,7 @@ const cpu_level PART(cpu_level) = {
     .loop = lane_loop,
     .run = PART(lane_run),
     .pair = PART(lane_pair),
+    .series = PLAIN_PART(lane_series),
     .convert = PLAIN_PART(lane_convert),
     .round = PLAIN_PART(lane_round),
     .stream = lane_stream,

@@ -72,6 +72,7 @@ map_loop PLAIN_PART(lane_loop_int)(int op, ig_dtype lane, int one);
 const lane_folds *PLAIN_PART(lane_folds_int)(ig_dtype lane);
 run_loop PART(lane_run)(int rows, int code, ig_dtype lane);
 map_loop PART(lane_pair)(int first, int second, ig_dtype lane, int one);
+void PLAIN_PART(lane_series)(int64_t n, int n_op, const series_op *op);
 void PLAIN_PART(lane_convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds,
                               const void *a, int64_t as);
 void PLAIN_PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a);

@@ -80,6 +80,16 @@ typedef struct row_step {
     row_place d, x[RUN_MOST + 1];
 } row_step;
 
+/* An op of a series, and where its operands are; see rows_series.c. Its shift is the sum of `shifts` values of a row:
+ * bytes, or i32 which are subtracted if `less`. */
+typedef struct row_series {
+    series_op op;
+    row_place x, y, shift[2];
+    int shifts;
+    bool less[2];
+    ig_dtype shifted; /* the dtype of these values */
+} row_series;
+
 /* A tape whose rows all take the same steps; see plan_rows. */
 typedef struct rows_plan {
     int64_t points;   /* points of a row; 0: the tape has no such plan */
@@ -88,6 +98,8 @@ typedef struct rows_plan {
     row_place *shown; /* for each register: where its value is at the end */
     row_step *step;
     int n_step;
+    row_series *series; /* if it has ops, the whole tape is this series, and there are no steps */
+    int n_series;
     size_t bytes; /* bytes of a lane of the result, if there is one: the same in all steps */
     /* If the result is summed: the loop that replaces the last steps and the sum, where it stores and reads; NULL if
      * there is none. */
@@ -116,19 +128,29 @@ typedef struct tape_plan {
     char *narrow; /* ... and another one, also for 16-bit elements */
 } tape_plan;
 
-/* ---- rows plans (tape_plan.c) and their 16-bit floats (rows_half.c) ---- */
+/* ---- rows plans (tape_plan.c), their 16-bit floats (rows_half.c) and series (rows_series.c) ---- */
 
 /* Kinds of row_place.of: the core's values, the spare block, a register's block, an operand's
  * memory, the lane of a constant, the lanes held of an operand with a period. */
-enum { PLACE_CORE, PLACE_SPARE, PLACE_BLOCKS };
+enum { PLACE_NONE = -1, PLACE_CORE, PLACE_SPARE, PLACE_BLOCKS };
 
 /* The rows of operand i; the rows in the block of register r; the place where instruction k writes its rows of
  * lanes. */
 row_place rows_place_of_operand(const tape_run *run, int i);
 row_place rows_place_of_block(const tape_run *run, int r, size_t bytes);
 row_place rows_place_of_result(const tape_run *run, int k, size_t bytes);
+/* The rows of the core's values. */
+row_place rows_place_of_core(const tape_run *run, size_t bytes);
+/* True if the rows of operand i are contiguous, and equally far apart. */
+bool rows_are_contiguous(const tape_run *run, int i);
 /* True if the rows of an instruction that writes into a STORE's operand are contiguous there. */
 bool rows_has_place(const tape_run *run, int k);
+
+/* Plans a LOAD of rows that are contiguous, or of one value for each row. Returns false if they are neither. */
+bool rows_load(const tape_run *run, const tape_inst *in);
+
+/* Plans the whole tape as a series. Returns false if it cannot be one. */
+bool rows_series(const tape_run *run);
 
 /* Widens the value of register r if it consists of 16-bit elements. These functions return false if there is no such
  * plan. */

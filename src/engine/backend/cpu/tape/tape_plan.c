@@ -77,14 +77,16 @@ static void *arena_take(arena *a, size_t bytes)
 
 /* ---- planning ---- */
 
-/* The block of a register fits the widest value that the register holds. */
+/* The block of a register fits the widest value that the register holds, and a lane of a series. */
 static void plan_blocks(const tape *t, tape_plan *plan)
 {
     for (int r = 0; r < t->n_reg; r++)
         plan->block[r] = 0;
     for (int k = 0; k < t->n_inst; k++) {
-        const size_t bytes = (size_t)block_points(t) * inst_bytes(t, &t->inst[k]);
-        if (bytes && plan->block[t->inst[k].dst] < bytes)
+        const size_t lane = inst_bytes(t, &t->inst[k]);
+        const size_t bytes =
+            (size_t)block_points(t) * (lane < sizeof(float) ? sizeof(float) : lane);
+        if (lane && plan->block[t->inst[k].dst] < bytes)
             plan->block[t->inst[k].dst] = bytes;
     }
 }
@@ -295,8 +297,10 @@ row_place rows_place_of_operand(const tape_run *run, int i)
 {
     const operand_plan *p = &run->plan->operand[i];
     const view *v = &run->t->operand[i].v;
+    const bool repeats = v->ndim == 3 && v->stride[0] == 0 && !run->plan->rows.flat;
     return (row_place){.of = place_of_operand(run->t, i),
-                       .move = run->plan->rows.flat ? p->bytes : v->stride[0] * p->bytes,
+                       .move = run->plan->rows.flat ? p->bytes : v->stride[v->ndim - 2] * p->bytes,
+                       .period = repeats ? v->shape[1] : 0,
                        .step = v->stride[v->ndim - 1] * p->bytes,
                        .one = v->stride[v->ndim - 1] == 0,
                        .packed = p->packed,
@@ -310,15 +314,33 @@ static row_place row_of_block(const tape_run *run, int16_t of, size_t bytes)
     return (row_place){.of = of, .move = move, .own = true, .packed = true};
 }
 
+row_place rows_place_of_core(const tape_run *run, size_t bytes)
+{
+    return row_of_block(run, PLACE_CORE, bytes);
+}
+
 row_place rows_place_of_block(const tape_run *run, int r, size_t bytes)
 {
     return row_of_block(run, place_of_block(r), bytes);
 }
 
+/* True if all rows of a space of three axes are equally far apart, or repeat with its first axis. */
+static bool has_even_rows(const view *v)
+{
+    return v->ndim < 3 || v->shape[0] == 1 || v->stride[0] == 0 ||
+           v->stride[0] == v->shape[1] * v->stride[1];
+}
+
+bool rows_are_contiguous(const tape_run *run, int i)
+{
+    const view *v = &run->t->operand[i].v;
+    return v->stride[v->ndim - 1] == 1 && has_even_rows(v);
+}
+
 bool rows_has_place(const tape_run *run, int k)
 {
     const int direct = run->plan->inst[k].direct;
-    return direct == NOT_DIRECT || run->t->operand[direct].v.stride[run->t->ndim - 1] == 1;
+    return direct == NOT_DIRECT || rows_are_contiguous(run, direct);
 }
 
 row_place rows_place_of_result(const tape_run *run, int k, size_t bytes)
@@ -328,8 +350,7 @@ row_place rows_place_of_result(const tape_run *run, int k, size_t bytes)
                                 : rows_place_of_block(run, run->t->inst[k].dst, bytes);
 }
 
-/* A LOAD of rows that are contiguous, or of one value for each row. */
-static bool plan_row_load(const tape_run *run, const tape_inst *in)
+bool rows_load(const tape_run *run, const tape_inst *in)
 {
     const operand_plan *p = &run->plan->operand[in->operand];
     const int64_t step = run->t->operand[in->operand].v.stride[run->t->ndim - 1];
@@ -340,7 +361,9 @@ static bool plan_row_load(const tape_run *run, const tape_inst *in)
                           .move = (int64_t)lane_bytes((int)run->t->operand[in->operand].dtype),
                           .period = p->period}
             : rows_place_of_operand(run, in->operand);
-    return p->constant || p->period || step == 1 || (step == 0 && !p->half);
+    return p->constant || p->period ||
+           ((step == 1 || (step == 0 && !p->half)) &&
+            has_even_rows(&run->t->operand[in->operand].v));
 }
 
 static int ones_of(const row_step *s)
@@ -450,7 +473,7 @@ static bool plan_rows(const tape_run *run, tape_plan *plan)
     for (int k = 0; k < t->n_inst && plain; k++) {
         const tape_inst *in = &t->inst[k];
         if (in->code == TAPE_LOAD)
-            plain = plan_row_load(run, in);
+            plain = rows_load(run, in);
         else if (in->code == TAPE_MAP)
             plain = plan_row_map(run, k);
         else if (in->code == TAPE_CORE)
@@ -475,7 +498,9 @@ static void plan_all(const tape_run *run)
     tape_plan *plan = run->plan;
     plan_insts(run, plan);
     plan_pairs(run->t, plan);
-    plan->rows.points = plan_rows(run, plan) ? run->t->shape[run->t->ndim - 1] : 0;
+    plan->rows.n_series = 0;
+    const bool plain = plan_rows(run, plan) || rows_series(run);
+    plan->rows.points = plain ? run->t->shape[run->t->ndim - 1] : 0;
     plan->rows.sum = NULL;
 }
 
@@ -487,6 +512,7 @@ static tape_plan *take_parts(const tape *t, arena *a)
     to->inst = arena_take(a, (size_t)t->n_inst * sizeof *to->inst);
     to->rows.shown = arena_take(a, (size_t)t->n_reg * sizeof *to->rows.shown);
     to->rows.step = arena_take(a, STEP_MOST * sizeof *to->rows.step);
+    to->rows.series = arena_take(a, SERIES_MOST * sizeof *to->rows.series);
     to->block = arena_take(a, (size_t)t->n_reg * sizeof *to->block);
     to->use = arena_take(a, (size_t)t->n_reg * sizeof *to->use);
     to->apart = arena_take(a, APART_MOST * sizeof *to->apart);
@@ -543,6 +569,7 @@ static tape_plan *copy_plan(const tape *t, arena *a)
     plan->inst = parts.inst;
     plan->rows.shown = parts.rows.shown;
     plan->rows.step = parts.rows.step;
+    plan->rows.series = parts.rows.series;
     plan->use = parts.use;
     plan->apart = parts.apart;
     for (int i = 0; i < t->n_operand; i++)
@@ -551,6 +578,8 @@ static tape_plan *copy_plan(const tape *t, arena *a)
     if (t->result >= 0)
         plan->rows.shown[t->result] = from->rows.shown[t->result];
     memcpy(plan->rows.step, from->rows.step, (size_t)from->rows.n_step * sizeof *plan->rows.step);
+    memcpy(plan->rows.series, from->rows.series,
+           (size_t)from->rows.n_series * sizeof *plan->rows.series);
     return plan;
 }
 
@@ -612,7 +641,7 @@ static void bind_place(const tape_run *run, row_place *p)
     const tape *t = run->t;
     const tape_plan *plan = run->plan;
     const int block = p->of - PLACE_BLOCKS, i = block - t->n_reg;
-    p->at = p->of == PLACE_CORE    ? NULL
+    p->at = p->of <= PLACE_CORE    ? NULL
             : p->of == PLACE_SPARE ? plan->spare
             : i < 0                ? plan->own[block]
             : i < t->n_operand     ? plan->operand[i].base
@@ -629,6 +658,12 @@ static void bind_rows(const tape_run *run)
         bind_place(run, &s->d);
         for (int i = 0; i < step_operands(&s->run); i++)
             bind_place(run, &s->x[i]);
+    }
+    for (row_series *s = rows->series; s < rows->series + rows->n_series; s++) {
+        bind_place(run, &s->x);
+        bind_place(run, &s->y);
+        for (int i = 0; i < s->shifts; i++)
+            bind_place(run, &s->shift[i]);
     }
     if (run->t->result >= 0)
         bind_place(run, &rows->shown[run->t->result]);

@@ -60,9 +60,38 @@ static inline __attribute__((always_inline)) void fetch_next(const some_rows *ro
         __builtin_prefetch(x + i);
 }
 
+/* The shift of an op in row r. */
+static int32_t shift_of(const some_rows *rows, const row_series *s, int64_t r)
+{
+    uint32_t shift = 0;
+    for (int i = 0; i < s->shifts; i++) {
+        const void *at = row_at(rows, &s->shift[i], r);
+        const uint32_t x = (uint32_t)dtype_fetch_int(s->shifted, at);
+        shift = s->less[i] ? shift - x : shift + x;
+    }
+    return (int32_t)shift;
+}
+
+static void run_series(const tape_run *run, const some_rows *rows, int64_t r)
+{
+    const rows_plan *plan = rows->plan;
+    series_op op[SERIES_MOST];
+    for (int k = 0; k < plan->n_series; k++) {
+        const row_series *s = &plan->series[k];
+        op[k] = (series_op){s->op.code, s->op.bytes, row_at(rows, &s->x, r),
+                            s->y.of == PLACE_NONE ? NULL : row_at(rows, &s->y, r),
+                            shift_of(rows, s, r)};
+    }
+    run->level->series(rows->points, plan->n_series, op);
+}
+
 /* Runs `steps` steps of row r. */
 static void run_row(const tape_run *run, const some_rows *rows, int64_t r, int steps)
 {
+    if (rows->plan->n_series > 0) {
+        run_series(run, rows, r);
+        return;
+    }
     for (const row_step *s = rows->plan->step; s < rows->plan->step + steps; s++) {
         const void *x[RUN_MOST + 1] = {row_at(rows, &s->x[0], r), row_at(rows, &s->x[1], r),
                                        row_at(rows, &s->x[2], r)};
