@@ -138,6 +138,20 @@ static ig_array *build_max_pool_3(const struct prepared *p)
     return ig_max_pool2d(p->in[0], IG_SHAPE(3, 3), IG_SHAPE(2, 2), IG_SHAPE(1, 1), IG_NONE, false);
 }
 
+/* Boxes are given by a corner and their size. */
+static ig_array *build_roi_align(const struct prepared *p)
+{
+    const ig_index first[] = {{.kind = IG_INDEX_REST},
+                              {.kind = IG_INDEX_SLICE, .start = 0, .stop = 2, .step = 1}};
+    const ig_index second[] = {{.kind = IG_INDEX_REST},
+                               {.kind = IG_INDEX_SLICE, .start = 2, .stop = 4, .step = 1}};
+    ig_array *corner = ig_get(p->in[1], first, 2);
+    ig_array *ends[] = {corner, ig_add(corner, ig_get(p->in[1], second, 2))};
+    ig_array *image = ig_zeros(IG_SHAPE(ig_dim(p->in[1], 0)), IG_I64);
+    return ig_roi_align(p->in[0], ig_astype(ig_concat(ends, 2, IG_AXES(1)), IG_F32), image,
+                        IG_SHAPE(7), 1, 2, false, "mean");
+}
+
 static ig_array *build_cumulative_sum(const struct prepared *p)
 {
     return ig_cumulative_sum(p->in[0], IG_NONE, IG_DTYPE_NONE, false);
@@ -374,6 +388,7 @@ static const struct work {
     {"depthwise_2", build_depthwise_2, false},
     {"max_pool", build_max_pool, false},
     {"max_pool_3", build_max_pool_3, false},
+    {"roi_align", build_roi_align, false},
     {"cumulative_sum", build_cumulative_sum, false},
     {"sort", build_sort, false},
     {"cholesky", build_cholesky, false},

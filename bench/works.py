@@ -147,6 +147,8 @@ def works():
     yield Work("depthwise_2", "1x144x56x56 3x3", inputs=((1, 144, 56, 56), (144, 1, 3, 3)), bytes=144 * 56 * 56 * 5)
     yield Work("max_pool", "8x64x56x56 2x2", inputs=((8, 64, 56, 56),), bytes=8 * 64 * 56 * 56 * 5)
     yield Work("max_pool_3", "1x64x112x112 3x3", inputs=((1, 64, 112, 112),), bytes=64 * 112 * 112 * 5)
+    yield Work("roi_align", "100 boxes of 256x50x50 7x7", inputs=((1, 256, 50, 50), ("index", 25, 100, 4)), flops=100 * 256 * 49 * 4 * 8.0,
+               bar=0.8)
 
 
     yield from and_own(linear_algebra())

@@ -71,6 +71,14 @@ class OnnxRuntime:
         ]
         return self.session(nodes, constants, "x", x, "y", (len(x), len(weight)))
 
+    def roi_align(self, x, boxes):
+        np, onnx = self.np, self.onnx
+        ends = np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], 1).astype("f4")
+        constants = [onnx.numpy_helper.from_array(v, n) for n, v in (("boxes", ends), ("image", np.zeros(len(boxes), "i8")))]
+        node = onnx.helper.make_node("RoiAlign", ["x", "boxes", "image"], ["y"], output_height=7, output_width=7, sampling_ratio=2,
+                                     coordinate_transformation_mode="output_half_pixel")
+        return self.session([node], constants, "x", x, "y", (len(boxes), x.shape[1], 7, 7))
+
     def session(self, nodes, constants, name, x, result, shape):
         """Runs a graph with one input and one f32 result."""
         onnx = self.onnx

@@ -569,6 +569,16 @@ IG_API ig_array *ig_interpolate(ig_array *x, ig_ints size, const char *mode, boo
  * outer elements. */
 IG_API ig_array *ig_grid_sample(ig_array *x, ig_array *grid, const char *mode,
                                 const char *padding_mode, bool align_corners);
+/* Boxes of x (N, C, H, W), each resampled to output_size: (boxes, C, rows, columns). boxes (boxes,
+ * 4) are x1, y1, x2, y2, times spatial_scale, and indices (boxes) the images that they are in. An
+ * element of the result is the mean, or with mode 'max' the largest weighted element, of
+ * sampling_ratio**2 places that are read as in linear interpolation; 0: about one place for each
+ * element. aligned moves the boxes by half an element, so that the first element is from -0.5 to
+ * 0.5. Without it, a box is at least 1 wide and high. A box that needs more than 2**20 places along
+ * an axis of a bin gives NaN. */
+IG_API ig_array *ig_roi_align(ig_array *x, ig_array *boxes, ig_array *indices, ig_ints output_size,
+                              double spatial_scale, int64_t sampling_ratio, bool aligned,
+                              const char *mode);
 /* The windows of x (N, C, ...) as columns: (N, C * elements of a window, windows). */
 IG_API ig_array *ig_unfold(ig_array *x, ig_ints kernel_size, ig_ints dilation, ig_ints padding,
                            ig_ints stride);

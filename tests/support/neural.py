@@ -137,3 +137,33 @@ def grid_sample(x, grid, mode="linear", padding="zeros", corners=False):
             if 0 <= i < size[0] and 0 <= j < size[1]:
                 out[k, :, p, q] += u * w * x[k, :, i, j]
     return out
+
+
+def roi_align(x, boxes, images, size, scale=1.0, ratio=0, aligned=False, mode="mean"):
+    """Boxes (R, 4) of x (N, C, H, W), place by place."""
+    out = np.zeros((len(boxes), x.shape[1], *size))
+
+    def places(low, high, bins, k, length):
+        """Of bin k along an axis: a list of pairs of an element and its weight for each place, None outside."""
+        start, end = (v * scale - (0.5 if aligned else 0) for v in (low, high))
+        span = end - start if aligned else max(end - start, 1)
+        n = ratio if ratio > 0 else int(max(np.ceil(span / bins), 0))
+        for s in range(n):
+            v = start + k * span / bins + (s + 0.5) * span / bins / n
+            if not -1 <= v <= length:
+                yield None
+                continue
+            v = min(max(v, 0), length - 1)
+            yield [(int(v), 1 - (v - int(v))), (min(int(v) + 1, length - 1), v - int(v))]
+
+    for r, i, j in itertools.product(range(len(boxes)), *map(range, size)):
+        image, parts = x[int(images[r])], []
+        rows = places(boxes[r, 1], boxes[r, 3], size[0], i, x.shape[2])
+        columns = list(places(boxes[r, 0], boxes[r, 2], size[1], j, x.shape[3]))
+        for v, u in itertools.product(rows, columns):
+            parts.append([p * q * image[:, a, b] for a, p in v for b, q in u] if u and v else [np.zeros(x.shape[1])])
+        if parts and mode == "mean":
+            out[r, :, i, j] = sum(map(sum, parts)) / len(parts)
+        elif parts:
+            out[r, :, i, j] = np.max([p for corners in parts for p in corners], 0)
+    return out

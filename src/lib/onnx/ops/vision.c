@@ -37,19 +37,6 @@ static neighbours around_zeros(ig_array *place, int64_t length)
         where_or_zero(has_low, ig_subtract(ig_float(1), part)), where_or_zero(has_high, part)};
 }
 
-/* The image continues as at its edge, up to one pixel outside. */
-static neighbours around_edges(ig_array *place, int64_t length)
-{
-    const double last = (double)length - 1;
-    ig_array *inside = ig_logical_and(ig_greater_equal(place, ig_float(-1)),
-                                      ig_less_equal(place, ig_float((double)length)));
-    ig_array *at = between(place, 0, last), *floor = ig_floor(at);
-    ig_array *part = ig_subtract(at, floor);
-    return (neighbours){
-        ig_astype(floor, IG_I64), ig_astype(between(ig_add(floor, ig_float(1)), 0, last), IG_I64),
-        where_or_zero(inside, ig_subtract(ig_float(1), part)), where_or_zero(inside, part)};
-}
-
 /* ---- DeformConv ---- */
 
 typedef struct deformed {
@@ -148,84 +135,6 @@ void build_deform_conv(onnx_call *c)
 
 /* ---- RoiAlign ---- */
 
-typedef struct roi_axis {
-    int64_t bins, samples; /* of a bin; at most, if each region has its own number */
-    ig_array *number;      /* (R) f32: samples of a bin of each region */
-    neighbours at;         /* (R, bins, samples) */
-    ig_array *used;        /* (R, 1, samples) bool, or NULL: all */
-} roi_axis;
-
-/* The largest number of samples of a bin. Reads the regions on the host. */
-static int64_t most_samples(onnx_call *c, int axis, int64_t bins, double scale, bool half)
-{
-    const float *rois = call_read(c, 1, IG_F32);
-    const int64_t n = rois ? ig_dim(call_array(c, 1), 0) : 0;
-    int64_t most = 1;
-    for (int64_t i = 0; i < n; i++) {
-        const float *r = rois + 4 * i;
-        float length = (r[3 - axis] - r[1 - axis]) * (float)scale;
-        length = !half && length < 1 ? 1 : length;
-        const float need = ceilf(length / (float)bins);
-        if (need > 4096)
-            call_fail(c, IG_ERR_UNSUPPORTED, "rois", "region %lld needs %g samples for a bin",
-                      (long long)i, (double)need);
-        most = need > (float)most && need <= 4096 ? (int64_t)need : most;
-    }
-    return most;
-}
-
-/* axis 0: y, 1: x. rois (R, 4) are x1, y1, x2, y2. */
-static roi_axis roi_axis_of(onnx_call *c, ig_array *rois, int axis, int64_t length, bool half)
-{
-    const double scale = call_attribute_float(c, "spatial_scale", 1);
-    const int64_t ratio = call_attribute_int(c, "sampling_ratio", 0);
-    roi_axis a = {.bins = call_attribute_int(c, axis ? "output_width" : "output_height", 1)};
-    ig_array *start = ig_subtract(ig_multiply(part_at(rois, 1, 1 - axis), ig_float(scale)),
-                                  ig_float(half ? 0.5 : 0));
-    ig_array *end = ig_subtract(ig_multiply(part_at(rois, 1, 3 - axis), ig_float(scale)),
-                                ig_float(half ? 0.5 : 0));
-    ig_array *size = ig_subtract(end, start);
-    if (!half)
-        size = ig_maximum(size, ig_float(1));
-    ig_array *bin = ig_divide(size, ig_float((double)a.bins));
-    if (ratio > 0) {
-        a.samples = ratio;
-        a.number = ig_full_like(bin, ig_float((double)ratio), IG_F32);
-    } else {
-        a.samples = most_samples(c, axis, a.bins, scale, half);
-        a.number = ig_maximum(ig_ceil(bin), ig_float(0));
-    }
-    ig_array *index = ig_astype(part_count(a.samples), IG_F32);
-    if (ratio <= 0)
-        a.used = ig_less(part_along(index, 3, 2), part_along(a.number, 3, 0));
-    ig_array *number = part_along(ig_maximum(a.number, ig_float(1)), 3, 0);
-    ig_array *first = part_along(start, 3, 0), *step = part_along(bin, 3, 0);
-    ig_array *place =
-        ig_add(first, ig_multiply(part_along(ig_astype(part_count(a.bins), IG_F32), 3, 1), step));
-    ig_array *inner = ig_multiply(ig_add(part_along(index, 3, 2), ig_float(0.5)), step);
-    a.at = around_edges(ig_add(place, ig_divide(inner, number)), length);
-    return a;
-}
-
-/* (R, bins, samples) of an axis as (R, bins of y, bins of x, samples of y, samples of x). */
-static ig_array *on_grid(ig_array *x, int axis)
-{
-    return axis ? ig_expand_dims(x, IG_AXES(1, 3)) : ig_expand_dims(x, IG_AXES(2, 4));
-}
-
-/* Corner i of the samples times its weight: (R, bins, bins, samples, samples, C). x is (N * H * W, C). */
-static ig_array *corner(ig_array *x, ig_array *image, const roi_axis *y, const roi_axis *z, int i,
-                        int64_t height, int64_t width)
-{
-    ig_array *row = on_grid(i & 2 ? y->at.high : y->at.low, 0);
-    ig_array *column = on_grid(i & 1 ? z->at.high : z->at.low, 1);
-    ig_array *weight = ig_multiply(on_grid(i & 2 ? y->at.w_high : y->at.w_low, 0),
-                                   on_grid(i & 1 ? z->at.w_high : z->at.w_low, 1));
-    row = ig_add(row, ig_multiply(part_along(image, 5, 0), ig_int(height)));
-    ig_array *at = ig_add(ig_multiply(row, ig_int(width)), column);
-    return ig_multiply(ig_take(x, at, IG_AXES(0)), ig_expand_dims(weight, IG_AXES(5)));
-}
-
 void build_roi_align(onnx_call *c)
 {
     ig_array *x = call_array(c, 0), *rois = call_array(c, 1), *image = call_array(c, 2);
@@ -234,34 +143,12 @@ void build_roi_align(onnx_call *c)
                                             old ? "output_half_pixel|half_pixel"
                                                 : "half_pixel|output_half_pixel") == (old ? 1 : 0);
     const bool max = call_attribute_choice(c, "mode", "avg|max") == 1;
-    if (!part_ndim(c, "X", x, 4) || !part_ndim(c, "rois", rois, 2))
-        return;
-    if (ig_dim(rois, 1) != 4 || ig_size(image) != ig_dim(rois, 0)) {
-        call_fail(c, IG_ERR_SHAPE, "rois", "must be (regions, 4), and batch_indices (regions)");
-        return;
-    }
-    const int64_t h = ig_dim(x, 2), w = ig_dim(x, 3), channels = ig_dim(x, 1);
-    const ig_dtype dtype = ig_dtype_of(x), wide = part_wide(dtype);
-    rois = ig_astype(rois, IG_F32);
-    const roi_axis y = roi_axis_of(c, rois, 0, h, half), z = roi_axis_of(c, rois, 1, w, half);
-    ig_array *flat = ig_reshape(ig_permute_dims(ig_astype(x, wide), IG_AXES(0, 2, 3, 1)),
-                                IG_SHAPE(-1, channels));
-    ig_array *all = NULL;
-    for (int i = 0; i < 4; i++) {
-        ig_array *part = corner(flat, ig_astype(image, IG_I64), &y, &z, i, h, w);
-        all = !all ? part : max ? ig_maximum(all, part) : ig_add(all, part);
-    }
-    ig_array *count = ig_multiply(y.number, z.number), *some = ig_greater(count, ig_float(0));
-    if (y.used) {
-        ig_array *used = ig_logical_and(on_grid(y.used, 0), on_grid(z.used, 1));
-        all = ig_where(ig_expand_dims(used, IG_AXES(5)), all, ig_float(max ? -INFINITY : 0));
-    }
-    if (max)
-        all = where_or_zero(part_along(some, 4, 0), ig_max(all, IG_AXES(3, 4), false));
-    else
-        all = ig_divide(ig_sum(all, IG_AXES(3, 4), IG_DTYPE_NONE, false),
-                        part_along(ig_maximum(count, ig_float(1)), 4, 0));
-    call_return(c, 0, ig_astype(ig_permute_dims(all, IG_AXES(0, 3, 1, 2)), dtype));
+    const ig_ints size = IG_SHAPE(call_attribute_int(c, "output_height", 1),
+                                  call_attribute_int(c, "output_width", 1));
+    call_return(c, 0,
+                ig_roi_align(x, rois, image, size, call_attribute_float(c, "spatial_scale", 1),
+                             call_attribute_int(c, "sampling_ratio", 0), half,
+                             max ? "max" : "mean"));
 }
 
 /* ---- NonMaxSuppression ---- */
