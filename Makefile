@@ -644,7 +644,7 @@ coverage:
 
 # WORK=pattern selects works, THREADS=n, QUICK=1 only checks that it runs, BENCH= has further options of bench/run. See
 # bench/README.md.
-BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out bench/slow.c, \
+BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out bench/slow.c bench/step.c, \
                  $(sort $(wildcard bench/*.c cli/bench/limits*.c))))
 BENCH_FLAGS   := $(if $(WORK),--work '$(WORK)') $(if $(THREADS),--threads $(THREADS)) \
                  $(if $(QUICK),--quick) $(BENCH)
@@ -657,6 +657,11 @@ $(BUILD)/obj/bench/%.o: bench/%.c $(GENERATED)
 $(BUILD)/bench/ours: $(BENCH_OBJECTS) $(BUILD)/libingot.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) $(BENCH_OBJECTS) $(BUILD)/libingot.a $(LDLIBS)
+
+# A step from C, which bench/python compares with Python.
+$(BUILD)/bench/step: $(BUILD)/obj/bench/step.o $(BUILD)/libingot.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $^ $(LDLIBS)
 
 # The command, some per cent slower: bench/aa must detect it.
 $(BUILD)/bench/ingot-slow: $(BUILD)/obj/bench/slow.o $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a

@@ -81,15 +81,19 @@ def _html(self):
     return f"<div><code>{shape} · {self.dtype} · {self.device}</code><pre>{text}</pre></div>"
 
 
-def _missing(self, name):
-    """x.name(...) for functions of the alias table that take an array first."""
-    if name.startswith("_"):
-        raise AttributeError(f"'Array' object has no attribute '{name}'")
-    try:
-        function = _names.find(name, "method.")
-    except AttributeError as error:
-        raise AttributeError(f"'Array' object has no attribute '{name}'") from error
-    return lambda *args, **kwargs: function(self, *args, **kwargs)
+class _Named:
+    """A method of the alias table, made when it is used. A __getattr__ instead would slow down the calls of all methods."""
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, array, kind=None):
+        try:
+            function = _names.find(self.name, "method.")
+        except AttributeError as error:
+            raise AttributeError(f"'Array' object has no attribute '{self.name}'") from error
+        return function if array is None else lambda *args, **kwargs: function(array, *args, **kwargs)
 
 
 def _reshape(self, *shape, copy=None):
@@ -103,15 +107,15 @@ def _transpose(self, *axes):
     return _ingot._ops["permute_dims"](self, axes) if axes else self.T
 
 
-def _eval(self):
-    """Computes the elements now; returns the array."""
-    return _ingot.eval(self)
-
-
 for _name, _function in {
         "__array_namespace__": _namespace, "to_device": _to_device, "__array__": _as_numpy, "numpy": _numpy,
         "__array_ufunc__": _array_ufunc, "__array_function__": _array_function, "_repr_html_": _html,
-        "reshape": _reshape, "transpose": _transpose, "eval": _eval, "__getattr__": _missing}.items():
+        "reshape": _reshape, "transpose": _transpose}.items():
     _function.__name__ = _name
     _function.__qualname__ = f"Array.{_name}"
     setattr(_ingot.Array, _name, _function)
+
+for _row in _ingot._aliases():
+    _name = _row[0].removeprefix("method.")
+    if "." not in _name and _name not in _ingot.Array.__dict__:
+        setattr(_ingot.Array, _name, _Named(_name))

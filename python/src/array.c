@@ -466,6 +466,8 @@ static PyMethodDef array_methods[] = {
     {"item", array_item, METH_VARARGS,
      "item(*index)\n--\n\nThe only element, or the element at index, as a Python number."},
     {"tolist", array_tolist, METH_NOARGS, "tolist()\n--\n\nThe elements as nested lists."},
+    {"eval", array_eval, METH_NOARGS,
+     "eval()\n--\n\nComputes the elements now; returns the array."},
     {"copy", array_copy, METH_NOARGS, "copy()\n--\n\nAn array with the same elements."},
     {"__copy__", array_copy, METH_NOARGS, NULL},
     {"__deepcopy__", array_copy, METH_O, NULL},

@@ -123,6 +123,7 @@ PyObject *element_object(const void *p, ig_dtype dtype);
 
 /* ---- the parts of the Array type ---- */
 
+PyObject *array_eval(PyObject *self, PyObject *unused);
 PyObject *array_getitem(PyObject *self, PyObject *key);
 int array_setitem(PyObject *self, PyObject *key, PyObject *value);
 /* x with value at key, combined by how: "set", "add", "multiply", "min" or "max". In the open scope. */

@@ -18,11 +18,33 @@ static ig_array *big_int(PyObject *o)
     return PyErr_Occurred() ? NULL : ig_from_data(&big, no_axes, IG_U64);
 }
 
+/* The array of a float. Programs use few different numbers again and again, so the last ones are kept. */
+static ig_array *float_array(double value)
+{
+    enum { KEPT = 64 }; /* a power of 2 */
+    static struct {
+        uint64_t bits;
+        ig_array *x;
+    } kept[KEPT];
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const size_t at = (bits * 0x9e3779b97f4a7c15u) >> 58 & (KEPT - 1);
+    if (kept[at].x && kept[at].bits == bits)
+        return kept[at].x;
+    ig_array *x = ig_float(value);
+    if (x) {
+        ig_release(kept[at].x);
+        kept[at].bits = bits;
+        kept[at].x = ig_retain(x);
+    }
+    return x;
+}
+
 ig_array *number_array(PyObject *o)
 {
     ig_array *x;
     if (PyFloat_Check(o)) {
-        x = ig_float(PyFloat_AsDouble(o));
+        x = float_array(PyFloat_AsDouble(o));
     } else if (PyBool_Check(o)) {
         x = ig_bool(o == Py_True);
     } else if (PyLong_Check(o)) {

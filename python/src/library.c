@@ -306,30 +306,42 @@ void release_later(PyObject *owner, void (*release)(void *context), void *contex
 
 /* ---- functions ---- */
 
+PyObject *array_eval(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ig_array *x = array_of(self);
+    if (ig_is_evaluated(x))
+        return Py_NewRef(self);
+    /* evaluate holds x, and makes arrays only for complex ones. */
+    const bool complex = ig_dtype_of(x) == IG_C64 || ig_dtype_of(x) == IG_C128;
+    if (complex && !enter())
+        return NULL;
+    const int status = evaluate(&x, 1);
+    if (complex)
+        leave();
+    return status < 0 ? NULL : Py_NewRef(self);
+}
+
 static PyObject *fn_eval(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     (void)self;
-    ig_array **x = malloc((size_t)(n + 1) * sizeof *x);
-    int count = 0;
-    for (Py_ssize_t i = 0; x && i < n; i++) {
-        if (is_array(args[i]))
-            x[count++] = array_of(args[i]);
-        else {
-            free(x);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!is_array(args[i]))
             return PyErr_Format(PyExc_TypeError, "eval takes arrays, not %R", Py_TYPE(args[i]));
-        }
-    }
+    if (n == 1)
+        return array_eval(args[0], NULL);
+    ig_array **x = malloc((size_t)(n + 1) * sizeof *x);
     if (!x || !enter()) {
         free(x);
         return PyErr_NoMemory();
     }
-    const int status = count ? evaluate(x, count) : 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        x[i] = array_of(args[i]);
+    const int status = n ? evaluate(x, (int)n) : 0;
     leave();
     free(x);
     if (status < 0)
         return NULL;
-    if (n == 1)
-        return Py_NewRef(args[0]);
     Py_RETURN_NONE;
 }
 

@@ -1,14 +1,49 @@
 /* The pending error of each thread, and the names of status codes. */
 #include "base/error.h"
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-/* Two buffers, so that the text that ig_error returned stays valid while the next one is written. */
+/* Two buffers, so that the text that ig_error returned stays valid while the next one is written. They are made by the
+ * thread's first error: a shared library whose threads have little memory of their own reaches it faster. */
+typedef struct error_texts {
+    char text[2][4096]; /* room for a compiler's log */
+    char part[8][THREAD_TEXT_BYTES];
+    int next; /* part */
+} error_texts;
+
 static _Thread_local struct {
     ig_status code;
     int which;
-    char text[2][4096]; /* room for a compiler's log */
+    error_texts *texts; /* the owner is the key */
 } pending;
+
+static pthread_key_t key;
+static bool has_key;
+
+static void make_key(void) { has_key = pthread_key_create(&key, free) == 0; }
+
+/* The thread's buffers; NULL if there is no memory. */
+static error_texts *texts(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pending.texts)
+        return pending.texts;
+    pthread_once(&once, make_key);
+    error_texts *made = has_key ? calloc(1, sizeof *made) : NULL;
+    if (made && pthread_setspecific(key, made) != 0) {
+        free(made);
+        made = NULL;
+    }
+    return pending.texts = made;
+}
+
+char *thread_text(void)
+{
+    error_texts *t = texts();
+    return t ? t->part[t->next = (t->next + 1) % 8] : NULL;
+}
 
 ig_status ig_fail(ig_status code, const char *format, ...)
 {
@@ -16,10 +51,12 @@ ig_status ig_fail(ig_status code, const char *format, ...)
         return code;
     if (!format)
         format = "an error without a message";
-    va_list args;
-    va_start(args, format);
-    vsnprintf(pending.text[pending.which], sizeof pending.text[0], format, args);
-    va_end(args);
+    if (texts()) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(pending.texts->text[pending.which], sizeof pending.texts->text[0], format, args);
+        va_end(args);
+    }
     pending.code = code;
     return code;
 }
@@ -37,7 +74,8 @@ const char *ig_error(ig_status *code)
         *code = pending.code;
     if (pending.code == IG_OK)
         return NULL;
-    const char *text = pending.text[pending.which];
+    const char *text = pending.texts ? pending.texts->text[pending.which]
+                                     : "an error; there is no memory for its message";
     pending.which ^= 1;
     pending.code = IG_OK;
     return text;

@@ -15,6 +15,11 @@
 /* The code of the pending error, for a function that got NULL; `otherwise` if none is pending. */
 ig_status error_waiting(ig_status otherwise);
 
+/* A short text of the calling thread, with room for THREAD_TEXT_BYTES; valid for the next seven calls of the thread. NULL if
+ * there is no memory. */
+enum { THREAD_TEXT_BYTES = 200 };
+char *thread_text(void);
+
 /* Returns from the function if the expression failed, with its status. */
 #define TRY(expression) \
     do { \

@@ -180,11 +180,10 @@ static void scope_remove(ig_array *x)
 
 ig_status ig_scope_begin(void)
 {
-    scope *s = memory_new(sizeof *s);
+    scope *s = memory_piece_get(sizeof *s);
     if (!s)
         return IG_ERR_MEMORY;
-    s->level = scope_now()->level + 1;
-    s->outer = innermost;
+    *s = (scope){.outer = innermost, .level = scope_now()->level + 1};
     innermost = s;
     return IG_OK;
 }
@@ -202,7 +201,7 @@ void ig_scope_end(void)
         return;
     scope_clear(s);
     innermost = s->outer;
-    memory_free(s);
+    memory_piece_free(s, sizeof *s);
 }
 
 void scope_end_all(void)

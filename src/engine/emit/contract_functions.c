@@ -2,6 +2,8 @@
  * elements, and the epilogue. kernels/contract_names.cuh defines the names: c0_ROWS, m0_TILE. */
 #include "engine/emit/contract.h"
 
+#include "base/error.h"
+
 #include <stdio.h>
 
 /* name(at): the offset of the at-th point of the group. If `special`, the text also depends on whether all strides are
@@ -39,14 +41,14 @@ ig_dtype contraction_lane(const program *p)
     return dtype_lane(p->post.n_inst > 0 ? (ig_dtype)p->post.inst[0].dtype : p->dtype);
 }
 
-/* The name of a hole or function of the contraction c, or of its side m or n; valid for the next eight calls. */
+/* The name of a hole or function of the contraction c, or of its side m or n; valid for the next seven calls. Without
+ * memory it is empty: then no module can be built either. */
 static const char *name_of(char letter, const contraction *c, const char *name)
 {
-    static _Thread_local char names[8][32];
-    static _Thread_local int next;
-    char *at = names[next = (next + 1) % 8];
-    snprintf(at, sizeof names[0], "%c%d_%s", letter, c->number, name);
-    return at;
+    char *at = thread_text();
+    if (at)
+        snprintf(at, THREAD_TEXT_BYTES, "%c%d_%s", letter, c->number, name);
+    return at ? at : "";
 }
 
 /* c0_total(ARGS, row, col, core...): the epilogue. */

@@ -50,7 +50,7 @@ int op_dropout(op_id op, const ig_arg *args, ig_array **out)
  * the result, so it has no gradient. A row of -inf becomes NaN. */
 static ig_array *row_max(ig_array *x, ig_ints axis)
 {
-    return ig_size(x) == 0 ? ig_float(0) : ig_stop_gradient(ig_max(x, axis, true));
+    return ig_size(x) == 0 ? ig_float(0) : build_constant_max(x, axis);
 }
 
 int op_softmax(op_id op, const ig_arg *args, ig_array **out)
@@ -257,7 +257,7 @@ static ig_array *attend(ig_array *scores, ig_array *value)
 {
     if (ig_size(scores) == 0)
         return ig_matmul(scores, value);
-    ig_array *most = ig_stop_gradient(ig_max(scores, IG_AXES(-1), true));
+    ig_array *most = build_constant_max(scores, IG_AXES(-1));
     ig_array *none = ig_equal(most, ig_float(-INFINITY));
     ig_array *e = ig_exp(ig_subtract(scores, ig_where(none, ig_float(0), most)));
     ig_array *sum = ig_where(none, ig_float(1), build_plain_sum(e, IG_AXES(-1), true));

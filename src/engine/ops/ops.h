@@ -82,6 +82,8 @@ ig_array *build_broadcast(op_id op, ig_array *x, int ndim, const int64_t *shape)
 ig_array *build_reshape(op_id op, ig_array *x, int ndim, const int64_t *shape);
 /* Sums x along axis without compensation. */
 ig_array *build_plain_sum(ig_array *x, ig_ints axis, bool keepdims);
+/* max(x, axis, keepdims) without a gradient. */
+ig_array *build_constant_max(ig_array *x, ig_ints axis);
 ig_array *build_permute(op_id op, ig_array *x, const int *axes);
 /* Moves axis to the end, and back. */
 ig_array *build_axis_last(op_id op, ig_array *x, int axis);

@@ -94,6 +94,14 @@ ig_array *build_plain_sum(ig_array *x, ig_ints axis, bool keepdims)
     return y;
 }
 
+ig_array *build_constant_max(ig_array *x, ig_ints axis)
+{
+    ig_array *y = NULL;
+    if (x)
+        reduce(OP_max, OP_max, x, (ig_dtype)x->dtype, axis, true, false, &y);
+    return y ? array_view(OP_stop_gradient, y, &y->view) : NULL;
+}
+
 int op_truth(op_id op, const ig_arg *args, ig_array **out)
 {
     return reduce(op, op == OP_all ? OP_min : OP_max, build_cast(args[0].u.array, IG_BOOL), IG_BOOL,

@@ -26,13 +26,15 @@ static const backend vtable;
 
 static const char *error_text(CUresult status)
 {
-    static _Thread_local char text[200];
+    char *text = thread_text();
     const char *name = NULL, *said = NULL;
     if (cu.error_name(status, &name) != CUDA_SUCCESS)
         name = NULL;
     if (cu.error_text(status, &said) != CUDA_SUCCESS)
         said = NULL;
-    snprintf(text, sizeof text, "%s (%s)", name ? name : "an unknown error",
+    if (!text)
+        return name ? name : "an unknown error";
+    snprintf(text, THREAD_TEXT_BYTES, "%s (%s)", name ? name : "an unknown error",
              said ? said : "the driver does not say more");
     return text;
 }
