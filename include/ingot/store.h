@@ -14,6 +14,9 @@ typedef struct ig_store ig_store;
 /* Opens an array for reading, and a Zarr v3 array in a folder also for writing. path is
  *
  * - a Zarr v3 or v2 array: its folder, which may be inside a group ("data.zarr/group/x"). v2 is read-only.
+ * - an .npy file, which is mapped: it must not change while it is open.
+ * - a folder of .npy files: they follow each other along the first axis, in the order of their names ("2.npy" is before
+ *   "10.npy").
  *
  * Compressed chunks need the library of their codec: zstd libzstd, blosc libblosc, gzip zlib (or none, for reading). NULL
  * on failure. */
@@ -71,8 +74,30 @@ IG_API ig_status ig_store_read(ig_store *s, ig_ints start, ig_ints size, void *d
 /* Writes a box. A chunk or shard is replaced as a whole or not at all, even if the process is killed or the disk is full.
  * Those that the box covers in part are read first. Several threads may write parts of one chunk. */
 IG_API ig_status ig_store_write(ig_store *s, ig_ints start, ig_ints size, const void *data);
+/* The elements of an .npy file in memory, if they are row-major and in this machine's byte order; else NULL. */
+IG_API const void *ig_store_data(const ig_store *s);
 /* Sets *has to whether the chunk that contains the element at start has been written. */
 IG_API ig_status ig_store_has(ig_store *s, ig_ints start, bool *has);
+
+/* ---- groups: folders of arrays and groups ---------------------------------------------------- */
+
+typedef struct ig_group ig_group;
+
+/* Opens a Zarr group, v3 or v2. Its members come from its consolidated metadata if it has any, else from the folder. NULL
+ * on failure. */
+IG_API ig_group *ig_group_open(const char *path);
+IG_API void ig_group_close(ig_group *g); /* NULL is allowed. */
+IG_API int ig_group_count(const ig_group *g);
+/* The i-th member, in the order of names: its name, valid as long as the group, and whether it is an array. */
+IG_API const char *ig_group_name(const ig_group *g, int i);
+IG_API bool ig_group_is_array(const ig_group *g, int i);
+IG_API const char *ig_group_attributes(const ig_group *g);
+/* Opens an array in the group: "x", or "inner/x". Paths that leave the group are refused. */
+IG_API ig_store *ig_group_array(const ig_group *g, const char *name);
+/* Creates a v3 group. attributes may be NULL. An existing group is kept, with new attributes if they are given. */
+IG_API ig_status ig_group_create(const char *path, const char *attributes);
+/* Writes the metadata of all members into the metadata of a v3 group. */
+IG_API ig_status ig_group_consolidate(const char *path);
 
 #ifdef __cplusplus
 }

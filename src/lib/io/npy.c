@@ -61,15 +61,6 @@ static const struct foreign {
 
 /* ---- the header: a dict of three keys ------------------------------------------------------ */
 
-struct header {
-    ig_dtype dtype;
-    bool swap; /* the file's byte order is not ours */
-    bool fortran;
-    int ndim;
-    int64_t shape[IG_MAX_NDIM];
-    size_t bytes; /* of all elements */
-};
-
 struct parser {
     const struct io_file *file;
     const char *begin, *at, *end;
@@ -162,7 +153,7 @@ static ig_status descr_fail(const struct parser *p, const char *text, size_t len
 
 /* '<f4': byte order, kind, bytes. Without an order, or with '=' or '|', it is the machine's own, as in
  * NumPy. */
-static ig_status parse_descr(struct parser *p, struct header *header)
+static ig_status parse_descr(struct parser *p, struct npy_layout *header)
 {
     const char *text = "";
     size_t length = 0;
@@ -190,7 +181,7 @@ static ig_status parse_descr(struct parser *p, struct header *header)
     return descr_fail(p, text, length, code);
 }
 
-static ig_status parse_fortran(struct parser *p, struct header *header)
+static ig_status parse_fortran(struct parser *p, struct npy_layout *header)
 {
     header->fortran = parse_word(p, "True");
     if (!header->fortran && !parse_word(p, "False"))
@@ -223,7 +214,7 @@ static ig_status parse_length(struct parser *p, int64_t *length)
 }
 
 /* (), (3,), (2, 3): a tuple of one needs its comma, as in Python. */
-static ig_status parse_shape(struct parser *p, struct header *header)
+static ig_status parse_shape(struct parser *p, struct npy_layout *header)
 {
     int ndim = 0;
     bool comma = true;
@@ -253,7 +244,7 @@ static ig_status parse_shape(struct parser *p, struct header *header)
 
 static const struct key {
     const char *name;
-    ig_status (*parse)(struct parser *p, struct header *header);
+    ig_status (*parse)(struct parser *p, struct npy_layout *header);
 } keys[] = {
     {"descr", parse_descr},
     {"fortran_order", parse_fortran},
@@ -261,7 +252,7 @@ static const struct key {
 };
 
 /* One "key: value"; seen has a bit for each key. */
-static ig_status parse_entry(struct parser *p, struct header *header, unsigned *seen)
+static ig_status parse_entry(struct parser *p, struct npy_layout *header, unsigned *seen)
 {
     const char *name = "";
     size_t length = 0;
@@ -290,7 +281,7 @@ static ig_status parse_entry(struct parser *p, struct header *header, unsigned *
 }
 
 /* { entries }, followed only by space. */
-static ig_status parse_dict(struct parser *p, struct header *header)
+static ig_status parse_dict(struct parser *p, struct npy_layout *header)
 {
     unsigned seen = 0;
     bool comma = true;
@@ -314,7 +305,7 @@ static ig_status parse_dict(struct parser *p, struct header *header)
     return IG_OK;
 }
 
-static ig_status header_measure(const struct io_file *file, struct header *header)
+static ig_status header_measure(const struct io_file *file, struct npy_layout *header)
 {
     if (io_measure(header->shape, header->ndim, header->dtype, &header->bytes))
         return IG_OK;
@@ -386,7 +377,7 @@ static ig_status preamble_read(struct io_file *file, size_t *length)
     return IG_OK;
 }
 
-static ig_status header_read(struct io_file *file, struct header *header)
+ig_status npy_read_layout(struct io_file *file, struct npy_layout *header)
 {
     size_t length = 0, got = 0;
     ig_status status = preamble_read(file, &length);
@@ -409,7 +400,7 @@ static ig_status header_read(struct io_file *file, struct header *header)
 
 /* Converts the elements: to our byte order, and bools to 0 and 1, because NumPy takes every nonzero byte
  * for true. */
-static void data_adapt(const struct header *header, unsigned char *data)
+static void data_adapt(const struct npy_layout *header, unsigned char *data)
 {
     if (header->swap)
         io_swap(data, header->bytes, io_swap_bytes(header->dtype));
@@ -419,7 +410,7 @@ static void data_adapt(const struct header *header, unsigned char *data)
 }
 
 /* A Fortran file is the row-major file of the transposed array: it is read as such, and transposed by a view. */
-static ig_array *array_make(const struct header *header, const void *data)
+static ig_array *array_make(const struct npy_layout *header, const void *data)
 {
     const int ndim = header->ndim;
     int64_t shape[IG_MAX_NDIM + 1], axes[IG_MAX_NDIM + 1];
@@ -435,8 +426,8 @@ ig_array *npy_read(struct io_file *file)
 {
     ig_array *x = NULL;
     void *data = NULL;
-    struct header header = {.dtype = IG_DTYPE_NONE};
-    if (header_read(file, &header) == IG_OK &&
+    struct npy_layout header = {.dtype = IG_DTYPE_NONE};
+    if (npy_read_layout(file, &header) == IG_OK &&
         io_read_elements(file, header.bytes, header.dtype, &data) == IG_OK) {
         data_adapt(&header, data);
         x = array_make(&header, data);

@@ -6,6 +6,17 @@
 
 enum { NPY_HEADER_MAX_BYTES = 640 }; /* 16 lengths of 19 digits fit */
 
+/* What a header says. The elements follow it. */
+struct npy_layout {
+    ig_dtype dtype;
+    bool swap; /* the file's byte order is not ours */
+    bool fortran;
+    int ndim;
+    int64_t shape[IG_MAX_NDIM];
+    size_t bytes; /* of all elements */
+};
+ig_status npy_read_layout(struct io_file *file, struct npy_layout *layout);
+
 /* Reads an array from an open file; NULL on failure. Bytes after the array are not read. */
 ig_array *npy_read(struct io_file *file);
 

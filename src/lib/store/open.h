@@ -4,4 +4,8 @@
 
 #include "ingot/store.h"
 
+/* An .npy file; a folder of .npy files. */
+ig_store *npy_store_open(const char *path);
+ig_store *npy_folder_open(const char *path);
+
 #endif

@@ -208,6 +208,37 @@ place *place_open(const char *path, bool create)
     return p;
 }
 
+place *place_open_inside(const place *p, const char *key)
+{
+    struct io_file file;
+    place_name(p, "load", key, &file);
+    if (!place_key_valid(key)) {
+        io_fail(&file, IG_ERR_ARGUMENT,
+                "the path leaves the store or is not valid; name an array in it");
+        return NULL;
+    }
+    const size_t bytes = strlen(p->path) + strlen(key) + 2;
+    place *inside = memory_new(sizeof *inside);
+    if (!inside)
+        return NULL;
+    inside->folder = -1;
+    inside->path = memory_get(bytes);
+    if (!inside->path) {
+        place_close(inside);
+        return NULL;
+    }
+    snprintf(inside->path, bytes, "%s/%s", p->path, key);
+    inside->folder = beneath_open(p->folder, key, O_RDONLY | O_DIRECTORY, 0);
+    if (inside->folder >= 0)
+        return inside;
+    if (errno == ELOOP || errno == EXDEV || errno == ENOTDIR)
+        io_fail(&file, IG_ERR_FILE, "it is not a folder inside the store; links are not followed");
+    else
+        io_fail_system(&file, errno, "it cannot be opened");
+    place_close(inside);
+    return NULL;
+}
+
 void place_close(place *p)
 {
     if (!p)

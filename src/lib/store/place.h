@@ -27,6 +27,8 @@ typedef struct piece {
 
 /* Opens a place; path needs not exist yet if `create` is true, and is then made. NULL on failure. */
 place *place_open(const char *path, bool create);
+/* The same for a folder in a place, by its key. */
+place *place_open_inside(const place *p, const char *key);
 void place_close(place *p); /* NULL is allowed */
 bool place_is_folder(const place *p);
 const char *place_path(const place *p);

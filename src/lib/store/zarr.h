@@ -50,6 +50,8 @@ ig_store *zarr_open(place *p, bool *absent);
 ig_status zarr_check_attributes(const struct io_file *file, const char *attributes);
 /* Replaces the attributes in the metadata at a place. All else in it stays as it is. */
 ig_status zarr_metadata_edit(place *p, const char *attributes);
+/* The attributes of a v2 array or group (".zattrs"); NULL if it has none. Release them with memory_free. */
+ig_status zarr_v2_attributes(place *p, char **attributes);
 /* Deletes the chunks of an array whose keys have no prefix. */
 ig_status zarr_remove_cells(place *p);
 

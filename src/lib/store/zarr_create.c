@@ -382,6 +382,8 @@ static ig_status metadata_read(zarr *z, bool *absent)
         *absent = status == IG_OK && !source;
         if (status == IG_OK && source)
             status = zarr_read_v2(z, &file, source, bytes);
+        if (status == IG_OK && source)
+            status = zarr_v2_attributes(z->place, &z->base.attributes);
     }
     memory_free(source);
     if (status == IG_OK && !*absent)

@@ -389,9 +389,11 @@ static ig_status node_check(json_where where, const json_field *f)
     int64_t format = 0;
     TRY(json_part_int(at(where, "zarr_format"), f[0].value, 3, 3, &format));
     TRY(json_part_text(at(where, "node_type"), f[1].value, node, sizeof node));
+    if (strcmp(node, "group") == 0)
+        return json_wrong(at(where, "node_type"), "it is a group of arrays; name an array in it");
     return strcmp(node, "array") == 0
                ? IG_OK
-               : json_wrong(at(where, "node_type"), "it is not an array but a '%s'", node);
+               : json_wrong(at(where, "node_type"), "'%s' is not an array", node);
 }
 
 static ig_status transformer_refuse(void *ctx, json_where where, json_text key, int64_t i,
@@ -417,8 +419,9 @@ ig_status zarr_read_v3(zarr *z, const struct io_file *file, const char *word, si
                       {.name = "consolidated_metadata"}};
     const json_where where = {file, ""};
     z->version = 3;
-    TRY(fields_read(where, (json_part){word, bytes}, f, COUNT(f), REST_OPTIONAL));
+    TRY(fields_read(where, (json_part){word, bytes}, f, 2, REST_ALLOW));
     TRY(node_check(where, f));
+    TRY(fields_read(where, (json_part){word, bytes}, f, COUNT(f), REST_OPTIONAL));
     TRY(json_part_ints(at(where, "shape"), f[2].value, 0, INT64_MAX, z->base.shape, &z->base.ndim,
                        IG_MAX_NDIM));
     TRY(dtype_read(at(where, "data_type"), f[3].value, &z->base.dtype));

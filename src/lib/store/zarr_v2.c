@@ -2,6 +2,7 @@
 #include "lib/store/zarr.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -112,4 +113,22 @@ ig_status zarr_read_v2(zarr *z, const struct io_file *file, const char *word, si
     if (f[8].value.at)
         TRY(letter_read(at(where, "dimension_separator"), f[8].value, "./", &z->separator));
     return zarr_complete(z, file);
+}
+
+ig_status zarr_v2_attributes(place *p, char **attributes)
+{
+    struct io_file file;
+    size_t bytes = 0;
+    *attributes = NULL;
+    place_name(p, "load", ".zattrs", &file);
+    TRY(place_text(p, ".zattrs", attributes, &bytes));
+    const ig_status status = !*attributes ? IG_OK
+                             : strlen(*attributes) != bytes
+                                 ? io_fail(&file, IG_ERR_FORMAT, "it has a zero byte")
+                                 : zarr_check_attributes(&file, *attributes);
+    if (status != IG_OK) {
+        memory_free(*attributes);
+        *attributes = NULL;
+    }
+    return status;
 }
