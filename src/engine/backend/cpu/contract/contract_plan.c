@@ -257,8 +257,10 @@ static int64_t tasks_for(const contraction *c, int threads, int per_thread)
     const double each = products / threads / SPARE_PRODUCTS;
     const int64_t tasks = each < 1 ? 1 : each < per_thread ? (int64_t)each : per_thread;
     const int64_t wanted = threads > 1 ? threads * tasks : 1;
-    const double least = c->thin >= 0 && !c->small ? TASK_THIN : TASK_PRODUCTS;
-    return products < (double)wanted * least ? (int64_t)(products / least) + 1 : wanted;
+    const bool thin = c->thin >= 0 && !c->small;
+    const double least = thin ? TASK_THIN : TASK_PRODUCTS;
+    const int64_t most = (int64_t)(products / least) + (thin ? 0 : 1);
+    return products >= (double)wanted * least ? wanted : most > 1 ? most : 1;
 }
 
 /* Cuts contiguous rows opposite a thin side while the parts stay long, or until all threads have some. */

@@ -28,7 +28,8 @@ enum {
 #define MATRIX_LEAST \
     ((int64_t)256 << 10) /* bytes: packing a smaller matrix takes almost no time ... */
 #define BYTES_LEAST \
-    ((int64_t)32 << 10) /* ... unless its elements are bytes, which are multiplied faster */
+    ((int64_t)32 \
+     << 10) /* ... unless its elements are bytes, which are multiplied faster, or it is multiplied with few rows */
 
 static void packed_free(derived *list)
 {
@@ -120,7 +121,7 @@ ig_status packed_get(contraction *c)
     const size_t bytes = (size_t)(c->kc.parts * packed_block(c));
     if (p)
         c->packed = p->panels;
-    const int64_t least = c->element_bytes == 1 ? BYTES_LEAST : MATRIX_LEAST;
+    const int64_t least = c->element_bytes == 1 || c->thin >= 0 ? BYTES_LEAST : MATRIX_LEAST;
     if (p || c->m.extent > ROWS_MOST || matrix < least || !may_keep(bytes))
         return IG_OK;
     p = memory_get(sizeof *p);

@@ -411,7 +411,8 @@ void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, 
     w->n = cut_length(&c->n, j);
     tile_place(c, w);
     tile_find_rows(c, w, 0, batch, w->m0, w->m);
-    tile_find_rows(c, w, 1, batch, w->n0, w->n);
+    if (!c->packed) /* else no row is read in place */
+        tile_find_rows(c, w, 1, batch, w->n0, w->n);
     if (c->straight && c->kernel->panels && c->kc.parts == 1 && c->result < 0) {
         tile_run_strips(c, w);
         return;
