@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, MODES };
+enum { FEATURE_BITS = 20, FEATURES_MOST = 1 << FEATURE_BITS }; /* see feature_and_next */
 
 typedef struct forest {
     onnx_call *call;
@@ -23,6 +24,8 @@ typedef struct forest {
         *root; /* yes and no: the next node; of a leaf: itself */
     double *split;
     int64_t depth; /* steps to the deepest leaf */
+    bool
+        paired; /* the node after yes is no, and no condition holds for a leaf, whose yes is the node before it */
     bool used[MODES], misses;
     /* Sets of BRANCH_MEMBER: the row of a node in members (sets, longest set), padded with NaN. */
     int64_t *set, sets, longest;
@@ -96,6 +99,61 @@ static bool measure(forest *f, int64_t features)
     }
 }
 
+/* Takes node `from` of another numbering as node `to`. */
+static void copy_node(forest *f, int64_t to, const forest *g, int64_t from)
+{
+    f->feature[to] = g->feature[from];
+    f->mode[to] = g->mode[from];
+    f->missing[to] = g->missing[from];
+    f->split[to] = g->split[from];
+    memcpy(f->target + to * f->most, g->target + from * f->most,
+           (size_t)f->most * sizeof *f->target);
+    memcpy(f->weight + to * f->most, g->weight + from * f->most,
+           (size_t)f->most * sizeof *f->weight);
+}
+
+/* Numbers the nodes anew, tree by tree and level by level, so that a step looks up one successor only. A leaf compares with
+ * NaN. Not if a condition could hold for NaN. */
+static bool pair_nodes(forest *f, int64_t features)
+{
+    const int64_t most = 2 * f->nodes + f->trees;
+    forest g = *f;
+    int64_t n = 0;
+    if (f->used[NEQ] || f->used[MEMBER] || features > FEATURES_MOST)
+        return true;
+    int64_t *from = room(f, most), *target = room(f, most * f->most);
+    double *weight = room(f, most * f->most);
+    if (!from || !target || !weight || !forest_new(f, g.call, most))
+        return false;
+    int64_t *const root = f->root;
+    f->target = target;
+    f->weight = weight;
+    f->most = g.most;
+    for (int64_t t = 0; t < g.trees; t++) {
+        root[t] = n;
+        from[n++] = g.root[t];
+        for (int64_t i = root[t]; i < n; i++) {
+            const int64_t at = from[i];
+            copy_node(f, i, &g, at);
+            f->yes[i] = g.yes[at] == at ? i - 1 : n;
+            if (g.yes[at] == at) {
+                f->split[i] = NAN;
+                continue;
+            }
+            from[n++] = g.yes[at];
+            from[n++] = g.no[at];
+        }
+    }
+    f->nodes = n;
+    f->trees = g.trees;
+    f->depth = g.depth;
+    f->misses = g.misses;
+    memcpy(f->used, g.used, sizeof f->used);
+    f->targets = g.targets;
+    f->paired = true;
+    return true;
+}
+
 /* ---- on arrays ---- */
 
 /* Numbers on the current device, which may lack f64: the CPU converts them. */
@@ -149,6 +207,15 @@ static ig_array *holds(const forest *f, ig_array *x, ig_array *node, ig_array *s
     return result;
 }
 
+/* The feature of each node in the low bits, and its successor in the others. */
+static ig_array *feature_and_next(const forest *f)
+{
+    int64_t *both = room((forest *)f, f->nodes);
+    for (int64_t i = 0; i < f->nodes && both; i++)
+        both[i] = f->yes[i] * FEATURES_MOST + f->feature[i];
+    return both ? part_ints(both, f->nodes) : NULL;
+}
+
 /* The leaves (R, T) of rows x (R, features). Nodes are (T, R) on the way, so that the tables of a tree stay in a cache. */
 static ig_array *descend(const forest *f, ig_array *x)
 {
@@ -157,10 +224,17 @@ static ig_array *descend(const forest *f, ig_array *x)
         ig_broadcast_to(ig_expand_dims(part_ints(f->root, f->trees), IG_AXES(1)), shape);
     ig_array *splits = doubles(f->split, f->nodes, ig_dtype_of(x)),
              *columns = ig_matrix_transpose(x);
+    ig_array *both = f->paired ? feature_and_next(f) : NULL;
     for (int64_t i = 0; i < f->depth; i++) {
-        ig_array *value = ig_take_along_axis(columns, at_nodes(f->feature, f->nodes, node), 0);
+        ig_array *next = f->paired ? ig_take(both, node, IG_AXES(0)) : NULL;
+        ig_array *feature = f->paired ? ig_bitwise_and(next, ig_int(FEATURES_MOST - 1))
+                                      : at_nodes(f->feature, f->nodes, node);
+        ig_array *value = ig_take_along_axis(columns, feature, 0);
         ig_array *yes = holds(f, value, node, ig_take(splits, node, IG_AXES(0)));
-        node = ig_where(yes, at_nodes(f->yes, f->nodes, node), at_nodes(f->no, f->nodes, node));
+        node = f->paired ? ig_add(ig_bitwise_right_shift(next, ig_int(FEATURE_BITS)),
+                                  ig_astype(ig_logical_not(yes), IG_I64))
+                         : ig_where(yes, at_nodes(f->yes, f->nodes, node),
+                                    at_nodes(f->no, f->nodes, node));
     }
     return ig_matrix_transpose(node);
 }
@@ -349,7 +423,8 @@ static bool plant(forest *f, onnx_call *c, const char *prefix, int64_t targets, 
     if (!x || targets < 1 || !read_nodes(f, c, &list))
         return false;
     f->targets = targets;
-    return read_votes(f, c, prefix, list, positive, one_target) && measure(f, ig_dim(x, 1));
+    return read_votes(f, c, prefix, list, positive, one_target) && measure(f, ig_dim(x, 1)) &&
+           pair_nodes(f, ig_dim(x, 1));
 }
 
 void build_tree_regressor(onnx_call *c)
@@ -523,7 +598,8 @@ void build_tree_ensemble(onnx_call *c)
     ig_array *x = call_array(c, 0);
     const int64_t function = call_attribute_int(c, "aggregate_function", 1);
     const int64_t transform = call_attribute_int(c, "post_transform", 0);
-    if (!part_ndim(c, "X", x, 2) || !read_ensemble(&f, c) || !measure(&f, ig_dim(x, 1)))
+    if (!part_ndim(c, "X", x, 2) || !read_ensemble(&f, c) || !measure(&f, ig_dim(x, 1)) ||
+        !pair_nodes(&f, ig_dim(x, 1)))
         return;
     if (function < 0 || function > 3 || transform < 0 || transform > 4) {
         call_fail(c, IG_ERR_ARGUMENT, "post_transform", "or aggregate_function is unknown");

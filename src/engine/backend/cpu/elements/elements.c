@@ -164,18 +164,37 @@ void elements_offsets(const operand *o, int64_t start, int64_t n, const int64_t 
     }
 }
 
+/* True if all indices are in [-len, len). */
+static bool are_inside(int64_t n, const int64_t *index, int64_t len)
+{
+    typedef uint64_t pair __attribute__((vector_size(16)));
+    const uint64_t last = 2 * (uint64_t)len - 1;
+    pair outside[2] = {{0}, {0}}; /* the first bit is set if index + len is not in [0, last] */
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        pair k[2];
+        memcpy(k, index + i, sizeof k);
+        for (int j = 0; j < 2; j++) {
+            k[j] += (uint64_t)len;
+            outside[j] |= k[j] | (last - k[j]);
+        }
+    }
+    outside[0] |= outside[1];
+    uint64_t any = outside[0][0] | outside[0][1];
+    for (; i < n; i++) {
+        const uint64_t k = (uint64_t)index[i] + (uint64_t)len;
+        any |= k | (last - k);
+    }
+    return any >> 63 == 0;
+}
+
 bool elements_pick(const operand *o, const char *base, int64_t start, int64_t n,
                    const int64_t *index, void *to)
 {
     const int64_t bytes = (int64_t)ig_dtype_bytes(o->dtype);
     const element_moves *by = element_moves_of(o->dtype);
-    uint64_t outside = 0;
     view_walk w;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t k = index[i] + (index[i] < 0 ? o->axis_len : 0);
-        outside |= (uint64_t)k >= (uint64_t)o->axis_len;
-    }
-    if (outside)
+    if (!are_inside(n, index, o->axis_len))
         return false;
     walk_start(&w, &o->v, start);
     for (int64_t done = 0, run; done < n; done += run) {
