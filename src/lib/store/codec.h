@@ -54,10 +54,10 @@ typedef struct codec_chain {
 
 /* Memory of one thread for decoding and encoding. */
 typedef struct codec_room {
-    scratch index;    /* of a shard */
-    scratch stored;   /* an object, as it is stored */
-    scratch chunk;    /* a decoded chunk */
-    scratch steps[2]; /* between steps */
+    spare index;    /* of a shard */
+    spare stored;   /* an object, as it is stored */
+    spare chunk;    /* a decoded chunk */
+    spare steps[2]; /* between steps */
 } codec_room;
 void codec_room_release(codec_room *r);
 

@@ -306,7 +306,7 @@ ig_status object_read(object *o, int64_t offset, size_t bytes, void *to, bool *f
     return IG_OK;
 }
 
-ig_status object_read_all(object *o, size_t most, scratch *to, size_t *got, bool *found)
+ig_status object_read_all(object *o, size_t most, spare *to, size_t *got, bool *found)
 {
     if ((uint64_t)o->bytes > most)
         return io_fail(&o->file, IG_ERR_FORMAT,
@@ -326,7 +326,7 @@ ig_status place_text(place *p, const char *key, char **text, size_t *bytes)
     TRY(object_open(p, key, &o, &found));
     if (!found)
         return IG_OK;
-    scratch s = {0};
+    spare s = {0};
     ig_status status = object_read_all(&o, TEXT_MAX_BYTES, &s, bytes, &found);
     object_close(&o);
     if (status == IG_OK && found) {

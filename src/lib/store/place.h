@@ -45,7 +45,7 @@ void object_close(object *o);
  * with IG_OK, if the place learns only now that there is no such object. */
 ig_status object_read(object *o, int64_t offset, size_t bytes, void *to, bool *found);
 /* Reads the whole object, which must not have more than `most` bytes. */
-ig_status object_read_all(object *o, size_t most, scratch *to, size_t *got, bool *found);
+ig_status object_read_all(object *o, size_t most, spare *to, size_t *got, bool *found);
 
 /* Reads a small object as text, which ends with a zero byte. *text is NULL, with IG_OK, if there is none; release it with
  * memory_free. */

@@ -13,7 +13,7 @@
 
 /* ---- scratch memory --------------------------------------------------------------------------- */
 
-ig_status store_reserve(scratch *s, size_t bytes)
+ig_status store_reserve(spare *s, size_t bytes)
 {
     if (bytes <= s->room)
         return IG_OK;
@@ -23,11 +23,11 @@ ig_status store_reserve(scratch *s, size_t bytes)
     return s->at ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-ig_status store_grow(scratch *s, size_t used, size_t bytes)
+ig_status store_grow(spare *s, size_t used, size_t bytes)
 {
     if (bytes <= s->room)
         return IG_OK;
-    scratch larger = {0};
+    spare larger = {0};
     const size_t half = s->room + s->room / 2;
     TRY(store_reserve(&larger, bytes > half ? bytes : half));
     if (used)
@@ -37,10 +37,10 @@ ig_status store_grow(scratch *s, size_t used, size_t bytes)
     return IG_OK;
 }
 
-void store_release(scratch *s)
+void store_release(spare *s)
 {
     memory_data_free(s->at, s->room);
-    *s = (scratch){0};
+    *s = (spare){0};
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------ */

@@ -30,16 +30,16 @@ struct ig_store {
 };
 
 /* Memory for one step that is used again for the next one: counted as array data. */
-typedef struct scratch {
+typedef struct spare {
     unsigned char *at;
     size_t room;
-} scratch;
+} spare;
 
 /* Makes room for `bytes` bytes; the content is lost. */
-ig_status store_reserve(scratch *s, size_t bytes);
+ig_status store_reserve(spare *s, size_t bytes);
 /* The same, keeping the first `used` bytes. Room grows by halves. */
-ig_status store_grow(scratch *s, size_t used, size_t bytes);
-void store_release(scratch *s);
+ig_status store_grow(spare *s, size_t used, size_t bytes);
+void store_release(spare *s);
 
 /* Frees a store whose opening failed or that is closed; NULL is allowed. */
 void store_free(ig_store *s);

@@ -370,7 +370,7 @@ typedef struct shard_writer {
     object *old; /* NULL: none */
     uint64_t *index;
     uint64_t base; /* bytes before the first chunk */
-    scratch out;
+    spare out;
     size_t used;
 } shard_writer;
 

@@ -1,0 +1,228 @@
+"""Stores against zarr-python, both ways: every codec and dtype, shards, fill values, key encodings, groups, v2.
+
+BUILD names the build, whose tests/unit/store_tool reads and writes. Ends with "N passed, N failed".
+"""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from support.tally import attempt, check, finish, skip
+
+TOOL = os.path.join(os.environ.get("BUILD", "build"), "tests/unit/store_tool")
+BASE = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
+FOLDER = tempfile.TemporaryDirectory(prefix="ingot-store-", dir=BASE)
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+          "float64", "complex64", "complex128"]
+KILLS = 100
+
+
+def path(name):
+    return os.path.join(FOLDER.name, name)
+
+
+def numbers(shape):
+    return ",".join(map(str, shape)) or "-"
+
+
+def tool(*arguments, data=b""):
+    done = subprocess.run([TOOL, *arguments], input=data, capture_output=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode(errors="replace").strip())
+    return done.stdout
+
+
+def read(name, shape, dtype, start=None):
+    start = start or [0] * len(shape)
+    return np.frombuffer(tool("read", path(name), numbers(start), numbers(shape)), dtype).reshape(shape)
+
+
+def values(dtype, shape):
+    """Any bits of the dtype; 0 and 1 for bool. Half of them are small numbers, which compress."""
+    dtype = np.dtype(dtype)
+    count = int(np.prod(shape, dtype=int))
+    rng = np.random.default_rng(count)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, count).astype(bool).reshape(shape)
+    x = rng.integers(0, 256, count * dtype.itemsize, dtype=np.uint8).view(dtype).copy()
+    x[::2] = np.arange(len(x[::2])) % 100
+    return x.reshape(shape)
+
+
+def same(a, b):
+    return (a.dtype == b.dtype and a.shape == b.shape
+            and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes())
+
+
+def ours_to_theirs():
+    codecs = ["none", "big", "transpose", "crc32c", "gzip:1", "gzip:9", "zstd", "zstd:-5", "zstd:19", "zstd,crc32c",
+              "blosc", "blosc:zstd:3", "blosc:blosclz:9", "blosc:lz4hc", "blosc:zlib", "transpose,big,gzip,crc32c"]
+    for dtype in DTYPES:
+        x = values(dtype, (7, 10, 3))
+        for codec in codecs:
+            for shard in ([], [4, 6, 4]):
+                def run(codec=codec, shard=shard, x=x, dtype=dtype):
+                    tool("create", path("x"), dtype, "7,10,3", "2,3,2", numbers(shard), codec, "1", data=x.tobytes())
+                    z = zarr.open_array(path("x"), mode="r")
+                    check(f"written {dtype} {codec} {shard}", same(z[...], x))
+                attempt(f"written {dtype} {codec} {shard}", run)
+
+
+def their_codecs():
+    from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
+    yield "none", dict(compressors=None)
+    yield "gzip", dict(compressors=GzipCodec(level=6))
+    yield "zstd", dict(compressors=ZstdCodec(level=3))
+    yield "zstd checksum", dict(compressors=ZstdCodec(level=1, checksum=True))
+    yield "zstd crc32c", dict(compressors=[ZstdCodec(), Crc32cCodec()])
+    yield "big", dict(serializer=BytesCodec(endian="big"), compressors=None)
+    yield "transpose", dict(filters=TransposeCodec(order=(2, 0, 1)), compressors=GzipCodec())
+    for cname in ["lz4", "lz4hc", "blosclz", "zlib", "zstd"]:
+        for shuffle in ["noshuffle", "shuffle", "bitshuffle"]:
+            yield f"blosc {cname} {shuffle}", dict(compressors=BloscCodec(cname=cname, shuffle=shuffle))
+
+
+def theirs_to_ours():
+    for dtype in DTYPES:
+        x = values(dtype, (7, 10, 3))
+        for name, options in their_codecs():
+            for shard in (None, (4, 6, 4)):
+                def run(name=name, options=options, shard=shard, x=x, dtype=dtype):
+                    shutil.rmtree(path("y"), ignore_errors=True)
+                    z = zarr.create_array(path("y"), shape=x.shape, dtype=dtype, chunks=(2, 3, 2), shards=shard, **options)
+                    z[...] = x
+                    check(f"read {dtype} {name} {shard}", same(read("y", x.shape, dtype), x))
+                    check(f"box {dtype} {name} {shard}",
+                          same(read("y", (3, 5, 2), dtype, (2, 4, 1)), x[2:5, 4:9, 1:3].copy()))
+                attempt(f"read {dtype} {name} {shard}", run)
+
+
+def mixed_writes():
+    """Both libraries write parts of one array."""
+    for shard in ([], [4, 6]):
+        x = values("int32", (9, 10))
+        tool("create", path("x"), "int32", "9,10", "2,3", numbers(shard), "zstd", "0", data=x.tobytes())
+        z = zarr.open_array(path("x"), mode="r+")
+        rng = random.Random(5)
+        for i in range(30):
+            a, b = rng.randrange(9), rng.randrange(10)
+            n, m = rng.randint(1, 9 - a), rng.randint(1, 10 - b)
+            box = (np.arange(n * m, dtype="int32") + 1000 * i).reshape(n, m)
+            x[a:a + n, b:b + m] = box
+            if i % 2:
+                z[a:a + n, b:b + m] = box
+            else:
+                tool("write", path("x"), f"{a},{b}", f"{n},{m}", data=box.tobytes())
+        check(f"mixed writes {shard}", same(z[...], x) and same(read("x", (9, 10), "int32"), x))
+
+
+def fills_and_keys():
+    fills = [("float32", np.nan), ("float64", -np.inf), ("float16", 1.5), ("int8", -7), ("uint64", 2**64 - 1), ("bool", True),
+             ("complex64", 1 + 2j), ("complex128", complex(np.nan, np.inf))]
+    for dtype, fill in fills:
+        for encoding in ({"name": "default", "separator": "/"}, {"name": "default", "separator": "."},
+                         {"name": "v2", "separator": "."}, {"name": "v2", "separator": "/"}):
+            shutil.rmtree(path("f"), ignore_errors=True)
+            z = zarr.create_array(path("f"), shape=(5, 5), dtype=dtype, chunks=(2, 2), fill_value=fill,
+                                  chunk_key_encoding=encoding)
+            z[2:4, 2:4] = values(dtype, (2, 2))
+            check(f"fill {dtype} {encoding}", same(read("f", (5, 5), dtype), z[...]))
+    tool("create", path("x"), "float32", "0", "4", "-", "none", "nan")
+    check("fill nan written", np.isnan(zarr.open_array(path("x"), mode="r").fill_value))
+
+
+def version_2():
+    import numcodecs
+    compressors = [None, numcodecs.Zlib(3), numcodecs.GZip(5), numcodecs.Zstd(1), numcodecs.Blosc("lz4")]
+    for dtype in [*DTYPES, ">i4", ">f8", ">c8"]:
+        x = values(np.dtype(dtype).newbyteorder("="), (7, 5)).astype(dtype)
+        for compressor in compressors:
+            for order in "CF":
+                for separator in "./":
+                    def run(x=x, dtype=dtype, compressor=compressor, order=order, separator=separator):
+                        shutil.rmtree(path("v2"), ignore_errors=True)
+                        z = zarr.create_array(path("v2"), shape=x.shape, dtype=dtype, chunks=(3, 2), zarr_format=2,
+                                              compressors=compressor, order=order, attributes={"a": [1]},
+                                              chunk_key_encoding={"name": "v2", "separator": separator})
+                        z[...] = x
+                        native = np.dtype(dtype).newbyteorder("=")
+                        check(f"v2 {dtype} {compressor} {order} {separator}",
+                              same(read("v2", x.shape, native), x.astype(native)))
+                    attempt(f"v2 {dtype} {compressor} {order} {separator}", run)
+    check("v2 attributes", tool("info", path("v2")).split(None, 4)[4].split() == b'{ "a": [ 1 ] }'.split())
+
+
+def groups():
+    for version in (3, 2):
+        for consolidated in (False, True):
+            shutil.rmtree(path("g"), ignore_errors=True)
+            g = zarr.create_group(path("g"), zarr_format=version, attributes={"title": "t"})
+            g.create_array("x", shape=(4,), dtype="f4")[:] = np.arange(4)
+            g.create_group("inner").create_array("y", shape=(2, 2), dtype="i2")[:] = 5
+            if consolidated:
+                zarr.consolidate_metadata(path("g"))
+            check(f"group v{version} {consolidated}", tool("group", path("g")) == b"group inner\narray x\n")
+            check(f"group member v{version} {consolidated}",
+                  same(read("g/inner/y", (2, 2), "int16"), np.full((2, 2), 5, "int16")))
+    shutil.rmtree(path("g"))
+    g = zarr.create_group(path("g"), attributes={"title": "t"})
+    g.create_array("x", shape=(4,), dtype="f4")[:] = np.arange(4)
+    g.create_group("inner").create_array("y", shape=(2, 2), dtype="i2")
+    tool("consolidate", path("g"))
+    g = zarr.open_consolidated(path("g"))
+    check("consolidated by us", sorted(g.members()) is not None and sorted(n for n, _ in g.members(max_depth=None)) ==
+          ["inner", "inner/y", "x"] and g.attrs["title"] == "t")
+
+
+def bfloat16():
+    """zarr-python has no bf16 of its own: the name in the metadata is that of the registry of extensions."""
+    tool("create", path("x"), "bf16", "4", "2", "-", "none", "1.5", data=b"\x80\x3f" * 4)
+    with open(path("x/zarr.json"), encoding="utf-8") as file:
+        check("bfloat16", json.load(file)["data_type"] == "bfloat16")
+
+
+def kills():
+    """A process that writes versions of an array is killed at random moments: each shard is one version, whole."""
+    rng = random.Random(11)
+    newest = 0
+    for i in range(KILLS):
+        process = subprocess.Popen([TOOL, "loop", path("kill")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = process.stdout.readline().strip()
+        time.sleep(rng.uniform(0, 0.01))
+        process.kill()
+        error = process.communicate()[1]
+        version = int(line.split()[1]) if line.startswith("version ") else -1
+        check(f"kill {i}: {line} {error}", version >= newest and not error)
+        newest = max(newest, version)
+    left = [name for _, _, names in os.walk(path("kill")) for name in names if name.startswith(".tmp-")]
+    # Only a kill between the last two system calls of a write that replaces a file leaves one.
+    check(f"{len(left)} temporary files remain", len(left) <= KILLS // 3)
+    check("versions were written", newest > 0)
+
+
+def main():
+    kills()
+    if zarr is None:
+        skip("zarr-python", "it is not installed")
+        return finish()
+    ours_to_theirs()
+    theirs_to_ours()
+    mixed_writes()
+    fills_and_keys()
+    version_2()
+    groups()
+    bfloat16()
+    return finish()
+
+
+if __name__ == "__main__":
+    try:
+        import numpy as np
+        import zarr
+    except ImportError:
+        zarr = None
+    sys.exit(main())
