@@ -1,5 +1,5 @@
 /* Series of instructions in registers: the loops of each level against plain C, and random graphs that convert between bytes,
- * i32 and f32, fused and node by node. */
+ * i32 and f32, fused and node by node. Products of bytes with panels that a buffer keeps, too. */
 #include "each_level.h"
 #include "support/unit.h"
 
@@ -303,11 +303,51 @@ static void fused_and_node_by_node(void **unused)
     }
 }
 
+/* ---- kept panels: a matrix of bytes that is multiplied again and again ---- */
+
+static ig_array *matrix(int64_t rows, int64_t columns, bool turned)
+{
+    const graph g = {{turned ? columns : rows, turned ? rows : columns}, 2, false, {0}, 0};
+    ig_array *x = numbers(&g, draw(2) ? IG_I8 : IG_U8, 0);
+    return turned ? ig_matrix_transpose(x) : x;
+}
+
+/* The same in i32, whose products have other kernels. */
+static ig_array *widened(ig_array *x)
+{
+    ig_array *y = ig_astype(x, IG_I32);
+    return ig_eval(&y, 1) == IG_OK ? y : NULL;
+}
+
+static void products_with_kept_panels(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 60; i++) {
+        const int64_t m = 1 + draw(300), n = 1 + draw(300), k = 1 + draw(draw(2) ? 1500 : 300);
+        const bool left = draw(2);
+        ig_scope_begin();
+        ig_array *kept = left ? matrix(m, k, draw(3) == 0) : matrix(k, n, draw(3) == 0);
+        for (int round = 0; round < 5; round++) {
+            ig_array *other = left ? matrix(k, n, draw(3) == 0) : matrix(m, k, draw(3) == 0);
+            ig_array *x = left ? kept : other, *y = left ? other : kept;
+            ig_array *got = ig_matmul(ig_astype(x, IG_I32), ig_astype(y, IG_I32));
+            ig_array *want = ig_matmul(widened(x), widened(y));
+            if (ig_eval(&got, 1) != IG_OK || ig_eval(&want, 1) != IG_OK)
+                fail_msg("%s", ig_error(NULL));
+            if (!same_elements(got, want))
+                fail_msg("product %d, round %d: %lld x %lld x %lld", i, round, (long long)m,
+                         (long long)k, (long long)n);
+        }
+        ig_scope_end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(series_of_each_level),
         cmocka_unit_test(fused_and_node_by_node),
+        cmocka_unit_test(products_with_kept_panels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

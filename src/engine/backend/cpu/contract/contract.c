@@ -96,15 +96,15 @@ static ig_status shared_take(contraction *c, int side)
 static bool packs_for_itself(const contraction *c, int side)
 {
     return c->batches == 1 && c->tiles <= c->threads && c->threads > 2 &&
-           ((side == 0 && c->packed) || (side == 1 && c->straight) || c->kernel->group > 1);
+           ((side == 0 && c->packed[1]) || (side == 1 && c->straight) || c->kernel->group > 1);
 }
 
 /* The same, but only if small tiles or batches would pack the panels many times. */
 static ig_status shared_get(contraction *c, int side)
 {
     const bool again = contraction_packs_again(c, side);
-    if (c->thin >= 0 || c->blas || c->kc.parts == 0 ||
-        (side == 0 ? c->straight : c->packed != NULL) || packs_for_itself(c, side) ||
+    if (c->thin >= 0 || c->blas || c->kc.parts == 0 || (side == 0 && c->straight) ||
+        c->packed[side] || packs_for_itself(c, side) ||
         !(again || side_batches(c, side) < c->batches))
         return IG_OK;
     return shared_take(c, side);
@@ -297,8 +297,8 @@ ig_status cpu_contract(const program *p, const binding *b)
         contraction_plan(c, p);
     c->bindings = b;
     cpu_fault_clear(&c->fault);
-    if (!c->direct.on)
-        TRY(packed_get(c));
+    for (int side = 0; side < 2 && !c->direct.on; side++)
+        TRY(packed_get(c, side));
     ig_status status = shared_get(c, 0);
     if (status == IG_OK)
         status = shared_get(c, 1);

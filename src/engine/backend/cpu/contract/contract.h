@@ -43,17 +43,17 @@ typedef struct contraction {
         k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
     int64_t batches;
     cut m, n, kc;
-    int64_t strip;      /* rows of in[0] that are packed at a time: they fit in the L2 cache */
-    char *shared[2];    /* shared panels of a side; or NULL */
-    const char *packed; /* panels of all of in[1] that its buffer keeps (packed.c); or NULL */
-    bool straight;      /* kernels read rows of in[0] in place: see tile_rows */
-    bool runs[2];       /* the points of a side's rows are contiguous, and its rows are not */
-    int result;         /* operand of the epilogue that stores the sums unchanged; -1: none */
-    int thin;           /* which side has few rows (thin); the other is not packed; -1: neither */
-    bool along;         /* the other side's points are contiguous, else its rows are ... */
-    int64_t run;        /* ... this many at a time: its row group is one of such runs */
-    bool small;         /* in[0] is read in place as a thin side, though it may have many rows */
-    int64_t ready;      /* blocks of k of the thin side that are copied at a time ... */
+    int64_t strip;         /* rows of in[0] that are packed at a time: they fit in the L2 cache */
+    char *shared[2];       /* shared panels of a side; or NULL */
+    const char *packed[2]; /* panels of all of a side that its buffer keeps (packed.c); or NULL */
+    bool straight;         /* kernels read rows of in[0] in place: see tile_rows */
+    bool runs[2];          /* the points of a side's rows are contiguous, and its rows are not */
+    int result;            /* operand of the epilogue that stores the sums unchanged; -1: none */
+    int thin;      /* which side has few rows (thin); the other is not packed; -1: neither */
+    bool along;    /* the other side's points are contiguous, else its rows are ... */
+    int64_t run;   /* ... this many at a time: its row group is one of such runs */
+    bool small;    /* in[0] is read in place as a thin side, though it may have many rows */
+    int64_t ready; /* blocks of k of the thin side that are copied at a time ... */
     int64_t x_row, x_point; /* ... and the strides of the copy, or of in[0]: see gemm_thin */
     bool dots;              /* one row on either side: batches are computed together */
     direct direct;          /* windows that are not packed */
@@ -97,9 +97,9 @@ void direct_choose(contraction *c);
 int64_t direct_flat_bytes(const contraction *c);
 int64_t direct_sums_bytes(const contraction *c);
 
-/* Sets c->packed for this launch. Packs in[1] if its buffer was also an input of earlier evaluations. */
-ig_status packed_get(contraction *c);
-/* Bytes from one block of k to the next in these panels. Columns begin a panel_row apart. */
-int64_t packed_block(const contraction *c);
+/* Sets c->packed[side] for this launch. Packs the side if its buffer was also an input of earlier evaluations. */
+ig_status packed_get(contraction *c, int side);
+/* Bytes from one block of k to the next in these panels. Rows begin a panel_row apart. */
+int64_t packed_block(const contraction *c, int side);
 
 #endif

@@ -231,7 +231,7 @@ void contraction_set(contraction *c, const program *p)
     c->dots = c->thin >= 0 && c->kernel->dots && rows == 1 && p->extent[2] == 1 &&
               axis_group_is_contiguous(&c->k[0]) && axis_group_is_contiguous(&c->k[1]);
     c->shared[0] = c->shared[1] = NULL;
-    c->packed = NULL;
+    c->packed[0] = c->packed[1] = NULL;
     c->direct.on = false;
     c->blas = NULL;
     c->rows = 0;

@@ -14,6 +14,7 @@ typedef struct packed {
     derived base; /* of a buffer: the first of a list */
     struct packed *next;
     const gemm_kernel *kernel;
+    int side; /* of the products */
     size_t offset;
     int64_t row_step, k_step, n, k;
     size_t bytes;
@@ -40,15 +41,27 @@ static void packed_free(derived *list)
     }
 }
 
-int64_t packed_block(const contraction *c)
+static int64_t rows_of(const contraction *c, int side)
 {
-    const int64_t nr = c->kernel->nr;
-    return (c->n.extent + nr - 1) / nr * nr * panel_row(c, c->kc.size);
+    return side == 0 ? c->m.extent : c->n.extent;
 }
 
-/* True if the operand is a plain matrix whose rows have contiguous points, as in linear layers. A matrix of bytes may also
- * be transposed. */
-static bool is_matrix(const contraction *c)
+int64_t packed_block(const contraction *c, int side)
+{
+    return panels_rows(c, side, rows_of(c, side)) * panel_row(c, c->kc.size);
+}
+
+/* True if in[0] is a plain matrix of bytes, as the kernels of a convolution. */
+static bool is_matrix_0(const contraction *c)
+{
+    return c->thin < 0 && !c->blas && !c->straight && c->element_bytes == 1 &&
+           (c->batches == 1 || axis_group_is_constant(&c->batch[0])) && c->row[0].ndim == 1 &&
+           c->k[0].ndim == 1 && c->kernel->element_bytes == 1;
+}
+
+/* True if in[1] is a plain matrix whose rows have contiguous points, as in linear layers. A matrix of bytes may also be
+ * transposed. */
+static bool is_matrix_1(const contraction *c)
 {
     const bool may_be_thin = c->thin == 0 && c->along && !c->dots && c->kernel->thin_packed;
     return (c->thin < 0 || may_be_thin) && !c->blas && (c->runs[1] || c->element_bytes == 1) &&
@@ -56,12 +69,13 @@ static bool is_matrix(const contraction *c)
            c->kernel->element_bytes == c->element_bytes;
 }
 
-static packed *packed_find(const contraction *c, const buffer *b, size_t offset)
+static packed *packed_find(const contraction *c, int side, const buffer *b, size_t offset)
 {
     packed *p = (packed *)b->derived;
-    while (p && !(p->kernel == c->kernel && p->offset == offset && p->n == c->n.extent &&
-                  p->k == c->kc.extent && p->row_step == axis_group_step(&c->row[1]) &&
-                  p->k_step == axis_group_step(&c->k[1])))
+    while (p && !(p->kernel == c->kernel && p->side == side && p->offset == offset &&
+                  p->n == rows_of(c, side) && p->k == c->kc.extent &&
+                  p->row_step == axis_group_step(&c->row[side]) &&
+                  p->k_step == axis_group_step(&c->k[side])))
         p = p->next;
     return p;
 }
@@ -70,34 +84,37 @@ static packed *packed_find(const contraction *c, const buffer *b, size_t offset)
 
 typedef struct packing {
     const contraction *c;
+    int side;
     const char *from;
     char *to;
-    cut columns;
+    cut rows;
 } packing;
 
-/* Packs one block of k of some columns. */
+/* Packs one block of k of some rows. */
 static void packing_task(void *context, int64_t task, int worker)
 {
     enum { FEW = 256 };
     const packing *j = context;
     const contraction *c = j->c;
-    const int64_t block = task / j->columns.parts, part = task % j->columns.parts;
-    const int64_t k = cut_length(&c->kc, block), n = cut_length(&j->columns, part);
-    const int64_t first = part * j->columns.size;
+    const int64_t block = task / j->rows.parts, part = task % j->rows.parts;
+    const int64_t k = cut_length(&c->kc, block), n = cut_length(&j->rows, part);
+    const int64_t first = part * j->rows.size;
+    const bool runs = c->runs[j->side];
     int64_t row[FEW], point[GEMM_KC_MOST];
     (void)worker;
-    axis_group_offsets(&c->row[1], first, n, row);
-    axis_group_offsets(&c->k[1], block * c->kc.size, c->runs[1] ? 1 : k, point);
-    c->kernel->pack_n(j->to + block * packed_block(c) + first * panel_row(c, k),
-                      j->from + (c->runs[1] ? point[0] : 0) * c->element_bytes, n, row, k,
-                      c->runs[1] ? NULL : point);
+    axis_group_offsets(&c->row[j->side], first, n, row);
+    axis_group_offsets(&c->k[j->side], block * c->kc.size, runs ? 1 : k, point);
+    (j->side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(
+        j->to + block * packed_block(c, j->side) + first * panel_row(c, k),
+        j->from + (runs ? point[0] : 0) * c->element_bytes, n, row, k, runs ? NULL : point);
 }
 
-static void pack_all(const contraction *c, const char *from, char *to)
+static void pack_all(const contraction *c, int side, const char *from, char *to)
 {
-    enum { TASK_COLUMNS = 128 }; /* one more panel must not exceed FEW */
-    packing j = {c, from, to, cut_at_most(c->n.extent, TASK_COLUMNS, c->kernel->nr)};
-    pool_run(c->kc.parts * j.columns.parts, packing_task, &j);
+    enum { TASK_ROWS = 128 }; /* one more panel must not exceed FEW */
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    packing j = {c, side, from, to, cut_at_most(rows_of(c, side), TASK_ROWS, width)};
+    pool_run(c->kc.parts * j.rows.parts, packing_task, &j);
 }
 
 /* True if there is memory for the panels. */
@@ -107,22 +124,22 @@ static bool may_keep(size_t bytes)
     return bytes <= limit / SHARE && used <= limit / 2 && bytes <= limit / 2 - used;
 }
 
-ig_status packed_get(contraction *c)
+ig_status packed_get(contraction *c, int side)
 {
-    const operand *o = &c->p->in[1];
+    const operand *o = &c->p->in[side];
     const binding *at = &c->bindings[o->slot];
     buffer *b = at->buf;
     const size_t offset = at->offset + (size_t)(o->v.offset * c->element_bytes);
-    const int64_t matrix = c->n.extent * c->kc.extent * c->element_bytes;
-    c->packed = NULL;
-    if (b->reads < READS_LEAST || !is_matrix(c))
+    const int64_t matrix = rows_of(c, side) * c->kc.extent * c->element_bytes;
+    c->packed[side] = NULL;
+    if (b->reads < READS_LEAST || !(side == 0 ? is_matrix_0(c) : is_matrix_1(c)))
         return IG_OK;
-    packed *p = packed_find(c, b, offset);
-    const size_t bytes = (size_t)(c->kc.parts * packed_block(c));
+    packed *p = packed_find(c, side, b, offset);
+    const size_t bytes = (size_t)(c->kc.parts * packed_block(c, side));
     if (p)
-        c->packed = p->panels;
+        c->packed[side] = p->panels;
     const int64_t least = c->element_bytes == 1 || c->thin >= 0 ? BYTES_LEAST : MATRIX_LEAST;
-    if (p || c->m.extent > ROWS_MOST || matrix < least || !may_keep(bytes))
+    if (p || rows_of(c, !side) > ROWS_MOST || matrix < least || !may_keep(bytes))
         return IG_OK;
     p = memory_get(sizeof *p);
     char *panels = p ? memory_data_get(bytes) : NULL;
@@ -131,19 +148,20 @@ ig_status packed_get(contraction *c)
         return IG_ERR_MEMORY;
     }
     const char *from = operand_host(o, c->bindings);
-    pack_all(c, from, panels);
+    pack_all(c, side, from, panels);
     mapping_give_back(from, (size_t)matrix);
     *p = (packed){.base = {packed_free},
                   .next = (packed *)b->derived,
                   .kernel = c->kernel,
+                  .side = side,
                   .offset = offset,
-                  .row_step = axis_group_step(&c->row[1]),
-                  .k_step = axis_group_step(&c->k[1]),
-                  .n = c->n.extent,
+                  .row_step = axis_group_step(&c->row[side]),
+                  .k_step = axis_group_step(&c->k[side]),
+                  .n = rows_of(c, side),
                   .k = c->kc.extent,
                   .bytes = bytes,
                   .panels = panels};
     b->derived = &p->base;
-    c->packed = panels;
+    c->packed[side] = panels;
     return IG_OK;
 }

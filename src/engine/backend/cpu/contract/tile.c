@@ -62,8 +62,10 @@ static sheet sheet_of(const contraction *c, const worker_state *w, int side, int
                       int64_t n, int64_t block)
 {
     const int64_t deep = panel_row(c, cut_length(&c->kc, block));
-    if (side == 1 && c->packed)
-        return (sheet){c->packed + block * packed_block(c) + (w->n0 + first) * deep, deep};
+    if (c->packed[side]) {
+        const int64_t row = (side == 0 ? w->m0 : w->n0) + first;
+        return (sheet){c->packed[side] + block * packed_block(c, side) + row * deep, deep};
+    }
     if (side == 0 && c->straight) {
         const int64_t at = w->row[0][first] + block * c->kc.size;
         return (sheet){w->from[0] + at * c->element_bytes,
@@ -131,7 +133,7 @@ static ahead ahead_of(const contraction *c, const worker_state *w, int64_t first
         return (ahead){.n = 0};
     ahead next = {.n = n, .each = (n + calls - 1) / calls};
     next.column_bytes = cut_length(&c->kc, block) * c->element_bytes;
-    if (c->packed) {
+    if (c->packed[1]) {
         next.from = sheet_of(c, w, 1, first, n, block).at;
     } else {
         next.from = w->from[1] + block * c->kc.size * c->element_bytes;
@@ -269,7 +271,7 @@ static void tile_sum_thin_packed(const contraction *c, const worker_state *w)
             .x = w->panel[0] + nth * c->kc.size * c->x_point * c->lane_bytes,
             .x_row = c->x_row,
             .x_point = c->x_point,
-            .from = c->packed + block * packed_block(c) + w->n0 * panel_row(c, k),
+            .from = c->packed[1] + block * packed_block(c, 1) + w->n0 * panel_row(c, k),
             .c = w->sums,
             .c_row = 1,
             .c_thin = w->ldc,
@@ -314,7 +316,7 @@ void tile_sum(const contraction *c, const worker_state *w)
 {
     if (c->blas)
         tile_sum_blas(c, w);
-    else if (c->thin >= 0 && c->packed)
+    else if (c->thin >= 0 && c->packed[1])
         tile_sum_thin_packed(c, w);
     else if (c->thin >= 0)
         tile_sum_thin(c, w);
@@ -410,9 +412,9 @@ void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, 
     w->n0 = j * c->n.size;
     w->n = cut_length(&c->n, j);
     tile_place(c, w);
-    tile_find_rows(c, w, 0, batch, w->m0, w->m);
-    if (!c->packed) /* else no row is read in place */
-        tile_find_rows(c, w, 1, batch, w->n0, w->n);
+    for (int side = 0; side < 2; side++)
+        if (!c->packed[side]) /* else no row is read in place */
+            tile_find_rows(c, w, side, batch, side == 0 ? w->m0 : w->n0, side == 0 ? w->m : w->n);
     if (c->straight && c->kernel->panels && c->kc.parts == 1 && c->result < 0) {
         tile_run_strips(c, w);
         return;
