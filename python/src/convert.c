@@ -362,8 +362,10 @@ ig_array *from_buffer(PyObject *o, bool borrow)
  * none. */
 static ig_array *from_method(PyObject *o)
 {
-    if (PyObject_HasAttrString(o, "__dlpack__"))
-        return from_capsule(o, Py_None, Py_None);
+    if (PyObject_HasAttrString(o, "__dlpack__")) { /* a copy: lazy results must not change with o */
+        ig_array *x = from_capsule(o, Py_None, Py_None);
+        return x ? copied(x) : NULL;
+    }
     if (!PyObject_HasAttrString(o, "__array__"))
         return NULL;
     PyObject *other = PyObject_CallMethod(o, "__array__", NULL);

@@ -39,9 +39,7 @@ static PyObject *fn_asarray(PyObject *self, PyObject *args, PyObject *kwargs)
     ig_array *x = convert(o, d, copy == Py_False);
     if (x && device)
         x = placed(x, device);
-    return leave_with(
-        x && !is_array(o) && copy == Py_True && PyObject_HasAttrString(o, "__dlpack__") ? copied(x)
-                                                                                        : x);
+    return leave_with(x);
 }
 
 /* The inverse of pickling. */
