@@ -55,11 +55,6 @@ IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
 /* The device of x. The text belongs to the library. NULL if x is NULL. */
 IG_API const char *ig_array_device(const ig_array *x);
-/* Returns true if several products of one array x should be computed as one product of x and the joined matrices, on
- * the current device and in the current math mode. It pays on a device that copies matrices to its own memory anyway,
- * and whose units are busy only with large products. A device that reads matrices in place, such as those of mapped
- * files, does not need a joined copy. */
-IG_API bool ig_joins_products(void);
 /* Waits until the device (NULL: the current one) has done all its work, and fails if a part of it failed.
  * Devices other than the CPU evaluate asynchronously: ig_eval returns when the work is queued, and
  * functions that read a result wait for it. A result of an evaluation that failed cannot be read. */

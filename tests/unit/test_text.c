@@ -240,21 +240,6 @@ static ig_text_model *model_make(void)
     return ig_text_model_load(folder_itself(), IG_F32);
 }
 
-/* The CPU reads weights from the mapped file. Other devices copy them, and join them unless the CPU's bits are
- * required. */
-static void test_joins(void **state)
-{
-    (void)state;
-    assert_false(ig_joins_products());
-    assert_int_equal(ig_set_device("gang"), IG_OK);
-    assert_true(ig_joins_products());
-    const ig_math before = ig_math_mode();
-    ig_set_math(IG_MATH_SAME);
-    assert_false(ig_joins_products());
-    ig_set_math(before);
-    assert_int_equal(ig_set_device("cpu"), IG_OK);
-}
-
 /* A text has the same vector in any batch and alone. */
 static void test_model(void **state)
 {
@@ -458,7 +443,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_growth, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_memory_limit, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_failing, folder_begin, folder_end),
-        cmocka_unit_test(test_joins),
         cmocka_unit_test_setup_teardown(test_model, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_train, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_other_labels, folder_begin, folder_end),

@@ -37,11 +37,6 @@ const char *ig_array_device(const ig_array *x) { return x ? engine_device_of(x)-
 
 const char *ig_device(void) { return engine_device()->name; }
 
-bool ig_joins_products(void)
-{
-    return !engine_device()->limits.in_place && ig_math_mode() != IG_MATH_SAME;
-}
-
 ig_status ig_set_device(const char *name)
 {
     const backend *found = name ? backend_find(name) : NULL;

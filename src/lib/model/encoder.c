@@ -157,37 +157,17 @@ static ig_array *attention_dropped(ig_text_model *m, ig_array *const split[3], i
     return ig_matmul(x, split[2]);
 }
 
-/* Query, key and value of a layer. They are computed as one product where the engine prefers that. */
+/* Query, key and value of a layer. Compiled, they become one product where that is faster (the rewrite `join`). */
 static ig_status projections_run(ig_text_model *m, const batch_arrays *b, int layer, ig_array *x,
                                  ig_array *split[3])
 {
     const architecture *a = m->config.arch;
-    const int64_t width = m->config.width, heads = m->config.heads;
+    const int64_t width = m->config.width;
     const char *const parts[] = {a->layer->query, a->layer->key, a->layer->value};
-    char name[3][MODEL_NAME], full[3][MODEL_NAME + 8];
-    const char *const names[] = {full[0], full[1], full[2]};
-    ig_array *joined[2] = {NULL, NULL};
-    for (int i = 0; i < 3; i++)
-        layer_name(m, layer, parts[i], name[i]);
-    if (!m->weights.trained && !m->dropping && ig_joins_products())
-        for (int k = 0; k < 2; k++) {
-            for (int i = 0; i < 3; i++)
-                snprintf(full[i], sizeof full[i], "%.255s.%s", name[i], k ? "bias" : "weight");
-            joined[k] =
-                weights_joined(&m->weights, names, 3, k ? IG_SHAPE(width) : IG_SHAPE(width, width));
-        }
-    ig_array *all = joined[0] && joined[1]
-                        ? ig_add(ig_tensordot(x, joined[0], IG_AXES(-1, 1)), joined[1])
-                        : NULL;
-    all = all ? ig_reshape(all, IG_SHAPE(b->n, b->t, 3, heads, width / heads)) : NULL;
+    char name[MODEL_NAME];
     for (int i = 0; i < 3; i++) {
-        const ig_index part[] = {{.kind = IG_INDEX_SLICE, .start = 0, .stop = b->n, .step = 1},
-                                 {.kind = IG_INDEX_SLICE, .start = 0, .stop = b->t, .step = 1},
-                                 {.kind = IG_INDEX_INT, .start = i}};
-        ig_array *y = all ? NULL : linear_run(m, name[i], x, width, width);
-        split[i] = all ? ig_permute_dims(ig_get(all, part, 3), IG_AXES(0, 2, 1, 3))
-                   : y ? heads_split(m, b, y)
-                       : NULL;
+        ig_array *y = linear_run(m, layer_name(m, layer, parts[i], name), x, width, width);
+        split[i] = y ? heads_split(m, b, y) : NULL;
         if (!split[i])
             return error_waiting(IG_ERR_MEMORY);
     }

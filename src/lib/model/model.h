@@ -179,14 +179,10 @@ void weights_close(weights *w);
 bool weights_has(const weights *w, const char *name);
 /* The tensor in the dtype of the computation. NULL with an error if it is missing or has another shape. */
 ig_array *weights_get(weights *w, const char *name, ig_ints shape);
-/* n tensors of that shape, concatenated along their first axis, in the dtype of the computation. They are concatenated
- * once, on the host, so that a device does not need memory for each of them. NULL, maybe without an error, if that
- * fails. */
-ig_array *weights_joined(weights *w, const char *const *names, int n, ig_ints shape);
 
 /* ---- the model ------------------------------------------------------------------------------ */
 
-/* Counts the batches of one shape and head, and holds their compiled computation from the second batch on. */
+/* The compiled computation of batches of one shape and head. */
 enum { MODEL_PLANS = 16 };
 typedef struct model_plan {
     head_kind head;
@@ -194,7 +190,6 @@ typedef struct model_plan {
     int64_t n, t;
     bool types, places, mask;
     char device[64];
-    int runs;
     uint64_t used; /* the model's clock at the last use */
     ig_compiled *compiled;
 } model_plan;

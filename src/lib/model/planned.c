@@ -1,5 +1,5 @@
-/* Compiles the computation for batch shapes that were seen before (ig_compile). The host then neither builds the graph
- * again nor looks up its schedule. See model.h. */
+/* Compiles the computation for each shape of batches (ig_compile), so that it is rewritten, and the host neither builds the
+ * graph again nor looks up its schedule. See model.h. */
 #include "lib/model/model.h"
 
 #include "base/error.h"
@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-enum { PLAN_AT = 2 }; /* the first batch of a shape is not compiled: often there is no second one */
 
 void plans_free(ig_text_model *m)
 {
@@ -19,7 +17,7 @@ void plans_free(ig_text_model *m)
 
 static bool plan_fits(const model_plan *p, const model_plan *like)
 {
-    return p->runs && p->head == like->head && p->math == like->math && p->n == like->n &&
+    return p->compiled && p->head == like->head && p->math == like->math && p->n == like->n &&
            p->t == like->t && p->types == like->types && p->places == like->places &&
            p->mask == like->mask && strcmp(p->device, like->device) == 0;
 }
@@ -69,11 +67,7 @@ ig_array *rows_run(ig_text_model *m, head_kind head, const batch_arrays *b)
         in[n++] = b->mask;
     p->used = ++m->plan_clock;
     if (!p->compiled) {
-        out = rows_build(m, head, b);
-        if (++p->runs < PLAN_AT || !out)
-            return out;
-        p->compiled = ig_compile(in, n, 0, &out, 1);
-        if (!p->compiled)
+        if (!(out = rows_build(m, head, b)) || !(p->compiled = ig_compile(in, n, 0, &out, 1)))
             return NULL;
     }
     return ig_run(p->compiled, in, &out) == IG_OK ? out : NULL;
