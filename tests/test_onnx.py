@@ -344,6 +344,10 @@ def quantized():
                       [one, (abs(f32(10)) + 0.1, np.zeros(10, np.int8), 0)], group=2, pads=[1, 1, 1, 0], strides=[2, 1])
     yield Dequantized("QDQ_Conv_padded", "Conv", [i8(1, 3, 9, 8), (u8(5, 3, 3, 3),)],
                       [(np.float32(0.3), np.int8(-5), 0), (np.float32(0.1), np.uint8(130), 0)], pads=[1, 1, 1, 1])
+    rows = np.array([[3, 0, -1], [29, 3, 7]])
+    yield Dequantized("QDQ_Gather", "Gather", [(u8(30, 8),), rows], [one])
+    yield Dequantized("QDQ_Gather_columns", "Gather", [i8(4, 30), rows], [(np.float32(0.3), np.int8(-5), 0)], axis=1)
+    yield Dequantized("QDQ_Gather_scales", "Gather", [(i8(30, 8),), rows], [(abs(f32(8)) + 0.1, np.zeros(8, np.int8), 1)])
     yield Case("QLinearConv_ties", "QLinearConv", [u8(1, 4, 9, 9), *parts(0.25, 3), (u8(6, 4, 2, 2),), *parts(0.5, 5), *parts(128, 101)])
     yield Case("QuantizeLinear_ties", "QuantizeLinear", [np.arange(-60, 60, dtype=np.float32) / 4, *parts(0.5, 5)])
     image = u8(1, 4, 6, 7)

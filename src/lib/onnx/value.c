@@ -150,6 +150,8 @@ void ig_onnx_value_release(ig_onnx_value *v)
     ig_release(v->array);
     ig_release(v->moved);
     ig_release(v->whole);
+    ig_release(v->bytes);
+    ig_release(v->zero);
     ig_release(v->scale);
     for (int i = 0; i < v->n; i++)
         ig_onnx_value_release(v->items[i]);

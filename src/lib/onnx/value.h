@@ -13,6 +13,8 @@ struct ig_onnx_value {
     /* A result of DequantizeLinear of integers, or a convolution of such: whole * scale, both owned; else NULL. whole is i32 in
      * the shape of array. scale is one number (0-d), or one for each index of scale_axis. */
     ig_array *whole, *scale;
+    /* Of DequantizeLinear of bytes with one scale: the bytes, and their zero point or NULL; both owned. */
+    ig_array *bytes, *zero;
     int scale_axis;
     enum { WHOLE_BYTES, WHOLE_INTS, WHOLE_SUMS } whole_kind;
     bool scale_varies; /* scale depends on the elements of the model's inputs */

@@ -1,5 +1,6 @@
 /* Indices, selections, order. */
 #include "lib/onnx/ops/common.h"
+#include "lib/onnx/ops/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@ void build_gather(onnx_call *c)
 {
     ig_array *x = op_tokens(c, 0), *indices = call_array(c, 1);
     int axis = op_attribute_axis(c, 0, ig_ndim(x));
-    op_return_tokens(c, 0, 0, ig_take(x, op_beside(indices, x), IG_AXES(axis)));
+    if (!part_gathers_bytes(c, op_beside(indices, x), axis))
+        op_return_tokens(c, 0, 0, ig_take(x, op_beside(indices, x), IG_AXES(axis)));
 }
 
 void build_gather_elements(onnx_call *c)

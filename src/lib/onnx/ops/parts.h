@@ -40,7 +40,10 @@ ig_array *part_zero(onnx_call *c, int i);
 /* True if inputs 0 and 1 are dequantized bytes, the first with one scale, the second with one, or one for each index of
  * `axis`. x gets their whole numbers (i32), and scale the product of both scales, of at most one axis. */
 bool part_whole(onnx_call *c, int axis, ig_array *x[2], ig_array **scale);
-/* The same for input 2, a bias: true if it is absent (*bias is NULL), or dequantized integers with the scale of the products.
+/* If input 0 is dequantized bytes with one scale: returns the elements at the indices of an axis as output 0, and dequantizes
+ * only these. Else false. */
+bool part_gathers_bytes(onnx_call *c, ig_array *indices, int axis);
+/* The same as part_whole for input 2, a bias: true if it is absent (*bias is NULL), or dequantized integers with the scale of the products.
  * *bias gets the integers. */
 bool part_whole_bias(onnx_call *c, ig_array *scale, ig_array **bias);
 /* Output 0: y = sums * scale. QuantizeLinear then multiplies the sums by the ratio of the scales. */

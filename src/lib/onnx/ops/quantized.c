@@ -123,12 +123,19 @@ void build_quantize_linear(onnx_call *c)
     call_return_typed(c, 0, q, type);
 }
 
-/* Output 0: x = whole * scale, of an axis or one for all. Products of such values are sums of whole numbers. */
-static void return_whole(onnx_call *c, ig_array *x, ig_array *whole, ig_array *scale)
+/* Output 0: x = whole * scale, of an axis or one for all. Products of such values are sums of whole numbers. stored, zero:
+ * what whole was made of. */
+static void return_whole(onnx_call *c, ig_array *x, ig_array *whole, ig_array *scale,
+                         ig_array *stored, ig_array *zero)
 {
     ig_onnx_value *v = value_array(x, IG_ONNX_FLOAT);
     if (v && !ig_failed()) {
         const int64_t axis = call_attribute_int(c, "axis", 1);
+        const bool one = ig_size(scale) == 1 && (!zero || ig_size(zero) == 1);
+        if (one && ig_dtype_bytes(ig_dtype_of(stored)) == 1) {
+            v->bytes = ig_retain(stored);
+            v->zero = zero ? ig_retain(ig_reshape(zero, IG_SCALAR)) : NULL;
+        }
         v->whole = ig_retain(whole);
         v->scale = ig_retain(ig_size(scale) == 1 ? ig_reshape(scale, IG_SCALAR) : scale);
         v->scale_axis = (int)(axis < 0 ? axis + ig_ndim(x) : axis);
@@ -140,7 +147,7 @@ static void return_whole(onnx_call *c, ig_array *x, ig_array *whole, ig_array *s
 
 void build_dequantize_linear(onnx_call *c)
 {
-    ig_array *x = call_array(c, 0);
+    ig_array *x = call_array(c, 0), *of = x;
     ig_array *scale = spread(c, call_array(c, 1), x, "x_scale");
     const ig_dtype stored = ig_dtype_of(x);
     const bool whole = !part_is_float(stored);
@@ -159,9 +166,30 @@ void build_dequantize_linear(onnx_call *c)
     ig_array *y = ig_multiply(ig_astype(x, wide), ig_astype(scale, wide));
     if (type == IG_ONNX_FLOAT && (stored == IG_I8 || stored == IG_U8 || stored == IG_I32) &&
         call_attribute_int(c, "block_size", 0) == 0 && ig_dtype_of(scale) == IG_F32)
-        return_whole(c, y, x, scale);
+        return_whole(c, y, x, scale, of, zero);
     else
         call_return(c, 0, ig_astype(y, dtype));
+}
+
+bool part_gathers_bytes(onnx_call *c, ig_array *indices, int axis)
+{
+    const ig_onnx_value *v = call_value(c, 0);
+    if (!v || !v->bytes)
+        return false;
+    ig_array *bytes = ig_take(v->bytes, indices, IG_AXES(axis)), *x = ig_astype(bytes, IG_I32);
+    if (v->zero)
+        x = ig_subtract(x, ig_astype(v->zero, IG_I32));
+    ig_onnx_value *y = value_array(ig_multiply(ig_astype(x, IG_F32), v->scale), IG_ONNX_FLOAT);
+    if (y && !ig_failed()) {
+        y->bytes = ig_retain(bytes);
+        y->zero = v->zero ? ig_retain(v->zero) : NULL;
+        y->whole = ig_retain(x);
+        y->scale = ig_retain(v->scale);
+        y->whole_kind = WHOLE_BYTES;
+        y->scale_varies = v->scale_varies;
+    }
+    call_return_value(c, 0, y);
+    return true;
 }
 
 bool part_whole(onnx_call *c, int axis, ig_array *x[2], ig_array **scale)
