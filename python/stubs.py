@@ -1,5 +1,6 @@
 """Writes the type stubs (.pyi) of the package from the op table and the alias table: stubs.py FOLDER, where FOLDER/ingot is
 the built package."""
+import ast
 import keyword
 import os
 import sys
@@ -182,6 +183,74 @@ def results_classes(rows):
     return "\n".join(lines) + "\n\n"
 
 
+# ---- modules in Python ----
+
+RETURNS = {"__init__": "None", "__setattr__": "None", "__setitem__": "None", "__delitem__": "None", "__len__": "int",
+           "__repr__": "str", "__str__": "str", "__contains__": "builtins.bool", "__bool__": "builtins.bool", "__hash__": "int"}
+
+
+def plain_arguments(node, method):
+    """The arguments of a function of the syntax tree; those without an annotation are of any type."""
+    args = node.args
+    annotate = lambda a: ast.unparse(a.annotation) if a.annotation else "Any"  # noqa: E731
+    own = [*args.posonlyargs, *args.args]
+    words = [f"{a.arg}: {annotate(a)}" + (" = ..." if i >= len(own) - len(args.defaults) else "") for i, a in enumerate(own)]
+    if method and own:
+        words[0] = own[0].arg
+    if args.posonlyargs:
+        words.insert(len(args.posonlyargs), "/")
+    if args.vararg:
+        words.append(f"*{args.vararg.arg}: {annotate(args.vararg)}")
+    elif args.kwonlyargs:
+        words.append("*")
+    words += [f"{a.arg}: {annotate(a)}" + (" = ..." if d else "") for a, d in zip(args.kwonlyargs, args.kw_defaults)]
+    return ", ".join(words + ([f"**{args.kwarg.arg}: {annotate(args.kwarg)}"] if args.kwarg else []))
+
+
+def plain_function(node, indent="", method=False):
+    marks = [ast.unparse(d) for d in node.decorator_list if ast.unparse(d) in ("property", "staticmethod", "classmethod", "contextlib.contextmanager")]
+    result = ast.unparse(node.returns) if node.returns else RETURNS.get(node.name, "Any")
+    arguments = plain_arguments(node, method and "staticmethod" not in marks)
+    return "".join(f"{indent}@{m}\n" for m in marks if m != "contextlib.contextmanager") + \
+        f"{indent}def {node.name}({arguments}) -> {result}: ...\n"
+
+
+def plain_class(node):
+    """Methods and the attributes that they set. Other attributes are of any type."""
+    bases = ", ".join(ast.unparse(b) for b in node.bases)
+    methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+    taken = {m.name for m in methods}
+    fields = {n.target.id: ast.unparse(n.annotation) for n in node.body if isinstance(n, ast.AnnAssign)}
+    sets = [n for m in methods for n in ast.walk(m) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    fields = {**{n.attr: "Any" for n in sets if ast.unparse(n.value) == "self" and n.attr not in taken}, **fields}
+    if any(ast.unparse(d).partition("(")[0] in ("dataclass", "dataclasses.dataclass") for d in node.decorator_list) or "NamedTuple" in bases:
+        taken.add("__getattr__")
+    text = f"class {node.name}" + (f"({bases})" if bases else "") + ":\n"
+    text += "".join(f"    {name}: {kind}\n" for name, kind in fields.items())
+    text += "".join(plain_function(m, "    ", True) for m in methods if m.name != "__getattr__")
+    return text + ("" if "__getattr__" in taken and fields else "    def __getattr__(self, name: str) -> Any: ...\n")
+
+
+def body_of(name):
+    with open(os.path.join(FOLDER, "ingot", name + ".py"), encoding="utf-8") as f:
+        return ast.parse(f.read()).body
+
+
+def plain_module(name):
+    """The stub of a module that is written in Python. A base class of another module is written, too."""
+    body = body_of(name)
+    bases = {b.id for n in body if isinstance(n, ast.ClassDef) for b in n.bases if isinstance(b, ast.Name)}
+    other = [node for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 and n.module and bases & {a.name for a in n.names}
+             for node in body_of(n.module) if isinstance(node, ast.ClassDef) and node.name in bases]
+    text = HEAD + "from . import Array\n\n"
+    for node in other + body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            text += plain_function(node)
+        elif isinstance(node, ast.ClassDef):
+            text += plain_class(node)
+    return text + "def __getattr__(name: str) -> Any: ...\n"
+
+
 def write(name, text):
     with open(os.path.join(FOLDER, "ingot", name), "w") as f:
         f.write(text)
@@ -191,7 +260,7 @@ rows = _ingot._table()
 by_name = {row[0]: row for row in rows}
 aliases = [(a[0], a[1]) for a in _ingot._aliases() if a[1] and a[0].isidentifier() and not keyword.iskeyword(a[0])]
 dtypes = [name for name in dir(_ingot) if isinstance(getattr(_ingot, name), _ingot.dtype)]
-MODULES = "data fft linalg nn onnx optim random text".split()
+MODULES = "cuda data fft linalg nn onnx optim random text".split()
 text = HEAD + f"from . import {', '.join(f'{m} as {m}' for m in MODULES)}\n"
 text += "from ._device import Report as _Report, Timing as _Timing\n\n" + TYPES
 text += array_class(rows, aliases) + results_classes(rows)
@@ -207,3 +276,5 @@ for module in (linalg, fft, random):
     text += (f"from . import {', '.join(used)}\n" if used else "") + "\n"
     text += "\n".join(function(by_name[op], n) for n, op in named.items()) + "\ndef __getattr__(name: str) -> Any: ...\n"
     write(module.__name__.rpartition(".")[2] + ".pyi", text)
+for module in ("cuda", "data", "nn", "optim"):  # the others have annotations
+    write(module + ".pyi", plain_module(module))
