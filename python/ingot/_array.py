@@ -63,15 +63,43 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
         return NotImplemented
 
 
+def _as_array(x, dtype=None, *, copy=None, ndmin=0):
+    """np.asarray(x, like=y) and its relatives."""
+    x = _ingot.asarray(x, dtype=dtype, copy=True if copy else None)
+    return x if x.ndim >= ndmin else x.reshape((1,) * (ndmin - x.ndim) + x.shape)
+
+
+def _like(name):
+    """np.zeros_like(x, shape=...) and its relatives, on the device of x."""
+    def make(x, dtype=None, *, shape=None):
+        if shape is None:
+            return _ingot._ops[name](x, dtype=dtype)
+        return getattr(sys.modules["ingot"], name[:-len("_like")])(shape, dtype=dtype or x.dtype, device=x.device)
+
+    def fill(x, fill_value, dtype=None, *, shape=None):
+        full = sys.modules["ingot"].full
+        return full(x.shape if shape is None else shape, fill_value, dtype=dtype or x.dtype, device=x.device)
+
+    return fill if name == "full_like" else make
+
+
+# Functions whose arguments differ from NumPy's.
+_FOR_NUMPY = dict.fromkeys(("asarray", "array", "asanyarray", "ascontiguousarray"), _as_array) | {
+    name: _like(name) for name in ("zeros_like", "ones_like", "empty_like", "full_like")}
+
+
 def _array_function(self, function, types, args, kwargs):
-    """np.mean(x): the function of the same name and module here."""
+    """np.mean(x): the function of the same name and module here. Arguments that only concern NumPy's memory are left out."""
+    import numpy
     module = (getattr(function, "__module__", "") or "").partition(".")[2]
     name = function.__name__
     try:
-        found = _names.find(name, module + ".") if module else _find(name)
+        found = _names.find(name, module + ".") if module else _FOR_NUMPY.get(name) or _find(name)
     except AttributeError:
         return NotImplemented
-    kwargs = {k: v for k, v in kwargs.items() if not (k == "out" and v is None)}
+    kwargs = {k: v for k, v in kwargs.items() if v is not None and k not in ("order", "subok", "casting", "optimize")}
+    if isinstance(kwargs.get("dtype"), (str, type)):
+        kwargs["dtype"] = numpy.dtype(kwargs["dtype"])
     return found(*args, **kwargs)
 
 
@@ -107,10 +135,29 @@ def _transpose(self, *axes):
     return _ingot._ops["permute_dims"](self, axes) if axes else self.T
 
 
+def _reduce_ex(self, protocol):
+    """For pickle. From protocol 5 on, the elements are a buffer that pickle need not copy; bfloat16 has no buffers."""
+    if protocol < 5 or self.dtype == _ingot.bfloat16:
+        return self.__reduce__()
+    from pickle import PickleBuffer
+    return _ingot._from_bytes, (PickleBuffer(self), self.shape, str(self.dtype))
+
+
+def _sizeof(self):
+    """For sys.getsizeof, which schedulers ask how much an array holds."""
+    return object.__sizeof__(self) + self.nbytes
+
+
+def _tokenize(self):
+    """For Dask: equal arrays have equal tokens."""
+    from dask.base import normalize_token
+    return "ingot.Array", str(self.dtype), normalize_token(_as_numpy(self))
+
+
 for _name, _function in {
         "__array_namespace__": _namespace, "to_device": _to_device, "__array__": _as_numpy, "numpy": _numpy,
-        "__array_ufunc__": _array_ufunc, "__array_function__": _array_function, "_repr_html_": _html,
-        "reshape": _reshape, "transpose": _transpose}.items():
+        "__array_function__": _array_function, "_repr_html_": _html, "reshape": _reshape, "transpose": _transpose,
+        "__reduce_ex__": _reduce_ex, "__sizeof__": _sizeof, "__dask_tokenize__": _tokenize}.items():
     _function.__name__ = _name
     _function.__qualname__ = f"Array.{_name}"
     setattr(_ingot.Array, _name, _function)
@@ -119,3 +166,33 @@ for _row in _ingot._aliases():
     _name = _row[0].removeprefix("method.")
     if "." not in _name and _name not in _ingot.Array.__dict__:
         setattr(_ingot.Array, _name, _Named(_name))
+
+def _numpy_dtype(self):
+    import numpy
+    return numpy.dtype("V2" if self.name == "bfloat16" else self.name)
+
+
+def _numpy_attribute(self, name):
+    """The other attributes of NumPy's dtypes, for libraries that expect these."""
+    if name.startswith("_") or self.name == "bfloat16":
+        raise AttributeError(f"'dtype' object has no attribute '{name}'")
+    return getattr(_numpy_dtype(self), name)
+
+
+_ingot.dtype.__numpy_dtype__ = property(_numpy_dtype, doc="The same dtype of NumPy.")
+_ingot.dtype.dtype = _ingot.dtype.__numpy_dtype__  # the name before NumPy 2.4
+_ingot.dtype.__getattr__ = _numpy_attribute
+
+
+class _Ufunc:
+    """Array.__array_ufunc__. Dask asks for it before it asks whether Array is a type of its chunks, which is then told."""
+
+    def __get__(self, x, kind):
+        if "dask.array" in sys.modules:
+            from . import dask  # noqa: F401
+            _ingot.Array.__array_ufunc__ = _array_ufunc
+        return _array_ufunc if x is None else _array_ufunc.__get__(x, kind)
+
+
+_ingot.Array.__array_ufunc__ = _Ufunc()
+_ingot.Array.__array_priority__ = 20  # over NumPy, where libraries compare these

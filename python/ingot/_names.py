@@ -62,7 +62,7 @@ def _namespace():
         asarray = _ingot.asarray
         space = _Space(_ingot._ops)
         space.update(
-            __builtins__={}, array=asarray, bool=_ingot.bool, compute=lambda x: _ingot.eval(asarray(x)),
+            __builtins__={"__import__": __import__}, array=asarray, bool=_ingot.bool, compute=lambda x: _ingot.eval(asarray(x)),
             dtype=lambda x: asarray(x).dtype, item=lambda x: x.item(), load=_files.load, ndim=lambda x: asarray(x).ndim,
             next_key=next_key, save=_files.save, seed=seed, shape=lambda x: asarray(x).shape, size=lambda x: asarray(x).size,
             vmap=transform.vmap, e=math.e, inf=math.inf, nan=math.nan, pi=math.pi, **{f.__name__: f for f in (
@@ -92,6 +92,8 @@ def _expression(name, rows):
 
     found = functions[0] if len(functions) == 1 else choose
     found.__name__ = found.__qualname__ = name.rpartition(".")[2]
+    parent = name.split(".")[-2:-1]
+    found.__module__ = f"ingot.{parent[0]}" if parent in (["linalg"], ["fft"]) else "ingot"  # where pickle finds it
     found.__doc__ = "\n".join(f"{name}({row[2]}): {row[3]}" for row in rows)
     found.functions = functions
     return found
@@ -114,6 +116,12 @@ def find(name, module=""):
     if name in _ingot._ops:
         return _ingot._ops[name]
     raise AttributeError(f"module 'ingot' has no attribute '{module}{name}'")
+
+
+def op_space():
+    """An object whose attributes are all ops: pickled functions of the op table are attributes of it."""
+    from types import SimpleNamespace
+    return SimpleNamespace(**_ingot._ops)
 
 
 def getter(module, space):

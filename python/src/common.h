@@ -100,6 +100,8 @@ ig_array *to_operand(PyObject *o);
 ig_array *make_array(PyObject *o, ig_dtype dtype);
 /* An array of an object with a buffer. Copies, unless borrow. NULL without an exception if there is no buffer. */
 ig_array *from_buffer(PyObject *o, bool borrow);
+/* An array of the bytes of an object, without a copy if they are aligned. */
+ig_array *from_raw(PyObject *o, ig_ints shape, ig_dtype dtype);
 /* An array from __dlpack__, on its device. */
 ig_array *from_capsule(PyObject *o, PyObject *device, PyObject *copy);
 

@@ -356,6 +356,24 @@ ig_array *from_buffer(PyObject *o, bool borrow)
     return x;
 }
 
+ig_array *from_raw(PyObject *o, ig_ints shape, ig_dtype dtype)
+{
+    Py_buffer view;
+    int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
+    for (int i = 0; i < shape.n; i++)
+        bytes *= shape.v[i];
+    if (PyObject_GetBuffer(o, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    ig_array *x = NULL;
+    if (view.len != bytes)
+        PyErr_Format(PyExc_ValueError, "%zd bytes do not fill the shape", view.len);
+    else if (!(x = bytes ? borrowed_buffer(&view, shape, dtype) : ig_from_data("", shape, dtype)))
+        raise_error();
+    if (view.obj)
+        PyBuffer_Release(&view);
+    return x;
+}
+
 /* ---- objects ---- */
 
 /* An array from an object's __array__, as of a list of NumPy or a data frame. NULL without an exception if it has
@@ -377,7 +395,7 @@ static ig_array *from_method(PyObject *o)
     return x;
 }
 
-ig_array *to_operand(PyObject *o)
+static ig_array *to_plain(PyObject *o)
 {
     if (is_array(o))
         return array_of(o);
@@ -389,9 +407,21 @@ ig_array *to_operand(PyObject *o)
     return x || PyErr_Occurred() ? x : from_method(o);
 }
 
+/* True for an object that handles NumPy's operators itself and has no elements yet, as of Dask or xarray. */
+static bool handles_operators(PyObject *o)
+{
+    return PyObject_HasAttrString(o, "__array_ufunc__") && !PyObject_CheckBuffer(o) &&
+           !PyObject_HasAttrString(o, "__dlpack__");
+}
+
+ig_array *to_operand(PyObject *o)
+{
+    return !is_array(o) && !is_number(o) && handles_operators(o) ? NULL : to_plain(o);
+}
+
 ig_array *to_array(PyObject *o)
 {
-    ig_array *x = is_sequence(o) ? from_sequence(o, IG_DTYPE_NONE) : to_operand(o);
+    ig_array *x = is_sequence(o) ? from_sequence(o, IG_DTYPE_NONE) : to_plain(o);
     if (!x && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "%R cannot be used as an array", Py_TYPE(o));
     return x;

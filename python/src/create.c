@@ -46,25 +46,15 @@ static PyObject *fn_asarray(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *fn_from_bytes(PyObject *self, PyObject *args)
 {
     (void)self;
-    const char *bytes;
-    Py_ssize_t n;
-    PyObject *shape, *dtype;
+    PyObject *bytes, *shape, *dtype;
     ig_dtype d;
     int64_t v[IG_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "y#OO:_from_bytes", &bytes, &n, &shape, &dtype) ||
-        !to_dtype(dtype, &d))
+    if (!PyArg_ParseTuple(args, "OOO:_from_bytes", &bytes, &shape, &dtype) || !to_dtype(dtype, &d))
         return NULL;
     const int ndim = to_ints(shape, v, IG_MAX_NDIM);
-    int64_t size = (int64_t)ig_dtype_bytes(d);
-    for (int i = 0; i < ndim; i++)
-        size *= v[i];
-    if (ndim < 0)
+    if (ndim < 0 || !enter())
         return NULL;
-    if (size != n)
-        return PyErr_Format(PyExc_ValueError, "%zd bytes do not fill the shape", n);
-    if (!enter())
-        return NULL;
-    return leave_with(ig_from_data(bytes, (ig_ints){v, ndim}, d));
+    return leave_with(from_raw(bytes, (ig_ints){v, ndim}, d));
 }
 
 static PyObject *fn_broadcast_shapes(PyObject *self, PyObject *const *args, Py_ssize_t n)

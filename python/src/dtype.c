@@ -41,6 +41,22 @@ ig_dtype format_dtype(const char *format)
     return IG_DTYPE_NONE;
 }
 
+/* The dtype of a code of NumPy, such as "<f8". Without the sign, "i8" and "u8" are names of this library. */
+static ig_dtype code_dtype(const char *text)
+{
+    static const struct {
+        const char *code;
+        ig_dtype dtype;
+    } codes[] = {{"?", IG_BOOL}, {"b1", IG_BOOL}, {"i1", IG_I8},  {"i2", IG_I16}, {"i4", IG_I32},
+                 {"i8", IG_I64}, {"u1", IG_U8},   {"u2", IG_U16}, {"u4", IG_U32}, {"u8", IG_U64},
+                 {"f2", IG_F16}, {"f4", IG_F32},  {"f8", IG_F64}, {"c8", IG_C64}, {"c16", IG_C128}};
+    text += *text && strchr("<=|", *text) != NULL;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(text, codes[i].code) == 0)
+            return codes[i].dtype;
+    return IG_DTYPE_NONE;
+}
+
 /* The dtype of a name, of a Python type or of an object with a name, such as a NumPy dtype or scalar type. */
 static ig_dtype find_dtype(PyObject *o)
 {
@@ -58,7 +74,9 @@ static ig_dtype find_dtype(PyObject *o)
                          ? Py_NewRef(o)
                          : PyObject_GetAttrString(o, PyType_Check(o) ? "__name__" : "name");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    const ig_dtype found = text ? ig_dtype_parse(text) : IG_DTYPE_NONE;
+    ig_dtype found = text ? ig_dtype_parse(text) : IG_DTYPE_NONE;
+    if (text && !found)
+        found = code_dtype(text);
     Py_XDECREF(name);
     PyErr_Clear();
     ig_error(NULL);

@@ -470,8 +470,26 @@ static void op_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+/* A function is pickled as the attribute of its object: of an array, or of an object whose attributes are all ops. */
+static PyObject *op_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *array = ((op_object *)self)->array;
+    PyObject *module = PyImport_ImportModule(array ? "ingot._ingot" : "ingot._names");
+    PyObject *make = module ? PyObject_GetAttrString(module, array ? "asarray" : "op_space") : NULL;
+    Py_XDECREF(module);
+    if (!make)
+        return NULL;
+    return array ? Py_BuildValue("(N(O))", make, array) : Py_BuildValue("(N())", make);
+}
+
+static PyMethodDef op_methods[] = {
+    {"__reduce__", op_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 static PyType_Slot op_slots[] = {
     {Py_tp_descr_get, op_get},
+    {Py_tp_methods, op_methods},
     {Py_tp_dealloc, op_dealloc},
     {Py_tp_doc, "A row of the op table."},
     {0, NULL},
