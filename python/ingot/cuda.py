@@ -2,15 +2,17 @@
 
 The function's syntax tree becomes CUDA C, which every device runs. docs/PYTHON.md says what functions may contain.
 """
+import sys
 import types
 
+from . import _cuda_random as random
 from . import _ingot
 from ._cuda_calls import BUILTINS
 from ._cuda_expressions import SPECIAL, Builtin, Elements, UnsupportedError
 from ._cuda_translate import Function, Program
 from ._kernel import Launchable, is_foreign, write_back
 
-__all__ = ["jit", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available"]
+__all__ = ["jit", "reduce", "Reduce", "random", "UnsupportedError", "to_device", "device_array", "device_array_like", "synchronize", "is_available"]
 
 for _name in list(SPECIAL) + BUILTINS:
     _group, _, _rest = _name.replace("atomic_", "atomic.").replace("shared_", "shared.").replace("local_", "local.").replace(
@@ -117,6 +119,11 @@ def jit(function=None, *, device=False, **options):
     return lambda inner: Dispatcher(inner, device)
 
 
+def reduce(function):
+    """Makes a reduction of a function of two numbers: @cuda.reduce."""
+    return Reduce(function)
+
+
 def stream():
     """For calls that take a stream: there is one order of work for each device."""
     return 0
@@ -155,3 +162,6 @@ def _copy_to_host(self, ary=None, stream=0):
 
 
 _ingot.Array.copy_to_host = _copy_to_host
+sys.modules[__name__ + ".random"] = random  # as Numba has it
+
+from ._cuda_reduce import Reduce  # noqa: E402  (its kernels use this module)
