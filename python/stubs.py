@@ -135,6 +135,8 @@ def function(row, name=None, method=False):
     parts = [parameter(p) for p in signature.split(", ")] if signature else []
     if method:
         parts = ["self"] + parts[1:]
+    elif row[0] == "diff":  # its second argument is n, as in NumPy
+        parts[1], parts[2] = parts[2], parts[1]
     places = row[1] == "source" or "fftfreq" in row[0] or row[0] == "astype"
     if places:
         parts += ["*" if not any(p.startswith("*") for p in parts) else "", "device: Optional[str] = None"]

@@ -19,6 +19,14 @@ from ._kernel import kernel  # noqa: E402
 from .transform import (  # noqa: E402
     checkpoint, custom_grad, explain, grad, hessian, jacobian, jit, jvp, value_and_grad, vjp, vmap)
 
+
+
+def diff(x, /, n=1, axis=-1, prepend=None, append=None):
+    """Differences of neighbours along axis, n times; prepend and append are joined to x first. The second argument is n, as in
+    NumPy."""
+    return _ingot._ops["diff"](x, axis, n, prepend, append)
+
+
 __array_api_version__ = "2025.12"
 newaxis = None
 array = asarray  # noqa: F405

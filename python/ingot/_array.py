@@ -83,9 +83,17 @@ def _like(name):
     return fill if name == "full_like" else make
 
 
+def _pad(x, pad_width, mode="constant", *, constant_values=0, **kwargs):
+    """np.pad, with one value for all sides."""
+    sides = constant_values if isinstance(constant_values, (tuple, list)) else (constant_values,)
+    if any(value != sides[0] for value in sides):
+        raise ValueError("pad: constant_values differ; give one number")
+    return _ingot._ops["pad"](x, pad_width, mode, sides[0], **kwargs)
+
+
 # Functions whose arguments differ from NumPy's.
 _FOR_NUMPY = dict.fromkeys(("asarray", "array", "asanyarray", "ascontiguousarray"), _as_array) | {
-    name: _like(name) for name in ("zeros_like", "ones_like", "empty_like", "full_like")}
+    name: _like(name) for name in ("zeros_like", "ones_like", "empty_like", "full_like")} | {"pad": _pad}
 
 
 def _array_function(self, function, types, args, kwargs):

@@ -58,7 +58,18 @@ static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-/* x += y: x refers to the result. Its dtype and shape must stay. */
+/* Whether the elements of one dtype can be stored as the other, of fewer bits: as NumPy's casts of the same kind. */
+static bool is_same_kind(ig_dtype a, ig_dtype b)
+{
+    static const char *const kinds[] = {"signed integer", "unsigned integer", "real floating",
+                                        "complex floating"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (ig_isdtype(a, kinds[i]))
+            return ig_isdtype(b, kinds[i]);
+    return false;
+}
+
+/* x += y: x refers to the result. Its dtype and shape stay. */
 static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
 {
     if (!enter())
@@ -72,6 +83,8 @@ static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
         Py_RETURN_NOTIMPLEMENTED;
     }
     ig_array *z = f(o->x, y);
+    if (z && is_same_kind(ig_dtype_of(z), ig_dtype_of(o->x)))
+        z = ig_astype(z, ig_dtype_of(o->x));
     const ig_ints before = ig_shape(o->x), after = ig_shape(z);
     if (z && (before.n != after.n ||
               memcmp(before.v, after.v, (size_t)before.n * sizeof *before.v) != 0))
