@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, MODES };
+enum { TARGETS_FEW = 8 };
 enum { FEATURE_BITS = 20, FEATURES_MOST = 1 << FEATURE_BITS }; /* see feature_and_next */
 
 typedef struct forest {
@@ -135,7 +136,7 @@ static bool pair_nodes(forest *f, int64_t features)
         for (int64_t i = root[t]; i < n; i++) {
             const int64_t at = from[i];
             copy_node(f, i, &g, at);
-            f->yes[i] = g.yes[at] == at ? i - 1 : n;
+            f->no[i] = g.yes[at] == at ? i : n + 1;
             if (g.yes[at] == at) {
                 f->split[i] = NAN;
                 continue;
@@ -207,12 +208,12 @@ static ig_array *holds(const forest *f, ig_array *x, ig_array *node, ig_array *s
     return result;
 }
 
-/* The feature of each node in the low bits, and its successor in the others. */
+/* The feature of each node in the low bits, and its second successor in the others. */
 static ig_array *feature_and_next(const forest *f)
 {
     int64_t *both = room((forest *)f, f->nodes);
     for (int64_t i = 0; i < f->nodes && both; i++)
-        both[i] = f->yes[i] * FEATURES_MOST + f->feature[i];
+        both[i] = f->no[i] * FEATURES_MOST + f->feature[i];
     return both ? part_ints(both, f->nodes) : NULL;
 }
 
@@ -231,12 +232,28 @@ static ig_array *descend(const forest *f, ig_array *x)
                                       : at_nodes(f->feature, f->nodes, node);
         ig_array *value = ig_take_along_axis(columns, feature, 0);
         ig_array *yes = holds(f, value, node, ig_take(splits, node, IG_AXES(0)));
-        node = f->paired ? ig_add(ig_bitwise_right_shift(next, ig_int(FEATURE_BITS)),
-                                  ig_astype(ig_logical_not(yes), IG_I64))
+        node = f->paired ? ig_subtract(ig_bitwise_right_shift(next, ig_int(FEATURE_BITS)),
+                                       ig_astype(yes, IG_I64))
                          : ig_where(yes, at_nodes(f->yes, f->nodes, node),
                                     at_nodes(f->no, f->nodes, node));
     }
     return ig_matrix_transpose(node);
+}
+
+/* The sums (R, targets) for few targets: a table of weights for each of them, in which all leaves have one. */
+static ig_array *sums_of_few(const forest *f, ig_array *leaf, ig_dtype dtype)
+{
+    ig_array *sums[TARGETS_FEW];
+    ig_array *node = ig_matrix_transpose(leaf); /* in the order of memory */
+    double *weight = room((forest *)f, f->nodes);
+    for (int64_t t = 0; t < f->targets && weight; t++) {
+        memset(weight, 0, (size_t)f->nodes * sizeof *weight);
+        for (int64_t i = 0; i < f->nodes * f->most; i++)
+            weight[i / f->most] += f->target[i] == t ? f->weight[i] : 0;
+        ig_array *table = doubles(weight, f->nodes, dtype);
+        sums[t] = ig_sum(ig_take(table, node, IG_AXES(0)), IG_AXES(0), dtype, false);
+    }
+    return weight ? ig_stack(sums, (int)f->targets, 1) : NULL;
 }
 
 /* The sum, or the smallest or largest weight, of each target: (R, targets). */
@@ -244,6 +261,10 @@ static ig_array *aggregate(const forest *f, ig_array *leaf, int function, ig_dty
 {
     const int64_t rows = ig_dim(leaf, 0), votes = f->trees * f->most;
     const ig_ints shape = IG_SHAPE(f->nodes, f->most), flat = IG_SHAPE(rows, votes);
+    if (function < 2 && f->targets <= TARGETS_FEW) {
+        ig_array *sum = sums_of_few(f, leaf, dtype);
+        return function ? sum : ig_divide(sum, ig_float((double)f->trees));
+    }
     ig_array *target = ig_reshape(part_ints(f->target, f->nodes * f->most), shape);
     ig_array *weight = ig_reshape(doubles(f->weight, f->nodes * f->most, dtype), shape);
     target = ig_reshape(ig_take(target, leaf, IG_AXES(0)), flat);

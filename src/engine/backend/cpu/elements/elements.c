@@ -164,27 +164,32 @@ void elements_offsets(const operand *o, int64_t start, int64_t n, const int64_t 
     }
 }
 
-/* True if all indices are in [-len, len). */
-static bool are_inside(int64_t n, const int64_t *index, int64_t len)
+/* True if all indices are in [-len, len). *negative: whether one is below 0. */
+static bool are_inside(int64_t n, const int64_t *index, int64_t len, bool *negative)
 {
     typedef uint64_t pair __attribute__((vector_size(16)));
     const uint64_t last = 2 * (uint64_t)len - 1;
-    pair outside[2] = {{0}, {0}}; /* the first bit is set if index + len is not in [0, last] */
+    pair outside[2] = {{0}, {0}}; /* the first bit is set if index + len is not in [0, last] ... */
+    pair below[2] = {{0}, {0}};   /* ... or if index is below 0 */
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
         pair k[2];
         memcpy(k, index + i, sizeof k);
         for (int j = 0; j < 2; j++) {
+            below[j] |= k[j];
             k[j] += (uint64_t)len;
             outside[j] |= k[j] | (last - k[j]);
         }
     }
     outside[0] |= outside[1];
-    uint64_t any = outside[0][0] | outside[0][1];
+    below[0] |= below[1];
+    uint64_t any = outside[0][0] | outside[0][1], less = below[0][0] | below[0][1];
     for (; i < n; i++) {
+        less |= (uint64_t)index[i];
         const uint64_t k = (uint64_t)index[i] + (uint64_t)len;
         any |= k | (last - k);
     }
+    *negative = less >> 63;
     return any >> 63 == 0;
 }
 
@@ -194,13 +199,14 @@ bool elements_pick(const operand *o, const char *base, int64_t start, int64_t n,
     const int64_t bytes = (int64_t)ig_dtype_bytes(o->dtype);
     const element_moves *by = element_moves_of(o->dtype);
     view_walk w;
-    if (!are_inside(n, index, o->axis_len))
+    bool negative;
+    if (!are_inside(n, index, o->axis_len, &negative))
         return false;
     walk_start(&w, &o->v, start);
     for (int64_t done = 0, run; done < n; done += run) {
         run = walk_run(&w, n - done);
         by->pick(run, (char *)to + done * bytes, base + w.offset * bytes, walk_step(&w),
-                 index + done, o->axis_len, o->axis_stride);
+                 index + done, negative ? o->axis_len : 0, o->axis_stride);
         walk_move(&w, run);
     }
     return true;
