@@ -226,7 +226,9 @@ ig_array *array_updated(ig_array *x, PyObject *key, ig_array *value, const char 
     if (s.basic && !old)
         return NULL;
     if (!s.basic || !sets) {
-        positions = get(count_up(x), &s);
+        const bool direct = ig_ndim(x) == 1 && s.n == 1 && !s.basic &&
+                            ig_isdtype(ig_dtype_of(s.item[0].array), "integral");
+        positions = direct ? s.item[0].array : get(count_up(x), &s);
         if (!positions)
             return NULL;
     }
