@@ -199,17 +199,18 @@ ig_array *copied(ig_array *x)
 
 ig_array *placed(ig_array *x, const char *device)
 {
-    char before[64];
+    char before[64], there[64];
     ig_array *y = ig_to_device(x, device);
-    if (!y || ig_array_device(y))
-        return y;
-    const void *data = elements(y);
-    if (!data)
+    if (!y)
         return NULL;
+    PyOS_snprintf(there, sizeof there, "%s", ig_array_device(y)); /* the current one, if on any */
     PyOS_snprintf(before, sizeof before, "%s", ig_device());
     if (ig_set_device(device) != IG_OK)
         return NULL;
-    y = ig_from_data(data, ig_shape(x), ig_dtype_of(x));
+    if (strcmp(there, ig_device()) != 0) {
+        const void *data = elements(y);
+        y = data ? ig_from_data(data, ig_shape(x), ig_dtype_of(x)) : NULL;
+    }
     ig_set_device(before);
     return y;
 }
