@@ -185,6 +185,42 @@ def bfloat16():
         check("bfloat16", json.load(file)["data_type"] == "bfloat16")
 
 
+def hdf5():
+    try:
+        import h5py
+    except ImportError:
+        return skip("hdf5", "h5py is not installed")
+    x = np.arange(35).reshape(7, 5) - 3
+    dtypes = [*DTYPES, ">i4", ">f8", ">c8"]
+    with h5py.File(path("x.h5"), "w") as file:
+        for dtype in dtypes:
+            file.create_dataset("g/" + dtype.replace(">", "big"), data=(x > 2 if dtype == "bool" else x.astype(dtype)),
+                                chunks=(3, 2), compression="gzip")
+        file["plain"], file["scalar"], file["words"] = np.arange(6.0), 3.5, [b"abc"]
+        file["out"] = h5py.ExternalLink(path("y.h5"), "/x")
+    with h5py.File(path("y.h5"), "w") as file:
+        file["x"] = np.arange(3, dtype="i2")
+    try:
+        read("y.h5", (3,), "int16")
+    except RuntimeError as error:
+        if "not installed" in str(error):
+            return skip("hdf5", "libhdf5 is not installed")
+        raise
+    for dtype in dtypes:
+        expected = (x > 2 if dtype == "bool" else x.astype(np.dtype(dtype).newbyteorder("=")))
+        check(f"hdf5 {dtype}", same(read("x.h5/g/" + dtype.replace(">", "big"), (4, 3), expected.dtype, (2, 1)),
+                                    np.ascontiguousarray(expected[2:6, 1:4])))
+    check("hdf5 plain", same(read("x.h5/plain", (2,), "float64", (3,)), np.array([3.0, 4.0])))
+    check("hdf5 scalar", read("x.h5/scalar", (), "float64") == 3.5)
+    for name, why in [("words", "not numbers"), ("out", "another file"), ("g", "no dataset"), ("none", "no dataset"),
+                      ("", "name a dataset")]:
+        try:
+            tool("info", path("x.h5/" + name if name else "x.h5"))
+            check(f"hdf5 refuses {name}", False)
+        except RuntimeError as error:
+            check(f"hdf5 refuses {name}", why in str(error), str(error))
+
+
 def kills():
     """A process that writes versions of an array is killed at random moments: each shard is one version, whole."""
     rng = random.Random(11)
@@ -216,6 +252,7 @@ def main():
     version_2()
     groups()
     bfloat16()
+    hdf5()
     return finish()
 
 

@@ -17,6 +17,8 @@ typedef struct ig_store ig_store;
  * - an .npy file, which is mapped: it must not change while it is open.
  * - a folder of .npy files: they follow each other along the first axis, in the order of their names ("2.npy" is before
  *   "10.npy").
+ * - a dataset of an HDF5 file ("file.h5/group/x"), if libhdf5 (1.10 or later) is installed. Its elements must be in this
+ *   file. The name may be left out if the file has one dataset.
  *
  * Compressed chunks need the library of their codec: zstd libzstd, blosc libblosc, gzip zlib (or none, for reading). NULL
  * on failure. */

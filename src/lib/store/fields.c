@@ -18,9 +18,12 @@ ig_status json_wrong(json_where where, const char *format, ...)
     va_start(args, format);
     vsnprintf(word, sizeof word, format, args);
     va_end(args);
+    for (char *c = word; *c; c++) /* names of the file may have any characters */
+        *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
     io_show(where.key, key);
-    return *key ? io_fail(where.file, IG_ERR_FORMAT, "'%s': %s", key, word)
-                : io_fail(where.file, IG_ERR_FORMAT, "%s", word);
+    const char *advice = strstr(word, "; ") ? "" : "; correct it, or write it again";
+    return *key ? io_fail(where.file, IG_ERR_FORMAT, "'%s': %s%s", key, word, advice)
+                : io_fail(where.file, IG_ERR_FORMAT, "%s%s", word, advice);
 }
 
 static ig_status reader_end(json_where where, json_reader *r)

@@ -186,7 +186,8 @@ static ig_status group_read(ig_group *g)
     TRY(group_read_v2(g, &there));
     return there ? IG_OK
                  : io_fail(&file, IG_ERR_FILE,
-                           "there is no group: neither zarr.json nor .zgroup is in the folder");
+                           "there is no group: neither zarr.json nor .zgroup is in the folder; "
+                           "check the path");
 }
 
 static int member_order(const void *a, const void *b)
@@ -214,7 +215,7 @@ static ig_group *group_open_at(place *p)
 ig_group *ig_group_open(const char *path)
 {
     if (!path || !*path)
-        FAIL_NULL(IG_ERR_ARGUMENT, "ig_group_open: no path is given");
+        FAIL_NULL(IG_ERR_ARGUMENT, "ig_group_open: no path is given; name one");
     return group_open_at(place_open(path, false));
 }
 
@@ -251,7 +252,7 @@ ig_store *ig_group_array(const ig_group *g, const char *name)
 {
     bool absent = false;
     if (!g || !name)
-        FAIL_NULL(IG_ERR_ARGUMENT, "ig_group_array: %s is NULL", g ? "name" : "g");
+        FAIL_NULL(IG_ERR_ARGUMENT, "ig_group_array: %s is NULL; give one", g ? "name" : "g");
     place *p = place_open_inside(g->place, name);
     ig_store *s = p ? zarr_open(p, &absent) : NULL;
     if (s || !absent)
@@ -259,7 +260,7 @@ ig_store *ig_group_array(const ig_group *g, const char *name)
     struct io_file file;
     place_name(g->place, "load", name, &file);
     io_fail(&file, IG_ERR_FILE,
-            "there is no array: neither zarr.json nor .zarray is in the folder");
+            "there is no array: neither zarr.json nor .zarray is in the folder; check the name");
     return NULL;
 }
 
@@ -305,7 +306,7 @@ static ig_status group_put(const char *path, const char *attributes)
 ig_status ig_group_create(const char *path, const char *attributes)
 {
     if (!path || !*path)
-        return ig_fail(IG_ERR_ARGUMENT, "ig_group_create: no path is given");
+        return ig_fail(IG_ERR_ARGUMENT, "ig_group_create: no path is given; name one");
     return group_put(path, attributes);
 }
 
@@ -324,7 +325,8 @@ static ig_status node_write(void *ctx, const char *name, bool folder)
     if (!folder)
         return IG_OK;
     if (snprintf(path, sizeof path, "%s%s", c->prefix, name) >= (int)sizeof path - 16)
-        return ig_fail(IG_ERR_FILE, "save '%s': a path in the group is too long",
+        return ig_fail(IG_ERR_FILE,
+                       "save '%s': a path in the group is too long; rename its folders",
                        place_path(c->place));
     snprintf(key, sizeof key, "%s/zarr.json", path);
     ig_status status = node_read(c->place, key, &source, type, &a, &inner);
@@ -338,7 +340,8 @@ static ig_status node_write(void *ctx, const char *name, bool folder)
         snprintf(key, sizeof key, "%s/", path);
         consolidation deeper = {c->place, key, c->out, c->depth + 1};
         status = deeper.depth > DEPTH_MAX
-                     ? ig_fail(IG_ERR_FORMAT, "save '%s': groups are nested too deeply",
+                     ? ig_fail(IG_ERR_FORMAT,
+                               "save '%s': groups are nested too deeply; consolidate an inner one",
                                place_path(c->place))
                      : place_list(c->place, path, node_write, &deeper);
     }
@@ -358,7 +361,7 @@ ig_status ig_group_consolidate(const char *path)
     place_name(p, "save", "zarr.json", &file);
     ig_status status = node_read(p, "zarr.json", &source, type, &attributes, &old);
     if (status == IG_OK && strcmp(type, "group") != 0)
-        status = io_fail(&file, IG_ERR_FILE, "there is no Zarr v3 group");
+        status = io_fail(&file, IG_ERR_FILE, "there is no Zarr v3 group; check the path");
     if (status == IG_OK) {
         text t = {0};
         text_add(&t,

@@ -159,7 +159,7 @@ static ig_status stream_decode(const struct io_file *file, bool gzip, const void
     if (!zlib_find()) {
         if (got)
             return io_fail(file, IG_ERR_UNSUPPORTED,
-                           "its codecs need zlib (libz.so.1), which is not installed");
+                           "its codecs need zlib (libz.so.1), which is not installed; install it");
         return plain_inflate(file, gzip, in, n_in, out, n_out);
     }
     z_stream z = {0};
@@ -201,8 +201,9 @@ static ig_status gzip_encode(const codec_step *step, const struct io_file *file,
     const unsigned char *const in_end = (const unsigned char *)in + n_in;
     unsigned char *const out_end = (unsigned char *)out + room;
     if (!zlib_find())
-        return io_fail(file, IG_ERR_UNSUPPORTED,
-                       "its codec 'gzip' needs zlib (libz.so.1), which is not installed");
+        return io_fail(
+            file, IG_ERR_UNSUPPORTED,
+            "its codec 'gzip' needs zlib (libz.so.1), which is not installed; install it");
     if (library.deflate_begin(&z, step->level, Z_DEFLATED, GZIP_BITS, MEMORY_LEVEL, 0, version,
                               (int)sizeof z) != 0)
         return io_fail(file, IG_ERR_MEMORY, "zlib cannot begin; free some memory");
@@ -217,8 +218,9 @@ static ig_status gzip_encode(const codec_step *step, const struct io_file *file,
     }
     *got = (size_t)(z.next_out - (unsigned char *)out);
     library.deflate_end(&z);
-    return code == Z_STREAM_END ? IG_OK
-                                : io_fail(file, IG_ERR_INTERNAL, "zlib fails: code %d", code);
+    return code == Z_STREAM_END
+               ? IG_OK
+               : io_fail(file, IG_ERR_INTERNAL, "zlib fails with code %d; please report it", code);
 }
 
 const codec_kind codec_gzip = {.name = "gzip",

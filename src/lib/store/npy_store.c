@@ -23,8 +23,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 4 << 20 };
-
 typedef struct npy_file {
     char *path;
     struct npy_layout layout;
@@ -181,20 +179,6 @@ const void *ig_store_data(const ig_store *s)
     return plain ? f->at + f->offset : NULL;
 }
 
-/* Boxes of about CHUNK_BYTES that are one piece of the file, if rows are not longer than that. */
-static void chunk_choose(ig_store *s, bool fortran)
-{
-    int64_t bytes = (int64_t)ig_dtype_bytes(s->dtype);
-    for (int i = 0; i < s->ndim; i++) {
-        const int axis = fortran ? i : s->ndim - 1 - i;
-        const int64_t room = CHUNK_BYTES / bytes;
-        const int64_t most = s->shape[axis] > 0 ? s->shape[axis] : 1;
-        s->chunk[axis] = most < room ? most : room > 0 ? room : 1;
-        bytes *= s->chunk[axis];
-    }
-    memcpy(s->shard, s->chunk, sizeof s->shard);
-}
-
 static npy_store *npy_new(const char *path, int n)
 {
     npy_store *s = memory_new(sizeof *s);
@@ -230,7 +214,7 @@ ig_store *npy_store_open(const char *path)
         return NULL;
     }
     shape_take(s);
-    chunk_choose(&s->base, s->files[0].layout.fortran);
+    store_chunk_choose(&s->base, s->files[0].layout.fortran);
     return &s->base;
 }
 
@@ -305,12 +289,13 @@ static ig_status headers_read(npy_store *s)
             status = io_fail(&file, IG_ERR_SHAPE,
                              "the files of the folder do not fit each other: all need one dtype, "
                              "and one shape after the "
-                             "first axis");
+                             "first axis; remove the others");
         io_close(&file);
         TRY(status);
         f->first = rows;
         if (__builtin_add_overflow(rows, l->shape[0], &rows))
-            return io_fail(&file, IG_ERR_FORMAT, "the files have too many rows");
+            return io_fail(&file, IG_ERR_FORMAT,
+                           "the files have too many rows; open them one by one");
     }
     shape_take(s);
     s->base.shape[0] = rows;
@@ -329,10 +314,10 @@ ig_store *npy_folder_open(const char *path)
     ig_status status = names_read(s, path, folder);
     closedir(folder);
     if (status == IG_OK && s->n == 0)
-        status = ig_fail(
-            IG_ERR_FILE,
-            "load '%s': the folder has no array: no zarr.json, no .zarray and no .npy files",
-            s->base.shown);
+        status = ig_fail(IG_ERR_FILE,
+                         "load '%s': the folder has no array: no zarr.json, no .zarray and no .npy "
+                         "files; check the path",
+                         s->base.shown);
     if (status == IG_OK)
         status = s->n == 1 ? file_map(&s->files[0]) : headers_read(s);
     if (status != IG_OK) {
@@ -341,6 +326,6 @@ ig_store *npy_folder_open(const char *path)
     }
     if (s->n == 1)
         shape_take(s);
-    chunk_choose(&s->base, s->files[0].layout.fortran);
+    store_chunk_choose(&s->base, s->files[0].layout.fortran);
     return &s->base;
 }

@@ -310,7 +310,8 @@ ig_status object_read_all(object *o, size_t most, spare *to, size_t *got, bool *
 {
     if ((uint64_t)o->bytes > most)
         return io_fail(&o->file, IG_ERR_FORMAT,
-                       "it is damaged: it has %" PRId64 " bytes, and at most %zu are possible",
+                       "it is damaged: it has %" PRId64
+                       " bytes, and at most %zu are possible; write it again",
                        o->bytes, most);
     *got = (size_t)o->bytes;
     TRY(store_reserve(to, *got ? *got : 1));

@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+enum { CHUNK_BYTES = 4 << 20 };
+
 /* ---- scratch memory --------------------------------------------------------------------------- */
 
 ig_status store_reserve(spare *s, size_t bytes)
@@ -81,6 +83,21 @@ ig_status store_run(int64_t tasks, store_task fn, void *ctx)
     return r.code == IG_OK ? IG_OK : ig_fail(r.code, "%s", r.text);
 }
 
+/* ---- chunks of files that have none ------------------------------------------------------------ */
+
+void store_chunk_choose(ig_store *s, bool fortran)
+{
+    int64_t bytes = (int64_t)ig_dtype_bytes(s->dtype);
+    for (int i = 0; i < s->ndim; i++) {
+        const int axis = fortran ? i : s->ndim - 1 - i;
+        const int64_t room = CHUNK_BYTES / bytes;
+        const int64_t most = s->shape[axis] > 0 ? s->shape[axis] : 1;
+        s->chunk[axis] = most < room ? most : room > 0 ? room : 1;
+        bytes *= s->chunk[axis];
+    }
+    memcpy(s->shard, s->chunk, sizeof s->shard);
+}
+
 /* ---- the public functions --------------------------------------------------------------------- */
 
 void store_free(ig_store *s)
@@ -129,7 +146,8 @@ static ig_status box_check(const ig_store *s, const char *verb, ig_ints start, i
 {
     if (start.n != s->ndim || size.n != s->ndim || (s->ndim && (!start.v || !size.v)))
         return ig_fail(IG_ERR_SHAPE,
-                       "%s '%s': start has %d numbers and size %d, but the array has %d dimensions",
+                       "%s '%s': start has %d numbers and size %d, but the array has %d "
+                       "dimensions; give as many",
                        verb, s->shown, start.n, size.n, s->ndim);
     *empty = false;
     for (int i = 0; i < s->ndim; i++) {
@@ -137,7 +155,7 @@ static ig_status box_check(const ig_store *s, const char *verb, ig_ints start, i
             size.v[i] > s->shape[i] - start.v[i])
             return ig_fail(IG_ERR_INDEX,
                            "%s '%s': %" PRId64 " elements from %" PRId64
-                           " are not inside axis %d of length %" PRId64,
+                           " are not inside axis %d of length %" PRId64 "; choose a box inside",
                            verb, s->shown, size.v[i], start.v[i], i, s->shape[i]);
         *empty |= size.v[i] == 0;
     }

@@ -41,6 +41,9 @@ ig_status store_reserve(spare *s, size_t bytes);
 ig_status store_grow(spare *s, size_t used, size_t bytes);
 void store_release(spare *s);
 
+/* Chooses the chunk of a file that has none: boxes of a few MiB that are one piece of the file, if they can be. */
+void store_chunk_choose(ig_store *s, bool fortran);
+
 /* Frees a store whose opening failed or that is closed; NULL is allowed. */
 void store_free(ig_store *s);
 

@@ -217,10 +217,12 @@ static ig_status step_parse(zarr *z, const struct io_file *file, char *word)
     const codec_kind *kind = codec_find(word, false);
     if (!kind)
         return io_fail(file, IG_ERR_ARGUMENT,
-                       "the codec '%s' is not none, zstd, gzip, blosc, crc32c, big or transpose",
+                       "the codec '%s' is not none, zstd, gzip, blosc, crc32c, big or transpose; "
+                       "choose one of these",
                        word);
     if (c->n_steps == CODEC_STEPS_MAX)
-        return io_fail(file, IG_ERR_ARGUMENT, "more than %d codecs are given", CODEC_STEPS_MAX);
+        return io_fail(file, IG_ERR_ARGUMENT, "more than %d codecs are given; leave some out",
+                       CODEC_STEPS_MAX);
     codec_step *step = &c->steps[c->n_steps++];
     *step = (codec_step){
         .kind = kind, .level = kind->level, .typesize = (int)ig_dtype_bytes(z->base.dtype)};
@@ -239,8 +241,8 @@ static ig_status step_parse(zarr *z, const struct io_file *file, char *word)
     if (end == colon || *end || kind->level_min == kind->level_max || level < kind->level_min ||
         level > kind->level_max)
         return io_fail(file, IG_ERR_ARGUMENT,
-                       "the level '%s' of codec '%s' is not a number from %d to %d", colon, word,
-                       kind->level_min, kind->level_max);
+                       "the level '%s' of codec '%s' is not a number from %d to %d; choose one",
+                       colon, word, kind->level_min, kind->level_max);
     step->level = (int)level;
     return IG_OK;
 }
@@ -251,7 +253,7 @@ ig_status zarr_read_codecs(zarr *z, const struct io_file *file, const char *code
     if (!codecs)
         codecs = codec_zstd.find() ? "zstd" : "none";
     if (strlen(codecs) >= sizeof words)
-        return io_fail(file, IG_ERR_ARGUMENT, "the list of codecs is too long");
+        return io_fail(file, IG_ERR_ARGUMENT, "the list of codecs is too long; leave some out");
     memcpy(words, codecs, strlen(codecs) + 1);
     for (char *word = words, *next; word; word = next) {
         next = strchr(word, ',');
@@ -294,11 +296,13 @@ static ig_status lengths_take(const struct io_file *file, const char *what, ig_i
                               int64_t min, int64_t *out)
 {
     if (list.n != ndim || (ndim && !list.v))
-        return io_fail(file, IG_ERR_SHAPE, "%s has %d lengths, and the array has %d dimensions",
-                       what, list.n, ndim);
+        return io_fail(file, IG_ERR_SHAPE,
+                       "%s has %d lengths, and the array has %d dimensions; give as many", what,
+                       list.n, ndim);
     for (int i = 0; i < ndim; i++) {
         if (list.v[i] < min)
-            return io_fail(file, IG_ERR_SHAPE, "%s has the length %" PRId64 " on axis %d", what,
+            return io_fail(file, IG_ERR_SHAPE,
+                           "%s has the length %" PRId64 " on axis %d; give a larger one", what,
                            list.v[i], i);
         out[i] = list.v[i];
     }
@@ -310,7 +314,8 @@ static ig_status options_read(zarr *z, const struct io_file *file, ig_ints shape
 {
     ig_store *s = &z->base;
     if (shape.n < 0 || shape.n > IG_MAX_NDIM || !ig_dtype_bytes(dtype))
-        return io_fail(file, IG_ERR_ARGUMENT, "the shape or the dtype is not valid");
+        return io_fail(file, IG_ERR_ARGUMENT,
+                       "the shape or the dtype is not valid; see ig_store_create");
     z->version = 3;
     z->prefixed = true;
     z->separator = '/';
@@ -328,8 +333,8 @@ static ig_status options_read(zarr *z, const struct io_file *file, ig_ints shape
     if (z->sharded) {
         TRY(lengths_take(file, "shard", o->shard, s->ndim, 1, s->shard));
         if (s->ndim == IG_MAX_NDIM)
-            return io_fail(file, IG_ERR_UNSUPPORTED, "shards have at most %d dimensions",
-                           IG_MAX_NDIM - 1);
+            return io_fail(file, IG_ERR_UNSUPPORTED,
+                           "shards have at most %d dimensions; leave them out", IG_MAX_NDIM - 1);
         for (int i = 0; i <= s->ndim; i++)
             z->index.order[i] = i;
         z->index.n_steps = 1;
@@ -477,7 +482,7 @@ ig_store *ig_store_create(const char *path, ig_ints shape, ig_dtype dtype,
                           const ig_store_options *options)
 {
     if (!path || !*path)
-        FAIL_NULL(IG_ERR_ARGUMENT, "ig_store_create: no path is given");
+        FAIL_NULL(IG_ERR_ARGUMENT, "ig_store_create: no path is given; name one");
     place *p = place_open(path, true);
     zarr *z = p ? zarr_new(p) : NULL;
     if (!z)

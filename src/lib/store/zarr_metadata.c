@@ -470,16 +470,17 @@ ig_status zarr_complete(zarr *z, const struct io_file *file)
     const size_t element = ig_dtype_bytes(s->dtype);
     if (!io_measure(s->shape, s->ndim, s->dtype, &all))
         return io_fail(file, IG_ERR_UNSUPPORTED,
-                       "'shape': the array is larger than Ingot can address");
+                       "'shape': the array is larger than Ingot can address; split it");
     if (!io_measure(s->shard, s->ndim, s->dtype, &shard) || shard > PTRDIFF_MAX / 8)
-        return io_fail(file, IG_ERR_UNSUPPORTED,
-                       "'chunk_shape': a chunk is larger than Ingot can address");
+        return io_fail(
+            file, IG_ERR_UNSUPPORTED,
+            "'chunk_shape': a chunk is larger than Ingot can address; choose smaller ones");
     z->inner_count = 1;
     for (int i = 0; i < s->ndim; i++) {
         if (s->chunk[i] < 1 || s->shard[i] % s->chunk[i] != 0)
             return io_fail(file, IG_ERR_FORMAT,
                            "'chunk_shape': shards of length %" PRId64
-                           " on axis %d are not a multiple of chunks of %" PRId64,
+                           " on axis %d are not a multiple of chunks of %" PRId64 "; choose one",
                            s->shard[i], i, s->chunk[i]);
         z->inner_count *= s->shard[i] / s->chunk[i];
     }
@@ -492,7 +493,8 @@ ig_status zarr_complete(zarr *z, const struct io_file *file)
         for (int i = 0; i < s->ndim; i++)
             if (z->index.order[i] != i)
                 return io_fail(file, IG_ERR_UNSUPPORTED,
-                               "'index_codecs': Ingot does not read a transposed index");
+                               "'index_codecs': Ingot does not read a transposed index; write the "
+                               "array again");
         z->index.order[1] = 1;
         chain_complete(&z->index, 2, entries, sizeof(uint64_t), sizeof(uint64_t));
         s->scratch_bytes +=

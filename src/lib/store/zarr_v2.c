@@ -122,10 +122,11 @@ ig_status zarr_v2_attributes(place *p, char **attributes)
     *attributes = NULL;
     place_name(p, "load", ".zattrs", &file);
     TRY(place_text(p, ".zattrs", attributes, &bytes));
-    const ig_status status = !*attributes ? IG_OK
-                             : strlen(*attributes) != bytes
-                                 ? io_fail(&file, IG_ERR_FORMAT, "it has a zero byte")
-                                 : zarr_check_attributes(&file, *attributes);
+    const ig_status status =
+        !*attributes ? IG_OK
+        : strlen(*attributes) != bytes
+            ? io_fail(&file, IG_ERR_FORMAT, "it has a zero byte; write it again")
+            : zarr_check_attributes(&file, *attributes);
     if (status != IG_OK) {
         memory_free(*attributes);
         *attributes = NULL;

@@ -99,7 +99,8 @@ static ig_status zstd_encode(const codec_step *step, const struct io_file *file,
     *got = library.compress(context, out, room, in, n_in);
     context_give(context, library.encoders, &library.n_encoders, library.encoder_free);
     if (library.is_error(*got))
-        return io_fail(file, IG_ERR_INTERNAL, "libzstd says '%s'", library.error(*got));
+        return io_fail(file, IG_ERR_INTERNAL, "libzstd says '%s'; please report it",
+                       library.error(*got));
     return IG_OK;
 }
 
