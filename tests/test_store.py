@@ -1,7 +1,9 @@
-"""Stores against zarr-python, both ways: every codec and dtype, shards, fill values, key encodings, groups, v2.
+"""Stores against zarr-python, both ways: every codec and dtype, shards, fill values, key encodings, groups, v2. HDF5 against h5py;
+objects of a local server; processes that are killed while they write.
 
 BUILD names the build, whose tests/unit/store_tool reads and writes. Ends with "N passed, N failed".
 """
+import http.server
 import json
 import os
 import random
@@ -9,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from support.tally import attempt, check, finish, skip
@@ -221,6 +224,87 @@ def hdf5():
             check(f"hdf5 refuses {name}", why in str(error), str(error))
 
 
+class Server(http.server.BaseHTTPRequestHandler):
+    """Serves FOLDER. The first part of a path is a mood: "busy" refuses the first two requests for each object, "cut"
+    ends the first answer too early, "whole" does not know ranges."""
+    protocol_version = "HTTP/1.1"
+    asked = {}
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, code, content=b"", length=None):
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(content) if length is None else length))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content)
+
+    def do_GET(self):
+        mood, _, name = self.path.lstrip("/").partition("/")
+        count = self.asked[self.path] = self.asked.get(self.path, 0) + 1
+        if mood == "busy" and count < 3:
+            return self.answer(503)
+        if not os.path.isfile(path(name)):
+            return self.answer(404, b"none")
+        with open(path(name), "rb") as file:
+            content = file.read()
+        if mood == "cut" and count < 2:
+            self.close_connection = True
+            return self.answer(200, content[:3], len(content))
+        wanted = self.headers.get("Range")
+        if not wanted or mood == "whole":
+            return self.answer(200, content)
+        first, last = wanted.removeprefix("bytes=").split("-")
+        part = content[int(first):int(last) + 1] if first else content[-int(last):]
+        return self.answer(206, part)
+
+    do_HEAD = do_GET
+
+
+def servers():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    server.handle_error = lambda *_: None  # clients end connections that they do not need
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    x = values("float32", (7, 10))
+
+    def box(url, env=None):
+        done = subprocess.run([TOOL, "read", url, "1,2", "5,7"], capture_output=True, env={**os.environ, **(env or {})})
+        return done.stdout if done.returncode == 0 else done.stderr.decode()
+
+    expected = np.ascontiguousarray(x[1:6, 2:9]).tobytes()
+    for shard in ([], [4, 6]):
+        for codec in ("none", "gzip,crc32c"):
+            tool("create", path("web"), "float32", "7,10", "2,3", numbers(shard), codec, "0", data=x.tobytes())
+            got = box(f"{address}/calm/web")
+            if isinstance(got, str) and "not installed" in got:
+                return skip("servers", "libcurl is not installed")
+            check(f"http {shard} {codec}", got == expected, got)
+            Server.asked.clear()
+            got = box(f"{address}/busy/web")
+            check(f"http busy {shard} {codec}", got == expected, got)
+            Server.asked.clear()
+            got = box(f"{address}/cut/web")
+            check(f"http cut {shard} {codec}", got == expected, got)
+            got = box(f"{address}/whole/web")
+            check(f"http without ranges {shard} {codec}", "does not support ranges" in got if shard else got == expected, got)
+            for env in ({}, {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_SESSION_TOKEN": "t"}):
+                got = box("s3://calm/web", {"AWS_ENDPOINT_URL": address, **env})
+                check(f"s3 {shard} {codec}", got == expected, got)
+    os.remove(path("web/c/0/0"))
+    tool("create", path("web"), "float32", "7,10", "2,3", "-", "none", "0", data=x.tobytes())
+    os.remove(path("web/c/1/1"))
+    there = x.copy()
+    there[2:4, 3:6] = 0
+    check("http missing chunk", box(f"{address}/calm/web") == np.ascontiguousarray(there[1:6, 2:9]).tobytes())
+    with open(path("web/c/1/1"), "wb") as file:
+        file.write(b"x" * 100000)
+    check("http large chunk", "more than the" in str(box(f"{address}/calm/web")), box(f"{address}/calm/web"))
+    check("http no array", "no array" in str(box(f"{address}/calm/none")))
+    server.shutdown()
+
+
 def kills():
     """A process that writes versions of an array is killed at random moments: each shard is one version, whole."""
     rng = random.Random(11)
@@ -253,6 +337,7 @@ def main():
     groups()
     bfloat16()
     hdf5()
+    servers()
     return finish()
 
 

@@ -19,6 +19,9 @@ typedef struct ig_store ig_store;
  *   "10.npy").
  * - a dataset of an HDF5 file ("file.h5/group/x"), if libhdf5 (1.10 or later) is installed. Its elements must be in this
  *   file. The name may be left out if the file has one dataset.
+ * - an address of a Zarr array: "https://...", "http://..." or "s3://bucket/path", if libcurl is installed. S3 uses the
+ *   variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL. Requests
+ *   that fail are repeated a few times.
  *
  * Compressed chunks need the library of their codec: zstd libzstd, blosc libblosc, gzip zlib (or none, for reading). NULL
  * on failure. */

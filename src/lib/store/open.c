@@ -1,5 +1,6 @@
 /* Finds out what is at a path, and opens it. */
 #include "lib/store/open.h"
+#include "lib/store/remote.h"
 #include "lib/store/zarr.h"
 
 #include "base/error.h"
@@ -25,6 +26,21 @@ static ig_store *folder_open(const char *path)
     }
     ig_store *s = p ? zarr_open(p, &absent) : NULL;
     return s || !absent ? s : npy_folder_open(path);
+}
+
+static ig_store *address_open(const char *path)
+{
+    bool absent = false;
+    place *p = place_open(path, false);
+    ig_store *s = p ? zarr_open(p, &absent) : NULL;
+    if (s || !absent)
+        return s;
+    char shown[IO_SHOWN_BYTES];
+    io_show(path, shown);
+    FAIL_NULL(
+        IG_ERR_FILE,
+        "load '%s': there is no array: neither zarr.json nor .zarray is there; check the address",
+        shown);
 }
 
 static bool ends_with(const char *path, const char *suffix)
@@ -74,6 +90,8 @@ ig_store *ig_store_open(const char *path)
     if (!path || !*path)
         FAIL_NULL(IG_ERR_ARGUMENT, "ig_store_open: no path is given; name one");
     io_show(path, shown);
+    if (remote_is_address(path))
+        return address_open(path);
     const bool there = stat(path, &info) == 0;
     if (there && S_ISDIR(info.st_mode))
         return folder_open(path);

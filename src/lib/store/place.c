@@ -1,4 +1,4 @@
-/* Places that are folders: see place.h.
+/* Places: see place.h. Here are those that are folders; remote.h has servers.
  *
  * Every path is resolved from the open folder without following links: by openat2 where the system has it, else part by
  * part. An object is written to a file without a name, or with a temporary name, which then gets the object's name. So a
@@ -6,6 +6,7 @@
  * written shortly before may be missing or damaged, which its size or its checksum shows.
  */
 #include "lib/store/place.h"
+#include "lib/store/remote.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -30,7 +31,8 @@ enum {
 };
 
 struct place {
-    int folder; /* its descriptor; -1: not open */
+    int folder;     /* its descriptor; -1: not open */
+    remote *remote; /* the server, if it is not a folder */
     char *path;
 };
 
@@ -194,6 +196,14 @@ place *place_open(const char *path, bool create)
         p->path[--n] = 0;
     struct io_file file;
     place_name(p, create ? "save" : "load", "", &file);
+    if (remote_is_address(p->path)) {
+        if (create)
+            io_fail(&file, IG_ERR_UNSUPPORTED, "addresses can only be read; choose a folder");
+        else if ((p->remote = remote_open(p->path)))
+            return p;
+        place_close(p);
+        return NULL;
+    }
     if (create && !folders_make(p->path)) {
         io_fail_system(&file, errno, "its folder cannot be made");
         place_close(p);
@@ -228,6 +238,11 @@ place *place_open_inside(const place *p, const char *key)
         return NULL;
     }
     snprintf(inside->path, bytes, "%s/%s", p->path, key);
+    if (p->remote) {
+        place *at = place_open(inside->path, false);
+        place_close(inside);
+        return at;
+    }
     inside->folder = beneath_open(p->folder, key, O_RDONLY | O_DIRECTORY, 0);
     if (inside->folder >= 0)
         return inside;
@@ -245,6 +260,7 @@ void place_close(place *p)
         return;
     if (p->folder >= 0)
         close(p->folder);
+    remote_close(p->remote);
     memory_free(p->path);
     memory_free(p);
 }
@@ -258,7 +274,9 @@ ig_status object_open(place *p, const char *key, object *o, bool *found)
     o->place = p;
     o->bytes = -1;
     snprintf(o->key, sizeof o->key, "%s", key);
-    *found = false;
+    *found = p->remote != NULL; /* as long as no read finds otherwise */
+    if (*found)
+        return IG_OK;
     o->file.fd = beneath_open(p->folder, key, O_RDONLY, 0);
     if (o->file.fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return IG_OK;
@@ -285,6 +303,8 @@ void object_close(object *o) { io_close(&o->file); }
 ig_status object_read(object *o, int64_t offset, size_t bytes, void *to, bool *found)
 {
     *found = true;
+    if (o->place->remote)
+        return remote_read(o->place->remote, &o->file, o->key, offset, bytes, to, found);
     const int64_t begin = offset < 0 ? o->bytes + offset : offset;
     if (begin < 0 || bytes > (uint64_t)o->bytes || begin > o->bytes - (int64_t)bytes)
         return io_fail(&o->file, IG_ERR_FORMAT,
@@ -308,6 +328,8 @@ ig_status object_read(object *o, int64_t offset, size_t bytes, void *to, bool *f
 
 ig_status object_read_all(object *o, size_t most, spare *to, size_t *got, bool *found)
 {
+    if (o->place->remote)
+        return remote_read_all(o->place->remote, &o->file, o->key, most, to, got, found);
     if ((uint64_t)o->bytes > most)
         return io_fail(&o->file, IG_ERR_FORMAT,
                        "it is damaged: it has %" PRId64
@@ -345,6 +367,8 @@ ig_status place_has(place *p, const char *key, bool *has)
 {
     object o;
     TRY(object_open(p, key, &o, has));
+    if (p->remote)
+        return remote_has(p->remote, &o.file, key, has);
     if (*has)
         object_close(&o);
     return IG_OK;
@@ -473,6 +497,10 @@ ig_status place_list(place *p, const char *key, place_visit fn, void *ctx)
 {
     struct io_file file;
     place_name(p, "load", key, &file);
+    if (p->remote)
+        return io_fail(
+            &file, IG_ERR_UNSUPPORTED,
+            "a server does not list its objects; consolidate the group, or name an array in it");
     const int fd = *key ? beneath_open(p->folder, key, O_RDONLY | O_DIRECTORY, 0)
                         : openat(p->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);

@@ -159,36 +159,43 @@ static ig_status plain_read(const job *j, const part *p, object *o, int64_t offs
     return IG_OK;
 }
 
-/* Reads a chunk that takes `bytes` bytes of an object. *found: see object_read. */
-static ig_status chunk_read(const job *j, const part *p, object *o, int64_t offset, size_t bytes,
+/* Decodes a chunk that has been read to where the caller wants it. */
+static ig_status chunk_decode(const job *j, const part *p, const object *o, const void *from,
+                              size_t bytes, bool direct, codec_room *room)
+{
+    const codec_chain *c = &j->z->chain;
+    if (direct)
+        return codec_decode(c, &o->file, from, bytes, part_data(j, p), room);
+    TRY(store_reserve(&room->chunk, c->bytes));
+    TRY(codec_decode(c, &o->file, from, bytes, room->chunk.at, room));
+    part_place(j, p, room->chunk.at + part_offset(j, p));
+    return IG_OK;
+}
+
+/* Reads a chunk that takes `bytes` bytes of an object; -1: all of it. *found: see object_read. */
+static ig_status chunk_read(const job *j, const part *p, object *o, int64_t offset, int64_t bytes,
                             codec_room *room, bool *found)
 {
     const codec_chain *c = &j->z->chain;
     const ig_store *s = &j->z->base;
     const bool direct = p->full && !c->transposed &&
                         box_is_dense(s->ndim, p->size, j->strides, ig_dtype_bytes(s->dtype));
-    if (c->n_steps == 0 && bytes != c->bytes)
+    size_t n = (size_t)bytes;
+    if (bytes < 0) {
+        TRY(object_read_all(o, codec_chain_most(c), &room->stored, &n, found));
+        return *found ? chunk_decode(j, p, o, room->stored.at, n, direct, room) : IG_OK;
+    }
+    if (c->n_steps == 0 && n != c->bytes)
         return io_fail(&o->file, IG_ERR_FORMAT,
                        "it is damaged: a chunk has %zu bytes, and %zu are stored; write it again",
-                       c->bytes, bytes);
+                       c->bytes, n);
     if (c->n_steps == 0 && !direct)
         return plain_read(j, p, o, offset, room, found);
-    unsigned char *to = (unsigned char *)(direct ? part_data(j, p) : NULL), *from = to;
-    if (!direct) {
-        TRY(store_reserve(&room->chunk, c->bytes));
-        to = room->chunk.at;
-    }
-    if (c->n_steps) {
-        TRY(store_reserve(&room->stored, bytes ? bytes : 1));
-        from = room->stored.at;
-    }
-    TRY(object_read(o, offset, bytes, from, found));
-    if (!*found)
-        return IG_OK;
-    TRY(codec_decode(c, &o->file, from, bytes, to, room));
-    if (!direct)
-        part_place(j, p, to + part_offset(j, p));
-    return IG_OK;
+    if (c->n_steps)
+        TRY(store_reserve(&room->stored, n ? n : 1));
+    void *from = c->n_steps ? (void *)room->stored.at : part_data(j, p);
+    TRY(object_read(o, offset, n, from, found));
+    return *found ? chunk_decode(j, p, o, from, n, direct, room) : IG_OK;
 }
 
 /* Reads the index of a shard into room->index: offset and size of each chunk. */
@@ -250,7 +257,7 @@ static ig_status inner_read(void *ctx, int64_t task, int worker)
     const part p = part_of(s->j, begin, z->base.chunk);
     TRY(index_entry(z, s->o, s->index, inner, &offset, &bytes, &there));
     if (there)
-        TRY(chunk_read(s->j, &p, s->o, offset, bytes, &s->j->rooms[worker], &there));
+        TRY(chunk_read(s->j, &p, s->o, offset, (int64_t)bytes, &s->j->rooms[worker], &there));
     if (!there)
         part_fill(s->j, &p);
     return IG_OK;
@@ -303,7 +310,7 @@ static ig_status cell_read(void *ctx, int64_t task, int worker)
                          " bytes, and a chunk has at most %zu; write it again",
                          o.bytes, most);
     } else {
-        status = chunk_read(j, &p, &o, 0, (size_t)o.bytes, &j->rooms[worker], &found);
+        status = chunk_read(j, &p, &o, 0, o.bytes, &j->rooms[worker], &found);
         if (status == IG_OK && !found)
             part_fill(j, &p);
     }
