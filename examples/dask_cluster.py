@@ -15,7 +15,8 @@ import ingot.dask
 def main():
     x = ig.random.normal(ig.key(0), (2000, 1000))
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        d = ingot.dask.scatter(x, client, chunks=(500, 500))  # each chunk is on two workers
+        client.wait_for_workers(2)
+        d = ingot.dask.scatter(x, client, chunks=(500, 500))
         print(d.numblocks, "chunks")
 
         scores = (d - d.mean(axis=0)) / d.std(axis=0)  # Dask plans, Ingot computes the chunks
@@ -23,7 +24,7 @@ def main():
 
         gram = d.T @ d
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        got = ingot.dask.gather(gram, client)  # the other worker has all chunks
+        got = ingot.dask.gather(gram, client)  # the chunks that are lost are sent again
         print("error:", float(ig.max(ig.abs(got - x.T @ x))) < 0.01)
 
         tanh = ingot.dask.gather(d.map_blocks(ig.tanh), client)

@@ -7,6 +7,7 @@
 Dask schedules, and Ingot computes the chunks. Elements travel as buffers of pickle's protocol 5, which are not copied.
 """
 import itertools
+import warnings
 
 import dask
 import dask.array as da
@@ -53,15 +54,21 @@ def _of_futures(futures, chunks, like):
     return da.Array(layers, name, chunks=chunks, meta=like)
 
 
-def scatter(x, client=None, chunks="auto", copies=2):
-    """Sends the chunks of x to the workers of a client, and returns a Dask array of them. Each chunk is on `copies` workers, as
-    far as there are that many, so that it outlives the loss of one. Only one chunk at a time is computed here."""
+def _chunk(x):
+    """A task whose result is a chunk."""
+    return x
+
+
+def scatter(x, client=None, chunks="auto"):
+    """Sends the chunks of x to the workers of a client, and returns a Dask array of them. Only one chunk at a time is computed here.
+    Each chunk is a task that the scheduler keeps, so Dask sends those of a lost worker again."""
     client = _client(client)
     chunks = da.core.normalize_chunks(chunks, shape=x.shape, dtype=np.dtype(x.dtype))
-    futures = {index: client.scatter(_ingot.eval(x[part] if part else x), hash=False) for index, part in _slices(chunks).items()}
-    workers = len(client.scheduler_info(n_workers=-1)["workers"])
-    if min(copies, workers) > 1:
-        client.replicate(list(futures.values()), n=min(copies, workers))
+    futures = {}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")  # that is the purpose
+        for index, part in _slices(chunks).items():
+            futures[index] = client.submit(_chunk, _ingot.eval(x[part] if part else x), pure=False)
     return _of_futures(futures, chunks, x[(slice(0, 0),) * x.ndim] if x.ndim else x)
 
 
@@ -77,6 +84,8 @@ def gather(d, client=None):
     futures = {client.compute(blocks[index]): part for index, part in parts.items()}
     whole = None
     for future, chunk in as_completed(list(futures), with_results=True):
+        if future.cancelled():
+            raise RuntimeError("the cluster cancelled a chunk, because the data that it needs is lost; compute it again")
         chunk = chunk if isinstance(chunk, Array) else _ingot.asarray(chunk)
         if chunk.dtype == _ingot.bfloat16:  # NumPy has none
             return _ingot.asarray(client.compute(d).result())

@@ -132,7 +132,7 @@ def protocols():
 
 def cluster():
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client, LocalCluster, wait
     except ImportError as error:
         return skip("cluster", str(error))
     import ingot.dask
@@ -140,9 +140,11 @@ def cluster():
     y = ig.asarray(wide)
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0) as group, \
             Client(group) as client:
+        client.wait_for_workers(2)
         client.run(paths, sys.path[:2])
         d = ingot.dask.scatter(y, client, chunks=(20, 25))
-        check("a chunk on two workers", all(len(w) == 2 for w in client.who_has().values()))
+        wait(d)
+        check("chunks on workers", len(client.who_has()) >= 6 and all(client.who_has().values()))
         same("there and back", ingot.dask.gather(d, client), wide)
         same("one chunk", ingot.dask.gather(ingot.dask.scatter(y, client, chunks=-1), client), wide)
         same("a number", ingot.dask.gather(d.sum(), client), np.asarray(wide.sum()), 1e-10)
