@@ -314,7 +314,7 @@ enum {
     O_RDONLY = 0, O_WRONLY = 1, O_RDWR = 2, O_NONBLOCK = 4, O_APPEND = 8, O_NOFOLLOW = 0x100, O_CREAT = 0x200,
     O_TRUNC = 0x400, O_EXCL = 0x800, O_DIRECTORY = 0x100000, O_CLOEXEC = 0x1000000, F_DUPFD = 0, F_GETFD = 1, F_SETFD = 2,
     F_GETFL = 3, F_SETFL = 4, F_DUPFD_CLOEXEC = 67, FD_CLOEXEC = 1, AT_FDCWD = -2, AT_SYMLINK_NOFOLLOW = 0x20,
-    AT_SYMLINK_FOLLOW = 0x40, LOCK_SH = 1, LOCK_EX = 2, LOCK_NB = 4, LOCK_UN = 8
+    AT_SYMLINK_FOLLOW = 0x40, AT_REMOVEDIR = 0x80, LOCK_SH = 1, LOCK_EX = 2, LOCK_NB = 4, LOCK_UN = 8
 };
 int open(const char *, int, ...), openat(int, const char *, int, ...), fcntl(int, int, ...), flock(int, int);
 struct stat {

@@ -20,8 +20,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 enum {
     TEXT_MAX_BYTES = 64 << 20, /* of metadata; consolidated ones describe many arrays */
