@@ -6,6 +6,8 @@
  *   store_tool info PATH                                         says dtype, shape, chunk, shard and attributes
  *   store_tool group PATH                                        says the members of a group
  *   store_tool consolidate PATH
+ *   store_tool time PATH                                         reads the whole array for each line of standard input,
+ *                                                                and says the milliseconds
  *   store_tool loop PATH                                         checks what is at PATH, then writes versions of it until
  *                                                                it is killed
  */
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ingot.h"
 
@@ -133,6 +136,35 @@ static int group(char **a)
 
 static int consolidate(char **a) { return ig_group_consolidate(a[0]) == IG_OK ? 0 : say_error(); }
 
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static int time_reads(char **a)
+{
+    ig_store *s = ig_store_open(a[0]);
+    if (!s)
+        return say_error();
+    const ig_ints shape = ig_store_shape(s);
+    list size = {.n = shape.n};
+    const list zero = {.n = shape.n};
+    memcpy(size.v, shape.v, (size_t)shape.n * sizeof *shape.v);
+    void *data = malloc(size_of(s, &size) + 1);
+    int code = 0;
+    while (data && !code && getchar() == '\n') {
+        const double begin = now_ms();
+        code = ig_store_read(s, ints(&zero), shape, data) == IG_OK ? 0 : say_error();
+        printf("%.3f\n", now_ms() - begin);
+        fflush(stdout);
+    }
+    free(data);
+    ig_store_close(s);
+    return code;
+}
+
 /* ---- kills ------------------------------------------------------------------------------------------ */
 
 enum { ROWS = 12, COLUMNS = 10, SHARDS = 4 };
@@ -186,13 +218,10 @@ int main(int argc, char **argv)
         const char *name;
         int arguments;
         int (*run)(char **arguments);
-    } commands[] = {{"create", 7, create},
-                    {"write", 3, write_at},
-                    {"read", 3, read_at},
-                    {"info", 1, info},
-                    {"group", 1, group},
-                    {"loop", 1, loop},
-                    {"consolidate", 1, consolidate}};
+    } commands[] = {{"create", 7, create},   {"write", 3, write_at},
+                    {"read", 3, read_at},    {"info", 1, info},
+                    {"group", 1, group},     {"loop", 1, loop},
+                    {"time", 1, time_reads}, {"consolidate", 1, consolidate}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (argc > 1 && strcmp(argv[1], commands[i].name) == 0 && argc == 2 + commands[i].arguments)
             return commands[i].run(argv + 2);
