@@ -2,6 +2,7 @@
 stable-abi-3.10.txt has the names of the ABI. Other Pythons of this machine, from 3.10 on, load the module."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,7 +60,7 @@ def others():
     found = {}
     for path in sorted({p for folder in os.get_exec_path() for p in glob.glob(os.path.join(folder, "python3.[0-9]*"))}) + \
             os.environ.get("INGOT_PYTHONS", "").split():
-        if path.endswith("-config"):
+        if not os.access(path, os.X_OK) or not re.fullmatch(r"python3?(\.\d+)?", os.path.basename(path)):
             continue
         run = subprocess.run([path, "-c", "import sys, sysconfig; print(sys.version_info >= (3, 10), sys.version.split()[0], "
                               "sysconfig.get_config_var('Py_GIL_DISABLED') or 0)"], capture_output=True, text=True, check=False)
