@@ -389,6 +389,21 @@ IG_API ig_array *ig_max_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride,
 /* The largest element of each window of x (N, C, D, H, W); stride None is kernel_size. */
 IG_API ig_array *ig_max_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
                                ig_ints dilation, bool ceil_mode);
+/* max_pool1d(x, ...), and the positions of the elements in the spatial axes of x, in row-major
+ * order. */
+IG_API int ig_max_pool1d_with_indices(ig_array *x, ig_ints kernel_size, ig_ints stride,
+                                      ig_ints padding, ig_ints dilation, bool ceil_mode,
+                                      ig_array *out[2]);
+/* max_pool2d(x, ...), and the positions of the elements in the spatial axes of x, in row-major
+ * order. */
+IG_API int ig_max_pool2d_with_indices(ig_array *x, ig_ints kernel_size, ig_ints stride,
+                                      ig_ints padding, ig_ints dilation, bool ceil_mode,
+                                      ig_array *out[2]);
+/* max_pool3d(x, ...), and the positions of the elements in the spatial axes of x, in row-major
+ * order. */
+IG_API int ig_max_pool3d_with_indices(ig_array *x, ig_ints kernel_size, ig_ints stride,
+                                      ig_ints padding, ig_ints dilation, bool ceil_mode,
+                                      ig_array *out[2]);
 /* The mean of each window of x (N, C, L); stride None is kernel_size. */
 IG_API ig_array *ig_avg_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
                                bool ceil_mode, bool count_include_pad);

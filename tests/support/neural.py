@@ -139,6 +139,21 @@ def grid_sample(x, grid, mode="linear", padding="zeros", corners=False):
     return out
 
 
+def max_pool(x, kernel, stride, padding=0, dilation=1):
+    """The largest elements of windows of x (N, C, ...), and their positions in row-major order."""
+    size = np.array(x.shape[2:])
+    stride, reach = np.broadcast_to(stride, len(kernel)), dilation * (np.array(kernel) - 1) + 1
+    out = (size + 2 * padding - reach) // stride + 1
+    values, places = np.empty((*x.shape[:2], *out), x.dtype), np.empty((*x.shape[:2], *out), np.int64)
+    for n, c, *at in np.ndindex(values.shape):
+        taps = np.array(list(np.ndindex(*kernel))) * dilation + np.array(at) * stride - padding
+        taps = taps[((taps >= 0) & (taps < size)).all(1)]
+        found = x[(n, c, *taps.T)]
+        values[(n, c, *at)] = found.max()
+        places[(n, c, *at)] = np.ravel_multi_index(taps[found.argmax()], size)
+    return values, places
+
+
 def roi_align(x, boxes, images, size, scale=1.0, ratio=0, aligned=False, mode="mean"):
     """Boxes (R, 4) of x (N, C, H, W), place by place."""
     out = np.zeros((len(boxes), x.shape[1], *size))

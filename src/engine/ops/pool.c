@@ -60,19 +60,65 @@ static ig_array *pool_fold(ig_array *x, ig_array *seen, const windows *w,
 
 static ig_array *fold_max(ig_array *seen, ig_ints axes) { return ig_max(seen, axes, false); }
 
+static ig_status max_pool_read(op_id op, const ig_arg *args, windows *w)
+{
+    const ig_array *x = args[0].u.array;
+    if (x->dtype == IG_BOOL)
+        FAIL(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype", op_rows[op].name);
+    TRY(pool_read(op, args, w));
+    TRY(window_numbers(op, "dilation", args[4].u.ints, w->n, 1, w->dilation));
+    return window_count(op, w, x->view.shape + 2, args[5].u.b);
+}
+
 int op_max_pool(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     windows w;
-    if (x->dtype == IG_BOOL)
-        FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype",
-                  op_rows[op].name);
-    if (pool_read(op, args, &w) != IG_OK ||
-        window_numbers(op, "dilation", args[4].u.ints, w.n, 1, w.dilation) != IG_OK ||
-        window_count(op, &w, x->view.shape + 2, args[5].u.b) != IG_OK)
+    if (max_pool_read(op, args, &w) != IG_OK)
         return 0;
     ig_array *seen = pool_windows(op, x, &w, BORDER_LOWEST);
     return op_one(out, pool_fold(x, seen, &w, fold_max));
+}
+
+/* The element of x along an axis that tap is, one of the elements of a window: (N, C, out...). If all elements of a window are
+ * the lowest value, a tap may be in the padding. Then it is the nearest tap in x, which has that value, too. */
+static ig_array *tap_place(ig_array *tap, const windows *w, int axis, int64_t length)
+{
+    int64_t along[2 + WINDOW_AXES_MOST] = {1, 1, 1, 1, 1};
+    along[2 + axis] = w->out[axis];
+    ig_array *window = ig_multiply(build_iota(2 + w->n, along), ig_int(w->stride[axis]));
+    ig_array *before = ig_subtract(ig_int(w->padding[axis]), window);
+    ig_array *step = ig_int(w->dilation[axis]);
+    ig_array *least = ig_floor_divide(ig_add(before, ig_int(w->dilation[axis] - 1)), step);
+    ig_array *most = ig_floor_divide(ig_add(before, ig_int(length - 1)), step);
+    tap = ig_minimum(ig_maximum(tap, least), most);
+    return ig_subtract(ig_multiply(tap, step), before);
+}
+
+int op_max_pool_indices(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    int64_t shape[3 + WINDOW_AXES_MOST] = {x->view.shape[0], x->view.shape[1]}, elements = 1;
+    windows w;
+    if (max_pool_read(op, args, &w) != IG_OK)
+        return 0;
+    ig_array *seen = pool_windows(op, x, &w, BORDER_LOWEST);
+    for (int a = 0; a < w.n; a++) {
+        shape[2 + a] = w.out[a];
+        elements *= w.kernel[a];
+    }
+    shape[2 + w.n] = elements;
+    out[0] = seen ? pool_fold(x, seen, &w, fold_max) : NULL;
+    ig_array *rest = ig_argmax(ig_reshape(seen, (ig_ints){shape, 3 + w.n}), IG_AXES(-1), false);
+    ig_array *at = NULL;
+    for (int64_t a = w.n - 1, step = 1; a >= 0; step *= x->view.shape[2 + a--]) {
+        ig_array *tap = a ? ig_remainder(rest, ig_int(w.kernel[a])) : rest;
+        ig_array *place = tap_place(tap, &w, (int)a, x->view.shape[2 + a]);
+        at = at ? ig_add(ig_multiply(place, ig_int(step)), at) : place;
+        rest = ig_floor_divide(rest, ig_int(w.kernel[a]));
+    }
+    out[1] = at;
+    return out[0] && out[1] ? 2 : 0;
 }
 
 /* ---- means ---- */

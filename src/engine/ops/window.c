@@ -10,8 +10,8 @@
 
 int window_axes(op_id op)
 {
-    const char *name = op_rows[op].name; /* ends in "2d" */
-    return name[strlen(name) - 2] - '0';
+    const char *name = op_rows[op].name; /* the only digit is that of "2d" */
+    return *strpbrk(name, "123") - '0';
 }
 
 ig_status window_numbers(op_id op, const char *what, ig_ints given, int n, int64_t least,

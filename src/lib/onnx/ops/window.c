@@ -259,67 +259,58 @@ void build_conv_transpose(onnx_call *c)
 
 /* ---- pools ---------------------------------------------------------------------------------- */
 
-/* The position of each element in the flat input. column_major: the first axis of space is the fastest one. */
-static ig_array *flat_positions(ig_array *x, bool column_major)
+typedef ig_array *max_pool_function(ig_array *, ig_ints, ig_ints, ig_ints, ig_ints, bool);
+typedef int max_pool_indices_function(ig_array *, ig_ints, ig_ints, ig_ints, ig_ints, bool,
+                                      ig_array *[2]);
+
+/* The position in x of elements of its padded image of that shape, which are given by their position in space. column_major: the
+ * first axis of space is the fastest one. */
+static ig_array *flat_positions(ig_array *x, ig_ints padded, ig_array *at, const window *w,
+                                bool column_major)
 {
-    ig_ints shape = ig_shape(x);
-    ig_array *positions = op_iota(op_product(shape.v, 2), IG_I64, x);
-    int64_t step = op_product(shape.v + 2, shape.n - 2), one[IG_MAX_NDIM];
-    for (int i = 0; i < shape.n; i++)
-        one[i] = i < 2 ? shape.v[i] : 1;
-    positions = ig_multiply(ig_reshape(positions, (ig_ints){one, shape.n}), ig_int(step));
-    for (int i = 2; i < shape.n; i++) {
-        int64_t by = column_major ? op_product(shape.v + 2, i - 2)
-                                  : op_product(shape.v + i + 1, shape.n - i - 1);
-        for (int k = 0; k < shape.n; k++)
-            one[k] = k == i ? shape.v[i] : 1;
-        ig_array *along = ig_multiply(op_iota(shape.v[i], IG_I64, x), ig_int(by));
-        positions = ig_add(positions, ig_reshape(along, (ig_ints){one, shape.n}));
+    const ig_ints shape = ig_shape(x);
+    const int64_t planes[2 + WINDOW_AXES] = {shape.v[0], shape.v[1], 1, 1, 1};
+    ig_array *plane = op_iota(shape.v[0] * shape.v[1], IG_I64, x);
+    ig_array *y = ig_multiply(ig_reshape(plane, (ig_ints){planes, shape.n}),
+                              ig_int(op_product(shape.v + 2, w->n)));
+    for (int i = w->n - 1; i >= 0; i--) {
+        const int64_t by =
+            column_major ? op_product(shape.v + 2, i) : op_product(shape.v + 3 + i, w->n - 1 - i);
+        ig_array *along = ig_remainder(at, ig_int(padded.v[2 + i]));
+        y = ig_add(y, ig_multiply(ig_subtract(along, ig_int(w->before[i])), ig_int(by)));
+        at = ig_floor_divide(at, ig_int(padded.v[2 + i]));
     }
-    return positions;
-}
-
-static ig_array *pool_indices(onnx_call *c, ig_array *rows, ig_array *x, const window *w,
-                              bool column_major)
-{
-    ig_array *positions = pool_pad(c, flat_positions(x, column_major), w, true, NULL);
-    ig_array *best = ig_argmax(rows, IG_AXES(-1), true);
-    return ig_squeeze(ig_take_along_axis(window_rows(positions, w), best, -1), IG_AXES(-1));
-}
-
-static ig_array *plain_max_pool(ig_array *x, const window *w)
-{
-    ig_ints kernel = {w->kernel, w->n}, stride = {w->stride, w->n}, pads = {w->before, w->n};
-    ig_ints dilation = {w->dilation, w->n};
-    if (w->n == 1)
-        return ig_max_pool1d(x, kernel, stride, pads, dilation, false);
-    if (w->n == 2)
-        return ig_max_pool2d(x, kernel, stride, pads, dilation, false);
-    return ig_max_pool3d(x, kernel, stride, pads, dilation, false);
+    return y;
 }
 
 void build_max_pool(onnx_call *c)
 {
-    ig_array *x = call_array(c, 0);
-    bool column_major = call_attribute_bool(c, "storage_order", false);
-    bool wants_indices = call_wants(c, 1);
-    window w;
+    static max_pool_function *const values[] = {ig_max_pool1d, ig_max_pool2d, ig_max_pool3d};
+    static max_pool_indices_function *const both[] = {
+        ig_max_pool1d_with_indices, ig_max_pool2d_with_indices, ig_max_pool3d_with_indices};
+    ig_array *x = call_array(c, 0), *padded = x, *y[2] = {NULL, NULL};
+    const bool column_major = call_attribute_bool(c, "storage_order", false);
+    window w, inner;
     if (!window_read(c, ig_shape(x), IG_NONE, &w))
         return;
-    if (!wants_indices && is_plain(&w, true)) {
-        call_return(c, 0, plain_max_pool(x, &w));
-        return;
-    }
-    ig_array *padded = pool_pad(c, x, &w, true, op_extreme(ig_dtype_of(x), false));
-    ig_array *rows = window_rows(padded, &w);
-    if (!wants_indices && w.n <= 3) {
-        memset(w.before, 0, sizeof w.before);
-        call_return(c, 0, plain_max_pool(padded, &w));
-    } else {
-        call_return(c, 0, ig_max(rows, IG_AXES(-1), false));
-    }
-    if (wants_indices)
-        call_return(c, 1, pool_indices(c, rows, x, &w, column_major));
+    inner = w;
+    if (!is_plain(&w, true)) {
+        padded = pool_pad(c, x, &w, true, op_extreme(ig_dtype_of(x), false));
+        memset(inner.before, 0, sizeof inner.before);
+    } else
+        memset(w.before, 0, sizeof w.before); /* positions are those in x already */
+    const ig_ints kernel = {w.kernel, w.n}, stride = {w.stride, w.n}, pads = {inner.before, w.n};
+    const ig_ints dilation = {w.dilation, w.n};
+    if (w.n > 3 && call_wants(c, 1))
+        call_fail(c, IG_ERR_UNSUPPORTED, NULL,
+                  "has indices of windows over %d axes; at most 3 are supported", w.n);
+    else if (w.n > 3)
+        y[0] = ig_max(window_rows(padded, &w), IG_AXES(-1), false);
+    else if (!call_wants(c, 1))
+        y[0] = values[w.n - 1](padded, kernel, stride, pads, dilation, false);
+    else if (both[w.n - 1](padded, kernel, stride, pads, dilation, false, y) == 2)
+        call_return(c, 1, flat_positions(x, ig_shape(padded), y[1], &w, column_major));
+    call_return(c, 0, y[0]);
 }
 
 static ig_array *plain_average_pool(ig_array *x, const window *w, bool counts_pads)
