@@ -14,7 +14,7 @@ typedef struct benching {
     engine_options engine;
     uint64_t seed;
     int64_t runs;
-    bool json, quiet;
+    bool json, quiet, explain;
     double load_s, first_s;
     double *times_s;
 } benching;
@@ -139,6 +139,8 @@ static int model_bench(const command *c, benching *b, const char *path)
     b->load_s = clock_s() - begin;
     b->times_s = heap_get((size_t)b->runs * sizeof *b->times_s);
     int code = inputs_read(c, m, &b->inputs, b->seed, true, &in);
+    if (code < 0 && b->explain)
+        code = plan_print(c, m, &in, b->json);
     code = code < 0 ? measure(c, b, m, &in) : code;
     if (code < 0) {
         times_print(b, path);
@@ -156,6 +158,7 @@ int onnx_bench(int argc, char **argv)
     const option options[] = {INPUT_OPTION(b.inputs),
                               {"--runs", 'n', "N", option_count, &b.runs, "measured runs (50)"},
                               {"--seed", 0, "N", option_seed, &b.seed, "of random numbers (0)"},
+                              EXPLAIN_OPTION(&b.explain),
                               FLAG("--json", &b.json, "prints JSON, schema 1"),
                               FLAG("--quiet", &b.quiet, "shows no progress"),
                               ENGINE_OPTIONS(b.engine),

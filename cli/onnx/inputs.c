@@ -194,3 +194,20 @@ int inputs_read(const command *c, const ig_onnx *m, const input_texts *texts, ui
     }
     return -1;
 }
+
+int plan_print(const command *c, ig_onnx *m, const values *in, bool json)
+{
+    char *plan = ig_onnx_explain(m, in->at);
+    str t = {0};
+    if (!plan)
+        return fail_library(c);
+    if (json) {
+        str_puts(&t, "{\"schema\": 1, \"explain\": ");
+        json_string(&t, plan);
+        str_puts(&t, "}\n");
+    }
+    text_print(stdout, json ? t.s : plan);
+    str_free(&t);
+    ig_free(plan);
+    return EXIT_FINE;
+}

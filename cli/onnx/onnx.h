@@ -28,6 +28,9 @@ typedef struct input_texts {
             "an .npy or .pb file, or a shape such as 1x3x224x224 for random numbers" \
     }
 
+#define EXPLAIN_OPTION(place) \
+    FLAG("--explain", place, "prints the programs of a run, and runs nothing")
+
 bool option_input(const char *s, void *place); /* adds to input_texts */
 
 /* Checks the words after the options: a model, then inputs as for --input, which are added to texts. Returns -1, or the exit
@@ -47,6 +50,8 @@ void values_free(values *v);
  * its shape (an axis without a length gets 1). Returns -1, or the exit code after reporting a mistake. */
 int inputs_read(const command *c, const ig_onnx *m, const input_texts *texts, uint64_t seed,
                 bool fill, values *inputs);
+/* Prints the programs of a run, for --explain. Returns the exit code. */
+int plan_print(const command *c, ig_onnx *m, const values *in, bool json);
 /* Adds "float 1x3x224x224". */
 void info_text(str *t, const ig_onnx_info *info);
 void value_text(str *t, const ig_onnx_value *v);

@@ -193,23 +193,6 @@ static int outputs_save(const command *c, const running *r, const ig_onnx *m, co
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int plan_print(const command *c, const running *r, ig_onnx *m, const values *in)
-{
-    char *plan = ig_onnx_explain(m, in->at);
-    str t = {0};
-    if (!plan)
-        return fail_library(c);
-    if (r->json) {
-        str_puts(&t, "{\"schema\": 1, \"explain\": ");
-        json_string(&t, plan);
-        str_puts(&t, "}\n");
-    }
-    text_print(stdout, r->json ? t.s : plan);
-    str_free(&t);
-    ig_free(plan);
-    return EXIT_FINE;
-}
-
 static int model_run(const command *c, const running *r, const char *path)
 {
     values in = {0}, out = {0};
@@ -218,7 +201,7 @@ static int model_run(const command *c, const running *r, const char *path)
         return fail_library(c);
     int code = inputs_read(c, m, &r->inputs, r->seed, r->random, &in);
     if (code < 0 && r->explain)
-        code = plan_print(c, r, m, &in);
+        code = plan_print(c, m, &in, r->json);
     if (code < 0) {
         out = values_new(ig_onnx_output_count(m));
         code = ig_onnx_run(m, in.at, out.at) == IG_OK ? -1 : fail_library(c);
@@ -240,7 +223,7 @@ int onnx_run(int argc, char **argv)
         {"--seed", 0, "N", option_seed, &r.seed, "of random numbers (0)"},
         {"--output", 'o', "FILE", option_text, &r.output,
          "saves the outputs: .npy, .npz, .safetensors, .csv"},
-        FLAG("--explain", &r.explain, "prints the programs of a run, and runs nothing"),
+        EXPLAIN_OPTION(&r.explain),
         FLAG("--full", &r.full, "prints all elements of large arrays"),
         FLAG("--json", &r.json, "prints JSON, schema 1"),
         ENGINE_OPTIONS(r.engine),

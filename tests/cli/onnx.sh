@@ -42,6 +42,7 @@ check 'a folder without data' ends 0 '0 passed, 0 failed, 1 skipped' test "$d/wr
 check 'bench' ends 0 'median ' bench $model --runs 3 --input x=8x2
 check 'explain' ends 0 ' in 1 program' run $model --explain x=8x2
 check 'explain as JSON' ends 0 '"explain": "device cpu' run $model --explain --json x=8x2
+check 'explain of bench' ends 0 ' in 1 program' bench $model --explain x=8x2
 # kernels FOLDER SHAPE: the texts of the kernels of a run, each once, in order.
 kernels() {
     mkdir "$1"
