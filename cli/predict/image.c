@@ -104,7 +104,7 @@ ig_array *image_sample(const network *n, const char *path)
     x = scaled(&n->scale, channels_of(x, channels), ig_dtype_of(x) == IG_U16 ? 65535 : 255);
     x = ig_expand_dims(ig_permute_dims(x, IG_AXES(2, 0, 1)), IG_AXES(0));
     if (ig_dim(x, 2) != h || ig_dim(x, 3) != w)
-        x = ig_interpolate(x, IG_SHAPE(h, w), "linear", false);
+        x = ig_interpolate(x, IG_SHAPE(h, w), "linear", false, false);
     x = ig_squeeze(x, IG_AXES(0));
     if (n->ndim == 2)
         return ig_squeeze(x, IG_AXES(0));

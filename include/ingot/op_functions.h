@@ -575,9 +575,10 @@ IG_API ig_array *ig_pixel_shuffle(ig_array *x, int64_t upscale_factor);
 /* x (..., C, H * r, W * r) as (..., C * r**2, H, W). */
 IG_API ig_array *ig_pixel_unshuffle(ig_array *x, int64_t downscale_factor);
 /* x (N, C, ...) resampled to that size, one number for each axis after C or for all. mode is
- * 'nearest', 'linear' or 'cubic'; with align_corners the first and last elements keep their
- * places. */
-IG_API ig_array *ig_interpolate(ig_array *x, ig_ints size, const char *mode, bool align_corners);
+ * 'nearest', 'linear' or 'cubic'; with align_corners the first and last elements keep their places.
+ * antialias widens the filter by the factor by which an axis shrinks, as PyTorch and Pillow do. */
+IG_API ig_array *ig_interpolate(ig_array *x, ig_ints size, const char *mode, bool align_corners,
+                                bool antialias);
 /* x (N, C, ...) at the places of grid (N, ..., axes), where -1 and 1 are the ends of an axis, and
  * the last axis of x comes first. mode is 'nearest', 'linear' or 'cubic'; padding_mode for places
  * outside is 'zeros', 'border' or 'reflection'; with align_corners the ends are the middles of the

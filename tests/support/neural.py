@@ -139,6 +139,21 @@ def grid_sample(x, grid, mode="linear", padding="zeros", corners=False):
     return out
 
 
+def interpolate_smooth(x, size, radius):
+    """x (N, C, ...) resampled by a triangle (radius 1) or a cubic (2) that is widened by the factor by which an axis shrinks."""
+    def weight(d):
+        if radius == 1:
+            return max(1 - d, 0)
+        return 1.5 * d**3 - 2.5 * d**2 + 1 if d < 1 else -0.5 * d**3 + 2.5 * d**2 - 4 * d + 2 if d < 2 else 0
+
+    for axis, m in enumerate(size, 2):
+        n = x.shape[axis]
+        wide = max(n / m, 1)
+        rows = np.array([[weight(abs(j + 0.5 - (i + 0.5) * n / m) / wide) for j in range(n)] for i in range(m)])
+        x = np.moveaxis(np.tensordot(x, rows / rows.sum(1, keepdims=True), (axis, 1)), -1, axis) if m != n else x
+    return x
+
+
 def max_pool(x, kernel, stride, padding=0, dilation=1):
     """The largest elements of windows of x (N, C, ...), and their positions in row-major order."""
     size = np.array(x.shape[2:])

@@ -195,6 +195,34 @@ static ig_array *resampled(ig_array *x, int axis, int64_t m, sampling how, bool 
     return y;
 }
 
+/* The filter at distances d >= 0: a triangle, or a cubic with a = -0.5. */
+static ig_array *filtered(ig_array *d, sampling how)
+{
+    if (how == SAMPLE_LINEAR)
+        return ig_maximum(ig_subtract(ig_float(1), d), ig_float(0));
+    ig_array *square = ig_multiply(d, d);
+    ig_array *near = ig_plus(ig_multiply(ig_plus(ig_times(d, 1.5), -2.5), square), 1);
+    ig_array *far =
+        ig_plus(ig_multiply(ig_plus(ig_multiply(ig_plus(ig_times(d, -0.5), 2.5), d), -4), d), 2);
+    far = ig_where(ig_less(d, ig_float(2)), far, ig_float(0));
+    return ig_where(ig_less(d, ig_float(1)), near, far);
+}
+
+/* x resampled to m elements along axis by a filter that is as wide as the elements of the result are apart: a product with
+ * the matrix of its weights. Distances are integers over one divisor. */
+static ig_array *smoothed(ig_array *x, int axis, int64_t m, sampling how)
+{
+    const int64_t n = ig_dim(x, axis);
+    ig_array *to = build_iota(2, (int64_t[]){m, 1}), *from = build_iota(2, (int64_t[]){1, n});
+    to = ig_multiply(ig_add(ig_multiply(to, ig_int(2)), ig_int(1)), ig_int(n));
+    from = ig_multiply(ig_add(ig_multiply(from, ig_int(2)), ig_int(1)), ig_int(m));
+    ig_array *distance = build_cast(ig_abs(ig_subtract(from, to)), (ig_dtype)x->dtype);
+    ig_array *w = filtered(ig_divide(distance, ig_float(2.0 * (double)(n > m ? n : m))), how);
+    w = ig_divide(w, ig_sum(w, IG_AXES(1), IG_DTYPE_NONE, true));
+    return ig_moveaxis(ig_tensordot(x, w, (ig_ints){(int64_t[]){axis, 1}, 2}), IG_AXES(-1),
+                       IG_AXES(axis));
+}
+
 BUILDER(interpolate)
 {
     ig_array *x = args[0].u.array;
@@ -211,13 +239,17 @@ BUILDER(interpolate)
     if (composite_sampling(op, args[2].u.str, &mode) != IG_OK ||
         composite_floats(op, &x, 1, &dtype) != IG_OK)
         return 0;
+    if (args[4].u.b && (mode == SAMPLE_NEAREST || args[3].u.b))
+        FAIL_NONE(IG_ERR_ARGUMENT,
+                  "interpolate: antialias needs mode 'linear' or 'cubic', without align_corners");
     for (int a = 0; a < axes && x; a++) {
         const int64_t n = ig_dim(x, 2 + a), m = size.v[size.n == 1 ? 0 : a];
         if (n < 1 || m < 1)
             FAIL_NONE(IG_ERR_SHAPE, "interpolate: from %lld to %lld elements; give at least 1",
                       (long long)n, (long long)m);
         if (m != n)
-            x = resampled(x, 2 + a, m, mode, args[3].u.b);
+            x = args[4].u.b ? smoothed(x, 2 + a, m, mode)
+                            : resampled(x, 2 + a, m, mode, args[3].u.b);
     }
     return composite_result(out, x, dtype);
 }
