@@ -36,7 +36,7 @@ typedef enum ig_store_existing {
 } ig_store_existing;
 
 typedef struct ig_store_options {
-    size_t size;   /* sizeof(ig_store_options) */
+    size_t size;   /* sizeof(ig_store_options); 0: the fields of version 0.1 */
     ig_ints chunk; /* the shape of chunks, the unit of reading; not given: about 1 MiB */
     ig_ints
         shard; /* the shape of shards, the unit of writing: a multiple of chunk; not given: none */

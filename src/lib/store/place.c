@@ -280,7 +280,8 @@ ig_status object_open(place *p, const char *key, object *o, bool *found)
     *found = p->remote != NULL; /* as long as no read finds otherwise */
     if (*found)
         return IG_OK;
-    o->file.fd = beneath_open(p->folder, key, O_RDONLY, 0);
+    /* O_NONBLOCK: a pipe in place of a file must not block. */
+    o->file.fd = beneath_open(p->folder, key, O_RDONLY | O_NONBLOCK, 0);
     if (o->file.fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return IG_OK;
     if (o->file.fd < 0 && errno == ELOOP)

@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -483,11 +484,14 @@ ig_store *ig_store_create(const char *path, ig_ints shape, ig_dtype dtype,
 {
     if (!path || !*path)
         FAIL_NULL(IG_ERR_ARGUMENT, "ig_store_create: no path is given; name one");
+    ig_store_options known = {0};
+    if (options && sized_read(SIZED(ig_store_options, existing), &known, options) != IG_OK)
+        return NULL;
     place *p = place_open(path, true);
     zarr *z = p ? zarr_new(p) : NULL;
     if (!z)
         return NULL;
-    if (create(z, shape, dtype, options) != IG_OK) {
+    if (create(z, shape, dtype, options ? &known : NULL) != IG_OK) {
         store_free(&z->base);
         return NULL;
     }
