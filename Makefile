@@ -157,7 +157,7 @@ STEP_LANES := factor spectral_f32 spectral_f64 spectral_c64 spectral_c128
 
 FOLDERS := base \
            compiler $(addprefix compiler/,pp parse lower print) \
-           $(addprefix engine/,array ops program graph graph/rewrite emit module eval custom numeric verify backend) \
+           $(addprefix engine/,array ops program graph graph/rewrite emit module eval blocks custom numeric verify backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
            $(addprefix engine/backend/cpu/,tape elements reduce sort contract index gang vmath) \
            $(addprefix lib/,machine io store nn text model onnx onnx/ops cudart cudart/gpu)

@@ -23,6 +23,7 @@ static const char *const environment[][2] = {
     {"IG_LAPACK", "Path of the LAPACK that computes them on the CPU, or off. OpenBLAS and "
                   "Accelerate are found without it."},
     {"IG_FALLBACK", "What a device cannot run: error, warn or auto; --fallback overrides it."},
+    {"IG_BLOCK_BYTES", "bytes of a block of an array that is larger than memory."},
     {"IG_REWRITE", "off: graphs are not rewritten before they are compiled."},
     {"IG_CHECK_SCHEDULE",
      "1: each new schedule is proven before it runs: reads after writes, rows of chains, memory. A "

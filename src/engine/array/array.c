@@ -268,6 +268,10 @@ static void drop_inputs(ig_array *x, int first, ig_array **dying)
         node_kernel_release(x->attr.kernel);
         x->attr.kernel = NULL;
     }
+    if (x->attr.source) {
+        block_source_release(x->attr.source);
+        x->attr.source = NULL;
+    }
 }
 
 static void destroy(ig_array *dying)
@@ -453,6 +457,8 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
         x->attr = *attr;
     if (x->attr.kernel)
         node_kernel_retain(x->attr.kernel);
+    if (x->attr.source)
+        block_source_retain(x->attr.source);
     x->n_in = n_in;
     const char *other = n_in ? take_inputs(x, in, n_in) : NULL;
     if (x->attr.device) {
@@ -464,6 +470,7 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
         return NULL;
     } else if (n_in == 0) {
         x->device = array_device_now();
+        x->crosses = x->attr.source != NULL;
     }
     return x;
 }

@@ -12,6 +12,7 @@
 
 #include "base/dtype.h"
 #include "engine/array/view.h"
+#include "ingot/blocks.h"
 #include "ingot/device.h"
 #include "ingot/grad.h"
 #include <stdatomic.h>
@@ -95,6 +96,23 @@ typedef struct node_native {
     int (*batched)(const struct node_native *n, ig_array *const *in, ig_array **out);
 } node_native;
 
+/* Elements that are read block by block when they are needed, shared by reference count. See ingot/blocks.h for the
+ * functions. */
+typedef struct block_source {
+    atomic_int refs;
+    ig_dtype dtype; /* of the node: complex elements are pairs of floats, along one more axis */
+    bool pairs;     /* they are */
+    int ndim;       /* of the node */
+    int64_t shape[IG_MAX_NDIM], chunk[IG_MAX_NDIM];
+    uint64_t scratch;
+    ig_block_read read;
+    void (*release)(void *context); /* may be NULL */
+    void *context;
+} block_source;
+
+block_source *block_source_retain(block_source *s);
+void block_source_release(block_source *s); /* NULL is fine */
+
 struct backend;
 struct binding;
 struct program;
@@ -135,6 +153,7 @@ typedef struct node_attr {
     uint16_t fold;   /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
     uint16_t copy;   /* not 0: recomputed on purpose; equal only to nodes with the same number */
     bool plain;      /* reduce: a sum of floats without compensation */
+    bool lost;       /* reduce: what the roundings of a sum of floats have lost, not the sum */
     bool descending; /* sort, argsort */
     bool right;      /* searchsorted */
     bool add;        /* write: adds to the old value */
@@ -144,10 +163,11 @@ typedef struct node_attr {
         int64_t first_index; /* bits: index of the first element */
         int64_t result;      /* kernel: which of its results this node is */
     };
-    int64_t axis_stride; /* read, write: stride of the indexed axis in elements of its array */
-    view *dst;           /* assemble: a view of the output for each input; write: one; owned */
-    node_kernel *kernel; /* kernel: counted */
-    const char *device;  /* to_device: the destination */
+    int64_t axis_stride;  /* read, write: stride of the indexed axis in elements of its array */
+    view *dst;            /* assemble: a view of the output for each input; write: one; owned */
+    node_kernel *kernel;  /* kernel: counted */
+    block_source *source; /* blocks: counted */
+    const char *device;   /* to_device: the destination */
 } node_attr;
 
 /* A gradient rule that the caller supplied; it replaces the gradient of the definition. */

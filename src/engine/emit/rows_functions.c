@@ -129,7 +129,9 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
     text_add(&w->body, "static __device__ void result%d(PARAMS, %sidx row, %s %s)\n{\n", k,
              ROWS_LOCAL_PARAMS(locals), p->compensated ? rows_state(p) : emit_lane_type(core),
              p->compensated ? "sum" : "core");
-    if (p->compensated)
+    if (p->lost)
+        text_add(&w->body, "    const %s core = sum.y;\n", rows_type(p));
+    else if (p->compensated)
         text_add(&w->body,
                  "    const bool counts = sum.y != 0 && sum.y - sum.y == 0;\n"
                  "    const %s core = counts ? sum.x + sum.y : sum.x;\n",

@@ -3,6 +3,7 @@
  *   order -> keep -> key -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
+#include "engine/eval/blocks.h"
 #include "engine/eval/emitted.h"
 #include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
@@ -144,7 +145,7 @@ static ig_status find_crossings(engine *e, ig_array *const *arrays, int n, ig_ar
         }
         x->index = -1;
         used--;
-        if (x->attr.device) {
+        if (x->attr.device || x->attr.source) {
             if (!graph_room(list, *count, &room_list, sizeof **list))
                 goto failed;
             (*list)[(*count)++] = x;
@@ -159,8 +160,24 @@ failed:
     return IG_ERR_MEMORY;
 }
 
+/* Reads all elements of a source. */
+static ig_status read_source(ig_array *x)
+{
+    const backend *dev = engine_device_of(x);
+    buffer *b = buffer_new((size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype));
+    if (b && blocks_read_all(x->attr.source, b->data) == IG_OK)
+        x->data = transfer_stays(b, dev) ? buffer_retain(b) : transfer_copy(b, 0, b->bytes, dev);
+    buffer_release(b);
+    if (!x->data)
+        return error_waiting(IG_ERR_MEMORY);
+    array_drop_history(x);
+    return IG_OK;
+}
+
 static ig_status cross(engine *e, ig_array *x)
 {
+    if (x->attr.source)
+        return read_source(x);
     size_t offset;
     const backend *to = backend_find(x->attr.device);
     if (!to)
@@ -278,10 +295,38 @@ static ig_status eval_complex(ig_array *const *arrays, int n, ig_array *const *d
     return status;
 }
 
+/* True if the arrays depend on sources that have not been read. */
+static bool reads_sources(ig_array *const *arrays, int n)
+{
+    ig_array **list = NULL;
+    int count = 0;
+    bool found = false, crosses = false;
+    for (int i = 0; i < n; i++)
+        crosses = crosses || (arrays[i] && arrays[i]->root->crosses && !arrays[i]->root->data);
+    if (!crosses)
+        return false;
+    engine *e = engine_enter();
+    if (check_list(arrays, n, NULL, 0) == IG_OK)
+        find_crossings(e, arrays, n, &list, &count);
+    for (int i = 0; i < count; i++)
+        found = found || (list[i]->attr.source && !list[i]->data);
+    memory_free(list);
+    engine_leave();
+    return found;
+}
+
+bool ig_reads_blocks(ig_array *x)
+{
+    pair parts = array_is_complex(x) ? complex_parts(x) : (pair){x, x};
+    return x && (reads_sources(&parts.re, 1) || reads_sources(&parts.im, 1));
+}
+
 ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     if (complex_any(arrays, n) || complex_any(donated, n_donated))
         return eval_complex(arrays, n, donated, n_donated);
+    if (reads_sources(arrays, n))
+        TRY(blocks_eval(arrays, n)); /* now they are evaluated */
     engine *e = engine_enter();
     const int64_t began = trace_begin();
     ig_status status = eval_locked(e, arrays, n, donated, n_donated);
@@ -326,6 +371,8 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
         memory_free(list);
         return explained;
     }
+    if (reads_sources(arrays, n))
+        return blocks_explain(arrays, n);
     engine *e = engine_enter();
     const bool whole = check_list(arrays, n, donated, n_donated) == IG_OK;
     const backend *dev = whole && n ? engine_device_of(arrays[0]) : engine_device();

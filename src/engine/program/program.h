@@ -109,6 +109,7 @@ typedef struct program {
     ig_math math;     /* CONTRACT: the order and precision of its sums */
     uint16_t fold;    /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
     bool compensated; /* REDUCE: a sum of floats that collects its rounding errors and adds them */
+    bool lost;        /* REDUCE: the result is the sum of these errors */
     bool descending;  /* SORT, ARGSORT */
     bool right;       /* SEARCH: the position after equal elements */
     bool add;         /* WRITE: adds to the old value */

@@ -298,8 +298,11 @@ static void take(const reduce_job *j, int64_t n, void *d, void *e, const void *x
 static void finish(const reduce_worker *w, int64_t n)
 {
     const reduce_plan *r = w->j->plan;
-    if (w->j->sum)
-        w->j->sum->finish(n, w->core, w->core + core_values(r) * r->lane);
+    char *lost = w->core + core_values(r) * r->lane;
+    if (w->j->p->lost)
+        memcpy(w->core, lost, (size_t)(n * r->lane));
+    else if (w->j->sum)
+        w->j->sum->finish(n, w->core, lost);
 }
 
 static int64_t chunk_length(const program *p, int64_t chunk)

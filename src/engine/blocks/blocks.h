@@ -1,0 +1,182 @@
+/* Evaluation block by block. The steps:
+ *
+ *   steps    the nodes between sources and what a stage computes, inputs first, with the edges between them
+ *   demand   given a block of the result, the block of each node that it needs
+ *   build    the graph of that block, made of ordinary nodes, which ig_eval computes
+ *   plan     the stages of an evaluation, how each is cut into blocks, and the bytes that it reads and holds
+ *   run      the loop over the blocks of a stage: reads ahead, computes, writes
+ *
+ * A block of a node has the same bits as these elements of the whole node: an elementwise value depends on its inputs
+ * only, and a fold or a product only on whole rows. Where a row itself is too long, fold.c cuts it where the fold's
+ * order has a subtree. */
+#ifndef BLOCKS_BLOCKS_H
+#define BLOCKS_BLOCKS_H
+
+#include "engine/eval/engine.h"
+#include "ingot/blocks.h"
+
+/* A part of an index space: lo <= i < hi in each axis. */
+typedef struct box {
+    int64_t lo[IG_MAX_NDIM], hi[IG_MAX_NDIM];
+} box;
+
+int64_t box_size(const box *b, int ndim); /* number of elements */
+box box_whole(int ndim, const int64_t *shape);
+
+/* ---- steps ---- */
+
+/* How a view sees its root. */
+typedef enum edge_kind {
+    EDGE_LEAF,   /* the root is evaluated: any part of the view is a view */
+    EDGE_AXES,   /* each axis of the view walks along one axis of the root, or along none */
+    EDGE_LINEAR, /* otherwise: blocks of the root must be contiguous */
+    EDGE_WHOLE   /* the whole root is needed */
+} edge_kind;
+
+/* An array that a step, or the stage, reads. */
+typedef struct edge {
+    ig_array *in;
+    int from; /* the step that computes its root; -1 for EDGE_LEAF */
+    edge_kind kind;
+    /* EDGE_AXES: the root's axis of each axis of the view (-1: none), the root's step per step of the view, and the
+     * place of the view's first element in the root. */
+    int8_t axis[IG_MAX_NDIM];
+    int64_t by[IG_MAX_NDIM], at[IG_MAX_NDIM];
+} edge;
+
+typedef enum step_kind {
+    STEP_SOURCE,   /* read from a source */
+    STEP_READY,    /* an earlier stage has computed it */
+    STEP_MAP,      /* each element needs the same element of the inputs */
+    STEP_IOTA,     /* depends on the index */
+    STEP_BITS,     /* depends on the linear index */
+    STEP_READ,     /* elements of in[1] at places in[0] */
+    STEP_REDUCE,   /* needs whole rows of the trailing axes */
+    STEP_ROWS,     /* needs, and computes, whole rows of the last axis */
+    STEP_SEARCH,   /* needs all of in[0] */
+    STEP_CONTRACT, /* needs whole sums */
+    STEP_ASSEMBLE, /* parts of the result come from different inputs */
+    STEP_WHOLE     /* can only be computed as a whole */
+} step_kind;
+
+typedef struct step {
+    ig_array *root;
+    step_kind kind;
+    edge *in;
+    edge *place; /* STEP_ASSEMBLE: where each input lies in the result */
+    int n_in;
+    block_source *source; /* STEP_SOURCE */
+    bool is_end;          /* an end of the stage sees it */
+    /* Of the current block: */
+    bool wanted, linear, cut;
+    box want;
+    ig_array *made; /* borrowed from the scope */
+} step;
+
+/* The steps that some arrays (ends) depend on. */
+typedef struct steps {
+    step *step;
+    int n, room;
+    edge *end;
+    int n_end;
+} steps;
+
+/* A root that an earlier stage computes. */
+typedef struct ready {
+    ig_array *root;
+    block_source *source; /* the file that it is in; NULL: memory */
+} ready;
+
+/* Lists the steps for n ends. The arrays must live as long as the steps. */
+ig_status steps_make(steps *w, ig_array *const *ends, int n, const ready *done, int n_done);
+void steps_free(steps *w);
+/* Sets want of all steps, for a block of each end. blocks: the number of such blocks; steps that would be computed much
+ * more than once are marked as cut, and what they need is not wanted. 0: all costly steps are cut; -1: none. */
+void steps_demand(steps *w, const box *want, double blocks);
+/* Builds the ends' blocks in the current scope, after steps_demand. loaded[i]: the block of step i, a source, or all of a
+ * root that is ready. */
+ig_status steps_build(steps *w, const box *want, ig_array *const *loaded, ig_array **made);
+
+/* The part of the axes [first, ndim) of a shape that the linear range [from, to) of these axes covers, and the linear
+ * index of its first element. It is contiguous in that order. */
+int64_t box_of_range(const int64_t *shape, int first, int ndim, int64_t from, int64_t to, box *out);
+
+/* ---- sources ---- */
+
+/* A file for the elements of root, which is deleted when the source is released; NULL on failure. */
+block_source *spill_make(const ig_array *root);
+ig_status spill_write(const block_source *s, const box *b, const void *data);
+
+/* True if the part of b that a does not cover is one box, *rest (which may be empty), whose elements are contiguous in b.
+ * Then *both is the part that a covers. Else *rest is b. */
+bool box_reuse(const box *a, const box *b, int ndim, box *both, box *rest);
+
+/* ---- stages ---- */
+
+typedef enum stage_kind {
+    STAGE_TILES, /* blocks of the result */
+    STAGE_FOLD, /* a reduction whose rows are cut: parts of rows are folded, and the values joined */
+    STAGE_PRODUCT /* a contraction whose sums are cut: parts are added in order */
+} stage_kind;
+
+/* Where the results of a stage go. */
+typedef enum stage_to { TO_MEMORY, TO_FILE, TO_SINK } stage_to;
+
+/* Computes some roots of one shape from sources and from results of earlier stages. The roots are cut into tiles. For
+ * STAGE_FOLD and STAGE_PRODUCT, there is one root, and the sums of each tile are cut into parts. A block is a part of a
+ * tile, or a tile. */
+typedef struct stage {
+    stage_kind kind;
+    stage_to to;
+    ig_array **root; /* owned list */
+    int n_root;
+    int first_sink; /* TO_SINK: the sink of root[0]; the others follow */
+    int64_t tile[IG_MAX_NDIM];
+    int64_t part; /* elements of a part of a row */
+    steps work;
+    int ahead;    /* blocks that are read before they are needed: 0 or 1 */
+    bool all_cut; /* every costly step is a stage of its own */
+    /* For people, and for the memory limit, in bytes: */
+    uint64_t load; /* of the sources' elements that a block needs */
+    uint64_t read, write;
+    uint64_t peak; /* that it needs beside what is held before and after it */
+    uint64_t held; /* that it leaves in memory */
+} stage;
+
+int64_t stage_tiles(const stage *s);
+int64_t stage_parts(const stage *s); /* of a tile */
+int64_t stage_row(const stage *s);   /* elements of a row that is cut into parts */
+box stage_tile(const stage *s, int64_t nth);
+/* The block of each end that a part of a tile needs. Returns the place of the part's first element in the rows of
+ * these blocks, which may begin before it. */
+int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want);
+/* Builds the result of a part of a tile from the blocks of the ends: out[0], and for sums of floats out[1], what the
+ * roundings have lost. sum: the result of the parts before, for STAGE_PRODUCT. Returns the number of arrays, 0 on
+ * failure. */
+int stage_build(const stage *s, int64_t part, int64_t skip, ig_array *const *ends, ig_array *sum,
+                ig_array **out);
+/* Joins the results of a part of a row and of the parts that follow; the result belongs to the scope. */
+int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *right, ig_array **out);
+/* The root's block, from the joined results. */
+ig_array *stage_finish(const stage *s, ig_array *const *made);
+
+typedef struct block_plan {
+    stage *stage;
+    int n, room;
+    ready *done;
+    int n_done, room_done;
+    ig_array **root; /* of the arrays: what the stages compute */
+    int n_root;
+    const ig_block_sink *sink; /* or NULL */
+    uint64_t limit, peak;      /* bytes that it may hold, and will */
+    bool refused;              /* no plan fits */
+} block_plan;
+
+/* Plans the evaluation of arrays, to sinks if these are not NULL. Makes arrays in the current scope. */
+ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block_sink *sinks,
+                          int n);
+void block_plan_free(block_plan *p);
+ig_status block_plan_run(block_plan *p);
+void block_plan_text(const block_plan *p, text *t);
+
+#endif

@@ -1,0 +1,646 @@
+/* The plan: which stages an evaluation has, and how each is cut into blocks.
+ *
+ * A stage computes as much as possible in one pass over its sources. It begins as one tile. While a tile takes more
+ * memory than it should, the axis is cut that makes the stage read least. A costly step that the blocks of a stage would
+ * compute again and again becomes a stage of its own, whose result is kept in memory, or in a file if it is large. A
+ * reduction or a product may instead be cut into parts of its sums. */
+#include "engine/blocks/blocks.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "engine/ops/complex.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES \
+    ((uint64_t)128 << 20) /* of a block's sources and results, unless the limit is small */
+#define BLOCKS_SEEN 4096  /* blocks that are looked at to find the largest */
+#define PART_LEAST ((int64_t)1 << 10) /* a part is 2^k times this */
+
+static uint64_t bytes_of(const ig_array *x)
+{
+    return (uint64_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
+}
+
+static uint64_t box_bytes(const step *s)
+{
+    return (uint64_t)box_size(&s->want, s->root->view.ndim) *
+           ig_dtype_bytes((ig_dtype)s->root->dtype);
+}
+
+/* The bytes that a block's sources and results should take at most: IG_BLOCK_BYTES, or a part of the limit. */
+static uint64_t block_bytes(uint64_t limit)
+{
+    const char *asked = getenv("IG_BLOCK_BYTES");
+    const long long own = asked ? atoll(asked) : 0;
+    const uint64_t most = own > 0 ? (uint64_t)own : BLOCK_BYTES;
+    return limit / 3 < most ? limit / 3 : most;
+}
+
+/* ---- estimates ---- */
+
+/* Sets load and read of a stage, and marks its cuts. */
+static ig_status estimate(stage *s)
+{
+    const int64_t tiles = stage_tiles(s), parts = stage_parts(s), blocks = tiles * parts;
+    const double repeats = s->all_cut ? 0 : (double)blocks;
+    box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
+    box *before = memory_get((size_t)(s->work.n + 1) * sizeof *before);
+    if (!want || !before) {
+        memory_free(want);
+        memory_free(before);
+        return IG_ERR_MEMORY;
+    }
+    const int64_t middle = blocks / 2, last = middle > 0 ? middle - 1 : 0;
+    stage_want(s, last / parts, last % parts, want);
+    steps_demand(&s->work, want, repeats);
+    for (int i = 0; i < s->work.n; i++)
+        before[i] = s->work.step[i].want;
+    stage_want(s, middle / parts, middle % parts, want);
+    steps_demand(&s->work, want, repeats);
+    s->load = s->read = 0;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *from = &s->work.step[i];
+        if (!from->wanted || from->kind != STEP_SOURCE)
+            continue;
+        const uint64_t bytes = box_bytes(from);
+        const int ndim = from->root->view.ndim;
+        box both, rest;
+        s->load += bytes;
+        uint64_t each = bytes;
+        if (blocks > 1 && s->ahead && box_reuse(&before[i], &from->want, ndim, &both, &rest))
+            each = (uint64_t)box_size(&rest, ndim) * ig_dtype_bytes((ig_dtype)from->root->dtype);
+        s->read += bytes + each * (uint64_t)(blocks - 1);
+    }
+    memory_free(want);
+    memory_free(before);
+    return IG_OK;
+}
+
+/* Bytes of sources that the cut steps need, each once: a lower bound of what their stages read. */
+static uint64_t cut_bytes(const stage *s)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *at = &s->work.step[i];
+        if (!at->cut)
+            continue;
+        /* Steps are in order, inputs first, so one pass from the cut step down finds its sources. */
+        unsigned char *mark = memory_new((size_t)s->work.n);
+        if (!mark)
+            return UINT64_MAX;
+        mark[i] = 1;
+        for (int k = i; k >= 0; k--) {
+            if (!mark[k])
+                continue;
+            const step *t = &s->work.step[k];
+            if (t->kind == STEP_SOURCE)
+                sum += bytes_of(t->root);
+            for (int j = 0; j < t->n_in; j++)
+                if (t->in[j].from >= 0)
+                    mark[t->in[j].from] = 1;
+        }
+        memory_free(mark);
+        sum += bytes_of(at->root);
+    }
+    return sum;
+}
+
+static uint64_t cost(const stage *s)
+{
+    const uint64_t more = cut_bytes(s);
+    return more == UINT64_MAX ? more : s->read + more;
+}
+
+/* ---- tiles ---- */
+
+static int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+/* A shorter length of axis i: about half, at a multiple of the sink's chunk. 0: it cannot be cut. */
+static int64_t shorter(const block_plan *p, const stage *s, int axis)
+{
+    int64_t unit = 1;
+    for (int i = 0; i < s->n_root && s->to == TO_SINK; i++) {
+        const ig_ints chunk = p->sink[s->first_sink + i].chunk;
+        const int64_t own = chunk.v && chunk.n == s->root[i]->view.ndim ? chunk.v[axis] : 1;
+        unit = unit % own == 0 ? unit : unit * own; /* a multiple of both */
+    }
+    /* Where the tiles are multiples of a source's chunks, no chunk is read twice. */
+    int64_t best = 0;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *from = &s->work.step[i];
+        for (int a = 0; from->kind == STEP_SOURCE && a < from->root->view.ndim; a++) {
+            const int64_t chunk = round_up(from->source->chunk[a], unit);
+            const int64_t half = (s->tile[axis] + 1) / 2 / chunk * chunk;
+            if (from->source->chunk[a] > 1 && half > best && half < s->tile[axis])
+                best = half;
+        }
+    }
+    if (best)
+        return best;
+    const int64_t half = (s->tile[axis] + 1) / 2, even = half >= unit ? half / unit * unit : unit;
+    return even < s->tile[axis] ? even : 0;
+}
+
+/* Cuts tiles until a block takes at most `most` bytes. True if that is so. */
+static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *fits)
+{
+    const int ndim = s->root[0]->view.ndim;
+    TRY(estimate(s));
+    for (;;) {
+        uint64_t out = 0;
+        for (int i = 0; i < s->n_root; i++) {
+            const box b = stage_tile(s, 0);
+            out += (uint64_t)box_size(&b, ndim) * ig_dtype_bytes((ig_dtype)s->root[i]->dtype);
+        }
+        *fits = s->load + out <= most;
+        if (*fits)
+            return IG_OK;
+        int axis = -1;
+        int64_t length = 0;
+        uint64_t least = UINT64_MAX;
+        for (int i = 0; i < ndim; i++) {
+            const int64_t old = s->tile[i], half = shorter(p, s, i);
+            if (!half)
+                continue;
+            const uint64_t load = s->load;
+            s->tile[i] = half;
+            TRY(estimate(s));
+            const uint64_t now = s->load < load || out > most / 2 ? cost(s) : UINT64_MAX;
+            if (now < least) {
+                least = now;
+                axis = i;
+                length = half;
+            }
+            s->tile[i] = old;
+            TRY(estimate(s));
+        }
+        if (axis < 0)
+            return IG_OK;
+        s->tile[axis] = length;
+        TRY(estimate(s));
+    }
+}
+
+static void whole_tile(stage *s)
+{
+    const view *v = &s->root[0]->view;
+    for (int i = 0; i < v->ndim; i++)
+        s->tile[i] = v->shape[i] > 0 ? v->shape[i] : 1;
+}
+
+/* ---- parts ---- */
+
+/* Cuts the sums of a reduction or a product into parts, such that a block takes at most `most` bytes. */
+static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *fits)
+{
+    const int ndim = s->root[0]->view.ndim;
+    const int64_t row = stage_row(s);
+    int64_t unit = PART_LEAST;
+    if (s->kind == STAGE_PRODUCT) {
+        const int64_t blocks = (row + 255) / 256;
+        unit = blocks ? (row + blocks - 1) / blocks : 1;
+    }
+    s->part = unit;
+    while (s->part < row)
+        s->part *= 2;
+    *fits = false;
+    for (;;) { /* the result is held, so its tiles take a part of the memory only */
+        const box b = stage_tile(s, 0);
+        const uint64_t out =
+            (uint64_t)box_size(&b, ndim) * ig_dtype_bytes((ig_dtype)s->root[0]->dtype);
+        if (out <= most / 3)
+            break;
+        int axis = 0;
+        for (int i = 1; i < ndim; i++)
+            axis = s->tile[i] > s->tile[axis] ? i : axis;
+        const int64_t half = shorter(p, s, axis);
+        if (!half)
+            return IG_OK;
+        s->tile[axis] = half;
+    }
+    TRY(estimate(s));
+    while (s->load > most / 2 && s->part > unit) {
+        s->part /= 2;
+        TRY(estimate(s));
+    }
+    *fits = s->load <= most / 2;
+    return IG_OK;
+}
+
+/* ---- memory ---- */
+
+/* A leaf that stands for a block, without memory. */
+static ig_array *stand_in(ig_dtype dtype, int ndim, const int64_t *shape)
+{
+    view v;
+    view_contiguous(&v, ndim, shape);
+    buffer *b = buffer_new_opaque((size_t)view_size(&v) * ig_dtype_bytes(dtype));
+    return b ? array_leaf(dtype, ndim, shape, b) : NULL;
+}
+
+/* Bytes of the outputs and temporaries of the graph of a block. */
+static ig_status graph_bytes(ig_array *const *made, int n, uint64_t *bytes)
+{
+    engine *e = engine_enter();
+    const backend *dev = engine_device_of(made[0]);
+    ig_status status = graph_order(&e->g, made, n);
+    e->g.math = ig_math_mode();
+    if (status == IG_OK && e->g.n_node > 0)
+        status = graph_key(&e->g);
+    *bytes = 0;
+    if (status == IG_OK && e->g.n_node > 0) {
+        const schedule_rules rules = executor_of(dev)->rules(dev);
+        schedule *s = schedule_build(&e->g, &rules);
+        if (s)
+            *bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
+        else
+            status = error_waiting(IG_ERR_MEMORY);
+        schedule_free(s);
+    }
+    engine_leave();
+    return status;
+}
+
+/* Bytes of the graph of a block, which is built without its data. */
+static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
+{
+    const int64_t parts = stage_parts(s);
+    box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
+    ig_array **loaded = memory_new((size_t)(s->work.n + 1) * sizeof *loaded);
+    ig_array **ends = memory_new((size_t)(s->work.n_end + 3) * sizeof *ends);
+    ig_array **out = memory_new((size_t)(s->n_root + 3) * sizeof *out);
+    ig_status status = want && loaded && ends && out ? ig_scope_begin() : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        const int64_t skip = stage_want(s, block / parts, block % parts, want);
+        steps_demand(&s->work, want, -1);
+        for (int i = 0; i < s->work.n && status == IG_OK; i++) {
+            const step *at = &s->work.step[i];
+            if (!at->wanted || (at->kind != STEP_SOURCE && at->kind != STEP_READY))
+                continue;
+            int64_t shape[IG_MAX_NDIM];
+            for (int a = 0; a < at->root->view.ndim; a++)
+                shape[a] = at->want.hi[a] - at->want.lo[a];
+            loaded[i] = stand_in((ig_dtype)at->root->dtype, at->root->view.ndim, shape);
+            status = loaded[i] ? IG_OK : error_waiting(IG_ERR_MEMORY);
+        }
+        if (status == IG_OK)
+            status = steps_build(&s->work, want, loaded, ends);
+        const int n = status == IG_OK ? stage_build(s, block % parts, skip, ends, NULL, out) : 0;
+        if (status == IG_OK && n == 0)
+            status = error_waiting(IG_ERR_MEMORY);
+        if (status == IG_OK)
+            status = graph_bytes(out, n, bytes);
+        ig_scope_end();
+    }
+    memory_free(want);
+    memory_free(loaded);
+    memory_free(ends);
+    memory_free(out);
+    return status;
+}
+
+/* Sets load to the most that a block needs, and *largest to that block. Looks at no more than BLOCKS_SEEN blocks, which
+ * are enough to see how blocks lie on chunks. */
+static ig_status find_largest(stage *s, int64_t *largest)
+{
+    const int64_t parts = stage_parts(s), blocks = stage_tiles(s) * parts;
+    const int64_t by = blocks / BLOCKS_SEEN + 1;
+    box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
+    if (!want)
+        return IG_ERR_MEMORY;
+    s->load = 0;
+    for (int64_t block = 0; block < blocks; block += by) {
+        uint64_t load = 0;
+        stage_want(s, block / parts, block % parts, want);
+        steps_demand(&s->work, want, -1);
+        for (int i = 0; i < s->work.n; i++)
+            if (s->work.step[i].wanted && s->work.step[i].kind == STEP_SOURCE)
+                load += box_bytes(&s->work.step[i]);
+        if (load > s->load) {
+            s->load = load;
+            *largest = block;
+        }
+    }
+    memory_free(want);
+    return IG_OK;
+}
+
+/* Sets peak: the graph of a block, its sources and those of the next, and results that are written or joined. */
+static ig_status measure(const block_plan *p, stage *s)
+{
+    int64_t largest = 0;
+    uint64_t first, other = 0, result = 0;
+    TRY(find_largest(s, &largest));
+    TRY(block_graph_bytes(s, 0, &first));
+    if (largest)
+        TRY(block_graph_bytes(s, largest, &other));
+    const box tile = stage_tile(s, 0);
+    for (int i = 0; i < s->n_root; i++) {
+        const ig_dtype dtype = (ig_dtype)s->root[i]->dtype;
+        const size_t bytes = ig_dtype_bytes(dtype_is_half(dtype) ? IG_F32 : dtype);
+        result += (uint64_t)box_size(&tile, s->root[0]->view.ndim) * bytes;
+    }
+    /* A fold has values of at most log2(parts) parts at a time, each of them two arrays. */
+    uint64_t values = 2;
+    for (int64_t n = s->kind == STAGE_FOLD ? stage_parts(s) : 0; n > 0; n /= 2)
+        values += 4;
+    uint64_t scratch = 0;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *at = &s->work.step[i];
+        if (at->kind == STEP_SOURCE && at->source->scratch > scratch)
+            scratch = at->source->scratch;
+    }
+    for (int i = 0; i < s->n_root && s->to == TO_SINK; i++)
+        scratch += p->sink[s->first_sink + i].scratch;
+    s->peak = (first > other ? first : other) + s->load * (uint64_t)(1 + s->ahead) +
+              result * values + scratch;
+    return IG_OK;
+}
+
+/* ---- stages ---- */
+
+static ig_status add_stage(block_plan *p, ig_array *const *roots, int n, stage_to to,
+                           int first_sink);
+
+static ig_status start_stage(const block_plan *p, stage *s, stage_kind kind)
+{
+    steps_free(&s->work);
+    s->kind = kind;
+    s->part = 0;
+    whole_tile(s);
+    if (kind == STAGE_TILES)
+        return steps_make(&s->work, s->root, s->n_root, p->done, p->n_done);
+    return steps_make(&s->work, s->root[0]->in, kind == STAGE_PRODUCT ? 2 : 1, p->done, p->n_done);
+}
+
+/* Plans the stage in one way. *fits: a block takes at most `most` bytes. */
+static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool all_cut,
+                         uint64_t most, bool *fits)
+{
+    TRY(start_stage(p, s, kind));
+    s->all_cut = all_cut;
+    return kind == STAGE_TILES ? cut_tiles(p, s, most, fits) : cut_parts(p, s, most, fits);
+}
+
+/* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
+ * their own. If none fits, the way that needs least memory. */
+static ig_status choose(const block_plan *p, stage *s, uint64_t most)
+{
+    const program_kind kind = node_program(s->root[0]);
+    const bool folds = kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE;
+    const bool may_part = s->n_root == 1 && (folds || kind == PROGRAM_CONTRACT) &&
+                          view_size(&s->root[0]->view) > 0 &&
+                          view_size(&s->root[0]->in[0]->view) > 0;
+    const stage_kind parts = folds ? STAGE_FOLD : STAGE_PRODUCT;
+    int best = may_part ? 3 : 1; /* bit 0: costly steps apart; bit 1: parts */
+    uint64_t least = UINT64_MAX;
+    bool fits;
+    for (int way = 0; way < (may_part ? 4 : 2); way++) {
+        TRY(try_way(p, s, way & 2 ? parts : STAGE_TILES, way & 1, most, &fits));
+        const uint64_t now = fits ? cost(s) : UINT64_MAX;
+        if (now < least) {
+            least = now;
+            best = way;
+        }
+    }
+    return try_way(p, s, best & 2 ? parts : STAGE_TILES, best & 1, most, &fits);
+}
+
+static ig_status add_cuts(block_plan *p, stage *s, bool *any)
+{
+    TRY(estimate(s));
+    *any = false;
+    for (int i = 0; i < s->work.n; i++) {
+        ig_array *root = s->work.step[i].cut ? s->work.step[i].root : NULL;
+        if (!root)
+            continue;
+        *any = true;
+        TRY(add_stage(p, &root, 1, bytes_of(root) > p->limit / 4 ? TO_FILE : TO_MEMORY, 0));
+    }
+    return IG_OK;
+}
+
+static ig_status put_ready(block_plan *p, const stage *s)
+{
+    for (int i = 0; i < s->n_root; i++) {
+        if (!graph_room(&p->done, p->n_done, &p->room_done, sizeof *p->done))
+            return IG_ERR_MEMORY;
+        ready *r = &p->done[p->n_done];
+        *r = (ready){.root = s->root[i]};
+        if (s->to == TO_FILE && !(r->source = spill_make(s->root[i])))
+            return error_waiting(IG_ERR_MEMORY);
+        p->n_done++;
+    }
+    return IG_OK;
+}
+
+/* Plans a stage for roots that are not evaluated yet, and before it the stages that it depends on. */
+static ig_status plan_stage(block_plan *p, stage *s)
+{
+    uint64_t most = block_bytes(p->limit);
+    bool any;
+    TRY(choose(p, s, most));
+    TRY(add_cuts(p, s, &any));
+    if (any) { /* what was cut is ready now */
+        TRY(choose(p, s, most));
+        TRY(add_cuts(p, s, &any));
+        if (any)
+            return ig_fail(IG_ERR_INTERNAL, "blocks: a stage needs results that no stage computes");
+    }
+    s->all_cut = false;
+    uint64_t held = 0;
+    for (int i = 0; i < p->n; i++)
+        held += p->stage[i].held;
+    for (int i = 0; i < s->n_root; i++)
+        s->held += s->to == TO_MEMORY ? bytes_of(s->root[i]) : 0;
+    held += s->held;
+    s->ahead = stage_tiles(s) * stage_parts(s) > 1;
+    for (;;) {
+        TRY(estimate(s));
+        TRY(measure(p, s));
+        if (held + s->peak <= p->limit)
+            break;
+        if (s->ahead) {
+            s->ahead = 0;
+            continue;
+        }
+        /* Smaller blocks, if there are any. */
+        const uint64_t load = s->load, peak = s->peak;
+        bool fits;
+        most = most < load + 1 ? most : load;
+        most /= 2;
+        TRY(start_stage(p, s, s->kind));
+        TRY(s->kind == STAGE_TILES ? cut_tiles(p, s, most, &fits) : cut_parts(p, s, most, &fits));
+        TRY(measure(p, s));
+        if (s->peak >= peak || most == 0) {
+            p->refused = true;
+            return IG_ERR_MEMORY;
+        }
+    }
+    for (int i = 0; i < s->n_root; i++)
+        s->write += s->to == TO_MEMORY ? 0 : bytes_of(s->root[i]);
+    p->peak = held + s->peak > p->peak ? held + s->peak : p->peak;
+    return put_ready(p, s);
+}
+
+static void stage_free(stage *s)
+{
+    steps_free(&s->work);
+    memory_free(s->root);
+}
+
+static ig_status add_stage(block_plan *p, ig_array *const *roots, int n, stage_to to,
+                           int first_sink)
+{
+    stage s = {.to = to, .n_root = n, .first_sink = first_sink, .ahead = 1};
+    if (!(s.root = memory_get((size_t)n * sizeof(ig_array *))))
+        return IG_ERR_MEMORY;
+    memcpy(s.root, roots, (size_t)n * sizeof(ig_array *));
+    ig_status status = plan_stage(p, &s);
+    if (status == IG_OK && !graph_room(&p->stage, p->n, &p->room, sizeof *p->stage))
+        status = IG_ERR_MEMORY;
+    if (status != IG_OK) {
+        stage_free(&s);
+        return status;
+    }
+    p->stage[p->n++] = s;
+    return IG_OK;
+}
+
+/* Drops the stages. */
+static void block_plan_clear(block_plan *p)
+{
+    for (int i = 0; i < p->n; i++)
+        stage_free(&p->stage[i]);
+    for (int i = 0; i < p->n_done; i++)
+        block_source_release(p->done[i].source);
+    p->n = p->n_done = 0;
+    p->peak = 0;
+    p->refused = false;
+}
+
+static bool is_planned(const block_plan *p, const ig_array *root)
+{
+    for (int i = 0; i < p->n_done; i++)
+        if (p->done[i].root == root)
+            return true;
+    return false;
+}
+
+/* x, or a copy of it, such that its root has x's elements in order and is not evaluated. */
+static ig_array *as_root(ig_array *x)
+{
+    if (!x->root->data && view_equal(&x->view, &x->root->view))
+        return x;
+    view *dst = memory_get(sizeof *dst);
+    if (!dst)
+        return NULL;
+    view_contiguous(dst, x->view.ndim, x->view.shape);
+    return build_assemble(OP_assemble, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &x, dst, 1);
+}
+
+/* Plans all stages within the limit. p->refused: it does not fit. */
+static ig_status plan_all(block_plan *p, uint64_t limit)
+{
+    block_plan_clear(p);
+    p->limit = limit;
+    for (int i = 0, k; i < p->n_root; i = k) { /* neighbours of one shape are computed together */
+        k = i + 1;
+        while (k < p->n_root && view_same_shape(&p->root[i]->view, &p->root[k]->view) &&
+               !p->root[k]->data && !is_planned(p, p->root[k]) && p->root[k] != p->root[i])
+            k++;
+        if (p->root[i]->data || is_planned(p, p->root[i]))
+            continue;
+        TRY(add_stage(p, p->root + i, k - i, p->sink ? TO_SINK : TO_MEMORY, i));
+    }
+    return IG_OK;
+}
+
+/* Fails with the smallest limit for which there is a plan. */
+static ig_status refuse(block_plan *p, uint64_t limit, uint64_t used)
+{
+    enum { STEPS = 10, MOST = 40 };
+    uint64_t low = limit, high = limit < 4096 ? 4096 : limit;
+    char now[SIZE_ROOM], least[SIZE_ROOM];
+    for (int i = 0; i < MOST && plan_all(p, high) != IG_OK; i++) {
+        if (!p->refused)
+            return error_waiting(IG_ERR_MEMORY);
+        low = high;
+        high *= 2;
+    }
+    for (int i = 0; i < STEPS; i++) {
+        const uint64_t middle = low + (high - low) / 2;
+        const ig_status status = plan_all(p, middle);
+        if (status != IG_OK && !p->refused)
+            return status;
+        *(status == IG_OK ? &high : &low) = middle;
+    }
+    return ig_fail(
+        IG_ERR_MEMORY,
+        "the evaluation does not fit in the memory limit of %s, not even block by block; "
+        "the smallest limit that works is %llu bytes (%s)",
+        size_text(limit + used, now), (unsigned long long)(high + used),
+        size_text(high + used, least));
+}
+
+ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block_sink *sinks, int n)
+{
+    const uint64_t limit = ig_memory_limit(), used = ig_memory_used();
+    const uint64_t free = limit > used ? limit - used : 0;
+    *p = (block_plan){.sink = sinks};
+    if (!(p->root = memory_new((size_t)(n + 1) * sizeof *p->root)))
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        ig_array *x = complex_pairs(arrays[i]);
+        if (sinks && x)
+            x = as_root(x);
+        if (!x)
+            return error_waiting(IG_ERR_MEMORY);
+        p->root[p->n_root++] = x->root;
+    }
+    const ig_status status = plan_all(p, free);
+    return status != IG_OK && p->refused ? refuse(p, free, used) : status;
+}
+
+void block_plan_free(block_plan *p)
+{
+    block_plan_clear(p);
+    memory_free(p->stage);
+    memory_free(p->done);
+    memory_free(p->root);
+    *p = (block_plan){0};
+}
+
+/* ---- for people ---- */
+
+static void shape_text(const stage *s, text *t)
+{
+    char all[400], one[400];
+    const view *v = &s->root[0]->view;
+    text_add(t, "%s in %lld tiles of %s", view_shape_text(v->ndim, v->shape, all),
+             (long long)stage_tiles(s), view_shape_text(v->ndim, s->tile, one));
+    if (s->kind != STAGE_TILES)
+        text_add(t, ", sums of %lld in parts of %lld", (long long)stage_row(s), (long long)s->part);
+}
+
+void block_plan_text(const block_plan *p, text *t)
+{
+    static const char *const to[] = {"memory", "file", "output"};
+    uint64_t read = 0, write = 0, spill = 0;
+    char one[SIZE_ROOM], two[SIZE_ROOM], three[SIZE_ROOM], four[SIZE_ROOM];
+    text_add(t, "block by block: %d stages\n", p->n);
+    for (int i = 0; i < p->n; i++) {
+        const stage *s = &p->stage[i];
+        text_add(t, "  %d %s ", i + 1, op_rows[s->root[0]->op].name);
+        shape_text(s, t);
+        text_add(t, " -> %s | read %s, write %s, peak %s\n", to[s->to], size_text(s->read, one),
+                 size_text(s->write, two), size_text(s->peak + s->held, three));
+        read += s->read;
+        write += s->to == TO_SINK ? s->write : 0;
+        spill += s->to == TO_FILE ? s->write : 0;
+    }
+    text_add(t, "total read %s, write %s, spill %s, peak %s\n", size_text(read, one),
+             size_text(write, two), size_text(spill, three), size_text(p->peak, four));
+}

@@ -1,0 +1,613 @@
+/* Runs a plan: for each stage, the loop over its blocks. While a block is computed, the next one is read and the
+ * previous one is written. */
+#include "engine/blocks/background.h"
+#include "engine/blocks/blocks.h"
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/eval/blocks.h"
+#include "engine/eval/transfer.h"
+#include "engine/ops/complex.h"
+#include <string.h>
+
+static struct {
+    ig_progress call;
+    void *context;
+} progress;
+
+void ig_set_progress(ig_progress call, void *context)
+{
+    progress.call = call;
+    progress.context = context;
+}
+
+/* The elements of the sources for one block. */
+typedef struct load {
+    int64_t block; /* -1: none */
+    int64_t skip;
+    box *end;  /* the blocks of the ends */
+    box *want; /* of each step */
+    buffer **data;
+    const struct load *before; /* parts of its data may be used again */
+    const steps *work;
+} load;
+
+/* Results of some parts of a row, in the order of the fold: entry i stands for `count` parts. */
+typedef struct entry {
+    ig_array *made[2];
+    int n;
+    int64_t count;
+} entry;
+
+enum { DEPTH_MOST = 64 };
+
+typedef struct runner {
+    block_plan *plan;
+    stage *s;
+    load loads[2];
+    background reader, writer;
+    buffer **result; /* TO_MEMORY: of each root */
+    ig_array **loaded, **ends, **out;
+    ig_array **written; /* TO_SINK: the block that is being written */
+    box written_box;
+    entry stack[DEPTH_MOST];
+    int depth;
+    ig_array *sum;  /* STAGE_PRODUCT: of the parts so far */
+    uint32_t since; /* cancel_count() at the start */
+    uint64_t *read, total;
+} runner;
+
+/* ---- loading ---- */
+
+static void strides_of(const box *b, int ndim, int64_t *stride)
+{
+    int64_t next = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        stride[i] = next;
+        next *= b->hi[i] - b->lo[i];
+    }
+}
+
+static int64_t place_in(const box *b, const int64_t *stride, const box *part, int ndim)
+{
+    int64_t at = 0;
+    for (int i = 0; i < ndim; i++)
+        at += (part->lo[i] - b->lo[i]) * stride[i];
+    return at;
+}
+
+/* Copies `part` from an array that has the box a to one that has the box b. */
+static void copy_box(const box *part, int ndim, size_t bytes, const box *a, const char *from,
+                     const box *b, char *to)
+{
+    int64_t from_stride[IG_MAX_NDIM], to_stride[IG_MAX_NDIM], index[IG_MAX_NDIM] = {0};
+    int64_t length = 1, count = 1;
+    int inner = ndim; /* axes from here on are one run in both */
+    strides_of(a, ndim, from_stride);
+    strides_of(b, ndim, to_stride);
+    while (inner > 0 && from_stride[inner - 1] == length && to_stride[inner - 1] == length) {
+        inner--;
+        length *= part->hi[inner] - part->lo[inner];
+    }
+    for (int i = 0; i < inner; i++)
+        count *= part->hi[i] - part->lo[i];
+    from += place_in(a, from_stride, part, ndim) * (int64_t)bytes;
+    to += place_in(b, to_stride, part, ndim) * (int64_t)bytes;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t at = 0, there = 0;
+        for (int i = 0; i < inner; i++) {
+            at += index[i] * from_stride[i];
+            there += index[i] * to_stride[i];
+        }
+        memcpy(to + there * (int64_t)bytes, from + at * (int64_t)bytes, (size_t)length * bytes);
+        for (int i = inner - 1; i >= 0 && ++index[i] == part->hi[i] - part->lo[i]; i--)
+            index[i] = 0;
+    }
+}
+
+static ig_status read_box(const block_source *s, const box *b, void *to)
+{
+    int64_t size[IG_MAX_NDIM];
+    for (int i = 0; i < s->ndim; i++)
+        size[i] = b->hi[i] - b->lo[i];
+    return box_size(b, s->ndim) ? s->read(s->context, b->lo, size, to) : IG_OK;
+}
+
+static void load_drop(load *l, int n)
+{
+    for (int i = 0; i < n; i++) {
+        buffer_release(l->data[i]);
+        l->data[i] = NULL;
+    }
+    l->block = -1;
+}
+
+/* Reads what l wants. Runs in the background. */
+static ig_status load_read(void *context)
+{
+    load *l = context;
+    for (int i = 0; i < l->work->n; i++) {
+        const step *s = &l->work->step[i];
+        if (!l->data[i] || s->kind != STEP_SOURCE)
+            continue;
+        const int ndim = s->root->view.ndim;
+        const size_t bytes = ig_dtype_bytes((ig_dtype)s->root->dtype);
+        const box *old = l->before && l->before->data[i] ? &l->before->want[i] : NULL;
+        box both, rest = l->want[i];
+        int64_t stride[IG_MAX_NDIM];
+        if (old && l->data[i] == l->before->data[i])
+            continue; /* the same block */
+        if (old && box_reuse(old, &l->want[i], ndim, &both, &rest))
+            copy_box(&both, ndim, bytes, old, l->before->data[i]->data, &l->want[i],
+                     l->data[i]->data);
+        strides_of(&l->want[i], ndim, stride);
+        char *to =
+            (char *)l->data[i]->data + place_in(&l->want[i], stride, &rest, ndim) * (int64_t)bytes;
+        TRY(read_box(s->source, &rest, to));
+    }
+    return IG_OK;
+}
+
+static bool same_box(const box *a, const box *b, int ndim)
+{
+    for (int i = 0; i < ndim; i++)
+        if (a->lo[i] != b->lo[i] || a->hi[i] != b->hi[i])
+            return false;
+    return true;
+}
+
+/* Decides what a block needs, and allocates it. */
+static ig_status load_prepare(runner *r, load *l, int64_t block, const load *before)
+{
+    steps *w = &r->s->work;
+    const int64_t parts = stage_parts(r->s);
+    l->skip = stage_want(r->s, block / parts, block % parts, l->end);
+    steps_demand(w, l->end, -1);
+    l->before = before && before->block >= 0 ? before : NULL;
+    l->work = w;
+    for (int i = 0; i < w->n; i++) {
+        const step *s = &w->step[i];
+        l->want[i] = s->want;
+        if (!s->wanted || s->kind != STEP_SOURCE)
+            continue;
+        const int ndim = s->root->view.ndim;
+        if (l->before && l->before->data[i] && same_box(&l->before->want[i], &s->want, ndim)) {
+            l->data[i] = buffer_retain(l->before->data[i]);
+            continue;
+        }
+        const size_t bytes =
+            (size_t)box_size(&s->want, ndim) * ig_dtype_bytes((ig_dtype)s->root->dtype);
+        if (!(l->data[i] = buffer_new(bytes)))
+            return error_waiting(IG_ERR_MEMORY);
+        box both, rest = s->want;
+        if (l->before && l->before->data[i])
+            box_reuse(&l->before->want[i], &s->want, ndim, &both, &rest);
+        *r->read += (uint64_t)box_size(&rest, ndim) * ig_dtype_bytes((ig_dtype)s->root->dtype);
+    }
+    l->block = block;
+    return IG_OK;
+}
+
+/* ---- results ---- */
+
+/* Copies x, an evaluated array, to its place. */
+static ig_status keep_tile(runner *r, int i, const box *tile, ig_array *x)
+{
+    const ig_array *root = r->s->root[i];
+    const size_t bytes = ig_dtype_bytes((ig_dtype)root->dtype);
+    const int ndim = root->view.ndim;
+    const void *data = ig_data(x);
+    if (!data)
+        return error_waiting(IG_ERR_MEMORY);
+    if (r->s->to == TO_FILE) {
+        for (int k = 0; k < r->plan->n_done; k++)
+            if (r->plan->done[k].root == root)
+                return spill_write(r->plan->done[k].source, tile, data);
+    }
+    const box whole = box_whole(ndim, root->view.shape);
+    copy_box(tile, ndim, bytes, tile, data, &whole, r->result[i]->data);
+    return IG_OK;
+}
+
+static void forget_written(runner *r)
+{
+    for (int i = 0; i < r->s->n_root; i++) {
+        ig_release(r->written[i]);
+        r->written[i] = NULL;
+    }
+}
+
+/* Writes the blocks in r->written. Runs in the background. */
+static ig_status write_blocks(void *context)
+{
+    runner *r = context;
+    const box *b = &r->written_box;
+    int64_t size[IG_MAX_NDIM];
+    for (int i = 0; i < r->s->root[0]->view.ndim; i++)
+        size[i] = b->hi[i] - b->lo[i];
+    for (int i = 0; i < r->s->n_root; i++) {
+        const ig_block_sink *sink = &r->plan->sink[r->s->first_sink + i];
+        const void *data = ig_data(r->written[i]);
+        TRY(data ? sink->write(sink->context, b->lo, size, data) : error_waiting(IG_ERR_MEMORY));
+    }
+    return IG_OK;
+}
+
+/* Gives a tile of each root to where the stage's results go. */
+static ig_status deliver(runner *r, const box *tile, ig_array *const *made)
+{
+    if (r->s->to != TO_SINK) {
+        for (int i = 0; i < r->s->n_root; i++)
+            TRY(keep_tile(r, i, tile, made[i]));
+        return IG_OK;
+    }
+    TRY(background_wait(&r->writer));
+    forget_written(r);
+    for (int i = 0; i < r->s->n_root; i++) {
+        if (!ig_data(made[i])) /* the elements are in order, in host memory */
+            return error_waiting(IG_ERR_MEMORY);
+        r->written[i] = ig_retain(made[i]);
+    }
+    r->written_box = *tile;
+    background_begin(&r->writer, write_blocks, r);
+    return IG_OK;
+}
+
+/* ---- blocks ---- */
+
+static void entry_drop(entry *e)
+{
+    for (int i = 0; i < e->n; i++)
+        ig_release(e->made[i]);
+    *e = (entry){.n = 0};
+}
+
+/* Joins the two topmost entries. */
+static ig_status join_top(runner *r)
+{
+    entry *left = &r->stack[r->depth - 2], *right = &r->stack[r->depth - 1], both = {.n = 0};
+    TRY(ig_scope_begin());
+    both.n = fold_join(r->s->root[0], left->made, right->made, both.made);
+    ig_status status = both.n ? ig_eval(both.made, both.n) : error_waiting(IG_ERR_MEMORY);
+    for (int i = 0; i < both.n && status == IG_OK; i++)
+        ig_retain(both.made[i]);
+    ig_scope_end();
+    if (status != IG_OK)
+        return status;
+    both.count = left->count + right->count;
+    entry_drop(left);
+    entry_drop(right);
+    *left = both;
+    r->depth--;
+    return IG_OK;
+}
+
+/* Adds the values of a part; joins those that stand for as many parts. */
+static ig_status push(runner *r, ig_array *const *made, int n)
+{
+    entry *e = &r->stack[r->depth++];
+    *e = (entry){.n = n, .count = 1};
+    for (int i = 0; i < n; i++)
+        e->made[i] = ig_retain(made[i]);
+    while (r->depth > 1 && r->stack[r->depth - 2].count == r->stack[r->depth - 1].count)
+        TRY(join_top(r));
+    return IG_OK;
+}
+
+/* The tile, from the values of all its parts. */
+static ig_status finish_tile(runner *r, int64_t tile)
+{
+    while (r->depth > 1)
+        TRY(join_top(r));
+    ig_array *const *made = r->s->kind == STAGE_FOLD ? r->stack[0].made : &r->sum;
+    ig_array *y = stage_finish(r->s, made);
+    TRY(y ? ig_eval(&y, 1) : error_waiting(IG_ERR_MEMORY));
+    const box b = stage_tile(r->s, tile);
+    TRY(deliver(r, &b, &y));
+    if (r->depth)
+        entry_drop(&r->stack[--r->depth]);
+    ig_release(r->sum);
+    r->sum = NULL;
+    return IG_OK;
+}
+
+/* Computes the block of a load, in a scope of its own. */
+static ig_status compute(runner *r, load *l)
+{
+    stage *s = r->s;
+    steps *w = &s->work;
+    const int64_t parts = stage_parts(s), tile = l->block / parts, part = l->block % parts;
+    steps_demand(w, l->end, -1);
+    for (int i = 0; i < w->n; i++) {
+        const step *from = &w->step[i];
+        r->loaded[i] = from->kind == STEP_READY ? from->root : NULL;
+        if (!l->data[i])
+            continue;
+        int64_t shape[IG_MAX_NDIM];
+        for (int k = 0; k < from->root->view.ndim; k++)
+            shape[k] = from->want.hi[k] - from->want.lo[k];
+        r->loaded[i] = array_leaf((ig_dtype)from->root->dtype, from->root->view.ndim, shape,
+                                  buffer_retain(l->data[i]));
+        if (!r->loaded[i])
+            return IG_ERR_MEMORY;
+    }
+    TRY(steps_build(w, l->end, r->loaded, r->ends));
+    const int n = stage_build(s, part, l->skip, r->ends, r->sum, r->out);
+    if (n == 0)
+        return error_waiting(IG_ERR_MEMORY);
+    TRY(ig_eval(r->out, n));
+    if (s->kind == STAGE_TILES) {
+        const box b = stage_tile(s, tile);
+        return deliver(r, &b, r->out);
+    }
+    if (s->kind == STAGE_FOLD)
+        TRY(push(r, r->out, n));
+    else
+        TRY(ig_replace(&r->sum, r->out[0]));
+    return part == parts - 1 ? finish_tile(r, tile) : IG_OK;
+}
+
+/* True if a tile has been written before. */
+static bool is_there(const runner *r, int64_t tile)
+{
+    const stage *s = r->s;
+    const box b = stage_tile(s, tile);
+    int64_t size[IG_MAX_NDIM];
+    for (int i = 0; i < s->root[0]->view.ndim; i++)
+        size[i] = b.hi[i] - b.lo[i];
+    for (int i = 0; i < s->n_root; i++) {
+        const ig_block_sink *sink = s->to == TO_SINK ? &r->plan->sink[s->first_sink + i] : NULL;
+        if (!sink || !sink->has || !sink->has(sink->context, b.lo, size))
+            return false;
+    }
+    return true;
+}
+
+/* The next block to compute after `block`; blocks if there is none. */
+static int64_t next_block(const runner *r, int64_t block, int64_t blocks)
+{
+    const int64_t parts = stage_parts(r->s);
+    block++;
+    while (block < blocks && block % parts == 0 && is_there(r, block / parts))
+        block += parts;
+    return block;
+}
+
+static ig_status run_blocks(runner *r)
+{
+    const int64_t blocks = stage_tiles(r->s) * stage_parts(r->s);
+    int now = 0;
+    for (int64_t block = next_block(r, -1, blocks); block < blocks; now = !now) {
+        load *l = &r->loads[now], *other = &r->loads[!now];
+        if (cancel_count() != r->since)
+            return ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
+        if (l->block != block) {
+            if (!r->s->ahead) /* nothing of it is used again */
+                load_drop(other, r->s->work.n);
+            TRY(load_prepare(r, l, block, other));
+            TRY(load_read(l));
+        } else {
+            TRY(background_wait(&r->reader));
+        }
+        load_drop(other, r->s->work.n);
+        const int64_t next = next_block(r, block, blocks);
+        if (next < blocks && r->s->ahead) {
+            TRY(load_prepare(r, other, next, l));
+            background_begin(&r->reader, load_read, other);
+        }
+        TRY(ig_scope_begin());
+        const ig_status status = compute(r, l);
+        ig_scope_end();
+        TRY(status);
+        if (progress.call)
+            progress.call(progress.context, *r->read < r->total ? *r->read : r->total, r->total);
+        block = next;
+    }
+    TRY(background_wait(&r->writer));
+    return IG_OK;
+}
+
+/* ---- stages ---- */
+
+static ig_status runner_begin(runner *r)
+{
+    const size_t n = (size_t)r->s->work.n + 1, ends = (size_t)r->s->work.n_end + 1,
+                 roots = (size_t)r->s->n_root + 2;
+    background_init(&r->reader);
+    background_init(&r->writer);
+    for (int i = 0; i < 2; i++) {
+        r->loads[i].block = -1;
+        if (!(r->loads[i].end = memory_new(ends * sizeof(box))) ||
+            !(r->loads[i].want = memory_new(n * sizeof(box))) ||
+            !(r->loads[i].data = memory_new(n * sizeof(buffer *))))
+            return IG_ERR_MEMORY;
+    }
+    if (!(r->result = memory_new(roots * sizeof *r->result)) ||
+        !(r->loaded = memory_new(n * sizeof *r->loaded)) ||
+        !(r->ends = memory_new(ends * sizeof *r->ends)) ||
+        !(r->out = memory_new(roots * sizeof *r->out)) ||
+        !(r->written = memory_new(roots * sizeof *r->written)))
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < r->s->n_root && r->s->to == TO_MEMORY; i++) {
+        const ig_array *root = r->s->root[i];
+        const size_t bytes = (size_t)view_size(&root->view) * ig_dtype_bytes((ig_dtype)root->dtype);
+        if (!(r->result[i] = buffer_new(bytes)))
+            return error_waiting(IG_ERR_MEMORY);
+    }
+    return IG_OK;
+}
+
+static void runner_end(runner *r)
+{
+    background_end(&r->reader);
+    background_end(&r->writer);
+    for (int i = 0; i < 2; i++) {
+        if (r->loads[i].data)
+            load_drop(&r->loads[i], r->s->work.n);
+        memory_free(r->loads[i].end);
+        memory_free(r->loads[i].want);
+        memory_free(r->loads[i].data);
+    }
+    while (r->depth > 0)
+        entry_drop(&r->stack[--r->depth]);
+    ig_release(r->sum);
+    if (r->written)
+        forget_written(r);
+    for (int i = 0; i < r->s->n_root && r->result; i++)
+        buffer_release(r->result[i]);
+    memory_free(r->result);
+    memory_free(r->loaded);
+    memory_free(r->ends);
+    memory_free(r->out);
+    memory_free(r->written);
+}
+
+/* The roots of a stage get their buffers, on their devices. */
+static ig_status attach(runner *r)
+{
+    for (int i = 0; i < r->s->n_root && r->s->to == TO_MEMORY; i++) {
+        ig_array *root = r->s->root[i];
+        engine *e = engine_enter();
+        const backend *dev = engine_device_of(root);
+        const bool stays = transfer_stays(r->result[i], dev);
+        buffer *b = stays ? buffer_retain(r->result[i])
+                          : transfer_copy(r->result[i], 0, r->result[i]->bytes, dev);
+        (void)e;
+        if (b)
+            root->data = b;
+        if (b && !root->device && root->view.ndim)
+            root->device = dev->name;
+        engine_leave();
+        if (!b)
+            return error_waiting(IG_ERR_MEMORY);
+    }
+    return IG_OK;
+}
+
+static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t *read, uint64_t total)
+{
+    runner r = {.plan = p, .s = s, .since = since, .read = read, .total = total};
+    const char *device = array_device_now();
+    if (s->root[0]->device)
+        array_device_set(s->root[0]->device);
+    ig_status status = runner_begin(&r);
+    if (status == IG_OK && view_size(&s->root[0]->view) > 0)
+        status = run_blocks(&r);
+    if (status == IG_OK)
+        status = attach(&r);
+    runner_end(&r);
+    array_device_set(device);
+    return status;
+}
+
+static bool is_asked(const block_plan *p, const ig_array *root)
+{
+    for (int i = 0; i < p->n_root && !p->sink; i++)
+        if (p->root[i] == root)
+            return true;
+    return false;
+}
+
+ig_status block_plan_run(block_plan *p)
+{
+    uint64_t read = 0, total = 0;
+    const uint32_t since = cancel_count();
+    ig_status status = IG_OK;
+    for (int i = 0; i < p->n; i++)
+        total += p->stage[i].read;
+    for (int i = 0; i < p->n && status == IG_OK; i++)
+        status = run_stage(p, &p->stage[i], since, &read, total);
+    /* On failure, and for results of other stages, nothing stays evaluated. */
+    for (int i = 0; i < p->n_done; i++) {
+        ig_array *root = p->done[i].root;
+        if (!root->data)
+            continue;
+        if (status == IG_OK && is_asked(p, root)) {
+            array_drop_history(root);
+        } else {
+            buffer_release(root->data);
+            root->data = NULL;
+        }
+    }
+    return status;
+}
+
+/* ---- from outside ---- */
+
+ig_status blocks_read_all(const block_source *s, void *data)
+{
+    const box whole = box_whole(s->ndim, s->shape);
+    return read_box(s, &whole, data);
+}
+
+static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, int n)
+{
+    block_plan p;
+    TRY(ig_scope_begin());
+    ig_status status = block_plan_make(&p, arrays, sinks, n);
+    if (status == IG_OK)
+        status = block_plan_run(&p);
+    block_plan_free(&p);
+    ig_scope_end();
+    return status;
+}
+
+ig_status blocks_eval(ig_array *const *arrays, int n) { return evaluate(arrays, NULL, n); }
+
+static ig_status check_arrays(const char *who, ig_array *const *arrays, int n)
+{
+    TRY(require_list(who, "arrays", arrays, n));
+    for (int i = 0; i < n; i++)
+        if (!arrays[i]) {
+            if (!ig_failed())
+                ig_fail(IG_ERR_ARGUMENT, "%s: array %d of %d is NULL", who, i, n);
+            return IG_ERR_ARGUMENT;
+        }
+    return IG_OK;
+}
+
+ig_status ig_eval_to(ig_array *const *arrays, const ig_block_sink *sinks, int n)
+{
+    TRY(check_arrays("eval_to", arrays, n));
+    TRY(require_list("eval_to", "sinks", sinks, n));
+    return evaluate(arrays, sinks, n);
+}
+
+char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *sinks, int n)
+{
+    block_plan p;
+    text t = {0};
+    if (check_arrays("explain_blocks", arrays, n) != IG_OK || ig_scope_begin() != IG_OK)
+        return NULL;
+    if (block_plan_make(&p, arrays, sinks, n) == IG_OK)
+        block_plan_text(&p, &t);
+    else
+        t.failed = true;
+    block_plan_free(&p);
+    ig_scope_end();
+    return text_take(&t);
+}
+
+char *blocks_explain(ig_array *const *arrays, int n) { return ig_explain_blocks(arrays, NULL, n); }
+
+ig_ints ig_chunks_like(ig_array *x)
+{
+    steps w;
+    ig_ints chunk = {NULL, 0};
+    ig_array *part = x && array_is_complex(x) ? complex_parts(x).re : x;
+    if (!part || steps_make(&w, &part, 1, NULL, 0) != IG_OK)
+        return chunk;
+    for (int i = 0; i < w.n && !chunk.v; i++) {
+        const block_source *s = w.step[i].source;
+        const int ndim = s ? s->ndim - s->pairs : -1;
+        if (ndim != x->view.ndim ||
+            memcmp(s->shape, x->view.shape, (size_t)ndim * sizeof *s->shape))
+            continue;
+        for (int k = 0; k < ndim; k++)
+            if (s->chunk[k] > 1)
+                chunk = (ig_ints){s->chunk, ndim};
+    }
+    steps_free(&w);
+    return chunk;
+}

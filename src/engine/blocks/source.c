@@ -1,0 +1,73 @@
+/* Sources: ig_from_blocks. */
+#include "engine/blocks/blocks.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/ops/complex.h"
+
+block_source *block_source_retain(block_source *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+void block_source_release(block_source *s)
+{
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (s->release)
+        s->release(s->context);
+    memory_free(s);
+}
+
+static ig_status check(const ig_blocks *b)
+{
+    int64_t size;
+    TRY(require_pointer("from_blocks", "read", (const void *)(uintptr_t)b->read));
+    TRY(require_list("from_blocks", "shape", b->shape.v, b->shape.n));
+    if (!ig_dtype_bytes(b->dtype))
+        FAIL(IG_ERR_DTYPE, "from_blocks: %d is no dtype", (int)b->dtype);
+    const int most = IG_MAX_NDIM - dtype_is_complex(b->dtype);
+    if (b->shape.n > most)
+        FAIL(IG_ERR_SHAPE, "from_blocks: %d axes, but there are at most %d", b->shape.n, most);
+    TRY(infer_size(OP_reshape, b->shape.n, b->shape.v, b->dtype, &size));
+    if (b->chunk.v && b->chunk.n != b->shape.n)
+        FAIL(IG_ERR_SHAPE, "from_blocks: chunks have %d axes, but the array has %d", b->chunk.n,
+             b->shape.n);
+    for (int i = 0; b->chunk.v && i < b->chunk.n; i++)
+        if (b->chunk.v[i] <= 0)
+            FAIL(IG_ERR_SHAPE, "from_blocks: chunks have the length %lld along axis %d",
+                 (long long)b->chunk.v[i], i);
+    return IG_OK;
+}
+
+ig_array *ig_from_blocks(const ig_blocks *b)
+{
+    if (require_pointer("from_blocks", "blocks", b) != IG_OK)
+        return NULL;
+    block_source *s = check(b) == IG_OK ? memory_new(sizeof *s) : NULL;
+    if (!s) {
+        if (b->release)
+            b->release(b->context);
+        return NULL;
+    }
+    const bool pairs = dtype_is_complex(b->dtype);
+    s->refs = 1;
+    s->dtype = !pairs ? b->dtype : b->dtype == IG_C64 ? IG_F32 : IG_F64;
+    s->ndim = b->shape.n + pairs;
+    s->pairs = pairs;
+    for (int i = 0; i < b->shape.n; i++) {
+        s->shape[i] = b->shape.v[i];
+        s->chunk[i] = b->chunk.v ? b->chunk.v[i] : 1;
+    }
+    if (pairs)
+        s->shape[s->ndim - 1] = s->chunk[s->ndim - 1] = 2;
+    s->scratch = b->scratch;
+    s->read = b->read;
+    s->release = b->release;
+    s->context = b->context;
+    const node_attr attr = {.source = s};
+    ig_array *x = array_node(OP_blocks, s->dtype, s->ndim, s->shape, NULL, 0, &attr);
+    block_source_release(s);
+    return x && pairs ? complex_of_pairs(x) : x;
+}

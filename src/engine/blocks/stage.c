@@ -1,0 +1,280 @@
+/* The blocks of a stage, and what is computed for each.
+ *
+ * Parts of a row. The order of a fold is a tree over chunks of FOLD_CHUNK elements (backend/cpu/reduce/reduce.c), so a
+ * part of 2^k chunks is a subtree, and joining the parts' values in the tree's order gives the bits of the whole row. A
+ * sum of floats has two values, the sum and what its roundings have lost. A product adds the sums of blocks of k in
+ * order (backend/cpu/lanes/gemm.h), so a part continues the sum of the parts before it, one such block at a time. */
+#include "engine/blocks/blocks.h"
+
+#include "base/error.h"
+#include <string.h>
+
+enum { FOLD_CHUNK = 1024, PRODUCT_K = 256 };
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* ---- boxes ---- */
+
+bool box_reuse(const box *a, const box *b, int ndim, box *both, box *rest)
+{
+    int along =
+        0; /* the first axis with more than one index: only there, a part of b is contiguous */
+    while (along < ndim - 1 && b->hi[along] - b->lo[along] == 1)
+        along++;
+    *both = *rest = *b;
+    for (int i = 0; i < ndim; i++)
+        if (i != along && (b->lo[i] < a->lo[i] || b->hi[i] > a->hi[i]))
+            return false;
+    if (ndim == 0 || b->lo[along] >= a->hi[along] || b->hi[along] <= a->lo[along])
+        return false;
+    const bool before = b->lo[along]<a->lo[along], after = b->hi[along]> a->hi[along];
+    if (before && after)
+        return false;
+    both->lo[along] = before ? a->lo[along] : b->lo[along];
+    both->hi[along] = after ? a->hi[along] : b->hi[along];
+    rest->lo[along] = after ? a->hi[along] : b->lo[along];
+    rest->hi[along] = after ? b->hi[along] : before ? a->lo[along] : b->lo[along];
+    return true;
+}
+
+int64_t stage_tiles(const stage *s)
+{
+    const view *v = &s->root[0]->view;
+    int64_t n = 1;
+    for (int i = 0; i < v->ndim; i++)
+        n *= ceil_div(v->shape[i], s->tile[i]);
+    return n;
+}
+
+int64_t stage_row(const stage *s)
+{
+    const ig_array *x = s->root[0];
+    const view *v = &x->in[0]->view;
+    const int count = s->kind == STAGE_FOLD ? x->attr.ndim[0] : x->attr.ndim[3];
+    int64_t n = 1;
+    for (int i = v->ndim - count; i < v->ndim; i++)
+        n *= v->shape[i];
+    return n;
+}
+
+int64_t stage_parts(const stage *s)
+{
+    return s->kind == STAGE_TILES ? 1 : ceil_div(stage_row(s), s->part);
+}
+
+box stage_tile(const stage *s, int64_t nth)
+{
+    const view *v = &s->root[0]->view;
+    box b = {.lo = {0}};
+    for (int i = v->ndim - 1; i >= 0; i--) {
+        const int64_t n = ceil_div(v->shape[i], s->tile[i]);
+        b.lo[i] = nth % n * s->tile[i];
+        b.hi[i] = b.lo[i] + s->tile[i] < v->shape[i] ? b.lo[i] + s->tile[i] : v->shape[i];
+        nth /= n;
+    }
+    return b;
+}
+
+/* Copies n axes of a box. */
+static void copy_axes(box *to, int at, const box *from, int first, int n)
+{
+    for (int i = 0; i < n; i++) {
+        to->lo[at + i] = from->lo[first + i];
+        to->hi[at + i] = from->hi[first + i];
+    }
+}
+
+int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want)
+{
+    const ig_array *x = s->root[0];
+    const box b = stage_tile(s, tile);
+    if (s->kind == STAGE_TILES) {
+        for (int i = 0; i < s->n_root; i++)
+            want[i] = b;
+        return 0;
+    }
+    const int64_t row = stage_row(s), from = part * s->part;
+    const int64_t to = from + s->part < row ? from + s->part : row;
+    int64_t start = 0;
+    for (int i = 0; i < s->work.n_end; i++) {
+        const view *v = &x->in[i]->view;
+        int kept = x->view.ndim;
+        if (s->kind == STAGE_PRODUCT) {
+            const int nb = x->attr.ndim[0], nm = x->attr.ndim[1], nn = x->attr.ndim[2];
+            copy_axes(&want[i], 0, &b, 0, nb);
+            copy_axes(&want[i], nb, &b, i == 0 ? nb : nb + nm, i == 0 ? nm : nn);
+            kept = nb + (i == 0 ? nm : nn);
+        } else {
+            copy_axes(&want[i], 0, &b, 0, kept);
+        }
+        start = box_of_range(v->shape, kept, v->ndim, from, to, &want[i]);
+    }
+    return from - start;
+}
+
+/* ---- what a part computes ---- */
+
+/* x with its axes from `kept` on as one, and elements [skip, skip + n) of it. */
+static ig_array *row_part(ig_array *x, int kept, int64_t skip, int64_t n)
+{
+    int64_t shape[IG_MAX_NDIM];
+    if (!x)
+        return NULL;
+    memcpy(shape, x->view.shape, sizeof shape);
+    shape[kept] = 1;
+    for (int i = kept; i < x->view.ndim; i++)
+        shape[kept] = i == kept ? x->view.shape[i] : shape[kept] * x->view.shape[i];
+    ig_array *row = build_reshape(OP_reshape, x, kept + 1, shape);
+    if (!row || (skip == 0 && n == shape[kept]))
+        return row;
+    view v = row->view;
+    v.offset += skip * v.stride[kept];
+    v.shape[kept] = n;
+    return array_view(OP_slice, row, &v);
+}
+
+static int64_t part_length(const stage *s, int64_t part)
+{
+    const int64_t left = stage_row(s) - part * s->part;
+    return left < s->part ? left : s->part;
+}
+
+/* Sums are computed in the dtype of lanes: halves would be rounded after each part. */
+static ig_array *as_lanes(ig_array *x)
+{
+    return x && dtype_is_half((ig_dtype)x->dtype) ? build_cast(x, IG_F32) : x;
+}
+
+static bool is_sum_of_floats(const ig_array *root)
+{
+    return root->attr.fold == OP_sum && dtype_is_float((ig_dtype)root->in[0]->dtype) &&
+           op_rows[root->op].cls == CLASS_REDUCE && !root->attr.plain &&
+           node_program(root) == PROGRAM_REDUCE;
+}
+
+static ig_array *reduce_like(const ig_array *root, ig_array *row, uint16_t op, ig_dtype dtype,
+                             bool plain, bool lost)
+{
+    node_attr attr = root->attr;
+    attr.ndim[0] = 1;
+    attr.plain = plain;
+    attr.lost = lost;
+    return row ? array_node(op, dtype, row->view.ndim - 1, row->view.shape, &row, 1, &attr) : NULL;
+}
+
+static int build_fold(const stage *s, int64_t part, int64_t skip, ig_array *x, ig_array **out)
+{
+    const ig_array *root = s->root[0];
+    ig_array *row = row_part(as_lanes(x), root->view.ndim, skip, part_length(s, part));
+    if (!row)
+        return 0;
+    if (node_program(root) == PROGRAM_ARGREDUCE) {
+        const bool most = root->op == OP_argmax;
+        ig_array *place = reduce_like(root, row, root->op, IG_I64, false, false);
+        out[0] = ig_add(place, build_scalar_int(part * s->part, IG_I64));
+        out[1] = most ? ig_max(row, IG_AXES(-1), false) : ig_min(row, IG_AXES(-1), false);
+        return out[0] && out[1] ? 2 : 0;
+    }
+    const ig_dtype dtype = dtype_is_half((ig_dtype)root->dtype) ? IG_F32 : (ig_dtype)root->dtype;
+    if (!is_sum_of_floats(root)) {
+        out[0] = reduce_like(root, row, root->op, dtype, root->attr.plain, false);
+        return out[0] ? 1 : 0;
+    }
+    out[0] = reduce_like(root, row, root->op, dtype, true, false);
+    out[1] = reduce_like(root, row, root->op, dtype, false, true);
+    return out[0] && out[1] ? 2 : 0;
+}
+
+/* The length of the blocks of k whose sums are added in order: see gemm.h. Where the order is not fixed, or does not
+ * matter, it is a whole part. */
+static int64_t sum_block(const stage *s, const ig_array *x)
+{
+    const int64_t k = stage_row(s);
+    const backend *dev = engine_device_of(s->root[0]);
+    const bool fixed = dtype_is_float((ig_dtype)x->dtype) &&
+                       (dev == &backend_cpu || ig_math_mode() == IG_MATH_SAME);
+    return fixed ? ceil_div(k, ceil_div(k, PRODUCT_K)) : s->part;
+}
+
+static ig_array *build_product(const stage *s, int64_t part, int64_t skip, ig_array *const *ends,
+                               ig_array *sum)
+{
+    const ig_array *root = s->root[0];
+    const int64_t n = part_length(s, part), block = sum_block(s, ends[0]);
+    const ig_dtype dtype = dtype_is_half((ig_dtype)root->dtype) ? IG_F32 : (ig_dtype)root->dtype;
+    node_attr attr = root->attr;
+    attr.ndim[3] = 1;
+    for (int64_t at = 0; at < n; at += block) {
+        ig_array *in[2];
+        for (int i = 0; i < 2; i++) {
+            const int kept = root->attr.ndim[0] + root->attr.ndim[1 + i];
+            in[i] = row_part(as_lanes(ends[i]), kept, skip + at, at + block < n ? block : n - at);
+        }
+        if (!in[0] || !in[1])
+            return NULL;
+        int64_t shape[IG_MAX_NDIM];
+        const int nb = attr.ndim[0], nm = attr.ndim[1], nn = attr.ndim[2];
+        memcpy(shape, in[0]->view.shape, (size_t)(nb + nm) * sizeof *shape);
+        memcpy(shape + nb + nm, in[1]->view.shape + nb, (size_t)nn * sizeof *shape);
+        ig_array *y = array_node(root->op, dtype, nb + nm + nn, shape, in, 2, &attr);
+        sum = sum ? ig_add(sum, y) : y;
+        if (!sum)
+            return NULL;
+    }
+    return sum;
+}
+
+int stage_build(const stage *s, int64_t part, int64_t skip, ig_array *const *ends, ig_array *sum,
+                ig_array **out)
+{
+    if (s->kind == STAGE_FOLD)
+        return build_fold(s, part, skip, ends[0], out);
+    if (s->kind == STAGE_PRODUCT)
+        return (out[0] = build_product(s, part, skip, ends, sum)) ? 1 : 0;
+    for (int i = 0; i < s->n_root; i++)
+        out[i] = ends[i];
+    return s->n_root;
+}
+
+int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *right, ig_array **out)
+{
+    if (node_program(root) == PROGRAM_ARGREDUCE) {
+        ig_array *x = left[1], *y = right[1];
+        ig_array *better = root->op == OP_argmax ? ig_greater(y, x) : ig_less(y, x);
+        if (dtype_is_float((ig_dtype)x->dtype)) /* the first NaN counts */
+            better =
+                ig_logical_or(better, ig_logical_and(ig_isnan(y), ig_logical_not(ig_isnan(x))));
+        out[0] = ig_where(better, right[0], left[0]);
+        out[1] = ig_where(better, y, x);
+        return out[0] && out[1] ? 2 : 0;
+    }
+    if (is_sum_of_floats(root)) {
+        ig_array *s = left[0], *y = right[0], *t = ig_add(s, y), *z = ig_subtract(t, s);
+        out[0] = t;
+        out[1] = ig_add(ig_add(left[1], right[1]),
+                        ig_add(ig_subtract(s, ig_subtract(t, z)), ig_subtract(y, z)));
+        return out[1] ? 2 : 0;
+    }
+    switch (root->attr.fold) {
+    case OP_sum: out[0] = ig_add(left[0], right[0]); break;
+    case OP_prod: out[0] = ig_multiply(left[0], right[0]); break;
+    default: {
+        ig_array *both = ig_stack((ig_array *[]){left[0], right[0]}, 2, -1);
+        out[0] =
+            reduce_like(root, both, root->op, (ig_dtype)left[0]->dtype, root->attr.plain, false);
+    }
+    }
+    return out[0] ? 1 : 0;
+}
+
+ig_array *stage_finish(const stage *s, ig_array *const *made)
+{
+    const ig_array *root = s->root[0];
+    ig_array *y = made[0];
+    if (s->kind == STAGE_FOLD && is_sum_of_floats(root)) {
+        ig_array *e = made[1], *zero = build_scalar(0, (ig_dtype)e->dtype);
+        ig_array *counts = ig_logical_and(ig_not_equal(e, zero), ig_equal(ig_subtract(e, e), zero));
+        y = ig_where(counts, ig_add(y, e), y);
+    }
+    return y ? build_cast(y, (ig_dtype)root->dtype) : NULL;
+}

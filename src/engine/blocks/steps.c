@@ -1,0 +1,602 @@
+/* The steps of a stage: which nodes it computes, and which blocks of them a block of the result needs. */
+#include "engine/blocks/blocks.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include <string.h>
+
+#define REPEATS_MOST 1.5 /* how often a stage may compute an element of a costly step */
+
+/* ---- boxes ---- */
+
+int64_t box_size(const box *b, int ndim)
+{
+    int64_t n = 1;
+    for (int i = 0; i < ndim; i++)
+        n *= b->hi[i] - b->lo[i];
+    return n;
+}
+
+box box_whole(int ndim, const int64_t *shape)
+{
+    box b = {.lo = {0}};
+    for (int i = 0; i < ndim; i++)
+        b.hi[i] = shape[i];
+    return b;
+}
+
+static void box_add(box *b, const box *more, int ndim)
+{
+    for (int i = 0; i < ndim; i++) {
+        b->lo[i] = more->lo[i] < b->lo[i] ? more->lo[i] : b->lo[i];
+        b->hi[i] = more->hi[i] > b->hi[i] ? more->hi[i] : b->hi[i];
+    }
+}
+
+int64_t box_of_range(const int64_t *shape, int first, int ndim, int64_t from, int64_t to, box *out)
+{
+    int64_t inner = 1, start = 0;
+    for (int i = first; i < ndim; i++)
+        inner *= shape[i];
+    int i = first;
+    for (; i < ndim; i++) { /* while the range lies within one index of the axis */
+        inner /= shape[i];
+        out->lo[i] = (from - start) / inner;
+        out->hi[i] = (to - 1 - start) / inner + 1;
+        start += out->lo[i] * inner;
+        if (out->hi[i] - out->lo[i] > 1)
+            break;
+    }
+    for (i++; i < ndim; i++) {
+        out->lo[i] = 0;
+        out->hi[i] = shape[i];
+    }
+    return start;
+}
+
+/* Makes a box contiguous: after the first axis with more than one index, all axes are whole. */
+static void box_make_linear(box *b, const view *root)
+{
+    int i = 0;
+    while (i < root->ndim && b->hi[i] - b->lo[i] == 1)
+        i++;
+    for (i++; i < root->ndim; i++) {
+        b->lo[i] = 0;
+        b->hi[i] = root->shape[i];
+    }
+}
+
+/* ---- edges ---- */
+
+/* The axis of a root along which a step of `stride` elements, n - 1 times, stays; -1 if there is none. */
+static int axis_along(const view *root, int64_t stride, int64_t n)
+{
+    const int64_t far = stride < 0 ? -stride : stride;
+    for (int j = 0; j < root->ndim; j++)
+        if (root->shape[j] > 1 && far >= root->stride[j] && far % root->stride[j] == 0 &&
+            far / root->stride[j] * (n - 1) < root->shape[j])
+            return j;
+    return -1;
+}
+
+/* Describes v, a view of a root, by axes; false if that is not possible. */
+static bool edge_by_axes(edge *e, const view *v, const view *root)
+{
+    int64_t least[IG_MAX_NDIM], most[IG_MAX_NDIM];
+    if (view_size(v) == 0)
+        return false;
+    for (int j = 0; j < root->ndim; j++)
+        e->at[j] = least[j] = most[j] = v->offset / root->stride[j] % root->shape[j];
+    for (int i = 0; i < v->ndim; i++) {
+        const bool moves = v->shape[i] > 1 && v->stride[i] != 0;
+        const int j = moves ? axis_along(root, v->stride[i], v->shape[i]) : -1;
+        e->axis[i] = (int8_t)j;
+        e->by[i] = j < 0 ? 0 : v->stride[i] / root->stride[j];
+        if (moves && j < 0)
+            return false;
+        if (j >= 0)
+            *(e->by[i] < 0 ? &least[j] : &most[j]) += e->by[i] * (v->shape[i] - 1);
+    }
+    for (int j = 0; j < root->ndim; j++)
+        if (least[j] < 0 || most[j] >= root->shape[j])
+            return false;
+    return true;
+}
+
+static void edge_set(const steps *w, edge *e, ig_array *in, int from, bool whole)
+{
+    *e = (edge){.in = in, .from = from};
+    whole = whole || (from >= 0 && w->step[from].kind == STEP_READY);
+    e->kind = from < 0                                      ? EDGE_LEAF
+              : whole || view_size(&in->view) == 0          ? EDGE_WHOLE
+              : edge_by_axes(e, &in->view, &in->root->view) ? EDGE_AXES
+                                                            : EDGE_LINEAR;
+}
+
+/* The block of the root that a block of the view needs. */
+static box edge_box(const edge *e, const box *b)
+{
+    const view *v = &e->in->view, *root = &e->in->root->view;
+    box out = box_whole(root->ndim, root->shape);
+    if (e->kind == EDGE_AXES) {
+        for (int j = 0; j < root->ndim; j++)
+            out.hi[j] = (out.lo[j] = e->at[j]) + 1;
+        for (int i = 0; i < v->ndim; i++) {
+            if (e->axis[i] < 0)
+                continue;
+            const int j = e->axis[i];
+            const int64_t first = e->by[i] * b->lo[i], last = e->by[i] * (b->hi[i] - 1);
+            out.lo[j] += first < last ? first : last;
+            out.hi[j] += first < last ? last : first;
+        }
+    } else if (e->kind == EDGE_LINEAR) {
+        int64_t low = v->offset, high = v->offset;
+        for (int i = 0; i < v->ndim; i++) {
+            const int64_t first = v->stride[i] * b->lo[i], last = v->stride[i] * (b->hi[i] - 1);
+            low += first < last ? first : last;
+            high += first < last ? last : first;
+        }
+        box_of_range(root->shape, 0, root->ndim, low, high + 1, &out);
+    }
+    return out;
+}
+
+/* ---- making ---- */
+
+static step_kind kind_of(const ig_array *x)
+{
+    switch (x->op) {
+    case OP_blocks: return STEP_SOURCE;
+    case OP_iota: return STEP_IOTA;
+    case OP_bits: /* the bits of threefry, whose keys have two words, depend on the number of elements */
+        return view_size(&x->in[0]->view) == 2 ? STEP_WHOLE : STEP_BITS;
+    case OP_read: return STEP_READ;
+    case OP_assemble: return STEP_ASSEMBLE;
+    default: break;
+    }
+    switch (node_program(x)) {
+    case PROGRAM_REDUCE:
+    case PROGRAM_ARGREDUCE: return STEP_REDUCE;
+    case PROGRAM_SCAN:
+    case PROGRAM_SORT:
+    case PROGRAM_ARGSORT: return STEP_ROWS;
+    case PROGRAM_SEARCH: return STEP_SEARCH;
+    case PROGRAM_CONTRACT: return STEP_CONTRACT;
+    case PROGRAM_MAP: break;
+    default: return STEP_WHOLE;
+    }
+    for (int i = 0; i < x->n_in; i++)
+        if (x->in[i]->view.ndim && !view_same_shape(&x->in[i]->view, &x->view))
+            return STEP_WHOLE;
+    return STEP_MAP;
+}
+
+/* The places of an assembly's inputs in its result; false if they are not blocks of it. */
+static bool place_inputs(step *s)
+{
+    const ig_array *x = s->root;
+    for (int i = 0; i < x->n_in; i++) {
+        unsigned seen = 0;
+        edge *e = &s->place[i];
+        if (!edge_by_axes(e, &x->attr.dst[i], &x->view))
+            return view_size(&x->attr.dst[i]) == 0 && i == 0 && x->n_in == 1;
+        for (int a = 0; a < x->attr.dst[i].ndim; a++) {
+            if (e->axis[a] < 0)
+                continue;
+            if (e->by[a] < 0 || (seen >> e->axis[a] & 1))
+                return false;
+            seen |= 1u << e->axis[a];
+        }
+    }
+    return true;
+}
+
+static int find_ready(const ready *done, int n, const ig_array *root)
+{
+    for (int i = 0; i < n; i++)
+        if (done[i].root == root)
+            return i;
+    return -1;
+}
+
+/* A hash table from roots to steps. */
+typedef struct finder {
+    int *slot;
+    size_t slots;
+} finder;
+
+static size_t place_of(const finder *f, const steps *w, const ig_array *root)
+{
+    size_t h = ((uintptr_t)root >> 4) * 0x9e3779b97f4a7c15u >> 20;
+    while (f->slot[h % f->slots] >= 0 && w->step[f->slot[h % f->slots]].root != root)
+        h++;
+    return h % f->slots;
+}
+
+static bool finder_grow(finder *f, const steps *w)
+{
+    if ((size_t)w->n * 2 + 2 <= f->slots)
+        return true;
+    finder more = {.slots = (size_t)w->n * 4 + 64};
+    if (!(more.slot = memory_get(more.slots * sizeof *more.slot)))
+        return false;
+    memset(more.slot, -1, more.slots * sizeof *more.slot);
+    for (int i = 0; i < w->n; i++)
+        more.slot[place_of(&more, w, w->step[i].root)] = i;
+    memory_free(f->slot);
+    *f = more;
+    return true;
+}
+
+static ig_status step_make(steps *w, finder *f, ig_array *root, const ready *done, int n_done)
+{
+    const int known = find_ready(done, n_done, root);
+    if (!graph_room(&w->step, w->n, &w->room, sizeof *w->step))
+        return IG_ERR_MEMORY;
+    step *s = &w->step[w->n];
+    *s = (step){.root = root,
+                .kind = known < 0            ? kind_of(root)
+                        : done[known].source ? STEP_SOURCE
+                                             : STEP_READY};
+    if (s->kind == STEP_SOURCE) {
+        s->source = known >= 0 ? done[known].source : root->attr.source;
+    } else if (s->kind == STEP_READY) {
+        s->n_in = 0;
+    } else if (root->n_in) {
+        s->n_in = root->n_in;
+        const size_t edges = (size_t)root->n_in * (s->kind == STEP_ASSEMBLE ? 2 : 1);
+        if (!(s->in = memory_new(edges * sizeof *s->in)))
+            return IG_ERR_MEMORY;
+        s->place = s->in + root->n_in;
+    }
+    if (s->kind == STEP_ASSEMBLE && !place_inputs(s))
+        s->kind = STEP_WHOLE;
+    for (int i = 0; i < s->n_in; i++) {
+        ig_array *in = root->in[i];
+        const bool all = s->kind == STEP_WHOLE || (s->kind == STEP_READ && i == 1);
+        edge_set(w, &s->in[i], in, in->root->data ? -1 : f->slot[place_of(f, w, in->root)], all);
+    }
+    f->slot[place_of(f, w, root)] = w->n++;
+    return finder_grow(f, w) ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* Adds the steps of x's root, inputs first. */
+static ig_status add_steps(steps *w, finder *f, ig_array *x, const ready *done, int n_done)
+{
+    typedef struct visit {
+        ig_array *at;
+        int next;
+    } visit;
+    visit *stack = NULL;
+    int used = 0, room = 0;
+    ig_status status = IG_OK;
+    if (!graph_room(&stack, used, &room, sizeof *stack))
+        return IG_ERR_MEMORY;
+    stack[used++] = (visit){x->root, 0};
+    while (used && status == IG_OK) {
+        visit *v = &stack[used - 1];
+        ig_array *root = v->at;
+        const bool listed = root->data || f->slot[place_of(f, w, root)] >= 0;
+        const bool ends = find_ready(done, n_done, root) >= 0 || v->next == root->n_in;
+        if (listed) {
+            used--;
+        } else if (ends) {
+            used--;
+            status = step_make(w, f, root, done, n_done);
+        } else {
+            ig_array *in = root->in[v->next++]->root;
+            if (graph_room(&stack, used, &room, sizeof *stack))
+                stack[used++] = (visit){in, 0};
+            else
+                status = IG_ERR_MEMORY;
+        }
+    }
+    memory_free(stack);
+    return status;
+}
+
+ig_status steps_make(steps *w, ig_array *const *ends, int n, const ready *done, int n_done)
+{
+    *w = (steps){.end = memory_new((size_t)n * sizeof *w->end)};
+    finder f = {0};
+    ig_status status = w->end && finder_grow(&f, w) ? IG_OK : IG_ERR_MEMORY;
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        status = add_steps(w, &f, ends[i], done, n_done);
+        if (status == IG_OK && !ends[i]->root->data)
+            w->step[f.slot[place_of(&f, w, ends[i]->root)]].is_end = true;
+        if (status == IG_OK)
+            edge_set(w, &w->end[w->n_end++], ends[i],
+                     ends[i]->root->data ? -1 : f.slot[place_of(&f, w, ends[i]->root)], false);
+    }
+    memory_free(f.slot);
+    if (status != IG_OK)
+        steps_free(w);
+    return status;
+}
+
+void steps_free(steps *w)
+{
+    for (int i = 0; i < w->n; i++)
+        memory_free(w->step[i].in);
+    memory_free(w->step);
+    memory_free(w->end);
+    *w = (steps){0};
+}
+
+/* ---- demand ---- */
+
+/* The block of an assembly's input that lies in a block of the result; false if there is none. */
+static bool box_of_part(const step *s, int i, const box *b, box *out)
+{
+    const edge *p = &s->place[i];
+    const view *v = &s->root->attr.dst[i];
+    bool along[IG_MAX_NDIM] = {false};
+    for (int a = 0; a < v->ndim; a++) {
+        out->lo[a] = 0;
+        out->hi[a] = v->shape[a];
+        const int j = p->axis[a];
+        if (j < 0)
+            continue;
+        along[j] = true;
+        const int64_t by = p->by[a], from = b->lo[j] - p->at[j], to = b->hi[j] - p->at[j];
+        const int64_t lo = from > 0 ? (from + by - 1) / by : 0,
+                      hi = to > 0 ? (to + by - 1) / by : 0;
+        out->lo[a] = lo;
+        out->hi[a] = hi < v->shape[a] ? hi : v->shape[a];
+        if (out->lo[a] >= out->hi[a])
+            return false;
+    }
+    for (int j = 0; j < s->root->view.ndim; j++)
+        if (!along[j] && (p->at[j] < b->lo[j] || p->at[j] >= b->hi[j]))
+            return false;
+    return view_size(v) > 0;
+}
+
+/* The block of input i, a view, that a block of the step needs; false if none. */
+static bool input_box(const step *s, int i, const box *b, box *out)
+{
+    const view *v = &s->in[i].in->view, *own = &s->root->view;
+    *out = box_whole(v->ndim, v->shape);
+    int same = 0, skip = 0; /* axes of *out that are axes of b, after `skip` axes of b */
+    switch (s->kind) {
+    case STEP_MAP: same = v->ndim; break;
+    case STEP_READ: same = v->ndim; break;
+    case STEP_SEARCH: same = i == 1 ? v->ndim : 0; break;
+    case STEP_REDUCE: same = own->ndim; break;
+    case STEP_ROWS: same = own->ndim - 1; break;
+    case STEP_ASSEMBLE: return box_of_part(s, i, b, out);
+    case STEP_CONTRACT: {
+        const int nb = s->root->attr.ndim[0], nm = s->root->attr.ndim[1],
+                  nn = s->root->attr.ndim[2];
+        for (int a = 0; a < nb; a++)
+            out->lo[a] = b->lo[a], out->hi[a] = b->hi[a];
+        skip = i == 0 ? 0 : nm;
+        for (int a = nb; a < nb + (i == 0 ? nm : nn); a++)
+            out->lo[a] = b->lo[a + skip], out->hi[a] = b->hi[a + skip];
+        return true;
+    }
+    default: return true;
+    }
+    for (int a = 0; a < same; a++)
+        out->lo[a] = b->lo[a], out->hi[a] = b->hi[a];
+    return true;
+}
+
+static void want(steps *w, const edge *e, const box *b)
+{
+    if (e->from < 0)
+        return;
+    step *s = &w->step[e->from];
+    const box more = edge_box(e, b);
+    if (s->wanted)
+        box_add(&s->want, &more, s->root->view.ndim);
+    else
+        s->want = more;
+    s->wanted = true;
+    s->linear = s->linear || e->kind == EDGE_LINEAR;
+}
+
+/* Widens the block of a step to one that it can compute. */
+static void widen(step *s)
+{
+    const view *v = &s->root->view;
+    const int last = v->ndim - 1;
+    if (s->kind == STEP_WHOLE || s->kind == STEP_READY)
+        s->want = box_whole(v->ndim, v->shape);
+    if (s->kind == STEP_ROWS && last >= 0) {
+        s->want.lo[last] = 0;
+        s->want.hi[last] = v->shape[last];
+    }
+    for (int i = 0; s->kind == STEP_SOURCE && i < v->ndim; i++) {
+        const int64_t chunk = s->source->chunk[i];
+        s->want.lo[i] = s->want.lo[i] / chunk * chunk;
+        const int64_t end = (s->want.hi[i] + chunk - 1) / chunk * chunk;
+        s->want.hi[i] = end < v->shape[i] ? end : v->shape[i];
+    }
+    if (s->linear || s->kind == STEP_BITS)
+        box_make_linear(&s->want, v);
+}
+
+/* True if computing the step's block again for every block of the stage would be much work. */
+static bool repeats(const step *s, double blocks)
+{
+    const view *v = &s->root->view;
+    const bool heavy = s->kind == STEP_REDUCE || s->kind == STEP_ROWS || s->kind == STEP_SEARCH ||
+                       s->kind == STEP_CONTRACT || s->kind == STEP_WHOLE;
+    return heavy && !s->is_end &&
+           (blocks == 0 ||
+            blocks * (double)box_size(&s->want, v->ndim) > REPEATS_MOST * (double)view_size(v));
+}
+
+void steps_demand(steps *w, const box *wanted, double blocks)
+{
+    for (int i = 0; i < w->n; i++)
+        w->step[i].wanted = w->step[i].linear = w->step[i].cut = false;
+    for (int i = 0; i < w->n_end; i++)
+        want(w, &w->end[i], &wanted[i]);
+    for (int k = w->n - 1; k >= 0; k--) {
+        step *s = &w->step[k];
+        if (!s->wanted)
+            continue;
+        widen(s);
+        s->cut = blocks >= 0 && repeats(s, blocks);
+        for (int i = 0; i < s->n_in && !s->cut; i++) {
+            box b;
+            if (input_box(s, i, &s->want, &b))
+                want(w, &s->in[i], &b);
+        }
+    }
+}
+
+/* ---- building ---- */
+
+static void box_shape(const box *b, int ndim, int64_t *shape)
+{
+    for (int i = 0; i < ndim; i++)
+        shape[i] = b->hi[i] - b->lo[i];
+}
+
+/* The linear index, in a root, of the first element of a block. */
+static int64_t box_start(const box *b, const view *root)
+{
+    int64_t at = 0;
+    for (int i = 0; i < root->ndim; i++)
+        at += b->lo[i] * root->stride[i];
+    return at;
+}
+
+/* A block of the view e->in, as a view of the block that its step has made. */
+static ig_array *see(const steps *w, const edge *e, const box *b)
+{
+    view v = e->in->view;
+    box_shape(b, v.ndim, v.shape);
+    ig_array *base = e->from < 0 ? e->in->root : w->step[e->from].made;
+    if (!base)
+        return NULL;
+    if (e->kind == EDGE_AXES) {
+        const box *want = &w->step[e->from].want;
+        v.offset = 0;
+        for (int j = 0; j < base->view.ndim; j++)
+            v.offset += (e->at[j] - want->lo[j]) * base->view.stride[j];
+        for (int i = 0; i < v.ndim; i++)
+            v.stride[i] = e->axis[i] < 0 ? 0 : e->by[i] * base->view.stride[e->axis[i]];
+    } else if (e->kind == EDGE_LINEAR) {
+        v.offset -= box_start(&w->step[e->from].want, &e->in->root->view);
+    }
+    for (int i = 0; i < v.ndim; i++)
+        v.offset += b->lo[i] * v.stride[i];
+    if (view_same_shape(&v, &base->view) && view_is_contiguous(&v) && v.offset == base->view.offset)
+        return base;
+    return array_view(OP_slice, base, &v);
+}
+
+/* Linear indices of a block, as i64. */
+static ig_array *indices(const step *s)
+{
+    const view *v = &s->root->view;
+    int64_t shape[IG_MAX_NDIM];
+    box_shape(&s->want, v->ndim, shape);
+    box linear = s->want;
+    box_make_linear(&linear, v);
+    if (box_size(&linear, v->ndim) == box_size(&s->want, v->ndim))
+        return ig_add(build_iota(v->ndim, shape), build_scalar_int(box_start(&s->want, v), IG_I64));
+    ig_array *sum = build_scalar_int(box_start(&s->want, v), IG_I64);
+    for (int i = 0; i < v->ndim; i++) {
+        int64_t one[IG_MAX_NDIM];
+        for (int k = 0; k < v->ndim; k++)
+            one[k] = k == i ? shape[i] : 1;
+        ig_array *along = build_reshape(OP_reshape, build_iota(1, &shape[i]), v->ndim, one);
+        sum = ig_add(sum, ig_multiply(along, build_scalar_int(v->stride[i], IG_I64)));
+    }
+    return sum;
+}
+
+static ig_array *build_parts(const steps *w, const step *s)
+{
+    const ig_array *x = s->root;
+    view whole;
+    int64_t shape[IG_MAX_NDIM];
+    box_shape(&s->want, x->view.ndim, shape);
+    view_contiguous(&whole, x->view.ndim, shape);
+    view *dst = memory_get((size_t)s->n_in * sizeof *dst);
+    ig_array **in = memory_get((size_t)s->n_in * sizeof *in);
+    bool ok = dst && in;
+    int n = 0;
+    for (int i = 0; i < s->n_in && ok; i++) {
+        box b;
+        if (!box_of_part(s, i, &s->want, &b))
+            continue;
+        const edge *p = &s->place[i];
+        view *v = &dst[n];
+        *v = x->attr.dst[i];
+        box_shape(&b, v->ndim, v->shape);
+        v->offset = 0;
+        for (int j = 0; j < whole.ndim; j++)
+            v->offset += (p->at[j] - s->want.lo[j]) * whole.stride[j];
+        for (int a = 0; a < v->ndim; a++) {
+            v->stride[a] = p->axis[a] < 0 ? 0 : p->by[a] * whole.stride[p->axis[a]];
+            v->offset += b.lo[a] * v->stride[a];
+        }
+        ok = (in[n++] = see(w, &s->in[i], &b)) != NULL;
+    }
+    ig_array *y = NULL;
+    if (ok) {
+        const node_attr attr = {.dst = dst, .copy = x->attr.copy};
+        y = array_node(OP_assemble, (ig_dtype)x->dtype, whole.ndim, shape, in, n, &attr);
+    } else {
+        memory_free(dst);
+    }
+    memory_free(in);
+    return y;
+}
+
+static ig_array *build_step(const steps *w, const step *s)
+{
+    const ig_array *x = s->root;
+    ig_array *few[INPUTS_FEW], **in = few;
+    if (s->kind == STEP_IOTA)
+        return indices(s);
+    if (s->kind == STEP_ASSEMBLE)
+        return build_parts(w, s);
+    if (s->n_in > INPUTS_FEW && !(in = memory_get((size_t)s->n_in * sizeof *in)))
+        return NULL;
+    bool ok = true;
+    for (int i = 0; i < s->n_in && ok; i++) {
+        box b;
+        input_box(s, i, &s->want, &b);
+        ok = (in[i] = see(w, &s->in[i], &b)) != NULL;
+    }
+    node_attr attr = x->attr;
+    int64_t shape[IG_MAX_NDIM];
+    box_shape(&s->want, x->view.ndim, shape);
+    if (s->kind == STEP_BITS)
+        attr.first_index += box_start(&s->want, &x->view);
+    const int n_dst = !attr.dst ? 0 : x->op == OP_assemble ? x->n_in : 1;
+    if (ok && n_dst) { /* the node is built as a whole */
+        view *dst = memory_get((size_t)n_dst * sizeof *dst);
+        if (dst)
+            memcpy(dst, x->attr.dst, (size_t)n_dst * sizeof *dst);
+        ok = (attr.dst = dst) != NULL;
+    }
+    ig_array *y =
+        ok ? array_node(x->op, (ig_dtype)x->dtype, x->view.ndim, shape, in, s->n_in, &attr) : NULL;
+    if (in != few)
+        memory_free(in);
+    return y;
+}
+
+ig_status steps_build(steps *w, const box *wanted, ig_array *const *loaded, ig_array **made)
+{
+    for (int k = 0; k < w->n; k++) {
+        step *s = &w->step[k];
+        if (!s->wanted)
+            continue;
+        s->made = s->kind == STEP_SOURCE || s->kind == STEP_READY ? loaded[k] : build_step(w, s);
+        if (!s->made)
+            return error_waiting(IG_ERR_MEMORY);
+    }
+    for (int i = 0; i < w->n_end; i++)
+        if (!(made[i] = see(w, &w->end[i], &wanted[i])))
+            return error_waiting(IG_ERR_MEMORY);
+    return IG_OK;
+}

@@ -1,0 +1,464 @@
+/* Evaluation block by block: each expression over arrays that are read in chunks has the bits of the same expression
+ * over arrays in memory, for random shapes, chunks and sizes of blocks. */
+#include "engine/array/array.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sources over memory ---- */
+
+typedef struct memory_source {
+    char *data;
+    int ndim;
+    size_t bytes;
+    int64_t stride[IG_MAX_NDIM];
+    int reads, fails_at;
+} memory_source;
+
+static ig_status source_read_box(void *context, const int64_t *start, const int64_t *size,
+                                 void *data)
+{
+    memory_source *s = context;
+    int64_t index[IG_MAX_NDIM] = {0}, count = 1;
+    if (++s->reads == s->fails_at)
+        return ig_fail(IG_ERR_FILE, "the chunk at %lld is damaged",
+                       (long long)(s->ndim ? start[0] : 0));
+    for (int i = 0; i < s->ndim; i++)
+        count *= size[i];
+    for (int64_t k = 0; k < count; k++) {
+        int64_t from = 0;
+        for (int i = 0; i < s->ndim; i++)
+            from += (start[i] + index[i]) * s->stride[i];
+        memcpy((char *)data + (size_t)k * s->bytes, s->data + (size_t)from * s->bytes, s->bytes);
+        for (int i = s->ndim - 1; i >= 0 && ++index[i] == size[i]; i--)
+            index[i] = 0;
+    }
+    return IG_OK;
+}
+
+static void source_release(void *context)
+{
+    memory_source *s = context;
+    free(s->data);
+    free(s);
+}
+
+static ig_array *source_of(ig_array *x, const int64_t *chunk)
+{
+    memory_source *s = calloc(1, sizeof *s);
+    const ig_ints shape = ig_shape(x);
+    int64_t step = 1;
+    s->ndim = shape.n;
+    s->bytes = ig_dtype_bytes(ig_dtype_of(x));
+    const size_t all = (size_t)ig_size(x) * s->bytes;
+    s->data = malloc(all + 1);
+    assert_int_equal(ig_read(x, s->data, all), IG_OK);
+    for (int i = shape.n - 1; i >= 0; i--) {
+        s->stride[i] = step;
+        step *= shape.v[i];
+    }
+    const ig_blocks b = {.size = sizeof b,
+                         .shape = shape,
+                         .dtype = ig_dtype_of(x),
+                         .chunk = {chunk, chunk ? shape.n : 0},
+                         .read = source_read_box,
+                         .release = source_release,
+                         .context = s};
+    ig_array *y = ig_from_blocks(&b);
+    assert_non_null(y);
+    return y;
+}
+
+/* ---- random numbers ---- */
+
+static uint64_t state = 1;
+static int64_t below(int64_t n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((state >> 33) % (uint64_t)n);
+}
+
+/* ---- expressions ---- */
+
+/* x and y are (n, m), z is (m,). */
+typedef ig_array *(*expression)(ig_array *x, ig_array *y, ig_array *z);
+
+static ig_array *centred(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_subtract(x, ig_mean(x, IG_AXES(0), false));
+}
+static ig_array *centred_rows(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_subtract(x, ig_mean(x, IG_AXES(1), true));
+}
+static ig_array *total(ig_array *x, ig_array *y, ig_array *z)
+{
+    return ig_sum(ig_multiply(ig_add(x, z), y), IG_NONE, IG_DTYPE_NONE, false);
+}
+static ig_array *columns(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    return ig_sum(ig_exp(ig_minimum(x, y)), IG_AXES(0), IG_DTYPE_NONE, false);
+}
+static ig_array *spread(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_std(x, IG_AXES(0), 0, false);
+}
+static ig_array *spread_all(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_std(x, IG_NONE, 0, false);
+}
+static ig_array *largest(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    return ig_max(ig_subtract(x, y), IG_NONE, false);
+}
+static ig_array *place_of_largest(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_argmax(ig_round(x), IG_NONE, false);
+}
+static ig_array *place_in_columns(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_argmin(ig_round(x), IG_AXES(0), true);
+}
+static ig_array *gram(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    return ig_matmul(ig_matrix_transpose(x), y);
+}
+static ig_array *gram_rows(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    return ig_matmul(x, ig_matrix_transpose(y));
+}
+static ig_array *turned(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y;
+    return ig_add(ig_matrix_transpose(ig_flip(x, IG_AXES(0))), ig_expand_dims(z, IG_AXES(1)));
+}
+static ig_array *flat(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    return ig_multiply(ig_reshape(x, IG_SHAPE(-1)), ig_reshape(y, IG_SHAPE(-1)));
+}
+static ig_array *sliced(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    const int64_t n = ig_dim(x, 0);
+    if (n < 3)
+        return ig_add(x, y);
+    ig_array *up = ig_slice(x, IG_AXES(0), IG_AXES(n - 2), IG_NONE),
+             *down = ig_slice(y, IG_AXES(2), IG_AXES(n), IG_NONE);
+    return ig_subtract(up, down);
+}
+static ig_array *joined(ig_array *x, ig_array *y, ig_array *z)
+{
+    ig_array *parts[3] = {x, ig_expand_dims(z, IG_AXES(0)), y};
+    return ig_multiply(ig_concat(parts, 3, IG_AXES(0)), ig_float(2));
+}
+static ig_array *rolled(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_add(x, ig_roll(x, IG_AXES(1), IG_AXES(0)));
+}
+static ig_array *running(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_cumulative_sum(x, IG_AXES(1), IG_DTYPE_NONE, false);
+}
+static ig_array *running_down(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_cumulative_sum(x, IG_AXES(0), IG_DTYPE_NONE, false);
+}
+static ig_array *sorted(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    return ig_add(ig_sort(x, 1, false, true), y);
+}
+static ig_array *softmax(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    return ig_multiply(ig_softmax(x, IG_AXES(-1)), y);
+}
+static ig_array *noisy(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_add(x, ig_normal(ig_key(3, NULL), ig_shape(x), ig_dtype_of(x), NULL, NULL));
+}
+static ig_array *numbered(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    ig_array *i = ig_reshape(ig_arange(0, (double)ig_size(x), 1, IG_F32), ig_shape(x));
+    return ig_matrix_transpose(ig_add(x, ig_astype(i, ig_dtype_of(x))));
+}
+static ig_array *taken(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    ig_array *i = ig_argmax(y, IG_AXES(0), false);
+    return ig_take(x, i, IG_AXES(0));
+}
+static ig_array *gradient(ig_array *x, ig_array *y, ig_array *z)
+{
+    ig_array *w = ig_multiply(z, ig_float(0.5)), *g = NULL;
+    ig_array *loss = ig_mean(ig_square(ig_subtract(ig_multiply(x, w), y)), IG_NONE, false);
+    return ig_grad(loss, &w, 1, &g) == IG_OK ? g : NULL;
+}
+
+static const struct {
+    const char *name;
+    expression build;
+} expressions[] = {
+#define ROW(f) \
+    { \
+#f, f \
+    }
+    ROW(centred),
+    ROW(centred_rows),
+    ROW(total),
+    ROW(columns),
+    ROW(spread),
+    ROW(spread_all),
+    ROW(largest),
+    ROW(place_of_largest),
+    ROW(place_in_columns),
+    ROW(gram),
+    ROW(gram_rows),
+    ROW(turned),
+    ROW(flat),
+    ROW(sliced),
+    ROW(joined),
+    ROW(rolled),
+    ROW(running),
+    ROW(running_down),
+    ROW(sorted),
+    ROW(softmax),
+    ROW(noisy),
+    ROW(numbered),
+    ROW(taken),
+    ROW(gradient)
+#undef ROW
+};
+enum { EXPRESSIONS = sizeof expressions / sizeof *expressions };
+
+static ig_array *drawn(int seed, ig_ints shape, ig_dtype dtype)
+{
+    ig_array *x =
+        ig_astype(ig_normal(ig_key((uint64_t)seed, NULL), shape, IG_F32, NULL, NULL), dtype);
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    return x;
+}
+
+static void *elements(ig_array *x, size_t *bytes)
+{
+    if (!x)
+        fail_msg("%s", ig_error(NULL));
+    *bytes = (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
+    void *at = malloc(*bytes + 1);
+    if (ig_read(x, at, *bytes) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    return at;
+}
+
+static void compare_one(int e, int round)
+{
+    static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16};
+    const int64_t n = 1 + below(round % 3 == 0 ? 4000 : 60),
+                  m = 1 + below(round % 4 == 0 ? 300 : 40);
+    const ig_dtype dtype = dtypes[below(4)];
+    const int64_t chunk[2][2] = {{1 + below(n), 1 + below(m)}, {1 + below(n), 1 + below(m)}};
+    const int64_t rows = 1 + below(m);
+    char most[32];
+    snprintf(most, sizeof most, "%lld", (long long)(64 + below(4 * n * m)));
+    ig_scope_begin();
+    ig_array *x = drawn(2 * round, IG_SHAPE(n, m), dtype),
+             *y = drawn(2 * round + 1, IG_SHAPE(n, m), dtype),
+             *z = drawn(round + 7, IG_SHAPE(m), dtype);
+    size_t bytes, other;
+    char *plain = elements(expressions[e].build(x, y, z), &bytes);
+    setenv("IG_BLOCK_BYTES", most, 1);
+    ig_array *sx = source_of(x, below(5) ? chunk[0] : NULL), *sy = source_of(y, chunk[1]),
+             *sz = source_of(z, &rows);
+    ig_array *out = expressions[e].build(sx, sy, sz);
+    char *text = ig_explain(&out, 1);
+    char *blocked = elements(out, &other);
+    unsetenv("IG_BLOCK_BYTES");
+    assert_int_equal(bytes, other);
+    if (memcmp(plain, blocked, bytes)) {
+        size_t at = 0;
+        while (plain[at] == blocked[at])
+            at++;
+        fail_msg("%s of (%lld, %lld) %s, block bytes %s: other bits at byte %zu of %zu\n%s",
+                 expressions[e].name, (long long)n, (long long)m, ig_dtype_name(dtype), most, at,
+                 bytes, text ? text : "");
+    }
+    ig_free(text);
+    free(plain);
+    free(blocked);
+    ig_scope_end();
+}
+
+static void test_bits(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 12; round++)
+        for (int e = 0; e < EXPRESSIONS; e++)
+            compare_one(e, round);
+}
+
+/* ---- sinks ---- */
+
+typedef struct memory_sink {
+    char *data;
+    int ndim;
+    size_t bytes;
+    int64_t shape[2], chunk[2];
+    atomic_int wrong;
+    bool done[64]; /* chunk i along the first axis has been written before */
+} memory_sink;
+
+static ig_status sink_write(void *context, const int64_t *start, const int64_t *size,
+                            const void *data)
+{
+    memory_sink *s = context;
+    for (int i = 0; i < 2; i++)
+        if (start[i] % s->chunk[i] || (size[i] % s->chunk[i] && start[i] + size[i] != s->shape[i]))
+            s->wrong++;
+    for (int64_t r = 0; r < size[0]; r++)
+        memcpy(s->data + (size_t)((start[0] + r) * s->shape[1] + start[1]) * s->bytes,
+               (const char *)data + (size_t)(r * size[1]) * s->bytes, (size_t)size[1] * s->bytes);
+    return IG_OK;
+}
+
+static bool sink_has(void *context, const int64_t *start, const int64_t *size)
+{
+    const memory_sink *s = context;
+    for (int64_t r = start[0]; r < start[0] + size[0]; r += s->chunk[0])
+        if (!s->done[r / s->chunk[0]])
+            return false;
+    return true;
+}
+
+static void test_sinks(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 40; round++) {
+        const int64_t n = 1 + below(60), m = 1 + below(60);
+        const int64_t chunk[2] = {1 + below(n), 1 + below(m)};
+        memory_sink s = {.bytes = 8, .shape = {n, m}, .chunk = {1 + below(n), 1 + below(m)}};
+        size_t bytes;
+        char most[32];
+        snprintf(most, sizeof most, "%lld", (long long)(64 + below(16 * n * m)));
+        ig_scope_begin();
+        ig_array *x = drawn(round, IG_SHAPE(n, m), IG_F64), *z = drawn(round, IG_SHAPE(m), IG_F64);
+        char *plain = elements(centred(x, x, z), &bytes);
+        s.data = calloc(bytes + 1, 1);
+        const bool resumes = round % 2;
+        for (int64_t c = 0; resumes && c * s.chunk[0] < n; c++)
+            if ((s.done[c] = below(2))) /* as an interrupted run left it */
+                for (int64_t r = c * s.chunk[0]; r < n && r < (c + 1) * s.chunk[0]; r++)
+                    memcpy(s.data + r * m * 8, plain + r * m * 8, (size_t)m * 8);
+        const ig_block_sink sink = {.size = sizeof sink,
+                                    .chunk = {s.chunk, 2},
+                                    .write = sink_write,
+                                    .has = resumes ? sink_has : NULL,
+                                    .context = &s};
+        setenv("IG_BLOCK_BYTES", most, 1);
+        ig_array *source = source_of(x, chunk), *y = centred(source, source, z);
+        if (ig_eval_to(&y, &sink, 1) != IG_OK)
+            fail_msg("%s", ig_error(NULL));
+        unsetenv("IG_BLOCK_BYTES");
+        assert_int_equal(s.wrong, 0);
+        assert_memory_equal(s.data, plain, bytes);
+        assert_false(ig_is_evaluated(y));
+        free(plain);
+        free(s.data);
+        ig_scope_end();
+    }
+}
+
+/* ---- failures ---- */
+
+static void test_failed_read(void **unused)
+{
+    (void)unused;
+    for (int at = 1; at < 3; at++) {
+        ig_scope_begin();
+        const int64_t chunk[2] = {10, 10};
+        ig_array *x = source_of(drawn(1, IG_SHAPE(40, 40), IG_F32), chunk),
+                 *y = ig_sum(x, IG_NONE, IG_F32, false);
+        ((memory_source *)x->attr.source->context)->fails_at = at;
+        setenv("IG_BLOCK_BYTES", "2000", 1);
+        assert_int_equal(ig_eval(&y, 1), IG_ERR_FILE);
+        assert_non_null(strstr(ig_error(NULL), "is damaged"));
+        assert_false(ig_is_evaluated(y));
+        assert_int_equal(ig_eval(&y, 1), IG_OK); /* the second time, the chunk can be read */
+        assert_true(ig_is_evaluated(y));
+        unsetenv("IG_BLOCK_BYTES");
+        ig_scope_end();
+    }
+}
+
+/* A plan that does not fit names the smallest limit, which works. */
+static void test_memory_limit(void **unused)
+{
+    (void)unused;
+    for (int e = 0; e < EXPRESSIONS; e++) {
+        const int64_t chunk[2] = {50, 64};
+        ig_scope_begin();
+        ig_array *x = source_of(drawn(1, IG_SHAPE(1000, 128), IG_F32), chunk),
+                 *y = source_of(drawn(2, IG_SHAPE(1000, 128), IG_F32), chunk),
+                 *z = source_of(drawn(3, IG_SHAPE(128), IG_F32), chunk);
+        ig_array *out = expressions[e].build(x, y, z);
+        assert_int_equal(ig_set_memory_limit(ig_memory_used() + 1000), IG_OK);
+        if (ig_eval(&out, 1) == IG_OK)
+            fail_msg("%s: evaluated in 1000 bytes", expressions[e].name);
+        const char *why = ig_error(NULL), *at = strstr(why, "works is ");
+        if (!at)
+            fail_msg("%s: %s", expressions[e].name, why);
+        assert_int_equal(ig_set_memory_limit(strtoull(at + 9, NULL, 10)), IG_OK);
+        if (ig_eval(&out, 1) != IG_OK)
+            fail_msg("%s: %s", expressions[e].name, ig_error(NULL));
+        assert_int_equal(ig_set_memory_limit(0), IG_OK);
+        ig_scope_end();
+    }
+}
+
+static void test_complex(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    const int64_t chunk[2] = {7, 5};
+    ig_array *re = drawn(1, IG_SHAPE(50, 20), IG_F32), *im = drawn(2, IG_SHAPE(50, 20), IG_F32);
+    ig_array *x = ig_add(re, ig_multiply(im, ig_imaginary(1)));
+    size_t bytes, other;
+    char *plain = elements(ig_sum(ig_multiply(x, x), IG_AXES(0), IG_DTYPE_NONE, false), &bytes);
+    setenv("IG_BLOCK_BYTES", "3000", 1);
+    ig_array *s = source_of(x, chunk);
+    assert_int_equal(ig_dtype_of(s), IG_C64);
+    char *blocked = elements(ig_sum(ig_multiply(s, s), IG_AXES(0), IG_DTYPE_NONE, false), &other);
+    unsetenv("IG_BLOCK_BYTES");
+    assert_int_equal(bytes, other);
+    assert_memory_equal(plain, blocked, bytes);
+    free(plain);
+    free(blocked);
+    ig_scope_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bits),        cmocka_unit_test(test_sinks),
+        cmocka_unit_test(test_failed_read), cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_complex),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
