@@ -2,6 +2,7 @@
  * or a prompt; prints, times, explains or writes its last value. */
 #include "calc/interactive.h"
 #include "cli.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <math.h>
@@ -106,15 +107,17 @@ static bool explain(const session *s, const value *v, str *t)
 {
     int n;
     ig_array **arrays = arrays_of(v, &n);
-    char *schedule = ig_explain(arrays, n);
+    const bool explained = v->kind == V_STRING; /* by save */
+    char *schedule = explained ? NULL : ig_explain(arrays, n);
+    const char *shown = explained ? v->u.s : schedule;
     free(arrays);
-    if (!schedule)
+    if (!shown)
         return false;
     if (s->set->json) {
         str_puts(t, "{\"schema\": 1, \"explain\": ");
-        json_string(t, schedule);
+        json_string(t, shown);
     } else {
-        str_puts(t, schedule);
+        str_puts(t, shown);
         while (t->n && t->s[t->n - 1] == '\n')
             t->s[--t->n] = 0;
     }
@@ -201,7 +204,7 @@ static int write_stdout(const session *s, const value *v)
         code = EXIT_INPUT;
     } else {
         close(file);
-        if (file_save(path.s, v) != IG_OK) {
+        if (file_save(s->calc, path.s, v) != IG_OK) {
             code = fail_library(s->command);
         } else if (!copy_to_stdout(path.s)) {
             say(s->command, "-o -: standard output cannot be written: %s", strerror(errno));
@@ -222,7 +225,7 @@ static int write_output(const session *s, const value *v)
     }
     if (strcmp(s->set->output, "-") == 0)
         return write_stdout(s, v);
-    return file_save(s->set->output, v) == IG_OK ? EXIT_FINE : fail_library(s->command);
+    return file_save(s->calc, s->set->output, v) == IG_OK ? EXIT_FINE : fail_library(s->command);
 }
 
 static void show_timing(const timing *t)
@@ -348,6 +351,33 @@ static int run_session(session *s, int argc, char **argv)
     return run_file(s, set->file ? set->file : "-");
 }
 
+/* ---- progress of arrays that are evaluated block by block ------------------------------------ */
+
+typedef struct blocks_bar {
+    progress bar;
+    double begin_s;
+    uint64_t before; /* bytes at the last call: a smaller number is a new evaluation */
+} blocks_bar;
+
+static void show_blocks(void *context, uint64_t done, uint64_t total)
+{
+    blocks_bar *b = context;
+    char note[64];
+    const double now = clock_s();
+    if (done < b->before || !b->before)
+        b->begin_s = now;
+    b->before = done;
+    const double rate = now > b->begin_s ? (double)done / (now - b->begin_s) : 0;
+    if (rate > 0)
+        snprintf(note, sizeof note, "%.0f MB/s, %.0f s left", rate / 1e6,
+                 (double)(total - done) / rate);
+    else
+        note[0] = 0;
+    progress_show(&b->bar, "reading", total ? (double)done / (double)total : 1, note);
+    if (done >= total)
+        progress_clear(&b->bar);
+}
+
 int verb_eval(int argc, char **argv)
 {
     settings set = {0};
@@ -400,11 +430,17 @@ int verb_eval(int argc, char **argv)
                                   : "--json, --explain and --verify write there too");
         return EXIT_USAGE;
     }
-    const calc_options calc_set = {.eager = set.time || prompt,
+    const calc_options calc_set = {.explains = set.explain,
+                                   .eager = set.time || prompt,
                                    .last_lazy = !prompt,
                                    .history = prompt,
                                    .full = set.full,
                                    .out = data_on_stdout ? stderr : stdout};
+    blocks_bar bar = {0};
+    if (!set.quiet) {
+        progress_begin(&bar.bar, false);
+        ig_set_progress(show_blocks, &bar);
+    }
     session s = {&c, &set, calc_new(&calc_set), NULL};
     code = run_session(&s, argc, argv);
     calc_free(s.calc);

@@ -494,6 +494,12 @@ static const builtin builtins[] = {
      "",
      "a new random key at each call; seed(n) begins again",
      run_next_key},
+    {"open",
+     {"path"},
+     1,
+     "path",
+     "an array in a Zarr store or another file, which is read block by block when it is needed",
+     run_open},
     {"print", {"x"}, 1, "x", "prints x", run_print},
     {"range",
      {"start", "stop", "step"},
@@ -505,9 +511,8 @@ static const builtin builtins[] = {
      {NULL},
      0,
      "path, x",
-     "writes x as an .npy, .csv, .tsv or .txt file; save(path, x=a, y=b) writes named arrays as "
-     ".npz or "
-     ".safetensors",
+     "writes x as an .npy, .csv, .tsv or .txt file, or block by block as a .zarr store; save(path, "
+     "x=a, y=b) writes named arrays as .npz or .safetensors",
      run_save},
     {"savez",
      {NULL},

@@ -426,6 +426,13 @@ static bool target_values(calc *c, const expr *n, const value *v, const value **
     return true;
 }
 
+/* True if the value is an array that is read from a file when it is needed. */
+static bool is_on_disk(const value *v)
+{
+    ig_array *x[1];
+    return value_collect(v, x, 1) == 1 && ig_reads_blocks(x[0]);
+}
+
 static bool eval_assign(calc *c, const expr *n, value *out)
 {
     const value *items;
@@ -441,7 +448,7 @@ static bool eval_assign(calc *c, const expr *n, value *out)
     /* A loop evaluates at every step, so that its graph does not grow. */
     const bool last = !c->next && c->current == n;
     const bool eager = (c->options.eager && !(last && c->options.last_lazy)) || c->loops;
-    if (eager && !c->calls && !calc_evaluate(c, out))
+    if (eager && !c->calls && !is_on_disk(out) && !calc_evaluate(c, out))
         return false;
     if (!target_values(c, n, out, &items))
         return false;
@@ -495,6 +502,7 @@ calc *calc_new(const calc_options *options)
     calc *c = heap_get(sizeof *c);
     c->options = *options;
     c->source = heap_string("");
+    hash_begin(&c->opened);
     c->results = heap_get(sizeof *c->results * RESULTS_MOST);
     return c;
 }

@@ -11,6 +11,7 @@ typedef struct calc calc;
 
 typedef struct calc_options {
     bool no_files;     /* refuse load and save */
+    bool explains;     /* save explains instead */
     bool eager;        /* assignments evaluate their value at once, ... */
     bool last_lazy;    /* ... except in the last statement */
     bool full;         /* print() never shortens */
@@ -57,7 +58,7 @@ const mistake *calc_mistake(const calc *c);
 void calc_describe(const calc *c, str *t, const char *source_name, bool color);
 
 /* Writes v to a file, in the format of its suffix. */
-ig_status file_save(const char *path, const value *v);
+ig_status file_save(const calc *c, const char *path, const value *v);
 
 /* The calculator's own functions, such as load; NULL past the last. */
 enum { BUILTIN_PARAMS = 3 };

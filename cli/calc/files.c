@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool ends_with(const char *path, const char *ending)
 {
@@ -50,23 +51,63 @@ static bool load_named(calc *c, const expr *n, const char *path, value *out)
     return true;
 }
 
+/* Notes that the program reads a file, as it is now. */
+static void note_file(calc *c, const char *path)
+{
+    struct stat at = {0};
+    char facts[64];
+    char *inside = arena_get(&c->scratch, strlen(path) + sizeof "/zarr.json");
+    sprintf(inside, "%s/zarr.json", path);
+    if (stat(inside, &at) != 0)
+        stat(path, &at);
+    const int n =
+        snprintf(facts, sizeof facts, "%lld %lld", (long long)at.st_mtime, (long long)at.st_size);
+    hash_add(&c->opened, path, strlen(path) + 1);
+    hash_add(&c->opened, facts, (size_t)n);
+}
+
 bool run_load(calc *c, const expr *n, const value *args, value *out)
 {
     if (!check_path(c, n, &args[0]))
         return false;
     const char *path = args[0].u.s;
+    note_file(c, path);
     return holds_names(path) ? load_named(c, n, path, out)
                              : calc_give(c, n->where, ig_load(path), out);
 }
 
+bool run_open(calc *c, const expr *n, const value *args, value *out)
+{
+    if (!check_path(c, n, &args[0]))
+        return false;
+    note_file(c, args[0].u.s);
+    return calc_give(c, n->where, ig_open(args[0].u.s), out);
+}
+
 /* ---- save ----------------------------------------------------------------------------------- */
 
-ig_status file_save(const char *path, const value *v)
+/* Names what the program computes: its text and the files that it has read. */
+static const char *name_of_work(const calc *c, char out[static 2 * HASH_BYTES + 1])
+{
+    uint8_t bytes[HASH_BYTES];
+    hash h = c->opened;
+    if (c->source)
+        hash_add(&h, c->source, strlen(c->source));
+    hash_end(&h, bytes);
+    for (int i = 0; i < HASH_BYTES; i++)
+        sprintf(out + 2 * i, "%02x", bytes[i]);
+    return out;
+}
+
+ig_status file_save(const calc *c, const char *path, const value *v)
 {
     const bool named = v->kind == V_NAMED;
     ig_array *x = named ? NULL : value_to_array(v, IG_DTYPE_NONE);
     if (!named && !x)
         return IG_ERR_ARGUMENT;
+    char work[2 * HASH_BYTES + 1];
+    if (!named && ends_with(path, ".zarr"))
+        return ig_save_store(path, x, NULL, name_of_work(c, work));
     if (!holds_names(path))
         return !named ? ig_save(path, x)
                       : ig_fail(IG_ERR_ARGUMENT,
@@ -95,8 +136,34 @@ static const char *numpy_name(calc *c, int i)
     return name;
 }
 
-/* save(path, x), or save(path, name=x, ...), whose keywords may be any names. Several arrays without a name are arr_0,
- * arr_1, ... */
+/* Instead of saving: the plan. */
+static bool explain_save(calc *c, const expr *n, const char *path, const value *x, value *out)
+{
+    ig_array *array = value_to_array(x, IG_DTYPE_NONE);
+    const ig_block_sink sink = {.size = sizeof sink};
+    char *plan = !array                     ? NULL
+                 : ends_with(path, ".zarr") ? ig_explain_blocks(&array, &sink, 1)
+                                            : ig_explain(&array, 1);
+    if (!plan)
+        return calc_fail_library(c, n->where);
+    char *copy = arena_get(&c->scratch, strlen(plan) + 1);
+    strcpy(copy, plan);
+    ig_free(plan);
+    *out = (value){.kind = V_STRING, .u = {.s = copy}};
+    c->quiet = false;
+    return true;
+}
+
+static bool save_value(calc *c, const expr *n, const char *path, const value *x, value *out)
+{
+    if (c->options.explains && x->kind != V_NAMED)
+        return explain_save(c, n, path, x, out);
+    *out = (value){0};
+    return file_save(c, path, x) == IG_OK || calc_fail_library(c, n->where);
+}
+
+/* save(path, x), save(x, path), or save(path, name=x, ...), whose keywords may be any names. Several arrays without a
+ * name are arr_0, arr_1, ... */
 bool run_save(calc *c, const expr *n, const value *unused, value *out)
 {
     (void)unused;
@@ -110,9 +177,18 @@ bool run_save(calc *c, const expr *n, const value *unused, value *out)
     const char **names = arena_get(&c->scratch, sizeof *names * (size_t)count);
     if (n->child->kind == N_KEYWORD)
         return calc_fail(c, n->child->where, "%s", usage);
-    if (!calc_eval(c, n->child, &path) || !check_path(c, n, &path))
+    if (!calc_eval(c, n->child, &path))
         return false;
-    const bool several = count > 2;
+    const bool several = count > 2,
+               second = !several && path.kind != V_STRING; /* the path comes second */
+    if (second && (!calc_eval(c, n->child->next, &x) || !check_path(c, n, &x)))
+        return false;
+    if (second) {
+        items[0] = path;
+        return save_value(c, n, x.u.s, &items[0], out);
+    }
+    if (!check_path(c, n, &path))
+        return false;
     count = 0;
     for (const expr *a = n->child->next; a; a = a->next, count++) {
         const bool named = a->kind == N_KEYWORD;
@@ -125,6 +201,5 @@ bool run_save(calc *c, const expr *n, const value *unused, value *out)
     }
     x = names[0] ? (value){.kind = V_NAMED, .u = {.items = {items, count}}, .names = names}
                  : items[0];
-    *out = (value){0};
-    return file_save(path.u.s, &x) == IG_OK || calc_fail_library(c, n->where);
+    return save_value(c, n, path.u.s, &x, out);
 }

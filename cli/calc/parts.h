@@ -2,6 +2,7 @@
 #ifndef CLI_CALC_PARTS_H
 #define CLI_CALC_PARTS_H
 
+#include "base/hash.h"
 #include "calc/calc.h"
 
 /* A name and its value. The value has its own arena and retains its arrays. */
@@ -90,6 +91,7 @@ struct calc {
     binding *retired;   /* values that this statement replaced */
     ig_array **results; /* room for the results of an op */
     opened_file *files; /* loaded by this statement */
+    hash opened;        /* names and dates of the files that the program has read */
     mistake wrong;
 };
 
@@ -196,6 +198,7 @@ bool calc_named_item(calc *c, span where, const value *named, const char *name, 
 
 /* files.c: load and save. */
 bool run_load(calc *c, const expr *n, const value *args, value *out);
+bool run_open(calc *c, const expr *n, const value *args, value *out);
 bool run_save(calc *c, const expr *n, const value *unused, value *out);
 void files_close(calc *c);
 

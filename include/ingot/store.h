@@ -2,7 +2,7 @@
 #ifndef INGOT_STORE_H
 #define INGOT_STORE_H
 
-#include "ingot/base.h"
+#include "ingot/array.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,6 +103,17 @@ IG_API ig_store *ig_group_array(const ig_group *g, const char *name);
 IG_API ig_status ig_group_create(const char *path, const char *attributes);
 /* Writes the metadata of all members into the metadata of a v3 group. */
 IG_API ig_status ig_group_consolidate(const char *path);
+
+/* ---- as arrays ---- */
+
+/* An array over a store: its elements are read when they are needed, block by block if they do not fit in memory (see
+ * ingot/blocks.h). The store stays open as long as an array needs it, and must not change. */
+IG_API ig_array *ig_open(const char *path);
+/* Evaluates x and writes it as a Zarr v3 array, block by block if it does not fit in memory. options may be NULL; an
+ * array at the path is replaced then. If resume is not NULL, it names the computation: an array that an interrupted call
+ * with the same text left is continued, and its chunks are not computed again. */
+IG_API ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *options,
+                               const char *resume);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,185 @@
+/* Stores as arrays: ig_open, and writing an array to a store block by block. */
+#include "lib/store/store.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/sized.h"
+#include "base/text.h"
+#include "ingot/blocks.h"
+#include "ingot/store.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+/* An open store of an array. All of them are in a list, so that none is replaced while it is read. */
+typedef struct opened {
+    ig_store *store;
+    char *path; /* without symbolic links; NULL if it has none */
+    struct opened *next;
+} opened;
+
+static struct {
+    pthread_mutex_t lock;
+    opened *first;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static ig_status read_blocks(void *context, const int64_t *start, const int64_t *size, void *data)
+{
+    ig_store *s = ((opened *)context)->store;
+    const int n = ig_store_shape(s).n;
+    return ig_store_read(s, (ig_ints){start, n}, (ig_ints){size, n}, data);
+}
+
+static void close_blocks(void *context)
+{
+    opened *o = context;
+    pthread_mutex_lock(&all.lock);
+    opened **at = &all.first;
+    while (*at != o)
+        at = &(*at)->next;
+    *at = o->next;
+    pthread_mutex_unlock(&all.lock);
+    ig_store_close(o->store);
+    free(o->path);
+    memory_free(o);
+}
+
+ig_array *ig_open(const char *path)
+{
+    ig_store *s = ig_store_open(path);
+    opened *o = s ? memory_new(sizeof *o) : NULL;
+    if (!o) {
+        ig_store_close(s);
+        return NULL;
+    }
+    o->store = s;
+    o->path = realpath(path, NULL);
+    pthread_mutex_lock(&all.lock);
+    o->next = all.first;
+    all.first = o;
+    pthread_mutex_unlock(&all.lock);
+    const ig_blocks b = {.size = sizeof b,
+                         .shape = ig_store_shape(s),
+                         .dtype = ig_store_dtype(s),
+                         .chunk = ig_store_chunk(s),
+                         .read = read_blocks,
+                         .release = close_blocks,
+                         .context = o,
+                         .scratch = ig_store_scratch_bytes(s) * (uint64_t)ig_threads()};
+    return ig_from_blocks(&b);
+}
+
+static ig_status check_not_open(const char *path)
+{
+    char *real = realpath(path, NULL);
+    bool found = false;
+    pthread_mutex_lock(&all.lock);
+    for (const opened *o = all.first; o && real; o = o->next)
+        found = found || (o->path && strcmp(o->path, real) == 0);
+    pthread_mutex_unlock(&all.lock);
+    free(real);
+    if (found)
+        FAIL(IG_ERR_FILE,
+             "save: %s is open, and arrays that are not evaluated yet read from it; save to "
+             "another path",
+             path);
+    return IG_OK;
+}
+
+/* ---- writing ---- */
+
+static ig_status write_block(void *context, const int64_t *start, const int64_t *size,
+                             const void *data)
+{
+    ig_store *s = context;
+    const int n = ig_store_shape(s).n;
+    return ig_store_write(s, (ig_ints){start, n}, (ig_ints){size, n}, data);
+}
+
+/* True if all chunks of a block have been written. */
+static bool has_block(void *context, const int64_t *start, const int64_t *size)
+{
+    ig_store *s = context;
+    const ig_ints shard = ig_store_shard(s);
+    int64_t at[IG_MAX_NDIM];
+    memcpy(at, start, (size_t)shard.n * sizeof *at);
+    for (;;) {
+        bool has = false;
+        int i = shard.n - 1;
+        if (ig_store_has(s, (ig_ints){at, shard.n}, &has) != IG_OK) {
+            ig_error(NULL);
+            return false;
+        }
+        if (!has)
+            return false;
+        for (; i >= 0 && (at[i] += shard.v[i]) >= start[i] + size[i]; i--)
+            at[i] = start[i];
+        if (i < 0)
+            return true;
+    }
+}
+
+/* The attribute of a store that is not complete: what it will hold. */
+#define UNFINISHED "ingot_unfinished"
+
+/* {"ingot_unfinished": "resume"} */
+static char *unfinished(const char *resume)
+{
+    text t = {0};
+    text_add(&t, "{\"" UNFINISHED "\": \"");
+    for (const char *c = resume; *c; c++)
+        text_add(&t, (unsigned char)*c < ' ' || *c == '"' || *c == '\\' ? "\\u%04x" : "%c",
+                 (unsigned char)*c);
+    text_add(&t, "\"}");
+    return text_take(&t);
+}
+
+/* The store at path if it is the same array, not complete: it has these attributes. */
+static ig_store *resumed(const char *path, ig_array *x, ig_store_options o)
+{
+    o.existing = IG_STORE_KEEP;
+    ig_store *s = ig_store_create(path, ig_shape(x), ig_dtype_of(x), &o);
+    if (!s)
+        ig_error(NULL);
+    return s;
+}
+
+ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *options,
+                        const char *resume)
+{
+    ig_store_options o = {.size = sizeof o};
+    TRY(require_pointer("save", "path", path));
+    TRY(require_pointer("save", "x", x));
+    if (options)
+        TRY(sized_read(SIZED(ig_store_options, existing), &o, options));
+    if (!o.chunk.v)
+        o.chunk = ig_chunks_like(x);
+    TRY(check_not_open(path));
+    const char *own = o.attributes ? o.attributes : "{}";
+    char *first = unfinished(resume ? resume : "");
+    if (!first)
+        return IG_ERR_MEMORY;
+    o.attributes = first;
+    ig_store *s = resume ? resumed(path, x, o) : NULL;
+    if (!s) {
+        o.existing = options ? options->existing : IG_STORE_REPLACE;
+        s = ig_store_create(path, ig_shape(x), ig_dtype_of(x), &o);
+    }
+    memory_free(first);
+    if (!s)
+        return error_waiting(IG_ERR_FILE);
+    const ig_block_sink sink = {.size = sizeof sink,
+                                .chunk = ig_store_shard(s),
+                                .write = write_block,
+                                .has = resume ? has_block : NULL,
+                                .context = s,
+                                .scratch = ig_store_scratch_bytes(s) * (uint64_t)ig_threads()};
+    ig_status status = ig_eval_to(&x, &sink, 1);
+    if (status == IG_OK)
+        status = ig_store_set_attributes(s, own);
+    ig_store_close(s);
+    return status;
+}

@@ -1,0 +1,67 @@
+"""ingot eval with arrays that are larger than the memory limit: results have the bits of the same program in memory, the plan and the
+errors say what they should, and a save that was killed goes on where it stopped."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from support.tally import check, finish
+
+BUILD = os.environ.get("BUILD", "build")
+INGOT = os.path.abspath(os.path.join(BUILD, "ingot"))
+folder = tempfile.mkdtemp()
+os.chdir(folder)
+
+
+def ingot(program, *options, ok=True):
+    p = subprocess.run([INGOT, "eval", *options, program], capture_output=True, text=True)
+    if ok:
+        check(p.returncode == 0, f"{program}: {p.stderr}")
+    return p
+
+
+def same(left, right):
+    return ingot(f'l = load("{left}"); r = load("{right}"); all((l == r) | ((l != l) & (r != r)))').stdout.strip() == "True"
+
+
+try:
+    ingot('x = normal(key(1), [900, 700], dtype=f64); save("x.npy", x); save(x, "x.zarr")')
+    for expression in ["mean(x)", "std(x, axis=0)", "x - mean(x, axis=0)", "x.T @ x", "sum(exp(x) * x, axis=1)", "max(x, axis=0)",
+                       "argmax(x)", "cumulative_sum(x, axis=1)", "sort(x, axis=0)", "concat([x, 2 * x])[::3]", "x[::-1].T + 1"]:
+        ingot(f'x = load("x.npy"); {expression}', "-o", "whole.npy")
+        ingot(f'x = open("x.zarr"); {expression}', "-o", "blocks.npy", "--memory-limit", "40MiB")
+        check(same("whole.npy", "blocks.npy"), f"{expression}: other bits block by block")
+        ingot(f'x = open("x.npy"); {expression}', "-o", "blocks.npy", "--memory-limit", "40MiB")
+        check(same("whole.npy", "blocks.npy"), f"{expression}: other bits block by block from .npy")
+
+    program = 'x = open("x.zarr"); save(x - mean(x, axis=0), "y.zarr")'
+    plan = ingot(program, "--explain", "--memory-limit", "24MiB").stdout
+    check("block by block" in plan and "-> output" in plan and "peak" in plan, f"the plan is {plan}")
+    check(not os.path.exists("y.zarr"), "--explain has written the store")
+    few = ingot('x = open("x.zarr"); save(x - 1, "y.zarr")', "--memory-limit", "100KiB", ok=False)
+    check("the smallest limit that works is" in few.stderr, f"a limit that is too small: {few.stderr}")
+    again = ingot('x = open("x.zarr"); save(x + 1, "x.zarr")', ok=False)
+    check("is open" in again.stderr, f"saving to an open store: {again.stderr}")
+
+    # Killed at random points, the same command goes on.
+    ingot('x = load("x.npy"); x - mean(x, axis=0)', "-o", "whole.npy")
+    random.seed(3)
+    environment = {**os.environ, "IG_BLOCK_BYTES": "2000000"}
+    for _ in range(12):
+        child = subprocess.Popen([INGOT, "eval", program], env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        time.sleep(random.random() * 0.05)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    ingot(program)
+    ingot('open("y.zarr")', "-o", "blocks.npy")
+    check(same("whole.npy", "blocks.npy"), "a resumed save has other bits")
+    with open("y.zarr/zarr.json") as f:
+        check("ingot_unfinished" not in f.read(), "a finished store is marked as unfinished")
+finally:
+    os.chdir("/")
+    shutil.rmtree(folder)
+sys.exit(finish())
