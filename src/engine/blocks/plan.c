@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "engine/backend/pool.h"
 #include "engine/ops/complex.h"
 #include <stdlib.h>
 #include <string.h>
@@ -585,10 +586,25 @@ static ig_status refuse(block_plan *p, uint64_t limit, uint64_t used)
         size_text(high + used, least));
 }
 
+/* The bytes that are free on the host and on the device of the results, whichever are fewer. A block is in both at the
+ * same time. */
+static uint64_t free_bytes(const block_plan *p, uint64_t *used)
+{
+    const uint64_t limit = ig_memory_limit();
+    *used = ig_memory_used();
+    uint64_t free = limit > *used ? limit - *used : 0;
+    const memory_pool *pool = p->n_root ? engine_device_of(p->root[0])->pool : NULL;
+    const uint64_t most = pool ? pool_limit(pool) : 0, taken = pool ? atomic_load(&pool->used) : 0;
+    if (pool && (most > taken ? most - taken : 0) < free) {
+        free = most > taken ? most - taken : 0;
+        *used = taken;
+    }
+    return free;
+}
+
 ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block_sink *sinks, int n)
 {
-    const uint64_t limit = ig_memory_limit(), used = ig_memory_used();
-    const uint64_t free = limit > used ? limit - used : 0;
+    uint64_t free, used;
     *p = (block_plan){.sink = sinks};
     if (!(p->root = memory_new((size_t)(n + 1) * sizeof *p->root)))
         return IG_ERR_MEMORY;
@@ -600,6 +616,7 @@ ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block
             return error_waiting(IG_ERR_MEMORY);
         p->root[p->n_root++] = x->root;
     }
+    free = free_bytes(p, &used);
     const ig_status status = plan_all(p, free);
     return status != IG_OK && p->refused ? refuse(p, free, used) : status;
 }
