@@ -32,7 +32,7 @@ static CUresult order(cuda_device *d, CUstream first, CUstream second)
     return status == CUDA_SUCCESS ? cu.stream_wait_event(second, d->given, 0) : status;
 }
 
-static ig_status wait(const backend *dev, void *stream, bool device_waits)
+static ig_status order_streams(const backend *dev, void *stream, bool device_waits)
 {
     cuda_device *d = cuda_device_of(dev);
     CUresult status;
@@ -90,7 +90,7 @@ static buffer *borrow(const backend *dev, void *at, size_t bytes, void (*release
 
 const backend_share cuda_shared = {.number = number,
                                    .stream = stream,
-                                   .wait = wait,
+                                   .wait = order_streams,
                                    .address = address,
                                    .borrow = borrow,
                                    .aligned = BLOCK_ALIGNMENT};
