@@ -15,11 +15,11 @@ enum { ZARR_ELEMENT_BYTES = 16, ZARR_LOCKS = 64 };
 typedef struct zarr {
     ig_store base; /* base.chunk is the inner chunk, base.shard the stored object */
     place *place;
-    int version;                            /* 3 or 2 */
-    bool prefixed;                          /* keys begin with "c" */
-    char separator;                         /* in keys: '/' or '.' */
-    unsigned char fill[ZARR_ELEMENT_BYTES]; /* in this machine's byte order */
-    codec_chain chain;                      /* of an inner chunk */
+    int version;                                             /* 3 or 2 */
+    bool prefixed;                                           /* keys begin with "c" */
+    char separator;                                          /* in keys: '/' or '.' */
+    _Alignas(double) unsigned char fill[ZARR_ELEMENT_BYTES]; /* in this machine's byte order */
+    codec_chain chain;                                       /* of an inner chunk */
     bool sharded;
     bool index_first;                  /* a shard begins with its index; else it ends with it */
     codec_chain index;                 /* of a shard's index */
