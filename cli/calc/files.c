@@ -141,9 +141,10 @@ static bool explain_save(calc *c, const expr *n, const char *path, const value *
 {
     ig_array *array = value_to_array(x, IG_DTYPE_NONE);
     const ig_block_sink sink = {.size = sizeof sink};
-    char *plan = !array                     ? NULL
-                 : ends_with(path, ".zarr") ? ig_explain_blocks(&array, &sink, 1)
-                                            : ig_explain(&array, 1);
+    char *plan = !array ? NULL
+                 : ends_with(path, ".zarr")
+                     ? ig_explain_blocks(&array, &(const ig_block_sink *){&sink}, 1)
+                     : ig_explain(&array, 1);
     if (!plan)
         return calc_fail_library(c, n->where);
     char *copy = arena_get(&c->scratch, strlen(plan) + 1);

@@ -50,10 +50,10 @@ typedef struct ig_block_sink {
 } ig_block_sink;
 
 /* Computes n arrays block by block and gives the blocks to the sinks. The arrays stay unevaluated. */
-IG_API ig_status ig_eval_to(ig_array *const *arrays, const ig_block_sink *sinks, int n);
+IG_API ig_status ig_eval_to(ig_array *const *arrays, const ig_block_sink *const *sinks, int n);
 /* The plan of ig_eval_to, or of ig_eval if sinks is NULL: steps, blocks, and the bytes that are read, written, spilled
  * and held. Release the text with ig_free; NULL on failure. */
-IG_API char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *sinks, int n);
+IG_API char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *const *sinks, int n);
 
 /* Called during a block by block evaluation, from the thread that evaluates: the bytes of the sources that have been
  * read, and those that the plan reads. NULL switches it off. */

@@ -63,11 +63,14 @@ BY_TYPE = {
     "ig_onnx_value *const *": ["onnx_in", "NULL"],
     "ig_onnx_value **": ["onnx_out", "NULL"],
     "ig_onnx_visit": ["NULL"],
+    "ig_progress": ["NULL"],
+    "bool *": ["&truth", "NULL"],
+    "const ig_block_sink *const *": ["sinks", "no_sinks", "NULL"],
 }
 
 # Objects: one that the test has made, and NULL. What frees them gets NULL only.
 for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled", "ig_tokenizer", "ig_text_model", "ig_onnx",
-             "ig_onnx_builder"):
+             "ig_onnx_builder", "ig_store", "ig_group"):
     for const in ("", "const "):
         BY_TYPE[f"{const}{name} *"] = [name[3:], "NULL"]
 
@@ -75,7 +78,7 @@ for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled
 for name in ("ig_device_info", "ig_finfo", "ig_iinfo", "ig_verify_report", "ig_module_options",
              "ig_launch", "ig_kernel_call", "ig_encode_options", "ig_text_info", "ig_translate_options",
              "ig_profile", "ig_kernel_findings", "ig_memory_info", "ig_fallback_row", "ig_onnx_info", "ig_onnx_facts", "ig_onnx_use",
-             "ig_onnx_attribute"):
+             "ig_onnx_attribute", "ig_blocks", "ig_store_options"):
     for const in ("", "const ", "const struct "):
         BY_TYPE[f"{const}{name} *"] = [f"&({name}){{0}}", "NULL"]
 
@@ -105,7 +108,7 @@ SPECIAL = {
     ("ig_onnx_from_memory", "n"): ["24", "0", "4"],
     ("ig_onnx_value_retain", "v"): ["NULL"], ("ig_onnx_value_release", "v"): ["NULL"],
     ("ig_read", "bytes"): ["24", "0", "SIZE_MAX"],
-    ("ig_read", "dst"): ["space", "NULL"],
+    ("ig_read", "dst"): ["space", "NULL"], ("ig_store_read", "data"): ["space", "NULL"],
     ("ig_float_text", "out"): ["(char *)space", "NULL"],
     ("ig_fail", "format"): ['"a boundary test"', "NULL"],
     ("ig_free", "text"): ["NULL"],
@@ -130,7 +133,8 @@ FREES = {"ig_compiled *": "ig_compiled_free", "ig_module *": "ig_module_free",
          "ig_optimizer *": "ig_optimizer_free", "ig_translations *": "ig_translations_free",
          "ig_machine *": "ig_free", "char *": "ig_free", "ig_encoding *": "ig_free",
          "ig_tokenizer *": "ig_tokenizer_free", "ig_text_model *": "ig_text_model_free", "ig_onnx *": "ig_onnx_free",
-         "ig_onnx_builder *": "ig_onnx_builder_free", "ig_onnx_value *": "ig_onnx_value_release"}
+         "ig_onnx_builder *": "ig_onnx_builder_free", "ig_onnx_value *": "ig_onnx_value_release",
+         "ig_store *": "ig_store_close", "ig_group *": "ig_group_close"}
 # Called by the test itself, where their effect on everything else is wanted.
 LEFT_OUT = {"ig_shutdown": "frees what the other calls use", "ig_scope_end": "closes the test's scope",
             "ig_scope_begin": "has no parameters, and its scope would stay open"}
@@ -185,7 +189,7 @@ def fits(c_type, values):
 
 
 def values_of(function, c_type, name):
-    if function.endswith("_free") and c_type != "void *":
+    if function.endswith(("_free", "_close")) and c_type != "void *":
         return ["NULL"]
     for key in ((function, name), ("*", name)):
         # A name alone says enough only of a type that its values have.

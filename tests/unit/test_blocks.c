@@ -373,7 +373,7 @@ static void test_sinks(void **unused)
                                     .context = &s};
         setenv("IG_BLOCK_BYTES", most, 1);
         ig_array *source = source_of(x, chunk), *y = centred(source, source, z);
-        if (ig_eval_to(&y, &sink, 1) != IG_OK)
+        if (ig_eval_to(&y, &(const ig_block_sink *){&sink}, 1) != IG_OK)
             fail_msg("%s", ig_error(NULL));
         unsetenv("IG_BLOCK_BYTES");
         assert_int_equal(s.wrong, 0);

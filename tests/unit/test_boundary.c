@@ -4,6 +4,7 @@
 #include "support/text_folder.h"
 #include "support/unit.h"
 
+#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -29,6 +30,18 @@ static ig_tokenizer *tokenizer;
 static ig_text_model *text_model;
 static ig_onnx *onnx;
 static ig_onnx_builder *onnx_builder;
+static ig_store *store;
+static ig_group *group;
+static char stores[] = "/tmp/ingot-boundary-XXXXXX"; /* their folder, as long as they are open */
+static bool truth;
+static ig_status sink_write(void *context, const int64_t *start, const int64_t *size,
+                            const void *data)
+{
+    (void)context, (void)start, (void)size, (void)data;
+    return IG_OK;
+}
+static const ig_block_sink sink = {.size = sizeof sink, .write = sink_write}, no_sink;
+static const ig_block_sink *sinks[LISTED], *no_sinks[LISTED];
 static ig_onnx_value *onnx_value, *onnx_texts, *onnx_in[LISTED], *onnx_out[LISTED];
 static const ig_text texts[] = {{"cats un", 7}, {"!", 1}}, holey_texts[] = {{NULL, 5}, {NULL, 0}};
 static const int32_t list[] = {2, 5, 3};
@@ -99,6 +112,8 @@ static void values_make(void)
     for (int i = 0; i < LISTED; i++) {
         lists[i] = matrix;
         holes[i] = i % 2 ? NULL : matrix;
+        sinks[i] = &sink;
+        no_sinks[i] = i % 2 ? NULL : &no_sink;
         items[i] = (ig_index){.kind = i ? IG_INDEX_NEWAXIS : IG_INDEX_INT};
         args[i] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = matrix};
     }
@@ -118,10 +133,23 @@ static void values_make(void)
     }
     folder_remove(folder);
     onnx_make();
+    char path[64];
+    snprintf(path, sizeof path, "%s/x", mkdtemp(stores));
+    assert_int_equal(ig_group_create(stores, NULL), IG_OK);
+    store = ig_store_create(path, IG_SHAPE(2, 3), IG_F32, NULL);
+    group = ig_group_open(stores);
+    assert_non_null(store);
+    assert_non_null(group);
     assert_non_null(x);
     assert_non_null(module);
     assert_non_null(compiled);
     assert_false(ig_failed());
+}
+
+static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *at)
+{
+    (void)facts, (void)kind, (void)at;
+    return remove(path);
 }
 
 static void values_free(void)
@@ -138,6 +166,9 @@ static void values_free(void)
     ig_onnx_value_release(onnx_value);
     ig_onnx_value_release(onnx_texts);
     ig_release(variable);
+    ig_store_close(store);
+    ig_group_close(group);
+    nftw(stores, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- the checks around each call ------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/memory.h"
 #include "engine/eval/blocks.h"
 #include "engine/eval/transfer.h"
@@ -567,25 +568,57 @@ static ig_status check_arrays(const char *who, ig_array *const *arrays, int n)
     return IG_OK;
 }
 
-ig_status ig_eval_to(ig_array *const *arrays, const ig_block_sink *sinks, int n)
+/* The sinks in the form of this library; the caller frees the list. NULL on failure. */
+static ig_block_sink *read_sinks(const char *who, ig_array *const *arrays,
+                                 const ig_block_sink *const *sinks, int n, bool writes)
 {
-    TRY(check_arrays("eval_to", arrays, n));
-    TRY(require_list("eval_to", "sinks", sinks, n));
-    return evaluate(arrays, sinks, n);
+    ig_block_sink *own = memory_new((size_t)(n + 1) * sizeof *own);
+    ig_status status = own ? require_list(who, "sinks", sinks, n) : IG_ERR_MEMORY;
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        status = require_pointer(who, "sinks", sinks[i]);
+        if (status == IG_OK)
+            status = sized_read(SIZED(ig_block_sink, scratch), &own[i], sinks[i]);
+        if (status == IG_OK && writes && !own[i].write)
+            status = ig_fail(IG_ERR_ARGUMENT, "%s: sink %d has no function that writes", who, i);
+        const ig_ints chunk = own[i].chunk;
+        bool fits = !chunk.v || chunk.n == ig_ndim(arrays[i]);
+        for (int k = 0; fits && chunk.v && k < chunk.n; k++)
+            fits = chunk.v[k] > 0;
+        if (status == IG_OK && !fits)
+            status =
+                ig_fail(IG_ERR_SHAPE, "%s: the chunks of sink %d do not fit its array", who, i);
+    }
+    if (status == IG_OK)
+        return own;
+    memory_free(own);
+    return NULL;
 }
 
-char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *sinks, int n)
+ig_status ig_eval_to(ig_array *const *arrays, const ig_block_sink *const *sinks, int n)
+{
+    TRY(check_arrays("eval_to", arrays, n));
+    ig_block_sink *own = read_sinks("eval_to", arrays, sinks, n, true);
+    const ig_status status = own ? evaluate(arrays, own, n) : error_waiting(IG_ERR_MEMORY);
+    memory_free(own);
+    return status;
+}
+
+char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *const *sinks, int n)
 {
     block_plan p;
     text t = {0};
-    if (check_arrays("explain_blocks", arrays, n) != IG_OK || ig_scope_begin() != IG_OK)
+    if (check_arrays("explain_blocks", arrays, n) != IG_OK)
         return NULL;
-    if (block_plan_make(&p, arrays, sinks, n) == IG_OK)
+    ig_block_sink *own = sinks ? read_sinks("explain_blocks", arrays, sinks, n, false) : NULL;
+    if ((sinks && !own) || ig_scope_begin() != IG_OK)
+        return NULL;
+    if (block_plan_make(&p, arrays, own, n) == IG_OK)
         block_plan_text(&p, &t);
     else
         t.failed = true;
     block_plan_free(&p);
     ig_scope_end();
+    memory_free(own);
     return text_take(&t);
 }
 

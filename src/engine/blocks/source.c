@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "engine/ops/complex.h"
 
 block_source *block_source_retain(block_source *s)
@@ -41,9 +42,11 @@ static ig_status check(const ig_blocks *b)
     return IG_OK;
 }
 
-ig_array *ig_from_blocks(const ig_blocks *b)
+ig_array *ig_from_blocks(const ig_blocks *blocks)
 {
-    if (require_pointer("from_blocks", "blocks", b) != IG_OK)
+    ig_blocks own, *b = &own;
+    if (require_pointer("from_blocks", "blocks", blocks) != IG_OK ||
+        sized_read(SIZED(ig_blocks, scratch), &own, blocks) != IG_OK)
         return NULL;
     block_source *s = check(b) == IG_OK ? memory_new(sizeof *s) : NULL;
     if (!s) {

@@ -301,7 +301,7 @@ static bool reads_sources(ig_array *const *arrays, int n)
     ig_array **list = NULL;
     int count = 0;
     bool found = false, crosses = false;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; arrays && i < n; i++)
         crosses = crosses || (arrays[i] && arrays[i]->root->crosses && !arrays[i]->root->data);
     if (!crosses)
         return false;

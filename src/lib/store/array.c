@@ -177,7 +177,7 @@ ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *o
                                 .has = resume ? has_block : NULL,
                                 .context = s,
                                 .scratch = ig_store_scratch_bytes(s) * (uint64_t)ig_threads()};
-    ig_status status = ig_eval_to(&x, &sink, 1);
+    ig_status status = ig_eval_to(&x, &(const ig_block_sink *){&sink}, 1);
     if (status == IG_OK)
         status = ig_store_set_attributes(s, own);
     ig_store_close(s);
