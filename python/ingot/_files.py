@@ -11,8 +11,16 @@ def load(path):
     return _ingot._load_all(path) if os.fspath(path).endswith(_SETS) else _ingot._load(path)
 
 
+def open(path):
+    """An array in a Zarr store, an .npy file, a folder of them or an HDF5 file, which is read block by block when it is needed."""
+    return _ingot._open(path)
+
+
 def save(path, x):
-    """Writes an array (.npy, .csv, .tsv, .txt), or a dictionary of arrays (.npz, .safetensors)."""
+    """Writes an array (.npy, .csv, .tsv, .txt; block by block as a .zarr store), or a dictionary of arrays (.npz, .safetensors)."""
+    if os.fspath(path).endswith(".zarr"):
+        _ingot._save_store(path, x)
+        return
     if os.fspath(path).endswith(_SETS):
         _ingot._save_all(path, dict(x), os.fspath(path).endswith(".npz"))
     else:

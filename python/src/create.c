@@ -84,9 +84,9 @@ static PyObject *fn_broadcast_shapes(PyObject *self, PyObject *const *args, Py_s
     return ints_tuple((ig_ints){shape, ndim});
 }
 
-static PyObject *fn_load(PyObject *self, PyObject *path)
+/* What `read` makes of the file at path. */
+static PyObject *array_of_file(ig_array *(*read)(const char *path), PyObject *path)
 {
-    (void)self;
     PyObject *bytes;
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
@@ -96,9 +96,39 @@ static PyObject *fn_load(PyObject *self, PyObject *path)
     }
     const char *name = PyBytes_AsString(bytes);
     ig_array *x;
-    Py_BEGIN_ALLOW_THREADS x = ig_load(name);
+    Py_BEGIN_ALLOW_THREADS x = read(name);
     Py_END_ALLOW_THREADS Py_DECREF(bytes);
     return leave_with(x);
+}
+
+static PyObject *fn_load(PyObject *self, PyObject *path)
+{
+    (void)self;
+    return array_of_file(ig_load, path);
+}
+
+static PyObject *fn_open(PyObject *self, PyObject *path)
+{
+    (void)self;
+    return array_of_file(ig_open, path);
+}
+
+static PyObject *fn_save_store(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *path, *o;
+    int status = -1;
+    if (!PyArg_ParseTuple(args, "O&O:_save_store", PyUnicode_FSConverter, &path, &o))
+        return NULL;
+    if (enter()) {
+        ig_array *x = to_array(o);
+        status = x ? save_store(PyBytes_AsString(path), x) : -1;
+        leave();
+    }
+    Py_DECREF(path);
+    if (status == 0)
+        Py_RETURN_NONE;
+    return PyErr_Occurred() ? NULL : raise_error();
 }
 
 static PyObject *fn_save(PyObject *self, PyObject *args)
@@ -187,6 +217,8 @@ PyMethodDef create_functions[] = {
     {"broadcast_shapes", (PyCFunction)(void (*)(void))fn_broadcast_shapes, METH_FASTCALL,
      "broadcast_shapes(*shapes)\n--\n\nThe shape that arrays of these shapes have together."},
     {"_load", fn_load, METH_O, NULL},
+    {"_open", fn_open, METH_O, NULL},
+    {"_save_store", fn_save_store, METH_VARARGS, NULL},
     {"_save", fn_save, METH_VARARGS, NULL},
     {"_load_all", fn_load_all, METH_O, NULL},
     {"_save_all", fn_save_all, METH_VARARGS, NULL},
