@@ -32,8 +32,8 @@ IG_API ig_array *ig_from_blocks(const ig_blocks *blocks);
 
 /* True if x is not evaluated and depends on such an array. */
 IG_API bool ig_reads_blocks(ig_array *x);
-/* The chunks of an array that x depends on and that has the shape of x: a good choice for writing x. Not given if there
- * is none. Valid as long as x is not evaluated. */
+/* The chunks of an array that x depends on and that has the shape of x: a good choice for writing x. An empty list
+ * (v is NULL) if there is no such array. The list is valid until x is evaluated. */
 IG_API ig_ints ig_chunks_like(ig_array *x);
 
 /* Where blocks of a result go. */

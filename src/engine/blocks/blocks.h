@@ -146,6 +146,8 @@ typedef struct stage {
 int64_t stage_tiles(const stage *s);
 int64_t stage_parts(const stage *s); /* of a tile */
 int64_t stage_row(const stage *s);   /* elements of a row that is cut into parts */
+int64_t stage_unit(
+    const stage *s); /* parts are 2^k times as long, where the order of sums is fixed */
 box stage_tile(const stage *s, int64_t nth);
 /* The block of each end that a part of a tile needs. Returns the place of the part's first element in the rows of
  * these blocks, which may begin before it. */

@@ -17,7 +17,6 @@
 #define BLOCK_BYTES \
     ((uint64_t)128 << 20) /* of a block's sources and results, unless the limit is small */
 #define BLOCKS_SEEN 4096  /* blocks that are looked at to find the largest */
-#define PART_LEAST ((int64_t)1 << 10) /* a part is 2^k times this */
 
 static uint64_t bytes_of(const ig_array *x)
 {
@@ -144,17 +143,26 @@ static int64_t shorter(const block_plan *p, const stage *s, int axis)
     return even < s->tile[axis] ? even : 0;
 }
 
-/* Cuts tiles until a block takes at most `most` bytes. True if that is so. */
+/* Bytes of a tile of all roots. Halves count as the floats in which they are summed, if they are `summed`. */
+static uint64_t tile_bytes(const stage *s, bool summed)
+{
+    const box b = stage_tile(s, 0);
+    const int64_t n = box_size(&b, s->root[0]->view.ndim);
+    uint64_t bytes = 0;
+    for (int i = 0; i < s->n_root; i++) {
+        const ig_dtype dtype = (ig_dtype)s->root[i]->dtype;
+        bytes += (uint64_t)n * ig_dtype_bytes(summed && dtype_is_half(dtype) ? IG_F32 : dtype);
+    }
+    return bytes;
+}
+
+/* Cuts tiles until a block takes at most `most` bytes. *fits: it does. */
 static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *fits)
 {
     const int ndim = s->root[0]->view.ndim;
     TRY(estimate(s));
     for (;;) {
-        uint64_t out = 0;
-        for (int i = 0; i < s->n_root; i++) {
-            const box b = stage_tile(s, 0);
-            out += (uint64_t)box_size(&b, ndim) * ig_dtype_bytes((ig_dtype)s->root[i]->dtype);
-        }
+        const uint64_t out = tile_bytes(s, false);
         *fits = s->load + out <= most;
         if (*fits)
             return IG_OK;
@@ -197,22 +205,12 @@ static void whole_tile(stage *s)
 static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *fits)
 {
     const int ndim = s->root[0]->view.ndim;
-    const int64_t row = stage_row(s);
-    int64_t unit = PART_LEAST;
-    if (s->kind == STAGE_PRODUCT) {
-        const int64_t blocks = (row + 255) / 256;
-        unit = blocks ? (row + blocks - 1) / blocks : 1;
-    }
+    const int64_t row = stage_row(s), unit = stage_unit(s);
     s->part = unit;
     while (s->part < row)
         s->part *= 2;
     *fits = false;
-    for (;;) { /* the result is held, so its tiles take a part of the memory only */
-        const box b = stage_tile(s, 0);
-        const uint64_t out =
-            (uint64_t)box_size(&b, ndim) * ig_dtype_bytes((ig_dtype)s->root[0]->dtype);
-        if (out <= most / 3)
-            break;
+    while (tile_bytes(s, false) > most / 3) { /* the tile is held while its parts are read */
         int axis = 0;
         for (int i = 1; i < ndim; i++)
             axis = s->tile[i] > s->tile[axis] ? i : axis;
@@ -332,17 +330,11 @@ static ig_status find_largest(stage *s, int64_t *largest)
 static ig_status measure(const block_plan *p, stage *s)
 {
     int64_t largest = 0;
-    uint64_t first, other = 0, result = 0;
+    uint64_t first, other = 0;
     TRY(find_largest(s, &largest));
     TRY(block_graph_bytes(s, 0, &first));
     if (largest)
         TRY(block_graph_bytes(s, largest, &other));
-    const box tile = stage_tile(s, 0);
-    for (int i = 0; i < s->n_root; i++) {
-        const ig_dtype dtype = (ig_dtype)s->root[i]->dtype;
-        const size_t bytes = ig_dtype_bytes(dtype_is_half(dtype) ? IG_F32 : dtype);
-        result += (uint64_t)box_size(&tile, s->root[0]->view.ndim) * bytes;
-    }
     /* A fold has values of at most log2(parts) parts at a time, each of them two arrays. */
     uint64_t values = 2;
     for (int64_t n = s->kind == STAGE_FOLD ? stage_parts(s) : 0; n > 0; n /= 2)
@@ -356,7 +348,7 @@ static ig_status measure(const block_plan *p, stage *s)
     for (int i = 0; i < s->n_root && s->to == TO_SINK; i++)
         scratch += p->sink[s->first_sink + i].scratch;
     s->peak = (first > other ? first : other) + s->load * (uint64_t)(1 + s->ahead) +
-              result * values + scratch;
+              tile_bytes(s, true) * values + scratch;
     return IG_OK;
 }
 
@@ -442,14 +434,10 @@ static ig_status plan_stage(block_plan *p, stage *s)
 {
     uint64_t most = block_bytes(p->limit);
     bool any;
-    TRY(choose(p, s, most));
-    TRY(add_cuts(p, s, &any));
-    if (any) { /* what was cut is ready now */
+    do { /* each round makes some costly steps ready, and another way may then be better */
         TRY(choose(p, s, most));
         TRY(add_cuts(p, s, &any));
-        if (any)
-            return ig_fail(IG_ERR_INTERNAL, "blocks: a stage needs results that no stage computes");
-    }
+    } while (any);
     s->all_cut = false;
     uint64_t held = 0;
     for (int i = 0; i < p->n; i++)

@@ -469,12 +469,11 @@ static ig_status attach(runner *r)
 {
     for (int i = 0; i < r->s->n_root && r->s->to == TO_MEMORY; i++) {
         ig_array *root = r->s->root[i];
-        engine *e = engine_enter();
+        engine_enter();
         const backend *dev = engine_device_of(root);
         const bool stays = transfer_stays(r->result[i], dev);
         buffer *b = stays ? buffer_retain(r->result[i])
                           : transfer_copy(r->result[i], 0, r->result[i]->bytes, dev);
-        (void)e;
         if (b)
             root->data = b;
         if (b && !root->device && root->view.ndim)

@@ -1,6 +1,6 @@
 /* The blocks of a stage, and what is computed for each.
  *
- * Parts of a row. The order of a fold is a tree over chunks of FOLD_CHUNK elements (backend/cpu/reduce/reduce.c), so a
+ * Parts of a row. The order of a fold is a tree over chunks of TAPE_BLOCK elements (backend/cpu/reduce/reduce.c), so a
  * part of 2^k chunks is a subtree, and joining the parts' values in the tree's order gives the bits of the whole row. A
  * sum of floats has two values, the sum and what its roundings have lost. A product adds the sums of blocks of k in
  * order (backend/cpu/lanes/gemm.h), so a part continues the sum of the parts before it, one such block at a time. */
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include <string.h>
 
-enum { FOLD_CHUNK = 1024, PRODUCT_K = 256 };
+enum { PRODUCT_K = 256 }; /* GEMM_KC of the CPU, SAME_K of emitted kernels */
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -55,6 +55,12 @@ int64_t stage_row(const stage *s)
     for (int i = v->ndim - count; i < v->ndim; i++)
         n *= v->shape[i];
     return n;
+}
+
+int64_t stage_unit(const stage *s)
+{
+    const int64_t row = stage_row(s);
+    return s->kind == STAGE_FOLD ? TAPE_BLOCK : row ? ceil_div(row, ceil_div(row, PRODUCT_K)) : 1;
 }
 
 int64_t stage_parts(const stage *s)
@@ -185,22 +191,18 @@ static int build_fold(const stage *s, int64_t part, int64_t skip, ig_array *x, i
     return out[0] && out[1] ? 2 : 0;
 }
 
-/* The length of the blocks of k whose sums are added in order: see gemm.h. Where the order is not fixed, or does not
- * matter, it is a whole part. */
-static int64_t sum_block(const stage *s, const ig_array *x)
+/* True if the sums of a product are added in a fixed order: not in other math modes on GPUs, and not for integers. */
+static bool is_fixed(const ig_array *root)
 {
-    const int64_t k = stage_row(s);
-    const backend *dev = engine_device_of(s->root[0]);
-    const bool fixed = dtype_is_float((ig_dtype)x->dtype) &&
-                       (dev == &backend_cpu || ig_math_mode() == IG_MATH_SAME);
-    return fixed ? ceil_div(k, ceil_div(k, PRODUCT_K)) : s->part;
+    return dtype_is_float((ig_dtype)root->in[0]->dtype) &&
+           (engine_device_of(root) == &backend_cpu || ig_math_mode() == IG_MATH_SAME);
 }
 
 static ig_array *build_product(const stage *s, int64_t part, int64_t skip, ig_array *const *ends,
                                ig_array *sum)
 {
     const ig_array *root = s->root[0];
-    const int64_t n = part_length(s, part), block = sum_block(s, ends[0]);
+    const int64_t n = part_length(s, part), block = is_fixed(root) ? stage_unit(s) : n;
     const ig_dtype dtype = dtype_is_half((ig_dtype)root->dtype) ? IG_F32 : (ig_dtype)root->dtype;
     node_attr attr = root->attr;
     attr.ndim[3] = 1;
