@@ -10,28 +10,22 @@
 enum { OVERHEAD = 16, HEADER_BYTES = 16 }; /* blosc.h */
 
 static struct {
-    bool found;
     int (*compress)(int level, int shuffle, size_t typesize, size_t n, const void *in, void *out,
                     size_t room, const char *compressor, size_t blocksize, int threads);
     int (*decompress)(const void *in, void *out, size_t room, int threads);
     int (*validate)(const void *in, size_t n, size_t *decoded);
 } library;
 
-static void find_library(void)
+static bool blosc_find(void)
 {
     static const char *const files[] = {"libblosc.so.1", "libblosc.1.dylib",
                                         "/opt/homebrew/lib/libblosc.1.dylib", NULL};
-    const library_function functions[] = {{"blosc_compress_ctx", &library.compress},
-                                          {"blosc_decompress_ctx", &library.decompress},
-                                          {"blosc_cbuffer_validate", &library.validate}};
-    library.found = store_library_find(files, functions, sizeof functions / sizeof *functions);
-}
-
-static bool blosc_find(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_library);
-    return library.found;
+    static const library_function functions[] = {{"blosc_compress_ctx", &library.compress},
+                                                 {"blosc_decompress_ctx", &library.decompress},
+                                                 {"blosc_cbuffer_validate", &library.validate}};
+    static store_library wanted = {files, functions, sizeof functions / sizeof *functions, false,
+                                   false};
+    return store_library_has(&wanted);
 }
 
 static size_t blosc_most(size_t bytes) { return bytes + OVERHEAD; }

@@ -43,7 +43,6 @@ typedef struct z_stream {
 } z_stream;
 
 static struct {
-    bool found;
     int (*inflate_begin)(z_stream *z, int bits, const char *version, int size);
     int (*inflate)(z_stream *z, int flush);
     int (*inflate_reset)(z_stream *z);
@@ -56,22 +55,17 @@ static struct {
 
 static const char version[] = "1.2.0"; /* the first digit must be the library's */
 
-static void find_library(void)
+static bool zlib_find(void)
 {
     static const char *const files[] = {"libz.so.1", "libz.1.dylib", "/usr/lib/libz.1.dylib", NULL};
-    const library_function functions[] = {
+    static const library_function functions[] = {
         {"inflateInit2_", &library.inflate_begin}, {"inflate", &library.inflate},
         {"inflateReset", &library.inflate_reset},  {"inflateEnd", &library.inflate_end},
         {"deflateInit2_", &library.deflate_begin}, {"deflate", &library.deflate},
         {"deflateEnd", &library.deflate_end}};
-    library.found = store_library_find(files, functions, sizeof functions / sizeof *functions);
-}
-
-static bool zlib_find(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_library);
-    return library.found;
+    static store_library wanted = {files, functions, sizeof functions / sizeof *functions, false,
+                                   false};
+    return store_library_has(&wanted);
 }
 
 static bool always(void) { return true; }

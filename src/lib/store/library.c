@@ -2,6 +2,7 @@
 #include "lib/store/library.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 bool store_library_find(const char *const *files, const library_function *functions, size_t n)
@@ -18,4 +19,16 @@ bool store_library_find(const char *const *files, const library_function *functi
         memcpy(functions[i].place, &function, sizeof function);
     }
     return true;
+}
+
+bool store_library_has(store_library *l)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!l->looked)
+        l->found = store_library_find(l->files, l->functions, l->n);
+    l->looked = true;
+    const bool found = l->found;
+    pthread_mutex_unlock(&lock);
+    return found;
 }

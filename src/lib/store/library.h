@@ -14,4 +14,14 @@ typedef struct library_function {
  * file or if it lacks a function. It stays open. */
 bool store_library_find(const char *const *files, const library_function *functions, size_t n);
 
+/* A library that is looked for when it is first needed. */
+typedef struct store_library {
+    const char *const *files;
+    const library_function *functions;
+    size_t n; /* of functions */
+    bool looked, found;
+} store_library;
+/* store_library_find, once for each library. Any thread may call it. */
+bool store_library_has(store_library *l);
+
 #endif

@@ -9,7 +9,6 @@
 enum { PARAMETER_LEVEL = 100, PARAMETER_CHECKSUM = 201, KEPT_MAX = 64 }; /* zstd.h */
 
 static struct {
-    bool found;
     void *(*decoder_new)(void);
     size_t (*decoder_free)(void *);
     size_t (*decompress)(void *context, void *out, size_t room, const void *in, size_t n);
@@ -24,24 +23,19 @@ static struct {
     int n_decoders, n_encoders;
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void find_library(void)
+static bool zstd_find(void)
 {
     static const char *const files[] = {"libzstd.so.1", "libzstd.1.dylib",
                                         "/opt/homebrew/lib/libzstd.1.dylib", NULL};
-    const library_function functions[] = {
+    static const library_function functions[] = {
         {"ZSTD_createDCtx", &library.decoder_new},    {"ZSTD_freeDCtx", &library.decoder_free},
         {"ZSTD_decompressDCtx", &library.decompress}, {"ZSTD_createCCtx", &library.encoder_new},
         {"ZSTD_freeCCtx", &library.encoder_free},     {"ZSTD_CCtx_setParameter", &library.set},
         {"ZSTD_compress2", &library.compress},        {"ZSTD_isError", &library.is_error},
         {"ZSTD_getErrorName", &library.error}};
-    library.found = store_library_find(files, functions, sizeof functions / sizeof *functions);
-}
-
-static bool zstd_find(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_library);
-    return library.found;
+    static store_library wanted = {files, functions, sizeof functions / sizeof *functions, false,
+                                   false};
+    return store_library_has(&wanted);
 }
 
 /* Takes a context that is kept, or makes one; NULL if there is no memory. */
