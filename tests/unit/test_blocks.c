@@ -3,6 +3,7 @@
 #include "engine/array/array.h"
 #include "support/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,29 @@ static ig_array *running_down(ig_array *x, ig_array *y, ig_array *z)
     (void)y, (void)z;
     return ig_cumulative_sum(x, IG_AXES(0), IG_DTYPE_NONE, false);
 }
+static ig_array *running_product(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    return ig_cumulative_prod(x, IG_AXES(0), IG_DTYPE_NONE, true);
+}
+static ig_array *running_most(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    return ig_add(ig_cumulative_max(ig_subtract(x, y), IG_AXES(0)),
+                  ig_cumulative_min(x, IG_AXES(1)));
+}
+static ig_array *running_whole(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    ig_array *row = ig_reshape(ig_multiply(x, y), IG_SHAPE(-1));
+    return ig_cumulative_sum(row, IG_AXES(0), IG_DTYPE_NONE, false);
+}
+static ig_array *running_numbers(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y, (void)z;
+    ig_array *i = ig_astype(ig_multiply(x, ig_float(100)), IG_I32);
+    return ig_cumulative_sum(ig_reshape(i, IG_SHAPE(-1)), IG_AXES(0), IG_DTYPE_NONE, false);
+}
 static ig_array *sorted(ig_array *x, ig_array *y, ig_array *z)
 {
     (void)z;
@@ -239,6 +263,10 @@ static const struct {
     ROW(rolled),
     ROW(running),
     ROW(running_down),
+    ROW(running_product),
+    ROW(running_most),
+    ROW(running_whole),
+    ROW(running_numbers),
     ROW(sorted),
     ROW(softmax),
     ROW(noisy),
@@ -312,6 +340,128 @@ static void test_bits(void **unused)
     for (int round = 0; round < 12; round++)
         for (int e = 0; e < EXPRESSIONS; e++)
             compare_one(e, round);
+}
+
+/* ---- rows that are longer than blocks ---- */
+
+/* x of (rows, n), (n, rows) if it is transposed; along the long axis. */
+typedef ig_array *(*along)(ig_array *x, int axis);
+
+static ig_array *scan_sum(ig_array *x, int axis)
+{
+    return ig_cumulative_sum(x, IG_AXES(axis), ig_dtype_of(x), false);
+}
+static ig_array *scan_prod(ig_array *x, int axis)
+{
+    return ig_cumulative_prod(x, IG_AXES(axis), ig_dtype_of(x), false);
+}
+static ig_array *scan_max(ig_array *x, int axis) { return ig_cumulative_max(x, IG_AXES(axis)); }
+static ig_array *scan_min(ig_array *x, int axis) { return ig_cumulative_min(x, IG_AXES(axis)); }
+static ig_array *scan_back(ig_array *x, int axis)
+{
+    ig_array *y = ig_cumulative_sum(ig_flip(x, IG_AXES(axis)), IG_AXES(axis), IG_DTYPE_NONE, true);
+    return ig_flip(y, IG_AXES(axis));
+}
+
+static const struct {
+    const char *name, *stage;
+    along build;
+} alongs[] = {
+    {"cumulative_sum", "rows of", scan_sum}, {"cumulative_prod", "rows of", scan_prod},
+    {"cumulative_max", "rows of", scan_max}, {"cumulative_min", "rows of", scan_min},
+    {"reversed sum", "rows of", scan_back},
+};
+enum { ALONGS = sizeof alongs / sizeof *alongs };
+
+/* Numbers near 1, some of them equal, with zeros of both signs, and sometimes NaN and infinities. */
+static ig_array *drawn_odd(int seed, ig_ints shape, ig_dtype dtype, bool special)
+{
+    ig_array *x = ig_normal(ig_key((uint64_t)seed, NULL), shape, IG_F32, NULL, NULL);
+    x = ig_divide(ig_round(ig_multiply(x, ig_float(50))), ig_float(50));
+    if (dtype_is_float(dtype)) {
+        ig_array *odd = ig_normal(ig_key((uint64_t)seed + 1, NULL), shape, IG_F32, NULL, NULL);
+        ig_array *big = ig_greater(odd, ig_float(3.2));
+        if (special)
+            x = ig_where(big, ig_divide(ig_float(1), ig_round(x)), x); /* inf, and numbers */
+        if (special)
+            x = ig_where(ig_less(odd, ig_float(-3.5)),
+                         ig_subtract(ig_multiply(x, ig_float(INFINITY)), ig_float(INFINITY)), x);
+    } else {
+        x = ig_multiply(x, ig_float(50));
+    }
+    x = ig_astype(x, dtype);
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    return x;
+}
+
+static bool same_bits(const char *a, const char *b, size_t bytes, ig_dtype dtype)
+{
+    const size_t each = ig_dtype_bytes(dtype);
+    for (size_t i = 0; i < bytes; i += each) {
+        if (!memcmp(a + i, b + i, each))
+            continue;
+        double p = 0, q = 0;
+        if (dtype == IG_F64) {
+            memcpy(&p, a + i, 8);
+            memcpy(&q, b + i, 8);
+        } else if (dtype == IG_F32) {
+            float f, g;
+            memcpy(&f, a + i, 4);
+            memcpy(&g, b + i, 4);
+            p = (double)f, q = (double)g;
+        }
+        if (p == p || q == q)
+            return false;
+    }
+    return true;
+}
+
+/* Returns true if the plan has parts of rows. */
+static bool compare_along(int e, int round)
+{
+    static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_I32, IG_I64, IG_U8, IG_BF16};
+    const ig_dtype dtype = dtypes[below(7)];
+    const int64_t rows = 1 + below(4), most = round % 3 ? 9000 : 200000;
+    const int64_t n = round % 4 ? 1 + below(most) : (1 + below(4)) * 1024 * (round % 3 ? 1 : 64);
+    const int axis = (int)below(2);
+    const int64_t shape[2] = {axis ? rows : n, axis ? n : rows};
+    const int64_t chunk[2] = {1 + below(shape[0] < 900 ? shape[0] : 900),
+                              1 + below(shape[1] < 900 ? shape[1] : 900)};
+    char block[32];
+    ig_scope_begin();
+    ig_array *x = drawn_odd(round + 50 * e, (ig_ints){shape, 2}, dtype, round % 2);
+    snprintf(block, sizeof block, "%lld", (long long)(20000 + below(n * 8)));
+    size_t bytes, other;
+    ig_array *y = alongs[e].build(x, axis);
+    char *plain = elements(y, &bytes);
+    setenv("IG_BLOCK_BYTES", block, 1);
+    ig_array *out = alongs[e].build(source_of(x, chunk), axis);
+    char *text = ig_explain(&out, 1);
+    char *blocked = elements(out, &other);
+    unsetenv("IG_BLOCK_BYTES");
+    assert_int_equal(bytes, other);
+    if (!same_bits(plain, blocked, bytes, ig_dtype_of(y)))
+        fail_msg("%s along axis %d of (%lld, %lld) %s, round %d, block bytes %s: other bits\n%s",
+                 alongs[e].name, axis, (long long)shape[0], (long long)shape[1],
+                 ig_dtype_name(dtype), round, block, text ? text : "");
+    const bool parts = text && strstr(text, alongs[e].stage);
+    ig_free(text);
+    free(plain);
+    free(blocked);
+    ig_scope_end();
+    return parts;
+}
+
+static void test_long_rows(void **unused)
+{
+    (void)unused;
+    for (int e = 0; e < ALONGS; e++) {
+        int parts = 0;
+        for (int round = 0; round < 24; round++)
+            parts += compare_along(e, round);
+        if (parts < 6)
+            fail_msg("%s: only %d of 24 plans cut rows", alongs[e].name, parts);
+    }
 }
 
 /* ---- sinks ---- */
@@ -458,7 +608,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bits),        cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_failed_read), cmocka_unit_test(test_memory_limit),
-        cmocka_unit_test(test_complex),
+        cmocka_unit_test(test_complex),     cmocka_unit_test(test_long_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

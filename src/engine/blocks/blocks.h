@@ -116,15 +116,16 @@ bool box_reuse(const box *a, const box *b, int ndim, box *both, box *rest);
 typedef enum stage_kind {
     STAGE_TILES, /* blocks of the result */
     STAGE_FOLD, /* a reduction whose rows are cut: parts of rows are folded, and the values joined */
-    STAGE_PRODUCT /* a contraction whose sums are cut: parts are added in order */
+    STAGE_PRODUCT, /* a contraction whose sums are cut: parts are added in order */
+    STAGE_SCAN     /* running folds whose rows are cut: a part continues the parts before it */
 } stage_kind;
 
 /* Where the results of a stage go. */
 typedef enum stage_to { TO_MEMORY, TO_FILE, TO_SINK } stage_to;
 
 /* Computes some roots of one shape from sources and from results of earlier stages. The roots are cut into tiles. For
- * STAGE_FOLD and STAGE_PRODUCT, there is one root, and the sums of each tile are cut into parts. A block is a part of a
- * tile, or a tile. */
+ * STAGE_FOLD and STAGE_PRODUCT, there is one root, and the sums of each tile are cut into parts. For STAGE_SCAN, the last
+ * axis of each tile is. A block is a part of a tile, or a tile. */
 typedef struct stage {
     stage_kind kind;
     stage_to to;
@@ -149,11 +150,14 @@ int64_t stage_row(const stage *s);   /* elements of a row that is cut into parts
 int64_t stage_unit(
     const stage *s); /* parts are 2^k times as long, where the order of sums is fixed */
 box stage_tile(const stage *s, int64_t nth);
+/* The block of the roots that is complete after a part of a tile. */
+box stage_block(const stage *s, int64_t tile, int64_t part);
 /* The block of each end that a part of a tile needs. Returns the place of the part's first element in the rows of
  * these blocks, which may begin before it. */
 int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want);
 /* Builds the result of a part of a tile from the blocks of the ends: out[0], and for sums of floats out[1], what the
- * roundings have lost. sum: the result of the parts before, for STAGE_PRODUCT. Returns the number of arrays, 0 on
+ * roundings have lost. sum: the result of the parts before, for STAGE_PRODUCT; for STAGE_SCAN what they left in out[1],
+ * NULL for the first part. Returns the number of arrays, 0 on
  * failure. */
 int stage_build(const stage *s, int64_t part, int64_t skip, ig_array *const *ends, ig_array *sum,
                 ig_array **out);
@@ -161,6 +165,11 @@ int stage_build(const stage *s, int64_t part, int64_t skip, ig_array *const *end
 int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *right, ig_array **out);
 /* The root's block, from the joined results. */
 ig_array *stage_finish(const stage *s, ig_array *const *made);
+
+/* The same for STAGE_SCAN: scan.c. */
+int scan_build(const stage *s, int64_t part, ig_array *x, ig_array *carry, ig_array **out);
+int64_t scan_unit(const ig_array *root); /* elements; parts are multiples of it */
+int64_t scan_carry(const stage *s);      /* elements per row that a part leaves for the next */
 
 typedef struct block_plan {
     stage *stage;

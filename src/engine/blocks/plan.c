@@ -146,7 +146,7 @@ static int64_t shorter(const block_plan *p, const stage *s, int axis)
 /* Bytes of a tile of all roots. Halves count as the floats in which they are summed, if they are `summed`. */
 static uint64_t tile_bytes(const stage *s, bool summed)
 {
-    const box b = stage_tile(s, 0);
+    const box b = stage_block(s, 0, 0);
     const int64_t n = box_size(&b, s->root[0]->view.ndim);
     uint64_t bytes = 0;
     for (int i = 0; i < s->n_root; i++) {
@@ -156,7 +156,20 @@ static uint64_t tile_bytes(const stage *s, bool summed)
     return bytes;
 }
 
-/* Cuts tiles until a block takes at most `most` bytes. *fits: it does. */
+/* The next shorter length of an axis of tiles; of axis `ndim`, of the parts of a scan. 0: there is none. */
+static int64_t next_length(const block_plan *p, const stage *s, int axis)
+{
+    const int ndim = s->root[0]->view.ndim;
+    if (s->kind != STAGE_SCAN || axis < ndim - 1)
+        return axis < ndim ? shorter(p, s, axis) : 0;
+    int64_t unit = stage_unit(s);
+    const ig_ints chunk = s->to == TO_SINK ? p->sink[s->first_sink].chunk : (ig_ints){NULL, 0};
+    if (chunk.v && chunk.v[ndim - 1] > unit) /* a power of 2: see block_plan_make */
+        unit = chunk.v[ndim - 1];
+    return axis == ndim && s->part > unit ? s->part / 2 : 0;
+}
+
+/* Cuts tiles, and rows of a scan, until a block takes at most `most` bytes. *fits: it does. */
 static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *fits)
 {
     const int ndim = s->root[0]->view.ndim;
@@ -169,12 +182,13 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
         int axis = -1;
         int64_t length = 0;
         uint64_t least = UINT64_MAX;
-        for (int i = 0; i < ndim; i++) {
-            const int64_t old = s->tile[i], half = shorter(p, s, i);
+        for (int i = 0; i <= ndim; i++) {
+            int64_t *cut = i < ndim ? &s->tile[i] : &s->part;
+            const int64_t old = *cut, half = next_length(p, s, i);
             if (!half)
                 continue;
             const uint64_t load = s->load;
-            s->tile[i] = half;
+            *cut = half;
             TRY(estimate(s));
             const uint64_t now = s->load < load || out > most / 2 ? cost(s) : UINT64_MAX;
             if (now < least) {
@@ -182,12 +196,12 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
                 axis = i;
                 length = half;
             }
-            s->tile[i] = old;
+            *cut = old;
             TRY(estimate(s));
         }
         if (axis < 0)
             return IG_OK;
-        s->tile[axis] = length;
+        *(axis < ndim ? &s->tile[axis] : &s->part) = length;
         TRY(estimate(s));
     }
 }
@@ -286,7 +300,18 @@ static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
         }
         if (status == IG_OK)
             status = steps_build(&s->work, want, loaded, ends);
-        const int n = status == IG_OK ? stage_build(s, block % parts, skip, ends, NULL, out) : 0;
+        ig_array *sum = NULL;
+        if (s->kind == STAGE_SCAN && block % parts) {
+            const box b = stage_block(s, block / parts, block % parts);
+            int64_t shape[IG_MAX_NDIM];
+            const int last = s->root[0]->view.ndim - 1;
+            for (int a = 0; a < last; a++)
+                shape[a] = b.hi[a] - b.lo[a];
+            shape[last] = scan_carry(s);
+            const ig_dtype dtype = (ig_dtype)s->root[0]->dtype;
+            sum = stand_in(dtype_is_half(dtype) ? IG_F32 : dtype, last + 1, shape);
+        }
+        const int n = status == IG_OK ? stage_build(s, block % parts, skip, ends, sum, out) : 0;
         if (status == IG_OK && n == 0)
             status = error_waiting(IG_ERR_MEMORY);
         if (status == IG_OK)
@@ -333,6 +358,8 @@ static ig_status measure(const block_plan *p, stage *s)
     uint64_t first, other = 0;
     TRY(find_largest(s, &largest));
     TRY(block_graph_bytes(s, 0, &first));
+    if (s->kind == STAGE_SCAN && stage_parts(s) > 1 && largest % stage_parts(s) == 0)
+        largest++; /* the first part of a row is a smaller graph */
     if (largest)
         TRY(block_graph_bytes(s, largest, &other));
     /* A fold has values of at most log2(parts) parts at a time, each of them two arrays. */
@@ -361,11 +388,19 @@ static ig_status start_stage(const block_plan *p, stage *s, stage_kind kind)
 {
     steps_free(&s->work);
     s->kind = kind;
-    s->part = 0;
     whole_tile(s);
+    s->part = kind == STAGE_SCAN ? stage_unit(s) : 0;
+    while (kind == STAGE_SCAN && s->part < stage_row(s))
+        s->part *= 2;
     if (kind == STAGE_TILES)
         return steps_make(&s->work, s->root, s->n_root, p->done, p->n_done);
     return steps_make(&s->work, s->root[0]->in, kind == STAGE_PRODUCT ? 2 : 1, p->done, p->n_done);
+}
+
+static ig_status cut(const block_plan *p, stage *s, uint64_t most, bool *fits)
+{
+    return s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT ? cut_parts(p, s, most, fits)
+                                                             : cut_tiles(p, s, most, fits);
 }
 
 /* Plans the stage in one way. *fits: a block takes at most `most` bytes. */
@@ -374,7 +409,7 @@ static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool al
 {
     TRY(start_stage(p, s, kind));
     s->all_cut = all_cut;
-    return kind == STAGE_TILES ? cut_tiles(p, s, most, fits) : cut_parts(p, s, most, fits);
+    return cut(p, s, most, fits);
 }
 
 /* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
@@ -383,10 +418,10 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t most)
 {
     const program_kind kind = node_program(s->root[0]);
     const bool folds = kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE;
-    const bool may_part = s->n_root == 1 && (folds || kind == PROGRAM_CONTRACT) &&
-                          view_size(&s->root[0]->view) > 0 &&
-                          view_size(&s->root[0]->in[0]->view) > 0;
-    const stage_kind parts = folds ? STAGE_FOLD : STAGE_PRODUCT;
+    const bool may_part =
+        s->n_root == 1 && (folds || kind == PROGRAM_CONTRACT || kind == PROGRAM_SCAN) &&
+        view_size(&s->root[0]->view) > 0 && view_size(&s->root[0]->in[0]->view) > 0;
+    const stage_kind parts = folds ? STAGE_FOLD : kind == PROGRAM_SCAN ? STAGE_SCAN : STAGE_PRODUCT;
     int best = may_part ? 3 : 1; /* bit 0: costly steps apart; bit 1: parts */
     uint64_t least = UINT64_MAX;
     bool fits;
@@ -461,7 +496,7 @@ static ig_status plan_stage(block_plan *p, stage *s)
         most = most < load + 1 ? most : load;
         most /= 2;
         TRY(start_stage(p, s, s->kind));
-        TRY(s->kind == STAGE_TILES ? cut_tiles(p, s, most, &fits) : cut_parts(p, s, most, &fits));
+        TRY(cut(p, s, most, &fits));
         TRY(measure(p, s));
         if (s->peak >= peak || most == 0) {
             p->refused = true;
@@ -518,10 +553,18 @@ static bool is_planned(const block_plan *p, const ig_array *root)
     return false;
 }
 
-/* x, or a copy of it, such that its root has x's elements in order and is not evaluated. */
-static ig_array *as_root(ig_array *x)
+/* True if parts of rows of x, whose lengths are powers of 2, would not be whole chunks of the sink. */
+static bool is_apart(const ig_array *x, const ig_block_sink *sink)
 {
-    if (!x->root->data && view_equal(&x->view, &x->root->view))
+    const int last = x->view.ndim - 1;
+    const int64_t chunk = sink->chunk.v && last >= 0 ? sink->chunk.v[last] : 1;
+    return node_program(x) == PROGRAM_SCAN && (chunk & (chunk - 1)) && chunk < x->view.shape[last];
+}
+
+/* x, or a copy of it, such that its root has x's elements in order, is not evaluated, and can be written to the sink. */
+static ig_array *as_root(ig_array *x, const ig_block_sink *sink)
+{
+    if (!x->root->data && view_equal(&x->view, &x->root->view) && !is_apart(x->root, sink))
         return x;
     view *dst = memory_get(sizeof *dst);
     if (!dst)
@@ -599,7 +642,7 @@ ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block
     for (int i = 0; i < n; i++) {
         ig_array *x = complex_pairs(arrays[i]);
         if (sinks && x)
-            x = as_root(x);
+            x = as_root(x, &sinks[i]);
         if (!x)
             return error_waiting(IG_ERR_MEMORY);
         p->root[p->n_root++] = x->root;
@@ -627,7 +670,8 @@ static void shape_text(const stage *s, text *t)
     text_add(t, "%s in %lld tiles of %s", view_shape_text(v->ndim, v->shape, all),
              (long long)stage_tiles(s), view_shape_text(v->ndim, s->tile, one));
     if (s->kind != STAGE_TILES)
-        text_add(t, ", sums of %lld in parts of %lld", (long long)stage_row(s), (long long)s->part);
+        text_add(t, ", %s of %lld in parts of %lld", s->kind == STAGE_SCAN ? "rows" : "sums",
+                 (long long)stage_row(s), (long long)s->part);
 }
 
 void block_plan_text(const block_plan *p, text *t)

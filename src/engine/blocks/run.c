@@ -54,7 +54,7 @@ typedef struct runner {
     box written_box;
     entry stack[DEPTH_MOST];
     int depth;
-    ig_array *sum;  /* STAGE_PRODUCT: of the parts so far */
+    ig_array *sum;  /* STAGE_PRODUCT, STAGE_SCAN: of the parts so far */
     uint32_t since; /* cancel_count() at the start */
     uint64_t *read, total;
 } runner;
@@ -313,6 +313,16 @@ static ig_status finish_tile(runner *r, int64_t tile)
     return IG_OK;
 }
 
+/* Keeps what a part of a scan leaves for the next one. */
+static ig_status carry_on(runner *r, bool last)
+{
+    if (!last)
+        return ig_replace(&r->sum, r->out[1]);
+    ig_release(r->sum);
+    r->sum = NULL;
+    return IG_OK;
+}
+
 /* Computes the block of a load, in a scope of its own. */
 static ig_status compute(runner *r, load *l)
 {
@@ -338,9 +348,10 @@ static ig_status compute(runner *r, load *l)
     if (n == 0)
         return error_waiting(IG_ERR_MEMORY);
     TRY(ig_eval(r->out, n));
-    if (s->kind == STAGE_TILES) {
-        const box b = stage_tile(s, tile);
-        return deliver(r, &b, r->out);
+    if (s->kind == STAGE_TILES || s->kind == STAGE_SCAN) {
+        const box b = stage_block(s, tile, part);
+        TRY(deliver(r, &b, r->out));
+        return s->kind == STAGE_SCAN ? carry_on(r, part == parts - 1) : IG_OK;
     }
     if (s->kind == STAGE_FOLD)
         TRY(push(r, r->out, n));

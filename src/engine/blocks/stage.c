@@ -50,6 +50,8 @@ int64_t stage_row(const stage *s)
 {
     const ig_array *x = s->root[0];
     const view *v = &x->in[0]->view;
+    if (s->kind == STAGE_SCAN)
+        return v->shape[v->ndim - 1];
     const int count = s->kind == STAGE_FOLD ? x->attr.ndim[0] : x->attr.ndim[3];
     int64_t n = 1;
     for (int i = v->ndim - count; i < v->ndim; i++)
@@ -60,6 +62,8 @@ int64_t stage_row(const stage *s)
 int64_t stage_unit(const stage *s)
 {
     const int64_t row = stage_row(s);
+    if (s->kind == STAGE_SCAN)
+        return scan_unit(s->root[0]);
     return s->kind == STAGE_FOLD ? TAPE_BLOCK : row ? ceil_div(row, ceil_div(row, PRODUCT_K)) : 1;
 }
 
@@ -81,6 +85,17 @@ box stage_tile(const stage *s, int64_t nth)
     return b;
 }
 
+box stage_block(const stage *s, int64_t tile, int64_t part)
+{
+    box b = stage_tile(s, tile);
+    const int last = s->root[0]->view.ndim - 1;
+    if (s->kind == STAGE_SCAN) {
+        b.lo[last] = part * s->part;
+        b.hi[last] = b.lo[last] + s->part < b.hi[last] ? b.lo[last] + s->part : b.hi[last];
+    }
+    return b;
+}
+
 /* Copies n axes of a box. */
 static void copy_axes(box *to, int at, const box *from, int first, int n)
 {
@@ -93,8 +108,8 @@ static void copy_axes(box *to, int at, const box *from, int first, int n)
 int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want)
 {
     const ig_array *x = s->root[0];
-    const box b = stage_tile(s, tile);
-    if (s->kind == STAGE_TILES) {
+    const box b = stage_block(s, tile, part);
+    if (s->kind == STAGE_TILES || s->kind == STAGE_SCAN) {
         for (int i = 0; i < s->n_root; i++)
             want[i] = b;
         return 0;
@@ -233,6 +248,8 @@ int stage_build(const stage *s, int64_t part, int64_t skip, ig_array *const *end
         return build_fold(s, part, skip, ends[0], out);
     if (s->kind == STAGE_PRODUCT)
         return (out[0] = build_product(s, part, skip, ends, sum)) ? 1 : 0;
+    if (s->kind == STAGE_SCAN)
+        return scan_build(s, part, ends[0], sum, out);
     for (int i = 0; i < s->n_root; i++)
         out[i] = ends[i];
     return s->n_root;
