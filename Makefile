@@ -644,7 +644,7 @@ coverage:
 
 # WORK=pattern selects works, THREADS=n, QUICK=1 only checks that it runs, BENCH= has further options of bench/run. See
 # bench/README.md.
-BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out bench/slow.c bench/step.c, \
+BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out bench/slow.c bench/step.c bench/stream.c, \
                  $(sort $(wildcard bench/*.c cli/bench/limits*.c))))
 BENCH_FLAGS   := $(if $(WORK),--work '$(WORK)') $(if $(THREADS),--threads $(THREADS)) \
                  $(if $(QUICK),--quick) $(BENCH)
@@ -660,6 +660,11 @@ $(BUILD)/bench/ours: $(BENCH_OBJECTS) $(BUILD)/libingot.a
 
 # A step from C, which bench/python compares with Python.
 $(BUILD)/bench/step: $(BUILD)/obj/bench/step.o $(BUILD)/libingot.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $^ $(LDLIBS)
+
+# A product of files through a device with little memory.
+$(BUILD)/bench/stream: $(BUILD)/obj/bench/stream.o $(BUILD)/libingot.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) $^ $(LDLIBS)
 

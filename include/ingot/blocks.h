@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Reads the elements [start, start + size) of each axis to data, in row-major order. Called from any thread, one call at a
- * time for each array. On failure it calls ig_fail. */
+ * time for each array unless `concurrent` is set. On failure it calls ig_fail. */
 typedef ig_status (*ig_block_read)(void *context, const int64_t *start, const int64_t *size,
                                    void *data);
 
@@ -25,6 +25,7 @@ typedef struct ig_blocks {
     void (*release)(void *context); /* called when nothing uses the array any more; may be NULL */
     void *context;
     uint64_t scratch; /* bytes of array data that a call of read holds while it runs */
+    bool concurrent;  /* several calls of read may run at the same time */
 } ig_blocks;
 
 /* An array whose elements are read when they are needed. On failure, release is called at once. */

@@ -105,6 +105,7 @@ typedef struct block_source {
     int ndim;       /* of the node */
     int64_t shape[IG_MAX_NDIM], chunk[IG_MAX_NDIM];
     uint64_t scratch;
+    bool concurrent; /* several calls of read may run at the same time */
     ig_block_read read;
     void (*release)(void *context); /* may be NULL */
     void *context;

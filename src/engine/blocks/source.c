@@ -66,6 +66,7 @@ ig_array *ig_from_blocks(const ig_blocks *blocks)
     if (pairs)
         s->shape[s->ndim - 1] = s->chunk[s->ndim - 1] = 2;
     s->scratch = b->scratch;
+    s->concurrent = b->concurrent;
     s->read = b->read;
     s->release = b->release;
     s->context = b->context;

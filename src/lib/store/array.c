@@ -47,6 +47,17 @@ static void close_blocks(void *context)
     memory_free(o);
 }
 
+/* A mapped file has no chunks. Any part can be read, but a run of some pages costs no more than a few elements. */
+static ig_ints runs(const ig_store *s, int64_t *run)
+{
+    enum { RUN_BYTES = 16 << 10 };
+    const ig_ints shape = ig_store_shape(s);
+    const int64_t most = RUN_BYTES / (int64_t)ig_dtype_bytes(ig_store_dtype(s));
+    for (int i = 0; i < shape.n; i++)
+        run[i] = i < shape.n - 1 ? 1 : shape.v[i] > most ? most : shape.v[i] > 0 ? shape.v[i] : 1;
+    return (ig_ints){run, shape.n};
+}
+
 ig_array *ig_open(const char *path)
 {
     ig_store *s = ig_store_open(path);
@@ -55,6 +66,8 @@ ig_array *ig_open(const char *path)
         ig_store_close(s);
         return NULL;
     }
+    int64_t run[IG_MAX_NDIM];
+    const bool mapped = ig_store_data(s) != NULL;
     o->store = s;
     o->path = realpath(path, NULL);
     pthread_mutex_lock(&all.lock);
@@ -64,11 +77,12 @@ ig_array *ig_open(const char *path)
     const ig_blocks b = {.size = sizeof b,
                          .shape = ig_store_shape(s),
                          .dtype = ig_store_dtype(s),
-                         .chunk = ig_store_chunk(s),
+                         .chunk = mapped ? runs(s, run) : ig_store_chunk(s),
                          .read = read_blocks,
                          .release = close_blocks,
                          .context = o,
-                         .scratch = ig_store_scratch_bytes(s) * (uint64_t)ig_threads()};
+                         .scratch = ig_store_scratch_bytes(s) * (uint64_t)ig_threads(),
+                         .concurrent = mapped};
     return ig_from_blocks(&b);
 }
 
