@@ -25,21 +25,44 @@ static ig_array *product(ig_array *x, ig_array *w)
     return ig_eval_one(ig_tensordot(x, w, IG_AXES(-1, 1)));
 }
 
-/* Computes the product several times, each with the bits of a product with a new copy of w. Returns the additional
+/* Computes the product several times, each with the bits of a product of new copies. Returns the additional
  * bytes that the library holds. */
 static int64_t check_products(ig_array *x, ig_array *w)
 {
     const uint64_t before = ig_memory_used();
     for (int i = 0; i < TIMES; i++) {
         ig_scope_begin();
-        ig_array *copy = ig_eval_one(ig_add(w, ig_float(0)));
-        const void *apart = ig_data(product(x, copy)), *y = ig_data(product(x, w));
+        ig_array *new_x = ig_eval_one(ig_copy(x)), *new_w = ig_eval_one(ig_copy(w));
+        const void *apart = ig_data(product(new_x, new_w)), *y = ig_data(product(x, w));
         assert_non_null(apart);
         assert_memory_equal(y, apart,
                             (size_t)(ig_dim(x, 0) * ig_dim(w, 0)) * ig_dtype_bytes(ig_dtype_of(x)));
         ig_scope_end();
     }
     return (int64_t)(ig_memory_used() - before);
+}
+
+static void products_of_any_size_have_the_same_bits(void **state)
+{
+    (void)state;
+    const ig_dtype kinds[] = {IG_F32, IG_F64, IG_F16, IG_BF16, IG_I8, IG_U8, IG_I32};
+    unsigned seed = 1;
+    for (int i = 0; i < 7 * 12; i++) {
+        int64_t size[3];
+        for (int k = 0; k < 3; k++) {
+            seed = seed * 1103515245u + 12345u;
+            size[k] = 1 + (int64_t)(seed >> 16) % (k == 2 ? 1200 : 700);
+        }
+        const ig_dtype dtype = kinds[i % 7];
+        ig_scope_begin();
+        ig_array *x[2];
+        for (int k = 0; k < 2; k++) {
+            ig_array *y = numbers(2 * i + k, IG_SHAPE(size[k], size[2]));
+            x[k] = ig_eval_one(ig_astype(ig_abs(ig_multiply(y, ig_float(9))), dtype));
+        }
+        check_products(x[0], x[1]);
+        ig_scope_end();
+    }
 }
 
 static void products_have_the_same_bits(void **state)
@@ -267,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(products_have_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(products_of_any_size_have_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(products_of_bf16, begin, end),
         cmocka_unit_test_setup_teardown(whole_panels_of_bf16, begin, end),
         cmocka_unit_test_setup_teardown(products_of_many_threads, begin, end),

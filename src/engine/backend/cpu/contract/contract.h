@@ -97,6 +97,8 @@ void direct_choose(contraction *c);
 int64_t direct_flat_bytes(const contraction *c);
 int64_t direct_sums_bytes(const contraction *c);
 
+/* True if the panels of a side may be kept with its buffer. Its tiles then begin at panels. */
+bool packed_may_keep(const contraction *c, int side);
 /* Sets c->packed[side] for this launch. Packs the side if its buffer was also an input of earlier evaluations. */
 ig_status packed_get(contraction *c, int side);
 /* Bytes from one block of k to the next in these panels. Rows begin a panel_row apart. */

@@ -313,7 +313,8 @@ static int64_t share_cost(const contraction *c, int threads, const cut *m, const
 static void share_again(contraction *c, int threads, int64_t m_most, int64_t n_most)
 {
     enum { MANY = 4, FEW_UNIT = 4 }; /* the last tile may have few rows */
-    const int64_t unit = c->kernel->few_rows > 0 ? FEW_UNIT : c->kernel->mr, nr = c->kernel->nr;
+    const bool whole = c->kernel->few_rows == 0 || packed_may_keep(c, 0);
+    const int64_t unit = whole ? c->kernel->mr : FEW_UNIT, nr = c->kernel->nr;
     const int64_t most = (int64_t)threads * MANY;
     cut best_m = c->m, best_n = c->n;
     int64_t least = share_cost(c, threads, &best_m, &best_n) * 95 / 100;

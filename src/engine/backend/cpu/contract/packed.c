@@ -69,6 +69,11 @@ static bool is_matrix_1(const contraction *c)
            c->kernel->element_bytes == c->element_bytes;
 }
 
+bool packed_may_keep(const contraction *c, int side)
+{
+    return side == 0 ? is_matrix_0(c) : is_matrix_1(c);
+}
+
 static packed *packed_find(const contraction *c, int side, const buffer *b, size_t offset)
 {
     packed *p = (packed *)b->derived;
@@ -132,7 +137,7 @@ ig_status packed_get(contraction *c, int side)
     const size_t offset = at->offset + (size_t)(o->v.offset * c->element_bytes);
     const int64_t matrix = rows_of(c, side) * c->kc.extent * c->element_bytes;
     c->packed[side] = NULL;
-    if (b->reads < READS_LEAST || !(side == 0 ? is_matrix_0(c) : is_matrix_1(c)))
+    if (b->reads < READS_LEAST || !packed_may_keep(c, side))
         return IG_OK;
     packed *p = packed_find(c, side, b, offset);
     const size_t bytes = (size_t)(c->kc.parts * packed_block(c, side));
