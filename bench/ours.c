@@ -38,6 +38,11 @@ typedef ig_array *build_fn(const struct prepared *p);
 
 static ig_array *build_matmul(const struct prepared *p) { return ig_matmul(p->in[0], p->in[1]); }
 
+static ig_array *build_gram(const struct prepared *p)
+{
+    return ig_matmul(ig_matrix_transpose(p->in[0]), p->in[0]);
+}
+
 /* x (M, K), weight (N, K): the layout in which models store a linear layer. */
 static ig_array *build_linear(const struct prepared *p)
 {
@@ -370,6 +375,7 @@ static const struct work {
     bool eval_only; /* only ig_eval is timed, not the building before it */
 } works[] = {
     {"matmul", build_matmul, false},
+    {"gram", build_gram, false},
     {"linear", build_linear, false},
     {"linear_bytes", build_linear_bytes, false},
     {"relu_fma", build_relu_fma, false},

@@ -141,6 +141,7 @@ def works():
     yield Work("matmul", "16M dot", inputs=(flat, flat), bytes=16 * M * 8, tolerance=1e-2)
     yield Work("matmul", "10000x8x8x8", inputs=((10000, 8, 8), (10000, 8, 8)), flops=2.0 * 10000 * 8**3)
     yield Work("matmul", "4096x16x4096", inputs=((4096, 16), (16, 4096)), flops=2.0 * 4096 * 16 * 4096)
+    yield Work("gram", "20000x1000", "f64", ((20000, 1000),), flops=2.0 * 20000 * 1000**2)
     yield Work("matmul", "100000x64x64", inputs=((100000, 64), (64, 64)), flops=2.0 * 100000 * 64 * 64)
     yield Work("depthwise", "8x64x56x56 3x3", inputs=((8, 64, 56, 56), (64, 1, 3, 3)), bytes=8 * 64 * 56 * 56 * 8)
     yield Work("depthwise", "1x272x14x14 3x3", inputs=((1, 272, 14, 14), (272, 1, 3, 3)), bytes=272 * 14 * 14 * 8)

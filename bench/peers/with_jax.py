@@ -36,6 +36,9 @@ class Jax:
     def matmul(self, a, b):
         return self.function(self.jax.numpy.matmul, a, b)
 
+    def gram(self, x):
+        return self.function(lambda x: x.T @ x, x)
+
     def linear(self, x, weight):
         return self.function(lambda x, w: x @ w.T, x, weight)
 

@@ -21,6 +21,9 @@ class Numpy:
     def matmul(self, a, b):
         return lambda: a @ b
 
+    def gram(self, x):
+        return lambda: x.T @ x
+
     def linear(self, x, weight):
         return lambda: x @ weight.T
 

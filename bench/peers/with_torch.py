@@ -35,6 +35,9 @@ class Torch:
     def matmul(self, a, b):
         return self.function(self.torch.matmul, a, b)
 
+    def gram(self, x):
+        return self.function(lambda x: x.T @ x, x)
+
     def linear(self, x, weight):
         return self.function(self.torch.nn.functional.linear, x, weight)
 

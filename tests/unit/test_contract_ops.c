@@ -369,6 +369,36 @@ static void test_epilogue_of_parts(void **state)
     ig_set_math(IG_MATH_STRICT);
 }
 
+/* Products of an array with itself, of which the CPU computes one half, have the bits of products with a copy. */
+static void test_products_with_itself(void **state)
+{
+    (void)state;
+    const ig_dtype kinds[] = {IG_F32, IG_F64, IG_F16, IG_BF16, IG_I32, IG_I8};
+    const int64_t sides[] = {127, 128, 150, 333, 520}, deep[] = {1, 17, 300, 1100};
+    const bool cpu = strcmp(ig_device(), "cpu") == 0;
+    ig_set_math(cpu ? IG_MATH_STRICT : IG_MATH_SAME);
+    for (int i = 0; i < 5 * 4 * 6; i += every(7)) {
+        const int64_t n = sides[i % 5], k = deep[i / 5 % 4];
+        const ig_dtype dtype = kinds[i / 20];
+        const bool turned = i % 2, stacked = i % 3 == 0 && k < 1000, fused = i % 4 == 3;
+        const int64_t shape[] = {stacked ? 3 : 1, turned ? k : n, turned ? n : k};
+        ig_array *wide = random_array(i, (ig_ints){shape, 3});
+        ig_array *x = alone(ig_astype(ig_multiply(wide, ig_float(3)), dtype));
+        ig_array *copy = alone(ig_multiply(x, ig_full(IG_SHAPE(1), ig_int(1), dtype)));
+        ig_array *added = alone(ig_astype(random_array(99, IG_SHAPE(n, n)), dtype));
+        ig_array *y[2];
+        for (int other = 0; other < 2; other++) {
+            ig_array *z = other ? copy : x;
+            y[other] = turned ? ig_matmul(ig_matrix_transpose(x), z)
+                              : ig_matmul(x, ig_matrix_transpose(z));
+            y[other] = alone(fused ? ig_add(y[other], added) : y[other]);
+        }
+        assert_memory_equal(ig_data(y[0]), ig_data(y[1]),
+                            (size_t)(shape[0] * n * n) * ig_dtype_bytes(dtype));
+    }
+    ig_set_math(IG_MATH_STRICT);
+}
+
 /* In mode same, products of bf16 are summed as those of f32 and rounded once, also where the CPU has matrix
  * instructions. Sums of large products show the order: some are infinite on the way. */
 static void test_same_sums_of_bf16(void **state)
@@ -654,6 +684,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_products, begin, end),
         cmocka_unit_test_setup_teardown(test_large, begin, end),
         cmocka_unit_test_setup_teardown(test_epilogue_of_parts, begin, end),
+        cmocka_unit_test_setup_teardown(test_products_with_itself, begin, end),
         cmocka_unit_test_setup_teardown(test_same_sums_of_bf16, begin, end),
         cmocka_unit_test_setup_teardown(test_dtypes, begin, end),
         cmocka_unit_test_setup_teardown(test_bytes, begin, end),

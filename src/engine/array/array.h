@@ -158,6 +158,8 @@ typedef struct node_attr {
     bool descending; /* sort, argsort */
     bool right;      /* searchsorted */
     bool add;        /* write: adds to the old value */
+    bool
+        symmetric; /* contract: if in[0] and in[1] are equal, all that is added to it is symmetric too */
     uint8_t ndim[4]; /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
     union {
         int64_t axis_len;    /* read, write: length of the indexed axis */

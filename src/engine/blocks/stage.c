@@ -221,6 +221,8 @@ static ig_array *build_product(const stage *s, int64_t part, int64_t skip, ig_ar
     const ig_dtype dtype = dtype_is_half((ig_dtype)root->dtype) ? IG_F32 : (ig_dtype)root->dtype;
     node_attr attr = root->attr;
     attr.ndim[3] = 1;
+    attr.symmetric = root->in[0]->root == root->in[1]->root &&
+                     view_equal(&root->in[0]->view, &root->in[1]->view);
     for (int64_t at = 0; at < n; at += block) {
         ig_array *in[2];
         for (int i = 0; i < 2; i++) {

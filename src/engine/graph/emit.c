@@ -187,6 +187,7 @@ static void describe_core(emitter *e, program *p, const ig_array *x)
         return;
     }
     p->math = e->g->math;
+    p->symmetric = x->attr.symmetric;
     memcpy(p->ndim, x->attr.ndim, sizeof p->ndim);
     const int nb = p->ndim[0], nm = p->ndim[1], nn = p->ndim[2], nk = p->ndim[3];
     const int64_t *a = x->in[0]->view.shape, *b = x->in[1]->view.shape;

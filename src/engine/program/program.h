@@ -107,6 +107,7 @@ typedef struct program {
     program_kind kind;
     ig_dtype dtype;   /* the core's element dtype (storage); its lanes compute */
     ig_math math;     /* CONTRACT: the order and precision of its sums */
+    bool symmetric;   /* CONTRACT: see node_attr */
     uint16_t fold;    /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
     bool compensated; /* REDUCE: a sum of floats that collects its rounding errors and adds them */
     bool lost;        /* REDUCE: the result is the sum of these errors */

@@ -23,6 +23,7 @@
  *   windows in place           direct.c           depthwise 1x272x14x14         2.6 (Neoverse-V1)
  *   windows dealt out          direct.c           depthwise_2 1x144x56x56       6.8 (Neoverse-V1)
  *   direct results             result_of          matmul 100000x64x64           1.1
+ *   half of a symmetric result mirror.c           gram 20000x1000 f64           1.8 (Neoverse-V1)
  *   BLAS, with IG_BLAS=on      tile_sum_blas      only if the user asks for it
  *
  * Invariant: the order of a sum does not depend on how the output is cut, which depends on the number of threads. It
@@ -38,6 +39,13 @@
 #define SHARED_BYTES ((int64_t)64 << 20)
 
 /* ---- tasks ------------------------------------------------------------------------------------- */
+
+/* The panels of rows at the start of a tile that lie above the diagonal of a symmetric result, in rows. */
+static int64_t rows_above(const contraction *c, int64_t first, int64_t rows, int64_t j)
+{
+    const int64_t n0 = j * c->n.size, above = n0 > first ? (n0 - first) / c->kernel->mr : 0;
+    return c->mirror < 0 ? 0 : above * c->kernel->mr < rows ? above * c->kernel->mr : rows;
+}
 
 static void task_run(void *context, int64_t task, int worker)
 {
@@ -57,9 +65,11 @@ static void task_run(void *context, int64_t task, int worker)
         return;
     }
     for (int64_t tile = before + tiles * task / c->tasks; tile < before + end; tile++) {
-        const int64_t i = tile / c->n.parts % c->m.parts;
-        tile_run(c, &w, tile / c->n.parts / c->m.parts, i * c->m.size, cut_length(&c->m, i),
-                 tile % c->n.parts);
+        const int64_t i = tile / c->n.parts % c->m.parts, j = tile % c->n.parts;
+        const int64_t first = i * c->m.size, rows = cut_length(&c->m, i);
+        const int64_t above = rows_above(c, first, rows, j);
+        if (above < rows)
+            tile_run(c, &w, tile / c->n.parts / c->m.parts, first + above, rows - above, j);
     }
 }
 
@@ -262,6 +272,7 @@ static void contraction_plan(contraction *c, const program *p)
     direct_choose(c);
     if (!c->direct.on)
         blas_choose(c);
+    mirror_choose(c);
     contraction_share(c, pool_threads());
 }
 
@@ -307,6 +318,8 @@ ig_status cpu_contract(const program *p, const binding *b)
         pool_run_cancellable(c->tasks, task_run, c);
     }
     c->first = 0;
+    if (status == IG_OK && c->mirror >= 0)
+        mirror_run(c);
     if (status == IG_OK)
         status = cpu_fault_status(&c->fault, p);
     shared_free(c);

@@ -57,6 +57,7 @@ typedef struct contraction {
     int64_t x_row, x_point; /* ... and the strides of the copy, or of in[0]: see gemm_thin */
     bool dots;              /* one row on either side: batches are computed together */
     direct direct;          /* windows that are not packed */
+    int mirror;             /* operand of the epilogue that stores a symmetric result; -1: none */
     const blas *blas;       /* computes the tiles instead of our kernels; or NULL */
     layout at;
     int threads;          /* the number of threads that the tiles are cut for ... */
@@ -96,6 +97,11 @@ void direct_choose(contraction *c);
 /* Bytes of a band in scratch: of sums with unused ones between rows, and of sums for the epilogue. */
 int64_t direct_flat_bytes(const contraction *c);
 int64_t direct_sums_bytes(const contraction *c);
+
+/* Sets c->mirror if in[0] and in[1] are the same, so that half of the result is computed. */
+void mirror_choose(contraction *c);
+/* Copies the elements below the diagonal to those above it. */
+void mirror_run(contraction *c);
 
 /* True if the panels of a side may be kept with its buffer. Its tiles then begin at panels. */
 bool packed_may_keep(const contraction *c, int side);

@@ -233,6 +233,7 @@ void contraction_set(contraction *c, const program *p)
     c->shared[0] = c->shared[1] = NULL;
     c->packed[0] = c->packed[1] = NULL;
     c->direct.on = false;
+    c->mirror = -1;
     c->blas = NULL;
     c->rows = 0;
     c->first = 0;

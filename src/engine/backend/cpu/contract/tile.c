@@ -73,7 +73,8 @@ static sheet sheet_of(const contraction *c, const worker_state *w, int side, int
     }
     if (c->shared[side]) {
         const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
-        return (sheet){tile_shared(c, side, w->batch, part, block) + first * deep, deep};
+        const int64_t row = first + (side == 0 ? w->m0 % c->m.size : 0);
+        return (sheet){tile_shared(c, side, w->batch, part, block) + row * deep, deep};
     }
     tile_pack(c, w, side, first, n, block);
     return (sheet){w->panel[side], deep};
@@ -159,7 +160,9 @@ static void tile_sum_panel(const contraction *c, const worker_state *w, patch p,
 {
     const gemm_kernel *g = c->kernel;
     const bool whole = w->sums == w->own || j + p.wide <= w->n;
-    for (int64_t i = 0; i < n; i += g->mr) {
+    /* Rows that lie above the diagonal of a symmetric result are left out. */
+    const int64_t above = c->mirror < 0 ? 0 : (w->n0 + j - w->m0 - s) / g->mr * g->mr;
+    for (int64_t i = above > 0 ? above : 0; i < n; i += g->mr) {
         char *sums = w->sums + ((s + i) * w->ldc + j) * c->lane_bytes;
         p.a = rows->at + i * rows->row_bytes;
         p.rows = n - i < g->mr ? n - i : g->mr;
