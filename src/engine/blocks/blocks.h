@@ -117,7 +117,8 @@ typedef enum stage_kind {
     STAGE_TILES, /* blocks of the result */
     STAGE_FOLD, /* a reduction whose rows are cut: parts of rows are folded, and the values joined */
     STAGE_PRODUCT, /* a contraction whose sums are cut: parts are added in order */
-    STAGE_SCAN     /* running folds whose rows are cut: a part continues the parts before it */
+    STAGE_SCAN,    /* running folds whose rows are cut: a part continues the parts before it */
+    STAGE_TABLE    /* counts, writes and reads at computed places, of parts of their inputs */
 } stage_kind;
 
 /* Where the results of a stage go. */
@@ -156,20 +157,28 @@ box stage_block(const stage *s, int64_t tile, int64_t part);
  * these blocks, which may begin before it. */
 int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want);
 /* Builds the result of a part of a tile from the blocks of the ends: out[0], and for sums of floats out[1], what the
- * roundings have lost. sum: the result of the parts before, for STAGE_PRODUCT; for STAGE_SCAN what they left in out[1],
+ * roundings have lost. sum: the result of the parts before, for STAGE_PRODUCT and STAGE_TABLE; for STAGE_SCAN what they left in out[1],
  * NULL for the first part. Returns the number of arrays, 0 on
  * failure. */
-int stage_build(const stage *s, int64_t part, int64_t skip, ig_array *const *ends, ig_array *sum,
-                ig_array **out);
+int stage_build(const stage *s, int64_t tile, int64_t part, int64_t skip, ig_array *const *ends,
+                ig_array *sum, ig_array **out);
 /* Joins the results of a part of a row and of the parts that follow; the result belongs to the scope. */
 int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *right, ig_array **out);
 /* The root's block, from the joined results. */
-ig_array *stage_finish(const stage *s, ig_array *const *made);
+ig_array *stage_finish(const stage *s, int64_t tile, ig_array *const *made);
 
 /* The same for STAGE_SCAN: scan.c. */
 int scan_build(const stage *s, int64_t part, ig_array *x, ig_array *carry, ig_array **out);
 int64_t scan_unit(const ig_array *root); /* elements; parts are multiples of it */
-int64_t scan_carry(const stage *s);      /* elements per row that a part leaves for the next */
+/* The same for STAGE_TABLE: table.c. */
+bool table_fits(const ig_array *root);   /* there is such a stage for the root */
+int64_t table_row(const ig_array *root); /* the length of the axis that is cut into parts */
+bool table_cuts(const ig_array *root);   /* the result may be cut into tiles */
+int table_ends(const ig_array *root, ig_array **ends); /* n_in arrays; 0 on failure */
+void table_want(const stage *s, const box *tile, int64_t from, int64_t to, box *want);
+ig_array *table_build(const stage *s, int64_t tile, int64_t part, ig_array *const *ends,
+                      ig_array *sum);
+ig_array *table_finish(const stage *s, int64_t tile, ig_array *made);
 
 typedef struct block_plan {
     stage *stage;

@@ -40,6 +40,16 @@ static uint64_t block_bytes(uint64_t limit)
 
 /* ---- estimates ---- */
 
+/* Of the sources' elements that the current block needs. */
+static uint64_t load_bytes(const stage *s)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < s->work.n; i++)
+        if (s->work.step[i].wanted && s->work.step[i].kind == STEP_SOURCE)
+            bytes += box_bytes(&s->work.step[i]);
+    return bytes;
+}
+
 /* Sets load and read of a stage, and marks its cuts. */
 static ig_status estimate(stage *s)
 {
@@ -57,6 +67,7 @@ static ig_status estimate(stage *s)
     steps_demand(&s->work, want, repeats);
     for (int i = 0; i < s->work.n; i++)
         before[i] = s->work.step[i].want;
+    const uint64_t earlier = load_bytes(s); /* of two parts, the second one may be short */
     stage_want(s, middle / parts, middle % parts, want);
     steps_demand(&s->work, want, repeats);
     s->load = s->read = 0;
@@ -73,6 +84,7 @@ static ig_status estimate(stage *s)
             each = (uint64_t)box_size(&rest, ndim) * ig_dtype_bytes((ig_dtype)from->root->dtype);
         s->read += bytes + each * (uint64_t)(blocks - 1);
     }
+    s->load = s->load > earlier ? s->load : earlier;
     memory_free(want);
     memory_free(before);
     return IG_OK;
@@ -112,6 +124,9 @@ static uint64_t cost(const stage *s)
     const uint64_t more = cut_bytes(s);
     return more == UINT64_MAX ? more : s->read + more;
 }
+
+/* True if the graph of a part reads what the parts before it have left. */
+static bool continues(const stage *s) { return s->kind == STAGE_SCAN || s->kind == STAGE_TABLE; }
 
 /* ---- tiles ---- */
 
@@ -160,11 +175,14 @@ static uint64_t tile_bytes(const stage *s, bool summed)
 static int64_t next_length(const block_plan *p, const stage *s, int axis)
 {
     const int ndim = s->root[0]->view.ndim;
-    if (s->kind != STAGE_SCAN || axis < ndim - 1)
+    if (s->kind == STAGE_TABLE && axis < ndim && !table_cuts(s->root[0]))
+        return 0;
+    if (!continues(s) || axis < ndim - (s->kind == STAGE_SCAN))
         return axis < ndim ? shorter(p, s, axis) : 0;
     int64_t unit = stage_unit(s);
     const ig_ints chunk = s->to == TO_SINK ? p->sink[s->first_sink].chunk : (ig_ints){NULL, 0};
-    if (chunk.v && chunk.v[ndim - 1] > unit) /* a power of 2: see block_plan_make */
+    if (s->kind == STAGE_SCAN && chunk.v &&
+        chunk.v[ndim - 1] > unit) /* a power of 2: see block_plan_make */
         unit = chunk.v[ndim - 1];
     return axis == ndim && s->part > unit ? s->part / 2 : 0;
 }
@@ -185,7 +203,8 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
         for (int i = 0; i <= ndim; i++) {
             int64_t *cut = i < ndim ? &s->tile[i] : &s->part;
             const int64_t old = *cut, half = next_length(p, s, i);
-            if (!half)
+            const bool grows = s->kind == STAGE_TABLE && i == ndim; /* the table stays as large */
+            if (!half || (grows && out > most / 2))
                 continue;
             const uint64_t load = s->load;
             *cut = half;
@@ -235,8 +254,14 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
     }
     TRY(estimate(s));
     while (s->load > most / 2 && s->part > unit) {
+        const uint64_t before = s->load;
         s->part /= 2;
         TRY(estimate(s));
+        if (s->load < before)
+            continue;
+        s->part *= 2; /* a chunk is read for each part as it is */
+        TRY(estimate(s));
+        break;
     }
     *fits = s->load <= most / 2;
     return IG_OK;
@@ -276,6 +301,16 @@ static ig_status graph_bytes(ig_array *const *made, int n, uint64_t *bytes)
     return status;
 }
 
+/* What the parts before a part have left. ends: the blocks of some part. */
+static ig_array *stand_in_sum(const stage *s, int64_t tile, ig_array *const *ends)
+{
+    ig_array *out[2];
+    if (!stage_build(s, tile, 0, 0, ends, NULL, out))
+        return NULL;
+    const ig_array *sum = out[s->kind == STAGE_SCAN];
+    return stand_in((ig_dtype)sum->dtype, sum->view.ndim, sum->view.shape);
+}
+
 /* Bytes of the graph of a block, which is built without its data. */
 static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
 {
@@ -301,17 +336,12 @@ static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
         if (status == IG_OK)
             status = steps_build(&s->work, want, loaded, ends);
         ig_array *sum = NULL;
-        if (s->kind == STAGE_SCAN && block % parts) {
-            const box b = stage_block(s, block / parts, block % parts);
-            int64_t shape[IG_MAX_NDIM];
-            const int last = s->root[0]->view.ndim - 1;
-            for (int a = 0; a < last; a++)
-                shape[a] = b.hi[a] - b.lo[a];
-            shape[last] = scan_carry(s);
-            const ig_dtype dtype = (ig_dtype)s->root[0]->dtype;
-            sum = stand_in(dtype_is_half(dtype) ? IG_F32 : dtype, last + 1, shape);
-        }
-        const int n = status == IG_OK ? stage_build(s, block % parts, skip, ends, sum, out) : 0;
+        if (continues(s) && block % parts && status == IG_OK &&
+            !(sum = stand_in_sum(s, block / parts, ends)))
+            status = error_waiting(IG_ERR_MEMORY);
+        const int n = status == IG_OK
+                          ? stage_build(s, block / parts, block % parts, skip, ends, sum, out)
+                          : 0;
         if (status == IG_OK && n == 0)
             status = error_waiting(IG_ERR_MEMORY);
         if (status == IG_OK)
@@ -336,12 +366,9 @@ static ig_status find_largest(stage *s, int64_t *largest)
         return IG_ERR_MEMORY;
     s->load = 0;
     for (int64_t block = 0; block < blocks; block += by) {
-        uint64_t load = 0;
         stage_want(s, block / parts, block % parts, want);
         steps_demand(&s->work, want, -1);
-        for (int i = 0; i < s->work.n; i++)
-            if (s->work.step[i].wanted && s->work.step[i].kind == STEP_SOURCE)
-                load += box_bytes(&s->work.step[i]);
+        const uint64_t load = load_bytes(s);
         if (load > s->load) {
             s->load = load;
             *largest = block;
@@ -358,12 +385,12 @@ static ig_status measure(const block_plan *p, stage *s)
     uint64_t first, other = 0;
     TRY(find_largest(s, &largest));
     TRY(block_graph_bytes(s, 0, &first));
-    if (s->kind == STAGE_SCAN && stage_parts(s) > 1 && largest % stage_parts(s) == 0)
+    if (continues(s) && stage_parts(s) > 1 && largest % stage_parts(s) == 0)
         largest++; /* the first part of a row is a smaller graph */
     if (largest)
         TRY(block_graph_bytes(s, largest, &other));
     /* A fold has values of at most log2(parts) parts at a time, each of them two arrays. */
-    uint64_t values = 2;
+    uint64_t values = s->kind == STAGE_TABLE ? 4 : 2; /* tables may have one more element */
     for (int64_t n = s->kind == STAGE_FOLD ? stage_parts(s) : 0; n > 0; n /= 2)
         values += 4;
     uint64_t scratch = 0;
@@ -389,12 +416,15 @@ static ig_status start_stage(const block_plan *p, stage *s, stage_kind kind)
     steps_free(&s->work);
     s->kind = kind;
     whole_tile(s);
-    s->part = kind == STAGE_SCAN ? stage_unit(s) : 0;
-    while (kind == STAGE_SCAN && s->part < stage_row(s))
+    s->part = continues(s) ? stage_unit(s) : 0;
+    while (continues(s) && s->part < stage_row(s))
         s->part *= 2;
     if (kind == STAGE_TILES)
         return steps_make(&s->work, s->root, s->n_root, p->done, p->n_done);
-    return steps_make(&s->work, s->root[0]->in, kind == STAGE_PRODUCT ? 2 : 1, p->done, p->n_done);
+    ig_array *few[INPUTS_FEW], **ends = s->root[0]->in;
+    if (kind == STAGE_TABLE && !table_ends(s->root[0], ends = few))
+        return error_waiting(IG_ERR_MEMORY);
+    return steps_make(&s->work, ends, s->root[0]->n_in, p->done, p->n_done);
 }
 
 static ig_status cut(const block_plan *p, stage *s, uint64_t most, bool *fits)
@@ -419,9 +449,13 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t most)
     const program_kind kind = node_program(s->root[0]);
     const bool folds = kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE;
     const bool may_part =
-        s->n_root == 1 && (folds || kind == PROGRAM_CONTRACT || kind == PROGRAM_SCAN) &&
+        s->n_root == 1 &&
+        (folds || kind == PROGRAM_CONTRACT || kind == PROGRAM_SCAN || table_fits(s->root[0])) &&
         view_size(&s->root[0]->view) > 0 && view_size(&s->root[0]->in[0]->view) > 0;
-    const stage_kind parts = folds ? STAGE_FOLD : kind == PROGRAM_SCAN ? STAGE_SCAN : STAGE_PRODUCT;
+    const stage_kind parts = folds                      ? STAGE_FOLD
+                             : kind == PROGRAM_SCAN     ? STAGE_SCAN
+                             : kind == PROGRAM_CONTRACT ? STAGE_PRODUCT
+                                                        : STAGE_TABLE;
     int best = may_part ? 3 : 1; /* bit 0: costly steps apart; bit 1: parts */
     uint64_t least = UINT64_MAX;
     bool fits;
@@ -670,7 +704,7 @@ static void shape_text(const stage *s, text *t)
     text_add(t, "%s in %lld tiles of %s", view_shape_text(v->ndim, v->shape, all),
              (long long)stage_tiles(s), view_shape_text(v->ndim, s->tile, one));
     if (s->kind != STAGE_TILES)
-        text_add(t, ", %s of %lld in parts of %lld", s->kind == STAGE_SCAN ? "rows" : "sums",
+        text_add(t, ", %s of %lld in parts of %lld", continues(s) ? "rows" : "sums",
                  (long long)stage_row(s), (long long)s->part);
 }
 

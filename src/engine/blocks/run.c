@@ -302,7 +302,7 @@ static ig_status finish_tile(runner *r, int64_t tile)
     while (r->depth > 1)
         TRY(join_top(r));
     ig_array *const *made = r->s->kind == STAGE_FOLD ? r->stack[0].made : &r->sum;
-    ig_array *y = stage_finish(r->s, made);
+    ig_array *y = stage_finish(r->s, tile, made);
     TRY(y ? ig_eval(&y, 1) : error_waiting(IG_ERR_MEMORY));
     const box b = stage_tile(r->s, tile);
     TRY(deliver(r, &b, &y));
@@ -344,7 +344,7 @@ static ig_status compute(runner *r, load *l)
             return IG_ERR_MEMORY;
     }
     TRY(steps_build(w, l->end, r->loaded, r->ends));
-    const int n = stage_build(s, part, l->skip, r->ends, r->sum, r->out);
+    const int n = stage_build(s, tile, part, l->skip, r->ends, r->sum, r->out);
     if (n == 0)
         return error_waiting(IG_ERR_MEMORY);
     TRY(ig_eval(r->out, n));

@@ -134,5 +134,3 @@ int scan_build(const stage *s, int64_t part, ig_array *x, ig_array *carry, ig_ar
     out[0] = n ? build_cast(out[0], (ig_dtype)root->dtype) : NULL;
     return out[0] ? n : 0;
 }
-
-int64_t scan_carry(const stage *s) { return has_order(s->root[0]) && s->part < RANGE ? 2 : 1; }

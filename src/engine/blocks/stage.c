@@ -49,6 +49,8 @@ int64_t stage_tiles(const stage *s)
 int64_t stage_row(const stage *s)
 {
     const ig_array *x = s->root[0];
+    if (s->kind == STAGE_TABLE)
+        return table_row(x);
     const view *v = &x->in[0]->view;
     if (s->kind == STAGE_SCAN)
         return v->shape[v->ndim - 1];
@@ -62,6 +64,8 @@ int64_t stage_row(const stage *s)
 int64_t stage_unit(const stage *s)
 {
     const int64_t row = stage_row(s);
+    if (s->kind == STAGE_TABLE)
+        return 1;
     if (s->kind == STAGE_SCAN)
         return scan_unit(s->root[0]);
     return s->kind == STAGE_FOLD ? TAPE_BLOCK : row ? ceil_div(row, ceil_div(row, PRODUCT_K)) : 1;
@@ -117,6 +121,10 @@ int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want)
     const int64_t row = stage_row(s), from = part * s->part;
     const int64_t to = from + s->part < row ? from + s->part : row;
     int64_t start = 0;
+    if (s->kind == STAGE_TABLE) {
+        table_want(s, &b, from, to, want);
+        return 0;
+    }
     for (int i = 0; i < s->work.n_end; i++) {
         const view *v = &x->in[i]->view;
         int kept = x->view.ndim;
@@ -243,8 +251,8 @@ static ig_array *build_product(const stage *s, int64_t part, int64_t skip, ig_ar
     return sum;
 }
 
-int stage_build(const stage *s, int64_t part, int64_t skip, ig_array *const *ends, ig_array *sum,
-                ig_array **out)
+int stage_build(const stage *s, int64_t tile, int64_t part, int64_t skip, ig_array *const *ends,
+                ig_array *sum, ig_array **out)
 {
     if (s->kind == STAGE_FOLD)
         return build_fold(s, part, skip, ends[0], out);
@@ -252,6 +260,8 @@ int stage_build(const stage *s, int64_t part, int64_t skip, ig_array *const *end
         return (out[0] = build_product(s, part, skip, ends, sum)) ? 1 : 0;
     if (s->kind == STAGE_SCAN)
         return scan_build(s, part, ends[0], sum, out);
+    if (s->kind == STAGE_TABLE)
+        return (out[0] = table_build(s, tile, part, ends, sum)) ? 1 : 0;
     for (int i = 0; i < s->n_root; i++)
         out[i] = ends[i];
     return s->n_root;
@@ -288,8 +298,10 @@ int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *righ
     return out[0] ? 1 : 0;
 }
 
-ig_array *stage_finish(const stage *s, ig_array *const *made)
+ig_array *stage_finish(const stage *s, int64_t tile, ig_array *const *made)
 {
+    if (s->kind == STAGE_TABLE)
+        return table_finish(s, tile, made[0]);
     const ig_array *root = s->root[0];
     ig_array *y = made[0];
     if (s->kind == STAGE_FOLD && is_sum_of_floats(root)) {

@@ -422,7 +422,8 @@ static bool repeats(const step *s, double blocks)
 {
     const view *v = &s->root->view;
     const bool heavy = s->kind == STEP_REDUCE || s->kind == STEP_ROWS || s->kind == STEP_SEARCH ||
-                       s->kind == STEP_CONTRACT || s->kind == STEP_WHOLE;
+                       s->kind == STEP_CONTRACT || s->kind == STEP_WHOLE ||
+                       (blocks == 0 && s->kind == STEP_READ && s->in[1].from >= 0);
     return heavy && !s->is_end &&
            (blocks == 0 ||
             blocks * (double)box_size(&s->want, v->ndim) > REPEATS_MOST * (double)view_size(v));

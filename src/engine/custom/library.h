@@ -24,6 +24,8 @@ typedef struct library_kernel {
     /* The first argument is a number of launches, one after the other. Each gets its own number instead, from 0 on. The
      * core is called once, with the argument. */
     bool rounds;
+    /* Its result is integers, sums over the last axis of its first input, so parts of that axis add up. */
+    bool sums;
     /* Instead of core: it allocates memory, so it may fail. */
     ig_status (*try_core)(void *const *at);
 } library_kernel;

@@ -193,6 +193,7 @@ static kernel_call *kernel_call_new(kernel_spec *r)
     b->base.runner = &kernel_call_runner;
     if (r->library && r->library->build)
         b->base.batched = build_batched;
+    b->base.sums = r->library && r->library->sums;
     b->spec = kernel_spec_retain(r);
     b->param = memory_new(n * sizeof *b->param);
     b->result = memory_new(n_result * sizeof *b->result);

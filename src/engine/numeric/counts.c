@@ -153,11 +153,11 @@ static void core_f64(void *const *at) { even_core(at, even_f64); }
 static int build_index(const int64_t *number, ig_array *const *in, ig_array **out);
 static int build_even(const int64_t *number, ig_array *const *in, ig_array **out);
 static const library_kernel index_kernels[2] = {
-    {.file = "bins.cu", .core = core_i32, .build = build_index, .scratch = scratch},
-    {.file = "bins.cu", .core = core_i64, .build = build_index, .scratch = scratch}};
+    {.file = "bins.cu", .core = core_i32, .build = build_index, .scratch = scratch, .sums = true},
+    {.file = "bins.cu", .core = core_i64, .build = build_index, .scratch = scratch, .sums = true}};
 static const library_kernel even_kernels[2] = {
-    {.file = "bins.cu", .core = core_f32, .build = build_even, .scratch = scratch},
-    {.file = "bins.cu", .core = core_f64, .build = build_even, .scratch = scratch}};
+    {.file = "bins.cu", .core = core_f32, .build = build_even, .scratch = scratch, .sums = true},
+    {.file = "bins.cu", .core = core_f64, .build = build_even, .scratch = scratch, .sums = true}};
 
 static ig_arg array_arg(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
 static ig_arg int_arg(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }

@@ -140,7 +140,11 @@ typedef struct rank_type {
 #define TYPE(name, NAME, bits, ...) \
     { \
         NAME, bits, \
-            {.file = "ranks.cu", .core = count_##name, .build = count_again, .scratch = scratch}, \
+            {.file = "ranks.cu", \
+             .core = count_##name, \
+             .build = count_again, \
+             .scratch = scratch, \
+             .sums = true}, \
             {.file = "ranks.cu", \
              .core = pick_core_##bits, \
              .build = pick_again, \

@@ -1,0 +1,231 @@
+/* Results that grow from part to part of their inputs: counts, writes at computed places, and reads at computed places.
+ *
+ *   counts  a kernel of the library whose result is a sum of integers over the last axis of its first input: parts add up
+ *   writes  the updates of one element are applied in row-major order: a part updates what the parts before it have left.
+ *           A tile of the result takes the updates whose index lies in it, and drops the others behind its last element
+ *   reads   a part of the axis that is read fills the elements whose index lies in it */
+#include "engine/blocks/blocks.h"
+
+#include "base/memory.h"
+#include "engine/ops/index.h"
+#include <string.h>
+
+enum { BASE, INDEX, UPDATES }; /* inputs of a write */
+
+/* The axis of a write's result that the index walks along, if the others are those of the updates; else -1. */
+static int axis_of(const ig_array *root)
+{
+    const view *dst = root->attr.dst;
+    int axis = -1;
+    if (dst->ndim != root->view.ndim || dst->offset != 0)
+        return -1;
+    for (int a = 0; a < dst->ndim; a++) {
+        const bool indexed = dst->stride[a] == 0 &&
+                             root->attr.axis_stride == root->view.stride[a] &&
+                             root->attr.axis_len == root->view.shape[a];
+        if (axis < 0 && indexed)
+            axis = a;
+        else if (dst->stride[a] != root->view.stride[a])
+            return -1;
+    }
+    return axis;
+}
+
+/* The axis of a write's updates that is cut into parts. */
+static int part_axis(const ig_array *root) { return axis_of(root) > 0 ? axis_of(root) : 0; }
+
+bool table_fits(const ig_array *root)
+{
+    switch (root->op) {
+    case OP_kernel: return root->attr.kernel->sums && root->in[0]->view.ndim > 0;
+    case OP_write: return root->attr.dst->ndim > 0 && view_size(root->attr.dst) > 0;
+    case OP_read: return root->view.ndim < IG_MAX_NDIM && root->attr.axis_len > 0;
+    default: return false;
+    }
+}
+
+int64_t table_row(const ig_array *root)
+{
+    const view *x = &root->in[0]->view;
+    return root->op == OP_kernel  ? x->shape[x->ndim - 1]
+           : root->op == OP_write ? root->attr.dst->shape[part_axis(root)]
+                                  : root->attr.axis_len;
+}
+
+bool table_cuts(const ig_array *root)
+{
+    return root->op == OP_read || (root->op == OP_write && axis_of(root) >= 0);
+}
+
+/* What a read sees, with the axis that is read as the last one. Axes along which it sees one element have length 1. */
+static ig_array *seen_along(const ig_array *root)
+{
+    view v = root->in[1]->view;
+    for (int a = 0; a < v.ndim; a++)
+        if (v.stride[a] == 0)
+            v.shape[a] = 1;
+    v.shape[v.ndim] = root->attr.axis_len;
+    v.stride[v.ndim++] = root->attr.axis_stride;
+    return array_view(OP_take, root->in[1], &v);
+}
+
+int table_ends(const ig_array *root, ig_array **ends)
+{
+    for (int i = 0; i < root->n_in; i++)
+        if (!(ends[i] = root->op == OP_read && i == 1 ? seen_along(root) : root->in[i]))
+            return 0;
+    return root->n_in;
+}
+
+/* The part of the updates' space whose updates may belong to a tile. */
+static box updates_box(const ig_array *root, const box *tile, int64_t from, int64_t to)
+{
+    const view *dst = root->attr.dst;
+    const int axis = axis_of(root), along = part_axis(root);
+    box b = box_whole(dst->ndim, dst->shape);
+    for (int a = 0; a < dst->ndim && axis >= 0; a++) {
+        if (a == axis)
+            continue;
+        b.lo[a] = tile->lo[a] < dst->shape[a] ? tile->lo[a] : dst->shape[a];
+        b.hi[a] = tile->hi[a] < dst->shape[a] ? tile->hi[a] : dst->shape[a];
+    }
+    b.lo[along] = from;
+    b.hi[along] = to;
+    return b;
+}
+
+void table_want(const stage *s, const box *tile, int64_t from, int64_t to, box *want)
+{
+    const ig_array *root = s->root[0];
+    for (int i = 0; i < root->n_in; i++)
+        want[i] = box_whole(s->work.end[i].in->view.ndim, s->work.end[i].in->view.shape);
+    if (root->op == OP_write) {
+        want[BASE] = *tile;
+        want[INDEX] = want[UPDATES] = updates_box(root, tile, from, to);
+        return;
+    }
+    const int last = root->op == OP_kernel ? root->in[0]->view.ndim - 1 : root->view.ndim;
+    box *cut = &want[root->op == OP_kernel ? 0 : 1];
+    if (root->op == OP_read) {
+        want[0] = *tile;
+        for (int a = 0; a < last; a++)
+            if (cut->hi[a] > 1)
+                cut->lo[a] = tile->lo[a], cut->hi[a] = tile->hi[a];
+    }
+    cut->lo[last] = from;
+    cut->hi[last] = to;
+}
+
+/* ---- counts ---- */
+
+/* The kernel is built as for vmap, with a leading axis of length 1. */
+static ig_array *count(const ig_array *root, ig_array *const *ends, ig_array *sum)
+{
+    ig_array *in[INPUTS_FEW];
+    for (int i = 0; i < root->n_in; i++)
+        if (!(in[i] = ig_expand_dims(ends[i], IG_AXES(0))))
+            return NULL;
+    ig_array *y = root->attr.kernel->batched(root->attr.kernel, (int)root->attr.result, in);
+    y = y ? build_reshape(OP_reshape, build_cast(y, (ig_dtype)root->dtype), root->view.ndim,
+                          root->view.shape)
+          : NULL;
+    return sum && y ? ig_add(sum, y) : y;
+}
+
+/* ---- places ---- */
+
+/* index, counted from the start of an axis. An index that is out of bounds fails when it is evaluated. */
+static ig_array *checked(ig_array *index, int64_t length)
+{
+    ig_array *zero = index_take("take", build_fill(0, IG_I64, 1, &length), index, 0);
+    ig_array *back = ig_where(ig_less(index, ig_int(0)), ig_int(length), ig_int(0));
+    return ig_add(ig_add(index, back), zero);
+}
+
+static ig_array *within(ig_array *at, int64_t from, int64_t to)
+{
+    return ig_logical_and(ig_greater_equal(at, ig_int(from)), ig_less(at, ig_int(to)));
+}
+
+static ig_array *write(const ig_array *root, const box *tile, ig_array *const *ends, int64_t from,
+                       ig_array *sum)
+{
+    const int axis = axis_of(root);
+    const bool cut = axis >= 0 && tile->hi[axis] - tile->lo[axis] < root->attr.axis_len;
+    ig_array *base = sum ? sum : ends[BASE], *index = ends[INDEX];
+    if (cut) {
+        const int64_t n = tile->hi[axis] - tile->lo[axis];
+        ig_array *at = checked(index, root->attr.axis_len);
+        index = ig_where(within(at, tile->lo[axis], tile->hi[axis]),
+                         ig_subtract(at, ig_int(tile->lo[axis])), ig_int(n));
+        view one = base->view;
+        one.shape[axis] = 1;
+        if (!sum) /* an element for the updates that belong to other tiles */
+            base =
+                ig_concat((ig_array *[]){base, array_view(OP_slice, base, &one)}, 2, IG_AXES(axis));
+    }
+    view *dst = base && index ? memory_get(sizeof *dst) : NULL;
+    if (!dst)
+        return NULL;
+    node_attr attr = root->attr;
+    view whole;
+    view_contiguous(&whole, base->view.ndim, base->view.shape);
+    *dst = *root->attr.dst;
+    attr.dst = dst;
+    if (axis >= 0) {
+        memcpy(dst->stride, whole.stride, sizeof dst->stride);
+        dst->stride[axis] = 0;
+        attr.axis_len = base->view.shape[axis];
+        attr.axis_stride = whole.stride[axis];
+    } else { /* the tile is the whole result */
+        dst->offset += from * dst->stride[0];
+    }
+    memcpy(dst->shape, ends[UPDATES]->view.shape, sizeof dst->shape);
+    ig_array *in[3] = {base, index, ends[UPDATES]};
+    return array_node(OP_write, (ig_dtype)root->dtype, base->view.ndim, base->view.shape, in, 3,
+                      &attr);
+}
+
+static ig_array *read(const ig_array *root, ig_array *const *ends, int64_t from, ig_array *sum)
+{
+    const ig_array *part = ends[1];
+    view v = part->view;
+    const int last = --v.ndim;
+    const int64_t n = v.shape[last], whole = n == root->attr.axis_len;
+    ig_array *at = whole ? ends[0] : checked(ends[0], root->attr.axis_len);
+    for (int a = 0; a < last; a++) {
+        if (v.shape[a] == 1)
+            v.stride[a] = 0;
+        v.shape[a] = ends[0]->view.shape[a];
+    }
+    ig_array *near = whole ? at : ig_clip(ig_subtract(at, ig_int(from)), ig_int(0), ig_int(n - 1));
+    ig_array *in[2] = {near, array_view(OP_take, ends[1], &v)};
+    const node_attr attr = {.axis_len = n, .axis_stride = part->view.stride[last]};
+    ig_array *y = in[0] && in[1]
+                      ? array_node(OP_read, (ig_dtype)root->dtype, v.ndim, v.shape, in, 2, &attr)
+                      : NULL;
+    return sum && y ? ig_where(within(at, from, from + n), y, sum) : y;
+}
+
+ig_array *table_build(const stage *s, int64_t tile, int64_t part, ig_array *const *ends,
+                      ig_array *sum)
+{
+    const ig_array *root = s->root[0];
+    const box b = stage_tile(s, tile);
+    const int64_t from = part * s->part;
+    for (int i = 0; i < root->n_in; i++)
+        if (!ends[i])
+            return NULL;
+    return root->op == OP_kernel  ? count(root, ends, sum)
+           : root->op == OP_write ? write(root, &b, ends, from, sum)
+                                  : read(root, ends, from, sum);
+}
+
+ig_array *table_finish(const stage *s, int64_t tile, ig_array *made)
+{
+    const box b = stage_tile(s, tile);
+    view v = made->view;
+    for (int a = 0; a < v.ndim; a++)
+        v.shape[a] = b.hi[a] - b.lo[a];
+    return view_same_shape(&v, &made->view) ? made : array_view(OP_slice, made, &v);
+}
