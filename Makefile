@@ -312,6 +312,20 @@ $(BUILD)/$(SHARED): $(OBJECTS) $(LANE_OBJECTS) $(BUILD)/gen/link $(EXPORTS)
 $(BUILD)/$(SHARED_DEV): $(BUILD)/$(SHARED)
 	@ln -sf $(SHARED) $@
 
+# The module for many machines, which the library loads under mpirun. Only it needs MPI: Open MPI or MPICH. MPICC= builds
+# without it.
+ifeq ($(origin MPICC),undefined)
+  MPICC := $(if $(CROSS)$(FUZZ),,$(shell command -v mpicc 2>/dev/null))
+endif
+TEAM  := $(if $(MPICC),libingot-mpi.$(if $(MACOS),dylib,so))
+all: $(TEAM:%=$(BUILD)/%)
+ifneq ($(TEAM),)
+$(BUILD)/$(TEAM): src/lib/mpi/mpi.c $(GENERATED)
+	@mkdir -p $(BUILD)/obj/src/lib/mpi
+	$(call say,LINK,$@) OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(LIBRARY) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -shared \
+	    -MMD -MP -MF $(BUILD)/obj/src/lib/mpi/mpi.d $(LINK) $(LDFLAGS) -o $@ $< $(LDLIBS)
+endif
+
 # ---- the command -------------------------------------------------------------------------------
 
 # A line editor for the prompt: libedit (BSD license) if there is one, else readline. readline makes the command,
@@ -700,7 +714,7 @@ print_file = mkdir -p $(dir $(DESTDIR)$(call printed_file,$1)) && \
 
 INSTALLED := $(BINDIR)/ingot $(PUBLIC:include/%=$(INCLUDEDIR)/%) $(LIBDIR)/libingot.a $(LIBDIR)/$(SHARED) \
              $(LIBDIR)/$(SHARED_DEV) $(PKGDIR)/ingot.pc $(CMAKEDIR)/ingot-config.cmake \
-             $(CMAKEDIR)/ingot-config-version.cmake $(foreach t,$(PRINTED),$(call printed_file,$t))
+             $(CMAKEDIR)/ingot-config-version.cmake $(TEAM:%=$(LIBDIR)/%) $(foreach t,$(PRINTED),$(call printed_file,$t))
 
 fill = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SERIES@|$(basename $(VERSION))|g' \
            -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
@@ -729,6 +743,9 @@ install: all
 	$(STRIP) $(strip_shared) $(DESTDIR)$(LIBDIR)/$(SHARED)
 	$(call sign,$(DESTDIR)$(LIBDIR)/$(SHARED))
 	ln -sf $(SHARED) $(DESTDIR)$(LIBDIR)/$(SHARED_DEV)
+	$(if $(TEAM),install -m 755 $(BUILD)/$(TEAM) $(DESTDIR)$(LIBDIR)/$(TEAM))
+	$(if $(TEAM),$(STRIP) $(strip_shared) $(DESTDIR)$(LIBDIR)/$(TEAM))
+	$(if $(TEAM),$(call sign,$(DESTDIR)$(LIBDIR)/$(TEAM)))
 	@$(call fill,ingot.pc,$(PKGDIR))
 	@$(call fill,ingot-config.cmake,$(CMAKEDIR))
 	@$(call fill,ingot-config-version.cmake,$(CMAKEDIR))
@@ -777,7 +794,7 @@ docs:
 
 CLANG_FORMAT ?= clang-format
 FORMATTED = $(sort $(wildcard include/*.h include/ingot/*.h cli/*.[ch] cli/*/*.[ch] examples/*.[ch] bench/*.[ch] tests/*/*.[ch] python/src/*.[ch] \
-              $(foreach f,$(FOLDERS) engine/backend/cpu/lanes,src/$f/*.[ch])))
+              $(foreach f,$(FOLDERS) engine/backend/cpu/lanes lib/mpi,src/$f/*.[ch])))
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)

@@ -1,6 +1,7 @@
 /* ingot: the command. verbs.c has the table of verbs; each verb has a file. */
 #include "cli.h"
 #include "progress.h"
+#include "team.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -79,6 +80,8 @@ static int run(int argc, char **argv)
     }
     const verb *v = find_verb(help ? argv[2] : name);
     char *help_of[] = {argv[2], "--help", NULL};
+    if (v && !help && !cli_team_begin(v->name))
+        return EXIT_FAILED;
     if (v && !help)
         warn_settings();
     if (v)
@@ -127,6 +130,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, file_limit_reached);
     progress_watch();
     int code = trace_by_environment() ? run(argc, argv) : EXIT_INPUT;
+    code = cli_team_end(code);
     ig_error(NULL); /* the verb has reported it */
     if (ig_trace_end() != IG_OK) {
         text_printf(stderr, "ingot: %s\n", ig_error(NULL));

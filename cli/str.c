@@ -166,9 +166,17 @@ void str_visible(str *t, const char *s)
     str_add(t, "", 0);
 }
 
+static str *errors_kept;
+
+void text_keep_errors(str *t) { errors_kept = t; }
+
 void text_print(FILE *file, const char *s)
 {
     const char *begin = s;
+    if (errors_kept && file == stderr) {
+        str_puts(errors_kept, s);
+        return;
+    }
     while (*s) {
         unsigned code;
         const size_t n = control_at(s, &code);

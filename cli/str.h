@@ -45,6 +45,8 @@ void str_visible(str *t, const char *s);
 /* Prints the command's own text: newlines, tabs and colors stay, bidirectional controls are escaped, such as \u202e. In
  * JSON that escape is the same character. All verbs print through this. */
 void text_print(FILE *file, const char *s);
+/* From now on, text for standard error is added to t instead. */
+void text_keep_errors(str *t);
 void text_printf(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Memory that is released all at once. {0} is empty. */

@@ -27,6 +27,7 @@
 #include "ingot/machine.h" /* facts about the machine */
 #include "ingot/array.h"   /* arrays: ownership, evaluation, reading */
 #include "ingot/blocks.h"  /* arrays larger than memory */
+#include "ingot/team.h"    /* many machines */
 #include "ingot/ops.h"     /* every op */
 #include "ingot/grad.h"    /* gradients and other transforms */
 #include "ingot/kernel.h"  /* kernels in CUDA C */

@@ -9,12 +9,16 @@ import sys
 import tempfile
 import time
 
-from support.tally import check, finish
+from support import tally
 
 BUILD = os.environ.get("BUILD", "build")
 INGOT = os.path.abspath(os.path.join(BUILD, "ingot"))
 folder = tempfile.mkdtemp()
 os.chdir(folder)
+
+
+def check(fine, name):
+    tally.check(name, fine)
 
 
 def ingot(program, *options, ok=True):
@@ -64,4 +68,4 @@ try:
 finally:
     os.chdir("/")
     shutil.rmtree(folder)
-sys.exit(finish())
+sys.exit(tally.finish())
