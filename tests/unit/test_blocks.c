@@ -296,7 +296,8 @@ static void *elements(ig_array *x, size_t *bytes)
     return at;
 }
 
-static void compare_one(int e, int round)
+/* Counts the plans that copy a source to memory and to a file. */
+static void compare_one(int e, int round, int copies[2])
 {
     static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16};
     const int64_t n = 1 + below(round % 3 == 0 ? 4000 : 60),
@@ -328,6 +329,9 @@ static void compare_one(int e, int round)
                  expressions[e].name, (long long)n, (long long)m, ig_dtype_name(dtype), most, at,
                  bytes, text ? text : "");
     }
+    const char *copy = text ? strstr(text, " blocks (") : NULL;
+    if (copy)
+        copies[strstr(copy, "-> file") && strstr(copy, "-> file") < strchr(copy, '\n')]++;
     ig_free(text);
     free(plain);
     free(blocked);
@@ -337,9 +341,12 @@ static void compare_one(int e, int round)
 static void test_bits(void **unused)
 {
     (void)unused;
+    int copies[2] = {0, 0};
     for (int round = 0; round < 12; round++)
         for (int e = 0; e < EXPRESSIONS; e++)
-            compare_one(e, round);
+            compare_one(e, round, copies);
+    if (!copies[0] || !copies[1])
+        fail_msg("%d plans copy a source to memory, %d to a file", copies[0], copies[1]);
 }
 
 /* ---- rows that are longer than blocks ---- */

@@ -138,7 +138,7 @@ typedef struct node_kernel {
     /* Builds the result again for inputs with one more leading axis; NULL: vmap computes slice after slice. */
     struct ig_array *(*batched)(const struct node_kernel *k, int result,
                                 struct ig_array *const *in);
-    bool sums; /* see library_kernel; batched is not NULL */
+    bool sums;                   /* see library_kernel; batched is not NULL */
     const kernel_runner *runner; /* a kernel in CUDA C */
     const node_native *native;   /* native code of the device */
 } node_kernel;

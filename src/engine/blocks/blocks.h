@@ -66,6 +66,7 @@ typedef struct step {
     edge *place; /* STEP_ASSEMBLE: where each input lies in the result */
     int n_in;
     block_source *source; /* STEP_SOURCE */
+    uint64_t read;        /* bytes that the stage reads of it */
     bool is_end;          /* an end of the stage sees it */
     /* Of the current block: */
     bool wanted, linear, cut;

@@ -50,44 +50,75 @@ static uint64_t load_bytes(const stage *s)
     return bytes;
 }
 
-/* Sets load and read of a stage, and marks its cuts. */
-static ig_status estimate(stage *s)
+/* Sets what the steps want for a block, and marks the cuts. */
+static void demand(stage *s, int64_t block, box *want)
 {
-    const int64_t tiles = stage_tiles(s), parts = stage_parts(s), blocks = tiles * parts;
-    const double repeats = s->all_cut ? 0 : (double)blocks;
-    box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
-    box *before = memory_get((size_t)(s->work.n + 1) * sizeof *before);
-    if (!want || !before) {
-        memory_free(want);
-        memory_free(before);
-        return IG_ERR_MEMORY;
-    }
-    const int64_t middle = blocks / 2, last = middle > 0 ? middle - 1 : 0;
-    stage_want(s, last / parts, last % parts, want);
-    steps_demand(&s->work, want, repeats);
-    for (int i = 0; i < s->work.n; i++)
-        before[i] = s->work.step[i].want;
-    const uint64_t earlier = load_bytes(s); /* of two parts, the second one may be short */
-    stage_want(s, middle / parts, middle % parts, want);
-    steps_demand(&s->work, want, repeats);
-    s->load = s->read = 0;
+    const int64_t parts = stage_parts(s);
+    stage_want(s, block / parts, block % parts, want);
+    steps_demand(&s->work, want, s->all_cut ? 0 : (double)(stage_tiles(s) * parts));
+}
+
+/* Adds what the current block reads of each source, if the steps wanted `before` for the block before it. */
+static void add_reads(const stage *s, const box *before, double *reads)
+{
     for (int i = 0; i < s->work.n; i++) {
         const step *from = &s->work.step[i];
         if (!from->wanted || from->kind != STEP_SOURCE)
             continue;
-        const uint64_t bytes = box_bytes(from);
         const int ndim = from->root->view.ndim;
-        box both, rest;
-        s->load += bytes;
-        uint64_t each = bytes;
-        if (blocks > 1 && s->ahead && box_reuse(&before[i], &from->want, ndim, &both, &rest))
-            each = (uint64_t)box_size(&rest, ndim) * ig_dtype_bytes((ig_dtype)from->root->dtype);
-        s->read += bytes + each * (uint64_t)(blocks - 1);
+        box both, rest = from->want;
+        if (before && s->ahead)
+            box_reuse(&before[i], &from->want, ndim, &both, &rest);
+        reads[i] +=
+            (double)box_size(&rest, ndim) * (double)ig_dtype_bytes((ig_dtype)from->root->dtype);
     }
-    s->load = s->load > earlier ? s->load : earlier;
+}
+
+/* The k-th of some blocks after the first. They are spread over all blocks, at no regular distance: every n-th block may be
+ * the last one of a row. */
+static int64_t sample(int64_t k, int64_t blocks)
+{
+    const double turn = (double)k * 0.6180339887498949;
+    return 1 + (int64_t)((double)(blocks - 1) * (turn - (double)(int64_t)turn));
+}
+
+/* Estimates load and read of a stage from some of its blocks, and marks its cuts. */
+static ig_status estimate(stage *s)
+{
+    enum { SAMPLES = 12 };
+    const int64_t blocks = stage_tiles(s) * stage_parts(s);
+    const int64_t n = blocks - 1 < SAMPLES ? blocks - 1 : SAMPLES; /* beside the first */
+    box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
+    box *before = memory_get((size_t)(s->work.n + 1) * sizeof *before);
+    double *first = memory_new((size_t)(s->work.n + 1) * sizeof *first);
+    double *reads = memory_new((size_t)(s->work.n + 1) * sizeof *reads);
+    const bool room = want && before && first && reads;
+    if (room) {
+        demand(s, 0, want);
+        add_reads(s, NULL, first);
+        s->load = load_bytes(s);
+    }
+    for (int64_t k = 1; room && k <= n; k++) {
+        const int64_t block = n < SAMPLES ? k : sample(k, blocks);
+        demand(s, block - 1, want);
+        for (int i = 0; i < s->work.n; i++)
+            before[i] = s->work.step[i].want;
+        demand(s, block, want);
+        add_reads(s, before, reads);
+        const uint64_t load = load_bytes(s);
+        s->load = load > s->load ? load : s->load;
+    }
+    s->read = 0;
+    for (int i = 0; room && i < s->work.n; i++) {
+        const double all = first[i] + (n > 0 ? reads[i] / (double)n * (double)(blocks - 1) : 0);
+        s->work.step[i].read = all < 0x1p63 ? (uint64_t)all : (uint64_t)1 << 63;
+        s->read += s->work.step[i].read;
+    }
     memory_free(want);
     memory_free(before);
-    return IG_OK;
+    memory_free(first);
+    memory_free(reads);
+    return room ? IG_OK : IG_ERR_MEMORY;
 }
 
 /* Bytes of sources that the cut steps need, each once: a lower bound of what their stages read. */
@@ -119,10 +150,35 @@ static uint64_t cut_bytes(const stage *s)
     return sum;
 }
 
-static uint64_t cost(const stage *s)
+/* Where a source is copied to, because blocks would read its chunks again and again: to memory if it is small, else to a
+ * file, from which any block is read in one piece. */
+typedef enum copy_to { COPY_NOT, COPY_TO_MEMORY, COPY_TO_FILE } copy_to;
+
+static copy_to copies(const block_plan *p, const stage *s, const step *from)
 {
-    const uint64_t more = cut_bytes(s);
-    return more == UINT64_MAX ? more : s->read + more;
+    enum { FEW = 4 }; /* blocks */
+    const uint64_t bytes = bytes_of(from->root), block = block_bytes(p->limit / FEW);
+    if (from->kind != STEP_SOURCE || from->source != from->root->attr.source ||
+        s->root[0] == from->root)
+        return COPY_NOT;
+    if (bytes <= block * FEW && bytes <= p->limit / 8)
+        return from->read / 2 > bytes ? COPY_TO_MEMORY : COPY_NOT;
+    return from->read / 3 > bytes ? COPY_TO_FILE : COPY_NOT; /* reads, writes and reads it */
+}
+
+/* Bytes that the stage reads, or will if sources are copied, and those of its cut steps. */
+static uint64_t cost(const block_plan *p, const stage *s)
+{
+    uint64_t sum = cut_bytes(s);
+    if (sum == UINT64_MAX)
+        return sum;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *from = &s->work.step[i];
+        const copy_to copy = copies(p, s, from);
+        sum +=
+            copy == COPY_NOT ? from->read : bytes_of(from->root) * (copy == COPY_TO_FILE ? 3 : 1);
+    }
+    return sum;
 }
 
 /* True if the graph of a part reads what the parts before it have left. */
@@ -209,7 +265,7 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
             const uint64_t load = s->load;
             *cut = half;
             TRY(estimate(s));
-            const uint64_t now = s->load < load || out > most / 2 ? cost(s) : UINT64_MAX;
+            const uint64_t now = s->load < load || out > most / 2 ? cost(p, s) : UINT64_MAX;
             if (now < least) {
                 least = now;
                 axis = i;
@@ -253,15 +309,40 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
         s->tile[axis] = half;
     }
     TRY(estimate(s));
-    while (s->load > most / 2 && s->part > unit) {
-        const uint64_t before = s->load;
-        s->part /= 2;
+    int64_t useful = s->part;
+    while (s->load > most / 2) { /* shorter parts, or smaller tiles, whichever reads less */
+        const uint64_t load = s->load;
+        int64_t *best = NULL, length = 0;
+        uint64_t least = UINT64_MAX;
+        for (int i = -1; i < ndim; i++) {
+            int64_t *at = i < 0 ? &s->part : &s->tile[i];
+            const int64_t old = *at;
+            const int64_t half = i >= 0 ? shorter(p, s, i) : s->part > unit ? s->part / 2 : 0;
+            if (!half)
+                continue;
+            *at = half;
+            TRY(estimate(s));
+            /* Parts that lie in the same chunks read as much, until they are shorter still. */
+            const uint64_t now = s->load < load || i < 0 ? cost(p, s) : UINT64_MAX;
+            if (now < least) {
+                least = now;
+                best = at;
+                length = half;
+            }
+            *at = old;
+        }
+        if (!best) {
+            TRY(estimate(s));
+            break;
+        }
+        *best = length;
         TRY(estimate(s));
-        if (s->load < before)
-            continue;
-        s->part *= 2; /* a chunk is read for each part as it is */
+        if (s->load < load)
+            useful = s->part;
+    }
+    if (s->load > most / 2 && s->load <= p->limit / 4) { /* shorter parts read no less */
+        s->part = useful;
         TRY(estimate(s));
-        break;
     }
     *fits = s->load <= most / 2;
     return IG_OK;
@@ -443,9 +524,10 @@ static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool al
 }
 
 /* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
- * their own. If none fits, the way that needs least memory. */
+ * their own, and with larger blocks if they read much less. If none fits, the way that needs least memory. */
 static ig_status choose(const block_plan *p, stage *s, uint64_t most)
 {
+    enum { APART = 1, PARTS = 2, LARGE = 4, WAYS = 8, LARGE_SHARE = 4 };
     const program_kind kind = node_program(s->root[0]);
     const bool folds = kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE;
     const bool may_part =
@@ -456,30 +538,43 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t most)
                              : kind == PROGRAM_SCAN     ? STAGE_SCAN
                              : kind == PROGRAM_CONTRACT ? STAGE_PRODUCT
                                                         : STAGE_TABLE;
-    int best = may_part ? 3 : 1; /* bit 0: costly steps apart; bit 1: parts */
+    /* Matrix instructions for bf16 add several products at a time, so parts of a sum may round differently. */
+    const bool exact = kind != PROGRAM_CONTRACT || s->root[0]->in[0]->dtype != IG_BF16 ||
+                       ig_math_mode() == IG_MATH_SAME;
+    const uint64_t larger = p->limit / LARGE_SHARE;
+    const int ways = larger > most && !getenv("IG_BLOCK_BYTES") ? WAYS : LARGE;
+    int best = may_part ? APART | PARTS : APART;
     uint64_t least = UINT64_MAX;
     bool fits;
-    for (int way = 0; way < (may_part ? 4 : 2); way++) {
-        TRY(try_way(p, s, way & 2 ? parts : STAGE_TILES, way & 1, most, &fits));
-        const uint64_t now = fits ? cost(s) : UINT64_MAX;
-        if (now < least) {
+    for (int way = 0; way < ways; way++) {
+        if ((way & PARTS) && (!may_part || (!exact && least != UINT64_MAX)))
+            continue;
+        TRY(try_way(p, s, way & PARTS ? parts : STAGE_TILES, way & APART,
+                    way & LARGE ? larger : most, &fits));
+        const uint64_t now = fits ? cost(p, s) : UINT64_MAX;
+        if (now < (way & LARGE ? least / 2 : least)) {
             least = now;
             best = way;
         }
     }
-    return try_way(p, s, best & 2 ? parts : STAGE_TILES, best & 1, most, &fits);
+    return try_way(p, s, best & PARTS ? parts : STAGE_TILES, best & APART,
+                   best & LARGE ? larger : most, &fits);
 }
 
+/* Adds stages for the steps that are cut and for copies of sources. */
 static ig_status add_cuts(block_plan *p, stage *s, bool *any)
 {
     TRY(estimate(s));
     *any = false;
     for (int i = 0; i < s->work.n; i++) {
-        ig_array *root = s->work.step[i].cut ? s->work.step[i].root : NULL;
-        if (!root)
+        const step *at = &s->work.step[i];
+        ig_array *root = at->root;
+        const copy_to copy = at->cut ? COPY_NOT : copies(p, s, at);
+        const bool large = at->cut ? bytes_of(root) > p->limit / 4 : copy == COPY_TO_FILE;
+        if (!at->cut && copy == COPY_NOT)
             continue;
         *any = true;
-        TRY(add_stage(p, &root, 1, bytes_of(root) > p->limit / 4 ? TO_FILE : TO_MEMORY, 0));
+        TRY(add_stage(p, &root, 1, large ? TO_FILE : TO_MEMORY, 0));
     }
     return IG_OK;
 }
@@ -595,10 +690,11 @@ static bool is_apart(const ig_array *x, const ig_block_sink *sink)
     return node_program(x) == PROGRAM_SCAN && (chunk & (chunk - 1)) && chunk < x->view.shape[last];
 }
 
-/* x, or a copy of it, such that its root has x's elements in order, is not evaluated, and can be written to the sink. */
-static ig_array *as_root(ig_array *x, const ig_block_sink *sink)
+/* x, or a copy of it, such that its root has x's elements in order, is not evaluated, and can be written to the sink.
+ * Beside other results it is always a copy: a stage for one of them may need the same root, and compute it first. */
+static ig_array *as_root(ig_array *x, const ig_block_sink *sink, bool alone)
 {
-    if (!x->root->data && view_equal(&x->view, &x->root->view) && !is_apart(x->root, sink))
+    if (alone && !x->root->data && view_equal(&x->view, &x->root->view) && !is_apart(x->root, sink))
         return x;
     view *dst = memory_get(sizeof *dst);
     if (!dst)
@@ -676,7 +772,7 @@ ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block
     for (int i = 0; i < n; i++) {
         ig_array *x = complex_pairs(arrays[i]);
         if (sinks && x)
-            x = as_root(x, &sinks[i]);
+            x = as_root(x, &sinks[i], n == 1);
         if (!x)
             return error_waiting(IG_ERR_MEMORY);
         p->root[p->n_root++] = x->root;
