@@ -264,6 +264,7 @@ def move_cases():
                 np.meshgrid(x[0, 0], x[0, :, 0], indexing="ij")[1],
             "moveaxis({x}, [0, 1], [-1, 0])": np.moveaxis(x, [0, 1], [-1, 0]),
             "permute_dims({x}, [2, 0, 1])": np.transpose(x, (2, 0, 1)),
+            "rechunk({x}, 2)": x,
             "stop_gradient({x})": x,
             "to_device({x}, 'gang')": x,
             "repeat({x}, 3, axis=1)": np.repeat(x, 3, 1),

@@ -137,6 +137,15 @@ static bool make_stop_gradient(problem *p, int variant)
     return result(p, length_of(variant), from_same_order);
 }
 
+static bool make_rechunk(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    input(p, length_of(variant));
+    problem_ints(p, "chunk", IG_AXES(2));
+    return result(p, length_of(variant), from_same_order);
+}
+
 /* Copies from the device under test to the CPU. */
 static bool make_to_device(problem *p, int variant)
 {
@@ -485,6 +494,7 @@ const plan plans_move[] = {
     {"moveaxis", ANY, make_reorder, &move_row},
     {"pad", ANY, make_pad, NULL},
     {"permute_dims", ANY, make_reorder, &permute_row},
+    {"rechunk", ANY, make_rechunk, NULL},
     {"repeat", ANY, make_repeat, NULL},
     {"reshape", ANY, make_reshape, NULL},
     {"roll", ANY, make_roll, NULL},

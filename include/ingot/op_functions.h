@@ -262,6 +262,9 @@ IG_API ig_array *ig_moveaxis(ig_array *x, ig_ints source, ig_ints destination);
 IG_API ig_array *ig_pad(ig_array *x, ig_ints pad_width, const char *mode, ig_array *value);
 /* The axes in the given order, as a view. */
 IG_API ig_array *ig_permute_dims(ig_array *x, ig_ints axes);
+/* x, to be saved and mapped in chunks of this shape: see save and map_blocks. A view. One number is
+ * for all axes, -1 is the whole axis. */
+IG_API ig_array *ig_rechunk(ig_array *x, ig_ints chunk);
 /* Each element repeated; axis None flattens. repeats is one integer, or one for each element of
  * axis, which evaluates it. */
 IG_API ig_array *ig_repeat(ig_array *x, ig_array *repeats, ig_ints axis);

@@ -166,6 +166,77 @@ static PyObject *fn_custom_grad(PyObject *self, PyObject *args)
     return leave_with(x);
 }
 
+/* ---- functions of blocks ---- */
+
+/* Calls a Python function (index, blocks) that returns a block. */
+static ig_array *map_block(void *context, const int64_t *index, ig_array *const *blocks, int n)
+{
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const int ndim = ig_ndim(blocks[0]);
+    PyObject *list = PyList_New(n), *at = ints_tuple((ig_ints){index, ndim});
+    for (int i = 0; list && i < n; i++)
+        if (!put(list, i, array_wrap(ig_retain(blocks[i]))))
+            Py_CLEAR(list);
+    PyObject *result = list && at ? PyObject_CallFunctionObjArgs(context, at, list, NULL) : NULL;
+    ig_array *y = result ? to_array(result) : NULL;
+    y = y ? ig_broadcast_to(y, ig_shape(y)) : NULL; /* belongs to the scope */
+    if (!y && !ig_failed())
+        ig_fail(IG_ERR_ARGUMENT, "map_blocks: the function failed");
+    Py_XDECREF(list);
+    Py_XDECREF(at);
+    Py_XDECREF(result);
+    PyGILState_Release(state);
+    return y;
+}
+
+/* An object as a list of integers: none if it is None. False with an exception on failure. */
+static bool optional_ints(PyObject *o, int64_t *v, ig_ints *to)
+{
+    *to = IG_NONE;
+    if (o == Py_None)
+        return true;
+    const int n = to_ints(o, v, IG_MAX_NDIM);
+    *to = (ig_ints){v, n};
+    return n >= 0;
+}
+
+static PyObject *fn_map_blocks(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *function, *ins, *chunk, *dtype, *depth;
+    ig_block_map map = {.size = sizeof map, .function = map_block, .release = drop_function};
+    int64_t chunks[IG_MAX_NDIM], depths[IG_MAX_NDIM];
+    int n = 0;
+    if (!PyArg_ParseTuple(args, "OOOOOzd:_map_blocks", &function, &ins, &chunk, &dtype, &depth,
+                          &map.boundary, &map.value) ||
+        !optional_ints(chunk, chunks, &map.result_chunk) ||
+        !optional_ints(depth, depths, &map.depth) || !to_dtype(dtype, &map.dtype))
+        return NULL;
+    ig_array **in = array_list(ins, &n);
+    if (!in || !enter()) {
+        free(in);
+        return NULL;
+    }
+    map.context = Py_NewRef(function);
+    graph_lock();
+    ig_array *x = ig_map_blocks(&map, in, n);
+    graph_unlock();
+    free(in);
+    return leave_with(x);
+}
+
+static PyObject *fn_chunks(PyObject *self, PyObject *o)
+{
+    (void)self;
+    if (!is_array(o))
+        return PyErr_Format(PyExc_TypeError, "expected an array, not %R", Py_TYPE(o));
+    graph_lock();
+    const ig_ints chunk = ig_chunks_like(array_of(o));
+    PyObject *tuple = chunk.v ? ints_tuple(chunk) : Py_NewRef(Py_None);
+    graph_unlock();
+    return tuple;
+}
+
 /* ---- tracing ---- */
 
 static PyObject *fn_keep_history(PyObject *self, PyObject *keep)
@@ -198,6 +269,8 @@ PyMethodDef transform_functions[] = {
     {"_vmap", fn_vmap, METH_VARARGS, NULL},
     {"_checkpoint", fn_checkpoint, METH_VARARGS, NULL},
     {"_custom_grad", fn_custom_grad, METH_VARARGS, NULL},
+    {"_map_blocks", fn_map_blocks, METH_VARARGS, NULL},
+    {"_chunks", fn_chunks, METH_O, NULL},
     {"_keep_history", fn_keep_history, METH_O, NULL},
     {"_placeholder", fn_placeholder, METH_O, NULL},
     {NULL, NULL, 0, NULL},

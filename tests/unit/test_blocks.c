@@ -690,12 +690,71 @@ static void test_complex(void **unused)
     ig_scope_end();
 }
 
+/* ---- functions of blocks ---- */
+
+typedef struct mapped {
+    int calls, released;
+} mapped;
+
+/* Each element less the first of its block. */
+static ig_array *less_first(void *context, const int64_t *index, ig_array *const *blocks, int n)
+{
+    (void)n;
+    ((mapped *)context)->calls++;
+    if (index[0] < 0)
+        return NULL;
+    ig_array *first = ig_slice(blocks[0], IG_AXES(0, 0), IG_AXES(1, 1), IG_NONE);
+    return ig_subtract(blocks[0], first);
+}
+
+static void count_release(void *context) { ((mapped *)context)->released++; }
+
+/* A function of chunks gives the same bits for every size of blocks, within the memory limit, and is released. */
+static void test_map_blocks(void **unused)
+{
+    (void)unused;
+    const uint64_t limit = ig_memory_limit();
+    for (int round = 0; round < 40; round++) {
+        const int64_t n = 1 + below(200), m = 1 + below(50);
+        const int64_t chunk[2] = {1 + below(n), 1 + below(m)};
+        mapped count = {0};
+        char most[32];
+        size_t bytes;
+        ig_scope_begin();
+        ig_array *x = drawn(round, IG_SHAPE(n, m), IG_F32), *source = source_of(x, chunk);
+        const ig_block_map map = {.size = sizeof map,
+                                  .function = less_first,
+                                  .release = count_release,
+                                  .context = &count,
+                                  .chunk = round % 2 ? (ig_ints){chunk, 2} : IG_NONE};
+        ig_array *y = ig_map_blocks(&map, &(ig_array *){ig_multiply(source, ig_float(2))}, 1);
+        snprintf(most, sizeof most, "%lld", (long long)(64 + below(8 * n * m)));
+        setenv("IG_BLOCK_BYTES", most, 1);
+        ig_set_memory_limit(ig_memory_used() + 64 * (uint64_t)(n * m) + 4096);
+        char *made = elements(ig_add(y, ig_float(0)), &bytes);
+        ig_set_memory_limit(limit);
+        unsetenv("IG_BLOCK_BYTES");
+        const float *v = ig_data(x);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < m; k++) {
+                const float first = v[i / chunk[0] * chunk[0] * m + k / chunk[1] * chunk[1]];
+                const float want = 2 * v[i * m + k] - 2 * first;
+                assert_memory_equal(made + 4 * (i * m + k), &want, 4);
+            }
+        assert_true(count.calls > 0);
+        free(made);
+        ig_scope_end();
+        assert_int_equal(count.released, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bits),        cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_failed_read), cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_complex),     cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_map_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -461,6 +461,7 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
         block_source_retain(x->attr.source);
     x->n_in = n_in;
     const char *other = n_in ? take_inputs(x, in, n_in) : NULL;
+    x->crosses = x->crosses || x->attr.source;
     if (x->attr.device) {
         x->device = x->attr.device;
         x->crosses = true;
@@ -470,7 +471,6 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
         return NULL;
     } else if (n_in == 0) {
         x->device = array_device_now();
-        x->crosses = x->attr.source != NULL;
     }
     return x;
 }

@@ -105,8 +105,8 @@ typedef struct block_source {
     int ndim;       /* of the node */
     int64_t shape[IG_MAX_NDIM], chunk[IG_MAX_NDIM];
     uint64_t scratch;
-    bool concurrent; /* several calls of read may run at the same time */
-    ig_block_read read;
+    bool concurrent;                /* several calls of read may run at the same time */
+    ig_block_read read;             /* NULL: computed from the node's inputs, see blocks/map.c */
     void (*release)(void *context); /* may be NULL */
     void *context;
 } block_source;
@@ -167,8 +167,9 @@ typedef struct node_attr {
         int64_t first_index; /* bits: index of the first element */
         int64_t result;      /* kernel: which of its results this node is */
     };
-    int64_t axis_stride;  /* read, write: stride of the indexed axis in elements of its array */
-    view *dst;            /* assemble: a view of the output for each input; write: one; owned */
+    int64_t axis_stride; /* read, write: stride of the indexed axis in elements of its array */
+    view *
+        dst; /* assemble: a view of the output for each input; write: one; rechunk: the chunks' shape; owned */
     node_kernel *kernel;  /* kernel: counted */
     block_source *source; /* blocks: counted */
     const char *device;   /* to_device: the destination */

@@ -22,6 +22,9 @@ typedef struct box {
 
 int64_t box_size(const box *b, int ndim); /* number of elements */
 box box_whole(int ndim, const int64_t *shape);
+/* Copies `part` from an array that has the box a to one that has the box b. */
+void box_move(const box *part, int ndim, size_t bytes, const box *a, const char *from, const box *b,
+              char *to);
 
 /* ---- steps ---- */
 
@@ -46,6 +49,7 @@ typedef struct edge {
 
 typedef enum step_kind {
     STEP_SOURCE,   /* read from a source */
+    STEP_CALL,     /* whole chunks that a function computes from chunks of the inputs */
     STEP_READY,    /* an earlier stage has computed it */
     STEP_MAP,      /* each element needs the same element of the inputs */
     STEP_IOTA,     /* depends on the index */
@@ -65,7 +69,7 @@ typedef struct step {
     edge *in;
     edge *place; /* STEP_ASSEMBLE: where each input lies in the result */
     int n_in;
-    block_source *source; /* STEP_SOURCE */
+    block_source *source; /* STEP_SOURCE, STEP_CALL */
     uint64_t read;        /* bytes that the stage reads of it */
     bool is_end;          /* an end of the stage sees it */
     /* Of the current block: */
@@ -95,8 +99,18 @@ void steps_free(steps *w);
  * more than once are marked as cut, and what they need is not wanted. 0: all costly steps are cut; -1: none. */
 void steps_demand(steps *w, const box *want, double blocks);
 /* Builds the ends' blocks in the current scope, after steps_demand. loaded[i]: the block of step i, a source, or all of a
- * root that is ready. */
+ * root that is ready. Functions of blocks are called, unless their blocks are loaded too. */
 ig_status steps_build(steps *w, const box *want, ig_array *const *loaded, ig_array **made);
+
+/* Makes the block of each input of step k; false on failure. */
+bool steps_inputs(const steps *w, int k, ig_array **in);
+
+/* ---- functions of blocks ---- */
+
+/* The block of input i that the chunks in b need. */
+box map_input(const step *s, int i, const box *b);
+/* The block s->want of a step, whose function is called for each chunk. in: the inputs' blocks. NULL on failure. */
+ig_array *map_run(const step *s, ig_array *const *in);
 
 /* The part of the axes [first, ndim) of a shape that the linear range [from, to) of these axes covers, and the linear
  * index of its first element. It is contiguous in that order. */

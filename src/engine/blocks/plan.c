@@ -201,7 +201,7 @@ static int64_t shorter(const block_plan *p, const stage *s, int axis)
     int64_t best = 0;
     for (int i = 0; i < s->work.n; i++) {
         const step *from = &s->work.step[i];
-        for (int a = 0; from->kind == STEP_SOURCE && a < from->root->view.ndim; a++) {
+        for (int a = 0; from->source && a < from->root->view.ndim; a++) {
             const int64_t chunk = round_up(from->source->chunk[a], unit);
             const int64_t half = (s->tile[axis] + 1) / 2 / chunk * chunk;
             if (from->source->chunk[a] > 1 && half > best && half < s->tile[axis])
@@ -392,6 +392,30 @@ static ig_array *stand_in_sum(const stage *s, int64_t tile, ig_array *const *end
     return stand_in((ig_dtype)sum->dtype, sum->view.ndim, sum->view.shape);
 }
 
+static int call_inputs(const stage *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->work.n; i++)
+        n += s->work.step[i].kind == STEP_CALL ? s->work.step[i].n_in : 0;
+    return n;
+}
+
+/* Adds the inputs of functions of blocks, which are evaluated first, to the n results of a block; *bytes: what the
+ * functions hold and return. */
+static ig_status add_calls(const stage *s, ig_array **out, int *n, uint64_t *bytes)
+{
+    for (int i = 0; i < s->work.n; i++) {
+        const step *at = &s->work.step[i];
+        if (at->kind != STEP_CALL || !at->wanted)
+            continue;
+        if (!steps_inputs(&s->work, i, out + *n))
+            return error_waiting(IG_ERR_MEMORY);
+        *n += at->n_in;
+        *bytes += box_bytes(at) + at->source->scratch;
+    }
+    return IG_OK;
+}
+
 /* Bytes of the graph of a block, which is built without its data. */
 static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
 {
@@ -399,14 +423,14 @@ static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
     box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
     ig_array **loaded = memory_new((size_t)(s->work.n + 1) * sizeof *loaded);
     ig_array **ends = memory_new((size_t)(s->work.n_end + 3) * sizeof *ends);
-    ig_array **out = memory_new((size_t)(s->n_root + 3) * sizeof *out);
+    ig_array **out = memory_new((size_t)(s->n_root + 3 + call_inputs(s)) * sizeof *out);
     ig_status status = want && loaded && ends && out ? ig_scope_begin() : IG_ERR_MEMORY;
     if (status == IG_OK) {
         const int64_t skip = stage_want(s, block / parts, block % parts, want);
         steps_demand(&s->work, want, -1);
         for (int i = 0; i < s->work.n && status == IG_OK; i++) {
             const step *at = &s->work.step[i];
-            if (!at->wanted || (at->kind != STEP_SOURCE && at->kind != STEP_READY))
+            if (!at->wanted || (!at->source && at->kind != STEP_READY))
                 continue;
             int64_t shape[IG_MAX_NDIM];
             for (int a = 0; a < at->root->view.ndim; a++)
@@ -420,13 +444,16 @@ static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
         if (continues(s) && block % parts && status == IG_OK &&
             !(sum = stand_in_sum(s, block / parts, ends)))
             status = error_waiting(IG_ERR_MEMORY);
-        const int n = status == IG_OK
-                          ? stage_build(s, block / parts, block % parts, skip, ends, sum, out)
-                          : 0;
+        int n = status == IG_OK ? stage_build(s, block / parts, block % parts, skip, ends, sum, out)
+                                : 0;
         if (status == IG_OK && n == 0)
             status = error_waiting(IG_ERR_MEMORY);
+        uint64_t called = 0;
+        if (status == IG_OK)
+            status = add_calls(s, out, &n, &called);
         if (status == IG_OK)
             status = graph_bytes(out, n, bytes);
+        *bytes += called;
         ig_scope_end();
     }
     memory_free(want);

@@ -78,9 +78,8 @@ static int64_t place_in(const box *b, const int64_t *stride, const box *part, in
     return at;
 }
 
-/* Copies `part` from an array that has the box a to one that has the box b. */
-static void copy_box(const box *part, int ndim, size_t bytes, const box *a, const char *from,
-                     const box *b, char *to)
+void box_move(const box *part, int ndim, size_t bytes, const box *a, const char *from, const box *b,
+              char *to)
 {
     int64_t from_stride[IG_MAX_NDIM], to_stride[IG_MAX_NDIM], index[IG_MAX_NDIM] = {0};
     int64_t length = 1, count = 1;
@@ -140,7 +139,7 @@ static ig_status load_read(void *context)
         if (old && l->data[i] == l->before->data[i])
             continue; /* the same block */
         if (old && box_reuse(old, &l->want[i], ndim, &both, &rest))
-            copy_box(&both, ndim, bytes, old, l->before->data[i]->data, &l->want[i],
+            box_move(&both, ndim, bytes, old, l->before->data[i]->data, &l->want[i],
                      l->data[i]->data);
         strides_of(&l->want[i], ndim, stride);
         char *to =
@@ -207,7 +206,7 @@ static ig_status keep_tile(runner *r, int i, const box *tile, ig_array *x)
                 return spill_write(r->plan->done[k].source, tile, data);
     }
     const box whole = box_whole(ndim, root->view.shape);
-    copy_box(tile, ndim, bytes, tile, data, &whole, r->result[i]->data);
+    box_move(tile, ndim, bytes, tile, data, &whole, r->result[i]->data);
     return IG_OK;
 }
 
@@ -634,6 +633,26 @@ char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *const *sin
 
 char *blocks_explain(ig_array *const *arrays, int n) { return ig_explain_blocks(arrays, NULL, n); }
 
+/* The chunks that a rechunk between y and its root asks for, if it had the shape of v. */
+static ig_ints rechunked(const ig_array *y, const view *v)
+{
+    for (; y != y->root && y->n_in; y = y->in[0])
+        if (y->op == OP_rechunk && y->attr.dst && view_same_shape(&y->view, v))
+            return (ig_ints){y->attr.dst->shape, v->ndim};
+    return (ig_ints){NULL, 0};
+}
+
+static ig_ints source_chunk(const block_source *s, const view *v)
+{
+    const int ndim = s->ndim - s->pairs;
+    bool found = false;
+    for (int k = 0; k < ndim; k++)
+        found = found || s->chunk[k] > 1;
+    if (!found || ndim != v->ndim || memcmp(s->shape, v->shape, (size_t)ndim * sizeof *s->shape))
+        return (ig_ints){NULL, 0};
+    return (ig_ints){s->chunk, ndim};
+}
+
 ig_ints ig_chunks_like(ig_array *x)
 {
     steps w;
@@ -641,15 +660,14 @@ ig_ints ig_chunks_like(ig_array *x)
     ig_array *part = x && array_is_complex(x) ? complex_parts(x).re : x;
     if (!part || steps_make(&w, &part, 1, NULL, 0) != IG_OK)
         return chunk;
-    for (int i = 0; i < w.n && !chunk.v; i++) {
-        const block_source *s = w.step[i].source;
-        const int ndim = s ? s->ndim - s->pairs : -1;
-        if (ndim != x->view.ndim ||
-            memcmp(s->shape, x->view.shape, (size_t)ndim * sizeof *s->shape))
-            continue;
-        for (int k = 0; k < ndim; k++)
-            if (s->chunk[k] > 1)
-                chunk = (ig_ints){s->chunk, ndim};
+    if (w.n_end)
+        chunk = rechunked(w.end[0].in, &x->view);
+    for (int i = w.n - 1; i >= 0 && !chunk.v; i--) {
+        const step *s = &w.step[i];
+        if (s->source)
+            chunk = source_chunk(s->source, &x->view);
+        for (int k = 0; k < s->n_in && !chunk.v; k++)
+            chunk = rechunked(s->in[k].in, &x->view);
     }
     steps_free(&w);
     return chunk;

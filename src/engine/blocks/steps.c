@@ -146,7 +146,7 @@ static box edge_box(const edge *e, const box *b)
 static step_kind kind_of(const ig_array *x)
 {
     switch (x->op) {
-    case OP_blocks: return STEP_SOURCE;
+    case OP_blocks: return x->n_in ? STEP_CALL : STEP_SOURCE;
     case OP_iota: return STEP_IOTA;
     case OP_bits: /* the bits of threefry, whose keys have two words, depend on the number of elements */
         return view_size(&x->in[0]->view) == 2 ? STEP_WHOLE : STEP_BITS;
@@ -243,6 +243,7 @@ static ig_status step_make(steps *w, finder *f, ig_array *root, const ready *don
     } else if (s->kind == STEP_READY) {
         s->n_in = 0;
     } else if (root->n_in) {
+        s->source = root->attr.source;
         s->n_in = root->n_in;
         const size_t edges = (size_t)root->n_in * (s->kind == STEP_ASSEMBLE ? 2 : 1);
         if (!(s->in = memory_new(edges * sizeof *s->in)))
@@ -365,6 +366,7 @@ static bool input_box(const step *s, int i, const box *b, box *out)
     case STEP_REDUCE: same = own->ndim; break;
     case STEP_ROWS: same = own->ndim - 1; break;
     case STEP_ASSEMBLE: return box_of_part(s, i, b, out);
+    case STEP_CALL: *out = map_input(s, i, b); return true;
     case STEP_CONTRACT: {
         const int nb = s->root->attr.ndim[0], nm = s->root->attr.ndim[1],
                   nn = s->root->attr.ndim[2];
@@ -407,7 +409,7 @@ static void widen(step *s)
         s->want.lo[last] = 0;
         s->want.hi[last] = v->shape[last];
     }
-    for (int i = 0; s->kind == STEP_SOURCE && i < v->ndim; i++) {
+    for (int i = 0; s->source && i < v->ndim; i++) {
         const int64_t chunk = s->source->chunk[i];
         s->want.lo[i] = s->want.lo[i] / chunk * chunk;
         const int64_t end = (s->want.hi[i] + chunk - 1) / chunk * chunk;
@@ -422,7 +424,7 @@ static bool repeats(const step *s, double blocks)
 {
     const view *v = &s->root->view;
     const bool heavy = s->kind == STEP_REDUCE || s->kind == STEP_ROWS || s->kind == STEP_SEARCH ||
-                       s->kind == STEP_CONTRACT || s->kind == STEP_WHOLE ||
+                       s->kind == STEP_CONTRACT || s->kind == STEP_WHOLE || s->kind == STEP_CALL ||
                        (blocks == 0 && s->kind == STEP_READ && s->in[1].from >= 0);
     return heavy && !s->is_end &&
            (blocks == 0 ||
@@ -551,8 +553,21 @@ static ig_array *build_parts(const steps *w, const step *s)
     return y;
 }
 
-static ig_array *build_step(const steps *w, const step *s)
+bool steps_inputs(const steps *w, int k, ig_array **in)
 {
+    const step *s = &w->step[k];
+    for (int i = 0; i < s->n_in; i++) {
+        box b;
+        input_box(s, i, &s->want, &b);
+        if (!(in[i] = see(w, &s->in[i], &b)))
+            return false;
+    }
+    return true;
+}
+
+static ig_array *build_step(const steps *w, int k)
+{
+    const step *s = &w->step[k];
     const ig_array *x = s->root;
     ig_array *few[INPUTS_FEW], **in = few;
     if (s->kind == STEP_IOTA)
@@ -561,12 +576,7 @@ static ig_array *build_step(const steps *w, const step *s)
         return build_parts(w, s);
     if (s->n_in > INPUTS_FEW && !(in = memory_get((size_t)s->n_in * sizeof *in)))
         return NULL;
-    bool ok = true;
-    for (int i = 0; i < s->n_in && ok; i++) {
-        box b;
-        input_box(s, i, &s->want, &b);
-        ok = (in[i] = see(w, &s->in[i], &b)) != NULL;
-    }
+    bool ok = steps_inputs(w, k, in);
     node_attr attr = x->attr;
     int64_t shape[IG_MAX_NDIM];
     box_shape(&s->want, x->view.ndim, shape);
@@ -579,8 +589,10 @@ static ig_array *build_step(const steps *w, const step *s)
             memcpy(dst, x->attr.dst, (size_t)n_dst * sizeof *dst);
         ok = (attr.dst = dst) != NULL;
     }
-    ig_array *y =
-        ok ? array_node(x->op, (ig_dtype)x->dtype, x->view.ndim, shape, in, s->n_in, &attr) : NULL;
+    ig_array *y = !ok                    ? NULL
+                  : s->kind == STEP_CALL ? map_run(s, in)
+                                         : array_node(x->op, (ig_dtype)x->dtype, x->view.ndim,
+                                                      shape, in, s->n_in, &attr);
     if (in != few)
         memory_free(in);
     return y;
@@ -592,7 +604,8 @@ ig_status steps_build(steps *w, const box *wanted, ig_array *const *loaded, ig_a
         step *s = &w->step[k];
         if (!s->wanted)
             continue;
-        s->made = s->kind == STEP_SOURCE || s->kind == STEP_READY ? loaded[k] : build_step(w, s);
+        s->made = loaded[k] || s->kind == STEP_SOURCE || s->kind == STEP_READY ? loaded[k]
+                                                                               : build_step(w, k);
         if (!s->made)
             return error_waiting(IG_ERR_MEMORY);
     }

@@ -163,6 +163,8 @@ failed:
 /* Reads all elements of a source. */
 static ig_status read_source(ig_array *x)
 {
+    if (x->n_in)
+        FAIL(IG_ERR_UNSUPPORTED, "map_blocks: evaluate its result with ig_eval first");
     const backend *dev = engine_device_of(x);
     buffer *b = buffer_new((size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype));
     if (b && blocks_read_all(x->attr.source, b->data) == IG_OK)

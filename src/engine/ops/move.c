@@ -107,6 +107,32 @@ int op_broadcast_arrays(op_id op, const ig_arg *args, ig_array **out)
     return n;
 }
 
+int op_rechunk(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    const ig_ints chunk = args[1].u.ints;
+    const view *v = &x->view;
+    if (chunk.n != v->ndim && chunk.n != 1)
+        FAIL_NONE(IG_ERR_SHAPE, "rechunk: the chunks have %d axes, but the array has %d", chunk.n,
+                  v->ndim);
+    view *hint = memory_new(sizeof *hint);
+    ig_array *y = hint ? array_view(op, x, v) : NULL;
+    if (!y) {
+        memory_free(hint);
+        return 0;
+    }
+    y->attr.dst = hint;
+    hint->ndim = v->ndim;
+    for (int i = 0; i < v->ndim; i++) {
+        const int64_t asked = chunk.v[chunk.n == 1 ? 0 : i], whole = v->shape[i] ? v->shape[i] : 1;
+        if (asked == 0 || asked < -1)
+            FAIL_NONE(IG_ERR_SHAPE, "rechunk: a chunk cannot have the length %lld along axis %d",
+                      (long long)asked, i);
+        hint->shape[i] = asked < 0 || asked > whole ? whole : asked;
+    }
+    return op_one(out, y);
+}
+
 /* The axis along which array i varies; with 'xy' the first two axes are swapped. */
 static int mesh_axis(bool swapped, int i) { return swapped && i < 2 ? 1 - i : i; }
 

@@ -133,12 +133,12 @@ ig_array *replay_node(const ig_array *x, ig_dtype dtype, ig_array *const *in)
     return node_like(&(replay){0}, x, dtype, in);
 }
 
-/* True if the node cannot have a leading axis: it takes one key, or one sorted row, or is a kernel with fixed
- * shapes. */
+/* True if the node cannot have a leading axis: it takes one key, or one sorted row, or is a kernel or a function of
+ * blocks with fixed shapes. */
 static bool takes_one(const replay *r, const ig_array *x)
 {
     return ((x->op == OP_bits || x->op == OP_searchsorted) && is_new(r, x->in[0])) ||
-           x->op == OP_kernel;
+           x->op == OP_kernel || x->op == OP_blocks;
 }
 
 /* Builds such a node for each slice separately. in are batched. */
