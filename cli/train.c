@@ -4,8 +4,10 @@
  * bitwise the same losses every time and for any number of threads. A resumed run gives the same losses as an
  * uninterrupted one. */
 #include "train/onnx.h"
+#include "train/ranks.h"
 #include "train/text.h"
 
+#include "base/team.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,24 +118,56 @@ static ig_array *count_right(ig_array *logits, ig_array *labels)
     return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);
 }
 
-/* Runs one training step with n samples. */
-static bool learn(session *s, const int64_t *indices, int64_t n, double *loss)
+/* The loss of n samples. *right: how many are classified correctly; NULL for a regression. */
+static ig_array *loss_of(session *s, const int64_t *indices, int64_t n, ig_array **right)
 {
-    if (ig_scope_begin() != IG_OK)
-        return false;
     const samples *p = &s->data.train;
     const bool classes = !s->run.regression;
     ig_array *y =
         classes ? samples_labels(p, indices, n) : samples_targets(&s->data, p, indices, n);
     ig_array *out = net_run(&s->run, s->model, samples_pick(&s->data, p, indices, n));
-    ig_array *right = classes ? count_right(out, y) : NULL;
-    ig_array *error = classes ? ig_cross_entropy(out, y, -1, NULL) : ig_mse(out, y, NULL);
+    *right = classes ? count_right(out, y) : NULL;
+    return classes ? ig_cross_entropy(out, y, -1, NULL) : ig_mse(out, y, NULL);
+}
+
+/* Runs one training step with n samples. */
+static bool learn(session *s, const int64_t *indices, int64_t n, double *loss)
+{
+    if (ig_scope_begin() != IG_OK)
+        return false;
+    const bool classes = !s->run.regression;
+    ig_array *right, *error = loss_of(s, indices, n, &right);
     bool fine = ig_step(s->optimizer, s->model, error, loss, &right, classes) == IG_OK;
     if (fine) {
         s->run.sum += *loss * (double)n;
         s->run.right += classes ? (int64_t)ig_item(right) : 0;
     }
     ig_scope_end();
+    return fine;
+}
+
+/* The same, in shards of at least two samples: batch_norm needs a variance. */
+static bool learn_shards(session *s, const int64_t *indices, int64_t n, double *loss)
+{
+    const bool classes = !s->run.regression;
+    const int64_t most = n / 2 > 1 ? n / 2 : 1, count = s->run.shards < most ? s->run.shards : most;
+    int first, end;
+    double right = 0;
+    bool fine = ig_shards_begin(s->optimizer, s->model, (int)count, &first, &end) == IG_OK;
+    for (int k = first; fine && k < end; k++) {
+        if (ig_scope_begin() != IG_OK)
+            return false;
+        const int64_t from = n * k / count, size = n * (k + 1) / count - from;
+        ig_array *own, *error = loss_of(s, indices + from, size, &own);
+        fine = ig_shards_add(s->optimizer, s->model, error, (double)size / (double)n, &own,
+                             classes) == IG_OK;
+        ig_scope_end();
+    }
+    fine = fine && ig_shards_step(s->optimizer, s->model, loss, &right, classes) == IG_OK;
+    if (fine) {
+        s->run.sum += *loss * (double)n;
+        s->run.right += (int64_t)right;
+    }
     return fine;
 }
 
@@ -147,6 +181,13 @@ static void show_progress(session *s, const char *label, double loss)
     progress_show(&s->bar, label, (double)done / (double)total, note);
 }
 
+/* True if this rank or another was asked to stop; all ranks stop after the same step. */
+static bool stop_asked(void)
+{
+    uint64_t on = !interrupt_asked();
+    return team_least(TEAM_MAIN, &on) == IG_OK && !on;
+}
+
 /* Runs the remaining steps of the epoch; returns -1, or the exit code. */
 static int learn_epoch(session *s)
 {
@@ -156,10 +197,11 @@ static int learn_epoch(session *s)
     snprintf(label, sizeof label, "epoch %lld/%lld", (long long)t->epoch + 1, (long long)t->epochs);
     if (!shuffle(s))
         return fail_library(s->command);
-    while (t->step < s->steps && !interrupt_asked()) {
-        int64_t start = t->step * t->batch, left = count - start;
+    while (t->step < s->steps && !stop_asked()) {
+        const int64_t start = t->step * t->batch, left = count - start,
+                      n = left < t->batch ? left : t->batch;
         double loss = 0;
-        if (!learn(s, s->order + start, left < t->batch ? left : t->batch, &loss)) {
+        if (!(t->shards ? learn_shards : learn)(s, s->order + start, n, &loss)) {
             progress_clear(&s->bar);
             return fail_library(s->command);
         }
@@ -172,7 +214,7 @@ static int learn_epoch(session *s)
         t->step++;
         show_progress(s, label, loss);
     }
-    return -1;
+    return ig_failed() ? fail_library(s->command) : -1;
 }
 
 static void end_epoch(session *s)
@@ -297,6 +339,8 @@ static bool test(session *s)
 static int finish(session *s, int code)
 {
     bool whole = code < 0;
+    if (ig_team_rank() > 0) /* rank 0 tests and writes */
+        return whole ? EXIT_FINE : code;
     if (whole && !test(s))
         return fail_library(s->command);
     if (whole && s->set->output && (code = tuning_write(&s->tuning, s->model, s->set->output)) >= 0)
@@ -329,6 +373,8 @@ static void fill_in(session *s)
     t->batch = t->batch ? t->batch : s->tuning.batch ? s->tuning.batch : 64;
     t->epochs = t->epochs ? t->epochs : s->data.epochs;
     t->seed = t->seed != SEED_NONE ? t->seed : 0;
+    if (!t->shards && !s->set->resume && team_is_started())
+        t->shards = RANKS_SHARDS;
 }
 
 /* Reports that the samples do not fit the network. */
@@ -460,9 +506,9 @@ static int prepare(session *s)
     int code = read_choices(s);
     if (code >= 0)
         return code;
-    if (set->save)
+    if (set->save && ig_team_rank() == 0)
         code = write_check(s->command, "--save", set->save);
-    if (code < 0 && set->output)
+    if (code < 0 && set->output && ig_team_rank() == 0)
         code = write_check(s->command, "-o", set->output);
     if (code < 0 && set->resume)
         code = read_settings(s, set->resume);
@@ -488,7 +534,9 @@ static int prepare(session *s)
     if (!problem_of(&t->problem, &s->data))
         return fail_library(s->command);
     code = make_model(s);
-    return code < 0 && set->resume ? load_model(s, set->resume) : code;
+    if (code < 0 && set->resume)
+        code = load_model(s, set->resume);
+    return code < 0 ? ranks_prepare(s->command, set, t, &s->data, s->optimizer, s->model) : code;
 }
 
 static int run_session(session *s)
@@ -511,7 +559,7 @@ static int run_session(session *s)
 int verb_train(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "text") == 0)
-        return train_text(argc - 1, argv + 1);
+        return ranks_refuse("train text") ? EXIT_USAGE : train_text(argc - 1, argv + 1);
     train_settings set = {0};
     session s = {.set = &set, .run = {.seed = SEED_NONE}};
     const option options[] = {
@@ -531,6 +579,8 @@ int verb_train(int argc, char **argv)
         {"--data", 0, "DIR", option_text, &set.data, "MNIST's four files, unpacked"},
         {"--save", 0, "FILE", option_text, &set.save, "writes a checkpoint after each epoch"},
         {"--resume", 0, "FILE", option_text, &set.resume, "continues from a checkpoint"},
+        {"--shards", 0, "N", option_count, &s.run.shards,
+         "divides each step into N parts, for the ranks of mpirun (mpirun: 8)"},
         {"--output", 'o', "FILE.onnx", option_text, &set.output,
          "ONNX: writes the fine-tuned model at the end"},
         {"--mean", 0, "LIST", option_text, &set.mean, "ONNX: the scale of images, as for predict"},
@@ -565,6 +615,8 @@ int verb_train(int argc, char **argv)
         "norms keep their statistics. -o writes the tuned model, which 'ingot predict' takes.\n\n"
         "  ingot train photos/ --model resnet18.onnx --epochs 5 -o mine.onnx\n\n"
         "'ingot train text' fine-tunes a text model; see 'ingot train text --help'.\n\n"
+        "mpirun -n 4 ingot train ... divides the parts of each step (--shards) among 4 processes.\n"
+        "Results have the same bits for every number of processes. Checkpoints fit all of them.\n\n"
         "The same seed gives the same losses, to the last bit. Ctrl-C stops after the current\n"
         "step and, with --save, saves first.",
         options};
@@ -580,5 +632,7 @@ int verb_train(int argc, char **argv)
     if (code >= 0)
         return code;
     set.dataset = argv[0];
+    set.quiet |= ig_team_rank() > 0;
+    ig_team_share(false); /* ranks evaluate different samples */
     return run_session(&s);
 }

@@ -47,6 +47,8 @@ static void json_options(str *t, const train_settings *set, const training *run)
         str_printf(t, ", \"tuned\": %lld, ", (long long)run->tuned);
         json_text(t, "output", set->output);
     }
+    if (run->shards)
+        str_printf(t, ", \"shards\": %lld, \"ranks\": %d", (long long)run->shards, ig_team_size());
     str_puts(t, ", ");
     json_text(t, "loss", run->regression ? "mse" : "cross-entropy");
     str_puts(t, "}}\n");

@@ -59,6 +59,8 @@ void training_write(const training *t, str *text)
                    (long long)t->tuned);
     if (t->regression)
         str_puts(text, "criterion mse\n");
+    if (t->shards)
+        str_printf(text, "shards %lld\n", (long long)t->shards);
     write_problem(text, &t->problem);
     write_floats(text, "lr", &t->lr, 1);
     str_printf(text, "batch %lld\nseed %llu\nepochs %lld\nepoch %lld\nstep %lld\n",
@@ -92,11 +94,17 @@ static char *read_line(reader *r, const char *key)
     return line + n + (line[n] == ' ');
 }
 
-/* Same, for an optional line; NULL if it is missing. */
-static char *read_optional(reader *r, const char *key)
+/* Whether the next line has this key. */
+static bool is_next(const reader *r, const char *key)
 {
     const size_t n = strlen(key);
-    return !r->bad && strncmp(r->at, key, n) == 0 && r->at[n] == ' ' ? read_line(r, key) : NULL;
+    return !r->bad && strncmp(r->at, key, n) == 0 && r->at[n] == ' ';
+}
+
+/* The value of an optional line; NULL if it is missing. */
+static char *read_optional(reader *r, const char *key)
+{
+    return is_next(r, key) ? read_line(r, key) : NULL;
 }
 
 static uint64_t read_whole(reader *r, const char *key, uint64_t most)
@@ -181,15 +189,19 @@ static bool adopt(training *t, training *file, str *why)
         return differs_whole(why, "--batch", (uint64_t)file->batch, (uint64_t)t->batch);
     if (t->seed != SEED_NONE && t->seed != file->seed)
         return differs_whole(why, "--seed", file->seed, t->seed);
+    if (t->shards && file->shards && t->shards != file->shards)
+        return differs_whole(why, "--shards", (uint64_t)file->shards, (uint64_t)t->shards);
     if (t->onnx) { /* the same model may have another name */
         free(file->onnx);
         file->onnx = t->onnx;
     }
     double lr = t->lr != 0 ? t->lr : file->lr;
-    int64_t epochs = t->epochs ? t->epochs : file->epochs;
+    const int64_t epochs = t->epochs ? t->epochs : file->epochs,
+                  shards = file->shards ? file->shards : t->shards;
     *t = *file;
     t->lr = lr;
     t->epochs = epochs;
+    t->shards = shards;
     return true;
 }
 
@@ -233,6 +245,7 @@ bool training_read(training *t, const char *text, str *why)
     r.bad |= criterion && strcmp(criterion, "mse") != 0;
     file.regression = criterion != NULL;
     str_free(&ignored);
+    file.shards = is_next(&r, "shards") ? (int64_t)read_whole(&r, "shards", INT32_MAX) : 0;
     read_problem(&r, &file.problem, file.regression);
     read_floats(&r, "lr", &file.lr, 1);
     file.batch = (int64_t)read_whole(&r, "batch", INT32_MAX);

@@ -150,6 +150,7 @@ typedef struct training {
     const update_rule *rule;
     double lr;
     int64_t batch, epochs;
+    int64_t shards; /* parts of a step, see ig_shards_begin; 0: ig_step */
     uint64_t seed;
     int64_t epoch, step;     /* completed epochs, and completed steps of the current epoch */
     double sum;              /* sum of the current epoch's losses over its samples */

@@ -117,6 +117,37 @@ IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
 IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
                          ig_array *const *also, int n);
 
+/* Data-parallel steps. The samples of a step are divided into shards, and the ranks of the team (ingot/team.h) divide
+ * the shards. Gradients are the sums of the shards' gradients in a fixed order, so all bits depend on the shards and
+ * not on the number of ranks: one process computes the same. All ranks make the same calls, in a loop such as this:
+ *
+ *     int first, end;
+ *     ig_shards_begin(o, m, 8, &first, &end);
+ *     for (int k = first; k < end; k++)
+ *         ig_shards_add(o, m, loss_of_samples(m, k * n / 8, (k + 1) * n / 8), 1.0 / 8, NULL, 0);
+ *     ig_shards_step(o, m, &loss, NULL, 0);
+ *
+ * ig_shards_begin divides a step into 1 to 4096 shards; this rank has to add the shards [*first, *end), in this order.
+ * If there are more ranks than shards, some have none. Dropout draws other keys in each shard, so layers must be called
+ * after ig_shards_begin and after the preceding ig_shards_add.
+ *
+ * ig_shards_add evaluates the gradients of one shard's loss and multiplies them by weight, usually the shard's fraction
+ * of the samples. also are n scalars of this shard, evaluated in the same run.
+ *
+ * ig_shards_step sums over all shards and updates the parameters of all ranks. *value (may be NULL) becomes the sum of
+ * weight * loss, and sums[i] the sum of also[i]. batch_norm normalizes each shard by its own statistics; running
+ * statistics move towards the mean of the shards' statistics by weight.
+ *
+ * In a team each rank keeps the optimizer's state of its part of the parameters only. ig_model_save with this optimizer
+ * is then a call that all ranks make: rank 0 collects the state and writes the file. The file is the same as of one
+ * process, and every number of ranks can load it. A rank without shards needs the parameters before the first
+ * ig_shards_step: call the layers once in all ranks, or load the model. On failure the step is dropped, and the other ranks
+ * fail as well. */
+IG_API ig_status ig_shards_begin(ig_optimizer *o, ig_model *m, int shards, int *first, int *end);
+IG_API ig_status ig_shards_add(ig_optimizer *o, ig_model *m, ig_array *loss, double weight,
+                               ig_array *const *also, int n);
+IG_API ig_status ig_shards_step(ig_optimizer *o, ig_model *m, double *value, double *sums, int n);
+
 /* Saves the model, the optimizer (may be NULL) and a text (may be NULL) to a safetensors file, and loads
  * them. Loading checks every name, shape and dtype first and changes nothing if one is wrong. A model
  * without parameters takes all parameters of the file. */

@@ -29,17 +29,22 @@ static struct {
 
 /* ---- begin ---- */
 
-/* True if mpirun has started this process with others, or may have: then MPI knows. */
-static bool is_started_by_mpi(void)
+/* The number of processes that mpirun has started, as it says; 0: no mpirun; -1: only MPI knows it. */
+static int started(void)
 {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    const char *wish = getenv("IG_MPI");
+    if (wish && strcmp(wish, "off") == 0)
+        return 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const char *n = getenv(sizes[i]);
         if (n && *n)
-            return atoi(n) > 1;
+            return atoi(n);
     }
-    return getenv("PMIX_RANK") != NULL;
+    return getenv("PMIX_RANK") ? -1 : 0;
 }
+
+bool team_is_started(void) { return started() != 0; }
 
 static void *open_beside(const char *file, const char *folder)
 {
@@ -103,7 +108,8 @@ ig_status ig_team_begin(void)
     const char *wish = getenv("IG_MPI");
     const team_module *m = NULL;
     int rank = 0, size = 1, local = 1, sharing = 1;
-    if (team.module || !is_started_by_mpi() || (wish && strcmp(wish, "off") == 0))
+    const int n = started();
+    if (team.module || n == 0 || n == 1)
         return IG_OK;
     TRY(load_module(wish, &m));
     if (!m->begin(&rank, &size, &local, &sharing))

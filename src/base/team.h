@@ -27,6 +27,8 @@ typedef struct team_move {
 bool team_is_on(void);
 /* True if moreover evaluations are shared (ig_team_share). Not collective. */
 bool team_shares(void);
+/* True if mpirun has started this process, even alone; false with IG_MPI=off. Not collective. */
+bool team_is_started(void);
 /* The number of ranks on this machine; 1 without a team. Not collective. */
 int team_local_size(void);
 

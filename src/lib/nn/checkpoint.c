@@ -7,6 +7,7 @@
  * Files of other programs have no such texts. In them, running means and variances, by PyTorch's names, are
  * state, and all other tensors are parameters. Loading first finds and checks everything, and then
  * changes everything by moves that cannot fail. */
+#include "base/team.h"
 #include "lib/nn/optimizer.h"
 #include <errno.h>
 #include <stdio.h>
@@ -67,7 +68,8 @@ static ig_status put_model(ig_tensors *t, const ig_model *m)
     return status == IG_OK ? put_list(t, &m->param) : status;
 }
 
-static ig_status put_optimizer(ig_tensors *t, const ig_model *m, const ig_optimizer *o)
+static ig_status put_optimizer(ig_tensors *t, const ig_model *m, const ig_optimizer *o,
+                               slot_list *state)
 {
     ig_status status = ig_tensors_put_text(t, "optimizer", o->rule->kind);
     if (status == IG_OK)
@@ -75,9 +77,42 @@ static ig_status put_optimizer(ig_tensors *t, const ig_model *m, const ig_optimi
     for (int i = 0; i < o->n; i++)
         for (int k = 0; k < o->slots && status == IG_OK; k++) {
             char *name = slot_name(o->rule->slot[k], m->param.at[i].name);
-            status = name ? ig_tensors_put(t, name, o->state[i][k]) : IG_ERR_MEMORY;
+            status = name ? ig_tensors_put(t, name, state[i][k]) : IG_ERR_MEMORY;
             free(name);
         }
+    return status;
+}
+
+static ig_status save(const ig_model *m, const ig_optimizer *o, slot_list *state, const char *text,
+                      const char *path)
+{
+    ig_tensors *t = ig_tensors_new();
+    if (!t)
+        return error_code();
+    ig_status status = put_model(t, m);
+    if (status == IG_OK && o)
+        status = put_optimizer(t, m, o, state);
+    if (status == IG_OK && text)
+        status = ig_tensors_put_text(t, "text", text);
+    if (status == IG_OK)
+        status = ig_tensors_save(t, path);
+    ig_tensors_free(t);
+    return status;
+}
+
+/* Rank 0 collects the state and writes the file. The other ranks fail if it fails. */
+static ig_status save_in_team(const ig_model *m, const ig_optimizer *o, const char *text,
+                              const char *path)
+{
+    slot_list *whole = NULL;
+    ig_status status = o->is_split ? shards_collect(o, m, &whole) : IG_OK;
+    if (status == IG_OK && ig_team_rank() == 0)
+        status = save(m, o, whole ? whole : o->state, text, path);
+    slots_free(whole, o->n, o->slots);
+    if (status == IG_OK)
+        status = team_barrier(TEAM_MAIN);
+    else
+        team_fail(NULL);
     return status;
 }
 
@@ -89,18 +124,8 @@ ig_status ig_model_save(const ig_model *m, const ig_optimizer *o, const char *te
     if (o && o->owner && o->owner != m->id)
         return ig_fail(IG_ERR_ARGUMENT,
                        "model_save '%s': the optimizer holds the state of another model", path);
-    ig_tensors *t = ig_tensors_new();
-    if (!t)
-        return error_code();
-    ig_status status = put_model(t, m);
-    if (status == IG_OK && o)
-        status = put_optimizer(t, m, o);
-    if (status == IG_OK && text)
-        status = ig_tensors_put_text(t, "text", text);
-    if (status == IG_OK)
-        status = ig_tensors_save(t, path);
-    ig_tensors_free(t);
-    return status;
+    return o && shards_in_team(o) ? save_in_team(m, o, text, path)
+                                  : save(m, o, o ? o->state : NULL, text, path);
 }
 
 /* ---- loading: finding ---- */

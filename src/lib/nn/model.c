@@ -91,8 +91,7 @@ void model_clear(entries *list)
 
 /* ---- making values ---- */
 
-/* A leaf with the elements of x in its own memory. The caller releases it. NULL on failure. */
-static ig_array *model_own(ig_array *x)
+ig_array *model_own(ig_array *x)
 {
     if (ig_scope_begin() != IG_OK)
         return NULL;
@@ -234,7 +233,7 @@ entry *model_find(const ig_model *m, const char *name)
 enum { DRAW_BITS = 20 }; /* for calls in a step; the bits above hold the upper half of the step */
 
 /* A key is data, so all steps build the same graph. Philox draws from two words of key, which are the
- * model's, and a counter, whose upper words hold step and call. */
+ * model's (and the shard's), and a counter, whose upper words hold step and call. */
 ig_array *model_draw_key(ig_model *m)
 {
     if (!m->has_words) {
@@ -249,7 +248,7 @@ ig_array *model_draw_key(ig_model *m)
         memcpy(m->words, words, sizeof m->words);
     }
     const uint64_t step = (uint64_t)m->steps, call = (uint64_t)m->draws++;
-    const uint32_t key[4] = {m->words[0], m->words[1], (uint32_t)step,
+    const uint32_t key[4] = {m->words[0], m->words[1] ^ (uint32_t)m->shard, (uint32_t)step,
                              (uint32_t)(call ^ step >> 32 << DRAW_BITS)};
     return ig_from_data(key, IG_SHAPE(4), IG_U32);
 }

@@ -26,6 +26,7 @@ struct ig_model {
     bool has_words, training;
     int64_t steps; /* made with this model, by any optimizer */
     int64_t draws; /* dropout keys drawn since the last step */
+    int shard;     /* of a data-parallel step; else 0 */
     entries param, state;
     char *text; /* of the file that it was loaded from; may be NULL */
 };
@@ -46,6 +47,9 @@ entry *model_state(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, 
 
 /* A different key for each call. A step restarts the count of calls. */
 ig_array *model_draw_key(ig_model *m);
+
+/* A leaf with the elements of x in its own memory. The caller releases it. NULL on failure. */
+ig_array *model_own(ig_array *x);
 
 /* Ends a step: if it was made, state becomes its `next` value; otherwise `next` is discarded. */
 void model_step_end(ig_model *m, bool made);

@@ -98,6 +98,7 @@ void optimizer_clear(ig_optimizer *o)
     o->state = NULL;
     o->owner = 0;
     o->n = 0;
+    o->is_split = false;
 }
 
 void ig_optimizer_free(ig_optimizer *o)
@@ -109,6 +110,7 @@ void ig_optimizer_free(ig_optimizer *o)
         ig_release(o->number[0].array[i]);
         ig_release(o->number[1].array[i]);
     }
+    shards_free(o->shards);
     free(o->room);
     free(o);
 }
@@ -148,20 +150,8 @@ typedef struct step {
     double value[NUMBERS_MAX];
 } step;
 
-static ig_status step_check(const ig_optimizer *o, const ig_model *m, const ig_array *loss,
-                            ig_array *const *also, int n)
+ig_status step_pair_check(const ig_optimizer *o, const ig_model *m)
 {
-    if (!o || !m || !loss || (n && !also))
-        return ig_failed() ? error_code()
-                           : ig_fail(IG_ERR_ARGUMENT, "step: %s is NULL",
-                                     !o      ? "the optimizer"
-                                     : !m    ? "the model"
-                                     : !loss ? "the loss"
-                                             : "the list of further arrays");
-    if (n < 0)
-        return ig_fail(IG_ERR_ARGUMENT, "step: %d further arrays; a count cannot be negative", n);
-    if (ig_failed())
-        return error_code();
     if (m->param.n == 0)
         return ig_fail(IG_ERR_ARGUMENT,
                        "step: the model has no parameters; call its layers before the first step");
@@ -174,6 +164,23 @@ static ig_status step_check(const ig_optimizer *o, const ig_model *m, const ig_a
                        "step; call all layers before it, or make a new optimizer",
                        m->param.n, o->n);
     return IG_OK;
+}
+
+ig_status step_check(const ig_optimizer *o, const ig_model *m, const ig_array *loss,
+                     ig_array *const *also, int n)
+{
+    if (!o || !m || !loss || (n && !also))
+        return ig_failed() ? error_code()
+                           : ig_fail(IG_ERR_ARGUMENT, "step: %s is NULL",
+                                     !o      ? "the optimizer"
+                                     : !m    ? "the model"
+                                     : !loss ? "the loss"
+                                             : "the list of further arrays");
+    if (n < 0)
+        return ig_fail(IG_ERR_ARGUMENT, "step: %d further arrays; a count cannot be negative", n);
+    if (ig_failed())
+        return error_code();
+    return step_pair_check(o, m);
 }
 
 /* Makes room for the lists, and creates the first state. */
@@ -206,18 +213,25 @@ static ig_status step_begin(step *s, int n_also)
 }
 
 /* Finds and names the parameter whose gradient failed. */
-static ig_status grad_failed(const step *s)
+static ig_status grad_failed(const ig_model *m, ig_array *loss, ig_array *const *param)
 {
     ig_status code;
     const char *why = ig_error(&code);
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < m->param.n; i++) {
         ig_array *alone;
-        if (ig_grad(s->loss, &s->param[i], 1, &alone) == IG_OK)
+        if (ig_grad(loss, &param[i], 1, &alone) == IG_OK)
             continue;
         why = ig_error(&code);
-        return ig_fail(code, "step: '%s': %s", s->m->param.at[i].name, why ? why : "no gradient");
+        return ig_fail(code, "step: '%s': %s", m->param.at[i].name, why ? why : "no gradient");
     }
     return ig_fail(code, "step: %s", why ? why : "no gradient");
+}
+
+ig_status step_gradients(const ig_model *m, ig_array *loss, ig_array *const *param, ig_array **grad)
+{
+    if (ig_grad(loss, param, m->param.n, grad) != IG_OK)
+        return grad_failed(m, loss, param);
+    return IG_OK;
 }
 
 /* Scales all gradients by max_norm / max(norm, max_norm). */
@@ -241,61 +255,67 @@ static ig_status clip(step *s)
 
 /* The step's numbers as scalars, NULL on failure. A number that has not changed since the last step keeps
  * its scalar. */
-static ig_array *const *numbers_in(const step *s, ig_dtype dtype)
+static ig_array *const *numbers_in(ig_optimizer *o, const double *value, ig_dtype dtype)
 {
-    ig_optimizer *o = s->o;
     numbers *const own = &o->number[dtype == IG_F64];
     for (int i = 0; i < o->rule->n_numbers; i++) {
-        if (own->array[i] && own->value[i] == s->value[i])
+        if (own->array[i] && own->value[i] == value[i])
             continue;
         ig_release(own->array[i]);
-        own->array[i] = ig_scope_forget(ig_scalar(s->value[i], dtype));
-        own->value[i] = s->value[i];
+        own->array[i] = ig_scope_forget(ig_scalar(value[i], dtype));
+        own->value[i] = value[i];
         if (!own->array[i])
             return NULL;
     }
     return own->array;
 }
 
-/* Appends the new value and state of parameter i to out. */
-static ig_status update(step *s, int i)
+ig_status optimizer_update(ig_optimizer *o, const double *value, int ndim, ig_array *p, ig_array *g,
+                           ig_array *const *state, ig_array **out)
 {
-    ig_optimizer *o = s->o;
-    const ig_dtype own = ig_dtype_of(s->param[i]), fine = own == IG_F64 ? IG_F64 : IG_F32;
-    ig_array *state[SLOTS_MAX], **next = s->out + s->n_out + 1;
+    const ig_dtype own = ig_dtype_of(p), fine = own == IG_F64 ? IG_F64 : IG_F32;
+    ig_array *old[SLOTS_MAX];
     for (int k = 0; k < o->slots; k++) {
-        next[k] = NULL;
-        if (o->owner)
-            s->donated[s->n_donated++] = state[k] = o->state[i][k];
-        else
-            state[k] = ig_zeros(ig_shape(s->param[i]), fine);
+        out[1 + k] = NULL;
+        old[k] = state ? state[k] : ig_zeros(ig_shape(p), fine);
     }
-    ig_array *p = s->param[i], *g = s->grad[i];
     if (own != fine) {
         p = ig_astype(p, fine);
         g = ig_astype(g, fine);
     }
-    ig_array *const *number = numbers_in(s, fine);
+    ig_array *const *number = numbers_in(o, value, fine);
     ig_optimizer settings = *o;
-    if (ig_ndim(p) < o->decay_ndim)
+    if (ndim < o->decay_ndim)
         settings.decay = 0;
-    ig_array *value = number ? o->rule->update(&settings, number, p, g, state, next) : NULL;
+    out[0] = number ? o->rule->update(&settings, number, p, g, old, out + 1) : NULL;
     if (own != fine)
-        value = ig_astype(value, own);
-    if (!value)
+        out[0] = ig_astype(out[0], own);
+    if (!out[0])
         return error_code();
-    s->out[s->n_out] = value;
     for (int k = 0; k <= o->slots; k++)
-        ig_scope_forget(s->out[s->n_out++]);
-    s->n_made = s->n_out;
+        ig_scope_forget(out[k]);
     return IG_OK;
+}
+
+/* Appends the new value and state of parameter i to out. */
+static ig_status update(step *s, int i)
+{
+    ig_optimizer *o = s->o;
+    for (int k = 0; k < o->slots && o->owner; k++)
+        s->donated[s->n_donated++] = o->state[i][k];
+    const ig_status status =
+        optimizer_update(o, s->value, ig_ndim(s->param[i]), s->param[i], s->grad[i],
+                         o->owner ? o->state[i] : NULL, s->out + s->n_out);
+    if (status == IG_OK)
+        s->n_made = s->n_out += 1 + o->slots;
+    return status;
 }
 
 static ig_status step_build(step *s)
 {
-    if (ig_grad(s->loss, s->param, s->n, s->grad) != IG_OK)
-        return grad_failed(s);
-    ig_status status = s->o->max_norm > 0 ? clip(s) : IG_OK;
+    ig_status status = step_gradients(s->m, s->loss, s->param, s->grad);
+    if (status == IG_OK && s->o->max_norm > 0)
+        status = clip(s);
     s->o->rule->numbers(s->o, schedule_rate(s->o, s->o->steps), s->value);
     for (int i = 0; i < s->n && status == IG_OK; i++)
         status = update(s, i);
@@ -353,6 +373,9 @@ ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
                   ig_array *const *also, int n)
 {
     ig_status status = step_check(o, m, loss, also, n);
+    if (status == IG_OK && o->is_split)
+        status = ig_fail(IG_ERR_ARGUMENT, "step: the ranks have divided this optimizer's state; go "
+                                          "on with ig_shards_step");
     if (status == IG_OK)
         status = ig_scope_begin();
     if (status == IG_OK) {

@@ -18,6 +18,9 @@ typedef struct rule {
                         ig_array *const *state, ig_array **next);
 } rule;
 
+/* The state of one parameter. */
+typedef ig_array *slot_list[SLOTS_MAX];
+
 extern const rule rule_sgd, rule_adam, rule_adamw, rule_rmsprop, rule_lion;
 
 /* Numbers of the last step, and the scalars that hold them. */
@@ -42,8 +45,11 @@ struct ig_optimizer {
 
     int64_t steps;
     uint64_t owner; /* id of the model that state belongs to; 0: none yet */
-    ig_array *(*state)[SLOTS_MAX];
+    slot_list *state;
     int n; /* number of parameters with state */
+    bool
+        is_split; /* state holds only this rank's span of each parameter, flat; NULL: an empty span */
+    struct shards *shards; /* of data-parallel steps; NULL before the first */
 
     numbers number[2]; /* in f32 and in f64 */
     ig_array **room;   /* for the lists of a step */
@@ -55,5 +61,33 @@ double schedule_rate(const ig_optimizer *o, int64_t steps);
 
 /* Drops the state of all parameters. */
 void optimizer_clear(ig_optimizer *o);
+
+/* ---- parts of a step ---- */
+
+/* Checks that the optimizer can make a step with the model, and the arguments of a step. */
+ig_status step_pair_check(const ig_optimizer *o, const ig_model *m);
+ig_status step_check(const ig_optimizer *o, const ig_model *m, const ig_array *loss,
+                     ig_array *const *also, int n);
+
+/* The gradients of loss with respect to the parameters of m, which are listed in param. */
+ig_status step_gradients(const ig_model *m, ig_array *loss, ig_array *const *param,
+                         ig_array **grad);
+
+/* Builds the new value of p (out[0]) and its new state (out[1] ...), which the caller releases. p may be a
+ * part of a parameter with ndim axes. state: NULL before the first step. value: from rule->numbers. */
+ig_status optimizer_update(ig_optimizer *o, const double *value, int ndim, ig_array *p, ig_array *g,
+                           ig_array *const *state, ig_array **out);
+
+/* ---- shards.c ---- */
+
+void shards_free(struct shards *s);
+
+/* True after ig_shards_begin in a team of more than one. */
+bool shards_in_team(const ig_optimizer *o);
+
+/* Gives rank 0 the whole state of all parameters, in a list of m->param.n that it frees by
+ * slots_free. *whole is NULL in other ranks. Collective. Only for a state that is split. */
+ig_status shards_collect(const ig_optimizer *o, const ig_model *m, slot_list **whole);
+void slots_free(slot_list *list, int n, int slots);
 
 #endif

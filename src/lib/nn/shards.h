@@ -1,0 +1,82 @@
+/* Data-parallel steps: how sums are formed, and how the ranks divide a model.
+ *
+ * A step computes one vector per shard: the gradients of all parameters, then the changes of all states. It lies in
+ * plain memory, each entry in f32, or in f64 for entries in f64. The vectors are summed along a fixed binary tree over
+ * the shards: the sum of [lo, hi) is the sum of its halves. A node of the tree is a sum that one rank has.
+ *
+ * The ranks divide the vector too: entries are cut into pieces of PIECE elements, and each rank owns a run of pieces. It
+ * sums them over all shards, and it alone holds the optimizer's state for them. So no bit depends on the ranks. */
+#ifndef NN_SHARDS_H
+#define NN_SHARDS_H
+
+#include "base/team.h"
+#include "lib/nn/optimizer.h"
+
+enum { SHARDS_MAX = 4096, NODES_MAX = 32, PIECE = 1024 };
+
+/* Where an entry of the model lies: a parameter, or a state. */
+typedef struct place {
+    int64_t size;       /* in elements */
+    int64_t piece;      /* the first one */
+    uint64_t fine, own; /* byte offsets in vectors of sums, and in vectors of values */
+    ig_dtype fine_dtype, own_dtype;
+} place;
+
+/* The sum over the shards [lo, hi). */
+typedef struct node {
+    int lo, hi;
+    char *sum;
+} node;
+
+typedef struct shards {
+    int rank, ranks;
+    uint64_t model;               /* id of the model that the places are for */
+    bool is_agreed;               /* all ranks have the same places */
+    int n, n_param;               /* entries; the first n_param are parameters */
+    place *at;                    /* n + 1 */
+    uint64_t *fine_cut, *own_cut; /* ranks + 1 byte offsets: where the part of each rank begins */
+
+    int count, first, next,
+        end;      /* shards of this step; own ones are [first, end), next is not yet added */
+    bool is_open; /* between ig_shards_begin and ig_shards_step */
+    int n_also;
+    double *number; /* for each shard: weight * loss, then n_also numbers */
+    size_t number_room;
+    node node[NODES_MAX];
+    int n_node;
+    char *spare[NODES_MAX]; /* memory for vectors */
+    int n_spare;
+} shards;
+
+/* ---- tree.c ---- */
+
+/* The shards that a rank computes: [*first, *end). */
+void shards_of_rank(int count, int ranks, int rank, int *first, int *end);
+
+/* True if the last two of n nodes are the halves of one node. */
+bool nodes_are_halves(const node *list, int n, int count);
+
+/* Lists the nodes that a rank sums by itself, with sum NULL; returns their number. */
+int nodes_of_rank(int count, int ranks, int rank, node *list);
+
+/* The sum over the tree of value[k * stride] for all shards k. */
+double tree_sum(const double *value, int lo, int hi, int stride);
+
+/* ---- vector.c ---- */
+
+/* Fills places and cuts for the model. */
+ig_status vector_fill(shards *s, const ig_model *m);
+void vector_free(shards *s);
+/* Fails if the ranks have different models. Collective; does nothing after the first success. */
+ig_status vector_agree(shards *s, const ig_model *m);
+
+/* The first piece of a rank; for rank == ranks, the number of pieces. */
+int64_t vector_piece(const shards *s, int rank);
+
+/* The elements of entry i that a rank owns: [*lo, *hi). */
+void vector_span(const shards *s, int i, int rank, int64_t *lo, int64_t *hi);
+
+/* into += from, for the part of a rank; both begin at its first byte. rank -1: the whole vector. */
+void vector_add(const shards *s, int rank, char *into, const char *from);
+
+#endif

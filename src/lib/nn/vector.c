@@ -1,0 +1,129 @@
+/* Vectors with all entries of a model, and their division among the ranks, see shards.h. */
+#include "base/hash.h"
+#include "lib/nn/shards.h"
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t aligned(uint64_t bytes) { return (bytes + 7) & ~UINT64_C(7); }
+
+static void fill_places(shards *s, const ig_model *m)
+{
+    place next = {0};
+    for (int i = 0; i < s->n; i++) {
+        const ig_array *x =
+            i < s->n_param ? m->param.at[i].value : m->state.at[i - s->n_param].value;
+        next.size = ig_size(x);
+        next.own_dtype = ig_dtype_of(x);
+        next.fine_dtype = next.own_dtype == IG_F64 ? IG_F64 : IG_F32;
+        s->at[i] = next;
+        next.piece += (next.size + PIECE - 1) / PIECE;
+        next.fine += aligned((uint64_t)next.size * ig_dtype_bytes(next.fine_dtype));
+        next.own += aligned((uint64_t)next.size * ig_dtype_bytes(next.own_dtype));
+    }
+    s->at[s->n] = next;
+}
+
+int64_t vector_piece(const shards *s, int rank)
+{
+    const int64_t all = s->at[s->n].piece;
+    return all / s->ranks * rank + all % s->ranks * rank / s->ranks;
+}
+
+static void fill_cuts(shards *s)
+{
+    for (int r = 0, i = 0; r <= s->ranks; r++) {
+        const int64_t piece = vector_piece(s, r);
+        while (i < s->n && s->at[i + 1].piece <= piece)
+            i++;
+        const uint64_t elements = (uint64_t)(piece - s->at[i].piece) * PIECE;
+        const place *p = &s->at[i];
+        s->fine_cut[r] = p->fine + (i < s->n ? elements * ig_dtype_bytes(p->fine_dtype) : 0);
+        s->own_cut[r] = p->own + (i < s->n ? elements * ig_dtype_bytes(p->own_dtype) : 0);
+    }
+}
+
+void vector_free(shards *s)
+{
+    free(s->at);
+    free(s->fine_cut);
+    free(s->own_cut);
+    s->at = NULL;
+    s->fine_cut = s->own_cut = NULL;
+    s->n = s->n_param = 0;
+}
+
+ig_status vector_fill(shards *s, const ig_model *m)
+{
+    vector_free(s);
+    const size_t cuts = (size_t)s->ranks + 1;
+    s->n_param = m->param.n;
+    s->n = m->param.n + m->state.n;
+    s->at = calloc((size_t)s->n + 1, sizeof *s->at);
+    s->fine_cut = calloc(cuts, sizeof *s->fine_cut);
+    s->own_cut = calloc(cuts, sizeof *s->own_cut);
+    if (!s->at || !s->fine_cut || !s->own_cut) {
+        vector_free(s);
+        return ig_fail(IG_ERR_MEMORY, "shards: no memory for a list of %d arrays",
+                       m->param.n + m->state.n);
+    }
+    fill_places(s, m);
+    fill_cuts(s);
+    s->model = m->id;
+    s->is_agreed = s->ranks == 1;
+    return IG_OK;
+}
+
+ig_status vector_agree(shards *s, const ig_model *m)
+{
+    if (s->is_agreed)
+        return IG_OK;
+    uint8_t digest[HASH_BYTES];
+    hash h;
+    hash_begin(&h);
+    hash_add(&h, &m->seed, sizeof m->seed);
+    hash_add(&h, &m->steps, sizeof m->steps);
+    for (int i = 0; i < s->n; i++) {
+        const entry *e = i < s->n_param ? &m->param.at[i] : &m->state.at[i - s->n_param];
+        hash_add(&h, e->name, strlen(e->name) + 1);
+        hash_add(&h, &s->at[i], sizeof s->at[i]);
+    }
+    hash_end(&h, digest);
+    const ig_status status =
+        team_agree(TEAM_MAIN, digest, sizeof digest, "models (names, sizes, seed or steps)");
+    s->is_agreed = status == IG_OK;
+    return status;
+}
+
+static int64_t clamped(int64_t x, int64_t most) { return x < 0 ? 0 : x > most ? most : x; }
+
+void vector_span(const shards *s, int i, int rank, int64_t *lo, int64_t *hi)
+{
+    const place *p = &s->at[i];
+    *lo = clamped((vector_piece(s, rank) - p->piece) * PIECE, p->size);
+    *hi = clamped((vector_piece(s, rank + 1) - p->piece) * PIECE, p->size);
+}
+
+void vector_add(const shards *s, int rank, char *into, const char *from)
+{
+    const uint64_t base = rank < 0 ? 0 : s->fine_cut[rank];
+    for (int i = 0; i < s->n; i++) {
+        int64_t lo = 0, hi = s->at[i].size;
+        if (rank >= 0)
+            vector_span(s, i, rank, &lo, &hi);
+        if (lo == hi)
+            continue;
+        const uint64_t at =
+            s->at[i].fine + (uint64_t)lo * ig_dtype_bytes(s->at[i].fine_dtype) - base;
+        if (s->at[i].fine_dtype == IG_F64) {
+            double *x = (double *)(into + at);
+            const double *y = (const double *)(from + at);
+            for (int64_t k = 0; k < hi - lo; k++)
+                x[k] += y[k];
+        } else {
+            float *x = (float *)(into + at);
+            const float *y = (const float *)(from + at);
+            for (int64_t k = 0; k < hi - lo; k++)
+                x[k] += y[k];
+        }
+    }
+}

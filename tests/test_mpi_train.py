@@ -1,0 +1,190 @@
+"""Data-parallel training under mpirun: the same checkpoints, bit by bit, for one process and for 1 to 5 ranks, with each optimizer, when
+a run is continued by another number of ranks, and after a rank was killed. Counts as skipped if mpirun or the module is missing."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from support.tally import check, finish, skip
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+INGOT = os.path.join(BUILD, "ingot")
+TOOL = os.path.join(BUILD, "tests/unit/shards_tool")
+MODULE = os.path.join(BUILD, "libingot-mpi.so")
+PATIENCE_S = 120
+STOP_S = 10  # for the other ranks, after one has died
+
+if not shutil.which("mpirun") or not os.path.exists(MODULE):
+    skip("training over ranks", "mpirun or libingot-mpi.so is missing; tools/setup --test installs MPI")
+    finish()
+
+version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"] if "Open MPI" in version else ["mpirun"]
+ENV = {**os.environ, "IG_MPI": MODULE, "IG_THREADS": "1", "OMPI_MCA_btl_base_warn_component_unused": "0"}
+folder = tempfile.mkdtemp()
+os.chdir(folder)
+
+
+def team(n, *words, **how):
+    """The words as n processes; 0: without mpirun."""
+    start = [*MPIRUN, "-n", str(n)] if n else []
+    return subprocess.run([*start, *words], capture_output=True, text=True, env=ENV, timeout=PATIENCE_S, **how)
+
+
+def content(file):
+    with open(file, "rb") as f:
+        return f.read()
+
+
+def train(n, file, *words):
+    """The checkpoint of a run by n ranks."""
+    p = team(n, INGOT, "train", *words, "--save", file, "--json")
+    check(f"{n} ranks: {' '.join(words)}", p.returncode == 0 and p.stdout.count("schema") == 1, p.stdout + p.stderr)
+    return content(file) if p.returncode == 0 else None
+
+
+def same(words, ranks, shards=8):
+    """Ranks give the checkpoint of one process."""
+    one = train(0, "one", *words, "--shards", str(shards))
+    for n in ranks:
+        given = [] if shards == 8 else ["--shards", str(shards)]
+        check(f"bits of {n} ranks: {' '.join(words)}", one == train(n, "many", *words, *given))
+
+
+def check_networks():
+    layers = "24,batch_norm,relu,dropout:0.3,10"
+    same(["digits", "--epochs", "2", "--layers", layers], (1, 2, 3, 4))
+    same(["digits", "--epochs", "1", "--batch", "7", "--layers", layers], (3,), 5)
+    same(["digits", "--epochs", "1", "--batch", "200", "--model", "cnn"], (2,))
+    same(["digits", "--epochs", "1", "--batch", "100"], (4,), 3)  # one rank without work
+    for rule in ("sgd", "adam", "adamw", "rmsprop", "lion"):
+        same(["digits", "--epochs", "1", "--optimizer", rule, "--batch", "100"], (3,))
+    with open("numbers.csv", "w") as f:
+        f.writelines(f"{i % 7},{i % 5 - 2},{(i % 7) * 0.5 - (i % 5)}\n" for i in range(60))
+    same(["numbers.csv", "--loss", "mse", "--layers", "8,tanh,1", "--epochs", "3"], (2, 4))
+
+
+def check_resume():
+    """Runs of 3, 2 and 1 ranks, and of a process without mpirun, one after the other: a whole run."""
+    words = ["digits", "--batch", "100", "--layers", "16,batch_norm,relu,dropout:0.2,10"]
+    whole = train(0, "whole", *words, "--epochs", "5", "--shards", "8")
+    train(3, "part", *words, "--epochs", "1")
+    for epochs, n in ((2, 2), (3, 1), (4, 0), (5, 4)):
+        train(n, "part", "digits", "--resume", "part", "--epochs", str(epochs))
+    # The number of epochs in the text is the last one that was given.
+    check("resumed by other ranks", whole == content("part"))
+
+
+def ranks_of(launcher):
+    """The processes of a team, by rank."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            text = content(f"/proc/{pid}/environ")
+            exe = os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            continue
+        words = dict(w.split(b"=", 1) for w in text.split(b"\0") if b"=" in w)
+        if exe == os.path.realpath(INGOT) and words.get(b"TEST_TEAM") == str(launcher).encode():
+            found[int(words.get(b"OMPI_COMM_WORLD_RANK", words.get(b"PMI_RANK", b"-1")))] = int(pid)
+    return found
+
+
+def start(n, name, *words):
+    """A run in the background, once it has written its first checkpoint."""
+    running = subprocess.Popen([*MPIRUN, "-n", str(n), INGOT, "train", *words, "--save", name], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env={**ENV, "TEST_TEAM": name})
+    end = time.monotonic() + PATIENCE_S
+    while not os.path.exists(name) and running.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    return running, ranks_of(name)
+
+
+def check_killed():
+    words = ["digits", "--batch", "50"]
+    whole = train(0, "whole", *words, "--epochs", "30", "--shards", "8")
+    for victim in (0, 2):
+        name = f"killed{victim}"
+        running, ranks = start(3, name, *words, "--epochs", "100000")
+        check("all ranks run", sorted(ranks) == [0, 1, 2], str(ranks))
+        os.kill(ranks[victim], signal.SIGKILL)
+        began = time.monotonic()
+        out, err = running.communicate(timeout=PATIENCE_S)
+        took = time.monotonic() - began
+        check(f"rank {victim} was killed: the others stop", running.returncode != 0 and took < STOP_S, f"{took:.1f} s: {err}")
+        check(f"rank {victim} is named", f"rank {victim}" in (out + err).lower(), out + err)
+        check("no process is left", not ranks_of(name), str(ranks_of(name)))
+        done = json.loads(team(0, INGOT, "train", "digits", "--resume", name, "--epochs", "1", "--json").stdout)["loss"]
+        epochs = str(len(done) + 2)
+        whole = train(0, "whole", *words, "--epochs", epochs, "--shards", "8")
+        check("resumed after the kill", whole == train(2, name, "digits", "--resume", name, "--epochs", epochs))
+
+
+def check_interrupted():
+    """A signal to one rank stops all after the same step, and rank 0 saves."""
+    words = ["digits", "--batch", "50"]
+    for victim in (0, 1):
+        name = f"interrupted{victim}"
+        running, ranks = start(2, name, *words, "--epochs", "100000")
+        os.kill(ranks[victim], signal.SIGINT)
+        out, err = running.communicate(timeout=PATIENCE_S)
+        check("interrupted", running.returncode != 0 and err.count("saved; continue with --resume") == 1, out + err)
+        p = team(0, INGOT, "train", "digits", "--resume", name, "--epochs", "1", "--json")
+        epochs = str(len(json.loads(p.stdout)["loss"]) + 2)
+        check("resumed after a signal", train(0, "whole", *words, "--epochs", epochs, "--shards", "8") ==
+              train(3, name, "digits", "--resume", name, "--epochs", epochs))
+
+
+def check_errors():
+    p = team(2, INGOT, "train", "digit")
+    check("one message", p.returncode != 0 and p.stderr.count("ingot train:") == 1, p.stderr)
+    p = team(2, INGOT, "train", "text", "x.csv")
+    check("text models", p.returncode != 0 and "start it without mpirun" in p.stderr, p.stderr)
+    team(0, INGOT, "train", "digits", "--epochs", "1", "--save", "plain")
+    p = team(2, INGOT, "train", "digits", "--resume", "plain", "--epochs", "2")
+    check("a checkpoint without shards", p.returncode != 0 and "give --shards 8 to continue with 2 ranks" in p.stderr, p.stderr)
+    train(2, "plain", "digits", "--resume", "plain", "--epochs", "2", "--shards", "4")
+    p = team(2, INGOT, "train", "digits", "--resume", "plain", "--shards", "5")
+    check("other shards", p.returncode != 0 and "made with --shards 4, not 5" in p.stderr, p.stderr)
+    p = team(2, INGOT, "train", "digits", "--epochs", "1", "--save", "/nowhere/x")
+    check("no folder", p.returncode != 0 and p.stderr.count("/nowhere") == 1, p.stderr)
+    run = [INGOT, "train", "digits", "--epochs", "1", "--seed"]
+    p = team(1, *run, "1", ":", "-n", "1", *run, "2")
+    check("different settings", p.returncode != 0 and "rank 1 and rank 0 have different settings" in p.stderr, p.stderr)
+    for name, last in (("a.csv", 1), ("b.csv", 2)):
+        with open(name, "w") as f:
+            f.writelines(f"{i % 7},{i % 2}\n" for i in range(60))
+            f.writelines(f"{last},0\n" for i in range(6))
+    run = [INGOT, "train", "--epochs", "1"]
+    p = team(1, *run, "a.csv", ":", "-n", "1", *run, "b.csv")
+    check("different samples", p.returncode != 0 and "rank 1 and rank 0 have different" in p.stderr, p.stderr)
+
+
+def check_library():
+    """Parameters of three dtypes, clipping and schedules, by the C functions."""
+    for shards in (1, 4, 7):
+        p = team(0, TOOL, str(shards), "4", "one")
+        check(f"one process, {shards} shards", p.returncode == 0, p.stdout + p.stderr)
+        for n in (2, 3, 4, 5):
+            many = team(n, TOOL, str(shards), "4", "many")
+            check(f"{n} ranks, {shards} shards", p.stdout == many.stdout and content("one") == content("many"),
+                  many.stdout + many.stderr)
+    team(3, TOOL, "7", "2", "half")
+    p = team(2, TOOL, "7", "4", "rest", "half")
+    check("loaded by other ranks", p.returncode == 0 and content("rest") == content("one"), p.stdout + p.stderr)
+    p = team(3, TOOL, "fail", "1")
+    check("a rank fails", p.returncode != 0 and p.stdout.count("rank 1 failed:") == 2, p.stdout + p.stderr)
+    p = team(2, TOOL, "differ")
+    check("different models", p.returncode != 0 and "have different models" in p.stdout, p.stdout + p.stderr)
+
+
+try:
+    for test in (check_library, check_networks, check_resume, check_killed, check_interrupted, check_errors):
+        test()
+finally:
+    os.chdir("/")
+    shutil.rmtree(folder)
+finish()

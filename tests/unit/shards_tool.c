@@ -1,0 +1,123 @@
+/* A tool for tests/test_mpi_train.py; not a test by itself. Each rank runs it, under mpirun.
+ *
+ *   shards_tool SHARDS STEPS SAVE [LOAD]   trains, and saves model and optimizer to SAVE; begins with those of LOAD
+ *   shards_tool fail RANK                  a step in which the layers of that rank fail; prints why it ended
+ *   shards_tool differ                     ranks have models with different parameters
+ *
+ * The model has parameters in f32, bf16 and f64, some larger than a piece, a batch norm and dropout. The optimizer
+ * clips gradients. */
+#include "ingot.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 30, WIDTH = 37 };
+
+static ig_array *net(ig_model *m, ig_array *x)
+{
+    x = ig_nn_batch_norm(m, "norm", ig_nn_linear(m, "in", x, 61, true), 0.1, 1e-5);
+    x = ig_nn_dropout(m, ig_relu(x), 0.25);
+    x = ig_relu(ig_nn_linear(m, "half", ig_astype(x, IG_BF16), 40, true));
+    x = ig_nn_batch_norm(m, "norm2", ig_astype(x, IG_F64), 0.2, 1e-5);
+    return ig_nn_linear(m, "out", x, 3, true);
+}
+
+/* The mean square error of samples [from, to). */
+static ig_array *loss_of(ig_model *m, int step, int64_t from, int64_t to)
+{
+    ig_array *key = ig_fold_in(ig_key(5, NULL), step),
+             *rows = ig_arange((double)from, (double)to, 1, IG_I64);
+    ig_array *x = ig_normal(key, IG_SHAPE(SAMPLES, WIDTH), IG_F32, NULL, NULL);
+    x = ig_take(x, rows, IG_AXES(0));
+    ig_array *y = ig_astype(ig_take(x, ig_arange(0, 3, 1, IG_I64), IG_AXES(1)), IG_F64);
+    return ig_mse(net(m, x), y, NULL);
+}
+
+static ig_status step(ig_optimizer *o, ig_model *m, int shards, int number)
+{
+    int first = 0, end = 0;
+    double loss, count;
+    if (ig_shards_begin(o, m, shards, &first, &end) != IG_OK)
+        return IG_ERR_INTERNAL;
+    for (int k = first; k < end; k++) {
+        const int64_t from = (int64_t)SAMPLES * k / shards,
+                      to = (int64_t)SAMPLES * (k + 1) / shards;
+        ig_scope_begin();
+        ig_array *size = ig_scalar((double)(to - from), IG_F64);
+        const ig_status status = ig_shards_add(o, m, loss_of(m, number, from, to),
+                                               (double)(to - from) / SAMPLES, &size, 1);
+        ig_scope_end();
+        if (status != IG_OK)
+            return status;
+    }
+    const ig_status status = ig_shards_step(o, m, &loss, &count, 1);
+    if (status == IG_OK && ig_team_rank() == 0)
+        printf("%.17g %g\n", loss, count);
+    return status;
+}
+
+static ig_optimizer *make(void)
+{
+    ig_optimizer *o = ig_adamw(0.01, 0.9, 0.99, 1e-8, 0.1);
+    ig_optimizer_clip(o, 0.3);
+    ig_optimizer_decay_ndim(o, 2);
+    ig_schedule_cosine(o, 20, 0.1);
+    return o;
+}
+
+/* Creates the parameters in all ranks, also in those without a shard. */
+static void create(ig_model *m)
+{
+    ig_scope_begin();
+    loss_of(m, 0, 0, 4);
+    ig_scope_end();
+    ig_model_train(m, true);
+}
+
+static ig_status train(ig_model *m, ig_optimizer *o, char **words, int n)
+{
+    create(m);
+    ig_status status = n > 3 ? ig_model_load(m, o, words[3]) : IG_OK;
+    const int last = atoi(words[1]);
+    for (int i = (int)ig_optimizer_steps(o); i < last && status == IG_OK; i++)
+        status = step(o, m, atoi(words[0]), i);
+    return status == IG_OK ? ig_model_save(m, o, "a text", words[2]) : status;
+}
+
+static ig_status fail(ig_model *m, ig_optimizer *o, int rank)
+{
+    create(m);
+    if (ig_team_rank() == rank)
+        ig_add(NULL, NULL);
+    return step(o, m, ig_team_size(), 0);
+}
+
+static ig_status differ(ig_model *m, ig_optimizer *o)
+{
+    create(m);
+    if (ig_team_rank() == 0)
+        ig_model_param(m, "other", IG_SHAPE(3), IG_F32, IG_INIT_ONES, 1);
+    return step(o, m, 1, 0); /* the last rank has the shard, so this parameter needs no gradient */
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || ig_team_begin() != IG_OK) {
+        fprintf(stderr, "shards_tool: %s\n", ig_failed() ? ig_error(NULL) : "no arguments");
+        return 2;
+    }
+    ig_model *m = ig_model_new(11);
+    ig_optimizer *o = make();
+    const ig_status status = strcmp(argv[1], "fail") == 0     ? fail(m, o, atoi(argv[2]))
+                             : strcmp(argv[1], "differ") == 0 ? differ(m, o)
+                                                              : train(m, o, argv + 1, argc - 1);
+    if (status != IG_OK)
+        printf("rank %d ended: %s\n", ig_team_rank(), ig_error(NULL));
+    fflush(stdout);
+    ig_optimizer_free(o);
+    ig_model_free(m);
+    if (ig_team_end() != IG_OK)
+        ig_error(NULL);
+    ig_shutdown();
+    return status != IG_OK;
+}
