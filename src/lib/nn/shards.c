@@ -186,17 +186,23 @@ static ig_status eval_entries(ig_array **term, int n, ig_array *loss, ig_array *
     return status;
 }
 
-static ig_status read_entries(const shards *s, ig_array **term, char *vector)
+/* Copies the terms to the vector, or adds them. */
+static ig_status read_entries(const shards *s, ig_array **term, char *vector, bool adds)
 {
-    ig_status status = IG_OK;
-    for (int i = 0; i < s->n && status == IG_OK; i++) {
-        const size_t bytes = (size_t)s->at[i].size * ig_dtype_bytes(s->at[i].fine_dtype);
-        if (term[i])
-            status = ig_read(term[i], vector + s->at[i].fine, bytes);
-        else
-            memset(vector + s->at[i].fine, 0, bytes);
+    for (int i = 0; i < s->n; i++) {
+        const place *p = &s->at[i];
+        const size_t bytes = (size_t)p->size * ig_dtype_bytes(p->fine_dtype);
+        const void *data = term[i] ? ig_data(term[i]) : NULL;
+        if (term[i] && !data)
+            return error_code();
+        if (data && adds)
+            vector_add_entry(p, vector + p->fine, data, p->size);
+        else if (data)
+            memcpy(vector + p->fine, data, bytes);
+        else if (!adds)
+            memset(vector + p->fine, 0, bytes);
     }
-    return status;
+    return IG_OK;
 }
 
 static ig_status read_numbers(shards *s, ig_array *loss, double weight, ig_array *const *also)
@@ -227,27 +233,39 @@ static void merge(shards *s, node *list, int *n, int rank)
     }
 }
 
+/* Makes a node of evaluated terms. If the last node is its sibling, they are added there, without a vector of their own. */
+static ig_status push(shards *s, ig_array **term)
+{
+    node *const list = s->node;
+    const int n = s->n_node;
+    list[n] = (node){.lo = s->next, .hi = s->next + 1};
+    const bool adds = nodes_are_halves(list, n + 1, s->count);
+    char *vector = adds ? list[n - 1].sum : room_get(s);
+    const ig_status status = vector ? read_entries(s, term, vector, adds) : error_code();
+    if (adds) {
+        list[n - 1].hi = list[n].hi; /* a step that failed is dropped */
+    } else if (vector) {
+        list[n].sum = vector;
+        s->n_node++;
+    }
+    if (status == IG_OK)
+        merge(s, list, &s->n_node, -1);
+    return status;
+}
+
 static ig_status add_shard(shards *s, const ig_model *m, ig_array *loss, double weight,
                            ig_array *const *also)
 {
     ig_array **term = calloc((size_t)s->n, sizeof(ig_array *));
-    char *vector = term ? room_get(s) : NULL;
-    ig_status status = vector ? build_entries(s, m, loss, weight, term)
-                       : term ? error_code()
-                              : ig_fail(IG_ERR_MEMORY, "shards_add: no memory for %d arrays", s->n);
+    ig_status status = term ? build_entries(s, m, loss, weight, term)
+                            : ig_fail(IG_ERR_MEMORY, "shards_add: no memory for %d arrays", s->n);
     if (status == IG_OK)
         status = eval_entries(term, s->n, loss, also, s->n_also);
     if (status == IG_OK)
-        status = read_entries(s, term, vector);
-    if (status == IG_OK)
         status = read_numbers(s, loss, weight, also);
+    if (status == IG_OK)
+        status = push(s, term);
     free(term);
-    if (status == IG_OK) {
-        s->node[s->n_node++] = (node){.lo = s->next, .hi = s->next + 1, .sum = vector};
-        merge(s, s->node, &s->n_node, -1);
-    } else if (vector) {
-        room_put(s, vector);
-    }
     return status;
 }
 
@@ -563,16 +581,11 @@ static ig_status renew_all(renewal *w, char *sum)
     return status;
 }
 
-/* Makes the whole new value of each entry from the parts of all ranks. */
-static ig_status gather_values(renewal *w)
+/* Makes the whole new value of each entry from the parts of all ranks. all: memory for a vector. */
+static ig_status gather_values(renewal *w, char *all)
 {
     const shards *s = w->s;
-    char *all = malloc(s->at[s->n].own + 1);
-    ig_status status = all ? IG_OK
-                           : ig_fail(IG_ERR_MEMORY,
-                                     "shards_step: no memory for %llu bytes of "
-                                     "parameters",
-                                     (unsigned long long)s->at[s->n].own);
+    ig_status status = IG_OK;
     for (int i = 0; i < s->n && status == IG_OK; i++) {
         const size_t bytes = ig_dtype_bytes(s->at[i].own_dtype);
         int64_t lo, hi;
@@ -589,7 +602,18 @@ static ig_status gather_values(renewal *w)
         if (!w->fresh[i])
             status = error_code();
     }
-    free(all);
+    return status;
+}
+
+/* The vectors of this rank are no longer needed: one is used for the values. */
+static ig_status gather_in_vector(renewal *w)
+{
+    shards *s = w->s;
+    char *all = s->n_node ? s->node[--s->n_node].sum : room_get(s);
+    if (!all)
+        return error_code();
+    const ig_status status = gather_values(w, all);
+    room_put(s, all);
     return status;
 }
 
@@ -701,12 +725,12 @@ static ig_status finish(ig_optimizer *o, ig_model *m, double *value, double *sum
         status = renewal_begin(&w);
     if (status == IG_OK)
         status = renew_all(&w, sum);
+    exchange_free(&x); /* the sums are in arrays now */
     if (status == IG_OK && s->ranks > 1)
-        status = gather_values(&w);
+        status = gather_in_vector(&w);
     if (status == IG_OK)
         renewal_commit(&w);
     renewal_end(&w);
-    exchange_free(&x);
     return status;
 }
 

@@ -76,6 +76,9 @@ int64_t vector_piece(const shards *s, int rank);
 /* The elements of entry i that a rank owns: [*lo, *hi). */
 void vector_span(const shards *s, int i, int rank, int64_t *lo, int64_t *hi);
 
+/* into += from, for n elements of an entry. */
+void vector_add_entry(const place *p, char *into, const char *from, int64_t n);
+
 /* into += from, for the part of a rank; both begin at its first byte. rank -1: the whole vector. */
 void vector_add(const shards *s, int rank, char *into, const char *from);
 

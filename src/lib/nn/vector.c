@@ -103,27 +103,31 @@ void vector_span(const shards *s, int i, int rank, int64_t *lo, int64_t *hi)
     *hi = clamped((vector_piece(s, rank + 1) - p->piece) * PIECE, p->size);
 }
 
+void vector_add_entry(const place *p, char *into, const char *from, int64_t n)
+{
+    if (p->fine_dtype == IG_F64) {
+        double *x = (double *)into;
+        const double *y = (const double *)from;
+        for (int64_t i = 0; i < n; i++)
+            x[i] += y[i];
+    } else {
+        float *x = (float *)into;
+        const float *y = (const float *)from;
+        for (int64_t i = 0; i < n; i++)
+            x[i] += y[i];
+    }
+}
+
 void vector_add(const shards *s, int rank, char *into, const char *from)
 {
     const uint64_t base = rank < 0 ? 0 : s->fine_cut[rank];
     for (int i = 0; i < s->n; i++) {
-        int64_t lo = 0, hi = s->at[i].size;
+        const place *p = &s->at[i];
+        int64_t lo = 0, hi = p->size;
         if (rank >= 0)
             vector_span(s, i, rank, &lo, &hi);
-        if (lo == hi)
-            continue;
-        const uint64_t at =
-            s->at[i].fine + (uint64_t)lo * ig_dtype_bytes(s->at[i].fine_dtype) - base;
-        if (s->at[i].fine_dtype == IG_F64) {
-            double *x = (double *)(into + at);
-            const double *y = (const double *)(from + at);
-            for (int64_t k = 0; k < hi - lo; k++)
-                x[k] += y[k];
-        } else {
-            float *x = (float *)(into + at);
-            const float *y = (const float *)(from + at);
-            for (int64_t k = 0; k < hi - lo; k++)
-                x[k] += y[k];
-        }
+        const uint64_t at = p->fine + (uint64_t)lo * ig_dtype_bytes(p->fine_dtype) - base;
+        if (lo < hi)
+            vector_add_entry(p, into + at, from + at, hi - lo);
     }
 }
