@@ -437,7 +437,7 @@ int verb_eval(int argc, char **argv)
                                    .full = set.full,
                                    .out = data_on_stdout ? stderr : stdout};
     blocks_bar bar = {0};
-    if (!set.quiet) {
+    if (!set.quiet && ig_team_rank() == 0) {
         progress_begin(&bar.bar, false);
         ig_set_progress(show_blocks, &bar);
     }

@@ -2,8 +2,10 @@
 MPI or MPICH; counts as skipped if mpirun or the module is missing."""
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 from support.tally import check, finish, skip
 
@@ -12,6 +14,10 @@ INGOT = os.path.join(BUILD, "ingot")
 TOOL = os.path.join(BUILD, "tests/unit/team_tool")
 MODULE = os.path.join(BUILD, "libingot-mpi.so")
 PATIENCE_S = 120
+EXPRESSIONS = ["mean(x @ x.T)", "mean(x)", "sum(x, axis=0)", "std(x, axis=1)", "x - mean(x, axis=0)", "x.T @ x", "max(exp(x), axis=0)",
+               "argmax(x)", "argmin(x, axis=0)", "prod(1 + x / 1000)", "cumulative_sum(x, axis=1)", "cumulative_sum(x.reshape(-1))",
+               "sort(x, axis=1)[:, 3]", "concat([x, 2 * x])[::3]", "any(x > 4, axis=0)", "sum(x.astype(f16), axis=1)", "sum(i)",
+               "bincount(i)", "mean(x[:, :1] @ x[:1])", "softmax(x, axis=0)"]
 
 if not shutil.which("mpirun") or not os.path.exists(MODULE):
     skip("teams", "mpirun or libingot-mpi.so is missing; tools/setup --test installs MPI")
@@ -21,6 +27,17 @@ version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"] if "Open MPI" in version else ["mpirun"]
 folder = tempfile.mkdtemp()
 os.chdir(folder)
+
+
+def ingot(program, *options):
+    p = subprocess.run([INGOT, "eval", *options, program], capture_output=True, text=True)
+    check(program, p.returncode == 0, p.stderr)
+    return p.stdout
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
 
 
 def team(n, *words, **environment):
@@ -50,6 +67,74 @@ try:
     check("no module", p.returncode != 0 and "build Ingot where mpicc is installed" in p.stderr, p.stderr)
     p = team(2, INGOT, "eval", "1 + 1", IG_MPI="off")
     check("switched off", p.stdout == "2\n2\n", p.stdout + p.stderr)
+
+    # The bits of the same program in memory, for blocks of many sizes. The smallest limit spills to files.
+    ingot('x = normal(key(1), [300, 501]); save("x.npy", x); save(x, "x.zarr"); '
+          'i = randint(key(2), [4000], 0, 9, dtype=i64); save("i.npy", i)')
+    names = [f"{k}.npy" for k in range(len(EXPRESSIONS))]
+    program = 'x = FROM("x.npy"); i = FROM("i.npy"); ' + "; ".join(f'save("FOLDER/{k}.npy", {e})' for k, e in enumerate(EXPRESSIONS))
+    os.mkdir("whole")
+    os.mkdir("team")
+    ingot(program.replace("FROM", "load").replace("FOLDER", "whole"))
+    for n in range(1, 5):
+        for bytes_most in ("20000", "150000", "100000000"):
+            shared = program.replace("FROM", "open").replace("FOLDER", "team")
+            p = team(n, INGOT, "eval", shared, IG_BLOCK_BYTES=bytes_most)
+            check(f"{n} ranks, {bytes_most} bytes", p.returncode == 0, p.stderr)
+            for name, expression in zip(names, EXPRESSIONS) if p.returncode == 0 else ():
+                check(f"{expression}, {n} ranks, {bytes_most} bytes", content(f"whole/{name}") == content(f"team/{name}"), "other bits")
+                os.remove(f"team/{name}")
+    spilled = 'x = FROM("x.npy"); y = x @ x.T; sum((y - mean(y, axis=0)).T @ y, axis=0)'
+    ingot(spilled.replace("FROM", "load"), "-o", "whole.npy")
+    for n in range(2, 5):
+        words = [INGOT, "eval", spilled.replace("FROM", "open"), "--memory-limit", "1MiB"]
+        p = team(n, *words, "--explain")
+        check(f"a plan that spills, {n} ranks", "-> file" in p.stdout, p.stdout + p.stderr)
+        p = team(n, *words, "-o", "team.npy", TMPDIR=folder)
+        check(f"spilled by {n} ranks", p.returncode == 0 and content("whole.npy") == content("team.npy"), p.stderr or "other bits")
+        check("no file is left", not [f for f in os.listdir() if f.startswith("ingot-")])
+
+    # Stores: written by all ranks, read by one process.
+    ingot('x = load("x.npy"); x - mean(x, axis=0)', "-o", "whole.npy")
+    for n in range(1, 5):
+        shutil.rmtree("y.zarr", ignore_errors=True)
+        p = team(n, INGOT, "eval", 'x = open("x.zarr"); save(x - mean(x, axis=0), "y.zarr")', IG_BLOCK_BYTES="50000")
+        check(f"save by {n} ranks", p.returncode == 0 and p.stdout == "", p.stdout + p.stderr)
+        ingot('open("y.zarr")', "-o", "team.npy")
+        check(f"saved by {n} ranks", content("whole.npy") == content("team.npy"), "other bits")
+        p = team(n, INGOT, "eval", 'x = open("x.zarr"); save("z.npy", x - mean(x, axis=0)); sum(load("z.npy")) * 0')
+        check(f".npy by {n} ranks", p.returncode == 0 and content("whole.npy") == content("z.npy"), p.stderr)
+    p = team(2, INGOT, "eval", "--explain", 'x = open("x.zarr"); mean(x @ x.T)', IG_BLOCK_BYTES="50000")
+    check("explain", p.returncode == 0 and p.stdout.count("block by block") == 1, p.stdout + p.stderr)
+    if subprocess.run([INGOT, "eval", "--device", "opencl", "1.0"], capture_output=True).returncode == 0:
+        for expression in ("mean(x)", "sum(x, axis=0)", "x @ x.T"):
+            options = ("--device", "opencl", "--math", "same")
+            ingot(f'x = load("x.npy"); {expression}', "-o", "whole.npy", *options)
+            p = team(3, INGOT, "eval", f'x = open("x.npy"); {expression}', "-o", "team.npy", *options, IG_BLOCK_BYTES="150000")
+            check(f"{expression} by OpenCL", p.returncode == 0 and content("whole.npy") == content("team.npy"), p.stderr or "other bits")
+    else:
+        skip("teams with OpenCL", "there is no device")
+
+    # One rank fails: it reads a chunk that is damaged.
+    ingot('save(normal(key(3), [4000, 100]), "d.zarr")')
+    chunks = sorted(os.path.join(at, f) for at, _, files in os.walk("d.zarr/c") for f in files)
+    with open(chunks[-1], "wb") as f:
+        f.write(b"damaged")
+    p = team(2, INGOT, "eval", 'sum(exp(open("d.zarr")))', IG_BLOCK_BYTES="100000")
+    check("a damaged chunk", p.returncode != 0 and p.stderr.count("ingot eval:") == 1 and "rank 1 failed" in p.stderr, p.stderr)
+
+    # One rank is killed while the others compute.
+    ingot('save(normal(key(3), [2000, 2000]), "k.npy")')
+    command = [*MPIRUN, "-n", "3", INGOT, "eval", 'x = open("k.npy"); for k in range(1000): print(sum(sin(x @ x.T + k)))']
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             env={**os.environ, "IG_MPI": MODULE, "IG_BLOCK_BYTES": "1000000"})
+    check("it begins", child.stdout.readline() != "")
+    ranks = subprocess.run(["pgrep", "-P", str(child.pid), "-f", "ingot eval"], capture_output=True, text=True).stdout.split()
+    check("three ranks run", len(ranks) == 3, str(ranks))
+    os.kill(int(ranks[-1]), signal.SIGKILL)
+    begin = time.monotonic()
+    rest = child.communicate(timeout=PATIENCE_S)[0]
+    check("a killed rank ends all", child.returncode != 0 and time.monotonic() - begin < 10 and "rank 2" in rest.lower(), rest[-2000:])
 finally:
     os.chdir("/")
     shutil.rmtree(folder)

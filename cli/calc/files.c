@@ -2,6 +2,7 @@
  * array (ig_load). */
 #include "calc/parts.h"
 
+#include "base/team.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,7 +100,7 @@ static const char *name_of_work(const calc *c, char out[static 2 * HASH_BYTES + 
     return out;
 }
 
-ig_status file_save(const calc *c, const char *path, const value *v)
+static ig_status save_alone(const calc *c, const char *path, const value *v)
 {
     const bool named = v->kind == V_NAMED;
     ig_array *x = named ? NULL : value_to_array(v, IG_DTYPE_NONE);
@@ -126,6 +127,23 @@ ig_status file_save(const calc *c, const char *path, const value *v)
         status = ends_with(path, ".npz") ? ig_tensors_save_npz(t, path) : ig_tensors_save(t, path);
     ig_tensors_free(t);
     return status;
+}
+
+ig_status file_save(const calc *c, const char *path, const value *v)
+{
+    if (!team_shares() || (v->kind != V_NAMED && ends_with(path, ".zarr")))
+        return save_alone(c, path, v);
+    /* All ranks compute, and rank 0 writes. */
+    const int n = value_collect(v, NULL, 0);
+    ig_array **arrays =
+        arena_get((arena *)(uintptr_t)&c->scratch, sizeof *arrays * (size_t)(n + 1));
+    value_collect(v, arrays, n);
+    ig_status status = ig_eval(arrays, n);
+    if (status == IG_OK && ig_team_rank() == 0)
+        status = save_alone(c, path, v);
+    if (status != IG_OK)
+        team_fail(NULL);
+    return status == IG_OK ? team_barrier(TEAM_MAIN) : status;
 }
 
 /* NumPy's name for the i-th array without a name. */

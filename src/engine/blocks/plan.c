@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/team.h"
 #include "engine/backend/pool.h"
 #include "engine/ops/complex.h"
 #include <stdlib.h>
@@ -16,7 +17,9 @@
 
 #define BLOCK_BYTES \
     ((uint64_t)128 << 20) /* of a block's sources and results, unless the limit is small */
-#define BLOCKS_SEEN 4096  /* blocks that are looked at to find the largest */
+#define SPREAD_BYTES \
+    ((uint64_t)64 << 10) /* of a stage, for each rank of a team that gets a part of it */
+#define BLOCKS_SEEN 4096 /* blocks that are looked at to find the largest */
 
 static uint64_t bytes_of(const ig_array *x)
 {
@@ -227,6 +230,15 @@ static uint64_t tile_bytes(const stage *s, bool summed)
     return bytes;
 }
 
+/* True if each rank of a team gets a block, or if the stage is so small that this would not be worth it. */
+static bool is_spread(const stage *s)
+{
+    const uint64_t ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
+    const int64_t parts = s->kind == STAGE_FOLD ? stage_parts(s) : 1;
+    return (uint64_t)(stage_tiles(s) * parts) >= ranks ||
+           s->load + tile_bytes(s, false) < ranks * SPREAD_BYTES;
+}
+
 /* The next shorter length of an axis of tiles; of axis `ndim`, of the parts of a scan. 0: there is none. */
 static int64_t next_length(const block_plan *p, const stage *s, int axis)
 {
@@ -251,7 +263,7 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
     for (;;) {
         const uint64_t out = tile_bytes(s, false);
         *fits = s->load + out <= most;
-        if (*fits)
+        if (*fits && (continues(s) || is_spread(s)))
             return IG_OK;
         int axis = -1;
         int64_t length = 0;
@@ -265,7 +277,8 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
             const uint64_t load = s->load;
             *cut = half;
             TRY(estimate(s));
-            const uint64_t now = s->load < load || out > most / 2 ? cost(p, s) : UINT64_MAX;
+            const uint64_t now =
+                s->load < load || out > most / 2 || *fits ? cost(p, s) : UINT64_MAX;
             if (now < least) {
                 least = now;
                 axis = i;
@@ -299,16 +312,26 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
     while (s->part < row)
         s->part *= 2;
     *fits = false;
-    while (tile_bytes(s, false) > most / 3) { /* the tile is held while its parts are read */
+    TRY(estimate(s));
+    for (;;) { /* the tile is held while its parts are read, and one rank adds all its parts */
+        const bool large = tile_bytes(s, false) > most / 3;
+        if (!large && (s->kind == STAGE_FOLD || is_spread(s)))
+            break;
         int axis = 0;
         for (int i = 1; i < ndim; i++)
             axis = s->tile[i] > s->tile[axis] ? i : axis;
-        const int64_t half = shorter(p, s, axis);
-        if (!half)
+        const int64_t half = ndim ? shorter(p, s, axis) : 0;
+        if (!half && large)
             return IG_OK;
+        if (!half)
+            break;
         s->tile[axis] = half;
     }
     TRY(estimate(s));
+    while (s->kind == STAGE_FOLD && !is_spread(s) && s->part > unit) {
+        s->part /= 2;
+        TRY(estimate(s));
+    }
     int64_t useful = s->part;
     while (s->load > most / 2) { /* shorter parts, or smaller tiles, whichever reads less */
         const uint64_t load = s->load;
@@ -805,6 +828,8 @@ ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block
         p->root[p->n_root++] = x->root;
     }
     free = free_bytes(p, &used);
+    if (team_shares()) /* all ranks make the same plan */
+        TRY(team_least(TEAM_MAIN, &free));
     const ig_status status = plan_all(p, free);
     return status != IG_OK && p->refused ? refuse(p, free, used) : status;
 }

@@ -1,12 +1,13 @@
 /* Runs a plan: for each stage, the loop over its blocks. While a block is computed, the next one is read and the
  * previous one is written. */
 #include "engine/blocks/background.h"
-#include "engine/blocks/blocks.h"
+#include "engine/blocks/share.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "engine/eval/blocks.h"
 #include "engine/eval/transfer.h"
 #include "engine/ops/complex.h"
@@ -34,13 +35,6 @@ typedef struct load {
     const steps *work;
 } load;
 
-/* Results of some parts of a row, in the order of the fold: entry i stands for `count` parts. */
-typedef struct entry {
-    ig_array *made[2];
-    int n;
-    int64_t count;
-} entry;
-
 enum { DEPTH_MOST = 64 };
 
 typedef struct runner {
@@ -54,6 +48,8 @@ typedef struct runner {
     box written_box;
     entry stack[DEPTH_MOST];
     int depth;
+    char *lead; /* packed entries of a tile that another rank has begun */
+    uint64_t lead_bytes;
     ig_array *sum;  /* STAGE_PRODUCT, STAGE_SCAN: of the parts so far */
     uint32_t since; /* cancel_count() at the start */
     uint64_t *read, total;
@@ -191,6 +187,15 @@ static ig_status load_prepare(runner *r, load *l, int64_t block, const load *bef
 
 /* ---- results ---- */
 
+/* The file of a root that a stage writes. */
+static const block_source *file_of(const block_plan *p, const ig_array *root)
+{
+    int k = 0;
+    while (p->done[k].root != root)
+        k++;
+    return p->done[k].source;
+}
+
 /* Copies x, an evaluated array, to its place. */
 static ig_status keep_tile(runner *r, int i, const box *tile, ig_array *x)
 {
@@ -200,11 +205,8 @@ static ig_status keep_tile(runner *r, int i, const box *tile, ig_array *x)
     const void *data = ig_data(x);
     if (!data)
         return error_waiting(IG_ERR_MEMORY);
-    if (r->s->to == TO_FILE) {
-        for (int k = 0; k < r->plan->n_done; k++)
-            if (r->plan->done[k].root == root)
-                return spill_write(r->plan->done[k].source, tile, data);
-    }
+    if (r->s->to == TO_FILE)
+        return spill_write(file_of(r->plan, root), tile, data);
     const box whole = box_whole(ndim, root->view.shape);
     box_move(tile, ndim, bytes, tile, data, &whole, r->result[i]->data);
     return IG_OK;
@@ -275,6 +277,7 @@ static ig_status join_top(runner *r)
     ig_scope_end();
     if (status != IG_OK)
         return status;
+    both.at = left->at;
     both.count = left->count + right->count;
     entry_drop(left);
     entry_drop(right);
@@ -283,16 +286,20 @@ static ig_status join_top(runner *r)
     return IG_OK;
 }
 
-/* Adds the values of a part; joins those that stand for as many parts. */
-static ig_status push(runner *r, ig_array *const *made, int n)
+/* Adds the values of some parts; joins those that stand for as many parts and are one subtree of the fold. */
+static ig_status push(void *context, const entry *added)
 {
+    runner *r = context;
     entry *e = &r->stack[r->depth++];
-    *e = (entry){.n = n, .count = 1};
-    for (int i = 0; i < n; i++)
-        e->made[i] = ig_retain(made[i]);
-    while (r->depth > 1 && r->stack[r->depth - 2].count == r->stack[r->depth - 1].count)
+    *e = *added;
+    for (int i = 0; i < e->n; i++)
+        ig_retain(e->made[i]);
+    for (;;) {
+        const entry *right = &r->stack[r->depth - 1], *left = right - 1;
+        if (r->depth < 2 || left->count != right->count || left->at % (2 * left->count))
+            return IG_OK;
         TRY(join_top(r));
-    return IG_OK;
+    }
 }
 
 /* The tile, from the values of all its parts. */
@@ -310,6 +317,37 @@ static ig_status finish_tile(runner *r, int64_t tile)
     ig_release(r->sum);
     r->sum = NULL;
     return IG_OK;
+}
+
+/* Packs the values of a tile that another rank has begun. */
+static ig_status put_aside(runner *r)
+{
+    TRY(share_pack(r->stack, r->depth, &r->lead, &r->lead_bytes));
+    while (r->depth)
+        entry_drop(&r->stack[--r->depth]);
+    return IG_OK;
+}
+
+/* Completes the tile of a fold that this rank has begun and others have continued. */
+static ig_status meet(runner *r)
+{
+    char *got = NULL;
+    uint64_t bytes;
+    int64_t first, end;
+    if (r->depth && r->stack[0].at)
+        TRY(put_aside(r));
+    share_range(r->s, ig_team_rank(), &first, &end);
+    ig_status status = share_meet(r->s, r->lead, r->lead_bytes, &got, &bytes);
+    if (status == IG_OK)
+        status = ig_scope_begin();
+    if (status == IG_OK) {
+        status = share_unpack(got, bytes, push, r);
+        if (status == IG_OK && r->depth)
+            status = finish_tile(r, (end - 1) / stage_parts(r->s));
+        ig_scope_end();
+    }
+    memory_free(got);
+    return status;
 }
 
 /* Keeps what a part of a scan leaves for the next one. */
@@ -352,11 +390,17 @@ static ig_status compute(runner *r, load *l)
         TRY(deliver(r, &b, r->out));
         return s->kind == STAGE_SCAN ? carry_on(r, part == parts - 1) : IG_OK;
     }
-    if (s->kind == STAGE_FOLD)
-        TRY(push(r, r->out, n));
-    else
+    if (s->kind == STAGE_FOLD) {
+        entry e = {.n = n, .at = part, .count = 1};
+        for (int i = 0; i < n; i++)
+            e.made[i] = r->out[i];
+        TRY(push(r, &e));
+    } else {
         TRY(ig_replace(&r->sum, r->out[0]));
-    return part == parts - 1 ? finish_tile(r, tile) : IG_OK;
+    }
+    if (part < parts - 1)
+        return IG_OK;
+    return r->depth && r->stack[0].at ? put_aside(r) : finish_tile(r, tile);
 }
 
 /* True if a tile has been written before. */
@@ -365,6 +409,8 @@ static bool is_there(const runner *r, int64_t tile)
     const stage *s = r->s;
     const box b = stage_tile(s, tile);
     int64_t size[IG_MAX_NDIM];
+    if (share_is_on() && s->kind == STAGE_FOLD)
+        return false; /* ranks that have parts of it would have to agree */
     for (int i = 0; i < s->root[0]->view.ndim; i++)
         size[i] = b.hi[i] - b.lo[i];
     for (int i = 0; i < s->n_root; i++) {
@@ -387,9 +433,10 @@ static int64_t next_block(const runner *r, int64_t block, int64_t blocks)
 
 static ig_status run_blocks(runner *r)
 {
-    const int64_t blocks = stage_tiles(r->s) * stage_parts(r->s);
+    int64_t first, blocks;
     int now = 0;
-    for (int64_t block = next_block(r, -1, blocks); block < blocks; now = !now) {
+    share_range(r->s, ig_team_rank(), &first, &blocks);
+    for (int64_t block = next_block(r, first - 1, blocks); block < blocks; now = !now) {
         load *l = &r->loads[now], *other = &r->loads[!now];
         if (cancel_count() != r->since)
             return ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
@@ -411,11 +458,16 @@ static ig_status run_blocks(runner *r)
         const ig_status status = compute(r, l);
         ig_scope_end();
         TRY(status);
+        const uint64_t read = *r->read * (uint64_t)(share_is_on() ? ig_team_size() : 1);
         if (progress.call)
-            progress.call(progress.context, *r->read < r->total ? *r->read : r->total, r->total);
+            progress.call(progress.context, read < r->total ? read : r->total, r->total);
         block = next;
     }
+    if (share_is_on() && r->s->kind == STAGE_FOLD)
+        TRY(meet(r));
     TRY(background_wait(&r->writer));
+    for (int i = 0; share_is_on() && r->s->to == TO_MEMORY && i < r->s->n_root; i++)
+        TRY(share_tiles(r->s, i, r->result[i]->data));
     return IG_OK;
 }
 
@@ -467,6 +519,7 @@ static void runner_end(runner *r)
         forget_written(r);
     for (int i = 0; i < r->s->n_root && r->result; i++)
         buffer_release(r->result[i]);
+    memory_free(r->lead);
     memory_free(r->result);
     memory_free(r->loaded);
     memory_free(r->ends);
@@ -501,9 +554,14 @@ static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t *re
     const char *device = array_device_now();
     if (s->root[0]->device)
         array_device_set(s->root[0]->device);
+    const int files = share_is_on() && s->to == TO_FILE ? s->n_root : 0;
     ig_status status = runner_begin(&r);
+    for (int i = 0; i < files && status == IG_OK; i++)
+        status = share_file_begin(file_of(p, s->root[i]));
     if (status == IG_OK && view_size(&s->root[0]->view) > 0)
         status = run_blocks(&r);
+    for (int i = 0; i < files && status == IG_OK; i++)
+        status = share_file_end(file_of(p, s->root[i]));
     if (status == IG_OK)
         status = attach(&r);
     runner_end(&r);
@@ -557,9 +615,13 @@ static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, i
     TRY(ig_scope_begin());
     ig_status status = block_plan_make(&p, arrays, sinks, n);
     if (status == IG_OK)
+        status = share_check(&p);
+    if (status == IG_OK)
         status = block_plan_run(&p);
     block_plan_free(&p);
     ig_scope_end();
+    if (status != IG_OK && share_is_on())
+        team_fail(NULL);
     return status;
 }
 

@@ -1,8 +1,9 @@
 /* Results that are too large for memory: a file in row-major order, which has no name and vanishes with the process. */
-#include "engine/blocks/blocks.h"
+#include "engine/blocks/share.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,8 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { PATH_BYTES = 4096 };
+
 typedef struct spill {
     int file;
+    char *path; /* while all ranks of a team write to it */
     int ndim;
     size_t bytes; /* of an element */
     int64_t stride[IG_MAX_NDIM];
@@ -21,6 +25,9 @@ static void spill_close(void *context)
 {
     spill *s = context;
     close(s->file);
+    if (s->path && ig_team_rank() == 0)
+        unlink(s->path);
+    memory_free(s->path);
     memory_free(s);
 }
 
@@ -78,13 +85,13 @@ ig_status spill_write(const block_source *s, const box *b, const void *data)
     return transfer_box(s->context, b->lo, size, (char *)(uintptr_t)data, true);
 }
 
-static ig_status open_file(int *file)
+/* Makes a file; path gets its name. */
+static ig_status make_file(int *file, char path[static PATH_BYTES])
 {
     const char *folder = getenv("TMPDIR");
-    char path[4096];
     const int n =
-        snprintf(path, sizeof path, "%s/ingot-XXXXXX", folder && *folder ? folder : "/var/tmp");
-    if (n < 0 || (size_t)n >= sizeof path)
+        snprintf(path, PATH_BYTES, "%s/ingot-XXXXXX", folder && *folder ? folder : "/var/tmp");
+    if (n < 0 || n >= PATH_BYTES)
         FAIL(IG_ERR_FILE, "blocks: the path in TMPDIR is too long");
     *file = mkstemp(path);
     if (*file < 0)
@@ -92,7 +99,76 @@ static ig_status open_file(int *file)
              "blocks: a temporary file cannot be made in %s: %s; TMPDIR names another folder",
              folder && *folder ? folder : "/var/tmp", strerror(errno));
     fcntl(*file, F_SETFD, FD_CLOEXEC);
+    return IG_OK;
+}
+
+static ig_status open_file(int *file)
+{
+    char path[PATH_BYTES];
+    TRY(make_file(file, path));
     unlink(path);
+    return IG_OK;
+}
+
+/* ---- a file of all ranks ---- */
+
+/* Opens the file that rank 0 has made, in place of this rank's own. */
+static ig_status open_again(spill *s)
+{
+    const int file = open(s->path, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        FAIL(IG_ERR_FILE,
+             "blocks: the temporary file %s of rank 0 cannot be opened: %s; set TMPDIR to a folder "
+             "that all machines share",
+             s->path, strerror(errno));
+    close(s->file);
+    s->file = file;
+    return IG_OK;
+}
+
+/* Its first bytes are its name, until a tile is written: so a file of the same name on another machine is found out. */
+ig_status share_file_begin(const block_source *source)
+{
+    spill *s = source->context;
+    char path[PATH_BYTES] = {0}, found[PATH_BYTES] = {0};
+    int file = -1;
+    if (ig_team_rank() == 0) {
+        TRY(make_file(&file, path));
+        close(s->file);
+        s->file = file;
+    }
+    memory_free(s->path);
+    if (!(s->path = memory_new(PATH_BYTES)))
+        return IG_ERR_MEMORY;
+    memcpy(s->path, path, PATH_BYTES);
+    if (ig_team_rank() == 0)
+        TRY(transfer(s, path, PATH_BYTES, 0, true));
+    if (ig_team_rank() == 0 && fsync(s->file) != 0)
+        FAIL(IG_ERR_FILE, "blocks: the temporary file cannot be written: %s", strerror(errno));
+    TRY(team_broadcast(TEAM_MAIN, 0, s->path, PATH_BYTES));
+    TRY(open_again(s));
+    TRY(transfer(s, found, PATH_BYTES, 0, false));
+    if (memcmp(found, s->path, PATH_BYTES))
+        FAIL(IG_ERR_FILE,
+             "blocks: %s is not the file that rank 0 has made; set TMPDIR to a folder that all "
+             "machines share",
+             s->path);
+    return team_barrier(TEAM_MAIN);
+}
+
+/* On a network file system, a file that is opened after another machine has closed it has what that one wrote. */
+ig_status share_file_end(const block_source *source)
+{
+    spill *s = source->context;
+    if (fsync(s->file) != 0)
+        FAIL(IG_ERR_FILE, "blocks: the temporary file cannot be written: %s", strerror(errno));
+    TRY(team_barrier(TEAM_MAIN));
+    TRY(open_again(s));
+    TRY(team_barrier(TEAM_MAIN));
+    if (ig_team_rank() == 0)
+        unlink(s->path);
+    memory_free(s->path);
+    s->path = NULL;
     return IG_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/sized.h"
+#include "base/team.h"
 #include "base/text.h"
 #include "ingot/blocks.h"
 #include "ingot/store.h"
@@ -161,6 +162,37 @@ static ig_store *resumed(const char *path, ig_array *x, ig_store_options o)
     return s;
 }
 
+static ig_store *make_or_resume(const char *path, ig_array *x, ig_store_options o,
+                                ig_store_existing existing, const char *resume)
+{
+    ig_store *s = resume ? resumed(path, x, o) : NULL;
+    o.existing = existing;
+    return s ? s : ig_store_create(path, ig_shape(x), ig_dtype_of(x), &o);
+}
+
+/* The store that x is written to. In a team, rank 0 makes it and the others open it. */
+static ig_store *make_store(const char *path, ig_array *x, ig_store_options o,
+                            ig_store_existing existing, const char *resume)
+{
+    ig_store *s = NULL;
+    if (!team_shares())
+        return make_or_resume(path, x, o, existing, resume);
+    if (ig_team_rank() == 0 && !(s = make_or_resume(path, x, o, existing, resume)))
+        team_fail(NULL);
+    if (!ig_failed() && team_barrier(TEAM_MAIN) == IG_OK && !s && !(s = resumed(path, x, o))) {
+        ig_fail(IG_ERR_FILE,
+                "save '%s': rank %d does not see the store that rank 0 has made; save "
+                "to a folder that all machines share",
+                path, ig_team_rank());
+        team_fail(NULL);
+    }
+    if (ig_failed()) {
+        ig_store_close(s);
+        s = NULL;
+    }
+    return s;
+}
+
 ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *options,
                         const char *resume)
 {
@@ -177,11 +209,7 @@ ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *o
     if (!first)
         return IG_ERR_MEMORY;
     o.attributes = first;
-    ig_store *s = resume ? resumed(path, x, o) : NULL;
-    if (!s) {
-        o.existing = options ? options->existing : IG_STORE_REPLACE;
-        s = ig_store_create(path, ig_shape(x), ig_dtype_of(x), &o);
-    }
+    ig_store *s = make_store(path, x, o, options ? options->existing : IG_STORE_REPLACE, resume);
     memory_free(first);
     if (!s)
         return error_waiting(IG_ERR_FILE);
@@ -192,8 +220,10 @@ ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *o
                                 .context = s,
                                 .scratch = ig_store_scratch_bytes(s) * (uint64_t)ig_threads()};
     ig_status status = ig_eval_to(&x, &(const ig_block_sink *){&sink}, 1);
-    if (status == IG_OK)
+    if (status == IG_OK && team_shares()) /* all ranks have written */
+        status = team_barrier(TEAM_MAIN);
+    if (status == IG_OK && (!team_shares() || ig_team_rank() == 0))
         status = ig_store_set_attributes(s, own);
     ig_store_close(s);
-    return status;
+    return status == IG_OK && team_shares() ? team_barrier(TEAM_MAIN) : status;
 }

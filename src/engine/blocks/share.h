@@ -1,0 +1,43 @@
+/* A stage that a team of processes computes together: which blocks each rank computes, and how results meet.
+ *
+ * Every rank makes the same plan. The blocks of a stage are in one order, and each rank computes a range of them: of
+ * whole tiles, or of parts of rows where the stage is a fold. Values of parts are joined only where the order of the fold
+ * has a subtree, and the rest by the rank that has the first part of the tile, so bits do not depend on the ranks. */
+#ifndef BLOCKS_SHARE_H
+#define BLOCKS_SHARE_H
+
+#include "engine/blocks/blocks.h"
+
+/* Results of the parts [at, at + count) of a row, a subtree of the fold. */
+typedef struct entry {
+    ig_array *made[2];
+    int n;
+    int64_t at, count;
+} entry;
+
+/* Fails if the ranks have different plans. */
+ig_status share_check(const block_plan *p);
+
+/* The range of blocks of a rank. Without a team: all. */
+void share_range(const stage *s, int rank, int64_t *first, int64_t *end);
+/* True if other ranks compute parts of the stage, and this one its range. */
+bool share_is_on(void);
+
+/* Packs n entries into *data, which the caller frees. */
+ig_status share_pack(const entry *entries, int n, char **data, uint64_t *bytes);
+/* Unpacks entries in the current scope: calls take for each, in order. */
+ig_status share_unpack(const char *data, uint64_t bytes, ig_status (*take)(void *, const entry *),
+                       void *context);
+/* Sends packed entries of a tile that an earlier rank has begun, and receives those of the tile that this rank has begun
+ * and not ended. *got, which the caller frees, has the packed entries of the ranks in order. */
+ig_status share_meet(const stage *s, const char *data, uint64_t bytes, char **got,
+                     uint64_t *got_bytes);
+
+/* Each rank gets the tiles of all ranks. to: the elements of root i, where the rank's own tiles are. */
+ig_status share_tiles(const stage *s, int i, char *to);
+
+/* Makes the file of a stage's result a file of all ranks, before the stage begins; and ends the writing to it. */
+ig_status share_file_begin(const block_source *s);
+ig_status share_file_end(const block_source *s);
+
+#endif
