@@ -51,6 +51,34 @@ try:
     again = ingot('x = open("x.zarr"); save(x + 1, "x.zarr")', ok=False)
     check("is open" in again.stderr, f"saving to an open store: {again.stderr}")
 
+    # Tables: the elements that load reads, in blocks too.
+    random.seed(2)
+    fields = ["{0}", "{0}.5", "", "nan", "-inf", '"{0}"', " {0} ", "1e{0}", "-0"]
+    for name, separator, whole, columns in [("a.csv", ",", False, 3), ("b.tsv", "\t", True, 4), ("c.txt", "  ", True, 1), ("d.csv", ",", True, 1),
+                                            ("e.txt", " ", False, 2)]:
+        with open(name, "w", newline="") as f:
+            f.write("\ufeffx" + (separator + '"y, z"') * (columns - 1) + "\r\n")
+            for row in range(3000):
+                choice = ["{0}"] if whole else fields if "txt" not in name else ["{0}", "nan", "1e{0}"]
+                f.write(separator.join(random.choice(choice).format(random.randrange(100)) for _ in range(columns)) or "nan")
+                f.write(random.choice(["\n", "\r\n", "\n\n", "\n# note\n"]) if row < 2999 else "")
+        for part in ["[:]", "[7::3]", "[2990:]", "[100:101]"]:
+            ingot(f'load("{name}"){part}', "-o", "whole.npy")
+            ingot(f'open("{name}"){part}', "-o", "blocks.npy")
+            check(same("whole.npy", "blocks.npy") and open("whole.npy", "rb").read(128) == open("blocks.npy", "rb").read(128),
+                  f"open({name}){part}: other elements than load has")
+        environ = {**os.environ, "IG_BLOCK_BYTES": "3000"}
+        p = subprocess.run([INGOT, "eval", f'save(open("{name}"), "{name}.zarr")'],
+                           env=environ, capture_output=True, text=True)
+        check(p.returncode == 0, f"{name} in small blocks: {p.stderr}")
+        ingot(f'load("{name}")', "-o", "whole.npy")
+        ingot(f'open("{name}.zarr")', "-o", "blocks.npy")
+        check(same("whole.npy", "blocks.npy"), f"{name} in small blocks: other elements")
+    with open("wrong.csv", "w") as f:
+        f.write("1,2\n3,4\n5,x\n")
+    wrong = ingot('open("wrong.csv")', ok=False)
+    check("open 'wrong.csv': field 2 of line 3 is 'x'" in wrong.stderr, f"a table with a word: {wrong.stderr}")
+
     # Other chunks.
     ingot('save(rechunk(open("x.zarr"), 100, 350), "r.zarr")', "--memory-limit", "24MiB")
     with open("r.zarr/zarr.json") as f:

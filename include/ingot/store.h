@@ -1,4 +1,4 @@
-/* Arrays in files that are read and written by boxes, so that they may be larger than memory: Zarr, .npy, HDF5. */
+/* Arrays in files that are read and written by boxes, so that they may be larger than memory: Zarr, .npy, tables, HDF5. */
 #ifndef INGOT_STORE_H
 #define INGOT_STORE_H
 
@@ -17,6 +17,8 @@ typedef struct ig_store ig_store;
  * - an .npy file, which is mapped: it must not change while it is open.
  * - a folder of .npy files: they follow each other along the first axis, in the order of their names ("2.npy" is before
  *   "10.npy").
+ * - a table: a .csv, .tsv or .txt file as ig_load reads it. It is read once when it is opened, to find its rows, and must not
+ *   change while it is open.
  * - a dataset of an HDF5 file ("file.h5/group/x"), if libhdf5 (1.10 or later) is installed. Its elements must be in this
  *   file. The name may be left out if the file has one dataset.
  * - an address of a Zarr array: "https://...", "http://..." or "s3://bucket/path", if libcurl is installed. S3 uses the

@@ -12,7 +12,8 @@ def load(path):
 
 
 def open(path):
-    """An array in a Zarr store, an .npy file, a folder of them or an HDF5 file, which is read block by block when it is needed."""
+    """An array in a Zarr store, an .npy file, a folder of them, a table (.csv, .tsv, .txt) or an HDF5 file, which is read block by block
+    when it is needed."""
     return _ingot._open(path)
 
 

@@ -1,4 +1,5 @@
-/* Tables as text: see ig_load and table.h. A file is read as a whole, and each line is a row. */
+/* Tables as text: see ig_load and table.h. Each line is a row. ig_load reads a file as a whole; for long files, one pass
+ * over the lines finds where rows begin, and rows are read when they are needed. */
 #include "lib/io/table.h"
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 char table_separator(const char *path)
 {
@@ -166,28 +168,42 @@ static ig_status line_read(table *t, slice line)
     return IG_OK;
 }
 
+/* Reads a line, without its newline. Lines without numbers are skipped. */
+static ig_status line_take(table *t, slice line)
+{
+    t->line++;
+    if (line.last > line.first && line.last[-1] == '\r')
+        line.last--;
+    const char *first = line.first;
+    while (first < line.last && is_blank(*first) && (*first != t->separator || *first == ' '))
+        first++;
+    if (first == line.last || *first == '#')
+        return IG_OK;
+    line.first = t->separator == ' ' ? first : line.first;
+    return line_read(t, line);
+}
+
+/* The bytes of the byte order mark of UTF-8 at the beginning of a file. */
+static size_t mark_bytes(const char *at, size_t n)
+{
+    return n >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 static ig_status lines_read(table *t, const char *at, const char *end)
 {
-    if (end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0) /* the byte order mark of UTF-8 */
-        at += 3;
+    at += mark_bytes(at, (size_t)(end - at));
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        slice line = {at, newline ? newline : end};
+        const slice line = {at, newline ? newline : end};
         at = newline ? newline + 1 : end;
-        t->line++;
-        if (line.last > line.first && line.last[-1] == '\r')
-            line.last--;
-        const char *first = line.first;
-        while (first < line.last && is_blank(*first) && (*first != t->separator || *first == ' '))
-            first++;
-        if (first == line.last || *first == '#')
-            continue;
-        line.first = t->separator == ' ' ? first : line.first;
-        TRY(line_read(t, line));
+        TRY(line_take(t, line));
     }
-    if (t->rows == 0)
-        return io_fail(t->file, IG_ERR_FORMAT, "it has no line with numbers");
     return IG_OK;
+}
+
+static ig_status check_rows(const table *t)
+{
+    return t->rows ? IG_OK : io_fail(t->file, IG_ERR_FORMAT, "it has no line with numbers");
 }
 
 ig_array *table_read(struct io_file *file, char separator)
@@ -205,6 +221,8 @@ ig_array *table_read(struct io_file *file, char separator)
     if (status == IG_OK) {
         const locale_t ours = uselocale(plain); /* in which the decimal point is '.' */
         status = lines_read(&t, data, (const char *)data + got);
+        if (status == IG_OK)
+            status = check_rows(&t);
         uselocale(ours);
     }
     if (status == IG_OK)
@@ -215,6 +233,173 @@ ig_array *table_read(struct io_file *file, char separator)
     memory_free(t.at);
     free(data);
     return x;
+}
+
+/* ---- long files ------------------------------------------------------------------------------ */
+
+enum { LINES_ROOM = 1 << 18, PLACES_MOST = 1 << 16 };
+
+/* The lines of a file from some place on. */
+typedef struct lines {
+    struct io_file *file;
+    int64_t next; /* the place in the file after the bytes in `text` */
+    char *text;
+    size_t at, used, room;
+} lines;
+
+/* Reads more bytes after those that no line has taken yet. */
+static ig_status lines_fill(lines *l, size_t *got)
+{
+    memmove(l->text, l->text + l->at, l->used - l->at);
+    l->used -= l->at;
+    l->at = 0;
+    if (l->used == l->room || !l->text) {
+        const size_t room = l->room ? 2 * l->room : LINES_ROOM;
+        TRY(io_admit(l->file, room));
+        char *larger = memory_resize(l->text, room);
+        if (!larger)
+            return IG_ERR_MEMORY;
+        l->text = larger;
+        l->room = room;
+    }
+    ssize_t n;
+    do
+        n = pread(l->file->fd, l->text + l->used, l->room - l->used, (off_t)l->next);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return io_fail_system(l->file, errno, "it cannot be read");
+    l->next += n;
+    l->used += (size_t)n;
+    *got = (size_t)n;
+    return IG_OK;
+}
+
+/* The next line; *place: where it begins. line->first is NULL after the last. */
+static ig_status lines_next(lines *l, slice *line, int64_t *place)
+{
+    size_t seen = 0, got = 1;
+    for (;;) {
+        const char *from = l->text ? l->text + l->at : NULL;
+        const size_t left = l->used - l->at;
+        const char *newline = left > seen ? memchr(from + seen, '\n', left - seen) : NULL;
+        if (newline || !got) {
+            *place = l->next - (int64_t)left;
+            *line = left ? (slice){from, newline ? newline : from + left} : (slice){NULL, NULL};
+            l->at += newline ? (size_t)(newline + 1 - from) : left;
+            return IG_OK;
+        }
+        seen = left;
+        TRY(lines_fill(l, &got));
+    }
+}
+
+/* Notes that a row begins at a place. If there are many places, every second one is dropped. */
+static ig_status place_add(struct table_index *x, int64_t row, struct table_place place)
+{
+    if (row % x->step)
+        return IG_OK;
+    if (!x->places && !(x->places = memory_get(PLACES_MOST * sizeof *x->places)))
+        return IG_ERR_MEMORY;
+    if (x->n == PLACES_MOST) {
+        for (size_t i = 0; i < x->n / 2; i++)
+            x->places[i] = x->places[2 * i];
+        x->n /= 2;
+        x->step *= 2;
+        if (row % x->step)
+            return IG_OK;
+    }
+    x->places[x->n++] = place;
+    return IG_OK;
+}
+
+static ig_status scan(table *t, lines *l, struct table_index *x)
+{
+    for (bool first = true;; first = false) {
+        slice line;
+        struct table_place place = {.line = t->line};
+        const int64_t row = t->rows;
+        TRY(lines_next(l, &line, &place.at));
+        if (!line.first)
+            return check_rows(t);
+        line.first += first ? mark_bytes(line.first, (size_t)(line.last - line.first)) : 0;
+        t->n = 0; /* the numbers of one line at a time */
+        TRY(line_take(t, line));
+        if (t->rows > row)
+            TRY(place_add(x, row, place));
+    }
+}
+
+ig_status table_scan(struct io_file *file, char separator, struct table_index *x)
+{
+    table t = {.file = file, .separator = separator, .whole = true};
+    lines l = {.file = file};
+    *x = (struct table_index){.step = 64, .separator = separator};
+    if (file->left < 0)
+        return io_fail(file, IG_ERR_FILE, "it is not a regular file; read it with load");
+    x->bytes = file->left;
+    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (!plain)
+        return ig_fail(IG_ERR_MEMORY, "open: no memory for a locale");
+    const locale_t ours = uselocale(plain);
+    const ig_status status = scan(&t, &l, x);
+    uselocale(ours);
+    freelocale(plain);
+    memory_free(t.at);
+    memory_free(l.text);
+    x->rows = t.rows;
+    x->columns = t.columns;
+    x->whole = t.whole;
+    return status;
+}
+
+static ig_status rows_read(table *t, lines *l, const struct table_index *x, const int64_t *start,
+                           const int64_t *size, element *to)
+{
+    const int64_t first = x->columns > 1 ? start[1] : 0, n = x->columns > 1 ? size[1] : 1;
+    while (t->rows < start[0] + size[0]) {
+        slice line;
+        int64_t place;
+        const int64_t row = t->rows;
+        TRY(lines_next(l, &line, &place));
+        if (!line.first)
+            return io_fail(t->file, IG_ERR_FILE, "it has fewer lines than before; open it again");
+        line.first += place == 0 ? mark_bytes(line.first, (size_t)(line.last - line.first)) : 0;
+        t->n = 0;
+        t->columns = x->columns;
+        t->whole = x->whole;
+        TRY(line_take(t, line));
+        if (t->whole != x->whole)
+            return io_fail(t->file, IG_ERR_FILE, "line %" PRId64 " has changed; open it again",
+                           t->line);
+        if (t->rows > row && row >= start[0])
+            memcpy(to + (row - start[0]) * n, t->at + first, (size_t)n * sizeof *to);
+    }
+    return IG_OK;
+}
+
+ig_status table_rows(struct io_file *file, const struct table_index *x, const int64_t *start,
+                     const int64_t *size, void *data)
+{
+    const int64_t nth = start[0] / x->step;
+    const struct table_place place = x->places[nth];
+    table t = {.file = file,
+               .separator = x->separator,
+               .line = place.line,
+               .rows = nth * x->step,
+               .header = true};
+    lines l = {.file = file, .next = place.at};
+    if (file->left != x->bytes)
+        return io_fail(file, IG_ERR_FILE, "its size has changed; open it again");
+    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (!plain)
+        return ig_fail(IG_ERR_MEMORY, "open: no memory for a locale");
+    const locale_t ours = uselocale(plain);
+    const ig_status status = rows_read(&t, &l, x, start, size, data);
+    uselocale(ours);
+    freelocale(plain);
+    memory_free(t.at);
+    memory_free(l.text);
+    return status;
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */

@@ -315,7 +315,7 @@ ig_store *npy_folder_open(const char *path)
     closedir(folder);
     if (status == IG_OK && s->n == 0)
         status = ig_fail(IG_ERR_FILE,
-                         "load '%s': the folder has no array: no zarr.json, no .zarray and no .npy "
+                         "open '%s': the folder has no array: no zarr.json, no .zarray and no .npy "
                          "files; check the path",
                          s->base.shown);
     if (status == IG_OK)

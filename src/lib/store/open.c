@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "lib/io/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static ig_store *folder_open(const char *path)
     place *p = place_open(path, false);
     if (p && place_has(p, ".zgroup", &group) == IG_OK && group) {
         struct io_file file;
-        place_name(p, "load", "", &file);
+        place_name(p, "open", "", &file);
         place_close(p);
         io_fail(&file, IG_ERR_FILE, "it is a group of arrays; name an array in it");
         return NULL;
@@ -39,7 +40,7 @@ static ig_store *address_open(const char *path)
     io_show(path, shown);
     FAIL_NULL(
         IG_ERR_FILE,
-        "load '%s': there is no array: neither zarr.json nor .zarray is there; check the address",
+        "open '%s': there is no array: neither zarr.json nor .zarray is there; check the address",
         shown);
 }
 
@@ -97,16 +98,17 @@ ig_store *ig_store_open(const char *path)
         return folder_open(path);
     if (ends_with(path, ".npy"))
         return npy_store_open(path);
+    if (there && S_ISREG(info.st_mode) && table_separator(path))
+        return table_store_open(path);
     if (there && S_ISREG(info.st_mode) && is_hdf5(path))
         return hdf5_store_open(path, "");
     if (there)
         FAIL_NULL(IG_ERR_FILE,
-                  "load '%s': the file is not a store; name a Zarr array, an .npy file, a folder "
-                  "of .npy files or an "
-                  "HDF5 file",
+                  "open '%s': the file is not a store; name a Zarr array, an .npy file, a folder "
+                  "of .npy files, a table (.csv, .tsv, .txt) or an HDF5 file",
                   shown);
     ig_store *s = inside_open(path);
     if (s || ig_failed())
         return s;
-    FAIL_NULL(IG_ERR_FILE, "load '%s': there is no array; check the path", shown);
+    FAIL_NULL(IG_ERR_FILE, "open '%s': there is no array; check the path", shown);
 }
