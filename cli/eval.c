@@ -247,7 +247,10 @@ static int finish(const session *s, value *v)
     if (!calc_settle(s->calc, v, false))
         return report(s);
     bool fine = set->explain ? explain(s, v, &t) : !set->verify || verify(s, v, &t, &wrong);
-    if (fine && ((!asks && !calc_settle(s->calc, v, true)) ||
+    /* Of an array that is read block by block, only the parts that are shown are computed. */
+    const bool computes = !asks && !(print && !set->json && !set->full && v->kind == V_ARRAY &&
+                                     ig_reads_blocks(v->u.array));
+    if (fine && ((computes && !calc_settle(s->calc, v, true)) ||
                  (set->time && !time_again(s->calc, v, &timed)))) {
         str_free(&t);
         return report(s);

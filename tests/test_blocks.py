@@ -79,6 +79,18 @@ try:
     wrong = ingot('open("wrong.csv")', ok=False)
     check("open 'wrong.csv': field 2 of line 3 is 'x'" in wrong.stderr, f"a table with a word: {wrong.stderr}")
 
+    # Only the chunks of the elements that are shown are read.
+    ingot('x = load("x.npy"); save(rechunk(reshape(x, 90, 100, 70), 10, 20, 70), "p.zarr")')
+    shown = ingot('x = load("x.npy"); 1 * reshape(x, 90, 100, 70)').stdout
+    for chunk in ["c/4/2/0", "c/0/2/0", "c/8/1/0"]:
+        with open(f"p.zarr/{chunk}", "wb") as f:
+            f.write(b"damaged")
+    check(ingot('1 * open("p.zarr")').stdout == shown, "the corners of an array are printed in another way")
+    check("p.zarr" in ingot('sum(open("p.zarr"))', ok=False).stderr, "a damaged chunk is not noticed")
+    p = subprocess.run([INGOT, "eval", 'sum(open("x.zarr"))'], env={**os.environ, "IG_BLOCK_BYTES": "12x"}, capture_output=True, text=True)
+    check(p.returncode and "IG_BLOCK_BYTES is '12x'" in p.stderr, f"IG_BLOCK_BYTES=12x: {p.stderr}")
+    check("open 'no.zarr'" in ingot('open("no.zarr")', ok=False).stderr, "a failing open does not say open")
+
     # Other chunks.
     ingot('save(rechunk(open("x.zarr"), 100, 350), "r.zarr")', "--memory-limit", "24MiB")
     with open("r.zarr/zarr.json") as f:

@@ -813,10 +813,23 @@ static uint64_t free_bytes(const block_plan *p, uint64_t *used)
     return free;
 }
 
+static ig_status check_setting(void)
+{
+    const char *asked = getenv("IG_BLOCK_BYTES");
+    const size_t digits = asked ? strspn(asked, "0123456789") : 0;
+    if (asked && *asked && (asked[digits] || digits > 18))
+        FAIL(IG_ERR_ARGUMENT,
+             "IG_BLOCK_BYTES is '%.40s', which is not a number of bytes; set it to "
+             "one, such as 100000000, or unset it",
+             asked);
+    return IG_OK;
+}
+
 ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block_sink *sinks, int n)
 {
     uint64_t free, used;
     *p = (block_plan){.sink = sinks};
+    TRY(check_setting());
     if (!(p->root = memory_new((size_t)(n + 1) * sizeof *p->root)))
         return IG_ERR_MEMORY;
     for (int i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 #include "lib/io/file.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE_WIDTH = 75, SHOWN_MOST = 1000, EDGE_ITEMS = 3, PLACES = 8 };
+enum { LINE_WIDTH = 75, SHOWN_MOST = 1000, EDGE_ITEMS = 3, PLACES = 8, CORNERS_MOST = 64 };
 
 /* The format of the elements of one array. */
 typedef struct style {
@@ -33,6 +34,7 @@ typedef struct printer {
     int64_t strides[IG_MAX_NDIM]; /* in elements */
     int ndim;
     bool shorten;
+    bool corners; /* data has only the elements that are shown */
     style style;
     bool pairs;  /* complex: element i has the parts 2 i and 2 i + 1 of data */
     style other; /* of the imaginary parts; style is that of the real parts */
@@ -146,6 +148,13 @@ static int64_t next_shown(const printer *p, int axis, int64_t i)
 typedef void visitor(style *s, element v, void *context);
 
 /* Visits the elements with the style s: the printer's, or the other one for the second parts of pairs. */
+/* The distance of element i of an axis from the first, in elements. */
+static int64_t distance(const printer *p, int axis, int64_t i)
+{
+    const bool after = p->corners && i >= EDGE_ITEMS && axis_is_shortened(p, axis);
+    return (after ? i - (p->shape[axis] - 2 * EDGE_ITEMS) : i) * p->strides[axis];
+}
+
 static void visit_shown(printer *p, style *s, int axis, int64_t offset, visitor *visit,
                         void *context)
 {
@@ -155,7 +164,7 @@ static void visit_shown(printer *p, style *s, int axis, int64_t offset, visitor 
         return;
     }
     for (int64_t i = 0; i < p->shape[axis]; i = next_shown(p, axis, i))
-        visit_shown(p, s, axis + 1, offset + i * p->strides[axis], visit, context);
+        visit_shown(p, s, axis + 1, offset + distance(p, axis, i), visit, context);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */
@@ -289,7 +298,7 @@ static void print_row(printer *p, int64_t offset)
             row_add(p, "...", &column);
             row_space(p, &column);
         }
-        const int64_t at = offset + i * p->strides[axis];
+        const int64_t at = offset + distance(p, axis, i);
         if (p->pairs)
             write_pair(p, at, word);
         else
@@ -315,7 +324,7 @@ static void print_axis(printer *p, int axis, int64_t offset)
                 text_fill(p->out, "\n", lines);
                 text_fill(p->out, " ", indent);
             }
-            print_axis(p, axis + 1, offset + i * p->strides[axis]);
+            print_axis(p, axis + 1, offset + distance(p, axis, i));
         }
     }
     text_add(p->out, "]");
@@ -336,8 +345,8 @@ static void print_number(text *t, double re, double im, ig_dtype dtype)
     text_add(t, "(%s%s%sj)", word[0], word[1][0] == '-' ? "" : "+", word[1]);
 }
 
-/* Prints contiguous data of the shape and dtype of x. */
-static void array_print(text *t, const ig_array *x, const void *data, bool full)
+/* Prints contiguous data of the shape and dtype of x, or of its corners. */
+static void array_print(text *t, const ig_array *x, const void *data, bool full, bool corners)
 {
     const ig_ints shape = ig_shape(x);
     char word[DECIMAL_BYTES];
@@ -345,12 +354,15 @@ static void array_print(text *t, const ig_array *x, const void *data, bool full)
     p.pairs = ig_isdtype(ig_dtype_of(x), "complex floating");
     p.style.dtype = p.pairs ? (ig_dtype_of(x) == IG_C128 ? IG_F64 : IG_F32) : ig_dtype_of(x);
     p.other = (style){.dtype = p.style.dtype, .sign = true};
-    int64_t size = 1;
-    for (int axis = shape.n - 1; axis >= 0; axis--) {
-        p.strides[axis] = size;
+    int64_t size = 1, stride = 1;
+    for (int axis = shape.n - 1; axis >= 0; axis--)
         size *= shape.v[axis];
-    }
     p.shorten = !full && size > SHOWN_MOST;
+    p.corners = corners;
+    for (int axis = shape.n - 1; axis >= 0; axis--) {
+        p.strides[axis] = stride;
+        stride *= corners && axis_is_shortened(&p, axis) ? 2 * EDGE_ITEMS : shape.v[axis];
+    }
     measure(&p, &p.style);
     if (p.pairs)
         measure(&p, &p.other);
@@ -370,15 +382,86 @@ static void array_print(text *t, const ig_array *x, const void *data, bool full)
     }
 }
 
+/* Where the elements of a corner go. */
+typedef struct corner {
+    void *data;
+    size_t bytes;
+} corner;
+
+static ig_status take_corner(void *context, const int64_t *start, const int64_t *size,
+                             const void *data)
+{
+    (void)start, (void)size; /* one chunk is the whole corner */
+    const corner *c = context;
+    memcpy(c->data, data, c->bytes);
+    return IG_OK;
+}
+
+/* An evaluated copy of a view; its root is not evaluated. */
+static ig_array *corner_of(ig_array *view)
+{
+    if (!view)
+        return NULL;
+    const ig_dtype dtype = ig_dtype_of(view);
+    corner c = {.bytes = (size_t)ig_size(view) * ig_dtype_bytes(dtype)};
+    if (!(c.data = memory_get(c.bytes)))
+        return NULL;
+    const ig_block_sink sink = {
+        .size = sizeof sink, .chunk = ig_shape(view), .write = take_corner, .context = &c};
+    ig_array *y = ig_eval_to(&view, &(const ig_block_sink *){&sink}, 1) == IG_OK
+                      ? ig_from_data(c.data, ig_shape(view), dtype)
+                      : NULL;
+    memory_free(c.data);
+    return y;
+}
+
+/* The elements of x that are shown, if x is read block by block and not all are shown; else x. Each corner is evaluated
+ * by itself, so that the blocks between them are not read. NULL on failure. */
+static ig_array *shown_of(ig_array *x, bool full)
+{
+    const ig_ints shape = ig_shape(x);
+    if (full || ig_size(x) <= SHOWN_MOST || !ig_reads_blocks(x))
+        return x;
+    ig_array *part[CORNERS_MOST];
+    int n = 1;
+    for (int axis = 0; axis < shape.n; axis++)
+        n *= n <= CORNERS_MOST && shape.v[axis] > 2 * EDGE_ITEMS ? 2 : 1;
+    if (n > CORNERS_MOST)
+        return x;
+    for (int i = 0; i < n; i++) {
+        int64_t start[IG_MAX_NDIM], stop[IG_MAX_NDIM];
+        for (int axis = 0, bits = i; axis < shape.n; axis++) {
+            const bool cut = shape.v[axis] > 2 * EDGE_ITEMS, last = cut && (bits & 1);
+            bits >>= cut;
+            start[axis] = last ? shape.v[axis] - EDGE_ITEMS : 0;
+            stop[axis] = cut && !last ? EDGE_ITEMS : shape.v[axis];
+        }
+        part[i] =
+            corner_of(ig_slice(x, (ig_ints){start, shape.n}, (ig_ints){stop, shape.n}, IG_NONE));
+        if (!part[i])
+            return NULL;
+    }
+    for (int axis = 0; axis < shape.n; axis++) { /* neighbours along the axis are joined */
+        if (shape.v[axis] <= 2 * EDGE_ITEMS)
+            continue;
+        n /= 2;
+        for (int i = 0; i < n; i++)
+            if (!(part[i] = ig_concat(part + 2 * i, 2, IG_AXES(axis))))
+                return NULL;
+    }
+    return part[0];
+}
+
 char *ig_to_string(ig_array *x, bool full)
 {
     text t = {0};
     if (require_pointer("to_string", "x", x) != IG_OK || ig_scope_begin() != IG_OK)
         return NULL;
     const bool half = ig_dtype_of(x) == IG_F16 || ig_dtype_of(x) == IG_BF16;
-    const void *data = ig_data(half ? ig_astype(x, IG_F32) : x);
+    ig_array *shown = shown_of(x, full);
+    const void *data = !shown ? NULL : ig_data(half ? ig_astype(shown, IG_F32) : shown);
     if (data || !ig_failed())
-        array_print(&t, x, data, full);
+        array_print(&t, x, data, full, shown != x);
     else
         t.failed = true;
     char *result = text_take(&t);
