@@ -44,6 +44,7 @@ BY_TYPE = {
     "const void *": ["numbers", "NULL"],
     "double *": ["&real", "NULL"],
     "const int *": ["axes", "NULL"],
+    "int *": ["&count_out", "NULL"],
     "ig_pullback": ["NULL"],
     "ig_log_function": ["NULL"],
     "function": ["NULL"],
