@@ -175,6 +175,11 @@ def check_library():
     team(3, TOOL, "7", "2", "half")
     p = team(2, TOOL, "7", "4", "rest", "half")
     check("loaded by other ranks", p.returncode == 0 and content("rest") == content("one"), p.stdout + p.stderr)
+    for shards in (1, 5, 8):
+        one = team(0, TOOL, "sum", str(shards)).stdout
+        for n in (2, 3, 4):
+            p = team(n, TOOL, "sum", str(shards))
+            check(f"sums of {n} ranks, {shards} shards", one and p.stdout.splitlines(True) == [one] * n, p.stdout + p.stderr)
     p = team(3, TOOL, "fail", "1")
     check("a rank fails", p.returncode != 0 and p.stdout.count("rank 1 failed:") == 2, p.stdout + p.stderr)
     p = team(2, TOOL, "differ")

@@ -148,6 +148,14 @@ IG_API ig_status ig_shards_add(ig_optimizer *o, ig_model *m, ig_array *loss, dou
                                ig_array *const *also, int n);
 IG_API ig_status ig_shards_step(ig_optimizer *o, ig_model *m, double *value, double *sums, int n);
 
+/* The same sums for loops with their own optimizers. ig_shards_own: this rank computes the shards [*first, *end).
+ * ig_shards_sum: terms lists n arrays for each of them, shard by shard, such as weighted gradients. sums[i], in all
+ * ranks, is the sum of array i over all shards, computed in f32 (f64 for f64), with shape and dtype of like[i]. like
+ * lists n arrays of real floats, such as the parameters; ranks without shards need their shapes. */
+IG_API ig_status ig_shards_own(int shards, int *first, int *end);
+IG_API ig_status ig_shards_sum(int shards, ig_array *const *like, int n, ig_array *const *terms,
+                               ig_array **sums);
+
 /* Saves the model, the optimizer (may be NULL) and a text (may be NULL) to a safetensors file, and loads
  * them. Loading checks every name, shape and dtype first and changes nothing if one is wrong. A model
  * without parameters takes all parameters of the file. */

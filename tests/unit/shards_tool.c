@@ -2,6 +2,7 @@
  *
  *   shards_tool SHARDS STEPS SAVE [LOAD]   trains, and saves model and optimizer to SAVE; begins with those of LOAD
  *   shards_tool fail RANK                  a step in which the layers of that rank fail; prints why it ended
+ *   shards_tool sum SHARDS                 prints a digest of sums of arrays over shards, in each rank
  *   shards_tool differ                     ranks have models with different parameters
  *
  * The model has parameters in f32, bf16 and f64, some larger than a piece, a batch norm and dropout. The optimizer
@@ -100,6 +101,36 @@ static ig_status differ(ig_model *m, ig_optimizer *o)
     return step(o, m, 1, 0); /* the last rank has the shard, so this parameter needs no gradient */
 }
 
+/* Every rank prints the same: sums of many sizes, some smaller than a piece. */
+static ig_status sum(int shards)
+{
+    enum { ARRAYS = 4, MOST = 64 };
+    static const int64_t sizes[ARRAYS] = {5000, 1, 1024, 77};
+    static const ig_dtype dtypes[ARRAYS] = {IG_F32, IG_F64, IG_BF16, IG_F32};
+    ig_array *like[ARRAYS], *sums[ARRAYS], *terms[ARRAYS * MOST];
+    int first = 0, end = 0;
+    ig_status status = ig_shards_own(shards, &first, &end);
+    for (int i = 0; i < ARRAYS; i++)
+        like[i] = ig_zeros(IG_SHAPE(sizes[i]), dtypes[i]);
+    for (int k = first; k < end && status == IG_OK; k++)
+        for (int i = 0; i < ARRAYS; i++) {
+            ig_array *key = ig_fold_in(ig_key(21, NULL), k * ARRAYS + i);
+            ig_array *x = ig_normal(key, IG_SHAPE(sizes[i]), IG_F32, NULL, NULL);
+            terms[(k - first) * ARRAYS + i] = ig_astype(x, dtypes[i]);
+        }
+    if (status == IG_OK)
+        status = ig_shards_sum(shards, like, ARRAYS, terms, sums);
+    for (int i = 0; i < ARRAYS && status == IG_OK; i++) {
+        const unsigned char *data = ig_data(sums[i]);
+        const size_t bytes = (size_t)sizes[i] * ig_dtype_bytes(dtypes[i]);
+        uint64_t digest = 0;
+        for (size_t k = 0; k < bytes; k++)
+            digest = digest * 1000003 + data[k];
+        printf("%016llx%s", (unsigned long long)digest, i + 1 < ARRAYS ? " " : "\n");
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || ig_team_begin() != IG_OK) {
@@ -109,6 +140,7 @@ int main(int argc, char **argv)
     ig_model *m = ig_model_new(11);
     ig_optimizer *o = make();
     const ig_status status = strcmp(argv[1], "fail") == 0     ? fail(m, o, atoi(argv[2]))
+                             : strcmp(argv[1], "sum") == 0    ? sum(atoi(argv[2]))
                              : strcmp(argv[1], "differ") == 0 ? differ(m, o)
                                                               : train(m, o, argv + 1, argc - 1);
     if (status != IG_OK)

@@ -210,6 +210,29 @@ static void test_dropout_depends_on_the_shard(void **state)
     ig_model_free(m);
 }
 
+/* Sums of arrays follow the tree, in f32. */
+static void test_sums_of_arrays(void **state)
+{
+    (void)state;
+    enum { COUNT = 5 };
+    ig_array *terms[2 * COUNT], *sums[2];
+    for (int k = 0; k < COUNT; k++) {
+        ig_array *key = ig_fold_in(ig_key(9, NULL), k);
+        terms[2 * k] = ig_normal(key, IG_SHAPE(33, 41), IG_F32, NULL, NULL);
+        terms[2 * k + 1] = ig_astype(ig_normal(key, IG_SHAPE(7), IG_F32, NULL, NULL), IG_BF16);
+    }
+    assert_int_equal(ig_shards_sum(COUNT, terms, 2, terms, sums), IG_OK);
+    for (int i = 0; i < 2; i++) {
+        ig_array *t[COUNT];
+        for (int k = 0; k < COUNT; k++)
+            t[k] = ig_astype(terms[2 * k + i], IG_F32);
+        ig_array *whole = ig_add(ig_add(t[0], t[1]), ig_add(t[2], ig_add(t[3], t[4])));
+        whole = ig_astype(whole, ig_dtype_of(terms[i]));
+        assert_int_equal(ig_dtype_of(sums[i]), ig_dtype_of(whole));
+        assert_true(ig_item(ig_all(ig_equal(whole, sums[i]), IG_NONE, false)) != 0);
+    }
+}
+
 /* ---- errors ---- */
 
 static void assert_fails(ig_status status, const char *part)
@@ -244,6 +267,12 @@ static void test_errors(void **state)
     assert_int_equal(ig_shards_begin(o, m, 1, &first, &end), IG_OK);
     assert_int_equal(ig_shards_add(o, m, loss, 1, NULL, 0), IG_OK);
     assert_fails(ig_shards_step(o, m, NULL, &sum, 1), "1 sums are asked for, but shards had 0");
+    ig_array *whole = ig_arange(0, 3, 1, IG_I64), *x[2] = {loss, ig_model_get(m, "in.bias")},
+             *sums[2];
+    assert_fails(ig_shards_sum(1, &whole, 1, &whole, sums), "array 0 is not of real floats");
+    assert_fails(ig_shards_sum(2, &loss, 1, x, sums), "array 0 of shard 1 has shape");
+    assert_fails(ig_shards_sum(0, &loss, 1, x, sums), "0 shards");
+    assert_fails(ig_shards_own(0, &first, &end), "0 shards");
     assert_int_equal(ig_optimizer_steps(o), 0);
     shards_step(plain, m, o, 2);
     assert_int_equal(ig_optimizer_steps(o), 1);
@@ -262,6 +291,7 @@ int main(void)
         TEST(test_clips),
         TEST(test_running_statistics),
         TEST(test_dropout_depends_on_the_shard),
+        TEST(test_sums_of_arrays),
         TEST(test_errors),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

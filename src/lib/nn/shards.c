@@ -7,7 +7,7 @@
 
 /* ---- memory ---- */
 
-static char *room_get(shards *s)
+char *shards_room(shards *s)
 {
     if (s->n_spare)
         return s->spare[--s->n_spare];
@@ -19,7 +19,7 @@ static char *room_get(shards *s)
     return memory;
 }
 
-static void room_put(shards *s, char *memory)
+void shards_room_return(shards *s, char *memory)
 {
     if (s->n_spare < NODES_MAX)
         s->spare[s->n_spare++] = memory;
@@ -38,7 +38,7 @@ void shards_free(shards *s)
     if (!s)
         return;
     while (s->n_node)
-        room_put(s, s->node[--s->n_node].sum);
+        shards_room_return(s, s->node[--s->n_node].sum);
     drop_spare(s);
     vector_free(s);
     free(s->number);
@@ -53,8 +53,7 @@ void slots_free(slot_list *list, int n, int slots)
     free(list);
 }
 
-/* Ends the step in this rank, and in all others if it failed. */
-static ig_status step_end(ig_optimizer *o, ig_model *m, ig_status status)
+ig_status shards_end(ig_optimizer *o, ig_model *m, ig_status status)
 {
     shards *s = o ? o->shards : NULL;
     if (m) {
@@ -63,7 +62,7 @@ static ig_status step_end(ig_optimizer *o, ig_model *m, ig_status status)
     }
     if (s) {
         while (s->n_node)
-            room_put(s, s->node[--s->n_node].sum);
+            shards_room_return(s, s->node[--s->n_node].sum);
         s->is_open = false;
     }
     if (status != IG_OK && team_is_on())
@@ -80,8 +79,7 @@ static bool vector_fits(const shards *s, const ig_model *m)
            s->n == m->param.n + m->state.n;
 }
 
-/* Fills the places when they are first needed: layers may create parameters after ig_shards_begin. */
-static ig_status vector_ready(shards *s, const ig_model *m)
+ig_status shards_ready(shards *s, const ig_model *m)
 {
     if (vector_fits(s, m))
         return IG_OK;
@@ -89,7 +87,16 @@ static ig_status vector_ready(shards *s, const ig_model *m)
         return ig_fail(IG_ERR_ARGUMENT, "shards: the shards of a step have different parameters; "
                                         "call the same layers for each");
     drop_spare(s);
-    return vector_fill(s, m);
+    const int n_param = m->param.n, n = n_param + m->state.n;
+    ig_array **list = malloc((size_t)n * sizeof(ig_array *));
+    for (int i = 0; i < n && list; i++)
+        list[i] = i < n_param ? m->param.at[i].value : m->state.at[i - n_param].value;
+    const ig_status status =
+        list ? vector_fill(s, list, n, n_param)
+             : ig_fail(IG_ERR_MEMORY, "shards: no memory for a list of %d arrays", n);
+    free(list);
+    s->model = m->id;
+    return status;
 }
 
 static ig_status begin_check(const ig_optimizer *o, const ig_model *m, int count, const int *first,
@@ -113,8 +120,8 @@ ig_status ig_shards_begin(ig_optimizer *o, ig_model *m, int count, int *first, i
     if (status == IG_OK && !o->shards && !(o->shards = calloc(1, sizeof *o->shards)))
         status = ig_fail(IG_ERR_MEMORY, "shards_begin: no memory");
     if (status != IG_OK)
-        return step_end(o, m, status);
-    step_end(o, m, IG_OK); /* drops a step that was not finished */
+        return shards_end(o, m, status);
+    shards_end(o, m, IG_OK); /* drops a step that was not finished */
     shards *s = o->shards;
     s->rank = ig_team_rank();
     if (s->ranks != ig_team_size()) {
@@ -222,25 +229,24 @@ static ig_status read_numbers(shards *s, ig_array *loss, double weight, ig_array
     return ig_failed() ? error_code() : IG_OK;
 }
 
-/* Adds nodes that are halves of one node. */
-static void merge(shards *s, node *list, int *n, int rank)
+void shards_merge(shards *s, node *list, int *n, int rank)
 {
     for (; nodes_are_halves(list, *n, s->count); --*n) {
         vector_add(s, rank, list[*n - 2].sum, list[*n - 1].sum);
         list[*n - 2].hi = list[*n - 1].hi;
         if (rank < 0)
-            room_put(s, list[*n - 1].sum);
+            shards_room_return(s, list[*n - 1].sum);
     }
 }
 
 /* Makes a node of evaluated terms. If the last node is its sibling, they are added there, without a vector of their own. */
-static ig_status push(shards *s, ig_array **term)
+ig_status shards_push(shards *s, ig_array **term)
 {
     node *const list = s->node;
     const int n = s->n_node;
     list[n] = (node){.lo = s->next, .hi = s->next + 1};
     const bool adds = nodes_are_halves(list, n + 1, s->count);
-    char *vector = adds ? list[n - 1].sum : room_get(s);
+    char *vector = adds ? list[n - 1].sum : shards_room(s);
     const ig_status status = vector ? read_entries(s, term, vector, adds) : error_code();
     if (adds) {
         list[n - 1].hi = list[n].hi; /* a step that failed is dropped */
@@ -249,7 +255,7 @@ static ig_status push(shards *s, ig_array **term)
         s->n_node++;
     }
     if (status == IG_OK)
-        merge(s, list, &s->n_node, -1);
+        shards_merge(s, list, &s->n_node, -1);
     return status;
 }
 
@@ -264,7 +270,7 @@ static ig_status add_shard(shards *s, const ig_model *m, ig_array *loss, double 
     if (status == IG_OK)
         status = read_numbers(s, loss, weight, also);
     if (status == IG_OK)
-        status = push(s, term);
+        status = shards_push(s, term);
     free(term);
     return status;
 }
@@ -301,500 +307,15 @@ ig_status ig_shards_add(ig_optimizer *o, ig_model *m, ig_array *loss, double wei
         shards *s = o->shards;
         const bool kept = ig_keep_history(false); /* parameters are constants */
         s->n_also = n;
-        status = vector_ready(s, m);
+        status = shards_ready(s, m);
         if (status == IG_OK)
             status = add_shard(s, m, loss, weight, also);
         ig_keep_history(kept);
         ig_scope_end();
     }
     if (status != IG_OK)
-        return step_end(o, m, status);
+        return shards_end(o, m, status);
     model_step_end(m, false);
     m->shard = ++o->shards->next;
     return IG_OK;
-}
-
-/* ---- step: sums over all ranks ---- */
-
-/* Sends the parts of own nodes to the ranks that own them, and receives the own part of all nodes. */
-typedef struct exchange {
-    node *node; /* all nodes, by shard; sum: the own part */
-    team_move *move;
-    char *memory; /* of received parts */
-    int n, n_move;
-} exchange;
-
-static void exchange_free(exchange *x)
-{
-    free(x->node);
-    free(x->move);
-    free(x->memory);
-}
-
-static void move_add(exchange *x, int rank, bool sends, char *data, uint64_t bytes)
-{
-    if (bytes)
-        x->move[x->n_move++] = (team_move){rank, sends, data, bytes};
-}
-
-static ig_status exchange_plan(const shards *s, exchange *x)
-{
-    const size_t most = (size_t)s->ranks * NODES_MAX;
-    const uint64_t part = s->fine_cut[s->rank + 1] - s->fine_cut[s->rank];
-    node theirs[NODES_MAX];
-    uint64_t received = 0;
-    for (int r = 0; r < s->ranks; r++)
-        if (r != s->rank)
-            received += (uint64_t)nodes_of_rank(s->count, s->ranks, r, theirs) * part;
-    x->node = calloc(most, sizeof *x->node);
-    x->move = calloc(2 * most, sizeof *x->move);
-    x->memory = malloc(received + 1);
-    if (!x->node || !x->move || !x->memory)
-        return ig_fail(IG_ERR_MEMORY, "shards_step: no memory for %llu bytes of gradients",
-                       (unsigned long long)received);
-    char *into = x->memory;
-    for (int r = 0; r < s->ranks; r++) {
-        const int n = nodes_of_rank(s->count, s->ranks, r, theirs);
-        for (int k = 0; k < s->n_node && r != s->rank; k++)
-            move_add(x, r, true, s->node[k].sum + s->fine_cut[r],
-                     s->fine_cut[r + 1] - s->fine_cut[r]);
-        for (int k = 0; k < n; k++) {
-            node *to = &x->node[x->n++];
-            *to = theirs[k];
-            to->sum = r == s->rank ? s->node[k].sum + s->fine_cut[r] : into;
-            if (r != s->rank) {
-                move_add(x, r, false, into, part);
-                into += part;
-            }
-        }
-    }
-    return IG_OK;
-}
-
-/* Sums the own part over all shards into x->node[0]. */
-static ig_status exchange_sum(shards *s, exchange *x)
-{
-    ig_status status = exchange_plan(s, x);
-    if (status == IG_OK && x->n_move)
-        status = team_exchange(TEAM_MAIN, x->move, x->n_move);
-    int used = 0;
-    for (int k = 0; k < x->n && status == IG_OK; k++) {
-        x->node[used++] = x->node[k];
-        merge(s, x->node, &used, s->rank);
-    }
-    return status;
-}
-
-/* Gives all ranks the numbers of all shards, and sums them. */
-static ig_status sum_numbers(shards *s, double *value, double *sums, int n)
-{
-    const size_t stride = 1 + (size_t)n;
-    uint64_t *at = malloc(((size_t)s->ranks + 1) * sizeof *at);
-    double *all = malloc(stride * (size_t)s->count * sizeof *all);
-    ig_status status = at && all ? IG_OK : ig_fail(IG_ERR_MEMORY, "shards_step: no memory");
-    if (status == IG_OK) {
-        const size_t from = stride * (size_t)s->first, to = stride * (size_t)s->end;
-        if (to > from)
-            memcpy(all + from, s->number + from, (to - from) * sizeof *all);
-        for (int r = 0, end; r < s->ranks; r++) {
-            int first;
-            shards_of_rank(s->count, s->ranks, r, &first, &end);
-            at[r] = (uint64_t)first * stride * sizeof *all;
-        }
-        at[s->ranks] = (uint64_t)s->count * stride * sizeof *all;
-        status = s->ranks > 1 ? team_gather(TEAM_MAIN, all, at) : IG_OK;
-    }
-    if (status == IG_OK && value)
-        *value = tree_sum(all, 0, s->count, (int)stride);
-    for (int i = 0; i < n && status == IG_OK; i++)
-        sums[i] = tree_sum(all + 1 + i, 0, s->count, (int)stride);
-    free(at);
-    free(all);
-    return status;
-}
-
-/* ---- step: clipping ---- */
-
-/* Calls f for the elements of each own piece of parameters, in order. */
-static void each_piece(const shards *s, char *sum,
-                       void (*f)(void *context, char *x, int64_t n, bool is_double), void *context)
-{
-    for (int i = 0; i < s->n_param; i++) {
-        const size_t bytes = ig_dtype_bytes(s->at[i].fine_dtype);
-        int64_t lo, hi;
-        vector_span(s, i, s->rank, &lo, &hi);
-        for (int64_t k = lo; k < hi; k += PIECE)
-            f(context, sum + (s->at[i].fine - s->fine_cut[s->rank]) + (uint64_t)k * bytes,
-              hi - k < PIECE ? hi - k : PIECE, s->at[i].fine_dtype == IG_F64);
-    }
-}
-
-/* Appends the sum of the squares to *context. */
-static void piece_square(void *context, char *x, int64_t n, bool is_double)
-{
-    double **to = context, sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double one = is_double ? ((const double *)x)[i] : (double)((const float *)x)[i];
-        sum += one * one;
-    }
-    *(*to)++ = sum;
-}
-
-static void piece_scale(void *context, char *x, int64_t n, bool is_double)
-{
-    const double scale = *(const double *)context;
-    for (int64_t i = 0; i < n; i++)
-        if (is_double)
-            ((double *)x)[i] *= scale;
-        else
-            ((float *)x)[i] *= (float)scale;
-}
-
-/* Scales the own gradients by max_norm / max(norm, max_norm). The norm is the sum over pieces, in their order. */
-static ig_status clip(const shards *s, double max_norm, char *sum)
-{
-    const int64_t pieces = s->at[s->n_param].piece;
-    double *square = malloc((size_t)pieces * sizeof *square), norm = 0;
-    uint64_t *at = malloc(((size_t)s->ranks + 1) * sizeof *at);
-    ig_status status =
-        square && at ? IG_OK : ig_fail(IG_ERR_MEMORY, "shards_step: no memory for the norm");
-    if (status == IG_OK) {
-        for (int r = 0; r <= s->ranks; r++) {
-            const int64_t piece = vector_piece(s, r);
-            at[r] = (uint64_t)(piece < pieces ? piece : pieces) * sizeof *square;
-        }
-        double *own = square + at[s->rank] / sizeof *square;
-        each_piece(s, sum, piece_square, &own);
-        status = s->ranks > 1 ? team_gather(TEAM_MAIN, square, at) : IG_OK;
-    }
-    for (int64_t i = 0; i < pieces && status == IG_OK; i++)
-        norm += square[i];
-    norm = sqrt(norm);
-    double scale = max_norm / (norm > max_norm ? norm : max_norm);
-    if (isnan(norm))
-        scale = NAN;
-    if (status == IG_OK && scale != 1)
-        each_piece(s, sum, piece_scale, &scale);
-    free(square);
-    free(at);
-    return status;
-}
-
-/* ---- step: new values ---- */
-
-/* Lists of arrays. made: for each entry its new value, and for parameters the new slots after it; NULL: this rank
- * owns no element. */
-typedef struct renewal {
-    ig_optimizer *o;
-    ig_model *m;
-    shards *s;
-    ig_array *(*made)[1 + SLOTS_MAX];
-    ig_array **out, **donated, **fresh;
-    int n_out, n_donated;
-} renewal;
-
-static entry *entry_of(const renewal *w, int i)
-{
-    const int n = w->s->n_param;
-    return i < n ? &w->m->param.at[i] : &w->m->state.at[i - n];
-}
-
-static ig_status renewal_begin(renewal *w)
-{
-    const size_t n = (size_t)w->s->n;
-    w->made = calloc(n, sizeof *w->made);
-    w->out = malloc(n * (1 + SLOTS_MAX) * sizeof(ig_array *));
-    w->donated = malloc(n * (1 + SLOTS_MAX) * sizeof(ig_array *));
-    w->fresh = calloc(n, sizeof(ig_array *));
-    if (!w->made || !w->out || !w->donated || !w->fresh)
-        return ig_fail(IG_ERR_MEMORY, "shards_step: no memory for lists of %zu arrays", n);
-    return IG_OK;
-}
-
-static void renewal_end(renewal *w)
-{
-    for (int i = 0; i < w->s->n; i++) {
-        for (int k = 0; w->made && k <= SLOTS_MAX; k++)
-            ig_release(w->made[i][k]);
-        if (w->fresh)
-            ig_release(w->fresh[i]);
-    }
-    free(w->made);
-    free(w->out);
-    free(w->donated);
-    free(w->fresh);
-}
-
-/* Elements [lo, hi) of x, flat; x itself in a team of one. */
-static ig_array *span_of(const shards *s, ig_array *x, int64_t lo, int64_t hi)
-{
-    if (s->ranks == 1)
-        return x;
-    return ig_slice(ig_reshape(x, IG_SHAPE(-1)), IG_SHAPE(lo), IG_SHAPE(hi), IG_SHAPE(1));
-}
-
-/* Builds the new value of the own span of entry i, and of its slots. */
-static ig_status renew(renewal *w, int i, const double *number, char *sum)
-{
-    const shards *s = w->s;
-    ig_optimizer *o = w->o;
-    entry *e = entry_of(w, i);
-    const place *p = &s->at[i];
-    int64_t lo, hi;
-    vector_span(s, i, s->rank, &lo, &hi);
-    if (lo == hi)
-        return IG_OK;
-    const char *data =
-        sum + (p->fine - s->fine_cut[s->rank]) + (uint64_t)lo * ig_dtype_bytes(p->fine_dtype);
-    ig_array *old = span_of(s, e->value, lo, hi);
-    ig_array *g =
-        ig_from_data(data, s->ranks == 1 ? ig_shape(e->value) : IG_SHAPE(hi - lo), p->fine_dtype);
-    ig_array **made = w->made[i];
-    ig_status status = IG_OK;
-    if (i >= s->n_param)
-        made[0] =
-            ig_scope_forget(ig_astype(ig_add(ig_astype(old, p->fine_dtype), g), p->own_dtype));
-    else
-        status = optimizer_update(o, number, ig_ndim(e->value), old, g,
-                                  o->owner ? o->state[i] : NULL, made);
-    if (status != IG_OK || !made[0])
-        return error_code();
-    const int slots = i < s->n_param ? o->slots : 0;
-    for (int k = 0; k <= slots; k++)
-        w->out[w->n_out++] = made[k];
-    for (int k = 0; k < slots && o->owner; k++)
-        w->donated[w->n_donated++] = o->state[i][k];
-    if (s->ranks == 1)
-        w->donated[w->n_donated++] = e->value;
-    return IG_OK;
-}
-
-static ig_status renew_all(renewal *w, char *sum)
-{
-    double number[NUMBERS_MAX];
-    ig_status status = IG_OK;
-    w->o->rule->numbers(w->o, schedule_rate(w->o, w->o->steps), number);
-    for (int i = 0; i < w->s->n && status == IG_OK; i++)
-        status = renew(w, i, number, sum);
-    if (status == IG_OK && w->n_out)
-        status = ig_eval_donating(w->out, w->n_out, w->donated, w->n_donated);
-    return status;
-}
-
-/* Makes the whole new value of each entry from the parts of all ranks. all: memory for a vector. */
-static ig_status gather_values(renewal *w, char *all)
-{
-    const shards *s = w->s;
-    ig_status status = IG_OK;
-    for (int i = 0; i < s->n && status == IG_OK; i++) {
-        const size_t bytes = ig_dtype_bytes(s->at[i].own_dtype);
-        int64_t lo, hi;
-        vector_span(s, i, s->rank, &lo, &hi);
-        if (w->made[i][0])
-            status = ig_read(w->made[i][0], all + s->at[i].own + (size_t)lo * bytes,
-                             (size_t)(hi - lo) * bytes);
-    }
-    if (status == IG_OK)
-        status = team_gather(TEAM_MAIN, all, s->own_cut);
-    for (int i = 0; i < s->n && status == IG_OK; i++) {
-        w->fresh[i] = ig_scope_forget(
-            ig_from_data(all + s->at[i].own, ig_shape(entry_of(w, i)->value), s->at[i].own_dtype));
-        if (!w->fresh[i])
-            status = error_code();
-    }
-    return status;
-}
-
-/* The vectors of this rank are no longer needed: one is used for the values. */
-static ig_status gather_in_vector(renewal *w)
-{
-    shards *s = w->s;
-    char *all = s->n_node ? s->node[--s->n_node].sum : room_get(s);
-    if (!all)
-        return error_code();
-    const ig_status status = gather_values(w, all);
-    room_put(s, all);
-    return status;
-}
-
-static ig_array *taken(ig_array **from)
-{
-    ig_array *x = *from;
-    *from = NULL;
-    return x;
-}
-
-/* Replaces the old arrays by the new ones. */
-static void renewal_commit(renewal *w)
-{
-    ig_optimizer *o = w->o;
-    const shards *s = w->s;
-    for (int i = 0; i < s->n; i++) {
-        entry *e = entry_of(w, i);
-        ig_array *value = taken(s->ranks > 1 ? &w->fresh[i] : &w->made[i][0]);
-        if (value) { /* NULL: it has no elements */
-            ig_release(e->value);
-            e->value = value;
-        }
-        for (int k = 0; i < s->n_param && k < o->slots; k++) {
-            ig_release(o->state[i][k]);
-            o->state[i][k] = taken(&w->made[i][1 + k]);
-        }
-    }
-    o->owner = w->m->id;
-    o->n = s->n_param;
-    o->is_split = s->ranks > 1;
-    o->steps++;
-    w->m->steps++;
-}
-
-/* ---- step ---- */
-
-/* Makes room for the first state, or keeps only the own spans of a whole one. */
-static ig_status split_state(ig_optimizer *o, const shards *s)
-{
-    if (!o->owner) {
-        optimizer_clear(o);
-        o->state = calloc((size_t)s->n_param, sizeof *o->state);
-        return o->state ? IG_OK
-                        : ig_fail(IG_ERR_MEMORY, "shards_step: no memory for a list of %d arrays",
-                                  s->n_param);
-    }
-    if (o->is_split || s->ranks == 1)
-        return IG_OK;
-    slot_list *part = calloc((size_t)s->n_param, sizeof *part);
-    ig_status status = part ? IG_OK : ig_fail(IG_ERR_MEMORY, "shards_step: no memory");
-    for (int i = 0; i < s->n_param && status == IG_OK; i++)
-        for (int k = 0; k < o->slots && status == IG_OK; k++) {
-            int64_t lo, hi;
-            vector_span(s, i, s->rank, &lo, &hi);
-            if (lo < hi && !(part[i][k] = model_own(span_of(s, o->state[i][k], lo, hi))))
-                status = error_code();
-        }
-    if (status != IG_OK) {
-        slots_free(part, s->n_param, o->slots);
-        return status;
-    }
-    slots_free(o->state, s->n_param, o->slots);
-    o->state = part;
-    o->is_split = true;
-    return IG_OK;
-}
-
-static ig_status finish_check(const ig_optimizer *o, const ig_model *m, const double *sums, int n)
-{
-    if (!o || !m || (n > 0 && !sums) || n < 0)
-        return ig_fail(IG_ERR_ARGUMENT, "shards_step: %s",
-                       !o      ? "the optimizer is NULL"
-                       : !m    ? "the model is NULL"
-                       : n < 0 ? "a count cannot be negative"
-                               : "the list of sums is NULL");
-    const ig_status status = step_pair_check(o, m);
-    if (status != IG_OK)
-        return status;
-    const shards *s = o->shards;
-    if (!s || !s->is_open)
-        return ig_fail(IG_ERR_ARGUMENT, "shards_step: call ig_shards_begin first");
-    if (s->next < s->end)
-        return ig_fail(IG_ERR_ARGUMENT, "shards_step: %d of the %d shards of this rank were added",
-                       s->next - s->first, s->end - s->first);
-    if (s->first < s->end && n != s->n_also)
-        return ig_fail(IG_ERR_ARGUMENT, "shards_step: %d sums are asked for, but shards had %d", n,
-                       s->n_also);
-    return IG_OK;
-}
-
-static ig_status finish(ig_optimizer *o, ig_model *m, double *value, double *sums, int n)
-{
-    shards *s = o->shards;
-    exchange x = {0};
-    renewal w = {.o = o, .m = m, .s = s};
-    ig_status status = vector_ready(s, m);
-    if (status == IG_OK)
-        status = vector_agree(s, m);
-    if (status == IG_OK)
-        status = split_state(o, s);
-    if (status == IG_OK)
-        status = exchange_sum(s, &x);
-    if (status == IG_OK)
-        status = sum_numbers(s, value, sums, n);
-    char *sum = x.n ? x.node[0].sum : NULL;
-    if (status == IG_OK && o->max_norm > 0)
-        status = clip(s, o->max_norm, sum);
-    if (status == IG_OK)
-        status = renewal_begin(&w);
-    if (status == IG_OK)
-        status = renew_all(&w, sum);
-    exchange_free(&x); /* the sums are in arrays now */
-    if (status == IG_OK && s->ranks > 1)
-        status = gather_in_vector(&w);
-    if (status == IG_OK)
-        renewal_commit(&w);
-    renewal_end(&w);
-    return status;
-}
-
-ig_status ig_shards_step(ig_optimizer *o, ig_model *m, double *value, double *sums, int n)
-{
-    ig_status status = finish_check(o, m, sums, n);
-    if (status == IG_OK)
-        status = ig_scope_begin();
-    if (status == IG_OK) {
-        const bool kept = ig_keep_history(false);
-        status = finish(o, m, value, sums, n);
-        ig_keep_history(kept);
-        ig_scope_end();
-    }
-    return step_end(o, m, status);
-}
-
-/* ---- saving ---- */
-
-bool shards_in_team(const ig_optimizer *o) { return o->shards && o->shards->ranks > 1; }
-
-/* Gives rank 0 slot k of parameter i as a whole; NULL in other ranks. */
-static ig_status collect_slot(const shards *s, ig_array *own, ig_ints shape, int i,
-                              ig_array **whole)
-{
-    const size_t bytes = ig_dtype_bytes(s->at[i].fine_dtype);
-    char *data = malloc((size_t)s->at[i].size * bytes + 1);
-    team_move *move = malloc((size_t)s->ranks * sizeof *move);
-    ig_status status =
-        data && move ? IG_OK : ig_fail(IG_ERR_MEMORY, "model_save: no memory for an array");
-    int n = 0;
-    for (int r = 0; r < s->ranks && status == IG_OK; r++) {
-        int64_t lo, hi;
-        vector_span(s, i, r, &lo, &hi);
-        char *at = data + (size_t)lo * bytes;
-        const size_t size = (size_t)(hi - lo) * bytes;
-        if (r == s->rank && size)
-            status = ig_read(own, at, size);
-        if (size && (r == s->rank) != (s->rank == 0))
-            move[n++] = (team_move){s->rank ? 0 : r, s->rank != 0, at, size};
-    }
-    if (status == IG_OK && n)
-        status = team_exchange(TEAM_MAIN, move, n);
-    if (status == IG_OK && s->rank == 0 &&
-        !(*whole = ig_scope_forget(ig_from_data(data, shape, s->at[i].fine_dtype))))
-        status = error_code();
-    free(data);
-    free(move);
-    return status;
-}
-
-ig_status shards_collect(const ig_optimizer *o, const ig_model *m, slot_list **whole)
-{
-    const shards *s = o->shards;
-    slot_list *list = calloc((size_t)o->n + 1, sizeof *list);
-    ig_status status = list ? IG_OK : ig_fail(IG_ERR_MEMORY, "model_save: no memory");
-    for (int i = 0; i < o->n && status == IG_OK; i++)
-        for (int k = 0; k < o->slots && status == IG_OK; k++)
-            status =
-                collect_slot(s, o->state[i][k], ig_shape(m->param.at[i].value), i, &list[i][k]);
-    if (status != IG_OK || s->rank) {
-        slots_free(list, o->n, o->slots);
-        list = NULL;
-    }
-    *whole = list;
-    return status;
 }

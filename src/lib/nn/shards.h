@@ -48,6 +48,37 @@ typedef struct shards {
     int n_spare;
 } shards;
 
+/* ---- shards.c ---- */
+
+/* Memory for a vector; NULL, with an error, if there is none. It is kept for the next vector. */
+char *shards_room(shards *s);
+void shards_room_return(shards *s, char *memory);
+
+/* Fills the places when they are first needed: layers may create parameters after ig_shards_begin. */
+ig_status shards_ready(shards *s, const ig_model *m);
+
+/* Makes a node of the evaluated entries of shard s->next; an entry that is NULL is 0. */
+ig_status shards_push(shards *s, ig_array **term);
+/* Adds nodes that are halves of one node. rank -1: the nodes are whole vectors with their own memory. */
+void shards_merge(shards *s, node *list, int *n, int rank);
+
+/* Ends the step in this rank, and in all others if it failed. Returns status. */
+ig_status shards_end(ig_optimizer *o, ig_model *m, ig_status status);
+
+/* ---- exchange.c ---- */
+
+/* Sends the parts of own nodes to the ranks that own them, and receives the own part of all nodes. */
+typedef struct exchange {
+    node *node; /* all nodes, by shard; sum: the own part */
+    team_move *move;
+    char *memory; /* of received parts */
+    int n, n_move;
+} exchange;
+
+/* Sums the own part over all shards into x->node[0]. Collective. */
+ig_status exchange_sum(shards *s, exchange *x);
+void exchange_free(exchange *x);
+
 /* ---- tree.c ---- */
 
 /* The shards that a rank computes: [*first, *end). */
@@ -64,10 +95,10 @@ double tree_sum(const double *value, int lo, int hi, int stride);
 
 /* ---- vector.c ---- */
 
-/* Fills places and cuts for the model. */
-ig_status vector_fill(shards *s, const ig_model *m);
+/* Fills places and cuts for a list of arrays, of which the first n_param are parameters. */
+ig_status vector_fill(shards *s, ig_array *const *list, int n, int n_param);
 void vector_free(shards *s);
-/* Fails if the ranks have different models. Collective; does nothing after the first success. */
+/* Fails if the ranks have different places or models; m may be NULL. Collective; does nothing after the first success. */
 ig_status vector_agree(shards *s, const ig_model *m);
 
 /* The first piece of a rank; for rank == ranks, the number of pieces. */

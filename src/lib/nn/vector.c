@@ -6,14 +6,12 @@
 
 static uint64_t aligned(uint64_t bytes) { return (bytes + 7) & ~UINT64_C(7); }
 
-static void fill_places(shards *s, const ig_model *m)
+static void fill_places(shards *s, ig_array *const *list)
 {
     place next = {0};
     for (int i = 0; i < s->n; i++) {
-        const ig_array *x =
-            i < s->n_param ? m->param.at[i].value : m->state.at[i - s->n_param].value;
-        next.size = ig_size(x);
-        next.own_dtype = ig_dtype_of(x);
+        next.size = ig_size(list[i]);
+        next.own_dtype = ig_dtype_of(list[i]);
         next.fine_dtype = next.own_dtype == IG_F64 ? IG_F64 : IG_F32;
         s->at[i] = next;
         next.piece += (next.size + PIECE - 1) / PIECE;
@@ -52,23 +50,21 @@ void vector_free(shards *s)
     s->n = s->n_param = 0;
 }
 
-ig_status vector_fill(shards *s, const ig_model *m)
+ig_status vector_fill(shards *s, ig_array *const *list, int n, int n_param)
 {
     vector_free(s);
     const size_t cuts = (size_t)s->ranks + 1;
-    s->n_param = m->param.n;
-    s->n = m->param.n + m->state.n;
+    s->n_param = n_param;
+    s->n = n;
     s->at = calloc((size_t)s->n + 1, sizeof *s->at);
     s->fine_cut = calloc(cuts, sizeof *s->fine_cut);
     s->own_cut = calloc(cuts, sizeof *s->own_cut);
     if (!s->at || !s->fine_cut || !s->own_cut) {
         vector_free(s);
-        return ig_fail(IG_ERR_MEMORY, "shards: no memory for a list of %d arrays",
-                       m->param.n + m->state.n);
+        return ig_fail(IG_ERR_MEMORY, "shards: no memory for a list of %d arrays", n);
     }
-    fill_places(s, m);
+    fill_places(s, list);
     fill_cuts(s);
-    s->model = m->id;
     s->is_agreed = s->ranks == 1;
     return IG_OK;
 }
@@ -80,16 +76,21 @@ ig_status vector_agree(shards *s, const ig_model *m)
     uint8_t digest[HASH_BYTES];
     hash h;
     hash_begin(&h);
-    hash_add(&h, &m->seed, sizeof m->seed);
-    hash_add(&h, &m->steps, sizeof m->steps);
-    for (int i = 0; i < s->n; i++) {
+    hash_add(&h, &s->count, sizeof s->count);
+    hash_add(&h, s->at, (size_t)s->n * sizeof *s->at);
+    if (m) {
+        hash_add(&h, &m->seed, sizeof m->seed);
+        hash_add(&h, &m->steps, sizeof m->steps);
+    }
+    for (int i = 0; m && i < s->n; i++) {
         const entry *e = i < s->n_param ? &m->param.at[i] : &m->state.at[i - s->n_param];
         hash_add(&h, e->name, strlen(e->name) + 1);
-        hash_add(&h, &s->at[i], sizeof s->at[i]);
     }
     hash_end(&h, digest);
     const ig_status status =
-        team_agree(TEAM_MAIN, digest, sizeof digest, "models (names, sizes, seed or steps)");
+        team_agree(TEAM_MAIN, digest, sizeof digest,
+                   m ? "models or shards (names, sizes, seed, steps, number of shards)"
+                     : "sizes of arrays or numbers of shards");
     s->is_agreed = status == IG_OK;
     return status;
 }
