@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "progress.h"
 
+#include "base/team.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -62,6 +63,13 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* In a team, rank 0 decides for all. */
+static bool runs_again(int n, double start_s)
+{
+    bool again = n < RUNS_LEAST || now_s() - start_s < time_least_s;
+    return team_broadcast(TEAM_MAIN, 0, &again, sizeof again) == IG_OK && again;
+}
+
 /* Repeats the last statement with a new graph each time. v gets the value of the last run. */
 static bool time_again(calc *c, value *v, timing *out)
 {
@@ -69,7 +77,7 @@ static bool time_again(calc *c, value *v, timing *out)
     int n = 0;
     bool fine = true;
     calc_mute(c, true);
-    while (fine && n < RUNS_MOST && (n < RUNS_LEAST || now_s() - start < time_least_s)) {
+    while (fine && n < RUNS_MOST && runs_again(n, start)) {
         double begin = now_s();
         fine = calc_again(c, v) && calc_settle(c, v, true) && ig_synchronize(NULL) == IG_OK;
         ms[n++] = (now_s() - begin) * 1e3;

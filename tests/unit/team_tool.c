@@ -1,6 +1,7 @@
 /* A tool for tests/test_mpi.py; not a test by itself. Each rank runs it, under mpirun.
  *
  *   team_tool moves        broadcasts, gathers and exchanges bytes of many sizes, and checks what comes
+ *   team_tool speed        times them, for bench/team: rank 0 prints seconds
  *   team_tool fail RANK    that rank fails while the others wait for it; rank 0 prints why it ended
  *   team_tool die RANK     that rank kills itself
  *   team_tool differ       ranks have different data */
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/team.h"
@@ -103,6 +105,43 @@ static int moves(void)
     return wrong != 0;
 }
 
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Medians are for bench/team: each line is a kind, the bytes, and the seconds of one operation. */
+static int speed(void)
+{
+    enum { ROUNDS = 15, MOST = 1 << 26 };
+    const int size = ig_team_size(), me = ig_team_rank();
+    unsigned char *data = calloc(2, MOST);
+    for (size_t bytes = 8; bytes <= MOST && data; bytes *= 8)
+        for (int round = 0; round < 3 * ROUNDS; round++) {
+            static const char *const kinds[] = {"broadcast", "gather", "exchange"};
+            uint64_t at[65] = {0};
+            for (int r = 0; r < size; r++)
+                at[r + 1] = bytes * (uint64_t)(r + 1) / (uint64_t)size;
+            const int next = (me + 1) % size, last = (me + size - 1) % size;
+            const team_move ring[] = {{next, true, data, bytes}, {last, false, data + MOST, bytes}};
+            team_barrier(TEAM_MAIN);
+            const double begin = now_s();
+            if (round % 3 == 0)
+                team_broadcast(TEAM_MAIN, 0, data, bytes);
+            else if (round % 3 == 1)
+                team_gather(TEAM_MAIN, data, at);
+            else
+                team_exchange(TEAM_MAIN, ring, 2);
+            team_barrier(TEAM_MAIN);
+            if (me == 0)
+                printf("%s %zu %.9f\n", kinds[round % 3], bytes, now_s() - begin);
+        }
+    free(data);
+    return 0;
+}
+
 static int fail(int rank)
 {
     if (ig_team_rank() == rank)
@@ -124,6 +163,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "moves") == 0)
         code = moves();
+    else if (strcmp(what, "speed") == 0)
+        code = speed();
     else if (strcmp(what, "fail") == 0)
         code = fail(rank);
     else if (strcmp(what, "die") == 0 && ig_team_rank() == rank)

@@ -230,13 +230,24 @@ static uint64_t tile_bytes(const stage *s, bool summed)
     return bytes;
 }
 
-/* True if each rank of a team gets a block, or if the stage is so small that this would not be worth it. */
+/* True if the ranks of a team get about as many blocks, or if the stage is so small that this would not be worth it. */
 static bool is_spread(const stage *s)
 {
     const uint64_t ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
     const int64_t parts = s->kind == STAGE_FOLD ? stage_parts(s) : 1;
-    return (uint64_t)(stage_tiles(s) * parts) >= ranks ||
+    /* Blocks are not equally long. Of a product, more tiles would read more. */
+    const uint64_t wanted = ranks == 1 || s->kind == STAGE_PRODUCT ? ranks : 4 * ranks;
+    return (uint64_t)(stage_tiles(s) * parts) >= wanted ||
            s->load + tile_bytes(s, false) < ranks * SPREAD_BYTES;
+}
+
+/* The cost, for which other ranks wait if one of them does all. */
+static uint64_t team_cost(const block_plan *p, const stage *s)
+{
+    const uint64_t all = cost(p, s), ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
+    if (ranks == 1 || is_spread(s))
+        return all;
+    return all < UINT64_MAX / ranks ? all * ranks : all;
 }
 
 /* The next shorter length of an axis of tiles; of axis `ndim`, of the parts of a scan. 0: there is none. */
@@ -601,7 +612,7 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t most)
             continue;
         TRY(try_way(p, s, way & PARTS ? parts : STAGE_TILES, way & APART,
                     way & LARGE ? larger : most, &fits));
-        const uint64_t now = fits ? cost(p, s) : UINT64_MAX;
+        const uint64_t now = fits ? team_cost(p, s) : UINT64_MAX;
         if (now < (way & LARGE ? least / 2 : least)) {
             least = now;
             best = way;
