@@ -70,11 +70,12 @@ typedef struct step {
     edge *place; /* STEP_ASSEMBLE: where each input lies in the result */
     int n_in;
     block_source *source; /* STEP_SOURCE, STEP_CALL */
-    uint64_t read;        /* bytes that the stage reads of it */
+    uint64_t read, exact; /* bytes that the stage reads of it, and would read if it had no chunks */
     bool is_end;          /* an end of the stage sees it */
     /* Of the current block: */
     bool wanted, linear, cut;
     box want;
+    int64_t asked;  /* STEP_SOURCE: elements that are needed; want has whole chunks */
     ig_array *made; /* borrowed from the scope */
 } step;
 

@@ -61,7 +61,8 @@ static void demand(stage *s, int64_t block, box *want)
     steps_demand(&s->work, want, s->all_cut ? 0 : (double)(stage_tiles(s) * parts));
 }
 
-/* Adds what the current block reads of each source, if the steps wanted `before` for the block before it. */
+/* Adds what the current block reads of each source, if the steps wanted `before` for the block before it, and what it
+ * needs of it. */
 static void add_reads(const stage *s, const box *before, double *reads)
 {
     for (int i = 0; i < s->work.n; i++) {
@@ -72,8 +73,9 @@ static void add_reads(const stage *s, const box *before, double *reads)
         box both, rest = from->want;
         if (before && s->ahead)
             box_reuse(&before[i], &from->want, ndim, &both, &rest);
-        reads[i] +=
-            (double)box_size(&rest, ndim) * (double)ig_dtype_bytes((ig_dtype)from->root->dtype);
+        const double bytes = (double)ig_dtype_bytes((ig_dtype)from->root->dtype);
+        reads[2 * i] += (double)box_size(&rest, ndim) * bytes;
+        reads[2 * i + 1] += (double)from->asked * bytes;
     }
 }
 
@@ -93,8 +95,8 @@ static ig_status estimate(stage *s)
     const int64_t n = blocks - 1 < SAMPLES ? blocks - 1 : SAMPLES; /* beside the first */
     box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
     box *before = memory_get((size_t)(s->work.n + 1) * sizeof *before);
-    double *first = memory_new((size_t)(s->work.n + 1) * sizeof *first);
-    double *reads = memory_new((size_t)(s->work.n + 1) * sizeof *reads);
+    double *first = memory_new((size_t)(2 * s->work.n + 1) * sizeof *first);
+    double *reads = memory_new((size_t)(2 * s->work.n + 1) * sizeof *reads);
     const bool room = want && before && first && reads;
     if (room) {
         demand(s, 0, want);
@@ -113,8 +115,12 @@ static ig_status estimate(stage *s)
     }
     s->read = 0;
     for (int i = 0; room && i < s->work.n; i++) {
-        const double all = first[i] + (n > 0 ? reads[i] / (double)n * (double)(blocks - 1) : 0);
-        s->work.step[i].read = all < 0x1p63 ? (uint64_t)all : (uint64_t)1 << 63;
+        uint64_t *to[] = {&s->work.step[i].read, &s->work.step[i].exact};
+        for (int k = 0; k < 2; k++) {
+            const double others = n > 0 ? reads[2 * i + k] / (double)n * (double)(blocks - 1) : 0;
+            const double all = first[2 * i + k] + others;
+            *to[k] = all < 0x1p60 ? (uint64_t)all : (uint64_t)1 << 60;
+        }
         s->read += s->work.step[i].read;
     }
     memory_free(want);
@@ -166,20 +172,24 @@ static copy_to copies(const block_plan *p, const stage *s, const step *from)
         return COPY_NOT;
     if (bytes <= block * FEW && bytes <= p->limit / 8)
         return from->read / 2 > bytes ? COPY_TO_MEMORY : COPY_NOT;
-    return from->read / 3 > bytes ? COPY_TO_FILE : COPY_NOT; /* reads, writes and reads it */
+    return from->read / 2 > bytes + from->exact / 2 ? COPY_TO_FILE : COPY_NOT;
 }
 
-/* Bytes that the stage reads, or will if sources are copied, and those of its cut steps. */
+/* Bytes that the stage reads, or will if sources are copied, and those of its cut steps. A block costs as much as some
+ * more bytes. */
 static uint64_t cost(const block_plan *p, const stage *s)
 {
+    enum { BLOCK_SHARE = 512 };
     uint64_t sum = cut_bytes(s);
     if (sum == UINT64_MAX)
         return sum;
+    sum += (uint64_t)(stage_tiles(s) * stage_parts(s)) * (block_bytes(p->limit) / BLOCK_SHARE);
     for (int i = 0; i < s->work.n; i++) {
         const step *from = &s->work.step[i];
         const copy_to copy = copies(p, s, from);
-        sum +=
-            copy == COPY_NOT ? from->read : bytes_of(from->root) * (copy == COPY_TO_FILE ? 3 : 1);
+        sum += copy == COPY_NOT         ? from->read
+               : copy == COPY_TO_MEMORY ? bytes_of(from->root)
+                                        : 2 * bytes_of(from->root) + from->exact;
     }
     return sum;
 }
@@ -324,8 +334,9 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
         s->part *= 2;
     *fits = false;
     TRY(estimate(s));
+    const bool product = s->kind == STAGE_PRODUCT;
     for (;;) { /* the tile is held while its parts are read, and one rank adds all its parts */
-        const bool large = tile_bytes(s, false) > most / 3;
+        const bool large = tile_bytes(s, false) > most / (product ? 4 : 3);
         if (!large && (s->kind == STAGE_FOLD || is_spread(s)))
             break;
         int axis = 0;
@@ -340,6 +351,11 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
     }
     TRY(estimate(s));
     while (s->kind == STAGE_FOLD && !is_spread(s) && s->part > unit) {
+        s->part /= 2;
+        TRY(estimate(s));
+    }
+    /* A product reads less the larger its tiles are, however short the parts. */
+    while (product && s->load > most / 16 && s->part > 4 * unit) {
         s->part /= 2;
         TRY(estimate(s));
     }
@@ -585,10 +601,12 @@ static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool al
 }
 
 /* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
- * their own, and with larger blocks if they read much less. If none fits, the way that needs least memory. */
-static ig_status choose(const block_plan *p, stage *s, uint64_t most)
+ * their own, and with larger blocks if they read much less; *most becomes their bytes. If none fits, the way that needs least
+ * memory. */
+static ig_status choose(const block_plan *p, stage *s, uint64_t *most)
 {
     enum { APART = 1, PARTS = 2, LARGE = 4, WAYS = 8, LARGE_SHARE = 4 };
+    const uint64_t usual = *most;
     const program_kind kind = node_program(s->root[0]);
     const bool folds = kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE;
     const bool may_part =
@@ -602,8 +620,9 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t most)
     /* Matrix instructions for bf16 add several products at a time, so parts of a sum may round differently. */
     const bool exact = kind != PROGRAM_CONTRACT || s->root[0]->in[0]->dtype != IG_BF16 ||
                        ig_math_mode() == IG_MATH_SAME;
-    const uint64_t larger = p->limit / LARGE_SHARE;
-    const int ways = larger > most && !getenv("IG_BLOCK_BYTES") ? WAYS : LARGE;
+    /* A product reads less the larger its tiles are. */
+    const uint64_t larger = kind == PROGRAM_CONTRACT ? p->limit : p->limit / LARGE_SHARE;
+    const int ways = larger > usual && !getenv("IG_BLOCK_BYTES") ? WAYS : LARGE;
     int best = may_part ? APART | PARTS : APART;
     uint64_t least = UINT64_MAX;
     bool fits;
@@ -611,15 +630,15 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t most)
         if ((way & PARTS) && (!may_part || (!exact && least != UINT64_MAX)))
             continue;
         TRY(try_way(p, s, way & PARTS ? parts : STAGE_TILES, way & APART,
-                    way & LARGE ? larger : most, &fits));
+                    way & LARGE ? larger : usual, &fits));
         const uint64_t now = fits ? team_cost(p, s) : UINT64_MAX;
-        if (now < (way & LARGE ? least / 2 : least)) {
+        if (now < (way & LARGE ? least / 4 * 3 : least)) {
             least = now;
             best = way;
         }
     }
-    return try_way(p, s, best & PARTS ? parts : STAGE_TILES, best & APART,
-                   best & LARGE ? larger : most, &fits);
+    *most = best & LARGE ? larger : usual;
+    return try_way(p, s, best & PARTS ? parts : STAGE_TILES, best & APART, *most, &fits);
 }
 
 /* Adds stages for the steps that are cut and for copies of sources. */
@@ -657,10 +676,12 @@ static ig_status put_ready(block_plan *p, const stage *s)
 /* Plans a stage for roots that are not evaluated yet, and before it the stages that it depends on. */
 static ig_status plan_stage(block_plan *p, stage *s)
 {
-    uint64_t most = block_bytes(p->limit);
+    const uint64_t usual = block_bytes(p->limit);
+    uint64_t most;
     bool any;
     do { /* each round makes some costly steps ready, and another way may then be better */
-        TRY(choose(p, s, most));
+        most = usual;
+        TRY(choose(p, s, &most));
         TRY(add_cuts(p, s, &any));
     } while (any);
     s->all_cut = false;
@@ -676,19 +697,18 @@ static ig_status plan_stage(block_plan *p, stage *s)
         TRY(measure(p, s));
         if (held + s->peak <= p->limit)
             break;
-        if (s->ahead) {
+        if (s->ahead && most <= usual) {
             s->ahead = 0;
             continue;
         }
         /* Smaller blocks, if there are any. */
         const uint64_t load = s->load, peak = s->peak;
         bool fits;
-        most = most < load + 1 ? most : load;
-        most /= 2;
+        most = most > usual ? most / 4 * 3 : (most < load + 1 ? most : load) / 2;
         TRY(start_stage(p, s, s->kind));
         TRY(cut(p, s, most, &fits));
         TRY(measure(p, s));
-        if (s->peak >= peak || most == 0) {
+        if ((s->peak >= peak && most <= usual) || most == 0) {
             p->refused = true;
             return IG_ERR_MEMORY;
         }

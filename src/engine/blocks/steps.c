@@ -409,8 +409,10 @@ static void widen(step *s)
         s->want.lo[last] = 0;
         s->want.hi[last] = v->shape[last];
     }
+    s->asked = 1;
     for (int i = 0; s->source && i < v->ndim; i++) {
         const int64_t chunk = s->source->chunk[i];
+        s->asked *= s->want.hi[i] - s->want.lo[i];
         s->want.lo[i] = s->want.lo[i] / chunk * chunk;
         const int64_t end = (s->want.hi[i] + chunk - 1) / chunk * chunk;
         s->want.hi[i] = end < v->shape[i] ? end : v->shape[i];
