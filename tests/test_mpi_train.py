@@ -1,10 +1,12 @@
-"""Data-parallel training under mpirun: the same checkpoints, bit by bit, for one process and for 1 to 5 ranks, with each optimizer, when
-a run is continued by another number of ranks, and after a rank was killed. Counts as skipped if mpirun or the module is missing."""
+"""Data-parallel training under mpirun, by the command, the library and the Python package: the same bits for one process and for 1 to 5
+ranks, when a run is continued by another number of ranks, and after a rank was killed. Counts as skipped if mpirun or the module is
+missing."""
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -186,8 +188,50 @@ def check_library():
     check("different models", p.returncode != 0 and "have different models" in p.stdout, p.stdout + p.stderr)
 
 
+PROGRAM = """
+import hashlib, sys
+import ingot as ig
+from ingot import nn, optim, team
+
+team.begin()
+net = nn.Sequential(nn.Linear(40, 50), nn.relu, nn.Linear(50, 3))
+key = ig.key(1)
+for name, p in list(net.state_dict().items()):
+    key = ig.fold_in(key, 1)
+    net.load_state_dict({name: ig.normal(key, p.shape)}, strict=False)
+step = nn.value_and_grad(net, lambda net, x: ((net(x) - x[:, :3]) ** 2).mean())
+opt = optim.Adam(1e-2)
+for i in range(3):
+    x, parts = ig.normal(ig.key(i), (30, 40)), []
+    for k in team.shards(5):
+        loss, grads = step(net, x[k::5])
+        parts.append({name: g / 5 for name, g in grads.items()})
+    if "fail" in sys.argv and team.rank() == 1:
+        raise RuntimeError("told to fail")
+    opt.update(net, team.sum(parts, 5, like=net.parameters()))
+print(hashlib.sha256(b"".join(bytes(memoryview(p)) for p in net.parameters().values())).hexdigest(), team.rank() < team.size())
+"""
+
+
+def check_python():
+    package = os.path.join(BUILD, "python")
+    if not os.path.exists(os.path.join(package, "ingot")):
+        skip("ingot.team", "the Python package is not built")
+        return
+    with open("program.py", "w") as f:
+        f.write(PROGRAM)
+    ENV["PYTHONPATH"] = package
+    one = team(0, sys.executable, "program.py")
+    check("Python: one process", one.returncode == 0 and one.stdout.endswith("True\n"), one.stderr)
+    for n in (2, 3):
+        p = team(n, sys.executable, "program.py")
+        check(f"Python: {n} ranks", p.stdout.splitlines(True) == [one.stdout] * n, p.stdout + p.stderr)
+    p = team(3, sys.executable, "program.py", "fail")
+    check("Python: a rank fails", p.returncode != 0 and p.stderr.count("RuntimeError: told to fail") == 1, p.stdout + p.stderr)
+
+
 try:
-    for test in (check_library, check_networks, check_resume, check_killed, check_interrupted, check_errors):
+    for test in (check_python, check_library, check_networks, check_resume, check_killed, check_interrupted, check_errors):
         test()
 finally:
     os.chdir("/")

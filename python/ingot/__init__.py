@@ -34,7 +34,7 @@ array = asarray  # noqa: F405
 
 
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask")) | dict.fromkeys(("bench", "device", "devices", "verify"), "_device")
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team")) | dict.fromkeys(("bench", "device", "devices", "verify"), "_device")
 
 
 def __getattr__(name):
