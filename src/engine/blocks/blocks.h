@@ -134,7 +134,8 @@ typedef enum stage_kind {
     STAGE_FOLD, /* a reduction whose rows are cut: parts of rows are folded, and the values joined */
     STAGE_PRODUCT, /* a contraction whose sums are cut: parts are added in order */
     STAGE_SCAN,    /* running folds whose rows are cut: a part continues the parts before it */
-    STAGE_TABLE    /* counts, writes and reads at computed places, of parts of their inputs */
+    STAGE_TABLE,   /* counts, writes and reads at computed places, of parts of their inputs */
+    STAGE_SORT     /* sorted runs of rows, which are merged */
 } stage_kind;
 
 /* Where the results of a stage go. */
@@ -150,7 +151,9 @@ typedef struct stage {
     int n_root;
     int first_sink; /* TO_SINK: the sink of root[0]; the others follow */
     int64_t tile[IG_MAX_NDIM];
-    int64_t part; /* elements of a part of a row */
+    int64_t part;        /* elements of a part of a row */
+    ig_array *merged[2]; /* STAGE_SORT: the arrays that its blocks read; they belong to the scope */
+    int64_t runs;        /* of a row */
     steps work;
     int ahead;    /* blocks that are read before they are needed: 0 or 1 */
     bool all_cut; /* every costly step is a stage of its own */
@@ -196,6 +199,17 @@ ig_array *table_build(const stage *s, int64_t tile, int64_t part, ig_array *cons
                       ig_array *sum);
 ig_array *table_finish(const stage *s, int64_t tile, ig_array *made);
 
+/* STAGE_SORT: sort.c. Rows are cut into pieces of `length`, which are sorted and written to files as runs. */
+bool sort_fits(const ig_array *root);
+/* The sorted pieces: out[i][0] their elements, and for argsort out[i][1] their places. Returns the number of i; 0 on
+ * failure. */
+int sort_runs(const ig_array *root, int64_t length, ig_array *out[2][2]);
+/* Makes arrays, one, and for argsort another, whose blocks have the elements of blocks of the root, and their places, from
+ * files of the runs. Returns their number; 0 on failure. */
+int sort_merged(const ig_array *root, int64_t length, ig_array *const made[2][2], int pieces,
+                const ready *done, int n_done, ig_array **out);
+ig_array *sort_build(const stage *s, ig_array *const *ends);
+
 typedef struct block_plan {
     stage *stage;
     int n, room;
@@ -206,6 +220,7 @@ typedef struct block_plan {
     const ig_block_sink *sink; /* or NULL */
     uint64_t limit, peak;      /* bytes that it may hold, and will */
     bool refused;              /* no plan fits */
+    const ig_array *piece;     /* a run that is being planned, which is not cut into runs again */
 } block_plan;
 
 /* Plans the evaluation of arrays, to sinks if these are not NULL. Makes arrays in the current scope. */

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/team.h"
+#include "engine/backend/cpu/cpu.h"
 #include "engine/backend/pool.h"
 #include "engine/ops/complex.h"
 #include <stdlib.h>
@@ -260,11 +261,23 @@ static uint64_t team_cost(const block_plan *p, const stage *s)
     return all < UINT64_MAX / ranks ? all * ranks : all;
 }
 
+/* True if a root is computed row by row. */
+static bool has_rows(const stage *s)
+{
+    for (int i = 0; i < s->n_root; i++)
+        for (int k = 0; k < s->work.n; k++)
+            if (s->work.step[k].root == s->root[i] && s->work.step[k].kind == STEP_ROWS)
+                return true;
+    return false;
+}
+
 /* The next shorter length of an axis of tiles; of axis `ndim`, of the parts of a scan. 0: there is none. */
 static int64_t next_length(const block_plan *p, const stage *s, int axis)
 {
     const int ndim = s->root[0]->view.ndim;
     if (s->kind == STAGE_TABLE && axis < ndim && !table_cuts(s->root[0]))
+        return 0;
+    if (s->kind == STAGE_TILES && axis == ndim - 1 && has_rows(s))
         return 0;
     if (!continues(s) || axis < ndim - (s->kind == STAGE_SCAN))
         return axis < ndim ? shorter(p, s, axis) : 0;
@@ -409,6 +422,19 @@ static ig_array *stand_in(ig_dtype dtype, int ndim, const int64_t *shape)
     return b ? array_leaf(dtype, ndim, shape, b) : NULL;
 }
 
+/* Bytes that programs allocate while they run. */
+static uint64_t launch_bytes(const backend *dev, const schedule *s)
+{
+    uint64_t most = 0;
+    for (int i = 0; dev == &backend_cpu && i < s->n_program; i++) {
+        const program *p = &s->program[i];
+        const bool sorts = p->kind == PROGRAM_SORT || p->kind == PROGRAM_ARGSORT;
+        const uint64_t bytes = sorts ? cpu_sort_bytes(p) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 /* Bytes of the outputs and temporaries of the graph of a block. */
 static ig_status graph_bytes(ig_array *const *made, int n, uint64_t *bytes)
 {
@@ -423,7 +449,7 @@ static ig_status graph_bytes(ig_array *const *made, int n, uint64_t *bytes)
         const schedule_rules rules = executor_of(dev)->rules(dev);
         schedule *s = schedule_build(&e->g, &rules);
         if (s)
-            *bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
+            *bytes = (uint64_t)(s->arena_bytes + s->out_bytes) + launch_bytes(dev, s);
         else
             status = error_waiting(IG_ERR_MEMORY);
         schedule_free(s);
@@ -579,6 +605,8 @@ static ig_status start_stage(const block_plan *p, stage *s, stage_kind kind)
         s->part *= 2;
     if (kind == STAGE_TILES)
         return steps_make(&s->work, s->root, s->n_root, p->done, p->n_done);
+    if (kind == STAGE_SORT)
+        return steps_make(&s->work, s->merged, s->merged[1] ? 2 : 1, p->done, p->n_done);
     ig_array *few[INPUTS_FEW], **ends = s->root[0]->in;
     if (kind == STAGE_TABLE && !table_ends(s->root[0], ends = few))
         return error_waiting(IG_ERR_MEMORY);
@@ -601,9 +629,9 @@ static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool al
 }
 
 /* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
- * their own, and with larger blocks if they read much less; *most becomes their bytes. If none fits, the way that needs least
- * memory. */
-static ig_status choose(const block_plan *p, stage *s, uint64_t *most)
+ * their own, or always with these if `apart`, and with larger blocks if they read much less; *most becomes their bytes. If
+ * none fits, the way that needs least memory. */
+static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apart)
 {
     enum { APART = 1, PARTS = 2, LARGE = 4, WAYS = 8, LARGE_SHARE = 4 };
     const uint64_t usual = *most;
@@ -628,6 +656,8 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most)
     bool fits;
     for (int way = 0; way < ways; way++) {
         if ((way & PARTS) && (!may_part || (!exact && least != UINT64_MAX)))
+            continue;
+        if (apart && !(way & APART))
             continue;
         TRY(try_way(p, s, way & PARTS ? parts : STAGE_TILES, way & APART,
                     way & LARGE ? larger : usual, &fits));
@@ -673,24 +703,23 @@ static ig_status put_ready(block_plan *p, const stage *s)
     return IG_OK;
 }
 
-/* Plans a stage for roots that are not evaluated yet, and before it the stages that it depends on. */
-static ig_status plan_stage(block_plan *p, stage *s)
+static uint64_t held_bytes(const block_plan *p)
 {
-    const uint64_t usual = block_bytes(p->limit);
-    uint64_t most;
-    bool any;
-    do { /* each round makes some costly steps ready, and another way may then be better */
-        most = usual;
-        TRY(choose(p, s, &most));
-        TRY(add_cuts(p, s, &any));
-    } while (any);
-    s->all_cut = false;
     uint64_t held = 0;
     for (int i = 0; i < p->n; i++)
         held += p->stage[i].held;
+    return held;
+}
+
+/* Makes blocks smaller until they fit in the limit. p->refused: they do not. */
+static ig_status settle(block_plan *p, stage *s, uint64_t most)
+{
+    s->all_cut = false;
+    s->held = 0;
     for (int i = 0; i < s->n_root; i++)
         s->held += s->to == TO_MEMORY ? bytes_of(s->root[i]) : 0;
-    held += s->held;
+    const uint64_t held = held_bytes(p) + s->held;
+    const uint64_t usual = block_bytes(p->limit);
     s->ahead = stage_tiles(s) * stage_parts(s) > 1;
     for (;;) {
         TRY(estimate(s));
@@ -713,9 +742,103 @@ static ig_status plan_stage(block_plan *p, stage *s)
             return IG_ERR_MEMORY;
         }
     }
+    p->peak = held + s->peak > p->peak ? held + s->peak : p->peak;
+    return IG_OK;
+}
+
+/* How many times the bytes of a piece of a row are read to get it: its chunks have elements of other rows, too. */
+static ig_status read_factor(const block_plan *p, ig_array *x, int64_t length, int64_t *factor)
+{
+    stage one = {.n_root = 0};
+    box b = box_whole(x->view.ndim, x->view.shape);
+    TRY(steps_make(&one.work, &x, 1, p->done, p->n_done));
+    for (int a = 0; a < x->view.ndim - 1; a++)
+        b.hi[a] = 1;
+    b.hi[x->view.ndim - 1] = length;
+    steps_demand(&one.work, &b, -1);
+    const uint64_t bytes = (uint64_t)length * ig_dtype_bytes((ig_dtype)x->dtype);
+    *factor = (int64_t)((load_bytes(&one) + bytes / 2) / bytes);
+    *factor = *factor > 1 ? *factor : 1;
+    steps_free(&one.work);
+    return IG_OK;
+}
+
+/* Plans stages that write sorted runs to files, and the stage as one that merges them. */
+static ig_status merge_runs(block_plan *p, stage *s, uint64_t most)
+{
+    enum { SHARE = 4, LEAST = 256, PIECE = 8 };
+    ig_array *root = s->root[0], *x = root->in[0], *made[2][2];
+    const int64_t n = x->view.shape[x->view.ndim - 1];
+    const uint64_t each = ig_dtype_bytes((ig_dtype)x->dtype) + (root->op == OP_argsort ? 8 : 0);
+    const uint64_t held = held_bytes(p), room = p->limit > held ? p->limit - held : 0;
+    int64_t length = (int64_t)((room < SHARE * most ? room : SHARE * most) / SHARE / each), factor;
+    length = length < n ? length : n;
+    p->refused = true;
+    if (length < LEAST)
+        return IG_ERR_MEMORY;
+    TRY(read_factor(p, x, length, &factor));
+    length = length / factor > LEAST ? length / factor : LEAST;
+    for (; p->refused && length >= LEAST; length /= 2) {
+        ig_status status = IG_OK;
+        const int pieces = sort_runs(root, length, made);
+        p->refused = false;
+        for (int i = 0; i < pieces && status == IG_OK; i++) {
+            p->piece = made[i][0];
+            status = add_stage(p, made[i], made[i][1] ? 2 : 1, TO_FILE, 0);
+        }
+        if (pieces == 0 || (status != IG_OK && !p->refused))
+            return error_waiting(IG_ERR_MEMORY);
+        if (p->refused)
+            continue;
+        s->merged[1] = NULL;
+        s->runs = (n + length - 1) / length;
+        if (!sort_merged(root, length, made, pieces, p->done, p->n_done, s->merged))
+            return error_waiting(IG_ERR_MEMORY);
+        bool fits;
+        TRY(try_way(p, s, STAGE_SORT, false, most, &fits));
+        TRY(settle(p, s, most));
+        const int last = root->view.ndim - 1;
+        if (s->tile[last] >= root->view.shape[last] || s->tile[last] >= PIECE * s->runs)
+            return IG_OK;
+        p->refused = true; /* a tile would have few elements of each run */
+        return IG_ERR_MEMORY;
+    }
+    return IG_ERR_MEMORY;
+}
+
+/* True if a step sorts rows: as a stage of its own it may merge runs. */
+static bool sorts(const stage *s)
+{
+    for (int i = 0; i < s->work.n; i++)
+        if (s->work.step[i].kind == STEP_ROWS && sort_fits(s->work.step[i].root))
+            return true;
+    return false;
+}
+
+/* Plans a stage for roots that are not evaluated yet, and before it the stages that it depends on. */
+static ig_status plan_stage(block_plan *p, stage *s)
+{
+    const uint64_t usual = block_bytes(p->limit);
+    uint64_t most = usual;
+    ig_status status = IG_ERR_MEMORY;
+    for (int apart = 0; apart < 2 && status != IG_OK && (!apart || sorts(s)); apart++) {
+        bool any;
+        p->refused = false;
+        do { /* each round makes some costly steps ready, and another way may then be better */
+            most = usual;
+            TRY(choose(p, s, &most, apart));
+            TRY(add_cuts(p, s, &any));
+        } while (any);
+        status = settle(p, s, most);
+        if (status != IG_OK && !p->refused)
+            return status;
+        if (status != IG_OK && s->n_root == 1 && sort_fits(s->root[0]) && s->root[0] != p->piece)
+            TRY(status = merge_runs(p, s, most));
+    }
+    if (status != IG_OK)
+        return status;
     for (int i = 0; i < s->n_root; i++)
         s->write += s->to == TO_MEMORY ? 0 : bytes_of(s->root[i]);
-    p->peak = held + s->peak > p->peak ? held + s->peak : p->peak;
     return put_ready(p, s);
 }
 
@@ -796,7 +919,15 @@ static ig_status plan_all(block_plan *p, uint64_t limit)
             k++;
         if (p->root[i]->data || is_planned(p, p->root[i]))
             continue;
-        TRY(add_stage(p, p->root + i, k - i, p->sink ? TO_SINK : TO_MEMORY, i));
+        const stage_to to = p->sink ? TO_SINK : TO_MEMORY;
+        const ig_status status = add_stage(p, p->root + i, k - i, to, i);
+        if (status == IG_OK)
+            continue;
+        if (!p->refused || k - i == 1)
+            return status;
+        for (int each = i; each < k; each++) /* one by one they may fit */
+            if (!is_planned(p, p->root[each]))
+                TRY(add_stage(p, p->root + each, 1, to, each));
     }
     return IG_OK;
 }
@@ -895,7 +1026,9 @@ static void shape_text(const stage *s, text *t)
     const view *v = &s->root[0]->view;
     text_add(t, "%s in %lld tiles of %s", view_shape_text(v->ndim, v->shape, all),
              (long long)stage_tiles(s), view_shape_text(v->ndim, s->tile, one));
-    if (s->kind != STAGE_TILES)
+    if (s->kind == STAGE_SORT)
+        text_add(t, ", merges %lld runs", (long long)s->runs);
+    else if (s->kind != STAGE_TILES)
         text_add(t, ", %s of %lld in parts of %lld", continues(s) ? "rows" : "sums",
                  (long long)stage_row(s), (long long)s->part);
 }

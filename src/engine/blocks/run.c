@@ -385,7 +385,7 @@ static ig_status compute(runner *r, load *l)
     if (n == 0)
         return error_waiting(IG_ERR_MEMORY);
     TRY(ig_eval(r->out, n));
-    if (s->kind == STAGE_TILES || s->kind == STAGE_SCAN) {
+    if (s->kind == STAGE_TILES || s->kind == STAGE_SCAN || s->kind == STAGE_SORT) {
         const box b = stage_block(s, tile, part);
         TRY(deliver(r, &b, r->out));
         return s->kind == STAGE_SCAN ? carry_on(r, part == parts - 1) : IG_OK;

@@ -71,10 +71,7 @@ int64_t stage_unit(const stage *s)
     return s->kind == STAGE_FOLD ? TAPE_BLOCK : row ? ceil_div(row, ceil_div(row, PRODUCT_K)) : 1;
 }
 
-int64_t stage_parts(const stage *s)
-{
-    return s->kind == STAGE_TILES ? 1 : ceil_div(stage_row(s), s->part);
-}
+int64_t stage_parts(const stage *s) { return s->part ? ceil_div(stage_row(s), s->part) : 1; }
 
 box stage_tile(const stage *s, int64_t nth)
 {
@@ -113,8 +110,8 @@ int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want)
 {
     const ig_array *x = s->root[0];
     const box b = stage_block(s, tile, part);
-    if (s->kind == STAGE_TILES || s->kind == STAGE_SCAN) {
-        for (int i = 0; i < s->n_root; i++)
+    if (s->kind == STAGE_TILES || s->kind == STAGE_SCAN || s->kind == STAGE_SORT) {
+        for (int i = 0; i < s->work.n_end; i++)
             want[i] = b;
         return 0;
     }
@@ -260,6 +257,8 @@ int stage_build(const stage *s, int64_t tile, int64_t part, int64_t skip, ig_arr
         return (out[0] = build_product(s, part, skip, ends, sum)) ? 1 : 0;
     if (s->kind == STAGE_SCAN)
         return scan_build(s, part, ends[0], sum, out);
+    if (s->kind == STAGE_SORT)
+        return (out[0] = sort_build(s, ends)) ? 1 : 0;
     if (s->kind == STAGE_TABLE)
         return (out[0] = table_build(s, tile, part, ends, sum)) ? 1 : 0;
     for (int i = 0; i < s->n_root; i++)

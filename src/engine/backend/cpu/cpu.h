@@ -299,6 +299,8 @@ size_t cpu_reduce_scratch(const program *p);
 size_t cpu_contract_scratch(const program *p);
 size_t cpu_scan_scratch(const program *p);
 size_t cpu_sort_scratch(const program *p);
+/* Bytes of array data that a launch of cpu_sort allocates at most. */
+size_t cpu_sort_bytes(const program *p);
 size_t cpu_search_scratch(const program *p);
 size_t cpu_attention_scratch(const program *p);
 size_t cpu_write_scratch(const program *p);

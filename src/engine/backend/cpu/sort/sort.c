@@ -445,6 +445,17 @@ static ig_status sort_long_rows(sort_job *j)
     return IG_OK;
 }
 
+size_t cpu_sort_bytes(const program *p)
+{
+    const sort_job j = {.p = p, .way = way_of(p)};
+    const int threads = pool_threads();
+    if (is_short(p) || p->outer == 0 || p->kept == 0)
+        return 0;
+    return is_selected(p)
+               ? select_long_bytes(&j)
+               : (size_t)(p->outer < threads ? 1 : threads) * round_up(sort_long_bytes(&j));
+}
+
 ig_status cpu_sort(const program *p, const binding *b)
 {
     sort_job j = {.p = p, .b = b, .level = cpu_level_now(), .way = way_of(p)};

@@ -72,7 +72,7 @@ enum { SORT_ZERO = 1, SORT_OTHER_ZERO = 2, SORT_NAN = 4 };
 void sort_mend(const sort_job *j, int64_t row, int seen, char *scratch);
 
 /* Sorts a row that does not fit a worker's scratch; space has sort_long_bytes. */
-size_t sort_long_bytes(const sort_job *j);
+size_t sort_long_bytes(const sort_job *j); /* without a binding: at most */
 void sort_long(const sort_job *j, int64_t row, char *space, int worker);
 
 /* The first p->kept indices of a short row, given its packed elements, in a worker's scratch for
@@ -80,6 +80,7 @@ void sort_long(const sort_job *j, int64_t row, char *space, int worker);
 void select_row(const sort_job *j, int64_t row, const char *elements, char *scratch);
 /* The same for all rows, which are long. */
 ig_status select_long_rows(const sort_job *j);
+size_t select_long_bytes(const sort_job *j); /* that it allocates */
 
 /* The fixed part of a worker's scratch: counts, and chunks of elements and of items. */
 enum {

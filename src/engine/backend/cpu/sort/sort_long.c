@@ -77,7 +77,7 @@ static size_t room_bytes(const sort_job *j)
 size_t sort_long_bytes(const sort_job *j)
 {
     const size_t places = (size_t)most_pieces() * DIGIT_VALUES * sizeof(uint64_t);
-    const size_t rooms = room_in_output(j, 0) ? 1 : 2;
+    const size_t rooms = j->b && room_in_output(j, 0) ? 1 : 2;
     return DEEPEST * sizeof(depth) + places + rooms * room_bytes(j);
 }
 

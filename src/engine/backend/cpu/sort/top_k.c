@@ -152,26 +152,39 @@ static void task_join(void *ctx, int64_t row, int worker)
     select_finish(t->j, row, s, scratch_of(worker));
 }
 
-/* Cuts rows into pieces if there are fewer rows than cores. */
+/* Cuts rows into pieces if there are fewer rows than cores. Returns the bytes of a task. */
+static size_t cut_rows(const sort_job *j, select_job *t)
+{
+    const program *p = j->p;
+    const int64_t threads = pool_threads();
+    const int64_t least = p->kept * PIECE_KEPT > PIECE ? p->kept * PIECE_KEPT : PIECE;
+    const int64_t most = (threads * PIECES_OF_THREAD + p->outer - 1) / p->outer;
+    *t = (select_job){.j = j, .pieces = 1};
+    if (p->outer < threads)
+        t->pieces = p->inner < least ? 1 : p->inner / least < most ? p->inner / least : most;
+    t->piece = (p->inner + t->pieces - 1) / t->pieces;
+    t->tasks = (p->outer < threads ? p->outer : threads) * t->pieces;
+    return (size_t)room_of(p) * j->way->bytes;
+}
+
+size_t select_long_bytes(const sort_job *j)
+{
+    select_job t;
+    const size_t each = cut_rows(j, &t);
+    return (size_t)t.tasks * (each + sizeof *t.selections);
+}
+
 ig_status select_long_rows(const sort_job *j)
 {
     const program *p = j->p;
-    const int64_t threads = pool_threads(), room = room_of(p);
-    const int64_t least = p->kept * PIECE_KEPT > PIECE ? p->kept * PIECE_KEPT : PIECE;
-    const int64_t most = (threads * PIECES_OF_THREAD + p->outer - 1) / p->outer;
-    select_job t = {.j = j, .pieces = 1};
-    if (p->outer < threads)
-        t.pieces = p->inner < least ? 1 : p->inner / least < most ? p->inner / least : most;
-    t.piece = (p->inner + t.pieces - 1) / t.pieces;
-    t.tasks = (p->outer < threads ? p->outer : threads) * t.pieces;
-    const size_t each = (size_t)room * j->way->bytes;
-    const size_t bytes = (size_t)t.tasks * (each + sizeof *t.selections);
+    select_job t;
+    const size_t each = cut_rows(j, &t), bytes = select_long_bytes(j);
     char *space = memory_data_get(bytes);
     if (!space)
         return IG_ERR_MEMORY;
     t.selections = (selection *)(space + (size_t)t.tasks * each);
     for (int64_t k = 0; k < t.tasks; k++)
-        select_start(j, &t.selections[k], space + (size_t)k * each, room);
+        select_start(j, &t.selections[k], space + (size_t)k * each, room_of(p));
     pool_run(t.tasks, task_pieces, &t);
     if (t.pieces > 1)
         pool_run(p->outer, task_join, &t);
