@@ -485,6 +485,17 @@ static PyObject *fn_set_threads(PyObject *self, PyObject *n)
     Py_RETURN_NONE;
 }
 
+static PyObject *fn_set_memory_limit(PyObject *self, PyObject *n)
+{
+    (void)self;
+    const unsigned long long bytes = PyLong_AsUnsignedLongLong(n);
+    if (PyErr_Occurred())
+        return NULL;
+    if (ig_set_memory_limit(bytes) != IG_OK)
+        return raise_error();
+    Py_RETURN_NONE;
+}
+
 static PyObject *fn_memory(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
@@ -541,6 +552,9 @@ PyMethodDef library_functions[] = {
      "synchronize(device=None, /)\n--\n\nWaits until the device has done all its work."},
     {"threads", fn_threads, METH_NOARGS,
      "threads()\n--\n\nThe number of threads of the CPU device."},
+    {"set_memory_limit", fn_set_memory_limit, METH_O,
+     "set_memory_limit(bytes, /)\n--\n\nSets the most bytes of array data; 0 restores the default. "
+     "Larger evaluations of arrays in blocks are split to fit."},
     {"set_threads", fn_set_threads, METH_O,
      "set_threads(n, /)\n--\n\nSets the number of threads of the CPU device; 0 restores the "
      "default."},

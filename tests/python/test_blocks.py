@@ -24,6 +24,19 @@ def test_open():
         raises("a path without a store", OSError, lambda: ig.open(os.path.join(folder, "nowhere.zarr")))
 
 
+def test_memory_limit():
+    with tempfile.TemporaryDirectory() as folder:
+        values = np.random.default_rng(6).normal(size=(600, 500))
+        path = os.path.join(folder, "x.zarr")
+        ig.save(path, values)
+        plain = np.asarray(ig.asarray(values).T @ ig.asarray(values))
+        ig.set_memory_limit(ig.memory()["used"] + (1 << 10))
+        raises("a limit that is too small", MemoryError, lambda: ig.eval(ig.open(path).T @ ig.open(path)))
+        ig.set_memory_limit(0)
+        check("the limit is restored", np.array_equal(np.asarray(ig.open(path).T @ ig.open(path)), plain))
+        raises("a negative limit", OverflowError, lambda: ig.set_memory_limit(-1))
+
+
 def ends(n, chunk):
     return [(i, min(i + chunk, n)) for i in range(0, n, chunk)]
 
@@ -103,6 +116,7 @@ def test_against_dask():
 
 
 attempt("open", test_open)
+attempt("memory limit", test_memory_limit)
 attempt("map_blocks", test_map_blocks)
 attempt("dask", test_against_dask)
 finish()
