@@ -43,6 +43,17 @@ try:
         ingot(f'x = open("x.npy"); {expression}', "-o", "blocks.npy", "--memory-limit", "40MiB")
         check(same("whole.npy", "blocks.npy"), f"{expression}: other bits block by block from .npy")
 
+    # One row is longer than the limit.
+    ingot('save("long.npy", round(100 * normal(key(2), [700000], dtype=f64)))')
+    for expression in ["sum(cumulative_sum(x) * 2)", "max(cumulative_max(x))", "median(x)", "quantile(x, 0.3)", "histogram(x, 30)[0]",
+                       "sum(sort(x) * arange(700000))", "sum(argsort(x) * x)", "sort(x)[::1] @ x", "take(sort(x), [5, -1, 350000])",
+                       "bincount(astype(abs(x), i32), x)", "x[[3, 600000, -1]]"]:
+        ingot(f'x = load("long.npy"); {expression}', "-o", "whole.npy")
+        ingot(f'x = open("long.npy"); {expression}', "-o", "blocks.npy", "--memory-limit", "5MiB")
+        check(same("whole.npy", "blocks.npy"), f"{expression}: other bits from a row that does not fit")
+    plan = ingot('x = open("long.npy"); sum(argsort(x) * x)', "--explain", "--memory-limit", "5MiB").stdout
+    check("merges" in plan and "spill" in plan, f"the plan of a sort is {plan}")
+
     program = 'x = open("x.zarr"); save(x - mean(x, axis=0), "y.zarr")'
     plan = ingot(program, "--explain", "--memory-limit", "24MiB").stdout
     check("block by block" in plan and "-> output" in plan and "peak" in plan, f"the plan is {plan}")
