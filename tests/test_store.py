@@ -7,7 +7,9 @@ import http.server
 import json
 import os
 import random
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ import time
 
 from support.tally import attempt, check, finish, skip
 
+COMMAND = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "ingot"))
 TOOL = os.path.join(os.environ.get("BUILD", "build"), "tests/unit/store_tool")
 BASE = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
 FOLDER = tempfile.TemporaryDirectory(prefix="ingot-store-", dir=BASE)
@@ -224,6 +227,42 @@ def hdf5():
             check(f"hdf5 refuses {name}", why in str(error), str(error))
 
 
+def hdf5_written():
+    """load and save of the command against h5py."""
+    try:
+        import h5py
+    except ImportError:
+        return skip("hdf5 written", "h5py is not installed")
+
+    def ingot(program, *options, **more):
+        return subprocess.run([COMMAND, "eval", *options, program], capture_output=True, text=True, cwd=FOLDER.name, **more)
+    if "not installed" in ingot('save(1, "one.h5")').stderr:
+        return skip("hdf5 written", "libhdf5 is not installed")
+    for dtype in DTYPES:
+        x = (np.arange(35).reshape(7, 5) - 3).astype(dtype)
+        np.save(path("h.npy"), x)
+        p = ingot(f'x = load("h.npy"); save("h{dtype}.h5/g/x", rechunk(x, 3, 2)); y = load("h{dtype}.h5/g/x"); print(all(x == y))')
+        check(f"hdf5 written {dtype}", p.stdout.split() == ["True"], p.stderr)
+        with h5py.File(path(f"h{dtype}.h5")) as f:
+            check(f"hdf5 written {dtype} for h5py", same(f["g/x"][...], x) and f["g/x"].chunks == (3, 2), f["g/x"].dtype)
+    p = ingot('save(3.5, "h.h5"); print(load("h.h5")); save(zeros([0, 3]), "h.h5"); print(shape(load("h.h5")))')
+    check("hdf5 written: one number, and none", p.stdout.split("\n")[:2] == ["3.5", "(0, 3)"], p.stderr)
+    p = ingot('save(normal(key(1), [3000, 500]), "h.zarr"); save(rechunk(open("h.zarr") * 2, 100, 500), "h.h5"); '
+              'print(all(open("h.h5") == 2 * load("h.zarr")))', "--memory-limit", "24MiB")
+    check("hdf5 written in blocks", p.stdout.split() == ["True"], p.stderr)
+
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
+    p = ingot('save(open("h.zarr"), "h.h5")', preexec_fn=small)
+    check("hdf5 on a full disk is an error", p.returncode > 0 and "save 'h.h5'" in p.stderr, p.stderr)
+    p = ingot('print(all(open("h.h5") == 2 * load("h.zarr")))')
+    check("hdf5 on a full disk: the old file stays", p.stdout.split() == ["True"], p.stderr)
+    check("no temporary file stays", not [name for name in os.listdir(FOLDER.name) if ".tmp-" in name])
+    p = ingot('save(ones(3), "h.h5/other")')
+    check("hdf5: no dataset is added", p.returncode > 0 and "adds no datasets" in p.stderr, p.stderr)
+
+
 class Server(http.server.BaseHTTPRequestHandler):
     """Serves FOLDER. The first part of a path is a mood: "busy" refuses the first two requests for each object, "cut"
     ends the first answer too early, "whole" does not know ranges."""
@@ -337,6 +376,7 @@ def main():
     groups()
     bfloat16()
     hdf5()
+    hdf5_written()
     servers()
     return finish()
 

@@ -8,8 +8,9 @@
 extern "C" {
 #endif
 
-/* Read and write one array: a text table if the name ends with .csv, .tsv or .txt, else an .npy file. ig_save refuses
- * names with any other suffix. ig_load also reads images, which it knows by their first bytes.
+/* Read and write one array: a text table if the name ends with .csv, .tsv or .txt, a Zarr array if it ends with .zarr, an
+ * HDF5 file if it ends with .h5 or .hdf5 (or names a dataset in one: "x.h5/group/name"; see ingot/store.h), else an .npy
+ * file. ig_save refuses names with any other suffix. ig_load also reads images, which it knows by their first bytes.
  *
  * .npy: Fortran order and big-endian files can be read; bf16 is stored as "V2".
  *

@@ -111,7 +111,9 @@ IG_API ig_status ig_group_consolidate(const char *path);
 /* An array over a store: its elements are read when they are needed, block by block if they do not fit in memory (see
  * ingot/blocks.h). The store stays open as long as an array needs it, and must not change. */
 IG_API ig_array *ig_open(const char *path);
-/* Evaluates x and writes it as a Zarr v3 array, block by block if it does not fit in memory. options may be NULL; an
+/* Evaluates x and writes it as a Zarr v3 array, block by block if it does not fit in memory. A path to an .h5 or .hdf5 file
+ * makes a new HDF5 file instead, with one dataset: "x.h5/group/name", or "x.h5" for the name "data". Of the options it has only
+ * the chunks, and it is not continued. options may be NULL; an
  * array at the path is replaced then. If resume is not NULL, it names the computation: an array that an interrupted call
  * with the same text left is continued, and its chunks are not computed again. */
 IG_API ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *options,

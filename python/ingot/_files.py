@@ -7,7 +7,7 @@ _SETS = (".npz", ".safetensors")
 
 
 def load(path):
-    """Reads an array (.npy, .csv, .tsv, .txt, images), or a dictionary of arrays (.npz, .safetensors)."""
+    """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors)."""
     return _ingot._load_all(path) if os.fspath(path).endswith(_SETS) else _ingot._load(path)
 
 
@@ -18,7 +18,7 @@ def open(path):
 
 
 def save(path, x):
-    """Writes an array (.npy, .csv, .tsv, .txt; block by block as a .zarr store), or a dictionary of arrays (.npz, .safetensors)."""
+    """Writes an array (.npy, .csv, .tsv, .txt; block by block as a .zarr store or an .h5 file), or a dictionary of arrays (.npz, .safetensors)."""
     if os.fspath(path).endswith(".zarr"):
         _ingot._save_store(path, x)
         return

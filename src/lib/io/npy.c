@@ -10,12 +10,16 @@
 #include "lib/io/table.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     MAGIC_BYTES = 6,
@@ -436,8 +440,50 @@ ig_array *npy_read(struct io_file *file)
     return x;
 }
 
+/* True for a Zarr array, an HDF5 file or a dataset in one: what ig_open reads. */
+static bool is_store(const char *path)
+{
+    static const char signature[8] = "\x89HDF\r\n\x1a\n";
+    struct stat info;
+    char name[4096], bytes[sizeof signature] = "";
+    if (stat(path, &info) != 0)
+        return errno == ENOTDIR; /* "file.h5/x" */
+    if (S_ISDIR(info.st_mode))
+        return snprintf(name, sizeof name, "%s/zarr.json", path) < (int)sizeof name &&
+               (access(name, F_OK) == 0 ||
+                (snprintf(name, sizeof name, "%s/.zarray", path) > 0 && access(name, F_OK) == 0));
+    FILE *file = S_ISREG(info.st_mode) ? fopen(path, "rbe") : NULL;
+    const bool read = file && fread(bytes, 1, sizeof bytes, file) == sizeof bytes;
+    if (file)
+        fclose(file);
+    return read && memcmp(bytes, signature, sizeof bytes) == 0;
+}
+
+/* Reads all elements of a store. */
+static ig_array *store_load(const char *path)
+{
+    ig_store *s = ig_store_open(path);
+    const ig_ints shape = ig_store_shape(s);
+    const ig_dtype dtype = ig_store_dtype(s);
+    struct io_file named = {.verb = "load", .fd = -1};
+    io_show(path, named.shown);
+    int64_t zero[IG_MAX_NDIM] = {0};
+    size_t bytes = 0;
+    void *data = NULL;
+    ig_array *x = NULL;
+    if (s && io_measure(shape.v, shape.n, dtype, &bytes) && io_admit(&named, bytes) == IG_OK &&
+        (data = memory_get(bytes + 1)) &&
+        ig_store_read(s, (ig_ints){zero, shape.n}, shape, data) == IG_OK)
+        x = ig_from_data(data, shape, dtype);
+    memory_free(data);
+    ig_store_close(s);
+    return x;
+}
+
 ig_array *ig_load(const char *path)
 {
+    if (path && is_store(path))
+        return store_load(path);
     struct io_file file;
     const char separator = table_separator(path);
     unsigned char first[IO_PEEK_BYTES];
@@ -533,6 +579,10 @@ ig_status ig_save(const char *path, ig_array *x)
 {
     if (!x)
         return ig_fail(IG_ERR_ARGUMENT, "save: the array is NULL");
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    if (dot && (!strcmp(dot, ".h5") || !strcmp(dot, ".hdf5") || !strcmp(dot, ".zarr") ||
+                strstr(path, ".h5/") || strstr(path, ".hdf5/")))
+        return ig_save_store(path, x, NULL, NULL);
     if (path)
         TRY(suffix_check(path, x));
     const void *data = ig_data(x);

@@ -1,4 +1,5 @@
 /* Stores as arrays: ig_open, and writing an array to a store block by block. */
+#include "lib/store/open.h"
 #include "lib/store/store.h"
 
 #include "base/error.h"
@@ -193,6 +194,21 @@ static ig_store *make_store(const char *path, ig_array *x, ig_store_options o,
     return s;
 }
 
+/* Computes x and writes it to a new HDF5 file. */
+static ig_status save_hdf5(const char *path, ig_array *x, ig_ints chunk)
+{
+    ig_store *s = hdf5_store_create(path, ig_shape(x), ig_dtype_of(x), chunk);
+    if (!s)
+        return error_waiting(IG_ERR_FILE);
+    const ig_block_sink sink = {
+        .size = sizeof sink, .chunk = ig_store_chunk(s), .write = write_block, .context = s};
+    ig_status status = ig_eval_to(&x, &(const ig_block_sink *){&sink}, 1);
+    if (status == IG_OK)
+        status = hdf5_store_finish(s);
+    ig_store_close(s);
+    return status;
+}
+
 ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *options,
                         const char *resume)
 {
@@ -204,6 +220,8 @@ ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *o
     if (!o.chunk.v)
         o.chunk = ig_chunks_like(x);
     TRY(check_not_open(path));
+    if (hdf5_is_path(path))
+        return save_hdf5(path, x, o.chunk);
     const char *own = o.attributes ? o.attributes : "{}";
     char *first = unfinished(resume ? resume : "");
     if (!first)
