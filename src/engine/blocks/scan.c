@@ -9,6 +9,7 @@
  *   ranges    a range whose first element is R, and whose others are the identity, is put before the part's ranges */
 #include "engine/blocks/blocks.h"
 
+#include "base/memory.h"
 #include <string.h>
 
 enum { RANGE = 64 * TAPE_BLOCK };
@@ -34,6 +35,16 @@ static ig_array *piece(ig_array *x, int64_t first, int64_t n)
     v.offset += first * v.stride[v.ndim - 1];
     v.shape[v.ndim - 1] = n;
     return array_view(OP_slice, x, &v);
+}
+
+/* A copy of x: a view would keep all of its root. */
+static ig_array *copy_of(ig_array *x)
+{
+    view *dst = x ? memory_get(sizeof *dst) : NULL;
+    if (!dst)
+        return NULL;
+    view_contiguous(dst, x->view.ndim, x->view.shape);
+    return build_assemble(OP_assemble, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &x, dst, 1);
 }
 
 static ig_array *scan_like(const ig_array *root, ig_array *x)
@@ -72,7 +83,7 @@ static int by_elements(const ig_array *root, ig_array *x, ig_array *carry, ig_ar
     const int64_t n = x->view.shape[x->view.ndim - 1], skip = carry ? 1 : 0;
     ig_array *y = scan_like(root, carry ? concat((ig_array *[]){carry, x}, 2) : x);
     out[0] = piece(y, skip, n);
-    out[1] = piece(y, skip + n - 1, 1);
+    out[1] = copy_of(piece(y, skip + n - 1, 1));
     return out[0] && out[1] ? 2 : 0;
 }
 
@@ -85,7 +96,7 @@ static int by_ranges(const ig_array *root, ig_array *x, ig_array *carry, ig_arra
               : concat((ig_array *[]){x, none(root, x, 1)}, 2);
     ig_array *y = scan_like(root, row);
     out[0] = piece(y, skip, n);
-    out[1] = piece(y, skip + n, 1);
+    out[1] = copy_of(piece(y, skip + n, 1));
     return out[0] && out[1] ? 2 : 0;
 }
 
