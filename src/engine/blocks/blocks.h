@@ -22,6 +22,7 @@ typedef struct box {
 
 int64_t box_size(const box *b, int ndim); /* number of elements */
 box box_whole(int ndim, const int64_t *shape);
+bool box_same(const box *a, const box *b, int ndim);
 /* Copies `part` from an array that has the box a to one that has the box b. */
 void box_move(const box *part, int ndim, size_t bytes, const box *a, const char *from, const box *b,
               char *to);

@@ -33,6 +33,8 @@ typedef struct load {
     buffer **data;
     const struct load *before; /* parts of its data may be used again */
     const steps *work;
+    bool passes; /* ranks read panels for each other */
+    panels panels;
 } load;
 
 enum { DEPTH_MOST = 64 };
@@ -51,6 +53,7 @@ typedef struct runner {
     char *lead; /* packed entries of a tile that another rank has begun */
     uint64_t lead_bytes;
     ig_array *sum;  /* STAGE_PRODUCT, STAGE_SCAN: of the parts so far */
+    bool passes;    /* ranks read panels of a product for each other */
     uint32_t since; /* cancel_count() at the start */
     uint64_t *read, total;
 } runner;
@@ -123,9 +126,15 @@ static void load_drop(load *l, int n)
 static ig_status load_read(void *context)
 {
     load *l = context;
+    for (int i = 0; i < l->panels.n_own && l->passes; i++) {
+        const panel *p = &l->panels.own[i];
+        TRY(read_box(l->work->step[p->step].source, &p->slab, p->to));
+    }
+    if (l->passes)
+        TRY(team_exchange(TEAM_READER, l->panels.move, l->panels.n_move));
     for (int i = 0; i < l->work->n; i++) {
         const step *s = &l->work->step[i];
-        if (!l->data[i] || s->kind != STEP_SOURCE)
+        if (!l->data[i] || s->kind != STEP_SOURCE || (l->passes && s->root->view.ndim))
             continue;
         const int ndim = s->root->view.ndim;
         const size_t bytes = ig_dtype_bytes((ig_dtype)s->root->dtype);
@@ -145,12 +154,28 @@ static ig_status load_read(void *context)
     return IG_OK;
 }
 
-static bool same_box(const box *a, const box *b, int ndim)
+bool box_same(const box *a, const box *b, int ndim)
 {
     for (int i = 0; i < ndim; i++)
         if (a->lo[i] != b->lo[i] || a->hi[i] != b->hi[i])
             return false;
     return true;
+}
+
+/* Divides what the ranks of a team need for their next blocks. */
+static ig_status load_divide(const runner *r, load *l)
+{
+    char **to = memory_new((size_t)(l->work->n + 1) * sizeof *to);
+    if (!to)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < l->work->n; i++) {
+        const bool there = l->before && l->before->data[i] == l->data[i];
+        to[i] = l->data[i] && !there ? l->data[i]->data : NULL;
+    }
+    l->passes = true;
+    const ig_status status = share_panels(r->s, l->block, l->want, to, &l->panels);
+    memory_free(to);
+    return status;
 }
 
 /* Decides what a block needs, and allocates it. */
@@ -168,7 +193,7 @@ static ig_status load_prepare(runner *r, load *l, int64_t block, const load *bef
         if (!s->wanted || s->kind != STEP_SOURCE)
             continue;
         const int ndim = s->root->view.ndim;
-        if (l->before && l->before->data[i] && same_box(&l->before->want[i], &s->want, ndim)) {
+        if (l->before && l->before->data[i] && box_same(&l->before->want[i], &s->want, ndim)) {
             l->data[i] = buffer_retain(l->before->data[i]);
             continue;
         }
@@ -182,7 +207,7 @@ static ig_status load_prepare(runner *r, load *l, int64_t block, const load *bef
         *r->read += (uint64_t)box_size(&rest, ndim) * ig_dtype_bytes((ig_dtype)s->root->dtype);
     }
     l->block = block;
-    return IG_OK;
+    return r->passes ? load_divide(r, l) : IG_OK;
 }
 
 /* ---- results ---- */
@@ -409,7 +434,7 @@ static bool is_there(const runner *r, int64_t tile)
     const stage *s = r->s;
     const box b = stage_tile(s, tile);
     int64_t size[IG_MAX_NDIM];
-    if (share_is_on() && s->kind == STAGE_FOLD)
+    if (r->passes || (share_is_on() && s->kind == STAGE_FOLD))
         return false; /* ranks that have parts of it would have to agree */
     for (int i = 0; i < s->root[0]->view.ndim; i++)
         size[i] = b.hi[i] - b.lo[i];
@@ -431,11 +456,25 @@ static int64_t next_block(const runner *r, int64_t block, int64_t blocks)
     return block;
 }
 
+/* The ranks of a team read for each other if none leaves out a block. */
+static ig_status decide_passes(runner *r, int64_t first, int64_t end)
+{
+    const int64_t parts = stage_parts(r->s);
+    uint64_t all = 1;
+    for (int64_t tile = first / parts; tile < end / parts && all; tile++)
+        all = !is_there(r, tile);
+    TRY(team_least(TEAM_MAIN, &all));
+    r->passes = all;
+    return IG_OK;
+}
+
 static ig_status run_blocks(runner *r)
 {
     int64_t first, blocks;
     int now = 0;
     share_range(r->s, ig_team_rank(), &first, &blocks);
+    if (share_is_on() && r->s->kind == STAGE_PRODUCT)
+        TRY(decide_passes(r, first, blocks));
     for (int64_t block = next_block(r, first - 1, blocks); block < blocks; now = !now) {
         load *l = &r->loads[now], *other = &r->loads[!now];
         if (cancel_count() != r->since)
@@ -508,6 +547,7 @@ static void runner_end(runner *r)
     for (int i = 0; i < 2; i++) {
         if (r->loads[i].data)
             load_drop(&r->loads[i], r->s->work.n);
+        panels_free(&r->loads[i].panels);
         memory_free(r->loads[i].end);
         memory_free(r->loads[i].want);
         memory_free(r->loads[i].data);

@@ -252,3 +252,117 @@ ig_status share_tiles(const stage *s, int i, char *to)
     memory_free(at);
     return status;
 }
+
+/* ---- panels of products ---- */
+
+enum { SLABS = 8 }; /* of a source, for each rank */
+
+void panels_free(panels *p)
+{
+    memory_free(p->own);
+    memory_free(p->move);
+    *p = (panels){0};
+}
+
+/* What a rank wants of the sources for a block, and which of it the block before had already. */
+static void want_of(stage *s, int64_t block, bool follows, box *ends, box *want, bool *fresh)
+{
+    const int64_t parts = stage_parts(s);
+    const int n = s->work.n;
+    for (int i = 0; i < n; i++)
+        fresh[i] = false;
+    for (int64_t b = follows ? block - 1 : block; b <= block; b++) {
+        stage_want(s, b / parts, b % parts, ends);
+        steps_demand(&s->work, ends, -1);
+        for (int i = 0; i < n; i++) {
+            const step *at = &s->work.step[i];
+            const bool wanted = at->wanted && at->kind == STEP_SOURCE;
+            const bool same = fresh[i] && box_same(&want[i], &at->want, at->root->view.ndim);
+            fresh[i] = wanted && !(b == block && follows && same);
+            want[i] = at->want;
+        }
+    }
+}
+
+static box slab_of(const box *want, int64_t nth, int64_t unit)
+{
+    box b = *want;
+    b.lo[0] = b.lo[0] > nth * unit ? b.lo[0] : nth * unit;
+    b.hi[0] = b.hi[0] < (nth + 1) * unit ? b.hi[0] : (nth + 1) * unit;
+    return b;
+}
+
+/* Adds the slab `nth` of what this rank wants of a source. wants, fresh: of this step, for each rank, n apart. */
+static ig_status add_slab(const step *at, int i, int n, int64_t nth, int64_t unit, const box *wants,
+                          const bool *fresh, char *to, panels *out)
+{
+    const int ndim = at->root->view.ndim, size = ig_team_size(), me = ig_team_rank();
+    const box *own = &wants[(size_t)me * (size_t)n], slab = slab_of(own, nth, unit);
+    const int64_t rows = own->hi[0] - own->lo[0], row = rows ? box_size(own, ndim) / rows : 0;
+    const size_t bytes = ig_dtype_bytes((ig_dtype)at->root->dtype);
+    int wanters = 0, reader = -1;
+    for (int pass = 0; pass < 2; pass++)
+        for (int r = 0, k = 0; r < size; r++) {
+            const box *other = &wants[(size_t)r * (size_t)n];
+            const box b = slab_of(other, nth, unit);
+            if (!fresh[(size_t)r * (size_t)n] || !box_same(&b, &slab, ndim))
+                continue;
+            if (pass == 0)
+                wanters++;
+            else if (k++ == (int)(nth % wanters))
+                reader = r;
+        }
+    char *place = to + (slab.lo[0] - own->lo[0]) * row * (int64_t)bytes;
+    const size_t length = (size_t)box_size(&slab, ndim) * bytes;
+    if (reader == me) {
+        if (!graph_room(&out->own, out->n_own, &out->room_own, sizeof *out->own))
+            return IG_ERR_MEMORY;
+        out->own[out->n_own++] = (panel){i, slab, place};
+    }
+    for (int r = 0; r < size; r++) {
+        const box *other = &wants[(size_t)r * (size_t)n];
+        const box b = slab_of(other, nth, unit);
+        const bool passes =
+            reader == me ? r != me && fresh[(size_t)r * (size_t)n] && box_same(&b, &slab, ndim)
+                         : r == reader;
+        if (!passes)
+            continue;
+        if (!graph_room(&out->move, out->n_move, &out->room_move, sizeof *out->move))
+            return IG_ERR_MEMORY;
+        out->move[out->n_move++] = (team_move){r, reader == me, place, length};
+    }
+    return IG_OK;
+}
+
+ig_status share_panels(stage *s, int64_t block, const box *want, char *const *to, panels *out)
+{
+    const int size = ig_team_size(), n = s->work.n;
+    int64_t first, end, own;
+    box *wants = memory_get((size_t)size * (size_t)n * sizeof *wants);
+    box *ends = memory_get((size_t)(s->work.n_end + 1) * sizeof *ends);
+    bool *fresh = memory_new((size_t)size * (size_t)n * sizeof *fresh);
+    ig_status status = wants && ends && fresh ? IG_OK : IG_ERR_MEMORY;
+    share_range(s, ig_team_rank(), &own, &end);
+    for (int r = 0; r < size && status == IG_OK; r++) {
+        share_range(s, r, &first, &end);
+        const int64_t theirs = first + block - own;
+        if (theirs < end)
+            want_of(s, theirs, s->ahead && theirs > first, ends, wants + (size_t)r * (size_t)n,
+                    fresh + (size_t)r * (size_t)n);
+    }
+    out->n_own = out->n_move = 0;
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        const step *at = &s->work.step[i];
+        if (!to[i] || at->root->view.ndim == 0)
+            continue;
+        const int64_t chunk = at->source->chunk[0] > 0 ? at->source->chunk[0] : 1;
+        const int64_t even = at->root->view.shape[0] / (SLABS * (int64_t)size) + 1;
+        const int64_t unit = (even + chunk - 1) / chunk * chunk;
+        for (int64_t k = want[i].lo[0] / unit; k * unit < want[i].hi[0] && status == IG_OK; k++)
+            status = add_slab(at, i, n, k, unit, wants + i, fresh + i, to[i], out);
+    }
+    memory_free(wants);
+    memory_free(ends);
+    memory_free(fresh);
+    return status;
+}

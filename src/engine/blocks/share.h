@@ -6,6 +6,7 @@
 #ifndef BLOCKS_SHARE_H
 #define BLOCKS_SHARE_H
 
+#include "base/team.h"
 #include "engine/blocks/blocks.h"
 
 /* Results of the parts [at, at + count) of a row, a subtree of the fold. */
@@ -35,6 +36,25 @@ ig_status share_meet(const stage *s, const char *data, uint64_t bytes, char **go
 
 /* Each rank gets the tiles of all ranks. to: the elements of root i, where the rank's own tiles are. */
 ig_status share_tiles(const stage *s, int i, char *to);
+
+/* A part of what a rank wants of a source: a slab along the first axis, which one of the ranks that want it reads. */
+typedef struct panel {
+    int step;
+    box slab;
+    char *to;
+} panel;
+
+/* What this rank reads for a block of a product, and what ranks then pass on to each other. */
+typedef struct panels {
+    panel *own;
+    team_move *move;
+    int n_own, n_move, room_own, room_move;
+} panels;
+
+/* Lists the panels of a block, for which each rank has the block at the same place of its range. want, to: the box of
+ * each source and its memory, or NULL if it is not wanted or is there already. */
+ig_status share_panels(stage *s, int64_t block, const box *want, char *const *to, panels *out);
+void panels_free(panels *p);
 
 /* Makes the file of a stage's result a file of all ranks, before the stage begins; and ends the writing to it. */
 ig_status share_file_begin(const block_source *s);
