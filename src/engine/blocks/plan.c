@@ -585,8 +585,9 @@ static ig_status measure(const block_plan *p, stage *s)
     }
     for (int i = 0; i < s->n_root && s->to == TO_SINK; i++)
         scratch += p->sink[s->first_sink + i].scratch;
-    s->peak = (first > other ? first : other) + s->load * (uint64_t)(1 + s->ahead) +
-              tile_bytes(s, true) * values + scratch;
+    /* The memory of the first part's graph may be held while that of a larger one is allocated. */
+    const uint64_t graphs = continues(s) ? first + other : first > other ? first : other;
+    s->peak = graphs + s->load * (uint64_t)(1 + s->ahead) + tile_bytes(s, true) * values + scratch;
     return IG_OK;
 }
 
