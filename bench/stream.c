@@ -72,18 +72,18 @@ static void make_file(const char *path, int64_t n, uint32_t seed)
                               (long long)n, (long long)n);
     header[10 + used] = ' ';
     header[sizeof header - 1] = '\n';
-    float *row = malloc((size_t)n * sizeof *row);
-    if (!row)
+    enum { SHIFTS = 4096 }; /* a row is a part of one list of random numbers */
+    float *all = malloc((size_t)(n + SHIFTS) * sizeof *all);
+    if (!all)
         stop("no memory");
-    write_all(file, header, sizeof header, 0);
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = 0; k < n; k++) {
-            seed = seed * 1664525u + 1013904223u;
-            row[k] = (float)(int32_t)seed * 0x1p-31f;
-        }
-        write_all(file, row, (size_t)n * sizeof *row, (int64_t)sizeof header + i * n * 4);
+    for (int64_t k = 0; k < n + SHIFTS; k++) {
+        seed = seed * 1664525u + 1013904223u;
+        all[k] = (float)(int32_t)seed * 0x1p-31f;
     }
-    free(row);
+    write_all(file, header, sizeof header, 0);
+    for (int64_t i = 0; i < n; i++)
+        write_all(file, all + i * 977 % SHIFTS, (size_t)n * 4, (int64_t)sizeof header + i * n * 4);
+    free(all);
     close(file);
 }
 
@@ -273,6 +273,7 @@ int main(int argc, char **argv)
     enum { MOST = 16 };
     char a[4096], b[4096];
     double times[MOST];
+    setvbuf(stdout, NULL, _IOLBF, 0);
     read_options(&o, argc, argv);
     if (o.rounds < 0 || o.rounds > MOST)
         stop("--rounds is from 0 to 16");

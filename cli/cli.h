@@ -89,7 +89,7 @@ typedef struct engine_options {
 } engine_options;
 
 /* clang-format off */
-#define ENGINE_OPTIONS(e) ENGINE_OPTIONS_ON(e, "DEVICE", "the device that computes (cpu)")
+#define ENGINE_OPTIONS(e) ENGINE_OPTIONS_ON(e, "DEVICE", "the device that computes (cpu), or a list: cpu,cuda:0")
 #define FALLBACK_OPTION(e) \
     {"--fallback", 0, "error|warn|auto", option_fallback, &(e).fallback, \
      "what the device cannot run: an error, or the CPU runs it (error)"}

@@ -15,7 +15,8 @@ static const char *const environment[][2] = {
     {"IG_BLAS",
      "Library for large f32 and f64 matrix products: off (the default), on (OpenBLAS, BLIS or "
      "Accelerate), auto (where it is faster), or the path of a library."},
-    {"IG_DEVICE", "Device of new arrays (cpu); --device overrides it."},
+    {"IG_DEVICE", "Device of new arrays (cpu), or a list of devices that work together; --device "
+                  "overrides it."},
     {"IG_MATH", "How contractions add: strict (the default), same or tf32; --math overrides it."},
     {"IG_OVERRIDES",
      "Linear algebra and Fourier transforms by libraries of the system, never in math mode same: "

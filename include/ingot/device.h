@@ -50,7 +50,10 @@ IG_API const ig_absent *ig_device_absent(int i);
 
 /* The device of the calling thread's new arrays: "cpu" (the default; IG_DEVICE names another), "opencl:0", or "null",
  * which computes nothing and serves to test schedules. A result is on the device of its inputs. Numbers, and arrays
- * filled with one number (ig_zeros, ig_full), can be used on any device. An op of arrays on different devices fails. */
+ * filled with one number (ig_zeros, ig_full), can be used on any device. An op of arrays on different devices fails.
+ *
+ * A list such as "cpu,cuda:0", or "all" (every GPU, and the CPU): new arrays are on the first device, and evaluations that are
+ * done block by block (blocks.h) are shared by all of them, in math mode `same`: results have the bits of one device. */
 IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
 /* The device of x. The text belongs to the library. NULL if x is NULL. */

@@ -96,6 +96,8 @@ typedef struct node_native {
     int (*batched)(const struct node_native *n, ig_array *const *in, ig_array **out);
 } node_native;
 
+struct box;
+
 /* Elements that are read block by block when they are needed, shared by reference count. See ingot/blocks.h for the
  * functions. */
 typedef struct block_source {
@@ -107,6 +109,8 @@ typedef struct block_source {
     uint64_t scratch;
     bool concurrent;                /* several calls of read may run at the same time */
     ig_block_read read;             /* NULL: computed from the node's inputs, see blocks/map.c */
+    /* The elements of a box (blocks.h) as a buffer over memory that has them; NULL if it cannot. May be NULL. */
+    struct buffer *(*alias)(void *context, const struct box *b);
     void (*release)(void *context); /* may be NULL */
     void *context;
 } block_source;

@@ -8,6 +8,8 @@
 
 #include "engine/program/program.h"
 
+#include <string.h>
+
 typedef struct backend backend;
 
 /* The buffer and offset that a slot is bound to for one launch. */
@@ -159,6 +161,18 @@ typedef struct backend_share {
     size_t aligned;
 } backend_share;
 
+/* ---- copies beside launches ---- */
+
+/* A device that copies while it runs kernels. No call takes part in the order of commands, and none holds the device's lock
+ * while it waits: several threads may call them at the same time. A caller makes sure that no command uses the buffer. */
+typedef struct backend_stream {
+    /* Copies between a buffer and memory of alloc_visible, and waits for the copy. */
+    ig_status (*upload)(buffer *to, const void *from, size_t bytes);
+    ig_status (*download)(void *to, buffer *from, size_t offset, size_t bytes);
+    /* Waits for the commands that the device has been given so far. */
+    ig_status (*wait)(const backend *dev);
+} backend_stream;
+
 /* ---- the device ---- */
 
 struct backend {
@@ -220,6 +234,7 @@ struct backend {
     const backend_native *native;
     const backend_replay *replay; /* NULL: launches cannot be recorded */
     const backend_share *share;   /* NULL: other libraries cannot use its memory */
+    const backend_stream *stream; /* NULL: copies are commands like others */
 };
 
 static inline bool backend_runs_kernels(const backend *dev) { return dev->language || dev->lanes; }
@@ -239,6 +254,20 @@ int backend_count(void);
 const backend *backend_at(int i);
 /* NULL if there is no such device. Searches for the devices of a family only if the name belongs to it. */
 const backend *backend_find(const char *name);
+
+/* The devices of a list of names, such as "cpu,cuda:0": each once, in this order. "all": the CPU and every GPU, GPUs first.
+ * Returns their number; 0 if one is missing, which is an error. */
+enum { BACKEND_LIST_MOST = 16 };
+int backend_list(const char *names, const backend **list);
+static inline bool backend_is_list(const char *name)
+{
+    return strchr(name, ',') || strcmp(name, "all") == 0;
+}
+
+/* Programs of the CPU share scratch memory. Whoever compiles or runs one, or changes the number of threads, has the turn; a
+ * thread may take it again while it has it. */
+void cpu_turn_begin(void);
+void cpu_turn_end(void);
 
 /* The same, or a description of a typical device of this kind if there is none: "metal". It has limits and no functions. */
 const backend *backend_like(const char *name);

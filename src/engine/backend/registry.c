@@ -3,6 +3,7 @@
 #include "engine/backend/search.h"
 #include "base/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { ROWS_MOST = 16 };
@@ -100,8 +101,63 @@ const backend *backend_like(const char *name)
     return dev;
 }
 
+/* The CPU and every GPU. A GPU that OpenCL offers is left out if another driver may offer it, too. */
+static int list_all(const backend **list)
+{
+    const int count = backend_count();
+    int n = 0;
+    for (int i = 0; i < count && n < BACKEND_LIST_MOST - 1; i++) {
+        ig_device_info info = {0};
+        const backend *dev = backend_at(i);
+        if (dev->computes && !dev->no_arrays && dev->describe(dev, &info) == IG_OK &&
+            strcmp(info.kind, "gpu") == 0 &&
+            (n == 0 || !dev->language || strcmp(dev->language, "opencl") != 0 ||
+             strcmp(list[0]->language, "opencl") == 0))
+            list[n++] = dev;
+    }
+    list[n++] = &backend_cpu;
+    return n;
+}
+
+int backend_list(const char *names, const backend **list)
+{
+    int n = 0;
+    if (strcmp(names, "all") == 0)
+        return list_all(list);
+    for (const char *at = names; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char name[64];
+        const size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+                 at);
+        const backend *dev = backend_find(name);
+        bool again = false;
+        for (int i = 0; i < n; i++)
+            again = again || list[i] == dev;
+        if (!dev) {
+            backend_missing(name);
+            return 0;
+        }
+        if (!again && n == BACKEND_LIST_MOST) {
+            ig_fail(IG_ERR_DEVICE, "the list '%s' has more than %d devices", names,
+                    BACKEND_LIST_MOST);
+            return 0;
+        }
+        if (!again)
+            list[n++] = dev;
+    }
+    return n;
+}
+
 const char *backend_canonical(const char *name)
 {
+    const backend *list[BACKEND_LIST_MOST];
+    if (backend_is_list(name)) {
+        const bool waits = ig_failed();
+        const int n = backend_list(name, list);
+        if (n == 0 && !waits)
+            ig_error(NULL);
+        return n ? list[0]->name : NULL;
+    }
     const backend *dev = backend_find(name);
     return dev ? dev->name : NULL;
 }

@@ -86,6 +86,9 @@ typedef struct steps {
     int n, room;
     edge *end;
     int n_end;
+    /* If not NULL: the array that stands for an evaluated root, on the device that computes. */
+    ig_array *(*leaf)(void *context, ig_array *root);
+    void *context;
 } steps;
 
 /* A root that an earlier stage computes. */
@@ -123,6 +126,11 @@ int64_t box_of_range(const int64_t *shape, int first, int ndim, int64_t from, in
 /* A file for the elements of root, which is deleted when the source is released; NULL on failure. */
 block_source *spill_make(const ig_array *root);
 ig_status spill_write(const block_source *s, const box *b, const void *data);
+
+ig_status block_read(const block_source *s, const box *b, void *to);
+void box_strides_of(const box *b, int ndim, int64_t *stride); /* of an array that has the box */
+/* The place of a part's first element in an array that has the box b and these strides. */
+int64_t box_place_in(const box *b, const int64_t *stride, const box *part, int ndim);
 
 /* True if the part of b that a does not cover is one box, *rest (which may be empty), whose elements are contiguous in b.
  * Then *both is the part that a covers. Else *rest is b. */
@@ -183,6 +191,7 @@ int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want);
 int stage_build(const stage *s, int64_t tile, int64_t part, int64_t skip, ig_array *const *ends,
                 ig_array *sum, ig_array **out);
 /* Joins the results of a part of a row and of the parts that follow; the result belongs to the scope. */
+enum { FOLD_VALUES = 2 }; /* of a part, at most */
 int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *right, ig_array **out);
 /* The root's block, from the joined results. */
 ig_array *stage_finish(const stage *s, int64_t tile, ig_array *const *made);
@@ -222,6 +231,9 @@ typedef struct block_plan {
     uint64_t limit, peak;      /* bytes that it may hold, and will */
     bool refused;              /* no plan fits */
     const ig_array *piece;     /* a run that is being planned, which is not cut into runs again */
+    /* The devices of a crew (crew.h), and its workers; 0: one thread computes, on the device of the roots. */
+    const backend *dev[BACKEND_LIST_MOST];
+    int n_dev, workers;
 } block_plan;
 
 /* Plans the evaluation of arrays, to sinks if these are not NULL. Makes arrays in the current scope. */

@@ -5,6 +5,7 @@
  * compute again and again becomes a stage of its own, whose result is kept in memory, or in a file if it is large. A
  * reduction or a product may instead be cut into parts of its sums. */
 #include "engine/blocks/blocks.h"
+#include "engine/blocks/crew.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -328,6 +329,124 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
     }
 }
 
+/* ---- tiles of a crew ---- */
+
+/* Blocks of the stage that are computed at the same time. */
+static uint64_t in_flight(const block_plan *p, const stage *s)
+{
+    if (p->n_dev == 0 ||
+        (s->kind != STAGE_TILES && s->kind != STAGE_FOLD && s->kind != STAGE_PRODUCT))
+        return 1;
+    return (uint64_t)(s->ahead ? p->workers : p->n_dev);
+}
+
+/* True if parts of one product follow each other on one device, and only their sources are read ahead. */
+static bool is_chained(const block_plan *p, const stage *s)
+{
+    return s->kind == STAGE_PRODUCT && p->n_dev == 1;
+}
+
+/* Bytes of sources that the blocks in flight, and the next one, hold. Neighbours share what both need; at the end of a row
+ * of tiles, nothing is shared. After estimate. */
+static uint64_t window_bytes(const block_plan *p, const stage *s)
+{
+    const int64_t blocks = stage_tiles(s) * stage_parts(s);
+    const uint64_t each = blocks > 1 && s->kind != STAGE_PRODUCT && s->read > s->load
+                              ? (s->read - s->load) / (uint64_t)(blocks - 1)
+                              : s->load;
+    const uint64_t n = in_flight(p, s), shared = s->load > each ? s->load - each : 0;
+    return s->load + shared + n * each;
+}
+
+/* What a crew's stage costs, in bytes: those that are read, those of the first block, which nothing overlaps, and some for
+ * each block. Products in a fixed order add a tile for each block of their sums. */
+static uint64_t crew_cost(const block_plan *p, const stage *s)
+{
+    enum { BLOCK_COST = 8 << 20 };
+    const uint64_t read = cost(p, s), blocks = (uint64_t)(stage_tiles(s) * stage_parts(s));
+    if (read == UINT64_MAX)
+        return read;
+    const uint64_t all = read + s->load + blocks * BLOCK_COST;
+    return s->kind == STAGE_PRODUCT && ig_math_mode() == IG_MATH_SAME ? 2 * all : all;
+}
+
+/* The lengths of the two longest axes of a crew's tiles, and of its parts. */
+typedef struct crew_tile {
+    int axis[2]; /* -1: there is none */
+    int64_t length[2], part;
+} crew_tile;
+
+static void set_tile(stage *s, const crew_tile *t)
+{
+    for (int i = 0; i < 2; i++)
+        if (t->axis[i] >= 0)
+            s->tile[t->axis[i]] = t->length[i];
+    s->part = t->part;
+}
+
+static void longest_axes(const stage *s, crew_tile *t)
+{
+    t->axis[0] = t->axis[1] = -1;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < s->root[0]->view.ndim; i++)
+            if (i != t->axis[0] && (t->axis[k] < 0 || s->tile[i] > s->tile[t->axis[k]]))
+                t->axis[k] = i;
+    for (int k = 0; k < 2; k++)
+        t->length[k] = t->axis[k] >= 0 ? s->tile[t->axis[k]] : 0;
+}
+
+/* Whether the blocks in flight take at most `most` bytes, and each at most `block`. */
+static ig_status fits_crew(const block_plan *p, stage *s, uint64_t most, uint64_t block, bool *fits)
+{
+    TRY(estimate(s));
+    const uint64_t out = tile_bytes(s, true), n = is_chained(p, s) ? 1 : in_flight(p, s);
+    const bool enough =
+        p->n_dev == 1 || stage_tiles(s) * stage_parts(s) >= (int64_t)(2 * p->workers);
+    *fits = enough && window_bytes(p, s) + 3 * n * out <= most && s->load + out <= block;
+    return IG_OK;
+}
+
+/* Cuts tiles and parts such that a crew reads least. */
+static ig_status cut_for_crew(const block_plan *p, stage *s, uint64_t most, uint64_t block,
+                              bool *fits)
+{
+    crew_tile first = {.part = s->part}, best;
+    const int64_t unit = s->kind == STAGE_TILES ? 0 : stage_unit(s);
+    const int ahead = s->ahead;
+    uint64_t least = UINT64_MAX;
+    longest_axes(s, &first);
+    for (first.part = unit; unit && first.part < stage_row(s);)
+        first.part *= 2;
+    best = first;
+    s->ahead = 1;
+    for (crew_tile t = first;;) {
+        bool can;
+        set_tile(s, &t);
+        TRY(fits_crew(p, s, most, block, &can));
+        const uint64_t now = can ? crew_cost(p, s) : UINT64_MAX;
+        if (now < least) {
+            least = now;
+            best = t;
+        }
+        /* The next combination: shorter parts, else shorter along the second axis, else along the first. */
+        if (t.part > unit) {
+            t.part /= 2;
+            continue;
+        }
+        t.part = first.part;
+        int i = 1;
+        while (i >= 0 && (t.axis[i] < 0 || !(t.length[i] = shorter(p, s, t.axis[i]))))
+            t.length[i] = first.length[i], i--;
+        if (i < 0)
+            break;
+        set_tile(s, &t);
+    }
+    *fits = least < UINT64_MAX;
+    set_tile(s, *fits ? &best : &first);
+    s->ahead = ahead;
+    return estimate(s);
+}
+
 static void whole_tile(stage *s)
 {
     const view *v = &s->root[0]->view;
@@ -587,7 +706,9 @@ static ig_status measure(const block_plan *p, stage *s)
         scratch += p->sink[s->first_sink + i].scratch;
     /* The memory of the first part's graph may be held while that of a larger one is allocated. */
     const uint64_t graphs = continues(s) ? first + other : first > other ? first : other;
-    s->peak = graphs + s->load * (uint64_t)(1 + s->ahead) + tile_bytes(s, true) * values + scratch;
+    const uint64_t n = is_chained(p, s) ? 1 : in_flight(p, s);
+    s->peak = graphs * n + tile_bytes(s, true) * (values + 2 * (n - 1)) + scratch +
+              (n > 1 || p->n_dev ? window_bytes(p, s) : s->load * (uint64_t)(1 + s->ahead));
     return IG_OK;
 }
 
@@ -616,6 +737,14 @@ static ig_status start_stage(const block_plan *p, stage *s, stage_kind kind)
 
 static ig_status cut(const block_plan *p, stage *s, uint64_t most, bool *fits)
 {
+    if (p->n_dev && (s->kind == STAGE_TILES || s->kind == STAGE_PRODUCT)) {
+        const uint64_t usual = block_bytes(p->limit);
+        const double part = most < usual ? (double)most / (double)usual : 1;
+        TRY(cut_for_crew(p, s, (uint64_t)(0.95 * part * (double)p->limit),
+                         getenv("IG_BLOCK_BYTES") ? most : UINT64_MAX, fits));
+        if (*fits)
+            return IG_OK;
+    }
     return s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT ? cut_parts(p, s, most, fits)
                                                              : cut_tiles(p, s, most, fits);
 }
@@ -960,18 +1089,28 @@ static ig_status refuse(block_plan *p, uint64_t limit, uint64_t used)
         size_text(high + used, least));
 }
 
-/* The bytes that are free on the host and on the device of the results, whichever are fewer. A block is in both at the
- * same time. */
+static uint64_t left_of(const memory_pool *pool, uint64_t *used)
+{
+    const uint64_t most = pool ? pool_limit(pool) : ig_memory_limit();
+    *used = pool ? atomic_load(&pool->used) : ig_memory_used();
+    return most > *used ? most - *used : 0;
+}
+
+/* The bytes that are free on the host and on the devices, whichever are fewer. A block is on both at the same time. A device
+ * of a crew has only the blocks of its workers. */
 static uint64_t free_bytes(const block_plan *p, uint64_t *used)
 {
-    const uint64_t limit = ig_memory_limit();
-    *used = ig_memory_used();
-    uint64_t free = limit > *used ? limit - *used : 0;
-    const memory_pool *pool = p->n_root ? engine_device_of(p->root[0])->pool : NULL;
-    const uint64_t most = pool ? pool_limit(pool) : 0, taken = pool ? atomic_load(&pool->used) : 0;
-    if (pool && (most > taken ? most - taken : 0) < free) {
-        free = most > taken ? most - taken : 0;
-        *used = taken;
+    uint64_t free = left_of(NULL, used);
+    const backend *one = p->n_root ? engine_device_of(p->root[0]) : NULL;
+    for (int i = 0; i < (p->n_dev ? p->n_dev : one ? 1 : 0); i++) {
+        const backend *dev = p->n_dev ? p->dev[i] : one;
+        uint64_t taken, here = dev->pool ? left_of(dev->pool, &taken) : UINT64_MAX;
+        if (dev->pool && p->n_dev)
+            here = here / (uint64_t)crew_workers(dev) * (uint64_t)p->workers;
+        if (here < free) {
+            free = here;
+            *used = taken;
+        }
     }
     return free;
 }
@@ -1003,10 +1142,17 @@ ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block
             return error_waiting(IG_ERR_MEMORY);
         p->root[p->n_root++] = x->root;
     }
+    if (p->n_root)
+        crew_devices(p, engine_device_of(p->root[0]));
     free = free_bytes(p, &used);
     if (team_shares()) /* all ranks make the same plan */
         TRY(team_least(TEAM_MAIN, &free));
-    const ig_status status = plan_all(p, free);
+    ig_status status = plan_all(p, free);
+    if (status != IG_OK && p->refused && p->n_dev) { /* one block at a time, on one device */
+        p->n_dev = p->workers = 0;
+        free = free_bytes(p, &used);
+        status = plan_all(p, free);
+    }
     return status != IG_OK && p->refused ? refuse(p, free, used) : status;
 }
 
@@ -1039,7 +1185,10 @@ void block_plan_text(const block_plan *p, text *t)
     static const char *const to[] = {"memory", "file", "output"};
     uint64_t read = 0, write = 0, spill = 0;
     char one[SIZE_ROOM], two[SIZE_ROOM], three[SIZE_ROOM], four[SIZE_ROOM];
-    text_add(t, "block by block: %d stages\n", p->n);
+    text_add(t, "block by block: %d stages", p->n);
+    for (int i = 0; i < p->n_dev; i++)
+        text_add(t, "%s%s", i ? ", " : " on ", p->dev[i]->name);
+    text_add(t, "\n");
     for (int i = 0; i < p->n; i++) {
         const stage *s = &p->stage[i];
         text_add(t, "  %d %s ", i + 1, op_rows[s->root[0]->op].name);

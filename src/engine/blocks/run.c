@@ -1,6 +1,7 @@
 /* Runs a plan: for each stage, the loop over its blocks. While a block is computed, the next one is read and the
  * previous one is written. */
 #include "engine/blocks/background.h"
+#include "engine/blocks/crew.h"
 #include "engine/blocks/share.h"
 
 #include "base/cancel.h"
@@ -60,7 +61,7 @@ typedef struct runner {
 
 /* ---- loading ---- */
 
-static void strides_of(const box *b, int ndim, int64_t *stride)
+void box_strides_of(const box *b, int ndim, int64_t *stride)
 {
     int64_t next = 1;
     for (int i = ndim - 1; i >= 0; i--) {
@@ -69,7 +70,7 @@ static void strides_of(const box *b, int ndim, int64_t *stride)
     }
 }
 
-static int64_t place_in(const box *b, const int64_t *stride, const box *part, int ndim)
+int64_t box_place_in(const box *b, const int64_t *stride, const box *part, int ndim)
 {
     int64_t at = 0;
     for (int i = 0; i < ndim; i++)
@@ -83,16 +84,16 @@ void box_move(const box *part, int ndim, size_t bytes, const box *a, const char 
     int64_t from_stride[IG_MAX_NDIM], to_stride[IG_MAX_NDIM], index[IG_MAX_NDIM] = {0};
     int64_t length = 1, count = 1;
     int inner = ndim; /* axes from here on are one run in both */
-    strides_of(a, ndim, from_stride);
-    strides_of(b, ndim, to_stride);
+    box_strides_of(a, ndim, from_stride);
+    box_strides_of(b, ndim, to_stride);
     while (inner > 0 && from_stride[inner - 1] == length && to_stride[inner - 1] == length) {
         inner--;
         length *= part->hi[inner] - part->lo[inner];
     }
     for (int i = 0; i < inner; i++)
         count *= part->hi[i] - part->lo[i];
-    from += place_in(a, from_stride, part, ndim) * (int64_t)bytes;
-    to += place_in(b, to_stride, part, ndim) * (int64_t)bytes;
+    from += box_place_in(a, from_stride, part, ndim) * (int64_t)bytes;
+    to += box_place_in(b, to_stride, part, ndim) * (int64_t)bytes;
     for (int64_t k = 0; k < count; k++) {
         int64_t at = 0, there = 0;
         for (int i = 0; i < inner; i++) {
@@ -105,7 +106,7 @@ void box_move(const box *part, int ndim, size_t bytes, const box *a, const char 
     }
 }
 
-static ig_status read_box(const block_source *s, const box *b, void *to)
+ig_status block_read(const block_source *s, const box *b, void *to)
 {
     int64_t size[IG_MAX_NDIM];
     for (int i = 0; i < s->ndim; i++)
@@ -128,7 +129,7 @@ static ig_status load_read(void *context)
     load *l = context;
     for (int i = 0; i < l->panels.n_own && l->passes; i++) {
         const panel *p = &l->panels.own[i];
-        TRY(read_box(l->work->step[p->step].source, &p->slab, p->to));
+        TRY(block_read(l->work->step[p->step].source, &p->slab, p->to));
     }
     if (l->passes)
         TRY(team_exchange(TEAM_READER, l->panels.move, l->panels.n_move));
@@ -146,10 +147,10 @@ static ig_status load_read(void *context)
         if (old && box_reuse(old, &l->want[i], ndim, &both, &rest))
             box_move(&both, ndim, bytes, old, l->before->data[i]->data, &l->want[i],
                      l->data[i]->data);
-        strides_of(&l->want[i], ndim, stride);
-        char *to =
-            (char *)l->data[i]->data + place_in(&l->want[i], stride, &rest, ndim) * (int64_t)bytes;
-        TRY(read_box(s->source, &rest, to));
+        box_strides_of(&l->want[i], ndim, stride);
+        char *to = (char *)l->data[i]->data +
+                   box_place_in(&l->want[i], stride, &rest, ndim) * (int64_t)bytes;
+        TRY(block_read(s->source, &rest, to));
     }
     return IG_OK;
 }
@@ -221,20 +222,23 @@ static const block_source *file_of(const block_plan *p, const ig_array *root)
     return p->done[k].source;
 }
 
-/* Copies x, an evaluated array, to its place. */
-static ig_status keep_tile(runner *r, int i, const box *tile, ig_array *x)
+/* Copies the elements of a tile to their place. */
+static ig_status keep_elements(runner *r, int i, const box *tile, const void *data)
 {
     const ig_array *root = r->s->root[i];
     const size_t bytes = ig_dtype_bytes((ig_dtype)root->dtype);
     const int ndim = root->view.ndim;
-    const void *data = ig_data(x);
-    if (!data)
-        return error_waiting(IG_ERR_MEMORY);
     if (r->s->to == TO_FILE)
         return spill_write(file_of(r->plan, root), tile, data);
     const box whole = box_whole(ndim, root->view.shape);
     box_move(tile, ndim, bytes, tile, data, &whole, r->result[i]->data);
     return IG_OK;
+}
+
+static ig_status keep_tile(runner *r, int i, const box *tile, ig_array *x)
+{
+    const void *data = ig_data(x);
+    return data ? keep_elements(r, i, tile, data) : error_waiting(IG_ERR_MEMORY);
 }
 
 static void forget_written(runner *r)
@@ -468,6 +472,13 @@ static ig_status decide_passes(runner *r, int64_t first, int64_t end)
     return IG_OK;
 }
 
+static void tell_progress(const runner *r)
+{
+    const uint64_t read = *r->read * (uint64_t)(share_is_on() ? ig_team_size() : 1);
+    if (progress.call)
+        progress.call(progress.context, read < r->total ? read : r->total, r->total);
+}
+
 static ig_status run_blocks(runner *r)
 {
     int64_t first, blocks;
@@ -497,9 +508,7 @@ static ig_status run_blocks(runner *r)
         const ig_status status = compute(r, l);
         ig_scope_end();
         TRY(status);
-        const uint64_t read = *r->read * (uint64_t)(share_is_on() ? ig_team_size() : 1);
-        if (progress.call)
-            progress.call(progress.context, read < r->total ? read : r->total, r->total);
+        tell_progress(r);
         block = next;
     }
     if (share_is_on() && r->s->kind == STAGE_FOLD)
@@ -508,6 +517,36 @@ static ig_status run_blocks(runner *r)
     for (int i = 0; share_is_on() && r->s->to == TO_MEMORY && i < r->s->n_root; i++)
         TRY(share_tiles(r->s, i, r->result[i]->data));
     return IG_OK;
+}
+
+/* ---- crews ---- */
+
+static bool crew_has(void *context, int64_t tile) { return is_there(context, tile); }
+
+static ig_status crew_put(void *context, int root, const box *b, const void *data)
+{
+    runner *r = context;
+    int64_t size[IG_MAX_NDIM];
+    if (r->s->to != TO_SINK)
+        return keep_elements(r, root, b, data);
+    const ig_block_sink *sink = &r->plan->sink[r->s->first_sink + root];
+    for (int i = 0; i < r->s->root[0]->view.ndim; i++)
+        size[i] = b->hi[i] - b->lo[i];
+    return sink->write(sink->context, b->lo, size, data);
+}
+
+static void crew_read(void *context, uint64_t bytes)
+{
+    runner *r = context;
+    *r->read += bytes;
+    tell_progress(r);
+}
+
+static ig_status run_crew(runner *r)
+{
+    const crew_output out = {
+        .has = crew_has, .put = crew_put, .read = crew_read, .context = r, .since = r->since};
+    return crew_run(r->plan, r->s, &out);
 }
 
 /* ---- stages ---- */
@@ -599,7 +638,7 @@ static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t *re
     for (int i = 0; i < files && status == IG_OK; i++)
         status = share_file_begin(file_of(p, s->root[i]));
     if (status == IG_OK && view_size(&s->root[0]->view) > 0)
-        status = run_blocks(&r);
+        status = crew_can(p, s) ? run_crew(&r) : run_blocks(&r);
     for (int i = 0; i < files && status == IG_OK; i++)
         status = share_file_end(file_of(p, s->root[i]));
     if (status == IG_OK)
@@ -646,19 +685,23 @@ ig_status block_plan_run(block_plan *p)
 ig_status blocks_read_all(const block_source *s, void *data)
 {
     const box whole = box_whole(s->ndim, s->shape);
-    return read_box(s, &whole, data);
+    return block_read(s, &whole, data);
 }
 
 static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, int n)
 {
     block_plan p;
+    const ig_math math = ig_math_mode();
     TRY(ig_scope_begin());
+    if (crew_is_mixed(arrays, n))
+        ig_set_math(IG_MATH_SAME); /* results do not depend on which device computes a block */
     ig_status status = block_plan_make(&p, arrays, sinks, n);
     if (status == IG_OK)
         status = share_check(&p);
     if (status == IG_OK)
         status = block_plan_run(&p);
     block_plan_free(&p);
+    ig_set_math(math);
     ig_scope_end();
     if (status != IG_OK && share_is_on())
         team_fail(NULL);

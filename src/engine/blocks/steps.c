@@ -475,7 +475,9 @@ static ig_array *see(const steps *w, const edge *e, const box *b)
 {
     view v = e->in->view;
     box_shape(b, v.ndim, v.shape);
-    ig_array *base = e->from < 0 ? e->in->root : w->step[e->from].made;
+    ig_array *base = e->from >= 0 ? w->step[e->from].made
+                     : w->leaf    ? w->leaf(w->context, e->in->root)
+                                  : e->in->root;
     if (!base)
         return NULL;
     if (e->kind == EDGE_AXES) {

@@ -14,7 +14,7 @@ bool kernel_runs_core(const kernel_spec *r, const backend *dev)
     return r->library && (r->library->core || r->library->try_core) && dev->compile && dev->lanes;
 }
 
-static ig_status run_core(const kernel_call *b)
+static ig_status run_core_in_turn(const kernel_call *b)
 {
     const kernel_spec *r = b->spec;
     void *at[LIBRARY_PARAMS];
@@ -33,6 +33,14 @@ static ig_status run_core(const kernel_call *b)
         return r->library->try_core(at);
     r->library->core(at);
     return IG_OK;
+}
+
+static ig_status run_core(const kernel_call *b)
+{
+    cpu_turn_begin();
+    const ig_status status = run_core_in_turn(b);
+    cpu_turn_end();
+    return status;
 }
 
 static ig_status prepare(const program *p, const backend *dev)

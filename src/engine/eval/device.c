@@ -2,6 +2,7 @@
 #include "base/sized.h"
 #include "engine/eval/emitted.h"
 #include "engine/eval/engine.h"
+#include "engine/eval/group.h"
 
 #include "base/error.h"
 #include "base/threads.h"
@@ -35,16 +36,24 @@ const backend *engine_device_of(const ig_array *x)
 
 const char *ig_array_device(const ig_array *x) { return x ? engine_device_of(x)->name : NULL; }
 
-const char *ig_device(void) { return engine_device()->name; }
+const char *ig_device(void)
+{
+    const backend *dev = engine_device();
+    const device_group *g = group_of(dev);
+    return g ? g->name : dev->name;
+}
 
 ig_status ig_set_device(const char *name)
 {
+    if (name && backend_is_list(name))
+        return group_set(name);
     const backend *found = name ? backend_find(name) : NULL;
     if (!found)
         return backend_missing(name ? name : "");
     if (found->no_arrays)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s': %s", found->name, found->no_arrays);
     array_device_set(found->name);
+    group_clear();
     return IG_OK;
 }
 
@@ -72,12 +81,15 @@ const ig_absent *ig_device_absent(int i)
 
 ig_status ig_synchronize(const char *device)
 {
-    const backend *dev = device ? backend_find(device) : engine_device();
-    if (!dev)
-        return backend_missing(device);
-    engine_enter();
-    const ig_status status = emitted_finish(dev);
-    engine_leave();
+    const backend *list[BACKEND_LIST_MOST] = {engine_device()};
+    const device_group *g = device ? NULL : group_of(list[0]);
+    const int n = device ? backend_list(device, list) : g ? g->n : 1;
+    ig_status status = n ? IG_OK : error_waiting(IG_ERR_DEVICE);
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        engine_enter();
+        status = emitted_finish(g ? g->dev[i] : list[i]);
+        engine_leave();
+    }
     return status;
 }
 
@@ -86,7 +98,9 @@ ig_status ig_set_threads(int n)
     if (n < 0)
         FAIL(IG_ERR_ARGUMENT, "threads: %d is negative; 0 asks for the default", n);
     engine_enter(); /* a running evaluation relies on the number of workers */
+    cpu_turn_begin();
     pool_set_threads(n);
+    cpu_turn_end();
     engine_leave();
     return IG_OK;
 }

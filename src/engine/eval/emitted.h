@@ -12,6 +12,8 @@ int emitted_launches(const program *p);
 scratch_range emitted_scratch(const program *p);
 /* Waits for a device of any kind. Fails if a launch since the last wait found an index out of bounds. */
 ig_status emitted_finish(const backend *dev);
+/* The same, but waits only if a launch since the last wait may have found one. */
+ig_status emitted_check(const backend *dev);
 
 /* Releases all kernels. */
 void emitted_release(void);

@@ -187,6 +187,12 @@ ig_status emitted_finish(const backend *dev)
     return m ? faults_finish(&m->faults) : dev->finish(dev);
 }
 
+ig_status emitted_check(const backend *dev)
+{
+    device_memory *m = emitted_memory(dev);
+    return m && m->faults.suspect ? faults_finish(&m->faults) : IG_OK;
+}
+
 /* Launches are queued, and readers wait for them. Lane code has already run, so its faults are reported now. */
 ig_status emitted_end(const run *r, ig_status status, bool launched)
 {

@@ -20,6 +20,12 @@ typedef struct engine {
 
 engine *engine_enter(void);
 void engine_leave(void);
+/* An engine of its own for the calling thread; NULL: that of the process. It has its own schedules, so the thread can leave
+ * the lock while the CPU runs them, and another thread evaluates on another device. */
+void engine_use(engine *e);
+void engine_free(engine *e); /* NULL is fine */
+/* True if the launches of a run need no lock. */
+bool engine_steps_out(const run *r);
 
 /* The device of the calling thread. */
 const backend *engine_device(void);

@@ -22,22 +22,72 @@ static struct {
     pthread_mutex_t lock;
     pthread_once_t once;
     engine engine;
+    uint32_t epoch; /* of the last walk of a graph, by any engine */
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 /* A child of fork must not inherit a lock that a thread of its parent held. */
-static void lock_engine(void) { pthread_mutex_lock(&process.lock); }
-void engine_leave(void) { pthread_mutex_unlock(&process.lock); }
+static void lock_engine(void)
+{
+    pthread_mutex_lock(&process.lock);
+    cpu_turn_begin();
+}
+static void unlock_engine(void)
+{
+    cpu_turn_end();
+    pthread_mutex_unlock(&process.lock);
+}
 static void start(void)
 {
-    pthread_atfork(lock_engine, engine_leave, engine_leave);
+    pthread_atfork(lock_engine, unlock_engine, unlock_engine);
     trace_begin_by_environment();
 }
 
+static _Thread_local engine *own; /* NULL: the engine of the process */
+
+/* Arrays are marked by the number of a walk, so all engines count their walks together. */
 engine *engine_enter(void)
 {
+    engine *e = own ? own : &process.engine;
     pthread_once(&process.once, start);
-    lock_engine();
-    return &process.engine;
+    pthread_mutex_lock(&process.lock);
+    e->g.epoch = process.epoch;
+    return e;
+}
+
+void engine_leave(void)
+{
+    process.epoch = (own ? own : &process.engine)->g.epoch;
+    pthread_mutex_unlock(&process.lock);
+}
+
+void engine_use(engine *e) { own = e; }
+
+bool engine_steps_out(const run *r)
+{
+    bool can = own && r->dev == &backend_cpu && !r->s->n_on_cpu;
+    for (int i = 0; can && i < r->s->n_program; i++)
+        can = !program_is_custom(&r->s->program[i]);
+    return can;
+}
+
+static void clear(engine *e)
+{
+    for (int i = 0; i < CACHE_SLOTS; i++) {
+        if (e->cache[i].plan)
+            engine_discard(e->cache[i].plan, e->cache[i].device);
+        e->cache[i].plan = NULL;
+    }
+    graph_free(&e->g);
+    run_free(&e->run);
+}
+
+void engine_free(engine *e)
+{
+    engine_enter();
+    if (e)
+        clear(e);
+    engine_leave();
+    memory_free(e);
 }
 
 /* Gives the outputs their buffers. Outputs that were only kept (graph_keep) keep their history, because the
@@ -477,15 +527,8 @@ void ig_shutdown(void)
     ig_trace_end();
     scope_end_all(); /* devices close only after their buffers are released */
     shutdown_run();
-    engine *e = engine_enter();
-    for (int i = 0; i < CACHE_SLOTS; i++) {
-        if (e->cache[i].plan)
-            engine_discard(e->cache[i].plan, e->cache[i].device);
-        e->cache[i].plan = NULL;
-    }
+    clear(engine_enter());
     constants_sweep_held();
-    graph_free(&e->g);
-    run_free(&e->run);
     emitted_release();
     fallback_release();
     backend_release_all();

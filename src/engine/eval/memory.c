@@ -3,6 +3,7 @@
 #include "engine/backend/pool.h"
 #include "base/error.h"
 #include "engine/eval/engine.h"
+#include "engine/eval/group.h"
 
 static ig_status find_device(const char *name, const backend **dev)
 {
@@ -24,12 +25,21 @@ ig_status ig_device_memory(const char *device, ig_memory_info *info)
     return sized_write(SIZED(ig_memory_info, largest), info, &own);
 }
 
-ig_status ig_set_device_memory_limit(const char *device, uint64_t bytes)
+static ig_status set_limit(const backend *dev, uint64_t bytes)
 {
-    const backend *dev;
-    TRY(find_device(device, &dev));
     if (!dev->pool)
         return ig_set_memory_limit(bytes);
     atomic_store(&dev->pool->limit_set, bytes);
     return IG_OK;
+}
+
+/* Each device of a list gets the limit. */
+ig_status ig_set_device_memory_limit(const char *device, uint64_t bytes)
+{
+    const backend *list[BACKEND_LIST_MOST] = {engine_device()};
+    const device_group *g = device ? NULL : group_of(list[0]);
+    const int n = device ? backend_list(device, list) : g ? g->n : 1;
+    for (int i = 0; i < n; i++)
+        TRY(set_limit(g ? g->dev[i] : list[i], bytes));
+    return n ? IG_OK : error_waiting(IG_ERR_DEVICE);
 }

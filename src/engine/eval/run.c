@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "base/trace.h"
 #include "engine/backend/pool.h"
+#include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
 #include "engine/eval/faults.h"
 #include "engine/eval/repeat.h"
@@ -226,9 +227,14 @@ ig_status run_launch(run *r)
     if (status == IG_OK)
         status = r->by->arrange(r);
     const bool launched = status == IG_OK;
+    const bool out = launched && engine_steps_out(r);
     pool_watch(true);
+    if (out)
+        engine_leave();
     if (launched)
         status = traced ? launch_all(r, NULL, true) : launch_repeated(r);
+    if (out)
+        engine_enter();
     pool_watch(false);
     if (r->s->n_on_cpu)
         fallback_end(r);

@@ -49,10 +49,10 @@ static void close_blocks(void *context)
     memory_free(o);
 }
 
-/* A mapped file has no chunks. Any part can be read, but a run of some pages costs no more than a few elements. */
+/* A mapped file has no chunks. Any part can be read, but a short run costs no more than one element. */
 static ig_ints runs(const ig_store *s, int64_t *run)
 {
-    enum { RUN_BYTES = 16 << 10 };
+    enum { RUN_BYTES = 1 << 10 };
     const ig_ints shape = ig_store_shape(s);
     const int64_t most = RUN_BYTES / (int64_t)ig_dtype_bytes(ig_store_dtype(s));
     for (int i = 0; i < shape.n; i++)

@@ -113,9 +113,23 @@ static ig_status plan_tape(tape *t)
     return IG_OK;
 }
 
-static ig_status compile(const backend *dev, program *p)
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int turns; /* that the calling thread has taken */
+
+void cpu_turn_begin(void)
 {
-    (void)dev;
+    if (turns++ == 0)
+        pthread_mutex_lock(&turn);
+}
+
+void cpu_turn_end(void)
+{
+    if (--turns == 0)
+        pthread_mutex_unlock(&turn);
+}
+
+static ig_status compile_in_turn(program *p)
+{
     const core *c = &cores[p->kind];
     TRY(plan_tape(&p->pre));
     TRY(plan_tape(&p->post));
@@ -123,6 +137,15 @@ static ig_status compile(const backend *dev, program *p)
     if (c->plan && !p->compiled)
         return IG_ERR_MEMORY;
     return scratch_reserve(c->scratch(p));
+}
+
+static ig_status compile(const backend *dev, program *p)
+{
+    (void)dev;
+    cpu_turn_begin();
+    const ig_status status = compile_in_turn(p);
+    cpu_turn_end();
+    return status;
 }
 
 static void discard(program *p)
@@ -152,7 +175,7 @@ static bool offers(const backend *dev, const node_native *n)
 static const backend_native native = {.offers = offers};
 
 /* compile has reserved the scratch, unless the number of threads has grown or p is a chain. */
-static ig_status launch(const program *p, const binding *bindings)
+static ig_status launch_in_turn(const program *p, const binding *bindings)
 {
     const core *c = &cores[p->kind];
     if (p->chain > 1) {
@@ -161,6 +184,14 @@ static ig_status launch(const program *p, const binding *bindings)
     }
     TRY(scratch_renew());
     return c->launch(p, bindings);
+}
+
+static ig_status launch(const program *p, const binding *bindings)
+{
+    cpu_turn_begin();
+    const ig_status status = launch_in_turn(p, bindings);
+    cpu_turn_end();
+    return status;
 }
 
 static ig_status finish(const backend *dev)
@@ -172,7 +203,9 @@ static ig_status finish(const backend *dev)
 static void release(const backend *dev)
 {
     (void)dev;
+    cpu_turn_begin();
     scratch_free();
+    cpu_turn_end();
 }
 
 const backend backend_cpu = {

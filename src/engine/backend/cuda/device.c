@@ -199,8 +199,10 @@ static void close_parts(cuda_device *d)
         cu.event_destroy(d->given);
     if (d->staging)
         cu.host_free(d->staging);
-    if (d->stream)
-        cu.stream_destroy(d->stream);
+    for (int i = 0; i < 3; i++)
+        if ((CUstream[]){d->stream, d->up, d->down}[i])
+            cu.stream_destroy((CUstream[]){d->stream, d->up, d->down}[i]);
+    d->up = d->down = NULL;
     d->staged = NULL;
     d->given = NULL;
     d->staging = NULL;
@@ -296,6 +298,7 @@ static const backend vtable = {
     .native = &cuda_native_programs, /* device_look may choose another table */
     .replay = &cuda_replays,
     .share = &cuda_shared,
+    .stream = &cuda_streams,
 };
 
 const backend_family backend_cuda = {.name = "cuda", .search = &cuda_search};

@@ -1,0 +1,78 @@
+"""Several devices on one graph (--device cpu,opencl): results have the bits of one device, a device that fails is replaced by the
+others, and limits of memory hold for each."""
+import os
+import shutil
+import subprocess
+import tempfile
+
+from support import tally
+
+BUILD = os.environ.get("BUILD", "build")
+INGOT = os.path.abspath(os.path.join(BUILD, "ingot"))
+folder = tempfile.mkdtemp()
+os.chdir(folder)
+SMALL = {"IG_BLOCK_BYTES": "300000"}
+
+
+def check(fine, name):
+    tally.check(name, fine)
+
+
+def ingot(program, *options, ok=True, **environment):
+    p = subprocess.run([INGOT, "eval", *options, program], capture_output=True, text=True, env={**os.environ, **environment})
+    if ok:
+        check(p.returncode == 0, f"{program} {options}: {p.stderr}")
+    return p
+
+
+def same(left, right):
+    return ingot(f'l = load("{left}"); r = load("{right}"); all((l == r) | ((l != l) & (r != r)))').stdout.strip() == "True"
+
+
+EXPRESSIONS = ["mean(x)", "std(x, axis=0)", "x - mean(x, axis=0)", "x.T @ x", "sum(exp(x) * x, axis=1)", "argmax(x)",
+               "cumulative_sum(x, axis=1)", "sort(x, axis=0)", "concat([x, 2 * x])[::3]", "x[::-1].T + 1", "w = arange(700.0); x * w @ w",
+               "x[1:] * x[:-1]"]
+SAVED = ["x - mean(x, axis=0)", "x.T @ x"]
+
+
+def compare(devices, expressions):
+    for e in expressions:
+        ingot(f'x = load("x.npy"); {e}', "-o", "whole.npy", "--math", "same")
+        p = ingot(f'x = open("x.npy"); {e}', "-o", "blocks.npy", "--device", devices, "--math", "same", **SMALL)
+        check(p.stderr == "", f"{e} on {devices}: {p.stderr}")
+        check(same("whole.npy", "blocks.npy"), f"{e} on {devices}: other bits")
+        if e in SAVED:
+            ingot(f'x = open("x.npy"); save({e}, "y.zarr")', "--device", devices, "--math", "same", **SMALL)
+            ingot('open("y.zarr")', "-o", "blocks.npy")
+            check(same("whole.npy", "blocks.npy"), f"{e} on {devices}, saved: other bits")
+            shutil.rmtree("y.zarr")
+
+
+try:
+    ingot('save("x.npy", normal(key(1), [900, 700], dtype=f32))')
+    listed = subprocess.run([INGOT, "devices"], capture_output=True, text=True).stdout
+    compare("cpu,gang", EXPRESSIONS)
+    compare("gang,cpu", EXPRESSIONS[:2])
+    if "opencl:0" in listed:
+        compare("cpu,opencl", EXPRESSIONS[:4])
+        compare("opencl", EXPRESSIONS[1:4])
+        compare("opencl,gang,cpu", EXPRESSIONS[3:4])
+
+        # Limits hold for each device.
+        p = ingot('x = open("x.npy"); x.T @ x', "-o", "blocks.npy", "--device", "cpu,opencl", "--memory-limit", "12MiB", "--math", "same")
+        ingot('x = load("x.npy"); x.T @ x', "-o", "whole.npy")
+        check(same("whole.npy", "blocks.npy"), "with a limit: other bits")
+        few = ingot('x = open("x.npy"); save(x - 1, "z.zarr")', "--device", "cpu,opencl", "--memory-limit", "2KiB", ok=False)
+        check("the smallest limit that works is" in few.stderr, f"a limit that is too small: {few.stderr}")
+
+    plan = ingot('x = open("x.npy"); save(x + 1, "z.zarr")', "--explain", "--device", "cpu,gang", **SMALL).stdout
+    check("stages on cpu, gang" in plan, f"the plan is {plan}")
+    for names in ["cpu,nothing", "cpu,", "cpu,null", "nothing,cpu"]:
+        p = ingot("1 + 1", "--device", names, ok=False)
+        check(p.returncode != 0 and p.stderr, f"--device {names} is accepted")
+    check(ingot("1 + 1", "--device", "all").stdout.strip() == "2", "--device all")
+    check(ingot("1 + 1", IG_DEVICE="cpu,gang").stdout.strip() == "2", "IG_DEVICE is a list")
+finally:
+    os.chdir("/")
+    shutil.rmtree(folder)
+tally.finish()
