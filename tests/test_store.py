@@ -162,6 +162,32 @@ def version_2():
     check("v2 attributes", tool("info", path("v2")).split(None, 4)[4].split() == b'{ "a": [ 1 ] }'.split())
 
 
+def named_axes():
+    """A data set with coordinates, as xarray sees it."""
+    data = np.arange(12, dtype="f4").reshape(3, 4)
+    tool("name", path("d/x"), "f32", "3,4", '["time", "place"]', '{"units": "K"}', path("d"), data=data.tobytes())
+    tool("name", path("d/time"), "f64", "3", '["time"]', "{}", "", data=np.array([1.0, 2, 4]).tobytes())
+    z = zarr.open_array(path("d/x"))
+    check("names of axes", z.metadata.dimension_names == ("time", "place"), z.metadata.dimension_names)
+    check("elements with names", same(z[:], data))
+    for wrong in ('["time"]', "[1, 2]", '"time"', '["a", "b"', '["a", "b"] 3'):
+        try:
+            tool("name", path("e"), "f32", "3,4", wrong, "{}", "", data=data.tobytes())
+            check(f"names {wrong}", False)
+        except RuntimeError as error:
+            check(f"names {wrong}", "dimensions" in str(error), error)
+    try:
+        import xarray
+    except ImportError as error:
+        return skip("xarray", str(error))
+    for consolidated in (False, True):
+        if consolidated:
+            tool("consolidate", path("d"))
+        d = xarray.open_zarr(path("d"), consolidated=consolidated, chunks=None)
+        check("xarray's data set", d.x.dims == ("time", "place") and d.x.attrs["units"] == "K" and "time" in d.coords, d)
+        check("xarray's elements", same(d.x.sel(time=4.0).values, data[2]))
+
+
 def groups():
     for version in (3, 2):
         for consolidated in (False, True):
@@ -374,6 +400,7 @@ def main():
     fills_and_keys()
     version_2()
     groups()
+    named_axes()
     bfloat16()
     hdf5()
     hdf5_written()

@@ -47,6 +47,8 @@ typedef struct ig_store_options {
     const double *fill;     /* the value of elements that were not written; NULL: 0 */
     const char *attributes; /* a JSON object; NULL: {} */
     ig_store_existing existing;
+    const char *
+        dimensions; /* the names of the axes, for programs such as xarray: a JSON list of texts; NULL: none */
 } ig_store_options;
 
 /* Creates a Zarr v3 array; options may be NULL. Folders of its path are made. No chunk is written yet.

@@ -1,6 +1,8 @@
 /* A tool for the Python tests of stores; not a test by itself. Lists of numbers are "3,4"; "-" is an empty one.
  *
  *   store_tool create PATH DTYPE SHAPE CHUNK SHARD CODECS FILL   creates an array, and writes the bytes of standard input
+ *   store_tool name PATH DTYPE SHAPE DIMENSIONS ATTRIBUTES GROUP creates an array with names of its axes (JSON), and a group
+ *                                                                unless GROUP is empty
  *   store_tool write PATH START SIZE                             writes a box from standard input
  *   store_tool read PATH START SIZE                              reads a box to standard output
  *   store_tool info PATH                                         says dtype, shape, chunk, shard and attributes
@@ -74,6 +76,19 @@ static int create(char **a)
     if (!s)
         return say_error();
     const int code = write_box(s, &zero, &shape);
+    ig_store_close(s);
+    return code;
+}
+
+/* Creates an array with names of its axes and attributes, in a group that is made before it. */
+static int name_axes(char **a)
+{
+    const list shape = list_read(a[2]), zero = {.n = shape.n};
+    const ig_store_options o = {.size = sizeof o, .dimensions = a[3], .attributes = a[4]};
+    if (*a[5] && ig_group_create(a[5], NULL) != IG_OK)
+        return say_error();
+    ig_store *s = ig_store_create(a[0], ints(&shape), ig_dtype_parse(a[1]), &o);
+    const int code = s ? write_box(s, &zero, &shape) : say_error();
     ig_store_close(s);
     return code;
 }
@@ -218,10 +233,10 @@ int main(int argc, char **argv)
         const char *name;
         int arguments;
         int (*run)(char **arguments);
-    } commands[] = {{"create", 7, create},   {"write", 3, write_at},
-                    {"read", 3, read_at},    {"info", 1, info},
-                    {"group", 1, group},     {"loop", 1, loop},
-                    {"time", 1, time_reads}, {"consolidate", 1, consolidate}};
+    } commands[] = {
+        {"create", 7, create},  {"write", 3, write_at},  {"read", 3, read_at},
+        {"info", 1, info},      {"group", 1, group},     {"loop", 1, loop},
+        {"name", 6, name_axes}, {"time", 1, time_reads}, {"consolidate", 1, consolidate}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (argc > 1 && strcmp(argv[1], commands[i].name) == 0 && argc == 2 + commands[i].arguments)
             return commands[i].run(argv + 2);

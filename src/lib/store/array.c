@@ -216,7 +216,7 @@ ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *o
     TRY(require_pointer("save", "path", path));
     TRY(require_pointer("save", "x", x));
     if (options)
-        TRY(sized_read(SIZED(ig_store_options, existing), &o, options));
+        TRY(sized_read(SIZED(ig_store_options, dimensions), &o, options));
     if (!o.chunk.v)
         o.chunk = ig_chunks_like(x);
     TRY(check_not_open(path));

@@ -548,6 +548,7 @@ static void zarr_close(ig_store *s)
 {
     zarr *z = (zarr *)s;
     place_close(z->place);
+    memory_free(z->dimensions);
     for (int i = 0; i < ZARR_LOCKS; i++)
         pthread_mutex_destroy(&z->locks[i]);
 }

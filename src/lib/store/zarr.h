@@ -20,6 +20,7 @@ typedef struct zarr {
     char separator;                                          /* in keys: '/' or '.' */
     _Alignas(double) unsigned char fill[ZARR_ELEMENT_BYTES]; /* in this machine's byte order */
     codec_chain chain;                                       /* of an inner chunk */
+    char *dimensions; /* the names of the axes, a JSON list; NULL: none */
     bool sharded;
     bool index_first;                  /* a shard begins with its index; else it ends with it */
     codec_chain index;                 /* of a shard's index */

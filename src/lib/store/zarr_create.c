@@ -142,6 +142,8 @@ char *zarr_write_v3(const zarr *z)
     fill_write(&t, s->dtype, z->fill);
     text_add(&t, ",\n  \"codecs\": ");
     codecs_write(&t, z);
+    if (z->dimensions)
+        text_add(&t, ",\n  \"dimension_names\": %s", z->dimensions);
     text_add(&t, ",\n  \"attributes\": %s,\n  \"storage_transformers\": []\n}\n",
              s->attributes ? s->attributes : "{}");
     return text_take(&t);
@@ -310,6 +312,32 @@ static ig_status lengths_take(const struct io_file *file, const char *what, ig_i
     return IG_OK;
 }
 
+static ig_status dimension_check(void *count, json_where where, json_text key, int64_t i,
+                                 json_part value)
+{
+    (void)key, (void)i;
+    ++*(int *)count;
+    const json_kind kind = json_part_kind(value);
+    return kind == JSON_TEXT || kind == JSON_NULL ? IG_OK
+                                                  : json_wrong(where, "a name or null is expected");
+}
+
+static ig_status dimensions_take(zarr *z, const struct io_file *file, const char *names)
+{
+    const json_where where = {file, "dimensions"};
+    const json_part part = {names, strlen(names)};
+    int count = 0;
+    TRY(json_part_check(where, part));
+    if (json_part_kind(part) != JSON_ARRAY)
+        return json_wrong(where, "a list of names is expected");
+    TRY(json_part_each(where, part, dimension_check, &count));
+    if (count != z->base.ndim)
+        return io_fail(file, IG_ERR_ARGUMENT,
+                       "dimensions has %d names, and the array has %d dimensions; give as many",
+                       count, z->base.ndim);
+    return (z->dimensions = memory_text(names)) ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
 static ig_status options_read(zarr *z, const struct io_file *file, ig_ints shape, ig_dtype dtype,
                               const ig_store_options *o)
 {
@@ -349,6 +377,8 @@ static ig_status options_read(zarr *z, const struct io_file *file, ig_ints shape
         if (!(s->attributes = memory_text(o->attributes)))
             return error_waiting(IG_ERR_MEMORY);
     }
+    if (o && o->dimensions)
+        TRY(dimensions_take(z, file, o->dimensions));
     return zarr_complete(z, file);
 }
 
@@ -485,7 +515,7 @@ ig_store *ig_store_create(const char *path, ig_ints shape, ig_dtype dtype,
     if (!path || !*path)
         FAIL_NULL(IG_ERR_ARGUMENT, "ig_store_create: no path is given; name one");
     ig_store_options known = {0};
-    if (options && sized_read(SIZED(ig_store_options, existing), &known, options) != IG_OK)
+    if (options && sized_read(SIZED(ig_store_options, dimensions), &known, options) != IG_OK)
         return NULL;
     place *p = place_open(path, true);
     zarr *z = p ? zarr_new(p) : NULL;

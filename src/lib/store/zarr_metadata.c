@@ -439,6 +439,9 @@ ig_status zarr_read_v3(zarr *z, const struct io_file *file, const char *word, si
         return json_wrong(at(where, "attributes"), "an object is expected");
     if (f[8].value.at && !(z->base.attributes = json_part_copy(f[8].value)))
         return error_waiting(IG_ERR_MEMORY);
+    if (f[10].value.at && json_part_kind(f[10].value) == JSON_ARRAY &&
+        !(z->dimensions = json_part_copy(f[10].value)))
+        return error_waiting(IG_ERR_MEMORY);
     return zarr_complete(z, file);
 }
 
