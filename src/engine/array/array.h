@@ -107,8 +107,8 @@ typedef struct block_source {
     int ndim;       /* of the node */
     int64_t shape[IG_MAX_NDIM], chunk[IG_MAX_NDIM];
     uint64_t scratch;
-    bool concurrent;                /* several calls of read may run at the same time */
-    ig_block_read read;             /* NULL: computed from the node's inputs, see blocks/map.c */
+    bool concurrent;    /* several calls of read may run at the same time */
+    ig_block_read read; /* NULL: computed from the node's inputs, see blocks/map.c */
     /* The elements of a box (blocks.h) as a buffer over memory that has them; NULL if it cannot. May be NULL. */
     struct buffer *(*alias)(void *context, const struct box *b);
     void (*release)(void *context); /* may be NULL */
