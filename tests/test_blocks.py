@@ -22,7 +22,7 @@ def check(fine, name):
 
 
 def ingot(program, *options, ok=True):
-    few = {**os.environ, "IG_THREADS": "2"}  # each thread that decodes a chunk takes memory of the limit
+    few = {**os.environ, "IG_NUM_THREADS": "2"}  # each thread that decodes a chunk takes memory of the limit
     p = subprocess.run([INGOT, "eval", *options, program], capture_output=True, text=True, env=few)
     if ok:
         check(p.returncode == 0, f"{program}: {p.stderr}")

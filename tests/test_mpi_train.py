@@ -25,7 +25,7 @@ if not shutil.which("mpirun") or not os.path.exists(MODULE):
 
 version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"] if "Open MPI" in version else ["mpirun"]
-ENV = {**os.environ, "IG_MPI": MODULE, "IG_THREADS": "1", "OMPI_MCA_btl_base_warn_component_unused": "0"}
+ENV = {**os.environ, "IG_MPI": MODULE, "IG_NUM_THREADS": "1", "OMPI_MCA_btl_base_warn_component_unused": "0"}
 folder = tempfile.mkdtemp()
 os.chdir(folder)
 
