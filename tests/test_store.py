@@ -5,6 +5,7 @@ BUILD names the build, whose tests/unit/store_tool reads and writes. Ends with "
 """
 import http.server
 import json
+import logging
 import os
 import random
 import resource
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 from support.tally import attempt, check, finish, skip
 
@@ -389,6 +391,48 @@ def kills():
     check("versions were written", newest > 0)
 
 
+def bucket():
+    """S3 as moto serves it: requests must be signed by a user who may read."""
+    try:
+        import boto3
+        from moto.server import ThreadedMotoServer
+    except ImportError as error:
+        return skip("moto", str(error))
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    address = "http://{}:{}".format(*server.get_host_and_port())
+    owner = {"endpoint_url": address, "region_name": "us-east-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}
+    boto3.client("iam", **owner).create_user(UserName="reader")
+    allowed = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
+    boto3.client("iam", **owner).put_user_policy(UserName="reader", PolicyName="p", PolicyDocument=json.dumps(allowed))
+    keys = boto3.client("iam", **owner).create_access_key(UserName="reader")["AccessKey"]
+    s3 = boto3.client("s3", **owner)
+    s3.create_bucket(Bucket="data")
+    x = values("float32", (7, 10))
+    for shard in ([], [4, 6]):
+        tool("create", path("web"), "float32", "7,10", "2,3", numbers(shard), "zstd,crc32c", "0", data=x.tobytes())
+        for folder, _, names in os.walk(path("web")):
+            for name in names:
+                file = os.path.join(folder, name)
+                s3.upload_file(file, "data", f"x{len(shard)}.zarr/" + os.path.relpath(file, path("web")))
+    checks = urllib.request.Request(f"{address}/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"})
+    urllib.request.urlopen(checks).read()  # from now on signatures are checked
+
+    def read_all(name, secret):
+        env = {**os.environ, "AWS_ENDPOINT_URL": address, "AWS_REGION": "us-east-1",
+               "AWS_ACCESS_KEY_ID": keys["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": secret}
+        return subprocess.run([TOOL, "read", f"s3://data/{name}", "0,0", "7,10"], capture_output=True, env=env)
+
+    for name in ("x0.zarr", "x2.zarr"):
+        done = read_all(name, keys["SecretAccessKey"])
+        check(f"moto {name}", done.stdout == x.tobytes(), done.stderr)
+    denied = read_all("x0.zarr", "another secret")
+    check("moto, another secret", denied.returncode == 1 and b"403" in denied.stderr, denied.stderr)
+    check("moto, no array", b"no array" in read_all("y.zarr", keys["SecretAccessKey"]).stderr)
+    server.stop()
+
+
 def main():
     kills()
     if zarr is None:
@@ -405,6 +449,7 @@ def main():
     hdf5()
     hdf5_written()
     servers()
+    bucket()
     return finish()
 
 

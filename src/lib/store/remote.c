@@ -290,7 +290,10 @@ static int request_send(const remote *r, void *handle, const char *address, requ
 {
     char range[64];
     const long protocols = PROTOCOL_HTTPS | (r->secure ? 0 : PROTOCOL_HTTP);
-    void *headers = r->token ? curl.list_add(NULL, r->token) : NULL;
+    /* S3 asks for the hash of the body in signed requests. They have none, and old versions of libcurl leave it out. */
+    void *headers = r->user ? curl.list_add(NULL, "x-amz-content-sha256: UNSIGNED-PAYLOAD") : NULL;
+    if (headers && r->token)
+        headers = curl.list_add(headers, r->token);
     curl.set(handle, OPTION_URL, address);
     curl.set(handle, OPTION_NO_SIGNAL, 1L);
     curl.set(handle, OPTION_CONNECT_MS, (long)CONNECT_MS);
