@@ -18,7 +18,7 @@ enum { FAILURES_SHOWN = 10, DEVICES_MOST = 16 };
 
 typedef struct settings {
     const char *devices, *same, *op, *dtype, *name, *model, *record;
-    bool quick, json;
+    bool quick, json, blocks;
     int jobs;
     int64_t graphs;
     uint64_t seed;
@@ -242,8 +242,13 @@ static bool unit_name(const void *context, int unit, char name[UNIT_NAME])
 
 static bool check_graphs(session *s, int d, int unit, unit_report *r)
 {
-    const graphs_scope scope = {s->set->seed,        s->device[d].name, s->reference.name,
-                                s->set->engine.math, s->scope.flushes,  stop_asked};
+    const graphs_scope scope = {.seed = s->set->seed,
+                                .device = s->device[d].name,
+                                .reference = s->reference.name,
+                                .math = s->set->engine.math,
+                                .flushes = s->scope.flushes,
+                                .blocks = s->set->blocks,
+                                .stop = stop_asked};
     int64_t end, i = graphs_first(s->set->graphs, s->set->name, unit, &end);
     for (; i < end && !stop_asked(); i++) {
         char name[CASE_NAME];
@@ -734,6 +739,7 @@ int verb_verify(int argc, char **argv)
         FLAG("--quick", &set.quick, "fewer and smaller cases: some seconds"),
         {"--graphs", 0, "N", option_count, &set.graphs,
          "N random graphs instead of ops; a failing one is shown as a command"},
+        FLAG("--blocks", &set.blocks, "with --graphs: also reads the inputs in small blocks"),
         {"--seed", 0, "N", option_seed, &set.seed, "other random numbers (0)"},
         {"--jobs", 'j', "N", option_threads, &set.jobs,
          "processes that check at the same time (1)"},

@@ -12,7 +12,56 @@ static ig_array *number_of(const graph_leaf *l)
     return dtype_in(l->dtype, FLOATS) ? ig_float(l->table[0]) : ig_int((int64_t)l->table[0]);
 }
 
-static ig_array *build_leaf(const graph_leaf *l)
+/* The elements of a leaf, which a callback reads. */
+typedef struct leaf_blocks {
+    int ndim;
+    int64_t shape[MAX_AXES];
+    size_t width;
+    char *data;
+} leaf_blocks;
+
+static ig_status read_blocks(void *context, const int64_t *start, const int64_t *size, void *to)
+{
+    const leaf_blocks *b = context;
+    int64_t n = 1, index[MAX_AXES] = {0};
+    for (int i = 0; i < b->ndim; i++)
+        n *= size[i];
+    for (int64_t k = 0; k < n; k++) {
+        int64_t at = 0;
+        for (int i = 0; i < b->ndim; i++)
+            at = at * b->shape[i] + start[i] + index[i];
+        memcpy((char *)to + (size_t)k * b->width, b->data + (size_t)at * b->width, b->width);
+        for (int i = b->ndim - 1; i >= 0 && ++index[i] == size[i]; i--)
+            index[i] = 0;
+    }
+    return IG_OK;
+}
+
+static void release_blocks(void *context)
+{
+    free(((leaf_blocks *)context)->data);
+    free(context);
+}
+
+/* The leaf as a source in chunks of some shape. */
+static ig_array *source_of(const graph_leaf *l, char *data)
+{
+    leaf_blocks *b = heap_get(sizeof *b);
+    int64_t chunk[MAX_AXES];
+    *b = (leaf_blocks){.ndim = l->ndim, .width = ig_dtype_bytes(l->dtype), .data = data};
+    memcpy(b->shape, l->shape, sizeof b->shape);
+    for (int i = 0; i < l->ndim; i++)
+        chunk[i] = 1 + l->factor * (i + 1) % (l->shape[i] > 0 ? l->shape[i] : 1);
+    return ig_from_blocks(&(ig_blocks){.size = sizeof(ig_blocks),
+                                       .shape = {l->shape, l->ndim},
+                                       .dtype = l->dtype,
+                                       .chunk = {chunk, l->ndim},
+                                       .read = read_blocks,
+                                       .release = release_blocks,
+                                       .context = b});
+}
+
+static ig_array *build_leaf(const graph_leaf *l, bool in_blocks)
 {
     if (l->is_number)
         return number_of(l);
@@ -23,6 +72,8 @@ static ig_array *build_leaf(const graph_leaf *l)
     for (int64_t i = 0; i < n; i++)
         real_store(l->dtype, data + (size_t)i * width,
                    real_round(l->dtype, (real)l->table[(i * l->factor + 1) % l->n_table]));
+    if (in_blocks)
+        return source_of(l, data);
     ig_array *x = ig_from_data(data, shape, l->dtype);
     free(data);
     return x;
@@ -97,7 +148,7 @@ bool graph_build_step(graph *g, int k, graph_arrays *a)
     ig_array **out = a->at[k];
     memset(out, 0, sizeof a->at[k]);
     if (s->kind == STEP_LEAF)
-        s->n_result = (out[0] = build_leaf(&s->leaf)) != NULL;
+        s->n_result = (out[0] = build_leaf(&s->leaf, g->in_blocks)) != NULL;
     else
         s->n_result = s->kind == STEP_CALL ? build_call(s, a, out) : build_grad(s, a, out);
     return s->n_result > 0;

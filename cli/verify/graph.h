@@ -65,6 +65,7 @@ typedef struct graph_step {
 typedef struct graph {
     int n_step, n_output;
     graph_ref output[GRAPH_OUTPUTS];
+    bool in_blocks; /* leaves are read block by block */
     graph_step step[GRAPH_STEPS];
 } graph;
 

@@ -13,13 +13,15 @@ typedef enum outcome_kind {
     FUSED,   /* a node is wrong when fused with others */
     BITS,    /* the other device gives different bits */
     DONATED, /* donated leaves change the bits */
+    CUT,     /* leaves in blocks change the bits */
     FAILED   /* an unexpected error */
 } outcome_kind;
 
 typedef struct outcome {
     outcome_kind kind;
     ig_status code;
-    bool donates;   /* it failed in a run that may overwrite leaves */
+    bool donates;   /* it failed in a run that may overwrite leaves ... */
+    bool cuts;      /* ... or reads them in blocks */
     const char *on; /* the device */
     ig_verify_report report;
     char text[800];
@@ -117,6 +119,9 @@ static int64_t find_difference(const graphs_scope *s, const results *x, const re
 static void compare(const graphs_scope *s, const results *here, const results *want,
                     outcome_kind kind, outcome *o)
 {
+    const char *how = kind == DONATED ? " when leaves are donated"
+                      : kind == CUT   ? " when leaves are read in blocks"
+                                      : "";
     for (int k = 0; k < here->n && o->kind == FINE; k++) {
         const int64_t i =
             kind == DONATED && here->is_given[k] ? -1 : find_difference(s, want, here, k);
@@ -127,17 +132,40 @@ static void compare(const graphs_scope *s, const results *here, const results *w
         snprintf(o->text, sizeof o->text,
                  "output %d, %s: element %lld of %lld is %.17Lg on %s%s, and %.17Lg%s%s", k,
                  ig_dtype_name(here->dtype[k]), (long long)i, (long long)here->size[k],
-                 real_load(here->dtype[k], here->data[k] + at), s->device,
-                 kind == DONATED ? " when leaves are donated" : "",
-                 real_load(want->dtype[k], want->data[k] + at),
-                 kind == DONATED ? " otherwise" : " on ", kind == DONATED ? "" : s->reference);
+                 real_load(here->dtype[k], here->data[k] + at), s->device, how,
+                 real_load(want->dtype[k], want->data[k] + at), *how ? " otherwise" : " on ",
+                 *how ? "" : s->reference);
     }
 }
 
-/* Compares the bits with those of the other device, and those of a run that may overwrite leaves. */
+/* Evaluates the graph with leaves in blocks that hold some hundred bytes. */
+static bool compute_in_blocks(const graphs_scope *s, graph *g, results *to)
+{
+    char bytes[32];
+    snprintf(bytes, sizeof bytes, "%d", 64 + 31 * (g->n_step % 16));
+    setenv("IG_BLOCK_BYTES", bytes, 1);
+    g->in_blocks = true;
+    const bool fine = compute(g, s->device, false, to);
+    g->in_blocks = false;
+    unsetenv("IG_BLOCK_BYTES");
+    return fine;
+}
+
+/* True if the sums of products may depend on how they are cut: see docs/ARCHITECTURE.md. */
+static bool is_loose(const graphs_scope *s, const graph *g)
+{
+    if (ig_math_mode() == IG_MATH_SAME)
+        return false;
+    bool halves = false;
+    for (int k = 0; k < g->n_step; k++)
+        halves = halves || (g->step[k].kind == STEP_LEAF && g->step[k].leaf.dtype == IG_BF16);
+    return halves || strcmp(s->device, "cpu") != 0;
+}
+
+/* Compares the bits with those of the other device, and those of runs that may overwrite leaves or read them in blocks. */
 static void compare_runs(const graphs_scope *s, graph *g, outcome *o)
 {
-    results here, there = {0}, given = {0};
+    results here, there = {0}, given = {0}, cut = {0};
     if (!compute(g, s->device, false, &here))
         take_error(o, s->device);
     else if (s->reference && !compute(g, s->reference, false, &there))
@@ -149,9 +177,18 @@ static void compare_runs(const graphs_scope *s, graph *g, outcome *o)
         take_error(o, s->device);
     else if (o->donates)
         compare(s, &given, &here, DONATED, o);
+    if (o->kind == FINE && s->blocks && !is_loose(s, g)) {
+        o->donates = false;
+        o->cuts = true;
+        if (!compute_in_blocks(s, g, &cut))
+            take_error(o, s->device);
+        else
+            compare(s, &cut, &here, CUT, o);
+    }
     results_free(&here);
     results_free(&there);
     results_free(&given);
+    results_free(&cut);
 }
 
 /* ---- one graph ---- */
@@ -185,7 +222,7 @@ static bool is_alike(const outcome *x, const outcome *y)
 {
     const size_t words = strcspn(x->error, "0123456789");
     return x->kind == y->kind && x->code == y->code && x->donates == y->donates &&
-           (x->kind != ALONE || strcmp(x->report.op, y->report.op) == 0) &&
+           x->cuts == y->cuts && (x->kind != ALONE || strcmp(x->report.op, y->report.op) == 0) &&
            strncmp(x->error, y->error, words) == 0;
 }
 
@@ -213,11 +250,13 @@ static void describe(const graphs_scope *s, const graph *g, const outcome *o, in
 {
     const char *math = s->math ? s->math : s->reference ? "same" : NULL;
     str_printf(t, "%s; %d of %d ops are enough", o->text, graph_ops(g), ops);
-    if (o->donates) {
+    const bool again = o->donates || o->cuts;
+    if (again) {
         str_puts(t, ": ");
         graph_print(g, t);
         str_printf(t, "\n  ingot verify --graphs 1 --case %lld --seed %llu --device %s",
                    (long long)number, (unsigned long long)s->seed, s->device);
+        str_puts(t, o->cuts ? " --blocks" : "");
     } else if (o->kind == BITS)
         str_printf(t, "\n  for d in %s %s; do ingot eval --full --device $d", s->reference,
                    s->device);
@@ -225,7 +264,7 @@ static void describe(const graphs_scope *s, const graph *g, const outcome *o, in
         str_printf(t, "\n  ingot eval --verify --device %s", o->on);
     if (math)
         str_printf(t, " --math %s", math);
-    if (o->donates)
+    if (again)
         return;
     str_puts(t, " '");
     graph_print(g, t);

@@ -1,7 +1,8 @@
 /* ingot verify --graphs: runs random graphs on a device and compares each of them
  *   - with the same graph evaluated node by node without fusion, bit by bit,
  *   - node by node with float64 on the CPU, within the error bound of the node (both: ig_verify),
- *   - with the same graph when leaves are donated, bit by bit.
+ *   - with the same graph when leaves are donated, bit by bit,
+ *   - with --blocks, with the same graph when leaves are read in small blocks, bit by bit.
  * With --same, the first device is checked in this way, and each other device must have its bits.
  * A graph that fails is shrunk and printed as a command. */
 #ifndef CLI_VERIFY_GRAPHS_H
@@ -23,6 +24,7 @@ typedef struct graphs_scope {
     const char *reference; /* the device whose bits are expected, or NULL */
     const char *math;      /* the value of --math, or NULL */
     bool flushes;          /* subnormal f32 and bf16 results may be 0 */
+    bool blocks;           /* leaves are also read block by block */
     bool (*stop)(void);
 } graphs_scope;
 
