@@ -1,0 +1,354 @@
+/* How a stage is cut into tiles and parts of sums, such that a block fits in memory and the stage reads little. */
+#include "engine/blocks/plan.h"
+
+#include "base/error.h"
+#include "base/team.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SPREAD_BYTES \
+    ((uint64_t)64 << 10) /* of a stage, for each rank of a team that gets a part of it */
+
+/* ---- tiles ---- */
+
+static int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+/* A shorter length of axis i: about half, at a multiple of the sink's chunk. 0: it cannot be cut. */
+static int64_t shorter(const block_plan *p, const stage *s, int axis)
+{
+    int64_t unit = 1;
+    for (int i = 0; i < s->n_root && s->to == TO_SINK; i++) {
+        const ig_ints chunk = p->sink[s->first_sink + i].chunk;
+        const int64_t own = chunk.v && chunk.n == s->root[i]->view.ndim ? chunk.v[axis] : 1;
+        unit = unit % own == 0 ? unit : unit * own; /* a multiple of both */
+    }
+    /* Where the tiles are multiples of a source's chunks, no chunk is read twice. */
+    int64_t best = 0;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *from = &s->work.step[i];
+        for (int a = 0; from->source && a < from->root->view.ndim; a++) {
+            const int64_t chunk = round_up(from->source->chunk[a], unit);
+            const int64_t half = (s->tile[axis] + 1) / 2 / chunk * chunk;
+            if (from->source->chunk[a] > 1 && half > best && half < s->tile[axis])
+                best = half;
+        }
+    }
+    if (best)
+        return best;
+    const int64_t half = (s->tile[axis] + 1) / 2, even = half >= unit ? half / unit * unit : unit;
+    return even < s->tile[axis] ? even : 0;
+}
+
+uint64_t stage_tile_bytes(const stage *s, bool summed)
+{
+    const box b = stage_block(s, 0, 0);
+    const int64_t n = box_size(&b, s->root[0]->view.ndim);
+    uint64_t bytes = 0;
+    for (int i = 0; i < s->n_root; i++) {
+        const ig_dtype dtype = (ig_dtype)s->root[i]->dtype;
+        bytes += (uint64_t)n * ig_dtype_bytes(summed && dtype_is_half(dtype) ? IG_F32 : dtype);
+    }
+    return bytes;
+}
+
+/* True if the ranks of a team get about as many blocks, or if the stage is so small that this would not be worth it. */
+static bool is_spread(const stage *s)
+{
+    const uint64_t ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
+    const int64_t parts = s->kind == STAGE_FOLD ? stage_parts(s) : 1;
+    /* Blocks are not equally long. Of a product, more tiles would read more. */
+    const uint64_t wanted = ranks == 1 || s->kind == STAGE_PRODUCT ? ranks : 4 * ranks;
+    return (uint64_t)(stage_tiles(s) * parts) >= wanted ||
+           s->load + stage_tile_bytes(s, false) < ranks * SPREAD_BYTES;
+}
+
+uint64_t stage_team_cost(const block_plan *p, const stage *s)
+{
+    const uint64_t all = stage_cost(p, s), ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
+    if (ranks == 1 || is_spread(s))
+        return all;
+    return all < UINT64_MAX / ranks ? all * ranks : all;
+}
+
+/* True if a root is computed row by row. */
+static bool has_rows(const stage *s)
+{
+    for (int i = 0; i < s->n_root; i++)
+        for (int k = 0; k < s->work.n; k++)
+            if (s->work.step[k].root == s->root[i] && s->work.step[k].kind == STEP_ROWS)
+                return true;
+    return false;
+}
+
+/* The next shorter length of an axis of tiles; of axis `ndim`, of the parts of a scan. 0: there is none. */
+static int64_t next_length(const block_plan *p, const stage *s, int axis)
+{
+    const int ndim = s->root[0]->view.ndim;
+    if (s->kind == STAGE_TABLE && axis < ndim && !table_cuts(s->root[0]))
+        return 0;
+    if (s->kind == STAGE_TILES && axis == ndim - 1 && has_rows(s))
+        return 0;
+    if (!stage_continues(s) || axis < ndim - (s->kind == STAGE_SCAN))
+        return axis < ndim ? shorter(p, s, axis) : 0;
+    int64_t unit = stage_unit(s);
+    const ig_ints chunk = s->to == TO_SINK ? p->sink[s->first_sink].chunk : (ig_ints){NULL, 0};
+    if (s->kind == STAGE_SCAN && chunk.v &&
+        chunk.v[ndim - 1] > unit) /* a power of 2: see block_plan_make */
+        unit = chunk.v[ndim - 1];
+    return axis == ndim && s->part > unit ? s->part / 2 : 0;
+}
+
+/* Cuts tiles, and rows of a scan, until a block takes at most `most` bytes. *fits: it does. */
+static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *fits)
+{
+    const int ndim = s->root[0]->view.ndim;
+    TRY(stage_estimate(s));
+    for (;;) {
+        const uint64_t out = stage_tile_bytes(s, false);
+        *fits = s->load + out <= most;
+        if (*fits && (stage_continues(s) || is_spread(s)))
+            return IG_OK;
+        int axis = -1;
+        int64_t length = 0;
+        uint64_t least = UINT64_MAX;
+        for (int i = 0; i <= ndim; i++) {
+            int64_t *cut = i < ndim ? &s->tile[i] : &s->part;
+            const int64_t old = *cut, half = next_length(p, s, i);
+            const bool grows = s->kind == STAGE_TABLE && i == ndim; /* the table stays as large */
+            if (!half || (grows && out > most / 2))
+                continue;
+            const uint64_t load = s->load;
+            *cut = half;
+            TRY(stage_estimate(s));
+            const uint64_t now =
+                s->load < load || out > most / 2 || *fits ? stage_cost(p, s) : UINT64_MAX;
+            if (now < least) {
+                least = now;
+                axis = i;
+                length = half;
+            }
+            *cut = old;
+            TRY(stage_estimate(s));
+        }
+        if (axis < 0)
+            return IG_OK;
+        *(axis < ndim ? &s->tile[axis] : &s->part) = length;
+        TRY(stage_estimate(s));
+    }
+}
+
+/* ---- tiles of a crew ---- */
+
+uint64_t stage_in_flight(const block_plan *p, const stage *s)
+{
+    if (p->n_dev == 0 ||
+        (s->kind != STAGE_TILES && s->kind != STAGE_FOLD && s->kind != STAGE_PRODUCT))
+        return 1;
+    return (uint64_t)(s->ahead ? p->workers : p->n_dev);
+}
+
+bool stage_is_chained(const block_plan *p, const stage *s)
+{
+    return s->kind == STAGE_PRODUCT && p->n_dev == 1;
+}
+
+/* Bytes of sources that the blocks in flight, and the next one, hold. Neighbours share what both need; at the end of a row
+ * of tiles, nothing is shared. After estimate. */
+uint64_t stage_window_bytes(const block_plan *p, const stage *s)
+{
+    const int64_t blocks = stage_tiles(s) * stage_parts(s);
+    const uint64_t each = blocks > 1 && s->kind != STAGE_PRODUCT && s->read > s->load
+                              ? (s->read - s->load) / (uint64_t)(blocks - 1)
+                              : s->load;
+    const uint64_t n = stage_in_flight(p, s), shared = s->load > each ? s->load - each : 0;
+    return s->load + shared + n * each;
+}
+
+/* What a crew's stage costs, in bytes: those that are read, those of the first block, which nothing overlaps, and some for
+ * each block. Products in a fixed order add a tile for each block of their sums. */
+static uint64_t crew_cost(const block_plan *p, const stage *s)
+{
+    enum { BLOCK_COST = 8 << 20 };
+    const uint64_t read = stage_cost(p, s), blocks = (uint64_t)(stage_tiles(s) * stage_parts(s));
+    if (read == UINT64_MAX)
+        return read;
+    const uint64_t all = read + s->load + blocks * BLOCK_COST;
+    return s->kind == STAGE_PRODUCT && ig_math_mode() == IG_MATH_SAME ? 2 * all : all;
+}
+
+/* The lengths of the two longest axes of a crew's tiles, and of its parts. */
+typedef struct crew_tile {
+    int axis[2]; /* -1: there is none */
+    int64_t length[2], part;
+} crew_tile;
+
+static void set_tile(stage *s, const crew_tile *t)
+{
+    for (int i = 0; i < 2; i++)
+        if (t->axis[i] >= 0)
+            s->tile[t->axis[i]] = t->length[i];
+    s->part = t->part;
+}
+
+static void longest_axes(const stage *s, crew_tile *t)
+{
+    t->axis[0] = t->axis[1] = -1;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < s->root[0]->view.ndim; i++)
+            if (i != t->axis[0] && (t->axis[k] < 0 || s->tile[i] > s->tile[t->axis[k]]))
+                t->axis[k] = i;
+    for (int k = 0; k < 2; k++)
+        t->length[k] = t->axis[k] >= 0 ? s->tile[t->axis[k]] : 0;
+}
+
+/* Whether the blocks in flight take at most `most` bytes, and each at most `block`. */
+static ig_status fits_crew(const block_plan *p, stage *s, uint64_t most, uint64_t block, bool *fits)
+{
+    TRY(stage_estimate(s));
+    const uint64_t out = stage_tile_bytes(s, true),
+                   n = stage_is_chained(p, s) ? 1 : stage_in_flight(p, s);
+    const bool enough =
+        p->n_dev == 1 || stage_tiles(s) * stage_parts(s) >= (int64_t)(2 * p->workers);
+    *fits = enough && stage_window_bytes(p, s) + 3 * n * out <= most && s->load + out <= block;
+    return IG_OK;
+}
+
+/* Cuts tiles and parts such that a crew reads least. */
+static ig_status cut_for_crew(const block_plan *p, stage *s, uint64_t most, uint64_t block,
+                              bool *fits)
+{
+    crew_tile first = {.part = s->part}, best;
+    const int64_t unit = s->kind == STAGE_TILES ? 0 : stage_unit(s);
+    const int ahead = s->ahead;
+    uint64_t least = UINT64_MAX;
+    longest_axes(s, &first);
+    for (first.part = unit; unit && first.part < stage_row(s);)
+        first.part *= 2;
+    best = first;
+    s->ahead = 1;
+    for (crew_tile t = first;;) {
+        bool can;
+        set_tile(s, &t);
+        TRY(fits_crew(p, s, most, block, &can));
+        const uint64_t now = can ? crew_cost(p, s) : UINT64_MAX;
+        if (now < least) {
+            least = now;
+            best = t;
+        }
+        /* The next combination: shorter parts, else shorter along the second axis, else along the first. */
+        if (t.part > unit) {
+            t.part /= 2;
+            continue;
+        }
+        t.part = first.part;
+        int i = 1;
+        while (i >= 0 && (t.axis[i] < 0 || !(t.length[i] = shorter(p, s, t.axis[i]))))
+            t.length[i] = first.length[i], i--;
+        if (i < 0)
+            break;
+        set_tile(s, &t);
+    }
+    *fits = least < UINT64_MAX;
+    set_tile(s, *fits ? &best : &first);
+    s->ahead = ahead;
+    return stage_estimate(s);
+}
+
+void stage_whole_tile(stage *s)
+{
+    const view *v = &s->root[0]->view;
+    for (int i = 0; i < v->ndim; i++)
+        s->tile[i] = v->shape[i] > 0 ? v->shape[i] : 1;
+}
+
+/* ---- parts ---- */
+
+/* Cuts the sums of a reduction or a product into parts, such that a block takes at most `most` bytes. */
+static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *fits)
+{
+    const int ndim = s->root[0]->view.ndim;
+    const int64_t row = stage_row(s), unit = stage_unit(s);
+    s->part = unit;
+    while (s->part < row)
+        s->part *= 2;
+    *fits = false;
+    TRY(stage_estimate(s));
+    const bool product = s->kind == STAGE_PRODUCT;
+    for (;;) { /* the tile is held while its parts are read, and one rank adds all its parts */
+        const bool large = stage_tile_bytes(s, false) > most / (product ? 4 : 3);
+        if (!large && (s->kind == STAGE_FOLD || is_spread(s)))
+            break;
+        int axis = 0;
+        for (int i = 1; i < ndim; i++)
+            axis = s->tile[i] > s->tile[axis] ? i : axis;
+        const int64_t half = ndim ? shorter(p, s, axis) : 0;
+        if (!half && large)
+            return IG_OK;
+        if (!half)
+            break;
+        s->tile[axis] = half;
+    }
+    TRY(stage_estimate(s));
+    while (s->kind == STAGE_FOLD && !is_spread(s) && s->part > unit) {
+        s->part /= 2;
+        TRY(stage_estimate(s));
+    }
+    /* A product reads less the larger its tiles are, however short the parts. */
+    while (product && s->load > most / 16 && s->part > 4 * unit) {
+        s->part /= 2;
+        TRY(stage_estimate(s));
+    }
+    int64_t useful = s->part;
+    while (s->load > most / 2) { /* shorter parts, or smaller tiles, whichever reads less */
+        const uint64_t load = s->load;
+        int64_t *best = NULL, length = 0;
+        uint64_t least = UINT64_MAX;
+        for (int i = -1; i < ndim; i++) {
+            int64_t *at = i < 0 ? &s->part : &s->tile[i];
+            const int64_t old = *at;
+            const int64_t half = i >= 0 ? shorter(p, s, i) : s->part > unit ? s->part / 2 : 0;
+            if (!half)
+                continue;
+            *at = half;
+            TRY(stage_estimate(s));
+            /* Parts that lie in the same chunks read as much, until they are shorter still. */
+            const uint64_t now = s->load < load || i < 0 ? stage_cost(p, s) : UINT64_MAX;
+            if (now < least) {
+                least = now;
+                best = at;
+                length = half;
+            }
+            *at = old;
+        }
+        if (!best) {
+            TRY(stage_estimate(s));
+            break;
+        }
+        *best = length;
+        TRY(stage_estimate(s));
+        if (s->load < load)
+            useful = s->part;
+    }
+    if (s->load > most / 2 && s->load <= p->limit / 4) { /* shorter parts read no less */
+        s->part = useful;
+        TRY(stage_estimate(s));
+    }
+    *fits = s->load <= most / 2;
+    return IG_OK;
+}
+
+/* ---- all of them ---- */
+
+ig_status stage_cut(const block_plan *p, stage *s, uint64_t most, bool *fits)
+{
+    if (p->n_dev && (s->kind == STAGE_TILES || s->kind == STAGE_PRODUCT)) {
+        const uint64_t usual = plan_block_bytes(p->limit);
+        const double part = most < usual ? (double)most / (double)usual : 1;
+        TRY(cut_for_crew(p, s, (uint64_t)(0.95 * part * (double)p->limit),
+                         getenv("IG_BLOCK_BYTES") ? most : UINT64_MAX, fits));
+        if (*fits)
+            return IG_OK;
+    }
+    return s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT ? cut_parts(p, s, most, fits)
+                                                             : cut_tiles(p, s, most, fits);
+}

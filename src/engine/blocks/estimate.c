@@ -1,0 +1,172 @@
+/* What a stage reads, estimated from some of its blocks, and what that costs. */
+#include "engine/blocks/plan.h"
+
+#include "base/memory.h"
+#include <stdlib.h>
+
+#define BLOCK_BYTES \
+    ((uint64_t)128 << 20) /* of a block's sources and results, unless the limit is small */
+
+uint64_t root_bytes(const ig_array *x)
+{
+    return (uint64_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
+}
+
+uint64_t step_bytes(const step *s)
+{
+    return (uint64_t)box_size(&s->want, s->root->view.ndim) *
+           ig_dtype_bytes((ig_dtype)s->root->dtype);
+}
+
+uint64_t plan_block_bytes(uint64_t limit)
+{
+    const char *asked = getenv("IG_BLOCK_BYTES");
+    const long long own = asked ? atoll(asked) : 0;
+    const uint64_t most = own > 0 ? (uint64_t)own : BLOCK_BYTES;
+    return limit / 3 < most ? limit / 3 : most;
+}
+
+uint64_t stage_load_bytes(const stage *s)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < s->work.n; i++)
+        if (s->work.step[i].wanted && s->work.step[i].kind == STEP_SOURCE)
+            bytes += step_bytes(&s->work.step[i]);
+    return bytes;
+}
+
+/* Sets what the steps want for a block, and marks the cuts. */
+static void demand(stage *s, int64_t block, box *want)
+{
+    const int64_t parts = stage_parts(s);
+    stage_want(s, block / parts, block % parts, want);
+    steps_demand(&s->work, want, s->all_cut ? 0 : (double)(stage_tiles(s) * parts));
+}
+
+/* Adds what the current block reads of each source, if the steps wanted `before` for the block before it, and what it
+ * needs of it. */
+static void add_reads(const stage *s, const box *before, double *reads)
+{
+    for (int i = 0; i < s->work.n; i++) {
+        const step *from = &s->work.step[i];
+        if (!from->wanted || from->kind != STEP_SOURCE)
+            continue;
+        const int ndim = from->root->view.ndim;
+        box both, rest = from->want;
+        if (before && s->ahead)
+            box_reuse(&before[i], &from->want, ndim, &both, &rest);
+        const double bytes = (double)ig_dtype_bytes((ig_dtype)from->root->dtype);
+        reads[2 * i] += (double)box_size(&rest, ndim) * bytes;
+        reads[2 * i + 1] += (double)from->asked * bytes;
+    }
+}
+
+/* The k-th of some blocks after the first. They are spread over all blocks, at no regular distance: every n-th block may be
+ * the last one of a row. */
+static int64_t sample(int64_t k, int64_t blocks)
+{
+    const double turn = (double)k * 0.6180339887498949;
+    return 1 + (int64_t)((double)(blocks - 1) * (turn - (double)(int64_t)turn));
+}
+
+ig_status stage_estimate(stage *s)
+{
+    enum { SAMPLES = 12 };
+    const int64_t blocks = stage_tiles(s) * stage_parts(s);
+    const int64_t n = blocks - 1 < SAMPLES ? blocks - 1 : SAMPLES; /* beside the first */
+    box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
+    box *before = memory_get((size_t)(s->work.n + 1) * sizeof *before);
+    double *first = memory_new((size_t)(2 * s->work.n + 1) * sizeof *first);
+    double *reads = memory_new((size_t)(2 * s->work.n + 1) * sizeof *reads);
+    const bool room = want && before && first && reads;
+    if (room) {
+        demand(s, 0, want);
+        add_reads(s, NULL, first);
+        s->load = stage_load_bytes(s);
+    }
+    for (int64_t k = 1; room && k <= n; k++) {
+        const int64_t block = n < SAMPLES ? k : sample(k, blocks);
+        demand(s, block - 1, want);
+        for (int i = 0; i < s->work.n; i++)
+            before[i] = s->work.step[i].want;
+        demand(s, block, want);
+        add_reads(s, before, reads);
+        const uint64_t load = stage_load_bytes(s);
+        s->load = load > s->load ? load : s->load;
+    }
+    s->read = 0;
+    for (int i = 0; room && i < s->work.n; i++) {
+        uint64_t *to[] = {&s->work.step[i].read, &s->work.step[i].exact};
+        for (int k = 0; k < 2; k++) {
+            const double others = n > 0 ? reads[2 * i + k] / (double)n * (double)(blocks - 1) : 0;
+            const double all = first[2 * i + k] + others;
+            *to[k] = all < 0x1p60 ? (uint64_t)all : (uint64_t)1 << 60;
+        }
+        s->read += s->work.step[i].read;
+    }
+    memory_free(want);
+    memory_free(before);
+    memory_free(first);
+    memory_free(reads);
+    return room ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* Bytes of sources that the cut steps need, each once: a lower bound of what their stages read. */
+static uint64_t cut_bytes(const stage *s)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *at = &s->work.step[i];
+        if (!at->cut)
+            continue;
+        /* Steps are in order, inputs first, so one pass from the cut step down finds its sources. */
+        unsigned char *mark = memory_new((size_t)s->work.n);
+        if (!mark)
+            return UINT64_MAX;
+        mark[i] = 1;
+        for (int k = i; k >= 0; k--) {
+            if (!mark[k])
+                continue;
+            const step *t = &s->work.step[k];
+            if (t->kind == STEP_SOURCE)
+                sum += root_bytes(t->root);
+            for (int j = 0; j < t->n_in; j++)
+                if (t->in[j].from >= 0)
+                    mark[t->in[j].from] = 1;
+        }
+        memory_free(mark);
+        sum += root_bytes(at->root);
+    }
+    return sum;
+}
+
+copy_to stage_copies(const block_plan *p, const stage *s, const step *from)
+{
+    enum { FEW = 4 }; /* blocks */
+    const uint64_t bytes = root_bytes(from->root), block = plan_block_bytes(p->limit / FEW);
+    if (from->kind != STEP_SOURCE || from->source != from->root->attr.source ||
+        s->root[0] == from->root)
+        return COPY_NOT;
+    if (bytes <= block * FEW && bytes <= p->limit / 8)
+        return from->read / 2 > bytes ? COPY_TO_MEMORY : COPY_NOT;
+    return from->read / 2 > bytes + from->exact / 2 ? COPY_TO_FILE : COPY_NOT;
+}
+
+uint64_t stage_cost(const block_plan *p, const stage *s)
+{
+    enum { BLOCK_SHARE = 512 };
+    uint64_t sum = cut_bytes(s);
+    if (sum == UINT64_MAX)
+        return sum;
+    sum += (uint64_t)(stage_tiles(s) * stage_parts(s)) * (plan_block_bytes(p->limit) / BLOCK_SHARE);
+    for (int i = 0; i < s->work.n; i++) {
+        const step *from = &s->work.step[i];
+        const copy_to copy = stage_copies(p, s, from);
+        sum += copy == COPY_NOT         ? from->read
+               : copy == COPY_TO_MEMORY ? root_bytes(from->root)
+                                        : 2 * root_bytes(from->root) + from->exact;
+    }
+    return sum;
+}
+
+bool stage_continues(const stage *s) { return s->kind == STAGE_SCAN || s->kind == STAGE_TABLE; }
