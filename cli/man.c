@@ -24,7 +24,12 @@ static const char *const environment[][2] = {
     {"IG_LAPACK", "Path of the LAPACK that computes them on the CPU, or off. OpenBLAS and "
                   "Accelerate are found without it."},
     {"IG_FALLBACK", "What a device cannot run: error, warn or auto; --fallback overrides it."},
-    {"IG_BLOCK_BYTES", "bytes of a block of an array that is larger than memory."},
+    {"IG_MPI",
+     "Path of libingot-mpi, if it is not found, or off: processes that mpirun started work by "
+     "themselves."},
+    {"PMIX_RANK",
+     "Set by mpirun, like OMPI_COMM_WORLD_SIZE and PMI_SIZE: the process is one of several."},
+    {"IG_BLOCK_BYTES", "Bytes of a block of an array that is larger than memory."},
     {"IG_REWRITE", "off: graphs are not rewritten before they are compiled."},
     {"IG_CHECK_SCHEDULE",
      "1: each new schedule is proven before it runs: reads after writes, rows of chains, memory. A "
@@ -61,7 +66,9 @@ static const char *const environment[][2] = {
     {"CXX", "C++ compiler for whole CUDA programs (c++)."},
     {"NO_COLOR", "If set, the output has no colors."},
     {"PAGER", "Program that shows long help at the prompt."},
-    {"TMPDIR", "Folder for the temporary files of ingot run (/tmp)."},
+    {"TMPDIR",
+     "Folder for the temporary files of ingot run (/tmp) and of evaluations that do not fit in "
+     "memory (/var/tmp)."},
     {"XDG_CACHE_HOME, XDG_STATE_HOME", "Folders of the files below."},
 };
 

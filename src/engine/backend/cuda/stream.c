@@ -70,7 +70,7 @@ static ig_status download(void *to, buffer *from, size_t offset, size_t bytes)
                  : IG_OK;
 }
 
-static ig_status wait(const backend *dev)
+static ig_status wait_launches(const backend *dev)
 {
     cuda_device *d = cuda_device_of(dev);
     CUevent event = NULL;
@@ -89,4 +89,4 @@ static ig_status wait(const backend *dev)
     return result(d, status, "waiting for the GPU");
 }
 
-const backend_stream cuda_streams = {.upload = upload, .download = download, .wait = wait};
+const backend_stream cuda_streams = {.upload = upload, .download = download, .wait = wait_launches};
