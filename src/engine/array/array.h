@@ -25,7 +25,7 @@ typedef struct derived {
 /* Storage, shared by reference count. data is host memory for the CPU; other devices use handle. */
 typedef struct buffer {
     atomic_int refs;
-    int reads; /* evaluations that read it since it was last written, up to a bound */
+    atomic_int reads; /* evaluations that read it since it was last written, up to a bound */
     const struct backend *device; /* the only one that can use it; NULL: host memory, for the CPU */
     uint64_t serial;              /* see buffer_serial; 0: none yet */
     size_t bytes;
