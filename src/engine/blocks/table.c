@@ -77,7 +77,18 @@ int table_ends(const ig_array *root, ig_array **ends)
     return root->n_in;
 }
 
-/* The part of the updates' space whose updates may belong to a tile. */
+/* True if no update belongs to a tile: the updates are shorter than the result along another axis. */
+static bool is_beside(const ig_array *root, const box *tile)
+{
+    const view *dst = root->attr.dst;
+    const int axis = axis_of(root);
+    for (int a = 0; a < dst->ndim && axis >= 0; a++)
+        if (a != axis && tile->lo[a] >= dst->shape[a])
+            return true;
+    return false;
+}
+
+/* The part of the updates' space whose updates may belong to a tile; any part if none does. */
 static box updates_box(const ig_array *root, const box *tile, int64_t from, int64_t to)
 {
     const view *dst = root->attr.dst;
@@ -86,7 +97,7 @@ static box updates_box(const ig_array *root, const box *tile, int64_t from, int6
     for (int a = 0; a < dst->ndim && axis >= 0; a++) {
         if (a == axis)
             continue;
-        b.lo[a] = tile->lo[a] < dst->shape[a] ? tile->lo[a] : dst->shape[a];
+        b.lo[a] = tile->lo[a] < dst->shape[a] ? tile->lo[a] : dst->shape[a] - 1;
         b.hi[a] = tile->hi[a] < dst->shape[a] ? tile->hi[a] : dst->shape[a];
     }
     b.lo[along] = from;
@@ -153,6 +164,8 @@ static ig_array *write(const ig_array *root, const box *tile, ig_array *const *e
     const int axis = axis_of(root);
     const bool cut = axis >= 0 && tile->hi[axis] - tile->lo[axis] < root->attr.axis_len;
     ig_array *base = sum ? sum : ends[BASE], *index = ends[INDEX];
+    if (is_beside(root, tile))
+        return base;
     if (cut) {
         const int64_t n = tile->hi[axis] - tile->lo[axis];
         ig_array *at = checked(index, root->attr.axis_len);
