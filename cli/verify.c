@@ -712,6 +712,10 @@ static int check_settings(const command *c, const settings *set)
         say(c, "random graphs have all ops and dtypes; leave %s out", other);
         return EXIT_USAGE;
     }
+    if (set->blocks && !set->graphs) {
+        say(c, "--blocks is for random graphs; add --graphs N");
+        return EXIT_USAGE;
+    }
     const char *wrong = parallel && (set->engine.trace || interrupt_traced())
                             ? "a timeline is of one process"
                         : set->jobs > JOBS_MOST                   ? "--jobs takes 256 at most"
