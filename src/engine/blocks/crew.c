@@ -257,14 +257,6 @@ static ig_array *leaf(void *context, ig_array *root)
 
 /* ---- blocks ---- */
 
-static bool same_box(const box *a, const box *b, int ndim)
-{
-    for (int i = 0; i < ndim; i++)
-        if (a->lo[i] != b->lo[i] || a->hi[i] != b->hi[i])
-            return false;
-    return true;
-}
-
 /* The piece of a worker for this block of step i; NULL if there is none. *part: one that has a part of it. With the
  * lock. */
 static piece *find_piece(const crew *c, int i, const box *want, piece **part)
@@ -276,7 +268,7 @@ static piece *find_piece(const crew *c, int i, const box *want, piece **part)
         piece *x = c->worker[k].mine[i];
         if (!x || x->state == PIECE_FAILED)
             continue;
-        if (same_box(&x->want, want, ndim))
+        if (box_same(&x->want, want, ndim))
             return x;
         if (box_reuse(&x->want, want, ndim, &both, &rest))
             *part = x;

@@ -63,7 +63,7 @@ static int rank_of(const stage *s, int64_t block)
 
 /* ---- values of parts ---- */
 
-/* What is before the elements of an array in a packed entry. */
+/* The header of an array in a packed entry; its elements follow. */
 typedef struct packed_array {
     int32_t dtype, ndim;
     int64_t shape[IG_MAX_NDIM];

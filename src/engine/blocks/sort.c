@@ -3,7 +3,7 @@
  * Stages before this one sort runs, pieces of rows that fit, and leave them in files. A tile of the result has the elements
  * of ranks [a, b) of some rows. In each run of a row, they are a range, because the run is sorted. The ranges of all runs
  * together have b - a elements. They are read one after the other, in the order of the runs, and sorted again. All sorts are
- * stable, and equal elements are read in the order in which they were, so the result is that of one sort. Any number of
+ * stable, and equal elements are read in their original order, so the result equals a single stable sort. Any number of
  * runs is merged in one pass, with no more memory than a tile takes. */
 #include "engine/blocks/blocks.h"
 

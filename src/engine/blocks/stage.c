@@ -15,28 +15,6 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- boxes ---- */
 
-bool box_reuse(const box *a, const box *b, int ndim, box *both, box *rest)
-{
-    int along =
-        0; /* the first axis with more than one index: only there, a part of b is contiguous */
-    while (along < ndim - 1 && b->hi[along] - b->lo[along] == 1)
-        along++;
-    *both = *rest = *b;
-    for (int i = 0; i < ndim; i++)
-        if (i != along && (b->lo[i] < a->lo[i] || b->hi[i] > a->hi[i]))
-            return false;
-    if (ndim == 0 || b->lo[along] >= a->hi[along] || b->hi[along] <= a->lo[along])
-        return false;
-    const bool before = b->lo[along]<a->lo[along], after = b->hi[along]> a->hi[along];
-    if (before && after)
-        return false;
-    both->lo[along] = before ? a->lo[along] : b->lo[along];
-    both->hi[along] = after ? a->hi[along] : b->hi[along];
-    rest->lo[along] = after ? a->hi[along] : b->lo[along];
-    rest->hi[along] = after ? b->hi[along] : before ? a->lo[along] : b->lo[along];
-    return true;
-}
-
 int64_t stage_tiles(const stage *s)
 {
     const view *v = &s->root[0]->view;

@@ -9,49 +9,12 @@
 
 /* ---- boxes ---- */
 
-int64_t box_size(const box *b, int ndim)
-{
-    int64_t n = 1;
-    for (int i = 0; i < ndim; i++)
-        n *= b->hi[i] - b->lo[i];
-    return n;
-}
-
-box box_whole(int ndim, const int64_t *shape)
-{
-    box b = {.lo = {0}};
-    for (int i = 0; i < ndim; i++)
-        b.hi[i] = shape[i];
-    return b;
-}
-
 static void box_add(box *b, const box *more, int ndim)
 {
     for (int i = 0; i < ndim; i++) {
         b->lo[i] = more->lo[i] < b->lo[i] ? more->lo[i] : b->lo[i];
         b->hi[i] = more->hi[i] > b->hi[i] ? more->hi[i] : b->hi[i];
     }
-}
-
-int64_t box_of_range(const int64_t *shape, int first, int ndim, int64_t from, int64_t to, box *out)
-{
-    int64_t inner = 1, start = 0;
-    for (int i = first; i < ndim; i++)
-        inner *= shape[i];
-    int i = first;
-    for (; i < ndim; i++) { /* while the range lies within one index of the axis */
-        inner /= shape[i];
-        out->lo[i] = (from - start) / inner;
-        out->hi[i] = (to - 1 - start) / inner + 1;
-        start += out->lo[i] * inner;
-        if (out->hi[i] - out->lo[i] > 1)
-            break;
-    }
-    for (i++; i < ndim; i++) {
-        out->lo[i] = 0;
-        out->hi[i] = shape[i];
-    }
-    return start;
 }
 
 /* Makes a box contiguous: after the first axis with more than one index, all axes are whole. */

@@ -1,0 +1,146 @@
+/* The functions of ingot/blocks.h that evaluate, and those that the evaluation of other graphs calls. */
+#include "engine/blocks/crew.h"
+#include "engine/blocks/share.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sized.h"
+#include "engine/eval/blocks.h"
+#include "engine/ops/complex.h"
+#include <string.h>
+
+ig_status blocks_read_all(const block_source *s, void *data)
+{
+    const box whole = box_whole(s->ndim, s->shape);
+    return block_read(s, &whole, data);
+}
+
+static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, int n)
+{
+    block_plan p;
+    const ig_math math = ig_math_mode();
+    TRY(ig_scope_begin());
+    if (crew_is_mixed(arrays, n))
+        ig_set_math(IG_MATH_SAME); /* results do not depend on which device computes a block */
+    ig_status status = block_plan_make(&p, arrays, sinks, n);
+    if (status == IG_OK)
+        status = share_check(&p);
+    if (status == IG_OK)
+        status = block_plan_run(&p);
+    block_plan_free(&p);
+    ig_set_math(math);
+    ig_scope_end();
+    if (status != IG_OK && share_is_on())
+        team_fail(NULL);
+    return status;
+}
+
+ig_status blocks_eval(ig_array *const *arrays, int n) { return evaluate(arrays, NULL, n); }
+
+static ig_status check_arrays(const char *who, ig_array *const *arrays, int n)
+{
+    TRY(require_list(who, "arrays", arrays, n));
+    for (int i = 0; i < n; i++)
+        if (!arrays[i]) {
+            if (!ig_failed())
+                ig_fail(IG_ERR_ARGUMENT, "%s: array %d of %d is NULL", who, i, n);
+            return IG_ERR_ARGUMENT;
+        }
+    return IG_OK;
+}
+
+/* The sinks in the form of this library; the caller frees the list. NULL on failure. */
+static ig_block_sink *read_sinks(const char *who, ig_array *const *arrays,
+                                 const ig_block_sink *const *sinks, int n, bool writes)
+{
+    ig_block_sink *own = memory_new((size_t)(n + 1) * sizeof *own);
+    ig_status status = own ? require_list(who, "sinks", sinks, n) : IG_ERR_MEMORY;
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        status = require_pointer(who, "sinks", sinks[i]);
+        if (status == IG_OK)
+            status = sized_read(SIZED(ig_block_sink, scratch), &own[i], sinks[i]);
+        if (status == IG_OK && writes && !own[i].write)
+            status = ig_fail(IG_ERR_ARGUMENT, "%s: sink %d has no function that writes", who, i);
+        const ig_ints chunk = own[i].chunk;
+        bool fits = !chunk.v || chunk.n == ig_ndim(arrays[i]);
+        for (int k = 0; fits && chunk.v && k < chunk.n; k++)
+            fits = chunk.v[k] > 0;
+        if (status == IG_OK && !fits)
+            status =
+                ig_fail(IG_ERR_SHAPE, "%s: the chunks of sink %d do not fit its array", who, i);
+    }
+    if (status == IG_OK)
+        return own;
+    memory_free(own);
+    return NULL;
+}
+
+ig_status ig_eval_to(ig_array *const *arrays, const ig_block_sink *const *sinks, int n)
+{
+    TRY(check_arrays("eval_to", arrays, n));
+    ig_block_sink *own = read_sinks("eval_to", arrays, sinks, n, true);
+    const ig_status status = own ? evaluate(arrays, own, n) : error_waiting(IG_ERR_MEMORY);
+    memory_free(own);
+    return status;
+}
+
+char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *const *sinks, int n)
+{
+    block_plan p;
+    text t = {0};
+    if (check_arrays("explain_blocks", arrays, n) != IG_OK)
+        return NULL;
+    ig_block_sink *own = sinks ? read_sinks("explain_blocks", arrays, sinks, n, false) : NULL;
+    if ((sinks && !own) || ig_scope_begin() != IG_OK)
+        return NULL;
+    if (block_plan_make(&p, arrays, own, n) == IG_OK)
+        block_plan_text(&p, &t);
+    else
+        t.failed = true;
+    block_plan_free(&p);
+    ig_scope_end();
+    memory_free(own);
+    return text_take(&t);
+}
+
+char *blocks_explain(ig_array *const *arrays, int n) { return ig_explain_blocks(arrays, NULL, n); }
+
+/* The chunks that a rechunk between y and its root asks for, if it had the shape of v. */
+static ig_ints rechunked(const ig_array *y, const view *v)
+{
+    for (; y != y->root && y->n_in; y = y->in[0])
+        if (y->op == OP_rechunk && y->attr.dst && view_same_shape(&y->view, v))
+            return (ig_ints){y->attr.dst->shape, v->ndim};
+    return (ig_ints){NULL, 0};
+}
+
+static ig_ints source_chunk(const block_source *s, const view *v)
+{
+    const int ndim = s->ndim - s->pairs;
+    bool found = false;
+    for (int k = 0; k < ndim; k++)
+        found = found || s->chunk[k] > 1;
+    if (!found || ndim != v->ndim || memcmp(s->shape, v->shape, (size_t)ndim * sizeof *s->shape))
+        return (ig_ints){NULL, 0};
+    return (ig_ints){s->chunk, ndim};
+}
+
+ig_ints ig_chunks_like(ig_array *x)
+{
+    steps w;
+    ig_ints chunk = {NULL, 0};
+    ig_array *part = x && array_is_complex(x) ? complex_parts(x).re : x;
+    if (!part || steps_make(&w, &part, 1, NULL, 0) != IG_OK)
+        return chunk;
+    if (w.n_end)
+        chunk = rechunked(w.end[0].in, &x->view);
+    for (int i = w.n - 1; i >= 0 && !chunk.v; i--) {
+        const step *s = &w.step[i];
+        if (s->source)
+            chunk = source_chunk(s->source, &x->view);
+        for (int k = 0; k < s->n_in && !chunk.v; k++)
+            chunk = rechunked(s->in[k].in, &x->view);
+    }
+    steps_free(&w);
+    return chunk;
+}
