@@ -4,9 +4,9 @@
  * usage: build/bench/stream [--device cuda:0] [--side N] [--limit GiB] [--math strict|same|tf32] [--rounds N] [--folder DIR]
  * --rounds 0 prints only the plan.
  *
- * The product is that of two square f32 matrices. The least time is the longer of two: that of the multiplications at
- * the device's rate, and that of the bytes that must cross the bus. With room for S elements, a product of side n needs at
- * least 2 n^3 / sqrt(S) elements of its operands. The last line is the ratio. */
+ * Both matrices are square and of f32. The multiplications take some time at the device's rate, and the bytes that must
+ * cross the bus take some time at the bus's rate. The longer of these times is the limit. With room for S elements, a product of side n needs at
+ * least 2 n^3 / sqrt(S) elements of its operands. The last line is the limit's part of the measured time. */
 #include "ingot.h"
 
 #include <dlfcn.h>

@@ -24,8 +24,8 @@ def map_blocks(function, *arrays, chunks=None, dtype=None, **kwargs):
 
     The chunks are those of the file or store that the first array was opened from, or of rechunk; else there is one chunk. They do not
     depend on how an evaluation is split. The function gets and returns arrays, and may use NumPy: return ingot.asarray(numpy_function(
-    numpy.asarray(chunk))). It is called when the elements are needed. Its result has the shape of its chunk, or chunks: then each chunk
-    gives that many elements along the axes where the two differ. dtype is that of the result, unless it is the first array's. If the
+    numpy.asarray(chunk))). It is called when the elements are needed. Its result has the shape of its chunk. If it has
+    another shape, chunks is that shape. dtype is the dtype of the result; None: the dtype of the first array. If the
     function takes block_id, that is the number of the chunk along each axis.
     """
     arrays = [_ingot.asarray(x) for x in arrays]

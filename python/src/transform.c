@@ -189,7 +189,7 @@ static ig_array *map_block(void *context, const int64_t *index, ig_array *const 
     return y;
 }
 
-/* An object as a list of integers: none if it is None. False with an exception on failure. */
+/* Reads a list of integers; None gives an empty list. On failure returns false, with an exception set. */
 static bool optional_ints(PyObject *o, int64_t *v, ig_ints *to)
 {
     *to = IG_NONE;

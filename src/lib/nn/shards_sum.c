@@ -1,4 +1,5 @@
-/* Sums of arrays over the shards of all ranks, for loops with their own optimizers. The order is that of ig_shards_step. */
+/* Sums of arrays over the shards of all ranks, for loops with their own optimizers. They are added in the order that
+ * ig_shards_step uses. */
 #include "lib/nn/shards.h"
 #include <stdlib.h>
 #include <string.h>

@@ -23,7 +23,7 @@
  *   windows in place           direct.c           depthwise 1x272x14x14         2.6 (Neoverse-V1)
  *   windows dealt out          direct.c           depthwise_2 1x144x56x56       6.8 (Neoverse-V1)
  *   direct results             result_of          matmul 100000x64x64           1.1
- *   half of a symmetric result mirror.c           gram 20000x1000 f64           1.8 (Neoverse-V1)
+ *   half of a symmetric result mirror.c           gram 20000x1000 f64           1.9 (Neoverse-V1)
  *   BLAS, with IG_BLAS=on      tile_sum_blas      only if the user asks for it
  *
  * Invariant: the order of a sum does not depend on how the output is cut, which depends on the number of threads. It
