@@ -54,8 +54,11 @@ try:
         p = team(3, TOOL, "fail", str(rank))
         said = f"rank {rank} failed: the tool was told to fail" in p.stdout  # rank 0 ends all, perhaps before others print
         check("a rank fails", p.returncode != 0 and (said or rank == 0), p.stdout + p.stderr)
-        p = team(3, TOOL, "die", str(rank))
-        check("a rank dies", p.returncode != 0 and f"rank {rank}" in (p.stdout + p.stderr).lower(), p.stdout + p.stderr)
+        tries = [team(3, TOOL, "die", str(rank))]
+        while len(tries) < 3 and f"rank {rank}" not in (tries[-1].stdout + tries[-1].stderr).lower():
+            tries.append(team(3, TOOL, "die", str(rank)))  # Open MPI's mpirun sometimes leaves out the line that names it
+        named = f"rank {rank}" in (tries[-1].stdout + tries[-1].stderr).lower()
+        check("a rank dies", named and all(p.returncode != 0 for p in tries), tries[-1].stdout + tries[-1].stderr)
     p = team(2, TOOL, "differ")
     check("different data", "rank 1 and rank 0 have different numbers" in p.stdout, p.stdout)
 
