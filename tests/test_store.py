@@ -80,6 +80,25 @@ def ours_to_theirs():
                 attempt(f"written {dtype} {codec} {shard}", run)
 
 
+def chunks_that_do_not_compress():
+    """Chunks of 512 KiB: the size of each written with zstd, as a part of its elements."""
+    rng = np.random.default_rng(1)
+    sizes = {
+        "uniform": (rng.random(1 << 16), "zstd", 0.99, 1.01),
+        "uniform, level 9": (rng.random(1 << 16), "zstd:9", 0.8, 0.96),
+        "rounded": (np.round(rng.normal(size=1 << 16), 3), "zstd", 0.1, 0.5),
+        "few values of a byte": (rng.normal(size=1 << 19).astype("i1"), "zstd", 0.1, 0.5),
+        "long rows": (np.tile(rng.random(1 << 13), 8), "zstd", 0.1, 0.2),
+        "zeros after noise": (np.r_[rng.random(1 << 15), np.zeros(1 << 15)], "zstd", 0.4, 0.6),
+    }
+    for name, (x, codec, least, most) in sizes.items():
+        tool("create", path("x"), x.dtype.name, numbers(x.shape), numbers(x.shape), "-", codec, "1", data=x.tobytes())
+        part = os.path.getsize(path("x/c/0")) / x.nbytes
+        check(f"size of {name}: {part:.2f}", least <= part <= most)
+        check(f"elements of {name}", same(zarr.open_array(path("x"), mode="r")[...], x))
+        check(f"elements of {name}, read again", same(read("x", x.shape, x.dtype), x))
+
+
 def their_codecs():
     from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
     yield "none", dict(compressors=None)
@@ -439,6 +458,7 @@ def main():
         skip("zarr-python", "it is not installed")
         return finish()
     ours_to_theirs()
+    chunks_that_do_not_compress()
     theirs_to_ours()
     mixed_writes()
     fills_and_keys()
