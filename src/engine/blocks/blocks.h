@@ -7,7 +7,7 @@
  *   run      the loop over the blocks of a stage: reads ahead, computes, writes
  *
  * A block of a node has the same bits as these elements of the whole node: an elementwise value depends on its inputs
- * only, and a fold or a product only on whole rows. Where a row itself is too long, fold.c cuts it where the fold's
+ * only, and a fold or a product only on whole rows. Where a row itself is too long, stage.c cuts it where the fold's
  * order has a subtree. */
 #ifndef BLOCKS_BLOCKS_H
 #define BLOCKS_BLOCKS_H

@@ -1,433 +1,31 @@
-/* A crew computes the blocks of a stage; see crew.h.
+/* A crew computes the blocks of a stage; see crew.h. This file has the queue of blocks, and the order in which results are
+ * handed over; worker.c has the work on one block.
  *
- * Each worker takes the next block, reads what it needs (piece.c), copies that to its device, builds the block's graph,
- * evaluates it, copies the results to the host and hands them over. A device has several workers: while one waits for
- * kernels, the next one reads and copies. A faster device takes more blocks. A device whose next block would end after the
- * others have finished all that is left takes none.
+ * A device has several workers: while one waits for kernels, the next one reads and copies. A faster device takes more
+ * blocks. A device whose next block would end after the others have finished all that is left takes none.
  *
  * Each block has the bits that every device computes in math mode `same`. Parts of a fold are joined in their order: a
  * worker waits for its turn. All parts of a product's tile are computed by one worker.
  *
  * Locks: crew, then engine. No lock is held while a device works or a source is read. */
-#include "engine/blocks/crew.h"
-#include "engine/blocks/piece.h"
+#include "engine/blocks/worker.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/team.h"
-#include "engine/eval/emitted.h"
-#include "engine/eval/faults.h"
 #include "engine/eval/group.h"
-#include "engine/eval/transfer.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-enum { DEPTH_MOST = 64, MESSAGE_BYTES = 512 };
-
-/* An evaluated array in host memory. */
-typedef struct value {
-    buffer *data;
-    size_t offset;
-    buffer *pinned; /* that data is over, or NULL */
-    ig_dtype dtype;
-    int ndim;
-    int64_t shape[IG_MAX_NDIM];
-} value;
-
-/* Values of some parts of a row, in the order of the fold. */
-typedef struct entry {
-    value v[FOLD_VALUES];
-    int n;
-    int64_t count;
-} entry;
-
-/* A copy, for a device, of an array that blocks use. */
-typedef struct copied {
-    const ig_array *of;
-    int dev;
-    ig_array *copy;
-} copied;
-
-typedef struct crew crew;
-
-typedef struct worker {
-    crew *c;
-    pthread_t thread;
-    int dev; /* index in the plan's devices */
-    bool started;
-    piece **mine, **next; /* of each step */
-    box *end;
-    int64_t skip;
-    buffer **data; /* of each step, on the device */
-    ig_array **loaded, **ends, **out;
-    value *value;
-    int n_value;
-} worker;
-
-struct crew {
-    const block_plan *plan;
-    stage *s;
-    const crew_output *out;
-    pieces pieces;
-    pthread_mutex_t lock; /* guards all fields below, and the scratch fields of the steps */
-    pthread_cond_t changed;
-    pthread_mutex_t put; /* held while results are handed over */
-    pthread_mutex_t cpu; /* held by the worker that evaluates on the CPU */
-    engine *engine;      /* of that worker */
-    ig_math math;
-    worker *worker;
-    int n_worker, live;
-    int64_t unit, units, turn; /* units are tiles, or parts of them */
-    bool chained;              /* parts of a product are computed in their turn */
-    ig_array *sum;             /* of the parts so far */
-    bool lost[BACKEND_LIST_MOST];
-    double seconds[BACKEND_LIST_MOST]; /* of the units that are done, and their number */
-    int64_t done[BACKEND_LIST_MOST];
-    copied *copied;
-    int n_copied, room_copied;
-    entry stack[DEPTH_MOST];
-    int depth;
-    ig_status status;
-    char message[MESSAGE_BYTES];
-};
 
 static double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static const backend *device_of(const worker *w) { return w->c->plan->dev[w->dev]; }
-
-/* ---- values ---- */
-
-static void value_drop(crew *c, value *v)
-{
-    buffer_release(v->data);
-    if (v->pinned)
-        shelf_put(&c->pieces.shelf, c->pieces.pins, v->pinned, true);
-    *v = (value){.data = NULL};
-}
-
-static void values_drop(worker *w)
-{
-    for (int i = 0; i < w->n_value; i++)
-        value_drop(w->c, &w->value[i]);
-    w->n_value = 0;
-}
-
-/* Waits for the worker's device. No lock is held, so others can launch and copy. */
-static ig_status device_wait(const worker *w)
-{
-    const backend *dev = device_of(w);
-    if (dev->lanes)
-        return IG_OK;
-    TRY(dev->stream ? dev->stream->wait(dev) : dev->finish(dev));
-    engine_enter();
-    const ig_status status = emitted_check(dev);
-    engine_leave();
-    return status;
-}
-
-static ig_status copy_to_host(const worker *w, buffer *from, size_t offset, size_t bytes, value *v)
-{
-    const backend *dev = from->device;
-    pieces *p = &w->c->pieces;
-    engine_enter();
-    const ig_status status = faults_check(from);
-    engine_leave();
-    TRY(status);
-    if (dev->stream && p->pins == dev) {
-        if (!(v->pinned = shelf_take(&p->shelf, dev, bytes, true)))
-            return error_waiting(IG_ERR_MEMORY);
-        v->data = buffer_foreign(v->pinned->data, bytes, NULL, NULL);
-        return v->data ? dev->stream->download(v->pinned->data, from, offset, bytes)
-                       : error_waiting(IG_ERR_MEMORY);
-    }
-    v->data = buffer_new(bytes);
-    return v->data ? dev->read(from, offset, v->data->data, bytes) : error_waiting(IG_ERR_MEMORY);
-}
-
-/* The elements of x, which is evaluated and contiguous. */
-static ig_status value_take(const worker *w, const ig_array *x, value *v)
-{
-    const size_t element = ig_dtype_bytes((ig_dtype)x->dtype),
-                 bytes = (size_t)view_size(&x->view) * element,
-                 offset = (size_t)x->view.offset * element;
-    *v = (value){.dtype = (ig_dtype)x->dtype, .ndim = x->view.ndim};
-    memcpy(v->shape, x->view.shape, sizeof v->shape);
-    engine_enter();
-    buffer *b = buffer_retain(x->root->data);
-    engine_leave();
-    if (b->device && bytes) {
-        const ig_status status = copy_to_host(w, b, offset, bytes, v);
-        buffer_release(b);
-        return status;
-    }
-    v->data = b;
-    v->offset = offset;
-    return IG_OK;
-}
-
-static const char *value_data(const value *v) { return (const char *)v->data->data + v->offset; }
-
-/* The value as an array of the worker's device. */
-static ig_array *value_array(const value *v)
-{
-    if (v->offset == 0)
-        return array_leaf(v->dtype, v->ndim, v->shape, buffer_retain(v->data));
-    view all;
-    view_contiguous(&all, v->ndim, v->shape);
-    const size_t bytes = (size_t)view_size(&all) * ig_dtype_bytes(v->dtype);
-    buffer *b = buffer_new(bytes);
-    if (!b)
-        return NULL;
-    memcpy(b->data, value_data(v), bytes);
-    return array_leaf(v->dtype, v->ndim, v->shape, b);
-}
-
-/* Evaluates n arrays in the current scope, without waiting for the device. On the CPU, one worker at a time. */
-static ig_status launch(const worker *w, ig_array **made, int n)
-{
-    crew *c = w->c;
-    for (int i = 0; i < n; i++)
-        if (!view_is_contiguous(&made[i]->view) && !(made[i] = build_contiguous(made[i])))
-            return error_waiting(IG_ERR_MEMORY);
-    const bool cpu = device_of(w) == &backend_cpu;
-    if (cpu) {
-        pthread_mutex_lock(&c->cpu);
-        engine_use(c->engine);
-    }
-    const ig_status status = ig_eval(made, n);
-    if (cpu) {
-        engine_use(NULL);
-        pthread_mutex_unlock(&c->cpu);
-    }
-    return status;
-}
-
-/* Evaluates, and takes the values. */
-static ig_status take_values(worker *w, ig_array **made, int n, value *v)
-{
-    TRY(launch(w, made, n));
-    TRY(device_wait(w));
-    for (int i = 0; i < n; i++)
-        TRY(value_take(w, made[i], &v[i]));
-    return IG_OK;
-}
-
-/* ---- arrays of other devices ---- */
-
-static bool is_here(const ig_array *root, const backend *dev)
-{
-    return root->is_number || !root->device || strcmp(root->device, dev->name) == 0;
-}
-
-static ig_array *copy_root(const ig_array *root)
-{
-    engine_enter();
-    buffer *b = root->data->device ? transfer_copy(root->data, 0, root->data->bytes, &backend_cpu)
-                                   : buffer_retain(root->data);
-    engine_leave();
-    return b ? array_leaf((ig_dtype)root->dtype, root->view.ndim, root->view.shape, b) : NULL;
-}
-
-/* An evaluated array as the worker's device uses it. With the lock. */
-static ig_array *leaf(void *context, ig_array *root)
-{
-    const worker *w = context;
-    crew *c = w->c;
-    if (is_here(root, device_of(w)))
-        return root;
-    for (int i = 0; i < c->n_copied; i++)
-        if (c->copied[i].of == root && c->copied[i].dev == w->dev)
-            return c->copied[i].copy;
-    if (!graph_room(&c->copied, c->n_copied, &c->room_copied, sizeof *c->copied))
-        return NULL;
-    ig_array *x = copy_root(root);
-    if (x)
-        c->copied[c->n_copied++] = (copied){.of = root, .dev = w->dev, .copy = ig_retain(x)};
-    return x;
-}
-
-/* ---- blocks ---- */
-
-/* The piece of a worker for this block of step i; NULL if there is none. *part: one that has a part of it. With the
- * lock. */
-static piece *find_piece(const crew *c, int i, const box *want, piece **part)
-{
-    const int ndim = c->s->work.step[i].root->view.ndim;
-    box both, rest;
-    *part = NULL;
-    for (int k = 0; k < c->n_worker; k++) {
-        piece *x = c->worker[k].mine[i];
-        if (!x || x->state == PIECE_FAILED)
-            continue;
-        if (box_same(&x->want, want, ndim))
-            return x;
-        if (box_reuse(&x->want, want, ndim, &both, &rest))
-            *part = x;
-    }
-    return NULL;
-}
-
-static void drop_pieces(worker *w)
-{
-    for (int i = 0; i < w->c->s->work.n; i++) {
-        piece_release(&w->c->pieces, w->mine[i]);
-        w->mine[i] = NULL;
-    }
-}
-
-/* The pieces that a block needs: those of other workers, or new ones. With the lock. */
-static ig_status choose_pieces(worker *w, int64_t block)
-{
-    crew *c = w->c;
-    steps *work = &c->s->work;
-    const int64_t parts = stage_parts(c->s);
-    ig_status status = IG_OK;
-    w->skip = stage_want(c->s, block / parts, block % parts, w->end);
-    steps_demand(work, w->end, -1);
-    for (int i = 0; i < work->n; i++) {
-        const step *s = &work->step[i];
-        piece *part, *x;
-        w->next[i] = NULL;
-        if (!s->wanted || s->kind != STEP_SOURCE)
-            continue;
-        if ((x = find_piece(c, i, &s->want, &part)))
-            x->refs++;
-        else
-            x = piece_new(i, &s->want,
-                          (size_t)box_size(&s->want, s->root->view.ndim) *
-                              ig_dtype_bytes((ig_dtype)s->root->dtype),
-                          part);
-        if (!(w->next[i] = x))
-            status = IG_ERR_MEMORY;
-    }
-    drop_pieces(w);
-    memcpy(w->mine, w->next, (size_t)work->n * sizeof *w->mine);
-    return status;
-}
-
-/* The block's graph, in the current scope. */
-static int build(worker *w, int64_t block, buffer *const *data, ig_array *sum)
-{
-    crew *c = w->c;
-    steps *work = &c->s->work;
-    int n = 0;
-    pthread_mutex_lock(&c->lock);
-    steps_demand(work, w->end, -1);
-    bool ok = true;
-    for (int i = 0; i < work->n && ok; i++) {
-        const step *s = &work->step[i];
-        w->loaded[i] = NULL;
-        if (!s->wanted || (s->kind != STEP_SOURCE && s->kind != STEP_READY))
-            continue;
-        int64_t shape[IG_MAX_NDIM];
-        for (int k = 0; k < s->root->view.ndim; k++)
-            shape[k] = s->want.hi[k] - s->want.lo[k];
-        w->loaded[i] = s->kind == STEP_READY
-                           ? leaf(w, s->root)
-                           : array_leaf((ig_dtype)s->root->dtype, s->root->view.ndim, shape,
-                                        buffer_retain(data[i]));
-        ok = w->loaded[i] != NULL;
-    }
-    work->leaf = leaf;
-    work->context = w;
-    if (ok && steps_build(work, w->end, w->loaded, w->ends) == IG_OK)
-        n = stage_build(c->s, block / stage_parts(c->s), block % stage_parts(c->s), w->skip,
-                        w->ends, sum, w->out);
-    work->leaf = NULL;
-    pthread_mutex_unlock(&c->lock);
-    return n;
-}
-
-/* Reads what a block needs, and copies it to the device. */
-static ig_status load_block(worker *w, int64_t block)
-{
-    crew *c = w->c;
-    pthread_mutex_lock(&c->lock);
-    ig_status status = choose_pieces(w, block);
-    pthread_mutex_unlock(&c->lock);
-    for (int i = 0; i < c->s->work.n && status == IG_OK; i++)
-        if (w->mine[i] && !(w->data[i] = piece_on(&c->pieces, w->mine[i], w->dev)))
-            status = error_waiting(IG_ERR_MEMORY);
-    return status;
-}
-
-static void unload_block(worker *w)
-{
-    for (int i = 0; i < w->c->s->work.n; i++) {
-        buffer_release(w->data[i]);
-        w->data[i] = NULL;
-    }
-}
-
-/* Launches the evaluation of a part of a product, which replaces *sum. */
-static ig_status add_part(worker *w, int64_t block, ig_array **sum)
-{
-    TRY(ig_scope_begin());
-    const int n = build(w, block, w->data, *sum);
-    ig_status status = n ? launch(w, w->out, n) : error_waiting(IG_ERR_MEMORY);
-    if (status == IG_OK)
-        status = ig_replace(sum, w->out[0]);
-    ig_scope_end();
-    return status;
-}
-
-/* Computes a block, and takes its values. */
-static ig_status compute_block(worker *w, int64_t block)
-{
-    ig_status status = load_block(w, block);
-    if (status == IG_OK)
-        status = ig_scope_begin();
-    if (status == IG_OK) {
-        w->n_value = build(w, block, w->data, NULL);
-        status = w->n_value ? take_values(w, w->out, w->n_value, w->value)
-                            : error_waiting(IG_ERR_MEMORY);
-        ig_scope_end();
-    }
-    unload_block(w);
-    return status;
-}
-
-/* The tile of a product, from the sum of all its parts. */
-static ig_status finish_product(worker *w, int64_t tile, ig_array **sum)
-{
-    TRY(ig_scope_begin());
-    ig_array *y = stage_finish(w->c->s, tile, sum);
-    w->n_value = 1;
-    const ig_status status = y ? take_values(w, &y, 1, w->value) : error_waiting(IG_ERR_MEMORY);
-    ig_scope_end();
-    return status;
-}
-
-/* Computes all parts of a product's tile, and finishes it. */
-static ig_status compute_product(worker *w, int64_t tile)
-{
-    crew *c = w->c;
-    const int64_t parts = stage_parts(c->s);
-    ig_array *sum = NULL;
-    ig_status status = IG_OK;
-    for (int64_t part = 0; part < parts && status == IG_OK; part++) {
-        status = load_block(w, tile * parts + part);
-        if (status == IG_OK)
-            status = add_part(w, tile * parts + part, &sum);
-        if (status == IG_OK)
-            status = device_wait(w);
-        unload_block(w);
-        if (status == IG_OK && cancel_count() != c->out->since)
-            status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
-    }
-    if (status == IG_OK)
-        status = finish_product(w, tile, &sum);
-    ig_release(sum);
-    return status;
 }
 
 /* ---- handing over ---- */
@@ -441,85 +39,65 @@ static int64_t next_unit(const crew *c, int64_t unit)
     return unit;
 }
 
-static ig_status put_values(worker *w, int64_t tile, const value *v, int n)
+/* Hands over the worker's values, which are those of a tile. */
+static ig_status put_values(worker *w, int64_t tile)
 {
     crew *c = w->c;
     const box b = stage_tile(c->s, tile);
     ig_status status = IG_OK;
     pthread_mutex_lock(&c->put);
-    for (int i = 0; i < n && status == IG_OK; i++)
-        status = c->out->put(c->out->context, i, &b, value_data(&v[i]));
+    for (int i = 0; i < w->n_value && status == IG_OK; i++)
+        status = c->out->put(c->out->context, i, &b, worker_data(&w->value[i]));
     pthread_mutex_unlock(&c->put);
     return status;
 }
 
-static void entry_drop(crew *c, entry *e)
+/* Evaluates values of a fold. They become arrays in host memory, which any worker may join. */
+static ig_status eval_values(void *context, ig_array **made, int n)
 {
-    for (int i = 0; i < e->n; i++)
-        value_drop(c, &e->v[i]);
-    e->n = 0;
-}
-
-/* Arrays of an entry's values, in the current scope. */
-static bool entry_arrays(const entry *e, ig_array **x)
-{
-    for (int i = 0; i < e->n; i++)
-        if (!(x[i] = value_array(&e->v[i])))
-            return false;
-    return true;
-}
-
-/* Joins the two topmost entries. */
-static ig_status join_top(worker *w)
-{
-    crew *c = w->c;
-    entry *left = &c->stack[c->depth - 2], *right = &c->stack[c->depth - 1];
-    entry both = {.count = left->count + right->count};
-    ig_array *x[FOLD_VALUES], *y[FOLD_VALUES], *z[FOLD_VALUES];
-    TRY(ig_scope_begin());
-    const int n =
-        entry_arrays(left, x) && entry_arrays(right, y) ? fold_join(c->s->root[0], x, y, z) : 0;
-    both.n = n;
-    ig_status status = n ? take_values(w, z, n, both.v) : error_waiting(IG_ERR_MEMORY);
-    ig_scope_end();
-    entry_drop(c, left);
-    entry_drop(c, right);
-    *left = both;
-    c->depth--;
+    worker *w = context;
+    ig_status status = worker_take(w, made, n);
+    for (int i = 0; i < n && status == IG_OK; i++)
+        if (!(made[i] = worker_array(&w->value[i])))
+            status = error_waiting(IG_ERR_MEMORY);
+    worker_drop_values(w);
     return status;
 }
 
+/* The tile, from the values of all its parts. */
 static ig_status finish_fold(worker *w, int64_t tile)
 {
-    crew *c = w->c;
-    ig_array *x[FOLD_VALUES];
-    while (c->depth > 1)
-        TRY(join_top(w));
+    fold_stack *f = &w->c->fold;
+    TRY(fold_join_all(f));
     TRY(ig_scope_begin());
-    ig_array *y = entry_arrays(&c->stack[0], x) ? stage_finish(c->s, tile, x) : NULL;
-    value v = {.data = NULL};
-    ig_status status = y ? take_values(w, &y, 1, &v) : error_waiting(IG_ERR_MEMORY);
+    ig_array *y = stage_finish(w->c->s, tile, f->entry[0].made);
+    ig_status status = y ? worker_take(w, &y, 1) : error_waiting(IG_ERR_MEMORY);
     if (status == IG_OK)
-        status = put_values(w, tile, &v, 1);
-    value_drop(c, &v);
+        status = put_values(w, tile);
     ig_scope_end();
-    entry_drop(c, &c->stack[0]);
-    c->depth = 0;
+    fold_clear(f);
     return status;
 }
 
 /* Adds the values of a part, in its turn. */
 static ig_status push_fold(worker *w, int64_t block)
 {
-    crew *c = w->c;
-    const int64_t parts = stage_parts(c->s);
-    entry *e = &c->stack[c->depth++];
-    *e = (entry){.n = w->n_value, .count = 1};
-    memcpy(e->v, w->value, (size_t)w->n_value * sizeof *e->v);
-    w->n_value = 0;
-    while (c->depth > 1 && c->stack[c->depth - 2].count == c->stack[c->depth - 1].count)
-        TRY(join_top(w));
-    return block % parts == parts - 1 ? finish_fold(w, block / parts) : IG_OK;
+    fold_stack *f = &w->c->fold;
+    const int64_t parts = stage_parts(w->c->s);
+    entry e = {.n = w->n_value, .at = block % parts, .count = 1};
+    TRY(ig_scope_begin());
+    ig_status status = IG_OK;
+    for (int i = 0; i < e.n && status == IG_OK; i++)
+        if (!(e.made[i] = worker_array(&w->value[i])))
+            status = error_waiting(IG_ERR_MEMORY);
+    worker_drop_values(w);
+    f->context = w;
+    if (status == IG_OK)
+        status = fold_push(f, &e);
+    ig_scope_end();
+    if (status == IG_OK && block % parts == parts - 1)
+        status = finish_fold(w, block / parts);
+    return status;
 }
 
 /* Waits until all units before this one have been handed over. False if the crew has failed. */
@@ -540,11 +118,11 @@ static ig_status compute_chained(worker *w, int64_t block)
     crew *c = w->c;
     const int64_t parts = stage_parts(c->s);
     ig_array *sum = NULL;
-    ig_status status = load_block(w, block);
+    ig_status status = worker_load(w, block);
     if (status == IG_OK && !wait_turn(c, block))
         status = IG_ERR_CANCELLED;
     if (status == IG_OK)
-        status = add_part(w, block, &c->sum);
+        status = worker_add_part(w, block, &c->sum);
     if (status == IG_OK && block % parts == parts - 1) {
         sum = c->sum;
         c->sum = NULL;
@@ -554,13 +132,13 @@ static ig_status compute_chained(worker *w, int64_t block)
         c->turn = next_unit(c, block + 1);
         pthread_cond_broadcast(&c->changed);
         pthread_mutex_unlock(&c->lock);
-        status = device_wait(w);
+        status = worker_wait(w);
     }
-    unload_block(w);
+    worker_unload(w);
     if (status == IG_OK && sum)
-        status = finish_product(w, block / parts, &sum);
+        status = worker_finish_product(w, block / parts, &sum);
     if (status == IG_OK && sum)
-        status = put_values(w, block / parts, w->value, w->n_value);
+        status = put_values(w, block / parts);
     ig_release(sum);
     return status;
 }
@@ -569,7 +147,7 @@ static ig_status hand_over(worker *w, int64_t unit)
 {
     crew *c = w->c;
     if (c->s->kind != STAGE_FOLD)
-        return put_values(w, unit, w->value, w->n_value);
+        return put_values(w, unit);
     if (!wait_turn(c, unit))
         return IG_ERR_CANCELLED; /* another worker has failed */
     return push_fold(w, unit);
@@ -616,7 +194,7 @@ static bool take(worker *w, int64_t *unit)
 static bool change_device(worker *w, ig_status status)
 {
     crew *c = w->c;
-    const backend *dev = device_of(w);
+    const backend *dev = worker_device(w);
     int other = -1;
     if (status != IG_ERR_DEVICE && status != IG_ERR_MEMORY && status != IG_ERR_UNSUPPORTED)
         return false;
@@ -634,8 +212,8 @@ static bool change_device(worker *w, ig_status status)
     if (!known)
         log_line(IG_WARNING,
                  "%s cannot compute a block, so %s computes the blocks that are left: %s",
-                 dev->name, device_of(w)->name, why ? why : "unknown");
-    array_device_set(device_of(w)->name);
+                 dev->name, worker_device(w)->name, why ? why : "unknown");
+    array_device_set(worker_device(w)->name);
     return true;
 }
 
@@ -643,8 +221,8 @@ static ig_status compute_unit(worker *w, int64_t unit)
 {
     const crew *c = w->c;
     return c->chained                    ? compute_chained(w, unit)
-           : c->s->kind == STAGE_PRODUCT ? compute_product(w, unit)
-                                         : compute_block(w, unit);
+           : c->s->kind == STAGE_PRODUCT ? worker_product(w, unit)
+                                         : worker_block(w, unit);
 }
 
 static ig_status run_unit(worker *w, int64_t unit)
@@ -652,14 +230,14 @@ static ig_status run_unit(worker *w, int64_t unit)
     const double began = now();
     ig_status status = compute_unit(w, unit);
     while (status != IG_OK && change_device(w, status)) {
-        values_drop(w);
+        worker_drop_values(w);
         status = compute_unit(w, unit);
     }
     const double took = now() - began;
     crew *c = w->c;
     if (status == IG_OK && !c->chained)
         status = hand_over(w, unit);
-    values_drop(w);
+    worker_drop_values(w);
     pthread_mutex_lock(&c->lock);
     c->seconds[w->dev] += took;
     c->done[w->dev]++;
@@ -685,7 +263,7 @@ static void *work(void *context)
     worker *w = context;
     crew *c = w->c;
     int64_t unit;
-    array_device_set(device_of(w)->name);
+    array_device_set(worker_device(w)->name);
     ig_set_math(c->math);
     while (take(w, &unit)) {
         const ig_status status = run_unit(w, unit);
@@ -696,7 +274,7 @@ static void *work(void *context)
         pthread_mutex_unlock(&c->lock);
     }
     pthread_mutex_lock(&c->lock);
-    drop_pieces(w);
+    worker_drop_pieces(w);
     c->live--;
     w->started = false;
     pthread_cond_broadcast(&c->changed);
@@ -705,37 +283,6 @@ static void *work(void *context)
 }
 
 /* ---- the crew ---- */
-
-static ig_status worker_begin(worker *w, crew *c, int dev)
-{
-    const size_t n = (size_t)c->s->work.n + 1, ends = (size_t)c->s->work.n_end + 1,
-                 roots = (size_t)c->s->n_root + FOLD_VALUES;
-    w->c = c;
-    w->dev = dev;
-    w->mine = memory_new(n * sizeof *w->mine);
-    w->next = memory_new(n * sizeof *w->next);
-    w->end = memory_new(ends * sizeof *w->end);
-    w->data = memory_new(n * sizeof *w->data);
-    w->loaded = memory_new(n * sizeof *w->loaded);
-    w->ends = memory_new(ends * sizeof *w->ends);
-    w->out = memory_new(roots * sizeof *w->out);
-    w->value = memory_new(roots * sizeof *w->value);
-    return w->mine && w->next && w->end && w->data && w->loaded && w->ends && w->out && w->value
-               ? IG_OK
-               : IG_ERR_MEMORY;
-}
-
-static void worker_free(worker *w)
-{
-    memory_free(w->mine);
-    memory_free(w->next);
-    memory_free(w->end);
-    memory_free(w->data);
-    memory_free(w->loaded);
-    memory_free(w->ends);
-    memory_free(w->out);
-    memory_free(w->value);
-}
 
 /* Signals are for the threads of the program. */
 static void start(crew *c)
@@ -785,8 +332,7 @@ static void crew_free(crew *c, int n)
     for (int i = 0; i < n && c->worker; i++)
         worker_free(&c->worker[i]);
     memory_free(c->worker);
-    while (c->depth > 0)
-        entry_drop(c, &c->stack[--c->depth]);
+    fold_clear(&c->fold);
     for (int i = 0; i < c->n_copied; i++)
         ig_release(c->copied[i].copy);
     memory_free(c->copied);
@@ -846,6 +392,7 @@ ig_status crew_run(const block_plan *p, stage *s, const crew_output *out)
     c->s = s;
     c->out = out;
     c->math = ig_math_mode();
+    c->fold = (fold_stack){.root = s->root[0], .eval = eval_values};
     c->chained = s->kind == STAGE_PRODUCT && p->n_dev == 1;
     c->units = stage_tiles(s) * (s->kind == STAGE_FOLD || c->chained ? stage_parts(s) : 1);
     c->unit = c->turn = next_unit(c, 0);
@@ -867,7 +414,7 @@ ig_status crew_run(const block_plan *p, stage *s, const crew_output *out)
     for (int round = 0; round < (s->ahead ? BACKEND_LIST_MOST : 1) && status == IG_OK; round++)
         for (int d = 0; d < p->n_dev && status == IG_OK; d++)
             if (round < crew_workers(p->dev[d]))
-                status = worker_begin(&c->worker[n++], c, d);
+                status = worker_make(&c->worker[n++], c, d);
     c->n_worker = n;
     if (status == IG_OK) {
         start(c);

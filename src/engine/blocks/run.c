@@ -38,8 +38,6 @@ typedef struct load {
     panels panels;
 } load;
 
-enum { DEPTH_MOST = 64 };
-
 typedef struct runner {
     block_plan *plan;
     stage *s;
@@ -49,8 +47,7 @@ typedef struct runner {
     ig_array **loaded, **ends, **out;
     ig_array **written; /* TO_SINK: the block that is being written */
     box written_box;
-    entry stack[DEPTH_MOST];
-    int depth;
+    fold_stack fold;
     char *lead; /* packed entries of a tile that another rank has begun */
     uint64_t lead_bytes;
     ig_array *sum;  /* STAGE_PRODUCT, STAGE_SCAN: of the parts so far */
@@ -234,62 +231,22 @@ static ig_status deliver(runner *r, const box *tile, ig_array *const *made)
 
 /* ---- blocks ---- */
 
-static void entry_drop(entry *e)
+static ig_status eval_values(void *context, ig_array **made, int n)
 {
-    for (int i = 0; i < e->n; i++)
-        ig_release(e->made[i]);
-    *e = (entry){.n = 0};
-}
-
-/* Joins the two topmost entries. */
-static ig_status join_top(runner *r)
-{
-    entry *left = &r->stack[r->depth - 2], *right = &r->stack[r->depth - 1], both = {.n = 0};
-    TRY(ig_scope_begin());
-    both.n = fold_join(r->s->root[0], left->made, right->made, both.made);
-    ig_status status = both.n ? ig_eval(both.made, both.n) : error_waiting(IG_ERR_MEMORY);
-    for (int i = 0; i < both.n && status == IG_OK; i++)
-        ig_retain(both.made[i]);
-    ig_scope_end();
-    if (status != IG_OK)
-        return status;
-    both.at = left->at;
-    both.count = left->count + right->count;
-    entry_drop(left);
-    entry_drop(right);
-    *left = both;
-    r->depth--;
-    return IG_OK;
-}
-
-/* Adds the values of some parts; joins those that stand for as many parts and are one subtree of the fold. */
-static ig_status push(void *context, const entry *added)
-{
-    runner *r = context;
-    entry *e = &r->stack[r->depth++];
-    *e = *added;
-    for (int i = 0; i < e->n; i++)
-        ig_retain(e->made[i]);
-    for (;;) {
-        const entry *right = &r->stack[r->depth - 1], *left = right - 1;
-        if (r->depth < 2 || left->count != right->count || left->at % (2 * left->count))
-            return IG_OK;
-        TRY(join_top(r));
-    }
+    (void)context;
+    return ig_eval(made, n);
 }
 
 /* The tile, from the values of all its parts. */
 static ig_status finish_tile(runner *r, int64_t tile)
 {
-    while (r->depth > 1)
-        TRY(join_top(r));
-    ig_array *const *made = r->s->kind == STAGE_FOLD ? r->stack[0].made : &r->sum;
+    TRY(fold_join_all(&r->fold));
+    ig_array *const *made = r->s->kind == STAGE_FOLD ? r->fold.entry[0].made : &r->sum;
     ig_array *y = stage_finish(r->s, tile, made);
     TRY(y ? ig_eval(&y, 1) : error_waiting(IG_ERR_MEMORY));
     const box b = stage_tile(r->s, tile);
     TRY(deliver(r, &b, &y));
-    if (r->depth)
-        entry_drop(&r->stack[--r->depth]);
+    fold_clear(&r->fold);
     ig_release(r->sum);
     r->sum = NULL;
     return IG_OK;
@@ -298,9 +255,8 @@ static ig_status finish_tile(runner *r, int64_t tile)
 /* Packs the values of a tile that another rank has begun. */
 static ig_status put_aside(runner *r)
 {
-    TRY(share_pack(r->stack, r->depth, &r->lead, &r->lead_bytes));
-    while (r->depth)
-        entry_drop(&r->stack[--r->depth]);
+    TRY(share_pack(r->fold.entry, r->fold.depth, &r->lead, &r->lead_bytes));
+    fold_clear(&r->fold);
     return IG_OK;
 }
 
@@ -310,15 +266,15 @@ static ig_status meet(runner *r)
     char *got = NULL;
     uint64_t bytes;
     int64_t first, end;
-    if (r->depth && r->stack[0].at)
+    if (r->fold.depth && r->fold.entry[0].at)
         TRY(put_aside(r));
     share_range(r->s, ig_team_rank(), &first, &end);
     ig_status status = share_meet(r->s, r->lead, r->lead_bytes, &got, &bytes);
     if (status == IG_OK)
         status = ig_scope_begin();
     if (status == IG_OK) {
-        status = share_unpack(got, bytes, push, r);
-        if (status == IG_OK && r->depth)
+        status = share_unpack(got, bytes, &r->fold);
+        if (status == IG_OK && r->fold.depth)
             status = finish_tile(r, (end - 1) / stage_parts(r->s));
         ig_scope_end();
     }
@@ -370,13 +326,13 @@ static ig_status compute(runner *r, load *l)
         entry e = {.n = n, .at = part, .count = 1};
         for (int i = 0; i < n; i++)
             e.made[i] = r->out[i];
-        TRY(push(r, &e));
+        TRY(fold_push(&r->fold, &e));
     } else {
         TRY(ig_replace(&r->sum, r->out[0]));
     }
     if (part < parts - 1)
         return IG_OK;
-    return r->depth && r->stack[0].at ? put_aside(r) : finish_tile(r, tile);
+    return r->fold.depth && r->fold.entry[0].at ? put_aside(r) : finish_tile(r, tile);
 }
 
 /* True if a tile has been written before. */
@@ -538,8 +494,7 @@ static void runner_end(runner *r)
         memory_free(r->loads[i].want);
         memory_free(r->loads[i].data);
     }
-    while (r->depth > 0)
-        entry_drop(&r->stack[--r->depth]);
+    fold_clear(&r->fold);
     ig_release(r->sum);
     if (r->written)
         forget_written(r);
@@ -577,6 +532,8 @@ static ig_status attach(runner *r)
 static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t *read, uint64_t total)
 {
     runner r = {.plan = p, .s = s, .since = since, .read = read, .total = total};
+    r.fold.root = s->root[0];
+    r.fold.eval = eval_values;
     const char *device = array_device_now();
     if (s->root[0]->device)
         array_device_set(s->root[0]->device);

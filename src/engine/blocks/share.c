@@ -125,8 +125,7 @@ static ig_array *unpack_array(const char **from)
     return array_leaf((ig_dtype)a.dtype, a.ndim, a.shape, b);
 }
 
-ig_status share_unpack(const char *data, uint64_t bytes, ig_status (*take)(void *, const entry *),
-                       void *context)
+ig_status share_unpack(const char *data, uint64_t bytes, fold_stack *to)
 {
     const char *end = data + bytes;
     while (data < end) {
@@ -137,7 +136,7 @@ ig_status share_unpack(const char *data, uint64_t bytes, ig_status (*take)(void 
         for (int k = 0; k < e.n; k++)
             if (!(e.made[k] = unpack_array(&data)))
                 return error_waiting(IG_ERR_MEMORY);
-        TRY(take(context, &e));
+        TRY(fold_push(to, &e));
     }
     return IG_OK;
 }

@@ -7,14 +7,7 @@
 #define BLOCKS_SHARE_H
 
 #include "base/team.h"
-#include "engine/blocks/blocks.h"
-
-/* Results of the parts [at, at + count) of a row, a subtree of the fold. */
-typedef struct entry {
-    ig_array *made[2];
-    int n;
-    int64_t at, count;
-} entry;
+#include "engine/blocks/fold.h"
 
 /* Fails if the ranks have different plans. */
 ig_status share_check(const block_plan *p);
@@ -26,9 +19,8 @@ bool share_is_on(void);
 
 /* Packs n entries into *data, which the caller frees. */
 ig_status share_pack(const entry *entries, int n, char **data, uint64_t *bytes);
-/* Unpacks entries in the current scope: calls take for each, in order. */
-ig_status share_unpack(const char *data, uint64_t bytes, ig_status (*take)(void *, const entry *),
-                       void *context);
+/* Unpacks entries in the current scope, and pushes them in order. */
+ig_status share_unpack(const char *data, uint64_t bytes, fold_stack *to);
 /* Sends packed entries of a tile that an earlier rank has begun, and receives those of the tile that this rank has begun
  * and not ended. *got, which the caller frees, has the packed entries of the ranks in order. */
 ig_status share_meet(const stage *s, const char *data, uint64_t bytes, char **got,

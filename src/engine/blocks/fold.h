@@ -1,0 +1,31 @@
+/* The values of parts of a row, joined in the order of the fold: a stack whose entries are subtrees of that order. */
+#ifndef BLOCKS_FOLD_H
+#define BLOCKS_FOLD_H
+
+#include "engine/blocks/blocks.h"
+
+/* Results of the parts [at, at + count) of a row, a subtree of the fold. */
+typedef struct entry {
+    ig_array *made[FOLD_VALUES];
+    int n;
+    int64_t at, count;
+} entry;
+
+enum { FOLD_DEPTH_MOST = 64 };
+
+typedef struct fold_stack {
+    const ig_array *root;
+    entry entry[FOLD_DEPTH_MOST];
+    int depth;
+    /* Evaluates n arrays in the current scope. It may replace them by others that have their values. */
+    ig_status (*eval)(void *context, ig_array **made, int n);
+    void *context;
+} fold_stack;
+
+/* Adds the values of some parts, which it retains. Joins those that stand for as many parts and are one subtree. */
+ig_status fold_push(fold_stack *f, const entry *added);
+/* Joins all entries: entry[0] then has the values of the row. */
+ig_status fold_join_all(fold_stack *f);
+void fold_clear(fold_stack *f);
+
+#endif
