@@ -317,13 +317,17 @@ $(BUILD)/$(SHARED_DEV): $(BUILD)/$(SHARED)
 ifeq ($(origin MPICC),undefined)
   MPICC := $(if $(CROSS)$(FUZZ),,$(shell command -v mpicc 2>/dev/null))
 endif
+# Where both are installed, there is a module for each.
+MPICC_MPICH ?= $(if $(findstring mpich,$(realpath $(MPICC))),,$(if $(MPICC),$(shell command -v mpicc.mpich 2>/dev/null)))
 TEAM  := $(if $(MPICC),libingot-mpi.$(if $(MACOS),dylib,so))
-all: $(TEAM:%=$(BUILD)/%)
+MPICH := $(if $(MPICC_MPICH),libingot-mpich.$(if $(MACOS),dylib,so))
+$(BUILD)/$(MPICH): MPICC := $(MPICC_MPICH)
+all: $(TEAM:%=$(BUILD)/%) $(MPICH:%=$(BUILD)/%)
 ifneq ($(TEAM),)
-$(BUILD)/$(TEAM): src/lib/mpi/mpi.c $(GENERATED)
+$(BUILD)/$(TEAM) $(MPICH:%=$(BUILD)/%): src/lib/mpi/mpi.c $(GENERATED)
 	@mkdir -p $(BUILD)/obj/src/lib/mpi
 	$(call say,LINK,$@) OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(LIBRARY) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -shared \
-	    -MMD -MP -MF $(BUILD)/obj/src/lib/mpi/mpi.d $(LINK) $(LDFLAGS) -o $@ $< $(LDLIBS)
+	    -MMD -MP -MF $(BUILD)/obj/src/lib/mpi/$(@F).d $(LINK) $(LDFLAGS) -o $@ $< $(LDLIBS)
 endif
 
 # ---- the command -------------------------------------------------------------------------------
@@ -714,7 +718,7 @@ print_file = mkdir -p $(dir $(DESTDIR)$(call printed_file,$1)) && \
 
 INSTALLED := $(BINDIR)/ingot $(PUBLIC:include/%=$(INCLUDEDIR)/%) $(LIBDIR)/libingot.a $(LIBDIR)/$(SHARED) \
              $(LIBDIR)/$(SHARED_DEV) $(PKGDIR)/ingot.pc $(CMAKEDIR)/ingot-config.cmake \
-             $(CMAKEDIR)/ingot-config-version.cmake $(TEAM:%=$(LIBDIR)/%) $(foreach t,$(PRINTED),$(call printed_file,$t))
+             $(CMAKEDIR)/ingot-config-version.cmake $(TEAM:%=$(LIBDIR)/%) $(MPICH:%=$(LIBDIR)/%) $(foreach t,$(PRINTED),$(call printed_file,$t))
 
 fill = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SERIES@|$(basename $(VERSION))|g' \
            -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
@@ -743,9 +747,10 @@ install: all
 	$(STRIP) $(strip_shared) $(DESTDIR)$(LIBDIR)/$(SHARED)
 	$(call sign,$(DESTDIR)$(LIBDIR)/$(SHARED))
 	ln -sf $(SHARED) $(DESTDIR)$(LIBDIR)/$(SHARED_DEV)
-	$(if $(TEAM),install -m 755 $(BUILD)/$(TEAM) $(DESTDIR)$(LIBDIR)/$(TEAM))
-	$(if $(TEAM),$(STRIP) $(strip_shared) $(DESTDIR)$(LIBDIR)/$(TEAM))
+	for f in $(TEAM) $(MPICH); do install -m 755 $(BUILD)/$$f $(DESTDIR)$(LIBDIR)/$$f && \
+	    $(STRIP) $(strip_shared) $(DESTDIR)$(LIBDIR)/$$f; done
 	$(if $(TEAM),$(call sign,$(DESTDIR)$(LIBDIR)/$(TEAM)))
+	$(if $(MPICH),$(call sign,$(DESTDIR)$(LIBDIR)/$(MPICH)))
 	@$(call fill,ingot.pc,$(PKGDIR))
 	@$(call fill,ingot-config.cmake,$(CMAKEDIR))
 	@$(call fill,ingot-config-version.cmake,$(CMAKEDIR))

@@ -1,5 +1,5 @@
 """Teams of processes under mpirun: bytes that are exchanged, results of shared evaluations for 1 to 4 ranks, and failures. Uses Open
-MPI or MPICH; counts as skipped if mpirun or the module is missing."""
+MPI or MPICH (MPIRUN=mpirun.mpich); counts as skipped if mpirun or the module is missing."""
 import os
 import shutil
 import signal
@@ -7,24 +7,22 @@ import subprocess
 import tempfile
 import time
 
+from support.mpi import ENV, MISSING, MODULE, MPIRUN, OPEN_MPI
 from support.tally import check, finish, skip
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 INGOT = os.path.join(BUILD, "ingot")
 TOOL = os.path.join(BUILD, "tests/unit/team_tool")
-MODULE = os.path.join(BUILD, "libingot-mpi.so")
 PATIENCE_S = 120
 EXPRESSIONS = ["mean(x @ x.T)", "mean(x)", "sum(x, axis=0)", "std(x, axis=1)", "x - mean(x, axis=0)", "x.T @ x", "max(exp(x), axis=0)",
                "argmax(x)", "argmin(x, axis=0)", "prod(1 + x / 1000)", "cumulative_sum(x, axis=1)", "cumulative_sum(x.reshape(-1))",
                "sort(x, axis=1)[:, 3]", "concat([x, 2 * x])[::3]", "any(x > 4, axis=0)", "sum(x.astype(f16), axis=1)", "sum(i)",
                "bincount(i)", "mean(x[:, :1] @ x[:1])", "softmax(x, axis=0)"]
 
-if not shutil.which("mpirun") or not os.path.exists(MODULE):
-    skip("teams", "mpirun or libingot-mpi.so is missing; tools/setup --test installs MPI")
+if not MODULE:
+    skip("teams", MISSING)
     finish()
 
-version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
-MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"] if "Open MPI" in version else ["mpirun"]
 folder = tempfile.mkdtemp()
 os.chdir(folder)
 
@@ -42,7 +40,7 @@ def content(path):
 
 def team(n, *words, **environment):
     """The words as n processes."""
-    env = {**os.environ, "IG_MPI": MODULE, "OMPI_MCA_btl_base_warn_component_unused": "0", **environment}
+    env = {**os.environ, **ENV, **environment}
     return subprocess.run([*MPIRUN, "-n", str(n), *words], capture_output=True, text=True, env=env, timeout=PATIENCE_S)
 
 
@@ -130,7 +128,7 @@ try:
     ingot('save(normal(key(3), [2000, 2000]), "k.npy")')
     command = [*MPIRUN, "-n", "3", INGOT, "eval", 'x = open("k.npy"); for k in range(1000): print(sum(sin(x @ x.T + k)))']
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             env={**os.environ, "IG_MPI": MODULE, "IG_BLOCK_BYTES": "1000000"})
+                             env={**os.environ, **ENV, "IG_BLOCK_BYTES": "1000000"})
     check("it begins", child.stdout.readline() != "")
     ranks = subprocess.run(["pgrep", "-P", str(child.pid), "-f", "ingot eval"], capture_output=True, text=True).stdout.split()
     check("three ranks run", len(ranks) == 3, str(ranks))

@@ -139,7 +139,7 @@ IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *v
  * statistics move towards the mean of the shards' statistics by weight.
  *
  * In a team each rank keeps the optimizer's state of its part of the parameters only. ig_model_save with this optimizer
- * is then a call that all ranks make: rank 0 collects the state and writes the file. The file is the same as of one
+ * is then a call that all ranks make: rank 0 gets tensor after tensor from the others and writes the file. The file is the same as of one
  * process, and every number of ranks can load it. A rank without shards needs the parameters before the first
  * ig_shards_step: call the layers once in all ranks, or load the model. On failure the step is dropped, and the other ranks
  * fail as well. */
@@ -147,6 +147,12 @@ IG_API ig_status ig_shards_begin(ig_optimizer *o, ig_model *m, int shards, int *
 IG_API ig_status ig_shards_add(ig_optimizer *o, ig_model *m, ig_array *loss, double weight,
                                ig_array *const *also, int n);
 IG_API ig_status ig_shards_step(ig_optimizer *o, ig_model *m, double *value, double *sums, int n);
+
+/* Divides the parameters of the model among the ranks, as the optimizer's state is: from now on each rank keeps its part
+ * of them. Parameters are then divided arrays (ingot/team.h), which an evaluation gets from the ranks when it uses them.
+ * All ranks call it before the first step, after layers have made the parameters or the model was loaded. Results and
+ * checkpoints have the same bits as without it. With one process it does nothing. */
+IG_API ig_status ig_shards_divide(ig_optimizer *o, ig_model *m);
 
 /* The same sums for loops with their own optimizers. ig_shards_own: this rank computes the shards [*first, *end).
  * ig_shards_sum: terms lists n arrays for each of them, shard by shard, such as weighted gradients. sums[i], in all

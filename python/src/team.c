@@ -74,8 +74,50 @@ static PyObject *fn_sum(PyObject *self, PyObject *args)
     return result;
 }
 
+/* (arrays): divided arrays with the same elements, as a list. */
+static PyObject *fn_divide(PyObject *self, PyObject *list)
+{
+    int n;
+    (void)self;
+    if (!enter())
+        return NULL;
+    ig_array **x = array_list(list, &n);
+    if (!x)
+        return leave_failed();
+    for (int i = 0; i < n; i++)
+        ig_retain(x[i]);
+    ig_status status;
+    Py_BEGIN_ALLOW_THREADS graph_lock_plain();
+    status = ig_team_divide(x, n);
+    graph_unlock();
+    Py_END_ALLOW_THREADS PyObject *result = NULL;
+    if (status == IG_OK) {
+        result = leave_with_all(x, n, true);
+    } else {
+        raise_stopped();
+        leave();
+    }
+    for (int i = 0; i < n; i++)
+        ig_release(x[i]);
+    free(x);
+    return result;
+}
+
+static PyObject *fn_divided_bytes(PyObject *self, PyObject *unused)
+{
+    uint64_t own, most;
+    (void)self, (void)unused;
+    ig_team_divided_bytes(&own, &most);
+    return Py_BuildValue("(KK)", (unsigned long long)own, (unsigned long long)most);
+}
+
 PyMethodDef team_functions[] = {
-    {"_team_begin", fn_begin, METH_NOARGS, NULL}, {"_team_end", fn_end, METH_NOARGS, NULL},
-    {"_team_place", fn_place, METH_NOARGS, NULL}, {"_team_shards", fn_shards, METH_VARARGS, NULL},
-    {"_team_sum", fn_sum, METH_VARARGS, NULL},    {NULL, NULL, 0, NULL},
+    {"_team_begin", fn_begin, METH_NOARGS, NULL},
+    {"_team_end", fn_end, METH_NOARGS, NULL},
+    {"_team_place", fn_place, METH_NOARGS, NULL},
+    {"_team_shards", fn_shards, METH_VARARGS, NULL},
+    {"_team_sum", fn_sum, METH_VARARGS, NULL},
+    {"_team_divide", fn_divide, METH_O, NULL},
+    {"_team_divided_bytes", fn_divided_bytes, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
 };

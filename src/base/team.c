@@ -15,10 +15,13 @@
 #include <unistd.h>
 
 #ifdef __APPLE__
-#define MODULE "libingot-mpi.dylib"
+#define ENDING ".dylib"
 #else
-#define MODULE "libingot-mpi.so"
+#define ENDING ".so"
 #endif
+
+/* The module, and one for MPICH where the first is for another MPI. */
+static const char usual[] = "libingot-mpi" ENDING, for_mpich[] = "libingot-mpich" ENDING;
 
 static struct {
     const team_module *module; /* NULL: no team */
@@ -46,31 +49,38 @@ static int started(void)
 
 bool team_is_started(void) { return started() != 0; }
 
-static void *open_beside(const char *file, const char *folder)
+static void *open_beside(const char *file, const char *folder, const char *name)
 {
     char whole[PATH_MAX], path[PATH_MAX + 64];
     if (!realpath(file, whole) || !strrchr(whole, '/'))
         return NULL;
     *strrchr(whole, '/') = 0;
-    snprintf(path, sizeof path, "%s/%s" MODULE, whole, folder);
+    snprintf(path, sizeof path, "%s/%s%s", whole, folder, name);
     return access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
 }
 
-/* The module: where IG_MPI says, beside this library or the program, in the program's ../lib, or where the system keeps
- * libraries. The plugins of some versions of MPI need its names to be global. */
-static void *open_module(const char *wish)
+/* The module: beside this library or the program, in the program's ../lib, or where the system keeps libraries. The plugins
+ * of some versions of MPI need its names to be global. */
+static void *open_named(const char *name)
 {
     Dl_info about;
     void *at = NULL;
+    if (dladdr((const void *)(uintptr_t)open_named, &about) && about.dli_fname)
+        at = open_beside(about.dli_fname, "", name);
+    if (!at)
+        at = open_beside("/proc/self/exe", "", name);
+    if (!at)
+        at = open_beside("/proc/self/exe", "../lib/", name);
+    return at ? at : dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+}
+
+/* The module that IG_MPI names, or that of the mpirun which has started this process. */
+static void *open_module(const char *wish)
+{
     if (wish && *wish)
         return dlopen(wish, RTLD_NOW | RTLD_GLOBAL);
-    if (dladdr((const void *)(uintptr_t)open_module, &about) && about.dli_fname)
-        at = open_beside(about.dli_fname, "");
-    if (!at)
-        at = open_beside("/proc/self/exe", "");
-    if (!at)
-        at = open_beside("/proc/self/exe", "../lib/");
-    return at ? at : dlopen(MODULE, RTLD_NOW | RTLD_GLOBAL);
+    void *at = getenv("PMI_SIZE") && !getenv("OMPI_COMM_WORLD_SIZE") ? open_named(for_mpich) : NULL;
+    return at ? at : open_named(usual);
 }
 
 static ig_status load_module(const char *wish, const team_module **out)
@@ -80,15 +90,15 @@ static ig_status load_module(const char *wish, const team_module **out)
     if (!symbol) {
         const char *why = dlerror();
         FAIL(IG_ERR_UNSUPPORTED,
-             "this process is one of several that mpirun started, but " MODULE
-             " cannot be loaded (%s); build Ingot where mpicc is installed, set IG_MPI to the path "
-             "of the module, or set IG_MPI=off for processes that work by themselves",
-             why ? why : "it was not found");
+             "this process is one of several that mpirun started, but %s cannot be loaded (%s); "
+             "build Ingot where mpicc is installed, set IG_MPI to the path of the module, or set "
+             "IG_MPI=off for processes that work by themselves",
+             usual, why ? why : "it was not found");
     }
     memcpy(&get, &symbol, sizeof get);
     *out = get();
     if (!*out || (*out)->version != TEAM_MODULE_VERSION)
-        FAIL(IG_ERR_UNSUPPORTED, MODULE " is not of this version of Ingot; build both together");
+        FAIL(IG_ERR_UNSUPPORTED, "%s is not of this version of Ingot; build both together", usual);
     return IG_OK;
 }
 
@@ -114,6 +124,13 @@ ig_status ig_team_begin(void)
     TRY(load_module(wish, &m));
     if (!m->begin(&rank, &size, &local, &sharing))
         FAIL(IG_ERR_UNSUPPORTED, "MPI cannot begin: %s", m->why(&rank));
+    if (size == 1 && n > 1) {
+        m->end(true);
+        FAIL(IG_ERR_UNSUPPORTED,
+             "mpirun has started %d processes, but the module is for another MPI, which sees one; "
+             "build Ingot with the mpicc of this mpirun (make MPICC=...), or use the other mpirun",
+             n);
+    }
     if (size < 2) {
         m->end(true);
         return IG_OK;
@@ -168,6 +185,18 @@ ig_status team_gather(team_channel channel, void *data, const uint64_t *at)
 ig_status team_exchange(team_channel channel, const team_move *moves, int n)
 {
     return team.module && n > 0 ? result(team.module->exchange(channel, moves, n)) : IG_OK;
+}
+
+ig_status team_serve(team_find find)
+{
+    return team.module ? result(team.module->serve(find)) : IG_OK;
+}
+
+ig_status team_fetch(const team_ask *asks, int n)
+{
+    if (n > 0 && !team.module)
+        FAIL(IG_ERR_ARGUMENT, "the team has ended, and other ranks had parts of this array");
+    return n > 0 ? result(team.module->fetch(asks, n)) : IG_OK;
 }
 
 /* Gathers as many bytes of each rank. The caller frees *all, size times `bytes`. */

@@ -47,13 +47,29 @@ ig_status team_least(team_channel channel, uint64_t *value);
 /* Fails in all ranks if they have different bytes; `what` names them. */
 ig_status team_agree(team_channel channel, const void *data, size_t bytes, const char *what);
 
+/* Bytes that another rank keeps under a key. */
+typedef struct team_ask {
+    int rank;
+    uint64_t key, offset;
+    void *to;
+    size_t bytes;
+} team_ask;
+/* The address of bytes that this rank keeps; NULL: it keeps no such bytes. They must stay until all ranks have what they
+ * asked for. */
+typedef const void *(*team_find)(uint64_t key, uint64_t offset, uint64_t bytes);
+
+/* From now on a thread answers what other ranks ask for, until the team ends. Collective; only the first call counts. */
+ig_status team_serve(team_find find);
+/* Gets bytes from other ranks, which need not call anything: their threads answer. Not collective; from any thread. */
+ig_status team_fetch(const team_ask *asks, int n);
+
 /* Tells the other ranks that this one has failed: what they wait for fails with this message. Not collective; only the
  * first call counts. The error that waits in this thread stays. message: NULL for that error. */
 void team_fail(const char *message);
 
 /* ---- the module ---- */
 
-#define TEAM_MODULE_VERSION 1
+#define TEAM_MODULE_VERSION 2
 #define TEAM_MODULE_SYMBOL "ingot_team_module"
 enum { TEAM_TEXT_BYTES = 1024 };
 
@@ -67,6 +83,8 @@ typedef struct team_module {
     bool (*broadcast)(int channel, int from, void *data, size_t bytes);
     bool (*gather)(int channel, void *data, const uint64_t *at);
     bool (*exchange)(int channel, const team_move *moves, int n);
+    bool (*serve)(team_find find);
+    bool (*fetch)(const team_ask *asks, int n);
     /* Sends the message to all other ranks. */
     void (*fail)(const char *message);
     /* The reason of the last failure. *rank: the rank that failed, or -1. */

@@ -1,6 +1,10 @@
 /* A tool for tests/test_mpi_train.py; not a test by itself. Each rank runs it, under mpirun.
  *
  *   shards_tool SHARDS STEPS SAVE [LOAD]   trains, and saves model and optimizer to SAVE; begins with those of LOAD
+ *   shards_tool divide SHARDS STEPS SAVE [LOAD]   the same with divided parameters
+ *   shards_tool memory whole|divide        trains a deep network; prints the bytes of parameters, and of array data: "rank: all,
+ *                                          own part, most of whole arrays at a time, all array data"
+ *   shards_tool arrays                     evaluates expressions of divided arrays, and compares with whole ones
  *   shards_tool fail RANK                  a step in which the layers of that rank fail; prints why it ended
  *   shards_tool sum SHARDS                 prints a digest of sums of arrays over shards, in each rank
  *   shards_tool differ                     ranks have models with different parameters
@@ -77,12 +81,101 @@ static void create(ig_model *m)
 
 static ig_status train(ig_model *m, ig_optimizer *o, char **words, int n)
 {
+    const bool divide = strcmp(words[0], "divide") == 0;
+    words += divide;
+    n -= divide;
     create(m);
     ig_status status = n > 3 ? ig_model_load(m, o, words[3]) : IG_OK;
+    if (status == IG_OK && divide)
+        status = ig_shards_divide(o, m);
     const int last = atoi(words[1]);
     for (int i = (int)ig_optimizer_steps(o); i < last && status == IG_OK; i++)
         status = step(o, m, atoi(words[0]), i);
     return status == IG_OK ? ig_model_save(m, o, "a text", words[2]) : status;
+}
+
+/* ---- memory ---- */
+
+enum { DEEP = 8, SIDE = 300 };
+
+static ig_array *deep_loss(ig_model *m, int64_t rows)
+{
+    ig_array *x = ig_ones(IG_SHAPE(rows, SIDE), IG_F32);
+    for (int i = 0; i < DEEP; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "layer%d", i);
+        x = ig_relu(ig_nn_linear(m, name, x, SIDE, false));
+    }
+    return ig_mean(x, IG_NONE, false);
+}
+
+static ig_status deep_step(ig_optimizer *o, ig_model *m)
+{
+    int first = 0, end = 0;
+    ig_status status = ig_shards_begin(o, m, ig_team_size(), &first, &end);
+    for (int k = first; k < end && status == IG_OK; k++) {
+        ig_scope_begin();
+        status = ig_shards_add(o, m, deep_loss(m, 4), 1.0 / ig_team_size(), NULL, 0);
+        ig_scope_end();
+    }
+    return status == IG_OK ? ig_shards_step(o, m, NULL, NULL, 0) : status;
+}
+
+static ig_status memory(ig_model *m, ig_optimizer *o, bool divide)
+{
+    uint64_t own, most;
+    ig_scope_begin();
+    deep_loss(m, 4);
+    ig_scope_end();
+    ig_status status = divide ? ig_shards_divide(o, m) : IG_OK;
+    for (int i = 0; i < 3 && status == IG_OK; i++)
+        status = deep_step(o, m);
+    ig_team_divided_bytes(&own, &most);
+    if (status == IG_OK)
+        printf("%d: %d %llu %llu %llu\n", ig_team_rank(), DEEP * SIDE * SIDE * 4,
+               (unsigned long long)own, (unsigned long long)most,
+               (unsigned long long)ig_memory_used());
+    return status;
+}
+
+/* ---- divided arrays ---- */
+
+static bool same(ig_array *a, ig_array *b)
+{
+    return ig_item(ig_all(ig_equal(a, b), IG_NONE, false)) == 1;
+}
+
+/* Each rank evaluates other expressions, as often as it likes. */
+static ig_status arrays(void)
+{
+    static const int64_t sizes[] = {1, 2, 5, 64, 1000};
+    bool right = true;
+    for (int i = 0; i < 5 && ig_scope_begin() == IG_OK; i++) {
+        ig_array *key = ig_fold_in(ig_key(3, NULL), i);
+        ig_array *whole = ig_normal(key, IG_SHAPE(sizes[i], 7), IG_F32, NULL, NULL);
+        ig_array *x = ig_scope_forget(ig_add(whole, ig_float(0)));
+        if (ig_team_divide(&x, 1) != IG_OK)
+            return IG_ERR_INTERNAL;
+        right = right && ig_team_is_divided(x) == (ig_team_size() > 1);
+        for (int k = 0; k <= ig_team_rank(); k++) {
+            ig_array *t = ig_permute_dims(x, IG_AXES(1, 0));
+            right = right &&
+                    same(ig_matmul(t, x), ig_matmul(ig_permute_dims(whole, IG_AXES(1, 0)), whole));
+            right = right && same(ig_sum(x, IG_AXES(0), IG_F32, false),
+                                  ig_sum(whole, IG_AXES(0), IG_F32, false));
+        }
+        right =
+            right && ig_data(x) && memcmp(ig_data(x), ig_data(whole), (size_t)sizes[i] * 28) == 0;
+        ig_release(x);
+        ig_scope_end();
+    }
+    if (ig_team_join(NULL, 0, NULL) != IG_OK)
+        return IG_ERR_INTERNAL;
+    uint64_t own;
+    ig_team_divided_bytes(&own, NULL);
+    printf("rank %d: %s, %llu bytes\n", ig_team_rank(), right ? "right" : "wrong",
+           (unsigned long long)own);
+    return IG_OK;
 }
 
 static ig_status fail(ig_model *m, ig_optimizer *o, int rank)
@@ -142,7 +235,10 @@ int main(int argc, char **argv)
     const ig_status status = strcmp(argv[1], "fail") == 0     ? fail(m, o, atoi(argv[2]))
                              : strcmp(argv[1], "sum") == 0    ? sum(atoi(argv[2]))
                              : strcmp(argv[1], "differ") == 0 ? differ(m, o)
-                                                              : train(m, o, argv + 1, argc - 1);
+                             : strcmp(argv[1], "arrays") == 0 ? arrays()
+                             : strcmp(argv[1], "memory") == 0
+                                 ? memory(m, o, strcmp(argv[2], "divide") == 0)
+                                 : train(m, o, argv + 1, argc - 1);
     if (status != IG_OK)
         printf("rank %d ended: %s\n", ig_team_rank(), ig_error(NULL));
     fflush(stdout);

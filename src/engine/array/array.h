@@ -15,12 +15,21 @@
 #include "ingot/blocks.h"
 #include "ingot/device.h"
 #include "ingot/grad.h"
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* Data that a backend derived from a buffer's content: the first member of its own struct. */
 typedef struct derived {
     void (*destroy)(struct derived *d);
 } derived;
+
+/* Content that is elsewhere, and is copied to memory while it is used: the first member of its owner's struct. */
+typedef struct fetched {
+    ig_status (*fetch)(struct fetched *f, void *to); /* copies all bytes */
+    void (*destroy)(struct fetched *f);
+    pthread_mutex_t lock; /* of users, and of the buffer's data */
+    int users;
+} fetched;
 
 /* Storage, shared by reference count. data is host memory for the CPU; other devices use handle. */
 typedef struct buffer {
@@ -36,6 +45,7 @@ typedef struct buffer {
     bool foreign;     /* the memory is the caller's; written only if its array is donated by name */
     void (*destroy)(struct buffer *b); /* frees data and handle, not the struct */
     derived *derived;                  /* or NULL */
+    fetched *fetched;                  /* data is NULL unless it is held (buffer_hold); else NULL */
 } buffer;
 
 /* A counted host buffer; NULL on failure. */
@@ -45,6 +55,13 @@ buffer *buffer_new_opaque(size_t bytes);
 /* A buffer over memory that the caller owns. Calls release (may be NULL) when the memory is no longer used, also on
  * failure. */
 buffer *buffer_foreign(void *data, size_t bytes, void (*release)(void *context), void *context);
+/* A buffer in host memory whose content is fetched when it is needed. Destroys f with the buffer, also on failure. */
+buffer *buffer_new_fetched(size_t bytes, fetched *f);
+/* Content that is fetched is there between these calls, which may nest. For other buffers they do nothing. */
+ig_status buffer_hold(buffer *b);
+void buffer_drop(buffer *b);
+/* Bytes of fetched content in memory now, and the most since the last call. */
+void buffer_fetched_bytes(uint64_t *now, uint64_t *most);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);
 /* A number that identifies the content: no other content ever has it. The engine's lock is held. */

@@ -50,7 +50,7 @@ ig_status engine_order(ig_array *x)
     return view_is_contiguous(&x->view) || x->data ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Copies the elements of an array on a device to host memory. */
+/* Copies the elements of an array on a device, or of one that is fetched, to host memory. */
 static const void *host_copy(ig_array *x)
 {
     size_t offset;
@@ -78,7 +78,7 @@ const void *ig_data(ig_array *x)
     x = complex_pairs(x);
     if (read_check(x, "data") != IG_OK)
         return NULL;
-    if (x->root->data->device)
+    if (x->root->data->device || x->root->data->fetched)
         return host_copy(x);
     if (!engine_device_of(x)->lanes && !x->root->is_number && !x->root->host)
         x->root->host =

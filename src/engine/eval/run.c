@@ -22,10 +22,13 @@ ig_status run_begin(run *r, schedule *s, const backend *dev)
     r->dev = dev;
     r->by = executor_of(dev);
     r->n_owned = r->next = 0;
-    while (s->n_slot >= r->room_binding || s->n_slot >= r->room_owned)
+    r->n_fetched = 0;
+    while (s->n_slot >= r->room_binding || s->n_slot >= r->room_owned || s->n_slot >= r->room_held)
         if (!graph_room(&r->binding, r->room_binding, &r->room_binding, sizeof *r->binding) ||
-            !graph_room(&r->owned, r->room_owned, &r->room_owned, sizeof *r->owned))
+            !graph_room(&r->owned, r->room_owned, &r->room_owned, sizeof *r->owned) ||
+            !graph_room(&r->held, r->room_held, &r->room_held, sizeof *r->held))
             return IG_ERR_MEMORY;
+    memset(r->held, 0, (size_t)s->n_slot * sizeof *r->held);
     return IG_OK;
 }
 
@@ -33,6 +36,7 @@ void run_free(run *r)
 {
     memory_free(r->binding);
     memory_free(r->owned);
+    memory_free(r->held);
     *r = (run){0};
 }
 
@@ -117,7 +121,11 @@ static ig_status bind_slots(run *r)
                      : memory_admit(bytes, "this evaluation"));
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
         const slot *t = &s->slot[i];
-        if (t->kind == SLOT_LEAF && r->binding[i].buf && r->binding[i].buf->reads < MANY)
+        const bool is_fetched =
+            t->kind == SLOT_LEAF && r->binding[i].buf && r->binding[i].buf->fetched;
+        r->n_fetched += is_fetched;
+        if (t->kind == SLOT_LEAF && r->binding[i].buf && !is_fetched &&
+            r->binding[i].buf->reads < MANY)
             r->binding[i].buf->reads++;
         if (t->kind != SLOT_OUT)
             continue;
@@ -131,6 +139,36 @@ static ig_status bind_slots(run *r)
         r->binding[i] = (binding){b, 0};
     }
     return bind_temporaries(r);
+}
+
+/* ---- leaves whose content is fetched ---- */
+
+static bool chain_touches(const program *p, int index)
+{
+    for (int i = 0; p && i < p->chain; i++)
+        if (program_touches(&p[i], index))
+            return true;
+    return false;
+}
+
+/* Drops the leaves that the chain does not use, then fetches those that it uses. all: the chain uses every leaf; no
+ * chain uses none. */
+static ig_status hold_leaves(run *r, const program *chain, bool all)
+{
+    for (int fetches = 0; fetches < 2 && r->n_fetched; fetches++)
+        for (int i = 0; i < r->s->n_slot; i++) {
+            const slot *t = &r->s->slot[i];
+            buffer *b = r->binding[i].buf;
+            if (t->kind != SLOT_LEAF || !b || !b->fetched || r->held[i] == fetches)
+                continue;
+            const bool uses = all || chain_touches(chain, i);
+            if (fetches && uses)
+                TRY(buffer_hold(b));
+            if (!fetches && !uses)
+                buffer_drop(b);
+            r->held[i] = uses;
+        }
+    return IG_OK;
 }
 
 /* ---- launches ---- */
@@ -191,6 +229,8 @@ static ig_status launch_all(run *r, repeat *kept, bool traced)
             repeat_chain(kept, chain++);
         if (is_done(r, p, kept))
             continue;
+        if (r->n_fetched && r->by == &executor_direct)
+            TRY(hold_leaves(r, p, false));
         TRY(traced ? launch_traced(r, p) : launch(r, p, NULL));
         if (cancel_count() != cancels)
             return ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
@@ -224,6 +264,8 @@ ig_status run_launch(run *r)
     const bool traced = trace_on();
     if (traced)
         trace_memory(ig_memory_used());
+    if (status == IG_OK && r->n_fetched && r->by != &executor_direct)
+        status = hold_leaves(r, NULL, true);
     if (status == IG_OK)
         status = r->by->arrange(r);
     const bool launched = status == IG_OK;
@@ -238,7 +280,9 @@ ig_status run_launch(run *r)
     pool_watch(false);
     if (r->s->n_on_cpu)
         fallback_end(r);
-    return r->by->finish(r, status, launched);
+    status = r->by->finish(r, status, launched);
+    hold_leaves(r, NULL, false);
+    return status;
 }
 
 buffer *run_take(run *r, int of)

@@ -14,6 +14,9 @@ typedef struct run {
     int n_owned;
     int next; /* where run_take searches first */
     int room_binding, room_owned;
+    bool *held;    /* for each slot: its content was fetched, and is held */
+    int n_fetched; /* leaves whose content is fetched */
+    int room_held;
     bool
         fills_with_nan; /* new memory: NaN, or -1 for integers, so that elements that are not written are found */
     /* If programs fall back to the CPU, for each slot: its host copy, or NULL, and the binding that the CPU uses. */

@@ -36,7 +36,9 @@ ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes)
     if (bytes == 0)
         return IG_OK;
     if (!from->device) {
+        TRY(buffer_hold(from));
         memcpy(to, (const char *)from->data + offset, bytes);
+        buffer_drop(from);
         return IG_OK;
     }
     const backend *dev = from->device;
@@ -92,7 +94,7 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
     if (dev->lanes || stays_on_host(dev, bytes))
         return to_host(from, offset, bytes);
     const bool peers = from->device && dev->copies_peers && from->device->copy == dev->copy;
-    if (from->device && from->device != dev && !peers) {
+    if (from->fetched || (from->device && from->device != dev && !peers)) {
         buffer *between = to_host(from, offset, bytes);
         buffer *there = between ? transfer_copy(between, 0, bytes, dev) : NULL;
         buffer_release(between);

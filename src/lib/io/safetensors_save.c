@@ -87,9 +87,8 @@ static uint64_t *tensors_place(const struct names *arrays)
 
 /* ---- the data ------------------------------------------------------------------------------ */
 
-static ig_status data_write(struct io_file *file, ig_array *x)
+static ig_status bytes_write(struct io_file *file, const ig_array *x, const char *data)
 {
-    const char *data = ig_data(x);
     const size_t bytes = array_bytes(x);
     if (!IO_BIG_ENDIAN)
         return io_write(file, data, bytes);
@@ -101,6 +100,20 @@ static ig_status data_write(struct io_file *file, ig_array *x)
         TRY(io_write(file, piece, n));
     }
     return IG_OK;
+}
+
+/* The elements of an array that ranks divide are here only while they are written. */
+static ig_status data_write(struct io_file *file, ig_array *x)
+{
+    if (!ig_team_is_divided(x))
+        return bytes_write(file, x, ig_data(x));
+    char *data = memory_data_get(array_bytes(x));
+    ig_status status = data ? ig_read(x, data, array_bytes(x)) : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        status = bytes_write(file, x, data);
+    if (data)
+        memory_data_free(data, array_bytes(x));
+    return status;
 }
 
 static ig_status file_write(struct io_file *file, const ig_tensors *set, const uint64_t *begins)

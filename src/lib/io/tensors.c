@@ -94,7 +94,7 @@ ig_status tensors_evaluate(const struct names *arrays)
         all[i] = arrays->at[i].array;
     ig_status status = n ? ig_eval(all, (int)n) : IG_OK;
     for (size_t i = 0; status == IG_OK && i < n; i++)
-        if (!ig_data(all[i]) && ig_size(all[i]))
+        if (!ig_team_is_divided(all[i]) && !ig_data(all[i]) && ig_size(all[i]))
             status = io_waiting();
     memory_free(all);
     return status;

@@ -8,11 +8,17 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* MPICH declares lists of requests and statuses as arrays, and gcc takes its MPI_STATUSES_IGNORE for one that is too short. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
 
 #define PIECE ((size_t)1 << 30) /* bytes of one operation: MPI counts with int */
 
@@ -25,13 +31,18 @@ enum {
 };
 
 static struct {
-    MPI_Comm channel[TEAM_CHANNELS], notices;
+    MPI_Comm channel[TEAM_CHANNELS], notices, asks, answers;
     MPI_Request notice; /* a message of a rank that has failed */
     char text[TEAM_TEXT_BYTES];
     int rank, size;
     int failed; /* the rank that sent `text`; -1: none */
     bool owns;  /* MPI began here, and ends here */
     pthread_mutex_t lock;
+
+    team_find find; /* NULL: nothing is served */
+    pthread_t server;
+    atomic_bool stops;
+    atomic_uint tag; /* of the next answer */
 } mpi = {.failed = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local char reason[TEAM_TEXT_BYTES];
@@ -75,13 +86,13 @@ static bool no_notice(void)
     return mpi.failed < 0;
 }
 
-/* Polls until all requests are done. */
-static bool finish(MPI_Request *requests, int n)
+/* Polls until all requests are done. about: what is said of each, or MPI_STATUSES_IGNORE. */
+static bool finish_with(MPI_Request *requests, int n, MPI_Status *about)
 {
     for (int polls = 0;; polls += polls < 1000000) {
         int done = 0;
         pthread_mutex_lock(&mpi.lock);
-        const int code = MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
+        const int code = MPI_Testall(n, requests, &done, about);
         const bool well = done || no_notice();
         pthread_mutex_unlock(&mpi.lock);
         if (!well || !fine(code))
@@ -90,6 +101,11 @@ static bool finish(MPI_Request *requests, int n)
             return true;
         rest(polls);
     }
+}
+
+static bool finish(MPI_Request *requests, int n)
+{
+    return finish_with(requests, n, MPI_STATUSES_IGNORE);
 }
 
 /* ---- operations ---- */
@@ -207,6 +223,134 @@ static bool exchange(int channel, const team_move *moves, int n)
     return well;
 }
 
+/* ---- bytes that ranks ask for ---- */
+
+enum { ANSWERS_MOST = 64, TAGS = 32768 /* all that MPI promises */ };
+
+typedef struct question {
+    uint64_t key, offset, bytes;
+    uint32_t tag;
+} question;
+
+/* Asks for up to PIECE bytes. */
+static int start_fetch(const team_ask *a, size_t i, question *q, MPI_Request *requests)
+{
+    const int bytes = piece(a->bytes, i), tag = (int)(atomic_fetch_add(&mpi.tag, 1) % TAGS);
+    *q = (question){a->key, a->offset + i * PIECE, (uint64_t)bytes, (uint32_t)tag};
+    const int code = MPI_Irecv((char *)a->to + i * PIECE, bytes, MPI_BYTE, a->rank, tag,
+                               mpi.answers, &requests[0]);
+    requests[1] = MPI_REQUEST_NULL;
+    return code == MPI_SUCCESS
+               ? MPI_Isend(q, (int)sizeof *q, MPI_BYTE, a->rank, 0, mpi.asks, &requests[1])
+               : code;
+}
+
+/* True if every answer has the bytes that were asked for. */
+static bool are_whole(const question *q, const MPI_Status *about, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int bytes = 0;
+        MPI_Get_count(&about[2 * i], MPI_BYTE, &bytes);
+        if ((uint64_t)bytes != q[i].bytes) {
+            snprintf(reason, sizeof reason, "a rank no longer has bytes that this one asked for");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool fetch(const team_ask *asks, int n)
+{
+    size_t most = 0;
+    for (int i = 0; i < n; i++)
+        most += pieces(asks[i].bytes);
+    MPI_Request *requests = new_requests(2 * most);
+    MPI_Status *about = malloc((2 * most + 1) * sizeof *about);
+    question *q = malloc((most + 1) * sizeof *q);
+    int begun = 0, code = MPI_SUCCESS;
+    bool well = requests && about && q;
+    if (!well)
+        snprintf(reason, sizeof reason, "out of memory");
+    pthread_mutex_lock(&mpi.lock);
+    for (int i = 0; i < n && well; i++)
+        for (size_t k = 0; k < pieces(asks[i].bytes) && code == MPI_SUCCESS; k++, begun++)
+            code = start_fetch(&asks[i], k, &q[begun], &requests[2 * begun]);
+    pthread_mutex_unlock(&mpi.lock);
+    well =
+        well && fine(code) && finish_with(requests, 2 * begun, about) && are_whole(q, about, begun);
+    free(requests);
+    free(about);
+    free(q);
+    return well;
+}
+
+/* Answers one question; an empty answer says that the bytes are not here. */
+static int answer(const question *q, int rank, MPI_Request *request)
+{
+    const void *data = mpi.find(q->key, q->offset, q->bytes);
+    return MPI_Isend(data ? data : "", data ? (int)q->bytes : 0, MPI_BYTE, rank, (int)q->tag,
+                     mpi.answers, request);
+}
+
+/* The thread that answers. The number of answers under way is limited: further questions wait in MPI. */
+static void *serve_all(void *context)
+{
+    MPI_Request asked = MPI_REQUEST_NULL, sent[ANSWERS_MOST];
+    question q;
+    int n = 0;
+    (void)context;
+    for (int polls = 0; !atomic_load(&mpi.stops); polls += polls < 1000000) {
+        int came = 0, code = MPI_SUCCESS;
+        MPI_Status about;
+        pthread_mutex_lock(&mpi.lock);
+        if (asked == MPI_REQUEST_NULL)
+            code = MPI_Irecv(&q, (int)sizeof q, MPI_BYTE, MPI_ANY_SOURCE, 0, mpi.asks, &asked);
+        if (code == MPI_SUCCESS && n < ANSWERS_MOST)
+            code = MPI_Test(&asked, &came, &about);
+        if (code == MPI_SUCCESS && came)
+            code = answer(&q, about.MPI_SOURCE, &sent[n++]);
+        for (int i = n - 1, done; i >= 0 && code == MPI_SUCCESS; i--) {
+            code = MPI_Test(&sent[i], &done, MPI_STATUS_IGNORE);
+            if (done)
+                sent[i] = sent[--n];
+        }
+        pthread_mutex_unlock(&mpi.lock);
+        if (code != MPI_SUCCESS)
+            break; /* the ranks that wait for answers learn it from MPI */
+        if (came)
+            polls = 0;
+        else
+            rest(polls);
+    }
+    pthread_mutex_lock(&mpi.lock);
+    if (asked != MPI_REQUEST_NULL && MPI_Cancel(&asked) == MPI_SUCCESS)
+        MPI_Request_free(&asked);
+    pthread_mutex_unlock(&mpi.lock);
+    return NULL;
+}
+
+static bool serve(team_find find)
+{
+    if (mpi.find)
+        return true;
+    mpi.find = find;
+    atomic_store(&mpi.stops, false);
+    if (pthread_create(&mpi.server, NULL, serve_all, NULL) == 0)
+        return true;
+    mpi.find = NULL;
+    snprintf(reason, sizeof reason, "no thread can be started");
+    return false;
+}
+
+static void serve_end(void)
+{
+    if (!mpi.find)
+        return;
+    atomic_store(&mpi.stops, true);
+    pthread_join(mpi.server, NULL);
+    mpi.find = NULL;
+}
+
 /* ---- failure ---- */
 
 static const char *why(int *rank)
@@ -286,15 +430,27 @@ static bool count_near(int *local, int *sharing)
     return well;
 }
 
+enum { COMMUNICATORS = TEAM_CHANNELS + 3 };
+
+static void communicators(MPI_Comm *list[COMMUNICATORS])
+{
+    for (int i = 0; i < TEAM_CHANNELS; i++)
+        list[i] = &mpi.channel[i];
+    list[TEAM_CHANNELS] = &mpi.notices;
+    list[TEAM_CHANNELS + 1] = &mpi.asks;
+    list[TEAM_CHANNELS + 2] = &mpi.answers;
+}
+
 static bool begin(int *rank, int *size, int *local, int *sharing)
 {
     if (!begin_mpi())
         return false;
-    for (int i = 0; i <= TEAM_CHANNELS; i++) {
-        MPI_Comm *to = i < TEAM_CHANNELS ? &mpi.channel[i] : &mpi.notices;
-        if (!fine(MPI_Comm_dup(MPI_COMM_WORLD, to)))
+    MPI_Comm *to[COMMUNICATORS];
+    communicators(to);
+    for (int i = 0; i < COMMUNICATORS; i++) {
+        if (!fine(MPI_Comm_dup(MPI_COMM_WORLD, to[i])))
             return false;
-        MPI_Comm_set_errhandler(*to, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(*to[i], MPI_ERRORS_RETURN);
     }
     MPI_Comm_rank(mpi.notices, &mpi.rank);
     MPI_Comm_size(mpi.notices, &mpi.size);
@@ -319,17 +475,17 @@ static void end_all(void)
 
 static void end(bool well)
 {
+    MPI_Comm *list[COMMUNICATORS];
+    serve_end();
     if (!well && mpi.owns)
         end_all();
     if (mpi.notice != MPI_REQUEST_NULL) {
         MPI_Cancel(&mpi.notice);
         MPI_Wait(&mpi.notice, MPI_STATUS_IGNORE);
     }
-    if (well) {
-        for (int i = 0; i < TEAM_CHANNELS; i++)
-            MPI_Comm_free(&mpi.channel[i]);
-        MPI_Comm_free(&mpi.notices);
-    }
+    communicators(list);
+    for (int i = 0; i < COMMUNICATORS && well; i++)
+        MPI_Comm_free(list[i]);
     if (mpi.owns)
         MPI_Finalize();
 }
@@ -344,6 +500,8 @@ __attribute__((visibility("default"))) const team_module *ingot_team_module(void
                                        .broadcast = broadcast,
                                        .gather = gather,
                                        .exchange = exchange,
+                                       .serve = serve,
+                                       .fetch = fetch,
                                        .fail = fail,
                                        .why = why};
     return &module;

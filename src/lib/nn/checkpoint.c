@@ -100,7 +100,7 @@ static ig_status save(const ig_model *m, const ig_optimizer *o, slot_list *state
     return status;
 }
 
-/* Rank 0 collects the state and writes the file. The other ranks fail if it fails. */
+/* Rank 0 writes the file, and gets one tensor after the other from the ranks. The other ranks fail if it fails. */
 static ig_status save_in_team(const ig_model *m, const ig_optimizer *o, const char *text,
                               const char *path)
 {
@@ -110,7 +110,7 @@ static ig_status save_in_team(const ig_model *m, const ig_optimizer *o, const ch
         status = save(m, o, whole ? whole : o->state, text, path);
     slots_free(whole, o->n, o->slots);
     if (status == IG_OK)
-        status = team_barrier(TEAM_MAIN);
+        status = ig_team_join(NULL, 0, NULL); /* waits for rank 0; the parts of `whole` can go */
     else
         team_fail(NULL);
     return status;
@@ -359,7 +359,7 @@ static void commit(found *f, ig_model *m, ig_optimizer *o)
     f->text = old;
     m->seed = f->seed;
     m->steps = (int64_t)f->steps;
-    m->has_words = false;
+    m->has_words = m->is_divided = false;
     model_step_end(m, false);
 }
 

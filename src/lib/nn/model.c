@@ -83,6 +83,7 @@ void model_clear(entries *list)
     for (int i = 0; i < list->n; i++) {
         free(list->at[i].name);
         ig_release(list->at[i].value);
+        ig_release(list->at[i].part);
         ig_release(list->at[i].next);
     }
     free(list->at);
@@ -374,6 +375,10 @@ ig_status ig_model_set(ig_model *m, const char *name, ig_array *value)
         return ig_fail(IG_ERR_DTYPE,
                        "model_set: '%s' is %s, but the value is %s; convert it with astype", name,
                        ig_dtype_name(ig_dtype_of(e->value)), ig_dtype_name(ig_dtype_of(value)));
+    if (e->part || ig_team_is_divided(e->value))
+        return ig_fail(IG_ERR_ARGUMENT,
+                       "model_set: the ranks have divided '%s'; set it before ig_shards_divide",
+                       name);
     ig_array *own = model_own(value);
     if (!own)
         return error_code();

@@ -10,6 +10,7 @@
 typedef struct entry {
     char *name;
     ig_array *value;
+    ig_array *part; /* of a divided parameter: the elements of this rank, flat; NULL: none */
     ig_array *next; /* of state: its value after the next step, lazy and owned; NULL: unchanged */
 } entry;
 
@@ -28,7 +29,8 @@ struct ig_model {
     int64_t draws; /* dropout keys drawn since the last step */
     int shard;     /* of a data-parallel step; else 0 */
     entries param, state;
-    char *text; /* of the file that it was loaded from; may be NULL */
+    bool is_divided; /* the ranks keep parts of the parameters; their values are divided arrays */
+    char *text;      /* of the file that it was loaded from; may be NULL */
 };
 
 /* A name in parts that dots join ("block", "query", "weight"), so that a look-up builds no text. Unused

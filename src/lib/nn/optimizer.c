@@ -373,9 +373,11 @@ ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
                   ig_array *const *also, int n)
 {
     ig_status status = step_check(o, m, loss, also, n);
-    if (status == IG_OK && o->is_split)
-        status = ig_fail(IG_ERR_ARGUMENT, "step: the ranks have divided this optimizer's state; go "
-                                          "on with ig_shards_step");
+    if (status == IG_OK && (o->is_split || m->is_divided))
+        status = ig_fail(IG_ERR_ARGUMENT,
+                         "step: the ranks have divided %s; go on with "
+                         "ig_shards_step",
+                         o->is_split ? "this optimizer's state" : "this model");
     if (status == IG_OK)
         status = ig_scope_begin();
     if (status == IG_OK) {

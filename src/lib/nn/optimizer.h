@@ -49,6 +49,7 @@ struct ig_optimizer {
     int n; /* number of parameters with state */
     bool
         is_split; /* state holds only this rank's span of each parameter, flat; NULL: an empty span */
+    bool divides;          /* the ranks divide the parameters, too (ig_shards_divide) */
     struct shards *shards; /* of data-parallel steps; NULL before the first */
 
     numbers number[2]; /* in f32 and in f64 */
@@ -85,8 +86,8 @@ void shards_free(struct shards *s);
 /* True after ig_shards_begin in a team of more than one. */
 bool shards_in_team(const ig_optimizer *o);
 
-/* Gives rank 0 the whole state of all parameters, in a list of m->param.n that it frees by
- * slots_free. *whole is NULL in other ranks. Collective. Only for a state that is split. */
+/* The whole state of all parameters as divided arrays, in a list that slots_free frees. Collective. Only for a state that
+ * is split. */
 ig_status shards_collect(const ig_optimizer *o, const ig_model *m, slot_list **whole);
 void slots_free(slot_list *list, int n, int slots);
 

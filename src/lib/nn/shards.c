@@ -63,6 +63,8 @@ ig_status shards_end(ig_optimizer *o, ig_model *m, ig_status status)
     if (s) {
         while (s->n_node)
             shards_room_return(s, s->node[--s->n_node].sum);
+        if (o->divides) /* memory is short */
+            drop_spare(s);
         s->is_open = false;
     }
     if (status != IG_OK && team_is_on())
@@ -133,6 +135,8 @@ ig_status ig_shards_begin(ig_optimizer *o, ig_model *m, int count, int *first, i
     s->next = s->first;
     s->n_also = 0;
     s->is_open = true;
+    if (o->divides && (status = divided_begin(s, m)) != IG_OK)
+        return shards_end(o, m, status);
     m->shard = s->first;
     *first = s->first;
     *end = s->end;

@@ -79,6 +79,15 @@ typedef struct exchange {
 ig_status exchange_sum(shards *s, exchange *x);
 void exchange_free(exchange *x);
 
+/* ---- divided.c ---- */
+
+/* Where the spans of all ranks begin in each parameter: ranks + 1 numbers for each, in new memory. NULL: no memory. */
+int64_t *divided_cuts(const shards *s);
+/* Makes the values of parameters from their parts. Collective. */
+ig_status divided_join(const shards *s, ig_model *m);
+/* Divides whole parameters. Collective. */
+ig_status divided_begin(shards *s, ig_model *m);
+
 /* ---- tree.c ---- */
 
 /* The shards that a rank computes: [*first, *end). */

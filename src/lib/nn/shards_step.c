@@ -168,7 +168,7 @@ static ig_status renew(renewal *w, int i, const double *number, char *sum)
         return IG_OK;
     const char *data =
         sum + (p->fine - s->fine_cut[s->rank]) + (uint64_t)lo * ig_dtype_bytes(p->fine_dtype);
-    ig_array *old = span_of(s, e->value, lo, hi);
+    ig_array *old = e->part ? e->part : span_of(s, e->value, lo, hi);
     ig_array *g =
         ig_from_data(data, s->ranks == 1 ? ig_shape(e->value) : IG_SHAPE(hi - lo), p->fine_dtype);
     ig_array **made = w->made[i];
@@ -203,39 +203,47 @@ static ig_status renew_all(renewal *w, char *sum)
     return status;
 }
 
-/* Makes the whole new value of each entry from the parts of all ranks. all: memory for a vector. */
-static ig_status gather_values(renewal *w, char *all)
+/* Makes the whole new value of each entry that is not divided from the parts of all ranks. first: the first of them; all:
+ * memory for their values; at: ranks + 1 offsets, to be filled. */
+static ig_status gather_values(renewal *w, int first, char *all, uint64_t *at)
 {
     const shards *s = w->s;
+    const uint64_t base = s->at[first].own;
     ig_status status = IG_OK;
-    for (int i = 0; i < s->n && status == IG_OK; i++) {
+    for (int r = 0; r <= s->ranks; r++)
+        at[r] = s->own_cut[r] > base ? s->own_cut[r] - base : 0;
+    for (int i = first; i < s->n && status == IG_OK; i++) {
         const size_t bytes = ig_dtype_bytes(s->at[i].own_dtype);
         int64_t lo, hi;
         vector_span(s, i, s->rank, &lo, &hi);
         if (w->made[i][0])
-            status = ig_read(w->made[i][0], all + s->at[i].own + (size_t)lo * bytes,
+            status = ig_read(w->made[i][0], all + (s->at[i].own - base) + (size_t)lo * bytes,
                              (size_t)(hi - lo) * bytes);
     }
     if (status == IG_OK)
-        status = team_gather(TEAM_MAIN, all, s->own_cut);
-    for (int i = 0; i < s->n && status == IG_OK; i++) {
-        w->fresh[i] = ig_scope_forget(
-            ig_from_data(all + s->at[i].own, ig_shape(entry_of(w, i)->value), s->at[i].own_dtype));
+        status = team_gather(TEAM_MAIN, all, at);
+    for (int i = first; i < s->n && status == IG_OK; i++) {
+        w->fresh[i] = ig_scope_forget(ig_from_data(
+            all + (s->at[i].own - base), ig_shape(entry_of(w, i)->value), s->at[i].own_dtype));
         if (!w->fresh[i])
             status = error_code();
     }
     return status;
 }
 
-/* The vectors of this rank are no longer needed: one is used for the values. */
-static ig_status gather_in_vector(renewal *w)
+static ig_status gather_whole(renewal *w)
 {
-    shards *s = w->s;
-    char *all = s->n_node ? s->node[--s->n_node].sum : shards_room(s);
-    if (!all)
-        return error_code();
-    const ig_status status = gather_values(w, all);
-    shards_room_return(s, all);
+    const shards *s = w->s;
+    const int first = w->m->is_divided ? s->n_param : 0;
+    if (first == s->n)
+        return IG_OK;
+    char *all = malloc(s->at[s->n].own - s->at[first].own + 1);
+    uint64_t *at = malloc(((size_t)s->ranks + 1) * sizeof *at);
+    const ig_status status = all && at
+                                 ? gather_values(w, first, all, at)
+                                 : ig_fail(IG_ERR_MEMORY, "shards_step: no memory for new values");
+    free(all);
+    free(at);
     return status;
 }
 
@@ -246,6 +254,18 @@ static ig_array *taken(ig_array **from)
     return x;
 }
 
+/* Replaces the divided parameters by their new parts. */
+static ig_status renew_divided(renewal *w)
+{
+    const shards *s = w->s;
+    for (int i = 0; i < s->n_param; i++) {
+        entry *e = entry_of(w, i);
+        ig_release(e->part);
+        e->part = taken(&w->made[i][0]);
+    }
+    return divided_join(s, w->m);
+}
+
 /* Replaces the old arrays by the new ones. */
 static void renewal_commit(renewal *w)
 {
@@ -253,7 +273,10 @@ static void renewal_commit(renewal *w)
     const shards *s = w->s;
     for (int i = 0; i < s->n; i++) {
         entry *e = entry_of(w, i);
-        ig_array *value = taken(s->ranks > 1 ? &w->fresh[i] : &w->made[i][0]);
+        const bool divided = w->m->is_divided && i < s->n_param; /* divided_join has replaced it */
+        ig_array *value = divided        ? NULL
+                          : s->ranks > 1 ? taken(&w->fresh[i])
+                                         : taken(&w->made[i][0]);
         if (value) { /* NULL: it has no elements */
             ig_release(e->value);
             e->value = value;
@@ -349,7 +372,9 @@ static ig_status finish(ig_optimizer *o, ig_model *m, double *value, double *sum
         status = renew_all(&w, sum);
     exchange_free(&x); /* the sums are in arrays now */
     if (status == IG_OK && s->ranks > 1)
-        status = gather_in_vector(&w);
+        status = gather_whole(&w);
+    if (status == IG_OK && m->is_divided)
+        status = renew_divided(&w);
     if (status == IG_OK)
         renewal_commit(&w);
     renewal_end(&w);
@@ -374,46 +399,29 @@ ig_status ig_shards_step(ig_optimizer *o, ig_model *m, double *value, double *su
 
 bool shards_in_team(const ig_optimizer *o) { return o->shards && o->shards->ranks > 1; }
 
-/* Gives rank 0 slot k of parameter i as a whole; NULL in other ranks. */
-static ig_status collect_slot(const shards *s, ig_array *own, ig_ints shape, int i,
-                              ig_array **whole)
-{
-    const size_t bytes = ig_dtype_bytes(s->at[i].fine_dtype);
-    char *data = malloc((size_t)s->at[i].size * bytes + 1);
-    team_move *move = malloc((size_t)s->ranks * sizeof *move);
-    ig_status status =
-        data && move ? IG_OK : ig_fail(IG_ERR_MEMORY, "model_save: no memory for an array");
-    int n = 0;
-    for (int r = 0; r < s->ranks && status == IG_OK; r++) {
-        int64_t lo, hi;
-        vector_span(s, i, r, &lo, &hi);
-        char *at = data + (size_t)lo * bytes;
-        const size_t size = (size_t)(hi - lo) * bytes;
-        if (r == s->rank && size)
-            status = ig_read(own, at, size);
-        if (size && (r == s->rank) != (s->rank == 0))
-            move[n++] = (team_move){s->rank ? 0 : r, s->rank != 0, at, size};
-    }
-    if (status == IG_OK && n)
-        status = team_exchange(TEAM_MAIN, move, n);
-    if (status == IG_OK && s->rank == 0 &&
-        !(*whole = ig_scope_forget(ig_from_data(data, shape, s->at[i].fine_dtype))))
-        status = error_code();
-    free(data);
-    free(move);
-    return status;
-}
-
 ig_status shards_collect(const ig_optimizer *o, const ig_model *m, slot_list **whole)
 {
     const shards *s = o->shards;
+    const size_t n = (size_t)o->n * (size_t)o->slots;
     slot_list *list = calloc((size_t)o->n + 1, sizeof *list);
-    ig_status status = list ? IG_OK : ig_fail(IG_ERR_MEMORY, "model_save: no memory");
-    for (int i = 0; i < o->n && status == IG_OK; i++)
-        for (int k = 0; k < o->slots && status == IG_OK; k++)
-            status =
-                collect_slot(s, o->state[i][k], ig_shape(m->param.at[i].value), i, &list[i][k]);
-    if (status != IG_OK || s->rank) {
+    ig_array **x = calloc(n + 1, sizeof(ig_array *));
+    ig_part *part = calloc(n + 1, sizeof *part);
+    int64_t *cut = divided_cuts(s);
+    ig_status status =
+        list && x && part && cut ? IG_OK : ig_fail(IG_ERR_MEMORY, "model_save: no memory");
+    for (int i = 0, j = 0; i < o->n && status == IG_OK; i++)
+        for (int k = 0; k < o->slots; k++, j++)
+            part[j] = (ig_part){o->state[i][k], ig_shape(m->param.at[i].value), s->at[i].fine_dtype,
+                                cut + (size_t)i * ((size_t)s->ranks + 1)};
+    if (status == IG_OK)
+        status = ig_team_join(part, (int)n, x);
+    for (int i = 0, j = 0; i < o->n && x && list; i++)
+        for (int k = 0; k < o->slots; k++, j++)
+            list[i][k] = x[j];
+    free(x);
+    free(part);
+    free(cut);
+    if (status != IG_OK) {
         slots_free(list, o->n, o->slots);
         list = NULL;
     }
