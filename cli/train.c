@@ -181,13 +181,6 @@ static void show_progress(session *s, const char *label, double loss)
     progress_show(&s->bar, label, (double)done / (double)total, note);
 }
 
-/* True if this rank or another was asked to stop; all ranks stop after the same step. */
-static bool stop_asked(void)
-{
-    uint64_t on = !interrupt_asked();
-    return team_least(TEAM_MAIN, &on) == IG_OK && !on;
-}
-
 /* Runs the remaining steps of the epoch; returns -1, or the exit code. */
 static int learn_epoch(session *s)
 {
@@ -197,7 +190,7 @@ static int learn_epoch(session *s)
     snprintf(label, sizeof label, "epoch %lld/%lld", (long long)t->epoch + 1, (long long)t->epochs);
     if (!shuffle(s))
         return fail_library(s->command);
-    while (t->step < s->steps && !stop_asked()) {
+    while (t->step < s->steps && !ranks_stop_asked()) {
         const int64_t start = t->step * t->batch, left = count - start,
                       n = left < t->batch ? left : t->batch;
         double loss = 0;
@@ -559,7 +552,7 @@ static int run_session(session *s)
 int verb_train(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "text") == 0)
-        return ranks_refuse("train text") ? EXIT_USAGE : train_text(argc - 1, argv + 1);
+        return train_text(argc - 1, argv + 1);
     train_settings set = {0};
     session s = {.set = &set, .run = {.seed = SEED_NONE}};
     const option options[] = {
@@ -581,6 +574,7 @@ int verb_train(int argc, char **argv)
         {"--resume", 0, "FILE", option_text, &set.resume, "continues from a checkpoint"},
         {"--shards", 0, "N", option_count, &s.run.shards,
          "divides each step into N parts, for the ranks of mpirun (mpirun: 8)"},
+        FLAG("--divide", &set.divide, "each rank of mpirun keeps only its part of the parameters"),
         {"--output", 'o', "FILE.onnx", option_text, &set.output,
          "ONNX: writes the fine-tuned model at the end"},
         {"--mean", 0, "LIST", option_text, &set.mean, "ONNX: the scale of images, as for predict"},

@@ -1,5 +1,5 @@
 """Data-parallel training under mpirun, by the command, the library and the Python package: the same bits for one process and for 1 to 5
-ranks, when a run is continued by another number of ranks, and after a rank was killed. Counts as skipped if mpirun or the module is
+ranks, also where the ranks divide the parameters, when a run is continued by another number of ranks, and after a rank was killed. Counts as skipped if mpirun or the module is
 missing."""
 import json
 import os
@@ -10,22 +10,21 @@ import sys
 import tempfile
 import time
 
+from support import tiny_model
+from support.mpi import ENV as TEAM_ENV, MISSING, MODULE, MPIRUN
 from support.tally import check, finish, skip
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 INGOT = os.path.join(BUILD, "ingot")
 TOOL = os.path.join(BUILD, "tests/unit/shards_tool")
-MODULE = os.path.join(BUILD, "libingot-mpi.so")
 PATIENCE_S = 120
 STOP_S = 10  # for the other ranks, after one has died
 
-if not shutil.which("mpirun") or not os.path.exists(MODULE):
-    skip("training over ranks", "mpirun or libingot-mpi.so is missing; tools/setup --test installs MPI")
+if not MODULE:
+    skip("training over ranks", MISSING)
     finish()
 
-version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
-MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"] if "Open MPI" in version else ["mpirun"]
-ENV = {**os.environ, "IG_MPI": MODULE, "IG_NUM_THREADS": "1", "OMPI_MCA_btl_base_warn_component_unused": "0"}
+ENV = {**os.environ, **TEAM_ENV, "IG_NUM_THREADS": "1"}
 folder = tempfile.mkdtemp()
 os.chdir(folder)
 
@@ -69,6 +68,74 @@ def check_networks():
     same(["numbers.csv", "--loss", "mse", "--layers", "8,tanh,1", "--epochs", "3"], (2, 4))
 
 
+def check_divided():
+    """Ranks that keep parts of the parameters: the same checkpoints, and the memory that the guide promises."""
+    words = ["digits", "--epochs", "2", "--layers", "24,batch_norm,relu,dropout:0.3,10"]
+    one = train(0, "one", *words, "--shards", "8")
+    for n in (1, 2, 3, 4):
+        check(f"bits of {n} ranks that divide", one == train(n, "many", *words, "--divide"))
+    same(["digits", "--epochs", "1", "--batch", "100", "--model", "cnn", "--divide"], (2, 3), 3)
+    for n in (2, 3, 4):
+        p = team(n, TOOL, "arrays")
+        check(f"divided arrays of {n} ranks", p.stdout.count(": right, 0 bytes") == n, p.stdout + p.stderr)
+        whole, parts = (dict(line.split(": ") for line in team(n, TOOL, "memory", how).stdout.splitlines()) for how in ("whole", "divide"))
+        check(f"memory of {n} ranks", len(whole) == len(parts) == n, f"{whole} {parts}")
+        for rank in parts:
+            everything, own, most, used = map(int, parts[rank].split())
+            piece = 4096
+            check(f"a rank has its part, {n} ranks", abs(own - everything / n) <= piece, parts[rank])
+            check(f"one layer at a time is whole, {n} ranks", most == everything // 8, parts[rank])
+            check(f"parameters and two moments between steps, {n} ranks", used <= 3 * (everything / n + piece), parts[rank])
+            check("without it parameters are whole", int(whole[rank].split()[3]) >= everything + 2 * (everything / n - piece), whole[rank])
+    team(0, TOOL, "7", "4", "one")
+    for n in (2, 3, 5):
+        p = team(n, TOOL, "divide", "7", "4", "many")
+        check(f"library: {n} ranks divide", p.returncode == 0 and content("one") == content("many"), p.stdout + p.stderr)
+    team(2, TOOL, "divide", "7", "2", "half")
+    for n, how in ((3, ["divide"]), (4, []), (0, [])):
+        p = team(n, TOOL, *how, "7", "4", "rest", "half")
+        check(f"library: continued by {n} ranks", p.returncode == 0 and content("rest") == content("one"), p.stdout + p.stderr)
+
+
+def check_text():
+    """ingot train text: a model folder and a checkpoint of the same bytes for every number of ranks."""
+    model = tiny_model.make("tiny", "classify")
+    with open("samples.tsv", "w") as f:
+        f.writelines(f"{'the ' * (i % 5)}{'cat' if i % 3 else 'dog'} is {'good' if i % 2 else 'not bad'}\t{'yes' if i % 2 else 'no'}\n"
+                     for i in range(37))
+    words = ["text", "--model", model, "--data", "samples.tsv", "--batch", "9", "--hold", "0.2", "--lr", "0.01"]
+
+    def run(n, name, *more):
+        shutil.rmtree(name, ignore_errors=True)
+        p = team(n, INGOT, "train", *words, "--save", name, "--checkpoint", name + ".state", "--json", *more)
+        check(f"text, {n} ranks: {' '.join(more)}", p.returncode == 0 and p.stdout.count("schema") == 1, p.stdout + p.stderr)
+        return content(name + "/model.safetensors") + content(name + ".state") if p.returncode == 0 else None
+
+    for more in (["--all"], []):
+        one = run(0, "alone", *more, "--shards", "8")
+        for n in (1, 2, 3, 4):
+            check(f"text: bits of {n} ranks", one == run(n, "several", *more))
+        check("text: bits of ranks that divide", one == run(3, "several", *more, "--divide"))
+    name = "stopped.state"
+    running = subprocess.Popen([*MPIRUN, "-n", "3", INGOT, "train", *words, "--all", "--save", "stopped", "--checkpoint", name, "--epochs",
+                                "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**ENV, "TEST_TEAM": name})
+    wait_for(name, running)
+    os.kill(ranks_of(name)[1], signal.SIGKILL)
+    out, err = running.communicate(timeout=PATIENCE_S)
+    check("text: a killed rank ends all", running.returncode != 0 and os.path.exists(name), out + err)
+    p = team(2, INGOT, "train", *words, "--all", "--save", "more", "--resume", name, "--epochs", "7")
+    check("text: other settings", p.returncode != 0 and "made with '--epochs 100000', not '--epochs 7'" in p.stderr, p.stderr)
+    running = subprocess.Popen([*MPIRUN, "-n", "2", INGOT, "train", *words, "--all", "--save", "halted", "--checkpoint", "halted.state",
+                                "--epochs", "400"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**ENV, "TEST_TEAM": "halted.state"})
+    wait_for("halted.state", running)
+    os.kill(ranks_of("halted.state")[1], signal.SIGINT)
+    out, err = running.communicate(timeout=PATIENCE_S)
+    check("text: interrupted", running.returncode != 0 and "continue with --resume halted.state" in err, out + err)
+    whole = run(0, "alone", "--all", "--shards", "8", "--epochs", "400")
+    check("text: resumed in an epoch", whole == run(3, "halted", "--all", "--resume", "halted.state", "--epochs", "400"))
+
+
 def check_resume():
     """Runs of 3, 2 and 1 ranks, and of a process without mpirun, one after the other: a whole run."""
     words = ["digits", "--batch", "100", "--layers", "16,batch_norm,relu,dropout:0.2,10"]
@@ -95,13 +162,18 @@ def ranks_of(launcher):
     return found
 
 
+def wait_for(name, running):
+    """Until the run has written a file."""
+    end = time.monotonic() + PATIENCE_S
+    while not os.path.exists(name) and running.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 def start(n, name, *words):
     """A run in the background, once it has written its first checkpoint."""
     running = subprocess.Popen([*MPIRUN, "-n", str(n), INGOT, "train", *words, "--save", name], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env={**ENV, "TEST_TEAM": name})
-    end = time.monotonic() + PATIENCE_S
-    while not os.path.exists(name) and running.poll() is None and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_for(name, running)
     return running, ranks_of(name)
 
 
@@ -110,7 +182,7 @@ def check_killed():
     whole = train(0, "whole", *words, "--epochs", "30", "--shards", "8")
     for victim in (0, 2):
         name = f"killed{victim}"
-        running, ranks = start(3, name, *words, "--epochs", "100000")
+        running, ranks = start(3, name, *words, "--epochs", "100000", *(["--divide"] if victim else []))
         check("all ranks run", sorted(ranks) == [0, 1, 2], str(ranks))
         os.kill(ranks[victim], signal.SIGKILL)
         began = time.monotonic()
@@ -122,7 +194,7 @@ def check_killed():
         done = json.loads(team(0, INGOT, "train", "digits", "--resume", name, "--epochs", "1", "--json").stdout)["loss"]
         epochs = str(len(done) + 2)
         whole = train(0, "whole", *words, "--epochs", epochs, "--shards", "8")
-        check("resumed after the kill", whole == train(2, name, "digits", "--resume", name, "--epochs", epochs))
+        check("resumed after the kill", whole == train(2, name, "digits", "--resume", name, "--epochs", epochs, "--divide"))
 
 
 def check_interrupted():
@@ -143,8 +215,6 @@ def check_interrupted():
 def check_errors():
     p = team(2, INGOT, "train", "digit")
     check("one message", p.returncode != 0 and p.stderr.count("ingot train:") == 1, p.stderr)
-    p = team(2, INGOT, "train", "text", "x.csv")
-    check("text models", p.returncode != 0 and "start it without mpirun" in p.stderr, p.stderr)
     team(0, INGOT, "train", "digits", "--epochs", "1", "--save", "plain")
     p = team(2, INGOT, "train", "digits", "--resume", "plain", "--epochs", "2")
     check("a checkpoint without shards", p.returncode != 0 and "give --shards 8 to continue with 2 ranks" in p.stderr, p.stderr)
@@ -209,6 +279,8 @@ for i in range(3):
     if "fail" in sys.argv and team.rank() == 1:
         raise RuntimeError("told to fail")
     opt.update(net, team.sum(parts, 5, like=net.parameters()))
+    if "divide" in sys.argv:
+        team.divide(net, opt)
 digest = hashlib.sha256(b"".join(bytes(memoryview(p)) for p in net.parameters().values())).hexdigest()
 os.write(1, f"{digest} {team.rank() < team.size()}\\n".encode())  # at once: lines of ranks must not mix
 """
@@ -225,14 +297,15 @@ def check_python():
     one = team(0, sys.executable, "program.py")
     check("Python: one process", one.returncode == 0 and one.stdout.endswith("True\n"), one.stderr)
     for n in (2, 3):
-        p = team(n, sys.executable, "program.py")
-        check(f"Python: {n} ranks", p.stdout.splitlines(True) == [one.stdout] * n, p.stdout + p.stderr)
+        for words in ([], ["divide"]):
+            p = team(n, sys.executable, "program.py", *words)
+            check(f"Python: {n} ranks {words}", p.stdout.splitlines(True) == [one.stdout] * n, p.stdout + p.stderr)
     p = team(3, sys.executable, "program.py", "fail")
     check("Python: a rank fails", p.returncode != 0 and p.stderr.count("RuntimeError: told to fail") == 1, p.stdout + p.stderr)
 
 
 try:
-    for test in (check_python, check_library, check_networks, check_resume, check_killed, check_interrupted, check_errors):
+    for test in (check_python, check_library, check_networks, check_divided, check_text, check_resume, check_killed, check_interrupted, check_errors):
         test()
 finally:
     os.chdir("/")

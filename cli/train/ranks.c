@@ -2,15 +2,14 @@
 
 #include "base/hash.h"
 #include "base/team.h"
-#include <stdlib.h>
+#include <string.h>
 
 enum { ROWS_COMPARED = 16 }; /* at each end of the samples */
 
-bool ranks_refuse(const char *name)
+bool ranks_stop_asked(void)
 {
-    if (ig_team_size() > 1)
-        text_printf(stderr, "ingot %s: it works in one process; start it without mpirun\n", name);
-    return ig_team_size() > 1;
+    uint64_t on = !interrupt_asked();
+    return team_least(TEAM_MAIN, &on) == IG_OK && !on;
 }
 
 /* Adds rows of x to the hash. */
@@ -39,27 +38,35 @@ static void hash_samples(hash *h, const samples *p)
     }
 }
 
-static ig_status agree(const training *t, const dataset *d)
+static ig_status agree_on_samples(const dataset *d)
 {
     uint8_t digest[HASH_BYTES];
-    str text = {0};
     hash h;
-    training_write(t, &text);
-    ig_status status = team_agree(TEAM_MAIN, text.s, text.n, "settings or checkpoints");
-    str_free(&text);
     hash_begin(&h);
     hash_samples(&h, &d->train);
     hash_end(&h, digest);
-    if (status == IG_OK && !ig_failed())
-        status = team_agree(TEAM_MAIN, digest, sizeof digest, "samples");
-    return status;
+    return ig_failed() ? IG_ERR_INTERNAL : team_agree(TEAM_MAIN, digest, sizeof digest, "samples");
+}
+
+int ranks_begin(const command *c, int64_t shards, const char *settings, bool divide, bool quiet,
+                ig_optimizer *o, ig_model *m)
+{
+    const int ranks = ig_team_size();
+    int first, end;
+    if (team_agree(TEAM_MAIN, settings, strlen(settings), "settings or checkpoints") != IG_OK)
+        return fail_library(c);
+    if (ranks > shards && !quiet)
+        say(c, "%d of %d ranks have nothing to do: a step has %lld shard%s (--shards)",
+            (int)(ranks - shards), ranks, (long long)shards, shards == 1 ? "" : "s");
+    const ig_status status =
+        divide ? ig_shards_divide(o, m) : ig_shards_begin(o, m, 1, &first, &end);
+    return status == IG_OK ? -1 : fail_library(c);
 }
 
 int ranks_prepare(const command *c, const train_settings *set, const training *t, const dataset *d,
                   ig_optimizer *o, ig_model *m)
 {
     const int ranks = ig_team_size();
-    int first, end;
     if (!t->shards && ranks > 1) {
         say(c,
             "%s: it was made without --shards; give --shards %d to continue with %d ranks, or "
@@ -69,10 +76,11 @@ int ranks_prepare(const command *c, const train_settings *set, const training *t
     }
     if (!t->shards)
         return -1;
-    if (ranks > 1 && agree(t, d) != IG_OK)
-        return fail_library(c);
-    if (ranks > t->shards && !set->quiet)
-        say(c, "%d of %d ranks have nothing to do: a step has %lld shard%s (--shards)",
-            (int)(ranks - t->shards), ranks, (long long)t->shards, t->shards == 1 ? "" : "s");
-    return ig_shards_begin(o, m, 1, &first, &end) == IG_OK ? -1 : fail_library(c);
+    str text = {0};
+    training_write(t, &text);
+    int code = ranks_begin(c, t->shards, text.s, set->divide, set->quiet, o, m);
+    str_free(&text);
+    if (code < 0 && ranks > 1 && agree_on_samples(d) != IG_OK)
+        code = fail_library(c);
+    return code;
 }

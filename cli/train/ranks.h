@@ -8,12 +8,16 @@ enum {
     RANKS_SHARDS = 8
 }; /* the default of --shards; a constant, so that results do not depend on the ranks */
 
-/* True, after a message, if there are several ranks: for commands that are made for one. */
-bool ranks_refuse(const char *name);
+/* Lets the ranks share the steps of an optimizer, if they have the same settings, and warns of ranks without work. divide:
+ * see ig_shards_divide. Returns -1, or the exit code. */
+int ranks_begin(const command *c, int64_t shards, const char *settings, bool divide, bool quiet,
+                ig_optimizer *o, ig_model *m);
 
-/* Checks that all ranks have the same settings and samples, and warns of ranks without work. Then the optimizer
- * is used by the whole team. Returns -1, or the exit code. */
+/* The same for ingot train, whose ranks must also have the same samples. */
 int ranks_prepare(const command *c, const train_settings *set, const training *t, const dataset *d,
                   ig_optimizer *o, ig_model *m);
+
+/* True if this rank or another was asked to stop; all ranks stop after the same step. */
+bool ranks_stop_asked(void);
 
 #endif

@@ -1,7 +1,10 @@
 /* ingot train text: see text.h. */
 #include "text.h"
 #include "../progress.h"
+#include "base/team.h"
+#include "ranks.h"
 #include "text_data.h"
+#include "text_state.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,13 +17,15 @@
 
 typedef struct text_training {
     const command *command;
-    const char *model, *data, *test, *save;
+    const char *model, *data, *test, *save, *checkpoint, *resume;
     int64_t epochs, batch, max_length, warmup;
+    int64_t shards;                  /* parts of a step, see ig_shards_begin; 0: ig_step */
     double lr, decay, clip, dropout; /* dropout -1: from config.json */
     double hold;                     /* fraction of the samples held out for the test */
     uint64_t seed;
-    bool all, json, quiet;
-    bool made; /* this run created the folder of the result */
+    bool all, json, quiet, divide;
+    bool stopped; /* by a signal, to this rank or another */
+    bool made;    /* this run created the folder of the result */
     engine_options engine;
     ig_text_model *text;
     ig_model *trained;
@@ -28,6 +33,7 @@ typedef struct text_training {
     const ig_tokenizer *tokenizer;
     text_samples train, held;
     label_list labels;
+    text_progress at;
     progress bar;
     double last_loss, last_accuracy, test_accuracy;
 } text_training;
@@ -74,23 +80,67 @@ static ig_array *count_right(ig_array *logits, ig_array *labels)
     return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);
 }
 
-/* Runs one training step; false on failure. */
-static bool learn(text_training *t, const int64_t *order, int64_t n, double *loss, int64_t *right)
+/* The samples of a step, or of a shard of it. */
+typedef struct batch {
+    ig_encoding *encoding;
+    ig_array *loss, *right; /* NULL on failure */
+} batch;
+
+/* Builds the loss of n samples in a new scope, which batch_end closes. False on failure. */
+static bool batch_begin(batch *b, const text_training *t, const int64_t *order, int64_t n)
 {
-    ig_encoding *all = encode(t, &t->train, order, n);
-    if (!all || ig_scope_begin() != IG_OK) {
-        ig_free(all);
+    *b = (batch){.encoding = encode(t, &t->train, order, n)};
+    if (!b->encoding || ig_scope_begin() != IG_OK) {
+        ig_free(b->encoding);
         return false;
     }
-    ig_array *labels = labels_of(&t->train, order, n), *logits = logits_of(t, all, n);
-    ig_array *count = logits ? count_right(logits, labels) : NULL;
-    ig_array *mean = logits ? ig_cross_entropy(logits, labels, -1, NULL) : NULL;
-    const bool fine =
-        mean && count && ig_step(t->optimizer, t->trained, mean, loss, &count, 1) == IG_OK;
-    if (fine)
-        *right += ig_item_int(count);
+    ig_array *labels = labels_of(&t->train, order, n), *logits = logits_of(t, b->encoding, n);
+    b->right = logits ? count_right(logits, labels) : NULL;
+    b->loss = logits ? ig_cross_entropy(logits, labels, -1, NULL) : NULL;
+    return true;
+}
+
+static void batch_end(batch *b)
+{
     ig_scope_end();
-    ig_free(all);
+    ig_free(b->encoding);
+}
+
+/* Runs one training step; false on failure. */
+static bool learn(const text_training *t, const int64_t *order, int64_t n, double *loss,
+                  int64_t *right)
+{
+    batch b;
+    if (!batch_begin(&b, t, order, n))
+        return false;
+    const bool fine =
+        b.loss && b.right && ig_step(t->optimizer, t->trained, b.loss, loss, &b.right, 1) == IG_OK;
+    if (fine)
+        *right += ig_item_int(b.right);
+    batch_end(&b);
+    return fine;
+}
+
+/* The same in shards, of which this rank computes some. */
+static bool learn_shards(const text_training *t, const int64_t *order, int64_t n, double *loss,
+                         int64_t *right)
+{
+    const int64_t count = t->shards < n ? t->shards : n;
+    int first, end;
+    double sum = 0;
+    bool fine = ig_shards_begin(t->optimizer, t->trained, (int)count, &first, &end) == IG_OK;
+    for (int k = first; fine && k < end; k++) {
+        const int64_t from = n * k / count, size = n * (k + 1) / count - from;
+        batch b;
+        if (!batch_begin(&b, t, order + from, size))
+            return false;
+        fine = b.loss && b.right &&
+               ig_shards_add(t->optimizer, t->trained, b.loss, (double)size / (double)n, &b.right,
+                             1) == IG_OK;
+        batch_end(&b);
+    }
+    fine = fine && ig_shards_step(t->optimizer, t->trained, loss, &sum, 1) == IG_OK;
+    *right += (int64_t)sum;
     return fine;
 }
 
@@ -143,46 +193,80 @@ static int fail_loss(text_training *t, int64_t epoch)
     return EXIT_FAILED;
 }
 
-static int learn_epoch(text_training *t, int64_t epoch, int64_t *order)
+static void show_step(text_training *t, int64_t steps, double loss)
+{
+    char note[48], label[48];
+    snprintf(note, sizeof note, "loss %.4f", loss);
+    snprintf(label, sizeof label, "epoch %lld/%lld", (long long)t->at.epoch + 1,
+             (long long)t->epochs);
+    progress_show(&t->bar, label,
+                  (double)(t->at.epoch * steps + t->at.step) / (double)(t->epochs * steps), note);
+}
+
+/* Runs the remaining steps of the epoch; returns -1, or the exit code. */
+static int learn_steps(text_training *t, const int64_t *order)
 {
     const int64_t n = t->train.n, steps = (n + t->batch - 1) / t->batch;
-    double sum = 0;
-    int64_t right = 0;
-    if (!shuffle(t, epoch, order))
-        return fail_library(t->command);
-    for (int64_t i = 0; i < steps && !interrupt_asked(); i++) {
-        const int64_t first = i * t->batch, count = n - first < t->batch ? n - first : t->batch;
+    while (t->at.step < steps && !(t->stopped = ranks_stop_asked())) {
+        const int64_t first = t->at.step * t->batch,
+                      count = n - first < t->batch ? n - first : t->batch;
         double loss = 0;
-        char note[48], label[48];
-        if (!learn(t, order + first, count, &loss, &right)) {
+        if (!(t->shards ? learn_shards : learn)(t, order + first, count, &loss, &t->at.right)) {
             progress_clear(&t->bar);
             return fail_library(t->command);
         }
         if (!isfinite(loss)) {
             progress_clear(&t->bar);
-            return fail_loss(t, epoch);
+            return fail_loss(t, t->at.epoch);
         }
-        sum += loss * (double)count;
-        snprintf(note, sizeof note, "loss %.4f", loss);
-        snprintf(label, sizeof label, "epoch %lld/%lld", (long long)epoch + 1,
-                 (long long)t->epochs);
-        progress_show(&t->bar, label, (double)(epoch * steps + i + 1) / (double)(t->epochs * steps),
-                      note);
+        t->at.sum += loss * (double)count;
+        t->at.step++;
+        show_step(t, steps, loss);
     }
-    if (interrupt_asked())
+    return ig_failed() ? fail_library(t->command) : -1;
+}
+
+static int checkpoint(text_training *t, const char *settings)
+{
+    if (!t->checkpoint ||
+        text_state_save(t->trained, t->optimizer, settings, &t->at, t->checkpoint) == IG_OK)
         return -1;
-    t->last_loss = sum / (double)n;
-    t->last_accuracy = (double)right / (double)n;
-    const bool last = epoch + 1 == t->epochs;
-    if (t->held.n && (!t->quiet || last) && !test(t))
+    progress_clear(&t->bar);
+    return fail_library(t->command);
+}
+
+/* Rank 0 tests and prints. */
+static int end_epoch(text_training *t)
+{
+    const double n = (double)t->train.n;
+    t->last_loss = t->at.sum / n;
+    t->last_accuracy = (double)t->at.right / n;
+    t->at = (text_progress){.epoch = t->at.epoch + 1};
+    const bool last = t->at.epoch == t->epochs;
+    if (t->held.n && ig_team_rank() == 0 && (!t->quiet || last) && !test(t))
         return fail_library(t->command);
     progress_clear(&t->bar);
     if (!t->quiet) {
-        fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%", (long long)epoch + 1,
+        fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%", (long long)t->at.epoch,
                 (long long)t->epochs, t->last_loss, 100 * t->last_accuracy);
         fprintf(stderr, t->held.n ? "  test accuracy %.2f %%\n" : "\n", 100 * t->test_accuracy);
     }
     return -1;
+}
+
+static int learn_all(text_training *t, const char *settings)
+{
+    int64_t *order = heap_get((size_t)t->train.n * sizeof *order);
+    int code = -1;
+    while (t->at.epoch < t->epochs && code < 0 && !t->stopped) {
+        code = shuffle(t, t->at.epoch, order) ? learn_steps(t, order) : fail_library(t->command);
+        if (code < 0 && !t->stopped)
+            code = end_epoch(t);
+        if (code < 0)
+            code = checkpoint(t, settings);
+    }
+    free(order);
+    return code;
 }
 
 /* ---- the run ---------------------------------------------------------------------------------- */
@@ -210,12 +294,12 @@ static int save_check(text_training *t)
 {
     struct stat info;
     t->made = mkdir(t->save, 0777) == 0;
-    int problem = t->made ? 0 : errno;
-    if (problem == EEXIST && stat(t->save, &info) == 0)
-        problem = !S_ISDIR(info.st_mode) ? ENOTDIR : access(t->save, W_OK | X_OK) != 0 ? errno : 0;
-    if (problem)
-        say(t->command, "--save %s: it cannot be written: %s", t->save, strerror(problem));
-    return problem ? EXIT_INPUT : -1;
+    int fault = t->made ? 0 : errno;
+    if (fault == EEXIST && stat(t->save, &info) == 0)
+        fault = !S_ISDIR(info.st_mode) ? ENOTDIR : access(t->save, W_OK | X_OK) != 0 ? errno : 0;
+    if (fault)
+        say(t->command, "--save %s: it cannot be written: %s", t->save, strerror(fault));
+    return fault ? EXIT_INPUT : -1;
 }
 
 /* Reports labels that no training sample has. */
@@ -240,8 +324,10 @@ static int prepare(text_training *t)
     int code = engine_apply(t->command, &t->engine);
     if (code < 0)
         code = text_samples_read(t->command, t->data, &t->labels, true, &t->train);
-    if (code < 0)
+    if (code < 0 && ig_team_rank() == 0)
         code = save_check(t);
+    if (code < 0 && t->checkpoint && ig_team_rank() == 0)
+        code = write_check(t->command, "--checkpoint", t->checkpoint);
     if (code >= 0)
         return code;
     t->text = ig_text_model_load(t->model, IG_F32);
@@ -283,7 +369,7 @@ static int prepare(text_training *t)
     return -1;
 }
 
-static void result_print(const text_training *t, bool interrupted)
+static void result_print(const text_training *t)
 {
     str out = {0};
     if (t->json) {
@@ -291,14 +377,42 @@ static void result_print(const text_training *t, bool interrupted)
             &out,
             "{\"schema\": 1, \"samples\": %lld, \"labels\": %d, \"loss\": %.9g, \"accuracy\": %.9g",
             (long long)t->train.n, t->labels.n, t->last_loss, t->last_accuracy);
-        if (t->held.n && !interrupted)
+        if (t->held.n && !t->stopped)
             str_printf(&out, ", \"test_accuracy\": %.9g", t->test_accuracy);
-        str_printf(&out, ", \"interrupted\": %s}\n", interrupted ? "true" : "false");
-    } else if (t->held.n && !interrupted) {
+        if (t->shards)
+            str_printf(&out, ", \"shards\": %lld, \"ranks\": %d", (long long)t->shards,
+                       ig_team_size());
+        str_printf(&out, ", \"interrupted\": %s}\n", t->stopped ? "true" : "false");
+    } else if (t->held.n && !t->stopped) {
         str_printf(&out, "test accuracy %.2f %%\n", 100 * t->test_accuracy);
     }
     text_print(stdout, out.s ? out.s : "");
     str_free(&out);
+}
+
+/* The settings that decide the bits of the result. Those of the optimizer's schedule include the number of epochs. */
+static void settings_write(const text_training *t, str *s)
+{
+    str_printf(s, "samples %lld held %lld labels %d\n", (long long)t->train.n, (long long)t->held.n,
+               t->labels.n);
+    str_printf(s, "--epochs %lld\n--batch %lld\n--shards %lld\n--max-length %lld\n",
+               (long long)t->epochs, (long long)t->batch, (long long)t->shards,
+               (long long)t->max_length);
+    str_printf(s, "--lr %a\n--warmup %lld\n--clip %a\n--decay %a\n--dropout %a\n", t->lr,
+               (long long)t->warmup, t->clip, t->decay, t->dropout);
+    str_printf(s, "--seed %llu\n%s\n", (unsigned long long)t->seed,
+               t->all ? "--all" : "the head only");
+}
+
+/* Continues from a checkpoint, and lets the ranks divide the work. */
+static int begin(text_training *t, const char *settings)
+{
+    int code = -1;
+    if (t->resume)
+        code = text_state_load(t->command, t->trained, t->optimizer, settings, &t->at, t->resume);
+    return code >= 0 || !t->shards ? code
+                                   : ranks_begin(t->command, t->shards, settings, t->divide,
+                                                 t->quiet, t->optimizer, t->trained);
 }
 
 static int run(text_training *t)
@@ -306,23 +420,26 @@ static int run(text_training *t)
     int code = prepare(t);
     if (code >= 0)
         return code;
-    int64_t *order = heap_get((size_t)t->train.n * sizeof *order);
+    str settings = {0};
+    settings_write(t, &settings);
+    code = begin(t, settings.s);
     interrupt_watch();
     progress_begin(&t->bar, t->quiet);
-    for (int64_t epoch = 0; epoch < t->epochs && code < 0 && !interrupt_asked(); epoch++)
-        code = learn_epoch(t, epoch, order);
-    free(order);
+    if (code < 0)
+        code = learn_all(t, settings.s);
+    str_free(&settings);
     progress_clear(&t->bar);
     if (code >= 0)
         return code;
-    const bool interrupted = interrupt_asked();
     ig_text_model_dropout(t->text, NULL, 0);
-    if (ig_text_model_save(t->text, "classify", t->labels.at, t->labels.n, t->save) != IG_OK)
+    if (ig_team_rank() == 0 &&
+        ig_text_model_save(t->text, "classify", t->labels.at, t->labels.n, t->save) != IG_OK)
         return fail_library(t->command);
-    result_print(t, interrupted);
-    if (interrupted)
-        say(t->command, "interrupted; %s has the weights so far", t->save);
-    return interrupted ? EXIT_INTERRUPTED : EXIT_FINE;
+    result_print(t);
+    if (t->stopped)
+        say(t->command, "interrupted; %s has the weights so far%s%s", t->save,
+            t->checkpoint ? "; continue with --resume " : "", t->checkpoint ? t->checkpoint : "");
+    return t->stopped ? EXIT_INTERRUPTED : EXIT_FINE;
 }
 
 int train_text(int argc, char **argv)
@@ -335,6 +452,9 @@ int train_text(int argc, char **argv)
         {"--hold", 0, "SHARE", option_share, &t.hold,
          "holds back this share of the samples to test with"},
         {"--save", 0, "DIR", option_text, &t.save, "the model folder that is written"},
+        {"--checkpoint", 0, "FILE", option_text, &t.checkpoint,
+         "writes a checkpoint after each epoch"},
+        {"--resume", 0, "FILE", option_text, &t.resume, "continues from a checkpoint"},
         FLAG("--all", &t.all, "trains the whole model, not only the head"),
         {"--epochs", 0, "N", option_count, &t.epochs, "passes over the data (3)"},
         {"--batch", 0, "N", option_count, &t.batch, "samples in a step (16)"},
@@ -347,6 +467,9 @@ int train_text(int argc, char **argv)
          "the probability of all dropout, 0 for none (as config.json says)"},
         {"--max-length", 0, "N", option_count, &t.max_length, "the most tokens of a text"},
         {"--seed", 0, "N", option_seed, &t.seed, "the seed of all random numbers (0)"},
+        {"--shards", 0, "N", option_count, &t.shards,
+         "divides each step into N parts, for the ranks of mpirun (mpirun: 8)"},
+        FLAG("--divide", &t.divide, "each rank of mpirun keeps only its part of the parameters"),
         FLAG("--json", &t.json, "prints JSON, schema 1"),
         FLAG("--quiet", &t.quiet, "prints nothing while it trains"),
         ENGINE_OPTIONS(t.engine),
@@ -359,6 +482,8 @@ int train_text(int argc, char **argv)
         "line. A header, or the keys, may name the columns: 'label', and one or two others. The\n"
         "result is a model folder for 'ingot classify' and for the Python package transformers.\n"
         "Ctrl-C stops after the current step and saves.\n\n"
+        "mpirun -n 4 ingot train text ... divides the parts of each step (--shards) among 4\n"
+        "processes. Results and checkpoints have the same bits for every number of processes.\n\n"
         "  ingot train text --model DIR --data train.tsv --save OUT --all",
         options};
     t.command = &c;
@@ -372,6 +497,10 @@ int train_text(int argc, char **argv)
         say(&c, "give --test or --hold, not both; see 'ingot train text --help'");
         code = EXIT_USAGE;
     }
+    t.quiet |= ig_team_rank() > 0;
+    if (!t.shards && team_is_started())
+        t.shards = RANKS_SHARDS;
+    ig_team_share(false); /* ranks evaluate different samples */
     if (code < 0)
         code = run(&t);
     if (t.made && code != EXIT_FINE)

@@ -175,7 +175,7 @@ void training_free(training *t);
 typedef struct train_settings {
     const char *dataset, *data, *model, *layers, *loss, *optimizer, *save, *resume;
     const char *output, *mean, *std; /* of ONNX models */
-    bool json, quiet;
+    bool json, quiet, divide;
     engine_options engine;
 } train_settings;
 
