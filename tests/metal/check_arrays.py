@@ -53,7 +53,7 @@ def tally(text):
 
 
 def op_rows():
-    return json.loads(run("ops", "--json").stdout)["ops"]
+    return json.loads(run("ops", "--json", "--device", "cpu").stdout)["ops"]
 
 
 def is_own(op):

@@ -1,6 +1,7 @@
 """Special functions in float64, for examples of the op table: definitions and power series, in 60 decimal digits where
 terms cancel. Arguments are moderate."""
 import decimal
+import functools
 import math
 from decimal import Decimal
 
@@ -247,11 +248,16 @@ def spence(x):
     return sum((-z) ** k / k ** 2 for k in range(1, 160))
 
 
+@functools.cache
+def gauss():
+    return np.polynomial.legendre.leggauss(200)
+
+
 @each
 def owens_t(h, a):
     """The integral over the angle, by Gaussian quadrature."""
     top = math.atan(abs(a))
-    angles, weights = np.polynomial.legendre.leggauss(200)
+    angles, weights = gauss()
     at = np.cos((angles + 1) * top / 2)
     with np.errstate(over="ignore", under="ignore"):
         values = weights * np.exp(-0.5 * (h / at) ** 2)

@@ -72,6 +72,9 @@ static ig_array *source_of(ig_array *x, const int64_t *chunk)
     return y;
 }
 
+/* Short tests run one in k cases. */
+static int one_in(int k) { return getenv("IG_TEST_QUICK") ? k : 1; }
+
 /* ---- random numbers ---- */
 
 static uint64_t state = 1;
@@ -342,7 +345,7 @@ static void test_bits(void **unused)
 {
     (void)unused;
     int copies[2] = {0, 0};
-    for (int round = 0; round < 12; round++)
+    for (int round = 0; round < 12 / one_in(3); round++)
         for (int e = 0; e < EXPRESSIONS; e++)
             compare_one(e, round, copies);
     if (!copies[0] || !copies[1])
@@ -634,10 +637,11 @@ static void test_sorts(void **unused)
     (void)unused;
     for (int e = 0; e < SORTS; e++) {
         int merges = 0;
-        for (int round = 0; round < 10; round++)
+        const int rounds = 10 / one_in(2);
+        for (int round = 0; round < rounds; round++)
             merges += compare_sort(e, round);
-        if (merges < 3 && sorts[e].build != first_few)
-            fail_msg("%s: only %d of 10 plans merge runs", sorts[e].name, merges);
+        if (merges < rounds / 3 && sorts[e].build != first_few)
+            fail_msg("%s: only %d of %d plans merge runs", sorts[e].name, merges, rounds);
     }
 }
 
@@ -646,10 +650,11 @@ static void test_long_rows(void **unused)
     (void)unused;
     for (int e = 0; e < ALONGS; e++) {
         int parts = 0;
-        for (int round = 0; round < 24; round++)
+        const int rounds = 24 / one_in(3);
+        for (int round = 0; round < rounds; round++)
             parts += compare_along(e, round);
-        if (parts < 6)
-            fail_msg("%s: only %d of 24 plans cut rows", alongs[e].name, parts);
+        if (parts < rounds / 4)
+            fail_msg("%s: only %d of %d plans cut rows", alongs[e].name, parts, rounds);
     }
 }
 
@@ -750,7 +755,7 @@ static void test_failed_read(void **unused)
 static void test_memory_limit(void **unused)
 {
     (void)unused;
-    for (int e = 0; e < EXPRESSIONS; e++) {
+    for (int e = 0; e < EXPRESSIONS; e += one_in(3)) {
         const int64_t chunk[2] = {50, 64};
         ig_scope_begin();
         ig_array *x = source_of(drawn(1, IG_SHAPE(1000, 128), IG_F32), chunk),
