@@ -56,6 +56,7 @@ BY_TYPE = {
     "const ig_encoding *": ["encodings", "empty_encodings", "NULL"],
     "const char *const *": ["names", "NULL"],
     "const char **": ["&text_out", "NULL"],
+    "const ig_part *": ["(ig_part[2]){{0}}", "NULL"],
     "int64_t *": ["&whole", "NULL"],
     "size_t *": ["&length", "NULL"],
     "ig_onnx_type": ["IG_ONNX_FLOAT", "IG_ONNX_STRING", "IG_ONNX_INT4", "IG_ONNX_UNDEFINED", "(ig_onnx_type)99", "(ig_onnx_type)-1"],
