@@ -86,6 +86,7 @@ typedef struct steps {
     int n, room;
     edge *end;
     int n_end;
+    bool are_inputs; /* the ends are inputs of what the stage computes, not its results */
     /* If not NULL: the array that stands for an evaluated root, on the device that computes. */
     ig_array *(*leaf)(void *context, ig_array *root);
     void *context;

@@ -98,20 +98,54 @@ static int64_t next_length(const block_plan *p, const stage *s, int axis)
     return axis == ndim && s->part > unit ? s->part / 2 : 0;
 }
 
-/* Cuts tiles, and rows of a scan, until a block takes at most `most` bytes. *fits: it does. */
-static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *fits)
+/* The lengths of tiles and parts, the bytes of a block, and the stage's cost. */
+typedef struct stage_size {
+    int64_t tile[IG_MAX_NDIM], part;
+    uint64_t bytes, cost;
+} stage_size;
+
+static stage_size size_of(const block_plan *p, const stage *s)
+{
+    stage_size z = {
+        .part = s->part, .bytes = s->load + stage_tile_bytes(s, false), .cost = stage_cost(p, s)};
+    memcpy(z.tile, s->tile, sizeof z.tile);
+    return z;
+}
+
+static void size_set(stage *s, const stage_size *z)
+{
+    memcpy(s->tile, z->tile, sizeof s->tile);
+    s->part = z->part;
+}
+
+/* True if blocks are smaller than others, and read as much more as that is worth. Tiles in the same chunks take as much memory
+ * however short they are. */
+static bool is_better(const stage_size *z, const stage_size *other)
+{
+    if (other->bytes == UINT64_MAX)
+        return true;
+    const double less = (double)z->bytes / (double)other->bytes;
+    return less < 1 && (double)z->cost * less * less * less < 1.1 * (double)other->cost;
+}
+
+/* Cuts tiles, and with `parts` rows of a scan or a table, until a block takes at most `most` bytes. *fits: it does. */
+static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool parts, bool *fits)
 {
     const int ndim = s->root[0]->view.ndim;
+    stage_size useful = {.bytes = UINT64_MAX};
     TRY(stage_estimate(s));
     for (;;) {
         const uint64_t out = stage_tile_bytes(s, false);
         *fits = s->load + out <= most;
+        const stage_size now = size_of(p, s);
+        if (is_better(&now, &useful))
+            useful = now;
         if (*fits && (stage_continues(s) || is_spread(s)))
             return IG_OK;
         int axis = -1;
         int64_t length = 0;
         uint64_t least = UINT64_MAX;
-        for (int i = 0; i <= ndim; i++) {
+        for (int i = 0; i < ndim + parts; i++) {
             int64_t *cut = i < ndim ? &s->tile[i] : &s->part;
             const int64_t old = *cut, half = next_length(p, s, i);
             const bool grows = s->kind == STAGE_TABLE && i == ndim; /* the table stays as large */
@@ -120,10 +154,10 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
             const uint64_t load = s->load;
             *cut = half;
             TRY(stage_estimate(s));
-            const uint64_t now =
+            const uint64_t cost =
                 s->load < load || out > most / 2 || *fits ? stage_cost(p, s) : UINT64_MAX;
-            if (now < least) {
-                least = now;
+            if (cost < least) {
+                least = cost;
                 axis = i;
                 length = half;
             }
@@ -131,10 +165,41 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool *f
             TRY(stage_estimate(s));
         }
         if (axis < 0)
-            return IG_OK;
+            break;
         *(axis < ndim ? &s->tile[axis] : &s->part) = length;
         TRY(stage_estimate(s));
     }
+    if (!*fits) {
+        size_set(s, &useful);
+        TRY(stage_estimate(s));
+    }
+    return IG_OK;
+}
+
+/* The same for a table whose tiles and parts can both be cut. A tile reads all parts, so long parts make short tiles, and
+ * short tiles read the parts more often. */
+static ig_status cut_table(const block_plan *p, stage *s, uint64_t most, bool *fits)
+{
+    enum { SAME_MOST = 3 }; /* shorter parts in a row that take as much memory */
+    stage_size best = {.bytes = UINT64_MAX};
+    int same = 0;
+    *fits = false;
+    for (int64_t part = s->part; part > 0 && same < SAME_MOST; part /= 2) {
+        bool can;
+        stage_whole_tile(s);
+        s->part = part;
+        TRY(cut_tiles(p, s, most, false, &can));
+        const stage_size now = size_of(p, s);
+        if (can && *fits && now.cost > best.cost)
+            break;
+        const bool less = is_better(&now, &best);
+        same = !can && !less ? same + 1 : 0;
+        if (can ? !*fits || now.cost < best.cost : !*fits && less)
+            best = now;
+        *fits = *fits || can;
+    }
+    size_set(s, &best);
+    return stage_estimate(s);
 }
 
 /* ---- tiles of a crew ---- */
@@ -349,6 +414,8 @@ ig_status stage_cut(const block_plan *p, stage *s, uint64_t most, bool *fits)
         if (*fits)
             return IG_OK;
     }
-    return s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT ? cut_parts(p, s, most, fits)
-                                                             : cut_tiles(p, s, most, fits);
+    if (s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT)
+        return cut_parts(p, s, most, fits);
+    return s->kind == STAGE_TABLE && table_cuts(s->root[0]) ? cut_table(p, s, most, fits)
+                                                            : cut_tiles(p, s, most, true, fits);
 }

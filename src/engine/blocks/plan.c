@@ -35,7 +35,9 @@ static ig_status start_stage(const block_plan *p, stage *s, stage_kind kind)
     ig_array *few[INPUTS_FEW], **ends = s->root[0]->in;
     if (kind == STAGE_TABLE && !table_ends(s->root[0], ends = few))
         return error_waiting(IG_ERR_MEMORY);
-    return steps_make(&s->work, ends, s->root[0]->n_in, p->done, p->n_done);
+    TRY(steps_make(&s->work, ends, s->root[0]->n_in, p->done, p->n_done));
+    s->work.are_inputs = true;
+    return IG_OK;
 }
 
 /* Plans the stage in one way. *fits: a block takes at most `most` bytes. */
@@ -80,7 +82,10 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
             continue;
         TRY(try_way(p, s, way & PARTS ? parts : STAGE_TILES, way & APART,
                     way & LARGE ? larger : usual, &fits));
-        const uint64_t now = fits ? stage_team_cost(p, s) : UINT64_MAX;
+        /* Each tile of a table would compute all of it. */
+        const bool whole = parts == STAGE_TABLE && s->kind == STAGE_TILES && stage_tiles(s) > 1 &&
+                           s->root[0]->op != OP_read && s->root[0]->op != OP_searchsorted;
+        const uint64_t now = fits && !(may_part && whole) ? stage_team_cost(p, s) : UINT64_MAX;
         if (now < (way & LARGE ? least / 4 * 3 : least)) {
             least = now;
             best = way;
@@ -150,9 +155,10 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most)
             continue;
         }
         /* Smaller blocks, if there are any. */
-        const uint64_t load = s->load, peak = s->peak;
+        const bool sums = s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT;
+        const uint64_t taken = s->load + (sums ? 0 : stage_tile_bytes(s, false)), peak = s->peak;
         bool fits;
-        most = most > usual ? most / 4 * 3 : (most < load + 1 ? most : load) / 2;
+        most = most > usual ? most / 4 * 3 : (most < taken + 1 ? most : taken) / 2;
         TRY(start_stage(p, s, s->kind));
         TRY(stage_cut(p, s, most, &fits));
         TRY(stage_measure(p, s));

@@ -565,10 +565,12 @@ ig_status block_plan_run(block_plan *p)
     uint64_t read = 0, total = 0;
     const uint32_t since = cancel_count();
     ig_status status = IG_OK;
+    const bool kept = ig_keep_history(false); /* blocks would keep what they were computed from */
     for (int i = 0; i < p->n; i++)
         total += p->stage[i].read;
     for (int i = 0; i < p->n && status == IG_OK; i++)
         status = run_stage(p, &p->stage[i], since, &read, total);
+    ig_keep_history(kept);
     /* On failure, and for results of other stages, nothing stays evaluated. */
     for (int i = 0; i < p->n_done; i++) {
         ig_array *root = p->done[i].root;

@@ -313,16 +313,31 @@ bool sort_fits(const ig_array *root)
            view_size(&root->view) > 0;
 }
 
-/* The first `kept` elements of sorted rows of x, or their places. */
+/* The first elements of sorted rows. A copy: a stage computes roots. */
+static ig_array *first_of(ig_array *sorted, int64_t kept)
+{
+    view v = sorted->view;
+    v.shape[v.ndim - 1] = kept;
+    ig_array *few = array_view(OP_slice, sorted, &v);
+    view *dst = few ? memory_get(sizeof *dst) : NULL;
+    if (!dst)
+        return NULL;
+    view_contiguous(dst, v.ndim, v.shape);
+    return build_assemble(OP_assemble, (ig_dtype)sorted->dtype, v.ndim, v.shape, &few, dst, 1);
+}
+
+/* The first `kept` elements of sorted rows of x, or their places. Only places are found without sorting whole rows. */
 static ig_array *sort_node(op_id op, const ig_array *root, ig_array *x, int64_t kept)
 {
     int64_t shape[IG_MAX_NDIM];
     const int last = x->view.ndim - 1;
+    const bool few = kept < x->view.shape[last];
     memcpy(shape, x->view.shape, sizeof shape);
-    shape[last] = kept < shape[last] ? kept : shape[last];
+    shape[last] = few && op == OP_argsort ? kept : shape[last];
     const node_attr attr = {.descending = root->attr.descending};
-    return array_node(op, op == OP_sort ? (ig_dtype)x->dtype : IG_I64, x->view.ndim, shape, &x, 1,
-                      &attr);
+    ig_array *y = array_node(op, op == OP_sort ? (ig_dtype)x->dtype : IG_I64, x->view.ndim, shape,
+                             &x, 1, &attr);
+    return y && few && op == OP_sort ? first_of(y, kept) : y;
 }
 
 int sort_runs(const ig_array *root, int64_t length, ig_array *out[2][2])

@@ -385,13 +385,13 @@ static void widen(step *s)
 }
 
 /* True if computing the step's block again for every block of the stage would be much work. */
-static bool repeats(const step *s, double blocks)
+static bool repeats(const steps *w, const step *s, double blocks)
 {
     const view *v = &s->root->view;
     const bool heavy = s->kind == STEP_REDUCE || s->kind == STEP_ROWS || s->kind == STEP_SEARCH ||
                        s->kind == STEP_CONTRACT || s->kind == STEP_WHOLE || s->kind == STEP_CALL ||
                        (blocks == 0 && s->kind == STEP_READ && s->in[1].from >= 0);
-    return heavy && !s->is_end &&
+    return heavy && (!s->is_end || w->are_inputs) &&
            (blocks == 0 ||
             blocks * (double)box_size(&s->want, v->ndim) > REPEATS_MOST * (double)view_size(v));
 }
@@ -407,7 +407,7 @@ void steps_demand(steps *w, const box *wanted, double blocks)
         if (!s->wanted)
             continue;
         widen(s);
-        s->cut = blocks >= 0 && repeats(s, blocks);
+        s->cut = blocks >= 0 && repeats(w, s, blocks);
         for (int i = 0; i < s->n_in && !s->cut; i++) {
             box b;
             if (input_box(s, i, &s->want, &b))

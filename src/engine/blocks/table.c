@@ -1,9 +1,11 @@
-/* Results that grow from part to part of their inputs: counts, writes at computed places, and reads at computed places.
+/* Results that grow from part to part of their inputs: counts, writes at computed places, reads at computed places, and
+ * places among sorted elements.
  *
  *   counts  a kernel of the library whose result is a sum of integers over the last axis of its first input: parts add up
  *   writes  the updates of one element are applied in row-major order: a part updates what the parts before it have left.
  *           A tile of the result takes the updates whose index lies in it, and drops the others behind its last element
- *   reads   a part of the axis that is read fills the elements whose index lies in it */
+ *   reads   a part of the axis that is read fills the elements whose index lies in it
+ *   places  the place of an element is the number of sorted elements before it: parts of the sorted ones add up */
 #include "engine/blocks/blocks.h"
 
 #include "base/memory.h"
@@ -40,6 +42,7 @@ bool table_fits(const ig_array *root)
     case OP_kernel: return root->attr.kernel->sums && root->in[0]->view.ndim > 0;
     case OP_write: return root->attr.dst->ndim > 0 && view_size(root->attr.dst) > 0;
     case OP_read: return root->view.ndim < IG_MAX_NDIM && root->attr.axis_len > 0;
+    case OP_searchsorted: return true;
     default: return false;
     }
 }
@@ -47,14 +50,15 @@ bool table_fits(const ig_array *root)
 int64_t table_row(const ig_array *root)
 {
     const view *x = &root->in[0]->view;
-    return root->op == OP_kernel  ? x->shape[x->ndim - 1]
+    return root->op == OP_read    ? root->attr.axis_len
            : root->op == OP_write ? root->attr.dst->shape[part_axis(root)]
-                                  : root->attr.axis_len;
+                                  : x->shape[x->ndim - 1];
 }
 
 bool table_cuts(const ig_array *root)
 {
-    return root->op == OP_read || (root->op == OP_write && axis_of(root) >= 0);
+    return root->op == OP_read || root->op == OP_searchsorted ||
+           (root->op == OP_write && axis_of(root) >= 0);
 }
 
 /* What a read sees, with the axis that is read as the last one. Axes along which it sees one element have length 1. */
@@ -115,9 +119,12 @@ void table_want(const stage *s, const box *tile, int64_t from, int64_t to, box *
         want[INDEX] = want[UPDATES] = updates_box(root, tile, from, to);
         return;
     }
-    const int last = root->op == OP_kernel ? root->in[0]->view.ndim - 1 : root->view.ndim;
-    box *cut = &want[root->op == OP_kernel ? 0 : 1];
-    if (root->op == OP_read) {
+    const bool reads = root->op == OP_read;
+    const int last = reads ? root->view.ndim : root->in[0]->view.ndim - 1;
+    box *cut = &want[reads];
+    if (root->op == OP_searchsorted)
+        want[1] = *tile;
+    if (reads) {
         want[0] = *tile;
         for (int a = 0; a < last; a++)
             if (cut->hi[a] > 1)
@@ -220,6 +227,13 @@ static ig_array *read(const ig_array *root, ig_array *const *ends, int64_t from,
     return sum && y ? ig_where(within(at, from, from + n), y, sum) : y;
 }
 
+static ig_array *search(const ig_array *root, ig_array *const *ends, ig_array *sum)
+{
+    ig_array *y = array_node(OP_searchsorted, IG_I64, ends[1]->view.ndim, ends[1]->view.shape,
+                             (ig_array *[]){ends[0], ends[1]}, 2, &root->attr);
+    return sum && y ? ig_add(sum, y) : y;
+}
+
 ig_array *table_build(const stage *s, int64_t tile, int64_t part, ig_array *const *ends,
                       ig_array *sum)
 {
@@ -229,9 +243,12 @@ ig_array *table_build(const stage *s, int64_t tile, int64_t part, ig_array *cons
     for (int i = 0; i < root->n_in; i++)
         if (!ends[i])
             return NULL;
-    return root->op == OP_kernel  ? count(root, ends, sum)
-           : root->op == OP_write ? write(root, &b, ends, from, sum)
-                                  : read(root, ends, from, sum);
+    switch (root->op) {
+    case OP_kernel: return count(root, ends, sum);
+    case OP_write: return write(root, &b, ends, from, sum);
+    case OP_searchsorted: return search(root, ends, sum);
+    default: return read(root, ends, from, sum);
+    }
 }
 
 ig_array *table_finish(const stage *s, int64_t tile, ig_array *made)

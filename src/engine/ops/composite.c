@@ -192,8 +192,8 @@ int op_diff(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- index ---- */
 
-/* Integers, which lie between those of i64, are looked for by a kernel. Else compares each element of x1 with the element of
- * the sorted x2 at its insertion point. */
+/* Integers, which lie between those of i64, are looked for by a kernel, which needs all of them in memory. Else compares each
+ * element of x1 with the element of the sorted x2 at its insertion point. */
 int op_isin(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array};
@@ -205,7 +205,8 @@ int op_isin(op_id op, const ig_arg *args, ig_array **out)
     if (n == 0)
         return op_one(out, ig_full(ig_shape(x[0]), ig_bool(invert), IG_BOOL));
     ig_array *x1 = build_cast(x[0], dtype), *x2 = build_cast(x[1], dtype);
-    const bool whole = dtype_is_int(dtype) && dtype != IG_U64;
+    const bool whole =
+        dtype_is_int(dtype) && dtype != IG_U64 && !ig_reads_blocks(x[0]) && !ig_reads_blocks(x[1]);
     if (whole) {
         const ig_dtype wide = dtype == IG_I64 || dtype == IG_U32 ? IG_I64 : IG_I32;
         x1 = build_cast(x1, wide);

@@ -350,8 +350,15 @@ BUILDER(digitize)
     const char *side = args[2].u.b ? "left" : "right";
     if (n == 0)
         return op_one(out, ig_searchsorted(edges, x, side, NULL));
-    ig_array *rises = ig_less_equal(item(edges, 0), item(edges, n - 1));
-    ig_array *sorted = ig_where(rises, edges, ig_flip(edges, IG_NONE));
-    ig_array *at = ig_searchsorted(sorted, x, side, NULL);
+    ig_array *first = item(edges, 0), *last = item(edges, n - 1), *back = ig_flip(edges, IG_NONE);
+    if (ig_reads_blocks(edges)) { /* no block needs both ends of the edges */
+        first = ig_max(ig_reshape(first, IG_SHAPE(1)), IG_AXES(0), false);
+        last = ig_max(ig_reshape(last, IG_SHAPE(1)), IG_AXES(0), false);
+        ig_array *falls = ig_subtract(ig_int(n), ig_searchsorted(back, x, side, NULL));
+        return op_one(out, ig_where(ig_less_equal(first, last),
+                                    ig_searchsorted(edges, x, side, NULL), falls));
+    }
+    ig_array *rises = ig_less_equal(first, last);
+    ig_array *at = ig_searchsorted(ig_where(rises, edges, back), x, side, NULL);
     return op_one(out, ig_where(rises, at, ig_subtract(ig_int(n), at)));
 }
