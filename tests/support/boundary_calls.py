@@ -58,6 +58,7 @@ BY_TYPE = {
     "const char **": ["&text_out", "NULL"],
     "const ig_part *": ["(ig_part[2]){{0}}", "NULL"],
     "int64_t *": ["&whole", "NULL"],
+    "uint64_t *": ["&bytes", "NULL"],
     "size_t *": ["&length", "NULL"],
     "ig_onnx_type": ["IG_ONNX_FLOAT", "IG_ONNX_STRING", "IG_ONNX_INT4", "IG_ONNX_UNDEFINED", "(ig_onnx_type)99", "(ig_onnx_type)-1"],
     "ig_onnx_value *": ["onnx_value", "onnx_texts", "NULL"],

@@ -63,6 +63,7 @@ static ig_array *variable; /* of ig_replace */
 static ig_status code;
 static const char *text_out;
 static int64_t whole;
+static uint64_t bytes;
 static int count_out;
 static size_t length;
 

@@ -221,6 +221,9 @@ static buffer *host_elements(ig_array *x, size_t bytes)
 static ig_status part_check(const ig_part *p, int64_t *elements)
 {
     const int size = ig_team_size(), me = ig_team_rank();
+    if (!p->cut || p->shape.n < 0 || p->shape.n > IG_MAX_NDIM || (p->shape.n && !p->shape.v) ||
+        !ig_dtype_bytes(p->dtype))
+        FAIL(IG_ERR_ARGUMENT, "team_join: a part needs a shape, a dtype and cut");
     bool fits = p->cut[0] == 0;
     *elements = 1;
     for (int i = 0; i < p->shape.n; i++)
@@ -279,7 +282,7 @@ static ig_array *part_array(const ig_part *p, int64_t elements)
 
 static ig_status join_one(const ig_part *p, hash *h, ig_array **x)
 {
-    int64_t elements;
+    int64_t elements = 0;
     TRY(part_check(p, &elements));
     hash_add(h, &p->dtype, sizeof p->dtype);
     hash_add(h, p->shape.v, (size_t)p->shape.n * sizeof *p->shape.v);
