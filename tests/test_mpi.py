@@ -105,6 +105,9 @@ try:
         check(f"saved by {n} ranks", content("whole.npy") == content("team.npy"), "other bits")
         p = team(n, INGOT, "eval", 'x = open("x.zarr"); save("z.npy", x - mean(x, axis=0)); sum(load("z.npy")) * 0')
         check(f".npy by {n} ranks", p.returncode == 0 and content("whole.npy") == content("z.npy"), p.stderr)
+    for n in (2, 3, 4):  # a product has a tile for each rank
+        p = team(n, INGOT, "eval", "--explain", 'x = open("x.npy"); x @ x.T')
+        check(f"tiles of a product, {n} ranks", f"in {n} tiles" in p.stdout, p.stdout + p.stderr)
     p = team(2, INGOT, "eval", "--explain", 'x = open("x.zarr"); mean(x @ x.T)', IG_BLOCK_BYTES="50000")
     check("explain", p.returncode == 0 and p.stdout.count("block by block") == 1, p.stdout + p.stderr)
     if subprocess.run([INGOT, "eval", "--device", "opencl", "1.0"], capture_output=True).returncode == 0:
@@ -126,6 +129,8 @@ try:
 
     # One rank is killed while the others compute.
     ingot('save(normal(key(3), [2000, 2000]), "k.npy")')
+    p = team(2, INGOT, "eval", "--explain", 'x = open("k.npy"); sum(abs(x - mean(x, axis=0)))')
+    check("two stages rather than one rank", "2 stages" in p.stdout, p.stdout + p.stderr)
     command = [*MPIRUN, "-n", "3", INGOT, "eval", 'x = open("k.npy"); for k in range(1000): print(sum(sin(x @ x.T + k)))']
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              env={**os.environ, **ENV, "IG_BLOCK_BYTES": "1000000"})

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/team.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,8 @@
 
 static int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-/* A shorter length of axis i: about half, at a multiple of the sink's chunk. 0: it cannot be cut. */
-static int64_t shorter(const block_plan *p, const stage *s, int axis)
+/* Lengths of tiles along an axis are multiples of this: the chunks of the sinks. */
+static int64_t tile_unit(const block_plan *p, const stage *s, int axis)
 {
     int64_t unit = 1;
     for (int i = 0; i < s->n_root && s->to == TO_SINK; i++) {
@@ -22,6 +23,13 @@ static int64_t shorter(const block_plan *p, const stage *s, int axis)
         const int64_t own = chunk.v && chunk.n == s->root[i]->view.ndim ? chunk.v[axis] : 1;
         unit = unit % own == 0 ? unit : unit * own; /* a multiple of both */
     }
+    return unit;
+}
+
+/* A shorter length of axis i: about half, at a multiple of the sink's chunk. 0: it cannot be cut. */
+static int64_t shorter(const block_plan *p, const stage *s, int axis)
+{
+    const int64_t unit = tile_unit(p, s, axis);
     /* Where the tiles are multiples of a source's chunks, no chunk is read twice. */
     int64_t best = 0;
     for (int i = 0; i < s->work.n; i++) {
@@ -67,7 +75,8 @@ uint64_t stage_team_cost(const block_plan *p, const stage *s)
     const uint64_t all = stage_cost(p, s), ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
     if (ranks == 1 || is_spread(s))
         return all;
-    return all < UINT64_MAX / ranks ? all * ranks : all;
+    /* The one rank also reads its block again for each reduction inside it, so an equal cost is not as good. */
+    return all < UINT64_MAX / (ranks + 1) ? all * ranks + all / 2 : all;
 }
 
 /* True if a root is computed row by row. */
@@ -326,6 +335,53 @@ void stage_whole_tile(stage *s)
         s->tile[i] = v->shape[i] > 0 ? v->shape[i] : 1;
 }
 
+/* ---- tiles of a team's product ---- */
+
+/* An even part of an axis, 1/n of it, at a multiple of the sinks' chunks, and of a source's if that is small. */
+static int64_t even_length(const block_plan *p, const stage *s, int axis, int64_t n)
+{
+    enum { SMALL = 8 };
+    const int64_t unit = tile_unit(p, s, axis);
+    int64_t even = round_up((s->tile[axis] + n - 1) / n, unit), chunk = 1;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *from = &s->work.step[i];
+        for (int a = 0; from->source && a < from->root->view.ndim; a++) {
+            const int64_t own = round_up(from->source->chunk[a], unit);
+            if (from->source->chunk[a] > 1 && own > chunk && own <= even / SMALL)
+                chunk = own;
+        }
+    }
+    even = round_up(even, chunk);
+    return even < s->tile[axis] ? even : s->tile[axis];
+}
+
+/* Cuts a whole tile into one for each rank: rows times columns, such that they read least. Halves would leave some ranks of
+ * three, or of a thousand, with twice the work. Leaves the tile as it is if there is no such cut. */
+static void cut_for_team(const block_plan *p, stage *s)
+{
+    const int64_t ranks = team_shares() ? ig_team_size() : 1;
+    crew_tile whole = {.part = s->part}, best;
+    double least = INFINITY;
+    longest_axes(s, &whole);
+    best = whole;
+    for (int64_t rows = 1; rows <= ranks && whole.axis[0] >= 0; rows++) {
+        const int64_t columns = ranks / rows;
+        if (ranks % rows || (columns > 1 && whole.axis[1] < 0))
+            continue;
+        crew_tile t = whole;
+        t.length[0] = even_length(p, s, t.axis[0], rows);
+        t.length[1] = t.axis[1] >= 0 ? even_length(p, s, t.axis[1], columns) : 0;
+        set_tile(s, &t);
+        const double reads = (double)t.length[0] + (double)t.length[1];
+        if (is_spread(s) && reads < least) {
+            least = reads;
+            best = t;
+        }
+        set_tile(s, &whole);
+    }
+    set_tile(s, &best);
+}
+
 /* ---- parts ---- */
 
 /* Cuts the sums of a reduction or a product into parts, such that a block takes at most `most` bytes. */
@@ -339,6 +395,8 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
     *fits = false;
     TRY(stage_estimate(s));
     const bool product = s->kind == STAGE_PRODUCT;
+    if (product && !is_spread(s))
+        cut_for_team(p, s);
     for (;;) { /* the tile is held while its parts are read, and one rank adds all its parts */
         const bool large = stage_tile_bytes(s, false) > most / (product ? 4 : 3);
         if (!large && (s->kind == STAGE_FOLD || is_spread(s)))
