@@ -54,6 +54,19 @@ try:
         ingot(f'x = load("long.npy"); {expression}', "-o", "whole.npy")
         ingot(f'x = open("long.npy"); {expression}', "-o", "blocks.npy", "--memory-limit", "5MiB")
         check(same("whole.npy", "blocks.npy"), f"{expression}: other bits from a row that does not fit")
+    # Shapes that depend on data. The elements of "many" are distinct.
+    ingot('save("many.npy", normal(key(5), [700000], dtype=f64))')
+    for expression in ["unique_values(x)", "unique_counts(x)[1]", "unique_all(x)[1]", "sum(unique_inverse(x)[1] * x)", "sum(unique_values(y) * x)",
+                       "sum(unique_all(y)[1] * x)", "sum(unique_inverse(y)[1] * x)", "sum(nonzero(x)[0])", "sum(x[x > 10])", "sum(compress(y > 0, x))",
+                       "sum(argwhere(x > 3))", "sum(union1d(x, y))", "sum(setdiff1d(y, x))", "intersect1d(x, round(y))",
+                       "sum(grad(lambda x: sum(unique_values(x) ** 2))(x) * y)", "sum(grad(lambda x: sum(x[x > 10] ** 2))(x) * y)"]:
+        ingot(f'x = load("long.npy"); y = load("many.npy"); {expression}', "-o", "whole.npy")
+        ingot(f'x = open("long.npy"); y = open("many.npy"); {expression}', "-o", "blocks.npy", "--memory-limit", "4MiB")
+        check(same("whole.npy", "blocks.npy"), f"{expression}: other bits from an array that does not fit")
+    ingot('save(unique_values(open("many.npy")), "unique.zarr")', "--memory-limit", "8MiB")
+    ingot('sort(load("many.npy"))', "-o", "whole.npy")
+    ingot('open("unique.zarr")', "-o", "blocks.npy")
+    check(same("whole.npy", "blocks.npy"), "unique elements that do not fit are saved with other bits")
     plan = ingot('x = open("long.npy"); sum(argsort(x) * x)', "--explain", "--memory-limit", "5MiB").stdout
     check("merges" in plan and "spill" in plan, f"the plan of a sort is {plan}")
 

@@ -48,6 +48,10 @@ ig_array *index_first_places(ig_array *x, int axis, int64_t kept);
 /* Row-major positions at which mask, which is bool, is true; evaluates it. The caller frees them with
  * memory_free; NULL on failure. */
 int64_t *mask_positions(ig_array *mask, int64_t *count);
+/* True if x and mask have one shape and are read from sources, and the positions would take much memory. */
+bool mask_spills(ig_array *x, ig_array *mask);
+/* For these: the elements of x, 1-d, at which mask is true; evaluates both, in files. NULL on failure. */
+ig_array *mask_selected(ig_array *x, ig_array *mask);
 
 /* The results of the unique ops. */
 typedef enum unique_part { VALUES, INDICES, INVERSE, COUNTS, UNIQUE_PARTS } unique_part;

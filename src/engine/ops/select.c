@@ -61,6 +61,8 @@ BUILDER(choose)
 static ig_array *taken(op_id op, ig_array *x, ig_array *mask, int axis)
 {
     int64_t n;
+    if (x && mask && x->view.ndim == 1 && mask_spills(x, mask))
+        return mask_selected(x, mask);
     int64_t *at = x ? mask_positions(build_cast(mask, IG_BOOL), &n) : NULL;
     if (at && n > 0 && at[n - 1] >= x->view.shape[axis]) {
         memory_free(at);

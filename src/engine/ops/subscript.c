@@ -219,6 +219,9 @@ ig_array *subscript_get(const char *who, ig_array *x, const ig_index *items, int
     s.v.offset = x->view.offset;
     if (survey(&s, items, n) != IG_OK)
         return NULL;
+    if (n == 1 && items[0].kind == IG_INDEX_ARRAY && items[0].array->dtype == IG_BOOL &&
+        x->view.ndim > 0 && mask_spills(x, items[0].array))
+        return mask_selected(x, items[0].array);
     bool rest = false;
     for (int i = 0; i < n; i++) {
         rest = rest || items[i].kind == IG_INDEX_REST;

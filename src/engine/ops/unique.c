@@ -37,6 +37,58 @@ int64_t *mask_positions(ig_array *mask, int64_t *count)
     return at;
 }
 
+/* Where the elements of a selection were: see evaluate_selected. */
+typedef struct selected_at {
+    ig_array *mask;
+    bool sorted; /* mask selects from the sorted elements */
+} selected_at;
+
+static void selected_release(void *context)
+{
+    selected_at *s = context;
+    ig_release(s->mask);
+    memory_free(s);
+}
+
+static ig_status pull_selected(void *context, ig_array *const *inputs, int n, ig_array *out,
+                               ig_array *g, ig_array **grads)
+{
+    (void)n, (void)out;
+    const selected_at *s = context;
+    ig_array *x = inputs[0];
+    ig_array *order = s->sorted ? evaluate_filed(ig_argsort(x, 0, false, true)) : NULL;
+    ig_array *at = s->sorted && !order ? NULL : evaluate_selected(order, s->mask);
+    ig_array *zero = build_fill(0, (ig_dtype)x->dtype, x->view.ndim, x->view.shape);
+    grads[0] = at && zero ? ig_scatter_add(zero, at, g, 0) : NULL;
+    return grads[0] ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+/* The elements of x, which is 1-d, or of sorted, which has them sorted and is in a file, where mask holds. The gradient goes
+ * to x. */
+static ig_array *selected_of(ig_array *x, ig_array *sorted, ig_array *mask)
+{
+    ig_array *y = evaluate_selected(sorted ? sorted : evaluate_filed(x), mask);
+    if (!y || !dtype_is_float((ig_dtype)x->dtype))
+        return y;
+    selected_at *s = memory_new(sizeof *s);
+    if (!s)
+        return NULL;
+    *s = (selected_at){ig_retain(mask), sorted != NULL};
+    return ig_custom_grad(y, &x, 1, pull_selected, s, selected_release);
+}
+
+bool mask_spills(ig_array *x, ig_array *mask)
+{
+    return view_same_shape(&x->view, &mask->view) && !array_is_complex(x) &&
+           (evaluate_spills(x) || evaluate_spills(mask));
+}
+
+ig_array *mask_selected(ig_array *x, ig_array *mask)
+{
+    mask = evaluate_filed(ig_reshape(build_cast(mask, IG_BOOL), IG_SHAPE(-1)));
+    return mask ? selected_of(ig_reshape(x, IG_SHAPE(-1)), NULL, mask) : NULL;
+}
+
 int op_mask_select(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *mask = args[1].u.array;
@@ -54,7 +106,10 @@ int op_nonzero(op_id op, const ig_arg *args, ig_array **out)
     int64_t inner = 1;
     if (v->ndim == 0)
         FAIL_NONE(IG_ERR_SHAPE, "%s: x has no axes; use x != 0", op_rows[op].name);
-    ig_array *at = kernel_positions(build_cast(args[0].u.array, IG_BOOL));
+    ig_array *mask = build_cast(args[0].u.array, IG_BOOL);
+    ig_array *at = evaluate_spills(args[0].u.array)
+                       ? evaluate_selected(NULL, evaluate_filed(ig_reshape(mask, IG_SHAPE(-1))))
+                       : kernel_positions(mask);
     for (int a = v->ndim - 1; a >= 0 && at; inner *= v->shape[a--]) {
         ig_array *index = inner > 1 ? ig_floor_divide(at, ig_int(inner)) : at;
         if (!(out[a] = a > 0 ? ig_remainder(index, ig_int(v->shape[a])) : index))
@@ -72,14 +127,20 @@ typedef struct groups {
     int64_t size;
 } groups;
 
+/* bool: where groups begin, if differs says where an element differs from the next. */
+static ig_array *beginnings(const ig_array *sorted, ig_array *differs)
+{
+    const int64_t one = 1;
+    ig_array *both[2] = {build_fill(1, IG_BOOL, 1, &one), differs};
+    return sorted->view.shape[0] == 0 ? differs : differs ? ig_concat(both, 2, IG_AXES(0)) : NULL;
+}
+
 /* Cuts sorted elements where differs, of each and the next, is true. */
 static bool groups_find(groups *g, ig_array *order, ig_array *sorted, ig_array *differs)
 {
-    const int64_t one = 1;
     g->size = sorted->view.shape[0];
     g->order = order;
-    ig_array *both[2] = {build_fill(1, IG_BOOL, 1, &one), differs};
-    g->first = g->size == 0 ? differs : differs ? ig_concat(both, 2, IG_AXES(0)) : NULL;
+    g->first = beginnings(sorted, differs);
     ig_array *all[3] = {sorted, g->first, order};
     if (!g->first || evaluate_arrays(all, order ? 3 : 2) != IG_OK)
         return false;
@@ -167,6 +228,49 @@ static ig_array *unique_rows(op_id op, ig_array *sorted, const groups *g, const 
     return ig_moveaxis(build_reshape(op, y, x->view.ndim, shape), IG_AXES(0), IG_AXES(axis));
 }
 
+/* ---- unique elements of arrays that do not fit in memory ---- */
+
+/* True if the place of an element among the distinct values says to which group it belongs. values: in memory, or not. */
+static bool is_searchable(ig_array *values, bool equal_nan)
+{
+    if (!values->root->data)
+        return false;
+    if (equal_nan || !dtype_is_float((ig_dtype)values->dtype))
+        return true;
+    const int64_t n = ig_size(values);
+    const uint8_t *nan =
+        evaluate_data(ig_isnan(ig_slice(values, IG_AXES(n - 1), IG_AXES(n), IG_NONE)));
+    return nan && !*nan;
+}
+
+/* x is 1-d. The sorted elements, their order and the mask of groups are in files. */
+static int unique_spilled(ig_array *x, bool equal_nan, const unique_part *parts, int n,
+                          ig_array **out)
+{
+    ig_array *sorted = evaluate_filed(ig_sort(x, 0, false, true));
+    ig_array *first = sorted ? beginnings(sorted, differences(sorted, equal_nan)) : NULL;
+    groups g = {.size = x->view.shape[0], .first = first ? evaluate_filed(first) : NULL};
+    ig_array *values = g.first ? selected_of(x, sorted, g.first) : NULL;
+    if (!values)
+        return 0;
+    const bool searches = is_searchable(values, equal_nan);
+    for (int i = 0; i < n; i++) {
+        const bool ordered = parts[i] == INDICES || (parts[i] == INVERSE && !searches);
+        if (ordered && !g.order && !(g.order = evaluate_filed(ig_argsort(x, 0, false, true))))
+            return 0;
+        if (parts[i] == COUNTS && !(g.starts = evaluate_selected(NULL, g.first)))
+            return 0;
+        out[i] = parts[i] == VALUES    ? values
+                 : parts[i] == INDICES ? evaluate_selected(g.order, g.first)
+                 : parts[i] == COUNTS  ? unique_counts(&g)
+                 : searches            ? ig_searchsorted(values, x, "left", NULL)
+                                       : unique_inverse(&g);
+        if (!out[i])
+            return 0;
+    }
+    return n;
+}
+
 int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_part *parts, int n,
                 ig_array **out)
 {
@@ -178,6 +282,14 @@ int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_pa
         ordered = ordered || parts[i] == INDICES || parts[i] == INVERSE;
     if (!rows)
         return 0;
+    if (axis == UNIQUE_FLAT && evaluate_spills(rows)) {
+        const int made = unique_spilled(rows, equal_nan, parts, n, out);
+        for (int i = 0; i < made; i++)
+            if (parts[i] == INVERSE &&
+                !(out[i] = build_reshape(op, out[i], x->view.ndim, x->view.shape)))
+                return 0;
+        return made;
+    }
     if (!ordered)
         sorted = ig_sort(rows, 0, false, true);
     else if ((order =
