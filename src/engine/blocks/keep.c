@@ -25,6 +25,8 @@ static uint64_t free_bytes(void)
     return left;
 }
 
+bool evaluate_reads(ig_array *x) { return ig_reads_blocks(x); }
+
 bool evaluate_spills(ig_array *x)
 {
     if (!x || array_is_complex(x) || !ig_reads_blocks(x))

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/composite.h"
+#include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
 #include "engine/ops/kernels.h"
 #include <math.h>
@@ -206,7 +207,7 @@ int op_isin(op_id op, const ig_arg *args, ig_array **out)
         return op_one(out, ig_full(ig_shape(x[0]), ig_bool(invert), IG_BOOL));
     ig_array *x1 = build_cast(x[0], dtype), *x2 = build_cast(x[1], dtype);
     const bool whole =
-        dtype_is_int(dtype) && dtype != IG_U64 && !ig_reads_blocks(x[0]) && !ig_reads_blocks(x[1]);
+        dtype_is_int(dtype) && dtype != IG_U64 && !evaluate_reads(x[0]) && !evaluate_reads(x[1]);
     if (whole) {
         const ig_dtype wide = dtype == IG_I64 || dtype == IG_U32 ? IG_I64 : IG_I32;
         x1 = build_cast(x1, wide);

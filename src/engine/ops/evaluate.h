@@ -12,6 +12,8 @@ const void *evaluate_data(ig_array *x);
 
 /* ---- arrays larger than memory (engine/blocks/keep.c) ---- */
 
+/* True if x depends on sources that are read block by block. */
+bool evaluate_reads(ig_array *x);
 /* True if x depends on sources, and its elements, or as many i64, take a large share of the memory that is left. */
 bool evaluate_spills(ig_array *x);
 /* x, evaluated to a temporary file that it is read from; NULL on failure. */

@@ -351,7 +351,7 @@ BUILDER(digitize)
     if (n == 0)
         return op_one(out, ig_searchsorted(edges, x, side, NULL));
     ig_array *first = item(edges, 0), *last = item(edges, n - 1), *back = ig_flip(edges, IG_NONE);
-    if (ig_reads_blocks(edges)) { /* no block needs both ends of the edges */
+    if (evaluate_reads(edges)) { /* no block needs both ends of the edges */
         first = ig_max(ig_reshape(first, IG_SHAPE(1)), IG_AXES(0), false);
         last = ig_max(ig_reshape(last, IG_SHAPE(1)), IG_AXES(0), false);
         ig_array *falls = ig_subtract(ig_int(n), ig_searchsorted(back, x, side, NULL));
