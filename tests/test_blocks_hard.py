@@ -1,8 +1,10 @@
-"""Arrays larger than memory when things go wrong: four times as much data as memory, kills at random moments, a full disk, chunks that
-cannot be read or were altered. A save always ends with the bits of the same program in memory, or with an error.
+"""Arrays larger than memory when things go wrong: four times as much data as memory, kills at random moments, a full disk, calls that
+transfer fewer bytes, chunks that cannot be read or were altered, files that killed writers left. A save always ends with the
+bits of the same program in memory, or with an error.
 
 INGOT_LARGE=1 takes more data and 500 kills. Ends with "N passed, N failed".
 """
+import fcntl
 import json
 import os
 import random
@@ -10,12 +12,14 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 from support.tally import check, finish, skip
 
 INGOT = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "ingot"))
+FAULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "store", "faults.c")
 LARGE = os.environ.get("INGOT_LARGE") == "1"
 KILLS = 500 if LARGE else 20
 ROWS = 64_000 if LARGE else 16_000  # of 8 KiB
@@ -42,19 +46,33 @@ def peak_bytes(program, *options, group=None):
     return used.ru_maxrss * (1 if os.uname().sysname == "Darwin" else 1024), child.returncode, error
 
 
-def control_group(limit):
-    """A new group of control groups version 2 with a memory limit, without swap; None if this process may not make one."""
-    path = f"/sys/fs/cgroup/ingot-hard-{os.getpid()}"
+def group_paths():
+    """Where a control group may be made, and the names of its limits: version 2, and version 1 inside the own group."""
+    yield "/sys/fs/cgroup", ("memory.max", "memory.swap.max")
     try:
-        os.mkdir(path)
-        for name, value in (("memory.max", limit), ("memory.swap.max", 0)):
-            with open(os.path.join(path, name), "r+") as f:  # the system makes these files
-                f.write(str(value))
-        return path
+        with open("/proc/self/cgroup") as f:
+            for line in f:
+                _, kinds, path = line.strip().split(":", 2)
+                if "memory" in kinds.split(","):
+                    yield "/sys/fs/cgroup/memory" + path.rstrip("/"), ("memory.limit_in_bytes", "memory.swappiness")
     except OSError:
-        if os.path.isdir(path):
-            os.rmdir(path)
-        return None
+        pass
+
+
+def control_group(limit):
+    """A new control group with a memory limit, without swap; None if this process may not make one."""
+    for parent, (most, swap) in group_paths():
+        path = os.path.join(parent, f"ingot-hard-{os.getpid()}")
+        try:
+            os.mkdir(path)
+            for name, value in ((most, limit), (swap, 0)):
+                with open(os.path.join(path, name), "r+") as f:  # the system makes these files
+                    f.write(str(value))
+            return path
+        except OSError:
+            if os.path.isdir(path):
+                os.rmdir(path)
+    return None
 
 
 def same(left, right):
@@ -75,10 +93,11 @@ def test_memory():
         check(f"{program}: the peak is {(used - base) // MIB} MiB more than without data", used - base < limit + 16 * MIB)
     group = control_group(limit + base + 48 * MIB)
     if not group:
-        return skip("a control group", "this process may not make one of version 2")
-    used, code, error = peak_bytes(CENTRED.format("y"), "--memory-limit", str(limit), group=group)
+        return skip("a control group", "this process may not make one")
+    for program in [CENTRED.format("y"), 'x = open("x.zarr"); save(rechunk(x, 500, 256), "t.zarr")']:
+        used, code, error = peak_bytes(program, "--memory-limit", str(limit), group=group)
+        check(f"{program} in a control group of {(limit + base) // MIB + 48} MiB", code == 0, f"{code} {error}")
     os.rmdir(group)
-    check("within a control group", code == 0, error)
 
 
 def test_kills(want):
@@ -125,8 +144,68 @@ def objects(store):
     return sorted(os.path.join(at, name) for at, _, names in os.walk(store) for name in names if name != "zarr.json")
 
 
+def faults(fault, path, **more):
+    """The environment of a command whose system calls fail on files with this path; see store/faults.c."""
+    return {**os.environ, "LD_PRELOAD": os.path.join(folder, "faults.so"), "FAULT": fault, "FAULT_PATH": path,
+            **{key: str(value) for key, value in more.items()}}
+
+
+def with_faults():
+    if sys.platform != "linux":
+        return skip("system calls that fail", "they are replaced with LD_PRELOAD of Linux")
+    built = subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", "faults.so", FAULTS, "-ldl"], capture_output=True,
+                           text=True)
+    check("store/faults.c", built.returncode == 0, built.stderr)
+    return built.returncode == 0
+
+
+def test_short_calls(want):
+    """Calls that transfer fewer bytes than asked for, or are interrupted, change nothing."""
+    p = ingot(CENTRED.format("short"), env=faults("short", ".zarr"))
+    check("short reads and writes", p.returncode == 0 and same("short.zarr", want), p.stderr)
+
+
+def test_no_space(want):
+    """A disk that is full in the middle of a chunk leaves whole chunks only, and the same command goes on with room."""
+    program = CENTRED.format("space")
+    for size in (0, 1000, 100_000, 3_000_000):
+        p = ingot(program, env=faults("full", "space.zarr", FAULT_BYTES=size))
+        check(f"no space after {size} bytes", p.returncode > 0 and "save 'space.zarr" in p.stderr and "No space left" in p.stderr, p.stderr)
+        check("no file without its chunk", not [name for name in objects("space.zarr") if "/.tmp-" in name])
+    p = ingot(program)
+    check("with space again", p.returncode == 0 and same("space.zarr", want), p.stderr)
+
+
+def test_left_files(want):
+    """Files that killed writers left are removed when the same command goes on. That of a living writer stays."""
+    program = CENTRED.format("left")
+    ingot(program, env=faults("full", "left.zarr", FAULT_BYTES=1_000_000))
+    place = os.path.dirname(objects("left.zarr")[0])
+    gone = [os.path.join(place, ".tmp-999999-0"), "left.zarr/.tmp-999999-17"]
+    kept = [os.path.join(place, name) for name in (f".tmp-{os.getpid()}-3", ".tmp-notes", ".tmp-1-2-3")]
+    for path in gone + kept:
+        with open(path, "w") as f:
+            f.write("part of a chunk")
+    with open(kept[0]) as living:
+        fcntl.flock(living, fcntl.LOCK_EX)
+        p = ingot(program)
+    check("with files that others left", p.returncode == 0 and same("left.zarr", want), p.stderr)
+    check("the files of killed writers are removed", not any(map(os.path.exists, gone)))
+    check("other files stay", all(map(os.path.exists, kept)), str([path for path in kept if not os.path.exists(path)]))
+
+
+def test_unreadable():
+    """A chunk that cannot be read is an error that says so and names it, at each operation."""
+    ingot('save(normal(key(1), [400, 400]), "u.zarr")')
+    chunk = objects("u.zarr")[0]
+    for fault, why in (("unread", "Input/output error"), ("denied", "Permission denied")):
+        for program in ('print(sum(open("u.zarr")))', 'save(open("u.zarr") * 2, "v.zarr")', 'open("u.zarr")[:3, :3]'):
+            p = ingot(program, env=faults(fault, chunk.split("/", 1)[1]))
+            check(f"{program}, {why}", p.returncode in (1, 5) and f"read '{chunk}'" in p.stderr and why in p.stderr, f"{p.returncode} {p.stderr}")
+
+
 def test_damage():
-    """Chunks that are cut short, altered or unreadable are errors that name them; missing ones are zeros."""
+    """Chunks that are cut short or altered are errors that name them; missing ones are zeros."""
     ingot('save(normal(key(1), [400, 400]), "d.zarr")')
     with open("d.zarr/zarr.json") as f:
         shape = json.load(f)["shape"]
@@ -134,12 +213,15 @@ def test_damage():
     path = objects("d.zarr")[0]
     with open(path, "rb") as f:
         whole = f.read()
-    for name, content in [("cut short", whole[:len(whole) // 2]), ("empty", b""), ("altered", b"\xff" * 40 + whole[40:]), ("longer", whole + whole)]:
+    middle = len(whole) // 2
+    for name, content in [("cut short", whole[:middle]), ("empty", b""), ("altered", b"\xff" * 40 + whole[40:]), ("longer", whole + whole)]:
         with open(path, "wb") as f:
             f.write(content)
         p = ingot('print(sum(open("d.zarr")))')
-        check(f"a chunk that is {name}", p.returncode in (1, 5) and os.path.basename(path) in p.stderr, f"{p.returncode} {p.stderr}")
+        check(f"a chunk that is {name}", p.returncode in (1, 5) and f"read '{path}'" in p.stderr, f"{p.returncode} {p.stderr}")
     os.remove(path)
+    p = ingot('print(all(open("d.zarr")[:2, :2] == 0))')
+    check("a chunk that is missing", p.returncode == 0 and p.stdout.split() == ["True"], p.stdout + p.stderr)
     os.mkdir(path)
     p = ingot('print(sum(open("d.zarr")))')
     check("a chunk that is a folder", p.returncode in (1, 5), f"{p.returncode} {p.stderr}")
@@ -154,6 +236,11 @@ try:
     check("the same in memory", p.returncode == 0, p.stderr)
     test_kills("want.zarr")
     test_full_disk("want.zarr")
+    if with_faults():
+        test_short_calls("want.zarr")
+        test_no_space("want.zarr")
+        test_left_files("want.zarr")
+        test_unreadable()
     test_damage()
 finally:
     os.chdir("/")

@@ -408,6 +408,13 @@ def kills():
     # Only a kill between the last two system calls of a write that replaces a file leaves one.
     check(f"{len(left)} temporary files remain", len(left) <= KILLS // 3)
     check("versions were written", newest > 0)
+    process = subprocess.Popen([TOOL, "loop", path("kill")], stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    left = [name for _, _, names in os.walk(path("kill")) for name in names
+            if name.startswith(".tmp-") and not name.startswith(f".tmp-{process.pid}-")]
+    process.kill()
+    process.communicate()
+    check("the next writer has removed them", not left)
 
 
 def bucket():

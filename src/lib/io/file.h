@@ -18,7 +18,7 @@ enum { IO_BIG_ENDIAN = 0 };
 #endif
 
 struct io_file {
-    const char *verb; /* "load" or "save": messages begin with it */
+    const char *verb; /* "load", "save", "open", "read": messages begin with it */
     int fd;
     const char *memory;                  /* read instead of a file; NULL: read the file */
     int64_t left;                        /* bytes still to be read; -1 if unknown (a pipe) */

@@ -105,7 +105,7 @@ static ig_status node_read(place *p, const char *key, char **source, char type[N
     const json_where where = {&file, ""};
     int64_t format = 0;
     type[0] = 0;
-    place_name(p, "load", key, &file);
+    place_name(p, "open", key, &file);
     TRY(place_text(p, key, source, &bytes));
     if (!*source)
         return IG_OK;
@@ -148,7 +148,7 @@ static ig_status group_read_v2(ig_group *g, bool *there)
     char *source = NULL;
     size_t bytes = 0;
     g->version = 2;
-    place_name(g->place, "load", ".zmetadata", &file);
+    place_name(g->place, "open", ".zmetadata", &file);
     TRY(place_has(g->place, ".zgroup", there));
     if (!*there)
         return IG_OK;
@@ -167,7 +167,7 @@ static ig_status group_read(ig_group *g)
     char type[NAME_BYTES], *source = NULL;
     bool there = false;
     json_part attributes = {NULL, 0}, consolidated = {NULL, 0};
-    place_name(g->place, "load", "zarr.json", &file);
+    place_name(g->place, "open", "zarr.json", &file);
     g->version = 3;
     ig_status status = node_read(g->place, "zarr.json", &source, type, &attributes, &consolidated);
     if (status == IG_OK && type[0] && strcmp(type, "group") != 0)
@@ -258,7 +258,7 @@ ig_store *ig_group_array(const ig_group *g, const char *name)
     if (s || !absent)
         return s;
     struct io_file file;
-    place_name(g->place, "load", name, &file);
+    place_name(g->place, "open", name, &file);
     io_fail(&file, IG_ERR_FILE,
             "there is no array: neither zarr.json nor .zarray is in the folder; check the name");
     return NULL;

@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -198,7 +199,7 @@ place *place_open(const char *path, bool create)
     while (n > 1 && p->path[n - 1] == '/')
         p->path[--n] = 0;
     struct io_file file;
-    place_name(p, create ? "save" : "load", "", &file);
+    place_name(p, create ? "save" : "open", "", &file);
     if (remote_is_address(p->path)) {
         if (create)
             io_fail(&file, IG_ERR_UNSUPPORTED, "addresses can only be read; choose a folder");
@@ -224,7 +225,7 @@ place *place_open(const char *path, bool create)
 place *place_open_inside(const place *p, const char *key)
 {
     struct io_file file;
-    place_name(p, "load", key, &file);
+    place_name(p, "open", key, &file);
     if (!place_key_valid(key)) {
         io_fail(&file, IG_ERR_ARGUMENT,
                 "the path leaves the store or is not valid; name an array in it");
@@ -273,7 +274,7 @@ void place_close(place *p)
 ig_status object_open(place *p, const char *key, object *o, bool *found)
 {
     struct stat info;
-    place_name(p, "load", key, &o->file);
+    place_name(p, "read", key, &o->file);
     o->place = p;
     o->bytes = -1;
     snprintf(o->key, sizeof o->key, "%s", key);
@@ -380,10 +381,21 @@ ig_status place_has(place *p, const char *key, bool *has)
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
+#define TEMP_PREFIX ".tmp-"
+
 static void temp_name(char out[TEMP_BYTES])
 {
     static atomic_uint counter;
-    snprintf(out, TEMP_BYTES, ".tmp-%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1));
+    snprintf(out, TEMP_BYTES, TEMP_PREFIX "%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1));
+}
+
+/* Locks a new temporary file, which shows temps_remove that its writer lives. False if that removed the file before. A
+ * file system may have no locks: then nobody removes the file. */
+static bool temp_lock(int fd)
+{
+    struct stat info;
+    return (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+           (fstat(fd, &info) != 0 || info.st_nlink > 0);
 }
 
 /* Opens a new file in a folder: without a name, if the system has such files; else with the name in temp. */
@@ -394,8 +406,10 @@ static int temp_open(int folder, char temp[TEMP_BYTES])
     static atomic_bool absent;
     if (!atomic_load_explicit(&absent, memory_order_relaxed)) {
         const int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-        if (fd >= 0 && access("/proc/self/fd", F_OK) == 0)
+        if (fd >= 0 && access("/proc/self/fd", F_OK) == 0) {
+            (void)flock(fd, LOCK_EX | LOCK_NB); /* before it may get a temporary name */
             return fd;
+        }
         if (fd >= 0)
             close(fd);
         if (fd >= 0 || errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)
@@ -405,8 +419,12 @@ static int temp_open(int folder, char temp[TEMP_BYTES])
     for (int tries = 0; tries < TEMP_TRIES; tries++) {
         temp_name(temp);
         const int fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
+        if (fd < 0 && errno == EEXIST)
+            continue;
+        if (fd < 0 || temp_lock(fd))
             return fd;
+        close(fd);
+        errno = EEXIST;
     }
     return -1;
 }
@@ -497,10 +515,58 @@ ig_status place_remove(place *p, const char *key)
     return removed ? IG_OK : io_fail_system(&file, error, "it cannot be deleted");
 }
 
+static bool is_number(const char *text) { return *text && !text[strspn(text, "0123456789")]; }
+
+/* ".tmp-", a number, "-", a number. */
+static bool is_temp(const char *name)
+{
+    if (strncmp(name, TEMP_PREFIX, strlen(TEMP_PREFIX)) != 0)
+        return false;
+    name += strlen(TEMP_PREFIX);
+    const size_t n = strspn(name, "0123456789");
+    return n > 0 && name[n] == '-' && is_number(name + n + 1);
+}
+
+/* Removes a temporary file unless its writer holds its lock. */
+static void temp_remove(int folder, const char *name)
+{
+    const int fd = openat(folder, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Takes over the descriptor of a folder, and goes on to those of chunks in it. What cannot be opened stays. */
+static void temps_remove(int folder)
+{
+    DIR *entries = folder < 0 ? NULL : fdopendir(folder);
+    if (!entries && folder >= 0)
+        close(folder);
+    for (const struct dirent *e; entries && (e = readdir(entries));) {
+        struct stat info;
+        if (is_temp(e->d_name))
+            temp_remove(folder, e->d_name);
+        else if ((strcmp(e->d_name, "c") == 0 || is_number(e->d_name)) &&
+                 fstatat(folder, e->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 S_ISDIR(info.st_mode))
+            temps_remove(
+                openat(folder, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    }
+    if (entries)
+        closedir(entries);
+}
+
+void place_clean(const place *p)
+{
+    if (p->folder >= 0)
+        temps_remove(openat(p->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
 ig_status place_list(place *p, const char *key, place_visit fn, void *ctx)
 {
     struct io_file file;
-    place_name(p, "load", key, &file);
+    place_name(p, "open", key, &file);
     if (p->remote)
         return io_fail(
             &file, IG_ERR_UNSUPPORTED,

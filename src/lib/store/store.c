@@ -166,7 +166,7 @@ ig_status ig_store_read(ig_store *s, ig_ints start, ig_ints size, void *data)
 {
     bool empty = true;
     TRY(require_pointer("ig_store_read", "s", s));
-    TRY(box_check(s, "load", start, size, &empty));
+    TRY(box_check(s, "read", start, size, &empty));
     if (empty)
         return IG_OK;
     TRY(require_pointer("ig_store_read", "data", data));
@@ -192,7 +192,7 @@ ig_status ig_store_has(ig_store *s, ig_ints start, bool *has)
     bool empty = true;
     TRY(require_pointer("ig_store_has", "s", s));
     TRY(require_pointer("ig_store_has", "has", has));
-    TRY(box_check(s, "load", start, (ig_ints){ones, s->ndim}, &empty));
+    TRY(box_check(s, "read", start, (ig_ints){ones, s->ndim}, &empty));
     *has = true;
     return s->kind->has ? s->kind->has(s, start.v, has) : IG_OK;
 }

@@ -507,9 +507,16 @@ static ig_status zarr_read(ig_store *s, const int64_t *start, const int64_t *siz
     return job_run((zarr *)s, start, size, data, cell_read);
 }
 
+void zarr_clean(zarr *z)
+{
+    if (!atomic_exchange(&z->cleaned, true))
+        place_clean(z->place);
+}
+
 static ig_status zarr_write(ig_store *s, const int64_t *start, const int64_t *size,
                             const void *data)
 {
+    zarr_clean((zarr *)s);
     return job_run((zarr *)s, start, size, (void *)(uintptr_t)data, cell_write);
 }
 

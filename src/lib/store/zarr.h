@@ -9,6 +9,7 @@
 #include "lib/store/place.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { ZARR_ELEMENT_BYTES = 16, ZARR_LOCKS = 64 };
 
@@ -25,6 +26,7 @@ typedef struct zarr {
     bool index_first;                  /* a shard begins with its index; else it ends with it */
     codec_chain index;                 /* of a shard's index */
     int64_t inner_count;               /* chunks in a shard; 1 without shards */
+    atomic_bool cleaned;               /* temporary files of killed writers are removed */
     pthread_mutex_t locks[ZARR_LOCKS]; /* an object is written under the lock of its number */
 } zarr;
 
@@ -56,6 +58,8 @@ ig_status zarr_v2_attributes(place *p, char **attributes);
 /* Deletes the chunks of an array whose keys have no prefix. */
 ig_status zarr_remove_cells(place *p);
 
+/* Removes the temporary files of killed writers, once. */
+void zarr_clean(zarr *z);
 /* Replaces the attributes of z, also in its metadata. */
 ig_status zarr_put_attributes(zarr *z, const char *attributes);
 

@@ -396,7 +396,7 @@ zarr *zarr_new(place *p)
     z->base.kind = &zarr_kind;
     for (int i = 0; i < ZARR_LOCKS; i++)
         pthread_mutex_init(&z->locks[i], NULL);
-    place_name(p, "load", "", &file);
+    place_name(p, "open", "", &file);
     memcpy(z->base.shown, file.shown, sizeof file.shown);
     return z;
 }
@@ -408,12 +408,12 @@ static ig_status metadata_read(zarr *z, bool *absent)
     char *source = NULL;
     size_t bytes = 0;
     *absent = false;
-    place_name(z->place, "load", "zarr.json", &file);
+    place_name(z->place, "open", "zarr.json", &file);
     ig_status status = place_text(z->place, "zarr.json", &source, &bytes);
     if (status == IG_OK && source) {
         status = zarr_read_v3(z, &file, source, bytes);
     } else if (status == IG_OK) {
-        place_name(z->place, "load", ".zarray", &file);
+        place_name(z->place, "open", ".zarray", &file);
         status = place_text(z->place, ".zarray", &source, &bytes);
         *absent = status == IG_OK && !source;
         if (status == IG_OK && source)
@@ -506,6 +506,7 @@ static ig_status create(zarr *z, ig_ints shape, ig_dtype dtype, const ig_store_o
     TRY(options_read(z, &file, shape, dtype, o));
     TRY(codec_chain_ready(&z->chain, &file));
     TRY(existing_meet(z, o, &file, &keep));
+    zarr_clean(z);
     return keep ? IG_OK : metadata_write(z);
 }
 

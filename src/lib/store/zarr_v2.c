@@ -120,7 +120,7 @@ ig_status zarr_v2_attributes(place *p, char **attributes)
     struct io_file file;
     size_t bytes = 0;
     *attributes = NULL;
-    place_name(p, "load", ".zattrs", &file);
+    place_name(p, "open", ".zattrs", &file);
     TRY(place_text(p, ".zattrs", attributes, &bytes));
     const ig_status status =
         !*attributes ? IG_OK
