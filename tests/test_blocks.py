@@ -63,6 +63,11 @@ try:
         ingot(f'x = load("long.npy"); y = load("many.npy"); {expression}', "-o", "whole.npy")
         ingot(f'x = open("long.npy"); y = open("many.npy"); {expression}', "-o", "blocks.npy", "--memory-limit", "4MiB")
         check(same("whole.npy", "blocks.npy"), f"{expression}: other bits from an array that does not fit")
+    if ingot("1", "--device", "opencl", ok=False).returncode == 0:
+        for expression in ["sum(unique_values(y) * x)", "sum(x[x > 10])", "sum(searchsorted(sort(y), x))", "sum(sort(y) * x)"]:
+            ingot(f'x = load("long.npy"); y = load("many.npy"); {expression}', "-o", "whole.npy")
+            ingot(f'x = open("long.npy"); y = open("many.npy"); {expression}', "-o", "blocks.npy", "--memory-limit", "24MiB", "--device", "opencl")
+            check(same("whole.npy", "blocks.npy"), f"{expression}: other bits on OpenCL")
     ingot('save(unique_values(open("many.npy")), "unique.zarr")', "--memory-limit", "8MiB")
     ingot('sort(load("many.npy"))', "-o", "whole.npy")
     ingot('open("unique.zarr")', "-o", "blocks.npy")

@@ -18,14 +18,23 @@ static ig_array *stand_in(ig_dtype dtype, int ndim, const int64_t *shape)
     return b ? array_leaf(dtype, ndim, shape, b) : NULL;
 }
 
+/* Bytes that a sort takes on other devices than the CPU, at most: elements and their places twice, and counts. */
+static uint64_t device_sort_bytes(const program *p)
+{
+    const uint64_t n = (uint64_t)(p->outer * p->inner), item = ig_dtype_bytes(p->in[0].dtype);
+    return n * (2 * item + (p->kind == PROGRAM_ARGSORT ? 8 : 0) + 1);
+}
+
 /* Bytes that programs allocate while they run. */
 static uint64_t launch_bytes(const backend *dev, const schedule *s)
 {
     uint64_t most = 0;
-    for (int i = 0; dev == &backend_cpu && i < s->n_program; i++) {
+    for (int i = 0; i < s->n_program; i++) {
         const program *p = &s->program[i];
         const bool sorts = p->kind == PROGRAM_SORT || p->kind == PROGRAM_ARGSORT;
-        const uint64_t bytes = sorts ? cpu_sort_bytes(p) : 0;
+        const uint64_t bytes = !sorts                ? 0
+                               : dev == &backend_cpu ? cpu_sort_bytes(p)
+                                                     : device_sort_bytes(p);
         most = bytes > most ? bytes : most;
     }
     return most;
