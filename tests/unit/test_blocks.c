@@ -593,9 +593,10 @@ static ig_array *max_grad(ig_array *x, int axis)
 }
 static ig_array *search_sorted(ig_array *x, int axis)
 {
-    ig_array *sorted = ig_sort(ig_reshape(x, IG_SHAPE(-1)), 0, false, true);
+    ig_array *flat = ig_reshape(x, IG_SHAPE(-1)), *sorted = ig_sort(flat, 0, false, true);
     ig_array *some = ig_divide(ig_arange(-2000, 2000, 1, IG_F32), ig_float(1000));
-    return ig_searchsorted(sorted, ig_astype(some, ig_dtype_of(x)), axis ? "left" : "right", NULL);
+    return ig_searchsorted(sorted, axis ? flat : ig_astype(some, ig_dtype_of(x)),
+                           axis ? "left" : "right", NULL);
 }
 static ig_array *search_all(ig_array *x, int axis)
 {

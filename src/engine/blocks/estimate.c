@@ -53,11 +53,12 @@ static void add_reads(const stage *s, const box *before, double *reads)
             continue;
         const int ndim = from->root->view.ndim;
         box both, rest = from->want;
-        if (before && s->ahead)
+        if (before && (s->ahead || box_same(&before[i], &from->want, ndim)))
             box_reuse(&before[i], &from->want, ndim, &both, &rest);
         const double bytes = (double)ig_dtype_bytes((ig_dtype)from->root->dtype);
         reads[2 * i] += (double)box_size(&rest, ndim) * bytes;
-        reads[2 * i + 1] += (double)from->asked * bytes;
+        if (box_size(&rest, ndim)) /* else nothing is read again */
+            reads[2 * i + 1] += (double)from->asked * bytes;
     }
 }
 

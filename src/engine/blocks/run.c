@@ -123,13 +123,27 @@ static ig_status load_divide(const runner *r, load *l)
     return status;
 }
 
+/* Drops what a load has and the wanted blocks are not: there is no memory for both. */
+static void load_drop_others(load *l, const steps *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        const step *s = &w->step[i];
+        if (l->data[i] && s->wanted && box_same(&l->want[i], &s->want, s->root->view.ndim))
+            continue;
+        buffer_release(l->data[i]);
+        l->data[i] = NULL;
+    }
+}
+
 /* Decides what a block needs, and allocates it. */
-static ig_status load_prepare(runner *r, load *l, int64_t block, const load *before)
+static ig_status load_prepare(runner *r, load *l, int64_t block, load *before)
 {
     steps *w = &r->s->work;
     const int64_t parts = stage_parts(r->s);
     l->skip = stage_want(r->s, block / parts, block % parts, l->end);
     steps_demand(w, l->end, -1);
+    if (!r->s->ahead)
+        load_drop_others(before, w);
     l->before = before && before->block >= 0 ? before : NULL;
     l->work = w;
     for (int i = 0; i < w->n; i++) {
@@ -394,7 +408,7 @@ static ig_status run_blocks(runner *r)
         if (cancel_count() != r->since)
             return ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
         if (l->block != block) {
-            if (!r->s->ahead) /* nothing of it is used again */
+            if (!r->s->ahead && r->passes)
                 load_drop(other, r->s->work.n);
             TRY(load_prepare(r, l, block, other));
             TRY(load_read(l));
