@@ -324,10 +324,10 @@ MPICH := $(if $(MPICC_MPICH),libingot-mpich.$(if $(MACOS),dylib,so))
 $(BUILD)/$(MPICH): MPICC := $(MPICC_MPICH)
 all: $(TEAM:%=$(BUILD)/%) $(MPICH:%=$(BUILD)/%)
 ifneq ($(TEAM),)
-$(BUILD)/$(TEAM) $(MPICH:%=$(BUILD)/%): src/lib/mpi/mpi.c $(GENERATED)
+$(BUILD)/$(TEAM) $(MPICH:%=$(BUILD)/%): src/lib/mpi/mpi.c src/lib/mpi/watch.c $(GENERATED)
 	@mkdir -p $(BUILD)/obj/src/lib/mpi
 	$(call say,LINK,$@) OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(LIBRARY) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -shared \
-	    -MMD -MP -MF $(BUILD)/obj/src/lib/mpi/$(@F).d $(LINK) $(LDFLAGS) -o $@ $< $(LDLIBS)
+	    -MMD -MP -MF $(BUILD)/obj/src/lib/mpi/$(@F).d $(LINK) $(LDFLAGS) -o $@ $(filter %.c,$^) $(LDLIBS)
 endif
 
 # ---- the command -------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from support import tiny_model
-from support.mpi import ENV as TEAM_ENV, MISSING, MODULE, MPIRUN
+from support.mpi import ENV as TEAM_ENV, MISSING, MODULE, MPIRUN, ranks_of
 from support.tally import check, finish, skip
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
@@ -120,7 +120,7 @@ def check_text():
     running = subprocess.Popen([*MPIRUN, "-n", "3", INGOT, "train", *words, "--all", "--save", "stopped", "--checkpoint", name, "--epochs",
                                 "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**ENV, "TEST_TEAM": name})
     wait_for(name, running)
-    os.kill(ranks_of(name)[1], signal.SIGKILL)
+    os.kill(ranks_of(name, INGOT)[1], signal.SIGKILL)
     out, err = running.communicate(timeout=PATIENCE_S)
     check("text: a killed rank ends all", running.returncode != 0 and os.path.exists(name), out + err)
     p = team(2, INGOT, "train", *words, "--all", "--save", "more", "--resume", name, "--epochs", "7")
@@ -129,7 +129,7 @@ def check_text():
                                 "--epochs", "400"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env={**ENV, "TEST_TEAM": "halted.state"})
     wait_for("halted.state", running)
-    os.kill(ranks_of("halted.state")[1], signal.SIGINT)
+    os.kill(ranks_of("halted.state", INGOT)[1], signal.SIGINT)
     out, err = running.communicate(timeout=PATIENCE_S)
     check("text: interrupted", running.returncode != 0 and "continue with --resume halted.state" in err, out + err)
     whole = run(0, "alone", "--all", "--shards", "8", "--epochs", "400")
@@ -147,21 +147,6 @@ def check_resume():
     check("resumed by other ranks", whole == content("part"))
 
 
-def ranks_of(launcher):
-    """The processes of a team, by rank."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            text = content(f"/proc/{pid}/environ")
-            exe = os.readlink(f"/proc/{pid}/exe")
-        except OSError:
-            continue
-        words = dict(w.split(b"=", 1) for w in text.split(b"\0") if b"=" in w)
-        if exe == os.path.realpath(INGOT) and words.get(b"TEST_TEAM") == str(launcher).encode():
-            found[int(words.get(b"OMPI_COMM_WORLD_RANK", words.get(b"PMI_RANK", b"-1")))] = int(pid)
-    return found
-
-
 def wait_for(name, running):
     """Until the run has written a file."""
     end = time.monotonic() + PATIENCE_S
@@ -174,7 +159,7 @@ def start(n, name, *words):
     running = subprocess.Popen([*MPIRUN, "-n", str(n), INGOT, "train", *words, "--save", name], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env={**ENV, "TEST_TEAM": name})
     wait_for(name, running)
-    return running, ranks_of(name)
+    return running, ranks_of(name, INGOT)
 
 
 def check_killed():
@@ -189,8 +174,8 @@ def check_killed():
         out, err = running.communicate(timeout=PATIENCE_S)
         took = time.monotonic() - began
         check(f"rank {victim} was killed: the others stop", running.returncode != 0 and took < STOP_S, f"{took:.1f} s: {err}")
-        check(f"rank {victim} is named", f"rank {victim}" in (out + err).lower(), out + err)
-        check("no process is left", not ranks_of(name), str(ranks_of(name)))
+        check(f"rank {victim} is named", f"ingot: rank {victim} (process" in err, out + err)
+        check("no process is left", not ranks_of(name, INGOT), str(ranks_of(name, INGOT)))
         done = json.loads(team(0, INGOT, "train", "digits", "--resume", name, "--epochs", "1", "--json").stdout)["loss"]
         epochs = str(len(done) + 2)
         whole = train(0, "whole", *words, "--epochs", epochs, "--shards", "8")
@@ -253,7 +238,8 @@ def check_library():
             p = team(n, TOOL, "sum", str(shards))
             check(f"sums of {n} ranks, {shards} shards", one and p.stdout.splitlines(True) == [one] * n, p.stdout + p.stderr)
     p = team(3, TOOL, "fail", "1")
-    check("a rank fails", p.returncode != 0 and p.stdout.count("rank 1 failed:") == 2, p.stdout + p.stderr)
+    # Rank 0 ends all, perhaps before the other prints.
+    check("a rank fails", p.returncode != 0 and p.stdout.count("rank 1 failed:") in (1, 2), p.stdout + p.stderr)
     p = team(2, TOOL, "differ")
     check("different models", p.returncode != 0 and "have different models" in p.stdout, p.stdout + p.stderr)
 

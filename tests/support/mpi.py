@@ -15,3 +15,20 @@ _modules = [os.path.join(BUILD, name) for name in (["libingot-mpi.so"] if OPEN_M
 MODULE = next((m for m in _modules if os.path.exists(m)), None) if _found else None
 MISSING = f"{_program} or its module is missing; tools/setup --test installs MPI"
 ENV = {"IG_MPI": MODULE or "", "OMPI_MCA_btl_base_warn_component_unused": "0"}
+
+
+def ranks_of(name, program):
+    """The processes of a team that was started with TEST_TEAM=name, by rank."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                words = dict(w.split(b"=", 1) for w in f.read().split(b"\0") if b"=" in w)
+            with open(f"/proc/{pid}/comm") as f:
+                watches = f.read().strip() == "ingot-watch"
+            exe = os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            continue
+        if exe == os.path.realpath(program) and not watches and words.get(b"TEST_TEAM") == name.encode():
+            found[int(words.get(b"OMPI_COMM_WORLD_RANK", words.get(b"PMI_RANK", b"-1")))] = int(pid)
+    return found

@@ -213,14 +213,17 @@ static ig_status sum(int shards)
         }
     if (status == IG_OK)
         status = ig_shards_sum(shards, like, ARRAYS, terms, sums);
+    char line[ARRAYS * 17 + 1] = "";
     for (int i = 0; i < ARRAYS && status == IG_OK; i++) {
         const unsigned char *data = ig_data(sums[i]);
         const size_t bytes = (size_t)sizes[i] * ig_dtype_bytes(dtypes[i]);
         uint64_t digest = 0;
         for (size_t k = 0; k < bytes; k++)
             digest = digest * 1000003 + data[k];
-        printf("%016llx%s", (unsigned long long)digest, i + 1 < ARRAYS ? " " : "\n");
+        snprintf(line + 17 * i, sizeof line - 17 * (size_t)i, "%016llx%c",
+                 (unsigned long long)digest, i + 1 < ARRAYS ? ' ' : '\n');
     }
+    fputs(line, stdout); /* at once: lines of ranks must not mix */
     return status;
 }
 

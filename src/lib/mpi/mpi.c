@@ -4,6 +4,7 @@
  * MPI runs one call at a time (MPI_THREAD_SERIALIZED), a rank that waits does not keep a core busy, and a notice that
  * another rank has failed ends all waiting. Each channel has a communicator; notices have another one. */
 #include "base/team.h"
+#include "lib/mpi/watch.h"
 
 #include <mpi.h>
 #include <pthread.h>
@@ -27,7 +28,8 @@ enum {
     SLEEP_LEAST_NS = 20000,
     SLEEP_MOST_NS = 200000,
     NOTICE_SENDS_MS = 2000, /* for notices of failure to leave this rank */
-    END_S = 60              /* for rank 0 to report a failure */
+    END_S = 60,             /* for rank 0 to report a failure */
+    PRINT_NS = 200000000    /* for mpirun to print it */
 };
 
 static struct {
@@ -396,6 +398,8 @@ static bool begin_mpi(void)
     int begun = 0, level = MPI_THREAD_SINGLE;
     MPI_Initialized(&begun);
     mpi.owns = !begun;
+    if (!begun)
+        watch_start();
     const int code = begun ? MPI_Query_thread(&level)
                            : MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     if (!fine(code))
@@ -404,6 +408,17 @@ static bool begin_mpi(void)
         snprintf(reason, sizeof reason, "this MPI cannot be used from several threads");
         return false;
     }
+    return true;
+}
+
+/* Connects the ranks of this machine to the process that watches them. */
+static bool watch_begin(MPI_Comm near, int local)
+{
+    char name[WATCH_NAME_BYTES];
+    watch_name(name);
+    if (!fine(MPI_Bcast(name, WATCH_NAME_BYTES, MPI_CHAR, 0, near)))
+        return false;
+    watch_join(name, mpi.rank, local);
     return true;
 }
 
@@ -426,8 +441,9 @@ static bool count_near(int *local, int *sharing)
     for (int i = 0; i < *local && well; i++)
         *sharing += memcmp(mask, all + (size_t)i * sizeof mask, sizeof mask) == 0;
     free(all);
+    const bool watching = well && watch_begin(near, *local);
     MPI_Comm_free(&near);
-    return well;
+    return watching;
 }
 
 enum { COMMUNICATORS = TEAM_CHANNELS + 3 };
@@ -470,6 +486,9 @@ static void end_all(void)
 {
     for (int i = 0; mpi.rank != 0 && i < END_S; i++)
         sleep(1);
+    fflush(NULL);
+    nanosleep(&(struct timespec){.tv_nsec = PRINT_NS},
+              NULL); /* mpirun passes on what it has read by then */
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -477,6 +496,7 @@ static void end(bool well)
 {
     MPI_Comm *list[COMMUNICATORS];
     serve_end();
+    watch_end();
     if (!well && mpi.owns)
         end_all();
     if (mpi.notice != MPI_REQUEST_NULL) {
