@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from support.mpi import ENV, MISSING, MODULE, MPIRUN, ranks_of
+from support.mpi import ENV, MISSING, MODULE, MPIRUN, OPEN_MPI, ranks_of
 from support.tally import check, finish, skip
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
@@ -91,6 +91,27 @@ try:
         p = team(n, *words, "-o", "team.npy", TMPDIR=folder)
         check(f"spilled by {n} ranks", p.returncode == 0 and content("whole.npy") == content("team.npy"), p.stderr or "other bits")
         check("no file is left", not [f for f in os.listdir() if f.startswith("ingot-")])
+
+    # As on two machines: no shared memory, and another TMPDIR, or a file system of its own.
+    if OPEN_MPI:
+        tcp = [*MPIRUN, "--mca", "btl", "tcp,self"]
+        words = [INGOT, "eval", spilled.replace("FROM", "open"), "--memory-limit", "1MiB", "-o", "team.npy"]
+        os.mkdir("one")
+        os.mkdir("two")
+
+        def two(*how):
+            hosts = [*tcp, "-n", "1", "-x", f"TMPDIR={folder}/one", *words, ":", "-n", "1", *how, *words]
+            return subprocess.run(hosts, capture_output=True, text=True, env={**os.environ, **ENV}, timeout=PATIENCE_S)
+
+        p = two("-x", f"TMPDIR={folder}/two")
+        check("spilled without shared memory", p.returncode == 0 and content("whole.npy") == content("team.npy"), p.stderr or "other bits")
+        apart = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none {folder}/one && exec "$@"', "sh"]
+        if shutil.which("unshare") and subprocess.run([*apart, "true"], capture_output=True).returncode == 0:
+            p = two("-x", f"TMPDIR={folder}/one", *apart)
+            check("a folder that only one rank sees", p.returncode != 0 and "set TMPDIR to a folder that all machines share" in p.stderr, p.stderr)
+        else:
+            skip("a folder that only one rank sees", "this user cannot mount")
+        check("no file is left there", not os.listdir("one") and not os.listdir("two"))
 
     # Stores: written by all ranks, read by one process.
     ingot('x = load("x.npy"); x - mean(x, axis=0)', "-o", "whole.npy")
