@@ -73,7 +73,8 @@ def check_file(path=PROGRAM, wanted=MH_EXECUTE, also=(), names="$^"):
 
 def make(target):
     # The stage clang compiles the lane loops with optimization, which takes as long as all else.
-    made = subprocess.run(["make", "-s", target, f"BUILD={BUILD}", "LANES_OPTIMIZE=-O1"], cwd=ROOT, capture_output=True, text=True,
+    quick = [f"{name}=-O1" for name in ("OPTIMIZE", "LANES_OPTIMIZE", "MAPS_OPTIMIZE", "STEPS_OPTIMIZE", "PLAIN_OPTIMIZE")]
+    made = subprocess.run(["make", "-s", target, f"BUILD={BUILD}", *quick], cwd=ROOT, capture_output=True, text=True,
                           check=False)
     check(f"make {target}", made.returncode == 0, made.stdout[-2000:] + made.stderr[-2000:])
     return made.returncode == 0
@@ -98,7 +99,7 @@ def check_run(folder):
     text = ["classify", "--model", tiny_model.make(folder, "classify"), "--json", "--device", "metal", "good film"]
     kernel = ["run", os.path.join(ROOT, "tests", "metal", "kernels.cu"), "-k", "saxpy", "--grid", "4", "--block", "256", "--arg",
               "n=1000", "--arg", "a=2", "--arg", "x=arange(1000.0)", "--arg", "y=ones:f32[1000]", "--device", "cpu,metal"]
-    rows = [["--version"], ["devices"], ["doctor"], ["eval", "sum(arange(10))"], ["verify", "--quick", "--device", "cpu"],
+    rows = [["--version"], ["devices"], ["doctor"], ["eval", "sum(arange(10))"], ["verify", "--quick", "--device", "cpu", "--dtype", "f32,i8"],
             ["verify", "--quick", "--device", "metal", "--op", "add", "--dtype", "f32"]]
     prepare(arrays, train, text, kernel, rows[-1])
     for row in rows:
