@@ -1,6 +1,6 @@
 """Data-parallel training under mpirun, by the command, the library and the Python package: the same bits for one process and for 1 to 5
-ranks, also where the ranks divide the parameters, when a run is continued by another number of ranks, and after a rank was killed. Counts as skipped if mpirun or the module is
-missing."""
+ranks, also where the ranks divide the parameters, when a run is continued by another number of ranks, and after a rank was killed.
+Counts as skipped if mpirun or the module is missing."""
 import json
 import os
 import shutil
