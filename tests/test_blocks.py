@@ -75,6 +75,24 @@ try:
     plan = ingot('x = open("long.npy"); sum(argsort(x) * x)', "--explain", "--memory-limit", "5MiB").stdout
     check("merges" in plan and "spill" in plan, f"the plan of a sort is {plan}")
 
+    # Factors of matrices with many rows, and stacks of matrices.
+    ingot('x = normal(key(3), [60000, 9], dtype=f64); save("tall.npy", x); save(rechunk(x, 700, 4), "tall.zarr")')
+    ingot('x = normal(key(4), [900, 24, 24], dtype=f32); save("stack.npy", x); save(rechunk(x, 50, 24, 9), "stack.zarr")')
+    for file, limit, expressions in [
+            ("tall", "3MiB", ["sum(abs(qr(x)[0]))", "max(svd(x, full_matrices=false)[0], axis=0)", "qr(x)[1]", "svdvals(x - mean(x, axis=0))", "svd(x, full_matrices=false)[2]",
+                              "lstsq(x, sum(x, axis=1))[0]", "sum(abs(grad(sum(qr(x)[1] ** 2), x)))"]),
+            ("stack", "3MiB", ["inv(x)", "det(x)", "cholesky(x @ x.mT + eye(24))", "solve(x, x[:, :, 0:2])", "svdvals(x)",
+                               "eigvalsh(x)"])]:
+        for expression in expressions:
+            ingot(f'x = load("{file}.npy"); {expression}', "-o", "whole.npy")
+            ingot(f'x = open("{file}.zarr"); {expression}', "-o", "blocks.npy", "--memory-limit", limit)
+            check(same("whole.npy", "blocks.npy"), f"{expression} of {file}: other bits block by block")
+
+    ingot('x = load("tall.npy"); save(qr(x)[0], "whole.npy")')
+    ingot('x = open("tall.zarr"); save(rechunk(qr(x)[0], 700, 9), "q.zarr")', "--memory-limit", "3MiB")
+    ingot('save(load("q.zarr"), "blocks.npy")')
+    check(same("whole.npy", "blocks.npy"), "Q, which does not fit: other bits block by block")
+
     program = 'x = open("x.zarr"); save(x - mean(x, axis=0), "y.zarr")'
     plan = ingot(program, "--explain", "--memory-limit", "24MiB").stdout
     check("block by block" in plan and "-> output" in plan and "peak" in plan, f"the plan is {plan}")

@@ -51,6 +51,57 @@ def check_qr(dtype):
         small(q.conj().T @ q - np.eye(q.shape[1]), 1, max(a.shape), dtype, f"{what}: not orthogonal")
 
 
+def long_matrices(dtype):
+    """(name, matrix) of at least four slabs of rows (src/engine/numeric/qr.c), or a few rows less"""
+    for m, n in ((4095, 1), (4096, 1), (5003, 7), (4200, 33), (8192, 257)):
+        yield "random", random((m, n), dtype)
+    a = random((5000, 5), dtype)
+    yield "stacked", random((2, 4100, 3), dtype)
+    yield "graded", a * np.logspace(0, -6, 5000)[:, None].astype(dtype)
+    yield "rank-deficient", np.concatenate([a, a[:, :2]], -1)
+    yield "zero", np.zeros((4500, 3), dtype)
+    yield "mostly zero", np.where(np.arange(5000)[:, None] < 1500, a, 0)
+    yield "huge", (a / abs(a).max() * (float(np.finfo(dtype).max) / 1e5)).astype(dtype)
+
+
+def check_long(dtype):
+    """Matrices whose rows are factored in slabs. The bound is that of their columns: rows do not make errors larger."""
+    cases = list(long_matrices(dtype))
+    found = decompose([("qr(a)", a, 2) for _, a in cases])
+    others = decompose([('qr(a, "r")[0]', a, 1) for _, a in cases])
+    values = decompose([("svd(a, full_matrices=false)", a, 3) for _, a in cases])
+    for (name, a), (q, r), (only,), (u, s, v) in zip(cases, found, others, values):
+        what, n = f"a long {name} {np.dtype(dtype)} matrix {a.shape}", a.shape[-1] + 32
+        x, most = scaled(a, dtype)
+        x = x.astype(np.complex128)
+        q, u, v = (y.astype(np.complex128) for y in (q, u, v))
+        check(not np.tril(r, -1).any() and r.tobytes() == only.tobytes(), f"R of {what}")
+        for one, i in ((x[i], i) for i in np.ndindex(x.shape[:-2])):
+            size = np.linalg.norm(one)
+            small(q[i] @ (r[i] / most) - one, size, n, dtype, f"qr of {what}")
+            small(q[i].conj().T @ q[i] - np.eye(a.shape[-1]), 1, n, dtype, f"qr of {what}: not orthogonal")
+            small((u[i] * (s[i] / most)) @ v[i] - one, size, n, dtype, f"svd of {what}")
+            small(u[i].conj().T @ u[i] - np.eye(a.shape[-1]), 1, n, dtype, f"svd of {what}: not orthogonal")
+            check((np.diff(s[i]) <= 0).all(), f"order of singular values of {what}")
+
+
+def check_long_gradients():
+    """Derivatives of factors of a long matrix, by differences."""
+    a, w = random((4099, 3), np.float64), random((3, 3), np.float64)
+    w[np.arange(3), np.arange(3)] += 3  # signs of rows of Q and R cancel
+    np.save(path("long"), a)
+    for loss in ("sum(x[1] * x[1] * w) + sum((x[0] * x[0]) @ w)", "sum(svdvals(a) * w[0])"):
+        program = f'a = load("{path("long")}"); w = array({w.tolist()}, dtype=f64); '
+        lines = program + f'x = qr(a); y = {loss}; save("{path("slope")}", grad(y, a)); '
+        for i, sign in enumerate("+-"):
+            lines += (f'b = load("{path("long")}"); a = b {sign} 1e-6 * cos(arange(4099 * 3, dtype=f64)).reshape([4099, 3]); '
+                      f'x = qr(a); save("{path(f"y{i}")}", {loss}); ')
+        subprocess.run([INGOT, "eval", "--device", DEVICE, lines], check=True)
+        slope = float((np.load(path("slope")) * np.cos(np.arange(4099.0 * 3)).reshape(4099, 3)).sum())
+        step = (np.load(path("y0")) - np.load(path("y1"))) / 2e-6
+        check(abs(slope - step) <= 1e-5 * max(1, abs(step)), f"gradient of {loss}: {slope}, by differences {step}")
+
+
 def check_cholesky(dtype):
     cases = []
     for n in (1, 33, 150):
@@ -153,10 +204,12 @@ def main():
     for dtype in DTYPES:
         check_lu(dtype)
         check_qr(dtype)
+        check_long(dtype)
         check_cholesky(dtype)
         check_systems(dtype)
     check_bits()
     check_small()
+    check_long_gradients()
     if DEVICE == "cpu":
         check_same()
     print(f"{counts[True]} passed, {counts[False]} failed")

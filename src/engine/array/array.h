@@ -111,6 +111,7 @@ typedef struct node_native {
     /* Builds all results for inputs with one more leading axis; returns their number, 0 on failure. NULL: vmap computes
      * slice after slice. */
     int (*batched)(const struct node_native *n, ig_array *const *in, ig_array **out);
+    int own_axes; /* of an input, after those of its stacks; 0: batched does not take parts of stacks */
 } node_native;
 
 struct box;
@@ -159,6 +160,7 @@ typedef struct node_kernel {
     /* Builds the result again for inputs with one more leading axis; NULL: vmap computes slice after slice. */
     struct ig_array *(*batched)(const struct node_kernel *k, int result,
                                 struct ig_array *const *in);
+    int stacks; /* leading axes of inputs and results along which batched builds any part of the result */
     bool sums;                   /* see library_kernel; batched is not NULL */
     const kernel_runner *runner; /* a kernel in CUDA C */
     const node_native *native;   /* native code of the device */
@@ -180,6 +182,7 @@ typedef struct node_attr {
     bool descending; /* sort, argsort */
     bool right;      /* searchsorted */
     bool add;        /* write: adds to the old value */
+    bool apart; /* assemble: much is computed from it, so a stage of its own computes its blocks */
     bool
         symmetric; /* contract: if in[0] and in[1] are equal, all that is added to it is symmetric too */
     uint8_t ndim[4]; /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */

@@ -60,6 +60,7 @@ typedef enum step_kind {
     STEP_ROWS,     /* needs, and computes, whole rows of the last axis */
     STEP_SEARCH,   /* needs all of in[0] */
     STEP_CONTRACT, /* needs whole sums */
+    STEP_STACK,    /* needs, and computes, whole matrices of a stack */
     STEP_ASSEMBLE, /* parts of the result come from different inputs */
     STEP_WHOLE     /* can only be computed as a whole */
 } step_kind;
@@ -73,8 +74,9 @@ typedef struct step {
     block_source *source; /* STEP_SOURCE, STEP_CALL */
     uint64_t read, exact; /* bytes that the stage reads of it, and would read if it had no chunks */
     bool is_end;          /* an end of the stage sees it */
+    bool cut;             /* blocks would compute it again and again: see steps_demand */
     /* Of the current block: */
-    bool wanted, linear, cut;
+    bool wanted, linear;
     box want;
     int64_t asked;  /* STEP_SOURCE: elements that are needed; want has whole chunks */
     ig_array *made; /* borrowed from the scope */
@@ -101,8 +103,9 @@ typedef struct ready {
 /* Lists the steps for n ends. The arrays must live as long as the steps. */
 ig_status steps_make(steps *w, ig_array *const *ends, int n, const ready *done, int n_done);
 void steps_free(steps *w);
-/* Sets want of all steps, for a block of each end. blocks: the number of such blocks; steps that would be computed much
- * more than once are marked as cut, and what they need is not wanted. 0: all costly steps are cut; -1: none. */
+/* Sets want of all steps, for a block of each end. blocks: the number of such blocks, which is not an integer if the last
+ * ones are shorter. Steps that would be computed much more than once are marked as cut, and stay so; what they need is not
+ * wanted. 0: all costly steps are cut; -1: no cuts. */
 void steps_demand(steps *w, const box *want, double blocks);
 /* Builds the ends' blocks in the current scope, after steps_demand. loaded[i]: the block of step i, a source, or all of a
  * root that is ready. Functions of blocks are called, unless their blocks are loaded too. */

@@ -137,6 +137,34 @@ static bool is_better(const stage_size *z, const stage_size *other)
     return less < 1 && (double)z->cost * less * less * less < 1.1 * (double)other->cost;
 }
 
+enum { LENGTHS_MOST = 4 };
+
+/* Shorter lengths of an axis of tiles that may be good: the next one, and those that have whole matrices of stacks, which no
+ * other block computes then. Returns their number. */
+static int lengths_of(const block_plan *p, const stage *s, int axis, int64_t *out)
+{
+    int n = 0;
+    const int64_t usual = next_length(p, s, axis);
+    if (usual)
+        out[n++] = usual;
+    if (axis >= s->root[0]->view.ndim || s->to == TO_SINK)
+        return n;
+    for (int i = 0; usual && i < s->work.n; i++) {
+        const ig_array *x = s->work.step[i].root;
+        if (s->work.step[i].kind != STEP_STACK)
+            continue;
+        for (int a = x->attr.kernel->stacks; a < x->view.ndim && n < LENGTHS_MOST; a++) {
+            const int64_t unit = x->view.shape[a], length = usual / unit * unit;
+            bool known = length == 0;
+            for (int k = 0; k < n; k++)
+                known = known || out[k] == length;
+            if (!known)
+                out[n++] = length;
+        }
+    }
+    return n;
+}
+
 /* Cuts tiles, and with `parts` rows of a scan or a table, until a block takes at most `most` bytes. *fits: it does. */
 static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool parts, bool *fits)
 {
@@ -155,23 +183,24 @@ static ig_status cut_tiles(const block_plan *p, stage *s, uint64_t most, bool pa
         int64_t length = 0;
         uint64_t least = UINT64_MAX;
         for (int i = 0; i < ndim + parts; i++) {
-            int64_t *cut = i < ndim ? &s->tile[i] : &s->part;
-            const int64_t old = *cut, half = next_length(p, s, i);
+            int64_t *cut = i < ndim ? &s->tile[i] : &s->part, lengths[LENGTHS_MOST];
+            const int n = lengths_of(p, s, i, lengths);
             const bool grows = s->kind == STAGE_TABLE && i == ndim; /* the table stays as large */
-            if (!half || (grows && out > most / 2))
-                continue;
-            const uint64_t load = s->load;
-            *cut = half;
-            TRY(stage_estimate(s));
-            const uint64_t cost =
-                s->load < load || out > most / 2 || *fits ? stage_cost(p, s) : UINT64_MAX;
-            if (cost < least) {
-                least = cost;
-                axis = i;
-                length = half;
+            for (int k = 0; k < n && !(grows && out > most / 2); k++) {
+                const int64_t old = *cut;
+                const uint64_t load = s->load;
+                *cut = lengths[k];
+                TRY(stage_estimate(s));
+                const uint64_t cost =
+                    s->load < load || out > most / 2 || *fits ? stage_cost(p, s) : UINT64_MAX;
+                if (cost < least) {
+                    least = cost;
+                    axis = i;
+                    length = lengths[k];
+                }
+                *cut = old;
+                TRY(stage_estimate(s));
             }
-            *cut = old;
-            TRY(stage_estimate(s));
         }
         if (axis < 0)
             break;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCK_BYTES \
     ((uint64_t)128 << 20) /* of a block's sources and results, unless the limit is small */
@@ -35,12 +36,22 @@ uint64_t stage_load_bytes(const stage *s)
     return bytes;
 }
 
+/* The number of blocks, if all were as long as the first. */
+static double even_blocks(const stage *s)
+{
+    double n = s->part && s->part < stage_row(s) ? (double)stage_row(s) / (double)s->part : 1;
+    for (int i = 0; i < s->root[0]->view.ndim; i++)
+        if (s->tile[i] < s->root[0]->view.shape[i])
+            n *= (double)s->root[0]->view.shape[i] / (double)s->tile[i];
+    return n;
+}
+
 /* Sets what the steps want for a block, and marks the cuts. */
 static void demand(stage *s, int64_t block, box *want)
 {
     const int64_t parts = stage_parts(s);
     stage_want(s, block / parts, block % parts, want);
-    steps_demand(&s->work, want, s->all_cut ? 0 : (double)(stage_tiles(s) * parts));
+    steps_demand(&s->work, want, s->all_cut ? 0 : even_blocks(s));
 }
 
 /* Adds what the current block reads of each source, if the steps wanted `before` for the block before it, and what it
@@ -70,23 +81,54 @@ static int64_t sample(int64_t k, int64_t blocks)
     return 1 + (int64_t)((double)(blocks - 1) * (turn - (double)(int64_t)turn));
 }
 
+enum { SAMPLES = 12 }; /* blocks beside the first */
+
+static int64_t nth_sample(int64_t k, int64_t blocks)
+{
+    return blocks - 1 < SAMPLES ? k : sample(k, blocks);
+}
+
+/* Marks the steps that are cut: a step that one of the blocks should not compute is cut for all. Later blocks may cut what
+ * follows a step, which then is not needed. */
+static void mark_cuts(stage *s, int64_t blocks, int64_t n, box *want, bool *needed)
+{
+    int cuts = -1, before;
+    for (int i = 0; i < s->work.n; i++)
+        s->work.step[i].cut = false;
+    do {
+        memset(needed, 0, (size_t)s->work.n);
+        for (int64_t k = 0; k <= n; k++) {
+            demand(s, k ? nth_sample(k, blocks) : 0, want);
+            for (int i = 0; i < s->work.n; i++)
+                needed[i] = needed[i] || s->work.step[i].wanted;
+        }
+        before = cuts;
+        cuts = 0;
+        for (int i = 0; i < s->work.n; i++)
+            cuts += s->work.step[i].cut;
+    } while (cuts > before && n > 0);
+    for (int i = 0; i < s->work.n; i++)
+        s->work.step[i].cut = s->work.step[i].cut && needed[i];
+}
+
 ig_status stage_estimate(stage *s)
 {
-    enum { SAMPLES = 12 };
     const int64_t blocks = stage_tiles(s) * stage_parts(s);
-    const int64_t n = blocks - 1 < SAMPLES ? blocks - 1 : SAMPLES; /* beside the first */
+    const int64_t n = blocks - 1 < SAMPLES ? blocks - 1 : SAMPLES;
     box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
     box *before = memory_get((size_t)(s->work.n + 1) * sizeof *before);
     double *first = memory_new((size_t)(2 * s->work.n + 1) * sizeof *first);
     double *reads = memory_new((size_t)(2 * s->work.n + 1) * sizeof *reads);
-    const bool room = want && before && first && reads;
+    bool *needed = memory_get((size_t)s->work.n + 1);
+    const bool room = want && before && first && reads && needed;
     if (room) {
+        mark_cuts(s, blocks, n, want, needed);
         demand(s, 0, want);
         add_reads(s, NULL, first);
         s->load = stage_load_bytes(s);
     }
     for (int64_t k = 1; room && k <= n; k++) {
-        const int64_t block = n < SAMPLES ? k : sample(k, blocks);
+        const int64_t block = nth_sample(k, blocks);
         demand(s, block - 1, want);
         for (int i = 0; i < s->work.n; i++)
             before[i] = s->work.step[i].want;
@@ -109,6 +151,7 @@ ig_status stage_estimate(stage *s)
     memory_free(before);
     memory_free(first);
     memory_free(reads);
+    memory_free(needed);
     return room ? IG_OK : IG_ERR_MEMORY;
 }
 

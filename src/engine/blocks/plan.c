@@ -50,9 +50,9 @@ static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool al
 }
 
 /* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
- * their own, or always with these if `apart`, and with larger blocks if they read much less; *most becomes their bytes. If
- * none fits, the way that needs least memory. */
-static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apart)
+ * their own, or always with these if `apart`, and, if `large`, with larger blocks if they read much less; *most becomes their
+ * bytes. If none fits, the way that needs least memory. */
+static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apart, bool large)
 {
     enum { APART = 1, PARTS = 2, LARGE = 4, WAYS = 8, LARGE_SHARE = 4 };
     const uint64_t usual = *most;
@@ -71,7 +71,7 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
                        ig_math_mode() == IG_MATH_SAME;
     /* A product reads less the larger its tiles are. */
     const uint64_t larger = kind == PROGRAM_CONTRACT ? p->limit : p->limit / LARGE_SHARE;
-    const int ways = larger > usual && !getenv("IG_BLOCK_BYTES") ? WAYS : LARGE;
+    const int ways = large && larger > usual && !getenv("IG_BLOCK_BYTES") ? WAYS : LARGE;
     int best = may_part ? APART | PARTS : APART;
     uint64_t least = UINT64_MAX;
     bool fits;
@@ -135,17 +135,33 @@ static uint64_t held_bytes(const block_plan *p)
     return held;
 }
 
-/* Makes blocks smaller until they fit in the limit. p->refused: they do not. */
-static ig_status settle(block_plan *p, stage *s, uint64_t most)
+/* Chooses how the stage is cut into blocks of at most *most bytes, and adds the stages that it depends on. Each round makes
+ * some costly steps ready, and another way may then be better. */
+static ig_status cut_and_add(block_plan *p, stage *s, uint64_t *most, bool apart, bool large)
 {
+    const uint64_t usual = *most;
+    bool any = true;
+    while (any) {
+        *most = usual;
+        TRY(choose(p, s, most, apart, large));
+        TRY(add_cuts(p, s, &any));
+    }
     s->all_cut = false;
+    return IG_OK;
+}
+
+/* Makes blocks smaller until they fit in the limit. p->refused: they do not. */
+static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
+{
+    const uint64_t usual = plan_block_bytes(p->limit);
+    uint64_t held, least = UINT64_MAX, load = UINT64_MAX;
+    int worse = 0;
     s->held = 0;
     for (int i = 0; i < s->n_root; i++)
         s->held += s->to == TO_MEMORY ? root_bytes(s->root[i]) : 0;
-    const uint64_t held = held_bytes(p) + s->held;
-    const uint64_t usual = plan_block_bytes(p->limit);
     s->ahead = stage_tiles(s) * stage_parts(s) > 1;
     for (;;) {
+        held = held_bytes(p) + s->held;
         TRY(stage_estimate(s));
         TRY(stage_measure(p, s));
         if (held + s->peak <= p->limit)
@@ -154,18 +170,23 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most)
             s->ahead = 0;
             continue;
         }
-        /* Smaller blocks, if there are any. */
         const bool sums = s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT;
-        const uint64_t taken = s->load + (sums ? 0 : stage_tile_bytes(s, false)), peak = s->peak;
-        bool fits;
-        most = most > usual ? most / 4 * 3 : (most < taken + 1 ? most : taken) / 2;
-        TRY(start_stage(p, s, s->kind));
-        TRY(stage_cut(p, s, most, &fits));
-        TRY(stage_measure(p, s));
-        if ((s->peak >= peak && most <= usual) || most == 0) {
+        const uint64_t block = s->load + (sums ? 0 : stage_tile_bytes(s, false));
+        const bool useless = s->load >= load && block < s->load / 8 * 9; /* the same chunks */
+        worse = s->peak < least && !useless ? 0 : worse + 1;
+        least = s->peak < least ? s->peak : least;
+        load = s->load;
+        if (most == 0 || worse == 2) { /* there are no smaller blocks */
             p->refused = true;
             return IG_ERR_MEMORY;
         }
+        most = most > usual ? most / 4 * 3 : (most < block ? most : block) / 2;
+        uint64_t smaller = most;
+        bool fits;
+        if (s->kind == STAGE_SORT)
+            TRY(try_way(p, s, STAGE_SORT, false, most, &fits));
+        else
+            TRY(cut_and_add(p, s, &smaller, apart, false));
     }
     p->peak = held + s->peak > p->peak ? held + s->peak : p->peak;
     return IG_OK;
@@ -221,7 +242,7 @@ static ig_status merge_runs(block_plan *p, stage *s, uint64_t most)
             return error_waiting(IG_ERR_MEMORY);
         bool fits;
         TRY(try_way(p, s, STAGE_SORT, false, most, &fits));
-        TRY(settle(p, s, most));
+        TRY(settle(p, s, most, false));
         const int last = root->view.ndim - 1;
         if (s->tile[last] >= root->view.shape[last] || s->tile[last] >= PIECE * s->runs)
             return IG_OK;
@@ -247,14 +268,10 @@ static ig_status plan_stage(block_plan *p, stage *s)
     uint64_t most = usual;
     ig_status status = IG_ERR_MEMORY;
     for (int apart = 0; apart < 2 && status != IG_OK && (!apart || sorts(s)); apart++) {
-        bool any;
         p->refused = false;
-        do { /* each round makes some costly steps ready, and another way may then be better */
-            most = usual;
-            TRY(choose(p, s, &most, apart));
-            TRY(add_cuts(p, s, &any));
-        } while (any);
-        status = settle(p, s, most);
+        most = usual;
+        TRY(cut_and_add(p, s, &most, apart, true));
+        status = settle(p, s, most, apart);
         if (status != IG_OK && !p->refused)
             return status;
         if (status != IG_OK && s->n_root == 1 && sort_fits(s->root[0]) && s->root[0] != p->piece)

@@ -106,6 +106,17 @@ static box edge_box(const edge *e, const box *b)
 
 /* ---- making ---- */
 
+/* True if all inputs of a kernel have the stacks of its result. */
+static bool is_stack(const ig_array *x)
+{
+    const int stacks = x->attr.kernel->stacks;
+    for (int i = 0; i < x->n_in; i++)
+        if (x->in[i]->view.ndim < stacks ||
+            memcmp(x->in[i]->view.shape, x->view.shape, (size_t)stacks * sizeof(int64_t)) != 0)
+            return false;
+    return stacks > 0 && x->n_in > 0;
+}
+
 static step_kind kind_of(const ig_array *x)
 {
     switch (x->op) {
@@ -115,6 +126,7 @@ static step_kind kind_of(const ig_array *x)
         return view_size(&x->in[0]->view) == 2 ? STEP_WHOLE : STEP_BITS;
     case OP_read: return STEP_READ;
     case OP_assemble: return STEP_ASSEMBLE;
+    case OP_kernel: return is_stack(x) ? STEP_STACK : STEP_WHOLE;
     default: break;
     }
     switch (node_program(x)) {
@@ -328,6 +340,7 @@ static bool input_box(const step *s, int i, const box *b, box *out)
     case STEP_SEARCH: same = i == 1 ? v->ndim : 0; break;
     case STEP_REDUCE: same = own->ndim; break;
     case STEP_ROWS: same = own->ndim - 1; break;
+    case STEP_STACK: same = s->root->attr.kernel->stacks; break;
     case STEP_ASSEMBLE: return box_of_part(s, i, b, out);
     case STEP_CALL: *out = map_input(s, i, b); return true;
     case STEP_CONTRACT: {
@@ -368,9 +381,12 @@ static void widen(step *s)
     const int last = v->ndim - 1;
     if (s->kind == STEP_WHOLE || s->kind == STEP_READY)
         s->want = box_whole(v->ndim, v->shape);
-    if (s->kind == STEP_ROWS && last >= 0) {
-        s->want.lo[last] = 0;
-        s->want.hi[last] = v->shape[last];
+    const int from = s->kind == STEP_ROWS    ? last
+                     : s->kind == STEP_STACK ? s->root->attr.kernel->stacks
+                                             : v->ndim;
+    for (int i = from < 0 ? 0 : from; i < v->ndim; i++) { /* whole rows, or matrices */
+        s->want.lo[i] = 0;
+        s->want.hi[i] = v->shape[i];
     }
     s->asked = 1;
     for (int i = 0; s->source && i < v->ndim; i++) {
@@ -384,22 +400,26 @@ static void widen(step *s)
         box_make_linear(&s->want, v);
 }
 
+static bool is_apart(const step *s) { return s->kind == STEP_ASSEMBLE && s->root->attr.apart; }
+
 /* True if computing the step's block again for every block of the stage would be much work. */
 static bool repeats(const steps *w, const step *s, double blocks)
 {
     const view *v = &s->root->view;
     const bool heavy = s->kind == STEP_REDUCE || s->kind == STEP_ROWS || s->kind == STEP_SEARCH ||
-                       s->kind == STEP_CONTRACT || s->kind == STEP_WHOLE || s->kind == STEP_CALL ||
+                       s->kind == STEP_CONTRACT || s->kind == STEP_STACK || s->kind == STEP_WHOLE ||
+                       s->kind == STEP_CALL || is_apart(s) ||
                        (blocks == 0 && s->kind == STEP_READ && s->in[1].from >= 0);
+    const bool whole = box_size(&s->want, v->ndim) == view_size(v) && blocks > 1;
     return heavy && (!s->is_end || w->are_inputs) &&
-           (blocks == 0 ||
+           (blocks == 0 || whole || is_apart(s) ||
             blocks * (double)box_size(&s->want, v->ndim) > REPEATS_MOST * (double)view_size(v));
 }
 
 void steps_demand(steps *w, const box *wanted, double blocks)
 {
     for (int i = 0; i < w->n; i++)
-        w->step[i].wanted = w->step[i].linear = w->step[i].cut = false;
+        w->step[i].wanted = w->step[i].linear = false;
     for (int i = 0; i < w->n_end; i++)
         want(w, &w->end[i], &wanted[i]);
     for (int k = w->n - 1; k >= 0; k--) {
@@ -407,8 +427,9 @@ void steps_demand(steps *w, const box *wanted, double blocks)
         if (!s->wanted)
             continue;
         widen(s);
-        s->cut = blocks >= 0 && repeats(w, s, blocks);
-        for (int i = 0; i < s->n_in && !s->cut; i++) {
+        if (blocks >= 0)
+            s->cut = s->cut || repeats(w, s, blocks);
+        for (int i = 0; i < s->n_in && !(s->cut && blocks >= 0); i++) {
             box b;
             if (input_box(s, i, &s->want, &b))
                 want(w, &s->in[i], &b);
@@ -532,6 +553,13 @@ bool steps_inputs(const steps *w, int k, ig_array **in)
     return true;
 }
 
+/* The result of a kernel for a part of its stacks. */
+static ig_array *build_stack(const ig_array *x, ig_array *const *in)
+{
+    ig_array *y = x->attr.kernel->batched(x->attr.kernel, (int)x->attr.result, in);
+    return y ? y->root : NULL;
+}
+
 static ig_array *build_step(const steps *w, int k)
 {
     const step *s = &w->step[k];
@@ -556,10 +584,11 @@ static ig_array *build_step(const steps *w, int k)
             memcpy(dst, x->attr.dst, (size_t)n_dst * sizeof *dst);
         ok = (attr.dst = dst) != NULL;
     }
-    ig_array *y = !ok                    ? NULL
-                  : s->kind == STEP_CALL ? map_run(s, in)
-                                         : array_node(x->op, (ig_dtype)x->dtype, x->view.ndim,
-                                                      shape, in, s->n_in, &attr);
+    ig_array *y = !ok                     ? NULL
+                  : s->kind == STEP_CALL  ? map_run(s, in)
+                  : s->kind == STEP_STACK ? build_stack(x, in)
+                                          : array_node(x->op, (ig_dtype)x->dtype, x->view.ndim,
+                                                       shape, in, s->n_in, &attr);
     if (in != few)
         memory_free(in);
     return y;

@@ -18,6 +18,8 @@ typedef struct library_kernel {
     void (*core)(void *const *at);
     /* Called by vmap, with the numbers of the call and inputs that have one more leading axis. */
     library_build *build;
+    /* Axes of the first input after its stacks, if the results of a part of the stacks are those of the whole; 0: no. */
+    int own_axes;
     /* Bytes of scratch_of(worker) that core needs, from the numbers of the call; NULL: none. */
     size_t (*scratch)(const int64_t *number);
     bool writes_all; /* it writes every element of its results, so they need not begin as zeros */

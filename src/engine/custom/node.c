@@ -419,6 +419,8 @@ ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, const int64_t 
     ig_status status = b ? bind_all(b, args, in) : IG_ERR_MEMORY;
     if (b && given)
         memcpy(b->given, given, sizeof b->given);
+    if (status == IG_OK && r->library && r->library->own_axes)
+        b->base.stacks = in[0]->view.ndim - r->library->own_axes;
     for (int i = 0; status == IG_OK && i < b->base.n_result; i++)
         if (!(results[i] = result_node(b, i, in)))
             status = IG_ERR_MEMORY;

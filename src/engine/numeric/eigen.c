@@ -116,7 +116,10 @@ BUILDER(svd)
     ig_dtype dtype;
     const bool vectors = op == OP_svd && args[2].u.b;
     ig_array *x = matrix_floats(op, args[0].u.array, false, &dtype);
-    const int n = x ? matrix_svd(x, vectors && args[1].u.b, vectors, out) : 0;
+    const bool full = vectors && args[1].u.b;
+    if (!x || (full && matrix_fits(op, x) != IG_OK))
+        return 0;
+    const int n = matrix_svd(x, full, vectors, out);
     for (int i = 0; i < n; i++)
         if (!(out[i] = matrix_result(out[i], dtype)))
             return 0;

@@ -215,22 +215,24 @@ CORES(substitute, FACTOR_SUBSTITUTE)
 
 static library_build build_cholesky, build_lu, build_order, build_qr, build_substitute, build_less;
 
-#define KERNEL(name, type, all) \
+#define KERNEL(name, type, axes, all) \
     [type] = {.file = "factor.cu", \
               .try_core = core_##name##_##type, \
               .build = build_##name, \
+              .own_axes = axes, \
               .writes_all = all}
-#define KERNELS(kind, name, all) \
-    [kind] = {KERNEL(name, FACTOR_F32, all), KERNEL(name, FACTOR_F64, all), \
-              KERNEL(name, FACTOR_C64, all), KERNEL(name, FACTOR_C128, all)}
+#define KERNELS(kind, name, axes, all) \
+    [kind] = {KERNEL(name, FACTOR_F32, axes, all), KERNEL(name, FACTOR_F64, axes, all), \
+              KERNEL(name, FACTOR_C64, axes, all), KERNEL(name, FACTOR_C128, axes, all)}
 static const library_kernel kernels[FACTOR_KINDS][FACTOR_TYPES] = {
-    KERNELS(FACTOR_CHOLESKY, cholesky, true),
-    KERNELS(FACTOR_LU, lu, true),
-    KERNELS(FACTOR_ORDER, order, true),
-    KERNELS(FACTOR_QR, qr, false),
-    KERNELS(FACTOR_SUBSTITUTE, substitute, true),
-    [FACTOR_LESS] = {{.file = "factor.cu", .build = build_less, .writes_all = true},
-                     {.file = "factor.cu", .build = build_less, .writes_all = true}}};
+    KERNELS(FACTOR_CHOLESKY, cholesky, 2, true),
+    KERNELS(FACTOR_LU, lu, 2, true),
+    KERNELS(FACTOR_ORDER, order, 1, true),
+    KERNELS(FACTOR_QR, qr, 2, false),
+    KERNELS(FACTOR_SUBSTITUTE, substitute, 2, true),
+    [FACTOR_LESS] = {
+        {.file = "factor.cu", .build = build_less, .own_axes = 2, .writes_all = true},
+        {.file = "factor.cu", .build = build_less, .own_axes = 2, .writes_all = true}}};
 
 /* A call under construction: numbers, input arrays and shapes of results, in the order of the kernel's parameters. */
 typedef struct call {

@@ -62,6 +62,29 @@ static ig_array *join(ig_array *a, ig_array *b, int axis)
 
 ig_array *matrix_above(ig_array *a, ig_array *b) { return join(a, b, -2); }
 
+static ig_array *apart(ig_array *x)
+{
+    view *dst = memory_get(sizeof *dst);
+    if (!dst)
+        return NULL;
+    view_contiguous(dst, x->view.ndim, x->view.shape);
+    ig_array *y =
+        build_assemble(OP_assemble, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &x, dst, 1);
+    if (y)
+        y->attr.apart = true;
+    return y;
+}
+
+ig_array *matrix_apart(ig_array *x)
+{
+    ig_array *part[2];
+    const int n = x ? complex_flatten(&x, 1, false, part) : 0;
+    for (int i = 0; i < n; i++)
+        if (!(part[i] = apart(part[i])))
+            return NULL;
+    return n == 0 ? NULL : n == 2 ? complex_make((pair){part[0], part[1]}) : part[0];
+}
+
 /* A matrix of real numbers for each one of x, in the dtype of x. */
 static ig_array *for_each(const ig_array *x, ig_array *matrix)
 {

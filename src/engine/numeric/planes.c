@@ -24,6 +24,18 @@ ig_array *planes_join(ig_array *planes, bool conjugate, bool transpose)
                   : complex_make((pair){part[0], conjugate ? ig_negative(part[1]) : part[1]});
 }
 
+ig_status matrix_fits(op_id op, const ig_array *x)
+{
+    char have[400];
+    const int64_t m = matrix_rows(x), n = matrix_columns(x);
+    if (m > 32768 || n > 32768 || m * n > INT32_MAX / 2)
+        FAIL(IG_ERR_SHAPE,
+             "%s: a matrix may have at most 32768 rows and columns, and 2^30 elements, but got "
+             "shape %s",
+             op_rows[op].name, view_shape_text(x->view.ndim, x->view.shape, have));
+    return IG_OK;
+}
+
 ig_array *matrix_floats(op_id op, ig_array *x, bool square, ig_dtype *dtype)
 {
     char have[400];
@@ -37,14 +49,9 @@ ig_array *matrix_floats(op_id op, ig_array *x, bool square, ig_dtype *dtype)
                 op_rows[op].name, square ? "square" : "", view_shape_text(ndim, shape, have));
         return NULL;
     }
-    if (shape[ndim - 1] > 32768 || shape[ndim - 2] > 32768 ||
-        shape[ndim - 1] * shape[ndim - 2] > INT32_MAX / 2) {
-        ig_fail(IG_ERR_SHAPE,
-                "%s: a matrix may have at most 32768 rows and columns, and 2^30 elements, but got "
-                "shape %s",
-                op_rows[op].name, view_shape_text(ndim, shape, have));
+    const int64_t m = shape[ndim - 2], n = shape[ndim - 1];
+    if (!qr_is_long(ndim, m < n ? n : m, m < n ? m : n) && matrix_fits(op, x) != IG_OK)
         return NULL;
-    }
     *dtype = (ig_dtype)x->dtype;
     if (array_is_complex(x))
         return x;

@@ -3,7 +3,11 @@
  *
  * V and T are made for groups of columns, because for all columns most of T, and half of V, would be products and zeros
  * that Q does not need. Q is the product of all groups with the identity, the last one first: the columns before a group
- * are still those of the identity then, so the products have half of the size, too. */
+ * are still those of the identity then, so the products have half of the size, too.
+ *
+ * The rows of a long matrix are cut into slabs, whose factors are computed side by side. Their R, one below the other, are
+ * factored again; that Q has a part for each slab, which its own Q is multiplied by. The slabs depend on the shape only, so
+ * a matrix that does not fit in memory has the same factors: blocks of it are stacks of slabs. */
 #include "base/error.h"
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"
@@ -116,7 +120,70 @@ static ig_array *r_of(const groups *g)
     return g->n > 1 ? ig_concat(rows, g->n, IG_AXES(-2)) : rows[0];
 }
 
+/* ---- long matrices ---- */
+
+enum { SLAB_LEAST = 1024, SLAB_COLUMNS = 4, SLABS_LEAST = 4 };
+
+/* Rows of a slab: a power of 2. */
+static int64_t slab_rows(int64_t columns)
+{
+    int64_t rows = SLAB_LEAST;
+    while (rows < SLAB_COLUMNS * columns)
+        rows *= 2;
+    return rows;
+}
+
+bool qr_is_long(int ndim, int64_t rows, int64_t columns)
+{
+    return ndim < IG_MAX_NDIM && rows / SLABS_LEAST >= slab_rows(columns);
+}
+
+/* The matrices of x, whose rows are those of `count` slabs, as stacks of slabs; and back if count is 0. */
+static ig_array *slabs(ig_array *x, int64_t count)
+{
+    if (!x)
+        return NULL;
+    int64_t shape[IG_MAX_NDIM + 1];
+    const int lead = x->view.ndim - (count ? 2 : 3), n = lead + (count ? 3 : 2);
+    memcpy(shape, x->view.shape, (size_t)lead * sizeof *shape);
+    if (count)
+        shape[lead] = count;
+    shape[n - 2] = count ? matrix_rows(x) / count : matrix_rows(x) * x->view.shape[lead];
+    shape[n - 1] = matrix_columns(x);
+    return ig_reshape(x, (ig_ints){shape, n});
+}
+
+static ig_array *above(ig_array *a, ig_array *b)
+{
+    return b && matrix_rows(b) ? matrix_above(a, b) : a;
+}
+
+/* ---- gradients ---- */
+
 static ig_array *conj_of(ig_array *x) { return array_is_complex(x) ? ig_conj(x) : x; }
+
+/* x r^-H */
+static ig_array *divided(ig_array *x, ig_array *r)
+{
+    return matrix_adjoint(triangular_solve_public(r, matrix_adjoint(x), true, false));
+}
+
+/* The same for the rows of a long x, slab by slab. */
+static ig_array *divided_long(ig_array *x, ig_array *r)
+{
+    const int64_t m = matrix_rows(x), n = matrix_columns(x), count = m / slab_rows(n),
+                  even = count * slab_rows(n);
+    int64_t shape[IG_MAX_NDIM];
+    ig_array *top = slabs(matrix_part(x, 0, even, 0, n), count);
+    if (!top)
+        return NULL;
+    memcpy(shape, top->view.shape, sizeof shape);
+    shape[top->view.ndim - 2] = n;
+    ig_array *each =
+        ig_broadcast_to(ig_expand_dims(r, IG_AXES(-3)), (ig_ints){shape, top->view.ndim});
+    return above(slabs(divided(top, each), 0),
+                 even < m ? divided(matrix_part(x, even, m, 0, n), r) : NULL);
+}
 
 /* number: only R is a result; Q is square and has more rows than the matrix has columns. With G = conj(g) and
  * X = triu(GR R^H - Q^H GQ), the gradient is (GQ + Q S) R^-H, conjugated. S is Hermitian: above its diagonal it is X, and
@@ -139,7 +206,10 @@ static ig_status pull_qr(ig_array *const *in, const int64_t *number, ig_array *c
     on = ig_multiply(ig_add(on, matrix_adjoint(on)), ig_float(0.5));
     ig_array *s = ig_matmul(f[0], ig_add(ig_add(above, matrix_adjoint(above)), on));
     s = gq ? ig_add(s, conj_of(gq)) : s;
-    s = matrix_adjoint(triangular_solve_public(f[1], matrix_adjoint(s), true, false));
+    if (!s)
+        return IG_ERR_ARGUMENT;
+    s = qr_is_long(s->view.ndim, matrix_rows(s), matrix_columns(s)) ? divided_long(s, f[1])
+                                                                    : divided(s, f[1]);
     grads[0] = conj_of(s);
     return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
 }
@@ -153,19 +223,53 @@ static int qr_empty(ig_array *a, bool complete, ig_array *out[2])
     return out[0] && out[1] ? 2 : 0;
 }
 
+/* Q with `width` columns, not if that is 0, and R of a matrix with no fewer rows than columns. */
+static bool qr_plain(ig_array *a, int64_t width, ig_array **q, ig_array **r)
+{
+    groups g;
+    if (!whole_qr(a, width, q, r)) {
+        if (!qr_groups(a, &g))
+            return false;
+        *r = r_of(&g);
+        *q = width ? q_of(&g, width) : NULL;
+    }
+    return *r && (*q || !width);
+}
+
+static bool qr_reduced(ig_array *a, bool only_r, ig_array **q, ig_array **r);
+
+static bool qr_long(ig_array *a, bool only_r, ig_array **q, ig_array **r)
+{
+    const int64_t m = matrix_rows(a), n = matrix_columns(a), count = m / slab_rows(n),
+                  even = count * slab_rows(n);
+    ig_array *q1, *r1, *q2;
+    if (!qr_plain(slabs(matrix_part(a, 0, even, 0, n), count), only_r ? 0 : n, &q1, &r1))
+        return false;
+    ig_array *next = matrix_apart(above(slabs(r1, 0), matrix_part(a, even, m, 0, n)));
+    if (!next || !qr_reduced(next, only_r, &q2, r))
+        return false;
+    if (only_r)
+        return true;
+    ig_array *each = slabs(matrix_part(q2, 0, count * n, 0, n), count);
+    *q = above(slabs(ig_matmul(q1, each), 0), matrix_part(q2, count * n, matrix_rows(q2), 0, n));
+    return *q != NULL;
+}
+
+static bool qr_reduced(ig_array *a, bool only_r, ig_array **q, ig_array **r)
+{
+    return qr_is_long(a->view.ndim, matrix_rows(a), matrix_columns(a))
+               ? qr_long(a, only_r, q, r)
+               : qr_plain(a, only_r ? 0 : matrix_columns(a), q, r);
+}
+
 /* Q and R of a matrix with no fewer rows than columns. */
 static int qr_tall(ig_array *a, bool complete, bool only_r, ig_array *out[2])
 {
     const int64_t m = matrix_rows(a), n = matrix_columns(a),
                   number[LINALG_NUMBERS] = {only_r, complete && m > n};
     ig_array *r;
-    groups g;
-    if (!whole_qr(a, only_r ? 0 : complete ? m : n, &out[0], &r)) {
-        if (!qr_groups(a, &g))
-            return 0;
-        r = r_of(&g);
-        out[0] = only_r ? r : q_of(&g, complete ? m : n);
-    }
+    if (!(number[1] ? qr_plain(a, m, &out[0], &r) : qr_reduced(a, only_r, &out[0], &r)))
+        return 0;
     out[0] = only_r ? r : out[0];
     out[1] = number[1] ? matrix_above(r, matrix_zeros(a, m - n, n)) : r;
     if (!out[0] || !out[1])

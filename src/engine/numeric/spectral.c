@@ -102,16 +102,18 @@ static library_build svd_build, eigh_build, eig_build;
 
 #define CORE(name, kind) \
     static void name##_##kind(void *const *at) { run_all(at, kind, name##_task); }
+#define SPECTRAL(name, kind) \
+    { \
+        .file = #name ".cu", .core = name##_##kind, .build = name##_build, .own_axes = 3, \
+        .writes_all = true \
+    }
 #define CORES(name) \
     CORE(name, 0) \
     CORE(name, 1) \
     CORE(name, 2) \
     CORE(name, 3) \
     static const library_kernel name##_kernel[FLOAT_KINDS] = { \
-        {.file = #name ".cu", .core = name##_0, .build = name##_build, .writes_all = true}, \
-        {.file = #name ".cu", .core = name##_1, .build = name##_build, .writes_all = true}, \
-        {.file = #name ".cu", .core = name##_2, .build = name##_build, .writes_all = true}, \
-        {.file = #name ".cu", .core = name##_3, .build = name##_build, .writes_all = true}};
+        SPECTRAL(name, 0), SPECTRAL(name, 1), SPECTRAL(name, 2), SPECTRAL(name, 3)};
 CORES(svd)
 CORES(eigh)
 CORES(eig)
@@ -511,11 +513,33 @@ static bool svd_planes(ig_array *g, int64_t k, ig_array **out)
     return true;
 }
 
+/* The same, after checks. */
+static bool svd_checked(ig_array *g, int64_t k, ig_array **out)
+{
+    ig_array *checked = finite_planes(g, CHECK_svd_finite);
+    return checked && (whole_svd(checked, k, out) || svd_planes(checked, k, out)) && out[0] &&
+           converged(out[0], CHECK_svd_sweeps, out, k ? 3 : 1);
+}
+
+/* The same of a long matrix A = Q R: R has its values, and Q times the left vectors of R are its own. */
+static bool svd_long(ig_array *a, int64_t k, ig_array **out)
+{
+    ig_array *f[2];
+    if (ig_qr(a, k ? "reduced" : "r", f, 2) != (k ? 2 : 1) ||
+        !svd_checked(planes_of(f[k ? 1 : 0], true), k, out))
+        return false;
+    if (k)
+        out[1] = planes_of(ig_matmul(f[0], planes_join(out[1], false, true)), true);
+    return !k || out[1];
+}
+
 int planes_svd(ig_array *g, int64_t k, ig_array **out)
 {
-    ig_array *raw[3], *checked = finite_planes(g, CHECK_svd_finite);
-    if (!checked || !(whole_svd(checked, k, raw) || svd_planes(checked, k, raw)) || !raw[0] ||
-        !converged(raw[0], CHECK_svd_sweeps, raw, k ? 3 : 1))
+    ig_array *raw[3], *a = g ? planes_join(g, false, true) : NULL;
+    if (!a)
+        return 0;
+    const bool is_long = qr_is_long(a->view.ndim, matrix_rows(a), matrix_columns(a));
+    if (!(is_long && k <= matrix_columns(a) ? svd_long(a, k, raw) : svd_checked(g, k, raw)))
         return 0;
     static const ig_pullback rules[] = {pull_singular_values, pull_left, pull_right};
     for (int i = 0; i < (k ? 3 : 1); i++)

@@ -11,6 +11,8 @@ ig_array *planes_of(ig_array *x, bool transpose);
 /* The array of planes, complex if there are two; conjugated or not, transposed or not. */
 ig_array *planes_join(ig_array *planes, bool conjugate, bool transpose);
 
+/* Fails if x is too large for a decomposition. A long matrix (qr.c) is not, unless all of its vectors are wanted. */
+ig_status matrix_fits(op_id op, const ig_array *x);
 /* x as floats in which decompositions compute: f32, f64, c64 or c128; *dtype is the dtype of results. Fails unless x has
  * two axes or more; or, if square, unless the last two have one length. NULL on failure. */
 ig_array *matrix_floats(op_id op, ig_array *x, bool square, ig_dtype *dtype);

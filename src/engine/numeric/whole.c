@@ -84,6 +84,7 @@ static int inputs_of(const node_native *n) { return n->kind == NATIVE_TRIANGULAR
 static bool is_offered(node_native *n, const ig_array *x)
 {
     const int lead = x->view.ndim - own_axes(n);
+    n->own_axes = own_axes(n);
     n->number[WHOLE_COUNT] = 1;
     for (int i = 0; i < lead; i++)
         n->number[WHOLE_COUNT] *= x->view.shape[i];

@@ -131,6 +131,8 @@ ig_status native_apply(const node_native *n, ig_array *const *in, int n_in,
 {
     native_call *c = call_new(n, shapes, n_result);
     ig_status status = c ? IG_OK : IG_ERR_MEMORY;
+    if (c && n->own_axes)
+        c->base.stacks = in[0]->view.ndim - n->own_axes;
     for (int i = 0; i < n_result && status == IG_OK; i++) {
         ig_array *x = array_node(OP_kernel, shapes[i].dtype, shapes[i].ndim, shapes[i].shape, in,
                                  n_in, &(node_attr){.result = i, .kernel = &c->base});

@@ -380,7 +380,10 @@ size_t cpu_sort_scratch(const program *p)
 }
 
 /* A few indices of a row are found without sorting it. */
-static bool is_selected(const program *p) { return p->kept <= p->inner / SELECT_SHARE; }
+static bool is_selected(const program *p)
+{
+    return way_of(p)->pick && p->kept <= p->inner / SELECT_SHARE;
+}
 
 static void sort_row(const sort_job *j, int64_t row, const char *elements, char *scratch)
 {
