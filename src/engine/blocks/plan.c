@@ -172,8 +172,9 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
         }
         const bool sums = s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT;
         const uint64_t block = s->load + (sums ? 0 : stage_tile_bytes(s, false));
-        const bool useless = s->load >= load && block < s->load / 8 * 9; /* the same chunks */
-        worse = s->peak < least && !useless ? 0 : worse + 1;
+        const bool useless =
+            !sums && s->load >= load && block < s->load / 8 * 9; /* the same chunks */
+        worse = most > usual || (s->peak < least && !useless) ? 0 : worse + 1;
         least = s->peak < least ? s->peak : least;
         load = s->load;
         if (most == 0 || worse == 2) { /* there are no smaller blocks */
