@@ -636,7 +636,7 @@ int verb_bench(int argc, char **argv)
         {"--cmd", 0, "COMMAND", read_command, &set.commands,
          "measures your own command; repeat it to compare several"},
         FLAG("--show-output", &set.show_output, "shows the output of the commands"),
-        {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
+        {"--memory-limit", 0, "SIZE", option_memory, &set.engine.memory_limit,
          "bytes that arrays may hold (512MiB, 4GiB)"},
         MATH_OPTION(set.engine),
         {"--trace", 0, "FILE", option_text, &set.engine.trace,

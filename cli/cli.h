@@ -39,6 +39,7 @@ bool option_seed(const char *s, void *place);     /* uint64_t */
 bool option_rate(const char *s, void *place);     /* double above 0 */
 bool option_share(const char *s, void *place);    /* double in [0, 1) */
 bool option_bytes(const char *s, void *place);    /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
+bool option_memory(const char *s, void *place);   /* memory_option */
 bool option_math(const char *s, void *place);     /* const char *: the name of an ig_math */
 bool option_fallback(const char *s, void *place); /* fallback_option: error, warn or auto */
 
@@ -80,10 +81,16 @@ typedef struct fallback_option {
     ig_fallback policy;
 } fallback_option;
 
+/* --memory-limit: bytes for the host and each device, or a list of limits such as "cpu=8GiB,cuda:0=2GiB". */
+typedef struct memory_option {
+    uint64_t bytes;
+    const char *list;
+} memory_option;
+
 /* Options shared by many verbs: where and how arrays are computed. */
 typedef struct engine_options {
     int threads;
-    uint64_t memory_limit;
+    memory_option memory_limit;
     fallback_option fallback;
     const char *device, *trace, *math;
 } engine_options;
@@ -95,8 +102,8 @@ typedef struct engine_options {
      "what the device cannot run: an error, or the CPU runs it (error)"}
 #define ENGINE_OPTIONS_ON(e, devices, about_devices) \
     {"--threads", 0, "N", option_threads, &(e).threads, "threads of the CPU device"}, \
-    {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit, \
-     "bytes that arrays may hold (512MiB, 4GiB)"}, \
+    {"--memory-limit", 0, "SIZE", option_memory, &(e).memory_limit, \
+     "bytes that arrays may hold (512MiB, 4GiB), or by device: cpu=8GiB,cuda:0=2GiB"}, \
     {"--device", 0, devices, option_text, &(e).device, about_devices}, \
     MATH_OPTION(e), \
     FALLBACK_OPTION(e), \

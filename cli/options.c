@@ -93,6 +93,34 @@ bool option_bytes(const char *s, void *place)
     return false;
 }
 
+enum { LIMIT_BYTES = 64 };
+
+/* Splits the next "DEVICE=SIZE" off a list. Returns what follows it; NULL if there is no such item. */
+static const char *limit_next(const char *list, char device[LIMIT_BYTES], char size[LIMIT_BYTES])
+{
+    const size_t name = strcspn(list, "=,"), all = strcspn(list, ",");
+    if (list[name] != '=' || name == 0 || name >= LIMIT_BYTES || all - name > LIMIT_BYTES)
+        return NULL;
+    snprintf(device, LIMIT_BYTES, "%.*s", (int)name, list);
+    snprintf(size, LIMIT_BYTES, "%.*s", (int)(all - name - 1), list + name + 1);
+    return list + all + (list[all] == ',');
+}
+
+bool option_memory(const char *s, void *place)
+{
+    memory_option *m = place;
+    char device[LIMIT_BYTES], size[LIMIT_BYTES];
+    uint64_t bytes;
+    *m = (memory_option){0};
+    if (!strchr(s, '='))
+        return option_bytes(s, &m->bytes);
+    m->list = s;
+    while (s && *s)
+        if (!(s = limit_next(s, device, size)) || !option_bytes(size, &bytes))
+            return false;
+    return s;
+}
+
 static const char *const math_names[] = {
     [IG_MATH_STRICT] = "strict", [IG_MATH_SAME] = "same", [IG_MATH_TF32] = "tf32"};
 
@@ -314,7 +342,8 @@ static const char *option_takes(const option *o)
                 {option_seed, "a whole number from 0 on"},
                 {option_rate, "a number above 0"},
                 {option_share, "a number of at least 0 and below 1"},
-                {option_bytes, "a size such as 512MiB or 4GiB"}};
+                {option_bytes, "a size such as 512MiB or 4GiB"},
+                {option_memory, "a size such as 512MiB or 4GiB, or cpu=8GiB,cuda:0=2GiB"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].read == o->read)
             return rows[i].takes;
@@ -402,10 +431,22 @@ int options_read(const command *c, int *argc, char **argv)
     return code;
 }
 
+/* Sets the limits of a list that option_memory has accepted. */
+static bool apply_limits(const char *list)
+{
+    char device[LIMIT_BYTES], size[LIMIT_BYTES];
+    uint64_t bytes = 0;
+    while (list && *list)
+        if (!(list = limit_next(list, device, size)) || !option_bytes(size, &bytes) ||
+            ig_set_device_memory_limit(device, bytes) != IG_OK)
+            return false;
+    return true;
+}
+
 int engine_apply(const command *c, const engine_options *e)
 {
     bool fine = (!e->threads || ig_set_threads(e->threads) == IG_OK) &&
-                (!e->memory_limit || ig_set_memory_limit(e->memory_limit) == IG_OK) &&
+                (!e->memory_limit.bytes || ig_set_memory_limit(e->memory_limit.bytes) == IG_OK) &&
                 (!e->fallback.given || ig_set_fallback(e->fallback.policy) == IG_OK);
     if (!fine)
         return fail_library(c);
@@ -422,7 +463,9 @@ int engine_apply(const command *c, const engine_options *e)
         fail_library(c);
         return EXIT_ABSENT;
     }
-    if (e->memory_limit && ig_set_device_memory_limit(NULL, e->memory_limit) != IG_OK)
+    const memory_option *m = &e->memory_limit;
+    if ((m->bytes && ig_set_device_memory_limit(NULL, m->bytes) != IG_OK) ||
+        (m->list && !apply_limits(m->list)))
         return fail_library(c);
     return -1;
 }

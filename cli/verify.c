@@ -478,7 +478,7 @@ int verb_verify(int argc, char **argv)
          "adds what was seen to FILE, and checks nothing that passed there before"},
         FLAG("--json", &set.json, "as JSON, schema 1"),
         {"--threads", 0, "N", option_threads, &set.engine.threads, "threads of the CPU device"},
-        {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
+        {"--memory-limit", 0, "SIZE", option_memory, &set.engine.memory_limit,
          "bytes that arrays may hold (512MiB, 4GiB)"},
         MATH_OPTION(set.engine),
         {"--trace", 0, "FILE", option_text, &set.engine.trace,

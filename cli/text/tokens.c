@@ -176,7 +176,7 @@ int verb_tokens(int argc, char **argv)
         FLAG("--json", &s.set.json, "prints JSON, an object for each text, schema 1"),
         FLAG("--quiet", &s.set.quiet, "shows no progress"),
         {"--threads", 0, "N", option_threads, &s.set.engine.threads, "threads"},
-        {"--memory-limit", 0, "SIZE", option_bytes, &s.set.engine.memory_limit,
+        {"--memory-limit", 0, "SIZE", option_memory, &s.set.engine.memory_limit,
          "bytes that tokens may take (512MiB, 4GiB)"},
         {0}};
     const command c = {

@@ -7,6 +7,11 @@
 
 #include <stdio.h>
 
+static _Atomic uint64_t refusals;
+
+void pool_refuse(void) { atomic_fetch_add(&refusals, 1); }
+uint64_t pool_refusals(void) { return atomic_load_explicit(&refusals, memory_order_relaxed); }
+
 uint64_t pool_limit(const memory_pool *p)
 {
     const uint64_t limit = atomic_load(&p->limit_set);
@@ -23,6 +28,7 @@ static uint64_t room_of(const memory_pool *p)
 static ig_status fail_full(const memory_pool *p, const char *what, uint64_t bytes, uint64_t left)
 {
     char asked[SIZE_ROOM], most[SIZE_ROOM], none[SIZE_ROOM];
+    pool_refuse();
     FAIL(IG_ERR_MEMORY,
          "%s: %s needs %llu bytes (%s), but %s are free and the limit is %s; release arrays or "
          "raise the limit (ig_set_device_memory_limit, --memory-limit)",
@@ -38,12 +44,20 @@ static ig_status fail_refused(const memory_pool *p, uint64_t bytes)
     const uint64_t total = p->total > used ? p->total - used : 0;
     const uint64_t told = p->driver->left ? p->driver->left(p->device) : 0;
     const uint64_t left = told ? told : total < room ? total : room;
+    pool_refuse();
     FAIL(IG_ERR_MEMORY,
          "%s: a buffer needs %llu bytes (%s), but the driver refuses it: %s%s are free and the "
          "limit "
          "is %s; release arrays, or close other programs that use the device",
          p->name, (unsigned long long)bytes, size_text(bytes, asked), told ? "" : "at most ",
          size_text(left, free_text), size_text(pool_limit(p), most));
+}
+
+uint64_t pool_free(const memory_pool *p)
+{
+    const uint64_t room = room_of(p), told = p->driver->left ? p->driver->left(p->device) : 0;
+    const uint64_t left = told ? told + atomic_load(&p->cached) : room;
+    return (left < room ? left : room) / 9 * 8; /* see pool_bytes */
 }
 
 ig_status pool_admit(const memory_pool *p, uint64_t bytes, const char *what)
@@ -54,7 +68,7 @@ ig_status pool_admit(const memory_pool *p, uint64_t bytes, const char *what)
 /* ---- blocks ---- */
 
 /* Sizes are rounded up to an eighth of a power of two: at most 12 % is wasted. */
-static size_t block_bytes(const memory_pool *p, size_t bytes)
+size_t pool_bytes(const memory_pool *p, size_t bytes)
 {
     enum { LEAST = 512 };
     size_t step = LEAST;
@@ -129,7 +143,7 @@ static void count_used(memory_pool *p, size_t bytes)
 
 pool_block *pool_take_kept(memory_pool *p, size_t bytes)
 {
-    const size_t whole = block_bytes(p, bytes);
+    const size_t whole = pool_bytes(p, bytes);
     pool_block *b = whole < bytes || whole > room_of(p) ? NULL : kept_take(p, whole);
     if (b) {
         b->next = NULL;
@@ -140,7 +154,7 @@ pool_block *pool_take_kept(memory_pool *p, size_t bytes)
 
 pool_block *pool_take(memory_pool *p, size_t bytes)
 {
-    const size_t whole = block_bytes(p, bytes);
+    const size_t whole = pool_bytes(p, bytes);
     if (pool_admit(p, whole < bytes ? bytes : whole, "a buffer") != IG_OK)
         return NULL;
     pool_block *b = kept_take(p, whole);

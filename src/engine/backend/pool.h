@@ -49,6 +49,14 @@ uint64_t pool_limit(const memory_pool *p);
 /* Fails if this many more bytes would exceed the limit; `what` needs them. */
 ig_status pool_admit(const memory_pool *p, uint64_t bytes, const char *what);
 
+/* How many requests of this process did not fit in the memory of a device. */
+uint64_t pool_refusals(void);
+void pool_refuse(void); /* counts one */
+/* Bytes that buffers can still have, such that the rounding of their sizes fits, too; asks the driver. */
+uint64_t pool_free(const memory_pool *p);
+/* The bytes that a buffer of this size takes. */
+size_t pool_bytes(const memory_pool *p, size_t bytes);
+
 /* A block of at least this many bytes; NULL on failure. */
 pool_block *pool_take(memory_pool *p, size_t bytes);
 /* The same from kept blocks only, without a call of the driver. Returns NULL, without an error, if there is none or the

@@ -94,10 +94,11 @@ typedef struct steps {
     void *context;
 } steps;
 
-/* A root that an earlier stage computes. */
+/* A root that an earlier stage computes, or a leaf that is read block by block. */
 typedef struct ready {
     ig_array *root;
-    block_source *source; /* the file that it is in; NULL: memory */
+    block_source *source; /* the file or host memory that it is in; NULL: memory of the device */
+    bool is_leaf;         /* evaluated before: an array in host memory, which blocks read */
 } ready;
 
 /* Lists the steps for n ends. The arrays must live as long as the steps. */
@@ -131,6 +132,10 @@ int64_t box_of_range(const int64_t *shape, int first, int ndim, int64_t from, in
 block_source *spill_make(const ig_array *root);
 ig_status spill_write(const block_source *s, const box *b, const void *data);
 
+/* The elements of root in host memory. data: NULL if a stage computes them, and then calls held_give. NULL on failure. */
+block_source *held_make(const ig_array *root, buffer *data);
+void held_give(const block_source *s, buffer *data);
+
 ig_status block_read(const block_source *s, const box *b, void *to);
 void box_strides_of(const box *b, int ndim, int64_t *stride); /* of an array that has the box */
 /* The place of a part's first element in an array that has the box b and these strides. */
@@ -151,8 +156,8 @@ typedef enum stage_kind {
     STAGE_SORT     /* sorted runs of rows, which are merged */
 } stage_kind;
 
-/* Where the results of a stage go. */
-typedef enum stage_to { TO_MEMORY, TO_FILE, TO_SINK } stage_to;
+/* Where the results of a stage go. TO_MEMORY: to the device. TO_HOST: they are too large for it, and host memory is not. */
+typedef enum stage_to { TO_MEMORY, TO_FILE, TO_SINK, TO_HOST } stage_to;
 
 /* Computes some roots of one shape from sources and from results of earlier stages. The roots are cut into tiles. For
  * STAGE_FOLD and STAGE_PRODUCT, there is one root, and the sums of each tile are cut into parts. For STAGE_SCAN, the last
@@ -233,12 +238,16 @@ typedef struct block_plan {
     int n_root;
     const ig_block_sink *sink; /* or NULL */
     uint64_t limit, peak;      /* bytes that it may hold, and will */
+    uint64_t host, kept;       /* bytes that are free in host memory, and that results there take */
     bool refused;              /* no plan fits */
     const ig_array *piece;     /* a run that is being planned, which is not cut into runs again */
     /* The devices of a crew (crew.h), and its workers; 0: one thread computes, on the device of the roots. */
     const backend *dev[BACKEND_LIST_MOST];
     int n_dev, workers;
 } block_plan;
+
+/* Adds the leaves in host memory, which a device with its own memory reads block by block, to the roots that are ready. */
+ig_status held_leaves(block_plan *p);
 
 /* Plans the evaluation of arrays, to sinks if these are not NULL. Makes arrays in the current scope. */
 ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block_sink *sinks,

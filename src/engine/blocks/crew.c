@@ -75,16 +75,57 @@ static ig_status finish_fold(worker *w, int64_t tile)
     if (status == IG_OK)
         status = put_values(w, tile);
     ig_scope_end();
-    fold_clear(f);
+    if (status == IG_OK)
+        fold_clear(f);
     return status;
+}
+
+/* True if another device may not fail in this way. */
+static bool is_of_device(ig_status status)
+{
+    return status == IG_ERR_DEVICE || status == IG_ERR_MEMORY || status == IG_ERR_UNSUPPORTED;
+}
+
+/* After a failure of the worker's device, lets it use another one. The error is taken. */
+static bool change_device(worker *w, ig_status status)
+{
+    crew *c = w->c;
+    const backend *dev = worker_device(w);
+    int other = -1;
+    if (!is_of_device(status))
+        return false;
+    pthread_mutex_lock(&c->lock);
+    const bool known = c->lost[w->dev];
+    c->lost[w->dev] = true;
+    for (int i = 0; i < c->plan->n_dev && other < 0; i++)
+        other = c->lost[i] ? -1 : i;
+    if (other >= 0)
+        w->dev = other;
+    pthread_mutex_unlock(&c->lock);
+    if (other < 0)
+        return false;
+    const char *why = ig_error(NULL);
+    if (!known)
+        log_line(IG_WARNING,
+                 "%s cannot compute a block, so %s computes the blocks that are left: %s",
+                 dev->name, worker_device(w)->name, why ? why : "unknown");
+    array_device_set(worker_device(w)->name);
+    return true;
+}
+
+/* Joins what can be joined after a part, and finishes the tile after its last one. */
+static ig_status settle_fold(worker *w, int64_t block)
+{
+    const int64_t parts = stage_parts(w->c->s);
+    TRY(fold_settle(&w->c->fold));
+    return block % parts == parts - 1 ? finish_fold(w, block / parts) : IG_OK;
 }
 
 /* Adds the values of a part, in its turn. */
 static ig_status push_fold(worker *w, int64_t block)
 {
     fold_stack *f = &w->c->fold;
-    const int64_t parts = stage_parts(w->c->s);
-    entry e = {.n = w->n_value, .at = block % parts, .count = 1};
+    entry e = {.n = w->n_value, .at = block % stage_parts(w->c->s), .count = 1};
     TRY(ig_scope_begin());
     ig_status status = IG_OK;
     for (int i = 0; i < e.n && status == IG_OK; i++)
@@ -92,11 +133,13 @@ static ig_status push_fold(worker *w, int64_t block)
             status = error_waiting(IG_ERR_MEMORY);
     worker_drop_values(w);
     f->context = w;
-    if (status == IG_OK)
-        status = fold_push(f, &e);
+    if (status == IG_OK) {
+        fold_add(f, &e);
+        do
+            status = settle_fold(w, block);
+        while (status != IG_OK && change_device(w, status));
+    }
     ig_scope_end();
-    if (status == IG_OK && block % parts == parts - 1)
-        status = finish_fold(w, block / parts);
     return status;
 }
 
@@ -190,33 +233,6 @@ static bool take(worker *w, int64_t *unit)
     return any;
 }
 
-/* After a failure of the worker's device, lets it use another one. The error is taken. */
-static bool change_device(worker *w, ig_status status)
-{
-    crew *c = w->c;
-    const backend *dev = worker_device(w);
-    int other = -1;
-    if (status != IG_ERR_DEVICE && status != IG_ERR_MEMORY && status != IG_ERR_UNSUPPORTED)
-        return false;
-    pthread_mutex_lock(&c->lock);
-    const bool known = c->lost[w->dev];
-    c->lost[w->dev] = true;
-    for (int i = 0; i < c->plan->n_dev && other < 0; i++)
-        other = c->lost[i] ? -1 : i;
-    if (other >= 0)
-        w->dev = other;
-    pthread_mutex_unlock(&c->lock);
-    if (other < 0)
-        return false;
-    const char *why = ig_error(NULL);
-    if (!known)
-        log_line(IG_WARNING,
-                 "%s cannot compute a block, so %s computes the blocks that are left: %s",
-                 dev->name, worker_device(w)->name, why ? why : "unknown");
-    array_device_set(worker_device(w)->name);
-    return true;
-}
-
 static ig_status compute_unit(worker *w, int64_t unit)
 {
     const crew *c = w->c;
@@ -247,13 +263,18 @@ static ig_status run_unit(worker *w, int64_t unit)
     return status;
 }
 
-static void fail(crew *c, ig_status status)
+/* The first failure is the crew's. It names the device, if that has failed. */
+static void fail(const worker *w, ig_status status)
 {
-    const char *why = ig_error(NULL);
+    crew *c = w->c;
+    const char *said = ig_error(NULL), *why = said ? said : "a block cannot be computed";
+    const char *name = worker_device(w)->name;
+    const bool named = !is_of_device(status) || strstr(why, name);
     pthread_mutex_lock(&c->lock);
     if (c->status == IG_OK) {
         c->status = status;
-        snprintf(c->message, sizeof c->message, "%s", why ? why : "a block cannot be computed");
+        snprintf(c->message, sizeof c->message, "%s%s%s", named ? "" : name, named ? "" : ": ",
+                 why);
     }
     pthread_mutex_unlock(&c->lock);
 }
@@ -263,12 +284,14 @@ static void *work(void *context)
     worker *w = context;
     crew *c = w->c;
     int64_t unit;
+    group_clear();
     array_device_set(worker_device(w)->name);
     ig_set_math(c->math);
+    engine_in_block(true);
     while (take(w, &unit)) {
         const ig_status status = run_unit(w, unit);
         if (status != IG_OK)
-            fail(c, status);
+            fail(w, status);
         pthread_mutex_lock(&c->lock);
         pthread_cond_broadcast(&c->changed);
         pthread_mutex_unlock(&c->lock);

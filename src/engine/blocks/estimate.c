@@ -27,13 +27,20 @@ uint64_t plan_block_bytes(uint64_t limit)
     return limit / 3 < most ? limit / 3 : most;
 }
 
+/* A stage that reads no source is cut by the elements that it makes. */
 uint64_t stage_load_bytes(const stage *s)
 {
-    uint64_t bytes = 0;
-    for (int i = 0; i < s->work.n; i++)
-        if (s->work.step[i].wanted && s->work.step[i].kind == STEP_SOURCE)
-            bytes += step_bytes(&s->work.step[i]);
-    return bytes;
+    uint64_t bytes = 0, made = 0; /* made: the largest step */
+    bool reads = false;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *at = &s->work.step[i];
+        reads = reads || at->kind == STEP_SOURCE;
+        if (at->wanted && at->kind == STEP_SOURCE)
+            bytes += step_bytes(at);
+        else if (at->wanted && step_bytes(at) > made)
+            made = step_bytes(at);
+    }
+    return reads ? bytes : made;
 }
 
 /* The number of blocks, if all were as long as the first. */

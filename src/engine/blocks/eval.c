@@ -7,6 +7,7 @@
 #include "base/sized.h"
 #include "engine/eval/blocks.h"
 #include "engine/ops/complex.h"
+#include <stdlib.h>
 #include <string.h>
 
 ig_status blocks_read_all(const block_source *s, void *data)
@@ -15,27 +16,71 @@ ig_status blocks_read_all(const block_source *s, void *data)
     return block_read(s, &whole, data);
 }
 
-static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, int n)
+/* True if several devices compute a stage together. */
+static bool is_divided(const block_plan *p)
+{
+    for (int i = 0; i < p->n; i++)
+        if (crew_can(p, &p->stage[i]))
+            return p->n_dev > 1;
+    return false;
+}
+
+/* Evaluates, or adds the plan to *t if that is not NULL. divided: does nothing if no crew computes a stage. */
+static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, int n, bool divided,
+                          text *t)
 {
     block_plan p;
     const ig_math math = ig_math_mode();
     TRY(ig_scope_begin());
+    const bool in_block = engine_in_block(true);
     if (crew_is_mixed(arrays, n))
         ig_set_math(IG_MATH_SAME); /* results do not depend on which device computes a block */
     ig_status status = block_plan_make(&p, arrays, sinks, n);
-    if (status == IG_OK)
+    if (divided && p.refused) {
+        ig_error(NULL); /* as a whole it may fit */
+        status = IG_OK;
+    }
+    const bool runs = status == IG_OK && (!divided || is_divided(&p));
+    if (runs && t)
+        block_plan_text(&p, t);
+    if (runs && !t)
         status = share_check(&p);
-    if (status == IG_OK)
+    if (runs && !t && status == IG_OK)
         status = block_plan_run(&p);
     block_plan_free(&p);
     ig_set_math(math);
     ig_scope_end();
-    if (status != IG_OK && share_is_on())
+    engine_in_block(in_block);
+    if (status != IG_OK && !t && share_is_on())
         team_fail(NULL);
     return status;
 }
 
-ig_status blocks_eval(ig_array *const *arrays, int n) { return evaluate(arrays, NULL, n); }
+ig_status blocks_eval(ig_array *const *arrays, int n)
+{
+    return evaluate(arrays, NULL, n, false, NULL);
+}
+
+ig_status blocks_share(ig_array *const *arrays, int n)
+{
+    return evaluate(arrays, NULL, n, true, NULL);
+}
+
+bool blocks_explain_share(ig_array *const *arrays, int n, text *t)
+{
+    return evaluate(arrays, NULL, n, true, t) == IG_OK;
+}
+
+/* Copies between devices take as long as some flops for each byte, and a plan takes as long as many. With IG_BLOCK_BYTES, for
+ * tests, a graph of some blocks is divided. */
+bool blocks_pay(uint64_t flops, uint64_t bytes)
+{
+    enum { FLOPS_LEAST = 1000000000, FLOPS_PER_BYTE = 4, BLOCKS_LEAST = 2 };
+    const char *asked = getenv("IG_BLOCK_BYTES");
+    if (asked && atoll(asked) > 0)
+        return bytes / BLOCKS_LEAST >= (uint64_t)atoll(asked);
+    return flops >= FLOPS_LEAST && flops / FLOPS_PER_BYTE >= bytes;
+}
 
 static ig_status check_arrays(const char *who, ig_array *const *arrays, int n)
 {
@@ -79,26 +124,21 @@ ig_status ig_eval_to(ig_array *const *arrays, const ig_block_sink *const *sinks,
 {
     TRY(check_arrays("eval_to", arrays, n));
     ig_block_sink *own = read_sinks("eval_to", arrays, sinks, n, true);
-    const ig_status status = own ? evaluate(arrays, own, n) : error_waiting(IG_ERR_MEMORY);
+    const ig_status status =
+        own ? evaluate(arrays, own, n, false, NULL) : error_waiting(IG_ERR_MEMORY);
     memory_free(own);
     return status;
 }
 
 char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *const *sinks, int n)
 {
-    block_plan p;
     text t = {0};
     if (check_arrays("explain_blocks", arrays, n) != IG_OK)
         return NULL;
     ig_block_sink *own = sinks ? read_sinks("explain_blocks", arrays, sinks, n, false) : NULL;
-    if ((sinks && !own) || ig_scope_begin() != IG_OK)
+    if (sinks && !own)
         return NULL;
-    if (block_plan_make(&p, arrays, own, n) == IG_OK)
-        block_plan_text(&p, &t);
-    else
-        t.failed = true;
-    block_plan_free(&p);
-    ig_scope_end();
+    t.failed = evaluate(arrays, own, n, false, &t) != IG_OK;
     memory_free(own);
     return text_take(&t);
 }

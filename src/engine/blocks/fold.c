@@ -30,18 +30,28 @@ static ig_status join_top(fold_stack *f)
     return IG_OK;
 }
 
-ig_status fold_push(fold_stack *f, const entry *added)
+void fold_add(fold_stack *f, const entry *added)
 {
     entry *e = &f->entry[f->depth++];
     *e = *added;
     for (int i = 0; i < e->n; i++)
         ig_retain(e->made[i]);
+}
+
+ig_status fold_settle(fold_stack *f)
+{
     for (;;) {
         const entry *right = &f->entry[f->depth - 1], *left = right - 1;
         if (f->depth < 2 || left->count != right->count || left->at % (2 * left->count))
             return IG_OK;
         TRY(join_top(f));
     }
+}
+
+ig_status fold_push(fold_stack *f, const entry *added)
+{
+    fold_add(f, added);
+    return fold_settle(f);
 }
 
 ig_status fold_join_all(fold_stack *f)

@@ -22,7 +22,11 @@ typedef struct fold_stack {
     void *context;
 } fold_stack;
 
-/* Adds the values of some parts, which it retains. Joins those that stand for as many parts and are one subtree. */
+/* Adds the values of some parts, which it retains. */
+void fold_add(fold_stack *f, const entry *added);
+/* Joins the topmost entries while they stand for as many parts and are one subtree. After a failure, it goes on. */
+ig_status fold_settle(fold_stack *f);
+/* Does both. */
 ig_status fold_push(fold_stack *f, const entry *added);
 /* Joins all entries: entry[0] then has the values of the row. */
 ig_status fold_join_all(fold_stack *f);

@@ -18,46 +18,46 @@ static ig_array *stand_in(ig_dtype dtype, int ndim, const int64_t *shape)
     return b ? array_leaf(dtype, ndim, shape, b) : NULL;
 }
 
-/* Bytes that a sort takes on other devices than the CPU, at most: elements and their places twice, and counts. */
-static uint64_t device_sort_bytes(const program *p)
-{
-    const uint64_t n = (uint64_t)(p->outer * p->inner), item = ig_dtype_bytes(p->in[0].dtype);
-    return n * (2 * item + (p->kind == PROGRAM_ARGSORT ? 8 : 0) + 1);
-}
-
 /* Bytes that programs allocate while they run. */
 static uint64_t launch_bytes(const backend *dev, const schedule *s)
 {
-    uint64_t most = 0;
-    for (int i = 0; i < s->n_program; i++) {
+    const executor *by = executor_of(dev);
+    uint64_t most = by->scratch ? by->scratch(s, dev) : 0;
+    for (int i = 0; dev == &backend_cpu && i < s->n_program; i++) {
         const program *p = &s->program[i];
         const bool sorts = p->kind == PROGRAM_SORT || p->kind == PROGRAM_ARGSORT;
-        const uint64_t bytes = !sorts                ? 0
-                               : dev == &backend_cpu ? cpu_sort_bytes(p)
-                                                     : device_sort_bytes(p);
+        const uint64_t bytes = sorts ? cpu_sort_bytes(p) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
 }
 
-/* Bytes of the outputs and temporaries of the graph of a block. */
-static ig_status graph_bytes(ig_array *const *made, int n, uint64_t *bytes)
+/* Bytes of the outputs and temporaries of a graph, and of its launches, on a device. */
+static ig_status bytes_on(const backend *dev, const graph *g, uint64_t *bytes)
+{
+    const schedule_rules rules = executor_of(dev)->rules(dev);
+    schedule *s = schedule_build(g, &rules);
+    if (!s)
+        return error_waiting(IG_ERR_MEMORY);
+    *bytes = (uint64_t)(s->arena_bytes + s->out_bytes) + launch_bytes(dev, s);
+    schedule_free(s);
+    return IG_OK;
+}
+
+/* The same for the graph of a block, on the device that needs most. */
+static ig_status graph_bytes(const block_plan *p, ig_array *const *made, int n, uint64_t *bytes)
 {
     engine *e = engine_enter();
-    const backend *dev = engine_device_of(made[0]);
+    const backend *one = engine_device_of(made[0]);
     ig_status status = graph_order(&e->g, made, n);
     e->g.math = ig_math_mode();
     if (status == IG_OK && e->g.n_node > 0)
         status = graph_key(&e->g);
     *bytes = 0;
-    if (status == IG_OK && e->g.n_node > 0) {
-        const schedule_rules rules = executor_of(dev)->rules(dev);
-        schedule *s = schedule_build(&e->g, &rules);
-        if (s)
-            *bytes = (uint64_t)(s->arena_bytes + s->out_bytes) + launch_bytes(dev, s);
-        else
-            status = error_waiting(IG_ERR_MEMORY);
-        schedule_free(s);
+    for (int i = 0; i < (p->n_dev ? p->n_dev : 1) && status == IG_OK && e->g.n_node > 0; i++) {
+        uint64_t here = 0;
+        status = bytes_on(p->n_dev ? p->dev[i] : one, &e->g, &here);
+        *bytes = here > *bytes ? here : *bytes;
     }
     engine_leave();
     return status;
@@ -98,7 +98,7 @@ static ig_status add_calls(const stage *s, ig_array **out, int *n, uint64_t *byt
 }
 
 /* Bytes of the graph of a block, which is built without its data. */
-static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
+static ig_status block_graph_bytes(const block_plan *p, stage *s, int64_t block, uint64_t *bytes)
 {
     const int64_t parts = stage_parts(s);
     box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
@@ -133,7 +133,7 @@ static ig_status block_graph_bytes(stage *s, int64_t block, uint64_t *bytes)
         if (status == IG_OK)
             status = add_calls(s, out, &n, &called);
         if (status == IG_OK)
-            status = graph_bytes(out, n, bytes);
+            status = graph_bytes(p, out, n, bytes);
         *bytes += called;
         ig_scope_end();
     }
@@ -173,11 +173,11 @@ ig_status stage_measure(const block_plan *p, stage *s)
     int64_t largest = 0;
     uint64_t first, other = 0;
     TRY(find_largest(s, &largest));
-    TRY(block_graph_bytes(s, 0, &first));
+    TRY(block_graph_bytes(p, s, 0, &first));
     if (stage_continues(s) && stage_parts(s) > 1 && largest % stage_parts(s) == 0)
         largest++; /* the first part of a row is a smaller graph */
     if (largest)
-        TRY(block_graph_bytes(s, largest, &other));
+        TRY(block_graph_bytes(p, s, largest, &other));
     /* A fold has values of at most log2(parts) parts at a time, each of them two arrays. */
     uint64_t values = s->kind == STAGE_TABLE ? 4 : 2; /* tables may have one more element */
     for (int64_t n = s->kind == STAGE_FOLD ? stage_parts(s) : 0; n > 0; n /= 2)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "engine/eval/transfer.h"
+#include <string.h>
 
 /* ---- the shelf ---- */
 
@@ -179,6 +180,27 @@ static ig_status read_parallel(const block_source *s, const box *b, char *to)
     return IG_OK;
 }
 
+typedef struct copying {
+    char *to;
+    const char *from;
+    size_t bytes, each;
+} copying;
+
+static void copy_slice(void *context, int64_t task, int worker)
+{
+    const copying *c = context;
+    const size_t at = (size_t)task * c->each, left = c->bytes - at;
+    (void)worker;
+    memcpy(c->to + at, c->from + at, left < c->each ? left : c->each);
+}
+
+/* Copies by several threads. */
+static void copy_parallel(void *to, const void *from, size_t bytes)
+{
+    copying c = {to, from, bytes, (size_t)4 << 20};
+    pool_run((int64_t)((bytes + c.each - 1) / c.each), copy_slice, &c);
+}
+
 static ig_status alloc_host(pieces *p, piece *x)
 {
     if (p->pins)
@@ -253,16 +275,28 @@ ig_status piece_load(pieces *p, piece *x)
     return x->state == PIECE_READY ? IG_OK : IG_ERR_FILE;
 }
 
+/* Copies a piece that is not pinned by way of pinned memory, beside kernels. */
+static ig_status upload_staged(pieces *p, const piece *x, buffer *to)
+{
+    buffer *pinned = shelf_take(&p->shelf, p->pins, x->bytes, true);
+    if (!pinned)
+        return error_waiting(IG_ERR_MEMORY);
+    copy_parallel(pinned->data, x->host->data, x->bytes);
+    const ig_status status = to->device->stream->upload(to, pinned->data, x->bytes);
+    shelf_put(&p->shelf, p->pins, pinned, true);
+    return status;
+}
+
 static ig_status upload(pieces *p, piece *x, int d)
 {
     const backend *dev = p->dev[d];
-    const bool beside = dev->stream && x->pinned;
     buffer *b =
         dev->stream ? shelf_take(&p->shelf, dev, x->bytes, false) : dev->alloc(dev, x->bytes);
     ig_status status = b ? IG_OK : error_waiting(IG_ERR_MEMORY);
     if (status == IG_OK)
-        status = beside ? dev->stream->upload(b, x->host->data, x->bytes)
-                        : dev->write(b, 0, x->host->data, x->bytes);
+        status = !dev->stream || !p->pins ? dev->write(b, 0, x->host->data, x->bytes)
+                 : x->pinned              ? dev->stream->upload(b, x->host->data, x->bytes)
+                                          : upload_staged(p, x, b);
     if (status == IG_OK)
         x->there[d].b = b;
     else

@@ -95,6 +95,15 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
     return try_way(p, s, best & PARTS ? parts : STAGE_TILES, best & APART, *most, &fits);
 }
 
+/* Where a result goes that is too large to stay on the device. */
+static stage_to far_place(const block_plan *p, uint64_t bytes)
+{
+    const uint64_t used = p->limit + p->kept; /* of host memory */
+    return used < p->host && bytes <= p->host - used ? TO_HOST : TO_FILE;
+}
+
+static bool is_large(const block_plan *p, uint64_t bytes) { return bytes > p->limit / 4; }
+
 /* Adds stages for the steps that are cut and for copies of sources. */
 static ig_status add_cuts(block_plan *p, stage *s, bool *any)
 {
@@ -104,11 +113,12 @@ static ig_status add_cuts(block_plan *p, stage *s, bool *any)
         const step *at = &s->work.step[i];
         ig_array *root = at->root;
         const copy_to copy = at->cut ? COPY_NOT : stage_copies(p, s, at);
-        const bool large = at->cut ? root_bytes(root) > p->limit / 4 : copy == COPY_TO_FILE;
+        const uint64_t bytes = root_bytes(root);
+        const bool large = at->cut ? is_large(p, bytes) : copy == COPY_TO_FILE;
         if (!at->cut && copy == COPY_NOT)
             continue;
         *any = true;
-        TRY(add_stage(p, &root, 1, large ? TO_FILE : TO_MEMORY, 0));
+        TRY(add_stage(p, &root, 1, large ? far_place(p, bytes) : TO_MEMORY, 0));
     }
     return IG_OK;
 }
@@ -120,8 +130,11 @@ static ig_status put_ready(block_plan *p, const stage *s)
             return IG_ERR_MEMORY;
         ready *r = &p->done[p->n_done];
         *r = (ready){.root = s->root[i]};
-        if (s->to == TO_FILE && !(r->source = spill_make(s->root[i])))
+        const bool far = s->to == TO_FILE || s->to == TO_HOST;
+        if (far &&
+            !(r->source = s->to == TO_FILE ? spill_make(s->root[i]) : held_make(s->root[i], NULL)))
             return error_waiting(IG_ERR_MEMORY);
+        p->kept += s->to == TO_HOST ? root_bytes(s->root[i]) : 0;
         p->n_done++;
     }
     return IG_OK;
@@ -171,7 +184,7 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
             continue;
         }
         const bool sums = s->kind == STAGE_FOLD || s->kind == STAGE_PRODUCT;
-        const uint64_t block = s->load + (sums ? 0 : stage_tile_bytes(s, false));
+        const uint64_t block = s->load + (sums && s->load ? 0 : stage_tile_bytes(s, false));
         const bool useless =
             !sums && s->load >= load && block < s->load / 8 * 9; /* the same chunks */
         worse = most > usual || (s->peak < least && !useless) ? 0 : worse + 1;
@@ -231,7 +244,9 @@ static ig_status merge_runs(block_plan *p, stage *s, uint64_t most)
         p->refused = false;
         for (int i = 0; i < pieces && status == IG_OK; i++) {
             p->piece = made[i][0];
-            status = add_stage(p, made[i], made[i][1] ? 2 : 1, TO_FILE, 0);
+            const uint64_t bytes =
+                root_bytes(made[i][0]) + (made[i][1] ? root_bytes(made[i][1]) : 0);
+            status = add_stage(p, made[i], made[i][1] ? 2 : 1, far_place(p, bytes), 0);
         }
         if (pieces == 0 || (status != IG_OK && !p->refused))
             return error_waiting(IG_ERR_MEMORY);
@@ -281,7 +296,7 @@ static ig_status plan_stage(block_plan *p, stage *s)
     if (status != IG_OK)
         return status;
     for (int i = 0; i < s->n_root; i++)
-        s->write += s->to == TO_MEMORY ? 0 : root_bytes(s->root[i]);
+        s->write += s->to == TO_FILE || s->to == TO_SINK ? root_bytes(s->root[i]) : 0;
     return put_ready(p, s);
 }
 
@@ -317,7 +332,7 @@ static void block_plan_clear(block_plan *p)
     for (int i = 0; i < p->n_done; i++)
         block_source_release(p->done[i].source);
     p->n = p->n_done = 0;
-    p->peak = 0;
+    p->peak = p->kept = 0;
     p->refused = false;
 }
 
@@ -350,11 +365,31 @@ static ig_array *as_root(ig_array *x, const ig_block_sink *sink, bool alone)
     return build_assemble(OP_assemble, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &x, dst, 1);
 }
 
+/* Where n results that are asked for go. */
+static stage_to place_of_results(const block_plan *p, ig_array *const *roots, int n)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        bytes += root_bytes(roots[i]);
+    return p->sink                                                ? TO_SINK
+           : is_large(p, bytes) && far_place(p, bytes) == TO_HOST ? TO_HOST
+                                                                  : TO_MEMORY;
+}
+
+/* True if leaves in host memory are read block by block: several devices compute, or one with its own memory. */
+static bool reads_leaves(const block_plan *p)
+{
+    const backend *one = p->n_root ? engine_device_of(p->root[0]) : NULL;
+    return p->n_dev > 1 || (one && one->pool && one->computes);
+}
+
 /* Plans all stages within the limit. p->refused: it does not fit. */
 static ig_status plan_all(block_plan *p, uint64_t limit)
 {
     block_plan_clear(p);
     p->limit = limit;
+    if (reads_leaves(p))
+        TRY(held_leaves(p));
     for (int i = 0, k; i < p->n_root; i = k) { /* neighbours of one shape are computed together */
         k = i + 1;
         while (k < p->n_root && view_same_shape(&p->root[i]->view, &p->root[k]->view) &&
@@ -362,15 +397,15 @@ static ig_status plan_all(block_plan *p, uint64_t limit)
             k++;
         if (p->root[i]->data || is_planned(p, p->root[i]))
             continue;
-        const stage_to to = p->sink ? TO_SINK : TO_MEMORY;
-        const ig_status status = add_stage(p, p->root + i, k - i, to, i);
+        const ig_status status =
+            add_stage(p, p->root + i, k - i, place_of_results(p, p->root + i, k - i), i);
         if (status == IG_OK)
             continue;
         if (!p->refused || k - i == 1)
             return status;
         for (int each = i; each < k; each++) /* one by one they may fit */
             if (!is_planned(p, p->root[each]))
-                TRY(add_stage(p, p->root + each, 1, to, each));
+                TRY(add_stage(p, p->root + each, 1, place_of_results(p, p->root + each, 1), each));
     }
     return IG_OK;
 }
@@ -402,10 +437,10 @@ static ig_status refuse(block_plan *p, uint64_t limit, uint64_t used)
         size_text(high + used, least));
 }
 
-static uint64_t left_of(const memory_pool *pool, uint64_t *used)
+static uint64_t left_of_host(uint64_t *used)
 {
-    const uint64_t most = pool ? pool_limit(pool) : ig_memory_limit();
-    *used = pool ? atomic_load(&pool->used) : ig_memory_used();
+    const uint64_t most = ig_memory_limit();
+    *used = ig_memory_used();
     return most > *used ? most - *used : 0;
 }
 
@@ -413,16 +448,18 @@ static uint64_t left_of(const memory_pool *pool, uint64_t *used)
  * of a crew has only the blocks of its workers. */
 static uint64_t free_bytes(const block_plan *p, uint64_t *used)
 {
-    uint64_t free = left_of(NULL, used);
+    uint64_t free = left_of_host(used);
     const backend *one = p->n_root ? engine_device_of(p->root[0]) : NULL;
     for (int i = 0; i < (p->n_dev ? p->n_dev : one ? 1 : 0); i++) {
         const backend *dev = p->n_dev ? p->dev[i] : one;
-        uint64_t taken, here = dev->pool ? left_of(dev->pool, &taken) : UINT64_MAX;
+        uint64_t here = dev->pool ? pool_free(dev->pool) : UINT64_MAX;
+        if (dev->limits.alloc_bytes && !dev->limits.reach_bytes && here > dev->limits.alloc_bytes)
+            here = dev->limits.alloc_bytes; /* a block may be one buffer */
         if (dev->pool && p->n_dev)
             here = here / (uint64_t)crew_workers(dev) * (uint64_t)p->workers;
         if (here < free) {
             free = here;
-            *used = taken;
+            *used = pool_limit(dev->pool) - here;
         }
     }
     return free;
@@ -458,8 +495,10 @@ ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block
     if (p->n_root)
         crew_devices(p, engine_device_of(p->root[0]));
     free = free_bytes(p, &used);
-    if (team_shares()) /* all ranks make the same plan */
+    if (team_shares()) /* all ranks make the same plan, and meet in files */
         TRY(team_least(TEAM_MAIN, &free));
+    else
+        p->host = left_of_host(&(uint64_t){0});
     ig_status status = plan_all(p, free);
     if (status != IG_OK && p->refused && p->n_dev) { /* one block at a time, on one device */
         p->n_dev = p->workers = 0;
@@ -495,7 +534,7 @@ static void shape_text(const stage *s, text *t)
 
 void block_plan_text(const block_plan *p, text *t)
 {
-    static const char *const to[] = {"memory", "file", "output"};
+    static const char *const to[] = {"memory", "file", "output", "host"};
     uint64_t read = 0, write = 0, spill = 0;
     char one[SIZE_ROOM], two[SIZE_ROOM], three[SIZE_ROOM], four[SIZE_ROOM];
     text_add(t, "block by block: %d stages", p->n);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/team.h"
 #include "engine/eval/blocks.h"
+#include "engine/eval/emitted.h"
 #include "engine/eval/transfer.h"
 #include "engine/ops/complex.h"
 #include <string.h>
@@ -171,8 +172,8 @@ static ig_status load_prepare(runner *r, load *l, int64_t block, load *before)
 
 /* ---- results ---- */
 
-/* The file of a root that a stage writes. */
-static const block_source *file_of(const block_plan *p, const ig_array *root)
+/* The file or host memory of a root that a stage writes. */
+static const block_source *source_of(const block_plan *p, const ig_array *root)
 {
     int k = 0;
     while (p->done[k].root != root)
@@ -187,7 +188,7 @@ static ig_status keep_elements(runner *r, int i, const box *tile, const void *da
     const size_t bytes = ig_dtype_bytes((ig_dtype)root->dtype);
     const int ndim = root->view.ndim;
     if (r->s->to == TO_FILE)
-        return spill_write(file_of(r->plan, root), tile, data);
+        return spill_write(source_of(r->plan, root), tile, data);
     const box whole = box_whole(ndim, root->view.shape);
     box_move(tile, ndim, bytes, tile, data, &whole, r->result[i]->data);
     return IG_OK;
@@ -487,7 +488,8 @@ static ig_status runner_begin(runner *r)
         !(r->out = memory_new(roots * sizeof *r->out)) ||
         !(r->written = memory_new(roots * sizeof *r->written)))
         return IG_ERR_MEMORY;
-    for (int i = 0; i < r->s->n_root && r->s->to == TO_MEMORY; i++) {
+    const bool in_memory = r->s->to == TO_MEMORY || r->s->to == TO_HOST;
+    for (int i = 0; i < r->s->n_root && in_memory; i++) {
         const ig_array *root = r->s->root[i];
         const size_t bytes = (size_t)view_size(&root->view) * ig_dtype_bytes((ig_dtype)root->dtype);
         if (!(r->result[i] = buffer_new(bytes)))
@@ -522,14 +524,15 @@ static void runner_end(runner *r)
     memory_free(r->written);
 }
 
-/* The roots of a stage get their buffers, on their devices. */
+/* The roots of a stage get their buffers, on their devices or in host memory. */
 static ig_status attach(runner *r)
 {
-    for (int i = 0; i < r->s->n_root && r->s->to == TO_MEMORY; i++) {
+    const bool far = r->s->to == TO_HOST;
+    for (int i = 0; i < r->s->n_root && (far || r->s->to == TO_MEMORY); i++) {
         ig_array *root = r->s->root[i];
         engine_enter();
         const backend *dev = engine_device_of(root);
-        const bool stays = transfer_stays(r->result[i], dev);
+        const bool stays = far || transfer_stays(r->result[i], dev);
         buffer *b = stays ? buffer_retain(r->result[i])
                           : transfer_copy(r->result[i], 0, r->result[i]->bytes, dev);
         if (b)
@@ -539,8 +542,22 @@ static ig_status attach(runner *r)
         engine_leave();
         if (!b)
             return error_waiting(IG_ERR_MEMORY);
+        if (far)
+            held_give(source_of(r->plan, root), b);
     }
     return IG_OK;
+}
+
+/* The plan of a stage counts the scratch memory of its own launches only. */
+static void trim_devices(const block_plan *p, const stage *s)
+{
+    engine_enter();
+    for (int i = 0; i < (p->n_dev ? p->n_dev : 1); i++) {
+        const backend *dev = p->n_dev ? p->dev[i] : engine_device_of(s->root[0]);
+        if (dev->pool && dev->computes)
+            emitted_trim(dev);
+    }
+    engine_leave();
 }
 
 static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t *read, uint64_t total)
@@ -552,13 +569,14 @@ static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t *re
     if (s->root[0]->device)
         array_device_set(s->root[0]->device);
     const int files = share_is_on() && s->to == TO_FILE ? s->n_root : 0;
+    trim_devices(p, s);
     ig_status status = runner_begin(&r);
     for (int i = 0; i < files && status == IG_OK; i++)
-        status = share_file_begin(file_of(p, s->root[i]));
+        status = share_file_begin(source_of(p, s->root[i]));
     if (status == IG_OK && view_size(&s->root[0]->view) > 0)
         status = crew_can(p, s) ? run_crew(&r) : run_blocks(&r);
     for (int i = 0; i < files && status == IG_OK; i++)
-        status = share_file_end(file_of(p, s->root[i]));
+        status = share_file_end(source_of(p, s->root[i]));
     if (status == IG_OK)
         status = attach(&r);
     runner_end(&r);
@@ -588,7 +606,7 @@ ig_status block_plan_run(block_plan *p)
     /* On failure, and for results of other stages, nothing stays evaluated. */
     for (int i = 0; i < p->n_done; i++) {
         ig_array *root = p->done[i].root;
-        if (!root->data)
+        if (!root->data || p->done[i].is_leaf)
             continue;
         if (status == IG_OK && is_asked(p, root)) {
             array_drop_history(root);

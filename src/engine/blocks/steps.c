@@ -228,9 +228,8 @@ static ig_status step_make(steps *w, finder *f, ig_array *root, const ready *don
     if (s->kind == STEP_ASSEMBLE && !place_inputs(s))
         s->kind = STEP_WHOLE;
     for (int i = 0; i < s->n_in; i++) {
-        ig_array *in = root->in[i];
         const bool all = s->kind == STEP_WHOLE || (s->kind == STEP_READ && i == 1);
-        edge_set(w, &s->in[i], in, in->root->data ? -1 : f->slot[place_of(f, w, in->root)], all);
+        edge_set(w, &s->in[i], root->in[i], f->slot[place_of(f, w, root->in[i]->root)], all);
     }
     f->slot[place_of(f, w, root)] = w->n++;
     return finder_grow(f, w) ? IG_OK : IG_ERR_MEMORY;
@@ -252,8 +251,9 @@ static ig_status add_steps(steps *w, finder *f, ig_array *x, const ready *done, 
     while (used && status == IG_OK) {
         visit *v = &stack[used - 1];
         ig_array *root = v->at;
-        const bool listed = root->data || f->slot[place_of(f, w, root)] >= 0;
-        const bool ends = find_ready(done, n_done, root) >= 0 || v->next == root->n_in;
+        const bool known = find_ready(done, n_done, root) >= 0;
+        const bool listed = (root->data && !known) || f->slot[place_of(f, w, root)] >= 0;
+        const bool ends = known || v->next == root->n_in;
         if (listed) {
             used--;
         } else if (ends) {
@@ -278,11 +278,11 @@ ig_status steps_make(steps *w, ig_array *const *ends, int n, const ready *done, 
     ig_status status = w->end && finder_grow(&f, w) ? IG_OK : IG_ERR_MEMORY;
     for (int i = 0; i < n && status == IG_OK; i++) {
         status = add_steps(w, &f, ends[i], done, n_done);
-        if (status == IG_OK && !ends[i]->root->data)
-            w->step[f.slot[place_of(&f, w, ends[i]->root)]].is_end = true;
+        const int from = status == IG_OK ? f.slot[place_of(&f, w, ends[i]->root)] : -1;
+        if (from >= 0)
+            w->step[from].is_end = true;
         if (status == IG_OK)
-            edge_set(w, &w->end[w->n_end++], ends[i],
-                     ends[i]->root->data ? -1 : f.slot[place_of(&f, w, ends[i]->root)], false);
+            edge_set(w, &w->end[w->n_end++], ends[i], from, false);
     }
     memory_free(f.slot);
     if (status != IG_OK)

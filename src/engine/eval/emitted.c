@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/trace.h"
 #include "engine/backend/lanes.h"
+#include "engine/backend/pool.h"
 #include "engine/emit/emit.h"
 #include "engine/program/fault.h"
 
@@ -148,6 +149,40 @@ static ig_status support(schedule *s, const backend *dev)
     return IG_OK;
 }
 
+/* Programs share the scratch memory. If launches are replayed as a whole, neighbouring programs use different parts of
+ * it, unless these are large, so that they can run concurrently. */
+static uint64_t scratch_place(const backend *dev, uint64_t bytes, int i)
+{
+    enum { PARTS = 4, LARGE = 16 << 20, SHARE = 64, ALIGN = 256 };
+    uint64_t part = ALIGN, most = dev->pool ? pool_limit(dev->pool) / SHARE : LARGE;
+    while (part < bytes)
+        part *= 2;
+    most = most < LARGE ? most : LARGE;
+    return dev->replay && bytes <= most ? (uint64_t)(i % PARTS) * part : 0;
+}
+
+/* A map needs none. */
+static uint64_t scratch(const schedule *s, const backend *dev)
+{
+    const bool waits = ig_failed();
+    uint64_t most = 0;
+    for (int i = 0; i < s->n_program; i += s->program[i].chain) {
+        const program *p = &s->program[i];
+        emitted e = {0};
+        if (p->kind == PROGRAM_KERNEL || (p->kind == PROGRAM_MAP && p->chain == 1))
+            continue;
+        if (emit(s, p, 0, dev, &e) != IG_OK) {
+            if (!waits)
+                ig_error(NULL); /* another device runs it, or the evaluation fails */
+            continue;
+        }
+        const uint64_t own = e.scratch_bytes, all = own ? scratch_place(dev, own, i) + own : 0;
+        most = all > most ? all : most;
+        emitted_free(&e);
+    }
+    return most;
+}
+
 /* Checks the size of the parameters. The last parameter holds the sizes and the numbers passed by value. */
 static ig_status check_params(schedule *s, const emit_step *step, const backend *dev)
 {
@@ -277,18 +312,6 @@ static uint64_t scratch_bytes(const emitted_program *c)
     return own > c->e.scratch_bytes ? own : c->e.scratch_bytes;
 }
 
-/* Programs share the scratch memory. If launches are replayed as a whole, neighbouring programs use different parts of
- * it, unless these are large, so that they can run concurrently. */
-static uint64_t scratch_place(const emitted_program *c, int i)
-{
-    enum { PARTS = 4, LARGE = 16 << 20, ALIGN = 256 };
-    const uint64_t bytes = scratch_bytes(c);
-    uint64_t part = ALIGN;
-    while (part < bytes)
-        part *= 2;
-    return c->dev->replay && bytes <= LARGE ? (uint64_t)(i % PARTS) * part : 0;
-}
-
 /* Scratch memory grows to the largest size that a program needs. */
 ig_status emitted_reserve(const backend *dev, const emitted_program *c)
 {
@@ -308,6 +331,16 @@ ig_status emitted_reserve(const backend *dev, const emitted_program *c)
             return IG_ERR_MEMORY;
     }
     return e->may_fault ? faults_reserve(&m->faults) : IG_OK;
+}
+
+void emitted_trim(const backend *dev)
+{
+    device_memory *m = emitted_memory(dev);
+    if (!m || !m->scratch)
+        return;
+    dev->finish(dev); /* a failure is reported by the buffers that it spoiled */
+    buffer_release(m->scratch);
+    m->scratch = NULL;
 }
 
 /* Takes the kernels whose build was deferred, and builds those that were not built. */
@@ -339,7 +372,7 @@ static ig_status prepare(schedule *s, int i, const backend *dev, module_batch *b
     ig_status status = make(s, i, dev, c);
     if (status == IG_OK)
         status = prepare_kernels(s, c, dev, batch);
-    c->scratch_at = scratch_place(c, i);
+    c->scratch_at = scratch_place(dev, scratch_bytes(c), i);
     if (status == IG_OK)
         status = emitted_reserve(dev, c);
     if (status == IG_OK)
@@ -372,6 +405,7 @@ static schedule_rules rules(const backend *dev)
 
 const executor executor_emitted = {.rules = rules,
                                    .support = support,
+                                   .scratch = scratch,
                                    .prepare = prepare,
                                    .discard = discard,
                                    .arrange = emitted_arrange,

@@ -15,6 +15,9 @@ ig_status emitted_finish(const backend *dev);
 /* The same, but waits only if a launch since the last wait may have found one. */
 ig_status emitted_check(const backend *dev);
 
+/* Waits for a device, and gives back the scratch memory of its launches. The next launch gets what it needs. */
+void emitted_trim(const backend *dev);
+
 /* Releases all kernels. */
 void emitted_release(void);
 

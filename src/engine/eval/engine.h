@@ -40,6 +40,10 @@ void engine_discard(schedule *s, const backend *dev);
 /* Adds the description of a schedule that was built for g. */
 void engine_explain(const schedule *s, const graph *g, const backend *dev, text *t);
 
+/* Whether the evaluations of the calling thread are those of blocks, which are not divided again. Returns what was set
+ * before. */
+bool engine_in_block(bool now);
+
 /* As ig_eval, for real arrays, while the lock is held. */
 ig_status engine_eval_held(engine *e, ig_array *const *arrays, int n);
 /* As ig_eval, with run.fills_with_nan. */

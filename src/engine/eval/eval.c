@@ -8,8 +8,10 @@
 #include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
+#include "engine/eval/group.h"
 #include "engine/eval/transfer.h"
 #include "engine/module/module.h"
+#include "engine/backend/pool.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
@@ -128,6 +130,18 @@ static ig_status prepare(graph *g, ig_array *const *arrays, int n, ig_array *con
     return graph_key(g);
 }
 
+/* Bytes that a run takes on the device, if leaves must be copied to it; 0: they are there. */
+static uint64_t bytes_to_admit(const graph *g, const schedule *s, const backend *dev)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < g->n_leaf; i++) {
+        const ig_array *root = g->leaf[i];
+        if (!root->is_number && !transfer_stays(root->data, dev))
+            bytes += pool_bytes(dev->pool, root->data->bytes);
+    }
+    return bytes ? bytes + (uint64_t)(s->arena_bytes + s->out_bytes) : 0;
+}
+
 /* Evaluates arrays that are all on the device. */
 static ig_status eval_on(engine *e, const backend *dev, ig_array *const *arrays, int n,
                          ig_array *const *donated, int n_donated)
@@ -142,6 +156,8 @@ static ig_status eval_on(engine *e, const backend *dev, ig_array *const *arrays,
     schedule *s = engine_schedule(e, dev);
     if (!s || run_begin(r, s, dev) != IG_OK)
         return error_waiting(IG_ERR_MEMORY);
+    if (dev->pool && !dev->wrap) /* no leaf is moved in vain */
+        TRY(pool_admit(dev->pool, bytes_to_admit(g, s, dev), "this evaluation"));
     for (int i = 0; i < g->n_leaf; i++) {
         const buffer *b = g->leaf[i]->data;
         if (dev == &backend_cpu && !b->device && !b->written) /* usually */
@@ -306,14 +322,37 @@ static ig_status eval_locked(engine *e, ig_array *const *arrays, int n, ig_array
     return dev ? eval_on(e, dev, arrays, n, donated, n_donated) : IG_OK;
 }
 
+/* True if x is a view of an array in host memory whose device has its own: it may be too large for that. */
+static bool is_apart(const ig_array *x)
+{
+    const buffer *b = x->root->data;
+    return b && !b->device && engine_device_of(x)->pool;
+}
+
+/* The view as one of the CPU, which the caller releases; NULL on failure. */
+static ig_array *view_on_cpu(const ig_array *x)
+{
+    const ig_array *root = x->root;
+    const char *before = array_device_now();
+    array_device_set(backend_cpu.name);
+    ig_array *all = array_leaf((ig_dtype)root->dtype, root->view.ndim, root->view.shape,
+                               buffer_retain(root->data));
+    ig_array *seen = all ? array_view(OP_slice, all, &x->view) : NULL;
+    array_device_set(before);
+    ig_release(ig_scope_forget(all));
+    return ig_scope_forget(seen);
+}
+
 buffer *engine_elements(engine *e, ig_array *x, size_t *offset)
 {
     *offset = 0;
     if (!view_is_contiguous(&x->view)) {
-        ig_array *copy = build_contiguous(x);
+        ig_array *seen = is_apart(x) ? view_on_cpu(x) : ig_retain(x);
+        ig_array *copy = seen ? build_contiguous(seen) : NULL;
         buffer *b =
             copy && eval_locked(e, &copy, 1, NULL, 0) == IG_OK ? buffer_retain(copy->data) : NULL;
         ig_release(ig_scope_forget(copy));
+        ig_release(seen);
         return b;
     }
     if (eval_locked(e, &x, 1, NULL, 0) != IG_OK)
@@ -373,16 +412,119 @@ bool ig_reads_blocks(ig_array *x)
     return x && (reads_sources(&parts.re, 1) || reads_sources(&parts.im, 1));
 }
 
+/* ---- arrays that are computed block by block, although they read no source ---- */
+
+static _Thread_local bool in_block; /* what is evaluated now is a block */
+
+bool engine_in_block(bool now)
+{
+    const bool before = in_block;
+    in_block = now;
+    return before;
+}
+
+/* The device of arrays of which none moves and some are not evaluated; NULL: they are on several devices. With the
+ * lock. */
+static const backend *device_of_all(engine *e, ig_array *const *arrays, int n)
+{
+    const backend *dev = NULL;
+    ig_array **list = NULL;
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        const backend *there = engine_device_of(arrays[i]);
+        if (arrays[i]->root->data)
+            continue;
+        if (dev && there != dev)
+            return NULL;
+        dev = there;
+    }
+    if (dev && find_crossings(e, arrays, n, &list, &count) != IG_OK)
+        return NULL;
+    for (int i = 0; i < count; i++)
+        dev = list[i]->data ? dev : NULL;
+    memory_free(list);
+    return dev;
+}
+
+/* The work of a graph: the flops of its programs, and the bytes of its leaves and results. */
+typedef struct work {
+    uint64_t hash, flops, bytes;
+} work;
+
+/* With the lock. The work of recent graphs is kept: a loop evaluates the same ones again and again. */
+static ig_status work_of(engine *e, const backend *dev, ig_array *const *arrays, int n, work *out)
+{
+    static work kept[256];
+    TRY(prepare(&e->g, arrays, n, NULL, 0));
+    work *w = &kept[e->g.hash % (sizeof kept / sizeof *kept)];
+    if (e->g.n_node == 0 || w->hash == e->g.hash) {
+        *out = e->g.n_node ? *w : (work){0};
+        return IG_OK;
+    }
+    *w = (work){.hash = e->g.hash};
+    const schedule_rules rules = executor_of(dev)->rules(dev);
+    schedule *s = schedule_build(&e->g, &rules);
+    if (!s)
+        return error_waiting(IG_ERR_MEMORY);
+    for (int i = 0; i < s->n_program; i++)
+        w->flops += (uint64_t)s->program[i].flops;
+    for (int i = 0; i < s->n_slot; i++)
+        if (s->slot[i].kind == SLOT_LEAF || s->slot[i].kind == SLOT_OUT)
+            w->bytes += (uint64_t)s->slot[i].bytes;
+    schedule_free(s);
+    *out = *w;
+    return IG_OK;
+}
+
+/* True if the devices of a list should share the evaluation, according to its work. */
+static bool is_shared(ig_array *const *arrays, int n)
+{
+    work w = {0};
+    if (in_block || !group_now() || check_list(arrays, n, NULL, 0) != IG_OK)
+        return false;
+    engine *e = engine_enter();
+    const backend *dev = device_of_all(e, arrays, n);
+    const bool known =
+        dev && group_of(dev) && !ig_failed() && work_of(e, dev, arrays, n, &w) == IG_OK;
+    engine_leave();
+    return known && blocks_pay(w.flops, w.bytes);
+}
+
+/* After an evaluation of the arrays failed: true if a device had no memory for them, and block by block they may fit. The
+ * error is then cleared. */
+static bool may_stream(ig_array *const *arrays, int n, uint64_t refused)
+{
+    engine *e = engine_enter();
+    const backend *dev = in_block ? NULL : device_of_all(e, arrays, n);
+    const bool may = dev && dev->pool && dev->computes && pool_refusals() != refused;
+    if (may) {
+        ig_error(NULL);
+        emitted_trim(dev);
+    }
+    engine_leave();
+    return may;
+}
+
 ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     if (complex_any(arrays, n) || complex_any(donated, n_donated))
         return eval_complex(arrays, n, donated, n_donated);
     if (reads_sources(arrays, n))
         TRY(blocks_eval(arrays, n)); /* now they are evaluated */
+    else if (n_donated == 0 && is_shared(arrays, n))
+        TRY(blocks_share(arrays, n)); /* now they may be */
+    const bool waits = ig_failed();
+    const uint64_t refused = pool_refusals();
     engine *e = engine_enter();
     const int64_t began = trace_begin();
     ig_status status = eval_locked(e, arrays, n, donated, n_donated);
     trace_end(began, "eval");
+    if ((status == IG_ERR_MEMORY || status == IG_ERR_UNSUPPORTED) && !waits) {
+        engine_leave();
+        if (may_stream(arrays, n, refused))
+            status = blocks_eval(arrays, n);
+        engine_enter();
+    }
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* to donated inputs */
     for (int i = 0; i < n_donated && written; i++)
         if (donated[i]->root->data)
@@ -414,6 +556,31 @@ void engine_explain(const schedule *s, const graph *g, const backend *dev, text 
                   t);
 }
 
+/* True if the arrays do not fit on their device as a whole, so they are computed block by block. */
+static bool is_too_large(ig_array *const *arrays, int n)
+{
+    if (ig_failed() || check_list(arrays, n, NULL, 0) != IG_OK || n == 0 ||
+        !engine_device_of(arrays[0])->pool)
+        return false;
+    engine *e = engine_enter();
+    const backend *dev = device_of_all(e, arrays, n);
+    const uint64_t refused = pool_refusals();
+    bool large = false;
+    if (dev && dev->pool && dev->computes && prepare(&e->g, arrays, n, NULL, 0) == IG_OK &&
+        e->g.n_node) {
+        const schedule *s = engine_schedule(e, dev);
+        if (s && !dev->wrap)
+            pool_admit(dev->pool, bytes_to_admit(&e->g, s, dev), "this evaluation");
+        if (s)
+            pool_admit(dev->pool, (uint64_t)(s->arena_bytes + s->out_bytes), "this evaluation");
+        large = pool_refusals() != refused;
+        if (large)
+            ig_error(NULL);
+    }
+    engine_leave();
+    return large;
+}
+
 char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     text t = {0};
@@ -425,6 +592,13 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
     }
     if (reads_sources(arrays, n))
         return blocks_explain(arrays, n);
+    if (n_donated == 0 && is_shared(arrays, n)) {
+        t.failed = !blocks_explain_share(arrays, n, &t);
+        if (t.used || t.failed)
+            return text_take(&t);
+    }
+    if (is_too_large(arrays, n))
+        return blocks_explain(arrays, n);
     engine *e = engine_enter();
     const bool whole = check_list(arrays, n, donated, n_donated) == IG_OK;
     const backend *dev = whole && n ? engine_device_of(arrays[0]) : engine_device();
@@ -432,9 +606,12 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
     if (whole && cross_all(e, arrays, n) == IG_OK &&
         prepare(&e->g, arrays, n, donated, n_donated) == IG_OK)
         s = engine_schedule(e, dev);
-    if (s)
+    if (s) {
         engine_explain(s, &e->g, dev, &t);
-    else
+        if (group_of(dev))
+            text_add(&t, "%s computes it alone: dividing it among %s would not pay\n", dev->name,
+                     group_of(dev)->name);
+    } else
         t.failed = true;
     engine_leave();
     return text_take(&t);

@@ -20,6 +20,9 @@ typedef struct executor {
     /* IG_ERR_UNSUPPORTED, with the reason as the error, if the device cannot run a program of s. Compiles nothing.
      * NULL: the device runs every program, so nothing falls back. */
     ig_status (*support)(schedule *s, const backend *dev);
+    /* Bytes that launches of s need beside its slots. Compiles nothing; does not know the memory of native code. NULL: the
+     * device keeps none. */
+    uint64_t (*scratch)(const schedule *s, const backend *dev);
     /* Prepares the i-th program; for a chain it is called with the first program. If the builds of kernels are deferred
      * to a batch, a second call without it takes them. */
     ig_status (*prepare)(schedule *s, int i, const backend *dev, struct module_batch *batch);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "engine/backend/pool.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/transfer.h"
 
@@ -189,11 +190,13 @@ ig_status fallback_check_sizes(const schedule *s, int i, const backend *dev)
         if (bytes <= dev->limits.alloc_bytes || s->slot[k].kind == SLOT_ROWS)
             continue;
         for (int j = i; j < i + s->program[i].chain; j++)
-            if (program_touches(&s->program[j], k))
+            if (program_touches(&s->program[j], k)) {
+                pool_refuse();
                 FAIL(IG_ERR_UNSUPPORTED,
                      "an array has %llu bytes (%s), but a buffer has at most %s there",
                      (unsigned long long)bytes, size_text(bytes, asked),
                      size_text(dev->limits.alloc_bytes, most));
+            }
     }
     return IG_OK;
 }

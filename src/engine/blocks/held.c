@@ -1,0 +1,130 @@
+/* Host memory as a source: arrays that wait there for a device, and results that are too large for it. */
+#include "engine/blocks/blocks.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+typedef struct held {
+    buffer *data; /* NULL: not computed yet */
+    size_t bytes; /* of an element */
+    int ndim;
+    box whole;
+} held;
+
+static ig_status held_read(void *context, const int64_t *start, const int64_t *size, void *to)
+{
+    const held *h = context;
+    box part = {.lo = {0}};
+    for (int i = 0; i < h->ndim; i++)
+        part.hi[i] = (part.lo[i] = start[i]) + size[i];
+    box_move(&part, h->ndim, h->bytes, &h->whole, h->data->data, &part, to);
+    return IG_OK;
+}
+
+static void release_owner(void *context) { buffer_release(context); }
+
+/* A box whose elements follow each other is not copied. */
+static buffer *held_alias(void *context, const box *b)
+{
+    const held *h = context;
+    int i = 0;
+    int64_t stride[IG_MAX_NDIM];
+    while (i < h->ndim && b->hi[i] - b->lo[i] == 1)
+        i++;
+    for (i++; i < h->ndim; i++)
+        if (b->lo[i] != 0 || b->hi[i] != h->whole.hi[i])
+            return NULL;
+    box_strides_of(&h->whole, h->ndim, stride);
+    const size_t at = (size_t)box_place_in(&h->whole, stride, b, h->ndim) * h->bytes;
+    buffer *part =
+        buffer_foreign((char *)h->data->data + at, (size_t)box_size(b, h->ndim) * h->bytes,
+                       release_owner, buffer_retain(h->data));
+    if (part)
+        part->borrowed = true;
+    return part;
+}
+
+static void held_release(void *context)
+{
+    held *h = context;
+    buffer_release(h->data);
+    memory_free(h);
+}
+
+block_source *held_make(const ig_array *root, buffer *data)
+{
+    block_source *s = memory_new(sizeof *s);
+    held *h = memory_new(sizeof *h);
+    if (!s || !h) {
+        memory_free(s);
+        memory_free(h);
+        return NULL;
+    }
+    const view *v = &root->view;
+    *s = (block_source){.refs = 1,
+                        .dtype = (ig_dtype)root->dtype,
+                        .ndim = v->ndim,
+                        .concurrent = true,
+                        .read = held_read,
+                        .alias = held_alias,
+                        .release = held_release,
+                        .context = h};
+    *h = (held){.data = data ? buffer_retain(data) : NULL,
+                .bytes = ig_dtype_bytes(s->dtype),
+                .ndim = v->ndim,
+                .whole = box_whole(v->ndim, v->shape)};
+    for (int i = 0; i < v->ndim; i++) {
+        s->shape[i] = v->shape[i];
+        s->chunk[i] = 1;
+    }
+    return s;
+}
+
+void held_give(const block_source *s, buffer *data)
+{
+    held *h = s->context;
+    h->data = buffer_retain(data);
+}
+
+/* ---- leaves ---- */
+
+/* Smaller ones are copied to the device, and stay there. */
+enum { LEAST_BYTES = 4096 };
+
+static bool waits_on_host(const ig_array *root)
+{
+    return root->data && !root->data->device && !root->data->fetched && !root->is_number &&
+           view_is_contiguous(&root->view) && root->view.offset == 0 &&
+           root->data->bytes >= LEAST_BYTES && view_size(&root->view) > 0;
+}
+
+static ig_status add_leaf(block_plan *p, ig_array *root)
+{
+    for (int i = 0; i < p->n_done; i++)
+        if (p->done[i].root == root)
+            return IG_OK;
+    if (!waits_on_host(root))
+        return IG_OK;
+    if (!graph_room(&p->done, p->n_done, &p->room_done, sizeof *p->done))
+        return IG_ERR_MEMORY;
+    block_source *s = held_make(root, root->data);
+    if (!s)
+        return IG_ERR_MEMORY;
+    p->done[p->n_done++] = (ready){.root = root, .source = s, .is_leaf = true};
+    return IG_OK;
+}
+
+ig_status held_leaves(block_plan *p)
+{
+    steps w;
+    TRY(steps_make(&w, p->root, p->n_root, NULL, 0));
+    ig_status status = IG_OK;
+    engine_enter(); /* another thread may move a leaf to a device */
+    for (int i = 0; i < w.n && status == IG_OK; i++)
+        for (int k = 0; k < w.step[i].n_in && status == IG_OK; k++)
+            if (w.step[i].in[k].from < 0)
+                status = add_leaf(p, w.step[i].in[k].in->root);
+    engine_leave();
+    steps_free(&w);
+    return status;
+}
