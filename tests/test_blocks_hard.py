@@ -86,7 +86,8 @@ def test_memory():
     base, _, _ = peak_bytes("sum(ones(10))")
     for program in ['save(rechunk(normal(key(1), [{0}, 1024], dtype=f64), 64, 1024), "x.zarr")', CENTRED.format("y"),
                     'x = open("x.zarr"); print(sum(std(x, axis=0)))', 'x = open("x.zarr"); print(sum(x.T @ x))',
-                    'x = open("x.zarr"); save(rechunk(x, 500, 256), "t.zarr")']:
+                    'x = open("x.zarr"); save(rechunk(x, 500, 256), "t.zarr")',
+                    'x = open("x.zarr"); print(sum(unique_values(x)))', 'x = open("x.zarr"); print(sum(x[x > 1]))']:
         program = program.replace("{0}", str(ROWS))
         used, code, error = peak_bytes(program, "--memory-limit", str(limit))
         check(f"{program} within {limit // MIB} MiB", code == 0, error)

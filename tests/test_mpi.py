@@ -113,6 +113,13 @@ try:
             skip("a folder that only one rank sees", "this user cannot mount")
         check("no file is left there", not os.listdir("one") and not os.listdir("two"))
 
+    # Shapes that depend on data.
+    for expression in ["unique_values(x)", "sum(unique_inverse(x)[1] * reshape(arange(size(x)), shape(x)))", "x[x > 1]"]:
+        ingot(f'x = load("x.npy"); {expression}', "-o", "whole.npy")
+        for n in (2, 3):
+            p = team(n, INGOT, "eval", f'x = open("x.npy"); {expression}', "-o", "team.npy", "--memory-limit", "2MiB", TMPDIR=folder)
+            check(f"{expression} by {n} ranks", p.returncode == 0 and content("whole.npy") == content("team.npy"), p.stderr or "other bits")
+
     # Stores: written by all ranks, read by one process.
     ingot('x = load("x.npy"); x - mean(x, axis=0)', "-o", "whole.npy")
     for n in range(1, 5):

@@ -83,6 +83,7 @@ ig_array *evaluate_filed(ig_array *x)
     ig_status status = share_is_on() ? share_file_begin(s) : IG_OK;
     if (status == IG_OK)
         status = ig_eval_to(&x, &sinks, 1);
+    memory_trim(); /* the next evaluation has blocks of other sizes */
     if (status == IG_OK && share_is_on())
         status = share_file_end(s);
     if (status == IG_OK)
