@@ -503,7 +503,7 @@ static void kept_memory_needs_no_driver(void **unused)
     buffer_release(b);
 }
 
-static void too_much_memory_is_an_error(void **unused)
+static void a_large_result_comes_in_blocks(void **unused)
 {
     (void)unused;
     fake.memory(16 * MIB);
@@ -511,10 +511,15 @@ static void too_much_memory_is_an_error(void **unused)
     ig_shutdown();
     ig_set_device("cuda:0");
     ig_scope_begin();
+    ig_array *large = floats(32); /* in blocks, which come back to host memory */
+    assert_non_null(large);
+    assert_float_equal(ig_item(ig_max(large, IG_NONE, false)), 32 * (MIB / 4), 0);
+    assert_int_equal(ig_set_memory_limit(ig_memory_used() + 16 * MIB), IG_OK);
     assert_null(floats(32));
     const char *text = ig_error(NULL);
     assert_non_null(text);
-    assert_non_null(strstr(text, "bytes"));
+    assert_non_null(strstr(text, "the smallest limit that works is"));
+    assert_int_equal(ig_set_memory_limit(0), IG_OK);
     assert_non_null(floats(4));
     ig_scope_end();
 }
@@ -647,7 +652,7 @@ int main(int argc, char **argv)
         TEST(every_wait_may_find_the_device_lost),
         TEST(memory_that_is_kept_makes_room),
         TEST(kept_memory_needs_no_driver),
-        TEST(too_much_memory_is_an_error),
+        TEST(a_large_result_comes_in_blocks),
         TEST(arrays_move_between_gpus),
         TEST(copies_between_gpus_may_fail),
         TEST(an_old_driver_is_named),

@@ -173,6 +173,7 @@ typedef struct stage {
     ig_array *merged[2]; /* STAGE_SORT: the arrays that its blocks read; they belong to the scope */
     int64_t runs;        /* of a row */
     steps work;
+    double share; /* of the limit that the blocks of a crew should take */
     int ahead;    /* blocks that are read before they are needed: 0 or 1 */
     bool all_cut; /* every costly step is a stage of its own */
     /* For people, and for the memory limit, in bytes: */

@@ -271,7 +271,7 @@ uint64_t stage_window_bytes(const block_plan *p, const stage *s)
  * each block. Products in a fixed order add a tile for each block of their sums. */
 static uint64_t crew_cost(const block_plan *p, const stage *s)
 {
-    enum { BLOCK_COST = 8 << 20 };
+    enum { BLOCK_COST = 32 << 20 };
     const uint64_t read = stage_cost(p, s), blocks = (uint64_t)(stage_tiles(s) * stage_parts(s));
     if (read == UINT64_MAX)
         return read;
@@ -494,9 +494,7 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
 ig_status stage_cut(const block_plan *p, stage *s, uint64_t most, bool *fits)
 {
     if (p->n_dev && (s->kind == STAGE_TILES || s->kind == STAGE_PRODUCT)) {
-        const uint64_t usual = plan_block_bytes(p->limit);
-        const double part = most < usual ? (double)most / (double)usual : 1;
-        TRY(cut_for_crew(p, s, (uint64_t)(0.95 * part * (double)p->limit),
+        TRY(cut_for_crew(p, s, (uint64_t)(0.95 * s->share * (double)p->limit),
                          getenv("IG_BLOCK_BYTES") ? most : UINT64_MAX, fits));
         if (*fits)
             return IG_OK;

@@ -61,9 +61,9 @@ static void demand(stage *s, int64_t block, box *want)
     steps_demand(&s->work, want, s->all_cut ? 0 : even_blocks(s));
 }
 
-/* Adds what the current block reads of each source, if the steps wanted `before` for the block before it, and what it
- * needs of it. */
-static void add_reads(const stage *s, const box *before, double *reads)
+/* Adds what `times` blocks like the current one read of each source, if the steps wanted `before` for the block before it, and
+ * what they need of it. */
+static void add_reads(const stage *s, const box *before, double times, double *reads)
 {
     for (int i = 0; i < s->work.n; i++) {
         const step *from = &s->work.step[i];
@@ -73,9 +73,10 @@ static void add_reads(const stage *s, const box *before, double *reads)
         box both, rest = from->want;
         if (before && (s->ahead || box_same(&before[i], &from->want, ndim)))
             box_reuse(&before[i], &from->want, ndim, &both, &rest);
-        const double bytes = (double)ig_dtype_bytes((ig_dtype)from->root->dtype);
+        const double bytes = times * (double)ig_dtype_bytes((ig_dtype)from->root->dtype);
         reads[2 * i] += (double)box_size(&rest, ndim) * bytes;
-        if (box_size(&rest, ndim)) /* else nothing is read again */
+        /* The same block is not read again. Parts of the same chunks are, if the source has none. */
+        if (box_size(&rest, ndim) || from->asked < box_size(&from->want, ndim))
             reads[2 * i + 1] += (double)from->asked * bytes;
     }
 }
@@ -97,8 +98,9 @@ static int64_t nth_sample(int64_t k, int64_t blocks)
 
 /* Marks the steps that are cut: a step that one of the blocks should not compute is cut for all. Later blocks may cut what
  * follows a step, which then is not needed. */
-static void mark_cuts(stage *s, int64_t blocks, int64_t n, box *want, bool *needed)
+static void mark_cuts(stage *s, int64_t blocks, box *want, bool *needed)
 {
+    const int64_t n = blocks - 1 < SAMPLES ? blocks - 1 : SAMPLES;
     int cuts = -1, before;
     for (int i = 0; i < s->work.n; i++)
         s->work.step[i].cut = false;
@@ -118,45 +120,67 @@ static void mark_cuts(stage *s, int64_t blocks, int64_t n, box *want, bool *need
         s->work.step[i].cut = s->work.step[i].cut && needed[i];
 }
 
+/* The number of blocks along each axis, and of parts, the last ones first in the order of blocks. Returns how many. */
+static int block_counts(const stage *s, int64_t *count)
+{
+    const view *v = &s->root[0]->view;
+    for (int i = 0; i < v->ndim; i++)
+        count[i] = (v->shape[i] + s->tile[i] - 1) / s->tile[i];
+    count[v->ndim] = stage_parts(s);
+    return v->ndim + 1;
+}
+
+/* Adds what blocks read that follow a step along one axis, while `inner` blocks lie on the axes after it. A block shares much
+ * with the one before it along one axis, and little along another, so each is looked at alone. all: steps along this axis and
+ * those before it; every n-th is along another one. */
+static void add_steps_along(stage *s, int64_t all, int64_t n, int64_t inner, box *want, box *before,
+                            double *reads)
+{
+    enum { FEW = 6 };
+    const int64_t moves = all / n * (n - 1), looked = moves < FEW ? moves : FEW;
+    for (int64_t k = 0, at = 0; k < looked; k++) {
+        at = looked == moves ? at + 1 : sample(k + 1, all);
+        at += at % n == 0;
+        demand(s, at * inner - 1, want);
+        for (int i = 0; i < s->work.n; i++)
+            before[i] = s->work.step[i].want;
+        demand(s, at * inner, want);
+        add_reads(s, before, (double)moves / (double)looked, reads);
+        const uint64_t load = stage_load_bytes(s);
+        s->load = load > s->load ? load : s->load;
+    }
+}
+
 ig_status stage_estimate(stage *s)
 {
     const int64_t blocks = stage_tiles(s) * stage_parts(s);
-    const int64_t n = blocks - 1 < SAMPLES ? blocks - 1 : SAMPLES;
     box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
     box *before = memory_get((size_t)(s->work.n + 1) * sizeof *before);
-    double *first = memory_new((size_t)(2 * s->work.n + 1) * sizeof *first);
     double *reads = memory_new((size_t)(2 * s->work.n + 1) * sizeof *reads);
     bool *needed = memory_get((size_t)s->work.n + 1);
-    const bool room = want && before && first && reads && needed;
+    const bool room = want && before && reads && needed;
     if (room) {
-        mark_cuts(s, blocks, n, want, needed);
+        mark_cuts(s, blocks, want, needed);
         demand(s, 0, want);
-        add_reads(s, NULL, first);
+        add_reads(s, NULL, 1, reads);
         s->load = stage_load_bytes(s);
     }
-    for (int64_t k = 1; room && k <= n; k++) {
-        const int64_t block = nth_sample(k, blocks);
-        demand(s, block - 1, want);
-        for (int i = 0; i < s->work.n; i++)
-            before[i] = s->work.step[i].want;
-        demand(s, block, want);
-        add_reads(s, before, reads);
-        const uint64_t load = stage_load_bytes(s);
-        s->load = load > s->load ? load : s->load;
+    int64_t count[IG_MAX_NDIM + 1], all = 1;
+    const int axes = block_counts(s, count);
+    for (int i = 0; room && i < axes && blocks > 1; i++) {
+        all *= count[i];
+        if (count[i] > 1)
+            add_steps_along(s, all, count[i], blocks / all, want, before, reads);
     }
     s->read = 0;
     for (int i = 0; room && i < s->work.n; i++) {
         uint64_t *to[] = {&s->work.step[i].read, &s->work.step[i].exact};
-        for (int k = 0; k < 2; k++) {
-            const double others = n > 0 ? reads[2 * i + k] / (double)n * (double)(blocks - 1) : 0;
-            const double all = first[2 * i + k] + others;
-            *to[k] = all < 0x1p60 ? (uint64_t)all : (uint64_t)1 << 60;
-        }
+        for (int k = 0; k < 2; k++)
+            *to[k] = reads[2 * i + k] < 0x1p60 ? (uint64_t)reads[2 * i + k] : (uint64_t)1 << 60;
         s->read += s->work.step[i].read;
     }
     memory_free(want);
     memory_free(before);
-    memory_free(first);
     memory_free(reads);
     memory_free(needed);
     return room ? IG_OK : IG_ERR_MEMORY;

@@ -166,6 +166,7 @@ static ig_status cut_and_add(block_plan *p, stage *s, uint64_t *most, bool apart
 /* Makes blocks smaller until they fit in the limit. p->refused: they do not. */
 static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
 {
+    const double share_least = 0.02;
     const uint64_t usual = plan_block_bytes(p->limit);
     uint64_t held, least = UINT64_MAX, load = UINT64_MAX;
     int worse = 0;
@@ -187,14 +188,20 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
         const uint64_t block = s->load + (sums && s->load ? 0 : stage_tile_bytes(s, false));
         const bool useless =
             !sums && s->load >= load && block < s->load / 8 * 9; /* the same chunks */
-        worse = most > usual || (s->peak < least && !useless) ? 0 : worse + 1;
+        worse =
+            most > usual || (p->n_dev && s->share > share_least) || (s->peak < least && !useless)
+                ? 0
+                : worse + 1;
         least = s->peak < least ? s->peak : least;
         load = s->load;
         if (most == 0 || worse == 2) { /* there are no smaller blocks */
             p->refused = true;
             return IG_ERR_MEMORY;
         }
-        most = most > usual ? most / 4 * 3 : (most < block ? most : block) / 2;
+        if (p->n_dev && s->share > share_least)
+            s->share *= 0.75;
+        else
+            most = most > usual ? most / 4 * 3 : (most < block ? most : block) / 2;
         uint64_t smaller = most;
         bool fits;
         if (s->kind == STAGE_SORT)
@@ -309,7 +316,7 @@ static void stage_free(stage *s)
 static ig_status add_stage(block_plan *p, ig_array *const *roots, int n, stage_to to,
                            int first_sink)
 {
-    stage s = {.to = to, .n_root = n, .first_sink = first_sink, .ahead = 1};
+    stage s = {.to = to, .n_root = n, .first_sink = first_sink, .share = 1, .ahead = 1};
     if (!(s.root = memory_get((size_t)n * sizeof(ig_array *))))
         return IG_ERR_MEMORY;
     memcpy(s.root, roots, (size_t)n * sizeof(ig_array *));

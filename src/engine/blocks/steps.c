@@ -307,6 +307,8 @@ static bool box_of_part(const step *s, int i, const box *b, box *out)
     const edge *p = &s->place[i];
     const view *v = &s->root->attr.dst[i];
     bool along[IG_MAX_NDIM] = {false};
+    if (view_size(v) == 0)
+        return false;
     for (int a = 0; a < v->ndim; a++) {
         out->lo[a] = 0;
         out->hi[a] = v->shape[a];
@@ -325,7 +327,7 @@ static bool box_of_part(const step *s, int i, const box *b, box *out)
     for (int j = 0; j < s->root->view.ndim; j++)
         if (!along[j] && (p->at[j] < b->lo[j] || p->at[j] >= b->hi[j]))
             return false;
-    return view_size(v) > 0;
+    return true;
 }
 
 /* The block of input i, a view, that a block of the step needs; false if none. */
