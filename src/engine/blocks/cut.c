@@ -154,7 +154,7 @@ static int lengths_of(const block_plan *p, const stage *s, int axis, int64_t *ou
         if (s->work.step[i].kind != STEP_STACK)
             continue;
         for (int a = x->attr.kernel->stacks; a < x->view.ndim && n < LENGTHS_MOST; a++) {
-            const int64_t unit = x->view.shape[a], length = usual / unit * unit;
+            const int64_t unit = x->view.shape[a], length = unit ? usual / unit * unit : 0;
             bool known = length == 0;
             for (int k = 0; k < n; k++)
                 known = known || out[k] == length;

@@ -56,7 +56,8 @@ box stage_tile(const stage *s, int64_t nth)
     const view *v = &s->root[0]->view;
     box b = {.lo = {0}};
     for (int i = v->ndim - 1; i >= 0; i--) {
-        const int64_t n = ceil_div(v->shape[i], s->tile[i]);
+        const int64_t n =
+            v->shape[i] ? ceil_div(v->shape[i], s->tile[i]) : 1; /* the tile is empty */
         b.lo[i] = nth % n * s->tile[i];
         b.hi[i] = b.lo[i] + s->tile[i] < v->shape[i] ? b.lo[i] + s->tile[i] : v->shape[i];
         nth /= n;

@@ -12,6 +12,7 @@
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"
 #include "engine/numeric/whole.h"
+#include "engine/ops/evaluate.h"
 
 #include <string.h>
 
@@ -255,11 +256,21 @@ static bool qr_long(ig_array *a, bool only_r, ig_array **q, ig_array **r)
     return *q != NULL;
 }
 
+/* A GPU's library factors a long matrix in its memory faster than slabs; that of a CPU does not. */
+static bool is_for_library(ig_array *a)
+{
+    const char *device = a->root->device;
+    return device && strcmp(device, "cpu") != 0 && !evaluate_reads(a);
+}
+
 static bool qr_reduced(ig_array *a, bool only_r, ig_array **q, ig_array **r)
 {
-    return qr_is_long(a->view.ndim, matrix_rows(a), matrix_columns(a))
-               ? qr_long(a, only_r, q, r)
-               : qr_plain(a, only_r ? 0 : matrix_columns(a), q, r);
+    const int64_t n = matrix_columns(a), width = only_r ? 0 : n;
+    if (!qr_is_long(a->view.ndim, matrix_rows(a), n))
+        return qr_plain(a, width, q, r);
+    if (is_for_library(a) && whole_qr(a, width, q, r))
+        return *r && (*q || only_r);
+    return qr_long(a, only_r, q, r);
 }
 
 /* Q and R of a matrix with no fewer rows than columns. */
