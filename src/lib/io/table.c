@@ -250,7 +250,8 @@ typedef struct lines {
 /* Reads more bytes after those that no line has taken yet. */
 static ig_status lines_fill(lines *l, size_t *got)
 {
-    memmove(l->text, l->text + l->at, l->used - l->at);
+    if (l->at)
+        memmove(l->text, l->text + l->at, l->used - l->at);
     l->used -= l->at;
     l->at = 0;
     if (l->used == l->room || !l->text) {
