@@ -984,8 +984,11 @@ static int build_small(int e, ig_array *x, uint64_t *limit, char **data, size_t 
     ig_scope_begin();
     const int n = sets[e].build(x, out);
     bool ok = n > 0;
-    for (int i = 0; i < n && ok; i++)
+    for (int i = 0; i < n && ok; i++) {
         ok = (data[i] = elements_small(out[i], &bytes[i])) != NULL;
+        for (int k = 0; k < i && !ok; k++)
+            free(data[k]);
+    }
     ig_scope_end();
     ig_set_memory_limit(0);
     if (ok)
