@@ -65,7 +65,7 @@ def long_matrices(dtype):
 
 
 def check_long(dtype):
-    """Matrices whose rows are factored in slabs. The bound is that of their columns: rows do not make errors larger."""
+    """Matrices whose rows are factored in slabs. The error bound depends on the number of columns, not on that of rows."""
     cases = list(long_matrices(dtype))
     found = decompose([("qr(a)", a, 2) for _, a in cases])
     others = decompose([('qr(a, "r")[0]', a, 1) for _, a in cases])

@@ -120,7 +120,8 @@ static void mark_cuts(stage *s, int64_t blocks, box *want, bool *needed)
         s->work.step[i].cut = s->work.step[i].cut && needed[i];
 }
 
-/* The number of blocks along each axis, and of parts, the last ones first in the order of blocks. Returns how many. */
+/* The number of tiles along each axis, then the number of parts of a tile. Later ones change first in the order of blocks.
+ * Returns how many numbers there are. */
 static int block_counts(const stage *s, int64_t *count)
 {
     const view *v = &s->root[0]->view;

@@ -163,10 +163,12 @@ static ig_status cut_and_add(block_plan *p, stage *s, uint64_t *most, bool apart
     return IG_OK;
 }
 
+#define SHARE_LEAST \
+    0.02 /* of the limit, for the blocks of a crew; below it they are cut as without one */
+
 /* Makes blocks smaller until they fit in the limit. p->refused: they do not. */
 static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
 {
-    const double share_least = 0.02;
     const uint64_t usual = plan_block_bytes(p->limit);
     uint64_t held, least = UINT64_MAX, load = UINT64_MAX;
     int worse = 0;
@@ -188,17 +190,16 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
         const uint64_t block = s->load + (sums && s->load ? 0 : stage_tile_bytes(s, false));
         const bool useless =
             !sums && s->load >= load && block < s->load / 8 * 9; /* the same chunks */
-        worse =
-            most > usual || (p->n_dev && s->share > share_least) || (s->peak < least && !useless)
-                ? 0
-                : worse + 1;
+        const bool crew_shrinks = p->n_dev && s->share > SHARE_LEAST;
+        const bool helps = most > usual || crew_shrinks || (s->peak < least && !useless);
+        worse = helps ? 0 : worse + 1;
         least = s->peak < least ? s->peak : least;
         load = s->load;
         if (most == 0 || worse == 2) { /* there are no smaller blocks */
             p->refused = true;
             return IG_ERR_MEMORY;
         }
-        if (p->n_dev && s->share > share_least)
+        if (crew_shrinks)
             s->share *= 0.75;
         else
             most = most > usual ? most / 4 * 3 : (most < block ? most : block) / 2;
@@ -390,6 +391,14 @@ static bool reads_leaves(const block_plan *p)
     return p->n_dev > 1 || (one && one->pool && one->computes);
 }
 
+static bool is_listed(ig_array *const *roots, int n, const ig_array *root)
+{
+    for (int i = 0; i < n; i++)
+        if (roots[i] == root)
+            return true;
+    return false;
+}
+
 /* Plans all stages within the limit. p->refused: it does not fit. */
 static ig_status plan_all(block_plan *p, uint64_t limit)
 {
@@ -400,7 +409,8 @@ static ig_status plan_all(block_plan *p, uint64_t limit)
     for (int i = 0, k; i < p->n_root; i = k) { /* neighbours of one shape are computed together */
         k = i + 1;
         while (k < p->n_root && view_same_shape(&p->root[i]->view, &p->root[k]->view) &&
-               !p->root[k]->data && !is_planned(p, p->root[k]) && p->root[k] != p->root[i])
+               !p->root[k]->data && !is_planned(p, p->root[k]) &&
+               !is_listed(p->root + i, k - i, p->root[k]))
             k++;
         if (p->root[i]->data || is_planned(p, p->root[i]))
             continue;

@@ -535,10 +535,8 @@ static ig_status attach(runner *r)
         const bool stays = far || transfer_stays(r->result[i], dev);
         buffer *b = stays ? buffer_retain(r->result[i])
                           : transfer_copy(r->result[i], 0, r->result[i]->bytes, dev);
-        if (b) {
-            buffer_release(root->data); /* another stage may have computed it, too */
+        if (b)
             root->data = b;
-        }
         if (b && !root->device && root->view.ndim)
             root->device = dev->name;
         engine_leave();

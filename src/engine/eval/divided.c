@@ -91,7 +91,7 @@ static ig_status part_fetch(fetched *f, void *to)
 
 /* ---- parts that no rank needs ---- */
 
-/* Without a team nobody asks for parts. */
+/* Frees the parts of arrays that no longer exist, unless a team is running: another rank may still ask for them. */
 static void free_all(void)
 {
     pthread_mutex_lock(&table.lock);

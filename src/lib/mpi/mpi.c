@@ -88,7 +88,7 @@ static bool no_notice(void)
     return mpi.failed < 0;
 }
 
-/* Polls until all requests are done. about: what is said of each, or MPI_STATUSES_IGNORE. */
+/* Polls until all requests are done. about: the status of each request, or MPI_STATUSES_IGNORE. */
 static bool finish_with(MPI_Request *requests, int n, MPI_Status *about)
 {
     for (int polls = 0;; polls += polls < 1000000) {

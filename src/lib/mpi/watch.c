@@ -67,8 +67,8 @@ static int accept_all(int listener, int events, int *file, hello *list)
     return n;
 }
 
-/* Events come in the order in which they happened. So the first connection that ends is that of the rank which died before
- * mpirun ended others. */
+/* Waits for connections to end, and reports the first rank that ends without having said so. epoll reports events in the order
+ * in which they happened, so this is the rank that died, and not one that mpirun ended afterwards. */
 static void watch(int listener)
 {
     static hello list[ENDS * RANKS_MOST];

@@ -389,8 +389,8 @@ static void temp_name(char out[TEMP_BYTES])
     snprintf(out, TEMP_BYTES, TEMP_PREFIX "%ld-%u", (long)getpid(), atomic_fetch_add(&counter, 1));
 }
 
-/* Locks a new temporary file, which shows temps_remove that its writer lives. False if that removed the file before. A
- * file system may have no locks: then nobody removes the file. */
+/* Locks a new temporary file, which shows temps_remove that its writer lives. False if that removed the file before. On
+ * a file system without locks, temporary files of killed writers stay. */
 static bool temp_lock(int fd)
 {
     struct stat info;
