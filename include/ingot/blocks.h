@@ -26,6 +26,9 @@ typedef struct ig_blocks {
     void *context;
     uint64_t scratch; /* bytes of array data that a call of read holds while it runs */
     bool concurrent;  /* several calls of read may run at the same time */
+    /* All elements in row-major order, if they are in memory that does not change before release, such as a mapped file.
+     * Blocks whose elements follow each other there are not copied. NULL: they must be read. */
+    const void *data;
 } ig_blocks;
 
 /* An array whose elements are read when they are needed. On failure, release is called at once. */

@@ -128,9 +128,10 @@ typedef struct block_source {
     bool concurrent;    /* several calls of read may run at the same time */
     ig_block_read read; /* NULL: computed from the node's inputs, see blocks/map.c */
     /* The elements of a box (blocks.h) as a buffer over memory that has them; NULL if it cannot. May be NULL. */
-    struct buffer *(*alias)(void *context, const struct box *b);
+    struct buffer *(*alias)(struct block_source *s, const struct box *b);
     void (*release)(void *context); /* may be NULL */
     void *context;
+    const char *data; /* for alias: see ig_blocks */
 } block_source;
 
 block_source *block_source_retain(block_source *s);

@@ -141,6 +141,13 @@ void box_strides_of(const box *b, int ndim, int64_t *stride); /* of an array tha
 /* The place of a part's first element in an array that has the box b and these strides. */
 int64_t box_place_in(const box *b, const int64_t *stride, const box *part, int ndim);
 
+/* True if the elements of b follow each other in an array of this shape. */
+bool box_is_run(const box *b, int ndim, const int64_t *shape);
+/* The elements of b, which is a run, as a buffer over `all` elements of a source, which calls release(owner) at its end.
+ * NULL on failure. */
+buffer *source_part(const block_source *s, const void *all, const box *b,
+                    void (*release)(void *owner), void *owner);
+
 /* True if the part of b that a does not cover is one box, *rest (which may be empty), whose elements are contiguous in b.
  * Then *both is the part that a covers. Else *rest is b. */
 bool box_reuse(const box *a, const box *b, int ndim, box *both, box *rest);

@@ -48,6 +48,17 @@ bool box_same(const box *a, const box *b, int ndim)
     return true;
 }
 
+bool box_is_run(const box *b, int ndim, const int64_t *shape)
+{
+    int i = 0;
+    while (i < ndim && b->hi[i] - b->lo[i] == 1)
+        i++;
+    for (i++; i < ndim; i++)
+        if (b->lo[i] != 0 || b->hi[i] != shape[i])
+            return false;
+    return true;
+}
+
 bool box_reuse(const box *a, const box *b, int ndim, box *both, box *rest)
 {
     int along =

@@ -225,7 +225,9 @@ copy_to stage_copies(const block_plan *p, const stage *s, const step *from)
         return COPY_NOT;
     if (bytes <= block * FEW && bytes <= p->limit / 8)
         return from->read / 2 > bytes ? COPY_TO_MEMORY : COPY_NOT;
-    return from->read / 2 > bytes + from->exact / 2 ? COPY_TO_FILE : COPY_NOT;
+    /* Parts of a mapped file are in one piece already. */
+    return !from->source->data && from->read / 2 > bytes + from->exact / 2 ? COPY_TO_FILE
+                                                                           : COPY_NOT;
 }
 
 uint64_t stage_cost(const block_plan *p, const stage *s)

@@ -23,25 +23,12 @@ static ig_status held_read(void *context, const int64_t *start, const int64_t *s
 
 static void release_owner(void *context) { buffer_release(context); }
 
-/* A box whose elements follow each other is not copied. */
-static buffer *held_alias(void *context, const box *b)
+static buffer *held_alias(block_source *s, const box *b)
 {
-    const held *h = context;
-    int i = 0;
-    int64_t stride[IG_MAX_NDIM];
-    while (i < h->ndim && b->hi[i] - b->lo[i] == 1)
-        i++;
-    for (i++; i < h->ndim; i++)
-        if (b->lo[i] != 0 || b->hi[i] != h->whole.hi[i])
-            return NULL;
-    box_strides_of(&h->whole, h->ndim, stride);
-    const size_t at = (size_t)box_place_in(&h->whole, stride, b, h->ndim) * h->bytes;
-    buffer *part =
-        buffer_foreign((char *)h->data->data + at, (size_t)box_size(b, h->ndim) * h->bytes,
-                       release_owner, buffer_retain(h->data));
-    if (part)
-        part->borrowed = true;
-    return part;
+    const held *h = s->context;
+    return box_is_run(b, h->ndim, s->shape)
+               ? source_part(s, h->data->data, b, release_owner, buffer_retain(h->data))
+               : NULL;
 }
 
 static void held_release(void *context)

@@ -218,7 +218,7 @@ static ig_status read_piece(pieces *p, piece *x)
     const size_t bytes = ig_dtype_bytes((ig_dtype)s->root->dtype);
     piece *from = x->from;
     box both, rest = x->want;
-    if (s->source->alias && (x->host = s->source->alias(s->source->context, &x->want)))
+    if (s->source->alias && (x->host = s->source->alias(s->source, &x->want)))
         return IG_OK;
     TRY(alloc_host(p, x));
     if (from && piece_load(p, from) == IG_OK &&

@@ -76,6 +76,15 @@ static void load_drop(load *l, int n)
     l->block = -1;
 }
 
+/* Lets the system read the pages of a mapped file, and show them to this process. */
+static void touch_pages(const buffer *b)
+{
+    enum { PAGE = 4096 };
+    const volatile char *at = b->data;
+    for (size_t i = 0; i < b->bytes; i += PAGE)
+        (void)at[i];
+}
+
 /* Reads what l wants. Runs in the background. */
 static ig_status load_read(void *context)
 {
@@ -97,6 +106,10 @@ static ig_status load_read(void *context)
         int64_t stride[IG_MAX_NDIM];
         if (old && l->data[i] == l->before->data[i])
             continue; /* the same block */
+        if (l->data[i]->borrowed) {
+            touch_pages(l->data[i]);
+            continue;
+        }
         if (old && box_reuse(old, &l->want[i], ndim, &both, &rest))
             box_move(&both, ndim, bytes, old, l->before->data[i]->data, &l->want[i],
                      l->data[i]->data);
@@ -159,10 +172,14 @@ static ig_status load_prepare(runner *r, load *l, int64_t block, load *before)
         }
         const size_t bytes =
             (size_t)box_size(&s->want, ndim) * ig_dtype_bytes((ig_dtype)s->root->dtype);
-        if (!(l->data[i] = buffer_new(bytes)))
+        /* What ranks read for each other is copied. */
+        if (s->source->alias && !r->passes)
+            l->data[i] = s->source->alias(s->source, &s->want);
+        const bool copied = !l->data[i];
+        if (copied && !(l->data[i] = buffer_new(bytes)))
             return error_waiting(IG_ERR_MEMORY);
         box both, rest = s->want;
-        if (l->before && l->before->data[i])
+        if (copied && l->before && l->before->data[i])
             box_reuse(&l->before->want[i], &s->want, ndim, &both, &rest);
         *r->read += (uint64_t)box_size(&rest, ndim) * ig_dtype_bytes((ig_dtype)s->root->dtype);
     }

@@ -21,6 +21,31 @@ void block_source_release(block_source *s)
     memory_free(s);
 }
 
+buffer *source_part(const block_source *s, const void *all, const box *b,
+                    void (*release)(void *owner), void *owner)
+{
+    const box whole = box_whole(s->ndim, s->shape);
+    const size_t bytes = ig_dtype_bytes(s->dtype);
+    int64_t stride[IG_MAX_NDIM];
+    box_strides_of(&whole, s->ndim, stride);
+    const char *first =
+        (const char *)all + (size_t)box_place_in(&whole, stride, b, s->ndim) * bytes;
+    buffer *part = buffer_foreign((void *)(uintptr_t)first, (size_t)box_size(b, s->ndim) * bytes,
+                                  release, owner);
+    if (part)
+        part->borrowed = true;
+    return part;
+}
+
+static void release_source(void *owner) { block_source_release(owner); }
+
+static buffer *data_alias(block_source *s, const box *b)
+{
+    return s->data && box_is_run(b, s->ndim, s->shape)
+               ? source_part(s, s->data, b, release_source, block_source_retain(s))
+               : NULL;
+}
+
 static ig_status check(const ig_blocks *b)
 {
     int64_t size;
@@ -68,8 +93,10 @@ ig_array *ig_from_blocks(const ig_blocks *blocks)
     s->scratch = b->scratch;
     s->concurrent = b->concurrent;
     s->read = b->read;
+    s->alias = data_alias;
     s->release = b->release;
     s->context = b->context;
+    s->data = b->data;
     const node_attr attr = {.source = s};
     ig_array *x = array_node(OP_blocks, s->dtype, s->ndim, s->shape, NULL, 0, &attr);
     block_source_release(s);

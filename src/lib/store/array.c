@@ -69,7 +69,7 @@ ig_array *ig_open(const char *path)
         return NULL;
     }
     int64_t run[IG_MAX_NDIM];
-    const bool mapped = ig_store_data(s) != NULL;
+    const void *mapped = ig_store_data(s);
     o->store = s;
     o->path = realpath(path, NULL);
     pthread_mutex_lock(&all.lock);
@@ -84,7 +84,8 @@ ig_array *ig_open(const char *path)
                          .release = close_blocks,
                          .context = o,
                          .scratch = ig_store_scratch_bytes(s) * (uint64_t)ig_threads(),
-                         .concurrent = mapped};
+                         .concurrent = mapped != NULL,
+                         .data = mapped};
     return ig_from_blocks(&b);
 }
 
