@@ -3,6 +3,7 @@ errors say what they should, and a save that was killed goes on where it stopped
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -42,6 +43,18 @@ try:
         check(same("whole.npy", "blocks.npy"), f"{expression}: other bits block by block")
         ingot(f'x = open("x.npy"); {expression}', "-o", "blocks.npy", "--memory-limit", "40MiB")
         check(same("whole.npy", "blocks.npy"), f"{expression}: other bits block by block from .npy")
+
+    # Parts of one array that lie far apart are read apart.
+    ingot('save(rechunk(load("x.npy"), 90, 70), "cut.zarr")')
+    for expression in ["x - x[0]", "sum(abs(x @ x.T), axis=0)", "sum((2 * x) @ (2 * x)[-9:].T, axis=1)", "x * x[::-1] + x[450]",
+                       "concat([x[800:], x[:50]]) * x[3]", "x[:, 1:] - x[:, :-1]", "grad(lambda x: sum((x - x[0]) ** 3))(x)"]:
+        ingot(f'x = load("x.npy"); {expression}', "-o", "whole.npy")
+        for file in ["x.npy", "cut.zarr"]:
+            ingot(f'x = open("{file}"); save(rechunk({expression}, 90), "blocks.zarr")', "--memory-limit", "4MiB")
+            ingot('load("blocks.zarr")', "-o", "blocks.npy")
+            check(same("whole.npy", "blocks.npy"), f"{expression}: other bits from parts of {file}")
+    plan = ingot('x = open("x.npy"); sum(abs(x - x[0]))', "--explain", "--memory-limit", "1MiB").stdout
+    check(re.search(r"total read (4\.[89]|5\.[0-4]) MiB", plan), f"an array and its first row are not read once: {plan}")
 
     # One row is longer than the limit.
     ingot('save("long.npy", round(100 * normal(key(2), [700000], dtype=f64)))')

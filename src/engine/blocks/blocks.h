@@ -67,6 +67,7 @@ typedef enum step_kind {
 
 typedef struct step {
     ig_array *root;
+    int sight; /* steps that are split: which of the step's root */
     step_kind kind;
     edge *in;
     edge *place; /* STEP_ASSEMBLE: where each input lies in the result */
@@ -101,8 +102,14 @@ typedef struct ready {
     bool is_leaf;         /* evaluated before: an array in host memory, which blocks read */
 } ready;
 
-/* Lists the steps for n ends. The arrays must live as long as the steps. */
-ig_status steps_make(steps *w, ig_array *const *ends, int n, const ready *done, int n_done);
+/* Lists the steps for n ends. The arrays must live as long as the steps.
+ * STEPS_INPUTS: the ends are inputs of what the stage computes.
+ * STEPS_SPLIT: a root that is seen through different views has a step for each, if computing parts of it twice is little work.
+ * Else a block needs all that lies between the parts that it sees: for x - x[0], all rows from the first on. */
+enum { STEPS_INPUTS = 1, STEPS_SPLIT = 2 };
+ig_status steps_make(steps *w, ig_array *const *ends, int n, unsigned how, const ready *done,
+                     int n_done);
+bool steps_are_split(const steps *w); /* a source has several steps */
 void steps_free(steps *w);
 /* Sets want of all steps, for a block of each end. blocks: the number of such blocks, which is not an integer if the last
  * ones are shorter. Steps that would be computed much more than once are marked as cut, and stay so; what they need is not
@@ -183,6 +190,7 @@ typedef struct stage {
     double share; /* of the limit that the blocks of a crew should take */
     int ahead;    /* blocks that are read before they are needed: 0 or 1 */
     bool all_cut; /* every costly step is a stage of its own */
+    bool split;   /* STEPS_SPLIT */
     /* For people, and for the memory limit, in bytes: */
     uint64_t load; /* of the sources' elements that a block needs */
     uint64_t read, write;

@@ -170,7 +170,7 @@ ig_ints ig_chunks_like(ig_array *x)
     steps w;
     ig_ints chunk = {NULL, 0};
     ig_array *part = x && array_is_complex(x) ? complex_parts(x).re : x;
-    if (!part || steps_make(&w, &part, 1, NULL, 0) != IG_OK)
+    if (!part || steps_make(&w, &part, 1, 0, NULL, 0) != IG_OK)
         return chunk;
     if (w.n_end)
         chunk = rechunked(w.end[0].in, &x->view);

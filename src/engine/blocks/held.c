@@ -104,7 +104,7 @@ static ig_status add_leaf(block_plan *p, ig_array *root)
 ig_status held_leaves(block_plan *p)
 {
     steps w;
-    TRY(steps_make(&w, p->root, p->n_root, NULL, 0));
+    TRY(steps_make(&w, p->root, p->n_root, 0, NULL, 0));
     ig_status status = IG_OK;
     engine_enter(); /* another thread may move a leaf to a device */
     for (int i = 0; i < w.n && status == IG_OK; i++)

@@ -28,16 +28,15 @@ static ig_status start_stage(const block_plan *p, stage *s, stage_kind kind)
     s->part = stage_continues(s) ? stage_unit(s) : 0;
     while (stage_continues(s) && s->part < stage_row(s))
         s->part *= 2;
+    const unsigned how = s->split ? STEPS_SPLIT : 0;
     if (kind == STAGE_TILES)
-        return steps_make(&s->work, s->root, s->n_root, p->done, p->n_done);
+        return steps_make(&s->work, s->root, s->n_root, how, p->done, p->n_done);
     if (kind == STAGE_SORT)
-        return steps_make(&s->work, s->merged, s->merged[1] ? 2 : 1, p->done, p->n_done);
+        return steps_make(&s->work, s->merged, s->merged[1] ? 2 : 1, 0, p->done, p->n_done);
     ig_array *few[INPUTS_FEW], **ends = s->root[0]->in;
     if (kind == STAGE_TABLE && !table_ends(s->root[0], ends = few))
         return error_waiting(IG_ERR_MEMORY);
-    TRY(steps_make(&s->work, ends, s->root[0]->n_in, p->done, p->n_done));
-    s->work.are_inputs = true;
-    return IG_OK;
+    return steps_make(&s->work, ends, s->root[0]->n_in, how | STEPS_INPUTS, p->done, p->n_done);
 }
 
 /* Plans the stage in one way. *fits: a block takes at most `most` bytes. */
@@ -54,7 +53,7 @@ static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool al
  * bytes. If none fits, the way that needs least memory. */
 static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apart, bool large)
 {
-    enum { APART = 1, PARTS = 2, LARGE = 4, WAYS = 8, LARGE_SHARE = 4 };
+    enum { APART = 1, PARTS = 2, LARGE = 4, SPLIT = 8, WAYS = 16, LARGE_SHARE = 4 };
     const uint64_t usual = *most;
     const program_kind kind = node_program(s->root[0]);
     const bool folds = kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE;
@@ -71,15 +70,19 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
                        ig_math_mode() == IG_MATH_SAME;
     /* A product reads less the larger its tiles are. */
     const uint64_t larger = kind == PROGRAM_CONTRACT ? p->limit : p->limit / LARGE_SHARE;
-    const int ways = large && larger > usual && !getenv("IG_BLOCK_BYTES") ? WAYS : LARGE;
+    large = large && larger > usual && !getenv("IG_BLOCK_BYTES");
+    s->split = true;
+    TRY(start_stage(p, s, STAGE_TILES));
+    const bool splits = steps_are_split(&s->work);
     int best = may_part ? APART | PARTS : APART;
     uint64_t least = UINT64_MAX;
     bool fits;
-    for (int way = 0; way < ways; way++) {
+    for (int way = 0; way < WAYS; way++) {
         if ((way & PARTS) && (!may_part || (!exact && least != UINT64_MAX)))
             continue;
-        if (apart && !(way & APART))
+        if ((apart && !(way & APART)) || (!large && (way & LARGE)) || (!splits && (way & SPLIT)))
             continue;
+        s->split = way & SPLIT;
         TRY(try_way(p, s, way & PARTS ? parts : STAGE_TILES, way & APART,
                     way & LARGE ? larger : usual, &fits));
         /* Each tile of a table would compute all of it. */
@@ -92,6 +95,7 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
         }
     }
     *most = best & LARGE ? larger : usual;
+    s->split = best & SPLIT;
     return try_way(p, s, best & PARTS ? parts : STAGE_TILES, best & APART, *most, &fits);
 }
 
@@ -103,6 +107,15 @@ static stage_to far_place(const block_plan *p, uint64_t bytes)
 }
 
 static bool is_large(const block_plan *p, uint64_t bytes) { return bytes > p->limit / 4; }
+
+/* True if an earlier stage computes the root. */
+static bool is_planned(const block_plan *p, const ig_array *root)
+{
+    for (int i = 0; i < p->n_done; i++)
+        if (p->done[i].root == root)
+            return true;
+    return false;
+}
 
 /* Adds stages for the steps that are cut and for copies of sources. */
 static ig_status add_cuts(block_plan *p, stage *s, bool *any)
@@ -118,6 +131,8 @@ static ig_status add_cuts(block_plan *p, stage *s, bool *any)
         if (!at->cut && copy == COPY_NOT)
             continue;
         *any = true;
+        if (copy != COPY_NOT && is_planned(p, root)) /* for another step of the same source */
+            continue;
         TRY(add_stage(p, &root, 1, large ? far_place(p, bytes) : TO_MEMORY, 0));
     }
     return IG_OK;
@@ -219,7 +234,7 @@ static ig_status read_factor(const block_plan *p, ig_array *x, int64_t length, i
 {
     stage one = {.n_root = 0};
     box b = box_whole(x->view.ndim, x->view.shape);
-    TRY(steps_make(&one.work, &x, 1, p->done, p->n_done));
+    TRY(steps_make(&one.work, &x, 1, 0, p->done, p->n_done));
     for (int a = 0; a < x->view.ndim - 1; a++)
         b.hi[a] = 1;
     b.hi[x->view.ndim - 1] = length;
@@ -342,14 +357,6 @@ static void block_plan_clear(block_plan *p)
     p->n = p->n_done = 0;
     p->peak = p->kept = 0;
     p->refused = false;
-}
-
-static bool is_planned(const block_plan *p, const ig_array *root)
-{
-    for (int i = 0; i < p->n_done; i++)
-        if (p->done[i].root == root)
-            return true;
-    return false;
 }
 
 /* True if parts of rows of x, whose lengths are powers of 2, would not be whole chunks of the sink. */

@@ -174,47 +174,112 @@ static int find_ready(const ready *done, int n, const ig_array *root)
     return -1;
 }
 
-/* A hash table from roots to steps. */
-typedef struct finder {
-    int *slot;
-    size_t slots;
-} finder;
+/* How an edge sees a root, for steps that are split: as an input of a step that is itself seen in some way, through a view. */
+typedef struct sight {
+    int from, input;
+    const view *v;
+} sight;
 
-static size_t place_of(const finder *f, const steps *w, const ig_array *root)
+enum { SIGHTS_MOST = 16 };
+
+/* What steps_make works with. */
+typedef struct maker {
+    steps *w;
+    const ready *done;
+    int n_done;
+    bool split;
+    sight seen[SIGHTS_MOST]; /* 0: the root as a whole, or in several ways */
+    int n_seen;
+    int *slot; /* a hash table from roots and sights to steps */
+    size_t slots;
+} maker;
+
+/* True if computing a part of a root twice is little work. */
+static bool is_light(const maker *m, const ig_array *root)
 {
-    size_t h = ((uintptr_t)root >> 4) * 0x9e3779b97f4a7c15u >> 20;
-    while (f->slot[h % f->slots] >= 0 && w->step[f->slot[h % f->slots]].root != root)
-        h++;
-    return h % f->slots;
+    const int known = find_ready(m->done, m->n_done, root);
+    if (known >= 0)
+        return m->done[known].source;
+    if (root->data)
+        return false;
+    const step_kind kind = kind_of(root);
+    return kind == STEP_SOURCE || kind == STEP_MAP || kind == STEP_IOTA || kind == STEP_BITS ||
+           (kind == STEP_ASSEMBLE && !root->attr.apart);
 }
 
-static bool finder_grow(finder *f, const steps *w)
+static int sight_of(maker *m, int from, int input, const ig_array *x)
 {
-    if ((size_t)w->n * 2 + 2 <= f->slots)
+    if (!m->split || !is_light(m, x->root))
+        return 0;
+    if (input == 0 && view_equal(&x->view, &x->root->view))
+        return from;
+    for (int i = 1; i < m->n_seen; i++)
+        if (m->seen[i].from == from && m->seen[i].input == input &&
+            view_equal(m->seen[i].v, &x->view))
+            return i;
+    if (m->n_seen == SIGHTS_MOST)
+        return from;
+    m->seen[m->n_seen] = (sight){from, input, &x->view};
+    return m->n_seen++;
+}
+
+/* Numbers the inputs of which a block needs different blocks, even if they are one array. */
+static int input_number(const ig_array *root, int i)
+{
+    const step_kind kind = kind_of(root);
+    return kind == STEP_CONTRACT || kind == STEP_ASSEMBLE || kind == STEP_SEARCH ||
+                   kind == STEP_READ
+               ? i
+               : 0;
+}
+
+static size_t place_of(const maker *m, const ig_array *root, int seen)
+{
+    size_t h = (((uintptr_t)root >> 4) + (size_t)seen) * 0x9e3779b97f4a7c15u >> 20;
+    for (int at; (at = m->slot[h % m->slots]) >= 0; h++)
+        if (m->w->step[at].root == root && m->w->step[at].sight == seen)
+            break;
+    return h % m->slots;
+}
+
+static bool slots_grow(maker *m)
+{
+    const steps *w = m->w;
+    if ((size_t)w->n * 2 + 2 <= m->slots)
         return true;
-    finder more = {.slots = (size_t)w->n * 4 + 64};
-    if (!(more.slot = memory_get(more.slots * sizeof *more.slot)))
+    const size_t slots = (size_t)w->n * 4 + 64;
+    int *more = memory_get(slots * sizeof *more);
+    if (!more)
         return false;
-    memset(more.slot, -1, more.slots * sizeof *more.slot);
+    memory_free(m->slot);
+    m->slot = more;
+    m->slots = slots;
+    memset(more, -1, slots * sizeof *more);
     for (int i = 0; i < w->n; i++)
-        more.slot[place_of(&more, w, w->step[i].root)] = i;
-    memory_free(f->slot);
-    *f = more;
+        more[place_of(m, w->step[i].root, w->step[i].sight)] = i;
     return true;
 }
 
-static ig_status step_make(steps *w, finder *f, ig_array *root, const ready *done, int n_done)
+/* The step of x's root, an input of a step or an end; -1 if there is none. */
+static int step_of(maker *m, int from, int input, const ig_array *x)
 {
-    const int known = find_ready(done, n_done, root);
+    return m->slot[place_of(m, x->root, sight_of(m, from, input, x))];
+}
+
+static ig_status step_make(maker *m, ig_array *root, int seen)
+{
+    steps *w = m->w;
+    const int known = find_ready(m->done, m->n_done, root);
     if (!graph_room(&w->step, w->n, &w->room, sizeof *w->step))
         return IG_ERR_MEMORY;
     step *s = &w->step[w->n];
     *s = (step){.root = root,
-                .kind = known < 0            ? kind_of(root)
-                        : done[known].source ? STEP_SOURCE
-                                             : STEP_READY};
+                .sight = seen,
+                .kind = known < 0               ? kind_of(root)
+                        : m->done[known].source ? STEP_SOURCE
+                                                : STEP_READY};
     if (s->kind == STEP_SOURCE) {
-        s->source = known >= 0 ? done[known].source : root->attr.source;
+        s->source = known >= 0 ? m->done[known].source : root->attr.source;
     } else if (s->kind == STEP_READY) {
         s->n_in = 0;
     } else if (root->n_in) {
@@ -229,40 +294,43 @@ static ig_status step_make(steps *w, finder *f, ig_array *root, const ready *don
         s->kind = STEP_WHOLE;
     for (int i = 0; i < s->n_in; i++) {
         const bool all = s->kind == STEP_WHOLE || (s->kind == STEP_READ && i == 1);
-        edge_set(w, &s->in[i], root->in[i], f->slot[place_of(f, w, root->in[i]->root)], all);
+        edge_set(w, &s->in[i], root->in[i], step_of(m, seen, input_number(root, i), root->in[i]),
+                 all);
     }
-    f->slot[place_of(f, w, root)] = w->n++;
-    return finder_grow(f, w) ? IG_OK : IG_ERR_MEMORY;
+    m->slot[place_of(m, root, seen)] = w->n++;
+    return slots_grow(m) ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Adds the steps of x's root, inputs first. */
-static ig_status add_steps(steps *w, finder *f, ig_array *x, const ready *done, int n_done)
+/* Adds the steps of a root that is seen in some way, inputs first. */
+static ig_status add_steps(maker *m, ig_array *first, int seen)
 {
     typedef struct visit {
         ig_array *at;
-        int next;
+        int seen, next;
     } visit;
     visit *stack = NULL;
     int used = 0, room = 0;
     ig_status status = IG_OK;
     if (!graph_room(&stack, used, &room, sizeof *stack))
         return IG_ERR_MEMORY;
-    stack[used++] = (visit){x->root, 0};
+    stack[used++] = (visit){first, seen, 0};
     while (used && status == IG_OK) {
         visit *v = &stack[used - 1];
         ig_array *root = v->at;
-        const bool known = find_ready(done, n_done, root) >= 0;
-        const bool listed = (root->data && !known) || f->slot[place_of(f, w, root)] >= 0;
+        const bool known = find_ready(m->done, m->n_done, root) >= 0;
+        const bool listed = (root->data && !known) || m->slot[place_of(m, root, v->seen)] >= 0;
         const bool ends = known || v->next == root->n_in;
         if (listed) {
             used--;
         } else if (ends) {
             used--;
-            status = step_make(w, f, root, done, n_done);
+            status = step_make(m, root, v->seen);
         } else {
-            ig_array *in = root->in[v->next++]->root;
+            ig_array *in = root->in[v->next];
+            const int how = sight_of(m, v->seen, input_number(root, v->next), in);
+            v->next++;
             if (graph_room(&stack, used, &room, sizeof *stack))
-                stack[used++] = (visit){in, 0};
+                stack[used++] = (visit){in->root, how, 0};
             else
                 status = IG_ERR_MEMORY;
         }
@@ -271,23 +339,34 @@ static ig_status add_steps(steps *w, finder *f, ig_array *x, const ready *done, 
     return status;
 }
 
-ig_status steps_make(steps *w, ig_array *const *ends, int n, const ready *done, int n_done)
+ig_status steps_make(steps *w, ig_array *const *ends, int n, unsigned how, const ready *done,
+                     int n_done)
 {
-    *w = (steps){.end = memory_new((size_t)n * sizeof *w->end)};
-    finder f = {0};
-    ig_status status = w->end && finder_grow(&f, w) ? IG_OK : IG_ERR_MEMORY;
+    *w = (steps){.end = memory_new((size_t)n * sizeof *w->end), .are_inputs = how & STEPS_INPUTS};
+    maker m = {.w = w, .done = done, .n_done = n_done, .split = how & STEPS_SPLIT, .n_seen = 1};
+    ig_status status = w->end && slots_grow(&m) ? IG_OK : IG_ERR_MEMORY;
     for (int i = 0; i < n && status == IG_OK; i++) {
-        status = add_steps(w, &f, ends[i], done, n_done);
-        const int from = status == IG_OK ? f.slot[place_of(&f, w, ends[i]->root)] : -1;
+        const int input = w->are_inputs ? i : 0;
+        status = add_steps(&m, ends[i]->root, sight_of(&m, 0, input, ends[i]));
+        const int from = status == IG_OK ? step_of(&m, 0, input, ends[i]) : -1;
         if (from >= 0)
             w->step[from].is_end = true;
         if (status == IG_OK)
             edge_set(w, &w->end[w->n_end++], ends[i], from, false);
     }
-    memory_free(f.slot);
+    memory_free(m.slot);
     if (status != IG_OK)
         steps_free(w);
     return status;
+}
+
+bool steps_are_split(const steps *w)
+{
+    for (int i = 0; i < w->n; i++)
+        for (int k = 0; k < i && w->step[i].kind == STEP_SOURCE && w->step[i].sight; k++)
+            if (w->step[k].root == w->step[i].root)
+                return true;
+    return false;
 }
 
 void steps_free(steps *w)
