@@ -47,6 +47,24 @@ static int64_t shorter(const block_plan *p, const stage *s, int axis)
     return even < s->tile[axis] ? even : 0;
 }
 
+/* An even part of an axis, 1/n of it, at a multiple of the sinks' chunks, and of a source's if that has at least `chunks` of
+ * them. */
+static int64_t even_length(const block_plan *p, const stage *s, int axis, int64_t n, int64_t chunks)
+{
+    const int64_t all = s->root[0]->view.shape[axis], unit = tile_unit(p, s, axis);
+    int64_t even = round_up((all + n - 1) / n, unit), chunk = 1;
+    for (int i = 0; i < s->work.n; i++) {
+        const step *from = &s->work.step[i];
+        for (int a = 0; from->source && a < from->root->view.ndim; a++) {
+            const int64_t own = round_up(from->source->chunk[a], unit);
+            if (from->source->chunk[a] > 1 && own > chunk && own <= even / chunks)
+                chunk = own;
+        }
+    }
+    even = round_up(even, chunk);
+    return even < all ? even : all > 0 ? all : 1;
+}
+
 uint64_t stage_tile_bytes(const stage *s, bool summed)
 {
     const box b = stage_block(s, 0, 0);
@@ -70,10 +88,35 @@ static bool is_spread(const stage *s)
            s->load + stage_tile_bytes(s, false) < ranks * SPREAD_BYTES;
 }
 
+/* The bytes that are read in the time of a contraction's additions. */
+static uint64_t contract_bytes(const ig_array *root)
+{
+    enum { FLOPS_PER_BYTE = 8 };
+    int64_t rows = 1;
+    for (int i = 0; i < root->attr.ndim[0] + root->attr.ndim[1]; i++)
+        rows *= root->view.shape[i];
+    const int64_t k = rows ? view_size(&root->in[0]->view) / rows : 0;
+    return (uint64_t)(2.0 * (double)view_size(&root->view) * (double)k / FLOPS_PER_BYTE);
+}
+
+/* The same for all contractions of a stage. */
+static uint64_t work_bytes(const stage *s)
+{
+    uint64_t sum = s->kind == STAGE_PRODUCT ? contract_bytes(s->root[0]) : 0;
+    for (int i = 0; i < s->work.n; i++)
+        if (s->work.step[i].kind == STEP_CONTRACT && !s->work.step[i].cut)
+            sum += contract_bytes(s->work.step[i].root);
+    return sum;
+}
+
 uint64_t stage_team_cost(const block_plan *p, const stage *s)
 {
-    const uint64_t all = stage_cost(p, s), ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
-    if (ranks == 1 || is_spread(s))
+    const uint64_t ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
+    uint64_t all = stage_cost(p, s);
+    if (ranks == 1)
+        return all;
+    all += all < UINT64_MAX / 2 ? work_bytes(s) : 0;
+    if (is_spread(s))
         return all;
     /* The one rank also reads its block again for each reduction inside it, so an equal cost is not as good. */
     return all < UINT64_MAX / (ranks + 1) ? all * ranks + all / 2 : all;
@@ -255,8 +298,9 @@ bool stage_is_chained(const block_plan *p, const stage *s)
     return s->kind == STAGE_PRODUCT && p->n_dev == 1;
 }
 
-/* Bytes of sources that the blocks in flight, and the next one, hold. Neighbours share what both need; at the end of a row
- * of tiles, nothing is shared. After estimate. */
+/* Bytes of sources that the blocks in flight, and the next one, hold. Neighbours on a device share what both need; at the end
+ * of a row of tiles, nothing is shared. Each worker gets as much of the limit, so the device with the fewest needs most for
+ * each. After estimate. */
 uint64_t stage_window_bytes(const block_plan *p, const stage *s)
 {
     const int64_t blocks = stage_tiles(s) * stage_parts(s);
@@ -264,7 +308,12 @@ uint64_t stage_window_bytes(const block_plan *p, const stage *s)
                               ? (s->read - s->load) / (uint64_t)(blocks - 1)
                               : s->load;
     const uint64_t n = stage_in_flight(p, s), shared = s->load > each ? s->load - each : 0;
-    return s->load + shared + n * each;
+    uint64_t own = n; /* blocks in flight on a device */
+    for (int i = 0; i < p->n_dev && n > 1; i++) {
+        const uint64_t here = s->ahead ? (uint64_t)crew_workers(p->dev[i]) : 1;
+        own = here < own ? here : own;
+    }
+    return (s->load + shared + own * each) * n / own;
 }
 
 /* What a crew's stage costs, in bytes: those that are read, those of the first block, which nothing overlaps, and some for
@@ -316,43 +365,68 @@ static ig_status fits_crew(const block_plan *p, stage *s, uint64_t most, uint64_
     return IG_OK;
 }
 
-/* Cuts tiles and parts such that a crew reads least. */
+/* The part of a crew's tile for which the stage costs least, *cost; UINT64_MAX: no part fits. */
+static ig_status best_part(const block_plan *p, stage *s, crew_tile *t, uint64_t most,
+                           uint64_t block, uint64_t *cost)
+{
+    const int64_t unit = s->kind == STAGE_TILES ? t->part : stage_unit(s);
+    int64_t best = t->part;
+    *cost = UINT64_MAX;
+    set_tile(s, t);
+    for (; s->part >= unit; s->part /= 2) {
+        bool can;
+        TRY(fits_crew(p, s, most, block, &can));
+        const uint64_t now = can ? crew_cost(p, s) : UINT64_MAX;
+        if (now > *cost) /* and shorter parts cost more still */
+            break;
+        if (now < *cost) {
+            *cost = now;
+            best = s->part;
+        }
+        if (s->part == unit)
+            break;
+    }
+    t->part = best;
+    return IG_OK;
+}
+
+/* The next number of tiles along an axis that is tried. */
+static int64_t next_count(int64_t n) { return n < 8 ? n + 1 : n + n / 4; }
+
+/* Cuts tiles and parts such that a crew reads least: all are even parts of the two longest axes. */
 static ig_status cut_for_crew(const block_plan *p, stage *s, uint64_t most, uint64_t block,
                               bool *fits)
 {
-    crew_tile first = {.part = s->part}, best;
-    const int64_t unit = s->kind == STAGE_TILES ? 0 : stage_unit(s);
+    crew_tile whole = {.part = s->part}, best;
     const int ahead = s->ahead;
     uint64_t least = UINT64_MAX;
-    longest_axes(s, &first);
-    for (first.part = unit; unit && first.part < stage_row(s);)
-        first.part *= 2;
-    best = first;
+    longest_axes(s, &whole);
+    if (s->kind != STAGE_TILES)
+        for (whole.part = stage_unit(s); whole.part < stage_row(s);)
+            whole.part *= 2;
+    best = whole;
     s->ahead = 1;
-    for (crew_tile t = first;;) {
-        bool can;
-        set_tile(s, &t);
-        TRY(fits_crew(p, s, most, block, &can));
-        const uint64_t now = can ? crew_cost(p, s) : UINT64_MAX;
-        if (now < least) {
-            least = now;
-            best = t;
+    for (int64_t rows = 1; rows == 1 || rows <= whole.length[0]; rows = next_count(rows)) {
+        uint64_t before = UINT64_MAX;
+        for (int64_t columns = 1; columns == 1 || columns <= whole.length[1];
+             columns = next_count(columns)) {
+            crew_tile t = whole;
+            const int64_t count[2] = {rows, columns};
+            uint64_t now;
+            for (int i = 0; i < 2 && t.axis[i] >= 0; i++)
+                t.length[i] = even_length(p, s, t.axis[i], count[i], 1);
+            TRY(best_part(p, s, &t, most, block, &now));
+            if (now < least) {
+                least = now;
+                best = t;
+            }
+            if (now > before) /* and more columns cost more still */
+                break;
+            before = now;
         }
-        /* The next combination: shorter parts, else shorter along the second axis, else along the first. */
-        if (t.part > unit) {
-            t.part /= 2;
-            continue;
-        }
-        t.part = first.part;
-        int i = 1;
-        while (i >= 0 && (t.axis[i] < 0 || !(t.length[i] = shorter(p, s, t.axis[i]))))
-            t.length[i] = first.length[i], i--;
-        if (i < 0)
-            break;
-        set_tile(s, &t);
     }
     *fits = least < UINT64_MAX;
-    set_tile(s, *fits ? &best : &first);
+    set_tile(s, *fits ? &best : &whole);
     s->ahead = ahead;
     return stage_estimate(s);
 }
@@ -366,28 +440,11 @@ void stage_whole_tile(stage *s)
 
 /* ---- tiles of a team's product ---- */
 
-/* An even part of an axis, 1/n of it, at a multiple of the sinks' chunks, and of a source's if that is small. */
-static int64_t even_length(const block_plan *p, const stage *s, int axis, int64_t n)
-{
-    enum { SMALL = 8 };
-    const int64_t unit = tile_unit(p, s, axis);
-    int64_t even = round_up((s->tile[axis] + n - 1) / n, unit), chunk = 1;
-    for (int i = 0; i < s->work.n; i++) {
-        const step *from = &s->work.step[i];
-        for (int a = 0; from->source && a < from->root->view.ndim; a++) {
-            const int64_t own = round_up(from->source->chunk[a], unit);
-            if (from->source->chunk[a] > 1 && own > chunk && own <= even / SMALL)
-                chunk = own;
-        }
-    }
-    even = round_up(even, chunk);
-    return even < s->tile[axis] ? even : s->tile[axis];
-}
-
 /* Cuts a whole tile into one for each rank: rows times columns, such that they read least. Halves would leave some ranks of
  * three, or of a thousand, with twice the work. Leaves the tile as it is if there is no such cut. */
 static void cut_for_team(const block_plan *p, stage *s)
 {
+    enum { CHUNKS = 8 }; /* of a tile, at least, if it ends at one */
     const int64_t ranks = team_shares() ? ig_team_size() : 1;
     crew_tile whole = {.part = s->part}, best;
     double least = INFINITY;
@@ -398,8 +455,8 @@ static void cut_for_team(const block_plan *p, stage *s)
         if (ranks % rows || (columns > 1 && whole.axis[1] < 0))
             continue;
         crew_tile t = whole;
-        t.length[0] = even_length(p, s, t.axis[0], rows);
-        t.length[1] = t.axis[1] >= 0 ? even_length(p, s, t.axis[1], columns) : 0;
+        t.length[0] = even_length(p, s, t.axis[0], rows, CHUNKS);
+        t.length[1] = t.axis[1] >= 0 ? even_length(p, s, t.axis[1], columns, CHUNKS) : 0;
         set_tile(s, &t);
         const double reads = (double)t.length[0] + (double)t.length[1];
         if (is_spread(s) && reads < least) {

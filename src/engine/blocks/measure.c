@@ -44,13 +44,16 @@ static ig_status bytes_on(const backend *dev, const graph *g, uint64_t *bytes)
     return IG_OK;
 }
 
-/* The same for the graph of a block, on the device that needs most. */
-static ig_status graph_bytes(const block_plan *p, ig_array *const *made, int n, uint64_t *bytes)
+/* The same for the graph of a block, on the device that needs most. used: an array that the graph may overwrite, or NULL. */
+static ig_status graph_bytes(const block_plan *p, ig_array *const *made, int n, ig_array *used,
+                             uint64_t *bytes)
 {
     engine *e = engine_enter();
     const backend *one = engine_device_of(made[0]);
     ig_status status = graph_order(&e->g, made, n);
     e->g.math = ig_math_mode();
+    if (status == IG_OK)
+        graph_donate(&e->g, &used, used ? 1 : 0);
     if (status == IG_OK && e->g.n_node > 0)
         status = graph_key(&e->g);
     *bytes = 0;
@@ -67,6 +70,15 @@ static ig_status graph_bytes(const block_plan *p, ig_array *const *made, int n, 
 static ig_array *stand_in_sum(const stage *s, int64_t tile, ig_array *const *ends)
 {
     ig_array *out[2];
+    if (s->kind == STAGE_PRODUCT) {
+        const ig_array *root = s->root[0];
+        const ig_dtype dtype = (ig_dtype)root->dtype;
+        const box b = stage_tile(s, tile);
+        int64_t shape[IG_MAX_NDIM];
+        for (int i = 0; i < root->view.ndim; i++)
+            shape[i] = b.hi[i] - b.lo[i];
+        return stand_in(dtype_is_half(dtype) ? IG_F32 : dtype, root->view.ndim, shape);
+    }
     if (!stage_build(s, tile, 0, 0, ends, NULL, out))
         return NULL;
     const ig_array *sum = out[s->kind == STAGE_SCAN];
@@ -122,7 +134,7 @@ static ig_status block_graph_bytes(const block_plan *p, stage *s, int64_t block,
         if (status == IG_OK)
             status = steps_build(&s->work, want, loaded, ends);
         ig_array *sum = NULL;
-        if (stage_continues(s) && block % parts && status == IG_OK &&
+        if ((stage_continues(s) || s->kind == STAGE_PRODUCT) && block % parts && status == IG_OK &&
             !(sum = stand_in_sum(s, block / parts, ends)))
             status = error_waiting(IG_ERR_MEMORY);
         int n = status == IG_OK ? stage_build(s, block / parts, block % parts, skip, ends, sum, out)
@@ -133,7 +145,8 @@ static ig_status block_graph_bytes(const block_plan *p, stage *s, int64_t block,
         if (status == IG_OK)
             status = add_calls(s, out, &n, &called);
         if (status == IG_OK)
-            status = graph_bytes(p, out, n, bytes);
+            status =
+                graph_bytes(p, out, n, p->n_dev && s->kind == STAGE_PRODUCT ? sum : NULL, bytes);
         *bytes += called;
         ig_scope_end();
     }
@@ -174,7 +187,8 @@ ig_status stage_measure(const block_plan *p, stage *s)
     uint64_t first, other = 0;
     TRY(find_largest(s, &largest));
     TRY(block_graph_bytes(p, s, 0, &first));
-    if (stage_continues(s) && stage_parts(s) > 1 && largest % stage_parts(s) == 0)
+    const bool follows = stage_continues(s) || s->kind == STAGE_PRODUCT;
+    if (follows && stage_parts(s) > 1 && largest % stage_parts(s) == 0)
         largest++; /* the first part of a row is a smaller graph */
     if (largest)
         TRY(block_graph_bytes(p, s, largest, &other));

@@ -104,8 +104,9 @@ ig_array *worker_array(const value *v)
     return x;
 }
 
-/* Evaluates n arrays in the current scope, without waiting for the device. On the CPU, one worker at a time. */
-static ig_status launch(const worker *w, ig_array **made, int n)
+/* Evaluates n arrays in the current scope, without waiting for the device. used: an array that they may overwrite, or NULL.
+ * On the CPU, one worker at a time. */
+static ig_status launch(const worker *w, ig_array **made, int n, ig_array *used)
 {
     crew *c = w->c;
     for (int i = 0; i < n; i++)
@@ -116,7 +117,7 @@ static ig_status launch(const worker *w, ig_array **made, int n)
         pthread_mutex_lock(&c->cpu);
         engine_use(c->engine);
     }
-    const ig_status status = ig_eval(made, n);
+    const ig_status status = ig_eval_donating(made, n, &used, used ? 1 : 0);
     if (cpu) {
         engine_use(NULL);
         pthread_mutex_unlock(&c->cpu);
@@ -127,7 +128,7 @@ static ig_status launch(const worker *w, ig_array **made, int n)
 ig_status worker_take(worker *w, ig_array **made, int n)
 {
     worker_drop_values(w);
-    TRY(launch(w, made, n));
+    TRY(launch(w, made, n, NULL));
     TRY(worker_wait(w));
     w->n_value = n;
     for (int i = 0; i < n; i++)
@@ -287,7 +288,7 @@ ig_status worker_add_part(worker *w, int64_t block, ig_array **sum)
 {
     TRY(ig_scope_begin());
     const int n = build(w, block, w->data, *sum);
-    ig_status status = n ? launch(w, w->out, n) : error_waiting(IG_ERR_MEMORY);
+    ig_status status = n ? launch(w, w->out, n, *sum) : error_waiting(IG_ERR_MEMORY);
     if (status == IG_OK)
         status = ig_replace(sum, w->out[0]);
     ig_scope_end();
