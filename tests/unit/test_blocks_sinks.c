@@ -1,0 +1,144 @@
+/* Sinks of blocks, failing reads of a source, and functions of blocks. */
+#include "engine/array/array.h"
+#include "support/blocks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ig_array *centred(ig_array *x) { return ig_subtract(x, ig_mean(x, IG_AXES(0), false)); }
+
+static bool sink_has(void *context, const int64_t *start, const int64_t *size)
+{
+    const memory_sink *s = context;
+    for (int64_t r = start[0]; r < start[0] + size[0]; r += s->chunk[0])
+        if (!s->done[r / s->chunk[0]])
+            return false;
+    return true;
+}
+
+static void test_sinks(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 40; round++) {
+        const int64_t n = 1 + below(60), m = 1 + below(60);
+        const int64_t chunk[2] = {1 + below(n), 1 + below(m)};
+        memory_sink s = {.bytes = 8, .shape = {n, m}, .chunk = {1 + below(n), 1 + below(m)}};
+        size_t bytes;
+        char most[32];
+        snprintf(most, sizeof most, "%lld", (long long)(64 + below(16 * n * m)));
+        ig_scope_begin();
+        ig_array *x = drawn(round, IG_SHAPE(n, m), IG_F64);
+        char *plain = elements(centred(x), &bytes);
+        s.data = calloc(bytes + 1, 1);
+        const bool resumes = round % 2;
+        for (int64_t c = 0; resumes && c * s.chunk[0] < n; c++)
+            if ((s.done[c] = below(2))) /* as an interrupted run left it */
+                for (int64_t r = c * s.chunk[0]; r < n && r < (c + 1) * s.chunk[0]; r++)
+                    memcpy(s.data + r * m * 8, plain + r * m * 8, (size_t)m * 8);
+        const ig_block_sink sink = {.size = sizeof sink,
+                                    .chunk = {s.chunk, 2},
+                                    .write = sink_write,
+                                    .has = resumes ? sink_has : NULL,
+                                    .context = &s};
+        setenv("IG_BLOCK_BYTES", most, 1);
+        ig_array *source = source_of(x, chunk), *y = centred(source);
+        if (ig_eval_to(&y, &(const ig_block_sink *){&sink}, 1) != IG_OK)
+            fail_msg("%s", ig_error(NULL));
+        unsetenv("IG_BLOCK_BYTES");
+        assert_int_equal(s.wrong, 0);
+        assert_memory_equal(s.data, plain, bytes);
+        assert_false(ig_is_evaluated(y));
+        free(plain);
+        free(s.data);
+        ig_scope_end();
+    }
+}
+
+static void test_failed_read(void **unused)
+{
+    (void)unused;
+    for (int at = 1; at < 3; at++) {
+        ig_scope_begin();
+        const int64_t chunk[2] = {10, 10};
+        ig_array *x = source_of(drawn(1, IG_SHAPE(40, 40), IG_F32), chunk),
+                 *y = ig_sum(x, IG_NONE, IG_F32, false);
+        ((memory_source *)x->attr.source->context)->fails_at = at;
+        setenv("IG_BLOCK_BYTES", "2000", 1);
+        assert_int_equal(ig_eval(&y, 1), IG_ERR_FILE);
+        assert_non_null(strstr(ig_error(NULL), "is damaged"));
+        assert_false(ig_is_evaluated(y));
+        assert_int_equal(ig_eval(&y, 1), IG_OK); /* the second time, the chunk can be read */
+        assert_true(ig_is_evaluated(y));
+        unsetenv("IG_BLOCK_BYTES");
+        ig_scope_end();
+    }
+}
+
+/* ---- functions of blocks ---- */
+
+typedef struct mapped {
+    int calls, released;
+} mapped;
+
+/* Each element less the first of its block. */
+static ig_array *less_first(void *context, const int64_t *index, ig_array *const *blocks, int n)
+{
+    (void)n;
+    ((mapped *)context)->calls++;
+    if (index[0] < 0)
+        return NULL;
+    ig_array *first = ig_slice(blocks[0], IG_AXES(0, 0), IG_AXES(1, 1), IG_NONE);
+    return ig_subtract(blocks[0], first);
+}
+
+static void count_release(void *context) { ((mapped *)context)->released++; }
+
+/* A function of chunks gives the same bits for every size of blocks, within the memory limit, and is released. */
+static void test_map_blocks(void **unused)
+{
+    (void)unused;
+    const uint64_t limit = ig_memory_limit();
+    for (int round = 0; round < 40; round++) {
+        const int64_t n = 1 + below(200), m = 1 + below(50);
+        const int64_t chunk[2] = {1 + below(n), 1 + below(m)};
+        mapped count = {0};
+        char most[32];
+        size_t bytes;
+        ig_scope_begin();
+        ig_array *x = drawn(round, IG_SHAPE(n, m), IG_F32), *source = source_of(x, chunk);
+        const ig_block_map map = {.size = sizeof map,
+                                  .function = less_first,
+                                  .release = count_release,
+                                  .context = &count,
+                                  .chunk = round % 2 ? (ig_ints){chunk, 2} : IG_NONE};
+        ig_array *y = ig_map_blocks(&map, &(ig_array *){ig_multiply(source, ig_float(2))}, 1);
+        snprintf(most, sizeof most, "%lld", (long long)(64 + below(8 * n * m)));
+        setenv("IG_BLOCK_BYTES", most, 1);
+        ig_set_memory_limit(ig_memory_used() + 64 * (uint64_t)(n * m) + 4096);
+        char *made = elements(ig_add(y, ig_float(0)), &bytes);
+        ig_set_memory_limit(limit);
+        unsetenv("IG_BLOCK_BYTES");
+        const float *v = ig_data(x);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < m; k++) {
+                const float first = v[i / chunk[0] * chunk[0] * m + k / chunk[1] * chunk[1]];
+                const float want = 2 * v[i * m + k] - 2 * first;
+                assert_memory_equal(made + 4 * (i * m + k), &want, 4);
+            }
+        assert_true(count.calls > 0);
+        free(made);
+        ig_scope_end();
+        assert_int_equal(count.released, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sinks),
+        cmocka_unit_test(test_failed_read),
+        cmocka_unit_test(test_map_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
