@@ -84,6 +84,7 @@ void shelf_clear(shelf *s) { drop_kept(s, NULL, false); }
 ig_status pieces_begin(pieces *p)
 {
     pthread_mutex_init(&p->shelf.lock, NULL);
+    pthread_mutex_init(&p->copying, NULL);
     if (!(p->source = memory_get((size_t)(p->work->n + 1) * sizeof *p->source)))
         return IG_ERR_MEMORY;
     for (int i = 0; i < p->work->n; i++)
@@ -101,6 +102,7 @@ void pieces_end(pieces *p)
         pthread_mutex_destroy(&p->source[i]);
     memory_free(p->source);
     pthread_mutex_destroy(&p->shelf.lock);
+    pthread_mutex_destroy(&p->copying);
 }
 
 piece *piece_new(int of, const box *want, size_t bytes, piece *from)
@@ -152,8 +154,16 @@ static void read_slice(void *context, int64_t task, int worker)
     s->each_status[task] = block_read(s->source, &b, s->to + (size_t)(task * s->each) * s->bytes);
 }
 
+/* Runs tasks by all threads. A second run at the same time would have one, so that it would take longer than to wait. */
+static void copy_by_all(pieces *p, int64_t tasks, pool_fn task, void *context)
+{
+    pthread_mutex_lock(&p->copying);
+    pool_run(tasks, task, context);
+    pthread_mutex_unlock(&p->copying);
+}
+
 /* Reads a box whose elements follow each other at `to`, by several threads if the source allows it. */
-static ig_status read_parallel(const block_source *s, const box *b, char *to)
+static ig_status read_parallel(pieces *p, const block_source *s, const box *b, char *to)
 {
     enum { SLICES = 16, LEAST = 4 << 20 };
     ig_status status[SLICES] = {IG_OK};
@@ -172,7 +182,7 @@ static ig_status read_parallel(const block_source *s, const box *b, char *to)
                   .each = each,
                   .bytes = bytes / (size_t)n,
                   .each_status = status};
-    pool_run((n + each - 1) / each, read_slice, &all);
+    copy_by_all(p, (n + each - 1) / each, read_slice, &all);
     for (int i = 0; i < SLICES; i++)
         if (status[i] != IG_OK) /* the message is another thread's */
             return ig_failed() ? status[i]
@@ -195,10 +205,10 @@ static void copy_slice(void *context, int64_t task, int worker)
 }
 
 /* Copies by several threads. */
-static void copy_parallel(void *to, const void *from, size_t bytes)
+static void copy_parallel(pieces *p, void *to, const void *from, size_t bytes)
 {
     copying c = {to, from, bytes, (size_t)4 << 20};
-    pool_run((int64_t)((bytes + c.each - 1) / c.each), copy_slice, &c);
+    copy_by_all(p, (int64_t)((bytes + c.each - 1) / c.each), copy_slice, &c);
 }
 
 static ig_status alloc_host(pieces *p, piece *x)
@@ -229,7 +239,7 @@ static ig_status read_piece(pieces *p, piece *x)
     char *to = (char *)x->host->data + box_place_in(&x->want, stride, &rest, ndim) * (int64_t)bytes;
     if (!s->source->concurrent)
         pthread_mutex_lock(&p->source[x->step]);
-    const ig_status status = read_parallel(s->source, &rest, to);
+    const ig_status status = read_parallel(p, s->source, &rest, to);
     if (!s->source->concurrent)
         pthread_mutex_unlock(&p->source[x->step]);
     pthread_mutex_lock(p->lock);
@@ -281,7 +291,7 @@ static ig_status upload_staged(pieces *p, const piece *x, buffer *to)
     buffer *pinned = shelf_take(&p->shelf, p->pins, x->bytes, true);
     if (!pinned)
         return error_waiting(IG_ERR_MEMORY);
-    copy_parallel(pinned->data, x->host->data, x->bytes);
+    copy_parallel(p, pinned->data, x->host->data, x->bytes);
     const ig_status status = to->device->stream->upload(to, pinned->data, x->bytes);
     shelf_put(&p->shelf, p->pins, pinned, true);
     return status;

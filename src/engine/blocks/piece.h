@@ -48,6 +48,7 @@ typedef struct pieces {
     pthread_cond_t *changed;
     pthread_mutex_t
         *source; /* for each step: held while it is read, unless its source is concurrent */
+    pthread_mutex_t copying; /* held while all threads copy */
     shelf shelf;
     uint64_t read; /* bytes */
 } pieces;
