@@ -181,6 +181,13 @@ static ig_status cut_and_add(block_plan *p, stage *s, uint64_t *most, bool apart
 #define SHARE_LEAST \
     0.02 /* of the limit, for the blocks of a crew; below it they are cut as without one */
 
+/* By how much a crew's blocks should be smaller. */
+static double smaller_share(uint64_t limit, uint64_t held, uint64_t peak)
+{
+    const double fits = held < limit ? (double)(limit - held) / (double)peak : 0;
+    return fits < 0.75 ? 0.75 : fits > 0.97 ? 0.97 : fits;
+}
+
 /* Makes blocks smaller until they fit in the limit. p->refused: they do not. */
 static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
 {
@@ -215,7 +222,7 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
             return IG_ERR_MEMORY;
         }
         if (crew_shrinks)
-            s->share *= 0.75;
+            s->share *= smaller_share(p->limit, held, s->peak);
         else
             most = most > usual ? most / 4 * 3 : (most < block ? most : block) / 2;
         uint64_t smaller = most;
