@@ -82,13 +82,72 @@ static slice field_take(const table *t, slice *line, bool *more)
     return field;
 }
 
+/* m / 10^k, rounded to nearest. m > 0, k <= 19. */
+static double divided(uint64_t m, int k)
+{
+    typedef unsigned __int128 wide;
+    uint64_t d = 1;
+    for (int i = 0; i < k; i++)
+        d *= 10;
+    if ((m | d) >> 53 == 0) /* both are exact */
+        return (double)m / (double)d;
+    /* The quotient has 64 or 65 bits. Its last one also stands for the rest, so it is rounded once. */
+    const int shift = 64 + __builtin_clzll(m) - __builtin_clzll(d);
+    const wide n = (wide)m << shift;
+    wide q = n / d;
+    q |= q * d != n;
+    return q >> 64 ? ldexp((double)(uint64_t)(q >> 1 | (q & 1)), 1 - shift)
+                   : ldexp((double)(uint64_t)q, -shift);
+}
+
+/* Reads a number m / 10^k, where m has up to 19 digits, with the value of strtod, which takes several times as long. False if
+ * it is another number, or none. */
+static bool short_number_read(slice s, number *out)
+{
+    enum { DIGITS_MOST = 19, EXPONENT_MOST = 99 };
+    const char *at = s.first;
+    const bool negative = *at == '-';
+    bool whole = true;
+    uint64_t m = 0;
+    int digits = 0, below = 0; /* the number is m / 10^below */
+    at += *at == '-' || *at == '+';
+    for (; at < s.last && ((*at >= '0' && *at <= '9') || (*at == '.' && whole)); at++) {
+        whole = whole && *at != '.';
+        if (*at == '.')
+            continue;
+        m = 10 * m + (uint64_t)(*at - '0');
+        below += !whole;
+        if (++digits > DIGITS_MOST)
+            return false;
+    }
+    if (digits && at < s.last && (*at == 'e' || *at == 'E')) {
+        const bool down = ++at < s.last && *at == '-';
+        int exponent = 0;
+        at += at < s.last && (*at == '-' || *at == '+');
+        const char *first = at;
+        for (; at < s.last && *at >= '0' && *at <= '9' && exponent <= EXPONENT_MOST; at++)
+            exponent = 10 * exponent + (*at - '0');
+        if (at == first)
+            return false;
+        below += down ? exponent : -exponent;
+        whole = false;
+    }
+    if (digits == 0 || at != s.last || below < 0 || below > DIGITS_MOST)
+        return false;
+    out->f = m == 0 ? 0 : below ? divided(m, below) : (double)m;
+    out->f = negative ? -out->f : out->f;
+    out->whole = whole && m <= (uint64_t)INT64_MAX + negative && !(negative && m == 0);
+    out->i = (int64_t)(negative ? 0 - m : m);
+    return true;
+}
+
 /* Reads a decimal number, nan or inf; false if it is something else. An empty field is NaN. */
 static bool number_read(slice s, number *out)
 {
     char copy[IG_FLOAT_TEXT], *end;
     const size_t n = (size_t)(s.last - s.first);
     *out = (number){.f = NAN};
-    if (n == 0)
+    if (n == 0 || short_number_read(s, out))
         return true;
     if (n >= sizeof copy)
         return false;
