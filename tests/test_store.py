@@ -310,6 +310,29 @@ def hdf5_written():
     check("hdf5: no dataset is added", p.returncode > 0 and "adds no datasets" in p.stderr, p.stderr)
 
 
+def options_of_save():
+    """The options of save in the command, by what zarr-python reads."""
+    def ingot(program):
+        return subprocess.run([COMMAND, "eval", program], capture_output=True, text=True, cwd=FOLDER.name)
+    p = ingot('x = reshape(arange(3000), 60, 50); save("o.zarr", x, chunks=[20, 10], shards=40, compressors=["gzip:2", "crc32c"], '
+              """fill_value=-3, attributes='{"units": "K"}', dimension_names=["time", None])""")
+    check("options of save", p.returncode == 0, p.stderr)
+    z = zarr.open_array(path("o.zarr"), mode="r")
+    codecs = [c.to_dict()["name"] for c in z.compressors]
+    check("options of save: elements", np.array_equal(z[:], np.arange(3000).reshape(60, 50)))
+    check("options of save: chunks", (z.chunks, z.shards) == ((20, 10), (40, 40)), f"{z.chunks} {z.shards}")
+    check("options of save: codecs", codecs == ["gzip", "crc32c"] and z.compressors[0].level == 2, codecs)
+    check("options of save: metadata", z.fill_value == -3 and dict(z.attrs) == {"units": "K"} and
+          z.metadata.dimension_names == ("time", None), z.metadata)
+    p = ingot('save(ones(9, 8), "o.zarr", chunks=(-1, 4), codecs=None)')  # the path comes second
+    z = zarr.open_array(path("o.zarr"), mode="r")
+    check("options after the path", (z.shape, z.chunks, z.compressors) == ((9, 8), (9, 4), ()), p.stderr)
+    p = ingot('save("o.zarr", 1, overwrite=False)')
+    check("overwrite=False", p.returncode > 0 and "there already" in p.stderr and zarr.open_array(path("o.zarr")).shape == (9, 8), p.stderr)
+    p = ingot('save("n.npz", [1], chunks=[2, 3])')  # a name there
+    check("names of options in an .npz file", sorted(np.load(path("n.npz"))) == ["arr_0", "chunks"], p.stderr)
+
+
 class Server(http.server.BaseHTTPRequestHandler):
     """Serves FOLDER. The first part of a path is a mood: "busy" refuses the first two requests for each object, "cut"
     ends the first answer too early, "whole" does not know ranges."""
@@ -475,6 +498,7 @@ def main():
     bfloat16()
     hdf5()
     hdf5_written()
+    options_of_save()
     servers()
     bucket()
     return finish()

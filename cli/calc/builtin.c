@@ -510,9 +510,10 @@ static const builtin builtins[] = {
     {"save",
      {NULL},
      0,
-     "path, x",
-     "writes x as an .npy, .csv, .tsv or .txt file, or block by block as a .zarr store; save(path, "
-     "x=a, y=b) writes named arrays as .npz or .safetensors",
+     "path, x, chunks=\"auto\", shards=None, compressors=\"auto\", fill_value=0, attributes=None, "
+     "dimension_names=None, overwrite=True",
+     "writes x as an .npy, .csv, .tsv or .txt file, or block by block as a .zarr store or an .h5 "
+     "file, which have options; save(path, x=a, y=b) writes named arrays as .npz or .safetensors",
      run_save},
     {"savez",
      {NULL},

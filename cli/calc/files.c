@@ -18,6 +18,16 @@ static bool holds_names(const char *path)
     return ends_with(path, ".npz") || ends_with(path, ".safetensors");
 }
 
+/* True if the path is an HDF5 file, or a dataset in one. */
+static bool is_hdf5(const char *path)
+{
+    return ends_with(path, ".h5") || ends_with(path, ".hdf5") || strstr(path, ".h5/") ||
+           strstr(path, ".hdf5/");
+}
+
+/* True if the file is written block by block. */
+static bool is_store(const char *path) { return ends_with(path, ".zarr") || is_hdf5(path); }
+
 static bool check_path(calc *c, const expr *n, const value *v)
 {
     if (c->options.no_files)
@@ -100,15 +110,17 @@ static const char *name_of_work(const calc *c, char out[static 2 * HASH_BYTES + 
     return out;
 }
 
-static ig_status save_alone(const calc *c, const char *path, const value *v)
+/* o: NULL if the file is not a store. */
+static ig_status save_alone(const calc *c, const char *path, const value *v,
+                            const ig_store_options *o)
 {
     const bool named = v->kind == V_NAMED;
     ig_array *x = named ? NULL : value_to_array(v, IG_DTYPE_NONE);
     if (!named && !x)
         return IG_ERR_ARGUMENT;
     char work[2 * HASH_BYTES + 1];
-    if (!named && ends_with(path, ".zarr"))
-        return ig_save_store(path, x, NULL, name_of_work(c, work));
+    if (!named && is_store(path))
+        return ig_save_store(path, x, o, is_hdf5(path) ? NULL : name_of_work(c, work));
     if (!holds_names(path))
         return !named ? ig_save(path, x)
                       : ig_fail(IG_ERR_ARGUMENT,
@@ -129,10 +141,10 @@ static ig_status save_alone(const calc *c, const char *path, const value *v)
     return status;
 }
 
-ig_status file_save(const calc *c, const char *path, const value *v)
+static ig_status save_to(const calc *c, const char *path, const value *v, const ig_store_options *o)
 {
     if (!team_shares() || (v->kind != V_NAMED && ends_with(path, ".zarr")))
-        return save_alone(c, path, v);
+        return save_alone(c, path, v, o);
     /* All ranks compute, and rank 0 writes. */
     const int n = value_collect(v, NULL, 0);
     ig_array **arrays =
@@ -140,10 +152,15 @@ ig_status file_save(const calc *c, const char *path, const value *v)
     value_collect(v, arrays, n);
     ig_status status = ig_eval(arrays, n);
     if (status == IG_OK && ig_team_rank() == 0)
-        status = save_alone(c, path, v);
+        status = save_alone(c, path, v, o);
     if (status != IG_OK)
         team_fail(NULL);
     return status == IG_OK ? team_barrier(TEAM_MAIN) : status;
+}
+
+ig_status file_save(const calc *c, const char *path, const value *v)
+{
+    return save_to(c, path, v, NULL);
 }
 
 /* NumPy's name for the i-th array without a name. */
@@ -173,52 +190,87 @@ static bool explain_save(calc *c, const expr *n, const char *path, const value *
     return true;
 }
 
-static bool save_value(calc *c, const expr *n, const char *path, const value *x, value *out)
+static bool save_value(calc *c, const expr *n, const char *path, const value *x,
+                       const ig_store_options *o, value *out)
 {
     if (c->options.explains && x->kind != V_NAMED)
         return explain_save(c, n, path, x, out);
     *out = (value){0};
-    return file_save(c, path, x) == IG_OK || calc_fail_library(c, n->where);
+    return save_to(c, path, x, o) == IG_OK || calc_fail_library(c, n->where);
+}
+
+/* save(path, x, chunks=..., ...): one array, whose keywords are options. */
+static bool save_one(calc *c, const expr *n, const char *path, const given *args, int count,
+                     value *out)
+{
+    ig_store_options o;
+    ig_array *x;
+    if (count == 1 && !is_store(path))
+        return save_value(c, n, path, &args[0].v, NULL, out);
+    if (!is_store(path))
+        return calc_fail(c, args[1].where,
+                         "'%s' is an option of .zarr and .h5 files; save to one, or leave it out",
+                         args[1].keyword);
+    if (args[0].v.kind == V_NAMED) /* which save_value refuses */
+        return save_value(c, n, path, &args[0].v, NULL, out);
+    return calc_to_array(c, n->where, &args[0].v, &x) &&
+           store_options_read(c, args + 1, count - 1, ig_ndim(x), &o) &&
+           save_value(c, n, path, &(value){.kind = V_ARRAY, .u.array = x}, &o, out);
+}
+
+/* True if the arguments are one array and options of stores. */
+static bool is_one(const char *path, const given *args, int count)
+{
+    if (args[0].keyword || holds_names(path))
+        return count == 1 && !args[0].keyword;
+    for (int i = 1; i < count; i++)
+        if (!args[i].keyword || !(is_store(path) || store_option_is(args[i].keyword)))
+            return false;
+    return true;
 }
 
 /* save(path, x), save(x, path), or save(path, name=x, ...), whose keywords may be any names. Several arrays without a
- * name are arr_0, arr_1, ... */
+ * name are arr_0, arr_1, ... For stores, keywords are options. */
 bool run_save(calc *c, const expr *n, const value *unused, value *out)
 {
     (void)unused;
     static const char usage[] = "save takes a path and x, or a path and name=x, ...";
-    int count = 0;
+    int count = 0, at = 0;
     for (const expr *a = n->child; a; a = a->next)
         count++;
     if (count < 2)
         return calc_fail(c, n->where, "%s", usage);
-    value path, x, *items = arena_get(&c->scratch, sizeof *items * (size_t)count);
-    const char **names = arena_get(&c->scratch, sizeof *names * (size_t)count);
     if (n->child->kind == N_KEYWORD)
         return calc_fail(c, n->child->where, "%s", usage);
-    if (!calc_eval(c, n->child, &path))
-        return false;
-    const bool several = count > 2,
-               second = !several && path.kind != V_STRING; /* the path comes second */
-    if (second && (!calc_eval(c, n->child->next, &x) || !check_path(c, n, &x)))
-        return false;
-    if (second) {
-        items[0] = path;
-        return save_value(c, n, x.u.s, &items[0], out);
+    given *args = arena_get(&c->scratch, sizeof *args * (size_t)count);
+    for (const expr *a = n->child; a; a = a->next, at++) {
+        const bool named = a->kind == N_KEYWORD;
+        args[at] = (given){named ? a->child : a, named ? a->name : NULL, a->where, {0}};
+        if (!calc_eval(c, args[at].n, &args[at].v))
+            return false;
+        for (int i = 0; named && i < at; i++)
+            if (args[i].keyword && strcmp(args[i].keyword, a->name) == 0)
+                return calc_fail(c, a->where, "'%s' is given twice", a->name);
     }
+    const bool second =
+        args[0].v.kind != V_STRING && !args[1].keyword && args[1].v.kind == V_STRING;
+    const value path = args[second].v;
     if (!check_path(c, n, &path))
         return false;
-    count = 0;
-    for (const expr *a = n->child->next; a; a = a->next, count++) {
-        const bool named = a->kind == N_KEYWORD;
-        names[count] = named ? a->name : several ? numpy_name(c, count) : NULL;
-        if (!calc_eval(c, named ? a->child : a, &items[count]))
-            return false;
-        for (int i = 0; names[count] && i < count; i++)
-            if (strcmp(names[i], names[count]) == 0)
-                return calc_fail(c, a->where, "'%s' is given twice", names[count]);
+    args[1] = args[!second]; /* the first of those that are saved */
+    args++;
+    count--;
+    if (is_one(path.u.s, args, count))
+        return save_one(c, n, path.u.s, args, count, out);
+    value *items = arena_get(&c->scratch, sizeof *items * (size_t)count);
+    const char **names = arena_get(&c->scratch, sizeof *names * (size_t)count);
+    for (int i = 0; i < count; i++) {
+        items[i] = args[i].v;
+        names[i] = args[i].keyword ? args[i].keyword : numpy_name(c, i);
+        for (int k = 0; k < i; k++)
+            if (strcmp(names[k], names[i]) == 0)
+                return calc_fail(c, args[i].where, "'%s' is given twice", names[i]);
     }
-    x = names[0] ? (value){.kind = V_NAMED, .u = {.items = {items, count}}, .names = names}
-                 : items[0];
-    return save_value(c, n, path.u.s, &x, out);
+    const value all = {.kind = V_NAMED, .u = {.items = {items, count}}, .names = names};
+    return save_value(c, n, path.u.s, &all, NULL, out);
 }

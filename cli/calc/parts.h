@@ -202,6 +202,11 @@ bool run_open(calc *c, const expr *n, const value *args, value *out);
 bool run_save(calc *c, const expr *n, const value *unused, value *out);
 void files_close(calc *c);
 
+/* store_options.c: the options of save for stores. */
+bool store_option_is(const char *name);
+/* Reads n arguments with keywords, for an array of ndim axes. */
+bool store_options_read(calc *c, const given *args, int n, int ndim, ig_store_options *o);
+
 /* grad.c: derivatives. */
 /* True if the program calls grad. */
 bool mentions_grad(const expr *n);

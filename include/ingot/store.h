@@ -38,10 +38,11 @@ typedef enum ig_store_existing {
 } ig_store_existing;
 
 typedef struct ig_store_options {
-    size_t size;   /* sizeof(ig_store_options); 0: the fields of version 0.1 */
-    ig_ints chunk; /* the shape of chunks, the unit of reading; not given: about 1 MiB */
-    ig_ints
-        shard; /* the shape of shards, the unit of writing: a multiple of chunk; not given: none */
+    size_t size; /* sizeof(ig_store_options); 0: the fields of version 0.1 */
+    /* The shape of chunks, the unit of reading; not given: about 1 MiB. -1: the whole axis. */
+    ig_ints chunk;
+    /* The shape of shards, the unit of writing: a multiple of chunk; not given: none. -1: the whole axis. */
+    ig_ints shard;
     const char *
         codecs; /* "none", "gzip", "zstd:5", "blosc:lz4:5", "zstd,crc32c"; NULL: zstd, if it is installed */
     const double *fill;     /* the value of elements that were not written; NULL: 0 */
@@ -54,8 +55,8 @@ typedef struct ig_store_options {
 /* Creates a Zarr v3 array; options may be NULL. Folders of its path are made. No chunk is written yet.
  *
  * codecs: one compressor, with its level after a colon, and "crc32c" for a checksum of each chunk, in the order in which
- * they are applied. "blosc" takes a compressor (lz4, lz4hc, zstd, zlib, blosclz) before the level. "big" in front stores
- * big-endian elements. "transpose" in front stores chunks with the last axis first. NULL on failure. */
+ * they are applied. "blosc" takes a compressor (lz4, lz4hc, zstd, zlib, blosclz) before the level, and
+ * noshuffle, shuffle or bitshuffle after it. "big" in front stores big-endian elements. "transpose" in front stores chunks with the last axis first. NULL on failure. */
 IG_API ig_store *ig_store_create(const char *path, ig_ints shape, ig_dtype dtype,
                                  const ig_store_options *options);
 /* NULL is allowed. */
@@ -115,8 +116,7 @@ IG_API ig_status ig_group_consolidate(const char *path);
 IG_API ig_array *ig_open(const char *path);
 /* Evaluates x and writes it as a Zarr v3 array, block by block if it does not fit in memory. A path to an .h5 or .hdf5 file
  * makes a new HDF5 file instead, with one dataset: "x.h5/group/name", or "x.h5" for the name "data". Of the options it has only
- * the chunks, and it is not continued. options may be NULL; an
- * array at the path is replaced then. If resume is not NULL, it names the computation: an array that an interrupted call
+ * the chunks and IG_STORE_REFUSE, and it is not continued. options may be NULL; an array at the path is replaced then. If resume is not NULL, it names the computation: an array that an interrupted call
  * with the same text left is continued, and its chunks are not computed again. */
 IG_API ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *options,
                                const char *resume);

@@ -1,9 +1,13 @@
 """Files of arrays."""
+import json
+import operator
 import os
+import re
 
 from . import _ingot
 
 _SETS = (".npz", ".safetensors")
+_STORE = re.compile(r"\.zarr$|\.(h5|hdf5)(/|$)")  # written block by block
 
 
 def load(path):
@@ -17,12 +21,112 @@ def open(path):
     return _ingot._open(path)
 
 
-def save(path, x):
-    """Writes an array (.npy, .csv, .tsv, .txt; block by block as a .zarr store or an .h5 file), or a dictionary of arrays (.npz, .safetensors)."""
-    if os.fspath(path).endswith(".zarr"):
-        _ingot._save_store(path, x)
-        return
-    if os.fspath(path).endswith(_SETS):
-        _ingot._save_all(path, dict(x), os.fspath(path).endswith(".npz"))
+def _same(value, default):
+    return value is default or (isinstance(value, str) and value == default)
+
+
+def _lengths(name, value, ndim):
+    """The chunks or shards: a tuple of lengths, or None. One number is for all axes."""
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, (tuple, list)):
+            return (operator.index(value),) * ndim
+        return tuple(operator.index(n) for n in value)
+    except TypeError:
+        raise TypeError(f"save: {name} takes a length for each axis, such as (100, 100), or one for all; not {value!r}") from None
+
+
+def _codec(name, codec):
+    """One codec as ig_store_create takes it: a text, or the dictionary or object that zarr-python has."""
+    if isinstance(codec, str):
+        return codec
+    left = set(getattr(codec, "_tunable_attrs", ()))  # those that zarr-python chooses by the dtype, as the library does
+    if hasattr(codec, "to_dict"):
+        codec = codec.to_dict()
+    if not isinstance(codec, dict) or not isinstance(codec.get("name"), str):
+        raise TypeError(f'save: {name} takes texts such as "zstd:5", codecs of zarr-python, "auto" or None; not {codec!r}')
+    kind, set_ = codec["name"], {k: v for k, v in codec.get("configuration", {}).items() if k not in left}
+    set_.pop("typesize", None)  # always the element's
+    parts = [kind]
+    for key in {"blosc": ("cname", "clevel", "shuffle"), "zstd": ("level",), "gzip": ("level",)}.get(kind, ()):
+        value = set_.pop(key, None)
+        if value is not None:
+            parts.append(str(getattr(value, "value", value)))
+    for key, value in set_.items():
+        if value:
+            raise ValueError(f"save: {name}: Ingot cannot set {key}={value!r} of {kind}; leave it out" +
+                             (', and add "crc32c" for a checksum' if key == "checksum" else ""))
+    return ":".join(parts)
+
+
+def _codecs(name, value):
+    """The codecs as one text; None: the default."""
+    if _same(value, "auto"):
+        return None
+    if value is None:
+        return "none"
+    if not isinstance(value, (tuple, list)):
+        value = [value]
+    return ",".join(_codec(name, c) for c in value) or "none"
+
+
+def _fill(value):
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"save: fill_value takes a real number, not {value!r}") from None
+    if isinstance(value, int) and int(number) != value:
+        raise ValueError(f"save: fill_value={value} has more than 53 bits; choose a number that is a float64")
+    return number
+
+
+def _json(name, value, kinds, takes):
+    if value is None:
+        return None
+    if not isinstance(value, kinds):
+        raise TypeError(f"save: {name} takes {takes}, not {value!r}")
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise type(e)(f"save: {name} cannot be written as JSON: {e}") from None
+
+
+def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="auto", fill_value=None, attributes=None,
+         dimension_names=None, overwrite=True):
+    """Writes an array (.npy, .csv, .tsv, .txt; block by block as a .zarr store or an .h5 file), or a dictionary of arrays (.npz, .safetensors).
+
+    The keywords are for .zarr stores. An .h5 file has only chunks and overwrite.
+
+    chunks: the shape of chunks, the unit of reading. One number is for all axes, -1 is the whole axis. "auto": the chunks of x.rechunk or
+    of the store that x was opened from, else about 1 MiB.
+    shards: the shape of shards, the files of several chunks: a multiple of chunks. None: every chunk is a file.
+    compressors: "zstd:5", "gzip", "blosc:lz4:5", "zstd,crc32c" (with a checksum), a list of such texts, or codecs of zarr-python. "auto":
+    zstd, if it is installed. None: chunks are not compressed. codecs is another name for it; "big" and "transpose" may come first.
+    fill_value: the value of elements that are not written, for programs that open the store.
+    attributes: a dictionary that JSON can hold. dimension_names: a name or None for each axis, as xarray reads them.
+    overwrite: False refuses to replace an array that is there.
+    """
+    name = os.fsdecode(path)
+    options = {"chunks": chunks, "shards": shards, "compressors": compressors, "codecs": codecs, "fill_value": fill_value,
+               "attributes": attributes, "dimension_names": dimension_names, "overwrite": overwrite}
+    given = [key for key, value in options.items() if not _same(value, save.__kwdefaults__[key])]
+    if _STORE.search(name):
+        if "compressors" in given and "codecs" in given:
+            raise TypeError("save: compressors and codecs are the same option; give one of them")
+        if not isinstance(overwrite, bool):
+            raise TypeError(f"save: overwrite takes True or False, not {overwrite!r}")
+        key = "codecs" if "codecs" in given else "compressors"
+        x = _ingot.asarray(x)
+        _ingot._save_store(path, x, _lengths("chunks", None if _same(chunks, "auto") else chunks, x.ndim),
+                           _lengths("shards", shards, x.ndim), _codecs(key, options[key]), _fill(fill_value),
+                           _json("attributes", attributes, dict, "a dictionary"),
+                           _json("dimension_names", dimension_names, (tuple, list), "a list of names"), overwrite)
+    elif given:
+        raise TypeError(f"save: {given[0]} is an option of .zarr and .h5 files, and '{name}' is neither; leave it out, or save to one")
+    elif name.endswith(_SETS):
+        _ingot._save_all(path, dict(x), name.endswith(".npz"))
     else:
         _ingot._save(path, x)

@@ -74,7 +74,7 @@ PyObject *leave_failed(void);
 /* Evaluates arrays, without the GIL. -1 with an exception on failure. */
 int evaluate(ig_array *const *x, int n);
 /* Evaluates x and writes it as a Zarr store, without the GIL. -1 with an exception on failure. */
-int save_store(const char *path, ig_array *x);
+int save_store(const char *path, ig_array *x, const ig_store_options *options);
 /* The row-major elements of x, evaluated without the GIL; NULL with an exception on failure. */
 const void *elements(ig_array *x);
 /* A copy of x on its device, evaluated without the GIL; NULL with an exception on failure. */

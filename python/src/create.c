@@ -113,16 +113,44 @@ static PyObject *fn_open(PyObject *self, PyObject *path)
     return array_of_file(ig_open, path);
 }
 
+/* A tuple of lengths, or None. */
+static bool lengths_of(PyObject *o, const char *name, int64_t *list, ig_ints *out)
+{
+    if (o == Py_None)
+        return true;
+    const Py_ssize_t n = PyTuple_Size(o);
+    if (n > IG_MAX_NDIM)
+        PyErr_Format(PyExc_ValueError, "save: %s has %zd lengths; arrays have at most %d axes",
+                     name, n, IG_MAX_NDIM);
+    for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
+        list[i] = PyLong_AsLongLong(PyTuple_GetItem(o, i));
+    *out = (ig_ints){list, (int)n};
+    return !PyErr_Occurred();
+}
+
+/* _save_store(path, x, chunks, shards, codecs, fill_value, attributes, dimension_names, overwrite): _files.py has brought the
+ * options into these forms. */
 static PyObject *fn_save_store(PyObject *self, PyObject *args)
 {
     (void)self;
-    PyObject *path, *o;
-    int status = -1;
-    if (!PyArg_ParseTuple(args, "O&O:_save_store", PyUnicode_FSConverter, &path, &o))
+    PyObject *path, *o, *chunks, *shards, *fill;
+    int64_t chunk[IG_MAX_NDIM], shard[IG_MAX_NDIM];
+    double value = 0;
+    int overwrite = 1, status = -1;
+    ig_store_options set = {.size = sizeof set};
+    if (!PyArg_ParseTuple(args, "O&OOOzOzzp:_save_store", PyUnicode_FSConverter, &path, &o, &chunks,
+                          &shards, &set.codecs, &fill, &set.attributes, &set.dimensions,
+                          &overwrite))
         return NULL;
-    if (enter()) {
+    set.existing = overwrite ? IG_STORE_REPLACE : IG_STORE_REFUSE;
+    if (fill != Py_None) {
+        value = PyFloat_AsDouble(fill);
+        set.fill = &value;
+    }
+    if (!PyErr_Occurred() && lengths_of(chunks, "chunks", chunk, &set.chunk) &&
+        lengths_of(shards, "shards", shard, &set.shard) && enter()) {
         ig_array *x = to_array(o);
-        status = x ? save_store(PyBytes_AsString(path), x) : -1;
+        status = x ? save_store(PyBytes_AsString(path), x, &set) : -1;
         leave();
     }
     Py_DECREF(path);

@@ -177,12 +177,12 @@ int evaluate(ig_array *const *x, int n)
     return -1;
 }
 
-int save_store(const char *path, ig_array *x)
+int save_store(const char *path, ig_array *x, const ig_store_options *options)
 {
     ig_status status;
     ig_retain(x); /* another thread may assign to items of an Array meanwhile */
     Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&graphs);
-    status = ig_save_store(path, x, NULL, NULL);
+    status = ig_save_store(path, x, options, NULL);
     pthread_mutex_unlock(&graphs);
     Py_END_ALLOW_THREADS ig_release(x);
     if (status == IG_OK)

@@ -152,6 +152,16 @@ gives '[2]' "savez('$temporary/o.npz', [1], [2]); load('$temporary/o.npz').arr_1
 wrong "1:$((${#temporary} + 21)): 'arr_0' is given twice" "save('$temporary/o.npz', [1], arr_0=2)"
 wrong "1:$((${#temporary} + 21)): 'x' is given twice" "save('$temporary/o.npz', x=1, x=2)"
 wrong '1:1: save takes a path and x, or a path and name=x, ...' 'save("x")'
+wrong "1:$((${#temporary} + 20)): save has no option 'chunk'; did you mean 'chunks'?" "save('$temporary/o.zarr', 1, chunk=2)"
+wrong "1:$((${#temporary} + 20)): save has no option 'x'; it has chunks, shards, compressors, codecs, fill_value, attributes, dimension_names, overwrite" "save('$temporary/o.zarr', 1, x=2)"
+wrong "1:$((${#temporary} + 19)): 'chunks' is an option of .zarr and .h5 files; save to one, or leave it out" "save('$temporary/o.npy', 1, chunks=2)"
+wrong "1:$((${#temporary} + 20)): 'chunks' takes a length for each axis, such as [100, 100], or one for all, not a string" "save('$temporary/o.zarr', 1, chunks='x')"
+wrong "1:$((${#temporary} + 20)): 'chunks' takes a length for each axis, such as [100, 100], or one for all, not these items" "save('$temporary/o.zarr', 1, chunks=[1.5])"
+wrong "1:$((${#temporary} + 20)): 'fill_value' takes a number, not a string" "save('$temporary/o.zarr', 1, fill_value='x')"
+wrong "1:$((${#temporary} + 20)): 'overwrite' takes True or False, not an int" "save('$temporary/o.zarr', 1, overwrite=0)"
+wrong "1:$((${#temporary} + 20)): 'attributes' takes a JSON object as text, such as '{\"units\": \"K\"}', not an int" "save('$temporary/o.zarr', 1, attributes=3)"
+wrong "1:$((${#temporary} + 33)): 'compressors' and 'codecs' are the same option; give one of them" "save('$temporary/o.zarr', 1, codecs=None, compressors=None)"
+wrong "1:$((${#temporary} + 20)): 'dimension_names' takes a list of names, such as [\"time\", \"x\"], not these items" "save('$temporary/o.zarr', 1, dimension_names=[1])"
 
 # ---- indexing
 x='x = arange(12).reshape([3, 4]); '
@@ -340,6 +350,7 @@ check 'no numbers' badly 'a,b\n' 'it has no line with numbers'
 check 'hexadecimal' badly '1\n0x10\n' "is '0x10', not a number"
 check 'three axes' says 'the array has 3 dimensions, and a table has two' eval "save('$temporary/c.csv', ones([2, 2, 2]))"
 check 'another suffix' says 'one array is saved as .npy, .csv, .tsv or .txt' eval "save('$temporary/c.xlsx', 1)"
+check 'options of stores' says "chunks: the number of lengths is 2, and the array has 1 dimensions; give one for each" eval "save('$temporary/o.zarr', ones(3), chunks=[1, 2])"
 check 'nothing is left' test ! -e "$temporary/c.csv" -a ! -e "$temporary/c.xlsx"
 printf 'a = 2\n# a comment\n\na * 21\n' >"$temporary/program"
 check '-f' prints 42 -f "$temporary/program"

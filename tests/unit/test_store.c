@@ -6,6 +6,7 @@
 #include "lib/store/box.h"
 #include "lib/store/codec.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -722,12 +723,34 @@ static void test_arguments(void **state)
     assert_null(create(folder_path("x"), IG_SHAPE(4), IG_F64, IG_SHAPE(0), IG_NONE, "none"));
     assert_error(IG_ERR_SHAPE, "chunk");
     assert_null(create(folder_path("x"), IG_SHAPE(4), IG_F64, IG_SHAPE(2), IG_SHAPE(3), "none"));
-    assert_error(IG_ERR_FORMAT, "multiple");
+    assert_error(IG_ERR_SHAPE, "multiple");
+    assert_null(create(folder_path("x"), IG_SHAPE(4), IG_F64, IG_SHAPE(-2), IG_NONE, "none"));
+    assert_error(IG_ERR_SHAPE, "chunks: the length -2");
     assert_null(create(folder_path("x"), IG_SHAPE(4), IG_F64, IG_NONE, IG_NONE, "lzma"));
     assert_error(IG_ERR_ARGUMENT, "lzma");
     assert_null(create(folder_path("x"), IG_SHAPE(4), IG_F64, IG_NONE, IG_NONE, "gzip:17"));
     assert_error(IG_ERR_ARGUMENT, "17");
-    ig_store *s = create(folder_path("x"), IG_SHAPE(4), IG_F64, IG_NONE, IG_NONE, "none");
+    assert_null(create(folder_path("x"), IG_SHAPE(4), IG_F64, IG_NONE, IG_NONE, "blosc:lz4:5:x"));
+    assert_error(IG_ERR_ARGUMENT, "bitshuffle");
+    const double fills[] = {256, -1, 0.5, (double)NAN};
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+        const ig_store_options o = {.size = sizeof o, .fill = &fills[i]};
+        assert_null(ig_store_create(folder_path("x"), IG_SHAPE(4), IG_U8, &o));
+        assert_error(IG_ERR_ARGUMENT, "fill_value");
+    }
+    ig_store *s = create(folder_path("whole"), IG_SHAPE(4, 9), IG_F64, IG_SHAPE(-1, 2),
+                         IG_SHAPE(4, -1), "none");
+    assert_non_null(s);
+    assert_int_equal(ig_store_chunk(s).v[0], 4);
+    assert_int_equal(ig_store_shard(s).v[1], 10);
+    ig_store_close(s);
+    /* Attributes are checked before anything is computed or written. */
+    const ig_store_options bad = {.size = sizeof bad, .attributes = "[1]"};
+    assert_int_equal(ig_save_store(folder_path("y"), ig_zeros(IG_SHAPE(4), IG_F32), &bad, NULL),
+                     IG_ERR_FORMAT);
+    assert_error(IG_ERR_FORMAT, "attributes");
+    assert_int_not_equal(access(folder_path("y"), F_OK), 0);
+    s = create(folder_path("x"), IG_SHAPE(4), IG_F64, IG_NONE, IG_NONE, "none");
     assert_non_null(s);
     assert_int_equal(ig_store_read(s, IG_SHAPE(1), IG_SHAPE(4), x), IG_ERR_INDEX);
     assert_error(IG_ERR_INDEX, "axis 0");

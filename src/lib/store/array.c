@@ -1,6 +1,7 @@
 /* Stores as arrays: ig_open, and writing an array to a store block by block. */
 #include "lib/store/open.h"
 #include "lib/store/store.h"
+#include "lib/store/zarr.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -13,6 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- reading ---- */
 
@@ -195,6 +197,51 @@ static ig_store *make_store(const char *path, ig_array *x, ig_store_options o,
     return s;
 }
 
+/* HDF5 files have chunks, and none of the other options. */
+static ig_status check_hdf5(const struct io_file *file, const char *path, const ig_store_options *o)
+{
+    const char *given = o->shard.v      ? "shards"
+                        : o->codecs     ? "codecs"
+                        : o->fill       ? "fill_value"
+                        : o->attributes ? "attributes"
+                        : o->dimensions ? "dimension_names"
+                                        : NULL;
+    if (given)
+        return io_fail(
+            file, IG_ERR_UNSUPPORTED,
+            "%s: an HDF5 file has only chunks of the options; leave it out, or save to a "
+            ".zarr store",
+            given);
+    if (o->existing == IG_STORE_REFUSE && access(path, F_OK) == 0)
+        return io_fail(
+            file, IG_ERR_FILE,
+            "the file is there already; overwrite it, remove it or choose another place");
+    return IG_OK;
+}
+
+/* Reads the options of a save, and checks all that can be checked before x is computed. */
+static ig_status options_take(const char *path, ig_array *x, const ig_store_options *options,
+                              ig_store_options *o)
+{
+    struct io_file file = {.verb = "save"};
+    *o = (ig_store_options){.size = sizeof *o};
+    TRY(require_pointer("save", "path", path));
+    TRY(require_pointer("save", "x", x));
+    io_show(path, file.shown);
+    if (options)
+        TRY(sized_read(SIZED(ig_store_options, dimensions), o, options));
+    else
+        o->existing = IG_STORE_REPLACE;
+    TRY(check_not_open(path));
+    if (o->attributes)
+        TRY(zarr_check_attributes(&file, o->attributes));
+    if (hdf5_is_path(path))
+        TRY(check_hdf5(&file, path, o));
+    if (!o->chunk.v)
+        o->chunk = ig_chunks_like(x);
+    return IG_OK;
+}
+
 /* Computes x and writes it to a new HDF5 file. */
 static ig_status save_hdf5(const char *path, ig_array *x, ig_ints chunk)
 {
@@ -213,14 +260,8 @@ static ig_status save_hdf5(const char *path, ig_array *x, ig_ints chunk)
 ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *options,
                         const char *resume)
 {
-    ig_store_options o = {.size = sizeof o};
-    TRY(require_pointer("save", "path", path));
-    TRY(require_pointer("save", "x", x));
-    if (options)
-        TRY(sized_read(SIZED(ig_store_options, dimensions), &o, options));
-    if (!o.chunk.v)
-        o.chunk = ig_chunks_like(x);
-    TRY(check_not_open(path));
+    ig_store_options o;
+    TRY(options_take(path, x, options, &o));
     if (hdf5_is_path(path))
         return save_hdf5(path, x, o.chunk);
     const char *own = o.attributes ? o.attributes : "{}";
@@ -228,7 +269,7 @@ ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *o
     if (!first)
         return IG_ERR_MEMORY;
     o.attributes = first;
-    ig_store *s = make_store(path, x, o, options ? options->existing : IG_STORE_REPLACE, resume);
+    ig_store *s = make_store(path, x, o, o.existing, resume);
     memory_free(first);
     if (!s)
         return error_waiting(IG_ERR_FILE);

@@ -628,6 +628,27 @@ static ig_status create(hdf5_store *s, const char *path, size_t end, const char 
     return status;
 }
 
+/* The chunks that were asked for. Longer ones than the axis are cut: HDF5 has none. */
+static ig_status chunks_take(hdf5_store *s, ig_ints chunk)
+{
+    if (chunk.v && chunk.n != s->base.ndim)
+        return io_fail(&s->file, IG_ERR_SHAPE,
+                       "chunks: the number of lengths is %d, and the array has %d dimensions; give "
+                       "one for each",
+                       chunk.n, s->base.ndim);
+    for (int i = 0; chunk.v && i < chunk.n; i++) {
+        const int64_t most = s->base.shape[i] > 0 ? s->base.shape[i] : 1;
+        if (chunk.v[i] < 1 && chunk.v[i] != -1)
+            return io_fail(&s->file, IG_ERR_SHAPE,
+                           "chunks: the length %lld on axis %d is not positive; give a larger one, "
+                           "or -1 for the whole axis",
+                           (long long)chunk.v[i], i);
+        s->base.chunk[i] = s->base.shard[i] =
+            chunk.v[i] > 0 && chunk.v[i] < most ? chunk.v[i] : most;
+    }
+    return IG_OK;
+}
+
 ig_store *hdf5_store_create(const char *path, ig_ints shape, ig_dtype dtype, ig_ints chunk)
 {
     const size_t end = file_end(path);
@@ -640,13 +661,7 @@ ig_store *hdf5_store_create(const char *path, ig_ints shape, ig_dtype dtype, ig_
     for (int i = 0; i < shape.n; i++)
         s->base.shape[i] = shape.v[i];
     store_chunk_choose(&s->base, false);
-    for (int i = 0; i < shape.n && chunk.v && chunk.n == shape.n; i++) {
-        const int64_t most = shape.v[i] > 0 ? shape.v[i] : 1;
-        s->base.chunk[i] = s->base.shard[i] = chunk.v[i] < 1      ? 1
-                                              : chunk.v[i] < most ? chunk.v[i]
-                                                                  : most;
-    }
-    if (create(s, path, end, name) == IG_OK)
+    if (chunks_take(s, chunk) == IG_OK && create(s, path, end, name) == IG_OK)
         return &s->base;
     store_free(&s->base);
     return NULL;

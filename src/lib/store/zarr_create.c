@@ -16,6 +16,9 @@
 
 enum { CHUNK_BYTES = 1 << 20 /* of chunks whose shape is not given */ };
 
+static const char *const shuffles[] = {"noshuffle", "shuffle", "bitshuffle"};
+enum { SHUFFLES = sizeof shuffles / sizeof *shuffles };
+
 /* ---- metadata as text ------------------------------------------------------------------------------ */
 
 static void ints_write(text *t, const int64_t *list, int n)
@@ -71,7 +74,6 @@ static void fill_write(text *t, ig_dtype dtype, const unsigned char *fill)
 
 static void step_write(text *t, const codec_step *step)
 {
-    static const char *const shuffles[] = {"noshuffle", "shuffle", "bitshuffle"};
     text_add(t, ", {\"name\": \"%s\"", step->kind->name);
     if (step->kind == &codec_gzip)
         text_add(t, ", \"configuration\": {\"level\": %d}", step->level);
@@ -210,44 +212,74 @@ ig_status zarr_put_attributes(zarr *z, const char *attributes)
 
 /* ---- options ------------------------------------------------------------------------------------------- */
 
-/* "zstd:5" or "blosc:lz4:5". */
+/* The part of a word up to the next colon; *rest is what follows, NULL if there is none. */
+static char *word_part(char **rest)
+{
+    char *part = *rest, *colon = part ? strchr(part, ':') : NULL;
+    if (colon)
+        *colon++ = 0;
+    *rest = colon;
+    return part;
+}
+
+static ig_status level_parse(const struct io_file *file, const codec_kind *kind, const char *part,
+                             int *level)
+{
+    char *end = NULL;
+    const long value = strtol(part, &end, 10);
+    if (kind->level_min == kind->level_max)
+        return io_fail(file, IG_ERR_ARGUMENT, "codecs: '%s' has no level; leave ':%s' out",
+                       kind->name, part);
+    if (end == part || *end || value < kind->level_min || value > kind->level_max)
+        return io_fail(file, IG_ERR_ARGUMENT,
+                       "codecs: the level '%s' of '%s' is not a number from %d to %d; choose one",
+                       part, kind->name, kind->level_min, kind->level_max);
+    *level = (int)value;
+    return IG_OK;
+}
+
+static ig_status shuffle_parse(const struct io_file *file, const char *part, int *shuffle)
+{
+    for (int i = 0; i < SHUFFLES; i++)
+        if (strcmp(part, shuffles[i]) == 0) {
+            *shuffle = i;
+            return IG_OK;
+        }
+    return io_fail(file, IG_ERR_ARGUMENT,
+                   "codecs: '%s' after the level of blosc is not noshuffle, shuffle or bitshuffle; "
+                   "choose one of these",
+                   part);
+}
+
+/* "zstd:5" or "blosc:lz4:5:shuffle". */
 static ig_status step_parse(zarr *z, const struct io_file *file, char *word)
 {
     codec_chain *c = &z->chain;
-    char *colon = strchr(word, ':'), *end = NULL;
-    if (colon)
-        *colon++ = 0;
-    const codec_kind *kind = codec_find(word, false);
+    char *rest = word;
+    const char *name = word_part(&rest);
+    const codec_kind *kind = codec_find(name, false);
     if (!kind)
         return io_fail(file, IG_ERR_ARGUMENT,
-                       "the codec '%s' is not none, zstd, gzip, blosc, crc32c, big or transpose; "
+                       "codecs: '%s' is not none, zstd, gzip, blosc, crc32c, big or transpose; "
                        "choose one of these",
-                       word);
+                       name);
     if (c->n_steps == CODEC_STEPS_MAX)
-        return io_fail(file, IG_ERR_ARGUMENT, "more than %d codecs are given; leave some out",
+        return io_fail(file, IG_ERR_ARGUMENT, "codecs: more than %d are given; leave some out",
                        CODEC_STEPS_MAX);
     codec_step *step = &c->steps[c->n_steps++];
     *step = (codec_step){
         .kind = kind, .level = kind->level, .typesize = (int)ig_dtype_bytes(z->base.dtype)};
     step->shuffle = step->typesize > 1 ? 1 : 2; /* as zarr-python chooses */
     snprintf(step->inner, sizeof step->inner, "lz4");
-    if (kind == &codec_blosc && colon && *colon >= 'a') {
-        char *next = strchr(colon, ':');
-        if (next)
-            *next++ = 0;
-        snprintf(step->inner, sizeof step->inner, "%s", colon);
-        colon = next;
-    }
-    if (!colon)
-        return IG_OK;
-    const long level = strtol(colon, &end, 10);
-    if (end == colon || *end || kind->level_min == kind->level_max || level < kind->level_min ||
-        level > kind->level_max)
-        return io_fail(file, IG_ERR_ARGUMENT,
-                       "the level '%s' of codec '%s' is not a number from %d to %d; choose one",
-                       colon, word, kind->level_min, kind->level_max);
-    step->level = (int)level;
-    return IG_OK;
+    if (kind == &codec_blosc && rest && *rest >= 'a')
+        snprintf(step->inner, sizeof step->inner, "%s", word_part(&rest));
+    if (rest)
+        TRY(level_parse(file, kind, word_part(&rest), &step->level));
+    if (rest && kind == &codec_blosc)
+        TRY(shuffle_parse(file, word_part(&rest), &step->shuffle));
+    return !rest ? IG_OK
+                 : io_fail(file, IG_ERR_ARGUMENT, "codecs: ':%s' follows '%s'; leave it out", rest,
+                           name);
 }
 
 ig_status zarr_read_codecs(zarr *z, const struct io_file *file, const char *codecs)
@@ -256,7 +288,7 @@ ig_status zarr_read_codecs(zarr *z, const struct io_file *file, const char *code
     if (!codecs)
         codecs = codec_zstd.find() ? "zstd" : "none";
     if (strlen(codecs) >= sizeof words)
-        return io_fail(file, IG_ERR_ARGUMENT, "the list of codecs is too long; leave some out");
+        return io_fail(file, IG_ERR_ARGUMENT, "codecs: the list is too long; leave some out");
     memcpy(words, codecs, strlen(codecs) + 1);
     for (char *word = words, *next; word; word = next) {
         next = strchr(word, ',');
@@ -295,20 +327,46 @@ static void chunk_choose(ig_store *s)
     }
 }
 
-static ig_status lengths_take(const struct io_file *file, const char *what, ig_ints list, int ndim,
-                              int64_t min, int64_t *out)
+/* The chunks or shards of the options. unit (may be NULL) is the shape that they are multiples of. */
+static ig_status lengths_take(const ig_store *s, const struct io_file *file, const char *what,
+                              ig_ints list, const int64_t *unit, int64_t *out)
 {
-    if (list.n != ndim || (ndim && !list.v))
-        return io_fail(file, IG_ERR_SHAPE,
-                       "%s has %d lengths, and the array has %d dimensions; give as many", what,
-                       list.n, ndim);
-    for (int i = 0; i < ndim; i++) {
-        if (list.v[i] < min)
+    if (list.n != s->ndim)
+        return io_fail(
+            file, IG_ERR_SHAPE,
+            "%s: the number of lengths is %d, and the array has %d dimensions; give one for "
+            "each",
+            what, list.n, s->ndim);
+    for (int i = 0; i < s->ndim; i++) {
+        const int64_t one = unit ? unit[i] : 1, whole = s->shape[i] > 0 ? s->shape[i] : 1;
+        out[i] = list.v[i] == -1 ? (whole + one - 1) / one * one : list.v[i];
+        if (out[i] < 1)
             return io_fail(file, IG_ERR_SHAPE,
-                           "%s has the length %" PRId64 " on axis %d; give a larger one", what,
-                           list.v[i], i);
-        out[i] = list.v[i];
+                           "%s: the length %" PRId64
+                           " on axis %d is not positive; give a larger one, or -1 for the whole "
+                           "axis",
+                           what, list.v[i], i);
+        if (out[i] % one != 0)
+            return io_fail(file, IG_ERR_SHAPE,
+                           "%s: the length %" PRId64
+                           " on axis %d is not a multiple of the length of chunks, %" PRId64
+                           "; choose a multiple",
+                           what, list.v[i], i, one);
     }
+    return IG_OK;
+}
+
+/* The fill value must be an element of the dtype: a rounded float is one, 300 as u8 is not. */
+static ig_status fill_take(zarr *z, const struct io_file *file, double value)
+{
+    const ig_dtype dtype = dtype_part(z->base.dtype);
+    const int bits = 8 * (int)ig_dtype_bytes(dtype) - (dtype_kind_of(dtype) == DTYPE_KIND_SIGNED);
+    dtype_store(dtype, z->fill, value);
+    if (!dtype_is_float(dtype) &&
+        (!(dtype_fetch(dtype, z->fill) == value) || value >= ldexp(1, bits)))
+        return io_fail(file, IG_ERR_ARGUMENT,
+                       "fill_value: %.17g is not a number of the dtype %s; choose one that is",
+                       value, ig_dtype_std_name(dtype));
     return IG_OK;
 }
 
@@ -324,7 +382,7 @@ static ig_status dimension_check(void *count, json_where where, json_text key, i
 
 static ig_status dimensions_take(zarr *z, const struct io_file *file, const char *names)
 {
-    const json_where where = {file, "dimensions"};
+    const json_where where = {file, "dimension_names"};
     const json_part part = {names, strlen(names)};
     int count = 0;
     TRY(json_part_check(where, part));
@@ -332,9 +390,11 @@ static ig_status dimensions_take(zarr *z, const struct io_file *file, const char
         return json_wrong(where, "a list of names is expected");
     TRY(json_part_each(where, part, dimension_check, &count));
     if (count != z->base.ndim)
-        return io_fail(file, IG_ERR_ARGUMENT,
-                       "dimensions has %d names, and the array has %d dimensions; give as many",
-                       count, z->base.ndim);
+        return io_fail(
+            file, IG_ERR_ARGUMENT,
+            "dimension_names: the number of names is %d, and the array has %d dimensions; "
+            "give one for each",
+            count, z->base.ndim);
     return (z->dimensions = memory_text(names)) ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
@@ -350,20 +410,24 @@ static ig_status options_read(zarr *z, const struct io_file *file, ig_ints shape
     z->separator = '/';
     s->dtype = dtype;
     s->ndim = shape.n;
-    TRY(lengths_take(file, "the shape", shape, s->ndim, 0, s->shape));
-    for (int i = 0; i < s->ndim; i++)
+    for (int i = 0; i < s->ndim; i++) {
+        if (!shape.v || shape.v[i] < 0)
+            return io_fail(file, IG_ERR_SHAPE, "the shape has no length on axis %d; give one", i);
+        s->shape[i] = shape.v[i];
         z->chain.order[i] = i;
+    }
     if (o && o->chunk.v)
-        TRY(lengths_take(file, "chunk", o->chunk, s->ndim, 1, s->chunk));
+        TRY(lengths_take(s, file, "chunks", o->chunk, NULL, s->chunk));
     else
         chunk_choose(s);
     z->sharded = o && o->shard.v;
     memcpy(s->shard, s->chunk, sizeof s->shard);
     if (z->sharded) {
-        TRY(lengths_take(file, "shard", o->shard, s->ndim, 1, s->shard));
+        TRY(lengths_take(s, file, "shards", o->shard, s->chunk, s->shard));
         if (s->ndim == IG_MAX_NDIM)
             return io_fail(file, IG_ERR_UNSUPPORTED,
-                           "shards have at most %d dimensions; leave them out", IG_MAX_NDIM - 1);
+                           "shards: arrays of more than %d dimensions have none; leave them out",
+                           IG_MAX_NDIM - 1);
         for (int i = 0; i <= s->ndim; i++)
             z->index.order[i] = i;
         z->index.n_steps = 1;
@@ -371,7 +435,7 @@ static ig_status options_read(zarr *z, const struct io_file *file, ig_ints shape
     }
     TRY(zarr_read_codecs(z, file, o ? o->codecs : NULL));
     if (o && o->fill)
-        dtype_store(dtype_part(dtype), z->fill, *o->fill);
+        TRY(fill_take(z, file, *o->fill));
     if (o && o->attributes) {
         TRY(zarr_check_attributes(file, o->attributes));
         if (!(s->attributes = memory_text(o->attributes)))
@@ -477,8 +541,9 @@ static ig_status existing_meet(zarr *z, const ig_store_options *o, const struct 
         return absent ? IG_OK : error_waiting(IG_ERR_FILE);
     ig_status status;
     if (existing == IG_STORE_REFUSE)
-        status = io_fail(file, IG_ERR_FILE,
-                         "an array is there already; remove it or choose another place");
+        status =
+            io_fail(file, IG_ERR_FILE,
+                    "an array is there already; overwrite it, remove it or choose another place");
     else if (existing == IG_STORE_REPLACE)
         status = existing_remove(z->place, there);
     else
