@@ -53,7 +53,8 @@ ig_array *source_of(ig_array *x, const int64_t *chunk)
                          .chunk = {chunk, chunk ? shape.n : 0},
                          .read = source_read_box,
                          .release = source_release,
-                         .context = s};
+                         .context = s,
+                         .data = chunk ? NULL : s->data};
     ig_array *y = ig_from_blocks(&b);
     assert_non_null(y);
     return y;

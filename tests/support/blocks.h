@@ -15,7 +15,8 @@ typedef struct memory_source {
     int reads, fails_at;
 } memory_source;
 
-/* A source with the elements of x. chunk: the chunk's length along each axis, or NULL. */
+/* A source with the elements of x. chunk: the chunk's length along each axis. NULL: it has none, and blocks may be used in
+ * place. */
 ig_array *source_of(ig_array *x, const int64_t *chunk);
 
 typedef struct memory_sink {

@@ -66,6 +66,28 @@ static ig_array *gram_rows(ig_array *x, ig_array *y, ig_array *z)
     (void)z;
     return ig_matmul(x, ig_matrix_transpose(y));
 }
+/* Parts of one array that lie far apart */
+static ig_array *from_first(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)z;
+    const int64_t n = ig_dim(x, 0);
+    ig_array *first = ig_slice(x, IG_AXES(0), IG_AXES(1), IG_NONE),
+             *last = ig_slice(y, IG_AXES(n - 1), IG_AXES(n), IG_NONE);
+    return ig_multiply(ig_subtract(x, first), ig_add(y, last));
+}
+static ig_array *mirrored(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y;
+    ig_array *w = ig_multiply(x, z);
+    return ig_subtract(w, ig_flip(w, IG_AXES(0)));
+}
+static ig_array *own_gram_rows(ig_array *x, ig_array *y, ig_array *z)
+{
+    (void)y;
+    ig_array *w = ig_add(
+        ig_slice(x, IG_AXES(0), IG_AXES(ig_dim(x, 0) < 500 ? ig_dim(x, 0) : 500), IG_NONE), z);
+    return ig_sum(ig_matmul(w, ig_matrix_transpose(w)), IG_AXES(1), IG_DTYPE_NONE, false);
+}
 static ig_array *turned(ig_array *x, ig_array *y, ig_array *z)
 {
     (void)y;
@@ -182,6 +204,9 @@ static const struct {
     ROW(place_in_columns),
     ROW(gram),
     ROW(gram_rows),
+    ROW(from_first),
+    ROW(mirrored),
+    ROW(own_gram_rows),
     ROW(turned),
     ROW(flat),
     ROW(sliced),
