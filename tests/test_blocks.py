@@ -110,6 +110,20 @@ try:
     plan = ingot(program, "--explain", "--memory-limit", "24MiB").stdout
     check("block by block" in plan and "-> output" in plan and "peak" in plan, f"the plan is {plan}")
     check(not os.path.exists("y.zarr"), "--explain has written the store")
+    # One thread encodes a chunk of 900 x 700 x 8 bytes, and holds it once and as large as it may become three times.
+    lines = {}
+    for options in ('chunks=[100, 70], shards=[300, 700], codecs="gzip:4,crc32c"', 'chunks=[900, 700], codecs=None', 'chunks=[100, 70], codecs=None'):
+        text = ingot(f'x = open("x.zarr"); save(x + 1, "z.zarr", {options})', "--explain", "--threads", "1").stdout
+        lines[options] = text.splitlines()
+    of = list(lines.values())
+    check(of[0][-1].startswith("store chunks (100, 70) in shards (300, 700), codecs gzip:4,crc32c, encoding "), f"{of[0]} does not show the store")
+    check(of[1][-1] == "store chunks (900, 700), codecs none, encoding 19.2 MiB of the peak", f"{of[1]} has another memory for encoding")
+    check(of[2][-1] == "store chunks (100, 70), codecs none, encoding 219 KiB of the peak", f"{of[2]} has another memory for encoding")
+    peaks = [float(re.search(r"^total .* peak ([0-9.]+) MiB", "\n".join(text), re.M)[1]) for text in of[1:]]
+    check(peaks[0] - peaks[1] > 18, f"peaks of {peaks} MiB do not have the memory for encoding")
+    check(not os.path.exists("z.zarr"), "--explain has written a store with options")
+    bad = ingot('x = open("x.zarr"); save(x + 1, "z.zarr", chunks=[1])', "--explain", ok=False)
+    check("chunks" in bad.stderr, f"--explain takes wrong options: {bad.stderr}")
     few = ingot('x = open("x.zarr"); save(x - 1, "y.zarr")', "--memory-limit", "100KiB", ok=False)
     check("the smallest limit that works is" in few.stderr, f"a limit that is too small: {few.stderr}")
     again = ingot('x = open("x.zarr"); save(x + 1, "x.zarr")', ok=False)

@@ -172,14 +172,13 @@ static const char *numpy_name(calc *c, int i)
 }
 
 /* Instead of saving: the plan. */
-static bool explain_save(calc *c, const expr *n, const char *path, const value *x, value *out)
+static bool explain_save(calc *c, const expr *n, const char *path, const value *x,
+                         const ig_store_options *o, value *out)
 {
     ig_array *array = value_to_array(x, IG_DTYPE_NONE);
-    const ig_block_sink sink = {.size = sizeof sink};
-    char *plan = !array ? NULL
-                 : ends_with(path, ".zarr")
-                     ? ig_explain_blocks(&array, &(const ig_block_sink *){&sink}, 1)
-                     : ig_explain(&array, 1);
+    char *plan = !array           ? NULL
+                 : is_store(path) ? ig_explain_store(path, array, o)
+                                  : ig_explain(&array, 1);
     if (!plan)
         return calc_fail_library(c, n->where);
     char *copy = arena_get(&c->scratch, strlen(plan) + 1);
@@ -194,7 +193,7 @@ static bool save_value(calc *c, const expr *n, const char *path, const value *x,
                        const ig_store_options *o, value *out)
 {
     if (c->options.explains && x->kind != V_NAMED)
-        return explain_save(c, n, path, x, out);
+        return explain_save(c, n, path, x, o, out);
     *out = (value){0};
     return save_to(c, path, x, o) == IG_OK || calc_fail_library(c, n->where);
 }

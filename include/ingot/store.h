@@ -120,6 +120,10 @@ IG_API ig_array *ig_open(const char *path);
  * with the same text left is continued, and its chunks are not computed again. */
 IG_API ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *options,
                                const char *resume);
+/* The plan of ig_save_store, as ig_explain_blocks gives it. For a Zarr array a line follows: its chunks, shards and codecs,
+ * and the memory that encoding takes, which the peak includes. Nothing is written. Release the text with ig_free; NULL on
+ * failure. */
+IG_API char *ig_explain_store(const char *path, ig_array *x, const ig_store_options *options);
 
 #ifdef __cplusplus
 }

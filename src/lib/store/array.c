@@ -287,3 +287,26 @@ ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *o
     ig_store_close(s);
     return status == IG_OK && team_shares() ? team_barrier(TEAM_MAIN) : status;
 }
+
+char *ig_explain_store(const char *path, ig_array *x, const ig_store_options *options)
+{
+    ig_store_options o;
+    text t = {0};
+    if (options_take(path, x, options, &o) != IG_OK)
+        return NULL;
+    const bool hdf5 = hdf5_is_path(path); /* its chunks are cut as the plan likes them */
+    ig_store *s = hdf5 ? NULL : zarr_sketch(path, ig_shape(x), ig_dtype_of(x), &o);
+    if (!s && !hdf5)
+        return NULL;
+    const ig_block_sink sink = {.size = sizeof sink,
+                                .chunk = s ? ig_store_shard(s) : IG_NONE,
+                                .scratch = ig_store_scratch_bytes(s) * (uint64_t)ig_threads()};
+    char *plan = ig_explain_blocks(&x, &(const ig_block_sink *){&sink}, 1);
+    t.failed = !plan;
+    text_add(&t, "%s", plan ? plan : "");
+    if (s)
+        zarr_sketch_text(s, sink.scratch, &t);
+    ig_free(plan);
+    zarr_sketch_free(s);
+    return text_take(&t);
+}

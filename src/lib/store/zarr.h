@@ -4,6 +4,7 @@
 #ifndef STORE_ZARR_H
 #define STORE_ZARR_H
 
+#include "base/text.h"
 #include "lib/store/codec.h"
 #include "lib/store/fields.h"
 #include "lib/store/place.h"
@@ -48,6 +49,13 @@ zarr *zarr_new(place *p);
 /* Opens the array at a place, which the store then owns. NULL, with the place closed, on failure. *absent is
  * set, without an error, if there is no array. */
 ig_store *zarr_open(place *p, bool *absent);
+
+/* The store that ig_store_create would make, of which only the sizes can be asked: nothing is written. NULL if it would
+ * fail because of its options. */
+ig_store *zarr_sketch(const char *path, ig_ints shape, ig_dtype dtype, const ig_store_options *o);
+void zarr_sketch_free(ig_store *s); /* NULL is allowed. */
+/* Adds a line: its chunks, shards and codecs, and the memory that all threads hold to encode them. */
+void zarr_sketch_text(const ig_store *s, uint64_t scratch, text *t);
 
 /* IG_OK if a text is a JSON object. */
 ig_status zarr_check_attributes(const struct io_file *file, const char *attributes);

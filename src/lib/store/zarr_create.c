@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "base/sized.h"
 #include "base/text.h"
 
@@ -444,6 +445,63 @@ static ig_status options_read(zarr *z, const struct io_file *file, ig_ints shape
     if (o && o->dimensions)
         TRY(dimensions_take(z, file, o->dimensions));
     return zarr_complete(z, file);
+}
+
+/* ---- what would be written ---------------------------------------------------------------------------- */
+
+ig_store *zarr_sketch(const char *path, ig_ints shape, ig_dtype dtype, const ig_store_options *o)
+{
+    struct io_file file = {.verb = "save"};
+    zarr *z = memory_new(sizeof *z);
+    if (!z)
+        return NULL;
+    io_show(path, file.shown);
+    if (options_read(z, &file, shape, dtype, o) == IG_OK &&
+        codec_chain_ready(&z->chain, &file) == IG_OK)
+        return &z->base;
+    zarr_sketch_free(&z->base);
+    return NULL;
+}
+
+void zarr_sketch_free(ig_store *s)
+{
+    if (s)
+        memory_free(((zarr *)s)->dimensions);
+    store_free(s); /* it has no kind, so nothing is closed */
+}
+
+static void shape_write(text *t, const int64_t *list, int n)
+{
+    text_add(t, "(");
+    for (int i = 0; i < n; i++)
+        text_add(t, "%s%" PRId64 "%s", i ? ", " : "", list[i], n == 1 ? "," : "");
+    text_add(t, ")");
+}
+
+void zarr_sketch_text(const ig_store *s, uint64_t scratch, text *t)
+{
+    const zarr *z = (const zarr *)s;
+    const codec_chain *c = &z->chain;
+    char size[SIZE_ROOM];
+    text_add(t, "store chunks ");
+    shape_write(t, s->chunk, s->ndim);
+    if (z->sharded) {
+        text_add(t, " in shards ");
+        shape_write(t, s->shard, s->ndim);
+    }
+    text_add(t, ", codecs %s%s%s", c->big ? "big," : "", c->transposed ? "transpose," : "",
+             c->n_steps ? "" : "none");
+    for (int i = 0; i < c->n_steps; i++) {
+        const codec_step *step = &c->steps[i];
+        text_add(t, "%s%s", i ? "," : "", step->kind->name);
+        if (step->kind == &codec_blosc)
+            text_add(t, ":%s", step->inner);
+        if (step->kind->level_min != step->kind->level_max)
+            text_add(t, ":%d", step->level);
+        if (step->kind == &codec_blosc)
+            text_add(t, ":%s", shuffles[step->shuffle]);
+    }
+    text_add(t, ", encoding %s of the peak\n", size_text(scratch, size));
 }
 
 /* ---- opening and creating -------------------------------------------------------------------------------- */
