@@ -176,6 +176,10 @@ def linear_algebra():
             if n != 2000:
                 yield Work("eigh", str(n), dtype, (("definite", n, n),), bar=0.7)
                 yield Work("svd", str(n), dtype, ((n, n),), bar=0.7)
+    for n, m in ((100003, 20), (30000, 100)):  # in slabs of rows
+        for dtype in ("f32", "f64"):
+            yield Work("qr", f"{n}x{m}", dtype, ((n, m),), flops=4.0 * n * m**2, bar=1.0, tolerance=1e-3)
+            yield Work("svd", f"{n}x{m}", dtype, ((n, m),), bar=1.0, tolerance=1e-3)
     for n in (8, 32):
         for name in ("cholesky", "solve", "eigh", "svd"):
             inputs = (("definite", 10000, n, n),) + (((10000, n, 1),) if name == "solve" else ())
