@@ -25,7 +25,7 @@ import os, re, subprocess, sys
 page, build, folder = sys.argv[1:]
 env = {**os.environ, "PATH": build + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
 env = {k: v for k, v in env.items() if not k.startswith("IG_")}
-level = lambda text: re.sub(r"\blevel (neon|bf16|sse2|avx2|avx512|amx|generic)\b", "LEVEL", text)
+level = lambda text: re.sub(r"\blevel (neon|dot|bf16|sse2|avx2|avx512|amx|generic)\b", "LEVEL", text)
 failed = n = 0
 for block in re.findall(r"^```\n(.*?)^```", open(page).read(), re.M | re.S):
     for part in re.split(r"^\$ (?=ingot )", block, flags=re.M)[1:]:
