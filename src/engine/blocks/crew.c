@@ -64,13 +64,25 @@ static ig_status eval_values(void *context, ig_array **made, int n)
     return status;
 }
 
+/* An array over the same host memory. An evaluation moves this one to its device; the value stays where a device that fails
+ * cannot lose it. */
+static ig_array *use_value(ig_array *x)
+{
+    ig_array *y =
+        array_leaf((ig_dtype)x->dtype, x->view.ndim, x->view.shape, buffer_retain(x->root->data));
+    if (y)
+        y->device = NULL;
+    return y;
+}
+
 /* The tile, from the values of all its parts. */
 static ig_status finish_fold(worker *w, int64_t tile)
 {
     fold_stack *f = &w->c->fold;
     TRY(fold_join_all(f));
     TRY(ig_scope_begin());
-    ig_array *y = stage_finish(w->c->s, tile, f->entry[0].made);
+    ig_array *values[FOLD_VALUES];
+    ig_array *y = fold_values(f, &f->entry[0], values) ? stage_finish(w->c->s, tile, values) : NULL;
     ig_status status = y ? worker_take(w, &y, 1) : error_waiting(IG_ERR_MEMORY);
     if (status == IG_OK)
         status = put_values(w, tile);
@@ -415,7 +427,7 @@ ig_status crew_run(const block_plan *p, stage *s, const crew_output *out)
     c->s = s;
     c->out = out;
     c->math = ig_math_mode();
-    c->fold = (fold_stack){.root = s->root[0], .eval = eval_values};
+    c->fold = (fold_stack){.root = s->root[0], .eval = eval_values, .use = use_value};
     c->chained = s->kind == STAGE_PRODUCT && p->n_dev == 1;
     c->units = stage_tiles(s) * (s->kind == STAGE_FOLD || c->chained ? stage_parts(s) : 1);
     c->unit = c->turn = next_unit(c, 0);
@@ -447,6 +459,9 @@ ig_status crew_run(const block_plan *p, stage *s, const crew_output *out)
         status = c->n_worker ? c->status : ig_fail(IG_ERR_MEMORY, "no thread can be started");
         if (status == IG_OK && c->unit < c->units)
             status = ig_fail(IG_ERR_INTERNAL, "blocks: some were not computed");
+        else if (c->n_worker && status == IG_ERR_DEVICE && p->n_dev == 1)
+            ig_fail(status, "%s; with the list of devices '%s,cpu' the CPU goes on if %s fails",
+                    c->message, p->dev[0]->name, p->dev[0]->name);
         else if (c->n_worker && status != IG_OK)
             ig_fail(status, "%s", c->message);
     }

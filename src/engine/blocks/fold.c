@@ -10,13 +10,24 @@ static void entry_drop(entry *e)
     *e = (entry){.n = 0};
 }
 
+bool fold_values(const fold_stack *f, const entry *e, ig_array **values)
+{
+    for (int i = 0; i < e->n; i++)
+        if (!(values[i] = f->use ? f->use(e->made[i]) : e->made[i]))
+            return false;
+    return true;
+}
+
 /* Joins the two topmost entries. */
 static ig_status join_top(fold_stack *f)
 {
     entry *left = &f->entry[f->depth - 2], *right = &f->entry[f->depth - 1];
     entry both = {.at = left->at, .count = left->count + right->count};
     TRY(ig_scope_begin());
-    const int n = fold_join(f->root, left->made, right->made, both.made);
+    ig_array *l[FOLD_VALUES], *r[FOLD_VALUES];
+    const int n = fold_values(f, left, l) && fold_values(f, right, r)
+                      ? fold_join(f->root, l, r, both.made)
+                      : 0;
     const ig_status status = n ? f->eval(f->context, both.made, n) : error_waiting(IG_ERR_MEMORY);
     for (int i = 0; i < n && status == IG_OK; i++)
         ig_retain(both.made[i]);

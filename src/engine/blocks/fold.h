@@ -20,6 +20,7 @@ typedef struct fold_stack {
     /* Evaluates n arrays in the current scope. It may replace them by others that have their values. */
     ig_status (*eval)(void *context, ig_array **made, int n);
     void *context;
+    ig_array *(*use)(ig_array *value); /* see fold_values; may be NULL */
 } fold_stack;
 
 /* Adds the values of some parts, which it retains. */
@@ -31,5 +32,7 @@ ig_status fold_push(fold_stack *f, const entry *added);
 /* Joins all entries: entry[0] then has the values of the row. */
 ig_status fold_join_all(fold_stack *f);
 void fold_clear(fold_stack *f);
+/* The values of an entry for an evaluation: the entry's arrays, or what f->use makes of them. False on failure. */
+bool fold_values(const fold_stack *f, const entry *e, ig_array **values);
 
 #endif

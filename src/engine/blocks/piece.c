@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "engine/eval/transfer.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the shelf ---- */
@@ -211,13 +212,20 @@ static void copy_parallel(pieces *p, void *to, const void *from, size_t bytes)
     copy_by_all(p, (int64_t)((bytes + c.each - 1) / c.each), copy_slice, &c);
 }
 
+/* Pinned memory, or NULL. A device that has failed gives none; the others then use ordinary memory. */
+static buffer *take_pinned(pieces *p, size_t bytes)
+{
+    buffer *b = p->pins ? shelf_take(&p->shelf, p->pins, bytes ? bytes : 1, true) : NULL;
+    if (p->pins && !b)
+        ig_error(NULL);
+    return b;
+}
+
 static ig_status alloc_host(pieces *p, piece *x)
 {
-    if (p->pins)
-        x->pinned = shelf_take(&p->shelf, p->pins, x->bytes ? x->bytes : 1, true);
-    x->host = x->pinned ? buffer_foreign(x->pinned->data, x->bytes, NULL, NULL)
-              : p->pins ? NULL
-                        : buffer_new(x->bytes);
+    x->pinned = take_pinned(p, x->bytes);
+    x->host =
+        x->pinned ? buffer_foreign(x->pinned->data, x->bytes, NULL, NULL) : buffer_new(x->bytes);
     return x->host ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
@@ -231,8 +239,11 @@ static ig_status read_piece(pieces *p, piece *x)
     if (s->source->alias && (x->host = s->source->alias(s->source, &x->want)))
         return IG_OK;
     TRY(alloc_host(p, x));
-    if (from && piece_load(p, from) == IG_OK &&
-        box_reuse(&from->want, &x->want, ndim, &both, &rest))
+    if (from && piece_load(p, from) != IG_OK) {
+        ig_error(NULL); /* all of x is read instead */
+        from = NULL;
+    }
+    if (from && box_reuse(&from->want, &x->want, ndim, &both, &rest))
         box_move(&both, ndim, bytes, &from->want, from->host->data, &x->want, x->host->data);
     int64_t stride[IG_MAX_NDIM];
     box_strides_of(&x->want, ndim, stride);
@@ -249,48 +260,55 @@ static ig_status read_piece(pieces *p, piece *x)
 }
 
 /* Waits while another thread works. True: the caller must do it. */
-static bool claim(pieces *p, piece_state *state)
+static bool claim(pieces *p, piece_work *w)
 {
     pthread_mutex_lock(p->lock);
-    while (*state == PIECE_BUSY)
+    while (w->state == PIECE_BUSY)
         pthread_cond_wait(p->changed, p->lock);
-    const bool mine = *state == PIECE_NEW;
+    const bool mine = w->state == PIECE_NEW;
     if (mine)
-        *state = PIECE_BUSY;
+        w->state = PIECE_BUSY;
     pthread_mutex_unlock(p->lock);
     return mine;
 }
 
-static void settle(pieces *p, piece_state *state, ig_status status)
+/* Ends work that the caller has claimed. The message of a failure is kept for the threads that wait. */
+static ig_status settle(pieces *p, piece_work *w, ig_status status)
 {
+    const char *why = status != IG_OK ? ig_error(NULL) : NULL;
     pthread_mutex_lock(p->lock);
-    *state = status == IG_OK ? PIECE_READY : PIECE_FAILED;
+    w->state = status == IG_OK ? PIECE_READY : PIECE_FAILED;
+    w->status = status;
+    snprintf(w->why, sizeof w->why, "%s", why ? why : "a source cannot be read");
     pthread_cond_broadcast(p->changed);
     pthread_mutex_unlock(p->lock);
+    return why ? ig_fail(status, "%s", why) : status;
+}
+
+/* What came of work that another thread has done. */
+static ig_status outcome(const piece_work *w)
+{
+    return w->state == PIECE_READY ? IG_OK : ig_fail(w->status, "%s", w->why);
 }
 
 ig_status piece_load(pieces *p, piece *x)
 {
-    if (claim(p, &x->state)) {
-        const ig_status status = read_piece(p, x);
-        settle(p, &x->state, status);
-        pthread_mutex_lock(p->lock);
-        piece_release(p, x->from);
-        x->from = NULL;
-        pthread_mutex_unlock(p->lock);
-        return status;
-    }
-    if (x->state == PIECE_FAILED && !ig_failed())
-        ig_fail(IG_ERR_FILE, "a source cannot be read");
-    return x->state == PIECE_READY ? IG_OK : IG_ERR_FILE;
+    if (!claim(p, &x->load))
+        return outcome(&x->load);
+    const ig_status status = settle(p, &x->load, read_piece(p, x));
+    pthread_mutex_lock(p->lock);
+    piece_release(p, x->from);
+    x->from = NULL;
+    pthread_mutex_unlock(p->lock);
+    return status;
 }
 
 /* Copies a piece that is not pinned by way of pinned memory, beside kernels. */
 static ig_status upload_staged(pieces *p, const piece *x, buffer *to)
 {
-    buffer *pinned = shelf_take(&p->shelf, p->pins, x->bytes, true);
+    buffer *pinned = take_pinned(p, x->bytes);
     if (!pinned)
-        return error_waiting(IG_ERR_MEMORY);
+        return to->device->write(to, 0, x->host->data, x->bytes);
     copy_parallel(p, pinned->data, x->host->data, x->bytes);
     const ig_status status = to->device->stream->upload(to, pinned->data, x->bytes);
     shelf_put(&p->shelf, p->pins, pinned, true);
@@ -321,9 +339,7 @@ buffer *piece_on(pieces *p, piece *x, int d)
         return NULL;
     if (dev->lanes || dev->wrap || x->bytes == 0)
         return buffer_retain(x->host);
-    if (claim(p, &x->there[d].state))
-        settle(p, &x->there[d].state, upload(p, x, d));
-    if (x->there[d].state != PIECE_READY && !ig_failed())
-        ig_fail(IG_ERR_DEVICE, "%s: a copy from the host failed", dev->name);
-    return x->there[d].state == PIECE_READY ? buffer_retain(x->there[d].b) : NULL;
+    piece_work *copy = &x->there[d].copy;
+    const ig_status status = claim(p, copy) ? settle(p, copy, upload(p, x, d)) : outcome(copy);
+    return status == IG_OK ? buffer_retain(x->there[d].b) : NULL;
 }

@@ -26,15 +26,22 @@ void shelf_clear(shelf *s);
 
 typedef enum piece_state { PIECE_NEW, PIECE_BUSY, PIECE_READY, PIECE_FAILED } piece_state;
 
+/* Work that one thread does and others wait for. */
+typedef struct piece_work {
+    piece_state state;
+    ig_status status; /* of PIECE_FAILED, with its message */
+    char why[256];
+} piece_work;
+
 typedef struct piece {
     int refs, step;
     box want;
     size_t bytes;
-    piece_state state;
+    piece_work load;
     buffer *host, *pinned; /* host is over the memory of pinned, if that is not NULL */
     struct piece *from;    /* has a part of it; NULL: none */
     struct {
-        piece_state state;
+        piece_work copy;
         buffer *b;
     } there[BACKEND_LIST_MOST];
 } piece;

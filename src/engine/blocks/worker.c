@@ -138,9 +138,12 @@ ig_status worker_take(worker *w, ig_array **made, int n)
 
 /* ---- arrays of other devices ---- */
 
-static bool is_here(const ig_array *root, const backend *dev)
+/* An evaluation moves the data of an array of no device to its own device, where other workers could lose it. */
+static bool is_here(const ig_array *root, const worker *w)
 {
-    return root->is_number || !root->device || strcmp(root->device, dev->name) == 0;
+    if (root->is_number || !root->device)
+        return root->is_number || w->c->plan->n_dev == 1;
+    return strcmp(root->device, worker_device(w)->name) == 0;
 }
 
 static ig_array *copy_root(const ig_array *root)
@@ -157,7 +160,7 @@ static ig_array *leaf(void *context, ig_array *root)
 {
     const worker *w = context;
     crew *c = w->c;
-    if (is_here(root, worker_device(w)))
+    if (is_here(root, w))
         return root;
     for (int i = 0; i < c->n_copied; i++)
         if (c->copied[i].of == root && c->copied[i].dev == w->dev)
@@ -181,7 +184,7 @@ static piece *find_piece(const crew *c, int i, const box *want, piece **part)
     *part = NULL;
     for (int k = 0; k < c->n_worker; k++) {
         piece *x = c->worker[k].mine[i];
-        if (!x || x->state == PIECE_FAILED)
+        if (!x || x->load.state == PIECE_FAILED)
             continue;
         if (box_same(&x->want, want, ndim))
             return x;
