@@ -56,6 +56,9 @@ try:
     plan = ingot('x = open("x.npy"); sum(abs(x - x[0]))', "--explain", "--memory-limit", "1MiB").stdout
     check(re.search(r"total read (4\.[89]|5\.[0-4]) MiB", plan), f"an array and its first row are not read once: {plan}")
 
+    ingot('save(open("x.npy") * 2, "like.zarr")')
+    check(len(os.listdir("like.zarr")) < 10, "an array from an .npy file is saved in rows, a file for each")
+
     # One row is longer than the limit.
     ingot('save("long.npy", round(100 * normal(key(2), [700000], dtype=f64)))')
     for expression in ["sum(cumulative_sum(x) * 2)", "max(cumulative_max(x))", "median(x)", "quantile(x, 0.3)", "histogram(x, 30)[0]",

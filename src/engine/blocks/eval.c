@@ -157,9 +157,9 @@ static ig_ints rechunked(const ig_array *y, const view *v)
 static ig_ints source_chunk(const block_source *s, const view *v)
 {
     const int ndim = s->ndim - s->pairs;
-    bool found = false;
+    bool found = false; /* runs of a mapped file are not meant for writing */
     for (int k = 0; k < ndim; k++)
-        found = found || s->chunk[k] > 1;
+        found = found || (s->chunk[k] > 1 && !s->data);
     if (!found || ndim != v->ndim || memcmp(s->shape, v->shape, (size_t)ndim * sizeof *s->shape))
         return (ig_ints){NULL, 0};
     return (ig_ints){s->chunk, ndim};
