@@ -196,7 +196,7 @@ def named_axes():
             tool("name", path("e"), "f32", "3,4", wrong, "{}", "", data=data.tobytes())
             check(f"names {wrong}", False)
         except RuntimeError as error:
-            check(f"names {wrong}", "dimensions" in str(error), error)
+            check(f"names {wrong}", "dimension_names" in str(error), error)
     try:
         import xarray
     except ImportError as error:
