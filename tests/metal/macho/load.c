@@ -196,6 +196,7 @@ int main(int argc, char **argv)
 {
     if (argc < 3)
         fail("usage: macho_run", "SIMULATOR.so PROGRAM [ARGUMENT...]");
+    sha3_begin();
     libsystem_begin(argv[1], argv[2]);
     map_file(argv[2]);
     m.base = mmap(NULL, m.high - m.low, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,5 @@
-/* The parts of macho_run: load.c maps the program, libsystem.c is its C library. */
+/* The parts of macho_run: load.c maps the program, libsystem.c is its C library, sha3.c has instructions that not all
+ * processors have. */
 #ifndef MACHO_H
 #define MACHO_H
 
@@ -6,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+void sha3_begin(void);
 void libsystem_begin(const char *simulator, const char *program);
 /* What a symbol of libSystem is here; NULL: nothing. */
 void *libsystem_find(const char *symbol);
