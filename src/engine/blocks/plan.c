@@ -48,6 +48,28 @@ static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool al
     return stage_cut(p, s, most, fits);
 }
 
+/* True if steps that are split may read less, and are not many more. */
+static ig_status may_split(const block_plan *p, stage *s, bool *splits)
+{
+    enum { FEW = 8 };
+    s->split = false;
+    TRY(start_stage(p, s, STAGE_TILES));
+    const int n = s->work.n;
+    s->split = true;
+    TRY(start_stage(p, s, STAGE_TILES));
+    *splits = s->work.n <= 2 * n + FEW && steps_are_split(&s->work);
+    return IG_OK;
+}
+
+/* True if the stage reads no element twice. */
+static bool reads_once(const stage *s)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < s->work.n; i++)
+        bytes += s->work.step[i].kind == STEP_SOURCE ? root_bytes(s->work.step[i].root) : 0;
+    return s->read <= bytes;
+}
+
 /* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
  * their own, or always with these if `apart`, and, if `large`, with larger blocks if they read much less; *most becomes their
  * bytes. If none fits, the way that needs least memory. */
@@ -71,9 +93,8 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
     /* A product reads less the larger its tiles are. */
     const uint64_t larger = kind == PROGRAM_CONTRACT ? p->limit : p->limit / LARGE_SHARE;
     large = large && larger > usual && !getenv("IG_BLOCK_BYTES");
-    s->split = true;
-    TRY(start_stage(p, s, STAGE_TILES));
-    const bool splits = steps_are_split(&s->work);
+    bool splits;
+    TRY(may_split(p, s, &splits));
     int best = may_part ? APART | PARTS : APART;
     uint64_t least = UINT64_MAX;
     bool fits;
@@ -92,6 +113,7 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
         if (now < (way & LARGE ? least / 4 * 3 : least)) {
             least = now;
             best = way;
+            splits = splits && ((way & SPLIT) || !reads_once(s)); /* else it cannot read less */
         }
     }
     *most = best & LARGE ? larger : usual;
