@@ -2,7 +2,7 @@
  *
  * Parts of a row. The order of a fold is a tree over chunks of TAPE_BLOCK elements (backend/cpu/reduce/reduce.c), so a
  * part of 2^k chunks is a subtree, and joining the parts' values in the tree's order gives the bits of the whole row. A
- * sum of floats has two values, the sum and what its roundings have lost. A product adds the sums of blocks of k in
+ * sum of floats is a pair, the sum and what its roundings have lost. A product adds the sums of blocks of k in
  * order (backend/cpu/lanes/gemm.h), so a part continues the sum of the parts before it, one such block at a time. */
 #include "engine/blocks/blocks.h"
 
@@ -157,14 +157,26 @@ static bool is_sum_of_floats(const ig_array *root)
            node_program(root) == PROGRAM_REDUCE;
 }
 
-static ig_array *reduce_like(const ig_array *root, ig_array *row, uint16_t op, ig_dtype dtype,
-                             bool plain, bool lost)
+/* The root's reduction along the last axis of `row`. pairs: with a last axis of two values. */
+static ig_array *reduce_like(const ig_array *root, ig_array *row, ig_dtype dtype, bool pairs)
 {
     node_attr attr = root->attr;
     attr.ndim[0] = 1;
-    attr.plain = plain;
-    attr.lost = lost;
-    return row ? array_node(op, dtype, row->view.ndim - 1, row->view.shape, &row, 1, &attr) : NULL;
+    attr.pairs = pairs;
+    if (!row)
+        return NULL;
+    int64_t shape[IG_MAX_NDIM];
+    memcpy(shape, row->view.shape, sizeof shape);
+    shape[row->view.ndim - 1] = 2;
+    return array_node(root->op, dtype, row->view.ndim - !pairs, shape, &row, 1, &attr);
+}
+
+/* One of the two values of each pair. */
+static ig_array *half_of(ig_array *pairs, int nth)
+{
+    view v = pairs->view;
+    v.offset += nth * v.stride[--v.ndim];
+    return array_view(OP_slice, pairs, &v);
 }
 
 static int build_fold(const stage *s, int64_t part, int64_t skip, ig_array *x, ig_array **out)
@@ -175,19 +187,14 @@ static int build_fold(const stage *s, int64_t part, int64_t skip, ig_array *x, i
         return 0;
     if (node_program(root) == PROGRAM_ARGREDUCE) {
         const bool most = root->op == OP_argmax;
-        ig_array *place = reduce_like(root, row, root->op, IG_I64, false, false);
+        ig_array *place = reduce_like(root, row, IG_I64, false);
         out[0] = ig_add(place, build_scalar_int(part * s->part, IG_I64));
         out[1] = most ? ig_max(row, IG_AXES(-1), false) : ig_min(row, IG_AXES(-1), false);
         return out[0] && out[1] ? 2 : 0;
     }
     const ig_dtype dtype = dtype_is_half((ig_dtype)root->dtype) ? IG_F32 : (ig_dtype)root->dtype;
-    if (!is_sum_of_floats(root)) {
-        out[0] = reduce_like(root, row, root->op, dtype, root->attr.plain, false);
-        return out[0] ? 1 : 0;
-    }
-    out[0] = reduce_like(root, row, root->op, dtype, true, false);
-    out[1] = reduce_like(root, row, root->op, dtype, false, true);
-    return out[0] && out[1] ? 2 : 0;
+    out[0] = reduce_like(root, row, dtype, is_sum_of_floats(root));
+    return out[0] ? 1 : 0;
 }
 
 /* True if the sums of a product are added in a fixed order: not in other math modes on GPUs, and not for integers. */
@@ -258,19 +265,19 @@ int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *righ
         return out[0] && out[1] ? 2 : 0;
     }
     if (is_sum_of_floats(root)) {
-        ig_array *s = left[0], *y = right[0], *t = ig_add(s, y), *z = ig_subtract(t, s);
-        out[0] = t;
-        out[1] = ig_add(ig_add(left[1], right[1]),
-                        ig_add(ig_subtract(s, ig_subtract(t, z)), ig_subtract(y, z)));
-        return out[1] ? 2 : 0;
+        ig_array *s = half_of(left[0], 0), *y = half_of(right[0], 0);
+        ig_array *t = ig_add(s, y), *z = ig_subtract(t, s);
+        ig_array *e = ig_add(ig_add(half_of(left[0], 1), half_of(right[0], 1)),
+                             ig_add(ig_subtract(s, ig_subtract(t, z)), ig_subtract(y, z)));
+        out[0] = t && e ? ig_stack((ig_array *[]){t, e}, 2, -1) : NULL;
+        return out[0] ? 1 : 0;
     }
     switch (root->attr.fold) {
     case OP_sum: out[0] = ig_add(left[0], right[0]); break;
     case OP_prod: out[0] = ig_multiply(left[0], right[0]); break;
     default: {
         ig_array *both = ig_stack((ig_array *[]){left[0], right[0]}, 2, -1);
-        out[0] =
-            reduce_like(root, both, root->op, (ig_dtype)left[0]->dtype, root->attr.plain, false);
+        out[0] = reduce_like(root, both, (ig_dtype)left[0]->dtype, false);
     }
     }
     return out[0] ? 1 : 0;
@@ -283,7 +290,8 @@ ig_array *stage_finish(const stage *s, int64_t tile, ig_array *const *made)
     const ig_array *root = s->root[0];
     ig_array *y = made[0];
     if (s->kind == STAGE_FOLD && is_sum_of_floats(root)) {
-        ig_array *e = made[1], *zero = build_scalar(0, (ig_dtype)e->dtype);
+        ig_array *e = half_of(y, 1), *zero = build_scalar(0, (ig_dtype)y->dtype);
+        y = half_of(y, 0);
         ig_array *counts = ig_logical_and(ig_not_equal(e, zero), ig_equal(ig_subtract(e, e), zero));
         y = ig_where(counts, ig_add(y, e), y);
     }

@@ -126,12 +126,11 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
                           .rows = p->post.size,
                           .program = k};
     const ig_dtype core = p->kind == PROGRAM_ARGREDUCE ? IG_I64 : p->dtype;
-    text_add(&w->body, "static __device__ void result%d(PARAMS, %sidx row, %s %s)\n{\n", k,
-             ROWS_LOCAL_PARAMS(locals), p->compensated ? rows_state(p) : emit_lane_type(core),
-             p->compensated ? "sum" : "core");
-    if (p->lost)
-        text_add(&w->body, "    const %s core = sum.y;\n", rows_type(p));
-    else if (p->compensated)
+    const bool adds = p->compensated && !p->pairs;
+    text_add(&w->body, "static __device__ void %s%d(PARAMS, %sidx row, %s %s)\n{\n",
+             p->pairs ? "point" : "result", k, ROWS_LOCAL_PARAMS(locals),
+             adds ? rows_state(p) : emit_lane_type(core), adds ? "sum" : "core");
+    if (adds)
         text_add(&w->body,
                  "    const bool counts = sum.y != 0 && sum.y - sum.y == 0;\n"
                  "    const %s core = counts ? sum.x + sum.y : sum.x;\n",
@@ -139,6 +138,12 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
     text_add(&w->body, "    const idx i = row;\n    (void)i;\n");
     emit_tape(w, &s);
     text_add(&w->body, "}\n\n");
+    if (p->pairs)
+        text_add(&w->body,
+                 "static __device__ void result%d(PARAMS, idx row, %s sum)\n{\n"
+                 "    point%d(ARGS, 2 * row, sum.x);\n"
+                 "    point%d(ARGS, 2 * row + 1, sum.y);\n}\n\n",
+                 k, rows_state(p), k, k);
 }
 
 /* The order of these operations is part of the definition: see reduce.c of the CPU. */

@@ -177,8 +177,8 @@ static void describe_core(emitter *e, program *p, const ig_array *x)
     p->fold = x->attr.fold;
     if (p->kind != PROGRAM_CONTRACT) {
         p->compensated = p->fold == OP_sum && dtype_is_float(p->dtype) && !x->attr.plain;
-        p->lost = x->attr.lost;
-        p->outer = view_size(&x->view);
+        p->pairs = x->attr.pairs;
+        p->outer = view_size(&x->view) / (p->pairs ? 2 : 1);
         p->inner = 1;
         const view *v = &x->in[0]->view;
         for (int i = v->ndim - x->attr.ndim[0]; i < v->ndim; i++)

@@ -8,7 +8,7 @@
  * decides which instructions are on which tape, and never changes what an instruction computes.
  *
  *   MAP        pre                          out[i] = f(loads at i)
- *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer)
+ *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer), or (outer, 2): pairs
  *   ARGREDUCE  the same; the value is the i64 index of the extreme
  *   CONTRACT   in[0], in[1] -> post         out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k]
  *   KERNEL     operands of pre -> of post   a user kernel, launched by the engine; the tapes have no
@@ -110,11 +110,12 @@ typedef struct program {
     bool symmetric;   /* CONTRACT: see node_attr */
     uint16_t fold;    /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
     bool compensated; /* REDUCE: a sum of floats that collects its rounding errors and adds them */
-    bool lost;        /* REDUCE: the result is the sum of these errors */
-    bool descending;  /* SORT, ARGSORT */
-    bool right;       /* SEARCH: the position after equal elements */
-    bool add;         /* WRITE: adds to the old value */
-    bool may_fail;    /* its kind may fail, or a tape has a TAPE_READ */
+    bool
+        pairs; /* REDUCE: does not add them: post has two points for each row, the sum and these errors */
+    bool descending; /* SORT, ARGSORT */
+    bool right;      /* SEARCH: the position after equal elements */
+    bool add;        /* WRITE: adds to the old value */
+    bool may_fail;   /* its kind may fail, or a tape has a TAPE_READ */
     bool is_copy; /* it copies the slot of pre.operand[0] as a whole to that of pre.operand[1]: if
                        * both are the same memory, it need not run */
     int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */

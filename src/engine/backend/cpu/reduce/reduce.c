@@ -9,8 +9,9 @@
  *
  * A sum of floats has compensation: a running value is a pair (s, e) with the sum and what its roundings have lost.
  * A value x is added to a lane by t = s + x, e = e + (x - (t - s)), s = t. A pair (y, f) is joined by t = s + y, z = t - s,
- * e = (e + f) + ((s - (t - z)) + (y - z)), s = t. The result is s + e, or s if e is 0 or not finite. So s has the bits of
- * a sum without compensation, which the sums of a softmax are (node_attr.plain).
+ * e = (e + f) + ((s - (t - z)) + (y - z)), s = t. The result is s + e, or s if e is 0 or not finite; for a part of a row
+ * that is joined later (program.pairs) it is s and e. So s has the bits of a sum without compensation, which the sums of
+ * a softmax are (node_attr.plain).
  *
  * Rows that are not contiguous (a sum over the first axis) are folded side by side: the tape runs
  * over (inner, outer) instead, and each output has its own lanes. */
@@ -294,15 +295,41 @@ static void take(const reduce_job *j, int64_t n, void *d, void *e, const void *x
         j->level->join(j->p->fold, j->p->dtype, n, d, d, x);
 }
 
-/* The core's values of n outputs, from values in w->core. */
-static void finish(const reduce_worker *w, int64_t n)
+/* d = x[0], y[0], x[1], y[1], ... */
+static void interleave(int64_t n, int64_t lane, void *d, const void *x, const void *y)
+{
+    if (lane == sizeof(float))
+        for (int64_t i = 0; i < n; i++) {
+            ((float *)d)[2 * i] = ((const float *)x)[i];
+            ((float *)d)[2 * i + 1] = ((const float *)y)[i];
+        }
+    else
+        for (int64_t i = 0; i < n; i++) {
+            ((double *)d)[2 * i] = ((const double *)x)[i];
+            ((double *)d)[2 * i + 1] = ((const double *)y)[i];
+        }
+}
+
+/* Passes outputs [o, o + n), whose values are in w->core, to the epilogue. */
+static void pass_on(reduce_worker *w, int64_t o, int64_t n)
 {
     const reduce_plan *r = w->j->plan;
-    char *lost = w->core + core_values(r) * r->lane;
-    if (w->j->p->lost)
-        memcpy(w->core, lost, (size_t)(n * r->lane));
-    else if (w->j->sum)
+    const bool pairs = w->j->p->pairs;
+    const int64_t at_once = pairs ? TAPE_BLOCK / 2 : TAPE_BLOCK;
+    const int64_t bytes = w->j->p->kind == PROGRAM_ARGREDUCE ? (int64_t)sizeof(int64_t) : r->lane;
+    const char *lost = w->core + core_values(r) * r->lane;
+    _Alignas(64) char both[TAPE_BLOCK * sizeof(double)];
+    if (w->j->sum && !pairs)
         w->j->sum->finish(n, w->core, lost);
+    for (int64_t i = 0; i < n; i += at_once) {
+        const int64_t now = n - i < at_once ? n - i : at_once;
+        const char *x = w->core + i * bytes;
+        if (pairs) {
+            interleave(now, r->lane, both, x, lost + i * bytes);
+            tape_block(&w->post, 2 * (o + i), 2 * now, both);
+        } else
+            tape_block(&w->post, o + i, now, x);
+    }
 }
 
 static int64_t chunk_length(const program *p, int64_t chunk)
@@ -553,10 +580,7 @@ static void task_group(void *ctx, int64_t task, int worker)
                         r->ranges > 1 ? r->ranges : r->chunks, d, d + core_values(r) * r->lane);
         done += n;
     }
-    finish(&w, done);
-    for (int64_t i = 0; i < done; i += TAPE_BLOCK)
-        tape_block(&w.post, first * r->width + i, done - i < TAPE_BLOCK ? done - i : TAPE_BLOCK,
-                   w.core + i * (arg ? (int64_t)sizeof(int64_t) : r->lane));
+    pass_on(&w, first * r->width, done);
 }
 
 /* One range of one strip. */
@@ -590,8 +614,9 @@ static void reduce_empty(reduce_job *j)
         j->level->identity(p->fold, p->dtype, TAPE_BLOCK, w.core);
     for (int i = 0; p->dtype == IG_BOOL && i < TAPE_BLOCK; i++)
         w.core[i] = w.core[i] != 0;
-    for (int64_t o = 0; o < p->outer; o += TAPE_BLOCK)
-        tape_block(&w.post, o, p->outer - o < TAPE_BLOCK ? p->outer - o : TAPE_BLOCK, w.core);
+    for (int64_t o = 0; o < p->post.size; o += TAPE_BLOCK)
+        tape_block(&w.post, o, p->post.size - o < TAPE_BLOCK ? p->post.size - o : TAPE_BLOCK,
+                   w.core);
 }
 
 static reduce_job job_of(const program *p, const binding *b, cpu_fault *fault)
@@ -674,7 +699,6 @@ void cpu_reduce_rows(void *scratch, int64_t first, int64_t n)
             done += now;
             o += now;
         }
-        finish(&s->w, done);
-        tape_block(&s->w.post, from, done, s->w.core);
+        pass_on(&s->w, from, done);
     }
 }
