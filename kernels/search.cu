@@ -1,7 +1,8 @@
 /* Template: searches in a sorted row: out[SIZE] is where each of values[SIZE] belongs in sorted[LENGTH].
  *
  * A thread takes one value at a time. Its place is before the first element that is not less, or with RIGHT before the first
- * that is greater. STEP is the distance of neighbours of `sorted`.
+ * that is greater. STEP is the distance of neighbours of `sorted`. The steps are those of the CPU (search.inc), so that rows
+ * that are not sorted give the same places, too.
  *
  * Functions before it: those of keys.cuh; place(g, at, 0) and target(g, at, 0), the places of elements of values and out. */
 #ifndef EMITTED
@@ -23,23 +24,21 @@ static __device__ idx place(sizes g, idx row, idx col) { return row + col; }
 static __device__ idx target(sizes g, idx row, idx col) { return row + col; }
 #endif
 
+#if RIGHT
+#define IS_BEFORE(at) (key_of(bits_of(SORTED[(at) * STEP])) <= key)
+#else
+#define IS_BEFORE(at) (key_of(bits_of(SORTED[(at) * STEP])) < key)
+#endif
+
 extern "C" __global__ void search(PARAMS)
 {
     for (idx at = (idx)blockIdx.x * THREADS + threadIdx.x; at < SIZE; at += (idx)gridDim.x * THREADS) {
         const KEY key = key_of(bits_of(VALUES[place(g, at, 0)]));
-        idx low = 0, high = LENGTH;
-        while (low < high) {
-            const idx middle = low + (high - low) / 2;
-            const KEY here = key_of(bits_of(SORTED[middle * STEP]));
-#if RIGHT
-            if (here <= key)
-#else
-            if (here < key)
-#endif
-                low = middle + 1;
-            else
-                high = middle;
+        idx first = 0, half;
+        for (idx left = LENGTH; left > 1; left -= half) {
+            half = left / 2;
+            first += IS_BEFORE(first + half - 1) ? half : 0;
         }
-        OUT[target(g, at, 0)] = (long long)low;
+        OUT[target(g, at, 0)] = (long long)(first + (LENGTH > 0 && IS_BEFORE(first) ? 1 : 0));
     }
 }

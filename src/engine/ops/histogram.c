@@ -341,6 +341,12 @@ BUILDER(bincount)
                             weights && sums == IG_I64 ? IG_F32 : sums);
 }
 
+/* In the order of sort, in which NaN is last. */
+static ig_array *rises_from(ig_array *first, ig_array *last)
+{
+    return ig_logical_or(ig_less_equal(first, last), ig_isnan(last));
+}
+
 BUILDER(digitize)
 {
     ig_array *x = args[0].u.array, *edges = args[1].u.array;
@@ -355,10 +361,10 @@ BUILDER(digitize)
         first = ig_max(ig_reshape(first, IG_SHAPE(1)), IG_AXES(0), false);
         last = ig_max(ig_reshape(last, IG_SHAPE(1)), IG_AXES(0), false);
         ig_array *falls = ig_subtract(ig_int(n), ig_searchsorted(back, x, side, NULL));
-        return op_one(out, ig_where(ig_less_equal(first, last),
-                                    ig_searchsorted(edges, x, side, NULL), falls));
+        return op_one(
+            out, ig_where(rises_from(first, last), ig_searchsorted(edges, x, side, NULL), falls));
     }
-    ig_array *rises = ig_less_equal(first, last);
+    ig_array *rises = rises_from(first, last);
     ig_array *at = ig_searchsorted(ig_where(rises, edges, back), x, side, NULL);
     return op_one(out, ig_where(rises, at, ig_subtract(ig_int(n), at)));
 }
