@@ -230,6 +230,13 @@ copy_to stage_copies(const block_plan *p, const stage *s, const step *from)
                                                                            : COPY_NOT;
 }
 
+/* True if blocks of a source that is in memory or a mapped file must be copied. */
+static bool is_gathered(const step *from)
+{
+    return from->kind == STEP_SOURCE && from->source->data &&
+           !box_is_run(&from->want, from->source->ndim, from->source->shape);
+}
+
 uint64_t stage_cost(const block_plan *p, const stage *s)
 {
     enum { BLOCK_SHARE = 512 };
@@ -240,7 +247,7 @@ uint64_t stage_cost(const block_plan *p, const stage *s)
     for (int i = 0; i < s->work.n; i++) {
         const step *from = &s->work.step[i];
         const copy_to copy = stage_copies(p, s, from);
-        sum += copy == COPY_NOT         ? from->read
+        sum += copy == COPY_NOT         ? from->read + (is_gathered(from) ? from->read / 4 : 0)
                : copy == COPY_TO_MEMORY ? root_bytes(from->root)
                                         : 2 * root_bytes(from->root) + from->exact;
     }
