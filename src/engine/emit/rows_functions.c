@@ -100,7 +100,10 @@ void rows_value(emit_writer *w, const program *p, int k, int64_t rows, const emi
              p->pre.result >= 0 ? rows_type(p) : "void", k, ROWS_LOCAL_PARAMS(locals));
     if (held)
         held_params(w, held);
-    text_add(&w->body, ")\n{\n    const idx i = row * g.n%d + col;\n", writer_number(w, inner));
+    text_add(&w->body, ")\n{\n");
+    if (program_is_span(p))
+        text_add(&w->body, "    col += g.n%d;\n", writer_number(w, p->first));
+    text_add(&w->body, "    const idx i = row * g.n%d + col;\n", writer_number(w, inner));
     emit_tape(w, &s);
     text_add(&w->body, "}\n\n");
 }
@@ -196,11 +199,12 @@ void rows_fill(emit_writer *w, const program *p, int k, int64_t rows, rows_share
     char name[32];
     const bool reduces = p->kind == PROGRAM_REDUCE, shuffles = w->target->subgroup == FOLD_WIDTH;
     const char *state = rows_state(p);
+    const int64_t inner = reduces ? p->inner : rows ? p->pre.size / rows : 0;
     hole_int(w, hole_of(name, "REDUCES", k), reduces);
     if (w->windows)
-        hole_int(w, hole_of(name, "INNER", k), p->inner);
+        hole_int(w, hole_of(name, "INNER", k), inner);
     else
-        hole_size(w, hole_of(name, "INNER", k), rows ? p->pre.size / rows : 0);
+        hole_size(w, hole_of(name, "INNER", k), inner);
     hole_text(w, hole_of(name, "TYPE", k), "%s", rows_type(p));
     hole_text(w, hole_of(name, "STATE", k), "%s", state);
     hole_text(w, hole_of(name, "TAKE", k), "%s%d", p->compensated ? "take" : "join", k);

@@ -17,7 +17,7 @@ enum {
  * longer than the loads. */
 static bool is_window(const program *p)
 {
-    const int axis = emit_split_axis(&p->pre, p->inner);
+    const int axis = p->outer > 1 ? emit_split_axis(&p->pre, p->inner) : -1;
     return p->inner <= FOLD_WIDTH && axis >= 0 && p->pre.ndim - axis > 1;
 }
 
@@ -69,7 +69,8 @@ static ig_status emit_fold_ranges(const program *p, const emit_target *t, int64_
                                   int64_t before, emitted *out)
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK), ranges = ceil_div(chunks, range);
-    const bool fours = t->subgroup == FOLD_WIDTH && p->inner % 4 == 0 && emit_has_steps(&p->pre);
+    const bool fours = t->subgroup == FOLD_WIDTH && p->inner % 4 == 0 && !program_is_span(p) &&
+                       emit_has_steps(&p->pre);
     emit_writer w;
     TRY(start(&w, p, t, true, false, out));
     if (fours)
@@ -260,7 +261,7 @@ ig_status emit_reduce(const program *p, const emit_target *t, emitted *out)
         return emit_argreduce(p, t, out);
     if (p->inner == 0)
         return emit_empty(p, t, out);
-    const int axis = emit_split_axis(&p->pre, p->inner);
+    const int axis = p->outer > 1 ? emit_split_axis(&p->pre, p->inner) : -1;
     const bool across = axis > 0 && axis < p->pre.ndim && lies_across(&p->pre, axis);
     if (t->cpu)
         return emit_fold_serial(p, t, out);

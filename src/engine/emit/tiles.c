@@ -290,7 +290,9 @@ ig_status emit_range(const program *p, int64_t from, int64_t to, program *out)
 {
     *out = *p;
     out->inner = to - from;
-    return tape_cut(&out->pre, p->inner, from, to);
+    out->first = 0;
+    return tape_cut(&out->pre, program_is_span(p) ? p->pre.size : p->inner, p->first + from,
+                    p->first + to);
 }
 
 void emit_range_free(program *range, const program *p)

@@ -101,7 +101,8 @@ static bool can_chain(const schedule *s, const program *p, int64_t outer, int fi
     bool core = p->kind == PROGRAM_MAP ||
                 (p->kind == PROGRAM_REDUCE && p->outer == outer && !p->pairs) ||
                 (p->kind == PROGRAM_CONTRACT && fits && contract_fits(s, p, outer, first));
-    return core && tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
+    return core && !program_is_span(p) && tape_fits(s, &p->pre, outer, first) &&
+           tape_fits(s, &p->post, outer, first);
 }
 
 /* True if one of programs [first, p) uses the slot and it has more than a few bytes. Reading the same leaf

@@ -29,7 +29,7 @@ static ig_status check_shape(const chain *h, int i)
                 (p->kind == PROGRAM_REDUCE && p->outer == h->rows && !p->pairs) ||
                 (p->kind == PROGRAM_CONTRACT && p->extent[0] * p->extent[1] == h->rows);
     good = good && p->by_rows == h->c->s->program[h->begin].by_rows;
-    if (!good || p->pre.size % h->rows != 0 || p->post.size % h->rows != 0)
+    if (!good || program_is_span(p) || p->pre.size % h->rows != 0 || p->post.size % h->rows != 0)
         return schedule_broken(h->c, "rows", i, -1, "it does not have the %lld rows of its chain",
                                (long long)h->rows);
     return IG_OK;

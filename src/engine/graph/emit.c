@@ -183,6 +183,7 @@ static void describe_core(emitter *e, program *p, const ig_array *x)
         const view *v = &x->in[0]->view;
         for (int i = v->ndim - x->attr.ndim[0]; i < v->ndim; i++)
             p->inner *= v->shape[i];
+        p->first = program_is_span(p) ? v->offset : 0;
         p->flops += p->outer * p->inner;
         return;
     }
@@ -205,8 +206,26 @@ static void describe_core(emitter *e, program *p, const ig_array *x)
     p->flops += 2 * p->extent[0] * p->extent[1] * p->extent[2] * p->extent[3];
 }
 
+static ig_status emit_fused(emitter *e, const group *grp, program_kind kind);
+
+/* The pre part of a group, then its core and the rest. */
+static ig_status emit_split(emitter *e, const group *grp, program_kind kind)
+{
+    group part = *grp;
+    part.span = part.split = false;
+    part.core = -1;
+    part.n_post = 0;
+    TRY(emit_fused(e, &part, PROGRAM_MAP));
+    part = *grp;
+    part.span = part.split = false;
+    part.n_pre = 0;
+    return emit_fused(e, &part, kind);
+}
+
 static ig_status emit_fused(emitter *e, const group *grp, program_kind kind)
 {
+    if (grp->split)
+        return emit_split(e, grp, kind);
     const graph *g = e->g;
     program *p = graph_program(e, kind);
     if (!p)
@@ -221,7 +240,7 @@ static ig_status emit_fused(emitter *e, const group *grp, program_kind kind)
         w.grp = grp;
         w.permuted = grp->permuted;
         status = graph_tape(&w, grp->pre, grp->n_pre, -1, reduces ? x->in[0] : NULL);
-        p->flops += w.ops * p->pre.size;
+        p->flops += w.ops * (grp->span ? view_size(&x->in[0]->view) : p->pre.size);
     }
     if (x && status == IG_OK) {
         describe_core(e, p, x);

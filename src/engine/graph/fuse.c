@@ -385,6 +385,23 @@ static bool find_permutation(const ig_array *y, int *perm)
     return true;
 }
 
+/* True if x reduces y, a range of its root's elements, to one value. */
+static bool is_span(const ig_array *x, const ig_array *y)
+{
+    const int64_t n = view_size(&y->view);
+    return view_size(&x->view) == (x->attr.pairs ? 2 : 1) && n > 0 && y->view.offset >= 0 &&
+           view_is_contiguous(&y->view) && y->view.offset + n <= view_size(&y->root->view);
+}
+
+/* True if a node of the group reads at computed places: each of them is checked, also those whose values are not used. */
+static bool reads_places(const fuser *f, const group *g)
+{
+    for (int i = g->members; i >= 0; i = f->next[i])
+        if (f->g->node[i]->op == OP_read)
+            return true;
+    return false;
+}
+
 /* True if a reduction can take the group that it reads as its pre part. */
 static bool take_pre(fuser *f, int node, int gi)
 {
@@ -394,6 +411,8 @@ static bool take_pre(fuser *f, int node, int gi)
         return false;
     if (node_is_full_view(y))
         return true;
+    if (is_span(f->g->node[node], y) && !reads_places(f, g))
+        return g->span = true;
     if (g->linear || !view_same_shape(&y->root->view, &f->g->node[g->pre_like]->view) ||
         !find_permutation(y, g->perm))
         return false;
@@ -427,10 +446,8 @@ static ig_status fuse_core(fuser *f, int node)
 
 static bool may_fail(const fuser *f, const group *g)
 {
-    bool fails = g->core >= 0 && program_kinds[node_program(f->g->node[g->core])].may_fail;
-    for (int i = g->members; i >= 0 && !fails; i = f->next[i])
-        fails = f->g->node[i]->op == OP_read;
-    return fails;
+    return (g->core >= 0 && program_kinds[node_program(f->g->node[g->core])].may_fail) ||
+           reads_places(f, g);
 }
 
 /* The order of groups: by depth. Within a depth, groups that may fail come first, since no leaf is
@@ -630,6 +647,18 @@ static void find_stored(const fuser *f, bool *stored)
         stored[g->same[g->out[i]->index]] = true;
 }
 
+/* Splits the groups with a span in which a node of the pre part is stored: that takes all points. */
+static void split_spans(const graph *g, fusion *f)
+{
+    for (int k = 0; k < f->n_group; k++) {
+        group *grp = &f->group[k];
+        for (int i = 0; i < grp->n_pre && grp->span; i++)
+            grp->split = grp->split || f->stored[grp->pre[i]];
+        if (grp->split)
+            f->stored[g->same[g->node[grp->core]->in[0]->root->index]] = true;
+    }
+}
+
 void fusion_free(fusion *f)
 {
     memory_free(f->group);
@@ -653,8 +682,10 @@ ig_status schedule_fuse(const graph *g, const schedule_rules *rules, fusion *out
             status = node_is_map(g->node[i]) ? fuse_map(&f, i) : fuse_core(&f, i);
     if (status == IG_OK)
         status = collect(&f, out);
-    if (status == IG_OK)
+    if (status == IG_OK) {
         find_stored(&f, out->stored);
+        split_spans(g, out);
+    }
     memory_free(f.group_of);
     memory_free(f.role_of);
     memory_free(f.next);

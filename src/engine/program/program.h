@@ -8,7 +8,8 @@
  * decides which instructions are on which tape, and never changes what an instruction computes.
  *
  *   MAP        pre                          out[i] = f(loads at i)
- *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer), or (outer, 2): pairs
+ *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer), or (outer, 2): pairs.
+ *                                           If outer is 1, inner may be a range of the points of pre
  *   ARGREDUCE  the same; the value is the i64 index of the extreme
  *   CONTRACT   in[0], in[1] -> post         out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k]
  *   KERNEL     operands of pre -> of post   a user kernel, launched by the engine; the tapes have no
@@ -119,9 +120,11 @@ typedef struct program {
     bool is_copy; /* it copies the slot of pre.operand[0] as a whole to that of pre.operand[1]: if
                        * both are the same memory, it need not run */
     int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */
-    int64_t kept;         /* SORT, ARGSORT: only the first `kept` elements of each row are needed */
-    uint8_t ndim[4];      /* CONTRACT: axes of the groups b, m, n, k */
-    int64_t extent[4];    /* CONTRACT: number of points of each group */
+    int64_t
+        first; /* REDUCE, ARGREDUCE of one row: the point of pre where it begins; pre may have more points */
+    int64_t kept;      /* SORT, ARGSORT: only the first `kept` elements of each row are needed */
+    uint8_t ndim[4];   /* CONTRACT: axes of the groups b, m, n, k */
+    int64_t extent[4]; /* CONTRACT: number of points of each group */
     tape pre, post;
     operand in[2], out;
     node_kernel *kernel; /* KERNEL: retained; with native, native code of the device runs it */
@@ -147,6 +150,13 @@ typedef struct program {
 static inline bool program_is_custom(const program *p)
 {
     return p->kind == PROGRAM_KERNEL && p->kernel->runner;
+}
+
+/* True for a reduction that reads a range of the points of pre. */
+static inline bool program_is_span(const program *p)
+{
+    return (p->kind == PROGRAM_REDUCE || p->kind == PROGRAM_ARGREDUCE) && p->outer == 1 &&
+           p->inner != p->pre.size;
 }
 
 /* Frees tapes and label, and releases the kernel. The backend frees what it compiled. */

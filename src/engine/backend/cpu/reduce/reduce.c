@@ -187,7 +187,7 @@ void *cpu_reduce_plan(const program *p)
     reduce_plan r = {.width = 1, .depth = 2, .group = 1, .ranges = 1};
     r.lane = lane_bytes(p);
     r.value = value_bytes(p);
-    const int axis = axis_of_inner(&p->pre, p->inner);
+    const int axis = p->outer > 1 ? axis_of_inner(&p->pre, p->inner) : -1;
     if (p->outer > 0 && p->inner > 0)
         plan_strips(p, axis, &r);
     const size_t operands = r.across ? (size_t)p->pre.n_operand * sizeof(operand) : 0;
@@ -347,7 +347,7 @@ static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     const program *p = w->j->p;
     const int64_t len = chunk_length(p, c);
     assert(n == 1 || len == p->inner);
-    tape_fold(&w->pre, p->fold, p->dtype, o * p->inner + c * TAPE_BLOCK, n, len, d,
+    tape_fold(&w->pre, p->fold, p->dtype, p->first + o * p->inner + c * TAPE_BLOCK, n, len, d,
               w->j->sum ? e : NULL);
 }
 
@@ -507,8 +507,8 @@ static void fold_streams(reduce_worker *w, int64_t o, int64_t first, int64_t hal
 {
     const reduce_job *j = w->j;
     const int64_t lane = j->plan->lane, value = j->plan->value, far = half * TAPE_BLOCK * lane;
-    const char *x =
-        operand_host(&j->p->pre.operand[0], j->b) + (o * j->p->inner + first * TAPE_BLOCK) * lane;
+    const char *x = operand_host(&j->p->pre.operand[0], j->b) +
+                    (j->p->first + o * j->p->inner + first * TAPE_BLOCK) * lane;
     char *stacks[2] = {w->stack, w->stack + j->plan->depth * value};
     int depth = 0;
     for (int64_t c = 0; c < half; c++, x += TAPE_BLOCK * lane) {
@@ -536,7 +536,7 @@ static void find_extremes(reduce_worker *w, int64_t o, int64_t n, int64_t *d)
     uint64_t best[TAPE_BLOCK];
     for (int64_t c = 0; c < w->j->plan->chunks; c++) {
         const int64_t len = chunk_length(p, c);
-        tape_block(&w->pre, o * p->inner + c * TAPE_BLOCK, n * len, NULL);
+        tape_block(&w->pre, p->first + o * p->inner + c * TAPE_BLOCK, n * len, NULL);
         const char *x = tape_lanes(&w->pre, p->pre.result, p->dtype, n * len);
         for (int64_t r = 0; r < n; r++) {
             const int64_t at =

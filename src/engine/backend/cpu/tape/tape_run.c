@@ -425,12 +425,12 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
 
 /* ---- whole rows, one by one ---- */
 
-/* True if rows of len points run faster one by one than in blocks. */
-static bool by_rows(const rows_plan *plan, int64_t len)
+/* True if [start, start + len), and the ranges of len points that follow, run faster one by one than in blocks. */
+static bool by_rows(const rows_plan *plan, int64_t start, int64_t len)
 {
     enum { LONG = 256 };
-    return plan->points && len <= TAPE_BLOCK && (plan->flat || plan->points == len) &&
-           (len >= LONG || plan->most > 1);
+    const bool is_row = plan->flat || (plan->points == len && start % len == 0);
+    return plan->points && len <= TAPE_BLOCK && is_row && (len >= LONG || plan->most > 1);
 }
 
 /* The row of len points from start on. Values between its steps are in the first row of the blocks. */
@@ -443,7 +443,7 @@ static some_rows row_from(const rows_plan *plan, int64_t start, int64_t len)
 bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len)
 {
     const rows_plan *plan = &run->plan->rows;
-    if (!by_rows(plan, len))
+    if (!by_rows(plan, start, len))
         return false;
     for (int64_t r = 0; r < n; r++) {
         const some_rows row = row_from(plan, start + r * len, len);
@@ -459,14 +459,14 @@ static bool is_plain(const tape_run *run)
     return plan->points && plan->flat && plan->n_step == 0 && plan->shown[run->t->result].packed;
 }
 
-static bool folds_rows(const tape_run *run, int64_t len)
+static bool folds_rows(const tape_run *run, int64_t start, int64_t len)
 {
-    return by_rows(&run->plan->rows, len) && !run->plan->rows.shown[run->t->result].one;
+    return by_rows(&run->plan->rows, start, len) && !run->plan->rows.shown[run->t->result].one;
 }
 
 int64_t tape_fold_most(const tape_run *run, int64_t len)
 {
-    return is_plain(run) || folds_rows(run, len) ? TAPE_BLOCK : TAPE_BLOCK / len;
+    return is_plain(run) || folds_rows(run, 0, len) ? TAPE_BLOCK : TAPE_BLOCK / len;
 }
 
 /* d[r], e[r] = the fold of the r-th of n rows of len lanes at x. */
@@ -501,7 +501,7 @@ void tape_fold(tape_run *run, int fold, ig_dtype dtype, int64_t start, int64_t n
         fold_lanes(run, fold, dtype, n, len, d, e, row_at(&first, &plan->shown[run->t->result], 0));
         return;
     }
-    if (!folds_rows(run, len)) {
+    if (!folds_rows(run, start, len)) {
         tape_block(run, start, n * len, NULL);
         fold_lanes(run, fold, dtype, n, len, d, e, tape_lanes(run, run->t->result, dtype, n * len));
         return;
