@@ -61,13 +61,20 @@ static ig_status may_split(const block_plan *p, stage *s, bool *splits)
     return IG_OK;
 }
 
-/* True if the stage reads no element twice. */
-static bool reads_once(const stage *s)
+/* *once: the stage reads no more than one block of all would. */
+static ig_status reads_once(stage *s, bool *once)
 {
-    uint64_t bytes = 0;
-    for (int i = 0; i < s->work.n; i++)
-        bytes += s->work.step[i].kind == STEP_SOURCE ? root_bytes(s->work.step[i].root) : 0;
-    return s->read <= bytes;
+    box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
+    if (!want)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < s->work.n_end; i++) {
+        const view *v = &s->work.end[i].in->view;
+        want[i] = box_whole(v->ndim, v->shape);
+    }
+    steps_demand(&s->work, want, -1);
+    *once = s->read <= stage_load_bytes(s);
+    memory_free(want);
+    return IG_OK;
 }
 
 /* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
@@ -113,7 +120,10 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
         if (now < (way & LARGE ? least / 4 * 3 : least)) {
             least = now;
             best = way;
-            splits = splits && ((way & SPLIT) || !reads_once(s)); /* else it cannot read less */
+            bool once = false;
+            if (splits && !(way & SPLIT))
+                TRY(reads_once(s, &once));
+            splits = splits && !once; /* else they cannot read less */
         }
     }
     *most = best & LARGE ? larger : usual;
