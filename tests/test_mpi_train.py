@@ -11,14 +11,12 @@ import tempfile
 import time
 
 from support import tiny_model
-from support.mpi import ENV as TEAM_ENV, MISSING, MODULE, MPIRUN, ranks_of
+from support.mpi import ENV as TEAM_ENV, MISSING, MODULE, MPIRUN, PATIENCE_S, ranks_of, stop_seconds
 from support.tally import check, finish, skip
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 INGOT = os.path.join(BUILD, "ingot")
 TOOL = os.path.join(BUILD, "tests/unit/shards_tool")
-PATIENCE_S = 120
-STOP_S = 10  # for the other ranks, after one has died
 
 if not MODULE:
     skip("training over ranks", MISSING)
@@ -173,7 +171,7 @@ def check_killed():
         began = time.monotonic()
         out, err = running.communicate(timeout=PATIENCE_S)
         took = time.monotonic() - began
-        check(f"rank {victim} was killed: the others stop", running.returncode != 0 and took < STOP_S, f"{took:.1f} s: {err}")
+        check(f"rank {victim} was killed: the others stop", running.returncode != 0 and took < stop_seconds(), f"{took:.1f} s: {err}")
         check(f"rank {victim} is named", f"ingot: rank {victim} (process" in err, out + err)
         check("no process is left", not ranks_of(name, INGOT), str(ranks_of(name, INGOT)))
         done = json.loads(team(0, INGOT, "train", "digits", "--resume", name, "--epochs", "1", "--json").stdout)["loss"]

@@ -39,7 +39,7 @@ def reference(text):
 
 
 def run(text):
-    done = subprocess.run([INGOT, "eval", "--json", "--", text], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([INGOT, "eval", "--json", "--", text], capture_output=True, text=True, timeout=300,
                           cwd=FOLDER.name)
     return done.returncode, done.stdout, done.stderr.strip()
 

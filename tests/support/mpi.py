@@ -15,6 +15,13 @@ _modules = [os.path.join(BUILD, name) for name in (["libingot-mpi.so"] if OPEN_M
 MODULE = next((m for m in _modules if os.path.exists(m)), None) if _found else None
 MISSING = f"{_program} or its module is missing; tools/setup --test installs MPI"
 ENV = {"IG_MPI": MODULE or "", "OMPI_MCA_btl_base_warn_component_unused": "0"}
+PATIENCE_S = 600  # for a command; a test that hangs is ended earlier, because it uses no CPU time
+
+
+def stop_seconds():
+    """The time in which the other ranks stop after one has died: 10 s, and on a busy machine as much longer as it has more processes
+    to run than cores."""
+    return 10 * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def ranks_of(name, program):
