@@ -35,7 +35,7 @@ def stats_cases():
          np.histogram2d(x[0], s["y"][0], 4, [[-2, 2], [-1, 1]], density=True)[0].astype("f4"), 10)
     case("bincount", "bincount([1, 3, 3, 0])", s, np.array([1, 1, 0, 2]))
     case("bincount", "bincount([1, 3], [0.5, 2.0], minlength=6)", s, np.float32([0, 0.5, 0, 2, 0, 0]))
-    for bins in ([-1, 0.5, 2], [2, 0.5, -1]):
+    for bins in ([-1, 0.5, 2], [2, 0.5, -1], [-1, 0.5, np.nan], [np.nan, 0.5, -1]):
         for right in (False, True):
             case("digitize", f"digitize({{x}}, {[float(b) for b in bins]}, right={str(right).lower()})", s,
                  np.digitize(x, bins, right=right))

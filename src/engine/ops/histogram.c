@@ -341,6 +341,14 @@ BUILDER(bincount)
                             weights && sums == IG_I64 ? IG_F32 : sums);
 }
 
+/* x, one element, by a reduction: a stage of its own reads it. */
+static ig_array *read_apart(ig_array *x)
+{
+    ig_array *row = ig_reshape(x, IG_SHAPE(1));
+    return x && x->dtype == IG_BOOL ? ig_any(row, IG_AXES(0), false)
+                                    : ig_max(row, IG_AXES(0), false);
+}
+
 /* In the order of sort, in which NaN is last. */
 static ig_array *rises_from(ig_array *first, ig_array *last)
 {
@@ -358,8 +366,8 @@ BUILDER(digitize)
         return op_one(out, ig_searchsorted(edges, x, side, NULL));
     ig_array *first = item(edges, 0), *last = item(edges, n - 1), *back = ig_flip(edges, IG_NONE);
     if (evaluate_reads(edges)) { /* no block needs both ends of the edges */
-        first = ig_max(ig_reshape(first, IG_SHAPE(1)), IG_AXES(0), false);
-        last = ig_max(ig_reshape(last, IG_SHAPE(1)), IG_AXES(0), false);
+        first = read_apart(first);
+        last = read_apart(last);
         ig_array *falls = ig_subtract(ig_int(n), ig_searchsorted(back, x, side, NULL));
         return op_one(
             out, ig_where(rises_from(first, last), ig_searchsorted(edges, x, side, NULL), falls));
