@@ -99,6 +99,13 @@ static ig_array *build_sum_outer(const struct prepared *p)
     return ig_sum(p->in[0], IG_AXES(0), IG_DTYPE_NONE, false);
 }
 
+/* Of all rows but the first: a range of the differences. */
+static ig_array *build_deviation(const struct prepared *p)
+{
+    ig_array *x = ig_abs(ig_subtract(p->in[0], p->in[1]));
+    return ig_mean(ig_slice(x, IG_SHAPE(1), IG_SHAPE(INT64_MAX), IG_NONE), IG_NONE, false);
+}
+
 static ig_array *build_softmax(const struct prepared *p)
 {
     return ig_softmax(p->in[0], IG_AXES(-1));
@@ -386,6 +393,7 @@ static const struct work {
     {"gelu", build_gelu, false},
     {"sum", build_sum, false},
     {"sum_outer", build_sum_outer, false},
+    {"deviation", build_deviation, false},
     {"softmax", build_softmax, false},
     {"layer_norm", build_layer_norm, false},
     {"attention", build_attention, false},

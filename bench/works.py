@@ -111,6 +111,7 @@ def works():
     yield Work("sum_outer", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 4)
     yield Work("sum_outer", "16x1000000", inputs=((16, M),), bytes=16 * M * 4)
     yield Work("sum_outer", "64x1024", inputs=((64, 1024),), bytes=64 * 1024 * 4)
+    yield Work("deviation", "16000x1000 row", inputs=(rows, (1000,)), bytes=16 * M * 4)  # of a range of rows
     yield Work("transpose", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 8)
     yield Work("embedding", "30000x768 4096", inputs=(("index", 30000, 4096), (30000, 768)), bytes=4096 * 768 * 8)
     yield Work("embedding_add", "30000x768 4096", inputs=(("index", 30000, 4096), (30000, 768), (4096, 768)), bytes=4096 * 768 * 12)

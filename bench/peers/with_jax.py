@@ -67,6 +67,9 @@ class Jax:
     def sum_outer(self, x):
         return self.function(lambda x: x.sum(axis=0), x)
 
+    def deviation(self, x, m):
+        return self.function(lambda x, m: abs(x - m)[1:].mean(), x, m)
+
     def softmax(self, x):
         return self.function(self.jax.nn.softmax, x)
 

@@ -64,6 +64,9 @@ class Mlx:
     def sum_outer(self, x):
         return self.function(lambda x: self.mx.sum(x, axis=0), x)
 
+    def deviation(self, x, m):
+        return self.function(lambda x, m: self.mx.mean(self.mx.abs(x - m)[1:]), x, m)
+
     def softmax(self, x):
         return self.function(lambda x: self.mx.softmax(x, axis=-1), x)
 

@@ -52,6 +52,9 @@ class Numpy:
     def sum_outer(self, x):
         return lambda: x.sum(axis=0)
 
+    def deviation(self, x, m):
+        return lambda: self.np.abs(x - m)[1:].mean()
+
     def softmax(self, x):
         np = self.np
 

@@ -66,6 +66,9 @@ class Torch:
     def sum_outer(self, x):
         return self.function(lambda x: self.torch.sum(x, 0), x)
 
+    def deviation(self, x, m):
+        return self.function(lambda x, m: (x - m).abs()[1:].mean(), x, m)
+
     def softmax(self, x):
         return self.function(lambda x: self.torch.softmax(x, -1), x)
 
