@@ -295,18 +295,24 @@ static void take(const reduce_job *j, int64_t n, void *d, void *e, const void *x
         j->level->join(j->p->fold, j->p->dtype, n, d, d, x);
 }
 
-/* d = x[0], y[0], x[1], y[1], ... */
-static void interleave(int64_t n, int64_t lane, void *d, const void *x, const void *y)
+/* A block of lanes of pairs. */
+typedef union pair_lanes {
+    float f[TAPE_BLOCK];
+    double d[TAPE_BLOCK];
+} pair_lanes;
+
+/* out = x[0], y[0], x[1], y[1], ... */
+static void interleave(int64_t n, int64_t lane, pair_lanes *out, const void *x, const void *y)
 {
     if (lane == sizeof(float))
         for (int64_t i = 0; i < n; i++) {
-            ((float *)d)[2 * i] = ((const float *)x)[i];
-            ((float *)d)[2 * i + 1] = ((const float *)y)[i];
+            out->f[2 * i] = ((const float *)x)[i];
+            out->f[2 * i + 1] = ((const float *)y)[i];
         }
     else
         for (int64_t i = 0; i < n; i++) {
-            ((double *)d)[2 * i] = ((const double *)x)[i];
-            ((double *)d)[2 * i + 1] = ((const double *)y)[i];
+            out->d[2 * i] = ((const double *)x)[i];
+            out->d[2 * i + 1] = ((const double *)y)[i];
         }
 }
 
@@ -318,15 +324,15 @@ static void pass_on(reduce_worker *w, int64_t o, int64_t n)
     const int64_t at_once = pairs ? TAPE_BLOCK / 2 : TAPE_BLOCK;
     const int64_t bytes = w->j->p->kind == PROGRAM_ARGREDUCE ? (int64_t)sizeof(int64_t) : r->lane;
     const char *lost = w->core + core_values(r) * r->lane;
-    _Alignas(64) char both[TAPE_BLOCK * sizeof(double)];
+    _Alignas(64) pair_lanes both;
     if (w->j->sum && !pairs)
         w->j->sum->finish(n, w->core, lost);
     for (int64_t i = 0; i < n; i += at_once) {
         const int64_t now = n - i < at_once ? n - i : at_once;
         const char *x = w->core + i * bytes;
         if (pairs) {
-            interleave(now, r->lane, both, x, lost + i * bytes);
-            tape_block(&w->post, 2 * (o + i), 2 * now, both);
+            interleave(now, r->lane, &both, x, lost + i * bytes);
+            tape_block(&w->post, 2 * (o + i), 2 * now, &both);
         } else
             tape_block(&w->post, o + i, now, x);
     }
