@@ -239,7 +239,8 @@ static bool is_gathered(const step *from)
 
 uint64_t stage_cost(const block_plan *p, const stage *s)
 {
-    enum { BLOCK_SHARE = 512 };
+    /* GATHER_SHARE: copying costs this part of reading, so it decides between plans that read about as much. */
+    enum { BLOCK_SHARE = 512, GATHER_SHARE = 4 };
     uint64_t sum = cut_bytes(s);
     if (sum == UINT64_MAX)
         return sum;
@@ -247,7 +248,7 @@ uint64_t stage_cost(const block_plan *p, const stage *s)
     for (int i = 0; i < s->work.n; i++) {
         const step *from = &s->work.step[i];
         const copy_to copy = stage_copies(p, s, from);
-        sum += copy == COPY_NOT         ? from->read + (is_gathered(from) ? from->read / 4 : 0)
+        sum += copy == COPY_NOT ? from->read + (is_gathered(from) ? from->read / GATHER_SHARE : 0)
                : copy == COPY_TO_MEMORY ? root_bytes(from->root)
                                         : 2 * root_bytes(from->root) + from->exact;
     }

@@ -61,7 +61,7 @@ static ig_status may_split(const block_plan *p, stage *s, bool *splits)
     return IG_OK;
 }
 
-/* *once: the stage reads no more than one block of all would. */
+/* *once: the stage reads no more than a single block with all elements would. */
 static ig_status reads_once(stage *s, bool *once)
 {
     box *want = memory_get((size_t)(s->work.n_end + 1) * sizeof *want);
@@ -123,7 +123,7 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
             bool once = false;
             if (splits && !(way & SPLIT))
                 TRY(reads_once(s, &once));
-            splits = splits && !once; /* else they cannot read less */
+            splits = splits && !once; /* split steps read everything once, too */
         }
     }
     *most = best & LARGE ? larger : usual;

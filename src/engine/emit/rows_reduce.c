@@ -13,11 +13,17 @@ enum {
     LIGHT_INSTS = 8
 };
 
+/* The axis of pre where rows begin; -1: an axis has points of both parts, or there is one row, which may be a span. */
+static int axis_of_rows(const program *p)
+{
+    return p->outer > 1 ? emit_split_axis(&p->pre, p->inner) : -1;
+}
+
 /* True if rows are short windows, as in pools. Their sizes are few, and divisions by them, one for each value, would take
  * longer than the loads. */
 static bool is_window(const program *p)
 {
-    const int axis = p->outer > 1 ? emit_split_axis(&p->pre, p->inner) : -1;
+    const int axis = axis_of_rows(p);
     return p->inner <= FOLD_WIDTH && axis >= 0 && p->pre.ndim - axis > 1;
 }
 
@@ -261,7 +267,7 @@ ig_status emit_reduce(const program *p, const emit_target *t, emitted *out)
         return emit_argreduce(p, t, out);
     if (p->inner == 0)
         return emit_empty(p, t, out);
-    const int axis = p->outer > 1 ? emit_split_axis(&p->pre, p->inner) : -1;
+    const int axis = axis_of_rows(p);
     const bool across = axis > 0 && axis < p->pre.ndim && lies_across(&p->pre, axis);
     if (t->cpu)
         return emit_fold_serial(p, t, out);

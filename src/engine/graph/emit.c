@@ -206,26 +206,8 @@ static void describe_core(emitter *e, program *p, const ig_array *x)
     p->flops += 2 * p->extent[0] * p->extent[1] * p->extent[2] * p->extent[3];
 }
 
-static ig_status emit_fused(emitter *e, const group *grp, program_kind kind);
-
-/* The pre part of a group, then its core and the rest. */
-static ig_status emit_split(emitter *e, const group *grp, program_kind kind)
-{
-    group part = *grp;
-    part.span = part.split = false;
-    part.core = -1;
-    part.n_post = 0;
-    TRY(emit_fused(e, &part, PROGRAM_MAP));
-    part = *grp;
-    part.span = part.split = false;
-    part.n_pre = 0;
-    return emit_fused(e, &part, kind);
-}
-
 static ig_status emit_fused(emitter *e, const group *grp, program_kind kind)
 {
-    if (grp->split)
-        return emit_split(e, grp, kind);
     const graph *g = e->g;
     program *p = graph_program(e, kind);
     if (!p)
@@ -253,6 +235,17 @@ static ig_status emit_fused(emitter *e, const group *grp, program_kind kind)
     return status != IG_OK ? status : finished;
 }
 
+/* The pre part of a group, then its core and the rest. */
+static ig_status emit_apart(emitter *e, const group *grp, program_kind kind)
+{
+    group pre = *grp, rest = *grp;
+    pre.span = rest.span = false;
+    pre.core = -1;
+    pre.n_post = rest.n_pre = 0;
+    TRY(emit_fused(e, &pre, PROGRAM_MAP));
+    return emit_fused(e, &rest, kind);
+}
+
 static ig_status emit_group(emitter *e, const group *grp)
 {
     if (grp->core < 0)
@@ -267,8 +260,10 @@ static ig_status emit_group(emitter *e, const group *grp)
     case PROGRAM_SORT:
     case PROGRAM_ARGSORT:
     case PROGRAM_SEARCH: return emit_rows(e, x, grp->core, kind);
-    default: return emit_fused(e, grp, kind);
+    default: break;
     }
+    const bool apart = grp->span && e->slot_of[e->g->same[x->in[0]->root->index]] >= 0;
+    return apart ? emit_apart(e, grp, kind) : emit_fused(e, grp, kind);
 }
 
 /* Slots: leaves first, so that the slot of a leaf is its number; then every node that is stored. */

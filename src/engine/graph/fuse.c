@@ -647,14 +647,16 @@ static void find_stored(const fuser *f, bool *stored)
         stored[g->same[g->out[i]->index]] = true;
 }
 
-/* Splits the groups with a span in which a node of the pre part is stored: that takes all points. */
-static void split_spans(const graph *g, fusion *f)
+/* Storing a node takes all points of the pre part. If one of a group with a span is stored, the node that the core reads is
+ * stored too: then the pre part is a program of its own. */
+static void store_spans(const graph *g, fusion *f)
 {
     for (int k = 0; k < f->n_group; k++) {
-        group *grp = &f->group[k];
+        const group *grp = &f->group[k];
+        bool any = false;
         for (int i = 0; i < grp->n_pre && grp->span; i++)
-            grp->split = grp->split || f->stored[grp->pre[i]];
-        if (grp->split)
+            any = any || f->stored[grp->pre[i]];
+        if (any)
             f->stored[g->same[g->node[grp->core]->in[0]->root->index]] = true;
     }
 }
@@ -684,7 +686,7 @@ ig_status schedule_fuse(const graph *g, const schedule_rules *rules, fusion *out
         status = collect(&f, out);
     if (status == IG_OK) {
         find_stored(&f, out->stored);
-        split_spans(g, out);
+        store_spans(g, out);
     }
     memory_free(f.group_of);
     memory_free(f.role_of);

@@ -168,10 +168,8 @@ typedef struct group {
     int pre_like;  /* a node whose shape is the space of the pre part, or -1 */
     bool read;     /* while fusing: a node of another group reads it */
     bool permuted; /* the core reads the axes of the pre part in the order perm */
-    bool span;     /* the core reads a range of the pre part's points, in one row */
-    bool
-        split; /* all points of its pre part are needed: it runs before the core, as a program of its own */
-    bool linear; /* a pre node uses the linear index, so the axes must stay in order */
+    bool span;     /* the core reduces a range of the pre part's points to one value */
+    bool linear;   /* a pre node uses the linear index, so the axes must stay in order */
     int perm[IG_MAX_NDIM];
     int *pre, *post; /* nodes in order */
     int n_pre, n_post;

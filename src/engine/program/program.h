@@ -111,8 +111,7 @@ typedef struct program {
     bool symmetric;   /* CONTRACT: see node_attr */
     uint16_t fold;    /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
     bool compensated; /* REDUCE: a sum of floats that collects its rounding errors and adds them */
-    bool
-        pairs; /* REDUCE: does not add them: post has two points for each row, the sum and these errors */
+    bool pairs; /* REDUCE: does not add them: post has two points for each row, sum and errors */
     bool descending; /* SORT, ARGSORT */
     bool right;      /* SEARCH: the position after equal elements */
     bool add;        /* WRITE: adds to the old value */
@@ -120,11 +119,10 @@ typedef struct program {
     bool is_copy; /* it copies the slot of pre.operand[0] as a whole to that of pre.operand[1]: if
                        * both are the same memory, it need not run */
     int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */
-    int64_t
-        first; /* REDUCE, ARGREDUCE of one row: the point of pre where it begins; pre may have more points */
-    int64_t kept;      /* SORT, ARGSORT: only the first `kept` elements of each row are needed */
-    uint8_t ndim[4];   /* CONTRACT: axes of the groups b, m, n, k */
-    int64_t extent[4]; /* CONTRACT: number of points of each group */
+    int64_t first;        /* REDUCE, ARGREDUCE of one row: the point of pre where it begins */
+    int64_t kept;         /* SORT, ARGSORT: only the first `kept` elements of each row are needed */
+    uint8_t ndim[4];      /* CONTRACT: axes of the groups b, m, n, k */
+    int64_t extent[4];    /* CONTRACT: number of points of each group */
     tape pre, post;
     operand in[2], out;
     node_kernel *kernel; /* KERNEL: retained; with native, native code of the device runs it */

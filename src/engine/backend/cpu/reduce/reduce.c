@@ -187,6 +187,7 @@ void *cpu_reduce_plan(const program *p)
     reduce_plan r = {.width = 1, .depth = 2, .group = 1, .ranges = 1};
     r.lane = lane_bytes(p);
     r.value = value_bytes(p);
+    /* One row may be a span, and as long as some axes of pre by chance. */
     const int axis = p->outer > 1 ? axis_of_inner(&p->pre, p->inner) : -1;
     if (p->outer > 0 && p->inner > 0)
         plan_strips(p, axis, &r);
