@@ -126,7 +126,7 @@ static void compare_sets(int e, int round)
         types[i] = ig_dtype_of(out[i]);
     }
     ig_array *source = source_of(x, chunk);
-    /* With less than the pieces that a selection reads at a time, blocks have some elements, and take minutes. */
+    /* With less than the pieces that a selection reads at a time, blocks have only a few elements, and take minutes. */
     uint64_t limit = ig_memory_used() + 50000 + (uint64_t)ig_size(x) * ig_dtype_bytes(dtype) / 8 +
                      (uint64_t)below(200000);
     int made = -1;
