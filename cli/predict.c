@@ -1,6 +1,7 @@
 /* ingot predict: applies a network that ingot train made, or an ONNX model, to samples. */
 #include "predict/predict.h"
 #include "progress.h"
+#include "train/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,8 @@ static ig_array *samples_load(const predictor *p, const char *path, ig_array **o
 {
     if (str_ends(path, ".npz") || str_ends(path, ".safetensors"))
         return *owned = array_of_set(path);
+    if (p->network.encoding && table_is(path))
+        return table_samples(path, p->network.encoding);
     return is_image(path) ? image_sample(&p->network, path) : ig_load(path);
 }
 

@@ -12,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEST_BATCH = 256, SHUFFLE = -2 }; /* SHUFFLE: the model folds other numbers into its key */
+enum {
+    TEST_BATCH = 256,
+    SHUFFLE = -2,   /* the model folds other numbers into its key */
+    IMAGE_SIDE = 64 /* pixels of images in a folder */
+};
 
 /* One run of the verb. */
 typedef struct session {
@@ -491,6 +495,43 @@ static int check_onnx_options(const session *s)
     return EXIT_USAGE;
 }
 
+/* Reads images as an ONNX model takes them, or as squares of RGB bytes. */
+static int open_folder(session *s)
+{
+    const train_settings *set = s->set;
+    const training *t = &s->run;
+    const int64_t *made = t->problem.shape, side = set->side ? set->side
+                                                   : made[0] ? made[0]
+                                                             : IMAGE_SIDE;
+    folder_samples f = {{side, side, 3}, 3, IG_U8, set->mean, set->std};
+    if (t->regression) {
+        say(s->command, "--loss mse is for the targets of a file; the folders of %s are classes",
+            set->dataset);
+        return EXIT_USAGE;
+    }
+    if (t->onnx) {
+        f.ndim = s->tuning.ndim;
+        f.dtype = s->tuning.dtype;
+        memcpy(f.shape, s->tuning.shape, sizeof f.shape);
+    }
+    return folder_open(s->command, &f, &s->data, set->dataset);
+}
+
+static int open_data(session *s)
+{
+    const train_settings *set = s->set;
+    const bool folder = folder_is(set->dataset);
+    if (set->side && (!folder || s->run.onnx)) {
+        say(s->command, "--side is the size of the images of a folder%s",
+            folder ? ", and an ONNX model states its own" : "");
+        return EXIT_USAGE;
+    }
+    if (!folder)
+        return dataset_open(s->command, &s->data, set->dataset, set->data, set->target);
+    s->run.net = s->run.net ? s->run.net : net_find(NULL, "cnn");
+    return open_folder(s);
+}
+
 /* Does everything that can fail before the first step. */
 static int prepare(session *s)
 {
@@ -508,10 +549,8 @@ static int prepare(session *s)
     s->data.regression = t->regression;
     if (code < 0)
         code = t->onnx ? open_onnx(s) : check_onnx_options(s);
-    if (code < 0 && !(t->onnx && folder_is(set->dataset)))
-        code = dataset_open(s->command, &s->data, set->dataset, set->data);
-    else if (code < 0)
-        code = folder_open(&s->tuning, &s->data, set->dataset, set->mean, set->std);
+    if (code < 0)
+        code = open_data(s);
     if (code < 0 && t->onnx)
         code = tuning_fit(&s->tuning, set->dataset, &s->data);
     if (code >= 0)
@@ -557,7 +596,7 @@ int verb_train(int argc, char **argv)
     session s = {.set = &set, .run = {.seed = SEED_NONE}};
     const option options[] = {
         {"--model", 0, "mlp|cnn|FILE.onnx", option_text, &set.model,
-         "the network (mlp), or an ONNX classifier to fine-tune"},
+         "the network (mlp; images: cnn), or an ONNX classifier to fine-tune"},
         {"--layers", 0, "LIST|N|all", option_text, &set.layers,
          "the network as a list: 64,relu,dropout:0.1,10; ONNX: the last layers to train (1)"},
         {"--loss", 0, "cross-entropy|mse", option_text, &set.loss,
@@ -570,6 +609,9 @@ int verb_train(int argc, char **argv)
         {"--lr", 0, "RATE", option_rate, &s.run.lr, "the learning rate (adam 0.001)"},
         {"--seed", 0, "N", option_seed, &s.run.seed, "the seed of all random numbers (0)"},
         {"--data", 0, "DIR", option_text, &set.data, "MNIST's four files, unpacked"},
+        {"--target", 0, "COLUMN", option_text, &set.target,
+         "the column of a table with the classes or targets (the last one)"},
+        {"--side", 0, "N", option_count, &set.side, "images of a folder become N x N pixels (64)"},
         {"--save", 0, "FILE", option_text, &set.save, "writes a checkpoint after each epoch"},
         {"--resume", 0, "FILE", option_text, &set.resume, "continues from a checkpoint"},
         {"--shards", 0, "N", option_count, &s.run.shards,
@@ -593,20 +635,27 @@ int verb_train(int argc, char **argv)
         "Y, y_train, labels or target. x_test and y_test are used for the test; without them\n"
         "every sixth sample is. mlp takes samples of any shape. cnn takes images: (n, height,\n"
         "width), or with an axis of 1 to 4 channels. Bytes are divided by 255; other numbers\n"
-        "are standardized to mean 0 and deviation 1. In FILE.csv or FILE.tsv the last column is\n"
-        "y. With --loss mse, y is (n,) or (n, k) numbers; they are standardized while it "
-        "learns.\n\n"
+        "are standardized to mean 0 and deviation 1. With --loss mse, y is (n,) or (n, k)\n"
+        "numbers; they are standardized while it learns.\n\n"
+        "FILE.csv or FILE.tsv is a table, with or without a header. Its last column, or --target,\n"
+        "is y: class names or numbers. A column of texts becomes one input for each text.\n\n"
+        "FOLDER has a folder of images for each class, which has the folder's name. With --save,\n"
+        "names and columns are part of the checkpoint, so that 'ingot predict' knows them.\n\n"
         "--layers takes numbers of outputs (linear layers), relu, gelu, silu, elu, leaky_relu,\n"
         "tanh, sigmoid, softplus, dropout:P, layer_norm and batch_norm, with commas between\n"
         "them. The last one is the number of classes, or of numbers to predict.\n\n"
         "  ingot train digits --model cnn\n"
         "  ingot train flowers.npz --epochs 100 --save flowers.safetensors\n"
-        "  ingot train houses.csv --loss mse --layers 64,relu,1\n\n"
+        "  ingot train iris.csv --target species --save iris.safetensors\n"
+        "  ingot train houses.csv --loss mse --layers 64,relu,1\n"
+        "  ingot train photos/ --model cnn --side 48\n\n"
         "--model FILE.onnx fine-tunes an ONNX classifier: its last layer, the last N (--layers "
         "N),\n"
-        "or all (--layers all). Samples are not scaled. FOLDER has a folder of images for each\n"
-        "class. If the data has another number of classes, the last layer is replaced. Batch\n"
-        "norms keep their statistics. -o writes the tuned model, which 'ingot predict' takes.\n\n"
+        "or all (--layers all). Samples are not scaled. If the data has another number of "
+        "classes,\n"
+        "the last layer is replaced. Batch norms keep their statistics. -o writes the tuned "
+        "model,\n"
+        "which 'ingot predict' takes.\n\n"
         "  ingot train photos/ --model resnet18.onnx --epochs 5 -o mine.onnx\n\n"
         "'ingot train text' fine-tunes a text model; see 'ingot train text --help'.\n\n"
         "mpirun -n 4 ingot train ... divides the parts of each step (--shards) among 4 processes.\n"

@@ -216,7 +216,7 @@ static void digits_cost(job *j)
 static learner *digits_new(const job *j)
 {
     learner *l = learner_new(j);
-    if (!l || dataset_open(&reporter, &l->digits, "digits", NULL) < 0)
+    if (!l || dataset_open(&reporter, &l->digits, "digits", NULL, NULL) < 0)
         return l;
     learner_free(l);
     return NULL;

@@ -24,11 +24,12 @@ typedef struct network {
     const command *command;
     int64_t shape[IG_MAX_NDIM]; /* of a sample; -1: any length */
     int ndim;
-    int64_t batch;       /* samples in each run; 0: any number */
-    bool values;         /* it predicts numbers and has no classes */
-    int64_t outputs;     /* numbers in a row; 0: not known before the first run */
-    image_scale scale;   /* of images, if it takes them */
-    const char **names;  /* of the classes, or NULL */
+    int64_t batch;                   /* samples in each run; 0: any number */
+    bool values;                     /* it predicts numbers and has no classes */
+    int64_t outputs;                 /* numbers in a row; 0: not known before the first run */
+    image_scale scale;               /* of images, if it takes them */
+    const char **names;              /* of the classes, or NULL */
+    const struct encoding *encoding; /* of tables; NULL: their rows are samples */
     ig_onnx_value *said; /* the labels of the last run as texts, or NULL; row i has the label i */
     /* Applies it to x (n, ...). Returns probabilities or values (n, outputs) in f32; NULL on failure. */
     ig_array *(*run)(struct network *n, ig_array *x);

@@ -67,6 +67,8 @@ int trained_open(network *n, const char *path)
         n->ndim = p->ndim;
         n->outputs = p->outputs;
         n->values = t->run.regression;
+        n->names = p->classes.n ? (const char **)p->classes.at : NULL;
+        n->encoding = p->encoding.n ? &p->encoding : NULL;
         memcpy(n->shape, p->shape, sizeof n->shape);
         find_scale(n, p);
     }

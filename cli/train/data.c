@@ -28,6 +28,8 @@ void dataset_free(dataset *d)
     ig_release(d->scale);
     ig_release(d->y_shift);
     free(d->y_deviation);
+    name_list_free(&d->classes);
+    encoding_free(&d->encoding);
 }
 
 ig_array *samples_pick(const dataset *d, const samples *p, const int64_t *indices, int64_t n)
@@ -58,6 +60,8 @@ ig_array *samples_targets(const dataset *d, const samples *p, const int64_t *ind
     return y;
 }
 
+int64_t epochs_for(int64_t n) { return n < 10000 ? 40 : 5; }
+
 bool dataset_white(dataset *d, double white)
 {
     return ig_replace(&d->shift, ig_scalar(0, IG_F32)) == IG_OK &&
@@ -78,11 +82,11 @@ void dataset_empty_classes(const dataset *d, str *t)
         str_puts(t, empty > 1 ? "classes " : "class ");
     for (int64_t i = 0; i < d->outputs && shown < SHOWN; i++)
         if (counts[i] == 0) {
-            str_printf(t, "%s%lld",
-                       !shown               ? ""
-                       : shown + 1 == empty ? " and "
-                                            : ", ",
-                       (long long)i);
+            str_puts(t, !shown ? "" : shown + 1 == empty ? " and " : ", ");
+            if (d->classes.n)
+                str_visible(t, d->classes.at[i]);
+            else
+                str_printf(t, "%lld", (long long)i);
             shown++;
         }
     if (empty > shown)
@@ -249,12 +253,13 @@ static int check_name(const command *c, const char *name, const char *folder)
     str hint = {0};
     str_did_you_mean(&hint, &search);
     say(c, "unknown data set '%s'%s", name,
-        hint.n ? hint.s : "; there are digits, mnist and FILE.npz");
+        hint.n ? hint.s : "; there are digits, mnist, FILE.npz, FILE.csv and FOLDER");
     str_free(&hint);
     return EXIT_USAGE;
 }
 
-int dataset_open(const command *c, dataset *d, const char *name, const char *folder)
+int dataset_open(const command *c, dataset *d, const char *name, const char *folder,
+                 const char *target)
 {
     int code = check_name(c, name, folder);
     if (code >= 0)
@@ -263,10 +268,14 @@ int dataset_open(const command *c, dataset *d, const char *name, const char *fol
         say(c, "--loss mse is for the targets of a file; %s has classes", name);
         return EXIT_USAGE;
     }
+    if (target && !table_is(name)) {
+        say(c, "--target names a column of a .csv or .tsv file, and %s is not one", name);
+        return EXIT_USAGE;
+    }
     if (ig_scope_begin() != IG_OK)
         return fail_library(c);
     d->outputs = DIGIT_CLASSES;
-    code = is_file(name) ? file_open(c, d, name)
+    code = is_file(name) ? file_open(c, d, name, target)
            : folder      ? mnist_open(c, d, folder)
                          : digits_open(c, d);
     ig_scope_end();

@@ -1,4 +1,4 @@
-/* The user's own data: named arrays of an .npz or .safetensors file, or a .csv or .tsv table whose last column is y.
+/* The user's own data: named arrays of an .npz or .safetensors file, or a .csv or .tsv table, of which a column is y (table.h).
  *
  *   x (n, ...)  samples: numbers of any dtype       also x_train, X, X_train, data, images
  *   y (n,)      their classes, whole numbers from 0  also y_train, Y, labels, target, targets
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES_MOST = 65536, FEW_SAMPLES = 10000 };
+enum { CLASSES_MOST = 65536 };
 
 static const char *const x_names[] = {"x", "x_train", "X", "X_train", "data", "images", NULL};
 static const char *const y_names[] = {"y", "y_train", "Y", "labels", "target", "targets", NULL};
@@ -240,27 +240,19 @@ static int read_arrays(const source *f, dataset *d)
         say(f->c, "%s: all labels are 0; at least two classes are needed", f->path);
         return EXIT_INPUT;
     }
-    d->epochs = d->train.count < FEW_SAMPLES ? 40 : 5;
+    d->epochs = epochs_for(d->train.count);
     code = d->regression ? find_target_scale(f, d) : -1;
     return code < 0 ? find_scale(f, d) : code;
 }
 
-/* Loads a table, whose last column is y. */
-static ig_tensors *table_load(const char *path)
+/* Loads a table as the arrays x and y. */
+static ig_tensors *table_load(const char *path, const char *target, dataset *d)
 {
-    ig_array *all = ig_load(path);
-    ig_tensors *set = all ? ig_tensors_new() : NULL;
-    if (all && ig_ndim(all) < 2) {
-        ig_fail(IG_ERR_FORMAT, "%s: it has one column; samples need others, and the last one is y",
-                path);
-    } else if (set) {
-        const int64_t last = ig_dim(all, 1) - 1;
-        const ig_index rows = {
-            .kind = IG_INDEX_SLICE, .start = 0, .stop = ig_dim(all, 0), .step = 1};
-        const ig_index x[] = {rows, {.kind = IG_INDEX_SLICE, .start = 0, .stop = last, .step = 1}};
-        const ig_index y[] = {rows, {.kind = IG_INDEX_INT, .start = last}};
-        ig_tensors_put(set, "x", ig_get(all, x, 2));
-        ig_tensors_put(set, "y", ig_get(all, y, 2));
+    ig_array *x, *y;
+    ig_tensors *set = ig_tensors_new();
+    if (set && table_learn(path, target, d->regression, &d->encoding, &x, &y, &d->classes)) {
+        ig_tensors_put(set, "x", x);
+        ig_tensors_put(set, "y", y);
     }
     if (!ig_failed())
         return set;
@@ -268,10 +260,9 @@ static ig_tensors *table_load(const char *path)
     return NULL;
 }
 
-int file_open(const command *c, dataset *d, const char *path)
+int file_open(const command *c, dataset *d, const char *path, const char *target)
 {
-    const bool table = str_ends(path, ".csv") || str_ends(path, ".tsv");
-    ig_tensors *arrays = table ? table_load(path) : ig_tensors_load(path);
+    ig_tensors *arrays = table_is(path) ? table_load(path, target, d) : ig_tensors_load(path);
     if (!arrays) {
         fail_library(c);
         return EXIT_INPUT;

@@ -1,5 +1,5 @@
-/* Images as a data set for an ONNX classifier: DIR/CLASS/IMAGE. Classes are numbered in the order of their names. Images get
- * the size and the scale that 'ingot predict' gives them. */
+/* Images as a data set: DIR/CLASS/IMAGE. Classes are numbered in the order of their names. Images get the size and the scale
+ * that 'ingot predict' gives them. */
 #include "train/onnx.h"
 
 #include "predict/predict.h"
@@ -15,90 +15,72 @@ bool folder_is(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Paths in the heap. */
-typedef struct paths {
-    char **at;
-    int64_t n, room;
-} paths;
-
-static void paths_free(paths *p)
-{
-    for (int64_t i = 0; i < p->n; i++)
-        free(p->at[i]);
-    free(p->at);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The folders, or the images, of a folder, by name. False if it cannot be read. */
-static bool paths_list(paths *p, const char *folder, bool folders)
+static bool list_folder(name_list *l, const char *folder, bool folders)
 {
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         str path = {0};
         str_printf(&path, "%s/%s", folder, e->d_name);
-        if (e->d_name[0] != '.' && (folders ? folder_is(path.s) : is_image(path.s))) {
-            if (p->n == p->room) {
-                p->room = p->room ? 2 * p->room : 64;
-                p->at = heap_resize(p->at, sizeof *p->at * (size_t)p->room);
-            }
-            p->at[p->n++] = heap_string(path.s);
-        }
+        if (e->d_name[0] != '.' && (folders ? folder_is(path.s) : is_image(path.s)))
+            name_list_add(l, e->d_name);
         str_free(&path);
     }
     if (d)
         closedir(d);
-    if (p->n)
-        qsort(p->at, (size_t)p->n, sizeof *p->at, by_name);
+    name_list_sort(l);
     return d != NULL;
 }
 
 typedef struct images {
-    paths files;
+    name_list files; /* paths */
     int64_t *labels;
-    int64_t classes;
 } images;
 
-static int images_find(const command *c, images *im, const char *folder)
+/* Adds the images of class i. */
+static int class_find(const command *c, images *im, const char *folder, const char *name, int64_t i)
 {
-    paths classes = {0};
+    name_list found = {0};
+    str path = {0};
+    str_printf(&path, "%s/%s", folder, name);
+    list_folder(&found, path.s, false);
+    if (!found.n)
+        say(c, "%s: it has no images (PNG, JPEG, BMP, PNM, TIFF)", path.s);
+    const int code = found.n ? -1 : EXIT_INPUT;
+    const size_t all = (size_t)(im->files.n + found.n), n = path.n;
+    im->labels = heap_resize(im->labels, sizeof *im->labels * (all + 1));
+    for (int64_t k = 0; k < found.n; k++) {
+        path.n = n;
+        str_printf(&path, "/%s", found.at[k]);
+        im->labels[im->files.n] = i;
+        name_list_add(&im->files, path.s);
+    }
+    name_list_free(&found);
+    str_free(&path);
+    return code;
+}
+
+static int images_find(const command *c, images *im, const char *folder, name_list *classes)
+{
     int code = -1;
-    if (!paths_list(&classes, folder, true)) {
+    if (!list_folder(classes, folder, true)) {
         say(c, "%s: it cannot be read", folder);
         code = EXIT_INPUT;
-    } else if (classes.n < 2) {
+    } else if (classes->n < 2) {
         say(c, "%s: it has %lld folders; a data set of images has a folder for each class", folder,
-            (long long)classes.n);
+            (long long)classes->n);
         code = EXIT_INPUT;
     }
-    for (int64_t i = 0; i < classes.n && code < 0; i++) {
-        paths found = {0};
-        paths_list(&found, classes.at[i], false);
-        if (!found.n) {
-            say(c, "%s: it has no images (PNG, JPEG, BMP, PNM, TIFF)", classes.at[i]);
-            code = EXIT_INPUT;
-        }
-        const size_t all = (size_t)(im->files.n + found.n);
-        im->files.at = heap_resize(im->files.at, sizeof *im->files.at * (all + 1));
-        im->labels = heap_resize(im->labels, sizeof *im->labels * (all + 1));
-        for (int64_t k = 0; k < found.n; k++) {
-            im->labels[im->files.n] = i;
-            im->files.at[im->files.n++] = found.at[k];
-        }
-        free(found.at);
-    }
-    im->classes = classes.n;
-    paths_free(&classes);
+    for (int64_t i = 0; i < classes->n && code < 0; i++)
+        code = class_find(c, im, folder, classes->at[i], i);
     return code;
 }
 
 /* The images for training, or those that are held back. */
-static int images_load(const command *c, const network *n, const images *im, bool held_back,
+static int images_load(const network *n, ig_dtype dtype, const images *im, bool held_back,
                        samples *p)
 {
+    const command *c = n->command;
     ig_array **list = heap_get(sizeof *list * (size_t)im->files.n);
     p->labels = heap_get(sizeof *p->labels * (size_t)im->files.n);
     int code = -1;
@@ -106,6 +88,7 @@ static int images_load(const command *c, const network *n, const images *im, boo
         if ((i % HELD_BACK == HELD_BACK - 1) != held_back)
             continue;
         ig_array *x = image_sample(n, im->files.at[i]);
+        x = ig_isdtype(dtype, "integral") ? ig_astype(ig_round(x), dtype) : ig_astype(x, dtype);
         if (interrupt_asked())
             code = EXIT_INTERRUPTED;
         else if (!x || ig_eval(&x, 1) != IG_OK)
@@ -127,23 +110,25 @@ static int images_load(const command *c, const network *n, const images *im, boo
     return -1;
 }
 
-int folder_open(const tuning *u, dataset *d, const char *path, const char *mean, const char *std)
+int folder_open(const command *c, const folder_samples *f, dataset *d, const char *path)
 {
     images im = {0};
-    network n = {.command = u->command, .ndim = u->ndim};
-    memcpy(n.shape, u->shape, sizeof n.shape);
-    int code = image_scale_find(&n, u->dtype, mean, std);
+    network n = {.command = c, .ndim = f->ndim};
+    memcpy(n.shape, f->shape, sizeof n.shape);
+    int code = image_scale_find(&n, f->dtype, f->mean, f->std);
     if (code < 0)
-        code = images_find(u->command, &im, path);
+        code = images_find(c, &im, path, &d->classes);
     if (code < 0 && ig_scope_begin() == IG_OK) {
         samples *parts[] = {&d->train, &d->test};
         for (int i = 0; i < 2 && code < 0; i++)
-            code = images_load(u->command, &n, &im, i == 1, parts[i]);
+            code = images_load(&n, f->dtype, &im, i == 1, parts[i]);
+        if (code < 0 && !dataset_white(d, f->dtype == IG_U8 ? 255 : 1))
+            code = fail_library(c);
         ig_scope_end();
     }
-    d->outputs = im.classes;
-    d->epochs = 10;
-    paths_free(&im.files);
+    d->outputs = d->classes.n;
+    d->epochs = epochs_for(d->train.count);
+    name_list_free(&im.files);
     free(im.labels);
-    return code < 0 && ig_failed() ? fail_library(u->command) : code;
+    return code < 0 && ig_failed() ? fail_library(c) : code;
 }

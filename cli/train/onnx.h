@@ -32,8 +32,4 @@ ig_array *tuning_run(tuning *u, ig_model *m, ig_array *x);
 /* Writes the model with the parameters of m. Returns -1, or the exit code. */
 int tuning_write(tuning *u, ig_model *m, const char *path);
 
-/* folder.c: a data set of images, one folder for each class, in the order of their names. */
-bool folder_is(const char *path);
-int folder_open(const tuning *u, dataset *d, const char *path, const char *mean, const char *std);
-
 #endif

@@ -15,11 +15,17 @@ static double *numbers_of(ig_array *x)
     return numbers;
 }
 
-bool problem_of(problem *p, const dataset *d)
+bool problem_of(problem *p, dataset *d)
 {
     const ig_ints shape = ig_shape(d->train.x);
     problem_free(p);
-    *p = (problem){.ndim = shape.n - 1, .outputs = d->outputs, .features = ig_size(d->scale)};
+    *p = (problem){.ndim = shape.n - 1,
+                   .outputs = d->outputs,
+                   .features = ig_size(d->scale),
+                   .classes = d->classes,
+                   .encoding = d->encoding};
+    d->classes = (name_list){0};
+    d->encoding = (encoding){0};
     memcpy(p->shape, shape.v + 1, (size_t)p->ndim * sizeof *p->shape);
     if (ig_scope_begin() != IG_OK)
         return false;
@@ -41,6 +47,8 @@ void problem_free(problem *p)
     free(p->scale);
     free(p->y_shift);
     free(p->y_deviation);
+    name_list_free(&p->classes);
+    encoding_free(&p->encoding);
     *p = (problem){0};
 }
 

@@ -43,6 +43,12 @@ static void write_problem(str *text, const problem *p)
                (long long)p->features);
     write_floats(text, "shift", p->shift, p->features);
     write_floats(text, "scale", p->scale, p->features);
+    if (p->classes.n) {
+        str_puts(text, "classes ");
+        name_list_write(&p->classes, text);
+        str_puts(text, "\n");
+    }
+    encoding_write(&p->encoding, text);
     if (p->y_shift) {
         write_floats(text, "target_shift", p->y_shift, p->outputs);
         write_floats(text, "target_deviation", p->y_deviation, p->outputs);
@@ -148,6 +154,10 @@ static void read_problem(reader *r, problem *p, bool regression)
     p->features = (int64_t)read_whole(r, "features", INT32_MAX);
     p->shift = read_list(r, "shift", p->features);
     p->scale = read_list(r, "scale", p->features);
+    const char *classes = read_optional(r, "classes"), *column;
+    r->bad |= classes && (!name_list_read(&p->classes, classes) || p->classes.n != p->outputs);
+    while ((column = read_optional(r, "column")) != NULL)
+        r->bad |= !encoding_read(&p->encoding, column);
     if (regression) {
         p->y_shift = read_list(r, "target_shift", p->outputs);
         p->y_deviation = read_list(r, "target_deviation", p->outputs);

@@ -5,6 +5,8 @@
 
 #include "cli.h"
 #include "progress.h"
+#include "train/names.h"
+#include "train/table.h"
 
 #include <ingot.h>
 
@@ -32,15 +34,22 @@ typedef struct dataset {
     double *y_deviation;     /* of each target */
     ig_array *shift, *scale; /* the network's input is (x - shift) * scale */
     int64_t epochs;          /* the default number of epochs */
+    name_list classes;       /* their names; none: they are numbers */
+    encoding encoding;       /* of the rows of a table */
 } dataset;
 
 /* Reads the data set of that name (from folder, if not NULL), or the file of that name; with targets if d->regression
- * is set. Returns -1, or the exit code after reporting an error. Call dataset_free in both cases. */
-int dataset_open(const command *c, dataset *d, const char *name, const char *folder);
+ * is set. `target`: the column of a table with the classes or targets; NULL: the last one. Returns -1, or the exit code after
+ * reporting an error. Call dataset_free in both cases. */
+int dataset_open(const command *c, dataset *d, const char *name, const char *folder,
+                 const char *target);
 void dataset_free(dataset *d);
 
 /* Same, for a file of named arrays. A scope is open. */
-int file_open(const command *c, dataset *d, const char *path);
+int file_open(const command *c, dataset *d, const char *path, const char *target);
+
+/* The default number of epochs for n samples. */
+int64_t epochs_for(int64_t n);
 
 /* Scales samples by 1 / white: the brightest pixel becomes 1. */
 bool dataset_white(dataset *d, double white);
@@ -53,8 +62,22 @@ ig_array *samples_pick(const dataset *d, const samples *p, const int64_t *indice
 ig_array *samples_labels(const samples *p, const int64_t *indices, int64_t n);
 /* The standardized targets of these samples: (n, outputs). */
 ig_array *samples_targets(const dataset *d, const samples *p, const int64_t *indices, int64_t n);
-/* Adds "classes 3 and 5", the classes that no training sample has; nothing if there are none. */
+/* Adds "classes 3 and 5" or "class red", the classes that no training sample has; nothing if there are none. */
 void dataset_empty_classes(const dataset *d, str *t);
+
+/* ---- folder.c ---- */
+
+/* The samples that images become. */
+typedef struct folder_samples {
+    int64_t shape[IG_MAX_NDIM]; /* -1: any length */
+    int ndim;
+    ig_dtype dtype;
+    const char *mean, *std; /* as on the command line; NULL: not given */
+} folder_samples;
+
+bool folder_is(const char *path);
+/* Reads a data set of images, one folder for each class, in the order of their names. Returns as dataset_open. */
+int folder_open(const command *c, const folder_samples *f, dataset *d, const char *path);
 
 /* ---- problem.c ---- */
 
@@ -66,10 +89,12 @@ typedef struct problem {
     int64_t features; /* the length of shift and scale: that of a sample's last axis, or 1 */
     double *shift, *scale;
     double *y_shift, *y_deviation; /* regression: `outputs` numbers; else NULL */
+    name_list classes;             /* as in dataset */
+    encoding encoding;
 } problem;
 
-/* Fills p from the data. False after an error of the library. */
-bool problem_of(problem *p, const dataset *d);
+/* Fills p from the data, and takes its names and encoding. False after an error of the library. */
+bool problem_of(problem *p, dataset *d);
 void problem_free(problem *p);
 
 /* (x - shift) * scale, as f32. */
@@ -173,7 +198,8 @@ void training_free(training *t);
 
 /* The options of the user; NULL: not given. */
 typedef struct train_settings {
-    const char *dataset, *data, *model, *layers, *loss, *optimizer, *save, *resume;
+    const char *dataset, *data, *target, *model, *layers, *loss, *optimizer, *save, *resume;
+    int64_t side;                    /* pixels of an image's sides; 0: not given */
     const char *output, *mean, *std; /* of ONNX models */
     bool json, quiet, divide;
     engine_options engine;

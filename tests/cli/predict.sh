@@ -71,7 +71,57 @@ check 'predict gives numbers' prints '' "$d/numbers.net" "$d/n.npy" -o "$d/v.npy
 check 'in the units of the targets' is True "max(abs(load('$d/v.npy') - load('$d/targets.npy'))) < 0.1"
 check 'as text' test "$("$ingot" predict "$d/numbers.net" "$d/n.npy" | grep -Ecx $'[0-9.]+\t[-0-9.]+')" = 200
 
-# ---- what is wrong
+# ---- a table with texts
+awk 'BEGIN {
+    print "size,\"the colour\",weight,species"
+    for (i = 0; i < 120; i++) {
+        k = i % 3
+        print k * 2 + i % 7 / 10 "," (int(i / 4) % 2 ? "red" : k ? "blue" : "\"green, dark\"") "," 9 - k "," (k == 0 ? "ant" : k == 1 ? "bee" : "\"cat \"\"x\"\"\"")
+    }
+}' >"$d/kinds.csv"
+check 'classes by name' learn "$d/kinds.csv" --epochs 60 --batch 10 --target species --save "$d/kinds.net"
+check 'are learnt' grep -qx 'test accuracy 100.00 %' "$d/said"
+printf 'species,weight,the colour,size\n?,9,"green, dark",0.2\n?,8,red,2.2\n?,7,blue,4.1\n' >"$d/new.csv"
+kinds() { "$ingot" predict "$d/kinds.net" "$1" | cut -f 1 | tr '\n' ' ' | grep -qx 'ant bee cat "x" '; }
+check 'and predicted; columns are found by name' kinds "$d/new.csv"
+printf '0.2,"green, dark",9\n2.2,red,8\n4.1,blue,7\n' >"$d/plain.csv"
+check 'or by their order' kinds "$d/plain.csv"
+printf 'size,the colour,weight\n1,pink,2\n' >"$d/pink.csv"
+check 'a category that was not there' ends 5 "pink.csv: line 2, column 'the colour': 'pink' is not a category of the training data, which has blue, green, dark, red" "$d/kinds.net" "$d/pink.csv"
+printf 'size,weight\n1,2\n' >"$d/less.csv"
+check 'a column that is missing' ends 5 "it has no column 'the colour', which the network was trained with" "$d/kinds.net" "$d/less.csv"
+refused() { # TEXT OPTIONS...: training with standard input as its table
+    local part=$1 got
+    shift
+    cat >"$d/bad.csv"
+    got=$("$ingot" train --quiet "$d/bad.csv" "$@" 2>&1)
+    [ $? = 5 ] && [ "${got#*"$part"}" != "$got" ] || { printf 'got %s\n' "$got"; return 1; }
+}
+check 'a target that is not there' refused "no column is named 'kind'; there are size, the colour, weight, species" --target kind <"$d/kinds.csv"
+check 'no header' refused "it has no header, so no column is named 'kind'" --target kind <"$d/plain.csv"
+check 'texts are not numbers' refused "line 2, column 'species': with --loss mse the target must be numbers" --loss mse <"$d/kinds.csv"
+check 'an empty number' refused "line 3, column 'a': the field is empty; fill it in, or remove the row" < <(printf 'a,b\n1,x\n,y\n2,x\n3,x\n4,y\n5,y\n')
+check 'a short line' refused 'line 3 has 1 fields, and line 1 has 2' < <(printf 'a,b\n1,x\n2\n')
+check 'a field after quotes' refused 'line 2: text follows a closing quote' < <(printf 'a,b\n1,"x"y\n')
+check '--target is for tables' grep -q 'names a column of a .csv or .tsv file' <("$ingot" train digits --target x 2>&1)
+
+# ---- a folder of images: bright and dark ones of several sizes
+mkdir -p "$d/photos/bright" "$d/photos/dark"
+image() { # FILE SIDE VALUE: a gray PGM
+    { printf 'P5\n%d %d\n255\n' "$2" "$2"; head -c $(($2 * $2)) /dev/zero | tr '\0' "\\$(printf %o "$3")"; } >"$1"
+}
+for i in 1 2 3 4 5 6 7 8 9; do
+    image "$d/photos/bright/$i.pgm" $((4 + i)) $((170 + 8 * i))
+    image "$d/photos/dark/$i.pgm" $((4 + i)) $((8 * i))
+done
+check 'folders are classes' learn "$d/photos" --side 8 --epochs 30 --batch 4 --save "$d/photos.net"
+check 'which are learnt' grep -qx 'test accuracy 100.00 %' "$d/said"
+photos() { "$ingot" predict "$d/photos.net" "$d/photos/dark/2.pgm" "$d/photos/bright/9.pgm" | cut -f 1 | tr '\n' ' ' | grep -qx 'dark bright '; }
+check 'and named' photos
+check '--side is for folders' grep -q -- '--side is the size of the images of a folder' <("$ingot" train digits --side 9 2>&1)
+check 'folders have classes' grep -q 'are classes' <("$ingot" train "$d/photos" --loss mse 2>&1)
+
+# ---- messages
 check 'no network' ends 2 "a network is missing; see 'ingot predict --help'"
 check 'no samples' ends 2 "a file of samples is missing; see 'ingot predict --help'" "$d/rows.net"
 check 'wide rows' calculate "save('$d/wide.npy', ones([60, 2]))"

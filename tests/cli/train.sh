@@ -31,7 +31,7 @@ ends() {
 check 'no data set' fails 2 "a data set is missing: ingot train digits; see 'ingot train --help'"
 check 'two of them' fails 2 "one data set at a time; see 'ingot train --help'" digits digits
 check 'the nearest data set' fails 2 "unknown data set 'digit'; did you mean 'digits'?" digit
-check 'a data set unlike any' fails 2 "unknown data set 'x'; there are digits, mnist and FILE.npz" x
+check 'a data set unlike any' fails 2 "unknown data set 'x'; there are digits, mnist, FILE.npz, FILE.csv and FOLDER" x
 check 'mnist needs files' fails 2 'mnist is not part of the command: give its folder with --data DIR' mnist
 check '--data is not for files' fails 2 '--data is the folder of mnist, and x.npz is a file' x.npz --data .
 check 'the nearest model' fails 2 "unknown model 'cn'; did you mean 'cnn'?" digits --model cn
