@@ -128,6 +128,12 @@ static int64_t row_of(const attention *a, int input)
     return a->in[input].v.stride[a->in[input].v.ndim - 2];
 }
 
+const char *cpu_attention_how(const program *p)
+{
+    const bool halves = way_of(p->kernel->native->dtype) == MATRICES;
+    return cpu_gemm_label(&cpu_level_now()->gemm->of[halves ? IG_BF16 : IG_F32]);
+}
+
 void *cpu_attention_plan(const program *p)
 {
     const node_native *n = p->kernel->native;

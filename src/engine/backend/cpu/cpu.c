@@ -162,7 +162,7 @@ static const char *core_name(const program *p)
     return p->kind == PROGRAM_CONTRACT                         ? cpu_contract_how(p)
            : !(p->kind == PROGRAM_KERNEL && p->kernel->native) ? NULL
            : is_whole(p)                                       ? cpu_whole_name()
-                                                               : cpu_level_label();
+                                                               : cpu_attention_how(p);
 }
 
 static bool offers(const backend *dev, const node_native *n)

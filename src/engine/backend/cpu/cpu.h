@@ -191,8 +191,6 @@ typedef struct cpu_level {
 
 /* The level in use: the best one that the machine supports, or IG_CPU_LEVEL. */
 const cpu_level *cpu_level_now(void);
-/* "level avx512": its name in --explain. */
-const char *cpu_level_label(void);
 /* For describe: the names of the levels that the machine supports, lowest first; and the reason why IG_CPU_LEVEL was
  * ignored, or NULL. */
 const char *cpu_level_names(void);
@@ -316,6 +314,8 @@ const char *cpu_whole_name(void);
 /* The plan of a reduction, a contraction, attention or a library's node, for p->compiled; NULL with the error set on failure. */
 void *cpu_reduce_plan(const program *p);
 void *cpu_attention_plan(const program *p);
+/* The level of its products, as in --explain. */
+const char *cpu_attention_how(const program *p);
 void *cpu_whole_plan(const program *p);
 void *cpu_contract_plan(const program *p);
 

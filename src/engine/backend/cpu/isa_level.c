@@ -40,7 +40,8 @@ enum { LEVEL_COUNT = sizeof rows / sizeof rows[0] };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cpu_level chosen;
 static gemm_level chosen_gemm;
-static char names[128], label[64], note[256];
+static bool own[DTYPE_COUNT]; /* the level has its own products of a dtype */
+static char names[128], own_label[64], base_label[64], note[256];
 
 /* True if `has` contains each word of `needs`; words are separated by spaces. */
 static bool words_are_there(const char *needs, const char *has)
@@ -57,13 +58,15 @@ static bool words_are_there(const char *needs, const char *has)
     return true;
 }
 
-static void choose_gemm(const gemm_level *base, const gemm_level *own)
+static void choose_gemm(const gemm_level *base, const gemm_level *level)
 {
     chosen_gemm = *base;
-    for (int d = 0; d < DTYPE_COUNT; d++)
-        if (own->of[d].tile)
-            chosen_gemm.of[d] = own->of[d];
-    chosen_gemm.i8_to_i32 = own->i8_to_i32;
+    for (int d = 0; d < DTYPE_COUNT; d++) {
+        own[d] = level->of[d].tile != NULL;
+        if (own[d])
+            chosen_gemm.of[d] = level->of[d];
+    }
+    chosen_gemm.i8_to_i32 = level->i8_to_i32;
     /* Matrix instructions add products of bf16 in another order, and round differently. */
     chosen_gemm.bf16_same = base->of[IG_BF16];
 }
@@ -82,13 +85,14 @@ static void choose(void)
         snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", row->name);
         if (asked)
             continue;
+        snprintf(own_label, sizeof own_label, "level %s", row->name);
+        snprintf(base_label, sizeof base_label, "level %s", row->loops->name);
         chosen = *row->loops;
         chosen.name = row->name;
         choose_gemm(row->loops->gemm, row->gemm);
         chosen.gemm = &chosen_gemm;
         asked = wish && strcmp(wish, row->name) == 0;
     }
-    snprintf(label, sizeof label, "level %s", chosen.name);
     if (wish && *wish && !asked)
         snprintf(note, sizeof note, "IG_CPU_LEVEL=%.64s was ignored: the levels here are %s", wish,
                  names);
@@ -100,10 +104,11 @@ const cpu_level *cpu_level_now(void)
     return &chosen;
 }
 
-const char *cpu_level_label(void)
+const char *cpu_gemm_label(const gemm_kernel *k)
 {
-    pthread_once(&once, choose);
-    return label;
+    if (k == &chosen_gemm.i8_to_i32)
+        return own_label;
+    return k != &chosen_gemm.bf16_same && own[k - chosen_gemm.of] ? own_label : base_label;
 }
 
 const char *cpu_level_names(void)

@@ -295,7 +295,7 @@ const char *cpu_contract_how(const program *p)
     contraction_set(&c, p);
     if (p->chain == 1 && !p->by_rows)
         blas_choose(&c);
-    return c.blas ? c.blas->name : cpu_level_label();
+    return c.blas ? c.blas->name : cpu_gemm_label(c.kernel);
 }
 
 /* Launches run one at a time (the engine's lock), so the plan also holds the state of this launch. */
