@@ -125,9 +125,9 @@ void section_ratios(str *t, const comparison *c)
         t, "ratios", "What is faster",
         "Bars to the right of 1× are faster, to the left slower; the thin line is the 99 % "
         "interval. "
-        "F is faster, S slower, = the same (less than 5 % apart), ? unsure: too much noise or too "
-        "few "
-        "passes to tell. ! marks a doubtful measurement; the reasons are listed below each table.");
+        "F is faster, S slower: the whole interval is on one side of 1. = is the same: the whole "
+        "interval is within 5 % of 1. ? is unsure: too much noise or too few passes to tell. ! "
+        "marks a doubtful measurement; the reasons are listed below each table.");
     for (int i = 0; i < c->n_matches; i++)
         if (c->matches[i].n)
             match_table(t, c, i);

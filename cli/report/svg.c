@@ -261,9 +261,9 @@ bool chart_label(str *t, chart *c, double x, double y, int series, const char *w
     static const struct {
         double dx, dy;
         bool left;
-    } places[] = {{9, 4, false},  {-9, 4, true},  {6, -9, false},  {-6, -9, true},
-                  {6, 18, false}, {-6, 18, true}, {9, -22, false}, {-9, -22, true},
-                  {9, 30, false}, {-9, 30, true}, {9, -36, false}, {9, 44, false}};
+    } places[] = {{9, 4, false},   {-9, 4, true},   {12, -12, false}, {-12, -12, true},
+                  {12, 20, false}, {-12, 20, true}, {16, -26, false}, {-16, -26, true},
+                  {16, 34, false}, {-16, 34, true}};
     const double width = LETTER * (double)strlen(word) + 4;
     const double across = scale_at(&c->x, x), down = scale_at(&c->y, y);
     /* A label that fits at all widths is always shown; one that needs room is shown only on wide pages. */
@@ -277,6 +277,11 @@ bool chart_label(str *t, chart *c, double x, double y, int series, const char *w
                 continue;
             for (int k = narrowest; k < CHART_WIDTHS; k++)
                 take(c, k, across, left, down + places[i].dy, width);
+            if (i > 1) /* a line to a label that is not at the same height */
+                html_put(t,
+                         "<svg aria-hidden=\"true\" class=\"%s\" x=\"%.2f%%\" y=\"%.1f\"><path "
+                         "class=\"leader\" d=\"M0 0L%.0f %.0f\"/></svg>",
+                         narrowest ? "wide" : "", across, down, places[i].dx, places[i].dy - 4);
             html_put(t,
                      "<text class=\"label t%d%s\" x=\"%.2f%%\" dx=\"%.0f\" y=\"%.1f\" "
                      "text-anchor=\"%s\">%s</text>",

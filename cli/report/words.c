@@ -286,24 +286,45 @@ void words_commands(str *t, const result *r)
     }
 }
 
-static bool is_disturbed(const source *s, const char *by)
+static const char *left_out_why(const char *disturbance)
 {
-    for (int i = 0; i < s->r.n_disturbances; i++)
-        if (strcmp(s->r.disturbances[i], by) == 0)
-            return true;
-    return false;
+    static const char words[] = ": left out: ";
+    const char *at = strstr(disturbance, words);
+    return at ? at + strlen(words) : NULL;
 }
 
-/* One line for all files that were disturbed in the same way; added at the first of them. */
-static void note_disturbance(str *t, const comparison *c, int number, const char *by)
+/* One line for each reason for which works were left out, with their number. */
+static void note_left_out(str *t, const source *s)
 {
-    for (int i = 0; i < number; i++)
-        if (is_disturbed(&c->sources[i], by))
-            return;
-    for (int i = number; i < c->n_sources; i++)
-        if (is_disturbed(&c->sources[i], by))
-            str_printf(t, "%s%s", i > number ? ", " : "", c->sources[i].path);
-    str_printf(t, ": disturbed: %s\n", by);
+    const char **all = s->r.disturbances;
+    for (int i = 0; i < s->r.n_disturbances; i++) {
+        const char *why = left_out_why(all[i]);
+        int works = 0;
+        for (int j = 0; j < s->r.n_disturbances && why; j++) {
+            const char *other = left_out_why(all[j]);
+            if (!other || strcmp(why, other) != 0)
+                continue;
+            if (j < i)
+                why = NULL; /* it was noted */
+            works++;
+        }
+        if (why)
+            str_printf(t, "%s: %d work%s left out: %s\n", s->path, works,
+                       works == 1 ? " was" : "s were", why);
+    }
+}
+
+/* What disturbed a run, in one line. */
+static void note_disturbances(str *t, const source *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->r.n_disturbances; i++)
+        if (!left_out_why(s->r.disturbances[i])) {
+            str_printf(t, any ? "; %.0s%s" : "%s: disturbed: %s", s->path, s->r.disturbances[i]);
+            any = true;
+        }
+    str_puts(t, any ? "\n" : "");
+    note_left_out(t, s);
 }
 
 void words_notes(str *t, const comparison *c)
@@ -327,8 +348,7 @@ void words_notes(str *t, const comparison *c)
                        few, few == 1 ? " has" : "s have", PASSES_LEAST);
     }
     for (int i = 0; i < c->n_sources; i++)
-        for (int j = 0; j < c->sources[i].r.n_disturbances; j++)
-            note_disturbance(t, c, i, c->sources[i].r.disturbances[j]);
+        note_disturbances(t, &c->sources[i]);
     for (int i = 0; i < c->n_left_out; i++) {
         const refusal *l = &c->left_out[i];
         str_puts(t, "not compared: ");
