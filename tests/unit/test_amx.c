@@ -93,8 +93,32 @@ static void products_are_right(void **unused)
         }
 }
 
+/* The sum of a block of k is rounded before it is added: 2^24 + 1 + 1 ... would stay 2^24. */
+static void blocks_are_summed_apart(void **unused)
+{
+    (void)unused;
+    const gemm_kernel *g = &gemm_emulated.of[IG_BF16];
+    static _Alignas(64) uint16_t ones[32 * 64];
+    static float c[32 * 32];
+    if (gemm_emulated.ready && !gemm_emulated.ready())
+        return;
+    for (int i = 0; i < 32 * 64; i++)
+        ones[i] = bf16_of(1);
+    for (int way = 0; way < 2; way++) {
+        for (int i = 0; i < 32 * 32; i++)
+            c[i] = 1 << 24;
+        if (way == 0)
+            g->tile(64, ones, ones, c, 32, true);
+        else
+            g->tile_rows(64, ones, 128, ones, c, 32, true);
+        for (int i = 0; i < 32 * 32; i++)
+            assert_true(c[i] == (1 << 24) + 64);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right),
+                                       cmocka_unit_test(blocks_are_summed_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

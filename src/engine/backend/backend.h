@@ -201,6 +201,9 @@ struct backend {
     /* Runs the chain of p->chain programs that starts with p, one after another or some rows at a time;
      * bindings are indexed by slot. An index out of bounds is IG_ERR_INDEX. */
     ig_status (*launch)(const program *p, const binding *bindings);
+    /* The most points of k in a block of a contraction: see backend_product_k. NULL: PRODUCT_K in math mode same, and
+     * the order is not fixed in other modes. */
+    int64_t (*product_k)(ig_dtype dtype, ig_math math);
     /* Waits for all launches and fails if one of them failed. */
     ig_status (*finish)(const backend *dev);
     /* Releases everything that is kept between launches. */
@@ -238,6 +241,13 @@ struct backend {
 };
 
 static inline bool backend_runs_kernels(const backend *dev) { return dev->language || dev->lanes; }
+
+/* Contractions of these elements cut k evenly into the fewest blocks of at most this many points, and add the sums of the
+ * blocks in order, in the dtype of lanes. 0: their order is not fixed. */
+static inline int64_t backend_product_k(const backend *dev, ig_dtype dtype, ig_math math)
+{
+    return dev->product_k ? dev->product_k(dtype, math) : math == IG_MATH_SAME ? PRODUCT_K : 0;
+}
 
 /* The devices of one kind, if a machine may have several. They are searched for on first use. */
 typedef struct backend_family {

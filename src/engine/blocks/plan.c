@@ -94,9 +94,6 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
                              : kind == PROGRAM_SCAN     ? STAGE_SCAN
                              : kind == PROGRAM_CONTRACT ? STAGE_PRODUCT
                                                         : STAGE_TABLE;
-    /* Matrix instructions for bf16 add several products at a time, so parts of a sum may round differently. */
-    const bool exact = kind != PROGRAM_CONTRACT || s->root[0]->in[0]->dtype != IG_BF16 ||
-                       ig_math_mode() == IG_MATH_SAME;
     /* A product reads less the larger its tiles are. */
     const uint64_t larger = kind == PROGRAM_CONTRACT ? p->limit : p->limit / LARGE_SHARE;
     large = large && larger > usual && !getenv("IG_BLOCK_BYTES");
@@ -106,7 +103,7 @@ static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apar
     uint64_t least = UINT64_MAX;
     bool fits;
     for (int way = 0; way < WAYS; way++) {
-        if ((way & PARTS) && (!may_part || (!exact && least != UINT64_MAX)))
+        if ((way & PARTS) && !may_part)
             continue;
         if ((apart && !(way & APART)) || (!large && (way & LARGE)) || (!splits && (way & SPLIT)))
             continue;

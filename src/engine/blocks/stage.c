@@ -3,13 +3,11 @@
  * Parts of a row. The order of a fold is a tree over chunks of TAPE_BLOCK elements (backend/cpu/reduce/reduce.c), so a
  * part of 2^k chunks is a subtree, and joining the parts' values in the tree's order gives the bits of the whole row. A
  * sum of floats is a pair, the sum and what its roundings have lost. A product adds the sums of blocks of k in
- * order (backend/cpu/lanes/gemm.h), so a part continues the sum of the parts before it, one such block at a time. */
+ * order (backend_product_k), so a part continues the sum of the parts before it, one such block at a time. */
 #include "engine/blocks/blocks.h"
 
 #include "base/error.h"
 #include <string.h>
-
-enum { PRODUCT_K = 256 }; /* GEMM_KC of the CPU, SAME_K of emitted kernels */
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -39,6 +37,14 @@ int64_t stage_row(const stage *s)
     return n;
 }
 
+/* The block of k of a product whose order is fixed; 0: it is not, or does not matter. */
+static int64_t fixed_k(const ig_array *root)
+{
+    const ig_dtype dtype = (ig_dtype)root->in[0]->dtype;
+    return dtype_is_float(dtype) ? backend_product_k(engine_device_of(root), dtype, ig_math_mode())
+                                 : 0;
+}
+
 int64_t stage_unit(const stage *s)
 {
     const int64_t row = stage_row(s);
@@ -46,7 +52,10 @@ int64_t stage_unit(const stage *s)
         return 1;
     if (s->kind == STAGE_SCAN)
         return scan_unit(s->root[0]);
-    return s->kind == STAGE_FOLD ? TAPE_BLOCK : row ? ceil_div(row, ceil_div(row, PRODUCT_K)) : 1;
+    if (s->kind == STAGE_FOLD)
+        return TAPE_BLOCK;
+    const int64_t fixed = fixed_k(s->root[0]);
+    return row ? ceil_div(row, ceil_div(row, fixed ? fixed : PRODUCT_K)) : 1;
 }
 
 int64_t stage_parts(const stage *s) { return s->part ? ceil_div(stage_row(s), s->part) : 1; }
@@ -197,18 +206,11 @@ static int build_fold(const stage *s, int64_t part, int64_t skip, ig_array *x, i
     return out[0] ? 1 : 0;
 }
 
-/* True if the sums of a product are added in a fixed order: not in other math modes on GPUs, and not for integers. */
-static bool is_fixed(const ig_array *root)
-{
-    return dtype_is_float((ig_dtype)root->in[0]->dtype) &&
-           (engine_device_of(root) == &backend_cpu || ig_math_mode() == IG_MATH_SAME);
-}
-
 static ig_array *build_product(const stage *s, int64_t part, int64_t skip, ig_array *const *ends,
                                ig_array *sum)
 {
     const ig_array *root = s->root[0];
-    const int64_t n = part_length(s, part), block = is_fixed(root) ? stage_unit(s) : n;
+    const int64_t n = part_length(s, part), block = fixed_k(root) ? stage_unit(s) : n;
     const ig_dtype dtype = dtype_is_half((ig_dtype)root->dtype) ? IG_F32 : (ig_dtype)root->dtype;
     node_attr attr = root->attr;
     attr.ndim[3] = 1;
@@ -218,7 +220,7 @@ static ig_array *build_product(const stage *s, int64_t part, int64_t skip, ig_ar
         ig_array *in[2];
         for (int i = 0; i < 2; i++) {
             const int kept = root->attr.ndim[0] + root->attr.ndim[1 + i];
-            in[i] = row_part(as_lanes(ends[i]), kept, skip + at, at + block < n ? block : n - at);
+            in[i] = row_part(ends[i], kept, skip + at, at + block < n ? block : n - at);
         }
         if (!in[0] || !in[1])
             return NULL;

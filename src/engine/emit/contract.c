@@ -5,7 +5,7 @@
  * tile of 16 x 32 or less. A thread has `rows` x `cols` sums: rows in groups of GROUP neighbours, so that the lanes of
  * a warp read shared memory in whole vectors. Panels of TILE_K points of k, or more if there are few tiles, go through
  * shared memory, converted to lanes. Shared memory holds two panels; while one is used, the next is loaded into
- * registers. With target->same, k is cut as on the CPU, evenly into the fewest blocks of at most SAME_K points: a
+ * registers. With target->same, k is cut as on the CPU, evenly into the fewest blocks of at most PRODUCT_K points: a
  * block's products are added in order from zero, then the blocks' sums in order. A large tile keeps the sums of blocks
  * in shared memory, so that a thread needs at most 128 registers. */
 #include "engine/emit/contract.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { SAME_K = 256, TABLE_MOST = 6144, SERIAL_POINTS = 64 };
+enum { TABLE_MOST = 6144, SERIAL_POINTS = 64 };
 
 /* True if all strides of the axes are multiples of n. */
 static bool steps_by(const view *v, contract_axes a, int64_t n)
@@ -45,7 +45,7 @@ contract_groups contraction_groups(const program *p, int side)
 
 int64_t contraction_block(const emit_writer *w, const program *p)
 {
-    const int64_t k = p->extent[3], parts = w->target->same ? ceil_div(k, SAME_K) : 1;
+    const int64_t k = p->extent[3], parts = w->target->same ? ceil_div(k, PRODUCT_K) : 1;
     return parts && k ? ceil_div(k, parts) : 1;
 }
 

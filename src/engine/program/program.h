@@ -26,7 +26,13 @@
 
 #include "engine/array/array.h"
 
-enum { TAPE_BLOCK = 1024 };
+enum {
+    TAPE_BLOCK = 1024,
+    /* A contraction in math mode same, and one of floats on the CPU, cuts k evenly into the fewest blocks of at most
+     * this many points. It sums the products of a block in order from 0, and adds the sums of the blocks in order. The
+     * CPU's matrix instructions take longer blocks: see backend_product_k. */
+    PRODUCT_K = 256
+};
 
 /* The memory that a program reads or writes: a buffer slot of the launch, seen through a view. On a tape the
  * view's shape is the tape's space. Exception: the key of TAPE_BITS is 1-d of length 2 or 4. */

@@ -217,6 +217,7 @@ const backend backend_cpu = {
     .discard = discard,
     .core_name = core_name,
     .launch = launch,
+    .product_k = cpu_contract_k,
     .native = &native,
     .finish = finish,
     .release = release,

@@ -304,6 +304,7 @@ size_t cpu_attention_scratch(const program *p);
 size_t cpu_write_scratch(const program *p);
 /* The name of the level or BLAS library that computes this contraction, for messages. */
 const char *cpu_contract_how(const program *p);
+int64_t cpu_contract_k(ig_dtype dtype, ig_math math); /* backend.product_k */
 /* True if cpu_attention runs programs of this node. */
 bool cpu_attention_offers(const node_native *n);
 /* The same of cpu_whole; is: whether the node is of a kind that it has. */

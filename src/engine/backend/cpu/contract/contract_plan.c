@@ -191,16 +191,21 @@ static void contraction_cut(contraction *c, int64_t rows)
     }
 }
 
+static const gemm_kernel *kernel_for(ig_dtype dtype, ig_math math)
+{
+    const struct gemm_level *level = cpu_level_now()->gemm;
+    return dtype == IG_BF16 && math == IG_MATH_SAME ? &level->bf16_same : &level->of[dtype];
+}
+
+int64_t cpu_contract_k(ig_dtype dtype, ig_math math) { return kernel_for(dtype, math)->kc; }
+
 /* Everything that does not depend on the number of threads: the tiles are the largest. */
 void contraction_set(contraction *c, const program *p)
 {
     const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2], k = p->ndim[3];
     c->p = p;
-    const struct gemm_level *level = cpu_level_now()->gemm;
     const bool widens = p->dtype == IG_I8 && sum_lane(p) == IG_I32;
-    c->kernel = widens                                           ? &level->i8_to_i32
-                : p->dtype == IG_BF16 && p->math == IG_MATH_SAME ? &level->bf16_same
-                                                                 : &level->of[p->dtype];
+    c->kernel = widens ? &cpu_level_now()->gemm->i8_to_i32 : kernel_for(p->dtype, p->math);
     assert(c->kernel->tile);
     c->element_bytes = (int64_t)ig_dtype_bytes(p->dtype);
     c->lane_bytes = (int64_t)ig_dtype_bytes(sum_lane(p));

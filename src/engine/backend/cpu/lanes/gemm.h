@@ -6,15 +6,15 @@
  * a block starts at zero and adds the products in the order of k, with fma if the instruction set has it. The sums of
  * the blocks are then added in order. Tile sizes do not matter, so all kernels give the same bits on all levels that
  * have fma. The exception is bf16 on levels with matrix instructions for it: they add small groups of products at a
- * time, round differently and treat denormals as 0, and AMX continues from the sums of earlier blocks. So the last bits
- * depend on the level. */
+ * time, round differently, treat denormals as 0, and have a longer kc. So the last bits depend on the level. On one level
+ * all functions of a kernel give the same bits. */
 #ifndef CPU_GEMM_H
 #define CPU_GEMM_H
 
-#include "base/dtype.h"
+#include "engine/program/program.h"
 
 enum {
-    GEMM_KC = 256,
+    GEMM_KC = PRODUCT_K,
     GEMM_KC_MOST = 4 * GEMM_KC, /* the largest kc of any kernel */
     GEMM_WIDTH_MAX = 64,        /* the largest mr and nr of any kernel */
     GEMM_THIN_MAX = 8,          /* rows of the thin side */

@@ -108,8 +108,16 @@ static inline void amx_put_i8(uint8_t *c, int64_t ldc, const int32_t (*sums)[32]
 /* The same sums, kept in full. */
 #define amx_step_i32(c, a, b) amx_step_i8(c, a, b)
 
-/* These kernels store their sums themselves. */
-#define amx_put_bf16(c, ldc, sums, add) (void)(sums)
+/* Adds 32 x 32 sums to c. */
+static inline void amx_put_bf16(float *c, int64_t ldc, const float (*sums)[32], bool add)
+{
+    (void)add;
+    for (int i = 0; i < 32; i++)
+        for (int j = 0; j < 32; j++)
+            c[i * ldc + j] += sums[i][j];
+}
+
+/* The kernel stores these sums itself. */
 #define amx_put_i32(c, ldc, sums, add) (void)(sums)
 #endif
 
