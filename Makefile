@@ -580,7 +580,7 @@ $(FAILING): tests/opencl/failing.c $(GENERATED)
 	    -MMD -MP -MF $(BUILD)/obj/tests/opencl/failing.d $(LDFLAGS) -o $@ $< $(LDLIBS)
 
 # These have their own copy of the library, which is hidden from the program that loads them.
-FAKE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fakecuda/%.o,driver compiler missing graph)
+FAKE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fakecuda/%.o,driver memory program compiler missing graph)
 $(BUILD)/obj/tests/fakecuda/%.o: TEST_FLAGS := $(HIDDEN)
 $(BUILD)/tests/fakecuda/cuda.so: $(FAKE_OBJECTS) $(BUILD)/obj/libinternal.a
 $(BUILD)/tests/fakecuda/plain.so: $(filter-out %/graph.o,$(FAKE_OBJECTS)) $(BUILD)/obj/libinternal.a

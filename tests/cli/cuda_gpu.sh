@@ -4,6 +4,9 @@
 # also be the one that the comment on top of the program says, since Ingot's runtime reports CUDA 12 and names
 # programs by their source. Without nvcc it is the comment alone.
 #
+# On the fake driver of tests/fakecuda, which runs commands as late as CUDA allows: the programs of `queued` print what
+# their comments say.
+#
 # Without a GPU, but with NVRTC: the driver of tests/cuda/driver replaces CUDA's. Every kernel is compiled, found in
 # the image by its name, and launched with parameters of the right sizes; results are not compared.
 . tests/check.sh
@@ -36,6 +39,29 @@ run_ours() {
         $(told "$source" args | head -n 1) >"$out.ours" 2>"$out.err" </dev/null
     echo $? >"$out.code"
 }
+
+# ---- on the fake driver ----
+
+queued=$(ls tests/cuda/{copies,device_variables,pitch,registered,two_files,vector_add}.cu | grep -e "${1:-}")
+fake=$PWD/${INGOT_TESTS:-build/tests}/fakecuda/cuda.so
+
+run_queued() { XDG_CACHE_HOME=$temporary/queued IG_CUDA=$fake IG_NVRTC=$fake run_ours "$1"; }
+
+prints_its_comment() {
+    local out=$temporary/$(basename "$1" .cu)
+    expected "$1" | diff - "$out.ours" && return
+    head -n 20 "$out.err"
+    return 1
+}
+
+if [ -f "$fake" ]; then
+    for program in $queued; do
+        run_queued "$program"
+        check "$(basename "$program") on the fake driver" prints_its_comment "$program"
+    done
+else
+    skip 'CUDA programs on the fake driver' 'it is not built (make tests)'
+fi
 
 # ---- without a GPU ----
 

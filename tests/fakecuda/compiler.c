@@ -11,9 +11,12 @@
 #include <time.h>
 
 static const char mark[] = "fake image\n";
+/* The first line of a whole program's unit: a header that only NVRTC needs. */
+static const char program_header[] = "#include \"ingot_nvrtc.h\"\n";
 
 struct _nvrtcProgram {
     char *text;
+    char lowered[256];
 };
 
 struct CUfunc_st {
@@ -112,6 +115,20 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram made, char *image)
     return entered == CUDA_SUCCESS ? 0 : 1;
 }
 
+/* The front end finds kernels and variables by their names in the source. */
+nvrtcResult nvrtcAddNameExpression(nvrtcProgram made, const char *name)
+{
+    (void)made, (void)name;
+    return 0;
+}
+
+nvrtcResult nvrtcGetLoweredName(nvrtcProgram made, const char *name, const char **lowered)
+{
+    snprintf(made->lowered, sizeof made->lowered, "%s", name + (*name == '&'));
+    *lowered = made->lowered;
+    return 0;
+}
+
 /* ---- modules ---- */
 
 static void module_destroy(void *o)
@@ -145,6 +162,8 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
     if (!m)
         return fake_done(CUDA_ERROR_INVALID_CONTEXT);
     const char *source = all + sizeof mark - 1;
+    if (strncmp(source, program_header, sizeof program_header - 1) == 0)
+        source += sizeof program_header - 1;
     m->module = ig_module_new(
         "image.cu", fake_stands_in(source, stand_in, sizeof stand_in) ? stand_in : source, NULL);
     if (!m->module) {
@@ -178,6 +197,20 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     f->next = module->functions;
     module->functions = f;
     *function = f;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name)
+{
+    const CUresult entered = fake_enter(__func__);
+    binding where;
+    if (entered != CUDA_SUCCESS)
+        return fake_done(entered);
+    if (module_variable(module->module, &backend_cpu, name, &where, bytes) != IG_OK) {
+        fprintf(stderr, "fake driver: %s\n", ig_error(NULL));
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    }
+    *at = block_adopt((char *)where.buf->data, where.buf->bytes) + where.offset;
     return fake_done(CUDA_SUCCESS);
 }
 

@@ -1,4 +1,4 @@
-/* The fake driver: devices, contexts, memory, streams and events. See fake.h. */
+/* The fake driver: devices, contexts, streams and events. See fake.h. */
 #include "fakecuda/parts.h"
 
 #include <limits.h>
@@ -8,35 +8,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICES_MOST = 4, CONTEXTS_MOST = 16, OTHER_ERROR = 304 /* of the operating system */ };
-
-/* A block of memory of a device, or of pinned host memory (device < 0). */
-typedef struct block {
-    object base;
-    char *at;
-    size_t bytes;
-    bool pinned;
-} block;
-
-struct CUctx_st {
-    int device, refs;
-};
-
-struct CUevent_st {
-    object base;
-    bool timed, recorded;
-    CUstream stream; /* that is to reach the event */
-    long number;     /* of the command that records it */
-    double ns;
-};
+enum { CONTEXTS_MOST = 16, OTHER_ERROR = 304 /* of the operating system */ };
 
 long fake_counts[FAKE_COUNTS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long fail_at, waits, lose_at;
 static bool fail_always, lost;
-static uint64_t memory_bytes = (uint64_t)1 << 30;
-static uint64_t used_bytes[DEVICES_MOST];
+uint64_t fake_memory_bytes = (uint64_t)1 << 30;
 static struct CUctx_st contexts[DEVICES_MOST];
 static object *objects;
 static _Thread_local CUcontext current[CONTEXTS_MOST];
@@ -58,7 +37,7 @@ SHOWN void fake_lose(long n)
     lost = false;
 }
 
-SHOWN void fake_memory(uint64_t bytes) { memory_bytes = bytes; }
+SHOWN void fake_memory(uint64_t bytes) { fake_memory_bytes = bytes; }
 SHOWN long fake_count(fake_what what) { return fake_counts[what]; }
 
 static long setting(const char *name, long otherwise)
@@ -69,7 +48,7 @@ static long setting(const char *name, long otherwise)
 
 __attribute__((constructor)) static void begin(void)
 {
-    memory_bytes = (uint64_t)setting("FAKE_CUDA_MEMORY", (long)memory_bytes);
+    fake_memory_bytes = (uint64_t)setting("FAKE_CUDA_MEMORY", (long)fake_memory_bytes);
     lose_at = setting("FAKE_CUDA_LOSE", 0);
 }
 
@@ -102,16 +81,10 @@ CUresult fake_enter(const char *name)
 
 void fake_leave(void) { pthread_mutex_unlock(&lock); }
 
-/* A call that releases something releases it even if the call is to fail. */
-#define ENTER \
-    const CUresult entered = fake_enter(__func__); \
-    if (entered != CUDA_SUCCESS) \
-    return fake_done(entered)
-
 /* ---- objects ---- */
 
 /* The device of the calling thread's context, or -1. */
-static int device_now(void) { return n_current ? current[n_current - 1]->device : -1; }
+int device_now(void) { return n_current ? current[n_current - 1]->device : -1; }
 
 void *object_new(size_t bytes, void (*destroy)(void *o))
 {
@@ -137,6 +110,8 @@ void object_free(void *given)
     free(o);
     fake_counts[FAKE_OBJECTS]--;
 }
+
+object *objects_first(void) { return objects; }
 
 /* A context is destroyed, with everything it owns, when its last reference is released. */
 static void objects_drop(int device)
@@ -240,7 +215,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
     (void)device;
     ENTER;
-    *bytes = (size_t)memory_bytes;
+    *bytes = (size_t)fake_memory_bytes;
     return fake_done(CUDA_SUCCESS);
 }
 
@@ -286,111 +261,19 @@ CUresult cuCtxPopCurrent_v2(CUcontext *context)
     return fake_done(entered);
 }
 
-/* ---- memory ---- */
-
-static void block_destroy(void *o)
-{
-    block *b = o;
-    if (!b->pinned)
-        used_bytes[b->base.device] -= b->bytes;
-    free(b->at);
-}
-
-/* The block that holds all of [at, at + bytes), or NULL. */
-static block *block_at(const void *at, size_t bytes)
-{
-    for (object *o = objects; o; o = o->next) {
-        block *b = (block *)(void *)o;
-        if (o->destroy == block_destroy && (const char *)at >= b->at &&
-            (const char *)at + bytes <= b->at + b->bytes)
-            return b;
-    }
-    return NULL;
-}
-
-static bool is_device(CUdeviceptr at, size_t bytes)
-{
-    const block *b = block_at((const void *)(uintptr_t)at, bytes);
-    return b && !b->pinned;
-}
-
-/* Memory is filled with values that a kernel should not read. */
-static block *block_new(size_t bytes, bool pinned)
-{
-    char *at = NULL;
-    if (posix_memalign((void **)&at, 512, bytes ? bytes : 1) != 0)
-        return NULL;
-    block *b = object_new(sizeof *b, block_destroy);
-    if (!b) {
-        free(at);
-        return NULL;
-    }
-    memset(at, 0xcd, bytes);
-    b->at = at;
-    b->bytes = bytes;
-    b->pinned = pinned;
-    if (!pinned)
-        used_bytes[b->base.device] += bytes;
-    return b;
-}
-
-static CUresult block_free(const void *at)
-{
-    block *b = block_at(at, 1);
-    if (!b || b->at != at)
-        return CUDA_ERROR_INVALID_VALUE;
-    object_free(b);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemGetInfo_v2(size_t *available, size_t *total)
+CUresult cuCtxSetCurrent(CUcontext context)
 {
     ENTER;
-    const int device = device_now();
-    if (device < 0)
-        return fake_done(CUDA_ERROR_INVALID_CONTEXT);
-    *total = (size_t)memory_bytes;
-    *available =
-        memory_bytes > used_bytes[device] ? (size_t)(memory_bytes - used_bytes[device]) : 0;
+    current[0] = context;
+    n_current = 1;
     return fake_done(CUDA_SUCCESS);
 }
 
-CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes)
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     ENTER;
-    const int device = device_now();
-    if (device < 0 || bytes == 0)
-        return fake_done(device < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE);
-    if (bytes > memory_bytes || used_bytes[device] > memory_bytes - bytes)
-        return fake_done(CUDA_ERROR_OUT_OF_MEMORY);
-    const block *b = block_new(bytes, false);
-    if (!b)
-        return fake_done(CUDA_ERROR_OUT_OF_MEMORY);
-    *at = (CUdeviceptr)(uintptr_t)b->at;
+    objects_drop(device);
     return fake_done(CUDA_SUCCESS);
-}
-
-CUresult cuMemFree_v2(CUdeviceptr at)
-{
-    const CUresult entered = fake_enter(__func__);
-    const CUresult status = block_free((const void *)(uintptr_t)at);
-    return fake_done(entered != CUDA_SUCCESS ? entered : status);
-}
-
-CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
-{
-    (void)flags;
-    ENTER;
-    const block *b = block_new(bytes, true);
-    *at = b ? b->at : NULL;
-    return fake_done(b ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CUresult cuMemFreeHost(void *at)
-{
-    const CUresult entered = fake_enter(__func__);
-    const CUresult status = block_free(at);
-    return fake_done(entered != CUDA_SUCCESS ? entered : status);
 }
 
 /* ---- commands ---- */
@@ -452,8 +335,7 @@ static void default_destroy(void *o)
     fake_counts[FAKE_OBJECTS]++; /* the caller did not make it */
 }
 
-/* The stream of a handle: NULL and 1 are the default stream, which exists as long as its context. */
-static CUstream stream_of(CUstream stream)
+CUstream stream_of(CUstream stream)
 {
     static CUstream usual[DEVICES_MOST];
     const int device = device_now();
@@ -461,11 +343,38 @@ static CUstream stream_of(CUstream stream)
         return stream;
     if (!is_alive(usual[device])) {
         CUstream s = usual[device] = object_new(sizeof *s, default_destroy);
-        if (s)
+        if (s) {
             s->last = &s->first;
+            s->blocking = true;
+        }
         fake_counts[FAKE_OBJECTS]--;
     }
     return usual[device];
+}
+
+/* Adds a command that first runs the commands of another stream, up to a number. */
+static void follow(CUstream stream, CUstream other, long until)
+{
+    command *c = command_new(COMMAND_WAIT, 0);
+    if (!c)
+        abort();
+    c->stream = other;
+    c->until = until;
+    *stream->last = c;
+    stream->last = &c->next;
+}
+
+/* The default stream and blocking streams wait for each other's earlier commands. */
+static void follow_others(CUstream stream, long now)
+{
+    for (object *o = objects; o; o = o->next) {
+        CUstream other = (CUstream)(void *)o;
+        const bool is_stream = o->destroy == stream_destroy || o->destroy == default_destroy;
+        if (is_stream && other != stream && o->device == stream->base.device && other->first &&
+            !other->capture && other->blocking && stream->blocking &&
+            (stream->base.destroy == default_destroy || o->destroy == default_destroy))
+            follow(stream, other, now);
+    }
 }
 
 CUresult command_add(CUstream stream, command *c)
@@ -474,6 +383,8 @@ CUresult command_add(CUstream stream, command *c)
     stream = stream_of(stream);
     if (!c)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!stream->capture)
+        follow_others(stream, numbers);
     c->number = ++numbers;
     *stream->last = c;
     stream->last = &c->next;
@@ -532,88 +443,6 @@ CUresult stream_drain(CUstream stream)
     return lost ? CUDA_ERROR_ILLEGAL_ADDRESS : status;
 }
 
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
-{
-    ENTER;
-    const block *b = block_at(from, bytes);
-    const bool pinned = b && b->pinned;
-    if (!is_device(to, bytes))
-        return fake_done(CUDA_ERROR_INVALID_VALUE);
-    command *c = command_new(COMMAND_COPY, pinned ? 0 : bytes);
-    if (c) {
-        c->to = (void *)(uintptr_t)to;
-        c->from = pinned ? from : NULL;
-        c->bytes = bytes;
-        if (!pinned)
-            memcpy(c->held, from, bytes);
-    }
-    return fake_done(command_add(stream, c));
-}
-
-/* If the memory is not pinned, the copy is finished when the call returns. */
-CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    ENTER;
-    const block *b = block_at(to, bytes);
-    if (!is_device(from, bytes))
-        return fake_done(CUDA_ERROR_INVALID_VALUE);
-    command *c = command_new(COMMAND_COPY, 0);
-    if (c) {
-        c->to = to;
-        c->from = (const void *)(uintptr_t)from;
-        c->bytes = bytes;
-    }
-    CUresult status = command_add(stream, c);
-    if (status == CUDA_SUCCESS && !(b && b->pinned))
-        status = stream_drain(stream);
-    return fake_done(status);
-}
-
-static CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    if (!is_device(to, bytes) || !is_device(from, bytes))
-        return CUDA_ERROR_INVALID_VALUE;
-    command *c = command_new(COMMAND_COPY, 0);
-    if (c) {
-        c->to = (void *)(uintptr_t)to;
-        c->from = (const void *)(uintptr_t)from;
-        c->bytes = bytes;
-    }
-    return command_add(stream, c);
-}
-
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    ENTER;
-    return fake_done(copy(to, from, bytes, stream));
-}
-
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                           CUcontext from_context, size_t bytes, CUstream stream)
-{
-    ENTER;
-    const block *b = block_at((const void *)(uintptr_t)from, bytes);
-    const block *a = block_at((const void *)(uintptr_t)to, bytes);
-    if (!a || !b || a->base.device != to_context->device || b->base.device != from_context->device)
-        return fake_done(CUDA_ERROR_INVALID_VALUE);
-    fake_counts[FAKE_PEER_COPIES]++;
-    return fake_done(copy(to, from, bytes, stream));
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
-{
-    ENTER;
-    if (!is_device(to, bytes))
-        return fake_done(CUDA_ERROR_INVALID_VALUE);
-    command *c = command_new(COMMAND_FILL, 0);
-    if (c) {
-        c->to = (void *)(uintptr_t)to;
-        c->value = value;
-        c->bytes = bytes;
-    }
-    return fake_done(command_add(stream, c));
-}
-
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void **args, void **extra)
@@ -634,7 +463,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
         command_free(c);
         return fake_done(status);
     }
-    fake_counts[FAKE_LAUNCHES] += !stream->capture;
+    fake_counts[FAKE_LAUNCHES] += !stream_of(stream)->capture;
     return fake_done(command_add(stream, c));
 }
 
@@ -662,12 +491,12 @@ static void event_destroy(void *o)
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
-    (void)flags;
     ENTER;
     CUstream s = object_new(sizeof *s, stream_destroy);
     if (!s)
         return fake_done(CUDA_ERROR_INVALID_CONTEXT);
     s->last = &s->first;
+    s->blocking = flags != CU_STREAM_NON_BLOCKING;
     *stream = s;
     return fake_done(CUDA_SUCCESS);
 }

@@ -13,10 +13,12 @@
 /* Prototypes of the functions that the fake driver replaces. */
 #define CU_FUNCTION(name, symbol, parameters) SHOWN CUresult symbol parameters;
 #define CU_OPTIONAL(name, symbol, parameters) SHOWN CUresult symbol parameters;
+#define CU_PROGRAM(name, symbol, parameters) SHOWN CUresult symbol parameters;
 #define NVRTC_FUNCTION(name, parameters) SHOWN nvrtcResult name parameters;
+#define NVRTC_PROGRAM(name, parameters) SHOWN nvrtcResult name parameters;
 #include "engine/backend/cuda/api.def"
 
-enum { FAKE_ARGS_BYTES = 4096, FAKE_AFTER = 64 };
+enum { FAKE_ARGS_BYTES = 4096, FAKE_AFTER = 64, DEVICES_MOST = 4 };
 
 /* A launch with its arguments, as CUDA packs them. */
 typedef struct fake_launch {
@@ -65,9 +67,25 @@ typedef struct object {
 void *object_new(size_t bytes, void (*destroy)(void *o));
 void object_free(void *o);
 
+/* All of them, the newest first. */
+object *objects_first(void);
+
+struct CUctx_st {
+    int device, refs;
+};
+
+struct CUevent_st {
+    object base;
+    bool timed, recorded;
+    CUstream stream; /* that is to reach the event */
+    long number;     /* of the command that records it */
+    double ns;
+};
+
 struct CUstream_st {
     object base;
-    CUgraph capture;             /* commands become its nodes; or NULL */
+    bool blocking;   /* the default stream waits for it, and it for the default stream */
+    CUgraph capture; /* commands become its nodes; or NULL */
     command *follow[FAKE_AFTER]; /* nodes that the next one follows */
     int n_follow;
     bool spoiled; /* the caller did something that a capture does not allow */
@@ -75,16 +93,30 @@ struct CUstream_st {
 };
 
 extern long fake_counts[FAKE_COUNTS];
+extern uint64_t fake_memory_bytes; /* of each device */
+
+/* The device of the calling thread's context, or -1. */
+int device_now(void);
 
 /* Counts the call; CUDA_SUCCESS, or the error that the call must return. */
 CUresult fake_enter(const char *name);
 void fake_leave(void);
+/* A call that releases something releases it even if the call is to fail. */
+#define ENTER \
+    const CUresult entered = fake_enter(__func__); \
+    if (entered != CUDA_SUCCESS) \
+    return fake_done(entered)
 
 command *command_new(command_kind kind, uint64_t held);
 void command_free(command *c);
 CUresult command_add(CUstream stream, command *c);
+/* The stream of a handle: NULL and 1 are the default stream, which exists as long as its context. */
+CUstream stream_of(CUstream stream);
 /* Runs all queued commands. */
 CUresult stream_drain(CUstream stream);
+
+/* Makes memory of a module's variables known as device memory; returns its address. */
+CUdeviceptr block_adopt(void *at, size_t bytes);
 
 /* Packs the arguments of a launch; an error if the kernel takes too many. */
 CUresult launch_pack(CUfunction function, void **args, unsigned char packed[FAKE_ARGS_BYTES]);

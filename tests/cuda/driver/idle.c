@@ -33,7 +33,6 @@ struct CUfunc_st {
 
 /* ---- the device ---- */
 
-
 FUNCTION(cuDriverGetVersion, int *v) { return *v = 13000, CUDA_SUCCESS; }
 FUNCTION(cuGetErrorName, CUresult s, const char **t) { return *t = "an error", (void)s, 0; }
 FUNCTION(cuGetErrorString, CUresult s, const char **t) { return *t = "an error", (void)s, 0; }
@@ -134,16 +133,9 @@ FUNCTION(cuPointerGetAttribute, void *v, CUpointer_attribute what, CUdeviceptr a
     *(unsigned *)v = what == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0;
     return CUDA_SUCCESS;
 }
-FUNCTION(cuMemcpy, CUdeviceptr a, CUdeviceptr b, size_t n) { return copy(host(a), host(b), n); }
 FUNCTION(cuMemcpyAsync, CUdeviceptr a, CUdeviceptr b, size_t n, CUstream s)
 {
     return (void)s, copy(host(a), host(b), n);
-}
-FUNCTION(cuMemcpyHtoD_v2, CUdeviceptr a, const void *b, size_t n) { return copy(host(a), b, n); }
-FUNCTION(cuMemcpyDtoH_v2, void *a, CUdeviceptr b, size_t n) { return copy(a, host(b), n); }
-FUNCTION(cuMemcpyDtoD_v2, CUdeviceptr a, CUdeviceptr b, size_t n)
-{
-    return copy(host(a), host(b), n);
 }
 FUNCTION(cuMemcpyHtoDAsync_v2, CUdeviceptr a, const void *b, size_t n, CUstream s)
 {
@@ -157,16 +149,10 @@ FUNCTION(cuMemcpyDtoDAsync_v2, CUdeviceptr a, CUdeviceptr b, size_t n, CUstream 
 {
     return (void)s, copy(host(a), host(b), n);
 }
-FUNCTION(cuMemcpy2DUnaligned_v2, const CUDA_MEMCPY2D *h) { return rows(h); }
 FUNCTION(cuMemcpy2DAsync_v2, const CUDA_MEMCPY2D *h, CUstream s) { return (void)s, rows(h); }
-FUNCTION(cuMemsetD8_v2, CUdeviceptr a, unsigned char v, size_t n) { return fill(a, 0, v, n, 1); }
 FUNCTION(cuMemsetD8Async, CUdeviceptr a, unsigned char v, size_t n, CUstream s)
 {
     return (void)s, fill(a, 0, v, n, 1);
-}
-FUNCTION(cuMemsetD2D8_v2, CUdeviceptr a, size_t p, unsigned char v, size_t w, size_t h)
-{
-    return fill(a, p, v, w, h);
 }
 FUNCTION(cuMemsetD2D8Async, CUdeviceptr a, size_t p, unsigned char v, size_t w, size_t h,
          CUstream s)

@@ -41,7 +41,9 @@ int gpu_managed_to_host(int error)
             continue; /* no kernel has run that could have changed it */
         error = gpu_variable(v, &at);
         if (!error)
-            error = gpu.copy_down(v->known, at, v->bytes);
+            error = cu.copy_to_host(v->known, at, v->bytes, NULL);
+        if (!error)
+            error = cu.stream_wait(NULL);
         if (!error)
             memcpy(v->shadow, v->known, v->bytes);
     }

@@ -64,27 +64,31 @@ int gpu_kind(const void *at)
     return type == CU_MEMORYTYPE_DEVICE ? IG_CUDA_DEVICE : IG_CUDA_PINNED;
 }
 
-/* Copies one row. With a direction, the driver checks that the addresses fit it. */
-static int copy_bytes(const cudart_copy *c)
+/* ---- copies and fills ----
+ *
+ * A call without a stream is enqueued on the legacy default stream, which orders it after the earlier work of all
+ * blocking streams. Then the host waits for it. The driver's own synchronous calls are not used: whether they
+ * return early depends on the kinds of memory. */
+
+/* Waits until the host sees the results of a synchronous call. */
+static int finish(int error, bool is_async)
 {
-    CUstream s = c->stream;
+    return error || is_async ? error : gpu_managed_to_host(cu.stream_wait(NULL));
+}
+
+/* Copies one row. With a direction, the driver checks that the addresses fit it. */
+static int copy_bytes(const cudart_copy *c, CUstream s)
+{
     const CUdeviceptr to = address(c->to), from = address(c->from);
     switch (c->kind) {
-    case COPY_TO_DEVICE:
-        return c->is_async ? cu.copy_to_device(to, c->from, c->width, s)
-                           : gpu.copy_up(to, c->from, c->width);
-    case COPY_TO_HOST:
-        return c->is_async ? cu.copy_to_host(c->to, from, c->width, s)
-                           : gpu.copy_down(c->to, from, c->width);
-    case COPY_ON_DEVICE:
-        return c->is_async ? cu.copy_on_device(to, from, c->width, s)
-                           : gpu.copy_across(to, from, c->width);
-    default:
-        return c->is_async ? gpu.copy_async(to, from, c->width, s) : gpu.copy(to, from, c->width);
+    case COPY_TO_DEVICE: return cu.copy_to_device(to, c->from, c->width, s);
+    case COPY_TO_HOST: return cu.copy_to_host(c->to, from, c->width, s);
+    case COPY_ON_DEVICE: return cu.copy_on_device(to, from, c->width, s);
+    default: return gpu.copy_async(to, from, c->width, s);
     }
 }
 
-static int copy_rows(const cudart_copy *c)
+static int copy_rows(const cudart_copy *c, CUstream s)
 {
     const bool to_device = c->kind == COPY_TO_DEVICE || c->kind == COPY_ON_DEVICE;
     const bool from_device = c->kind == COPY_TO_HOST || c->kind == COPY_ON_DEVICE;
@@ -105,35 +109,34 @@ static int copy_rows(const cudart_copy *c)
         .WidthInBytes = c->width,
         .Height = c->height,
     };
-    return c->is_async ? gpu.copy_2d_async(&how, c->stream) : gpu.copy_2d(&how);
+    return gpu.copy_2d_async(&how, s);
 }
 
 int gpu_copy(const cudart_copy *given)
 {
     cudart_copy c = *given;
     char *from = (char *)(uintptr_t)c.from;
+    const CUstream s = c.is_async ? c.stream : NULL;
     int error = gpu_managed_address(&c.to);
     if (!error)
         error = gpu_managed_address(&from);
     if (error)
         return error;
     c.from = from;
-    error = c.height == 1 ? copy_bytes(&c) : copy_rows(&c);
-    return c.is_async ? error : gpu_managed_to_host(error);
+    return finish(c.height == 1 ? copy_bytes(&c, s) : copy_rows(&c, s), c.is_async);
 }
 
-int gpu_fill(const cudart_fill *given)
+/* As in CUDA, a fill of device memory does not wait, since the host cannot read it. */
+int gpu_fill(const cudart_fill *f)
 {
-    char *at = given->at;
-    const unsigned char value = (unsigned char)given->value;
+    char *at = f->at;
+    const unsigned char value = (unsigned char)f->value;
+    const CUstream s = f->is_async ? f->stream : NULL;
     const int error = gpu_managed_address(&at);
     if (error)
         return error;
-    const cudart_fill *f = given;
-    if (f->height == 1)
-        return f->is_async ? cu.fill(address(at), value, f->width, f->stream)
-                           : gpu.fill_now(address(at), value, f->width);
-    return f->is_async
-               ? gpu.fill_2d_async(address(at), f->pitch, value, f->width, f->height, f->stream)
-               : gpu.fill_2d(address(at), f->pitch, value, f->width, f->height);
+    return finish(f->height == 1
+                      ? cu.fill(address(at), value, f->width, s)
+                      : gpu.fill_2d_async(address(at), f->pitch, value, f->width, f->height, s),
+                  f->is_async || (at == f->at && gpu_kind(at) == IG_CUDA_DEVICE));
 }
