@@ -89,6 +89,15 @@ ig_array *drawn(int seed, ig_ints shape, ig_dtype dtype)
     return x;
 }
 
+ig_array *drawn_complex(int seed, ig_ints shape)
+{
+    ig_array *x =
+        ig_add(drawn(seed, shape, IG_F32),
+               ig_multiply(drawn(seed + 1000, shape, IG_F32), ig_imaginary(1)));
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    return x;
+}
+
 ig_array *drawn_odd(int seed, ig_ints shape, ig_dtype dtype, bool special)
 {
     ig_array *x = ig_normal(ig_key((uint64_t)seed, NULL), shape, IG_F32, NULL, NULL);

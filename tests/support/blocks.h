@@ -39,6 +39,7 @@ int64_t below(int64_t n);
 
 /* Normal random numbers, evaluated. */
 ig_array *drawn(int seed, ig_ints shape, ig_dtype dtype);
+ig_array *drawn_complex(int seed, ig_ints shape); /* IG_C64 */
 
 /* Numbers near 1, some of them equal, with zeros of both signs, and with `special` also NaN and infinities. */
 ig_array *drawn_odd(int seed, ig_ints shape, ig_dtype dtype, bool special);

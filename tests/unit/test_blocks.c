@@ -311,8 +311,7 @@ static void test_complex(void **unused)
     (void)unused;
     ig_scope_begin();
     const int64_t chunk[2] = {7, 5};
-    ig_array *re = drawn(1, IG_SHAPE(50, 20), IG_F32), *im = drawn(2, IG_SHAPE(50, 20), IG_F32);
-    ig_array *x = ig_add(re, ig_multiply(im, ig_imaginary(1)));
+    ig_array *x = drawn_complex(1, IG_SHAPE(50, 20));
     size_t bytes, other;
     char *plain = elements(ig_sum(ig_multiply(x, x), IG_AXES(0), IG_DTYPE_NONE, false), &bytes);
     setenv("IG_BLOCK_BYTES", "3000", 1);

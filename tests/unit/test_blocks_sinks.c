@@ -24,20 +24,23 @@ static void test_sinks(void **unused)
         const int64_t n = 1 + below(60), m = 1 + below(60);
         const int64_t chunk[2] = {1 + below(n), 1 + below(m)};
         memory_sink s = {.bytes = 8, .shape = {n, m}, .chunk = {1 + below(n), 1 + below(m)}};
+        const bool resumes = round % 2, whole = !resumes && round % 8 < 4; /* without chunks */
+        if (whole)
+            s.chunk[0] = s.chunk[1] = 1;
         size_t bytes;
         char most[32];
         snprintf(most, sizeof most, "%lld", (long long)(64 + below(16 * n * m)));
         ig_scope_begin();
-        ig_array *x = drawn(round, IG_SHAPE(n, m), IG_F64);
+        ig_array *x = round % 4 < 2 ? drawn(round, IG_SHAPE(n, m), IG_F64)
+                                    : drawn_complex(round, IG_SHAPE(n, m)); /* of 8 bytes, too */
         char *plain = elements(centred(x), &bytes);
         s.data = calloc(bytes + 1, 1);
-        const bool resumes = round % 2;
         for (int64_t c = 0; resumes && c * s.chunk[0] < n; c++)
             if ((s.done[c] = below(2))) /* as an interrupted run left it */
                 for (int64_t r = c * s.chunk[0]; r < n && r < (c + 1) * s.chunk[0]; r++)
                     memcpy(s.data + r * m * 8, plain + r * m * 8, (size_t)m * 8);
         const ig_block_sink sink = {.size = sizeof sink,
-                                    .chunk = {s.chunk, 2},
+                                    .chunk = {whole ? NULL : s.chunk, whole ? 0 : 2},
                                     .write = sink_write,
                                     .has = resumes ? sink_has : NULL,
                                     .context = &s};

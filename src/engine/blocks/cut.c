@@ -20,7 +20,7 @@ static int64_t tile_unit(const block_plan *p, const stage *s, int axis)
     int64_t unit = 1;
     for (int i = 0; i < s->n_root && s->to == TO_SINK; i++) {
         const ig_ints chunk = p->sink[s->first_sink + i].chunk;
-        const int64_t own = chunk.v && chunk.n == s->root[i]->view.ndim ? chunk.v[axis] : 1;
+        const int64_t own = chunk.v ? chunk.v[axis] : 1;
         unit = unit % own == 0 ? unit : unit * own; /* a multiple of both */
     }
     return unit;

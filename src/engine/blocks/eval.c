@@ -94,11 +94,22 @@ static ig_status check_arrays(const char *who, ig_array *const *arrays, int n)
     return IG_OK;
 }
 
-/* The sinks in the form of this library; the caller frees the list. NULL on failure. */
+/* The unit in which a sink of a complex array is written, for the pairs that are its root: they stay together. */
+static ig_ints chunk_of_pairs(ig_ints chunk, int ndim, int64_t *room)
+{
+    for (int k = 0; k < ndim; k++)
+        room[k] = chunk.v ? chunk.v[k] : 1;
+    room[ndim] = 2;
+    return (ig_ints){room, ndim + 1};
+}
+
+/* The sinks in the form of this library, with chunks of roots; the caller frees the list. NULL on failure. */
 static ig_block_sink *read_sinks(const char *who, ig_array *const *arrays,
                                  const ig_block_sink *const *sinks, int n, bool writes)
 {
-    ig_block_sink *own = memory_new((size_t)(n + 1) * sizeof *own);
+    typedef int64_t lengths[IG_MAX_NDIM];
+    ig_block_sink *own = memory_new((size_t)(n + 1) * (sizeof *own + sizeof(lengths)));
+    lengths *room = (lengths *)(own + n + 1);
     ig_status status = own ? require_list(who, "sinks", sinks, n) : IG_ERR_MEMORY;
     for (int i = 0; i < n && status == IG_OK; i++) {
         status = require_pointer(who, "sinks", sinks[i]);
@@ -113,6 +124,8 @@ static ig_block_sink *read_sinks(const char *who, ig_array *const *arrays,
         if (status == IG_OK && !fits)
             status =
                 ig_fail(IG_ERR_SHAPE, "%s: the chunks of sink %d do not fit its array", who, i);
+        if (status == IG_OK && array_is_complex(arrays[i]))
+            own[i].chunk = chunk_of_pairs(chunk, ig_ndim(arrays[i]), room[i]);
     }
     if (status == IG_OK)
         return own;
