@@ -29,7 +29,9 @@ static int base64_value(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes into out. Returns the number of bytes, or SIZE_MAX if the input is not base64. */
+#define NOT_BASE64 SIZE_MAX
+
+/* Decodes into out. Returns the number of bytes, or NOT_BASE64. */
 static size_t base64_decode(const char *in, size_t bytes, unsigned char *out)
 {
     size_t n = 0;
@@ -40,7 +42,7 @@ static size_t base64_decode(const char *in, size_t bytes, unsigned char *out)
     for (size_t i = 0; i < bytes; i++) {
         const int value = base64_value(in[i]);
         if (value < 0)
-            return SIZE_MAX;
+            return NOT_BASE64;
         bits = bits << 6 | (uint32_t)value;
         held += 6;
         if (held >= 8)
@@ -56,9 +58,9 @@ static uint32_t word_at(const unsigned char *at)
 
 static ig_status fill(charsmap *m, const unsigned char *data, size_t bytes)
 {
-    const uint32_t trie_bytes = bytes >= 4 ? word_at(data) : 0;
-    if (bytes == SIZE_MAX || bytes < 4 || trie_bytes > bytes - 4 || trie_bytes % 4 ||
-        trie_bytes == 0)
+    const bool holds_size = bytes != NOT_BASE64 && bytes >= 4;
+    const uint32_t trie_bytes = holds_size ? word_at(data) : 0;
+    if (!holds_size || trie_bytes > bytes - 4 || trie_bytes % 4 || trie_bytes == 0)
         FAIL(IG_ERR_FORMAT, "precompiled_charsmap is damaged");
     m->n_units = trie_bytes / 4;
     m->bytes = bytes - 4 - trie_bytes;
