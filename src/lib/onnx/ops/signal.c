@@ -60,16 +60,23 @@ void build_dft(onnx_call *c)
     call_return(c, 0, ig_astype(y, ig_dtype_of(x)));
 }
 
+/* A signal of two axes is real: exporters leave out the last axis of length 1, and ONNX Runtime accepts it. */
 void build_stft(onnx_call *c)
 {
     ig_array *x = call_array(c, 0), *window = call_array_or_null(c, 2);
     bool onesided = call_attribute_bool(c, "onesided", true);
     int64_t step = call_int(c, 1, 0);
-    int64_t n = call_int(c, 3, window ? ig_size(window) : ig_dim(x, 1));
-    if (ig_ndim(x) != 3 || step < 1 || n < 1 || n > ig_dim(x, 1) || ig_size(window) > n) {
-        call_fail(c, IG_ERR_SHAPE, NULL, "signal, frame_step, window and frame_length do not fit");
+    if (ig_ndim(x) == 2)
+        x = ig_expand_dims(x, IG_AXES(-1));
+    if (ig_failed() || ig_ndim(x) != 3) {
+        call_fail(c, IG_ERR_SHAPE, NULL, "the signal must have 2 or 3 axes, not %d", ig_ndim(x));
         return;
     }
+    int64_t length = ig_dim(x, 1), n = call_int(c, 3, window ? ig_size(window) : length);
+    op_within(c, "frame_step", step, 1, LENGTH_MOST);
+    op_within(c, "frame_length", n, window && ig_size(window) > 0 ? ig_size(window) : 1, length);
+    if (ig_failed())
+        return;
     ig_array *signal = to_numbers(c, x);
     ig_array *frames = ig_sliding_window_view(signal, IG_SHAPE(n), IG_AXES(1));
     frames = ig_slice(frames, IG_AXES(0, 0), IG_AXES(INT64_MAX, INT64_MAX), IG_AXES(1, step));
