@@ -89,7 +89,7 @@ class _Weights(MutableMapping[str, Any]):
 
 
 class Model:
-    """An ONNX model. Inputs are given in order, or by name."""
+    """An ONNX model. Inputs are given in order, by name, or as one dict, whose names may be any text such as "input:0"."""
 
     inputs: list[Info]
     outputs: list[Info]
@@ -109,6 +109,8 @@ class Model:
 
     def _ordered(self, args, kwargs):
         names = [info.name for info in self.inputs]
+        if len(args) == 1 and isinstance(args[0], dict):
+            args, kwargs = (), {**args[0], **kwargs}
         if len(args) > len(names):
             raise TypeError(f"the model has {len(names)} inputs, not {len(args)}")
         values = list(args) + [None] * (len(names) - len(args))
@@ -124,7 +126,7 @@ class Model:
         made = [_result(value) for value in made]
         return made[0] if len(made) == 1 else tuple(made)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The outputs, evaluated: one value, or a tuple of several. A second call with the same shapes builds no graph."""
         return self._results(self._model.run(self._ordered(args, kwargs)))
 
@@ -132,12 +134,12 @@ class Model:
         """The outputs by name, evaluated, for a dict of inputs."""
         return dict(zip([o.name for o in self.outputs], map(_result, self._model.run(self._ordered((), inputs)))))
 
-    def apply(self, *args: Any, weights: dict[str, Any] | None = None, **kwargs: Any) -> Any:
+    def apply(self, /, *args: Any, weights: dict[str, Any] | None = None, **kwargs: Any) -> Any:
         """The outputs as lazy arrays on the graph of the inputs, which can be differentiated. weights: tensors by name that
         stand in for the model's in this call."""
         return self._results(self._with(weights, self._model.apply, args, kwargs))
 
-    def logits(self, *args: Any, weights: dict[str, Any] | None = None, **kwargs: Any) -> Array:
+    def logits(self, /, *args: Any, weights: dict[str, Any] | None = None, **kwargs: Any) -> Array:
         """As apply, the first output of floats of a classifier without the softmax at its end: (n, classes)."""
         return self._with(weights, self._model.logits, args, kwargs)[0]
 
@@ -162,7 +164,7 @@ class Model:
         """Replaces the last layer of a classifier by a new one for other classes."""
         self._model.set_classes(classes, seed)
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
+    def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """A description of the programs that a call would run."""
         return self._model.explain(self._ordered(args, kwargs))
 

@@ -75,6 +75,19 @@ def test_runs():
         same("from bytes", ig.onnx.load(file.read())(x)[1], np.asarray(m(x)[1]))
 
 
+def test_names():
+    """Names that are not identifiers, and those of a method's own arguments."""
+    names = ["input:0", "a=b c", "self", "args"]
+    path = save("names", [helper.make_node("Concat", names, ["out:0"], axis=0)], [(n, TensorProto.FLOAT, [1]) for n in names],
+                [("out:0", TensorProto.FLOAT, [4])])
+    m = ig.onnx.load(path)
+    feeds = {name: np.array([i], "f") for i, name in enumerate(names)}
+    want = np.arange(4, dtype="f")
+    for name, got in (("run", m.run(feeds)["out:0"]), ("a dict", m(feeds)), ("keywords", m(**feeds)), ("apply", m.apply(feeds))):
+        same(f"names of any text by {name}", got, want)
+    check("explain of a dict", len(m.explain(feeds)) > 20)
+
+
 def test_errors():
     m = ig.onnx.load(classifier("errors", weights()))
     raises("an unknown name", TypeError, lambda: m(y=1))
@@ -191,6 +204,6 @@ def test_leaks():
     check("memory after many calls", ig.memory()["used"] <= before + 4096, (before, ig.memory()["used"]))
 
 
-for test in (test_runs, test_errors, test_gradients, test_weights, test_training, test_values, test_threads, test_leaks):
+for test in (test_runs, test_names, test_errors, test_gradients, test_weights, test_training, test_values, test_threads, test_leaks):
     attempt(test.__name__, test)
 finish()
