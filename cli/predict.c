@@ -208,10 +208,7 @@ int verb_predict(int argc, char **argv)
          "saves all probabilities or values: .npy, .npz, .safetensors, .csv"},
         {"--labels", 0, "FILE", option_text, &set.labels, "names of the classes, one in each line"},
         {"--top", 0, "N", option_count, &set.top, "the N most probable classes (1)"},
-        {"--mean", 0, "LIST", option_text, &set.mean,
-         "images for ONNX: subtracted from pixels of 0 to 1 (0.485,0.456,0.406)"},
-        {"--std", 0, "LIST", option_text, &set.std,
-         "images for ONNX: then divides them (0.229,0.224,0.225)"},
+        IMAGE_OPTIONS(set.mean, set.std),
         FLAG("--json", &set.json, "prints a JSON object for each sample, schema 1"),
         ENGINE_OPTIONS(set.engine),
         {0}};

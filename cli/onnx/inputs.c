@@ -1,5 +1,6 @@
 /* Inputs of ONNX models from the command line. See onnx.h. */
 #include "onnx/onnx.h"
+#include "predict/predict.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 bool option_input(const char *s, void *place)
 {
     input_texts *texts = place;
-    if (texts->n == INPUTS_MOST || !strchr(s, '='))
+    if (texts->n == INPUTS_MOST)
         return false;
     texts->at[texts->n++] = s;
     return true;
@@ -23,7 +24,8 @@ int model_named(const command *c, int argc, char **argv, input_texts *texts)
         fine = option_input(argv[i], texts);
     if (fine)
         return -1;
-    say(c, "expected one model, and inputs as NAME=FILE; see 'ingot %s --help'", c->name);
+    say(c, "expected one model, and up to %d inputs as NAME=FILE; see 'ingot %s --help'",
+        INPUTS_MOST, c->name);
     return EXIT_USAGE;
 }
 
@@ -129,25 +131,64 @@ static ig_onnx_value *filled_value(const ig_onnx_info *info, uint64_t seed, int 
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static ig_onnx_value *input_read(const ig_onnx_info *info, const char *text, uint64_t seed,
-                                 int number)
+/* An image as the batch of one sample that the input takes: its channels, size and scale as for ingot predict. */
+static int image_read(const command *c, const ig_onnx_info *info, const input_texts *texts,
+                      const char *path, ig_onnx_value **out)
+{
+    network n = {.command = c, .ndim = info->ndim - 1};
+    const ig_dtype dtype = ig_onnx_type_dtype(info->type);
+    if (info->kind != IG_ONNX_TENSOR || dtype == IG_DTYPE_NONE || n.ndim < 2 || n.ndim > 3 ||
+        info->dims[0] > 1) {
+        str t = {0};
+        info_text(&t, info);
+        say(c,
+            "%s is an image, but input '%s' is %s, not a batch of one image (1 x channels x height "
+            "x width, or channels last); give it as .npy",
+            path, info->name, t.s);
+        str_free(&t);
+        return EXIT_INPUT;
+    }
+    memcpy(n.shape, info->dims + 1, (size_t)n.ndim * sizeof *n.shape);
+    const int code = image_scale_find(&n, dtype, texts->mean, texts->std);
+    if (code >= 0)
+        return code;
+    ig_array *x = image_sample(&n, path);
+    x = x ? ig_astype(ig_expand_dims(x, IG_AXES(0)), dtype) : NULL;
+    *out = x && ig_eval(&x, 1) == IG_OK ? ig_onnx_value_array(x) : NULL;
+    return *out ? -1 : fail_library(c);
+}
+
+static int input_read(const command *c, const ig_onnx_info *info, const input_texts *texts,
+                      const char *text, uint64_t seed, int number, ig_onnx_value **out)
 {
     int64_t dims[IG_MAX_NDIM];
     int n;
-    if (dims_read(text, dims, &n))
-        return random_value(info, (ig_ints){dims, n}, seed, number);
-    return ig_onnx_value_load(text, info);
+    if (is_image(text))
+        return image_read(c, info, texts, text, out);
+    *out = dims_read(text, dims, &n) ? random_value(info, (ig_ints){dims, n}, seed, number)
+                                     : ig_onnx_value_load(text, info);
+    return *out ? -1 : fail_library(c);
 }
 
-static int input_find(const ig_onnx *m, const char *text, size_t n, ig_onnx_info *info)
+/* The input that a text gives a value to, and the value's part of the text. Names may contain '='. A text without a name is
+ * for the only input. Returns -1 if the model has no such input. */
+static int input_find(const ig_onnx *m, const char *text, ig_onnx_info *info, const char **value)
 {
+    size_t longest = 0;
+    int found = -1;
     for (int i = 0; i < ig_onnx_input_count(m); i++) {
-        *info = (ig_onnx_info){.size = sizeof *info};
-        if (ig_onnx_input(m, i, info) == IG_OK && strlen(info->name) == n &&
-            memcmp(info->name, text, n) == 0)
-            return i;
+        ig_onnx_info one = {.size = sizeof one};
+        const size_t n = ig_onnx_input(m, i, &one) == IG_OK ? strlen(one.name) : 0;
+        if (n > longest && strncmp(one.name, text, n) == 0 && text[n] == '=') {
+            longest = n;
+            found = i;
+        }
     }
-    return -1;
+    *value = found < 0 ? text : text + longest + 1;
+    if (found < 0 && ig_onnx_input_count(m) == 1 && !strchr(text, '='))
+        found = 0;
+    *info = (ig_onnx_info){.size = sizeof *info};
+    return found >= 0 && ig_onnx_input(m, found, info) == IG_OK ? found : -1;
 }
 
 static int name_unknown(const command *c, const ig_onnx *m, const char *text)
@@ -158,7 +199,8 @@ static int name_unknown(const command *c, const ig_onnx *m, const char *text)
         if (ig_onnx_input(m, i, &info) == IG_OK)
             str_printf(&t, "%s%s", i ? ", " : "", info.name);
     }
-    say(c, "--input %s: the model has no such input; it has %s", text, t.n ? t.s : "none");
+    say(c, "--input %s: %s; the model's inputs are %s", text,
+        strchr(text, '=') ? "there is no such input" : "expected NAME=FILE", t.n ? t.s : "none");
     str_free(&t);
     return EXIT_USAGE;
 }
@@ -169,13 +211,15 @@ int inputs_read(const command *c, const ig_onnx *m, const input_texts *texts, ui
     ig_onnx_info info;
     *inputs = values_new(ig_onnx_input_count(m));
     for (int k = 0; k < texts->n; k++) {
-        const char *at = strchr(texts->at[k], '=');
-        const int i = input_find(m, texts->at[k], (size_t)(at - texts->at[k]), &info);
+        const char *value;
+        const int i = input_find(m, texts->at[k], &info, &value);
         if (i < 0)
             return name_unknown(c, m, texts->at[k]);
         ig_onnx_value_release(inputs->at[i]);
-        if (!(inputs->at[i] = input_read(&info, at + 1, seed, i)))
-            return fail_library(c);
+        inputs->at[i] = NULL;
+        const int code = input_read(c, &info, texts, value, seed, i, &inputs->at[i]);
+        if (code >= 0)
+            return code;
     }
     for (int i = 0; i < inputs->n; i++) {
         info = (ig_onnx_info){.size = sizeof info};

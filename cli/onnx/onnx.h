@@ -16,16 +16,17 @@ int onnx_verify(int argc, char **argv);
 
 enum { INPUTS_MOST = 256 };
 
-/* The texts of --input, in order. */
+/* The texts of --input in order, and the options --mean and --std of images. */
 typedef struct input_texts {
     const char *at[INPUTS_MOST];
     int n;
+    const char *mean, *std;
 } input_texts;
 
 #define INPUT_OPTION(texts) \
     { \
         "--input", 'i', "NAME=FILE", option_input, &(texts), \
-            "an .npy or .pb file, or a shape such as 1x3x224x224 for random numbers" \
+            "an .npy or .pb file, an image, or a shape such as 1x3x224x224 for random numbers" \
     }
 
 #define EXPLAIN_OPTION(place) \
@@ -33,8 +34,8 @@ typedef struct input_texts {
 
 bool option_input(const char *s, void *place); /* adds to input_texts */
 
-/* Checks the words after the options: a model, then inputs as for --input, which are added to texts. Returns -1, or the exit
- * code after reporting a mistake. */
+/* Checks the words after the options: a model, then inputs as for --input, or files without a name for a model with one input,
+ * which are added to texts. Returns -1, or the exit code after reporting a mistake. */
 int model_named(const command *c, int argc, char **argv, input_texts *texts);
 
 /* A list of values that ends in NULL only by its length n; released by values_free. */

@@ -1,5 +1,6 @@
 /* ingot onnx run: runs a model once and prints or saves its outputs. */
 #include "onnx/onnx.h"
+#include "predict/predict.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -219,6 +220,7 @@ int onnx_run(int argc, char **argv)
     running r = {0};
     const option options[] = {
         INPUT_OPTION(r.inputs),
+        IMAGE_OPTIONS(r.inputs.mean, r.inputs.std),
         FLAG("--random", &r.random, "inputs that are not given are random numbers"),
         {"--seed", 0, "N", option_seed, &r.seed, "of random numbers (0)"},
         {"--output", 'o', "FILE", option_text, &r.output,
@@ -228,9 +230,11 @@ int onnx_run(int argc, char **argv)
         FLAG("--json", &r.json, "prints JSON, schema 1"),
         ENGINE_OPTIONS(r.engine),
         {0}};
-    const command c = {"onnx run", "[options] MODEL.onnx [NAME=FILE ...]",
-                       "Runs a model and prints its outputs.\n\n"
+    const command c = {"onnx run", "[options] MODEL.onnx [[NAME=]FILE ...]",
+                       "Runs a model and prints its outputs. The name of an only input may be left out.\n"
+                       "Images are resized and scaled as 'ingot predict' does.\n\n"
                        "  ingot onnx run model.onnx x=x.npy\n"
+                       "  ingot onnx run resnet50.onnx cat.jpg\n"
                        "  ingot onnx run model.onnx --input x=1x3x224x224 --device cuda -o y.npz",
                        options};
     int code = options_read(&c, &argc, argv);

@@ -27,10 +27,22 @@ check 'it has the bits of the calculator' same "$d/y.npy" "$d/want.npy"
 check 'run -o .npz' ends 0 '' run $model -i x="$d/x.npy" -o "$d/y.npz"
 check 'an input as a test folder has it' ends 0 '2.1' run $model -i x=tests/onnx/layer/test_data_set_0/input_0.pb
 check 'random inputs' ends 0 'y: float 1x3' run $model --random
+printf 'P6\n2 2\n255\n\0\063\146\231\314\377\0\063\146\231\314\377' >"$d/small.ppm"
+image=tests/onnx/image/model.onnx
+check 'an image' ends 0 '' run $image "$d/small.ppm" --mean 0 --std 1 -o "$d/image.npy"
+pixels() { [ "$("$ingot" eval "x = load('$d/small.ppm'); y = load('$d/image.npy'); shape(y) == (1, 3, 2, 2) and all(abs(y[0] - moveaxis(astype(x, f32) / 255, 2, 0)) < 1e-6)")" = True ]; }
+check 'its pixels' pixels
+check 'a name with a colon' ends 0 'out:0: float 1x3x2x2' run $image input:0="$d/small.ppm"
+check 'the same as --input' ends 0 'out:0: float 1x3x2x2' run $image --input input:0=1x3x2x2
+check 'an image for a matrix' ends 5 "is an image, but input 'x' is float rowsx2, not a batch of one image" run $model "$d/small.ppm"
+check 'a model that is an image' ends 5 'it is not an ONNX file, or it is damaged' run "$d/small.ppm"
+printf 'no image' >"$d/damaged.jpg"
+check 'a damaged image' ends 5 'damaged.jpg' run $image "$d/damaged.jpg"
+check 'a file of another kind' ends 5 'it is not an ONNX file, or it is damaged' run $image tests/check.sh
 check 'placement on Metal, without a Mac' ends 0 'metal can run all ops' info $model --device metal
 check 'on emitted kernels' ends 0 'y: float 5x3' run $model -i x=5x2 --device gang
 
-check 'test' ends 0 '1 passed, 0 failed, 0 skipped' test tests/onnx
+check 'test' ends 0 '2 passed, 0 failed, 0 skipped' test tests/onnx
 check 'test by name' ends 1 '0 passed, 0 failed, 0 skipped' test tests/onnx --name conv
 check 'test, twice' ends 0 '1 passed' test tests/onnx --again --name 'lay*'
 cp -r tests/onnx/layer "$d/wrong"
@@ -61,9 +73,9 @@ check 'an unknown one' ends 2 "there is no command 'verfy'; did you mean 'verify
 check 'no model' ends 2 'expected one model' run
 check 'an absent file' ends 5 'absent.onnx' run absent.onnx
 check 'a missing input' ends 2 "input 'x' (float rowsx2) is missing" run $model
-check 'an unknown input' ends 2 'the model has no such input; it has x' run $model --input z=1x2
+check 'an unknown input' ends 2 'there is no such input; the model' run $model --input z=1x2
 check 'inputs without --input' "$ingot" onnx run $model x=1x2
-check 'a word that is no input' ends 2 'expected one model, and inputs as NAME=FILE' run $model $model
+check 'a word that is not an input' ends 5 "model.onnx': " run $model $model
 check 'a wrong shape' ends 1 "input 'x' has another shape" run $model --input x=2x3
 printf 'no model' >"$d/text.onnx"
 check 'a file that is not a model' ends 5 'text.onnx' run "$d/text.onnx"

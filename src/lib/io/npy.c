@@ -330,8 +330,8 @@ static ig_status magic_fail(const struct io_file *file, const unsigned char *byt
                        "it is a zip archive (npz), which holds several arrays; load it with "
                        "ig_tensors_load");
     return io_fail(file, IG_ERR_FORMAT,
-                   "it is not an npy file: it does not begin with \\x93NUMPY; "
-                   "save it with numpy.save or ig_save");
+                   "it is not an npy file (it does not begin with \\x93NUMPY), and not an image "
+                   "(PNG, JPEG, BMP, PNM, TIFF); save arrays with numpy.save or ig_save");
 }
 
 static ig_status header_cut(const struct io_file *file, size_t promised, size_t found)

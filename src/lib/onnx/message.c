@@ -74,7 +74,12 @@ bool reader_fail(const reader *r, ig_status code, const char *format, ...)
     onnx_one_line(why);
     place_show(r->place, &where);
     char *shown = text_take(&where);
-    ig_fail(code, "load '%s': %s%s%s", r->shown, shown ? shown : "", why,
+    const bool at_root = !shown || !*shown;
+    ig_fail(code, "load '%s': %s%s%s", r->shown,
+            !at_root                ? shown
+            : code == IG_ERR_FORMAT ? "it is not an ONNX file, or it is damaged: "
+                                    : "",
+            why,
             code == IG_ERR_FORMAT ? "; export it again" : "");
     memory_free(shown);
     return false;
