@@ -162,7 +162,7 @@ def and_own(works):
     """The works, and some of them again by own code: whether a library of the device (IG_OVERRIDES) is faster."""
     for work in works:
         yield work
-        if work.size in ("1000", "4000", "2^20", "10007", "4096x4096", "1000x1000"):
+        if work.size in ("1000", "4000", "2^20", "2^24", "10007", "4096x4096", "1000x1000"):
             yield replace(work, name=work.name + "_own", bar=0)
 
 
