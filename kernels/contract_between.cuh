@@ -3,8 +3,7 @@
  *
  * REDUCES: the program folds a row of INNER values in the order of rows.cu, chunk by chunk, in chunk[WARPS * CHUNKS]; otherwise
  * it computes each value. Functions before it: value<K>, join<K>, identity<K>, lanes<K> and result<K> of rows_functions.c.
- * STATE is the type of a running value, and TAKE adds a value to one. FOLD_PARAMS and FOLD_ARGS pass shared memory: see
- * rows_lanes.cuh. */
+ * FOLD_PARAMS and FOLD_ARGS pass shared memory: see rows_lanes.cuh. */
 static __device__ void P(between)(PARAMS, TILE_PARAMS idx batch, idx m0_first, idx rows_end P(FOLD_PARAMS))
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -17,16 +16,16 @@ static __device__ void P(between)(PARAMS, TILE_PARAMS idx batch, idx m0_first, i
         for (int c = 0; c < count; c++) {
             const idx begin = (idx)c * FOLD_CHUNK;
             const idx end = begin + FOLD_CHUNK < P(INNER) ? begin + FOLD_CHUNK : P(INNER);
-            P(STATE) a = P(identity)();
+            P(TYPE) a = P(identity)();
             if (here)
                 for (idx col = begin + lane; col < end; col += 32)
-                    a = P(TAKE)(a, P(value)(ARGS, ROW_ARGS row, col));
+                    a = P(join)(a, P(value)(ARGS, ROW_ARGS row, col));
             a = P(lanes)(a P(FOLD_ARGS));
             if (lane == 0)
                 chunk[warp * CHUNKS + c] = a;
         }
         if (lane == 0 && here) {
-            P(STATE) *own = chunk + warp * CHUNKS;
+            P(TYPE) *own = chunk + warp * CHUNKS;
             for (int s = 1; s < count; s *= 2)
                 for (int c = 0; c + s < count; c += 2 * s)
                     own[c] = P(join)(own[c], own[c + s]);

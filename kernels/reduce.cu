@@ -37,8 +37,6 @@ struct sizes {
 #define REDUCES0 1
 #define INNER0 g.inner
 #define TYPE0 float
-#define STATE0 float
-#define TAKE0 join0
 #define DOWN0(x, n) __shfl_down_sync(0xffffffffu, x, n)
 #if SHUFFLES
 #define SHARED __shared__ float chunk0[64];
@@ -86,7 +84,7 @@ extern "C" __global__ void ranges(PARAMS)
 extern "C" __global__ void join_ranges(PARAMS)
 {
     for (idx row = blockIdx.x; row < ROWS; row += gridDim.x) {
-        STATE0 *v = PARTIAL + row * RANGES;
+        TYPE0 *v = PARTIAL + row * RANGES;
         for (idx s = 1; s < RANGES; s *= 2) {
             for (idx c = (idx)threadIdx.x * 2 * s; c + s < RANGES; c += THREADS * 2 * s)
                 v[c] = join0(v[c], v[c + s]);
@@ -118,7 +116,7 @@ extern "C" __global__ void across(PARAMS)
     if (row < ROWS) {
         const idx begin = (idx)blockIdx.y * FOLD_CHUNK;
         const idx end = begin + FOLD_CHUNK < INNER0 ? begin + FOLD_CHUNK : INNER0;
-        STATE0 a[WIDTH];
+        TYPE0 a[WIDTH];
 #pragma unroll
         for (int k = 0; k < WIDTH; k++)
             a[k] = identity0();
@@ -128,13 +126,13 @@ extern "C" __global__ void across(PARAMS)
         for (; col + WIDTH <= end; col += WIDTH) {
 #pragma unroll
             for (int k = 0; k < WIDTH; k++)
-                a[k] = TAKE0(a[k], value0(ARGS, row, col + k));
+                a[k] = join0(a[k], value0(ARGS, row, col + k));
         }
 #endif
 #pragma unroll
         for (int k = 0; k < WIDTH; k++)
             if (col + k < end)
-                a[k] = TAKE0(a[k], value0(ARGS, row, col + k));
+                a[k] = join0(a[k], value0(ARGS, row, col + k));
 #pragma unroll
         for (int parts = 2; parts <= WIDTH; parts *= 2)
 #pragma unroll
@@ -164,9 +162,9 @@ extern "C" __global__ void fold(PARAMS)
     const idx first = (idx)blockIdx.x * EACH_ROWS;
     for (idx row = first; row < first + EACH_ROWS && row < ROWS; row++) {
 #if SHORT
-        STATE0 a[WIDTH];
+        TYPE0 a[WIDTH];
         for (int l = 0; l < WIDTH; l++)
-            a[l] = l < INNER0 ? TAKE0(identity0(), value0(ARGS, row, l)) : identity0();
+            a[l] = l < INNER0 ? join0(identity0(), value0(ARGS, row, l)) : identity0();
         for (int half = WIDTH / 2; half > 0; half /= 2)
             for (int l = 0; l < half; l++)
                 a[l] = join0(a[l], a[l + half]);

@@ -31,8 +31,6 @@ struct sizes {
 #define REDUCES0 1
 #define INNER0 g.inner
 #define TYPE0 float
-#define STATE0 float
-#define TAKE0 join0
 #define DOWN0(x, n) __shfl_down_sync(0xffffffffu, x, n)
 #define WHOLE0 4
 #define EACH0 8

@@ -6,7 +6,7 @@ static __device__ void P(chunks)(PARAMS, ROW_PARAMS idx row, idx first, int coun
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (int c0 = 0; c0 < count; c0 += ROWS_TEAMS) {
         const int c = c0 + warp;
-        P(STATE) a = P(identity)();
+        P(TYPE) a = P(identity)();
         if (c < count) {
             const idx begin = (first + c) * FOLD_CHUNK;
             const idx end = begin + FOLD_CHUNK < P(INNER) ? begin + FOLD_CHUNK : P(INNER);
@@ -17,11 +17,11 @@ static __device__ void P(chunks)(PARAMS, ROW_PARAMS idx row, idx first, int coun
                 P(values)(ARGS, row, from + lane, x);
 #pragma unroll
                 for (int u = 0; u < 4; u++)
-                    a = P(TAKE)(a, x[u]);
+                    a = P(join)(a, x[u]);
             }
 #endif
             for (idx col = from + lane; col < end; col += 32)
-                a = P(TAKE)(a, P(value)(ARGS, ROW_ARGS row, col));
+                a = P(join)(a, P(value)(ARGS, ROW_ARGS row, col));
         }
         a = P(lanes)(a P(FOLD_ARGS));
         if (lane == 0 && c < count)

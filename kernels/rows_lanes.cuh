@@ -4,8 +4,8 @@
  *   lanes<K>(x)      the running values x of a warp's 32 lanes, joined by halving; lane 0 gets the result
  *   lanes<K>(x, s)   the same without SHUFFLES: all threads of the block call it, and s has an element for each
  *
- * Holes of a program: REDUCES; INNER, the length of a row; TYPE, of its values; STATE, the type of a running value; TAKE, the
- * function that adds a value to one; DOWN(x, n), the running value of the lane that is n further on. */
+ * Holes of a program: REDUCES; INNER, the length of a row; TYPE, of its values; DOWN(x, n), the
+ * running value of the lane that is n further on. */
 #ifndef P
 #define PROGRAM_NAME_(name, number) name##number
 #define PROGRAM_NAME(name, number) PROGRAM_NAME_(name, number)
@@ -13,14 +13,14 @@
 #endif
 
 #if P(REDUCES) && SHUFFLES
-static __device__ P(STATE) P(lanes)(P(STATE) x)
+static __device__ P(TYPE) P(lanes)(P(TYPE) x)
 {
     for (int half = 16; half > 0; half /= 2)
         x = P(join)(x, P(DOWN)(x, half));
     return x;
 }
 #elif P(REDUCES)
-static __device__ P(STATE) P(lanes)(P(STATE) x, P(STATE) *s)
+static __device__ P(TYPE) P(lanes)(P(TYPE) x, P(TYPE) *s)
 {
     const int lane = threadIdx.x & 31, at = threadIdx.x;
     s[at] = x;

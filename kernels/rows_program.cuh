@@ -5,7 +5,7 @@
  * and the others, up to EACH, may lie past the end of the row. So the loads of all but the last depend on nothing and are under
  * way together. */
 #if P(REDUCES)
-#define POINT a = P(TAKE)(a, P(value)(ARGS, ROW_ARGS row, col P(HELD_ARGS)))
+#define POINT a = P(join)(a, P(value)(ARGS, ROW_ARGS row, col P(HELD_ARGS)))
 #else
 #define POINT P(value)(ARGS, ROW_ARGS row, col P(HELD_ARGS))
 #endif
@@ -24,7 +24,7 @@ static __device__ void P(step)(PARAMS, ROW_PARAMS idx row)
 static __device__ void P(step)(PARAMS, ROW_PARAMS idx row, int lane, bool here P(HELD_PARAMS) P(FOLD_PARAMS))
 {
 #if P(REDUCES)
-    P(STATE) a = P(identity)();
+    P(TYPE) a = P(identity)();
 #endif
     if (here) {
 #if P(HELD)

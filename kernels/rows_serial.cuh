@@ -2,35 +2,35 @@
  * that compilers turn into vectors of the 32 running values. With QUICK, four vectors are joined while a running value is in a
  * register: that is faster, and compiled more slowly. */
 #if P(REDUCES)
-static __device__ P(STATE) P(fold)(PARAMS, ROW_PARAMS idx row, idx from, int count)
+static __device__ P(TYPE) P(fold)(PARAMS, ROW_PARAMS idx row, idx from, int count)
 {
 #if CHUNKS_MOST > 1
-    P(STATE) chunk[CHUNKS_MOST];
+    P(TYPE) chunk[CHUNKS_MOST];
     for (int c = 0; c < count; c++) {
         idx col = (from + c) * FOLD_CHUNK;
 #else
         idx col = from * FOLD_CHUNK;
 #endif
         const idx end = P(INNER) - col < FOLD_CHUNK ? P(INNER) : col + FOLD_CHUNK;
-        P(STATE) a[32];
+        P(TYPE) a[32];
         for (int l = 0; l < 32; l++)
             a[l] = P(identity)();
 #if QUICK
         for (; col + 4 * 32 <= end; col += 4 * 32)
             for (int l = 0; l < 32; l++) {
-                P(STATE) x = a[l];
-                x = P(TAKE)(x, P(value)(ARGS, ROW_ARGS row, col + l));
-                x = P(TAKE)(x, P(value)(ARGS, ROW_ARGS row, col + l + 32));
-                x = P(TAKE)(x, P(value)(ARGS, ROW_ARGS row, col + l + 64));
-                x = P(TAKE)(x, P(value)(ARGS, ROW_ARGS row, col + l + 96));
+                P(TYPE) x = a[l];
+                x = P(join)(x, P(value)(ARGS, ROW_ARGS row, col + l));
+                x = P(join)(x, P(value)(ARGS, ROW_ARGS row, col + l + 32));
+                x = P(join)(x, P(value)(ARGS, ROW_ARGS row, col + l + 64));
+                x = P(join)(x, P(value)(ARGS, ROW_ARGS row, col + l + 96));
                 a[l] = x;
             }
 #endif
         for (; col + 32 <= end; col += 32)
             for (int l = 0; l < 32; l++)
-                a[l] = P(TAKE)(a[l], P(value)(ARGS, ROW_ARGS row, col + l));
+                a[l] = P(join)(a[l], P(value)(ARGS, ROW_ARGS row, col + l));
         for (int l = 0; col + l < end; l++)
-            a[l] = P(TAKE)(a[l], P(value)(ARGS, ROW_ARGS row, col + l));
+            a[l] = P(join)(a[l], P(value)(ARGS, ROW_ARGS row, col + l));
         for (int l = 0; l < 16; l++)
             a[l] = P(join)(a[l], a[l + 16]);
         for (int l = 0; l < 8; l++)

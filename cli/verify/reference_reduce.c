@@ -1,6 +1,6 @@
-/* Reductions, scans and statistics: each result is computed from its elements in row-major order. Sums may be
- * off by eps / 2 * sum |x| and an ulp, running sums by c * log2(n) * eps * sum |x|, with the eps of the precision in
- * which they are summed. */
+/* Reductions, scans and statistics: each result is computed from its elements in row-major order. The error
+ * bound of sums is eps / 2 * sum |x| for each addition that a value takes part in, and an ulp; of running sums it is
+ * c * log2(n) * eps * sum |x|. The eps is that of the precision in which they are summed. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +10,17 @@
 typedef real (*fold)(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol);
 
 static real depth(int64_t n) { return 4 + 2 * log2l((real)n + 1); }
+
+/* Half of the most additions that one of n values takes part in: in one of 32 lanes of a chunk of 1,024, then joining
+ * lanes and chunks. */
+static real sum_share(int64_t n)
+{
+    const real lanes = 32, chunk = fminl((real)n, 1024);
+    return n < 1 ? 0
+                 : (ceill(chunk / lanes) - 1 + ceill(log2l(fminl(chunk, lanes))) +
+                    ceill(log2l(ceill((real)n / 1024)))) /
+                       2;
+}
 
 /* The error from rounding to the result's dtype. */
 static real rounding(ig_dtype out, real want) { return real_ulp(out, want); }
@@ -36,7 +47,7 @@ static real sum_of(ig_dtype out, const real *v, int64_t n, real share, real *tol
 static real fold_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
 {
     (void)d;
-    return sum_of(out, v, n, 0.5L, tol);
+    return sum_of(out, v, n, sum_share(n), tol);
 }
 
 static real fold_running_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
@@ -118,7 +129,7 @@ static real fold_mean(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *
         size += fabsl(v[i]);
     }
     const real mean = sum / (real)n;
-    *tol = real_eps(compute) * size / (real)n + rounding(out, mean);
+    *tol = (sum_share(n) + 1) * real_eps(compute) * size / (real)n + rounding(out, mean);
     return mean;
 }
 

@@ -175,8 +175,8 @@ IG_API ig_array *ig_astype(ig_array *x, ig_dtype dtype);
 
 /* Axis None means all axes. Reduced axes are removed, or kept with length 1 if keepdims. */
 
-/* The sum; of floats of one sign within 1 ulp. Integers and bool are summed in i64 (unsigned in
- * u64) unless dtype is given. */
+/* The sum; of floats pairwise, above sums of 32 values. Integers and bool are summed in i64
+ * (unsigned in u64) unless dtype is given. */
 IG_API ig_array *ig_sum(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdims);
 /* The product; dtype as for sum. */
 IG_API ig_array *ig_prod(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdims);

@@ -178,8 +178,6 @@ void node_kernel_release(node_kernel *k); /* NULL is fine */
 typedef struct node_attr {
     uint16_t fold;   /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
     uint16_t copy;   /* not 0: recomputed on purpose; equal only to nodes with the same number */
-    bool plain;      /* reduce: a sum of floats without compensation */
-    bool pairs;      /* reduce: a last axis has the sum of floats and what its roundings lost */
     bool descending; /* sort, argsort */
     bool right;      /* searchsorted */
     bool add;        /* write: adds to the old value */

@@ -209,9 +209,8 @@ box stage_block(const stage *s, int64_t tile, int64_t part);
 /* The block of each end that a part of a tile needs. Returns the place of the part's first element in the rows of
  * these blocks, which may begin before it. */
 int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want);
-/* Builds the result of a part of a tile from the blocks of the ends; for a sum of floats, pairs (node_attr). sum: the
- * result of the parts before, for STAGE_PRODUCT and STAGE_TABLE; for STAGE_SCAN what they left in out[1], NULL for the
- * first part. Returns the number of arrays, 0 on failure. */
+/* Builds the result of a part of a tile from the blocks of the ends. sum: the result of the parts before, for
+ * STAGE_PRODUCT and STAGE_TABLE; for STAGE_SCAN what they left in out[1], NULL for the first part. Returns the number of arrays, 0 on failure. */
 int stage_build(const stage *s, int64_t tile, int64_t part, int64_t skip, ig_array *const *ends,
                 ig_array *sum, ig_array **out);
 /* Joins the results of a part of a row and of the parts that follow; the result belongs to the scope. */

@@ -159,33 +159,13 @@ static ig_array *as_lanes(ig_array *x)
     return x && dtype_is_half((ig_dtype)x->dtype) ? build_cast(x, IG_F32) : x;
 }
 
-static bool is_sum_of_floats(const ig_array *root)
-{
-    return root->attr.fold == OP_sum && dtype_is_float((ig_dtype)root->in[0]->dtype) &&
-           op_rows[root->op].cls == CLASS_REDUCE && !root->attr.plain &&
-           node_program(root) == PROGRAM_REDUCE;
-}
-
-/* The root's reduction along the last axis of `row`. pairs: with a last axis of two values. */
-static ig_array *reduce_like(const ig_array *root, ig_array *row, ig_dtype dtype, bool pairs)
+/* The root's reduction along the last axis of `row`. */
+static ig_array *reduce_like(const ig_array *root, ig_array *row, ig_dtype dtype)
 {
     node_attr attr = root->attr;
     attr.ndim[0] = 1;
-    attr.pairs = pairs;
-    if (!row)
-        return NULL;
-    int64_t shape[IG_MAX_NDIM];
-    memcpy(shape, row->view.shape, sizeof shape);
-    shape[row->view.ndim - 1] = 2;
-    return array_node(root->op, dtype, row->view.ndim - !pairs, shape, &row, 1, &attr);
-}
-
-/* One of the two values of each pair. */
-static ig_array *half_of(ig_array *pairs, int nth)
-{
-    view v = pairs->view;
-    v.offset += nth * v.stride[--v.ndim];
-    return array_view(OP_slice, pairs, &v);
+    return row ? array_node(root->op, dtype, row->view.ndim - 1, row->view.shape, &row, 1, &attr)
+               : NULL;
 }
 
 static int build_fold(const stage *s, int64_t part, int64_t skip, ig_array *x, ig_array **out)
@@ -196,13 +176,13 @@ static int build_fold(const stage *s, int64_t part, int64_t skip, ig_array *x, i
         return 0;
     if (node_program(root) == PROGRAM_ARGREDUCE) {
         const bool most = root->op == OP_argmax;
-        ig_array *place = reduce_like(root, row, IG_I64, false);
+        ig_array *place = reduce_like(root, row, IG_I64);
         out[0] = ig_add(place, build_scalar_int(part * s->part, IG_I64));
         out[1] = most ? ig_max(row, IG_AXES(-1), false) : ig_min(row, IG_AXES(-1), false);
         return out[0] && out[1] ? 2 : 0;
     }
     const ig_dtype dtype = dtype_is_half((ig_dtype)root->dtype) ? IG_F32 : (ig_dtype)root->dtype;
-    out[0] = reduce_like(root, row, dtype, is_sum_of_floats(root));
+    out[0] = reduce_like(root, row, dtype);
     return out[0] ? 1 : 0;
 }
 
@@ -266,20 +246,12 @@ int fold_join(const ig_array *root, ig_array *const *left, ig_array *const *righ
         out[1] = ig_where(better, y, x);
         return out[0] && out[1] ? 2 : 0;
     }
-    if (is_sum_of_floats(root)) {
-        ig_array *s = half_of(left[0], 0), *y = half_of(right[0], 0);
-        ig_array *t = ig_add(s, y), *z = ig_subtract(t, s);
-        ig_array *e = ig_add(ig_add(half_of(left[0], 1), half_of(right[0], 1)),
-                             ig_add(ig_subtract(s, ig_subtract(t, z)), ig_subtract(y, z)));
-        out[0] = t && e ? ig_stack((ig_array *[]){t, e}, 2, -1) : NULL;
-        return out[0] ? 1 : 0;
-    }
     switch (root->attr.fold) {
     case OP_sum: out[0] = ig_add(left[0], right[0]); break;
     case OP_prod: out[0] = ig_multiply(left[0], right[0]); break;
     default: {
         ig_array *both = ig_stack((ig_array *[]){left[0], right[0]}, 2, -1);
-        out[0] = reduce_like(root, both, (ig_dtype)left[0]->dtype, false);
+        out[0] = reduce_like(root, both, (ig_dtype)left[0]->dtype);
     }
     }
     return out[0] ? 1 : 0;
@@ -289,13 +261,5 @@ ig_array *stage_finish(const stage *s, int64_t tile, ig_array *const *made)
 {
     if (s->kind == STAGE_TABLE)
         return table_finish(s, tile, made[0]);
-    const ig_array *root = s->root[0];
-    ig_array *y = made[0];
-    if (s->kind == STAGE_FOLD && is_sum_of_floats(root)) {
-        ig_array *e = half_of(y, 1), *zero = build_scalar(0, (ig_dtype)y->dtype);
-        y = half_of(y, 0);
-        ig_array *counts = ig_logical_and(ig_not_equal(e, zero), ig_equal(ig_subtract(e, e), zero));
-        y = ig_where(counts, ig_add(y, e), y);
-    }
-    return y ? build_cast(y, (ig_dtype)root->dtype) : NULL;
+    return made[0] ? build_cast(made[0], (ig_dtype)s->root[0]->dtype) : NULL;
 }

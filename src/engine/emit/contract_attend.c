@@ -69,7 +69,7 @@ static bool is_local(const program *p, int slot)
 static bool find_values(const program *p, int n, held_values *h)
 {
     if (n != 4 || p[1].kind != PROGRAM_REDUCE || p[2].kind != PROGRAM_REDUCE ||
-        p[1].fold != OP_max || p[1].dtype != IG_F32 || p[2].dtype != IG_F32 || p[2].compensated ||
+        p[1].fold != OP_max || p[1].dtype != IG_F32 || p[2].dtype != IG_F32 ||
         contraction_lane(&p[0]) != IG_F32 || contraction_lane(&p[3]) != IG_F32)
         return false;
     const tape_inst *score = only_store(&p[0].post), *e = only_store(&p[2].pre);

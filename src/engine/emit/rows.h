@@ -60,12 +60,10 @@ void rows_values(emit_writer *w, const program *p, int k, int64_t rows);
  * arguments. */
 void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks);
 void rows_pass_shared(emit_writer *w, const program *p, int k, bool chunks);
-/* The type of the values that a program folds. */
+/* The type of the values that a program folds, and its bytes. */
 const char *rows_type(const program *p);
-/* The type of a running value: the same, or with compensation (program.compensated) a pair; and its bytes. */
-const char *rows_state(const program *p);
-int64_t rows_state_bytes(const program *p);
-/* join<k>(x, y) of running values, identity<k>(), and with compensation take<k>(x, y): x with a value y added. */
+int64_t rows_type_bytes(const program *p);
+/* join<k>(x, y) and identity<k>(). */
 void rows_join(emit_writer *w, const program *p, int k);
 /* Bytes of shared memory that rows_declare_shared takes for the reductions among n programs. */
 int64_t rows_shared_bytes(const program *p, int n, const emit_target *t, int chunks);

@@ -75,15 +75,7 @@ bool rows_local_store(emit_writer *w, const emit_space *s, int k, const int *def
 
 const char *rows_type(const program *p) { return emit_lane_type(p->dtype); }
 
-const char *rows_state(const program *p)
-{
-    return !p->compensated ? rows_type(p) : p->dtype == IG_F64 ? "double2" : "float2";
-}
-
-int64_t rows_state_bytes(const program *p)
-{
-    return (int64_t)ig_dtype_bytes(dtype_lane(p->dtype)) * (p->compensated ? 2 : 1);
-}
+int64_t rows_type_bytes(const program *p) { return (int64_t)ig_dtype_bytes(dtype_lane(p->dtype)); }
 
 void rows_value(emit_writer *w, const program *p, int k, int64_t rows, const emit_locals *locals,
                 const held_values *held)
@@ -129,43 +121,12 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
                           .rows = p->post.size,
                           .program = k};
     const ig_dtype core = p->kind == PROGRAM_ARGREDUCE ? IG_I64 : p->dtype;
-    const bool adds = p->compensated && !p->pairs;
-    text_add(&w->body, "static __device__ void %s%d(PARAMS, %sidx row, %s %s)\n{\n",
-             p->pairs ? "point" : "result", k, ROWS_LOCAL_PARAMS(locals),
-             adds ? rows_state(p) : emit_lane_type(core), adds ? "sum" : "core");
-    if (adds)
-        text_add(&w->body,
-                 "    const bool counts = sum.y != 0 && sum.y - sum.y == 0;\n"
-                 "    const %s core = counts ? sum.x + sum.y : sum.x;\n",
-                 rows_type(p));
-    text_add(&w->body, "    const idx i = row;\n    (void)i;\n");
+    text_add(&w->body,
+             "static __device__ void result%d(PARAMS, %sidx row, %s core)\n{\n"
+             "    const idx i = row;\n    (void)i;\n",
+             k, ROWS_LOCAL_PARAMS(locals), emit_lane_type(core));
     emit_tape(w, &s);
     text_add(&w->body, "}\n\n");
-    if (p->pairs)
-        text_add(&w->body,
-                 "static __device__ void result%d(PARAMS, idx row, %s sum)\n{\n"
-                 "    point%d(ARGS, 2 * row, sum.x);\n"
-                 "    point%d(ARGS, 2 * row + 1, sum.y);\n}\n\n",
-                 k, rows_state(p), k, k);
-}
-
-/* The order of these operations is part of the definition: see reduce.c of the CPU. */
-static void write_pairs(emit_writer *w, const program *p, int k)
-{
-    const char *type = rows_type(p), *pair = rows_state(p);
-    text_add(&w->body,
-             "static __device__ %s take%d(%s x, %s y)\n{\n"
-             "    const %s t = x.x + y;\n"
-             "    return make_%s(t, x.y + (y - (t - x.x)));\n}\n\n",
-             pair, k, pair, type, type, pair);
-    text_add(&w->body,
-             "static __device__ %s join%d(%s x, %s y)\n{\n"
-             "    const %s t = x.x + y.x, z = t - x.x;\n"
-             "    return make_%s(t, (x.y + y.y) + ((x.x - (t - z)) + (y.x - z)));\n}\n\n",
-             pair, k, pair, pair, type, pair);
-    text_add(&w->body, "static __device__ %s identity%d()\n{\n    return make_%s(", pair, k, pair);
-    emit_identity(&w->body, p->fold, p->dtype);
-    text_add(&w->body, ", 0);\n}\n\n");
 }
 
 void rows_join(emit_writer *w, const program *p, int k)
@@ -174,10 +135,6 @@ void rows_join(emit_writer *w, const program *p, int k)
     if (emit_needs_math(p->fold))
         w->uses |= USES_MATH;
     w->needs_f64 = w->needs_f64 || p->dtype == IG_F64;
-    if (p->compensated) {
-        write_pairs(w, p, k);
-        return;
-    }
     text_add(&w->body, "static __device__ %s join%d(%s x, %s y)\n{\n    return ", type, k, type,
              type);
     emit_expression(&w->body, p->fold, p->dtype, "x", "y");
@@ -198,29 +155,20 @@ void rows_fill(emit_writer *w, const program *p, int k, int64_t rows, rows_share
 {
     char name[32];
     const bool reduces = p->kind == PROGRAM_REDUCE, shuffles = w->target->subgroup == FOLD_WIDTH;
-    const char *state = rows_state(p);
+    const char *type = rows_type(p);
     const int64_t inner = reduces ? p->inner : rows ? p->pre.size / rows : 0;
     hole_int(w, hole_of(name, "REDUCES", k), reduces);
     if (w->windows)
         hole_int(w, hole_of(name, "INNER", k), inner);
     else
         hole_size(w, hole_of(name, "INNER", k), inner);
-    hole_text(w, hole_of(name, "TYPE", k), "%s", rows_type(p));
-    hole_text(w, hole_of(name, "STATE", k), "%s", state);
-    hole_text(w, hole_of(name, "TAKE", k), "%s%d", p->compensated ? "take" : "join", k);
-    if (p->compensated)
-        text_add(&w->body,
-                 "#define DOWN%d(x, n) make_%s(__shfl_down_sync(0xffffffffu, (x).x, n), "
-                 "__shfl_down_sync(0xffffffffu, (x).y, n))\n",
-                 k, state);
-    else
-        text_add(&w->body, "#define DOWN%d(x, n) (%s)__shfl_down_sync(0xffffffffu, x, n)\n", k,
-                 state);
+    hole_text(w, hole_of(name, "TYPE", k), "%s", type);
+    text_add(&w->body, "#define DOWN%d(x, n) (%s)__shfl_down_sync(0xffffffffu, x, n)\n", k, type);
     text_add(&w->body, "#define FOLD_PARAMS%d ", k);
     if (reduces && shared == ROWS_CHUNK_SHARED)
-        text_add(&w->body, ", %s *chunk", state);
+        text_add(&w->body, ", %s *chunk", type);
     if (reduces && shared != ROWS_NO_SHARED && !shuffles)
-        text_add(&w->body, ", %s *s", state);
+        text_add(&w->body, ", %s *s", type);
     text_add(&w->body, "\n#define FOLD_ARGS%d %s\n", k, shuffles ? "" : ", s");
 }
 
@@ -252,9 +200,9 @@ void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks)
     if (p->kind != PROGRAM_REDUCE)
         return;
     if (w->target->subgroup != FOLD_WIDTH)
-        text_add(&w->body, "__shared__ %s s%d[%d]; ", rows_state(p), k, ROWS_THREADS);
+        text_add(&w->body, "__shared__ %s s%d[%d]; ", rows_type(p), k, ROWS_THREADS);
     if (chunks)
-        text_add(&w->body, "__shared__ %s chunk%d[%d]; ", rows_state(p), k, chunks);
+        text_add(&w->body, "__shared__ %s chunk%d[%d]; ", rows_type(p), k, chunks);
 }
 
 int64_t rows_shared_bytes(const program *p, int n, const emit_target *t, int chunks)
@@ -263,7 +211,7 @@ int64_t rows_shared_bytes(const program *p, int n, const emit_target *t, int chu
     int64_t bytes = 0;
     for (int k = 0; k < n; k++)
         if (p[k].kind == PROGRAM_REDUCE)
-            bytes += values * rows_state_bytes(&p[k]);
+            bytes += values * rows_type_bytes(&p[k]);
     return bytes;
 }
 

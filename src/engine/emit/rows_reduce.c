@@ -51,8 +51,8 @@ static ig_status start(emit_writer *w, const program *p, const emit_target *t, b
 /* Values in scratch memory, after the first `before` values. */
 static void fill_partial(emit_writer *w, const program *p, int64_t before)
 {
-    const int64_t bytes = before * rows_state_bytes(p);
-    hole_pointer(w, "PARTIAL", writer_scratch(w, rows_state(p), (uint64_t)bytes));
+    const int64_t bytes = before * rows_type_bytes(p);
+    hole_pointer(w, "PARTIAL", writer_scratch(w, rows_type(p), (uint64_t)bytes));
 }
 
 /* ---- long rows: ranges of chunks, then their values ---- */
@@ -109,7 +109,7 @@ static ig_status emit_ranges(const program *p, const emit_target *t, int64_t ran
         emit_range_free(&part, p);
         TRY(status);
     }
-    const uint64_t bytes = (uint64_t)(p->outer * ranges * rows_state_bytes(p));
+    const uint64_t bytes = (uint64_t)(p->outer * ranges * rows_type_bytes(p));
     out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
     return emit_join_ranges(p, t, ranges, out);
 }
@@ -121,7 +121,7 @@ static ig_status emit_join_parts(const program *p, const emit_target *t, int64_t
                                  emitted *out)
 {
     const int threads = t->cpu ? 1 : ROWS_THREADS;
-    const uint64_t bytes = (uint64_t)(p->outer * parts * rows_state_bytes(p));
+    const uint64_t bytes = (uint64_t)(p->outer * parts * rows_type_bytes(p));
     emit_writer w;
     out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
     TRY(start(&w, p, t, false, true, out));
@@ -176,9 +176,7 @@ static ig_status emit_empty(const program *p, const emit_target *t, emitted *out
     emit_writer w;
     TRY(start(&w, p, t, false, true, out));
     hole_int(&w, "THREADS", ROWS_THREADS);
-    if (p->compensated)
-        hole_text(&w, "NOTHING", "make_%s(0, 0)", rows_state(p));
-    else if (p->fold == OP_sum)
+    if (p->fold == OP_sum)
         hole_text(&w, "NOTHING", "(%s)0", rows_type(p));
     else if (p->dtype == IG_BOOL)
         hole_text(&w, "NOTHING", "(%s)(identity0() != 0)", rows_type(p));

@@ -98,8 +98,7 @@ static bool can_chain(const schedule *s, const program *p, int64_t outer, int fi
 {
     const bool fits = p->kind != PROGRAM_CONTRACT || rules->chain_matrix_bytes == 0 ||
                       matrix_bytes(p) <= rules->chain_matrix_bytes;
-    bool core = p->kind == PROGRAM_MAP ||
-                (p->kind == PROGRAM_REDUCE && p->outer == outer && !p->pairs) ||
+    bool core = p->kind == PROGRAM_MAP || (p->kind == PROGRAM_REDUCE && p->outer == outer) ||
                 (p->kind == PROGRAM_CONTRACT && fits && contract_fits(s, p, outer, first));
     return core && !program_is_span(p) && tape_fits(s, &p->pre, outer, first) &&
            tape_fits(s, &p->post, outer, first);

@@ -25,8 +25,7 @@ static int64_t row_points(const chain *h, const access *a)
 static ig_status check_shape(const chain *h, int i)
 {
     const program *p = &h->c->s->program[i];
-    bool good = p->kind == PROGRAM_MAP ||
-                (p->kind == PROGRAM_REDUCE && p->outer == h->rows && !p->pairs) ||
+    bool good = p->kind == PROGRAM_MAP || (p->kind == PROGRAM_REDUCE && p->outer == h->rows) ||
                 (p->kind == PROGRAM_CONTRACT && p->extent[0] * p->extent[1] == h->rows);
     good = good && p->by_rows == h->c->s->program[h->begin].by_rows;
     if (!good || program_is_span(p) || p->pre.size % h->rows != 0 || p->post.size % h->rows != 0)

@@ -176,9 +176,7 @@ static void describe_core(emitter *e, program *p, const ig_array *x)
     p->dtype = (ig_dtype)x->in[0]->dtype;
     p->fold = x->attr.fold;
     if (p->kind != PROGRAM_CONTRACT) {
-        p->compensated = p->fold == OP_sum && dtype_is_float(p->dtype) && !x->attr.plain;
-        p->pairs = x->attr.pairs;
-        p->outer = view_size(&x->view) / (p->pairs ? 2 : 1);
+        p->outer = view_size(&x->view);
         p->inner = 1;
         const view *v = &x->in[0]->view;
         for (int i = v->ndim - x->attr.ndim[0]; i < v->ndim; i++)

@@ -389,7 +389,7 @@ static bool find_permutation(const ig_array *y, int *perm)
 static bool is_span(const ig_array *x, const ig_array *y)
 {
     const int64_t n = view_size(&y->view);
-    return view_size(&x->view) == (x->attr.pairs ? 2 : 1) && n > 0 && y->view.offset >= 0 &&
+    return view_size(&x->view) == 1 && n > 0 && y->view.offset >= 0 &&
            view_is_contiguous(&y->view) && y->view.offset + n <= view_size(&y->root->view);
 }
 

@@ -279,8 +279,7 @@ static bool put_node(graph *g, const ig_array *x)
               .copy = a->copy,
               .fold = a->fold,
               .dtype = x->dtype,
-              .flags = (uint8_t)(a->descending | a->right << 1 | a->add << 2 |
-                                 (a->plain | a->symmetric) << 7 | a->pairs << 6 |
+              .flags = (uint8_t)(a->descending | a->right << 1 | a->add << 2 | a->symmetric << 7 |
                                  (x->op == OP_contract ? g->math << 3 : 0)),
               .own_ndim = (uint8_t)x->view.ndim,
               .has = (uint8_t)((axis ? HAS_AXIS : 0) | (a->kernel ? HAS_KERNEL : 0) |

@@ -61,7 +61,7 @@ int op_softmax(op_id op, const ig_arg *args, ig_array **out)
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
     ig_array *below = ig_subtract(x, row_max(x, axis)), *e = ig_exp(below);
-    ig_array *sum = build_plain_sum(e, axis, true);
+    ig_array *sum = ig_sum(e, axis, IG_DTYPE_NONE, true);
     return composite_result(out,
                             op == OP_softmax ? ig_multiply(e, ig_reciprocal(sum))
                                              : ig_subtract(below, ig_log(sum)),
@@ -113,20 +113,11 @@ static ig_array *scaled_by(ig_array *x, ig_array *square, double eps)
     return ig_multiply(x, ig_rsqrt(ig_add(square, ig_float(eps))));
 }
 
-/* The mean along axis, without compensation: it would cost time, because rows are short and in the cache. */
-static ig_array *plain_mean(op_id op, ig_array *x, ig_ints axis)
-{
-    if (!x)
-        return NULL;
-    ig_array *sum = build_plain_sum(x, axis, true);
-    return ig_divide(sum, build_beside(sum, (double)composite_length(op, x, axis)));
-}
-
 /* x with mean 0 and variance 1 along axis. */
 static ig_array *normalised(op_id op, ig_array *x, ig_ints axis, double eps)
 {
-    ig_array *centred = ig_subtract(x, plain_mean(op, x, axis));
-    return scaled_by(centred, plain_mean(op, ig_square(centred), axis), eps);
+    ig_array *centred = ig_subtract(x, composite_mean(op, x, axis, true));
+    return scaled_by(centred, composite_mean(op, ig_square(centred), axis, true), eps);
 }
 
 int op_layer_norm(op_id op, const ig_arg *args, ig_array **out)
@@ -148,7 +139,7 @@ int op_rms_norm(op_id op, const ig_arg *args, ig_array **out)
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
-    ig_array *y = scaled_by(x, plain_mean(op, ig_square(x), axis), args[3].u.f);
+    ig_array *y = scaled_by(x, composite_mean(op, ig_square(x), axis, true), args[3].u.f);
     return composite_result(out, affine(op, y, &args[1], &no_bias, axis), dtype);
 }
 
@@ -260,7 +251,7 @@ static ig_array *attend(ig_array *scores, ig_array *value)
     ig_array *most = build_constant_max(scores, IG_AXES(-1));
     ig_array *none = ig_equal(most, ig_float(-INFINITY));
     ig_array *e = ig_exp(ig_subtract(scores, ig_where(none, ig_float(0), most)));
-    ig_array *sum = ig_where(none, ig_float(1), build_plain_sum(e, IG_AXES(-1), true));
+    ig_array *sum = ig_where(none, ig_float(1), ig_sum(e, IG_AXES(-1), IG_DTYPE_NONE, true));
     return ig_divide(ig_matmul(e, value), sum);
 }
 
@@ -365,7 +356,7 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     ig_array *at = ig_expand_dims(labels, IG_AXES(axis));
     /* log_softmax at the label only: no array of the size of the logits is stored. */
     ig_array *most = row_max(x, IG_AXES(axis)), *below = ig_subtract(x, most);
-    ig_array *total = ig_log(build_plain_sum(ig_exp(below), IG_AXES(axis), true));
+    ig_array *total = ig_log(ig_sum(ig_exp(below), IG_AXES(axis), IG_DTYPE_NONE, true));
     ig_array *chosen = ig_subtract(ig_take_along_axis(x, at, axis), most);
     ig_array *loss = ig_negative(ig_subtract(chosen, total));
     ig_array *in[ENTROPY_INPUTS] = {x, ig_subtract(below, total), at};

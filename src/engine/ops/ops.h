@@ -80,8 +80,6 @@ ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n); /* x b
 ig_array *build_cast(ig_array *x, ig_dtype dtype); /* x itself if it has that dtype */
 ig_array *build_broadcast(op_id op, ig_array *x, int ndim, const int64_t *shape);
 ig_array *build_reshape(op_id op, ig_array *x, int ndim, const int64_t *shape);
-/* Sums x along axis without compensation. */
-ig_array *build_plain_sum(ig_array *x, ig_ints axis, bool keepdims);
 /* max(x, axis, keepdims) without a gradient. */
 ig_array *build_constant_max(ig_array *x, ig_ints axis);
 ig_array *build_permute(op_id op, ig_array *x, const int *axes);

@@ -128,7 +128,7 @@ static ig_dtype sum_dtype(const ig_array *x) { return x->dtype == IG_F64 ? IG_F6
 
 static ig_array *fold_sum(ig_array *seen, ig_ints axes)
 {
-    return build_plain_sum(build_cast(seen, sum_dtype(seen)), axes, false);
+    return ig_sum(build_cast(seen, sum_dtype(seen)), axes, IG_DTYPE_NONE, false);
 }
 
 /* The number of elements of the windows along one axis: the same for all, or one for each. */
@@ -310,7 +310,7 @@ int op_adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
     ig_array *seen = covered(op, args, BORDER_ZERO, size);
     if (!seen)
         return 0;
-    ig_array *sums = build_plain_sum(build_cast(seen, sum_dtype(x)), cover_axes(op), false);
+    ig_array *sums = ig_sum(build_cast(seen, sum_dtype(x)), cover_axes(op), IG_DTYPE_NONE, false);
     return op_one(out, mean_of(op, x, sums, size, window_axes(op)));
 }
 

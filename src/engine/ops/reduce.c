@@ -40,7 +40,7 @@ static int64_t length_of(const ig_array *x, const int *axes, int n)
 }
 
 static int reduce(op_id op, op_id fold, ig_array *x, ig_dtype dtype, ig_ints axis, bool keepdims,
-                  bool plain, ig_array **out)
+                  ig_array **out)
 {
     int axes[IG_MAX_NDIM];
     int n = x ? infer_axes(op, axis, x->view.ndim, axes) : -1;
@@ -56,7 +56,7 @@ static int reduce(op_id op, op_id fold, ig_array *x, ig_dtype dtype, ig_ints axi
     ig_array *in = reduced_last(op, x, axes, n);
     if (!in)
         return 0;
-    node_attr attr = {.fold = (uint16_t)fold, .plain = plain, .ndim = {(uint8_t)n}};
+    node_attr attr = {.fold = (uint16_t)fold, .ndim = {(uint8_t)n}};
     ig_array *y = array_node(op, dtype, x->view.ndim - n, in->view.shape, &in, 1, &attr);
     return op_one(out, keepdims && n ? with_axes(op, y, x, axes, n) : y);
 }
@@ -83,29 +83,21 @@ int op_fold(op_id op, const ig_arg *args, ig_array **out)
         FAIL_NONE(IG_ERR_DTYPE, "%s: dtype bool cannot hold the result; use any or all",
                   op_rows[op].name);
     return reduce(op, op, build_cast(x, dtype), dtype, arg_ints(&args[1]), args[sums ? 3 : 2].u.b,
-                  false, out);
-}
-
-ig_array *build_plain_sum(ig_array *x, ig_ints axis, bool keepdims)
-{
-    ig_array *y = NULL;
-    if (x)
-        reduce(OP_sum, OP_sum, x, (ig_dtype)x->dtype, axis, keepdims, true, &y);
-    return y;
+                  out);
 }
 
 ig_array *build_constant_max(ig_array *x, ig_ints axis)
 {
     ig_array *y = NULL;
     if (x)
-        reduce(OP_max, OP_max, x, (ig_dtype)x->dtype, axis, true, false, &y);
+        reduce(OP_max, OP_max, x, (ig_dtype)x->dtype, axis, true, &y);
     return y ? array_view(OP_stop_gradient, y, &y->view) : NULL;
 }
 
 int op_truth(op_id op, const ig_arg *args, ig_array **out)
 {
     return reduce(op, op == OP_all ? OP_min : OP_max, build_cast(args[0].u.array, IG_BOOL), IG_BOOL,
-                  arg_ints(&args[1]), args[2].u.b, false, out);
+                  arg_ints(&args[1]), args[2].u.b, out);
 }
 
 int op_argreduce(op_id op, const ig_arg *args, ig_array **out)
@@ -114,7 +106,7 @@ int op_argreduce(op_id op, const ig_arg *args, ig_array **out)
     if (x->dtype == IG_BOOL)
         x = build_cast(x, IG_U8);
     ig_ints axis = args[1].kind == IG_ARG_INT ? (ig_ints){&args[1].u.i, 1} : (ig_ints){NULL, 0};
-    return reduce(op, op == OP_argmax ? OP_max : OP_min, x, IG_I64, axis, args[2].u.b, false, out);
+    return reduce(op, op == OP_argmax ? OP_max : OP_min, x, IG_I64, axis, args[2].u.b, out);
 }
 
 /* ---- scans ---- */

@@ -51,7 +51,7 @@ static ig_array *lower_integral(ig_array *c, ig_array *x)
     ig_array *u = ig_divide(n.at, special_column(unit));
     ig_array *power = ig_negative(ig_add(ig_multiply(special_column(c), u),
                                          ig_multiply(special_column(x), ig_expm1(ig_negative(u)))));
-    ig_array *sum = build_plain_sum(ig_multiply(ig_exp(power), n.weight), IG_AXES(-1), false);
+    ig_array *sum = ig_sum(ig_multiply(ig_exp(power), n.weight), IG_AXES(-1), IG_DTYPE_NONE, false);
     return ig_divide(sum, unit);
 }
 
@@ -62,7 +62,7 @@ static ig_array *upper_integral(ig_array *a, ig_array *x, ig_array *unit)
     ig_array *u = ig_divide(n.at, special_column(unit));
     ig_array *power = ig_subtract(ig_multiply(special_column(ig_plus(a, -1)), ig_log1p(u)),
                                   ig_multiply(special_column(x), u));
-    ig_array *sum = build_plain_sum(ig_multiply(ig_exp(power), n.weight), IG_AXES(-1), false);
+    ig_array *sum = ig_sum(ig_multiply(ig_exp(power), n.weight), IG_AXES(-1), IG_DTYPE_NONE, false);
     return ig_divide(sum, unit);
 }
 
@@ -189,7 +189,7 @@ static ig_array *beta_integral(ig_array *a, ig_array *b, ig_array *x, ig_array *
     ig_array *grows = ig_negative(ig_multiply(special_column(odds), ig_expm1(ig_negative(u))));
     ig_array *power = ig_subtract(ig_multiply(special_column(less), ig_log1p(grows)),
                                   ig_multiply(special_column(a), u));
-    ig_array *sum = build_plain_sum(ig_multiply(ig_exp(power), n.weight), IG_AXES(-1), false);
+    ig_array *sum = ig_sum(ig_multiply(ig_exp(power), n.weight), IG_AXES(-1), IG_DTYPE_NONE, false);
     return ig_divide(sum, unit);
 }
 

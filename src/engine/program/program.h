@@ -8,7 +8,7 @@
  * decides which instructions are on which tape, and never changes what an instruction computes.
  *
  *   MAP        pre                          out[i] = f(loads at i)
- *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer), or (outer, 2): pairs.
+ *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner), of post (outer).
  *                                           If outer is 1, inner may be a range of the points of pre
  *   ARGREDUCE  the same; the value is the i64 index of the extreme
  *   CONTRACT   in[0], in[1] -> post         out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k]
@@ -112,12 +112,10 @@ extern const program_kind_row program_kinds[PROGRAM_KINDS];
 
 typedef struct program {
     program_kind kind;
-    ig_dtype dtype;   /* the core's element dtype (storage); its lanes compute */
-    ig_math math;     /* CONTRACT: the order and precision of its sums */
-    bool symmetric;   /* CONTRACT: see node_attr */
-    uint16_t fold;    /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
-    bool compensated; /* REDUCE: a sum of floats that collects its rounding errors and adds them */
-    bool pairs; /* REDUCE: does not add them: post has two points for each row, sum and errors */
+    ig_dtype dtype;  /* the core's element dtype (storage); its lanes compute */
+    ig_math math;    /* CONTRACT: the order and precision of its sums */
+    bool symmetric;  /* CONTRACT: see node_attr */
+    uint16_t fold;   /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
     bool descending; /* SORT, ARGSORT */
     bool right;      /* SEARCH: the position after equal elements */
     bool add;        /* WRITE: adds to the old value */

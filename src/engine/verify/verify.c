@@ -180,8 +180,8 @@ static ig_status fetch(const checker *c)
 typedef enum error_bound_kind {
     BOUND_EXACT,    /* the f64 result, rounded */
     BOUND_ULP,      /* a number of ulp of the result, or of size */
-    BOUND_SUM,      /* a pairwise sum: size is the sum of absolute values */
-    BOUND_PAIRS,    /* a compensated sum: size as for BOUND_SUM */
+    BOUND_SUM,      /* a sum of a reduction: size is the sum of absolute values */
+    BOUND_RUNNING,  /* a running sum: size as for BOUND_SUM */
     BOUND_IN_ORDER, /* a sum of `terms` terms, one after another */
     BOUND_PRODUCT,  /* a product of `terms` factors */
     BOUND_KERNEL,   /* a user's kernel: its sums are unknown, so relative to its largest result */
@@ -201,6 +201,21 @@ typedef struct error_bound {
     bool flushes;            /* bf16 instructions read subnormal numbers as 0 */
 } error_bound;
 
+/* True if size is needed. */
+static bool adds_up(const error_bound *b)
+{
+    return b->kind == BOUND_SUM || b->kind == BOUND_RUNNING || b->kind == BOUND_IN_ORDER;
+}
+
+/* The most additions that one of n values takes part in: in its lane, then joining lanes and chunks. */
+static double fold_depth(double n)
+{
+    const double lanes = 32, chunk = fmin(n, 1024);
+    return n < 1 ? 0
+                 : ceil(chunk / lanes) - 1 + ceil(log2(fmin(chunk, lanes))) +
+                       ceil(log2(ceil(n / 1024)));
+}
+
 /* The dtype in which f16 and bf16 are computed. */
 static ig_dtype computed_in(ig_dtype d) { return dtype_is_half(d) ? IG_F32 : d; }
 
@@ -215,10 +230,8 @@ static int64_t last_axes(const ig_array *x, int n)
 static void bound_of_fold(error_bound *b, const ig_array *x, int n_axes)
 {
     b->terms = last_axes(x->in[0], n_axes);
-    const bool pairs = node_program(x) == PROGRAM_REDUCE && !x->attr.plain;
-    b->kind = x->attr.fold == OP_sum    ? (pairs ? BOUND_PAIRS : BOUND_SUM)
-              : x->attr.fold == OP_prod ? BOUND_PRODUCT
-                                        : BOUND_EXACT;
+    const error_bound_kind sum = node_program(x) == PROGRAM_REDUCE ? BOUND_SUM : BOUND_RUNNING;
+    b->kind = x->attr.fold == OP_sum ? sum : x->attr.fold == OP_prod ? BOUND_PRODUCT : BOUND_EXACT;
 }
 
 /* The error bound of a node. Integer results are exact. */
@@ -283,7 +296,7 @@ static ig_status compute_bound(const checker *c, const ig_array *x, error_bound 
     int n = 0;
     all[n++] = b->want =
         node_again(c, x, wide ? IG_F64 : b->dtype, by_steps ? stand_host : stand_wide);
-    if (b->kind == BOUND_SUM || b->kind == BOUND_PAIRS || b->kind == BOUND_IN_ORDER)
+    if (adds_up(b))
         all[n++] = b->size = node_again(c, x, IG_F64, stand_size);
     if (c->flushes && !by_steps)
         all[n++] = b->flushed = node_again(c, x, wide ? IG_F64 : b->dtype, stand_flushed);
@@ -331,8 +344,7 @@ static double allowance(const measure *m, int64_t i)
     const double want = fabs(m->want[i]), ulp = ulp_of(&m->f, want), n = (double)b->terms;
     const double size = m->size ? m->size[i] : 0;
     const double reference = b->dtype == IG_F64 ? 2 : 1; /* the reference has an error, too */
-    if ((b->kind == BOUND_SUM || b->kind == BOUND_PAIRS || b->kind == BOUND_IN_ORDER) &&
-        size > m->adds.max)
+    if (adds_up(b) && size > m->adds.max)
         return INFINITY;
     if (b->kind == BOUND_PRODUCT &&
         (m->above[i] > m->adds.max || m->below[i] < m->adds.smallest_normal))
@@ -340,8 +352,8 @@ static double allowance(const measure *m, int64_t i)
     switch (b->kind) {
     case BOUND_ULP:
         return reference * b->ulp * ulp_of(&m->f, fmax(want, isfinite(size) ? size : 0));
-    case BOUND_SUM: return reference * (4 + 2 * log2(n + 1)) * m->adds.eps * size + ulp;
-    case BOUND_PAIRS: return reference * m->adds.eps / 2 * size + ulp;
+    case BOUND_SUM: return reference * fold_depth(n) * m->adds.eps / 2 * size + ulp;
+    case BOUND_RUNNING: return reference * (4 + 2 * log2(n + 1)) * m->adds.eps * size + ulp;
     case BOUND_IN_ORDER: /* products below the normal numbers are rounded to the smallest step */
         return reference * (n + 2) * m->adds.eps * size + ulp / 2 +
                n * (m->lifted ? 1 : m->adds.eps) * m->adds.smallest_normal +

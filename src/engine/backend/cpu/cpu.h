@@ -91,27 +91,8 @@ enum {
     HALF_ROUNDED = 2, /* y = the sum, rounded */
     HALF_STORED = 4   /* an element = the sum */
 };
-/* *s, *e = the sum, as sum_level's, of a row applied to a[i] and b[i]; e may be NULL: without compensation. The row's
- * result may be stored in d[i]. */
-typedef void (*sum_loop)(int64_t n, void *s, void *e, void *d, const void *a, const void *b);
-/* Sums of floats with compensation. A value is a pair: s[i] and e[i]. reduce/reduce.c states the order. */
-typedef struct sum_level {
-    /* Pair r = the sum of the r-th row of a, which has len values, 0 < len <= TAPE_BLOCK. */
-    void (*rows)(int64_t rows, int64_t len, void *s, void *e, const void *a);
-    /* The sums of two rows of TAPE_BLOCK values each. */
-    void (*two)(void *s, void *e, const void *a, void *s_2, void *e_2, const void *a_2);
-    /* Adds x[i] to pair i. */
-    void (*add)(int64_t n, void *s, void *e, const void *x);
-    /* Adds a[i], then a[i + step], and so on to pair i: FOLD_ROWS values. */
-    void (*add_rows)(int64_t n, void *s, void *e, const void *a, int64_t step);
-    /* Pair i = the sum of a[i], a[i + step], and so on: len values, 0 < len <= TAPE_BLOCK. Returns false, and does
-     * nothing, if n is less than a register has. */
-    bool (*columns)(int64_t n, int64_t len, void *s, void *e, const void *a, int64_t step);
-    /* Adds the pair y[i], f[i] to pair i. */
-    void (*join)(int64_t n, void *s, void *e, const void *y, const void *f);
-    /* s[i] = the result of pair i. */
-    void (*finish)(int64_t n, void *s, const void *e);
-} sum_level;
+/* *s = the sum of a row applied to a[i] and b[i], whose result may be stored in d[i]. */
+typedef void (*sum_loop)(int64_t n, void *s, void *d, const void *a, const void *b);
 
 /* Micro-kernels of the contraction (lanes/gemm.c). */
 typedef struct gemm_level gemm_level;
@@ -168,8 +149,10 @@ typedef struct cpu_level {
     /* d[r] = the fold of the r-th row of a, which has len values, 0 < len <= TAPE_BLOCK.
      * reduce/reduce.c states the order. */
     void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);
-    /* The loops of sums with compensation; NULL for integers. */
-    const sum_level *(*sum)(ig_dtype lane);
+    /* d[i] = the fold of a[i], a[i + step], and so on: len values, 0 < len <= TAPE_BLOCK. Returns false, and does
+     * nothing, if there is no such loop or n is less than a register has. */
+    bool (*fold_columns)(int op, ig_dtype lane, int64_t n, int64_t len, void *d, const void *a,
+                         int64_t step);
     /* The loop that computes rows and sums their result, with the bits of the separate loops: row
      * `second` (square, or NO_ROW) of row `first` (or NO_ROW) of a[i] and
      * b[i]. keeps: the result of `first` is stored in d[i]; one: 0 or MAP_ONE_B. 0 < n <=
@@ -255,9 +238,9 @@ void tape_sum_start(tape_run *run);
 /* How many rows of len points one call of tape_fold may take. */
 int64_t tape_fold_most(const tape_run *run, int64_t len);
 /* d[r] = the fold of the tape's result, in lanes of dtype, for the r-th row of len points from
- * start on. Not NULL e: pairs d[r], e[r] of a sum with compensation. */
+ * start on. */
 void tape_fold(tape_run *run, int fold, ig_dtype dtype, int64_t start, int64_t n, int64_t len,
-               void *d, void *e);
+               void *d);
 /* The n lanes of register r after that call, contiguous. */
 void *tape_lanes(tape_run *run, int r, ig_dtype dtype, int64_t n);
 

@@ -5,10 +5,6 @@
 #define TEMPLATE "engine/backend/cpu/lanes/fold_row.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
-enum { SUM_AHEAD = 2048 }; /* bytes between what a sum reads and what it fetches */
-#define TEMPLATE "engine/backend/cpu/lanes/sum.inc"
-#include "engine/backend/cpu/lanes/each_float.inc"
-#undef TEMPLATE
 #define TEMPLATE "engine/backend/cpu/lanes/fold.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
@@ -20,7 +16,7 @@ enum { SUM_PRODUCTS, SUM_SQUARES, SUM_DIFFERENCES, SUM_KINDS };
     X(PRODUCTS, 0, 0) \
     X(SQUARES, 0, 0) \
     X(DIFFERENCES, 0, 0) X(DIFFERENCES, 0, 2) X(DIFFERENCES, 1, 0) X(DIFFERENCES, 1, 2)
-#define SUM_LOOP_ARGS int64_t n, void *s, void *e, void *d, const void *a, const void *b
+#define SUM_LOOP_ARGS int64_t n, void *s, void *d, const void *a, const void *b
 #define TEMPLATE "engine/backend/cpu/lanes/sum_of.inc"
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
@@ -78,9 +74,11 @@ static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d,
     folds(lane)->fold(op, rows, len, d, a);
 }
 
-static const sum_level *lane_sum(ig_dtype lane)
+static bool lane_fold_columns(int op, ig_dtype lane, int64_t n, int64_t len, void *d, const void *a,
+                              int64_t step)
 {
-    return !dtype_is_float(lane) ? NULL : lane == IG_F64 ? &sum_level_f64 : &sum_level_f32;
+    return dtype_is_float(lane) &&
+           (lane == IG_F64 ? fold_columns_f64 : fold_columns_f32)(op, n, len, d, a, step);
 }
 
 static sum_loop lane_sum_of(int first, int second, ig_dtype lane, bool keeps, int one)
@@ -182,7 +180,7 @@ const cpu_level PART(cpu_level) = {
     .join = lane_join,
     .join_rows = lane_join_rows,
     .fold = lane_fold,
-    .sum = lane_sum,
+    .fold_columns = lane_fold_columns,
     .sum_of = lane_sum_of,
     .fold_two = lane_fold_two,
     .extreme = lane_extreme,

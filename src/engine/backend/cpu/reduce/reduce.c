@@ -7,12 +7,6 @@
  * are there, the rest from the right. A range of 2^k chunks is a subtree of that, so a long row can
  * be split into tasks.
  *
- * A sum of floats has compensation: a running value is a pair (s, e) with the sum and what its roundings have lost.
- * A value x is added to a lane by t = s + x, e = e + (x - (t - s)), s = t. A pair (y, f) is joined by t = s + y, z = t - s,
- * e = (e + f) + ((s - (t - z)) + (y - z)), s = t. The result is s + e, or s if e is 0 or not finite; for a part of a row
- * that is joined later (program.pairs) it is s and e. So s has the bits of a sum without compensation, which the sums of
- * a softmax are (node_attr.plain).
- *
  * Rows that are not contiguous (a sum over the first axis) are folded side by side: the tape runs
  * over (inner, outer) instead, and each output has its own lanes. */
 #include "engine/backend/cpu/cpu.h"
@@ -40,7 +34,7 @@ enum {
 /* Outputs are computed `width` at a time: a strip. */
 typedef struct reduce_plan {
     int64_t width, strips;
-    int64_t lane, value;   /* bytes of a lane, and of a value: a lane or, with compensation, two */
+    int64_t lane;          /* bytes of a value */
     int64_t group;         /* strips of a task, when rows are whole */
     int64_t chunks;        /* of a row */
     int64_t range, ranges; /* chunks of a task, and tasks of a strip, when rows are split */
@@ -50,7 +44,7 @@ typedef struct reduce_plan {
     bool plain;     /* ... of contiguous rows */
     pool_plan pool; /* across, bare: windows are folded where they are */
     tape turned;    /* across: the pre tape over (inner, outer) */
-    char *partial;  /* ranges > 1: strip s, range r at (s * ranges + r) * width * value */
+    char *partial;  /* ranges > 1: strip s, range r at (s * ranges + r) * width * lane */
 } reduce_plan;
 
 /* ---- planning ---- */
@@ -150,12 +144,11 @@ static int64_t lane_bytes(const program *p)
 {
     return (int64_t)ig_dtype_bytes(dtype_lane(p->dtype));
 }
-static int64_t value_bytes(const program *p) { return lane_bytes(p) * (p->compensated ? 2 : 1); }
 
 /* The width of a strip whose rows are read in place: the largest that leaves enough tasks. */
 static int64_t width_plain(const program *p)
 {
-    const int64_t value = value_bytes(p), tasks = 2 * pool_threads();
+    const int64_t value = lane_bytes(p), tasks = 2 * pool_threads();
     const int64_t chunks = ceil_div(p->inner, TAPE_BLOCK);
     int64_t width = PLAIN_BYTES / value;
     while (width > PLAIN_LEAST / value && ceil_div(p->outer, width) * chunks < tasks)
@@ -178,7 +171,7 @@ static void plan_strips(const program *p, int axis, reduce_plan *r)
     while ((int64_t)1 << (r->depth - 2) < r->chunks)
         r->depth++;
     plan_ranges(p, r);
-    if (r->bare && !p->compensated)
+    if (r->bare)
         pool_choose(&r->pool, p, axis);
 }
 
@@ -186,13 +179,12 @@ void *cpu_reduce_plan(const program *p)
 {
     reduce_plan r = {.width = 1, .depth = 2, .group = 1, .ranges = 1};
     r.lane = lane_bytes(p);
-    r.value = value_bytes(p);
     /* One row may be a span, and as long as some axes of pre by chance. */
     const int axis = p->outer > 1 ? axis_of_inner(&p->pre, p->inner) : -1;
     if (p->outer > 0 && p->inner > 0)
         plan_strips(p, axis, &r);
     const size_t operands = r.across ? (size_t)p->pre.n_operand * sizeof(operand) : 0;
-    const int64_t partial = r.ranges > 1 ? r.strips * r.ranges * r.width * r.value : 0;
+    const int64_t partial = r.ranges > 1 ? r.strips * r.ranges * r.width * r.lane : 0;
     const size_t planned = r.across ? tape_plan_bytes(&p->pre) : 0;
     char *block = memory_get(sizeof r + operands + planned + (size_t)partial);
     if (!block)
@@ -213,7 +205,6 @@ typedef struct reduce_job {
     const reduce_plan *plan;
     const binding *b;
     const cpu_level *level;
-    const sum_level *sum; /* NULL: without compensation */
     cpu_fault *fault;
 } reduce_job;
 
@@ -225,11 +216,7 @@ typedef struct reduce_worker {
     char *lanes; /* across: FOLD_LANES strips */
 } reduce_worker;
 
-/* A strip: `width` lanes; with compensation followed by as many, the second parts of the pairs. */
-static size_t strip_bytes(const reduce_plan *r) { return (size_t)(r->width * r->value); }
-
-/* The second parts that belong to lanes in the strip that begins at d. */
-static void *lost_of(const reduce_plan *r, const void *d) { return (char *)d + r->width * r->lane; }
+static size_t strip_bytes(const reduce_plan *r) { return (size_t)(r->width * r->lane); }
 
 /* Values that are passed to the epilogue at a time. */
 static int64_t core_values(const reduce_plan *r)
@@ -241,7 +228,7 @@ static int64_t core_values(const reduce_plan *r)
 static size_t core_bytes(const reduce_plan *r)
 {
     const int64_t index = sizeof(int64_t);
-    return (size_t)(core_values(r) * (r->value > index ? r->value : index));
+    return (size_t)(core_values(r) * (r->lane > index ? r->lane : index));
 }
 
 /* Bytes before the tapes' scratch. */
@@ -278,65 +265,19 @@ static void worker_start(reduce_worker *w, const reduce_job *j, char *scratch)
     tape_start(&w->post, &j->p->post, j->b, j->fault, tapes + pre_bytes(pre));
 }
 
-/* Joins value i of (y, f) to value i of (d, e); e and f matter with compensation only. */
-static void join(const reduce_job *j, int64_t n, void *d, void *e, const void *y, const void *f)
+/* Joins y[i] to d[i]. */
+static void join(const reduce_job *j, int64_t n, void *d, const void *y)
 {
-    if (j->sum)
-        j->sum->join(n, d, e, y, f);
-    else
-        j->level->join(j->p->fold, j->p->dtype, n, d, d, y);
-}
-
-/* Adds x[i] to value i. */
-static void take(const reduce_job *j, int64_t n, void *d, void *e, const void *x)
-{
-    if (j->sum)
-        j->sum->add(n, d, e, x);
-    else
-        j->level->join(j->p->fold, j->p->dtype, n, d, d, x);
-}
-
-/* A block of lanes of pairs. */
-typedef union pair_lanes {
-    float f[TAPE_BLOCK];
-    double d[TAPE_BLOCK];
-} pair_lanes;
-
-/* out = x[0], y[0], x[1], y[1], ... */
-static void interleave(int64_t n, int64_t lane, pair_lanes *out, const void *x, const void *y)
-{
-    if (lane == sizeof(float))
-        for (int64_t i = 0; i < n; i++) {
-            out->f[2 * i] = ((const float *)x)[i];
-            out->f[2 * i + 1] = ((const float *)y)[i];
-        }
-    else
-        for (int64_t i = 0; i < n; i++) {
-            out->d[2 * i] = ((const double *)x)[i];
-            out->d[2 * i + 1] = ((const double *)y)[i];
-        }
+    j->level->join(j->p->fold, j->p->dtype, n, d, d, y);
 }
 
 /* Passes outputs [o, o + n), whose values are in w->core, to the epilogue. */
 static void pass_on(reduce_worker *w, int64_t o, int64_t n)
 {
     const reduce_plan *r = w->j->plan;
-    const bool pairs = w->j->p->pairs;
-    const int64_t at_once = pairs ? TAPE_BLOCK / 2 : TAPE_BLOCK;
     const int64_t bytes = w->j->p->kind == PROGRAM_ARGREDUCE ? (int64_t)sizeof(int64_t) : r->lane;
-    const char *lost = w->core + core_values(r) * r->lane;
-    _Alignas(64) pair_lanes both;
-    if (w->j->sum && !pairs)
-        w->j->sum->finish(n, w->core, lost);
-    for (int64_t i = 0; i < n; i += at_once) {
-        const int64_t now = n - i < at_once ? n - i : at_once;
-        const char *x = w->core + i * bytes;
-        if (pairs) {
-            interleave(now, r->lane, &both, x, lost + i * bytes);
-            tape_block(&w->post, 2 * (o + i), 2 * now, &both);
-        } else
-            tape_block(&w->post, o + i, now, x);
-    }
+    for (int64_t i = 0; i < n; i += TAPE_BLOCK)
+        tape_block(&w->post, o + i, n - i < TAPE_BLOCK ? n - i : TAPE_BLOCK, w->core + i * bytes);
 }
 
 static int64_t chunk_length(const program *p, int64_t chunk)
@@ -345,51 +286,38 @@ static int64_t chunk_length(const program *p, int64_t chunk)
     return left < TAPE_BLOCK ? left : TAPE_BLOCK;
 }
 
-/* ---- leaves of the pairwise joining: values (d, e) of outputs [o, o + n) for chunk (or range) c ---- */
+/* ---- leaves of the pairwise joining: values d of outputs [o, o + n) for chunk (or range) c ---- */
 
-typedef void (*reduce_leaf)(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e);
+typedef void (*reduce_leaf)(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d);
 
-static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
+static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
 {
     const program *p = w->j->p;
     const int64_t len = chunk_length(p, c);
     assert(n == 1 || len == p->inner);
-    tape_fold(&w->pre, p->fold, p->dtype, p->first + o * p->inner + c * TAPE_BLOCK, n, len, d,
-              w->j->sum ? e : NULL);
+    tape_fold(&w->pre, p->fold, p->dtype, p->first + o * p->inner + c * TAPE_BLOCK, n, len, d);
 }
 
-/* Where the second parts of the lanes are. */
-static char *lanes_lost(const reduce_worker *w)
-{
-    return w->lanes + FOLD_LANES * w->j->plan->width * w->j->plan->lane;
-}
-
-/* (d, e) = the lanes of n outputs side by side, each of len values, joined by halving. Joining the
+/* d = the lanes of n outputs side by side, each of len values, joined by halving. Joining the
  * identity changes nothing, so lanes without a value are left out. */
-static void join_lanes(reduce_worker *w, int64_t n, int64_t len, void *d, void *e)
+static void join_lanes(reduce_worker *w, int64_t n, int64_t len, void *d)
 {
     const int64_t strip = n * w->j->plan->lane;
-    char *lost = lanes_lost(w);
     int64_t have = len < FOLD_LANES ? len : FOLD_LANES, half = FOLD_LANES / 2;
     while (half >= have)
         half /= 2;
     for (; half > 0; have = half, half /= 2)
-        join(w->j, (have - half) * n, w->lanes, lost, w->lanes + half * strip, lost + half * strip);
+        join(w->j, (have - half) * n, w->lanes, w->lanes + half * strip);
     memcpy(d, w->lanes, (size_t)strip);
-    if (w->j->sum)
-        memcpy(e, lost, (size_t)strip);
 }
 
-static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
+static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
 {
     const reduce_job *j = w->j;
     const program *p = j->p;
     const int64_t len = chunk_length(p, c), first = c * TAPE_BLOCK;
     const int64_t strip = n * j->plan->lane; /* bytes */
     const int64_t at_once = n == p->outer ? TAPE_BLOCK / n : 1;
-    char *lost = lanes_lost(w);
-    if (j->sum)
-        memset(lost, 0, (size_t)(strip * (len < FOLD_LANES ? len : FOLD_LANES)));
     for (int64_t i = 0; i < len; i += at_once) {
         const int64_t rows = len - i < at_once ? len - i : at_once;
         if (j->plan->bare && i + rows <= FOLD_LANES) {
@@ -406,28 +334,17 @@ static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void 
             if (i + r < FOLD_LANES)
                 memcpy(acc, x + r * strip, (size_t)(now * strip));
             else
-                take(j, now * n, acc, lost + lane * strip, x + r * strip);
+                join(j, now * n, acc, x + r * strip);
         }
     }
-    join_lanes(w, n, len, d, e);
+    join_lanes(w, n, len, d);
 }
 
-static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
+static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
 {
     const reduce_plan *r = w->j->plan;
-    const char *from = r->partial + (o / r->width * r->ranges + c) * r->width * r->value;
+    const char *from = r->partial + (o / r->width * r->ranges + c) * r->width * r->lane;
     memcpy(d, from, (size_t)(n * r->lane));
-    if (w->j->sum)
-        memcpy(e, lost_of(r, from), (size_t)(n * r->lane));
-}
-
-/* Adds x[i], x[i + step], ... to value i: FOLD_ROWS of them. */
-static void take_rows(const reduce_job *j, int64_t n, void *d, void *e, const void *x, int64_t step)
-{
-    if (j->sum)
-        j->sum->add_rows(n, d, e, x, step);
-    else
-        j->level->join_rows(j->p->fold, j->p->dtype, n, d, x, step);
 }
 
 /* True if columns are best summed one by one: a lane has few values, or all values are in a cache. */
@@ -439,7 +356,7 @@ static bool is_small(const program *p, int64_t len, int64_t lane)
 
 /* leaf_across without the tape: rows are read in place, several rows of a lane at once. If rows are
  * adjacent, those of neighbouring lanes are read together. */
-static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d, void *e)
+static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
 {
     const reduce_job *j = w->j;
     const operand *from = &j->p->pre.operand[0];
@@ -447,29 +364,29 @@ static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     const int64_t row = from->v.stride[1], step = row * j->plan->lane;
     const char *x = operand_host(from, j->b) + c * TAPE_BLOCK * step + o * j->plan->lane;
     int64_t lanes = 1;
-    if (j->sum && is_small(j->p, len, j->plan->lane) && j->sum->columns(n, len, d, e, x, row))
+    if (is_small(j->p, len, j->plan->lane) &&
+        j->level->fold_columns(j->p->fold, j->p->dtype, n, len, d, x, row))
         return;
-    while (row == n && lanes < FOLD_LANES && 2 * lanes * n * j->plan->value <= PLAIN_BYTES)
+    while (row == n && lanes < FOLD_LANES && 2 * lanes * n * j->plan->lane <= PLAIN_BYTES)
         lanes *= 2;
     for (int64_t lane = 0; lane < FOLD_LANES && lane < len; lane += lanes) {
-        char *acc = w->lanes + lane * strip, *lost = lanes_lost(w) + lane * strip;
+        char *acc = w->lanes + lane * strip;
         const int64_t some = lane + (FOLD_ROWS - 1) * FOLD_LANES + lanes;
         int64_t i = lane;
-        if (j->sum)
-            memset(lost, 0, (size_t)(lanes * strip));
         if (some <= len)
             j->level->identity(j->p->fold, j->p->dtype, lanes * n, acc);
         for (; i + some - lane <= len; i += FOLD_ROWS * FOLD_LANES)
-            take_rows(j, lanes * n, acc, lost, x + i * step, FOLD_LANES * row);
+            j->level->join_rows(j->p->fold, j->p->dtype, lanes * n, acc, x + i * step,
+                                FOLD_LANES * row);
         for (; i < len; i += FOLD_LANES) {
             const int64_t now = len - i < lanes ? len - i : lanes;
             if (i == lane)
                 memcpy(acc, x + i * step, (size_t)(now * strip));
             else
-                take(j, now * n, acc, lost, x + i * step);
+                join(j, now * n, acc, x + i * step);
         }
     }
-    join_lanes(w, n, len, d, e);
+    join_lanes(w, n, len, d);
 }
 
 /* Joins the top two of the stack. */
@@ -477,26 +394,24 @@ static void join_top(reduce_worker *w, int depth, int64_t n)
 {
     const reduce_plan *r = w->j->plan;
     char *top = w->stack + (size_t)(depth - 1) * strip_bytes(r), *below = top - strip_bytes(r);
-    join(w->j, n, below, lost_of(r, below), top, lost_of(r, top));
+    join(w->j, n, below, top);
 }
 
-/* (d, e) = leaves [first, end) of the outputs, joined pairwise. */
+/* d = leaves [first, end) of the outputs, joined pairwise. */
 static void fold_leaves(reduce_worker *w, reduce_leaf leaf, int64_t o, int64_t n, int64_t first,
-                        int64_t end, void *d, void *e)
+                        int64_t end, void *d)
 {
     const reduce_plan *r = w->j->plan;
     int depth = 0;
     for (int64_t c = first; c < end; c++) {
         char *top = w->stack + (size_t)depth++ * strip_bytes(r);
-        leaf(w, o, n, c, top, lost_of(r, top));
+        leaf(w, o, n, c, top);
         for (int64_t k = c - first + 1; k % 2 == 0; k /= 2)
             join_top(w, depth--, n);
     }
     for (; depth > 1; depth--)
         join_top(w, depth, n);
     memcpy(d, w->stack, (size_t)(n * r->lane));
-    if (w->j->sum)
-        memcpy(e, lost_of(r, w->stack), (size_t)(n * r->lane));
 }
 
 /* True if outputs are single and their values are contiguous lanes in place. max and min have their
@@ -513,26 +428,21 @@ static bool is_stream(const reduce_job *j)
 static void fold_streams(reduce_worker *w, int64_t o, int64_t first, int64_t half, char *d)
 {
     const reduce_job *j = w->j;
-    const int64_t lane = j->plan->lane, value = j->plan->value, far = half * TAPE_BLOCK * lane;
+    const int64_t lane = j->plan->lane, far = half * TAPE_BLOCK * lane;
     const char *x = operand_host(&j->p->pre.operand[0], j->b) +
                     (j->p->first + o * j->p->inner + first * TAPE_BLOCK) * lane;
-    char *stacks[2] = {w->stack, w->stack + j->plan->depth * value};
+    char *stacks[2] = {w->stack, w->stack + j->plan->depth * lane};
     int depth = 0;
     for (int64_t c = 0; c < half; c++, x += TAPE_BLOCK * lane) {
-        char *top = stacks[0] + depth * value, *top_2 = stacks[1] + depth * value;
-        if (j->sum)
-            j->sum->two(top, top + lane, x, top_2, top_2 + lane, x + far);
-        else
-            j->level->fold_two(j->p->fold, j->p->dtype, top, x, top_2, x + far);
+        char *top = stacks[0] + depth * lane, *top_2 = stacks[1] + depth * lane;
+        j->level->fold_two(j->p->fold, j->p->dtype, top, x, top_2, x + far);
         for (int64_t k = c + 1; k % 2 == 0; k /= 2, depth--)
-            for (int i = 0; i < 2; i++) {
-                char *y = stacks[i] + depth * value, *below = y - value;
-                join(j, 1, below, below + lane, y, y + lane);
-            }
+            for (int i = 0; i < 2; i++)
+                join(j, 1, stacks[i] + (depth - 1) * lane, stacks[i] + depth * lane);
         depth++;
     }
-    join(j, 1, stacks[0], stacks[0] + lane, stacks[1], stacks[1] + lane);
-    memcpy(d, stacks[0], (size_t)value);
+    join(j, 1, stacks[0], stacks[1]);
+    memcpy(d, stacks[0], (size_t)lane);
 }
 
 /* The index of the extreme in each row. */
@@ -584,7 +494,7 @@ static void task_group(void *ctx, int64_t task, int worker)
             find_extremes(&w, o, n, (int64_t *)w.core + done);
         else
             fold_leaves(&w, r->ranges > 1 ? leaf_partial : leaf_of(r), o, n, 0,
-                        r->ranges > 1 ? r->ranges : r->chunks, d, d + core_values(r) * r->lane);
+                        r->ranges > 1 ? r->ranges : r->chunks, d);
         done += n;
     }
     pass_on(&w, first * r->width, done);
@@ -601,12 +511,11 @@ static void task_range(void *ctx, int64_t task, int worker)
     worker_start(&w, j, scratch_of(worker));
     if (end - first == r->range && r->range >= STREAM_FROM && end * TAPE_BLOCK <= j->p->inner &&
         is_stream(j)) {
-        fold_streams(&w, strip, first, r->range / 2, r->partial + task * r->value);
+        fold_streams(&w, strip, first, r->range / 2, r->partial + task * r->lane);
         return;
     }
-    char *d = r->partial + task * r->width * r->value;
-    fold_leaves(&w, leaf_of(r), strip * r->width, outputs_of(j, strip), first, end, d,
-                lost_of(r, d));
+    char *d = r->partial + task * r->width * r->lane;
+    fold_leaves(&w, leaf_of(r), strip * r->width, outputs_of(j, strip), first, end, d);
 }
 
 /* Rows without elements give the identity; that of a sum is +0 and that of a bool 0 or 1. */
@@ -628,12 +537,8 @@ static void reduce_empty(reduce_job *j)
 
 static reduce_job job_of(const program *p, const binding *b, cpu_fault *fault)
 {
-    return (reduce_job){.p = p,
-                        .plan = p->compiled,
-                        .b = b,
-                        .level = cpu_level_now(),
-                        .sum = p->compensated ? cpu_level_now()->sum(p->dtype) : NULL,
-                        .fault = fault};
+    return (reduce_job){
+        .p = p, .plan = p->compiled, .b = b, .level = cpu_level_now(), .fault = fault};
 }
 
 ig_status cpu_reduce(const program *p, const binding *b)
@@ -698,11 +603,11 @@ void cpu_reduce_rows(void *scratch, int64_t first, int64_t n)
         int64_t done = 0, from = o;
         while (o < first + n && done + width <= TAPE_BLOCK) {
             const int64_t now = first + n - o < width ? first + n - o : width;
-            char *d = s->w.core + done * r->lane, *e = d + core_values(r) * r->lane;
+            char *d = s->w.core + done * r->lane;
             if (r->chunks == 1)
-                leaf_along(&s->w, o, now, 0, d, e);
+                leaf_along(&s->w, o, now, 0, d);
             else
-                fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks, d, e);
+                fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks, d);
             done += now;
             o += now;
         }

@@ -469,46 +469,35 @@ int64_t tape_fold_most(const tape_run *run, int64_t len)
     return is_plain(run) || folds_rows(run, 0, len) ? TAPE_BLOCK : TAPE_BLOCK / len;
 }
 
-/* d[r], e[r] = the fold of the r-th of n rows of len lanes at x. */
-static void fold_lanes(const tape_run *run, int fold, ig_dtype dtype, int64_t n, int64_t len,
-                       void *d, void *e, const void *x)
-{
-    if (e)
-        run->level->sum(dtype)->rows(n, len, d, e, x);
-    else
-        run->level->fold(fold, dtype, n, len, d, x);
-}
-
-static void fold_row(const tape_run *run, int fold, ig_dtype dtype, const some_rows *row, void *d,
-                     void *e)
+static void fold_row(const tape_run *run, int fold, ig_dtype dtype, const some_rows *row, void *d)
 {
     const rows_plan *plan = row->plan;
     run_row(run, row, 0, plan->n_step - (plan->sum ? plan->n_summed : 0));
     if (plan->sum)
-        plan->sum(row->points, d, e, row_at(row, &plan->kept, 0), row_at(row, &plan->taken[0], 0),
+        plan->sum(row->points, d, row_at(row, &plan->kept, 0), row_at(row, &plan->taken[0], 0),
                   row_at(row, &plan->taken[1], 0));
     else
-        fold_lanes(run, fold, dtype, 1, row->points, d, e,
-                   row_at(row, &plan->shown[run->t->result], 0));
+        run->level->fold(fold, dtype, 1, row->points, d,
+                         row_at(row, &plan->shown[run->t->result], 0));
 }
 
 void tape_fold(tape_run *run, int fold, ig_dtype dtype, int64_t start, int64_t n, int64_t len,
-               void *d, void *e)
+               void *d)
 {
     const rows_plan *plan = &run->plan->rows;
     if (is_plain(run)) {
         const some_rows first = row_from(plan, start, len);
-        fold_lanes(run, fold, dtype, n, len, d, e, row_at(&first, &plan->shown[run->t->result], 0));
+        run->level->fold(fold, dtype, n, len, d, row_at(&first, &plan->shown[run->t->result], 0));
         return;
     }
     if (!folds_rows(run, start, len)) {
         tape_block(run, start, n * len, NULL);
-        fold_lanes(run, fold, dtype, n, len, d, e, tape_lanes(run, run->t->result, dtype, n * len));
+        run->level->fold(fold, dtype, n, len, d, tape_lanes(run, run->t->result, dtype, n * len));
         return;
     }
     const int64_t bytes = (int64_t)ig_dtype_bytes(dtype_lane(dtype));
     for (int64_t r = 0; r < n; r++) {
         const some_rows row = row_from(plan, start + r * len, len);
-        fold_row(run, fold, dtype, &row, (char *)d + r * bytes, e ? (char *)e + r * bytes : NULL);
+        fold_row(run, fold, dtype, &row, (char *)d + r * bytes);
     }
 }
