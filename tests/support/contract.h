@@ -21,7 +21,7 @@ int64_t random_below(int64_t n);
 
 typedef struct work {
     program p;
-    ig_dtype result; /* the elements' dtype, except for i8 summed in i32 */
+    ig_dtype result; /* the elements' dtype, except with wide_sums */
     buffer buf[SLOTS];
     binding bindings[SLOTS];
     tape_inst inst[6];
@@ -42,8 +42,8 @@ typedef enum layout {
 /* Sets the strides of the view's axes. */
 void layout_axes(view *v, layout how);
 
-/* Whether products of i8 are to be summed in i32. */
-extern bool i8_to_i32;
+/* Whether results of i8 are i32, and those of halves f32: the sums as they are. */
+extern bool wide_sums;
 
 /* Everything except the inputs' strides: groups of ndim axes, whose lengths are consecutive in shape (b, m, n, k). */
 void work_shape(work *w, ig_dtype dtype, const int ndim[4], const int64_t *shape);
@@ -64,6 +64,9 @@ void work_free(work *w);
 
 /* Element i of an input, in row-major order. */
 const void *work_at(const work *w, int side, int64_t i);
+
+/* Copies the inputs' elements from another work, whose groups may be longer. */
+void work_copy_inputs(work *to, const work *from);
 
 /* Compares all elements with the reference, or about `most` of them. */
 void check_values(const work *w, int64_t most);

@@ -43,7 +43,7 @@ static void test_bytes_summed_in_i32(void **state)
     (void)state;
     static const int64_t lengths[] = {1, 3, 8, 13, 31, 33, 64, 70},
                          deep[] = {1, 7, 64, 65, 300, 1100};
-    i8_to_i32 = true;
+    wide_sums = true;
     for (int a = 0; a < ANY; a++)
         for (int b = 0; b < ANY; b++)
             check_matrix(IG_I8, 37, 53, 41, (layout)a, (layout)b, 500);
@@ -51,7 +51,7 @@ static void test_bytes_summed_in_i32(void **state)
         for (int k = i % step(3); k < 6; k += step(3))
             check_matrix(IG_I8, lengths[i % 8], lengths[i / 6], deep[k], (layout)(i % ANY), PLAIN,
                          300);
-    i8_to_i32 = false;
+    wide_sums = false;
 }
 
 static void test_transposes(void **state)

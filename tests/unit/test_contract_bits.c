@@ -84,21 +84,6 @@ static void test_same_bits_for_any_threads(void **state)
     }
 }
 
-/* Copies the inputs' elements from another work, whose groups may be longer. */
-static void work_copy_inputs(work *to, const work *from)
-{
-    const int64_t *small = to->p.extent, *large = from->p.extent, k = small[3];
-    const size_t bytes = ig_dtype_bytes(to->p.dtype);
-    for (int side = 0; side < 2; side++) {
-        const int64_t rows = small[1 + side], stride = large[1 + side];
-        for (int64_t i = 0; i < small[0] * rows * k; i++) {
-            const int64_t row = i / k % rows, batch = i / k / rows;
-            memcpy((void *)work_at(to, side, i),
-                   work_at(from, side, (batch * stride + row) * k + i % k), bytes);
-        }
-    }
-}
-
 /* For any layout of the elements, whether or not they are packed. */
 static void test_same_bits_for_any_layout(void **state)
 {

@@ -23,9 +23,9 @@ static inline int64_t cut_length(const cut *c, int64_t part)
 }
 
 /* The layout of a worker's scratch: offsets in bytes. */
-typedef struct layout {
+typedef struct scratch_layout {
     size_t panel[2], sums, edge, row[2], point[2], tape, bytes;
-} layout;
+} scratch_layout;
 
 /* Windows of in[1] that are not packed: see direct.c. */
 typedef struct direct {
@@ -59,7 +59,7 @@ typedef struct contraction {
     direct direct;          /* windows that are not packed */
     int mirror;             /* operand of the epilogue that stores a symmetric result; -1: none */
     const blas *blas;       /* computes the tiles instead of our kernels; or NULL */
-    layout at;
+    scratch_layout at;
     int threads;          /* the number of threads that the tiles are cut for ... */
     int64_t rows;         /* ... or, in a chain, the rows of a tile; 0: none */
     int64_t tiles, tasks; /* of a round ... */

@@ -47,7 +47,7 @@ cut cut_at_most(int64_t extent, int64_t most, int64_t unit)
     return cut_into(extent, (extent + most - 1) / most, unit);
 }
 
-static size_t layout_add(layout *at, int64_t bytes)
+static size_t layout_add(scratch_layout *at, int64_t bytes)
 {
     const size_t place = at->bytes;
     at->bytes += ((size_t)bytes + 63) / 64 * 64;
@@ -56,12 +56,12 @@ static size_t layout_add(layout *at, int64_t bytes)
 
 void contraction_layout(contraction *c)
 {
-    layout *at = &c->at;
+    scratch_layout *at = &c->at;
     const bool packs = c->thin < 0 && !c->blas;
     const int64_t m = packs ? panels_rows(c, 0, c->m.size) : c->m.size;
     const int64_t n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
     const int64_t deep = panel_row(c, kc);
-    *at = (layout){0};
+    *at = (scratch_layout){0};
     if (c->direct.on) {
         at->panel[0] = layout_add(at, c->m.extent * c->kc.extent * lane);
         at->panel[1] = layout_add(at, sliding_bytes(&c->direct.windows, c->element_bytes));
