@@ -37,17 +37,6 @@ static bool run_compute(calc *c, const expr *n, const value *args, value *out)
                      out);
 }
 
-static bool run_print(calc *c, const expr *n, const value *args, value *out)
-{
-    str t = {0};
-    bool fine = print_value(&t, &args[0], c->options.full);
-    if (fine && c->options.out && !c->muted)
-        fprintf(c->options.out, "%s\n", t.s ? t.s : "");
-    str_free(&t);
-    *out = (value){0};
-    return fine ? true : calc_fail_library(c, n->where);
-}
-
 /* ---- attributes; some are also functions, as in Python --------------------------------------- */
 
 static bool get_shape(calc *c, span where, ig_array *x, value *out)
@@ -487,6 +476,12 @@ static const builtin builtins[] = {
      "name: "
      "load(path)[\"x\"]",
      run_load},
+    {"loadtxt",
+     {"path", "delimiter", "skiprows"},
+     1,
+     "path, delimiter=None, skiprows=0",
+     "the numbers of a text file as f64, with blanks or a delimiter between them",
+     run_loadtxt},
     {"ndim", {"x"}, 1, "x", "the number of axes of x", run_ndim},
     {"next_key",
      {NULL},
@@ -500,7 +495,7 @@ static const builtin builtins[] = {
      "path",
      "an array in a Zarr store or another file, which is read block by block when it is needed",
      run_open},
-    {"print", {"x"}, 1, "x", "prints x", run_print},
+    {"print", {NULL}, 0, "*values, sep=\" \", end=\"\\n\"", "prints values", run_print},
     {"range",
      {"start", "stop", "step"},
      1,
@@ -530,6 +525,7 @@ static const builtin builtins[] = {
      "x, axis=None",
      "the number of elements of x, or the length of an axis",
      run_size},
+    {"str", {"x"}, 1, "x", "x as text", run_str},
     {"tuple", {"x"}, 1, "x", "the items of x as a tuple", run_tuple},
     {"value_and_grad",
      {NULL},

@@ -163,7 +163,7 @@ static bool eval_unary(calc *c, const expr *n, value *out)
            call_arrays(c, n->where, n->op->op, &array, 1, out);
 }
 
-/* Operators on dtypes, strings, None and tuples: == and !=, and + of tuples. Returns true if this is such an
+/* Operators on dtypes, strings, None and tuples: == and !=, and + of tuples and of strings. Returns true if this is such an
  * operation. */
 static bool plain_operation(calc *c, const operation *op, const value *x, const value *y,
                             value *out)
@@ -171,6 +171,14 @@ static bool plain_operation(calc *c, const operation *op, const value *x, const 
     bool tuples = x->kind == V_TUPLE && y->kind == V_TUPLE;
     if (tuples && op->number == number_add) {
         *out = value_concat(&c->scratch, x, y, V_TUPLE);
+        return true;
+    }
+    if (x->kind == V_STRING && y->kind == V_STRING && op->number == number_add) {
+        const size_t nx = strlen(x->u.s), ny = strlen(y->u.s);
+        char *both = arena_get(&c->scratch, nx + ny + 1);
+        memcpy(both, x->u.s, nx);
+        memcpy(both + nx, y->u.s, ny);
+        *out = (value){.kind = V_STRING, .u.s = both};
         return true;
     }
     bool plain = tuples || x->kind == V_DTYPE || y->kind == V_DTYPE || x->kind == V_STRING ||
@@ -288,13 +296,16 @@ static bool eval_call(calc *c, const expr *n, value *out)
     const value *variable = n->kind == N_CALL ? calc_find_name(c, n->name) : NULL;
     if (variable && variable->kind == V_FUNCTION)
         return call_value(c, n, variable, n->child, out);
-    bool is_update = false, is_random = false;
+    bool is_update = false, is_random = false, is_dict = false;
     const bool updated = index_update(c, n, &is_update, out);
     if (is_update)
         return updated;
     const bool drawn = call_random(c, n, &is_random, out);
     if (is_random)
         return drawn;
+    const bool looked_up = dict_method(c, n, &is_dict, out);
+    if (is_dict)
+        return looked_up;
     const meaning m = calc_meaning(c, n);
     expr plain = *n;
     if (n->kind == N_METHOD && is_module(c, n->child)) { /* np.sum(x) */
@@ -466,6 +477,8 @@ bool calc_eval(calc *c, const expr *n, value *out)
         [N_NAME] = eval_name,
         [N_LIST] = eval_items,
         [N_TUPLE] = eval_items,
+        [N_DICT] = dict_eval,
+        [N_FORMAT] = words_format,
         [N_UNARY] = eval_unary,
         [N_BINARY] = eval_binary,
         [N_CALL] = eval_call,
@@ -490,6 +503,7 @@ bool calc_eval(calc *c, const expr *n, value *out)
         [N_WHILE] = flow_while,
         [N_BLOCK] = flow_block,
         [N_RETURN] = flow_return,
+        [N_ASSERT] = words_assert,
         [N_NOTHING] = eval_nothing,
     };
     return evaluators[n->kind](c, n, out);

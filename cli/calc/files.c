@@ -3,7 +3,9 @@
 #include "calc/parts.h"
 
 #include "base/team.h"
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -85,6 +87,76 @@ bool run_load(calc *c, const expr *n, const value *args, value *out)
     note_file(c, path);
     return holds_names(path) ? load_named(c, n, path, out)
                              : calc_give(c, n->where, ig_load(path), out);
+}
+
+/* The numbers of a text, row by row. */
+typedef struct text_table {
+    double *at;
+    int64_t n, room, rows, columns;
+} text_table;
+
+/* Adds the numbers of a line, with this delimiter (0: blanks) between them. False if a field is not a number, or if the line
+ * has another number of fields. */
+static bool table_line(text_table *t, char *line, char delimiter)
+{
+    int64_t n = 0;
+    const char marks[] = {delimiter ? delimiter : ' ', delimiter ? 0 : '\t', 0};
+    for (char *rest = line, *field; (field = strsep(&rest, marks)) != NULL;) {
+        char *end;
+        if (!delimiter && !*field)
+            continue;
+        const double number = strtod(field, &end);
+        if (end == field || end[strspn(end, " \t")])
+            return false;
+        if (t->n == t->room) {
+            t->room = t->room ? 2 * t->room : 1024;
+            t->at = heap_resize(t->at, sizeof *t->at * (size_t)t->room);
+        }
+        t->at[t->n++] = number;
+        n++;
+    }
+    t->columns = t->rows++ ? t->columns : n;
+    return n == t->columns;
+}
+
+bool run_loadtxt(calc *c, const expr *n, const value *args, value *out)
+{
+    enum { TEXT_MOST_BYTES = 1 << 30 };
+    const value *delimiter = &args[1];
+    int64_t skip;
+    size_t bytes;
+    if (!check_path(c, n, &args[0]) || !calc_to_int(c, n->where, &args[2], 0, &skip))
+        return false;
+    if (delimiter->kind != V_NONE && (delimiter->kind != V_STRING || strlen(delimiter->u.s) != 1))
+        return calc_fail(c, n->where, "delimiter is one character in quotes");
+    note_file(c, args[0].u.s);
+    char *text = str_read_file(args[0].u.s, TEXT_MOST_BYTES, &bytes);
+    if (!text)
+        return calc_fail(c, n->where, "%s: it cannot be read: %s", args[0].u.s, strerror(errno));
+    text_table t = {0};
+    int64_t number = 0;
+    bool fine = true;
+    for (char *rest = text, *line; fine && (line = strsep(&rest, "\n")) != NULL;) {
+        line[strcspn(line, "#\r")] = 0;
+        if (++number <= skip || !line[strspn(line, " \t")])
+            continue;
+        fine = table_line(&t, line, delimiter->kind == V_NONE ? 0 : *delimiter->u.s);
+    }
+    if (!fine)
+        calc_fail(c, n->where,
+                  "%s: line %lld has a field that is not a number, or another number of fields; "
+                  "delimiter= and skiprows= tell how to read it",
+                  args[0].u.s, (long long)number);
+    const int64_t shape[2] = {t.rows, t.columns};
+    const double none = 0;
+    if (fine)
+        fine = calc_give(c, n->where,
+                         ig_from_data(t.at ? t.at : &none,
+                                      (ig_ints){shape, t.columns == 1 || !t.rows ? 1 : 2}, IG_F64),
+                         out);
+    free(t.at);
+    free(text);
+    return fine;
 }
 
 bool run_open(calc *c, const expr *n, const value *args, value *out)

@@ -14,7 +14,7 @@ bool calc_may_read(calc *c, span where)
 
 /* ---- conditions ------------------------------------------------------------------------------- */
 
-static bool truth(calc *c, const expr *n, const value *v, bool *out)
+bool calc_truth(calc *c, const expr *n, const value *v, bool *out)
 {
     if (value_is_number(v)) {
         *out = value_float_of(v) != 0;
@@ -44,7 +44,7 @@ bool flow_if(calc *c, const expr *n, value *out)
     value v;
     bool is;
     *out = (value){0};
-    if (!calc_eval(c, condition, &v) || !truth(c, condition, &v, &is))
+    if (!calc_eval(c, condition, &v) || !calc_truth(c, condition, &v, &is))
         return false;
     if (!is && !no)
         c->quiet = true;
@@ -54,7 +54,7 @@ bool flow_if(calc *c, const expr *n, value *out)
 bool flow_logic(calc *c, const expr *n, value *out)
 {
     bool is;
-    if (!calc_eval(c, n->child, out) || !truth(c, n->child, out, &is))
+    if (!calc_eval(c, n->child, out) || !calc_truth(c, n->child, out, &is))
         return false;
     if (is == (n->kind == N_OR))
         return true;
@@ -65,7 +65,7 @@ bool flow_not(calc *c, const expr *n, value *out)
 {
     value v;
     bool is;
-    if (!calc_eval(c, n->child, &v) || !truth(c, n->child, &v, &is))
+    if (!calc_eval(c, n->child, &v) || !calc_truth(c, n->child, &v, &is))
         return false;
     *out = value_bool(!is);
     return true;
@@ -113,6 +113,10 @@ bool flow_membership(calc *c, const expr *n, const value *x, const value *y, val
     bool found = false;
     if (text[1] == 's') { /* is, is not */
         found = value_equal(x, y);
+    } else if (y->kind == V_NAMED && x->kind == V_STRING) {
+        found = value_named(y, x->u.s) != NULL;
+    } else if (y->kind == V_STRING && x->kind == V_STRING) {
+        found = strstr(y->u.s, x->u.s) != NULL;
     } else if (value_has_items(y)) {
         for (int i = 0; !found && i < y->u.items.n; i++)
             found = value_equal(x, &y->u.items.v[i]);
@@ -122,7 +126,7 @@ bool flow_membership(calc *c, const expr *n, const value *x, const value *y, val
         if (!calc_to_array(c, n->where, y, &operands[0]) ||
             !calc_to_array(c, n->where, x, &operands[1]) ||
             !call_arrays(c, n->where, "equal", operands, 2, &is) ||
-            !call_arrays(c, n->where, "any", &is.u.array, 1, &is) || !truth(c, n, &is, &found))
+            !call_arrays(c, n->where, "any", &is.u.array, 1, &is) || !calc_truth(c, n, &is, &found))
             return false;
     }
     *out = value_bool(found != negated);
@@ -136,6 +140,10 @@ bool calc_items(calc *c, span where, const value *v, value *out)
     *out = *v;
     if (value_has_items(v) && !v->trace)
         return true;
+    if (v->kind == V_NAMED) {
+        *out = dict_keys(c, v);
+        return true;
+    }
     ig_array *x;
     return calc_to_array(c, where, v, &x) && call_arrays(c, where, "unstack", &x, 1, out);
 }
@@ -182,7 +190,7 @@ bool flow_each(calc *c, const expr *n, value *out)
         c->locals = before;
         fine = targets_bind(c, targets, &items.u.items.v[i], true);
         if (fine && (condition->kind != N_LITERAL || condition->literal.kind != V_NONE))
-            fine = calc_eval(c, condition, &is) && truth(c, condition, &is, &wanted);
+            fine = calc_eval(c, condition, &is) && calc_truth(c, condition, &is, &wanted);
         if (fine && wanted)
             fine = calc_eval(c, item, &kept[n_kept++]);
     }
@@ -260,7 +268,7 @@ bool flow_while(calc *c, const expr *n, value *out)
     c->quiet = true;
     for (bool first = true; fine && !c->returned; first = false) {
         value v, result;
-        fine = calc_eval(c, condition, &v) && truth(c, condition, &v, &goes_on);
+        fine = calc_eval(c, condition, &v) && calc_truth(c, condition, &v, &goes_on);
         if (!fine || !goes_on)
             break;
         fine = step_begin(c, n, first) && calc_eval(c, block, &result);

@@ -130,7 +130,7 @@ bool calc_named_item(calc *c, span where, const value *named, const char *name, 
     str_did_you_mean(&hint, &search);
     for (int i = 0; !search.best && i < named->u.items.n && hint.n < 200; i++)
         str_printf(&hint, "%s%s", i ? ", " : "; there are ", named->names[i]);
-    calc_fail(c, where, "there is no array '%s'%s", name, hint.s ? hint.s : "");
+    calc_fail(c, where, "there is no item '%s'%s", name, hint.s ? hint.s : "");
     str_free(&hint);
     return false;
 }
@@ -140,7 +140,7 @@ static bool named_item(calc *c, const expr *n, const value *named, value *out)
     const expr *item = n->child->next;
     value v;
     if (item->kind == N_SLICE || item->next || !calc_eval(c, item, &v) || v.kind != V_STRING)
-        return calc_fail(c, item->where, "named arrays take one name in quotes");
+        return calc_fail(c, item->where, "a dict takes one key in quotes");
     return calc_named_item(c, item->where, named, v.u.s, out);
 }
 
@@ -199,6 +199,8 @@ bool index_eval(calc *c, const expr *n, value *out)
     ig_array *array;
     ig_index *items;
     int count;
+    if (grid_is(c, n->child))
+        return grid_eval(c, n, out);
     if (!calc_eval(c, n->child, &x))
         return false;
     if (x.kind == V_TUPLE || (x.kind == V_LIST && is_mixed(&x)))
@@ -253,6 +255,8 @@ bool index_assign(calc *c, const expr *target, const value *v, value *out)
     ig_array *array;
     if (!calc_eval(c, target->child, &x))
         return false;
+    if (x.kind == V_NAMED)
+        return dict_assign(c, target->child->next, &x, v, out);
     if (x.kind != V_ARRAY && x.kind != V_LIST)
         return calc_fail(c, target->where, "only items of an array can be assigned, not of %s",
                          value_kind_name(x.kind));

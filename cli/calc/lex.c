@@ -199,10 +199,29 @@ static int closing_quote(const char *s, char quote, bool pasted)
     return pasted ? substitutes_for(s, quote) : *s == quote;
 }
 
-static bool lex_string(lexer *l)
+/* Adds the character at s, which may be escaped; returns its length, or 0 after a mistake. at: its place. */
+static int lex_character(lexer *l, const char *s, int at, str *out)
 {
     static const char escapes[][2] = {{'n', '\n'},  {'t', '\t'},  {'r', '\r'},
                                       {'\\', '\\'}, {'\'', '\''}, {'"', '"'}};
+    const size_t count = sizeof escapes / sizeof *escapes;
+    size_t i = 0;
+    if (*s != '\\') {
+        str_add(out, s, 1);
+        return 1;
+    }
+    while (i < count && escapes[i][0] != s[1])
+        i++;
+    if (i == count) {
+        mistake_set(l->wrong, (span){at, 2}, "unknown escape; write \\\\ for a backslash");
+        return 0;
+    }
+    str_add(out, &escapes[i][1], 1);
+    return 2;
+}
+
+static bool lex_string(lexer *l)
+{
     const char *s = l->source + l->at;
     const struct substitute *typographic = substitute_at(s);
     const char quote = typographic ? typographic->ascii[0] : s[0];
@@ -212,24 +231,81 @@ static bool lex_string(lexer *l)
     while (fine && !(closes = closing_quote(s + n, quote, typographic != NULL))) {
         if (s[n] == 0 || s[n] == '\n') {
             fine = mistake_set(l->wrong, (span){l->at, 1}, "the string is never closed");
-        } else if (s[n] != '\\') {
-            str_add(&out, s + n++, 1);
         } else {
-            size_t i = 0, count = sizeof escapes / sizeof *escapes;
-            while (i < count && escapes[i][0] != s[n + 1])
-                i++;
-            if (i < count)
-                str_add(&out, &escapes[i][1], 1);
-            else
-                fine = mistake_set(l->wrong, (span){l->at + n, 2},
-                                   "unknown escape; write \\\\ for a backslash");
-            n += 2;
+            const int bytes = lex_character(l, s + n, l->at + n, &out);
+            fine = bytes > 0;
+            n += bytes;
         }
     }
     if (fine)
         token_add(l, T_STRING, n + closes)->u.s = arena_string(l->memory, out.s, out.n);
     str_free(&out);
     return fine;
+}
+
+static bool lex_token(lexer *l);
+
+/* The tokens of {expression:format} in an f-string, from behind '{' to behind '}'. */
+static bool lex_field(lexer *l)
+{
+    const int opened = l->at - 1, depth = l->depth;
+    for (skip_blanks(l);; skip_blanks(l)) {
+        const char *s = l->source + l->at;
+        const bool outside = l->depth == depth;
+        if (*s == 0 || *s == '\n')
+            return mistake_set(l->wrong, (span){opened, 1}, "'{' is not closed in the f-string");
+        if (outside && (*s == '}' || *s == ':' || (*s == '!' && s[1] != '='))) {
+            const int n = (int)strcspn(s, "}\n");
+            if (s[n] != '}' || *s == '!')
+                return mistake_set(l->wrong, (span){l->at, 1}, "a format ends with '}': {x:.2f}");
+            const char *spec = arena_string(l->memory, s + (*s == ':'), (size_t)(n - (*s == ':')));
+            token_add(l, T_FIELD, n + 1)->u.s = spec;
+            return true;
+        }
+        if (!lex_token(l))
+            return false;
+    }
+}
+
+/* f"text {expression:format}": T_FORMAT, texts and fields, T_FORMAT. */
+static bool lex_format(lexer *l)
+{
+    const char quote = l->source[l->at + 1];
+    const int began = l->at;
+    token_add(l, T_FORMAT, 2);
+    for (str text = {0};;) {
+        const char *s = l->source + l->at;
+        const bool twice = (*s == '{' || *s == '}') && s[1] == *s;
+        if (*s == 0 || *s == '\n' || *s == quote || (*s == '{' && !twice)) {
+            if (text.n)
+                token_add(l, T_STRING, 0)->u.s = arena_string(l->memory, text.s, text.n);
+            text.n = 0;
+        }
+        bool fine = true;
+        if (*s == 0 || *s == '\n') {
+            fine = mistake_set(l->wrong, (span){began, 2}, "the string is never closed");
+        } else if (*s == quote) {
+            token_add(l, T_FORMAT, 1);
+            str_free(&text);
+            return true;
+        } else if (twice) {
+            str_add(&text, s, 1);
+            l->at += 2;
+        } else if (*s == '{') {
+            l->at++;
+            fine = lex_field(l);
+        } else if (*s == '}') {
+            fine = mistake_set(l->wrong, (span){l->at, 1}, "write }} for a '}' in an f-string");
+        } else {
+            const int bytes = lex_character(l, s, l->at, &text);
+            l->at += bytes;
+            fine = bytes > 0;
+        }
+        if (!fine) {
+            str_free(&text);
+            return false;
+        }
+    }
 }
 
 /* ---- symbols -------------------------------------------------------------------------------- */
@@ -258,10 +334,11 @@ static bool close_bracket(lexer *l, char c)
 static bool lex_symbol(lexer *l)
 {
     /* Longer symbols first. */
-    static const char *const symbols[] = {
-        "...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+=",
-        "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^=", "+",  "-",  "*",  "/",  "%",  "@",
-        "&",   "|",   "^",   "~",   "<",   ">",  "=",  "(",  ")",  "[",  "]",  ",",  ":",  "."};
+    static const char *const symbols[] = {"...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>",
+                                          "<=",  ">=",  "==",  "!=",  "+=",  "-=", "*=", "/=", "%=",
+                                          "@=",  "&=",  "|=",  "^=",  "+",   "-",  "*",  "/",  "%",
+                                          "@",   "&",   "|",   "^",   "~",   "<",  ">",  "=",  "(",
+                                          ")",   "[",   "]",   ",",   ":",   ".",  "{",  "}"};
     const char *s = l->source + l->at;
     const struct substitute *meant = substitute_at(s);
     if (meant) {
@@ -300,6 +377,8 @@ static bool lex_token(lexer *l)
         token_add(l, T_STOP, 1);
         return true;
     }
+    if ((*s == 'f' || *s == 'F') && (s[1] == '"' || s[1] == '\''))
+        return lex_format(l);
     if (is_name_start(*s)) {
         int n = 1;
         while (is_name_part(s[n]))

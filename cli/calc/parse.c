@@ -2,7 +2,8 @@
  * attributes.
  *
  *   postfix     primary { '(' arguments ')' | '[' items ']' | '.' name }
- *   primary     number | string | name | '...' | '(' ... ')' | '[' ... ']' | '[' item 'for' names 'in' values ']'
+ *   primary     number | string | f-string | name | '...' | '(' ... ')' | '[' ... ']' | '[' item 'for' names 'in' values ']'
+ *               '{' key ':' value, ... '}'
  *
  * Every function returns NULL after a mistake, and the mistake stays. */
 #include "calc/parser.h"
@@ -27,7 +28,7 @@ static const struct {
 /* Words that are no values. */
 static const char *const keywords[] = {"and",    "or",     "not",  "in",    "is",     "if",
                                        "elif",   "else",   "for",  "while", "lambda", "def",
-                                       "return", "import", "from", "pass"};
+                                       "return", "import", "from", "pass",  "assert"};
 
 /* ---- tokens and nodes ----------------------------------------------------------------------- */
 
@@ -255,6 +256,50 @@ static const expr *parse_list(parser *p)
     return n->child && n->child->kind == N_EACH && !n->child->next ? n->child : n;
 }
 
+static const expr *parse_dict(parser *p)
+{
+    expr *n = node_new(p, N_DICT, p->now++->where);
+    child_list items = {n, NULL};
+    while (!at_symbol(p, "}")) {
+        if (!child_add(p, &items, parse_whole(p)))
+            return NULL;
+        if (!take_symbol(p, ":"))
+            return expected(p, "':' and the value of the key");
+        if (!child_add(p, &items, parse_whole(p)))
+            return NULL;
+        if (!take_symbol(p, ",") && !at_symbol(p, "}"))
+            return expected(p, "',' or '}'");
+    }
+    p->now++;
+    return n;
+}
+
+static const expr *parse_format(parser *p)
+{
+    expr *n = node_new(p, N_FORMAT, p->now++->where);
+    child_list parts = {n, NULL};
+    while (p->now->kind != T_FORMAT) {
+        if (p->now->kind == T_STRING && p->now->where.n == 0) { /* text between fields */
+            const value text = {.kind = V_STRING, .u.s = p->now->u.s};
+            if (!child_add(p, &parts, parse_literal(p, text)))
+                return NULL;
+            continue;
+        }
+        const expr *inner = parse_whole(p);
+        if (inner && p->now->kind != T_FIELD)
+            return expected(p, "'}'");
+        expr *field = inner ? node_new(p, N_KEYWORD, inner->where) : NULL;
+        child_list one = {field, NULL};
+        if (!field || !child_add(p, &one, inner))
+            return NULL;
+        field->name = p->now++->u.s;
+        if (!child_add(p, &parts, field))
+            return NULL;
+    }
+    p->now++;
+    return n;
+}
+
 static const expr *parse_name(parser *p)
 {
     if (advice_for(p->now) || is_keyword(p->now))
@@ -271,6 +316,7 @@ static const expr *parse_primary(parser *p)
     case T_FLOAT: return parse_literal(p, value_float(p->now->u.f));
     case T_IMAGINARY: return parse_imaginary(p);
     case T_STRING: return parse_literal(p, (value){.kind = V_STRING, .u.s = p->now->u.s});
+    case T_FORMAT: return parse_format(p);
     case T_NAME: return parse_name(p);
     default: break;
     }
@@ -280,6 +326,8 @@ static const expr *parse_primary(parser *p)
         return parse_parentheses(p);
     if (at_symbol(p, "["))
         return parse_list(p);
+    if (at_symbol(p, "{"))
+        return parse_dict(p);
     return expected(p, "a value");
 }
 

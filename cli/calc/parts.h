@@ -158,6 +158,8 @@ bool flow_for(calc *c, const expr *n, value *out);
 bool flow_while(calc *c, const expr *n, value *out);
 bool flow_block(calc *c, const expr *n, value *out);
 bool flow_return(calc *c, const expr *n, value *out);
+/* Whether v counts as true. */
+bool calc_truth(calc *c, const expr *n, const value *v, bool *out);
 /* x in y, x is y */
 bool flow_membership(calc *c, const expr *n, const value *x, const value *y, value *out);
 /* The items of a list, tuple or array. */
@@ -199,6 +201,7 @@ bool calc_named_item(calc *c, span where, const value *named, const char *name, 
 /* files.c: load and save. */
 bool run_load(calc *c, const expr *n, const value *args, value *out);
 bool run_open(calc *c, const expr *n, const value *args, value *out);
+bool run_loadtxt(calc *c, const expr *n, const value *args, value *out);
 bool run_save(calc *c, const expr *n, const value *unused, value *out);
 void files_close(calc *c);
 
@@ -221,6 +224,24 @@ bool run_grad(calc *c, const expr *n, const value *args, value *out);
 
 /* kernel.c: kernels in CUDA C. */
 bool run_kernel(calc *c, const expr *n, const value *unused, value *out);
+
+/* words.c: f-strings, print, assert. */
+bool words_format(calc *c, const expr *n, value *out);
+bool words_assert(calc *c, const expr *n, value *out);
+bool run_print(calc *c, const expr *n, const value *unused, value *out);
+bool run_str(calc *c, const expr *n, const value *args, value *out);
+
+/* dict.c */
+bool dict_eval(calc *c, const expr *n, value *out);
+/* d[key] = v: *out is d, with v. */
+bool dict_assign(calc *c, const expr *key, const value *d, const value *v, value *out);
+value dict_keys(calc *c, const value *d); /* a tuple */
+/* d.keys(), values(), items() and get(key); *is_dict: n is such a call. */
+bool dict_method(calc *c, const expr *n, bool *is_dict, value *out);
+
+/* grid.c: mgrid, ogrid, r_ and c_. */
+bool grid_is(const calc *c, const expr *n);
+bool grid_eval(calc *c, const expr *n, value *out); /* n is an N_INDEX of such an object */
 
 /* builtin.c */
 const builtin *builtin_find(const char *name);

@@ -78,7 +78,7 @@ void print_brief(str *t, const value *v)
         str_printf(t, "%s of %d",
                    v->kind == V_LIST    ? "list"
                    : v->kind == V_TUPLE ? "tuple"
-                                        : "named arrays",
+                                        : "dict",
                    v->u.items.n);
     } else {
         print_value(t, v, false);

@@ -4,6 +4,7 @@
  *               'def' name '(' params ')' ':' block  |  'return' expressions
  *               'for' names 'in' expressions ':' block  |  'while' expression ':' block
  *               'if' expression ':' block { 'elif' expression ':' block } [ 'else' ':' block ]
+ *               'assert' expression [ ',' message ]
  *   expressions expression { ',' expression } [ ',' ]           a tuple if there is a comma
  *   block       the rest of the line, or the lines below that are indented further
  *
@@ -255,6 +256,15 @@ static const expr *parse_return(parser *p)
                : NULL;
 }
 
+static const expr *parse_assert(parser *p)
+{
+    expr *n = node_new(p, N_ASSERT, p->now++->where);
+    child_list parts = {n, NULL};
+    if (!child_add(p, &parts, parse_whole(p)))
+        return NULL;
+    return !take_symbol(p, ",") || child_add(p, &parts, parse_whole(p)) ? n : NULL;
+}
+
 /* import numpy as np: every op is already there. */
 static const expr *parse_import(parser *p)
 {
@@ -282,6 +292,7 @@ static const expr *parse_statement(parser *p)
                     : at_word(p, "if")     ? parse_if(p, p->now->where)
                     : at_word(p, "def")    ? parse_def(p)
                     : at_word(p, "return") ? parse_return(p)
+                    : at_word(p, "assert") ? parse_assert(p)
                     : at_word(p, "import") || at_word(p, "from") || at_word(p, "pass")
                         ? parse_import(p)
                         : parse_simple(p);

@@ -35,6 +35,8 @@ typedef enum token_kind {
     T_FLOAT,
     T_IMAGINARY, /* 2j */
     T_STRING,
+    T_FORMAT, /* begins or ends an f-string: its parts follow, T_STRING, or tokens up to T_FIELD */
+    T_FIELD,  /* ends an expression in an f-string; its format */
     T_SYMBOL
 } token_kind;
 
@@ -56,12 +58,14 @@ typedef enum expr_kind {
     N_IMAGINARY, /* literal: its imaginary part */
     N_NAME,      /* name */
     N_LIST,      /* items */
-    N_TUPLE,     /* items */
-    N_UNARY,     /* op, operand */
-    N_BINARY,    /* op, left, right */
-    N_CALL,      /* name, arguments */
-    N_METHOD,    /* name, receiver and arguments */
-    N_KEYWORD,   /* name, value: an argument */
+    N_DICT,      /* a key, its value, ... */
+    N_FORMAT,  /* an f-string: N_LITERAL, or N_KEYWORD with an expression and its format as name */
+    N_TUPLE,   /* items */
+    N_UNARY,   /* op, operand */
+    N_BINARY,  /* op, left, right */
+    N_CALL,    /* name, arguments */
+    N_METHOD,  /* name, receiver and arguments */
+    N_KEYWORD, /* name, value: an argument */
     N_ATTRIBUTE, /* name, receiver */
     N_INDEX,     /* receiver and items */
     N_SLICE,     /* start, stop, step: each may be a literal None */
@@ -82,6 +86,7 @@ typedef enum expr_kind {
     N_WHILE,    /* condition, block */
     N_BLOCK,    /* statements */
     N_RETURN,   /* value */
+    N_ASSERT,   /* condition, and a message or nothing */
     N_NOTHING,  /* import, pass */
     N_KINDS
 } expr_kind;

@@ -8,10 +8,10 @@
 const char *value_kind_name(value_kind kind)
 {
     static const char *const names[V_KINDS] = {
-        [V_NONE] = "None",         [V_BOOL] = "a bool",        [V_INT] = "an int",
-        [V_FLOAT] = "a float",     [V_STRING] = "a string",    [V_DTYPE] = "a dtype",
-        [V_ARRAY] = "an array",    [V_LIST] = "a list",        [V_TUPLE] = "a tuple",
-        [V_REST] = "'...'",        [V_NAMED] = "named arrays", [V_FUNCTION] = "a function",
+        [V_NONE] = "None",         [V_BOOL] = "a bool",     [V_INT] = "an int",
+        [V_FLOAT] = "a float",     [V_STRING] = "a string", [V_DTYPE] = "a dtype",
+        [V_ARRAY] = "an array",    [V_LIST] = "a list",     [V_TUPLE] = "a tuple",
+        [V_REST] = "'...'",        [V_NAMED] = "a dict",    [V_FUNCTION] = "a function",
         [V_RANDOM] = "a generator"};
     return names[kind];
 }
