@@ -56,6 +56,18 @@ static void card_threads(str *t, const ig_device_info *d)
     str_free(&line);
 }
 
+static void card_libraries(str *t, const char *device)
+{
+    const ig_library *l;
+    for (int i = 0; (l = ig_device_library(device, i)); i++) {
+        str line = {0};
+        str_printf(&line, "%s: %s%s", l->name, l->path ? "" : "not found; ",
+                   l->path ? l->path : l->remedy);
+        card_line(t, i ? "" : "libraries", line.s);
+        str_free(&line);
+    }
+}
+
 static void card(str *t, const ig_device_info *d, bool color)
 {
     str_printf(t, "%s%s%s  %s\n", color ? "\033[1m" : "", d->name, color ? "\033[0m" : "",
@@ -75,6 +87,7 @@ static void card(str *t, const ig_device_info *d, bool color)
     card_line(t, "levels", d->levels && d->level && strcmp(d->levels, d->level) ? d->levels : NULL);
     card_line(t, "features", d->isa);
     card_line(t, "blas", d->blas);
+    card_libraries(t, d->name);
     card_line(t, "note", d->note);
 }
 
@@ -106,6 +119,20 @@ static void json_close(str *t, const char *end)
     str_puts(t, end);
 }
 
+static void json_libraries(str *t, const char *device)
+{
+    const ig_library *l;
+    str_puts(t, "\"libraries\": [");
+    for (int i = 0; (l = ig_device_library(device, i)); i++) {
+        str_puts(t, "{");
+        json_text(t, "name", l->name);
+        json_text(t, "path", l->path);
+        json_text(t, "remedy", l->remedy);
+        json_close(t, "}, ");
+    }
+    json_close(t, "], ");
+}
+
 static void json_device(str *t, const ig_device_info *d)
 {
     str_puts(t, "{");
@@ -119,6 +146,7 @@ static void json_device(str *t, const ig_device_info *d)
     json_text(t, "blas", d->blas);
     json_text(t, "driver", d->driver);
     json_text(t, "limits", d->limits);
+    json_libraries(t, d->name);
     str_printf(t, "\"runs_arrays\": %s, \"runs_kernels\": %s, ", d->runs_arrays ? "true" : "false",
                d->runs_kernels ? "true" : "false");
     str_printf(t,

@@ -41,8 +41,10 @@ static const char *const environment[][2] = {
     {"IG_CUDA_GRAPHS",
      "off: a repeated schedule is launched kernel by kernel, not as one CUDA graph."},
     {"IG_NVRTC",
-     "Path of NVRTC, which compiles kernels for NVIDIA GPUs. It is also searched in CUDA_HOME, "
-     "CUDA_PATH, CONDA_PREFIX and VIRTUAL_ENV. CUDA's headers are searched beside it."},
+     "Path of NVRTC, which compiles kernels for NVIDIA GPUs. Without it, the toolkit in CUDA_HOME "
+     "or CUDA_PATH is searched, then the system's libraries, the toolkit of the nvcc on the PATH, "
+     "VIRTUAL_ENV, CONDA_PREFIX, packages of the python3 on the PATH, and the usual folders; ingot "
+     "devices prints what was found. CUDA's headers are searched beside it."},
     {"IG_CUBLASLT", "Path of cuBLASLt, which computes matrix products on NVIDIA GPUs, or off. It "
                     "is searched where "
                     "NVRTC is; without it, Ingot's own kernels compute them."},

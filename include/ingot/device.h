@@ -48,6 +48,16 @@ typedef struct ig_absent {
  * the calling thread asks again. */
 IG_API const ig_absent *ig_device_absent(int i);
 
+/* A library of the device's vendor, which Ingot uses if it is installed. */
+typedef struct ig_library {
+    const char *name;   /* "cuFFT" */
+    const char *path;   /* of its file; NULL: it was not found */
+    const char *remedy; /* if it was not found: the consequence, and what would help */
+} ig_library;
+
+/* The i-th library of a device; NULL if there are no more. Loads it. */
+IG_API const ig_library *ig_device_library(const char *device, int i);
+
 /* The device of the calling thread's new arrays: "cpu" (the default; IG_DEVICE names another), "opencl:0", or "null",
  * which computes nothing and serves to test schedules. A result is on the device of its inputs. Numbers, and arrays
  * filled with one number (ig_zeros, ig_full), can be used on any device. An op of arrays on different devices fails.

@@ -18,6 +18,36 @@ ends() {
     return 1
 }
 
+# ---- libraries: each place has one that the system's loader does not find, since the first one it sees is broken
+found() { # PATH SETTING...: devices prints the path of cuBLASLt
+    local path=$1
+    shift
+    env -u IG_CUBLASLT -u CUDA_HOME -u CUDA_PATH -u VIRTUAL_ENV -u CONDA_PREFIX LD_LIBRARY_PATH="$temporary/broken" "$@" \
+        "$ingot" devices 2>&1 | grep -A 1 '^  libraries' | grep -qF "cuBLASLt: $path" && return
+    env -u IG_CUBLASLT LD_LIBRARY_PATH="$temporary/broken" "$@" "$ingot" devices | grep -A 8 '^  libraries'
+    return 1
+}
+places=("home/lib64" "target/targets/some-linux/lib" "kit/lib64" "venv/lib/python3.9/site-packages/nvidia/cu13/lib"
+    "conda/lib" "path/lib/python3.9/site-packages/nvidia/cublas/lib")
+for place in "${places[@]}"; do
+    mkdir -p "$temporary/$place"
+    cp "$fake/libraries.so" "$temporary/$place/libcublasLt.so.12"
+done
+mkdir -p "$temporary"/{broken,links,kit/bin,path/bin}
+touch "$temporary"/broken/libcublasLt.so{,.12,.13}
+cp /bin/true "$temporary/kit/bin/nvcc"
+cp /bin/true "$temporary/path/bin/python3"
+ln -s "$temporary/kit/bin/nvcc" "$temporary/links/nvcc"
+at() { printf '%s/%s/libcublasLt.so.12' "$temporary" "${places[$1]}"; }
+check 'a library in CUDA_HOME' found "$(at 0)" CUDA_HOME="$temporary/home"
+check 'a library of a target in CUDA_PATH' found "$(at 1)" CUDA_PATH="$temporary/target"
+check 'a library of the nvcc on the PATH' found "$(at 2)" PATH="$temporary/links:/bin:/usr/bin"
+check 'a library of a Python environment' found "$(at 3)" PATH=/bin:/usr/bin VIRTUAL_ENV="$temporary/venv"
+check 'a library of a Conda environment' found "$(at 4)" PATH=/bin:/usr/bin CONDA_PREFIX="$temporary/conda"
+check 'a library of the Python on the PATH' found "$(at 5)" PATH="$temporary/path/bin:/bin:/usr/bin"
+check 'a library that a setting names' found "$fake/libraries.so" IG_CUBLASLT="$fake/libraries.so"
+check 'a library that is switched off' ends 0 'cuFFT: not found; own kernels compute Fourier transforms; unset IG_CUFFT' devices
+
 # ---- results
 check 'it is listed' ends 0 'fake GPU 0' devices
 for op in add exp softmax matmul sort sum cumulative_sum take scatter_add; do

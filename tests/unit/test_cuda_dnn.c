@@ -392,12 +392,11 @@ int main(int argc, char **argv)
     (void)argc;
     cuda_prepare(argv[0]);
     setenv("IG_CUDNN", cuda_library("libraries.so"), 1);
-    static const char *path;
     void *library = dlopen(cuda_library("libraries.so"), RTLD_NOW | RTLD_LOCAL);
     void *at[2] = {dlsym(library, "fake_dnn_fail"), dlsym(library, "fake_dnn_objects")};
     memcpy(&fail_at, &at[0], sizeof at[0]);
     memcpy(&objects, &at[1], sizeof at[1]);
-    if (!fail_at || !objects || !dnn_api_load(&api, &path))
+    if (!fail_at || !objects || !dnn_api_load(&api))
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_allowed_engine_is_chosen),

@@ -185,6 +185,8 @@ struct backend {
     ig_device_info
         facts; /* reported by driver_describe, except for name, levels and memory_limit */
     ig_status (*describe)(const backend *dev, ig_device_info *info);
+    /* The i-th library of the vendor, or NULL. The entry is NULL if there are none. */
+    const ig_library *(*library)(int i);
     /* A buffer of this device; NULL on failure. */
     buffer *(*alloc)(const backend *dev, size_t bytes);
     /* The same, in host memory that kernels can also use: its `data` is valid after finish. NULL: not supported. */

@@ -79,6 +79,12 @@ const ig_absent *ig_device_absent(int i)
     return i >= 0 && backend_absent(i, &absent) ? &absent : NULL;
 }
 
+const ig_library *ig_device_library(const char *device, int i)
+{
+    const backend *dev = device ? backend_find(device) : NULL;
+    return dev && dev->library ? dev->library(i) : NULL;
+}
+
 ig_status ig_synchronize(const char *device)
 {
     const backend *list[BACKEND_LIST_MOST] = {engine_device()};

@@ -195,18 +195,13 @@ const char *cuda_api_load(cuda_api *api, const char **remedy);
 /* The same for the functions that whole programs need. Call it after cuda_api_load. */
 const char *cuda_program_api_load(cuda_program_api *api, const char **remedy);
 
-/* The same for NVRTC, the compiler. IG_NVRTC is its path. Searches the folders of a toolkit and of the packages that
- * Python frameworks install. *path receives its path. */
+/* The same for NVRTC, the compiler; find.h says where it is searched for. *path receives its path. */
 const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **path);
 
-/* The same for cuBLASLt. IG_CUBLASLT is its path, or "off". False if it is not found. */
-bool lt_api_load(lt_api *api, const char **path);
-
-/* The same for cuDNN 9. IG_CUDNN is its path, or "off". */
-bool dnn_api_load(dnn_api *api, const char **path);
-
-/* The same for cuSOLVER and cuBLAS (IG_CUSOLVER, IG_CUBLAS), which are used together, and for cuFFT (IG_CUFFT). */
-bool solver_api_load(solver_api *api);
+/* The same for cuBLASLt, cuDNN 9 and cuFFT, and for cuSOLVER with cuBLAS. False if one is not found or too old. */
+bool lt_api_load(lt_api *api);
+bool dnn_api_load(dnn_api *api);
 bool fft_api_load(fft_api *api);
+bool solver_api_load(solver_api *api);
 
 #endif

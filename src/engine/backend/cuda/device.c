@@ -1,5 +1,6 @@
 /* NVIDIA GPUs: finds and describes them, opens and closes them. */
 #include "engine/backend/cuda/cuda.h"
+#include "engine/backend/cuda/find.h"
 #include "engine/backend/cuda/native.h"
 
 #include "engine/backend/search.h"
@@ -286,6 +287,7 @@ static void release(const backend *dev)
 static const backend vtable = {
     DRIVER_ENTRIES,
     .driver = &cuda_driver,
+    .library = find_about,
     .alloc_visible = cuda_alloc_visible,
     .release = release,
     .language = "cuda",

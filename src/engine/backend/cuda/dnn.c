@@ -35,13 +35,12 @@ static struct {
     pthread_once_t once;
     bool loaded;
     dnn_api api;
-    const char *path;
 } dnn = {.once = PTHREAD_ONCE_INIT};
 
 static void load(void)
 {
     const int64_t began = trace_begin();
-    dnn.loaded = dnn_api_load(&dnn.api, &dnn.path);
+    dnn.loaded = dnn_api_load(&dnn.api);
     trace_end(began, "load cuDNN");
 }
 

@@ -1,13 +1,23 @@
-/* Finds a library of CUDA where it is usually installed: the folders of a toolkit, and the packages that Python
- * frameworks install. */
+/* Finds the libraries of CUDA: by the system's loader, in the folders of toolkits, and in the packages of Python. */
 #ifndef CUDA_FIND_H
 #define CUDA_FIND_H
 
-/* Opens the library at a path. *found receives the path, which stays valid. NULL if it does not load. */
-void *find_open(const char *path, const char **found);
+#include "ingot.h"
 
-/* Opens a library by one of the names, which the system's loader searches for, or else a file that matches the
- * pattern in the usual folders; NULL if there is none. The list of names ends with NULL. */
-void *find_library(const char *pattern, const char *const *names, const char **found);
+typedef enum find_which {
+    FIND_NVRTC,
+    FIND_CUBLASLT,
+    FIND_CUBLAS,
+    FIND_CUSOLVER,
+    FIND_CUFFT,
+    FIND_CUDNN,
+    FIND_LIBRARIES
+} find_which;
+
+/* The library, for dlsym, or NULL. It is searched for once and never closed. */
+void *find_library(find_which which);
+/* Its name, where it is and what to do if it is missing. Searches for it if that was not done yet. NULL if `which` is out
+ * of range. */
+const ig_library *find_about(int which);
 
 #endif

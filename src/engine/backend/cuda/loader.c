@@ -136,28 +136,22 @@ const char *cuda_program_api_load(cuda_program_api *api, const char **remedy)
 
 /* ---- NVRTC and the libraries ---- */
 
-/* The library that the environment variable names, or else the one that is found; NULL if there is none. */
-static void *library_of(const char *setting, const char *pattern, const char *const *names,
-                        const char **path)
+/* The same for a library; false if it is missing or too old. */
+static bool load(find_which which, const symbol *symbols, int n, void *api)
 {
-    const char *wish = getenv(setting);
-    if (wish && strcmp(wish, "off") == 0)
-        return NULL;
-    return wish && *wish ? find_open(wish, path) : find_library(pattern, names, path);
+    void *library = find_library(which);
+    return library && !fill(library, symbols, n, api);
 }
 
 const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **path)
 {
     static char why[512];
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
-                                        "libnvrtc.so", NULL};
-    const char *wish = getenv("IG_NVRTC");
-    void *library = library_of("IG_NVRTC", "libnvrtc.so.*", names, path);
-    *remedy = "install NVRTC: the package cuda-nvrtc of a CUDA toolkit, or pip install "
-              "nvidia-cuda-nvrtc; IG_NVRTC is the path of its library if it is elsewhere";
+    void *library = find_library(FIND_NVRTC);
+    const ig_library *about = find_about(FIND_NVRTC);
+    *remedy = about->remedy ? about->remedy : "install a newer NVRTC";
+    *path = about->path;
     if (!library)
-        return wish && *wish ? "IG_NVRTC names a library that does not load"
-                             : "NVRTC, the compiler of kernels, was not found";
+        return "NVRTC, the compiler of kernels, was not found";
     const char *missing = fill(library, nvrtc_symbols, NVRTC_SYMBOLS, api);
     if (!missing)
         return NULL;
@@ -165,20 +159,9 @@ const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **pat
     return why;
 }
 
-bool lt_api_load(lt_api *api, const char **path)
-{
-    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
-                                        NULL};
-    void *library = library_of("IG_CUBLASLT", "libcublasLt.so.*", names, path);
-    return library && !fill(library, lt_symbols, LT_SYMBOLS, api);
-}
-
-bool dnn_api_load(dnn_api *api, const char **path)
-{
-    static const char *const names[] = {"libcudnn.so.9", NULL};
-    void *library = library_of("IG_CUDNN", "libcudnn.so.9", names, path);
-    return library && !fill(library, dnn_symbols, DNN_SYMBOLS, api);
-}
+bool lt_api_load(lt_api *api) { return load(FIND_CUBLASLT, lt_symbols, LT_SYMBOLS, api); }
+bool dnn_api_load(dnn_api *api) { return load(FIND_CUDNN, dnn_symbols, DNN_SYMBOLS, api); }
+bool fft_api_load(fft_api *api) { return load(FIND_CUFFT, fft_symbols, FFT_SYMBOLS, api); }
 
 /* Fills a struct of functions of both libraries; letter: of the type, or 0. False if one is missing. */
 static bool solver_fill(void *const library[2], const solver_symbol *symbols, int n, char letter,
@@ -202,28 +185,13 @@ static bool solver_fill(void *const library[2], const solver_symbol *symbols, in
 
 bool solver_api_load(solver_api *api)
 {
-    static const char *const solver_names[] = {"libcusolver.so.12", "libcusolver.so.11",
-                                               "libcusolver.so", NULL};
-    static const char *const blas_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-                                             NULL};
-    const char *path;
-    void *library[2];
-    library[1] = library_of("IG_CUBLAS", "libcublas.so.*", blas_names, &path);
-    library[0] =
-        library[1] ? library_of("IG_CUSOLVER", "libcusolver.so.*", solver_names, &path) : NULL;
-    if (!library[0] || !solver_fill(library, solver_symbols, SOLVER_SYMBOLS, 0, false, &api->f))
+    void *const library[2] = {find_library(FIND_CUSOLVER), find_library(FIND_CUBLAS)};
+    if (!library[0] || !library[1] ||
+        !solver_fill(library, solver_symbols, SOLVER_SYMBOLS, 0, false, &api->f))
         return false;
     for (int i = 0; i < 4; i++)
         if (!solver_fill(library, solver_typed, SOLVER_TYPED_SYMBOLS, "SDCZ"[i], i >= 2,
                          &api->type[i]))
             return false;
     return true;
-}
-
-bool fft_api_load(fft_api *api)
-{
-    static const char *const names[] = {"libcufft.so.12", "libcufft.so.11", "libcufft.so", NULL};
-    const char *path;
-    void *library = library_of("IG_CUFFT", "libcufft.so.*", names, &path);
-    return library && !fill(library, fft_symbols, FFT_SYMBOLS, api);
 }

@@ -29,13 +29,12 @@ static struct {
     pthread_once_t once;
     bool loaded;
     lt_api api;
-    const char *path;
 } lt = {.once = PTHREAD_ONCE_INIT};
 
 static void load(void)
 {
     const int64_t began = trace_begin();
-    lt.loaded = lt_api_load(&lt.api, &lt.path);
+    lt.loaded = lt_api_load(&lt.api);
     trace_end(began, "load cuBLASLt");
 }
 
