@@ -2,10 +2,12 @@
  *
  * A block takes LINES lines of POINTS points. A thread has up to EACH points of one line in registers. Between two passes the
  * threads of a line exchange points in shared memory, first the real and then the imaginary parts. R0, R1, ... are the
- * radices of the passes; PER_LINE is the number of threads of a line. The CPU has the same in
+ * radices of the passes; PER_LINE is the number of threads of a line. IS_DYNAMIC: the launch provides the shared memory. A
+ * complex number is read and written at once, as a PAIR. The CPU has the same in
  * src/engine/backend/cpu/lanes/fft.inc, with the same bits. */
 #ifndef POINTS
 #define REAL float
+#define PAIR float2
 #define POINTS 1000
 #define R0 10
 #define R1 10
@@ -14,6 +16,7 @@
 #define PER_LINE 100
 #define EACH 10
 #define LINES 2
+#define IS_DYNAMIC 0
 #endif
 
 #define FFT_FN static __device__ __forceinline__
@@ -31,20 +34,25 @@
 
 /* Distances count complex numbers; see fft_places. turn has two tables of factors, the first of `turns` rows; turns is 0
  * without. */
-extern "C" __global__ void fft_lines(const REAL *x, const REAL *w, const REAL *turn, REAL *y,
+extern "C" __global__ void __launch_bounds__(PER_LINE *LINES) fft_lines(const REAL *x, const REAL *w, const REAL *turn, REAL *y,
                                      long long total, long long lines, long long in_part,
                                      long long in_line, long long in_point, long long out_part,
                                      long long out_line, long long out_point, long long turns,
                                      int backward, REAL scale, long long n)
 {
+#if IS_DYNAMIC
+    extern __shared__ REAL shared[];
+#else
     __shared__ REAL shared[ROOM];
+#endif
     REAL r[EACH], i[EACH];
     const int line = threadIdx.x % LINES, thread = threadIdx.x / LINES;
     const long long number = (long long)blockIdx.x * LINES + line;
     const bool there = number < total;
     const long long part = there ? number / lines : 0, within = there ? number % lines : 0;
-    const REAL *from = x + 2 * (part * in_part + within * in_line);
-    REAL *to = y + 2 * (part * out_part + within * out_line);
+    const PAIR *from = (const PAIR *)x + (part * in_part + within * in_line);
+    const PAIR *fine = (const PAIR *)turn + within;
+    PAIR *to = (PAIR *)y + (part * out_part + within * out_line);
     (void)n;
 
 #define RADIX R0

@@ -14,10 +14,12 @@ for (int b = 0; b < ROUNDS; b++) {
     const bool reads = there && t < SUMS;
 #pragma unroll
     for (int k = 0; k < RADIX; k++) {
-        const REAL *at = from + (reads ? 2 * ((long long)(t + k * SUMS) * in_point) : 0);
-        const REAL first = reads ? at[0] : (REAL)0, second = reads ? at[1] : (REAL)0;
-        r[b * RADIX + k] = backward ? second : first;
-        i[b * RADIX + k] = backward ? first : second;
+        PAIR point;
+        point.x = point.y = 0;
+        if (reads)
+            point = from[(long long)(t + k * SUMS) * in_point];
+        r[b * RADIX + k] = backward ? point.y : point.x;
+        i[b * RADIX + k] = backward ? point.x : point.y;
     }
 }
 #endif
@@ -32,10 +34,13 @@ for (int b = 0; b < ROUNDS; b++) {
         JOIN(fft_, RADIX)(r + b * RADIX, i + b * RADIX);
 #endif
 #if MORE > 1
-        const REAL *factors = w + 2 * (HAS_ROOTS * RADIX + t / BESIDE * (RADIX - 1));
+        const PAIR *factors =
+            (const PAIR *)w + (HAS_ROOTS * RADIX + t / BESIDE * (RADIX - 1));
 #pragma unroll
-        for (int k = 1; k < RADIX; k++)
-            FFT_TIMES(r[b * RADIX + k], i[b * RADIX + k], factors[2 * k - 2], factors[2 * k - 1]);
+        for (int k = 1; k < RADIX; k++) {
+            const PAIR factor = factors[k - 1];
+            FFT_TIMES(r[b * RADIX + k], i[b * RADIX + k], factor.x, factor.y);
+        }
 #endif
     }
 }
@@ -49,15 +54,16 @@ for (int b = 0; b < ROUNDS; b++) {
         if (there && t < SUMS) {
             const int at = t + k * BESIDE;
             if (turns) {
-                const REAL *fine = turn + 2 * (at % turns * lines + within);
-                const REAL *coarse = turn + 2 * ((turns + at / turns) * lines + within);
-                const REAL c = coarse[0] * fine[0] - coarse[1] * fine[1];
-                const REAL s = coarse[0] * fine[1] + coarse[1] * fine[0];
+                const PAIR f = fine[at % turns * lines];
+                const PAIR g = fine[(turns + at / turns) * lines];
+                const REAL c = g.x * f.x - g.y * f.y;
+                const REAL s = g.x * f.y + g.y * f.x;
                 FFT_TIMES(r[b * RADIX + k], i[b * RADIX + k], c, s);
             }
-            REAL *place = to + 2 * (at * out_point);
-            place[0] = (backward ? i[b * RADIX + k] : r[b * RADIX + k]) * scale;
-            place[1] = (backward ? r[b * RADIX + k] : i[b * RADIX + k]) * scale;
+            PAIR result;
+            result.x = (backward ? i[b * RADIX + k] : r[b * RADIX + k]) * scale;
+            result.y = (backward ? r[b * RADIX + k] : i[b * RADIX + k]) * scale;
+            to[at * out_point] = result;
         }
 }
 #else

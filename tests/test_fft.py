@@ -64,6 +64,8 @@ def plane_cases(x, z):
     yield "irfftn(z, s=[4, 12])", np.fft.irfftn(z, (4, 12), (1, 2))
     yield "rfft2(x, norm='forward')", np.fft.rfft2(x, norm="forward")
     yield "fft(z, n=3, axis=1)", np.fft.fft(z, 3, 1)
+    for n in (2048, 4096):  # long lines beside each other: blocks with dynamic shared memory
+        yield f"fft(z, n={n}, axis=0)", np.fft.fft(z, n, 0)
     yield "fftshift(z, axes=[0, 2])", np.fft.fftshift(z, (0, 2))
     yield "idct(dct(x, 4), 4)", x
     yield "idst(dst(x, 1, norm='ortho'), 1, norm='ortho')", x

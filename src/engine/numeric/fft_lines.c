@@ -88,8 +88,9 @@ static const library_kernel kernels[2] = {
 /* The shape of the kernel for a length, as definitions. */
 typedef struct shape_of_block {
     int threads, lines;
-    char text[FFT_PASSES + 6][40];
-    const char *define[FFT_PASSES + 6];
+    size_t shared_bytes; /* dynamic: more than a kernel's variables may have */
+    char text[FFT_PASSES + 8][40];
+    const char *define[FFT_PASSES + 8];
     int n;
 } shape_of_block;
 
@@ -108,9 +109,10 @@ static int64_t least(int64_t a, uint64_t limit)
 static void shape_block(shape_of_block *s, int64_t n, bool beside, ig_dtype part,
                         const backend_limits *limits)
 {
-    /* Lines that lie beside each other are read together: eight of them are a whole piece of memory. */
-    enum { THREADS = 256, BESIDE = 8 };
-    const int64_t most = least(512, limits->threads), shared = least(49152, limits->shared_bytes);
+    /* Lines that lie beside each other are read together: four f32 pairs are a sector of memory, eight a whole piece. */
+    enum { THREADS = 256, BESIDE = 8, STATIC_BYTES = 49152, DYNAMIC_BYTES = 98304 };
+    const bool large = beside && limits->shared_bytes >= DYNAMIC_BYTES;
+    const int64_t shared = least(large ? DYNAMIC_BYTES : STATIC_BYTES, limits->shared_bytes);
     int radix[FFT_PASSES], each = 0;
     const int passes = fft_radices(n, radix);
     const int64_t per_line = n / radix[0], bytes = (n + n / 16 + 1) * (int64_t)ig_dtype_bytes(part);
@@ -122,6 +124,8 @@ static void shape_block(shape_of_block *s, int64_t n, bool beside, ig_dtype part
         snprintf(name, sizeof name, "R%d", i);
         define(s, name, radix[i]);
     }
+    /* A thread with more points needs more than the 64 registers that 1024 threads have. */
+    const int64_t most = least(large && each <= 16 ? 1024 : 512, limits->threads);
     s->lines = (int)(THREADS / per_line);
     if (beside && s->lines < BESIDE)
         s->lines = (int)least(most / per_line, BESIDE);
@@ -136,9 +140,10 @@ static void shape_block(shape_of_block *s, int64_t n, bool beside, ig_dtype part
     define(s, "PER_LINE", per_line);
     define(s, "EACH", each);
     define(s, "LINES", s->lines);
-    snprintf(s->text[s->n], sizeof s->text[0], "REAL=%s", part == IG_F64 ? "double" : "float");
-    s->define[s->n] = s->text[s->n];
-    s->n++;
+    s->shared_bytes = bytes * s->lines > STATIC_BYTES ? (size_t)(bytes * s->lines) : 0;
+    define(s, "IS_DYNAMIC", s->shared_bytes != 0);
+    s->define[s->n++] = part == IG_F64 ? "REAL=double" : "REAL=float";
+    s->define[s->n++] = part == IG_F64 ? "PAIR=double2" : "PAIR=float2";
 }
 
 static ig_arg int_arg(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
@@ -181,7 +186,8 @@ static ig_array *call_lines(ig_array *x, const lines_call *c, ig_array *w, ig_ar
                                  .args = args,
                                  .n_args = PARAMS,
                                  .grid = {(uint32_t)blocks, 1, 1},
-                                 .block = {(uint32_t)block.threads, 1, 1}};
+                                 .block = {(uint32_t)block.threads, 1, 1},
+                                 .shared_bytes = block.shared_bytes};
     int64_t number[LIBRARY_NUMBERS] = {[N_N] = n,
                                        [N_LINES] = lines,
                                        [N_ACROSS] = c->across,
