@@ -12,6 +12,7 @@ typedef struct cholesky_run {
     dense d;
     dense_at a, l;
     int64_t n, chunk; /* rows of a task */
+    int64_t columns;  /* of a tile of the update: at least a chunk, whole panels */
     int64_t at, wide; /* the block of columns */
     int64_t rest;     /* the first row after it */
     int64_t step;     /* columns that are solved together */
@@ -137,23 +138,36 @@ static void pack_chunk(void *context, int64_t task, int worker)
                r->wide, 0, &(dense_rows){x.re, x.im, left < each ? left : each, x.ld, r->wide, 1});
 }
 
-/* Rows [row, row + m) of the rest, columns [0, n), counted from r->rest on. row is a multiple of a panel's. */
-static void update(const cholesky_run *r, int64_t row, int64_t m, int64_t n)
+/* The tiles of a chunk of rows of the rest, up to the diagonal. */
+static int64_t tiles_of(const cholesky_run *r, int64_t chunk)
 {
-    const char *a = r->panel[0] + dense_bytes(&r->d, DENSE_A, row, r->wide);
-    const dense_product p = {a, r->panel[1], r->wide, r->wide, 0, m, n, r->wide};
-    dense_less_lower(&r->d, &p, row, dense_shift(&r->d, r->l, r->rest + row, r->rest));
+    const int64_t end = (chunk + 1) * r->chunk, rows = r->n - r->rest;
+    return ((end < rows ? end : rows) + r->columns - 1) / r->columns;
 }
 
-/* Task 0 updates and factors the next diagonal block; the others begin with the last rows, which take longest. */
-static void update_chunk(void *context, int64_t task, int worker)
+/* Rows [row, row + m) of the rest, columns [column, column + n), counted from r->rest on. Both begin at a panel. */
+static void update(const cholesky_run *r, int64_t row, int64_t m, int64_t column, int64_t n)
+{
+    const char *a = r->panel[0] + dense_bytes(&r->d, DENSE_A, row, r->wide);
+    const char *b = r->panel[1] + dense_bytes(&r->d, DENSE_B, column, r->wide);
+    const dense_product p = {a, b, r->wide, r->wide, 0, m, n, r->wide};
+    dense_less_lower(&r->d, &p, row - column,
+                     dense_shift(&r->d, r->l, r->rest + row, r->rest + column));
+}
+
+/* One tile of the lower triangle. Task 0 has the next diagonal block, which it also factors. The rows of the others are
+ * cut into parts of the same number of columns, so that also the last blocks have work for many threads. */
+static void update_tile(void *context, int64_t task, int worker)
 {
     cholesky_run *r = context;
-    const int64_t rows = r->n - r->rest, chunks = (rows + r->chunk - 1) / r->chunk;
-    const int64_t row = task == 0 ? 0 : (chunks - task) * r->chunk, left = rows - row;
-    const int64_t m = left < r->chunk ? left : r->chunk;
+    int64_t chunk = 0, before = 0; /* chunks of rows, and their tiles */
+    while (before + tiles_of(r, chunk) <= task)
+        before += tiles_of(r, chunk++);
+    const int64_t row = chunk * r->chunk, left = r->n - r->rest - row;
+    const int64_t m = left < r->chunk ? left : r->chunk, column = (task - before) * r->columns;
+    const int64_t right = row + m - column;
     (void)worker;
-    update(r, row, m, row + m);
+    update(r, row, m, column, right < r->columns ? right : r->columns);
     if (task == 0)
         factor_diagonal(r, r->rest, m);
 }
@@ -164,6 +178,7 @@ ig_status dense_cholesky(const dense *d, int64_t n, dense_at a, dense_at l)
     r.chunk = r.wide = WIDE / d->gemm->mr * d->gemm->mr;
     const int64_t mr = d->gemm->mr, nr = d->gemm->nr, few = WIDE / 4 / mr * mr;
     r.few = few > mr ? few : mr;
+    r.columns = (r.chunk + nr - 1) / nr * nr;
     r.step = nr < FEW ? 2 * nr : nr;
     if (n > r.wide) {
         const int64_t a_bytes = dense_bytes(d, DENSE_A, n, r.wide),
@@ -183,7 +198,10 @@ ig_status dense_cholesky(const dense *d, int64_t n, dense_at a, dense_at l)
         pack_diagonal(&r);
         pool_run(tasks, solve_chunk, &r);
         pool_run(tasks, pack_chunk, &r);
-        pool_run((rows + r.chunk - 1) / r.chunk, update_chunk, &r);
+        int64_t tiles = 0;
+        for (int64_t i = 0; i * r.chunk < rows; i++)
+            tiles += tiles_of(&r, i);
+        pool_run(tiles, update_tile, &r);
     }
     pool_run((n + r.chunk - 1) / r.chunk, clear_rows, &r);
     memory_free(r.panel[0]);
