@@ -1,9 +1,10 @@
 /* LU factorization of one matrix: see dense.h. For each panel of columns: the rows of the other columns are exchanged, the
- * columns to the right are solved, and the rest is updated. One task of the update factors the next panel. */
+ * columns to the right are solved, and the rest is updated. A task of the update factors the next panel. */
 #include "base/memory.h"
 #include "base/threads.h"
 #include "engine/numeric/dense.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { WIDE = 64, ROWS = 128, STEP = 16 /* rows that are solved together */ };
@@ -15,8 +16,9 @@ typedef struct lu_run {
     int *pivot;
     int64_t at, wide;      /* the panel */
     int64_t rows, columns; /* of a task */
-    char *panel[2];   /* the panel's rows below its diagonal block, and the columns to its right */
-    char *by_columns; /* the next panel */
+    char *panel[2];    /* the panel's rows below its diagonal block, and the columns to its right */
+    char *by_columns;  /* the next panel */
+    atomic_llong left; /* tasks that update it and have not ended */
 } lu_run;
 
 static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -131,22 +133,23 @@ static void update(const lu_run *r, int64_t row, int64_t m, int64_t column, int6
     dense_less(&r->d, &p, dense_shift(&r->d, r->f, next + row, next + column));
 }
 
-/* Task 0 updates and factors the next panel. */
+/* The first tasks update the next panel, some rows each. The one that ends last factors it, while other threads update
+ * the other columns. */
 static void update_part(void *context, int64_t task, int worker)
 {
-    const lu_run *r = context;
+    lu_run *r = context;
     const int64_t next = r->at + r->wide, m = r->m - next, n = r->n - next;
-    const int64_t parts = (n + r->columns - 1) / r->columns;
+    const int64_t parts = (n + r->columns - 1) / r->columns, chunks = (m + r->rows - 1) / r->rows;
     (void)worker;
-    if (task == 0) {
-        const int64_t wide = least_of(r->wide, n);
-        for (int64_t row = 0; row < m; row += r->rows)
-            update(r, row, least_of(r->rows, m - row), 0, wide);
-        if (next < r->least)
+    if (task < chunks) {
+        const int64_t wide = least_of(r->wide, n), first = task * r->rows;
+        update(r, first, least_of(r->rows, m - first), 0, wide);
+        if (atomic_fetch_sub(&r->left, 1) == 1 && next < r->least)
             factor_panel(r, next, least_of(wide, r->least - next));
         return;
     }
-    const int64_t row = (task - 1) / parts * r->rows, column = (task - 1) % parts * r->columns;
+    const int64_t nth = task - chunks, row = nth / parts * r->rows,
+                  column = nth % parts * r->columns;
     const int64_t from = column == 0 ? r->wide : column, end = least_of(column + r->columns, n);
     if (from < end)
         update(r, row, least_of(r->rows, m - row), from, end - from);
@@ -178,7 +181,8 @@ ig_status dense_lu(const dense *d, int64_t m, int64_t n, dense_at f, int *pivot,
         pool_run(before + parts, follow_columns, &r);
         if (parts > 0 && chunks > 0) {
             pool_run(chunks, pack_rows, &r);
-            pool_run(1 + chunks * parts, update_part, &r);
+            atomic_store(&r.left, chunks);
+            pool_run(chunks + chunks * parts, update_part, &r);
         }
         r.wide = wide;
     }
