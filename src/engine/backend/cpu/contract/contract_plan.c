@@ -364,8 +364,9 @@ static void share_rounds(contraction *c, int threads, int64_t wanted)
     if (c->thin >= 0 || c->blas || c->straight || c->batches != 1 || !contraction_packs_again(c, 0))
         return;
     while (c->round * c->m.size * row > ROUND_BYTES) {
-        const int64_t fewer = c->round > 1 ? c->round / 2 : 1;
-        if (c->m.parts % fewer != 0 || !shares_evenly(fewer * c->n.parts, threads, wanted))
+        const int64_t fewer = c->round > 1 ? c->round / 2 : 1, last = c->m.parts % fewer;
+        if ((last > 0 && last * c->n.parts % threads != 0) ||
+            !shares_evenly(fewer * c->n.parts, threads, wanted))
             break;
         if (c->round > 1)
             c->round = fewer;
