@@ -24,7 +24,7 @@ typedef struct resize {
     enum nearest nearest;
     bool antialias, excludes_outside;
     double cubic_a, extrapolation;
-    double scale[IG_MAX_NDIM], roi_start[IG_MAX_NDIM], roi_end[IG_MAX_NDIM];
+    float scale[IG_MAX_NDIM], roi_start[IG_MAX_NDIM], roi_end[IG_MAX_NDIM];
     int64_t size[IG_MAX_NDIM];
 } resize;
 
@@ -58,40 +58,38 @@ static void taps_free(taps *t)
     free(t->outside);
 }
 
-/* The place in the input of place j of the output. */
-static double source_place(const resize *r, int axis, int64_t in, int64_t j)
+/* The place in the input of place j of the output, in f32: the scales are f32, and 5 * 0.6 is then the 3 that their author
+ * meant. Where ONNX's text and its examples differ, align_corners follows the examples: its length may be fractional. */
+static float source_place(const resize *r, int axis, int64_t in, int64_t j)
 {
-    double scale = r->scale[axis], length = scale * (double)in, x = (double)j,
-           last = (double)in - 1;
+    const float scale = r->scale[axis], x = (float)j, last = (float)in - 1;
+    const float exact = scale * (float)in, length = (float)r->size[axis];
     switch (r->coordinates) {
-    case ALIGN_CORNERS: return length == 1 ? 0 : x * last / (length - 1);
+    case ALIGN_CORNERS: return exact == 1 ? 0 : x * last / (exact - 1);
     case ASYMMETRIC: return x / scale;
     case CROP_AND_RESIZE: {
-        double start = r->roi_start[axis], end = r->roi_end[axis];
-        double inside =
-            length == 1 ? (end - start) * last / 2 : x * (end - start) * last / (length - 1);
-        return inside + start * last;
+        const float start = r->roi_start[axis], end = r->roi_end[axis];
+        return length > 1 ? start * last + x * (end - start) * last / (length - 1)
+                          : (start + end) * last / 2;
     }
-    case PYTORCH_HALF_PIXEL: return length == 1 ? -0.5 : (x + 0.5) / scale - 0.5;
-    case HALF_PIXEL_TF: return (x + 0.5) / scale;
-    case HALF_PIXEL_SYMMETRIC: {
-        double adjustment = (double)r->size[axis] / length;
-        return (double)in / 2 * (1 - adjustment) + (x + 0.5) / scale - 0.5;
-    }
+    case PYTORCH_HALF_PIXEL: return length > 1 ? (x + 0.5F) / scale - 0.5F : 0;
+    case HALF_PIXEL_TF: return (x + 0.5F) / scale;
+    case HALF_PIXEL_SYMMETRIC:
+        return (float)in / 2 * (1 - length / exact) + (x + 0.5F) / scale - 0.5F;
     case HALF_PIXEL: break;
     }
-    return (x + 0.5) / scale - 0.5;
+    return (x + 0.5F) / scale - 0.5F;
 }
 
-static double nearest_place(enum nearest mode, double x)
+static float nearest_place(enum nearest mode, float x)
 {
     switch (mode) {
-    case PREFER_CEIL: return floor(x + 0.5);
-    case FLOOR: return floor(x);
-    case CEIL: return ceil(x);
+    case PREFER_CEIL: return floorf(x + 0.5F);
+    case FLOOR: return floorf(x);
+    case CEIL: return ceilf(x);
     case PREFER_FLOOR: break;
     }
-    return ceil(x - 0.5);
+    return ceilf(x - 0.5F);
 }
 
 /* The weight of an element at distance x. */
@@ -112,14 +110,14 @@ static int64_t clamped(double x, int64_t length)
 }
 
 /* The taps of place j, around x. */
-static void fill_place(const resize *r, taps *t, int64_t j, double x, double narrow)
+static void fill_place(const resize *r, taps *t, int64_t j, float x, double narrow)
 {
     if (r->mode == NEAREST) {
         t->index[j] = clamped(nearest_place(r->nearest, x), t->in);
         t->weight[j] = 1;
         return;
     }
-    double base = ceil(x) - 1, sum = 0; /* x is in (base, base + 1] */
+    double base = ceilf(x) - 1, sum = 0; /* x is in (base, base + 1] */
     for (int i = 0; i < t->n; i++) {
         double place = base + 1 - t->n / 2 + i;
         double weight = kernel_at(r, narrow * (place - x));
@@ -142,8 +140,8 @@ static bool taps_fill(const resize *r, int axis, taps *t)
         return false;
     bool crops = r->coordinates == CROP_AND_RESIZE, any = false;
     for (int64_t j = 0; j < t->out; j++) {
-        double x = source_place(r, axis, t->in, j);
-        t->outside[j] = crops && (x < 0 || x > (double)t->in - 1);
+        const float x = source_place(r, axis, t->in, j);
+        t->outside[j] = crops && (x < 0 || x > (float)t->in - 1);
         any = any || t->outside[j];
         fill_place(r, t, j, x, narrow);
     }
@@ -256,13 +254,14 @@ static void resize_start(resize *r, ig_array *x)
 static void set_scales(onnx_call *c, resize *r, ig_array *x, ig_ints axes, const double *scales)
 {
     for (int i = 0; i < axes.n; i++) {
-        int axis = (int)axes.v[i];
-        if (!(scales[i] > 0 && scales[i] * (double)ig_dim(x, axis) <= INT32_MAX)) {
+        const int axis = (int)axes.v[i];
+        const float scale = (float)scales[i], length = scale * (float)ig_dim(x, axis);
+        if (!(scale > 0 && length <= (float)INT32_MAX)) {
             call_fail(c, IG_ERR_ARGUMENT, "scales", "%g is out of range", scales[i]);
             return;
         }
-        r->scale[axis] = scales[i];
-        r->size[axis] = (int64_t)(scales[i] * (double)ig_dim(x, axis));
+        r->scale[axis] = scale;
+        r->size[axis] = (int64_t)length;
     }
 }
 
@@ -270,7 +269,7 @@ static void set_scales(onnx_call *c, resize *r, ig_array *x, ig_ints axes, const
 static void set_sizes(onnx_call *c, resize *r, ig_array *x, ig_ints axes, const int64_t *sizes,
                       int policy)
 {
-    double common = 0;
+    float common = 0;
     for (int i = 0; i < axes.n; i++) {
         int axis = (int)axes.v[i];
         op_within(c, "sizes", sizes[i], 0, INT32_MAX);
@@ -279,14 +278,14 @@ static void set_sizes(onnx_call *c, resize *r, ig_array *x, ig_ints axes, const 
         if (ig_failed())
             return;
         r->size[axis] = sizes[i];
-        r->scale[axis] = (double)sizes[i] / (double)ig_dim(x, axis);
+        r->scale[axis] = (float)sizes[i] / (float)ig_dim(x, axis);
         if (i == 0 || (policy == 1 ? r->scale[axis] < common : r->scale[axis] > common))
             common = r->scale[axis];
     }
     for (int i = 0; i < axes.n && policy; i++) {
         int axis = (int)axes.v[i];
         r->scale[axis] = common;
-        r->size[axis] = (int64_t)(common * (double)ig_dim(x, axis) + 0.5);
+        r->size[axis] = (int64_t)(common * (float)ig_dim(x, axis) + 0.5F);
     }
 }
 
@@ -350,8 +349,8 @@ void build_resize(onnx_call *c)
         for (int i = 0; i < axes.n && roi; i++) {
             if (!isfinite(roi[i]) || !isfinite(roi[axes.n + i]))
                 call_fail(c, IG_ERR_ARGUMENT, "roi", "is not finite");
-            r.roi_start[axes.v[i]] = roi[i];
-            r.roi_end[axes.v[i]] = roi[axes.n + i];
+            r.roi_start[axes.v[i]] = (float)roi[i];
+            r.roi_end[axes.v[i]] = (float)roi[axes.n + i];
         }
     }
     if (has_sizes) {
