@@ -138,24 +138,30 @@ static bool loop_step(loop *l)
     return fine;
 }
 
-/* The result of scan output k before any iteration: of length 0 along the axis. */
+/* The result of scan output k before any iteration: of length 0 along the axis. Its other lengths are those of l->out, if the
+ * body was built, or else the lengths that the model states; 0 for unknown ones. */
 static ig_array *scan_empty(loop *l, int k, int axis)
 {
-    const onnx_type *t = &l->body->outputs[l->first_out + l->n_states + k].type;
+    const int at = l->first_out + l->n_states + k;
+    const onnx_type *t = &l->body->outputs[at].type;
+    const ig_onnx_value *built = l->out[at];
+    const ig_dtype dtype =
+        built && built->array ? ig_dtype_of(built->array) : ig_onnx_type_dtype(t->element);
+    const ig_ints shape = built ? ig_onnx_value_shape(built)
+                                : (ig_ints){t->shape.dims, t->shape.ndim < 0 ? 0 : t->shape.ndim};
     int64_t dims[IG_MAX_NDIM] = {0};
-    const int ndim = t->shape.ndim < 0 ? 1 : t->shape.ndim + 1;
-    if (ndim > IG_MAX_NDIM || ig_onnx_type_dtype(t->element) == IG_DTYPE_NONE) {
+    if (shape.n >= IG_MAX_NDIM || dtype == IG_DTYPE_NONE) {
         call_fail(l->call, IG_ERR_UNSUPPORTED, NULL,
                   "the loop ends before its first iteration, and the model does not state the type "
                   "of scan output %d",
                   k);
         return NULL;
     }
-    for (int i = 0, from = 0; i < ndim; i++)
-        dims[i] = i == axis ? 0 : t->shape.dims[from++];
-    for (int i = 0; i < ndim; i++)
+    for (int i = 0, from = 0; i <= shape.n; i++) {
+        dims[i] = i == axis ? 0 : shape.v[from++];
         dims[i] = dims[i] < 0 ? 0 : dims[i];
-    return ig_zeros((ig_ints){dims, ndim}, ig_onnx_type_dtype(t->element));
+    }
+    return ig_zeros((ig_ints){dims, shape.n + 1}, dtype);
 }
 
 /* Scan output k of all iterations, stacked along an axis; the last iteration first if reversed. */
@@ -226,10 +232,32 @@ static bool condition_read(loop *l, bool *go)
     return data != NULL;
 }
 
+/* Builds the body for a loop without iterations, whose scan outputs have shapes that the model may not state. Nothing is
+ * evaluated. If the body cannot be built, the stated shapes count. */
+static void body_build(loop *l)
+{
+    onnx_call *c = l->call;
+    bool stated = true;
+    for (int k = 0; k < l->n_scans; k++) {
+        const onnx_type *t = &l->body->outputs[l->first_out + l->n_states + k].type;
+        stated = stated && t->shape.ndim >= 0;
+        for (int i = 0; i < t->shape.ndim; i++)
+            stated = stated && t->shape.dims[i] >= 0;
+    }
+    l->in[0] = number_for(l, 0, 0, IG_I64);
+    l->in[1] = number_for(l, 1, 1, IG_BOOL);
+    if (!stated && l->in[0] && l->in[1] &&
+        !call_run(c, l->body, l->in, l->body->n_inputs, l->out)) {
+        ig_error(NULL);
+        c->failed = false;
+        values_release(l->out, l->body->n_outputs);
+    }
+}
+
+/* The body's condition ends the loop also if the node has none, as in ONNX Runtime and ONNX's reference implementation. */
 static void loop_run(loop *l, int64_t most)
 {
     onnx_call *c = l->call;
-    const bool conditional = call_has(c, 1);
     bool go = call_bool(c, 1, true), fine = !ig_failed();
     for (int i = 0; i < l->n_states; i++)
         l->in[2 + i] = ig_onnx_value_retain(call_value(c, 2 + i));
@@ -238,12 +266,12 @@ static void loop_run(loop *l, int64_t most)
         ig_onnx_value_release(l->in[1]);
         l->in[0] = number_for(l, 0, l->n, IG_I64);
         l->in[1] = number_for(l, 1, go, IG_BOOL);
-        fine = l->in[0] && l->in[1] && loop_step(l);
-        if (fine && conditional)
-            fine = condition_read(l, &go);
+        fine = l->in[0] && l->in[1] && loop_step(l) && condition_read(l, &go);
     }
     if (!fine)
         return;
+    if (l->n == 0)
+        body_build(l);
     states_return(l);
     for (int k = 0; k < l->n_scans; k++) {
         ig_onnx_type type = IG_ONNX_UNDEFINED;
