@@ -82,6 +82,7 @@ class Case:
         given = {f"x{i}": x for i, x in enumerate(self.inputs) if x is not None and not isinstance(x, tuple)}
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.intra_op_num_threads = 1  # DynamicQuantizeLSTM quantizes the rows of each thread by their own range
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
         results = session.run(None, given)
         data = os.path.join(folder, self.name, "test_data_set_0")
@@ -304,6 +305,15 @@ def quantized():
     yield Case("GatherBlock_4", "GatherBlockQuantized", [(u8(9, 32),), ids, (f32(9, 2),), (u8(9, 1),)], domain=MS, bits=4, block_size=32)
     yield Case("GatherBlock_plain", "GatherBlockQuantized", [(u8(9, 32),), ids, (f32(9, 2),)], domain=MS, bits=4, block_size=32)
     a, b = f32(3, 8), i8(8, 5)
+    for way, directions in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
+        w, r = i8(directions, 5, 12), i8(directions, 3, 12)
+        for columns in ((directions,), (directions, 12)):
+            zeros = [np.zeros(columns, m.dtype) for m in (w, r)]
+            scales = [rng.uniform(0.005, 0.02, columns).astype(np.float32) for _ in "wr"]
+            yield Case(f"DynamicQuantizeLSTM_{way}_{len(columns)}", "DynamicQuantizeLSTM",
+                       [f32(6, 2, 5), (w,), (r,), f32(directions, 24), None, f32(directions, 2, 3), f32(directions, 2, 3), None,
+                        (scales[0],), (zeros[0],), (scales[1],), (zeros[1],)],
+                       outputs=3, domain=MS, direction=way, hidden_size=3)
     yield Case("DynamicQuantizeMatMul", "DynamicQuantizeMatMul", [a, (b,), scalar(0.03), scalar(2, np.int8), f32(5)], domain=MS)
     yield Case("DynamicQuantizeMatMul_columns", "DynamicQuantizeMatMul", [a, (b,), abs(f32(5)), i8(5)], domain=MS)
     yield Case("MatMulIntegerToFloat", "MatMulIntegerToFloat", [u8(3, 8), (u8(8, 5),), scalar(0.1), scalar(0.2), scalar(9, np.uint8),

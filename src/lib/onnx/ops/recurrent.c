@@ -1,7 +1,8 @@
 /* RNN, GRU and LSTM: X (T, N, I), or (N, T, I) with layout 1; W (directions, gates * H, I); R (directions, gates * H, H).
  *
  * Products of all steps with W are one matrix product. Steps are then built one after another. Layers without lengths,
- * clips and unusual activations are Ingot's own ops rnn, gru and lstm.
+ * clips and unusual activations are Ingot's own ops rnn, gru and lstm. DynamicQuantizeLSTM has weights of bytes, with the axes
+ * of W and R exchanged: each factor of a product is quantized to u8 by its own range.
  */
 #include "lib/onnx/ops/ops.h"
 #include "lib/onnx/ops/parts.h"
@@ -53,6 +54,11 @@ static ig_array *activate(const activation *f, ig_array *x)
     return NULL;
 }
 
+/* A matrix of weights (K, gates * H): floats, or bytes with a scale and a zero point, one or one for each column. */
+typedef struct weights {
+    ig_array *w, *scale, *zero; /* scale NULL: floats; zero NULL: 0 */
+} weights;
+
 /* One layer: what all its directions share. */
 typedef struct layer {
     onnx_call *call;
@@ -65,7 +71,8 @@ typedef struct layer {
     bool plain;   /* default activations, and no clip */
     bool linear_before_reset, input_forget;
     ig_array *x, *valid; /* valid (T, N, 1): steps within the lengths; NULL: all */
-    ig_array *w, *r, *b, *h0, *c0, *p;
+    weights w, r; /* (directions, gates * H, K) */
+    ig_array *b, *h0, *c0, *p;
 } layer;
 
 /* One direction of a layer. */
@@ -73,11 +80,32 @@ typedef struct direction {
     const layer *l;
     const activation *f;
     bool reverse;
-    ig_array *x;      /* (T, N, gates * H): products with W and the sum of both biases */
-    ig_array *r, *rb; /* (H, gates * H); bias of the recurrence (gates * H) or NULL */
-    ig_array *p;      /* (3 * H) or NULL */
-    ig_array *h, *c;  /* (N, H) */
+    ig_array *x;     /* (T, N, gates * H): products with W and the sum of both biases */
+    weights r;       /* (H, gates * H) */
+    ig_array *rb;    /* bias of the recurrence (gates * H) or NULL */
+    ig_array *p;     /* (3 * H) or NULL */
+    ig_array *h, *c; /* (N, H) */
 } direction;
+
+/* The weights of direction i. */
+static weights weights_of(const weights *all, int i)
+{
+    return (weights){.w = ig_matrix_transpose(part_at(all->w, 0, i)),
+                     .scale = all->scale ? part_at(all->scale, 0, i) : NULL,
+                     .zero = all->zero ? part_at(all->zero, 0, i) : NULL};
+}
+
+static ig_array *product(ig_array *a, const weights *b)
+{
+    ig_array *scale, *zero;
+    if (!b->scale)
+        return ig_matmul(a, b->w);
+    a = part_quantize_range(a, &scale, &zero);
+    a = ig_subtract(ig_astype(a, IG_I32), ig_astype(zero, IG_I32));
+    ig_array *w = ig_astype(b->w, IG_I32);
+    w = b->zero ? ig_subtract(w, ig_astype(b->zero, IG_I32)) : w;
+    return ig_multiply(ig_astype(ig_matmul(a, w), IG_F32), ig_multiply(scale, b->scale));
+}
 
 static void read_activations(layer *l, const char *const *defaults)
 {
@@ -116,9 +144,27 @@ static ig_array *batch_second(ig_array *x, bool batch_first)
     return batch_first ? ig_permute_dims(x, IG_AXES(1, 0, 2)) : x;
 }
 
-/* Inputs and attributes. states: 1, or 2 with c. */
+/* Weights in input i. quantized: bytes (directions, K, gates * H), their scales in that input, the zero points after it. */
+static weights read_weights(onnx_call *c, int i, const char *name, int quantized)
+{
+    weights w = {.w = call_array(c, i)};
+    if (!part_ndim(c, name, w.w, 3) || !quantized)
+        return w;
+    w.w = ig_matrix_transpose(w.w);
+    w.scale = call_array(c, quantized);
+    w.zero = part_zero(c, quantized + 1);
+    for (int k = 0; k < 2 && !ig_failed(); k++) {
+        const ig_array *v = k ? w.zero : w.scale;
+        if (v && (ig_ndim(v) < 1 || ig_ndim(v) > 2 || ig_dim(v, 0) != ig_dim(w.w, 0) ||
+                  (ig_ndim(v) == 2 && ig_dim(v, 1) != ig_dim(w.w, 1))))
+            call_fail(c, IG_ERR_SHAPE, name, "a scale or zero point does not fit the weights");
+    }
+    return w;
+}
+
+/* Inputs and attributes. states: 1, or 2 with c. quantized: the input with the scales of W, before those of R; 0: none. */
 static bool read_layer(onnx_call *c, layer *l, int gates, const char *const *defaults,
-                       int functions, int states)
+                       int functions, int states, int quantized)
 {
     const bool batch_first = call_attribute_int(c, "layout", 0) != 0;
     const int way = call_attribute_choice(c, "direction", "forward|reverse|bidirectional");
@@ -129,18 +175,18 @@ static bool read_layer(onnx_call *c, layer *l, int gates, const char *const *def
     l->plain = l->clip == 0;
     read_activations(l, defaults);
     l->x = call_array(c, 0);
-    l->w = call_array(c, 1);
-    l->r = call_array(c, 2);
-    if (!part_ndim(c, "X", l->x, 3) || !part_ndim(c, "W", l->w, 3) || !part_ndim(c, "R", l->r, 3))
+    l->w = read_weights(c, 1, "W", quantized);
+    l->r = read_weights(c, 2, "R", quantized ? quantized + 2 : 0);
+    if (ig_failed() || !part_ndim(c, "X", l->x, 3))
         return false;
     l->x = batch_second(l->x, batch_first);
     l->steps = ig_dim(l->x, 0);
     l->batch = ig_dim(l->x, 1);
-    l->hidden = ig_dim(l->r, 2);
+    l->hidden = ig_dim(l->r.w, 2);
     const int64_t stated = call_attribute_int(c, "hidden_size", l->hidden);
-    if (stated != l->hidden || ig_dim(l->r, 1) != gates * l->hidden ||
-        ig_dim(l->w, 1) != gates * l->hidden || ig_dim(l->w, 0) != l->directions ||
-        ig_dim(l->r, 0) != l->directions)
+    if (stated != l->hidden || ig_dim(l->r.w, 1) != gates * l->hidden ||
+        ig_dim(l->w.w, 1) != gates * l->hidden || ig_dim(l->w.w, 0) != l->directions ||
+        ig_dim(l->r.w, 0) != l->directions)
         call_fail(c, IG_ERR_SHAPE, "R", "W, R, hidden_size and direction do not match");
     l->b = call_array_or_null(c, 3);
     l->h0 = batch_second(call_array_or_null(c, 5), batch_first && call_has(c, 5));
@@ -167,9 +213,9 @@ static direction direction_of(const layer *l, int i, bool joined)
     direction d = {
         .l = l, .f = l->f + (ptrdiff_t)i * l->functions, .reverse = l->reverse || i == 1};
     const int64_t g = l->gates * l->hidden;
-    ig_array *w = ig_matrix_transpose(part_at(l->w, 0, i));
-    d.x = ig_matmul(l->x, w);
-    d.r = ig_matrix_transpose(part_at(l->r, 0, i));
+    const weights w = weights_of(&l->w, i);
+    d.x = product(l->x, &w);
+    d.r = weights_of(&l->r, i);
     if (l->b) {
         ig_array *b = part_at(l->b, 0, i), *wb = part_slice(b, 0, 0, g);
         ig_array *rb = part_slice(b, 0, g, 2 * g);
@@ -203,15 +249,15 @@ static ig_array *apply(const direction *d, int function, ig_array *x)
 
 static void step_rnn(direction *d, ig_array *x)
 {
-    d->h = apply(d, 0, ig_add(x, ig_matmul(d->h, d->r)));
+    d->h = apply(d, 0, ig_add(x, product(d->h, &d->r)));
 }
 
 /* Gates z, r, h. */
 static void step_gru(direction *d, ig_array *x)
 {
     const int64_t h = d->l->hidden;
-    ig_array *both = ig_matmul(d->h, part_slice(d->r, 1, 0, 2 * h)),
-             *r_h = part_slice(d->r, 1, 2 * h, 3 * h);
+    ig_array *both = ig_matmul(d->h, part_slice(d->r.w, 1, 0, 2 * h)),
+             *r_h = part_slice(d->r.w, 1, 2 * h, 3 * h);
     if (d->rb)
         both = ig_add(both, part_slice(d->rb, 0, 0, 2 * h));
     ig_array *z = apply(d, 0, ig_add(gate(d, x, 0), gate(d, both, 0)));
@@ -237,7 +283,7 @@ static ig_array *peep(const direction *d, ig_array *x, int i, ig_array *cell)
 /* Gates i, o, f, c; peepholes i, o, f. */
 static void step_lstm(direction *d, ig_array *x)
 {
-    ig_array *all = ig_add(x, ig_matmul(d->h, d->r));
+    ig_array *all = ig_add(x, product(d->h, &d->r));
     ig_array *i = apply(d, 0, peep(d, gate(d, all, 0), 0, d->c));
     ig_array *f = d->l->input_forget ? ig_subtract(ig_float(1), i)
                                      : apply(d, 0, peep(d, gate(d, all, 2), 2, d->c));
@@ -288,8 +334,8 @@ static ig_array *walk_whole(direction *d, const layer *l, int i)
     const int *order = l->gates == 1 ? RNN : l->gates == 3 ? GRU : LSTM;
     const int64_t g = l->gates * l->hidden;
     ig_array *out[3] = {NULL, NULL, NULL}, *wb = NULL, *rb = NULL;
-    ig_array *w = reordered(l, part_at(l->w, 0, i), order);
-    ig_array *r = reordered(l, part_at(l->r, 0, i), order);
+    ig_array *w = reordered(l, part_at(l->w.w, 0, i), order);
+    ig_array *r = reordered(l, part_at(l->r.w, 0, i), order);
     if (l->b) {
         ig_array *b = part_at(l->b, 0, i);
         wb = reordered(l, part_slice(b, 0, 0, g), order);
@@ -313,7 +359,7 @@ static void run_layer(layer *l, step_function *step)
 {
     onnx_call *c = l->call;
     ig_array *y[2], *h[2], *cell[2];
-    const bool whole = l->plain && !l->valid && !l->p && !l->input_forget && l->steps > 0 &&
+    const bool whole = l->plain && !l->w.scale && !l->valid && !l->p && !l->input_forget && l->steps > 0 &&
                        (l->gates != 3 || l->linear_before_reset);
     for (int i = 0; i < l->directions && !ig_failed(); i++) {
         direction d = direction_of(l, i, l->gates != 3);
@@ -334,7 +380,7 @@ static void run_layer(layer *l, step_function *step)
 void build_rnn(onnx_call *c)
 {
     layer l;
-    if (read_layer(c, &l, 1, (const char *const[]){"Tanh"}, 1, 1))
+    if (read_layer(c, &l, 1, (const char *const[]){"Tanh"}, 1, 1, 0))
         run_layer(&l, step_rnn);
 }
 
@@ -342,18 +388,21 @@ void build_gru(onnx_call *c)
 {
     layer l;
     const bool linear = call_attribute_bool(c, "linear_before_reset", false);
-    if (!read_layer(c, &l, 3, (const char *const[]){"Sigmoid", "Tanh"}, 2, 1))
+    if (!read_layer(c, &l, 3, (const char *const[]){"Sigmoid", "Tanh"}, 2, 1, 0))
         return;
     l.linear_before_reset = linear;
     run_layer(&l, step_gru);
 }
 
-void build_lstm(onnx_call *c)
+static void lstm(onnx_call *c, int quantized)
 {
     layer l;
-    if (!read_layer(c, &l, 4, (const char *const[]){"Sigmoid", "Tanh", "Tanh"}, 3, 2))
+    if (!read_layer(c, &l, 4, (const char *const[]){"Sigmoid", "Tanh", "Tanh"}, 3, 2, quantized))
         return;
     l.p = call_array_or_null(c, 7);
     l.input_forget = call_attribute_bool(c, "input_forget", false);
     run_layer(&l, step_lstm);
 }
+
+void build_lstm(onnx_call *c) { lstm(c, 0); }
+void build_dynamic_quantize_lstm(onnx_call *c) { lstm(c, 8); }
