@@ -19,6 +19,8 @@ typedef struct memory_source {
  * place. */
 ig_array *source_of(ig_array *x, const int64_t *chunk);
 
+extern int64_t source_bytes; /* that all sources have read */
+
 typedef struct memory_sink {
     char *data;
     int ndim;

@@ -326,12 +326,108 @@ static void test_complex(void **unused)
     ig_scope_end();
 }
 
+/* ---- parts of sources ---- */
+
+static ig_array *places(const int64_t *at, int n)
+{
+    return ig_from_data(at, (ig_ints){(const int64_t[]){n}, 1}, IG_I64);
+}
+
+static ig_array *row(ig_array *x)
+{
+    return ig_reshape(ig_slice(x, IG_SHAPE(3, 0), IG_SHAPE(4, 3), IG_NONE), IG_SHAPE(3));
+}
+static ig_array *first_rows(ig_array *x)
+{
+    return ig_slice(x, IG_SHAPE(0, 0), IG_SHAPE(5, 30), IG_NONE);
+}
+static ig_array *backwards(ig_array *x)
+{
+    return ig_slice(x, IG_SHAPE(9, 29), IG_SHAPE(3, 2), IG_SHAPE(-2, -3));
+}
+static ig_array *of_doubled(ig_array *x) { return row(ig_add(x, x)); }
+static ig_array *of_turned(ig_array *x)
+{
+    return ig_slice(ig_permute_dims(x, IG_AXES(1, 0)), IG_SHAPE(2, 7), IG_SHAPE(9, 8), IG_NONE);
+}
+static ig_array *picked(ig_array *x)
+{
+    return ig_take(x, places((int64_t[]){0, 699, -2, 7, 7}, 5), IG_AXES(0));
+}
+static ig_array *picked_part(ig_array *x)
+{
+    ig_array *seen = ig_slice(x, IG_SHAPE(690, 2), IG_SHAPE(-701, 27), IG_SHAPE(-2, 3));
+    return ig_take(seen, places((int64_t[]){0, 300, -2, 7}, 4), IG_AXES(0));
+}
+static ig_array *picked_columns(ig_array *x)
+{
+    return ig_take(first_rows(x), places((int64_t[]){3, -1, 9}, 3), IG_AXES(1));
+}
+static ig_array *picked_sum(ig_array *x)
+{
+    return ig_sum(picked(x), IG_AXES(1), IG_DTYPE_NONE, false);
+}
+
+/* Views and reads at few places read only the chunks that have their elements. */
+static void test_parts(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name;
+        ig_array *(*make)(ig_array *x);
+        int64_t rows; /* of chunks that are read, at most */
+    } parts[] = {
+        {"row", row, 1},
+        {"first_rows", first_rows, 2},
+        {"backwards", backwards, 3},
+        {"of_doubled", of_doubled, 1},
+        {"of_turned", of_turned, 1},
+        {"picked", picked, 5},
+        {"picked_part", picked_part, 4},
+        {"picked_columns", picked_columns, 2},
+        {"picked_sum", picked_sum, 5},
+    };
+    static const int64_t chunks[][2] = {{1, 1}, {3, 4}, {4, 30}, {1, 30}};
+    for (size_t e = 0; e < sizeof parts / sizeof *parts; e++)
+        for (size_t c = 0; c < 4 * 3; c++) {
+            ig_scope_begin();
+            const int64_t *chunk = chunks[c / 3];
+            ig_array *x = c % 3 == 0 ? drawn_complex(1, IG_SHAPE(700, 30))
+                                     : drawn(1, IG_SHAPE(700, 30), c % 3 == 1 ? IG_F64 : IG_I16);
+            const int64_t each = (int64_t)ig_dtype_bytes(ig_dtype_of(x)) * chunk[0] * 32;
+            size_t bytes, other;
+            char *plain = elements(parts[e].make(x), &bytes);
+            ig_array *s = source_of(x, chunk);
+            source_bytes = 0;
+            ig_array *y = parts[e].make(s);
+            char *read = elements(y, &other);
+            /* of each row of chunks; without chunks, of each row */
+            const int64_t most = parts[e].rows * (chunk[0] == 1 ? 4 : 1) * each;
+            if (source_bytes > most)
+                fail_msg("%s in chunks of (%lld, %lld): reads %lld bytes, more than %lld",
+                         parts[e].name, (long long)chunk[0], (long long)chunk[1],
+                         (long long)source_bytes, (long long)most);
+            assert_true(ig_is_evaluated(y));
+            assert_false(ig_is_evaluated(s));
+            assert_int_equal(bytes, other);
+            if (memcmp(plain, read, bytes) != 0)
+                fail_msg("%s of %s in chunks of (%lld, %lld): other bits", parts[e].name,
+                         ig_dtype_name(ig_dtype_of(x)), (long long)chunk[0], (long long)chunk[1]);
+            free(read);
+            read = elements(ig_add(y, y), &other); /* what was evaluated stays so */
+            free(read);
+            free(plain);
+            ig_scope_end();
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bits),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_complex),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,6 +321,22 @@ void array_donate(ig_array *x)
 
 bool array_is_donated(const ig_array *x) { return x->op == ARRAY_DATA && !x->data; }
 
+void array_become(ig_array *x, ig_array *root)
+{
+    ig_array *const old[] = {x->in[0], x->root};
+    x->in[0] = ig_retain(root);
+    x->root = ig_retain(root);
+    x->view = root->view;
+    for (int i = 0; i < 2; i++)
+        ig_release(old[i]);
+    if (x->scope) {
+        scope_remove(root);
+        scope_add(x->scope, root);
+    } else {
+        ig_release(ig_scope_forget(root));
+    }
+}
+
 static _Thread_local bool keeps_history;
 
 bool ig_keep_history(bool keep)

@@ -278,6 +278,10 @@ bool array_keeps_history(const ig_array *x);
 /* An evaluated root becomes a constant, unless it keeps its history. */
 void array_drop_history(ig_array *x);
 
+/* Makes x, a view, a view of all of root, which has x's elements in order, and depends on the array that x was a view of.
+ * root goes from its scope to the scope of x. */
+void array_become(ig_array *x, ig_array *root);
+
 /* Releases the data of an evaluated root, which cannot be read or recomputed afterwards. */
 void array_donate(ig_array *x);
 bool array_is_donated(const ig_array *x);

@@ -48,6 +48,11 @@ typedef struct edge {
     int64_t by[IG_MAX_NDIM], at[IG_MAX_NDIM];
 } edge;
 
+/* Describes v, a view of a root, by axes; false if that is not possible. */
+bool edge_by_axes(edge *e, const view *v, const view *root);
+/* The block of the root that a block of the view needs. */
+box edge_box(const edge *e, const box *b);
+
 typedef enum step_kind {
     STEP_SOURCE,   /* read from a source */
     STEP_CALL,     /* whole chunks that a function computes from chunks of the inputs */
@@ -55,7 +60,7 @@ typedef enum step_kind {
     STEP_MAP,      /* each element needs the same element of the inputs */
     STEP_IOTA,     /* depends on the index */
     STEP_BITS,     /* depends on the linear index */
-    STEP_READ,     /* elements of in[1] at places in[0] */
+    STEP_READ,     /* elements at places in[0] of the last axis of in[1], which is table_seen */
     STEP_REDUCE,   /* needs whole rows of the trailing axes */
     STEP_ROWS,     /* needs, and computes, whole rows of the last axis */
     STEP_SEARCH,   /* needs all of in[0] */
@@ -100,9 +105,11 @@ typedef struct ready {
     ig_array *root;
     block_source *source; /* the file or host memory that it is in; NULL: memory of the device */
     bool is_leaf;         /* evaluated before: an array in host memory, which blocks read */
+    bool is_pick;         /* source is a pick; a stage may compute the root, too */
 } ready;
 
 /* Lists the steps for n ends. The arrays must live as long as the steps.
+ * Some belong to the scope.
  * STEPS_INPUTS: the ends are inputs of what the stage computes.
  * STEPS_SPLIT: a root that is seen through different views has a step for each, if computing parts of it twice is little work.
  * Else a block needs all that lies between the parts that it sees: for x - x[0], all rows from the first on. */
@@ -226,6 +233,10 @@ int64_t scan_unit(const ig_array *root); /* elements; parts are multiples of it 
 bool table_fits(const ig_array *root);   /* there is such a stage for the root */
 int64_t table_row(const ig_array *root); /* the length of the axis that is cut into parts */
 bool table_cuts(const ig_array *root);   /* the result may be cut into tiles */
+/* What a read sees, with the axis that is read as the last one. Axes along which it sees one element have length 1. */
+ig_array *table_seen(const ig_array *root);
+/* Reads elements of such an array, or of a part of it, at the places in index. */
+ig_array *table_pick(ig_array *index, ig_array *seen);
 int table_ends(const ig_array *root, ig_array **ends); /* n_in arrays; 0 on failure */
 void table_want(const stage *s, const box *tile, int64_t from, int64_t to, box *want);
 ig_array *table_build(const stage *s, int64_t tile, int64_t part, ig_array *const *ends,
@@ -259,6 +270,9 @@ typedef struct block_plan {
     const backend *dev[BACKEND_LIST_MOST];
     int n_dev, workers;
 } block_plan;
+
+/* Adds the reads that are picks (picks.c) to the roots that are ready. */
+ig_status picks_add(block_plan *p);
 
 /* Adds the leaves in host memory, which a device with its own memory reads block by block, to the roots that are ready. */
 ig_status held_leaves(block_plan *p);

@@ -1,5 +1,5 @@
 /* The functions of ingot/blocks.h that evaluate, and those that the evaluation of other graphs calls. */
-#include "engine/blocks/crew.h"
+#include "engine/blocks/plan.h"
 #include "engine/blocks/share.h"
 
 #include "base/error.h"
@@ -23,6 +23,80 @@ static bool is_divided(const block_plan *p)
         if (crew_can(p, &p->stage[i]))
             return p->n_dev > 1;
     return false;
+}
+
+/* ---- views ---- */
+
+/* Bytes of sources that the elements of x need. */
+static ig_status bytes_read(ig_array *x, uint64_t *bytes)
+{
+    steps w;
+    *bytes = 0;
+    TRY(ig_scope_begin());
+    const ig_status status = steps_make(&w, &x, 1, 0, NULL, 0);
+    if (status == IG_OK) {
+        const box whole = box_whole(x->view.ndim, x->view.shape);
+        steps_demand(&w, &whole, -1);
+        for (int i = 0; i < w.n; i++)
+            if (w.step[i].wanted && w.step[i].kind == STEP_SOURCE)
+                *bytes += step_bytes(&w.step[i]);
+        steps_free(&w);
+    }
+    ig_scope_end();
+    return status;
+}
+
+/* *narrow: x should be evaluated alone, because its root would read much more. Not if all views of the root that are asked
+ * for have as many elements as the root. */
+static ig_status is_narrow(ig_array *const *arrays, int n, int which, bool *narrow)
+{
+    enum { SHARE = 2 };
+    ig_array *x = arrays[which], *root = x->root;
+    uint64_t part, all;
+    int64_t asked = 0;
+    for (int i = 0; i < n; i++)
+        asked += arrays[i]->root == root ? view_size(&arrays[i]->view) : 0;
+    *narrow = false;
+    if (x == root || root->data || asked >= view_size(&root->view))
+        return IG_OK;
+    TRY(bytes_read(x, &part));
+    TRY(bytes_read(root, &all));
+    *narrow = part < all / SHARE;
+    return IG_OK;
+}
+
+/* The arrays, with a copy of each view that is evaluated alone; the caller frees the list. NULL on failure. */
+static ig_array **with_copies(ig_array *const *arrays, int n)
+{
+    ig_array **list = memory_new((size_t)(n + 1) * sizeof *list);
+    ig_status status = list ? IG_OK : IG_ERR_MEMORY;
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        bool narrow;
+        list[i] = arrays[i];
+        status = is_narrow(arrays, n, i, &narrow);
+        if (status != IG_OK || !narrow)
+            continue;
+        const ig_array *x = arrays[i];
+        ig_array *seen = array_view(OP_slice, x->in[0], &x->view);
+        list[i] =
+            array_node(OP_astype, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &seen, 1, NULL);
+        if (!list[i])
+            status = error_waiting(IG_ERR_MEMORY);
+    }
+    if (status == IG_OK)
+        return list;
+    memory_free(list);
+    return NULL;
+}
+
+/* The views get the elements of their copies. */
+static void take_copies(ig_array *const *arrays, ig_array *const *list, int n)
+{
+    engine_enter();
+    for (int i = 0; i < n; i++)
+        if (list[i] != arrays[i] && arrays[i]->root != list[i])
+            array_become(arrays[i], list[i]);
+    engine_leave();
 }
 
 /* Evaluates, or adds the plan to *t if that is not NULL. divided: does nothing if no crew computes a stage. */
@@ -56,19 +130,31 @@ static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, i
     return status;
 }
 
+/* The same for results in memory. */
+static ig_status evaluate_here(ig_array *const *arrays, int n, bool divided, text *t)
+{
+    ig_array **list = with_copies(arrays, n);
+    const ig_status status =
+        list ? evaluate(list, NULL, n, divided, t) : error_waiting(IG_ERR_MEMORY);
+    if (status == IG_OK && !t)
+        take_copies(arrays, list, n);
+    memory_free(list);
+    return status;
+}
+
 ig_status blocks_eval(ig_array *const *arrays, int n)
 {
-    return evaluate(arrays, NULL, n, false, NULL);
+    return evaluate_here(arrays, n, false, NULL);
 }
 
 ig_status blocks_share(ig_array *const *arrays, int n)
 {
-    return evaluate(arrays, NULL, n, true, NULL);
+    return evaluate_here(arrays, n, true, NULL);
 }
 
 bool blocks_explain_share(ig_array *const *arrays, int n, text *t)
 {
-    return evaluate(arrays, NULL, n, true, t) == IG_OK;
+    return evaluate_here(arrays, n, true, t) == IG_OK;
 }
 
 /* Copies between devices take as long as some flops for each byte, and a plan takes as long as many. With IG_BLOCK_BYTES, for
@@ -151,7 +237,8 @@ char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *const *sin
     ig_block_sink *own = sinks ? read_sinks("explain_blocks", arrays, sinks, n, false) : NULL;
     if (sinks && !own)
         return NULL;
-    t.failed = evaluate(arrays, own, n, false, &t) != IG_OK;
+    t.failed =
+        (own ? evaluate(arrays, own, n, false, &t) : evaluate_here(arrays, n, false, &t)) != IG_OK;
     memory_free(own);
     return text_take(&t);
 }
@@ -183,8 +270,12 @@ ig_ints ig_chunks_like(ig_array *x)
     steps w;
     ig_ints chunk = {NULL, 0};
     ig_array *part = x && array_is_complex(x) ? complex_parts(x).re : x;
-    if (!part || steps_make(&w, &part, 1, 0, NULL, 0) != IG_OK)
+    if (!part || ig_scope_begin() != IG_OK)
         return chunk;
+    if (steps_make(&w, &part, 1, 0, NULL, 0) != IG_OK) {
+        ig_scope_end();
+        return chunk;
+    }
     if (w.n_end)
         chunk = rechunked(w.end[0].in, &x->view);
     for (int i = w.n - 1; i >= 0 && !chunk.v; i--) {
@@ -195,5 +286,6 @@ ig_ints ig_chunks_like(ig_array *x)
             chunk = rechunked(s->in[k].in, &x->view);
     }
     steps_free(&w);
+    ig_scope_end();
     return chunk;
 }

@@ -229,6 +229,15 @@ static ig_status alloc_host(pieces *p, piece *x)
     return x->host ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
+/* The lock of a step's source, which several steps may read. */
+static pthread_mutex_t *lock_of(const pieces *p, const block_source *s)
+{
+    int k = 0;
+    while (p->work->step[k].source != s)
+        k++;
+    return &p->source[k];
+}
+
 static ig_status read_piece(pieces *p, piece *x)
 {
     const step *s = &p->work->step[x->step];
@@ -249,10 +258,10 @@ static ig_status read_piece(pieces *p, piece *x)
     box_strides_of(&x->want, ndim, stride);
     char *to = (char *)x->host->data + box_place_in(&x->want, stride, &rest, ndim) * (int64_t)bytes;
     if (!s->source->concurrent)
-        pthread_mutex_lock(&p->source[x->step]);
+        pthread_mutex_lock(lock_of(p, s->source));
     const ig_status status = read_parallel(p, s->source, &rest, to);
     if (!s->source->concurrent)
-        pthread_mutex_unlock(&p->source[x->step]);
+        pthread_mutex_unlock(lock_of(p, s->source));
     pthread_mutex_lock(p->lock);
     p->read += (uint64_t)box_size(&rest, ndim) * bytes;
     pthread_mutex_unlock(p->lock);

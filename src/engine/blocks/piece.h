@@ -53,8 +53,8 @@ typedef struct pieces {
     const backend *pins; /* makes pinned memory; NULL: host memory is used as it is */
     pthread_mutex_t *lock;
     pthread_cond_t *changed;
-    pthread_mutex_t
-        *source; /* for each step: held while it is read, unless its source is concurrent */
+    pthread_mutex_t *
+        source; /* for each step, the first of its source: held while it is read, unless it is concurrent */
     pthread_mutex_t copying; /* held while all threads copy */
     shelf shelf;
     uint64_t read; /* bytes */

@@ -141,7 +141,7 @@ static bool is_large(const block_plan *p, uint64_t bytes) { return bytes > p->li
 static bool is_planned(const block_plan *p, const ig_array *root)
 {
     for (int i = 0; i < p->n_done; i++)
-        if (p->done[i].root == root)
+        if (p->done[i].root == root && !p->done[i].is_pick)
             return true;
     return false;
 }
@@ -449,6 +449,7 @@ static ig_status plan_all(block_plan *p, uint64_t limit)
     p->limit = limit;
     if (reads_leaves(p))
         TRY(held_leaves(p));
+    TRY(picks_add(p));
     for (int i = 0, k; i < p->n_root; i = k) { /* neighbours of one shape are computed together */
         k = i + 1;
         while (k < p->n_root && view_same_shape(&p->root[i]->view, &p->root[k]->view) &&

@@ -193,7 +193,7 @@ static ig_status load_prepare(runner *r, load *l, int64_t block, load *before)
 static const block_source *source_of(const block_plan *p, const ig_array *root)
 {
     int k = 0;
-    while (p->done[k].root != root)
+    while (p->done[k].root != root || p->done[k].is_pick)
         k++;
     return p->done[k].source;
 }

@@ -42,8 +42,7 @@ static int axis_along(const view *root, int64_t stride, int64_t n)
     return -1;
 }
 
-/* Describes v, a view of a root, by axes; false if that is not possible. */
-static bool edge_by_axes(edge *e, const view *v, const view *root)
+bool edge_by_axes(edge *e, const view *v, const view *root)
 {
     int64_t least[IG_MAX_NDIM], most[IG_MAX_NDIM];
     if (view_size(v) == 0)
@@ -76,8 +75,7 @@ static void edge_set(const steps *w, edge *e, ig_array *in, int from, bool whole
                                                             : EDGE_LINEAR;
 }
 
-/* The block of the root that a block of the view needs. */
-static box edge_box(const edge *e, const box *b)
+box edge_box(const edge *e, const box *b)
 {
     const view *v = &e->in->view, *root = &e->in->root->view;
     box out = box_whole(root->ndim, root->shape);
@@ -124,7 +122,7 @@ static step_kind kind_of(const ig_array *x)
     case OP_iota: return STEP_IOTA;
     case OP_bits: /* the bits of threefry, whose keys have two words, depend on the number of elements */
         return view_size(&x->in[0]->view) == 2 ? STEP_WHOLE : STEP_BITS;
-    case OP_read: return STEP_READ;
+    case OP_read: return x->view.ndim < IG_MAX_NDIM ? STEP_READ : STEP_WHOLE;
     case OP_assemble: return STEP_ASSEMBLE;
     case OP_kernel: return is_stack(x) ? STEP_STACK : STEP_WHOLE;
     default: break;
@@ -293,9 +291,11 @@ static ig_status step_make(maker *m, ig_array *root, int seen)
     if (s->kind == STEP_ASSEMBLE && !place_inputs(s))
         s->kind = STEP_WHOLE;
     for (int i = 0; i < s->n_in; i++) {
-        const bool all = s->kind == STEP_WHOLE || (s->kind == STEP_READ && i == 1);
-        edge_set(w, &s->in[i], root->in[i], step_of(m, seen, input_number(root, i), root->in[i]),
-                 all);
+        ig_array *in = s->kind == STEP_READ && i == 1 ? table_seen(root) : root->in[i];
+        if (!in)
+            return error_waiting(IG_ERR_MEMORY);
+        edge_set(w, &s->in[i], in, step_of(m, seen, input_number(root, i), root->in[i]),
+                 s->kind == STEP_WHOLE);
     }
     m->slot[place_of(m, root, seen)] = w->n++;
     return slots_grow(m) ? IG_OK : IG_ERR_MEMORY;
@@ -417,7 +417,11 @@ static bool input_box(const step *s, int i, const box *b, box *out)
     int same = 0, skip = 0; /* axes of *out that are axes of b, after `skip` axes of b */
     switch (s->kind) {
     case STEP_MAP: same = v->ndim; break;
-    case STEP_READ: same = v->ndim; break;
+    case STEP_READ:
+        for (int a = 0; a < own->ndim; a++) /* of what is read, axes of the index have length 1 */
+            if (v->shape[a] > 1 || i == 0)
+                out->lo[a] = b->lo[a], out->hi[a] = b->hi[a];
+        return true;
     case STEP_SEARCH: same = i == 1 ? v->ndim : 0; break;
     case STEP_REDUCE: same = own->ndim; break;
     case STEP_ROWS: same = own->ndim - 1; break;
@@ -667,6 +671,7 @@ static ig_array *build_step(const steps *w, int k)
     }
     ig_array *y = !ok                     ? NULL
                   : s->kind == STEP_CALL  ? map_run(s, in)
+                  : s->kind == STEP_READ  ? table_pick(in[0], in[1])
                   : s->kind == STEP_STACK ? build_stack(x, in)
                                           : array_node(x->op, (ig_dtype)x->dtype, x->view.ndim,
                                                        shape, in, s->n_in, &attr);

@@ -61,8 +61,7 @@ bool table_cuts(const ig_array *root)
            (root->op == OP_write && axis_of(root) >= 0);
 }
 
-/* What a read sees, with the axis that is read as the last one. Axes along which it sees one element have length 1. */
-static ig_array *seen_along(const ig_array *root)
+ig_array *table_seen(const ig_array *root)
 {
     view v = root->in[1]->view;
     for (int a = 0; a < v.ndim; a++)
@@ -76,7 +75,7 @@ static ig_array *seen_along(const ig_array *root)
 int table_ends(const ig_array *root, ig_array **ends)
 {
     for (int i = 0; i < root->n_in; i++)
-        if (!(ends[i] = root->op == OP_read && i == 1 ? seen_along(root) : root->in[i]))
+        if (!(ends[i] = root->op == OP_read && i == 1 ? table_seen(root) : root->in[i]))
             return 0;
     return root->n_in;
 }
@@ -206,24 +205,30 @@ static ig_array *write(const ig_array *root, const box *tile, ig_array *const *e
                       &attr);
 }
 
-static ig_array *read(const ig_array *root, ig_array *const *ends, int64_t from, ig_array *sum)
+ig_array *table_pick(ig_array *index, ig_array *seen)
 {
-    const ig_array *part = ends[1];
-    view v = part->view;
+    if (!index || !seen)
+        return NULL;
+    view v = seen->view;
     const int last = --v.ndim;
-    const int64_t n = v.shape[last], whole = n == root->attr.axis_len;
-    ig_array *at = whole ? ends[0] : checked(ends[0], root->attr.axis_len);
     for (int a = 0; a < last; a++) {
         if (v.shape[a] == 1)
             v.stride[a] = 0;
-        v.shape[a] = ends[0]->view.shape[a];
+        v.shape[a] = index->view.shape[a];
     }
-    ig_array *near = whole ? at : ig_clip(ig_subtract(at, ig_int(from)), ig_int(0), ig_int(n - 1));
-    ig_array *in[2] = {near, array_view(OP_take, ends[1], &v)};
-    const node_attr attr = {.axis_len = n, .axis_stride = part->view.stride[last]};
-    ig_array *y = in[0] && in[1]
-                      ? array_node(OP_read, (ig_dtype)root->dtype, v.ndim, v.shape, in, 2, &attr)
-                      : NULL;
+    ig_array *in[2] = {index, array_view(OP_take, seen, &v)};
+    const node_attr attr = {.axis_len = v.shape[last], .axis_stride = v.stride[last]};
+    return array_node(OP_read, (ig_dtype)seen->dtype, v.ndim, v.shape, in, 2, &attr);
+}
+
+static ig_array *read(const ig_array *root, ig_array *const *ends, int64_t from, ig_array *sum)
+{
+    const int64_t n = ends[1]->view.shape[ends[1]->view.ndim - 1];
+    if (n == root->attr.axis_len)
+        return table_pick(ends[0], ends[1]);
+    ig_array *at = checked(ends[0], root->attr.axis_len);
+    ig_array *near = ig_clip(ig_subtract(at, ig_int(from)), ig_int(0), ig_int(n - 1));
+    ig_array *y = table_pick(near, ends[1]);
     return sum && y ? ig_where(within(at, from, from + n), y, sum) : y;
 }
 

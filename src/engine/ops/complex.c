@@ -29,6 +29,8 @@ pair complex_parts(ig_array *x)
     if (!array_is_complex(x))
         return (pair){x, build_fill(0, (ig_dtype)x->dtype, x->view.ndim, x->view.shape)};
     const bool packed = x->n_in == INPUTS_PACKED && x->in[PACKED]->root->data;
+    if (packed && x->in[HALVES]->root != x->in[PACKED]->root) /* see array_become */
+        return (pair){half_of(x->in[PACKED], 0), half_of(x->in[PACKED], 1)};
     return packed ? (pair){x->in[HALVES], x->in[HALVES + 1]} : (pair){x->in[0], x->in[1]};
 }
 
