@@ -227,12 +227,15 @@ static bool make_normal(problem *p, int variant)
     return true;
 }
 
-/* Draws twice as many bits as the span needs, then takes the remainder. */
+/* Draws twice as many bits as the dtype has, at least 64, then takes the remainder. */
 static bool make_randint(problem *p, int variant)
 {
     if (beyond(p, variant))
         return false;
-    const int64_t low = dtype_in(p->dtype, SIGNED) ? -3 : 0, high = variant % 2 ? 100 : 7;
+    const bool large = variant >= 2 && real_width(p->dtype) == 32;
+    const int64_t low = dtype_in(p->dtype, SIGNED) ? -3 : 0, high = large         ? (int64_t)3 << 29
+                                                                    : variant % 2 ? 100
+                                                                                  : 7;
     const uint64_t span = (uint64_t)(high - low);
     const key k = key_in(p, variant), first = new_key(&k, 0, 1), second = new_key(&k, 1, 1);
     const int width = real_width(p->dtype) == 64 ? 64 : 32;
@@ -241,7 +244,8 @@ static bool make_randint(problem *p, int variant)
     problem_int(p, NULL, high);
     problem_dtype(p, NULL, p->dtype);
     tensor *out = problem_out(p, p->dtype, (ig_ints){shapes[variant], 2});
-    const uint64_t half = ((uint64_t)1 << width / 2) % span, carry = half * half % span;
+    const uint64_t carry =
+        width == 32 ? ((uint64_t)1 << 32) % span : (UINT64_MAX % span + 1) % span;
     for (int64_t i = 0; i < out->size; i++) {
         const uint64_t above = bits_at(&first, (uint64_t)i, width) % span;
         const uint64_t below = bits_at(&second, (uint64_t)i, width) % span;
@@ -302,8 +306,9 @@ static bool make_permutation(problem *p, int variant)
     uint64_t bits[17];
     const tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(n, width), (domain){-9, 9, true});
     tensor *out = problem_out(p, p->dtype, IG_SHAPE(n, width));
+    const key of_sort = k.words == 2 ? new_key(&k, 1, 0) : k;
     for (int64_t i = 0; i < n; i++)
-        bits[i] = bits_at(&k, (uint64_t)i, 64);
+        bits[i] = bits_at(&of_sort, (uint64_t)i, k.words == 2 ? 32 : 64);
     for (int64_t i = 0; i < n; i++)
         memcpy(out->v + i * width, x->v + order_of(bits, n, i) * width,
                (size_t)width * sizeof *out->v);

@@ -124,7 +124,7 @@ IG_API ig_array *ig_copysign(ig_array *x1, ig_array *x2);
 IG_API ig_array *ig_divide(ig_array *x1, ig_array *x2);
 /* bool: x1 == x2. */
 IG_API ig_array *ig_equal(ig_array *x1, ig_array *x2);
-/* floor(x1 / x2); an integer by 0 gives 0. */
+/* floor(x1 / x2). An integer divided by 0 is an error; the lowest integer by -1 wraps. */
 IG_API ig_array *ig_floor_divide(ig_array *x1, ig_array *x2);
 /* bool: x1 > x2. */
 IG_API ig_array *ig_greater(ig_array *x1, ig_array *x2);
@@ -154,9 +154,10 @@ IG_API ig_array *ig_multiply(ig_array *x1, ig_array *x2);
 IG_API ig_array *ig_nextafter(ig_array *x1, ig_array *x2);
 /* bool: x1 != x2. */
 IG_API ig_array *ig_not_equal(ig_array *x1, ig_array *x2);
-/* x1 to the power x2. Integers wrap, and a negative integer power rounds towards 0. */
+/* x1 to the power x2. Integers wrap, and a negative integer power rounds towards 0; of 0 it is an
+ * error. */
 IG_API ig_array *ig_pow(ig_array *x1, ig_array *x2);
-/* x1 - x2 * floor(x1 / x2), with the sign of x2; an integer by 0 gives 0. */
+/* x1 - x2 * floor(x1 / x2), with the sign of x2. An integer divided by 0 is an error. */
 IG_API ig_array *ig_remainder(ig_array *x1, ig_array *x2);
 /* x1 - x2. */
 IG_API ig_array *ig_subtract(ig_array *x1, ig_array *x2);
@@ -465,7 +466,8 @@ IG_API ig_array *ig_zeros_like(ig_array *x, ig_dtype dtype);
 /* The same key gives the same bits on every device and for any number of threads. */
 
 /* A random key: u32[4] for 'philox' (Philox 4x32-10), u32[2] for 'threefry' (threefry2x32, with the
- * bits of JAX). The length of a key selects the generator of the other random functions. */
+ * bits of JAX). The length of a key selects the generator of the other random functions.
+ * docs/GUIDE.md lists the functions that draw as JAX does. */
 IG_API ig_array *ig_key(uint64_t seed, const char *generator);
 /* num independent keys from one, as (num, 4) or (num, 2). */
 IG_API ig_array *ig_split_key(ig_array *key, int64_t num);
@@ -479,7 +481,8 @@ IG_API ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_arr
 /* Normal floats with mean loc and deviation scale, which broadcast to shape. */
 IG_API ig_array *ig_normal(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *loc,
                            ig_array *scale);
-/* Uniform integers in [minval, maxval). */
+/* Uniform integers in [minval, maxval). The probabilities of two of them differ by less than one
+ * part in 2**32. */
 IG_API ig_array *ig_randint(ig_array *key, ig_ints shape, int64_t minval, int64_t maxval,
                             ig_dtype dtype);
 /* bool: true with probability p; shape None is the shape of p. */
@@ -965,10 +968,10 @@ IG_API ig_array *ig_segment_min(ig_array *data, ig_array *segment_ids, int64_t n
 
 /* Cube root. */
 IG_API ig_array *ig_cbrt(ig_array *x);
-/* The remainder of x1 / x2 rounded towards 0, with the sign of x1; exact. An integer by 0 gives
- * 0. */
+/* The remainder of x1 / x2 rounded towards 0, with the sign of x1; exact. An integer divided by 0
+ * is an error. */
 IG_API ig_array *ig_fmod(ig_array *x1, ig_array *x2);
-/* x1 / x2 rounded towards 0, as in C. An integer by 0 gives what floor_divide gives. */
+/* x1 / x2 rounded towards 0, as in C. An integer divided by 0 is an error. */
 IG_API ig_array *ig_trunc_divide(ig_array *x1, ig_array *x2);
 /* floor_divide(x1, x2) and remainder(x1, x2). */
 IG_API int ig_divmod(ig_array *x1, ig_array *x2, ig_array *out[2]);

@@ -16,8 +16,8 @@ static ig_array *without_replacement(ig_array *key, int64_t n, ig_array *p, int6
 
 static ig_array *with_replacement(ig_array *key, int64_t n, ig_array *p, ig_ints shape)
 {
-    if (!p)
-        return ig_randint(key, shape, 0, n, IG_I64);
+    if (!p) /* in 32 bits, as JAX draws them */
+        return ig_astype(ig_randint(key, shape, 0, n, n <= INT32_MAX ? IG_I32 : IG_I64), IG_I64);
     ig_array *sums = ig_cumulative_sum(p, IG_AXES(0), IG_DTYPE_NONE, false);
     ig_array *all = ig_squeeze(ig_slice(sums, IG_AXES(n - 1), IG_AXES(n), IG_NONE), IG_AXES(0));
     ig_array *u = ig_uniform(key, shape, ig_dtype_of(p), NULL, NULL);

@@ -4,8 +4,9 @@
  * A key is a u32 array; its length selects the generator:
  *
  *   threefry  [2]  the two key words. Draws equal those of JAX with its default settings: keys, bits,
- *                  integers and floats in [0, 1) bit for bit, values computed from them up to
- *                  rounding. permutation differs. Key i of split_key is the block at counter i,
+ *                  integers, orders and floats in [0, 1) bit for bit, values computed from them up to
+ *                  rounding. Integers of large ranges differ (offsets), which JAX draws with unequal
+ *                  probabilities. Key i of split_key is the block at counter i,
  *                  fold_in(key, data) the block at counter data.
  *   philox    [4]  words 0 and 1 are the key of Philox 4x32-10, words 2 and 3 the upper half of its
  *                  counter; the block number is the lower half. A seed fills words 0 and 1. New keys
@@ -201,34 +202,48 @@ int op_bernoulli(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- integers ---- */
 
-/* 2^width mod span, computed within width bits. As in JAX, it is 0 where that would overflow; the higher bits are
- * then not used. */
-static uint64_t carry_of(uint64_t span, int width)
+/* The upper word of the product of x, which is u64, and a number. */
+static ig_array *high_product(ig_array *x, uint64_t number)
 {
-    uint64_t half = ((uint64_t)1 << width / 2) % span;
-    return (half * half & UINT64_MAX >> (64 - width)) % span;
+    ig_array *mask = build_scalar_int(UINT32_MAX, IG_U64), *half = ig_int(32);
+    ig_array *low = build_scalar_int((uint32_t)number, IG_U64);
+    ig_array *high = build_scalar_int((int64_t)(number >> 32), IG_U64);
+    ig_array *x_low = ig_bitwise_and(x, mask), *x_high = ig_bitwise_right_shift(x, half);
+    ig_array *sum =
+        ig_add(ig_multiply(x_high, low), ig_bitwise_right_shift(ig_multiply(x_low, low), half));
+    ig_array *rest = ig_add(ig_multiply(x_low, high), ig_bitwise_and(sum, mask));
+    ig_array *carry = ig_add(ig_bitwise_right_shift(sum, half), ig_bitwise_right_shift(rest, half));
+    return ig_add(ig_multiply(x_high, high), carry);
 }
 
-/* Integers in [0, span) from twice as many random bits, which makes the bias of the remainder small. A span of 0
- * stands for all values. */
+/* Integers in [0, span) from a random word w of twice the width of bits, in two parts. The probabilities of two values
+ * differ by less than a 2^-width part. A span of 0 stands for all values. Small spans take w mod span, as JAX does.
+ * JAX's remainder of larger ones overflows, so that their lower values are drawn more often: here they take w mod span
+ * in 64 bits, or, for 64 bits, the upper part of the product of w and span. */
 static ig_array *offsets(op_id op, ig_array *key, ig_ints shape, ig_dtype bits, uint64_t span)
 {
-    int width = (int)(8 * ig_dtype_bytes(bits));
+    const int width = (int)(8 * ig_dtype_bytes(bits));
     ig_array *draw[2] = {NULL, NULL}, *keys = new_keys(op, key, 0, 2, DOMAIN_SPLIT);
     for (int64_t i = 0; i < 2; i++) {
         ig_array *one = ig_squeeze(ig_slice(keys, IG_AXES(i), IG_AXES(i + 1), IG_NONE), IG_AXES(0));
         draw[i] = bits_from(op, one, 0, shape, bits);
     }
-    if (span == 0)
-        return draw[1];
-    ig_array *divisor = build_scalar_int((int64_t)span, bits);
-    uint64_t carry = carry_of(span, width);
-    ig_array *low = ig_remainder(draw[1], divisor);
-    if (carry == 0)
-        return low;
-    ig_array *high =
-        ig_multiply(ig_remainder(draw[0], divisor), build_scalar_int((int64_t)carry, bits));
-    return ig_remainder(ig_add(high, low), divisor);
+    if ((span & (span - 1)) == 0) /* a power of 2, or 0 */
+        return ig_bitwise_and(draw[1], build_scalar_int((int64_t)(span - 1), bits));
+    ig_array *divisor = build_scalar_int((int64_t)span, IG_U64);
+    if (width == 32) {
+        ig_array *high = ig_bitwise_left_shift(ig_astype(draw[0], IG_U64), ig_int(32));
+        return ig_remainder(ig_bitwise_or(high, ig_astype(draw[1], IG_U64)), divisor);
+    }
+    if (span <= UINT32_MAX) {
+        const uint64_t carry = (UINT64_MAX % span + 1) % span; /* 2^64 mod span */
+        ig_array *high =
+            ig_multiply(ig_remainder(draw[0], divisor), build_scalar_int((int64_t)carry, IG_U64));
+        return ig_remainder(ig_add(high, ig_remainder(draw[1], divisor)), divisor);
+    }
+    ig_array *below = high_product(draw[1], span);
+    ig_array *sum = ig_add(ig_multiply(draw[0], divisor), below);
+    return ig_add(high_product(draw[0], span), ig_astype(ig_less(sum, below), IG_U64));
 }
 
 int op_randint(op_id op, const ig_arg *args, ig_array **out)
@@ -287,6 +302,27 @@ int op_categorical(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, ig_argmax(ig_add(noise, logits), IG_AXES(at), false));
 }
 
+/* A random order of n elements. Threefry keys sort by words of 32 bits as often as JAX does, so that words that are
+ * equal by chance have no effect. For Philox one sort by words of 64 bits is enough. */
+static ig_array *random_order(op_id op, ig_array *key, int64_t n)
+{
+    const ig_ints shape = {&n, 1};
+    if (!(key = random_key(op, key)))
+        return NULL;
+    if (key->view.shape[0] == PHILOX_WORDS)
+        return ig_argsort(bits_from(op, key, 0, shape, IG_U64), 0, false, true);
+    ig_array *order = ig_arange(0, (double)n, 1, IG_I64);
+    const double rounds = ceil(3 * log((double)(n > 1 ? n : 1)) / log(UINT32_MAX));
+    for (int i = 0; i < (int)rounds && order; i++) {
+        ig_array *keys = new_keys(op, key, 0, 2, DOMAIN_SPLIT);
+        ig_array *own = ig_slice(keys, IG_AXES(1), IG_AXES(2), IG_NONE);
+        key = ig_squeeze(ig_slice(keys, IG_AXES(0), IG_AXES(1), IG_NONE), IG_AXES(0));
+        ig_array *words = bits_from(op, ig_squeeze(own, IG_AXES(0)), 0, shape, IG_U32);
+        order = ig_take(order, ig_argsort(words, 0, false, true), IG_AXES(0));
+    }
+    return order;
+}
+
 int op_permutation(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = arg_array(&args[1]);
@@ -300,7 +336,6 @@ int op_permutation(op_id op, const ig_arg *args, ig_array **out)
             return 0;
         n = x->view.shape[axis];
     }
-    ig_array *order =
-        ig_argsort(bits_from(op, args[0].u.array, 0, (ig_ints){&n, 1}, IG_U64), 0, false, true);
+    ig_array *order = random_order(op, args[0].u.array, n);
     return op_one(out, number ? order : ig_take(x, order, IG_AXES(axis)));
 }
