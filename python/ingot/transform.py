@@ -239,7 +239,8 @@ def _axes(in_axes, args):
 
 def vmap(function, in_axes=0, out_axes=0):
     """A function that maps a function over an axis of its arguments. in_axes: the axis, or one for each argument; None: the
-    argument is the same for all. Results are stacked along out_axes."""
+    argument is the same for all. Results are stacked along out_axes. The function is called once, with arrays that stand
+    for all slices: reading their elements (if, float, numpy.asarray, a mask as an index, nonzero, unique) is an error."""
 
     @functools.wraps(function)
     def wrapped(*args):
@@ -247,8 +248,7 @@ def vmap(function, in_axes=0, out_axes=0):
         axes = _axes(in_axes, args)
         if all(axis < 0 for axis in axes):
             raise ValueError("vmap: no argument has an axis to map over")
-        examples = [_ingot._handle(x if axis < 0 else _ingot._ops["take"](x, 0, axis=axis) if x.shape[axis] else _first(x, axis))
-                    for x, axis in zip(leaves, axes)]
+        examples = [_ingot._handle(x) if axis < 0 else _ingot._placeholder(x, axis) for x, axis in zip(leaves, axes)]
         outputs, out_structure = flatten(function(*unflatten(structure, iter(examples))))
         made = _ingot._vmap(outputs, examples, leaves, axes)
         if out_axes:
@@ -256,11 +256,6 @@ def vmap(function, in_axes=0, out_axes=0):
         return unflatten(out_structure, iter(made))
 
     return wrapped
-
-
-def _first(x, axis):
-    shape = x.shape[:axis] + x.shape[axis + 1:]
-    return _ingot._ops["zeros"](shape, dtype=x.dtype)
 
 
 # ---- jit ----

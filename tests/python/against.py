@@ -13,12 +13,12 @@ from support.tally import attempt, check, finish, skip  # noqa: E402, F401
 rng = np.random.default_rng(5)
 
 
-def raises(name, kind, call):
-    """Checks that call raises this kind of exception with a message."""
+def raises(name, kind, call, says=""):
+    """Checks that call raises this kind of exception with a message, which contains the word `says`."""
     try:
         call()
     except kind as error:
-        check(name, len(str(error)) > 5, f"has no message: {error!r}")
+        check(name, len(str(error)) > 5 and says in str(error), f"has another message: {error!r}")
     except Exception as error:
         check(name, False, f"raised {error!r}")
     else:

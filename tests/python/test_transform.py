@@ -87,6 +87,15 @@ def products():
     raises("an exception in a rule", KeyError, lambda: ig.grad(lambda v: ig.custom_grad(lambda u: u + 1, wrong)(v).sum())(ig.ones(2)))
 
 
+def interpolation():
+    """jvp of interp in the directions of x, xp and fp against its Jacobian."""
+    at = [ig.asarray(v, dtype=ig.float64) for v in ([0.5, 1.5, 3.0, -1.0, 5.0], [0.0, 1.0, 2.0, 4.0], [1.0, 3.0, 2.0, 5.0])]
+    for i, name in enumerate(("x", "xp", "fp")):
+        along = ig.asarray(np.linspace(0.3, 1, at[i].shape[0]))
+        of = lambda v: ig.interp(*[v if k == i else a for k, a in enumerate(at)])
+        same("jvp of interp in " + name, ig.jvp(of, (at[i],), (along,))[1], np.asarray(ig.jacobian(of)(at[i])) @ np.asarray(along), 1e-12)
+
+
 def maps():
     a, b = f64(5, 3), f64(3)
     same("vmap", ig.vmap(lambda r: (r * b).sum())(a), np.asarray(a) @ np.asarray(b), 1e-12)
@@ -95,6 +104,20 @@ def maps():
     same("of a gradient", ig.vmap(ig.grad(lambda v: (v ** 2).sum()))(a), 2 * np.asarray(a))
     same("of containers", ig.vmap(lambda t: t["a"] + t["b"])({"a": a, "b": a}), 2 * np.asarray(a))
     raises("no axis", ValueError, lambda: ig.vmap(lambda v: v, in_axes=None)(a))
+    z = ig.asarray(np.asarray(a) + 1j)
+    same("of complex numbers", ig.vmap(lambda r: (r * r).sum())(z), (np.asarray(z) ** 2).sum(1), 1e-12)
+    s = ig.asarray(2.0, dtype=ig.float64)
+    same("a value outside", ig.vmap(lambda r: r if s > 0 else -r)(a), np.asarray(a))
+    same("a value of an argument that is not mapped", ig.vmap(lambda r, s: r * float(s), in_axes=(0, None))(a, s), 2 * np.asarray(a))
+    v = ig.asarray([1.0, -2.0, 3.0])
+    for name, of in {"if": lambda x: x if x > 0 else -x, "max": lambda x: max(x, -x), "float": lambda x: x * float(x),
+                     "int": lambda x: x * int(x), "item": lambda x: x * x.item(), "tolist": lambda x: ig.asarray(x.tolist()),
+                     "numpy": lambda x: ig.asarray(np.asarray(x)), "bool": lambda x: x * bool(x)}.items():
+        raises("vmap: " + name, Exception, lambda: ig.vmap(of)(v), "vmap")
+    for name, of in {"mask": lambda r: r[r > 0].sum(), "nonzero": lambda r: ig.nonzero(r)[0], "unique": lambda r: ig.unique(r),
+                     "max": lambda r: r * float(r.max()), "iterate": lambda r: sum(float(x) for x in r)}.items():
+        raises("vmap of rows: " + name, Exception, lambda: ig.vmap(of)(a), "vmap")
+    raises("vmap of complex numbers", Exception, lambda: ig.vmap(lambda r: r * complex(r[0]))(z), "vmap")
 
 
 def compiled():
@@ -135,6 +158,6 @@ def training():
     same("training", w, np.array([1.0, -2.0, 0.5]), 1e-4)
 
 
-for test in (gradients, products, maps, compiled, training):
+for test in (gradients, products, interpolation, maps, compiled, training):
     attempt(test.__name__, test)
 finish()
