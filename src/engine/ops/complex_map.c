@@ -51,9 +51,37 @@ static pair c_square(pair z)
                   add(both, both)}; /* -0 + 0 is 0 */
 }
 
+/* Where the modulus of z, or a square of it, would lose digits below the normal numbers (up) or overflow (down). */
+typedef struct extremes {
+    ig_array *up, *down;
+} extremes;
+
+static extremes extremes_of(pair z)
+{
+    const bool wide = ig_dtype_of(z.re) == IG_F64;
+    ig_array *most = ig_maximum(ig_abs(z.re), ig_abs(z.im));
+    return (extremes){ig_less(most, num(most, wide ? 0x1p-960 : 0x1p-96)),
+                      ig_greater(most, num(most, wide ? 0x1p1020 : 0x1p124))};
+}
+
+/* A power of 2 that moves z away from them; with back, its reciprocal. */
+static ig_array *factor_of(extremes e, pair z, bool back)
+{
+    const double up = ig_dtype_of(z.re) == IG_F64 ? 0x1p200 : 0x1p60, down = 0.25;
+    ig_array *large = num(z.re, back ? 1 / down : down), *small = num(z.re, back ? 1 / up : up);
+    return choose(e.up, small, choose(e.down, large, num(z.re, 1)));
+}
+
+static pair stretched(pair z, ig_array *by) { return (pair){mul(z.re, by), mul(z.im, by)}; }
+static pair pulled_in(extremes e, pair z) { return stretched(z, factor_of(e, z, false)); }
+
 /* The divisor is scaled by its larger part, so that its square neither overflows nor underflows. */
 static pair c_divide(pair a, pair b)
 {
+    const extremes above = extremes_of(a), below = extremes_of(b);
+    ig_array *back[2] = {factor_of(below, b, false), factor_of(above, a, true)};
+    a = pulled_in(above, a);
+    b = pulled_in(below, b);
     ig_array *wide = ig_greater_equal(ig_abs(b.re), ig_abs(b.im));
     ig_array *large = choose(wide, b.re, b.im), *small = choose(wide, b.im, b.re);
     ig_array *ratio = quo(small, choose(is_zero(large), num(large, 1), large));
@@ -64,17 +92,21 @@ static pair c_divide(pair a, pair b)
     /* Both infinite: the ratio is NaN. The result is 0 for a finite dividend. */
     ig_array *endless =
         ig_logical_and(is_endless(b), ig_logical_and(ig_isfinite(a.re), ig_isfinite(a.im)));
-    return pick(endless, (pair){num(re, 0), num(im, 0)}, (pair){re, im});
+    const pair y = stretched(stretched((pair){re, im}, back[0]), back[1]);
+    return pick(endless, (pair){num(re, 0), num(im, 0)}, y);
 }
 
 static pair c_reciprocal(pair z)
 {
+    ig_array *factor = factor_of(extremes_of(z), z, false);
+    z = stretched(z, factor);
     ig_array *wide = ig_greater_equal(ig_abs(z.re), ig_abs(z.im));
     ig_array *large = choose(wide, z.re, z.im), *small = choose(wide, z.im, z.re);
     ig_array *ratio = quo(small, choose(is_zero(large), num(large, 1), large));
     ig_array *divisor = add(large, mul(small, ratio)), *one = ig_reciprocal(divisor);
     ig_array *other = quo(ratio, divisor);
-    const pair y = {choose(wide, one, other), neg(choose(wide, other, one))};
+    const pair y =
+        stretched((pair){choose(wide, one, other), neg(choose(wide, other, one))}, factor);
     return pick(is_endless(z),
                 (pair){ig_copysign(num(one, 0), z.re), ig_copysign(num(one, 0), neg(z.im))}, y);
 }
@@ -87,6 +119,7 @@ static pair c_sign(pair z)
     const pair far = {choose(ig_isinf(z.re), ig_sign(z.re), num(z.re, 0)),
                       choose(ig_isinf(z.im), ig_sign(z.im), num(z.im, 0))};
     z = pick(is_endless(z), far, z);
+    z = pulled_in(extremes_of(z), z);
     ig_array *size = modulus(z), *zero = is_zero(size);
     ig_array *safe = choose(zero, num(size, 1), size);
     return (pair){choose(zero, num(size, 0), quo(z.re, safe)),
@@ -103,14 +136,17 @@ static ig_array *mul_zero(ig_array *f, ig_array *g)
     return choose(ig_logical_and(lost, is_zero(g)), g, product);
 }
 
-/* scale exp(x) (cos(y) + i sin(y)). The exponential is computed in two factors where it alone would overflow. */
-static pair polar(double scale, ig_array *x, ig_array *y)
+/* scale f(x) (cos + i sin), where f is exp or exp2, and cos and sin are those of an angle that is finite where y is. f is
+ * computed in two factors where it alone would overflow. */
+static pair polar_of(ig_array *(*f)(ig_array *), double scale, ig_array *x, ig_array *y,
+                     ig_array *cosine, ig_array *sine)
 {
     const double step = ig_dtype_of(x) == IG_F64 ? 512 : 64;
     ig_array *far = ig_greater(x, num(x, step + 20));
-    ig_array *head = ig_exp(choose(far, sub(x, num(x, step)), x));
-    ig_array *tail = choose(far, num(x, scale * exp(step)), num(x, scale));
-    pair z = {mul(mul_zero(head, ig_cos(y)), tail), mul(mul_zero(head, ig_sin(y)), tail)};
+    ig_array *head = f(choose(far, sub(x, num(x, step)), x));
+    ig_array *tail =
+        choose(far, num(x, scale * (f == ig_exp ? exp(step) : exp2(step))), num(x, scale));
+    pair z = {mul(mul_zero(head, cosine), tail), mul(mul_zero(head, sine), tail)};
     /* exp(-inf) is 0 in any direction. exp(inf) in no direction is infinite, its direction is not known. */
     ig_array *nowhere = ig_logical_not(ig_isfinite(y));
     ig_array *low = ig_logical_and(ig_equal(x, num(x, -INFINITY)), nowhere);
@@ -121,9 +157,45 @@ static pair polar(double scale, ig_array *x, ig_array *y)
     return pick(low, (pair){num(x, 0), num(x, 0)}, z);
 }
 
+static pair polar(double scale, ig_array *x, ig_array *y)
+{
+    return polar_of(ig_exp, scale, x, y, ig_cos(y), ig_sin(y));
+}
+
 static pair c_exp(pair z) { return polar(1, z.re, z.im); }
 
-static pair c_exp2(pair z) { return c_exp(scaled(z, M_LN2)); }
+/* The upper half of the digits of x, by Veltkamp; the rest is exact. */
+static ig_array *upper_half(ig_array *x)
+{
+    ig_array *many = times(x, ig_dtype_of(x) == IG_F64 ? 0x1p27 + 1 : 0x1p12 + 1);
+    return sub(many, sub(many, x));
+}
+
+/* The rounding error of the product p = x y, by Dekker. */
+static ig_array *product_error(ig_array *p, ig_array *x, ig_array *y)
+{
+    ig_array *xh = upper_half(x), *yh = upper_half(y), *xl = sub(x, xh), *yl = sub(y, yh);
+    return add(add(add(sub(mul(xh, yh), p), mul(xh, yl)), mul(xl, yh)), mul(xl, yl));
+}
+
+/* The angle y log(2) is a sum of two numbers, so that a large y keeps its digits: those of log(2) suffice up to 2^20. */
+static pair c_exp2(pair z)
+{
+    ig_array *y = z.im;
+    const bool wide = ig_dtype_of(y) == IG_F64;
+    const double head = wide ? M_LN2 : (double)(float)M_LN2;
+    const double tail = wide ? 0x1.abc9e3b39803fp-56 : M_LN2 - head;
+    ig_array *angle = times(y, head);
+    ig_array *rest = add(product_error(angle, y, num(y, head)), times(y, tail));
+    rest = choose(ig_less(ig_abs(y), num(y, 0x1p40)), rest, num(y, 0));
+    ig_array *c = ig_cos(angle), *s = ig_sin(angle);
+    /* A tiny angle would lose digits below the normal numbers: its sine is multiplied by a power of 2 first. */
+    const double up = wide ? 0x1p500 : 0x1p50;
+    ig_array *tiny = ig_less(ig_abs(y), num(y, wide ? 0x1p-600 : 0x1p-60));
+    s = choose(tiny, times(times(y, up), head), add(s, mul(c, rest)));
+    z = polar_of(ig_exp2, 1, z.re, y, sub(c, mul(ig_sin(angle), rest)), s);
+    return (pair){z.re, choose(tiny, times(z.im, 1 / up), z.im)};
+}
 
 /* exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y / 2)^2. */
 static pair c_expm1(pair z)
@@ -135,25 +207,45 @@ static pair c_expm1(pair z)
     return (pair){choose(ig_isfinite(re), plus(re, 0), sub(whole.re, num(re, 1))), whole.im};
 }
 
-/* log |z|. Near the unit circle it is computed from |z|^2 - 1, which cancels in the large part only. */
+/* |1 + x + i y|^2 - 1 = 2 x + x^2 + y^2, with the rounding errors of its terms added at the end, because the terms may
+ * cancel. x and y are below 2^60. */
+static ig_array *excess_of(ig_array *x, ig_array *y)
+{
+    ig_array *twice = add(x, x), *xx = ig_square(x), *yy = ig_square(y);
+    ig_array *one = add(twice, yy), *back = sub(one, twice);
+    ig_array *error = add(sub(twice, sub(one, back)), sub(yy, back));
+    ig_array *two = add(one, xx);
+    back = sub(two, one);
+    error = add(error, add(sub(one, sub(two, back)), sub(xx, back)));
+    return add(two, add(error, add(product_error(xx, x, x), product_error(yy, y, y))));
+}
+
+/* log |z|. Near the unit circle it is computed from |z|^2 - 1. */
 static ig_array *log_modulus(pair z)
 {
     ig_array *a = ig_abs(z.re), *b = ig_abs(z.im);
     ig_array *large = ig_maximum(a, b), *small = ig_minimum(a, b);
     ig_array *near =
         ig_logical_and(ig_greater(large, num(large, 0.5)), ig_less(large, num(large, 2)));
-    ig_array *excess = add(mul(plus(large, -1), plus(large, 1)), ig_square(small));
-    return choose(near, times(ig_log1p(excess), 0.5), ig_log(modulus(z)));
+    ig_array *excess = excess_of(plus(large, -1), small);
+    const extremes e = extremes_of(z);
+    const double up = ig_dtype_of(a) == IG_F64 ? 200 : 60;
+    ig_array *moved =
+        choose(e.up, num(a, -up * M_LN2), choose(e.down, num(a, 2 * M_LN2), num(a, 0)));
+    ig_array *far = add(ig_log(modulus(pulled_in(e, z))), moved);
+    return choose(near, times(ig_log1p(excess), 0.5), far);
 }
 
 static pair c_log(pair z) { return (pair){log_modulus(z), ig_atan2(z.im, z.re)}; }
 static pair c_log2(pair z) { return scaled(c_log(z), M_LOG2E); }
 static pair c_log10(pair z) { return scaled(c_log(z), M_LOG10E); }
 
+/* Near -1 the sum 1 + x is exact, and near 0 and on the unit circle around -1 its rounding is not used. */
 static pair c_log1p(pair z)
 {
-    ig_array *near = ig_less(ig_maximum(ig_abs(z.re), ig_abs(z.im)), num(z.re, 0.5));
-    ig_array *excess = add(mul(z.re, plus(z.re, 2)), ig_square(z.im));
+    ig_array *excess = excess_of(z.re, z.im), *most = ig_maximum(ig_abs(z.re), ig_abs(z.im));
+    ig_array *near =
+        ig_logical_and(ig_less(most, num(most, 2.5)), ig_greater(excess, num(most, -0.75)));
     const pair one = {plus(z.re, 1), z.im};
     return (pair){choose(near, times(ig_log1p(excess), 0.5), log_modulus(one)),
                   ig_atan2(one.im, one.re)};
@@ -162,18 +254,13 @@ static pair c_log1p(pair z)
 /* The root with a real part that is not negative. z is scaled so that neither |z| overflows nor its parts are lost. */
 static pair c_sqrt(pair z)
 {
-    const bool wide = ig_dtype_of(z.re) == IG_F64;
-    const double huge = wide ? 0x1p1020 : 0x1p124, tiny = wide ? 0x1p-960 : 0x1p-96;
-    ig_array *most = ig_maximum(ig_abs(z.re), ig_abs(z.im));
-    ig_array *up = ig_less(most, num(most, tiny)), *down = ig_greater(most, num(most, huge));
-    ig_array *factor =
-        choose(up, num(most, wide ? 0x1p200 : 0x1p60), choose(down, num(most, 0.25), num(most, 1)));
-    ig_array *back =
-        choose(up, num(most, wide ? 0x1p-100 : 0x1p-30), choose(down, num(most, 2), num(most, 1)));
-    ig_array *x = mul(z.re, factor), *y = mul(z.im, factor);
+    const extremes e = extremes_of(z);
+    const pair in = pulled_in(e, z);
+    ig_array *x = in.re, *y = in.im, *up = num(x, ig_dtype_of(x) == IG_F64 ? 0x1p-100 : 0x1p-30);
+    ig_array *back = choose(e.up, up, choose(e.down, num(x, 2), num(x, 1)));
     ig_array *t = ig_sqrt(times(add(ig_abs(x), ig_hypot(x, y)), 0.5));
     ig_array *zero = is_zero(t), *safe = choose(zero, num(t, 1), t);
-    ig_array *s = choose(zero, ig_abs(y), quo(times(ig_abs(y), 0.5), safe));
+    ig_array *s = choose(zero, ig_abs(y), quo(ig_abs(y), times(safe, 2)));
     ig_array *left = ig_signbit(x);
     ig_array *re = mul(choose(left, s, t), back),
              *im = ig_copysign(mul(choose(left, t, s), back), z.im);
@@ -256,13 +343,22 @@ static pair root_of(pair z, double sign)
     return c_sqrt((pair){plus(times(z.re, sign), 1), times(z.im, sign)});
 }
 
+/* Where 1 + z is z, so that asin, acos and acosh are made of log(2 |z|) and an angle. */
+static ig_array *is_far(pair z)
+{
+    ig_array *most = ig_maximum(ig_abs(z.re), ig_abs(z.im));
+    return ig_logical_or(is_endless(z), ig_greater(most, num(most, 0x1p60)));
+}
+
+static ig_array *log_twice(pair z) { return plus(log_modulus(z), M_LN2); }
+
 static pair c_asin(pair z)
 {
     const pair low = root_of(z, -1), high = root_of(z, 1);
     const pair y = {choose(is_zero(z.re), z.re, ig_atan2(z.re, c_multiply(low, high).re)),
                     ig_asinh(c_multiply(conjugate(low), high).im)};
-    const pair away = {ig_atan2(z.re, ig_abs(z.im)), ig_copysign(num(z.im, INFINITY), z.im)};
-    return pick(is_endless(z), away, y);
+    const pair away = {ig_atan2(z.re, ig_abs(z.im)), ig_copysign(log_twice(z), z.im)};
+    return pick(is_far(z), away, y);
 }
 
 static pair c_acos(pair z)
@@ -270,8 +366,8 @@ static pair c_acos(pair z)
     const pair low = root_of(z, -1), high = root_of(z, 1);
     const pair y = {choose(is_zero(z.re), num(z.re, M_PI_2), times(ig_atan2(low.re, high.re), 2)),
                     ig_asinh(c_multiply(conjugate(high), low).im)};
-    const pair away = {ig_atan2(ig_abs(z.im), z.re), neg(ig_copysign(num(z.im, INFINITY), z.im))};
-    return pick(is_endless(z), away, y);
+    const pair away = {ig_atan2(ig_abs(z.im), z.re), neg(ig_copysign(log_twice(z), z.im))};
+    return pick(is_far(z), away, y);
 }
 
 static pair c_acosh(pair z)
@@ -280,13 +376,13 @@ static pair c_acosh(pair z)
     const pair y = {ig_asinh(c_multiply(conjugate(low), high).re),
                     choose(is_zero(z.re), ig_copysign(num(z.im, M_PI_2), z.im),
                            times(ig_atan2(low.im, high.re), 2))};
-    return pick(is_endless(z), (pair){num(z.re, INFINITY), ig_atan2(z.im, z.re)}, y);
+    return pick(is_far(z), (pair){log_twice(z), ig_atan2(z.im, z.re)}, y);
 }
 
 static pair c_asinh(pair z) { return turned_back(c_asin(turned(z))); }
 
-/* log1p(4 x / ((1 - x)^2 + y^2)) / 4 + i atan2(2 y, (1 - x) (1 + x) - y^2) / 2. Where squares would overflow, it is
- * 1 / z and a right angle. */
+/* log1p(4 x / ((1 - x)^2 + y^2)) / 4 + i atan2(2 y, (1 - x) (1 + x) - y^2) / 2. Close to 1, where squares would
+ * underflow, the real part is log(|1 + z| / |1 - z|) / 2. Where squares would overflow, it is 1 / z and a right angle. */
 static pair c_atanh(pair z)
 {
     const double limit = ig_dtype_of(z.re) == IG_F64 ? 0x1p500 : 0x1p60;
@@ -295,6 +391,9 @@ static pair c_atanh(pair z)
     ig_array *x = choose(far, num(z.re, 0), ig_abs(z.re)), *y = choose(far, num(z.im, 0), z.im);
     ig_array *below = sub(num(x, 1), x), *square = ig_square(y);
     ig_array *re = times(ig_log1p(quo(times(x, 4), add(ig_square(below), square))), 0.25);
+    ig_array *apart = ig_hypot(below, y), *close = ig_less(apart, num(x, 0x1p-10));
+    ig_array *logs = sub(ig_log(ig_hypot(plus(x, 1), y)), ig_log(choose(close, apart, num(x, 1))));
+    re = choose(close, times(logs, 0.5), re);
     ig_array *im = times(ig_atan2(times(y, 2), sub(mul(below, plus(x, 1)), square)), 0.5);
     ig_array *lost = ig_logical_and(ig_isnan(z.re), ig_isfinite(z.im));
     ig_array *right = choose(lost, num(im, NAN), ig_copysign(num(im, M_PI_2), z.im));
@@ -309,13 +408,16 @@ static pair c_atan(pair z) { return turned_back(c_atanh(turned(z))); }
 
 static pair c_round(pair z) { return (pair){ig_round(z.re), ig_round(z.im)}; }
 
-/* 1 / (1 + e) for x >= 0, else e / (1 + e), with e = exp(-|x| -+ i y): nothing overflows. */
+/* 1 / (1 + e) for x >= 0, else e / (1 + e), with e = exp(-|x| -+ i y): nothing overflows. Between its poles, where
+ * 1 + e cancels, it is (1 + tanh(z / 2)) / 2. */
 static pair c_sigmoid(pair z)
 {
     ig_array *left = ig_less(z.re, num(z.re, 0));
     const pair e = polar(1, neg(ig_abs(z.re)), choose(left, z.im, neg(z.im)));
-    const pair below = {plus(e.re, 1), e.im};
-    return c_divide(pick(left, e, (pair){num(e.re, 1), num(e.re, 0)}), below);
+    const pair below = {plus(e.re, 1), e.im}, tanh = c_tanh(scaled(z, 0.5));
+    const pair y = c_divide(pick(left, e, (pair){num(e.re, 1), num(e.re, 0)}), below);
+    ig_array *near = ig_less(ig_abs(z.re), num(z.re, 1));
+    return pick(near, scaled((pair){plus(tanh.re, 1), tanh.im}, 0.5), y);
 }
 
 /* ---- results that are not complex ---- */
