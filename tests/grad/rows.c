@@ -27,6 +27,14 @@ static int give_one(ig_array **y, ig_array *x) { return (y[0] = x) != NULL; }
 static int give_list(ig_array **y, int n) { return (void)y, n; }
 #define GIVE(results) _Generic((results), ig_array * : give_one, int : give_list)(y, results)
 
+/* The absolute values of n complex results. */
+static int complex_sizes(ig_array **y, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = ig_abs(y[i]);
+    return n;
+}
+
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define ROW(kind, op, inputs, results) \

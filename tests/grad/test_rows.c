@@ -1,4 +1,4 @@
-/* Every row of the op table against central differences in f64, in every layout; second derivatives;
+/* Every row of the op table against central differences in f64, in every layout; forward and second derivatives;
  * other floats against f64. An op that has no row is a failure, so a new op cannot be forgotten.
  *
  *   test_rows [--op NAME | --part K/N]      (IG_TEST_QUICK=1: fewer layouts, no second derivatives)
@@ -226,6 +226,31 @@ static void check_second(const trial *t)
     ig_scope_end();
 }
 
+/* The derivative in the direction v, by two vector-Jacobian products: its product with the cotangents is that of the
+ * gradients with v. */
+static void check_forward(const trial *t)
+{
+    built b;
+    ig_array *zero[MOST_RESULTS], *d[MOST_INPUTS], *v[MOST_INPUTS], *along[MOST_RESULTS];
+    begin_check(t, "forward");
+    ig_scope_begin();
+    ig_array *sum = second_order(t, &b);
+    bool fine = sum != NULL;
+    for (int i = 0; i < b.n_y && fine; i++)
+        fine = (zero[i] = ig_zeros_like(b.y[i], IG_DTYPE_NONE)) != NULL;
+    fine = fine && ig_vjp(b.y, zero, b.n_y, b.stored, t->n_x, d) == IG_OK;
+    for (int i = 0; i < t->n_x && fine; i++)
+        fine = (v[i] = numbers_like(d[i], 80 + i)) != NULL;
+    fine = fine && ig_vjp(d, v, t->n_x, zero, b.n_y, along) == IG_OK;
+    if (!fine) {
+        check_that(false, "vjp of a gradient with respect to its cotangents");
+    } else {
+        const double want = ig_item(sum);
+        check_array("forward derivative", 0, dot(along, b.g, b.n_y), &want, 1, 1e-9);
+    }
+    ig_scope_end();
+}
+
 /* ---- other floats ---- */
 
 /* Rounds the inputs to the dtype, then compares its gradients with those of f64 on the CPU. */
@@ -342,6 +367,8 @@ static void check_layout(const row *r, int first)
         check_source(&t);
     else
         check_first(&t);
+    if (r->kind == ROW_DIFF && first == PLAIN)
+        check_forward(&t);
     if (r->kind == ROW_DIFF && !check_quick())
         check_second(&t);
     trial_end(&t);

@@ -23,6 +23,12 @@ static ig_array *zero_unless(ig_array *condition, ig_array *a)
     return ig_where(condition, a, build_beside(a, 0));
 }
 
+/* x / y, and 0 where y, which is not smaller than x, is 0. */
+static ig_array *part_of(ig_array *x, ig_array *y)
+{
+    return ig_divide(x, ig_where(ig_equal(y, ig_float(0)), ig_float(1), y));
+}
+
 /* a / b. The gradient of a mean divides two numbers; their quotient is computed here and needs no program. */
 static ig_array *quotient(ig_array *a, ig_array *b)
 {

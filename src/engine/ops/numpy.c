@@ -33,14 +33,19 @@ static int scaled(op_id op, const ig_arg *args, double factor, ig_array **out)
 BUILDER(deg2rad) { return scaled(op, args, M_PI / 180, out); }
 BUILDER(rad2deg) { return scaled(op, args, 180 / M_PI, out); }
 
+/* Near 0 a series of even powers, which can be differentiated any number of times. */
 BUILDER(sinc)
 {
     ig_array *x = args[0].u.array;
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK)
         return 0;
-    ig_array *y = ig_times(ig_where(ig_equal(x, ig_float(0)), ig_float(1e-20), x), M_PI);
-    return composite_result(out, ig_divide(ig_sin(y), y), dtype);
+    ig_array *y = ig_times(x, M_PI), *near = ig_less(ig_abs(y), ig_float(0.5));
+    ig_array *square = ig_square(ig_where(near, y, ig_float(0))), *series = build_beside(y, 1);
+    for (int k = 7; k > 0; k--)
+        series = ig_plus(ig_multiply(series, ig_times(square, -1.0 / (2 * k * (2 * k + 1)))), 1);
+    y = ig_where(near, ig_float(1), y);
+    return composite_result(out, ig_where(near, series, ig_divide(ig_sin(y), y)), dtype);
 }
 
 /* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken. Of xlog1py, too. */
