@@ -227,6 +227,24 @@ bool maker_sort(maker *m, graph_ref x, graph_ref *out)
 }
 
 /* Tries a call once, with arguments made from the signature. */
+/* Integers are not divided by 0, and 0 has no negative powers: sets the lowest bit of such an operand. */
+static bool avoid_zero(maker *m, graph_step *call)
+{
+    static const struct {
+        const char *op;
+        int operand;
+    } rows[] = {{"floor_divide", 1}, {"remainder", 1}, {"fmod", 1},
+                {"trunc_divide", 1}, {"divmod", 1},    {"pow", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        graph_arg *a = &call->arg[rows[i].operand];
+        if (strcmp(call->op->name, rows[i].op) != 0 || call->n_arg <= rows[i].operand ||
+            a->n_ref != 1 || !dtype_in(ig_dtype_of(maker_at(m, a->ref[0])), INTS | BOOLS))
+            continue;
+        return maker_call(m, "bitwise_or", a->ref[0], 1, &a->ref[0]);
+    }
+    return true;
+}
+
 static bool try_call(maker *m, const ig_op *op)
 {
     attempt t = {.m = m, .op = op, .call = {.kind = STEP_CALL, .op = op}};
@@ -238,7 +256,7 @@ static bool try_call(maker *m, const ig_op *op)
         if (t.call.n_arg == GRAPH_ARGS || (!fill_param(&t, p) && (p->required || p->variadic)))
             return false;
     }
-    if (m->g->n_step == GRAPH_STEPS)
+    if (!avoid_zero(m, &t.call) || m->g->n_step == GRAPH_STEPS)
         return false;
     m->g->step[m->g->n_step] = t.call;
     return try_step(m, m->g->n_step);

@@ -99,7 +99,7 @@ static uint64_t bits_right(ig_dtype d, uint64_t x, uint64_t y)
 
 static uint64_t bits_modulo(ig_dtype d, uint64_t x, uint64_t y)
 {
-    if (y == 0 || (is_signed(d) && y == UINT64_MAX))
+    if (is_signed(d) && y == UINT64_MAX)
         return 0;
     if (!is_signed(d))
         return x % y;
@@ -109,8 +109,6 @@ static uint64_t bits_modulo(ig_dtype d, uint64_t x, uint64_t y)
 
 static uint64_t bits_quotient(ig_dtype d, uint64_t x, uint64_t y)
 {
-    if (y == 0)
-        return 0;
     if (is_signed(d) && y == UINT64_MAX)
         return 0 - x;
     if (!is_signed(d))
@@ -308,6 +306,18 @@ static const unsigned quick_long = BIT(IG_F32) | BIT(IG_F16) | BIT(IG_I32) | BIT
 
 enum { VARIANTS = sizeof variants / sizeof *variants, QUICK_VARIANTS = 7, RELATED_VARIANTS = 2 };
 
+/* Divisors of integers, and bases of negative powers, are not 0. Related inputs have the same elements, so both change. */
+static void avoid_errors(const row *r, const problem *p, tensor *x, tensor *y)
+{
+    const bool divides = !strcmp(r->name, "floor_divide") || !strcmp(r->name, "remainder");
+    const bool power = !strcmp(r->name, "pow") && is_signed(p->dtype);
+    tensor *const both[2] = {x, y};
+    for (int k = 0; k < 2; k++)
+        if (p->mode == MODE_PLAIN ? (k ? divides : power) : divides || power)
+            for (int64_t i = 0; i < both[k]->size; i++)
+                both[k]->v[i] = both[k]->v[i] == 0 ? 1 : both[k]->v[i];
+}
+
 static bool make(problem *p, int variant)
 {
     const row *r = p->row;
@@ -321,9 +331,10 @@ static bool make(problem *p, int variant)
         s.x[0] = s.y[0] = 65;
     const ig_dtype d = r->as_float ? real_float(p->dtype) : p->dtype;
     const bool taken = dtype_in(p->dtype, r->takes);
-    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){s.x, s.n[0]}, r->x);
-    const tensor *y =
-        r->arity == 1 ? x : problem_in(p, NULL, p->dtype, (ig_ints){s.y, s.n[1]}, r->y);
+    tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){s.x, s.n[0]}, r->x);
+    tensor *y = r->arity == 1 ? x : problem_in(p, NULL, p->dtype, (ig_ints){s.y, s.n[1]}, r->y);
+    if (dtype_in(p->dtype, INTS))
+        avoid_errors(r, p, x, y);
     if (r->arity == 2 && s.n[0] == 3 && s.x[1] == 1) /* (4, 1, 17) with (3, 1) */
         s.x[1] = 3;
     tensor *out = problem_out(p, r->truth ? IG_BOOL : d, (ig_ints){s.x, s.n[0]});

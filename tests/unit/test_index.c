@@ -684,6 +684,66 @@ static void test_errors(void **state)
     FAILS(IG_ERR_SHAPE, "nonzero: x has no axes", ig_nonzero(s, out, 4));
 }
 
+/* Integers: a division by 0, and a negative power of 0. */
+static void test_integer_faults(void **state)
+{
+    static const ig_dtype dtypes[] = {IG_I8, IG_I16, IG_I32, IG_I64, IG_U8, IG_U16, IG_U32, IG_U64};
+    typedef ig_array *(*function)(ig_array *, ig_array *);
+    static const function divides[] = {ig_floor_divide, ig_remainder, ig_fmod, ig_trunc_divide};
+    (void)state;
+    for (int d = 0; d < 8; d++) {
+        ig_array *x = ig_astype(longs(INTS(2, 2), I64S(7, 6, 5, 4)), dtypes[d]);
+        ig_array *y = ig_astype(longs(INTS(2, 2), I64S(1, 2, 0, 3)), dtypes[d]);
+        for (int f = 0; f < 4; f++) {
+            /* trunc_divide of signed integers takes their remainder first. */
+            const bool quotient = f == 0 || (f == 3 && d >= 4);
+            const char *text = quotient ? "floor_divide: an integer is divided by 0"
+                                        : "remainder: an integer is divided by 0";
+            assert_false(ig_data(ig_add(divides[f](x, y), ig_int(1))));
+            layout_expect_error(IG_ERR_ARGUMENT, text);
+            FAILS(IG_ERR_ARGUMENT, text, divides[f](x, ig_int(0)));
+            assert_non_null(ig_data(divides[f](x, ig_maximum(y, ig_int(1)))));
+            assert_non_null(ig_data(divides[f](make(0, INTS(0)), ig_int(0))));
+        }
+        assert_non_null(ig_data(ig_gcd(x, y)));
+        assert_non_null(ig_data(ig_lcm(y, ig_int(0))));
+        if (d >= 4)
+            continue;
+        assert_false(ig_data(ig_pow(y, ig_int(-1))));
+        layout_expect_error(IG_ERR_ARGUMENT, "pow: the integer 0 has a negative power (on");
+        assert_false(ig_data(ig_pow(y, ig_negative(x))));
+        layout_expect_error(IG_ERR_ARGUMENT, "pow: the integer 0 has a negative power (on");
+        /* The absolute value of the lowest integer does not fit. */
+        ig_array *least =
+            ig_astype(ig_bitwise_left_shift(ig_int(-1), ig_int((8 << d) - 1)), dtypes[d]);
+        assert_true(ig_item(ig_gcd(ig_scalar(3, dtypes[d]), least)) == 1);
+        assert_true(ig_item(ig_gcd(least, ig_scalar(12, dtypes[d]))) == 4);
+        assert_true(ig_item(ig_equal(ig_floor_divide(least, ig_scalar(-1, dtypes[d])), least)));
+        assert_true(ig_item(ig_remainder(least, ig_scalar(-1, dtypes[d]))) == 0);
+    }
+    assert_true(isinf(ig_item(ig_floor_divide(ig_float(1), ig_float(0)))));
+}
+
+/* Indices above the range of i64 are out of bounds. */
+static void test_large_indices(void **state)
+{
+    static const uint64_t large[] = {(uint64_t)1 << 63, UINT64_MAX, UINT64_MAX - 1, INT64_MAX};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        ig_array *index = ig_from_data(&large[i], INTS(1), IG_U64), *x = make(0, INTS(3));
+        ig_array *ways[] = {ig_take(x, index, INTS(0)),
+                            ig_take_along_axis(x, index, 0),
+                            ig_get(x, &(ig_index)ARRAY(index), 1),
+                            ig_gather(x, index, 0),
+                            ig_scatter(x, index, ig_astype(index, IG_I32), 0),
+                            ig_scatter_add(x, index, ig_astype(index, IG_I32), 0)};
+        for (int w = 0; w < 6; w++) {
+            assert_false(ig_data(ways[w]));
+            layout_expect_error(IG_ERR_INDEX, "index 9223372036854775807, or more, is out");
+        }
+    }
+}
+
 static void test_get_errors(void **state)
 {
     ig_array *x = make(0, INTS(2, 3)), *i = longs(INTS(2), I64S(0, 1)),
@@ -717,10 +777,12 @@ static void test_get_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_take),   TEST(test_take_rows),  TEST(test_along),        TEST(test_scatter),
-        TEST(test_sort),   TEST(test_topk),       TEST(test_searchsorted), TEST(test_masks),
-        TEST(test_unique), TEST(test_get_random), TEST(test_get_numpy),    TEST(test_get_edges),
-        TEST(test_errors), TEST(test_get_errors),
+        TEST(test_take),          TEST(test_take_rows),  TEST(test_along),
+        TEST(test_scatter),       TEST(test_sort),       TEST(test_topk),
+        TEST(test_searchsorted),  TEST(test_masks),      TEST(test_unique),
+        TEST(test_get_random),    TEST(test_get_numpy),  TEST(test_get_edges),
+        TEST(test_errors),        TEST(test_get_errors), TEST(test_integer_faults),
+        TEST(test_large_indices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/builders.h"
+#include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/order.h"
 #include <math.h>
@@ -395,6 +396,38 @@ static ig_array *half_nextafter(ig_array *const half[2], ig_dtype dtype)
     return build_cast(ig_where(ig_equal(x, y), y, moved), dtype);
 }
 
+/* x, an array of integers, checked during evaluation: where bad is true, the evaluation fails. */
+static ig_array *checked(ig_array *x, ig_array *bad, check_row row)
+{
+    const int64_t length = CHECK_LENGTH + row;
+    ig_array *index = ig_where(bad, build_scalar_int(length, IG_I64), build_scalar_int(0, IG_I64));
+    ig_array *zero = ig_take(build_fill(0, (ig_dtype)x->dtype, 1, &length), index, IG_AXES(0));
+    return ig_bitwise_or(x, zero);
+}
+
+/* Integers have no result for a division by 0 and for a negative power of 0. A number is checked now, an array during
+ * evaluation. x[1] becomes the checked array. */
+static ig_status check_integers(op_id op, ig_array *x[2])
+{
+    const bool power = op == OP_pow;
+    const void *number = array_number_of(x[1]);
+    const double value = number ? dtype_fetch((ig_dtype)x[1]->dtype, number) : 0;
+    if ((number && (power ? value >= 0 : value != 0)) || view_size(&x[0]->view) == 0 ||
+        (power && dtype_kind_of((ig_dtype)x[1]->dtype) == DTYPE_KIND_UNSIGNED))
+        return IG_OK;
+    if (number && !power)
+        FAIL(IG_ERR_ARGUMENT, "%s: an integer is divided by 0", op_rows[op].name);
+    ig_array *zero = build_scalar_int(0, (ig_dtype)x[1]->dtype);
+    ig_array *bad = ig_equal(power ? x[0] : x[1], zero);
+    if (power)
+        bad = ig_logical_and(bad, ig_less(x[1], zero));
+    const check_row row = power                   ? CHECK_pow
+                          : op == OP_floor_divide ? CHECK_floor_divide
+                                                  : CHECK_remainder;
+    x[1] = checked(x[1], bad, row);
+    return x[1] ? IG_OK : IG_ERR_ARGUMENT;
+}
+
 int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
 {
     const op_row *row = &op_rows[op];
@@ -420,6 +453,9 @@ int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
             return 0;
     if (op == OP_nextafter && dtype_is_half(dtype))
         return op_one(out, half_nextafter(x, dtype));
+    if ((op == OP_floor_divide || op == OP_remainder || op == OP_pow) && dtype_is_int(dtype) &&
+        check_integers(op, x) != IG_OK)
+        return 0;
     return op_one(out, build_map(op, row->result == RESULT_TRUTH ? IG_BOOL : dtype, x, row->arity));
 }
 

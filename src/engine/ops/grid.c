@@ -305,7 +305,10 @@ BUILDER(ravel_multi_index)
         return 0;
     for (int a = 0; a < shape.n; a++) {
         const int64_t n = shape.v[a];
-        ig_array *own = index_cast(who, args[0].u.arrays.v[a]);
+        ig_array *own = args[0].u.arrays.v[a];
+        if (wrap && own->dtype == IG_U64) /* before index_cast limits it */
+            own = ig_remainder(own, ig_int(n));
+        own = index_cast(who, own);
         own = wrap   ? ig_remainder(own, ig_int(n))
               : clip ? ig_clip(own, ig_int(0), ig_int(n - 1))
                      : shape_checked(who, own, n);

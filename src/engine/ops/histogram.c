@@ -298,8 +298,11 @@ static int64_t places_needed(ig_array *x)
         return 0;
     ig_array *most = ig_max(ig_astype(x, IG_U64), IG_NONE, false);
     const int64_t *high = most ? evaluate_data(most) : NULL;
+    if (high && *high == INT64_MAX)
+        ig_fail(IG_ERR_INDEX, "bincount: an element is %lld or more, which has no place",
+                (long long)*high);
     if (!high || *high >= 0)
-        return high ? *high + 1 : -1;
+        return high && *high < INT64_MAX ? *high + 1 : -1;
     ig_array *least = ig_min(x, IG_NONE, false);
     const int64_t *low = least ? evaluate_data(least) : NULL;
     if (low)

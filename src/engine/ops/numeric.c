@@ -171,16 +171,22 @@ static bool takes_integers(op_id op, ig_dtype dtype)
     return false;
 }
 
-/* Euclid's algorithm. Successive numbers of Fibonacci take the most steps: less than 1.5 for each bit. A remainder by 0
- * is 0. */
+/* Euclid's algorithm for unsigned integers. Successive numbers of Fibonacci take the most steps: less than 1.5 for each
+ * bit. The unchecked remainder by 0 is 0. */
 static ig_array *gcd_of(ig_array *a, ig_array *b, int bits)
 {
-    for (int left = bits + bits / 2; left > 0; left--) {
-        ig_array *rest = ig_remainder(a, b);
+    for (int left = bits + bits / 2; left > 0 && a && b; left--) {
+        ig_array *rest = build_map(OP_remainder, (ig_dtype)a->dtype, (ig_array *[]){a, b}, 2);
         a = ig_where(ig_equal(b, ig_int(0)), a, b);
         b = rest;
     }
-    return a;
+    return b ? a : NULL;
+}
+
+static ig_dtype unsigned_of(ig_dtype dtype)
+{
+    const size_t bytes = ig_dtype_bytes(dtype);
+    return bytes == 1 ? IG_U8 : bytes == 2 ? IG_U16 : bytes == 4 ? IG_U32 : IG_U64;
 }
 
 BUILDER(divisors)
@@ -189,16 +195,15 @@ BUILDER(divisors)
     ig_dtype dtype;
     if (infer_dtype(op, x, 2, &dtype) != IG_OK || !takes_integers(op, dtype))
         return 0;
+    const ig_dtype natural = unsigned_of(dtype); /* has the absolute value of the lowest integer */
     for (int i = 0; i < 2; i++)
-        x[i] = ig_abs(build_cast(x[i], dtype));
+        x[i] = build_cast(ig_abs(build_cast(x[i], dtype)), natural);
     ig_array *y = gcd_of(x[0], x[1], 8 * (int)ig_dtype_bytes(dtype));
-    return op_one(out, op == OP_gcd ? y : ig_abs(ig_multiply(ig_floor_divide(x[0], y), x[1])));
-}
-
-static ig_dtype unsigned_of(ig_dtype dtype)
-{
-    const size_t bytes = ig_dtype_bytes(dtype);
-    return bytes == 1 ? IG_U8 : bytes == 2 ? IG_U16 : bytes == 4 ? IG_U32 : IG_U64;
+    if (y && op == OP_lcm) {
+        ig_array *part = build_map(OP_floor_divide, natural, (ig_array *[]){x[0], y}, 2);
+        y = ig_abs(build_cast(ig_multiply(part, x[1]), dtype));
+    }
+    return op_one(out, y ? build_cast(y, dtype) : NULL);
 }
 
 static ig_array *shifted(ig_array *x, int by) { return ig_bitwise_right_shift(x, ig_int(by)); }

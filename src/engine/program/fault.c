@@ -26,12 +26,17 @@ static const char *check_text(const index_fault *f, const char *device, char *ou
         const char *op, *what;
     } rows[] = {
 #define CHECK_ROW(name, op, what) {#op, what},
-        CHECKS(CHECK_ROW)
+        CHECKS(CHECK_ROW) ELEMENT_CHECKS(CHECK_ROW)
 #undef CHECK_ROW
     };
     const int64_t row = f->axis_len - CHECK_LENGTH, at = f->index - f->axis_len;
     const long long matrix = at >> CHECK_PLACE_BITS, place = at & INT32_MAX;
     char what[160];
+    if (row >= CHECK_floor_divide) {
+        snprintf(out, FAULT_TEXT_BYTES, "%s: %s (on %s, position %lld)", rows[row].op,
+                 rows[row].what, device, (long long)f->at);
+        return out;
+    }
     snprintf(what, sizeof what, rows[row].what, place);
     snprintf(out, FAULT_TEXT_BYTES, "%s: matrix %lld %s (on %s)", rows[row].op, matrix, what,
              device);
@@ -47,6 +52,9 @@ const char *fault_text(const index_fault *f, const char *ops, const char *device
         return check_text(f, device, out);
     if (len < 0)
         snprintf(what, sizeof what, "an index is out of bounds");
+    else if (f->index == INT64_MAX) /* also of larger ones */
+        snprintf(what, sizeof what,
+                 "index %lld, or more, is out of bounds for an axis of length %lld", index, len);
     else if (f->index < -INDEX_REFUSED / 2)
         snprintf(what, sizeof what, "index %lld is negative; it must be in [0, %lld)",
                  (long long)(f->index + INDEX_REFUSED), len);
