@@ -43,6 +43,10 @@ def shapes():
 
 def cases():
     """(expression, inputs, what it should be, tolerance: relative, or absolute for each element)"""
+    for dtype in FLOATS:  # between equal infinities, where NumPy gives NaN
+        x = np.array([[-np.inf, -np.inf, -np.inf], [np.inf, np.inf, np.inf], [1, np.inf, np.inf]], dtype)
+        for method in ("linear", "midpoint", "hazen"):
+            yield f"quantile(x, 0.7, axis=1, method='{method}')", {"x": x}, np.array([-np.inf, np.inf, np.inf], dtype), 0
     for shape in shapes():
         axis = int(rng.integers(-1, 1))
         for dtype in FLOATS:
