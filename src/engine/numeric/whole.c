@@ -170,12 +170,13 @@ bool whole_cholesky(ig_array *a, ig_array **l)
     node_native n;
     ig_array *out[NATIVE_RESULTS], *in;
     const int64_t rows = matrix_rows(a);
-    if (!begin(&n, NATIVE_CHOLESKY, a, rows, rows) || !is_offered(&n, in = elements(a)))
+    if (!begin(&n, NATIVE_CHOLESKY, a, rows, rows) ||
+        !is_offered(&n, in = elements(ig_matrix_transpose(a))))
         return false;
     *l = NULL;
     if (!build(&n, &in, out))
         return true;
-    ig_array *whole = of_elements(out[0], n.number[WHOLE_COMPLEX]);
+    ig_array *whole = ig_matrix_transpose(of_elements(out[0], n.number[WHOLE_COMPLEX]));
     ig_array *d = whole ? ig_diagonal(array_is_complex(whole) ? ig_real(whole) : whole, 0) : NULL;
     ig_array *wrong = ig_logical_not(ig_greater(d, build_scalar(0, IG_F32)));
     ig_array *place = ig_add(build_cast(build_iota(1, &rows), IG_I32), build_scalar_int(1, IG_I32));
@@ -347,10 +348,10 @@ static ig_array *no_info(ig_array *const *in, int axes)
 
 static ig_array *define_cholesky(const node_native *n, ig_array *const *in, int i)
 {
-    ig_array *a = of_elements(in[0], n->number[WHOLE_COMPLEX]);
+    ig_array *a = ig_matrix_transpose(of_elements(in[0], n->number[WHOLE_COMPLEX]));
     if (i)
         return no_info(in, own_axes(n));
-    return elements(ig_add(ig_tril(cholesky_lower(a, 0), 0), ig_triu(a, 1)));
+    return elements(ig_matrix_transpose(ig_add(ig_tril(cholesky_lower(a, 0), 0), ig_triu(a, 1))));
 }
 
 static ig_array *define_lu(const node_native *n, ig_array *const *in, int i)

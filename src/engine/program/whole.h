@@ -8,7 +8,7 @@
  * i32 is 0 unless a matrix failed, as in LAPACK.
  *
  *   kind                inputs                results
- *   NATIVE_CHOLESKY     a (n, n)              the upper factor U above the diagonal, a = U^H U; info
+ *   NATIVE_CHOLESKY     a (n, n)              the lower factor L below the diagonal, a = L L^H; info
  *   NATIVE_LU           a (n, m)              both factors; pivots (count, min(m, n)) of i32, from 1 on
  *   NATIVE_TRIANGULAR   a (n, n), b (n, c)    x (n, c) by rows: a x = b. a is by rows, too, unless WHOLE_TURNED
  *   NATIVE_QR           a (n, m)              reflections, with R above the diagonal; Q (WHOLE_WIDTH, m), m >= n

@@ -275,7 +275,7 @@ static void run_matrix(void *context, int64_t i, int worker)
     int info;
     switch (w->what.kind) {
     case NATIVE_CHOLESKY:
-        w->f->potrf("U", &n, place(w, &w->out[0], i, (int64_t)n * n, w->element), &n,
+        w->f->potrf("L", &n, place(w, &w->out[0], i, (int64_t)n * n, w->element), &n,
                     place(w, &w->out[1], i, 1, sizeof(int)), NAME_LENGTH);
         break;
     case NATIVE_LU:

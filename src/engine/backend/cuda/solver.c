@@ -129,7 +129,7 @@ static int ask_lengths(const solver_state *s, const node_native *n, solver_room 
     const int width = (int)n->number[WHOLE_WIDTH];
     int status = 0;
     switch (n->kind) {
-    case NATIVE_CHOLESKY: return f->potrf_size(s->handle, UPPER, rows, NULL, rows, &room->length);
+    case NATIVE_CHOLESKY: return f->potrf_size(s->handle, LOWER, rows, NULL, rows, &room->length);
     case NATIVE_LU: return f->getrf_size(s->handle, rows, columns, NULL, rows, &room->length);
     case NATIVE_QR:
         status = f->geqrf_size(s->handle, rows, columns, NULL, rows, &room->length);
@@ -236,7 +236,7 @@ static int run_matrix(const solver_matrix *m, cuda_device *d, size_t element)
     const int rows = (int)m->n->number[WHOLE_ROWS], columns = (int)m->n->number[WHOLE_COLUMNS];
     switch (m->n->kind) {
     case NATIVE_CHOLESKY:
-        return m->f->potrf(m->s->handle, UPPER, rows, m->out[0], rows, m->work, m->room->length,
+        return m->f->potrf(m->s->handle, LOWER, rows, m->out[0], rows, m->work, m->room->length,
                            m->out[1]);
     case NATIVE_LU:
         return m->f->getrf(m->s->handle, rows, columns, m->out[0], rows, m->work, m->out[1],
