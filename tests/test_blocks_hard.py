@@ -2,7 +2,7 @@
 transfer fewer bytes, chunks that cannot be read or were altered, files that killed writers left. A save always ends with the
 bits of the same program in memory, or with an error.
 
-INGOT_LARGE=1 takes more data and 500 kills. Ends with "N passed, N failed".
+IG_TEST_LARGE=1 takes more data and 500 kills. Ends with "N passed, N failed".
 """
 import fcntl
 import json
@@ -20,7 +20,7 @@ from support.tally import check, finish, skip
 
 INGOT = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "ingot"))
 FAULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "store", "faults.c")
-LARGE = os.environ.get("INGOT_LARGE") == "1"
+LARGE = os.environ.get("IG_TEST_LARGE") == "1"
 KILLS = 500 if LARGE else 20
 ROWS = 64_000 if LARGE else 16_000  # of 8 KiB
 MIB = 1 << 20

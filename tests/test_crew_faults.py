@@ -35,7 +35,7 @@ FAKE = os.path.join(BUILD, "tests/fakecuda/cuda.so")
 FAILING = os.path.join(BUILD, "tests/opencl/failing.so")
 ROWS, COLUMNS = 5000, 24  # of x; a part of a sum has 1024 rows
 BLOCK = {"IG_BLOCK_BYTES": "60000", "IG_MATH": "same", "IG_SHUTDOWN": "on", "IG_MPS": "off", "NO_COLOR": "1"}
-POINTS = int(os.environ.get("INGOT_POINTS", "3"))  # of failure, for each kind of failure and graph
+POINTS = int(os.environ.get("INGOT_POINTS", "2" if os.environ.get("IG_TEST_QUICK") else "3"))  # of failure, for each kind of failure and graph
 
 
 # ---- what is computed: stages of each kind
@@ -300,7 +300,8 @@ def check_driver(driver, right, *lists):
         for make in BESIDE if "," in devices else ALONE:
             noticed += check_graph(driver, devices, compute, make, right[make])
         noticed += check_graph(driver, devices, save, tiles, right[tiles])
-        check(f"{devices}: failures are noticed", noticed >= 3, f"{noticed} of them")
+        # Beside the CPU, a slow device gets few blocks.
+        check(f"{devices}: failures are noticed", noticed >= (1 if "," in devices else 3), f"{noticed} of them")
 
 
 # ---- saves that are continued

@@ -15,6 +15,7 @@ INGOT = os.environ.get("INGOT", "build/ingot")
 rng = np.random.default_rng(24)
 LENGTHS = [*range(1, 101), 127, 128, 243, 250, 256, 343, 360, 512, 625, 1000, 1001, 1021, 1024, 2048, 2310, 4096, 4097,
            5000, 8192, 10007, 65536]
+SOME = LENGTHS[::2] if os.environ.get("IG_TEST_QUICK") else LENGTHS
 BITS = [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 13, 16, 17, 31, 37, 100, 121, 1000, 1021, 5000]
 KINDS = {"f32": (np.float32, np.complex64), "f64": (np.float64, np.complex128)}
 
@@ -92,6 +93,8 @@ def main():
                 shape = (3, n) if n else (5, 4, 6)
                 x = rng.standard_normal(shape).astype(real)
                 z = (x + 1j * rng.standard_normal(shape)).astype(pairs)
+                if n and n not in SOME:
+                    continue
                 np.save(f"{folder}/x{n}{dtype}.npy", x)
                 np.save(f"{folder}/z{n}{dtype}.npy", z)
                 load = f'x = load("{folder}/x{n}{dtype}.npy"); z = load("{folder}/z{n}{dtype}.npy")'
@@ -120,7 +123,7 @@ def main():
                 passed += same
                 if not same:
                     failures.append(f"{name}: the device gang has other bits")
-        if len([f for f in os.listdir(folder) if f.startswith("gang")]) < len(BITS):
+        if len([f for f in os.listdir(folder) if f.startswith("gang")]) < len({*BITS} & {*SOME}):
             failures.append("the device gang computed too little")
     for line in failures[:40]:
         print(line)

@@ -27,6 +27,11 @@ folder = tempfile.mkdtemp()
 os.chdir(folder)
 
 
+def some(*values):
+    """Of the numbers of ranks and such: all, or with IG_TEST_QUICK the second and third."""
+    return values[1:3] if os.environ.get("IG_TEST_QUICK") else values
+
+
 def team(n, *words, **how):
     """The words as n processes; 0: without mpirun."""
     start = [*MPIRUN, "-n", str(n)] if n else []
@@ -59,7 +64,7 @@ def check_networks():
     same(["digits", "--epochs", "1", "--batch", "7", "--layers", layers], (3,), 5)
     same(["digits", "--epochs", "1", "--batch", "200", "--model", "cnn"], (2,))
     same(["digits", "--epochs", "1", "--batch", "100"], (4,), 3)  # one rank without work
-    for rule in ("sgd", "adam", "adamw", "rmsprop", "lion"):
+    for rule in some("sgd", "adam", "adamw", "rmsprop", "lion"):
         same(["digits", "--epochs", "1", "--optimizer", rule, "--batch", "100"], (3,))
     with open("numbers.csv", "w") as f:
         f.writelines(f"{i % 7},{i % 5 - 2},{(i % 7) * 0.5 - (i % 5)}\n" for i in range(60))
@@ -70,10 +75,10 @@ def check_divided():
     """Ranks that keep parts of the parameters: the same checkpoints, and the memory that the guide promises."""
     words = ["digits", "--epochs", "2", "--layers", "24,batch_norm,relu,dropout:0.3,10"]
     one = train(0, "one", *words, "--shards", "8")
-    for n in (1, 2, 3, 4):
+    for n in some(1, 2, 3, 4):
         check(f"bits of {n} ranks that divide", one == train(n, "many", *words, "--divide"))
     same(["digits", "--epochs", "1", "--batch", "100", "--model", "cnn", "--divide"], (2, 3), 3)
-    for n in (2, 3, 4):
+    for n in some(2, 3, 4):
         p = team(n, TOOL, "arrays")
         check(f"divided arrays of {n} ranks", p.stdout.count(": right, 0 bytes") == n, p.stdout + p.stderr)
         whole, parts = (dict(line.split(": ") for line in team(n, TOOL, "memory", how).stdout.splitlines()) for how in ("whole", "divide"))
@@ -111,7 +116,7 @@ def check_text():
 
     for more in (["--all"], []):
         one = run(0, "alone", *more, "--shards", "8")
-        for n in (1, 2, 3, 4):
+        for n in some(1, 2, 3, 4):
             check(f"text: bits of {n} ranks", one == run(n, "several", *more))
         check("text: bits of ranks that divide", one == run(3, "several", *more, "--divide"))
     name = "stopped.state"
@@ -220,17 +225,17 @@ def check_errors():
 
 def check_library():
     """Parameters of three dtypes, clipping and schedules, by the C functions."""
-    for shards in (1, 4, 7):
+    for shards in some(1, 4, 7):
         p = team(0, TOOL, str(shards), "4", "one")
         check(f"one process, {shards} shards", p.returncode == 0, p.stdout + p.stderr)
-        for n in (2, 3, 4, 5):
+        for n in some(2, 3, 4, 5):
             many = team(n, TOOL, str(shards), "4", "many")
             check(f"{n} ranks, {shards} shards", p.stdout == many.stdout and content("one") == content("many"),
                   many.stdout + many.stderr)
     team(3, TOOL, "7", "2", "half")
     p = team(2, TOOL, "7", "4", "rest", "half")
     check("loaded by other ranks", p.returncode == 0 and content("rest") == content("one"), p.stdout + p.stderr)
-    for shards in (1, 5, 8):
+    for shards in some(1, 5, 8):
         one = team(0, TOOL, "sum", str(shards)).stdout
         for n in (2, 3, 4):
             p = team(n, TOOL, "sum", str(shards))

@@ -4,7 +4,10 @@ Each case is an expression of the calculator and what NumPy says in float64 or e
 elementwise ops come from the columns "numpy" and "domain" of the op table, and cases of other ops from its examples,
 or from tests/support/cases_*.py. Inputs are made here, in several layouts (plain, transposed, every other element backwards), saved
 as .npy and loaded by one script; every result is saved and compared, dtype and shape included. The inputs of a case depend on
-its own text only, not on other rows. A row of the op table without a case is a failure. INGOT names the command, INGOT_JOBS how many of its processes run at a time. Ends with "N passed, N failed".
+its own text only, not on other rows. A row of the op table without a case is a failure. python/test_ops.py runs every case through
+the Python package, so the command runs each expression once, in the first of its dtypes; with IG_DEVICE, every case on that device.
+INGOT names the command, INGOT_JOBS how many of its processes run at a time. Arguments are names of ops: only their cases. Ends with
+"N passed, N failed".
 """
 import json
 import os
@@ -62,14 +65,14 @@ def run(script, lines):
 
 
 def run_some(folder, lines, first):
-    """Runs lines from the first on; returns the errors. A failing statement ends a script: then one by one."""
-    part, failures = f"{folder}/part{first}", []
+    """Runs lines from the first on; returns the errors by line. A failing statement ends a script: then one by one."""
+    part, failures = f"{folder}/part{first}", {}
     if run(part, lines[first:first + SOME]).returncode == 0:
         return failures
     for i in range(first, min(first + SOME, len(lines))):
         done = run(part, lines[i:i + 1])
         if done.returncode != 0:
-            failures.append(f"{cases[i][0]}: {cases[i][1]}: {done.stderr.strip()}")
+            failures[i] = done.stderr.strip() or f"exit code {done.returncode}"
     return failures
 
 
@@ -83,34 +86,49 @@ def make_cases():
     return cases
 
 
+def chosen_cases(names):
+    """Of these ops, or of all; on the default device the first case of each expression."""
+    found = {}
+    for i, c in enumerate(make_cases()):
+        if not names or c[0] in names:
+            found.setdefault((i if "IG_DEVICE" in os.environ else c[0], c[1]), c)
+    return list(found.values())
+
+
+def results(folder, chosen):
+    """Runs the cases; returns for each the problem, or None."""
+    lines, saved, failures = [], {}, {}
+    for i, (_, text, inputs, _, _) in enumerate(chosen):
+        inputs = inputs if isinstance(inputs, dict) else {"x": inputs}
+        names = {}
+        for name, x in inputs.items():
+            if id(x) not in saved:
+                np.save(f"{folder}/in{len(saved)}.npy", np.ascontiguousarray(x))
+                saved[id(x)] = (f'load("{folder}/in{len(saved)}.npy")', x)
+            names[name] = saved[id(x)][0]
+        lines.append(f'save("{folder}/out{i}.npy", {text.format(**names)})')
+    with ThreadPoolExecutor(int(os.environ.get("INGOT_JOBS", "1"))) as pool:
+        for some in pool.map(lambda first: run_some(folder, lines, first), range(0, len(lines), SOME)):
+            failures.update(some)
+    for i, (_, _, _, want, slack) in enumerate(chosen):
+        path = f"{folder}/out{i}.npy"
+        if i not in failures:
+            failures[i] = compare(np.load(path), want, slack) if os.path.exists(path) else "there is no result"
+    return [failures[i] for i in range(len(chosen))]
+
+
 def main():
-    make_cases()
+    names = sys.argv[1:]
+    chosen = chosen_cases(names)
     table = json.loads(subprocess.run([INGOT, "ops", "--json", "--device", "cpu"], capture_output=True, text=True,
                                       check=True).stdout)["ops"]
-    missing = {row["name"] for row in table} - {c[0] for c in cases}
-    failures = [f"{name}: no case in this test" for name in sorted(missing)]
+    rows = set(names) or {row["name"] for row in table}
+    failures = [f"{name}: no case in this test" for name in sorted(rows - {c[0] for c in chosen})]
     with tempfile.TemporaryDirectory() as folder:
-        lines, saved = [], {}
-        for i, (op, text, inputs, want, slack) in enumerate(cases):
-            inputs = inputs if isinstance(inputs, dict) else {"x": inputs}
-            names = {}
-            for name, x in inputs.items():
-                if id(x) not in saved:
-                    np.save(f"{folder}/in{len(saved)}.npy", np.ascontiguousarray(x))
-                    saved[id(x)] = (f'load("{folder}/in{len(saved)}.npy")', x)
-                names[name] = saved[id(x)][0]
-            lines.append(f'save("{folder}/out{i}.npy", {text.format(**names)})')
-        with ThreadPoolExecutor(int(os.environ.get("INGOT_JOBS", "1"))) as pool:
-            for some in pool.map(lambda first: run_some(folder, lines, first), range(0, len(lines), SOME)):
-                failures += some
-        for i, (op, text, inputs, want, slack) in enumerate(cases):
-            path = f"{folder}/out{i}.npy"
-            problem = compare(np.load(path), want, slack) if os.path.exists(path) else None
-            if problem:
-                failures.append(f"{op}: {text}: {problem}")
+        failures += [f"{c[0]}: {c[1]}: {problem}" for c, problem in zip(chosen, results(folder, chosen)) if problem]
     for line in failures[:40]:
         print(line)
-    print(f"{len(cases) + len(table) - len(failures)} passed, {len(failures)} failed")
+    print(f"{len(chosen) + len(rows) - len(failures)} passed, {len(failures)} failed")
     return 1 if failures else 0
 
 

@@ -1,4 +1,5 @@
-# The programs of tests/cuda are CUDA: nvcc compiles each of them, but those that say that it does not.
+# The programs of tests/cuda are CUDA: nvcc compiles each of them, but those that say that it does not. IG_TEST_QUICK: every
+# tenth.
 . tests/check.sh
 if ! command -v nvcc >/dev/null; then
     skip 'CUDA programs by nvcc' 'nvcc is not there'
@@ -23,8 +24,9 @@ as_told() {
     [ $(("$(cat "$temporary/$name.code")" != 0)) = $wanted ]
 }
 
+sources=$(ls tests/cuda/*.cu | awk -v n="${IG_TEST_QUICK:+10}" 'NR % (n ? n : 1) == 0')
 at_once=0
-for source in tests/cuda/*.cu; do
+for source in $sources; do
     compile "$source" "$(basename "$source" .cu)" &
     at_once=$((at_once + 1))
     if [ $at_once -ge "$(nproc)" ]; then
@@ -33,7 +35,7 @@ for source in tests/cuda/*.cu; do
     fi
 done
 wait
-for source in tests/cuda/*.cu; do
+for source in $sources; do
     check "nvcc and $(basename "$source")" as_told "$(basename "$source" .cu)"
 done
 finish

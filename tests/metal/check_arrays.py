@@ -6,27 +6,21 @@ import filecmp
 import json
 import os
 import re
-import sys
 import tempfile
 
 from simulated import READY, ROOT, close, prepare, read, run
 from support.tally import check, finish, skip
 
+QUICK = bool(os.environ.get("IG_TEST_QUICK"))
 VERIFY = ["verify", "--quick", "--device", "metal"]
-# In CI: every op with kernels of its own in f32 and two further dtypes, of another kind and width, which alternate over the
-# ops; in f32 compositions with kernels of the library and one of each other kind. --whole is every op and dtype.
-DTYPES = ["f32,bf16,i32", "f32,u8,i64"]
-COMPOSITIONS = ["cholesky", "lu", "solve", "qr", "eigh", "svd", "fft", "rfft", "irfft", "dct", "median", "quantile", "histogram",
-                "bincount", "unique", "isin", "gamma", "poisson", "softmax", "layer_norm", "gelu", "dropout", "interpolate", "lstm",
-                "grid_sample", "ctc_loss", "digamma", "convolve", "interp", "cov", "multivariate_normal", "scaled_dot_product_attention",
-                "cross_entropy", "max_pool2d", "adaptive_avg_pool2d", "complex", "conj", "pad", "where", "topk", "lexsort"]
 KEYS = ["key", "split_key", "fold_in"]  # in u32 only
-# Results and gradients have the CPU's bits: an op of each kind in CI.
+# Results and gradients have the CPU's bits.
 SAME = ["verify", "--quick", "--same", "cpu,metal", "--dtype", "f32"]
-SAME_OPS = ["exp", "tanh", "sum", "uniform", "cumulative_prod", "softmax", "layer_norm", "matmul", "cumulative_sum", "sort", "argsort", "take", "scatter_add", "normal",
-            "conv2d", "scaled_dot_product_attention"]
+# With IG_TEST_QUICK: an op of each kind, in f32.
+SOME = ["exp", "tanh", "sum", "uniform", "cumulative_prod", "softmax", "layer_norm", "matmul", "cumulative_sum", "sort", "argsort", "take",
+        "scatter_add", "normal", "conv2d", "scaled_dot_product_attention"]
 # Random graphs: fused against one by one, and with the CPU's bits. Those with f64 are refused.
-GRAPHS = [["verify", "--graphs", "100", "--same", "cpu,metal", "--seed", seed] for seed in ("1", "2")]
+GRAPHS = [["verify", "--graphs", "30" if QUICK else "200", "--same", "cpu,metal", "--seed", "1"]]
 TRAIN = ["train", "digits", "--epochs", "1", "--quiet", "--math", "same"]
 KERNELS = [
     ["saxpy", "--grid", "4", "--block", "256", "--arg", "n=1000", "--arg", "a=2", "--arg", "x=arange(1000.0)", "--arg",
@@ -37,9 +31,8 @@ KERNELS = [
      "halves=zeros:u16[4000]", "--arg", "whole=zeros:i32[4000]"],
 ]
 SOURCE = os.path.join(ROOT, "tests", "metal", "kernels.cu")
-# Expressions of tests/cli/emitted.sh: those with one of these texts in CI, all that have no f64 with --whole.
-LONG = ["[2, 5000]) * 3, i32", "topk(", "scatter_add(", "[3, 70001]", "[7, 1500]", "[5000]) * 50, i64", "[3, 100004]", "[30, 1000]",
-        "[3, 65, 301]", "* 5000, i64", "[5000, 16]", "is_causal"]
+# Expressions of tests/cli/emitted.sh: with IG_TEST_QUICK those with one of these texts, else all that have no f64.
+LONG = ["topk(", "scatter_add(", "[3, 70001]", "[5000]) * 50, i64", "[3, 65, 301]", "is_causal"]
 # Without --math same, products are sums in another order, by simdgroup matrices. The sums are positive.
 STRICT = ["uniform(key(0), [3, 65, 301]) @ uniform(key(1), [301, 7]) + uniform(key(2), [7])",
           "relu(astype(uniform(key(0), [70, 90]), f16) @ astype(uniform(key(1), [90, 72]), f16))",
@@ -56,17 +49,12 @@ def op_rows():
     return json.loads(run("ops", "--json", "--device", "cpu").stdout)["ops"]
 
 
-def is_own(op):
-    return op["class"] not in ("composite", "complex")
-
-
-def verify_commands(ops, whole):
+def verify_commands(ops):
     """One process for each op: one that fails while it is recorded costs only its own kernels."""
-    for i, op in enumerate(ops):
-        name, dtypes = op["name"], ["--dtype", DTYPES[i % 2] if is_own(op) else "f32"]
-        if whole or is_own(op) or name in COMPOSITIONS:
-            yield [*VERIFY, "--op", name, *([] if whole or name in KEYS else dtypes)]
-        if name in SAME_OPS or (whole and name not in KEYS):
+    for name in [op["name"] for op in ops]:
+        if not QUICK:
+            yield [*VERIFY, "--op", name]
+        if name in SOME if QUICK else name not in KEYS:
             yield [*SAME, "--op", name]
 
 
@@ -89,11 +77,11 @@ def check_training():
           f"{cpu.stdout[-600:]}\n{gpu.stdout[-600:]}{gpu.stderr[-2000:]}")
 
 
-def long_lines(whole):
+def long_lines():
     with open(os.path.join(ROOT, "tests", "cli", "emitted.sh"), encoding="utf-8") as file:
         block = re.search(r"same gang \"\$line\"\ndone <<'EOF'\n(.*?)\nEOF", file.read(), re.S)[1]
     lines = [line for line in block.splitlines() if "f64" not in line]
-    return [line for line in lines if whole or any(text in line for text in LONG)]
+    return [line for line in lines if not QUICK or any(text in line for text in LONG)]
 
 
 def results(text, math, folder):
@@ -122,12 +110,11 @@ def check_kernels():
 
 
 def main():
-    whole = "--whole" in sys.argv
     if not READY:
         skip("arrays on the simulated GPU", "clang 16 or newer is needed")
         finish()
-    commands = [*verify_commands(op_rows(), whole), *GRAPHS]
-    lines = long_lines(whole)
+    commands = [*verify_commands(op_rows()), *GRAPHS]
+    lines = long_lines()
     said = prepare(*commands, [*TRAIN, "--device", "metal"], *[["eval", "--math", "same", "--device", "metal", line] for line in lines],
                    *[["eval", "--device", "metal", line] for line in STRICT])
     check("every kernel passes the strict check", not said, said)

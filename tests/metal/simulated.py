@@ -2,6 +2,7 @@
 import concurrent.futures
 import hashlib
 import os
+import platform
 import re
 import struct
 import subprocess
@@ -24,14 +25,16 @@ READY = msl.find_clang() is not None
 
 def stamp():
     """Of what compiles kernels: with another compiler, those that are kept are compiled again."""
-    h = hashlib.sha256()
+    version = subprocess.run([msl.find_clang(), "--version"], capture_output=True, check=True).stdout if READY else b""
+    h = hashlib.sha256(platform.machine().encode() + version)
     for name in ("msl.py", "msl.h", "counted.py", "foreign.py", "foreign.h"):
         with open(os.path.join(SIM, name), "rb") as file:
             h.update(file.read())
     return h.hexdigest()[:12]
 
 
-CACHE = os.path.join(FOLDER, "cache-" + stamp())
+# Compiled kernels by their text, outside the build folder: a machine that keeps its disk compiles each only once.
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ingot-tests", "metal-" + stamp())
 
 
 def settings(**more):

@@ -337,11 +337,14 @@ def build(clang, cache, names, library):
 
 
 def build_one(clang, cache, name):
-    """Returns an error or None."""
+    """Returns an error or None. A source with an error is not kept: `--all` of a later run would find it again."""
     try:
-        return build(clang, cache, [name], name + ".so")
+        error = build(clang, cache, [name], name + ".so")
     except Wrong as wrong:
-        return f"{name}.metal: error: {wrong}"
+        error = f"{name}.metal: error: {wrong}"
+    if error:
+        os.remove(os.path.join(cache, name + ".metal"))
+    return error
 
 
 def build_batch(clang, cache, names):
