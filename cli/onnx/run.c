@@ -230,13 +230,14 @@ int onnx_run(int argc, char **argv)
         FLAG("--json", &r.json, "prints JSON, schema 1"),
         ENGINE_OPTIONS(r.engine),
         {0}};
-    const command c = {"onnx run", "[options] MODEL.onnx [[NAME=]FILE ...]",
-                       "Runs a model and prints its outputs. The name of an only input may be left out.\n"
-                       "Images are resized and scaled as 'ingot predict' does.\n\n"
-                       "  ingot onnx run model.onnx x=x.npy\n"
-                       "  ingot onnx run resnet50.onnx cat.jpg\n"
-                       "  ingot onnx run model.onnx --input x=1x3x224x224 --device cuda -o y.npz",
-                       options};
+    const command c = {
+        "onnx run", "[options] MODEL.onnx [[NAME=]FILE ...]",
+        "Runs a model and prints its outputs. The name of an only input may be left out.\n"
+        "Images are resized and scaled as 'ingot predict' does.\n\n"
+        "  ingot onnx run model.onnx x=x.npy\n"
+        "  ingot onnx run resnet50.onnx cat.jpg\n"
+        "  ingot onnx run model.onnx --input x=1x3x224x224 --device cuda -o y.npz",
+        options};
     int code = options_read(&c, &argc, argv);
     if (code < 0)
         code = model_named(&c, argc, argv, &r.inputs);

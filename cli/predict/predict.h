@@ -43,9 +43,10 @@ int trained_open(network *n, const char *path);
 int onnx_open(network *n, const char *path, const predict_settings *set);
 
 #define IMAGE_OPTIONS(mean, std) \
-    {"--mean", 0, \
-     "LIST",   option_text, \
-     &(mean),  "images for ONNX: subtracted from pixels of 0 to 1 (0.485,0.456,0.406)"}, \
+    { \
+        "--mean", 0, \
+        "LIST",   option_text, \
+        &(mean),  "images for ONNX: subtracted from pixels of 0 to 1 (0.485,0.456,0.406)"}, \
     { \
         "--std", 0, "LIST", option_text, &(std), \
             "images for ONNX: then divides them (0.229,0.224,0.225)" \

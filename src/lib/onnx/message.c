@@ -79,8 +79,7 @@ bool reader_fail(const reader *r, ig_status code, const char *format, ...)
             !at_root                ? shown
             : code == IG_ERR_FORMAT ? "it is not an ONNX file, or it is damaged: "
                                     : "",
-            why,
-            code == IG_ERR_FORMAT ? "; export it again" : "");
+            why, code == IG_ERR_FORMAT ? "; export it again" : "");
     memory_free(shown);
     return false;
 }

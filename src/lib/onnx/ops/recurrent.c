@@ -71,7 +71,7 @@ typedef struct layer {
     bool plain;   /* default activations, and no clip */
     bool linear_before_reset, input_forget;
     ig_array *x, *valid; /* valid (T, N, 1): steps within the lengths; NULL: all */
-    weights w, r; /* (directions, gates * H, K) */
+    weights w, r;        /* (directions, gates * H, K) */
     ig_array *b, *h0, *c0, *p;
 } layer;
 
@@ -359,8 +359,8 @@ static void run_layer(layer *l, step_function *step)
 {
     onnx_call *c = l->call;
     ig_array *y[2], *h[2], *cell[2];
-    const bool whole = l->plain && !l->w.scale && !l->valid && !l->p && !l->input_forget && l->steps > 0 &&
-                       (l->gates != 3 || l->linear_before_reset);
+    const bool whole = l->plain && !l->w.scale && !l->valid && !l->p && !l->input_forget &&
+                       l->steps > 0 && (l->gates != 3 || l->linear_before_reset);
     for (int i = 0; i < l->directions && !ig_failed(); i++) {
         direction d = direction_of(l, i, l->gates != 3);
         y[i] = whole ? walk_whole(&d, l, i) : walk(&d, step);
