@@ -150,7 +150,7 @@ typedef struct cpu_level {
      * reduce/reduce.c states the order. */
     void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);
     /* d[i] = the fold of a[i], a[i + step], and so on: len values, 0 < len <= TAPE_BLOCK. Returns false, and does
-     * nothing, if there is no such loop or n is less than a register has. */
+     * nothing, if there is no such loop or n is small. */
     bool (*fold_columns)(int op, ig_dtype lane, int64_t n, int64_t len, void *d, const void *a,
                          int64_t step);
     /* The loop that computes rows and sums their result, with the bits of the separate loops: row
@@ -225,7 +225,10 @@ void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault
  * results, but slower. */
 enum { TAPE_TILE_ROWS = 16, TAPE_TILE = 256 };
 int tape_tile_axis(const tape *t);
-/* Runs points [start, start + n) of the space, n <= TAPE_BLOCK. core has the lanes of the
+/* The most points of one call of tape_block, and of a row if rows are not flat: more than TAPE_BLOCK if the tape is one
+ * loop over operands in place. */
+int64_t tape_most(const tape_run *run);
+/* Runs points [start, start + n) of the space, n <= tape_most. core has the lanes of the
  * core for them (NULL for a pre tape). Stores are done; registers stay readable until the next
  * call. */
 void tape_block(tape_run *run, int64_t start, int64_t n, const void *core);

@@ -403,6 +403,10 @@ static void fold_leaves(reduce_worker *w, reduce_leaf leaf, int64_t o, int64_t n
 {
     const reduce_plan *r = w->j->plan;
     int depth = 0;
+    if (end - first == 1) {
+        leaf(w, o, n, first, d);
+        return;
+    }
     for (int64_t c = first; c < end; c++) {
         char *top = w->stack + (size_t)depth++ * strip_bytes(r);
         leaf(w, o, n, c, top);
@@ -603,11 +607,7 @@ void cpu_reduce_rows(void *scratch, int64_t first, int64_t n)
         int64_t done = 0, from = o;
         while (o < first + n && done + width <= TAPE_BLOCK) {
             const int64_t now = first + n - o < width ? first + n - o : width;
-            char *d = s->w.core + done * r->lane;
-            if (r->chunks == 1)
-                leaf_along(&s->w, o, now, 0, d);
-            else
-                fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks, d);
+            fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks, s->w.core + done * r->lane);
             done += now;
             o += now;
         }

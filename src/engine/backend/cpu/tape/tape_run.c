@@ -39,9 +39,9 @@ static char *row_at(const some_rows *rows, const row_place *p, int64_t r)
 static some_rows rows_of(const tape_run *run, int64_t start, int64_t n, const void *core)
 {
     const rows_plan *plan = &run->plan->rows;
-    if (plan->points && plan->flat && n <= TAPE_BLOCK)
+    if (plan->points && plan->flat)
         return (some_rows){plan, n, start, 1, core, 0};
-    if (plan->points && !plan->flat && n <= TAPE_BLOCK && n < plan->points &&
+    if (plan->points && !plan->flat && (n < plan->points || n > TAPE_BLOCK) &&
         start % plan->points + n <= plan->points)
         return (some_rows){plan, n, start / plan->points, 1, core, start % plan->points};
     const int64_t rows = plan->points && !plan->flat ? n / plan->points : 0;
@@ -405,6 +405,24 @@ static void do_core(const block *b, int k)
     show(b, b->run->t->inst[k].dst, (void *)b->core, false);
 }
 
+/* True if the place is not limited to the points of a block. */
+static bool is_long(const row_place *p) { return !p->own && !p->period; }
+
+int64_t tape_most(const tape_run *run)
+{
+    enum { LONG = 16 * TAPE_BLOCK };
+    const rows_plan *plan = &run->plan->rows;
+    if (!plan->points || plan->n_step != 1 || plan->n_series > 0 || run->streams || run->tiled ||
+        run->t->result >= 0 || plan->step->d.of == PLACE_SPARE || !is_long(&plan->step->d))
+        return TAPE_BLOCK;
+    for (int i = 0; i < step_operands(&plan->step->run); i++)
+        if (!is_long(&plan->step->x[i]))
+            return TAPE_BLOCK;
+    return plan->flat || plan->points > LONG ? LONG
+           : plan->points > TAPE_BLOCK       ? plan->points
+                                             : TAPE_BLOCK;
+}
+
 void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
 {
     static void (*const code[])(const block *b, int k) = {
@@ -412,7 +430,7 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
         [TAPE_CAST] = do_cast, [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,
         [TAPE_BITS] = do_bits, [TAPE_READ] = do_read,   [TAPE_CORE] = do_core,
     };
-    assert(start >= 0 && n > 0 && n <= TAPE_BLOCK && start + n <= run->t->size);
+    assert(start >= 0 && n > 0 && n <= tape_most(run) && start + n <= run->t->size);
     const some_rows rows = rows_of(run, start, n, core);
     if (rows.n > 0) {
         run_rows(run, &rows);
