@@ -706,10 +706,57 @@ static void a_cancelled_run_leaves_no_wrong_input(void **unused)
     ig_scope_end();
 }
 
+/* Elements [from, to) of the last axis, unless that has one element. */
+static ig_array *piece(ig_array *x, int64_t from, int64_t to)
+{
+    const ig_ints shape = ig_shape(x);
+    if (shape.v[shape.n - 1] == 1)
+        return x;
+    const int64_t start[] = {0, from}, stop[] = {INT64_MAX, to};
+    const int skip = shape.n == 1;
+    return ig_eval_one(
+        ig_slice(x, (ig_ints){start + skip, shape.n}, (ig_ints){stop + skip, shape.n}, IG_NONE));
+}
+
+/* op of whole rows, and of pieces that are shorter than a block. */
+static void check_long(ig_array *op(ig_array *, ig_array *), ig_array *x, ig_array *y)
+{
+    enum { PIECE = 700, PIECES = 80 };
+    const int last = ig_ndim(x) - 1;
+    const int64_t n = ig_shape(x).v[last];
+    ig_array *pieces[PIECES];
+    int count = 0;
+    for (int64_t at = 0; at < n; at += PIECE) {
+        const int64_t end = at + PIECE < n ? at + PIECE : n;
+        pieces[count++] = ig_eval_one(op(piece(x, at, end), piece(y, at, end)));
+    }
+    check_same(ig_eval_one(op(x, y)), ig_concat(pieces, count, IG_AXES(last)));
+}
+
+static void long_rows_change_no_bit(void **unused)
+{
+    static const int64_t shapes[][2] = {{1, 50001}, {3, 5000}, {2, 20011}, {40, 1025}};
+    static ig_array *(*const ops[])(ig_array *, ig_array *) = {ig_add, ig_less, ig_atan2};
+    (void)unused;
+    for (int i = 0; i < 4 * 3 * 3; i++) {
+        const int64_t *shape = shapes[i % 4];
+        const ig_dtype dtype = i / 4 % 3 == 0 ? IG_F32 : i / 4 % 3 == 1 ? IG_F64 : IG_F16;
+        ig_scope_begin();
+        ig_array *key = ig_key(7, NULL), *x[4];
+        const ig_ints each[] = {{shape, 2}, {shape + 1, 1}, IG_SHAPE(shape[0], 1), IG_SHAPE(1)};
+        for (int k = 0; k < 4; k++)
+            x[k] = ig_eval_one(ig_astype(ig_normal(key, each[k], IG_F32, NULL, NULL), dtype));
+        for (int k = 0; k < 4; k++)
+            check_long(ops[i / 12], x[0], x[k]);
+        ig_scope_end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fusing_changes_no_bit),
+        cmocka_unit_test(long_rows_change_no_bit),
         cmocka_unit_test(many_rows_change_no_bit),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(the_budget_holds),

@@ -262,6 +262,36 @@ static void check_sum(int first, int second, ig_dtype dtype, bool keeps, int one
     }
 }
 
+/* Columns that are folded side by side have the bits of rows. */
+static void check_columns(void)
+{
+    enum { COLUMNS = 37, ROWS = 70, BYTES = 8 };
+    static const int ops[] = {OP_sum, OP_max, OP_min};
+    static _Alignas(8) char a[ROWS * COLUMNS * BYTES], found[COLUMNS * BYTES], row[ROWS * BYTES];
+    for (int i = 0; i < 2 * 3 * ROWS; i++) {
+        const ig_dtype dtype = i % 2 ? IG_F64 : IG_F32;
+        const size_t bytes = ig_dtype_bytes(dtype);
+        const int op = ops[i / 2 % 3], len = i / 6 + 1;
+        _Alignas(8) char want[BYTES];
+        fill_operand(dtype, (int64_t)len * COLUMNS, a, false);
+        assert_true(level->fold_columns(op, dtype, COLUMNS, len, found, a, COLUMNS));
+        for (size_t c = 0; c < COLUMNS; c++) {
+            for (size_t r = 0; r < (size_t)len; r++)
+                memcpy(row + r * bytes, a + (r * COLUMNS + c) * bytes, bytes);
+            level->fold(op, dtype, 1, len, want, row);
+            if (!references[dtype].same(1, (int)bytes, want, found + c * bytes))
+                fail_msg("%s of %d rows of %s on %s: column %d differs", ig_op_at(op)->name, len,
+                         ig_dtype_name(dtype), level->name, (int)c);
+        }
+    }
+}
+
+static void test_columns(void **s)
+{
+    (void)s;
+    on_each_level(check_columns);
+}
+
 static void check_sums(void)
 {
     static const int second[] = {NO_ROW, OP_square};
@@ -655,11 +685,17 @@ static void test_convert_int_to_half(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),     cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_sums),     cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_near),     cmocka_unit_test(test_where),
-        cmocka_unit_test(test_integers), cmocka_unit_test(test_half),
-        cmocka_unit_test(test_convert),  cmocka_unit_test(test_convert_int_to_half),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_convert_int_to_half),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
