@@ -466,6 +466,8 @@ static void chain_complete(codec_chain *c, int ndim, const int64_t *shape, size_
     c->swap = swap_bytes > 1 && c->big != (IO_BIG_ENDIAN != 0);
 }
 
+enum { FILES_MOST = 1 << 28 };
+
 ig_status zarr_complete(zarr *z, const struct io_file *file)
 {
     ig_store *s = &z->base;
@@ -479,6 +481,15 @@ ig_status zarr_complete(zarr *z, const struct io_file *file)
             file, IG_ERR_UNSUPPORTED,
             "'chunk_shape': a chunk is larger than Ingot can address; choose smaller ones");
     z->inner_count = 1;
+    double files =
+        1; /* a missing one is asked for, too, so damaged lengths would take days to read */
+    for (int i = 0; i < s->ndim; i++)
+        files *= (double)((s->shape[i] - 1) / s->shard[i] + 1);
+    if (files > FILES_MOST)
+        return io_fail(file, IG_ERR_UNSUPPORTED,
+                       "'shape': the array has %.3g chunks, more than %d; if the shape is right, "
+                       "write it with larger chunks or shards",
+                       files, FILES_MOST);
     for (int i = 0; i < s->ndim; i++) {
         if (s->chunk[i] < 1 || s->shard[i] % s->chunk[i] != 0)
             return io_fail(file, IG_ERR_FORMAT,
