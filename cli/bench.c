@@ -360,7 +360,7 @@ static void on_end(void *context, const task *t)
     str line = {0};
     title_of(s, t, &line);
     str_printf(&line, ": %s: %s", words[t->outcome], t->why.n ? t->why.s : "unknown reason");
-    progress_clear(&s->bar);
+    progress_clear();
     say(s->command, "%s", line.s);
     collect_disturbance(&s->result, line.s);
     s->bad += t->outcome != OUTCOME_LEFT_OUT;
@@ -458,7 +458,7 @@ static void measure(session *s)
     s->result.complete = runner_run(r, s->tasks, s->n);
     worker_end(&s->worker);
     s->result.others = fmax(0, (others_s() - before_s) / (clock_s() - begin_s));
-    progress_clear(&s->bar);
+    progress_clear();
 }
 
 /* ---- output -------------------------------------------------------------------------------------- */

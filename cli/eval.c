@@ -31,10 +31,11 @@ static int report(const session *s)
     const int code = exit_for((int)calc_mistake(s->calc)->code);
     str t = {0};
     if (code == EXIT_INTERRUPTED)
-        str_puts(&t, "cancelled\n");
+        str_printf(&t, "%s\n", calc_mistake(s->calc)->message.s);
     else
         calc_describe(s->calc, &t, s->source_name, color_for(stderr));
     fflush(stdout);
+    progress_clear();
     text_printf(stderr, "ingot %s: %s", s->command->name, t.s);
     str_free(&t);
     return code;
@@ -366,27 +367,26 @@ static int run_session(session *s, int argc, char **argv)
 
 typedef struct blocks_bar {
     progress bar;
-    double begin_s;
-    uint64_t before; /* bytes at the last call: a smaller number is a new evaluation */
+    uint64_t first, before; /* bytes at the first and the last call of an evaluation */
 } blocks_bar;
 
 static void show_blocks(void *context, uint64_t done, uint64_t total)
 {
     blocks_bar *b = context;
-    char note[64];
-    const double now = clock_s();
-    if (done < b->before || !b->before)
-        b->begin_s = now;
-    b->before = done;
-    const double rate = now > b->begin_s ? (double)done / (now - b->begin_s) : 0;
-    if (rate > 0)
-        snprintf(note, sizeof note, "%.0f MB/s, %.0f s left", rate / 1e6,
-                 (double)(total - done) / rate);
-    else
-        note[0] = 0;
-    progress_show(&b->bar, "reading", total ? (double)done / (double)total : 1, note);
+    char note[64] = "";
+    const double now = clock_s(), share = total ? (double)done / (double)total : 1;
+    if (done < b->before || !b->before) { /* a new evaluation, which may continue a saved one */
+        b->first = done;
+        b->bar.begin_s = now;
+        b->bar.begin_share = share;
+    }
+    b->before = done < total ? done : 0;
+    if (done > b->first && now > b->bar.begin_s)
+        snprintf(note, sizeof note, "%.0f MB/s",
+                 (double)(done - b->first) / (now - b->bar.begin_s) / 1e6);
+    progress_show(&b->bar, "reading", share, note);
     if (done >= total)
-        progress_clear(&b->bar);
+        progress_clear();
 }
 
 int verb_eval(int argc, char **argv)
@@ -452,6 +452,8 @@ int verb_eval(int argc, char **argv)
         progress_begin(&bar.bar, false);
         ig_set_progress(show_blocks, &bar);
     }
+    if (!prompt && (argc > 1 || set.file || (argc == 1 && strcmp(argv[0], "-") != 0)))
+        interrupt_cancel(); /* not while it waits for standard input */
     session s = {&c, &set, calc_new(&calc_set), NULL};
     code = run_session(&s, argc, argv);
     calc_free(s.calc);

@@ -164,6 +164,7 @@ void say(const command *c, const char *format, ...)
     va_start(args, format);
     str_vprintf(&t, format, args);
     va_end(args);
+    progress_clear();
     text_printf(stderr, "ingot %s: %s\n", c->name, t.s);
     str_free(&t);
 }

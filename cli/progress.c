@@ -90,16 +90,18 @@ void progress_show(progress *p, const char *label, double share, const char *not
     str_fill(&t, '.', (size_t)(BAR_WIDTH - full));
     str_printf(&t, "%s %3.0f %%  %.*s%s", color ? "\033[0m" : "]", 100 * share,
                room_for_note(label), note, *note ? "  " : "");
-    str_left(&t, (now - p->begin_s) / share * (1 - share));
+    const double done = share > p->begin_share ? share - p->begin_share : 0;
+    if (done > 0)
+        str_left(&t, (now - p->begin_s) / done * (1 - share));
     str_puts(&t, "\033[K");
     text_print(stderr, t.s);
     fflush(stderr);
     str_free(&t);
 }
 
-void progress_clear(const progress *p)
+void progress_clear(void)
 {
-    if (p->shown)
+    if (has_bar)
         fputs("\r\033[K", stderr);
     has_bar = false;
 }

@@ -12,6 +12,7 @@ double clock_s(void);
 typedef struct progress {
     bool shown;
     double begin_s, drawn_s;
+    double begin_share; /* that was done at the start, in an earlier run */
 } progress;
 
 /* The bar is shown only on a terminal, and not if quiet. */
@@ -20,7 +21,7 @@ void progress_begin(progress *p, bool quiet);
  * most a few times per second. */
 void progress_show(progress *p, const char *label, double share, const char *note);
 /* Removes the bar, so that a line can be printed. */
-void progress_clear(const progress *p);
+void progress_clear(void);
 /* From now on, shows on a terminal that kernels are compiled, unless a bar is there. */
 void progress_watch(void);
 

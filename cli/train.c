@@ -98,7 +98,7 @@ static int save_model(session *s)
     str_free(&text);
     if (status == IG_OK)
         return -1;
-    progress_clear(&s->bar);
+    progress_clear();
     return fail_library(s->command);
 }
 
@@ -199,11 +199,11 @@ static int learn_epoch(session *s)
                       n = left < t->batch ? left : t->batch;
         double loss = 0;
         if (!(t->shards ? learn_shards : learn)(s, s->order + start, n, &loss)) {
-            progress_clear(&s->bar);
+            progress_clear();
             return fail_library(s->command);
         }
         if (!isfinite(loss)) {
-            progress_clear(&s->bar);
+            progress_clear();
             say(s->command, "the loss is %g in epoch %lld: it diverges; try a smaller --lr than %g",
                 loss, (long long)t->epoch + 1, t->lr);
             return EXIT_FAILED;
@@ -222,7 +222,7 @@ static void end_epoch(session *s)
     /* Targets have variance 1, so R^2 is 1 - loss. */
     t->accuracy[t->epoch] = t->regression ? 1 - t->sum / count : (double)t->right / count;
     t->epoch++;
-    progress_clear(&s->bar);
+    progress_clear();
     if (!s->set->quiet) {
         const double score = t->accuracy[t->epoch - 1];
         fprintf(stderr,
@@ -240,7 +240,7 @@ static int stop(session *s)
 {
     const char *file = s->set->save;
     s->end.interrupted = true;
-    progress_clear(&s->bar);
+    progress_clear();
     int code = file ? save_model(s) : -1;
     if (code >= 0)
         return code;

@@ -363,7 +363,7 @@ static int run_all(session *s)
     }
     progress_begin(&s->bar, s->set->json);
     s->interrupted = !work_run(s->work, keys, s->n_device, show_progress, &wrong);
-    progress_clear(&s->bar);
+    progress_clear();
     for (int d = 0; d < s->n_device; d++)
         str_free(&key[d]);
     if (wrong) {

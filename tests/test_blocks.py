@@ -2,6 +2,7 @@
 errors say what they should, and a save that was killed goes on where it stopped."""
 import json
 import os
+import pty
 import random
 import re
 import shutil
@@ -28,6 +29,27 @@ def ingot(program, *options, ok=True):
     if ok:
         check(p.returncode == 0, f"{program}: {p.stderr}")
     return p
+
+
+def on_terminal(program, interrupt=False):
+    """The exit code and the output of a program on a terminal, interrupted once the bar is there."""
+    ours, its = pty.openpty()
+    environment = {**os.environ, "IG_BLOCK_BYTES": "10000", "TERM": "xterm", "NO_COLOR": "1"}
+    child = subprocess.Popen([INGOT, "eval", program], env=environment, stdout=its, stderr=its)
+    os.close(its)
+    shown = b""
+    more = b" "
+    while more:
+        try:
+            more = os.read(ours, 4096)
+        except OSError:  # the child has closed the terminal
+            more = b""
+        shown += more
+        if interrupt and b"%" in shown:
+            child.send_signal(signal.SIGINT)
+            interrupt = False
+    os.close(ours)
+    return child.wait(), shown.decode()
 
 
 def same(left, right):
@@ -183,6 +205,25 @@ try:
         check(json.load(f)["chunk_grid"]["configuration"]["chunk_shape"] == [900, 7], "rechunk before an op")
     wrong = ingot('rechunk(open("x.zarr"), 100, 350, 2)', ok=False)
     check("the chunks have 3 axes" in wrong.stderr, f"rechunk with three axes: {wrong.stderr}")
+
+    # Damaged metadata: billions of chunks are not asked for one by one.
+    with open("x.zarr/zarr.json") as f:
+        damaged = json.load(f)
+    damaged["shape"][0] = 2**40
+    os.mkdir("m.zarr")
+    with open("m.zarr/zarr.json", "w") as f:
+        json.dump(damaged, f)
+    wrong = ingot('sum(open("m.zarr"))', ok=False)
+    check("'shape': the array has" in wrong.stderr, f"too many chunks: {wrong.stderr}")
+
+    # Interrupted on a terminal: the bar is removed, and the message says how to go on.
+    work = 'x = open("x.zarr"); save(exp(sin(x)) * 2, "i.zarr", chunks=[9, 70])'
+    code, shown = on_terminal(work, interrupt=True)
+    check(code == 130 and re.search(r"\r\x1b\[Kingot eval: save: interrupted, and i.zarr is not complete; the same command", shown), f"interrupted: {shown!r}")
+    code, shown = on_terminal(work)
+    shares = [int(n) for n in re.findall(r"(\d+) %", shown)]
+    check(code == 0 and shares == sorted(shares) and shown.endswith("\r\x1b[K"), f"the bar of a resumed save: {shown!r}")
+    check(all(line.count(" left") <= 1 for line in shown.split("\r")), f"the remaining time: {shown!r}")
 
     # Killed at random points, the same command goes on.
     ingot('x = load("x.npy"); x - mean(x, axis=0)', "-o", "whole.npy")

@@ -90,7 +90,7 @@ static int measure(const command *c, benching *b, ig_onnx *m, const values *in)
         if (interrupt_asked())
             code = EXIT_INTERRUPTED;
     }
-    progress_clear(&bar);
+    progress_clear();
     values_free(&out);
     return code;
 }

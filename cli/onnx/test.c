@@ -387,13 +387,13 @@ static int cases_run(const command *c, testing *t)
         case_run(one, t->again ? 2 : 1);
         t->counts[one->verdict]++;
         if (one->verdict != PASSED && !t->json) {
-            progress_clear(&bar);
+            progress_clear();
             text_printf(stdout, "%s: %s\n", one->name, one->why.n ? one->why.s : "?");
         }
         if (interrupt_asked())
             return EXIT_INTERRUPTED;
     }
-    progress_clear(&bar);
+    progress_clear();
     qsort(t->cases, (size_t)t->n, sizeof *t->cases, by_op);
     if (t->json) {
         json_print(t);

@@ -116,7 +116,7 @@ static int device_check(const command *c, const verifying *v, ig_onnx *m, bool f
         out = values_new(ig_onnx_output_count(m));
         const bool fine = ig_onnx_walk(m, in.at, out.at, node_check, &k) == IG_OK &&
                           fused_check(m, &in, &out, &k);
-        progress_clear(&k.bar);
+        progress_clear();
         code = fine ? -1 : fail_library(c);
     }
     if (code < 0) {

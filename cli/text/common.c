@@ -191,7 +191,7 @@ int text_loop(const command *c, text_settings *s, char **words, int n_words, tex
         const bool fine = ig_scope_begin() == IG_OK && answer(context, texts, n, &out);
         ig_scope_end();
         s->done += n;
-        progress_clear(&bar);
+        progress_clear();
         batch_print(s, &out); /* after a failure: the answers before it */
         if (!fine) {
             code = fail_library(c);
@@ -203,7 +203,7 @@ int text_loop(const command *c, text_settings *s, char **words, int n_words, tex
         }
         str_free(&out);
     }
-    progress_clear(&bar);
+    progress_clear();
     if (code < 0 && n == 0 && errno && !interrupt_asked()) {
         if (errno == EFBIG)
             say(c, "line %lld is longer than the memory limit (--memory-limit)",

@@ -212,11 +212,11 @@ static int learn_steps(text_training *t, const int64_t *order)
                       count = n - first < t->batch ? n - first : t->batch;
         double loss = 0;
         if (!(t->shards ? learn_shards : learn)(t, order + first, count, &loss, &t->at.right)) {
-            progress_clear(&t->bar);
+            progress_clear();
             return fail_library(t->command);
         }
         if (!isfinite(loss)) {
-            progress_clear(&t->bar);
+            progress_clear();
             return fail_loss(t, t->at.epoch);
         }
         t->at.sum += loss * (double)count;
@@ -231,7 +231,7 @@ static int checkpoint(text_training *t, const char *settings)
     if (!t->checkpoint ||
         text_state_save(t->trained, t->optimizer, settings, &t->at, t->checkpoint) == IG_OK)
         return -1;
-    progress_clear(&t->bar);
+    progress_clear();
     return fail_library(t->command);
 }
 
@@ -245,7 +245,7 @@ static int end_epoch(text_training *t)
     const bool last = t->at.epoch == t->epochs;
     if (t->held.n && ig_team_rank() == 0 && (!t->quiet || last) && !test(t))
         return fail_library(t->command);
-    progress_clear(&t->bar);
+    progress_clear();
     if (!t->quiet) {
         fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%", (long long)t->at.epoch,
                 (long long)t->epochs, t->last_loss, 100 * t->last_accuracy);
@@ -428,7 +428,7 @@ static int run(text_training *t)
     if (code < 0)
         code = learn_all(t, settings.s);
     str_free(&settings);
-    progress_clear(&t->bar);
+    progress_clear();
     if (code >= 0)
         return code;
     ig_text_model_dropout(t->text, NULL, 0);

@@ -96,8 +96,9 @@ IG_API ig_status ig_eval_to(ig_array *const *arrays, const ig_block_sink *const 
  * and held. Release the text with ig_free; NULL on failure. */
 IG_API char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *const *sinks, int n);
 
-/* Called during a block by block evaluation, from the thread that evaluates: the bytes of the sources that have been
- * read, and those that the plan reads. NULL switches it off. */
+/* Called after each block of a block by block evaluation, from the thread that evaluates: the share of the work that is
+ * done, in bytes that the plan reads and writes. Blocks that were written before count as done. The last call has done ==
+ * total. NULL switches it off. */
 typedef void (*ig_progress)(void *context, uint64_t done, uint64_t total);
 IG_API void ig_set_progress(ig_progress progress, void *context);
 

@@ -51,10 +51,11 @@ typedef struct runner {
     fold_stack fold;
     char *lead; /* packed entries of a tile that another rank has begun */
     uint64_t lead_bytes;
-    ig_array *sum;  /* STAGE_PRODUCT, STAGE_SCAN: of the parts so far */
-    bool passes;    /* ranks read panels of a product for each other */
-    uint32_t since; /* cancel_count() at the start */
-    uint64_t *read, total;
+    ig_array *sum;                 /* STAGE_PRODUCT, STAGE_SCAN: of the parts so far */
+    bool passes;                   /* ranks read panels of a product for each other */
+    uint32_t since;                /* cancel_count() at the start */
+    uint64_t before, bytes, total; /* of the progress: of earlier stages, of this one, of all */
+    uint64_t read;                 /* by a crew */
 } runner;
 
 /* ---- loading ---- */
@@ -175,13 +176,8 @@ static ig_status load_prepare(runner *r, load *l, int64_t block, load *before)
         /* What ranks read for each other is copied. */
         if (s->source->alias && !r->passes)
             l->data[i] = s->source->alias(s->source, &s->want);
-        const bool copied = !l->data[i];
-        if (copied && !(l->data[i] = buffer_new(bytes)))
+        if (!l->data[i] && !(l->data[i] = buffer_new(bytes)))
             return error_waiting(IG_ERR_MEMORY);
-        box both, rest = s->want;
-        if (copied && l->before && l->before->data[i])
-            box_reuse(&l->before->want[i], &s->want, ndim, &both, &rest);
-        *r->read += (uint64_t)box_size(&rest, ndim) * ig_dtype_bytes((ig_dtype)s->root->dtype);
     }
     l->block = block;
     return r->passes ? load_divide(r, l) : IG_OK;
@@ -407,11 +403,11 @@ static ig_status decide_passes(runner *r, int64_t first, int64_t end)
     return IG_OK;
 }
 
-static void tell_progress(const runner *r)
+/* share: of this stage. */
+static void tell_progress(const runner *r, double share)
 {
-    const uint64_t read = *r->read * (uint64_t)(share_is_on() ? ig_team_size() : 1);
     if (progress.call)
-        progress.call(progress.context, read < r->total ? read : r->total, r->total);
+        progress.call(progress.context, r->before + (uint64_t)((double)r->bytes * share), r->total);
 }
 
 static ig_status run_blocks(runner *r)
@@ -443,7 +439,7 @@ static ig_status run_blocks(runner *r)
         const ig_status status = compute(r, l);
         ig_scope_end();
         TRY(status);
-        tell_progress(r);
+        tell_progress(r, (double)(next - first) / (double)(blocks - first));
         block = next;
     }
     if (share_is_on() && r->s->kind == STAGE_FOLD)
@@ -473,8 +469,8 @@ static ig_status crew_put(void *context, int root, const box *b, const void *dat
 static void crew_read(void *context, uint64_t bytes)
 {
     runner *r = context;
-    *r->read += bytes;
-    tell_progress(r);
+    r->read += bytes;
+    tell_progress(r, r->read < r->s->read ? (double)r->read / (double)r->s->read : 1);
 }
 
 static ig_status run_crew(runner *r)
@@ -577,9 +573,14 @@ static void trim_devices(const block_plan *p, const stage *s)
     engine_leave();
 }
 
-static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t *read, uint64_t total)
+static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t before, uint64_t total)
 {
-    runner r = {.plan = p, .s = s, .since = since, .read = read, .total = total};
+    runner r = {.plan = p,
+                .s = s,
+                .since = since,
+                .before = before,
+                .bytes = s->read + s->write,
+                .total = total};
     r.fold.root = s->root[0];
     r.fold.eval = eval_values;
     const char *device = array_device_now();
@@ -596,6 +597,8 @@ static ig_status run_stage(block_plan *p, stage *s, uint32_t since, uint64_t *re
         status = share_file_end(source_of(p, s->root[i]));
     if (status == IG_OK)
         status = attach(&r);
+    if (status == IG_OK)
+        tell_progress(&r, 1);
     runner_end(&r);
     array_device_set(device);
     return status;
@@ -611,14 +614,16 @@ static bool is_asked(const block_plan *p, const ig_array *root)
 
 ig_status block_plan_run(block_plan *p)
 {
-    uint64_t read = 0, total = 0;
+    uint64_t done = 0, total = 0;
     const uint32_t since = cancel_count();
     ig_status status = IG_OK;
     const bool kept = ig_keep_history(false); /* blocks would keep what they were computed from */
     for (int i = 0; i < p->n; i++)
-        total += p->stage[i].read;
-    for (int i = 0; i < p->n && status == IG_OK; i++)
-        status = run_stage(p, &p->stage[i], since, &read, total);
+        total += p->stage[i].read + p->stage[i].write;
+    for (int i = 0; i < p->n && status == IG_OK; i++) {
+        status = run_stage(p, &p->stage[i], since, done, total);
+        done += p->stage[i].read + p->stage[i].write;
+    }
     ig_keep_history(kept);
     /* On failure, and for results of other stages, nothing stays evaluated. */
     for (int i = 0; i < p->n_done; i++) {

@@ -285,6 +285,12 @@ ig_status ig_save_store(const char *path, ig_array *x, const ig_store_options *o
     if (status == IG_OK && (!team_shares() || ig_team_rank() == 0))
         status = ig_store_set_attributes(s, own);
     ig_store_close(s);
+    if (status == IG_ERR_CANCELLED && resume) {
+        ig_error(NULL);
+        return ig_fail(
+            status,
+            "save: interrupted, and %s is not complete; the same command or call resumes it", path);
+    }
     return status == IG_OK && team_shares() ? team_barrier(TEAM_MAIN) : status;
 }
 
