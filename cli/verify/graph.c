@@ -7,6 +7,14 @@
 
 /* ---- building ---- */
 
+static bool is_complex(ig_dtype d) { return ig_isdtype(d, "complex floating"); }
+
+/* Element i of a leaf. The imaginary part of a complex one is the real part of the next. */
+static double leaf_at(const graph_leaf *l, int64_t i)
+{
+    return l->table[(i * l->factor + 1) % l->n_table];
+}
+
 static ig_array *number_of(const graph_leaf *l)
 {
     return dtype_in(l->dtype, FLOATS) ? ig_float(l->table[0]) : ig_int((int64_t)l->table[0]);
@@ -69,9 +77,12 @@ static ig_array *build_leaf(const graph_leaf *l, bool in_blocks)
     const ig_ints shape = {l->shape, l->ndim};
     const int64_t n = shape_size(shape);
     char *data = heap_get((size_t)n * width + 1);
-    for (int64_t i = 0; i < n; i++)
-        real_store(l->dtype, data + (size_t)i * width,
-                   real_round(l->dtype, (real)l->table[(i * l->factor + 1) % l->n_table]));
+    const bool pairs = is_complex(l->dtype);
+    const ig_dtype part = !pairs ? l->dtype : l->dtype == IG_C64 ? IG_F32 : IG_F64;
+    for (int64_t i = 0; i < n * (1 + pairs); i++)
+        real_store(part, data + (size_t)i * ig_dtype_bytes(part),
+                   real_round(part, (real)(pairs && i % 2 ? leaf_at(l, i / 2 + 1)
+                                                          : leaf_at(l, pairs ? i / 2 : i))));
     if (in_blocks)
         return source_of(l, data);
     ig_array *x = ig_from_data(data, shape, l->dtype);
@@ -261,6 +272,19 @@ static void print_leaf(str *t, const graph_leaf *l)
     const ig_ints shape = {l->shape, l->ndim};
     const int64_t size = shape_size(shape);
     const bool listed = size && size <= 2 * l->n_table && l->ndim <= 1;
+    if (is_complex(l->dtype) && size) { /* parts, each as a real leaf */
+        graph_leaf part = *l;
+        part.dtype = l->dtype == IG_C64 ? IG_F32 : IG_F64;
+        str_puts(t, "compute(");
+        print_leaf(t, &part);
+        str_puts(t, "+1j*");
+        for (int i = 0; i < l->n_table;
+             i++) /* rotated, such that element i is element i + 1 of l */
+            part.table[i] = l->table[(i + l->factor) % l->n_table];
+        print_leaf(t, &part);
+        str_puts(t, ")");
+        return;
+    }
     if (l->is_number) {
         print_short(t, l->table[0], is_float);
         return;

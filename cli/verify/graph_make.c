@@ -459,6 +459,8 @@ static void choose_sizes(maker *m)
     m->dtype[0] = m->dtype[1] = maker_once(m, 12) ? IG_F64 : IG_F32;
     m->dtype[2] = maker_once(m, 2) ? IG_F32 : maker_once(m, 2) ? IG_F16 : IG_BF16;
     m->dtype[3] = maker_once(m, 2) ? IG_I32 : rest[maker_int(m, 0, 10)];
+    if (maker_once(m, 8)) /* beside its parts' dtype: a product of two complex dtypes is f64 work */
+        m->dtype[maker_int(m, 0, 3)] = m->dtype[0] == IG_F64 ? IG_C128 : IG_C64;
 }
 
 void graph_make(graph *g, uint64_t seed, int64_t number)
