@@ -296,7 +296,10 @@ static bool find_foreign(const build *b, str *out)
         while (line && line > why && line[-1] != '\n')
             line--;
         if (mark) {
+            const char *remedy = strstr(mark, "\n  do:");
             str_add(out, line, (size_t)(mark - line) + strcspn(mark, "\n"));
+            if (remedy)
+                str_add(out, remedy, 1 + strcspn(remedy + 1, "\n"));
             str_puts(out, "\n");
             found = true;
         }

@@ -144,8 +144,16 @@ static void test_mistakes(void **state)
          "[IG-LIB]\n"
          "    #include <thrust/sort.h>\n"
          "             ^~~~~~~~~~~~~~~\n"
-         "  do:  write the step as a kernel: block-wide sums and scans take some lines of "
-         "shuffles\n"},
+         "  do:  write the step as a kernel (examples/cuda has reductions, scans and histograms), "
+         "do it "
+         "with 'ingot eval' (sum, cumsum, sort), or compile the program with nvcc\n"},
+        {"#include <cublas_v2.h>\n", "",
+         "a.cu:1:10: error: 'cublas_v2.h' belongs to cuBLAS, which is not part of Ingot [IG-LIB]\n"
+         "    #include <cublas_v2.h>\n"
+         "             ^~~~~~~~~~~~~\n"
+         "  do:  on an NVIDIA GPU with CUDA's toolkit, run it with '--device cuda -lcublas'; "
+         "elsewhere "
+         "write the step as a kernel, or do it with 'ingot eval' or the functions of ingot.h\n"},
         {"#include \"none.h\"\na", "a",
          "a.cu:1:10: error: cannot find the file 'none.h'\n"
          "    #include \"none.h\"\n"

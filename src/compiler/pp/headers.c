@@ -163,9 +163,17 @@ static const char *const empty[] = {
     "exception.h", "helper_cuda.h", "helper_functions.h", "helper_image.h", "helper_string.h",
     "helper_timer.h"};
 
-#define CPU_MATH \
-    "write the step as a kernel of your own, or call Ingot's array operations from the host"
-#define KERNELS "write the step as a kernel: block-wide sums and scans take some lines of shuffles"
+/* The libraries of CUDA's toolkit work on NVIDIA GPUs. */
+#define TOOLKIT(option) \
+    "on an NVIDIA GPU with CUDA's toolkit, run it with '--device cuda " option \
+    "'; elsewhere write the " \
+    "step as a kernel, or do it with 'ingot eval' or the functions of ingot.h"
+#define INSTALL(package) \
+    "install it (Debian: " package ") or give its folder with -I; a kernel needs only its own " \
+    "file"
+#define KERNELS \
+    "write the step as a kernel (examples/cuda has reductions, scans and histograms), do it with " \
+    "'ingot eval' (sum, cumsum, sort), or compile the program with nvcc"
 
 /* Libraries, by the prefix of their headers' names. */
 static const struct {
@@ -175,26 +183,30 @@ static const struct {
     {"cub/", "CUB", KERNELS},
     {"cuda/std/", "libcu++", "use the built-in types and the std:: names that kernels have"},
     {"cuda/", "libcu++", "use __syncthreads, atomics and cooperative groups instead"},
-    {"cublas", "cuBLAS", CPU_MATH},
-    {"cudnn", "cuDNN", CPU_MATH},
-    {"cufft", "cuFFT", CPU_MATH},
-    {"cusparse", "cuSPARSE", CPU_MATH},
-    {"cusolver", "cuSOLVER", CPU_MATH},
+    {"cublas", "cuBLAS", TOOLKIT("-lcublas")},
+    {"cudnn", "cuDNN", TOOLKIT("-lcudnn")},
+    {"cufft", "cuFFT", TOOLKIT("-lcufft")},
+    {"cusparse", "cuSPARSE", TOOLKIT("-lcusparse")},
+    {"cusolver", "cuSOLVER", TOOLKIT("-lcusolver")},
     {"curand", "cuRAND", "pass random numbers in as an array, or compute them by a hash"},
     {"cuComplex", "cuComplex", "use float2, with the products written out"},
-    {"cutlass/", "CUTLASS", CPU_MATH},
-    {"cute/", "CUTLASS", CPU_MATH},
+    {"cutlass/", "CUTLASS",
+     "on an NVIDIA GPU, run it with '--device cuda -I FOLDER'; elsewhere write the product as a "
+     "kernel"},
+    {"cute/", "CUTLASS",
+     "on an NVIDIA GPU, run it with '--device cuda -I FOLDER'; elsewhere write the product as a "
+     "kernel"},
     {"torch/", "PyTorch", "keep the kernel in a file of its own, without the binding"},
     {"ATen/", "PyTorch", "keep the kernel in a file of its own, without the binding"},
     {"c10/", "PyTorch", "keep the kernel in a file of its own, without the binding"},
     {"pybind11/", "pybind11", "keep the kernel in a file of its own, without the binding"},
     {"nccl", "NCCL", "run on one device"},
-    {"mpi.h", "MPI", "keep the kernel in a file of its own"},
+    {"mpi.h", "MPI", "install it and set CXX=mpicxx; a kernel needs only its own file"},
     {"nvml", "NVML", "leave it out: kernels do not need it"},
     {"nvtx3/", "NVTX", "leave it out: kernels do not need it"},
-    {"opencv", "OpenCV", "keep the kernel in a file of its own"},
-    {"boost/", "Boost", "keep the kernel in a file of its own"},
-    {"GL/", "OpenGL", "keep the kernel in a file of its own"}};
+    {"opencv", "OpenCV", INSTALL("libopencv-dev")},
+    {"boost/", "Boost", INSTALL("libboost-dev")},
+    {"GL/", "OpenGL", INSTALL("libgl-dev")}};
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
