@@ -343,6 +343,32 @@ static void own_handler(int number) { (void)number; }
 
 /* A launch that uses a bad pointer fails, on whichever thread of the pool it happens; the program's signal handlers are
  * restored, and the next launch works. */
+/* Blocks that wait for each other run at the same time; a value that nobody writes is an error. */
+static void test_waiting_blocks(void **state)
+{
+    (void)state;
+    const ig_array *out =
+        launch("__device__ int arrived;\n"
+               "__global__ void k(int *out) {\n"
+               "if (threadIdx.x == 0) { atomicAdd(&arrived, 1);\n"
+               "while (atomicAdd(&arrived, 0) < gridDim.x) ; }\n"
+               "__syncthreads(); out[blockIdx.x * blockDim.x + threadIdx.x] = arrived; }",
+               64, 32, 64 * 32, IG_I32, NULL);
+    for (int i = 0; i < 64 * 32; i++)
+        assert_int_equal(((const int32_t *)ig_data((ig_array *)out))[i], 64);
+    out = launch("__device__ volatile int flag;\n"
+                 "__global__ void k(int *out) { if (blockIdx.x == 0) { int spins = 0;\n"
+                 "while (flag == 0) spins++; out[threadIdx.x] = spins > 0; }\n"
+                 "else if (blockIdx.x == gridDim.x - 1) flag = 1; }",
+                 50, 32, 32, IG_I32, NULL);
+    assert_int_equal(((const int32_t *)ig_data((ig_array *)out))[31], 1);
+    fails_with("__device__ volatile int flag; __global__ void k(int *out) { while (!flag) ; }",
+               IG_ERR_DEVICE, "kernel 'k' does not end: block (");
+    fails_with("__device__ int lock; __global__ void k(int *out) {\n"
+               "while (atomicCAS(&lock, 0, 1)) ; out[0]++; atomicExch(&lock, 0); }",
+               IG_ERR_DEVICE, "threads of one warp cannot wait for each other");
+}
+
 static void test_bad_pointer(void **state)
 {
     struct sigaction own = {.sa_handler = own_handler}, now;
@@ -564,6 +590,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_printf, begin, end),
         cmocka_unit_test_setup_teardown(test_printf_end, begin, end),
         cmocka_unit_test_setup_teardown(test_failures, begin, end),
+        cmocka_unit_test_setup_teardown(test_waiting_blocks, begin, end),
         cmocka_unit_test_setup_teardown(test_bad_pointer, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { SPARES = 5, PATIENCE = 4096 /* loop iterations until gang_run returns */ };
+enum {
+    SPARES = 5,
+    PATIENCE = 4096, /* loop iterations until gang_run returns */
+    PATIENCE_SHORT = 32
+};
 
 /* ---- preparation ---- */
 
@@ -416,7 +420,7 @@ bool gang_run(gang *g)
 {
     const gang_step *steps = g->code->step;
     const int end = g->code->code->n_inst;
-    int patience = PATIENCE;
+    int patience = g->spins ? PATIENCE_SHORT : PATIENCE;
     if (g->state == GANG_RELEASED)
         take_votes(g, &steps[g->pc - 1]);
     g->state = GANG_READY;

@@ -54,6 +54,7 @@ typedef enum gang_fault_kind {
     FAULT_TRAP,
     FAULT_STOPPED, /* by a watcher */
     FAULT_MEMORY,  /* SIGSEGV or SIGBUS */
+    FAULT_STUCK,   /* all blocks wait for something in a loop */
 } gang_fault_kind;
 
 /* The fault that stopped a launch, with its place and thread. */
@@ -63,6 +64,7 @@ typedef struct gang_fault {
     int row; /* its message */
     uint32_t block[3], thread[3];
     uint64_t address; /* for FAULT_MEMORY, which has neither a line nor a thread */
+    bool waiting;     /* for FAULT_STUCK: there was no memory to start further blocks */
 } gang_fault;
 
 struct gang;
@@ -114,6 +116,7 @@ typedef struct gang {
     uint32_t block[3];
     int votes, voters; /* at a barrier: the votes of its lanes; afterwards, of the whole block */
     gang_state state;
+    bool spins; /* its last turns changed nothing: the next one is short */
     gang_fault *fault;
 } gang;
 

@@ -1,32 +1,59 @@
 /* Runs a grid of blocks on all cores. Each worker has memory for one block and claims blocks one
- * after another. The gangs of a block take turns: each runs to the next barrier, and all continue
- * when all have reached it or ended. A kernel that prints or is observed runs on one thread, so
- * that its output is in the order of the blocks. */
+ * after another. The gangs of a block take turns: each runs to the next barrier or for a number of
+ * loop iterations, and all continue when all have reached the barrier or ended. A kernel that prints or
+ * is observed runs on one thread, so that its output is in the order of the blocks.
+ *
+ * A block may wait for another one in a loop, so a worker whose blocks loop for long starts one more
+ * block, and its blocks take turns. If no block can be started and the registers of all blocks stay the
+ * same, only memory could change something, and nobody writes it: the launch ends with FAULT_STUCK. */
 #include "engine/backend/cpu/gang/gang.h"
 #include "engine/backend/cpu/gang/guard.h"
 
 #include "base/cancel.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- a block ---- */
 
+enum {
+    TURNS_LONG = 64,       /* turns of a block until another block is started */
+    TURNS_STUCK = 8,       /* turns without a change until a block counts as stuck */
+    ROOM_BYTES = 256 << 20 /* the memory of the blocks of one worker that take turns */
+};
+
+/* The memory of a block. */
 typedef struct block_room {
-    char *memory; /* all of it */
+    char *memory;
     gang gangs[BLOCK_WARPS];
+    bool busy;
+    int turns, same;      /* turns since a gang ended or reached a barrier; without any change */
+    uint64_t fingerprint; /* of its registers after the last turn */
+    gang_fault fault;
+    struct block_room *next;
 } block_room;
+
+typedef struct grid_worker {
+    block_room *rooms, *current; /* a list, and the one whose block runs */
+    size_t bytes;
+    bool stuck;
+} grid_worker;
 
 typedef struct grid_run {
     const gang_code *code;
     const gang_launch *launch;
-    block_room *rooms; /* by worker */
+    grid_worker *workers;
     size_t shared_bytes, local_bytes;
     int64_t blocks, per_task;
+    _Atomic int64_t next;      /* the first block that is not claimed */
+    _Atomic int active, stuck; /* workers */
+    _Atomic uint64_t changes;
     pthread_mutex_t lock;
     _Atomic bool stop;
     bool watched; /* it ends when cancel_count() is no longer `cancels` */
@@ -128,17 +155,66 @@ static bool barrier_ends(gang *gangs, int n)
     return waiting > 0;
 }
 
-/* False: a fault. */
-static bool block_run(const grid_run *run, gang *gangs)
+/* One turn of each gang. False: a fault. */
+static bool block_turn(const grid_run *run, block_room *room)
 {
+    gang *gangs = room->gangs;
     const int n = run->code->n_gangs;
-    do {
-        for (int i = 0; i < n; i++)
-            if ((gangs[i].state == GANG_READY || gangs[i].state == GANG_RELEASED) &&
-                !gang_run(&gangs[i]))
-                return false;
-    } while (barrier_ends(gangs, n) && !is_over(run));
+    for (int i = 0; i < n; i++) {
+        if (gangs[i].state != GANG_READY && gangs[i].state != GANG_RELEASED)
+            continue;
+        if (!gang_run(&gangs[i]))
+            return false;
+        if (gangs[i].state != GANG_READY)
+            room->turns = 0;
+    }
+    room->turns++;
+    room->busy = barrier_ends(gangs, n);
     return true;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const char *at, size_t bytes)
+{
+    for (uint64_t word; bytes >= sizeof word; at += sizeof word, bytes -= sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+/* Compares the state of a block, except for its shared memory, with the state after its last turn. */
+static void block_compare(const grid_run *run, block_room *room)
+{
+    const gang_code *c = run->code;
+    const size_t bytes = padded(c->bytes) + padded(run->local_bytes * (size_t)c->lanes);
+    uint64_t hash = 0;
+    for (int i = 0; i < c->n_gangs; i++) {
+        const gang *g = &room->gangs[i];
+        hash = hash_bytes(hash, (const char *)g->mask, sizeof g->mask);
+        hash = hash_bytes(hash ^ (uint64_t)g->pc ^ (uint64_t)g->state << 32, g->memory, bytes);
+    }
+    room->same = hash == room->fingerprint ? room->same + 1 : 0;
+    room->fingerprint = hash;
+    for (int i = 0; i < c->n_gangs; i++)
+        room->gangs[i].spins = room->same > 0;
+}
+
+static void block_begin(const grid_run *run, block_room *room, int64_t b)
+{
+    const uint32_t *grid = run->launch->grid;
+    room->fault = (gang_fault){0};
+    room->turns = room->same = 0;
+    room->busy = true;
+    for (int i = 0; i < run->code->n_gangs; i++) {
+        gang *g = &room->gangs[i];
+        g->block[0] = (uint32_t)(b % grid[0]);
+        g->block[1] = (uint32_t)(b / grid[0] % grid[1]);
+        g->block[2] = (uint32_t)(b / grid[0] / grid[1]);
+        g->fault = &room->fault;
+        g->spins = false;
+        gang_begin(g);
+    }
 }
 
 /* The first fault of a launch ends it. */
@@ -151,51 +227,27 @@ static void grid_fault(grid_run *run, const gang_fault *fault)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Blocks that a worker runs one after another. */
-typedef struct blocks {
-    grid_run *run;
-    block_room *room;
-    int64_t first, last;
-} blocks;
-
-static void blocks_run(void *context)
-{
-    const blocks *t = context;
-    const uint32_t *grid = t->run->launch->grid;
-    for (int64_t b = t->first; b < t->last && !is_over(t->run); b++) {
-        gang_fault fault = {0};
-        for (int i = 0; i < t->run->code->n_gangs; i++) {
-            gang *g = &t->room->gangs[i];
-            g->block[0] = (uint32_t)(b % grid[0]);
-            g->block[1] = (uint32_t)(b / grid[0] % grid[1]);
-            g->block[2] = (uint32_t)(b / grid[0] / grid[1]);
-            g->fault = &fault;
-            gang_begin(g);
-        }
-        if (!block_run(t->run, t->room->gangs))
-            grid_fault(t->run, &fault);
-    }
-}
-
-static void blocks_task(void *context, int64_t task, int worker)
-{
-    grid_run *run = context;
-    blocks t = {run, &run->rooms[worker], task * run->per_task, (task + 1) * run->per_task};
-    t.last = t.last < run->blocks ? t.last : run->blocks;
-    gang_fault fault = {.kind = FAULT_MEMORY};
-    if (guard_run(blocks_run, &t, &fault.address))
-        return;
-    memcpy(fault.block, t.room->gangs[0].block, sizeof fault.block);
-    grid_fault(run, &fault);
-}
-
 /* ---- rooms ---- */
 
-static ig_status room_begin(const grid_run *run, block_room *room)
+static size_t room_bytes(const grid_run *run)
 {
     const gang_code *c = run->code;
     const size_t own = padded(c->bytes), locals = padded(run->local_bytes * (size_t)c->lanes);
-    const size_t bytes = run->shared_bytes + (own + locals) * (size_t)c->n_gangs;
+    return run->shared_bytes + (own + locals) * (size_t)c->n_gangs;
+}
+
+/* Adds a room to a worker. */
+static ig_status room_begin(const grid_run *run, grid_worker *w)
+{
+    const gang_code *c = run->code;
+    const size_t own = padded(c->bytes), locals = padded(run->local_bytes * (size_t)c->lanes);
+    const size_t bytes = room_bytes(run);
+    block_room *room = memory_new(sizeof *room);
+    if (!room)
+        return IG_ERR_MEMORY;
+    room->next = w->rooms;
+    w->rooms = room;
+    w->bytes += bytes;
     room->memory = memory_data_get(bytes);
     if (!room->memory)
         return IG_ERR_MEMORY;
@@ -215,12 +267,144 @@ static ig_status room_begin(const grid_run *run, block_room *room)
     return IG_OK;
 }
 
-static void room_end(const grid_run *run, block_room *room)
+static void rooms_end(const grid_run *run, grid_worker *w)
 {
-    const gang_code *c = run->code;
-    const size_t own = padded(c->bytes), locals = padded(run->local_bytes * (size_t)c->lanes);
-    if (room->memory)
-        memory_data_free(room->memory, run->shared_bytes + (own + locals) * (size_t)c->n_gangs);
+    for (block_room *room = w->rooms, *next; room; room = next) {
+        next = room->next;
+        if (room->memory)
+            memory_data_free(room->memory, room_bytes(run));
+        memory_free(room);
+    }
+}
+
+/* ---- workers ---- */
+
+/* Starts the next block in a room of its own. False if there is none, or no memory for it. */
+static bool start_block(grid_run *run, grid_worker *w)
+{
+    block_room *room = w->rooms;
+    while (room && (room->busy || !room->memory))
+        room = room->next;
+    if (run->next >= run->blocks)
+        return false;
+    if (!room) {
+        if (w->bytes + room_bytes(run) > ROOM_BYTES || room_begin(run, w) != IG_OK) {
+            ig_error(NULL);
+            return false;
+        }
+        room = w->rooms;
+    }
+    const int64_t b = atomic_fetch_add(&run->next, 1);
+    if (b < run->blocks)
+        block_begin(run, room, b);
+    return b < run->blocks;
+}
+
+static void set_stuck(grid_run *run, grid_worker *w, bool stuck)
+{
+    if (w->stuck == stuck)
+        return;
+    w->stuck = stuck;
+    atomic_fetch_add(&run->changes, 1);
+    atomic_fetch_add(&run->stuck, stuck ? 1 : -1);
+}
+
+/* All blocks of the worker have had a turn and loop. Starts another block if they do so for long. */
+static void blocks_loop(grid_run *run, grid_worker *w)
+{
+    bool all_long = true, all_same = true;
+    int busy = 0;
+    for (block_room *room = w->rooms; room; room = room->next) {
+        if (!room->busy)
+            continue;
+        busy++;
+        if (room->turns < 2) { /* it came to a barrier */
+            all_long = all_same = false;
+            continue;
+        }
+        block_compare(run, room);
+        if (!room->same)
+            atomic_fetch_add(&run->changes, 1);
+        all_same = all_same && room->same >= TURNS_STUCK;
+        all_long = all_long && (room->turns >= TURNS_LONG || room->same >= TURNS_STUCK);
+    }
+    bool started = false; /* as many as there are, so that a large grid is started in few turns */
+    for (int i = 0; i < busy && all_long && start_block(run, w); i++)
+        started = true;
+    set_stuck(run, w, !started && all_same);
+    if (w->stuck)
+        sched_yield();
+}
+
+/* True if all workers are stuck and remain so for more turns of this one. */
+static bool all_stuck(const grid_run *run, const grid_worker *w, int *turns, uint64_t *changes)
+{
+    if (!w->stuck || run->stuck != run->active || run->changes != *changes) {
+        *turns = 0;
+        *changes = run->changes;
+        return false;
+    }
+    return ++*turns > TURNS_STUCK;
+}
+
+static void report_stuck(grid_run *run, const grid_worker *w)
+{
+    const block_room *room = w->rooms;
+    while (!room->busy)
+        room = room->next;
+    gang_fault fault = {.kind = FAULT_STUCK, .place = run->code->step[room->gangs[0].pc].place};
+    memcpy(fault.block, room->gangs[0].block, sizeof fault.block);
+    fault.waiting = run->next < run->blocks;
+    grid_fault(run, &fault);
+}
+
+typedef struct blocks {
+    grid_run *run;
+    grid_worker *worker;
+    int64_t claims; /* how many blocks it may still start, if they do not wait for each other */
+} blocks;
+
+static void blocks_run(void *context)
+{
+    blocks *t = context;
+    grid_run *run = t->run;
+    grid_worker *w = t->worker;
+    int turns = 0;
+    uint64_t changes = 0;
+    while (!is_over(run)) {
+        int busy = 0;
+        for (block_room *room = w->rooms; room && !is_over(run); room = room->next) {
+            if (!room->busy)
+                continue;
+            w->current = room;
+            if (!block_turn(run, room))
+                grid_fault(run, &room->fault);
+            busy += room->busy;
+        }
+        if (!busy && (t->claims-- <= 0 || !start_block(run, w)))
+            return;
+        if (busy && !run->launch->watch)
+            blocks_loop(run, w);
+        if (busy && all_stuck(run, w, &turns, &changes))
+            report_stuck(run, w);
+    }
+}
+
+static void blocks_task(void *context, int64_t task, int worker)
+{
+    (void)task;
+    grid_run *run = context;
+    grid_worker *w = &run->workers[worker];
+    blocks t = {run, w, run->per_task};
+    gang_fault fault = {.kind = FAULT_MEMORY};
+    atomic_fetch_add(&run->active, 1);
+    const bool fine = guard_run(blocks_run, &t, &fault.address);
+    set_stuck(run, w, false);
+    atomic_fetch_add(&run->active, -1);
+    if (fine)
+        return;
+    memcpy(fault.block, w->current->gangs[0].block, sizeof fault.block);
+    grid_fault(run, &fault);
 }
 
 ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fault)
@@ -233,10 +417,10 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
     run.per_task = run.blocks / (16 * workers) + 1;
     run.watched = pool_watches(&run.cancels);
     *fault = (gang_fault){0};
-    run.rooms = memory_new((size_t)workers * sizeof *run.rooms);
-    ig_status status = run.rooms ? IG_OK : IG_ERR_MEMORY;
+    run.workers = memory_new((size_t)workers * sizeof *run.workers);
+    ig_status status = run.workers ? IG_OK : IG_ERR_MEMORY;
     for (int w = 0; w < workers && status == IG_OK; w++)
-        status = room_begin(&run, &run.rooms[w]);
+        status = room_begin(&run, &run.workers[w]);
     const int64_t tasks = (run.blocks + run.per_task - 1) / run.per_task;
     guard_begin();
     if (status == IG_OK && workers == 1)
@@ -245,8 +429,8 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
     else if (status == IG_OK)
         pool_run_cancellable(tasks, blocks_task, &run);
     guard_end();
-    for (int w = 0; run.rooms && w < workers; w++)
-        room_end(&run, &run.rooms[w]);
-    memory_free(run.rooms);
+    for (int w = 0; run.workers && w < workers; w++)
+        rooms_end(&run, &run.workers[w]);
+    memory_free(run.workers);
     return status;
 }

@@ -98,6 +98,17 @@ static ig_status fault_status(const cpu_kernel *k, const gang_fault *f)
              " in block (%u, %u, %u) is not memory of this process; run the kernel with --check to "
              "find the line",
              k->lanes->name, f->address, f->block[0], f->block[1], f->block[2]);
+    if (f->kind == FAULT_STUCK)
+        FAIL(IG_ERR_DEVICE,
+             "kernel '%s' does not end: block (%u, %u, %u) waits in a loop for a value in memory "
+             "that no "
+             "thread writes%s; run the kernel with --check to find the line",
+             k->lanes->name, f->block[0], f->block[1], f->block[2],
+             f->waiting
+                 ? ", and there is no memory for further blocks to run at the same time: launch "
+                   "fewer blocks, or split the kernel where they wait"
+                 : ": threads of one warp cannot wait for each other, and a barrier of the grid "
+                   "needs another launch");
     const code_message *m = &k->lanes->message[f->row];
     FAIL(IG_ERR_DEVICE,
          "kernel '%s': %s%s, by thread (%u, %u, %u) of block (%u, %u, %u), at %s:%" PRId64,
