@@ -236,6 +236,46 @@ static const struct {
      "__syncthreads(); for (int d = 16; d; d /= 2) if (t < d) s[t] += s[t + d]; x[t] = s[0]; }",
      "k.cu:2:66: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
      "[IG-WARP]"},
+#define LOCK_STEP(at) \
+    "k.cu:" at \
+    ": error: 'k' relies on warps in lock step, which plain OpenCL does not have [IG-WARP]"
+    {"opencl",
+     "__global__ void k(int *x) { __shared__ int s[64]; int *p = s + threadIdx.x;\n"
+     "*p = x[threadIdx.x]; p++; x[threadIdx.x] = *p; }",
+     LOCK_STEP("2:44")},
+    {"opencl",
+     "__device__ void put(int *p, int v) { p += threadIdx.x; *p = v; }\n"
+     "__global__ void k(int *x) { __shared__ int s[64]; put(s, x[threadIdx.x]);\n"
+     "x[threadIdx.x] = *(s + 31 - threadIdx.x); }",
+     LOCK_STEP("3:18")},
+    {"opencl",
+     "__global__ void k(int *x, int c) { __shared__ int s[32], u[32]; int *w = c ? s : u;\n"
+     "w[threadIdx.x] = x[threadIdx.x]; x[threadIdx.x] = w[threadIdx.x ^ 1]; }",
+     LOCK_STEP("2:52")},
+    {"opencl",
+     "__global__ void k(int *x) { __shared__ int t[32][33]; int i = threadIdx.x, a = 0;\n"
+     "for (int k = 0; k < 32; k++) t[i][k] = x[i * 32 + k];\n"
+     "for (int k = 0; k < 32; k++) a += t[k][i]; x[i] = a; }",
+     LOCK_STEP("3:39")},
+    {"opencl",
+     "__global__ void k(int *x, int n) { __shared__ int t[32][33]; int i = threadIdx.x, a = 0;\n"
+     "for (int k = 0; k < n; k++) t[i][k] = x[i * n + k];\n"
+     "for (int k = 0; k < n; k++) a += t[k][i]; x[i] = a; }",
+     LOCK_STEP("3:38")},
+    {"opencl",
+     "struct v { int a, b; }; __global__ void k(int *x) { __shared__ v s[32];\n"
+     "s[threadIdx.x].b = x[threadIdx.x]; x[threadIdx.x] = s[31 - threadIdx.x].b; }",
+     LOCK_STEP("2:73")},
+    {"opencl",
+     "__device__ int n; __global__ void k(int *x) { atomicAdd(&n, 1);\n"
+     "while (atomicAdd(&n, 0) < gridDim.x) ; x[0] = 1; }",
+     "k.cu:2:8: error: 'k' waits in a loop for another block, which plain OpenCL may not run at "
+     "the "
+     "same time [IG-WAIT]"},
+    {"opencl",
+     "__global__ void k(int *x) { __shared__ int s; if (threadIdx.x == 0) s = x[0];\n"
+     "x[threadIdx.x] = s; }",
+     LOCK_STEP("2:18")},
     {"opencl",
      "__global__ void k(int *x) { int t = threadIdx.x; if (t < 9) { __syncthreads(); x[0] = 1;\n"
      "__syncthreads(); } else __syncthreads(); }",

@@ -21,25 +21,25 @@ void print_refuse(printer *p, kernel_place place, const char *code, const char *
 
 /* ---- the walk --------------------------------------------------------------------------------- */
 
-static void walk_expr(printer *p, const kernel_expr *e, print_visit *visit, void *context)
+void print_walk_expr(printer *p, const kernel_expr *e, print_visit *visit, void *context)
 {
     if (!e)
         return;
     visit(p, e, context);
     if (e->kind == EXPR_VAR)
         return;
-    walk_expr(p, e->a, visit, context);
-    walk_expr(p, e->b, visit, context);
-    walk_expr(p, e->c, visit, context);
+    print_walk_expr(p, e->a, visit, context);
+    print_walk_expr(p, e->b, visit, context);
+    print_walk_expr(p, e->c, visit, context);
     for (uint32_t i = 0; i < e->n_args; i++)
-        walk_expr(p, e->args[i], visit, context);
+        print_walk_expr(p, e->args[i], visit, context);
 }
 
 void print_walk(printer *p, const kernel_stmt *s, print_visit *visit, void *context)
 {
     for (; s; s = s->next) {
-        walk_expr(p, s->value, visit, context);
-        walk_expr(p, s->step, visit, context);
+        print_walk_expr(p, s->value, visit, context);
+        print_walk_expr(p, s->step, visit, context);
         print_walk(p, s->body, visit, context);
         print_walk(p, s->otherwise, visit, context);
     }
@@ -157,8 +157,8 @@ static void check_expr(printer *p, const kernel_expr *e, void *context)
     const bool in_memory =
         e->space == SPACE_GLOBAL || e->space == SPACE_CONSTANT || e->space == SPACE_SHARED;
     const bool place = e->kind <= EXPR_MEMBER;
-    if (e->kind == EXPR_LOAD && type_is_pointer(e->type) && e->a->space != SPACE_LOCAL &&
-        e->a->space != SPACE_UNSET)
+    if (e->kind == EXPR_LOAD && has_kind(e->type, TYPE_POINTER, false) &&
+        e->a->space != SPACE_LOCAL && e->a->space != SPACE_UNSET)
         refuse_pointer(p, e->place, "");
     if (place && in_memory && e->space == SPACE_SHARED && (e->type->quals & TYPE_VOLATILE) &&
         p->target->subgroup != 32 && !p->refused_volatile) {
@@ -184,6 +184,96 @@ static void check_expr(printer *p, const kernel_expr *e, void *context)
                 "double literals in float arithmetic: computed in float, since %s has no double",
                 p->target->device);
         p->warned_soft = true;
+    }
+}
+
+/* ---- loops that wait for another block ---------------------------------------------------------- */
+
+typedef struct waiting {
+    const kernel_stmt *loop;
+    const kernel_var *var;    /* is it assigned in the loop? */
+    bool assigned, writes;    /* memory of other threads */
+    const kernel_expr *reads; /* a value of global memory that other blocks may change */
+} waiting;
+
+/* True for an atomic operation that leaves the value as it is: atomicAdd(p, 0), atomicCAS(p, x, x). */
+static bool only_reads(const kernel_expr *e)
+{
+    const kernel_expr *last = e->args[e->n_args - 1];
+    if (last->kind != EXPR_CONST || !type_is_integer(last->type))
+        return false;
+    if (e->builtin == BUILTIN_ATOMIC_CAS)
+        return e->args[1]->kind == EXPR_CONST && e->args[1]->value.integer == last->value.integer;
+    return !last->value.integer &&
+           (e->builtin == BUILTIN_ATOMIC_ADD || e->builtin == BUILTIN_ATOMIC_SUB ||
+            e->builtin == BUILTIN_ATOMIC_OR);
+}
+
+static void note_effect(printer *p, const kernel_expr *e, void *context)
+{
+    (void)p;
+    waiting *w = context;
+    const bool sets = e->kind == EXPR_ASSIGN || e->kind == EXPR_UPDATE;
+    if (sets && e->a->kind == EXPR_VAR)
+        w->assigned |= e->a->as.var == w->var;
+    if ((sets && e->a->space != SPACE_LOCAL) || e->kind == EXPR_CALL ||
+        expr_has_class(e, CLASS_BARRIER) || (expr_has_class(e, CLASS_ATOMIC) && !only_reads(e)))
+        w->writes = true;
+}
+
+static void note_moves(printer *p, const kernel_expr *e, void *context)
+{
+    waiting *w = context, inner = {.var = e->kind == EXPR_VAR ? e->as.var : NULL};
+    if (inner.var)
+        print_walk(p, w->loop, note_effect, &inner);
+    w->assigned |= inner.assigned;
+}
+
+static void note_read(printer *p, const kernel_expr *e, void *context)
+{
+    waiting *w = context;
+    const bool atomic = expr_has_class(e, CLASS_ATOMIC) && only_reads(e);
+    const kernel_expr *from = atomic ? e->args[0] : e->kind == EXPR_LOAD ? e->a : NULL;
+    if (!from || w->reads || from->space != SPACE_GLOBAL ||
+        !(atomic || (from->type->quals & TYPE_VOLATILE)))
+        return;
+    waiting moves = {.loop = w->loop};
+    print_walk_expr(p, from, note_moves, &moves);
+    if (!moves.assigned)
+        w->reads = e;
+}
+
+/* Conditions that leave the loop. */
+static void find_exits(printer *p, const kernel_stmt *s, waiting *w)
+{
+    for (; s; s = s->next)
+        if (s->kind == STMT_IF && s->body && s->body->kind == STMT_BREAK)
+            print_walk_expr(p, s->value, note_read, w);
+}
+
+static void check_waits(printer *p, const kernel_stmt *s)
+{
+    for (; s; s = s->next) {
+        check_waits(p, s->body);
+        check_waits(p, s->otherwise);
+        if (s->kind != STMT_LOOP)
+            continue;
+        kernel_stmt alone = *s;
+        alone.next = NULL;
+        waiting w = {.loop = &alone};
+        print_walk(p, &alone, note_effect, &w);
+        if (w.writes)
+            continue;
+        print_walk_expr(p, s->value, note_read, &w);
+        find_exits(p, s->body, &w);
+        if (w.reads)
+            print_refuse(
+                p, w.reads->place, "IG-WAIT",
+                "a block may start only after another one has ended, so the loop may not end",
+                "split the kernel into two launches there, or run it with '--device cpu'",
+                "'%s' waits in a loop for another block, which %s may not run at the same "
+                "time",
+                p->entry->name, p->target->device);
     }
 }
 
@@ -225,6 +315,7 @@ void print_check(printer *p)
         for (const print_function *f = p->functions; f; f = f->next) {
             check_locals(p, f->f);
             print_walk(p, f->f->body, check_expr, NULL);
+            check_waits(p, f->f->body);
         }
         print_wmma_check(p);
         check_limits(p);

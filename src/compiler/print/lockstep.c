@@ -10,7 +10,9 @@
  * - j - i is a variable that is halved or doubled in an enclosing loop: a tree of steps; or
  * - both are volatile, and i and j differ.
  * i and j must be values for each thread plus sums of terms that are equal in all threads. Other accesses are
- * skipped: nothing is refused on suspicion. Calls are followed; loops are walked twice. */
+ * skipped: nothing is refused on suspicion. Calls are followed. A loop is walked until its condition is false,
+ * if that can be computed; other loops are walked twice. Integers and pointers that are assigned to keep their
+ * value up to the end of the branch or loop that assigns it. */
 #include <string.h>
 
 #include "compiler/print/parts.h"
@@ -22,7 +24,9 @@ enum {
     CALLS_MOST = 16,
     GUARDS_MOST = 32,
     STEPS_MOST = 200000,
+    ROUNDS_MOST = 40,
     WARP = 32,
+    HALF_BLOCK = 512,
     THREADS = 2 * WARP /* values of threadIdx.x that are examined */
 };
 
@@ -66,7 +70,10 @@ typedef struct access {
 typedef struct version {
     const kernel_var *var;
     int64_t version;
-    bool scaled; /* it was halved or doubled */
+    bool scaled;            /* it was halved or doubled */
+    uint32_t serial;        /* of the assignment, counted from 1 */
+    linear value;           /* if it is known */
+    const kernel_var *root; /* of a pointer */
 } version;
 
 typedef struct walk {
@@ -76,6 +83,7 @@ typedef struct walk {
     int n_accesses[2];
     version versions[VARS_MOST];
     int n_versions;
+    uint32_t serial;
     range guards[GUARDS_MOST];
     int n_guards;
     uint64_t gone; /* threads that have returned */
@@ -196,7 +204,7 @@ static version *version_of(walk *w, const kernel_var *v)
             return &w->versions[i];
     if (w->n_versions == VARS_MOST)
         return NULL;
-    w->versions[w->n_versions] = (version){v, 0, false};
+    w->versions[w->n_versions] = (version){.var = v};
     return &w->versions[w->n_versions++];
 }
 
@@ -233,6 +241,11 @@ static linear value_of(walk *w, const frame *at, const kernel_var *v, const kern
         return sum_of(w, at->caller, at->call->args[v->index], root);
     if (v->storage > STORE_LOCAL)
         return (linear){0};
+    const version *tracked = v->addressed ? NULL : version_of(w, v);
+    if (tracked && tracked->value.known) {
+        *root = tracked->root;
+        return tracked->value;
+    }
     if (type_is_pointer(v->type)) {
         if (v->assigned)
             return (linear){0};
@@ -305,6 +318,36 @@ static linear sum_of(walk *w, const frame *at, const kernel_expr *e, const kerne
     return sum;
 }
 
+/* The value of a variable. A pointer that is the same in all threads may point anywhere: it is an array of its
+ * own. */
+static linear variable_of(walk *w, const frame *at, const kernel_expr *e, const kernel_var **root)
+{
+    const kernel_var *v = e->a->as.var;
+    const linear known = value_of(w, at, v, root);
+    if (known.known || !type_is_pointer(v->type) || v->addressed || v->storage > STORE_LOCAL)
+        return known;
+    w->p->at = at->f;
+    const kernel_stmt *d = v->assigned ? NULL : declaration_of(at->f->f->body, v);
+    const version *one = print_varies(w->p, d && d->value ? d->value : e) ? NULL : version_of(w, v);
+    *root = one ? v : NULL;
+    return one ? of_term(v, one->version) : known;
+}
+
+/* The address of a place in shared or global memory. */
+static linear place_of(walk *w, const frame *at, const kernel_expr *e, const kernel_var **root)
+{
+    if (e->kind == EXPR_MEMBER) {
+        const linear a = place_of(w, at, e->a, root),
+                     offset = of_constant((int64_t)e->as.member->offset);
+        return add(a, &offset, 1);
+    }
+    if (e->kind == EXPR_VAR && e->as.var->storage > STORE_LOCAL) {
+        *root = e->as.var;
+        return of_constant(0);
+    }
+    return e->kind == EXPR_DEREF ? sum_of(w, at, e->a, root) : (linear){0};
+}
+
 static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const kernel_var **root)
 {
     if (++w->steps > STEPS_MOST)
@@ -325,15 +368,13 @@ static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const k
             (type_is_pointer(e->type) && type_is_pointer(e->a->type)))
             return sum_of(w, at, e->a, root);
         return (linear){0};
-    case EXPR_LOAD:
-        return e->a->kind == EXPR_VAR ? value_of(w, at, e->a->as.var, root) : (linear){0};
+    case EXPR_LOAD: return e->a->kind == EXPR_VAR ? variable_of(w, at, e, root) : (linear){0};
     case EXPR_DECAY:
-    case EXPR_ADDRESS:
-        if (e->a->kind == EXPR_VAR && e->a->as.var->storage > STORE_LOCAL) {
-            *root = e->a->as.var;
-            return of_constant(0);
-        }
-        return e->a->kind == EXPR_DEREF ? sum_of(w, at, e->a->a, root) : (linear){0};
+    case EXPR_ADDRESS: return place_of(w, at, e->a, root);
+    case EXPR_UNARY: {
+        const linear a = e->op == OP_NEGATE ? sum_of(w, at, e->a, root) : (linear){0};
+        return scaled(&a, -1);
+    }
     case EXPR_BINARY: {
         if (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_OFFSET)
             return type_is_integer(e->a->type) ? binary_of(w, at, e) : (linear){0};
@@ -364,7 +405,7 @@ static bool varies(walk *w, const kernel_expr *e)
 }
 
 /* The threads for which a condition is true, if it can be computed. All threads if the condition is equal in
- * all threads, or is a bound of threadIdx.x. */
+ * all threads, or is a bound of threadIdx.x that is not a small constant. */
 static range threads_of(walk *w, const kernel_expr *e)
 {
     if (!varies(w, e))
@@ -390,6 +431,10 @@ static range threads_of(walk *w, const kernel_expr *e)
     const linear a = sum_of(w, w->at, e->a, &none), b = sum_of(w, w->at, e->b, &none);
     const linear d = add(b, &a, -1);
     const int64_t slope = slope_of(&d);
+    /* A small constant may leave out threads: t < 16, where t counts the threads of a block. */
+    const linear *bound = !b.n ? &b : &a;
+    if (!bound->n && is_one(bound) && bound->at[0] <= HALF_BLOCK)
+        return (range){0};
     return d.known && (slope == 1 || slope == -1) ? all_threads(false) : (range){0};
 }
 
@@ -483,13 +528,13 @@ static void compare(walk *w, const access *load, const access *store, bool store
 static bool access_of(walk *w, const kernel_expr *place, access *out)
 {
     const uint8_t space = place->space;
-    if (place->kind != EXPR_DEREF || (space != SPACE_SHARED && space != SPACE_GLOBAL))
+    if (space != SPACE_SHARED && space != SPACE_GLOBAL)
         return false;
     *out = (access){.bytes = (uint32_t)place->type->size,
                     .is_volatile = place->type->quals & TYPE_VOLATILE,
                     .place = place->place,
                     .who = who(w)};
-    out->at = sum_of(w, w->at, place->a, &out->root);
+    out->at = place_of(w, w->at, place, &out->root);
     return out->root && out->at.known;
 }
 
@@ -511,12 +556,43 @@ static void access_at(walk *w, const kernel_expr *place, int kind)
     w->accesses[kind][w->n_accesses[kind]++] = mine;
 }
 
-static void assign_to(walk *w, const kernel_var *v, bool scales)
+static void assign_to(walk *w, const kernel_var *v, bool scales, const linear *value,
+                      const kernel_var *root)
 {
     version *known = version_of(w, v);
-    if (known) {
-        known->version++;
-        known->scaled = known->scaled || scales;
+    if (!known)
+        return;
+    known->version++;
+    known->scaled = known->scaled || scales;
+    known->serial = ++w->serial;
+    known->value = *value;
+    known->root = root;
+    if (v->addressed || (type_is_pointer(v->type) ? !root : !type_is_integer(v->type)))
+        known->value.known = false;
+}
+
+/* Forgets the values that were assigned since then: some threads may have others. */
+static void forget(walk *w, uint32_t since)
+{
+    for (int i = 0; i < w->n_versions; i++)
+        if (w->versions[i].serial > since) {
+            w->versions[i].value.known = false;
+            w->versions[i].version++;
+        }
+}
+
+/* The value that an assignment or update of a variable gives it. */
+static linear value_after(walk *w, const kernel_expr *e, const kernel_var **root)
+{
+    if (e->kind == EXPR_ASSIGN)
+        return sum_of(w, w->at, e->b, root);
+    const kernel_var *none = NULL;
+    const linear a = value_of(w, w->at, e->a->as.var, root), b = sum_of(w, w->at, e->b, &none);
+    switch (e->op) {
+    case OP_ADD: return add(a, &b, 1);
+    case OP_SUB: return add(a, &b, -1);
+    case OP_OFFSET: return add(a, &b, (int64_t)e->a->type->of->size);
+    default: return by_threads(e->op, &a, &b);
     }
 }
 
@@ -532,6 +608,12 @@ static void walk_call(walk *w, const kernel_expr *e)
     frame inner = {print_function_of(w->p, e->as.function), e, back};
     if (w->depth >= CALLS_MOST)
         return;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        const kernel_var *v = inner.f->f->params[i], *root = NULL;
+        const linear value = sum_of(w, back, e->args[i], &root);
+        if (v->assigned)
+            assign_to(w, v, false, &value, root);
+    }
     w->depth++;
     w->at = &inner;
     walk_list(w, inner.f->f->body);
@@ -564,6 +646,7 @@ static void walk_expr(walk *w, const kernel_expr *e)
         walk_expr(w, e->b);
     walk_expr(w, e->a);
     const int guards = w->n_guards;
+    const uint32_t since = w->serial;
     if (!writes && (e->kind == EXPR_AND || e->kind == EXPR_CHOOSE || e->kind == EXPR_OR)) {
         if (w->n_guards < GUARDS_MOST)
             w->guards[w->n_guards++] =
@@ -575,14 +658,18 @@ static void walk_expr(walk *w, const kernel_expr *e)
         walk_expr(w, e->b);
     }
     walk_expr(w, e->c);
+    if (w->n_guards > guards)
+        forget(w, since);
     w->n_guards = guards;
     for (uint32_t i = 0; i < e->n_args; i++)
         walk_expr(w, e->args[i]);
     if (e->kind == EXPR_LOAD || e->kind == EXPR_UPDATE)
         access_at(w, e->a, LOADS);
-    if (writes && e->a->kind == EXPR_VAR)
-        assign_to(w, e->a->as.var, is_scaling(e));
-    else if (writes)
+    if (writes && e->a->kind == EXPR_VAR && e->a->as.var->storage <= STORE_LOCAL) {
+        const kernel_var *root = NULL;
+        const linear value = value_after(w, e, &root);
+        assign_to(w, e->a->as.var, is_scaling(e), &value, root);
+    } else if (writes)
         access_at(w, e->a, STORES);
     if (e->kind == EXPR_CALL)
         walk_call(w, e);
@@ -596,21 +683,74 @@ static void walk_expr(walk *w, const kernel_expr *e)
 /* Walks statements under one more condition. */
 static void walk_under(walk *w, const kernel_stmt *s, range guard)
 {
+    const uint32_t since = w->serial;
     if (w->n_guards == GUARDS_MOST)
         return;
     w->guards[w->n_guards++] = guard;
     walk_list(w, s);
     w->n_guards--;
+    forget(w, since);
+}
+
+/* True if threads may leave a loop, or an iteration, in its middle. */
+static bool has_jump(const kernel_stmt *s)
+{
+    for (; s; s = s->next)
+        if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE || s->kind == STMT_RETURN ||
+            has_jump(s->body) || has_jump(s->otherwise))
+            return true;
+    return false;
+}
+
+/* A loop whose condition is not known for each thread. */
+static void walk_twice(walk *w, const kernel_stmt *s)
+{
+    const bool certain = !has_jump(s->body) && (!s->value || !varies(w, s->value));
+    const range all = all_threads(false);
+    for (int round = 0; round < 2 && !w->found; round++) {
+        const uint32_t since = w->serial;
+        if (!s->post || round)
+            walk_expr(w, s->value);
+        if (w->n_guards == GUARDS_MOST)
+            return;
+        w->guards[w->n_guards] = s->value && !s->post ? threads_of(w, s->value) : all;
+        w->n_guards++;
+        walk_list(w, s->body);
+        w->n_guards--;
+        walk_expr(w, s->step);
+        if (!certain)
+            forget(w, since);
+    }
 }
 
 static void walk_loop(walk *w, const kernel_stmt *s)
 {
-    for (int round = 0; round < 2 && !w->found; round++) {
-        if (!s->post || round)
+    const uint32_t since = w->serial;
+    bool known = s->value && !has_jump(s->body), done = false;
+    for (int round = 0; known && !done && round < ROUNDS_MOST && !w->found; round++) {
+        const kernel_var *none = NULL;
+        range in = all_threads(true);
+        if (!s->post || round) {
+            const linear c = sum_of(w, w->at, s->value, &none);
+            known = c.known && !c.n;
+            for (int t = 0; t < THREADS && known; t++)
+                in.who = c.at[t] ? in.who | (uint64_t)1 << t : in.who & ~((uint64_t)1 << t);
+            done = known && !in.who;
+            if (!known || done)
+                break;
+            in.known = in.exact = true;
             walk_expr(w, s->value);
-        walk_under(w, s->body, s->value && !s->post ? threads_of(w, s->value) : all_threads(false));
+        }
+        if (w->n_guards == GUARDS_MOST)
+            return;
+        w->guards[w->n_guards++] = in;
+        walk_list(w, s->body);
+        w->n_guards--;
         walk_expr(w, s->step);
     }
+    if (!known)
+        walk_twice(w, s);
+    forget(w, since);
 }
 
 static void walk_list(walk *w, const kernel_stmt *s)
@@ -624,8 +764,12 @@ static void walk_list(walk *w, const kernel_stmt *s)
         const range here = who(w);
         if (s->kind == STMT_RETURN && here.known && here.exact)
             w->gone |= here.who;
-        if (s->kind == STMT_DECLARE && s->value)
-            assign_to(w, s->var, false);
+        if (s->kind == STMT_DECLARE) {
+            const kernel_var *root = NULL;
+            const bool scalar = s->value && s->value->kind != EXPR_LIST;
+            const linear value = scalar ? sum_of(w, w->at, s->value, &root) : (linear){0};
+            assign_to(w, s->var, false, &value, root);
+        }
         const bool choice = s->kind == STMT_IF || s->kind == STMT_SWITCH;
         const range other = choice ? otherwise(w, s->value) : all_threads(true);
         const range some = {!choice || !varies(w, s->value), false, UINT64_MAX};

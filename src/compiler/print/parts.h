@@ -176,6 +176,8 @@ bool print_var_by_value(const printer *p, const kernel_var *v);
 /* True for a vector that the language has, with CUDA's layout. */
 bool print_native(const printer *p, const kernel_type *t);
 /* "__global const float *x" and the like; name may be "". */
+/* The type without const, so that a constructor can write the object. */
+const kernel_type *print_assignable(const kernel_type *t);
 const char *print_declare(printer *p, const kernel_type *t, uint8_t space, const char *name,
                           bool stored);
 const char *print_type(printer *p, const kernel_type *t, uint8_t space, bool stored);
@@ -331,6 +333,7 @@ void print_refuse(printer *p, kernel_place place, const char *code, const char *
 
 /* Called for each expression of a function's body, outer expressions first. */
 typedef void print_visit(printer *p, const kernel_expr *e, void *context);
+void print_walk_expr(printer *p, const kernel_expr *e, print_visit *visit, void *context);
 void print_walk(printer *p, const kernel_stmt *s, print_visit *visit, void *context);
 
 /* ---- log.c ---- */
