@@ -85,6 +85,14 @@ typedef enum kernel_storage {
     STORE_CONSTANT, /* __constant__, and const tables of a file that device code reads */
 } kernel_storage;
 
+/* A pointer in an initial value: the address of a global, moved by `offset` bytes. */
+typedef struct kernel_address {
+    uint64_t at; /* where the pointer lies in the initial value, in bytes */
+    struct kernel_var *of;
+    int64_t offset;
+    struct kernel_address *next;
+} kernel_address;
+
 typedef struct kernel_var {
     const char *name;
     const kernel_type *type; /* of STORE_DYNAMIC, an array of 0 elements */
@@ -101,8 +109,10 @@ typedef struct kernel_var {
     const kernel_name *source_name;
     const char *symbol;  /* of __device__ and __constant__ variables: the host's name, "ns::v" */
     const uint8_t *init; /* of globals and constants: type->size bytes, NULL for zeros */
-    uint32_t index;      /* in its list: a function's parameters, its locals, the tree's globals */
-    void *mark;          /* for the consumer; NULL at first */
+    kernel_address *addresses; /* the pointers in init, whose bytes are zero there */
+    bool is_extern, is_listed; /* of the front end */
+    uint32_t index; /* in its list: a function's parameters, its locals, the tree's globals */
+    void *mark;     /* for the consumer; NULL at first */
     struct kernel_var *next;
 } kernel_var;
 

@@ -45,7 +45,7 @@ static int braces_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     if (to->kind != TYPE_STRUCT)
         return type_is_scalar(to) && n <= 1 ? 2 : -1;
     type_complete(p, to, e->place);
-    const function_decl *f = methods_of(p, to, "constructor");
+    const function_decl *f = constructors_of(p, to);
     for (const function_decl *one = f; one; one = one->next)
         if (one->n_params || one->n_parameters == n + one->is_method ||
             (one->n_parameters > n && one->parameters[n + one->is_method].init))
@@ -398,38 +398,6 @@ kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functio
     expect(p, TOKEN_LPAREN, "after a member function");
     const uint32_t n = parse_arguments(p, &args);
     return call_given(p, object, functions, place, given, n_given, args, n);
-}
-
-kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
-                       uint32_t n)
-{
-    if (type->plain == p->types->dim3 && !n) { /* dim3 has a default constructor, which sets ones */
-        kernel_expr *ones = expr_list(p, place, type, 3);
-        for (int i = 0; i < 3; i++)
-            ones->args[i] = expr_integer(p, place, type_word_of(p, WORD_UINT), 1);
-        return ones;
-    }
-    const scope *in = type_members(p, type, place);
-    const symbol *y = in ? symbol_here(in, name_of(p, "constructor")) : NULL;
-    function_decl *functions = y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
-    if (!p->current)
-        return NULL;
-    if (!n && type->kind == TYPE_STRUCT && (!functions || type->record->syntax->has_default))
-        return struct_default(p, type, place);
-    if (!functions)
-        return NULL;
-    if (n == 1 && args[0]->type->plain == type->plain)
-        return expr_value(p, args[0]);
-    kernel_var *v = local_new(p, name_of(p, "temp"), type->plain, place);
-    v->is_temporary = v->assigned = true;
-    kernel_expr *call_it = call_method(p, expr_var(p, place, v), functions, place, args, n);
-    bool inherits = false; /* a base's constructor does not set the derived struct's members */
-    for (const function_decl *f = functions; f; f = f->next)
-        inherits |= f->used != NULL;
-    kernel_expr *defaults = inherits ? struct_default(p, type, place) : NULL;
-    if (defaults)
-        call_it = expr_comma(p, expr_assign(p, place, expr_var(p, place, v), defaults), call_it);
-    return expr_comma(p, call_it, expr_value(p, expr_var(p, place, v)));
 }
 
 kernel_expr *parse_call(parser *p, function_decl *functions, kernel_place place)

@@ -92,12 +92,15 @@ const char *type_name(parser *p, const kernel_type *t) { return type_text(p->typ
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
-static void mark_addressed(kernel_expr *e)
+static void mark_addressed(parser *p, kernel_expr *e)
 {
     while (e->kind == EXPR_MEMBER)
         e = e->a;
-    if (e->kind == EXPR_VAR)
-        e->as.var->addressed = true;
+    if (e->kind != EXPR_VAR)
+        return;
+    e->as.var->addressed = true;
+    if (e->as.var->storage >= STORE_GLOBAL) /* also a constant whose value is known */
+        global_list(p, e->as.var);
 }
 
 /* A string that is not only printed: a constant array, and the address of its first character. */
@@ -106,7 +109,9 @@ static kernel_expr *string_value(parser *p, kernel_expr *e)
     const kernel_string *s = e->as.text;
     if (!e->a) {
         const kernel_type *type = type_array(p->types, e->type->of, s->bytes + 1);
-        kernel_var *v = global_new(p, name_of(p, "text"), type, STORE_CONSTANT, e->place);
+        kernel_var *v = global_var(p, name_of(p, "text"), type, STORE_CONSTANT, e->place);
+        if (!p->is_outside)
+            global_list(p, v);
         v->init = memcpy(kernel_arena_new(p->arena, s->bytes + 1), s->text, s->bytes);
         e->a = expr_value(p, expr_var(p, e->place, v));
     }
@@ -124,7 +129,7 @@ kernel_expr *expr_value(parser *p, kernel_expr *e)
         return e;
     }
     if (e->type->kind == TYPE_ARRAY) {
-        mark_addressed(e);
+        mark_addressed(p, e);
         return expr_node(p, EXPR_DECAY, e->place, type_pointer(p->types, e->type->of), e, NULL);
     }
     if (e->kind == EXPR_VAR && e->c) { /* its value is known */
@@ -145,7 +150,7 @@ kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e)
         parser_fail_do(p, place, "assign it to a variable first", "a value has no address");
     if (e->kind == EXPR_DEREF)
         return e->a;
-    mark_addressed(e);
+    mark_addressed(p, e);
     return expr_node(p, EXPR_ADDRESS, place, type_pointer(p->types, e->type), e, NULL);
 }
 
@@ -486,7 +491,7 @@ kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_
     }
     if (to->kind == TYPE_STRUCT && to->record->n_vector == 1)
         return expr_convert(p, e, to, "a cast");
-    if (to->kind == TYPE_STRUCT && p->current && methods_of(p, to, "constructor"))
+    if (to->kind == TYPE_STRUCT && p->current && constructors_of(p, to))
         return construct(p, to, place, &e, 1);
     parser_fail(p, place, "'%s' cannot be cast to '%s'", type_name(p, from), type_name(p, to));
 }

@@ -73,12 +73,17 @@ kernel_name *function_name(const kernel_token *t)
 
 void global_list(parser *p, kernel_var *v)
 {
+    if (v->is_listed || p->is_outside)
+        return;
+    v->is_listed = true;
     v->index = p->n_globals++;
     LIST_ADD(p->globals_end, v, next);
+    for (const kernel_address *a = v->addresses; a; a = a->next)
+        global_list(p, a->of);
 }
 
-static kernel_var *global_var(parser *p, kernel_name *name, const kernel_type *type,
-                              kernel_storage storage, kernel_place place)
+kernel_var *global_var(parser *p, kernel_name *name, const kernel_type *type,
+                       kernel_storage storage, kernel_place place)
 {
     kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
     v->name = name_unique(p, name->text, true);
@@ -91,49 +96,74 @@ static kernel_var *global_var(parser *p, kernel_name *name, const kernel_type *t
     return v;
 }
 
-kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
-                       kernel_storage storage, kernel_place place)
-{
-    kernel_var *v = global_var(p, name, type, storage, place);
-    global_list(p, v);
-    return v;
-}
-
-static void check_again(parser *p, const declarator *d)
+/* The variable that an earlier declaration of the name made; NULL if there is none. */
+static kernel_var *declared_before(parser *p, const specifiers *s, const declarator *d,
+                                   const kernel_type *type)
 {
     const symbol *old = symbol_here(p->scope, d->name);
-    if (old && old->kind == SYMBOL_VAR && !old->is_host && old->as.var->storage != STORE_DYNAMIC) {
-        parser_error(p, d->place, "'%s' is declared twice", d->name->text);
-        parser_note(p, old->place, "first here");
-    }
+    if (!old || old->kind != SYMBOL_VAR || old->is_host || old->as.var->storage == STORE_DYNAMIC)
+        return NULL;
+    kernel_var *v = old->as.var;
+    const bool open = type->kind == TYPE_ARRAY && v->type->kind == TYPE_ARRAY &&
+                      type->of == v->type->of && (!type->count || !v->type->count);
+    const bool constant = s->flags & IS_CONSTANT;
+    const bool same = (type == v->type || open) && constant == (v->storage == STORE_CONSTANT);
+    if (same && (v->is_extern || (s->flags & IS_EXTERN)))
+        return v;
+    parser_error(p, d->place, same ? "'%s' is declared twice" : "'%s' is declared in two ways",
+                 d->name->text);
+    parser_note(p, old->place, "first here");
+    parser_jump(p);
+}
+
+static void check_device_type(parser *p, const declarator *d, const kernel_type *type,
+                              bool is_extern)
+{
+    type_complete(p, type, d->place);
+    if (type->kind == TYPE_REFERENCE || type->kind == TYPE_VOID || type->kind == TYPE_AUTO)
+        parser_fail(p, d->place, "there is no variable of type '%s' in device memory",
+                    type_name(p, type));
+    if (type->kind == TYPE_ARRAY && !type->count && !is_extern)
+        parser_fail(p, d->place, "'%s' has no size", d->name->text);
 }
 
 static void declare_device(parser *p, const specifiers *s, const declarator *d,
                            const kernel_type *type, kernel_expr *e)
 {
-    check_again(p, d);
-    type_complete(p, type, d->place);
-    if (type->kind == TYPE_REFERENCE || type->kind == TYPE_VOID || type->kind == TYPE_AUTO)
-        parser_fail(p, d->place, "there is no variable of type '%s' in device memory",
-                    type_name(p, type));
-    if (type->kind == TYPE_ARRAY && !type->count)
-        parser_fail(p, d->place, "'%s' has no size", d->name->text);
-    kernel_var *v = global_new(p, d->name, type,
-                               s->flags & IS_CONSTANT ? STORE_CONSTANT : STORE_GLOBAL, d->place);
-    v->symbol = scope_qualified(p, p->scope, d->name->text);
-    v->is_managed = s->flags & IS_MANAGED;
-    v->align = s->align > type->align ? s->align : type->align;
-    symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place);
-    y->as.var = v;
-    if (!e)
+    const bool is_extern = (s->flags & IS_EXTERN) && !e;
+    if (type->kind == TYPE_AUTO && e)
+        type = type_qualify(p->types, e->type, type->quals);
+    check_device_type(p, d, type, is_extern);
+    kernel_var *v = declared_before(p, s, d, type);
+    if (v && is_extern)
         return;
-    if (type->size > 1u << 28)
+    if (!v) {
+        v = global_var(p, d->name, type, s->flags & IS_CONSTANT ? STORE_CONSTANT : STORE_GLOBAL,
+                       d->place);
+        v->symbol = scope_qualified(p, p->scope, d->name->text);
+        symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place)->as.var = v;
+    }
+    v->type = type;
+    v->place = d->place;
+    v->is_extern = is_extern;
+    v->is_managed |= (s->flags & IS_MANAGED) != 0;
+    if (v->align < (s->align > type->align ? s->align : type->align))
+        v->align = s->align > type->align ? s->align : type->align;
+    if (is_extern)
+        return;
+    if (!e && init_needed(p, type)) {
+        const kernel_type *part = type;
+        while (part->kind == TYPE_ARRAY)
+            part = part->of;
+        e = construct(p, part, d->place, NULL, 0);
+    }
+    if (e && type->size > 1u << 28)
         parser_fail(p, d->place, "'%s' is too large to be initialized", d->name->text);
-    uint8_t *bytes = kernel_arena_new(p->arena, type->size);
-    if (!init_bytes(e, type->plain, bytes))
+    if (e && !evaluate_initial(p, e, v))
         parser_fail_do(p, e->place, "copy it from the host with cudaMemcpyToSymbol",
                        "the value of '%s' is not a constant", d->name->text);
-    v->init = bytes;
+    if (e && e->kind == EXPR_CONST && (type->quals & TYPE_CONST))
+        symbol_here(p->scope, d->name)->constant = e;
 }
 
 void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
@@ -146,17 +176,40 @@ void declare_host(parser *p, const specifiers *s, const declarator *d, const ker
     y->is_host = true;
     if (!constant || type->kind == TYPE_REFERENCE || !type->size || type->size > 1u << 28)
         return;
-    type = type_qualify(p->types, type, TYPE_CONST);
-    uint8_t *bytes = kernel_arena_new(p->arena, type->size);
-    if (!init_bytes(e, type->plain, bytes))
+    kernel_var *v =
+        global_var(p, d->name, type_qualify(p->types, type, TYPE_CONST), STORE_CONSTANT, d->place);
+    if (!evaluate_initial(p, e, v))
         return;
-    kernel_var *v = global_var(p, d->name, type, STORE_CONSTANT, d->place);
-    v->init = bytes;
     y->as.var = v;
     y->is_host = false;
-    y->is_unlisted = true;
     if (e->kind == EXPR_CONST)
         y->constant = e;
+}
+
+parser_outside outside_enter(parser *p)
+{
+    const parser_outside back = {p->current, p->locals_end, p->is_outside};
+    kernel_instance *i = kernel_arena_new(p->arena, sizeof *i); /* has the value's temporaries */
+    function_decl *f = kernel_arena_new(p->arena, sizeof *f);
+    f->name = name_of(p, "value");
+    f->scope = p->scope;
+    f->result = type_word_of(p, WORD_VOID);
+    *i = (kernel_instance){.decl = f, .scope = p->scope, .result = f->result};
+    i->function = kernel_arena_new(p->arena, sizeof *i->function);
+    i->function->name = i->function->source_name = "value";
+    i->function->result = f->result;
+    i->function->instance = i;
+    p->locals_end = &i->function->locals;
+    p->current = i;
+    p->is_outside = true;
+    return back;
+}
+
+void outside_leave(parser *p, parser_outside back)
+{
+    p->current = back.current;
+    p->locals_end = back.locals_end;
+    p->is_outside = back.is_outside;
 }
 
 static void declare_variable(parser *p, const specifiers *s, declarator *d)
@@ -173,6 +226,8 @@ static void declare_variable(parser *p, const specifiers *s, declarator *d)
         symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place)->as.var = v;
         return;
     }
+    p->declaring = d->name;
+    const parser_outside back = outside_enter(p);
     if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LPAREN)) {
         e = parse_init(p, &type, d->name->text);
         if (type->kind != TYPE_ARRAY && type->kind != TYPE_AUTO && type->kind != TYPE_REFERENCE)
@@ -183,6 +238,11 @@ static void declare_variable(parser *p, const specifiers *s, declarator *d)
         declare_device(p, s, d, type, e);
     else
         declare_host(p, s, d, type, e);
+    outside_leave(p, back);
+    p->declaring = NULL;
+    kernel_var *v = device ? symbol_here(p->scope, d->name)->as.var : NULL;
+    if (v && !v->is_extern)
+        global_list(p, v);
 }
 
 /* ---- functions -------------------------------------------------------------------------------- */
@@ -402,15 +462,23 @@ static void parse_external(parser *p, void *ignored)
         parse_plain(p);
 }
 
-static void note_broken(parser *p, const kernel_token *from, kernel_diag *before)
+/* Records an error of a declaration, so that all that use its name fail too. */
+static void note_broken(parser *p, const kernel_token *from, int mark, kernel_diag *before)
 {
-    broken_kernel *b = kernel_arena_new(p->arena, sizeof *b);
-    if (from->kind == TOKEN_NAME && from->keyword == KEYWORD_template)
-        return; /* a request for an instance reports that it is not found */
-    *b = (broken_kernel){function_name(from), before, p->diags->last, NULL};
-    if (!b->name)
-        return;
-    LIST_ADD(p->broken_end, b, next);
+    kernel_name *name = p->declaring ? p->declaring : function_name(from);
+    const kernel_diag *error = before ? before->next : p->diags->first;
+    p->declaring = NULL;
+    if (mark == KEYWORD___global__) {
+        if (!name || (from->kind == TOKEN_NAME && from->keyword == KEYWORD_template))
+            return; /* a request for an instance reports that it is not found */
+        broken_kernel *b = kernel_arena_new(p->arena, sizeof *b);
+        *b = (broken_kernel){name, before, p->diags->last, NULL};
+        LIST_ADD(p->broken_end, b, next);
+    } else if (name) {
+        symbol_add(p, p->scope, SYMBOL_BROKEN, name, from->place)->broken = error;
+    } else if (!p->broken_file) {
+        p->broken_file = error;
+    }
 }
 
 static void parse_declarations(parser *p, bool braced)
@@ -429,8 +497,9 @@ static void parse_declarations(parser *p, bool braced)
         p->quiet -= silent;
         if (fine)
             continue;
-        if (mark == KEYWORD___global__)
-            note_broken(p, from, before);
+        if (!silent)
+            note_broken(p, from, mark, before);
+        p->declaring = NULL;
         p->t = declaration_end(from);
         if (p->t == from) {
             if (at(p, TOKEN_RBRACE) && !braced && !p->options->skip_host)

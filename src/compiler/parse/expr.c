@@ -101,10 +101,11 @@ kernel_expr *use_var(parser *p, symbol *y, kernel_place place)
         parser_fail_do(
             p, place, "pass it as an argument, or declare it __device__, __constant__ or constexpr",
             "'%s' is a host variable, and this is device code", y->name->text);
-    if (y->is_unlisted && !y->constant) {
-        y->is_unlisted = false;
+    if (y->as.var->is_extern)
+        parser_fail_do(p, place, "define it in this file; device code is not linked across files",
+                       "extern variable '%s' is not defined", y->name->text);
+    if (y->as.var->storage >= STORE_GLOBAL && !y->constant)
         global_list(p, y->as.var);
-    }
     kernel_expr *e = expr_var(p, place, y->as.var);
     if (y->is_reference)
         return expr_deref(p, place, e);
@@ -174,10 +175,7 @@ static kernel_expr *parse_functional_cast(parser *p)
     if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
         p->t += 2;
         type_complete(p, type, place);
-        kernel_expr *built = construct(p, type, place, NULL, 0);
-        if (built)
-            return built;
-        return type->kind == TYPE_STRUCT ? expr_list(p, place, type, 0) : expr_zero(p, place, type);
+        return init_value(p, type, place);
     }
     const kernel_type *made = type;
     if (at(p, TOKEN_LPAREN) && type->kind != TYPE_STRUCT) {
@@ -239,7 +237,10 @@ static kernel_expr *parse_named(parser *p)
     case SYMBOL_CONSTANT: return expr_known(p, y->constant, place);
     case SYMBOL_FUNCTION: return parse_function(p, y, place);
     case SYMBOL_MEMBER: return use_member(p, y->name, place);
-    case SYMBOL_BROKEN: parser_jump(p);
+    case SYMBOL_BROKEN:
+        if (y->broken)
+            p->diags->repeated = y->broken;
+        parser_jump(p);
     case SYMBOL_BUILTIN: return parse_builtin(p, y->as.builtin, place);
     case SYMBOL_SPECIAL: return y->special(p, y->which, place);
     case SYMBOL_MAKE: return parse_make(p, y->as.type, place);
@@ -268,7 +269,10 @@ static kernel_expr *parse_sizeof(parser *p, bool align)
         type = parse_type(p);
         expect(p, TOKEN_RPAREN, "after a type");
     } else {
-        type = parse_unary(p)->type;
+        const kernel_expr *e = parse_unary(p);
+        type = e->type;
+        if (e->kind == EXPR_STRING)
+            type = type_array(p->types, type->of, e->as.text->bytes + 1);
     }
     if (type->kind == TYPE_REFERENCE)
         type = type->of;
@@ -301,18 +305,46 @@ static kernel_expr *parse_new(parser *p)
     while (accept(p, TOKEN_STAR))
         type = type_pointer(p->types, type);
     type_complete(p, type, place);
-    const kernel_type *size = type_word_of(p, WORD_ULONG);
-    kernel_expr *bytes = expr_integer(p, place, size, type->size);
+    const kernel_type *size = type_word_of(p, WORD_ULONG), *pointer = type_pointer(p->types, type);
+    kernel_expr *bytes = expr_integer(p, place, size, type->size), *before = NULL, *n = NULL;
     if (accept(p, TOKEN_LBRACKET)) {
-        kernel_expr *n = expr_convert(p, parse_expression(p), size, "a number of elements");
+        n = expr_convert(p, parse_expression(p), size, "a number of elements");
+        n = expr_once(p, n, &before);
         bytes = expr_binary(p, place, TOKEN_STAR, bytes, n);
         expect(p, TOKEN_RBRACKET, "after the number of elements");
-    } else if (at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE)) {
-        parser_fail_do(p, place, "assign to it afterwards", "'new' with values is not supported");
     }
-    const kernel_type *to = type_pointer(p->types, type_word_of(p, WORD_VOID));
-    return expr_cast(p, expr_builtin(p, place, BUILTIN_MALLOC, to, 1, &bytes),
-                     type_pointer(p->types, type), place);
+    const kernel_type *any = type_pointer(p->types, type_word_of(p, WORD_VOID));
+    kernel_expr *made =
+        expr_cast(p, expr_builtin(p, place, BUILTIN_MALLOC, any, 1, &bytes), pointer, place);
+    const bool empty = at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN;
+    const bool told = at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE);
+    if (n && told)
+        parser_fail_do(p, place, "assign to the elements afterwards",
+                       "'new' of an array with values is not supported");
+    kernel_expr *value = NULL;
+    if (empty)
+        value = init_value(p, type, place);
+    else if (told)
+        value = parse_init(p, &type, "'new'");
+    if (empty)
+        p->t += 2;
+    if (!told && !init_needed(p, type))
+        return expr_comma(p, before, made);
+    made = expr_once(p, made, &before);
+    kernel_expr *set;
+    if (n) {
+        kernel_expr *args[2] = {made, n};
+        const symbol *y = symbol_here(p->root, name_of(p, "ig_construct"));
+        set = call_functions(p, y->as.functions, place, NULL, 0, args, 2, false);
+    } else {
+        kernel_expr *to = expr_deref(p, place, made);
+        set = value ? init_set(p, to, value) : init_default(p, to, place);
+    }
+    const kernel_type *nothing = type_word_of(p, WORD_VOID);
+    kernel_expr *guarded = expr_node(p, EXPR_CHOOSE, place, nothing, expr_bool(p, made),
+                                     expr_node(p, EXPR_CAST, place, nothing, set, NULL));
+    guarded->c = expr_node(p, EXPR_CAST, place, nothing, expr_zero(p, place, size), NULL);
+    return expr_comma(p, expr_comma(p, before, guarded), made);
 }
 
 static kernel_expr *parse_delete(parser *p)

@@ -1,6 +1,4 @@
-/* Constant folding, in the arithmetic of each type. Where a constant is required (the size of an array, an
- * argument of a template), calls of functions are evaluated too, by walking their trees for a bounded number
- * of steps. */
+/* Constant folding of one operation, in the arithmetic of each type. */
 #include <math.h>
 #include <string.h>
 
@@ -80,7 +78,7 @@ static uint64_t odd_53(uint64_t x, bool is_signed)
     return size >> 53 && rest ? (x - rest) | 2048 : x;
 }
 
-static bool cast_number(const kernel_type *from, const kernel_type *to, number x, number *out)
+bool fold_cast(const kernel_type *from, const kernel_type *to, number x, number *out)
 {
     if (type_is_float(from)) {
         if (to->kind == TYPE_BOOL)
@@ -166,13 +164,13 @@ static bool float_op(const kernel_type *t, kernel_operator op, double a, double 
     }
 }
 
-static bool binary(const kernel_type *t, kernel_operator op, number a, number b, number *out)
+bool fold_binary(const kernel_type *t, kernel_operator op, number a, number b, number *out)
 {
     return type_is_float(t) ? float_op(t, op, a.number, b.number, out)
                             : integer_op(t, op, a.integer, b.integer, out);
 }
 
-static bool unary(const kernel_type *t, kernel_operator op, number a, number *out)
+bool fold_unary(const kernel_type *t, kernel_operator op, number a, number *out)
 {
     if (op == OP_NOT)
         out->integer = !a.integer;
@@ -211,7 +209,7 @@ static bool bit_cast(const kernel_type *from, const kernel_type *to, number a, n
 }
 
 /* Builtins that are used to compute sizes and limits. */
-static bool builtin_value(const kernel_expr *e, const number *a, number *out)
+bool fold_builtin(const kernel_expr *e, const number *a, number *out)
 {
     if (!e->n_args)
         return false;
@@ -249,7 +247,7 @@ static bool builtin_value(const kernel_expr *e, const number *a, number *out)
 
 static bool is_const(const kernel_expr *e) { return e->kind == EXPR_CONST; }
 
-static number get(const kernel_expr *e)
+number fold_get(const kernel_expr *e)
 {
     number n = {0};
     if (type_is_float(e->type))
@@ -259,7 +257,7 @@ static number get(const kernel_expr *e)
     return n;
 }
 
-static kernel_expr *put(parser *p, const kernel_expr *e, number n)
+kernel_expr *fold_put(parser *p, const kernel_expr *e, number n)
 {
     kernel_expr *c = expr_new(p, EXPR_CONST, e->place, e->type);
     if (type_is_float(e->type))
@@ -276,12 +274,14 @@ kernel_expr *fold(parser *p, kernel_expr *e)
     bool known = false;
     switch (e->kind) {
     case EXPR_CAST:
-        known = is_const(e->a) && cast_number(e->a->type, e->type, get(e->a), &n);
+        known = is_const(e->a) && fold_cast(e->a->type, e->type, fold_get(e->a), &n);
         break;
-    case EXPR_UNARY: known = is_const(e->a) && unary(e->type, e->op, get(e->a), &n); break;
+    case EXPR_UNARY:
+        known = is_const(e->a) && fold_unary(e->type, e->op, fold_get(e->a), &n);
+        break;
     case EXPR_BINARY:
         known = is_const(e->a) && is_const(e->b) && !type_is_pointer(e->type) &&
-                binary(e->a->type, e->op, get(e->a), get(e->b), &n);
+                fold_binary(e->a->type, e->op, fold_get(e->a), fold_get(e->b), &n);
         break;
     case EXPR_AND:
     case EXPR_OR:
@@ -298,207 +298,7 @@ kernel_expr *fold(parser *p, kernel_expr *e)
         break;
     default: break;
     }
-    return known ? put(p, e, n) : e;
-}
-
-/* ---- functions -------------------------------------------------------------------------------- */
-
-enum { STEPS_MOST = 1000000, CALLS_MOST = 64 };
-
-typedef enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_UNKNOWN } flow;
-
-/* The values of a call's variables, and the remaining budget of steps. */
-typedef struct frame {
-    parser *p;
-    number *params, *locals;
-    uint32_t *steps;
-    int depth;
-    number result;
-} frame;
-
-static bool evaluate(frame *f, const kernel_expr *e, number *out);
-
-static number *value_of(frame *f, const kernel_expr *e)
-{
-    if (e->kind != EXPR_VAR || !type_is_arithmetic(e->type))
-        return NULL;
-    const kernel_var *v = e->as.var;
-    if (v->storage == STORE_PARAMETER)
-        return f->params ? &f->params[v->index] : NULL;
-    return v->storage == STORE_LOCAL && f->locals ? &f->locals[v->index] : NULL;
-}
-
-static flow run(frame *f, const kernel_stmt *s);
-
-/* The slot for the result of a call, which depends on the arguments only. */
-static fold_memo *memo_of(parser *p, const kernel_function *g, const number *args, uint32_t n)
-{
-    uint64_t hash = (uintptr_t)g;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &args[i].number, sizeof bits);
-        hash = (hash ^ args[i].integer ^ bits * 3) * UINT64_C(0x9e3779b97f4a7c15);
-    }
-    return &p->folded[(hash ^ hash >> 32) % FOLD_MEMOS];
-}
-
-static bool call(frame *f, const kernel_expr *e, number *out)
-{
-    kernel_function *g = e->as.function;
-    const size_t bytes = (e->n_args + 1) * sizeof(number);
-    if (f->depth >= CALLS_MOST)
-        return false;
-    instance_parse(f->p, g->instance);
-    if (!g->instance->parsed || g->failed || !g->body)
-        return false;
-    frame inner = {.p = f->p, .steps = f->steps, .depth = f->depth + 1};
-    inner.params = kernel_arena_new(f->p->arena, bytes);
-    for (uint32_t i = 0; i < e->n_args; i++)
-        if (!evaluate(f, e->args[i], &inner.params[i]))
-            return false;
-    fold_memo *memo = memo_of(f->p, g, inner.params, e->n_args);
-    if (memo->function == g && memcmp(memo->args, inner.params, bytes) == 0) {
-        *out = memo->result;
-        return true;
-    }
-    number *args = kernel_arena_get(f->p->arena, bytes); /* the call may change its own */
-    memcpy(args, inner.params, bytes);
-    inner.locals = kernel_arena_new(f->p->arena, (g->n_locals + 1) * sizeof(number));
-    if (run(&inner, g->body) != FLOW_RETURN)
-        return false;
-    *out = inner.result;
-    *memo = (fold_memo){g, args, inner.result};
-    return true;
-}
-
-static bool update_value(frame *f, const kernel_expr *e, number *out)
-{
-    number *to = value_of(f, e->a), b, old, made = {0};
-    const kernel_type *type = e->a->type->plain, *compute = e->as.compute;
-    if (!to || !evaluate(f, e->b, &b))
-        return false;
-    old = *to;
-    if (!cast_number(type, compute, old, &made) || !binary(compute, e->op, made, b, &made) ||
-        !cast_number(compute, type, made, to))
-        return false;
-    *out = e->post ? old : *to;
-    return true;
-}
-
-static bool evaluate(frame *f, const kernel_expr *e, number *out)
-{
-    number a = {0}, b = {0};
-    *out = a;
-    if (++*f->steps > STEPS_MOST)
-        return false;
-    switch (e->kind) {
-    case EXPR_CONST: *out = get(e); return type_is_scalar(e->type);
-    case EXPR_LOAD: {
-        const number *v = value_of(f, e->a);
-        if (v)
-            *out = *v;
-        return v != NULL;
-    }
-    case EXPR_CAST: return evaluate(f, e->a, &a) && cast_number(e->a->type, e->type, a, out);
-    case EXPR_UNARY: return evaluate(f, e->a, &a) && unary(e->type, e->op, a, out);
-    case EXPR_BINARY:
-        return type_is_arithmetic(e->a->type) && evaluate(f, e->a, &a) && evaluate(f, e->b, &b) &&
-               binary(e->a->type, e->op, a, b, out);
-    case EXPR_AND:
-    case EXPR_OR:
-        if (!evaluate(f, e->a, &a))
-            return false;
-        if ((e->kind == EXPR_OR) == (a.integer != 0)) {
-            *out = a;
-            return true;
-        }
-        return evaluate(f, e->b, out);
-    case EXPR_CHOOSE: return evaluate(f, e->a, &a) && evaluate(f, a.integer ? e->b : e->c, out);
-    case EXPR_COMMA: return evaluate(f, e->a, &a) && evaluate(f, e->b, out);
-    case EXPR_ASSIGN: {
-        number *to = value_of(f, e->a);
-        if (!to || !evaluate(f, e->b, &a))
-            return false;
-        *out = *to = a;
-        return true;
-    }
-    case EXPR_UPDATE: return update_value(f, e, out);
-    case EXPR_CALL: return call(f, e, out);
-    case EXPR_BUILTIN: {
-        number args[2] = {{0}};
-        for (uint32_t i = 0; i < e->n_args; i++)
-            if (i >= 2 || !evaluate(f, e->args[i], &args[i]))
-                return false;
-        return builtin_value(e, args, out);
-    }
-    default: return false;
-    }
-}
-
-static flow loop(frame *f, const kernel_stmt *s)
-{
-    for (bool first = true;; first = false) {
-        number n;
-        if (++*f->steps > STEPS_MOST)
-            return FLOW_UNKNOWN;
-        if (s->value && !(first && s->post)) {
-            if (!evaluate(f, s->value, &n))
-                return FLOW_UNKNOWN;
-            if (!n.integer)
-                return FLOW_ON;
-        }
-        const flow then = run(f, s->body);
-        if (then == FLOW_BREAK)
-            return FLOW_ON;
-        if (then >= FLOW_RETURN)
-            return then;
-        if (s->step && !evaluate(f, s->step, &n))
-            return FLOW_UNKNOWN;
-    }
-}
-
-static flow run_one(frame *f, const kernel_stmt *s)
-{
-    number n = {0};
-    switch (s->kind) {
-    case STMT_EXPR: return evaluate(f, s->value, &n) ? FLOW_ON : FLOW_UNKNOWN;
-    case STMT_DECLARE:
-        if (s->value && (!type_is_arithmetic(s->var->type) ||
-                         !evaluate(f, s->value, &f->locals[s->var->index])))
-            return FLOW_UNKNOWN;
-        return FLOW_ON;
-    case STMT_BLOCK: return run(f, s->body);
-    case STMT_IF:
-        if (!evaluate(f, s->value, &n))
-            return FLOW_UNKNOWN;
-        return run(f, n.integer ? s->body : s->otherwise);
-    case STMT_LOOP: return loop(f, s);
-    case STMT_BREAK: return FLOW_BREAK;
-    case STMT_CONTINUE: return FLOW_CONTINUE;
-    case STMT_RETURN:
-        return s->value && evaluate(f, s->value, &f->result) ? FLOW_RETURN : FLOW_UNKNOWN;
-    default: return FLOW_UNKNOWN;
-    }
-}
-
-static flow run(frame *f, const kernel_stmt *s)
-{
-    for (; s; s = s->next) {
-        const flow then = run_one(f, s);
-        if (then != FLOW_ON)
-            return then;
-    }
-    return FLOW_ON;
-}
-
-kernel_expr *fold_all(parser *p, kernel_expr *e)
-{
-    if (is_const(e) || !type_is_arithmetic(e->type))
-        return e;
-    uint32_t steps = 0;
-    frame outer = {.p = p, .steps = &steps};
-    number n;
-    return evaluate(&outer, e, &n) ? put(p, e, n) : e;
+    return known ? fold_put(p, e, n) : e;
 }
 
 int64_t fold_integer(parser *p, kernel_expr *e, const char *what)

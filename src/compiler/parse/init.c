@@ -49,6 +49,14 @@ static void fill_part(parser *p, void *context)
     add_part(p, list, &f->room, parse_part(p, part_type(list->type, list->n_args), f->pending));
 }
 
+/* The value of a member or element that an initializer leaves out; NULL if it is zero. */
+static kernel_expr *missing_part(parser *p, const kernel_type *type, uint64_t i)
+{
+    const kernel_type *part = part_type(type, i);
+    kernel_expr *e = type->kind == TYPE_STRUCT ? member_default(p, type, i, NULL) : NULL;
+    return e || !init_needed(p, part) ? e : init_value(p, part, p->t->place);
+}
+
 /* Fills a list of `type` until "}" or until it is full. `pending`: a value that is already parsed. */
 static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel_expr **pending)
 {
@@ -61,7 +69,7 @@ static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel
             const kernel_name *name = p->t[1].as.name; /* .x = 1, in the members' order */
             while (type->kind == TYPE_STRUCT && list->n_args < most &&
                    type->record->members[list->n_args].name != name) {
-                kernel_expr *told = member_default(p, type, list->n_args);
+                kernel_expr *told = missing_part(p, type, list->n_args);
                 add_part(p, list, &f.room, told ? told : zero_of(p, part_type(type, list->n_args)));
             }
             if (type->kind != TYPE_STRUCT || list->n_args == most)
@@ -83,14 +91,30 @@ static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel
         }
     }
     parser_up(p);
-    for (uint64_t i = list->n_args; type->kind == TYPE_STRUCT && i < most; i++) {
-        kernel_expr *e = type->record->is_union ? NULL : member_default(p, type, i);
+    const bool struct_or_class = type->kind == TYPE_STRUCT && !type->record->is_union;
+    for (uint64_t i = list->n_args;
+         i < most && (struct_or_class || (type->count && init_needed(p, type->of))); i++) {
+        kernel_expr *e = missing_part(p, type, i);
         if (e) {
             while (list->n_args < i)
                 add_part(p, list, &f.room, zero_of(p, part_type(type, list->n_args)));
             add_part(p, list, &f.room, e);
         }
     }
+    return list;
+}
+
+/* The characters of a string, for an array that may get its size from it. */
+static kernel_expr *string_list(parser *p, const kernel_type **type, const kernel_string *s,
+                                kernel_place place)
+{
+    if (!(*type)->count)
+        *type = type_array(p->types, (*type)->of, s->bytes + 1);
+    if (s->bytes > (*type)->count)
+        parser_fail(p, place, "the string is longer than the array");
+    kernel_expr *list = expr_list(p, place, *type, s->bytes);
+    for (uint32_t i = 0; i < s->bytes; i++)
+        list->args[i] = expr_integer(p, place, (*type)->of->plain, (uint64_t)s->text[i]);
     return list;
 }
 
@@ -108,6 +132,10 @@ static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr *
         p->chain = chain;
     }
     kernel_expr *e = *pending;
+    if (e->kind == EXPR_STRING && type->kind == TYPE_ARRAY && type->of->size == 1) {
+        *pending = NULL;
+        return string_list(p, &type, e->as.text, e->place);
+    }
     if (type->kind != TYPE_ARRAY && expr_rank(p, e, type) >= 0) {
         *pending = NULL;
         return fold_all(p, expr_convert(p, e, type, "an initializer"));
@@ -115,6 +143,12 @@ static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr *
     if (parts_of(type)) /* braces were left out: {1, 2, 3, 4} of int[2][2] */
         return fill(p, type, false, pending);
     return expr_convert(p, e, type, "an initializer");
+}
+
+/* True if braces are arguments of a constructor, not members. */
+static bool is_constructed(parser *p, const kernel_type *t)
+{
+    return constructors_of(p, t) || (t->record->syntax && t->record->syntax->has_hidden);
 }
 
 kernel_expr *parse_braces(parser *p, const kernel_type **type)
@@ -128,11 +162,12 @@ kernel_expr *parse_braces(parser *p, const kernel_type **type)
     if (t->kind == TYPE_AUTO)
         parser_fail_do(p, place, "write the type", "'auto' does not say what braces make");
     type_complete(p, t, place);
-    if (t->kind == TYPE_STRUCT && p->current && methods_of(p, t, "constructor")) {
+    if (t->kind == TYPE_STRUCT && (at(p, TOKEN_RBRACE) || is_constructed(p, t))) {
         kernel_expr **args;
         const uint32_t n = parse_values(p, TOKEN_RBRACE, &args);
-        made = construct(p, t, place, args, n);
-        made = made ? made : expr_list(p, place, t, 0);
+        made = n ? construct(p, t, place, args, n) : init_value(p, t, place);
+        if (!made)
+            parser_fail(p, place, "'%s' has no constructor for this", type_name(p, t));
     } else if (!parts_of(t) && t->kind == TYPE_STRUCT) {
         made = expr_list(p, place, t, 0);
     } else if (!parts_of(t)) {
@@ -202,20 +237,15 @@ kernel_expr *parse_init(parser *p, const kernel_type **type, const char *what)
         (*type)->kind != TYPE_REFERENCE)
         return parse_parentheses(p, *type, what);
     if (assigned && at(p, TOKEN_STRING) && (*type)->kind == TYPE_ARRAY && (*type)->of->size == 1) {
-        const kernel_string *s = p->t->as.string;
-        if (!(*type)->count)
-            *type = type_array(p->types, (*type)->of, s->bytes + 1);
-        if (s->bytes > (*type)->count)
-            parser_fail(p, p->t->place, "the string is longer than the array");
-        kernel_expr *list = expr_list(p, p->t->place, *type, s->bytes);
-        for (uint32_t i = 0; i < s->bytes; i++)
-            list->args[i] = expr_integer(p, p->t->place, (*type)->of, (uint64_t)s->text[i]);
-        p->t++;
-        return list;
+        const kernel_token *t = p->t++;
+        return string_list(p, type, t->as.string, t->place);
     }
     kernel_expr *e = parse_assignment(p);
     if ((*type)->kind == TYPE_ARRAY)
         parser_fail_do(p, e->place, "write {...}", "an array is not made from a value");
+    if (assigned && (*type)->kind == TYPE_STRUCT && expr_rank(p, e, (*type)->plain) < 0 &&
+        constructors_of(p, *type)) /* T x = 5 */
+        return construct(p, *type, e->place, &e, 1);
     return e;
 }
 
@@ -244,34 +274,58 @@ static uint16_t to_half(double x, int mantissa, int exponent_most)
     return (uint16_t)(sign | (biased << mantissa) | (n & ((1u << mantissa) - 1)));
 }
 
-bool init_bytes(const kernel_expr *e, const kernel_type *type, uint8_t *bytes)
+static double from_half(uint16_t h, int mantissa, int bias)
 {
-    if (e->kind == EXPR_LIST) {
-        for (uint32_t i = 0; i < e->n_args; i++) {
-            const kernel_type *part = part_type(type, i);
-            const uint64_t offset =
-                type->kind == TYPE_ARRAY ? i * type->of->size : type->record->members[i].offset;
-            if (!init_bytes(e->args[i], part, bytes + offset))
-                return false;
-        }
-        return true;
-    }
-    if (e->kind != EXPR_CONST)
-        return false;
-    const float single = (float)e->value.number;
+    const int biased = (h & 0x7fff) >> mantissa;
+    const int fraction = h & ((1 << mantissa) - 1);
+    double x;
+    if (biased == (1 << (15 - mantissa)) - 1)
+        x = fraction ? __builtin_nan("") : __builtin_inf();
+    else if (biased)
+        x = __builtin_ldexp(fraction + (1 << mantissa), biased - bias - mantissa);
+    else
+        x = __builtin_ldexp(fraction, 1 - bias - mantissa);
+    return h & 0x8000 ? -x : x;
+}
+
+void number_bytes(const kernel_type *type, fold_number n, uint8_t *bytes)
+{
+    const float single = (float)n.number;
     uint16_t half;
     switch (type->kind) {
     case TYPE_F32: memcpy(bytes, &single, 4); break;
-    case TYPE_F64: memcpy(bytes, &e->value.number, 8); break;
+    case TYPE_F64: memcpy(bytes, &n.number, 8); break;
     case TYPE_F16:
     case TYPE_BF16:
-        half = type->kind == TYPE_F16 ? to_half(e->value.number, 10, 15)
-                                      : to_half(e->value.number, 7, 127);
+        half = type->kind == TYPE_F16 ? to_half(n.number, 10, 15) : to_half(n.number, 7, 127);
         memcpy(bytes, &half, 2);
         break;
     default: /* little-endian, as all devices are */
         for (uint64_t i = 0; i < type->size; i++)
-            bytes[i] = (uint8_t)(e->value.integer >> (8 * i));
+            bytes[i] = (uint8_t)(n.integer >> (8 * i));
     }
-    return true;
+}
+
+fold_number bytes_number(const kernel_type *type, const uint8_t *bytes)
+{
+    fold_number n = {0};
+    float single;
+    uint16_t half;
+    switch (type->kind) {
+    case TYPE_F32:
+        memcpy(&single, bytes, 4);
+        n.number = (double)single;
+        break;
+    case TYPE_F64: memcpy(&n.number, bytes, 8); break;
+    case TYPE_F16:
+    case TYPE_BF16:
+        memcpy(&half, bytes, 2);
+        n.number = type->kind == TYPE_F16 ? from_half(half, 10, 15) : from_half(half, 7, 127);
+        break;
+    default:
+        for (uint64_t i = 0; i < type->size; i++)
+            n.integer |= (uint64_t)bytes[i] << (8 * i);
+        n.integer = fold_wrap(type->kind, n.integer);
+    }
+    return n;
 }

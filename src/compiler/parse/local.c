@@ -39,6 +39,9 @@ static void declare_shared(parser *p, const specifiers *s, const declarator *d)
     if (d->type->kind == TYPE_REFERENCE)
         parser_fail(p, d->place, "a reference cannot be shared");
     type_complete(p, d->type, d->place);
+    if (!(s->flags & IS_EXTERN) && !init_is_empty(p, d->type))
+        parser_fail_do(p, d->place, "give its constructor an empty body, and assign in one thread",
+                       "shared variable '%s' has a constructor or default values", d->name->text);
     kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
     v->name = name_unique(p, d->name->text, true);
     v->source_name = d->name;
@@ -82,12 +85,11 @@ void declare_reference(parser *p, const declarator *d, const kernel_type *type, 
 /* A static const table becomes a constant of the tree. */
 static void declare_static(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e)
 {
-    uint8_t *bytes = kernel_arena_new(p->arena, type->size + 1);
-    if (!(type->quals & TYPE_CONST) || !e || !init_bytes(e, type, bytes))
+    kernel_var *v = global_var(p, d->name, type, STORE_CONSTANT, d->place);
+    if (!(type->quals & TYPE_CONST) || !e || !evaluate_initial(p, e, v))
         parser_fail_do(p, d->place, "use a __device__ variable outside of the function",
                        "static variable '%s' is not a constant", d->name->text);
-    kernel_var *v = global_new(p, d->name, type, STORE_CONSTANT, d->place);
-    v->init = bytes;
+    global_list(p, v);
     symbol *y = local_declare(p, d, v);
     y->constant = e->kind == EXPR_CONST ? e : NULL;
 }
@@ -134,7 +136,14 @@ void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out
         y->constant = e;
     kernel_stmt *made = stmt_add(p, out, STMT_DECLARE, d->place);
     made->var = v;
-    made->value = e;
+    kernel_expr *to = expr_var(p, d->place, v);
+    kernel_expr *set = !e                            ? init_default(p, to, d->place)
+                       : init_keeps_address(e, type) ? init_set(p, to, e)
+                                                     : NULL;
+    if (set)
+        stmt_add(p, out, STMT_EXPR, d->place)->value = set;
+    else
+        made->value = e;
 }
 
 void parse_declarators(parser *p, const specifiers *s, stmt_list *out)

@@ -134,6 +134,7 @@ static bool accept_constructor(parser *p, kernel_struct *s)
 static void static_member(parser *p, const specifiers *spec, declarator *d)
 {
     kernel_expr *value = NULL;
+    const parser_outside back = outside_enter(p);
     if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE)) {
         value = parse_init(p, &d->type, d->name->text);
         if (d->type->kind != TYPE_ARRAY)
@@ -144,9 +145,10 @@ static void static_member(parser *p, const specifiers *spec, declarator *d)
         symbol_add(p, p->scope, SYMBOL_CONSTANT, d->name, d->place)->constant = value;
     else
         declare_host(p, spec, d, d->type, value);
+    outside_leave(p, back);
 }
 
-kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i)
+kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i, kernel_var *self)
 {
     const kernel_syntax *x = type->record->syntax;
     const kernel_member *m = &type->record->members[i];
@@ -154,28 +156,21 @@ kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i)
     while (value && value->member != i)
         value = value->next;
     if (!value)
-        return m->type->kind == TYPE_STRUCT ? struct_default(p, m->type, m->place) : NULL;
-    const parser_place back = parser_enter(p, value->at, x->members);
+        return NULL;
+    scope *in = scope_open(p, x->members, true);
+    const parser_place back = parser_enter(p, value->at, in);
+    if (self) {
+        symbol *y = symbol_add(p, in, SYMBOL_VAR, name_of(p, "this"), m->place);
+        y->as.var = self;
+        y->is_reference = true;
+    }
     const kernel_type *of = m->type->plain;
     kernel_expr *e = parse_init(p, &of, m->name ? m->name->text : "a member");
     if (of->kind != TYPE_ARRAY)
         e = expr_convert(p, e, of, m->name ? m->name->text : "a member");
+    scope_close(p, in);
     parser_leave(p, back);
     return e;
-}
-
-kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place)
-{
-    const kernel_struct *s = type->record;
-    kernel_expr *list = expr_list(p, place, type, s->n_members);
-    bool any = false;
-    for (uint32_t i = 0; i < s->n_members && !s->is_union; i++) {
-        const kernel_type *of = s->members[i].type->plain;
-        kernel_expr *e = member_default(p, type, i);
-        any |= e != NULL;
-        list->args[i] = e ? e : zero_of(p, of);
-    }
-    return any ? list : NULL;
 }
 
 static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
@@ -243,10 +238,12 @@ static void parse_guest(parser *p, kernel_struct *s)
                                 name[1].kind == TOKEN_LPAREN;
         s->not_pod |= constructs;
         if (at_word(p, KEYWORD_struct) || at_word(p, KEYWORD_class) || at_word(p, KEYWORD_using) ||
-            at_word(p, KEYWORD_friend) || constructs)
+            at_word(p, KEYWORD_friend) || constructs) {
+            s->syntax->has_hidden |= constructs;
             skip_function(p);
-        else
+        } else {
             declare_function_template(p, params, n, s->type);
+        }
         return;
     }
     const kernel_token *t = p->t;
@@ -367,6 +364,9 @@ void struct_member(parser *p, kernel_struct *s)
         p->scope = in;
         p->t = from;
         s->has_methods = true;
+        const kernel_token *name = behind_qualifiers(from);
+        s->syntax->has_hidden |= name->kind == TOKEN_NAME && name->as.name == s->syntax->name &&
+                                 name[1].kind == TOKEN_LPAREN;
         skip_member(p);
     }
 }

@@ -88,6 +88,8 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
     parser_place back = here_of(p);
     const int depth = p->depth, nested = p->nested, quiet = p->quiet;
     kernel_instance *const current = p->current;
+    kernel_var **const locals_end = p->locals_end;
+    const bool is_outside = p->is_outside;
     p->guard = &here;
     const bool fine = !setjmp(here);
     if (fine) {
@@ -102,6 +104,8 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
         p->nested = nested;
         p->quiet = quiet;
         p->current = current;
+        p->locals_end = locals_end;
+        p->is_outside = is_outside;
     }
     p->guard = outer;
     return fine;

@@ -71,7 +71,7 @@ typedef struct symbol {
     scope *members;          /* of an enum: its enumerators */
     special_parser *special; /* of a special */
     int which;
-    bool is_unlisted; /* of a constant table: not among the tree's globals until it is read */
+    const kernel_diag *broken; /* the error of its declaration, or NULL */
 } symbol;
 
 /* The elements of a pack. */
@@ -154,6 +154,8 @@ typedef struct kernel_syntax {
     bool is_union, open;
     bool is_private;           /* while it is parsed: the current access is not public */
     bool has_default;          /* a constructor that is "= default" */
+    bool has_hidden;           /* a constructor that is not supported */
+    function_decl *implicit;   /* the constructors that C++ adds to it, by next_kernel */
     const kernel_token *alias; /* of "template <...> using name = type": at the type */
     uint32_t align;
     template_param *params; /* of a template */
@@ -249,7 +251,9 @@ struct function_decl {
     bool is_method;            /* its first parameter is a reference to the object */
     const kernel_type *object; /* of a template that is a method: the struct's type */
     bool is_lambda;            /* the operator() of a lambda with "auto": head is at its "(" */
-    function_decl *used;       /* of a function that "using" introduced: the function itself */
+    const kernel_type
+        *except;         /* of an implicit constructor: the base that is initialized already */
+    function_decl *used; /* of a function that "using" introduced: the function itself */
     function_decl *next, *next_kernel;
 };
 
@@ -327,12 +331,14 @@ struct kernel_parser {
     scope *root; /* of CUDA's own names, outside of the global one */
     scope *global, *scope;
     kernel_instance *current; /* the instance whose body is being parsed, or NULL */
+    bool is_outside; /* `current` stands for the value of a variable outside of functions */
     uint32_t loops, switches; /* enclosing the current statement */
     int32_t unroll;           /* of the #pragma unroll before the next loop */
-    kernel_name *declaring;   /* the local variable whose declaration is being parsed, or NULL */
+    kernel_name *declaring;   /* the variable whose declaration is being parsed, or NULL */
     kernel_var **locals_end, **globals_end;
     kernel_instance *queue, **queue_end;
     struct broken_kernel *broken, **broken_end;
+    const kernel_diag *broken_file; /* an error outside of functions that concerns every kernel */
     function_decl *kernels, **kernels_end;      /* by next_kernel */
     kernel_instance *instances[INSTANCE_SLOTS]; /* by declaration and arguments */
     fold_memo folded[FOLD_MEMOS];
@@ -445,14 +451,12 @@ const kernel_type *parse_struct(parser *p, bool is_union); /* after the keyword 
 const kernel_type *parse_enum(parser *p);
 /* Parses a member of a struct; skips it if it is host code that cannot be parsed. */
 void struct_member(parser *p, kernel_struct *s);
-/* The default value of a struct's i-th member, or NULL. */
-kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i);
+/* The default value of a struct's i-th member, or NULL. self: the object, or NULL if there is none yet. */
+kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i, kernel_var *self);
 /* Lays out a member (NULL name: anonymous) or a base of a struct that is being parsed. */
 void layout_member(parser *p, kernel_struct *s, const kernel_name *name, const kernel_type *type,
                    kernel_place place);
 void layout_base(parser *p, kernel_struct *s, const kernel_type *base, kernel_place place);
-/* The struct with the default values of its members; NULL if there are none. */
-kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place);
 /* The number of bases that lead from a struct to its base `to`, outermost first; -1: it is not a base. */
 int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8]);
 bool base_is_empty(const kernel_type *from, const kernel_type *to); /* a base without members */
@@ -568,17 +572,30 @@ const char *type_name(parser *p, const kernel_type *t);
 /* The value of "= x", "(x)" or "{...}" for a variable of type. An array without a size gets its size. */
 kernel_expr *parse_init(parser *p, const kernel_type **type, const char *what);
 kernel_expr *parse_braces(parser *p, const kernel_type **type); /* at "{" */
-kernel_expr *zero_of(parser *p, const kernel_type *type);       /* {} */
-/* The bytes of a constant value; false if it is not constant. */
-bool init_bytes(const kernel_expr *e, const kernel_type *type, uint8_t *bytes);
+kernel_expr *zero_of(parser *p, const kernel_type *type);       /* zeros */
+/* The bytes of a scalar. */
+void number_bytes(const kernel_type *type, fold_number n, uint8_t *bytes);
+fold_number bytes_number(const kernel_type *type, const uint8_t *bytes);
 
 /* fold.c */
-kernel_expr *fold(parser *p, kernel_expr *e);     /* its constant value, or e */
-kernel_expr *fold_all(parser *p, kernel_expr *e); /* also evaluates calls of functions */
+kernel_expr *fold(parser *p, kernel_expr *e); /* its constant value, or e */
+bool fold_cast(const kernel_type *from, const kernel_type *to, fold_number x, fold_number *out);
+bool fold_binary(const kernel_type *t, kernel_operator op, fold_number a, fold_number b,
+                 fold_number *out);
+bool fold_unary(const kernel_type *t, kernel_operator op, fold_number a, fold_number *out);
+bool fold_builtin(const kernel_expr *e, const fold_number *args, fold_number *out);
+fold_number fold_get(const kernel_expr *e); /* of a constant */
+kernel_expr *fold_put(parser *p, const kernel_expr *e, fold_number n);
 /* The value of a constant expression; what: "an array's size". */
 int64_t fold_integer(parser *p, kernel_expr *e, const char *what);
 double fold_round(type_kind kind, double x);
 uint64_t fold_wrap(type_kind kind, uint64_t x);
+
+/* evaluate.c */
+kernel_expr *fold_all(parser *p, kernel_expr *e); /* also evaluates calls of functions */
+/* Evaluates the initial value of a global; false if it is not a constant. An e that is not an array is the
+ * value of each element. */
+bool evaluate_initial(parser *p, kernel_expr *e, kernel_var *v);
 
 /* expr.c */
 kernel_expr *parse_expression(parser *p); /* with commas */
@@ -606,9 +623,6 @@ kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *function
 function_decl *methods_of(parser *p, const kernel_type *type, const char *name);
 /* The operator T() of a struct whose result converts to `to`, or NULL. */
 const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to);
-/* A value made by a constructor; NULL if the type has none. */
-kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
-                       uint32_t n);
 /* True if a parameter or variable of type `to` takes the type of the group that it is given: a thread_group
  * does, and a tile that does not name its parent. */
 bool group_takes(const kernel_type *to, const kernel_type *given);
@@ -619,6 +633,31 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
 /* The parameters of a method: the object, then n others; quals are the object's. */
 parameter *method_parameters(parser *p, kernel_place place, const kernel_type *object,
                              unsigned quals, const parameter *others, uint32_t n);
+
+typedef struct stmt_list {
+    kernel_stmt *first, **end;
+} stmt_list;
+
+/* construct.c */
+/* The constructors that a struct declares or takes over from a base; NULL if there are none. */
+function_decl *constructors_of(parser *p, const kernel_type *type);
+/* True if a variable of the type is initialized although its declaration has no value. */
+bool init_needed(parser *p, const kernel_type *type);
+/* True if that needs no code, as nvcc requires for shared variables. */
+bool init_is_empty(parser *p, const kernel_type *type);
+/* Initializes an object without a value: an expression for its effect, or NULL if nothing is to be done. */
+kernel_expr *init_default(parser *p, kernel_expr *to, kernel_place place);
+/* Initializes an object with a value, where arrays may be lists. */
+kernel_expr *init_set(parser *p, kernel_expr *to, kernel_expr *value);
+/* True if the value is a constructed object that may contain its own address. */
+bool init_keeps_address(const kernel_expr *value, const kernel_type *type);
+/* The value of T() and T{}. */
+kernel_expr *init_value(parser *p, const kernel_type *type, kernel_place place);
+/* A value made by a constructor; NULL if the type has none that does anything. */
+kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
+                       uint32_t n);
+/* What a constructor does before its body, at ":" or "{". */
+void parse_member_values(parser *p, stmt_list *out);
 
 /* lambda.c */
 kernel_expr *parse_lambda(parser *p); /* at "[" */
@@ -658,9 +697,6 @@ const kernel_type *group_type(parser *p, int which, kernel_place place);
 const kernel_type *fragment_type(parser *p, kernel_place place); /* at "<" */
 
 /* stmt.c */
-typedef struct stmt_list {
-    kernel_stmt *first, **end;
-} stmt_list;
 kernel_stmt *stmt_add(parser *p, stmt_list *out, stmt_kind kind, kernel_place place);
 kernel_stmt *parse_body(parser *p); /* at "{" */
 
@@ -679,6 +715,14 @@ symbol *local_declare(parser *p, const declarator *d, kernel_var *v); /* declare
 void parse_static_assert(parser *p);
 
 /* decl.c */
+/* The state to return to after parsing a value outside of functions. */
+typedef struct parser_outside {
+    kernel_instance *current;
+    kernel_var **locals_end;
+    bool is_outside;
+} parser_outside;
+parser_outside outside_enter(parser *p);
+void outside_leave(parser *p, parser_outside back);
 void parse_file(parser *p);
 /* The token after the declaration at t: after its semicolon or the braces of its body. */
 const kernel_token *declaration_end(const kernel_token *t);
@@ -689,8 +733,10 @@ void parse_namespace(parser *p); /* after "namespace" */
 /* Declares a host variable. If it is constant, kernels may use it. e is its value, or NULL. */
 void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
                   kernel_expr *e);
-void global_list(parser *p, kernel_var *v); /* adds it to the tree's globals */
-kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
+/* Adds it to the tree's globals, with all that its initial value points to. */
+void global_list(parser *p, kernel_var *v);
+/* The same without adding it: for constants that device code may never read. */
+kernel_var *global_var(parser *p, kernel_name *name, const kernel_type *type,
                        kernel_storage storage, kernel_place place);
 
 /* decl_template.c */

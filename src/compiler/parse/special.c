@@ -300,6 +300,15 @@ static kernel_expr *parse_double_part(parser *p, int which, kernel_place place)
     return expr_builtin(p, place, BUILTIN_BITCAST, f64, 1, &both);
 }
 
+/* ig_default(x) of the library: initializes x as a declaration without a value does. */
+static kernel_expr *parse_default(parser *p, int ignored, kernel_place place)
+{
+    (void)ignored;
+    expect(p, TOKEN_LPAREN, "after 'ig_default'");
+    kernel_expr *to = parse_inside(p, TOKEN_RPAREN, "after an object");
+    return init_default(p, to, place);
+}
+
 /* ---- the tables ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -311,6 +320,7 @@ static const struct {
     {"assert", parse_assert, 0},
     {"__func__", parse_function_name, 0},
     {"__FUNCTION__", parse_function_name, 0},
+    {"ig_default", parse_default, 0},
     {"swap", parse_swap, 0},
     {"move", parse_first, 0},
     {"forward", parse_first, 0},

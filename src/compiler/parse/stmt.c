@@ -77,86 +77,11 @@ static void parse_statements(parser *p, stmt_list *out)
     expect(p, TOKEN_RBRACE, "at the end of a block");
 }
 
-static kernel_expr *self_object(parser *p, kernel_place place)
-{
-    const symbol *self = symbol_find(p, name_of(p, "this"));
-    return expr_deref(p, place, expr_var(p, place, self->as.var));
-}
-
-static kernel_expr *self_member(parser *p, const kernel_member *m, kernel_place place)
-{
-    kernel_expr *e = expr_new(p, EXPR_MEMBER, place, m->type);
-    e->a = self_object(p, place);
-    e->as.member = m;
-    return e;
-}
-
-/* Initializes bases and members with default values, first in a constructor. */
-static void add_defaults(parser *p, stmt_list *out)
-{
-    const kernel_place place = p->t->place;
-    const kernel_type *type = self_object(p, place)->type->plain;
-    for (uint32_t i = 0; i < type->record->n_members && !type->record->is_union; i++) {
-        const kernel_member *m = &type->record->members[i];
-        kernel_expr *e = member_default(p, type, i);
-        const bool built = !e && !m->name && methods_of(p, m->type, "constructor");
-        if (built && (at(p, TOKEN_LBRACE) || p->t[1].as.name != m->type->record->source_name))
-            e = construct(p, m->type, place, NULL, 0);
-        if (e && m->type->kind != TYPE_ARRAY)
-            stmt_add(p, out, STMT_EXPR, place)->value =
-                expr_assign(p, place, self_member(p, m, place), e);
-        else if (e)
-            parser_fail_do(
-                p, m->place, "assign to the elements in the constructor",
-                "default values of an array in a struct with a constructor are not supported");
-    }
-}
-
-/* The member or base that an entry of a constructor's initializer list names. */
-static kernel_expr *parse_initialized(parser *p)
-{
-    const kernel_place place = p->t->place;
-    const kernel_type *of = self_object(p, place)->type->plain;
-    const kernel_member *path[8];
-    if (!p->t->keyword && at_type(p) && !type_member_find(of->record, p->t->as.name, path)) {
-        specifiers s;
-        parse_specifiers(p, &s);
-        if (s.type->plain == of) /* a delegating constructor */
-            return self_object(p, place);
-        for (uint32_t i = 0; i < of->record->n_members; i++)
-            if (!of->record->members[i].name && of->record->members[i].type->plain == s.type->plain)
-                return self_member(p, &of->record->members[i], place);
-        parser_fail(p, place, "'%s' is not a base of this struct", type_name(p, s.type));
-    }
-    return expr_member(p, place, self_object(p, place), expect_name(p, "a member"));
-}
-
-/* The initializer list of a constructor: ": a(1), b(x) {". */
-static void parse_member_values(parser *p, stmt_list *out)
-{
-    do {
-        const kernel_place place = p->t->place;
-        kernel_expr *to = parse_initialized(p);
-        const kernel_type *type = to->type->plain;
-        kernel_expr *e;
-        if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
-            p->t += 2;
-            e = type->kind == TYPE_STRUCT ? expr_list(p, place, type, 0)
-                                          : expr_zero(p, place, type);
-        } else {
-            e = parse_init(p, &type, "a member");
-        }
-        stmt_add(p, out, STMT_EXPR, place)->value = expr_assign(p, place, to, e);
-    } while (accept(p, TOKEN_COMMA));
-}
-
 kernel_stmt *parse_body(parser *p)
 {
     stmt_list out;
     list_new(&out);
     if (p->current->decl->is_method && p->current->decl->name == name_of(p, "constructor"))
-        add_defaults(p, &out);
-    if (accept(p, TOKEN_COLON))
         parse_member_values(p, &out);
     expect(p, TOKEN_LBRACE, "before a function's body");
     parse_statements(p, &out);

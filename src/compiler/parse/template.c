@@ -567,12 +567,14 @@ void instance_parse(parser *p, kernel_instance *i)
     kernel_var **locals_end = p->locals_end;
     const uint32_t loops = p->loops, switches = p->switches, stamp = p->stamp;
     const int quiet = p->quiet, depth = p->depth;
+    const bool is_outside = p->is_outside;
     kernel_name *declaring = p->declaring;
     p->current = i;
     p->locals_end = &f->locals;
     p->loops = p->switches = 0;
     p->declaring = NULL;
     p->quiet = 0;
+    p->is_outside = false;
     p->stamp = ++p->last_stamp;
     scope *s = scope_open(p, i->scope, true);
     const parser_place back = parser_enter(p, i->body, s);
@@ -595,6 +597,7 @@ void instance_parse(parser *p, kernel_instance *i)
     p->quiet = quiet;
     p->depth = depth;
     p->stamp = stamp;
+    p->is_outside = is_outside;
     p->declaring = declaring;
     i->open = false;
     i->parsed = true;

@@ -168,6 +168,10 @@ static void finish_kernel(parser *p, kernel_instance *i)
         space_infer(p, f);
     reach r = {.p = p, .entry = e, .stamp = ++p->n_entries};
     text errors = {0};
+    if (p->broken_file) {
+        e->failed = true;
+        render_error(&p->tree->unit.source, p->broken_file, &errors);
+    }
     gather(&r, f, &errors);
     measure(e);
     e->errors = text_take(&errors);
@@ -223,6 +227,9 @@ static const char library[] =
     "        if (!offset) break;\n"
     "    }\n"
     "    return 0xffffffff;\n"
+    "}\n"
+    "template <typename ig_t> __device__ void ig_construct(ig_t *at, unsigned long n) {\n"
+    "    for (unsigned long i = 0; at && i < n; i++) ig_default(at[i]);\n"
     "}\n"
     "template <bool ig_b, typename ig_t = void> struct enable_if {};\n"
     "template <typename ig_t> struct enable_if<true, ig_t> { using type = ig_t; };\n"

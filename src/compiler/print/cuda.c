@@ -276,7 +276,40 @@ static double half_number(uint16_t bits)
     return bits & 0x8000 ? -size : size;
 }
 
-static void value_of(printer *p, const kernel_type *t, const uint8_t *bytes, text *out)
+/* The path from a variable of type t to the object of type `want` at an offset: ".next[2]". */
+static const char *path_to(printer *p, const kernel_type *t, uint64_t offset,
+                           const kernel_type *want)
+{
+    if (!offset && t->plain == want->plain)
+        return "";
+    if (t->kind == TYPE_ARRAY)
+        return print_format(p, "[%llu]%s", (unsigned long long)(offset / t->of->size),
+                            path_to(p, t->of, offset % t->of->size, want));
+    if (t->kind == TYPE_STRUCT)
+        for (uint32_t i = t->record->n_members; i-- > 0;) {
+            const kernel_member *m = &t->record->members[i];
+            if (m->name && m->offset <= offset)
+                return print_format(p, ".%s%s", m->name->text,
+                                    path_to(p, m->type, offset - m->offset, want));
+        }
+    return "";
+}
+
+/* A pointer in the initial value of v; false if the bytes are not one. */
+static bool address_in(printer *p, const kernel_var *v, const kernel_type *t, const uint8_t *bytes,
+                       text *out)
+{
+    const kernel_address *a = v->addresses;
+    while (a && v->init + a->at != bytes)
+        a = a->next;
+    if (a)
+        text_add(out, "(%s)&%s%s", print_type(p, t->plain, SPACE_GLOBAL, true), a->of->name,
+                 path_to(p, a->of->type, (uint64_t)a->offset, t->of));
+    return a != NULL;
+}
+
+static void value_of(printer *p, const kernel_var *v, const kernel_type *t, const uint8_t *bytes,
+                     text *out)
 {
     if (t->kind == TYPE_ARRAY || t->kind == TYPE_STRUCT) {
         const uint64_t n = t->kind == TYPE_ARRAY ? t->count
@@ -286,7 +319,7 @@ static void value_of(printer *p, const kernel_type *t, const uint8_t *bytes, tex
         for (uint64_t i = 0; i < n; i++) {
             text_add(out, "%s", i ? ", " : "");
             const kernel_type *of = t->kind == TYPE_ARRAY ? t->of : t->record->members[i].type;
-            value_of(p, of,
+            value_of(p, v, of,
                      bytes +
                          (t->kind == TYPE_ARRAY ? i * t->of->size : t->record->members[i].offset),
                      out);
@@ -294,6 +327,8 @@ static void value_of(printer *p, const kernel_type *t, const uint8_t *bytes, tex
         text_add(out, "}");
         return;
     }
+    if (address_in(p, v, t, bytes, out))
+        return;
     kernel_expr e = {.kind = EXPR_CONST, .type = t->plain};
     float single;
     uint64_t bits = 0;
@@ -329,8 +364,9 @@ void print_cuda_references(printer *p, const print_function *f)
     }
 }
 
-/* The kernel is the last function. */
-static bool is_used_by_kernel(const printer *p, const kernel_var *v)
+/* True if the kernel, which is the last function, uses v, or v is in the initial value of a variable that it
+ * uses. */
+static bool is_needed(const printer *p, const kernel_var *v, int depth)
 {
     const print_function *kernel = p->functions;
     while (kernel->next)
@@ -338,6 +374,10 @@ static bool is_used_by_kernel(const printer *p, const kernel_var *v)
     for (uint32_t i = 0; i < kernel->n_vars; i++)
         if (kernel->vars[i] == v)
             return true;
+    for (const kernel_var *g = p->tree->globals; g && depth < 8; g = g->next)
+        for (const kernel_address *a = g->addresses; a; a = a->next)
+            if (a->of == v && g != v && is_needed(p, g, depth + 1))
+                return true;
     return false;
 }
 
@@ -350,27 +390,60 @@ static const char *declare_global(printer *p, const kernel_var *v)
 void print_cuda_find_structs(printer *p)
 {
     for (const kernel_var *v = p->tree->globals; v; v = v->next)
-        if (is_used_by_kernel(p, v))
+        if (is_needed(p, v, 0))
             declare_global(p, v);
+}
+
+typedef struct globals_done {
+    const kernel_var **at;
+    uint32_t n;
+} globals_done;
+
+static bool is_done(const globals_done *done, const kernel_var *v)
+{
+    for (uint32_t i = 0; i < done->n; i++)
+        if (done->at[i] == v)
+            return true;
+    return false;
+}
+
+/* Declares a variable, after those that its initial value points to. */
+static void print_global(printer *p, const kernel_var *v, globals_done *done, int depth)
+{
+    if (depth > 64) {
+        print_refuse(p, v->place, "IG-CUDA", "C declares a variable before its address is used",
+                     "use the source as it is",
+                     "the initial values of '%s' and others form a circle", v->name);
+        print_stop(p);
+    }
+    for (const kernel_address *a = v->addresses; a; a = a->next)
+        if (a->of != v && !is_done(done, a->of))
+            print_global(p, a->of, done, depth + 1);
+    if (is_done(done, v))
+        return;
+    done->at[done->n++] = v;
+    print_part_begin(p, &p->top, v->name);
+    text_add(&p->top, "%s %s",
+             v->is_managed                  ? "__managed__"
+             : v->storage == STORE_CONSTANT ? "__constant__"
+                                            : "__device__",
+             declare_global(p, v));
+    if (v->init) {
+        text_add(&p->top, " = ");
+        value_of(p, v, v->type, v->init, &p->top);
+    }
+    text_add(&p->top, ";\n");
 }
 
 void print_cuda_globals(printer *p)
 {
-    for (const kernel_var *v = p->tree->globals; v; v = v->next) {
-        if (!is_used_by_kernel(p, v))
-            continue;
-        print_part_begin(p, &p->top, v->name);
-        text_add(&p->top, "%s %s",
-                 v->is_managed                  ? "__managed__"
-                 : v->storage == STORE_CONSTANT ? "__constant__"
-                                                : "__device__",
-                 declare_global(p, v));
-        if (v->init) {
-            text_add(&p->top, " = ");
-            value_of(p, v->type, v->init, &p->top);
-        }
-        text_add(&p->top, ";\n");
-    }
+    uint32_t n = 0;
+    for (const kernel_var *v = p->tree->globals; v; v = v->next)
+        n++;
+    globals_done done = {kernel_arena_get(p->arena, (n + 1) * sizeof *done.at), 0};
+    for (const kernel_var *v = p->tree->globals; v; v = v->next)
+        if (is_needed(p, v, 0))
+            print_global(p, v, &done, 0);
     if (p->top.used) {
         print_part_begin(p, &p->top, NULL);
         text_add(&p->top, "\n");

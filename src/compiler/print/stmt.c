@@ -41,9 +41,10 @@ static const char *default_value(const printer *p, const kernel_type *t)
 
 void print_declaration(printer *p, const kernel_var *v, const kernel_expr *value)
 {
-    print_out(
-        p, "%s",
-        print_declare(p, declared_type(p, v), v->space, print_name_of(p, v), print_var_stored(v)));
+    const kernel_type *type = declared_type(p, v);
+    print_out(p, "%s",
+              print_declare(p, value ? type : print_assignable(type), v->space, print_name_of(p, v),
+                            print_var_stored(v)));
     if (value) {
         print_out(p, " = ");
         initializer(p, v, value);

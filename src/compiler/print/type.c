@@ -236,6 +236,14 @@ static const char *declare(printer *p, const kernel_type *t, uint8_t space, cons
     return declare(p, t->of, SPACE_GLOBAL, name, true, p->lang->spaces[space]);
 }
 
+const kernel_type *print_assignable(const kernel_type *t)
+{
+    const kernel_type *of = t;
+    while (of->kind == TYPE_ARRAY)
+        of = of->of;
+    return of->quals == TYPE_CONST ? t->plain : t;
+}
+
 const char *print_declare(printer *p, const kernel_type *t, uint8_t space, const char *name,
                           bool stored)
 {
@@ -292,9 +300,9 @@ static void print_struct(printer *p, const kernel_struct *s)
         if (!s->is_union && !s->fragment)
             end = print_gap(p, s, m, end);
         text_add(&p->top, "    %s;\n",
-                 s->fragment
-                     ? print_wmma_member(p, s)
-                     : print_declare(p, m->type, SPACE_GLOBAL, print_member_name(p, s, m), true));
+                 s->fragment ? print_wmma_member(p, s)
+                             : print_declare(p, print_assignable(m->type), SPACE_GLOBAL,
+                                             print_member_name(p, s, m), true));
     }
     if (!s->n_members && !is_cuda(p)) /* one byte in C++ */
         text_add(&p->top, "    char unused;\n");

@@ -55,18 +55,14 @@ static ig_status prepare(const program *p, const backend *dev)
 /* Resets the variables of the source to their initial values: an op has no state. */
 static ig_status reset_variables(ig_module *m, const backend *dev)
 {
-    const kernel_tree *tree = m->tree;
     binding all;
     module_enter(m);
     const ig_status status = module_globals(m, dev, &all);
     module_leave(m);
     TRY(status);
-    for (const kernel_var *v = tree->globals; v; v = v->next) {
-        const size_t at = (size_t)kernel_global_at(tree, v), bytes = (size_t)v->type->size;
+    for (const kernel_var *v = m->tree->globals; v; v = v->next)
         if (v->storage == STORE_GLOBAL)
-            TRY(v->init ? dev->write(all.buf, at, v->init, bytes)
-                        : dev->fill(all.buf, at, 0, bytes));
-    }
+            TRY(module_reset(m, dev, all.buf, v));
     return IG_OK;
 }
 

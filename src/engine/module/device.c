@@ -291,6 +291,25 @@ ig_status module_built_launch(module_built *b, const lane_launch *l)
 
 /* ---- variables ---- */
 
+/* The address of the memory of all variables; 0 on devices whose kernels cannot follow pointers in memory. */
+static uint64_t address_of(const backend *dev, const buffer *b)
+{
+    return (uint64_t)(uintptr_t)(dev->share ? dev->share->address(b) : b->device ? NULL : b->data);
+}
+
+ig_status module_reset(const ig_module *m, const backend *dev, buffer *all, const kernel_var *v)
+{
+    const size_t at = (size_t)kernel_global_at(m->tree, v);
+    const uint64_t base = v->addresses ? address_of(dev, all) : 0;
+    TRY(v->init ? dev->write(all, at, v->init, (size_t)v->type->size)
+                : dev->fill(all, at, 0, (size_t)v->type->size));
+    for (const kernel_address *a = v->addresses; a && base; a = a->next) {
+        const uint64_t to = base + kernel_global_at(m->tree, a->of) + (uint64_t)a->offset;
+        TRY(dev->write(all, at + (size_t)a->at, &to, sizeof to));
+    }
+    return IG_OK;
+}
+
 static ig_status fill(const ig_module *m, module_variables *v, uint64_t bytes)
 {
     v->buf = v->dev->alloc(v->dev, (size_t)bytes);
@@ -299,8 +318,7 @@ static ig_status fill(const ig_module *m, module_variables *v, uint64_t bytes)
     TRY(v->dev->fill(v->buf, 0, 0, (size_t)bytes));
     for (const kernel_var *g = m->tree->globals; g; g = g->next)
         if (g->init)
-            TRY(v->dev->write(v->buf, (size_t)kernel_global_at(m->tree, g), g->init,
-                              (size_t)g->type->size));
+            TRY(module_reset(m, v->dev, v->buf, g));
     return IG_OK;
 }
 

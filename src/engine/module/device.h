@@ -67,6 +67,8 @@ void batch_forget(module_built *b);
 
 /* The memory of all variables; buf is NULL if there are none. */
 ig_status module_globals(ig_module *m, const backend *dev, binding *out);
+/* Gives one of them its initial value; all: their memory. */
+ig_status module_reset(const ig_module *m, const backend *dev, buffer *all, const kernel_var *v);
 
 /* Releases everything that the module has on devices. */
 void module_off_devices(ig_module *m);
