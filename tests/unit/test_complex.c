@@ -382,6 +382,9 @@ static void test_refusals(void **state)
     expect_refused(ig_floor(z), "complex");
     expect_refused(ig_astype(z, IG_F32), "real(x)");
     expect_refused(ig_complex(z, z), "real");
+    expect_refused(ig_sum(z, IG_NONE, IG_I32, false), "i32");
+    expect_refused(ig_prod(z, IG_NONE, IG_I32, false), "i32");
+    expect_refused(ig_cumulative_prod(z, IG_NONE, IG_F32, false), "f32");
     assert_true(isnan(ig_item(ig_sum(z, IG_NONE, IG_DTYPE_NONE, false))));
     assert_non_null(strstr(ig_error(NULL), "complex"));
     ig_array *g;

@@ -227,6 +227,9 @@ static int build_part(op_id op, const ig_op *info, const ig_arg *args, int part,
         mine[i] = args[i];
         const ig_arg *a = &args[i];
         const bool many = a->kind == IG_ARG_ARRAYS;
+        if (a->kind == IG_ARG_DTYPE && !dtype_is_complex(a->u.dtype))
+            FAIL_NONE(IG_ERR_DTYPE, "%s: a complex result does not become %s; convert x first",
+                      info->name, ig_dtype_name(a->u.dtype));
         if (a->kind == IG_ARG_DTYPE)
             mine[i].u.dtype = dtype_part(a->u.dtype);
         if (!many && a->kind != IG_ARG_ARRAY)
@@ -418,7 +421,7 @@ static int complex_prod(op_id op, const ig_op *info, const ig_arg *args, ig_arra
     int64_t shape[IG_MAX_NDIM];
     int ndim;
     ig_array *x = as_rows(op, args[0].u.array, arg_ints(&args[1]), args[3].u.b, shape, &ndim);
-    x = x ? complex_cast(x, dtype_complex(arg_dtype(&args[2], (ig_dtype)x->dtype))) : NULL;
+    x = x ? build_cast(x, arg_dtype(&args[2], dtype_complex((ig_dtype)x->dtype))) : NULL;
     if (!x)
         return 0;
     int64_t n = ig_dim(x, -1);
@@ -447,7 +450,9 @@ static int complex_cumulative_prod(op_id op, const ig_op *info, const ig_arg *ar
     if (args[1].kind != IG_ARG_NONE &&
         infer_axis(OP_cumulative_prod, args[1].u.i, x->view.ndim, &axis) != IG_OK)
         return 0;
-    x = complex_cast(x, dtype_complex(arg_dtype(&args[2], (ig_dtype)x->dtype)));
+    x = build_cast(x, arg_dtype(&args[2], dtype_complex((ig_dtype)x->dtype)));
+    if (!x)
+        return 0;
     x = ig_moveaxis(x, IG_AXES(axis), IG_AXES(-1));
     const int64_t n = ig_dim(x, -1);
     for (int64_t by = 1; x && by < n; by *= 2) {
