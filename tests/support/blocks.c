@@ -94,9 +94,8 @@ ig_array *drawn(int seed, ig_ints shape, ig_dtype dtype)
 
 ig_array *drawn_complex(int seed, ig_ints shape)
 {
-    ig_array *x =
-        ig_add(drawn(seed, shape, IG_F32),
-               ig_multiply(drawn(seed + 1000, shape, IG_F32), ig_imaginary(1)));
+    ig_array *x = ig_add(drawn(seed, shape, IG_F32),
+                         ig_multiply(drawn(seed + 1000, shape, IG_F32), ig_imaginary(1)));
     assert_int_equal(ig_eval(&x, 1), IG_OK);
     return x;
 }

@@ -421,13 +421,37 @@ static void test_parts(void **unused)
         }
 }
 
+/* Updates whose axes are those of the result in another order: (1, 1, 1, 14) of (2, 2, 14, 1). */
+static void test_writes(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    char *got[2];
+    size_t bytes;
+    for (int blocks = 0; blocks < 2; blocks++) {
+        ig_array *x = drawn(1, IG_SHAPE(2, 2, 1, 14), IG_F16);
+        x = blocks ? source_of(x, (const int64_t[]){1, 1, 1, 5}) : x;
+        ig_array *y = ig_cumulative_max(x, IG_AXES(2));
+        const int64_t shape[] = {1, 1, 1, 14};
+        ig_array *at = ig_ones((ig_ints){shape, 4}, IG_I32);
+        at = blocks ? source_of(at, (const int64_t[]){1, 1, 1, 5}) : at;
+        ig_array *z = ig_gather(y, at, 0);
+        setenv("IG_BLOCK_BYTES", "64", 1);
+        got[blocks] = elements(gradient_of(ig_sum(z, IG_NONE, IG_DTYPE_NONE, false), y), &bytes);
+        unsetenv("IG_BLOCK_BYTES");
+    }
+    assert_memory_equal(got[0], got[1], bytes);
+    free(got[0]);
+    free(got[1]);
+    ig_scope_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_memory_limit),
-        cmocka_unit_test(test_complex),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_bits),    cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_complex), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,8 @@ static int axis_of(const ig_array *root)
                              root->attr.axis_len == root->view.shape[a];
         if (axis < 0 && indexed)
             axis = a;
-        else if (dst->stride[a] != root->view.stride[a])
-            return -1;
+        else if (dst->stride[a] != root->view.stride[a] || dst->shape[a] > root->view.shape[a])
+            return -1; /* axes in another order have equal strides where lengths are 1 */
     }
     return axis;
 }
