@@ -28,6 +28,22 @@ for file in usr/bin/ingot "$libraries/libingot.so.0" "$libraries/libingot.a" usr
     usr/share/man/man1/ingot.1.gz usr/share/zsh/vendor-completions/_ingot usr/lib/python3/dist-packages/ingot/__init__.py; do
     check "$file" test -s "$temporary/root/$file"
 done
+# Each library that is loaded at run time, by the start of its package's name. NVIDIA's are not in Debian; OpenBLAS replaces BLIS and LAPACK.
+named() {
+    dpkg-deb -f "$temporary/first/${1}_${version}_$architecture.deb" Recommends Suggests | grep -E "(: |, |\| )$2"
+}
+for library in $(grep -rhoE '"lib[a-zA-Z0-9_-]+\.so[.0-9]*"' src --include='*.c' | tr -d '"' | sed 's/\.so.*//; s/_serial$//' | sort -u); do
+    case $library in
+    libcuda | libnvrtc | libcu[bdfs]* | libblis | liblapack) continue ;;
+    libz) package=zlib1g ;;
+    libOpenCL) package=ocl-icd-libopencl1 ;;
+    libcurl-gnutls) package=libcurl3 ;;
+    *) package=$library ;;
+    esac
+    for by in libingot0 ingot; do
+        check "$by names $package, which has $library" named "$by" "$package"
+    done
+done
 check 'the command runs' "$temporary/root/usr/bin/ingot" eval 'sum(arange(4))'
 imports() {
     LD_LIBRARY_PATH=$temporary/root/$libraries PYTHONPATH=$temporary/root/usr/lib/python3/dist-packages \
