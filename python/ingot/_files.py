@@ -11,8 +11,35 @@ _STORE = re.compile(r"\.zarr$|\.(h5|hdf5)(/|$)")  # written block by block
 
 
 def load(path):
-    """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors)."""
+    """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors). Of .parquet files,
+    which need pyarrow, columns of texts become lists."""
+    if os.fspath(path).endswith(".parquet"):
+        return _load_parquet(path)
     return _ingot._load_all(path) if os.fspath(path).endswith(_SETS) else _ingot._load(path)
+
+
+def _load_parquet(path):
+    """The columns by name: arrays of numbers and bools, lists of texts."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError(f"load: '{path}': .parquet files are read by pyarrow, which is not installed; run pip install pyarrow") from error
+    kinds, columns = pyarrow.types, {}
+    table = pyarrow.parquet.read_table(path)
+    for name, column in zip(table.column_names, table.columns):
+        if kinds.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        kind = column.type
+        texts = kinds.is_string(kind) or kinds.is_large_string(kind)
+        if name in columns:
+            raise ValueError(f"load: '{path}': two columns are named '{name}'")
+        if column.null_count:
+            raise ValueError(f"load: '{path}': the column '{name}' has {column.null_count} nulls; fill or drop them")
+        if not texts and not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind)):
+            raise TypeError(f"load: '{path}': the column '{name}' has the type {kind}; numbers, bools and texts can be read")
+        columns[name] = column.to_pylist() if texts else _ingot.asarray(column.to_numpy())
+    return columns
 
 
 def open(path):

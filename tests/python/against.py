@@ -25,6 +25,18 @@ def raises(name, kind, call, says=""):
         check(name, False, "raised nothing")
 
 
+def says(name, kind, words, call):
+    """Checks that call raises this kind of exception, and that its message has these words."""
+    try:
+        call()
+    except kind as error:
+        check(name, all(word in str(error) for word in words), f"says {error}")
+    except Exception as error:
+        check(name, False, f"raised {error!r}")
+    else:
+        check(name, False, "raised nothing")
+
+
 def same(name, got, want, tolerance=0.0):
     """Checks shape, dtype and elements of an array against NumPy's."""
     got, want = np.asarray(got), np.asarray(want)

@@ -2,9 +2,11 @@
 import copy
 import gc
 import pickle
+import sys
+import unittest.mock
 import weakref
 
-from against import attempt, check, finish, ig, np, raises, rng, same
+from against import attempt, check, finish, ig, np, raises, rng, same, says, skip
 
 
 def conversion():
@@ -156,6 +158,28 @@ def files(folder):
         check(name, list(back) == ["a", "b"] and np.array_equal(np.asarray(back["a"]), np.asarray(x)))
 
 
+def parquet(folder):
+    path = folder / "x.parquet"
+    with unittest.mock.patch.dict(sys.modules, {"pyarrow": None}):
+        says("without pyarrow", ImportError, ["pip install pyarrow"], lambda: ig.load(path))
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        return skip("parquet", "pyarrow is not there")
+    columns = {"n": np.arange(3, dtype="i2"), "x": np.array([0.5, 1.5, np.nan]), "yes": np.array([True, False, True])}
+    texts = {"name": ["a", "", "é"], "kind": pyarrow.array(["u", "v", "u"]).dictionary_encode()}
+    pyarrow.parquet.write_table(pyarrow.table({**columns, **texts}), path)
+    back = ig.load(path)
+    check("parquet: names", list(back) == ["n", "x", "yes", "name", "kind"])
+    for name, column in columns.items():
+        same(f"parquet: {name}", back[name], column)
+    check("parquet: texts", back["name"] == ["a", "", "é"] and back["kind"] == ["u", "v", "u"])
+    for name, column in {"gap": [1, None], "when": pyarrow.array([1, 2], "timestamp[s]")}.items():
+        pyarrow.parquet.write_table(pyarrow.table({name: column}), path)
+        says(f"parquet: {name}", (TypeError, ValueError), [f"'{name}'"], lambda: ig.load(path))
+
+
 def leaks():
     """No memory is left after many calls of each kind."""
     x, w = ig.ones((8, 8)), np.ones((8, 8), "f4")
@@ -241,6 +265,7 @@ def main():
         attempt(test.__name__, test)
     with tempfile.TemporaryDirectory() as folder:
         attempt("files", files, pathlib.Path(folder))
+        attempt("parquet", parquet, pathlib.Path(folder))
     finish()
 
 

@@ -2,7 +2,7 @@
 import os
 import tempfile
 
-from against import attempt, check, finish, ig, np, skip
+from against import attempt, check, finish, ig, np, says, skip
 
 try:
     import zarr
@@ -19,18 +19,6 @@ def saved(folder, **options):
     y = zarr.open_array(path, mode="r")
     check(f"zarr-python reads {options}", np.array_equal(y[:], VALUES))
     return y
-
-
-def says(name, kind, words, call):
-    """Checks that call raises this kind of exception, and that its message has these words."""
-    try:
-        call()
-    except kind as error:
-        check(name, all(word in str(error) for word in words), f"says {error}")
-    except Exception as error:
-        check(name, False, f"raised {error!r}")
-    else:
-        check(name, False, "raised nothing")
 
 
 def test_chunks():
