@@ -101,75 +101,38 @@ static void card_absent(str *t, const ig_absent *a, bool color)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_text(str *t, const char *name, const char *s)
-{
-    str_printf(t, "\"%s\": ", name);
-    if (s)
-        json_string(t, s);
-    else
-        str_puts(t, "null");
-    str_puts(t, ", ");
-}
-
-/* Removes the last comma, and adds end. */
-static void json_close(str *t, const char *end)
-{
-    if (t->n > 2 && strcmp(t->s + t->n - 2, ", ") == 0)
-        t->s[t->n -= 2] = 0;
-    str_puts(t, end);
-}
-
 static void json_libraries(str *t, const char *device)
 {
     const ig_library *l;
-    str_puts(t, "\"libraries\": [");
-    for (int i = 0; (l = ig_device_library(device, i)); i++) {
-        str_puts(t, "{");
-        json_text(t, "name", l->name);
-        json_text(t, "path", l->path);
-        json_text(t, "remedy", l->remedy);
-        json_close(t, "}, ");
-    }
-    json_close(t, "], ");
+    str_json(t, "libraries: [");
+    for (int i = 0; (l = ig_device_library(device, i)); i++)
+        str_json(t, "{name: %s, path: %s, remedy: %s}", l->name, l->path, l->remedy);
+    str_json(t, "]");
 }
 
 static void json_device(str *t, const ig_device_info *d)
 {
-    str_puts(t, "{");
-    json_text(t, "name", d->name);
-    json_text(t, "kind", d->kind);
-    json_text(t, "model", d->model);
-    json_text(t, "level", d->level);
-    json_text(t, "levels", d->levels);
-    json_text(t, "isa", d->isa);
-    json_text(t, "note", d->note);
-    json_text(t, "blas", d->blas);
-    json_text(t, "driver", d->driver);
-    json_text(t, "limits", d->limits);
+    str_json(t, "{name: %s, kind: %s, model: %s, level: %s, levels: %s, isa: %s", d->name, d->kind,
+             d->model, d->level, d->levels, d->isa);
+    str_json(t, "note: %s, blas: %s, driver: %s, limits: %s", d->note, d->blas, d->driver,
+             d->limits);
     json_libraries(t, d->name);
-    str_printf(t, "\"runs_arrays\": %s, \"runs_kernels\": %s, ", d->runs_arrays ? "true" : "false",
-               d->runs_kernels ? "true" : "false");
-    str_printf(t,
-               "\"cores\": %d, \"performance_cores\": %d, \"efficiency_cores\": %d, "
-               "\"threads\": %d, \"quota\": %g, \"memory\": %llu, "
-               "\"memory_limit\": %llu, \"cache\": [%llu, %llu, %llu]}",
-               d->cores, d->performance_cores, d->efficiency_cores, d->threads, d->quota,
-               (unsigned long long)d->memory, (unsigned long long)d->memory_limit,
-               (unsigned long long)d->cache[0], (unsigned long long)d->cache[1],
-               (unsigned long long)d->cache[2]);
+    str_json(t, "runs_arrays: %hhd, runs_kernels: %hhd", d->runs_arrays, d->runs_kernels);
+    str_json(t, "cores: %d, performance_cores: %d, efficiency_cores: %d, threads: %d, quota: %g",
+             d->cores, d->performance_cores, d->efficiency_cores, d->threads, d->quota);
+    str_json(t, "memory: %llu, memory_limit: %llu, cache: [%llu, %llu, %llu]}",
+             (unsigned long long)d->memory, (unsigned long long)d->memory_limit,
+             (unsigned long long)d->cache[0], (unsigned long long)d->cache[1],
+             (unsigned long long)d->cache[2]);
 }
 
 static void json_absent(str *t, const ig_machine *m)
 {
-    str_puts(t, "\"absent\": [");
-    for (int i = 0; i < m->n_absent; i++) {
-        str_puts(t, "{");
-        json_text(t, "name", m->absent[i].name);
-        json_text(t, "why", m->absent[i].why);
-        json_text(t, "remedy", m->absent[i].remedy);
-        json_close(t, "}, ");
-    }
-    json_close(t, "]");
+    str_json(t, "], absent: [");
+    for (int i = 0; i < m->n_absent; i++)
+        str_json(t, "{name: %s, why: %s, remedy: %s}", m->absent[i].name, m->absent[i].why,
+                 m->absent[i].remedy);
+    str_json(t, "]");
 }
 
 static const char *const severities[] = {
@@ -177,23 +140,16 @@ static const char *const severities[] = {
 
 static void json_machine(str *t, const ig_machine *m)
 {
-    str_puts(t, "\"machine\": {");
-    json_text(t, "system", m->system);
-    json_text(t, "distribution", m->distribution);
-    json_text(t, "arch", m->arch);
-    json_text(t, "virtual_machine", m->virtual_machine);
-    json_text(t, "container", m->container);
-    json_close(t, "}, \"findings\": [");
+    str_json(t,
+             "machine: {system: %s, distribution: %s, arch: %s, virtual_machine: %s, "
+             "container: %s}, findings: [",
+             m->system, m->distribution, m->arch, m->virtual_machine, m->container);
     for (int i = 0; i < m->n_findings; i++) {
         const ig_finding *f = &m->findings[i];
-        str_puts(t, "{");
-        json_text(t, "severity", severities[f->severity]);
-        json_text(t, "subject", f->subject);
-        json_text(t, "what", f->what);
-        json_text(t, "remedy", f->remedy);
-        json_close(t, "}, ");
+        str_json(t, "{severity: %s, subject: %s, what: %s, remedy: %s}", severities[f->severity],
+                 f->subject, f->what, f->remedy);
     }
-    json_close(t, "]");
+    str_json(t, "]");
 }
 
 /* ---- the doctor ----------------------------------------------------------------------------- */
@@ -262,18 +218,18 @@ static void doctor(str *t, const ig_machine *m, bool color)
 
 static bool devices(str *t, const ig_machine *m, bool json, bool color)
 {
-    str_puts(t, json ? "\"devices\": [" : "");
+    if (json)
+        str_json(t, "{schema: 1, devices: [");
     for (int i = 0; i < ig_device_count(); i++) {
         ig_device_info d = {0};
         if (ig_device_get(i, &d) != IG_OK)
             return false;
-        str_puts(t, i == 0 ? "" : json ? ", " : "\n");
+        str_puts(t, i && !json ? "\n" : "");
         if (json)
             json_device(t, &d);
         else
             card(t, &d, color);
     }
-    str_puts(t, json ? "], " : "");
     if (json)
         json_absent(t, m);
     for (int i = 0; !json && i < m->n_absent; i++) {
@@ -299,16 +255,14 @@ static int show(const command *c, int argc, char **argv, const bool *json,
     bool color = color_for(stdout), fine = true;
     ig_machine *m = ig_machine_get();
     str t = {0};
-    str_puts(&t, *json ? "{\"schema\": 1, " : "");
     if (m && (!with_doctor || *json))
         fine = devices(&t, m, *json, color);
     else if (m)
         doctor(&t, m, color);
-    if (m && with_doctor && *json) {
-        str_puts(&t, ", ");
+    if (m && with_doctor && *json)
         json_machine(&t, m);
-    }
-    str_puts(&t, *json ? "}\n" : "");
+    if (*json)
+        str_json(&t, "}\n");
     if (m && fine)
         text_print(stdout, t.s);
     str_free(&t);

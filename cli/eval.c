@@ -105,10 +105,8 @@ static ig_array **arrays_of(const value *v, int *n)
 static void json_time(str *t, const timing *timed)
 {
     if (timed->runs)
-        str_printf(t,
-                   ", \"time\": {\"median_ms\": %.6g, \"min_ms\": %.6g, \"max_ms\": %.6g, "
-                   "\"runs\": %d}",
-                   timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
+        str_json(t, "time: {median_ms: %.6g, min_ms: %.6g, max_ms: %.6g, runs: %d}",
+                 timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
 }
 
 /* Adds the schedule. JSON is left open, without its closing brace. */
@@ -123,8 +121,7 @@ static bool explain(const session *s, const value *v, str *t)
     if (!shown)
         return false;
     if (s->set->json) {
-        str_puts(t, "{\"schema\": 1, \"explain\": ");
-        json_string(t, shown);
+        str_json(t, "{schema: 1, explain: %s", shown);
     } else {
         str_puts(t, shown);
         while (t->n && t->s[t->n - 1] == '\n')
@@ -136,22 +133,20 @@ static bool explain(const session *s, const value *v, str *t)
 
 static void json_report(str *t, const ig_verify_report *r)
 {
-    str_printf(
-        t,
-        "{\"schema\": 1, \"verify\": {\"device\": \"%s\", \"operations\": %d, \"failed\": %d, "
-        "\"elements\": %lld, \"worst_ulp\": %.6g, \"worst_relative\": %.6g, \"worst_bound\": ",
-        ig_device(), r->nodes, r->failed, (long long)r->elements, r->worst_ulp, r->worst_relative);
-    str_printf(t, isfinite(r->worst_bound) ? "%.6g" : "\"%g\"", r->worst_bound);
-    str_puts(t, ", \"first_failure\": ");
-    if (r->failed) {
-        str_printf(t, "{\"operation\": %d, \"op\": \"%s\", \"fused\": %s, \"text\": ", r->node,
-                   r->op, r->fused ? "true" : "false");
-        json_string(t, r->text);
-        str_puts(t, "}");
-    } else {
-        str_puts(t, "null");
-    }
-    str_puts(t, "}");
+    str_json(t,
+             "{schema: 1, verify: {device: %s, operations: %d, failed: %d, elements: %lld, "
+             "worst_ulp: %.6g, worst_relative: %.6g",
+             ig_device(), r->nodes, r->failed, (long long)r->elements, r->worst_ulp,
+             r->worst_relative);
+    if (isfinite(r->worst_bound))
+        str_json(t, "worst_bound: %.6g", r->worst_bound);
+    else
+        str_json(t, "worst_bound: %s", isnan(r->worst_bound) ? "nan" : "inf");
+    if (r->failed)
+        str_json(t, "first_failure: {operation: %d, op: %s, fused: %hhd, text: %s}}", r->node,
+                 r->op, r->fused, r->text);
+    else
+        str_json(t, "first_failure: null}");
 }
 
 /* Compares the value with f64 and adds the report. *wrong: it differs too much. JSON is left open. */
@@ -181,7 +176,7 @@ static bool show(const session *s, const value *v, str *t)
 {
     if (!s->set->json)
         return v->kind == V_NONE || print_value(t, v, s->set->full);
-    str_puts(t, "{\"schema\": 1, ");
+    str_json(t, "{schema: 1");
     return json_value(t, v);
 }
 
@@ -268,10 +263,10 @@ static int finish(const session *s, value *v)
     if (set->json && t.n) {
         json_time(&t, &timed);
         if (!asks && ig_fallback_count()) {
-            str_puts(&t, ", \"fallback\": ");
+            str_json(&t, "fallback:");
             fallback_text(&t, true);
         }
-        str_puts(&t, "}");
+        str_json(&t, "}");
     }
     if (!fine)
         code = fail_library(s->command);

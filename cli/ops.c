@@ -131,112 +131,76 @@ void ops_nearest(str *t, const char *name)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_string_member(str *t, const char *name, const char *s)
-{
-    str_printf(t, "\"%s\": ", name);
-    json_string(t, s);
-}
-
-static void json_member(str *t, const char *name, const char *s)
-{
-    json_string_member(t, name, s);
-    str_puts(t, ", ");
-}
-
 static void json_param(str *t, const ig_param *p)
 {
     static const char *const kinds[] = {
         [IG_ARG_ARRAY] = "array", [IG_ARG_ARRAYS] = "arrays", [IG_ARG_INT] = "int",
         [IG_ARG_FLOAT] = "float", [IG_ARG_BOOL] = "bool",     [IG_ARG_INTS] = "ints",
         [IG_ARG_DTYPE] = "dtype", [IG_ARG_STRING] = "str"};
-    str_puts(t, "{");
-    json_member(t, "name", p->name);
-    str_puts(t, "\"kinds\": [");
-    const char *comma = "";
+    str_json(t, "{name: %s, kinds: [", p->name);
     for (unsigned k = 1; k < sizeof kinds / sizeof *kinds; k++)
-        if (p->kinds & 1u << k) {
-            str_printf(t, "%s\"%s\"", comma, kinds[k]);
-            comma = ", ";
-        }
-    str_printf(t, "], \"required\": %s, \"variadic\": %s}", p->required ? "true" : "false",
-               p->variadic ? "true" : "false");
+        if (p->kinds & 1u << k)
+            str_json(t, "%s", kinds[k]);
+    str_json(t, "], required: %hhd, variadic: %hhd}", p->required, p->variadic);
 }
 
 static void json_op(str *t, const ig_op *op, const char *device)
 {
-    str_puts(t, "{");
-    json_member(t, "name", op->name);
-    json_member(t, "class", op->cls);
-    json_member(t, "signature", op->signature);
-    json_member(t, "doc", op->doc);
-    str_printf(t, "\"evaluates\": %s, \"ulp\": %g, \"params\": [", op->evaluates ? "true" : "false",
-               op->ulp);
-    for (int i = 0; i < op->n_params; i++) {
-        str_puts(t, i ? ", " : "");
+    str_json(t, "name: %s, class: %s, signature: %s, doc: %s, evaluates: %hhd, ulp: %g, params: [",
+             op->name, op->cls, op->signature, op->doc, op->evaluates, op->ulp);
+    for (int i = 0; i < op->n_params; i++)
         json_param(t, &op->params[i]);
-    }
-    str_puts(t, "], \"support\": ");
+    str_json(t, "], support:");
     support_json(t, op, device);
-    str_puts(t, "}");
+    str_json(t, "}");
 }
 
 /* Facts about the devices in the table's columns. */
 static void json_devices(str *t, const char *only)
 {
-    const char *comma = "";
     for (int k = 0; k < ig_device_count(); k++) {
         ig_device_info d = {0};
-        if (ig_device_get(k, &d) != IG_OK || !support_lists(&d, only))
-            continue;
-        str_printf(t, "%s{\"name\": \"%s\", \"flushes_subnormals\": %s}", comma, d.name,
-                   d.flushes_subnormals ? "true" : "false");
-        comma = ", ";
+        if (ig_device_get(k, &d) == IG_OK && support_lists(&d, only))
+            str_json(t, "{name: %s, flushes_subnormals: %hhd}", d.name, d.flushes_subnormals);
     }
 }
 
 /* The other names of ops, and the calculator's own functions. */
 static void json_aliases(str *t)
 {
-    str_puts(t, ",\n\"aliases\": [");
+    str_json(t, "\naliases: [");
     for (int i = 0; i < ig_alias_count(); i++) {
         const ig_alias *a = ig_alias_at(i);
         const char *const kinds[] = {"op", "params", "expression", "advice"};
         const char *const texts[] = {a->op, a->params, a->expression, a->advice};
-        str_puts(t, i ? ",\n{" : "{");
-        json_string_member(t, "name", a->name);
+        str_json(t, i ? "\n{name: %s" : "{name: %s", a->name);
         for (int k = 0; k < 4; k++)
-            if (texts[k]) {
-                str_puts(t, ", ");
-                json_string_member(t, kinds[k], texts[k]);
-            }
-        str_puts(t, "}");
+            if (texts[k])
+                str_json(t, "%s: %s", kinds[k], texts[k]);
+        str_json(t, "}");
     }
-    str_puts(t, "],\n\"calculator\": [");
-    for (int i = 0; calc_builtin_at(i); i++) {
-        str_puts(t, i ? ", " : "");
-        json_string(t, calc_builtin_at(i)->name);
-    }
-    str_puts(t, "]");
+    str_json(t, "],\ncalculator: [");
+    for (int i = 0; calc_builtin_at(i); i++)
+        str_json(t, "%s", calc_builtin_at(i)->name);
+    str_json(t, "]");
 }
 
 static void json_ops(str *t, const char *only, const char *device)
 {
-    str_puts(t, "{\"schema\": 1, \"devices\": [");
+    str_json(t, "{schema: 1, devices: [");
     json_devices(t, device);
-    str_puts(t, "], \"ops\": [");
-    const char *comma = "";
+    str_json(t, "], ops: [");
     for (int i = 0; i < ig_op_count(); i++) {
         const ig_op *op = ig_op_at(i);
-        if (only && strcmp(only, op->name) != 0)
-            continue;
-        str_puts(t, comma);
-        json_op(t, op, device);
-        comma = ",\n";
+        if (!only || strcmp(only, op->name) == 0) {
+            str_json(t, !only && i ? "\n{" : "{");
+            json_op(t, op, device);
+        }
     }
-    str_puts(t, "]");
+    str_json(t, "]");
     if (!only)
         json_aliases(t);
-    str_puts(t, "}\n");
+    str_json(t, "}\n");
 }
 
 /* ---- the verb ------------------------------------------------------------------------------- */

@@ -475,22 +475,14 @@ void fallback_text(str *t, bool json)
 {
     ig_fallback_row r = {0};
     if (json)
-        str_puts(t, "[");
-    for (int i = 0; i < ig_fallback_count() && ig_fallback_get(i, &r) == IG_OK; i++) {
-        if (!json) {
+        str_json(t, "[");
+    for (int i = 0; i < ig_fallback_count() && ig_fallback_get(i, &r) == IG_OK; i++)
+        if (json)
+            str_json(t, "{device: %s, op: %s, why: %s, runs: %llu, bytes: %llu}", r.device, r.op,
+                     r.why, (unsigned long long)r.runs, (unsigned long long)r.bytes);
+        else
             str_printf(t, "the CPU ran '%s' for %s: %s (%llu runs, %llu bytes moved)\n", r.op,
                        r.device, r.why, (unsigned long long)r.runs, (unsigned long long)r.bytes);
-            continue;
-        }
-        str_puts(t, i ? ", {\"device\": " : "{\"device\": ");
-        json_string(t, r.device);
-        str_puts(t, ", \"op\": ");
-        json_string(t, r.op);
-        str_puts(t, ", \"why\": ");
-        json_string(t, r.why);
-        str_printf(t, ", \"runs\": %llu, \"bytes\": %llu}", (unsigned long long)r.runs,
-                   (unsigned long long)r.bytes);
-    }
     if (json)
-        str_puts(t, "]");
+        str_json(t, "]");
 }

@@ -11,6 +11,7 @@
 #include <ingot.h>
 
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/size.h"
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -93,32 +94,31 @@ void str_free(str *t)
     *t = (str){0};
 }
 
-void json_string(str *t, const char *s)
+void str_json(str *t, const char *format, ...)
 {
-    const bool utf8 = json_is_utf8(s); /* a path or a model's name may be in another encoding */
-    str_puts(t, "\"");
-    for (; *s; s++) {
-        if (!utf8 && (unsigned char)*s >= 0x80)
-            str_puts(t, "?");
-        else if (*s == '"' || *s == '\\')
-            str_printf(t, "\\%c", *s);
-        else if ((unsigned char)*s < 0x20)
-            str_printf(t, "\\u%04x", *s);
-        else
-            str_add(t, s, 1);
-    }
-    str_puts(t, "\"");
+    text part = {0};
+    va_list args;
+    va_start(args, format);
+    json_add_list(&part, t->n ? t->s[t->n - 1] : '\0', format, args);
+    va_end(args);
+    char *s = heap_or_exit(text_take(&part));
+    str_puts(t, s);
+    memory_free(s);
 }
 
-void json_float(str *t, double value)
+void str_json_raw(str *t, const char *json)
 {
-    char digits[IG_FLOAT_TEXT];
-    if (!isfinite(value)) {
-        str_puts(t, "null");
-        return;
-    }
-    ig_float_text((double)(float)value, IG_F32, digits);
-    str_puts(t, digits);
+    if (t->n && json_comma_after(t->s[t->n - 1]))
+        str_puts(t, ", ");
+    str_puts(t, json);
+}
+
+void str_json_float(str *t, double value)
+{
+    char digits[IG_FLOAT_TEXT] = "null";
+    if (isfinite(value))
+        ig_float_text((double)(float)value, IG_F32, digits);
+    str_json_raw(t, digits);
 }
 
 bool str_ends(const char *s, const char *suffix)

@@ -30,9 +30,11 @@ void str_trim(str *t); /* drops trailing blanks */
 void str_free(str *t);
 /* "3 x any x 5": a negative length is any. */
 void str_lengths(str *t, const int64_t *dims, int n);
-void json_string(str *t, const char *s); /* quoted and escaped */
-void json_float(str *t,
-                double value); /* with the fewest digits of an f32; null if it is not finite */
+/* Adds JSON; see json_add in base/json.h for the format. */
+void str_json(str *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void str_json_raw(str *t, const char *json); /* adds a value that is JSON already */
+/* Adds the fewest digits of an f32; null if it is not finite. */
+void str_json_float(str *t, double value);
 /* True if s ends with the suffix, in any case, and is longer. */
 bool str_ends(const char *s, const char *suffix);
 

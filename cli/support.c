@@ -154,35 +154,28 @@ void support_markdown(str *t)
 
 static void json_dtypes(str *t, const support *s)
 {
-    const char *comma = "";
     for (ig_dtype d = IG_BOOL; d <= IG_F64; d++) {
         if (s->is[d] == TAKING_NONE)
             continue;
-        str_printf(t, "%s\"%s\": {\"by\": \"%s\"", comma, ig_dtype_name(d),
-                   s->why[d] ? "refused" : "native");
-        comma = ", ";
-        if (s->why[d]) {
-            str_puts(t, ", \"why\": ");
-            json_string(t, s->why[d]);
-        }
-        str_puts(t, "}");
+        str_json(t, "%s: {by: %s", ig_dtype_name(d), s->why[d] ? "refused" : "native");
+        if (s->why[d])
+            str_json(t, "why: %s", s->why[d]);
+        str_json(t, "}");
     }
 }
 
 void support_json(str *t, const ig_op *op, const char *only)
 {
-    const char *comma = "";
-    str_puts(t, "{");
+    str_json(t, "{");
     for (int k = 0; k < ig_device_count(); k++) {
         ig_device_info d = {0};
         if (ig_device_get(k, &d) != IG_OK || !support_lists(&d, only))
             continue;
         support s = support_ask(op, d.name);
-        str_printf(t, "%s\"%s\": {", comma, d.name);
+        str_json(t, "%s: {", d.name);
         json_dtypes(t, &s);
-        str_puts(t, "}");
-        comma = ", ";
+        str_json(t, "}");
         support_free(&s);
     }
-    str_puts(t, "}");
+    str_json(t, "}");
 }

@@ -30,31 +30,16 @@ static bool read_language(const char *s, void *place)
     return strcmp(s, "opencl") == 0 || strcmp(s, "metal") == 0 || strcmp(s, "cuda") == 0;
 }
 
-static void json_or_null(str *t, const char *name, const char *s, const char *end)
-{
-    str_printf(t, "\"%s\": ", name);
-    if (s)
-        json_string(t, s);
-    else
-        str_puts(t, "null");
-    str_puts(t, end);
-}
-
 static void show_json(const ig_translations *all, const char *to)
 {
     str t = {0};
-    str_puts(&t, "{\"schema\": 1, ");
-    json_or_null(&t, "to", to, ", ");
-    json_or_null(&t, "said", all->said, ", \"kernels\": [");
+    str_json(&t, "{schema: 1, to: %s, said: %s, kernels: [", to, all->said);
     for (int i = 0; i < all->n; i++) {
         const ig_translation *k = &all->at[i];
-        str_puts(&t, i ? ",\n  {" : "\n  {");
-        json_or_null(&t, "kernel", k->kernel, ", ");
-        json_or_null(&t, "entry", k->entry, ", ");
-        json_or_null(&t, "text", k->text, ", ");
-        json_or_null(&t, "said", k->said, "}");
+        str_json(&t, "\n  {kernel: %s, entry: %s, text: %s, said: %s}", k->kernel, k->entry,
+                 k->text, k->said);
     }
-    str_puts(&t, "\n]}\n");
+    str_json(&t, "\n]}\n");
     text_print(stdout, t.s);
     str_free(&t);
 }

@@ -563,24 +563,16 @@ const char *row_doubt(const result_row *row)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static void write_text(str *t, const char *s)
-{
-    if (s)
-        json_string(t, s);
-    else
-        str_puts(t, "null");
-}
-
 static void write_samples(str *t, const result_row *row)
 {
-    str_puts(t, "[");
+    str_json(t, "[");
     for (int i = 0, pass = 0; i < row->n; pass++) {
-        str_puts(t, pass ? ", [" : "[");
-        for (bool first = true; i < row->n && row->round[i] <= pass; i++, first = false)
-            str_printf(t, first ? "%.9g" : ", %.9g", row->seconds[i]);
-        str_puts(t, "]");
+        str_json(t, "[");
+        for (; i < row->n && row->round[i] <= pass; i++)
+            str_json(t, "%.9g", row->seconds[i]);
+        str_json(t, "]");
     }
-    str_puts(t, "]");
+    str_json(t, "]");
 }
 
 static void write_record(str *t, const record *of, const void *from);
@@ -590,38 +582,34 @@ static void write_list(str *t, const field *f, const void *from)
 {
     const int n = *(const int *)((const char *)from + f->count);
     const char *items = *(char *const *)((const char *)from + f->at);
-    str_puts(t, "[");
-    for (int i = 0; i < n; i++) {
-        str_puts(t, i ? ",\n  " : "\n  ");
+    str_json(t, "[");
+    for (int i = 0; i < n; i++)
         write_record(t, f->of, items + (size_t)i * f->of->bytes);
-    }
-    str_puts(t, "]");
+    str_json(t, "]");
 }
 
 static void write_texts(str *t, const char *const *texts, int n)
 {
-    str_puts(t, "[");
-    for (int i = 0; i < n; i++) {
-        str_puts(t, i ? ", " : "");
-        write_text(t, texts[i]);
-    }
-    str_puts(t, "]");
+    str_json(t, "[");
+    for (int i = 0; i < n; i++)
+        str_json(t, "%s", texts[i]);
+    str_json(t, "]");
 }
 
 static void write_counts(str *t, const int *counts, int n)
 {
-    str_puts(t, "[");
+    str_json(t, "[");
     for (int i = 0; i < n; i++)
-        str_printf(t, i ? ", %d" : "%d", counts[i]);
-    str_puts(t, "]");
+        str_json(t, "%d", counts[i]);
+    str_json(t, "]");
 }
 
 static void write_reals(str *t, const double *reals, int n)
 {
-    str_puts(t, "[");
+    str_json(t, "[");
     for (int i = 0; i < n; i++)
-        str_printf(t, i ? ", %.9g" : "%.9g", reals[i]);
-    str_puts(t, "]");
+        str_json(t, "%.9g", reals[i]);
+    str_json(t, "]");
 }
 
 static void write_field(str *t, const field *f, const void *from)
@@ -631,14 +619,14 @@ static void write_field(str *t, const field *f, const void *from)
     const uint64_t *sizes = place;
     switch (f->kind) {
     case TEXT:
-    case NAME: write_text(t, *(const char *const *)place); break;
-    case YESNO: str_puts(t, *(const bool *)place ? "true" : "false"); break;
-    case COUNT: str_printf(t, "%d", *(const int *)place); break;
-    case SIZE: str_printf(t, "%llu", (unsigned long long)*sizes); break;
-    case REAL: str_printf(t, "%.15g", *(const double *)place); break;
+    case NAME: str_json(t, "%s", *(const char *const *)place); break;
+    case YESNO: str_json(t, "%hhd", *(const bool *)place); break;
+    case COUNT: str_json(t, "%d", *(const int *)place); break;
+    case SIZE: str_json(t, "%llu", (unsigned long long)*sizes); break;
+    case REAL: str_json(t, "%.15g", *(const double *)place); break;
     case CACHES:
-        str_printf(t, "[%llu, %llu, %llu]", (unsigned long long)sizes[0],
-                   (unsigned long long)sizes[1], (unsigned long long)sizes[2]);
+        str_json(t, "[%llu, %llu, %llu]", (unsigned long long)sizes[0],
+                 (unsigned long long)sizes[1], (unsigned long long)sizes[2]);
         break;
     case TEXTS: write_texts(t, *(const char *const *const *)place, *count); break;
     case COUNTS: write_counts(t, *(const int *const *)place, *count); break;
@@ -651,12 +639,12 @@ static void write_field(str *t, const field *f, const void *from)
 static void write_record(str *t, const record *of, const void *from)
 {
     const bool outermost = of == &file_record;
-    str_puts(t, "{");
+    str_json(t, outermost ? "{" : "\n  {");
     for (const field *f = of->fields; f->key; f++) {
-        str_printf(t, "%s\"%s\": ", f == of->fields ? "" : outermost ? ",\n " : ", ", f->key);
+        str_json(t, outermost && f != of->fields ? "\n %s:" : "%s:", f->key);
         write_field(t, f, from);
     }
-    str_puts(t, "}");
+    str_json(t, "}");
 }
 
 void result_json(const result *r, str *t)

@@ -204,17 +204,12 @@ void jobs_free(job_list *list)
 
 static void list_json(str *t)
 {
-    bool first = true;
-    str_puts(t, "{\"schema\": 1, \"works\": [");
+    str_json(t, "{schema: 1, works: [");
     for (int i = 0; i < TABLES; i++)
-        for (const work *w = tables[i]; w->name; w++, first = false) {
-            str_printf(t, "%s\n  {\"name\": \"%s\", \"group\": \"%s\", \"sizes\": \"%s\", ",
-                       first ? "" : ",", w->name, w->group, w->sizes);
-            str_printf(t, "\"dtypes\": \"%s\", \"input\": ", w->dtypes);
-            json_string(t, w->input);
-            str_puts(t, "}");
-        }
-    str_puts(t, "]}\n");
+        for (const work *w = tables[i]; w->name; w++)
+            str_json(t, "\n  {name: %s, group: %s, sizes: %s, dtypes: %s, input: %s}", w->name,
+                     w->group, w->sizes, w->dtypes, w->input);
+    str_json(t, "]}\n");
 }
 
 void works_list(str *t, bool json)

@@ -35,29 +35,33 @@ static void tokenizer_cost(job *j)
     j->memory_bytes = 64 << 20;
 }
 
+static void token_write(str *t, int *id, const char *mark, const char *letters)
+{
+    char token[8];
+    snprintf(token, sizeof token, "%s%s", mark, letters);
+    str_json(t, "%s: %d", token, (*id)++);
+}
+
 /* Letters and some syllables, as tokens at the start of a word and inside it. */
 static void vocabulary_write(str *t)
 {
     static const char *const consonants = "bcdfghjklmnpqrstvwxyz", *const vowels = "aeiou";
     int id = 1;
-    str_puts(
-        t,
-        "{\"added_tokens\": [], \"normalizer\": {\"type\": \"BertNormalizer\"}, \"pre_tokenizer\": "
-        "{\"type\": \"BertPreTokenizer\"}, \"model\": {\"type\": \"WordPiece\", \"unk_token\": "
-        "\"[UNK]\", "
-        "\"vocab\": {\"[UNK]\": 0");
+    str_json(t, "{added_tokens: [], normalizer: {type: BertNormalizer}");
+    str_json(t, "pre_tokenizer: {type: BertPreTokenizer}");
+    str_json(t, "model: {type: WordPiece, unk_token: %s, vocab: {%s: 0", "[UNK]", "[UNK]");
     for (int behind = 0; behind < 2; behind++) {
         const char *mark = behind ? "##" : "";
         for (char c = 'a'; c <= 'z'; c++)
-            str_printf(t, ", \"%s%c\": %d", mark, c, id++);
+            token_write(t, &id, mark, (char[]){c, 0});
         for (const char *c = consonants; *c; c++)
             for (const char *v = vowels; *v; v++) {
-                str_printf(t, ", \"%s%c%c\": %d", mark, *c, *v, id++);
+                token_write(t, &id, mark, (char[]){*c, *v, 0});
                 for (const char *e = "nrst"; *e; e++)
-                    str_printf(t, ", \"%s%c%c%c\": %d", mark, *c, *v, *e, id++);
+                    token_write(t, &id, mark, (char[]){*c, *v, *e, 0});
             }
     }
-    str_printf(t, ", \".\": %d}}}", id);
+    str_json(t, ".: %d}}}", id);
 }
 
 static ig_tokenizer *tokenizer_new(void)

@@ -7,16 +7,19 @@
 static void json_number(str *t, const value *v, ig_dtype dtype)
 {
     if (v->kind == V_BOOL) {
-        str_puts(t, v->u.b ? "true" : "false");
+        str_json(t, "%hhd", v->u.b);
     } else if (v->kind == V_FLOAT) {
-        const char *quote = isfinite(v->u.f) ? "" : "\"";
-        str_puts(t, quote);
-        print_float(t, v->u.f, dtype);
-        str_puts(t, quote);
+        str digits = {0};
+        print_float(&digits, v->u.f, dtype);
+        if (isfinite(v->u.f))
+            str_json_raw(t, digits.s);
+        else
+            str_json(t, "%s", digits.s);
+        str_free(&digits);
     } else if (dtype == IG_U64) {
-        str_printf(t, "%llu", (unsigned long long)v->u.i);
+        str_json(t, "%llu", (unsigned long long)v->u.i);
     } else {
-        str_printf(t, "%lld", (long long)v->u.i);
+        str_json(t, "%lld", (long long)v->u.i);
     }
 }
 
@@ -29,21 +32,19 @@ static int64_t json_elements(str *t, const void *data, ig_dtype dtype, ig_ints s
         json_number(t, &v, dtype);
         return offset + 1;
     }
-    str_puts(t, "[");
-    for (int64_t i = 0; i < shape.v[axis]; i++) {
-        str_puts(t, i ? ", " : "");
+    str_json(t, "[");
+    for (int64_t i = 0; i < shape.v[axis]; i++)
         offset = json_elements(t, data, dtype, shape, axis + 1, offset);
-    }
-    str_puts(t, "]");
+    str_json(t, "]");
     return offset;
 }
 
 static void json_head(str *t, const char *dtype, ig_ints shape)
 {
-    str_printf(t, "\"dtype\": \"%s\", \"shape\": [", dtype);
+    str_json(t, "dtype: %s, shape: [", dtype);
     for (int i = 0; i < shape.n; i++)
-        str_printf(t, "%s%lld", i ? ", " : "", (long long)shape.v[i]);
-    str_puts(t, "], \"value\": ");
+        str_json(t, "%lld", (long long)shape.v[i]);
+    str_json(t, "], value:");
 }
 
 static bool json_array(str *t, ig_array *x)
@@ -69,20 +70,19 @@ static bool json_tuple(str *t, const value *v)
 {
     int64_t n = v->u.items.n;
     json_head(t, "tuple", (ig_ints){&n, 1});
-    str_puts(t, "[");
+    str_json(t, "[");
     for (int i = 0; i < n; i++) {
         const value *item = &v->u.items.v[i];
-        str_puts(t, i ? ", " : "");
         if (value_is_number(item)) {
             json_number(t, item, IG_F64);
             continue;
         }
-        str_puts(t, "{");
+        str_json(t, "{");
         if (!json_value(t, item))
             return false;
-        str_puts(t, "}");
+        str_json(t, "}");
     }
-    str_puts(t, "]");
+    str_json(t, "]");
     return true;
 }
 
@@ -90,16 +90,14 @@ static bool json_named(str *t, const value *v)
 {
     int64_t n = v->u.items.n;
     json_head(t, "named", (ig_ints){&n, 1});
-    str_puts(t, "{");
+    str_json(t, "{");
     for (int i = 0; i < n; i++) {
-        str_puts(t, i ? ", " : "");
-        json_string(t, v->names[i]);
-        str_puts(t, ": {");
+        str_json(t, "%s: {", v->names[i]);
         if (!json_value(t, &v->u.items.v[i]))
             return false;
-        str_puts(t, "}");
+        str_json(t, "}");
     }
-    str_puts(t, "}");
+    str_json(t, "}");
     return true;
 }
 
@@ -120,11 +118,10 @@ bool json_value(str *t, const value *v)
     json_head(t, types[v->kind], (ig_ints){NULL, 0});
     if (value_is_number(v))
         json_number(t, v, IG_F64);
-    else if (v->kind == V_STRING)
-        json_string(t, v->u.s);
-    else if (v->kind == V_DTYPE)
-        json_string(t, ig_dtype_name(v->u.dtype));
     else
-        str_puts(t, "null");
+        str_json(t, "%s",
+                 v->kind == V_STRING  ? v->u.s
+                 : v->kind == V_DTYPE ? ig_dtype_name(v->u.dtype)
+                                      : NULL);
     return true;
 }

@@ -101,18 +101,15 @@ static const char *read_dimensions(calc *c, const value *v, int ndim, ig_store_o
         return takes;
     str t = {0};
     const char *wrong = NULL;
-    str_puts(&t, "[");
+    str_json(&t, "[");
     for (int i = 0; !wrong && i < v->u.items.n; i++) {
         const value *item = &v->u.items.v[i];
-        str_puts(&t, i ? ", " : "");
-        if (item->kind == V_STRING)
-            json_string(&t, item->u.s);
-        else if (item->kind == V_NONE)
-            str_puts(&t, "null");
+        if (item->kind == V_STRING || item->kind == V_NONE)
+            str_json(&t, "%s", item->kind == V_NONE ? NULL : item->u.s);
         else
             wrong = takes;
     }
-    str_puts(&t, "]");
+    str_json(&t, "]");
     o->dimensions = wrong ? NULL : arena_string(&c->scratch, t.s, strlen(t.s));
     str_free(&t);
     return wrong;

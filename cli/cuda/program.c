@@ -248,7 +248,7 @@ static int add_lines(str *t, const char *report, const char *letters)
         if (!strchr(letters, *line))
             continue;
         if (t) {
-            str_puts(t, n ? ", " : "");
+            str_json_raw(t, ""); /* the comma */
             str_add(t, line + 1, bytes - 1);
         }
         n++;
@@ -260,22 +260,18 @@ static void add_json(const job *j, const char *report, int code, str *t)
 {
     size_t bytes;
     char *printed = str_read_file(j->printed.s, SOURCE_MOST_BYTES, &bytes);
-    str_puts(t, "{\"schema\": 1, \"file\": ");
-    json_string(t, j->o->sources[0]);
-    str_printf(t, ", \"exit\": %d, ", code);
+    str_json(t, "{schema: 1, file: %s, exit: %d", j->o->sources[0], code);
     if (j->o->check) {
-        str_puts(t, "\"findings\": [");
+        str_json(t, "findings: [");
         add_lines(t, report, "FN");
-        str_puts(t, "], ");
+        str_json(t, "]");
     }
     if (j->o->profile) {
-        str_puts(t, "\"profiles\": [");
+        str_json(t, "profiles: [");
         add_lines(t, report, "P");
-        str_puts(t, "], ");
+        str_json(t, "]");
     }
-    str_puts(t, "\"printed\": ");
-    json_string(t, printed ? printed : "");
-    str_puts(t, "}\n");
+    str_json(t, "printed: %s}\n", printed ? printed : "");
     free(printed);
 }
 

@@ -109,14 +109,12 @@ static void times_print(const benching *b, const char *path)
     const double low = b->times_s[n / 4], high = b->times_s[n - 1 - n / 4];
     str t = {0};
     if (b->json) {
-        str_puts(&t, "{\"schema\": 1, \"model\": ");
-        json_string(&t, path);
-        str_printf(&t,
-                   ", \"device\": \"%s\", \"math\": \"%s\", \"threads\": %d, \"runs\": %d, "
-                   "\"load_s\": %.9g, \"first_s\": %.9g, \"median_s\": %.9g, \"quartiles_s\": "
-                   "[%.9g, %.9g], \"least_s\": %.9g}\n",
-                   ig_device(), math_name(), ig_threads(), n, b->load_s, b->first_s, middle, low,
-                   high, b->times_s[0]);
+        str_json(&t, "{schema: 1, model: %s, device: %s, math: %s, threads: %d, runs: %d", path,
+                 ig_device(), math_name(), ig_threads(), n);
+        str_json(&t,
+                 "load_s: %.9g, first_s: %.9g, median_s: %.9g, quartiles_s: [%.9g, %.9g], "
+                 "least_s: %.9g}\n",
+                 b->load_s, b->first_s, middle, low, high, b->times_s[0]);
     } else {
         str_printf(&t, "device   %s, math %s, %d threads\n", ig_device(), math_name(),
                    ig_threads());

@@ -35,33 +35,30 @@ static void infos_text(str *t, const ig_onnx *m, const char *title, int n, info_
 static void info_json(str *t, const ig_onnx_info *info)
 {
     static const char *const kinds[] = {"nothing", "tensor", "tensor", "sequence", "map"};
-    str_puts(t, "{\"name\": ");
-    json_string(t, info->name);
-    str_printf(t, ", \"kind\": \"%s\", \"type\": \"%s\", \"optional\": %s, \"shape\": ",
-               kinds[info->kind], ig_onnx_type_name(info->type), info->optional ? "true" : "false");
-    str_puts(t, info->ndim < 0 ? "null" : "[");
-    for (int i = 0; i < info->ndim; i++) {
-        str_puts(t, i ? ", " : "");
-        if (info->dims[i] >= 0)
-            str_printf(t, "%lld", (long long)info->dims[i]);
-        else if (info->names[i])
-            json_string(t, info->names[i]);
-        else
-            str_puts(t, "null");
+    str_json(t, "{name: %s, kind: %s, type: %s, optional: %hhd", info->name, kinds[info->kind],
+             ig_onnx_type_name(info->type), info->optional);
+    if (info->ndim < 0) {
+        str_json(t, "shape: null}");
+        return;
     }
-    str_puts(t, info->ndim < 0 ? "}" : "]}");
+    str_json(t, "shape: [");
+    for (int i = 0; i < info->ndim; i++)
+        if (info->dims[i] >= 0)
+            str_json(t, "%lld", (long long)info->dims[i]);
+        else
+            str_json(t, "%s", info->names[i]);
+    str_json(t, "]}");
 }
 
 static void infos_json(str *t, const ig_onnx *m, const char *title, int n, info_function get)
 {
-    str_printf(t, ", \"%s\": [", title);
+    str_json(t, "%s: [", title);
     for (int i = 0; i < n; i++) {
         ig_onnx_info info = {.size = sizeof info};
         get(m, i, &info);
-        str_puts(t, i ? ", " : "");
         info_json(t, &info);
     }
-    str_puts(t, "]");
+    str_json(t, "]");
 }
 
 /* ---- ops ------------------------------------------------------------------------------------ */
@@ -104,25 +101,19 @@ static void uses_text(str *t, const ig_onnx_use *uses, int n)
 
 static void uses_json(str *t, const ig_onnx_use *uses, int n, bool placed)
 {
-    str_puts(t, ", \"ops\": [");
+    str_json(t, "ops: [");
     for (int i = 0; i < n; i++) {
         const ig_onnx_use *u = &uses[i];
-        str_puts(t, i ? ",\n  {\"op\": " : "\n  {\"op\": ");
-        json_string(t, u->op);
-        str_puts(t, ", \"domain\": ");
-        json_string(t, u->domain);
-        str_printf(t, ", \"count\": %d, \"opset\": %lld, \"since\": %lld, \"known\": %s", u->count,
-                   (long long)u->version, (long long)u->since, u->since ? "true" : "false");
+        str_json(t, "\n  {op: %s, domain: %s, count: %d, opset: %lld, since: %lld, known: %hhd",
+                 u->op, u->domain, u->count, (long long)u->version, (long long)u->since,
+                 u->since != 0);
         if (placed)
-            str_printf(t, ", \"runs\": %s, \"refused\": %d",
-                       u->since && !u->refused ? "true" : "false", u->refused_count);
-        if (u->refused) {
-            str_puts(t, ", \"why\": ");
-            json_string(t, u->refused);
-        }
-        str_puts(t, "}");
+            str_json(t, "runs: %hhd, refused: %d", u->since && !u->refused, u->refused_count);
+        if (u->refused)
+            str_json(t, "why: %s", u->refused);
+        str_json(t, "}");
     }
-    str_puts(t, "]");
+    str_json(t, "]");
 }
 
 static const char *device_asked(const asking *a) { return a->absent ? a->absent : ig_device(); }
@@ -185,25 +176,18 @@ static void facts_json(str *t, ig_onnx *m, const ig_onnx_facts *f)
 {
     const char *domain;
     int64_t version;
-    str_puts(t, "{\"schema\": 1, \"name\": ");
-    json_string(t, f->name);
-    str_puts(t, ", \"producer\": ");
-    json_string(t, f->producer);
-    str_puts(t, ", \"producer_version\": ");
-    json_string(t, f->producer_version);
-    str_printf(t,
-               ", \"ir_version\": %lld, \"bytes\": %llu, \"weights\": %d, \"elements\": %llu, "
-               "\"weight_bytes\": %llu, \"nodes\": %lld, \"functions\": %d, \"opsets\": {",
-               (long long)f->ir_version, (unsigned long long)f->bytes, ig_onnx_weight_count(m),
-               (unsigned long long)f->elements, (unsigned long long)f->weight_bytes,
-               (long long)f->nodes, f->functions);
+    str_json(t, "{schema: 1, name: %s, producer: %s, producer_version: %s, ir_version: %lld",
+             f->name, f->producer, f->producer_version, (long long)f->ir_version);
+    str_json(t,
+             "bytes: %llu, weights: %d, elements: %llu, weight_bytes: %llu, nodes: %lld, "
+             "functions: %d, opsets: {",
+             (unsigned long long)f->bytes, ig_onnx_weight_count(m), (unsigned long long)f->elements,
+             (unsigned long long)f->weight_bytes, (long long)f->nodes, f->functions);
     for (int i = 0; i < ig_onnx_opset_count(m); i++) {
         ig_onnx_opset(m, i, &domain, &version);
-        str_puts(t, i ? ", " : "");
-        json_string(t, domain);
-        str_printf(t, ": %lld", (long long)version);
+        str_json(t, "%s: %lld", domain, (long long)version);
     }
-    str_puts(t, "}");
+    str_json(t, "}");
 }
 
 static void model_print(const asking *a, ig_onnx *m, const ig_onnx_facts *facts, bool placed)
@@ -216,12 +200,10 @@ static void model_print(const asking *a, ig_onnx *m, const ig_onnx_facts *facts,
         facts_json(&t, m, facts);
         infos_json(&t, m, "inputs", inputs, ig_onnx_input);
         infos_json(&t, m, "outputs", outputs, ig_onnx_output);
-        if (placed) {
-            str_puts(&t, ", \"device\": ");
-            json_string(&t, device_asked(a));
-        }
+        if (placed)
+            str_json(&t, "device: %s", device_asked(a));
         uses_json(&t, uses, n, placed);
-        str_puts(&t, "}\n");
+        str_json(&t, "}\n");
     } else {
         facts_text(&t, m, facts);
         infos_text(&t, m, "inputs", inputs, ig_onnx_input);

@@ -245,11 +245,8 @@ int plan_print(const command *c, ig_onnx *m, const values *in, bool json)
     str t = {0};
     if (!plan)
         return fail_library(c);
-    if (json) {
-        str_puts(&t, "{\"schema\": 1, \"explain\": ");
-        json_string(&t, plan);
-        str_puts(&t, "}\n");
-    }
+    if (json)
+        str_json(&t, "{schema: 1, explain: %s}\n", plan);
     text_print(stdout, json ? t.s : plan);
     str_free(&t);
     ig_free(plan);

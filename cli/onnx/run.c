@@ -56,23 +56,15 @@ static bool value_print(str *t, const running *r, const char *name, const ig_onn
     return fine;
 }
 
-static void shape_json(str *t, ig_ints shape)
-{
-    str_puts(t, "[");
-    for (int i = 0; i < shape.n; i++)
-        str_printf(t, "%s%lld", i ? ", " : "", (long long)shape.v[i]);
-    str_puts(t, "]");
-}
-
 /* Digits as the dtype needs them; null: not finite. */
 static void number_json(str *t, double value, ig_dtype dtype)
 {
     char digits[IG_FLOAT_TEXT];
     if (dtype == IG_F64 && isfinite(value)) {
         ig_float_text(value, IG_F64, digits);
-        str_puts(t, digits);
+        str_json_raw(t, digits);
     } else {
-        json_float(t, value);
+        str_json_float(t, value);
     }
 }
 
@@ -86,19 +78,17 @@ static bool elements_json(str *t, ig_array *x)
     const ig_dtype wide = dtype == IG_U64 ? IG_U64 : whole ? IG_I64 : pairs ? IG_C128 : IG_F64;
     const void *data = ig_data(ig_astype(ig_to_device(x, "cpu"), wide));
     for (int64_t i = 0; i < ig_size(x) && data; i++) {
-        str_puts(t, i ? ", " : "");
         if (dtype == IG_U64)
-            str_printf(t, "%llu", (unsigned long long)((const uint64_t *)data)[i]);
+            str_json(t, "%llu", (unsigned long long)((const uint64_t *)data)[i]);
         else if (whole)
-            str_printf(t, "%lld", (long long)((const int64_t *)data)[i]);
+            str_json(t, "%lld", (long long)((const int64_t *)data)[i]);
         else if (!pairs)
             number_json(t, ((const double *)data)[i], dtype);
         else {
-            str_puts(t, "[");
+            str_json(t, "[");
             number_json(t, ((const double *)data)[2 * i], dtype == IG_C128 ? IG_F64 : IG_F32);
-            str_puts(t, ", ");
             number_json(t, ((const double *)data)[2 * i + 1], dtype == IG_C128 ? IG_F64 : IG_F32);
-            str_puts(t, "]");
+            str_json(t, "]");
         }
     }
     return data != NULL;
@@ -109,34 +99,29 @@ static bool value_json(str *t, const char *name, const ig_onnx_value *v)
     static const char *const kinds[] = {"nothing", "tensor", "tensor", "sequence", "map"};
     const ig_ints shape = ig_onnx_value_shape(v);
     int64_t n = 1;
-    str_puts(t, "{\"name\": ");
-    json_string(t, name);
-    str_printf(t, ", \"kind\": \"%s\"", kinds[ig_onnx_value_kind(v)]);
+    str_json(t, "{name: %s, kind: %s", name, kinds[ig_onnx_value_kind(v)]);
     if (ig_onnx_value_count(v)) {
-        str_puts(t, ", \"items\": [");
-        for (int i = 0; i < ig_onnx_value_count(v); i++) {
-            str_puts(t, i ? ", " : "");
+        str_json(t, "items: [");
+        for (int i = 0; i < ig_onnx_value_count(v); i++)
             if (!value_json(t, "", ig_onnx_value_item(v, i)))
                 return false;
-        }
-        str_puts(t, "]");
+        str_json(t, "]");
     }
     if (ig_onnx_value_kind(v) == IG_ONNX_TENSOR || ig_onnx_value_kind(v) == IG_ONNX_TEXTS) {
-        str_printf(t, ", \"type\": \"%s\", \"shape\": ", ig_onnx_type_name(ig_onnx_value_type(v)));
-        shape_json(t, shape);
-        str_puts(t, ", \"data\": [");
-        for (int i = 0; i < shape.n; i++)
+        str_json(t, "type: %s, shape: [", ig_onnx_type_name(ig_onnx_value_type(v)));
+        for (int i = 0; i < shape.n; i++) {
+            str_json(t, "%lld", (long long)shape.v[i]);
             n *= shape.v[i];
-        ig_array *x = ig_onnx_value_get(v);
-        for (int64_t i = 0; i < n && !x; i++) {
-            str_puts(t, i ? ", " : "");
-            json_string(t, ig_onnx_value_text(v, i, NULL));
         }
+        str_json(t, "], data: [");
+        ig_array *x = ig_onnx_value_get(v);
+        for (int64_t i = 0; i < n && !x; i++)
+            str_json(t, "%s", ig_onnx_value_text(v, i, NULL));
         if (x && !elements_json(t, x))
             return false;
-        str_puts(t, "]");
+        str_json(t, "]");
     }
-    str_puts(t, "}");
+    str_json(t, "}");
     return true;
 }
 
@@ -144,7 +129,8 @@ static int outputs_print(const command *c, const running *r, const ig_onnx *m, c
 {
     str t = {0};
     bool fine = true;
-    str_puts(&t, r->json ? "{\"schema\": 1, \"outputs\": [" : "");
+    if (r->json)
+        str_json(&t, "{schema: 1, outputs: [");
     for (int i = 0; i < out->n && fine; i++) {
         ig_onnx_info info = {.size = sizeof info};
         ig_onnx_output(m, i, &info);
@@ -152,7 +138,8 @@ static int outputs_print(const command *c, const running *r, const ig_onnx *m, c
         fine = r->json ? value_json(&t, info.name, out->at[i])
                        : value_print(&t, r, info.name, out->at[i]);
     }
-    str_puts(&t, r->json ? "]}\n" : "");
+    if (r->json)
+        str_json(&t, "]}\n");
     if (fine)
         text_print(stdout, t.n ? t.s : "");
     str_free(&t);

@@ -357,22 +357,16 @@ static void json_print(const testing *t)
 {
     static const char *const words[] = {"passed", "failed", "skipped"};
     str out = {0};
-    str_printf(&out,
-               "{\"schema\": 1, \"passed\": %d, \"failed\": %d, \"skipped\": %d, \"cases\": [",
-               t->counts[PASSED], t->counts[FAILED], t->counts[SKIPPED]);
+    str_json(&out, "{schema: 1, passed: %d, failed: %d, skipped: %d, cases: [", t->counts[PASSED],
+             t->counts[FAILED], t->counts[SKIPPED]);
     for (int i = 0; i < t->n; i++) {
-        str_puts(&out, i ? ",\n {\"name\": " : "\n {\"name\": ");
-        json_string(&out, t->cases[i].name);
-        str_puts(&out, ", \"op\": ");
-        json_string(&out, t->cases[i].op);
-        str_printf(&out, ", \"result\": \"%s\"", words[t->cases[i].verdict]);
-        if (t->cases[i].why.n) {
-            str_puts(&out, ", \"reason\": ");
-            json_string(&out, t->cases[i].why.s);
-        }
-        str_puts(&out, "}");
+        const test_case *one = &t->cases[i];
+        str_json(&out, "\n {name: %s, op: %s, result: %s", one->name, one->op, words[one->verdict]);
+        if (one->why.n)
+            str_json(&out, "reason: %s", one->why.s);
+        str_json(&out, "}");
     }
-    str_puts(&out, "]}\n");
+    str_json(&out, "]}\n");
     text_print(stdout, out.s);
     str_free(&out);
 }

@@ -80,20 +80,16 @@ static bool fused_check(ig_onnx *m, const values *in, const values *walked, chec
     return fine;
 }
 
-static void device_print(const verifying *v, const checked *k, bool first, str *t)
+static void device_print(const verifying *v, const checked *k, str *t)
 {
     const bool wrong = k->failed || k->fused.n;
     if (v->json) {
-        str_printf(t,
-                   "%s\n {\"device\": \"%s\", \"nodes\": %d, \"unchecked\": %d, \"failed\": %d, "
-                   "\"elements\": %lld, \"worst\": %.9g",
-                   first ? "" : ",", ig_device(), k->nodes, k->unchecked, k->failed,
-                   (long long)k->elements, k->worst);
-        if (wrong) {
-            str_puts(t, ", \"first\": ");
-            json_string(t, k->failed ? k->first.s : k->fused.s);
-        }
-        str_puts(t, "}");
+        str_json(
+            t, "\n {device: %s, nodes: %d, unchecked: %d, failed: %d, elements: %lld, worst: %.9g",
+            ig_device(), k->nodes, k->unchecked, k->failed, (long long)k->elements, k->worst);
+        if (wrong)
+            str_json(t, "first: %s", k->failed ? k->first.s : k->fused.s);
+        str_json(t, "}");
         return;
     }
     str_printf(t, "%s: %d nodes, %lld elements, largest error %.3g of its bound: %s\n", ig_device(),
@@ -105,8 +101,7 @@ static void device_print(const verifying *v, const checked *k, bool first, str *
 }
 
 /* Checks the model on the current device. -1, or the exit code after an error. */
-static int device_check(const command *c, const verifying *v, ig_onnx *m, bool first, bool *wrong,
-                        str *t)
+static int device_check(const command *c, const verifying *v, ig_onnx *m, bool *wrong, str *t)
 {
     checked k = {.command = c, .total = ig_onnx_node_count(m)};
     values in = {0}, out = {0};
@@ -120,7 +115,7 @@ static int device_check(const command *c, const verifying *v, ig_onnx *m, bool f
         code = fine ? -1 : fail_library(c);
     }
     if (code < 0) {
-        device_print(v, &k, first, t);
+        device_print(v, &k, t);
         *wrong |= k.failed || k.fused.n;
     }
     values_free(&in);
@@ -137,20 +132,22 @@ static int model_verify(const command *c, const verifying *v, const char *path)
         return fail_library(c);
     str t = {0};
     bool wrong = false;
-    int code = -1, checks = 0;
-    str_puts(&t, v->json ? "{\"schema\": 1, \"devices\": [" : "");
+    int code = -1;
+    if (v->json)
+        str_json(&t, "{schema: 1, devices: [");
     for (int i = 0; i < ig_device_count() && code < 0; i++) {
         ig_device_info info = {.size = sizeof info};
         if (ig_device_get(i, &info) != IG_OK || !info.runs_arrays)
             continue;
         if (v->engine.device ? strcmp(info.name, ig_device()) != 0 : strcmp(info.kind, "gang") == 0)
             continue;
-        code = ig_set_device(info.name) == IG_OK ? device_check(c, v, m, !checks++, &wrong, &t)
-                                                 : fail_library(c);
+        code =
+            ig_set_device(info.name) == IG_OK ? device_check(c, v, m, &wrong, &t) : fail_library(c);
         if (v->engine.device)
             break;
     }
-    str_puts(&t, v->json ? "]}\n" : "");
+    if (v->json)
+        str_json(&t, "]}\n");
     if (code < 0)
         text_print(stdout, t.s);
     str_free(&t);

@@ -35,20 +35,16 @@ static void class_json(const results *r, int64_t at, const float *row, int64_t b
 {
     str name = {0};
     label_add(r->network, at, best, &name);
-    str_puts(t, "{\"schema\": 1, \"label\": ");
-    json_string(t, name.s);
-    str_puts(t, ", \"probability\": ");
-    json_float(t, (double)row[best]);
-    str_puts(t, ", \"labels\": {");
+    str_json(t, "{schema: 1, label: %s, probability:", name.s);
+    str_json_float(t, (double)row[best]);
+    str_json(t, "labels: {");
     for (int64_t i = 0; i < r->outputs; i++) {
         name.n = 0;
         label_add(r->network, -1, i, &name);
-        str_puts(t, i ? ", " : "");
-        json_string(t, name.s);
-        str_puts(t, ": ");
-        json_float(t, (double)row[i]);
+        str_json(t, "%s:", name.s);
+        str_json_float(t, (double)row[i]);
     }
-    str_puts(t, "}}\n");
+    str_json(t, "}}\n");
     str_free(&name);
 }
 
@@ -69,14 +65,14 @@ static void class_line(const results *r, int64_t at, const float *row, str *t)
 static void value_line(const results *r, const float *row, str *t)
 {
     char digits[IG_FLOAT_TEXT];
-    str_puts(t, r->set->json ? "{\"schema\": 1, \"values\": [" : "");
+    if (r->set->json)
+        str_json(t, "{schema: 1, values: [");
     for (int64_t i = 0; i < r->outputs; i++) {
-        str_puts(t, !i ? "" : r->set->json ? ", " : "\t");
         if (r->set->json) {
-            json_float(t, (double)row[i]);
+            str_json_float(t, (double)row[i]);
         } else {
             ig_float_text((double)row[i], IG_F32, digits);
-            str_puts(t, digits);
+            str_printf(t, "%s%s", i ? "\t" : "", digits);
         }
     }
     str_puts(t, r->set->json ? "]}\n" : "\n");

@@ -106,63 +106,40 @@ void show_text(str *t, const comparison *c, bool color)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_name(str *t, const char *key, const char *s)
-{
-    str_printf(t, "\"%s\": ", key);
-    json_string(t, s);
-    str_puts(t, ", ");
-}
-
 static void json_interval(str *t, const char *key, interval i)
 {
-    str_printf(t, "\"%s\": {\"low\": %.6g, \"middle\": %.6g, \"high\": %.6g}", key, i.low, i.middle,
-               i.high);
+    str_json(t, "%s: {low: %.6g, middle: %.6g, high: %.6g}", key, i.low, i.middle, i.high);
 }
 
 static void json_row(str *t, const comparison *c, int number, const result_row *r)
 {
     const match *m = &c->matches[number];
-    str_puts(t, "{");
-    json_name(t, "work", r->work);
-    json_name(t, "size", r->size);
-    json_name(t, "dtype", r->dtype);
-    json_name(t, "group", r->group);
-    str_printf(t, "\"threads\": %d, ", r->threads);
-    json_name(t, "old", c->contestants[m->old].label);
-    json_name(t, "new", c->contestants[m->new].label);
+    str_json(t, "\n  {work: %s, size: %s, dtype: %s, group: %s, threads: %d, old: %s, new: %s",
+             r->work, r->size, r->dtype, r->group, r->threads, c->contestants[m->old].label,
+             c->contestants[m->new].label);
 }
 
 void show_json(str *t, const comparison *c)
 {
     str headline = {0};
     words_headline(&headline, c);
-    str_puts(t, "{\"schema\": 1, \"verb\": \"compare\", ");
-    json_name(t, "headline", headline.s);
+    str_json(t, "{schema: 1, verb: compare, headline: %s, files: [", headline.s);
     str_free(&headline);
-    str_puts(t, "\"files\": [");
-    for (int i = 0; i < c->n_sources; i++) {
-        str_puts(t, i ? ", " : "");
-        json_string(t, c->sources[i].path);
-    }
-    str_printf(t, "], \"same_machine\": %s,\n \"rows\": [", c->same_machine ? "true" : "false");
+    for (int i = 0; i < c->n_sources; i++)
+        str_json(t, "%s", c->sources[i].path);
+    str_json(t, "], same_machine: %hhd,\n rows: [", c->same_machine);
     for (int i = 0; i < c->n_pairs; i++) {
         const pairing *p = &c->pairs[i];
-        str_puts(t, i ? ",\n  " : "\n  ");
         json_row(t, c, p->match, p->old);
         json_interval(t, "old_s", p->old_s);
-        str_puts(t, ", ");
         json_interval(t, "new_s", p->new_s);
-        str_puts(t, ", ");
         json_interval(t, "speedup", p->speedup);
-        str_printf(t, ", \"verdict\": \"%s\"}", verdict_name(p->verdict));
+        str_json(t, "verdict: %s}", verdict_name(p->verdict));
     }
-    str_puts(t, "],\n \"left_out\": [");
+    str_json(t, "],\n left_out: [");
     for (int i = 0; i < c->n_left_out; i++) {
-        str_puts(t, i ? ",\n  " : "\n  ");
         json_row(t, c, c->left_out[i].match, c->left_out[i].row);
-        str_puts(t, "\"why\": ");
-        json_string(t, c->left_out[i].why);
-        str_puts(t, "}");
+        str_json(t, "why: %s}", c->left_out[i].why);
     }
-    str_puts(t, "]}\n");
+    str_json(t, "]}\n");
 }

@@ -161,11 +161,8 @@ static int report(const command *c, const source *from, const char *out, bool js
     if (code == EXIT_FINE && strcmp(out, "-") != 0) {
         words_single(&headline, &from->r);
         if (json) {
-            str_puts(&t, "{\"schema\": 1, \"verb\": \"report\", \"headline\": ");
-            json_string(&t, headline.s);
-            str_puts(&t, ", \"output\": ");
-            json_string(&t, out);
-            str_printf(&t, ", \"bytes\": %zu}\n", bytes);
+            str_json(&t, "{schema: 1, verb: report, headline: %s, output: %s, bytes: %zu}\n",
+                     headline.s, out, bytes);
         } else {
             str_printf(&t, "%s\nThe page: %s\n", headline.s, out);
         }

@@ -114,57 +114,47 @@ static void say_times(const session *s)
 
 static void json_shape(str *t, const char *name, const shape *n)
 {
-    str_printf(t, "\"%s\": [%u, %u, %u], ", name, n->n[0], n->n[1], n->n[2]);
+    str_json(t, "%s: [%u, %u, %u]", name, n->n[0], n->n[1], n->n[2]);
 }
 
 static bool json_device(const session *s, str *t, const answer *a)
 {
-    str_puts(t, "{\"device\": ");
-    json_string(t, a->device);
-    str_printf(t, ", \"ms\": %.6g", a->seconds * 1e3);
+    str_json(t, "{device: %s, ms: %.6g", a->device, a->seconds * 1e3);
     if (s->set->time)
-        str_printf(t,
-                   ", \"time\": {\"median_ms\": %.6g, \"low_ms\": %.6g, \"high_ms\": %.6g, "
-                   "\"launches\": %d}",
-                   a->time.middle * 1e3, a->time.low * 1e3, a->time.high * 1e3, a->launches);
-    str_puts(t, ", \"printed\": ");
-    json_string(t, a->printed.s ? a->printed.s : "");
-    str_puts(t, ", \"results\": [");
+        str_json(t, "time: {median_ms: %.6g, low_ms: %.6g, high_ms: %.6g, launches: %d}",
+                 a->time.middle * 1e3, a->time.low * 1e3, a->time.high * 1e3, a->launches);
+    str_json(t, "printed: %s, results: [", a->printed.s ? a->printed.s : "");
     for (int i = 0; i < s->kernel->n_written; i++) {
         const value v = value_array(a->results[i]);
-        str_printf(t, "%s{\"name\": \"%s\", \"different\": %lld, \"worst_ulp\": ", i ? ", " : "",
-                   result_name(s, i), (long long)a->apart[i].count);
-        str_printf(t, a->apart[i].ulp < 1e300 ? "%.6g, " : "\"%g\", ", a->apart[i].ulp);
+        str_json(t, "{name: %s, different: %lld", result_name(s, i), (long long)a->apart[i].count);
+        if (a->apart[i].ulp < 1e300)
+            str_json(t, "worst_ulp: %.6g", a->apart[i].ulp);
+        else
+            str_json(t, "worst_ulp: inf");
         if (!json_value(t, &v))
             return false;
-        str_puts(t, "}");
+        str_json(t, "}");
     }
-    str_puts(t, "]}");
+    str_json(t, "]}");
     return true;
 }
 
 /* The results of the first n devices. */
 static bool json_results(const session *s, str *t, int n, bool fine)
 {
-    str_puts(t, "{\"schema\": 1, \"file\": ");
-    json_string(t, s->file);
-    str_puts(t, ", \"kernel\": ");
-    json_string(t, s->kernel->name);
-    str_puts(t, ", ");
+    str_json(t, "{schema: 1, file: %s, kernel: %s", s->file, s->kernel->name);
     json_shape(t, "grid", &s->set->grid);
     json_shape(t, "block", &s->set->block);
     if (s->findings)
         run_findings_json(t, s->findings);
     if (s->profile)
         run_profile_json(t, s->profile);
-    str_printf(t, "\"shared_bytes\": %llu, \"same\": %s, \"devices\": [",
-               (unsigned long long)s->set->shared_bytes, fine ? "true" : "false");
-    for (int i = 0; i < n; i++) {
-        str_puts(t, i ? ", " : "");
+    str_json(t, "shared_bytes: %llu, same: %hhd, devices: [",
+             (unsigned long long)s->set->shared_bytes, fine);
+    for (int i = 0; i < n; i++)
         if (!json_device(s, t, &s->answers[i]))
             return false;
-    }
-    str_puts(t, "]}\n");
+    str_json(t, "]}\n");
     return true;
 }
 

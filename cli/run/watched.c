@@ -23,26 +23,21 @@ void run_findings_say(const ig_kernel_findings *f)
 
 void run_findings_json(str *t, const ig_kernel_findings *f)
 {
-    str_puts(t, "\"findings\": [");
+    str_json(t, "findings: [");
     for (int i = 0; i < f->n_findings; i++) {
         const ig_kernel_finding *x = &f->findings[i];
-        str_printf(t, "%s{\"kind\": \"%s\", \"note\": %s, \"message\": ", i ? ", " : "", x->kind,
-                   x->is_note ? "true" : "false");
-        json_string(t, x->message);
-        str_puts(t, ", \"file\": ");
-        json_string(t, x->file);
-        str_printf(t,
-                   ", \"line\": %" PRId64 ", \"column\": %u, \"block\": [%u, %u, %u], \"thread\": "
-                   "[%u, %u, %u], \"count\": %" PRIu64 "}",
-                   x->line, x->column, x->block[0], x->block[1], x->block[2], x->thread[0],
-                   x->thread[1], x->thread[2], x->count);
+        str_json(t, "{kind: %s, note: %hhd, message: %s, file: %s, line: %" PRId64 ", column: %u",
+                 x->kind, x->is_note, x->message, x->file, x->line, x->column);
+        str_json(t, "block: [%u, %u, %u], thread: [%u, %u, %u], count: %" PRIu64 "}", x->block[0],
+                 x->block[1], x->block[2], x->thread[0], x->thread[1], x->thread[2], x->count);
     }
-    str_printf(t, "], \"more_findings\": %d, ", f->n_more);
+    str_json(t, "], more_findings: %d", f->n_more);
 }
 
 void run_profile_json(str *t, const ig_profile *p)
 {
     char *json = ig_profile_json(p);
-    str_printf(t, "\"profile\": %s, ", json ? json : "null");
+    str_json(t, "profile:");
+    str_json_raw(t, json ? json : "null");
     ig_free(json);
 }

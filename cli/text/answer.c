@@ -182,12 +182,10 @@ static void span_add(const answering *a, const span *best, str *out)
     char *found = heap_get(best->end - best->start + 1);
     memcpy(found, a->context.at + best->start, best->end - best->start);
     if (a->set.json) {
-        str_puts(out, "{\"schema\": 1, \"answer\": ");
-        json_string(out, found);
-        str_printf(out, ", \"start\": %zu, \"end\": %zu, \"probability\": ", best->start,
-                   best->end);
-        json_float(out, best->score);
-        str_puts(out, "}\n");
+        str_json(out, "{schema: 1, answer: %s, start: %zu, end: %zu, probability:", found,
+                 best->start, best->end);
+        str_json_float(out, best->score);
+        str_json(out, "}\n");
     } else {
         str_visible(out, found);
         str_printf(out, "\t%.4f\n", best->score);

@@ -74,19 +74,17 @@ static void labels_add(classifier *k, const double *p, str *out)
         return;
     }
     if (k->set.json) {
-        str_puts(out, "{\"schema\": 1, \"label\": ");
-        json_string(out, k->info.labels[best]);
-        str_puts(out, k->info.regression ? ", \"value\": " : ", \"probability\": ");
-        json_float(out, p[best]);
-        str_puts(out, ", \"labels\": {");
+        str_json(out, "{schema: 1, label: %s, %s:", k->info.labels[best],
+                 k->info.regression ? "value" : "probability");
+        str_json_float(out, p[best]);
+        str_json(out, "labels: {");
     }
     for (int i = 0; i < k->info.n_labels; i++) {
-        str_puts(out, !i ? "" : k->set.json ? ", " : "\t");
         if (k->set.json) {
-            json_string(out, k->info.labels[i]);
-            str_puts(out, ": ");
-            json_float(out, p[i]);
+            str_json(out, "%s:", k->info.labels[i]);
+            str_json_float(out, p[i]);
         } else {
+            str_puts(out, i ? "\t" : "");
             str_visible(out, k->info.labels[i]);
             str_printf(out, " %.4f", p[i]);
         }
@@ -201,20 +199,17 @@ static void tagged_row(const classifier *k, const char *word, const tagged *w, s
     field_add(out, &k->set, digits, true);
 }
 
-static void tagged_add(const classifier *k, ig_text text, const tagged *w, bool first, str *out)
+static void tagged_add(const classifier *k, ig_text text, const tagged *w, str *out)
 {
     char *word = heap_get((size_t)(w->end - w->start) + 1);
     memcpy(word, text.at + w->start, (size_t)(w->end - w->start));
     if (k->set.format == FORMAT_TABLE) {
         tagged_row(k, word, w, out);
     } else if (k->set.json) {
-        str_puts(out, first ? "{\"word\": " : ", {\"word\": ");
-        json_string(out, word);
-        str_printf(out, ", \"start\": %d, \"end\": %d, \"label\": ", (int)w->start, (int)w->end);
-        json_string(out, w->label);
-        str_puts(out, ", \"probability\": ");
-        json_float(out, w->probability);
-        str_puts(out, "}");
+        str_json(out, "{word: %s, start: %d, end: %d, label: %s, probability:", word, (int)w->start,
+                 (int)w->end, w->label);
+        str_json_float(out, w->probability);
+        str_json(out, "}");
     } else {
         str_visible(out, word);
         str_puts(out, "\t");
@@ -241,9 +236,9 @@ static void words_add(classifier *k, ig_text text, const ig_encoding *e, const f
     if (k->n++ == 0 && k->set.format == FORMAT_TABLE)
         words_header(k, out);
     if (k->set.json)
-        str_printf(out, "{\"schema\": 1, \"%s\": [", k->entities ? "entities" : "words");
+        str_json(out, "{schema: 1, %s: [", k->entities ? "entities" : "words");
     for (int i = 0; i < n; i++)
-        tagged_add(k, text, &words[i], i == 0, out);
+        tagged_add(k, text, &words[i], out);
     str_puts(out, k->set.json ? "]}\n" : k->set.output ? "" : "\n");
     free(words);
 }

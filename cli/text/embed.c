@@ -32,10 +32,10 @@ static bool answer(void *context, const ig_text *texts, int n, str *out)
     }
     for (int i = 0; i < n && !kept; i++) {
         if (e->set.json)
-            str_printf(out, "{\"schema\": 1, \"text\": %lld, \"vector\": [", (long long)(e->n + i));
+            str_json(out, "{schema: 1, text: %lld, vector: [", (long long)(e->n + i));
         for (int j = 0; j < width; j++) {
-            str_puts(out, j ? e->set.json ? ", " : " " : "");
-            json_float(out, rows[(int64_t)i * width + j]);
+            str_puts(out, j && !e->set.json ? " " : "");
+            str_json_float(out, rows[(int64_t)i * width + j]);
         }
         str_puts(out, e->set.json ? "]}\n" : "\n");
     }
@@ -78,17 +78,17 @@ static void similarities_print(const embedding *e)
 {
     const int width = e->info.dimensions;
     str out = {0};
-    str_puts(&out, e->set.json ? "{\"schema\": 1, \"similar\": [" : "");
+    if (e->set.json)
+        str_json(&out, "{schema: 1, similar: [");
     for (int64_t i = 0; i < e->n; i++) {
-        str_puts(&out, e->set.json ? i ? ", [" : "[" : "");
+        if (e->set.json)
+            str_json(&out, "[");
         for (int64_t j = 0; j < e->n; j++) {
             const double value = cosine(e->vectors + i * width, e->vectors + j * width, width);
-            if (e->set.json) {
-                str_puts(&out, j ? ", " : "");
-                json_float(&out, value);
-            } else {
+            if (e->set.json)
+                str_json_float(&out, value);
+            else
                 str_printf(&out, "%s%7.4f", j ? " " : "", value);
-            }
         }
         str_puts(&out, e->set.json ? "]" : "\n");
     }

@@ -106,7 +106,10 @@ static void gap_add(const filler *f, const float *logits, int vocabulary, int ga
     const ig_tokenizer *tokenizer = ig_text_model_tokenizer(f->model);
     double *p = heap_get((size_t)vocabulary * sizeof *p);
     probabilities(logits, vocabulary, false, p);
-    str_puts(out, f->set.json ? gap ? ", [" : "[" : gap ? "\n" : "");
+    if (f->set.json)
+        str_json(out, "[");
+    else
+        str_puts(out, gap ? "\n" : "");
     for (int64_t k = 0; k < f->top && k < vocabulary; k++) {
         int best = 0;
         str word = {0};
@@ -115,11 +118,9 @@ static void gap_add(const filler *f, const float *logits, int vocabulary, int ga
         const char *token = ig_tokenizer_token(tokenizer, best);
         word_add(f, &word, token ? token : "");
         if (f->set.json) {
-            str_puts(out, k ? ", {\"word\": " : "{\"word\": ");
-            json_string(out, word.s ? word.s : "");
-            str_printf(out, ", \"id\": %d, \"probability\": ", best);
-            json_float(out, p[best]);
-            str_puts(out, "}");
+            str_json(out, "{word: %s, id: %d, probability:", word.s ? word.s : "", best);
+            str_json_float(out, p[best]);
+            str_json(out, "}");
         } else {
             str_printf(out, "%.4f\t", p[best]);
             str_visible(out, word.s ? word.s : "");
@@ -140,7 +141,10 @@ static bool text_fill(filler *f, const ig_encoding *e, int number, str *out)
     for (int i = 0; i < e->n; i++)
         if (e->ids[i] == f->info.mask_id)
             gaps[n++] = i;
-    str_puts(out, f->set.json ? "{\"schema\": 1, \"gaps\": [" : number ? "\n" : "");
+    if (f->set.json)
+        str_json(out, "{schema: 1, gaps: [");
+    else
+        str_puts(out, number ? "\n" : "");
     bool fine = true;
     if (n) {
         ig_array *hidden = ig_text_model_hidden(f->model, e, 1);

@@ -21,18 +21,18 @@ typedef struct splitting {
 
 static void list_json(str *t, const char *name, const int32_t *list, int n)
 {
-    str_printf(t, ", \"%s\": [", name);
+    str_json(t, "%s: [", name);
     for (int i = 0; i < n; i++)
-        str_printf(t, i ? ", %d" : "%d", (int)list[i]);
-    str_puts(t, "]");
+        str_json(t, "%d", (int)list[i]);
+    str_json(t, "]");
 }
 
 static void bytes_json(str *t, const char *name, const uint8_t *list, int n)
 {
-    str_printf(t, ", \"%s\": [", name);
+    str_json(t, "%s: [", name);
     for (int i = 0; i < n; i++)
-        str_printf(t, i ? ", %d" : "%d", (int)list[i]);
-    str_puts(t, "]");
+        str_json(t, "%d", (int)list[i]);
+    str_json(t, "]");
 }
 
 static const char *token_text(const ig_tokenizer *t, int id)
@@ -43,22 +43,20 @@ static const char *token_text(const ig_tokenizer *t, int id)
 
 static void encoding_json(str *t, const ig_tokenizer *tokenizer, const ig_encoding *e)
 {
-    str_puts(t, "{\"schema\": 1, \"tokens\": [");
-    for (int i = 0; i < e->n; i++) {
-        str_puts(t, i ? ", " : "");
-        json_string(t, token_text(tokenizer, e->ids[i]));
-    }
-    str_puts(t, "]");
-    list_json(t, "ids", e->ids, e->n);
-    str_puts(t, ", \"offsets\": [");
+    str_json(t, "{schema: 1, tokens: [");
     for (int i = 0; i < e->n; i++)
-        str_printf(t, "%s[%d, %d]", i ? ", " : "", (int)e->starts[i], (int)e->ends[i]);
-    str_puts(t, "]");
+        str_json(t, "%s", token_text(tokenizer, e->ids[i]));
+    str_json(t, "]");
+    list_json(t, "ids", e->ids, e->n);
+    str_json(t, "offsets: [");
+    for (int i = 0; i < e->n; i++)
+        str_json(t, "[%d, %d]", (int)e->starts[i], (int)e->ends[i]);
+    str_json(t, "]");
     list_json(t, "types", e->types, e->n);
     list_json(t, "words", e->words, e->n);
     bytes_json(t, "mask", e->mask, e->n);
     bytes_json(t, "special", e->special, e->n);
-    str_puts(t, "}\n");
+    str_json(t, "}\n");
 }
 
 static void encoding_print(str *t, const ig_tokenizer *tokenizer, const ig_encoding *e)

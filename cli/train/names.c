@@ -54,12 +54,10 @@ void name_list_free(name_list *l)
 
 void name_list_write(const name_list *l, str *t)
 {
-    str_puts(t, "[");
-    for (int64_t i = 0; i < l->n; i++) {
-        str_puts(t, i ? ", " : "");
-        json_string(t, l->at[i]);
-    }
-    str_puts(t, "]");
+    str_json(t, "[");
+    for (int64_t i = 0; i < l->n; i++)
+        str_json(t, "%s", l->at[i]);
+    str_json(t, "]");
 }
 
 bool name_list_read(name_list *l, const char *json)

@@ -268,13 +268,11 @@ void encoding_write(const encoding *e, str *t)
 {
     for (int64_t i = 0; i < e->n; i++) {
         const feature *f = &e->at[i];
-        str_puts(t, "column [");
-        json_string(t, f->name);
-        for (int64_t k = 0; k < f->categories.n; k++) {
-            str_puts(t, ", ");
-            json_string(t, f->categories.at[k]);
-        }
-        str_puts(t, "]\n");
+        str_puts(t, "column ");
+        str_json(t, "[%s", f->name);
+        for (int64_t k = 0; k < f->categories.n; k++)
+            str_json(t, "%s", f->categories.at[k]);
+        str_json(t, "]\n");
     }
 }
 

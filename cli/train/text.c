@@ -373,16 +373,13 @@ static void result_print(const text_training *t)
 {
     str out = {0};
     if (t->json) {
-        str_printf(
-            &out,
-            "{\"schema\": 1, \"samples\": %lld, \"labels\": %d, \"loss\": %.9g, \"accuracy\": %.9g",
-            (long long)t->train.n, t->labels.n, t->last_loss, t->last_accuracy);
+        str_json(&out, "{schema: 1, samples: %lld, labels: %d, loss: %.9g, accuracy: %.9g",
+                 (long long)t->train.n, t->labels.n, t->last_loss, t->last_accuracy);
         if (t->held.n && !t->stopped)
-            str_printf(&out, ", \"test_accuracy\": %.9g", t->test_accuracy);
+            str_json(&out, "test_accuracy: %.9g", t->test_accuracy);
         if (t->shards)
-            str_printf(&out, ", \"shards\": %lld, \"ranks\": %d", (long long)t->shards,
-                       ig_team_size());
-        str_printf(&out, ", \"interrupted\": %s}\n", t->stopped ? "true" : "false");
+            str_json(&out, "shards: %lld, ranks: %d", (long long)t->shards, ig_team_size());
+        str_json(&out, "interrupted: %hhd}\n", t->stopped);
     } else if (t->held.n && !t->stopped) {
         str_printf(&out, "test accuracy %.2f %%\n", 100 * t->test_accuracy);
     }

@@ -136,12 +136,10 @@ void tally_add(tally *to, const tally *t)
 
 void tally_json(str *t, const tally *x)
 {
-    str_printf(t,
-               "\"cases\": %lld, \"failed\": %lld, \"refused\": %lld, \"flushed\": %lld, "
-               "\"worst_ulp\": %.6g, "
-               "\"worst_relative\": %.6g, \"worst_bound\": %.6g",
-               (long long)x->cases, (long long)x->failed, (long long)x->refused,
-               (long long)x->flushed, x->ulp, x->relative, x->bound);
+    str_json(t, "cases: %lld, failed: %lld, refused: %lld, flushed: %lld", (long long)x->cases,
+             (long long)x->failed, (long long)x->refused, (long long)x->flushed);
+    str_json(t, "worst_ulp: %.6g, worst_relative: %.6g, worst_bound: %.6g", x->ulp, x->relative,
+             x->bound);
 }
 
 tally verify_total(const op_report *r)

@@ -63,12 +63,7 @@ static void add_failure(str *t, const char *device, const failure *f, bool json)
     }
     str what = {0};
     str_printf(&what, "%.*s", n, f->text);
-    str_printf(t, "%s{\"device\": \"%s\", \"graph\": \"%s\", \"text\": ", t->n ? ",\n" : "", device,
-               f->name);
-    json_string(t, what.s);
-    str_puts(t, ", \"command\": ");
-    json_string(t, again);
-    str_puts(t, "}");
+    str_json(t, "\n{device: %s, graph: %s, text: %s, command: %s}", device, f->name, what.s, again);
     str_free(&what);
 }
 
@@ -85,27 +80,20 @@ static void add_failures(str *t, const graphs_run *r, bool json)
 
 static void add_json(str *t, const graphs_run *r, const tally *all)
 {
-    str failures = {0};
-    str_printf(t,
-               "{\"schema\": 1, \"graphs\": %lld, \"seed\": %llu, \"math\": \"%s\", \"same_as\": ",
-               (long long)r->graphs, (unsigned long long)r->seed, r->math);
-    if (r->reference)
-        json_string(t, r->reference);
-    else
-        str_puts(t, "null");
-    str_printf(t, ", \"interrupted\": %s, \"seconds\": %.3f, ", r->interrupted ? "true" : "false",
-               r->seconds);
+    str_json(t, "{schema: 1, graphs: %lld, seed: %llu, math: %s, same_as: %s", (long long)r->graphs,
+             (unsigned long long)r->seed, r->math, r->reference);
+    str_json(t, "interrupted: %hhd, seconds: %.3f", r->interrupted, r->seconds);
     tally_json(t, all);
-    str_puts(t, ", \"devices\": [");
+    str_json(t, "devices: [");
     for (int d = 0; d < r->n_device; d++) {
         const tally of = total_of(r->work, d);
-        str_printf(t, "%s{\"device\": \"%s\", ", d ? ", " : "", r->device[d]);
+        str_json(t, "{device: %s", r->device[d]);
         tally_json(t, &of);
-        str_puts(t, "}");
+        str_json(t, "}");
     }
-    add_failures(&failures, r, true);
-    str_printf(t, "], \"failures\": [%s]}", failures.s ? failures.s : "");
-    str_free(&failures);
+    str_json(t, "], failures: [");
+    add_failures(t, r, true);
+    str_json(t, "]}");
 }
 
 static void add_text(str *t, const graphs_run *r, const tally *all)

@@ -115,16 +115,14 @@ static bool device_report(const char *device, const states *got, const states *e
             worst = d;
         if (!(d.error <= d.bound) && failed < 0)
             failed = i;
-        str_printf(&list, "%s{\"error\": %.6g, \"bound\": %.6g}", i ? ", " : "",
-                   isinf(d.error) ? 1e308 : d.error, d.bound);
+        str_json(&list, "{error: %.6g, bound: %.6g}", isinf(d.error) ? 1e308 : d.error, d.bound);
     }
     char name[32];
     state_name(got, failed < 0 ? 0 : failed, name);
     if (json) {
-        str_puts(out, "{\"device\": ");
-        json_string(out, device);
-        str_printf(out, ", \"states\": [%s], \"first_failure\": ", list.s);
-        str_printf(out, failed < 0 ? "null}" : "\"%s\"}", name);
+        str_json(out, "{device: %s, states: [", device);
+        str_json_raw(out, list.s);
+        str_json(out, "], first_failure: %s}", failed < 0 ? NULL : name);
     } else if (failed < 0) {
         str_printf(out,
                    "%-12s %d states within their bounds; worst error %.2g, %.1f %% of its bound\n",
@@ -148,24 +146,19 @@ int verify_model(const command *c, const char *folder, const char *const *device
     int wrong = 0, code = -1;
     if (!model_run(&expected, folder, "cpu", IG_F64))
         code = fail_library(c);
-    if (json) {
-        str_puts(&out, "{\"schema\": 1, \"model\": ");
-        json_string(&out, folder);
-        str_puts(&out, ", \"devices\": [");
-    }
+    if (json)
+        str_json(&out, "{schema: 1, model: %s, devices: [", folder);
     for (int i = 0; i < n && code < 0; i++) {
         states got = {0};
-        if (model_run(&got, folder, devices[i], IG_F32)) {
-            str_puts(&out, json && i ? ", " : "");
+        if (model_run(&got, folder, devices[i], IG_F32))
             wrong += !device_report(devices[i], &got, &expected, json, &out);
-        } else {
+        else
             code = fail_library(c);
-        }
         states_free(&got);
     }
     if (code < 0) {
         if (json)
-            str_printf(&out, "], \"failed\": %d}\n", wrong);
+            str_json(&out, "], failed: %d}\n", wrong);
         else
             str_printf(&out, "%d passed, %d failed\n", n - wrong, wrong);
         text_print(stdout, out.s ? out.s : "");

@@ -168,17 +168,13 @@ static void json_failure(const session *s, int i, str *t)
 {
     const failure *f = &s->report[i].first;
     if (!f->text) {
-        str_puts(t, "null");
+        str_json(t, "null");
         return;
     }
     str again = {0};
     str_command(s, i, &again);
-    str_printf(t, "{\"dtype\": \"%s\", \"case\": \"%s\", \"text\": ", ig_dtype_name(f->dtype),
-               f->name);
-    json_string(t, f->text);
-    str_puts(t, ", \"command\": ");
-    json_string(t, again.s);
-    str_puts(t, "}");
+    str_json(t, "{dtype: %s, case: %s, text: %s, command: %s}", ig_dtype_name(f->dtype), f->name,
+             f->text, again.s);
     str_free(&again);
 }
 
@@ -186,51 +182,38 @@ static void json_report(const session *s, int i, str *t)
 {
     const op_report *r = &s->report[i];
     const tally all = verify_total(r);
-    const char *comma = "";
-    str_printf(t, "{\"device\": \"%s\", \"op\": \"%s\", \"class\": \"%s\", ",
-               s->device[i / s->n_op].name, r->op->name, r->op->cls);
+    str_json(t, i ? "\n{device: %s, op: %s, class: %s" : "{device: %s, op: %s, class: %s",
+             s->device[i / s->n_op].name, r->op->name, r->op->cls);
     tally_json(t, &all);
-    str_puts(t, ", \"dtypes\": [");
+    str_json(t, "dtypes: [");
     for (ig_dtype d = IG_BOOL; d <= IG_F64; d++)
         if (r->by_dtype[d].cases) {
-            str_printf(t, "%s{\"dtype\": \"%s\", ", comma, ig_dtype_name(d));
+            str_json(t, "{dtype: %s", ig_dtype_name(d));
             tally_json(t, &r->by_dtype[d]);
-            str_puts(t, "}");
-            comma = ", ";
+            str_json(t, "}");
         }
-    str_puts(t, "], \"first_failure\": ");
+    str_json(t, "], first_failure:");
     json_failure(s, i, t);
-    str_puts(t, "}");
+    str_json(t, "}");
 }
 
 void session_show_json(const session *s)
 {
     const tally all = session_total(s);
     str t = {0};
-    str_puts(&t, "{\"schema\": 1, \"devices\": [");
-    for (int d = 0; d < s->n_device; d++) {
-        str_puts(&t, d ? ", " : "");
-        json_string(&t, s->device[d].name);
-    }
-    str_puts(&t, "], \"same_as\": ");
-    if (s->reference.name)
-        json_string(&t, s->reference.name);
-    else
-        str_puts(&t, "null");
-    str_printf(&t,
-               ", \"math\": \"%s\", \"quick\": %s, \"seed\": %llu, \"interrupted\": %s, "
-               "\"seconds\": %.3f, ",
-               math_name(), s->set->quick ? "true" : "false", (unsigned long long)s->set->seed,
-               s->interrupted ? "true" : "false", s->seconds);
+    str_json(&t, "{schema: 1, devices: [");
+    for (int d = 0; d < s->n_device; d++)
+        str_json(&t, "%s", s->device[d].name);
+    str_json(&t,
+             "], same_as: %s, math: %s, quick: %hhd, seed: %llu, interrupted: %hhd, seconds: %.3f",
+             s->reference.name, math_name(), s->set->quick, (unsigned long long)s->set->seed,
+             s->interrupted, s->seconds);
     tally_json(&t, &all);
-    str_puts(&t, ", \"ops\": [");
-    for (int i = 0; i < s->n_report; i++) {
-        str_puts(&t, i ? ",\n" : "");
+    str_json(&t, "ops: [");
+    for (int i = 0; i < s->n_report; i++)
         json_report(s, i, &t);
-    }
-    str_puts(&t, "]}");
+    str_json(&t, "]}\n");
     text_print(stdout, t.s);
-    putchar('\n');
     str_free(&t);
 }
 

@@ -212,26 +212,6 @@ char *json_text_copy(json_text value, size_t *bytes)
     return copy;
 }
 
-void json_quote(text *t, const char *plain)
-{
-    text_add(t, "\"");
-    for (;; plain++) {
-        size_t run = 0;
-        while ((unsigned char)plain[run] >= ' ' && plain[run] != '"' && plain[run] != '\\')
-            run++;
-        text_add(t, "%.*s", (int)run, plain);
-        plain += run;
-        if (!*plain)
-            break;
-        const char *value = strchr(escape_values, *plain);
-        if (value)
-            text_add(t, "\\%c", escape_names[value - escape_values]);
-        else
-            text_add(t, "\\u%04x", (unsigned)*plain);
-    }
-    text_add(t, "\"");
-}
-
 /* ---- numbers and words --------------------------------------------------------------------- */
 
 static const char *digits_end(const char *at, const char *end)

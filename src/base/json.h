@@ -1,4 +1,4 @@
-/* A strict reader of JSON (RFC 8259), and a writer of JSON strings.
+/* A strict reader of JSON (RFC 8259), and a writer of JSON.
  *
  * The reader returns one value after another and builds no tree, so hostile text cannot make it use much more
  * memory than the text itself. It checks the whole grammar, including UTF-8 and surrogate pairs, and rejects
@@ -92,8 +92,24 @@ bool json_skip(json_reader *r);                       /* one value of any kind *
 bool json_text_is(json_text value, const char *plain);
 char *json_text_copy(json_text value, size_t *bytes);
 
-/* Adds plain text, which is UTF-8, as a JSON string. */
+/* Adds plain text as a JSON string. In text that is not UTF-8, '?' replaces all bytes that are not ASCII. */
 void json_quote(text *t, const char *plain);
+
+/* Adds JSON. The format is JSON without quotes; the writer adds quotes, escapes and the commas between calls:
+ *
+ *     json_add(&t, "{name: %s, rate: %.6g, shape: [", name, rate);
+ *     for (int i = 0; i < n; i++)
+ *         json_add(&t, "%d", shape[i]);
+ *     json_add(&t, "]}\n");
+ *
+ * A key ends with ':' and may be %s. Conversions are those of printf: %s is a string, or null for NULL; %hhd is a
+ * bool; %d, %u with ll, l or z are integers; %g and %f, with a precision or without, are null if they are not finite.
+ * A line break in the format, with the blanks after it, precedes the next value. */
+void json_add(text *t, const char *format, ...) IG_PRINTF(2, 3);
+/* before: the last character of the text to which t will be added; 0 if there is none. */
+void json_add_list(text *t, char before, const char *format, va_list args) IG_PRINTF(3, 0);
+/* True if a comma belongs between text with this last character and a value. */
+bool json_comma_after(char last);
 
 /* Returns true if the text is valid UTF-8. */
 bool json_is_utf8(const char *plain);

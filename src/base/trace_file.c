@@ -66,9 +66,11 @@ ig_status trace_file_check(const char *path)
 
 typedef struct page {
     FILE *file;
-    const char *comma;
+    text out;                    /* the event that is being written */
+    int problem;                 /* the first error, or 0 */
     const char *device[DEVICES]; /* index: number of the process, less 1; the first is the host */
     bool seen[DEVICES][THREADS];
+    bool begun; /* an event is in the file */
 } page;
 
 static int device_number(page *p, const char *name)
@@ -83,20 +85,28 @@ static int device_number(page *p, const char *name)
 }
 
 /* The opening of an event: name, letter, process and thread. */
-static void event_open(page *p, const char *name, char letter, int device, int thread)
+static void event_open(page *p, const char *name, const char *letter, int device, int thread)
 {
-    text quoted = {0};
-    json_quote(&quoted, name);
-    char *shown = text_take(&quoted);
-    fprintf(p->file, "%s\n{\"name\": %s, \"ph\": \"%c\", \"pid\": %d, \"tid\": %d", p->comma,
-            shown ? shown : "\"?\"", letter, device + 1, thread);
-    memory_free(shown);
-    p->comma = ",";
+    text_add(&p->out, "%s\n", p->begun ? "," : "");
+    p->begun = true;
+    json_add(&p->out, "{name: %s, ph: %s, pid: %d, tid: %d", name, letter, device + 1, thread);
 }
 
-static void write_time(page *p, const char *key, int64_t ns)
+/* Writes the text to the file. */
+static void flush(page *p)
 {
-    fprintf(p->file, ", \"%s\": %" PRId64 ".%03d", key, ns / 1000, (int)(ns % 1000));
+    char *done = text_take(&p->out);
+    if (!done)
+        p->problem = ENOMEM;
+    else if (fputs(done, p->file) < 0 && !p->problem)
+        p->problem = errno;
+    memory_free(done);
+}
+
+static void event_close(page *p)
+{
+    json_add(&p->out, "}");
+    flush(p);
 }
 
 static void write_event(page *p, const trace_event *e, int64_t zero)
@@ -104,32 +114,33 @@ static void write_event(page *p, const trace_event *e, int64_t zero)
     static const char *const categories[] = {
         [TRACE_SPAN] = "graph", [TRACE_PROGRAM] = "program", [TRACE_SHARE] = "share"};
     const int device = device_number(p, e->kind == TRACE_PROGRAM ? e->device : NULL);
-    event_open(p, e->name, e->kind == TRACE_COUNTER ? 'C' : 'X', device, e->thread);
-    write_time(p, "ts", e->begin - zero);
-    if (e->kind == TRACE_COUNTER) {
-        fprintf(p->file, ", \"args\": {\"bytes\": %" PRId64 "}}", e->count);
-        return;
-    }
-    p->seen[device][e->thread % THREADS] = true;
-    write_time(p, "dur", e->end - e->begin);
-    fprintf(p->file, ", \"cat\": \"%s\"", categories[e->kind]);
-    const double ns = e->end > e->begin ? (double)(e->end - e->begin) : 1;
     const trace_cost *c = &e->cost;
+    text *t = &p->out;
+    event_open(p, e->name, e->kind == TRACE_COUNTER ? "C" : "X", device, e->thread);
+    json_add(t, "ts: %.3f", (double)(e->begin - zero) / 1e3);
+    if (e->kind == TRACE_COUNTER) {
+        json_add(t, "args: {bytes: %" PRId64 "}", e->count);
+    } else {
+        p->seen[device][e->thread % THREADS] = true;
+        json_add(t, "dur: %.3f, cat: %s", (double)(e->end - e->begin) / 1e3, categories[e->kind]);
+    }
+    const double ns = e->end > e->begin ? (double)(e->end - e->begin) : 1;
     if (e->kind == TRACE_SHARE)
-        fprintf(p->file, ", \"args\": {\"tasks\": %" PRId64 "}", e->count);
+        json_add(t, "args: {tasks: %" PRId64 "}", e->count);
     if (e->kind == TRACE_PROGRAM)
-        fprintf(p->file,
-                ", \"args\": {\"bytes read\": %" PRId64 ", \"bytes written\": %" PRId64
-                ", \"FLOPs\": %" PRId64 ", \"GB/s\": %.6g, \"GFLOP/s\": %.6g}",
-                c->bytes_read, c->bytes_written, c->flops,
-                (double)(c->bytes_read + c->bytes_written) / ns, (double)c->flops / ns);
-    fputs("}", p->file);
+        json_add(t,
+                 "args: {bytes read: %" PRId64 ", bytes written: %" PRId64 ", FLOPs: %" PRId64
+                 ", GB/s: %.6g, GFLOP/s: %.6g}",
+                 c->bytes_read, c->bytes_written, c->flops,
+                 (double)(c->bytes_read + c->bytes_written) / ns, (double)c->flops / ns);
+    event_close(p);
 }
 
 static void write_name(page *p, const char *kind, int device, int thread, const char *name)
 {
-    event_open(p, kind, 'M', device, thread);
-    fprintf(p->file, ", \"args\": {\"name\": \"%s\"}}", name);
+    event_open(p, kind, "M", device, thread);
+    json_add(&p->out, "args: {name: %s}", name);
+    event_close(p);
 }
 
 static void write_names(page *p)
@@ -153,19 +164,22 @@ static void write_page(page *p, const trace_event *events, int64_t n, int64_t dr
     int64_t zero = n ? events[0].begin : 0;
     for (int64_t i = 0; i < n; i++)
         zero = events[i].begin < zero ? events[i].begin : zero;
-    fprintf(p->file,
-            "{\"displayTimeUnit\": \"ms\", \"otherData\": {\"schema\": 1, \"version\": \"%s\", "
-            "\"dropped\": %" PRId64 "},\n\"traceEvents\": [",
-            ig_version(), dropped);
+    json_add(&p->out,
+             "{displayTimeUnit: ms, otherData: {schema: 1, version: %s, dropped: %" PRId64
+             "},\ntraceEvents: [",
+             ig_version(), dropped);
+    flush(p);
     for (int64_t i = 0; i < n; i++)
         write_event(p, &events[i], zero);
     if (dropped) {
-        event_open(p, "the timeline is full: later events were dropped", 'i', 0, 0);
-        write_time(p, "ts", events[n - 1].begin - zero);
-        fprintf(p->file, ", \"s\": \"g\", \"args\": {\"dropped\": %" PRId64 "}}", dropped);
+        event_open(p, "the timeline is full: later events were dropped", "i", 0, 0);
+        json_add(&p->out, "ts: %.3f, s: g, args: {dropped: %" PRId64 "}",
+                 (double)(events[n - 1].begin - zero) / 1e3, dropped);
+        event_close(p);
     }
     write_names(p);
-    fputs("\n]}\n", p->file);
+    json_add(&p->out, "\n]}\n");
+    flush(p);
 }
 
 /* Blocks the signals that a failed write raises in its thread, so that the write returns an error instead. */
@@ -202,16 +216,14 @@ ig_status trace_file_write(const char *path, const trace_event *events, int64_t 
     const int fd = p ? open_beside(path, &beside) : -1;
     if (!p)
         return IG_ERR_MEMORY;
-    *p = (page){.file = fd >= 0 ? fdopen(fd, "w") : NULL, .comma = "", .device = {"cpu"}};
+    *p = (page){.file = fd >= 0 ? fdopen(fd, "w") : NULL, .device = {"cpu"}};
     bool fine = p->file != NULL;
     int problem = errno;
     write_signals_block(&signals);
     if (fine) {
         write_page(p, events, n, dropped);
-        fine = !ferror(p->file);
-        fine = fclose(p->file) == 0 && fine;
-        fine = fine && (!beside || rename(beside, path) == 0);
-        problem = errno;
+        fine = fclose(p->file) == 0 && !p->problem && (!beside || rename(beside, path) == 0);
+        problem = p->problem ? p->problem : errno;
         if (!fine && beside)
             unlink(beside);
     }

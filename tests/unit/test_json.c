@@ -355,8 +355,13 @@ static void test_locale(void **state)
     for (size_t i = 0; i < COUNT(names) && !set; i++)
         set = setlocale(LC_NUMERIC, names[i]);
     const json_number n = number_of("2.5");
+    text t = {0};
+    json_add(&t, "%g, %.1f, %g", -2.5, 1234.5, 1e30);
     setlocale(LC_NUMERIC, "C");
+    char *written = text_take(&t);
     assert_true(n.kind == JSON_F64 && n.as.f == 2.5);
+    assert_string_equal(written, "-2.5, 1234.5, 1e+30");
+    memory_free(written);
     if (!set)
         skip();
 }
@@ -446,6 +451,35 @@ static void test_quote(void **state)
     assert_false(json_is_utf8("a\xff") || json_is_utf8("\xed\xa0\x80") || json_is_utf8("\xc3"));
 }
 
+/* What the formats write, by one call or by several. */
+static void test_add(void **state)
+{
+    (void)state;
+    const char *volatile none = NULL; /* compilers warn of a constant */
+    text t = {0};
+    json_add(&t, "{schema: 1, verb: bench, name: %s, none: %s, yes: %hhd, no: %hhd", "a\"b\n", none,
+             true, false);
+    json_add(&t, "counts: [%d, %u, %lld, %llu, %zu, -7, null, true]", -1, 2u, -3LL, ~0ULL,
+             (size_t)5);
+    json_add(&t, "%s:", "bytes read");
+    json_add(&t, "[");
+    for (int i = 0; i < 2; i++)
+        json_add(&t, "\n  {at: %d}", i);
+    json_add(&t, "], empty: [], deep: {list: [");
+    for (int i = 0; i < 2; i++)
+        json_add(&t, "[%.2f]", i + 0.5);
+    json_add(&t, "]},\n last: %s\n}\n", "x\xff\xc3");
+    json_add(&t, "{next: %g}", HUGE_VAL);
+    char *all = text_take(&t);
+    assert_string_equal(
+        all,
+        "{\"schema\": 1, \"verb\": \"bench\", \"name\": \"a\\\"b\\n\", \"none\": null, "
+        "\"yes\": true, \"no\": false, \"counts\": [-1, 2, -3, 18446744073709551615, 5, -7, null, "
+        "true], \"bytes read\": [\n  {\"at\": 0},\n  {\"at\": 1}], \"empty\": [], \"deep\": "
+        "{\"list\": [[0.50], [1.50]]},\n \"last\": \"x??\"\n}\n{\"next\": null}");
+    memory_free(all);
+}
+
 /* ---- walking ------------------------------------------------------------------------------- */
 
 static void test_walk(void **state)
@@ -531,11 +565,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_valid),   TEST(test_damages),       TEST(test_every_byte_damaged),
-        TEST(test_depth),   TEST(test_many_keys),     TEST(test_integers),
-        TEST(test_doubles), TEST(test_long_numbers),  TEST(test_locale),
-        TEST(test_uint),    TEST(test_strings),       TEST(test_quote),
-        TEST(test_walk),    TEST(test_failure_stays), TEST(test_no_memory),
+        TEST(test_valid),     TEST(test_damages),      TEST(test_every_byte_damaged),
+        TEST(test_depth),     TEST(test_many_keys),    TEST(test_integers),
+        TEST(test_doubles),   TEST(test_long_numbers), TEST(test_locale),
+        TEST(test_uint),      TEST(test_strings),      TEST(test_quote),
+        TEST(test_add),       TEST(test_walk),         TEST(test_failure_stays),
+        TEST(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -287,31 +287,24 @@ static void add_numbers(text *t, const ig_profile_line *l)
                {"global_ideal", l->global_ideal},
                {"global_bytes", l->global_bytes}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        text_add(t, "%s\"%s\": %" PRIu64, i ? ", " : "", all[i].name, all[i].n);
-    text_add(t, "}");
+        json_add(t, "%s: %" PRIu64, all[i].name, all[i].n);
+    json_add(t, "}");
 }
-
-/* Sources may contain invalid UTF-8. */
-static void add_quoted(text *t, const char *s) { json_quote(t, json_is_utf8(s) ? s : "?"); }
 
 char *ig_profile_json(const ig_profile *p)
 {
     text t = {0};
     if (require_pointer("profile", "p", p) != IG_OK)
         return NULL;
-    text_add(&t, "{\"kernel\": ");
-    add_quoted(&t, p->kernel ? p->kernel : "?");
-    text_add(&t, ", \"launches\": %" PRIu64 ", \"total\": {", p->launches);
+    json_add(&t, "{kernel: %s, launches: %" PRIu64 ", total: {", p->kernel ? p->kernel : "?",
+             p->launches);
     add_numbers(&t, &p->total);
-    text_add(&t, ", \"lines\": [");
+    json_add(&t, "lines: [");
     for (int i = 0; i < p->n_lines; i++) {
-        text_add(&t, i ? ", {\"file\": " : "{\"file\": ");
-        add_quoted(&t, p->lines[i].file);
-        text_add(&t, ", \"line\": %" PRId64 ", \"text\": ", p->lines[i].line);
-        add_quoted(&t, p->lines[i].text);
-        text_add(&t, ", ");
-        add_numbers(&t, &p->lines[i]);
+        const ig_profile_line *l = &p->lines[i];
+        json_add(&t, "{file: %s, line: %" PRId64 ", text: %s", l->file, l->line, l->text);
+        add_numbers(&t, l);
     }
-    text_add(&t, "]}");
+    json_add(&t, "]}");
     return text_take(&t);
 }

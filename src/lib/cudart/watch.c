@@ -103,13 +103,6 @@ static void report(char letter, text *t)
     memory_free(line);
 }
 
-static void add_text(text *t, const char *name, const char *value)
-{
-    text_add(t, "\"%s\": ", name);
-    json_quote(t, json_is_utf8(value) ? value : "?");
-    text_add(t, ", ");
-}
-
 /* Returns true if the place is new, and remembers it. */
 static bool is_new(const ig_kernel_finding *f)
 {
@@ -141,18 +134,13 @@ static void tell(const ig_kernel_finding *f, const char *kernel, uint64_t launch
     fflush(stdout);
     if (!watch.quiet)
         log_text(f->is_note ? IG_NOTE : IG_WARNING, f->text);
-    text_add(&t, "{");
-    add_text(&t, "kind", f->kind);
-    add_text(&t, "message", f->message);
-    add_text(&t, "file", f->file);
-    if (launch) {
-        add_text(&t, "kernel", kernel);
-        text_add(&t, "\"launch\": %" PRIu64 ", \"block\": [%u, %u, %u], \"thread\": [%u, %u, %u], ",
-                 launch, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1],
+    json_add(&t, "{kind: %s, message: %s, file: %s", f->kind, f->message, f->file);
+    if (launch)
+        json_add(&t, "kernel: %s, launch: %" PRIu64 ", block: [%u, %u, %u], thread: [%u, %u, %u]",
+                 kernel, launch, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1],
                  f->thread[2]);
-    }
-    text_add(&t, "\"line\": %" PRId64 ", \"column\": %u, \"count\": %" PRIu64 ", \"note\": %s}",
-             f->line, f->column, f->count, f->is_note ? "true" : "false");
+    json_add(&t, "line: %" PRId64 ", column: %u, count: %" PRIu64 ", note: %hhd}", f->line,
+             f->column, f->count, f->is_note);
     report(f->is_note ? 'N' : 'F', &t);
 }
 

@@ -121,8 +121,7 @@ char *tokenizer_bert_normalizer(field config, field before)
 /* Writes the special tokens that the vocabulary has. */
 static void added_write(const folder *d, const subword_model *m, text *t)
 {
-    bool begun = false;
-    text_add(t, "\"added_tokens\": [");
+    json_add(t, "added_tokens: [");
     for (int i = 0; i < SPECIALS; i++) {
         const char *chars = special_text(d, i);
         const int32_t id = vocabulary_find(&m->vocabulary, chars, strlen(chars));
@@ -131,17 +130,11 @@ static void added_write(const folder *d, const subword_model *m, text *t)
             again |= strcmp(special_text(d, j), chars) == 0;
         if (id < 0 || again)
             continue;
-        text_add(t, "%s{\"id\": %d, \"content\": ", begun ? ", " : "", (int)id);
-        json_quote(t, chars);
-        text_add(t,
-                 ", \"lstrip\": %s, \"rstrip\": %s, \"single_word\": %s, \"normalized\": %s, "
-                 "\"special\": true}",
-                 d->special[i].lstrip ? "true" : "false", d->special[i].rstrip ? "true" : "false",
-                 d->special[i].single_word ? "true" : "false",
-                 d->special[i].normalized ? "true" : "false");
-        begun = true;
+        json_add(t, "{id: %d, content: %s, lstrip: %hhd, rstrip: %hhd, single_word: %hhd", (int)id,
+                 chars, d->special[i].lstrip, d->special[i].rstrip, d->special[i].single_word);
+        json_add(t, "normalized: %hhd, special: true}", d->special[i].normalized);
     }
-    text_add(t, "]");
+    json_add(t, "]");
 }
 
 static ig_status post_write(const folder *d, const subword_model *m, text *t)
@@ -151,28 +144,27 @@ static ig_status post_write(const folder *d, const subword_model *m, text *t)
                   sep_id = vocabulary_find(&m->vocabulary, sep, strlen(sep));
     if (cls_id < 0 || sep_id < 0)
         FAIL(IG_ERR_FORMAT, "it does not have the token '%.60s'", cls_id < 0 ? cls : sep);
-    text_add(t, "{\"type\": \"%sProcessing\", \"cls\": [\"\", %d], \"sep\": [\"\", %d]",
-             d->family == &bert ? "Bert" : "Roberta", (int)cls_id, (int)sep_id);
+    json_add(t, "{type: %s, cls: [%s, %d], sep: [%s, %d]",
+             d->family == &bert ? "BertProcessing" : "RobertaProcessing", "", (int)cls_id, "",
+             (int)sep_id);
     if (d->family != &bert)
-        text_add(t, ", \"add_prefix_space\": false, \"trim_offsets\": true");
-    text_add(t, "}");
+        json_add(t, "add_prefix_space: false, trim_offsets: true");
+    json_add(t, "}");
     return IG_OK;
 }
 
 /* Writes everything except the model. */
 static ig_status rest_write(const folder *d, const subword_model *m, text *t)
 {
-    text_add(t, "{");
+    json_add(t, "{");
     added_write(d, m, t);
-    if (d->family == &roberta) {
-        text_add(t, ", \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}");
-    } else {
-        text_add(t, ", \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, \"normalizer\": "
-                    "{\"type\": \"BertNormalizer\"}");
-    }
-    text_add(t, ", \"post_processor\": ");
+    if (d->family == &roberta)
+        json_add(t, "pre_tokenizer: {type: ByteLevel, add_prefix_space: false}");
+    else
+        json_add(t, "pre_tokenizer: {type: BertPreTokenizer}, normalizer: {type: BertNormalizer}");
+    json_add(t, "post_processor:");
     TRY(post_write(d, m, t));
-    text_add(t, "}");
+    json_add(t, "}");
     return IG_OK;
 }
 
