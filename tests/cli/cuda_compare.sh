@@ -71,7 +71,7 @@ check 'nothing was printed' test ! -s "$temporary/out"
 idle=${INGOT_TESTS:-build/tests}/cuda/idle.so
 if [ -f "$idle" ]; then
     without_nvrtc() { env IG_CUDA="$idle" IG_NVRTC=/none IG_CACHE=off "$ingot" run --device cuda "$@"; }
-    check 'no NVRTC' says 4 'install NVRTC' without_nvrtc tests/cuda/vector_add.cu
+    check 'no NVRTC' says 4 'NVRTC, the compiler of kernels, was not found' without_nvrtc tests/cuda/vector_add.cu
     check 'no NVRTC: the other device is named' grep -q "'--device cpu'" "$temporary/err"
     check 'only one GPU' says 4 "there is no device 'cuda:1'" env IG_CUDA="$idle" "$ingot" run --device cuda:1 \
         tests/cuda/vector_add.cu

@@ -27,9 +27,11 @@ static const cpu_level *level_here(void) { return &tested; }
 
 #define cpu_level_now level_here
 #define cpu_attention here_run
+#define cpu_attention_how here_how
 #define cpu_attention_offers here_offers
 #define cpu_attention_plan here_plan
 #define cpu_attention_scratch here_scratch
+const char *here_how(const program *p);
 bool here_offers(const node_native *n);
 void *here_plan(const program *p);
 size_t here_scratch(const program *p);
