@@ -111,9 +111,20 @@ static bool same(const type *t, bool truth, const void *got, const void *want, i
                               : isnan(((const double *)got)[i]) && isnan(((const double *)want)[i]);
 }
 
+/* The second operand of a row: divisors of integers are not 0, and their exponents are small. */
+static ig_array *second(const row *r, const type *t)
+{
+    static const char *const divide[] = {"floor_divide", "remainder", "fmod", "trunc_divide"};
+    ig_array *y = values(t, 1);
+    for (size_t i = 0; i < sizeof divide / sizeof *divide && !is_float(t); i++)
+        if (strcmp(r->name, divide[i]) == 0)
+            y = ig_where(ig_equal(y, ig_int(0)), ig_ones_like(y, IG_DTYPE_NONE), y);
+    return !is_float(t) && strcmp(r->name, "pow") == 0 ? ig_bitwise_and(y, ig_int(7)) : y;
+}
+
 static int row_fails(ig_module *m, const row *r, const type *t)
 {
-    ig_array *x = values(t, 0), *y = values(t, 1), *want = NULL, *got[3] = {0};
+    ig_array *x = values(t, 0), *y = second(r, t), *want = NULL, *got[3] = {0};
     const ig_arg of_op[] = {{.kind = IG_ARG_ARRAY, .u.array = x},
                             {.kind = IG_ARG_ARRAY, .u.array = y}};
     const ig_arg args[] = {
@@ -133,6 +144,10 @@ static int row_fails(ig_module *m, const row *r, const type *t)
         return 1;
     }
     const void *a = ig_data(got[0]), *b = ig_data(want);
+    if (!a || !b) {
+        print_error("%s: %s\n", name, ig_error(NULL));
+        return 1;
+    }
     for (int i = 0; i < 2 * N; i++)
         if (!same(t, r->truth, a, b, i)) {
             print_error("%s: element %d differs\n", name, i);

@@ -23,7 +23,6 @@ static void exchanges_need_barriers(void **unused)
         "if (t % 2 == 0) { s[t] = 1; x[t] = s[t + 1]; }",
         "if (t < 8) s[t] = 1; if (t < 8) x[t] = s[t + 8];",
         "if (t == 0) for (int i = 1; i < n; i++) s[i] = s[i - 1] + s[i];",
-        "volatile int *v = x; while (v[0] == 0) ; v[1] = 1;",
         "int a = s[t ^ 1]; __syncthreads(); s[t] = a; __syncthreads(); x[t] = s[t + 1];",
         "if (t & 1) return; s[t] = 1; x[t] = s[t + 1];",
         "if (t % 2) x[t] = s[t - 1]; else s[t + 1 - 1 + 64] = 2;",
