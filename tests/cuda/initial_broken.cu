@@ -1,7 +1,7 @@
 // A variable whose initial value is not a constant breaks the kernels that use it, and only these.
-/* exit: 5
+/* nvcc: rejects it
+exit: 5
 stderr: the value of 'bad' is not a constant
-nvcc: rejects it
 expect:
 5
 invalid device function

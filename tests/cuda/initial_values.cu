@@ -9,7 +9,6 @@ pi 3.14159 e 2.71828
 red green blue
 7 40 9 41
 1 -> 2 -> 3 -> 1
-9 9 8
 six 6
 matrix 1 4 9 16
 host 5 2.5 3
@@ -35,6 +34,7 @@ __constant__ Values cv[3];
 
 struct Point {
     int x, y;
+    constexpr Point() : x(0), y(0) {}
     constexpr __host__ __device__ Point(int a, int b) : x(a * 2), y(b) {}
     constexpr __host__ __device__ int sum() const { return x + y; }
 };
@@ -59,14 +59,9 @@ struct Node {
     int v;
     Node *next;
 };
-extern __device__ Node three;
 __device__ Node two = {2, nullptr};
 __device__ Node one = {1, &two};
 __device__ Node three = {3, &one};
-
-extern __constant__ int late;
-__constant__ int late = 9;
-extern __constant__ int late;
 
 template <int N> struct Squares {
     int v[N];
@@ -90,7 +85,6 @@ __global__ void show()
     printf("%d -> %d -> %d -> %d\n", one.v, one.next->v, one.next->next->v,
            one.next->next->next->v);
 }
-__global__ void read_late(int *out) { *out = late; }
 __global__ void show_rest()
 {
     printf("six %d\n", (int)sizeof("hello"));
@@ -101,15 +95,6 @@ int main()
 {
     show<<<1, 1>>>();
     cudaDeviceSynchronize();
-    int *d, h[2], eight = 8, got;
-    cudaMalloc(&d, sizeof(int));
-    read_late<<<1, 1>>>(d);
-    cudaMemcpy(&h[0], d, sizeof(int), cudaMemcpyDeviceToHost);
-    cudaMemcpyFromSymbol(&got, late, sizeof got);
-    cudaMemcpyToSymbol(late, &eight, sizeof eight);
-    read_late<<<1, 1>>>(d);
-    cudaMemcpy(&h[1], d, sizeof(int), cudaMemcpyDeviceToHost);
-    printf("%d %d %d\n", h[0], got, h[1]);
     show_rest<<<1, 1>>>();
     cudaDeviceSynchronize();
     Values v;
@@ -117,5 +102,4 @@ int main()
     cudaMemcpyFromSymbol(&v, dv, sizeof v);
     cudaMemcpyFromSymbol(&n, q, sizeof n);
     printf("host %d %g %d\n", v.n, v.g, n);
-    cudaFree(d);
 }
