@@ -106,9 +106,10 @@ static void uses_json(str *t, const ig_onnx_use *uses, int n, bool placed)
         const ig_onnx_use *u = &uses[i];
         str_json(t, "\n  {op: %s, domain: %s, count: %d, opset: %lld, since: %lld, known: %hhd",
                  u->op, u->domain, u->count, (long long)u->version, (long long)u->since,
-                 u->since != 0);
+                 (bool)u->since);
         if (placed)
-            str_json(t, "runs: %hhd, refused: %d", u->since && !u->refused, u->refused_count);
+            str_json(t, "runs: %hhd, refused: %d", (bool)(u->since && !u->refused),
+                     u->refused_count);
         if (u->refused)
             str_json(t, "why: %s", u->refused);
         str_json(t, "}");
