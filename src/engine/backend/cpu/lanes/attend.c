@@ -279,7 +279,7 @@ static void pack_f32(const attend_rows *a, float *keys, float *values)
     }
 }
 
-/* Multiplies n points of a panel with those of ROWS rows. */
+/* Multiplies n points of a panel with n points of ROWS rows. */
 static void tile_of(int64_t n, const float *panel, const float *rows, float *to, bool add)
 {
     const int64_t row = ROWS * sizeof(float);

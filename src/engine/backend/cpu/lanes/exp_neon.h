@@ -104,8 +104,8 @@ static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))
                        "memory")
 
 /* d[i] = exp(x[i] - y[i % 12]) for EXP_GROUP * groups elements, groups > 0. Reads EXP_MORE elements of x past the end.
- * Differences outside of the near path of exp give wrong results. exp_neon_range also joins each difference, and those
- * of the EXP_MORE elements, to the smallest and the largest difference of each of four lanes; NaN exceeds all. */
+ * Differences outside of the near path of exp give wrong results. exp_neon_range also joins each difference, and the
+ * differences of the EXP_MORE elements, to the smallest and the largest difference of each of four lanes; NaN exceeds all. */
 static inline void exp_neon(int64_t groups, float *d, const float *x, const float *y)
 {
     float range[8] = {0};

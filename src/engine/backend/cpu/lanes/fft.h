@@ -2,7 +2,7 @@
  *
  * A line is a row of complex numbers that are the same distance apart. Some lines are transformed together, each in its
  * own lane, so no operation crosses lanes. The passes, their order and their factors depend on the length alone, so each
- * line has the same bits for all levels and numbers of lines, and those of kernels/fft.cu. */
+ * line has the same bits for all levels and numbers of lines, and the same as with kernels/fft.cu. */
 #ifndef CPU_FFT_H
 #define CPU_FFT_H
 
@@ -41,7 +41,7 @@ typedef struct fft_job {
     bool backward; /* real and imaginary parts are exchanged, so the transform has the other sign */
 } fft_job;
 
-/* What the imaginary parts of points and of results are multiplied by: 1 or -1. */
+/* Factors of the imaginary parts of points and of results: 1 or -1. */
 typedef struct fft_signs {
     int in, out;
 } fft_signs;

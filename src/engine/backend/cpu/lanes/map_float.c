@@ -48,8 +48,8 @@ static int64_t exp_quickly_f64(int64_t n, double *d, const double *a, double y)
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-/* The runs that have a loop: those of two rows, and longer ones that occur in practice. Each begins
- * with one of two rows. A row's name ends in 1 if its other operand is one value. */
+/* The runs that have a loop: runs of two rows, and longer ones that occur in practice. Each longer run
+ * begins with a run of two rows. A row's name ends in 1 if its other operand is one value. */
 enum {
     ROW_add = RUN_ADD,
     ROW_sub = RUN_SUBTRACT,

@@ -65,7 +65,7 @@ typedef struct lane_folds {
     }
 enum { BESIDE = 16 }; /* short rows that are folded together */
 
-/* The contracts are those of cpu_level's members; lane is the dtype of a lane. */
+/* The contracts are the same as for cpu_level's members; lane is the dtype of a lane. */
 map_loop PART(lane_loop_float)(int op, ig_dtype lane, int one);
 map_loop PLAIN_PART(lane_loop_int)(int op, ig_dtype lane, int one);
 /* The folds of an integer lane. */

@@ -23,7 +23,7 @@ typedef uint64_t scan_u64 __attribute__((vector_size(16)));
 #include "engine/backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-/* Lanes of two registers, numbered from 0: first the lanes of a, then those of b. */
+/* Lanes of two registers, numbered from 0: first the lanes of a, then the lanes of b. */
 #if defined(__clang__) || __GNUC__ >= 12
 #define LANES_4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #define LANES_2(a, b, i, j) __builtin_shufflevector(a, b, i, j)

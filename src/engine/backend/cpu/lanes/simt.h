@@ -1,4 +1,4 @@
-/* The loops of lanes/ for kernels beyond those of tapes: C arithmetic, masks, and memory at
+/* The loops of lanes/ for kernels, in addition to the loops of tapes: C arithmetic, masks, and memory at
  * addresses that differ by lane. A mask has a bit for each lane, 32 to a word. */
 #ifndef CPU_SIMT_H
 #define CPU_SIMT_H

@@ -1,5 +1,5 @@
-/* Decompositions of one matrix on the CPU, with the bits of the kernels: svd.cu, eigh.cu and eig.cu of kernels/ say what the
- * arguments are. A level has a table for each of f32, f64, c64 and c128. */
+/* Decompositions of one matrix on the CPU, with the bits of the kernels: svd.cu, eigh.cu and eig.cu of kernels/ describe
+ * the arguments. A level has a table for each of f32, f64, c64 and c128. */
 #ifndef LANES_SPECTRAL_H
 #define LANES_SPECTRAL_H
 
