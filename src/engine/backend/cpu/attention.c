@@ -213,8 +213,8 @@ static const uint8_t *mask_at(const attention *a, int64_t job)
                : NULL;
 }
 
-/* What is added to the scores of a row of a product, and of the following rows at a distance of *row elements; NULL:
- * nothing. The axes of the mask are those of the query, or have length 1. */
+/* The bias of the scores of row `first` of a product; NULL: none. The following rows' biases are *row elements apart. The
+ * mask has the query's axes, or axes of length 1. */
 static const float *bias_at(const attention *a, int64_t job, int64_t first, int64_t *row)
 {
     const view *m = &a->mask.v, *q = &a->in[QUERY].v;

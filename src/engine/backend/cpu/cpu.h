@@ -12,7 +12,7 @@ enum {
     FOLD_ROWS = 8    /* rows that join_rows joins in one call */
 };
 
-enum { NO_ROW = -1 }; /* beside rows of the op table */
+enum { NO_ROW = -1 }; /* not a row of the op table */
 
 /* d[i] = a row of ops.def, applied to a[i] and b[i]; TRUTH rows write u8. For OP_where, a is the
  * condition (u8), b and c are the values. An operand that is one value for all i is not indexed. n
@@ -45,7 +45,7 @@ enum {
     SERIES_GET_U8,
     SERIES_GET_I8,
     SERIES_PUT,
-    SERIES_PUT_BYTES, /* the low bytes, exclusive or those of shift */
+    SERIES_PUT_BYTES, /* the low bytes, XORed with shift's low byte */
     SERIES_INT_ADD,
     SERIES_INT_SUBTRACT,
     SERIES_INT_FROM, /* SUBTRACT with exchanged operands */

@@ -1,7 +1,7 @@
 /* Overrides of linear algebra by a LAPACK of the system: see program/whole.h.
  *
- * A stack with at least as many matrices as there are threads gives each worker one matrix after another, and LAPACK uses
- * no threads of its own. Otherwise LAPACK takes one matrix after another with its own threads, as many as the pool has,
+ * A stack with at least as many matrices as there are threads gives each worker one matrix after another, and each call of
+ * LAPACK uses one thread. Otherwise LAPACK takes one matrix after another with its own threads, as many as the pool has,
  * or one for small matrices, for which waking and waiting takes longer. */
 #include "engine/backend/cpu/lapack.h"
 

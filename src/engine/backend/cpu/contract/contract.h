@@ -100,7 +100,7 @@ int64_t direct_sums_bytes(const contraction *c);
 
 /* Sets c->mirror if in[0] and in[1] are the same, so that half of the result is computed. */
 void mirror_choose(contraction *c);
-/* Copies the elements below the diagonal to those above it. */
+/* Copies the elements below the diagonal to the places above it. */
 void mirror_run(contraction *c);
 
 /* True if the panels of a side may be kept with its buffer. Its tiles then begin at panels. */

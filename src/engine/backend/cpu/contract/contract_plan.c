@@ -355,7 +355,7 @@ static bool shares_evenly(int64_t tiles, int threads, int64_t wanted)
     return tiles >= wanted && (tiles % threads == 0 || tiles >= (int64_t)threads * MANY);
 }
 
-/* Rounds: shared panels of in[0] are a second copy of it. If they are large, only those of some rows are kept at a
+/* Rounds: shared panels of in[0] are a second copy of it. If they are large, only the panels of some rows are kept at a
  * time, as long as the tiles of these rows occupy all threads. */
 static void share_rounds(contraction *c, int threads, int64_t wanted)
 {

@@ -95,7 +95,7 @@ void sliding_cut(sliding *s, int64_t most, int64_t element_bytes)
 void sliding_points(const sliding *s, const axis_group *k, int64_t n, int64_t *point)
 {
     axis_group_offsets(k, 0, n, point);
-    for (int64_t i = n - 1; i >= 0 && s->line > 0; i--) { /* those of line 0 last */
+    for (int64_t i = n - 1; i >= 0 && s->line > 0; i--) { /* points of line 0 last */
         const int64_t at = point[i % s->points], line = (point[i] - at) / s->line;
         const int64_t plane = line % s->classes * s->right + at % s->right;
         point[i] = (plane * s->lines + line / s->classes) * s->pitch + at / s->right;
@@ -121,7 +121,7 @@ void sliding_close(const sliding *s, int64_t rows, int64_t bytes, char *to, cons
 {
     typedef int64_t chunk __attribute__((vector_size(16), aligned(1), may_alias));
     const int64_t row = s->width * bytes;
-    /* All but the last in whole vectors: the next row overwrites what is too much. */
+    /* All but the last in whole vectors: the next row overwrites the excess. */
     for (int64_t r = 0; r < rows - 1; r++, to += row, from += s->pitch * bytes)
         for (int64_t i = 0; i < row; i += (int64_t)sizeof(chunk))
             *(chunk *)(to + i) = *(const chunk *)(from + i);

@@ -48,7 +48,7 @@ void sliding_points(const sliding *s, const axis_group *k, int64_t n, int64_t *p
  * dealt out. */
 const char *sliding_lines(const sliding *s, ig_dtype dtype, const char *from, int64_t rows,
                           char *scratch);
-/* Copies the results of a run, `bytes` for each, without those between rows. */
+/* Copies the results of a run, `bytes` for each, without the results between rows. */
 void sliding_close(const sliding *s, int64_t rows, int64_t bytes, char *to, const char *from);
 
 #endif

@@ -279,7 +279,7 @@ static void rooms_end(const grid_run *run, grid_worker *w)
 
 /* ---- workers ---- */
 
-/* Starts the next block in a room of its own. False if there is none, or no memory for it. */
+/* Starts the next block in its own room. False if there is no block left, or no memory for it. */
 static bool start_block(grid_run *run, grid_worker *w)
 {
     block_room *room = w->rooms;

@@ -1,5 +1,5 @@
 /* Folds of small windows that slide over planes. A point of all windows in a row is a run of elements, so windows are
- * folded side by side: each step joins two runs. The order is that of every fold (reduce.c): a window has at most
+ * folded side by side: each step joins two runs. The order is the same as in every fold (reduce.c): a window has at most
  * FOLD_LANES points, so each point is a lane, and lanes are joined by halving. */
 #include "engine/backend/cpu/reduce/pool.h"
 

@@ -355,7 +355,7 @@ static bool is_small(const program *p, int64_t len, int64_t lane)
 }
 
 /* leaf_across without the tape: rows are read in place, several rows of a lane at once. If rows are
- * adjacent, those of neighbouring lanes are read together. */
+ * adjacent, the rows of neighbouring lanes are read together. */
 static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
 {
     const reduce_job *j = w->j;
@@ -522,7 +522,7 @@ static void task_range(void *ctx, int64_t task, int worker)
     fold_leaves(&w, leaf_of(r), strip * r->width, outputs_of(j, strip), first, end, d);
 }
 
-/* Rows without elements give the identity; that of a sum is +0 and that of a bool 0 or 1. */
+/* Rows without elements give the identity: +0 for a sum, 0 or 1 for a bool. */
 static void reduce_empty(reduce_job *j)
 {
     const program *p = j->p;

@@ -15,7 +15,7 @@
  * So long sums stay accurate, a block is a few vector operations, and a long row can be split:
  * first the totals of the ranges, then all ranges at once. If the order makes no difference
  * (integers, maxima) there are no blocks. f16 and bf16 are computed in f32 and rounded when they
- * are stored. Of rows that are not contiguous, several are read together. */
+ * are stored. Rows that are not contiguous are read several at a time. */
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/elements/elements.h"
 #include "engine/backend/cpu/elements/rows.h"
@@ -79,8 +79,8 @@ static void join(const scan_job *j, uint64_t *d, const uint64_t *a, const uint64
     j->level->join(j->p->fold, j->lane, 1, d, a, b);
 }
 
-/* Elements of chunk `first` of the strip's rows; returns those of the first row, and how many apart
- * the next row's are. */
+/* Elements [first, first + n) of the strip's rows, in place or in scratch. Returns the first row's elements; the next
+ * row's are *apart elements later. */
 static const char *read_strip(const scan_job *j, int64_t row, int64_t rows, int64_t first,
                               int64_t n, char *scratch, int64_t *apart)
 {
@@ -202,7 +202,7 @@ static void task_total(void *ctx, int64_t task, int worker)
     }
 }
 
-/* One range of a strip's rows, when j->total says what is before it. */
+/* One range of a strip's rows, after j->total has become the fold of the earlier ranges. */
 static void task_range(void *ctx, int64_t task, int worker)
 {
     const scan_job *j = ctx;

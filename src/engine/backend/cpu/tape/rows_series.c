@@ -159,7 +159,7 @@ static int count_uses(const tape *t, int k, bool *later)
     return n;
 }
 
-/* Stores the value, which nothing else uses. Of bytes, only the low 8 bits matter. */
+/* Stores the value, which nothing else uses. For bytes, only the low 8 bits matter. */
 static bool put_last(series_state *s, row_place to)
 {
     rows_plan *rows = s->rows;

@@ -52,7 +52,7 @@ typedef struct reg_use {
 typedef struct row_place {
     char *at; /* for a run; NULL: the values of the core */
     int64_t move, step;
-    int64_t period; /* r counts from 0 again after so many */
+    int64_t period; /* r is taken modulo this; 0: it is not */
     int16_t of;     /* the kind of place: a number, see tape_plan.c */
     bool one;       /* one value for all points of the row */
     bool own;       /* in a register's own block */
