@@ -161,7 +161,7 @@ typedef struct backend_share {
     size_t aligned;
 } backend_share;
 
-/* ---- copies beside launches ---- */
+/* ---- copies that overlap launches ---- */
 
 /* A device that copies while it runs kernels. No call takes part in the order of commands, and none holds the device's lock
  * while it waits: several threads may call them at the same time. A caller makes sure that no command uses the buffer. */

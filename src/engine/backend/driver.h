@@ -105,7 +105,7 @@ ig_status driver_describe(const backend *dev, ig_device_info *info);
 void driver_destroy(buffer *b);
 /* IG_ERR_ARGUMENT unless b is a buffer of a driver and, if dev is not NULL, of this device. */
 ig_status driver_owns(const backend *dev, const buffer *b, const char *what);
-/* Poisons what the commands from `first` on should have written, and fails: "WHAT failed: WHY". */
+/* Poisons the results of the commands from `first` on, and fails: "WHAT failed: WHY". */
 ig_status driver_failed(driver_device *d, uint64_t first, const char *what, const char *why);
 /* IG_ERR_DEVICE if a failed command wrote the buffer. */
 ig_status driver_valid(const buffer *b, const char *what);
@@ -113,8 +113,8 @@ ig_status driver_valid(const buffer *b, const char *what);
  * written. */
 void driver_writes(buffer *b, size_t bytes, uint64_t number);
 
-/* A buffer that is larger than the device allows has n windows: objects of two steps each, of which one begins every
- * step. So a launch can access one step from any position. Returns the window of a byte; *at: its offset in the window;
+/* A buffer that is larger than the device allows has n windows: objects of two steps each. One begins every
+ * step, so a launch can access one step from any position. Returns the window of a byte; *at: its offset in the window;
  * *left: bytes until the next window begins. */
 static inline int driver_window(size_t step, int n, size_t offset, size_t *at, size_t *left)
 {

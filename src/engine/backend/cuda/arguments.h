@@ -13,7 +13,7 @@ typedef struct product_sizes {
     int keeps;             /* the product before the epilogue is written, too */
 } product_sizes;
 
-/* kernels/mma_product.cu: strides count elements; those of batches may be 0. */
+/* kernels/mma_product.cu: strides count elements; batch strides may be 0. */
 typedef struct mma_sizes {
     long long a_ld, a_batch, a_outer, b_ld, b_batch, b_outer;
     int m, n, k, batch;

@@ -23,7 +23,7 @@ typedef struct cuda_device {
 
     CUcontext context; /* NULL: not open */
     CUstream stream;
-    CUstream up, down;              /* for copies beside launches; NULL: not used yet */
+    CUstream up, down;              /* for copies that overlap launches; NULL: not used yet */
     void *staging;                  /* pinned host memory */
     CUevent staged;                 /* recorded after the last copy out of staging */
     CUevent given;                  /* for streams of other libraries; NULL: not used yet */
@@ -102,7 +102,7 @@ extern const struct driver cuda_driver;
 /* Memory and streams of other libraries (share.c). */
 extern const backend_share cuda_shared;
 
-/* Copies beside launches (stream.c). */
+/* Copies that overlap launches (stream.c). */
 extern const backend_stream cuda_streams;
 
 /* Pinned host memory. */

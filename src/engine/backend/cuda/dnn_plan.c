@@ -198,8 +198,8 @@ static descriptor convolution(maker *m, const dnn_problem *p, descriptor y)
     return d;
 }
 
-/* The operations in order: the convolution, and what follows it. cuDNN's fast engines expect the sum with z before that
- * with the bias. Returns how many there are. */
+/* The operations in order: the convolution, then its epilogue. cuDNN's fast engines expect the sum with z before the
+ * sum with the bias. Returns how many there are. */
 static int operations(maker *m, const dnn_problem *p, descriptor op[OPS_MOST])
 {
     const dnn_numbers *c = &p->numbers;

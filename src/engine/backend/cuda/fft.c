@@ -12,12 +12,12 @@
  * is a launch, own kernels are faster. */
 enum { POINTS_LEAST = 1024, GROUPS_MOST = 16, PLANS_MOST = 256 };
 
-/* What a plan depends on. */
+/* The parameters of a plan. */
 typedef struct fft_problem {
     native_kind kind;
     ig_dtype dtype;
     int64_t points,
-        lines; /* of a launch; lines are beside each other if `beside`, else one after another */
+        lines; /* of a launch; lines are interleaved if `beside`, else one after another */
     bool beside;
 } fft_problem;
 

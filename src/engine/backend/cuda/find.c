@@ -154,7 +154,7 @@ static bool root_of(const char *program, bool linked, char *root)
     return false;
 }
 
-/* What the environment names or has on its PATH. */
+/* Searches toolkits and Python environments that PATH, VIRTUAL_ENV or CONDA_PREFIX leads to. */
 static void *open_near(const place *p)
 {
     char root[PATH_BYTES];

@@ -1,4 +1,4 @@
-/* Copies beside launches: each direction has a stream of its own, and nothing holds the device's lock while it waits. The
+/* Copies that overlap launches: each direction has its own stream, and no call holds the device's lock while it waits. The
  * copies run on the GPU's copy engines, while kernels run on the device's stream. */
 #include "engine/backend/cuda/cuda.h"
 
