@@ -46,7 +46,7 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
 /* Shared memory that functions of a reduction take: none, because a block is one thread; for lanes<k>; for lanes<k> and
  * chunk<k>. */
 typedef enum rows_shared { ROWS_NO_SHARED, ROWS_LANES_SHARED, ROWS_CHUNK_SHARED } rows_shared;
-/* The functions of the k-th program of a chain of `rows` rows: value<k>, and of a reduction those of rows_join,
+/* The functions of the k-th program of a chain of `rows` rows: value<k>; for a reduction also the functions of rows_join,
  * result<k>, and lanes<k> of kernels/rows_lanes.cuh or fold<k> of kernels/rows_serial.cuh. K is k afterwards. */
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
                     const emit_locals *locals, const struct held_values *held, rows_shared shared);

@@ -46,7 +46,7 @@ typedef struct out_part {
     int64_t first, len;
 } out_part;
 
-/* The buffer of the output, starting at the part. Spots count from the start of the buffer, because those of a view
+/* The buffer of the output, starting at the part. Spots count from the start of the buffer, because spots of a view
  * with negative strides are before its first element. */
 static operand part_out(const program *p, out_part of)
 {

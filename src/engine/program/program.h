@@ -120,8 +120,8 @@ typedef struct program {
     bool right;      /* SEARCH: the position after equal elements */
     bool add;        /* WRITE: adds to the old value */
     bool may_fail;   /* its kind may fail, or a tape has a TAPE_READ */
-    bool is_copy; /* it copies the slot of pre.operand[0] as a whole to that of pre.operand[1]: if
-                       * both are the same memory, it need not run */
+    bool is_copy; /* it copies the slot of pre.operand[0] as a whole to the slot of pre.operand[1]:
+                       * if both are the same memory, it need not run */
     int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */
     int64_t first;        /* REDUCE, ARGREDUCE of one row: the point of pre where it begins */
     int64_t kept;         /* SORT, ARGSORT: only the first `kept` elements of each row are needed */
