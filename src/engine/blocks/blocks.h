@@ -196,12 +196,12 @@ typedef struct stage {
     steps work;
     double share; /* of the limit that the blocks of a crew should take */
     int ahead;    /* blocks that are read before they are needed: 0 or 1 */
-    bool all_cut; /* every costly step is a stage of its own */
+    bool all_cut; /* every costly step is a separate stage */
     bool split;   /* STEPS_SPLIT */
     /* For people, and for the memory limit, in bytes: */
     uint64_t load; /* of the sources' elements that a block needs */
     uint64_t read, write;
-    uint64_t peak; /* that it needs beside what is held before and after it */
+    uint64_t peak; /* that it needs in addition to the memory held before and after it */
     uint64_t held; /* that it leaves in memory */
 } stage;
 
@@ -233,7 +233,7 @@ int64_t scan_unit(const ig_array *root); /* elements; parts are multiples of it 
 bool table_fits(const ig_array *root);   /* there is such a stage for the root */
 int64_t table_row(const ig_array *root); /* the length of the axis that is cut into parts */
 bool table_cuts(const ig_array *root);   /* the result may be cut into tiles */
-/* What a read sees, with the axis that is read as the last one. Axes along which it sees one element have length 1. */
+/* The elements that a read sees; the axis that is read is the last one. Axes along which it sees one element have length 1. */
 ig_array *table_seen(const ig_array *root);
 /* Reads elements of such an array, or of a part of it, at the places in index. */
 ig_array *table_pick(ig_array *index, ig_array *seen);

@@ -39,7 +39,7 @@ static int64_t next_unit(const crew *c, int64_t unit)
     return unit;
 }
 
-/* Hands over the worker's values, which are those of a tile. */
+/* Hands over the worker's values, which belong to a tile. */
 static ig_status put_values(worker *w, int64_t tile)
 {
     crew *c = w->c;
@@ -166,8 +166,8 @@ static bool wait_turn(crew *c, int64_t unit)
     return mine;
 }
 
-/* Computes a part of a product on the only device. What it needs is loaded beside the parts before it. The next part may
- * follow as soon as this one is launched. */
+/* Computes a part of a product on the only device. Its sources are loaded while earlier parts are computed. The
+ * next part may follow as soon as this one is launched. */
 static ig_status compute_chained(worker *w, int64_t block)
 {
     crew *c = w->c;

@@ -82,7 +82,7 @@ static bool is_spread(const stage *s)
 {
     const uint64_t ranks = team_shares() ? (uint64_t)ig_team_size() : 1;
     const int64_t parts = s->kind == STAGE_FOLD ? stage_parts(s) : 1;
-    /* Blocks are not equally long. Of a product, more tiles would read more. */
+    /* Blocks are not equally long. More tiles of a product would read more. */
     const uint64_t wanted = ranks == 1 || s->kind == STAGE_PRODUCT ? ranks : 4 * ranks;
     return (uint64_t)(stage_tiles(s) * parts) >= wanted ||
            s->load + stage_tile_bytes(s, false) < ranks * SPREAD_BYTES;
@@ -316,8 +316,8 @@ uint64_t stage_window_bytes(const block_plan *p, const stage *s)
     return (s->load + shared + own * each) * n / own;
 }
 
-/* What a crew's stage costs, in bytes: those that are read, those of the first block, which nothing overlaps, and some for
- * each block. Products in a fixed order add a tile for each block of their sums. */
+/* The cost of a crew's stage, in bytes: bytes read + the first load (not overlapped) + a constant per block. Products
+ * in a fixed order add a tile for each block of their sums. */
 static uint64_t crew_cost(const block_plan *p, const stage *s)
 {
     enum { BLOCK_COST = 32 << 20 };

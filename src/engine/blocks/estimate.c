@@ -1,4 +1,4 @@
-/* What a stage reads, estimated from some of its blocks, and what that costs. */
+/* Estimates the bytes that a stage reads, from some of its blocks, and the cost of the stage. */
 #include "engine/blocks/plan.h"
 
 #include "base/memory.h"
@@ -89,7 +89,7 @@ static int64_t sample(int64_t k, int64_t blocks)
     return 1 + (int64_t)((double)(blocks - 1) * (turn - (double)(int64_t)turn));
 }
 
-enum { SAMPLES = 12 }; /* blocks beside the first */
+enum { SAMPLES = 12 }; /* blocks in addition to the first */
 
 static int64_t nth_sample(int64_t k, int64_t blocks)
 {

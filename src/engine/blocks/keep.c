@@ -1,6 +1,6 @@
-/* What builders whose shapes depend on data evaluate, if it is too large for memory: temporary files, and the elements of
- * these where a mask holds. Nothing is copied to select elements: a block of them reads the part of both files that has them,
- * which is found by the number of elements before each piece of the mask. */
+/* Temporary files for builders whose shapes depend on data, if the data is too large for memory, and the elements of these
+ * files where a mask holds. Nothing is copied to select elements: a block of them reads the part of both files that has
+ * them, which is found by the number of elements before each piece of the mask. */
 #include "engine/blocks/share.h"
 
 #include "base/error.h"

@@ -240,7 +240,7 @@ static ig_status read_map(call *c, const ig_block_map *m, ig_array *first, int64
     return IG_OK;
 }
 
-/* x as a node of its own, if it is a source: the two ends of x are then read apart, and not all that lies between. */
+/* x as a separate node, if it is a source: a block then reads only both ends of x, not the elements between them. */
 static ig_array *read_apart(ig_array *x)
 {
     const ig_array *root = x->root;

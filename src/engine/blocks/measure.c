@@ -1,5 +1,5 @@
-/* The memory that a stage needs: the graphs of its largest blocks, built without data, and what is read and held beside
- * them. */
+/* The memory that a stage needs: the graphs of its largest blocks, built without data, and the data that is read and
+ * held at the same time. */
 #include "engine/blocks/plan.h"
 
 #include "base/error.h"
@@ -66,7 +66,7 @@ static ig_status graph_bytes(const block_plan *p, ig_array *const *made, int n, 
     return status;
 }
 
-/* What the parts before a part have left. ends: the blocks of some part. */
+/* A stand-in for the carry from earlier parts. ends: the blocks of some part. */
 static ig_array *stand_in_sum(const stage *s, int64_t tile, ig_array *const *ends)
 {
     ig_array *out[2];
@@ -180,7 +180,7 @@ static ig_status find_largest(stage *s, int64_t *largest)
     return IG_OK;
 }
 
-/* Sets peak: the graph of a block, its sources and those of the next, and results that are written or joined. */
+/* Sets peak: the graph of a block, its sources and the sources of the next block, and results that are written or joined. */
 ig_status stage_measure(const block_plan *p, stage *s)
 {
     int64_t largest = 0;
@@ -204,7 +204,7 @@ ig_status stage_measure(const block_plan *p, stage *s)
     }
     for (int i = 0; i < s->n_root && s->to == TO_SINK; i++)
         scratch += p->sink[s->first_sink + i].scratch;
-    /* The memory of the first part's graph may be held while that of a larger one is allocated. */
+    /* The memory of the first part's graph may be held while a larger graph's memory is allocated. */
     const uint64_t graphs = stage_continues(s) ? first + other : first > other ? first : other;
     const uint64_t n = stage_is_chained(p, s) ? 1 : stage_in_flight(p, s);
     s->peak = graphs * n + stage_tile_bytes(s, true) * (values + 2 * (n - 1)) + scratch +

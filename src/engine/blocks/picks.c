@@ -22,7 +22,7 @@ typedef struct picks {
     ig_array *index; /* of all axes of the result; evaluated, in host memory */
     int64_t length;  /* of the axis that is read */
     int ndim;        /* of the result */
-    /* How the source is seen: the axes of the result, those of the index with length 1, and the axis that is read. */
+    /* The view of the source: the axes of the result, where axes of the index have length 1, and the axis that is read. */
     ig_array *seen;
     edge e;
     int axis; /* of the result, that is cut into slabs; ndim: none */

@@ -294,7 +294,7 @@ static ig_status settle(pieces *p, piece_work *w, ig_status status)
     return why ? ig_fail(status, "%s", why) : status;
 }
 
-/* What came of work that another thread has done. */
+/* The status of work that another thread has done. */
 static ig_status outcome(const piece_work *w)
 {
     return w->state == PIECE_READY ? IG_OK : ig_fail(w->status, "%s", w->why);
@@ -312,7 +312,7 @@ ig_status piece_load(pieces *p, piece *x)
     return status;
 }
 
-/* Copies a piece that is not pinned by way of pinned memory, beside kernels. */
+/* Copies an unpinned piece through pinned memory, while kernels run. */
 static ig_status upload_staged(pieces *p, const piece *x, buffer *to)
 {
     buffer *pinned = take_pinned(p, x->bytes);

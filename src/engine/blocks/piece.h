@@ -6,7 +6,7 @@
 #include "engine/blocks/blocks.h"
 #include <pthread.h>
 
-/* Memory that is expensive to get: pinned host memory, and memory of devices that is copied to beside kernels. */
+/* Memory that is expensive to get: pinned host memory, and memory of devices that is copied to while kernels run. */
 typedef struct shelf_buffer {
     buffer *b;
     const backend *dev;

@@ -2,7 +2,7 @@
  *
  * A stage computes as much as possible in one pass over its sources. It begins as one tile. While a tile takes more
  * memory than it should, the axis is cut that makes the stage read least. A costly step that the blocks of a stage would
- * compute again and again becomes a stage of its own, whose result is kept in memory, or in a file if it is large. A
+ * compute again and again becomes a separate stage, whose result is kept in memory, or in a file if it is large. A
  * reduction or a product may instead be cut into parts of its sums. */
 #include "engine/blocks/plan.h"
 
@@ -327,7 +327,7 @@ static ig_status merge_runs(block_plan *p, stage *s, uint64_t most)
     return IG_ERR_MEMORY;
 }
 
-/* True if a step sorts rows: as a stage of its own it may merge runs. */
+/* True if a step sorts rows: as a separate stage it may merge runs. */
 static bool sorts(const stage *s)
 {
     for (int i = 0; i < s->work.n; i++)

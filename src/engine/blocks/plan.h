@@ -12,7 +12,7 @@ uint64_t root_bytes(const ig_array *x);
 uint64_t step_bytes(const step *s); /* of the block that is wanted */
 /* The bytes that a block's sources and results should take at most: IG_BLOCK_BYTES, or a part of the limit. */
 uint64_t plan_block_bytes(uint64_t limit);
-/* Of the sources' elements that the current block needs. */
+/* Bytes of the sources' elements that the current block needs. */
 uint64_t stage_load_bytes(const stage *s);
 /* Estimates load and read of a stage from some of its blocks, and marks its cuts. */
 ig_status stage_estimate(stage *s);
@@ -22,8 +22,8 @@ ig_status stage_estimate(stage *s);
 typedef enum copy_to { COPY_NOT, COPY_TO_MEMORY, COPY_TO_FILE } copy_to;
 
 copy_to stage_copies(const block_plan *p, const stage *s, const step *from);
-/* Bytes that the stage reads, or will if sources are copied, and those of its cut steps. A block costs as much as some
- * more bytes. */
+/* Bytes that the stage reads, or will read if sources are copied, plus the bytes of its cut steps and a constant per
+ * block. */
 uint64_t stage_cost(const block_plan *p, const stage *s);
 /* True if the graph of a part reads what the parts before it have left. */
 bool stage_continues(const stage *s);

@@ -173,7 +173,7 @@ static ig_status load_prepare(runner *r, load *l, int64_t block, load *before)
         }
         const size_t bytes =
             (size_t)box_size(&s->want, ndim) * ig_dtype_bytes((ig_dtype)s->root->dtype);
-        /* What ranks read for each other is copied. */
+        /* Elements that ranks read for each other are copied. */
         if (s->source->alias && !r->passes)
             l->data[i] = s->source->alias(s->source, &s->want);
         if (!l->data[i] && !(l->data[i] = buffer_new(bytes)))
@@ -320,7 +320,7 @@ static ig_status carry_on(runner *r, bool last)
     return IG_OK;
 }
 
-/* Computes the block of a load, in a scope of its own. */
+/* Computes the block of a load, in its own scope. */
 static ig_status compute(runner *r, load *l)
 {
     stage *s = r->s;

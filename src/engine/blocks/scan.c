@@ -23,7 +23,7 @@ static bool has_order(const ig_array *root)
 int64_t scan_unit(const ig_array *root)
 {
     return root->view.ndim < IG_MAX_NDIM ? TAPE_BLOCK
-                                         : RANGE; /* chunks have an axis of their own */
+                                         : RANGE; /* chunks need one axis more than the root */
 }
 
 /* Elements [first, first + n) of the last axis. */

@@ -263,7 +263,7 @@ void panels_free(panels *p)
     *p = (panels){0};
 }
 
-/* What a rank wants of the sources for a block, and which of it the block before had already. */
+/* want: the boxes of the sources that a block needs. fresh: a box is needed, and the block before did not have it. */
 static void want_of(stage *s, int64_t block, bool follows, box *ends, box *want, bool *fresh)
 {
     const int64_t parts = stage_parts(s);

@@ -21,8 +21,8 @@ bool share_is_on(void);
 ig_status share_pack(const entry *entries, int n, char **data, uint64_t *bytes);
 /* Unpacks entries in the current scope, and pushes them in order. */
 ig_status share_unpack(const char *data, uint64_t bytes, fold_stack *to);
-/* Sends packed entries of a tile that an earlier rank has begun, and receives those of the tile that this rank has begun
- * and not ended. *got, which the caller frees, has the packed entries of the ranks in order. */
+/* Sends packed entries of a tile that an earlier rank has begun, and receives the entries of the tile that this rank has
+ * begun and not ended. *got, which the caller frees, has the packed entries of the ranks in order. */
 ig_status share_meet(const stage *s, const char *data, uint64_t bytes, char **got,
                      uint64_t *got_bytes);
 
@@ -36,7 +36,7 @@ typedef struct panel {
     char *to;
 } panel;
 
-/* What this rank reads for a block of a product, and what ranks then pass on to each other. */
+/* The panels that this rank reads for a block of a product, and the moves between ranks that follow. */
 typedef struct panels {
     panel *own;
     team_move *move;

@@ -158,7 +158,7 @@ static ig_status count_below(const runs *r, const int64_t *row, int64_t nth, spl
     return IG_OK;
 }
 
-/* Sets place[i]: how many elements of run i are among the first `rank` of the row, of equal ones those of the first runs.
+/* Sets place[i]: how many elements of run i are among the first `rank` of the row. Of equal elements, earlier runs come first.
  * Finds the key of the element at that rank bit by bit. */
 static ig_status split_row(const runs *r, const int64_t *row, int64_t rank, split *s,
                            int64_t *place)

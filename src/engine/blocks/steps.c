@@ -180,7 +180,7 @@ typedef struct sight {
 
 enum { SIGHTS_MOST = 16 };
 
-/* What steps_make works with. */
+/* The state of steps_make. */
 typedef struct maker {
     steps *w;
     const ready *done;

@@ -3,7 +3,7 @@
  *
  *   counts  a kernel of the library whose result is a sum of integers over the last axis of its first input: parts add up
  *   writes  the updates of one element are applied in row-major order: a part updates what the parts before it have left.
- *           A tile of the result takes the updates whose index lies in it, and drops the others behind its last element
+ *           A tile of the result takes the updates whose index lies in it; the others go to an extra element past its end
  *   reads   a part of the axis that is read fills the elements whose index lies in it
  *   places  the place of an element is the number of sorted elements before it: parts of the sorted ones add up */
 #include "engine/blocks/blocks.h"
@@ -14,7 +14,7 @@
 
 enum { BASE, INDEX, UPDATES }; /* inputs of a write */
 
-/* The axis of a write's result that the index walks along, if the others are those of the updates; else -1. */
+/* The axis of a write's result that the index walks along, if the other axes are axes of the updates; else -1. */
 static int axis_of(const ig_array *root)
 {
     const view *dst = root->attr.dst;

@@ -202,7 +202,7 @@ void worker_drop_pieces(worker *w)
     }
 }
 
-/* The pieces that a block needs: those of other workers, or new ones. With the lock. */
+/* The pieces that a block needs: shared with workers that have them, or new ones. With the lock. */
 static ig_status choose_pieces(worker *w, int64_t block)
 {
     crew *c = w->c;

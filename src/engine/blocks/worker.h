@@ -88,7 +88,7 @@ ig_status worker_finish_product(worker *w, int64_t tile, ig_array **sum);
 
 /* Waits for the worker's device. No lock is held, so others can launch and copy. */
 ig_status worker_wait(const worker *w);
-/* Evaluates n arrays, and takes their values, which replace those of the worker. */
+/* Evaluates n arrays, and takes their values, which replace the worker's old values. */
 ig_status worker_take(worker *w, ig_array **made, int n);
 void worker_drop_values(worker *w);
 const char *worker_data(const value *v);
