@@ -1,5 +1,5 @@
 /* Builders of activations. Each is computed in f32 (f64 for f64) and rounded to the dtype of its input once. The
- * definitions are those of PyTorch and JAX. */
+ * definitions are the same as in PyTorch and JAX. */
 #include "base/error.h"
 #include "engine/ops/composite.h"
 #include <math.h>

@@ -1,5 +1,6 @@
-/* The ids of the rows of composite.def, which follow those of core.def, and the builders, in the files of their classes: op_<name> of OP rows, op_<builder> of SHARED rows; all elementwise rows
- * share one builder, and so do all folds. */
+/* The ids of the rows of composite.def, which follow the ids of core.def, and the builders, in the files of their classes:
+ * op_<name> of OP rows, op_<builder> of SHARED rows.
+ * All elementwise rows share one builder, and so do all folds. */
 #ifndef OPS_BUILDERS_H
 #define OPS_BUILDERS_H
 

@@ -381,7 +381,7 @@ static ig_array *along_last(ig_array *x, int64_t start, int64_t stop)
         2);
 }
 
-/* x as complex rows: the reduced axes become the last one. *shape is that of the result. */
+/* x as complex rows: the reduced axes become the last one. *shape: the shape of the result. */
 static ig_array *as_rows(op_id op, ig_array *x, ig_ints axis, bool keepdims, int64_t *shape,
                          int *ndim)
 {

@@ -39,7 +39,7 @@ bool complex_any(ig_array *const *x, int n);
 /* Writes the arrays with each complex one replaced by its parts, at most 2 n, to flat; returns their number. Parts can
  * be conjugated. */
 int complex_flatten(ig_array *const *x, int n, bool conjugate, ig_array **flat);
-/* Goes back: writes n arrays, complex where those of `like` are. */
+/* The inverse: writes n arrays, complex where the arrays of `like` are. */
 void complex_join(ig_array *const *like, int n, bool conjugate, ig_array *const *flat,
                   ig_array **x);
 

@@ -136,7 +136,7 @@ static ig_array *mul_zero(ig_array *f, ig_array *g)
     return choose(ig_logical_and(lost, is_zero(g)), g, product);
 }
 
-/* scale f(x) (cos + i sin), where f is exp or exp2, and cos and sin are those of an angle that is finite where y is. f is
+/* scale f(x) (cos + i sin), where f is exp or exp2. cos and sin belong to an angle that is finite where y is. f is
  * computed in two factors where it alone would overflow. */
 static pair polar_of(ig_array *(*f)(ig_array *), double scale, ig_array *x, ig_array *y,
                      ig_array *cosine, ig_array *sine)
@@ -178,7 +178,7 @@ static ig_array *product_error(ig_array *p, ig_array *x, ig_array *y)
     return add(add(add(sub(mul(xh, yh), p), mul(xh, yl)), mul(xl, yh)), mul(xl, yl));
 }
 
-/* The angle y log(2) is a sum of two numbers, so that a large y keeps its digits: those of log(2) suffice up to 2^20. */
+/* The angle y log(2) is a sum of two numbers, so a large y keeps its digits: the digits of log(2) suffice up to 2^20. */
 static pair c_exp2(pair z)
 {
     ig_array *y = z.im;
@@ -399,7 +399,7 @@ static pair c_atanh(pair z)
     ig_array *right = choose(lost, num(im, NAN), ig_copysign(num(im, M_PI_2), z.im));
     const pair away = {ig_abs(c_reciprocal(z).re), choose(ig_isnan(z.im), z.im, right)};
     const pair w = pick(far, away, (pair){re, im});
-    /* The function is odd in x; the sign of the angle is that of y. */
+    /* The function is odd in x; the angle has the sign of y. */
     return (pair){choose(is_zero(z.re), z.re, ig_copysign(w.re, z.re)),
                   choose(is_zero(z.im), ig_copysign(ig_abs(w.im), z.im), w.im)};
 }

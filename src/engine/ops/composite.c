@@ -193,8 +193,8 @@ int op_diff(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- index ---- */
 
-/* Integers, which lie between those of i64, are looked for by a kernel, which needs all of them in memory. Else compares each
- * element of x1 with the element of the sorted x2 at its insertion point. */
+/* Integers that fit in i64 are looked for by a kernel, which needs all of them in memory. Else compares each element of x1
+ * with the element of the sorted x2 at its insertion point. */
 int op_isin(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array};

@@ -38,7 +38,7 @@ typedef enum sampling { SAMPLE_NEAREST, SAMPLE_LINEAR, SAMPLE_CUBIC } sampling;
 /* Reads 'nearest', 'linear' or 'cubic', also as PyTorch calls them for 2 and 3 axes. */
 ig_status composite_sampling(op_id op, const char *text, sampling *mode);
 
-/* The weights of the 4 elements around a place that is t behind the second of them: cubic interpolation with a = -0.75, as in
+/* The weights of the 4 elements around a place that is t after the second of them: cubic interpolation with a = -0.75, as in
  * PyTorch. */
 void composite_cubic(ig_array *t, ig_array *w[4]);
 

@@ -248,6 +248,6 @@ int op_outer(op_id op, const ig_arg *args, ig_array **out)
                       i + 1, x[i]->view.ndim);
     if (contract_cast(op, x, 2) != IG_OK)
         return 0;
-    /* One product for each element is no sum: 0 * -1 is -0. */
+    /* Each element is one product, not a sum: 0 * -1 is -0. */
     return op_one(out, ig_multiply(ig_expand_dims(x[0], IG_AXES(1)), x[1]));
 }

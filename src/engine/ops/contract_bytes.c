@@ -12,7 +12,7 @@
 
 enum { TURN = 128 }; /* what turning the highest bit of u8 subtracts */
 
-/* What x is made of: the bytes' conversion to i32, and the zero point that is subtracted from it (NULL: none). */
+/* The origin of x: the bytes' conversion to i32, and the zero point that is subtracted from it (NULL: none). */
 typedef struct origin {
     const ig_array *widened; /* NULL: x is something else */
     ig_array *zero;

@@ -316,7 +316,7 @@ static ig_status gradient_of(const ig_array *x, const node_native *what, ig_arra
     return *out ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-/* The gradient of a bias: g summed over all axes but that of the channels. */
+/* The gradient of a bias: g summed over all axes except the channels. */
 static ig_array *bias_gradient(const node_native *n, ig_array *g)
 {
     const bool last = n->number[NUMBER_LAST];

@@ -6,7 +6,7 @@
 
 enum { PARAMS_MOST = 3 };
 
-/* What is drawn: parameters as floats that broadcast to shape. */
+/* The arguments of a draw: parameters as floats that broadcast to shape. */
 typedef struct draw {
     ig_array *key, *param[PARAMS_MOST];
     int64_t own[IG_MAX_NDIM];

@@ -9,8 +9,7 @@
 
 /* ---- diagonals ---- */
 
-/* A matrix with x, which is 1-d, on its k-th diagonal. The element is that of the row, below the main diagonal that of
- * the column. */
+/* A matrix with x, which is 1-d, on its k-th diagonal. Element (i, j) of the diagonal is x[i] if k >= 0, else x[j]. */
 static ig_array *diagonal_matrix(op_id op, ig_array *x, int64_t k)
 {
     const int64_t wide = k < 0 ? -k : k, n = ig_size(x) + wide;

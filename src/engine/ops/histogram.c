@@ -25,8 +25,8 @@ static ig_array *item(ig_array *x, int64_t i)
     return ig_squeeze(ig_slice(x, IG_AXES(i), IG_AXES(i + 1), IG_NONE), IG_AXES(0));
 }
 
-/* n + 1 edges from low to high. As in NumPy, bins of one number are 1 wide, and those of no elements are in [0, 1]. The last
- * edge is exact. */
+/* n + 1 edges from low to high. As in NumPy, a range of one number is made 1 wide, and the range of no elements is [0, 1].
+ * The last edge is exact. */
 static ig_array *even_edges(ig_array *x, ig_array *range, int64_t n)
 {
     ig_array *low, *high;
@@ -52,7 +52,7 @@ static ig_array *is_sound(ig_array *low, ig_array *high)
     return ig_logical_and(finite, ig_less(low, high));
 }
 
-/* The bin of each element: computed, and corrected by one where rounding put it beside its edges. An edge that is not
+/* The bin of each element: computed, and corrected by one where rounding gave a neighbouring bin. An edge that is not
  * finite, or an empty range, has no bins: the index is out of bounds, which is an error of the evaluation. */
 static void find_even(bins *b, ig_array *x)
 {
@@ -344,7 +344,7 @@ BUILDER(bincount)
                             weights && sums == IG_I64 ? IG_F32 : sums);
 }
 
-/* x, one element, by a reduction: a stage of its own reads it. */
+/* x, one element, by a reduction: a separate stage reads it. */
 static ig_array *read_apart(ig_array *x)
 {
     ig_array *row = ig_reshape(x, IG_SHAPE(1));

@@ -579,7 +579,7 @@ int op_tile(op_id op, const ig_arg *args, ig_array **out)
     return op_one(out, y);
 }
 
-/* The counts as numbers: those of the list, or those of an array, which is evaluated. NULL on failure. */
+/* The counts as numbers, from the list or from an array, which is evaluated. NULL on failure. */
 static const int64_t *repeat_counts(const ig_arg *repeats, int64_t *n)
 {
     if (repeats->kind == IG_ARG_INTS) {

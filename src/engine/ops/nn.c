@@ -10,7 +10,7 @@
 
 /* ---- dropout ---- */
 
-/* What alpha dropout puts in the place of an element: selu(-infinity). */
+/* Alpha dropout replaces dropped elements by selu(-infinity). */
 #define SELU_LOWEST (-1.0507009873554805 * 1.6732632423543772)
 
 /* Rows with "feature" keep or drop whole channels of x (N, C, ...). Rows with "alpha" keep mean 0 and variance 1. */

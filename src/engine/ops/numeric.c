@@ -250,7 +250,7 @@ BUILDER(clz)
     return op_one(out, x ? build_cast(ig_subtract(ig_int(bits), bit_count(x, bits)), dtype) : NULL);
 }
 
-/* How far bit i of eight is shifted, as u8; NULL if the order is none. */
+/* How far bit i of eight is shifted, as u8; NULL if the order is unknown. */
 static ig_array *bit_places(op_id op, const char *order)
 {
     const int64_t eight = 8;

@@ -48,7 +48,7 @@ BUILDER(sinc)
     return composite_result(out, ig_where(near, series, ig_divide(ig_sin(y), y)), dtype);
 }
 
-/* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken. Of xlog1py, too. */
+/* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken. The same for xlog1py. */
 BUILDER(xlogy)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array};

@@ -9,7 +9,7 @@
 
 #include "engine/ops/builders.h"
 
-/* True if x shows all elements of a marked root with its axes permuted. axes: those of x in the order of memory. */
+/* True if x shows all elements of a marked root with its axes permuted. axes: the axes of x in the order of memory. */
 bool order_kept(const ig_array *x, int *axes);
 
 /* y, which was computed in the order of memory, with axis i of y at axes[i]. Marks the root of y. */

@@ -1,5 +1,5 @@
 /* Builders of order statistics: median, quantile, percentile, and their forms that leave out NaN. The
- * elements beside the place of the quantile are read from sorted rows, or found by their ranks in long ones. */
+ * elements next to the place of the quantile are read from sorted rows, or found by their ranks in long ones. */
 #include "base/error.h"
 #include "engine/ops/composite.h"
 #include "engine/ops/index.h"
@@ -10,7 +10,7 @@
 
 /* ---- methods ---- */
 
-/* What becomes of the fraction of a place between two elements. */
+/* How the fraction of a place between two elements is used. */
 typedef enum rule { LINEAR, LOWER, HIGHER, MIDPOINT, NEAREST, AVERAGED, CLOSEST } rule;
 
 /* The place of quantile q of n sorted elements is q * (n + slope) + shift. */
@@ -94,7 +94,7 @@ static bool samples_get(op_id op, samples *s, ig_array *x, ig_ints axis, bool ke
     return s->rows != NULL;
 }
 
-/* y, (kept axes..., quantiles), in the shape of the result: the axes of q, then those of x that are kept. */
+/* y, (kept axes..., quantiles), in the shape of the result: the axes of q, then the kept axes of x. */
 static ig_array *samples_result(op_id op, const samples *s, ig_array *y, const ig_array *q)
 {
     const int own = q ? q->view.ndim : 0, kept = s->rows->view.ndim - 1;
@@ -214,7 +214,7 @@ static ig_array *read_place(const samples *s, ig_array *sorted, place p, ig_dtyp
     low = build_cast(low, compute);
     high = build_cast(high, compute);
     ig_array *rest = ig_subtract(ig_float(1), p.way);
-    /* Of two infinities the difference is 0, and infinity is not multiplied by 0. */
+    /* The difference of equal infinities is 0, and infinity is not multiplied by 0. */
     ig_array *apart = ig_where(ig_equal(low, high), ig_float(0), ig_subtract(high, low));
     ig_array *between =
         ig_where(ig_less(p.way, ig_float(0.5)), ig_add(low, ig_multiply(apart, p.way)),
@@ -281,7 +281,7 @@ BUILDER(median)
 
 /* The quantiles that are asked for: a number, which places use exactly, or an array. */
 typedef struct asked {
-    ig_array *q; /* beside the rows of samples, as floats within [0, 1] */
+    ig_array *q; /* with as many axes as the rows of samples, as floats within [0, 1] */
     double number;
     bool is_number;
 } asked;

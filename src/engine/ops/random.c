@@ -3,7 +3,7 @@
  *
  * A key is a u32 array; its length selects the generator:
  *
- *   threefry  [2]  the two key words. Draws equal those of JAX with its default settings: keys, bits,
+ *   threefry  [2]  the two key words. Draws equal the draws of JAX with its defaults: keys, bits,
  *                  integers, orders and floats in [0, 1) bit for bit, values computed from them up to
  *                  rounding. Integers of large ranges differ (offsets), which JAX draws with unequal
  *                  probabilities. Key i of split_key is the block at counter i,

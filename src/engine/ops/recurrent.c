@@ -21,7 +21,7 @@ typedef struct layer {
     bool batch_first, reverse;
 } layer;
 
-/* The shape of the steps, (T, ..., H), and behind its first axis that of a state. */
+/* The shape of the steps, (T, ..., H); after its first axis, the shape of a state. */
 static int64_t *steps_shape(const layer *l, int64_t shape[3])
 {
     const view *x = &l->at[X]->view;
@@ -42,7 +42,7 @@ static ig_status check_operand(const layer *l, int which, const char *name, int 
          view_shape_text(x->view.ndim, x->view.shape, have), view_shape_text(ndim, want, text));
 }
 
-/* Reads x, the weights, the biases and `states` states, and the flags behind `after` arguments. */
+/* Reads x, the weights, the biases and `states` states, and the flags after `after` arguments. */
 static ig_status read_layer(layer *l, op_id op, const ig_arg *args, int gates, int states,
                             int after)
 {
@@ -270,7 +270,7 @@ static ig_array *ctc_forward(const ctc *c)
     return alpha;
 }
 
-/* alpha (N, states) at the states of the last label and of the blank behind it, added. */
+/* alpha (N, states) at the states of the last label and of the blank after it, added. */
 static ig_array *ctc_last(const ctc *c, ig_array *alpha)
 {
     ig_array *end = ig_expand_dims(ig_multiply(c->ends, ig_int(2)), IG_AXES(1)), *part[2];

@@ -59,7 +59,7 @@ BUILDER(patches)
 }
 
 /* x (N, C, kernel..., out...) added up at the places of its elements in the padded image, whose spatial lengths are in shape
- * behind N and C. */
+ * after N and C. */
 static ig_array *patches_add(op_id op, ig_array *x, const windows *w, const int64_t *shape)
 {
     int order[2 + 2 * WINDOW_AXES_MOST];

@@ -127,7 +127,7 @@ static ig_array *group_products(ig_array *x, ig_array *index, int axis)
     return x;
 }
 
-/* Sorts the updates, so that of several for an element the last one is what they combine to: the largest, the
+/* Sorts the updates. If an element has several, the last one then has their combined value: the largest, the
  * smallest, or the product of a group. A write keeps the last. */
 BUILDER(scatter_reduce)
 {

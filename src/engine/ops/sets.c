@@ -1,4 +1,4 @@
-/* Builders of sets, and of orders beside sort: unique, union, intersection and difference, lexsort, partition. */
+/* Builders of sets, and of orders other than sort: unique, union, intersection and difference, lexsort, partition. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/composite.h"

@@ -1,4 +1,4 @@
-/* What the builders of special functions share: polynomials, derivatives. */
+/* Functions that the builders of special functions share: polynomials, derivatives. */
 #include "engine/ops/special.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* Builders of Bessel functions: the modified ones of order 0 and 1, and those of the first kind of all orders. */
+/* Builders of Bessel functions: modified functions of order 0 and 1, and functions of the first kind of all orders. */
 #include "engine/ops/special.h"
 
 #include "base/error.h"
@@ -98,8 +98,8 @@ BUILDER(bessel_family)
 
 enum { ORDERS_MOST = 128 };
 
-/* The orders 0 to n of 0 <= x <= `reach`, by the recurrence from high orders down. The values are those of n! / (x / 2)^n
- * J_n(x), which neither overflow nor vanish, up to a factor. The sum of J_0 and twice all even orders is 1. */
+/* The orders 0 to n of 0 <= x <= `reach`, by the recurrence from high orders down. It computes n! / (x / 2)^n J_n(x) up to a
+ * factor; these values neither overflow nor vanish. The sum of J_0 and twice all even orders is 1. */
 static void jn_near(ig_array *x, int n, double reach, ig_array **y)
 {
     const double eps = special_is_f64(x) ? 0x1p-54 : 0x1p-26;

@@ -3,7 +3,7 @@
 #include "engine/ops/special.h"
 
 /* For Im(z) >= 0, w(z) is 2 p(Z) / (L - iz)^2 + 1 / (sqrt(pi) (L - iz)), where Z = (L + iz) / (L - iz) and |Z| <= 1. The
- * coefficients of p are those of the Fourier series of exp(-t^2) (L^2 + t^2), t = L tan(angle / 2); L is sqrt(n / sqrt(2)) for
+ * coefficients of p are the Fourier coefficients of exp(-t^2) (L^2 + t^2), t = L tan(angle / 2); L is sqrt(n / sqrt(2)) for
  * n coefficients. */
 static const double series_f64[40] = {
     2.8996245093897053,      2.61605415276186,        2.201513794878312,

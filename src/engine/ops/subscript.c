@@ -21,7 +21,7 @@ typedef struct subscript {
     view v;   /* the view so far, without the axes with movers */
     mover move[IG_MAX_NDIM];
     int n_move;
-    /* The position of the axes of the index arrays: that of the first array, or the front if other items
+    /* The position of the axes of the index arrays: the first array's, or the front if other items
      * stand between the arrays. An integer next to arrays counts as one of them. */
     int place;
     enum { NO_RUN, IN_RUN, AFTER_RUN } run;

@@ -10,7 +10,7 @@
 
 int window_axes(op_id op)
 {
-    const char *name = op_rows[op].name; /* the only digit is that of "2d" */
+    const char *name = op_rows[op].name; /* the only digit is in "2d" */
     return *strpbrk(name, "123") - '0';
 }
 
