@@ -302,7 +302,7 @@ static ig_array *without_last_column(ig_array *q)
     return ig_subtract(q, ig_multiply(ig_divide(t, half), ig_matmul(ig_matrix_transpose(t), q)));
 }
 
-/* Values (..., n), right and left vectors, as rows (..., n, n), of the matrix with diagonal d and e[i] beside d[i]. */
+/* Values (..., n), right and left vectors, as rows (..., n, n), of the matrix with diagonal d and e[i] next to d[i]. */
 static bool solve_bidiagonal(ig_array *d, ig_array *e, bool vectors, ig_array **part)
 {
     const int64_t n = d->view.shape[d->view.ndim - 1];

@@ -37,7 +37,7 @@ static void less_small(const cholesky_run *r, dense_at x, dense_at y, dense_at c
 }
 
 /* Rows of the block of columns below the diagonal block: x becomes x D^-H. Some columns at a time are solved and packed
- * for the products of the next ones. The panels are those of the update. */
+ * for the products of the next ones. The update uses the same panels. */
 static void solve_rows(const cholesky_run *r, int64_t row, int64_t rows)
 {
     const dense *d = &r->d;

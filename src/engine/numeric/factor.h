@@ -22,7 +22,7 @@ int factor_qr(ig_array *a, ig_array *out[3]);
 /* The solution x of a x = b for a triangular a. The stacks of a and b have the same shape. */
 ig_array *factor_substitute(ig_array *a, ig_array *b, bool upper, bool unit);
 /* c - a b, of real matrices with the same stacks: the products are subtracted one by one, with fma;
- * down: those of the last columns of a first. */
+ * down: the products of the last columns of a first. */
 ig_array *factor_less(ig_array *c, ig_array *a, ig_array *b, bool down);
 
 #endif

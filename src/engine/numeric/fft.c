@@ -112,7 +112,7 @@ static ig_status refuse_complex(op_id op, const ig_array *x)
     return IG_OK;
 }
 
-/* The dtype of real results: that of the parts of x, or of x if it is a float. */
+/* The dtype of real results: the dtype of the parts of x, or of x if it is a float. */
 static ig_dtype real_result(const ig_array *x)
 {
     if (array_is_complex(x))
@@ -154,7 +154,7 @@ typedef struct axes_of {
     int64_t length[IG_MAX_NDIM];
 } axes_of;
 
-/* Reads s and axes: a missing one follows from the other. to_real: the length of the last axis is that of the result. */
+/* Reads s and axes: a missing one follows from the other. to_real: the length of the last axis is the result's length. */
 static ig_status read_axes(op_id op, const ig_array *x, const ig_arg *s, const ig_arg *axes,
                            bool to_real, axes_of *a)
 {

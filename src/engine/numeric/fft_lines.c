@@ -109,7 +109,7 @@ static int64_t least(int64_t a, uint64_t limit)
 static void shape_block(shape_of_block *s, int64_t n, bool beside, ig_dtype part,
                         const backend_limits *limits)
 {
-    /* Lines that lie beside each other are read together: four f32 pairs are a sector of memory, eight a whole piece. */
+    /* Lines next to each other are read together: four f32 pairs are a sector of memory, eight a whole piece. */
     enum { THREADS = 256, BESIDE = 8, STATIC_BYTES = 49152, DYNAMIC_BYTES = 98304 };
     const bool large = beside && limits->shared_bytes >= DYNAMIC_BYTES;
     const int64_t shared = least(large ? DYNAMIC_BYTES : STATIC_BYTES, limits->shared_bytes);

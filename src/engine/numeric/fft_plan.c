@@ -250,8 +250,8 @@ static ig_status transform_here(int64_t n, double *x, double *room)
     return ok ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* The transform of the chirp's conjugate, in f64: its error is far below that of an f32, and within that of an f64
- * transform. */
+/* The transform of the chirp's conjugate, in f64: its error is far below the error of an f32 transform, and
+ * within the error of an f64 transform. */
 static ig_status put_chirps(writer *w, int64_t n, int64_t m)
 {
     double *x = memory_new((size_t)m * 32);

@@ -20,7 +20,7 @@ int fft_radices(int64_t n, int radix[static FFT_PASSES]);
 int64_t fft_first(int64_t n, ig_dtype part);
 /* A smooth length of at least n for convolutions. */
 int64_t fft_good_length(int64_t n);
-/* Pairs that one table of turns has: result k of line i has the product of two factors, that of k % turns and that of
+/* Pairs that one table of turns has: result k of line i has the product of two factors, one for k % turns and one for
  * k - k % turns. */
 int64_t fft_turns(int64_t n);
 
@@ -36,8 +36,8 @@ typedef enum fft_table {
 } fft_table;
 ig_array *fft_table_get(fft_table kind, int64_t n, int64_t other, ig_dtype part);
 
-/* A node: the first `to` points of x, pairs (rows..., n, 2), times those of w, which has at least as many; 0 where x has
- * none. */
+/* A node: the first `to` points of x, pairs (rows..., n, 2), times the points of w, which has at least as many; 0 where x
+ * has none. */
 ig_array *fft_times(ig_array *x, ig_array *w, int64_t to, fft_signs signs, double scale);
 
 /* Runs a job on the CPU. */

@@ -33,11 +33,11 @@ ig_array *matrix_reorder(ig_array *x, ig_array *order);
 ig_array *matrix_eye(const ig_array *x, int64_t rows, int64_t columns);
 /* Zeros of rows x columns in the stacks of x, of its dtype. */
 ig_array *matrix_zeros(const ig_array *x, int64_t rows, int64_t columns);
-/* x, which a stage of its own computes if it is evaluated block by block: much is computed from it. */
+/* x, which a separate stage computes if it is evaluated block by block: much is computed from it. */
 ig_array *matrix_apart(ig_array *x);
 /* True if slabs of rows of a matrix, in an array of ndim axes, are factored first (qr.c). */
 bool qr_is_long(int ndim, int64_t rows, int64_t columns);
-/* True if the elements of x are none. */
+/* True if x has no elements. */
 bool matrix_is_empty(const ig_array *x);
 /* The sum of x over the axes along which `like` was broadcast to it. */
 ig_array *matrix_sum_to(ig_array *x, const ig_array *like);

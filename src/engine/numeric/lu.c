@@ -117,8 +117,8 @@ static ig_array *permutation(ig_array *order, const ig_array *like)
     return ig_astype(p, dtype_is_complex(dtype) ? dtype_part(dtype) : dtype);
 }
 
-/* The gradient of a = P L U from those of L and U, conjugated. Both factors are k wide, k the smaller length of a. With
- * more columns than rows, U = [U1 U2] with U2 = L^-1 A2; with more rows, L = [L1; L2] with L2 = A2 U^-1. */
+/* The gradient of a = P L U from the gradients of L and U, conjugated. Both factors are k wide, k the smaller length of a.
+ * With more columns than rows, U = [U1 U2] with U2 = L^-1 A2; with more rows, L = [L1; L2] with L2 = A2 U^-1. */
 static ig_array *pull_factors(ig_array *l, ig_array *u, ig_array *gl, ig_array *gu)
 {
     const int64_t m = matrix_rows(l), n = matrix_columns(u), k = m < n ? m : n;

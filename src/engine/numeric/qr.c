@@ -3,7 +3,7 @@
  *
  * V and T are made for groups of columns, because for all columns most of T, and half of V, would be products and zeros
  * that Q does not need. Q is the product of all groups with the identity, the last one first: the columns before a group
- * are still those of the identity then, so the products have half of the size, too.
+ * are then still columns of the identity, so the products have half of the size, too.
  *
  * The rows of a long matrix are cut into slabs, whose factors are computed side by side. Their R, one below the other, are
  * factored again; that Q has a part for each slab, which its own Q is multiplied by. The slabs depend on the shape only, so
@@ -139,7 +139,7 @@ bool qr_is_long(int ndim, int64_t rows, int64_t columns)
     return ndim < IG_MAX_NDIM && rows / SLABS_LEAST >= slab_rows(columns);
 }
 
-/* The matrices of x, whose rows are those of `count` slabs, as stacks of slabs; and back if count is 0. */
+/* Splits the rows of the matrices of x into `count` slabs, as stacks; joins the slabs again if count is 0. */
 static ig_array *slabs(ig_array *x, int64_t count)
 {
     if (!x)
@@ -256,7 +256,7 @@ static bool qr_long(ig_array *a, bool only_r, ig_array **q, ig_array **r)
     return *q != NULL;
 }
 
-/* A GPU's library factors a long matrix in its memory faster than slabs; that of a CPU does not. */
+/* A GPU's library factors a long matrix in its memory faster than slabs; a CPU's library does not. */
 static bool is_for_library(ig_array *a)
 {
     const char *device = a->root->device;
@@ -291,7 +291,7 @@ static int qr_tall(ig_array *a, bool complete, bool only_r, ig_array *out[2])
     return count;
 }
 
-/* More columns than rows: Q is that of the square part. */
+/* More columns than rows: Q is the Q of the square part. */
 static int qr_wide(ig_array *a, ig_array *out[2])
 {
     const int64_t m = matrix_rows(a), n = matrix_columns(a);

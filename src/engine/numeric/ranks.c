@@ -1,5 +1,5 @@
 /* Elements by their ranks: nodes of kernels/ranks.cu, which finds their keys digit by digit. On the CPU a worker counts the
- * digits of a piece of a row in a table of its own. */
+ * digits of a piece of a row in its own table. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -51,7 +51,7 @@ enum {
 enum { VALUE_OUT = PICK_OUT, VALUE_TOTAL, VALUE_SHIFT, VALUE_WIDTH, VALUE_TARGETS, VALUE_PARAMS };
 enum { N_TARGETS, N_SHIFT, N_WIDTH, N_DTYPE };
 
-/* What depends on the dtype. */
+/* How the bits of a dtype become keys. */
 typedef enum order { FLOATS, SIGNED, UNSIGNED } order;
 
 bool kernel_ranks_fit(int64_t n, int64_t ranks)
@@ -307,7 +307,7 @@ static ig_array *joined(ig_array *x)
     return ig_reshape(x, (ig_ints){shape, x->view.ndim - 1});
 }
 
-/* Goes back: the first axis of y as those of x. */
+/* The inverse: the first axis of y as the first two axes of x. */
 static ig_array *parted(ig_array *y, const ig_array *x)
 {
     if (!y)

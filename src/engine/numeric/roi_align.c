@@ -215,7 +215,7 @@ static ig_array *weights(const roi_align *r, ig_array *geometry, int axis, int64
     return ig_sum(weight, IG_AXES(3), IG_DTYPE_NONE, false);
 }
 
-/* The rows of all images are the rows of one matrix; a box has weights for those of its own image. */
+/* The rows of all images are the rows of one matrix; a box has weights for the rows of its own image. */
 static ig_array *mean_defined(const roi_align *r, ig_array *const *in)
 {
     const int64_t *s = in[X]->view.shape, boxes = in[IMAGE]->view.shape[0];

@@ -239,7 +239,7 @@ static ig_array *join_vectors(ig_array *s, ig_array *q, bool vectors)
     return panels_folded(ig_swapaxes(both, -3, -2), 3, 2, (int64_t[]){k, k});
 }
 
-/* Values (..., n) and vectors, as rows (..., n, n), of the tridiagonal matrix with diagonal d; e[i] is beside d[i]. */
+/* Values (..., n) and vectors, as rows (..., n, n), of the tridiagonal matrix with diagonal d; e[i] is next to d[i]. */
 static bool solve_tridiagonal(ig_array *d, ig_array *e, bool vectors, ig_array **values,
                               ig_array **rows)
 {

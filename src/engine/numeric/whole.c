@@ -139,7 +139,7 @@ static ig_array *elements(ig_array *x) { return array_is_complex(x) ? complex_pa
 
 static ig_array *of_elements(ig_array *x, bool z) { return z ? complex_of_pairs(x) : x; }
 
-/* True if the elements of a column are closer to each other than those of a row. */
+/* True if the elements of a column are closer to each other than the elements of a row. */
 static bool is_turned(ig_array *x)
 {
     const view *v = &(array_is_complex(x) ? complex_parts(x).re : x)->view;
