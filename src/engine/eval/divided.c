@@ -152,7 +152,7 @@ static size_t list_dead(uint64_t *keys, size_t most)
     return n;
 }
 
-/* What ranks compare, and the number of keys that they send. */
+/* The digest that ranks compare, and the number of keys that a rank sends. */
 typedef struct summary {
     uint8_t digest[HASH_BYTES];
     uint64_t n_dead;
@@ -199,7 +199,7 @@ static ig_status agree(const uint8_t *digest)
 
 /* ---- new arrays ---- */
 
-/* The elements of x in host memory of their own size, not shared with an array that is larger. */
+/* The elements of x in host memory of exactly their size, not shared with a larger array. */
 static buffer *host_elements(ig_array *x, size_t bytes)
 {
     size_t offset = 0;

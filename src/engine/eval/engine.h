@@ -20,8 +20,8 @@ typedef struct engine {
 
 engine *engine_enter(void);
 void engine_leave(void);
-/* An engine of its own for the calling thread; NULL: that of the process. It has its own schedules, so the thread can leave
- * the lock while the CPU runs them, and another thread evaluates on another device. */
+/* Gives the calling thread its own engine; NULL: the engine of the process. Such an engine has its own schedules, so the
+ * thread can leave the lock while the CPU runs them, and another thread evaluates on another device. */
 void engine_use(engine *e);
 void engine_free(engine *e); /* NULL is fine */
 /* True if the launches of a run need no lock. */
@@ -40,8 +40,7 @@ void engine_discard(schedule *s, const backend *dev);
 /* Adds the description of a schedule that was built for g. */
 void engine_explain(const schedule *s, const graph *g, const backend *dev, text *t);
 
-/* Whether the evaluations of the calling thread are those of blocks, which are not divided again. Returns what was set
- * before. */
+/* Sets whether the calling thread evaluates blocks, which are not divided again. Returns the previous setting. */
 bool engine_in_block(bool now);
 
 /* As ig_eval, for real arrays, while the lock is held. */

@@ -619,7 +619,7 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
 
 char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_donating(arrays, n, NULL, 0); }
 
-/* like: the device that is asked; NULL: that of each array. */
+/* like: the device that is asked; NULL: each array's own device. */
 static ig_status can_eval(ig_array *const *arrays, int n, const backend *like)
 {
     if (complex_any(arrays, n)) {

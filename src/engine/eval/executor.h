@@ -20,8 +20,8 @@ typedef struct executor {
     /* IG_ERR_UNSUPPORTED, with the reason as the error, if the device cannot run a program of s. Compiles nothing.
      * NULL: the device runs every program, so nothing falls back. */
     ig_status (*support)(schedule *s, const backend *dev);
-    /* Bytes that launches of s need beside its slots. Compiles nothing; does not know the memory of native code. NULL: the
-     * device keeps none. */
+    /* Bytes that launches of s need in addition to its slots. Compiles nothing; does not know the memory of native code.
+     * NULL: the device keeps none. */
     uint64_t (*scratch)(const schedule *s, const backend *dev);
     /* Prepares the i-th program; for a chain it is called with the first program. If the builds of kernels are deferred
      * to a batch, a second call without it takes them. */

@@ -9,7 +9,7 @@ typedef struct kernel_row kernel_row;
 
 /* The kernel of a text, new or existing, with one more user; NULL on failure. */
 kernel_row *kernel_take(const char *source);
-/* Removes one user. Of the kernels without users, the most recently used are kept. */
+/* Removes one user. Keeps the most recently used of the kernels without users. */
 void kernel_give(kernel_row *r);
 
 /* Builds the kernel for a device and a block shape, unless it is built already. *out is as for

@@ -135,7 +135,7 @@ static bool shares_rows(const schedule *s, int first, int p)
     return shares;
 }
 
-/* Rows of the chain that could start with program i: those of the first reduction, at i or i + 1. A
+/* Rows of the chain that could start with program i: the rows of the first reduction, at i or i + 1. A
  * contraction may come first: then only some rows of its result exist at a time. */
 static int64_t rows_at(const schedule *s, int i)
 {

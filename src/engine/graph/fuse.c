@@ -648,7 +648,7 @@ static void find_stored(const fuser *f, bool *stored)
 }
 
 /* Storing a node takes all points of the pre part. If one of a group with a span is stored, the node that the core reads is
- * stored too: then the pre part is a program of its own. */
+ * stored too: then the pre part is a separate program. */
 static void store_spans(const graph *g, fusion *f)
 {
     for (int k = 0; k < f->n_group; k++) {

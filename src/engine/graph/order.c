@@ -91,8 +91,8 @@ static ig_status visit(graph *g, ig_array *from)
     return IG_OK;
 }
 
-/* How many references to its root end with input y of a node that dies: that of the node, or those of a view that
- * nothing else holds, and of the views that it was made from. Each view refers to its root and to in[0]. */
+/* The number of references to y's root that end when a node with input y dies: the node's own reference, or the references
+ * of a view that nothing else holds and of the views that it was made from. Each view refers to its root and to in[0]. */
 static int root_references(const ig_array *y)
 {
     int n = 0;
@@ -339,7 +339,7 @@ static uint64_t hash_of(const unsigned char *at, size_t n)
     return mix(a, b);
 }
 
-/* The bytes of each distinct node stay in the key. If a node's bytes equal those of an earlier node, they are
+/* The bytes of each distinct node stay in the key. If a node's bytes equal an earlier node's bytes, they are
  * dropped. */
 ig_status graph_key(graph *g)
 {

@@ -1,17 +1,17 @@
-/* What follows a convolution by native code, which can apply it to its sums before they are stored:
+/* Ops after a convolution by native code, which can apply them to its sums before they are stored:
  *
  *   relu(convolution(x, w) + b)        ->  one node
  *   relu(convolution(x, w) + b + z)    ->  one node
  *
- * where b has one value for each channel, and may be subtracted, and z is another array, such as the input of a residual block. b may be part of
- * the convolution already. The result is rounded once, not after each step. */
+ * where b has one value for each channel, and may be subtracted, and z is another array, such as the input of a residual
+ * block. b may be part of the convolution already. The result is rounded once, not after each step. */
 #include "engine/graph/rewrite/rewrite.h"
 
 #include "engine/ops/native.h"
 
 /* A convolution, and the bias (K,) that is added to it. */
 typedef struct biased {
-    const ig_array *node; /* NULL: it is none */
+    const ig_array *node; /* NULL: not a convolution with a bias */
     ig_array *bias;       /* NULL: part of the node */
 } biased;
 
