@@ -111,7 +111,7 @@ typedef struct node_native {
     /* Builds all results for inputs with one more leading axis; returns their number, 0 on failure. NULL: vmap computes
      * slice after slice. */
     int (*batched)(const struct node_native *n, ig_array *const *in, ig_array **out);
-    int own_axes; /* of an input, after those of its stacks; 0: batched does not take parts of stacks */
+    int own_axes; /* of an input, after the axes of its stacks; 0: batched does not take parts of stacks */
 } node_native;
 
 struct box;
@@ -181,7 +181,7 @@ typedef struct node_attr {
     bool descending; /* sort, argsort */
     bool right;      /* searchsorted */
     bool add;        /* write: adds to the old value */
-    bool apart; /* assemble: much is computed from it, so a stage of its own computes its blocks */
+    bool apart; /* assemble: much is computed from it, so a separate stage computes its blocks */
     bool
         symmetric; /* contract: if in[0] and in[1] are equal, all that is added to it is symmetric too */
     uint8_t ndim[4]; /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */

@@ -1,4 +1,4 @@
-/* What ig_shutdown calls before devices close: releases arrays that are kept for the whole process. */
+/* Functions that ig_shutdown calls before devices close: they release arrays that are kept for the whole process. */
 #ifndef ARRAY_SHUTDOWN_H
 #define ARRAY_SHUTDOWN_H
 

@@ -18,7 +18,7 @@ typedef struct library_kernel {
     void (*core)(void *const *at);
     /* Called by vmap, with the numbers of the call and inputs that have one more leading axis. */
     library_build *build;
-    /* Axes of the first input after its stacks, if the results of a part of the stacks are those of the whole; 0: no. */
+    /* Axes of the first input after its stacks, if a part of the stacks has the same results as in the whole; 0: no. */
     int own_axes;
     /* Bytes of scratch_of(worker) that core needs, from the numbers of the call; NULL: none. */
     size_t (*scratch)(const int64_t *number);
@@ -32,7 +32,7 @@ typedef struct library_kernel {
     ig_status (*try_core)(void *const *at);
 } library_kernel;
 
-/* Builds a call: name, source and options are those of k. number: see build; may be NULL if k->build is. k must stay
+/* Builds a call with the name, source and options of k. number: see build; may be NULL if k->build is. k must stay
  * valid. Returns the number of results, 0 on failure. */
 int library_call(const library_kernel *k, const ig_kernel_call *call, const int64_t *number,
                  ig_array **out, int max_out);

@@ -30,7 +30,7 @@ typedef struct module_batch {
     struct deferred *at;
     int n, room;
 } module_batch;
-/* What happens to the deferred kernels. */
+/* How module_batch_end treats the deferred kernels. */
 typedef enum batch_way {
     BATCH_JOINED, /* few texts of many kernels: fastest if they are used together again, as the cache stores texts */
     BATCH_APART,  /* built by several threads, one text for each kernel */
