@@ -217,7 +217,8 @@ box stage_block(const stage *s, int64_t tile, int64_t part);
  * these blocks, which may begin before it. */
 int64_t stage_want(const stage *s, int64_t tile, int64_t part, box *want);
 /* Builds the result of a part of a tile from the blocks of the ends. sum: the result of the parts before, for
- * STAGE_PRODUCT and STAGE_TABLE; for STAGE_SCAN what they left in out[1], NULL for the first part. Returns the number of arrays, 0 on failure. */
+ * STAGE_PRODUCT and STAGE_TABLE; for STAGE_SCAN their out[1]. NULL for the first part. Returns the number of arrays, 0 on
+ * failure. */
 int stage_build(const stage *s, int64_t tile, int64_t part, int64_t skip, ig_array *const *ends,
                 ig_array *sum, ig_array **out);
 /* Joins the results of a part of a row and of the parts that follow; the result belongs to the scope. */

@@ -2,7 +2,7 @@
  * handed over; worker.c has the work on one block.
  *
  * A device has several workers: while one waits for kernels, the next one reads and copies. A faster device takes more
- * blocks. A device whose next block would end after the others have finished all that is left takes none.
+ * blocks. A device stops when faster devices would finish the remaining blocks first.
  *
  * Each block has the bits that every device computes in math mode `same`. Parts of a fold are joined in their order: a
  * worker waits for its turn. All parts of a product's tile are computed by one worker.

@@ -53,7 +53,7 @@ static double even_blocks(const stage *s)
     return n;
 }
 
-/* Sets what the steps want for a block, and marks the cuts. */
+/* Sets the blocks that the steps want for a block of the stage, and marks the cuts. */
 static void demand(stage *s, int64_t block, box *want)
 {
     const int64_t parts = stage_parts(s);

@@ -155,7 +155,7 @@ static void read_slice(void *context, int64_t task, int worker)
     s->each_status[task] = block_read(s->source, &b, s->to + (size_t)(task * s->each) * s->bytes);
 }
 
-/* Runs tasks by all threads. A second run at the same time would have one, so that it would take longer than to wait. */
+/* Runs tasks by all threads. A concurrent run would get one thread; waiting is faster. */
 static void copy_by_all(pieces *p, int64_t tasks, pool_fn task, void *context)
 {
     pthread_mutex_lock(&p->copying);

@@ -77,8 +77,8 @@ static ig_status reads_once(stage *s, bool *once)
     return IG_OK;
 }
 
-/* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as stages of
- * their own, or always with these if `apart`, and, if `large`, with larger blocks if they read much less; *most becomes their
+/* Plans the stage in the way that reads least: by tiles or by parts of sums, with or without costly steps as separate
+ * stages, or always with these if `apart`, and, if `large`, with larger blocks if they read much less; *most becomes their
  * bytes. If none fits, the way that needs least memory. */
 static ig_status choose(const block_plan *p, stage *s, uint64_t *most, bool apart, bool large)
 {
@@ -404,7 +404,7 @@ static bool is_apart(const ig_array *x, const ig_block_sink *sink)
 }
 
 /* x, or a copy of it, such that its root has x's elements in order, is not evaluated, and can be written to the sink.
- * Beside other results it is always a copy: a stage for one of them may need the same root, and compute it first. */
+ * If there are other results, it is always a copy: a stage for one of them may need the same root, and compute it first. */
 static ig_array *as_root(ig_array *x, const ig_block_sink *sink, bool alone)
 {
     if (alone && !x->root->data && view_equal(&x->view, &x->root->view) && !is_apart(x->root, sink))

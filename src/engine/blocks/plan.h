@@ -25,7 +25,7 @@ copy_to stage_copies(const block_plan *p, const stage *s, const step *from);
 /* Bytes that the stage reads, or will read if sources are copied, plus the bytes of its cut steps and a constant per
  * block. */
 uint64_t stage_cost(const block_plan *p, const stage *s);
-/* True if the graph of a part reads what the parts before it have left. */
+/* True if the graph of a part reads the carry from earlier parts. */
 bool stage_continues(const stage *s);
 
 /* ---- cut.c ---- */

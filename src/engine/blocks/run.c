@@ -138,7 +138,7 @@ static ig_status load_divide(const runner *r, load *l)
     return status;
 }
 
-/* Drops what a load has and the wanted blocks are not: there is no memory for both. */
+/* Drops the blocks of a load that differ from the wanted blocks: memory does not suffice for both. */
 static void load_drop_others(load *l, const steps *w)
 {
     for (int i = 0; i < w->n; i++) {
@@ -310,7 +310,7 @@ static ig_status meet(runner *r)
     return status;
 }
 
-/* Keeps what a part of a scan leaves for the next one. */
+/* Keeps the carry of a part of a scan for the next part. */
 static ig_status carry_on(runner *r, bool last)
 {
     if (!last)

@@ -29,7 +29,7 @@ typedef struct runs {
     int64_t length;          /* of the row's piece that a run was made of */
     block_source *keys[2];   /* of the runs, and of the rest; NULL if there are none */
     block_source *places[2]; /* argsort: where the elements were in their pieces */
-    pthread_mutex_t lock;    /* of what follows */
+    pthread_mutex_t lock;    /* of the fields below */
     uint64_t *sample;        /* of each run: the keys of its elements at sample_at */
     int64_t sampled;         /* the row that they belong to; -1: none */
     int64_t known_row[KNOWN], known_rank[KNOWN], *known; /* runs_all places each */
@@ -196,7 +196,7 @@ static ig_status split_row(const runs *r, const int64_t *row, int64_t rank, spli
 
 /* ---- the source of a tile's elements ---- */
 
-/* The same, from what is kept. */
+/* The same as split_row, but recent results are kept. */
 static ig_status find_places(runs *r, const int64_t *row, int64_t rank, split *s, int64_t *place)
 {
     const int64_t n = runs_all(r);

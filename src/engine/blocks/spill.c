@@ -126,7 +126,7 @@ static ig_status open_again(spill *s)
     return IG_OK;
 }
 
-/* Its first bytes are its name, until a tile is written: so a file of the same name on another machine is found out. */
+/* Its first bytes are its name, until a tile is written: so a file of the same name on another machine is detected. */
 ig_status share_file_begin(const block_source *source)
 {
     spill *s = source->context;
@@ -156,7 +156,7 @@ ig_status share_file_begin(const block_source *source)
     return team_barrier(TEAM_MAIN);
 }
 
-/* On a network file system, a file that is opened after another machine has closed it has what that one wrote. */
+/* On a network file system, a file that is opened after another machine has closed it has that machine's writes. */
 ig_status share_file_end(const block_source *source)
 {
     spill *s = source->context;

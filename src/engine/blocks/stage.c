@@ -2,7 +2,7 @@
  *
  * Parts of a row. The order of a fold is a tree over chunks of TAPE_BLOCK elements (backend/cpu/reduce/reduce.c), so a
  * part of 2^k chunks is a subtree, and joining the parts' values in the tree's order gives the bits of the whole row. A
- * sum of floats is a pair, the sum and what its roundings have lost. A product adds the sums of blocks of k in
+ * sum of floats is a pair, the sum and its rounding error. A product adds the sums of blocks of k in
  * order (backend_product_k), so a part continues the sum of the parts before it, one such block at a time. */
 #include "engine/blocks/blocks.h"
 

@@ -2,7 +2,7 @@
  * places among sorted elements.
  *
  *   counts  a kernel of the library whose result is a sum of integers over the last axis of its first input: parts add up
- *   writes  the updates of one element are applied in row-major order: a part updates what the parts before it have left.
+ *   writes  the updates of one element are applied in row-major order: a part updates the result of the parts before it.
  *           A tile of the result takes the updates whose index lies in it; the others go to an extra element past its end
  *   reads   a part of the axis that is read fills the elements whose index lies in it
  *   places  the place of an element is the number of sorted elements before it: parts of the sorted ones add up */
