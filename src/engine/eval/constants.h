@@ -1,4 +1,4 @@
-/* Constants of compiled computations: what depends on no input is computed once, when a computation is compiled. */
+/* Constants of compiled computations: nodes that depend on no input are computed once, when a computation is compiled. */
 #ifndef EVAL_CONSTANTS_H
 #define EVAL_CONSTANTS_H
 

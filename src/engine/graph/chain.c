@@ -81,7 +81,7 @@ static bool contract_fits(const schedule *s, const program *p, int64_t outer, in
            (is_complete(a, first) || is_row_local(&p->in[0].v, outer, p->extent[3], own));
 }
 
-/* Bytes of in[1] of a contraction, if it is the same for all batches; else 0. Those of i8 count more: they are multiplied
+/* Bytes of in[1] of a contraction, if it is the same for all batches; else 0. Bytes of i8 count more: they are multiplied
  * so fast that packing them for each launch of a chain, instead of once, costs more than the chain saves. */
 static int64_t matrix_bytes(const program *p)
 {

@@ -1,5 +1,5 @@
-/* Nodes of kernels/bins.cu: how many elements are in each bin. On the CPU a worker counts a piece of a row in a table of its
- * own and adds it to the row's counts. */
+/* Nodes of kernels/bins.cu: how many elements are in each bin. On the CPU a worker counts a piece of a row in its own table
+ * and adds it to the row's counts. */
 #include "base/threads.h"
 #include "engine/backend/cpu/cpu.h"
 #include "engine/custom/library.h"

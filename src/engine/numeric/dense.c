@@ -175,7 +175,7 @@ static int64_t first_row(const system_run *s, dense_at x, int64_t columns)
     return s->n;
 }
 
-/* A block of rows of some columns: what is left after the blocks before it. */
+/* Solves a block of rows of some columns, from which the products of earlier blocks have been subtracted. */
 static void solve_block(const system_run *s, dense_at x, int64_t i, int64_t columns, char *packed)
 {
     const dense *d = &s->d;

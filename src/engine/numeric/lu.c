@@ -1,4 +1,4 @@
-/* LU factorization, and what follows from it: systems, inverses, determinants. */
+/* LU factorization, and systems, inverses and determinants that are computed from it. */
 #include "base/error.h"
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"

@@ -10,7 +10,7 @@
 #include "engine/ops/contract.h"
 #include "engine/ops/window.h"
 
-enum { TURN = 128 }; /* what turning the highest bit of u8 subtracts */
+enum { TURN = 128 }; /* turning the highest bit of u8 subtracts this */
 
 /* The origin of x: the bytes' conversion to i32, and the zero point that is subtracted from it (NULL: none). */
 typedef struct origin {
@@ -173,8 +173,8 @@ static ig_array *ones_for(op_id op, ig_array *x, const view *v, contract_axes a)
     return array_view(op, ones, &w);
 }
 
-/* The sums of a side's bytes over k, in the axes of the result. Batches that are equal are summed once. Those of a matrix
- * in memory, such as a weight, are its product with ones, which reads the panels that are kept of it. Others are a
+/* The sums of a side's bytes over k, in the axes of the result. Equal batches are summed once. The sums of a matrix in
+ * memory, such as a weight, are its product with ones, which reads the panels that are kept of it. Others are a
  * reduction, which becomes a part of the program that computes the bytes. */
 static ig_array *side_sums(op_id op, const byte_side *s, contract_axes a, int side)
 {

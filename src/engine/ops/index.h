@@ -57,8 +57,8 @@ ig_array *mask_selected(ig_array *x, ig_array *mask);
 typedef enum unique_part { VALUES, INDICES, INVERSE, COUNTS, UNIQUE_PARTS } unique_part;
 enum { UNIQUE_FLAT = -1 };
 
-/* The distinct slices of x along axis, or elements for UNIQUE_FLAT, sorted, and what parts say; evaluates x. Returns n, 0
- * on failure. */
+/* The distinct slices of x along axis, or elements for UNIQUE_FLAT, sorted. out: the n results that parts lists. Evaluates
+ * x. Returns n, 0 on failure. */
 int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_part *parts, int n,
                 ig_array **out);
 

@@ -27,7 +27,8 @@ BUILDER(cbrt)
     return composite_result(out, special_with_slopes(ig_where(as_is, x, y), &x, 1, &slopes), dtype);
 }
 
-/* The remainder of absolute values is exact. Integers have none for the lowest one, but their remainders are exact. */
+/* The remainder of absolute values is exact. The lowest integer has no absolute value, but remainders of
+ * integers are exact. */
 BUILDER(fmod)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array};

@@ -1,5 +1,5 @@
 /* Builders of functions that NumPy and SciPy have in addition to the array API standard. Each is an expression of other
- * ops. Those of floats are computed in f32 (f64 for f64) and rounded to the dtype of their inputs once. */
+ * ops. Functions of floats are computed in f32 (f64 for f64) and rounded to the dtype of their inputs once. */
 #include "base/error.h"
 #include "engine/ops/shape.h"
 #include <math.h>

@@ -140,8 +140,8 @@ BUILDER(gather_nd)
     return n ? op_one(out, ig_get(x, items, n)) : 0;
 }
 
-/* out[indices[i, 0], indices[i, 1]] = updates[i] is a write along the first of two axes: of those that indices address,
- * and of the rest. */
+/* out[indices[i, 0], indices[i, 1]] = updates[i] is a write along the first of two axes: one joins the axes that
+ * indices address, the other joins the rest. */
 BUILDER(scatter_nd)
 {
     static const struct {

@@ -131,7 +131,7 @@ static ig_array *zeta_of(ig_array *s, ig_array *q)
     return ig_add(y, ig_multiply(at, tail));
 }
 
-/* Below 0, with r = q - floor(q), the sum over all integers less that below q: zeta(s, r) + (-1)^s (zeta(s, 1 - r) -
+/* Below 0, with r = q - floor(q), the sum over all integers minus the sum below q: zeta(s, r) + (-1)^s (zeta(s, 1 - r) -
  * zeta(s, 1 - q)), for an integer s. */
 ig_array *special_zeta(ig_array *s, ig_array *q)
 {

@@ -5,8 +5,8 @@
  *   (contract(w, x) + d) + e   ->  contract(w, x) + (d + e)
  *
  * where c has one value for each row of w; also with divisions and subtractions. The new weights are constants, so they are
- * computed once. This changes only the rounding: the error stays within the bound of a sum of products. Of other nodes,
- * such as (x + d) * c, the same would not be true. */
+ * computed once. This changes only the rounding: the error stays within the bound of a sum of products. This does not
+ * hold for other nodes, such as (x + d) * c. */
 #include "engine/graph/rewrite/rewrite.h"
 
 #include "engine/ops/grad.h"
