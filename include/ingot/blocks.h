@@ -36,9 +36,9 @@ IG_API ig_array *ig_from_blocks(const ig_blocks *blocks);
 
 /* True if x is not evaluated and depends on such an array. */
 IG_API bool ig_reads_blocks(ig_array *x);
-/* A good choice of chunks for writing x: those of the last ig_rechunk or ig_map_blocks on the way to x, else of an array
- * in blocks that x depends on, of an array that has the shape of x. An empty list (v is NULL) if there is none. The list
- * is valid until x is evaluated. */
+/* A good choice of chunks for writing x: the chunks of the last ig_rechunk or ig_map_blocks on the way to x, else of an
+ * array in blocks that x depends on. Only arrays that have the shape of x count. An empty list (v is NULL) if there is
+ * none. The list is valid until x is evaluated. */
 IG_API ig_ints ig_chunks_like(ig_array *x);
 
 /* ---- functions of blocks ---- */
@@ -56,13 +56,13 @@ typedef struct ig_block_map {
     void *context;
     ig_ints chunk; /* of the arrays; IG_NONE: ig_chunks_like of the first, else one chunk */
     /* The shape of a result's chunk; IG_NONE: chunk. Along axes where both are equal, a shorter last chunk gives a result
-     * of its own length. Along other axes every chunk gives as many elements. */
+     * of the same length. Along other axes every chunk gives the same number of elements. */
     ig_ints result_chunk;
     ig_dtype dtype; /* of the result; IG_DTYPE_NONE: of the first array */
     /* Elements of the neighbours that a chunk gets on both sides, for each axis; IG_NONE: 0. The function returns a
      * result for these too, which is dropped. */
     ig_ints depth;
-    /* What lies beyond the ends of the arrays: "reflect" (the elements at the end, mirrored), "periodic", "nearest",
+    /* The elements past the ends of the arrays: "reflect" (the elements at the end, mirrored), "periodic", "nearest",
      * "constant" (value), or "none": chunks at the ends get fewer elements. NULL: none. */
     const char *boundary;
     double value;
@@ -70,7 +70,7 @@ typedef struct ig_block_map {
 } ig_block_map;
 
 /* An array whose chunks a function computes when they are needed, from chunks of n arrays that are broadcast to one shape.
- * Chunks are always those of the map, however the evaluation is cut, so results do not depend on the memory limit. The
+ * Chunks are always the map's, however the evaluation is cut, so results do not depend on the memory limit. The
  * function is called by the thread that evaluates, and may evaluate arrays. It may be called more than once for a chunk,
  * and must return the same elements each time. Gradients do not pass it. On failure, release is called at once. */
 IG_API ig_array *ig_map_blocks(const ig_block_map *map, ig_array *const *arrays, int n);

@@ -120,7 +120,7 @@ typedef enum ig_math {
  * tf32), or strict. A compiled computation keeps the mode that it was compiled in. */
 IG_API ig_status ig_set_math(ig_math mode);
 IG_API ig_math ig_math_mode(void);
-/* What to do when a device cannot run a program of an evaluation: it has no f64, a kernel does not compile
+/* The policy for programs of an evaluation that a device cannot run: it has no f64, a kernel does not compile
  * for it, or an array is larger than its largest buffer. */
 typedef enum ig_fallback {
     IG_FALLBACK_ERROR = 0, /* the evaluation fails; the error names op, device and reason */

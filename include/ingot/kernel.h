@@ -33,7 +33,7 @@ IG_API ig_module *ig_module_new(const char *name, const char *source,
                                 const ig_module_options *options);
 IG_API void ig_module_free(ig_module *m);
 
-/* What a parameter holds or points to, with its fields. */
+/* The value that a parameter holds or points to, with its fields. */
 typedef struct ig_kernel_field {
     const char *name; /* empty: its own fields are seen through it */
     const char *type; /* as C writes it: "float [4]" */
@@ -179,7 +179,7 @@ typedef struct ig_kernel_call {
 
 /* Writes an array for each parameter that is written, in order, to out, which has room for max_out, and
  * returns how many there are; 0 on failure. The arrays are lazy, and are scheduled, compiled, explained and
- * verified like those of any op. Mistakes in the source are reported here, mistakes of a run when it is evaluated.
+ * verified like the results of any op. Mistakes in the source are reported here, mistakes of a run when it is evaluated.
  * A call is identified by its content: equal sources, kernels, launches and inputs are computed once.
  * So a kernel must be a function of its arguments. At each launch, __device__ variables begin with the
  * values that the source gives them.

@@ -37,7 +37,7 @@ typedef enum ig_init {
     IG_INIT_NORMAL   /* mean 0, deviation scale */
 } ig_init;
 
-/* The parameter of that name. The first call creates it, from a key of its own. For layers that are not in
+/* The parameter of that name. The first call creates it, from its own key. For layers that are not in
  * this header. The array belongs to the model and is valid until the next step or load. */
 IG_API ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype dtype,
                                 ig_init init, double scale);

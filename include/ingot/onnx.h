@@ -114,8 +114,8 @@ IG_API int ig_onnx_output_count(const ig_onnx *m);
 IG_API ig_status ig_onnx_input(const ig_onnx *m, int i, ig_onnx_info *info);
 IG_API ig_status ig_onnx_output(const ig_onnx *m, int i, ig_onnx_info *info);
 
-/* The nodes of the model's graph in the order in which they run, without those of subgraphs and functions: the op of the
- * i-th; NULL if there is none. */
+/* The nodes of the model's graph in the order in which they run, without the nodes of subgraphs and functions: the op
+ * of the i-th; NULL if there is none. */
 IG_API int ig_onnx_node_count(const ig_onnx *m);
 IG_API const char *ig_onnx_node_op(const ig_onnx *m, int i);
 
@@ -162,7 +162,7 @@ IG_API ig_array *ig_onnx_logits(ig_onnx *m, ig_onnx_value *const *inputs);
  * become the output. */
 IG_API int64_t ig_onnx_classes(ig_onnx *m);
 /* Replaces the last layer by one for other classes: weights are drawn from the uniform distribution in +-1 / sqrt(inputs),
- * and biases are 0. Lengths that outputs of the model state are those of the next run. */
+ * and biases are 0. The next run sets the lengths that the model states for its outputs. */
 IG_API ig_status ig_onnx_set_classes(ig_onnx *m, int64_t classes, uint64_t seed);
 
 /* Writes the model with its present weights to a file, which it replaces as a whole. All else, and weights that were not
@@ -196,7 +196,7 @@ typedef struct ig_onnx_use {
     int count;       /* nodes */
     const char
         *refused; /* why the device cannot run it; NULL: it can, or ig_onnx_place was not called */
-    int refused_count; /* nodes that the device cannot run; those of a loop may count several times */
+    int refused_count; /* nodes that the device cannot run; nodes of a loop may count repeatedly */
 } ig_onnx_use;
 IG_API int ig_onnx_use_count(ig_onnx *m);
 IG_API ig_status ig_onnx_use_get(ig_onnx *m, int i, ig_onnx_use *use);
@@ -240,8 +240,8 @@ typedef struct ig_onnx_attribute {
 IG_API void ig_onnx_builder_node(ig_onnx_builder *b, const char *op, const char *inputs,
                                  const char *outputs, const ig_onnx_attribute *attributes, int n);
 
-/* Tensors of at least this many bytes go into a file PATH.data beside the model. -1, the default: none, unless the model has
- * more than 2 GiB, the most that an ONNX file may have. */
+/* Tensors of at least this many bytes go into a file PATH.data next to the model. -1, the default: none, unless the model
+ * has more than 2 GiB, the most that an ONNX file may have. */
 IG_API void ig_onnx_builder_external(ig_onnx_builder *b, int64_t least_bytes);
 /* Checks the model and writes it to a file, which it replaces as a whole. */
 IG_API ig_status ig_onnx_builder_save(ig_onnx_builder *b, const char *path);

@@ -93,7 +93,7 @@ IG_API const ig_param *ig_op_param(const ig_op *op, const char *name);
  *   op          an op of this table
  *   expression  with params: a function in Python's syntax, made of ops: ("x, y", "sum(x * y)")
  *   advice      there is no such function, and this is what to use instead, or why
- * The others are NULL. A dot in a name stands behind a module, as in "linalg.norm". A function whose name is an op's, too,
+ * The others are NULL. A dot in a name follows a module, as in "linalg.norm". A function whose name is an op's, too,
  * is meant where the arguments of a call do not fit the op: round(x, 2). */
 typedef struct ig_alias {
     const char *name;

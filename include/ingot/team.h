@@ -36,7 +36,7 @@ IG_API void ig_team_share(bool share);
  * whole copy there. Any rank may evaluate at any time: a thread of each rank answers. So a rank needs memory for its part
  * of all arrays, and for those that one operation uses. Results have the same bits as with whole arrays.
  *
- * These calls are made by all ranks, with as many arrays of the same shapes. With one process, divided arrays are whole.
+ * All ranks make these calls, with the same number of arrays, of the same shapes. With one process, divided arrays are whole.
  *
  * ig_team_divide replaces x[i] by an array with the same elements, which must be the same in all ranks. ig_team_join makes
  * x[i] of parts, and replaces the array that was there, if it is not NULL. In both, x[i] is a reference of the caller (see

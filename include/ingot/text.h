@@ -122,7 +122,7 @@ IG_API ig_status ig_text_model_override(ig_text_model *m, const ig_model *traine
  * "classify" with n labels, a new one is drawn from the key of trained. */
 IG_API ig_status ig_text_model_train(ig_text_model *m, ig_model *trained, const char *head,
                                      int labels, bool all);
-/* Dropout as in training, with keys of trained (see ig_nn_dropout). All probabilities are p, or those of config.json
+/* Dropout as in training, with keys of trained (see ig_nn_dropout). All probabilities are p, or come from config.json
  * if p is negative. trained NULL: no dropout, which is the default. The model keeps a reference to trained only until
  * the next call. */
 IG_API ig_status ig_text_model_dropout(ig_text_model *m, ig_model *trained, double p);
