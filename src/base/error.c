@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Two buffers, so that the text that ig_error returned stays valid while the next one is written. They are made by the
- * thread's first error: a shared library whose threads have little memory of their own reaches it faster. */
+ * thread's first error: a shared library accesses thread-local memory faster if there is little of it. */
 typedef struct error_texts {
     char text[2][4096]; /* room for a compiler's log */
     char part[8][THREAD_TEXT_BYTES];

@@ -98,7 +98,7 @@ struct code {
 };
 
 /* Builds the canonical code of these lengths (0: the symbol is not used). Refuses incomplete codes, except
- * those of one symbol, which the format allows. */
+ * codes of one symbol, which the format allows. */
 static bool code_build(struct code *c, const unsigned char *length, int n)
 {
     int count[MAX_LENGTH + 1] = {0}, used = 0;

@@ -102,7 +102,7 @@ void json_quote(text *t, const char *plain);
  *         json_add(&t, "%d", shape[i]);
  *     json_add(&t, "]}\n");
  *
- * A key ends with ':' and may be %s. Conversions are those of printf: %s is a string, or null for NULL; %hhd is a
+ * A key ends with ':' and may be %s. Conversions are as in printf: %s is a string, or null for NULL; %hhd is a
  * bool; %d, %u with ll, l or z are integers; %g and %f, with a precision or without, are null if they are not finite.
  * A line break in the format, with the blanks after it, precedes the next value. */
 void json_add(text *t, const char *format, ...) IG_PRINTF(2, 3);

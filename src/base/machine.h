@@ -39,7 +39,7 @@ void machine_cores(int *performance, int *efficiency);
  * unknown. Read anew at each call. */
 int64_t machine_memory_available(void);
 
-/* How many CPUs this process can keep busy: those of the affinity mask, but at most the cgroup's quota,
+/* How many CPUs this process can keep busy: the CPUs of the affinity mask, but at most the cgroup's quota,
  * rounded up. At least 1. Reads less than machine_get, so it is fast in a new process. */
 int machine_cpus(void);
 

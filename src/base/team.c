@@ -59,7 +59,7 @@ static void *open_beside(const char *file, const char *folder, const char *name)
     return access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
 }
 
-/* The module: beside this library or the program, in the program's ../lib, or where the system keeps libraries. The plugins
+/* The module: next to this library or the program, in the program's ../lib, or where the system keeps libraries. The plugins
  * of some versions of MPI need its names to be global. */
 static void *open_named(const char *name)
 {
@@ -74,7 +74,7 @@ static void *open_named(const char *name)
     return at ? at : dlopen(name, RTLD_NOW | RTLD_GLOBAL);
 }
 
-/* The module that IG_MPI names, or that of the mpirun which has started this process. */
+/* The module that IG_MPI names, or the module for the mpirun that has started this process. */
 static void *open_module(const char *wish)
 {
     if (wish && *wish)
@@ -199,7 +199,7 @@ ig_status team_fetch(const team_ask *asks, int n)
     return n > 0 ? result(team.module->fetch(asks, n)) : IG_OK;
 }
 
-/* Gathers as many bytes of each rank. The caller frees *all, size times `bytes`. */
+/* Gathers `bytes` bytes of each rank. The caller frees *all, size times `bytes`. */
 static ig_status gather_each(team_channel channel, const void *own, size_t bytes, char **all)
 {
     const size_t n = (size_t)team.size;

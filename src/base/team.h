@@ -37,8 +37,8 @@ ig_status team_broadcast(team_channel channel, int from, void *data, size_t byte
 /* Gives all ranks the bytes of all ranks: rank r has filled data[at[r]] to data[at[r + 1]], where at has size + 1
  * increasing entries. */
 ig_status team_gather(team_channel channel, void *data, const uint64_t *at);
-/* Moves bytes between pairs of ranks, all at once. A move that sends matches one that receives as many bytes, the first
- * to a rank the first from it, and so on. Each rank lists only its own moves; a rank without any need not call it. */
+/* Moves bytes between pairs of ranks, all at once. A move that sends matches one that receives the same number of bytes,
+ * the first to a rank the first from it, and so on. Each rank lists only its own moves; a rank without any need not call it. */
 ig_status team_exchange(team_channel channel, const team_move *moves, int n);
 /* Waits until all ranks have called it. */
 ig_status team_barrier(team_channel channel);
@@ -54,11 +54,11 @@ typedef struct team_ask {
     void *to;
     size_t bytes;
 } team_ask;
-/* The address of bytes that this rank keeps; NULL: it keeps no such bytes. They must stay until all ranks have what they
- * asked for. */
+/* The address of bytes that this rank keeps; NULL: it keeps no such bytes. They must stay until all ranks have the bytes
+ * that they asked for. */
 typedef const void *(*team_find)(uint64_t key, uint64_t offset, uint64_t bytes);
 
-/* From now on a thread answers what other ranks ask for, until the team ends. Collective; only the first call counts. */
+/* From now on a thread answers the requests of other ranks, until the team ends. Collective; only the first call counts. */
 ig_status team_serve(team_find find);
 /* Gets bytes from other ranks, which need not call anything: their threads answer. Not collective; from any thread. */
 ig_status team_fetch(const team_ask *asks, int n);
@@ -76,7 +76,7 @@ enum { TEAM_TEXT_BYTES = 1024 };
 /* Functions return false on failure; `why` then tells the reason. */
 typedef struct team_module {
     uint32_t version; /* TEAM_MODULE_VERSION */
-    /* local: the ranks on this machine; sharing: those of them that have the processors of this rank. Both count it. */
+    /* local: the ranks on this machine; sharing: how many of them have the processors of this rank. Both count it. */
     bool (*begin)(int *rank, int *size, int *local, int *sharing);
     /* well: no rank has failed */
     void (*end)(bool well);

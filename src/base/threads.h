@@ -23,7 +23,7 @@ typedef void (*pool_fn)(void *ctx, int64_t task, int worker);
  *   - Inside a task of a parallel run it is a plain loop too, with that task's worker number.
  *   - While another thread has the pool it is a plain loop too, as worker 0; it never waits.
  * Threads are started by the first run that needs them. If some cannot be started, the rest do the
- * work. Threads block all signals except those of their own faults. */
+ * work. Threads block all signals except faults such as SIGSEGV. */
 void pool_run(int64_t ntasks, pool_fn fn, void *ctx);
 
 /* The same, but when ig_cancel is called, tasks that have not begun may be left out. This holds only between
