@@ -294,7 +294,7 @@ typedef struct kernel_function {
     kernel_use uses[FEATURES]; /* of this function alone */
     void *mark;                /* for the consumer; NULL at first */
     struct kernel_function *next;
-    /* Of the front end: */
+    /* For the front end: */
     struct kernel_instance *instance;
     uint32_t visited;
     bool collected, listed;

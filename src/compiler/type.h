@@ -55,7 +55,7 @@ typedef enum type_word {
     WORD_NULL,      /* of nullptr */
     WORD_BLOCK,     /* cooperative groups are masks of 32 bits, */
     WORD_TILE,      /* count: threads */
-    WORD_COALESCED, /* each a type of its own */
+    WORD_COALESCED, /* each a distinct type */
     WORD_GRID,
     WORD_GROUP, /* thread_group: a parameter or variable of it has the type of its initializer */
     WORDS
@@ -76,7 +76,7 @@ typedef struct kernel_type {
     struct kernel_struct *record;    /* of a struct */
     const struct kernel_enum *enumeration; /* of an enum, or NULL */
     const struct kernel_type **parameters; /* of a function: `count` of them; `of` is its result */
-    /* Of the table of types: */
+    /* For the table of types: */
     const struct kernel_type *qualified[4], *pointer, *reference, *arrays;
     const struct kernel_type *next;
 } kernel_type;
@@ -117,7 +117,7 @@ typedef struct kernel_struct {
     struct kernel_struct *next;   /* all of them, in the order in which they were completed */
 } kernel_struct;
 
-/* Of the front end; a tree has only the integers. */
+/* For the front end; a tree has only the integers. */
 typedef struct kernel_enum {
     const kernel_name *name;
     bool scoped;

@@ -503,8 +503,8 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
 /* "template <...> struct s<T *> {...};" at the "<" of its arguments: records the specialization. */
 void declare_special_struct(parser *p, kernel_syntax *of, template_param *params, uint32_t n,
                             uint32_t align, bool is_union);
-/* The most specialized of a template's specializations that fit the arguments, and the arguments of its own
- * parameters; NULL if none fits. */
+/* The most specialized of a template's specializations that fit the arguments, and the arguments for the
+ * specialization's parameters; NULL if none fits. */
 const kernel_syntax *special_struct(parser *p, const kernel_syntax *of, template_list args,
                                     kernel_place place, template_list *own);
 
@@ -656,7 +656,7 @@ kernel_expr *init_value(parser *p, const kernel_type *type, kernel_place place);
 /* A value made by a constructor; NULL if the type has none that does anything. */
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
                        uint32_t n);
-/* What a constructor does before its body, at ":" or "{". */
+/* Adds the statements that a constructor runs before its body, at ":" or "{". */
 void parse_member_values(parser *p, stmt_list *out);
 
 /* lambda.c */

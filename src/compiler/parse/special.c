@@ -1,4 +1,4 @@
-/* CUDA's names: those of builtin_names.def, types, vectors, the grid, and the few functions that no signature
+/* CUDA's names: the rows of builtin_names.def, types, vectors, the grid, and the few functions that no signature
  * can describe: printf, assert, std::swap, std::numeric_limits, type traits. */
 #include <float.h>
 #include <math.h>

@@ -24,7 +24,7 @@ static char *join(kernel_pp *pp, const char *a, const char *b, const char *c)
 
 static bool on_disk(found *f) { return stat(f->key, &f->info) == 0 && S_ISREG(f->info.st_mode); }
 
-/* Searches the folder of the including file, then those of the options. */
+/* Searches the folder of the including file, then the folders of the options. */
 static bool find_on_disk(kernel_pp *pp, const char *name, bool quoted, found *f)
 {
     const kernel_options *o = pp->options;

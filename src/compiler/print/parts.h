@@ -41,7 +41,7 @@ typedef struct print_function {
     const char *name;
     bool hands
         [HANDS]; /* by kernel_axis_base (in languages where indices are parameters), and HAND_... */
-    const kernel_var **vars; /* shared and global variables, also those of its callees */
+    const kernel_var **vars; /* shared and global variables, also its callees' variables */
     uint32_t n_vars, vars_room;
     bool is_twin; /* another clone has the same text, since CUDA C has no address spaces */
     bool holds;   /* it contains a barrier, directly or in a callee */

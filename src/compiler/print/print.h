@@ -79,7 +79,7 @@ typedef struct kernel_printed {
     bool dynamic_shared;  /* one more parameter at the end: the block's dynamic shared memory */
     bool avoid_optimizer; /* threads return between barriers: see kernel_image */
     char *warnings;       /* rendered, or NULL */
-    /* Of printf and assert: */
+    /* For printf and assert: */
     struct kernel_log_format *formats;
     uint32_t n_formats;
     kernel_arena arena;
