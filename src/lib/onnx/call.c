@@ -1,4 +1,4 @@
-/* What an op sees of its node: inputs, attributes and results. See op.h. */
+/* A node as its op sees it: inputs, attributes and results. See op.h. */
 #include "lib/onnx/run.h"
 
 #include "base/error.h"

@@ -334,7 +334,7 @@ static bool results_check(checker *c, scope *s)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* Walks over what a node reads: its inputs, then what the graphs in its attributes read. */
+/* Walks over the values that a node reads: its inputs, then the values that the graphs in its attributes read. */
 typedef struct reads {
     const onnx_node *node;
     int input, attribute, graph, outer;

@@ -172,7 +172,7 @@ ig_status ig_onnx_describe(ig_onnx *m, ig_onnx_facts *facts)
 
 typedef struct placement {
     onnx_uses *uses;
-    const char *device; /* NULL: that of the arrays */
+    const char *device; /* NULL: the device of the arrays */
 } placement;
 
 /* Keeps the first reason why the device cannot run an op. */

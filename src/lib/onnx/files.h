@@ -33,7 +33,7 @@ void onnx_file_release(void *file);
 onnx_file *onnx_files_holding(const onnx_files *f, const void *at, size_t bytes);
 /* The file of external data of a tensor, which must be in the folder or below it. Borrowed; NULL after an error. */
 onnx_file *onnx_files_external(onnx_files *f, const char *location, const char *tensor);
-/* Sets the folder to that of the model at path. */
+/* Sets the folder to the folder of the model at path. */
 ig_status onnx_files_folder(onnx_files *f, const char *path);
 struct onnx_tensor;
 /* The file of an external tensor, after its part of the file was checked (tensor.c). */

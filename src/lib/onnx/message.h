@@ -5,7 +5,7 @@
 #include "lib/onnx/arena.h"
 #include "lib/onnx/wire.h"
 
-/* What a field holds, and its C type. A list is a pointer to such items and an int. */
+/* The content of a field, and its C type. A list is a pointer to such items and an int. */
 typedef enum field_kind {
     FIELD_TEXT,    /* const char *, terminated, in the arena */
     FIELD_BYTES,   /* onnx_bytes in the file */
@@ -46,7 +46,7 @@ typedef struct message_rule {
     int n_fields;
     size_t least;     /* bytes of a valid message, at least */
     int name, detail; /* numbers of fields that name it in errors; 0: none */
-    /* If not 0, the fields are those of a scratch structure of so many bytes, which finish turns into the result.
+    /* If not 0, the fields belong to a scratch structure of this many bytes, which finish turns into the result.
      * Otherwise scratch is the result. seen: a bit for each number of a field that is present. */
     size_t scratch;
     bool (*finish)(reader *r, uint64_t seen, void *scratch, void *result);
@@ -54,7 +54,7 @@ typedef struct message_rule {
 
 enum { MESSAGE_SCRATCH = 512, MESSAGE_DEPTH = 100 };
 
-/* Of read_value.c. */
+/* Defined in read_value.c. */
 extern const message_rule onnx_tensor_rule, onnx_sparse_rule;
 
 /* Reads a message into a zeroed structure. False after an error. */

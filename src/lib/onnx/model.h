@@ -2,7 +2,7 @@
  *
  * All of it lives in the model's arena, except the elements of tensors, which stay in the mapped file. Names are
  * terminated; "" stands for an input or output that is not given. The reader (read.c) checks the wire format and what a
- * single message can show; check.c checks what needs the whole graph. So code behind them can rely on it.
+ * single message can show; check.c checks what needs the whole graph. Code that runs after them can rely on it.
  */
 #ifndef ONNX_MODEL_H
 #define ONNX_MODEL_H

@@ -1,7 +1,7 @@
-/* The messages of ONNX files as rules, and what one message alone can show to be wrong. read_value.c has the rules of tensors and
- * types, this file those of nodes, graphs and models.
+/* The messages of ONNX files as rules, and the checks that need only one message. read_value.c has the rules of tensors and
+ * types, this file has the rules of nodes, graphs and models.
  *
- * The numbers of fields are those of onnx.proto. Fields that are not listed (documentation, sharding, training) are
+ * The numbers of fields are from onnx.proto. Fields that are not listed (documentation, sharding, training) are
  * skipped. */
 #include "lib/onnx/read.h"
 

@@ -5,7 +5,7 @@
 #include "lib/onnx/arena.h"
 #include "lib/onnx/model.h"
 
-/* A value in a file of its own: a TensorProto, SequenceProto, OptionalProto or MapProto. */
+/* A value in a separate file: a TensorProto, SequenceProto, OptionalProto or MapProto. */
 typedef struct onnx_saved {
     ig_onnx_kind kind; /* IG_ONNX_NOTHING: an empty optional value */
     const onnx_tensor *tensor;

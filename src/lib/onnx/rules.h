@@ -1,4 +1,4 @@
-/* How tables of message rules are written, and the rules that several files use. */
+/* Macros for the rows of message rules, and the rules that several files use. */
 #ifndef ONNX_RULES_H
 #define ONNX_RULES_H
 
@@ -28,7 +28,7 @@
         number, kind, true, offsetof(type, field), 0, #field, NULL \
     }
 
-/* Of read_value.c, besides those of message.h. */
+/* Defined in read_value.c, as are the rules of message.h. */
 extern const message_rule onnx_pair_rule, onnx_type_rule, onnx_info_rule;
 
 #endif

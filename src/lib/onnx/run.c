@@ -327,7 +327,7 @@ static bool inputs_place(onnx_run *r, ig_onnx_value *const *inputs, ig_onnx_valu
     return true;
 }
 
-/* After weights got other shapes, the lengths that the file states for outputs become those of a run. */
+/* After weights got other shapes, replaces the lengths that the file states for outputs by the lengths in a run. */
 static void outputs_restate(ig_onnx *m, ig_onnx_value *const *outputs)
 {
     onnx_graph *g = &m->model.graph;

@@ -1,6 +1,6 @@
 /* The executor: frames of running graphs, and the calls of their nodes.
  *
- * A frame holds the values of one graph by slot. The body of If, Loop or Scan runs in a frame of its own, whose outer frame
+ * A frame holds the values of one graph by slot. The body of If, Loop or Scan runs in its own frame, whose outer frame
  * runs the enclosing graph. The body of a model's function runs in a frame whose outer frame runs the caller.
  */
 #ifndef ONNX_RUN_H

@@ -1,4 +1,4 @@
-/* Values in files of their own, as in the test folders of ONNX (onnx-data.proto). */
+/* Values in separate files, as in the test folders of ONNX (onnx-data.proto). */
 #include "lib/onnx/message.h"
 #include "lib/onnx/read.h"
 

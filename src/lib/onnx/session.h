@@ -16,12 +16,12 @@ struct ig_onnx {
     onnx_files files;
     /* One for each initializer of the model's graph, then for each sparse one; NULL: not made yet (onnx_weight). */
     ig_onnx_value **weights;
-    bool *replaced; /* one for each of the weights: it is not that of the file */
+    bool *replaced; /* one for each of the weights: it is not the file's */
     bool resized;   /* weights have other shapes than in the file; see outputs_restate */
     int *layers;    /* tune.c: the layer of each weight; NULL: not found yet */
     int n_layers;
     onnx_uses *uses; /* describe.c; NULL: not counted yet */
-    /* Of the executor. ig_onnx_free calls plans_free(plans) if it is not NULL. */
+    /* For the executor. ig_onnx_free calls plans_free(plans) if it is not NULL. */
     void *plans;
     void (*plans_free)(void *plans);
 };

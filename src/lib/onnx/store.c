@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    LEAST_BYTES = 1024, /* of tensors beside a model that is too large for one file */
-    ALIGN_BYTES = 64,   /* of tensors in the file beside the model */
+    LEAST_BYTES = 1024, /* of tensors in the data file of a model that is too large for one file */
+    ALIGN_BYTES = 64,   /* of tensors in the data file */
     EXTERNAL = 1        /* TensorProto.DataLocation */
 };
 

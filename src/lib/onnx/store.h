@@ -1,6 +1,6 @@
-/* The file of a model that is written, and the file beside it for large tensors (external data).
+/* The file of a model that is written, and the data file next to it for large tensors (external data).
  *
- * An ONNX file has at most 2 GiB. A tensor in the file beside it, PATH.data, is a name, a place and a length in the model. */
+ * An ONNX file has at most 2 GiB. A tensor in the data file, PATH.data, is a name, a place and a length in the model. */
 #ifndef ONNX_STORE_H
 #define ONNX_STORE_H
 
@@ -8,12 +8,11 @@
 #include "lib/onnx/write.h"
 
 typedef struct onnx_store {
-    int64_t
-        least; /* tensors of at least that many bytes go to the file beside the model; -1: none */
-    char *location; /* the name of that file, without its folder */
+    int64_t least;  /* tensors of at least that many bytes go to the data file; -1: none */
+    char *location; /* the name of the data file, without its folder */
     struct store_piece *pieces;
     int n, room;
-    uint64_t bytes; /* of the file beside the model */
+    uint64_t bytes; /* of the data file */
     bool failed;
 } onnx_store;
 

@@ -13,13 +13,13 @@ struct ig_onnx_value {
     /* A result of DequantizeLinear of integers, or a convolution of such: whole * scale, both owned; else NULL. whole is i32 in
      * the shape of array. scale is one number (0-d), or one for each index of scale_axis. */
     ig_array *whole, *scale;
-    /* Of DequantizeLinear of bytes with one scale: the bytes, and their zero point or NULL; both owned. */
+    /* For DequantizeLinear of bytes with one scale: the bytes, and their zero point or NULL; both owned. */
     ig_array *bytes, *zero;
     int scale_axis;
     enum { WHOLE_BYTES, WHOLE_INTS, WHOLE_SUMS } whole_kind;
     bool scale_varies; /* scale depends on the elements of the model's inputs */
-    /* What it depends on decides what a replay may keep: */
-    bool varies; /* its elements depend on those of the model's inputs, not only on shapes */
+    /* Decides which values a replay may keep: */
+    bool varies; /* its elements depend on elements of the model's inputs, not only on shapes */
     /* IG_ONNX_TEXTS: strings in row-major order. */
     int64_t *shape;
     int ndim;
@@ -40,7 +40,7 @@ ig_onnx_value *value_on_host(const void *data, ig_ints shape, ig_dtype dtype);
 /* The number of elements of texts. */
 int64_t value_elements(const ig_onnx_value *v);
 /* The array of a tensor on a device. Borrowed; NULL after an error. keep: the value keeps it for the next call. Not for
- * arrays that are differentiated: what is kept loses its history. */
+ * arrays that are differentiated: the kept array loses its history. */
 ig_array *value_on(ig_onnx_value *v, const char *device, bool keep);
 /* The value of a tensor of a file. files: of its model; NULL: all elements are copied, and there is no external data. */
 struct onnx_files;

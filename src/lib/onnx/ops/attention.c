@@ -44,14 +44,14 @@ static ig_array *grouped(ig_array *x, int64_t groups)
         x, IG_SHAPE(ig_dim(x, 0), groups, ig_dim(x, 1) / groups * ig_dim(x, 2), ig_dim(x, 3)));
 }
 
-/* A mask without rows of its own for heads and queries. */
+/* True if the mask is the same for all heads and queries. */
 static bool is_of_keys(const ig_array *mask)
 {
     const int n = ig_ndim(mask);
     return (n < 2 || ig_dim(mask, n - 2) == 1) && (n < 3 || ig_dim(mask, n - 3) == 1);
 }
 
-/* The same by Ingot's op, which has kernels of its own; NULL if it does not apply. */
+/* The same by Ingot's op, which has its own kernels; NULL if it does not apply. */
 static ig_array *whole(const attention *a, ig_array *allow, int64_t groups)
 {
     const int64_t heads = ig_dim(a->q, 1);

@@ -14,7 +14,7 @@ typedef struct attention {
     int64_t past;          /* keys before the first query */
     double scale, softcap; /* 0: none */
     ig_array *sink;        /* (H): exp(sink) is added to the sum of the softmax; NULL: none */
-    ig_dtype softmax;      /* dtype of the softmax; IG_DTYPE_NONE: that of q */
+    ig_dtype softmax;      /* dtype of the softmax; IG_DTYPE_NONE: the dtype of q */
     bool keep;             /* fill stages */
     /* Scores (N, H, T, S): 0: q @ k.T * scale; 1: after softcap; 2: after bias and masks; 3: after softmax. */
     ig_array *stages[4];

@@ -1,4 +1,4 @@
-/* What several groups of op functions share. */
+/* Helpers that several groups of op functions share. */
 #include "lib/onnx/ops/common.h"
 
 #include <math.h>

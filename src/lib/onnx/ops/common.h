@@ -1,4 +1,4 @@
-/* What several groups of op functions share. */
+/* Helpers that several groups of op functions share. */
 #ifndef ONNX_OPS_COMMON_H
 #define ONNX_OPS_COMMON_H
 
@@ -13,7 +13,7 @@ int op_axis(onnx_call *c, int64_t axis, int ndim);
 int op_attribute_axis(onnx_call *c, int64_t otherwise, int ndim);
 /* Axes within [0, ndim), ascending. Fails if one occurs twice. */
 ig_ints op_axes(onnx_call *c, ig_ints axes, int ndim);
-/* The list of the attribute `name`, or from version `since` on that of input i; IG_NONE if absent. */
+/* The list of the attribute `name`, or from version `since` on the list of input i; IG_NONE if absent. */
 ig_ints op_list(onnx_call *c, const char *name, int since, int i);
 
 /* All inputs as arrays. */

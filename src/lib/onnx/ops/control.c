@@ -1,7 +1,7 @@
 /* If, Loop and Scan: ops that run graphs.
  *
  * A loop is unrolled: each iteration adds its nodes to the lazy graph. If the caller wants values and no graph, carried values
- * are evaluated every few iterations, in a scope of their own, so that memory does not grow with the number of
+ * are evaluated every few iterations, in their own scope, so that memory does not grow with the number of
  * iterations. */
 #include "lib/onnx/ops/ops.h"
 #include "lib/onnx/run.h"
@@ -138,8 +138,8 @@ static bool loop_step(loop *l)
     return fine;
 }
 
-/* The result of scan output k before any iteration: of length 0 along the axis. Its other lengths are those of l->out, if the
- * body was built, or else the lengths that the model states; 0 for unknown ones. */
+/* The result of scan output k before any iteration: of length 0 along the axis. Its other lengths come from l->out, if the
+ * body was built, or else from the model; 0 for unknown ones. */
 static ig_array *scan_empty(loop *l, int k, int axis)
 {
     const int at = l->first_out + l->n_states + k;

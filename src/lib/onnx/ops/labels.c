@@ -170,7 +170,7 @@ static const int64_t *find_on_host(onnx_call *c, const list *keys, int64_t *coun
     return call_read_array(c, ig_where(found, at, ig_int(-1)), IG_I64);
 }
 
-/* Output 0: the value of each element of input 0, by the list of keys. other: the value of elements that are no key. */
+/* Output 0: the value of each element of input 0, by the list of keys. other: the value of elements that are not a key. */
 static void encode(onnx_call *c, const list *keys, const list *values, const list *other)
 {
     if (ig_failed())

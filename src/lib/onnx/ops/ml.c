@@ -301,7 +301,7 @@ static double quadratic(const double *r, int k, int t)
 }
 
 /* One row: the class probabilities p that minimize p Q p, where r[i * k + j] is the probability of class i against j. The
- * iteration stops as early as that of scikit-learn's library does (Wu, Lin and Weng 2004, second method), so that results
+ * iteration stops as early as it does in scikit-learn's library (Wu, Lin and Weng 2004, second method), so that results
  * agree with it: the minimum itself differs by up to 1e-3. Qp has room for k numbers. */
 static void couple(const double *r, int k, double *p, double *Qp)
 {

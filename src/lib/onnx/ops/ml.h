@@ -1,4 +1,4 @@
-/* What classifiers of ai.onnx.ml share. */
+/* Helpers that the classifiers of ai.onnx.ml share. */
 #ifndef ONNX_OPS_ML_H
 #define ONNX_OPS_ML_H
 

@@ -124,7 +124,7 @@ void build_quantize_linear(onnx_call *c)
 }
 
 /* Output 0: x = whole * scale, of an axis or one for all. Products of such values are sums of whole numbers. stored, zero:
- * what whole was made of. */
+ * the arrays that whole was made of. */
 static void return_whole(onnx_call *c, ig_array *x, ig_array *whole, ig_array *scale,
                          ig_array *stored, ig_array *zero)
 {

@@ -162,7 +162,7 @@ static weights read_weights(onnx_call *c, int i, const char *name, int quantized
     return w;
 }
 
-/* Inputs and attributes. states: 1, or 2 with c. quantized: the input with the scales of W, before those of R; 0: none. */
+/* Inputs and attributes. states: 1, or 2 with c. quantized: the input with W's scales, before R's scales; 0: none. */
 static bool read_layer(onnx_call *c, layer *l, int gates, const char *const *defaults,
                        int functions, int states, int quantized)
 {
@@ -207,7 +207,7 @@ static ig_array *start(const layer *l, ig_array *state, int d)
     return ig_failed() ? NULL : ig_zeros(IG_SHAPE(l->batch, l->hidden), ig_dtype_of(l->x));
 }
 
-/* joined: the bias of R is added to that of W, for gates that only see their sum. */
+/* joined: the biases of W and R are added, for gates that only see their sum. */
 static direction direction_of(const layer *l, int i, bool joined)
 {
     direction d = {

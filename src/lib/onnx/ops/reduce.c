@@ -93,7 +93,7 @@ void build_reduce_log_sum_exp(onnx_call *c)
     return_as(c, y, r.x);
 }
 
-/* Of integers the quotient is rounded towards 0. */
+/* For integers the quotient is rounded towards 0. */
 void build_reduce_mean(onnx_call *c)
 {
     reduction r = read_reduction(c);

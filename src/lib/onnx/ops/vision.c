@@ -182,7 +182,7 @@ static void corners(const float *box, bool centre, float out[4])
     }
 }
 
-/* The area of the intersection, divided by that of the union, exceeds the threshold. */
+/* True if the area of the intersection, divided by the area of the union, exceeds the threshold. */
 static bool overlaps(const float *a, const float *b, bool centre, float threshold)
 {
     float p[4], q[4], side[2];

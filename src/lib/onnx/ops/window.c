@@ -332,7 +332,7 @@ static ig_array *window_sums(ig_array *x, const window *w)
     return ig_sum(pool_view(x, w), (ig_ints){axes, w->n}, ig_dtype_of(x), false);
 }
 
-/* The number of elements of each window. Those of the padding count if counts_pads, those of ceil_mode never. */
+/* The number of elements of each window. Padding counts if counts_pads; the extra elements of ceil_mode never count. */
 static ig_array *window_counts(onnx_call *c, ig_array *x, window w, bool counts_pads)
 {
     int64_t shape[IG_MAX_NDIM] = {1, 1};

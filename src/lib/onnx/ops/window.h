@@ -10,7 +10,7 @@ typedef struct window {
     int n; /* axes */
     int64_t kernel[WINDOW_AXES], stride[WINDOW_AXES], dilation[WINDOW_AXES];
     int64_t before[WINDOW_AXES], after[WINDOW_AXES]; /* padding */
-    /* What the last window needs after the padding, with ceil_mode; negative: what no window reads. */
+    /* Elements that the last window needs after the padding, with ceil_mode; negative: elements that no window reads. */
     int64_t extra[WINDOW_AXES];
     int64_t out[WINDOW_AXES]; /* number of windows */
 } window;
