@@ -533,7 +533,7 @@ static int occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *b
     return cudaSuccess;
 }
 
-/* Limits have no effect. They can be read back; the initial values are those of a GPU. */
+/* Limits have no effect. They can be read back; the initial values are a GPU's. */
 static int limit(int which, size_t *value, bool set)
 {
     static size_t limits[3] = {1024, 8 << 20, 8 << 20};

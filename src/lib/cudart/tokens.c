@@ -11,7 +11,7 @@ typedef struct reader {
     kernel_unit *unit;
     pp_lexer lexer;
     cuda_tokens *out;
-    int *open; /* brackets that have no partner yet; those of a directive are from `base` on */
+    int *open; /* brackets that have no partner yet; a directive's begin at `base` */
     uint32_t n_open, open_room, base;
     uint32_t conditions[CONDITIONS]; /* n_open at each #if */
     int n_conditions;

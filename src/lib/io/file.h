@@ -79,7 +79,7 @@ ig_status io_expect_end(struct io_file *file, const char *after);
 
 /* Reverses the bytes of each element. */
 void io_swap(void *data, size_t bytes, size_t element_bytes);
-/* The bytes that are swapped together: those of a part for a complex dtype. */
+/* The number of bytes that are swapped together: one element, or one part of a complex element. */
 size_t io_swap_bytes(ig_dtype dtype);
 
 /* Opens for writing: a temporary file next to path, if path is a plain file or does not exist. Call

@@ -1,6 +1,6 @@
 /* JPEG images of 8 bits with Huffman codes and one scan (baseline and extended sequential). libturbojpeg reads others.
  *
- * Results have the same bits as those of libjpeg's default settings. The inverse cosine transform uses the factorization of
+ * Results have the same bits as libjpeg's with its default settings. The inverse cosine transform uses the factorization of
  * Loeffler, Ligtenberg and Moschytz with 13 fractional bits. Colors of half the resolution are interpolated linearly.
  */
 #include "lib/io/image.h"

@@ -6,7 +6,7 @@
 
 enum { NPY_HEADER_MAX_BYTES = 640 }; /* 16 lengths of 19 digits fit */
 
-/* What a header says. The elements follow it. */
+/* The content of a header. The elements follow the header. */
 struct npy_layout {
     ig_dtype dtype;
     bool swap; /* the file's byte order is not ours */

@@ -156,7 +156,7 @@ static ig_status chunks_read(struct png *p)
 
 /* ---- pixels ---------------------------------------------------------------------------------- */
 
-/* A part of the pixels: all of them, or those of one pass of interlacing. */
+/* All pixels, or the pixels of one pass of interlacing. */
 struct pass {
     int64_t x, y, dx, dy;
 };

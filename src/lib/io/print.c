@@ -37,7 +37,7 @@ typedef struct printer {
     bool corners; /* data has only the elements that are shown */
     style style;
     bool pairs;  /* complex: element i has the parts 2 i and 2 i + 1 of data */
-    style other; /* of the imaginary parts; style is that of the real parts */
+    style other; /* of the imaginary parts; style is for the real parts */
 } printer;
 
 /* ---- one element ------------------------------------------------------------------------------ */

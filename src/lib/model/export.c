@@ -252,7 +252,7 @@ static int distances(exporter *e)
     return emit(e, "Transpose", &IG_ONNX_A_INTS("perm", 2, 0, 1), 1, "v%d", bias);
 }
 
-/* What is added to the scores: (N, 1, 1, T) or (N, heads, T, T). */
+/* The bias that is added to the scores: (N, 1, 1, T) or (N, heads, T, T). */
 static int scores_bias(exporter *e)
 {
     const int wide =

@@ -117,7 +117,7 @@ typedef struct weights {
     int n;
     ig_tensors *converted; /* tensors in the dtype of the computation */
     ig_dtype dtype;
-    const char *prefix; /* the encoder's prefix in these files: that of the architecture, or "" */
+    const char *prefix; /* the encoder's prefix in these files: the architecture's, or "" */
     const ig_model *trained;
 } weights;
 

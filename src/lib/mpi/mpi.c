@@ -422,7 +422,7 @@ static bool watch_begin(MPI_Comm near, int local)
     return true;
 }
 
-/* Counts the ranks on this machine, and those of them that may run on the same processors as this one. */
+/* Counts the ranks on this machine, and how many of them may run on the same processors as this one. */
 static bool count_near(int *local, int *sharing)
 {
     MPI_Comm near;

@@ -20,7 +20,7 @@
 
 enum { RANKS_MOST = 1024, FILES_MOST = 4096, JOIN_S = 60, ENDS = 2, HIGH = 1000 };
 
-/* What a rank says first. */
+/* The first message of a rank. */
 typedef struct hello {
     int32_t rank, process, local;
 } hello;
@@ -32,7 +32,7 @@ static char started[WATCH_NAME_BYTES];
 
 /* ---- in the process: only functions that are safe after a fork of several threads ---- */
 
-/* Keeps standard error and the socket: what others wait for, such as mpirun for the end of a rank, must not stay open. */
+/* Keeps standard error and the socket. Files that others wait for, such as mpirun for the end of a rank, must not stay open. */
 static void close_others(int own)
 {
     for (int i = 0; i < FILES_MOST; i++)

@@ -1,7 +1,7 @@
 /* A process on each machine that names the rank which dies first. mpirun ends the others at once, often without a name, and
  * a rank that is killed cannot report anything.
  *
- * Every rank has connections to the process, which the system closes before those of MPI when the rank dies. */
+ * Every rank has connections to the process, which the system closes before MPI's connections when the rank dies. */
 #ifndef MPI_WATCH_H
 #define MPI_WATCH_H
 

@@ -243,7 +243,7 @@ void shards_merge(shards *s, node *list, int *n, int rank)
     }
 }
 
-/* Makes a node of evaluated terms. If the last node is its sibling, they are added there, without a vector of their own. */
+/* Makes a node of evaluated terms. If the last node is its sibling, they are added to its vector, not to a new one. */
 ig_status shards_push(shards *s, ig_array **term)
 {
     node *const list = s->node;

@@ -47,8 +47,8 @@ void codec_room_release(codec_room *r)
     store_release(&r->steps[1]);
 }
 
-/* The last step to be decoded gives exactly c->bytes bytes; those before it at most what the later ones could have
- * made. A checksum only makes the input shorter, so it copies nothing. */
+/* The last step to be decoded gives exactly c->bytes bytes; an earlier step at most the bytes that encoding by
+ * the later steps could have made. A checksum only makes the input shorter, so it copies nothing. */
 ig_status codec_decode(const codec_chain *c, const struct io_file *file, const void *in, size_t n,
                        void *out, codec_room *room)
 {

@@ -362,7 +362,7 @@ static ig_status hdf5_read(ig_store *base, const int64_t *start, const int64_t *
     return IG_OK;
 }
 
-/* Closes what is open; false if the library cannot write what it has kept. */
+/* Closes the open handles; false if the library cannot write the data that it has kept. */
 static bool handles_close(hdf5_store *s)
 {
     bool fine = true;

@@ -537,7 +537,7 @@ static void temp_remove(int folder, const char *name)
         close(fd);
 }
 
-/* Takes over the descriptor of a folder, and goes on to those of chunks in it. What cannot be opened stays. */
+/* Takes over the descriptor of a folder, and goes on to the folders of chunks in it. Entries that cannot be opened stay. */
 static void temps_remove(int folder)
 {
     DIR *entries = folder < 0 ? NULL : fdopendir(folder);

@@ -1,4 +1,4 @@
-/* What all kinds of stores have in common: see ingot/store.h.
+/* The parts that all kinds of stores share: see ingot/store.h.
  *
  * A kind is a file that opens an array and fills the first part of its own struct. store.c checks the arguments of
  * every call, so a kind gets boxes that are inside the array and not empty.

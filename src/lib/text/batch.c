@@ -26,7 +26,7 @@ typedef struct batch {
     ig_encode_options options;
     encoder *encoders;
     place *places;
-    /* The result: each list has `total` elements and holds those of all texts, one text after another. */
+    /* The result: each list has `total` elements and holds the elements of all texts, one text after another. */
     ig_encoding *all;
     size_t total, padded; /* padded: the minimum length of an encoding */
 } batch;

@@ -16,7 +16,7 @@ enum { UNKNOWN, CLS, SEP, PAD, MASK, SPECIALS };
 static const char *const special_keys[SPECIALS] = {"unk_token", "cls_token", "sep_token",
                                                    "pad_token", "mask_token"};
 
-/* What transformers assumes for an architecture if the folder does not specify it. */
+/* The values that transformers assumes for an architecture if the folder does not specify them. */
 typedef struct family {
     const char *special[SPECIALS];
     bool mask_lstrip; /* the mask token strips the blanks before it */

@@ -367,7 +367,7 @@ static ig_status model_finish(subword_model *m)
     return IG_OK;
 }
 
-/* The finished model; frees it and returns NULL on failure, also of what was read before. */
+/* The finished model. Frees it and returns NULL if status is not IG_OK or if it cannot be finished. */
 static subword_model *model_made(subword_model *m, ig_status status)
 {
     if (status == IG_OK && model_finish(m) == IG_OK)

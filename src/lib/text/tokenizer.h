@@ -57,7 +57,7 @@ typedef struct post {
     field settings;                /* only during parsing */
 } post;
 
-/* settings: tokenizer_config.json. Its add_prefix_space and trim_offsets override those of RoBERTa's post-processor. */
+/* settings: tokenizer_config.json. Its add_prefix_space and trim_offsets override the options of RoBERTa's post-processor. */
 ig_status post_read(post *p, field config, field settings);
 void post_free(post *p);
 /* The number of special tokens that are added to a text or to a pair. */

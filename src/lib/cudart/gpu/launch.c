@@ -38,7 +38,7 @@ static int mismatch(void)
     return cudaErrorInvalidValue;
 }
 
-/* Compares the parameters with those of the compiled kernel, if the driver can list them. */
+/* Compares the parameters with the compiled kernel's parameters, if the driver can list them. */
 static int check_params(const ig_cuda_kernel *k, CUfunction f, const size_t *sizes, int n)
 {
     size_t offset, bytes;

@@ -1,4 +1,4 @@
-/* Finds CUDA's headers: NVRTC does not contain those of half precision, cooperative groups and others. */
+/* Finds CUDA's headers: NVRTC does not contain the headers of half precision, cooperative groups and others. */
 #define _GNU_SOURCE /* dladdr */
 #include "lib/cudart/gpu/gpu.h"
 
