@@ -139,8 +139,8 @@ IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *v
  * statistics move towards the mean of the shards' statistics by weight.
  *
  * In a team each rank keeps the optimizer's state of its part of the parameters only. ig_model_save with this optimizer
- * is then a call that all ranks make: rank 0 gets tensor after tensor from the others and writes the file. The file is the same as of one
- * process, and every number of ranks can load it. A rank without shards needs the parameters before the first
+ * is then a call that all ranks make: rank 0 gets tensor after tensor from the others and writes the file. The file is the same
+ * as with one process, and every number of ranks can load it. A rank without shards needs the parameters before the first
  * ig_shards_step: call the layers once in all ranks, or load the model. On failure the step is dropped, and the other ranks
  * fail as well. */
 IG_API ig_status ig_shards_begin(ig_optimizer *o, ig_model *m, int shards, int *first, int *end);

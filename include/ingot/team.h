@@ -34,7 +34,7 @@ IG_API void ig_team_share(bool share);
 /* Arrays that the ranks divide. Each rank keeps a part of the elements. An evaluation on the CPU gets the others from their
  * ranks right before an operation that uses the array, and drops them after it; an evaluation on another device keeps a
  * whole copy there. Any rank may evaluate at any time: a thread of each rank answers. So a rank needs memory for its part
- * of all arrays, and for those that one operation uses. Results have the same bits as with whole arrays.
+ * of all arrays, and for the arrays that one operation uses. Results have the same bits as with whole arrays.
  *
  * All ranks make these calls, with the same number of arrays, of the same shapes. With one process, divided arrays are whole.
  *

@@ -30,7 +30,7 @@ bool sysfile_exists(const char *root, const char *path);
 DIR *sysfile_folder(const char *root, const char *path);
 const char *sysfile_entry(DIR *folder);
 
-/* Reads one line without its newline, and drops what does not fit. False at the end of the file. */
+/* Reads one line without its newline, and drops the characters that do not fit. False at the end of the file. */
 bool sysfile_next(FILE *file, char *line, size_t size);
 
 /* The first line of a file; a file that is one number; the number in its line "key value" or

@@ -31,7 +31,7 @@ typedef struct kernel_finding {
     char message[200];
 } kernel_finding;
 
-/* Memory that pointers may point to, those among packed arguments and those in memory. */
+/* Memory that pointers may point to: both pointers among packed arguments and pointers in memory. */
 typedef struct kernel_memory {
     uint64_t base, bytes;
     bool freed;

@@ -201,7 +201,7 @@ static const char *scan_raw(const char *p, const char *end, bool *closed)
     return line_end(mark, end);
 }
 
-/* u8, u, U, L before a quote; R, also after these, before a raw string's. */
+/* u8, u, U, L before a quote; R, also after these, before a raw string's quote. */
 static bool is_prefix(const char *p, size_t bytes, char quote, bool *raw)
 {
     *raw = bytes && quote == '"' && p[bytes - 1] == 'R';

@@ -28,8 +28,8 @@ static void initializer(printer *p, const kernel_var *v, const kernel_expr *e)
 }
 
 /* A compiler for CPUs that splits a kernel at its barriers (PoCL 3) loses values of variables that are
- * undefined on some path. So in OpenCL C functions with barriers, every scalar and struct is initialized. So it is where threads
- * may be inactive: they evaluate harmless statements, too. */
+ * undefined on some path. So in OpenCL C functions with barriers, every scalar and struct is initialized. They are also
+ * initialized where threads may be inactive, because inactive threads evaluate harmless statements. */
 static const char *default_value(const printer *p, const kernel_type *t)
 {
     if (t->kind == TYPE_ARRAY || !(flagged(p) || (is_opencl(p) && p->at->holds)))

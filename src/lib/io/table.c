@@ -91,7 +91,7 @@ static double divided(uint64_t m, int k)
         d *= 10;
     if ((m | d) >> 53 == 0) /* both are exact */
         return (double)m / (double)d;
-    /* The quotient has 64 or 65 bits. Its last one also stands for the rest, so it is rounded once. */
+    /* The quotient has 64 or 65 bits. Its last bit is also set if there is a remainder, so it is rounded once. */
     const int shift = 64 + __builtin_clzll(m) - __builtin_clzll(d);
     const wide n = (wide)m << shift;
     wide q = n / d;

@@ -1,8 +1,8 @@
 /* An ONNX model as its file states it: the messages of the format as plain structures.
  *
  * All of it lives in the model's arena, except the elements of tensors, which stay in the mapped file. Names are
- * terminated; "" stands for an input or output that is not given. The reader (read.c) checks the wire format and what a
- * single message can show; check.c checks what needs the whole graph. Code that runs after them can rely on it.
+ * terminated; "" stands for an input or output that is not given. The reader (read.c) checks the wire format and each
+ * message by itself; check.c makes the checks that need the whole graph. Code that runs after them can rely on it.
  */
 #ifndef ONNX_MODEL_H
 #define ONNX_MODEL_H

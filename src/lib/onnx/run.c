@@ -48,7 +48,7 @@ const onnx_attribute *frame_attribute(const onnx_frame *f, const onnx_node *n, c
 
 /* ---- one node ------------------------------------------------------------------------------- */
 
-/* True if a value is small and on the CPU, so that what is computed only from such values stays there. */
+/* True if a value is small and on the CPU. Results that are computed only from such values stay there. */
 static bool is_on_host(const ig_onnx_value *v)
 {
     enum { MOST = 64 };

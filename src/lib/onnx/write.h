@@ -20,7 +20,7 @@ void onnx_write_fixed(onnx_writer *w, int number, const char *bytes, size_t n);
 void onnx_write_text(onnx_writer *w, int number, const char *text);
 void onnx_write_bytes(onnx_writer *w, int number, const void *bytes, size_t n);
 void onnx_write_ints(onnx_writer *w, int number, const int64_t *values, int n);
-/* Between them the fields of a message that is a field. begin returns what end takes. */
+/* The calls between begin and end write the fields of a message that is a field. end takes the result of begin. */
 size_t onnx_write_begin(onnx_writer *w, int number);
 void onnx_write_end(onnx_writer *w, size_t begin);
 /* Bytes as they are. */

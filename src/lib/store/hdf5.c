@@ -628,7 +628,7 @@ static ig_status create(hdf5_store *s, const char *path, size_t end, const char 
     return status;
 }
 
-/* The chunks that were asked for. Longer ones than the axis are cut: HDF5 has none. */
+/* The requested chunks, cut to the length of the axis: HDF5 does not have longer ones. */
 static ig_status chunks_take(hdf5_store *s, ig_ints chunk)
 {
     if (chunk.v && chunk.n != s->base.ndim)

@@ -1,4 +1,4 @@
-/* Places: see place.h. Here are those that are folders; remote.h has servers.
+/* Places: see place.h. This file has places that are folders; remote.h has servers.
  *
  * Every path is resolved from the open folder without following links: by openat2 where the system has it, else part by
  * part. An object is written to a file without a name, or with a temporary name, which then gets the object's name. So a

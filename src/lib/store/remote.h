@@ -1,7 +1,7 @@
 /* Objects on servers: http://, https:// and s3://, by libcurl, which is found at run time. Read-only.
  *
  * A request is repeated a few times, after growing pauses, if the server is busy or the connection breaks. One that
- * transfers nothing for a while is ended. Only HTTP and HTTPS are spoken, also after redirections, and never HTTP after
+ * transfers nothing for a while is ended. Only HTTP and HTTPS are used, also after redirections, and never HTTP after
  * HTTPS.
  */
 #ifndef STORE_REMOTE_H

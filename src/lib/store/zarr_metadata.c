@@ -1,5 +1,5 @@
 /* The metadata of Zarr v3 arrays, "zarr.json", as untrusted text. The fields that an array needs are read in an order in
- * which each one can be checked by those before it. */
+ * which each can be checked by the fields before it. */
 #include "lib/store/zarr.h"
 
 #include "base/dtype.h"

@@ -45,7 +45,7 @@ void onnx_if(onnx_call *c)
 
 /* ---- what Loop and Scan share --------------------------------------------------------------- */
 
-/* The values of a running loop: what it carries, and the scan outputs of each iteration. */
+/* The values of a running loop: carried values, and the scan outputs of each iteration. */
 typedef struct loop {
     onnx_call *call;
     onnx_graph *body;
@@ -347,7 +347,7 @@ static ig_array *scan_result(scan *s, int k, ig_onnx_type *type)
     return scan_stack(&s->l, k, axis, is_backward(s->out_back, k), type);
 }
 
-/* Fills what both versions of Scan have in common. first: the first input that is a state or scan input. */
+/* Fills the fields that both versions of Scan share. first: the first input that is a state or scan input. */
 static bool scan_begin(scan *s, onnx_call *c, int first)
 {
     onnx_graph *body = call_attribute_graph(c, "body");

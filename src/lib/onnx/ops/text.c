@@ -386,7 +386,7 @@ void onnx_regex_full_match(onnx_call *c)
 
 typedef struct tokens {
     parts parts;
-    regex *found;     /* of tokens, or of what separates them; NULL: each character is a token */
+    regex *found;     /* of tokens, or of separators; NULL: each character is a token */
     bool separates;   /* the expression is of separators */
     int64_t shortest; /* characters of a token */
     regex_scratch scratch;

@@ -114,7 +114,7 @@ static void copy_node(forest *f, int64_t to, const forest *g, int64_t from)
 }
 
 /* Numbers the nodes anew, tree by tree and level by level, so that a step looks up one successor only. A leaf compares with
- * NaN. Not if a condition could hold for NaN. */
+ * NaN. Changes nothing if a condition could hold for NaN. */
 static bool pair_nodes(forest *f, int64_t features)
 {
     const int64_t most = 2 * f->nodes + f->trees;
