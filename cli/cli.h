@@ -68,7 +68,7 @@ typedef struct verb {
     const char *about;
 } verb;
 extern const verb verbs[];
-/* The arguments of a verb that have a command of their own, joined by blanks: "text" of "train text". "": none. */
+/* The arguments of a verb that have a separate command, joined by blanks: "text" of "train text". "": none. */
 const char *verb_parts(const verb *v);
 /* Copies the first part of *parts to part and moves *parts to the next. False at the end. */
 bool verb_part_next(const char **parts, char part[32]);

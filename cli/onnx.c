@@ -1,4 +1,4 @@
-/* ingot onnx: runs, checks and measures ONNX models. Each word after the verb is a command of its own. */
+/* ingot onnx: runs, checks and measures ONNX models. Each word after the verb is a separate command. */
 #include "onnx/onnx.h"
 
 #include <string.h>

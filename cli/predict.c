@@ -115,7 +115,7 @@ static int shape_samples(const network *q, const char *path, ig_array **x)
 
 /* ---- running ----------------------------------------------------------------------------------- */
 
-/* `n` samples from `start` on; behind the last sample it is repeated. */
+/* `n` samples from `start` on. Past the end, the last sample is repeated. */
 static ig_array *samples_at(ig_array *x, int64_t start, int64_t n)
 {
     ig_array *at = ig_arange((double)start, (double)(start + n), 1, IG_I64);

@@ -36,7 +36,7 @@ bool cli_team_begin(const char *name)
     return true;
 }
 
-/* Another rank's message begins like that of this command. */
+/* Another rank's message has the same prefix as this command's messages. */
 static const char *without_prefix(const char *text)
 {
     const char *after = strncmp(text, "ingot ", 6) == 0 ? strstr(text, ": ") : NULL;

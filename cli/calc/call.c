@@ -381,7 +381,7 @@ static const char *const *result_names(calc *c, const char *text, int n)
     return n && count == n ? names : NULL;
 }
 
-/* True if the caller says which results there are (return_index, ...): a single one is no list. */
+/* True if the caller selects the results (return_index, ...): a single result is then not in a list. */
 static bool asks_for_results(const ig_op *op)
 {
     for (int i = 0; i < op->n_params; i++)

@@ -1,4 +1,4 @@
-/* Functions of the calculator: f(x) = ..., lambda, def, and those of aliases, which are made of ops. */
+/* Functions of the calculator: f(x) = ..., lambda, def, and aliases, which are made of ops. */
 #include "calc/parts.h"
 
 #include <string.h>

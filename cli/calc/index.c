@@ -182,7 +182,7 @@ static bool items_eval(calc *c, const expr *first, ig_index **out, int *n)
     return true;
 }
 
-/* True for a list that is no array, such as one of arrays of different shapes. */
+/* True for a list that is not an array, such as a list of arrays of different shapes. */
 static bool is_mixed(const value *v)
 {
     for (int i = 0; i < v->u.items.n; i++) {

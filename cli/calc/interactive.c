@@ -386,7 +386,7 @@ static char *trimmed(const char *line)
     return t.s;
 }
 
-/* True if the first line ends with ':', as that of a loop or a function whose lines follow. */
+/* True if the first line ends with ':', like the header of a loop or a function whose body follows. */
 static bool opens_block(const char *text)
 {
     size_t n = strcspn(text, "\n");

@@ -245,7 +245,7 @@ static bool lex_string(lexer *l)
 
 static bool lex_token(lexer *l);
 
-/* The tokens of {expression:format} in an f-string, from behind '{' to behind '}'. */
+/* The tokens of {expression:format} in an f-string. Starts after '{' and ends after '}'. */
 static bool lex_field(lexer *l)
 {
     const int opened = l->at - 1, depth = l->depth;

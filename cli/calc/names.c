@@ -118,7 +118,7 @@ static const char *short_name(const char *module)
     return strcmp(module, "numpy") == 0 ? "np" : strcmp(module, "mlx") == 0 ? "mx" : module;
 }
 
-/* The alias of a name behind np.linalg: "np.linalg.name", "linalg.name" or "np.name". */
+/* The alias of a name after np.linalg: "np.linalg.name", "linalg.name" or "np.name". */
 static const ig_alias *find_behind(const expr *path, const char *name)
 {
     const expr *root = path;
@@ -134,7 +134,7 @@ static const ig_alias *find_behind(const expr *path, const char *name)
 
 const ig_alias *calc_random_method(const char *name) { return find_in_module("np.random", name); }
 
-/* gamma(x) is no random number: behind a module of random numbers, an op takes a key. */
+/* True if op may follow a module of random numbers: it makes or takes a key. gamma(x) does neither. */
 static bool is_random_op(const ig_op *op)
 {
     return strcmp(op->name, "key") == 0 || strcmp(op->name, "split") == 0 ||

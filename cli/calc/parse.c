@@ -25,7 +25,7 @@ static const struct {
     {"yield", "return a list"},
 };
 
-/* Words that are no values. */
+/* Words that cannot be values. */
 static const char *const keywords[] = {"and",    "or",     "not",  "in",    "is",     "if",
                                        "elif",   "else",   "for",  "while", "lambda", "def",
                                        "return", "import", "from", "pass",  "assert"};
@@ -204,7 +204,7 @@ bool parse_targets(parser *p, child_list *targets)
     return true;
 }
 
-/* item for targets in values [if condition]: the part behind the item. */
+/* item for targets in values [if condition]: the part after the item. */
 static const expr *parse_each(parser *p, const expr *item)
 {
     expr *n = node_new(p, N_EACH, p->now++->where), *names = node_new(p, N_TUPLE, n->where);

@@ -125,7 +125,7 @@ const char *calc_reserved(const char *name);
 /* True if n names a module of another library, such as np or np.linalg, and not a variable. Its functions are aliases and
  * ops. */
 bool is_module(const calc *c, const expr *n);
-/* What a called name means. All are NULL if it means nothing; op and define may both be given. */
+/* The meaning of a called name. All members are NULL if it has none; op and define may both be set. */
 typedef struct meaning {
     const ig_op *op;
     const builtin *own;

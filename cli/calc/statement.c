@@ -149,7 +149,7 @@ static bool at_newline(const parser *p)
 
 static const expr *parse_statement(parser *p);
 
-/* The statements behind ':' up to the end of the line. */
+/* The statements after ':' up to the end of the line. */
 static const expr *parse_line(parser *p, expr *block)
 {
     child_list statements = {block, NULL};
@@ -189,7 +189,7 @@ static const expr *parse_block(parser *p, span header)
     }
     if (!block->child)
         return expected(p, "an indented line");
-    p->now = end; /* the end of the line, as behind any statement */
+    p->now = end; /* the end of the line, as after any statement */
     p->nesting--;
     return block;
 }

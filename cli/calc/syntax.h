@@ -14,7 +14,7 @@ typedef struct span {
     int at, n;
 } span;
 
-/* What is wrong, and where. */
+/* A mistake in the text: message and place. */
 typedef struct mistake {
     str message;
     span where;

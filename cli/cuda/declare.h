@@ -1,4 +1,4 @@
-/* Names and declarations of a CUDA source, read from tokens. What is known about a name is kept with the name itself,
+/* Names and declarations of a CUDA source, read from tokens. All facts about a name are kept with the name itself,
  * for all files of a program. */
 #ifndef CLI_CUDA_DECLARE_H
 #define CLI_CUDA_DECLARE_H

@@ -1,4 +1,4 @@
-/* The device side of a file: a walk over declarations that blanks those of the host. */
+/* The device side of a file: a walk over declarations that blanks the host's. */
 #include "cuda/device.h"
 
 #include "cuda/headers.h"

@@ -271,7 +271,7 @@ static int text_export(const command *c, const char *folder, const char *head, c
     return fine ? EXIT_FINE : fail_library(c);
 }
 
-/* Reads a model and writes it again: with large tensors in a file beside it, or with all in one file. */
+/* Reads a model and writes it again: with large tensors in a file next to it, or with all in one file. */
 static int model_again(const command *c, const char *path, const char *output, bool external)
 {
     enum { LEAST_BYTES = 1024 };

@@ -96,7 +96,7 @@ static char **names_in(const char *folder, size_t *n)
 
 static void folder_walk(testing *t, const char *folder, int depth);
 
-/* Adds the cases in an entry of a folder: a folder, or a model with its expected result beside it. */
+/* Adds the cases in an entry of a folder: a folder, or a model with its expected result next to it. */
 static void entry_walk(testing *t, const char *folder, const char *name, int depth)
 {
     char path[PATH_MOST], stem[PATH_MOST], output[PATH_MOST];

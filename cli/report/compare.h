@@ -82,7 +82,7 @@ void words_headline(str *t, const comparison *c);
 void words_title(str *t, const comparison *c);
 /* Which of the user's commands is faster: one line for each except the first. Nothing if there are fewer than two. */
 void words_commands(str *t, const result *r);
-/* What limits the comparison, one line each: interrupted runs, disturbances, rows that are left out. */
+/* The limits of the comparison, one line each: interrupted runs, disturbances, rows that are left out. */
 void words_notes(str *t, const comparison *c);
 void words_row_rate(str *t, const result_row *r); /* "70.7 GFLOP/s [68.1, 72.3]", or of bytes */
 /* The headline of a single file. Only rows that are not doubtful are named. */

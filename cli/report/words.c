@@ -314,7 +314,7 @@ static void note_left_out(str *t, const source *s)
     }
 }
 
-/* What disturbed a run, in one line. */
+/* The disturbances of a run, in one line. */
 static void note_disturbances(str *t, const source *s)
 {
     bool any = false;

@@ -1,4 +1,4 @@
-/* What a network was trained for: the shape and the scaling of its samples and targets. */
+/* The problem that a network was trained for: the shape and the scaling of its samples and targets. */
 #include "train/train.h"
 
 #include <stdlib.h>

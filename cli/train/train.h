@@ -81,12 +81,12 @@ int folder_open(const command *c, const folder_samples *f, dataset *d, const cha
 
 /* ---- problem.c ---- */
 
-/* What a network was trained for. With it a checkpoint can be applied to samples without the data set. */
+/* The problem that a network was trained for. With it a checkpoint can be applied to samples without the data set. */
 typedef struct problem {
     int64_t shape[IG_MAX_NDIM]; /* of a sample */
     int ndim;
     int64_t outputs;
-    int64_t features; /* the length of shift and scale: that of a sample's last axis, or 1 */
+    int64_t features; /* the length of shift and scale: the size of a sample's last axis, or 1 */
     double *shift, *scale;
     double *y_shift, *y_deviation; /* regression: `outputs` numbers; else NULL */
     name_list classes;             /* as in dataset */

@@ -268,7 +268,7 @@ static bool reads_nan_sign(const ig_op *op)
     return strcmp(op->name, "signbit") == 0 || strcmp(op->name, "copysign") == 0;
 }
 
-/* Ops whose evaluation, or that of their gradient, fails for some matrices, such as singular ones. */
+/* Ops whose results or gradients cannot be evaluated for some matrices, such as singular ones. */
 static bool may_fail(const ig_op *op)
 {
     static const char *const names[] = {"cholesky",
@@ -459,7 +459,7 @@ static void choose_sizes(maker *m)
     m->dtype[0] = m->dtype[1] = maker_once(m, 12) ? IG_F64 : IG_F32;
     m->dtype[2] = maker_once(m, 2) ? IG_F32 : maker_once(m, 2) ? IG_F16 : IG_BF16;
     m->dtype[3] = maker_once(m, 2) ? IG_I32 : rest[maker_int(m, 0, 10)];
-    if (maker_once(m, 8)) /* beside its parts' dtype: a product of two complex dtypes is f64 work */
+    if (maker_once(m, 8)) /* with its parts' dtype: a product of two complex dtypes is f64 work */
         m->dtype[maker_int(m, 0, 3)] = m->dtype[0] == IG_F64 ? IG_C128 : IG_C64;
 }
 

@@ -220,7 +220,7 @@ static bool is_loose(const graphs_scope *s, const graph *g)
     return halves || strcmp(s->device, "cpu") != 0;
 }
 
-/* Compares the bits with those of the other device, and those of runs that may overwrite leaves or read them in blocks. */
+/* Compares the bits with the other device's, and with runs that may overwrite leaves or read them in blocks. */
 static void compare_runs(const graphs_scope *s, graph *g, outcome *o)
 {
     results here, there = {0}, given = {0}, cut = {0};

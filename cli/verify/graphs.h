@@ -34,7 +34,7 @@ void graphs_check(const graphs_scope *s, int64_t number, unit_report *r);
 
 /* ---- graphs_show.c ---- */
 
-/* What was checked, and with which settings. */
+/* The graphs that were checked, and the settings. */
 typedef struct graphs_run {
     const work *work;
     const char *const *device;

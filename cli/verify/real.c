@@ -22,7 +22,7 @@ static const struct format {
     [IG_BF16] = {16, 8, -126, true},
     [IG_F32] = {32, 24, -126, true},
     [IG_F64] = {64, 53, -1022, true},
-    /* those of their parts */
+    /* the formats of their parts */
     [IG_C64] = {32, 24, -126, true},
     [IG_C128] = {64, 53, -1022, true},
 };

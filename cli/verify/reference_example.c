@@ -1,4 +1,4 @@
-/* The plan of an op that has none of its own: the examples of its row, in the shapes of the table and in larger ones.
+/* The plan of an op that has no separate one: the examples of its row, in the shapes of the table and in larger ones.
  * The reference is the composition itself, node by node in float64 on the CPU (ig_verify). */
 #include "verify/example.h"
 #include "verify/plan.h"

@@ -1,6 +1,6 @@
 /* Reductions, scans and statistics: each result is computed from its elements in row-major order. The error
  * bound of sums is eps / 2 * sum |x| for each addition that a value takes part in, and an ulp; of running sums it is
- * c * log2(n) * eps * sum |x|. The eps is that of the precision in which they are summed. */
+ * c * log2(n) * eps * sum |x|. The eps belongs to the precision in which they are summed. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>

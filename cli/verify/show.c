@@ -1,4 +1,4 @@
-/* What a run of ingot verify has found: as a table, and as JSON. See session.h. */
+/* The findings of a run of ingot verify, as a table and as JSON. See session.h. */
 #include "verify/session.h"
 #include "cli.h"
 #include "support.h"

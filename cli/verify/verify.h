@@ -12,7 +12,7 @@
 
 enum { DTYPES = IG_F64 + 1, CASE_NAME = 48 };
 
-/* What to check of an op. */
+/* Selects the checks of an op. */
 typedef struct verify_scope {
     const char *name;      /* name of the only case to run, or NULL */
     unsigned dtypes;       /* one bit per dtype; 0: all */
@@ -24,7 +24,7 @@ typedef struct verify_scope {
     bool (*stop)(void);
 } verify_scope;
 
-/* The outcome for an op in one dtype. Error figures include those of right results. */
+/* The outcome for an op in one dtype. Error figures include the errors of correct results. */
 typedef struct tally {
     int64_t cases, failed;
     int64_t refused; /* cases that the device does not support; not failed */
