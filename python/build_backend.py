@@ -182,7 +182,7 @@ def _source_files():
 
 
 def _source_time():
-    """The time of all files of the source archive: SOURCE_DATE_EPOCH, or that of the last commit."""
+    """The time of all files of the source archive: SOURCE_DATE_EPOCH, or the time of the last commit."""
     said = os.environ.get("SOURCE_DATE_EPOCH")
     if not said and os.path.exists(os.path.join(ROOT, ".git")):
         said = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%ct"], capture_output=True, text=True).stdout
