@@ -193,7 +193,7 @@ _ingot.dtype.__getattr__ = _numpy_attribute
 
 
 class _Ufunc:
-    """Array.__array_ufunc__. Dask asks for it before it asks whether Array is a type of its chunks, which is then told."""
+    """Array.__array_ufunc__. Dask reads it before it asks whether Array is a chunk type; dask.py registers the type then."""
 
     def __get__(self, x, kind):
         if "dask.array" in sys.modules:

@@ -22,7 +22,7 @@ def _caller(function, kwargs):
 def map_blocks(function, *arrays, chunks=None, dtype=None, **kwargs):
     """An array whose chunks are function(chunk, ...) of the chunks of arrays, which are broadcast to one shape.
 
-    The chunks are those of the file or store that the first array was opened from, or of rechunk; else there is one chunk. They do not
+    The chunks come from the file or store that the first array was opened from, or from rechunk; else there is one chunk. They do not
     depend on how an evaluation is split. The function gets and returns arrays, and may use NumPy: return ingot.asarray(numpy_function(
     numpy.asarray(chunk))). It is called when the elements are needed. Its result has the shape of its chunk. If it has
     another shape, chunks is that shape. dtype is the dtype of the result; None: the dtype of the first array. If the

@@ -64,7 +64,7 @@ def _jump(state):
 
 
 def _jump_tables():
-    """A jump is linear: the xor of what each byte of the state becomes."""
+    """The jumps of each byte of the state. A jump is linear, so their xor is the jump of the state."""
     tables = []
     for byte in range(16):
         bits = [_jump(1 << 8 * byte + k) for k in range(8)]

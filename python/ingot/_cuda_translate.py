@@ -221,7 +221,7 @@ class Function(Calls):
         self.arrays[name] = f"{kind}{C_NAMES[value.type.dtype]} v_{name}[{count or ''}];"
 
     def settled(self, values):
-        """Values in variables of their own, so that assignments do not change those that follow."""
+        """Copies values to new variables, so that an assignment does not change the values after it."""
         made = []
         for v in values:
             if v.type in C_NAMES and v.data is None:

@@ -7,7 +7,7 @@ from .transform import flatten
 
 
 class device(str):
-    """The name of a device, with what is known about it. In a with statement, new arrays of the thread are on it."""
+    """The name of a device, with its properties. In a with statement, new arrays of the thread are on it."""
 
     def __getattr__(self, name):
         if name.startswith("_"):

@@ -3,7 +3,7 @@ from . import _ingot
 
 
 class finfo:
-    """The limits of a floating-point dtype; those of a complex dtype are the limits of its parts."""
+    """The limits of a floating-point dtype, or of the parts of a complex dtype."""
 
     def __init__(self, type, /):
         self.bits, self.eps, self.max, self.min, self.smallest_normal, self.dtype = _ingot._finfo(type)
@@ -24,7 +24,7 @@ class iinfo:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
-# The dtypes of the standard. float16 and bfloat16 are ours besides.
+# The dtypes of the standard. The library also has float16 and bfloat16.
 _KINDS = {
     "bool": ["bool"],
     "signed integer": ["int8", "int16", "int32", "int64"],
@@ -37,7 +37,7 @@ _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["compl
 
 
 class __array_namespace_info__:
-    """What this library can do."""
+    """The capabilities of this library."""
 
     def capabilities(self):
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}

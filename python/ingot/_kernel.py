@@ -1,4 +1,4 @@
-"""Kernels in CUDA C as objects: kernel(source)[blocks, threads](...). What launches have in common with cuda.jit."""
+"""Kernels in CUDA C as objects: kernel(source)[blocks, threads](...). Launch code that cuda.jit shares."""
 from . import _ingot
 
 
@@ -96,7 +96,7 @@ def kernel(source, name=None, *, defines=(), gradient=(), file="kernel.cu"):
 
     A parameter that is a pointer to const takes an array, a number takes a number or an array of one element. A pointer
     that is written takes an array, which then refers to the result, or the shape of a new array. New arrays are returned.
-    Results are lazy, as those of ops. NumPy arrays are computed and written at once.
+    Results are lazy, as with ops. NumPy arrays are computed and written at once.
 
     name is needed if the source has several kernels; "tile<float, 16>" is an instance of a template. defines are
     "NAME=VALUE". gradient names the kernel of the source that computes gradients (docs/KERNELS.md)."""

@@ -30,7 +30,7 @@ def seed(number):
 
 
 class _Space(dict):
-    """What an expression of the alias table sees: ops, functions, other aliases, dtypes by their short names."""
+    """The names that an expression of the alias table sees: ops, functions, other aliases, dtypes by their short names."""
 
     def __missing__(self, name):
         if name in ("np", "mx", "lax", "jax", "torch"):
@@ -125,7 +125,7 @@ def op_space():
 
 
 def getter(module, space):
-    """The __getattr__ of a module whose names, such as fft.fft2, are those of "fft." in the table; found ones are kept in its
+    """The __getattr__ of a module whose names, such as fft.fft2, begin with "fft." in the table; found names are kept in its
     globals."""
     def get(name):
         space[name] = find(name, module)

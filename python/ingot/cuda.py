@@ -154,7 +154,7 @@ def is_available():
 
 
 def _copy_to_host(self, ary=None, stream=0):
-    """The elements as a NumPy array of its own, or in ary."""
+    """The elements as a new NumPy array, or in ary."""
     if ary is None:
         return self.numpy().copy()
     ary[...] = self.numpy()

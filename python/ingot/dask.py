@@ -24,7 +24,7 @@ da.register_chunk_type(Array)
 
 @percentile_lookup.register(Array)
 def _percentile_of(x, q, method="linear"):
-    """Percentiles of a chunk. Dask merges those of several chunks with NumPy."""
+    """Percentiles of a chunk. Dask merges the percentiles of several chunks with NumPy."""
     return _percentile(np.asarray(x), q, method)
 
 
@@ -61,7 +61,7 @@ def _chunk(x):
 
 def scatter(x, client=None, chunks="auto"):
     """Sends the chunks of x to the workers of a client, and returns a Dask array of them. Only one chunk at a time is computed here.
-    Each chunk is a task that the scheduler keeps, so Dask sends those of a lost worker again."""
+    Each chunk is a task that the scheduler keeps, so Dask sends a lost worker's chunks again."""
     client = _client(client)
     chunks = da.core.normalize_chunks(chunks, shape=x.shape, dtype=np.dtype(x.dtype))
     futures = {}

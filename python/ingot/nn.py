@@ -69,7 +69,7 @@ class Module:
                 if key not in getattr(owner, "_state", ()) and x.dtype.kind in "fc"}
 
     def load_state_dict(self, arrays, strict=True):
-        """Replaces arrays by those of the same names, with the same shapes. With strict the names must be the same."""
+        """Replaces arrays by arrays of the same names and shapes. With strict the names must be the same."""
         own = {path: (store, key, x) for path, _, store, key, x in _walk(self, "")}
         wrong = sorted(set(own) ^ set(arrays)) if strict else []
         if wrong:

@@ -155,7 +155,7 @@ class Model:
                 self.weights[name] = value
 
     def parameters(self, layers: int | None = None) -> dict[str, Array]:
-        """The weights that training changes: not statistics, shapes and constants. layers: only those of the last layers."""
+        """The weights that training changes: not statistics, shapes and constants. layers: the number of last layers; None: all."""
         places = self._model.layers()
         first = 0 if layers is None else max(max(places, default=0) + 1 - layers, 0)
         return {name: self.weights[name] for name, place in zip(self.weights, places) if place >= first}

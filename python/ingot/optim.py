@@ -1,6 +1,6 @@
 """Optimizers with PyTorch's formulas. update(model, grads) takes the gradients by name, as nn.value_and_grad gives them, and
 replaces the model's parameters; all updates and the state are evaluated together. lr is a number, or a function of the
-number of steps, such as those of this module: cosine, linear, warmup."""
+number of steps, such as cosine, linear and warmup of this module."""
 import math
 
 from . import _ingot

@@ -97,7 +97,7 @@ class Tokenizer:
 
     def __call__(self, texts: Any, pairs: Any = None, *, special: bool = True, max_length: int | None = None,
                  pad: int | None = None) -> Any:
-        """The encoding of a text, or a list of those of several. pairs: second texts. max_length and pad: the most and least
+        """The encoding of a text, or a list for several texts. pairs: second texts. max_length and pad: the most and least
         tokens; None: what the tokenizer's file says; -1: no limit and no padding."""
         texts, one = _listed(texts)
         pairs = None if pairs is None else _listed(pairs)[0]
@@ -169,13 +169,13 @@ class Model:
         return made[0] if one else made
 
     def embed(self, texts: Any) -> Array:
-        """The vector of a text, or the matrix of those of several."""
+        """The vector of a text, or a matrix with one row per text."""
         texts, one = _listed(texts)
         vectors = self._model.run("embed", texts, None)
         return vectors[0] if one else vectors
 
     def classify(self, texts: Any, pairs: Any = None, *, entities: bool = False) -> Any:
-        """The label of a text, or a list of those of several. pairs: second texts. A model for tagging gives a list of words
+        """The label of a text, or a list for several texts. pairs: second texts. A model for tagging gives a list of words
         for each text, with entities a list of entities."""
         self._needs("classify", "tag")
         texts, one = _listed(texts)
@@ -251,8 +251,8 @@ class Model:
         return self._bytes
 
     def answer(self, questions: Any, context: str, *, tokens: int = 15, none: bool = False) -> Any:
-        """The part of the context that answers a question, or a list of those for several. tokens: the most that an answer
-        has. With none, an answer is empty if that is more probable (SQuAD 2 models)."""
+        """The part of the context that answers a question, or a list of parts for several questions. tokens: the most tokens
+        of an answer. With none, an answer is empty if that is more probable (SQuAD 2 models)."""
         self._needs("answer")
         questions, one = _listed(questions)
         made = [self._answer(question, context, tokens, none) for question in questions]
@@ -287,7 +287,7 @@ class Model:
 
 
 def _entities(text, words):
-    """Adjacent words of the same kind as one, without those labelled "O". "B-" begins a new one."""
+    """Joins adjacent words of the same kind to entities, and drops words labelled "O". "B-" begins a new entity."""
     def kind(word):
         return word.label[2:] if word.label[:2] in ("B-", "I-") else word.label
 
@@ -340,12 +340,12 @@ def _model(model):
 
 
 def embed(model: Any, texts: Any) -> Array:
-    """The vector of a text, or the matrix of those of several."""
+    """The vector of a text, or a matrix with one row per text."""
     return _model(model).embed(texts)
 
 
 def classify(model: Any, texts: Any, pairs: Any = None, *, entities: bool = False) -> Any:
-    """The label of a text, or a list of those of several; see Model.classify."""
+    """The label of a text, or a list for several texts; see Model.classify."""
     return _model(model).classify(texts, pairs, entities=entities)
 
 

@@ -34,7 +34,7 @@ def _flatten(tree, leaves):
 
 
 class _Constant:
-    """A value that is no array. Equal to others of the same type and value."""
+    """A value that is not an array. Equal to others of the same type and value."""
 
     def __init__(self, value):
         self.value = value
@@ -66,7 +66,7 @@ def unflatten(structure, leaves):
 
 
 def tree_map(function, tree, *rest):
-    """The container with function applied to its arrays, and to those of containers of the same structure."""
+    """The container with function applied to its arrays, and to the arrays of other containers with the same structure."""
     leaves, structure = flatten(tree)
     others = [flatten(other)[0] for other in rest]
     return unflatten(structure, iter([function(*row) for row in zip(leaves, *others)]))
@@ -173,7 +173,7 @@ def jvp(function, primals, tangents):
 
 
 def jacobian(function, argnums=0):
-    """A function that returns the Jacobian: the shape of the result, then that of the argument."""
+    """A function that returns the Jacobian: the shape of the result, then the shape of the argument."""
 
     @functools.wraps(function)
     def wrapped(*args, **kwargs):
