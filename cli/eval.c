@@ -251,7 +251,7 @@ static int finish(const session *s, value *v)
     if (!calc_settle(s->calc, v, false))
         return report(s);
     bool fine = set->explain ? explain(s, v, &t) : !set->verify || verify(s, v, &t, &wrong);
-    /* Of an array that is read block by block, only the parts that are shown are computed. */
+    /* For an array that is read block by block, only the parts that are shown are computed. */
     const bool computes = !asks && !(print && !set->json && !set->full && v->kind == V_ARRAY &&
                                      ig_reads_blocks(v->u.array));
     if (fine && ((computes && !calc_settle(s->calc, v, true)) ||

@@ -2,7 +2,7 @@
  *
  * Each loop keeps enough independent sums in flight to hide the latency of its instruction. This file is
  * built with contraction, so that a * b + c of vectors is one fma. The best of several tries counts, because a
- * peak is what the machine can do, not its average. Tries are short, so that on a busy machine some are
+ * peak is a maximum, not an average. Tries are short, so that on a busy machine some are
  * not interrupted. */
 #include "limits.h"
 

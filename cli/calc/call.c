@@ -368,7 +368,7 @@ static bool gives_keys(const ig_arg *args, const ig_array *result)
     return args[0].kind == IG_ARG_ARRAY && ig_ndim(result) > ig_ndim(args[0].u.array);
 }
 
-/* The names of n results, from a text such as "U S Vh"; NULL if there are not as many. */
+/* The names of n results, from a text such as "U S Vh"; NULL if it has fewer names. */
 static const char *const *result_names(calc *c, const char *text, int n)
 {
     const char **names = arena_get(&c->scratch, sizeof *names * (size_t)(n + 1));

@@ -16,7 +16,7 @@ enum {
     QUALIFIERS = 31,
     WITHIN =
         8, /* a shift: qualifiers inside a macro, which may contain functions, or inside a value */
-    /* Of a name. */
+    /* Flags of a name. */
     NAMES_MACRO = 1 << 13,     /* a macro with parameters */
     NAMES_SPACE = 1 << 14,     /* a namespace that the device has */
     NAMES_DEVICE = 1 << 15,    /* a type or a function that the device has */
@@ -25,7 +25,7 @@ enum {
     NAMES_LIBRARY = 1 << 18,    /* a type of the host's library */
     NAMES_DEVICE_STD = 1 << 19, /* std:: has it on the device */
     NAMES_CONVERSION = 1 << 20, /* a word with parentheses that is not a function */
-    /* Of a declaration. */
+    /* Flags of a declaration. */
     IS_CLASS = 1 << 21,
     IS_ENUM = 1 << 22,
     IS_CONST = 1 << 23,

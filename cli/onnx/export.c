@@ -1,5 +1,5 @@
 /* ingot onnx export: writes a network that ingot train made, or a text model, as an ONNX model. A network takes samples as
- * they are, and gives what ingot predict gives: probabilities, or values in the units of the targets. */
+ * they are, and has the results of ingot predict: probabilities, or values in the units of the targets. */
 #include "onnx/onnx.h"
 #include "train/train.h"
 

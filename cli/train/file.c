@@ -1,4 +1,4 @@
-/* The user's own data: named arrays of an .npz or .safetensors file, or a .csv or .tsv table, of which a column is y (table.h).
+/* The user's own data: named arrays of an .npz or .safetensors file, or a .csv or .tsv table with a column y (table.h).
  *
  *   x (n, ...)  samples: numbers of any dtype       also x_train, X, X_train, data, images
  *   y (n,)      their classes, whole numbers from 0  also y_train, Y, labels, target, targets

@@ -1,5 +1,5 @@
 /* Fine-tunes ONNX classifiers. Parameters have the names of the model's tensors; the other weights, and the statistics of
- * batch norms, stay as they are. Samples are not scaled, so that the tuned model takes what 'ingot predict' gives it. */
+ * batch norms, stay as they are. Samples are not scaled, so that the tuned model takes the inputs of 'ingot predict'. */
 #include "train/onnx.h"
 
 #include "base/hash.h"

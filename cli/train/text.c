@@ -121,7 +121,7 @@ static bool learn(const text_training *t, const int64_t *order, int64_t n, doubl
     return fine;
 }
 
-/* The same in shards, of which this rank computes some. */
+/* The same in shards; this rank computes some of them. */
 static bool learn_shards(const text_training *t, const int64_t *order, int64_t n, double *loss,
                          int64_t *right)
 {
@@ -387,7 +387,7 @@ static void result_print(const text_training *t)
     str_free(&out);
 }
 
-/* The settings that decide the bits of the result. Those of the optimizer's schedule include the number of epochs. */
+/* The settings that decide the bits of the result. The optimizer's schedule depends on the number of epochs. */
 static void settings_write(const text_training *t, str *s)
 {
     str_printf(s, "samples %lld held %lld labels %d\n", (long long)t->train.n, (long long)t->held.n,

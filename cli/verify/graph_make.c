@@ -3,7 +3,7 @@
  * is used automatically.
  *
  * Each step is evaluated on the CPU immediately. Steps whose results are mostly NaN or infinite are usually discarded,
- * because errors are hard to see in what is computed from them. */
+ * because errors are hard to see in later results. */
 #include "verify/graph_maker.h"
 
 #include <math.h>
