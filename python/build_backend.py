@@ -168,7 +168,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 
 
 def _source_files():
-    """The files of the source archive: those that git knows, or without git all but what a build makes."""
+    """The files of the source archive: the files that git knows, or without git all files except build outputs."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True) if shutil.which("git") else None
     files = [f for f in listed.stdout.decode().split("\0") if os.path.isfile(os.path.join(ROOT, f))] if listed else []
     if files and os.path.exists(os.path.join(ROOT, ".git")):

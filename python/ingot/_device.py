@@ -1,4 +1,4 @@
-"""Devices, and what runs on them: the choice of a device, comparison with the CPU, and measurement."""
+"""Devices: the choice of a device, comparison with the CPU, and measurement."""
 import time
 from typing import NamedTuple
 

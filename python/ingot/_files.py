@@ -11,7 +11,7 @@ _STORE = re.compile(r"\.zarr$|\.(h5|hdf5)(/|$)")  # written block by block
 
 
 def load(path):
-    """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors). Of .parquet files,
+    """Reads an array (.npy, .csv, .tsv, .txt, .zarr, .h5, images), or a dictionary of arrays (.npz, .safetensors). In .parquet files,
     which need pyarrow, columns of texts become lists."""
     if os.fspath(path).endswith(".parquet"):
         return _load_parquet(path)
