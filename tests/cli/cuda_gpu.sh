@@ -71,7 +71,7 @@ run_idle() {
 
 compiles() {
     local source=$1 out=$temporary/$(basename "$1" .cu)
-    if grep -q 'nvcc: rejects it' "$source" && [ "$(basename "$source")" != runtime_calls.cu ]; then
+    if [ "$(told "$source" nvcc)" = 'rejects it' ]; then
         [ "$(cat "$out.code")" = 5 ] && return
     elif ! grep '^ingot' "$out.err" && [ "$(cat "$out.code")" -ne 4 ] && [ "$(cat "$out.code")" -ne 5 ]; then
         [ -s "$out.launches" ] || ! grep -q '<<<' "$source" && return

@@ -3,8 +3,9 @@
 #
 # The comment: `expect:` and the lines of standard output; before it, each on a line of its own, `exit: N`,
 # `args: ...`, `stderr: text that is in it`, `opencl: IG-CODE` where OpenCL refuses a kernel with that code,
-# `nvcc: rejects it`, and `sorted` where the order of lines is left open; `check: N` where a program makes that
-# many mistakes to see what is told; its output is then left open under --check.
+# `nvcc: rejects it` (with `; NVRTC does not` where our text of it compiles), and `sorted` where the order of lines is
+# left open; `check: N` where a program makes that many mistakes to see what is told; its output is then left open under
+# --check.
 #
 # They run on the CPU and on OpenCL, if it is there; with IG_TEST_QUICK every fourth on OpenCL. CUDA_DEVICES names other devices: "cpu", "opencl", or "nvcc", which is
 # nvcc's own program on a GPU of NVIDIA's.

@@ -1,5 +1,5 @@
 // A declaration with extern and its definition are one variable.
-/* nvcc: rejects it
+/* nvcc: rejects it; NVRTC does not
 opencl: IG-PTRMEM
 expect:
 9 9 8

@@ -1,6 +1,6 @@
 // Calls of the runtime that programs make less often: volumes, advice in both signatures, limits,
 // occupancy, launches by configuration. Errors are those that a GPU gave. Each toolkit has one signature.
-/* nvcc: rejects it
+/* nvcc: rejects it; NVRTC does not
    check: 3
    expect:
 volume: 1 24 24 0
