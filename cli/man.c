@@ -44,7 +44,7 @@ static const char *const environment[][2] = {
      "Path of NVRTC, which compiles kernels for NVIDIA GPUs. Without it, the toolkit in CUDA_HOME "
      "or CUDA_PATH is searched, then the system's libraries, the toolkit of the nvcc on the PATH, "
      "VIRTUAL_ENV, CONDA_PREFIX, packages of the python3 on the PATH, and the usual folders; ingot "
-     "devices prints what was found. CUDA's headers are searched beside it."},
+     "devices prints what was found. CUDA's headers are searched next to it."},
     {"IG_CUBLASLT", "Path of cuBLASLt, which computes matrix products on NVIDIA GPUs, or off. It "
                     "is searched where "
                     "NVRTC is; without it, Ingot's own kernels compute them."},

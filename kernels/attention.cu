@@ -10,9 +10,9 @@
  * blocks than tiles of rows, a block takes tiles in turn, and copies of the next begin during the last steps.
  *
  * A row that attends to nothing gives zeros. For the backward pass, lse[b, i] is the base 2 logarithm of the
- * sum of exp2(score * log2(e) * scale); it is inf for such a row and behind the last row.
+ * sum of exp2(score * log2(e) * scale); it is inf for such a row and past the last row.
  *
- * NVRTC gets this text behind these definitions, arguments.h, hopper.cuh and
+ * NVRTC gets this text after these definitions, arguments.h, hopper.cuh and
  * attention.cuh:
  *
  *   TYPE      "f16" or "bf16"; IS_F16: 1 or 0
@@ -26,7 +26,7 @@
  */
 enum {
     KEYS = 128,
-    BLOCKS = DIM / 64, /* panels beside each other */
+    BLOCKS = DIM / 64, /* panels next to each other */
     ROWS = WGS * 64,
     STAGES = SHORT ? 1 : DIM == 64 ? 4 : 2,
     AHEAD = STAGES > 2, /* a step waits for the next step's tiles; two stages have no room for them yet */

@@ -1,4 +1,4 @@
-/* What the kernels of attention share; behind hopper.cuh and the definitions of
+/* What the kernels of attention share; included after hopper.cuh and the definitions of
  * attention.cu. */
 typedef unsigned short half_bits;
 
@@ -43,7 +43,7 @@ static __device__ __forceinline__ float log2_fast(float x)
     return y;
 }
 
-/* The panel that lies `bytes` behind another one. */
+/* The panel that begins `bytes` after another one. */
 static __device__ __forceinline__ unsigned long long panel_at(unsigned long long panel, int bytes)
 {
     return (panel & 0xffffffff00000000ull) | ((unsigned)panel + (unsigned)bytes / 16);

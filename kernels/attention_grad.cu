@@ -8,7 +8,7 @@
  * The scores are computed again. One kernel sums over rows for dk and dv, another over keys for dq, so that
  * each sum has one order and no two blocks add to one place.
  *
- * NVRTC gets this text behind what attention.cu is behind, and PART, the kernel that is wanted: 0 delta, 1 dq,
+ * NVRTC gets this text after the texts that attention.cu needs, and PART, the kernel that is wanted: 0 delta, 1 dq,
  * 2 dk and dv, which needs WGS 2. */
 enum {
     OWN = WGS * 64, /* rows, or keys, that a block has */

@@ -1,4 +1,4 @@
-/* Functions of one lane that emitted kernels call beside math.cuh: conversions and indices. */
+/* Functions of one lane that emitted kernels call in addition to math.cuh: conversions and indices. */
 
 /* ---- floats to integers ---- */
 

@@ -598,7 +598,7 @@ static __device__ inline R VM(floor_divide)(R x, R y)
 /* ---- Far paths: circular functions of huge arguments, remainders of huge quotients ------------ */
 
 /* The upper word of hi:lo, which is not 0, shifted left until its top bit is set. Its lowest bit, which is below
- * half an ulp of R, is also set if a bit behind it is. */
+ * half an ulp of R, is also set if a lower bit is. */
 static __device__ inline U VM(normalize)(U hi, U lo, int *zeros)
 {
     const int bits = 8 * (int)sizeof(U);

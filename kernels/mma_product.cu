@@ -5,9 +5,9 @@
  * Rows of both operands are contiguous in k and begin at multiples of 16 bytes. A block of 8 warps computes a
  * tile of TM x TN; a warp has 64 x 32 of it. Panels of TILE_K points of k go through a ring of STAGES buffers
  * (cp.async). A panel's row is 64 bytes; its four parts of 16 bytes are exchanged by the row's number, so that
- * ldmatrix reads without bank conflicts. Elements behind an edge are zeros.
+ * ldmatrix reads without bank conflicts. Elements past an edge are zeros.
  *
- * NVRTC gets this text behind arguments.h, result.cuh and these definitions:
+ * NVRTC gets this text after arguments.h, result.cuh and these definitions:
  *
  *   TYPE   "f16" or "bf16"
  *   OUT    of the result: 0 f32, 1 f16, 2 bf16

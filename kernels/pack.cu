@@ -1,5 +1,5 @@
-/* Matrices of any strides become rows of k, one behind another, each at a multiple of 16 bytes: for kernels
- * that cannot read them otherwise. NVRTC gets this text behind arguments.h and BYTES, of an element: 2, or 4 for
+/* Matrices of any strides become rows of k, one after another, each at a multiple of 16 bytes: for kernels
+ * that cannot read them otherwise. NVRTC gets this text after arguments.h and BYTES, of an element: 2, or 4 for
  * tf32, which is rounded to nearest. */
 #if BYTES == 2
 typedef unsigned short element;

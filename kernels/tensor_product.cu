@@ -4,10 +4,10 @@
  *
  * A block has three warpgroups. One thread of the first copies panels of TILE_K points of k into a ring of STAGES
  * buffers (TMA); the other two warpgroups multiply them (wgmma), each TM / 2 rows. Panels are swizzled by 128 bytes.
- * Elements behind an edge are copied as zeros. The grid has as many blocks as run at a time. Each takes one tile of TM x TN
+ * Elements past an edge are copied as zeros. The grid has as many blocks as run at a time. Each takes one tile of TM x TN
  * after another, and the copies for the next tile begin while a result is written.
  *
- * NVRTC gets this text behind arguments.h, hopper.cuh, result.cuh and these definitions:
+ * NVRTC gets this text after arguments.h, hopper.cuh, result.cuh and these definitions:
  *
  *   TYPE        "f16", "bf16" or "tf32": names of wgmma's type; BYTES: of an element, 2 or 4
  *   A_K, B_K    1 if neighbours in k lie side by side, 0 if neighbours in m (or n) do; tf32: 1
@@ -182,7 +182,7 @@ static __device__ __forceinline__ result_pair pair_of(result_pair x, int lane)
 #if BOXES
 
 /* A warp has 16 rows. A chunk of them goes to shared memory, swizzled by 128 bytes, and from there to the result (TMA),
- * which leaves out what lies behind an edge, while the warp goes on. */
+ * which leaves out what lies past an edge, while the warp goes on. */
 static __device__ __forceinline__ void write_rows(const float (&d)[TN / 2],
                                                   const result_pair (&add)[TN / CHUNK],
                                                   unsigned char *rooms, const tensor_map *map_out,
