@@ -73,13 +73,13 @@ __global__ void memory(cell *cells, pair p, float4 *v, size_t n, bool flag)
     c.open = flag || c.open;
     c.steps[t % 3] -= p.second;
     near[t & 3] = c;
-    rows[t % 3][t & 7] = dot(weights, rows[0], 4) + dot(&v[t].x, weights, 4);
+    rows[t % 3][t & 7] = dot(&v[t].x, weights, 4);
     atomicAdd(&count, 1);
     __syncthreads();
     float4 w = v[t];
     swap(w.x, w.w);
     float *lanes = &w.y;
-    lanes[1] = rows[1][2];
+    lanes[1] = rows[1][2] + dot(weights, rows[0], 4);
     v[t] = w;
     bits b = {w.x};
     unsigned long long big = (unsigned long long)b.word << 32 | n;

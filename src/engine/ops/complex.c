@@ -199,11 +199,14 @@ static bool is_position(const ig_param *p)
 /* ---- ops of the parts ---- */
 
 /* The common dtype of all values. */
-static ig_status values_dtype(op_id op, const ig_op *info, const ig_arg *args, ig_dtype *dtype)
+static ig_status values_dtype(const ig_op *info, const ig_arg *args, ig_dtype *dtype)
 {
     *dtype = IG_DTYPE_NONE;
     for (int i = 0; i < info->n_params; i++) {
         const ig_arg *a = &args[i];
+        if (a->kind == IG_ARG_DTYPE && !dtype_is_complex(a->u.dtype))
+            FAIL(IG_ERR_DTYPE, "%s: a complex result does not become %s; convert x first",
+                 info->name, ig_dtype_name(a->u.dtype));
         ig_array *const *x = a->kind == IG_ARG_ARRAYS ? a->u.arrays.v : &a->u.array;
         const int n = a->kind == IG_ARG_ARRAYS ? a->u.arrays.n : a->kind == IG_ARG_ARRAY;
         for (int j = 0; j < n && !is_position(&info->params[i]); j++) {
@@ -212,7 +215,6 @@ static ig_status values_dtype(op_id op, const ig_op *info, const ig_arg *args, i
         }
     }
     *dtype = dtype_complex(*dtype);
-    (void)op;
     return IG_OK;
 }
 
@@ -227,9 +229,6 @@ static int build_part(op_id op, const ig_op *info, const ig_arg *args, int part,
         mine[i] = args[i];
         const ig_arg *a = &args[i];
         const bool many = a->kind == IG_ARG_ARRAYS;
-        if (a->kind == IG_ARG_DTYPE && !dtype_is_complex(a->u.dtype))
-            FAIL_NONE(IG_ERR_DTYPE, "%s: a complex result does not become %s; convert x first",
-                      info->name, ig_dtype_name(a->u.dtype));
         if (a->kind == IG_ARG_DTYPE)
             mine[i].u.dtype = dtype_part(a->u.dtype);
         if (!many && a->kind != IG_ARG_ARRAY)
@@ -265,7 +264,7 @@ static int by_parts(op_id op, const ig_op *info, const ig_arg *args, ig_array **
 {
     ig_dtype dtype;
     ig_array *one[2], **re = one, **im = one + 1, **many = NULL;
-    if (values_dtype(op, info, args, &dtype) != IG_OK)
+    if (values_dtype(info, args, &dtype) != IG_OK)
         return 0;
     if (info->gives_list) {
         many = memory_get(2 * OP_MAX_RESULTS * sizeof *many);
