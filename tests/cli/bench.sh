@@ -1,11 +1,12 @@
 # ingot bench: what it prints, its files, its exit codes, and how it is interrupted. How it measures:
-# tests/unit/test_bench.c.
+# tests/unit/test_bench.c. With IG_TEST_QUICK fewer measurements.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
 temporary=$(mktemp -d)
 trap 'chmod -R u+w "$temporary"; rm -rf "$temporary"' EXIT
 export NO_COLOR=1
 f=$temporary/result.json
+in_full() { [ -z "${IG_TEST_QUICK:-}" ]; }
 
 # ends CODE TEXT ARGUMENTS...: exit code, and a part of the last line that is said.
 ends() {
@@ -92,18 +93,20 @@ assert len(rows) == 7 and all(float(r['low_s']) <= float(r['median_s']) <= float
 check 'Markdown' grep -q '^| matmul | 256 | f32 | cpu |' "$temporary/t.md"
 check 'settings' env IG_NUM_THREADS=1 IG_TEST_X=1 "$ingot" bench --quiet --only launch --seconds 0.2 -o "$temporary/set.json"
 check 'are kept' json_is "'IG_NUM_THREADS=1' in r['settings'], any('IG_TEST' in s for s in r['settings'])" 'True False' "$temporary/set.json"
-check '--json' bench --only launch --seconds 0.5 --json --seed 5
+check '--json' bench --only launch --seconds 0.2 --json --seed 5
 check 'is the file on standard output' json_is "len(r['rows']), 'seed 5' in r['rows'][0]['input']" '1 True' "$temporary/out"
-check '--csv -' bench --only launch --seconds 0.5 --csv -
+check '--csv -' bench --only launch --seconds 0.2 --csv -
 check 'is the only table' grep -q '^work,size,dtype' <(head -n 1 "$temporary/out")
-check 'threads' bench --only 'launch,matmul_threads' --threads 1,2 --seconds 2 -o "$f"
-check 'one row for each' json_is "sorted((w['work'][:6], w['threads']) for w in r['rows'])" \
-    "[('launch', 1), ('launch', 2), ('matmul', 1), ('matmul', 2)]"
-check 'a process, start to end' bench --only start --seconds 1 -o "$f"
+if in_full; then
+    check 'threads' bench --only 'launch,matmul_threads' --threads 1,2 --seconds 2 -o "$f"
+    check 'one row for each' json_is "sorted((w['work'][:6], w['threads']) for w in r['rows'])" \
+        "[('launch', 1), ('launch', 2), ('matmul', 1), ('matmul', 2)]"
+fi
+check 'a process, start to end' bench --only start --seconds 0.5 -o "$f"
 check 'takes some time' json_is "r['rows'][0]['seconds'][0][0] > 1e-4" True
 same() {
     for seed in 1 1 2; do
-        bench --only 'sort 1M i32' --seconds 0.5 --seed "$seed" -o "$f" || return
+        bench --only 'sort 1M i32' --seconds 0.1 --seed "$seed" -o "$f" || return
         python3 -c "import json; print(json.load(open('$f'))['rows'][0]['answer'])"
     done | uniq -c | awk '{ print $1 }' | tr '\n' ' ' | grep -qx '2 1 '
 }
@@ -120,13 +123,13 @@ check 'is told too' grep -q 'matmul 8192 f32 on cpu: left out: it takes at least
 check 'nothing is left' ends 1 'nothing was measured' --only 'sort 16M' --memory-limit 1MiB
 
 # ---- commands of the user's
-check '--cmd' bench --cmd true --cmd 'sleep 0.05' --seconds 2 -o "$f"
+check '--cmd' bench --cmd true --cmd 'sleep 0.05' --seconds 1 -o "$f"
 check 'both are measured' json_is "[(w['work'], w['size']) for w in r['rows']]" \
     "[('command', 'true'), ('command', 'sleep 0.05')]"
 check 'as long as they take' json_is "0.05 < min(map(min, filter(None, r['rows'][1]['seconds'])))" True
 check 'which is faster' grep -q \
     "^'sleep 0.05' takes [0-9.]* times as long as 'true' \\[\\|^It is unsure whether 'sleep 0.05' is faster than 'true' " "$temporary/out"
-check 'the same command twice' bench --cmd true --cmd 'true ' --seconds 1
+check 'the same command twice' bench --cmd true --cmd 'true ' --seconds 0.3
 check 'is not faster' grep -q "^'true ' is as fast as 'true' \\|^It is unsure whether 'true ' is faster than 'true' " "$temporary/out"
 check 'one command alone' bench --cmd true --seconds 0.2
 refuse 'is compared with nothing' grep -q "faster\\|as long" "$temporary/out"
@@ -163,7 +166,7 @@ PYTHON
 }
 commands=(--cmd 'sleep 0.05' --cmd 'sleep 0.04')
 check 'Ctrl-C leaves a valid file' interrupt SIGINT "${commands[@]}"
-check 'and so does SIGTERM' interrupt SIGTERM "${commands[@]}"
+in_full && check 'and so does SIGTERM' interrupt SIGTERM "${commands[@]}"
 check 'also where other processes measure' interrupt SIGINT --only 'launch,train_mlp' --threads 1
 check 'which compares' json_is "len(r['rows'][0]['seconds']) > 0" True
 check 'nothing is left beside' test "$(ls "$temporary" | grep -c 'tmp\|XXX')" = 0
@@ -207,6 +210,6 @@ os.waitpid(pid, 0)
 assert b"left" in said and b"bench [" in said and b"chain" in said, said
 PYTHON
 }
-check 'a bar with the time that is left on a terminal' bar
+in_full && check 'a bar with the time that is left on a terminal' bar
 check 'ingot bench --help' grep -q -- '--only PATTERNS' <("$ingot" bench --help)
 finish

@@ -1,5 +1,5 @@
 """Arrays as chunks of dask.array, with NumPy as the oracle; tokens, pickles, operators with Dask's arrays; a cluster of two
-workers, one of which is killed; xarray; Ray's object store."""
+workers, one of which is killed; xarray; without IG_TEST_QUICK an example with a cluster, and Ray's object store."""
 import os
 import pickle
 import signal
@@ -222,6 +222,7 @@ def rays():
 
 
 if __name__ == "__main__":
-    for test in (elementwise, blocks, reductions, products, protocols, xarrays, cluster, example, rays):
+    longer = () if os.environ.get("IG_TEST_QUICK") else (example, rays)
+    for test in (elementwise, blocks, reductions, products, protocols, xarrays, cluster, *longer):
         attempt(test.__name__, test)
     finish()
