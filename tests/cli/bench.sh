@@ -65,14 +65,22 @@ list() { "$ingot" bench --list | grep -q "^$1 .* $2"; }
 check '--list' list matmul compute
 check '--list --json' json_is "r['schema'], len(r['works']) > 20" '1 True' <("$ingot" bench --list --json)
 small='launch,matmul 256 *,train_mlp'
-check 'some works' bench --only "$small" --seconds 2 -o "$f" --csv "$temporary/t.csv" --md "$temporary/t.md"
+passes() { json_is "all(len(w['seconds']) >= 3 for w in r['rows'])" True >/dev/null; }
+some_works() { # on a busy machine a pass takes longer
+    local seconds
+    for seconds in 2 10 50; do
+        bench --only "$small" --seconds $seconds -o "$f" --csv "$temporary/t.csv" --md "$temporary/t.md" || return
+        passes && return
+    done
+}
+check 'some works' some_works
 check 'a table' grep -q '^matmul  *256  *f32  *cpu .* GFLOP/s ' "$temporary/out"
 check 'nothing is said of it' test ! -s "$temporary/err"
 check 'the file' json_is "r['schema'], r['verb'], r['complete'], r['math']" '1 bench True strict'
 check 'its rows' json_is "sorted({w['work'] for w in r['rows']})" "['launch', 'matmul', 'train_mlp']"
 check 'each dtype' json_is "' '.join(w['dtype'] for w in r['rows'] if w['work'] == 'matmul')" 'f32 f64 f16 bf16 i8'
 check 'what it is made of' json_is "all(w['input'] and w['repeats'] >= 1 for w in r['rows'])" True
-check 'enough passes' json_is "all(len(w['seconds']) >= 3 for w in r['rows'])" True
+check 'enough passes' passes
 check 'each made by a process' json_is "all(w['process'] == list(range(len(w['seconds']))) for w in r['rows'])" True
 check 'and each sample has its wait' json_is "all(len(w['waited']) == sum(map(len, w['seconds'])) for w in r['rows'])" True
 check '--trace' bench --only launch --seconds 0.3 --trace "$temporary/t.json" -o "$temporary/traced.json"
