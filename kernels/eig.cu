@@ -5,7 +5,7 @@
  *
  * Defined before it: REAL, F64, COMPLEX, which is 1. */
 #ifndef ON_CPU
-#include "team.cuh"
+#include "subwarp.cuh"
 #endif
 #include "spectral.cuh"
 
@@ -122,10 +122,10 @@ FUNCTION void eig_balance(REAL *part, int n, REAL *hr, REAL *hi, REAL *balance)
 FUNCTION void eig_right(REAL *part, int n, int from, REAL tau, const REAL *vr, const REAL *vi, REAL *xr, REAL *xi)
 {
     const int length = n - from;
-    TEAMS(p, n) {
+    SUBWARPS(p, n) {
         const int row = p < n ? p * n + from : 0;
         REAL product[2];
-        team_dot(part, p < n ? length : 0, true, xr + row, xi + row, vr, vi, product);
+        subwarp_dot(part, p < n ? length : 0, true, xr + row, xi + row, vr, vi, product);
         const REAL re = -tau * product[0], im = -tau * product[1];
         if (p < n) {
             EACH_LANE(j, length) {
@@ -178,7 +178,7 @@ FUNCTION void eig_hessenberg(REAL *part, int n, int vectors, REAL *hr, REAL *hi,
             vi[i] = hi[(from + i) * n + k];
         }
         SYNC;
-        team_products(part, length, vr, vi, vr, vi, product);
+        subwarp_products(part, length, vr, vi, vr, vi, product);
         number first;
         first.re = vr[0];
         first.im = vi[0];
@@ -359,7 +359,7 @@ FUNCTION bool eig_triangular(int n, int vectors, REAL *hr, REAL *hi, REAL *zr, R
 /* The vectors of the triangular matrix: row k of x for eigenvalue k. */
 FUNCTION void eig_substitute(REAL *part, int n, const REAL *hr, const REAL *hi, REAL *xr, REAL *xi)
 {
-    TEAMS(k, n) {
+    SUBWARPS(k, n) {
         const bool on = k < n;
         const int row = on ? k * n : 0, own = on ? k * (n + 1) : 0;
         EACH_LANE(j, on ? n : 0) {
@@ -371,7 +371,7 @@ FUNCTION void eig_substitute(REAL *part, int n, const REAL *hr, const REAL *hi, 
             const bool here = on && i < k;
             const int after = i + 1, from = here ? i * n + after : 0, to = here ? row + after : 0;
             REAL product[2];
-            team_dot(part, here ? k - i : 0, true, hr + from, hi + from, xr + to, xi + to, product);
+            subwarp_dot(part, here ? k - i : 0, true, hr + from, hi + from, xr + to, xi + to, product);
             number d, x;
             d.re = hr[own] - hr[i * (n + 1)];
             d.im = hi[own] - hi[i * (n + 1)];
@@ -405,14 +405,14 @@ FUNCTION void eig_substitute(REAL *part, int n, const REAL *hr, const REAL *hi, 
 FUNCTION void eig_vectors(REAL *part, int n, const REAL *zr, const REAL *zi, const REAL *xr, const REAL *xi, const REAL *balance,
                           REAL *vr, REAL *vi)
 {
-    TEAMS(k, n) {
+    SUBWARPS(k, n) {
         const bool on = k < n;
         const int row = on ? k * n : 0;
         REAL *yr = vr + row, *yi = vi + row, most = 0, product[4], re, im;
         EACH_LANE(i, on ? n : 0)
             yr[i] = yi[i] = 0;
         for (int j = 0; on && j <= k; j++)
-            team_add(n, xr[row + j], xi[row + j], zr + j * n, zi + j * n, yr, yi);
+            subwarp_add(n, xr[row + j], xi[row + j], zr + j * n, zi + j * n, yr, yi);
         EACH_LANE(i, on ? n : 0) {
             yr[i] *= balance[i];
             yi[i] *= balance[i];
@@ -424,13 +424,13 @@ FUNCTION void eig_vectors(REAL *part, int n, const REAL *zr, const REAL *zi, con
         }
         const REAL scale = scale_to(most, 1);
         SYNC;
-        team_times(on ? n : 0, scale, 0, yr, yi, yr, yi);
+        subwarp_times(on ? n : 0, scale, 0, yr, yi, yr, yi);
         SYNC;
-        team_products(part, on ? n : 0, yr, yi, yr, yi, product);
+        subwarp_products(part, on ? n : 0, yr, yi, yr, yi, product);
         const REAL length = ROOT(product[0]);
         direction_of(on ? n : 0, yr, yi, &re, &im);
         SYNC;
-        team_times(on ? n : 0, re / length, im / length, yr, yi, yr, yi);
+        subwarp_times(on ? n : 0, re / length, im / length, yr, yi, yr, yi);
     }
 }
 
@@ -478,7 +478,7 @@ FUNCTION void eig_matrix(REAL *part, int n, int vectors, REAL *hr, REAL *hi, REA
 #ifndef ON_CPU
 extern "C" __global__ void eig(int count, int n, int vectors, REAL *h, REAL *z, REAL *x, REAL *w, REAL *v, REAL *room)
 {
-    __shared__ REAL part[TEAM_THREADS];
+    __shared__ REAL part[BLOCK_THREADS];
     const long long b = blockIdx.x, size = (long long)n * n;
     h += b * 2 * size;
     w += b * 2 * n;

@@ -4,7 +4,7 @@
  *
  * Defined before it: REAL, F64, COMPLEX. */
 #ifndef ON_CPU
-#include "team.cuh"
+#include "subwarp.cuh"
 #endif
 #include "spectral.cuh"
 
@@ -51,7 +51,7 @@ FUNCTION void eigh_reflector(REAL *part, int n, int k, REAL *ar, REAL *ai, const
     const int from = k * n + k + 1, length = n - k - 1;
     const REAL re = ar[from], im = COMPLEX ? -ai[from] : 0;
     REAL product[4];
-    team_products(part, length, ar + from, AT(ai, from), ar + from, AT(ai, from), product);
+    subwarp_products(part, length, ar + from, AT(ai, from), ar + from, AT(ai, from), product);
     const REAL whole = ROOT(product[0]), first = COMPLEX ? length_of(re, im) : absolute(re);
     const bool none = length < 2 || product[0] < TINY;
     const REAL x = first > 0 ? re / first : 1, y = first > 0 ? im / first : 0;
@@ -98,16 +98,16 @@ FUNCTION void eigh_tridiagonal(REAL *part, int n, REAL *ar, REAL *ai, const eigh
         const int next = k + 1, length = n - next, v = k * n + next;
         if (tau == 0)
             continue;
-        TEAMS(p, length) {
+        SUBWARPS(p, length) {
             const int row = p < length ? (next + p) * n + next : 0;
-            team_dot(part, p < length ? length : 0, true, ar + row, AT(ai, row), ar + v, AT(ai, v), product);
+            subwarp_dot(part, p < length ? length : 0, true, ar + row, AT(ai, row), ar + v, AT(ai, v), product);
             if (p < length && IS_FIRST_LANE) {
                 r.pr[p] = tau * product[0];
                 r.pi[p] = tau * product[1];
             }
         }
         SYNC;
-        team_dot(part, length, false, ar + v, AT(ai, v), r.pr, r.pi, product);
+        subwarp_dot(part, length, false, ar + v, AT(ai, v), r.pr, r.pi, product);
         const REAL half = tau * product[0] / 2;
         BLOCK(i, length) {
             r.pr[i] -= half * ar[v + i];
@@ -115,7 +115,7 @@ FUNCTION void eigh_tridiagonal(REAL *part, int n, REAL *ar, REAL *ai, const eigh
                 r.pi[i] -= half * ai[v + i];
         }
         SYNC;
-        TEAMS(p, length) {
+        SUBWARPS(p, length) {
             if (p < length) {
                 const int row = (next + p) * n + next;
                 eigh_update(length, ar[v + p], COMPLEX ? ai[v + p] : 0, r.pr[p], COMPLEX ? r.pi[p] : 0, ar + v, AT(ai, v),
@@ -168,18 +168,18 @@ FUNCTION void eigh_reflections(REAL *part, int n, const REAL *ar, const REAL *ai
         const int next = k + 1, length = n - next, v = k * n + next;
         if (tau == 0)
             continue;
-        TEAMS(p, length) {
+        SUBWARPS(p, length) {
             const int row = p < length ? (next + p) * n + next : 0;
-            team_dot(part, p < length ? length : 0, false, ar + v, AT(ai, v), qr + row, AT(qi, row), product);
+            subwarp_dot(part, p < length ? length : 0, false, ar + v, AT(ai, v), qr + row, AT(qi, row), product);
             const REAL re = -tau * product[0], im = -tau * product[1];
             if (p < length)
-                team_add(length, re, im, ar + v, AT(ai, v), qr + row, AT(qi, row));
+                subwarp_add(length, re, im, ar + v, AT(ai, v), qr + row, AT(qi, row));
         }
         SYNC;
     }
-    TEAMS(p, n) {
+    SUBWARPS(p, n) {
         if (p < n)
-            team_times(n, r.er[p], r.ei[p], qr + p * n, AT(qi, p * n), qr + p * n, AT(qi, p * n));
+            subwarp_times(n, r.er[p], r.ei[p], qr + p * n, AT(qi, p * n), qr + p * n, AT(qi, p * n));
     }
     SYNC;
 }
@@ -314,7 +314,7 @@ FUNCTION void eigh_matrix(REAL *part, int n, int vectors, int sweeps, REAL *ar, 
         good = eigh_diagonal(n, vectors, sweeps, qr, qi, r);
         SYNC;
     }
-    TEAMS(j, n) {
+    SUBWARPS(j, n) {
         if (j < n) {
             const int place = good ? eigh_place(n, r.d, j) : j;
             REAL re = not_a_number(), im = re;
@@ -323,7 +323,7 @@ FUNCTION void eigh_matrix(REAL *part, int n, int vectors, int sweeps, REAL *ar, 
             if (vectors && good)
                 direction_of(n, qr + j * n, AT(qi, j * n), &re, &im);
             if (vectors)
-                team_times(n, re, im, qr + j * n, AT(qi, j * n), vr + place * n, AT(vi, place * n));
+                subwarp_times(n, re, im, qr + j * n, AT(qi, j * n), vr + place * n, AT(vi, place * n));
         }
     }
 }
@@ -331,7 +331,7 @@ FUNCTION void eigh_matrix(REAL *part, int n, int vectors, int sweeps, REAL *ar, 
 #ifndef ON_CPU
 extern "C" __global__ void eigh(int count, int n, int vectors, int sweeps, REAL *a, REAL *q, REAL *w, REAL *v, REAL *room)
 {
-    __shared__ REAL part[TEAM_THREADS];
+    __shared__ REAL part[BLOCK_THREADS];
     const long long b = blockIdx.x, size = (long long)n * n;
     a += b * PLANES * size;
     if (vectors) {

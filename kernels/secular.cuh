@@ -6,7 +6,7 @@
 #define SECULAR_CUH
 
 #ifndef ON_CPU
-#include "team.cuh"
+#include "subwarp.cuh"
 #endif
 #include "spectral.cuh"
 

@@ -82,7 +82,7 @@ FUNCTION void direction_of(int n, const REAL *xr, const REAL *xi, REAL *re, REAL
 }
 
 /* to = x times a complex number. */
-FUNCTION void team_times(int n, REAL re, REAL im, const REAL *xr, const REAL *xi, REAL *tr, REAL *ti)
+FUNCTION void subwarp_times(int n, REAL re, REAL im, const REAL *xr, const REAL *xi, REAL *tr, REAL *ti)
 {
     EACH_LANE(i, n) {
         const REAL x = xr[i];
@@ -96,7 +96,7 @@ FUNCTION void team_times(int n, REAL re, REAL im, const REAL *xr, const REAL *xi
 }
 
 /* y += a complex number times x. */
-FUNCTION void team_add(int n, REAL re, REAL im, const REAL *xr, const REAL *xi, REAL *yr, REAL *yi)
+FUNCTION void subwarp_add(int n, REAL re, REAL im, const REAL *xr, const REAL *xi, REAL *yr, REAL *yi)
 {
     EACH_LANE(i, n) {
         if (COMPLEX) {

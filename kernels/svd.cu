@@ -2,19 +2,19 @@
  * The lengths of the columns are the singular values, and their directions the left vectors. Small singular values and
  * their vectors are as accurate as A determines them.
  *
- * Pairs are taken in the order of a tournament: in each round all pairs are disjoint, so a team takes a pair, and the
- * result does not depend on how many teams there are. A column is stored as a row: g is (n, m), w and v are (n, n), u is
+ * Pairs are taken in the order of a tournament: in each round all pairs are disjoint, so a subwarp takes a pair, and the
+ * result does not depend on how many subwarps there are. A column is stored as a row: g is (n, m), w and v are (n, n), u is
  * (k, m), with n <= m. Complex matrices are two planes. The CPU includes this file, too (src/engine/backend/cpu/lanes/spectral.inc).
  *
  * Defined before it: REAL, F64, COMPLEX. */
 #ifndef ON_CPU
-#include "team.cuh"
+#include "subwarp.cuh"
 #endif
 #include "spectral.cuh"
 
 enum { SVD_SWEEPS = 60 };
 
-/* The rotation that makes two columns orthogonal; p has their squares and product (team_products). False if they are so
+/* The rotation that makes two columns orthogonal; p has their squares and product (subwarp_products). False if they are so
  * already. The longer column comes first. */
 FUNCTION bool svd_turn(const REAL *p, REAL small, turn *t)
 {
@@ -42,7 +42,7 @@ FUNCTION void svd_sweep(REAL *part, int *moved, int m, int n, int n_w, REAL smal
 {
     const int players = n + n % 2, others = players - 1;
     for (int round = 0; round < others; round++) {
-        TEAMS(p, players / 2) {
+        SUBWARPS(p, players / 2) {
             const int one = p == 0 ? others : (round + p) % others;
             const int two = (round - p + others) % others;
             const int i = one < two ? one : two, j = one < two ? two : one;
@@ -50,10 +50,10 @@ FUNCTION void svd_sweep(REAL *part, int *moved, int m, int n, int n_w, REAL smal
             const int x = plays ? i * m : 0, y = plays ? j * m : 0;
             REAL product[4];
             turn t;
-            team_products(part, plays ? m : 0, gr + x, AT(gi, x), gr + y, AT(gi, y), product);
+            subwarp_products(part, plays ? m : 0, gr + x, AT(gi, x), gr + y, AT(gi, y), product);
             if (plays && svd_turn(product, small, &t)) {
-                team_turn(m, t, gr + x, AT(gi, x), gr + y, AT(gi, y));
-                team_turn(n_w, t, wr + i * n_w, AT(wi, i * n_w), wr + j * n_w, AT(wi, j * n_w));
+                subwarp_turn(m, t, gr + x, AT(gi, x), gr + y, AT(gi, y));
+                subwarp_turn(n_w, t, wr + i * n_w, AT(wi, i * n_w), wr + j * n_w, AT(wi, j * n_w));
                 if (IS_FIRST_LANE)
                     RAISE(moved);
             }
@@ -95,9 +95,9 @@ FUNCTION void svd_complete(REAL *part, int m, int r, REAL *ur, REAL *ui, REAL *w
     }
     SYNC;
     for (int pass = 0; pass < 2; pass++) {
-        TEAMS(c, r) {
+        SUBWARPS(c, r) {
             const int row = c < r ? c * m : 0;
-            team_products(part, c < r ? m : 0, ur + row, AT(ui, row), xr, xi, product);
+            subwarp_products(part, c < r ? m : 0, ur + row, AT(ui, row), xr, xi, product);
             if (c < r && IS_FIRST_LANE) {
                 factor[2 * c] = product[2];
                 factor[2 * c + 1] = product[3];
@@ -114,7 +114,7 @@ FUNCTION void svd_complete(REAL *part, int m, int r, REAL *ur, REAL *ui, REAL *w
         }
         SYNC;
     }
-    team_products(part, m, xr, xi, xr, xi, product);
+    subwarp_products(part, m, xr, xi, xr, xi, product);
     const REAL length = ROOT(product[0]);
     BLOCK(i, m) {
         xr[i] /= length;
@@ -152,7 +152,7 @@ FUNCTION int svd_store(int m, int n, int n_w, int k, REAL scale, const REAL *gr,
     int full = 0;
     for (int j = 0; j < n; j++)
         full += length[j] >= CUT;
-    TEAMS(j, n) {
+    SUBWARPS(j, n) {
         if (j < n) {
             const int r = svd_place(n, length, j);
             const bool zero = length[j] < CUT;
@@ -161,8 +161,8 @@ FUNCTION int svd_store(int m, int n, int n_w, int k, REAL scale, const REAL *gr,
             if (IS_FIRST_LANE)
                 s[r] = zero ? 0 : length[j] / scale;
             if (k > 0 && !zero)
-                team_times(m, re / length[j], im / length[j], gr + j * m, AT(gi, j * m), ur + r * m, AT(ui, r * m));
-            team_times(n_w, re, im, wr + j * n_w, AT(wi, j * n_w), vr + r * n_w, AT(vi, r * n_w));
+                subwarp_times(m, re / length[j], im / length[j], gr + j * m, AT(gi, j * m), ur + r * m, AT(ui, r * m));
+            subwarp_times(n_w, re, im, wr + j * n_w, AT(wi, j * n_w), vr + r * n_w, AT(vi, r * n_w));
         }
     }
     SYNC;
@@ -196,9 +196,9 @@ FUNCTION void svd_results(REAL *part, bool good, REAL scale, int m, int n, int k
         svd_fill(n * n_w, not_a_number(), vr, vi);
         return;
     }
-    TEAMS(j, n) {
+    SUBWARPS(j, n) {
         const int x = j < n ? j * m : 0;
-        team_products(part, j < n ? m : 0, gr + x, AT(gi, x), gr + x, AT(gi, x), product);
+        subwarp_products(part, j < n ? m : 0, gr + x, AT(gi, x), gr + x, AT(gi, x), product);
         if (j < n && IS_FIRST_LANE)
             length[j] = ROOT(product[0]);
     }
@@ -220,7 +220,7 @@ FUNCTION void svd_results(REAL *part, bool good, REAL scale, int m, int n, int k
 #ifndef ON_CPU
 extern "C" __global__ void svd(int count, int m, int n, int k, int n_w, REAL *g, REAL *w, REAL *s, REAL *u, REAL *v, REAL *room)
 {
-    __shared__ REAL part[TEAM_THREADS];
+    __shared__ REAL part[BLOCK_THREADS];
     __shared__ int moved;
     const long long b = blockIdx.x;
     g += b * PLANES * m * n;

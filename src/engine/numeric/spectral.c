@@ -151,7 +151,7 @@ static int64_t stack_size(const ig_array *planes)
 }
 
 static int call_kernel(const library_kernel *kernels, const char *name, ig_array *planes,
-                       int64_t teams, const ig_arg *args, int n_args, const int64_t *number,
+                       int64_t subwarps, const ig_arg *args, int n_args, const int64_t *number,
                        ig_array **out)
 {
     static const char *const defines[FLOAT_KINDS][3] = {{"REAL=float", "F64=0", "COMPLEX=0"},
@@ -167,7 +167,7 @@ static int call_kernel(const library_kernel *kernels, const char *name, ig_array
         .args = args,
         .n_args = n_args,
         .grid = {(uint32_t)stack_size(planes), 1, 1},
-        .block = {(uint32_t)(least(teams * LANES, THREADS_MOST) + 31) / 32 * 32, 1, 1}};
+        .block = {(uint32_t)(least(subwarps * LANES, THREADS_MOST) + 31) / 32 * 32, 1, 1}};
     if (stack_size(planes) > INT32_MAX) {
         ig_fail(IG_ERR_SHAPE, "%s: a stack has at most 2^31 - 1 matrices", name);
         return 0;

@@ -1,8 +1,7 @@
-/* The loops of kernels/team.cuh for the CPU, with the same bits: one thread takes a matrix, and the lanes of a team are a
- * register. Included by spectral.inc only, after REAL and
- * COMPLEX. */
-#ifndef LANES_TEAM_H
-#define LANES_TEAM_H
+/* The loops of kernels/subwarp.cuh for the CPU, with the same bits: one thread takes a matrix, and the lanes of a
+ * subwarp are a register. Included by spectral.inc only, after REAL and COMPLEX. */
+#ifndef LANES_SUBWARP_H
+#define LANES_SUBWARP_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -21,7 +20,7 @@ enum { LANES = 8, PLANES = COMPLEX ? 2 : 1 };
 #define RAISE(flag) (*(flag) = 1)
 #define AT(x, offset) (COMPLEX ? (x) + (offset) : (x))
 #define BLOCK(i, n) for (int i = 0; i < (n); i++)
-#define TEAMS(p, count) for (int p = 0; p < (count); p++)
+#define SUBWARPS(p, count) for (int p = 0; p < (count); p++)
 #define EACH_LANE(i, n) for (int i = 0; i < (n); i++)
 
 #if F64
@@ -30,7 +29,7 @@ enum { LANES = 8, PLANES = COMPLEX ? 2 : 1 };
 #define LARGEST 3.4028234663852886e38f
 #endif
 
-/* The lanes of a team, and as many of them as a register has. */
+/* The lanes of a subwarp, and as many of them as a register has. */
 typedef REAL wide __attribute__((vector_size(8 * sizeof(REAL))));
 typedef wide wide_memory __attribute__((aligned(sizeof(REAL)), may_alias));
 #define WIDE(at) (*(wide_memory *)(at))
@@ -65,7 +64,7 @@ FUNCTION void few_of(REAL *to, int n, const REAL *from)
 #define LANE_ADD(sum, i, x) sum[(i) % LANES] += (x)
 #define LANE_TOTAL(part, sum) ((void)(part), TOTAL(sum))
 
-/* The total of a team's sums, in the order of TOTAL. */
+/* The total of a subwarp's sums, in the order of TOTAL. */
 FUNCTION REAL unit_total(const unit *p)
 {
     typedef REAL two __attribute__((vector_size(2 * sizeof(REAL))));
@@ -95,9 +94,9 @@ FUNCTION void fill_up(REAL *ends, int n, int i, const REAL **re, const REAL **im
     }
 }
 
-FUNCTION __attribute__((always_inline)) void team_products(REAL *part, int n, const REAL *xr,
-                                                           const REAL *xi, const REAL *yr,
-                                                           const REAL *yi, REAL *out)
+FUNCTION __attribute__((always_inline)) void subwarp_products(REAL *part, int n, const REAL *xr,
+                                                              const REAL *xi, const REAL *yr,
+                                                              const REAL *yi, REAL *out)
 {
     unit xx[UNITS] = {{0}}, yy[UNITS] = {{0}}, re[UNITS] = {{0}}, im[UNITS] = {{0}};
     REAL end[4][LANES];
@@ -129,8 +128,8 @@ FUNCTION __attribute__((always_inline)) void team_products(REAL *part, int n, co
     out[3] = COMPLEX ? unit_total(im) : 0;
 }
 
-FUNCTION void team_dot(REAL *part, int n, bool plain, const REAL *xr, const REAL *xi,
-                       const REAL *yr, const REAL *yi, REAL *out)
+FUNCTION void subwarp_dot(REAL *part, int n, bool plain, const REAL *xr, const REAL *xi,
+                          const REAL *yr, const REAL *yi, REAL *out)
 {
     unit re[UNITS] = {{0}}, im[UNITS] = {{0}};
     const REAL sign = plain ? -1 : 1;
@@ -215,7 +214,7 @@ FUNCTION REAL block_largest(REAL *part, int n, const REAL *xr, const REAL *xi)
     return good ? most : -1;
 }
 
-FUNCTION void team_turn(int n, const turn t, REAL *xr, REAL *xi, REAL *yr, REAL *yi)
+FUNCTION void subwarp_turn(int n, const turn t, REAL *xr, REAL *xi, REAL *yr, REAL *yi)
 {
     int i = 0;
     for (; i + UNIT <= n; i += UNIT) {

@@ -1,10 +1,10 @@
-/* Loops of kernels that take one matrix in a block, for spectral.cuh and the kernels that include it. A team of LANES
+/* Loops of kernels that take one matrix in a block, for spectral.cuh and the kernels that include it. A subwarp of LANES
  * threads takes a row. The order of each sum is fixed by LANES alone, so the size of the block changes no bit, and
- * src/engine/numeric/team.h has the same loops for the CPU. All threads of a block call the functions. */
-#ifndef TEAM_CUH
-#define TEAM_CUH
+ * src/engine/backend/cpu/lanes/subwarp.h has the same loops for the CPU. All threads of a block call the functions. */
+#ifndef SUBWARP_CUH
+#define SUBWARP_CUH
 
-enum { LANES = 8, TEAM_THREADS = 256, PLANES = COMPLEX ? 2 : 1 };
+enum { LANES = 8, BLOCK_THREADS = 256, PLANES = COMPLEX ? 2 : 1 };
 
 #if F64
 #define LARGEST 1.7976931348623157e308
@@ -19,23 +19,23 @@ enum { LANES = 8, TEAM_THREADS = 256, PLANES = COMPLEX ? 2 : 1 };
 #define RAISE(flag) atomicExch(flag, 1)
 /* The part of an array at an offset; real matrices have no imaginary parts. */
 #define AT(x, offset) (COMPLEX ? (x) + (offset) : (x))
-#define TEAM_COUNT ((int)blockDim.x / LANES)
+#define SUBWARP_COUNT ((int)blockDim.x / LANES)
 
 /* Each i of n, by some thread. */
 #define BLOCK(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)
-/* Each p of count, by some team; p may be too large at the end, and then the team must do nothing but call. */
-#define TEAMS(p, count) \
-    for (int p##_from = 0, p = threadIdx.x / LANES; p##_from < (count); p##_from += TEAM_COUNT, p += TEAM_COUNT)
-/* Each i of n, by the lanes of a team. */
+/* Each p of count, by some subwarp; p may be too large at the end, and then the subwarp must do nothing but call. */
+#define SUBWARPS(p, count) \
+    for (int p##_from = 0, p = threadIdx.x / LANES; p##_from < (count); p##_from += SUBWARP_COUNT, p += SUBWARP_COUNT)
+/* Each i of n, by the lanes of a subwarp. */
 #define EACH_LANE(i, n) for (int i = threadIdx.x % LANES; i < (n); i += LANES)
 #define IS_FIRST_LANE (threadIdx.x % LANES == 0)
 
-/* A sum by the lanes of a team: each adds its terms, and the total goes to all. */
+/* A sum by the lanes of a subwarp: each adds its terms, and the total goes to all. */
 #define LANE_SUM(sum) REAL sum = 0
 #define LANE_ADD(sum, i, x) sum += (x)
-#define LANE_TOTAL(part, sum) team_total(part, sum)
+#define LANE_TOTAL(part, sum) subwarp_total(part, sum)
 
-static __device__ REAL team_total(REAL *part, REAL own)
+static __device__ REAL subwarp_total(REAL *part, REAL own)
 {
     part[threadIdx.x] = own;
     __syncthreads();
@@ -46,7 +46,7 @@ static __device__ REAL team_total(REAL *part, REAL own)
 }
 
 /* The squares of x and y, summed, and x^H y: out[0], out[1], out[2] + i out[3]. */
-static __device__ void team_products(REAL *part, int n, const REAL *xr, const REAL *xi, const REAL *yr, const REAL *yi,
+static __device__ void subwarp_products(REAL *part, int n, const REAL *xr, const REAL *xi, const REAL *yr, const REAL *yi,
                                      REAL *out)
 {
     REAL xx = 0, yy = 0, re = 0, im = 0;
@@ -62,14 +62,14 @@ static __device__ void team_products(REAL *part, int n, const REAL *xr, const RE
             im -= xi[i] * yr[i];
         }
     }
-    out[0] = team_total(part, xx);
-    out[1] = team_total(part, yy);
-    out[2] = team_total(part, re);
-    out[3] = COMPLEX ? team_total(part, im) : 0;
+    out[0] = subwarp_total(part, xx);
+    out[1] = subwarp_total(part, yy);
+    out[2] = subwarp_total(part, re);
+    out[3] = COMPLEX ? subwarp_total(part, im) : 0;
 }
 
 /* x^H y, or x^T y if plain: out[0] + i out[1]. */
-static __device__ void team_dot(REAL *part, int n, bool plain, const REAL *xr, const REAL *xi, const REAL *yr,
+static __device__ void subwarp_dot(REAL *part, int n, bool plain, const REAL *xr, const REAL *xi, const REAL *yr,
                                 const REAL *yi, REAL *out)
 {
     REAL re = 0, im = 0;
@@ -82,8 +82,8 @@ static __device__ void team_dot(REAL *part, int n, bool plain, const REAL *xr, c
             im -= sign * xi[i] * yr[i];
         }
     }
-    out[0] = team_total(part, re);
-    out[1] = COMPLEX ? team_total(part, im) : 0;
+    out[0] = subwarp_total(part, re);
+    out[1] = COMPLEX ? subwarp_total(part, im) : 0;
 }
 
 /* The largest magnitude, or a negative number if one is not finite. room has a number for each thread. */
@@ -113,7 +113,7 @@ struct turn {
     REAL a, b, c, d, re, im;
 };
 
-static __device__ void team_turn(int n, const turn t, REAL *xr, REAL *xi, REAL *yr, REAL *yi)
+static __device__ void subwarp_turn(int n, const turn t, REAL *xr, REAL *xi, REAL *yr, REAL *yi)
 {
     EACH_LANE(i, n) {
         const REAL x = xr[i], y = COMPLEX ? yr[i] * t.re - yi[i] * t.im : yr[i] * t.re;
