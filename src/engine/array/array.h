@@ -209,15 +209,15 @@ enum { INPUTS_FEW = 5 };
 
 struct ig_array {
     atomic_int refs;
-    uint8_t dtype;    /* ig_dtype */
-    bool weak;        /* a scalar without a fixed dtype */
-    bool is_key;      /* made by key, split_key or fold_in */
-    bool is_number;   /* a root made by array_number */
-    bool is_fixed;    /* a number that no caller can hold; it needs no gradient */
-    bool crosses;     /* a to_device node, or computed from one */
-    bool keeps_order; /* of a root: see ops/order.h */
-    uint16_t op;      /* row of ops.def that made it, or ARRAY_DATA */
-    uint16_t level;   /* number of open scopes when it was made */
+    uint8_t dtype;     /* ig_dtype */
+    bool weak;         /* a scalar without a fixed dtype */
+    bool is_key;       /* made by key, split_key or fold_in */
+    bool is_number;    /* a root made by array_number */
+    bool is_fixed;     /* a number that no caller can hold; it needs no gradient */
+    bool crosses;      /* a to_device node, or computed from one */
+    bool keeps_layout; /* of a root: see ops/layout.h */
+    uint16_t op;       /* row of ops.def that made it, or ARRAY_DATA */
+    uint16_t level;    /* number of open scopes when it was made */
     int n_in;
     view view;
     struct ig_array *root;

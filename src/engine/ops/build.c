@@ -4,7 +4,7 @@
 #include "engine/ops/builders.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
-#include "engine/ops/order.h"
+#include "engine/ops/layout.h"
 #include <math.h>
 #include <string.h>
 
@@ -227,7 +227,7 @@ static ig_array *map_in_order(op_id op, ig_dtype dtype, const int *axes, ig_arra
             return NULL;
         like = x[i]->is_number ? like : in[i];
     }
-    return order_back(array_node(op, dtype, like->view.ndim, like->view.shape, in, n, NULL), axes);
+    return layout_back(array_node(op, dtype, like->view.ndim, like->view.shape, in, n, NULL), axes);
 }
 
 /* A map node of inputs that have the shape, apart from numbers. */
@@ -236,7 +236,7 @@ static ig_array *map_node(op_id op, ig_dtype dtype, int ndim, const int64_t *sha
 {
     int axes[IG_MAX_NDIM];
     for (int i = 0; i < n; i++)
-        if (x[i]->root->keeps_order && order_kept(x[i], axes))
+        if (x[i]->root->keeps_layout && layout_kept(x[i], axes))
             return map_in_order(op, dtype, axes, x, n);
     return array_node(op, dtype, ndim, shape, x, n, NULL);
 }

@@ -6,7 +6,7 @@
 #include "engine/ops/grad.h"
 #include "engine/ops/index.h"
 #include "engine/ops/native.h"
-#include "engine/ops/order.h"
+#include "engine/ops/layout.h"
 #include "engine/ops/window.h"
 #include <string.h>
 
@@ -356,7 +356,7 @@ static ig_array *native_node(const conv *c, const node_native *n)
         native_apply(n, in, v[NUMBER_BIAS] ? 3 : 2, &(native_shape){n->dtype, 4, shape[last], 0}, 1,
                      pull_native, &y) != IG_OK)
         return NULL;
-    y = last ? order_back(y, channels_last) : y;
+    y = last ? layout_back(y, channels_last) : y;
     return v[NUMBER_BIAS] ? y : with_bias(c, y);
 }
 

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
-#include "engine/ops/order.h"
+#include "engine/ops/layout.h"
 #include <string.h>
 
 /* ---- assemblies ---- */
@@ -78,7 +78,7 @@ static ig_array *join_in_order(op_id op, ig_array *const *x, int n, int axis, co
     int axes[IG_MAX_NDIM], at = 0;
     int64_t ordered[IG_MAX_NDIM];
     const int ndim = x[0]->view.ndim;
-    ig_array **in = order_kept(x[0], axes) ? memory_get((size_t)n * sizeof *in) : NULL;
+    ig_array **in = layout_kept(x[0], axes) ? memory_get((size_t)n * sizeof *in) : NULL;
     if (!in)
         return NULL;
     bool fine = true;
@@ -88,7 +88,7 @@ static ig_array *join_in_order(op_id op, ig_array *const *x, int n, int axis, co
         ordered[i] = shape[axes[i]];
         at = axes[i] == axis ? i : at;
     }
-    ig_array *y = fine ? order_back(join(op, in, n, at, ndim, ordered), axes) : NULL;
+    ig_array *y = fine ? layout_back(join(op, in, n, at, ndim, ordered), axes) : NULL;
     memory_free(in);
     return y;
 }

@@ -2,7 +2,7 @@
  * for f64) and divided once by the number of elements that count. */
 #include "base/error.h"
 #include "engine/ops/index.h"
-#include "engine/ops/order.h"
+#include "engine/ops/layout.h"
 #include "engine/ops/window.h"
 
 /* The arguments kernel_size, stride and padding, which all sliding pools have. */
@@ -48,12 +48,12 @@ static ig_array *pool_fold(ig_array *x, ig_array *seen, const windows *w,
                            ig_array *(*fold)(ig_array *seen, ig_ints axes))
 {
     int axes[IG_MAX_NDIM];
-    if (!seen || !order_kept(x, axes))
+    if (!seen || !layout_kept(x, axes))
         return seen ? fold(seen, kernel_axes(w)) : NULL;
     const int n = 2 + w->n;
     for (int i = 0; i < w->n; i++)
         axes[n + i] = n + i;
-    return order_back(fold(build_permute(OP_permute_dims, seen, axes), kernel_axes(w)), axes);
+    return layout_back(fold(build_permute(OP_permute_dims, seen, axes), kernel_axes(w)), axes);
 }
 
 /* ---- the largest element ---- */

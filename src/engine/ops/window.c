@@ -1,6 +1,6 @@
 /* Windows over spatial axes: checks and counts them, and makes their views. See window.h. */
 #include "base/error.h"
-#include "engine/ops/order.h"
+#include "engine/ops/layout.h"
 #include "engine/ops/window.h"
 #include <math.h>
 #include <string.h>
@@ -103,13 +103,13 @@ ig_array *window_pad_with(ig_array *x, const windows *w, ig_array *border)
     if (!any)
         return x;
     int axes[IG_MAX_NDIM];
-    if (!order_kept(x, axes))
+    if (!layout_kept(x, axes))
         return ig_pad(x, (ig_ints){width, 4 + 2 * w->n}, "constant", border);
     int64_t ordered[2 * (2 + WINDOW_AXES_MOST)];
     for (int i = 0; i < 2 + w->n; i++)
         memcpy(&ordered[2 * i], &width[2 * axes[i]], 2 * sizeof *ordered);
     x = build_permute(OP_permute_dims, x, axes);
-    return order_back(ig_pad(x, (ig_ints){ordered, 4 + 2 * w->n}, "constant", border), axes);
+    return layout_back(ig_pad(x, (ig_ints){ordered, 4 + 2 * w->n}, "constant", border), axes);
 }
 
 ig_array *window_pad(ig_array *x, const windows *w, window_border border)

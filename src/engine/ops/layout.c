@@ -1,10 +1,10 @@
 /* Results in the order of memory of their inputs; see order.h. */
-#include "engine/ops/order.h"
+#include "engine/ops/layout.h"
 
-bool order_kept(const ig_array *x, int *axes)
+bool layout_kept(const ig_array *x, int *axes)
 {
     const view *v = &x->view, *root = &x->root->view;
-    if (!x->root->keeps_order || v->offset || v->ndim != root->ndim ||
+    if (!x->root->keeps_layout || v->offset || v->ndim != root->ndim ||
         view_size(v) != view_size(root) || view_is_contiguous(v))
         return false;
     unsigned used = 0;
@@ -21,12 +21,12 @@ bool order_kept(const ig_array *x, int *axes)
     return true;
 }
 
-ig_array *order_back(ig_array *y, const int *axes)
+ig_array *layout_back(ig_array *y, const int *axes)
 {
     int back[IG_MAX_NDIM];
     if (!y)
         return NULL;
-    y->root->keeps_order = true;
+    y->root->keeps_layout = true;
     for (int i = 0; i < y->view.ndim; i++)
         back[axes[i]] = i;
     return build_permute(OP_permute_dims, y, back);
