@@ -99,7 +99,7 @@ void cuda_note(cuda_device *d, CUresult status, const char *what);
 extern const pool_driver cuda_pool;
 extern const struct driver cuda_driver;
 
-/* Memory and streams of other libraries (share.c). */
+/* Memory and streams of other libraries (interop.c). */
 extern const backend_share cuda_shared;
 
 /* Copies that overlap launches (stream.c). */
