@@ -137,8 +137,8 @@ static int block_counts(const stage *s, int64_t *count)
 static void add_steps_along(stage *s, int64_t all, int64_t n, int64_t inner, box *want, box *before,
                             double *reads)
 {
-    enum { FEW = 6 };
-    const int64_t moves = all / n * (n - 1), looked = moves < FEW ? moves : FEW;
+    enum { SAMPLES_MOST = 6 };
+    const int64_t moves = all / n * (n - 1), looked = moves < SAMPLES_MOST ? moves : SAMPLES_MOST;
     for (int64_t k = 0, at = 0; k < looked; k++) {
         at = looked == moves ? at + 1 : sample(k + 1, all);
         at += at % n == 0;
@@ -218,12 +218,12 @@ static uint64_t cut_bytes(const stage *s)
 
 copy_to stage_copies(const block_plan *p, const stage *s, const step *from)
 {
-    enum { FEW = 4 }; /* blocks */
-    const uint64_t bytes = root_bytes(from->root), block = plan_block_bytes(p->limit / FEW);
+    enum { BLOCKS_MOST = 4 };
+    const uint64_t bytes = root_bytes(from->root), block = plan_block_bytes(p->limit / BLOCKS_MOST);
     if (from->kind != STEP_SOURCE || from->source != from->root->attr.source ||
         s->root[0] == from->root)
         return COPY_NOT;
-    if (bytes <= block * FEW && bytes <= p->limit / 8)
+    if (bytes <= block * BLOCKS_MOST && bytes <= p->limit / 8)
         return from->read / 2 > bytes ? COPY_TO_MEMORY : COPY_NOT;
     /* Parts of a mapped file are in one piece already. */
     return !from->source->data && from->read / 2 > bytes + from->exact / 2 ? COPY_TO_FILE

@@ -51,13 +51,13 @@ static ig_status try_way(const block_plan *p, stage *s, stage_kind kind, bool al
 /* True if steps that are split may read less, and are not many more. */
 static ig_status may_split(const block_plan *p, stage *s, bool *splits)
 {
-    enum { FEW = 8 };
+    enum { MORE_STEPS_MOST = 8 };
     s->split = false;
     TRY(start_stage(p, s, STAGE_TILES));
     const int n = s->work.n;
     s->split = true;
     TRY(start_stage(p, s, STAGE_TILES));
-    *splits = s->work.n <= 2 * n + FEW && steps_are_split(&s->work);
+    *splits = s->work.n <= 2 * n + MORE_STEPS_MOST && steps_are_split(&s->work);
     return IG_OK;
 }
 

@@ -579,12 +579,12 @@ static ig_status collect(fuser *f, fusion *out)
  * columns. */
 static bool is_broadcast(const ig_array *x, int j)
 {
-    enum { FEW = 8 };
+    enum { REPEATS_LEAST = 8 };
     const ig_array *y = x->in[j];
     int64_t different = 1;
     for (int i = 0; i < y->view.ndim; i++)
         different *= y->view.stride[i] ? y->view.shape[i] : 1;
-    return different <= view_size(&x->view) / FEW;
+    return different <= view_size(&x->view) / REPEATS_LEAST;
 }
 
 /* True if map node x is one cheap step from at most one array, such as the difference of a row from its

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { WIDE = 128, FEW = 12 /* columns that are worth a product */ };
+enum { WIDE = 128, PRODUCT_COLUMNS_LEAST = 12 };
 
 typedef struct cholesky_run {
     dense d;
@@ -179,7 +179,7 @@ ig_status dense_cholesky(const dense *d, int64_t n, dense_at a, dense_at l)
     const int64_t mr = d->gemm->mr, nr = d->gemm->nr, few = WIDE / 4 / mr * mr;
     r.few = few > mr ? few : mr;
     r.columns = (r.chunk + nr - 1) / nr * nr;
-    r.step = nr < FEW ? 2 * nr : nr;
+    r.step = nr < PRODUCT_COLUMNS_LEAST ? 2 * nr : nr;
     if (n > r.wide) {
         const int64_t a_bytes = dense_bytes(d, DENSE_A, n, r.wide),
                       b_bytes = dense_bytes(d, DENSE_B, n, r.wide);

@@ -61,7 +61,7 @@ typedef struct symbol {
     uint32_t bytes;         /* 0: merged into another */
 } symbol;
 
-enum { FEW = 32 }; /* symbols */
+enum { SCANNED_MOST = 32 }; /* symbols; more are kept in a heap */
 
 /* A possible merge: of a symbol and the next one. */
 typedef struct candidate {
@@ -259,7 +259,7 @@ void bpe_split(const subword_model *m, const unsigned char *word, size_t bytes, 
         return;
     w.heap = (candidate *)(w.symbols + bytes + 1);
     symbols_make(&w, word, bytes, &out->unknown);
-    if (w.n <= FEW)
+    if (w.n <= SCANNED_MOST)
         merge_few(&w);
     else
         merge_many(&w);

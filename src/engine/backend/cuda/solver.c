@@ -24,8 +24,8 @@ static const int least_size[NATIVE_KINDS] = {
     [NATIVE_CHOLESKY] = 256, [NATIVE_LU] = 256,  [NATIVE_TRIANGULAR] = 512,
     [NATIVE_QR] = 256,       [NATIVE_EIGH] = 96, [NATIVE_SVD] = 128,
 };
-/* The same for stacks of more than FEW matrices. */
-enum { FEW = 2, LEAST_OF_STACK = 1024 };
+/* The same for stacks of more than SINGLES_MOST matrices. */
+enum { SINGLES_MOST = 2, LEAST_OF_STACK = 1024 };
 
 typedef struct solver_state {
     cusolverDnHandle_t handle;
@@ -354,7 +354,7 @@ static bool is_faster(const node_native *n)
     const int64_t *v = n->number;
     const int64_t size =
         n->kind == NATIVE_TRIANGULAR ? v[WHOLE_ROWS] : least(v[WHOLE_ROWS], v[WHOLE_COLUMNS]);
-    return size >= (v[WHOLE_COUNT] > FEW ? LEAST_OF_STACK : least_size[n->kind]);
+    return size >= (v[WHOLE_COUNT] > SINGLES_MOST ? LEAST_OF_STACK : least_size[n->kind]);
 }
 
 bool solver_offers(cuda_device *d, const node_native *n)

@@ -116,8 +116,8 @@ static bool is_small(const contraction *c)
  * be read in place; -1 if there is none. The sums have the same bits either way. */
 static int thin_side(const contraction *c, int64_t rows, int64_t columns)
 {
-    /* More than FEW rows pay only if the other side has long contiguous rows. */
-    enum { FEW = 4, LONG = 128 };
+    /* More than ROWS_MOST rows pay only if the other side has long contiguous rows. */
+    enum { ROWS_MOST = 4, LONG = 128 };
     const int side = rows <= columns ? 0 : 1;
     const int64_t few = side == 0 ? rows : columns;
     const axis_group *row = &c->row[!side];
@@ -125,8 +125,8 @@ static int thin_side(const contraction *c, int64_t rows, int64_t columns)
         return -1;
     if (axis_group_is_contiguous(&c->k[!side]))
         return few <= c->kernel->thin_along ? side : -1;
-    const bool fits =
-        few <= FEW || (axis_group_is_contiguous(row) && row->ndim > 0 && row->shape[0] >= LONG);
+    const bool fits = few <= ROWS_MOST ||
+                      (axis_group_is_contiguous(row) && row->ndim > 0 && row->shape[0] >= LONG);
     return fits && few <= c->kernel->thin_beside && axis_group_ends_contiguous(row) ? side : -1;
 }
 
@@ -150,9 +150,9 @@ static ig_dtype sum_lane(const program *p)
  * writes all sums, which is faster in compact scratch. */
 static int result_of(const contraction *c, const tape *post)
 {
-    enum { FEW = 4 };
+    enum { K_BLOCKS_MOST = 4 };
     const tape_inst *in = post->inst;
-    if (c->kc.parts > FEW || post->n_inst != 2 || in[0].code != TAPE_CORE ||
+    if (c->kc.parts > K_BLOCKS_MOST || post->n_inst != 2 || in[0].code != TAPE_CORE ||
         in[1].code != TAPE_STORE || (!c->small && c->p->extent[2] < c->kernel->nr) ||
         c->p->extent[3] == 0)
         return -1;

@@ -98,14 +98,14 @@ typedef struct packing {
 /* Packs one block of k of some rows. */
 static void packing_task(void *context, int64_t task, int worker)
 {
-    enum { FEW = 256 };
+    enum { PACKED_MOST = 256 };
     const packing *j = context;
     const contraction *c = j->c;
     const int64_t block = task / j->rows.parts, part = task % j->rows.parts;
     const int64_t k = cut_length(&c->kc, block), n = cut_length(&j->rows, part);
     const int64_t first = part * j->rows.size;
     const bool runs = c->runs[j->side];
-    int64_t row[FEW], point[GEMM_KC_MOST];
+    int64_t row[PACKED_MOST], point[GEMM_KC_MOST];
     (void)worker;
     axis_group_offsets(&c->row[j->side], first, n, row);
     axis_group_offsets(&c->k[j->side], block * c->kc.size, runs ? 1 : k, point);
@@ -116,7 +116,7 @@ static void packing_task(void *context, int64_t task, int worker)
 
 static void pack_all(const contraction *c, int side, const char *from, char *to)
 {
-    enum { TASK_ROWS = 128 }; /* one more panel must not exceed FEW */
+    enum { TASK_ROWS = 128 }; /* one more panel must not exceed PACKED_MOST */
     const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
     packing j = {c, side, from, to, cut_at_most(rows_of(c, side), TASK_ROWS, width)};
     pool_run(c->kc.parts * j.rows.parts, packing_task, &j);

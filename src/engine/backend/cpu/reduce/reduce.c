@@ -350,8 +350,8 @@ static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void
 /* True if columns are best summed one by one: a lane has few values, or all values are in a cache. */
 static bool is_small(const program *p, int64_t len, int64_t lane)
 {
-    enum { FEW = 2 * FOLD_LANES, CACHED = 1 << 19 };
-    return len <= FEW || p->outer * p->inner * lane <= CACHED;
+    enum { VALUES_MOST = 2 * FOLD_LANES, CACHED = 1 << 19 };
+    return len <= VALUES_MOST || p->outer * p->inner * lane <= CACHED;
 }
 
 /* leaf_across without the tape: rows are read in place, several rows of a lane at once. If rows are
