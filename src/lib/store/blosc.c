@@ -1,11 +1,10 @@
 /* The codec blosc, by libblosc, which is found at run time. */
 #include "lib/store/codec.h"
-#include "lib/store/library.h"
 
 #include "base/error.h"
+#include "base/library.h"
 
 #include <limits.h>
-#include <pthread.h>
 
 enum { OVERHEAD = 16, HEADER_BYTES = 16 }; /* blosc.h */
 
@@ -18,14 +17,13 @@ static struct {
 
 static bool blosc_find(void)
 {
-    static const char *const files[] = {"libblosc.so.1", "libblosc.1.dylib",
-                                        "/opt/homebrew/lib/libblosc.1.dylib", NULL};
+    static const char *const files[] = {"libblosc.so.1", "libblosc.1.dylib", NULL};
     static const library_function functions[] = {{"blosc_compress_ctx", &library.compress},
                                                  {"blosc_decompress_ctx", &library.decompress},
-                                                 {"blosc_cbuffer_validate", &library.validate}};
-    static store_library wanted = {files, functions, sizeof functions / sizeof *functions, false,
-                                   false};
-    return store_library_has(&wanted);
+                                                 {"blosc_cbuffer_validate", &library.validate},
+                                                 {NULL, NULL}};
+    static library_file wanted = {.files = files, .functions = functions};
+    return library_there(&wanted);
 }
 
 static size_t blosc_most(size_t bytes) { return bytes + OVERHEAD; }

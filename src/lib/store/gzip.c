@@ -1,13 +1,12 @@
 /* The codecs gzip and zlib, by zlib, which is found at run time. Without it, streams of one member are still read, by
  * base/inflate. */
 #include "lib/store/codec.h"
-#include "lib/store/library.h"
 
 #include "base/error.h"
 #include "base/inflate.h"
+#include "base/library.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <string.h>
 
 /* Values of zlib.h. */
@@ -62,10 +61,9 @@ static bool zlib_find(void)
         {"inflateInit2_", &library.inflate_begin}, {"inflate", &library.inflate},
         {"inflateReset", &library.inflate_reset},  {"inflateEnd", &library.inflate_end},
         {"deflateInit2_", &library.deflate_begin}, {"deflate", &library.deflate},
-        {"deflateEnd", &library.deflate_end}};
-    static store_library wanted = {files, functions, sizeof functions / sizeof *functions, false,
-                                   false};
-    return store_library_has(&wanted);
+        {"deflateEnd", &library.deflate_end},      {NULL, NULL}};
+    static library_file wanted = {.files = files, .functions = functions};
+    return library_there(&wanted);
 }
 
 static bool always(void) { return true; }

@@ -1,8 +1,8 @@
 /* Objects on servers: see remote.h. */
 #include "lib/store/remote.h"
-#include "lib/store/library.h"
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -54,7 +54,6 @@ enum {
 };
 
 static struct {
-    bool found;
     int (*begin)(long flags);
     void *(*handle_new)(void);
     void (*handle_reset)(void *handle);
@@ -79,25 +78,20 @@ struct remote {
     int n_kept;
 };
 
-static void find_library(void)
+static bool library_begin(void) { return curl.begin(GLOBAL_ALL) == 0; }
+
+static bool curl_there(void)
 {
     static const char *const files[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.4.dylib",
                                         "/usr/lib/libcurl.4.dylib", NULL};
-    const library_function functions[] = {
-        {"curl_global_init", &curl.begin},       {"curl_easy_init", &curl.handle_new},
-        {"curl_easy_reset", &curl.handle_reset}, {"curl_easy_cleanup", &curl.handle_free},
-        {"curl_easy_setopt", &curl.set},         {"curl_easy_perform", &curl.perform},
-        {"curl_easy_strerror", &curl.error},     {"curl_slist_append", &curl.list_add},
-        {"curl_slist_free_all", &curl.list_free}};
-    curl.found = store_library_find(files, functions, sizeof functions / sizeof *functions) &&
-                 curl.begin(GLOBAL_ALL) == 0;
-}
-
-static bool library_there(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_library);
-    return curl.found;
+    static const library_function functions[] = {
+        {"curl_global_init", &curl.begin},        {"curl_easy_init", &curl.handle_new},
+        {"curl_easy_reset", &curl.handle_reset},  {"curl_easy_cleanup", &curl.handle_free},
+        {"curl_easy_setopt", &curl.set},          {"curl_easy_perform", &curl.perform},
+        {"curl_easy_strerror", &curl.error},      {"curl_slist_append", &curl.list_add},
+        {"curl_slist_free_all", &curl.list_free}, {NULL, NULL}};
+    static library_file wanted = {.files = files, .functions = functions, .begin = library_begin};
+    return library_there(&wanted);
 }
 
 bool remote_is_address(const char *path)
@@ -147,7 +141,7 @@ remote *remote_open(const char *path)
     char shown[IO_SHOWN_BYTES];
     text address = {0};
     io_show(path, shown);
-    if (!library_there())
+    if (!curl_there())
         FAIL_NULL(IG_ERR_UNSUPPORTED,
                   "load '%s': addresses need libcurl, which is not installed; install it", shown);
     remote *r = memory_new(sizeof *r);

@@ -1,8 +1,8 @@
 /* The codec zstd, by libzstd, which is found at run time. Contexts are kept for the next chunk. */
 #include "lib/store/codec.h"
-#include "lib/store/library.h"
 
 #include "base/error.h"
+#include "base/library.h"
 
 #include <pthread.h>
 
@@ -35,17 +35,15 @@ static struct {
 
 static bool zstd_find(void)
 {
-    static const char *const files[] = {"libzstd.so.1", "libzstd.1.dylib",
-                                        "/opt/homebrew/lib/libzstd.1.dylib", NULL};
+    static const char *const files[] = {"libzstd.so.1", "libzstd.1.dylib", NULL};
     static const library_function functions[] = {
         {"ZSTD_createDCtx", &library.decoder_new},    {"ZSTD_freeDCtx", &library.decoder_free},
         {"ZSTD_decompressDCtx", &library.decompress}, {"ZSTD_createCCtx", &library.encoder_new},
         {"ZSTD_freeCCtx", &library.encoder_free},     {"ZSTD_CCtx_setParameter", &library.set},
         {"ZSTD_compress2", &library.compress},        {"ZSTD_isError", &library.is_error},
-        {"ZSTD_getErrorName", &library.error}};
-    static store_library wanted = {files, functions, sizeof functions / sizeof *functions, false,
-                                   false};
-    return store_library_has(&wanted);
+        {"ZSTD_getErrorName", &library.error},        {NULL, NULL}};
+    static library_file wanted = {.files = files, .functions = functions};
+    return library_there(&wanted);
 }
 
 /* Takes a context that is kept, or makes one; NULL if there is no memory. */

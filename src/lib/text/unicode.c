@@ -2,13 +2,11 @@
 #include "lib/text/unicode.h"
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/memory.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- utf8proc ------------------------------------------------------------------------------ */
 
@@ -33,40 +31,20 @@ static struct {
     bool (*grapheme_break)(int32_t a, int32_t b, int32_t *state);
 } lib;
 
-static bool loaded;
-
-static void load(void)
-{
-    static const char *const names[] = {"libutf8proc.so.3", "libutf8proc.so.2", "libutf8proc.so",
-                                        "libutf8proc.dylib"};
-    static const struct {
-        const char *name;
-        void *place;
-    } functions[] = {{"utf8proc_get_property", &lib.property},
-                     {"utf8proc_tolower", &lib.tolower},
-                     {"utf8proc_toupper", &lib.toupper},
-                     {"utf8proc_decompose_char", &lib.decompose},
-                     {"utf8proc_normalize_utf32", &lib.normalize},
-                     {"utf8proc_grapheme_break_stateful", &lib.grapheme_break}};
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *function = dlsym(library, functions[i].name);
-        if (!function)
-            return;
-        memcpy(functions[i].place, &function, sizeof function);
-    }
-    loaded = true;
-}
-
 ig_status unicode_load(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    if (!loaded)
+    static const char *const files[] = {"libutf8proc.so.3", "libutf8proc.so.2", "libutf8proc.so",
+                                        "libutf8proc.dylib", NULL};
+    static const library_function functions[] = {
+        {"utf8proc_get_property", &lib.property},
+        {"utf8proc_tolower", &lib.tolower},
+        {"utf8proc_toupper", &lib.toupper},
+        {"utf8proc_decompose_char", &lib.decompose},
+        {"utf8proc_normalize_utf32", &lib.normalize},
+        {"utf8proc_grapheme_break_stateful", &lib.grapheme_break},
+        {NULL, NULL}};
+    static library_file wanted = {.files = files, .functions = functions};
+    if (!library_there(&wanted))
         FAIL(IG_ERR_UNSUPPORTED,
              "tokenizers need the library utf8proc 2, which was not found; install it "
              "(Debian: apt-get install libutf8proc2, Fedora: utf8proc, macOS: brew install "
