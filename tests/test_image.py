@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Images that ig_load and ingot predict read: PNG of all color types, depths, filters and interlacing, by an encoder written here from
-the format's description; damaged ones; other formats by Pillow, where it is installed."""
+the format's description; damaged ones; JPEG; missing libraries; other formats by Pillow, where it is installed."""
 import os
 import struct
 import subprocess
@@ -117,19 +117,20 @@ def test_formats(folder):
 def test_damage(folder):
     palette = random.integers(0, 256, (4, 3)).astype("u1")
     good, _ = encode(17, 9, 3, 2, 0, palette, palette[:0, 0])
-    refusals = [("a cut file", good[:-20], "image is damaged"), ("a changed byte", good[:70] + b"\x7f" + good[71:], "checksum of a chunk"),
-                ("no pixels", good[:8] + chunk(b"IHDR", good[16:29]) + chunk(b"IEND", b""), "fewer pixels than its header says")]
+    refusals = [("a cut file", good[:-20], "image is damaged"), ("a changed byte", good[:70] + b"\x7f" + good[71:], "CRC error"),
+                ("no pixels", good[:8] + chunk(b"IHDR", good[16:29]) + chunk(b"IEND", b""), "image is damaged")]
     header = lambda w, h, d, c: good[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, d, c, 0, 0, 0)) + good[33:]
-    refusals += [("a header of a huge image", header(1 << 30, 1 << 30, 8, 6), "load"), ("no width", header(0, 9, 2, 3), "it has no pixels"),
-                 ("an unknown color type", header(17, 9, 2, 5), "color type"), ("more rows than there are", header(17, 10, 2, 3), "decompressed"),
-                 ("a color that the palette lacks", good.replace(chunk(b"PLTE", palette.tobytes()), chunk(b"PLTE", palette[:1].tobytes())), "not in the palette")]
+    refusals += [("a header of a huge image", header(1 << 30, 1 << 30, 8, 6), "load"), ("no width", header(0, 9, 2, 3), "Invalid IHDR data"),
+                 ("an unknown color type", header(17, 9, 2, 5), "Invalid IHDR data"), ("more rows than there are", header(17, 10, 2, 3), "Not enough image data"),
+                 ("far fewer pixels than the header says", header(8000, 8000, 2, 3), "fewer pixels than its header says"),
+                 ("a color that the palette lacks", good.replace(chunk(b"PLTE", palette.tobytes()), chunk(b"PLTE", palette[:1].tobytes())), "palette")]
     for name, content, part in refusals:
         got = load(folder, content)
         check(name, isinstance(got, str) and part in got, got)
 
 
 def test_other_formats(folder):
-    """Against another reader. JPEG has its bits."""
+    """Against another reader."""
     try:
         from PIL import Image
     except ImportError:
@@ -143,8 +144,6 @@ def test_other_formats(folder):
             Image.fromarray(x).convert(mode).save(path, **options)
             with open(path, "rb") as file:
                 got = load(folder, file.read())
-            if isinstance(got, str) and "libturbojpeg, which is not installed" in got:
-                return skip("progressive JPEG", "libturbojpeg is not installed")
             image = Image.open(path)
             want = np.asarray(image.convert("RGB") if suffix == "bmp" else image)
             check(f"{suffix} {options} {mode}", not isinstance(got, str) and got.shape == want.shape and (got == want).all(), got)
@@ -155,6 +154,32 @@ def test_other_formats(folder):
             got = load(folder, file.read())
         check(f"{suffix} {mode} is refused", isinstance(got, str) and part in got, got)
     return None
+
+
+def test_jpeg(folder):
+    """Pixels that libjpeg's default settings give, with colors of half the resolution."""
+    for name, shape, want in (("jpeg", (9, 11, 3), 3010053283), ("jpeg_gray", (9, 11), 75746890)):
+        with open(os.path.join("tests/fuzz/corpus/image", name), "rb") as file:
+            content = file.read()
+        got = load(folder, content)
+        check(f"the file {name}", not isinstance(got, str) and got.shape == shape and zlib.crc32(got.tobytes()) == want, got)
+        got = load(folder, content[:-len(content) // 3])
+        check(f"the file {name}, cut off", isinstance(got, str) and "the image is damaged" in got, got)
+
+
+def test_absent(folder):
+    """Libraries that are not there, because the first one of that name lacks their functions."""
+    lib = os.path.join(folder, "lib")
+    os.mkdir(lib)
+    for name in ("libpng16.so.16", "libturbojpeg.so.0"):
+        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-o", os.path.join(lib, name), "-x", "c", os.devnull], check=True)
+    for file, package in (("rgb", "libpng16-16"), ("jpeg", "libturbojpeg0")):
+        done = subprocess.run([INGOT, "eval", f"load('tests/fuzz/corpus/image/{file}')"], capture_output=True, text=True, check=False,
+                              env={**os.environ, "LD_LIBRARY_PATH": lib})
+        check(f"without {package}", done.returncode == 4 and f"install it (Debian: {package}" in done.stderr, done.stderr)
+    done = subprocess.run([INGOT, "eval", "shape(load('tests/fuzz/corpus/image/bmp'))"], capture_output=True, text=True, check=False,
+                          env={**os.environ, "LD_LIBRARY_PATH": lib})
+    check("BMP needs no library", done.returncode == 0, done.stderr)
 
 
 def test_predict(folder):
@@ -185,6 +210,8 @@ def main():
         test_formats(folder)
         test_damage(folder)
         test_other_formats(folder)
+        test_jpeg(folder)
+        test_absent(folder)
         test_predict(folder)
     finish()
 

@@ -20,9 +20,9 @@ extern "C" {
  * columns), or (rows,) if there is one column. Arrays of at most two dimensions can be written, with the shortest
  * digits that read back as the same number.
  *
- * Images: PNG, JPEG (progressive ones if libturbojpeg is installed), and BMP, PNM and TIFF that are not compressed. Gray
- * ones are (height, width), others (height, width, channels): RGB, RGBA, or gray and alpha; u8, or u16 for PNG with 16
- * bits.
+ * Images: PNG and JPEG, by libpng and libturbojpeg, which are found at run time, and BMP, PNM and TIFF that are not
+ * compressed. Gray ones are (height, width), others (height, width, channels): RGB, RGBA, or gray and alpha; u8, or u16
+ * for PNG with 16 bits.
  *
  * A file is written under a temporary name in the same folder and then renamed, so a failure leaves the old file
  * unchanged. */

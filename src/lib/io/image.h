@@ -44,8 +44,6 @@ ig_status pnm_decode(const image_source *in, image *out);
 ig_status png_decode(const image_source *in, image *out);
 ig_status tiff_decode(const image_source *in, image *out);
 ig_status jpeg_decode(const image_source *in, image *out);
-/* JPEG by libturbojpeg. IG_ERR_UNSUPPORTED, without an error, if it is not installed. */
-ig_status turbojpeg_decode(const image_source *in, image *out);
 
 static inline uint32_t image_big(const unsigned char *p)
 {
