@@ -373,13 +373,13 @@ bool json_open_array(json_reader *r) { return container_open(r, false); }
 /* Drops the keys of the innermost object, which has ended; fails if a key occurs twice. */
 static bool keys_close(json_reader *r)
 {
-    const size_t first = r->open[r->depth - 1].first_key, n = r->n_keys - first;
+    const int first = r->open[r->depth - 1].first_key, n = r->n_keys - first;
     r->n_keys = first;
     if (n < 2)
         return true;
     json_text *keys = r->keys + first;
-    qsort(keys, n, sizeof *keys, text_compare);
-    for (size_t i = 1; i < n; i++)
+    qsort(keys, (size_t)n, sizeof *keys, text_compare);
+    for (int i = 1; i < n; i++)
         if (text_compare(&keys[i - 1], &keys[i]) == 0) {
             const char *later = keys[i].at > keys[i - 1].at ? keys[i].at : keys[i - 1].at;
             return json_fail(r, later - 1, "each key once");
@@ -419,14 +419,8 @@ bool json_next_key(json_reader *r, json_text *key)
         return false;
     if (!char_read(r, ':'))
         return json_fail(r, r->at, "':'");
-    if (r->n_keys == r->room) {
-        const size_t room = 2 * r->room + 16;
-        json_text *keys = memory_resize(r->keys, room * sizeof *keys);
-        if (!keys)
-            return json_no_memory(r);
-        r->keys = keys;
-        r->room = room;
-    }
+    if (!memory_room(&r->keys, r->n_keys, &r->room, sizeof *r->keys))
+        return json_no_memory(r);
     r->keys[r->n_keys++] = *key;
     return true;
 }

@@ -53,10 +53,10 @@ typedef struct json_reader {
     ig_status status;
     char problem[160]; /* "at byte 7: expected ':', found '}'" */
     json_text *keys;   /* of all objects that are open, outermost first */
-    size_t n_keys, room;
+    int n_keys, room;
     int depth;
     struct {
-        size_t first_key;
+        int first_key;
         bool object;
         bool begun; /* it already has a member or an item */
     } open[JSON_DEPTH_MAX];

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/size.h"
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -67,6 +68,25 @@ void memory_free(void *block)
         return;
     uncount();
     free(block);
+}
+
+bool memory_room(void *list, int n, int *room, size_t size)
+{
+    if (n < *room)
+        return true;
+    const int64_t more = 2 * (int64_t)*room + 16;
+    if (more > INT_MAX) {
+        ig_fail(IG_ERR_MEMORY, "out of memory: a list has more than %d elements", *room);
+        return false;
+    }
+    void *at;
+    memcpy(&at, list, sizeof at);
+    at = memory_resize(at, (size_t)more * size);
+    if (!at)
+        return false;
+    memcpy(list, &at, sizeof at);
+    *room = (int)more;
+    return true;
 }
 
 char *memory_text(const char *text)

@@ -13,6 +13,10 @@ void *memory_resize(void *block, size_t bytes);
 void memory_free(void *block);
 char *memory_text(const char *text); /* a copy */
 
+/* Makes room for element n of a list of elements of `size` bytes, which grows to about twice its size. list: the address
+ * of its pointer, NULL at first; *room: 0 at first. False on failure; then the list is unchanged. */
+bool memory_room(void *list, int n, int *room, size_t size);
+
 /* The same for short-lived blocks of up to 64 KiB, aligned to 64 bytes; not zeroed. memory_piece_free takes the size
  * that was asked for. */
 void *memory_piece_get(size_t bytes);

@@ -53,18 +53,9 @@ static void add_text(print_joined *j, const char *s, const char *comment)
 /* Adds a part and takes ownership of it. */
 static ig_status keep(print_joined *j, char *s, const char *name, const char *comment)
 {
-    if (j->n == j->room) {
-        const int room = j->room ? 2 * j->room : 64;
-        print_joined_part *grown = memory_new((size_t)room * sizeof *grown);
-        if (!grown) {
-            memory_free(s);
-            return IG_ERR_MEMORY;
-        }
-        if (j->n)
-            memcpy(grown, j->at, (size_t)j->n * sizeof *grown);
-        memory_free(j->at);
-        j->at = grown;
-        j->room = room;
+    if (!memory_room(&j->at, j->n, &j->room, sizeof *j->at)) {
+        memory_free(s);
+        return IG_ERR_MEMORY;
     }
     char *copy = name ? memory_text(name) : NULL;
     j->at[j->n++] = (print_joined_part){s, copy};

@@ -92,7 +92,7 @@ static ig_status add_leaf(block_plan *p, ig_array *root)
             return IG_OK;
     if (!waits_on_host(root))
         return IG_OK;
-    if (!graph_room(&p->done, p->n_done, &p->room_done, sizeof *p->done))
+    if (!memory_room(&p->done, p->n_done, &p->room_done, sizeof *p->done))
         return IG_ERR_MEMORY;
     block_source *s = held_make(root, root->data);
     if (!s)

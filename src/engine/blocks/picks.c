@@ -328,7 +328,7 @@ ig_status picks_add(block_plan *p)
         block_source *pick = fits ? pick_make(s->root) : NULL;
         if (!pick)
             continue;
-        if (graph_room(&p->done, p->n_done, &p->room_done, sizeof *p->done)) {
+        if (memory_room(&p->done, p->n_done, &p->room_done, sizeof *p->done)) {
             p->done[p->n_done++] = (ready){.root = s->root, .source = pick, .is_pick = true};
         } else {
             block_source_release(pick);

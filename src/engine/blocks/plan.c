@@ -170,7 +170,7 @@ static ig_status add_cuts(block_plan *p, stage *s, bool *any)
 static ig_status put_ready(block_plan *p, const stage *s)
 {
     for (int i = 0; i < s->n_root; i++) {
-        if (!graph_room(&p->done, p->n_done, &p->room_done, sizeof *p->done))
+        if (!memory_room(&p->done, p->n_done, &p->room_done, sizeof *p->done))
             return IG_ERR_MEMORY;
         ready *r = &p->done[p->n_done];
         *r = (ready){.root = s->root[i]};
@@ -373,7 +373,7 @@ static ig_status add_stage(block_plan *p, ig_array *const *roots, int n, stage_t
         return IG_ERR_MEMORY;
     memcpy(s.root, roots, (size_t)n * sizeof(ig_array *));
     ig_status status = plan_stage(p, &s);
-    if (status == IG_OK && !graph_room(&p->stage, p->n, &p->room, sizeof *p->stage))
+    if (status == IG_OK && !memory_room(&p->stage, p->n, &p->room, sizeof *p->stage))
         status = IG_ERR_MEMORY;
     if (status != IG_OK) {
         stage_free(&s);

@@ -314,7 +314,7 @@ static ig_status add_slab(const step *at, int i, int n, int64_t nth, int64_t uni
     char *place = to + (slab.lo[0] - own->lo[0]) * row * (int64_t)bytes;
     const size_t length = (size_t)box_size(&slab, ndim) * bytes;
     if (reader == me) {
-        if (!graph_room(&out->own, out->n_own, &out->room_own, sizeof *out->own))
+        if (!memory_room(&out->own, out->n_own, &out->room_own, sizeof *out->own))
             return IG_ERR_MEMORY;
         out->own[out->n_own++] = (panel){i, slab, place};
     }
@@ -326,7 +326,7 @@ static ig_status add_slab(const step *at, int i, int n, int64_t nth, int64_t uni
                          : r == reader;
         if (!passes)
             continue;
-        if (!graph_room(&out->move, out->n_move, &out->room_move, sizeof *out->move))
+        if (!memory_room(&out->move, out->n_move, &out->room_move, sizeof *out->move))
             return IG_ERR_MEMORY;
         out->move[out->n_move++] = (team_move){r, reader == me, place, length};
     }

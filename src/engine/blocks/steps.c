@@ -268,7 +268,7 @@ static ig_status step_make(maker *m, ig_array *root, int seen)
 {
     steps *w = m->w;
     const int known = find_ready(m->done, m->n_done, root);
-    if (!graph_room(&w->step, w->n, &w->room, sizeof *w->step))
+    if (!memory_room(&w->step, w->n, &w->room, sizeof *w->step))
         return IG_ERR_MEMORY;
     step *s = &w->step[w->n];
     *s = (step){.root = root,
@@ -311,7 +311,7 @@ static ig_status add_steps(maker *m, ig_array *first, int seen)
     visit *stack = NULL;
     int used = 0, room = 0;
     ig_status status = IG_OK;
-    if (!graph_room(&stack, used, &room, sizeof *stack))
+    if (!memory_room(&stack, used, &room, sizeof *stack))
         return IG_ERR_MEMORY;
     stack[used++] = (visit){first, seen, 0};
     while (used && status == IG_OK) {
@@ -329,7 +329,7 @@ static ig_status add_steps(maker *m, ig_array *first, int seen)
             ig_array *in = root->in[v->next];
             const int how = sight_of(m, v->seen, input_number(root, v->next), in);
             v->next++;
-            if (graph_room(&stack, used, &room, sizeof *stack))
+            if (memory_room(&stack, used, &room, sizeof *stack))
                 stack[used++] = (visit){in->root, how, 0};
             else
                 status = IG_ERR_MEMORY;

@@ -165,7 +165,7 @@ static ig_array *leaf(void *context, ig_array *root)
     for (int i = 0; i < c->n_copied; i++)
         if (c->copied[i].of == root && c->copied[i].dev == w->dev)
             return c->copied[i].copy;
-    if (!graph_room(&c->copied, c->n_copied, &c->room_copied, sizeof *c->copied))
+    if (!memory_room(&c->copied, c->n_copied, &c->room_copied, sizeof *c->copied))
         return NULL;
     ig_array *x = copy_root(root);
     if (x)

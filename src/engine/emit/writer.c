@@ -30,18 +30,9 @@ void writer_drop(emit_writer *w)
 
 int writer_number(emit_writer *w, int64_t n)
 {
-    if (w->n_number == w->room_number) {
-        const int room = w->room_number ? 2 * w->room_number : 32;
-        int64_t *more = memory_get((size_t)room * sizeof *more);
-        if (!more) {
-            w->failed = true;
-            return 0;
-        }
-        if (w->n_number)
-            memcpy(more, w->number, (size_t)w->n_number * sizeof *more);
-        memory_free(w->number);
-        w->number = more;
-        w->room_number = room;
+    if (!memory_room(&w->number, w->n_number, &w->room_number, sizeof *w->number)) {
+        w->failed = true;
+        return 0;
     }
     w->number[w->n_number] = n;
     return w->n_number++;

@@ -93,7 +93,7 @@ static ig_status share(constant *c, ig_array *x)
         array_drop_history(x);
         return IG_OK;
     }
-    if (!graph_room(&table.list, table.n, &table.room, sizeof *table.list))
+    if (!memory_room(&table.list, table.n, &table.room, sizeof *table.list))
         return IG_ERR_MEMORY;
     table.list[table.n++] = *c;
     c->key = NULL;

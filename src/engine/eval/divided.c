@@ -257,7 +257,7 @@ static ig_status part_new(const ig_part *p, divided **out)
     d->is_dead = true; /* until an array uses it */
     pthread_mutex_lock(&table.lock);
     d->key = ++table.keys;
-    fine = fine && graph_room(&table.list, table.n, &table.room, sizeof *table.list);
+    fine = fine && memory_room(&table.list, table.n, &table.room, sizeof *table.list);
     if (fine)
         table.list[table.n++] = d;
     pthread_mutex_unlock(&table.lock);

@@ -188,7 +188,7 @@ static ig_status find_crossings(engine *e, ig_array *const *arrays, int n, ig_ar
     *list = NULL;
     *count = 0;
     for (int i = 0; i < n; i++) {
-        if (!graph_room(&stack, used, &room, sizeof *stack))
+        if (!memory_room(&stack, used, &room, sizeof *stack))
             goto failed;
         stack[used++] = arrays[i]->root;
     }
@@ -204,7 +204,7 @@ static ig_status find_crossings(engine *e, ig_array *const *arrays, int n, ig_ar
             continue;
         }
         if (x->index < x->n_in) {
-            if (!graph_room(&stack, used, &room, sizeof *stack))
+            if (!memory_room(&stack, used, &room, sizeof *stack))
                 goto failed;
             stack[used++] = x->in[x->index++]->root;
             continue;
@@ -212,7 +212,7 @@ static ig_status find_crossings(engine *e, ig_array *const *arrays, int n, ig_ar
         x->index = -1;
         used--;
         if (x->attr.device || x->attr.source) {
-            if (!graph_room(list, *count, &room_list, sizeof **list))
+            if (!memory_room(list, *count, &room_list, sizeof **list))
                 goto failed;
             (*list)[(*count)++] = x;
         }

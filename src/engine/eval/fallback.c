@@ -111,7 +111,7 @@ void fallback_release(void)
 static ig_fallback_row *row_new(const char *device, const char *op, const char *why)
 {
     if (report.n == ROWS_MOST ||
-        !graph_room(&report.row, report.n, &report.room, sizeof *report.row))
+        !memory_room(&report.row, report.n, &report.room, sizeof *report.row))
         return NULL;
     ig_fallback_row *r = &report.row[report.n];
     *r = (ig_fallback_row){.device = device, .op = memory_text(op), .why = memory_text(why)};

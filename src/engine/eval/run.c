@@ -24,9 +24,9 @@ ig_status run_begin(run *r, schedule *s, const backend *dev)
     r->n_owned = r->next = 0;
     r->n_fetched = 0;
     while (s->n_slot >= r->room_binding || s->n_slot >= r->room_owned || s->n_slot >= r->room_held)
-        if (!graph_room(&r->binding, r->room_binding, &r->room_binding, sizeof *r->binding) ||
-            !graph_room(&r->owned, r->room_owned, &r->room_owned, sizeof *r->owned) ||
-            !graph_room(&r->held, r->room_held, &r->room_held, sizeof *r->held))
+        if (!memory_room(&r->binding, r->room_binding, &r->room_binding, sizeof *r->binding) ||
+            !memory_room(&r->owned, r->room_owned, &r->room_owned, sizeof *r->owned) ||
+            !memory_room(&r->held, r->room_held, &r->room_held, sizeof *r->held))
             return IG_ERR_MEMORY;
     memset(r->held, 0, (size_t)s->n_slot * sizeof *r->held);
     return IG_OK;

@@ -30,7 +30,7 @@ ig_status schedule_broken(const checker *c, const char *rule, int p, int k, cons
 
 static ig_status add_access(checker *c, access a)
 {
-    if (!graph_room(&c->access, c->n_access, &c->room_access, sizeof *c->access))
+    if (!memory_room(&c->access, c->n_access, &c->room_access, sizeof *c->access))
         return IG_ERR_MEMORY;
     c->access[c->n_access++] = a;
     return IG_OK;

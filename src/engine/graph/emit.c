@@ -22,7 +22,7 @@ static slot slot_new(slot_kind kind, int leaf, int node, int64_t size)
 
 static int slot_add(schedule *s, slot entry)
 {
-    if (!graph_room(&s->slot, s->n_slot, &s->room_slot, sizeof *s->slot))
+    if (!memory_room(&s->slot, s->n_slot, &s->room_slot, sizeof *s->slot))
         return -1;
     s->slot[s->n_slot] = entry;
     return s->n_slot++;
@@ -41,7 +41,7 @@ int graph_temporary(schedule *s, int64_t bytes)
 program *graph_program(emitter *e, program_kind kind)
 {
     schedule *s = e->s;
-    if (!graph_room(&s->program, s->n_program, &s->room_program, sizeof *s->program))
+    if (!memory_room(&s->program, s->n_program, &s->room_program, sizeof *s->program))
         return NULL;
     program *p = &s->program[s->n_program++];
     *p = (program){.kind = kind, .pre.result = -1, .post.result = -1};

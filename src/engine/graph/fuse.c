@@ -240,8 +240,8 @@ static int new_group(fuser *f, int depth)
 {
     if (f->n_group == f->room_group) {
         int room = f->room_group;
-        if (!graph_room(&f->joined_to, f->n_group, &room, sizeof *f->joined_to) ||
-            !graph_room(&f->group, f->n_group, &f->room_group, sizeof *f->group))
+        if (!memory_room(&f->joined_to, f->n_group, &room, sizeof *f->joined_to) ||
+            !memory_room(&f->group, f->n_group, &f->room_group, sizeof *f->group))
             return -1;
     }
     f->joined_to[f->n_group] = f->n_group;

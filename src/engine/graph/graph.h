@@ -145,9 +145,6 @@ const char *schedule_slot_name(const schedule *s, int i, char name[static 16]);
 void schedule_text(const schedule *s, const graph *g, const char *device,
                    const char *(*core_name)(const program *p), text *t);
 
-/* Grows an array of any type to hold one more than n elements; false on failure. */
-bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes);
-
 /* ---- groups: nodes that run as one program ---- */
 
 /* The kind of program that computes x. Map nodes are PROGRAM_MAP. So is an assembly, which copies each of its

@@ -5,21 +5,6 @@
 #include "engine/graph/graph.h"
 #include <string.h>
 
-bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes)
-{
-    if (n < *room)
-        return true;
-    int wanted = 2 * *room + 16;
-    void *at;
-    memcpy(&at, array_pointer, sizeof at);
-    at = memory_resize(at, (size_t)wanted * element_bytes);
-    if (!at)
-        return false;
-    memcpy(array_pointer, &at, sizeof at);
-    *room = wanted;
-    return true;
-}
-
 /* Makes room for n elements; the content is lost. */
 static bool at_least(void *array_pointer, size_t n, size_t *room, size_t element_bytes)
 {
@@ -42,7 +27,7 @@ static ig_status visit_leaf(graph *g, ig_array *x)
 {
     if (x->mark == g->epoch)
         return IG_OK;
-    if (!graph_room(&g->leaf, g->n_leaf, &g->room_leaf, sizeof *g->leaf))
+    if (!memory_room(&g->leaf, g->n_leaf, &g->room_leaf, sizeof *g->leaf))
         return IG_ERR_MEMORY;
     x->mark = g->epoch;
     x->index = -1 - g->n_leaf;
@@ -58,7 +43,7 @@ static ig_status push(graph *g, ig_array *x, int *depth)
              "for many, so its elements cannot be read: use where(condition, x1, x2) and ops of "
              "whole arrays. Or it was donated to an earlier evaluation: evaluate arrays that "
              "depend on it in that evaluation, or before");
-    if (!graph_room(&g->stack, *depth, &g->room_stack, sizeof *g->stack))
+    if (!memory_room(&g->stack, *depth, &g->room_stack, sizeof *g->stack))
         return IG_ERR_MEMORY;
     x->mark = g->epoch;
     x->index = 0;
@@ -82,7 +67,7 @@ static ig_status visit(graph *g, ig_array *from)
                 TRY(push(g, y, &depth));
             continue;
         }
-        if (!graph_room(&g->node, g->n_node, &g->room_node, sizeof *g->node))
+        if (!memory_room(&g->node, g->n_node, &g->room_node, sizeof *g->node))
             return IG_ERR_MEMORY;
         x->index = g->n_node;
         g->node[g->n_node++] = x;
@@ -173,7 +158,7 @@ ig_status graph_keep(graph *g)
         const bool held = x->scope ? x->level < level : atomic_load(&x->refs) > count[i];
         if (!held || !read[i])
             continue;
-        if (!graph_room(&g->out, g->n_out, &g->room_out, sizeof *g->out))
+        if (!memory_room(&g->out, g->n_out, &g->room_out, sizeof *g->out))
             return IG_ERR_MEMORY;
         g->out[g->n_out++] = x;
     }
@@ -203,7 +188,7 @@ ig_status graph_order(graph *g, ig_array *const *arrays, int n)
         if (asked)
             continue;
         TRY(visit(g, x));
-        if (!graph_room(&g->out, g->n_out, &g->room_out, sizeof *g->out))
+        if (!memory_room(&g->out, g->n_out, &g->room_out, sizeof *g->out))
             return IG_ERR_MEMORY;
         g->out[g->n_out++] = x;
     }

@@ -1,6 +1,7 @@
 /* Emitting tapes: map nodes become instructions, inputs from outside become operands, and nodes that other groups
  * load are stored at the end of the tape. */
 #include "base/error.h"
+#include "base/memory.h"
 #include "engine/graph/emit.h"
 #include "engine/ops/formula.h"
 #include <limits.h>
@@ -13,7 +14,7 @@ static ig_status inst_add(tape_writer *w, tape_inst inst)
 {
     tape *t = w->t;
     if (t->n_reg > INT16_MAX - 8 ||
-        !graph_room(&t->inst, t->n_inst, &w->room_inst, sizeof *t->inst))
+        !memory_room(&t->inst, t->n_inst, &w->room_inst, sizeof *t->inst))
         return IG_ERR_MEMORY;
     t->inst[t->n_inst++] = inst;
     return IG_OK;
@@ -61,7 +62,7 @@ static int operand_add(tape_writer *w, operand o)
             return i;
     }
     if (t->n_operand == INT16_MAX ||
-        !graph_room(&t->operand, t->n_operand, &w->room_operand, sizeof *t->operand))
+        !memory_room(&t->operand, t->n_operand, &w->room_operand, sizeof *t->operand))
         return -1;
     t->operand[t->n_operand] = o;
     return t->n_operand++;

@@ -25,20 +25,11 @@ bool batch_takes(module_batch *batch, module_built *b, const kernel_image *image
 {
     if (!batch || !b->whole_warps || b->dev != batch->dev)
         return false;
-    if (batch->n == batch->room) {
-        const int room = batch->room ? 2 * batch->room : 64;
-        const bool failed = ig_failed();
-        deferred *more = memory_new((size_t)room * sizeof *more);
-        if (!more) {
-            if (!failed)
-                ig_error(NULL);
-            return false;
-        }
-        if (batch->n)
-            memcpy(more, batch->at, (size_t)batch->n * sizeof *more);
-        memory_free(batch->at);
-        batch->at = more;
-        batch->room = room;
+    const bool failed = ig_failed();
+    if (!memory_room(&batch->at, batch->n, &batch->room, sizeof *batch->at)) {
+        if (!failed)
+            ig_error(NULL);
+        return false;
     }
     batch->at[batch->n++] = (deferred){b, *image, params};
     b->batch = batch;

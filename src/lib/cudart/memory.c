@@ -35,7 +35,7 @@ typedef struct range {
 
 static struct {
     range *at;
-    size_t n, room;
+    int n, room;
     uint64_t bytes;
     uint64_t freed_bytes, frees;
 } table;
@@ -45,11 +45,11 @@ static const char *const names[] = {[IG_CUDA_PINNED] = "cudaMallocHost",
                                     [IG_CUDA_MANAGED] = "cudaMallocManaged"};
 
 /* The number of ranges that begin at or before the address. */
-static size_t rank(const void *at)
+static int rank(const void *at)
 {
-    size_t low = 0, high = table.n;
+    int low = 0, high = table.n;
     while (low < high) {
-        const size_t middle = (low + high) / 2;
+        const int middle = low + (high - low) / 2;
         if ((uintptr_t)table.at[middle].at <= (uintptr_t)at)
             low = middle + 1;
         else
@@ -61,7 +61,7 @@ static size_t rank(const void *at)
 /* The range that contains an address; its end counts as inside. */
 static range *range_of(const void *at)
 {
-    const size_t i = rank(at);
+    const int i = rank(at);
     range *r = i ? &table.at[i - 1] : NULL;
     return r && (size_t)((const char *)at - r->at) <= r->bytes ? r : NULL;
 }
@@ -75,16 +75,10 @@ static range *live_range_of(const void *at)
 
 static bool insert(range r)
 {
-    if (table.n == table.room) {
-        const size_t room = table.room ? table.room * 2 : 64;
-        range *at = memory_resize(table.at, room * sizeof *at);
-        if (!at)
-            return false;
-        table.at = at;
-        table.room = room;
-    }
-    const size_t i = rank(r.at);
-    memmove(&table.at[i + 1], &table.at[i], (table.n - i) * sizeof r);
+    if (!memory_room(&table.at, table.n, &table.room, sizeof *table.at))
+        return false;
+    const int i = rank(r.at);
+    memmove(&table.at[i + 1], &table.at[i], (size_t)(table.n - i) * sizeof r);
     table.at[i] = r;
     table.n++;
     table.bytes += r.buf ? r.bytes : 0;
@@ -118,7 +112,7 @@ static void retire(range *r)
     r->freed = ++table.frees;
     while (table.freed_bytes > FREED_MOST_BYTES) {
         range *oldest = NULL;
-        for (size_t i = 0; i < table.n; i++)
+        for (int i = 0; i < table.n; i++)
             if (table.at[i].freed && (!oldest || table.at[i].freed < oldest->freed))
                 oldest = &table.at[i];
         drop(oldest);
@@ -185,8 +179,8 @@ uint64_t cudart_memory_used(void) { return table.bytes; }
 
 kernel_memory *cudart_memory_list(int *n)
 {
-    kernel_memory *list = memory_new((table.n + 1) * sizeof *list);
-    *n = list ? (int)table.n : 0;
+    kernel_memory *list = memory_new(((size_t)table.n + 1) * sizeof *list);
+    *n = list ? table.n : 0;
     for (int i = 0; i < *n; i++)
         list[i] = (kernel_memory){(uintptr_t)table.at[i].at, table.at[i].bytes,
                                   table.at[i].freed != 0, table.at[i].written};
@@ -240,10 +234,10 @@ static bool same_place(const range *a, const range *b)
 /* Leaks of one call site are reported together. */
 void cudart_memory_leaks(void)
 {
-    for (size_t i = 0; i < table.n; i++) {
+    for (int i = 0; i < table.n; i++) {
         const range *r = &table.at[i];
         size_t bytes = 0, count = 0, before = 0;
-        for (size_t k = 0; k < table.n && r->asked && !r->freed; k++) {
+        for (int k = 0; k < table.n && r->asked && !r->freed; k++) {
             const range *other = &table.at[k];
             if (!other->asked || other->freed || !same_place(r, other))
                 continue;

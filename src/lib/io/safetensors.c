@@ -42,7 +42,7 @@ struct loader {
     json_reader json;
     ig_tensors *set;
     struct slot *slots; /* one for each tensor of the set */
-    size_t room;
+    int room;
 };
 
 /* A message that names the tensor: "load 'path': tensor 'name' text". */
@@ -187,14 +187,8 @@ static ig_status slot_add(struct loader *l, json_text key, struct slot **slot)
     TRY(string_take(l, key, &name));
     if (!names_add(&l->set->arrays, name))
         return IG_ERR_MEMORY;
-    if ((size_t)index == l->room) {
-        const size_t room = 2 * l->room + 16;
-        struct slot *slots = memory_resize(l->slots, room * sizeof *slots);
-        if (!slots)
-            return IG_ERR_MEMORY;
-        l->slots = slots;
-        l->room = room;
-    }
+    if (!memory_room(&l->slots, index, &l->room, sizeof *l->slots))
+        return IG_ERR_MEMORY;
     *slot = &l->slots[index];
     **slot = (struct slot){.index = index};
     return IG_OK;

@@ -56,15 +56,7 @@ struct named *names_find(const struct names *names, const char *name)
 
 struct named *names_add(struct names *names, char *name)
 {
-    if (name && names->n == names->room) {
-        const int room = 2 * names->room + 8;
-        struct named *at = memory_resize(names->at, (size_t)room * sizeof *at);
-        if (at) {
-            names->at = at;
-            names->room = room;
-        }
-    }
-    if (!name || names->n == names->room) {
+    if (!name || !memory_room(&names->at, names->n, &names->room, sizeof *names->at)) {
         memory_free(name);
         return NULL;
     }

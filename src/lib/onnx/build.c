@@ -89,24 +89,14 @@ void ig_onnx_builder_external(ig_onnx_builder *b, int64_t least_bytes)
         b->external = least_bytes < 0 ? -1 : least_bytes;
 }
 
-static bool weight_room(ig_onnx_builder *b)
-{
-    if (b->n_weights < b->room)
-        return true;
-    const int room = b->room ? 2 * b->room : 32;
-    builder_weight *more = memory_resize(b->weights, (size_t)room * sizeof *more);
-    if (!more)
-        return false;
-    b->weights = more;
-    b->room = room;
-    return true;
-}
-
 void ig_onnx_builder_weight(ig_onnx_builder *b, const char *name, ig_array *x)
 {
     if (!builder_open(b, name) || !builder_open(b, x))
         return;
-    char *copy = ig_eval(&x, 1) == IG_OK && weight_room(b) ? memory_text(name) : NULL;
+    char *copy = ig_eval(&x, 1) == IG_OK &&
+                         memory_room(&b->weights, b->n_weights, &b->room, sizeof *b->weights)
+                     ? memory_text(name)
+                     : NULL;
     if (!copy) {
         b->failed = true;
         return;

@@ -48,15 +48,9 @@ static void use_count(onnx_uses *u, const onnx_node *node, int64_t version)
 {
     onnx_use *use = use_find(u, node, version);
     u->nodes++;
-    if (!use && u->n == u->room) {
-        const int room = u->room ? 2 * u->room : 32;
-        onnx_use *at = memory_resize(u->at, (size_t)room * sizeof *at);
-        if (!at) {
-            u->failed = true;
-            return;
-        }
-        u->at = at;
-        u->room = room;
+    if (!use && !memory_room(&u->at, u->n, &u->room, sizeof *u->at)) {
+        u->failed = true;
+        return;
     }
     if (!use) {
         const onnx_op *row = onnx_op_find(node->domain, node->op, version);

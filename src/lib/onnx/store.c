@@ -47,15 +47,9 @@ void store_close(onnx_store *s)
 
 static bool piece_add(onnx_store *s, const stored_tensor *t, uint64_t *offset)
 {
-    if (s->n == s->room) {
-        const int room = s->room ? 2 * s->room : 16;
-        struct store_piece *more = memory_resize(s->pieces, (size_t)room * sizeof *more);
-        if (!more) {
-            s->failed = true;
-            return false;
-        }
-        s->pieces = more;
-        s->room = room;
+    if (!memory_room(&s->pieces, s->n, &s->room, sizeof *s->pieces)) {
+        s->failed = true;
+        return false;
     }
     *offset = (s->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
     s->pieces[s->n++] = (struct store_piece){t->at, t->bytes, t->swap, *offset};

@@ -30,14 +30,8 @@ struct ig_group {
 
 static ig_status member_add(ig_group *g, const char *name, bool array)
 {
-    if (g->n == g->room) {
-        const int room = g->room ? 2 * g->room : 16;
-        member *larger = memory_resize(g->members, (size_t)room * sizeof *larger);
-        if (!larger)
-            return error_waiting(IG_ERR_MEMORY);
-        g->members = larger;
-        g->room = room;
-    }
+    if (!memory_room(&g->members, g->n, &g->room, sizeof *g->members))
+        return IG_ERR_MEMORY;
     char *copy = memory_text(name);
     if (!copy)
         return error_waiting(IG_ERR_MEMORY);

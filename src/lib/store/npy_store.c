@@ -256,13 +256,8 @@ static ig_status names_read(npy_store *s, const char *path, DIR *folder)
     for (const struct dirent *e; (e = readdir(folder));) {
         if (!name_is_npy(e->d_name))
             continue;
-        if (s->n == room) {
-            room *= 2;
-            npy_file *larger = memory_resize(s->files, (size_t)room * sizeof *larger);
-            if (!larger)
-                return error_waiting(IG_ERR_MEMORY);
-            s->files = larger;
-        }
+        if (!memory_room(&s->files, s->n, &room, sizeof *s->files))
+            return IG_ERR_MEMORY;
         const size_t bytes = strlen(path) + strlen(e->d_name) + 2;
         char *name = memory_get(bytes);
         if (!name)

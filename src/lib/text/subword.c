@@ -189,19 +189,13 @@ static ig_status scored_read(subword_model *m, json_reader *r)
 /* The merges as text. They are kept until the vocabulary is complete, because it may come after them. */
 typedef struct merge_texts {
     json_text *at; /* for each merge: one text with a blank, or two texts */
-    size_t n, room;
+    int n, room;
 } merge_texts;
 
 static ig_status merge_text_add(merge_texts *t, json_text chars)
 {
-    if (t->n == t->room) {
-        const size_t room = 2 * t->room + 1024;
-        json_text *at = memory_resize(t->at, room * sizeof *at);
-        if (!at)
-            return IG_ERR_MEMORY;
-        t->at = at;
-        t->room = room;
-    }
+    if (!memory_room(&t->at, t->n, &t->room, sizeof *t->at))
+        return IG_ERR_MEMORY;
     t->at[t->n++] = chars;
     return IG_OK;
 }
@@ -251,7 +245,7 @@ static ig_status merge_add(subword_model *m, const char *left, size_t n_left, co
 
 static ig_status merges_make(subword_model *m, const merge_texts *t)
 {
-    for (size_t i = 0; i + 1 < t->n; i += 2) {
+    for (int i = 0; i + 1 < t->n; i += 2) {
         size_t bytes[2] = {0, 0};
         char *copies[2] = {NULL, NULL};
         const char *left = text_view(t->at[i], &bytes[0], &copies[0]), *right = NULL;

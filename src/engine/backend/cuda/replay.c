@@ -144,14 +144,8 @@ static ig_status begin(const backend *dev, void **kept)
 
 static bool grow(replay_graph *g, size_t bytes)
 {
-    if (g->n == g->room) {
-        const int room = g->room ? 2 * g->room : 32;
-        replay_node *more = memory_resize(g->node, (size_t)room * sizeof *more);
-        if (!more)
-            return false;
-        g->node = more;
-        g->room = room;
-    }
+    if (!memory_room(&g->node, g->n, &g->room, sizeof *g->node))
+        return false;
     if (g->args_used + bytes > g->args_room) {
         const size_t room = 2 * (g->args_used + bytes);
         unsigned char *more = memory_resize(g->args, room);
@@ -197,15 +191,10 @@ static bool node_of_last(cuda_replay *r, CUgraphNode *node)
 static bool group_end(cuda_replay *r)
 {
     const bool failed = ig_failed();
-    if (r->n_group == r->room_group) {
-        const int room = r->room_group ? 2 * r->room_group : 32;
-        CUgraphNode *more = memory_resize(r->group, (size_t)room * sizeof(CUgraphNode));
-        if (!more && !failed)
+    if (!memory_room(&r->group, r->n_group, &r->room_group, sizeof *r->group)) {
+        if (!failed)
             ig_error(NULL);
-        if (!more)
-            return false;
-        r->group = more;
-        r->room_group = room;
+        return false;
     }
     return node_of_last(r, &r->group[r->n_group++]);
 }

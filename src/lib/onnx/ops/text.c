@@ -86,19 +86,13 @@ void onnx_string_concat(onnx_call *c)
 
 typedef struct parts {
     onnx_bytes *at;
-    int64_t n, room;
+    int n, room;
 } parts;
 
 static bool parts_add(parts *p, const char *at, size_t n)
 {
-    if (p->n == p->room) {
-        const int64_t room = p->room ? 2 * p->room : 64;
-        onnx_bytes *more = memory_resize(p->at, (size_t)room * sizeof *more);
-        if (!more)
-            return false;
-        p->at = more;
-        p->room = room;
-    }
+    if (!memory_room(&p->at, p->n, &p->room, sizeof *p->at))
+        return false;
     p->at[p->n++] = (onnx_bytes){at, n};
     return true;
 }
