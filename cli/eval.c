@@ -1,5 +1,6 @@
 /* ingot eval: the array calculator. Reads a program from the command line, a file, standard input
  * or a prompt; prints, times, explains or writes its last value. */
+#include "bench/timing.h"
 #include "calc/interactive.h"
 #include "cli.h"
 #include "progress.h"
@@ -9,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct settings {
@@ -43,51 +43,25 @@ static int report(const session *s)
 
 /* ---- timing --------------------------------------------------------------------------------- */
 
-enum { RUNS_LEAST = 5, RUNS_MOST = 100000 };
-static const double time_least_s = 0.5;
-
-typedef struct timing {
-    double median_ms, min_ms, max_ms;
-    int runs;
-} timing;
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* In a team, rank 0 decides for all. */
-static bool runs_again(int n, double start_s)
+static bool runs_again(const timing *t)
 {
-    bool again = n < RUNS_LEAST || now_s() - start_s < time_least_s;
+    bool again = timing_wants(t);
     return team_broadcast(TEAM_MAIN, 0, &again, sizeof again) == IG_OK && again;
 }
 
 /* Repeats the last statement with a new graph each time. v gets the value of the last run. */
-static bool time_again(calc *c, value *v, timing *out)
+static bool time_again(calc *c, value *v, timing *t)
 {
-    double *ms = heap_get(sizeof *ms * RUNS_MOST), start = now_s();
-    int n = 0;
     bool fine = true;
+    *t = timing_begin();
     calc_mute(c, true);
-    while (fine && n < RUNS_MOST && runs_again(n, start)) {
-        double begin = now_s();
+    while (fine && runs_again(t)) {
+        const double begin = clock_s();
         fine = calc_again(c, v) && calc_settle(c, v, true) && ig_synchronize(NULL) == IG_OK;
-        ms[n++] = (now_s() - begin) * 1e3;
+        timing_add(t, clock_s() - begin);
     }
     calc_mute(c, false);
-    qsort(ms, (size_t)n, sizeof *ms, compare_doubles);
-    double median = n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2;
-    *out = (timing){median, ms[0], ms[n - 1], n};
-    free(ms);
     return fine;
 }
 
@@ -100,13 +74,6 @@ static ig_array **arrays_of(const value *v, int *n)
     ig_array **arrays = heap_get(sizeof *arrays * (size_t)*n);
     value_collect(v, arrays, *n);
     return arrays;
-}
-
-static void json_time(str *t, const timing *timed)
-{
-    if (timed->runs)
-        str_json(t, "time: {median_ms: %.6g, min_ms: %.6g, max_ms: %.6g, runs: %d}",
-                 timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
 }
 
 /* Adds the schedule. JSON is left open, without its closing brace. */
@@ -232,12 +199,6 @@ static int write_output(const session *s, const value *v)
     return file_save(s->calc, s->set->output, v) == IG_OK ? EXIT_FINE : fail_library(s->command);
 }
 
-static void show_timing(const timing *t)
-{
-    text_printf(stderr, "median %.4g ms (%d runs, min %.4g, max %.4g)\n", t->median_ms, t->runs,
-                t->min_ms, t->max_ms);
-}
-
 /* Explains or verifies the last value, which is still lazy; then computes, times, prints and writes it. */
 static int finish(const session *s, value *v)
 {
@@ -256,12 +217,14 @@ static int finish(const session *s, value *v)
                                      ig_reads_blocks(v->u.array));
     if (fine && ((computes && !calc_settle(s->calc, v, true)) ||
                  (set->time && !time_again(s->calc, v, &timed)))) {
+        timing_free(&timed);
         str_free(&t);
         return report(s);
     }
     fine = fine && (!print || show(s, v, &t));
     if (set->json && t.n) {
-        json_time(&t, &timed);
+        if (timed.n)
+            timing_json(&t, &timed);
         if (!asks && ig_fallback_count()) {
             str_json(&t, "fallback:");
             fallback_text(&t, true);
@@ -276,10 +239,9 @@ static int finish(const session *s, value *v)
         text_print(stdout, t.s);
         putchar('\n');
     }
-    if (code == EXIT_FINE && set->time && !(set->json && t.n)) {
-        fflush(stdout);
-        show_timing(&timed);
-    }
+    if (code == EXIT_FINE && set->time && !(set->json && t.n))
+        timing_say(NULL, &timed);
+    timing_free(&timed);
     str_free(&t);
     return code == EXIT_FINE && wrong ? EXIT_FAILED : code;
 }

@@ -9,11 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { SOURCE_MOST = 16 << 20, LAUNCHES_LEAST = 5, LAUNCHES_MOST = 10000 };
-static const double time_most_s = 0.5;
+enum { SOURCE_MOST = 16 << 20 };
 
 /* ---- options ---- */
 
@@ -161,40 +159,26 @@ static void add_printed(void *context, const char *text, size_t bytes)
     str_add(context, text, bytes);
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Launches repeatedly and collects the times that the device reports. The kernel's output is discarded. */
 static bool time_launches(const session *s, ig_launch l, answer *a)
 {
-    double *seconds = heap_get(sizeof *seconds * LAUNCHES_MOST);
-    int *pass = heap_get(sizeof *pass * LAUNCHES_MOST), n = 0;
-    const double start = now_s();
     ig_array **spare = heap_get(sizeof *spare * (size_t)(s->kernel->n_written + 1));
     bool fine = true;
     str nowhere = {0};
+    double seconds = 0;
     l.context = &nowhere;
     l.print = add_printed;
-    while (fine && n < LAUNCHES_MOST && (n < LAUNCHES_LEAST || now_s() - start < time_most_s)) {
+    l.seconds = &seconds;
+    a->time = timing_begin();
+    while (fine && timing_wants(&a->time)) {
         ig_scope_begin();
-        l.seconds = &seconds[n];
         fine = ig_module_launch(s->module, s->kernel->name, &l, spare) == IG_OK;
         ig_scope_end();
         nowhere.n = 0;
-        pass[n] = n;
-        n += fine;
+        timing_add(&a->time, seconds);
     }
-    if (fine)
-        a->time = stats_typical((timings){.seconds = seconds, .pass = pass, .n = n});
-    a->launches = n;
     str_free(&nowhere);
     free(spare);
-    free(seconds);
-    free(pass);
     return fine;
 }
 
@@ -260,6 +244,7 @@ static void session_end(session *s)
         free(s->answers[i].results);
         free(s->answers[i].apart);
         str_free(&s->answers[i].printed);
+        timing_free(&s->answers[i].time);
     }
     free(s->answers);
     ig_free(s->findings);

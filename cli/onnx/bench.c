@@ -1,6 +1,6 @@
 /* ingot onnx bench: the time of a model's run on a device, after its results were checked to be finite. */
 #include "onnx/onnx.h"
-#include "bench/stats.h"
+#include "bench/timing.h"
 #include "progress.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ typedef struct benching {
     int64_t runs;
     bool json, quiet, explain;
     double load_s, first_s;
-    double *times_s;
+    timing time;
 } benching;
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static int measure(const command *c, benching *b, ig_onnx *m, const values *in)
         values_drop(&out);
         code = run_once(c, m, in, &out, &seconds);
         if (i >= 0)
-            b->times_s[i] = seconds;
+            timing_add(&b->time, seconds);
         progress_show(&bar, "runs", (double)(i + WARM) / (double)(b->runs + WARM), "");
         if (interrupt_asked())
             code = EXIT_INTERRUPTED;
@@ -95,33 +95,22 @@ static int measure(const command *c, benching *b, ig_onnx *m, const values *in)
     return code;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void times_print(const benching *b, const char *path)
 {
-    const int n = (int)b->runs;
-    qsort(b->times_s, (size_t)n, sizeof *b->times_s, ascending);
-    const double middle = stats_median(b->times_s, n);
-    const double low = b->times_s[n / 4], high = b->times_s[n - 1 - n / 4];
     str t = {0};
     if (b->json) {
-        str_json(&t, "{schema: 1, model: %s, device: %s, math: %s, threads: %d, runs: %d", path,
-                 ig_device(), math_name(), ig_threads(), n);
-        str_json(&t,
-                 "load_s: %.9g, first_s: %.9g, median_s: %.9g, quartiles_s: [%.9g, %.9g], "
-                 "least_s: %.9g}\n",
-                 b->load_s, b->first_s, middle, low, high, b->times_s[0]);
+        str_json(&t, "{schema: 1, model: %s, device: %s, math: %s, threads: %d", path, ig_device(),
+                 math_name(), ig_threads());
+        str_json(&t, "load_s: %.9g, first_s: %.9g", b->load_s, b->first_s);
+        timing_json(&t, &b->time);
+        str_json(&t, "}\n");
     } else {
         str_printf(&t, "device   %s, math %s, %d threads\n", ig_device(), math_name(),
                    ig_threads());
         str_printf(&t, "load     %.3f ms\nfirst    %.3f ms, with the plan\n", 1e3 * b->load_s,
                    1e3 * b->first_s);
-        str_printf(&t, "median   %.3f ms of %d runs (half of them between %.3f and %.3f ms)\n",
-                   1e3 * middle, n, 1e3 * low, 1e3 * high);
+        timing_text(&t, &b->time);
+        str_puts(&t, "\n");
     }
     text_print(stdout, t.s);
     str_free(&t);
@@ -135,7 +124,7 @@ static int model_bench(const command *c, benching *b, const char *path)
     if (!m)
         return fail_library(c);
     b->load_s = clock_s() - begin;
-    b->times_s = heap_get((size_t)b->runs * sizeof *b->times_s);
+    b->time = timing_begin();
     int code = inputs_read(c, m, &b->inputs, b->seed, true, &in);
     if (code < 0 && b->explain)
         code = plan_print(c, m, &in, b->json);
@@ -144,7 +133,7 @@ static int model_bench(const command *c, benching *b, const char *path)
         times_print(b, path);
         code = EXIT_FINE;
     }
-    free(b->times_s);
+    timing_free(&b->time);
     values_free(&in);
     ig_onnx_free(m);
     return code;

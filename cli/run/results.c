@@ -104,12 +104,8 @@ static void say_differences(const session *s, const answer *a)
 
 static void say_times(const session *s)
 {
-    for (int i = 0; i < s->n_answers; i++) {
-        const answer *a = &s->answers[i];
-        text_printf(stderr, "%s: median %.4g ms (%d launches, 99 %% between %.4g and %.4g)\n",
-                    a->device, a->time.middle * 1e3, a->launches, a->time.low * 1e3,
-                    a->time.high * 1e3);
-    }
+    for (int i = 0; i < s->n_answers; i++)
+        timing_say(s->answers[i].device, &s->answers[i].time);
 }
 
 static void json_shape(str *t, const char *name, const shape *n)
@@ -121,8 +117,7 @@ static bool json_device(const session *s, str *t, const answer *a)
 {
     str_json(t, "{device: %s, ms: %.6g", a->device, a->seconds * 1e3);
     if (s->set->time)
-        str_json(t, "time: {median_ms: %.6g, low_ms: %.6g, high_ms: %.6g, launches: %d}",
-                 a->time.middle * 1e3, a->time.low * 1e3, a->time.high * 1e3, a->launches);
+        timing_json(t, &a->time);
     str_json(t, "printed: %s, results: [", a->printed.s ? a->printed.s : "");
     for (int i = 0; i < s->kernel->n_written; i++) {
         const value v = value_array(a->results[i]);

@@ -2,7 +2,7 @@
 #ifndef CLI_RUN_SESSION_H
 #define CLI_RUN_SESSION_H
 
-#include "bench/stats.h"
+#include "bench/timing.h"
 #include "run/run.h"
 
 typedef struct shape {
@@ -27,8 +27,7 @@ typedef struct answer {
     ig_array **results; /* one per parameter that is written */
     difference *apart;  /* of each result from the first device's */
     double seconds;
-    interval time; /* over several launches */
-    int launches;
+    timing time; /* of several launches */
     str printed;
 } answer;
 

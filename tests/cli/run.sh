@@ -63,7 +63,7 @@ check 'files' gives 0 '' "${saxpy[@]}" -a a=1 "${xy[@]}" -o y.npy
 check 'are read back' gives 0 'y = [[]1. 1. 1. 0. 0. 0. 0. 0.]' "${saxpy[@]}" -a a=0 -a x=y.npy -a y=y.npy
 check 'of one of several' gives 0 '' one.cu -I headers -b 2 --shared 8 -a out=zeros:[2] -a more=zeros:[1] \
     -o out=o.npy
-check 'times' gives 0 'cpu: median * ms (* launches, 99 % between *)' "${saxpy[@]}" -a a=1 "${xy[@]}" --time
+check 'times' gives 0 'cpu: median * ms (* runs, 99 % between *)' "${saxpy[@]}" -a a=1 "${xy[@]}" --time
 check 'devices are compared' gives 0 'y = *y: the same bits on cpu and cpu' "${saxpy[@]}" -a a=1 \
     "${xy[@]}" --device cpu,cpu
 check 'a missing device' gives 4 "*no device 'opencl:9'*" "${saxpy[@]}" -a a=1 "${xy[@]}" --device cpu,opencl:9
@@ -72,7 +72,7 @@ if "$ingot" devices | grep -q '^opencl:0'; then
         "${saxpy[@]}" -a a=1 "${xy[@]}" --device cpu,opencl
     check 'shared memory, three dimensions there' gives 0 'out = [[]12 11 10  9  8  7  6  5]*more = [[]234.]' \
         one.cu -I headers --grid 2x3,4 --block 2,2x2 --shared 32 -a out=zeros:[8] -a more=zeros:[1] --device opencl
-    check 'times there' gives 0 'opencl:0: median * ms (* launches, 99 % between *)' "${saxpy[@]}" -a a=1 \
+    check 'times there' gives 0 'opencl:0: median * ms (* runs, 99 % between *)' "${saxpy[@]}" -a a=1 \
         "${xy[@]}" --time --device opencl
     check 'printf there' gives 0 $'1\nx = *' fails.cu -a 'x=[1]' --device opencl
     check 'a failed assertion there' gives 1 "*fails.cu:1: block (0, 0, 0), thread (1, 0, 0): assertion 'x[[]threadIdx.x] < 2' failed" \
