@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-/* The seconds of a monotonic clock. */
-double clock_s(void);
+#include "base/clock.h"
 
 /* ---- progress.c ---- */
 

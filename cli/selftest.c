@@ -4,6 +4,8 @@
 #include "cli.h"
 #include "probe.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -75,13 +77,6 @@ static const step steps[] = {
 
 enum { STEPS = sizeof steps / sizeof steps[0] };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Waits for the end or the limit. Returns the exit code, 128 + n after signal n, or -1 at the limit. */
 static int await_until(pid_t pid, double end)
 {
@@ -91,7 +86,7 @@ static int await_until(pid_t pid, double end)
         const pid_t ended = waitpid(pid, &status, WNOHANG);
         if (ended == pid)
             return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-        if ((ended < 0 && errno != EINTR) || now() > end)
+        if ((ended < 0 && errno != EINTR) || clock_s() > end)
             return -1;
         nanosleep(&nap, NULL);
     }
@@ -101,12 +96,12 @@ static int await_until(pid_t pid, double end)
  * killed. */
 static int await(pid_t pid, double limit_s, bool *stopped)
 {
-    int code = await_until(pid, now() + limit_s);
+    int code = await_until(pid, clock_s() + limit_s);
     *stopped = code < 0;
     if (code >= 0)
         return code;
     kill(pid, SIGINT);
-    code = await_until(pid, now() + GRACE_S);
+    code = await_until(pid, clock_s() + GRACE_S);
     if (code >= 0)
         return code;
     kill(pid, SIGKILL);
@@ -141,21 +136,21 @@ static bool run_step(const step *s, char *self, const char *device, const char *
     str_puts(&line, "\n");
     put(file, line.s);
     const int files[3] = {-1, file, file};
-    const double start = now();
+    const double start = clock_s();
     const int problem = child_spawn(&pid, words, files);
     bool stopped = false;
     const int code = problem ? 127 : await(pid, limit_s, &stopped);
     const bool fine = code == 0 || (stopped && code == EXIT_INTERRUPTED);
     line.n = 0;
     str_printf(&line, "==== %s: %sexit code %d, %.1f s\n", s->name,
-               stopped ? "stopped at its limit, " : "", code, now() - start);
+               stopped ? "stopped at its limit, " : "", code, clock_s() - start);
     put(file, line.s);
     printf("  %-20s %s %7.1f s\n", s->name,
            code < 0  ? "hangs "
            : !fine   ? "FAILED"
            : stopped ? "partly"
                      : "fine  ",
-           now() - start);
+           clock_s() - start);
     fflush(stdout);
     str_free(&pair);
     str_free(&line);

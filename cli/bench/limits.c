@@ -6,13 +6,14 @@
  * not interrupted. */
 #include "limits.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
@@ -28,17 +29,10 @@ typedef double fma_loop(long count, double factor, double term);
 static const double try_s = 0.0005, enough_s = 1;
 static const size_t copy_bytes = (size_t)128 << 20;
 
-double limit_clock_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Whether to stop after t tries. On a busy machine a try is slow, because it waits for all threads. */
 static bool over(int t, double begin_s)
 {
-    return t >= LEAST_TRIES && limit_clock_s() - begin_s > enough_s;
+    return t >= LEAST_TRIES && clock_s() - begin_s > enough_s;
 }
 
 /* ---- one job on all threads --------------------------------------------------------------------- */
@@ -61,9 +55,9 @@ static void *part_run(void *argument)
     atomic_fetch_sub(part->missing, 1);
     while (atomic_load(part->missing) > 0)
         sched_yield();
-    part->begin_s = limit_clock_s();
+    part->begin_s = clock_s();
     part->job(part);
-    part->end_s = limit_clock_s();
+    part->end_s = clock_s();
     return NULL;
 }
 
@@ -247,7 +241,7 @@ static double loop_limit(struct loop loop, int threads)
     static struct part parts[MAX_THREADS];
     struct part part = {
         .job = multiply_add, .loop = loop.run, .count = 1000, .factor = 0.999, .term = 1e-3};
-    double best = 0, begin_s = limit_clock_s();
+    double best = 0, begin_s = clock_s();
     for (int t = 0; t < TRIES && !over(t, begin_s);) {
         for (int i = 0; i < threads; i++)
             parts[i] = part;
@@ -293,7 +287,7 @@ double limit_copy(int threads)
         return 0;
     const size_t size_bytes = copy_bytes / (size_t)threads;
     char *from = malloc(copy_bytes), *to = malloc(copy_bytes);
-    double best = 0, begin_s = limit_clock_s();
+    double best = 0, begin_s = clock_s();
     for (int t = -1; from && to && t < COPY_TRIES && !over(t, begin_s); t++) {
         for (int i = 0; i < threads; i++)
             parts[i] = (struct part){.job = t < 0 ? touch : copy,

@@ -17,9 +17,6 @@ double limit_device_copy(const char *device);
 /* With IG_MPS=measure, makes an Apple GPU measure whether MPS or our kernels multiply matrices faster. */
 void limit_device_products(const char *device);
 
-/* Seconds of a monotonic clock. */
-double limit_clock_s(void);
-
 /* The compiler must not assume anything about the memory at v after this, so it must load it. */
 #define HIDE_MEMORY(v) __asm__("" : "+m"(v))
 

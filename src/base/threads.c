@@ -13,6 +13,7 @@
 #include "base/threads.h"
 
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/machine.h"
 #include "base/trace.h"
 
@@ -23,7 +24,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <time.h>
 
 #if defined(__linux__) && !defined(POOL_USE_CONDVAR)
 #define POOL_USE_FUTEX 1
@@ -173,13 +173,6 @@ static inline void cpu_pause(void)
 #else
     atomic_signal_fence(memory_order_seq_cst);
 #endif
-}
-
-static int64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Spins until the condition holds, or the time is up. */

@@ -2,6 +2,7 @@
  *
  * Invariant: events, names and path change only while no thread records: running is false, and there is no
  * active writer. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/trace.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { NAME_SLOTS = 1 << 12, NAME_PROBES = 64 };
 
@@ -36,12 +36,7 @@ static struct {
 static _Thread_local int this_caller; /* its number, from 1; 0: none yet */
 static _Thread_local const char *this_label;
 
-int64_t trace_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + 1;
-}
+int64_t trace_clock(void) { return clock_ns() + 1; }
 
 /* ---- events ---- */
 

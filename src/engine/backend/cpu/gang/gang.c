@@ -5,13 +5,13 @@
  * NEXT), and a few spare registers. */
 #include "engine/backend/cpu/gang/gang.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "engine/ops/ops.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     SPARES = 5,
@@ -347,9 +347,7 @@ static bool check_assert(gang *g, const gang_step *s)
 
 static void tell_time(gang *g, const gang_step *s)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    const uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    const uint64_t now = (uint64_t)clock_ns();
     if (s->ones & GANG_ONE_D) {
         memcpy(g->memory + s->d, &now, sizeof now);
         return;

@@ -6,11 +6,12 @@
  * own no memory. */
 #include "engine/backend/cpu/gang/guard.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 static const int numbers[] = {SIGSEGV, SIGBUS};
 enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
@@ -54,13 +55,6 @@ static void handle(int number, siginfo_t *info, void *context)
 static bool is_ours(const struct sigaction *action)
 {
     return action->sa_flags & SA_SIGINFO && action->sa_sigaction == handle;
-}
-
-static int64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static void install(void)

@@ -3,12 +3,12 @@
 
 #include "engine/backend/cpu/gang/check.h"
 #include "engine/backend/cpu/gang/profile.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- memory ---- */
 
@@ -166,7 +166,6 @@ static ig_status launch(kernel_code *code, const lane_launch *l)
 {
     cpu_kernel *k = (cpu_kernel *)code;
     const uint64_t threads = (uint64_t)l->base.block[0] * l->base.block[1] * l->base.block[2];
-    struct timespec begin, end;
     gang_fault fault = {0};
     if (!k->ready || k->ready->threads != (int)threads) {
         gang_code_free(k->ready);
@@ -184,12 +183,10 @@ static ig_status launch(kernel_code *code, const lane_launch *l)
                          .context = l->context};
         memcpy(g.grid, l->base.grid, sizeof g.grid);
         memcpy(g.block, l->base.block, sizeof g.block);
-        clock_gettime(CLOCK_MONOTONIC, &begin);
+        const int64_t begin = clock_ns();
         status = run_watched(k, l, &g, &fault);
-        clock_gettime(CLOCK_MONOTONIC, &end);
         if (l->base.device_ns)
-            *l->base.device_ns = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u +
-                                 (uint64_t)(end.tv_nsec - begin.tv_nsec);
+            *l->base.device_ns = (uint64_t)(clock_ns() - begin);
     }
     if (l->asserted)
         *l->asserted = fault.kind == FAULT_ASSERT;
