@@ -148,8 +148,6 @@ int ig_team_rank(void) { return team.module ? team.rank : 0; }
 
 int ig_team_size(void) { return team.module ? team.size : 1; }
 
-int team_local_size(void) { return team.module ? team.local : 1; }
-
 void ig_team_share(bool share) { team.alone = !share; }
 
 bool team_is_on(void) { return team.module != NULL; }

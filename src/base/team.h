@@ -29,8 +29,6 @@ bool team_is_on(void);
 bool team_shares(void);
 /* True if mpirun has started this process, even alone; false with IG_MPI=off. Not collective. */
 bool team_is_started(void);
-/* The number of ranks on this machine; 1 without a team. Not collective. */
-int team_local_size(void);
 
 /* Copies data of rank `from` to all ranks. */
 ig_status team_broadcast(team_channel channel, int from, void *data, size_t bytes);

@@ -26,7 +26,6 @@ typedef struct onnx_op {
 /* The row for an op in a version of its domain: the one with the largest `since` that is not above it. NULL if there is
  * none. */
 const onnx_op *onnx_op_find(const char *domain, const char *name, int64_t version);
-int onnx_op_count(void);
 const onnx_op *onnx_op_at(int i);
 
 /* ---- inputs --------------------------------------------------------------------------------- */

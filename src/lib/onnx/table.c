@@ -36,8 +36,6 @@ static void rows_sort(void)
     qsort(sorted, ROWS, sizeof *sorted, rows_compare);
 }
 
-int onnx_op_count(void) { return ROWS; }
-
 const onnx_op *onnx_op_at(int i)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

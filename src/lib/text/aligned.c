@@ -52,12 +52,6 @@ void rewrites_free(rewrites *w) { LIST_FREE(w); }
 
 bool octets_reserve(octets *o, size_t more) { return LIST_RESERVE(o, more); }
 
-void octets_add_rune(octets *o, uint32_t c)
-{
-    if (octets_reserve(o, 4))
-        o->n += unicode_write(c, o->at + o->n);
-}
-
 void octets_free(octets *o) { LIST_FREE(o); }
 
 /* ---- rewriting ------------------------------------------------------------------------------ */

@@ -73,7 +73,6 @@ typedef struct octets {
 } octets;
 
 bool octets_reserve(octets *o, size_t more);
-void octets_add_rune(octets *o, uint32_t c);
 void octets_free(octets *o);
 
 #endif

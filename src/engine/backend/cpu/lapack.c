@@ -35,7 +35,6 @@ _Static_assert(sizeof(lapack_type) == FUNCTIONS * sizeof(void *), "only function
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static lapack found;
 static atomic_bool loaded;
-static char described[256];
 
 /* False if the library lacks a function. */
 static bool fill(void *library, char letter, bool complex, lapack_type *t)
@@ -72,7 +71,6 @@ static bool load(const char *name, const char *file, const char *mark)
         memcpy(&found.threads_get, &get, sizeof get);
     }
     found.name = name;
-    snprintf(described, sizeof described, "%s (%s)", name, file);
     return true;
 }
 
@@ -98,8 +96,6 @@ const lapack *lapack_get(void)
     pthread_once(&once, find);
     return loaded ? &found : NULL;
 }
-
-const char *lapack_describe(void) { return loaded ? described : NULL; }
 
 const char *lapack_note(void)
 {

@@ -23,8 +23,6 @@ typedef struct lapack {
 
 /* The library; NULL if there is none. */
 const lapack *lapack_get(void);
-/* The library and its file, as text; NULL if it was not loaded so far. */
-const char *lapack_describe(void);
 /* Why the value of IG_LAPACK is ignored, or NULL; loads nothing. */
 const char *lapack_note(void);
 
