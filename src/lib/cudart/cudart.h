@@ -82,45 +82,9 @@ enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_ON_DEVICE = 3, COPY_DEFAULT = 
 typedef struct cudart_target {
     /* Called before each other function, in the same thread. May be NULL. */
     int (*enter)(void);
-    int (*check)(const cudart_shape *s);
-    int (*launch)(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
-                  int n);
-    int (*function)(ig_cuda_kernel *k, ig_cuda_attributes *a);
-    int (*function_set)(ig_cuda_kernel *k, int attribute, int value);
-    int (*occupancy)(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks);
-    int (*symbol)(const cudart_variable *v, char **at);
-
-    int (*alloc)(void **at, size_t bytes, int kind);
-    int (*free)(void *at, int pinned);
-    int (*alloc_async)(void **at, size_t bytes, void *stream);
-    int (*free_async)(void *at, void *stream);
-    int (*adopt)(void *at, size_t bytes);
-    int (*forget)(void *at);
-    int (*kind)(const void *at);
-    int (*mapped)(void *host, void **device);
-    int (*copy)(const cudart_copy *c);
-    int (*fill)(const cudart_fill *f);
-
-    int (*stream_new)(void **stream, unsigned flags, int priority);
-    int (*stream_free)(void *stream);
-    int (*stream_wait)(void *stream);
-    int (*stream_query)(void *stream);
-    int (*stream_after)(void *stream, void *event);
-    int (*stream_about)(void *stream, unsigned *flags, int *priority);
-    int (*stream_call)(void *stream, void (*f)(void *context), void *context);
-    int (*priorities)(int *least, int *greatest);
-    int (*event_new)(void **event, unsigned flags);
-    int (*event_free)(void *event);
-    int (*event_record)(void *event, void *stream);
-    int (*event_wait)(void *event);
-    int (*event_query)(void *event);
-    int (*event_time)(void *from, void *to, float *milliseconds);
-
-    int (*synchronize)(void);
-    int (*reset)(void);
-    int (*device)(ig_cuda_facts *facts);
-    int (*attribute)(int attribute, int *value);
-    int (*limit)(int limit, size_t *value, bool set);
+#define ROW(name, parameters) int(*name) parameters;
+#include "lib/cudart/target.def"
+#undef ROW
 } cudart_target;
 
 extern const cudart_target cudart_modules, cudart_gpu;
@@ -155,7 +119,6 @@ bool cudart_is_of_lambda(const char *name);
  * the lock, keeps the error for the thread and returns it. */
 const backend *cudart_begin(int *error);
 int cudart_end(int error);
-int cudart_modules_synchronize(void);
 /* Records that the program asked for its last error. */
 void cudart_modules_error_seen(void);
 /* Reports a copy past the end of a variable, if checking is on. */
@@ -177,30 +140,10 @@ uint64_t cudart_memory_used(void);
 kernel_memory *cudart_memory_list(int *n);
 /* Reports memory that was not freed. */
 void cudart_memory_leaks(void);
-/* Entries of the target. */
-int cudart_memory_alloc(void **at, size_t bytes, int kind);
-int cudart_memory_free(void *at, int pinned);
-int cudart_memory_alloc_async(void **at, size_t bytes, void *stream);
-int cudart_memory_free_async(void *at, void *stream);
-int cudart_memory_adopt(void *at, size_t bytes);
-int cudart_memory_forget(void *at);
-int cudart_memory_kind(const void *at);
-int cudart_memory_mapped(void *host, void **device);
-int cudart_memory_copy(const cudart_copy *c);
-int cudart_memory_fill(const cudart_fill *f);
-
-int cudart_stream_new(void **stream, unsigned flags, int priority);
-int cudart_stream_free(void *stream);
-int cudart_stream_wait(void *stream);
-int cudart_stream_after(void *stream, void *event);
-int cudart_stream_about(void *stream, unsigned *flags, int *priority);
-int cudart_stream_call(void *stream, void (*f)(void *context), void *context);
-int cudart_stream_priorities(int *least, int *greatest);
-int cudart_event_new(void **event, unsigned flags);
-int cudart_event_free(void *event);
-int cudart_event_record(void *event, void *stream);
-int cudart_event_wait(void *event);
-int cudart_event_time(void *from, void *to, float *milliseconds);
+/* The functions of the target that runs kernels by modules. */
+#define ROW(name, parameters) int modules_##name parameters;
+#include "lib/cudart/target.def"
+#undef ROW
 
 /* Reads the settings, once. */
 void cudart_watch_begin(void);

@@ -275,7 +275,7 @@ static int allocate(const backend *dev, void **at, size_t bytes, int kind)
     return cudaSuccess;
 }
 
-int cudart_memory_alloc(void **at, size_t bytes, int kind)
+int modules_alloc(void **at, size_t bytes, int kind)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -309,7 +309,7 @@ static void tell_bad_free(const void *at, const range *r, int pinned)
                             name, at, pinned ? "cudaMallocHost" : "cudaMalloc");
 }
 
-int cudart_memory_free(void *at, int pinned)
+int modules_free(void *at, int pinned)
 {
     int error;
     if (!cudart_begin(&error))
@@ -324,7 +324,7 @@ int cudart_memory_free(void *at, int pinned)
     return cudart_end(!at || fits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-int cudart_memory_adopt(void *at, size_t bytes)
+int modules_adopt(void *at, size_t bytes)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -344,7 +344,7 @@ int cudart_memory_adopt(void *at, size_t bytes)
     return cudart_end(error);
 }
 
-int cudart_memory_forget(void *at)
+int modules_forget(void *at)
 {
     int error;
     if (!cudart_begin(&error))
@@ -356,7 +356,7 @@ int cudart_memory_forget(void *at)
     return cudart_end(fits ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
-int cudart_memory_kind(const void *at)
+int modules_kind(const void *at)
 {
     int error, kind = IG_CUDA_HOST;
     binding where;
@@ -425,7 +425,7 @@ static size_t extent(size_t pitch, size_t width, size_t height)
     return height ? pitch * (height - 1) + width : 0;
 }
 
-int cudart_memory_copy(const cudart_copy *c)
+int modules_copy(const cudart_copy *c)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -449,7 +449,7 @@ int cudart_memory_copy(const cudart_copy *c)
     return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }
 
-int cudart_memory_fill(const cudart_fill *f)
+int modules_fill(const cudart_fill *f)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -473,20 +473,20 @@ int cudart_memory_fill(const cudart_fill *f)
     return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }
 
-int cudart_memory_alloc_async(void **at, size_t bytes, void *stream)
+int modules_alloc_async(void **at, size_t bytes, void *stream)
 {
     (void)stream;
-    return cudart_memory_alloc(at, bytes, IG_CUDA_DEVICE);
+    return modules_alloc(at, bytes, IG_CUDA_DEVICE);
 }
 
-int cudart_memory_free_async(void *at, void *stream)
+int modules_free_async(void *at, void *stream)
 {
     (void)stream;
-    return cudart_memory_free(at, 0);
+    return modules_free(at, 0);
 }
 
-int cudart_memory_mapped(void *host, void **device)
+int modules_mapped(void *host, void **device)
 {
     *device = host;
-    return cudart_memory_kind(host) == IG_CUDA_PINNED ? cudaSuccess : cudaErrorInvalidValue;
+    return modules_kind(host) == IG_CUDA_PINNED ? cudaSuccess : cudaErrorInvalidValue;
 }

@@ -78,7 +78,7 @@ void cudart_modules_beyond(cudart_call_site at, size_t offset, size_t bytes, siz
     pthread_mutex_unlock(&lock);
 }
 
-int cudart_modules_synchronize(void)
+int modules_synchronize(void)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -159,7 +159,7 @@ static void units_reset(void)
     states = NULL;
 }
 
-static int reset(void)
+int modules_reset(void)
 {
     pthread_mutex_lock(&lock);
     units_reset();
@@ -168,7 +168,7 @@ static int reset(void)
     return cudart_end(cudaSuccess);
 }
 
-static int device(ig_cuda_facts *facts)
+int modules_device(ig_cuda_facts *facts)
 {
     int error;
     ig_device_info info = {0};
@@ -214,7 +214,7 @@ static int locate(const backend *dev, const cudart_variable *v, binding *where, 
     return s->globals ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static int symbol(const cudart_variable *v, char **at)
+int modules_symbol(const cudart_variable *v, char **at)
 {
     int error;
     binding where;
@@ -246,7 +246,7 @@ static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device
 
 /* The error is cudaErrorInvalidConfiguration, as in CUDA up to version 12 and its manual. CUDA 13.0 returns
  * cudaErrorInvalidValue. */
-static int check(const cudart_shape *s)
+int modules_check(const cudart_shape *s)
 {
     int error;
     uint64_t threads = 1;
@@ -470,8 +470,8 @@ static int launch_prepared(const backend *dev, ig_cuda_kernel *k, const cudart_s
     return error;
 }
 
-static int launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
-                  int n)
+int modules_launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
+                   int n)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -482,7 +482,7 @@ static int launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, c
     return cudart_end(error);
 }
 
-static int function(ig_cuda_kernel *k, ig_cuda_attributes *a)
+int modules_function(ig_cuda_kernel *k, ig_cuda_attributes *a)
 {
     int error;
     struct state *s;
@@ -501,7 +501,7 @@ static int function(ig_cuda_kernel *k, ig_cuda_attributes *a)
     return cudart_end(error);
 }
 
-static int function_set(ig_cuda_kernel *k, int attribute, int value)
+int modules_function_set(ig_cuda_kernel *k, int attribute, int value)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -517,10 +517,10 @@ static int function_set(ig_cuda_kernel *k, int attribute, int value)
 }
 
 /* A multiprocessor is a CPU core. Like a GPU's, it holds 2,048 threads and 32 blocks. */
-static int occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks)
+int modules_occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks)
 {
     ig_cuda_attributes a;
-    const int error = function(k, &a);
+    const int error = modules_function(k, &a);
     if (error || threads <= 0)
         return error ? error : cudaErrorInvalidValue;
     const size_t bytes = a.shared_bytes + shared_bytes;
@@ -534,7 +534,7 @@ static int occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *b
 }
 
 /* Limits have no effect. They can be read back; the initial values are a GPU's. */
-static int limit(int which, size_t *value, bool set)
+int modules_limit(int which, size_t *value, bool set)
 {
     static size_t limits[3] = {1024, 8 << 20, 8 << 20};
     if (which < 0 || which > 2)
@@ -546,50 +546,18 @@ static int limit(int which, size_t *value, bool set)
     return cudaSuccess;
 }
 
-static int attribute(int which, int *value)
+int modules_attribute(int which, int *value)
 {
     (void)which;
     *value = 0;
     return cudaErrorNotSupported;
 }
 
-static int stream_query(void *stream) { return cudart_stream_wait(stream); }
-static int event_query(void *event) { return cudart_event_wait(event); }
+int modules_stream_query(void *stream) { return modules_stream_wait(stream); }
+int modules_event_query(void *event) { return modules_event_wait(event); }
 
 const cudart_target cudart_modules = {
-    .check = check,
-    .launch = launch,
-    .function = function,
-    .function_set = function_set,
-    .occupancy = occupancy,
-    .symbol = symbol,
-    .alloc = cudart_memory_alloc,
-    .free = cudart_memory_free,
-    .alloc_async = cudart_memory_alloc_async,
-    .free_async = cudart_memory_free_async,
-    .adopt = cudart_memory_adopt,
-    .forget = cudart_memory_forget,
-    .kind = cudart_memory_kind,
-    .mapped = cudart_memory_mapped,
-    .copy = cudart_memory_copy,
-    .fill = cudart_memory_fill,
-    .stream_new = cudart_stream_new,
-    .stream_free = cudart_stream_free,
-    .stream_wait = cudart_stream_wait,
-    .stream_query = stream_query,
-    .stream_after = cudart_stream_after,
-    .stream_about = cudart_stream_about,
-    .stream_call = cudart_stream_call,
-    .priorities = cudart_stream_priorities,
-    .event_new = cudart_event_new,
-    .event_free = cudart_event_free,
-    .event_record = cudart_event_record,
-    .event_wait = cudart_event_wait,
-    .event_query = event_query,
-    .event_time = cudart_event_time,
-    .synchronize = cudart_modules_synchronize,
-    .reset = reset,
-    .device = device,
-    .attribute = attribute,
-    .limit = limit,
+#define ROW(name, parameters) .name = modules_##name,
+#include "lib/cudart/target.def"
+#undef ROW
 };

@@ -2,9 +2,8 @@
  * always idle, and an event is the time at which it was recorded. */
 #include "lib/cudart/cudart.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
-
-#include <time.h>
 
 enum { EVENT_WITHOUT_TIME = 2 };
 
@@ -21,7 +20,7 @@ typedef struct event {
 /* True for the default streams, which are numbers. */
 static bool is_default(const void *s) { return (uintptr_t)s <= 2; }
 
-int cudart_stream_new(void **out, unsigned flags, int priority)
+int modules_stream_new(void **out, unsigned flags, int priority)
 {
     stream *s = memory_new(sizeof *s);
     *out = s;
@@ -31,7 +30,7 @@ int cudart_stream_new(void **out, unsigned flags, int priority)
     return cudaSuccess;
 }
 
-int cudart_stream_free(void *s)
+int modules_stream_free(void *s)
 {
     if (is_default(s))
         return cudaErrorInvalidResourceHandle;
@@ -39,19 +38,19 @@ int cudart_stream_free(void *s)
     return cudaSuccess;
 }
 
-int cudart_stream_wait(void *s)
+int modules_stream_wait(void *s)
 {
     (void)s;
-    return cudart_modules_synchronize();
+    return modules_synchronize();
 }
 
-int cudart_stream_after(void *s, void *e)
+int modules_stream_after(void *s, void *e)
 {
     (void)s;
     return e ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-int cudart_stream_about(void *of, unsigned *flags, int *priority)
+int modules_stream_about(void *of, unsigned *flags, int *priority)
 {
     const stream *s = is_default(of) ? NULL : of;
     *flags = s ? s->flags : 0;
@@ -59,21 +58,21 @@ int cudart_stream_about(void *of, unsigned *flags, int *priority)
     return cudaSuccess;
 }
 
-int cudart_stream_call(void *s, void (*f)(void *context), void *context)
+int modules_stream_call(void *s, void (*f)(void *context), void *context)
 {
-    const int error = cudart_stream_wait(s);
+    const int error = modules_stream_wait(s);
     if (!error)
         f(context);
     return error;
 }
 
-int cudart_stream_priorities(int *least, int *greatest)
+int modules_priorities(int *least, int *greatest)
 {
     *least = *greatest = 0;
     return cudaSuccess;
 }
 
-int cudart_event_new(void **out, unsigned flags)
+int modules_event_new(void **out, unsigned flags)
 {
     event *e = memory_new(sizeof *e);
     *out = e;
@@ -83,30 +82,28 @@ int cudart_event_new(void **out, unsigned flags)
     return cudaSuccess;
 }
 
-int cudart_event_free(void *e)
+int modules_event_free(void *e)
 {
     memory_free(e);
     return cudaSuccess;
 }
 
-int cudart_event_record(void *of, void *s)
+int modules_event_record(void *of, void *s)
 {
     event *e = of;
-    struct timespec now;
     if (!e)
         return cudaErrorInvalidResourceHandle;
-    const int error = cudart_stream_wait(s);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    e->time_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    const int error = modules_stream_wait(s);
+    e->time_s = clock_s();
     return error;
 }
 
-int cudart_event_wait(void *e)
+int modules_event_wait(void *e)
 {
-    return e ? cudart_modules_synchronize() : cudaErrorInvalidResourceHandle;
+    return e ? modules_synchronize() : cudaErrorInvalidResourceHandle;
 }
 
-int cudart_event_time(void *begin, void *end, float *milliseconds)
+int modules_event_time(void *begin, void *end, float *milliseconds)
 {
     const event *from = begin, *to = end;
     if (!from || !to || from->time_s == 0 || to->time_s == 0 ||

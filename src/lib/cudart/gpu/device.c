@@ -79,9 +79,9 @@ static int enter(void)
 
 int gpu_capability(void) { return here.dev->capability; }
 
-static int synchronize(void) { return gpu_managed_to_host(cu.context_wait()); }
+int gpu_synchronize(void) { return gpu_managed_to_host(cu.context_wait()); }
 
-static int reset(void)
+int gpu_reset(void)
 {
     pthread_mutex_lock(&here.lock);
     gpu_units_forget();
@@ -92,7 +92,7 @@ static int reset(void)
     return error;
 }
 
-static int about(ig_cuda_facts *facts)
+int gpu_device(ig_cuda_facts *facts)
 {
     size_t available = 0, total = 0;
     const int error = cu.memory_info(&available, &total);
@@ -108,17 +108,14 @@ static int about(ig_cuda_facts *facts)
     return error;
 }
 
-static int attribute(int which, int *value)
-{
-    return cu.device_attribute(value, which, here.dev->id);
-}
+int gpu_attribute(int which, int *value) { return cu.device_attribute(value, which, here.dev->id); }
 
-static int limit(int which, size_t *value, bool set)
+int gpu_limit(int which, size_t *value, bool set)
 {
     return set ? gpu.limit_set(which, *value) : gpu.limit_get(value, which);
 }
 
-static int symbol(const cudart_variable *v, char **at)
+int gpu_symbol(const cudart_variable *v, char **at)
 {
     CUdeviceptr found = 0;
     const int error = gpu_variable(v, &found);
@@ -128,39 +125,7 @@ static int symbol(const cudart_variable *v, char **at)
 
 const cudart_target cudart_gpu = {
     .enter = enter,
-    .check = gpu_check,
-    .launch = gpu_launch,
-    .function = gpu_function_about,
-    .function_set = gpu_function_set,
-    .occupancy = gpu_occupancy,
-    .symbol = symbol,
-    .alloc = gpu_alloc,
-    .free = gpu_free,
-    .alloc_async = gpu_alloc_async,
-    .free_async = gpu_free_async,
-    .adopt = gpu_adopt,
-    .forget = gpu_forget,
-    .kind = gpu_kind,
-    .mapped = gpu_mapped,
-    .copy = gpu_copy,
-    .fill = gpu_fill,
-    .stream_new = gpu_stream_new,
-    .stream_free = gpu_stream_free,
-    .stream_wait = gpu_stream_wait,
-    .stream_query = gpu_stream_query,
-    .stream_after = gpu_stream_after,
-    .stream_about = gpu_stream_about,
-    .stream_call = gpu_stream_call,
-    .priorities = gpu_priorities,
-    .event_new = gpu_event_new,
-    .event_free = gpu_event_free,
-    .event_record = gpu_event_record,
-    .event_wait = gpu_event_wait,
-    .event_query = gpu_event_query,
-    .event_time = gpu_event_time,
-    .synchronize = synchronize,
-    .reset = reset,
-    .device = about,
-    .attribute = attribute,
-    .limit = limit,
+#define ROW(name, parameters) .name = gpu_##name,
+#include "lib/cudart/target.def"
+#undef ROW
 };

@@ -17,7 +17,7 @@ extern cuda_program_api gpu;
 int gpu_capability(void);
 
 /* The function of a kernel. Its unit is compiled and loaded if needed. */
-int gpu_function(ig_cuda_kernel *k, CUfunction *function);
+int gpu_function_find(ig_cuda_kernel *k, CUfunction *function);
 /* The address of a variable on the device. */
 int gpu_variable(const cudart_variable *v, CUdeviceptr *at);
 /* Forgets all units: the context that they were loaded in is gone. */
@@ -61,39 +61,9 @@ void gpu_image_free(gpu_image *image);
 enum { GPU_FOLDERS_MOST = 2, GPU_FOLDER_BYTES = 600 };
 int gpu_toolkit_folders(const void *nvrtc_function, char out[GPU_FOLDERS_MOST][GPU_FOLDER_BYTES]);
 
-/* ---- functions of the target ---- */
-
-int gpu_check(const cudart_shape *s);
-int gpu_launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
-               int n);
-int gpu_function_about(ig_cuda_kernel *k, ig_cuda_attributes *a);
-int gpu_function_set(ig_cuda_kernel *k, int attribute, int value);
-int gpu_occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks);
-
-int gpu_alloc(void **at, size_t bytes, int kind);
-int gpu_free(void *at, int pinned);
-int gpu_alloc_async(void **at, size_t bytes, void *stream);
-int gpu_free_async(void *at, void *stream);
-int gpu_adopt(void *at, size_t bytes);
-int gpu_forget(void *at);
-int gpu_kind(const void *at);
-int gpu_mapped(void *host, void **device);
-int gpu_copy(const cudart_copy *c);
-int gpu_fill(const cudart_fill *f);
-
-int gpu_stream_new(void **stream, unsigned flags, int priority);
-int gpu_stream_free(void *stream);
-int gpu_stream_wait(void *stream);
-int gpu_stream_query(void *stream);
-int gpu_stream_after(void *stream, void *event);
-int gpu_stream_about(void *stream, unsigned *flags, int *priority);
-int gpu_stream_call(void *stream, void (*f)(void *context), void *context);
-int gpu_priorities(int *least, int *greatest);
-int gpu_event_new(void **event, unsigned flags);
-int gpu_event_free(void *event);
-int gpu_event_record(void *event, void *stream);
-int gpu_event_wait(void *event);
-int gpu_event_query(void *event);
-int gpu_event_time(void *from, void *to, float *milliseconds);
+/* The functions of the target. */
+#define ROW(name, parameters) int gpu_##name parameters;
+#include "lib/cudart/target.def"
+#undef ROW
 
 #endif

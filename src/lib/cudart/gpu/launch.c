@@ -101,7 +101,7 @@ int gpu_launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, cons
     CUfunction f;
     void *given[PARAMS_MOST];
     char *pointers[PARAMS_MOST];
-    int error = gpu_function(k, &f);
+    int error = gpu_function_find(k, &f);
     if (!error)
         error = check_params(k, f, sizes, n);
     if (!error && s->shared_bytes > UINT32_MAX)
@@ -114,11 +114,11 @@ int gpu_launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, cons
     return error ? error : start(f, s, known ? given : (void **)(uintptr_t)args);
 }
 
-int gpu_function_about(ig_cuda_kernel *k, ig_cuda_attributes *a)
+int gpu_function(ig_cuda_kernel *k, ig_cuda_attributes *a)
 {
     CUfunction f;
     int shared = 0, local = 0, constant = 0;
-    int error = gpu_function(k, &f);
+    int error = gpu_function_find(k, &f);
     const struct {
         CUfunction_attribute what;
         int *value;
@@ -140,13 +140,13 @@ int gpu_function_about(ig_cuda_kernel *k, ig_cuda_attributes *a)
 int gpu_function_set(ig_cuda_kernel *k, int attribute, int value)
 {
     CUfunction f;
-    const int error = gpu_function(k, &f);
+    const int error = gpu_function_find(k, &f);
     return error ? error : cu.function_set(f, attribute, value);
 }
 
 int gpu_occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks)
 {
     CUfunction f;
-    const int error = gpu_function(k, &f);
+    const int error = gpu_function_find(k, &f);
     return error ? error : gpu.occupancy(blocks, f, threads, shared_bytes);
 }

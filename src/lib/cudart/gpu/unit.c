@@ -227,7 +227,7 @@ static int find_function(ig_cuda_kernel *k)
     return k->refused;
 }
 
-int gpu_function(ig_cuda_kernel *k, CUfunction *function)
+int gpu_function_find(ig_cuda_kernel *k, CUfunction *function)
 {
     pthread_mutex_lock(&lock);
     const int error = k->function ? cudaSuccess : find_function(k);
