@@ -37,19 +37,13 @@ static ig_status blosc_decode(const codec_step *step, const struct io_file *file
         return io_fail(file, IG_ERR_FORMAT,
                        "it is damaged: it is not a blosc buffer of %zu bytes; write it again",
                        n_in);
-    if (n > n_out || (!got && n != n_out))
-        return io_fail(file, IG_ERR_FORMAT,
-                       "it is damaged: it decompresses to %zu bytes, and a chunk has %zu; write it "
-                       "again",
-                       n, n_out);
+    TRY(codec_sized(file, n, n_out, got));
     const int result = library.decompress(in, out, n_out, 1);
     if (result < 0 || (size_t)result != n)
         return io_fail(file, IG_ERR_FORMAT,
                        "it is damaged: libblosc cannot decompress it (code %d); write it again, or "
                        "install a libblosc that has its compressor",
                        result);
-    if (got)
-        *got = n;
     return IG_OK;
 }
 

@@ -8,6 +8,18 @@
 static const codec_kind *const kinds[] = {&codec_crc32c, &codec_gzip, &codec_zlib, &codec_zstd,
                                           &codec_blosc};
 
+ig_status codec_sized(const struct io_file *file, size_t n, size_t n_out, size_t *got)
+{
+    if (n > n_out || (!got && n != n_out))
+        return io_fail(file, IG_ERR_FORMAT,
+                       "it is damaged: it decompresses to %zu bytes, and a chunk has %zu; write it "
+                       "again",
+                       n, n_out);
+    if (got)
+        *got = n;
+    return IG_OK;
+}
+
 const codec_kind *codec_find(const char *name, bool v2)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

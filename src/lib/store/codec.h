@@ -76,6 +76,10 @@ ig_status codec_decode(const codec_chain *c, const struct io_file *file, const v
 ig_status codec_encode(const codec_chain *c, const struct io_file *file, void *in, codec_room *room,
                        const void **out, size_t *n);
 
+/* Sets *got to the size of a chunk after decoding, for the functions of a kind. Fails if it has more than n_out bytes, or, if got is
+ * NULL, another number. */
+ig_status codec_sized(const struct io_file *file, size_t n, size_t n_out, size_t *got);
+
 /* The kinds, in the files of their libraries. */
 extern const codec_kind codec_crc32c, codec_gzip, codec_zlib, codec_zstd, codec_blosc;
 

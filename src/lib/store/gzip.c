@@ -144,9 +144,10 @@ static ig_status plain_inflate(const struct io_file *file, bool gzip, const unsi
     return gzip && crc != crc32_add(0, out, n_out) ? damaged(file, "its checksum differs") : IG_OK;
 }
 
-static ig_status stream_decode(const struct io_file *file, bool gzip, const void *in, size_t n_in,
-                               void *out, size_t n_out, size_t *got)
+static ig_status stream_decode(const codec_step *step, const struct io_file *file, const void *in,
+                               size_t n_in, void *out, size_t n_out, size_t *got)
 {
+    const bool gzip = step->kind == &codec_gzip;
     size_t n = 0;
     if (!zlib_find()) {
         if (got)
@@ -160,28 +161,7 @@ static ig_status stream_decode(const struct io_file *file, bool gzip, const void
     const ig_status status = members_inflate(&z, file, gzip, in, n_in, out, n_out, &n);
     library.inflate_end(&z);
     TRY(status);
-    if (!got && n != n_out)
-        return io_fail(file, IG_ERR_FORMAT,
-                       "it is damaged: it decompresses to %zu bytes, and a chunk has %zu; write it "
-                       "again",
-                       n, n_out);
-    if (got)
-        *got = n;
-    return IG_OK;
-}
-
-static ig_status gzip_decode(const codec_step *step, const struct io_file *file, const void *in,
-                             size_t n_in, void *out, size_t n_out, size_t *got)
-{
-    (void)step;
-    return stream_decode(file, true, in, n_in, out, n_out, got);
-}
-
-static ig_status zlib_decode(const codec_step *step, const struct io_file *file, const void *in,
-                             size_t n_in, void *out, size_t n_out, size_t *got)
-{
-    (void)step;
-    return stream_decode(file, false, in, n_in, out, n_out, got);
+    return codec_sized(file, n, n_out, got);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
@@ -222,7 +202,7 @@ const codec_kind codec_gzip = {.name = "gzip",
                                .level_max = 9,
                                .find = always,
                                .most = gzip_most,
-                               .decode = gzip_decode,
+                               .decode = stream_decode,
                                .encode = gzip_encode};
 const codec_kind codec_zlib = {.name = "zlib",
                                .library = "zlib (libz.so.1)",
@@ -231,5 +211,5 @@ const codec_kind codec_zlib = {.name = "zlib",
                                .level_max = 9,
                                .find = always,
                                .most = gzip_most,
-                               .decode = zlib_decode,
+                               .decode = stream_decode,
                                .encode = NULL};

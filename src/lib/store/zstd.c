@@ -80,14 +80,7 @@ static ig_status zstd_decode(const codec_step *step, const struct io_file *file,
     if (library.is_error(n))
         return io_fail(file, IG_ERR_FORMAT, "it is damaged: libzstd says '%s'; write it again",
                        library.error(n));
-    if (!got && n != n_out)
-        return io_fail(file, IG_ERR_FORMAT,
-                       "it is damaged: it decompresses to %zu bytes, and a chunk has %zu; write it "
-                       "again",
-                       n, n_out);
-    if (got)
-        *got = n;
-    return IG_OK;
+    return codec_sized(file, n, n_out, got);
 }
 
 /* True if pieces of the chunk become less than a tenth smaller. */
