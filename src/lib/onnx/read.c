@@ -32,13 +32,8 @@ static bool opset_finish(reader *r, uint64_t seen, void *scratch, void *result)
 
 static const field_rule opset_fields[] = {ONE(1, FIELD_TEXT, onnx_opset, domain),
                                           ONE(2, FIELD_INT, onnx_opset, version)};
-static const message_rule opset_rule = {.shown = "opset",
-                                        .bytes = sizeof(onnx_opset),
-                                        .fields = opset_fields,
-                                        .n_fields = COUNT(opset_fields),
-                                        .least = 2,
-                                        .name = 1,
-                                        .finish = opset_finish};
+static const message_rule opset_rule = {OF(onnx_opset, opset_fields), .shown = "opset", .least = 2,
+                                        .name = 1, .finish = opset_finish};
 
 int64_t onnx_opset_version(const onnx_opset *opsets, int n, const char *domain)
 {
@@ -169,14 +164,9 @@ static bool attribute_finish(reader *r, uint64_t seen, void *scratch, void *resu
     return true;
 }
 
-static const message_rule attribute_rule = {.shown = "attribute",
-                                            .bytes = sizeof(onnx_attribute),
-                                            .fields = attribute_fields,
-                                            .n_fields = COUNT(attribute_fields),
-                                            .least = 3,
-                                            .name = 1,
-                                            .scratch = sizeof(struct attribute_parts),
-                                            .finish = attribute_finish};
+static const message_rule attribute_rule = {
+    OF(onnx_attribute, attribute_fields),      .shown = "attribute",      .least = 3, .name = 1,
+    .scratch = sizeof(struct attribute_parts), .finish = attribute_finish};
 
 static bool node_finish(reader *r, uint64_t seen, void *scratch, void *result)
 {
@@ -201,14 +191,9 @@ static const field_rule node_fields[] = {
     SUBS(5, onnx_node, attributes, n_attributes, &attribute_rule),
     ONE(7, FIELD_TEXT, onnx_node, domain),
     ONE(8, FIELD_TEXT, onnx_node, overload)};
-static const message_rule node_rule = {.shown = "node",
-                                       .bytes = sizeof(onnx_node),
-                                       .fields = node_fields,
-                                       .n_fields = COUNT(node_fields),
-                                       .least = 3,
-                                       .name = 3,
-                                       .detail = 4,
-                                       .finish = node_finish};
+static const message_rule node_rule = {
+    OF(onnx_node, node_fields), .shown = "node", .least = 3, .name = 3, .detail = 4,
+    .finish = node_finish};
 
 /* ---- graphs, functions, models -------------------------------------------------------------- */
 
@@ -229,10 +214,7 @@ static const field_rule graph_fields[] = {
     SUBS(12, onnx_graph, outputs, n_outputs, &onnx_info_rule),
     SUBS(13, onnx_graph, others, n_others, &onnx_info_rule),
     SUBS(15, onnx_graph, sparses, n_sparses, &onnx_sparse_rule)};
-static const message_rule graph_rule = {.bytes = sizeof(onnx_graph),
-                                        .fields = graph_fields,
-                                        .n_fields = COUNT(graph_fields),
-                                        .finish = graph_finish};
+static const message_rule graph_rule = {OF(onnx_graph, graph_fields), .finish = graph_finish};
 
 /* A FunctionProto. */
 struct function_parts {
@@ -276,14 +258,9 @@ static const field_rule function_fields[] = {
     SUBS(11, struct function_parts, function.defaults, function.n_defaults, &attribute_rule),
     SUBS(12, struct function_parts, function.body.others, function.body.n_others, &onnx_info_rule),
     ONE(13, FIELD_TEXT, struct function_parts, function.overload)};
-static const message_rule function_rule = {.shown = "function",
-                                           .bytes = sizeof(onnx_function),
-                                           .fields = function_fields,
-                                           .n_fields = COUNT(function_fields),
-                                           .least = 3,
-                                           .name = 1,
-                                           .scratch = sizeof(struct function_parts),
-                                           .finish = function_finish};
+static const message_rule function_rule = {
+    OF(onnx_function, function_fields),       .shown = "function",      .least = 3, .name = 1,
+    .scratch = sizeof(struct function_parts), .finish = function_finish};
 
 static bool model_finish(reader *r, uint64_t seen, void *scratch, void *result)
 {
@@ -303,10 +280,7 @@ static const field_rule model_fields[] = {
     SUBS(8, onnx_model, opsets, n_opsets, &opset_rule),
     SUBS(14, onnx_model, metadata, n_metadata, &onnx_pair_rule),
     SUBS(25, onnx_model, functions, n_functions, &function_rule)};
-static const message_rule model_rule = {.bytes = sizeof(onnx_model),
-                                        .fields = model_fields,
-                                        .n_fields = COUNT(model_fields),
-                                        .finish = model_finish};
+static const message_rule model_rule = {OF(onnx_model, model_fields), .finish = model_finish};
 
 _Static_assert(sizeof(struct attribute_parts) <= MESSAGE_SCRATCH, "scratch");
 _Static_assert(sizeof(struct function_parts) <= MESSAGE_SCRATCH, "scratch");

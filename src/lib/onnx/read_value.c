@@ -10,8 +10,7 @@
 
 static const field_rule pair_fields[] = {ONE(1, FIELD_TEXT, onnx_pair, key),
                                          ONE(2, FIELD_TEXT, onnx_pair, value)};
-const message_rule onnx_pair_rule = {
-    .bytes = sizeof(onnx_pair), .fields = pair_fields, .n_fields = COUNT(pair_fields)};
+const message_rule onnx_pair_rule = {OF(onnx_pair, pair_fields)};
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
@@ -186,14 +185,9 @@ static bool tensor_finish(reader *r, uint64_t seen, void *scratch, void *result)
     return typed_check(r, t);
 }
 
-const message_rule onnx_tensor_rule = {.shown = "tensor",
-                                       .bytes = sizeof(onnx_tensor),
-                                       .fields = tensor_fields,
-                                       .n_fields = COUNT(tensor_fields),
-                                       .least = 2,
-                                       .name = 8,
-                                       .scratch = sizeof(struct tensor_parts),
-                                       .finish = tensor_finish};
+const message_rule onnx_tensor_rule = {
+    OF(onnx_tensor, tensor_fields),         .shown = "tensor",      .least = 2, .name = 8,
+    .scratch = sizeof(struct tensor_parts), .finish = tensor_finish};
 
 struct sparse_parts {
     onnx_tensor values, indices;
@@ -223,12 +217,8 @@ static bool sparse_finish(reader *r, uint64_t seen, void *scratch, void *result)
     return s->values.type != IG_ONNX_STRING || reader_fail(r, IG_ERR_UNSUPPORTED, "it has strings");
 }
 
-const message_rule onnx_sparse_rule = {.shown = "sparse tensor",
-                                       .bytes = sizeof(onnx_sparse),
-                                       .fields = sparse_fields,
-                                       .n_fields = COUNT(sparse_fields),
-                                       .least = 4,
-                                       .scratch = sizeof(struct sparse_parts),
+const message_rule onnx_sparse_rule = {OF(onnx_sparse, sparse_fields), .shown = "sparse tensor",
+                                       .least = 4, .scratch = sizeof(struct sparse_parts),
                                        .finish = sparse_finish};
 
 /* ---- types ---------------------------------------------------------------------------------- */
@@ -249,9 +239,7 @@ static bool dimension_finish(reader *r, uint64_t seen, void *scratch, void *resu
 
 static const field_rule dimension_fields[] = {ONE(1, FIELD_INT, struct dimension, length),
                                               ONE(2, FIELD_TEXT, struct dimension, symbol)};
-static const message_rule dimension_rule = {.bytes = sizeof(struct dimension),
-                                            .fields = dimension_fields,
-                                            .n_fields = COUNT(dimension_fields),
+static const message_rule dimension_rule = {OF(struct dimension, dimension_fields),
                                             .finish = dimension_finish};
 
 struct shape_parts {
@@ -277,9 +265,7 @@ static bool type_shape_finish(reader *r, uint64_t seen, void *scratch, void *res
 }
 
 static const field_rule shape_fields[] = {SUBS(1, struct shape_parts, dims, n, &dimension_rule)};
-static const message_rule shape_rule = {.bytes = sizeof(onnx_shape),
-                                        .fields = shape_fields,
-                                        .n_fields = COUNT(shape_fields),
+static const message_rule shape_rule = {OF(onnx_shape, shape_fields),
                                         .scratch = sizeof(struct shape_parts),
                                         .finish = type_shape_finish};
 
@@ -304,9 +290,7 @@ static bool tensor_type_finish(reader *r, uint64_t seen, void *scratch, void *re
 
 static const field_rule tensor_type_fields[] = {ONE(1, FIELD_INT, struct type_parts, element),
                                                 SUB(2, struct type_parts, shape, &shape_rule)};
-static const message_rule tensor_type_rule = {.bytes = sizeof(onnx_type),
-                                              .fields = tensor_type_fields,
-                                              .n_fields = COUNT(tensor_type_fields),
+static const message_rule tensor_type_rule = {OF(onnx_type, tensor_type_fields),
                                               .scratch = sizeof(struct type_parts),
                                               .finish = tensor_type_finish};
 
@@ -331,14 +315,10 @@ static bool optional_type_finish(reader *r, uint64_t seen, void *scratch, void *
 
 static const field_rule item_type_fields[] = {
     {1, FIELD_POINTER, false, offsetof(struct type_parts, item), 0, "elem_type", &onnx_type_rule}};
-static const message_rule sequence_type_rule = {.bytes = sizeof(onnx_type),
-                                                .fields = item_type_fields,
-                                                .n_fields = COUNT(item_type_fields),
+static const message_rule sequence_type_rule = {OF(onnx_type, item_type_fields),
                                                 .scratch = sizeof(struct type_parts),
                                                 .finish = sequence_type_finish};
-static const message_rule optional_type_rule = {.bytes = sizeof(onnx_type),
-                                                .fields = item_type_fields,
-                                                .n_fields = COUNT(item_type_fields),
+static const message_rule optional_type_rule = {OF(onnx_type, item_type_fields),
                                                 .scratch = sizeof(struct type_parts),
                                                 .finish = optional_type_finish};
 
@@ -358,9 +338,7 @@ static bool map_type_finish(reader *r, uint64_t seen, void *scratch, void *resul
 static const field_rule map_type_fields[] = {
     ONE(1, FIELD_INT, struct type_parts, element),
     {2, FIELD_POINTER, false, offsetof(struct type_parts, item), 0, "value_type", &onnx_type_rule}};
-static const message_rule map_type_rule = {.bytes = sizeof(onnx_type),
-                                           .fields = map_type_fields,
-                                           .n_fields = COUNT(map_type_fields),
+static const message_rule map_type_rule = {OF(onnx_type, map_type_fields),
                                            .scratch = sizeof(struct type_parts),
                                            .finish = map_type_finish};
 
@@ -386,10 +364,7 @@ static const field_rule type_fields[] = {SUB(1, struct type_cases, type, &tensor
                                          SUB(5, struct type_cases, type, &map_type_rule),
                                          SUB(8, struct type_cases, type, &tensor_type_rule),
                                          SUB(9, struct type_cases, type, &optional_type_rule)};
-const message_rule onnx_type_rule = {.bytes = sizeof(onnx_type),
-                                     .fields = type_fields,
-                                     .n_fields = COUNT(type_fields),
-                                     .finish = type_finish};
+const message_rule onnx_type_rule = {OF(onnx_type, type_fields), .finish = type_finish};
 
 static bool info_finish(reader *r, uint64_t seen, void *scratch, void *result)
 {
@@ -401,13 +376,8 @@ static bool info_finish(reader *r, uint64_t seen, void *scratch, void *result)
 
 static const field_rule info_fields[] = {ONE(1, FIELD_TEXT, onnx_value_info, name),
                                          SUB(2, onnx_value_info, type, &onnx_type_rule)};
-const message_rule onnx_info_rule = {.shown = "value",
-                                     .bytes = sizeof(onnx_value_info),
-                                     .fields = info_fields,
-                                     .n_fields = COUNT(info_fields),
-                                     .least = 2,
-                                     .name = 1,
-                                     .finish = info_finish};
+const message_rule onnx_info_rule = {OF(onnx_value_info, info_fields), .shown = "value", .least = 2,
+                                     .name = 1, .finish = info_finish};
 
 _Static_assert(sizeof(struct tensor_parts) <= MESSAGE_SCRATCH, "scratch");
 _Static_assert(sizeof(struct sparse_parts) <= MESSAGE_SCRATCH, "scratch");

@@ -28,6 +28,9 @@
         number, kind, true, offsetof(type, field), 0, #field, NULL \
     }
 
+/* What a rule reads: a message of a type, by a table of fields. */
+#define OF(type, list) .bytes = sizeof(type), .fields = list, .n_fields = COUNT(list)
+
 /* Defined in read_value.c, as are the rules of message.h. */
 extern const message_rule onnx_pair_rule, onnx_type_rule, onnx_info_rule;
 

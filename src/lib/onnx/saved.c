@@ -1,11 +1,10 @@
 /* Values in separate files, as in the test folders of ONNX (onnx-data.proto). */
-#include "lib/onnx/message.h"
+#include "lib/onnx/rules.h"
 #include "lib/onnx/read.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define COUNT(table) (int)(sizeof(table) / sizeof((table)[0]))
 
 static const message_rule sequence_rule, optional_rule, map_rule;
 
@@ -80,16 +79,10 @@ static bool optional_finish(reader *r, uint64_t seen, void *scratch, void *resul
     return true;
 }
 
-static const message_rule sequence_rule = {.shown = "sequence",
-                                           .bytes = sizeof(onnx_saved),
-                                           .fields = list_fields,
-                                           .n_fields = COUNT(list_fields),
+static const message_rule sequence_rule = {OF(onnx_saved, list_fields), .shown = "sequence",
                                            .scratch = sizeof(struct list_parts),
                                            .finish = sequence_finish};
-static const message_rule optional_rule = {.shown = "optional value",
-                                           .bytes = sizeof(onnx_saved),
-                                           .fields = list_fields,
-                                           .n_fields = COUNT(list_fields),
+static const message_rule optional_rule = {OF(onnx_saved, list_fields), .shown = "optional value",
                                            .scratch = sizeof(struct list_parts),
                                            .finish = optional_finish};
 
@@ -150,12 +143,8 @@ static bool map_finish(reader *r, uint64_t seen, void *scratch, void *result)
     return true;
 }
 
-static const message_rule map_rule = {.shown = "map",
-                                      .bytes = sizeof(onnx_saved),
-                                      .fields = map_fields,
-                                      .n_fields = COUNT(map_fields),
-                                      .scratch = sizeof(struct map_parts),
-                                      .finish = map_finish};
+static const message_rule map_rule = {OF(onnx_saved, map_fields), .shown = "map",
+                                      .scratch = sizeof(struct map_parts), .finish = map_finish};
 
 bool onnx_read_saved(onnx_arena *a, onnx_bytes in, const char *shown, ig_onnx_kind kind,
                      bool optional, onnx_saved *saved)

@@ -1,34 +1,28 @@
 #include "lib/onnx/ops/parts.h"
 
-ig_array *part_slice(ig_array *x, int axis, int64_t start, int64_t stop)
-{
-    int64_t from[IG_MAX_NDIM], to[IG_MAX_NDIM];
-    const int n = (axis < 0 ? axis + ig_ndim(x) : axis) + 1;
-    if (!x)
-        return NULL;
-    for (int i = 0; i < n; i++) {
-        from[i] = 0;
-        to[i] = INT64_MAX;
-    }
-    from[n - 1] = start;
-    to[n - 1] = stop;
-    return ig_slice(x, (ig_ints){from, n}, (ig_ints){to, n}, IG_NONE);
-}
-
-ig_array *part_every(ig_array *x, int axis, int64_t start, int64_t step)
+/* Elements start to stop of an axis, every step-th one. */
+static ig_array *part(ig_array *x, int axis, int64_t start, int64_t stop, int64_t step)
 {
     int64_t from[IG_MAX_NDIM], to[IG_MAX_NDIM], steps[IG_MAX_NDIM];
     const int n = (axis < 0 ? axis + ig_ndim(x) : axis) + 1;
     if (!x)
         return NULL;
     for (int i = 0; i < n; i++) {
-        from[i] = 0;
-        to[i] = INT64_MAX;
-        steps[i] = 1;
+        from[i] = i < n - 1 ? 0 : start;
+        to[i] = i < n - 1 ? INT64_MAX : stop;
+        steps[i] = i < n - 1 ? 1 : step;
     }
-    from[n - 1] = start;
-    steps[n - 1] = step;
     return ig_slice(x, (ig_ints){from, n}, (ig_ints){to, n}, (ig_ints){steps, n});
+}
+
+ig_array *part_slice(ig_array *x, int axis, int64_t start, int64_t stop)
+{
+    return part(x, axis, start, stop, 1);
+}
+
+ig_array *part_every(ig_array *x, int axis, int64_t start, int64_t step)
+{
+    return part(x, axis, start, INT64_MAX, step);
 }
 
 ig_array *part_at(ig_array *x, int axis, int64_t i)
