@@ -157,9 +157,7 @@ int onnx_bench(int argc, char **argv)
         "time of the first run, which plans the computation, and the median of later ones.\n\n"
         "  ingot onnx bench model.onnx --input x=1x3x224x224 --device cuda",
         options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0)
-        code = model_named(&c, argc, argv, &b.inputs);
+    int code = model_named(&c, argc, argv, &b.inputs);
     if (code < 0)
         code = engine_apply(&c, &b.engine);
     if (code < 0 && ig_scope_begin() == IG_OK) {

@@ -267,9 +267,7 @@ int onnx_info(int argc, char **argv)
                        "  ingot onnx info model.onnx\n"
                        "  ingot onnx info model.onnx --device metal --input x=1x3x224x224",
                        options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0)
-        code = model_named(&c, argc, argv, &a.inputs);
+    int code = model_named(&c, argc, argv, &a.inputs);
     if (code < 0)
         device_absent(&a);
     if (code < 0)

@@ -19,7 +19,10 @@ bool option_input(const char *s, void *place)
 
 int model_named(const command *c, int argc, char **argv, input_texts *texts)
 {
+    const int code = options_read(c, &argc, argv);
     bool fine = argc > 0;
+    if (code >= 0)
+        return code;
     for (int i = 1; i < argc && fine; i++)
         fine = option_input(argv[i], texts);
     if (fine)

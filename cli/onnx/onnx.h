@@ -34,8 +34,8 @@ typedef struct input_texts {
 
 bool option_input(const char *s, void *place); /* adds to input_texts */
 
-/* Checks the words after the options: a model, then inputs as for --input, or files without a name for a model with one input,
- * which are added to texts. Returns -1, or the exit code after reporting a mistake. */
+/* Reads the options, then the words after them: a model, then inputs as for --input, or files without a name for a model with one
+ * input, which are added to texts. Returns -1, or the exit code. */
 int model_named(const command *c, int argc, char **argv, input_texts *texts);
 
 /* A list of values that ends in NULL only by its length n; released by values_free. */

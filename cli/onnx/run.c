@@ -225,9 +225,7 @@ int onnx_run(int argc, char **argv)
         "  ingot onnx run resnet50.onnx cat.jpg\n"
         "  ingot onnx run model.onnx --input x=1x3x224x224 --device cuda -o y.npz",
         options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0)
-        code = model_named(&c, argc, argv, &r.inputs);
+    int code = model_named(&c, argc, argv, &r.inputs);
     if (code < 0)
         code = engine_apply(&c, &r.engine);
     if (code < 0 && r.output)

@@ -172,9 +172,7 @@ int onnx_verify(int argc, char **argv)
         "Inputs that are not given are random numbers.\n\n"
         "  ingot onnx verify model.onnx --input x=1x3x224x224",
         options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0)
-        code = model_named(&c, argc, argv, &v.inputs);
+    int code = model_named(&c, argc, argv, &v.inputs);
     if (code < 0)
         code = engine_apply(&c, &v.engine);
     if (code < 0 && ig_scope_begin() == IG_OK) {

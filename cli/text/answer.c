@@ -256,9 +256,7 @@ int verb_answer(int argc, char **argv)
         "Without QUESTION, lines of standard input are answered as they arrive.\n\n"
         "  ingot answer --model DIR --context page.txt \"Who wrote it?\"",
         options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0)
-        code = text_model_open(&c, &a.set, &a.model, &a.info);
+    int code = text_model_open(&c, &argc, argv, &a.set, &a.model, &a.info);
     if (code < 0 && strcmp(a.info.head, "answer") != 0) {
         say(&c, "%s: this model is for '%s', not for question answering", a.set.model, a.info.head);
         code = EXIT_INPUT;

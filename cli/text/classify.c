@@ -287,9 +287,7 @@ int verb_classify(int argc, char **argv)
         "Without TEXT, lines of standard input are answered as they arrive.\n\n"
         "  ingot classify --model DIR --file reviews.txt",
         options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0)
-        code = text_model_open(&c, &k.set, &k.model, &k.info);
+    int code = text_model_open(&c, &argc, argv, &k.set, &k.model, &k.info);
     if (code < 0 && strcmp(k.info.head, "classify") != 0 && strcmp(k.info.head, "tag") != 0) {
         say(&c,
             "%s: this model is for '%s', not for classification; train one with 'ingot train text'",

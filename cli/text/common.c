@@ -9,11 +9,14 @@
 
 enum { BATCH = 256 };
 
-int text_model_open(const command *c, text_settings *s, ig_text_model **m, ig_text_info *info)
+int text_model_open(const command *c, int *argc, char **argv, text_settings *s, ig_text_model **m,
+                    ig_text_info *info)
 {
     ig_dtype dtype = IG_F32;
-    int code = engine_apply(c, &s->engine);
+    int code = options_read(c, argc, argv);
     *m = NULL;
+    if (code < 0)
+        code = engine_apply(c, &s->engine);
     if (code < 0)
         code = text_format_choose(c, s);
     if (code >= 0)

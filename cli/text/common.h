@@ -51,8 +51,9 @@ void text_list_add(text_list *l, int64_t number);
 /* Writes "lines 2, 5 and 7 more". Texts that are arguments are called "texts". */
 void text_list_say(str *t, const text_list *l, bool are_lines);
 
-/* Applies the options and loads the model onto the device. Returns -1, or the exit code after reporting an error. */
-int text_model_open(const command *c, text_settings *s, ig_text_model **m, ig_text_info *info);
+/* Reads and applies the options, and loads the model onto the device. Returns -1, or the exit code after reporting an error. */
+int text_model_open(const command *c, int *argc, char **argv, text_settings *s, ig_text_model **m,
+                    ig_text_info *info);
 
 /* Answers one batch of texts into out. Returns false on failure; the library then has an error pending. */
 typedef bool (*text_answer)(void *context, const ig_text *texts, int n, str *out);

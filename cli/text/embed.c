@@ -118,9 +118,7 @@ int verb_embed(int argc, char **argv)
         "  ingot embed --model DIR --similar \"a cat\" \"a kitten\" \"a car\"\n"
         "  ingot embed --model DIR --file lines.txt -o vectors.npy",
         options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0)
-        code = text_model_open(&c, &e.set, &e.model, &e.info);
+    int code = text_model_open(&c, &argc, argv, &e.set, &e.model, &e.info);
     if (code < 0 && e.similar && e.set.output && e.set.format == FORMAT_JSON) {
         say(&c, "--similar -o FILE writes .npy, .npz, .safetensors, .csv or .tsv");
         code = EXIT_USAGE;

@@ -212,9 +212,7 @@ int verb_fill(int argc, char **argv)
         "Without TEXT, lines of standard input are answered as they arrive.\n\n"
         "  ingot fill --model DIR \"Paris is the [MASK] of France.\"",
         options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0)
-        code = text_model_open(&c, &f.set, &f.model, &f.info);
+    int code = text_model_open(&c, &argc, argv, &f.set, &f.model, &f.info);
     if (code < 0 && (strcmp(f.info.head, "fill") != 0 || f.info.mask_id < 0)) {
         say(&c, "%s: this model is for '%s', not a masked language model", f.set.model,
             f.info.head);
