@@ -83,25 +83,10 @@ static bool get_reversed_axes(calc *c, span where, ig_array *x, value *out)
     return calc_give(c, where, ig_permute_dims(x, (ig_ints){axes, n}), out);
 }
 
-static bool get_matrix_transpose(calc *c, span where, ig_array *x, value *out)
-{
-    return call_arrays(c, where, "matrix_transpose", &x, 1, out);
-}
-
 static bool get_conjugate_transpose(calc *c, span where, ig_array *x, value *out)
 {
     return call_arrays(c, where, "matrix_transpose", &x, 1, out) &&
            call_arrays(c, where, "conj", &out->u.array, 1, out);
-}
-
-static bool get_real(calc *c, span where, ig_array *x, value *out)
-{
-    return call_arrays(c, where, "real", &x, 1, out);
-}
-
-static bool get_imag(calc *c, span where, ig_array *x, value *out)
-{
-    return call_arrays(c, where, "imag", &x, 1, out);
 }
 
 static bool get_flat(calc *c, span where, ig_array *x, value *out)
@@ -134,20 +119,21 @@ typedef bool getter(calc *c, span where, ig_array *x, value *out);
 static const struct {
     const char *name;
     getter *get;
-} attributes[] = {{"T", get_reversed_axes},
-                  {"mT", get_matrix_transpose},
-                  {"shape", get_shape},
-                  {"dtype", get_dtype},
-                  {"ndim", get_ndim},
-                  {"size", get_size},
-                  {"device", get_device},
-                  {"mH", get_conjugate_transpose},
-                  {"H", get_conjugate_transpose},
-                  {"real", get_real},
-                  {"imag", get_imag},
-                  {"flat", get_flat},
-                  {"itemsize", get_itemsize},
-                  {"nbytes", get_nbytes}};
+    const char *op; /* instead */
+} attributes[] = {{"T", get_reversed_axes, NULL},
+                  {"mT", NULL, "matrix_transpose"},
+                  {"shape", get_shape, NULL},
+                  {"dtype", get_dtype, NULL},
+                  {"ndim", get_ndim, NULL},
+                  {"size", get_size, NULL},
+                  {"device", get_device, NULL},
+                  {"mH", get_conjugate_transpose, NULL},
+                  {"H", get_conjugate_transpose, NULL},
+                  {"real", NULL, "real"},
+                  {"imag", NULL, "imag"},
+                  {"flat", get_flat, NULL},
+                  {"itemsize", get_itemsize, NULL},
+                  {"nbytes", get_nbytes, NULL}};
 enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
 
 const char *calc_attribute_at(int i) { return i < ATTRIBUTES ? attributes[i].name : NULL; }
@@ -172,7 +158,8 @@ bool attribute_eval(calc *c, const expr *n, value *out)
     for (int i = 0; i < ATTRIBUTES; i++) {
         if (strcmp(attributes[i].name, n->name) == 0)
             return calc_to_array(c, n->where, &x, &array) &&
-                   attributes[i].get(c, n->where, array, out);
+                   (attributes[i].op ? call_arrays(c, n->where, attributes[i].op, &array, 1, out)
+                                     : attributes[i].get(c, n->where, array, out));
         nearest_offer(&search, attributes[i].name);
     }
     const meaning m = calc_meaning(c, n);

@@ -184,27 +184,22 @@ static const expr *parse_negated(parser *p)
     return operand ? expr_operation(p, N_NOT, NULL, where, operand, NULL) : NULL;
 }
 
-static const expr *parse_both(parser *p)
+typedef const expr *operand_parser(parser *p);
+
+/* Operands with a word between them, from left to right. */
+static const expr *parse_joined(parser *p, const char *word, expr_kind kind, operand_parser *next)
 {
-    const expr *left = parse_negated(p);
-    while (left && at_word(p, "and")) {
+    const expr *left = next(p);
+    while (left && at_word(p, word)) {
         span where = take_operator(p);
-        const expr *right = parse_negated(p);
-        left = right ? expr_operation(p, N_AND, NULL, where, left, right) : NULL;
+        const expr *right = next(p);
+        left = right ? expr_operation(p, kind, NULL, where, left, right) : NULL;
     }
     return left;
 }
 
-const expr *parse_either(parser *p)
-{
-    const expr *left = parse_both(p);
-    while (left && at_word(p, "or")) {
-        span where = take_operator(p);
-        const expr *right = parse_both(p);
-        left = right ? expr_operation(p, N_OR, NULL, where, left, right) : NULL;
-    }
-    return left;
-}
+static const expr *parse_both(parser *p) { return parse_joined(p, "and", N_AND, parse_negated); }
+const expr *parse_either(parser *p) { return parse_joined(p, "or", N_OR, parse_both); }
 
 bool parse_params(parser *p, child_list *params, const char *close)
 {
