@@ -24,64 +24,17 @@ typedef void on_message(png *, const char *text);
 typedef void on_read(png *, unsigned char *to, size_t n);
 
 static struct {
-    png *(*begin)(const char *version, void *context, on_message *fail, on_message *warn);
-    info *(*info_new)(png *);
-    void (*end)(png **, info **, info **);
-    void *(*fail_context)(const png *);
-    void *(*read_context)(const png *);
-    void (*set_read)(png *, void *context, on_read *);
-    void (*set_sides)(png *, uint32_t width, uint32_t height);
-    void (*set_crc)(png *, int critical, int other);
-    void (*set_chunks)(png *, int keep, const unsigned char *names, int n);
-    void (*set_tolerant)(png *, int allowed);
-    void (*head)(png *, info *);
-    uint32_t (*width)(const png *, const info *);
-    uint32_t (*height)(const png *, const info *);
-    unsigned char (*depth)(const png *, const info *);
-    unsigned char (*color)(const png *, const info *);
-    unsigned char (*channels)(const png *, const info *);
-    size_t (*row_bytes)(const png *, const info *);
-    uint32_t (*palette)(const png *, info *, unsigned char **colors, int *n);
-    uint32_t (*alpha)(const png *, info *, unsigned char **alpha, int *n, void **values);
-    void (*unpack)(png *);
-    void (*widen)(png *);
-    void (*swap)(png *);
-    int (*passes)(png *);
-    void (*update)(png *, info *);
-    void (*row)(png *, unsigned char *row, unsigned char *shown);
-    void (*tail)(png *, info *);
+#define FUNCTION(result, name, symbol, parameters) result(*name) parameters;
+#include "lib/io/png.def"
 } lib;
 
 static bool png_there(void)
 {
     static const char *const files[] = {"libpng16.so.16", "libpng16.16.dylib", NULL};
-    static const library_function functions[] = {{"png_create_read_struct", &lib.begin},
-                                                 {"png_create_info_struct", &lib.info_new},
-                                                 {"png_destroy_read_struct", &lib.end},
-                                                 {"png_get_error_ptr", &lib.fail_context},
-                                                 {"png_get_io_ptr", &lib.read_context},
-                                                 {"png_set_read_fn", &lib.set_read},
-                                                 {"png_set_user_limits", &lib.set_sides},
-                                                 {"png_set_crc_action", &lib.set_crc},
-                                                 {"png_set_keep_unknown_chunks", &lib.set_chunks},
-                                                 {"png_set_benign_errors", &lib.set_tolerant},
-                                                 {"png_read_info", &lib.head},
-                                                 {"png_get_image_width", &lib.width},
-                                                 {"png_get_image_height", &lib.height},
-                                                 {"png_get_bit_depth", &lib.depth},
-                                                 {"png_get_color_type", &lib.color},
-                                                 {"png_get_channels", &lib.channels},
-                                                 {"png_get_rowbytes", &lib.row_bytes},
-                                                 {"png_get_PLTE", &lib.palette},
-                                                 {"png_get_tRNS", &lib.alpha},
-                                                 {"png_set_packing", &lib.unpack},
-                                                 {"png_set_expand_gray_1_2_4_to_8", &lib.widen},
-                                                 {"png_set_swap", &lib.swap},
-                                                 {"png_set_interlace_handling", &lib.passes},
-                                                 {"png_read_update_info", &lib.update},
-                                                 {"png_read_row", &lib.row},
-                                                 {"png_read_end", &lib.tail},
-                                                 {NULL, NULL}};
+    static const library_function functions[] = {
+#define FUNCTION(result, name, symbol, parameters) {#symbol, &lib.name},
+#include "lib/io/png.def"
+        {NULL, NULL}};
     static library_file wanted = {.files = files, .functions = functions};
     return library_there(&wanted);
 }
