@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-
 static const message_rule sequence_rule, optional_rule, map_rule;
 
 /* A SequenceProto. An OptionalProto has the same fields, with at most one item. */
