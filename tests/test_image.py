@@ -158,7 +158,7 @@ def test_other_formats(folder):
 
 def test_jpeg(folder):
     """Pixels that libjpeg's default settings give, with colors of half the resolution."""
-    for name, shape, want in (("jpeg", (9, 11, 3), 3010053283), ("jpeg_gray", (9, 11), 75746890)):
+    for name, shape, want in (("jpeg", (9, 11, 3), 3010053283), ("jpeg_gray", (9, 11), 75746890), ("jpeg_progressive", (11, 9, 3), 4033445834)):
         with open(os.path.join("tests/fuzz/corpus/image", name), "rb") as file:
             content = file.read()
         got = load(folder, content)
