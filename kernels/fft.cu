@@ -1,4 +1,4 @@
-/* Fourier transforms of lines of complex numbers: src/engine/numeric/fft_plan.h says how.
+/* Fourier transforms of lines of complex numbers: src/engine/program/fft_plan.h says how.
  *
  * A block takes LINES lines of POINTS points. A thread has up to EACH points of one line in registers. Between two passes the
  * threads of a line exchange points in shared memory, first the real and then the imaginary parts. R0, R1, ... are the

@@ -21,6 +21,8 @@ finds() {
 
 check 'the tree' tools/check-includes
 check 'its copy' tools/check-includes "$copy"
+printf 'void planted(const view *v)\n{\n    (void)v;\n}\n' >"$copy/src/engine/eval/planted.c"
+check 'a function that no header declares' tools/check-includes "$copy"
 check 'an include of a higher folder' \
     finds 'base may not include src/engine/graph/graph.h' src/base/text.c '#include "engine/graph/graph.h"'
 check 'an include of a higher sub-folder' \
@@ -34,6 +36,19 @@ check 'one backend includes another' \
 check 'a call of a higher folder through the public header' \
     finds 'engine/array may not call ig_eval, which is in src/engine/eval/' src/engine/array/view.c \
     'void planted(ig_array **a) { ig_eval(a, 1); }'
+check 'a function declared below its definition' \
+    finds 'planted is declared in src/engine/array, but defined in src/engine/eval/planted.c' src/engine/array/view.h \
+    'void planted(const view *v);'
+check 'the same in a source file' \
+    finds 'planted is declared in src/engine/array, but defined in src/engine/eval/planted.c' src/engine/array/view.c \
+    'extern int *planted(void);'
+printf 'const int planted[2] = {1, 2};\n' >"$copy/src/engine/eval/planted.c"
+check 'a variable declared below its definition' \
+    finds 'planted is declared in src/engine/ops, but defined in src/engine/eval/planted.c' src/engine/ops/ops.h \
+    'extern const int planted[2];'
+check 'the builder of an op above the folders of builders' \
+    finds 'op_planted is declared in src/engine/ops, but defined in src/engine/eval/eval.c' src/engine/eval/eval.c \
+    'BUILDER(planted) { return 0; }'
 check 'an internal header in the command' \
     finds 'cli uses only public headers and base, but includes src/engine/graph/graph.h' cli/main.c \
     '#include "engine/graph/graph.h"'

@@ -3,6 +3,7 @@
 #include "engine/array/array.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/array/above.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,21 @@ uint64_t buffer_serial(buffer *b)
 }
 
 /* ---- kernels ---- */
+
+block_source *block_source_retain(block_source *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+void block_source_release(block_source *s)
+{
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (s->release)
+        s->release(s->context);
+    memory_free(s);
+}
 
 node_kernel *node_kernel_retain(node_kernel *k)
 {
@@ -380,7 +396,7 @@ const char *array_device_now(void)
 {
     if (!device_now) {
         const char *asked = getenv("IG_DEVICE");
-        const char *found = asked && *asked ? backend_canonical(asked) : NULL;
+        const char *found = asked && *asked ? above.device_name(asked) : NULL;
         device_now = found ? found : "cpu";
     }
     return device_now;

@@ -75,45 +75,6 @@ typedef struct node_result {
     int from; /* the input that it starts as a copy of; -1: it starts as zeros */
 } node_result;
 
-/* Computations for which a device may have native code: see ops/attention.c, ops/conv.c and program/whole.h. */
-typedef enum native_kind {
-    NATIVE_ATTENTION,
-    NATIVE_ATTENTION_GRADIENT,
-    NATIVE_CONVOLUTION,
-    NATIVE_CONVOLUTION_GRADIENT_X,
-    NATIVE_CONVOLUTION_GRADIENT_WEIGHT,
-    NATIVE_CHOLESKY,
-    NATIVE_LU,
-    NATIVE_TRIANGULAR,
-    NATIVE_QR,
-    NATIVE_EIGH,
-    NATIVE_SVD,
-    NATIVE_FFT,
-    NATIVE_FFT_OF_REAL,
-    NATIVE_FFT_TO_REAL,
-    NATIVE_KINDS
-} native_kind;
-
-/* A node that native code of the device computes, if the device offers it (backend_offers). */
-enum { NATIVE_NUMBERS = 20 };
-typedef struct node_native {
-    native_kind kind;
-    ig_dtype dtype;                 /* the operands' dtype */
-    ig_math math;                   /* IG_MATH_SAME is not allowed here */
-    int64_t number[NATIVE_NUMBERS]; /* sizes and other parameters; see where the node is built */
-    double scale;
-    /* Inputs may be views of up to four axes whose rows lie at multiples of 16 bytes; others are copied first. */
-    bool strided;
-    bool
-        many; /* other results are as right, such as vectors of the other sign: checks leave it out */
-    /* The definition: builds the i-th result from inputs like the node's. For checks. */
-    ig_array *(*define)(const struct node_native *n, ig_array *const *in, int i);
-    /* Builds all results for inputs with one more leading axis; returns their number, 0 on failure. NULL: vmap computes
-     * slice after slice. */
-    int (*batched)(const struct node_native *n, ig_array *const *in, ig_array **out);
-    int own_axes; /* of an input, after the axes of its stacks; 0: batched does not take parts of stacks */
-} node_native;
-
 struct box;
 
 /* Elements that are read block by block when they are needed, shared by reference count. See ingot/blocks.h for the
@@ -162,9 +123,9 @@ typedef struct node_kernel {
     struct ig_array *(*batched)(const struct node_kernel *k, int result,
                                 struct ig_array *const *in);
     int stacks; /* leading axes of inputs and results along which batched builds any part of the result */
-    bool sums;                   /* see library_kernel; batched is not NULL */
-    const kernel_runner *runner; /* a kernel in CUDA C */
-    const node_native *native;   /* native code of the device */
+    bool sums;                        /* see library_kernel; batched is not NULL */
+    const kernel_runner *runner;      /* a kernel in CUDA C */
+    const struct node_native *native; /* native code of the device: see ops/native_node.h */
 } node_kernel;
 
 node_kernel *node_kernel_retain(node_kernel *k);
@@ -254,18 +215,12 @@ ig_array *array_custom(int op, ig_array *x, ig_array *const *in, int n_in, custo
 /* A root that holds data (the array takes over the caller's reference, also on failure). */
 ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data);
 
-/* The device of new arrays of the calling thread: a name returned by backend_canonical. */
+/* The device of new arrays of the calling thread: a name from above.device_name. */
 const char *array_device_now(void);
 void array_device_set(const char *name);
 /* Makes the device of x the current one, unless x is a number without a device. Returns the previous device, which the
  * caller restores. */
 const char *array_device_follow(const ig_array *x);
-/* The name that all arrays of a device carry, for any name of the device ("opencl" is "opencl:0"); NULL if
- * there is no such device. Lives as long as the process. Defined in backend/registry.c. */
-const char *backend_canonical(const char *name);
-/* True if the named device has native code for such a node. Defined in backend/registry.c. */
-bool backend_offers(const char *name, const node_native *n);
-
 /* A 0-d root that holds a value in storage format. */
 ig_array *array_number(ig_dtype dtype, const void *value);
 /* The value of an array that is a number, in storage format, or NULL. It remains available after the array was

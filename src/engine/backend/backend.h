@@ -6,6 +6,7 @@
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 
+#include "engine/ops/native_node.h"
 #include "engine/program/program.h"
 
 #include <string.h>
@@ -266,6 +267,9 @@ int backend_count(void);
 const backend *backend_at(int i);
 /* NULL if there is no such device. Searches for the devices of a family only if the name belongs to it. */
 const backend *backend_find(const char *name);
+/* For lower folders: see array/above.h. */
+const char *backend_canonical(const char *name);
+bool backend_offers(const char *name, const node_native *n);
 
 /* The devices of a list of names, such as "cpu,cuda:0": each once, in this order. "all": the CPU and every GPU, GPUs first.
  * Returns their number; 0 if one is missing, which is an error. */

@@ -1,20 +1,13 @@
-/* The functions of ingot/blocks.h that evaluate, and those that the evaluation of other graphs calls. */
+/* The functions of ingot/blocks.h that evaluate, and the evaluation by blocks that other graphs need. */
+#include "engine/blocks/keep.h"
 #include "engine/blocks/plan.h"
 #include "engine/blocks/share.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "engine/eval/blocks.h"
 #include "engine/ops/complex.h"
-#include <stdlib.h>
 #include <string.h>
-
-ig_status blocks_read_all(const block_source *s, void *data)
-{
-    const box whole = box_whole(s->ndim, s->shape);
-    return block_read(s, &whole, data);
-}
 
 /* True if several devices compute a stage together. */
 static bool is_divided(const block_plan *p)
@@ -130,8 +123,7 @@ static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, i
     return status;
 }
 
-/* The same for results in memory. */
-static ig_status evaluate_here(ig_array *const *arrays, int n, bool divided, text *t)
+ig_status blocks_eval(ig_array *const *arrays, int n, bool divided, text *t)
 {
     ig_array **list = with_copies(arrays, n);
     const ig_status status =
@@ -140,32 +132,6 @@ static ig_status evaluate_here(ig_array *const *arrays, int n, bool divided, tex
         take_copies(arrays, list, n);
     memory_free(list);
     return status;
-}
-
-ig_status blocks_eval(ig_array *const *arrays, int n)
-{
-    return evaluate_here(arrays, n, false, NULL);
-}
-
-ig_status blocks_share(ig_array *const *arrays, int n)
-{
-    return evaluate_here(arrays, n, true, NULL);
-}
-
-bool blocks_explain_share(ig_array *const *arrays, int n, text *t)
-{
-    return evaluate_here(arrays, n, true, t) == IG_OK;
-}
-
-/* Copies between devices take as long as some flops for each byte, and a plan takes as long as many. With IG_BLOCK_BYTES, for
- * tests, a graph of some blocks is divided. */
-bool blocks_pay(uint64_t flops, uint64_t bytes)
-{
-    enum { FLOPS_LEAST = 1000000000, FLOPS_PER_BYTE = 4, BLOCKS_LEAST = 2 };
-    const char *asked = getenv("IG_BLOCK_BYTES");
-    if (asked && atoll(asked) > 0)
-        return bytes / BLOCKS_LEAST >= (uint64_t)atoll(asked);
-    return flops >= FLOPS_LEAST && flops / FLOPS_PER_BYTE >= bytes;
 }
 
 static ig_status check_arrays(const char *who, ig_array *const *arrays, int n)
@@ -238,12 +204,10 @@ char *ig_explain_blocks(ig_array *const *arrays, const ig_block_sink *const *sin
     if (sinks && !own)
         return NULL;
     t.failed =
-        (own ? evaluate(arrays, own, n, false, &t) : evaluate_here(arrays, n, false, &t)) != IG_OK;
+        (own ? evaluate(arrays, own, n, false, &t) : blocks_eval(arrays, n, false, &t)) != IG_OK;
     memory_free(own);
     return text_take(&t);
 }
-
-char *blocks_explain(ig_array *const *arrays, int n) { return ig_explain_blocks(arrays, NULL, n); }
 
 /* The chunks that a rechunk between y and its root asks for, if it had the shape of v. */
 static ig_ints rechunked(const ig_array *y, const view *v)

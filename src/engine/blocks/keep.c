@@ -1,13 +1,13 @@
 /* Temporary files for builders whose shapes depend on data, if the data is too large for memory, and the elements of these
  * files where a mask holds. Nothing is copied to select elements: a block of them reads the part of both files that has
  * them, which is found by the number of elements before each piece of the mask. */
+#include "engine/blocks/keep.h"
 #include "engine/blocks/share.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "engine/ops/complex.h"
-#include "engine/ops/evaluate.h"
 #include <string.h>
 
 enum {
@@ -25,9 +25,7 @@ static uint64_t free_bytes(void)
     return left;
 }
 
-bool evaluate_reads(ig_array *x) { return ig_reads_blocks(x); }
-
-bool evaluate_spills(ig_array *x)
+bool keep_is_large(ig_array *x)
 {
     if (!x || array_is_complex(x) || !ig_reads_blocks(x))
         return false;
@@ -70,7 +68,7 @@ static bool is_filed(const ig_array *x)
     return true;
 }
 
-ig_array *evaluate_filed(ig_array *x)
+ig_array *keep_filed(ig_array *x)
 {
     if (!x || is_filed(x))
         return x ? x->root : NULL;
@@ -207,7 +205,7 @@ static selection *selection_make(const ig_array *values, const ig_array *mask)
     return NULL;
 }
 
-ig_array *evaluate_selected(ig_array *values, ig_array *mask)
+ig_array *keep_selected(ig_array *values, ig_array *mask)
 {
     selection *s = mask ? selection_make(values, mask) : NULL;
     block_source *source = s ? memory_new(sizeof *source) : NULL;

@@ -9,7 +9,6 @@
 #include "base/sized.h"
 #include "base/memory.h"
 #include "base/team.h"
-#include "engine/eval/blocks.h"
 #include "engine/eval/emitted.h"
 #include "engine/eval/transfer.h"
 #include "engine/ops/complex.h"

@@ -6,21 +6,6 @@
 #include "base/sized.h"
 #include "engine/ops/complex.h"
 
-block_source *block_source_retain(block_source *s)
-{
-    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
-    return s;
-}
-
-void block_source_release(block_source *s)
-{
-    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    if (s->release)
-        s->release(s->context);
-    memory_free(s);
-}
-
 buffer *source_part(const block_source *s, const void *all, const box *b,
                     void (*release)(void *owner), void *owner)
 {

@@ -2,7 +2,7 @@
 #ifndef CUSTOM_CUSTOM_H
 #define CUSTOM_CUSTOM_H
 
-#include "engine/backend/backend.h"
+#include "engine/backend/cpu/kernels/kernels.h"
 #include "engine/custom/library.h"
 #include "engine/module/shared.h"
 #include "engine/ops/ops.h"
@@ -19,6 +19,7 @@ typedef struct kernel_spec {
     uint32_t grid[3], block[3];
     size_t shared_bytes;
     const library_kernel *library; /* it is a kernel of the library; or NULL */
+    cpu_kernel_run *cpu;           /* the CPU's own code for it, or NULL */
     ig_arg *number; /* for each parameter: the number that a gradient kernel gets, or IG_ARG_NONE */
     struct kernel_spec *gradient;
 } kernel_spec;
@@ -67,8 +68,8 @@ ig_array *kernel_grad_attach(kernel_call *b, int i, ig_array *x, ig_array *const
 
 /* ---- launch.c ---- */
 
-/* True if the core of a library_kernel computes it on the device. */
-bool kernel_runs_core(const kernel_spec *r, const backend *dev);
+/* True if the device is the CPU and has its own code for the kernel. */
+bool kernel_is_own(const kernel_spec *r, const backend *dev);
 
 /* Runs a kernel_call. The engine's lock is held. */
 extern const kernel_runner kernel_call_runner;

@@ -1,7 +1,6 @@
 /* Programs of user kernels: compiles them for a device, and launches them with the buffers of a run. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/backend/cpu/cpu.h"
 #include "engine/custom/custom.h"
 #include "engine/eval/transfer.h"
 #include "engine/module/device.h"
@@ -9,36 +8,27 @@
 #include <assert.h>
 #include <string.h>
 
-bool kernel_runs_core(const kernel_spec *r, const backend *dev)
+bool kernel_is_own(const kernel_spec *r, const backend *dev)
 {
-    return r->library && (r->library->core || r->library->try_core) && dev->compile && dev->lanes;
+    return r->cpu && dev->compile && dev->lanes;
 }
 
-static ig_status run_core_in_turn(const kernel_call *b)
+static ig_status run_own(const kernel_call *b)
 {
-    const kernel_spec *r = b->spec;
+    const ig_kernel_info *k = b->spec->info;
     void *at[LIBRARY_PARAMS];
-    assert(r->info->n_params <= LIBRARY_PARAMS);
-    for (int i = 0; i < r->info->n_params; i++) {
+    const cpu_kernel_call call = {k->params, at, b->given[LIBRARY_COMPLEX] != 0};
+    assert(k->n_params <= LIBRARY_PARAMS);
+    for (int i = 0; i < k->n_params; i++) {
         const kernel_arg *a = &b->passed[i];
-        at[i] = !r->info->params[i].is_pointer ? (void *)a->bytes
-                : a->at.buf                    ? (char *)a->at.buf->data + a->at.offset
-                                               : NULL;
+        at[i] = !k->params[i].is_pointer ? (void *)a->bytes
+                : a->at.buf              ? (char *)a->at.buf->data + a->at.offset
+                                         : NULL;
     }
     if (b->empty)
         return IG_OK;
-    if (r->library->scratch)
-        TRY(scratch_reserve(r->library->scratch(b->given)));
-    if (r->library->try_core)
-        return r->library->try_core(at);
-    r->library->core(at);
-    return IG_OK;
-}
-
-static ig_status run_core(const kernel_call *b)
-{
     cpu_turn_begin();
-    const ig_status status = run_core_in_turn(b);
+    const ig_status status = b->spec->cpu(&call);
     cpu_turn_end();
     return status;
 }
@@ -47,7 +37,7 @@ static ig_status prepare(const program *p, const backend *dev)
 {
     const kernel_spec *r = ((const kernel_call *)p->kernel)->spec;
     module_kernel ready;
-    return dev->computes && !kernel_runs_core(r, dev)
+    return dev->computes && !kernel_is_own(r, dev)
                ? module_prepare(r->module->module, dev, r->info->name, &ready)
                : IG_OK;
 }
@@ -109,8 +99,8 @@ static ig_status pass(kernel_call *b, const program *p, const backend *dev, cons
 static ig_status launch_with(kernel_call *b, const backend *dev)
 {
     const kernel_spec *r = b->spec;
-    if (kernel_runs_core(r, dev))
-        return run_core(b);
+    if (kernel_is_own(r, dev))
+        return run_own(b);
     lane_launch l = {.base = {.args = b->passed, .shared_bytes = r->shared_bytes}};
     memcpy(l.base.grid, b->grid, sizeof l.base.grid);
     memcpy(l.base.block, b->block, sizeof l.base.block);

@@ -63,6 +63,7 @@ static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const b
              "kernel '%s' has no result: all its pointers are const, so it writes nothing",
              r->info->name);
     /* The library's own kernels have no mistakes to report. They are built when they are first run. */
+    r->cpu = r->library ? cpu_kernel_find(call->kernel) : NULL;
     if (r->library || !backend_runs_kernels(dev))
         return IG_OK;
     /* Locks of shared modules are only taken while the engine's lock is held, so they are free in a child of fork. */

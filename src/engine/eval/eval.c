@@ -3,7 +3,6 @@
  *   order -> keep -> key -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
-#include "engine/eval/blocks.h"
 #include "engine/eval/emitted.h"
 #include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
@@ -15,10 +14,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
+#include "engine/array/above.h"
 #include "engine/array/shutdown.h"
 #include "engine/ops/complex.h"
-#include "engine/ops/evaluate.h"
 #include <pthread.h>
+#include <stdlib.h>
 
 static struct {
     pthread_mutex_t lock;
@@ -232,8 +232,10 @@ static ig_status read_source(ig_array *x)
     if (x->n_in)
         FAIL(IG_ERR_UNSUPPORTED, "map_blocks: evaluate its result with ig_eval first");
     const backend *dev = engine_device_of(x);
+    const block_source *s = x->attr.source;
+    const int64_t start[IG_MAX_NDIM] = {0};
     buffer *b = buffer_new((size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype));
-    if (b && blocks_read_all(x->attr.source, b->data) == IG_OK)
+    if (b && (b->bytes == 0 || s->read(s->context, start, s->shape, b->data) == IG_OK))
         x->data = transfer_stays(b, dev) ? buffer_retain(b) : transfer_copy(b, 0, b->bytes, dev);
     buffer_release(b);
     if (!x->data)
@@ -476,6 +478,17 @@ static ig_status work_of(engine *e, const backend *dev, ig_array *const *arrays,
     return IG_OK;
 }
 
+/* True if devices that share the work are faster than one of them. Copies between devices take as long as some flops for each
+ * byte, and a plan takes as long as many. With IG_BLOCK_BYTES, for tests, a graph of some blocks is divided. */
+static bool pays(const work *w)
+{
+    enum { FLOPS_LEAST = 1000000000, FLOPS_PER_BYTE = 4, BLOCKS_LEAST = 2 };
+    const char *asked = getenv("IG_BLOCK_BYTES");
+    if (asked && atoll(asked) > 0)
+        return w->bytes / BLOCKS_LEAST >= (uint64_t)atoll(asked);
+    return w->flops >= FLOPS_LEAST && w->flops / FLOPS_PER_BYTE >= w->bytes;
+}
+
 /* True if the devices of a list should share the evaluation, according to its work. */
 static bool is_shared(ig_array *const *arrays, int n)
 {
@@ -487,7 +500,7 @@ static bool is_shared(ig_array *const *arrays, int n)
     const bool known =
         dev && group_of(dev) && !ig_failed() && work_of(e, dev, arrays, n, &w) == IG_OK;
     engine_leave();
-    return known && blocks_pay(w.flops, w.bytes);
+    return known && pays(&w);
 }
 
 /* After an evaluation of the arrays failed: true if a device had no memory for them, and block by block they may fit. The
@@ -510,9 +523,9 @@ ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *dona
     if (complex_any(arrays, n) || complex_any(donated, n_donated))
         return eval_complex(arrays, n, donated, n_donated);
     if (reads_sources(arrays, n))
-        TRY(blocks_eval(arrays, n)); /* now they are evaluated */
+        TRY(above.eval_by_blocks(arrays, n, false, NULL)); /* now they are evaluated */
     else if (n_donated == 0 && is_shared(arrays, n))
-        TRY(blocks_share(arrays, n)); /* now they may be */
+        TRY(above.eval_by_blocks(arrays, n, true, NULL)); /* now they may be */
     const bool waits = ig_failed();
     const uint64_t refused = pool_refusals();
     engine *e = engine_enter();
@@ -522,7 +535,7 @@ ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *dona
     if ((status == IG_ERR_MEMORY || status == IG_ERR_UNSUPPORTED) && !waits) {
         engine_leave();
         if (may_stream(arrays, n, refused))
-            status = blocks_eval(arrays, n);
+            status = above.eval_by_blocks(arrays, n, false, NULL);
         engine_enter();
     }
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* to donated inputs */
@@ -581,6 +594,14 @@ static bool is_too_large(ig_array *const *arrays, int n)
     return large;
 }
 
+static char *explain_blocks(ig_array *const *arrays, int n)
+{
+    text t = {0};
+    t.failed = check_list(arrays, n, NULL, 0) != IG_OK ||
+               above.eval_by_blocks(arrays, n, false, &t) != IG_OK;
+    return text_take(&t);
+}
+
 char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     text t = {0};
@@ -591,14 +612,14 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
         return explained;
     }
     if (reads_sources(arrays, n))
-        return blocks_explain(arrays, n);
+        return explain_blocks(arrays, n);
     if (n_donated == 0 && is_shared(arrays, n)) {
-        t.failed = !blocks_explain_share(arrays, n, &t);
+        t.failed = above.eval_by_blocks(arrays, n, true, &t) != IG_OK;
         if (t.used || t.failed)
             return text_take(&t);
     }
     if (is_too_large(arrays, n))
-        return blocks_explain(arrays, n);
+        return explain_blocks(arrays, n);
     engine *e = engine_enter();
     const bool whole = check_list(arrays, n, donated, n_donated) == IG_OK;
     const backend *dev = whole && n ? engine_device_of(arrays[0]) : engine_device();
@@ -712,11 +733,6 @@ void ig_shutdown(void)
     engine_leave();
     memory_trim();
 }
-
-/* ---- evaluation for other parts of the engine ---- */
-
-ig_status evaluate_arrays(ig_array *const *arrays, int n) { return ig_eval(arrays, n); }
-const void *evaluate_data(ig_array *x) { return ig_data(x); }
 
 ig_status ig_value_and_grad(ig_array *loss, ig_array *const *params, int n, double *value,
                             ig_array **grads)

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/graph/emit.h"
+#include "engine/ops/native_node.h"
 #include <string.h>
 
 /* True if x and y are results of one launch: the same kernel, with the same inputs. */

@@ -1,122 +1,18 @@
 /* Singular values of large real matrices: kernels/bidiagonal.cu reduces some columns at a time, and a product of matrices
  * applies them to the rest. Small parts of the bidiagonal matrix are solved by kernels/svd.cu, and kernels/divide_svd.cu
  * joins them, two at a time. */
-#include "base/threads.h"
-#include "engine/backend/cpu/cpu.h"
-#include "engine/backend/cpu/lanes/spectral.h"
 #include "engine/numeric/panels.h"
 
 enum { DIVIDE_REALS = 9, DIVIDE_INTS = 6, DIVIDE_ROUNDS = 4 };
-
-/* ---- on the CPU ---- */
-
-typedef struct chunk_tasks {
-    bidiagonal_call x;
-    void (*run)(const bidiagonal_call *x, int round, int from_chunk, int to_chunk);
-    int round, chunks, each;
-} chunk_tasks;
-
-static void run_chunks(void *context, int64_t i, int worker)
-{
-    const chunk_tasks *t = context;
-    const int from = (int)i * t->each, to = from + t->each;
-    (void)worker;
-    t->run(&t->x, t->round, from, to < t->chunks ? to : t->chunks);
-}
-
-/* Elements of a round. */
-static int round_size(const bidiagonal_call *x, int round)
-{
-    const int j = round / 4, sizes[4] = {x->m, x->n + 2 * j, x->n, x->m + 2 * j + 1};
-    return sizes[round % 4];
-}
-
-static void panel_core(void *const *at, int kind)
-{
-    const int rounds = *(const int *)at[0], count = *(const int *)at[1], m = *(const int *)at[2];
-    const int n = *(const int *)at[3], columns = *(const int *)at[4];
-    const int64_t room = 2 * (int64_t)m + 2 * columns + ceil_div(m, PANEL_CHUNK);
-    const size_t bytes = kind ? sizeof(double) : sizeof(float);
-    for (int64_t b = 0; b < count; b++) {
-        chunk_tasks t = {.x = {.m = m,
-                               .n = n,
-                               .columns = columns,
-                               .a = panels_at(at[5], b * m * n, bytes),
-                               .at = panels_at(at[6], b * m * n, bytes),
-                               .ux = panels_at(at[7], b * 2 * columns * m, bytes),
-                               .yv = panels_at(at[8], b * 2 * columns * n, bytes),
-                               .d = panels_at(at[9], b * columns, bytes),
-                               .e = panels_at(at[10], b * columns, bytes),
-                               .room = panels_at(at[11], b * room, bytes)},
-                         .run = cpu_level_now()->spectral[kind]->bidiagonal};
-        for (t.round = 0; t.round < rounds; t.round++) {
-            t.chunks = (int)ceil_div(round_size(&t.x, t.round), PANEL_CHUNK);
-            t.each = t.round % 2 ? 1 : t.chunks;
-            pool_run(ceil_div(t.chunks, t.each), run_chunks, &t);
-        }
-    }
-}
-
-typedef struct piece_tasks {
-    void *const *at;
-    void (*run)(const divide_svd_of *x, int round, int from);
-    int round, half, left, pieces;
-    size_t bytes;
-} piece_tasks;
-
-static void run_piece(void *context, int64_t i, int worker)
-{
-    const piece_tasks *t = context;
-    void *const *at = t->at;
-    const int64_t b = i / t->pieces, k = 2 * t->half, h = t->half;
-    const divide_svd_of x = {.half = t->half,
-                             .left = t->left,
-                             .w = panels_at(at[4], b * k, t->bytes),
-                             .z1 = panels_at(at[5], b * h, t->bytes),
-                             .z2 = panels_at(at[6], b * h, t->bytes),
-                             .link = panels_at(at[7], 2 * b, t->bytes),
-                             .values = panels_at(at[8], b * k, t->bytes),
-                             .s_right = panels_at(at[9], b * k * k, t->bytes),
-                             .s_left = panels_at(at[10], t->left ? b * k * k : 0, t->bytes),
-                             .room = panels_at(at[11], b * (DIVIDE_REALS * k + 2), t->bytes),
-                             .plan = (int *)at[12] + b * (DIVIDE_INTS * k + 2)};
-    (void)worker;
-    t->run(&x, t->round, (int)(i % t->pieces) * DIVIDE_PIECE);
-}
-
-static void divide_core(void *const *at, int kind)
-{
-    const int count = *(const int *)at[1];
-    piece_tasks t = {.at = at,
-                     .run = cpu_level_now()->spectral[kind]->divide_svd,
-                     .half = *(const int *)at[2],
-                     .left = *(const int *)at[3],
-                     .bytes = kind ? sizeof(double) : sizeof(float)};
-    for (t.round = 0; t.round < DIVIDE_ROUNDS; t.round++) {
-        t.pieces = t.round ? (int)ceil_div(2 * t.half, DIVIDE_PIECE) : 1;
-        pool_run((int64_t)count * t.pieces, run_piece, &t);
-    }
-}
 
 /* ---- calls ---- */
 
 static library_build panel_build, divide_build;
 
-#define KERNELS(name, source) \
-    static void name##_f32(void *const *at) { name##_core(at, 0); } \
-    static void name##_f64(void *const *at) { name##_core(at, 1); } \
-    static const library_kernel name##_kernel[2] = {{.file = source, \
-                                                     .core = name##_f32, \
-                                                     .build = name##_build, \
-                                                     .writes_all = true, \
-                                                     .rounds = true}, \
-                                                    {.file = source, \
-                                                     .core = name##_f64, \
-                                                     .build = name##_build, \
-                                                     .writes_all = true, \
-                                                     .rounds = true}};
-KERNELS(panel, "bidiagonal.cu")
-KERNELS(divide, "divide_svd.cu")
+static const library_kernel panel_kernel = {
+    .file = "bidiagonal.cu", .build = panel_build, .writes_all = true, .rounds = true};
+static const library_kernel divide_kernel = {
+    .file = "divide_svd.cu", .build = divide_build, .writes_all = true, .rounds = true};
 
 /* number: columns. in: a (..., m, n) and its transpose. Results: U and X (..., 2 columns, m), Y and V (..., 2 columns, n),
  * d, e, and scratch memory. */
@@ -134,7 +30,7 @@ static int panel_build(const int64_t *number, ig_array *const *in, ig_array **ou
         arg_int(4 * columns + 1), arg_int(count), arg_int(m),    arg_int(n),
         arg_int(columns),         arg_of(in[0]),  arg_of(in[1]), arg_shape(&ux),
         arg_shape(&yv),           arg_shape(&d),  arg_shape(&d), arg_shape(&room)};
-    return panels_launch(panel_kernel, "bidiagonal", in[0],
+    return panels_launch(&panel_kernel, "bidiagonal", in[0],
                          count * ceil_div(m + 2 * columns, PANEL_ROWS), PANEL_THREADS, args, 12,
                          number, out);
 }
@@ -155,7 +51,7 @@ static int divide_build(const int64_t *number, ig_array *const *in, ig_array **o
                            arg_of(in[2]),          arg_of(in[3]),    arg_shape(&values),
                            arg_shape(&right),      arg_shape(&left), arg_shape(&room),
                            arg_shape(&plan)};
-    return panels_launch(divide_kernel, "divide_svd", in[0], count * ceil_div(k, DIVIDE_THREADS),
+    return panels_launch(&divide_kernel, "divide_svd", in[0], count * ceil_div(k, DIVIDE_THREADS),
                          DIVIDE_THREADS, args, 13, number, out);
 }
 

@@ -1,83 +1,12 @@
-/* Nodes of kernels/contained.cu: which integers are among sorted ones. On the CPU, if these are near each other, a bit for each
- * integer between the first and the last says so; else they are searched. */
-#include "base/memory.h"
-#include "base/threads.h"
+/* The builder of isin, and nodes of kernels/contained.cu: which integers are among sorted ones. */
 #include "engine/custom/library.h"
 #include "engine/ops/composite.h"
-#include "engine/ops/kernels.h"
-#include <string.h>
 
-enum {
-    PIECE = 1 << 15,
-    BITS_MOST = 1 << 25 /* integers with a bit */
-};
-enum { X, SORTED, Y, ROWS, SIZE, N, PARAMS };
 enum { N_ROWS, N_N };
 
-/* ---- on the CPU ---- */
-
-typedef struct search_job {
-    const void *x, *sorted;
-    uint8_t *y;
-    const uint64_t *bit; /* of each integer from the first of sorted on, or NULL */
-    int64_t size, n;
-    uint64_t first, range;
-} search_job;
-
-#define SEARCH(name, TYPE) \
-    static void name(void *context, int64_t task, int worker) \
-    { \
-        const search_job *j = context; \
-        const TYPE *x = j->x, *sorted = j->sorted; \
-        const int64_t from = task * PIECE, end = from + PIECE < j->size ? from + PIECE : j->size; \
-        (void)worker; \
-        for (int64_t i = from; i < end && j->bit; i++) { \
-            const uint64_t at = (uint64_t)x[i] - j->first; \
-            const uint64_t here = at <= j->range ? at : 0; \
-            j->y[i] = (uint8_t)(j->bit[here / 64] >> here % 64 & (at <= j->range)); \
-        } \
-        for (int64_t i = from; i < end && !j->bit; i++) { \
-            const TYPE *low = sorted; \
-            for (int64_t length = j->n; length > 1; length -= length / 2) \
-                low += low[length / 2] <= x[i] ? length / 2 : 0; \
-            j->y[i] = *low == x[i]; \
-        } \
-    } \
-    static void name##_row(search_job *j) \
-    { \
-        const TYPE *sorted = j->sorted; \
-        j->first = (uint64_t)sorted[0]; \
-        j->range = (uint64_t)sorted[j->n - 1] - j->first; \
-        uint64_t *bit = j->range < BITS_MOST && (int64_t)j->range / 64 <= j->size \
-                            ? memory_new((size_t)(j->range / 64 + 1) * sizeof *bit) \
-                            : NULL; \
-        for (int64_t k = 0; bit && k < j->n; k++) { \
-            const uint64_t place = (uint64_t)sorted[k] - j->first; \
-            bit[place / 64] |= (uint64_t)1 << place % 64; \
-        } \
-        j->bit = bit; \
-        pool_run((j->size + PIECE - 1) / PIECE, name, j); \
-        memory_free(bit); \
-    } \
-    static void name##_core(void *const *at) \
-    { \
-        const int64_t size = *(const int64_t *)at[SIZE], n = *(const int64_t *)at[N]; \
-        for (int64_t row = 0; row < *(const int64_t *)at[ROWS]; row++) \
-            name##_row(&(search_job){.x = (const TYPE *)at[X] + row * size, \
-                                     .sorted = (const TYPE *)at[SORTED] + row * n, \
-                                     .y = (uint8_t *)at[Y] + row * size, \
-                                     .size = size, \
-                                     .n = n}); \
-    }
-SEARCH(search_i32, int32_t)
-SEARCH(search_i64, int64_t)
-
-/* ---- nodes ---- */
-
 static int build_again(const int64_t *number, ig_array *const *in, ig_array **out);
-static const library_kernel kernels[2] = {
-    {.file = "contained.cu", .core = search_i32_core, .build = build_again, .writes_all = true},
-    {.file = "contained.cu", .core = search_i64_core, .build = build_again, .writes_all = true}};
+static const library_kernel kernel = {
+    .file = "contained.cu", .build = build_again, .writes_all = true};
 
 /* x is (rows..., any axes), sorted (rows..., n). */
 static ig_array *contained_rows(ig_array *x, ig_array *sorted, int64_t rows, int64_t n)
@@ -86,7 +15,7 @@ static ig_array *contained_rows(ig_array *x, ig_array *sorted, int64_t rows, int
     const int64_t size = ig_size(x), blocks = (size + 1023) / 1024;
     if (size == 0)
         return build_fill(0, IG_U8, x->view.ndim, x->view.shape);
-    const ig_arg args[PARAMS] = {
+    const ig_arg args[] = {
         {.kind = IG_ARG_ARRAY, .u.array = x},
         {.kind = IG_ARG_ARRAY, .u.array = sorted},
         {.kind = IG_ARG_INTS, .u.ints = {x->view.shape, x->view.ndim}},
@@ -99,15 +28,16 @@ static ig_array *contained_rows(ig_array *x, ig_array *sorted, int64_t rows, int
     const ig_kernel_call call = {.kernel = "contained",
                                  .options = &options,
                                  .args = args,
-                                 .n_args = PARAMS,
+                                 .n_args = sizeof args / sizeof *args,
                                  .grid = {(uint32_t)(blocks > 65535 ? 65535 : blocks), 1, 1},
                                  .block = {256, 1, 1}};
     const int64_t number[LIBRARY_NUMBERS] = {[N_ROWS] = rows, [N_N] = n};
     ig_array *y;
-    return library_call(&kernels[wide], &call, number, &y, 1) ? y : NULL;
+    return library_call(&kernel, &call, number, &y, 1) ? y : NULL;
 }
 
-ig_array *kernel_contained(ig_array *x, ig_array *sorted)
+/* bool: which of x, integers of 32 or 64 bits, are in sorted, which is 1-d, not empty, and has the same dtype. */
+static ig_array *contained(ig_array *x, ig_array *sorted)
 {
     return x && sorted ? build_cast(contained_rows(x, sorted, 1, ig_size(sorted)), IG_BOOL) : NULL;
 }
@@ -117,4 +47,34 @@ static int build_again(const int64_t *number, ig_array *const *in, ig_array **ou
 {
     const int64_t rows = number[N_ROWS] * in[1]->view.shape[0];
     return op_one(out, contained_rows(in[0], in[1], rows, number[N_N]));
+}
+
+/* Integers that fit in i64 are looked for by a kernel, which needs all of them in memory. Else compares each element of x1
+ * with the element of the sorted x2 at its insertion point. */
+BUILDER(isin)
+{
+    ig_array *x[2] = {args[0].u.array, args[1].u.array};
+    bool invert = args[2].u.b;
+    int64_t n = view_size(&x[1]->view);
+    ig_dtype dtype;
+    if (infer_dtype(op, x, 2, &dtype) != IG_OK)
+        return 0;
+    if (n == 0)
+        return op_one(out, ig_full(ig_shape(x[0]), ig_bool(invert), IG_BOOL));
+    ig_array *x1 = build_cast(x[0], dtype), *x2 = build_cast(x[1], dtype);
+    const bool whole =
+        dtype_is_int(dtype) && dtype != IG_U64 && !ig_reads_blocks(x[0]) && !ig_reads_blocks(x[1]);
+    if (whole) {
+        const ig_dtype wide = dtype == IG_I64 || dtype == IG_U32 ? IG_I64 : IG_I32;
+        x1 = build_cast(x1, wide);
+        x2 = build_cast(x2, wide);
+    }
+    ig_array *sorted = ig_sort(ig_reshape(x2, IG_SHAPE(n)), 0, false, true);
+    if (whole) {
+        ig_array *found = contained(x1, sorted);
+        return op_one(out, invert ? ig_logical_not(found) : found);
+    }
+    ig_array *place = ig_minimum(ig_searchsorted(sorted, x1, "left", NULL), ig_int(n - 1));
+    ig_array *nearest = ig_take(sorted, place, IG_AXES(0));
+    return op_one(out, invert ? ig_not_equal(nearest, x1) : ig_equal(nearest, x1));
 }

@@ -1,52 +1,16 @@
 /* Nodes of fft_chirp of kernels/fft_half.cu: rows of pairs times the factors of a table, made longer or shorter. */
-#include "base/threads.h"
 #include "engine/custom/library.h"
-#include "engine/numeric/fft_plan.h"
+#include "engine/numeric/fft_tables.h"
 #include "engine/ops/composite.h"
 #include <assert.h>
 #include <string.h>
 
-enum { X, W, Y, ROWS, N_X, N_Y, IN, OUT, SCALE, PARAMS };
 enum { KEPT_TO, KEPT_IN, KEPT_OUT, KEPT_SCALE, KEPT };
 static_assert((int)KEPT <= (int)LIBRARY_NUMBERS, "the numbers of a call");
 
-/* ---- on the CPU ---- */
-
-enum { PIECE = 4096 }; /* points of a task */
-
-static int64_t number_at(void *const *at, int i) { return *(const int64_t *)at[i]; }
-
-static int64_t pieces_of(void *const *at) { return (number_at(at, N_Y) + PIECE - 1) / PIECE; }
-
-#define CORE(TYPE, NAME) \
-    static void task_##NAME(void *context, int64_t task, int worker) \
-    { \
-        void *const *at = context; \
-        const int64_t pieces = pieces_of(at), row = task / pieces, first = task % pieces * PIECE; \
-        const int64_t n_x = number_at(at, N_X), n_y = number_at(at, N_Y); \
-        const int64_t end = first + PIECE < n_y ? first + PIECE : n_y; \
-        const int64_t has = n_x < first ? first : n_x < end ? n_x : end; \
-        TYPE *y = (TYPE *)at[Y] + 2 * row * n_y; \
-        const fft_signs signs = {(int)*(const TYPE *)at[IN], (int)*(const TYPE *)at[OUT]}; \
-        (void)worker; \
-        cpu_level_now()->fft->chirp_##NAME( \
-            has - first, (const TYPE *)at[X] + 2 * (row * n_x + first), \
-            (const TYPE *)at[W] + 2 * first, y + 2 * first, signs, *(const TYPE *)at[SCALE]); \
-        memset(y + 2 * has, 0, (size_t)(end - has) * 2 * sizeof *y); \
-    } \
-    static void core_##NAME(void *const *at) \
-    { \
-        pool_run(number_at(at, ROWS) * pieces_of(at), task_##NAME, (void *)at); \
-    }
-CORE(float, f32)
-CORE(double, f64)
-
-/* ---- nodes ---- */
-
 static int build_again(const int64_t *number, ig_array *const *in, ig_array **out);
-static const library_kernel kernels[2] = {
-    {.file = "fft_half.cu", .core = core_f32, .build = build_again, .writes_all = true},
-    {.file = "fft_half.cu", .core = core_f64, .build = build_again, .writes_all = true}};
+static const library_kernel kernel = {
+    .file = "fft_half.cu", .build = build_again, .writes_all = true};
 
 static ig_arg array_arg(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
 static ig_arg int_arg(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
@@ -64,7 +28,7 @@ ig_array *fft_times(ig_array *x, ig_array *w, int64_t to, fft_signs signs, doubl
     shape[ndim - 2] = to;
     for (int a = 0; a < ndim - 2; a++)
         rows *= shape[a];
-    const ig_arg args[PARAMS] = {
+    const ig_arg args[] = {
         array_arg(x),        array_arg(w),         {.kind = IG_ARG_INTS, .u.ints = {shape, ndim}},
         int_arg(rows),       int_arg(from),        int_arg(to),
         float_arg(signs.in), float_arg(signs.out), float_arg(scale),
@@ -74,14 +38,14 @@ ig_array *fft_times(ig_array *x, ig_array *w, int64_t to, fft_signs signs, doubl
     const ig_kernel_call call = {.kernel = "fft_chirp",
                                  .options = &options,
                                  .args = args,
-                                 .n_args = PARAMS,
+                                 .n_args = sizeof args / sizeof *args,
                                  .grid = {(uint32_t)((rows * to + 255) / 256), 1, 1},
                                  .block = {256, 1, 1}};
     int64_t number[LIBRARY_NUMBERS] = {
         [KEPT_TO] = to, [KEPT_IN] = signs.in, [KEPT_OUT] = signs.out};
     memcpy(&number[KEPT_SCALE], &scale, sizeof scale);
     ig_array *y;
-    return library_call(&kernels[f64], &call, number, &y, 1) ? y : NULL;
+    return library_call(&kernel, &call, number, &y, 1) ? y : NULL;
 }
 
 /* For vmap: one more axis before the rows; the table, which all share, has one, too. */

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "engine/numeric/fft.h"
 #include "engine/numeric/fft_lines.h"
-#include "engine/numeric/fft_plan.h"
+#include "engine/numeric/fft_tables.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/composite.h"
 #include <math.h>

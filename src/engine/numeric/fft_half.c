@@ -1,10 +1,9 @@
 /* Fourier transforms of real numbers: complex transforms of half the length, and a step between both. See fft_lines.h and
  * kernels/fft_half.cu. */
 #include "base/memory.h"
-#include "base/threads.h"
 #include "engine/custom/library.h"
 #include "engine/numeric/fft_lines.h"
-#include "engine/numeric/fft_plan.h"
+#include "engine/numeric/fft_tables.h"
 #include "engine/numeric/whole.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/index.h"
@@ -12,48 +11,14 @@
 
 /* ---- nodes ---- */
 
-enum { SPLIT_Z, SPLIT_W, SPLIT_Y, SPLIT_ROWS, SPLIT_H, SPLIT_SCALE, SPLIT_PARAMS };
-enum { MERGE_Y, MERGE_W, MERGE_Z, MERGE_ROWS, MERGE_H, MERGE_PARAMS };
 enum { N_H, N_SCALE };
-
-/* The rows of one node, in lanes of one type. */
-#define ROWS(TYPE, NAME) \
-    static void split_##NAME(void *context, int64_t row, int worker) \
-    { \
-        void *const *at = context; \
-        const int64_t h = *(const int64_t *)at[SPLIT_H]; \
-        (void)worker; \
-        cpu_level_now()->fft->split_##NAME(h, (const TYPE *)at[SPLIT_Z] + 2 * row * h, \
-                                           at[SPLIT_W], (TYPE *)at[SPLIT_Y] + 2 * row * (h + 1), \
-                                           *(const TYPE *)at[SPLIT_SCALE]); \
-    } \
-    static void merge_##NAME(void *context, int64_t row, int worker) \
-    { \
-        void *const *at = context; \
-        const int64_t h = *(const int64_t *)at[MERGE_H]; \
-        (void)worker; \
-        cpu_level_now()->fft->merge_##NAME(h, (const TYPE *)at[MERGE_Y] + 2 * row * (h + 1), \
-                                           at[MERGE_W], (TYPE *)at[MERGE_Z] + 2 * row * h); \
-    } \
-    static void split_core_##NAME(void *const *at) \
-    { \
-        pool_run(*(const int64_t *)at[SPLIT_ROWS], split_##NAME, (void *)at); \
-    } \
-    static void merge_core_##NAME(void *const *at) \
-    { \
-        pool_run(*(const int64_t *)at[MERGE_ROWS], merge_##NAME, (void *)at); \
-    }
-ROWS(float, f32)
-ROWS(double, f64)
 
 static int split_again(const int64_t *number, ig_array *const *in, ig_array **out);
 static int merge_again(const int64_t *number, ig_array *const *in, ig_array **out);
-static const library_kernel split_kernels[2] = {
-    {.file = "fft_half.cu", .core = split_core_f32, .build = split_again, .writes_all = true},
-    {.file = "fft_half.cu", .core = split_core_f64, .build = split_again, .writes_all = true}};
-static const library_kernel merge_kernels[2] = {
-    {.file = "fft_half.cu", .core = merge_core_f32, .build = merge_again, .writes_all = true},
-    {.file = "fft_half.cu", .core = merge_core_f64, .build = merge_again, .writes_all = true}};
+static const library_kernel split_kernel = {
+    .file = "fft_half.cu", .build = split_again, .writes_all = true};
+static const library_kernel merge_kernel = {
+    .file = "fft_half.cu", .build = merge_again, .writes_all = true};
 
 /* A node of x, (..., h or h + 1, 2), and the factors of h. */
 static ig_array *half_node(ig_array *x, int64_t h, bool merges, double scale)
@@ -70,25 +35,24 @@ static ig_array *half_node(ig_array *x, int64_t h, bool merges, double scale)
     for (int a = 0; a < x->view.ndim - 2; a++)
         rows *= shape[a];
     shape[x->view.ndim - 2] = merges ? h : h + 1;
-    const ig_arg args[SPLIT_PARAMS] = {{.kind = IG_ARG_ARRAY, .u.array = x},
-                                       {.kind = IG_ARG_ARRAY, .u.array = w},
-                                       {.kind = IG_ARG_INTS, .u.ints = {shape, x->view.ndim}},
-                                       {.kind = IG_ARG_INT, .u.i = rows},
-                                       {.kind = IG_ARG_INT, .u.i = h},
-                                       {.kind = IG_ARG_FLOAT, .u.f = scale}};
+    const ig_arg args[6] = {{.kind = IG_ARG_ARRAY, .u.array = x},
+                            {.kind = IG_ARG_ARRAY, .u.array = w},
+                            {.kind = IG_ARG_INTS, .u.ints = {shape, x->view.ndim}},
+                            {.kind = IG_ARG_INT, .u.i = rows},
+                            {.kind = IG_ARG_INT, .u.i = h},
+                            {.kind = IG_ARG_FLOAT, .u.f = scale}};
     const char *const define[] = {f64 ? "REAL=double" : "REAL=float"};
     const ig_module_options options = {.size = sizeof options, .defines = define, .n_defines = 1};
     const int64_t threads = rows * (merges ? h : h + 1);
     const ig_kernel_call call = {.kernel = merges ? "fft_merge" : "fft_split",
                                  .options = &options,
                                  .args = args,
-                                 .n_args = merges ? MERGE_PARAMS : SPLIT_PARAMS,
+                                 .n_args = merges ? 5 : 6 /* a merge has no scale */,
                                  .grid = {(uint32_t)((threads + 255) / 256), 1, 1},
                                  .block = {256, 1, 1}};
     int64_t number[LIBRARY_NUMBERS] = {[N_H] = h};
     memcpy(&number[N_SCALE], &scale, sizeof scale);
-    if (w &&
-        !library_call(merges ? &merge_kernels[f64] : &split_kernels[f64], &call, number, &y, 1))
+    if (w && !library_call(merges ? &merge_kernel : &split_kernel, &call, number, &y, 1))
         y = NULL;
     ig_release(w);
     return y;

@@ -1,11 +1,11 @@
 /* Complex Fourier transforms along an axis: nodes of kernels/fft.cu, two of them for long lines, or a convolution with a
- * chirp. See fft_plan.h. */
+ * chirp. See program/fft_plan.h. */
 #include "engine/numeric/fft_lines.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/custom/library.h"
 #include "engine/eval/engine.h"
-#include "engine/numeric/fft_plan.h"
+#include "engine/numeric/fft_tables.h"
 #include "engine/numeric/whole.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/index.h"
@@ -43,47 +43,8 @@ enum {
     PARAMS
 };
 
-static int64_t number_at(void *const *at, int i) { return *(const int64_t *)at[i]; }
-
-static fft_places places_at(void *const *at, int i)
-{
-    return (fft_places){number_at(at, i), number_at(at, i + 1), number_at(at, i + 2)};
-}
-
-static void core(void *const *at, ig_dtype part, double scale)
-{
-    const int64_t lines = number_at(at, LINES);
-    fft_job j = {.n = number_at(at, POINTS),
-                 .x = at[X],
-                 .w = at[W],
-                 .turn = number_at(at, TURNS) ? at[TURN] : NULL,
-                 .y = at[Y],
-                 .parts = number_at(at, TOTAL) / lines,
-                 .lines = lines,
-                 .in = places_at(at, IN),
-                 .out = places_at(at, OUT),
-                 .turns = number_at(at, TURNS),
-                 .scale = scale,
-                 .backward = *(const int32_t *)at[BACKWARD] != 0};
-    fft_run(&j, part);
-}
-
-static void core_f32(void *const *at) { core(at, IG_F32, *(const float *)at[SCALE]); }
-static void core_f64(void *const *at) { core(at, IG_F64, *(const double *)at[SCALE]); }
-static size_t scratch(const int64_t *number) { return fft_scratch(number[N_N]); }
 static int build_again(const int64_t *number, ig_array *const *in, ig_array **out);
-static const library_kernel kernels[2] = {
-    {.file = "fft.cu",
-     .core = core_f32,
-     .build = build_again,
-     .scratch = scratch,
-     .writes_all = true},
-    {.file = "fft.cu",
-     .core = core_f64,
-     .build = build_again,
-     .scratch = scratch,
-     .writes_all = true},
-};
+static const library_kernel kernel = {.file = "fft.cu", .build = build_again, .writes_all = true};
 
 /* The shape of the kernel for a length, as definitions. */
 typedef struct shape_of_block {
@@ -196,7 +157,7 @@ static ig_array *call_lines(ig_array *x, const lines_call *c, ig_array *w, ig_ar
                                        [N_PART] = part};
     memcpy(&number[N_SCALE], &c->scale, sizeof c->scale);
     ig_array *y;
-    return library_call(&kernels[part == IG_F64], &call, number, &y, 1) ? y : NULL;
+    return library_call(&kernel, &call, number, &y, 1) ? y : NULL;
 }
 
 static ig_array *lines_node(ig_array *x, const lines_call *c)
@@ -232,8 +193,7 @@ static int build_again(const int64_t *number, ig_array *const *in, ig_array **ou
 
 /* ---- long lines ---- */
 
-/* The transform of x, (parts, n, lines, 2), along axis 1; n is smooth. */
-static ig_array *smooth(ig_array *x, bool backward, double scale)
+ig_array *fft_smooth(ig_array *x, bool backward, double scale)
 {
     if (!x)
         return NULL;
@@ -243,7 +203,7 @@ static ig_array *smooth(ig_array *x, bool backward, double scale)
         return lines_node(x, &(lines_call){n, lines, false, false, backward, scale});
     if (lines > 1) {
         x = ig_permute_dims(x, IG_AXES(0, 2, 1, 3));
-        x = smooth(ig_reshape(x, IG_SHAPE(parts * lines, n, 1, 2)), backward, scale);
+        x = fft_smooth(ig_reshape(x, IG_SHAPE(parts * lines, n, 1, 2)), backward, scale);
         return ig_permute_dims(ig_reshape(x, IG_SHAPE(parts, lines, n, 2)), IG_AXES(0, 2, 1, 3));
     }
     const int64_t first = fft_first(n, part), second = n / first;
@@ -252,7 +212,7 @@ static ig_array *smooth(ig_array *x, bool backward, double scale)
     if (second <= fft_line_most(part)) {
         x = lines_node(x, &(lines_call){second, first, true, false, backward, scale});
     } else {
-        x = smooth(ig_reshape(x, IG_SHAPE(parts * first, second, 1, 2)), backward, scale);
+        x = fft_smooth(ig_reshape(x, IG_SHAPE(parts * first, second, 1, 2)), backward, scale);
         x = ig_permute_dims(ig_reshape(x, IG_SHAPE(parts, first, second, 2)), IG_AXES(0, 2, 1, 3));
     }
     return ig_reshape(x, IG_SHAPE(parts, n, 1, 2));
@@ -274,9 +234,9 @@ static ig_array *chirped(ig_array *x, bool backward, double scale)
     if (lines > 1)
         x = ig_permute_dims(x, IG_AXES(0, 2, 1, 3));
     x = fft_times(ig_reshape(x, IG_SHAPE(rows, n, 2)), chirp, m, (fft_signs){sign, 1}, 1);
-    x = smooth(ig_reshape(x, IG_SHAPE(rows, m, 1, 2)), false, 1);
+    x = fft_smooth(ig_reshape(x, IG_SHAPE(rows, m, 1, 2)), false, 1);
     x = fft_times(ig_reshape(x, IG_SHAPE(rows, m, 2)), chirps, m, (fft_signs){1, 1}, 1);
-    x = smooth(ig_reshape(x, IG_SHAPE(rows, m, 1, 2)), true, 1);
+    x = fft_smooth(ig_reshape(x, IG_SHAPE(rows, m, 1, 2)), true, 1);
     x = fft_times(ig_reshape(x, IG_SHAPE(rows, m, 2)), chirp, n, (fft_signs){1, sign}, scale);
     ig_release(chirp);
     ig_release(chirps);
@@ -309,7 +269,8 @@ static ig_array *build(ig_array *pairs, const transform *t)
     if (whole_fft(x, t->backward, &y))
         x = t->scale == 1 ? y : ig_multiply(y, ig_float(t->scale));
     else
-        x = fft_is_smooth(n) ? smooth(x, t->backward, t->scale) : chirped(x, t->backward, t->scale);
+        x = fft_is_smooth(n) ? fft_smooth(x, t->backward, t->scale)
+                             : chirped(x, t->backward, t->scale);
     return ig_reshape(x, (ig_ints){shape, ndim});
 }
 

@@ -8,6 +8,9 @@
 /* The sums over j of x[j] exp(-2 pi i j k / n) along an axis, times scale; backward: exp(2 pi i j k / n). */
 ig_array *fft_pairs(ig_array *pairs, int axis, bool backward, double scale);
 
+/* The same for axis 1 of x, (parts, n, lines, 2), by own kernels and without a gradient; n is smooth. */
+ig_array *fft_smooth(ig_array *x, bool backward, double scale);
+
 /* The first n / 2 + 1 pairs of the transform of real numbers along the last axis, times scale. */
 ig_array *fft_of_real(ig_array *x, double scale);
 /* The n real numbers, along the last axis, of the backward transform of pairs that belong to real numbers, given the

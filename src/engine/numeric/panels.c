@@ -21,9 +21,9 @@ int64_t panels_count(const ig_array *x, int lead)
     return size;
 }
 
-int panels_launch(const library_kernel *kernels, const char *name, const ig_array *x,
-                  int64_t blocks, int64_t threads, const ig_arg *args, int n_args,
-                  const int64_t *number, ig_array **out)
+int panels_launch(const library_kernel *kernel, const char *name, const ig_array *x, int64_t blocks,
+                  int64_t threads, const ig_arg *args, int n_args, const int64_t *number,
+                  ig_array **out)
 {
     static const char *const defines[2][3] = {{"REAL=float", "F64=0", "COMPLEX=0"},
                                               {"REAL=double", "F64=1", "COMPLEX=0"}};
@@ -36,7 +36,7 @@ int panels_launch(const library_kernel *kernels, const char *name, const ig_arra
                                  .n_args = n_args,
                                  .grid = {(uint32_t)blocks, 1, 1},
                                  .block = {(uint32_t)threads, 1, 1}};
-    return library_call(&kernels[kind], &call, number, out, LIBRARY_RESULTS);
+    return library_call(kernel, &call, number, out, LIBRARY_RESULTS);
 }
 
 ig_array *panels_folded(ig_array *x, int axes, int n, const int64_t *lengths)

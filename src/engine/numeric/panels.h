@@ -10,7 +10,8 @@ enum {
     PANEL_ROWS = 8,      /* rows, and */
     PANEL_THREADS = 256, /* threads of a block of its kernel */
     PANELS_MOST = 32768 / PANEL,
-    LEAF_MOST = 32, /* rows of a part that is not divided */
+    PANEL_CHUNK = 64, /* elements of a vector whose sum is one partial sum */
+    LEAF_MOST = 32,   /* rows of a part that is not divided */
     DIVIDE_THREADS = 64
 };
 
@@ -38,16 +39,10 @@ static inline ig_arg arg_shape(const panels_shape *s)
     return (ig_arg){.kind = IG_ARG_INTS, .u.ints = {s->v, s->n}};
 }
 
-/* Builds a call of the kernel for the dtype of x, f32 or f64, of which `kernels` has one each. */
-int panels_launch(const library_kernel *kernels, const char *name, const ig_array *x,
-                  int64_t blocks, int64_t threads, const ig_arg *args, int n_args,
-                  const int64_t *number, ig_array **out);
-
-/* Element `elements` of an array of the CPU. */
-static inline void *panels_at(void *at, int64_t elements, size_t bytes)
-{
-    return at ? (char *)at + (size_t)elements * bytes : NULL;
-}
+/* Builds a call of the kernel for the dtype of x, f32 or f64. */
+int panels_launch(const library_kernel *kernel, const char *name, const ig_array *x, int64_t blocks,
+                  int64_t threads, const ig_arg *args, int n_args, const int64_t *number,
+                  ig_array **out);
 
 /* ---- arrays ---- */
 

@@ -12,7 +12,6 @@
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"
 #include "engine/numeric/whole.h"
-#include "engine/ops/evaluate.h"
 
 #include <string.h>
 
@@ -260,7 +259,7 @@ static bool qr_long(ig_array *a, bool only_r, ig_array **q, ig_array **r)
 static bool is_for_library(ig_array *a)
 {
     const char *device = a->root->device;
-    return device && strcmp(device, "cpu") != 0 && !evaluate_reads(a);
+    return device && strcmp(device, "cpu") != 0 && !ig_reads_blocks(a);
 }
 
 static bool qr_reduced(ig_array *a, bool only_r, ig_array **q, ig_array **r)

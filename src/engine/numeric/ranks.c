@@ -1,13 +1,8 @@
-/* Elements by their ranks: nodes of kernels/ranks.cu, which finds their keys digit by digit. On the CPU a worker counts the
- * digits of a piece of a row in its own table. */
+/* Elements by their ranks: nodes of kernels/ranks.cu, which finds their keys digit by digit. */
 #include "base/error.h"
-#include "base/memory.h"
-#include "base/threads.h"
-#include "engine/backend/cpu/cpu.h"
 #include "engine/custom/library.h"
+#include "engine/numeric/counts.h"
 #include "engine/ops/composite.h"
-#include "engine/ops/kernels.h"
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,112 +11,15 @@ enum {
     DIGITS = 1 << DIGIT,
     MOST = 8,        /* targets */
     SHARED_MOST = 4, /* targets whose counts fit into shared memory */
-    LEAST = 16384,   /* shorter rows are sorted */
-    COPIES =
-        4, /* of the table of the first digit, so that equal neighbours need not wait for each other */
-    PIECE = 1 << 16,
-    BLOCK = 256
+    LEAST = 16384    /* shorter rows are sorted */
 };
 
-/* Parameters of the kernels. */
-enum {
-    COUNT_X,
-    COUNT_PREFIX,
-    COUNT_OUT,
-    COUNT_ROWS,
-    COUNT_SIZE,
-    COUNT_BLOCKS,
-    COUNT_SHIFT,
-    COUNT_WIDTH,
-    COUNT_TARGETS,
-    COUNT_PARAMS
-};
-enum {
-    PICK_COUNT,
-    PICK_PREFIX,
-    PICK_RANK,
-    PICK_OUT,
-    PICK_OUT_RANK,
-    PICK_TOTAL,
-    PICK_SHIFT,
-    PICK_WIDTH,
-    PICK_TARGETS,
-    PICK_PARAMS
-};
-enum { VALUE_OUT = PICK_OUT, VALUE_TOTAL, VALUE_SHIFT, VALUE_WIDTH, VALUE_TARGETS, VALUE_PARAMS };
 enum { N_TARGETS, N_SHIFT, N_WIDTH, N_DTYPE };
 
-/* How the bits of a dtype become keys. */
-typedef enum order { FLOATS, SIGNED, UNSIGNED } order;
-
-bool kernel_ranks_fit(int64_t n, int64_t ranks)
+bool ranks_fit(int64_t n, int64_t ranks)
 {
     return n >= LEAST && n <= UINT32_MAX && ranks >= 1 && ranks <= MOST;
 }
-
-/* ---- on the CPU ---- */
-
-typedef struct rank_job {
-    const void *x, *prefix;
-    _Atomic uint32_t *count;
-    int64_t size, pieces;
-    int targets, shift, width;
-} rank_job;
-
-static size_t scratch(const int64_t *number)
-{
-    const int64_t tables = number[N_TARGETS] > COPIES ? number[N_TARGETS] : COPIES;
-    return (size_t)tables * DIGITS * sizeof(uint32_t);
-}
-
-static void add_table(const uint32_t *table, int64_t n, _Atomic uint32_t *to)
-{
-    for (int64_t k = 0; k < n; k++)
-        if (table[k])
-            atomic_fetch_add_explicit(&to[k], table[k], memory_order_relaxed);
-}
-
-static int64_t number_at(void *const *at, int i) { return *(const int64_t *)at[i]; }
-static int int_at(void *const *at, int i) { return *(const int32_t *)at[i]; }
-
-#define KEY uint32_t
-#define NAME(name) name##_32
-#define INFINITE 0x7f800000u
-#include "ranks.inc"
-#undef KEY
-#undef NAME
-#undef INFINITE
-#define KEY uint64_t
-#define NAME(name) name##_64
-#define INFINITE 0x7ff0000000000000u
-#include "ranks.inc"
-
-static void count_rows(void *const *at, pool_fn task)
-{
-    rank_job j = {.x = at[COUNT_X],
-                  .prefix = at[COUNT_PREFIX],
-                  .count = at[COUNT_OUT],
-                  .size = number_at(at, COUNT_SIZE),
-                  .targets = int_at(at, COUNT_TARGETS),
-                  .shift = int_at(at, COUNT_SHIFT),
-                  .width = int_at(at, COUNT_WIDTH)};
-    j.pieces = (j.size + PIECE - 1) / PIECE;
-    pool_run(j.pieces * number_at(at, COUNT_ROWS), task, &j);
-}
-
-#define CORES(name, bits, order) \
-    static void task_##name(void *context, int64_t task, int worker) \
-    { \
-        count_piece_##bits(context, task, worker, order); \
-    } \
-    static void count_##name(void *const *at) { count_rows(at, task_##name); } \
-    static void value_##name(void *const *at) { value_core_##bits(at, order); }
-CORES(f32, 32, FLOATS)
-CORES(i32, 32, SIGNED)
-CORES(u32, 32, UNSIGNED)
-CORES(f64, 64, FLOATS)
-CORES(i64, 64, SIGNED)
-CORES(u64, 64, UNSIGNED)
 
 /* ---- nodes ---- */
 
@@ -129,41 +27,28 @@ static int count_again(const int64_t *number, ig_array *const *in, ig_array **ou
 static int pick_again(const int64_t *number, ig_array *const *in, ig_array **out);
 static int value_again(const int64_t *number, ig_array *const *in, ig_array **out);
 
-/* A dtype: its kernels and their definitions. */
+static const library_kernel count_kernel = {.file = "ranks.cu", .build = count_again, .sums = true};
+static const library_kernel pick_kernel = {
+    .file = "ranks.cu", .build = pick_again, .writes_all = true};
+static const library_kernel value_kernel = {
+    .file = "ranks.cu", .build = value_again, .writes_all = true};
+
+/* A dtype, and the definitions of its kernels. */
 typedef struct rank_type {
     ig_dtype dtype;
     int bits;
-    library_kernel count, pick, value;
     const char *define[6];
 } rank_type;
 
-#define TYPE(name, NAME, bits, ...) \
-    { \
-        NAME, bits, \
-            {.file = "ranks.cu", \
-             .core = count_##name, \
-             .build = count_again, \
-             .scratch = scratch, \
-             .sums = true}, \
-            {.file = "ranks.cu", \
-             .core = pick_core_##bits, \
-             .build = pick_again, \
-             .writes_all = true}, \
-            {.file = "ranks.cu", .core = value_##name, .build = value_again, .writes_all = true}, \
-        { \
-            __VA_ARGS__ \
-        } \
-    }
 #define KEYS_32 "KEY=unsigned int", "KEY_INFINITY=0x7f800000u"
 #define KEYS_64 "KEY=unsigned long long", "KEY_INFINITY=0x7ff0000000000000ull"
 static const rank_type types[] = {
-    TYPE(f32, IG_F32, 32, KEYS_32, "ELEMENT=float", "FLOATS=1", "KEY_SIGN=0x80000000u"),
-    TYPE(i32, IG_I32, 32, KEYS_32, "ELEMENT=int", "FLOATS=0", "KEY_SIGN=0x80000000u"),
-    TYPE(u32, IG_U32, 32, KEYS_32, "ELEMENT=unsigned int", "FLOATS=0", "KEY_SIGN=0u"),
-    TYPE(f64, IG_F64, 64, KEYS_64, "ELEMENT=double", "FLOATS=1", "KEY_SIGN=0x8000000000000000ull"),
-    TYPE(i64, IG_I64, 64, KEYS_64, "ELEMENT=long long", "FLOATS=0",
-         "KEY_SIGN=0x8000000000000000ull"),
-    TYPE(u64, IG_U64, 64, KEYS_64, "ELEMENT=unsigned long long", "FLOATS=0", "KEY_SIGN=0ull"),
+    {IG_F32, 32, {KEYS_32, "ELEMENT=float", "FLOATS=1", "KEY_SIGN=0x80000000u"}},
+    {IG_I32, 32, {KEYS_32, "ELEMENT=int", "FLOATS=0", "KEY_SIGN=0x80000000u"}},
+    {IG_U32, 32, {KEYS_32, "ELEMENT=unsigned int", "FLOATS=0", "KEY_SIGN=0u"}},
+    {IG_F64, 64, {KEYS_64, "ELEMENT=double", "FLOATS=1", "KEY_SIGN=0x8000000000000000ull"}},
+    {IG_I64, 64, {KEYS_64, "ELEMENT=long long", "FLOATS=0", "KEY_SIGN=0x8000000000000000ull"}},
+    {IG_U64, 64, {KEYS_64, "ELEMENT=unsigned long long", "FLOATS=0", "KEY_SIGN=0ull"}},
 };
 
 static const rank_type *type_of(ig_dtype dtype)
@@ -233,7 +118,7 @@ static ig_array *count_node(const digit_of *d, ig_array *x, ig_array *prefix)
     const int64_t rows = x->view.shape[0], size = x->view.shape[1];
     int64_t blocks = (size + EACH - 1) / EACH;
     blocks = blocks > BLOCKS_MOST ? BLOCKS_MOST : blocks;
-    const ig_arg args[COUNT_PARAMS] = {
+    const ig_arg args[] = {
         array_arg(x),
         array_arg(prefix),
         shape_arg((const int64_t[]){rows, d->targets, DIGITS}, 3),
@@ -245,8 +130,9 @@ static ig_array *count_node(const digit_of *d, ig_array *x, ig_array *prefix)
         int_arg(d->targets),
     };
     ig_array *y[2];
-    return call(d, &d->type->count, "rank_count", args, COUNT_PARAMS, rows * blocks, y) ? y[0]
-                                                                                        : NULL;
+    return call(d, &count_kernel, "rank_count", args, sizeof args / sizeof *args, rows * blocks, y)
+               ? y[0]
+               : NULL;
 }
 
 /* prefix and rank with one more digit, from the counts of count_node. */
@@ -257,7 +143,7 @@ static bool pick_node(const digit_of *d, ig_array *count, ig_array *prefix, ig_a
         return false;
     const int64_t rows = prefix->view.shape[0];
     const ig_arg shape = shape_arg(prefix->view.shape, 2);
-    const ig_arg args[PICK_PARAMS] = {
+    const ig_arg args[] = {
         array_arg(count),
         array_arg(prefix),
         array_arg(rank),
@@ -268,7 +154,8 @@ static bool pick_node(const digit_of *d, ig_array *count, ig_array *prefix, ig_a
         int_arg(d->width),
         int_arg(d->targets),
     };
-    return call(d, &d->type->pick, "rank_pick", args, PICK_PARAMS, rows * d->targets, out) == 2;
+    return call(d, &pick_kernel, "rank_pick", args, sizeof args / sizeof *args, rows * d->targets,
+                out) == 2;
 }
 
 static ig_array *value_node(const digit_of *d, ig_array *count, ig_array *prefix, ig_array *rank)
@@ -276,7 +163,7 @@ static ig_array *value_node(const digit_of *d, ig_array *count, ig_array *prefix
     if (!count || !prefix || !rank)
         return NULL;
     const int64_t rows = prefix->view.shape[0];
-    const ig_arg args[VALUE_PARAMS] = {
+    const ig_arg args[] = {
         array_arg(count),
         array_arg(prefix),
         array_arg(rank),
@@ -287,8 +174,10 @@ static ig_array *value_node(const digit_of *d, ig_array *count, ig_array *prefix
         int_arg(d->targets),
     };
     ig_array *y[2];
-    return call(d, &d->type->value, "rank_value", args, VALUE_PARAMS, rows * d->targets, y) ? y[0]
-                                                                                            : NULL;
+    return call(d, &value_kernel, "rank_value", args, sizeof args / sizeof *args, rows * d->targets,
+                y)
+               ? y[0]
+               : NULL;
 }
 
 /* ---- for vmap: one more axis before the rows ---- */
@@ -370,7 +259,7 @@ static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *o
     return grads[0] ? IG_OK : IG_ERR_ARGUMENT;
 }
 
-ig_array *kernel_ranked(ig_array *rows, ig_array *ranks)
+ig_array *ranks_take(ig_array *rows, ig_array *ranks)
 {
     if (!rows || !ranks)
         return NULL;

@@ -4,8 +4,6 @@
  *   max    the element that the kernel picked, times its weight */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/threads.h"
-#include "engine/backend/cpu/cpu.h"
 #include "engine/custom/library.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/index.h"
@@ -32,59 +30,8 @@ enum {
     Y,
     PICK
 }; /* parameters of the kernel; without PICK in mode mean */
-enum { BOXES, CHANNELS, HEIGHT, WIDTH, ROWS, COLUMNS, SIZES };
-enum { N_ROWS, N_COLUMNS, N_MOST, N_CHANNELS };
-
-/* ---- on the CPU ---- */
-
-typedef struct roi_job {
-    const void *x, *geometry, *number;
-    const int64_t *image;
-    void *y;
-    int64_t *pick; /* NULL: the mean */
-    int64_t channels, height, width, rows, columns;
-} roi_job;
-
-static size_t scratch(const int64_t *number)
-{
-    return (size_t)number[N_CHANNELS] * 3 * sizeof(double);
-}
-
-#define REAL float
-#define WHOLE int32_t
-#define NAME(name) name##_f32
-#define floor_f32 floorf
-#define ceil_f32 ceilf
-#include "engine/numeric/roi_align.inc"
-#define REAL double
-#define WHOLE int64_t
-#define NAME(name) name##_f64
-#define floor_f64 floor
-#define ceil_f64 ceil
-#include "engine/numeric/roi_align.inc"
-
-static void run(void *const *at, bool most, pool_fn row)
-{
-    void *const *size = at + (most ? PICK : Y) + 1;
-    const int64_t boxes = *(const int64_t *)size[BOXES];
-    roi_job j = {.x = at[X],
-                 .geometry = at[GEOMETRY],
-                 .number = at[NUMBER],
-                 .image = at[IMAGE],
-                 .y = at[Y],
-                 .pick = most ? at[PICK] : NULL,
-                 .channels = *(const int32_t *)size[CHANNELS],
-                 .height = *(const int32_t *)size[HEIGHT],
-                 .width = *(const int32_t *)size[WIDTH],
-                 .rows = *(const int32_t *)size[ROWS],
-                 .columns = *(const int32_t *)size[COLUMNS]};
-    pool_run(boxes * j.rows, row, &j);
-}
-
-static void mean_f32(void *const *at) { run(at, false, row_run_f32); }
-static void mean_f64(void *const *at) { run(at, false, row_run_f64); }
-static void most_f32(void *const *at) { run(at, true, row_run_f32); }
-static void most_f64(void *const *at) { run(at, true, row_run_f64); }
+enum { SIZES = 6 };
+enum { N_ROWS, N_COLUMNS, N_MOST };
 
 /* ---- nodes ---- */
 
@@ -95,13 +42,8 @@ typedef struct roi_align {
 } roi_align;
 
 static int build_again(const int64_t *number, ig_array *const *in, ig_array **out);
-#define KERNEL(core_of) \
-    { \
-        .file = "roi_align.cu", .core = core_of, .build = build_again, .scratch = scratch, \
-        .writes_all = true \
-    }
-static const library_kernel kernels[2][2] = {{KERNEL(mean_f32), KERNEL(mean_f64)},
-                                             {KERNEL(most_f32), KERNEL(most_f64)}};
+static const library_kernel kernel = {
+    .file = "roi_align.cu", .build = build_again, .writes_all = true};
 
 /* The results for x (N, H, W, C), geometry (R, 2, 4), number (R) and image (R): (R, C, rows, columns). */
 static int node(const roi_align *r, ig_array *const in[4], ig_array **out)
@@ -129,8 +71,8 @@ static int node(const roi_align *r, ig_array *const in[4], ig_array **out)
                                  .grid = {(uint32_t)(blocks > 65535 ? 65535 : blocks), 1, 1},
                                  .block = {256, 1, 1}};
     const int64_t number[LIBRARY_NUMBERS] = {
-        [N_ROWS] = r->bins[1], [N_COLUMNS] = r->bins[0], [N_MOST] = r->most, [N_CHANNELS] = x[3]};
-    return library_call(&kernels[r->most][f64], &call, number, out, 2);
+        [N_ROWS] = r->bins[1], [N_COLUMNS] = r->bins[0], [N_MOST] = r->most};
+    return library_call(&kernel, &call, number, out, 2);
 }
 
 /* The first two axes of x as one. */

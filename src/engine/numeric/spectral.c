@@ -1,10 +1,6 @@
-/* Decompositions as nodes: calls of kernels/svd.cu and kernels/eigh.cu, and of the same code on the CPU
- * (backend/cpu/lanes/spectral.h), with gradients. */
+/* Decompositions as nodes: calls of kernels/svd.cu, kernels/eigh.cu and kernels/eig.cu, with gradients. */
 #include "engine/numeric/spectral.h"
 #include "base/error.h"
-#include "base/threads.h"
-#include "engine/backend/cpu/cpu.h"
-#include "engine/backend/cpu/lanes/spectral.h"
 #include "engine/numeric/whole.h"
 #include <string.h>
 
@@ -19,75 +15,10 @@ enum {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* ---- on the CPU ---- */
-
-/* The arguments of a kernel: numbers, then arrays. */
-typedef struct core_call {
-    void *const *at;
-    const spectral_level *level;
-    size_t bytes; /* of an element */
-    int64_t planes;
-} core_call;
-
-static int64_t number_at(const core_call *c, int i) { return *(const int *)c->at[i]; }
-static void *array_at(const core_call *c, int i, int64_t elements)
-{
-    return c->at[i] ? (char *)c->at[i] + (size_t)elements * c->bytes : NULL;
-}
-
-/* Matrices of a task; n is the smaller side. */
-static int64_t some_of(int64_t n, int64_t count)
-{
-    return n <= STACK_ROWS && count >= STACK_LEAST ? STACK_MOST : 1;
-}
-
-static void svd_task(void *context, int64_t task, int worker)
-{
-    const core_call *c = context;
-    const int64_t all = number_at(c, 0), m = number_at(c, 1), n = number_at(c, 2),
-                  k = number_at(c, 3), n_w = number_at(c, 4);
-    const int64_t some = some_of(n, all), b = task * some, p = b * c->planes;
-    (void)worker;
-    c->level->svd((int)least(some, all - b), (int)m, (int)n, (int)k, (int)n_w,
-                  array_at(c, 5, p * m * n), array_at(c, 6, p * n * n_w), array_at(c, 7, b * n),
-                  array_at(c, 8, p * k * m), array_at(c, 9, p * n * n_w),
-                  array_at(c, 10, b * (n + m + 2 * k)));
-}
-
+/* Scratch memory of kernels/eigh.cu for a matrix. */
 static int64_t eigh_room(int64_t n, int64_t sweeps)
 {
     return 7 * n + 6 + 2 * sweeps + 2 * sweeps * n;
-}
-
-static void eigh_task(void *context, int64_t task, int worker)
-{
-    const core_call *c = context;
-    const int64_t all = number_at(c, 0), n = number_at(c, 1), sweeps = number_at(c, 3);
-    const int64_t some = some_of(n, all), b = task * some, p = b * c->planes * n * n;
-    (void)worker;
-    c->level->eigh((int)least(some, all - b), (int)n, (int)number_at(c, 2), (int)sweeps,
-                   array_at(c, 4, p), array_at(c, 5, p), array_at(c, 6, b * n), array_at(c, 7, p),
-                   array_at(c, 8, b * eigh_room(n, sweeps)));
-}
-
-static void eig_task(void *context, int64_t b, int worker)
-{
-    const core_call *c = context;
-    const int64_t n = number_at(c, 1), p = 2 * b * n * n;
-    (void)worker;
-    c->level->eig((int)n, (int)number_at(c, 2), array_at(c, 3, p), array_at(c, 4, p),
-                  array_at(c, 5, p), array_at(c, 6, 2 * b * n), array_at(c, 7, p),
-                  array_at(c, 8, 5 * b * n));
-}
-
-static void run_all(void *const *at, int kind, pool_fn task)
-{
-    const int64_t count = *(const int *)at[0];
-    const int side = task == svd_task ? 2 : 1;
-    const int64_t some = task == eig_task ? 1 : some_of(*(const int *)at[side], count);
-    const core_call c = {at, cpu_level_now()->spectral[kind],
-                         kind % 2 ? sizeof(double) : sizeof(float), 1 + kind / 2};
-    pool_run((count + some - 1) / some, task, (void *)&c);
 }
 
 /* ---- calls ---- */
@@ -100,23 +31,12 @@ static int kind_of(const ig_array *planes)
 
 static library_build svd_build, eigh_build, eig_build;
 
-#define CORE(name, kind) \
-    static void name##_##kind(void *const *at) { run_all(at, kind, name##_task); }
-#define SPECTRAL(name, kind) \
-    { \
-        .file = #name ".cu", .core = name##_##kind, .build = name##_build, .own_axes = 3, \
-        .writes_all = true \
-    }
-#define CORES(name) \
-    CORE(name, 0) \
-    CORE(name, 1) \
-    CORE(name, 2) \
-    CORE(name, 3) \
-    static const library_kernel name##_kernel[FLOAT_KINDS] = { \
-        SPECTRAL(name, 0), SPECTRAL(name, 1), SPECTRAL(name, 2), SPECTRAL(name, 3)};
-CORES(svd)
-CORES(eigh)
-CORES(eig)
+#define SPECTRAL(name) \
+    static const library_kernel name##_kernel = { \
+        .file = #name ".cu", .build = name##_build, .own_axes = 3, .writes_all = true}
+SPECTRAL(svd);
+SPECTRAL(eigh);
+SPECTRAL(eig);
 
 static ig_arg arg_int(int64_t i) { return (ig_arg){.kind = IG_ARG_INT, .u.i = i}; }
 static ig_arg arg_of(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
@@ -150,7 +70,7 @@ static int64_t stack_size(const ig_array *planes)
     return size;
 }
 
-static int call_kernel(const library_kernel *kernels, const char *name, ig_array *planes,
+static int call_kernel(const library_kernel *kernel, const char *name, ig_array *planes,
                        int64_t subwarps, const ig_arg *args, int n_args, const int64_t *number,
                        ig_array **out)
 {
@@ -172,7 +92,10 @@ static int call_kernel(const library_kernel *kernels, const char *name, ig_array
         ig_fail(IG_ERR_SHAPE, "%s: a stack has at most 2^31 - 1 matrices", name);
         return 0;
     }
-    return library_call(&kernels[kind], &call, number, out, LIBRARY_RESULTS);
+    int64_t all[LIBRARY_NUMBERS];
+    memcpy(all, number, sizeof all);
+    all[LIBRARY_COMPLEX] = kind >= 2;
+    return library_call(kernel, &call, all, out, LIBRARY_RESULTS);
 }
 
 /* number: k. in: g, w. Results: the rest of g and w, s, u, v and scratch memory. */
@@ -196,7 +119,7 @@ static int svd_build(const int64_t *number, ig_array *const *in, ig_array **out)
                            arg_shape(&u),
                            arg_shape(&v),
                            arg_shape(&room)};
-    return call_kernel(svd_kernel, "svd", in[0], (n + 1) / 2, args, 11, number, out);
+    return call_kernel(&svd_kernel, "svd", in[0], (n + 1) / 2, args, 11, number, out);
 }
 
 /* number: vectors. in: a. Results: the rest of a, q, w, v and scratch memory. */
@@ -216,7 +139,7 @@ static int eigh_build(const int64_t *number, ig_array *const *in, ig_array **out
                            arg_shape(&w),
                            arg_shape(&v),
                            arg_shape(&room)};
-    return call_kernel(eigh_kernel, "eigh", in[0], n, args, 9, number, out);
+    return call_kernel(&eigh_kernel, "eigh", in[0], n, args, 9, number, out);
 }
 
 /* number: vectors. in: h. Results: the rest of h, z, x, w, v and scratch memory. */
@@ -235,7 +158,7 @@ static int eig_build(const int64_t *number, ig_array *const *in, ig_array **out)
                            arg_shape(&w),
                            arg_shape(&v),
                            arg_shape(&room)};
-    return call_kernel(eig_kernel, "eig", in[0], n, args, 9, number, out);
+    return call_kernel(&eig_kernel, "eig", in[0], n, args, 9, number, out);
 }
 
 /* ---- checks ---- */

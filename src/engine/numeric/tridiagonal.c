@@ -1,123 +1,20 @@
 /* Eigenvalues of large symmetric matrices: kernels/tridiagonal.cu reduces some columns at a time, and a product of matrices
  * applies them to the rest. Small parts of the tridiagonal matrix are solved by kernels/eigh.cu, and kernels/divide.cu
  * joins them, two at a time. Most of the work is in products. */
-#include "base/threads.h"
-#include "engine/backend/cpu/cpu.h"
-#include "engine/backend/cpu/lanes/spectral.h"
 #include "engine/numeric/panels.h"
 
 #include <string.h>
 
 enum { DIVIDE_REALS = 9, DIVIDE_INTS = 6, DIVIDE_ROUNDS = 4 };
 
-/* ---- on the CPU ---- */
-
-typedef struct panel_tasks {
-    panel_call x;
-    void (*run)(const panel_call *x, int round, int from_chunk, int to_chunk);
-    int round, chunks, each;
-} panel_tasks;
-
-static void run_chunks(void *context, int64_t i, int worker)
-{
-    const panel_tasks *t = context;
-    const int from = (int)i * t->each, to = from + t->each;
-    (void)worker;
-    t->run(&t->x, t->round, from, to < t->chunks ? to : t->chunks);
-}
-
-static void panel_core(void *const *at, int kind)
-{
-    const int rounds = *(const int *)at[0], count = *(const int *)at[1], m = *(const int *)at[2];
-    const int columns = *(const int *)at[3], chunks = (int)ceil_div(m, PANEL_CHUNK);
-    const int64_t room = 3 * (int64_t)m + 2 * columns + 2 * chunks;
-    const size_t bytes = kind ? sizeof(double) : sizeof(float);
-    for (int b = 0; b < count; b++) {
-        panel_tasks t = {.x = {.m = m,
-                               .columns = columns,
-                               .a = panels_at(at[4], (int64_t)b * m * m, bytes),
-                               .vw = panels_at(at[5], (int64_t)b * 3 * columns * m, bytes),
-                               .d = panels_at(at[6], (int64_t)b * columns, bytes),
-                               .e = panels_at(at[7], (int64_t)b * columns, bytes),
-                               .room = panels_at(at[8], b * room, bytes)},
-                         .run = cpu_level_now()->spectral[kind]->panel};
-        for (t.round = 0; t.round < rounds; t.round++) {
-            const bool products = t.round % 3 == 1;
-            t.chunks = products ? (int)ceil_div(m + t.round / 3 * 2, PANEL_CHUNK) : chunks;
-            t.each = products ? 1 : t.chunks;
-            pool_run(ceil_div(t.chunks, t.each), run_chunks, &t);
-        }
-    }
-}
-
-typedef struct divide_tasks {
-    void *const *at;
-    void (*run)(const divide_of *x, int round, int from);
-    int round, half, pieces;
-    size_t bytes;
-} divide_tasks;
-
-static void run_piece(void *context, int64_t i, int worker)
-{
-    const divide_tasks *t = context;
-    void *const *at = t->at;
-    const int64_t b = i / t->pieces, k = 2 * t->half, h = t->half;
-    const divide_of x = {.half = t->half,
-                         .w = panels_at(at[3], b * k, t->bytes),
-                         .z1 = panels_at(at[4], b * h, t->bytes),
-                         .z2 = panels_at(at[5], b * h, t->bytes),
-                         .rho = panels_at(at[6], b, t->bytes),
-                         .values = panels_at(at[7], b * k, t->bytes),
-                         .s = panels_at(at[8], b * k * k, t->bytes),
-                         .room = panels_at(at[9], b * DIVIDE_REALS * k, t->bytes),
-                         .plan = (int *)at[10] + b * (DIVIDE_INTS * k + 2)};
-    (void)worker;
-    t->run(&x, t->round, (int)(i % t->pieces) * DIVIDE_PIECE);
-}
-
-static void divide_core(void *const *at, int kind)
-{
-    const int count = *(const int *)at[1];
-    divide_tasks t = {.at = at,
-                      .run = cpu_level_now()->spectral[kind]->divide,
-                      .half = *(const int *)at[2],
-                      .bytes = kind ? sizeof(double) : sizeof(float)};
-    for (t.round = 0; t.round < DIVIDE_ROUNDS; t.round++) {
-        t.pieces = t.round ? (int)ceil_div(2 * t.half, DIVIDE_PIECE) : 1;
-        pool_run((int64_t)count * t.pieces, run_piece, &t);
-    }
-}
-
 /* ---- calls ---- */
 
 static library_build panel_build, divide_build;
 
-#define CORES(name) \
-    static void name##_f32(void *const *at) { name##_core(at, 0); } \
-    static void name##_f64(void *const *at) { name##_core(at, 1); }
-CORES(panel)
-CORES(divide)
-
-static const library_kernel panel_kernel[2] = {{.file = "tridiagonal.cu",
-                                                .core = panel_f32,
-                                                .build = panel_build,
-                                                .writes_all = true,
-                                                .rounds = true},
-                                               {.file = "tridiagonal.cu",
-                                                .core = panel_f64,
-                                                .build = panel_build,
-                                                .writes_all = true,
-                                                .rounds = true}};
-static const library_kernel divide_kernel[2] = {{.file = "divide.cu",
-                                                 .core = divide_f32,
-                                                 .build = divide_build,
-                                                 .writes_all = true,
-                                                 .rounds = true},
-                                                {.file = "divide.cu",
-                                                 .core = divide_f64,
-                                                 .build = divide_build,
-                                                 .writes_all = true,
-                                                 .rounds = true}};
+static const library_kernel panel_kernel = {
+    .file = "tridiagonal.cu", .build = panel_build, .writes_all = true, .rounds = true};
+static const library_kernel divide_kernel = {
+    .file = "divide.cu", .build = divide_build, .writes_all = true, .rounds = true};
 
 /* number: columns. in: a (..., m, m). Results: V, W and V (..., 3 columns, m), d, e, and scratch memory. */
 static int panel_build(const int64_t *number, ig_array *const *in, ig_array **out)
@@ -133,7 +30,7 @@ static int panel_build(const int64_t *number, ig_array *const *in, ig_array **ou
     const ig_arg args[] = {
         arg_int(3 * columns + 1), arg_int(count), arg_int(m),    arg_int(columns), arg_of(in[0]),
         arg_shape(&vw),           arg_shape(&d),  arg_shape(&d), arg_shape(&room)};
-    return panels_launch(panel_kernel, "tridiagonal", in[0],
+    return panels_launch(&panel_kernel, "tridiagonal", in[0],
                          count * ceil_div(m + 2 * columns, PANEL_ROWS), PANEL_THREADS, args, 9,
                          number, out);
 }
@@ -151,7 +48,7 @@ static int divide_build(const int64_t *number, ig_array *const *in, ig_array **o
                            arg_of(in[0]),          arg_of(in[1]),      arg_of(in[2]),
                            arg_of(in[3]),          arg_shape(&values), arg_shape(&s),
                            arg_shape(&room),       arg_shape(&plan)};
-    return panels_launch(divide_kernel, "divide", in[0], count * ceil_div(k, DIVIDE_THREADS),
+    return panels_launch(&divide_kernel, "divide", in[0], count * ceil_div(k, DIVIDE_THREADS),
                          DIVIDE_THREADS, args, 11, number, out);
 }
 

@@ -3,9 +3,7 @@
 #include "base/error.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/composite.h"
-#include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
-#include "engine/ops/kernels.h"
 #include <math.h>
 #include <string.h>
 
@@ -192,36 +190,6 @@ int op_diff(op_id op, const ig_arg *args, ig_array **out)
 }
 
 /* ---- index ---- */
-
-/* Integers that fit in i64 are looked for by a kernel, which needs all of them in memory. Else compares each element of x1
- * with the element of the sorted x2 at its insertion point. */
-int op_isin(op_id op, const ig_arg *args, ig_array **out)
-{
-    ig_array *x[2] = {args[0].u.array, args[1].u.array};
-    bool invert = args[2].u.b;
-    int64_t n = view_size(&x[1]->view);
-    ig_dtype dtype;
-    if (infer_dtype(op, x, 2, &dtype) != IG_OK)
-        return 0;
-    if (n == 0)
-        return op_one(out, ig_full(ig_shape(x[0]), ig_bool(invert), IG_BOOL));
-    ig_array *x1 = build_cast(x[0], dtype), *x2 = build_cast(x[1], dtype);
-    const bool whole =
-        dtype_is_int(dtype) && dtype != IG_U64 && !evaluate_reads(x[0]) && !evaluate_reads(x[1]);
-    if (whole) {
-        const ig_dtype wide = dtype == IG_I64 || dtype == IG_U32 ? IG_I64 : IG_I32;
-        x1 = build_cast(x1, wide);
-        x2 = build_cast(x2, wide);
-    }
-    ig_array *sorted = ig_sort(ig_reshape(x2, IG_SHAPE(n)), 0, false, true);
-    if (whole) {
-        ig_array *found = kernel_contained(x1, sorted);
-        return op_one(out, invert ? ig_logical_not(found) : found);
-    }
-    ig_array *place = ig_minimum(ig_searchsorted(sorted, x1, "left", NULL), ig_int(n - 1));
-    ig_array *nearest = ig_take(sorted, place, IG_AXES(0));
-    return op_one(out, invert ? ig_not_equal(nearest, x1) : ig_equal(nearest, x1));
-}
 
 int op_one_hot(op_id op, const ig_arg *args, ig_array **out)
 {

@@ -2,7 +2,7 @@
  * consists of parts copied to regions, it is one assemble node, which casts and writes each part once. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/ops/evaluate.h"
+#include "engine/array/above.h"
 #include "engine/ops/index.h"
 #include "engine/ops/layout.h"
 #include <string.h>
@@ -591,7 +591,7 @@ static const int64_t *repeat_counts(const ig_arg *repeats, int64_t *n)
         FAIL_NULL(IG_ERR_SHAPE, "repeat: repeats has %d dimensions; give a number or a 1-d array",
                   counts->view.ndim);
     *n = ig_size(counts);
-    return counts ? evaluate_data(counts) : NULL;
+    return counts ? above.data(counts) : NULL;
 }
 
 /* x with element i of axis repeated count[i] times; sum is the sum of all counts. */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/array/above.h"
 #include "engine/ops/grad.h"
 #include <string.h>
 
@@ -24,21 +25,10 @@ typedef struct native_rule {
 
 const char *native_name(native_kind kind)
 {
-    static const char *const names[NATIVE_KINDS] = {
-        [NATIVE_ATTENTION] = "attention",
-        [NATIVE_ATTENTION_GRADIENT] = "attention gradient",
-        [NATIVE_CONVOLUTION] = "convolution",
-        [NATIVE_CONVOLUTION_GRADIENT_X] = "convolution gradient of x",
-        [NATIVE_CONVOLUTION_GRADIENT_WEIGHT] = "convolution gradient of weight",
-        [NATIVE_CHOLESKY] = "cholesky",
-        [NATIVE_LU] = "lu",
-        [NATIVE_TRIANGULAR] = "solve_triangular",
-        [NATIVE_QR] = "qr",
-        [NATIVE_EIGH] = "eigh",
-        [NATIVE_SVD] = "svd",
-        [NATIVE_FFT] = "fft",
-        [NATIVE_FFT_OF_REAL] = "rfft",
-        [NATIVE_FFT_TO_REAL] = "irfft",
+    static const char *const names[] = {
+#define NATIVE_NAME(kind, name) name,
+        NATIVE_NODES(NATIVE_NAME)
+#undef NATIVE_NAME
     };
     return names[kind];
 }
@@ -48,7 +38,7 @@ static void destroy(node_kernel *k) { memory_free(k); }
 bool native_is_offered(const ig_array *x, const node_native *n)
 {
     const char *device = x->root->device;
-    return device && ig_math_mode() != IG_MATH_SAME && backend_offers(device, n);
+    return device && ig_math_mode() != IG_MATH_SAME && above.device_offers(device, n);
 }
 
 const node_native *native_of(const void *context)

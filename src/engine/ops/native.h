@@ -1,9 +1,10 @@
-/* Nodes that native code of the device computes, if the device offers them: see node_native in array/array.h.
+/* Nodes that native code of the device computes, if the device offers them.
  * Each has a definition by other ops, from which its gradient follows, and with which checks compare it. */
 #ifndef OPS_NATIVE_H
 #define OPS_NATIVE_H
 
 #include "engine/ops/builders.h"
+#include "engine/ops/native_node.h"
 
 enum { NATIVE_RESULTS = 5, NATIVE_INPUTS = 6 };
 

@@ -1,7 +1,7 @@
 /* Builders of functions that write to computed places, and of reductions by segment. */
 #include "base/error.h"
+#include "engine/array/above.h"
 #include "engine/ops/complex.h"
-#include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
 #include "engine/ops/shape.h"
 #include <math.h>
@@ -168,7 +168,7 @@ static int64_t segment_count(const ig_arg *given, ig_array *ids)
         return given->u.i;
     if (ig_size(ids) == 0)
         return 0;
-    const int64_t *most = evaluate_data(ig_max_all(ids));
+    const int64_t *most = above.data(ig_max_all(ids));
     return most ? *most + 1 : -1;
 }
 

@@ -1,7 +1,7 @@
 /* Builders of functions that select elements: by conditions, by numbers, at computed places. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/ops/evaluate.h"
+#include "engine/array/above.h"
 #include "engine/ops/index.h"
 #include "engine/ops/shape.h"
 #include <string.h>
@@ -332,6 +332,6 @@ BUILDER(view)
         FAIL_NONE(IG_ERR_DTYPE, "view: bytes other than 0 and 1 are no bool; use astype or x != 0");
     const ig_ints result = {shape, x->view.ndim};
     ig_array *own = array_view(op, x, &x->view);
-    const void *data = own ? evaluate_data(own) : NULL;
+    const void *data = own ? above.data(own) : NULL;
     return op_one(out, data ? ig_from_data(data, result, to) : NULL);
 }

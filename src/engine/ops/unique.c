@@ -2,10 +2,9 @@
  * lazy reads at the indices that they found. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/array/above.h"
 #include "engine/ops/complex.h"
-#include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
-#include "engine/ops/kernels.h"
 
 /* Allocates n integers within the memory budget of array data; NULL on failure. */
 static int64_t *get_i64(int64_t n, const char *who)
@@ -18,9 +17,9 @@ static int64_t *get_i64(int64_t n, const char *who)
 
 int64_t *mask_positions(ig_array *mask, int64_t *count)
 {
-    /* evaluate_data stores a copy of a strided view in its array. mask may be the caller's x, so use a new view. */
+    /* above.data stores a copy of a strided view in its array. mask may be the caller's x, so use a new view. */
     ig_array *own = mask ? array_view(OP_nonzero, mask, &mask->view) : NULL;
-    const uint8_t *holds = own ? evaluate_data(own) : NULL;
+    const uint8_t *holds = own ? above.data(own) : NULL;
     int64_t size = ig_size(mask), n = 0;
     if (!holds)
         return NULL;
@@ -37,7 +36,7 @@ int64_t *mask_positions(ig_array *mask, int64_t *count)
     return at;
 }
 
-/* Where the elements of a selection were: see evaluate_selected. */
+/* Where the elements of a selection were: see above.selected. */
 typedef struct selected_at {
     ig_array *mask;
     bool sorted; /* mask selects from the sorted elements */
@@ -56,8 +55,8 @@ static ig_status pull_selected(void *context, ig_array *const *inputs, int n, ig
     (void)n, (void)out;
     const selected_at *s = context;
     ig_array *x = inputs[0];
-    ig_array *order = s->sorted ? evaluate_filed(ig_argsort(x, 0, false, true)) : NULL;
-    ig_array *at = s->sorted && !order ? NULL : evaluate_selected(order, s->mask);
+    ig_array *order = s->sorted ? above.filed(ig_argsort(x, 0, false, true)) : NULL;
+    ig_array *at = s->sorted && !order ? NULL : above.selected(order, s->mask);
     ig_array *zero = build_fill(0, (ig_dtype)x->dtype, x->view.ndim, x->view.shape);
     grads[0] = at && zero ? ig_scatter_add(zero, at, g, 0) : NULL;
     return grads[0] ? IG_OK : error_waiting(IG_ERR_MEMORY);
@@ -67,7 +66,7 @@ static ig_status pull_selected(void *context, ig_array *const *inputs, int n, ig
  * to x. */
 static ig_array *selected_of(ig_array *x, ig_array *sorted, ig_array *mask)
 {
-    ig_array *y = evaluate_selected(sorted ? sorted : evaluate_filed(x), mask);
+    ig_array *y = above.selected(sorted ? sorted : above.filed(x), mask);
     if (!y || !dtype_is_float((ig_dtype)x->dtype))
         return y;
     selected_at *s = memory_new(sizeof *s);
@@ -80,12 +79,12 @@ static ig_array *selected_of(ig_array *x, ig_array *sorted, ig_array *mask)
 bool mask_spills(ig_array *x, ig_array *mask)
 {
     return view_same_shape(&x->view, &mask->view) && !array_is_complex(x) &&
-           (evaluate_spills(x) || evaluate_spills(mask));
+           (above.is_large(x) || above.is_large(mask));
 }
 
 ig_array *mask_selected(ig_array *x, ig_array *mask)
 {
-    mask = evaluate_filed(ig_reshape(build_cast(mask, IG_BOOL), IG_SHAPE(-1)));
+    mask = above.filed(ig_reshape(build_cast(mask, IG_BOOL), IG_SHAPE(-1)));
     return mask ? selected_of(ig_reshape(x, IG_SHAPE(-1)), NULL, mask) : NULL;
 }
 
@@ -107,9 +106,9 @@ int op_nonzero(op_id op, const ig_arg *args, ig_array **out)
     if (v->ndim == 0)
         FAIL_NONE(IG_ERR_SHAPE, "%s: x has no axes; use x != 0", op_rows[op].name);
     ig_array *mask = build_cast(args[0].u.array, IG_BOOL);
-    ig_array *at = evaluate_spills(args[0].u.array)
-                       ? evaluate_selected(NULL, evaluate_filed(ig_reshape(mask, IG_SHAPE(-1))))
-                       : kernel_positions(mask);
+    ig_array *at = above.is_large(args[0].u.array)
+                       ? above.selected(NULL, above.filed(ig_reshape(mask, IG_SHAPE(-1))))
+                       : above.positions(mask);
     for (int a = v->ndim - 1; a >= 0 && at; inner *= v->shape[a--]) {
         ig_array *index = inner > 1 ? ig_floor_divide(at, ig_int(inner)) : at;
         if (!(out[a] = a > 0 ? ig_remainder(index, ig_int(v->shape[a])) : index))
@@ -142,10 +141,10 @@ static bool groups_find(groups *g, ig_array *order, ig_array *sorted, ig_array *
     g->order = order;
     g->first = beginnings(sorted, differs);
     ig_array *all[3] = {sorted, g->first, order};
-    if (!g->first || evaluate_arrays(all, order ? 3 : 2) != IG_OK)
+    if (!g->first || above.eval(all, order ? 3 : 2) != IG_OK)
         return false;
-    g->starts = kernel_positions(g->first);
-    return g->starts && evaluate_arrays(&g->starts, 1) == IG_OK;
+    g->starts = above.positions(g->first);
+    return g->starts && above.eval(&g->starts, 1) == IG_OK;
 }
 
 /* bool: where rows of sorted, along axis 0, differ from the next. NaN differs from itself, unless equal_nan. */
@@ -196,7 +195,7 @@ static ig_array *rows_order(op_id op, ig_array *x)
             return NULL;
         ig_array *next = ig_argsort(column, 0, false, true);
         order = next ? index_take(op_rows[op].name, order, next, 0) : NULL;
-        if (c % EACH == 0 && order && evaluate_arrays(&order, 1) != IG_OK)
+        if (c % EACH == 0 && order && above.eval(&order, 1) != IG_OK)
             return NULL;
     }
     return order;
@@ -239,7 +238,7 @@ static bool is_searchable(ig_array *values, bool equal_nan)
         return true;
     const int64_t n = ig_size(values);
     const uint8_t *nan =
-        evaluate_data(ig_isnan(ig_slice(values, IG_AXES(n - 1), IG_AXES(n), IG_NONE)));
+        above.data(ig_isnan(ig_slice(values, IG_AXES(n - 1), IG_AXES(n), IG_NONE)));
     return nan && !*nan;
 }
 
@@ -247,21 +246,21 @@ static bool is_searchable(ig_array *values, bool equal_nan)
 static int unique_spilled(ig_array *x, bool equal_nan, const unique_part *parts, int n,
                           ig_array **out)
 {
-    ig_array *sorted = evaluate_filed(ig_sort(x, 0, false, true));
+    ig_array *sorted = above.filed(ig_sort(x, 0, false, true));
     ig_array *first = sorted ? beginnings(sorted, differences(sorted, equal_nan)) : NULL;
-    groups g = {.size = x->view.shape[0], .first = first ? evaluate_filed(first) : NULL};
+    groups g = {.size = x->view.shape[0], .first = first ? above.filed(first) : NULL};
     ig_array *values = g.first ? selected_of(x, sorted, g.first) : NULL;
     if (!values)
         return 0;
     const bool searches = is_searchable(values, equal_nan);
     for (int i = 0; i < n; i++) {
         const bool ordered = parts[i] == INDICES || (parts[i] == INVERSE && !searches);
-        if (ordered && !g.order && !(g.order = evaluate_filed(ig_argsort(x, 0, false, true))))
+        if (ordered && !g.order && !(g.order = above.filed(ig_argsort(x, 0, false, true))))
             return 0;
-        if (parts[i] == COUNTS && !(g.starts = evaluate_selected(NULL, g.first)))
+        if (parts[i] == COUNTS && !(g.starts = above.selected(NULL, g.first)))
             return 0;
         out[i] = parts[i] == VALUES    ? values
-                 : parts[i] == INDICES ? evaluate_selected(g.order, g.first)
+                 : parts[i] == INDICES ? above.selected(g.order, g.first)
                  : parts[i] == COUNTS  ? unique_counts(&g)
                  : searches            ? ig_searchsorted(values, x, "left", NULL)
                                        : unique_inverse(&g);
@@ -282,7 +281,7 @@ int unique_find(op_id op, ig_array *x, int axis, bool equal_nan, const unique_pa
         ordered = ordered || parts[i] == INDICES || parts[i] == INVERSE;
     if (!rows)
         return 0;
-    if (axis == UNIQUE_FLAT && evaluate_spills(rows)) {
+    if (axis == UNIQUE_FLAT && above.is_large(rows)) {
         const int made = unique_spilled(rows, equal_nan, parts, n, out);
         for (int i = 0; i < made; i++)
             if (parts[i] == INVERSE &&

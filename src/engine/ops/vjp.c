@@ -2,6 +2,7 @@
  * its accumulated gradient into gradients of its inputs. A place is defined in walk.h. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/array/above.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/grad.h"
 #include "engine/ops/builders.h"
@@ -282,7 +283,7 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
 int op_to_device(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
-    const char *to = backend_canonical(args[1].u.str);
+    const char *to = above.device_name(args[1].u.str);
     if (!x)
         return 0;
     if (!to) {

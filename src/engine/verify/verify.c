@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "engine/eval/engine.h"
 #include "engine/ops/grad.h"
+#include "engine/ops/native_node.h"
 #include "engine/ops/walk.h"
 #include "engine/ops/complex.h"
 #include <math.h>

@@ -24,21 +24,21 @@ typedef struct core {
 
 /* ---- nodes that native code computes ---- */
 
-static bool is_whole(const program *p) { return cpu_whole_is(p->kernel->native); }
+static bool is_lapack(const program *p) { return cpu_whole_is(p->kernel->native); }
 
 static size_t native_scratch(const program *p)
 {
-    return is_whole(p) ? 0 : cpu_attention_scratch(p);
+    return is_lapack(p) ? 0 : cpu_attention_scratch(p);
 }
 
 static void *native_plan(const program *p)
 {
-    return is_whole(p) ? cpu_whole_plan(p) : cpu_attention_plan(p);
+    return is_lapack(p) ? cpu_whole_plan(p) : cpu_attention_plan(p);
 }
 
 static ig_status native_launch(const program *p, const binding *b)
 {
-    return is_whole(p) ? cpu_whole(p, b) : cpu_attention(p, b);
+    return is_lapack(p) ? cpu_whole(p, b) : cpu_attention(p, b);
 }
 
 static const core cores[] = {
@@ -161,7 +161,7 @@ static const char *core_name(const program *p)
 {
     return p->kind == PROGRAM_CONTRACT                         ? cpu_contract_how(p)
            : !(p->kind == PROGRAM_KERNEL && p->kernel->native) ? NULL
-           : is_whole(p)                                       ? cpu_whole_name()
+           : is_lapack(p)                                      ? cpu_whole_name()
                                                                : cpu_attention_how(p);
 }
 

@@ -174,6 +174,9 @@ typedef struct cpu_level {
 
 /* The level in use: the best one that the machine supports, or IG_CPU_LEVEL. */
 const cpu_level *cpu_level_now(void);
+struct gemm_kernel;
+/* The level of a kernel of cpu_level_now(), as in --explain: "level avx512". */
+const char *cpu_gemm_label(const struct gemm_kernel *k);
 /* For describe: the names of the levels that the machine supports, lowest first; and the reason why IG_CPU_LEVEL was
  * ignored, or NULL. */
 const char *cpu_level_names(void);

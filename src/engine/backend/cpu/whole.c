@@ -112,7 +112,7 @@ static void ask_lengths(whole *w)
     const bool complex = w->what.number[WHOLE_COMPLEX];
     const int none = -1, n = w->n, m = w->m, wide = w->width > 1 ? w->width : 1;
     double work[2] = {0}, more[2] = {0};
-    int info = 0, whole_number = 0;
+    int info = 0, iwork = 0;
     switch (w->what.kind) {
     case NATIVE_QR:
         w->f->geqrf(&m, &n, NULL, &m, NULL, work, &none, &info);
@@ -127,24 +127,24 @@ static void ask_lengths(whole *w)
     case NATIVE_EIGH: {
         const char *job = w->width ? "V" : "N";
         if (complex)
-            w->f->heevd(job, "L", &n, NULL, &n, NULL, work, &none, more, &none, &whole_number,
-                        &none, &info, NAME_LENGTH, NAME_LENGTH);
+            w->f->heevd(job, "L", &n, NULL, &n, NULL, work, &none, more, &none, &iwork, &none,
+                        &info, NAME_LENGTH, NAME_LENGTH);
         else
-            w->f->syevd(job, "L", &n, NULL, &n, NULL, work, &none, &whole_number, &none, &info,
+            w->f->syevd(job, "L", &n, NULL, &n, NULL, work, &none, &iwork, &none, &info,
                         NAME_LENGTH, NAME_LENGTH);
         w->length[0] = length_at(w, work);
         w->length[1] = complex ? length_at(w, more) : 0;
-        w->length[2] = whole_number;
+        w->length[2] = iwork;
         break;
     }
     case NATIVE_SVD: {
         const int k = n;
         if (complex)
             w->f->gesdd_complex(svd_job(w), &m, &n, NULL, &m, NULL, NULL, &m, NULL, &k, work, &none,
-                                more, &whole_number, &info, NAME_LENGTH);
+                                more, &iwork, &info, NAME_LENGTH);
         else
-            w->f->gesdd(svd_job(w), &m, &n, NULL, &m, NULL, NULL, &m, NULL, &k, work, &none,
-                        &whole_number, &info, NAME_LENGTH);
+            w->f->gesdd(svd_job(w), &m, &n, NULL, &m, NULL, NULL, &m, NULL, &k, work, &none, &iwork,
+                        &info, NAME_LENGTH);
         w->length[0] = length_at(w, work);
         /* LAPACK's documentation: max(5 n^2 + 5 n, 2 m n + 2 n^2 + n); older versions: 7 n for values only */
         w->length[1] = !complex    ? 0

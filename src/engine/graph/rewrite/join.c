@@ -4,6 +4,7 @@
  *
  * They become one product if the device has its own memory: one launch with more columns keeps more of it busy, and weights
  * are copied there in any case. Elsewhere the weights would be in memory twice. All members have a bias, or none has. */
+#include "engine/array/above.h"
 #include "engine/graph/rewrite/rewrite.h"
 
 #include "base/error.h"
@@ -80,7 +81,7 @@ static bool goes_with(const member *a, const member *b)
 static ig_array *joined(ig_array *const *parts, const view *views, int n)
 {
     ig_array *list[MEMBERS_MOST];
-    const char *cpu = backend_canonical("cpu"), *device = parts[0]->root->device;
+    const char *cpu = above.device_name("cpu"), *device = parts[0]->root->device;
     bool here = device && cpu && device != cpu;
     for (int i = 0; i < n; i++)
         here = here && parts[i]->root->data && !parts[i]->root->data->device &&

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/ops/grad.h"
+#include "engine/ops/native_node.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Loops of factorizations for one instruction set: implemented by lanes/factor.c, used by engine/numeric. They give the
+/* Loops of factorizations for one instruction set: implemented by lanes/factor.c, used by kernels/factor.c. They give the
  * bits of the kernels of kernels/factor.cu and take their parameters: at[i] points to the elements of parameter i, or to
  * its number. The first parameter is the number of tasks, which are the blocks of the kernel. */
 #ifndef CPU_FACTOR_H
@@ -25,7 +25,7 @@ enum { FACTOR_QR_WIDE = 32 }; /* most columns of FACTOR_QR */
 /* Does tasks from <= i < to. */
 typedef void factor_loop(void *const *at, int64_t from, int64_t to);
 
-/* ---- steps of blocked factorizations of one matrix (numeric/dense.h) ---- */
+/* ---- steps of blocked factorizations of one matrix (kernels/dense.h) ---- */
 
 enum {
     FACTOR_FEW = 4,   /* columns of a right side for which matrices are solved together */

@@ -1,4 +1,4 @@
-/* Fourier transforms of many lines for one instruction set: implemented by lanes/fft.c, used by numeric/fft_lines.c.
+/* Fourier transforms of many lines for one instruction set: implemented by lanes/fft.c, used by kernels/fft.c.
  *
  * A line is a row of complex numbers that are the same distance apart. Some lines are transformed together, each in its
  * own lane, so no operation crosses lanes. The passes, their order and their factors depend on the length alone, so each
@@ -7,6 +7,7 @@
 #define CPU_FFT_H
 
 #include "engine/backend/cpu/cpu.h"
+#include "engine/program/fft_plan.h"
 
 /* f32 lines of a group; half as many of f64. They fill a register of the widest level, or two where the widest has 16 bytes:
  * a group of more is too large for the first cache. */
@@ -15,12 +16,6 @@
 #else
 #define FFT_LANES 16
 #endif
-
-enum {
-    FFT_PASSES = 12,   /* most passes of a line */
-    FFT_PRIME = 31,    /* the largest prime factor of a line's length */
-    FFT_WITH_TABLE = 7 /* primes from this on have their roots in the table */
-};
 
 /* Distances count complex numbers. Line i of `lines`, of part o, begins at o * part + i * line. */
 typedef struct fft_places {
@@ -40,11 +35,6 @@ typedef struct fft_job {
     double scale;  /* of the results */
     bool backward; /* real and imaginary parts are exchanged, so the transform has the other sign */
 } fft_job;
-
-/* Factors of the imaginary parts of points and of results: 1 or -1. */
-typedef struct fft_signs {
-    int in, out;
-} fft_signs;
 
 struct fft_level {
     /* Transforms a group of lines: `group` is in [0, fft_groups). scratch has fft_scratch bytes, aligned to 64. */

@@ -105,7 +105,4 @@ struct gemm_level {
     bool (*ready)(void);
 };
 
-/* The level of a kernel of cpu_level_now(), as in --explain: "level avx512". */
-const char *cpu_gemm_label(const gemm_kernel *k);
-
 #endif

@@ -2,7 +2,7 @@
  * rows below it are solved, and the rest is updated. One task of the update factors the next diagonal block. */
 #include "base/memory.h"
 #include "base/threads.h"
-#include "engine/numeric/dense.h"
+#include "engine/backend/cpu/kernels/dense.h"
 
 #include <string.h>
 

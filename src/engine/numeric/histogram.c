@@ -1,10 +1,9 @@
 /* Builders of counts: histograms, bincount, digitize. An element's bin is computed, and the counts are sums at computed
  * places. */
 #include "base/error.h"
+#include "engine/numeric/counts.h"
 #include "engine/ops/composite.h"
-#include "engine/ops/evaluate.h"
 #include "engine/ops/index.h"
-#include "engine/ops/kernels.h"
 #include "engine/ops/shape.h"
 #include <math.h>
 #include <string.h>
@@ -114,7 +113,7 @@ static ig_array *count_at(ig_array *index, ig_array *inside, ig_array *weights, 
     const int64_t size = ig_size(index), room = n + 1;
     index = ig_reshape(inside ? ig_where(inside, index, ig_int(n)) : index, IG_SHAPE(size));
     if (!weights && size <= UINT32_MAX)
-        return kernel_counts(inside ? shape_checked("histogram", index, room) : index, n);
+        return counts_of(inside ? shape_checked("histogram", index, room) : index, n);
     ig_array *zero = build_fill(0, weights ? ig_dtype_of(weights) : IG_I64, 1, &room);
     ig_array *one = weights ? ig_reshape(weights, IG_SHAPE(size)) : build_scalar_int(1, IG_I64);
     ig_array *sums = ig_scatter_add(zero, index, ig_broadcast_to(one, IG_SHAPE(size)), 0);
@@ -163,7 +162,7 @@ static ig_array *count_even(const bins *b, ig_array *x)
     ig_array *scale = ig_divide(ig_float((double)b->n), ig_subtract(high, low));
     ig_array *at = ig_where(is_sound(low, high), build_iota(1, &edges), ig_int(INT64_MAX));
     ig_array *checked = ig_take(b->edges, at, IG_AXES(0));
-    return kernel_even_counts(ig_reshape(x, IG_SHAPE(ig_size(x))), checked, scale, b->n);
+    return counts_even(ig_reshape(x, IG_SHAPE(ig_size(x))), checked, scale, b->n);
 }
 
 /* The histogram of n axes; x[a] has the places of all elements along axis a. */
@@ -297,14 +296,14 @@ static int64_t places_needed(ig_array *x)
     if (ig_size(x) == 0)
         return 0;
     ig_array *most = ig_max(ig_astype(x, IG_U64), IG_NONE, false);
-    const int64_t *high = most ? evaluate_data(most) : NULL;
+    const int64_t *high = most ? ig_data(most) : NULL;
     if (high && *high == INT64_MAX)
         ig_fail(IG_ERR_INDEX, "bincount: an element is %lld or more, which has no place",
                 (long long)*high);
     if (!high || *high >= 0)
         return high && *high < INT64_MAX ? *high + 1 : -1;
     ig_array *least = ig_min(x, IG_NONE, false);
-    const int64_t *low = least ? evaluate_data(least) : NULL;
+    const int64_t *low = least ? ig_data(least) : NULL;
     if (low)
         ig_fail(IG_ERR_ARGUMENT, "bincount: an element is %lld; none may be below 0",
                 (long long)*low);
@@ -338,7 +337,7 @@ BUILDER(bincount)
         at = ig_where(ig_less(x, ig_int(0)), ig_int(INT64_MAX), x);
     }
     if (!fixed && !weights && ig_size(x) <= UINT32_MAX)
-        return op_one(out, kernel_counts(args[0].u.array, n));
+        return op_one(out, counts_of(args[0].u.array, n));
     /* As in NumPy, sums of weights are floats. */
     return composite_result(out, count_at(at, inside, weights, n),
                             weights && sums == IG_I64 ? IG_F32 : sums);
@@ -368,7 +367,7 @@ BUILDER(digitize)
     if (n == 0)
         return op_one(out, ig_searchsorted(edges, x, side, NULL));
     ig_array *first = item(edges, 0), *last = item(edges, n - 1), *back = ig_flip(edges, IG_NONE);
-    if (evaluate_reads(edges)) { /* no block needs both ends of the edges */
+    if (ig_reads_blocks(edges)) { /* no block needs both ends of the edges */
         first = read_apart(first);
         last = read_apart(last);
         ig_array *falls = ig_subtract(ig_int(n), ig_searchsorted(back, x, side, NULL));

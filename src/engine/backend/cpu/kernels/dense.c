@@ -1,5 +1,5 @@
 /* Products, triangular systems and panels of blocked factorizations: see dense.h. */
-#include "engine/numeric/dense.h"
+#include "engine/backend/cpu/kernels/dense.h"
 
 #include "base/memory.h"
 #include "base/threads.h"

@@ -1,9 +1,9 @@
 /* Builders of order statistics: median, quantile, percentile, and their forms that leave out NaN. The
  * elements next to the place of the quantile are read from sorted rows, or found by their ranks in long ones. */
 #include "base/error.h"
+#include "engine/numeric/counts.h"
 #include "engine/ops/composite.h"
 #include "engine/ops/index.h"
-#include "engine/ops/kernels.h"
 #include "engine/ops/shape.h"
 #include <math.h>
 #include <string.h>
@@ -171,8 +171,8 @@ static place place_by(rule r, ig_array *low, ig_array *way, ig_array *last)
 /* Sorts the rows, or returns NULL in *sorted if the elements at a place are found by their ranks; `asked` quantiles. */
 static bool sort_rows(const samples *s, int64_t asked, bool by_ranks, ig_array **sorted)
 {
-    *sorted = by_ranks && kernel_ranks_fit(s->n, asked) ? NULL : ig_sort(s->rows, -1, false, true);
-    return *sorted || (by_ranks && kernel_ranks_fit(s->n, asked));
+    *sorted = by_ranks && ranks_fit(s->n, asked) ? NULL : ig_sort(s->rows, -1, false, true);
+    return *sorted || (by_ranks && ranks_fit(s->n, asked));
 }
 
 /* A place, as one for each row. */
@@ -199,7 +199,7 @@ static void read_elements(const samples *s, ig_array *sorted, place p, ig_array 
     const int last = s->rows->view.ndim - 1;
     ig_array *at[2] = {for_rows(s, p.low), p.high ? for_rows(s, p.high) : NULL};
     const int64_t n = at[0] ? at[0]->view.shape[last] : 0;
-    ig_array *y = kernel_ranked(s->rows, p.high ? ig_concat(at, 2, IG_AXES(-1)) : at[0]);
+    ig_array *y = ranks_take(s->rows, p.high ? ig_concat(at, 2, IG_AXES(-1)) : at[0]);
     *low = shape_part(y, last, 0, n);
     *high = p.high ? shape_part(y, last, n, 2 * n) : NULL;
 }

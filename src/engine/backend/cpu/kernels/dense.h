@@ -3,8 +3,8 @@
  * sizes and the number of threads change no bit, and kernels of other devices may have other blocks.
  *
  * Matrices are by rows, contiguous, in one plane or, if complex, in two. Functions fail only if memory is short. */
-#ifndef NUMERIC_DENSE_H
-#define NUMERIC_DENSE_H
+#ifndef CPU_DENSE_H
+#define CPU_DENSE_H
 
 #include "engine/backend/cpu/lanes/factor.h"
 #include "engine/backend/cpu/lanes/gemm.h"

@@ -2,7 +2,7 @@
  * columns to the right are solved, and the rest is updated. A task of the update factors the next panel. */
 #include "base/memory.h"
 #include "base/threads.h"
-#include "engine/numeric/dense.h"
+#include "engine/backend/cpu/kernels/dense.h"
 
 #include <stdatomic.h>
 #include <string.h>
