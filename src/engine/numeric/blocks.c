@@ -143,5 +143,6 @@ ig_array *lu_blocks_solve(ig_array *factors, ig_array *order, ig_array *b, check
     ig_array *both[] = {factors, linalg_check(x, diagonal_zeros(factors), row, 0)};
     if (!both[1] || matrix_broadcast(OP_solve, both, 2) != IG_OK)
         return NULL;
-    return triangular_whole(both[0], triangular_whole(both[0], both[1], false, true), true, false);
+    return triangular_fastest(both[0], triangular_fastest(both[0], both[1], false, true), true,
+                              false);
 }

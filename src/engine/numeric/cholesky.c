@@ -1,7 +1,7 @@
 /* Cholesky's factorization and triangular systems. */
 #include "base/error.h"
 #include "engine/numeric/linalg.h"
-#include "engine/numeric/whole.h"
+#include "engine/numeric/override_nodes.h"
 
 /* ---- cholesky ---- */
 
@@ -34,7 +34,7 @@ BUILDER(cholesky)
     if (linalg_matrix(op, a, true) != IG_OK || linalg_floats(op, &a, 1, &dtype) != IG_OK)
         return 0;
     ig_array *l;
-    if (!whole_cholesky(a, &l))
+    if (!override_cholesky(a, &l))
         l = cholesky_lower(a, 0);
     if (l == a || (l && !linalg_attach(&l, 1, &a, 1, pull_cholesky, NULL)))
         l = l == a ? ig_positive(a) : NULL;
@@ -66,7 +66,7 @@ ig_array *triangular_checked(ig_array *a, ig_array *b, bool upper, bool unit, ch
     ig_array *both[] = {a, unit ? b : linalg_check(b, diagonal_zeros(a), row, 0)};
     if (!both[1] || matrix_broadcast(OP_solve_triangular, both, 2) != IG_OK)
         return NULL;
-    ig_array *x = triangular_whole(both[0], both[1], upper, unit);
+    ig_array *x = triangular_fastest(both[0], both[1], upper, unit);
     ig_array *const in[] = {a, b};
     const int64_t number[LINALG_NUMBERS] = {upper, unit};
     return x && linalg_attach(&x, 1, in, 2, pull_triangular, number) ? x : NULL;

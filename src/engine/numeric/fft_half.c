@@ -4,7 +4,7 @@
 #include "engine/custom/library.h"
 #include "engine/numeric/fft_lines.h"
 #include "engine/numeric/fft_tables.h"
-#include "engine/numeric/whole.h"
+#include "engine/numeric/override_nodes.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/index.h"
 #include <string.h>
@@ -99,7 +99,7 @@ static ig_array *of_real(ig_array *x, double scale)
     const int last = x->view.ndim - 1;
     const int64_t n = x->view.shape[last], h = n / 2;
     ig_array *whole;
-    if (whole_fft_of_real(x, &whole))
+    if (override_fft_of_real(x, &whole))
         return scale == 1 ? whole : ig_multiply(whole, ig_float(scale));
     if (n % 2) {
         ig_array *zero = build_fill(0, (ig_dtype)x->dtype, x->view.ndim, x->view.shape);
@@ -115,7 +115,7 @@ static ig_array *to_real(ig_array *pairs, int64_t n, double scale)
     const int axis = pairs->view.ndim - 2;
     const int64_t h = n / 2;
     ig_array *whole;
-    if (whole_fft_to_real(pairs, n, &whole))
+    if (override_fft_to_real(pairs, n, &whole))
         return scale == 1 ? whole : ig_multiply(whole, ig_float(scale));
     if (n % 2) {
         pair p = complex_parts(complex_of_pairs(pairs));

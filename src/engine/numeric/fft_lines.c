@@ -6,7 +6,7 @@
 #include "engine/custom/library.h"
 #include "engine/eval/engine.h"
 #include "engine/numeric/fft_tables.h"
-#include "engine/numeric/whole.h"
+#include "engine/numeric/override_nodes.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/index.h"
 #include <stdio.h>
@@ -266,7 +266,7 @@ static ig_array *build(ig_array *pairs, const transform *t)
     if (n == 1)
         return t->scale == 1 ? pairs : ig_multiply(pairs, ig_float(t->scale));
     ig_array *y;
-    if (whole_fft(x, t->backward, &y))
+    if (override_fft(x, t->backward, &y))
         x = t->scale == 1 ? y : ig_multiply(y, ig_float(t->scale));
     else
         x = fft_is_smooth(n) ? fft_smooth(x, t->backward, t->scale)

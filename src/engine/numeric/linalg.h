@@ -65,9 +65,9 @@ int linalg_attach(ig_array **out, int n, ig_array *const *in, int n_in, linalg_r
 
 /* The solution of a x = b for a triangular a; no check. b has the stacks of a. */
 ig_array *triangular_solve(ig_array *a, ig_array *b, bool upper, bool unit);
-/* The same, and lu_blocks below, by a library if that is faster (whole.h). Without `ordered`, out[2] is undefined. */
-ig_array *triangular_whole(ig_array *a, ig_array *b, bool upper, bool unit);
-int lu_whole(ig_array *a, ig_array *out[3], bool ordered);
+/* The same, and lu_blocks below, by a library if that is faster (override_nodes.h). Without `ordered`, out[2] is undefined. */
+ig_array *triangular_fastest(ig_array *a, ig_array *b, bool upper, bool unit);
+int lu_fastest(ig_array *a, ig_array *out[3], bool ordered);
 /* The lower factor; fails at its evaluation as `cholesky`. */
 ig_array *cholesky_lower(ig_array *a, int64_t first);
 /* out: factors in one matrix, pivots, order (factor.h). */

@@ -36,14 +36,15 @@ static ig_array *solve_lu(ig_array *a, ig_array *b, bool transposed, check_row r
         return NULL;
     if (matrix_is_empty(b))
         return matrix_broadcast(OP_solve, none, 2) == IG_OK ? none[1] : NULL;
-    if (!lu_whole(a, f, true))
+    if (!lu_fastest(a, f, true))
         return NULL;
     if (transposed) {
         ig_array *both[] = {ig_matrix_transpose(f[0]),
                             linalg_check(b, diagonal_zeros(f[0]), row, 0)};
         if (!both[0] || !both[1] || matrix_broadcast(OP_solve, both, 2) != IG_OK)
             return NULL;
-        x = triangular_whole(both[0], triangular_whole(both[0], both[1], false, false), true, true);
+        x = triangular_fastest(both[0], triangular_fastest(both[0], both[1], false, false), true,
+                               true);
         x = reorder_back(x, f[2]);
     } else {
         x = lu_blocks_solve(f[0], f[2], b, row);
@@ -79,7 +80,7 @@ static ig_array *inverse(ig_array *a)
         return a;
     const int64_t n = matrix_rows(a);
     ig_array *x =
-        lu_whole(a, f, true) ? lu_blocks_solve(f[0], f[2], matrix_eye(a, n, n), CHECK_inv) : NULL;
+        lu_fastest(a, f, true) ? lu_blocks_solve(f[0], f[2], matrix_eye(a, n, n), CHECK_inv) : NULL;
     return x && linalg_attach(&x, 1, &a, 1, pull_inverse, NULL) ? x : NULL;
 }
 
@@ -164,7 +165,7 @@ BUILDER(lu)
     ig_array *a = args[0].u.array, *f[3];
     ig_dtype dtype;
     if (linalg_matrix(op, a, false) != IG_OK || linalg_floats(op, &a, 1, &dtype) != IG_OK ||
-        !lu_whole(a, f, true))
+        !lu_fastest(a, f, true))
         return 0;
     ig_array *both[] = {factor_l(f[0]), factor_u(f[0])};
     if (!both[0] || !both[1] ||
@@ -182,7 +183,7 @@ BUILDER(lu_factor)
     ig_array *a = args[0].u.array, *f[3];
     ig_dtype dtype;
     if (linalg_matrix(op, a, false) != IG_OK || linalg_floats(op, &a, 1, &dtype) != IG_OK ||
-        !lu_whole(a, f, false) ||
+        !lu_fastest(a, f, false) ||
         (!matrix_is_empty(a) && !linalg_attach(f, 1, &a, 1, pull_lu, packed)))
         return 0;
     out[0] = linalg_round(matrix_is_empty(a) ? ig_positive(f[0]) : f[0], dtype);
@@ -304,7 +305,7 @@ static int build_determinants(op_id op, ig_array *a, ig_array **out, bool logs)
     ig_array *f[3];
     ig_dtype dtype;
     if (linalg_matrix(op, a, true) != IG_OK || linalg_floats(op, &a, 1, &dtype) != IG_OK ||
-        !lu_whole(a, f, false))
+        !lu_fastest(a, f, false))
         return 0;
     const int n = 1 + logs;
     if (logs)

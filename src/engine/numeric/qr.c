@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "engine/numeric/factor.h"
 #include "engine/numeric/linalg.h"
-#include "engine/numeric/whole.h"
+#include "engine/numeric/override_nodes.h"
 
 #include <string.h>
 
@@ -227,7 +227,7 @@ static int qr_empty(ig_array *a, bool complete, ig_array *out[2])
 static bool qr_plain(ig_array *a, int64_t width, ig_array **q, ig_array **r)
 {
     groups g;
-    if (!whole_qr(a, width, q, r)) {
+    if (!override_qr(a, width, q, r)) {
         if (!qr_groups(a, &g))
             return false;
         *r = r_of(&g);
@@ -267,7 +267,7 @@ static bool qr_reduced(ig_array *a, bool only_r, ig_array **q, ig_array **r)
     const int64_t n = matrix_columns(a), width = only_r ? 0 : n;
     if (!qr_is_long(a->view.ndim, matrix_rows(a), n))
         return qr_plain(a, width, q, r);
-    if (is_for_library(a) && whole_qr(a, width, q, r))
+    if (is_for_library(a) && override_qr(a, width, q, r))
         return *r && (*q || only_r);
     return qr_long(a, only_r, q, r);
 }

@@ -1,7 +1,7 @@
 /* Decompositions as nodes: calls of kernels/svd.cu, kernels/eigh.cu and kernels/eig.cu, with gradients. */
 #include "engine/numeric/spectral.h"
 #include "base/error.h"
-#include "engine/numeric/whole.h"
+#include "engine/numeric/override_nodes.h"
 #include <string.h>
 
 enum {
@@ -274,8 +274,9 @@ static bool eigh_planes(ig_array *a, bool vectors, ig_array **out)
 int planes_eigh(ig_array *a, bool vectors, ig_array **out)
 {
     ig_array *raw[2], *checked = finite_planes(a, CHECK_eigh_finite);
-    if (!checked || (!whole_eigh(checked, vectors, raw) && !eigh_planes(checked, vectors, raw)) ||
-        !raw[0] || !converged(raw[0], CHECK_eigh_steps, raw, 1 + vectors))
+    if (!checked ||
+        (!override_eigh(checked, vectors, raw) && !eigh_planes(checked, vectors, raw)) || !raw[0] ||
+        !converged(raw[0], CHECK_eigh_steps, raw, 1 + vectors))
         return 0;
     out[0] = ig_custom_grad(raw[0], &a, 1, pull_eigenvalues, NULL, NULL);
     out[1] =
@@ -440,7 +441,7 @@ static bool svd_planes(ig_array *g, int64_t k, ig_array **out)
 static bool svd_checked(ig_array *g, int64_t k, ig_array **out)
 {
     ig_array *checked = finite_planes(g, CHECK_svd_finite);
-    return checked && (whole_svd(checked, k, out) || svd_planes(checked, k, out)) && out[0] &&
+    return checked && (override_svd(checked, k, out) || svd_planes(checked, k, out)) && out[0] &&
            converged(out[0], CHECK_svd_sweeps, out, k ? 3 : 1);
 }
 

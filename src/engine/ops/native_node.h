@@ -4,7 +4,7 @@
 
 #include "ingot.h"
 
-/* The computations, with a name for messages: see ops/attention.c, ops/conv.c and program/whole.h. */
+/* The computations, with a name for messages: see ops/attention.c, ops/conv.c and program/override.h. */
 #define NATIVE_NODES(ROW) \
     ROW(ATTENTION, "attention") \
     ROW(ATTENTION_GRADIENT, "attention gradient") \

@@ -9,7 +9,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "engine/program/whole.h"
+#include "engine/program/override.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ typedef struct core {
 
 /* ---- nodes that native code computes ---- */
 
-static bool is_lapack(const program *p) { return cpu_whole_is(p->kernel->native); }
+static bool is_lapack(const program *p) { return cpu_lapack_runs(p->kernel->native); }
 
 static size_t native_scratch(const program *p)
 {
@@ -33,12 +33,12 @@ static size_t native_scratch(const program *p)
 
 static void *native_plan(const program *p)
 {
-    return is_lapack(p) ? cpu_whole_plan(p) : cpu_attention_plan(p);
+    return is_lapack(p) ? cpu_lapack_plan(p) : cpu_attention_plan(p);
 }
 
 static ig_status native_launch(const program *p, const binding *b)
 {
-    return is_lapack(p) ? cpu_whole(p, b) : cpu_attention(p, b);
+    return is_lapack(p) ? cpu_lapack(p, b) : cpu_attention(p, b);
 }
 
 static const core cores[] = {
@@ -60,7 +60,7 @@ static char note[512];
 static void write_note(void)
 {
     const char *const notes[] = {machine_threads_note(), cpu_level_note(), blas_note(),
-                                 lapack_note(), whole_note()};
+                                 lapack_note(), override_note()};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         const size_t used = strlen(note);
         if (notes[i])
@@ -161,14 +161,14 @@ static const char *core_name(const program *p)
 {
     return p->kind == PROGRAM_CONTRACT                         ? cpu_contract_how(p)
            : !(p->kind == PROGRAM_KERNEL && p->kernel->native) ? NULL
-           : is_lapack(p)                                      ? cpu_whole_name()
+           : is_lapack(p)                                      ? cpu_lapack_name()
                                                                : cpu_attention_how(p);
 }
 
 static bool offers(const backend *dev, const node_native *n)
 {
     (void)dev;
-    return cpu_attention_offers(n) || cpu_whole_offers(n);
+    return cpu_attention_offers(n) || cpu_lapack_offers(n);
 }
 
 /* The engine launches programs of such nodes like all others. */

@@ -278,7 +278,7 @@ ig_status cpu_scan(const program *p, const binding *b);
 ig_status cpu_sort(const program *p, const binding *b);
 ig_status cpu_search(const program *p, const binding *b);
 ig_status cpu_attention(const program *p, const binding *b);
-ig_status cpu_whole(const program *p, const binding *b);
+ig_status cpu_lapack(const program *p, const binding *b);
 ig_status cpu_write(const program *p, const binding *b);
 /* Bytes of scratch that a worker needs for p. */
 size_t cpu_map_scratch(const program *p);
@@ -296,17 +296,17 @@ const char *cpu_contract_how(const program *p);
 int64_t cpu_contract_k(ig_dtype dtype, ig_math math); /* backend.product_k */
 /* True if cpu_attention runs programs of this node. */
 bool cpu_attention_offers(const node_native *n);
-/* The same of cpu_whole; is: whether the node is of a kind that it has. */
-bool cpu_whole_offers(const node_native *n);
-bool cpu_whole_is(const node_native *n);
+/* The same of cpu_lapack; is: whether the node is of a kind that it has. */
+bool cpu_lapack_offers(const node_native *n);
+bool cpu_lapack_runs(const node_native *n);
 /* The library that computes such nodes, for reports. */
-const char *cpu_whole_name(void);
+const char *cpu_lapack_name(void);
 /* The plan of a reduction, a contraction, attention or a library's node, for p->compiled; NULL with the error set on failure. */
 void *cpu_reduce_plan(const program *p);
 void *cpu_attention_plan(const program *p);
 /* The level of its products, as in --explain. */
 const char *cpu_attention_how(const program *p);
-void *cpu_whole_plan(const program *p);
+void *cpu_lapack_plan(const program *p);
 void *cpu_contract_plan(const program *p);
 
 /* Runs a chain of programs, some rows at a time; see program.h. */

@@ -1,11 +1,11 @@
-/* Overrides of Fourier transforms by cuFFT, which is loaded for the first one: see program/whole.h. The device keeps the
+/* Overrides of Fourier transforms by cuFFT, which is loaded for the first one: see program/override.h. The device keeps the
  * plans; programs share them. A plan's workspace is the program's scratch memory. */
 #include "engine/backend/cuda/native.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
-#include "engine/program/whole.h"
+#include "engine/program/override.h"
 
 /* From this many points on, cuFFT was measured to be faster than own kernels, on an H200: 1.6 times for a line of 1024 points
  * and for 4096 lines of 1024, 2.4 times for a line of 65536, 1.5 times for one of 2^24. With more groups of lines, each of which
@@ -67,14 +67,14 @@ void fft_release(cuda_device *d)
 static fft_problem problem_of(const node_native *n)
 {
     const int64_t *v = n->number;
-    const bool beside = n->kind == NATIVE_FFT && v[WHOLE_COLUMNS] > 1;
-    return (fft_problem){n->kind, n->dtype, v[WHOLE_ROWS],
-                         beside ? v[WHOLE_COLUMNS] : v[WHOLE_COUNT], beside};
+    const bool beside = n->kind == NATIVE_FFT && v[OVERRIDE_COLUMNS] > 1;
+    return (fft_problem){n->kind, n->dtype, v[OVERRIDE_ROWS],
+                         beside ? v[OVERRIDE_COLUMNS] : v[OVERRIDE_COUNT], beside};
 }
 
 static int64_t launches_of(const node_native *n)
 {
-    return problem_of(n).beside ? n->number[WHOLE_COUNT] : 1;
+    return problem_of(n).beside ? n->number[OVERRIDE_COUNT] : 1;
 }
 
 /* The status of cuFFT. Called with the lock and the context. */
@@ -141,7 +141,7 @@ static bool is_faster(const node_native *n)
 bool fft_offers(cuda_device *d, const node_native *n)
 {
     if (n->kind < NATIVE_FFT || n->kind > NATIVE_FFT_TO_REAL || d->refused >> n->kind & 1 ||
-        !(is_faster(n) || whole_wished() == WHOLE_ALL))
+        !(is_faster(n) || override_wished() == OVERRIDE_ALL))
         return false;
     pthread_once(&fft.once, load);
     if (!fft.loaded)
@@ -161,7 +161,7 @@ static int execute(const fft_node *v, CUdeviceptr in, CUdeviceptr out, CUdevicep
     const fft_api *f = &fft.api;
     const struct fft_answer *a = v->plan;
     const bool wide = v->what.dtype == IG_F64;
-    const int direction = v->what.number[WHOLE_UPPER] ? CUFFT_INVERSE : CUFFT_FORWARD;
+    const int direction = v->what.number[OVERRIDE_UPPER] ? CUFFT_INVERSE : CUFFT_FORWARD;
     const uint64_t step = (uint64_t)(a->problem.points * a->problem.lines) * 2 *
                           ig_dtype_bytes(v->what.dtype); /* of a group */
     int status = f->cufftSetWorkArea(a->plan, (void *)(uintptr_t)work);

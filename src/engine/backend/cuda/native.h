@@ -41,7 +41,7 @@ bool dnn_offers(cuda_device *d, const node_native *n);
 ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out);
 void dnn_release(cuda_device *d);
 
-/* Overrides of linear algebra by cuSOLVER and cuBLAS, and of transforms by cuFFT: see program/whole.h. */
+/* Overrides of linear algebra by cuSOLVER and cuBLAS, and of transforms by cuFFT: see program/override.h. */
 bool solver_offers(cuda_device *d, const node_native *n);
 ig_status solver_prepare(cuda_device *d, const program *p, cuda_native **out);
 void solver_release(cuda_device *d);

@@ -1,4 +1,4 @@
-/* Overrides of linear algebra by cuSOLVER, and of triangular systems by cuBLAS: see program/whole.h. The libraries are
+/* Overrides of linear algebra by cuSOLVER, and of triangular systems by cuBLAS: see program/override.h. The libraries are
  * loaded for the first such op.
  *
  * Before a kind of op is offered, the library computes a small matrix of each type. If that fails, own kernels compute the
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
-#include "engine/program/whole.h"
+#include "engine/program/override.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void load(void)
 
 static int type_of(const node_native *n)
 {
-    return (n->dtype == IG_F64) + 2 * (n->number[WHOLE_COMPLEX] != 0);
+    return (n->dtype == IG_F64) + 2 * (n->number[OVERRIDE_COMPLEX] != 0);
 }
 
 static const char *library_of(const node_native *n)
@@ -118,15 +118,15 @@ static solver_state *state_of(cuda_device *d)
 /* True if U of the singular values has as many columns as the matrix. */
 static bool is_reduced(const node_native *n)
 {
-    return n->number[WHOLE_WIDTH] <= n->number[WHOLE_COLUMNS];
+    return n->number[OVERRIDE_WIDTH] <= n->number[OVERRIDE_COLUMNS];
 }
 
 /* Asks the library for the lengths of workspaces; its status. */
 static int ask_lengths(const solver_state *s, const node_native *n, solver_room *room)
 {
     const solver_type *f = &solver.api.type[type_of(n)];
-    const int rows = (int)n->number[WHOLE_ROWS], columns = (int)n->number[WHOLE_COLUMNS];
-    const int width = (int)n->number[WHOLE_WIDTH];
+    const int rows = (int)n->number[OVERRIDE_ROWS], columns = (int)n->number[OVERRIDE_COLUMNS];
+    const int width = (int)n->number[OVERRIDE_WIDTH];
     int status = 0;
     switch (n->kind) {
     case NATIVE_CHOLESKY: return f->potrf_size(s->handle, LOWER, rows, NULL, rows, &room->length);
@@ -154,14 +154,14 @@ static uint64_t after(uint64_t at, uint64_t bytes)
 /* Called with the lock and the context. */
 static int plan_room(const solver_state *s, const node_native *n, solver_room *room)
 {
-    const uint64_t element = ig_dtype_bytes(n->dtype) * (n->number[WHOLE_COMPLEX] ? 2 : 1);
-    const uint64_t columns = (uint64_t)n->number[WHOLE_COLUMNS];
+    const uint64_t element = ig_dtype_bytes(n->dtype) * (n->number[OVERRIDE_COMPLEX] ? 2 : 1);
+    const uint64_t columns = (uint64_t)n->number[OVERRIDE_COLUMNS];
     *room = (solver_room){0};
     const int status = ask_lengths(s, n, room);
     if (status)
         return status;
     /* Jacobi's method has V, and U even if only values are wanted. */
-    const uint64_t u = n->number[WHOLE_WIDTH] ? 0 : (uint64_t)n->number[WHOLE_ROWS] * columns;
+    const uint64_t u = n->number[OVERRIDE_WIDTH] ? 0 : (uint64_t)n->number[OVERRIDE_ROWS] * columns;
     const uint64_t middle = n->kind == NATIVE_QR    ? columns
                             : n->kind == NATIVE_SVD ? columns * columns + u
                                                     : 0;
@@ -190,19 +190,20 @@ static const float one32[2] = {1, 0}, zero32[2] = {0, 0};
 static int run_triangular(const solver_matrix *m)
 {
     const int64_t *v = m->n->number;
-    const int n = (int)v[WHOLE_ROWS], columns = (int)v[WHOLE_COLUMNS];
-    const bool turned = v[WHOLE_TURNED];
-    const int triangle = (v[WHOLE_UPPER] != 0) == turned ? UPPER : LOWER;
+    const int n = (int)v[OVERRIDE_ROWS], columns = (int)v[OVERRIDE_COLUMNS];
+    const bool turned = v[OVERRIDE_TURNED];
+    const int triangle = (v[OVERRIDE_UPPER] != 0) == turned ? UPPER : LOWER;
     return m->f->trsm(m->s->blas, RIGHT, triangle, turned ? CUBLAS_OP_T : CUBLAS_OP_N,
-                      v[WHOLE_UNIT] != 0, columns, n,
+                      v[OVERRIDE_UNIT] != 0, columns, n,
                       m->n->dtype == IG_F64 ? (const void *)one64 : one32, m->in, n, m->out[0],
                       columns);
 }
 
 static int run_qr(const solver_matrix *m, cuda_device *d, size_t element)
 {
-    const int rows = (int)m->n->number[WHOLE_ROWS], columns = (int)m->n->number[WHOLE_COLUMNS];
-    const int width = (int)m->n->number[WHOLE_WIDTH];
+    const int rows = (int)m->n->number[OVERRIDE_ROWS],
+              columns = (int)m->n->number[OVERRIDE_COLUMNS];
+    const int width = (int)m->n->number[OVERRIDE_WIDTH];
     int status = m->f->geqrf(m->s->handle, rows, columns, m->out[0], rows, m->middle, m->work,
                              m->room->length, m->info);
     if (status || !width)
@@ -217,8 +218,9 @@ static int run_qr(const solver_matrix *m, cuda_device *d, size_t element)
 
 static int run_svd(const solver_matrix *m, size_t element)
 {
-    const int rows = (int)m->n->number[WHOLE_ROWS], columns = (int)m->n->number[WHOLE_COLUMNS];
-    const int width = (int)m->n->number[WHOLE_WIDTH];
+    const int rows = (int)m->n->number[OVERRIDE_ROWS],
+              columns = (int)m->n->number[OVERRIDE_COLUMNS];
+    const int width = (int)m->n->number[OVERRIDE_WIDTH];
     const bool wide = m->n->dtype == IG_F64;
     void *u = width ? m->out[3] : (char *)m->middle + (size_t)columns * (size_t)columns * element;
     int status = m->f->gesvdj(m->s->handle, width != 0, is_reduced(m->n), rows, columns, m->out[0],
@@ -233,7 +235,8 @@ static int run_svd(const solver_matrix *m, size_t element)
 
 static int run_matrix(const solver_matrix *m, cuda_device *d, size_t element)
 {
-    const int rows = (int)m->n->number[WHOLE_ROWS], columns = (int)m->n->number[WHOLE_COLUMNS];
+    const int rows = (int)m->n->number[OVERRIDE_ROWS],
+              columns = (int)m->n->number[OVERRIDE_COLUMNS];
     switch (m->n->kind) {
     case NATIVE_CHOLESKY:
         return m->f->potrf(m->s->handle, LOWER, rows, m->out[0], rows, m->work, m->room->length,
@@ -244,7 +247,7 @@ static int run_matrix(const solver_matrix *m, cuda_device *d, size_t element)
     case NATIVE_TRIANGULAR: return run_triangular(m);
     case NATIVE_QR: return run_qr(m, d, element);
     case NATIVE_EIGH:
-        return m->f->syevd(m->s->handle, m->n->number[WHOLE_WIDTH] != 0, LOWER, rows, m->out[0],
+        return m->f->syevd(m->s->handle, m->n->number[OVERRIDE_WIDTH] != 0, LOWER, rows, m->out[0],
                            rows, m->out[1], m->work, m->room->length, m->out[2]);
     default: return run_svd(m, element);
     }
@@ -259,9 +262,10 @@ static void *place(CUdeviceptr at, int64_t i, int64_t elements, size_t bytes)
 static int run_all(cuda_device *d, const node_native *n, const solver_room *room,
                    const solver_places *at)
 {
-    const size_t real = ig_dtype_bytes(n->dtype), element = real << (n->number[WHOLE_COMPLEX] != 0);
-    const int64_t rows = n->number[WHOLE_ROWS], columns = n->number[WHOLE_COLUMNS];
-    const int64_t width = n->number[WHOLE_WIDTH];
+    const size_t real = ig_dtype_bytes(n->dtype),
+                 element = real << (n->number[OVERRIDE_COMPLEX] != 0);
+    const int64_t rows = n->number[OVERRIDE_ROWS], columns = n->number[OVERRIDE_COLUMNS];
+    const int64_t width = n->number[OVERRIDE_WIDTH];
     solver_matrix m = {.s = d->solver,
                        .f = &solver.api.type[type_of(n)],
                        .n = n,
@@ -270,7 +274,7 @@ static int run_all(cuda_device *d, const node_native *n, const solver_room *room
                        .work = place(at->scratch + room->work, 0, 0, 0),
                        .info = place(at->scratch + room->info, 0, 0, 0)};
     int status = 0;
-    for (int64_t i = 0; i < n->number[WHOLE_COUNT] && !status; i++) {
+    for (int64_t i = 0; i < n->number[OVERRIDE_COUNT] && !status; i++) {
         m.in = place(at->in, i, rows * rows, element);
         m.out[0] = place(at->out[0], i, rows * columns, element);
         switch (n->kind) {
@@ -295,13 +299,13 @@ static int try_out(cuda_device *d, const node_native *n)
 {
     enum { SIZE = 4, PART = 1024, PARTS = RESULTS + 1 };
     node_native small = *n;
-    const bool complex = n->number[WHOLE_COMPLEX];
+    const bool complex = n->number[OVERRIDE_COMPLEX];
     solver_room room;
     double image[PART / sizeof(double)] = {0};
     CUdeviceptr memory = 0;
-    small.number[WHOLE_COUNT] = 1;
-    small.number[WHOLE_ROWS] = small.number[WHOLE_COLUMNS] = SIZE;
-    small.number[WHOLE_WIDTH] = n->kind == NATIVE_EIGH ? 1 : SIZE;
+    small.number[OVERRIDE_COUNT] = 1;
+    small.number[OVERRIDE_ROWS] = small.number[OVERRIDE_COLUMNS] = SIZE;
+    small.number[OVERRIDE_WIDTH] = n->kind == NATIVE_EIGH ? 1 : SIZE;
     for (int i = 0; i < SIZE; i++) {
         const int at = i * (SIZE + 1) * (complex ? 2 : 1);
         if (n->dtype == IG_F64)
@@ -352,15 +356,16 @@ static bool works(cuda_device *d, const node_native *n)
 static bool is_faster(const node_native *n)
 {
     const int64_t *v = n->number;
-    const int64_t size =
-        n->kind == NATIVE_TRIANGULAR ? v[WHOLE_ROWS] : least(v[WHOLE_ROWS], v[WHOLE_COLUMNS]);
-    return size >= (v[WHOLE_COUNT] > SINGLES_MOST ? LEAST_OF_STACK : least_size[n->kind]);
+    const int64_t size = n->kind == NATIVE_TRIANGULAR
+                             ? v[OVERRIDE_ROWS]
+                             : least(v[OVERRIDE_ROWS], v[OVERRIDE_COLUMNS]);
+    return size >= (v[OVERRIDE_COUNT] > SINGLES_MOST ? LEAST_OF_STACK : least_size[n->kind]);
 }
 
 bool solver_offers(cuda_device *d, const node_native *n)
 {
     if (n->kind < NATIVE_CHOLESKY || n->kind > NATIVE_SVD || d->refused >> n->kind & 1 ||
-        !whole_fits(n->number) || !(is_faster(n) || whole_wished() == WHOLE_ALL))
+        !override_fits(n->number) || !(is_faster(n) || override_wished() == OVERRIDE_ALL))
         return false;
     pthread_once(&solver.once, load);
     if (!solver.loaded)

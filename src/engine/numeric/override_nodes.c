@@ -1,12 +1,12 @@
-/* Overrides of linear algebra and transforms: see whole.h and program/whole.h. The functions here convert between arrays
+/* Overrides of linear algebra and transforms: see override_nodes.h and program/override.h. The functions here convert between arrays
  * and the layout of a library. Triangles, checks and scales are ops, which are fused with what follows. */
-#include "engine/numeric/whole.h"
+#include "engine/numeric/override_nodes.h"
 
 #include "engine/numeric/factor.h"
 #include "engine/numeric/fft_lines.h"
 #include "engine/numeric/spectral.h"
 #include "engine/ops/native.h"
-#include "engine/program/whole.h"
+#include "engine/program/override.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int own_axes(const node_native *n)
     return n->kind == NATIVE_FFT           ? 3
            : n->kind == NATIVE_FFT_OF_REAL ? 1
            : n->kind == NATIVE_FFT_TO_REAL ? 2
-                                           : 2 + (n->number[WHOLE_COMPLEX] != 0);
+                                           : 2 + (n->number[OVERRIDE_COMPLEX] != 0);
 }
 
 /* A result of the stacks of x, then `axes` lengths. */
@@ -43,9 +43,9 @@ static void add(results *r, const ig_array *x, int lead, ig_dtype dtype, int axe
 
 static void list_results(const node_native *n, const ig_array *last, int n_in, results *r)
 {
-    const int64_t rows = n->number[WHOLE_ROWS], columns = n->number[WHOLE_COLUMNS];
-    const int64_t width = n->number[WHOLE_WIDTH], least = rows < columns ? rows : columns;
-    const int lead = last->view.ndim - own_axes(n), matrix = 2 + (n->number[WHOLE_COMPLEX] != 0);
+    const int64_t rows = n->number[OVERRIDE_ROWS], columns = n->number[OVERRIDE_COLUMNS];
+    const int64_t width = n->number[OVERRIDE_WIDTH], least = rows < columns ? rows : columns;
+    const int lead = last->view.ndim - own_axes(n), matrix = 2 + (n->number[OVERRIDE_COMPLEX] != 0);
     r->n = 0;
     add(r, last, last->view.ndim, n->dtype, 0, last->view.shape);
     r->of[0].from = n_in;
@@ -85,9 +85,9 @@ static bool is_offered(node_native *n, const ig_array *x)
 {
     const int lead = x->view.ndim - own_axes(n);
     n->own_axes = own_axes(n);
-    n->number[WHOLE_COUNT] = 1;
+    n->number[OVERRIDE_COUNT] = 1;
     for (int i = 0; i < lead; i++)
-        n->number[WHOLE_COUNT] *= x->view.shape[i];
+        n->number[OVERRIDE_COUNT] *= x->view.shape[i];
     return native_is_offered(x, n);
 }
 
@@ -126,10 +126,10 @@ static bool begin(node_native *n, native_kind kind, const ig_array *x, int64_t r
                        .many = kind < NATIVE_FFT,
                        .define = define,
                        .batched = build_batched};
-    n->number[WHOLE_ROWS] = rows;
-    n->number[WHOLE_COLUMNS] = columns;
-    n->number[WHOLE_COMPLEX] = z;
-    return !own_only && whole_wished() != WHOLE_NONE && view_size(&x->view) > 0 &&
+    n->number[OVERRIDE_ROWS] = rows;
+    n->number[OVERRIDE_COLUMNS] = columns;
+    n->number[OVERRIDE_COMPLEX] = z;
+    return !own_only && override_wished() != OVERRIDE_NONE && view_size(&x->view) > 0 &&
            (n->dtype == IG_F32 || n->dtype == IG_F64);
 }
 
@@ -165,7 +165,7 @@ static ig_array *with_info(ig_array *values, ig_array *info)
 
 /* ---- ops ---- */
 
-bool whole_cholesky(ig_array *a, ig_array **l)
+bool override_cholesky(ig_array *a, ig_array **l)
 {
     node_native n;
     ig_array *out[NATIVE_RESULTS], *in;
@@ -176,7 +176,7 @@ bool whole_cholesky(ig_array *a, ig_array **l)
     *l = NULL;
     if (!build(&n, &in, out))
         return true;
-    ig_array *whole = ig_matrix_transpose(of_elements(out[0], n.number[WHOLE_COMPLEX]));
+    ig_array *whole = ig_matrix_transpose(of_elements(out[0], n.number[OVERRIDE_COMPLEX]));
     ig_array *d = whole ? ig_diagonal(array_is_complex(whole) ? ig_real(whole) : whole, 0) : NULL;
     ig_array *wrong = ig_logical_not(ig_greater(d, build_scalar(0, IG_F32)));
     ig_array *place = ig_add(build_cast(build_iota(1, &rows), IG_I32), build_scalar_int(1, IG_I32));
@@ -185,7 +185,7 @@ bool whole_cholesky(ig_array *a, ig_array **l)
     return true;
 }
 
-bool whole_lu(ig_array *a, bool ordered, ig_array *out[3])
+bool override_lu(ig_array *a, bool ordered, ig_array *out[3])
 {
     node_native n;
     ig_array *made[NATIVE_RESULTS], *in;
@@ -195,52 +195,53 @@ bool whole_lu(ig_array *a, bool ordered, ig_array *out[3])
     out[0] = out[1] = out[2] = NULL;
     if (!build(&n, &in, made))
         return true;
-    out[0] = ig_matrix_transpose(of_elements(made[0], n.number[WHOLE_COMPLEX]));
+    out[0] = ig_matrix_transpose(of_elements(made[0], n.number[OVERRIDE_COMPLEX]));
     out[1] = ig_subtract(made[1], build_scalar_int(1, IG_I32));
     out[2] = ordered ? factor_order(out[1], matrix_rows(a)) : NULL;
     return true;
 }
 
-bool whole_triangular(ig_array *a, ig_array *b, bool upper, bool unit, ig_array **x)
+bool override_triangular(ig_array *a, ig_array *b, bool upper, bool unit, ig_array **x)
 {
     node_native n;
     ig_array *out[NATIVE_RESULTS], *in[2];
     if (a->dtype != b->dtype || !begin(&n, NATIVE_TRIANGULAR, b, matrix_rows(b), matrix_columns(b)))
         return false;
-    n.number[WHOLE_UPPER] = upper;
-    n.number[WHOLE_UNIT] = unit;
-    n.number[WHOLE_TURNED] = is_turned(a);
-    in[0] = elements(n.number[WHOLE_TURNED] ? ig_matrix_transpose(a) : a);
+    n.number[OVERRIDE_UPPER] = upper;
+    n.number[OVERRIDE_UNIT] = unit;
+    n.number[OVERRIDE_TURNED] = is_turned(a);
+    in[0] = elements(n.number[OVERRIDE_TURNED] ? ig_matrix_transpose(a) : a);
     in[1] = elements(b);
     if (!in[0] || !in[1] || !is_offered(&n, in[0]))
         return false;
-    *x = build(&n, in, out) ? of_elements(out[0], n.number[WHOLE_COMPLEX]) : NULL;
+    *x = build(&n, in, out) ? of_elements(out[0], n.number[OVERRIDE_COMPLEX]) : NULL;
     return true;
 }
 
-int lu_whole(ig_array *a, ig_array *out[3], bool ordered)
+int lu_fastest(ig_array *a, ig_array *out[3], bool ordered)
 {
-    if (a && whole_lu(a, ordered, out))
+    if (a && override_lu(a, ordered, out))
         return out[0] && out[1] && (out[2] || !ordered) ? 3 : 0;
     return lu_blocks(a, out);
 }
 
-ig_array *triangular_whole(ig_array *a, ig_array *b, bool upper, bool unit)
+ig_array *triangular_fastest(ig_array *a, ig_array *b, bool upper, bool unit)
 {
     ig_array *x;
-    return a && b && whole_triangular(a, b, upper, unit, &x) ? x
-                                                             : triangular_solve(a, b, upper, unit);
+    return a && b && override_triangular(a, b, upper, unit, &x)
+               ? x
+               : triangular_solve(a, b, upper, unit);
 }
 
-bool whole_qr(ig_array *a, int64_t width, ig_array **q, ig_array **r)
+bool override_qr(ig_array *a, int64_t width, ig_array **q, ig_array **r)
 {
     node_native n;
     ig_array *out[NATIVE_RESULTS], *in;
     const int64_t columns = matrix_columns(a);
     if (!begin(&n, NATIVE_QR, a, matrix_rows(a), columns))
         return false;
-    n.number[WHOLE_WIDTH] = width;
-    const bool z = n.number[WHOLE_COMPLEX];
+    n.number[OVERRIDE_WIDTH] = width;
+    const bool z = n.number[OVERRIDE_COMPLEX];
     in = elements(ig_matrix_transpose(a));
     if (!in || !is_offered(&n, in))
         return false;
@@ -253,13 +254,13 @@ bool whole_qr(ig_array *a, int64_t width, ig_array **q, ig_array **r)
     return true;
 }
 
-bool whole_eigh(ig_array *planes, bool vectors, ig_array *out[2])
+bool override_eigh(ig_array *planes, bool vectors, ig_array *out[2])
 {
     node_native n;
     ig_array *made[NATIVE_RESULTS], *a = planes_join(planes, false, false), *in;
     if (!a || !begin(&n, NATIVE_EIGH, a, matrix_rows(a), matrix_rows(a)))
         return false;
-    n.number[WHOLE_WIDTH] = vectors;
+    n.number[OVERRIDE_WIDTH] = vectors;
     if (!(in = elements(a)) || !is_offered(&n, in))
         return false;
     out[0] = out[1] = NULL;
@@ -268,18 +269,18 @@ bool whole_eigh(ig_array *planes, bool vectors, ig_array *out[2])
         return true;
     out[0] = with_info(made[1], made[2]);
     if (vectors) /* of the transposed matrix, which is the conjugate one */
-        out[1] = planes_of(conj_of(of_elements(made[0], n.number[WHOLE_COMPLEX])), false);
+        out[1] = planes_of(conj_of(of_elements(made[0], n.number[OVERRIDE_COMPLEX])), false);
     return true;
 }
 
-bool whole_svd(ig_array *planes, int64_t k, ig_array *out[3])
+bool override_svd(ig_array *planes, int64_t k, ig_array *out[3])
 {
     node_native n;
     ig_array *made[NATIVE_RESULTS], *a = planes_join(planes, false, false), *in;
     if (!a || !begin(&n, NATIVE_SVD, a, matrix_columns(a), matrix_rows(a)))
         return false;
-    n.number[WHOLE_WIDTH] = k;
-    const bool z = n.number[WHOLE_COMPLEX];
+    n.number[OVERRIDE_WIDTH] = k;
+    const bool z = n.number[OVERRIDE_COMPLEX];
     if (!(in = elements(a)) || !is_offered(&n, in))
         return false;
     out[0] = out[1] = out[2] = NULL;
@@ -294,12 +295,12 @@ bool whole_svd(ig_array *planes, int64_t k, ig_array *out[3])
     return true;
 }
 
-bool whole_fft(ig_array *pairs, bool backward, ig_array **y)
+bool override_fft(ig_array *pairs, bool backward, ig_array **y)
 {
     node_native n;
     if (!begin(&n, NATIVE_FFT, pairs, pairs->view.shape[1], pairs->view.shape[2]))
         return false;
-    n.number[WHOLE_UPPER] = backward;
+    n.number[OVERRIDE_UPPER] = backward;
     if (!is_offered(&n, pairs))
         return false;
     if (!build(&n, &pairs, y))
@@ -307,7 +308,7 @@ bool whole_fft(ig_array *pairs, bool backward, ig_array **y)
     return true;
 }
 
-bool whole_fft_of_real(ig_array *x, ig_array **pairs)
+bool override_fft_of_real(ig_array *x, ig_array **pairs)
 {
     node_native n;
     if (!begin(&n, NATIVE_FFT_OF_REAL, x, x->view.shape[x->view.ndim - 1], 1) || !is_offered(&n, x))
@@ -328,7 +329,7 @@ static ig_array *without_ends(ig_array *pairs, int64_t n)
     return ig_where(end, build_scalar(0, (ig_dtype)pairs->dtype), pairs);
 }
 
-bool whole_fft_to_real(ig_array *pairs, int64_t n, ig_array **y)
+bool override_fft_to_real(ig_array *pairs, int64_t n, ig_array **y)
 {
     node_native what;
     ig_array *made[NATIVE_RESULTS];
@@ -348,7 +349,7 @@ static ig_array *no_info(ig_array *const *in, int axes)
 
 static ig_array *define_cholesky(const node_native *n, ig_array *const *in, int i)
 {
-    ig_array *a = ig_matrix_transpose(of_elements(in[0], n->number[WHOLE_COMPLEX]));
+    ig_array *a = ig_matrix_transpose(of_elements(in[0], n->number[OVERRIDE_COMPLEX]));
     if (i)
         return no_info(in, own_axes(n));
     return elements(ig_matrix_transpose(ig_add(ig_tril(cholesky_lower(a, 0), 0), ig_triu(a, 1))));
@@ -357,26 +358,26 @@ static ig_array *define_cholesky(const node_native *n, ig_array *const *in, int 
 static ig_array *define_lu(const node_native *n, ig_array *const *in, int i)
 {
     ig_array *f[3];
-    if (!lu_blocks(ig_matrix_transpose(of_elements(in[0], n->number[WHOLE_COMPLEX])), f))
+    if (!lu_blocks(ig_matrix_transpose(of_elements(in[0], n->number[OVERRIDE_COMPLEX])), f))
         return NULL;
     return i ? ig_add(f[1], build_scalar_int(1, IG_I32)) : elements(ig_matrix_transpose(f[0]));
 }
 
 static ig_array *define_triangular(const node_native *n, ig_array *const *in, int i)
 {
-    const bool z = n->number[WHOLE_COMPLEX];
+    const bool z = n->number[OVERRIDE_COMPLEX];
     ig_array *a = of_elements(in[0], z);
     (void)i;
-    return elements(triangular_solve(n->number[WHOLE_TURNED] ? ig_matrix_transpose(a) : a,
-                                     of_elements(in[1], z), n->number[WHOLE_UPPER],
-                                     n->number[WHOLE_UNIT]));
+    return elements(triangular_solve(n->number[OVERRIDE_TURNED] ? ig_matrix_transpose(a) : a,
+                                     of_elements(in[1], z), n->number[OVERRIDE_UPPER],
+                                     n->number[OVERRIDE_UNIT]));
 }
 
 static ig_array *define_qr(const node_native *n, ig_array *const *in, int i)
 {
-    const int64_t rows = n->number[WHOLE_ROWS], columns = n->number[WHOLE_COLUMNS];
-    ig_array *a = ig_matrix_transpose(of_elements(in[0], n->number[WHOLE_COMPLEX])), *f[2];
-    if (ig_qr(a, n->number[WHOLE_WIDTH] > columns ? "complete" : "reduced", f, 2) != 2)
+    const int64_t rows = n->number[OVERRIDE_ROWS], columns = n->number[OVERRIDE_COLUMNS];
+    ig_array *a = ig_matrix_transpose(of_elements(in[0], n->number[OVERRIDE_COMPLEX])), *f[2];
+    if (ig_qr(a, n->number[OVERRIDE_WIDTH] > columns ? "complete" : "reduced", f, 2) != 2)
         return NULL;
     if (i)
         return elements(ig_matrix_transpose(f[0]));
@@ -387,8 +388,8 @@ static ig_array *define_qr(const node_native *n, ig_array *const *in, int i)
 
 static ig_array *define_eigh(const node_native *n, ig_array *const *in, int i)
 {
-    ig_array *a = of_elements(in[0], n->number[WHOLE_COMPLEX]), *out[2];
-    const bool vectors = n->number[WHOLE_WIDTH];
+    ig_array *a = of_elements(in[0], n->number[OVERRIDE_COMPLEX]), *out[2];
+    const bool vectors = n->number[OVERRIDE_WIDTH];
     if (i == 2)
         return no_info(in, own_axes(n));
     if (i == 0 && !vectors)
@@ -400,12 +401,12 @@ static ig_array *define_eigh(const node_native *n, ig_array *const *in, int i)
 
 static ig_array *define_svd(const node_native *n, ig_array *const *in, int i)
 {
-    ig_array *a = of_elements(in[0], n->number[WHOLE_COMPLEX]), *out[3];
+    ig_array *a = of_elements(in[0], n->number[OVERRIDE_COMPLEX]), *out[3];
     if (i == 2)
         return no_info(in, own_axes(n));
     if (i == 0)
         return in[0];
-    if (!planes_svd(planes_of(a, false), n->number[WHOLE_WIDTH], out))
+    if (!planes_svd(planes_of(a, false), n->number[OVERRIDE_WIDTH], out))
         return NULL;
     return i == 1   ? out[0]
            : i == 3 ? elements(planes_join(out[1], false, false))
@@ -416,10 +417,10 @@ static ig_array *define_fft(const node_native *n, ig_array *const *in, int i)
 {
     ig_array *x = in[0];
     if (n->kind == NATIVE_FFT)
-        return fft_pairs(x, x->view.ndim - 3, n->number[WHOLE_UPPER], 1);
+        return fft_pairs(x, x->view.ndim - 3, n->number[OVERRIDE_UPPER], 1);
     if (n->kind == NATIVE_FFT_OF_REAL)
         return fft_of_real(x, 1);
-    return i ? fft_to_real(x, n->number[WHOLE_ROWS], 1) : x;
+    return i ? fft_to_real(x, n->number[OVERRIDE_ROWS], 1) : x;
 }
 
 static ig_array *define(const node_native *n, ig_array *const *in, int i)

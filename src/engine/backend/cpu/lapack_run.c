@@ -1,4 +1,4 @@
-/* Overrides of linear algebra by a LAPACK of the system: see program/whole.h.
+/* Overrides of linear algebra by a LAPACK of the system: see program/override.h.
  *
  * A stack with at least as many matrices as there are threads gives each worker one matrix after another, and each call of
  * LAPACK uses one thread. Otherwise LAPACK takes one matrix after another with its own threads, as many as the pool has,
@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "engine/backend/cpu/cpu.h"
 #include "engine/backend/cpu/lanes/spectral.h"
-#include "engine/program/whole.h"
+#include "engine/program/override.h"
 
 #include <string.h>
 
@@ -39,56 +39,57 @@ static bool is_stack(const node_native *n)
 {
     const int64_t *v = n->number;
     return (n->kind == NATIVE_CHOLESKY || n->kind == NATIVE_EIGH || n->kind == NATIVE_SVD) &&
-           !v[WHOLE_COMPLEX] && v[WHOLE_COUNT] >= STACK_LEAST && v[WHOLE_ROWS] <= STACK_ROWS &&
-           v[WHOLE_COLUMNS] <= STACK_ROWS;
+           !v[OVERRIDE_COMPLEX] && v[OVERRIDE_COUNT] >= STACK_LEAST &&
+           v[OVERRIDE_ROWS] <= STACK_ROWS && v[OVERRIDE_COLUMNS] <= STACK_ROWS;
 }
 
 /* A program of such a node, and one launch of it. */
-typedef struct whole {
+typedef struct lapack_call {
     node_native what;
     operand in, out[RESULTS]; /* in: the first of two inputs */
     int n_out;
     const lapack_type *f;
-    int m, n, width; /* WHOLE_ROWS, WHOLE_COLUMNS, WHOLE_WIDTH */
+    int m, n, width; /* OVERRIDE_ROWS, OVERRIDE_COLUMNS, OVERRIDE_WIDTH */
     size_t real, element;
     size_t work_at[4], work_bytes; /* of each worker: tau or rwork, iwork, work */
     int length[3];                 /* of work, rwork and iwork in elements */
     const binding *bindings;
     char *work;
-} whole;
+} lapack_call;
 
 static int type_of(const node_native *n)
 {
-    return (n->dtype == IG_F64) + 2 * (n->number[WHOLE_COMPLEX] != 0);
+    return (n->dtype == IG_F64) + 2 * (n->number[OVERRIDE_COMPLEX] != 0);
 }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-bool cpu_whole_is(const node_native *n)
+bool cpu_lapack_runs(const node_native *n)
 {
     return n->kind >= NATIVE_CHOLESKY && n->kind <= NATIVE_SVD;
 }
 
-bool cpu_whole_offers(const node_native *n)
+bool cpu_lapack_offers(const node_native *n)
 {
     const int64_t *v = n->number;
-    if (!cpu_whole_is(n) || !whole_fits(v))
+    if (!cpu_lapack_runs(n) || !override_fits(v))
         return false;
-    const int64_t size =
-        n->kind == NATIVE_TRIANGULAR ? v[WHOLE_ROWS] : least(v[WHOLE_ROWS], v[WHOLE_COLUMNS]);
+    const int64_t size = n->kind == NATIVE_TRIANGULAR
+                             ? v[OVERRIDE_ROWS]
+                             : least(v[OVERRIDE_ROWS], v[OVERRIDE_COLUMNS]);
     const int from = least_size[n->kind];
     const bool own =
-        !v[WHOLE_COMPLEX] && size >= OWN_LEAST && (n->dtype == IG_F32 || n->kind != NATIVE_EIGH);
+        !v[OVERRIDE_COMPLEX] && size >= OWN_LEAST && (n->dtype == IG_F32 || n->kind != NATIVE_EIGH);
     const bool faster = from && size >= from && !own && !is_stack(n);
-    return (faster || whole_wished() == WHOLE_ALL) && lapack_get();
+    return (faster || override_wished() == OVERRIDE_ALL) && lapack_get();
 }
 
-const char *cpu_whole_name(void) { return lapack_get() ? lapack_get()->name : NULL; }
+const char *cpu_lapack_name(void) { return lapack_get() ? lapack_get()->name : NULL; }
 
 /* ---- workspace ---- */
 
 /* The first number of a workspace, where LAPACK writes the length that it needs. f32 may have rounded it down. */
-static int length_at(const whole *w, const void *work)
+static int length_at(const lapack_call *w, const void *work)
 {
     double length;
     if (w->real == sizeof(float)) {
@@ -101,15 +102,15 @@ static int length_at(const whole *w, const void *work)
     return (int)length + 1;
 }
 
-static const char *svd_job(const whole *w)
+static const char *svd_job(const lapack_call *w)
 {
     return !w->width ? "N" : w->width == w->n ? "S" : "A";
 }
 
 /* Asks LAPACK for the lengths of its workspaces. */
-static void ask_lengths(whole *w)
+static void ask_lengths(lapack_call *w)
 {
-    const bool complex = w->what.number[WHOLE_COMPLEX];
+    const bool complex = w->what.number[OVERRIDE_COMPLEX];
     const int none = -1, n = w->n, m = w->m, wide = w->width > 1 ? w->width : 1;
     double work[2] = {0}, more[2] = {0};
     int info = 0, iwork = 0;
@@ -161,7 +162,7 @@ static void ask_lengths(whole *w)
 
 static size_t after(size_t at, size_t bytes) { return (at + bytes + 63) / 64 * 64; }
 
-static void place_work(whole *w)
+static void place_work(lapack_call *w)
 {
     ask_lengths(w);
     w->work_at[1] = after(0, (size_t)w->length[0] * w->element);
@@ -169,9 +170,9 @@ static void place_work(whole *w)
     w->work_bytes = after(w->work_at[2], (size_t)w->length[2] * sizeof(int));
 }
 
-void *cpu_whole_plan(const program *p)
+void *cpu_lapack_plan(const program *p)
 {
-    whole *w = memory_new(sizeof *w);
+    lapack_call *w = memory_new(sizeof *w);
     const lapack *library = lapack_get();
     if (!w || !library) {
         memory_free(w);
@@ -180,9 +181,9 @@ void *cpu_whole_plan(const program *p)
     w->what = *p->kernel->native;
     const int type = type_of(&w->what);
     w->f = &library->type[type];
-    w->m = (int)w->what.number[WHOLE_ROWS];
-    w->n = (int)w->what.number[WHOLE_COLUMNS];
-    w->width = (int)w->what.number[WHOLE_WIDTH];
+    w->m = (int)w->what.number[OVERRIDE_ROWS];
+    w->n = (int)w->what.number[OVERRIDE_COLUMNS];
+    w->width = (int)w->what.number[OVERRIDE_WIDTH];
     w->real = type % 2 ? sizeof(double) : sizeof(float);
     w->element = type >= 2 ? 2 * w->real : w->real;
     w->in = p->pre.operand[0];
@@ -195,22 +196,22 @@ void *cpu_whole_plan(const program *p)
 /* ---- running ---- */
 
 /* Where the i-th matrix of an operand of `size` bytes for each matrix begins. */
-static void *place(const whole *w, const operand *o, int64_t i, int64_t elements, size_t size)
+static void *place(const lapack_call *w, const operand *o, int64_t i, int64_t elements, size_t size)
 {
     const binding *b = &w->bindings[o->slot];
     const size_t at = (size_t)o->v.offset * ig_dtype_bytes(o->dtype);
     return (char *)b->buf->data + b->offset + at + (size_t)(i * elements) * size;
 }
 
-static void solve_triangular(const whole *w, int64_t i)
+static void solve_triangular(const lapack_call *w, int64_t i)
 {
     static const double one64[2] = {1, 0};
     static const float one32[2] = {1, 0};
     const int64_t *v = w->what.number;
     const int n = w->m, columns = w->n, step = 1;
-    const bool turned = v[WHOLE_TURNED];
-    const char *diagonal = v[WHOLE_UNIT] ? "U" : "N";
-    const char *triangle = (v[WHOLE_UPPER] != 0) == turned ? "U" : "L";
+    const bool turned = v[OVERRIDE_TURNED];
+    const char *diagonal = v[OVERRIDE_UNIT] ? "U" : "N";
+    const char *triangle = (v[OVERRIDE_UPPER] != 0) == turned ? "U" : "L";
     const void *a = place(w, &w->in, i, (int64_t)n * n, w->element);
     void *x = place(w, &w->out[0], i, (int64_t)n * columns, w->element);
     if (columns == 1)
@@ -222,7 +223,7 @@ static void solve_triangular(const whole *w, int64_t i)
                    NAME_LENGTH, NAME_LENGTH, NAME_LENGTH, NAME_LENGTH);
 }
 
-static void factor_qr(const whole *w, int64_t i, char *work)
+static void factor_qr(const lapack_call *w, int64_t i, char *work)
 {
     const int m = w->m, n = w->n, width = w->width;
     void *a = place(w, &w->out[0], i, (int64_t)m * n, w->element), *tau = work + w->work_at[1];
@@ -235,7 +236,7 @@ static void factor_qr(const whole *w, int64_t i, char *work)
     w->f->orgqr(&m, &width, &n, q, &m, tau, work, &w->length[0], &info);
 }
 
-static void find_eigenvalues(const whole *w, int64_t i, char *work)
+static void find_eigenvalues(const lapack_call *w, int64_t i, char *work)
 {
     const int n = w->n;
     const char *job = w->width ? "V" : "N";
@@ -250,7 +251,7 @@ static void find_eigenvalues(const whole *w, int64_t i, char *work)
                     NAME_LENGTH, NAME_LENGTH);
 }
 
-static void find_singular_values(const whole *w, int64_t i, char *work)
+static void find_singular_values(const lapack_call *w, int64_t i, char *work)
 {
     const int m = w->m, n = w->n;
     const int64_t width = w->width;
@@ -269,7 +270,7 @@ static void find_singular_values(const whole *w, int64_t i, char *work)
 
 static void run_matrix(void *context, int64_t i, int worker)
 {
-    const whole *w = context;
+    const lapack_call *w = context;
     const int m = w->m, n = w->n;
     char *work = w->work + (size_t)worker * w->work_bytes;
     int info;
@@ -291,7 +292,7 @@ static void run_matrix(void *context, int64_t i, int worker)
 }
 
 /* The threads of LAPACK. */
-static int threads_for(const whole *w, int threads)
+static int threads_for(const lapack_call *w, int threads)
 {
     const double small = (double)least(w->m, w->n), large = (double)(w->m < w->n ? w->n : w->m);
     const double work =
@@ -300,11 +301,11 @@ static int threads_for(const whole *w, int threads)
 }
 
 /* Launches run one at a time (the engine's lock), so the plan also holds the state of this launch. */
-ig_status cpu_whole(const program *p, const binding *b)
+ig_status cpu_lapack(const program *p, const binding *b)
 {
-    whole *w = p->compiled;
+    lapack_call *w = p->compiled;
     const lapack *library = lapack_get();
-    const int64_t count = w->what.number[WHOLE_COUNT];
+    const int64_t count = w->what.number[OVERRIDE_COUNT];
     const int threads = pool_threads();
     const bool apart = count >= threads;
     const size_t bytes = w->work_bytes * (size_t)(apart ? threads : 1);
