@@ -15,6 +15,9 @@
 #include "engine/eval/engine.h"
 #include "ingot/blocks.h"
 
+/* How blocks are evaluated. */
+static const eval_context block_context = {.is_block = true};
+
 /* A part of an index space: lo <= i < hi in each axis. */
 typedef struct box {
     int64_t lo[IG_MAX_NDIM], hi[IG_MAX_NDIM];

@@ -299,7 +299,6 @@ static void *work(void *context)
     group_clear();
     array_device_set(worker_device(w)->name);
     ig_set_math(c->math);
-    engine_in_block(true);
     while (take(w, &unit)) {
         const ig_status status = run_unit(w, unit);
         if (status != IG_OK)

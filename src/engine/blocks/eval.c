@@ -99,7 +99,6 @@ static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, i
     block_plan p;
     const ig_math math = ig_math_mode();
     TRY(ig_scope_begin());
-    const bool in_block = engine_in_block(true);
     if (crew_is_mixed(arrays, n))
         ig_set_math(IG_MATH_SAME); /* results do not depend on which device computes a block */
     ig_status status = block_plan_make(&p, arrays, sinks, n);
@@ -117,7 +116,6 @@ static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, i
     block_plan_free(&p);
     ig_set_math(math);
     ig_scope_end();
-    engine_in_block(in_block);
     if (status != IG_OK && !t && share_is_on())
         team_fail(NULL);
     return status;

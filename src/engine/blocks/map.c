@@ -145,7 +145,8 @@ ig_array *map_run(const step *s, ig_array *const *in)
     int64_t shape[IG_MAX_NDIM];
     box *at = memory_get((size_t)(s->n_in + 1) * sizeof *at), chunk = s->want;
     buffer *b = at ? buffer_new(bytes) : NULL;
-    ig_status status = b ? ig_eval(in, s->n_in) : error_waiting(IG_ERR_MEMORY);
+    ig_status status =
+        b ? engine_eval(&block_context, in, s->n_in, NULL, 0) : error_waiting(IG_ERR_MEMORY);
     for (int i = 0; i < s->n_in && at; i++)
         at[i] = map_input(s, i, &s->want);
     for (int a = 0; a < v->ndim; a++) {

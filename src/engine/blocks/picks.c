@@ -239,7 +239,8 @@ static bool may_pick(const ig_array *root)
 /* Evaluates the index if that needs no source. True if its elements can be read. */
 static bool has_index(ig_array *index)
 {
-    if (!index->root->data && (ig_reads_blocks(index) || ig_eval(&index, 1) != IG_OK)) {
+    if (!index->root->data &&
+        (ig_reads_blocks(index) || engine_eval(&block_context, &index, 1, NULL, 0) != IG_OK)) {
         ig_error(NULL); /* the read will fail, too */
         return false;
     }

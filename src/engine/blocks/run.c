@@ -261,7 +261,7 @@ static ig_status deliver(runner *r, const box *tile, ig_array *const *made)
 static ig_status eval_values(void *context, ig_array **made, int n)
 {
     (void)context;
-    return ig_eval(made, n);
+    return engine_eval(&block_context, made, n, NULL, 0);
 }
 
 /* The tile, from the values of all its parts. */
@@ -270,7 +270,7 @@ static ig_status finish_tile(runner *r, int64_t tile)
     TRY(fold_join_all(&r->fold));
     ig_array *const *made = r->s->kind == STAGE_FOLD ? r->fold.entry[0].made : &r->sum;
     ig_array *y = stage_finish(r->s, tile, made);
-    TRY(y ? ig_eval(&y, 1) : error_waiting(IG_ERR_MEMORY));
+    TRY(y ? engine_eval(&block_context, &y, 1, NULL, 0) : error_waiting(IG_ERR_MEMORY));
     const box b = stage_tile(r->s, tile);
     TRY(deliver(r, &b, &y));
     fold_clear(&r->fold);
@@ -343,7 +343,7 @@ static ig_status compute(runner *r, load *l)
     const int n = stage_build(s, tile, part, l->skip, r->ends, r->sum, r->out);
     if (n == 0)
         return error_waiting(IG_ERR_MEMORY);
-    TRY(ig_eval(r->out, n));
+    TRY(engine_eval(&block_context, r->out, n, NULL, 0));
     if (s->kind == STAGE_TILES || s->kind == STAGE_SCAN || s->kind == STAGE_SORT) {
         const box b = stage_block(s, tile, part);
         TRY(deliver(r, &b, r->out));

@@ -113,15 +113,12 @@ static ig_status launch(const worker *w, ig_array **made, int n, ig_array *used)
         if (!view_is_contiguous(&made[i]->view) && !(made[i] = build_contiguous(made[i])))
             return error_waiting(IG_ERR_MEMORY);
     const bool cpu = worker_device(w) == &backend_cpu;
-    if (cpu) {
+    const eval_context context = {.own = cpu ? c->engine : NULL, .is_block = true};
+    if (cpu)
         pthread_mutex_lock(&c->cpu);
-        engine_use(c->engine);
-    }
-    const ig_status status = ig_eval_donating(made, n, &used, used ? 1 : 0);
-    if (cpu) {
-        engine_use(NULL);
+    const ig_status status = engine_eval(&context, made, n, &used, used ? 1 : 0);
+    if (cpu)
         pthread_mutex_unlock(&c->cpu);
-    }
     return status;
 }
 

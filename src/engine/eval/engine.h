@@ -20,12 +20,23 @@ typedef struct engine {
 
 engine *engine_enter(void);
 void engine_leave(void);
-/* Gives the calling thread its own engine; NULL: the engine of the process. Such an engine has its own schedules, so the
- * thread can leave the lock while the CPU runs them, and another thread evaluates on another device. */
-void engine_use(engine *e);
+/* The same for an engine that is not the process's. Only its owner uses it. */
+void engine_enter_own(engine *e);
+void engine_leave_own(engine *e);
 void engine_free(engine *e); /* NULL is fine */
 /* True if the launches of a run need no lock. */
 bool engine_steps_out(const run *r);
+
+/* How arrays are evaluated. */
+typedef struct eval_context {
+    /* An engine with its own schedules, so that the lock is left while the CPU runs them, and another thread evaluates on
+     * another device; NULL: the engine of the process. */
+    engine *own;
+    bool is_block; /* they are blocks, which are not divided again */
+} eval_context;
+/* ig_eval_donating in a context. Without the lock. */
+ig_status engine_eval(const eval_context *c, ig_array *const *arrays, int n,
+                      ig_array *const *donated, int n_donated);
 
 /* The device of the calling thread. */
 const backend *engine_device(void);
@@ -39,9 +50,6 @@ schedule *engine_schedule(engine *e, const backend *dev);
 void engine_discard(schedule *s, const backend *dev);
 /* Adds the description of a schedule that was built for g. */
 void engine_explain(const schedule *s, const graph *g, const backend *dev, text *t);
-
-/* Sets whether the calling thread evaluates blocks, which are not divided again. Returns the previous setting. */
-bool engine_in_block(bool now);
 
 /* As ig_eval, for real arrays, while the lock is held. */
 ig_status engine_eval_held(engine *e, ig_array *const *arrays, int n);

@@ -44,29 +44,31 @@ static void start(void)
     trace_begin_by_environment();
 }
 
-static _Thread_local engine *own; /* NULL: the engine of the process */
-
 /* Arrays are marked by the number of a walk, so all engines count their walks together. */
-engine *engine_enter(void)
+void engine_enter_own(engine *e)
 {
-    engine *e = own ? own : &process.engine;
     pthread_once(&process.once, start);
     pthread_mutex_lock(&process.lock);
     e->g.epoch = process.epoch;
-    return e;
 }
 
-void engine_leave(void)
+void engine_leave_own(engine *e)
 {
-    process.epoch = (own ? own : &process.engine)->g.epoch;
+    process.epoch = e->g.epoch;
     pthread_mutex_unlock(&process.lock);
 }
 
-void engine_use(engine *e) { own = e; }
+engine *engine_enter(void)
+{
+    engine_enter_own(&process.engine);
+    return &process.engine;
+}
+
+void engine_leave(void) { engine_leave_own(&process.engine); }
 
 bool engine_steps_out(const run *r)
 {
-    bool can = own && r->dev == &backend_cpu && !r->s->n_on_cpu;
+    bool can = r->own && r->dev == &backend_cpu && !r->s->n_on_cpu;
     for (int i = 0; can && i < r->s->n_program; i++)
         can = !program_is_custom(&r->s->program[i]);
     return can;
@@ -85,10 +87,11 @@ static void clear(engine *e)
 
 void engine_free(engine *e)
 {
-    engine_enter();
-    if (e)
+    if (e) {
+        engine_enter_own(e);
         clear(e);
-    engine_leave();
+        engine_leave_own(e);
+    }
     memory_free(e);
 }
 
@@ -148,6 +151,7 @@ static ig_status eval_on(engine *e, const backend *dev, ig_array *const *arrays,
 {
     graph *g = &e->g;
     run *r = &e->run;
+    r->own = e == &process.engine ? NULL : e;
     const int64_t began = trace_begin();
     TRY(prepare(g, arrays, n, donated, n_donated));
     trace_end(began, "order");
@@ -363,7 +367,7 @@ buffer *engine_elements(engine *e, ig_array *x, size_t *offset)
     return buffer_retain(x->root->data);
 }
 
-/* Calls eval_donating, explain or another function with the pairs of complex arrays instead of the arrays. */
+/* Calls engine_eval, explain or another function with the pairs of complex arrays instead of the arrays. */
 static ig_array **with_pairs(ig_array *const *arrays, int n)
 {
     ig_array **list = memory_get((size_t)(n + 1) * sizeof *list);
@@ -377,12 +381,12 @@ static ig_array **with_pairs(ig_array *const *arrays, int n)
     return list;
 }
 
-static ig_status eval_complex(ig_array *const *arrays, int n, ig_array *const *donated,
-                              int n_donated)
+static ig_status eval_complex(const eval_context *c, ig_array *const *arrays, int n,
+                              ig_array *const *donated, int n_donated)
 {
     ig_array **list = with_pairs(arrays, n), **given = with_pairs(donated, n_donated);
     const ig_status status =
-        list && given ? ig_eval_donating(list, n, given, n_donated) : error_waiting(IG_ERR_MEMORY);
+        list && given ? engine_eval(c, list, n, given, n_donated) : error_waiting(IG_ERR_MEMORY);
     memory_free(list);
     memory_free(given);
     return status;
@@ -415,15 +419,6 @@ bool ig_reads_blocks(ig_array *x)
 }
 
 /* ---- arrays that are computed block by block, although they read no source ---- */
-
-static _Thread_local bool in_block; /* what is evaluated now is a block */
-
-bool engine_in_block(bool now)
-{
-    const bool before = in_block;
-    in_block = now;
-    return before;
-}
 
 /* The device of arrays of which none moves and some are not evaluated; NULL: they are on several devices. With the
  * lock. */
@@ -490,10 +485,10 @@ static bool pays(const work *w)
 }
 
 /* True if the devices of a list should share the evaluation, according to its work. */
-static bool is_shared(ig_array *const *arrays, int n)
+static bool is_shared(const eval_context *c, ig_array *const *arrays, int n)
 {
     work w = {0};
-    if (in_block || !group_now() || check_list(arrays, n, NULL, 0) != IG_OK)
+    if (c->is_block || !group_now() || check_list(arrays, n, NULL, 0) != IG_OK)
         return false;
     engine *e = engine_enter();
     const backend *dev = device_of_all(e, arrays, n);
@@ -505,10 +500,10 @@ static bool is_shared(ig_array *const *arrays, int n)
 
 /* After an evaluation of the arrays failed: true if a device had no memory for them, and block by block they may fit. The
  * error is then cleared. */
-static bool may_stream(ig_array *const *arrays, int n, uint64_t refused)
+static bool may_stream(const eval_context *c, ig_array *const *arrays, int n, uint64_t refused)
 {
     engine *e = engine_enter();
-    const backend *dev = in_block ? NULL : device_of_all(e, arrays, n);
+    const backend *dev = c->is_block ? NULL : device_of_all(e, arrays, n);
     const bool may = dev && dev->pool && dev->computes && pool_refusals() != refused;
     if (may) {
         ig_error(NULL);
@@ -518,32 +513,39 @@ static bool may_stream(ig_array *const *arrays, int n, uint64_t refused)
     return may;
 }
 
-ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
+ig_status engine_eval(const eval_context *c, ig_array *const *arrays, int n,
+                      ig_array *const *donated, int n_donated)
 {
     if (complex_any(arrays, n) || complex_any(donated, n_donated))
-        return eval_complex(arrays, n, donated, n_donated);
+        return eval_complex(c, arrays, n, donated, n_donated);
     if (reads_sources(arrays, n))
         TRY(above.eval_by_blocks(arrays, n, false, NULL)); /* now they are evaluated */
-    else if (n_donated == 0 && is_shared(arrays, n))
+    else if (n_donated == 0 && is_shared(c, arrays, n))
         TRY(above.eval_by_blocks(arrays, n, true, NULL)); /* now they may be */
     const bool waits = ig_failed();
     const uint64_t refused = pool_refusals();
-    engine *e = engine_enter();
+    engine *e = c->own ? c->own : &process.engine;
+    engine_enter_own(e);
     const int64_t began = trace_begin();
     ig_status status = eval_locked(e, arrays, n, donated, n_donated);
     trace_end(began, "eval");
     if ((status == IG_ERR_MEMORY || status == IG_ERR_UNSUPPORTED) && !waits) {
-        engine_leave();
-        if (may_stream(arrays, n, refused))
+        engine_leave_own(e);
+        if (may_stream(c, arrays, n, refused))
             status = above.eval_by_blocks(arrays, n, false, NULL);
-        engine_enter();
+        engine_enter_own(e);
     }
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* to donated inputs */
     for (int i = 0; i < n_donated && written; i++)
         if (donated[i]->root->data)
             array_donate(donated[i]->root);
-    engine_leave();
+    engine_leave_own(e);
     return status;
+}
+
+ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
+{
+    return engine_eval(&(eval_context){0}, arrays, n, donated, n_donated);
 }
 
 ig_status engine_eval_held(engine *e, ig_array *const *arrays, int n)
@@ -613,7 +615,7 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
     }
     if (reads_sources(arrays, n))
         return explain_blocks(arrays, n);
-    if (n_donated == 0 && is_shared(arrays, n)) {
+    if (n_donated == 0 && is_shared(&(eval_context){0}, arrays, n)) {
         t.failed = above.eval_by_blocks(arrays, n, true, &t) != IG_OK;
         if (t.used || t.failed)
             return text_take(&t);

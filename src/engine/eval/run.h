@@ -19,6 +19,7 @@ typedef struct run {
     int room_held;
     bool
         fills_with_nan; /* new memory: NaN, or -1 for integers, so that elements that are not written are found */
+    struct engine *own; /* the engine of this run, if it is not the process's */
     /* If programs fall back to the CPU, for each slot: its host copy, or NULL, and the binding that the CPU uses. */
     buffer **copy;
     binding *bound;
