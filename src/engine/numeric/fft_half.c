@@ -94,28 +94,28 @@ static ig_array *part_of(ig_array *x, int axis, int64_t start, int64_t stop)
     return array_view(OP_slice, x, &v);
 }
 
-static ig_array *of_real(ig_array *x, double scale)
+ig_array *fft_values_of_real(ig_array *x, double scale, bool own)
 {
     const int last = x->view.ndim - 1;
     const int64_t n = x->view.shape[last], h = n / 2;
     ig_array *whole;
-    if (override_fft_of_real(x, &whole))
+    if (!own && override_fft_of_real(x, &whole))
         return scale == 1 ? whole : ig_multiply(whole, ig_float(scale));
     if (n % 2) {
         ig_array *zero = build_fill(0, (ig_dtype)x->dtype, x->view.ndim, x->view.shape);
         ig_array *pairs = ig_stack((ig_array *const[]){x, zero}, 2, -1);
-        return part_of(fft_pairs(pairs, last, false, scale), last, 0, h + 1);
+        return part_of(fft_values(pairs, last, false, scale, own), last, 0, h + 1);
     }
     ig_array *pairs = with_shape(x, 1, (const int64_t[]){h, 2}, 2);
-    return half_node(fft_pairs(pairs, last, false, 1), h, false, scale);
+    return half_node(fft_values(pairs, last, false, 1, own), h, false, scale);
 }
 
-static ig_array *to_real(ig_array *pairs, int64_t n, double scale)
+ig_array *fft_values_to_real(ig_array *pairs, int64_t n, double scale, bool own)
 {
     const int axis = pairs->view.ndim - 2;
     const int64_t h = n / 2;
     ig_array *whole;
-    if (override_fft_to_real(pairs, n, &whole))
+    if (!own && override_fft_to_real(pairs, n, &whole))
         return scale == 1 ? whole : ig_multiply(whole, ig_float(scale));
     if (n % 2) {
         pair p = complex_parts(complex_of_pairs(pairs));
@@ -126,10 +126,10 @@ static ig_array *to_real(ig_array *pairs, int64_t n, double scale)
         ig_array *im = ig_negative(ig_flip(part_of(p.im, axis, 1, h + 1), IG_AXES(axis)));
         p.re = ig_concat((ig_array *const[]){p.re, re}, 2, IG_AXES(axis));
         p.im = ig_concat((ig_array *const[]){p.im, im}, 2, IG_AXES(axis));
-        ig_array *y = fft_pairs(complex_pairs(complex_make(p)), axis, true, scale);
+        ig_array *y = fft_values(complex_pairs(complex_make(p)), axis, true, scale, own);
         return y ? complex_parts(complex_of_pairs(y)).re : NULL;
     }
-    ig_array *y = fft_pairs(half_node(pairs, h, true, 1), axis, true, scale);
+    ig_array *y = fft_values(half_node(pairs, h, true, 1), axis, true, scale, own);
     return with_shape(y, 2, &n, 1);
 }
 
@@ -187,7 +187,8 @@ ig_array *fft_of_real(ig_array *x, double scale)
     const int64_t n = x->view.shape[x->view.ndim - 1];
     if (view_size(&x->view) == 0)
         return with_shape(x, 1, (const int64_t[]){n / 2 + 1, 2}, 2);
-    return with_gradient(of_real(x, scale), x, (half_transform){n, scale}, pull_of);
+    return with_gradient(fft_values_of_real(x, scale, false), x, (half_transform){n, scale},
+                         pull_of);
 }
 
 ig_array *fft_to_real(ig_array *pairs, int64_t n, double scale)
@@ -196,5 +197,6 @@ ig_array *fft_to_real(ig_array *pairs, int64_t n, double scale)
         return NULL;
     if (view_size(&pairs->view) == 0)
         return with_shape(pairs, 2, &n, 1);
-    return with_gradient(to_real(pairs, n, scale), pairs, (half_transform){n, scale}, pull_to);
+    return with_gradient(fft_values_to_real(pairs, n, scale, false), pairs,
+                         (half_transform){n, scale}, pull_to);
 }

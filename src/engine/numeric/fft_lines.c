@@ -252,25 +252,26 @@ typedef struct transform {
     double scale;
 } transform;
 
-static ig_array *build(ig_array *pairs, const transform *t)
+ig_array *fft_values(ig_array *pairs, int axis, bool backward, double scale, bool own)
 {
+    if (!pairs)
+        return NULL;
     const view *v = &pairs->view;
-    int64_t parts = 1, lines = 1, n = v->shape[t->axis], shape[IG_MAX_NDIM];
+    int64_t parts = 1, lines = 1, n = v->shape[axis], shape[IG_MAX_NDIM];
     for (int a = 0; a < v->ndim - 1; a++)
-        *(a < t->axis ? &parts : &lines) *= a == t->axis ? 1 : v->shape[a];
+        *(a < axis ? &parts : &lines) *= a == axis ? 1 : v->shape[a];
     memcpy(shape, v->shape, sizeof shape);
     const int ndim = v->ndim;
     ig_array *x = ig_reshape(pairs, IG_SHAPE(parts, n, lines, 2));
     if (!x || parts * lines == 0)
         return x ? pairs : NULL;
     if (n == 1)
-        return t->scale == 1 ? pairs : ig_multiply(pairs, ig_float(t->scale));
+        return scale == 1 ? pairs : ig_multiply(pairs, ig_float(scale));
     ig_array *y;
-    if (override_fft(x, t->backward, &y))
-        x = t->scale == 1 ? y : ig_multiply(y, ig_float(t->scale));
+    if (!own && override_fft(x, backward, &y))
+        x = scale == 1 ? y : ig_multiply(y, ig_float(scale));
     else
-        x = fft_is_smooth(n) ? fft_smooth(x, t->backward, t->scale)
-                             : chirped(x, t->backward, t->scale);
+        x = fft_is_smooth(n) ? fft_smooth(x, backward, scale) : chirped(x, backward, scale);
     return ig_reshape(x, (ig_ints){shape, ndim});
 }
 
@@ -285,14 +286,12 @@ static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *o
 
 ig_array *fft_pairs(ig_array *pairs, int axis, bool backward, double scale)
 {
-    if (!pairs)
-        return NULL;
-    transform t = {axis, backward, scale}, *kept = memory_get(sizeof *kept);
-    ig_array *y = kept ? build(pairs, &t) : NULL;
+    transform *kept = memory_get(sizeof *kept);
+    ig_array *y = kept ? fft_values(pairs, axis, backward, scale, false) : NULL;
     if (!y) {
         memory_free(kept);
         return NULL;
     }
-    *kept = t;
+    *kept = (transform){axis, backward, scale};
     return ig_custom_grad(y, &pairs, 1, pull, kept, memory_free);
 }

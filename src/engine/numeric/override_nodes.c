@@ -11,9 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Definitions are built by own code. */
-static _Thread_local bool own_only;
-
 /* ---- nodes ---- */
 
 typedef struct results {
@@ -129,7 +126,7 @@ static bool begin(node_native *n, native_kind kind, const ig_array *x, int64_t r
     n->number[OVERRIDE_ROWS] = rows;
     n->number[OVERRIDE_COLUMNS] = columns;
     n->number[OVERRIDE_COMPLEX] = z;
-    return !own_only && override_wished() != OVERRIDE_NONE && view_size(&x->view) > 0 &&
+    return override_wished() != OVERRIDE_NONE && view_size(&x->view) > 0 &&
            (n->dtype == IG_F32 || n->dtype == IG_F64);
 }
 
@@ -376,14 +373,12 @@ static ig_array *define_triangular(const node_native *n, ig_array *const *in, in
 static ig_array *define_qr(const node_native *n, ig_array *const *in, int i)
 {
     const int64_t rows = n->number[OVERRIDE_ROWS], columns = n->number[OVERRIDE_COLUMNS];
-    ig_array *a = ig_matrix_transpose(of_elements(in[0], n->number[OVERRIDE_COMPLEX])), *f[2];
-    if (ig_qr(a, n->number[OVERRIDE_WIDTH] > columns ? "complete" : "reduced", f, 2) != 2)
+    ig_array *a = ig_matrix_transpose(of_elements(in[0], n->number[OVERRIDE_COMPLEX])), *q, *r;
+    if (!a || !qr_own(a, n->number[OVERRIDE_WIDTH], &q, &r))
         return NULL;
-    if (i)
-        return elements(ig_matrix_transpose(f[0]));
-    ig_array *r = matrix_part(f[1], 0, columns, 0, columns);
-    return elements(ig_matrix_transpose(
-        rows > columns ? matrix_above(r, matrix_zeros(a, rows - columns, columns)) : r));
+    if (!i && rows > columns)
+        r = matrix_above(r, matrix_zeros(a, rows - columns, columns));
+    return elements(ig_matrix_transpose(i ? q : r));
 }
 
 static ig_array *define_eigh(const node_native *n, ig_array *const *in, int i)
@@ -394,7 +389,8 @@ static ig_array *define_eigh(const node_native *n, ig_array *const *in, int i)
         return no_info(in, own_axes(n));
     if (i == 0 && !vectors)
         return in[0];
-    if (!planes_eigh(planes_of(a, false), vectors, out))
+    ig_array *planes = planes_of(a, false);
+    if (!planes || !eigh_own(planes, vectors, out))
         return NULL;
     return i ? out[0] : elements(conj_of(planes_join(out[1], false, false)));
 }
@@ -406,7 +402,8 @@ static ig_array *define_svd(const node_native *n, ig_array *const *in, int i)
         return no_info(in, own_axes(n));
     if (i == 0)
         return in[0];
-    if (!planes_svd(planes_of(a, false), n->number[OVERRIDE_WIDTH], out))
+    ig_array *planes = planes_of(a, false);
+    if (!planes || !svd_own(planes, n->number[OVERRIDE_WIDTH], out))
         return NULL;
     return i == 1   ? out[0]
            : i == 3 ? elements(planes_join(out[1], false, false))
@@ -417,10 +414,10 @@ static ig_array *define_fft(const node_native *n, ig_array *const *in, int i)
 {
     ig_array *x = in[0];
     if (n->kind == NATIVE_FFT)
-        return fft_pairs(x, x->view.ndim - 3, n->number[OVERRIDE_UPPER], 1);
+        return fft_values(x, x->view.ndim - 3, n->number[OVERRIDE_UPPER], 1, true);
     if (n->kind == NATIVE_FFT_OF_REAL)
-        return fft_of_real(x, 1);
-    return i ? fft_to_real(x, n->number[OVERRIDE_ROWS], 1) : x;
+        return fft_values_of_real(x, 1, true);
+    return i ? fft_values_to_real(x, n->number[OVERRIDE_ROWS], 1, true) : x;
 }
 
 static ig_array *define(const node_native *n, ig_array *const *in, int i)
@@ -436,9 +433,5 @@ static ig_array *define(const node_native *n, ig_array *const *in, int i)
                                                               [NATIVE_FFT] = define_fft,
                                                               [NATIVE_FFT_OF_REAL] = define_fft,
                                                               [NATIVE_FFT_TO_REAL] = define_fft};
-    const bool before = own_only;
-    own_only = true;
-    ig_array *y = by_kind[n->kind](n, in, i);
-    own_only = before;
-    return y;
+    return by_kind[n->kind](n, in, i);
 }

@@ -108,6 +108,7 @@ static ig_array *q_of(const groups *g, int64_t n)
 static ig_array *r_of(const groups *g)
 {
     ig_array *rows[GROUPS_MOST];
+    rows[0] = NULL;
     for (int i = 0; i < g->n; i++) {
         ig_array *r = g->of[i].r;
         if (!r)
@@ -223,17 +224,19 @@ static int qr_empty(ig_array *a, bool complete, ig_array *out[2])
     return out[0] && out[1] ? 2 : 0;
 }
 
-/* Q with `width` columns, not if that is 0, and R of a matrix with no fewer rows than columns. */
-static bool qr_plain(ig_array *a, int64_t width, ig_array **q, ig_array **r)
+bool qr_own(ig_array *a, int64_t width, ig_array **q, ig_array **r)
 {
     groups g;
-    if (!override_qr(a, width, q, r)) {
-        if (!qr_groups(a, &g))
-            return false;
-        *r = r_of(&g);
-        *q = width ? q_of(&g, width) : NULL;
-    }
+    if (!qr_groups(a, &g))
+        return false;
+    *r = r_of(&g);
+    *q = width ? q_of(&g, width) : NULL;
     return *r && (*q || !width);
+}
+
+static bool qr_plain(ig_array *a, int64_t width, ig_array **q, ig_array **r)
+{
+    return override_qr(a, width, q, r) ? *r && (*q || !width) : qr_own(a, width, q, r);
 }
 
 static bool qr_reduced(ig_array *a, bool only_r, ig_array **q, ig_array **r);

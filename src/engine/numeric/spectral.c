@@ -253,8 +253,7 @@ bool eigh_rows(ig_array *a, ig_array *out[2])
     return out[1] != NULL;
 }
 
-/* Values and vectors of finite planes, without gradients. */
-static bool eigh_planes(ig_array *a, bool vectors, ig_array **out)
+bool eigh_own(ig_array *a, bool vectors, ig_array **out)
 {
     const int64_t number[LIBRARY_NUMBERS] = {vectors}, *size = a->view.shape + leading(a);
     ig_array *raw[LIBRARY_RESULTS];
@@ -274,9 +273,8 @@ static bool eigh_planes(ig_array *a, bool vectors, ig_array **out)
 int planes_eigh(ig_array *a, bool vectors, ig_array **out)
 {
     ig_array *raw[2], *checked = finite_planes(a, CHECK_eigh_finite);
-    if (!checked ||
-        (!override_eigh(checked, vectors, raw) && !eigh_planes(checked, vectors, raw)) || !raw[0] ||
-        !converged(raw[0], CHECK_eigh_steps, raw, 1 + vectors))
+    if (!checked || (!override_eigh(checked, vectors, raw) && !eigh_own(checked, vectors, raw)) ||
+        !raw[0] || !converged(raw[0], CHECK_eigh_steps, raw, 1 + vectors))
         return 0;
     out[0] = ig_custom_grad(raw[0], &a, 1, pull_eigenvalues, NULL, NULL);
     out[1] =
@@ -415,8 +413,7 @@ bool svd_rows(ig_array *a, ig_array *out[3])
     return out[1] && out[2];
 }
 
-/* Values and vectors of finite planes, without gradients. */
-static bool svd_planes(ig_array *g, int64_t k, ig_array **out)
+bool svd_own(ig_array *g, int64_t k, ig_array **out)
 {
     const int64_t number[LIBRARY_NUMBERS] = {k}, *size = g->view.shape + leading(g), n = size[1];
     ig_array *raw[LIBRARY_RESULTS];
@@ -441,7 +438,7 @@ static bool svd_planes(ig_array *g, int64_t k, ig_array **out)
 static bool svd_checked(ig_array *g, int64_t k, ig_array **out)
 {
     ig_array *checked = finite_planes(g, CHECK_svd_finite);
-    return checked && (override_svd(checked, k, out) || svd_planes(checked, k, out)) && out[0] &&
+    return checked && (override_svd(checked, k, out) || svd_own(checked, k, out)) && out[0] &&
            converged(out[0], CHECK_svd_sweeps, out, k ? 3 : 1);
 }
 

@@ -25,6 +25,9 @@ ig_array *matrix_result(ig_array *y, ig_dtype dtype);
  * finite, or if the steps do not converge. */
 int planes_eigh(ig_array *a, bool vectors, ig_array **out);
 
+/* The same of finite planes by own kernels, without checks and gradients. */
+bool eigh_own(ig_array *a, bool vectors, ig_array **out);
+
 /* The same for real matrices (..., n, n), without checks and gradients: vectors are the rows of out[1]. large_eigh is for
  * matrices of at least EIGH_LARGE rows. */
 enum { EIGH_LARGE = 128 };
@@ -34,6 +37,8 @@ int large_eigh(ig_array *a, bool vectors, ig_array **out);
 /* Singular values (..., n), left vectors (..., P, k, m) and right vectors (..., P, n, n) of the matrix whose columns are the
  * rows of planes g (..., P, n, m), n <= m; k is 0 (values only), n or m. Returns the number of results, 0 on failure. */
 int planes_svd(ig_array *g, int64_t k, ig_array **out);
+/* The same of finite planes by own kernels, without checks and gradients. */
+bool svd_own(ig_array *g, int64_t k, ig_array **out);
 
 /* The same for real matrices without checks and gradients. svd_rows: all m right and n left vectors, rows of out[1] and
  * out[2], of matrices a (..., n, m), n < m. large_svd: values and k left and n right vectors of a (..., m, n), m >= n, of at
