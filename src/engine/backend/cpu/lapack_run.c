@@ -9,39 +9,32 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "engine/backend/cpu/cpu.h"
-#include "engine/backend/cpu/lanes/spectral.h"
 #include "engine/program/override.h"
 
 #include <string.h>
 
 enum { RESULTS = 5, NAME_LENGTH = 1, ALONE_MOST = 1 << 26 /* multiplications by one thread */ };
 
-/* A matrix of at least this many rows and columns is faster in LAPACK, by kind, for all types: from 32 on, 1.3 (c128, qr) to
- * 6 times (f32, svd), one thread each. Own code is as fast for smaller ones. bench/works.py has rows with and without
- * overrides. 0: never. */
-static const int least_size[NATIVE_KINDS] = {
-    [NATIVE_CHOLESKY] = 32, [NATIVE_LU] = 48,   [NATIVE_TRIANGULAR] = 48,
-    [NATIVE_QR] = 32,       [NATIVE_EIGH] = 32, [NATIVE_SVD] = 32,
+/* The least rows and columns of a matrix that LAPACK factors faster than own code, by kind, without and with vectors; smaller
+ * ones, also in stacks, are as fast or faster by own code. CPU time of one thread with OpenBLAS, on an x86-64 core with AVX-512,
+ * own code over LAPACK, for f32, f64, c64 and c128:
+ *   QR        from 32 rows on 1.1 to 3.0
+ *   eigh      48 rows 0.7 to 0.95, 128 rows 1.5, 1.5, 1.0, 1.0, 600 rows 1.4, 1.5, 1.3, 1.2; only values: 48 rows 1.0 to 1.3
+ *   svd       48 rows 0.8 to 1.0, 128 rows 1.4 to 1.6, 600 rows 1.3, 1.4, 4.0, 3.8; only values: 1.5 to 7.6
+ *   inv       48 rows 1.3 to 1.6, 192 rows 1.06, 0.78, 1.3, 1.2, 600 rows 0.9, 0.8, 1.3, 1.4; solve is alike
+ *   cholesky  from 48 rows on 0.5 to 1.0, except c64 and c128 of 128 rows with 1.2: LAPACK is not called for it
+ * bench/works.py has rows with and without overrides. */
+static const int least_size[NATIVE_KINDS][2] = {
+    [NATIVE_LU] = {48, 48},   [NATIVE_TRIANGULAR] = {48, 48}, [NATIVE_QR] = {32, 32},
+    [NATIVE_EIGH] = {48, 96}, [NATIVE_SVD] = {33, 64},
 };
-/* Own code of real matrices is faster again from this size on, than OpenBLAS and except eigh in f64. CPU time of one thread
- * on a Neoverse-V1 core, 1000 rows, f32 and f64: cholesky by 1.4 and 1.25, qr by 1.06; f64: inv 1.04, svd 1.01, solve 1.0
- * (2000 rows 1.02), eigh 0.94. Two threads, f32: inv 1.7, solve, eigh and svd 1.1. Accelerate was not measured; it has matrix
- * instructions that own code lacks. */
+/* Own LU and triangular systems of real matrices are faster from this size on; on a Neoverse-V1 core, 1000 rows were measured:
+ * inv 1.04, solve 1.0. Accelerate was not measured; it has matrix instructions that own code lacks. */
 #if defined(__APPLE__)
-enum { OWN_LEAST = INT32_MAX };
+enum { OWN_LU_LEAST = INT32_MAX };
 #else
-enum { OWN_LEAST = 512 };
+enum { OWN_LU_LEAST = 200 };
 #endif
-
-/* Own code computes small real matrices of a stack together, which is faster: with 32 rows eigh and svd by 1.5 to 2.5, and
- * cholesky by 1.4 (f64) and 2.9 (f32). */
-static bool is_stack(const node_native *n)
-{
-    const int64_t *v = n->number;
-    return (n->kind == NATIVE_CHOLESKY || n->kind == NATIVE_EIGH || n->kind == NATIVE_SVD) &&
-           !v[OVERRIDE_COMPLEX] && v[OVERRIDE_COUNT] >= STACK_LEAST &&
-           v[OVERRIDE_ROWS] <= STACK_ROWS && v[OVERRIDE_COLUMNS] <= STACK_ROWS;
-}
 
 /* A program of such a node, and one launch of it. */
 typedef struct lapack_call {
@@ -64,10 +57,7 @@ static int type_of(const node_native *n)
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-bool cpu_lapack_runs(const node_native *n)
-{
-    return n->kind >= NATIVE_CHOLESKY && n->kind <= NATIVE_SVD;
-}
+bool cpu_lapack_runs(const node_native *n) { return n->kind >= NATIVE_LU && n->kind <= NATIVE_SVD; }
 
 bool cpu_lapack_offers(const node_native *n)
 {
@@ -77,10 +67,8 @@ bool cpu_lapack_offers(const node_native *n)
     const int64_t size = n->kind == NATIVE_TRIANGULAR
                              ? v[OVERRIDE_ROWS]
                              : least(v[OVERRIDE_ROWS], v[OVERRIDE_COLUMNS]);
-    const int from = least_size[n->kind];
-    const bool own =
-        !v[OVERRIDE_COMPLEX] && size >= OWN_LEAST && (n->dtype == IG_F32 || n->kind != NATIVE_EIGH);
-    const bool faster = from && size >= from && !own && !is_stack(n);
+    const bool own = !v[OVERRIDE_COMPLEX] && size >= OWN_LU_LEAST && n->kind <= NATIVE_TRIANGULAR;
+    const bool faster = size >= least_size[n->kind][v[OVERRIDE_WIDTH] != 0] && !own;
     return (faster || override_wished() == OVERRIDE_ALL) && lapack_get();
 }
 
@@ -275,10 +263,6 @@ static void run_matrix(void *context, int64_t i, int worker)
     char *work = w->work + (size_t)worker * w->work_bytes;
     int info;
     switch (w->what.kind) {
-    case NATIVE_CHOLESKY:
-        w->f->potrf("L", &n, place(w, &w->out[0], i, (int64_t)n * n, w->element), &n,
-                    place(w, &w->out[1], i, 1, sizeof(int)), NAME_LENGTH);
-        break;
     case NATIVE_LU:
         w->f->getrf(&m, &n, place(w, &w->out[0], i, (int64_t)m * n, w->element), &m,
                     place(w, &w->out[1], i, least(m, n), sizeof(int)), &info);
