@@ -17,7 +17,7 @@ static ig_status run_own(const kernel_call *b)
 {
     const ig_kernel_info *k = b->spec->info;
     void *at[LIBRARY_PARAMS];
-    const cpu_kernel_call call = {k->params, at, b->given[LIBRARY_COMPLEX] != 0};
+    const cpu_kernel_call call = {k->params, k->n_params, at, b->given[LIBRARY_COMPLEX] != 0};
     assert(k->n_params <= LIBRARY_PARAMS);
     for (int i = 0; i < k->n_params; i++) {
         const kernel_arg *a = &b->passed[i];

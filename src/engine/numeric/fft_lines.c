@@ -26,23 +26,6 @@ typedef struct lines_call {
 enum { N_N, N_LINES, N_ACROSS, N_TURNED, N_BACKWARD, N_SCALE, N_PART };
 static_assert((int)N_PART < (int)LIBRARY_NUMBERS, "the numbers of a call");
 
-/* Parameters of the kernel. */
-enum {
-    X,
-    W,
-    TURN,
-    Y,
-    TOTAL,
-    LINES,
-    IN,
-    OUT = IN + 3,
-    TURNS = OUT + 3,
-    BACKWARD,
-    SCALE,
-    POINTS,
-    PARAMS
-};
-
 static int build_again(const int64_t *number, ig_array *const *in, ig_array **out);
 static const library_kernel kernel = {.file = "fft.cu", .build = build_again, .writes_all = true};
 
@@ -119,23 +102,23 @@ static ig_array *call_lines(ig_array *x, const lines_call *c, ig_array *w, ig_ar
     shape_of_block block;
     shape_block(&block, n, lines > 1, part,
                 &(x->root->device ? engine_device_of(x) : engine_device())->limits);
-    ig_arg args[PARAMS] = {
-        [X] = array_arg(x),
-        [W] = array_arg(w),
-        [TURN] = array_arg(turn ? turn : w),
-        [Y] = {.kind = IG_ARG_INTS, .u.ints = {shape, 4}},
-        [TOTAL] = int_arg(parts * lines),
-        [LINES] = int_arg(lines),
-        [IN] = int_arg(size),
-        [IN + 1] = int_arg(c->across ? n : 1),
-        [IN + 2] = int_arg(c->across ? 1 : lines),
-        [OUT] = int_arg(size),
-        [OUT + 1] = int_arg(1),
-        [OUT + 2] = int_arg(lines),
-        [TURNS] = int_arg(turn ? fft_turns(n) : 0),
-        [BACKWARD] = int_arg(c->backward),
-        [SCALE] = {.kind = IG_ARG_FLOAT, .u.f = c->scale},
-        [POINTS] = int_arg(n),
+    const ig_arg args[] = {
+        array_arg(x),
+        array_arg(w),
+        array_arg(turn ? turn : w),
+        {.kind = IG_ARG_INTS, .u.ints = {shape, 4}},
+        int_arg(parts * lines),
+        int_arg(lines),
+        int_arg(size),
+        int_arg(c->across ? n : 1),
+        int_arg(c->across ? 1 : lines),
+        int_arg(size),
+        int_arg(1),
+        int_arg(lines),
+        int_arg(turn ? fft_turns(n) : 0),
+        int_arg(c->backward),
+        {.kind = IG_ARG_FLOAT, .u.f = c->scale},
+        int_arg(n),
     };
     const ig_module_options options = {
         .size = sizeof options, .defines = block.define, .n_defines = block.n};
@@ -145,7 +128,7 @@ static ig_array *call_lines(ig_array *x, const lines_call *c, ig_array *w, ig_ar
     const ig_kernel_call call = {.kernel = "fft_lines",
                                  .options = &options,
                                  .args = args,
-                                 .n_args = PARAMS,
+                                 .n_args = sizeof args / sizeof *args,
                                  .grid = {(uint32_t)blocks, 1, 1},
                                  .block = {(uint32_t)block.threads, 1, 1},
                                  .shared_bytes = block.shared_bytes};

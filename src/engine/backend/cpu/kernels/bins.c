@@ -101,20 +101,22 @@ static ig_status count_rows(count_job *j, int64_t rows, pool_fn task)
 
 ig_status cpu_kernel_count_index(const cpu_kernel_call *c)
 {
-    enum { X, COUNT, ROWS, SIZE, N };
-    count_job j = {
-        .x = c->at[X], .count = c->at[COUNT], .size = call_long(c, SIZE), .n = call_long(c, N)};
-    return count_rows(&j, call_long(c, ROWS), call_dtype(c) == IG_I32 ? index_i32 : index_i64);
+    count_job j = {.x = cpu_call_array(c, "x"),
+                   .count = cpu_call_array(c, "count"),
+                   .size = cpu_call_number(c, "size"),
+                   .n = cpu_call_number(c, "n")};
+    return count_rows(&j, cpu_call_number(c, "rows"),
+                      cpu_call_dtype(c) == IG_I32 ? index_i32 : index_i64);
 }
 
 ig_status cpu_kernel_count_even(const cpu_kernel_call *c)
 {
-    enum { X, EDGE, SCALE, COUNT, ROWS, SIZE, N };
-    count_job j = {.x = c->at[X],
-                   .edge = c->at[EDGE],
-                   .scale = c->at[SCALE],
-                   .count = c->at[COUNT],
-                   .size = call_long(c, SIZE),
-                   .n = call_long(c, N)};
-    return count_rows(&j, call_long(c, ROWS), call_dtype(c) == IG_F32 ? even_f32 : even_f64);
+    count_job j = {.x = cpu_call_array(c, "x"),
+                   .edge = cpu_call_array(c, "edge"),
+                   .scale = cpu_call_array(c, "scale"),
+                   .count = cpu_call_array(c, "count"),
+                   .size = cpu_call_number(c, "size"),
+                   .n = cpu_call_number(c, "n")};
+    return count_rows(&j, cpu_call_number(c, "rows"),
+                      cpu_call_dtype(c) == IG_F32 ? even_f32 : even_f64);
 }

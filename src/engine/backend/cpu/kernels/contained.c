@@ -57,16 +57,17 @@ SEARCH(search_i64, int64_t)
 
 ig_status cpu_kernel_contained(const cpu_kernel_call *c)
 {
-    enum { X, SORTED, Y, ROWS, SIZE, N };
-    const int64_t size = call_long(c, SIZE), n = call_long(c, N);
-    const int64_t bytes = (int64_t)ig_dtype_bytes(call_dtype(c));
-    for (int64_t row = 0; row < call_long(c, ROWS); row++) {
-        search_job j = {.x = (const char *)c->at[X] + row * size * bytes,
-                        .sorted = (const char *)c->at[SORTED] + row * n * bytes,
-                        .y = (uint8_t *)c->at[Y] + row * size,
+    const int64_t rows = cpu_call_number(c, "rows"), size = cpu_call_number(c, "size"),
+                  n = cpu_call_number(c, "n"), bytes = (int64_t)ig_dtype_bytes(cpu_call_dtype(c));
+    const char *x = cpu_call_array(c, "x"), *sorted = cpu_call_array(c, "sorted");
+    uint8_t *y = cpu_call_array(c, "y");
+    for (int64_t row = 0; row < rows; row++) {
+        search_job j = {.x = x + row * size * bytes,
+                        .sorted = sorted + row * n * bytes,
+                        .y = y + row * size,
                         .size = size,
                         .n = n};
-        (call_dtype(c) == IG_I32 ? search_i32_row : search_i64_row)(&j);
+        (cpu_call_dtype(c) == IG_I32 ? search_i32_row : search_i64_row)(&j);
     }
     return IG_OK;
 }

@@ -23,14 +23,14 @@ static void run_some(void *context, int64_t i, int worker)
 
 static int type_of(const cpu_kernel_call *c)
 {
-    const bool wide = call_dtype(c) == IG_F64, z = c->complex;
+    const bool wide = cpu_call_dtype(c) == IG_F64, z = c->complex;
     return z ? (wide ? FACTOR_C128 : FACTOR_C64) : wide ? FACTOR_F64 : FACTOR_F32;
 }
 
 static ig_status run_loop_of(factor_kind kind, const cpu_kernel_call *c)
 {
     enum { PIECES = 64, LANES = 16 }; /* LANES: matrices that a loop takes together, or more */
-    const int64_t tasks = call_int(c, 0), some = (tasks + PIECES - 1) / PIECES;
+    const int64_t tasks = cpu_call_int(c, 0), some = (tasks + PIECES - 1) / PIECES;
     const int64_t each = tasks < LANES ? some : (some + LANES - 1) / LANES * LANES;
     loop_tasks t = {cpu_level_now()->factor->run[kind][type_of(c)], c->at, tasks, each};
     pool_run((tasks + each - 1) / each, run_some, &t);

@@ -8,6 +8,7 @@
 /* A launch of a kernel, with all of its blocks; if the kernel runs in rounds, all of them. */
 typedef struct cpu_kernel_call {
     const ig_kernel_param *param; /* of the signature */
+    int n_params;
     void *const *at; /* of each parameter: its elements, or its number; NULL: it has no elements */
     bool complex;    /* elements are complex; their parts are separate planes or parameters */
 } cpu_kernel_call;
@@ -49,7 +50,7 @@ CPU_KERNELS(CPU_KERNEL)
 #undef CPU_KERNEL
 
 /* The dtype of the first array. */
-static inline ig_dtype call_dtype(const cpu_kernel_call *c)
+static inline ig_dtype cpu_call_dtype(const cpu_kernel_call *c)
 {
     int i = 0;
     while (!c->param[i].is_pointer)
@@ -57,11 +58,16 @@ static inline ig_dtype call_dtype(const cpu_kernel_call *c)
     return c->param[i].dtype;
 }
 
-/* Parameters that are numbers. */
-static inline int call_int(const cpu_kernel_call *c, int i) { return *(const int32_t *)c->at[i]; }
-static inline int64_t call_long(const cpu_kernel_call *c, int i)
+/* A parameter by its name in the signature; -1 if there is none. */
+int cpu_call_find(const cpu_kernel_call *c, const char *name);
+/* The elements of a parameter, and a number. The signature must have them. */
+void *cpu_call_array(const cpu_kernel_call *c, const char *name);
+int64_t cpu_call_number(const cpu_kernel_call *c, const char *name);
+
+/* The i-th parameter, a number. */
+static inline int cpu_call_int(const cpu_kernel_call *c, int i)
 {
-    return *(const int64_t *)c->at[i];
+    return *(const int32_t *)c->at[i];
 }
 
 #endif

@@ -15,30 +15,6 @@ enum {
     BLOCK = 256
 };
 
-/* Parameters of the kernels. */
-enum {
-    COUNT_X,
-    COUNT_PREFIX,
-    COUNT_OUT,
-    COUNT_ROWS,
-    COUNT_SIZE,
-    COUNT_BLOCKS,
-    COUNT_SHIFT,
-    COUNT_WIDTH,
-    COUNT_TARGETS
-};
-enum {
-    PICK_COUNT,
-    PICK_PREFIX,
-    PICK_RANK,
-    PICK_OUT,
-    PICK_OUT_RANK,
-    PICK_TOTAL,
-    PICK_SHIFT,
-    PICK_WIDTH,
-    PICK_TARGETS
-};
-enum { VALUE_OUT = PICK_OUT, VALUE_TOTAL, VALUE_SHIFT, VALUE_WIDTH, VALUE_TARGETS };
 /* How the bits of a dtype become keys. */
 typedef enum order { FLOATS, SIGNED, UNSIGNED } order;
 
@@ -48,6 +24,16 @@ typedef struct rank_job {
     int64_t size, pieces;
     int targets, shift, width;
 } rank_job;
+
+/* Targets whose counts are known. */
+typedef struct pick_job {
+    const uint32_t *count;
+    const void *prefix;
+    const int64_t *rank;
+    void *out; /* prefixes or values */
+    int64_t *out_rank, total;
+    int targets, shift, width;
+} pick_job;
 
 static void add_table(const uint32_t *table, int64_t n, _Atomic uint32_t *to)
 {
@@ -94,32 +80,53 @@ static pool_fn count_task(ig_dtype dtype)
 
 ig_status cpu_kernel_rank_count(const cpu_kernel_call *c)
 {
-    rank_job j = {.x = c->at[COUNT_X],
-                  .prefix = c->at[COUNT_PREFIX],
-                  .count = c->at[COUNT_OUT],
-                  .size = call_long(c, COUNT_SIZE),
-                  .targets = call_int(c, COUNT_TARGETS),
-                  .shift = call_int(c, COUNT_SHIFT),
-                  .width = call_int(c, COUNT_WIDTH)};
+    rank_job j = {.x = cpu_call_array(c, "x"),
+                  .prefix = cpu_call_array(c, "prefix"),
+                  .count = cpu_call_array(c, "count"),
+                  .size = cpu_call_number(c, "size"),
+                  .targets = (int)cpu_call_number(c, "targets"),
+                  .shift = (int)cpu_call_number(c, "shift"),
+                  .width = (int)cpu_call_number(c, "width")};
     const int tables = j.targets > COPIES ? j.targets : COPIES;
     TRY(scratch_reserve((size_t)tables * DIGITS * sizeof(uint32_t)));
     j.pieces = (j.size + PIECE - 1) / PIECE;
-    pool_run(j.pieces * call_long(c, COUNT_ROWS), count_task(call_dtype(c)), &j);
+    pool_run(j.pieces * cpu_call_number(c, "rows"), count_task(cpu_call_dtype(c)), &j);
     return IG_OK;
+}
+
+static pick_job pick_of(const cpu_kernel_call *c)
+{
+    return (pick_job){.count = cpu_call_array(c, "count"),
+                      .prefix = cpu_call_array(c, "prefix"),
+                      .rank = cpu_call_array(c, "rank"),
+                      .total = cpu_call_number(c, "total"),
+                      .targets = (int)cpu_call_number(c, "targets"),
+                      .shift = (int)cpu_call_number(c, "shift"),
+                      .width = (int)cpu_call_number(c, "width")};
+}
+
+static bool is_narrow(const cpu_kernel_call *c)
+{
+    return c->param[cpu_call_find(c, "prefix")].dtype == IG_U32;
 }
 
 ig_status cpu_kernel_rank_pick(const cpu_kernel_call *c)
 {
-    (c->param[PICK_PREFIX].dtype == IG_U32 ? pick_32 : pick_64)(c);
+    pick_job j = pick_of(c);
+    j.out = cpu_call_array(c, "next_prefix");
+    j.out_rank = cpu_call_array(c, "next_rank");
+    (is_narrow(c) ? pick_32 : pick_64)(&j);
     return IG_OK;
 }
 
 ig_status cpu_kernel_rank_value(const cpu_kernel_call *c)
 {
-    const ig_dtype dtype = c->param[VALUE_OUT].dtype;
+    pick_job j = pick_of(c);
+    j.out = cpu_call_array(c, "y");
+    const ig_dtype dtype = c->param[cpu_call_find(c, "y")].dtype;
     const order o = dtype_is_float(dtype)                ? FLOATS
                     : dtype == IG_I32 || dtype == IG_I64 ? SIGNED
                                                          : UNSIGNED;
-    (c->param[PICK_PREFIX].dtype == IG_U32 ? value_32 : value_64)(c, o);
+    (is_narrow(c) ? value_32 : value_64)(&j, o);
     return IG_OK;
 }

@@ -30,23 +30,19 @@ typedef struct roi_job {
 
 ig_status cpu_kernel_roi_align(const cpu_kernel_call *c)
 {
-    enum { X, GEOMETRY, NUMBER, IMAGE, Y, PICK }; /* without PICK for the mean */
-    enum { BOXES, CHANNELS, HEIGHT, WIDTH, ROWS, COLUMNS };
-    const bool most = c->param[PICK].is_pointer;
-    const int size = most ? PICK + 1 : PICK;
-    roi_job j = {.x = c->at[X],
-                 .geometry = c->at[GEOMETRY],
-                 .number = c->at[NUMBER],
-                 .image = c->at[IMAGE],
-                 .y = c->at[Y],
-                 .pick = most ? c->at[PICK] : NULL,
-                 .channels = call_int(c, size + CHANNELS),
-                 .height = call_int(c, size + HEIGHT),
-                 .width = call_int(c, size + WIDTH),
-                 .rows = call_int(c, size + ROWS),
-                 .columns = call_int(c, size + COLUMNS)};
+    roi_job j = {.x = cpu_call_array(c, "x"),
+                 .geometry = cpu_call_array(c, "geometry"),
+                 .number = cpu_call_array(c, "number"),
+                 .image = cpu_call_array(c, "image"),
+                 .y = cpu_call_array(c, "y"),
+                 .pick = cpu_call_find(c, "pick") >= 0 ? cpu_call_array(c, "pick") : NULL,
+                 .channels = cpu_call_number(c, "channels"),
+                 .height = cpu_call_number(c, "height"),
+                 .width = cpu_call_number(c, "width"),
+                 .rows = cpu_call_number(c, "rows"),
+                 .columns = cpu_call_number(c, "columns")};
     TRY(scratch_reserve((size_t)j.channels * 3 * sizeof(double)));
-    pool_run(call_long(c, size + BOXES) * j.rows,
-             call_dtype(c) == IG_F32 ? row_run_f32 : row_run_f64, &j);
+    pool_run(cpu_call_number(c, "boxes") * j.rows,
+             cpu_call_dtype(c) == IG_F32 ? row_run_f32 : row_run_f64, &j);
     return IG_OK;
 }

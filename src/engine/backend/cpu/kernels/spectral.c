@@ -20,12 +20,12 @@ typedef struct run {
 
 static run run_of(const cpu_kernel_call *c)
 {
-    const bool wide = call_dtype(c) == IG_F64, z = c->complex;
+    const bool wide = cpu_call_dtype(c) == IG_F64, z = c->complex;
     return (run){c, cpu_level_now()->spectral[wide + 2 * z], wide ? sizeof(double) : sizeof(float),
                  1 + z};
 }
 
-static int64_t number_at(const run *r, int i) { return call_int(r->c, i); }
+static int64_t number_at(const run *r, int i) { return cpu_call_int(r->c, i); }
 static void *array_at(const run *r, int i, int64_t elements)
 {
     void *at = r->c->at[i];
@@ -88,12 +88,12 @@ static ig_status run_matrices(const cpu_kernel_call *c, int64_t some, pool_fn ta
 
 ig_status cpu_kernel_svd(const cpu_kernel_call *c)
 {
-    return run_matrices(c, some_of(call_int(c, 2), call_int(c, 0)), svd_task);
+    return run_matrices(c, some_of(cpu_call_int(c, 2), cpu_call_int(c, 0)), svd_task);
 }
 
 ig_status cpu_kernel_eigh(const cpu_kernel_call *c)
 {
-    return run_matrices(c, some_of(call_int(c, 1), call_int(c, 0)), eigh_task);
+    return run_matrices(c, some_of(cpu_call_int(c, 1), cpu_call_int(c, 0)), eigh_task);
 }
 
 ig_status cpu_kernel_eig(const cpu_kernel_call *c) { return run_matrices(c, 1, eig_task); }
@@ -117,8 +117,8 @@ static void run_tridiagonal(void *context, int64_t i, int worker)
 ig_status cpu_kernel_tridiagonal(const cpu_kernel_call *c)
 {
     const run r = run_of(c);
-    const int rounds = call_int(c, 0), count = call_int(c, 1), m = call_int(c, 2);
-    const int columns = call_int(c, 3), chunks = (int)ceil_div(m, PANEL_CHUNK);
+    const int rounds = cpu_call_int(c, 0), count = cpu_call_int(c, 1), m = cpu_call_int(c, 2);
+    const int columns = cpu_call_int(c, 3), chunks = (int)ceil_div(m, PANEL_CHUNK);
     const int64_t room = 3 * (int64_t)m + 2 * columns + 2 * chunks;
     for (int64_t b = 0; b < count; b++) {
         tridiagonal_tasks t = {.x = {.m = m,
@@ -163,8 +163,8 @@ static int round_size(const bidiagonal_call *x, int round)
 ig_status cpu_kernel_bidiagonal(const cpu_kernel_call *c)
 {
     const run r = run_of(c);
-    const int rounds = call_int(c, 0), count = call_int(c, 1), m = call_int(c, 2);
-    const int n = call_int(c, 3), columns = call_int(c, 4);
+    const int rounds = cpu_call_int(c, 0), count = cpu_call_int(c, 1), m = cpu_call_int(c, 2);
+    const int n = cpu_call_int(c, 3), columns = cpu_call_int(c, 4);
     const int64_t room = 2 * (int64_t)m + 2 * columns + ceil_div(m, PANEL_CHUNK);
     for (int64_t b = 0; b < count; b++) {
         bidiagonal_tasks t = {.x = {.m = m,
@@ -214,8 +214,8 @@ static void run_divide(void *context, int64_t i, int worker)
 
 ig_status cpu_kernel_divide(const cpu_kernel_call *c)
 {
-    const int count = call_int(c, 1);
-    divide_tasks t = {.r = run_of(c), .run = run_of(c).level->divide, .half = call_int(c, 2)};
+    const int count = cpu_call_int(c, 1);
+    divide_tasks t = {.r = run_of(c), .run = run_of(c).level->divide, .half = cpu_call_int(c, 2)};
     for (t.round = 0; t.round < DIVIDE_ROUNDS; t.round++) {
         t.pieces = t.round ? (int)ceil_div(2 * t.half, DIVIDE_PIECE) : 1;
         pool_run((int64_t)count * t.pieces, run_divide, &t);
@@ -250,11 +250,11 @@ static void run_divide_svd(void *context, int64_t i, int worker)
 
 ig_status cpu_kernel_divide_svd(const cpu_kernel_call *c)
 {
-    const int count = call_int(c, 1);
+    const int count = cpu_call_int(c, 1);
     divide_svd_tasks t = {.r = run_of(c),
                           .run = run_of(c).level->divide_svd,
-                          .half = call_int(c, 2),
-                          .left = call_int(c, 3)};
+                          .half = cpu_call_int(c, 2),
+                          .left = cpu_call_int(c, 3)};
     for (t.round = 0; t.round < DIVIDE_ROUNDS; t.round++) {
         t.pieces = t.round ? (int)ceil_div(2 * t.half, DIVIDE_PIECE) : 1;
         pool_run((int64_t)count * t.pieces, run_divide_svd, &t);
