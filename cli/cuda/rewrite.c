@@ -144,11 +144,43 @@ static bool is_device_only(const declaration *d)
     return d->flags & IS_DEVICE && !(d->flags & (IS_HOST | IS_GLOBAL)) && d->params >= 0;
 }
 
-/* Removes the body of a function that the host cannot call. */
-static void trap(rewriter *r, const declaration *d)
+static bool is_constructor(const cuda_list *s, const declaration *d)
 {
-    str_puts(rewrite_edit_add(r, r->s->at[d->body].at, r->s->at[d->end].end),
-             "{ __builtin_trap(); }");
+    for (int k = d->first; k < d->name; k++)
+        if (!(name_flags(&s->at[k]) & QUALIFIERS) &&
+            !token_in(&s->at[k], "constexpr explicit inline __forceinline__ __noinline__"))
+            return false;
+    return d->name >= d->first && d->params == d->name + 1;
+}
+
+/* True for a constexpr constructor that calls no function, which may be one of the device. */
+static bool is_host_code(const cuda_list *s, const declaration *d)
+{
+    const cuda_token *t = s->at;
+    int depth = 0; /* 0: the names of members in the initializer list */
+    for (int k = t[d->params].pair + 1; k < d->end; k++) {
+        if (t[k].kind == TOKEN_LPAREN || t[k].kind == TOKEN_LBRACE)
+            depth++;
+        else if (t[k].kind == TOKEN_RPAREN || t[k].kind == TOKEN_RBRACE)
+            depth--;
+        else if (depth && t[k].kind == TOKEN_NAME && !t[k].keyword && t[k + 1].kind == TOKEN_LPAREN)
+            return false;
+    }
+    return d->flags & IS_CONSTEXPR;
+}
+
+/* Removes the body of a function that the host cannot call. It constructs its copies of device variables, so a
+ * constructor does nothing instead, or is only declared if it has initializers. */
+static void remove_body(rewriter *r, const declaration *d)
+{
+    const cuda_list *s = r->s;
+    if (!is_constructor(s, d))
+        str_puts(rewrite_edit_add(r, s->at[d->body].at, s->at[d->end].end),
+                 "{ __builtin_trap(); }");
+    else if (!is_host_code(s, d))
+        str_puts(
+            rewrite_edit_add(r, s->at[d->colon >= 0 ? d->colon : d->body].at, s->at[d->end].end),
+            d->colon >= 0 ? ";" : "{}");
 }
 
 static void rewrite_declaration(rewriter *r, const declaration *d)
@@ -164,7 +196,7 @@ static void rewrite_declaration(rewriter *r, const declaration *d)
         stub_kernel(r, d);
     } else if (is_device_only(d) && r->directive) {
         if (d->body >= 0)
-            trap(r, d);
+            remove_body(r, d);
     } else if (is_device_only(d)) {
         rewrite_edit_add(r, t[d->begin].at, t[d->end].end);
     } else if (d->params < 0 && d->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED) &&
@@ -189,7 +221,7 @@ static void rewrite_members(rewriter *r, int brace)
         if (d.flags & IS_CLASS && d.params < 0 && d.body >= 0)
             rewrite_members(r, d.body);
         else if (is_device_only(&d) && d.body >= 0)
-            trap(r, &d);
+            remove_body(r, &d);
         else
             rewrite_code(r, d.begin, d.end + 1, NULL);
         i = d.end + 1;
