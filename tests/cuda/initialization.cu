@@ -1,7 +1,7 @@
 // Initialization of objects by C++'s rules. Each case runs on the device and, compiled by the host's compiler, on
 // the host; the values are the same.
 /* expect:
-62 cases, 0 differ
+66 cases, 0 differ
 */
 #include <cstdio>
 #include <cstring>
@@ -61,6 +61,24 @@ struct Delegates {
 struct Inherits : One {
     using One::One;
     int z = 12;
+};
+struct InheritsValue : One {
+    using One::One;
+    int z = v + 1;
+};
+struct Scaled {
+    int v;
+    constexpr HD Scaled(int a = 6) : v(a * 2) {}
+};
+struct ScaledPair {
+    Scaled a, b;
+    int c = 4;
+};
+struct ScaledMembers {
+    Scaled s = 3, t[2] = {1, 2};
+    ScaledPair p = {5};
+    HD ScaledMembers() {}
+    HD ScaledMembers(int x) : s{x}, t{x} {}
 };
 struct TwoBases : Holds, Values {
     One last{5};
@@ -240,9 +258,13 @@ HD int sum_values(Values v) { return v.n + int(v.g * 2) + v.s[1]; }
     X(Explicit e(2.5f); o(e.n); Explicit f(3); o(f.n); Explicit g = 4; o(g.n)) \
     X(HoldsOptional h; o(h.o[2].a); o(h.o[2].b); o(h.p.a); o(h.p.b)) \
     X(const Holds h; o(h.a.v); const Values v[2]; o(v[1].n); static const Plain t[2] = {{1, 2}, {3, 4}}; o(t[1].b)) \
+    X(InheritsValue i(3); o(i.v); o(i.z); InheritsValue j; o(j.z)) \
+    X(Scaled s[3] = {1, 2}; Scaled t[2][2] = {3, 4, 5}; for (auto &e : s) o(e.v); for (auto &r : t) o(r[0].v + 100 * r[1].v)) \
+    X(ScaledPair p = {1, 2}; ScaledPair q[2] = {{1}, {2, Scaled(3), 9}}; o(p.b.v); o(p.c); o(q[0].b.v); o(q[1].b.v + q[1].c)) \
+    X(ScaledMembers m; ScaledMembers n(7); o(m.s.v); o(m.t[1].v); o(m.p.a.v + m.p.b.v); o(n.s.v); o(n.t[0].v); o(n.t[1].v)) \
     X(o(sizeof("hello")); o(sizeof "ab\0c"); const char s[] = "xyz"; o(sizeof s); o("abc"[1]))
 
-enum { N = 62 };
+enum { N = 66 };
 
 #define BODY(...) \
     { \

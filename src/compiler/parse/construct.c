@@ -154,7 +154,7 @@ static kernel_expr *construct_at(parser *p, kernel_expr *to, kernel_place place,
         /* A base's constructor: the other members have their default values. */
         const kernel_type *base = f->used->parameters[0].type->of->plain;
         function_decl *others = implicit_constructor(p, type, base);
-        return expr_comma(p, call_method(p, to, others, place, NULL, 0), e);
+        return expr_comma(p, e, call_method(p, to, others, place, NULL, 0));
     }
     return e;
 }

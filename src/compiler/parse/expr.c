@@ -392,6 +392,14 @@ static kernel_expr *parse_keyword(parser *p)
     parser_fail(p, place, "expected an expression, found %s", token_text(p, p->t));
 }
 
+const kernel_string *parse_string(parser *p)
+{
+    if (p->t->type != LITERAL_CHAR)
+        parser_fail_do(p, p->t->place, "remove the prefix",
+                       "strings of wide characters are not supported");
+    return (p->t++)->as.string;
+}
+
 static kernel_expr *parse_primary(parser *p)
 {
     switch (p->t->kind) {
@@ -402,7 +410,7 @@ static kernel_expr *parse_primary(parser *p)
         kernel_expr *e = expr_new(
             p, EXPR_STRING, p->t->place,
             type_pointer(p->types, type_qualify(p->types, type_word_of(p, WORD_CHAR), TYPE_CONST)));
-        e->as.text = (p->t++)->as.string;
+        e->as.text = parse_string(p);
         return e;
     }
     case TOKEN_LPAREN:

@@ -118,6 +118,12 @@ static kernel_expr *string_list(parser *p, const kernel_type **type, const kerne
     return list;
 }
 
+/* True if braces are arguments of a constructor, not members. */
+static bool is_constructed(parser *p, const kernel_type *t)
+{
+    return constructors_of(p, t) || (t->record->syntax && t->record->syntax->has_hidden);
+}
+
 /* A value of `type`, with or without its own braces. */
 static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr **pending)
 {
@@ -140,15 +146,13 @@ static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr *
         *pending = NULL;
         return fold_all(p, expr_convert(p, e, type, "an initializer"));
     }
+    if (type->kind == TYPE_STRUCT && is_constructed(p, type)) {
+        *pending = NULL;
+        return construct(p, type, e->place, &e, 1);
+    }
     if (parts_of(type)) /* braces were left out: {1, 2, 3, 4} of int[2][2] */
         return fill(p, type, false, pending);
     return expr_convert(p, e, type, "an initializer");
-}
-
-/* True if braces are arguments of a constructor, not members. */
-static bool is_constructed(parser *p, const kernel_type *t)
-{
-    return constructors_of(p, t) || (t->record->syntax && t->record->syntax->has_hidden);
 }
 
 kernel_expr *parse_braces(parser *p, const kernel_type **type)
@@ -237,8 +241,8 @@ kernel_expr *parse_init(parser *p, const kernel_type **type, const char *what)
         (*type)->kind != TYPE_REFERENCE)
         return parse_parentheses(p, *type, what);
     if (assigned && at(p, TOKEN_STRING) && (*type)->kind == TYPE_ARRAY && (*type)->of->size == 1) {
-        const kernel_token *t = p->t++;
-        return string_list(p, type, t->as.string, t->place);
+        const kernel_place place = p->t->place;
+        return string_list(p, type, parse_string(p), place);
     }
     kernel_expr *e = parse_assignment(p);
     if ((*type)->kind == TYPE_ARRAY)

@@ -601,8 +601,9 @@ bool evaluate_initial(parser *p, kernel_expr *e, kernel_var *v);
 kernel_expr *parse_expression(parser *p); /* with commas */
 /* The same inside brackets, where ">" is an operator, up to after the closing one. */
 kernel_expr *parse_inside(parser *p, kernel_token_kind close, const char *where);
-kernel_expr *parse_assignment(parser *p); /* without */
-kernel_expr *parse_unary(parser *p);      /* without binary operators */
+kernel_expr *parse_assignment(parser *p);     /* without */
+const kernel_string *parse_string(parser *p); /* of chars; others are refused */
+kernel_expr *parse_unary(parser *p);          /* without binary operators */
 /* For any infix operator, including the comma. */
 kernel_expr *expr_infix(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b);
 kernel_expr *parse_constant(parser *p);                   /* without assignments; folded */
