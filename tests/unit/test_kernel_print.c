@@ -277,6 +277,24 @@ static const struct {
      "x[threadIdx.x] = s; }",
      LOCK_STEP("2:18")},
     {"opencl",
+     "__global__ void k(int *x) { __shared__ int s[32]; int t = threadIdx.x; s[t] = x[t];\n"
+     "x[t] = s[t < 16 ? t + 16 : t - 16]; }",
+     LOCK_STEP("2:9")},
+    {"opencl",
+     "__global__ void k(int *x) { __shared__ int s[32]; int t = threadIdx.x; s[t] = x[t];\n"
+     "x[t] = s[max(t - 1, 0)] + s[min(t + 1, 31)]; }",
+     LOCK_STEP("2:9")},
+    {"opencl",
+     "__device__ volatile int n; __global__ void k(int *x) { int v;\n"
+     "do { v = n; } while (v == 0); x[0] = v; }",
+     "k.cu:2:10: error: 'k' waits in a loop for another block, which plain OpenCL may not run at "
+     "the same time [IG-WAIT]"},
+    {"opencl",
+     "__device__ int n; __global__ void k(int *x) { for (;;) { int v = atomicAdd(&n, 0);\n"
+     "if (v > 3) break; } x[0] = 1; }",
+     "k.cu:1:66: error: 'k' waits in a loop for another block, which plain OpenCL may not run at "
+     "the same time [IG-WAIT]"},
+    {"opencl",
      "__global__ void k(int *x) { int t = threadIdx.x; if (t < 9) { __syncthreads(); x[0] = 1;\n"
      "__syncthreads(); } else __syncthreads(); }",
      "k.cu:1:50: error: a branch with a barrier that only some threads take [IG-BARRIER]"},

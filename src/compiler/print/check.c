@@ -243,12 +243,46 @@ static void note_read(printer *p, const kernel_expr *e, void *context)
         w->reads = e;
 }
 
+/* A read whose value the loop assigns to the variable that its condition uses. */
+static void note_assigned(printer *p, const kernel_expr *e, void *context)
+{
+    waiting *w = context;
+    if (e->kind == EXPR_ASSIGN && e->a->kind == EXPR_VAR && e->a->as.var == w->var)
+        print_walk_expr(p, e->b, note_read, w);
+}
+
+static void note_declared(printer *p, const kernel_stmt *s, waiting *w)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STMT_DECLARE && s->var == w->var && s->value)
+            print_walk_expr(p, s->value, note_read, w);
+        note_declared(p, s->body, w);
+        note_declared(p, s->otherwise, w);
+    }
+}
+
+static void note_variable(printer *p, const kernel_expr *e, void *context)
+{
+    waiting *w = context;
+    w->var = e->kind == EXPR_VAR && e->as.var->storage == STORE_LOCAL ? e->as.var : NULL;
+    if (!w->var)
+        return;
+    print_walk(p, w->loop, note_assigned, w);
+    note_declared(p, w->loop->body, w);
+}
+
+static void note_condition(printer *p, const kernel_expr *e, waiting *w)
+{
+    print_walk_expr(p, e, note_read, w);
+    print_walk_expr(p, e, note_variable, w);
+}
+
 /* Conditions that leave the loop. */
 static void find_exits(printer *p, const kernel_stmt *s, waiting *w)
 {
     for (; s; s = s->next)
         if (s->kind == STMT_IF && s->body && s->body->kind == STMT_BREAK)
-            print_walk_expr(p, s->value, note_read, w);
+            note_condition(p, s->value, w);
 }
 
 static void check_waits(printer *p, const kernel_stmt *s)
@@ -264,7 +298,7 @@ static void check_waits(printer *p, const kernel_stmt *s)
         print_walk(p, &alone, note_effect, &w);
         if (w.writes)
             continue;
-        print_walk_expr(p, s->value, note_read, &w);
+        note_condition(p, s->value, &w);
         find_exits(p, s->body, &w);
         if (w.reads)
             print_refuse(

@@ -15,19 +15,17 @@
  * value up to the end of the branch or loop that assigns it. */
 #include <string.h>
 
+#include "compiler/print/linear.h"
 #include "compiler/print/parts.h"
 
 enum {
-    TERMS = 8,
     ACCESSES_MOST = 256,
     VARS_MOST = 256,
     CALLS_MOST = 16,
     GUARDS_MOST = 32,
     STEPS_MOST = 200000,
     ROUNDS_MOST = 40,
-    WARP = 32,
-    HALF_BLOCK = 512,
-    THREADS = 2 * WARP /* values of threadIdx.x that are examined */
+    HALF_BLOCK = 512
 };
 
 /* The call through which a function is walked: its parameters are the caller's arguments. */
@@ -36,21 +34,6 @@ typedef struct frame {
     const kernel_expr *call;
     const struct frame *caller;
 } frame;
-
-/* A term with one value at one point of the walk: a version of a variable (each assignment begins a new one),
- * an expression of one call that is not a sum, or threadIdx.x. */
-typedef struct term {
-    const void *of;
-    int64_t version, factor;
-} term;
-
-/* A value for each thread, plus a sum of terms. An address is in bytes. */
-typedef struct linear {
-    bool known;
-    int n;
-    term terms[TERMS];
-    int64_t at[THREADS];
-} linear;
 
 /* The threads that reach a point, if known. A superset: some may not, depending on values. */
 typedef struct range {
@@ -91,109 +74,6 @@ typedef struct walk {
     uint32_t steps;
     bool found;
 } walk;
-
-/* ---- sums ------------------------------------------------------------------------------------- */
-
-static linear of_constant(int64_t x)
-{
-    linear r = {.known = true};
-    for (int t = 0; t < THREADS; t++)
-        r.at[t] = x;
-    return r;
-}
-
-static linear of_term(const void *of, int64_t v)
-{
-    return (linear){.known = true, .n = 1, .terms = {{of, v, 1}}};
-}
-
-/* threadIdx.x, or the lane */
-static linear of_thread(int threads)
-{
-    linear r = {.known = true};
-    for (int t = 0; t < THREADS; t++)
-        r.at[t] = t % threads;
-    return r;
-}
-
-static linear add(linear a, const linear *b, int64_t factor)
-{
-    a.known = a.known && b->known;
-    for (int t = 0; t < THREADS; t++)
-        a.at[t] += factor * b->at[t];
-    for (int i = 0; i < b->n && a.known; i++) {
-        const term *t = &b->terms[i];
-        int k = 0;
-        while (k < a.n && (a.terms[k].of != t->of || a.terms[k].version != t->version))
-            k++;
-        if (k == TERMS)
-            return (linear){0};
-        if (k == a.n)
-            a.terms[a.n++] = (term){t->of, t->version, 0};
-        a.terms[k].factor += factor * t->factor;
-        if (!a.terms[k].factor)
-            a.terms[k] = a.terms[--a.n];
-    }
-    return a;
-}
-
-static linear scaled(const linear *a, int64_t factor)
-{
-    if (factor > INT32_MAX || factor < INT32_MIN)
-        return (linear){0};
-    return add(of_constant(0), a, factor);
-}
-
-/* The increment from each thread to the next if it is constant, else 0. */
-static int64_t slope_of(const linear *a)
-{
-    const int64_t slope = a->at[1] - a->at[0];
-    for (int t = 2; t < THREADS; t++)
-        if (a->at[t] - a->at[t - 1] != slope)
-            return 0;
-    return slope;
-}
-
-static bool is_one(const linear *a)
-{
-    for (int t = 1; t < THREADS; t++)
-        if (a->at[t] != a->at[0])
-            return false;
-    return true;
-}
-
-/* a op b for one thread; false: unknown. */
-static bool compute(kernel_operator op, int64_t a, int64_t b, int64_t *out)
-{
-    const bool small = a >= 0 && a <= INT32_MAX && b >= 0 && b <= INT32_MAX;
-    switch (op) {
-    case OP_AND: *out = a & b; break;
-    case OP_OR: *out = a | b; break;
-    case OP_XOR: *out = a ^ b; break;
-    case OP_MUL: *out = a * b; break;
-    case OP_SHL: *out = b < 31 ? a << b : 0; break;
-    case OP_SHR: *out = b < 31 ? a >> b : 0; break;
-    case OP_DIV: *out = b ? a / b : 0; break;
-    case OP_REM: *out = b ? a % b : 0; break;
-    case OP_EQ: *out = a == b; return true;
-    case OP_NE: *out = a != b; return true;
-    case OP_LT: *out = a < b; return true;
-    case OP_LE: *out = a <= b; return true;
-    case OP_GT: *out = a > b; return true;
-    case OP_GE: *out = a >= b; return true;
-    default: return false;
-    }
-    return small && ((op != OP_DIV && op != OP_REM) || b);
-}
-
-/* Applies an operation to values that are known for each thread. */
-static linear by_threads(kernel_operator op, const linear *a, const linear *b)
-{
-    linear r = {.known = a->known && b->known && !a->n && !b->n};
-    for (int t = 0; t < THREADS && r.known; t++)
-        r.known = compute(op, a->at[t], b->at[t], &r.at[t]);
-    return r;
-}
 
 /* ---- expressions ------------------------------------------------------------------------------ */
 
@@ -251,7 +131,7 @@ static linear value_of(walk *w, const frame *at, const kernel_var *v, const kern
             return (linear){0};
         if (v->storage == STORE_PARAMETER) {
             *root = v;
-            return of_constant(0);
+            return linear_constant(0);
         }
     }
     const kernel_stmt *d =
@@ -263,7 +143,7 @@ static linear value_of(walk *w, const frame *at, const kernel_var *v, const kern
             return known;
     }
     const version *known = version_of(w, v);
-    return known && !v->addressed ? of_term(v, known->version) : (linear){0};
+    return known && !v->addressed ? linear_term(v, known->version) : (linear){0};
 }
 
 static linear binary_of(walk *w, const frame *at, const kernel_expr *e)
@@ -271,16 +151,16 @@ static linear binary_of(walk *w, const frame *at, const kernel_expr *e)
     const kernel_var *none = NULL;
     const linear a = sum_of(w, at, e->a, &none), b = sum_of(w, at, e->b, &none);
     w->p->at = at->f;
-    const linear r = by_threads(e->op, &a, &b);
+    const linear r = linear_by_threads(e->op, &a, &b);
     if (r.known || !a.known || !b.known)
-        return r.known || !is_lane(w->p, e) ? r : of_thread(WARP);
-    if (e->op == OP_MUL && !b.n && is_one(&b))
-        return scaled(&a, b.at[0]);
-    if (e->op == OP_MUL && !a.n && is_one(&a))
-        return scaled(&b, a.at[0]);
-    if (e->op == OP_SHL && !b.n && is_one(&b) && b.at[0] >= 0 && b.at[0] < 31)
-        return scaled(&a, (int64_t)1 << b.at[0]);
-    return is_lane(w->p, e) ? of_thread(WARP) : (linear){0};
+        return r.known || !is_lane(w->p, e) ? r : linear_thread(WARP);
+    if (e->op == OP_MUL && !b.n && linear_is_one(&b))
+        return linear_scaled(&a, b.at[0]);
+    if (e->op == OP_MUL && !a.n && linear_is_one(&a))
+        return linear_scaled(&b, a.at[0]);
+    if (e->op == OP_SHL && !b.n && linear_is_one(&b) && b.at[0] >= 0 && b.at[0] < 31)
+        return linear_scaled(&a, (int64_t)1 << b.at[0]);
+    return is_lane(w->p, e) ? linear_thread(WARP) : (linear){0};
 }
 
 /* True if its value is constant throughout the kernel and does not contain threadIdx.x. */
@@ -314,7 +194,7 @@ static linear sum_of(walk *w, const frame *at, const kernel_expr *e, const kerne
 {
     const linear sum = sum_inside(w, at, e, root);
     if (!sum.known && type_is_integer(e->type) && is_fixed(w, at, e))
-        return of_term(e, (int64_t)(intptr_t)at->call);
+        return linear_term(e, (int64_t)(intptr_t)at->call);
     return sum;
 }
 
@@ -330,7 +210,7 @@ static linear variable_of(walk *w, const frame *at, const kernel_expr *e, const 
     const kernel_stmt *d = v->assigned ? NULL : declaration_of(at->f->f->body, v);
     const version *one = print_varies(w->p, d && d->value ? d->value : e) ? NULL : version_of(w, v);
     *root = one ? v : NULL;
-    return one ? of_term(v, one->version) : known;
+    return one ? linear_term(v, one->version) : known;
 }
 
 /* The address of a place in shared or global memory. */
@@ -338,14 +218,31 @@ static linear place_of(walk *w, const frame *at, const kernel_expr *e, const ker
 {
     if (e->kind == EXPR_MEMBER) {
         const linear a = place_of(w, at, e->a, root),
-                     offset = of_constant((int64_t)e->as.member->offset);
-        return add(a, &offset, 1);
+                     offset = linear_constant((int64_t)e->as.member->offset);
+        return linear_add(a, &offset, 1);
     }
     if (e->kind == EXPR_VAR && e->as.var->storage > STORE_LOCAL) {
         *root = e->as.var;
-        return of_constant(0);
+        return linear_constant(0);
     }
     return e->kind == EXPR_DEREF ? sum_of(w, at, e->a, root) : (linear){0};
+}
+
+static linear choice_of(walk *w, const frame *at, const kernel_expr *e, const kernel_var **root)
+{
+    const kernel_var *none = NULL, *other = NULL;
+    const linear c = sum_of(w, at, e->a, &none), a = sum_of(w, at, e->b, root),
+                 b = sum_of(w, at, e->c, &other);
+    return *root == other ? linear_choose(&c, &a, &b) : (linear){0};
+}
+
+/* min and max of integers */
+static linear extreme_of(walk *w, const frame *at, const kernel_expr *e)
+{
+    const kernel_var *none = NULL;
+    const linear a = sum_of(w, at, e->args[0], &none), b = sum_of(w, at, e->args[1], &none);
+    const linear less = linear_by_threads(OP_LT, &a, &b);
+    return e->builtin == BUILTIN_MIN ? linear_choose(&less, &a, &b) : linear_choose(&less, &b, &a);
 }
 
 static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const kernel_var **root)
@@ -354,15 +251,15 @@ static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const k
         return (linear){0};
     switch (e->kind) {
     case EXPR_CONST:
-        return type_is_integer(e->type) ? of_constant((int64_t)e->value.integer) : (linear){0};
+        return type_is_integer(e->type) ? linear_constant((int64_t)e->value.integer) : (linear){0};
     case EXPR_INDEX:
         return e->base == INDEX_THREAD && e->axis == 0
-                   ? of_thread(THREADS)
-                   : of_term(&print_index_names[e->base], e->axis);
+                   ? linear_thread(THREADS)
+                   : linear_term(&print_index_names[e->base], e->axis);
     case EXPR_CAST:
         if (e->type->kind == TYPE_BOOL && type_is_integer(e->a->type)) {
-            const linear a = sum_of(w, at, e->a, root), zero = of_constant(0);
-            return by_threads(OP_NE, &a, &zero);
+            const linear a = sum_of(w, at, e->a, root), zero = linear_constant(0);
+            return linear_by_threads(OP_NE, &a, &zero);
         }
         if ((type_is_integer(e->type) && type_is_integer(e->a->type) && e->type->size >= 4) ||
             (type_is_pointer(e->type) && type_is_pointer(e->a->type)))
@@ -373,7 +270,7 @@ static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const k
     case EXPR_ADDRESS: return place_of(w, at, e->a, root);
     case EXPR_UNARY: {
         const linear a = e->op == OP_NEGATE ? sum_of(w, at, e->a, root) : (linear){0};
-        return scaled(&a, -1);
+        return linear_scaled(&a, -1);
     }
     case EXPR_BINARY: {
         if (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_OFFSET)
@@ -381,7 +278,12 @@ static linear sum_inside(walk *w, const frame *at, const kernel_expr *e, const k
         const kernel_var *none = NULL;
         const linear a = sum_of(w, at, e->a, root), b = sum_of(w, at, e->b, &none);
         const int64_t size = e->op == OP_OFFSET ? (int64_t)e->type->of->size : 1;
-        return add(a, &b, e->op == OP_SUB ? -1 : size);
+        return linear_add(a, &b, e->op == OP_SUB ? -1 : size);
+    }
+    case EXPR_CHOOSE: return choice_of(w, at, e, root);
+    case EXPR_BUILTIN: {
+        const bool extreme = e->builtin == BUILTIN_MIN || e->builtin == BUILTIN_MAX;
+        return extreme && type_is_integer(e->type) ? extreme_of(w, at, e) : (linear){0};
     }
     default: return (linear){0};
     }
@@ -429,11 +331,11 @@ static range threads_of(walk *w, const kernel_expr *e)
     if (e->kind != EXPR_BINARY || e->op < OP_LT || e->op > OP_GE)
         return (range){0};
     const linear a = sum_of(w, w->at, e->a, &none), b = sum_of(w, w->at, e->b, &none);
-    const linear d = add(b, &a, -1);
-    const int64_t slope = slope_of(&d);
+    const linear d = linear_add(b, &a, -1);
+    const int64_t slope = linear_slope(&d);
     /* A small constant may leave out threads: t < 16, where t counts the threads of a block. */
     const linear *bound = !b.n ? &b : &a;
-    if (!bound->n && is_one(bound) && bound->at[0] <= HALF_BLOCK)
+    if (!bound->n && linear_is_one(bound) && bound->at[0] <= HALF_BLOCK)
         return (range){0};
     return d.known && (slope == 1 || slope == -1) ? all_threads(false) : (range){0};
 }
@@ -469,7 +371,7 @@ static void refuse(walk *w, const access *load, const access *store)
 /* True if the difference is a variable that is halved or doubled during the walk. */
 static bool is_tree(walk *w, const linear *d)
 {
-    if (d->n != 1 || !is_one(d) || d->at[0])
+    if (d->n != 1 || !linear_is_one(d) || d->at[0])
         return false;
     for (int i = 0; i < w->n_versions; i++)
         if (w->versions[i].var == d->terms[0].of)
@@ -497,8 +399,8 @@ static bool exchanges_reversed(const access *load, const access *store, const li
     if (d->n != 1 || d->terms[0].of != &print_index_names[INDEX_BLOCK_DIM] || d->terms[0].version)
         return false;
     access moved = *load;
-    const linear by = of_constant(WARP * d->terms[0].factor);
-    moved.at = add(moved.at, &by, 1);
+    const linear by = linear_constant(WARP * d->terms[0].factor);
+    moved.at = linear_add(moved.at, &by, 1);
     return exchanges(&moved, store, WARP);
 }
 
@@ -508,19 +410,19 @@ static void compare(walk *w, const access *load, const access *store, bool store
     const int64_t size = load->bytes;
     if (store->root != load->root || store->bytes != load->bytes || !size)
         return;
-    const linear d = add(load->at, &store->at, -1);
-    const bool same = !d.n && is_one(&d) && !d.at[0];
+    const linear d = linear_add(load->at, &store->at, -1);
+    const bool same = !d.n && linear_is_one(&d) && !d.at[0];
     if (!d.known)
         return;
-    if (store->is_volatile && load->is_volatile && stored_first && !same && !is_one(&load->at) &&
-        !is_one(&store->at)) {
+    if (store->is_volatile && load->is_volatile && stored_first && !same &&
+        !linear_is_one(&load->at) && !linear_is_one(&store->at)) {
         refuse(w, load, store);
         return;
     }
     if (!store->who.known || !load->who.known)
         return;
-    const bool tree = stored_first && slope_of(&load->at) == size && slope_of(&store->at) == size &&
-                      is_tree(w, &d);
+    const bool tree = stored_first && linear_slope(&load->at) == size &&
+                      linear_slope(&store->at) == size && is_tree(w, &d);
     if (tree || (d.n ? exchanges_reversed(load, store, &d) : exchanges(load, store, THREADS)))
         refuse(w, load, store);
 }
@@ -589,10 +491,10 @@ static linear value_after(walk *w, const kernel_expr *e, const kernel_var **root
     const kernel_var *none = NULL;
     const linear a = value_of(w, w->at, e->a->as.var, root), b = sum_of(w, w->at, e->b, &none);
     switch (e->op) {
-    case OP_ADD: return add(a, &b, 1);
-    case OP_SUB: return add(a, &b, -1);
-    case OP_OFFSET: return add(a, &b, (int64_t)e->a->type->of->size);
-    default: return by_threads(e->op, &a, &b);
+    case OP_ADD: return linear_add(a, &b, 1);
+    case OP_SUB: return linear_add(a, &b, -1);
+    case OP_OFFSET: return linear_add(a, &b, (int64_t)e->a->type->of->size);
+    default: return linear_by_threads(e->op, &a, &b);
     }
 }
 
