@@ -280,6 +280,33 @@ def hdf5():
             check(f"hdf5 refuses {name}", why in str(error), str(error))
 
 
+def hdf5_damaged():
+    """Damage that crashes libhdf5, and other damage, is an error with a message, or is read."""
+    try:
+        import h5py
+    except ImportError:
+        return skip("hdf5 damaged", "h5py is not installed")
+    with h5py.File(path("whole.h5"), "w", libver=("earliest", "v108")) as file:
+        file.create_dataset("x", data=np.arange(600.0).reshape(30, 20), chunks=(7, 6), compression="gzip")
+    with open(path("whole.h5"), "rb") as file:
+        whole = file.read()
+    heap = whole.index(b"TREE") - 8  # the address of the root's names: libhdf5 1.10 follows it to a null pointer
+    for at in [heap, *range(8, 1600, 40)]:
+        with open(path("damaged.h5"), "wb") as file:
+            file.write(whole[:at] + b"\xff" * 8 + whole[at + 8:])
+        p = subprocess.run([COMMAND, "eval", 'load("damaged.h5/x")'], capture_output=True, text=True, cwd=FOLDER.name)
+        if at == heap and "not installed" in p.stderr:
+            return skip("hdf5 damaged", "libhdf5 is not installed")
+        check(f"hdf5 damaged at {at}", p.returncode == 0 or p.returncode == 5 and "damaged.h5" in p.stderr or
+              p.returncode == 4 and "not numbers" in p.stderr, (p.returncode, p.stderr))
+        if at == heap:
+            check("hdf5 damaged: the child crashes or fails", p.returncode == 5, p.returncode)
+    with h5py.File(path("enum.h5"), "w") as file:
+        file["x"] = np.array([0, 2], "i1").astype(h5py.enum_dtype({"RED": 0, "BLUE": 2}, basetype="i1"))
+    p = subprocess.run([COMMAND, "eval", 'load("enum.h5")'], capture_output=True, text=True, cwd=FOLDER.name)
+    check("hdf5: an enum is not a bool", p.returncode == 4 and "not numbers" in p.stderr, p.stderr)
+
+
 def hdf5_written():
     """load and save of the command against h5py."""
     try:
@@ -503,6 +530,7 @@ def main():
     named_axes()
     bfloat16()
     hdf5()
+    hdf5_damaged()
     hdf5_written()
     options_of_save()
     servers()
