@@ -319,15 +319,32 @@ static PyObject *array_str(PyObject *self)
     return result;
 }
 
+/* Clears the error of an array without elements: in functions of vmap and jit. */
+static bool clear_placeholder_error(void)
+{
+    PyObject *type = NULL, *value = NULL, *trace = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = value ? PyObject_Str(value) : NULL;
+    const char *bytes = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    const bool cleared = bytes && strstr(bytes, "an array that this needs has no elements");
+    Py_XDECREF(text);
+    if (!cleared) {
+        PyErr_Restore(type, value, trace);
+        return false;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return true;
+}
+
 /* Array([1., 2.], dtype=float32, device='cpu'); the shape if it cannot be seen. */
 static PyObject *array_repr(PyObject *self)
 {
     ig_array *x = array_of(self);
     PyObject *text = array_str(self);
-    if (!text && PyErr_ExceptionMatches(PyExc_ValueError)) { /* a placeholder has no elements */
-        PyErr_Clear();
+    if (!text && clear_placeholder_error())
         text = PyUnicode_FromString("...");
-    }
     PyObject *lines = text ? PyUnicode_FromString("\n") : NULL;
     PyObject *indent = lines ? PyUnicode_FromString("\n      ") : NULL;
     PyObject *inner = indent ? PyUnicode_Replace(text, lines, indent, -1) : NULL;

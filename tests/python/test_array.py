@@ -83,6 +83,10 @@ def habits():
     same("flatten", x.flatten(), n.flatten())
     check("str", str(ig.asarray([[1, 2], [3, 4.5]])) == str(np.array([[1, 2], [3, 4.5]], "f4")))
     check("repr", repr(ig.arange(2)) == "Array([0 1], dtype=int64, device='cpu')")
+    raises("repr of a failed evaluation", ValueError, lambda: repr(ig.arange(3) // ig.zeros(3, dtype="int64")), "divided by 0")
+    seen = []
+    ig.vmap(lambda v: (seen.append(repr(v)), v)[1])(ig.ones((2, 3)))
+    check("repr of a placeholder", seen == ["Array(..., dtype=float32, device='cpu')"], seen)
     check("format", f"{ig.asarray(1.5):.3f}" == "1.500")
     check("weak references", weakref.ref(x)() is x)
     check("html", "4 × 5" in x._repr_html_())
