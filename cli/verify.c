@@ -105,8 +105,14 @@ static int read_dtypes(session *s)
     for (char *word; code < 0 && rest && (word = strsep(&rest, ","));) {
         const ig_dtype d = ig_dtype_parse(word);
         s->scope.dtypes |= d ? 1u << d : 0;
-        if (!d)
+        if (!d) {
             code = no_dtype(s, word);
+        } else if (d > IG_F64) {
+            say(s->command,
+                "there are no cases of %s: complex numbers are verified in --graphs only",
+                ig_dtype_name(d));
+            code = EXIT_USAGE;
+        }
     }
     free(list);
     return code;

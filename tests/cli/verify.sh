@@ -62,6 +62,7 @@ check 'no graphs' ends 2 '--graphs takes a whole number' verify --graphs 0
 # ---- mistakes
 check 'unknown op' ends 2 "unknown op 'ex'; did you mean 'exp'?" verify --op ex
 check 'unknown dtype' ends 2 "unknown dtype 'f332'; did you mean 'f32'?" verify --dtype f332
+check 'complex numbers' ends 2 'there are no cases of c64' verify --op atanh --dtype c64
 check 'unknown device' ends 4 "there is no device 'cppu' here; see 'ingot devices'; did you mean 'cpu'?" \
     verify --device cppu
 check 'a device that computes nothing' ends 4 'that device computes nothing' verify --device cpu,null
