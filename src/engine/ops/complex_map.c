@@ -188,12 +188,14 @@ static pair c_exp2(pair z)
     ig_array *angle = times(y, head);
     ig_array *rest = add(product_error(angle, y, num(y, head)), times(y, tail));
     rest = choose(ig_less(ig_abs(y), num(y, 0x1p40)), rest, num(y, 0));
-    ig_array *c = ig_cos(angle), *s = ig_sin(angle);
+    ig_array *c = ig_cos(angle), *s = ig_sin(angle), *turn[2] = {ig_cos(rest), ig_sin(rest)};
+    ig_array *cosine = sub(mul(c, turn[0]), mul(s, turn[1]));
+    ig_array *sine = add(mul(s, turn[0]), mul(c, turn[1]));
     /* A tiny angle would lose digits below the normal numbers: its sine is multiplied by a power of 2 first. */
     const double up = wide ? 0x1p500 : 0x1p50;
     ig_array *tiny = ig_less(ig_abs(y), num(y, wide ? 0x1p-600 : 0x1p-60));
-    s = choose(tiny, times(times(y, up), head), add(s, mul(c, rest)));
-    z = polar_of(ig_exp2, 1, z.re, y, sub(c, mul(ig_sin(angle), rest)), s);
+    sine = choose(tiny, times(times(y, up), head), sine);
+    z = polar_of(ig_exp2, 1, z.re, y, cosine, sine);
     return (pair){z.re, choose(tiny, times(z.im, 1 / up), z.im)};
 }
 
