@@ -10,10 +10,10 @@
  */
 #include "lib/store/child.h"
 #include "lib/store/hdf5.h"
-#include "lib/store/library.h"
 #include "lib/store/open.h"
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -55,62 +55,29 @@ const char *const hdf5_files[] = {"libhdf5_serial.so.310",
                                   "libhdf5.so.103",
                                   "libhdf5.so",
                                   "libhdf5.dylib",
-                                  "/opt/homebrew/lib/libhdf5.dylib",
                                   NULL};
 
-static void find_library(void)
+static bool library_begin(void)
 {
-    const library_function functions[] = {
-        {"H5open", &hdf5.begin},
-        {"H5get_libversion", &hdf5.version},
-        {"H5Eset_auto2", &hdf5.silence},
-        {"H5Fopen", &hdf5.file_open},
-        {"H5Fclose", &hdf5.file_close},
-        {"H5Fget_name", &hdf5.file_name},
-        {"H5Lget_name_by_idx", &hdf5.link_name},
-        {"H5Dopen2", &hdf5.data_open},
-        {"H5Dclose", &hdf5.data_close},
-        {"H5Dget_space", &hdf5.data_space},
-        {"H5Dget_type", &hdf5.data_type},
-        {"H5Dget_create_plist", &hdf5.data_plan},
-        {"H5Dread", &hdf5.data_read},
-        {"H5Sget_simple_extent_type", &hdf5.space_class},
-        {"H5Sget_simple_extent_ndims", &hdf5.space_ndims},
-        {"H5Sget_simple_extent_dims", &hdf5.space_dims},
-        {"H5Screate_simple", &hdf5.space_make},
-        {"H5Sselect_hyperslab", &hdf5.space_select},
-        {"H5Sclose", &hdf5.space_close},
-        {"H5Tget_class", &hdf5.type_class},
-        {"H5Tget_size", &hdf5.type_size},
-        {"H5Tget_order", &hdf5.type_order},
-        {"H5Tget_sign", &hdf5.type_sign},
-        {"H5Tget_precision", &hdf5.type_precision},
-        {"H5Tget_fields", &hdf5.type_fields},
-        {"H5Tget_ebias", &hdf5.type_bias},
-        {"H5Tget_norm", &hdf5.type_norm},
-        {"H5Tget_nmembers", &hdf5.type_members},
-        {"H5Tget_member_type", &hdf5.type_member},
-        {"H5Tget_member_offset", &hdf5.type_member_offset},
-        {"H5Tget_member_value", &hdf5.type_member_value},
-        {"H5Tclose", &hdf5.type_close},
-        {"H5Pget_layout", &hdf5.plan_layout},
-        {"H5Pget_chunk", &hdf5.plan_chunk},
-        {"H5Pget_external_count", &hdf5.plan_external},
-        {"H5Pclose", &hdf5.plan_close},
-    };
     unsigned major = 0, minor = 0, release = 0;
-    hdf5.found = store_library_find(hdf5_files, functions, sizeof functions / sizeof *functions) &&
-                 hdf5.begin() >= 0 && hdf5.version(&major, &minor, &release) >= 0 &&
-                 (major > 1 || minor >= 10); /* earlier ones have ids of 32 bits */
-    if (hdf5.found)
-        hdf5.silence(DEFAULT, NULL, NULL); /* it would print its errors */
+    if (hdf5.begin() < 0 || hdf5.version(&major, &minor, &release) < 0 ||
+        (major == 1 && minor < 10)) /* earlier ones have ids of 32 bits */
+        return false;
+    hdf5.silence(DEFAULT, NULL, NULL); /* it would print its errors */
+    return true;
 }
 
 bool hdf5_library_there(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_library);
-    return hdf5.found;
+    static const library_function functions[] = {
+#define READER(result, name, symbol, parameters) {#symbol, &hdf5.name},
+#define WRITER(result, name, symbol, parameters)
+#define NUMBER(name, symbol)
+#include "lib/store/hdf5.def"
+        {NULL, NULL}};
+    static library_file wanted = {
+        .files = hdf5_files, .functions = functions, .begin = library_begin};
+    return library_there(&wanted);
 }
 
 /* ---- element types ----------------------------------------------------------------------------------- */

@@ -10,46 +10,10 @@ typedef int64_t hid;     /* of version 1.10 and later */
 typedef uint64_t length; /* hsize_t */
 
 struct hdf5_functions {
-    bool found;
-    int (*begin)(void);
-    int (*version)(unsigned *major, unsigned *minor, unsigned *release);
-    int (*silence)(hid stack, void *function, void *data);
-    hid (*file_open)(const char *name, unsigned flags, hid list);
-    int (*file_close)(hid file);
-    int64_t (*file_name)(hid object, char *name, size_t size);
-    int64_t (*link_name)(hid at, const char *group, int index, int order, length n, char *name,
-                         size_t size, hid list);
-    hid (*data_open)(hid at, const char *name, hid list);
-    int (*data_close)(hid data);
-    hid (*data_space)(hid data);
-    hid (*data_type)(hid data);
-    hid (*data_plan)(hid data);
-    int (*data_read)(hid data, hid type, hid memory, hid file, hid list, void *out);
-    int (*space_class)(hid space);
-    int (*space_ndims)(hid space);
-    int (*space_dims)(hid space, length *dims, length *most);
-    hid (*space_make)(int rank, const length *dims, const length *most);
-    int (*space_select)(hid space, int how, const length *start, const length *stride,
-                        const length *count, const length *block);
-    int (*space_close)(hid space);
-    int (*type_class)(hid type);
-    size_t (*type_size)(hid type);
-    int (*type_order)(hid type);
-    int (*type_sign)(hid type);
-    size_t (*type_precision)(hid type);
-    int (*type_fields)(hid type, size_t *sign, size_t *exponent, size_t *exponent_size,
-                       size_t *mantissa, size_t *size);
-    size_t (*type_bias)(hid type);
-    int (*type_norm)(hid type);
-    int (*type_members)(hid type);
-    hid (*type_member)(hid type, unsigned i);
-    size_t (*type_member_offset)(hid type, unsigned i);
-    int (*type_member_value)(hid type, unsigned i, void *value);
-    int (*type_close)(hid type);
-    int (*plan_layout)(hid plan);
-    int (*plan_chunk)(hid plan, int room, length *dims);
-    int (*plan_external)(hid plan);
-    int (*plan_close)(hid plan);
+#define READER(result, name, symbol, parameters) result(*name) parameters;
+#define WRITER(result, name, symbol, parameters)
+#define NUMBER(name, symbol)
+#include "lib/store/hdf5.def"
 };
 extern struct hdf5_functions hdf5;
 

@@ -1,9 +1,9 @@
 /* New HDF5 files with one dataset. A file gets its name when it is complete. */
 #include "lib/store/hdf5.h"
-#include "lib/store/library.h"
 #include "lib/store/open.h"
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -14,56 +14,18 @@
 enum { CREATE_NEW = 2, SPACE_OF_ONE = 0, PATH_BYTES = 4096 };
 
 static struct {
-    hid (*file_create)(const char *name, unsigned flags, hid list, hid access);
-    hid (*data_create)(hid at, const char *name, hid type, hid space, hid links, hid plan,
-                       hid access);
-    int (*data_write)(hid data, hid type, hid memory, hid file, hid list, const void *from);
-    hid (*space_of)(int kind);
-    hid (*plan_create)(hid kind);
-    int (*plan_set_chunk)(hid plan, int ndim, const length *dims);
-    int (*plan_make_groups)(hid plan, unsigned yes);
-    hid (*type_copy)(hid type);
-    hid (*type_enum)(hid base);
-    int (*type_enum_add)(hid type, const char *name, const void *value);
-    hid (*type_compound)(int kind, size_t size);
-    int (*type_add)(hid type, const char *name, size_t offset, hid member);
-    int (*type_set_size)(hid type, size_t size);
-    int (*type_set_fields)(hid type, size_t sign, size_t exponent, size_t exponent_size,
-                           size_t mantissa, size_t size);
-    int (*type_set_bias)(hid type, size_t bias);
-    const hid *links, *plans; /* classes of lists */
-    const hid *i8, *i16, *i32, *i64, *u8, *u16, *u32, *u64, *f32, *f64;
+#define READER(result, name, symbol, parameters)
+#define WRITER(result, name, symbol, parameters) result(*name) parameters;
+#define NUMBER(name, symbol) const hid *name;
+#include "lib/store/hdf5.def"
 } h5w;
 
 static const library_function writers[] = {
-    {"H5Fcreate", &h5w.file_create},
-    {"H5Dcreate2", &h5w.data_create},
-    {"H5Dwrite", &h5w.data_write},
-    {"H5Screate", &h5w.space_of},
-    {"H5Pcreate", &h5w.plan_create},
-    {"H5Pset_chunk", &h5w.plan_set_chunk},
-    {"H5Pset_create_intermediate_group", &h5w.plan_make_groups},
-    {"H5Tcopy", &h5w.type_copy},
-    {"H5Tenum_create", &h5w.type_enum},
-    {"H5Tenum_insert", &h5w.type_enum_add},
-    {"H5Tcreate", &h5w.type_compound},
-    {"H5Tinsert", &h5w.type_add},
-    {"H5Tset_size", &h5w.type_set_size},
-    {"H5Tset_fields", &h5w.type_set_fields},
-    {"H5Tset_ebias", &h5w.type_set_bias},
-    {"H5P_CLS_LINK_CREATE_ID_g", &h5w.links},
-    {"H5P_CLS_DATASET_CREATE_ID_g", &h5w.plans},
-    {"H5T_NATIVE_INT8_g", &h5w.i8},
-    {"H5T_NATIVE_INT16_g", &h5w.i16},
-    {"H5T_NATIVE_INT32_g", &h5w.i32},
-    {"H5T_NATIVE_INT64_g", &h5w.i64},
-    {"H5T_NATIVE_UINT8_g", &h5w.u8},
-    {"H5T_NATIVE_UINT16_g", &h5w.u16},
-    {"H5T_NATIVE_UINT32_g", &h5w.u32},
-    {"H5T_NATIVE_UINT64_g", &h5w.u64},
-    {"H5T_NATIVE_FLOAT_g", &h5w.f32},
-    {"H5T_NATIVE_DOUBLE_g", &h5w.f64},
-};
+#define READER(result, name, symbol, parameters)
+#define WRITER(result, name, symbol, parameters) {#symbol, &h5w.name},
+#define NUMBER(name, symbol) {#symbol, &h5w.name},
+#include "lib/store/hdf5.def"
+    {NULL, NULL}};
 
 /* A float of 16 bits, the mantissa in the lowest ones. */
 static hid half_make(size_t mantissa, size_t bias)
@@ -176,15 +138,8 @@ bool hdf5_is_path(const char *path) { return file_end(path) > 0; }
 
 static ig_status create(hdf5_store *s, const char *path, size_t end, const char *name)
 {
-    static store_library library;
-    if (!hdf5_library_there())
-        return hdf5_library_missing(s);
-    pthread_mutex_lock(&hdf5_lock);
-    library.files = hdf5_files;
-    library.functions = writers;
-    library.n = sizeof writers / sizeof *writers;
-    pthread_mutex_unlock(&hdf5_lock);
-    if (!store_library_has(&library))
+    static library_file wanted = {.files = hdf5_files, .functions = writers};
+    if (!hdf5_library_there() || !library_there(&wanted))
         return hdf5_library_missing(s);
     char text[PATH_BYTES];
     if (snprintf(text, sizeof text, "%.*s.tmp-%ld", (int)end, path, (long)getpid()) >=
