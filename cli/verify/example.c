@@ -20,19 +20,19 @@ static const struct entry {
 #define EXAMPLE(kind_, inputs_, call_) \
     {.kind = EXAMPLE_##kind_, .inputs = (inputs_), .call = (call_)},
 #define DIFF(inputs, call, numpy) EXAMPLE(DIFF, inputs, call)
+#define MOVED(inputs, call, numpy) EXAMPLE(MOVED, inputs, call)
+#define STOP(inputs, call, numpy) EXAMPLE(STOP, inputs, call)
 #define FLAT(inputs, call, numpy) EXAMPLE(FLAT, inputs, call)
 #define WHOLE(inputs, call, numpy) EXAMPLE(WHOLE, inputs, call)
 #define SOURCE(inputs, call, numpy) EXAMPLE(SOURCE, inputs, call)
 #define VALUE(inputs, call, numpy) EXAMPLE(VALUE, inputs, call)
-#define UNARY(...)
-#define BINARY(...)
-#define FOLD(...)
+#define DRAW(call, numpy)
 #include "engine/ops/ops.def"
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
 static example examples[ENTRIES];
-static example_call calls[ENTRIES];
+static const expr *calls[ENTRIES]; /* parsed at the first use */
 static int n_examples;
 
 static void collect(void)
@@ -100,95 +100,40 @@ ig_dtype example_input_dtype(const example_input *in)
 
 /* ---- calls ---- */
 
-static void give_up(const char *call, const char *why)
+/* A word of letters, digits and _ before an = is a keyword. */
+bool example_names_dtype(const example *e)
 {
-    fprintf(stderr, "ops.def: the example \"%s\": %s\n", call, why);
-    abort();
+    for (const char *at = e->call; (at = strstr(at, "dtype")); at += strlen("dtype"))
+        if (at[strlen("dtype")] != '=')
+            return true;
+    return false;
 }
 
-static int input_number(const expr *n)
-{
-    const bool letter = n->kind == N_NAME && strlen(n->name) == 1;
-    return letter && n->name[0] >= 'a' && n->name[0] < 'a' + EXAMPLE_INPUTS ? n->name[0] - 'a' : -1;
-}
-
-/* A number, string, constant or dtype. */
-static value constant(const char *call, const expr *n)
-{
-    value v = {.kind = V_NONE}, operand;
-    if (n->kind == N_LITERAL)
-        v = n->literal;
-    else if (n->kind == N_UNARY) {
-        operand = constant(call, n->child);
-        n->op->number(&operand, NULL, &v);
-    } else if (n->kind != N_NAME || !calc_find_constant(n->name, &v))
-        give_up(call, "an argument is not an input, a constant or a list of these");
-    return v;
-}
-
-static void read_list(const char *call, arena *memory, const expr *n, ig_arg *to, int *first)
-{
-    enum { MOST = 16 };
-    int64_t *v = arena_get(memory, MOST * sizeof *v);
-    int count = 0;
-    *first = n->child ? input_number(n->child) : -1;
-    for (const expr *item = n->child; item && count < MOST; item = item->next, count++) {
-        if (*first >= 0 && input_number(item) != *first + count)
-            give_up(call, "the arrays of a list are not successive inputs");
-        const value one = *first >= 0 ? value_int(0) : constant(call, item);
-        if (one.kind != V_INT)
-            give_up(call, "a list has other items than integers or inputs");
-        v[count] = one.u.i;
-    }
-    to->kind = *first >= 0 ? IG_ARG_ARRAYS : IG_ARG_INTS;
-    if (*first >= 0)
-        to->u.arrays.n = count;
-    else
-        to->u.ints = (ig_ints){v, count};
-}
-
-static void read_arg(const char *call, arena *memory, const expr *n, ig_arg *to, int *first)
-{
-    if (n->kind == N_KEYWORD) {
-        to->name = n->name;
-        n = n->child;
-    }
-    if (n->kind == N_LIST || n->kind == N_TUPLE) {
-        read_list(call, memory, n, to, first);
-        return;
-    }
-    if ((*first = input_number(n)) >= 0) {
-        to->kind = IG_ARG_ARRAY;
-        return;
-    }
-    const value v = constant(call, n);
-    switch (v.kind) {
-    case V_BOOL: to->kind = IG_ARG_BOOL, to->u.b = v.u.b; break;
-    case V_INT: to->kind = IG_ARG_INT, to->u.i = v.u.i; break;
-    case V_FLOAT: to->kind = IG_ARG_FLOAT, to->u.f = v.u.f; break;
-    case V_STRING: to->kind = IG_ARG_STRING, to->u.str = v.u.s; break;
-    case V_DTYPE: to->kind = IG_ARG_DTYPE, to->u.dtype = v.u.dtype; break;
-    default: to->kind = IG_ARG_NONE; break;
-    }
-}
-
-const example_call *example_parsed(const example *e)
+static const expr *parsed(const example *e)
 {
     static arena memory;
-    example_call *c = &calls[e - examples];
-    if (c->n)
-        return c;
     mistake wrong = {0};
-    const expr *n = parse(&memory, e->call, &wrong);
-    if (!n || n->kind != N_CALL || strcmp(n->name, e->op) != 0)
-        give_up(e->call, wrong.message.s ? wrong.message.s : "it is not a call of the row's op");
-    for (const expr *a = n->child; a; a = a->next) {
-        if (c->n == EXAMPLE_ARGS)
-            give_up(e->call, "there are too many arguments");
-        read_arg(e->call, &memory, a, &c->arg[c->n], &c->first[c->n]);
-        c->n++;
+    const expr **n = &calls[e - examples];
+    if (!*n && !(*n = parse(&memory, e->call, &wrong))) {
+        fprintf(stderr, "ops.def: the example \"%s\": %s\n", e->call, wrong.message.s);
+        abort();
     }
-    return c;
+    return *n;
+}
+
+/* The arrays of a result; 0 if it has other values, or more than there is room for. */
+static int arrays_of(const value *v, ig_array **y, int room)
+{
+    if (v->kind == V_ARRAY) {
+        y[0] = v->u.array;
+        return 1;
+    }
+    if (!value_has_items(v) || v->u.items.n > room)
+        return 0;
+    for (int i = 0; i < v->u.items.n; i++)
+        if (arrays_of(&v->u.items.v[i], &y[i], 1) != 1)
+            return 0;
+    return v->u.items.n;
 }
 
 int example_parts(ig_array **y, int n, int room)
@@ -204,15 +149,30 @@ int example_parts(ig_array **y, int n, int room)
     return n;
 }
 
-int example_build(const example *e, ig_array *const *in, ig_array **y, int room)
+int example_build(const example *e, ig_dtype dtype, ig_array *const *in, ig_array **y, int room)
 {
-    const example_call *c = example_parsed(e);
-    ig_arg args[EXAMPLE_ARGS];
-    memcpy(args, c->arg, sizeof args);
-    for (int i = 0; i < c->n; i++)
-        if (args[i].kind == IG_ARG_ARRAY)
-            args[i].u.array = in[c->first[i]];
-        else if (args[i].kind == IG_ARG_ARRAYS)
-            args[i].u.arrays.v = in + c->first[i];
-    return example_parts(y, ig_call(e->op, args, c->n, y, room), room);
+    static const char *const names[EXAMPLE_INPUTS] = {"a", "b", "c", "d", "e"};
+    static calc *state;
+    if (!state)
+        state = calc_new(&(calc_options){0});
+    const value under_test = value_dtype(dtype);
+    value v;
+    calc_push(state, "dtype", &under_test);
+    for (int k = 0; k < EXAMPLE_INPUTS && in[k]; k++) {
+        const value input = value_array(in[k]);
+        calc_push(state, names[k], &input);
+    }
+    int n = 0;
+    if (calc_eval(state, parsed(e), &v)) {
+        if ((n = arrays_of(&v, y, room)) == 0)
+            ig_fail(IG_ERR_ARGUMENT, "%s: more than %d results, or none", e->op, room);
+    } else {
+        ig_fail(state->wrong.code ? state->wrong.code : IG_ERR_ARGUMENT, "%s",
+                state->wrong.message.s);
+        str_free(&state->wrong.message);
+        state->wrong = (mistake){0};
+    }
+    state->locals = NULL;
+    arena_free(&state->scratch);
+    return example_parts(y, n, room);
 }

@@ -1,14 +1,16 @@
-/* Example calls of ops: the last column of the OP and SHARED rows of ops.def, where it is explained. `ingot verify` runs them if
+/* Example calls of ops: the last column of the rows of ops.def, where it is explained. `ingot verify` runs them if
  * the op has no plan, and the gradient tests differentiate them. */
 #ifndef CLI_VERIFY_EXAMPLE_H
 #define CLI_VERIFY_EXAMPLE_H
 
 #include <ingot.h>
 
-enum { EXAMPLE_INPUTS = 5, EXAMPLE_ARGS = 8, EXAMPLE_AXES = 6 };
+enum { EXAMPLE_INPUTS = 5, EXAMPLE_AXES = 6 };
 
 typedef enum example_kind {
     EXAMPLE_DIFF,
+    EXAMPLE_MOVED,
+    EXAMPLE_STOP,
     EXAMPLE_FLAT,
     EXAMPLE_WHOLE,
     EXAMPLE_SOURCE,
@@ -39,18 +41,12 @@ const char *example_input_read(const char *text, example_input *in);
 /* The dtype of the input if it is fixed, else IG_DTYPE_NONE. */
 ig_dtype example_input_dtype(const example_input *in);
 
-/* The arguments of the call. Arrays are not set: argument i begins with input first[i]. */
-typedef struct example_call {
-    int n;
-    ig_arg arg[EXAMPLE_ARGS];
-    int first[EXAMPLE_ARGS];
-} example_call;
-
-/* Parsed at the first use. Ends the program if the table has a mistake. */
-const example_call *example_parsed(const example *e);
+/* True if the call names the dtype under test. */
+bool example_names_dtype(const example *e);
 /* Replaces each complex result by its parts, as two results, if there is room; returns the number of results. */
 int example_parts(ig_array **y, int n, int room);
-/* Calls the op of the example with these inputs; returns the number of results, 0 on failure. */
-int example_build(const example *e, ig_array *const *in, ig_array **y, int room);
+/* Evaluates the call with these inputs, NULL past the last, and the dtype under test; returns the number of results, 0 on
+ * failure. Ends the program if the table has a mistake. */
+int example_build(const example *e, ig_dtype dtype, ig_array *const *in, ig_array **y, int room);
 
 #endif

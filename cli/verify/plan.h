@@ -28,7 +28,8 @@ enum {
     HALVES = BIT(IG_F16) | BIT(IG_BF16),
     FLOATS = HALVES | BIT(IG_F32) | BIT(IG_F64),
     NUMBERS = INTS | FLOATS,
-    ANY = BOOLS | NUMBERS
+    ANY = BOOLS | NUMBERS,
+    WITH_I64 = ANY & ~BIT(IG_U64) /* have a common dtype with i64 */
 };
 static inline bool dtype_in(ig_dtype d, unsigned set) { return set >> d & 1; }
 
@@ -60,11 +61,12 @@ typedef struct tensor {
     ig_dtype dtype;
     int ndim;
     int64_t shape[MAX_AXES], size;
-    real *v;      /* row-major */
-    real *tol;    /* results: the error bound; 0: must equal v rounded to dtype, bit for bit */
-    double ulps;  /* results: tol in ulp, if the error is reported in ulp; otherwise 0 */
-    int same_as;  /* inputs: the earlier input that it is a view of, or -1 */
-    bool is_part; /* not an argument, but an item of a list argument */
+    real *v;       /* row-major */
+    real *tol;     /* results: the error bound; 0: must equal v rounded to dtype, bit for bit */
+    double ulps;   /* results: tol in ulp, if the error is reported in ulp; otherwise 0 */
+    int same_as;   /* inputs: the earlier input that it is a view of, or -1 */
+    bool is_part;  /* not an argument, but an item of a list argument */
+    bool is_fixed; /* inputs of examples: of the same dtype in all tests, such as indices */
 } tensor;
 
 /* The distribution of inputs: uniform in [low, high]. Wild inputs also have special values, limits and values of any
@@ -85,8 +87,9 @@ typedef enum problem_mode {
 
 typedef struct problem {
     const char *op;
-    const void *row; /* the plan's row */
-    ig_dtype dtype;  /* under test */
+    const void *row;               /* the plan's row */
+    const struct example *example; /* the call, instead of args; or NULL */
+    ig_dtype dtype;                /* under test */
     problem_mode mode;
     int variant;
     bool related; /* the mode had an effect */
@@ -154,16 +157,16 @@ typedef bool (*plan_make)(problem *p, int variant);
 
 typedef struct plan {
     const char *op;
-    unsigned takes; /* accepted dtypes; others must be refused */
     plan_make make;
     const void *row;
 } plan;
 
-/* Tables. The last row has no op. */
-extern const plan plans_more[], plans_reduce[], plans_move[], plans_index[], plans_contract[],
-    plans_window[], plans_source[], plans_random[], plans_composite[];
-/* Makes a plan from an elementwise row, or from the examples of a row; false if there is none. */
-bool plan_elementwise(const char *op, plan *out);
-bool plan_example(const char *op, plan *out);
+/* Tables of the ops whose kernels have an independent reference in C. The last row has no op. */
+extern const plan plans_reduce[], plans_index[], plans_contract[], plans_window[], plans_source[],
+    plans_random[];
+/* Makes a plan from an elementwise row, or from the examples of a row; false if there is none. *takes: the dtypes that the row
+ * accepts; others must be refused. */
+bool plan_elementwise(const char *op, plan *out, unsigned *takes);
+bool plan_example(const char *op, plan *out, unsigned *takes);
 
 #endif

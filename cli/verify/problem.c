@@ -245,6 +245,8 @@ tensor *problem_out(problem *p, ig_dtype d, ig_ints shape)
 int problem_call(const problem *p, ig_array **x, ig_array **y, int room)
 {
     ig_arg args[MAX_ARGS];
+    if (p->example)
+        return example_build(p->example, p->dtype, x, y, room);
     memcpy(args, p->args, sizeof args);
     for (int i = 0; i < p->n_args; i++) {
         if (args[i].kind == IG_ARG_ARRAY)

@@ -162,7 +162,6 @@ static bool make(problem *p, int variant)
 }
 
 const plan plans_contract[] = {
-    {"matmul", NUMBERS, make, matmuls}, {"tensordot", NUMBERS, make, tensordots},
-    {"vecdot", NUMBERS, make, vecdots}, {"outer", NUMBERS, make, outers},
-    {"einsum", NUMBERS, make, einsums}, {NULL, 0, NULL, NULL},
+    {"matmul", make, matmuls}, {"tensordot", make, tensordots}, {"vecdot", make, vecdots},
+    {"outer", make, outers},   {"einsum", make, einsums},       {NULL, NULL, NULL},
 };

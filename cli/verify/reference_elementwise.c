@@ -348,11 +348,12 @@ static bool make(problem *p, int variant)
     return true;
 }
 
-bool plan_elementwise(const char *op, plan *out)
+bool plan_elementwise(const char *op, plan *out, unsigned *takes)
 {
     for (int i = 0; i < ROWS; i++)
         if (strcmp(rows[i].name, op) == 0) {
-            *out = (plan){op, rows[i].takes, make, &rows[i]};
+            *out = (plan){op, make, &rows[i]};
+            *takes = rows[i].takes;
             return true;
         }
     return false;

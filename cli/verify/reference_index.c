@@ -82,21 +82,6 @@ static bool make_scatter(problem *p, int variant)
     return true;
 }
 
-static bool make_one_hot(problem *p, int variant)
-{
-    if (beyond(p, variant))
-        return false;
-    const int64_t *l = lengths[variant];
-    const tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(l[0], l[1]), (domain){-2, 9, false});
-    problem_int(p, NULL, 7);
-    if (variant % 2)
-        problem_dtype(p, NULL, IG_I8);
-    tensor *out = problem_out(p, variant % 2 ? IG_I8 : IG_F32, IG_SHAPE(l[0], l[1], 7));
-    for (int64_t n = 0; n < out->size; n++)
-        out->v[n] = x->v[n / 7] == (real)(n % 7);
-    return true;
-}
-
 /* ---- order ---- */
 
 /* True if x sorts before y. NaN comes last in both directions. */
@@ -118,43 +103,30 @@ static void sort_row(const real *v, int64_t n, int64_t step, bool descending, in
     }
 }
 
-static const struct sorting {
-    bool values, indices, top;
-} sort_rows = {true, false, false}, argsort_rows = {false, true, false},
-  topk_rows = {true, true, true};
-
+/* sort; with a row argsort. */
 static bool make_sort(problem *p, int variant)
 {
-    const struct sorting *s = p->row;
+    const bool indices = p->row != NULL;
     static const int64_t shapes[][2] = {{7, 43}, {65, 3}, {1, 1025}, {3, 1},
                                         {0, 4},  {3, 0},  {2, 64}};
     if (variant >= (p->quick ? 2 : 7) || (p->mode != MODE_PLAIN && variant > 1))
         return false;
     const int axis = variant == 1 ? 0 : 1;
-    const int64_t *l = shapes[variant], n = l[axis], k = s->top ? n / 2 : n;
-    const bool descending = s->top || variant % 2 == 0;
+    const int64_t *l = shapes[variant], n = l[axis];
+    const bool descending = variant % 2 == 0;
     const domain from =
         variant ? any : few; /* many equal values, to check that the sort is stable */
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, from);
-    if (s->top)
-        problem_int(p, NULL, k);
     problem_int(p, "axis", axis);
-    if (!s->top)
-        problem_bool(p, "descending", descending);
-    const ig_ints shape = axis ? IG_SHAPE(l[0], k) : IG_SHAPE(k, l[1]);
-    tensor *values = s->values ? problem_out(p, p->dtype, shape) : NULL;
-    tensor *at = s->indices ? problem_out(p, IG_I64, shape) : NULL;
+    problem_bool(p, "descending", descending);
+    tensor *out = problem_out(p, indices ? IG_I64 : p->dtype, (ig_ints){l, 2});
     const int64_t step = axis ? 1 : l[1], rows = l[1 - axis], stride = axis ? l[1] : 1;
-    const int64_t out_stride = axis ? k : 1;
     int64_t *order = heap_get(((size_t)n + 1) * sizeof *order);
     for (int64_t r = 0; r < rows; r++) {
-        sort_row(x->v + r * stride, n, step, descending, order);
-        for (int64_t i = 0; i < k; i++) {
-            if (values)
-                values->v[r * out_stride + i * step] = x->v[r * stride + order[i] * step];
-            if (at)
-                at->v[r * out_stride + i * step] = (real)order[i];
-        }
+        const real *row = x->v + r * stride;
+        sort_row(row, n, step, descending, order);
+        for (int64_t i = 0; i < n; i++)
+            out->v[r * stride + i * step] = indices ? (real)order[i] : row[order[i] * step];
     }
     free(order);
     return true;
@@ -182,26 +154,6 @@ static bool make_searchsorted(problem *p, int variant)
     for (int64_t i = 0; i < y->size; i++)
         for (int64_t k = 0; k < n; k++)
             out->v[i] += right ? !before(y->v[i], x->v[k], false) : before(x->v[k], y->v[i], false);
-    return true;
-}
-
-static bool make_isin(problem *p, int variant)
-{
-    if (beyond(p, variant))
-        return false;
-    const int64_t *l = lengths[variant];
-    const bool invert = variant % 2;
-    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, (domain){-9, 20, true});
-    const tensor *y = problem_in(p, NULL, p->dtype, variant ? IG_SHAPE(5) : (ig_ints){l, 2}, any);
-    if (invert)
-        problem_bool(p, "invert", true);
-    tensor *out = problem_out(p, IG_BOOL, (ig_ints){l, 2});
-    for (int64_t i = 0; i < x->size; i++) {
-        bool found = false;
-        for (int64_t k = 0; k < y->size; k++)
-            found = found || x->v[i] == y->v[k];
-        out->v[i] = found != invert;
-    }
     return true;
 }
 
@@ -284,22 +236,19 @@ static bool make_unique(problem *p, int variant)
 }
 
 const plan plans_index[] = {
-    {"take", ANY, make_take, NULL},
-    {"gather", ANY, make_along, NULL},
-    {"take_along_axis", ANY, make_along, ""},
-    {"scatter", ANY, make_scatter, NULL},
-    {"scatter_add", NUMBERS, make_scatter, ""},
-    {"one_hot", INTS, make_one_hot, NULL},
-    {"sort", ANY, make_sort, &sort_rows},
-    {"argsort", ANY, make_sort, &argsort_rows},
-    {"topk", ANY, make_sort, &topk_rows},
-    {"searchsorted", ANY, make_searchsorted, NULL},
-    {"isin", ANY, make_isin, NULL},
-    {"mask_select", ANY, make_mask_select, NULL},
-    {"nonzero", ANY, make_nonzero, NULL},
-    {"unique_all", ANY, make_unique, &unique_all},
-    {"unique_counts", ANY, make_unique, &unique_counts},
-    {"unique_inverse", ANY, make_unique, &unique_inverse},
-    {"unique_values", ANY, make_unique, &unique_values},
-    {NULL, 0, NULL, NULL},
+    {"take", make_take, NULL},
+    {"gather", make_along, NULL},
+    {"take_along_axis", make_along, ""},
+    {"scatter", make_scatter, NULL},
+    {"scatter_add", make_scatter, ""},
+    {"sort", make_sort, NULL},
+    {"argsort", make_sort, ""},
+    {"searchsorted", make_searchsorted, NULL},
+    {"mask_select", make_mask_select, NULL},
+    {"nonzero", make_nonzero, NULL},
+    {"unique_all", make_unique, &unique_all},
+    {"unique_counts", make_unique, &unique_counts},
+    {"unique_inverse", make_unique, &unique_inverse},
+    {"unique_values", make_unique, &unique_values},
+    {NULL, NULL, NULL},
 };

@@ -254,77 +254,9 @@ static bool make_randint(problem *p, int variant)
     return true;
 }
 
-static bool make_bernoulli(problem *p, int variant)
-{
-    if (beyond(p, variant))
-        return false;
-    const key k = key_in(p, variant);
-    const ig_dtype d = real_float(p->dtype);
-    const tensor *prob =
-        problem_in(p, NULL, p->dtype, (ig_ints){shapes[variant], 2}, (domain){0, 1, false});
-    tensor *out = problem_out(p, IG_BOOL, (ig_ints){shapes[variant], 2});
-    for (int64_t i = 0; i < out->size; i++)
-        out->v[i] = unit_at(&k, d, i) < real_round(d, prob->v[i]);
-    return true;
-}
-
-/* One logit of each row is far above the noise, so that the choice is certain. Bool logits are too small for that. */
-static bool make_categorical(problem *p, int variant)
-{
-    if (beyond(p, variant))
-        return false;
-    key_in(p, variant);
-    const bool is_bool = p->dtype == IG_BOOL; /* only a choice among one is certain */
-    const int64_t rows = shapes[variant][0] * shapes[variant][1], n = is_bool ? 1 : 6;
-    tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(rows, n), (domain){0, 1, false});
-    tensor *out = problem_out(p, IG_I64, IG_SHAPE(rows));
-    for (int64_t i = 0; i < rows && p->mode == MODE_PLAIN; i++) {
-        out->v[i] = (real)(problem_random(p) % (uint64_t)n);
-        x->v[i * n + (int64_t)out->v[i]] = is_bool ? 1 : 120;
-    }
-    return p->mode == MODE_PLAIN;
-}
-
-static int64_t order_of(const uint64_t *bits, int64_t n, int64_t place)
-{
-    for (int64_t i = 0; i < n; i++) {
-        int64_t before = 0;
-        for (int64_t j = 0; j < n; j++)
-            before += bits[j] < bits[i] || (bits[j] == bits[i] && j < i);
-        if (before == place)
-            return i;
-    }
-    return 0;
-}
-
-static bool make_permutation(problem *p, int variant)
-{
-    if (beyond(p, variant))
-        return false;
-    const key k = key_in(p, variant);
-    const int64_t n = 17, width = shapes[variant][0];
-    uint64_t bits[17];
-    const tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(n, width), (domain){-9, 9, true});
-    tensor *out = problem_out(p, p->dtype, IG_SHAPE(n, width));
-    const key of_sort = k.words == 2 ? new_key(&k, 1, 0) : k;
-    for (int64_t i = 0; i < n; i++)
-        bits[i] = bits_at(&of_sort, (uint64_t)i, k.words == 2 ? 32 : 64);
-    for (int64_t i = 0; i < n; i++)
-        memcpy(out->v + i * width, x->v + order_of(bits, n, i) * width,
-               (size_t)width * sizeof *out->v);
-    return true;
-}
-
 const plan plans_random[] = {
-    {"key", ANY, make_key, NULL},
-    {"split_key", ANY, make_split_key, NULL},
-    {"fold_in", ANY, make_fold_in, NULL},
-    {"bits", UNSIGNED, make_bits, NULL},
-    {"uniform", FLOATS, make_uniform, NULL},
-    {"normal", FLOATS, make_normal, NULL},
-    {"randint", INTS, make_randint, NULL},
-    {"bernoulli", ANY, make_bernoulli, NULL},
-    {"categorical", ANY, make_categorical, NULL},
-    {"permutation", ANY, make_permutation, NULL},
-    {NULL, 0, NULL, NULL},
+    {"key", make_key, NULL},         {"split_key", make_split_key, NULL},
+    {"fold_in", make_fold_in, NULL}, {"bits", make_bits, NULL},
+    {"uniform", make_uniform, NULL}, {"normal", make_normal, NULL},
+    {"randint", make_randint, NULL}, {NULL, NULL, NULL},
 };

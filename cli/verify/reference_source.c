@@ -1,4 +1,4 @@
-/* Source ops: arrays made from numbers. Results are exact. */
+/* Source ops, which are arrays made from numbers, and conversions. Results are exact. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
@@ -53,21 +53,7 @@ static bool make_filled_like(problem *p, int variant)
     return true;
 }
 
-static bool make_full(problem *p, int variant)
-{
-    ig_ints shape;
-    if (!shape_at(p, variant, &shape))
-        return false;
-    if (p->row)
-        problem_in(p, NULL, p->dtype, shape, any);
-    else
-        problem_ints(p, NULL, shape);
-    const real v = problem_in(p, NULL, p->dtype, IG_SCALAR, any)->v[0];
-    fill(problem_out(p, p->dtype, shape), v);
-    return true;
-}
-
-/* ---- sequences and triangles ---- */
+/* ---- sequences ---- */
 
 static bool make_arange(problem *p, int variant)
 {
@@ -125,36 +111,35 @@ static bool make_eye(problem *p, int variant)
     return true;
 }
 
-static bool make_triangle(problem *p, int variant)
+/* ---- conversions ---- */
+
+/* Each variant converts to another dtype. */
+static bool make_astype(problem *p, int variant)
 {
-    static const int64_t sizes[][4] = {{2, 5, 17, 1}, {1, 17, 5, -2}, {1, 65, 65, 0}, {2, 0, 3, 0}};
-    if (variant >= 4 || (p->mode != MODE_PLAIN && variant > 1))
+    if (variant >= IG_F64)
         return false;
-    const bool upper = p->row != NULL;
-    const int64_t *s = sizes[variant];
-    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){s, 3}, any);
-    problem_int(p, "k", s[3]);
-    tensor *out = problem_out(p, p->dtype, (ig_ints){s, 3});
-    for (int64_t i = 0; i < out->size; i++) {
-        const int64_t row = i / s[2] % s[1], col = i % s[2], edge = row + s[3];
-        out->v[i] = (upper ? col >= edge : col <= edge) ? x->v[i] : 0;
-    }
+    const ig_dtype to = (ig_dtype)(IG_BOOL + variant);
+    const int64_t size[] = {1025, 33, 3};
+    const ig_ints shape = variant % 2 ? (ig_ints){size, 1} : (ig_ints){size + 1, 2};
+    const tensor *x = problem_in(p, NULL, p->dtype, shape, (domain){-300, 300, true});
+    problem_dtype(p, NULL, to);
+    tensor *out = problem_out(p, to, shape);
+    p->signed_zeros = dtype_in(p->dtype, FLOATS) && dtype_in(to, FLOATS);
+    for (int64_t i = 0; i < out->size; i++)
+        out->v[i] = real_cast(p->dtype, to, x->v[i]);
     return true;
 }
 
 const plan plans_source[] = {
-    {"zeros", ANY, make_filled, &nothing},
-    {"empty", ANY, make_filled, &nothing},
-    {"ones", ANY, make_filled, &one},
-    {"zeros_like", ANY, make_filled_like, &nothing},
-    {"empty_like", ANY, make_filled_like, &nothing},
-    {"ones_like", ANY, make_filled_like, &one},
-    {"full", ANY, make_full, NULL},
-    {"full_like", ANY, make_full, ""},
-    {"arange", ANY, make_arange, NULL},
-    {"linspace", ANY, make_linspace, NULL},
-    {"eye", ANY, make_eye, NULL},
-    {"tril", ANY, make_triangle, NULL},
-    {"triu", ANY, make_triangle, ""},
-    {NULL, 0, NULL, NULL},
+    {"zeros", make_filled, &nothing},
+    {"empty", make_filled, &nothing},
+    {"ones", make_filled, &one},
+    {"zeros_like", make_filled_like, &nothing},
+    {"empty_like", make_filled_like, &nothing},
+    {"ones_like", make_filled_like, &one},
+    {"arange", make_arange, NULL},
+    {"linspace", make_linspace, NULL},
+    {"eye", make_eye, NULL},
+    {"astype", make_astype, NULL},
+    {NULL, NULL, NULL},
 };

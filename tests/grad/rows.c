@@ -14,38 +14,7 @@ static void *get(int64_t n, size_t width)
 
 /* ---- the table ---- */
 
-/* x[i, 1:4:2, j] with index arrays around a slice. */
-static ig_array *got(ig_array *x, ig_array *i, ig_array *j)
-{
-    const ig_index items[] = {{.kind = IG_INDEX_ARRAY, .array = i},
-                              {.kind = IG_INDEX_SLICE, .start = 1, .stop = 4, .step = 2},
-                              {.kind = IG_INDEX_ARRAY, .array = j}};
-    return ig_get(x, items, 3);
-}
-
 static int give_one(ig_array **y, ig_array *x) { return (y[0] = x) != NULL; }
-static int give_list(ig_array **y, int n) { return (void)y, n; }
-#define GIVE(results) _Generic((results), ig_array * : give_one, int : give_list)(y, results)
-
-/* The absolute values of n complex results. */
-static int complex_sizes(ig_array **y, int n)
-{
-    for (int i = 0; i < n; i++)
-        y[i] = ig_abs(y[i]);
-    return n;
-}
-
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-#define ROW(kind, op, inputs, results) \
-    static int JOIN(make_, __LINE__)(ig_array *const *in, ig_array **y) \
-    { \
-        ig_array *const a = in[0], *const b = in[1], *const c = in[2], *const d = in[3]; \
-        ig_array *const e = in[4]; \
-        (void)a, (void)b, (void)c, (void)d, (void)e; \
-        return GIVE(results); \
-    }
-#include "grad/rows.def"
 
 /* A call of each elementwise row: shapes that broadcast, and values from its domain. */
 #define UNARY(name, ...) \
@@ -88,23 +57,19 @@ static int complex_sizes(ig_array **y, int n)
 
 static const row written[] = {
 #define UNARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
-    {KIND(gradient, accepts, result), #name, 1, INPUTS_##accepts(domain), 0, make_##name, NULL},
+    {KIND(gradient, accepts, result), #name, 1, INPUTS_##accepts(domain), make_##name, NULL},
 #define BINARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
-    {KIND(gradient, accepts, result), #name, 2, INPUTS_##accepts(domain), 0, make_##name, NULL},
+    {KIND(gradient, accepts, result), #name, 2, INPUTS_##accepts(domain), make_##name, NULL},
 #include "engine/ops/ops.def"
-#define ROW(kind, op, inputs, results) \
-    {ROW_##kind, #op, MOST_INPUTS, inputs, __LINE__, JOIN(make_, __LINE__), NULL},
-#include "grad/rows.def"
 };
 enum { WRITTEN = sizeof written / sizeof *written };
 
 const row *row_at(int i)
 {
-    static const row_kind kinds[] = {[EXAMPLE_DIFF] = ROW_DIFF,
-                                     [EXAMPLE_FLAT] = ROW_FLAT,
-                                     [EXAMPLE_WHOLE] = ROW_WHOLE,
-                                     [EXAMPLE_SOURCE] = ROW_SOURCE,
-                                     [EXAMPLE_VALUE] = ROW_COUNT};
+    static const row_kind kinds[] = {
+        [EXAMPLE_DIFF] = ROW_DIFF,  [EXAMPLE_MOVED] = ROW_DIFF,  [EXAMPLE_STOP] = ROW_STOP,
+        [EXAMPLE_FLAT] = ROW_FLAT,  [EXAMPLE_WHOLE] = ROW_WHOLE, [EXAMPLE_SOURCE] = ROW_SOURCE,
+        [EXAMPLE_VALUE] = ROW_COUNT};
     enum { MOST_EXAMPLES = 4096 };
     static row made[MOST_EXAMPLES];
     const example *e = i < WRITTEN ? NULL : example_at(NULL, i - WRITTEN);
@@ -117,9 +82,14 @@ const row *row_at(int i)
     return r;
 }
 
-int row_results(const row *r, ig_array *const *in, ig_array **y)
+int row_results(const row *r, ig_dtype dtype, ig_array *const *in, ig_array **y)
 {
-    return r->example ? example_build(r->example, in, y, MOST_RESULTS) : r->make(in, y);
+    const example *e = r->example;
+    if (!e)
+        return r->make(in, y);
+    while (!(e->takes >> dtype & 1)) /* another dtype, for calls that name one */
+        dtype = dtype == IG_BOOL ? IG_F64 : (ig_dtype)(dtype - 1);
+    return example_build(e, dtype, in, y, MOST_RESULTS);
 }
 
 /* ---- values ---- */

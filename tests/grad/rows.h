@@ -1,5 +1,5 @@
-/* The calls of rows.def, the examples of ops.def, and one call of each elementwise row of it, as data: the op, its inputs with
- * values on the host, and the layouts in which they can be passed. */
+/* The examples of ops.def, and one call of each elementwise row of it, as data: the op, its inputs with values on the host, and
+ * the layouts in which they can be passed. */
 #ifndef TESTS_GRAD_ROWS_H
 #define TESTS_GRAD_ROWS_H
 
@@ -7,12 +7,11 @@
 
 enum { MOST_INPUTS = 5, MOST_RESULTS = 8, MOST_AXES = 6 };
 
-/* How rows.def classifies them. */
 typedef enum row_kind {
     ROW_DIFF,
     ROW_FLAT,
     ROW_WHOLE,
-    ROW_SHARP,
+    ROW_SHARP, /* gives floats, but has no derivative: refused */
     ROW_SOURCE,
     ROW_STOP,
     ROW_COUNT /* also: an example that is not differentiated */
@@ -26,15 +25,14 @@ typedef struct row {
     const char *op;
     int n_in; /* the most inputs that are read */
     const char *inputs;
-    int line; /* of rows.def; 0: a row of ops.def */
     row_make make;
-    const example *example; /* a call of ops.def, instead of make */
+    const example *example; /* its call, instead of make */
 } row;
 
-/* The rows of rows.def, the elementwise rows and the examples of ops.def; NULL past the last. */
+/* The elementwise rows and the examples of ops.def; NULL past the last. */
 const row *row_at(int i);
-/* Makes the results of the row; returns their number, 0 on failure. */
-int row_results(const row *r, ig_array *const *in, ig_array **y);
+/* Makes the results of the row with floats of this dtype; returns their number, 0 on failure. */
+int row_results(const row *r, ig_dtype dtype, ig_array *const *in, ig_array **y);
 
 /* An input of a row: its shape, its dtype, and its values, row-major. */
 typedef struct input {

@@ -24,7 +24,7 @@ typedef int (*function)(const trial *t, ig_array *const *in, ig_array **y);
 
 static int call(const trial *t, ig_array *const *in, ig_array **y)
 {
-    return row_results(t->r, in, y);
+    return row_results(t->r, IG_F64, in, y);
 }
 
 /* The float results, and numbers to weight them with. */
@@ -32,7 +32,7 @@ static int floats_of(const trial *t, ig_array *const *in, ig_array **y, ig_array
 {
     ig_array *all[MOST_RESULTS];
     int n_y = 0;
-    const int n = row_results(t->r, in, all);
+    const int n = row_results(t->r, IG_F64, in, all);
     for (int i = 0; i < n; i++)
         if (array_is_float(all[i])) {
             g[n_y] = numbers_like(all[i], 50 + i);

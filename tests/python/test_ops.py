@@ -8,13 +8,13 @@ SPACE = _names._namespace()
 SPACE.update(true=True, false=False)  # the calculator's names
 
 
-def run(op, text, inputs, want, slack):
+def run(op, text, inputs, want, slack, error):
     inputs = inputs if isinstance(inputs, dict) else {"x": inputs}
-    arrays = {name: ig.asarray(np.ascontiguousarray(x)) for name, x in inputs.items()}
+    arrays = {name: ig.asarray(np.asarray(x, order="C")) for name, x in inputs.items()}
     text = text.format(**{name: name for name in inputs})
     got = eval(f"lambda {', '.join(arrays)}: {text}", SPACE)(**arrays)  # our own expressions
     got = np.asarray(got if isinstance(got, ig.Array) else ig.asarray(got))
-    problem = test_numpy.compare(got, want, slack)
+    problem = test_numpy.compare(got, want, slack, error)
     check(f"{op}: {text}:", problem is None, problem)
 
 

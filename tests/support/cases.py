@@ -17,7 +17,7 @@ BOUND = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-14}
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 65504.0, 0.5, -2.5,
                     3.5, 1e30])
 
-cases = []  # (op, expression, inputs, expected, slack)
+cases = []  # (op, expression, inputs, expected, slack, error): results may be off by slack units, and by error
 
 
 def seed(*texts):
@@ -25,8 +25,8 @@ def seed(*texts):
     rng.bit_generator.state = np.random.PCG64(zlib.crc32(" ".join(texts).encode())).state
 
 
-def case(op, expression, inputs, expected, slack=1.0):
-    cases.append((op, expression, inputs, expected, slack))
+def case(op, expression, inputs, expected, slack=1.0, error=0.0):
+    cases.append((op, expression, inputs, expected, slack, error))
 
 
 def floats(shape, dtype="float32", low=-3.0, high=3.0):

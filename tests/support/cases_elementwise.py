@@ -1,7 +1,7 @@
-"""Elementwise ops, from the columns "numpy" and "domain" of the op table, and conversions."""
+"""Elementwise ops, from the columns "numpy" and "domain" of the op table."""
 import numpy as np
 
-from support.cases import FLOATS, INTS, SHORT, SPECIAL, case, erf, erfinv, floats, ints, layouts, rng, seed
+from support.cases import FLOATS, INTS, SPECIAL, case, erf, erfinv, floats, ints, layouts, rng, seed
 from support.ops_table import elementwise_rows
 
 
@@ -88,18 +88,3 @@ def elementwise_cases():
     case("bitwise_left_shift", "{x} << {y}", {"x": x, "y": y}, np.left_shift(x, y))
     case("bitwise_invert", "~{x}", x, ~x)
     case("pow", "{x} ** {y}", {"x": x, "y": y % 4}, np.power(x, y % 4))
-
-
-def convert_cases():
-    for source in ["bool"] + INTS + FLOATS:
-        x = (floats((6, 5), source, -100, 100) if source in FLOATS else
-             rng.integers(0, 2, (6, 5)).astype(bool) if source == "bool" else ints((6, 5), source))
-        for to in ["bool"] + INTS + FLOATS:
-            y = x
-            if source in FLOATS and to in INTS:  # saturating, unlike NumPy
-                y = np.clip(np.trunc(x.astype(float)), float(np.iinfo(to).min), float(np.iinfo(to).max))
-            case("astype", f"astype({{x}}.T, {SHORT[to]})", x, y.T.astype(to))
-    x, y = floats((4, 5)), floats((4, 1))
-    case("where", "where({x} > {y}, {x}, 0)", {"x": x, "y": y}, np.where(x > y, x, np.float32(0)))
-    case("clip", "clip({x}, -0.5, 1)", x, np.clip(x, np.float32(-0.5), np.float32(1)))
-    case("clip", "clip({x}, max={y})", {"x": x, "y": y}, np.minimum(x, y))

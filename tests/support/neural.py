@@ -154,11 +154,113 @@ def interpolate_smooth(x, size, radius):
     return x
 
 
-def max_pool(x, kernel, stride, padding=0, dilation=1):
+def places_of_windows(size, kernel, stride, padding, dilation, ceil_mode):
+    """How many windows there are along each axis, and the strides. With ceil_mode the last one may begin inside of x only."""
+    stride, reach = np.broadcast_to(kernel if stride is None else stride, len(kernel)), dilation * (np.array(kernel) - 1) + 1
+    room = size + 2 * padding - reach
+    out = -(-room // stride) + 1 if ceil_mode else room // stride + 1
+    return out - (ceil_mode & ((out - 1) * stride >= size + padding)), stride
+
+
+def avg_pool(x, kernel, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """The means of windows of x (N, C, ...); the divisor counts elements of x, and of its padding."""
+    size = np.array(x.shape[2:])
+    out, stride = places_of_windows(size, kernel, stride, padding, 1, ceil_mode)
+    means = np.empty((*x.shape[:2], *out))
+    for at in np.ndindex(*out):
+        first = np.array(at) * stride - padding
+        last, more = first + kernel, padding if count_include_pad else 0
+        window = x[(Ellipsis, *(slice(max(f, 0), max(t, 0)) for f, t in zip(first, last)))]
+        counted = np.prod(np.minimum(last, size + more) - np.maximum(first, -more))
+        means[(Ellipsis, *at)] = window.sum(tuple(range(2, x.ndim))) / counted
+    return means
+
+
+def adaptive_avg_pool(x, size):
+    """The means of windows that cover each axis."""
+    x = x * 1.0
+    for axis, m in enumerate(size, 2):
+        n = x.shape[axis]
+        x = np.stack([x.take(range(i * n // m, -(-(i + 1) * n // m)), axis).mean(axis) for i in range(m)], axis)
+    return x
+
+
+def conv(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Plain loops over the places of the result, in the dtype of x: integers wrap."""
+    d = x.ndim - 2
+    stride, padding, dilation = (np.broadcast_to(v, d) for v in (stride, padding, dilation))
+    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+    o, c = w.shape[0] // groups, x.shape[1] // groups
+    reach = dilation * (np.array(w.shape[2:]) - 1) + 1
+    size = (np.array(x.shape[2:]) - reach) // stride + 1
+    y = np.zeros((x.shape[0], w.shape[0], *size), x.dtype)
+    for place in np.ndindex(*size):
+        cut = tuple(slice(p * s, p * s + r, j) for p, s, r, j in zip(place, stride, reach, dilation))
+        for g in range(groups):
+            block = x[(slice(None), slice(g * c, (g + 1) * c)) + cut]
+            y[(slice(None), slice(g * o, (g + 1) * o)) + place] = np.tensordot(block, w[g * o:(g + 1) * o], (list(range(1, 2 + d)),) * 2)
+    return y if bias is None else y + bias.reshape(-1, *[1] * d)
+
+
+def conv_transposed(x, w, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Each element of x adds its kernel to the result."""
+    d = x.ndim - 2
+    stride, padding, more, dilation = (np.broadcast_to(v, d) for v in (stride, padding, output_padding, dilation))
+    c, o = x.shape[1] // groups, w.shape[1]
+    reach = dilation * (np.array(w.shape[2:]) - 1) + 1
+    size = (np.array(x.shape[2:]) - 1) * stride + reach + more
+    y = np.zeros((x.shape[0], o * groups, *size), x.dtype)
+    for place in np.ndindex(*x.shape[2:]):
+        cut = tuple(slice(p * s, p * s + r, j) for p, s, r, j in zip(place, stride, reach, dilation))
+        for g in range(groups):
+            rows = slice(g * c, (g + 1) * c)
+            y[(slice(None), slice(g * o, (g + 1) * o)) + cut] += np.tensordot(x[(slice(None), rows) + place], w[rows], (1, 0))
+    y = y[(Ellipsis, *(slice(p, n - p) for p, n in zip(padding, size)))]
+    return y if bias is None else y + bias.reshape(-1, *[1] * d)
+
+
+def pad(x, width, mode, **options):
+    """np.pad in float64, for modes that compute: bool is not padded by NumPy."""
+    y = np.pad(x * 1.0, width, mode, **options)
+    return y if x.dtype.kind == "f" else np.pad(x, width, mode, **options)
+
+
+def pad_odd(x, width, mode):
+    return np.pad(x, width, mode, reflect_type="odd")
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    x = x * 1.0
+    most = x.max(axis=axis, keepdims=True, initial=-np.inf)
+    most = np.where(np.isfinite(most), most, 0)
+    y = np.log(np.exp(x - most).sum(axis=axis, keepdims=True)) + most
+    return y if keepdims else y.reshape(x.sum(axis=axis).shape)
+
+
+def softmax(x, axis):
+    return np.exp(x - logsumexp(x, axis, keepdims=True))
+
+
+def normal(x, axes, eps=1e-5):
+    """(x - mean) / sqrt(var + eps)"""
+    x = x * 1.0
+    return (x - x.mean(axis=axes, keepdims=True)) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
+
+
+def attention(q, k, v, mask=None, causal=False, scale=None):
+    scores = (q * 1.0) @ np.swapaxes(k, -1, -2) * (scale or 1 / np.sqrt(q.shape[-1]))
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    weights = np.where(np.isneginf(scores).all(-1, keepdims=True), 0, softmax(scores, -1))
+    return weights @ v
+
+
+def max_pool(x, kernel, stride=None, padding=0, dilation=1, ceil_mode=False):
     """The largest elements of windows of x (N, C, ...), and their positions in row-major order."""
     size = np.array(x.shape[2:])
-    stride, reach = np.broadcast_to(stride, len(kernel)), dilation * (np.array(kernel) - 1) + 1
-    out = (size + 2 * padding - reach) // stride + 1
+    out, stride = places_of_windows(size, kernel, stride, padding, dilation, ceil_mode)
     values, places = np.empty((*x.shape[:2], *out), x.dtype), np.empty((*x.shape[:2], *out), np.int64)
     for n, c, *at in np.ndindex(values.shape):
         taps = np.array(list(np.ndindex(*kernel))) * dilation + np.array(at) * stride - padding

@@ -1,4 +1,4 @@
-"""The rows of the op table (src/engine/ops/ops.def) that have columns for tests, for tests in Python. The columns are explained there."""
+"""The rows of the op table (src/engine/ops/ops.def), for tests in Python. Its columns are explained there."""
 import collections
 import os
 import re
@@ -6,7 +6,8 @@ import re
 OPS = os.path.join(os.path.dirname(__file__), "../../src/engine/ops")
 COLUMNS = ["name", "accepts", "result", "expr", "ulp", "domain", "gradient", "exact", "numpy", "doc"]
 Row = collections.namedtuple("Row", ["arity", *COLUMNS])
-Example = collections.namedtuple("Example", ["op", "takes", "inputs", "call", "numpy"])
+Example = collections.namedtuple("Example", ["op", "cls", "kind", "takes", "inputs", "call", "numpy"])
+FIRST = {"OP": 4, "SHARED": 5, "FOLD": 5, "UNARY": 10, "BINARY": 10}  # the column of examples
 
 
 def split(text):
@@ -56,7 +57,7 @@ def string(text):
 def elementwise_rows():
     found = []
     for kind, parts in rows({"UNARY", "BINARY"}):
-        columns = dict(zip(COLUMNS, parts, strict=True))
+        columns = dict(zip(COLUMNS, parts))
         columns["domain"] = [float(n) for n in re.findall(r"-?[\d.]+(?=[,)])", columns["domain"])]
         columns["numpy"] = string(columns["numpy"])
         found.append(Row(arity=1 if kind == "UNARY" else 2, **columns))
@@ -64,13 +65,13 @@ def elementwise_rows():
 
 
 def examples():
-    """The examples of OP and SHARED rows that NumPy can compute."""
+    """The examples of all rows. A draw has no inputs."""
     found = []
-    for row, columns in rows({"OP", "SHARED"}):
-        takes = None
-        for kind, parts in macros(" ".join(columns[4 if row == "OP" else 5:])):
+    for row, columns in rows(set(FIRST)):
+        takes, cls = None, {"OP": columns[1], "SHARED": columns[2], "FOLD": "REDUCE"}.get(row, "ELEMENTWISE")
+        for kind, parts in macros(" ".join(columns[FIRST[row]:])):
             if kind == "TAKES":
                 takes = parts[0]
-            elif string(parts[2]):
-                found.append(Example(columns[0], takes, *map(string, parts)))
+            else:
+                found.append(Example(columns[0], cls, kind, takes, *map(string, (['""'] if kind == "DRAW" else []) + parts)))
     return found

@@ -295,6 +295,13 @@ static void the_verb_finds_faults(void **state)
                       (fault){.op = "contract", .kind = FAULT_ELEMENT});
     expect_verb_finds("verify --device faulty --op maximum --dtype i8",
                       "FAILED maximum i8 on faulty", (fault){.op = "maximum", .kind = FAULT_STALE});
+    /* compositions, and moves of elements */
+    expect_verb_finds("verify --quick --device faulty --op softmax --dtype f32",
+                      "FAILED softmax f32 on faulty", (fault){.op = "exp", .steps = 5});
+    expect_verb_finds("verify --quick --device faulty --op tril --dtype u8",
+                      "FAILED tril u8 on faulty", (fault){.op = "where", .kind = FAULT_ELEMENT});
+    expect_verb_finds("verify --device faulty --op where --dtype f64", "FAILED where f64 on faulty",
+                      (fault){.op = "where", .kind = FAULT_STALE});
 }
 
 /* Errors within the bound of an op are also differences. */

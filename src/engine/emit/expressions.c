@@ -7,18 +7,18 @@
 #include <string.h>
 
 static const char *const expressions[OP_CORE_COUNT] = {
-#define UNARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, doc) \
+#define UNARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, ...) \
     [OP_##name] = #expr,
-#define BINARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, doc) \
+#define BINARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, ...) \
     [OP_##name] = #expr,
-#define FOLD(name, accepts, identity, expr, doc) [OP_##name] = #expr,
+#define FOLD(name, accepts, identity, expr, ...) [OP_##name] = #expr,
 #include "engine/ops/rows/elementwise.def"
 };
 
 static const char *const identities[OP_CORE_COUNT] = {
-#define UNARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, doc)
-#define BINARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, doc)
-#define FOLD(name, accepts, identity, expr, doc) [OP_##name] = #identity,
+#define UNARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, ...)
+#define BINARY(name, accepts, result, expr, ulp, domain, gradient, exact, numpy, ...)
+#define FOLD(name, accepts, identity, expr, ...) [OP_##name] = #identity,
 #include "engine/ops/rows/elementwise.def"
 };
 

@@ -17,7 +17,7 @@ enum {
 
 #define UNARY(name, accepts, result, expr, ...)
 #define BINARY(name, accepts, result, expr, ...)
-#define FOLD(name, accepts, identity, expr, doc)
+#define FOLD(name, accepts, identity, expr, ...)
 #define OP(name, class, signature, doc, ...) \
     int op_##name(op_id op, const ig_arg *args, ig_array **out);
 #define SHARED(name, builder, class, signature, doc, ...) OP(builder, class, signature, doc)

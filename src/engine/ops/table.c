@@ -9,11 +9,11 @@
 #include <string.h>
 
 const op_row op_rows[OP_COUNT] = {
-#define UNARY(id, accepts_, result_, expr, ulp, domain, gradient, exact, numpy, text) \
+#define UNARY(id, accepts_, result_, expr, ulp, domain, gradient, exact, numpy, text, ...) \
     [OP_## \
         id] = {#id, "x: array",    text, CLASS_ELEMENTWISE, ACCEPTS_##accepts_, RESULT_##result_, \
                1,   op_elementwise},
-#define BINARY(id, accepts_, result_, expr, ulp, domain, gradient, exact, numpy, text) \
+#define BINARY(id, accepts_, result_, expr, ulp, domain, gradient, exact, numpy, text, ...) \
     [OP_##id] = {#id, \
                  "x1: array, x2: array", \
                  text, \
@@ -22,7 +22,7 @@ const op_row op_rows[OP_COUNT] = {
                  RESULT_##result_, \
                  2, \
                  op_elementwise},
-#define FOLD(id, accepts_, identity, expr, text) \
+#define FOLD(id, accepts_, identity, expr, text, ...) \
     [OP_##id] = { \
         #id,    FOLD_SIGNATURE_##accepts_, text, CLASS_REDUCE, ACCEPTS_##accepts_, RESULT_SAME, 0, \
         op_fold},

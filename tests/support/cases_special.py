@@ -1,20 +1,10 @@
-"""Compositions: activations, norms and losses, special functions, signals, combinations."""
+"""Cases that the examples of rows cannot say: chosen inputs, and results that are compared with each other."""
 import math
 
 import numpy as np
 
 from support import special_functions
-from support.cases import FLOATS, case, erf, floats
-
-
-def soft(x, axis=-1):
-    e = np.exp(x - x.max(axis=axis, keepdims=True))
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-def norm(x, axes, eps=1e-5):
-    m = x.mean(axis=axes, keepdims=True)
-    return (x - m) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
+from support.cases import case, floats
 
 
 def special_far_cases():
@@ -48,38 +38,9 @@ def special_far_cases():
             case(expression.split("(")[0], expression, {"x": x, "p": small}, expected.astype(dtype), 2)
 
 
-def composite_cases():
-    for dtype in FLOATS:
-        x, y = floats((4, 6), dtype), floats((4, 6), dtype)
-        w, v = x.astype(float), y.astype(float)
-        rows = {
-            "relu({x})": np.maximum(w, 0), "leaky_relu({x}, 0.1)": np.where(w > 0, w, 0.1 * w),
-            "elu({x})": np.where(w > 0, w, np.expm1(w)),
-            "gelu({x})": w * 0.5 * (1 + erf(w / math.sqrt(2))),
-            "gelu({x}, approximate='tanh')":
-                0.5 * w * (1 + np.tanh(math.sqrt(2 / math.pi) * (w + 0.044715 * w ** 3))),
-            "silu({x})": w / (1 + np.exp(-w)), "softplus({x})": np.log1p(np.exp(w)),
-            "softmax({x})": soft(w), "softmax({x}, axis=0)": soft(w, 0),
-            "log_softmax({x})": np.log(soft(w)), "layer_norm({x})": norm(w, -1),
-            "rms_norm({x})": w / np.sqrt((w * w).mean(-1, keepdims=True) + 1e-5),
-            "batch_norm({x})": norm(w, 0), "group_norm({x}, 3)": norm(w.reshape(4, 3, 2), -1).reshape(4, 6),
-            "mse({x}, {y})": ((w - v) ** 2).mean(), "l1({x}, {y}, reduction='sum')": np.abs(w - v).sum(),
-            "huber({x}, {y}, reduction='none')":
-                np.where(np.abs(w - v) < 1, 0.5 * (w - v) ** 2, np.abs(w - v) - 0.5),
-            "bce_with_logits({x}, sigmoid({y}))":
-                (np.log1p(np.exp(w)) - w / (1 + np.exp(-v))).mean(),
-            "kl_div(log_softmax({x}), softmax({y}))": (soft(v) * (np.log(soft(v)) - np.log(soft(w)))).mean(),
-            "cross_entropy({x}, [1, 0, 5, 2])": -np.log(soft(w))[np.arange(4), [1, 0, 5, 2]].mean(),
-            "embedding([2, 0, 2], {x})": w[[2, 0, 2]],
-            "scaled_dot_product_attention({x}, {y}, {x})": soft(w @ v.T / math.sqrt(6)) @ w,
-            "scaled_dot_product_attention({x}, {y}, {x}, is_causal=true)":
-                soft(np.where(np.tri(4) > 0, w @ v.T / math.sqrt(6), -np.inf)) @ w,
-        }
-        for text, want in rows.items():
-            case(text.split("(")[0], text, {"x": x, "y": y}, np.asarray(want).astype(dtype), 60)
+def dropout_cases():
     x = floats((2000,), low=1, high=2)
     case("dropout", "abs(mean(dropout({x}, key(1), 0.25) / {x}) - 1) < 0.1", x, np.array(True))
-    case("dropout", "dropout({x}, key(1), 0.0)", x, x)
     for kind in ("alpha_dropout", "feature_dropout", "feature_alpha_dropout"):
         case(kind, kind + "(reshape({x}, [20, 100]), key(1), 0.0)", x, x.reshape(20, 100))
     # Whole channels are kept or dropped, and dropped values are those of the definition.
@@ -123,3 +84,18 @@ def comb_cases():
     case("comb", "comb(astype({x}, f64), {y})", {"x": x, "y": y}, want, 0)
     case("comb", "comb(astype({x} - {y} + 1, f64), {y}, repetition=true)", {"x": x, "y": y}, want, 0)
     case("comb", "comb({x}, {y})", {"x": np.array([2000.0]), "y": np.array([1000.0])}, np.array([np.inf]))
+
+
+def random_cases():
+    x = floats((4, 5))
+    for text, want in {
+        "any(fold_in(key(1), 5) != key(1))": np.array(True),
+        "all((uniform(key(1), [1000], minval=2, maxval=3) >= 2))": np.array(True),
+        "all(normal(key(2), [9], f64, [1.0], 3) == normal(key(2), [9], f64) * 3 + 1)": np.array(True),
+        "min(randint(key(1), [1000], -3, 4)) + zeros([1], i32)": np.array([-3], "i4"),
+        "sort(choice(key(1), 10, 10, replace=false))": np.arange(10),
+        "choice(key(1), 3, 2, replace=false, p=[0.0, 0.0, 1.0])[0]": np.array(2),
+        "max(abs(orthogonal(key(2), 4) @ orthogonal(key(2), 4).T - eye(4))) < 1e-5": np.array(True),
+    }.items():
+        names = ["fold_in", "uniform", "normal", "randint", "choice", "orthogonal"]
+        case(next(n for n in names if n + "(" in text), text, x, want)
