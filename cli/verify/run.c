@@ -358,9 +358,9 @@ static void run_layout(run *r, const problem *p, layout l, const char *name)
         ig_retain(y[k]);
     if (is_donated(l))
         ig_scope_end();
-    bool ok = n == p->n_out;
-    if (n <= 0 && (ok || r->ahead))
-        ig_error(NULL); /* it refuses these shapes; a waiting error would make later calls fail */
+    bool ok = n == p->n_out && n > 0;
+    if (n <= 0 && r->ahead)
+        ig_error(NULL); /* a waiting error would make later calls fail */
     if (r->ahead) {
         ahead_add(r->ahead, y, n > 0 ? n : 0, !is_donated(l));
         return;

@@ -3,6 +3,7 @@
 #include "engine/backend/backend.h"
 #include "base/memory.h"
 #include "cli/cli.h"
+#include "cli/verify/example.h"
 #include "cli/verify/graph.h"
 #include "cli/verify/graphs.h"
 #include "cli/verify/verify.h"
@@ -304,6 +305,27 @@ static void the_verb_finds_faults(void **state)
                       (fault){.op = "where", .kind = FAULT_STALE});
 }
 
+/* An example whose call the op refuses is not a test that passed. */
+static void a_refused_example_fails(void **state)
+{
+    (void)state;
+    const verify_scope scope = {0};
+    op_report report = {.op = ig_op_find("matmul")};
+    run r = {.scope = &scope, .report = &report, .dtype = IG_F32};
+    problem p = {0};
+    problem_begin(&p, "matmul", NULL, IG_F32, MODE_PLAIN, 0);
+    p.example = example_at("matmul", 0);
+    p.by_nodes = true;
+    for (int i = 0; i < 2; i++)
+        problem_part(&p, IG_F32, IG_SHAPE(3, 4), (domain){-1, 1, false});
+    run_problem(&r, &p);
+    assert_true(report.by_dtype[IG_F32].cases > 0);
+    assert_int_equal(report.by_dtype[IG_F32].failed, report.by_dtype[IG_F32].cases);
+    assert_non_null(strstr(report.first.text, "matmul"));
+    problem_end(&p);
+    verify_free(&report);
+}
+
 /* Errors within the bound of an op are also differences. */
 static void the_verb_compares_bits(void **state)
 {
@@ -511,6 +533,7 @@ int main(void)
         TEST(history_is_checked),
         TEST(mistakes_are_told),
         TEST(any_allocation_may_fail),
+        TEST(a_refused_example_fails),
         FAULTY(a_device_without_fault_passes),
         FAULTY(steps_beyond_the_bound_are_found),
         FAULTY(steps_within_the_bound_pass),
