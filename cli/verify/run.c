@@ -349,9 +349,32 @@ static bool nodes_hold(run *r, const char *name, ig_array *const *y, int n)
     return report.failed == 0;
 }
 
+/* Expects the results of the same call with inputs that are kept, whose nodes are compared in another case: ig_verify holds the
+ * inputs, so that it cannot see a fault of donating. False if there are none of the expected shapes. */
+static bool expect_kept(const problem *p, layout l)
+{
+    ig_array *x[MAX_INPUTS] = {NULL}, *y[MAX_OUTPUTS] = {NULL};
+    ig_scope_begin();
+    const int n = run_call(p, l == STRIDE_0_DONATED ? STRIDE_0 : CONTIGUOUS, x, y);
+    bool ok = n == p->n_out && n > 0 && ig_eval(y, n) == IG_OK;
+    for (int k = 0; k < n && ok; k++) {
+        const tensor *t = &p->out[k];
+        ok = ig_dtype_of(y[k]) == t->dtype && shape_is(y[k], t);
+        const char *data = ok ? ig_data(ig_to_device(y[k], "cpu")) : NULL;
+        for (int64_t i = 0; i < t->size && data; i++)
+            t->v[i] = real_load(t->dtype, data + (size_t)i * (size_t)real_width(t->dtype) / 8);
+    }
+    ig_error(NULL); /* the other case reports it */
+    ig_scope_end();
+    return ok;
+}
+
 static void run_layout(run *r, const problem *p, layout l, const char *name)
 {
     ig_array *x[MAX_INPUTS] = {NULL}, *y[MAX_OUTPUTS] = {NULL};
+    const bool by_nodes = p->by_nodes && !is_donated(l);
+    if (p->by_nodes && !by_nodes && !r->ahead && !expect_kept(p, l))
+        return;
     ig_scope_begin();
     const int n = run_call(p, (int)l, x, y);
     for (int k = 0; k < n; k++)
@@ -367,11 +390,11 @@ static void run_layout(run *r, const problem *p, layout l, const char *name)
     }
     if (!ok && n > 0)
         run_fail(r, name, "%d results, expected %d", n, p->n_out);
-    else if (ok && p->by_nodes)
+    else if (ok && by_nodes)
         ok = nodes_hold(r, name, y, n);
     else if (!ok || !(ok = ig_eval(y, n) == IG_OK))
         refuse(r, name);
-    for (int k = 0; k < n && ok && !p->by_nodes; k++)
+    for (int k = 0; k < n && ok && !by_nodes; k++)
         ok = holds(r, p, name, "result", k, y[k], &p->out[k]);
     for (int k = 0; k < p->n_in && ok && !is_donated(l); k++)
         ok = holds(r, p, name, "after the call, input", k, x[k], &p->in[k]);
@@ -396,8 +419,6 @@ void run_problem(run *r, const problem *p)
         layouts &= ~(1u << MIXED);
     if (p->quick && p->variant > 0)
         layouts &= 1u << CONTIGUOUS | 1u << OFFSET | 1u << DONATED_LAZY | 1u << STRIDE_0;
-    if (p->by_nodes) /* ig_verify holds the inputs */
-        layouts &= ~(1u << DONATED | 1u << DONATED_LAZY | 1u << STRIDE_0_DONATED);
     if (p->n_in == 0)
         layouts = 1u << CONTIGUOUS;
     for (int l = 0; l < LAYOUTS; l++) {
