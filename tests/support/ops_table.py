@@ -1,9 +1,13 @@
-"""The rows of the op table (src/engine/ops/ops.def), for tests in Python. Its columns are explained there."""
+"""The rows of the op table (src/engine/ops/ops.def), for tests in Python. Its columns are explained there.
+
+As a program it prints the rows that lack a column for tests, and fails if there are any: ops_table.py src/engine/ops
+"""
 import collections
 import os
 import re
+import sys
 
-OPS = os.path.join(os.path.dirname(__file__), "../../src/engine/ops")
+OPS = sys.argv[1] if __name__ == "__main__" else os.path.join(os.path.dirname(__file__), "../../src/engine/ops")
 COLUMNS = ["name", "accepts", "result", "expr", "ulp", "domain", "gradient", "exact", "numpy", "doc"]
 Row = collections.namedtuple("Row", ["arity", *COLUMNS])
 Example = collections.namedtuple("Example", ["op", "cls", "kind", "takes", "inputs", "call", "numpy"])
@@ -75,3 +79,32 @@ def examples():
             else:
                 found.append(Example(columns[0], cls, kind, takes, *map(string, (['""'] if kind == "DRAW" else []) + parts)))
     return found
+
+
+def mistakes():
+    """What rows lack to be tested: an example that says whether there is a gradient, and references or reasons why there is none."""
+    of_row, names = collections.defaultdict(list), [columns[0] for _, columns in rows(set(FIRST))]
+    for example in examples():
+        of_row[example.op].append(example)
+    for row in elementwise_rows():
+        if not row.numpy:
+            yield f"{row.name}: the column numpy is empty"
+    for name in sorted(set(names) - {row.name for row in elementwise_rows()}):
+        found = of_row[name]
+        if not any(e.kind not in ("VALUE", "DRAW") for e in found):
+            yield f"{name}: no example says whether there is a gradient"
+        for e in found:
+            if not e.takes:
+                yield f"{name}: no TAKES before {e.call}"
+            elif not (e.numpy or any(e.kind == "DRAW" for e in found)) or re.fullmatch(r"#\W*", e.numpy):
+                yield f"{name}: {e.call} has neither a reference nor a reason why there is none"
+    for name in {n for n in names if names.count(n) > 1}:
+        yield f"{name}: more than one row"
+    for e in (e for e, n in collections.Counter(examples()).items() if n > 1):
+        yield f"{e.op}: the example {e.call} is there twice"
+
+
+if __name__ == "__main__":
+    text = "\n".join(mistakes())
+    print(text)
+    sys.exit(bool(text))
