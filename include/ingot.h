@@ -26,6 +26,7 @@
 #include "ingot/device.h"  /* devices, math modes, fallback */
 #include "ingot/machine.h" /* facts about the machine */
 #include "ingot/array.h"   /* arrays: ownership, evaluation, reading */
+#include "ingot/storage.h" /* quantized arrays */
 #include "ingot/blocks.h"  /* arrays larger than memory */
 #include "ingot/team.h"    /* many machines */
 #include "ingot/ops.h"     /* every op */

@@ -42,7 +42,7 @@
 #define n1_LOAD float4
 #define n1_LANES float4
 #define n1_LANE_OF(x) x
-#define n1_FROM in1
+#define n1_LOAD_AT(at) (*(const n1_LOAD *)(in1 + (at)))
 #define n1_LOCAL 0
 #define n1_PITCH 68
 #define n1_VECTOR 4

@@ -45,7 +45,7 @@
 #define c1_total c0_total
 #define m1_LOAD float
 #define m1_LANE_OF(x) x
-#define m1_FROM ((const float *)local)
+#define m1_LOAD_AT(at) ((const float *)local)[at]
 #define m1_LOCAL 1
 #define m1_LOCAL_AT 0
 #define m1_LOCAL_ROW g.n
@@ -60,7 +60,7 @@
 #define n1_LOAD n0_LOAD
 #define n1_LANES float4
 #define n1_LANE_OF(x) x
-#define n1_FROM in1
+#define n1_LOAD_AT(at) (*(const n1_LOAD *)(in1 + (at)))
 #define n1_LOCAL 0
 #define n1_TILE 64
 #define n1_PITCH n0_PITCH

@@ -36,7 +36,7 @@ struct sizes {
 #define IS_ALONG_K 0
 #endif
 #ifndef VECTOR_OF
-#define VECTOR_OF 4
+#define VECTOR_OF (IS_SERIAL ? 1 : 4)
 #endif
 #ifndef IS_TABLE
 #define IS_TABLE 0
@@ -85,7 +85,7 @@ struct sizes {
 #endif
 #define m0_LANES float4
 #define m0_LANE_OF(x) x
-#define m0_FROM in0
+#define m0_LOAD_AT(at) (*(const m0_LOAD *)(in0 + (at)))
 #define m0_LOCAL 0
 #define m0_TILE 64
 #define m0_PITCH 68
@@ -100,7 +100,7 @@ struct sizes {
 #define n0_ELEMENT m0_ELEMENT
 #define n0_LANES m0_LANES
 #define n0_LANE_OF(x) x
-#define n0_FROM in1
+#define n0_LOAD_AT(at) (*(const n0_LOAD *)(in1 + (at)))
 #define n0_LOCAL 0
 #define n0_TILE m0_TILE
 #define n0_PITCH m0_PITCH

@@ -9,7 +9,7 @@
  * PANEL_FIRST and PANEL_COUNT: the loads that are meant, if not all.
  *
  * Holes of a side: ELEMENT, its type; LOAD, the type of a load of VECTOR elements (1 or 4); LANES, the type of VECTOR lanes;
- * LANE_OF(x), an element as a lane; FROM, its pointer; ALONG_K: loads lie along k, not along rows; ACROSS, loads along that
+ * LANE_OF(x), an element as a lane; LOAD_AT(at), the load at an offset; ALONG_K: loads lie along k, not along rows; ACROSS, loads along that
  * axis; ROW_LOADS, the loads that have rows of their own: 1 if all have the same row; TABLE: points[] has the offsets of all
  * points of k; TOGETHER: VECTOR lanes are stored at once; LOCAL: rows lie in `local`, LOCAL_ROW apart from LOCAL_AT on. */
 #ifndef PANEL_COUNT
@@ -61,7 +61,7 @@
 #if C(MATRICES) ? PANEL_WHOLE : S(TABLE)
         (void)r;
         const idx at = S(at)[S(ROW_LOADS) > 1 ? u : 0] + PANEL_POINT;
-        S(next)[v] = *(const S(LOAD) *)(S(FROM) + at);
+        S(next)[v] = S(LOAD_AT)(at);
 #else
 #if C(MATRICES)
         (void)r;
@@ -79,7 +79,7 @@
         S(next)[v] = 0;
 #endif
         if (in)
-            S(next)[v] = *(const S(LOAD) *)(S(FROM) + at);
+            S(next)[v] = S(LOAD_AT)(at);
 #endif
 #undef PANEL_POINT
 #endif

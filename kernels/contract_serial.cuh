@@ -26,7 +26,7 @@
     for (int kk = 0; kk < points; kk++)
         for (int r = 0; r < C(SERIAL_ROWS); r++)
 #endif
-            M(shared)[kk * C(SERIAL_ROWS) + r] = M(first) + r < M(end) ? M(LANE_OF)(M(FROM)[M_AT]) : 0;
+            M(shared)[kk * C(SERIAL_ROWS) + r] = M(first) + r < M(end) ? M(LANE_OF)(M(LOAD_AT)(M_AT)) : 0;
 #if N(ALONG_K)
     for (int r = 0; r < C(SERIAL_COLS); r++)
         for (int kk = 0; kk < points; kk++)
@@ -36,7 +36,7 @@
 #endif
             N(shared)[kk * C(SERIAL_COLS) + r] =
                 N(first) + r < N(end)
-                    ? N(LANE_OF)(N(FROM)[N(b)(g, batch) + N(row)(g, N(first) + r) + N(k)(g, k0 + kk)])
+                    ? N(LANE_OF)(N(LOAD_AT)(N(b)(g, batch) + N(row)(g, N(first) + r) + N(k)(g, k0 + kk)))
                     : 0;
     for (int i0 = 0; i0 < C(SERIAL_ROWS); i0 += PART_ROWS)
     for (int j0 = 0; j0 < C(SERIAL_COLS); j0 += PART_COLS) {

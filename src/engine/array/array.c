@@ -564,6 +564,12 @@ ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *dat
     return x;
 }
 
+ig_array *array_packed(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data)
+{
+    ig_array *root = array_leaf(dtype, ndim, shape, data);
+    return root ? array_view(ARRAY_DATA, root, &root->view) : NULL;
+}
+
 ig_array *array_number(ig_dtype dtype, const void *value)
 {
     const size_t bytes = ig_dtype_bytes(dtype);

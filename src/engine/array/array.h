@@ -10,7 +10,7 @@
 #ifndef ARRAY_ARRAY_H
 #define ARRAY_ARRAY_H
 
-#include "base/dtype.h"
+#include "base/storage.h"
 #include "engine/array/view.h"
 #include "ingot/blocks.h"
 #include "ingot/device.h"
@@ -38,6 +38,7 @@ typedef struct buffer {
     const struct backend *device; /* the only one that can use it; NULL: host memory, for the CPU */
     uint64_t serial;              /* see buffer_serial; 0: none yet */
     size_t bytes;
+    storage stored; /* how bytes hold elements; not plain: never written after it was filled */
     void *data;
     void *handle;
     uint64_t written; /* number of the evaluation that wrote it, if that can fail later; else 0 */
@@ -240,6 +241,21 @@ void array_become(ig_array *x, ig_array *root);
 /* Releases the data of an evaluated root, which cannot be read or recomputed afterwards. */
 void array_donate(ig_array *x);
 bool array_is_donated(const ig_array *x);
+
+/* True if the root of x has data that is not plain, such as quantized blocks. */
+static inline bool array_is_packed(const ig_array *x)
+{
+    return x->root->data && !storage_is_plain(x->root->data->stored);
+}
+/* True if the elements of an evaluated array are plain and contiguous in its root's buffer. Otherwise x->data is a copy, once
+ * one was needed. */
+static inline bool array_is_ordered(const ig_array *x)
+{
+    return view_is_contiguous(&x->view) && !array_is_packed(x);
+}
+/* A view of a leaf over blocks (the array takes over the caller's reference, also on failure). The root itself is never
+ * given to a caller: its data are blocks, so a copy of its elements has no other place than the view's data. */
+ig_array *array_packed(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data);
 
 /* Host address of the first element of an evaluated array's view. */
 void *array_host(const ig_array *x);

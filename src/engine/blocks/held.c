@@ -81,7 +81,7 @@ enum { LEAST_BYTES = 4096 };
 static bool waits_on_host(const ig_array *root)
 {
     return root->data && !root->data->device && !root->data->fetched && !root->is_number &&
-           view_is_contiguous(&root->view) && root->view.offset == 0 &&
+           !array_is_packed(root) && view_is_contiguous(&root->view) && root->view.offset == 0 &&
            root->data->bytes >= LEAST_BYTES && view_size(&root->view) > 0;
 }
 

@@ -85,9 +85,6 @@ static void fill_loads(emit_writer *w, const contraction *c, int side)
     const int across = (s->along_k ? points : s->tile) / s->vector;
     const int loads = s->tile * points / s->vector / threads;
     const bool one_row = !s->along_k && threads % across == 0;
-    const ig_dtype dtype = c->p->in[side].dtype;
-    hole_text(w, name_of(x, c, "LOAD"), "%s",
-              s->vector > 1 ? emit_vector_type(dtype, s->vector) : emit_storage_type(dtype));
     hole_int(w, name_of(x, c, "TOGETHER"),
              !s->along_k && s->vector > 1 && s->vector == c->shape.vector);
     hole_text(w, name_of(x, c, "LANES"), "%s", emit_vector_type(contraction_lane(c->p), s->vector));
@@ -116,7 +113,14 @@ static void fill_side(emit_writer *w, const contraction *c, int side)
         const bool inner = i == (s->along_k ? 2 : 1);
         write_group(w, name_of(x, c, parts[i]), &o->v, all[i], inner || !w->target->cpu);
     }
-    if (dtype_is_half(o->dtype)) {
+    const bool packed = !storage_is_plain(o->stored);
+    const char *load = s->vector > 1 && !w->target->cpu ? emit_vector_type(o->dtype, s->vector)
+                       : packed                         ? "float"
+                                                        : emit_storage_type(o->dtype);
+    hole_text(w, name_of(x, c, "LOAD"), "%s", load);
+    if (packed && dtype_is_half(o->dtype)) {
+        hole_text(w, name_of(x, c, "LANE_OF(x)"), "(%s)round_%s(x)", lane, ig_dtype_name(o->dtype));
+    } else if (dtype_is_half(o->dtype)) {
         w->uses |= USES_HALF;
         hole_text(w, name_of(x, c, "LANE_OF(x)"), "(%s)%s_to_f32_quick(x)", lane,
                   ig_dtype_name(o->dtype));
@@ -126,11 +130,17 @@ static void fill_side(emit_writer *w, const contraction *c, int side)
     hole_int(w, name_of(x, c, "ALONG_K"), s->along_k);
     hole_int(w, name_of(x, c, "LOCAL"), from != NULL);
     if (from) {
-        hole_text(w, name_of(x, c, "FROM"), "((const %s *)local)", emit_storage_type(o->dtype));
+        hole_text(w, name_of(x, c, "LOAD_AT(at)"), "((const %s *)local)[at]",
+                  emit_storage_type(o->dtype));
         hole_size(w, name_of(x, c, "LOCAL_AT"), from->offset / bytes);
         hole_size(w, name_of(x, c, "LOCAL_ROW"), from->own);
+    } else if (packed) {
+        char at[EMIT_UNPACK_BYTES], first[EMIT_UNPACK_BYTES];
+        snprintf(first, sizeof first, "g.n%d + (at)", writer_number(w, o->v.offset));
+        hole_text(w, name_of(x, c, "LOAD_AT(at)"), "%s", writer_unpack(w, o, first, at));
     } else if (side || !c->in_registers)
-        hole_pointer(w, name_of(x, c, "FROM"), writer_operand(w, o, false));
+        hole_text(w, name_of(x, c, "LOAD_AT(at)"), "(*(const %s *)(p%d + (at)))", load,
+                  writer_operand(w, o, false));
     if (!w->target->cpu)
         fill_loads(w, c, side);
 }

@@ -62,7 +62,8 @@ static void plan_side(const emit_writer *w, contraction *c, int number, int tile
                          .vector = 1,
                          .table = c->shape.large && k.ndim > 1 && c->p->extent[3] <= TABLE_MOST};
     const view *along = s->along_k ? &k : &rows;
-    const int n = ig_dtype_bytes(o->dtype) <= 4 ? 4 : 1, last = along->ndim - 1;
+    const int n = storage_is_plain(o->stored) && ig_dtype_bytes(o->dtype) <= 4 ? 4 : 1,
+              last = along->ndim - 1;
     const bool whole = tile * points / n % c->shape.threads == 0 &&
                        (!s->along_k || contraction_block(w, c->p) % n == 0 ||
                         contraction_block(w, c->p) == c->p->extent[3]);

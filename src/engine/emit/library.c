@@ -19,11 +19,9 @@ void library_write(text *t, unsigned uses, bool f64)
         unsigned use;
         const char *name;
         bool has_f64;
-    } rows[] = {{USES_MATH, "math", false},
-                {USES_LANES, "lanes", true},
-                {USES_HALF, "half", true},
-                {USES_RANDOM, "random", false},
-                {USES_ORDER, "order", false}};
+    } rows[] = {{USES_MATH, "math", false},     {USES_LANES, "lanes", true},
+                {USES_HALF, "half", true},      {USES_STORAGE, "storage", false},
+                {USES_RANDOM, "random", false}, {USES_ORDER, "order", false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!(uses & rows[i].use))
             continue;

@@ -193,7 +193,7 @@ static bool is_light(const tape *t)
 {
     for (int i = 0; i < t->n_inst; i++) {
         const tape_inst *inst = &t->inst[i];
-        if (inst->code == TAPE_BITS || inst->code == TAPE_READ ||
+        if (inst->code == TAPE_BITS || inst->code == TAPE_READ || inst->code == TAPE_UNPACK ||
             (inst->code == TAPE_MAP && op_ulps[inst->op] > 0))
             return false;
     }

@@ -343,20 +343,29 @@ static void write_point(emit_writer *w, const emit_space *s, int u)
              high, low);
 }
 
+/* The checked index of a TAPE_READ or TAPE_UNPACK, without the end of the statement. */
+static void write_index(emit_writer *w, const emit_space *s, int k, const int *def, int u)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    const int len = writer_number(w, s->t->operand[inst->operand].axis_len);
+    char index[NAME_BYTES];
+    value_name(index, def, inst->a, u);
+    text_add(&w->body, "    const idx j%d_%d = (idx)check_index(%s, g.n%d, ", k, u, index, len);
+    write_point(w, s, u);
+    text_add(&w->body, ", (int)g.n%d, fault)", writer_record(w, s->program));
+}
+
 /* dst = operand at the point, moved by the index times the stride of the indexed axis. */
 static void write_read(emit_writer *w, const emit_space *s, int k, const int *def, int u)
 {
     const tape_inst *inst = &s->t->inst[k];
     const operand *o = &s->t->operand[inst->operand];
-    const int len = writer_number(w, o->axis_len), stride = writer_number(w, o->axis_stride);
+    const int stride = writer_number(w, o->axis_stride);
     const int p = writer_operand(w, o, false);
-    char index[NAME_BYTES], element[NAME_BYTES], wide[2 * NAME_BYTES];
-    value_name(index, def, inst->a, u);
+    char element[NAME_BYTES], wide[2 * NAME_BYTES];
     if (dtype_is_half(o->dtype))
         w->uses |= USES_HALF;
-    text_add(&w->body, "    const idx j%d_%d = (idx)check_index(%s, g.n%d, ", k, u, index, len);
-    write_point(w, s, u);
-    text_add(&w->body, ", (int)g.n%d, fault)", writer_record(w, s->program));
+    write_index(w, s, k, def, u);
     if (o->part_len)
         text_add(&w->body, " - g.n%d;\n    if (j%d_%d < 0 || j%d_%d >= g.n%d)\n        return;\n",
                  writer_number(w, o->part_first), k, u, k, u, writer_number(w, o->part_len));
@@ -370,6 +379,26 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
     snprintf(element, sizeof element, "q%d_%d", k, u);
     text_add(&w->body, "    const %s v%d_%d = %s;\n", emit_lane_type(o->dtype), k, u,
              widen(s, k, element, wide));
+}
+
+/* dst = the element of blocks at the point, moved by the index, if there is one. */
+static void write_unpack(emit_writer *w, const emit_space *s, int k, const int *def, int u)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    const operand *o = &s->t->operand[inst->operand];
+    char at[NAME_BYTES], element[EMIT_UNPACK_BYTES];
+    if (inst->a >= 0) {
+        write_index(w, s, k, def, u);
+        text_add(&w->body, ";\n");
+    }
+    text_add(&w->body, "    const idx e%d_%d = g.n%d + ", k, u, writer_number(w, o->v.offset));
+    write_offset(w, s, &o->v);
+    if (u && vector_step(s, &o->v))
+        text_add(&w->body, " + %d * g.n%d", u, writer_number(w, vector_step(s, &o->v)));
+    if (inst->a >= 0)
+        text_add(&w->body, " + j%d_%d * g.n%d", k, u, writer_number(w, o->axis_stride));
+    snprintf(at, sizeof at, "e%d_%d", k, u);
+    text_add(&w->body, ";\n    const float v%d_%d = %s;\n", k, u, writer_unpack(w, o, at, element));
 }
 
 /* True if four values of Philox come from one block: the neighbours of one thread, or of neighbouring lanes. */
@@ -485,6 +514,7 @@ static void write_inst(emit_writer *w, const emit_space *s, int k, const int *de
             break;
         case TAPE_BITS: write_bits(w, s, k, u); break;
         case TAPE_READ: write_read(w, s, k, def, u); break;
+        case TAPE_UNPACK: write_unpack(w, s, k, def, u); break;
         case TAPE_CORE:
             text_add(&w->body, "    const %s v%d_%d = %s", emit_lane_type((ig_dtype)inst->dtype), k,
                      u, s->core);
@@ -528,7 +558,7 @@ bool emit_has_steps(const tape *t)
         const tape_inst *inst = &t->inst[i];
         const view *v = inst->operand >= 0 ? &t->operand[inst->operand].v : NULL;
         random = random || inst->code == TAPE_BITS;
-        if (inst->code == TAPE_STORE || inst->code == TAPE_READ ||
+        if (inst->code == TAPE_STORE || inst->code == TAPE_READ || inst->code == TAPE_UNPACK ||
             (inst->code == TAPE_LOAD && !is_linear(v) && !is_constant(v)))
             return false;
     }

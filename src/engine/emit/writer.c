@@ -9,7 +9,9 @@
 #include "base/memory.h"
 #include "engine/emit/library.h"
 
+#include <assert.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,9 +70,25 @@ static int64_t behind(const emit_writer *w, const operand *o)
     return n;
 }
 
+const char *writer_unpack(emit_writer *w, const operand *o, const char *at,
+                          char out[static EMIT_UNPACK_BYTES])
+{
+    const storage s = o->stored;
+    const int p = pointer_add(
+        w, (emit_pointer){.at = {EMIT_SLOT, o->slot, 0}, .dtype = IG_U8}); /* the whole buffer */
+    w->uses |= USES_STORAGE | USES_HALF;
+    snprintf(
+        out, EMIT_UNPACK_BYTES,
+        "storage_%s(p%d + (long long)((%s) / %d) * %d, (int)((%s) %% %d / %d), (int)((%s) %% %d))",
+        storage_rows[s.format].name, p, at, s.block, (int)storage_block_bytes(s), at, s.block,
+        storage_run(s), at, storage_run(s));
+    return out;
+}
+
 int writer_operand(emit_writer *w, const operand *o, bool written)
 {
     enum { SMALL_BYTES = 1 << 16 };
+    assert(storage_is_plain(o->stored));
     /* A view without elements may begin past the buffer's end. */
     const uint64_t first = view_size(&o->v) ? (uint64_t)o->v.offset : 0;
     const uint64_t offset = first * ig_dtype_bytes(o->dtype);

@@ -52,7 +52,14 @@ typedef struct emit_writer {
     bool failed;
 } emit_writer;
 
-enum { USES_HALF = 1, USES_RANDOM = 2, USES_MATH = 4, USES_ORDER = 8, USES_LANES = 16 };
+enum {
+    USES_HALF = 1,
+    USES_RANDOM = 2,
+    USES_MATH = 4,
+    USES_ORDER = 8,
+    USES_LANES = 16,
+    USES_STORAGE = 32
+};
 
 /* Begins a launch of the program. */
 ig_status writer_start(emit_writer *w, const emit_target *target, emitted *out);
@@ -85,6 +92,10 @@ int writer_number(emit_writer *w, int64_t n);
  * the operand has negative strides in an array that is larger than a buffer, the argument points to its lowest element,
  * and the name in the text is a macro for the pointer to its first. */
 int writer_operand(emit_writer *w, const operand *o, bool written);
+/* The expression of an element of an operand in blocks, as f32. at: the expression of its number in the buffer. */
+enum { EMIT_UNPACK_BYTES = 256 };
+const char *writer_unpack(emit_writer *w, const operand *o, const char *at,
+                          char out[static EMIT_UNPACK_BYTES]);
 /* The field that holds the number of the program's fault record. */
 int writer_record(emit_writer *w, int number);
 /* A pointer into scratch. */

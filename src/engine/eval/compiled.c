@@ -248,8 +248,8 @@ void ig_compiled_free(ig_compiled *c)
 
 /* ---- running ---- */
 
-/* True if x is a strided view, whose elements ig_data has copied to row-major order. */
-static bool is_copied(const ig_array *x) { return !view_is_contiguous(&x->view); }
+/* True if x is a strided view or has blocks: engine_order has copied its elements. */
+static bool is_copied(const ig_array *x) { return !array_is_ordered(x); }
 
 /* Checks the inputs, evaluates them, and makes them contiguous. */
 static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)

@@ -239,6 +239,16 @@ static bool core_reads_number(const schedule *s, const program *p)
     return false;
 }
 
+/* True if a core of the chain reads blocks, which native code does not know. */
+static bool core_reads_blocks(const program *p)
+{
+    bool reads = false;
+    for (int k = 0; k < p->chain && !reads; k++)
+        for (int i = 0; i < program_kinds[p[k].kind].core_inputs; i++)
+            reads = reads || !storage_is_plain(p[k].in[i].stored);
+    return reads;
+}
+
 /* Emits the epilogue of p alone: a map program that loads the core's values from a slot after the others. */
 static ig_status emit_epilogue(const schedule *s, const program *p, int record, const backend *dev,
                                emitted *out)
@@ -295,7 +305,7 @@ static ig_status make(const schedule *s, int i, const backend *dev, emitted_prog
         used += snprintf(c->label + used, sizeof c->label - (size_t)used, "%s%s", k ? " / " : "",
                          fault_ops(&p[k], ops));
     }
-    if (dev->native && !core_reads_number(s, p))
+    if (dev->native && !core_reads_number(s, p) && !core_reads_blocks(p))
         TRY(prepare_native(s, p, dev, &c->native));
     if (c->native)
         c->native->label = c->label;

@@ -352,9 +352,9 @@ static ig_array *view_on_cpu(const ig_array *x)
 buffer *engine_elements(engine *e, ig_array *x, size_t *offset)
 {
     *offset = 0;
-    if (!view_is_contiguous(&x->view)) {
+    if (!array_is_ordered(x)) {
         ig_array *seen = is_apart(x) ? view_on_cpu(x) : ig_retain(x);
-        ig_array *copy = seen ? build_contiguous(seen) : NULL;
+        ig_array *copy = seen ? build_copy(seen) : NULL;
         buffer *b =
             copy && eval_locked(e, &copy, 1, NULL, 0) == IG_OK ? buffer_retain(copy->data) : NULL;
         ig_release(ig_scope_forget(copy));

@@ -85,7 +85,7 @@ static ig_status evaluated(ig_array *x, const backend *dev, buffer **elements, s
     TRY(ig_eval(&x, 1));
     TRY(bring(x, dev));
     TRY(engine_order(x));
-    const bool ordered = view_is_contiguous(&x->view);
+    const bool ordered = array_is_ordered(x);
     *elements = ordered ? x->root->data : x->data;
     *offset = ordered ? (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype) : 0;
     engine_enter();

@@ -45,9 +45,9 @@ static buffer *elements_locked(ig_array *x, size_t *offset)
 ig_status engine_order(ig_array *x)
 {
     size_t offset;
-    if (!view_is_contiguous(&x->view) && !x->data)
+    if (!array_is_ordered(x) && !x->data)
         x->data = elements_locked(x, &offset);
-    return view_is_contiguous(&x->view) || x->data ? IG_OK : IG_ERR_MEMORY;
+    return array_is_ordered(x) || x->data ? IG_OK : IG_ERR_MEMORY;
 }
 
 /* Copies the elements of an array on a device, or of one that is fetched, to host memory. */
@@ -83,7 +83,7 @@ const void *ig_data(ig_array *x)
     if (!engine_device_of(x)->lanes && !x->root->is_number && !x->root->host)
         x->root->host =
             buffer_retain(x->root->data); /* the pointer outlives a move to the device */
-    if (view_is_contiguous(&x->view))
+    if (array_is_ordered(x))
         return array_host(x);
     return engine_order(x) == IG_OK ? (x->data->device ? host_copy(x) : x->data->data) : NULL;
 }
@@ -149,7 +149,10 @@ static ig_status item_read(ig_array *x, const char *what, unsigned char element[
     TRY(read_check(x, what));
     TRY(item_check(x, what));
     const size_t bytes = ig_dtype_bytes((ig_dtype)x->dtype);
-    return read_locked(x->root->data, (size_t)x->view.offset * bytes, element, bytes);
+    if (!array_is_packed(x))
+        return read_locked(x->root->data, (size_t)x->view.offset * bytes, element, bytes);
+    TRY(engine_order(x));
+    return read_locked(x->data, 0, element, bytes);
 }
 
 double ig_item(ig_array *x)

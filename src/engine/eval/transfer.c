@@ -89,14 +89,14 @@ static buffer *to_host(buffer *from, size_t offset, size_t bytes)
     return NULL;
 }
 
-buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *dev)
+static buffer *copy_of(buffer *from, size_t offset, size_t bytes, const backend *dev)
 {
     if (dev->lanes || stays_on_host(dev, bytes))
         return to_host(from, offset, bytes);
     const bool peers = from->device && dev->copies_peers && from->device->copy == dev->copy;
     if (from->fetched || (from->device && from->device != dev && !peers)) {
         buffer *between = to_host(from, offset, bytes);
-        buffer *there = between ? transfer_copy(between, 0, bytes, dev) : NULL;
+        buffer *there = between ? copy_of(between, 0, bytes, dev) : NULL;
         buffer_release(between);
         return there;
     }
@@ -118,6 +118,14 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
         return b;
     buffer_release(b);
     return NULL;
+}
+
+buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *dev)
+{
+    buffer *b = copy_of(from, offset, bytes, dev);
+    if (b && offset == 0 && bytes == from->bytes)
+        b->stored = from->stored;
+    return b;
 }
 
 ig_status transfer_root(ig_array *root, const backend *dev)

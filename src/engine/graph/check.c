@@ -71,11 +71,11 @@ static ig_status add_tape(checker *c, int p, const tape *t)
             return schedule_broken(c, "operands", p, -1, "instruction %d uses operand %d of %d", i,
                                    inst->operand, t->n_operand);
         const operand *o = &t->operand[inst->operand];
-        const bool moves = inst->code == TAPE_READ;
+        const bool moves = inst->code == TAPE_READ || (inst->code == TAPE_UNPACK && inst->a >= 0);
         TRY(add_access(c, (access){.program = p,
                                    .slot = o->slot,
                                    .writes = inst->code == TAPE_STORE,
-                                   .by_points = inst->code == TAPE_STORE || inst->code == TAPE_LOAD,
+                                   .by_points = !moves && inst->code != TAPE_BITS,
                                    .t = t,
                                    .inst = i,
                                    .o = o,
@@ -186,7 +186,6 @@ static ig_status check_tape(const checker *c, int p, const tape *t)
 static ig_status check_access(const checker *c, const access *a)
 {
     int64_t low, high;
-    const int64_t bytes = c->s->slot[a->slot].bytes;
     if (a->writes && c->s->slot[a->slot].kind == SLOT_LEAF)
         return schedule_broken(c, "leaves", a->program, a->slot, "an input is written");
     if (a->by_points && a->t && a->r.points != a->t->size)
@@ -195,12 +194,13 @@ static ig_status check_access(const checker *c, const access *a)
                                (long long)a->t->size);
     if (a->r.points == 0 || a->element_bytes == 0)
         return IG_OK;
+    const int64_t elements = storage_elements(a->o->stored, a->o->dtype, c->s->slot[a->slot].bytes);
     reach_bounds(&a->r, &low, &high);
-    if (low < 0 || high >= bytes / a->element_bytes)
-        return schedule_broken(
-            c, "bounds", a->program, a->slot,
-            "elements %lld to %lld of a buffer of %lld elements are %s", (long long)low,
-            (long long)high, (long long)(bytes / a->element_bytes), a->writes ? "written" : "read");
+    if (low < 0 || high >= elements)
+        return schedule_broken(c, "bounds", a->program, a->slot,
+                               "elements %lld to %lld of a buffer of %lld elements are %s",
+                               (long long)low, (long long)high, (long long)elements,
+                               a->writes ? "written" : "read");
     return IG_OK;
 }
 

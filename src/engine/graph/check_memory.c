@@ -206,7 +206,8 @@ static bool may_fail(const program *p)
     bool fails = p->kind == PROGRAM_KERNEL || p->kind == PROGRAM_WRITE;
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < tapes[k]->n_inst && !fails; i++)
-            fails = tapes[k]->inst[i].code == TAPE_READ;
+            fails = tapes[k]->inst[i].code == TAPE_READ ||
+                    (tapes[k]->inst[i].code == TAPE_UNPACK && tapes[k]->inst[i].a >= 0);
     return fails;
 }
 

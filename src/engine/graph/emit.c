@@ -63,9 +63,10 @@ static tape_writer writer_for(emitter *e, tape *t, const view *shape, text *labe
  * read at computed indices counts each read, up to its size. */
 static int64_t operand_bytes(const schedule *s, const operand *o, bool table)
 {
-    int64_t n = (int64_t)ig_dtype_bytes(o->dtype), whole = s->slot[o->slot].bytes;
+    int64_t n = 1, whole = s->slot[o->slot].bytes;
     for (int i = 0; i < o->v.ndim; i++)
         n *= o->v.stride[i] || table ? o->v.shape[i] : 1;
+    n = storage_bytes(o->stored, o->dtype, n);
     return n < whole ? n : whole;
 }
 
@@ -77,7 +78,7 @@ static void count_tape(const schedule *s, program *p, const tape *t)
         if (o && inst->code == TAPE_STORE)
             p->bytes_written += operand_bytes(s, o, false);
         else if (o)
-            p->bytes_read += operand_bytes(s, o, inst->code == TAPE_READ);
+            p->bytes_read += operand_bytes(s, o, inst->code == TAPE_READ || inst->a >= 0);
     }
 }
 
@@ -94,7 +95,19 @@ operand graph_operand(const emitter *e, const ig_array *y)
     const ig_array *root = y->root;
     return (operand){.slot = root->data ? -1 - root->index : e->slot_of[e->g->same[root->index]],
                      .dtype = (ig_dtype)y->dtype,
+                     .stored = array_is_packed(y) ? root->data->stored : (storage){0},
                      .v = y->view};
+}
+
+ig_status graph_plain(emitter *e, const ig_array *y, operand *out)
+{
+    *out = graph_operand(e, y);
+    if (storage_is_plain(out->stored))
+        return IG_OK;
+    out->stored = (storage){0};
+    view_contiguous(&out->v, y->view.ndim, y->view.shape);
+    out->slot = graph_temporary(e->s, graph_bytes(y));
+    return out->slot < 0 ? IG_ERR_MEMORY : graph_copy(e, y, out->slot, &out->v, "unpack");
 }
 
 ig_status graph_copy(emitter *e, const ig_array *from, int slot_to, const view *to,
@@ -122,15 +135,17 @@ static ig_status emit_assemble(emitter *e, const ig_array *x, int node)
 
 static ig_status emit_write(emitter *e, const ig_array *x, int node)
 {
+    operand in[2];
     TRY(graph_copy(e, x->in[0], e->slot_of[node], &x->view, "copy"));
+    for (int i = 0; i < 2; i++)
+        TRY(graph_plain(e, x->in[1 + i], &in[i]));
     program *p = graph_program(e, PROGRAM_WRITE);
     if (!p)
         return IG_ERR_MEMORY;
     text label = {0};
     p->dtype = (ig_dtype)x->dtype;
     p->add = x->attr.add;
-    p->in[0] = graph_operand(e, x->in[1]);
-    p->in[1] = graph_operand(e, x->in[2]);
+    memcpy(p->in, in, sizeof in);
     p->out = (operand){.slot = e->slot_of[node],
                        .dtype = p->dtype,
                        .v = *x->attr.dst,
@@ -145,6 +160,9 @@ static ig_status emit_write(emitter *e, const ig_array *x, int node)
 /* scan, sort, argsort, searchsorted: views in, one contiguous array out. */
 static ig_status emit_rows(emitter *e, const ig_array *x, int node, program_kind kind)
 {
+    operand in[2];
+    for (int i = 0; i < x->n_in; i++)
+        TRY(graph_plain(e, x->in[i], &in[i]));
     program *p = graph_program(e, kind);
     if (!p)
         return IG_ERR_MEMORY;
@@ -158,7 +176,7 @@ static ig_status emit_rows(emitter *e, const ig_array *x, int node, program_kind
     p->outer = p->inner ? view_size(v) / p->inner : 0;
     p->kept = x->view.ndim ? x->view.shape[x->view.ndim - 1] : 1;
     for (int i = 0; i < x->n_in; i++) {
-        p->in[i] = graph_operand(e, x->in[i]);
+        p->in[i] = in[i];
         p->bytes_read += operand_bytes(e->s, &p->in[i], false);
     }
     p->out = (operand){.slot = e->slot_of[node], .dtype = (ig_dtype)x->dtype, .v = x->view};

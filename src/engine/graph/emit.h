@@ -46,6 +46,8 @@ int graph_temporary(schedule *s, int64_t bytes);
 int64_t graph_bytes(const ig_array *x);
 /* y as an operand outside of tapes. */
 operand graph_operand(const emitter *e, const ig_array *y);
+/* The same with plain storage: blocks are copied to a temporary first. */
+ig_status graph_plain(emitter *e, const ig_array *y, operand *out);
 /* A program that copies `from` to the view `to` of a slot. */
 ig_status graph_copy(emitter *e, const ig_array *from, int slot_to, const view *to,
                      const char *name);

@@ -48,7 +48,9 @@ static bool is_readable(const view *v, ig_dtype dtype)
 static ig_status kernel_input(emitter *e, const node_kernel *k, const ig_array *y, operand *out)
 {
     enum { ALIGNED = 64 };
-    *out = graph_operand(e, y);
+    TRY(graph_plain(e, y, out));
+    if (array_is_packed(y))
+        return IG_OK;
     if (k->native && k->native->strided && !y->root->is_number &&
         (ig_dtype)y->dtype == k->native->dtype && is_readable(&y->view, (ig_dtype)y->dtype))
         return IG_OK;

@@ -112,7 +112,8 @@ static ig_status find_donated(graph *g)
         }
     }
     for (int i = 0; i < g->n_leaf; i++)
-        g->donated[i] = leaf_held[i] == atomic_load(&g->leaf[i]->refs) &&
+        g->donated[i] = !array_is_packed(g->leaf[i]) &&
+                        leaf_held[i] == atomic_load(&g->leaf[i]->refs) &&
                         atomic_load(&g->leaf[i]->data->refs) == 1 && !g->leaf[i]->data->foreign &&
                         !g->leaf[i]->data->borrowed;
     return IG_OK;
@@ -169,7 +170,7 @@ void graph_donate(graph *g, ig_array *const *arrays, int n)
 {
     for (int i = 0; i < n; i++) {
         const ig_array *x = arrays[i]->root;
-        if (x->data && x->mark == g->epoch)
+        if (x->data && x->mark == g->epoch && !array_is_packed(x))
             g->donated[-1 - x->index] = true;
     }
 }
@@ -368,7 +369,9 @@ ig_status graph_key(graph *g)
         return IG_ERR_MEMORY;
     for (int i = 0; i < g->n_leaf; i++) {
         const ig_array *x = g->leaf[i];
-        const int64_t facts[5] = {x->dtype, (int64_t)x->data->bytes, g->donated[i], x->is_number,
+        const storage s = x->data->stored;
+        const int64_t facts[5] = {x->dtype | (int64_t)s.format << 8 | (int64_t)s.block << 24,
+                                  (int64_t)x->data->bytes, g->donated[i], x->is_number,
                                   x->view.ndim};
         at = put_shape(put(at, facts, sizeof facts), &x->view);
     }

@@ -69,6 +69,7 @@ static int operand_add(tape_writer *w, operand o)
 }
 
 static ig_status emit_node(tape_writer *w, int node);
+static ig_status round_half(tape_writer *w, ig_dtype dtype, int *value);
 
 /* The value of y on this tape: computed, recomputed or loaded. */
 static ig_status value_of(tape_writer *w, const ig_array *y, int *value)
@@ -81,20 +82,24 @@ static ig_status value_of(tape_writer *w, const ig_array *y, int *value)
         return IG_OK;
     }
     operand there = {.slot = slot_of_root(w, y->root), .dtype = (ig_dtype)y->dtype};
+    const bool packed = array_is_packed(y);
+    there.stored = packed ? y->root->data->stored : there.stored;
     to_space(w, &y->view, &there.v);
     int o = operand_add(w, there);
     if (o < 0)
         return IG_ERR_MEMORY;
+    tape_inst load = nothing;
+    load.code = packed ? TAPE_UNPACK : TAPE_LOAD;
+    load.dtype = load.to = packed ? IG_F32 : (uint8_t)y->dtype;
+    load.operand = (int16_t)o;
     for (int i = 0; i < w->t->n_inst; i++)
-        if (w->t->inst[i].code == TAPE_LOAD && w->t->inst[i].operand == o) {
-            *value = w->t->inst[i].dst;
+        if (w->t->inst[i].code == load.code && w->t->inst[i].operand == o &&
+            w->t->inst[i].a < 0) { /* blocks of halves: the next instruction rounds */
+            *value = w->t->inst[i + (packed && dtype_is_half(there.dtype))].dst;
             return IG_OK;
         }
-    tape_inst load = nothing;
-    load.code = TAPE_LOAD;
-    load.dtype = load.to = (uint8_t)y->dtype;
-    load.operand = (int16_t)o;
-    return value_add(w, load, value);
+    TRY(value_add(w, load, value));
+    return packed ? round_half(w, there.dtype, value) : IG_OK;
 }
 
 static ig_status round_half(tape_writer *w, ig_dtype dtype, int *value)
@@ -120,6 +125,11 @@ static ig_status emit_table(tape_writer *w, const ig_array *x, tape_inst *inst)
                      .axis_stride = x->attr.axis_stride,
                      .first_index = x->attr.first_index};
     inst->code = x->op == OP_bits ? TAPE_BITS : TAPE_READ;
+    if (array_is_packed(from)) {
+        inst->code = TAPE_UNPACK;
+        inst->dtype = inst->to = IG_F32;
+        table.stored = from->root->data->stored;
+    }
     if (x->op == OP_read) {
         int index;
         to_space(w, &from->view, &table.v);
@@ -194,7 +204,8 @@ static ig_status emit_node(tape_writer *w, int node)
     else
         TRY(emit_map_row(w, x, &inst));
     TRY(value_add(w, inst, &value));
-    if (inst.code == TAPE_MAP && x->op != OP_where && op_rows[x->op].result != RESULT_TRUTH)
+    if (inst.code == TAPE_UNPACK ||
+        (inst.code == TAPE_MAP && x->op != OP_where && op_rows[x->op].result != RESULT_TRUTH))
         TRY(round_half(w, (ig_dtype)x->dtype, &value));
     w->value_of[node] = value;
     w->ops++;

@@ -325,11 +325,14 @@ ig_array *ig_weak(ig_array *x)
     return weakened(array_node(OP_positive, x->dtype, 0, NULL, &x, 1, NULL));
 }
 
+ig_array *build_copy(ig_array *x)
+{
+    return array_node(OP_astype, x->dtype, x->view.ndim, x->view.shape, &x, 1, NULL);
+}
+
 ig_array *build_contiguous(ig_array *x)
 {
-    return !x || view_is_contiguous(&x->view)
-               ? x
-               : array_node(OP_astype, x->dtype, x->view.ndim, x->view.shape, &x, 1, NULL);
+    return !x || view_is_contiguous(&x->view) ? x : build_copy(x);
 }
 
 ig_array *build_fill(double value, ig_dtype dtype, int ndim, const int64_t *shape)

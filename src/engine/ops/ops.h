@@ -99,6 +99,8 @@ ig_array *build_iota(int ndim, const int64_t *shape);
 ig_array *build_assemble(op_id op, ig_dtype dtype, int ndim, const int64_t *shape,
                          ig_array *const *parts, view *dst, int n);
 /* A contiguous copy of x (x itself if it is contiguous already). */
+/* The elements of x as a node of their own. */
+ig_array *build_copy(ig_array *x);
 ig_array *build_contiguous(ig_array *x);
 
 /* Reading bound arguments. */

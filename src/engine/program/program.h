@@ -39,6 +39,7 @@ enum {
 typedef struct operand {
     int slot;
     ig_dtype dtype;
+    storage stored; /* not plain: of TAPE_UNPACK and inputs of contractions; v counts elements */
     view v;
     int64_t axis_len, axis_stride; /* TAPE_READ and WRITE: the indexed axis */
     int64_t first_index;           /* TAPE_BITS: index of the tape's first point */
@@ -56,7 +57,8 @@ typedef enum tape_code {
     TAPE_IOTA,  /* dst = index in the space, i64 */
     TAPE_BITS, /* dst = random bits of dtype `to` (u8 ... u64) for the key in operand, at the index */
     TAPE_READ, /* dst = operand at the index, moved by a (i64) * axis_stride; checked */
-    TAPE_CORE  /* dst = the core's value at the index (first instruction of a post tape) */
+    TAPE_UNPACK, /* dst = operand at this block, as f32, from storage that is not plain; with a: like READ */
+    TAPE_CORE /* dst = the core's value at the index (first instruction of a post tape) */
 } tape_code;
 
 typedef struct tape_inst {

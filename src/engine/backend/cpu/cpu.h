@@ -131,6 +131,10 @@ typedef struct cpu_level {
      * = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
                     int64_t as);
+    /* Elements of a buffer as f32, from storage that is not plain: from number `first` on, or at these offsets
+     * (NO_ELEMENT: 0). */
+    void (*unpack)(storage s, int64_t n, float *to, const void *base, int64_t first);
+    void (*unpack_at)(storage s, int64_t n, float *to, const void *base, const int64_t *offset);
     /* Copies past the caches, whole cache lines without reading them first. Other threads see the copies after a call
      * without bytes. NULL if the level has no such stores. */
     void (*stream)(void *to, const void *from, size_t bytes);
@@ -332,11 +336,12 @@ ig_status cpu_contract_rows_share(const program *const *p, int n, const binding 
 void cpu_contract_rows_use(void *scratch, void *panels);
 void cpu_contract_rows_unshare(const program *p, int64_t tile, void *panels);
 
-/* Host address of element 0 of an operand's view. */
+/* Host address of element 0 of an operand's view; of blocks: of element 0 of the buffer. */
 static inline char *operand_host(const operand *o, const binding *b)
 {
+    const int64_t first = storage_is_plain(o->stored) ? o->v.offset : 0;
     return (char *)b[o->slot].buf->data + b[o->slot].offset +
-           o->v.offset * (int64_t)ig_dtype_bytes(o->dtype);
+           first * (int64_t)ig_dtype_bytes(o->dtype);
 }
 
 #endif

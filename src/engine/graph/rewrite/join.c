@@ -42,7 +42,7 @@ static bool is_joinable(const rewriting *r, const ig_array *x)
     return !x->data && x->op == OP_contract && n[1] > 0 && n[2] == 1 && n[3] > 0 &&
            dtype_is_float((ig_dtype)x->dtype) && x->in[1]->dtype == x->in[0]->dtype &&
            !rewrite_is_constant(r, x->in[0]) && rewrite_is_constant(r, x->in[1]) &&
-           only_axes(x->in[1], n[0], x->in[1]->view.ndim, &v);
+           !array_is_packed(x->in[1]) && only_axes(x->in[1], n[0], x->in[1]->view.ndim, &v);
 }
 
 /* Node i as a member; its product is NULL if it is not one. */

@@ -81,8 +81,8 @@ bool rewrite_is_sole(const rewriting *r, const ig_array *root)
 bool rewrite_number(const rewriting *r, const ig_array *x, double *value)
 {
     const ig_array *root = x->root;
-    if (!root->data || view_size(&root->view) != 1 || !rewrite_is_constant(r, x) ||
-        !dtype_is_float((ig_dtype)x->dtype))
+    if (!root->data || array_is_packed(x) || view_size(&root->view) != 1 ||
+        !rewrite_is_constant(r, x) || !dtype_is_float((ig_dtype)x->dtype))
         return false;
     const buffer *b = root->data;
     const void *at = root->is_number ? (const void *)&root->number : b->device ? NULL : b->data;

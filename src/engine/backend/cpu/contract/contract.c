@@ -181,8 +181,9 @@ static bool blas_fits(const contraction *c)
 {
     bool turned;
     int64_t stride;
-    if ((c->p->dtype != IG_F32 && c->p->dtype != IG_F64) || c->m.extent < BLAS_LEAST ||
-        c->n.extent < BLAS_LEAST || c->kc.extent < BLAS_LEAST || c->kc.extent > INT32_MAX)
+    if ((c->p->dtype != IG_F32 && c->p->dtype != IG_F64) || c->stored[0] || c->stored[1] ||
+        c->m.extent < BLAS_LEAST || c->n.extent < BLAS_LEAST || c->kc.extent < BLAS_LEAST ||
+        c->kc.extent > INT32_MAX)
         return false;
     return tile_blas_matrix(&c->row[0], &c->k[0], &turned, &stride) &&
            tile_blas_matrix(&c->row[1], &c->k[1], &turned, &stride);

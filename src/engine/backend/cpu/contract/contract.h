@@ -24,7 +24,7 @@ static inline int64_t cut_length(const cut *c, int64_t part)
 
 /* The layout of a worker's scratch: offsets in bytes. */
 typedef struct scratch_layout {
-    size_t panel[2], sums, edge, row[2], point[2], tape, bytes;
+    size_t panel[2], plain, sums, edge, row[2], point[2], tape, bytes;
 } scratch_layout;
 
 /* Windows of in[1] that are not packed: see direct.c. */
@@ -47,6 +47,7 @@ typedef struct contraction {
     char *shared[2];       /* shared panels of a side; or NULL */
     const char *packed[2]; /* panels of all of a side that its buffer keeps (packed.c); or NULL */
     bool straight;         /* kernels read rows of in[0] in place: see tile_rows */
+    bool stored[2];        /* a side's buffer has blocks, which are unpacked some rows at a time */
     bool runs[2];          /* the points of a side's rows are contiguous, and its rows are not */
     int result;            /* operand of the epilogue that stores the sums unchanged; -1: none */
     int thin;      /* which side has few rows (thin); the other is not packed; -1: neither */

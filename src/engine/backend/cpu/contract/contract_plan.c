@@ -79,6 +79,9 @@ void contraction_layout(contraction *c)
     }
     if (c->thin >= 0 && !c->small)
         at->panel[c->thin] = layout_add(at, GEMM_THIN_MAX * c->ready * kc * lane);
+    const int64_t unpacked = c->thin >= 0 ? GEMM_THIN_LANES : GEMM_WIDTH_MAX;
+    if (c->stored[0] || c->stored[1])
+        at->plain = layout_add(at, unpacked * kc * c->element_bytes);
     at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
     at->edge = layout_add(at, c->kernel->mr * c->kernel->nr * lane);
     at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
@@ -121,10 +124,12 @@ static int thin_side(const contraction *c, int64_t rows, int64_t columns)
     const int side = rows <= columns ? 0 : 1;
     const int64_t few = side == 0 ? rows : columns;
     const axis_group *row = &c->row[!side];
-    if (!c->kernel->thin || c->p->extent[3] == 0)
+    if (!c->kernel->thin || c->p->extent[3] <= c->stored[!side] || c->stored[side])
         return -1;
     if (axis_group_is_contiguous(&c->k[!side]))
         return few <= c->kernel->thin_along ? side : -1;
+    if (c->stored[!side])
+        return -1;
     const bool fits = few <= ROWS_MOST ||
                       (axis_group_is_contiguous(row) && row->ndim > 0 && row->shape[0] >= LONG);
     return fits && few <= c->kernel->thin_beside && axis_group_ends_contiguous(row) ? side : -1;
@@ -215,9 +220,12 @@ void contraction_set(contraction *c, const program *p)
     axis_group_set(&c->row[1], &p->in[1].v, b, n);
     axis_group_set(&c->k[0], &p->in[0].v, b + m, k);
     axis_group_set(&c->k[1], &p->in[1].v, b + n, k);
-    for (int side = 0; side < 2; side++)
-        c->runs[side] = p->extent[3] >= RUN_LEAST && axis_group_is_contiguous(&c->k[side]) &&
+    for (int side = 0; side < 2; side++) {
+        c->stored[side] = !storage_is_plain(p->in[side].stored);
+        c->runs[side] = !c->stored[side] && p->extent[3] >= RUN_LEAST &&
+                        axis_group_is_contiguous(&c->k[side]) &&
                         !axis_group_is_contiguous(&c->row[side]);
+    }
     c->batches = p->extent[0];
     int64_t rows = p->extent[1];
     if (axis_group_is_constant(&c->batch[1])) {
@@ -229,12 +237,13 @@ void contraction_set(contraction *c, const program *p)
         c->batches = 1;
     }
     c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
-    c->small = is_small(c);
+    c->small = !c->stored[0] && !c->stored[1] && is_small(c);
     c->thin = c->small ? 0 : thin_side(c, rows, p->extent[2]);
     c->along =
         c->thin >= 0 && !c->small && axis_group_is_contiguous(&c->k[!c->thin]) && p->extent[3] > 1;
-    c->dots = c->thin >= 0 && c->kernel->dots && rows == 1 && p->extent[2] == 1 &&
-              axis_group_is_contiguous(&c->k[0]) && axis_group_is_contiguous(&c->k[1]);
+    c->dots = c->thin >= 0 && !c->stored[!c->thin] && c->kernel->dots && rows == 1 &&
+              p->extent[2] == 1 && axis_group_is_contiguous(&c->k[0]) &&
+              axis_group_is_contiguous(&c->k[1]);
     c->shared[0] = c->shared[1] = NULL;
     c->packed[0] = c->packed[1] = NULL;
     c->direct.on = false;
@@ -243,7 +252,7 @@ void contraction_set(contraction *c, const program *p)
     c->rows = 0;
     c->first = 0;
     c->result = result_of(c, &p->post);
-    c->straight = c->thin < 0 && reads_straight(c, rows);
+    c->straight = c->thin < 0 && !c->stored[0] && reads_straight(c, rows);
     c->run = 1;
     axis_group *runs = &c->row[!c->thin];
     if (c->thin >= 0 && !c->along && runs->ndim > 0 && runs->stride[runs->ndim - 1] == 1 &&

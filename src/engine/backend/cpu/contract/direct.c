@@ -53,6 +53,8 @@ void direct_choose(contraction *c)
     const program *p = c->p;
     const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2];
     axis_group row, k;
+    if (c->stored[0] || c->stored[1])
+        return;
     axis_group_set(&row, &p->in[1].v, b, n);
     axis_group_set(&k, &p->in[1].v, b + n, p->ndim[3]);
     if (!direct_fits(c, &row, &k))

@@ -12,6 +12,7 @@ void worker_place(worker_state *w, const contraction *c, char *scratch)
         w->row[side] = (int64_t *)(scratch + c->at.row[side]);
         w->point[side] = (int64_t *)(scratch + c->at.point[side]);
     }
+    w->plain = scratch + c->at.plain;
     w->own = w->sums = scratch + c->at.sums;
     w->edge = scratch + c->at.edge;
 }
@@ -46,9 +47,56 @@ typedef struct sheet {
     int64_t row_bytes; /* distance between rows that begin a panel */
 } sheet;
 
+/* Unpacks a block of k of rows [first, first + n) of a side into w->plain, row after row. */
+static void tile_unpack(const contraction *c, const worker_state *w, int side, int64_t first,
+                        int64_t n, int64_t block)
+{
+    const cpu_level *level = cpu_level_now();
+    const operand *o = &c->p->in[side];
+    const bool run = axis_group_is_contiguous(&c->k[side]), lanes = o->dtype == IG_F32;
+    const int64_t k = cut_length(&c->kc, block), skip = run ? block * c->kc.size : 0;
+    const int64_t *point = run ? NULL : block_points(c, w, side, block);
+    float wide[GEMM_KC_MOST];
+    int64_t offset[GEMM_KC_MOST];
+    for (int64_t r = 0; r < n; r++) {
+        const int64_t at = w->element[side] + w->row[side][first + r] + skip;
+        char *row = w->plain + r * k * c->element_bytes;
+        float *to = lanes ? (float *)row : wide;
+        for (int64_t i = 0; i < k && !run; i++)
+            offset[i] = at + point[i];
+        if (run)
+            level->unpack(o->stored, k, to, w->from[side], at);
+        else
+            level->unpack_at(o->stored, k, to, w->from[side], offset);
+        if (!lanes)
+            level->convert(IG_F32, o->dtype, k, row, 1, wide, 1);
+    }
+}
+
+/* tile_pack of blocks: some rows at a time. */
+static void tile_pack_stored(const contraction *c, const worker_state *w, int side, int64_t first,
+                             int64_t n, int64_t block)
+{
+    const int64_t k = cut_length(&c->kc, block);
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    int64_t row[GEMM_WIDTH_MAX];
+    for (int64_t i = 0; i < n; i += width) {
+        const int64_t rows = n - i < width ? n - i : width;
+        for (int64_t r = 0; r < rows; r++)
+            row[r] = r * k;
+        tile_unpack(c, w, side, first + i, rows, block);
+        (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(w->panel[side] + i * panel_row(c, k),
+                                                            w->plain, rows, row, k, NULL);
+    }
+}
+
 void tile_pack(const contraction *c, const worker_state *w, int side, int64_t first, int64_t n,
                int64_t block)
 {
+    if (c->stored[side]) {
+        tile_pack_stored(c, w, side, first, n, block);
+        return;
+    }
     const bool runs = c->runs[side];
     const char *from = w->from[side] + (runs ? block * c->kc.size * c->element_bytes : 0);
     (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(
@@ -231,6 +279,7 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
     const int64_t n = y == 0 ? w->m : w->n, thin = y == 0 ? w->n : w->m;
     const int64_t size = c->kc.size, row = y == 0 ? w->ldc : 1;
     const int64_t before = (y == 0 ? w->m0 : w->n0) % c->run;
+    int64_t plain[GEMM_THIN_LANES];
     gemm_thin g = {.thin = thin,
                    .x_row = c->x_row,
                    .x_point = c->x_point,
@@ -253,6 +302,13 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
                 g.k = cut_length(&c->kc, block);
                 g.point = c->along ? NULL : block_points(c, w, y, block);
                 g.add = block > 0;
+                if (c->stored[y]) {
+                    for (int64_t i = 0; i < g.n; i++)
+                        plain[i] = i * g.k;
+                    tile_unpack(c, w, y, r, g.n, block);
+                    g.from = w->plain;
+                    g.row = plain;
+                }
                 c->kernel->thin(&g);
             }
         }
@@ -376,7 +432,11 @@ void tile_find_rows(const contraction *c, worker_state *w, int side, int64_t bat
 {
     int64_t offset;
     axis_group_offsets(&c->batch[side], batch, 1, &offset);
-    w->from[side] = operand_host(&c->p->in[side], c->bindings) + offset * c->element_bytes;
+    w->from[side] = operand_host(&c->p->in[side], c->bindings);
+    if (c->stored[side])
+        w->element[side] = c->p->in[side].v.offset + offset;
+    else
+        w->from[side] += offset * c->element_bytes;
     if (c->thin >= 0 && side != c->thin && !c->along) { /* whole runs */
         n = (first + n - 1) / c->run - first / c->run + 1;
         first /= c->run;

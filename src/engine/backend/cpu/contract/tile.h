@@ -6,13 +6,14 @@
 
 /* The state of a worker: its scratch and its tile. */
 typedef struct worker_state {
-    char *panel[2], *own, *edge;
+    char *panel[2], *plain, *own, *edge; /* plain: unpacked rows of a block of k */
     int64_t *row[2], *point[2]; /* offsets of the tile's rows and of the points of a block */
     tape_run run;
     int64_t batch, m0, m, n0, n; /* the tile: first row and number of rows, the same for columns */
     char *sums;                  /* the tile's sums, in scratch or in the output buffer ... */
     int64_t ldc;                 /* ... and the distance between their rows */
-    const char *from[2];         /* element 0 of the inputs in this batch */
+    const char *from[2];         /* element 0 of the inputs in this batch ... */
+    int64_t element[2];          /* ... or, of blocks, its number, and the buffer's first byte */
 } worker_state;
 
 /* Finds the worker's parts of its scratch; worker_start also begins the epilogue. */

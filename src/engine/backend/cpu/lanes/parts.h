@@ -77,6 +77,8 @@ void PLAIN_PART(lane_convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, in
                               const void *a, int64_t as);
 void PLAIN_PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a);
 map_loop PLAIN_PART(lane_half)(int code, ig_dtype dtype);
+void PART(lane_unpack)(storage s, int64_t n, float *to, const void *base, int64_t first);
+void PART(lane_unpack_at)(storage s, int64_t n, float *to, const void *base, const int64_t *offset);
 void PART(lane_bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
                      void *d);
 

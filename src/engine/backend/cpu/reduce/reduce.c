@@ -86,7 +86,7 @@ static bool lies_across(const tape *t, int axis)
 /* True if the tape is a single LOAD without conversion. */
 static bool is_bare(const tape *t)
 {
-    return t->n_inst == 1 && t->n_operand == 1 && !dtype_is_half(t->operand[0].dtype);
+    return t->n_inst == 1 && t->inst[0].code == TAPE_LOAD && !dtype_is_half(t->operand[0].dtype);
 }
 
 /* True if it is, over two axes with contiguous rows. */

@@ -309,7 +309,8 @@ static bool add_inst(series_state *s, int k)
     case TAPE_ROUND:
     case TAPE_IOTA:
     case TAPE_BITS:
-    case TAPE_READ: break;
+    case TAPE_READ:
+    case TAPE_UNPACK: break;
     }
     return false;
 }

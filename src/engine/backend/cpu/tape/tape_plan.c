@@ -27,6 +27,7 @@ static size_t inst_bytes(const tape *t, const tape_inst *in)
     case TAPE_CAST:
     case TAPE_ROUND:
     case TAPE_BITS: return lane_bytes(in->to);
+    case TAPE_UNPACK: return sizeof(float);
     case TAPE_IOTA: return sizeof(int64_t);
     case TAPE_STORE:
     case TAPE_CORE: break;
@@ -589,7 +590,8 @@ static void bind_operands(const tape_run *run)
         const operand *o = &run->t->operand[i];
         operand_plan *p = &run->plan->operand[i];
         p->base = operand_host(o, run->bindings);
-        p->file = p->loaded ? -1 : elements_file(o, p->base, &p->file_at);
+        const bool whole = p->loaded || !storage_is_plain(o->stored);
+        p->file = whole ? -1 : elements_file(o, p->base, &p->file_at);
         if (p->loaded && p->constant && p->half)
             run->level->convert(o->dtype, IG_F32, 1, &p->lane, 1, p->base, 1);
         else if (p->loaded && p->constant)

@@ -400,6 +400,56 @@ static void do_read(const block *b, int k)
         b->run->level->convert(o->dtype, IG_F32, b->n, d, 1, b->plan->narrow, 1);
 }
 
+/* Elements of blocks at computed places. Usually they are consecutive: a row of a table. */
+static void unpack_read(const block *b, int k, float *to)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const operand *o = &b->run->t->operand[in->operand];
+    const char *base = b->plan->operand[in->operand].base;
+    const int64_t *index = spread(b->run, in->a, IG_I64, b->n, b->plan->narrow);
+    int64_t *offset = (int64_t *)b->plan->spare;
+    bool follows = true;
+    elements_offsets(o, b->start, b->n, index, offset, b->run->fault);
+    for (int64_t i = 0; i < b->n; i++) {
+        offset[i] += offset[i] < NO_ELEMENT ? o->v.offset : 0;
+        follows &= offset[i] < NO_ELEMENT && offset[i] == offset[0] + i;
+    }
+    if (follows)
+        b->run->level->unpack(o->stored, b->n, to, base, offset[0]);
+    else
+        b->run->level->unpack_at(o->stored, b->n, to, base, offset);
+}
+
+static void do_unpack(const block *b, int k)
+{
+    const tape_inst *in = &b->run->t->inst[k];
+    const operand *o = &b->run->t->operand[in->operand];
+    const operand_plan *p = &b->plan->operand[in->operand];
+    float *d = p->constant && in->a < 0 ? (float *)b->plan->own[in->dst] : result(b, k);
+    if (in->a >= 0) {
+        unpack_read(b, k, d);
+        return;
+    }
+    if (p->constant) {
+        b->run->level->unpack(o->stored, 1, d, p->base, o->v.offset);
+        show(b, in->dst, d, true);
+        return;
+    }
+    view_walk w = *walk_here(b, in->operand);
+    int64_t *offset = (int64_t *)b->plan->spare;
+    for (int64_t done = 0, run; done < b->n; done += run) {
+        const int64_t first = o->v.offset + w.offset, step = walk_step(&w);
+        run = walk_run(&w, b->n - done);
+        for (int64_t i = 0; i < run && step != 1; i++)
+            offset[i] = first + i * step;
+        if (step == 1)
+            b->run->level->unpack(o->stored, run, d + done, p->base, first);
+        else
+            b->run->level->unpack_at(o->stored, run, d + done, p->base, offset);
+        walk_move(&w, run);
+    }
+}
+
 static void do_core(const block *b, int k)
 {
     show(b, b->run->t->inst[k].dst, (void *)b->core, false);
@@ -428,7 +478,8 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
     static void (*const code[])(const block *b, int k) = {
         [TAPE_LOAD] = do_load, [TAPE_STORE] = do_store, [TAPE_MAP] = do_map,
         [TAPE_CAST] = do_cast, [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,
-        [TAPE_BITS] = do_bits, [TAPE_READ] = do_read,   [TAPE_CORE] = do_core,
+        [TAPE_BITS] = do_bits, [TAPE_READ] = do_read,   [TAPE_UNPACK] = do_unpack,
+        [TAPE_CORE] = do_core,
     };
     assert(start >= 0 && n > 0 && n <= tape_most(run) && start + n <= run->t->size);
     const some_rows rows = rows_of(run, start, n, core);
