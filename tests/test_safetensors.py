@@ -166,7 +166,7 @@ def test_damages():
     one = {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}
     good = build({"a": one}, b"ab")
     check("a good file", compare("good", [good]) == 1 and they_take(good))
-    changes = [{"dtype": "U9"}, {"dtype": "F8_E4M3"}, {"dtype": None}, {"shape": [3]},
+    changes = [{"dtype": "U9"}, {"dtype": "F8_E4M3FN"}, {"dtype": None}, {"shape": [3]},
                {"shape": [-2]}, {"shape": [2.0]}, {"shape": "2"}, {"shape": [1 << 63, 2]}, {"shape": [1 << 64]},
                {"data_offsets": [0, 3]}, {"data_offsets": [2, 0]}, {"data_offsets": [0]},
                {"data_offsets": [0, 2, 2]}, {"data_offsets": [1, 3]}, {"data_offsets": [-2, 0]}]

@@ -4,6 +4,7 @@
  * */
 #include "support/folder.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,6 +327,40 @@ static void test_other_headers(void **state)
     }
 }
 
+/* Floats of 8 bits stay as they are, and are seen as f32. */
+static void test_small_floats(void **state)
+{
+    (void)state;
+    static const char header[] =
+        "{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[2,2],\"data_offsets\":[0,4]},"
+        "\"b\":{\"dtype\":\"F8_E5M2\",\"shape\":[3],\"data_offsets\":[4,7]}}";
+    static const unsigned char data[] = {0x38, 0xc0, 0x7e, 0x01, 0x3c, 0xc2, 0x7c};
+    static const float a[] = {1, -2, 448, 0x1p-9f}, b[] = {1, -3, INFINITY};
+    const char *path = folder_path("x.safetensors");
+    folder_put(path, folder_content,
+               build(folder_content, header, strlen(header), data, sizeof data));
+    for (int i = 0; i < 2; i++) {
+        ig_tensors *t = must(i ? ig_tensors_map(path) : ig_tensors_load(path));
+        ig_array *x = ig_tensors_get(t, "a"), *y = ig_tensors_get(t, "b");
+        ig_storage s;
+        assert_int_equal(ig_dtype_of(x), IG_F32);
+        assert_memory_equal(ig_data(x), a, sizeof a);
+        assert_memory_equal(ig_data(y), b, sizeof b);
+        assert_int_equal(ig_storage_of(x, &s), IG_OK);
+        assert_string_equal(s.format, "f8_e4m3");
+        assert_int_equal(s.bytes, 4);
+        assert_int_equal(ig_storage_of(y, &s), IG_OK);
+        assert_string_equal(s.format, "f8_e5m2");
+        /* a saved file has their values as f32 */
+        const char *saved = folder_path("y.safetensors");
+        assert_int_equal(ig_tensors_save(t, saved), IG_OK);
+        ig_tensors *again = must(ig_tensors_load(saved));
+        assert_memory_equal(ig_data(ig_tensors_get(again, "a")), a, sizeof a);
+        ig_tensors_free(again);
+        ig_tensors_free(t);
+    }
+}
+
 /* ---- invalid files -------------------------------------------------------------------------- */
 
 #define ENTRY(dtype, shape, offsets) \
@@ -383,9 +418,10 @@ static const struct damage {
     {"{\"a\":{\"Dtype\":\"U8\"}}", 0, IG_ERR_FORMAT, "has a field other than"},
     {"{\"line\\nbreak\":{}}", 0, IG_ERR_FORMAT, "tensor 'line?break' has no"},
     /* dtype */
-    {ENTRY("F8_E4M3", "[1]", "[0,1]"), 1, IG_ERR_UNSUPPORTED,
-     "tensor 'a' has dtype 'F8_E4M3', which"},
-    {ENTRY("F8_E5M2", "[1]", "[0,1]"), 1, IG_ERR_UNSUPPORTED, "convert it to one of BOOL"},
+    {ENTRY("F8_E4M3FN", "[1]", "[0,1]"), 1, IG_ERR_UNSUPPORTED,
+     "tensor 'a' has dtype 'F8_E4M3FN', which"},
+    {ENTRY("F4", "[1]", "[0,1]"), 1, IG_ERR_UNSUPPORTED, "convert it to one of BOOL"},
+    {ENTRY("F8_E4M3", "[2]", "[0,8]"), 8, IG_ERR_FORMAT, "needs 2 bytes by its shape"},
     {ENTRY("C32", "[1]", "[0,8]"), 8, IG_ERR_UNSUPPORTED, "has dtype 'C32'"},
     {ENTRY("f32", "[1]", "[0,4]"), 4, IG_ERR_UNSUPPORTED, "has dtype 'f32'"},
     {ENTRY("F32 ", "[1]", "[0,4]"), 4, IG_ERR_UNSUPPORTED, "has dtype 'F32 '"},
@@ -760,25 +796,16 @@ static void test_header_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_set),
-        TEST(test_set_owns),
-        TEST(test_set_mistakes),
-        TEST(test_many),
-        TEST(test_round_trip),
-        TEST(test_golden_bytes),
-        TEST(test_save_views),
-        TEST(test_other_headers),
-        TEST(test_damaged_headers),
-        TEST(test_bool_bytes),
-        TEST(test_every_byte_damaged),
-        TEST(test_header_length),
-        TEST(test_memory_limit),
-        TEST(test_no_memory),
-        TEST(test_pipe),
-        TEST(test_full_device),
-        TEST(test_write_fails_anywhere),
-        TEST(test_compute_fails),
-        TEST(test_header_too_long),
+        TEST(test_set),           TEST(test_set_owns),
+        TEST(test_set_mistakes),  TEST(test_many),
+        TEST(test_round_trip),    TEST(test_golden_bytes),
+        TEST(test_save_views),    TEST(test_other_headers),
+        TEST(test_small_floats),  TEST(test_damaged_headers),
+        TEST(test_bool_bytes),    TEST(test_every_byte_damaged),
+        TEST(test_header_length), TEST(test_memory_limit),
+        TEST(test_no_memory),     TEST(test_pipe),
+        TEST(test_full_device),   TEST(test_write_fails_anywhere),
+        TEST(test_compute_fails), TEST(test_header_too_long),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

@@ -32,6 +32,7 @@
 struct slot {
     int index; /* in the set */
     ig_dtype dtype;
+    const char *packed; /* storage format of one byte for each element; NULL: plain */
     int ndim;
     int64_t shape[IG_MAX_NDIM];
     uint64_t begin, end; /* in the data */
@@ -85,6 +86,11 @@ static ig_status string_take(const struct loader *l, json_text source, char **co
         source.at - l->json.begin);
 }
 
+/* Floats of 8 bits stay as they are (ingot/storage.h), seen as f32. */
+static const struct {
+    const char *code, *format;
+} packed_codes[] = {{"F8_E4M3", "f8_e4m3"}, {"F8_E5M2", "f8_e5m2"}};
+
 static ig_status dtype_parse(struct loader *l, struct slot *slot)
 {
     json_text code;
@@ -93,6 +99,11 @@ static ig_status dtype_parse(struct loader *l, struct slot *slot)
     for (ig_dtype dtype = IG_BOOL; dtype <= IG_C128; dtype++)
         if (safetensors_codes[dtype] && json_text_is(code, safetensors_codes[dtype]))
             slot->dtype = dtype;
+    for (size_t i = 0; i < COUNT(packed_codes); i++)
+        if (json_text_is(code, packed_codes[i].code)) {
+            slot->dtype = IG_F32;
+            slot->packed = packed_codes[i].format;
+        }
     if (slot->dtype != IG_DTYPE_NONE)
         return IG_OK;
     char *name = NULL, shown[IO_SHOWN_BYTES];
@@ -102,7 +113,7 @@ static ig_status dtype_parse(struct loader *l, struct slot *slot)
     return tensor_fail(
         l, slot, IG_ERR_UNSUPPORTED,
         "has dtype '%.40s', which Ingot does not hold; convert it to one of BOOL, U8 to "
-        "U64, I8 to I64, F16, BF16, F32, F64, C64",
+        "U64, I8 to I64, F8_E4M3, F8_E5M2, F16, BF16, F32, F64, C64",
         shown);
 }
 
@@ -167,7 +178,7 @@ static const struct field {
 static ig_status slot_measure(const struct loader *l, const struct slot *slot)
 {
     size_t bytes = 0;
-    if (!io_measure(slot->shape, slot->ndim, slot->dtype, &bytes))
+    if (!io_measure(slot->shape, slot->ndim, slot->packed ? IG_U8 : slot->dtype, &bytes))
         return tensor_fail(
             l, slot, IG_ERR_FORMAT,
             "has more elements than can be addressed; the file is damaged: save it again");
@@ -374,9 +385,13 @@ static ig_status tensor_read(struct loader *l, const struct slot *slot)
     if (status == IG_OK)
         status = data_check(l, slot, data, bytes);
     if (status == IG_OK) {
-        if (IO_BIG_ENDIAN)
+        const ig_ints shape = {slot->shape, slot->ndim};
+        if (IO_BIG_ENDIAN && !slot->packed)
             io_swap(data, bytes, io_swap_bytes(slot->dtype));
-        ig_array *x = ig_from_data(data, (ig_ints){slot->shape, slot->ndim}, slot->dtype);
+        ig_array *x = slot->packed ? ig_from_packed(slot->packed, 0, slot->dtype, shape, data,
+                                                    bytes, free, data)
+                                   : ig_from_data(data, shape, slot->dtype);
+        data = slot->packed ? NULL : data;
         l->set->arrays.at[slot->index].array = ig_scope_forget(x);
         status = x ? IG_OK : IG_ERR_MEMORY;
     }
@@ -432,8 +447,11 @@ static ig_status tensor_map(struct loader *l, const struct slot *slot, struct ma
     char *from = (char *)m->at + at;
     TRY(data_check(l, slot, (unsigned char *)from, (size_t)(slot->end - slot->begin)));
     atomic_fetch_add(&m->users, 1);
-    ig_array *x = ig_from_memory(from, all - at, (ig_ints){slot->shape, slot->ndim}, slot->dtype,
-                                 mapping_release, m);
+    const ig_ints shape = {slot->shape, slot->ndim};
+    ig_array *x = slot->packed
+                      ? ig_from_packed(slot->packed, 0, slot->dtype, shape, from, all - at,
+                                       mapping_release, m)
+                      : ig_from_memory(from, all - at, shape, slot->dtype, mapping_release, m);
     l->set->arrays.at[slot->index].array = ig_scope_forget(x);
     return x ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
