@@ -367,6 +367,26 @@ static bool run_item(calc *c, const expr *n, const value *args, value *out)
     return true;
 }
 
+/* ---- storage formats ---- */
+
+static bool run_quantize(calc *c, const expr *n, const value *args, value *out)
+{
+    ig_array *x;
+    int64_t block;
+    if (args[1].kind != V_STRING)
+        return calc_fail(c, n->where, "format is a name in quotes, such as \"q4_0\"");
+    return calc_may_read(c, n->where) && calc_to_array(c, n->where, &args[0], &x) &&
+           calc_to_int(c, n->where, &args[2], 0, &block) &&
+           calc_give(c, n->where, ig_quantize(x, args[1].u.s, block), out);
+}
+
+static bool run_packed_bytes(calc *c, const expr *n, const value *args, value *out)
+{
+    ig_array *x;
+    return calc_may_read(c, n->where) && calc_to_array(c, n->where, &args[0], &x) &&
+           calc_give(c, n->where, ig_packed_bytes(x), out);
+}
+
 /* ---- random keys without a key, as in NumPy -------------------------------------------------- */
 
 static bool run_seed(calc *c, const expr *n, const value *args, value *out)
@@ -482,7 +502,19 @@ static const builtin builtins[] = {
      "path",
      "an array in a Zarr store or another file, which is read block by block when it is needed",
      run_open},
+    {"packed_bytes",
+     {"x"},
+     1,
+     "x",
+     "the bytes of an array that quantize made, as u8",
+     run_packed_bytes},
     {"print", {NULL}, 0, "*values, sep=\" \", end=\"\\n\"", "prints values", run_print},
+    {"quantize",
+     {"x", "format", "block"},
+     2,
+     "x, format, block=None",
+     "x in blocks of a storage format: \"q4_0\", \"q8_0\", \"f8_e4m3\" and others",
+     run_quantize},
     {"range",
      {"start", "stop", "step"},
      1,

@@ -84,6 +84,30 @@ static PyObject *fn_broadcast_shapes(PyObject *self, PyObject *const *args, Py_s
     return ints_tuple((ig_ints){shape, ndim});
 }
 
+static PyObject *fn_quantize(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"x", "format", "block", NULL};
+    PyObject *o, *block = Py_None;
+    const char *format;
+    (void)self;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|O:quantize", names, &o, &format, &block))
+        return NULL;
+    const int64_t elements = block == Py_None ? 0 : PyLong_AsLongLong(block);
+    if (PyErr_Occurred() || !enter())
+        return NULL;
+    ig_array *x = to_array(o);
+    return leave_with(x ? ig_quantize(x, format, elements) : NULL);
+}
+
+static PyObject *fn_packed_bytes(PyObject *self, PyObject *o)
+{
+    (void)self;
+    if (!enter())
+        return NULL;
+    ig_array *x = to_array(o);
+    return leave_with(x ? ig_packed_bytes(x) : NULL);
+}
+
 /* What `read` makes of the file at path. */
 static PyObject *array_of_file(ig_array *(*read)(const char *path), PyObject *path)
 {
@@ -244,6 +268,11 @@ PyMethodDef create_functions[] = {
     {"_from_bytes", fn_from_bytes, METH_VARARGS, NULL},
     {"broadcast_shapes", (PyCFunction)(void (*)(void))fn_broadcast_shapes, METH_FASTCALL,
      "broadcast_shapes(*shapes)\n--\n\nThe shape that arrays of these shapes have together."},
+    {"quantize", (PyCFunction)(void (*)(void))fn_quantize, METH_VARARGS | METH_KEYWORDS,
+     "quantize(x, format, block=None)\n--\n\nx in blocks of a storage format: 'q4_0', 'q8_0', "
+     "'f8_e4m3' and others. Products and elementwise ops unpack it when they read it."},
+    {"packed_bytes", fn_packed_bytes, METH_O,
+     "packed_bytes(x, /)\n--\n\nThe bytes of an array that quantize made."},
     {"_load", fn_load, METH_O, NULL},
     {"_open", fn_open, METH_O, NULL},
     {"_save_store", fn_save_store, METH_VARARGS, NULL},
