@@ -1,13 +1,7 @@
 /* Elements of the storage formats (src/base/storage.def): storage_<name>(b, part, j) is element j of a part of the block at b.
- * The CPU's lanes include this file as C, so that all devices load the same bits. */
+ * The CPU's lanes include this file and storage_blocks.cuh as C, so that all devices load the same bits. */
 
 __device__ float storage_half(const unsigned char *b) { return f16_to_f32((unsigned short)(b[0] | b[1] << 8)); }
-
-__device__ float storage_float(const unsigned char *b)
-{
-    return __uint_as_float((unsigned int)b[0] | (unsigned int)b[1] << 8 | (unsigned int)b[2] << 16 |
-                           (unsigned int)b[3] << 24);
-}
 
 /* ---- floats of 8 bits ---- */
 
@@ -71,43 +65,7 @@ __device__ float storage_f8_e8m0(const unsigned char *b, int part, int j)
     return code == 255u ? STORAGE_NAN : __uint_as_float(code ? code << 23 : 1u << 22);
 }
 
-/* ---- blocks of GGUF files ---- */
-
-__device__ int storage_nibble(const unsigned char *b, int part, int j) { return b[j] >> 4 * part & 15; }
-
-/* The same with a fifth bit of each element in the four bytes at `high`. */
-__device__ int storage_five(const unsigned char *high, const unsigned char *b, int part, int j)
-{
-    const unsigned int word = (unsigned int)high[0] | (unsigned int)high[1] << 8 |
-                              (unsigned int)high[2] << 16 | (unsigned int)high[3] << 24;
-    return storage_nibble(b, part, j) | (int)(word >> (16 * part + j) & 1u) << 4;
-}
-
-__device__ float storage_q4_0(const unsigned char *b, int part, int j)
-{
-    return storage_half(b) * (float)(storage_nibble(b + 2, part, j) - 8);
-}
-
-__device__ float storage_q4_1(const unsigned char *b, int part, int j)
-{
-    return storage_half(b) * (float)storage_nibble(b + 4, part, j) + storage_half(b + 2);
-}
-
-__device__ float storage_q5_0(const unsigned char *b, int part, int j)
-{
-    return storage_half(b) * (float)(storage_five(b + 2, b + 6, part, j) - 16);
-}
-
-__device__ float storage_q5_1(const unsigned char *b, int part, int j)
-{
-    return storage_half(b) * (float)storage_five(b + 4, b + 8, part, j) + storage_half(b + 2);
-}
-
-__device__ float storage_q8_0(const unsigned char *b, int part, int j)
-{
-    (void)part;
-    return storage_half(b) * (float)(signed char)b[2 + j];
-}
+/* ---- blocks ---- */
 
 /* Eight scales and eight minima of 6 bits in 12 bytes. */
 __device__ int storage_scale(const unsigned char *b, int part)
@@ -120,50 +78,19 @@ __device__ int storage_minimum(const unsigned char *b, int part)
     return part < 4 ? b[part + 4] & 63 : b[part + 4] >> 4 | (b[part] >> 6) << 4;
 }
 
-__device__ float storage_q4_k(const unsigned char *b, int part, int j)
+__device__ unsigned int storage_word(const unsigned char *b)
 {
-    const float scale = storage_half(b) * (float)storage_scale(b + 4, part);
-    const float minimum = storage_half(b + 2) * (float)storage_minimum(b + 4, part);
-    return scale * (float)storage_nibble(b + 16 + part / 2 * 32, part % 2, j) - minimum;
+    return (unsigned int)b[0] | (unsigned int)b[1] << 8 | (unsigned int)b[2] << 16 | (unsigned int)b[3] << 24;
 }
 
-__device__ float storage_q5_k(const unsigned char *b, int part, int j)
-{
-    const float scale = storage_half(b) * (float)storage_scale(b + 4, part);
-    const float minimum = storage_half(b + 2) * (float)storage_minimum(b + 4, part);
-    const int low = storage_nibble(b + 48 + part / 2 * 32, part % 2, j);
-    return scale * (float)(low | (b[16 + j] >> part & 1) << 4) - minimum;
-}
+__device__ float storage_float(const unsigned char *b) { return __uint_as_float(storage_word(b)); }
 
-__device__ float storage_q6_k(const unsigned char *b, int part, int j)
-{
-    const int half = part / 8, quarter = part / 2 % 4, at = part % 2 * 16;
-    const float scale = storage_half(b + 208) * (float)(signed char)b[192 + part];
-    const int low = storage_nibble(b + 64 * half + 32 * (quarter % 2) + at, quarter / 2, j);
-    return scale * (float)((low | (b[128 + 32 * half + at + j] >> 2 * quarter & 3) << 4) - 32);
-}
-
-/* ---- codes with a scale and a zero ---- */
-
-__device__ int storage_code(const unsigned char *b, int bits, int part, int j)
-{
-    return b[j] >> bits * part & ((1 << bits) - 1);
-}
-
-#define STORAGE_CODES(bits) \
-    __device__ float storage_i##bits(const unsigned char *b, int part, int j) \
-    { \
-        return (float)(storage_code(b + 4, bits, part, j) - (1 << (bits - 1))) * storage_float(b); \
-    } \
-    __device__ float storage_u##bits(const unsigned char *b, int part, int j) \
-    { \
-        return (float)(storage_code(b + 5, bits, part, j) - b[4]) * storage_float(b); \
-    } \
-    __device__ float storage_z##bits(const unsigned char *b, int part, int j) \
-    { \
-        return ((float)storage_code(b + 8, bits, part, j) - storage_float(b + 4)) * storage_float(b); \
-    }
-STORAGE_CODES(2)
-STORAGE_CODES(4)
-STORAGE_CODES(8)
-#undef STORAGE_CODES
+/* One element at a time. */
+#define BLOCK(name) storage_##name
+#define INTS int
+#define FLOATS float
+#define UNSIGNED_BYTES(b) ((int)*(b))
+#define SIGNED_BYTES(b) ((int)(signed char)*(b))
+#define AS_FLOATS(x) ((float)(x))
+#define NUMBERS 0
+#include "storage_blocks.cuh"

@@ -51,11 +51,13 @@ typedef struct sheet {
 static void tile_unpack(const contraction *c, const worker_state *w, int side, int64_t first,
                         int64_t n, int64_t block)
 {
+    enum { LINE = 64 };
     const cpu_level *level = cpu_level_now();
     const operand *o = &c->p->in[side];
     const bool run = axis_group_is_contiguous(&c->k[side]), lanes = o->dtype == IG_F32;
     const int64_t k = cut_length(&c->kc, block), skip = run ? block * c->kc.size : 0;
     const int64_t *point = run ? NULL : block_points(c, w, side, block);
+    const int64_t bytes = storage_block_bytes(o->stored) * k / o->stored.block;
     float wide[GEMM_KC_MOST];
     int64_t offset[GEMM_KC_MOST];
     for (int64_t r = 0; r < n; r++) {
@@ -64,9 +66,13 @@ static void tile_unpack(const contraction *c, const worker_state *w, int side, i
         float *to = lanes ? (float *)row : wide;
         for (int64_t i = 0; i < k && !run; i++)
             offset[i] = at + point[i];
-        if (run)
+        if (run) {
+            const int64_t next = (at + k) / o->stored.block * storage_block_bytes(o->stored);
+            for (int64_t i = 0; i < bytes; i += LINE) /* the next block of k */
+                __builtin_prefetch(w->from[side] + next + i);
             level->unpack(o->stored, k, to, w->from[side], at);
-        else
+        }
+        if (!run)
             level->unpack_at(o->stored, k, to, w->from[side], offset);
         if (!lanes)
             level->convert(IG_F32, o->dtype, k, row, 1, wide, 1);

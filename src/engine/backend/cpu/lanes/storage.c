@@ -2,6 +2,7 @@
 #include "engine/backend/cpu/elements/elements.h"
 #include "engine/backend/cpu/lanes/half.h"
 #include "engine/backend/cpu/lanes/parts.h"
+#include "engine/backend/cpu/lanes/simd_storage.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define __device__ INLINE
@@ -9,7 +10,25 @@
 #define __float_as_uint half_bits
 #include "kernels/storage.cuh"
 
+/* SIMD_SOME elements at a time. */
+#define BLOCK(name) some_##name
+#define INTS simd_ints
+#define FLOATS simd_floats
+#define UNSIGNED_BYTES simd_unsigned_bytes
+#define SIGNED_BYTES simd_signed_bytes
+#define AS_FLOATS(x) __builtin_convertvector(x, simd_floats)
+#define NUMBERS ((simd_ints){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+#include "kernels/storage_blocks.cuh"
+
 typedef float (*load_function)(const unsigned char *b, int part, int j);
+typedef simd_floats (*some_function)(const unsigned char *b, int part, int j);
+
+/* Elements of one byte have loops of their own. */
+#define some_f8_e4m3 NULL
+#define some_f8_e4m3fnuz NULL
+#define some_f8_e5m2 NULL
+#define some_f8_e5m2fnuz NULL
+#define some_f8_e8m0 NULL
 
 /* The blocks of a format. */
 typedef struct blocks {
@@ -17,33 +36,40 @@ typedef struct blocks {
 } blocks;
 
 /* Elements [from, from + n) of a part of a block. */
-INLINE void load_run(load_function load, const unsigned char *b, int part, int from, int n,
-                     float *restrict to)
+INLINE void load_run(load_function load, some_function some, const unsigned char *b, int part,
+                     int from, int n, float *restrict to)
 {
-    LANE_LOOP for (int j = 0; j < n; j++) to[j] = load(b, part, from + j);
+    int i = 0;
+    for (; i + SIMD_SOME <= n; i += SIMD_SOME) {
+        const simd_floats x = some(b, part, from + i);
+        memcpy(to + i, &x, sizeof x);
+    }
+    for (; i < n; i++)
+        to[i] = load(b, part, from + i);
 }
 
 /* Elements [first, first + n) of a buffer. */
-INLINE void unpack(load_function load, blocks s, int64_t n, float *restrict to, const void *base,
-                   int64_t first)
+INLINE void unpack(load_function load, some_function some, blocks s, int64_t n, float *restrict to,
+                   const void *base, int64_t first)
 {
     const unsigned char *b = (const unsigned char *)base + first / s.elements * s.bytes;
     int i = (int)(first % s.elements);
+    const int parts = s.elements / s.run;
     if (s.elements == 1) {
         LANE_LOOP for (int64_t j = 0; j < n; j++) to[j] = load(b + j, 0, 0);
         return;
     }
     while (n > 0) {
         if (i == 0 && n >= s.elements) { /* a whole block */
-            for (int part = 0; part < s.elements / s.run; part++)
-                load_run(load, b, part, 0, s.run, to + part * s.run);
+            for (int part = 0; part < parts; part++)
+                load_run(load, some, b, part, 0, s.run, to + part * s.run);
             to += s.elements;
             n -= s.elements;
             b += s.bytes;
             continue;
         }
         const int left = s.run - i % s.run, now = n < left ? (int)n : left;
-        load_run(load, b, i / s.run, i % s.run, now, to);
+        load_run(load, some, b, i / s.run, i % s.run, now, to);
         to += now;
         n -= now;
         i += now;
@@ -63,20 +89,26 @@ INLINE void unpack_at(load_function load, blocks s, int64_t n, float *restrict t
     }
 }
 
-#define BLOCKS(elements_, run_, head, bits) \
-    (elements_) ? (blocks){elements_, run_, (head) + (elements_) * (bits) / 8} : (blocks) \
-    { \
-        s.block, s.block *(bits) / 8, (head) + s.block *(bits) / 8 \
-    }
+/* The blocks of a row of the table; elements: those of the row, or the array's. */
+#define BLOCKS(elements, run, head, bits) \
+    ((blocks){elements, (run) ? (run) : (elements) * (bits) / 8, (head) + (elements) * (bits) / 8})
+/* The usual block is known to the compiler, like those that a row states. */
 #define STORAGE(name, elements, run, head, bits) \
     static void unpack_##name(storage s, int64_t n, float *to, const void *base, int64_t first) \
     { \
-        unpack(storage_##name, BLOCKS(elements, run, head, bits), n, to, base, first); \
+        if ((elements) || s.block == STORAGE_BLOCK_USUAL) \
+            unpack(storage_##name, some_##name, \
+                   BLOCKS((elements) ? (elements) : STORAGE_BLOCK_USUAL, run, head, bits), n, to, \
+                   base, first); \
+        else \
+            unpack(storage_##name, some_##name, BLOCKS(s.block, run, head, bits), n, to, base, \
+                   first); \
     } \
     static void unpack_at_##name(storage s, int64_t n, float *to, const void *base, \
                                  const int64_t *offset) \
     { \
-        unpack_at(storage_##name, BLOCKS(elements, run, head, bits), n, to, base, offset); \
+        unpack_at(storage_##name, BLOCKS((elements) ? (elements) : s.block, run, head, bits), n, \
+                  to, base, offset); \
     }
 #include "base/storage.def"
 

@@ -1,0 +1,71 @@
+/* Some neighbouring bytes as integers of 32 bits, for lanes/storage.c. gcc 12 converts vectors element by element unless
+ * elements get twice as wide. */
+#ifndef LANES_SIMD_STORAGE_H
+#define LANES_SIMD_STORAGE_H
+
+#include <stdint.h>
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+/* Functions that use these vectors are inlined, so the vectors may be wider than registers. */
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+enum { SIMD_SOME = 16 };
+typedef int32_t simd_ints __attribute__((vector_size(SIMD_SOME * sizeof(int32_t))));
+typedef float simd_floats __attribute__((vector_size(SIMD_SOME * sizeof(float))));
+
+#define SIMD_BYTES_INLINE static inline __attribute__((always_inline))
+
+#if defined(__AVX512F__)
+SIMD_BYTES_INLINE simd_ints simd_unsigned_bytes(const unsigned char *b)
+{
+    return (simd_ints)_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)b));
+}
+
+SIMD_BYTES_INLINE simd_ints simd_signed_bytes(const unsigned char *b)
+{
+    return (simd_ints)_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)b));
+}
+#elif defined(__AVX2__)
+SIMD_BYTES_INLINE simd_ints simd_unsigned_bytes(const unsigned char *b)
+{
+    const __m256i half[2] = {_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)b)),
+                             _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(b + 8)))};
+    simd_ints x;
+    memcpy(&x, half, sizeof x);
+    return x;
+}
+
+SIMD_BYTES_INLINE simd_ints simd_signed_bytes(const unsigned char *b)
+{
+    const __m256i half[2] = {_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)b)),
+                             _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(b + 8)))};
+    simd_ints x;
+    memcpy(&x, half, sizeof x);
+    return x;
+}
+#else
+SIMD_BYTES_INLINE simd_ints simd_unsigned_bytes(const unsigned char *b)
+{
+    typedef uint8_t bytes __attribute__((vector_size(SIMD_SOME)));
+    typedef uint16_t pairs __attribute__((vector_size(SIMD_SOME * sizeof(uint16_t))));
+    bytes x;
+    memcpy(&x, b, sizeof x);
+    return __builtin_convertvector(__builtin_convertvector(x, pairs), simd_ints);
+}
+
+SIMD_BYTES_INLINE simd_ints simd_signed_bytes(const unsigned char *b)
+{
+    typedef int8_t bytes __attribute__((vector_size(SIMD_SOME)));
+    typedef int16_t pairs __attribute__((vector_size(SIMD_SOME * sizeof(int16_t))));
+    bytes x;
+    memcpy(&x, b, sizeof x);
+    return __builtin_convertvector(__builtin_convertvector(x, pairs), simd_ints);
+}
+#endif
+
+#endif
