@@ -153,6 +153,9 @@ void ig_onnx_value_release(ig_onnx_value *v)
     ig_release(v->bytes);
     ig_release(v->zero);
     ig_release(v->scale);
+    ig_release(v->packed);
+    for (int i = 0; i < 2; i++)
+        ig_onnx_value_release(v->packed_with[i]);
     for (int i = 0; i < v->n; i++)
         ig_onnx_value_release(v->items[i]);
     memory_free(v->items);
@@ -204,4 +207,15 @@ ig_array *value_on(ig_onnx_value *v, const char *device, bool keep)
         return v->moved;
     ig_array *x = ig_to_device(v->array, device);
     return !keep || !x || ig_replace(&v->moved, x) == IG_OK ? x : NULL;
+}
+
+ig_array *value_keep_packed(ig_onnx_value *v, ig_onnx_value *const with[2], ig_array *x)
+{
+    if (!x || ig_replace(&v->packed, x) != IG_OK)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        ig_onnx_value_release(v->packed_with[i]);
+        v->packed_with[i] = ig_onnx_value_retain(with[i]);
+    }
+    return v->packed;
 }

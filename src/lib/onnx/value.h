@@ -13,6 +13,10 @@ struct ig_onnx_value {
     /* A result of DequantizeLinear of integers, or a convolution of such: whole * scale, both owned; else NULL. whole is i32 in
      * the shape of array. scale is one number (0-d), or one for each index of scale_axis. */
     ig_array *whole, *scale;
+    /* Of a constant: its numbers as blocks of MatMulNBits, with the values of scales and zero points (or NULL) that they
+     * were packed with. All owned, or NULL. */
+    ig_array *packed;
+    struct ig_onnx_value *packed_with[2];
     /* For DequantizeLinear of bytes with one scale: the bytes, and their zero point or NULL; both owned. */
     ig_array *bytes, *zero;
     int scale_axis;
@@ -42,6 +46,8 @@ int64_t value_elements(const ig_onnx_value *v);
 /* The array of a tensor on a device. Borrowed; NULL after an error. keep: the value keeps it for the next call. Not for
  * arrays that are differentiated: the kept array loses its history. */
 ig_array *value_on(ig_onnx_value *v, const char *device, bool keep);
+/* v keeps x, blocks that v was packed into with the other values, and returns it; NULL after an error. */
+ig_array *value_keep_packed(ig_onnx_value *v, ig_onnx_value *const with[2], ig_array *x);
 /* The value of a tensor of a file. files: of its model; NULL: all elements are copied, and there is no external data. */
 struct onnx_files;
 ig_onnx_value *value_of_tensor(const onnx_tensor *t, struct onnx_files *files);

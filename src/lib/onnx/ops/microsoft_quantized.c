@@ -1,7 +1,14 @@
 /* com.microsoft: products with quantized weights, and ops on quantized numbers. */
+#include "base/mapping.h"
+#include "base/memory.h"
+#include "base/storage.h"
 #include "lib/onnx/ops/common.h"
 #include "lib/onnx/ops/parts.h"
 #include "lib/onnx/ops/window.h"
+#include "lib/onnx/value.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* ---- packed weights ---- */
 
@@ -30,6 +37,134 @@ static bool bits_are_known(onnx_call *c, int64_t bits)
     return false;
 }
 
+/* Weights of MatMulNBits: n rows of `blocks` blocks, of `block` numbers of `bits` bits. */
+typedef struct nbits {
+    int64_t n, blocks, block, bits;
+    ig_dtype dtype;     /* of the product ... */
+    const char *device; /* ... and its device */
+} nbits;
+
+/* Memory of packed blocks. */
+typedef struct packed_memory {
+    size_t bytes;
+    char *at;
+} packed_memory;
+
+static void packed_free(void *context)
+{
+    packed_memory *m = context;
+    if (m)
+        memory_data_free(m->at, m->bytes);
+    memory_free(m);
+}
+
+/* The zero points: bytes have 8 / bits of them, and rows whole bytes. */
+static float zero_of(const nbits *w, const uint8_t *packed, const float *floats, int64_t row,
+                     int64_t i)
+{
+    const int64_t per = 8 / w->bits, bytes = (w->blocks + per - 1) / per;
+    if (floats)
+        return floats[row * w->blocks + i];
+    if (!packed)
+        return 0;
+    return (float)(packed[row * bytes + i / per] >> i % per * w->bits & ((1 << w->bits) - 1));
+}
+
+/* Inputs 1 to 3 as blocks of a storage format at `to`. False after an error. */
+static bool pack_blocks(onnx_call *c, const nbits *w, storage s, char *to)
+{
+    const bool zeros = call_has(c, 3), floating = storage_rows[s.format].head == 8;
+    const uint8_t *codes = call_read(c, 1, IG_U8);
+    const uint8_t *packed = zeros && !floating ? call_read(c, 3, IG_U8) : NULL;
+    const float *scales = call_read(c, 2, IG_F32);
+    const float *floats = floating ? call_read(c, 3, IG_F32) : NULL;
+    const int64_t per = 8 / w->bits, bytes = w->block / per;
+    uint8_t code[STORAGE_BLOCK_MOST];
+    if (ig_failed())
+        return false;
+    for (int64_t i = 0; i < w->n * w->blocks; i++) {
+        const uint8_t *from = codes + i * bytes;
+        for (int64_t j = 0; j < w->block; j++)
+            code[j] = (uint8_t)(from[j / per] >> j % per * w->bits & ((1 << w->bits) - 1));
+        storage_pack_codes(s, code, scales[i],
+                           zero_of(w, packed, floats, i / w->blocks, i % w->blocks),
+                           to + i * storage_block_bytes(s));
+    }
+    mapping_give_back(codes, (size_t)(w->n * w->blocks * bytes));
+    return true;
+}
+
+/* True if inputs 1 to 3 are the same in each run, and zero points are as many as they should be. */
+static bool are_constant(onnx_call *c, const nbits *w)
+{
+    const int64_t per = 8 / w->bits, bytes = (w->blocks + per - 1) / per;
+    for (int i = 1; i <= 3; i++)
+        if (call_has(c, i) && call_value(c, i)->varies)
+            return false;
+    if (w->block % 8 != 0 || w->block > STORAGE_BLOCK_MOST ||
+        (w->dtype != IG_F32 && w->dtype != IG_F16 && w->dtype != IG_BF16))
+        return false;
+    ig_array *zero = call_array_or_null(c, 3);
+    return !zero || ig_size(zero) == w->n * (part_is_float(ig_dtype_of(zero)) ? w->blocks : bytes);
+}
+
+/* The weights as an array over blocks, which the value of input 1 keeps for other plans; NULL if they are not constant, or
+ * after an error. */
+static ig_array *packed_weights(onnx_call *c, const nbits *w)
+{
+    static const char *const formats[3][9] = {{[2] = "i2", [4] = "i4", [8] = "i8"},
+                                              {[2] = "u2", [4] = "u4", [8] = "u8"},
+                                              {[2] = "z2", [4] = "z4", [8] = "z8"}};
+    ig_onnx_value *v = call_value(c, 1);
+    ig_onnx_value *const with[2] = {call_value(c, 2), call_has(c, 3) ? call_value(c, 3) : NULL};
+    storage s;
+    if (ig_failed() || !are_constant(c, w))
+        return NULL;
+    if (v->packed && v->packed_with[0] == with[0] && v->packed_with[1] == with[1] &&
+        ig_dim(v->packed, 0) == w->n && ig_dtype_of(v->packed) == w->dtype &&
+        strcmp(ig_array_device(v->packed), w->device) == 0)
+        return v->packed;
+    const int kind = !with[1] ? 0 : part_is_float(ig_dtype_of(with[1]->array)) ? 2 : 1;
+    if (storage_find("MatMulNBits", formats[kind][w->bits], w->block, &s) != IG_OK)
+        return NULL;
+    packed_memory *m = memory_new(sizeof *m);
+    if (!m)
+        return NULL;
+    m->bytes = (size_t)(w->n * w->blocks * storage_block_bytes(s));
+    m->at = memory_data_get(m->bytes);
+    if (!m->at || !pack_blocks(c, w, s, m->at)) {
+        packed_free(m);
+        return NULL;
+    }
+    char device[64];
+    snprintf(device, sizeof device, "%s", ig_device());
+    ig_set_device(w->device);
+    ig_array *x =
+        ig_from_packed(formats[kind][w->bits], w->block, w->dtype,
+                       IG_SHAPE(w->n, w->blocks * w->block), m->at, m->bytes, packed_free, m);
+    ig_set_device(device);
+    return value_keep_packed(v, with, x);
+}
+
+/* The weights as a graph of their parts: inputs 1 to 3 depend on the model's inputs. */
+static ig_array *unpacked_weights(onnx_call *c, const nbits *w)
+{
+    const int64_t n = w->n, blocks = w->blocks, bytes = w->block * w->bits / 8;
+    const ig_dtype wide = part_wide(w->dtype);
+    ig_array *x = ig_reshape(call_array(c, 1), IG_SHAPE(n, blocks, bytes));
+    x = ig_astype(unpacked(x, w->bits), wide);
+    ig_array *zero = ig_float((double)(1 << (w->bits - 1)));
+    if (call_has(c, 3)) {
+        zero = call_array(c, 3);
+        if (!part_is_float(ig_dtype_of(zero)))
+            zero = part_slice(unpacked(ig_reshape(zero, IG_SHAPE(n, -1)), w->bits), 1, 0, blocks);
+        zero = ig_astype(ig_reshape(zero, IG_SHAPE(n, blocks, 1)), wide);
+    }
+    ig_array *scales = ig_astype(ig_reshape(call_array(c, 2), IG_SHAPE(n, blocks, 1)), wide);
+    x = ig_multiply(ig_subtract(x, zero), scales);
+    return ig_astype(ig_reshape(x, IG_SHAPE(n, blocks * w->block)), w->dtype);
+}
+
 /* A @ B.T: B (N, blocks, bytes of a block) has K numbers in each row. */
 void build_matmul_nbits(onnx_call *c)
 {
@@ -54,19 +189,10 @@ void build_matmul_nbits(onnx_call *c)
                   "N, K, block_size and the sizes of B and scales do not match");
         return;
     }
-    const ig_dtype dtype = ig_dtype_of(a), wide = part_wide(dtype);
-    ig_array *w = ig_astype(unpacked(ig_reshape(b, IG_SHAPE(n, blocks, bytes)), bits), wide);
-    ig_array *zero = ig_float((double)(1 << (bits - 1)));
-    if (call_has(c, 3)) {
-        zero = call_array(c, 3);
-        if (!part_is_float(ig_dtype_of(zero)))
-            zero = part_slice(unpacked(ig_reshape(zero, IG_SHAPE(n, -1)), bits), 1, 0, blocks);
-        zero = ig_astype(ig_reshape(zero, IG_SHAPE(n, blocks, 1)), wide);
-    }
-    w = ig_multiply(ig_subtract(w, zero),
-                    ig_astype(ig_reshape(scales, IG_SHAPE(n, blocks, 1)), wide));
-    w = ig_astype(part_slice(ig_reshape(w, IG_SHAPE(n, blocks * block)), 1, 0, k), dtype);
-    ig_array *y = ig_matmul(a, ig_matrix_transpose(w));
+    const nbits weights = {n, blocks, block, bits, ig_dtype_of(a), ig_array_device(a)};
+    ig_array *w = packed_weights(c, &weights);
+    w = w || ig_failed() ? w : unpacked_weights(c, &weights);
+    ig_array *y = ig_matmul(a, ig_matrix_transpose(part_slice(w, 1, 0, k)));
     call_return(c, 0, call_has(c, 5) ? ig_add(y, call_array(c, 5)) : y);
 }
 
