@@ -56,15 +56,6 @@ __device__ float storage_f8_e5m2fnuz(const unsigned char *b, int part, int j)
     return code == 0x80u ? STORAGE_NAN : storage_signed(code, storage_magnitude(code & 0x7fu, 2, 16));
 }
 
-/* A power of two. The smallest one is a subnormal f32. */
-__device__ float storage_f8_e8m0(const unsigned char *b, int part, int j)
-{
-    const unsigned int code = b[0];
-    (void)part;
-    (void)j;
-    return code == 255u ? STORAGE_NAN : __uint_as_float(code ? code << 23 : 1u << 22);
-}
-
 /* ---- blocks ---- */
 
 /* Eight scales and eight minima of 6 bits in 12 bytes. */

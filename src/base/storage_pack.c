@@ -99,19 +99,6 @@ static void storage_pack_f8_e5m2fnuz(storage s, const float *x, byte *to)
     to[0] = small_float(x[0], 2, 16, 0x7f, 0x80, false);
 }
 
-/* The nearest power of two. */
-static void storage_pack_f8_e8m0(storage s, const float *x, byte *to)
-{
-    int exponent;
-    (void)s;
-    const float fraction = frexpf(fabsf(x[0]), &exponent); /* in [0.5, 1) */
-    const int code = exponent - 1 + (fraction >= 0.75f) + 127;
-    to[0] = isnan(x[0])             ? 255
-            : isinf(x[0])           ? 254
-            : x[0] == 0 || code < 0 ? 0
-                                    : (byte)(code < 254 ? code : 254);
-}
-
 /* ---- blocks of GGUF files ---- */
 
 /* Stores the low four bits of the codes of a block of 32 at `to`, and the fifth bits at `high` (may be NULL). */

@@ -116,37 +116,27 @@ static ig_status elements_raw(const onnx_tensor *t, onnx_files *files, elements 
 
 /* ---- elements of a dtype -------------------------------------------------------------------- */
 
-/* Floating-point formats of 4 and 8 bits. */
-static const struct small_float {
-    int exponent, fraction, bias;
-    bool ieee;    /* the largest exponent has infinities and NaN */
-    int nan_code; /* the only NaN, and with all bits but the sign if any_sign; -1: none */
-    bool any_sign;
-} small_floats[IG_ONNX_TYPES] = {
-    [IG_ONNX_FLOAT8E4M3FN] = {4, 3, 7, false, 0x7f, true},
-    [IG_ONNX_FLOAT8E4M3FNUZ] = {4, 3, 8, false, 0x80, false},
-    [IG_ONNX_FLOAT8E5M2] = {5, 2, 15, true, -1, false},
-    [IG_ONNX_FLOAT8E5M2FNUZ] = {5, 2, 16, false, 0x80, false},
-    [IG_ONNX_FLOAT4E2M1] = {2, 1, 1, false, -1, false},
+/* Floats of 8 bits stay as they are: these are storage formats (ingot/storage.h). Zero bytes are zeros. */
+static const char *const packed_formats[IG_ONNX_TYPES] = {
+    [IG_ONNX_FLOAT8E4M3FN] = "f8_e4m3",
+    [IG_ONNX_FLOAT8E4M3FNUZ] = "f8_e4m3fnuz",
+    [IG_ONNX_FLOAT8E5M2] = "f8_e5m2",
+    [IG_ONNX_FLOAT8E5M2FNUZ] = "f8_e5m2fnuz",
 };
 
+/* Bytes of an element. */
+static size_t element_bytes(ig_onnx_type type)
+{
+    return packed_formats[type] ? 1 : ig_dtype_bytes(ig_onnx_type_dtype(type));
+}
+
+/* The value of a code of FLOAT8E8M0, a power of two, or of FLOAT4E2M1. */
 static float small_value(ig_onnx_type type, int code)
 {
+    static const float magnitude[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
     if (type == IG_ONNX_FLOAT8E8M0)
         return code == 255 ? NAN : ldexpf(1, code - 127);
-    const struct small_float *f = &small_floats[type];
-    const int all = f->exponent + f->fraction, sign = code >> all & 1;
-    const int exponent = code >> f->fraction & ((1 << f->exponent) - 1);
-    const int fraction = code & ((1 << f->fraction) - 1);
-    float value;
-    if (f->any_sign ? (code & 0x7f) == f->nan_code : code == f->nan_code)
-        return NAN;
-    if (f->ieee && exponent == (1 << f->exponent) - 1)
-        value = fraction ? NAN : INFINITY;
-    else
-        value = ldexpf((float)(fraction + (exponent ? 1 << f->fraction : 0)),
-                       (exponent ? exponent : 1) - f->bias - f->fraction);
-    return sign ? -value : value;
+    return code & 8 ? -magnitude[code & 7] : magnitude[code];
 }
 
 /* Elements of 2, 4 and 8 bits, of which the first is in the lowest bits of a byte. */
@@ -198,6 +188,8 @@ static ig_status elements_copy(elements *e)
 static ig_status elements_get(const onnx_tensor *t, onnx_files *files, elements *e)
 {
     TRY(elements_raw(t, files, e));
+    if (packed_formats[t->type])
+        return IG_OK;
     if (t->type >= IG_ONNX_FLOAT8E4M3FN)
         return elements_expand(t, e);
     const size_t swapped = io_swap_bytes(ig_onnx_type_dtype(t->type));
@@ -217,14 +209,29 @@ static ig_status elements_get(const onnx_tensor *t, onnx_files *files, elements 
 
 enum { SMALL_BYTES = 4096 }; /* up to here a copy costs less than a reference */
 
-static ig_array *elements_array(const elements *e, ig_ints shape, ig_dtype dtype)
+/* An array over a copy of packed elements. */
+static ig_array *packed_copy(const elements *e, ig_ints shape, const char *format)
 {
+    char *copy = memory_get(e->bytes + 1);
+    if (!copy)
+        return NULL;
+    if (e->bytes)
+        memcpy(copy, e->at, e->bytes);
+    return ig_from_packed(format, 0, IG_F32, shape, copy, e->bytes, memory_free, copy);
+}
+
+static ig_array *elements_array(const elements *e, ig_ints shape, ig_onnx_type type)
+{
+    const char *format = packed_formats[type];
+    const ig_dtype dtype = ig_onnx_type_dtype(type);
     if (!e->file || e->bytes <= SMALL_BYTES)
-        return ig_from_data(e->bytes ? e->at : "", shape, dtype);
-    const size_t at = (size_t)(e->at - e->file->at);
+        return format ? packed_copy(e, shape, format)
+                      : ig_from_data(e->bytes ? e->at : "", shape, dtype);
+    const size_t at = (size_t)(e->at - e->file->at), room = e->file->room - at;
+    char *from = e->file->at + at;
     atomic_fetch_add(&e->file->references, 1);
-    return ig_from_memory(e->file->at + at, e->file->room - at, shape, dtype, onnx_file_release,
-                          e->file);
+    return format ? ig_from_packed(format, 0, dtype, shape, from, room, onnx_file_release, e->file)
+                  : ig_from_memory(from, room, shape, dtype, onnx_file_release, e->file);
 }
 
 static ig_onnx_value *array_value(ig_array *x, ig_onnx_type type)
@@ -242,7 +249,7 @@ ig_onnx_value *value_of_tensor(const onnx_tensor *t, onnx_files *files)
     elements e = {0};
     ig_onnx_value *v = NULL;
     if (elements_get(t, files, &e) == IG_OK)
-        v = array_value(elements_array(&e, t->shape, ig_onnx_type_dtype(t->type)), t->type);
+        v = array_value(elements_array(&e, t->shape, t->type), t->type);
     elements_drop(&e);
     return v;
 }
@@ -267,7 +274,7 @@ static int64_t sparse_place(const onnx_sparse *s, const elements *indices, int64
 static ig_status sparse_fill(const onnx_sparse *s, const elements *values, const elements *indices,
                              elements *dense)
 {
-    const size_t width = ig_dtype_bytes(ig_onnx_type_dtype(s->values.type));
+    const size_t width = element_bytes(s->values.type);
     int64_t all = 1;
     for (int i = 0; i < s->shape.n; i++)
         all *= s->shape.v[i];
@@ -293,7 +300,7 @@ ig_onnx_value *value_of_sparse(const onnx_sparse *s, onnx_files *files)
     if (elements_get(&s->values, files, &values) == IG_OK &&
         elements_get(&s->indices, files, &indices) == IG_OK &&
         sparse_fill(s, &values, &indices, &dense) == IG_OK)
-        v = array_value(elements_array(&dense, s->shape, ig_onnx_type_dtype(type)), type);
+        v = array_value(elements_array(&dense, s->shape, type), type);
     elements_drop(&values);
     elements_drop(&indices);
     elements_drop(&dense);

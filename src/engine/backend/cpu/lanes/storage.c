@@ -28,7 +28,6 @@ typedef simd_floats (*some_function)(const unsigned char *b, int part, int j);
 #define some_f8_e4m3fnuz NULL
 #define some_f8_e5m2 NULL
 #define some_f8_e5m2fnuz NULL
-#define some_f8_e8m0 NULL
 
 /* The blocks of a format. */
 typedef struct blocks {
