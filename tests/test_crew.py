@@ -4,12 +4,20 @@ import filecmp
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+import threading
 
-from support import tally
+from support import mpi, tally
 
-BUILD = os.environ.get("BUILD", "build")
-INGOT = os.path.abspath(os.path.join(BUILD, "ingot"))
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+INGOT = os.path.join(BUILD, "ingot")
+sys.path[:0] = [os.path.join(BUILD, "python")]
+
+import numpy as np  # noqa: E402
+
+import ingot as ig  # noqa: E402
+
 folder = tempfile.mkdtemp()
 os.chdir(folder)
 SMALL = {"IG_BLOCK_BYTES": "300000"}
@@ -34,15 +42,20 @@ def same(left, right):
 
 
 EXPRESSIONS = ["mean(x)", "std(x, axis=0)", "x - mean(x, axis=0)", "x.T @ x", "sum(exp(x) * x, axis=1)", "argmax(x)",
-               "cumulative_sum(x, axis=1)", "sort(x, axis=0)", "concat([x, 2 * x])[::3]", "x[::-1].T + 1", "w = arange(700.0); x * w @ w",
+               "cumulative_sum(x, axis=1)", "sort(x, axis=0)", "concat([x, 2 * x])[::3]", "x[::-1].T + 1", "x * arange(700.0) @ arange(700.0)",
                "x[1:] * x[:-1]"]
-SAVED = ["x - mean(x, axis=0)", "x.T @ x"]
+# Stages whose parts continue each other, in one tile and in several; sorted runs; counts, reads and writes at computed places.
+CONTINUED = ["cumulative_sum(reshape(x, [-1]))", "cumulative_prod(1 + x.T / 1000, axis=0)", "x.reshape(-1) @ x.reshape(-1)",
+             "sort(x, axis=1)", "argsort(reshape(x, [-1]))", "bincount(i)", "histogram(x, 20)[0]", "take(x, i[:2000] % 700, 1)",
+             "searchsorted(reshape(sort(x, axis=0)[:, 0], [-1]), x[0])", "scatter_add(zeros([800]), i, reshape(x, [-1])[:4000])",
+             "median(x, axis=0)", "unique_values(floor(x * 10))"]
+SAVED = ["x - mean(x, axis=0)", "x.T @ x", "cumulative_prod(1 + x.T / 1000, axis=0)"]
 
 
-def compare(devices, expressions):
+def compare(devices, expressions, *options):
     for e in expressions:
-        ingot(f'x = load("x.npy"); {e}', "-o", "whole.npy", "--math", "same")
-        p = ingot(f'x = open("x.npy"); {e}', "-o", "blocks.npy", "--device", devices, "--math", "same", **SMALL)
+        ingot(f'x = load("x.npy"); i = load("i.npy"); {e}', "-o", "whole.npy", "--math", "same")
+        p = ingot(f'x = open("x.npy"); i = open("i.npy"); {e}', "-o", "blocks.npy", "--device", devices, "--math", "same", *options, **SMALL)
         check(p.stderr == "", f"{e} on {devices}: {p.stderr}")
         check(same("whole.npy", "blocks.npy"), f"{e} on {devices}: other bits")
         if e in SAVED:
@@ -74,15 +87,64 @@ def compare_held(devices, expressions, *options, **environment):
         check(same(whole(e), "blocks.npy"), f"{e} in memory, on {devices} {options}: other bits")
 
 
+def functions(devices):
+    """Users' functions: their chunks, and the thread that calls them, do not depend on the devices."""
+    threads = set()
+
+    def spread(block):
+        threads.add(threading.get_ident())
+        return ig.asarray(np.cumsum(np.asarray(block), 0)) + ig.sin(block)
+
+    def results():
+        x = ig.rechunk(ig.open("x.npy"), 50, 300)
+        for y in [ig.map_overlap(spread, x * 2, depth=(2, 0), boundary="reflect"), ig.sum(ig.map_blocks(spread, x), axis=0),
+                  ig.cumulative_sum(ig.map_blocks(spread, x), axis=1), ig.map_blocks(spread, x).T @ x]:
+            ig.eval(y)
+            yield np.asarray(y).tobytes()
+
+    ig.set_device("cpu")
+    expected = list(results())
+    os.environ.update(SMALL)
+    ig.set_device(devices)
+    for k, y in enumerate(results()):
+        check(y == expected[k], f"function {k} on {devices}: other bits")
+    ig.set_device("cpu")
+    del os.environ["IG_BLOCK_BYTES"]
+    check(threads == {threading.get_ident()}, f"functions on {devices} are called by {len(threads)} threads")
+
+
+def ranks(n, devices, expressions):
+    """Each rank has these devices."""
+    program = 'x = FROM("x.npy"); i = FROM("i.npy"); ' + "; ".join(f'save("FOLDER{k}.npy", {e})' for k, e in enumerate(expressions))
+    ingot(program.replace("FROM", "load").replace("FOLDER", "whole_"), "--math", "same")
+    words = [*mpi.MPIRUN, "-n", str(n), INGOT, "eval", "--device", devices, "--math", "same", program.replace("FROM", "open").replace("FOLDER", "team_")]
+    p = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **mpi.ENV, **SMALL}, timeout=mpi.PATIENCE_S, check=False)
+    check(p.returncode == 0, f"{n} ranks on {devices}: {p.stderr}")
+    for k, e in enumerate(expressions if p.returncode == 0 else []):
+        check(same(f"whole_{k}.npy", f"team_{k}.npy"), f"{e} by {n} ranks on {devices}: other bits")
+        os.remove(f"team_{k}.npy")
+
+
 try:
+    os.environ["IG_MATH"] = "same"
+    ingot('save("i.npy", randint(key(2), [4000], 0, 800, dtype=i64))')
     ingot('save("x.npy", normal(key(1), [900, 700], dtype=f32))')
     listed = subprocess.run([INGOT, "devices"], capture_output=True, text=True).stdout
     compare("cpu,gang", EXPRESSIONS)
     compare("gang,cpu", EXPRESSIONS[:2])
+    compare("cpu,gang", CONTINUED)
+    functions("cpu,gang")
+    if mpi.MODULE:
+        ranks(2, "cpu,gang", EXPRESSIONS + CONTINUED)
     if "opencl:0" in listed:
         compare("cpu,opencl", EXPRESSIONS[:4])
         compare("opencl", EXPRESSIONS[1:4])
         compare("opencl,gang,cpu", EXPRESSIONS[3:4])
+        compare("opencl", CONTINUED[::STEP])
+        functions("opencl")
+        if mpi.MODULE:
+            ranks(3, "opencl", EXPRESSIONS[::STEP] + CONTINUED[1::STEP])
+            ranks(2, "cpu,opencl", EXPRESSIONS[1::STEP] + CONTINUED[::STEP])
 
         # Limits hold for each device.
         p = ingot('x = open("x.npy"); x.T @ x', "-o", "blocks.npy", "--device", "cpu,opencl", "--memory-limit", "12MiB", "--math", "same")

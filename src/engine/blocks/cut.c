@@ -287,15 +287,12 @@ static ig_status cut_table(const block_plan *p, stage *s, uint64_t most, bool *f
 
 uint64_t stage_in_flight(const block_plan *p, const stage *s)
 {
-    if (p->n_dev == 0 ||
-        (s->kind != STAGE_TILES && s->kind != STAGE_FOLD && s->kind != STAGE_PRODUCT))
-        return 1;
-    return (uint64_t)(s->ahead ? p->workers : p->n_dev);
+    return (uint64_t)(p->n_dev == 0 ? 1 : s->ahead ? p->workers : p->n_dev);
 }
 
 bool stage_is_chained(const block_plan *p, const stage *s)
 {
-    return s->kind == STAGE_PRODUCT && p->n_dev == 1;
+    return (s->kind == STAGE_PRODUCT || stage_continues(s)) && p->n_dev == 1;
 }
 
 /* Bytes of sources that the blocks in flight, and the next one, hold. Neighbours on a device share what both need; at the end
@@ -310,7 +307,7 @@ uint64_t stage_window_bytes(const block_plan *p, const stage *s)
     const uint64_t n = stage_in_flight(p, s), shared = s->load > each ? s->load - each : 0;
     uint64_t own = n; /* blocks in flight on a device */
     for (int i = 0; i < p->n_dev && n > 1; i++) {
-        const uint64_t here = s->ahead ? (uint64_t)crew_workers(p->dev[i]) : 1;
+        const uint64_t here = s->ahead ? (uint64_t)device_workers(p->dev[i]) : 1;
         own = here < own ? here : own;
     }
     return (s->load + shared + own * each) * n / own;
@@ -359,9 +356,11 @@ static ig_status fits_crew(const block_plan *p, stage *s, uint64_t most, uint64_
     TRY(stage_estimate(s));
     const uint64_t out = stage_tile_bytes(s, true),
                    n = stage_is_chained(p, s) ? 1 : stage_in_flight(p, s);
-    const bool enough =
-        p->n_dev == 1 || stage_tiles(s) * stage_parts(s) >= (int64_t)(2 * p->workers);
-    *fits = enough && stage_window_bytes(p, s) + 3 * n * out <= most && s->load + out <= block;
+    const int64_t ranks = team_shares() ? ig_team_size() : 1;
+    const bool even = s->kind != STAGE_PRODUCT || stage_tiles(s) % ranks == 0;
+    const bool enough = p->n_dev == 1 || stage_tiles(s) * stage_parts(s) >= 2 * p->workers * ranks;
+    *fits = enough && even && is_spread(s) && stage_window_bytes(p, s) + 3 * n * out <= most &&
+            s->load + out <= block;
     return IG_OK;
 }
 

@@ -1,7 +1,7 @@
 /* The functions of ingot/blocks.h that evaluate, and the evaluation by blocks that other graphs need. */
 #include "engine/blocks/keep.h"
 #include "engine/blocks/plan.h"
-#include "engine/blocks/share.h"
+#include "engine/blocks/ranks.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,7 +13,7 @@
 static bool is_divided(const block_plan *p)
 {
     for (int i = 0; i < p->n; i++)
-        if (crew_can(p, &p->stage[i]))
+        if (stage_can_divide(p, &p->stage[i]))
             return p->n_dev > 1;
     return false;
 }
@@ -92,14 +92,14 @@ static void take_copies(ig_array *const *arrays, ig_array *const *list, int n)
     engine_leave();
 }
 
-/* Evaluates, or adds the plan to *t if that is not NULL. divided: does nothing if no crew computes a stage. */
+/* Evaluates, or adds the plan to *t if that is not NULL. divided: does nothing if no devices share a stage. */
 static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, int n, bool divided,
                           text *t)
 {
     block_plan p;
     const ig_math math = ig_math_mode();
     TRY(ig_scope_begin());
-    if (crew_is_mixed(arrays, n))
+    if (devices_are_mixed(arrays, n))
         ig_set_math(IG_MATH_SAME); /* results do not depend on which device computes a block */
     ig_status status = block_plan_make(&p, arrays, sinks, n);
     if (divided && p.refused) {
@@ -110,19 +110,21 @@ static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, i
     if (runs && t)
         block_plan_text(&p, t);
     if (runs && !t)
-        status = share_check(&p);
+        status = ranks_check(&p);
     if (runs && !t && status == IG_OK)
         status = block_plan_run(&p);
     block_plan_free(&p);
     ig_set_math(math);
     ig_scope_end();
-    if (status != IG_OK && !t && share_is_on())
+    if (status != IG_OK && !t && team_shares())
         team_fail(NULL);
     return status;
 }
 
 ig_status blocks_eval(ig_array *const *arrays, int n, bool divided, text *t)
 {
+    if (divided && !t && team_shares()) /* each rank computes what it has in memory */
+        return IG_OK;
     ig_array **list = with_copies(arrays, n);
     const ig_status status =
         list ? evaluate(list, NULL, n, divided, t) : error_waiting(IG_ERR_MEMORY);

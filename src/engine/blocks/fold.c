@@ -2,6 +2,7 @@
 #include "engine/blocks/fold.h"
 
 #include "base/error.h"
+#include "engine/blocks/worker.h"
 
 static void entry_drop(entry *e)
 {
@@ -10,30 +11,37 @@ static void entry_drop(entry *e)
     *e = (entry){.n = 0};
 }
 
-bool fold_values(const fold_stack *f, const entry *e, ig_array **values)
+/* Arrays over the same host memory: an evaluation moves these to its device, and the entry's own stay. False on failure. */
+static bool use_values(const entry *e, ig_array **values)
 {
-    for (int i = 0; i < e->n; i++)
-        if (!(values[i] = f->use ? f->use(e->made[i]) : e->made[i]))
+    for (int i = 0; i < e->n; i++) {
+        const ig_array *x = e->made[i];
+        values[i] = array_leaf((ig_dtype)x->dtype, x->view.ndim, x->view.shape,
+                               buffer_retain(x->root->data));
+        if (!values[i])
             return false;
+        values[i]->device = NULL;
+    }
     return true;
 }
 
 /* Joins the two topmost entries. */
-static ig_status join_top(fold_stack *f)
+static ig_status join_top(fold_stack *f, worker *w)
 {
     entry *left = &f->entry[f->depth - 2], *right = &f->entry[f->depth - 1];
     entry both = {.at = left->at, .count = left->count + right->count};
     TRY(ig_scope_begin());
-    ig_array *l[FOLD_VALUES], *r[FOLD_VALUES];
-    const int n = fold_values(f, left, l) && fold_values(f, right, r)
-                      ? fold_join(f->root, l, r, both.made)
-                      : 0;
-    const ig_status status = n ? f->eval(f->context, both.made, n) : error_waiting(IG_ERR_MEMORY);
-    for (int i = 0; i < n && status == IG_OK; i++)
+    ig_array *l[FOLD_VALUES], *r[FOLD_VALUES], *joined[FOLD_VALUES];
+    const int n =
+        use_values(left, l) && use_values(right, r) ? fold_join(f->root, l, r, joined) : 0;
+    ig_status status = n ? worker_take(w, joined, n) : error_waiting(IG_ERR_MEMORY);
+    if (status == IG_OK)
+        status = worker_arrays(w, both.made);
+    both.n = status == IG_OK ? n : 0;
+    for (int i = 0; i < both.n; i++)
         ig_retain(both.made[i]);
     ig_scope_end();
     TRY(status);
-    both.n = n;
     entry_drop(left);
     entry_drop(right);
     *left = both;
@@ -49,27 +57,21 @@ void fold_add(fold_stack *f, const entry *added)
         ig_retain(e->made[i]);
 }
 
-ig_status fold_settle(fold_stack *f)
+ig_status fold_settle(fold_stack *f, worker *w)
 {
     for (;;) {
         const entry *right = &f->entry[f->depth - 1], *left = right - 1;
         if (f->depth < 2 || left->count != right->count || left->at % (2 * left->count))
             return IG_OK;
-        TRY(join_top(f));
+        TRY(join_top(f, w));
     }
 }
 
-ig_status fold_push(fold_stack *f, const entry *added)
-{
-    fold_add(f, added);
-    return fold_settle(f);
-}
-
-ig_status fold_join_all(fold_stack *f)
+ig_status fold_finish(fold_stack *f, worker *w, ig_array **values)
 {
     while (f->depth > 1)
-        TRY(join_top(f));
-    return IG_OK;
+        TRY(join_top(f, w));
+    return use_values(&f->entry[0], values) ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
 void fold_clear(fold_stack *f)

@@ -2,7 +2,7 @@
  * files where a mask holds. Nothing is copied to select elements: a block of them reads the part of both files that has
  * them, which is found by the number of elements before each piece of the mask. */
 #include "engine/blocks/keep.h"
-#include "engine/blocks/share.h"
+#include "engine/blocks/ranks.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -20,7 +20,7 @@ static uint64_t free_bytes(void)
 {
     const uint64_t limit = ig_memory_limit(), used = ig_memory_used();
     uint64_t left = limit > used ? limit - used : 0;
-    if (share_is_on() && team_least(TEAM_MAIN, &left) != IG_OK)
+    if (team_shares() && team_least(TEAM_MAIN, &left) != IG_OK)
         return 0;
     return left;
 }
@@ -78,12 +78,12 @@ ig_array *keep_filed(ig_array *x)
         return NULL;
     const ig_block_sink sink = {.size = sizeof sink, .write = write_block, .context = s};
     const ig_block_sink *sinks = &sink;
-    ig_status status = share_is_on() ? share_file_begin(s) : IG_OK;
+    ig_status status = team_shares() ? ranks_file_begin(s) : IG_OK;
     if (status == IG_OK)
         status = ig_eval_to(&x, &sinks, 1);
     memory_trim(); /* the next evaluation has blocks of other sizes */
-    if (status == IG_OK && share_is_on())
-        status = share_file_end(s);
+    if (status == IG_OK && team_shares())
+        status = ranks_file_end(s);
     if (status == IG_OK)
         return array_from(s, x);
     block_source_release(s);

@@ -238,6 +238,15 @@ static pthread_mutex_t *lock_of(const pieces *p, const block_source *s)
     return &p->source[k];
 }
 
+/* Lets the system read the pages of a mapped file, and show them to this process. */
+static void touch_pages(const buffer *b)
+{
+    enum { PAGE = 4096 };
+    const volatile char *at = b->data;
+    for (size_t i = 0; i < b->bytes; i += PAGE)
+        (void)at[i];
+}
+
 static ig_status read_piece(pieces *p, piece *x)
 {
     const step *s = &p->work->step[x->step];
@@ -245,8 +254,11 @@ static ig_status read_piece(pieces *p, piece *x)
     const size_t bytes = ig_dtype_bytes((ig_dtype)s->root->dtype);
     piece *from = x->from;
     box both, rest = x->want;
-    if (s->source->alias && (x->host = s->source->alias(s->source, &x->want)))
+    if (s->source->alias && (x->host = s->source->alias(s->source, &x->want))) {
+        if (!p->pins) /* else several threads copy it */
+            touch_pages(x->host);
         return IG_OK;
+    }
     TRY(alloc_host(p, x));
     if (from && piece_load(p, from) != IG_OK) {
         ig_error(NULL); /* all of x is read instead */
@@ -262,9 +274,6 @@ static ig_status read_piece(pieces *p, piece *x)
     const ig_status status = read_parallel(p, s->source, &rest, to);
     if (!s->source->concurrent)
         pthread_mutex_unlock(lock_of(p, s->source));
-    pthread_mutex_lock(p->lock);
-    p->read += (uint64_t)box_size(&rest, ndim) * bytes;
-    pthread_mutex_unlock(p->lock);
     return status;
 }
 
@@ -311,6 +320,20 @@ ig_status piece_load(pieces *p, piece *x)
     pthread_mutex_unlock(p->lock);
     return status;
 }
+
+ig_status piece_begin(pieces *p, piece *x, char **to)
+{
+    *to = NULL;
+    if (!claim(p, &x->load))
+        return IG_OK;
+    const ig_status status = alloc_host(p, x);
+    if (status != IG_OK)
+        return settle(p, &x->load, status);
+    *to = x->host->data;
+    return IG_OK;
+}
+
+ig_status piece_end(pieces *p, piece *x, ig_status status) { return settle(p, &x->load, status); }
 
 /* Copies an unpinned piece through pinned memory, while kernels run. */
 static ig_status upload_staged(pieces *p, const piece *x, buffer *to)

@@ -57,7 +57,6 @@ typedef struct pieces {
         source; /* for each step, the first of its source: held while it is read, unless it is concurrent */
     pthread_mutex_t copying; /* held while all threads copy */
     shelf shelf;
-    uint64_t read; /* bytes */
 } pieces;
 
 ig_status pieces_begin(pieces *p);
@@ -67,6 +66,10 @@ piece *piece_new(int of, const box *want, size_t bytes, piece *from);
 void piece_release(pieces *p, piece *x); /* with the lock; NULL is fine */
 /* Reads the elements, unless they are there, or waits until another thread has read them. */
 ig_status piece_load(pieces *p, piece *x);
+/* Begins to fill a new piece that only the caller fills: *to becomes its host memory; NULL: another thread has filled it. */
+ig_status piece_begin(pieces *p, piece *x, char **to);
+/* Ends that. Returns the status. */
+ig_status piece_end(pieces *p, piece *x, ig_status status);
 /* The elements on a device, as a buffer that the caller retains; NULL on failure. */
 buffer *piece_on(pieces *p, piece *x, int dev);
 

@@ -517,13 +517,20 @@ static uint64_t free_bytes(const block_plan *p, uint64_t *used)
         if (dev->limits.alloc_bytes && !dev->limits.reach_bytes && here > dev->limits.alloc_bytes)
             here = dev->limits.alloc_bytes; /* a block may be one buffer */
         if (dev->pool && p->n_dev)
-            here = here / (uint64_t)crew_workers(dev) * (uint64_t)p->workers;
+            here = here / (uint64_t)device_workers(dev) * (uint64_t)p->workers;
         if (here < free) {
             free = here;
             *used = pool_limit(dev->pool) - here;
         }
     }
     return free;
+}
+
+/* The same on the rank that has fewest. */
+static ig_status free_of_ranks(const block_plan *p, uint64_t *free, uint64_t *used)
+{
+    *free = free_bytes(p, used);
+    return team_shares() ? team_least(TEAM_MAIN, free) : IG_OK;
 }
 
 static ig_status check_setting(void)
@@ -554,16 +561,14 @@ ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block
         p->root[p->n_root++] = x->root;
     }
     if (p->n_root)
-        crew_devices(p, engine_device_of(p->root[0]));
-    free = free_bytes(p, &used);
-    if (team_shares()) /* all ranks make the same plan, and meet in files */
-        TRY(team_least(TEAM_MAIN, &free));
-    else
+        TRY(devices_set(p, engine_device_of(p->root[0])));
+    if (!team_shares()) /* else all ranks make the same plan, and meet in files */
         p->host = left_of_host(&(uint64_t){0});
+    TRY(free_of_ranks(p, &free, &used));
     ig_status status = plan_all(p, free);
     if (status != IG_OK && p->refused && p->n_dev) { /* one block at a time, on one device */
         p->n_dev = p->workers = 0;
-        free = free_bytes(p, &used);
+        TRY(free_of_ranks(p, &free, &used));
         status = plan_all(p, free);
     }
     return status != IG_OK && p->refused ? refuse(p, free, used) : status;

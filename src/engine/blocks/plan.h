@@ -4,7 +4,7 @@
 #define BLOCKS_PLAN_H
 
 #include "engine/blocks/blocks.h"
-#include "engine/blocks/crew.h"
+#include "engine/blocks/devices.h"
 
 /* ---- estimate.c ---- */
 

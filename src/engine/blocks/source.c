@@ -6,6 +6,14 @@
 #include "base/sized.h"
 #include "engine/ops/complex.h"
 
+ig_status block_read(const block_source *s, const box *b, void *to)
+{
+    int64_t size[IG_MAX_NDIM];
+    for (int i = 0; i < s->ndim; i++)
+        size[i] = b->hi[i] - b->lo[i];
+    return box_size(b, s->ndim) ? s->read(s->context, b->lo, size, to) : IG_OK;
+}
+
 buffer *source_part(const block_source *s, const void *all, const box *b,
                     void (*release)(void *owner), void *owner)
 {

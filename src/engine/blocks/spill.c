@@ -1,5 +1,5 @@
 /* Results that are too large for memory: a file in row-major order, which has no name and vanishes with the process. */
-#include "engine/blocks/share.h"
+#include "engine/blocks/ranks.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -127,7 +127,7 @@ static ig_status open_again(spill *s)
 }
 
 /* Its first bytes are its name, until a tile is written: so a file of the same name on another machine is detected. */
-ig_status share_file_begin(const block_source *source)
+ig_status ranks_file_begin(const block_source *source)
 {
     spill *s = source->context;
     char path[PATH_BYTES] = {0}, found[PATH_BYTES] = {0};
@@ -157,7 +157,7 @@ ig_status share_file_begin(const block_source *source)
 }
 
 /* On a network file system, a file that is opened after another machine has closed it has that machine's writes. */
-ig_status share_file_end(const block_source *source)
+ig_status ranks_file_end(const block_source *source)
 {
     spill *s = source->context;
     if (fsync(s->file) != 0)

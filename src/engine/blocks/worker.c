@@ -1,10 +1,10 @@
 /* The work on one block; see worker.h.
  *
  * A worker reads what a block needs (piece.c), copies that to its device, builds the block's graph, evaluates it, and copies
- * the results to the host. No lock is held while a device works or a source is read. */
+ * the results to the host. No lock of the workers is held while a device works or a source is read, but the CPU evaluates one
+ * graph at a time. */
 #include "engine/blocks/worker.h"
 
-#include "base/cancel.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/eval/emitted.h"
@@ -12,22 +12,22 @@
 #include "engine/eval/transfer.h"
 #include <string.h>
 
-const backend *worker_device(const worker *w) { return w->c->plan->dev[w->dev]; }
+const backend *worker_device(const worker *w) { return w->all->dev[w->dev]; }
 
 /* ---- values ---- */
 
-static void value_drop(crew *c, value *v)
+static void value_drop(workers *all, value *v)
 {
     buffer_release(v->data);
     if (v->pinned)
-        shelf_put(&c->pieces.shelf, c->pieces.pins, v->pinned, true);
+        shelf_put(&all->pieces.shelf, all->pieces.pins, v->pinned, true);
     *v = (value){.data = NULL};
 }
 
 void worker_drop_values(worker *w)
 {
     for (int i = 0; i < w->n_value; i++)
-        value_drop(w->c, &w->value[i]);
+        value_drop(w->all, &w->value[i]);
     w->n_value = 0;
 }
 
@@ -47,7 +47,7 @@ ig_status worker_wait(const worker *w)
 static ig_status copy_to_host(const worker *w, buffer *from, size_t offset, size_t bytes, value *v)
 {
     const backend *dev = from->device;
-    pieces *p = &w->c->pieces;
+    pieces *p = &w->all->pieces;
     engine_enter();
     const ig_status status = faults_check(from);
     engine_leave();
@@ -86,7 +86,8 @@ static ig_status value_take(const worker *w, const ig_array *x, value *v)
 
 const char *worker_data(const value *v) { return (const char *)v->data->data + v->offset; }
 
-ig_array *worker_array(const value *v)
+/* The value as an array of no device, in the current scope; NULL on failure. */
+static ig_array *array_of(const value *v)
 {
     buffer *b = buffer_retain(v->data);
     if (v->offset || v->pinned) {
@@ -104,28 +105,49 @@ ig_array *worker_array(const value *v)
     return x;
 }
 
-/* Evaluates n arrays in the current scope, without waiting for the device. used: an array that they may overwrite, or NULL.
- * On the CPU, one worker at a time. */
-static ig_status launch(const worker *w, ig_array **made, int n, ig_array *used)
+ig_status worker_arrays(worker *w, ig_array **made)
 {
-    crew *c = w->c;
-    for (int i = 0; i < n; i++)
-        if (!view_is_contiguous(&made[i]->view) && !(made[i] = build_contiguous(made[i])))
-            return error_waiting(IG_ERR_MEMORY);
-    const bool cpu = worker_device(w) == &backend_cpu;
-    const eval_context context = {.own = cpu ? c->engine : NULL, .is_block = true};
-    if (cpu)
-        pthread_mutex_lock(&c->cpu);
-    const ig_status status = engine_eval(&context, made, n, &used, used ? 1 : 0);
-    if (cpu)
-        pthread_mutex_unlock(&c->cpu);
+    ig_status status = IG_OK;
+    for (int i = 0; i < w->n_value && status == IG_OK; i++)
+        if (!(made[i] = array_of(&w->value[i])))
+            status = error_waiting(IG_ERR_MEMORY);
+    worker_drop_values(w);
     return status;
 }
 
-ig_status worker_take(worker *w, ig_array **made, int n)
+/* ---- evaluation ---- */
+
+static bool is_exclusive(const worker *w)
+{
+    return w->all->alone || worker_device(w) == &backend_cpu;
+}
+
+static void evaluation_begin(worker *w)
+{
+    if (is_exclusive(w))
+        pthread_mutex_lock(&w->all->one);
+}
+
+static void evaluation_end(worker *w)
+{
+    if (is_exclusive(w))
+        pthread_mutex_unlock(&w->all->one);
+}
+
+/* Evaluates n arrays in the current scope, without waiting for the device. used: an array that they may overwrite, or NULL. */
+static ig_status launch(const worker *w, ig_array **made, int n, ig_array *used)
+{
+    const bool cpu = worker_device(w) == &backend_cpu;
+    const eval_context context = {.own = cpu ? w->all->engine : NULL, .is_block = true};
+    for (int i = 0; i < n; i++)
+        if (!view_is_contiguous(&made[i]->view) && !(made[i] = build_contiguous(made[i])))
+            return error_waiting(IG_ERR_MEMORY);
+    return engine_eval(&context, made, n, &used, used ? 1 : 0);
+}
+
+ig_status worker_read(worker *w, ig_array *const *made, int n)
 {
     worker_drop_values(w);
-    TRY(launch(w, made, n, NULL));
     TRY(worker_wait(w));
     w->n_value = n;
     for (int i = 0; i < n; i++)
@@ -133,14 +155,24 @@ ig_status worker_take(worker *w, ig_array **made, int n)
     return IG_OK;
 }
 
+ig_status worker_take(worker *w, ig_array **made, int n)
+{
+    evaluation_begin(w);
+    ig_status status = launch(w, made, n, NULL);
+    if (status == IG_OK)
+        status = worker_read(w, made, n);
+    evaluation_end(w);
+    return status;
+}
+
 /* ---- arrays of other devices ---- */
 
 /* An evaluation moves the data of an array of no device to its own device, where other workers could lose it. */
 static bool is_here(const ig_array *root, const worker *w)
 {
-    if (root->is_number || !root->device)
-        return root->is_number || w->c->plan->n_dev == 1;
-    return strcmp(root->device, worker_device(w)->name) == 0;
+    if (root->is_number || w->all->alone || w->all->plan->n_dev == 1)
+        return true;
+    return root->device && strcmp(root->device, worker_device(w)->name) == 0;
 }
 
 static ig_array *copy_root(const ig_array *root)
@@ -152,69 +184,85 @@ static ig_array *copy_root(const ig_array *root)
     return b ? array_leaf((ig_dtype)root->dtype, root->view.ndim, root->view.shape, b) : NULL;
 }
 
-/* An evaluated array as the worker's device uses it. With the lock. */
-static ig_array *leaf(void *context, ig_array *root)
+/* The copy of a root for the worker's device; NULL on failure. With the lock. */
+static ig_array *copy_for(const worker *w, const ig_array *root)
 {
-    const worker *w = context;
-    crew *c = w->c;
-    if (is_here(root, w))
-        return root;
-    for (int i = 0; i < c->n_copied; i++)
-        if (c->copied[i].of == root && c->copied[i].dev == w->dev)
-            return c->copied[i].copy;
-    if (!memory_room(&c->copied, c->n_copied, &c->room_copied, sizeof *c->copied))
+    workers *all = w->all;
+    const backend *dev = worker_device(w);
+    for (int i = 0; i < all->n_copied; i++)
+        if (all->copied[i].of == root && all->copied[i].dev == dev)
+            return all->copied[i].copy;
+    if (!memory_room(&all->copied, all->n_copied, &all->room_copied, sizeof *all->copied))
         return NULL;
     ig_array *x = copy_root(root);
     if (x)
-        c->copied[c->n_copied++] = (copied){.of = root, .dev = w->dev, .copy = ig_retain(x)};
+        all->copied[all->n_copied++] = (copied){.of = root, .dev = dev, .copy = ig_retain(x)};
     return x;
 }
 
-/* ---- blocks ---- */
-
-/* The piece of a worker for this block of step i; NULL if there is none. *part: one that has a part of it. With the
- * lock. */
-static piece *find_piece(const crew *c, int i, const box *want, piece **part)
+/* An evaluated array as the worker's device uses it. */
+static ig_array *leaf(void *context, ig_array *root)
 {
-    const int ndim = c->s->work.step[i].root->view.ndim;
+    const worker *w = context;
+    if (is_here(root, w))
+        return root;
+    pthread_mutex_lock(&w->all->lock);
+    ig_array *x = copy_for(w, root);
+    pthread_mutex_unlock(&w->all->lock);
+    return x;
+}
+
+/* ---- loading ---- */
+
+/* The piece of a worker for the block of step i that w wants; NULL if there is none. *part: a piece of another worker that has
+ * a part of it. Ranks that read for each other know only what this rank has for the block before. With the lock. */
+static piece *find_piece(const worker *w, int64_t block, int i, piece **part)
+{
+    const workers *all = w->all;
+    const box *want = &w->work.step[i].want;
+    const int ndim = w->work.step[i].root->view.ndim;
     box both, rest;
     *part = NULL;
-    for (int k = 0; k < c->n_worker; k++) {
-        piece *x = c->worker[k].mine[i];
+    for (int k = 0; k < all->n; k++) {
+        const worker *other = &all->worker[k];
+        piece *x = other->mine[i];
         if (!x || x->load.state == PIECE_FAILED)
+            continue;
+        if (all->passes && (!all->s->ahead || other->block != block - 1))
             continue;
         if (box_same(&x->want, want, ndim))
             return x;
-        if (box_reuse(&x->want, want, ndim, &both, &rest))
+        if (!all->passes && other != w && box_reuse(&x->want, want, ndim, &both, &rest))
             *part = x;
     }
     return NULL;
 }
 
-void worker_drop_pieces(worker *w)
+/* Gives back the pieces of the last block. With the lock. */
+static void drop_pieces(worker *w)
 {
-    for (int i = 0; i < w->c->s->work.n; i++) {
-        piece_release(&w->c->pieces, w->mine[i]);
+    for (int i = 0; i < w->work.n; i++) {
+        piece_release(&w->all->pieces, w->mine[i]);
         w->mine[i] = NULL;
     }
 }
 
-/* The pieces that a block needs: shared with workers that have them, or new ones. With the lock. */
+/* The pieces that a block needs: shared with workers that have them, or new ones. */
 static ig_status choose_pieces(worker *w, int64_t block)
 {
-    crew *c = w->c;
-    steps *work = &c->s->work;
-    const int64_t parts = stage_parts(c->s);
+    workers *all = w->all;
+    const int64_t parts = stage_parts(all->s);
     ig_status status = IG_OK;
-    w->skip = stage_want(c->s, block / parts, block % parts, w->end);
-    steps_demand(work, w->end, -1);
-    for (int i = 0; i < work->n; i++) {
-        const step *s = &work->step[i];
+    w->skip = stage_want(all->s, block / parts, block % parts, w->end);
+    steps_demand(&w->work, w->end, -1);
+    pthread_mutex_lock(&all->lock);
+    for (int i = 0; i < w->work.n; i++) {
+        const step *s = &w->work.step[i];
         piece *part, *x;
         w->next[i] = NULL;
         if (!s->wanted || s->kind != STEP_SOURCE)
             continue;
-        if ((x = find_piece(c, i, &s->want, &part)))
+        if ((x = find_piece(w, block, i, &part)))
             x->refs++;
         else
             x = piece_new(i, &s->want,
@@ -224,133 +272,139 @@ static ig_status choose_pieces(worker *w, int64_t block)
         if (!(w->next[i] = x))
             status = IG_ERR_MEMORY;
     }
-    worker_drop_pieces(w);
-    memcpy(w->mine, w->next, (size_t)work->n * sizeof *w->mine);
+    drop_pieces(w);
+    memcpy(w->mine, w->next, (size_t)w->work.n * sizeof *w->mine);
+    w->block = block;
+    pthread_mutex_unlock(&all->lock);
     return status;
 }
 
-/* The block's graph, in the current scope. */
-static int build(worker *w, int64_t block, buffer *const *data, ig_array *sum)
+/* Reads slabs of the new pieces of a block, and exchanges them with other ranks. want, to: of each step. */
+static ig_status exchange_panels(worker *w, int64_t block, box *want, char **to)
 {
-    crew *c = w->c;
-    steps *work = &c->s->work;
-    int n = 0;
-    pthread_mutex_lock(&c->lock);
-    steps_demand(work, w->end, -1);
-    bool ok = true;
-    for (int i = 0; i < work->n && ok; i++) {
-        const step *s = &work->step[i];
-        w->loaded[i] = NULL;
-        if (!s->wanted || (s->kind != STEP_SOURCE && s->kind != STEP_READY))
-            continue;
-        int64_t shape[IG_MAX_NDIM];
-        for (int k = 0; k < s->root->view.ndim; k++)
-            shape[k] = s->want.hi[k] - s->want.lo[k];
-        w->loaded[i] = s->kind == STEP_READY
-                           ? leaf(w, s->root)
-                           : array_leaf((ig_dtype)s->root->dtype, s->root->view.ndim, shape,
-                                        buffer_retain(data[i]));
-        ok = w->loaded[i] != NULL;
+    workers *all = w->all;
+    panels passed = {0};
+    ig_status status = choose_pieces(w, block);
+    for (int i = 0; i < w->work.n && status == IG_OK; i++) {
+        want[i] = w->work.step[i].want;
+        if (w->mine[i] && w->work.step[i].root->view.ndim)
+            status = piece_begin(&all->pieces, w->mine[i], &to[i]);
     }
-    work->leaf = leaf;
-    work->context = w;
-    if (ok && steps_build(work, w->end, w->loaded, w->ends) == IG_OK)
-        n = stage_build(c->s, block / stage_parts(c->s), block % stage_parts(c->s), w->skip,
-                        w->ends, sum, w->out);
-    work->leaf = NULL;
-    pthread_mutex_unlock(&c->lock);
-    return n;
+    if (status == IG_OK)
+        status = ranks_panels(all->s, block, want, to, &passed);
+    for (int i = 0; i < passed.n_own && status == IG_OK; i++) {
+        const panel *p = &passed.own[i];
+        status = block_read(w->work.step[p->step].source, &p->slab, p->to);
+    }
+    if (status == IG_OK)
+        status = team_exchange(TEAM_READER, passed.move, passed.n_move);
+    for (int i = 0; i < w->work.n; i++)
+        if (to[i])
+            status = piece_end(&all->pieces, w->mine[i], status);
+    panels_free(&passed);
+    return status;
 }
 
-/* Reads what a block needs, and copies it to the device. */
+/* The same in the turn of the block: all ranks exchange in the same order. */
+static ig_status load_passed(worker *w, int64_t block)
+{
+    workers *all = w->all;
+    if (!workers_wait(all, &all->load_turn, block))
+        return IG_ERR_CANCELLED;
+    box *want = memory_get((size_t)(w->work.n + 1) * sizeof *want);
+    char **to = memory_new((size_t)(w->work.n + 1) * sizeof *to);
+    const ig_status status = want && to ? exchange_panels(w, block, want, to) : IG_ERR_MEMORY;
+    memory_free(want);
+    memory_free(to);
+    pthread_mutex_lock(&all->lock);
+    all->load_turn = block + 1;
+    pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
 ig_status worker_load(worker *w, int64_t block)
 {
-    crew *c = w->c;
-    pthread_mutex_lock(&c->lock);
-    ig_status status = choose_pieces(w, block);
-    pthread_mutex_unlock(&c->lock);
-    for (int i = 0; i < c->s->work.n && status == IG_OK; i++)
-        if (w->mine[i] && !(w->data[i] = piece_on(&c->pieces, w->mine[i], w->dev)))
+    ig_status status = w->all->passes ? load_passed(w, block) : choose_pieces(w, block);
+    for (int i = 0; i < w->work.n && status == IG_OK; i++)
+        if (w->mine[i] && !(w->data[i] = piece_on(&w->all->pieces, w->mine[i], w->dev)))
             status = error_waiting(IG_ERR_MEMORY);
     return status;
 }
 
 void worker_unload(worker *w)
 {
-    for (int i = 0; i < w->c->s->work.n; i++) {
+    for (int i = 0; i < w->work.n; i++) {
         buffer_release(w->data[i]);
         w->data[i] = NULL;
     }
 }
 
-/* Launches the evaluation of a part of a product, which replaces *sum. */
-ig_status worker_add_part(worker *w, int64_t block, ig_array **sum)
+/* ---- computing ---- */
+
+/* Builds the graph of the block that is loaded, in the current scope. Returns the number of results, 0 on failure. */
+static int build(worker *w, ig_array *carry)
+{
+    const stage *s = w->all->s;
+    for (int i = 0; i < w->work.n; i++) {
+        const step *at = &w->work.step[i];
+        const bool is_ready = at->kind == STEP_READY;
+        w->loaded[i] = NULL;
+        if (!at->wanted || (at->kind != STEP_SOURCE && !is_ready))
+            continue;
+        int64_t shape[IG_MAX_NDIM];
+        for (int k = 0; k < at->root->view.ndim; k++)
+            shape[k] = at->want.hi[k] - at->want.lo[k];
+        w->loaded[i] = is_ready ? leaf(w, at->root)
+                                : array_leaf((ig_dtype)at->root->dtype, at->root->view.ndim, shape,
+                                             buffer_retain(w->data[i]));
+        if (!w->loaded[i])
+            return 0;
+    }
+    if (steps_build(&w->work, w->end, w->loaded, w->ends) != IG_OK)
+        return 0;
+    const int64_t parts = stage_parts(s);
+    return stage_build(s, w->block / parts, w->block % parts, w->skip, w->ends, carry, w->out);
+}
+
+ig_status worker_compute(worker *w)
 {
     TRY(ig_scope_begin());
-    const int n = build(w, block, w->data, *sum);
-    ig_status status = n ? launch(w, w->out, n, *sum) : error_waiting(IG_ERR_MEMORY);
+    evaluation_begin(w);
+    const int n = build(w, NULL);
+    ig_status status = n ? launch(w, w->out, n, NULL) : error_waiting(IG_ERR_MEMORY);
     if (status == IG_OK)
-        status = ig_replace(sum, w->out[0]);
+        status = worker_read(w, w->out, n);
+    evaluation_end(w);
     ig_scope_end();
     return status;
 }
 
-/* Computes a block, and takes its values. */
-ig_status worker_block(worker *w, int64_t block)
+ig_status worker_continue(worker *w, ig_array **carry)
 {
-    ig_status status = worker_load(w, block);
-    if (status == IG_OK)
-        status = ig_scope_begin();
-    if (status == IG_OK) {
-        const int n = build(w, block, w->data, NULL);
-        status = n ? worker_take(w, w->out, n) : error_waiting(IG_ERR_MEMORY);
-        ig_scope_end();
-    }
-    worker_unload(w);
-    return status;
-}
-
-/* The tile of a product, from the sum of all its parts. */
-ig_status worker_finish_product(worker *w, int64_t tile, ig_array **sum)
-{
-    TRY(ig_scope_begin());
-    ig_array *y = stage_finish(w->c->s, tile, sum);
-    const ig_status status = y ? worker_take(w, &y, 1) : error_waiting(IG_ERR_MEMORY);
-    ig_scope_end();
-    return status;
-}
-
-/* Computes all parts of a product's tile, and finishes it. */
-ig_status worker_product(worker *w, int64_t tile)
-{
-    crew *c = w->c;
-    const int64_t parts = stage_parts(c->s);
-    ig_array *sum = NULL;
-    ig_status status = IG_OK;
-    for (int64_t part = 0; part < parts && status == IG_OK; part++) {
-        status = worker_load(w, tile * parts + part);
-        if (status == IG_OK)
-            status = worker_add_part(w, tile * parts + part, &sum);
-        if (status == IG_OK)
-            status = worker_wait(w);
-        worker_unload(w);
-        if (status == IG_OK && cancel_count() != c->out->since)
-            status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
-    }
-    if (status == IG_OK)
-        status = worker_finish_product(w, tile, &sum);
-    ig_release(sum);
-    return status;
+    const stage_kind kind = w->all->s->kind;
+    evaluation_begin(w);
+    const int n = build(w, *carry);
+    const ig_status status = n ? launch(w, w->out, n, kind == STAGE_PRODUCT ? *carry : NULL)
+                               : error_waiting(IG_ERR_MEMORY);
+    evaluation_end(w);
+    return status == IG_OK ? ig_replace(carry, w->out[kind == STAGE_SCAN]) : status;
 }
 
 /* ---- workers ---- */
 
-ig_status worker_make(worker *w, crew *c, int dev)
+ig_status worker_make(worker *w, workers *all, int dev)
 {
-    const size_t n = (size_t)c->s->work.n + 1, ends = (size_t)c->s->work.n_end + 1,
-                 roots = (size_t)c->s->n_root + FOLD_VALUES;
-    w->c = c;
+    const steps *work = &all->s->work;
+    const size_t n = (size_t)work->n + 1, ends = (size_t)work->n_end + 1,
+                 roots = (size_t)all->s->n_root + FOLD_VALUES;
+    w->all = all;
     w->dev = dev;
+    w->block = -1;
+    w->work = *work;
+    w->work.leaf = leaf;
+    w->work.context = w;
+    w->work.step = memory_get(n * sizeof *w->work.step);
     w->mine = memory_new(n * sizeof *w->mine);
     w->next = memory_new(n * sizeof *w->next);
     w->end = memory_new(ends * sizeof *w->end);
@@ -359,13 +413,18 @@ ig_status worker_make(worker *w, crew *c, int dev)
     w->ends = memory_new(ends * sizeof *w->ends);
     w->out = memory_new(roots * sizeof *w->out);
     w->value = memory_new(roots * sizeof *w->value);
-    return w->mine && w->next && w->end && w->data && w->loaded && w->ends && w->out && w->value
-               ? IG_OK
-               : IG_ERR_MEMORY;
+    if (!w->work.step || !w->mine || !w->next || !w->end || !w->data || !w->loaded || !w->ends ||
+        !w->out || !w->value)
+        return IG_ERR_MEMORY;
+    memcpy(w->work.step, work->step, (size_t)work->n * sizeof *work->step);
+    return IG_OK;
 }
 
 void worker_free(worker *w)
 {
+    if (w->mine)
+        drop_pieces(w);
+    memory_free(w->work.step);
     memory_free(w->mine);
     memory_free(w->next);
     memory_free(w->end);

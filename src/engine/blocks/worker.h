@@ -1,12 +1,18 @@
-/* A worker of a crew: the work on one block, on the worker's device (worker.c); crew.c has the queue of blocks. */
+/* Workers that compute the blocks of a stage at the same time. workers.c has the queue of blocks and the order in which
+ * results are handed over; worker.c has the work on one block.
+ *
+ * A device has several workers: while one waits for kernels, the next one reads and copies. If one device of the process
+ * computes alone, there are two, of which one evaluates at a time, or one if a block does not leave memory to read ahead. */
 #ifndef BLOCKS_WORKER_H
 #define BLOCKS_WORKER_H
 
-#include "engine/blocks/crew.h"
+#include "engine/blocks/devices.h"
 #include "engine/blocks/fold.h"
 #include "engine/blocks/piece.h"
+#include "engine/blocks/ranks.h"
+#include "engine/blocks/results.h"
 
-enum { MESSAGE_BYTES = 512 };
+enum { MESSAGE_BYTES = 1024 };
 
 /* An evaluated array in host memory. */
 typedef struct value {
@@ -21,78 +27,109 @@ typedef struct value {
 /* A copy, for a device, of an array that blocks use. */
 typedef struct copied {
     const ig_array *of;
-    int dev;
+    const backend *dev;
     ig_array *copy;
 } copied;
 
-typedef struct crew crew;
+/* The progress of an evaluation. */
+typedef struct block_progress {
+    uint32_t since;                /* cancel_count() at the start */
+    uint64_t before, bytes, total; /* of earlier stages, of this one, of all */
+} block_progress;
 
-typedef struct worker {
-    crew *c;
+/* Reports the share of this stage that is done. Called by the thread that evaluates. */
+void progress_tell(const block_progress *p, double share);
+
+typedef struct workers workers;
+
+struct worker {
+    workers *all;
     pthread_t thread;
-    int dev; /* index in the plan's devices */
+    int dev; /* index in the workers' devices */
     bool started;
-    piece **mine, **next; /* of each step */
+    steps work; /* of the stage, with the worker's own blocks */
+    int64_t block, skip;
+    piece **mine, **next; /* of each step; they stay until the worker's next block */
     box *end;
-    int64_t skip;
     buffer **data; /* of each step, on the device */
     ig_array **loaded, **ends, **out;
     value *value;
     int n_value;
-} worker;
+    ig_array **carry, *sum;      /* of the parts so far, and of all parts of a tile */
+    ig_status (*job)(worker *w); /* that the calling thread should do; NULL: none */
+    ig_status job_status;
+    char why[MESSAGE_BYTES];
+};
 
-struct crew {
+struct workers {
     const block_plan *plan;
     stage *s;
-    const crew_output *out;
+    const results *to;
+    const backend *dev[BACKEND_LIST_MOST];
+    int n_dev;
+    bool alone; /* there is memory for one graph at a time, or arrays move between devices */
+    bool calls; /* graphs call users' functions: the calling thread builds and evaluates them */
+    bool
+        ordered; /* a part of a tile continues the one before, and parts are computed in their turn */
+    bool passes;  /* ranks read panels of sources for each other, block by block */
+    bool threads; /* each worker has one; else the calling thread is the only worker */
+    block_progress *progress;
     pieces pieces;
-    pthread_mutex_t lock; /* guards all fields below, and the scratch fields of the steps */
+    pthread_mutex_t lock; /* guards the fields below */
     pthread_cond_t changed;
     pthread_mutex_t put; /* held while results are handed over */
-    pthread_mutex_t cpu; /* held by the worker that evaluates on the CPU */
-    engine *engine;      /* of that worker */
+    pthread_mutex_t one; /* held while the CPU evaluates; for `alone`, while any device does */
+    engine *engine; /* of the CPU, if there are other devices; NULL: the engine of the process */
     ig_math math;
     worker *worker;
-    int n_worker, live;
-    int64_t unit, units, turn; /* units are tiles, or parts of them */
-    bool chained;              /* parts of a product are computed in their turn */
-    ig_array *sum;             /* of the parts so far */
+    int n, live;
+    /* Units are blocks, or whole tiles if one worker computes all their parts: */
+    int64_t unit, units, each, turn, load_turn;
+    int64_t first, end; /* the blocks of this rank */
+    int64_t computed;   /* blocks, and those that sinks had */
+    ig_array *carry;    /* from the parts so far, on the device */
+    fold_stack fold;
+    char *lead; /* packed entries of a tile that another rank has begun */
+    uint64_t lead_bytes;
     bool lost[BACKEND_LIST_MOST];
     double seconds[BACKEND_LIST_MOST]; /* of the units that are done, and their number */
     int64_t done[BACKEND_LIST_MOST];
     copied *copied;
     int n_copied, room_copied;
-    fold_stack fold;
     ig_status status;
     char message[MESSAGE_BYTES];
 };
 
-ig_status worker_make(worker *w, crew *c, int dev);
+/* ---- workers.c ---- */
+
+/* Computes the blocks of a stage, or, in a team, of this rank. */
+ig_status workers_run(const block_plan *p, stage *s, const results *to, block_progress *progress);
+/* Waits until *turn is n. Returns false if another worker has failed. */
+bool workers_wait(workers *all, const int64_t *turn, int64_t n);
+
+/* ---- worker.c ---- */
+
+ig_status worker_make(worker *w, workers *all, int dev);
 void worker_free(worker *w);
 const backend *worker_device(const worker *w);
 
 /* Reads what a block needs, and copies it to the device. */
 ig_status worker_load(worker *w, int64_t block);
 void worker_unload(worker *w);
-/* Gives back the pieces of the last block. With the lock. */
-void worker_drop_pieces(worker *w);
-
-/* Computes a block, and takes its values. */
-ig_status worker_block(worker *w, int64_t block);
-/* Computes all parts of a product's tile, and finishes it. */
-ig_status worker_product(worker *w, int64_t tile);
-/* Launches the evaluation of a part of a product that is loaded. It replaces *sum. */
-ig_status worker_add_part(worker *w, int64_t block, ig_array **sum);
-/* The tile of a product, from the sum of all its parts. */
-ig_status worker_finish_product(worker *w, int64_t tile, ig_array **sum);
-
+/* Evaluates the block that is loaded, and takes its values. */
+ig_status worker_compute(worker *w);
+/* Launches the evaluation of the block that is loaded, a part that continues *carry, which it replaces. The results are in
+ * w->out, and belong to the current scope. */
+ig_status worker_continue(worker *w, ig_array **carry);
 /* Waits for the worker's device. No lock is held, so others can launch and copy. */
 ig_status worker_wait(const worker *w);
-/* Evaluates n arrays, and takes their values, which replace the worker's old values. */
+/* Takes the values of n evaluated arrays, which replace the worker's old values. */
+ig_status worker_read(worker *w, ig_array *const *made, int n);
+/* Evaluates n arrays, and does the same. */
 ig_status worker_take(worker *w, ig_array **made, int n);
 void worker_drop_values(worker *w);
 const char *worker_data(const value *v);
-/* The value as an array of no device, in the current scope: any worker may use it. NULL on failure. */
-ig_array *worker_array(const value *v);
+/* Makes the values arrays of no device, in the current scope, which any worker may use, and drops the values. */
+ig_status worker_arrays(worker *w, ig_array **made);
 
 #endif

@@ -1,5 +1,5 @@
-/* Blocks of a stage on many machines: see share.h. */
-#include "engine/blocks/share.h"
+/* Blocks of a stage on many machines: see ranks.h. */
+#include "engine/blocks/ranks.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -8,14 +8,12 @@
 
 #define BATCH_BYTES ((uint64_t)32 << 20) /* of tiles that are exchanged at a time */
 
-bool share_is_on(void) { return team_shares(); }
-
 /* ---- plans ---- */
 
-ig_status share_check(const block_plan *p)
+ig_status ranks_check(const block_plan *p)
 {
     text t = {0};
-    if (!share_is_on())
+    if (!team_shares())
         return IG_OK;
     for (int i = 0; i < p->n; i++) {
         const stage *s = &p->stage[i];
@@ -32,13 +30,13 @@ ig_status share_check(const block_plan *p)
     return status;
 }
 
-void share_range(const stage *s, int rank, int64_t *first, int64_t *end)
+void ranks_range(const stage *s, int rank, int64_t *first, int64_t *end)
 {
     const int64_t parts = stage_parts(s), tiles = stage_tiles(s);
     const int64_t unit = s->kind == STAGE_FOLD ? 1 : parts; /* blocks that stay together */
     const int64_t units = tiles * parts / unit;
-    const int size = share_is_on() ? ig_team_size() : 1;
-    const int at = share_is_on() ? rank : 0;
+    const int size = team_shares() ? ig_team_size() : 1;
+    const int at = team_shares() ? rank : 0;
     *first = units / size * at + units % size * at / size;
     *end = units / size * (at + 1) + units % size * (at + 1) / size;
     *first *= unit;
@@ -52,7 +50,7 @@ static int rank_of(const stage *s, int64_t block)
     while (low < high) {
         int64_t first, end;
         const int middle = low + (high - low) / 2;
-        share_range(s, middle, &first, &end);
+        ranks_range(s, middle, &first, &end);
         if (block < end)
             high = middle;
         else
@@ -78,7 +76,7 @@ static size_t array_bytes(const ig_array *x)
     return (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
 }
 
-ig_status share_pack(const entry *entries, int n, char **data, uint64_t *bytes)
+ig_status ranks_pack(const entry *entries, int n, char **data, uint64_t *bytes)
 {
     *bytes = 0;
     for (int i = 0; i < n; i++) {
@@ -125,19 +123,15 @@ static ig_array *unpack_array(const char **from)
     return array_leaf((ig_dtype)a.dtype, a.ndim, a.shape, b);
 }
 
-ig_status share_unpack(const char *data, uint64_t bytes, fold_stack *to)
+ig_status ranks_unpack(const char **data, entry *out)
 {
-    const char *end = data + bytes;
-    while (data < end) {
-        packed_entry head;
-        memcpy(&head, data, sizeof head);
-        data += sizeof head;
-        entry e = {.n = (int)head.n, .at = head.at, .count = head.count};
-        for (int k = 0; k < e.n; k++)
-            if (!(e.made[k] = unpack_array(&data)))
-                return error_waiting(IG_ERR_MEMORY);
-        TRY(fold_push(to, &e));
-    }
+    packed_entry head;
+    memcpy(&head, *data, sizeof head);
+    *data += sizeof head;
+    *out = (entry){.n = (int)head.n, .at = head.at, .count = head.count};
+    for (int k = 0; k < out->n; k++)
+        if (!(out->made[k] = unpack_array(data)))
+            return error_waiting(IG_ERR_MEMORY);
     return IG_OK;
 }
 
@@ -146,11 +140,11 @@ static int joins_for(const stage *s, int rank)
 {
     int64_t first, end;
     const int64_t parts = stage_parts(s);
-    share_range(s, rank, &first, &end);
+    ranks_range(s, rank, &first, &end);
     return first < end && first % parts ? rank_of(s, first / parts * parts) : -1;
 }
 
-ig_status share_meet(const stage *s, const char *data, uint64_t bytes, char **got,
+ig_status ranks_meet(const stage *s, const char *data, uint64_t bytes, char **got,
                      uint64_t *got_bytes)
 {
     const int size = ig_team_size(), me = ig_team_rank();
@@ -216,7 +210,7 @@ static void copy_tiles(const stage *s, int i, int64_t from, int64_t to, char *re
     }
 }
 
-ig_status share_tiles(const stage *s, int i, char *to)
+ig_status ranks_tiles(const stage *s, int i, char *to)
 {
     const int size = ig_team_size();
     const int64_t tiles = stage_tiles(s), parts = stage_parts(s);
@@ -333,7 +327,7 @@ static ig_status add_slab(const step *at, int i, int n, int64_t nth, int64_t uni
     return IG_OK;
 }
 
-ig_status share_panels(stage *s, int64_t block, const box *want, char *const *to, panels *out)
+ig_status ranks_panels(stage *s, int64_t block, const box *want, char *const *to, panels *out)
 {
     const int size = ig_team_size(), n = s->work.n;
     int64_t first, end, own;
@@ -341,9 +335,9 @@ ig_status share_panels(stage *s, int64_t block, const box *want, char *const *to
     box *ends = memory_get((size_t)(s->work.n_end + 1) * sizeof *ends);
     bool *fresh = memory_new((size_t)size * (size_t)n * sizeof *fresh);
     ig_status status = wants && ends && fresh ? IG_OK : IG_ERR_MEMORY;
-    share_range(s, ig_team_rank(), &own, &end);
+    ranks_range(s, ig_team_rank(), &own, &end);
     for (int r = 0; r < size && status == IG_OK; r++) {
-        share_range(s, r, &first, &end);
+        ranks_range(s, r, &first, &end);
         const int64_t theirs = first + block - own;
         if (theirs < end)
             want_of(s, theirs, s->ahead && theirs > first, ends, wants + (size_t)r * (size_t)n,
