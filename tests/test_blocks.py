@@ -217,7 +217,7 @@ try:
     check("'shape': the array has" in wrong.stderr, f"too many chunks: {wrong.stderr}")
 
     # Interrupted on a terminal: the bar is removed, and the message says how to go on.
-    work = 'x = open("x.zarr"); save(exp(sin(x)) * 2, "i.zarr", chunks=[9, 70])'
+    work = 'x = open("x.zarr"); save(exp(sin(x)) * 2, "i.zarr", chunks=[9, 7])'
     code, shown = on_terminal(work, interrupt=True)
     check(code == 130 and re.search(r"\r\x1b\[Kingot eval: save: interrupted, and i.zarr is not complete; the same command", shown), f"interrupted: {shown!r}")
     code, shown = on_terminal(work)
