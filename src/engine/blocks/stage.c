@@ -7,6 +7,7 @@
 #include "engine/blocks/blocks.h"
 
 #include "base/error.h"
+#include "engine/program/product.h"
 #include <string.h>
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -55,7 +56,7 @@ int64_t stage_unit(const stage *s)
     if (s->kind == STAGE_FOLD)
         return TAPE_BLOCK;
     const int64_t fixed = fixed_k(s->root[0]);
-    return row ? ceil_div(row, ceil_div(row, fixed ? fixed : PRODUCT_K)) : 1;
+    return product_block(row, fixed ? fixed : PRODUCT_K);
 }
 
 int64_t stage_parts(const stage *s) { return s->part ? ceil_div(stage_row(s), s->part) : 1; }

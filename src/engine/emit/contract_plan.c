@@ -2,6 +2,7 @@
  * kernels/contract_panel.cuh. */
 #include "engine/emit/contract.h"
 
+#include "engine/program/product.h"
 #include <stdlib.h>
 
 enum { TABLE_MOST = 6144, SERIAL_POINTS = 64 };
@@ -45,8 +46,7 @@ contract_groups contraction_groups(const program *p, int side)
 
 int64_t contraction_block(const emit_writer *w, const program *p)
 {
-    const int64_t k = p->extent[3], parts = w->target->same ? ceil_div(k, PRODUCT_K) : 1;
-    return parts && k ? ceil_div(k, parts) : 1;
+    return product_block(p->extent[3], w->target->same ? PRODUCT_K : INT64_MAX);
 }
 
 static void plan_side(const emit_writer *w, contraction *c, int number, int tile)

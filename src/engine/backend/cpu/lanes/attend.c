@@ -320,8 +320,7 @@ static void rows_f32(const attend_rows *a)
 {
     const int64_t keys = (a->keys + TILE - 1) / TILE * TILE;
     const int64_t width = (a->width + TILE - 1) / TILE * TILE;
-    const int64_t blocks = (a->keys + GEMM_KC - 1) / GEMM_KC;
-    const int64_t size = (a->keys + blocks - 1) / blocks;
+    const int64_t size = product_block(a->keys, PRODUCT_K);
     row_group group[GROUPS];
     const int n = make_groups(a, keys, width, group);
     for (int g = 0; g < n; g++)
@@ -346,8 +345,7 @@ static void rows_f32(const attend_rows *a)
     float *query = a->scratch, *sum = query + a->width * ROWS;
     float *most = sum + (FOLD_LANES + ATTEND_CHUNKS) * ROWS;
     float *result = most + ROWS, *scores = result + a->width * ROWS;
-    const int64_t blocks = (a->keys + GEMM_KC - 1) / GEMM_KC,
-                  size = (a->keys + blocks - 1) / blocks;
+    const int64_t size = product_block(a->keys, PRODUCT_K);
     turn_in(a, query);
     product(a->keys, a->width, a->k, a->k_row, 1, query, scores, false);
     weigh(a, scores, most, sum);

@@ -540,14 +540,14 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 
 #define FLOAT_KERNEL(element, lane, type) \
     { \
-        FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), GEMM_KC, \
+        FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), PRODUCT_K, \
             pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, FEW_ROWS, \
             gather_##element, thin_##element, 6, 8, thin_packed_##lane, dots_##element, NULL, \
             NULL, tile_less_##lane \
     }
 #define INT_KERNEL(element, lane, type) \
     { \
-        INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##element, \
+        INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), PRODUCT_K, pack_m_##element, \
             pack_n_##element, tile_##lane, NULL, 0, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL \
     }
 #define GROUP_KERNEL(mr, nr, group, bytes, kc, element, gather, thin, ...) \
@@ -578,16 +578,17 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 
 #if SIMD_MMA
 #define BF16_KERNEL \
-    GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, 2 * GEMM_KC, bf16, gather_bf16, thin_bf16, NULL, NULL)
-#define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, 4 * GEMM_KC, i8, NULL, NULL, NULL, NULL)
-#define WIDE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, 4 * GEMM_KC, i32, NULL, NULL, NULL, NULL)
+    GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, 2 * PRODUCT_K, bf16, gather_bf16, thin_bf16, NULL, NULL)
+#define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, 4 * PRODUCT_K, i8, NULL, NULL, NULL, NULL)
+#define WIDE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, 4 * PRODUCT_K, i32, NULL, NULL, NULL, NULL)
 #elif SIMD_AMX
 #define BF16_KERNEL \
-    GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, 4 * GEMM_KC, bf16, NULL, NULL, tile_rows_bf16, \
+    GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, 4 * PRODUCT_K, bf16, NULL, NULL, tile_rows_bf16, \
                  panels_bf16)
-#define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * GEMM_KC, i8, NULL, NULL, NULL, NULL)
+#define BYTE_KERNEL \
+    GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * PRODUCT_K, i8, NULL, NULL, NULL, NULL)
 #define WIDE_KERNEL \
-    GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * GEMM_KC, i32, NULL, NULL, NULL, NULL)
+    GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * PRODUCT_K, i32, NULL, NULL, NULL, NULL)
 #elif SIMD_DOT
 #define WIDE_KERNEL DOT_KERNEL
 #else

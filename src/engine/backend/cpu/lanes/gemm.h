@@ -2,7 +2,7 @@
  * a strip of `mr` rows of in[0] (or `nr` rows of in[1]) laid out point by point of k, so that a kernel reads both
  * panels from front to back.
  *
- * Invariant: k is cut evenly into the fewest blocks of at most the kernel's kc, which is GEMM_KC for floats. The sum of
+ * Invariant: k is cut evenly into the fewest blocks of at most the kernel's kc, which is PRODUCT_K for floats. The sum of
  * a block starts at zero and adds the products in the order of k, with fma if the instruction set has it. The sums of
  * the blocks are then added in order. Tile sizes do not matter, so all kernels give the same bits on all levels that
  * have fma. The exception is bf16 on levels with matrix instructions for it: they add small groups of products at a
@@ -11,16 +11,15 @@
 #ifndef CPU_GEMM_H
 #define CPU_GEMM_H
 
-#include "engine/program/program.h"
+#include "engine/program/product.h"
 
 enum {
-    GEMM_KC = PRODUCT_K,
-    GEMM_KC_MOST = 4 * GEMM_KC, /* the largest kc of any kernel */
-    GEMM_WIDTH_MAX = 64,        /* the largest mr and nr of any kernel */
-    GEMM_THIN_MAX = 8,          /* rows of the thin side */
-    GEMM_THIN_FEW = 2,          /* up to this many rows are multiplied one by one if points are
+    GEMM_KC_MOST = 4 * PRODUCT_K, /* the largest kc of any kernel */
+    GEMM_WIDTH_MAX = 64,          /* the largest mr and nr of any kernel */
+    GEMM_THIN_MAX = 8,            /* rows of the thin side */
+    GEMM_THIN_FEW = 2,            /* up to this many rows are multiplied one by one if points are
                           * contiguous */
-    GEMM_THIN_LANES = 16        /* rows that thin takes together if points are contiguous */
+    GEMM_THIN_LANES = 16          /* rows that thin takes together if points are contiguous */
 };
 
 /* A block of k of a product in which x has few rows: c[r * c_row + t * c_thin] = (or += if add) the sum over k of
