@@ -120,6 +120,9 @@ def ranks(n, devices, expressions):
     words = [*mpi.MPIRUN, "-n", str(n), INGOT, "eval", "--device", devices, "--math", "same", program.replace("FROM", "open").replace("FOLDER", "team_")]
     p = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **mpi.ENV, **SMALL}, timeout=mpi.PATIENCE_S, check=False)
     check(p.returncode == 0, f"{n} ranks on {devices}: {p.stderr}")
+    p = subprocess.run([*words[:-1], "--explain", 'x = open("x.npy"); x.T + 1'], capture_output=True, text=True, check=False,
+                       env={**os.environ, **mpi.ENV, **SMALL}, timeout=mpi.PATIENCE_S)
+    check(f"stages on {devices.split(',')[0]}" in p.stdout, f"the plan of {n} ranks on {devices} is {p.stdout} {p.stderr}")
     for k, e in enumerate(expressions if p.returncode == 0 else []):
         check(same(f"whole_{k}.npy", f"team_{k}.npy"), f"{e} by {n} ranks on {devices}: other bits")
         os.remove(f"team_{k}.npy")

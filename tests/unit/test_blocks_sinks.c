@@ -2,9 +2,11 @@
 #include "engine/array/array.h"
 #include "support/blocks.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static ig_array *centred(ig_array *x) { return ig_subtract(x, ig_mean(x, IG_AXES(0), false)); }
 
@@ -78,6 +80,58 @@ static void test_failed_read(void **unused)
     }
 }
 
+/* ---- sources that read for one caller at a time ---- */
+
+typedef struct single {
+    const float *data;
+    atomic_int inside, overlaps;
+} single;
+
+/* Rows of 8 elements. Sleeps, so that another call would begin meanwhile. */
+static ig_status read_rows(void *context, const int64_t *start, const int64_t *size, void *to)
+{
+    single *s = context;
+    if (atomic_fetch_add(&s->inside, 1) > 0)
+        atomic_fetch_add(&s->overlaps, 1);
+    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    for (int64_t r = 0; r < size[0]; r++)
+        memcpy((float *)to + r * size[1], s->data + (start[0] + r) * 8 + start[1],
+               (size_t)size[1] * 4);
+    atomic_fetch_sub(&s->inside, 1);
+    return IG_OK;
+}
+
+/* A source that is read as it is, and at few places. */
+static void test_single(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 2000, FEW = 200 };
+    ig_scope_begin();
+    ig_array *x = drawn(1, IG_SHAPE(ROWS, 8), IG_F32);
+    ig_array *places = ig_arange(0, 7 * FEW, 7, IG_I64); /* of rows */
+    single s = {.data = ig_data(x)};
+    ig_array *source = ig_from_blocks(&(ig_blocks){.size = sizeof(ig_blocks),
+                                                   .shape = IG_SHAPE(ROWS, 8),
+                                                   .dtype = IG_F32,
+                                                   .read = read_rows,
+                                                   .context = &s});
+    ig_array *both[2];
+    for (int i = 0; i < 2; i++) {
+        ig_array *from = i ? source : x;
+        ig_array *first = ig_slice(from, IG_AXES(0, 0), IG_AXES(FEW, 8), IG_NONE);
+        both[i] = ig_subtract(ig_take(from, places, IG_AXES(0)), first);
+    }
+    setenv("IG_BLOCK_BYTES", "1000", 1);
+    size_t bytes;
+    char *plain = elements(both[0], &bytes), *made = elements(both[1], &bytes);
+    unsetenv("IG_BLOCK_BYTES");
+    assert_memory_equal(plain, made, bytes);
+    assert_int_equal(s.overlaps, 0);
+    free(plain);
+    free(made);
+    ig_scope_end();
+}
+
 /* ---- functions of blocks ---- */
 
 typedef struct mapped {
@@ -141,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_failed_read),
+        cmocka_unit_test(test_single),
         cmocka_unit_test(test_map_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

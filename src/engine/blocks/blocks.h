@@ -149,9 +149,9 @@ int64_t box_of_range(const int64_t *shape, int first, int ndim, int64_t from, in
 block_source *spill_make(const ig_array *root);
 ig_status spill_write(const block_source *s, const box *b, const void *data);
 
-/* The elements of root in host memory. data: NULL if a stage computes them, and then calls held_give. NULL on failure. */
-block_source *held_make(const ig_array *root, buffer *data);
-void held_give(const block_source *s, buffer *data);
+/* The elements of root in host memory. data: NULL if a stage computes them, and then calls host_give. NULL on failure. */
+block_source *host_make(const ig_array *root, buffer *data);
+void host_give(const block_source *s, buffer *data);
 
 ig_status block_read(const block_source *s, const box *b, void *to);
 void box_strides_of(const box *b, int ndim, int64_t *stride); /* of an array that has the box */
@@ -197,7 +197,7 @@ typedef struct stage {
     ig_array *merged[2]; /* STAGE_SORT: the arrays that its blocks read; they belong to the scope */
     int64_t runs;        /* of a row */
     steps work;
-    double share; /* of the limit that the blocks of a crew should take */
+    double share; /* of the limit that the blocks in flight should take */
     int ahead;    /* blocks that are read before they are needed: 0 or 1 */
     bool all_cut; /* every costly step is a separate stage */
     bool split;   /* STEPS_SPLIT */
@@ -209,6 +209,7 @@ typedef struct stage {
 } stage;
 
 int64_t stage_tiles(const stage *s);
+bool stage_carries(const stage *s);  /* a part continues the part before it */
 int64_t stage_parts(const stage *s); /* of a tile */
 int64_t stage_row(const stage *s);   /* elements of a row that is cut into parts */
 int64_t stage_unit(
@@ -270,16 +271,18 @@ typedef struct block_plan {
     uint64_t host, kept;       /* bytes that are free in host memory, and that results there take */
     bool refused;              /* no plan fits */
     const ig_array *piece;     /* a run that is being planned, which is not cut into runs again */
-    /* The devices of a crew (crew.h), and its workers; 0: one thread computes, on the device of the roots. */
+    /* The devices that compute blocks at the same time (devices.h), and their workers; 0: one device, one block at a time. */
     const backend *dev[BACKEND_LIST_MOST];
     int n_dev, workers;
 } block_plan;
 
 /* Adds the reads that are picks (picks.c) to the roots that are ready. */
 ig_status picks_add(block_plan *p);
+/* The source that a pick reads; else s. */
+const block_source *picks_from(const block_source *s);
 
 /* Adds the leaves in host memory, which a device with its own memory reads block by block, to the roots that are ready. */
-ig_status held_leaves(block_plan *p);
+ig_status host_leaves(block_plan *p);
 
 /* Plans the evaluation of arrays, to sinks if these are not NULL. Makes arrays in the current scope. */
 ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block_sink *sinks,

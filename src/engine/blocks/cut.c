@@ -283,7 +283,7 @@ static ig_status cut_table(const block_plan *p, stage *s, uint64_t most, bool *f
     return stage_estimate(s);
 }
 
-/* ---- tiles of a crew ---- */
+/* ---- tiles of several workers ---- */
 
 uint64_t stage_in_flight(const block_plan *p, const stage *s)
 {
@@ -292,7 +292,7 @@ uint64_t stage_in_flight(const block_plan *p, const stage *s)
 
 bool stage_is_chained(const block_plan *p, const stage *s)
 {
-    return (s->kind == STAGE_PRODUCT || stage_continues(s)) && p->n_dev == 1;
+    return stage_carries(s) && p->n_dev == 1;
 }
 
 /* Bytes of sources that the blocks in flight, and the next one, hold. Neighbours on a device share what both need; at the end
@@ -313,9 +313,9 @@ uint64_t stage_window_bytes(const block_plan *p, const stage *s)
     return (s->load + shared + own * each) * n / own;
 }
 
-/* The cost of a crew's stage, in bytes: bytes read + the first load (not overlapped) + a constant per block. Products
+/* The cost of a stage of several workers, in bytes: bytes read + the first load (not overlapped) + a constant per block. Products
  * in a fixed order add a tile for each block of their sums. */
-static uint64_t crew_cost(const block_plan *p, const stage *s)
+static uint64_t workers_cost(const block_plan *p, const stage *s)
 {
     enum { BLOCK_COST = 32 << 20 };
     const uint64_t read = stage_cost(p, s), blocks = (uint64_t)(stage_tiles(s) * stage_parts(s));
@@ -325,13 +325,13 @@ static uint64_t crew_cost(const block_plan *p, const stage *s)
     return s->kind == STAGE_PRODUCT && ig_math_mode() == IG_MATH_SAME ? 2 * all : all;
 }
 
-/* The lengths of the two longest axes of a crew's tiles, and of its parts. */
-typedef struct crew_tile {
+/* The lengths of the two longest axes of tiles, and of parts. */
+typedef struct tile_lengths {
     int axis[2]; /* -1: there is none */
     int64_t length[2], part;
-} crew_tile;
+} tile_lengths;
 
-static void set_tile(stage *s, const crew_tile *t)
+static void set_tile(stage *s, const tile_lengths *t)
 {
     for (int i = 0; i < 2; i++)
         if (t->axis[i] >= 0)
@@ -339,7 +339,7 @@ static void set_tile(stage *s, const crew_tile *t)
     s->part = t->part;
 }
 
-static void longest_axes(const stage *s, crew_tile *t)
+static void longest_axes(const stage *s, tile_lengths *t)
 {
     t->axis[0] = t->axis[1] = -1;
     for (int k = 0; k < 2; k++)
@@ -351,7 +351,8 @@ static void longest_axes(const stage *s, crew_tile *t)
 }
 
 /* Whether the blocks in flight take at most `most` bytes, and each at most `block`. */
-static ig_status fits_crew(const block_plan *p, stage *s, uint64_t most, uint64_t block, bool *fits)
+static ig_status fits_workers(const block_plan *p, stage *s, uint64_t most, uint64_t block,
+                              bool *fits)
 {
     TRY(stage_estimate(s));
     const uint64_t out = stage_tile_bytes(s, true),
@@ -364,8 +365,8 @@ static ig_status fits_crew(const block_plan *p, stage *s, uint64_t most, uint64_
     return IG_OK;
 }
 
-/* The part of a crew's tile for which the stage costs least, *cost; UINT64_MAX: no part fits. */
-static ig_status best_part(const block_plan *p, stage *s, crew_tile *t, uint64_t most,
+/* The part of a tile for which the stage costs least, *cost; UINT64_MAX: no part fits. */
+static ig_status best_part(const block_plan *p, stage *s, tile_lengths *t, uint64_t most,
                            uint64_t block, uint64_t *cost)
 {
     const int64_t unit = s->kind == STAGE_TILES ? t->part : stage_unit(s);
@@ -374,8 +375,8 @@ static ig_status best_part(const block_plan *p, stage *s, crew_tile *t, uint64_t
     set_tile(s, t);
     for (; s->part >= unit; s->part /= 2) {
         bool can;
-        TRY(fits_crew(p, s, most, block, &can));
-        const uint64_t now = can ? crew_cost(p, s) : UINT64_MAX;
+        TRY(fits_workers(p, s, most, block, &can));
+        const uint64_t now = can ? workers_cost(p, s) : UINT64_MAX;
         if (now > *cost) /* and shorter parts cost more still */
             break;
         if (now < *cost) {
@@ -392,11 +393,11 @@ static ig_status best_part(const block_plan *p, stage *s, crew_tile *t, uint64_t
 /* The next number of tiles along an axis that is tried. */
 static int64_t next_count(int64_t n) { return n < 8 ? n + 1 : n + n / 4; }
 
-/* Cuts tiles and parts such that a crew reads least: all are even parts of the two longest axes. */
-static ig_status cut_for_crew(const block_plan *p, stage *s, uint64_t most, uint64_t block,
-                              bool *fits)
+/* Cuts tiles and parts such that several workers read least: all are even parts of the two longest axes. */
+static ig_status cut_for_workers(const block_plan *p, stage *s, uint64_t most, uint64_t block,
+                                 bool *fits)
 {
-    crew_tile whole = {.part = s->part}, best;
+    tile_lengths whole = {.part = s->part}, best;
     const int ahead = s->ahead;
     uint64_t least = UINT64_MAX;
     longest_axes(s, &whole);
@@ -409,7 +410,7 @@ static ig_status cut_for_crew(const block_plan *p, stage *s, uint64_t most, uint
         uint64_t before = UINT64_MAX;
         for (int64_t columns = 1; columns == 1 || columns <= whole.length[1];
              columns = next_count(columns)) {
-            crew_tile t = whole;
+            tile_lengths t = whole;
             const int64_t count[2] = {rows, columns};
             uint64_t now;
             for (int i = 0; i < 2 && t.axis[i] >= 0; i++)
@@ -445,7 +446,7 @@ static void cut_for_team(const block_plan *p, stage *s)
 {
     enum { CHUNKS = 8 }; /* of a tile, at least, if it ends at one */
     const int64_t ranks = team_shares() ? ig_team_size() : 1;
-    crew_tile whole = {.part = s->part}, best;
+    tile_lengths whole = {.part = s->part}, best;
     double least = INFINITY;
     longest_axes(s, &whole);
     best = whole;
@@ -453,7 +454,7 @@ static void cut_for_team(const block_plan *p, stage *s)
         const int64_t columns = ranks / rows;
         if (ranks % rows || (columns > 1 && whole.axis[1] < 0))
             continue;
-        crew_tile t = whole;
+        tile_lengths t = whole;
         t.length[0] = even_length(p, s, t.axis[0], rows, CHUNKS);
         t.length[1] = t.axis[1] >= 0 ? even_length(p, s, t.axis[1], columns, CHUNKS) : 0;
         set_tile(s, &t);
@@ -550,8 +551,8 @@ static ig_status cut_parts(const block_plan *p, stage *s, uint64_t most, bool *f
 ig_status stage_cut(const block_plan *p, stage *s, uint64_t most, bool *fits)
 {
     if (p->n_dev && (s->kind == STAGE_TILES || s->kind == STAGE_PRODUCT)) {
-        TRY(cut_for_crew(p, s, (uint64_t)(0.95 * s->share * (double)p->limit),
-                         getenv("IG_BLOCK_BYTES") ? most : UINT64_MAX, fits));
+        TRY(cut_for_workers(p, s, (uint64_t)(0.95 * s->share * (double)p->limit),
+                            getenv("IG_BLOCK_BYTES") ? most : UINT64_MAX, fits));
         if (*fits)
             return IG_OK;
     }

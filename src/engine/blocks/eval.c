@@ -92,7 +92,7 @@ static void take_copies(ig_array *const *arrays, ig_array *const *list, int n)
     engine_leave();
 }
 
-/* Evaluates, or adds the plan to *t if that is not NULL. divided: does nothing if no devices share a stage. */
+/* Evaluates, or adds the plan to *t if that is not NULL. divided: does nothing if no stage can be divided. */
 static ig_status evaluate(ig_array *const *arrays, const ig_block_sink *sinks, int n, bool divided,
                           text *t)
 {

@@ -134,7 +134,7 @@ static ig_status block_graph_bytes(const block_plan *p, stage *s, int64_t block,
         if (status == IG_OK)
             status = steps_build(&s->work, want, loaded, ends);
         ig_array *sum = NULL;
-        if ((stage_continues(s) || s->kind == STAGE_PRODUCT) && block % parts && status == IG_OK &&
+        if (stage_carries(s) && block % parts && status == IG_OK &&
             !(sum = stand_in_sum(s, block / parts, ends)))
             status = error_waiting(IG_ERR_MEMORY);
         int n = status == IG_OK ? stage_build(s, block / parts, block % parts, skip, ends, sum, out)
@@ -187,8 +187,7 @@ ig_status stage_measure(const block_plan *p, stage *s)
     uint64_t first, other = 0;
     TRY(find_largest(s, &largest));
     TRY(block_graph_bytes(p, s, 0, &first));
-    const bool follows = stage_continues(s) || s->kind == STAGE_PRODUCT;
-    if (follows && stage_parts(s) > 1 && largest % stage_parts(s) == 0)
+    if (stage_carries(s) && stage_parts(s) > 1 && largest % stage_parts(s) == 0)
         largest++; /* the first part of a row is a smaller graph */
     if (largest)
         TRY(block_graph_bytes(p, s, largest, &other));

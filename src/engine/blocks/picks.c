@@ -311,10 +311,9 @@ static block_source *pick_make(const ig_array *root)
     return NULL;
 }
 
-static bool is_concurrent(const ig_array *root)
+const block_source *picks_from(const block_source *s)
 {
-    const block_source *s = root->in[1]->root->attr.source;
-    return s && s->concurrent;
+    return s && s->read == read_picks ? ((const picks *)s->context)->from : s;
 }
 
 ig_status picks_add(block_plan *p)
@@ -324,9 +323,7 @@ ig_status picks_add(block_plan *p)
     ig_status status = IG_OK;
     for (int i = 0; i < w.n && status == IG_OK; i++) {
         const step *s = &w.step[i];
-        /* The steps of a crew lock the source that they read, and not the source of a pick. */
-        const bool fits = s->kind == STEP_READ && (p->n_dev == 0 || is_concurrent(s->root));
-        block_source *pick = fits ? pick_make(s->root) : NULL;
+        block_source *pick = s->kind == STEP_READ ? pick_make(s->root) : NULL;
         if (!pick)
             continue;
         if (memory_room(&p->done, p->n_done, &p->room_done, sizeof *p->done)) {

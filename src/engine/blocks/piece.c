@@ -229,11 +229,11 @@ static ig_status alloc_host(pieces *p, piece *x)
     return x->host ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-/* The lock of a step's source, which several steps may read. */
+/* The lock of a step's source, which several steps may read, also by picks. */
 static pthread_mutex_t *lock_of(const pieces *p, const block_source *s)
 {
     int k = 0;
-    while (p->work->step[k].source != s)
+    while (picks_from(p->work->step[k].source) != picks_from(s))
         k++;
     return &p->source[k];
 }

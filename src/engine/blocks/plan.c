@@ -176,7 +176,7 @@ static ig_status put_ready(block_plan *p, const stage *s)
         *r = (ready){.root = s->root[i]};
         const bool far = s->to == TO_FILE || s->to == TO_HOST;
         if (far &&
-            !(r->source = s->to == TO_FILE ? spill_make(s->root[i]) : held_make(s->root[i], NULL)))
+            !(r->source = s->to == TO_FILE ? spill_make(s->root[i]) : host_make(s->root[i], NULL)))
             return error_waiting(IG_ERR_MEMORY);
         p->kept += s->to == TO_HOST ? root_bytes(s->root[i]) : 0;
         p->n_done++;
@@ -208,9 +208,9 @@ static ig_status cut_and_add(block_plan *p, stage *s, uint64_t *most, bool apart
 }
 
 #define SHARE_LEAST \
-    0.02 /* of the limit, for the blocks of a crew; below it they are cut as without one */
+    0.02 /* of the limit, for the blocks in flight; below it they are cut as for one worker */
 
-/* By how much a crew's blocks should be smaller. */
+/* By how much the blocks in flight should be smaller. */
 static double smaller_share(uint64_t limit, uint64_t held, uint64_t peak)
 {
     const double fits = held < limit ? (double)(limit - held) / (double)peak : 0;
@@ -241,8 +241,8 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
         const uint64_t block = s->load + (sums && s->load ? 0 : stage_tile_bytes(s, false));
         const bool useless =
             !sums && s->load >= load && block < s->load / 8 * 9; /* the same chunks */
-        const bool crew_shrinks = p->n_dev && s->share > SHARE_LEAST;
-        const bool helps = most > usual || crew_shrinks || (s->peak < least && !useless);
+        const bool flight_shrinks = p->n_dev && s->share > SHARE_LEAST;
+        const bool helps = most > usual || flight_shrinks || (s->peak < least && !useless);
         worse = helps ? 0 : worse + 1;
         least = s->peak < least ? s->peak : least;
         load = s->load;
@@ -250,7 +250,7 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
             p->refused = true;
             return IG_ERR_MEMORY;
         }
-        if (crew_shrinks)
+        if (flight_shrinks)
             s->share *= smaller_share(p->limit, held, s->peak);
         else
             most = most > usual ? most / 4 * 3 : (most < block ? most : block) / 2;
@@ -448,7 +448,7 @@ static ig_status plan_all(block_plan *p, uint64_t limit)
     block_plan_clear(p);
     p->limit = limit;
     if (reads_leaves(p))
-        TRY(held_leaves(p));
+        TRY(host_leaves(p));
     TRY(picks_add(p));
     for (int i = 0, k; i < p->n_root; i = k) { /* neighbours of one shape are computed together */
         k = i + 1;
@@ -506,7 +506,7 @@ static uint64_t left_of_host(uint64_t *used)
 }
 
 /* The bytes that are free on the host and on the devices, whichever are fewer. A block is on both at the same time. A device
- * of a crew has only the blocks of its workers. */
+ * of several has only the blocks of its workers. */
 static uint64_t free_bytes(const block_plan *p, uint64_t *used)
 {
     uint64_t free = left_of_host(used);

@@ -90,7 +90,7 @@ static ig_status attach(const results *r, int i)
     if (!b)
         return error_waiting(IG_ERR_MEMORY);
     if (far)
-        held_give(source_of(r->plan, root), b);
+        host_give(source_of(r->plan, root), b);
     return IG_OK;
 }
 

@@ -12,6 +12,11 @@
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+bool stage_carries(const stage *s)
+{
+    return s->kind == STAGE_PRODUCT || s->kind == STAGE_SCAN || s->kind == STAGE_TABLE;
+}
+
 /* ---- boxes ---- */
 
 int64_t stage_tiles(const stage *s)

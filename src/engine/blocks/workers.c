@@ -27,12 +27,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* True if a part reads the carry from the parts before it. */
-static bool carries(const stage *s)
-{
-    return s->kind == STAGE_PRODUCT || s->kind == STAGE_SCAN || s->kind == STAGE_TABLE;
-}
-
 /* ---- turns ---- */
 
 /* The next unit at or after `unit` that must be computed. */
@@ -327,9 +321,9 @@ static ig_status compute_block(worker *w, int64_t block)
 static ig_status compute_unit(worker *w, int64_t unit)
 {
     workers *all = w->all;
-    return all->ordered      ? compute_part(w, unit, &all->carry)
-           : carries(all->s) ? compute_tile(w, unit)
-                             : compute_block(w, unit);
+    return all->ordered            ? compute_part(w, unit, &all->carry)
+           : stage_carries(all->s) ? compute_tile(w, unit)
+                                   : compute_block(w, unit);
 }
 
 /* ---- workers ---- */
@@ -380,7 +374,7 @@ static ig_status run_unit(worker *w, int64_t unit)
         status = compute_unit(w, unit);
     }
     const double took = now() - began;
-    if (status == IG_OK && !carries(all->s)) {
+    if (status == IG_OK && !stage_carries(all->s)) {
         status = all->s->kind == STAGE_FOLD ? fold_block(w, unit) : put_values(w, unit);
         count_block(all);
     }
@@ -564,10 +558,10 @@ static void divide(workers *all, int first)
         all->dev[all->n_dev++] = p->dev[i];
     if (all->alone)
         all->dev[all->n_dev++] = engine_device_of(s->root[0]);
-    if (carries(s) && all->end - all->first <= parts) /* one tile */
+    if (stage_carries(s) && all->end - all->first <= parts) /* one tile */
         all->n_dev = 1;
-    all->ordered = carries(s) && all->n_dev == 1;
-    all->each = carries(s) && !all->ordered ? parts : 1;
+    all->ordered = stage_carries(s) && all->n_dev == 1;
+    all->each = stage_carries(s) && !all->ordered ? parts : 1;
     all->units = all->end / all->each;
 }
 

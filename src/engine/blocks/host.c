@@ -4,16 +4,16 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-typedef struct held {
+typedef struct host {
     buffer *data; /* NULL: not computed yet */
     size_t bytes; /* of an element */
     int ndim;
     box whole;
-} held;
+} host;
 
-static ig_status held_read(void *context, const int64_t *start, const int64_t *size, void *to)
+static ig_status host_read(void *context, const int64_t *start, const int64_t *size, void *to)
 {
-    const held *h = context;
+    const host *h = context;
     box part = {.lo = {0}};
     for (int i = 0; i < h->ndim; i++)
         part.hi[i] = (part.lo[i] = start[i]) + size[i];
@@ -23,25 +23,25 @@ static ig_status held_read(void *context, const int64_t *start, const int64_t *s
 
 static void release_owner(void *context) { buffer_release(context); }
 
-static buffer *held_alias(block_source *s, const box *b)
+static buffer *host_alias(block_source *s, const box *b)
 {
-    const held *h = s->context;
+    const host *h = s->context;
     return box_is_run(b, h->ndim, s->shape)
                ? source_part(s, h->data->data, b, release_owner, buffer_retain(h->data))
                : NULL;
 }
 
-static void held_release(void *context)
+static void host_release(void *context)
 {
-    held *h = context;
+    host *h = context;
     buffer_release(h->data);
     memory_free(h);
 }
 
-block_source *held_make(const ig_array *root, buffer *data)
+block_source *host_make(const ig_array *root, buffer *data)
 {
     block_source *s = memory_new(sizeof *s);
-    held *h = memory_new(sizeof *h);
+    host *h = memory_new(sizeof *h);
     if (!s || !h) {
         memory_free(s);
         memory_free(h);
@@ -52,11 +52,11 @@ block_source *held_make(const ig_array *root, buffer *data)
                         .dtype = (ig_dtype)root->dtype,
                         .ndim = v->ndim,
                         .concurrent = true,
-                        .read = held_read,
-                        .alias = held_alias,
-                        .release = held_release,
+                        .read = host_read,
+                        .alias = host_alias,
+                        .release = host_release,
                         .context = h};
-    *h = (held){.data = data ? buffer_retain(data) : NULL,
+    *h = (host){.data = data ? buffer_retain(data) : NULL,
                 .bytes = ig_dtype_bytes(s->dtype),
                 .ndim = v->ndim,
                 .whole = box_whole(v->ndim, v->shape)};
@@ -67,9 +67,9 @@ block_source *held_make(const ig_array *root, buffer *data)
     return s;
 }
 
-void held_give(const block_source *s, buffer *data)
+void host_give(const block_source *s, buffer *data)
 {
-    held *h = s->context;
+    host *h = s->context;
     h->data = buffer_retain(data);
 }
 
@@ -94,14 +94,14 @@ static ig_status add_leaf(block_plan *p, ig_array *root)
         return IG_OK;
     if (!memory_room(&p->done, p->n_done, &p->room_done, sizeof *p->done))
         return IG_ERR_MEMORY;
-    block_source *s = held_make(root, root->data);
+    block_source *s = host_make(root, root->data);
     if (!s)
         return IG_ERR_MEMORY;
     p->done[p->n_done++] = (ready){.root = root, .source = s, .is_leaf = true};
     return IG_OK;
 }
 
-ig_status held_leaves(block_plan *p)
+ig_status host_leaves(block_plan *p)
 {
     steps w;
     TRY(steps_make(&w, p->root, p->n_root, 0, NULL, 0));
