@@ -214,9 +214,19 @@ static ig_array *leaf(void *context, ig_array *root)
 
 /* ---- loading ---- */
 
-/* The piece of a worker for the block of step i that w wants; NULL if there is none. *part: a piece of another worker that has
- * a part of it. Ranks that read for each other know only what this rank has for the block before. With the lock. */
-static piece *find_piece(const worker *w, int64_t block, int i, piece **part)
+/* True if the worker may keep its old block while it loads the next one: no other worker has one. With the lock. */
+static bool has_room(const worker *w)
+{
+    for (int k = 0; k < w->all->n; k++)
+        if (w->all->worker[k].busy)
+            return false;
+    return w->all->n > 1;
+}
+
+/* The piece of a worker for the block of step i that w wants; NULL if there is none. *part: a piece that has a part of it, of
+ * another worker, or, if there is room, of this one. Ranks that read for each other know only what this rank has for the block
+ * before. With the lock. */
+static piece *find_piece(const worker *w, int64_t block, int i, bool room, piece **part)
 {
     const workers *all = w->all;
     const box *want = &w->work.step[i].want;
@@ -232,7 +242,7 @@ static piece *find_piece(const worker *w, int64_t block, int i, piece **part)
             continue;
         if (box_same(&x->want, want, ndim))
             return x;
-        if (!all->passes && other != w && box_reuse(&x->want, want, ndim, &both, &rest))
+        if (!all->passes && (other != w || room) && box_reuse(&x->want, want, ndim, &both, &rest))
             *part = x;
     }
     return NULL;
@@ -247,6 +257,13 @@ static void drop_pieces(worker *w)
     }
 }
 
+static void drop_others(const worker *w)
+{
+    for (int k = 0; k < w->all->n; k++)
+        if (&w->all->worker[k] != w)
+            drop_pieces(&w->all->worker[k]);
+}
+
 /* The pieces that a block needs: shared with workers that have them, or new ones. */
 static ig_status choose_pieces(worker *w, int64_t block)
 {
@@ -256,25 +273,33 @@ static ig_status choose_pieces(worker *w, int64_t block)
     w->skip = stage_want(all->s, block / parts, block % parts, w->end);
     steps_demand(&w->work, w->end, -1);
     pthread_mutex_lock(&all->lock);
+    while (all->crowded)
+        pthread_cond_wait(&all->changed, &all->lock);
+    const bool room = has_room(w);
     for (int i = 0; i < w->work.n; i++) {
         const step *s = &w->work.step[i];
-        piece *part, *x;
+        piece *part = NULL, *x;
         w->next[i] = NULL;
         if (!s->wanted || s->kind != STEP_SOURCE)
             continue;
-        if ((x = find_piece(w, block, i, &part)))
+        if ((x = find_piece(w, block, i, room, &part)))
             x->refs++;
         else
             x = piece_new(i, &s->want,
                           (size_t)box_size(&s->want, s->root->view.ndim) *
                               ig_dtype_bytes((ig_dtype)s->root->dtype),
                           part);
+        w->keeps = w->keeps || (room && part && part == w->mine[i]);
         if (!(w->next[i] = x))
             status = IG_ERR_MEMORY;
     }
+    if (w->keeps)
+        drop_others(w);
+    all->crowded = w->keeps;
     drop_pieces(w);
     memcpy(w->mine, w->next, (size_t)w->work.n * sizeof *w->mine);
     w->block = block;
+    w->busy = true;
     pthread_mutex_unlock(&all->lock);
     return status;
 }
@@ -329,6 +354,11 @@ ig_status worker_load(worker *w, int64_t block)
     for (int i = 0; i < w->work.n && status == IG_OK; i++)
         if (w->mine[i] && !(w->data[i] = piece_on(&w->all->pieces, w->mine[i], w->dev)))
             status = error_waiting(IG_ERR_MEMORY);
+    pthread_mutex_lock(&w->all->lock);
+    if (w->keeps)
+        w->all->crowded = w->keeps = false;
+    pthread_cond_broadcast(&w->all->changed);
+    pthread_mutex_unlock(&w->all->lock);
     return status;
 }
 
@@ -338,6 +368,9 @@ void worker_unload(worker *w)
         buffer_release(w->data[i]);
         w->data[i] = NULL;
     }
+    pthread_mutex_lock(&w->all->lock);
+    w->busy = false;
+    pthread_mutex_unlock(&w->all->lock);
 }
 
 /* ---- computing ---- */

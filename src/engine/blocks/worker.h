@@ -49,6 +49,8 @@ struct worker {
     bool started;
     steps work; /* of the stage, with the worker's own blocks */
     int64_t block, skip;
+    bool busy;            /* a block is loaded, or is being loaded */
+    bool keeps;           /* the old block, while the next one is loaded: parts of it are copied */
     piece **mine, **next; /* of each step; they stay until the worker's next block */
     box *end;
     buffer **data; /* of each step, on the device */
@@ -86,6 +88,7 @@ struct workers {
     /* Units are blocks, or whole tiles if one worker computes all their parts: */
     int64_t unit, units, each, turn, load_turn;
     int64_t first, end; /* the blocks of this rank */
+    bool crowded;       /* a worker keeps its old block while it loads the next one */
     int64_t computed;   /* blocks, and those that sinks had */
     ig_array *carry;    /* from the parts so far, on the device */
     fold_stack fold;

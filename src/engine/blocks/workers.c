@@ -613,7 +613,7 @@ static ig_status run_by(const block_plan *p, stage *s, const results *to, block_
     pthread_mutex_init(&all->one, NULL);
     pthread_cond_init(&all->changed, NULL);
     divide(all, first);
-    *one = all->ordered && !all->alone;
+    *one = all->ordered && !all->alone && !team_shares(); /* ranks exchange in one order */
     all->pieces = (pieces){.work = &s->work,
                            .dev = all->dev,
                            .n_dev = all->n_dev,
