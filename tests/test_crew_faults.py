@@ -336,6 +336,21 @@ def check_continued(driver, variable, most, right):
     shutil.rmtree("z.zarr", ignore_errors=True)
 
 
+def check_replaced():
+    """One device computes a row in parts; if it fails, the next device of the list computes all of it."""
+    program = 'x = open("x.zarr"); save(cumulative_sum(reshape(x, [-1])), "r.zarr")'
+    env = {**os.environ, **BLOCK, **Cuda.env}
+    replaced, right = 0, np.asarray(ig.cumulative_sum(ig.reshape(ig.open("x.zarr"), [-1]))).tobytes()
+    for at in range(1, 12, 2):
+        shutil.rmtree("r.zarr", ignore_errors=True)
+        done = subprocess.run([INGOT, "eval", "--device", "cuda:0,cpu", program], env={**env, "FAKE_CUDA_LOSE": str(at)}, capture_output=True,
+                              text=True, timeout=LIMIT_S, check=False)
+        fine = done.returncode == 0 and np.asarray(ig.open("r.zarr")).tobytes() == right
+        check(f"cuda:0,cpu: a row in parts, lost at {at}", fine, done.stderr)
+        replaced += "so cpu computes all blocks" in done.stderr
+    check("cuda:0,cpu: the CPU computes a row in parts", replaced, f"{replaced} times")
+
+
 def main():
     os.environ.update(BLOCK)
     x = np.random.default_rng(3).standard_normal((ROWS, COLUMNS)).astype(np.float32)
@@ -349,6 +364,7 @@ def main():
         skip("failures of the simulated GPU", "clang 16 or newer is needed")
     check_driver(Cuda, right, "cuda:0", "cpu,cuda:0")
     check_continued(Cuda, "FAKE_CUDA_LOSE", 100, right[tiles])
+    check_replaced()
     if os.path.isdir("/etc/OpenCL/vendors") and os.listdir("/etc/OpenCL/vendors"):
         check_driver(OpenCL, right, "opencl", "cpu,opencl")
     else:
