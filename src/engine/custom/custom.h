@@ -50,7 +50,6 @@ typedef struct kernel_call {
     call_result *result;
     node_result *plain;             /* the results in the form that graphs use */
     int64_t given[LIBRARY_NUMBERS]; /* of a kernel of the library: the numbers of its builder */
-    kernel_arg *passed; /* arguments of a launch; used while the engine's lock is held */
     int n_in;
 } kernel_call;
 

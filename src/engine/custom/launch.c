@@ -13,14 +13,14 @@ bool kernel_is_own(const kernel_spec *r, const backend *dev)
     return r->cpu && dev->compile && dev->lanes;
 }
 
-static ig_status run_own(const kernel_call *b)
+static ig_status run_own(const kernel_call *b, const kernel_arg *args)
 {
     const ig_kernel_info *k = b->spec->info;
     void *at[LIBRARY_PARAMS];
     const cpu_kernel_call call = {k->params, k->n_params, at, b->given[LIBRARY_COMPLEX] != 0};
     assert(k->n_params <= LIBRARY_PARAMS);
     for (int i = 0; i < k->n_params; i++) {
-        const kernel_arg *a = &b->passed[i];
+        const kernel_arg *a = &args[i];
         at[i] = !k->params[i].is_pointer ? (void *)a->bytes
                 : a->at.buf              ? (char *)a->at.buf->data + a->at.offset
                                          : NULL;
@@ -75,33 +75,41 @@ static ig_status bring_number(binding *at, size_t bytes, const backend *dev, buf
     return *copy ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
 
-static ig_status pass(kernel_call *b, const program *p, const backend *dev, const binding *bindings,
-                      buffer **copies)
+/* What a parameter gets in a launch beside its argument. */
+typedef struct passed {
+    buffer *copy;  /* of a number on the device, or NULL */
+    uint64_t bits; /* of a number */
+} passed;
+
+static ig_status pass(const kernel_call *b, const program *p, const backend *dev,
+                      const binding *bindings, kernel_arg *args, passed *to)
 {
     for (int i = 0; i < b->spec->info->n_params; i++) {
-        call_param *param = &b->param[i];
+        const call_param *param = &b->param[i];
         const operand *o = param->kind == FROM_RESULT ? &p->post.operand[param->result]
                            : param->input >= 0        ? &p->pre.operand[param->input]
                                                       : NULL;
         binding at = o ? place_of(o, bindings) : (binding){0};
         if (param->kind == FROM_ARRAY)
-            TRY(bring_number(&at, ig_dtype_bytes(o->dtype), dev, &copies[i]));
+            TRY(bring_number(&at, ig_dtype_bytes(o->dtype), dev, &to[i].copy));
         if (param->kind == FROM_SCALAR)
-            TRY(transfer_read(at.buf, at.offset, &param->bits, ig_dtype_bytes(o->dtype)));
+            TRY(transfer_read(at.buf, at.offset, &to[i].bits, ig_dtype_bytes(o->dtype)));
+        else
+            to[i].bits = param->bits;
         if (param->kind == FROM_RESULT && param->input < 0 && b->plain[param->result].bytes &&
             !(b->spec->library && b->spec->library->writes_all))
             TRY(dev->fill(at.buf, at.offset, 0, (size_t)b->plain[param->result].bytes));
-        b->passed[i] = (kernel_arg){at, &param->bits};
+        args[i] = (kernel_arg){at, &to[i].bits};
     }
     return IG_OK;
 }
 
-static ig_status launch_with(kernel_call *b, const backend *dev)
+static ig_status launch_with(const kernel_call *b, const backend *dev, kernel_arg *args)
 {
     const kernel_spec *r = b->spec;
     if (kernel_is_own(r, dev))
-        return run_own(b);
-    lane_launch l = {.base = {.args = b->passed, .shared_bytes = r->shared_bytes}};
+        return run_own(b, args);
+    lane_launch l = {.base = {.args = args, .shared_bytes = r->shared_bytes}};
     memcpy(l.base.grid, b->grid, sizeof l.base.grid);
     memcpy(l.base.block, b->block, sizeof l.base.block);
     TRY(reset_variables(r->module->module, dev));
@@ -111,7 +119,7 @@ static ig_status launch_with(kernel_call *b, const backend *dev)
         return module_launch(r->module->module, dev, r->info->name, &l);
     const int rounds = (int)b->param[0].bits;
     for (int i = 0; i < rounds; i++) {
-        b->passed[0].bytes = &i;
+        args[0].bytes = &i;
         TRY(module_launch(r->module->module, dev, r->info->name, &l));
     }
     return IG_OK;
@@ -119,17 +127,19 @@ static ig_status launch_with(kernel_call *b, const backend *dev)
 
 static ig_status launch(const program *p, const backend *dev, const binding *bindings)
 {
-    kernel_call *b = (kernel_call *)p->kernel;
+    const kernel_call *b = (const kernel_call *)p->kernel;
     const int n = b->spec->info->n_params;
     if (!dev->computes)
         return IG_OK;
-    buffer **copies = memory_new((size_t)(n + 1) * sizeof *copies);
-    ig_status status = copies ? pass(b, p, dev, bindings, copies) : IG_ERR_MEMORY;
+    kernel_arg *args = memory_new((size_t)(n + 1) * sizeof *args);
+    passed *to = memory_new((size_t)(n + 1) * sizeof *to);
+    ig_status status = args && to ? pass(b, p, dev, bindings, args, to) : IG_ERR_MEMORY;
     if (status == IG_OK)
-        status = launch_with(b, dev);
-    for (int i = 0; i < n && copies; i++)
-        buffer_release(copies[i]);
-    memory_free(copies);
+        status = launch_with(b, dev, args);
+    for (int i = 0; i < n && to; i++)
+        buffer_release(to[i].copy);
+    memory_free(args);
+    memory_free(to);
     return status;
 }
 

@@ -169,7 +169,6 @@ static void kernel_call_destroy(node_kernel *k)
     memory_free(b->param);
     memory_free(b->result);
     memory_free(b->plain);
-    memory_free(b->passed);
     memory_free((void *)b->base.key);
     memory_free((void *)b->base.label);
     memory_free(b);
@@ -198,9 +197,8 @@ static kernel_call *kernel_call_new(kernel_spec *r)
     b->spec = kernel_spec_retain(r);
     b->param = memory_new(n * sizeof *b->param);
     b->result = memory_new(n_result * sizeof *b->result);
-    b->passed = memory_new(n * sizeof *b->passed);
     b->base.result = b->plain = memory_new(n_result * sizeof *b->plain);
-    if (b->param && b->result && b->passed && b->plain)
+    if (b->param && b->result && b->plain)
         return b;
     kernel_call_destroy(&b->base);
     return NULL;
