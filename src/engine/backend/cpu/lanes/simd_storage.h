@@ -10,9 +10,7 @@
 #endif
 
 /* Functions that use these vectors are inlined, so the vectors may be wider than registers. */
-#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"
-#endif
 
 enum { SIMD_SOME = 16 };
 typedef int32_t simd_ints __attribute__((vector_size(SIMD_SOME * sizeof(int32_t))));
