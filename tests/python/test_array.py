@@ -262,10 +262,21 @@ def children():
         check(f"a child sums {n} numbers", done == (child, 0), done)
 
 
+def packed():
+    """Arrays in storage formats: q8_0 is an f16 scale and 32 bytes."""
+    x = (np.arange(64, dtype=np.float32).reshape(2, 32) - 20) * 127 / 43
+    w = ig.quantize(ig.asarray(x), "q8_0")
+    data = np.asarray(ig.packed_bytes(w)).reshape(2, 34)
+    scale = data[:, :2].copy().view(np.float16).astype(np.float32)
+    check("quantize and packed_bytes", np.array_equal(np.asarray(w), scale * data[:, 2:].view(np.int8)))
+    check("a product of blocks", np.array_equal(np.asarray(w @ w.T), np.asarray(ig.asarray(np.asarray(w)) @ ig.asarray(np.asarray(w)).T)))
+    check("block=", ig.packed_bytes(ig.quantize(ig.ones([2, 32]), "u4", block=16)).shape == (4 * 13,))
+
+
 def main():
     import pathlib
     import tempfile
-    for test in (children, conversion, operators, habits, dtypes, complexes, errors, leaks, owners):
+    for test in (children, conversion, operators, habits, dtypes, complexes, errors, leaks, owners, packed):
         attempt(test.__name__, test)
     with tempfile.TemporaryDirectory() as folder:
         attempt("files", files, pathlib.Path(folder))

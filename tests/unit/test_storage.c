@@ -1,5 +1,6 @@
 /* Storage formats: every format against a plain decoder of its own, packing, graphs that read blocks against the same graphs
  * on plain copies, on every device, and errors. */
+#include "engine/backend/cpu/cpu.h"
 #include "support/unit.h"
 
 #include <math.h>
@@ -371,6 +372,9 @@ static ig_array *random_array(ig_ints shape, ig_dtype dtype, int seed)
     return ig_normal(ig_key(seed, NULL), shape, dtype, NULL, NULL);
 }
 
+/* Products of the level without fma have bits of their own. */
+static bool has_fma(void) { return strcmp(cpu_level_now()->name, "sse2") != 0; }
+
 /* The same graph on blocks and on a plain copy has the same bits, on this device and on the CPU. */
 static void check_graphs(const char *device, const char *format, int64_t block, ig_dtype dtype,
                          int from, int step)
@@ -404,7 +408,7 @@ static void check_graphs(const char *device, const char *format, int64_t block, 
             if (memcmp(ig_data(packed), ig_data(copied), bytes) != 0)
                 fail_msg("%s, %s, %s, graph %d: blocks and their plain copy give other bits",
                          d ? device : "cpu", format, ig_dtype_name(dtype), i);
-            if (d && memcmp(want, ig_data(packed), bytes) != 0)
+            if (d && has_fma() && memcmp(want, ig_data(packed), bytes) != 0)
                 fail_msg("%s, %s, graph %d: other bits than on the cpu", device, format, i);
             memcpy(want, ig_data(packed), bytes);
             ig_scope_end();
