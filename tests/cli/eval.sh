@@ -19,6 +19,13 @@ fails() {
 }
 wrong() { check "error: ${2//$'\n'/ | }" fails 1 "$1" -- "$2"; }
 
+# ---- storage formats
+gives '[0.  0.5 1.  1.5]' 'quantize(arange(4.0) / 2, "f8_e4m3")'
+gives '[ 0 48 56 60]' 'packed_bytes(quantize(arange(4.0) / 2, "f8_e4m3"))'
+gives '((2, 32), (36,))' 'w = quantize(ones([2, 32]), "q4_0"); (w.shape, packed_bytes(w).shape)'
+wrong '1:1: format is a name in quotes, such as "q4_0"' 'quantize(ones([32]), 4)'
+wrong '1:1: packed_bytes: the elements of x are plain; use ig_data' 'packed_bytes(ones([3]))'
+
 # ---- numbers, as Python computes with them
 gives 7 '1 + 2 * 3'
 gives -4 '-2 ** 2'
