@@ -15,7 +15,7 @@ static void log_nothing(void *context, ig_severity severity, const char *message
 
 bool cli_team_begin(const char *name)
 {
-    static const char *const shared[] = {"eval", "train"};
+    static const char *const shared[] = {"eval", "train", "verify"};
     bool is_shared = false;
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
         is_shared = is_shared || strcmp(name, shared[i]) == 0;

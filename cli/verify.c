@@ -205,15 +205,24 @@ static bool unit_name(const void *context, int unit, char name[UNIT_NAME])
     return d >= IG_BOOL && (s->scope.dtypes == 0 || dtype_in(d, s->scope.dtypes));
 }
 
+static graphs_scope scope_of_graphs(const session *s, int d)
+{
+    static char list[256];
+    const char *device = s->device[d].name;
+    snprintf(list, sizeof list, "%s,%s", device, strcmp(device, "cpu") == 0 ? "gang" : "cpu");
+    return (graphs_scope){.seed = s->set->seed,
+                          .device = device,
+                          .reference = s->reference.name,
+                          .list = list,
+                          .math = s->set->engine.math,
+                          .flushes = s->scope.flushes,
+                          .blocks = s->set->blocks,
+                          .stop = stop_asked};
+}
+
 static bool check_graphs(session *s, int d, int unit, unit_report *r)
 {
-    const graphs_scope scope = {.seed = s->set->seed,
-                                .device = s->device[d].name,
-                                .reference = s->reference.name,
-                                .math = s->set->engine.math,
-                                .flushes = s->scope.flushes,
-                                .blocks = s->set->blocks,
-                                .stop = stop_asked};
+    const graphs_scope scope = scope_of_graphs(s, d);
     int64_t end, i = graphs_first(s->set->graphs, s->set->name, unit, &end);
     for (; i < end && !stop_asked(); i++) {
         char name[CASE_NAME];
@@ -420,11 +429,15 @@ static int verify(const command *c, const settings *set)
     if (set->model)
         return verify_text(&s);
     int code = read_scope(&s);
-    if (code < 0)
+    if (code < 0 && !set->list)
         code = start_work(&s);
     if (code < 0)
         code = read_devices(&s);
-    if (code < 0) {
+    if (code < 0 && set->list) {
+        const graphs_scope scope = scope_of_graphs(&s, 0);
+        graphs_list(&scope, set->graphs);
+        code = EXIT_FINE;
+    } else if (code < 0) {
         code = run_all(&s);
         if (code != EXIT_USAGE && code != EXIT_INPUT)
             (set->graphs ? session_show_graphs : set->json ? session_show_json : session_show)(&s);
@@ -445,8 +458,8 @@ static int check_settings(const command *c, const settings *set)
         say(c, "random graphs have all ops and dtypes; leave %s out", other);
         return EXIT_USAGE;
     }
-    if (set->blocks && !set->graphs) {
-        say(c, "--blocks is for random graphs; add --graphs N");
+    if ((set->blocks || set->list) && !set->graphs) {
+        say(c, "%s is for random graphs; add --graphs N", set->list ? "--list" : "--blocks");
         return EXIT_USAGE;
     }
     const char *wrong = parallel && (set->engine.trace || interrupt_traced())
@@ -477,6 +490,7 @@ int verb_verify(int argc, char **argv)
         {"--graphs", 0, "N", option_count, &set.graphs,
          "N random graphs instead of ops; a failing one is shown as a command"},
         FLAG("--blocks", &set.blocks, "with --graphs: also reads the inputs in small blocks"),
+        FLAG("--list", &set.list, "with --graphs: shows what the graphs have, and checks nothing"),
         {"--seed", 0, "N", option_seed, &set.seed, "other random numbers (0)"},
         {"--jobs", 'j', "N", option_threads, &set.jobs,
          "processes that check at the same time (1)"},
@@ -506,7 +520,12 @@ int verb_verify(int argc, char **argv)
         "first\n"
         "device is checked in this way, and the others must have its bits. A graph that fails is "
         "made\n"
-        "as small as possible and printed as an 'ingot eval' command. --case N repeats graph N.\n\n"
+        "as small as possible and printed as an 'ingot eval' command. --case N repeats graph N.\n"
+        "The bits must stay the same when leaves are donated, when the graph is compiled, and "
+        "with\n"
+        "--blocks when it is evaluated in blocks, by several devices, or by the ranks of mpirun. "
+        "--list\n"
+        "shows how many graphs have each op, dtype and way, and why others are left out.\n\n"
         "With --record, a run that was interrupted goes on where it stopped. Remove the file when "
         "the\n"
         "library or the driver has changed.\n\n"

@@ -15,7 +15,8 @@ enum {
     GRAPH_REFS = 4, /* arrays per argument */
     GRAPH_INTS = 16,
     GRAPH_OUTPUTS = 12,
-    TABLE_MOST = 13
+    TABLE_MOST = 13,
+    GRAPH_WHY = 160
 };
 
 /* A result of a step. */
@@ -65,6 +66,7 @@ typedef struct graph_step {
 typedef struct graph {
     int n_step, n_output;
     graph_ref output[GRAPH_OUTPUTS];
+    int64_t number;
     bool in_blocks; /* leaves are read block by block */
     graph_step step[GRAPH_STEPS];
 } graph;
@@ -93,6 +95,8 @@ void graph_print(const graph *g, str *t);
 
 /* Makes the graph with that number. The current device becomes "cpu". */
 void graph_make(graph *g, uint64_t seed, int64_t number);
+/* True if graphs can have the op; else why its calls were refused. */
+bool graph_draws(const ig_op *op, uint64_t seed, char why[GRAPH_WHY]);
 
 /* ---- graph_shrink.c ---- */
 

@@ -7,6 +7,7 @@
 #include "verify/graph_maker.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,7 +177,9 @@ static bool try_step(maker *m, int k)
     for (int i = 0; i < m->g->step[k].n_result && fine; i++)
         fine = ig_size(m->a.at[k][i]) <= m->size_most;
     fine = fine && ig_eval(m->a.at[k], m->g->step[k].n_result) == IG_OK && is_useful(m, k);
-    ig_error(NULL);
+    const char *text = ig_error(NULL);
+    if (!fine)
+        snprintf(m->why, sizeof m->why, "%s", text ? text : "its results are large or not finite");
     return fine;
 }
 
@@ -226,7 +229,30 @@ bool maker_sort(maker *m, graph_ref x, graph_ref *out)
            own_call(m, "sort", *out, (graph_arg){.kind = IG_ARG_INT, .i = -1}, out);
 }
 
-/* Tries a call once, with arguments made from the signature. */
+static bool has_nan(const maker *m, const graph_arg *a)
+{
+    bool found = false;
+    for (int i = 0; i < a->n_ref && !found; i++) {
+        ig_array *x = maker_at(m, a->ref[i]);
+        const ig_dtype d = ig_dtype_of(x);
+        const char *data = dtype_in(d, FLOATS) ? ig_data(x) : NULL;
+        for (int64_t e = 0; data && e < ig_size(x) && !found; e++)
+            found = isnan((double)real_load(d, data + (size_t)e * ig_dtype_bytes(d)));
+    }
+    return found;
+}
+
+/* Processors choose the sign of a NaN differently, so ops that read it get none. */
+static bool reads_nan(const maker *m, const graph_step *call)
+{
+    static const char *const names[] = {"signbit", "copysign", "view"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int k = 0; strcmp(call->op->name, names[i]) == 0 && k < call->n_arg; k++)
+            if (has_nan(m, &call->arg[k]))
+                return true;
+    return false;
+}
+
 /* Integers are not divided by 0, and 0 has no negative powers: sets the lowest bit of such an operand. */
 static bool avoid_zero(maker *m, graph_step *call)
 {
@@ -245,6 +271,7 @@ static bool avoid_zero(maker *m, graph_step *call)
     return true;
 }
 
+/* Tries a call once, with arguments made from the signature. */
 static bool try_call(maker *m, const ig_op *op)
 {
     attempt t = {.m = m, .op = op, .call = {.kind = STEP_CALL, .op = op}};
@@ -253,58 +280,15 @@ static bool try_call(maker *m, const ig_op *op)
         const bool asked = m->first.step >= 0 && strcmp(p->name, "axis") == 0;
         if (!p->required && !p->variadic && !asked && !maker_once(m, 3))
             continue;
-        if (t.call.n_arg == GRAPH_ARGS || (!fill_param(&t, p) && (p->required || p->variadic)))
+        if (t.call.n_arg == GRAPH_ARGS || (!fill_param(&t, p) && (p->required || p->variadic))) {
+            snprintf(m->why, sizeof m->why, "no value was found for %s", p->name);
             return false;
+        }
     }
-    if (!avoid_zero(m, &t.call) || m->g->n_step == GRAPH_STEPS)
+    if (!avoid_zero(m, &t.call) || reads_nan(m, &t.call) || m->g->n_step == GRAPH_STEPS)
         return false;
     m->g->step[m->g->n_step] = t.call;
     return try_step(m, m->g->n_step);
-}
-
-/* Ops that read the sign of a NaN, which processors choose differently: the bits of other results are the same. */
-static bool reads_nan_sign(const ig_op *op)
-{
-    return strcmp(op->name, "signbit") == 0 || strcmp(op->name, "copysign") == 0;
-}
-
-/* Ops whose results or gradients cannot be evaluated for some matrices, such as singular ones. */
-static bool may_fail(const ig_op *op)
-{
-    static const char *const names[] = {"cholesky",
-                                        "cho_solve",
-                                        "cholesky_inverse",
-                                        "solve_triangular",
-                                        "tri_inv",
-                                        "solve",
-                                        "inv",
-                                        "lu",
-                                        "lu_factor",
-                                        "lu_solve",
-                                        "det",
-                                        "slogdet",
-                                        "qr",
-                                        "lstsq",
-                                        "expm",
-                                        "matrix_power",
-                                        "tensorsolve",
-                                        "tensorinv",
-                                        "eigh",
-                                        "eigvalsh",
-                                        "svd",
-                                        "svdvals",
-                                        "pinv",
-                                        "matrix_rank",
-                                        "cond",
-                                        "polyfit",
-                                        "eig",
-                                        "eigvals",
-                                        "roots",
-                                        "multivariate_normal"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(op->name, names[i]) == 0)
-            return true;
-    return false;
 }
 
 /* The probability of an op, chosen so that the probability of its class follows the class's weight. */
@@ -316,7 +300,7 @@ static double chance_of(const ig_op *op)
             weight = weights[i].weight;
     for (int i = 0; i < ig_op_count(); i++)
         in_class += strcmp(ig_op_at(i)->cls, op->cls) == 0;
-    return op->evaluates || reads_nan_sign(op) || may_fail(op) ? 0 : (double)weight / in_class;
+    return (double)weight / in_class;
 }
 
 static const ig_op *choose_op(maker *m)
@@ -463,7 +447,7 @@ static void choose_sizes(maker *m)
         m->dtype[maker_int(m, 0, 3)] = m->dtype[0] == IG_F64 ? IG_C128 : IG_C64;
 }
 
-void graph_make(graph *g, uint64_t seed, int64_t number)
+static maker *maker_new(graph *g, uint64_t seed, int64_t number)
 {
     maker *m = heap_get(sizeof *m);
     m->g = g;
@@ -471,17 +455,48 @@ void graph_make(graph *g, uint64_t seed, int64_t number)
     m->random = seed * 0x2545f4914f6cdd1du + (uint64_t)number * 0x9e6c63d0876a9a47u;
     maker_random(m);
     ig_set_device("cpu");
+    return m;
+}
+
+bool graph_draws(const ig_op *op, uint64_t seed, char why[GRAPH_WHY])
+{
+    enum { GRAPHS = 40 };
+    graph *g = heap_get(sizeof *g);
+    maker *m = maker_new(g, seed, 0);
+    bool fine = false;
+    for (int i = 0; i < GRAPHS && !fine; i++) {
+        ig_scope_begin();
+        g->n_step = g->n_output = 0;
+        choose_sizes(m);
+        for (int k = 0; k < 3; k++)
+            add_leaf(m);
+        fine = add_call_of(m, op);
+        ig_scope_end();
+    }
+    memcpy(why, m->why, GRAPH_WHY);
+    free(m);
+    free(g);
+    return fine;
+}
+
+void graph_make(graph *g, uint64_t seed, int64_t number)
+{
+    maker *m = maker_new(g, seed, number);
     ig_scope_begin();
     const bool history = ig_keep_history(true);
+    g->number = number;
     do {
         g->n_step = g->n_output = 0;
         choose_sizes(m);
         for (int64_t n = maker_int(m, 1, 3); n > 0; n--)
             add_leaf(m);
         const int ops = (int)maker_int(m, OPS_LEAST, maker_once(m, 3) ? OPS_MOST : OPS_MOST / 2);
+        bool asked = false; /* graphs take turns with the ops */
         for (int i = 0; i < 4 * ops && graph_ops(g) < ops && g->n_step < GRAPH_STEPS - STEPS_LEFT;
              i++)
-            if (maker_once(m, 20))
+            if (!asked && graph_ops(g) >= ops / 3)
+                asked = add_call_of(m, ig_op_at((int)(number % ig_op_count()))) || maker_once(m, 5);
+            else if (maker_once(m, 20))
                 add_grad(m);
             else if (maker_once(m, 10))
                 add_assembly(m);

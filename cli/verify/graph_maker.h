@@ -17,8 +17,9 @@ typedef struct maker {
     /* Lengths and dtypes of most leaves of this graph, so that operands often fit. */
     int64_t dim[MAKER_DIMS];
     ig_dtype dtype[MAKER_DTYPES];
-    int64_t size_most; /* limit on the elements of a result */
-    graph_ref first;   /* the first array of the next call; step < 0: any */
+    int64_t size_most;   /* limit on the elements of a result */
+    graph_ref first;     /* the first array of the next call; step < 0: any */
+    char why[GRAPH_WHY]; /* the last step was refused */
 } maker;
 
 /* A call being tried. Leaves made for it are earlier steps. */

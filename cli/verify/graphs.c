@@ -1,7 +1,7 @@
 /* Checks random graphs; see graphs.h. */
 #include "verify/graphs.h"
-#include "verify/graph.h"
 
+#include "base/team.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +11,33 @@ typedef enum outcome_kind {
     REFUSED, /* not supported by the device */
     ALONE,   /* a node is wrong on its own */
     FUSED,   /* a node is wrong when fused with others */
-    BITS,    /* the other device gives different bits */
-    DONATED, /* donated leaves change the bits */
-    CUT,     /* leaves in blocks change the bits */
+    BITS,    /* the other device, or another way to evaluate, gives different bits */
     FAILED   /* an unexpected error */
 } outcome_kind;
+
+/* The ways to evaluate a graph. All must have the bits of the first. */
+typedef enum graph_way { PLAINLY, DONATING, COMPILED, IN_BLOCKS, TO_SINKS, SHARED, WAYS } graph_way;
+enum { SHARED_EACH = 8 };
+
+static const struct {
+    const char *name, *when;
+    bool blocks; /* leaves are read in blocks */
+    bool same;   /* bits are promised in math mode `same` only */
+} ways[WAYS] = {
+    [PLAINLY] = {"plain", ""},
+    [DONATING] = {"donating", " when leaves are donated"},
+    [COMPILED] = {"compiled", " when compiled", .same = true},
+    [IN_BLOCKS] = {"blocks", " when leaves are read in blocks", .blocks = true},
+    [TO_SINKS] = {"sinks", " when blocks are written to sinks", .blocks = true},
+    [SHARED] = {"devices", " when devices share the blocks", .blocks = true, .same = true},
+};
+
+const char *graphs_way(int way) { return way < WAYS ? ways[way].name : NULL; }
 
 typedef struct outcome {
     outcome_kind kind;
     ig_status code;
-    bool donates;   /* it failed in a run that may overwrite leaves ... */
-    bool cuts;      /* ... or reads them in blocks */
+    graph_way way;  /* in which it failed */
     const char *on; /* the device */
     ig_verify_report report;
     char text[800];
@@ -115,14 +131,31 @@ static ig_status eval_to_sinks(ig_array *const *out, int n, const results *to)
     return ig_eval_to(out, sinks, n);
 }
 
-typedef enum run_kind { PLAINLY, DONATING, TO_SINKS } run_kind;
+/* Compiles the graph with its leaves as inputs, and replaces its outputs by the results of a run. */
+static ig_status eval_compiled(const graph *g, const graph_arrays *a, ig_array **out, int n)
+{
+    ig_array *leaf[GRAPH_STEPS];
+    int n_leaf = 0;
+    for (int k = 0; k < g->n_step; k++)
+        if (g->step[k].kind == STEP_LEAF && !g->step[k].leaf.is_number)
+            leaf[n_leaf++] = a->at[k][0];
+    ig_compiled *c = ig_compile(leaf, n_leaf, 0, out, n);
+    const ig_status status = c ? ig_run(c, leaf, out) : IG_ERR_MEMORY;
+    ig_compiled_free(c);
+    return status;
+}
 
-/* Evaluates the graph on a device and copies its results. */
-static bool compute(graph *g, const char *device, run_kind kind, results *to)
+/* Evaluates the graph on a device, or a list, and copies its results. */
+static bool compute(graph *g, const char *device, graph_way how, results *to)
 {
     graph_arrays *a = heap_get(sizeof *a);
     ig_array *out[GRAPH_OUTPUTS];
+    char bytes[32];
     *to = (results){0};
+    snprintf(bytes, sizeof bytes, "%d", 64 + 31 * (g->n_step % 16));
+    if (ways[how].blocks)
+        setenv("IG_BLOCK_BYTES", bytes, 1);
+    g->in_blocks = ways[how].blocks;
     ig_set_device(device);
     ig_scope_begin();
     const int n = graph_outputs(g, a, out);
@@ -133,21 +166,24 @@ static bool compute(graph *g, const char *device, run_kind kind, results *to)
         to->data[i] = heap_get((size_t)to->size[i] * ig_dtype_bytes(to->dtype[i]) + 1);
         to->n = i + 1;
     }
-    const ig_status status = n == 0             ? IG_ERR_ARGUMENT
-                             : kind == DONATING ? eval_donating(g, a, out, n)
-                             : kind == TO_SINKS ? eval_to_sinks(out, n, to)
-                                                : ig_eval(out, n);
+    const ig_status status = n == 0            ? IG_ERR_ARGUMENT
+                             : how == DONATING ? eval_donating(g, a, out, n)
+                             : how == COMPILED ? eval_compiled(g, a, out, n)
+                             : how == TO_SINKS ? eval_to_sinks(out, n, to)
+                                               : ig_eval(out, n);
     bool fine = status == IG_OK;
     for (int i = 0; i < n && fine; i++) {
-        const bool read = kind != TO_SINKS && !(kind == DONATING && to->is_given[i]);
-        const size_t bytes = (size_t)to->size[i] * ig_dtype_bytes(to->dtype[i]);
-        fine = !read || ig_read(out[i], to->data[i], bytes) == IG_OK;
+        const bool read = how != TO_SINKS && !(how == DONATING && to->is_given[i]);
+        const size_t size = (size_t)to->size[i] * ig_dtype_bytes(to->dtype[i]);
+        fine = !read || ig_read(out[i], to->data[i], size) == IG_OK;
         if (ig_isdtype(to->dtype[i], "complex floating")) { /* compared as pairs of parts */
             to->dtype[i] = to->dtype[i] == IG_C64 ? IG_F32 : IG_F64;
             to->size[i] *= 2;
         }
     }
     ig_scope_end();
+    g->in_blocks = false;
+    unsetenv("IG_BLOCK_BYTES");
     free(a);
     return fine;
 }
@@ -173,80 +209,91 @@ static int64_t find_difference(const graphs_scope *s, const results *x, const re
     return -1;
 }
 
-/* Finds an element of `here` that is not the expected one. */
-static void compare(const graphs_scope *s, const results *here, const results *want,
-                    outcome_kind kind, outcome *o)
+/* Finds an element of `here`, which was computed on s->device, that is not the expected one. */
+static void compare(const graphs_scope *s, const results *here, const results *want, graph_way how,
+                    outcome *o)
 {
-    const char *how = kind == DONATED ? " when leaves are donated"
-                      : kind == CUT   ? " when leaves are read in blocks"
-                                      : "";
     for (int k = 0; k < here->n && o->kind == FINE; k++) {
         const int64_t i =
-            kind == DONATED && here->is_given[k] ? -1 : find_difference(s, want, here, k);
+            how == DONATING && here->is_given[k] ? -1 : find_difference(s, want, here, k);
         const size_t at = (size_t)i * ig_dtype_bytes(here->dtype[k]);
         if (i < 0)
             continue;
-        o->kind = kind;
+        o->kind = BITS;
         snprintf(o->text, sizeof o->text,
                  "output %d, %s: element %lld of %lld is %.17Lg on %s%s, and %.17Lg%s%s", k,
                  ig_dtype_name(here->dtype[k]), (long long)i, (long long)here->size[k],
-                 real_load(here->dtype[k], here->data[k] + at), s->device, how,
-                 real_load(want->dtype[k], want->data[k] + at), *how ? " otherwise" : " on ",
-                 *how ? "" : s->reference);
+                 real_load(here->dtype[k], here->data[k] + at), s->device, ways[how].when,
+                 real_load(want->dtype[k], want->data[k] + at), how ? " otherwise" : " on ",
+                 how ? "" : s->reference);
     }
-}
-
-/* Evaluates the graph with leaves in blocks that hold some hundred bytes; every second graph to sinks. */
-static bool compute_in_blocks(const graphs_scope *s, graph *g, results *to)
-{
-    char bytes[32];
-    snprintf(bytes, sizeof bytes, "%d", 64 + 31 * (g->n_step % 16));
-    setenv("IG_BLOCK_BYTES", bytes, 1);
-    g->in_blocks = true;
-    const bool fine = compute(g, s->device, g->n_step % 2 ? TO_SINKS : PLAINLY, to);
-    g->in_blocks = false;
-    unsetenv("IG_BLOCK_BYTES");
-    return fine;
 }
 
 /* True if the sums of products may depend on how they are cut: see docs/ARCHITECTURE.md. */
 static bool is_loose(const graphs_scope *s, const graph *g)
 {
-    if (ig_math_mode() == IG_MATH_SAME)
-        return false;
     bool halves = false;
     for (int k = 0; k < g->n_step; k++)
         halves = halves || (g->step[k].kind == STEP_LEAF && g->step[k].leaf.dtype == IG_BF16);
     return halves || strcmp(s->device, "cpu") != 0;
 }
 
-/* Compares the bits with the other device's, and with runs that may overwrite leaves or read them in blocks. */
+const char *graphs_leaves_out(const graphs_scope *s, const graph *g, int how)
+{
+    bool evaluates = false;
+    for (int k = 0; k < g->n_step; k++)
+        evaluates = evaluates || (g->step[k].kind == STEP_CALL && g->step[k].op->evaluates);
+    return ways[how].blocks && !s->blocks          ? "add --blocks"
+           : how == COMPILED && evaluates          ? "the shape of a result depends on data"
+           : how == TO_SINKS && ig_team_size() > 1 ? "each rank writes blocks of its own"
+           : how == SHARED && g->number % SHARED_EACH
+               ? "the kernels of the other devices take most of the time"
+           : how == SHARED && ig_team_size() > 1 ? "ranks share the blocks"
+                                                 : NULL;
+}
+
+/* In a team: graphs that are wrong in one rank are wrong in all, so that all ranks make the same evaluations. */
+static void agree(outcome *o)
+{
+    uint64_t fine = o->kind == FINE;
+    if (ig_team_size() == 1)
+        return;
+    if (team_least(TEAM_MAIN, &fine) == IG_OK && !fine && o->kind == FINE)
+        *o = (outcome){.kind = FAILED, .way = o->way, .on = o->on, .text = "wrong in another rank"};
+}
+
+/* Compares the bits with the other device's, and with those of the other ways. */
 static void compare_runs(const graphs_scope *s, graph *g, outcome *o)
 {
-    results here, there = {0}, given = {0}, cut = {0};
+    const ig_math math = ig_math_mode();
+    results here, there = {0}, same = {0};
     if (!compute(g, s->device, PLAINLY, &here))
         take_error(o, s->device);
     else if (s->reference && !compute(g, s->reference, PLAINLY, &there))
         take_error(o, s->reference);
     else if (s->reference)
-        compare(s, &here, &there, BITS, o);
-    o->donates = o->kind == FINE;
-    if (o->donates && !compute(g, s->device, DONATING, &given))
-        take_error(o, s->device);
-    else if (o->donates)
-        compare(s, &given, &here, DONATED, o);
-    if (o->kind == FINE && s->blocks && !is_loose(s, g)) {
-        o->donates = false;
-        o->cuts = true;
-        if (!compute_in_blocks(s, g, &cut))
+        compare(s, &here, &there, PLAINLY, o);
+    for (int how = DONATING; how < WAYS && o->kind == FINE; how++) {
+        results now = {0};
+        if (graphs_leaves_out(s, g, how))
+            continue;
+        const bool in_same =
+            math != IG_MATH_SAME && (ways[how].same || (ways[how].blocks && is_loose(s, g)));
+        if (in_same)
+            ig_set_math(IG_MATH_SAME);
+        o->way = how;
+        if ((in_same && !same.n && !compute(g, s->device, PLAINLY, &same)) ||
+            !compute(g, how == SHARED ? s->list : s->device, how, &now))
             take_error(o, s->device);
         else
-            compare(s, &cut, &here, CUT, o);
+            compare(s, &now, in_same ? &same : &here, how, o);
+        ig_set_math(math);
+        results_free(&now);
+        agree(o);
     }
     results_free(&here);
     results_free(&there);
-    results_free(&given);
-    results_free(&cut);
+    results_free(&same);
 }
 
 /* ---- one graph ---- */
@@ -279,8 +326,8 @@ static void check(const graphs_scope *s, graph *g, outcome *o)
 static bool is_alike(const outcome *x, const outcome *y)
 {
     const size_t words = strcspn(x->error, "0123456789");
-    return x->kind == y->kind && x->code == y->code && x->donates == y->donates &&
-           x->cuts == y->cuts && (x->kind != ALONE || strcmp(x->report.op, y->report.op) == 0) &&
+    return x->kind == y->kind && x->code == y->code && x->way == y->way &&
+           (x->kind != ALONE || strcmp(x->report.op, y->report.op) == 0) &&
            strncmp(x->error, y->error, words) == 0;
 }
 
@@ -302,19 +349,18 @@ static bool fails_alike(void *context, graph *g)
     return alike;
 }
 
-/* Writes what is wrong, and a command that reproduces it. `ingot eval` donates nothing. */
+/* Writes what is wrong, and a command that reproduces it. `ingot eval` evaluates in one way. */
 static void describe(const graphs_scope *s, const graph *g, const outcome *o, int64_t number,
                      int ops, str *t)
 {
     const char *math = s->math ? s->math : s->reference ? "same" : NULL;
     str_printf(t, "%s; %d of %d ops are enough", o->text, graph_ops(g), ops);
-    const bool again = o->donates || o->cuts;
-    if (again) {
+    if (o->way != PLAINLY) {
         str_puts(t, ": ");
         graph_print(g, t);
         str_printf(t, "\n  ingot verify --graphs 1 --case %lld --seed %llu --device %s",
                    (long long)number, (unsigned long long)s->seed, s->device);
-        str_puts(t, o->cuts ? " --blocks" : "");
+        str_puts(t, ways[o->way].blocks ? " --blocks" : "");
     } else if (o->kind == BITS)
         str_printf(t, "\n  for d in %s %s; do ingot eval --full --device $d", s->reference,
                    s->device);
@@ -322,7 +368,7 @@ static void describe(const graphs_scope *s, const graph *g, const outcome *o, in
         str_printf(t, "\n  ingot eval --verify --device %s", o->on);
     if (math)
         str_printf(t, " --math %s", math);
-    if (again)
+    if (o->way != PLAINLY)
         return;
     str_puts(t, " '");
     graph_print(g, t);
@@ -349,7 +395,8 @@ void graphs_check(const graphs_scope *s, int64_t number, unit_report *r)
         r->seen.failed++;
         if (!r->first.text) {
             str t = {0};
-            graph_shrink(g, fails_alike, s->stop, p);
+            if (ig_team_size() == 1) /* a failed evaluation ends a team */
+                graph_shrink(g, fails_alike, s->stop, p);
             describe(s, g, &p->is, number, ops, &t);
             snprintf(r->first.name, sizeof r->first.name, "%lld", (long long)number);
             r->first.text = t.s;

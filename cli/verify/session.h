@@ -11,7 +11,7 @@ enum { DEVICES_MOST = 16 };
 
 typedef struct settings {
     const char *devices, *same, *op, *dtype, *name, *model, *record;
-    bool quick, json, blocks;
+    bool quick, json, blocks, list;
     int jobs;
     int64_t graphs;
     uint64_t seed;
