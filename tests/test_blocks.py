@@ -149,6 +149,10 @@ try:
     check(not os.path.exists("z.zarr"), "--explain has written a store with options")
     bad = ingot('x = open("x.zarr"); save(x + 1, "z.zarr", chunks=[1])', "--explain", ok=False)
     check("chunks" in bad.stderr, f"--explain takes wrong options: {bad.stderr}")
+    ingot('save("empty.npy", zeros([0])); save("one.npy", array(1.0, f32))')
+    one = ingot('save(setxor1d(open("one.npy"), open("empty.npy")), "set.zarr"); print(load("set.zarr"))').stdout
+    check(one.split() == ["[1.]"], f"a set without elements: {one}")
+
     few = ingot('x = open("x.zarr"); save(x - 1, "y.zarr")', "--memory-limit", "100KiB", ok=False)
     check("the smallest limit that works is" in few.stderr, f"a limit that is too small: {few.stderr}")
     again = ingot('x = open("x.zarr"); save(x + 1, "x.zarr")', ok=False)

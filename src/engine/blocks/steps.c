@@ -45,7 +45,7 @@ static int axis_along(const view *root, int64_t stride, int64_t n)
 bool edge_by_axes(edge *e, const view *v, const view *root)
 {
     int64_t least[IG_MAX_NDIM], most[IG_MAX_NDIM];
-    if (view_size(v) == 0)
+    if (view_size(v) == 0 || view_size(root) == 0) /* steps of 0 cover an empty root */
         return false;
     for (int j = 0; j < root->ndim; j++)
         e->at[j] = least[j] = most[j] = v->offset / root->stride[j] % root->shape[j];
@@ -69,10 +69,10 @@ static void edge_set(const steps *w, edge *e, ig_array *in, int from, bool whole
 {
     *e = (edge){.in = in, .from = from};
     whole = whole || (from >= 0 && w->step[from].kind == STEP_READY);
-    e->kind = from < 0                                      ? EDGE_LEAF
-              : whole || view_size(&in->view) == 0          ? EDGE_WHOLE
-              : edge_by_axes(e, &in->view, &in->root->view) ? EDGE_AXES
-                                                            : EDGE_LINEAR;
+    e->kind = from < 0                                                                ? EDGE_LEAF
+              : whole || view_size(&in->view) == 0 || view_size(&in->root->view) == 0 ? EDGE_WHOLE
+              : edge_by_axes(e, &in->view, &in->root->view)                           ? EDGE_AXES
+                                                                                      : EDGE_LINEAR;
 }
 
 box edge_box(const edge *e, const box *b)
