@@ -225,8 +225,9 @@ ig_status memory_admit(uint64_t bytes, const char *what)
     char needed[SIZE_ROOM], most[SIZE_ROOM], in_use[SIZE_ROOM];
     FAIL(IG_ERR_MEMORY,
          "%s needs %s, but the memory limit is %s and %s are in use; release arrays or raise the "
-         "limit (ig_set_memory_limit, --memory-limit)",
-         what, size_text(bytes, needed), size_text(limit, most), size_text(used, in_use));
+         "limit (ig_set_memory_limit, --memory-limit) to at least %llu bytes",
+         what, size_text(bytes, needed), size_text(limit, most), size_text(used, in_use),
+         (unsigned long long)(bytes + used));
 }
 
 /* A block of array data: a header with its size, then the data. */

@@ -21,7 +21,7 @@ extern const struct above {
 
     /* ---- for ops: builders of results whose shape depends on data, such as nonzero, unique and x[mask] ---- */
 
-    /* ig_eval, ig_data and ig_reads_blocks. */
+    /* ig_eval and ig_data, whose errors say that later steps may need more memory, and ig_reads_blocks. */
     ig_status (*eval)(ig_array *const *arrays, int n);
     const void *(*data)(ig_array *x);
     bool (*reads_blocks)(ig_array *x);

@@ -145,6 +145,8 @@ int64_t box_of_range(const int64_t *shape, int first, int ndim, int64_t from, in
 
 /* ---- sources ---- */
 
+bool source_is_selection(const block_source *s); /* of keep_selected */
+
 /* A file for the elements of root, which is deleted when the source is released; NULL on failure. */
 block_source *spill_make(const ig_array *root);
 ig_status spill_write(const block_source *s, const box *b, const void *data);
@@ -270,6 +272,7 @@ typedef struct block_plan {
     uint64_t limit, peak;      /* bytes that it may hold, and will */
     uint64_t host, kept;       /* bytes that are free in host memory, and that results there take */
     bool refused;              /* no plan fits */
+    uint64_t part;             /* 1/part of the limit: larger results of stages leave memory */
     const ig_array *piece;     /* a run that is being planned, which is not cut into runs again */
     /* The devices that compute blocks at the same time (devices.h), and their workers; 0: one device, one block at a time. */
     const backend *dev[BACKEND_LIST_MOST];

@@ -122,6 +122,19 @@ uint64_t stage_team_cost(const block_plan *p, const stage *s)
     return all < UINT64_MAX / (ranks + 1) ? all * ranks + all / 2 : all;
 }
 
+bool stage_is_dear(const stage *s)
+{
+    enum { READS = 64, BLOCK = 64, BLOCKS_FREE = 10000, BYTES_FREE = 1 << 28 };
+    const double blocks = (double)stage_tiles(s) * (double)stage_parts(s);
+    double once = (double)work_bytes(s);
+    for (int i = 0; i < s->n_root; i++)
+        once += (double)root_bytes(s->root[i]);
+    for (int i = 0; i < s->work.n; i++)
+        once += (double)root_bytes(s->work.step[i].root);
+    return !getenv("IG_BLOCK_BYTES") &&
+           ((double)s->read > BYTES_FREE + READS * once || blocks > BLOCKS_FREE + once / BLOCK);
+}
+
 /* True if a root is computed row by row. */
 static bool has_rows(const stage *s)
 {

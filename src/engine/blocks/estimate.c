@@ -223,7 +223,7 @@ copy_to stage_copies(const block_plan *p, const stage *s, const step *from)
     if (from->kind != STEP_SOURCE || from->source != from->root->attr.source ||
         s->root[0] == from->root)
         return COPY_NOT;
-    if (bytes <= block * BLOCKS_MOST && bytes <= p->limit / 8)
+    if (bytes <= block * BLOCKS_MOST && bytes <= p->limit / (2 * p->part))
         return from->read / 2 > bytes ? COPY_TO_MEMORY : COPY_NOT;
     /* Parts of a mapped file are in one piece already. */
     return !from->source->data && from->read / 2 > bytes + from->exact / 2 ? COPY_TO_FILE

@@ -80,7 +80,7 @@ ig_array *keep_filed(ig_array *x)
     const ig_block_sink *sinks = &sink;
     ig_status status = team_shares() ? ranks_file_begin(s) : IG_OK;
     if (status == IG_OK)
-        status = ig_eval_to(&x, &sinks, 1);
+        status = evaluate_early(ig_eval_to(&x, &sinks, 1));
     memory_trim(); /* the next evaluation has blocks of other sizes */
     if (status == IG_OK && team_shares())
         status = ranks_file_end(s);
@@ -171,6 +171,8 @@ static ig_status selection_read(void *context, const int64_t *start, const int64
     return status;
 }
 
+bool source_is_selection(const block_source *s) { return s->read == selection_read; }
+
 /* Counts the elements of each piece. */
 static ig_status selection_count(selection *s)
 {
@@ -227,5 +229,5 @@ ig_array *keep_selected(ig_array *values, ig_array *mask)
                              .scratch = PIECE * (bytes + 1)};
     ig_array *y = array_from(source, mask);
     const bool small = y && (uint64_t)ig_size(y) * bytes <= free_bytes() / SHARE;
-    return small && ig_eval(&y, 1) != IG_OK ? NULL : y;
+    return small && evaluate_arrays(&y, 1) != IG_OK ? NULL : y;
 }

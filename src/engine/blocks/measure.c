@@ -206,7 +206,9 @@ ig_status stage_measure(const block_plan *p, stage *s)
     /* The memory of the first part's graph may be held while a larger graph's memory is allocated. */
     const uint64_t graphs = stage_continues(s) ? first + other : first > other ? first : other;
     const uint64_t n = stage_is_chained(p, s) ? 1 : stage_in_flight(p, s);
-    s->peak = graphs * n + stage_tile_bytes(s, true) * (values + 2 * (n - 1)) + scratch +
+    enum { ALIGN = 64 }; /* of the buffers of a graph */
+    const uint64_t tile = (stage_tile_bytes(s, true) + ALIGN - 1) / ALIGN * ALIGN;
+    s->peak = graphs * n + tile * (values + 2 * (n - 1)) + scratch +
               (n > 1 || p->n_dev ? stage_window_bytes(p, s) : s->load * (uint64_t)(1 + s->ahead));
     return IG_OK;
 }

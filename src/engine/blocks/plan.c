@@ -135,7 +135,7 @@ static stage_to far_place(const block_plan *p, uint64_t bytes)
     return used < p->host && bytes <= p->host - used ? TO_HOST : TO_FILE;
 }
 
-static bool is_large(const block_plan *p, uint64_t bytes) { return bytes > p->limit / 4; }
+static bool is_large(const block_plan *p, uint64_t bytes) { return bytes > p->limit / p->part; }
 
 /* True if an earlier stage computes the root. */
 static bool is_planned(const block_plan *p, const ig_array *root)
@@ -231,8 +231,12 @@ static ig_status settle(block_plan *p, stage *s, uint64_t most, bool apart)
         held = held_bytes(p) + s->held;
         TRY(stage_estimate(s));
         TRY(stage_measure(p, s));
-        if (held + s->peak <= p->limit)
+        if (held + s->peak <= p->limit && !stage_is_dear(s))
             break;
+        if (held + s->peak <= p->limit) { /* smaller blocks cost more */
+            p->refused = true;
+            return IG_ERR_MEMORY;
+        }
         if (s->ahead && most <= usual) {
             s->ahead = 0;
             continue;
@@ -442,8 +446,7 @@ static bool is_listed(ig_array *const *roots, int n, const ig_array *root)
     return false;
 }
 
-/* Plans all stages within the limit. p->refused: it does not fit. */
-static ig_status plan_all(block_plan *p, uint64_t limit)
+static ig_status plan_stages(block_plan *p, uint64_t limit)
 {
     block_plan_clear(p);
     p->limit = limit;
@@ -471,6 +474,30 @@ static ig_status plan_all(block_plan *p, uint64_t limit)
     return IG_OK;
 }
 
+/* Plans all stages within the limit. p->refused: it does not fit, even if nearly all results of stages leave memory. */
+static ig_status plan_all(block_plan *p, uint64_t limit)
+{
+    enum { PART = 4, PART_MOST = 1024, PART_STEP = 16 };
+    ig_status status = IG_ERR_MEMORY;
+    p->refused = true;
+    for (p->part = PART; p->refused && p->part <= PART_MOST; p->part *= PART_STEP)
+        status = plan_stages(p, limit);
+    return status;
+}
+
+/* True if the roots read what builders have selected, which with a larger limit they keep in memory. */
+static bool reads_selections(const block_plan *p)
+{
+    steps w;
+    bool found = false;
+    if (steps_make(&w, p->root, p->n_root, 0, NULL, 0) != IG_OK)
+        return false;
+    for (int i = 0; i < w.n; i++)
+        found = found || (w.step[i].kind == STEP_SOURCE && source_is_selection(w.step[i].source));
+    steps_free(&w);
+    return found;
+}
+
 /* Fails with the smallest limit for which there is a plan. */
 static ig_status refuse(block_plan *p, uint64_t limit, uint64_t used)
 {
@@ -490,12 +517,13 @@ static ig_status refuse(block_plan *p, uint64_t limit, uint64_t used)
             return status;
         *(status == IG_OK ? &high : &low) = middle;
     }
-    return ig_fail(
-        IG_ERR_MEMORY,
-        "the evaluation does not fit in the memory limit of %s, not even block by block; "
-        "the smallest limit that works is %llu bytes (%s)",
-        size_text(limit + used, now), (unsigned long long)(high + used),
-        size_text(high + used, least));
+    const ig_status status =
+        ig_fail(IG_ERR_MEMORY,
+                "the evaluation does not fit in the memory limit of %s, not even block by block; "
+                "the smallest limit that works is %llu bytes (%s)",
+                size_text(limit + used, now), (unsigned long long)(high + used),
+                size_text(high + used, least));
+    return reads_selections(p) ? evaluate_early(status) : status;
 }
 
 static uint64_t left_of_host(uint64_t *used)

@@ -40,6 +40,9 @@ uint64_t stage_in_flight(const block_plan *p, const stage *s);
 bool stage_is_chained(const block_plan *p, const stage *s);
 /* Bytes of sources that the blocks in flight, and the next one, hold. */
 uint64_t stage_window_bytes(const block_plan *p, const stage *s);
+/* True if the blocks are so small that the time of the stage grows with the square of its data: it has many more blocks, or
+ * reads much more, than the size of its nodes and the work of its products explain. */
+bool stage_is_dear(const stage *s);
 void stage_whole_tile(stage *s);
 /* Cuts the stage, which has one tile. *fits: a block takes at most `most` bytes. */
 ig_status stage_cut(const block_plan *p, stage *s, uint64_t most, bool *fits);

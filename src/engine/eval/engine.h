@@ -38,6 +38,15 @@ typedef struct eval_context {
 ig_status engine_eval(const eval_context *c, ig_array *const *arrays, int n,
                       ig_array *const *donated, int n_donated);
 
+/* ---- evaluation by builders whose shapes depend on data ---- */
+
+/* The status of such an evaluation. If there was too little memory, adds to the message that later steps, which are not known
+ * yet, may need more. */
+ig_status evaluate_early(ig_status status);
+/* ig_eval and ig_data with such a status. */
+ig_status evaluate_arrays(ig_array *const *arrays, int n);
+const void *evaluate_data(ig_array *x);
+
 /* The device of the calling thread. */
 const backend *engine_device(void);
 /* The device that an array is on, or will be on when it is evaluated. */

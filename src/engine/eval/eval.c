@@ -736,6 +736,28 @@ void ig_shutdown(void)
     memory_trim();
 }
 
+/* ---- evaluation for other parts of the engine ---- */
+
+ig_status evaluate_early(ig_status status)
+{
+    static const char more[] = "; later steps, whose shapes depend on this one, may need more";
+    const char *said = status == IG_ERR_MEMORY ? ig_error(NULL) : NULL;
+    return said ? ig_fail(status, "%s%s", said, strstr(said, more) ? "" : more) : status;
+}
+
+ig_status evaluate_arrays(ig_array *const *arrays, int n)
+{
+    return evaluate_early(ig_eval(arrays, n));
+}
+
+const void *evaluate_data(ig_array *x)
+{
+    const void *data = ig_data(x);
+    if (!data)
+        evaluate_early(error_waiting(IG_ERR_MEMORY));
+    return data;
+}
+
 ig_status ig_value_and_grad(ig_array *loss, ig_array *const *params, int n, double *value,
                             ig_array **grads)
 {

@@ -3,13 +3,14 @@
 
 #include "engine/backend/backend.h"
 #include "engine/blocks/keep.h"
+#include "engine/eval/engine.h"
 #include "engine/numeric/counts.h"
 
 const struct above above = {
     .device_name = backend_canonical,
     .device_offers = backend_offers,
-    .eval = ig_eval,
-    .data = ig_data,
+    .eval = evaluate_arrays,
+    .data = evaluate_data,
     .reads_blocks = ig_reads_blocks,
     .positions = positions_of,
     .is_large = keep_is_large,
