@@ -24,12 +24,15 @@ static const struct {
     bool blocks; /* leaves are read in blocks */
     bool same;   /* bits are promised in math mode `same` only */
 } ways[WAYS] = {
-    [PLAINLY] = {"plain", ""},
-    [DONATING] = {"donating", " when leaves are donated"},
-    [COMPILED] = {"compiled", " when compiled", .same = true},
-    [IN_BLOCKS] = {"blocks", " when leaves are read in blocks", .blocks = true},
-    [TO_SINKS] = {"sinks", " when blocks are written to sinks", .blocks = true},
-    [SHARED] = {"devices", " when devices share the blocks", .blocks = true, .same = true},
+    [PLAINLY] = {.name = "plain", .when = ""},
+    [DONATING] = {.name = "donating", .when = " when leaves are donated"},
+    [COMPILED] = {.name = "compiled", .when = " when compiled", .same = true},
+    [IN_BLOCKS] = {.name = "blocks", .when = " when leaves are read in blocks", .blocks = true},
+    [TO_SINKS] = {.name = "sinks", .when = " when blocks are written to sinks", .blocks = true},
+    [SHARED] = {.name = "devices",
+                .when = " when devices share the blocks",
+                .blocks = true,
+                .same = true},
 };
 
 const char *graphs_way(int way) { return way < WAYS ? ways[way].name : NULL; }
