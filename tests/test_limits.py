@@ -152,6 +152,8 @@ def main():
         make(dtype)
     kinds = [(dtype, kind) for kind in ("npy", "zarr") for dtype in VALUES]
     some = EXPRESSIONS if LARGE or patterns else EXPRESSIONS[2::SAMPLE]
+    if not patterns:  # what memory for the mask, but not for the elements, gave
+        check_limits("f64", "sum(v[h])", "zarr")
     chosen = [e for e in some if not patterns or any(p in e for p in patterns)]
     for number, expression in enumerate(chosen):
         runs = 0

@@ -66,7 +66,8 @@ static ig_status pull_selected(void *context, ig_array *const *inputs, int n, ig
  * to x. */
 static ig_array *selected_of(ig_array *x, ig_array *sorted, ig_array *mask)
 {
-    ig_array *y = above.selected(sorted ? sorted : above.filed(x), mask);
+    ig_array *values = sorted ? sorted : above.filed(x);
+    ig_array *y = values ? above.selected(values, mask) : NULL; /* NULL would select places */
     if (!y || !dtype_is_float((ig_dtype)x->dtype))
         return y;
     selected_at *s = memory_new(sizeof *s);
