@@ -259,11 +259,12 @@ static ig_status read_piece(pieces *p, piece *x)
             touch_pages(x->host);
         return IG_OK;
     }
-    TRY(alloc_host(p, x));
+    /* First, because loading it lets go of an earlier piece: there is memory for two. */
     if (from && piece_load(p, from) != IG_OK) {
         ig_error(NULL); /* all of x is read instead */
         from = NULL;
     }
+    TRY(alloc_host(p, x));
     if (from && box_reuse(&from->want, &x->want, ndim, &both, &rest))
         box_move(&both, ndim, bytes, &from->want, from->host->data, &x->want, x->host->data);
     int64_t stride[IG_MAX_NDIM];
@@ -313,12 +314,12 @@ ig_status piece_load(pieces *p, piece *x)
 {
     if (!claim(p, &x->load))
         return outcome(&x->load);
-    const ig_status status = settle(p, &x->load, read_piece(p, x));
+    const ig_status status = read_piece(p, x);
     pthread_mutex_lock(p->lock);
-    piece_release(p, x->from);
+    piece_release(p, x->from); /* before another thread goes on */
     x->from = NULL;
     pthread_mutex_unlock(p->lock);
-    return status;
+    return settle(p, &x->load, status);
 }
 
 ig_status piece_begin(pieces *p, piece *x, char **to)
