@@ -5,7 +5,25 @@
 #include "verify/plan.h"
 #include <stdlib.h>
 
-enum { LARGE = 11 }; /* factor of all lengths above 1 */
+/* The factor of all lengths above 1; less if an input would have more elements. */
+enum { LARGE = 11, MOST_ELEMENTS = 1 << 18 };
+
+static int64_t large_factor(const example *e)
+{
+    int64_t factor = LARGE, most;
+    do {
+        example_input in;
+        most = 0;
+        for (const char *text = e->inputs; *text;) {
+            int64_t size = 1;
+            text = example_input_read(text, &in);
+            for (int a = 0; a < in.ndim && in.from != 'k'; a++)
+                size *= in.shape[a] * (in.shape[a] > 1 ? factor : 1);
+            most = size > most ? size : most;
+        }
+    } while (most > MOST_ELEMENTS && --factor > 1);
+    return factor;
+}
 
 static domain domain_of(const example_input *in, int64_t below)
 {
@@ -134,7 +152,7 @@ static bool make_example(problem *p, int variant)
     p->example = example_for(p, alone ? variant - 1 : variant / 2);
     if (!p->example || (p->mode != MODE_PLAIN && variant > 1))
         return false;
-    if (!add_inputs(p, larger ? LARGE : 1))
+    if (!add_inputs(p, larger ? large_factor(p->example) : 1))
         return false;
     if (!add_results(p) && larger) {
         problem_end(p);
