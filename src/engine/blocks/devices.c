@@ -3,14 +3,14 @@
 
 #include "base/error.h"
 #include "base/team.h"
-#include "engine/eval/group.h"
+#include "engine/eval/device_list.h"
 #include <string.h>
 
 int device_workers(const backend *dev) { return dev->stream ? 3 : 2; }
 
 ig_status devices_set(block_plan *p, const backend *dev)
 {
-    const device_group *g = group_of(dev);
+    const device_list *g = device_list_of(dev);
     p->n_dev = p->workers = 0;
     if (g) {
         p->n_dev = g->n;
@@ -33,7 +33,7 @@ ig_status devices_set(block_plan *p, const backend *dev)
 
 bool devices_are_mixed(ig_array *const *arrays, int n)
 {
-    return n > 0 && arrays[0] && group_of(engine_device_of(arrays[0]));
+    return n > 0 && arrays[0] && device_list_of(engine_device_of(arrays[0]));
 }
 
 bool stage_can_divide(const block_plan *p, const stage *s)

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "engine/eval/group.h"
+#include "engine/eval/device_list.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -427,7 +427,7 @@ static void *begin_thread(void *context)
 {
     worker *w = context;
     workers *all = w->all;
-    group_clear();
+    device_list_clear();
     ig_set_math(all->math);
     work(w);
     pthread_mutex_lock(&all->lock);

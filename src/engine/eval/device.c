@@ -2,7 +2,7 @@
 #include "base/sized.h"
 #include "engine/eval/emitted.h"
 #include "engine/eval/engine.h"
-#include "engine/eval/group.h"
+#include "engine/eval/device_list.h"
 
 #include "base/error.h"
 #include "base/threads.h"
@@ -39,21 +39,21 @@ const char *ig_array_device(const ig_array *x) { return x ? engine_device_of(x)-
 const char *ig_device(void)
 {
     const backend *dev = engine_device();
-    const device_group *g = group_of(dev);
+    const device_list *g = device_list_of(dev);
     return g ? g->name : dev->name;
 }
 
 ig_status ig_set_device(const char *name)
 {
     if (name && backend_is_list(name))
-        return group_set(name);
+        return device_list_set(name);
     const backend *found = name ? backend_find(name) : NULL;
     if (!found)
         return backend_missing(name ? name : "");
     if (found->no_arrays)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s': %s", found->name, found->no_arrays);
     array_device_set(found->name);
-    group_clear();
+    device_list_clear();
     return IG_OK;
 }
 
@@ -88,7 +88,7 @@ const ig_library *ig_device_library(const char *device, int i)
 ig_status ig_synchronize(const char *device)
 {
     const backend *list[BACKEND_LIST_MOST] = {engine_device()};
-    const device_group *g = device ? NULL : group_of(list[0]);
+    const device_list *g = device ? NULL : device_list_of(list[0]);
     const int n = device ? backend_list(device, list) : g ? g->n : 1;
     ig_status status = n ? IG_OK : error_waiting(IG_ERR_DEVICE);
     for (int i = 0; i < n && status == IG_OK; i++) {

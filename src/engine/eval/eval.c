@@ -7,7 +7,7 @@
 #include "engine/eval/constants.h"
 #include "engine/eval/engine.h"
 #include "engine/eval/fallback.h"
-#include "engine/eval/group.h"
+#include "engine/eval/device_list.h"
 #include "engine/eval/transfer.h"
 #include "engine/module/module.h"
 #include "engine/backend/pool.h"
@@ -488,12 +488,12 @@ static bool pays(const work *w)
 static bool is_shared(const eval_context *c, ig_array *const *arrays, int n)
 {
     work w = {0};
-    if (c->is_block || !group_now() || check_list(arrays, n, NULL, 0) != IG_OK)
+    if (c->is_block || !device_list_now() || check_list(arrays, n, NULL, 0) != IG_OK)
         return false;
     engine *e = engine_enter();
     const backend *dev = device_of_all(e, arrays, n);
     const bool known =
-        dev && group_of(dev) && !ig_failed() && work_of(e, dev, arrays, n, &w) == IG_OK;
+        dev && device_list_of(dev) && !ig_failed() && work_of(e, dev, arrays, n, &w) == IG_OK;
     engine_leave();
     return known && pays(&w);
 }
@@ -631,9 +631,9 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
         s = engine_schedule(e, dev);
     if (s) {
         engine_explain(s, &e->g, dev, &t);
-        if (group_of(dev))
+        if (device_list_of(dev))
             text_add(&t, "%s computes it alone: dividing it among %s would not pay\n", dev->name,
-                     group_of(dev)->name);
+                     device_list_of(dev)->name);
     } else
         t.failed = true;
     engine_leave();

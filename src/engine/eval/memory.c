@@ -3,7 +3,7 @@
 #include "engine/backend/pool.h"
 #include "base/error.h"
 #include "engine/eval/engine.h"
-#include "engine/eval/group.h"
+#include "engine/eval/device_list.h"
 
 static ig_status find_device(const char *name, const backend **dev)
 {
@@ -37,7 +37,7 @@ static ig_status set_limit(const backend *dev, uint64_t bytes)
 ig_status ig_set_device_memory_limit(const char *device, uint64_t bytes)
 {
     const backend *list[BACKEND_LIST_MOST] = {engine_device()};
-    const device_group *g = device ? NULL : group_of(list[0]);
+    const device_list *g = device ? NULL : device_list_of(list[0]);
     const int n = device ? backend_list(device, list) : g ? g->n : 1;
     for (int i = 0; i < n; i++)
         TRY(set_limit(g ? g->dev[i] : list[i], bytes));
