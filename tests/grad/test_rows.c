@@ -240,7 +240,7 @@ static void check_second(const trial *t)
     ig_scope_end();
 }
 
-/* The derivative in the direction v, by two vector-Jacobian products: its product with the cotangents is that of the
+/* The derivative in the direction v, by two vector-Jacobian products. Its product with the cotangents equals the product of the
  * gradients with v. */
 static void check_forward(const trial *t)
 {

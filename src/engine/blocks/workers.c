@@ -386,7 +386,7 @@ static ig_status run_unit(worker *w, int64_t unit)
     return status;
 }
 
-/* The first failure is that of all workers. It names the device, if that has failed. */
+/* The first failure ends the work of all workers. It names the device, if that has failed. */
 static void fail(const worker *w, ig_status status)
 {
     workers *all = w->all;

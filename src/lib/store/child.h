@@ -19,7 +19,7 @@ typedef struct child {
 /* Starts a child that ends after `seconds` of processor time. False, with errno, if the system starts none. No lock that
  * the work takes may be held by another thread. */
 bool child_start(child *c, child_work work, void *ctx, int seconds);
-/* Sends from the child; false if nobody receives. */
+/* Sends from the child; false if the parent has closed its end. */
 bool child_send(int out, const void *data, size_t bytes);
 /* Receives in the parent; false if the child ended before. */
 bool child_receive(const child *c, void *data, size_t bytes);

@@ -5,7 +5,7 @@
  *
  * A block may wait for another one in a loop, so a worker whose blocks loop for long starts one more
  * block, and its blocks take turns. If no block can be started and the registers of all blocks stay the
- * same, only memory could change something, and nobody writes it: the launch ends with FAULT_STUCK. */
+ * same, only memory could change something, and no thread writes it: the launch ends with FAULT_STUCK. */
 #include "engine/backend/cpu/gang/gang.h"
 #include "engine/backend/cpu/gang/guard.h"
 
