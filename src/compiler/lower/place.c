@@ -299,6 +299,16 @@ static int32_t object_of(const lane_code *c, int32_t pointer)
     return 0;
 }
 
+/* The object of a global, and those that its initial value points to, which the kernel may not name. */
+static int32_t global_object(lower *l, const kernel_var *var)
+{
+    const int known = l->c->n_object;
+    const int32_t object = lower_object(l, ORIGIN_GLOBAL, var, kernel_global_at(l->tree, var));
+    for (const kernel_address *a = var->addresses; a && l->c->n_object > known; a = a->next)
+        global_object(l, a->of);
+    return object;
+}
+
 /* The place of a variable in memory, of any kind. */
 static lower_place variable_at(lower *l, const kernel_var *var)
 {
@@ -318,7 +328,7 @@ static lower_place variable_at(lower *l, const kernel_var *var)
         lower_place p = lower_memory(var->type, lower_special(l, ORIGIN_GLOBAL),
                                      var->storage == STORE_GLOBAL ? SPACE_GLOBAL : SPACE_CONSTANT);
         p.offset = (int32_t)kernel_global_at(l->tree, var);
-        p.object = lower_object(l, ORIGIN_GLOBAL, var, (uint64_t)p.offset);
+        p.object = global_object(l, var);
         return p;
     }
     default: {
