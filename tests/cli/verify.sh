@@ -50,11 +50,11 @@ check 'graphs with the bits of another device' ends 0 'the bits of cpu' verify -
 check 'graphs as JSON' json 'd["graphs"] == 30 and d["cases"] == 30 and d["failures"] == [] and d["devices"][0]["device"] == "cpu"' \
     verify --graphs 30 --device cpu --json
 same_graphs() {
-    diff <("$ingot" verify --graphs 90 --device cpu --json | sed 's/"seconds": [0-9.]*//') \
-        <("$ingot" verify --graphs 90 --device cpu --json "$@" | sed 's/"seconds": [0-9.]*//')
+    diff <("$ingot" verify --graphs 50 --device cpu --json | sed 's/"seconds": [0-9.]*//') \
+        <("$ingot" verify --graphs 50 --device cpu --json "$@" | sed 's/"seconds": [0-9.]*//')
 }
 check 'graphs by several processes' same_graphs --jobs 3 --record "$temporary/graphs"
-check 'a line for twenty graphs' [ "$(wc -l <"$temporary/graphs")" = 5 ]
+check 'a line for twenty graphs' [ "$(wc -l <"$temporary/graphs")" = 3 ]
 check 'graphs that passed are not checked again' same_graphs --record "$temporary/graphs"
 check 'graphs have all ops' ends 2 'leave --op out' verify --graphs 5 --op exp
 check 'no graphs' ends 2 '--graphs takes a whole number' verify --graphs 0
@@ -108,7 +108,7 @@ check 'a record that cannot be written' ends 5 '/no/file: No such' verify --op e
 check 'a timeline is of one process' ends 2 'a timeline is of one process' verify --jobs 2 --trace "$temporary/t.json"
 # A process that dies fails its op, and another one goes on.
 killed() {
-    "$ingot" verify --jobs 2 --op sum,prod,max,min,mean,std,var >"$temporary/out" &
+    "$ingot" verify --jobs 2 --op sum,mean --dtype f32,f16,i32 >"$temporary/out" &
     local main=$! foreman worker
     child() { ps -o pid= --ppid "$1" | head -n 1 | tr -d ' '; }
     for _ in $(seq 100); do
