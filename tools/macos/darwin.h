@@ -398,7 +398,7 @@ typedef uint64_t rlim_t;
 struct rlimit {
     rlim_t rlim_cur, rlim_max;
 };
-enum { RUSAGE_SELF = 0, RUSAGE_CHILDREN = -1, RLIMIT_CORE = 4, RLIMIT_AS = 5, RLIMIT_NOFILE = 8, RLIMIT_FSIZE = 1, PRIO_PROCESS = 0 };
+enum { RUSAGE_SELF = 0, RUSAGE_CHILDREN = -1, RLIMIT_CPU = 0, RLIMIT_CORE = 4, RLIMIT_AS = 5, RLIMIT_NOFILE = 8, RLIMIT_FSIZE = 1, PRIO_PROCESS = 0 };
 #define RLIM_INFINITY (((rlim_t)1 << 63) - 1)
 int getrusage(int, struct rusage *), getrlimit(int, struct rlimit *), setrlimit(int, const struct rlimit *);
 int getpriority(int, unsigned), setpriority(int, unsigned, int);
