@@ -416,13 +416,13 @@ typedef struct worst {
 
 static void find_largest(measure *m, int64_t n)
 {
-    bool all_finite = true;
-    for (int64_t i = 0; i < n; i++)
+    double most = 0; /* also infinite */
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(m->want[i])); /* leaves out NaN */
         if (isfinite(m->want[i]))
             m->largest = fmax(m->largest, fabs(m->want[i]));
-        else
-            all_finite = false;
-    m->overflows = m->b->kind == BOUND_KERNEL && (!all_finite || m->largest > near_overflow(&m->f));
+    }
+    m->overflows = m->b->kind == BOUND_KERNEL && most > near_overflow(&m->f);
 }
 
 /* Adds the error of element i to the report. */
