@@ -525,6 +525,15 @@ static void update(printer *p, const kernel_expr *e, int level)
 
 /* ---- calls and lists -------------------------------------------------------------------------- */
 
+/* A value of the type for a parameter of a call by inactive threads. */
+static void print_any(printer *p, const kernel_type *t)
+{
+    if (t->kind != TYPE_STRUCT || print_native(p, t))
+        print_out(p, "0");
+    else
+        print_out(p, is_opencl(p) ? "(%s){0}" : "%s{}", print_type(p, t, SPACE_UNSET, true));
+}
+
 static void call(printer *p, const kernel_expr *e)
 {
     const print_function *f = print_function_of(p, e->as.function);
@@ -537,8 +546,10 @@ static void call(printer *p, const kernel_expr *e)
             print_out(p, "active ? ");
         print_into(p, e->args[i], v->type->plain, print_var_stored(v),
                    guarded ? LEVEL_CHOOSE + 1 : LEVEL_ASSIGN);
-        if (guarded)
-            print_out(p, " : 0");
+        if (guarded) {
+            print_out(p, " : ");
+            print_any(p, v->type->plain);
+        }
     }
     print_hand_args(p, f, e->n_args == 0);
     print_out(p, ")");

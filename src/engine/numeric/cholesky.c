@@ -35,7 +35,7 @@ BUILDER(cholesky)
         return 0;
     ig_array *l;
     if (!override_cholesky(a, &l))
-        l = cholesky_lower(a, 0);
+        l = cholesky_lower(a);
     if (l == a || (l && !linalg_attach(&l, 1, &a, 1, pull_cholesky, NULL)))
         l = l == a ? ig_positive(a) : NULL;
     if (args[1].u.b)

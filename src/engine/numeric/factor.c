@@ -1,21 +1,43 @@
-/* Nodes of kernels/factor.cu: see factor.h. */
+/* Nodes of kernels/factor.cu and factor_blocks.cu: see factor.h. */
 #include "engine/numeric/factor.h"
 
 #include "base/error.h"
 #include "engine/custom/library.h"
-#include "engine/ops/complex.h"
+#include "engine/numeric/linalg.h"
 
 #include <string.h>
 
 enum { PARTS_MOST = 2, ARGS = 16, COLUMNS = 64 }; /* COLUMNS: of a task of substitute */
 
-typedef enum factor_kind { CHOLESKY, LU, ORDER, QR, SUBSTITUTE, LESS, KINDS } factor_kind;
+/* Of factor_blocks.cu. */
+enum { THREADS = 256, SIDE = 64, WIDE = 32 };
 
-static int64_t column_tasks(int64_t columns) { return (columns + COLUMNS - 1) / COLUMNS; }
+/* A number of a call: the matrix is computed by factor_blocks.cu. */
+enum { BY_BLOCKS = LIBRARY_COMPLEX - 1 };
+
+typedef enum factor_kind {
+    CHOLESKY,
+    LU,
+    ORDER,
+    QR,
+    SUBSTITUTE,
+    CHOLESKY_BLOCKS,
+    LU_BLOCKS,
+    SUBSTITUTE_BLOCKS,
+    KINDS
+} factor_kind;
+
+/* The pieces of n of at most `size`. */
+static int64_t pieces(int64_t n, int64_t size) { return n > 0 ? (n + size - 1) / size : 0; }
 
 /* ---- calls ---- */
 
-static library_build build_cholesky, build_lu, build_order, build_qr, build_substitute, build_less;
+static library_build build_cholesky, build_lu, build_order, build_qr, build_substitute;
+
+#define BLOCKS_KERNEL(of) \
+    { \
+        .file = "factor_blocks.cu", .build = of, .own_axes = 2, .writes_all = true, .rounds = true \
+    }
 
 /* The kernels by their names. */
 static const struct {
@@ -32,8 +54,9 @@ static const struct {
     [SUBSTITUTE] =
         {"substitute",
          {.file = "factor.cu", .build = build_substitute, .own_axes = 2, .writes_all = true}},
-    [LESS] = {"less",
-              {.file = "factor.cu", .build = build_less, .own_axes = 2, .writes_all = true}},
+    [CHOLESKY_BLOCKS] = {"cholesky_blocks", BLOCKS_KERNEL(build_cholesky)},
+    [LU_BLOCKS] = {"lu_blocks", BLOCKS_KERNEL(build_lu)},
+    [SUBSTITUTE_BLOCKS] = {"substitute_blocks", BLOCKS_KERNEL(build_substitute)},
 };
 
 /* A call under construction: numbers, input arrays and shapes of results, in the order of the kernel's parameters. */
@@ -77,9 +100,9 @@ static int64_t stack_size(const ig_array *x, int lead)
 /* A power of 2 that suits matrices of `wide` columns. */
 static uint32_t threads_for(int64_t wide) { return wide <= 8 ? 32 : wide <= 16 ? 64 : 256; }
 
-/* tasks blocks, whose number the kernel gets first. */
-static int launch(factor_kind kind, const ig_array *x, bool z, call *c, uint32_t threads,
-                  const int64_t *number, ig_array **out)
+/* A kernel with so many blocks of threads. */
+static int launch(factor_kind kind, const ig_array *x, bool z, call *c, int64_t blocks,
+                  uint32_t threads, const int64_t *number, ig_array **out)
 {
     const bool wide = x->dtype == IG_F64;
     const char *const defines[] = {wide ? "T=double" : "T=float", z ? "Z=1" : "Z=0"};
@@ -88,38 +111,54 @@ static int launch(factor_kind kind, const ig_array *x, bool z, call *c, uint32_t
                                 .kernel = kernels[kind].name,
                                 .args = c->arg,
                                 .n_args = c->n,
-                                .grid = {(uint32_t)c->arg[0].u.i, 1, 1},
+                                .grid = {(uint32_t)blocks, 1, 1},
                                 .block = {threads, 1, 1}};
     return library_call(&kernels[kind].kernel, &one, number, out, LIBRARY_RESULTS);
 }
 
-/* The builders. If elements are complex, each matrix is two arrays. */
+/* The builders. If elements are complex, each matrix is two arrays. The first argument is the number of blocks of threads,
+ * or the number of rounds and then the number of matrices. */
 
 static int build_cholesky(const int64_t *number, ig_array *const *in, ig_array **out)
 {
     const int parts = number[LIBRARY_COMPLEX] ? 2 : 1, lead = in[0]->view.ndim - 2;
-    const int64_t n = in[0]->view.shape[lead];
+    const int64_t n = in[0]->view.shape[lead], count = stack_size(in[0], lead);
+    const int64_t side = pieces(n - WIDE, SIDE), tiles = side > 0 ? side * (side + 1) / 2 : 1;
     call c = {0};
-    add_number(&c, stack_size(in[0], lead));
+    if (number[BY_BLOCKS])
+        add_number(&c, 2 * pieces(n, WIDE));
+    add_number(&c, count);
     add_number(&c, n);
     add_arrays(&c, in, parts);
     add_results(&c, in[0], lead, n, n, parts);
-    return launch(CHOLESKY, in[0], number[LIBRARY_COMPLEX], &c, threads_for(n), number, out);
+    if (!number[BY_BLOCKS])
+        return launch(CHOLESKY, in[0], parts == 2, &c, count, threads_for(n), number, out);
+    add_results(&c, in[0], lead, WIDE, WIDE, parts);
+    return launch(CHOLESKY_BLOCKS, in[0], parts == 2, &c, count * tiles, THREADS, number, out);
 }
 
 static int build_lu(const int64_t *number, ig_array *const *in, ig_array **out)
 {
     const int parts = number[LIBRARY_COMPLEX] ? 2 : 1, lead = in[0]->view.ndim - 2;
     const int64_t m = in[0]->view.shape[lead], n = in[0]->view.shape[lead + 1];
+    const int64_t k = m < n ? m : n, count = stack_size(in[0], lead);
+    /* Columns left and right of a panel, and a block that copies the panel. */
+    const int64_t rest = pieces(m, SIDE) * pieces(n, SIDE), across = pieces(n, SIDE) + 2;
     call c = {0};
-    add_number(&c, stack_size(in[0], lead));
+    if (number[BY_BLOCKS])
+        add_number(&c, 1 + 4 * pieces(k, WIDE));
+    add_number(&c, count);
     add_number(&c, m);
     add_number(&c, n);
     add_arrays(&c, in, parts);
     add_results(&c, in[0], lead, m, n, parts);
-    add_results(&c, in[0], lead, m < n ? m : n, 0, 1);
+    add_results(&c, in[0], lead, k, 0, 1);
     add_results(&c, in[0], lead, m, 0, 1);
-    return launch(LU, in[0], number[LIBRARY_COMPLEX], &c, threads_for(n < m ? m : n), number, out);
+    if (!number[BY_BLOCKS])
+        return launch(LU, in[0], parts == 2, &c, count, threads_for(k), number, out);
+    add_results(&c, in[0], lead, m, WIDE, parts);
+    return launch(LU_BLOCKS, in[0], parts == 2, &c, count * (rest > across ? rest : across),
+                  THREADS, number, out);
 }
 
 /* number: the rows. */
@@ -132,7 +171,7 @@ static int build_order(const int64_t *number, ig_array *const *in, ig_array **ou
     add_number(&c, in[0]->view.shape[lead]);
     add_arrays(&c, in, 1);
     add_results(&c, in[0], lead, number[0], 0, 1);
-    return launch(ORDER, in[0], false, &c, 32, number, out);
+    return launch(ORDER, in[0], false, &c, c.arg[0].u.i, 32, number, out);
 }
 
 static int build_qr(const int64_t *number, ig_array *const *in, ig_array **out)
@@ -146,7 +185,7 @@ static int build_qr(const int64_t *number, ig_array *const *in, ig_array **out)
     add_arrays(&c, in, parts);
     add_results(&c, in[0], lead, m, n, parts);
     add_results(&c, in[0], lead, n, n, 2 * parts);
-    return launch(QR, in[0], number[LIBRARY_COMPLEX], &c, threads_for(m), number, out);
+    return launch(QR, in[0], parts == 2, &c, c.arg[0].u.i, threads_for(m), number, out);
 }
 
 /* number: upper, unit. */
@@ -154,32 +193,22 @@ static int build_substitute(const int64_t *number, ig_array *const *in, ig_array
 {
     const int parts = number[LIBRARY_COMPLEX] ? 2 : 1, lead = in[0]->view.ndim - 2;
     const int64_t n = in[0]->view.shape[lead], columns = in[parts]->view.shape[lead + 1];
+    const int64_t count = stack_size(in[0], lead), below = pieces(n - WIDE, SIDE);
+    const int64_t plain = count * pieces(columns, COLUMNS);
     call c = {0};
-    add_number(&c, stack_size(in[0], lead) * column_tasks(columns));
+    if (number[BY_BLOCKS])
+        add_number(&c, 2 * pieces(n, WIDE) - 1);
+    add_number(&c, number[BY_BLOCKS] ? count : plain);
     add_number(&c, n);
     add_number(&c, columns);
     add_number(&c, number[0]);
     add_number(&c, number[1]);
     add_arrays(&c, in, 2 * parts);
     add_results(&c, in[0], lead, n, columns, parts);
-    return launch(SUBSTITUTE, in[0], number[LIBRARY_COMPLEX], &c, COLUMNS, number, out);
-}
-
-/* number: down. */
-static int build_less(const int64_t *number, ig_array *const *in, ig_array **out)
-{
-    enum { SIDE = 64, THREADS = 256 }; /* of the kernel */
-    const int lead = in[0]->view.ndim - 2;
-    const int64_t m = in[0]->view.shape[lead], n = in[0]->view.shape[lead + 1];
-    call c = {0};
-    add_number(&c, stack_size(in[0], lead) * ((m + SIDE - 1) / SIDE) * ((n + SIDE - 1) / SIDE));
-    add_number(&c, m);
-    add_number(&c, n);
-    add_number(&c, in[1]->view.shape[lead + 1]);
-    add_number(&c, number[0]);
-    add_arrays(&c, in, 3);
-    add_results(&c, in[0], lead, m, n, 1);
-    return launch(LESS, in[0], false, &c, THREADS, number, out);
+    if (!number[BY_BLOCKS])
+        return launch(SUBSTITUTE, in[0], parts == 2, &c, plain, COLUMNS, number, out);
+    return launch(SUBSTITUTE_BLOCKS, in[0], parts == 2, &c,
+                  count * pieces(columns, SIDE) * (below > 0 ? below : 1), THREADS, number, out);
 }
 
 /* ---- matrices ---- */
@@ -196,10 +225,22 @@ static ig_array *whole(ig_array *const *part, bool z)
     return z ? complex_make((pair){part[0], part[1]}) : part[0];
 }
 
+/* Code of the CPU divides large matrices itself. */
+static bool by_blocks(const ig_array *a, int64_t rows, int64_t columns)
+{
+    enum { PLAIN = 64 }; /* rows that one block of threads takes */
+    const char *device = a->root->device;
+    return device && strcmp(device, "cpu") != 0 && (rows > PLAIN || columns > PLAIN);
+}
+
 ig_array *factor_cholesky(ig_array *a)
 {
     ig_array *in[PARTS_MOST], *out[LIBRARY_RESULTS];
-    const int64_t number[LIBRARY_NUMBERS] = {[LIBRARY_COMPLEX] = array_is_complex(a)};
+    if (!a)
+        return NULL;
+    const int64_t n = matrix_rows(a);
+    const int64_t number[LIBRARY_NUMBERS] = {
+        [BY_BLOCKS] = by_blocks(a, n, n), [LIBRARY_COMPLEX] = array_is_complex(a)};
     return parts_of(a, in) && build_cholesky(number, in, out) ? whole(out, number[LIBRARY_COMPLEX])
                                                               : NULL;
 }
@@ -207,7 +248,11 @@ ig_array *factor_cholesky(ig_array *a)
 int factor_lu(ig_array *a, ig_array *out[3])
 {
     ig_array *in[PARTS_MOST], *made[LIBRARY_RESULTS];
-    const int64_t number[LIBRARY_NUMBERS] = {[LIBRARY_COMPLEX] = array_is_complex(a)};
+    if (!a)
+        return 0;
+    const int64_t number[LIBRARY_NUMBERS] = {[BY_BLOCKS] =
+                                                 by_blocks(a, matrix_rows(a), matrix_columns(a)),
+                                             [LIBRARY_COMPLEX] = array_is_complex(a)};
     const int parts = parts_of(a, in);
     if (!parts || !build_lu(number, in, made))
         return 0;
@@ -240,16 +285,13 @@ int factor_qr(ig_array *a, ig_array *out[3])
 ig_array *factor_substitute(ig_array *a, ig_array *b, bool upper, bool unit)
 {
     ig_array *in[2 * PARTS_MOST], *out[LIBRARY_RESULTS];
-    const int64_t number[LIBRARY_NUMBERS] = {upper, unit, [LIBRARY_COMPLEX] = array_is_complex(a)};
+    if (!a || !b)
+        return NULL;
+    const int64_t n = matrix_rows(a);
+    const int64_t number[LIBRARY_NUMBERS] = {
+        upper, unit, [BY_BLOCKS] = by_blocks(a, n, n), [LIBRARY_COMPLEX] = array_is_complex(a)};
     const int parts = parts_of(a, in);
     return parts && parts_of(b, in + parts) && build_substitute(number, in, out)
                ? whole(out, number[LIBRARY_COMPLEX])
                : NULL;
-}
-
-ig_array *factor_less(ig_array *c, ig_array *a, ig_array *b, bool down)
-{
-    ig_array *in[] = {c, a, b}, *out[LIBRARY_RESULTS];
-    const int64_t number[LIBRARY_NUMBERS] = {down};
-    return c && a && b && build_less(number, in, out) ? out[0] : NULL;
 }

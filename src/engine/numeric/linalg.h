@@ -69,7 +69,7 @@ ig_array *triangular_solve(ig_array *a, ig_array *b, bool upper, bool unit);
 ig_array *triangular_fastest(ig_array *a, ig_array *b, bool upper, bool unit);
 int lu_fastest(ig_array *a, ig_array *out[3], bool ordered);
 /* The lower factor; fails at its evaluation as `cholesky`. */
-ig_array *cholesky_lower(ig_array *a, int64_t first);
+ig_array *cholesky_lower(ig_array *a);
 /* Q with `width` columns, not if that is 0, and R of a matrix with no fewer rows than columns, by own kernels. */
 bool qr_own(ig_array *a, int64_t width, ig_array **q, ig_array **r);
 /* out: factors in one matrix, pivots, order (factor.h). */

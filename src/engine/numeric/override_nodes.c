@@ -349,7 +349,7 @@ static ig_array *define_cholesky(const node_native *n, ig_array *const *in, int 
     ig_array *a = ig_matrix_transpose(of_elements(in[0], n->number[OVERRIDE_COMPLEX]));
     if (i)
         return no_info(in, own_axes(n));
-    return elements(ig_matrix_transpose(ig_add(ig_tril(cholesky_lower(a, 0), 0), ig_triu(a, 1))));
+    return elements(ig_matrix_transpose(ig_add(ig_tril(cholesky_lower(a), 0), ig_triu(a, 1))));
 }
 
 static ig_array *define_lu(const node_native *n, ig_array *const *in, int i)

@@ -1,0 +1,577 @@
+/* Factorizations and triangular systems of large matrices, by blocks of WIDE rows and columns. A launch is a round; all
+ * blocks of threads depend on earlier rounds only. tasks is the number of matrices, which have as many blocks of threads
+ * each. Each element is the result of the operations of factor_steps.cuh in the same order, so neither WIDE nor the grid
+ * changes a bit. T and Z are those of factor.cu. */
+#ifndef T
+#define T float
+#define Z 0
+#endif
+
+#if Z
+#define PARTS(re, im) re, im
+#define IM(x) x
+#else
+#define PARTS(re, im) re
+#define IM(x) ((T *)0)
+#endif
+
+enum {
+    THREADS = 256,
+    LINE = 16, /* a block of threads is a square of LINE x LINE */
+    SIDE = 64, /* rows and columns of a tile */
+    EACH = SIDE / LINE,
+    WIDE = 32,
+    OWN = WIDE / LINE,
+    DEEP = 16, /* columns of a tile's factors in shared memory */
+    PITCH = SIDE + 1,
+    TALL = WIDE + SIDE, /* rows of a task of cholesky: the diagonal block, and others */
+    ROOM = 2 * DEEP * PITCH
+};
+
+#define SIZE(x) ((x) < 0 ? -(x) : (x))
+#define NOWHERE 0x7fffffff
+
+static __device__ float less_of(float x, float a, float b) { return fmaf(-a, b, x); }
+static __device__ double less_of(double x, double a, double b) { return fma(-a, b, x); }
+static __device__ float root_of(float x) { return sqrtf(x); }
+static __device__ double root_of(double x) { return sqrt(x); }
+
+/* x - a b */
+#define LESS(xr, xi, ar, ai, br, bi) \
+    do { \
+        (xr) = less_of(xr, ar, br); \
+        if (Z) { \
+            (xr) = less_of(xr, -(ai), bi); \
+            (xi) = less_of(less_of(xi, ar, bi), ai, br); \
+        } \
+    } while (0)
+
+/* x / d: see factor_steps.cuh. */
+#define HALF(x) ((T)0.5 * (x))
+#define DIVISOR(dr, di) \
+    const int swap = Z && SIZE(di) > SIZE(dr); \
+    const T ratio = !Z ? 0 : swap ? (dr) / (di) : (di) / (dr); \
+    const T below = !Z ? (dr) : swap ? HALF(dr) * ratio + HALF(di) : HALF(dr) + HALF(di) * ratio
+#define QUOTIENT(xr, xi, qr, qi) \
+    do { \
+        const T pr = (xr), pi = (xi); \
+        if (!Z) { \
+            (qr) = pr / below; \
+        } else if (swap) { \
+            (qr) = (HALF(pr) * ratio + HALF(pi)) / below; \
+            (qi) = (HALF(pi) * ratio - HALF(pr)) / below; \
+        } else { \
+            (qr) = (HALF(pr) + HALF(pi) * ratio) / below; \
+            (qi) = (HALF(pi) - HALF(pr) * ratio) / below; \
+        } \
+    } while (0)
+
+/* A matrix: element (i, j) is at re[i * row + j * column]. */
+struct matrix {
+    PARTS(T *re, *im);
+    long long row, column;
+};
+
+static __device__ matrix matrix_at(PARTS(T *re, T *im), long long at, long long row, long long column)
+{
+    matrix x;
+    x.re = re + at;
+#if Z
+    x.im = im + at;
+#endif
+    x.row = row;
+    x.column = column;
+    return x;
+}
+
+static __device__ matrix matrix_part(matrix x, long long i, long long j)
+{
+    return matrix_at(PARTS(x.re, x.im), i * x.row + j * x.column, x.row, x.column);
+}
+
+#define AT(x, i, j) (x).re[(i) * (x).row + (j) * (x).column]
+#define AT_IM(x, i, j) IM((x).im)[(i) * (x).row + (j) * (x).column]
+
+/* x = c - a b, for a tile of at most SIDE x SIDE elements with WIDE products each. lower: only elements that are not above
+ * the diagonal; adjoint: b is conjugated. */
+static __device__ void tile_less(int rows, int columns, bool lower, bool adjoint, matrix c, matrix a, matrix b,
+                                 matrix x, T *room, T *room_im)
+{
+    const int id = (int)threadIdx.x, ty = id / LINE, tx = id % LINE;
+    T *left = room, *left_im = room_im, *right = room + DEEP * PITCH, *right_im = room_im + DEEP * PITCH;
+    T sum[EACH * EACH], sum_im[EACH * EACH];
+#pragma unroll
+    for (int r = 0; r < EACH; r++)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            const int i = ty + r * LINE, j = tx + s * LINE;
+            const bool in = i < rows && j < columns;
+            sum[r * EACH + s] = in ? AT(c, i, j) : 0;
+            sum_im[r * EACH + s] = Z && in ? AT_IM(c, i, j) : 0;
+        }
+    for (int p0 = 0; p0 < WIDE; p0 += DEEP) {
+        __syncthreads();
+        for (int at = id; at < SIDE * DEEP; at += THREADS) {
+            const bool wide_a = SIZE(a.column) != 1, wide_b = SIZE(b.column) != 1; /* neighbouring threads read neighbouring elements */
+            const int ai = wide_a ? at % SIDE : at / DEEP, ap = wide_a ? at / SIDE : at % DEEP;
+            const int bj = wide_b ? at / DEEP : at % SIDE, bp = wide_b ? at % DEEP : at / SIDE;
+            left[ap * PITCH + ai] = ai < rows ? AT(a, ai, p0 + ap) : 0;
+            right[bp * PITCH + bj] = bj < columns ? AT(b, p0 + bp, bj) : 0;
+            if (Z) {
+                const T y = bj < columns ? AT_IM(b, p0 + bp, bj) : 0;
+                left_im[ap * PITCH + ai] = ai < rows ? AT_IM(a, ai, p0 + ap) : 0;
+                right_im[bp * PITCH + bj] = adjoint ? -y : y;
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int p = 0; p < DEEP; p++) {
+            T x[EACH], x_im[EACH], y[EACH], y_im[EACH];
+#pragma unroll
+            for (int r = 0; r < EACH; r++) {
+                x[r] = left[p * PITCH + ty + r * LINE];
+                y[r] = right[p * PITCH + tx + r * LINE];
+                x_im[r] = Z ? left_im[p * PITCH + ty + r * LINE] : 0;
+                y_im[r] = Z ? right_im[p * PITCH + tx + r * LINE] : 0;
+            }
+#pragma unroll
+            for (int r = 0; r < EACH; r++)
+#pragma unroll
+                for (int s = 0; s < EACH; s++)
+                    LESS(sum[r * EACH + s], sum_im[r * EACH + s], x[r], x_im[r], y[s], y_im[s]);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < EACH; r++)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            const int i = ty + r * LINE, j = tx + s * LINE;
+            if (i < rows && j < columns && !(lower && j > i)) {
+                AT(x, i, j) = sum[r * EACH + s];
+                if (Z)
+                    AT_IM(x, i, j) = sum_im[r * EACH + s];
+            }
+        }
+}
+
+static __device__ int least_of(int a, int b) { return a < b ? a : b; }
+
+/* ---- cholesky ---- */
+
+/* Block column k0 of l: each block of threads factors the diagonal block, and SIDE rows below it. The first one writes the
+ * diagonal block: into `diagonal`, since others read it in this round, or into l if there are no others. */
+static __device__ void cholesky_panel(int n, int k0, int tile, matrix l, matrix diagonal, T *room, T *room_im)
+{
+    const int id = (int)threadIdx.x, ty = id / LINE, tx = id % LINE, r0 = k0 + WIDE + tile * SIDE;
+    T *raw = room, *raw_im = room_im, *scaled = room + TALL, *scaled_im = room_im + TALL;
+    bool good = k0 == 0 || AT(l, k0 - 1, k0 - 1) > 0;
+    T x[TALL / LINE * OWN], x_im[TALL / LINE * OWN];
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < TALL / LINE; r++)
+#pragma unroll
+        for (int s = 0; s < OWN; s++) {
+            const int i = ty + r * LINE, j = k0 + tx + s * LINE, row = i < WIDE ? k0 + i : r0 + i - WIDE;
+            const bool in = row < n && j < n;
+            x[r * OWN + s] = in ? AT(l, row, j) : row == j ? 1 : 0;
+            x_im[r * OWN + s] = Z && in ? AT_IM(l, row, j) : 0;
+        }
+#pragma unroll
+    for (int t = 0; t < OWN; t++)
+        for (int q = 0; q < LINE; q++) {
+            const int k = t * LINE + q;
+            if (tx == q)
+#pragma unroll
+                for (int r = 0; r < TALL / LINE; r++) {
+                    raw[ty + r * LINE] = x[r * OWN + t];
+                    if (Z)
+                        raw_im[ty + r * LINE] = x_im[r * OWN + t];
+                }
+            __syncthreads();
+            const T pivot = raw[k], root = root_of(pivot);
+            good = good && pivot > 0;
+            if (id < TALL) {
+                scaled[id] = !good ? 0 : id == k ? root : raw[id] / root;
+                if (Z)
+                    scaled_im[id] = !good || id == k ? 0 : raw_im[id] / root;
+            }
+            __syncthreads();
+#pragma unroll
+            for (int r = 0; r < TALL / LINE; r++) {
+                const T ar = scaled[ty + r * LINE], ai = Z ? scaled_im[ty + r * LINE] : 0;
+#pragma unroll
+                for (int s = t; s < OWN; s++) {
+                    const T br = scaled[tx + s * LINE], bi = Z ? -scaled_im[tx + s * LINE] : 0;
+                    if (s > t || tx > q)
+                        LESS(x[r * OWN + s], x_im[r * OWN + s], ar, ai, br, bi);
+                    else if (tx == q) {
+                        x[r * OWN + s] = ar;
+                        x_im[r * OWN + s] = ai;
+                    }
+                }
+            }
+        }
+#pragma unroll
+    for (int r = 0; r < TALL / LINE; r++)
+#pragma unroll
+        for (int s = 0; s < OWN; s++) {
+            const int i = ty + r * LINE, j = tx + s * LINE, row = r0 + i - WIDE;
+            const bool top = i < WIDE, alone = k0 + WIDE >= n;
+            if (top && (tile > 0 || j > i || (alone && k0 + i >= n)))
+                continue;
+            if (!top && row >= n)
+                continue;
+            const matrix to = top && !alone ? diagonal : matrix_part(l, top ? k0 : row - i, k0);
+            AT(to, i, j) = x[r * OWN + s];
+            if (Z)
+                AT_IM(to, i, j) = x_im[r * OWN + s];
+        }
+}
+
+/* The rest of l, less the products of the panel before k0; and the panel's diagonal block becomes a part of l. */
+static __device__ void cholesky_rest(int n, int k0, int tile, matrix l, matrix diagonal, T *room, T *room_im)
+{
+    if (tile == 0)
+        for (int at = (int)threadIdx.x; at < WIDE * WIDE; at += THREADS) {
+            const int i = at / WIDE, j = at % WIDE;
+            if (j > i)
+                continue;
+            AT(l, k0 - WIDE + i, k0 - WIDE + j) = AT(diagonal, i, j);
+            if (Z)
+                AT_IM(l, k0 - WIDE + i, k0 - WIDE + j) = AT_IM(diagonal, i, j);
+        }
+    int row = 0;
+    while (tile > row)
+        tile -= ++row;
+    const int i0 = k0 + row * SIDE, j0 = k0 + tile * SIDE;
+    if (i0 >= n)
+        return;
+    const matrix a = matrix_part(l, i0, k0 - WIDE), x = matrix_part(l, i0, j0);
+    matrix b = matrix_part(l, j0, k0 - WIDE);
+    b.row = l.column;
+    b.column = l.row;
+    tile_less(least_of(n - i0, SIDE), least_of(n - j0, SIDE), row == tile, true, x, a, b, x, room, room_im);
+}
+
+/* See cholesky of factor_steps.cuh. Rounds: a copy, then for each panel two, of which the last needs one. */
+extern "C" __global__ void cholesky_blocks(int round, int tasks, int n, PARTS(const T *a, const T *a_im),
+                                           PARTS(T *l, T *l_im), PARTS(T *diagonal, T *diagonal_im))
+{
+    __shared__ T room[ROOM * (1 + Z)];
+    const int tiles = (int)gridDim.x / tasks, tile = (int)(blockIdx.x % tiles);
+    const long long task = blockIdx.x / tiles, at = task * n * n, size = (long long)n * n;
+    const matrix to = matrix_at(PARTS(l, l_im), at, n, 1),
+                 kept = matrix_at(PARTS(diagonal, diagonal_im), task * WIDE * WIDE, WIDE, 1);
+    if (round == 0)
+        for (long long e = (long long)tile * THREADS + threadIdx.x; e < size; e += (long long)tiles * THREADS) {
+            const int i = (int)(e / n), j = (int)(e % n);
+            l[at + e] = j > i ? 0 : a[at + e];
+            if (Z)
+                IM(l_im)[at + e] = j >= i ? 0 : IM(a_im)[at + e];
+        }
+    else if (round % 2 == 0)
+        cholesky_rest(n, round / 2 * WIDE, tile, to, kept, room, room + ROOM * Z);
+    else if (tile == 0 || round / 2 * WIDE + WIDE + tile * SIDE < n)
+        cholesky_panel(n, round / 2 * WIDE, tile, to, kept, room, room + ROOM * Z);
+}
+
+/* ---- triangular systems ---- */
+
+/* x = d^-1 x for WIDE rows of SIDE columns in registers: row ty + r LINE, column tx + s LINE. d is lower triangular, in
+ * shared memory. */
+static __device__ void block_solve(bool unit, const T *d, const T *d_im, T *x, T *x_im, T *line, T *line_im)
+{
+    const int ty = (int)threadIdx.x / LINE, tx = (int)threadIdx.x % LINE;
+#pragma unroll
+    for (int t = 0; t < OWN; t++)
+        for (int q = 0; q < LINE; q++) {
+            const int k = t * LINE + q, here = q % 2 * SIDE;
+            if (ty == q) {
+                const T dr = unit ? 1 : d[k * WIDE + k], di = !unit && Z ? d_im[k * WIDE + k] : 0;
+                DIVISOR(dr, di);
+#pragma unroll
+                for (int s = 0; s < EACH; s++) {
+                    if (!unit)
+                        QUOTIENT(x[t * EACH + s], x_im[t * EACH + s], x[t * EACH + s], x_im[t * EACH + s]);
+                    line[here + tx + s * LINE] = x[t * EACH + s];
+                    if (Z)
+                        line_im[here + tx + s * LINE] = x_im[t * EACH + s];
+                }
+            }
+            __syncthreads();
+#pragma unroll
+            for (int r = t; r < OWN; r++) {
+                const int i = ty + r * LINE;
+                const T ar = d[i * WIDE + k], ai = Z ? d_im[i * WIDE + k] : 0;
+                if (i > k)
+#pragma unroll
+                    for (int s = 0; s < EACH; s++)
+                        LESS(x[r * EACH + s], x_im[r * EACH + s], ar, ai, line[here + tx + s * LINE],
+                             Z ? line_im[here + tx + s * LINE] : 0);
+            }
+        }
+}
+
+/* The first `rows` x `columns` elements of x as registers of block_solve; 0 elsewhere. */
+static __device__ void block_load(int rows, int columns, matrix x, T *to, T *to_im)
+{
+    const int ty = (int)threadIdx.x / LINE, tx = (int)threadIdx.x % LINE;
+#pragma unroll
+    for (int r = 0; r < OWN; r++)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            const int i = ty + r * LINE, j = tx + s * LINE;
+            const bool in = i < rows && j < columns;
+            to[r * EACH + s] = in ? AT(x, i, j) : 0;
+            to_im[r * EACH + s] = Z && in ? AT_IM(x, i, j) : 0;
+        }
+}
+
+static __device__ void block_store(int rows, int columns, const T *x, const T *x_im, matrix to)
+{
+    const int ty = (int)threadIdx.x / LINE, tx = (int)threadIdx.x % LINE;
+#pragma unroll
+    for (int r = 0; r < OWN; r++)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            const int i = ty + r * LINE, j = tx + s * LINE;
+            if (i < rows && j < columns) {
+                AT(to, i, j) = x[r * EACH + s];
+                if (Z)
+                    AT_IM(to, i, j) = x_im[r * EACH + s];
+            }
+        }
+}
+
+/* The lower triangle of the first `rows` rows of x in shared memory, and a diagonal of ones after them. */
+static __device__ void block_share(int rows, matrix x, T *to, T *to_im)
+{
+    __syncthreads();
+    for (int at = (int)threadIdx.x; at < WIDE * WIDE; at += THREADS) {
+        const int i = at / WIDE, j = at % WIDE;
+        const bool in = i < rows && j <= i;
+        to[at] = in ? AT(x, i, j) : i == j ? 1 : 0;
+        if (Z)
+            to_im[at] = in ? AT_IM(x, i, j) : 0;
+    }
+    __syncthreads();
+}
+
+/* x = a^-1 b: see substitute of factor.cu. Two rounds for WIDE rows: their solution, and its products with later rows. The
+ * last rows need one. `upper` begins with the last row, so its rows and columns are counted from the end. */
+extern "C" __global__ void substitute_blocks(int round, int tasks, int n, int columns, int upper, int unit,
+                                             PARTS(const T *a, const T *a_im), PARTS(const T *b, const T *b_im),
+                                             PARTS(T *x, T *x_im))
+{
+    __shared__ T room[ROOM * (1 + Z)];
+    const int tiles = (int)gridDim.x / tasks, tile = (int)(blockIdx.x % tiles), chunks = (columns + SIDE - 1) / SIDE;
+    const int k0 = round / 2 * WIDE, j0 = tile % chunks * SIDE, wide = least_of(columns - j0, SIDE);
+    const int i0 = round % 2 == 0 ? k0 : k0 + WIDE + tile / chunks * SIDE;
+    const long long task = blockIdx.x / tiles, last = upper ? n - 1 : 0, row = upper ? -n : n;
+    if (i0 >= n || (round % 2 == 0 && tile >= chunks))
+        return;
+    const matrix factors = matrix_at(PARTS((T *)a, (T *)a_im), (task * n + last) * n + last, row, upper ? -1 : 1);
+    const long long at = (task * n + last) * columns + j0;
+    const matrix to = matrix_at(PARTS(x, x_im), at, upper ? -columns : columns, 1);
+    const matrix from = k0 == 0 ? matrix_at(PARTS((T *)b, (T *)b_im), at, to.row, 1) : to;
+    T *const room_im = room + ROOM * Z;
+    if (round % 2 == 0) {
+        T own[OWN * EACH], own_im[OWN * EACH];
+        const int rows = least_of(n - k0, WIDE);
+        block_share(rows, matrix_part(factors, k0, k0), room, room_im);
+        block_load(rows, wide, matrix_part(from, k0, 0), own, own_im);
+        block_solve(unit, room, room_im, own, own_im, room + WIDE * WIDE, room_im + WIDE * WIDE);
+        block_store(rows, wide, own, own_im, matrix_part(to, k0, 0));
+    } else {
+        tile_less(least_of(n - i0, SIDE), wide, false, false, matrix_part(from, i0, 0), matrix_part(factors, i0, k0),
+                  matrix_part(to, k0, 0), matrix_part(to, i0, 0), room, room_im);
+    }
+}
+
+/* ---- lu ---- */
+
+/* The row that is row i before the exchanges of `wide` rows from k0 on, row k0 + t with row pivot[t]. */
+static __device__ int row_before(int i, int k0, int wide, const int *pivot)
+{
+    for (int t = wide - 1; t >= 0; t--)
+        i = i == k0 + t ? pivot[t] : i == pivot[t] ? k0 + t : i;
+    return i;
+}
+
+/* The element of most size, not NaN, of column k of the panel from row k on, after the products of its first k columns with
+ * upper were subtracted; its row, or k. The threads take rows in turns. */
+static __device__ int panel_pivot(int rows, int k, matrix panel, const T *upper, const T *upper_im, T *most, int *where)
+{
+    const int id = (int)threadIdx.x;
+    most[id] = -1;
+    where[id] = NOWHERE;
+    for (int i = k + id; i < rows; i += THREADS) {
+        T xr = AT(panel, i, k), xi = Z ? AT_IM(panel, i, k) : 0;
+#pragma unroll 8
+        for (int p = 0; p < k; p++)
+            LESS(xr, xi, AT(panel, i, p), Z ? AT_IM(panel, i, p) : 0, upper[p * WIDE + k], Z ? upper_im[p * WIDE + k] : 0);
+        AT(panel, i, k) = xr;
+        if (Z)
+            AT_IM(panel, i, k) = xi;
+        const T size = SIZE(xr) + (Z ? SIZE(xi) : 0);
+        if (size > most[id]) {
+            most[id] = size;
+            where[id] = i;
+        }
+    }
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (id < half && (most[id + half] > most[id] || (most[id + half] == most[id] && where[id + half] < where[id]))) {
+            most[id] = most[id + half];
+            where[id] = where[id + half];
+        }
+    }
+    __syncthreads();
+    return where[0] == NOWHERE ? k : where[0];
+}
+
+/* The factors of `wide` columns, in place. panel is stored by columns. pivot[k] counts rows from the panel's first. */
+static __device__ void lu_panel(int rows, int wide, matrix panel, int *pivot, T *room, T *room_im, int *where)
+{
+    const int id = (int)threadIdx.x;
+    T *upper = room, *upper_im = room_im, *most = room + WIDE * WIDE;
+    for (int k = 0; k < wide; k++) {
+        const int p = panel_pivot(rows, k, panel, upper, upper_im, most, where);
+        const T dr = AT(panel, p, k), di = Z ? AT_IM(panel, p, k) : 0;
+        __syncthreads();
+        if (id < wide && p != k) {
+            const T x = AT(panel, k, id), x_im = Z ? AT_IM(panel, k, id) : 0;
+            AT(panel, k, id) = AT(panel, p, id);
+            AT(panel, p, id) = x;
+            if (Z) {
+                AT_IM(panel, k, id) = AT_IM(panel, p, id);
+                AT_IM(panel, p, id) = x_im;
+            }
+        }
+        if (id == 0)
+            pivot[k] = p;
+        __syncthreads();
+        if (dr != 0 || di != 0) {
+            DIVISOR(dr, di);
+            for (int i = k + 1 + id; i < rows; i += THREADS)
+                QUOTIENT(AT(panel, i, k), Z ? AT_IM(panel, i, k) : 0, AT(panel, i, k), AT_IM(panel, i, k));
+        }
+        if (id > k && id < wide) {
+            T xr = AT(panel, k, id), xi = Z ? AT_IM(panel, k, id) : 0;
+#pragma unroll 8
+            for (int q = 0; q < k; q++)
+                LESS(xr, xi, AT(panel, k, q), Z ? AT_IM(panel, k, q) : 0, upper[q * WIDE + id],
+                     Z ? upper_im[q * WIDE + id] : 0);
+            AT(panel, k, id) = upper[k * WIDE + id] = xr;
+            if (Z)
+                AT_IM(panel, k, id) = upper_im[k * WIDE + id] = xi;
+        }
+        __syncthreads();
+    }
+}
+
+/* Elements of a matrix of rows x columns, divided among `tiles` blocks of threads. */
+static __device__ void copy_part(int tile, int tiles, int rows, int columns, matrix from, matrix to)
+{
+    for (long long e = (long long)tile * THREADS + threadIdx.x; e < (long long)rows * columns;
+         e += (long long)tiles * THREADS) {
+        const int i = (int)(e / columns), j = (int)(e % columns);
+        AT(to, i, j) = AT(from, i, j);
+        if (Z)
+            AT_IM(to, i, j) = AT_IM(from, i, j);
+    }
+}
+
+/* SIDE columns of f from j0 on: the exchanges of a panel, and the solution of its rows if the columns follow the panel. */
+static __device__ void lu_rows(int columns, int k0, int wide, bool solves, matrix f, matrix panel, const int *pivot, T *room,
+                               T *room_im, int *before)
+{
+    const int id = (int)threadIdx.x, ty = id / LINE, tx = id % LINE;
+    if (id < 2 * wide)
+        before[id] = row_before(id < wide ? k0 + id : pivot[id - wide], k0, wide, pivot);
+    __syncthreads();
+    T own[OWN * EACH], own_im[OWN * EACH], other[OWN * EACH], other_im[OWN * EACH];
+#pragma unroll
+    for (int r = 0; r < OWN; r++)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            const int t = ty + r * LINE, j = tx + s * LINE, e = r * EACH + s;
+            const bool in = t < wide && j < columns;
+            own[e] = in ? AT(f, before[t], j) : 0;
+            other[e] = in ? AT(f, before[wide + t], j) : 0;
+            own_im[e] = Z && in ? AT_IM(f, before[t], j) : 0;
+            other_im[e] = Z && in ? AT_IM(f, before[wide + t], j) : 0;
+        }
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < OWN; r++)
+#pragma unroll
+        for (int s = 0; s < EACH; s++) {
+            const int t = ty + r * LINE, j = tx + s * LINE, e = r * EACH + s;
+            if (t < wide && j < columns && pivot[t] >= k0 + wide) {
+                AT(f, pivot[t], j) = other[e];
+                if (Z)
+                    AT_IM(f, pivot[t], j) = other_im[e];
+            }
+        }
+    if (solves) {
+        block_share(wide, panel, room, room_im);
+        block_solve(true, room, room_im, own, own_im, room + WIDE * WIDE, room_im + WIDE * WIDE);
+    }
+    block_store(wide, columns, own, own_im, matrix_part(f, k0, 0));
+}
+
+/* See lu of factor_steps.cuh. Rounds: a copy, then for each panel of columns four: it is copied into `panel`, by columns;
+ * factored; the other columns get its exchanges, and its rows of U; the rest gets its products. */
+extern "C" __global__ void lu_blocks(int round, int tasks, int m, int n, PARTS(const T *a, const T *a_im),
+                                     PARTS(T *f, T *f_im), int *pivot, int *order, PARTS(T *panel, T *panel_im))
+{
+    enum { COPY, PANEL, FACTOR, ROWS, REST };
+    __shared__ T room[ROOM * (1 + Z)];
+    __shared__ int numbers[THREADS];
+    const int tiles = (int)gridDim.x / tasks, tile = (int)(blockIdx.x % tiles), least = least_of(m, n);
+    const int step = round == 0 ? COPY : (round - 1) % 4 + 1, k0 = round == 0 ? 0 : (round - 1) / 4 * WIDE;
+    const int wide = least_of(WIDE, least - k0), rows = m - k0, after = k0 + wide;
+    const long long task = blockIdx.x / tiles;
+    const matrix to = matrix_at(PARTS(f, f_im), task * m * n, n, 1),
+                 kept = matrix_at(PARTS(panel, panel_im), task * m * WIDE, 1, m);
+    T *const room_im = room + ROOM * Z;
+    int *const own_pivot = pivot + task * least + k0, *own_order = order + task * m;
+    if (step == COPY) {
+        copy_part(tile, tiles, m, n, matrix_at(PARTS((T *)a, (T *)a_im), task * m * n, n, 1), to);
+        for (int i = tile * THREADS + (int)threadIdx.x; i < m; i += tiles * THREADS)
+            own_order[i] = i;
+    } else if (step == PANEL) {
+        copy_part(tile, tiles, rows, wide, matrix_part(to, k0, k0), kept);
+    } else if (step == FACTOR) {
+        if (tile > 0)
+            return;
+        lu_panel(rows, wide, kept, own_pivot, room, room_im, numbers);
+        if (threadIdx.x == 0)
+            for (int t = 0; t < wide; t++) {
+                const int p = own_pivot[t] += k0, was = own_order[k0 + t];
+                own_order[k0 + t] = own_order[p];
+                own_order[p] = was;
+            }
+    } else if (step == ROWS) {
+        const int left = (k0 + SIDE - 1) / SIDE, right = (n - after + SIDE - 1) / SIDE;
+        if (tile >= left + right) {
+            copy_part(tile - left - right, tiles - left - right, rows, wide, kept, matrix_part(to, k0, k0));
+            return;
+        }
+        const int j0 = tile < left ? tile * SIDE : after + (tile - left) * SIDE, end = tile < left ? k0 : n;
+        if ((int)threadIdx.x < wide)
+            numbers[2 * WIDE + threadIdx.x] = own_pivot[threadIdx.x];
+        __syncthreads();
+        lu_rows(least_of(end - j0, SIDE), k0, wide, tile >= left, matrix_part(to, 0, j0), kept, numbers + 2 * WIDE, room,
+                room_im, numbers);
+    } else {
+        const int across = (n - after + SIDE - 1) / SIDE;
+        if (across <= 0 || tile / across * SIDE >= m - after)
+            return;
+        const int i0 = after + tile / across * SIDE, j0 = after + tile % across * SIDE;
+        const matrix x = matrix_part(to, i0, j0);
+        tile_less(least_of(m - i0, SIDE), least_of(n - j0, SIDE), false, false, x, matrix_part(kept, i0 - k0, 0),
+                  matrix_part(to, k0, j0), x, room, room_im);
+    }
+}
