@@ -15,12 +15,17 @@
 #define IM(x) ((T *)0)
 #endif
 
+#ifndef WIDE
+#define WIDE 32 /* rows and columns of a block */
+#endif
+
 enum {
     THREADS = 256,
     LINE = 16, /* a block of threads is a square of LINE x LINE */
     SIDE = 64, /* rows and columns of a tile */
     EACH = SIDE / LINE,
-    WIDE = 32,
+    NARROW = 8, /* columns of a panel that are updated together */
+    ROWS = 4,   /* rows that a thread of a panel has at a time */
     OWN = WIDE / LINE,
     DEEP = 16, /* columns of a tile's factors in shared memory */
     PITCH = SIDE + 1,
@@ -398,27 +403,73 @@ static __device__ int row_before(int i, int k0, int wide, const int *pivot)
     return i;
 }
 
-/* The element of most size, not NaN, of column k of the panel from row k on, after the products of its first k columns with
- * upper were subtracted; its row, or k. The threads take rows in turns. */
-static __device__ int panel_pivot(int rows, int k, matrix panel, const T *upper, const T *upper_im, T *most, int *where)
+/* Rows from `first` on of NARROW columns from c0 on, less the products of the c0 columns before. A thread has every
+ * THREADS-th row. */
+static __device__ void panel_less(int rows, int first, int c0, matrix panel, const T *upper, const T *upper_im)
 {
-    const int id = (int)threadIdx.x;
-    most[id] = -1;
-    where[id] = NOWHERE;
-    for (int i = k + id; i < rows; i += THREADS) {
-        T xr = AT(panel, i, k), xi = Z ? AT_IM(panel, i, k) : 0;
+    for (int i = first + (int)threadIdx.x; i < rows; i += THREADS) {
+        T x[NARROW], x_im[NARROW];
+#pragma unroll
+        for (int s = 0; s < NARROW; s++) {
+            x[s] = AT(panel, i, c0 + s);
+            x_im[s] = Z ? AT_IM(panel, i, c0 + s) : 0;
+        }
 #pragma unroll 8
-        for (int p = 0; p < k; p++)
-            LESS(xr, xi, AT(panel, i, p), Z ? AT_IM(panel, i, p) : 0, upper[p * WIDE + k], Z ? upper_im[p * WIDE + k] : 0);
-        AT(panel, i, k) = xr;
-        if (Z)
-            AT_IM(panel, i, k) = xi;
-        const T size = SIZE(xr) + (Z ? SIZE(xi) : 0);
-        if (size > most[id]) {
-            most[id] = size;
-            where[id] = i;
+        for (int p = 0; p < c0; p++) {
+            const T ar = AT(panel, i, p), ai = Z ? AT_IM(panel, i, p) : 0;
+#pragma unroll
+            for (int s = 0; s < NARROW; s++)
+                LESS(x[s], x_im[s], ar, ai, upper[p * WIDE + c0 + s], Z ? upper_im[p * WIDE + c0 + s] : 0);
+        }
+#pragma unroll
+        for (int s = 0; s < NARROW; s++) {
+            AT(panel, i, c0 + s) = x[s];
+            if (Z)
+                AT_IM(panel, i, c0 + s) = x_im[s];
         }
     }
+}
+
+/* The element of most size, not NaN, of column k from row k on, less the products of columns c0 to k; its row, or k. A
+ * thread has ROWS rows in turn, whose elements it reads together. */
+static __device__ int panel_pivot(int rows, int c0, int k, matrix panel, const T *upper, const T *upper_im, T *most,
+                                  int *where)
+{
+    const int id = (int)threadIdx.x;
+    T own = -1;
+    int at = NOWHERE;
+    for (int i0 = k + id; i0 < rows; i0 += ROWS * THREADS) {
+        T x[ROWS], x_im[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int i = i0 + r * THREADS;
+            x[r] = i < rows ? AT(panel, i, k) : 0;
+            x_im[r] = Z && i < rows ? AT_IM(panel, i, k) : 0;
+        }
+        for (int p = c0; p < k; p++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const int i = i0 + r * THREADS;
+                const T ar = i < rows ? AT(panel, i, p) : 0, ai = Z && i < rows ? AT_IM(panel, i, p) : 0;
+                LESS(x[r], x_im[r], ar, ai, upper[p * WIDE + k], Z ? upper_im[p * WIDE + k] : 0);
+            }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int i = i0 + r * THREADS;
+            const T size = SIZE(x[r]) + (Z ? SIZE(x_im[r]) : 0);
+            if (i >= rows)
+                continue;
+            AT(panel, i, k) = x[r];
+            if (Z)
+                AT_IM(panel, i, k) = x_im[r];
+            if (size > own) {
+                own = size;
+                at = i;
+            }
+        }
+    }
+    most[id] = own;
+    where[id] = at;
     for (int half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
         if (id < half && (most[id + half] > most[id] || (most[id + half] == most[id] && where[id + half] < where[id]))) {
@@ -430,38 +481,53 @@ static __device__ int panel_pivot(int rows, int k, matrix panel, const T *upper,
     return where[0] == NOWHERE ? k : where[0];
 }
 
-/* The factors of `wide` columns, in place. panel is stored by columns. pivot[k] counts rows from the panel's first. */
+/* The factors of `wide` columns, in place. panel is stored by columns; those after `wide` are read but not used. pivot[k]
+ * counts rows from the panel's first. Row k of U is complete, in `upper` too, as soon as its pivot is known. */
 static __device__ void lu_panel(int rows, int wide, matrix panel, int *pivot, T *room, T *room_im, int *where)
 {
     const int id = (int)threadIdx.x;
-    T *upper = room, *upper_im = room_im, *most = room + WIDE * WIDE;
+    T *upper = room, *upper_im = room_im, *line = room + WIDE * WIDE, *line_im = room_im + WIDE * WIDE, *most = line + WIDE;
     for (int k = 0; k < wide; k++) {
-        const int p = panel_pivot(rows, k, panel, upper, upper_im, most, where);
-        const T dr = AT(panel, p, k), di = Z ? AT_IM(panel, p, k) : 0;
-        __syncthreads();
-        if (id < wide && p != k) {
-            const T x = AT(panel, k, id), x_im = Z ? AT_IM(panel, k, id) : 0;
-            AT(panel, k, id) = AT(panel, p, id);
+        const int c0 = k / NARROW * NARROW, c1 = c0 + NARROW;
+        if (k == c0 && k > 0)
+            panel_less(rows, k, c0, panel, upper, upper_im);
+        const int p = panel_pivot(rows, c0, k, panel, upper, upper_im, most, where);
+        if (id < wide) {
+            const T x = AT(panel, k, id), y = AT(panel, p, id), x_im = Z ? AT_IM(panel, k, id) : 0,
+                    y_im = Z ? AT_IM(panel, p, id) : 0;
             AT(panel, p, id) = x;
+            AT(panel, k, id) = line[id] = y;
             if (Z) {
-                AT_IM(panel, k, id) = AT_IM(panel, p, id);
                 AT_IM(panel, p, id) = x_im;
+                AT_IM(panel, k, id) = line_im[id] = y_im;
             }
         }
         if (id == 0)
             pivot[k] = p;
         __syncthreads();
+        const T dr = line[k], di = Z ? line_im[k] : 0;
         if (dr != 0 || di != 0) {
             DIVISOR(dr, di);
-            for (int i = k + 1 + id; i < rows; i += THREADS)
-                QUOTIENT(AT(panel, i, k), Z ? AT_IM(panel, i, k) : 0, AT(panel, i, k), AT_IM(panel, i, k));
+            for (int i0 = k + 1 + id; i0 < rows; i0 += ROWS * THREADS) {
+                T x[ROWS], x_im[ROWS];
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) {
+                    const int i = i0 + r * THREADS;
+                    x[r] = i < rows ? AT(panel, i, k) : 0;
+                    x_im[r] = Z && i < rows ? AT_IM(panel, i, k) : 0;
+                }
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) {
+                    const int i = i0 + r * THREADS;
+                    if (i < rows)
+                        QUOTIENT(x[r], x_im[r], AT(panel, i, k), AT_IM(panel, i, k));
+                }
+            }
         }
         if (id > k && id < wide) {
-            T xr = AT(panel, k, id), xi = Z ? AT_IM(panel, k, id) : 0;
-#pragma unroll 8
-            for (int q = 0; q < k; q++)
-                LESS(xr, xi, AT(panel, k, q), Z ? AT_IM(panel, k, q) : 0, upper[q * WIDE + id],
-                     Z ? upper_im[q * WIDE + id] : 0);
+            T xr = line[id], xi = Z ? line_im[id] : 0;
+            for (int q = id < c1 ? c0 : 0; q < k; q++)
+                LESS(xr, xi, line[q], Z ? line_im[q] : 0, upper[q * WIDE + id], Z ? upper_im[q * WIDE + id] : 0);
             AT(panel, k, id) = upper[k * WIDE + id] = xr;
             if (Z)
                 AT_IM(panel, k, id) = upper_im[k * WIDE + id] = xi;
