@@ -1,7 +1,7 @@
-/* Factorizations and triangular systems of large matrices, by blocks of WIDE rows and columns. A launch is a round; all
+/* Factorizations and triangular systems of large matrices, by blocks of WIDE rows and columns (cholesky: BAND). A launch is a round; all
  * blocks of threads depend on earlier rounds only. tasks is the number of matrices, which have as many blocks of threads
- * each. Each element is the result of the operations of factor_steps.cuh in the same order, so neither WIDE nor the grid
- * changes a bit. T and Z are those of factor.cu. */
+ * each. Each element is the result of the operations of factor_steps.cuh in the same order, so neither these numbers nor the
+ * grid change a bit. T and Z are those of factor.cu. */
 #ifndef T
 #define T float
 #define Z 0
@@ -15,21 +15,21 @@
 #define IM(x) ((T *)0)
 #endif
 
-#ifndef WIDE
-#define WIDE 32 /* rows and columns of a block */
-#endif
-
 enum {
     THREADS = 256,
     LINE = 16, /* a block of threads is a square of LINE x LINE */
     SIDE = 64, /* rows and columns of a tile */
     EACH = SIDE / LINE,
+    WIDE = 32,
     NARROW = 8, /* columns of a panel that are updated together */
     ROWS = 4,   /* rows that a thread of a panel has at a time */
     OWN = WIDE / LINE,
-    DEEP = 16, /* columns of a tile's factors in shared memory */
+    SMALL = sizeof(T) * (1 + Z) == 4,
+    DEEP = SMALL ? 32 : 16, /* columns of a tile's factors in shared memory */
     PITCH = SIDE + 1,
-    TALL = WIDE + SIDE, /* rows of a task of cholesky: the diagonal block, and others */
+    BAND = SMALL ? 64 : 32,
+    BAND_OWN = BAND / LINE,
+    TALL = BAND + SIDE, /* rows of a task of cholesky: the diagonal block, and others */
     ROOM = 2 * DEEP * PITCH
 };
 
@@ -71,13 +71,13 @@ static __device__ double root_of(double x) { return sqrt(x); }
         } \
     } while (0)
 
-/* A matrix: element (i, j) is at re[i * row + j * column]. */
+/* A part of a matrix with less than 2^31 elements: element (i, j) is at re[i * row + j * column]. */
 struct matrix {
     PARTS(T *re, *im);
-    long long row, column;
+    int row, column;
 };
 
-static __device__ matrix matrix_at(PARTS(T *re, T *im), long long at, long long row, long long column)
+static __device__ matrix matrix_at(PARTS(T *re, T *im), long long at, int row, int column)
 {
     matrix x;
     x.re = re + at;
@@ -89,7 +89,7 @@ static __device__ matrix matrix_at(PARTS(T *re, T *im), long long at, long long 
     return x;
 }
 
-static __device__ matrix matrix_part(matrix x, long long i, long long j)
+static __device__ matrix matrix_part(matrix x, long long i, int j)
 {
     return matrix_at(PARTS(x.re, x.im), i * x.row + j * x.column, x.row, x.column);
 }
@@ -97,9 +97,9 @@ static __device__ matrix matrix_part(matrix x, long long i, long long j)
 #define AT(x, i, j) (x).re[(i) * (x).row + (j) * (x).column]
 #define AT_IM(x, i, j) IM((x).im)[(i) * (x).row + (j) * (x).column]
 
-/* x = c - a b, for a tile of at most SIDE x SIDE elements with WIDE products each. lower: only elements that are not above
+/* x = c - a b, for a tile of at most SIDE x SIDE elements with `deep` products each. lower: only elements that are not above
  * the diagonal; adjoint: b is conjugated. */
-static __device__ void tile_less(int rows, int columns, bool lower, bool adjoint, matrix c, matrix a, matrix b,
+static __device__ void tile_less(int rows, int columns, int deep, bool lower, bool adjoint, matrix c, matrix a, matrix b,
                                  matrix x, T *room, T *room_im)
 {
     const int id = (int)threadIdx.x, ty = id / LINE, tx = id % LINE;
@@ -114,7 +114,7 @@ static __device__ void tile_less(int rows, int columns, bool lower, bool adjoint
             sum[r * EACH + s] = in ? AT(c, i, j) : 0;
             sum_im[r * EACH + s] = Z && in ? AT_IM(c, i, j) : 0;
         }
-    for (int p0 = 0; p0 < WIDE; p0 += DEEP) {
+    for (int p0 = 0; p0 < deep; p0 += DEEP) {
         __syncthreads();
         for (int at = id; at < SIDE * DEEP; at += THREADS) {
             const bool wide_a = SIZE(a.column) != 1, wide_b = SIZE(b.column) != 1; /* neighbouring threads read neighbouring elements */
@@ -129,7 +129,7 @@ static __device__ void tile_less(int rows, int columns, bool lower, bool adjoint
             }
         }
         __syncthreads();
-#pragma unroll
+#pragma unroll 8
         for (int p = 0; p < DEEP; p++) {
             T x[EACH], x_im[EACH], y[EACH], y_im[EACH];
 #pragma unroll
@@ -163,35 +163,44 @@ static __device__ int least_of(int a, int b) { return a < b ? a : b; }
 
 /* ---- cholesky ---- */
 
+/* Puts a thread's elements of one column into shared memory. */
+static __device__ void column_share(int s, const T *x, const T *x_im, T *to, T *to_im)
+{
+#pragma unroll
+    for (int r = 0; r < TALL / LINE; r++) {
+        to[(int)threadIdx.x / LINE + r * LINE] = x[r * BAND_OWN + s];
+        if (Z)
+            to_im[(int)threadIdx.x / LINE + r * LINE] = x_im[r * BAND_OWN + s];
+    }
+}
+
 /* Block column k0 of l: each block of threads factors the diagonal block, and SIDE rows below it. The first one writes the
  * diagonal block: into `diagonal`, since others read it in this round, or into l if there are no others. */
 static __device__ void cholesky_panel(int n, int k0, int tile, matrix l, matrix diagonal, T *room, T *room_im)
 {
-    const int id = (int)threadIdx.x, ty = id / LINE, tx = id % LINE, r0 = k0 + WIDE + tile * SIDE;
+    const int id = (int)threadIdx.x, ty = id / LINE, tx = id % LINE, r0 = k0 + BAND + tile * SIDE;
+    const bool alone = k0 + BAND >= n;
+    const matrix top = matrix_part(l, k0, k0), below = matrix_part(l, r0, k0), before = matrix_part(l, k0 - 1, k0 - 1);
     T *raw = room, *raw_im = room_im, *scaled = room + TALL, *scaled_im = room_im + TALL;
-    bool good = k0 == 0 || AT(l, k0 - 1, k0 - 1) > 0;
-    T x[TALL / LINE * OWN], x_im[TALL / LINE * OWN];
+    bool good = k0 == 0 || AT(before, 0, 0) > 0;
+    T x[TALL / LINE * BAND_OWN], x_im[TALL / LINE * BAND_OWN];
     __syncthreads();
 #pragma unroll
     for (int r = 0; r < TALL / LINE; r++)
 #pragma unroll
-        for (int s = 0; s < OWN; s++) {
-            const int i = ty + r * LINE, j = k0 + tx + s * LINE, row = i < WIDE ? k0 + i : r0 + i - WIDE;
-            const bool in = row < n && j < n;
-            x[r * OWN + s] = in ? AT(l, row, j) : row == j ? 1 : 0;
-            x_im[r * OWN + s] = Z && in ? AT_IM(l, row, j) : 0;
+        for (int s = 0; s < BAND_OWN; s++) {
+            const int i = ty + r * LINE, j = tx + s * LINE, e = r * BAND_OWN + s;
+            const bool upper = i < BAND, in = j < n - k0 && (upper ? i < n - k0 : i - BAND < n - r0);
+            const matrix from = upper ? top : below;
+            x[e] = in ? AT(from, upper ? i : i - BAND, j) : i == j ? 1 : 0;
+            x_im[e] = Z && in ? AT_IM(from, upper ? i : i - BAND, j) : 0;
         }
+    if (tx == 0)
+        column_share(0, x, x_im, raw, raw_im);
 #pragma unroll
-    for (int t = 0; t < OWN; t++)
+    for (int t = 0; t < BAND_OWN; t++)
         for (int q = 0; q < LINE; q++) {
             const int k = t * LINE + q;
-            if (tx == q)
-#pragma unroll
-                for (int r = 0; r < TALL / LINE; r++) {
-                    raw[ty + r * LINE] = x[r * OWN + t];
-                    if (Z)
-                        raw_im[ty + r * LINE] = x_im[r * OWN + t];
-                }
             __syncthreads();
             const T pivot = raw[k], root = root_of(pivot);
             good = good && pivot > 0;
@@ -201,49 +210,56 @@ static __device__ void cholesky_panel(int n, int k0, int tile, matrix l, matrix 
                     scaled_im[id] = !good || id == k ? 0 : raw_im[id] / root;
             }
             __syncthreads();
+            T own[TALL / LINE], own_im[TALL / LINE];
 #pragma unroll
             for (int r = 0; r < TALL / LINE; r++) {
-                const T ar = scaled[ty + r * LINE], ai = Z ? scaled_im[ty + r * LINE] : 0;
+                own[r] = scaled[ty + r * LINE];
+                own_im[r] = Z ? scaled_im[ty + r * LINE] : 0;
+            }
+            /* The next column comes first, and is shared while the others follow. */
 #pragma unroll
-                for (int s = t; s < OWN; s++) {
-                    const T br = scaled[tx + s * LINE], bi = Z ? -scaled_im[tx + s * LINE] : 0;
+            for (int s = t; s < BAND_OWN; s++) {
+                const T br = scaled[tx + s * LINE], bi = Z ? -scaled_im[tx + s * LINE] : 0;
+#pragma unroll
+                for (int r = 0; r < TALL / LINE; r++) {
                     if (s > t || tx > q)
-                        LESS(x[r * OWN + s], x_im[r * OWN + s], ar, ai, br, bi);
+                        LESS(x[r * BAND_OWN + s], x_im[r * BAND_OWN + s], own[r], own_im[r], br, bi);
                     else if (tx == q) {
-                        x[r * OWN + s] = ar;
-                        x_im[r * OWN + s] = ai;
+                        x[r * BAND_OWN + s] = own[r];
+                        x_im[r * BAND_OWN + s] = own_im[r];
                     }
                 }
+                if (s == t ? tx == q + 1 : s == t + 1 && q == LINE - 1 && tx == 0)
+                    column_share(s, x, x_im, raw, raw_im);
             }
         }
 #pragma unroll
     for (int r = 0; r < TALL / LINE; r++)
 #pragma unroll
-        for (int s = 0; s < OWN; s++) {
-            const int i = ty + r * LINE, j = tx + s * LINE, row = r0 + i - WIDE;
-            const bool top = i < WIDE, alone = k0 + WIDE >= n;
-            if (top && (tile > 0 || j > i || (alone && k0 + i >= n)))
+        for (int s = 0; s < BAND_OWN; s++) {
+            const int i = ty + r * LINE, j = tx + s * LINE, e = r * BAND_OWN + s;
+            const bool upper = i < BAND;
+            if (upper ? tile > 0 || j > i || (alone && k0 + i >= n) : i - BAND >= n - r0)
                 continue;
-            if (!top && row >= n)
-                continue;
-            const matrix to = top && !alone ? diagonal : matrix_part(l, top ? k0 : row - i, k0);
-            AT(to, i, j) = x[r * OWN + s];
+            const matrix to = !upper ? below : alone ? top : diagonal;
+            AT(to, upper ? i : i - BAND, j) = x[e];
             if (Z)
-                AT_IM(to, i, j) = x_im[r * OWN + s];
+                AT_IM(to, upper ? i : i - BAND, j) = x_im[e];
         }
 }
 
 /* The rest of l, less the products of the panel before k0; and the panel's diagonal block becomes a part of l. */
 static __device__ void cholesky_rest(int n, int k0, int tile, matrix l, matrix diagonal, T *room, T *room_im)
 {
+    const matrix before = matrix_part(l, k0 - BAND, k0 - BAND);
     if (tile == 0)
-        for (int at = (int)threadIdx.x; at < WIDE * WIDE; at += THREADS) {
-            const int i = at / WIDE, j = at % WIDE;
+        for (int at = (int)threadIdx.x; at < BAND * BAND; at += THREADS) {
+            const int i = at / BAND, j = at % BAND;
             if (j > i)
                 continue;
-            AT(l, k0 - WIDE + i, k0 - WIDE + j) = AT(diagonal, i, j);
+            AT(before, i, j) = AT(diagonal, i, j);
             if (Z)
-                AT_IM(l, k0 - WIDE + i, k0 - WIDE + j) = AT_IM(diagonal, i, j);
+                AT_IM(before, i, j) = AT_IM(diagonal, i, j);
         }
     int row = 0;
     while (tile > row)
@@ -251,11 +267,11 @@ static __device__ void cholesky_rest(int n, int k0, int tile, matrix l, matrix d
     const int i0 = k0 + row * SIDE, j0 = k0 + tile * SIDE;
     if (i0 >= n)
         return;
-    const matrix a = matrix_part(l, i0, k0 - WIDE), x = matrix_part(l, i0, j0);
-    matrix b = matrix_part(l, j0, k0 - WIDE);
+    const matrix a = matrix_part(l, i0, k0 - BAND), x = matrix_part(l, i0, j0);
+    matrix b = matrix_part(l, j0, k0 - BAND);
     b.row = l.column;
     b.column = l.row;
-    tile_less(least_of(n - i0, SIDE), least_of(n - j0, SIDE), row == tile, true, x, a, b, x, room, room_im);
+    tile_less(least_of(n - i0, SIDE), least_of(n - j0, SIDE), BAND, row == tile, true, x, a, b, x, room, room_im);
 }
 
 /* See cholesky of factor_steps.cuh. Rounds: a copy, then for each panel two, of which the last needs one. */
@@ -266,7 +282,7 @@ extern "C" __global__ void cholesky_blocks(int round, int tasks, int n, PARTS(co
     const int tiles = (int)gridDim.x / tasks, tile = (int)(blockIdx.x % tiles);
     const long long task = blockIdx.x / tiles, at = task * n * n, size = (long long)n * n;
     const matrix to = matrix_at(PARTS(l, l_im), at, n, 1),
-                 kept = matrix_at(PARTS(diagonal, diagonal_im), task * WIDE * WIDE, WIDE, 1);
+                 kept = matrix_at(PARTS(diagonal, diagonal_im), task * BAND * BAND, BAND, 1);
     if (round == 0)
         for (long long e = (long long)tile * THREADS + threadIdx.x; e < size; e += (long long)tiles * THREADS) {
             const int i = (int)(e / n), j = (int)(e % n);
@@ -275,9 +291,9 @@ extern "C" __global__ void cholesky_blocks(int round, int tasks, int n, PARTS(co
                 IM(l_im)[at + e] = j >= i ? 0 : IM(a_im)[at + e];
         }
     else if (round % 2 == 0)
-        cholesky_rest(n, round / 2 * WIDE, tile, to, kept, room, room + ROOM * Z);
-    else if (tile == 0 || round / 2 * WIDE + WIDE + tile * SIDE < n)
-        cholesky_panel(n, round / 2 * WIDE, tile, to, kept, room, room + ROOM * Z);
+        cholesky_rest(n, round / 2 * BAND, tile, to, kept, room, room + ROOM * Z);
+    else if (tile == 0 || round / 2 * BAND + BAND + tile * SIDE < n)
+        cholesky_panel(n, round / 2 * BAND, tile, to, kept, room, room + ROOM * Z);
 }
 
 /* ---- triangular systems ---- */
@@ -286,33 +302,40 @@ extern "C" __global__ void cholesky_blocks(int round, int tasks, int n, PARTS(co
  * shared memory. */
 static __device__ void block_solve(bool unit, const T *d, const T *d_im, T *x, T *x_im, T *line, T *line_im)
 {
-    const int ty = (int)threadIdx.x / LINE, tx = (int)threadIdx.x % LINE;
+    const int id = (int)threadIdx.x, ty = id / LINE, tx = id % LINE;
 #pragma unroll
     for (int t = 0; t < OWN; t++)
         for (int q = 0; q < LINE; q++) {
             const int k = t * LINE + q, here = q % 2 * SIDE;
-            if (ty == q) {
-                const T dr = unit ? 1 : d[k * WIDE + k], di = !unit && Z ? d_im[k * WIDE + k] : 0;
-                DIVISOR(dr, di);
+            if (ty == q)
 #pragma unroll
                 for (int s = 0; s < EACH; s++) {
-                    if (!unit)
-                        QUOTIENT(x[t * EACH + s], x_im[t * EACH + s], x[t * EACH + s], x_im[t * EACH + s]);
                     line[here + tx + s * LINE] = x[t * EACH + s];
                     if (Z)
                         line_im[here + tx + s * LINE] = x_im[t * EACH + s];
                 }
+            if (!unit) { /* one division for each thread */
+                const T dr = d[k * WIDE + k], di = Z ? d_im[k * WIDE + k] : 0;
+                DIVISOR(dr, di);
+                __syncthreads();
+                if (id < SIDE)
+                    QUOTIENT(line[here + id], Z ? line_im[here + id] : 0, line[here + id], line_im[here + id]);
             }
             __syncthreads();
 #pragma unroll
             for (int r = t; r < OWN; r++) {
                 const int i = ty + r * LINE;
                 const T ar = d[i * WIDE + k], ai = Z ? d_im[i * WIDE + k] : 0;
-                if (i > k)
 #pragma unroll
-                    for (int s = 0; s < EACH; s++)
-                        LESS(x[r * EACH + s], x_im[r * EACH + s], ar, ai, line[here + tx + s * LINE],
-                             Z ? line_im[here + tx + s * LINE] : 0);
+                for (int s = 0; s < EACH; s++) {
+                    const T br = line[here + tx + s * LINE], bi = Z ? line_im[here + tx + s * LINE] : 0;
+                    if (i > k)
+                        LESS(x[r * EACH + s], x_im[r * EACH + s], ar, ai, br, bi);
+                    else if (i == k) {
+                        x[r * EACH + s] = br;
+                        x_im[r * EACH + s] = bi;
+                    }
+                }
             }
         }
 }
@@ -372,10 +395,11 @@ extern "C" __global__ void substitute_blocks(int round, int tasks, int n, int co
     const int tiles = (int)gridDim.x / tasks, tile = (int)(blockIdx.x % tiles), chunks = (columns + SIDE - 1) / SIDE;
     const int k0 = round / 2 * WIDE, j0 = tile % chunks * SIDE, wide = least_of(columns - j0, SIDE);
     const int i0 = round % 2 == 0 ? k0 : k0 + WIDE + tile / chunks * SIDE;
-    const long long task = blockIdx.x / tiles, last = upper ? n - 1 : 0, row = upper ? -n : n;
+    const long long task = blockIdx.x / tiles, last = upper ? n - 1 : 0;
     if (i0 >= n || (round % 2 == 0 && tile >= chunks))
         return;
-    const matrix factors = matrix_at(PARTS((T *)a, (T *)a_im), (task * n + last) * n + last, row, upper ? -1 : 1);
+    const matrix factors = matrix_at(PARTS((T *)a, (T *)a_im), (task * n + last) * n + last, upper ? -n : n,
+                                     upper ? -1 : 1);
     const long long at = (task * n + last) * columns + j0;
     const matrix to = matrix_at(PARTS(x, x_im), at, upper ? -columns : columns, 1);
     const matrix from = k0 == 0 ? matrix_at(PARTS((T *)b, (T *)b_im), at, to.row, 1) : to;
@@ -388,7 +412,7 @@ extern "C" __global__ void substitute_blocks(int round, int tasks, int n, int co
         block_solve(unit, room, room_im, own, own_im, room + WIDE * WIDE, room_im + WIDE * WIDE);
         block_store(rows, wide, own, own_im, matrix_part(to, k0, 0));
     } else {
-        tile_less(least_of(n - i0, SIDE), wide, false, false, matrix_part(from, i0, 0), matrix_part(factors, i0, k0),
+        tile_less(least_of(n - i0, SIDE), wide, WIDE, false, false, matrix_part(from, i0, 0), matrix_part(factors, i0, k0),
                   matrix_part(to, k0, 0), matrix_part(to, i0, 0), room, room_im);
     }
 }
@@ -446,12 +470,15 @@ static __device__ int panel_pivot(int rows, int c0, int k, matrix panel, const T
             x[r] = i < rows ? AT(panel, i, k) : 0;
             x_im[r] = Z && i < rows ? AT_IM(panel, i, k) : 0;
         }
-        for (int p = c0; p < k; p++)
+#pragma unroll
+        for (int s = 0; s < NARROW - 1; s++)
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
-                const int i = i0 + r * THREADS;
-                const T ar = i < rows ? AT(panel, i, p) : 0, ai = Z && i < rows ? AT_IM(panel, i, p) : 0;
-                LESS(x[r], x_im[r], ar, ai, upper[p * WIDE + k], Z ? upper_im[p * WIDE + k] : 0);
+                const int i = i0 + r * THREADS, p = c0 + s;
+                const bool in = p < k && i < rows;
+                const T ar = in ? AT(panel, i, p) : 0, ai = Z && in ? AT_IM(panel, i, p) : 0;
+                if (p < k)
+                    LESS(x[r], x_im[r], ar, ai, upper[p * WIDE + k], Z ? upper_im[p * WIDE + k] : 0);
             }
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
@@ -541,10 +568,11 @@ static __device__ void copy_part(int tile, int tiles, int rows, int columns, mat
 {
     for (long long e = (long long)tile * THREADS + threadIdx.x; e < (long long)rows * columns;
          e += (long long)tiles * THREADS) {
-        const int i = (int)(e / columns), j = (int)(e % columns);
-        AT(to, i, j) = AT(from, i, j);
+        const matrix x = matrix_part(from, e / columns, (int)(e % columns));
+        const matrix y = matrix_part(to, e / columns, (int)(e % columns));
+        AT(y, 0, 0) = AT(x, 0, 0);
         if (Z)
-            AT_IM(to, i, j) = AT_IM(from, i, j);
+            AT_IM(y, 0, 0) = AT_IM(x, 0, 0);
     }
 }
 
@@ -563,10 +591,11 @@ static __device__ void lu_rows(int columns, int k0, int wide, bool solves, matri
         for (int s = 0; s < EACH; s++) {
             const int t = ty + r * LINE, j = tx + s * LINE, e = r * EACH + s;
             const bool in = t < wide && j < columns;
-            own[e] = in ? AT(f, before[t], j) : 0;
-            other[e] = in ? AT(f, before[wide + t], j) : 0;
-            own_im[e] = Z && in ? AT_IM(f, before[t], j) : 0;
-            other_im[e] = Z && in ? AT_IM(f, before[wide + t], j) : 0;
+            const matrix x = matrix_part(f, in ? before[t] : 0, 0), y = matrix_part(f, in ? before[wide + t] : 0, 0);
+            own[e] = in ? AT(x, 0, j) : 0;
+            other[e] = in ? AT(y, 0, j) : 0;
+            own_im[e] = Z && in ? AT_IM(x, 0, j) : 0;
+            other_im[e] = Z && in ? AT_IM(y, 0, j) : 0;
         }
     __syncthreads();
 #pragma unroll
@@ -575,9 +604,10 @@ static __device__ void lu_rows(int columns, int k0, int wide, bool solves, matri
         for (int s = 0; s < EACH; s++) {
             const int t = ty + r * LINE, j = tx + s * LINE, e = r * EACH + s;
             if (t < wide && j < columns && pivot[t] >= k0 + wide) {
-                AT(f, pivot[t], j) = other[e];
+                const matrix x = matrix_part(f, pivot[t], 0);
+                AT(x, 0, j) = other[e];
                 if (Z)
-                    AT_IM(f, pivot[t], j) = other_im[e];
+                    AT_IM(x, 0, j) = other_im[e];
             }
         }
     if (solves) {
@@ -587,57 +617,59 @@ static __device__ void lu_rows(int columns, int k0, int wide, bool solves, matri
     block_store(wide, columns, own, own_im, matrix_part(f, k0, 0));
 }
 
-/* See lu of factor_steps.cuh. Rounds: a copy, then for each panel of columns four: it is copied into `panel`, by columns;
- * factored; the other columns get its exchanges, and its rows of U; the rest gets its products. */
+/* See lu of factor_steps.cuh. Rounds: a copy, then for each panel of columns three: it is factored; the other columns get its
+ * exchanges, and its rows of U; the rest gets its products. Panels are factored in `panel`, by columns, where the round
+ * before puts them: the places of two panels are used in turn. */
 extern "C" __global__ void lu_blocks(int round, int tasks, int m, int n, PARTS(const T *a, const T *a_im),
                                      PARTS(T *f, T *f_im), int *pivot, int *order, PARTS(T *panel, T *panel_im))
 {
-    enum { COPY, PANEL, FACTOR, ROWS, REST };
     __shared__ T room[ROOM * (1 + Z)];
     __shared__ int numbers[THREADS];
     const int tiles = (int)gridDim.x / tasks, tile = (int)(blockIdx.x % tiles), least = least_of(m, n);
-    const int step = round == 0 ? COPY : (round - 1) % 4 + 1, k0 = round == 0 ? 0 : (round - 1) / 4 * WIDE;
-    const int wide = least_of(WIDE, least - k0), rows = m - k0, after = k0 + wide;
+    const int step = (round - 1) / 3, k0 = step * WIDE, wide = least_of(WIDE, least - k0), after = k0 + wide;
     const long long task = blockIdx.x / tiles;
     const matrix to = matrix_at(PARTS(f, f_im), task * m * n, n, 1),
-                 kept = matrix_at(PARTS(panel, panel_im), task * m * WIDE, 1, m);
+                 panels = matrix_at(PARTS(panel, panel_im), task * 2 * m * WIDE, 1, m),
+                 kept = matrix_part(panels, 0, step % 2 == 0 ? 0 : WIDE), next = matrix_part(panels, 0, step % 2 == 0 ? WIDE : 0);
     T *const room_im = room + ROOM * Z;
     int *const own_pivot = pivot + task * least + k0, *own_order = order + task * m;
-    if (step == COPY) {
-        copy_part(tile, tiles, m, n, matrix_at(PARTS((T *)a, (T *)a_im), task * m * n, n, 1), to);
+    if (round == 0) {
+        const matrix from = matrix_at(PARTS((T *)a, (T *)a_im), task * m * n, n, 1);
+        copy_part(tile, tiles, m, n, from, to);
+        copy_part(tile, tiles, m, least_of(WIDE, least), from, panels);
         for (int i = tile * THREADS + (int)threadIdx.x; i < m; i += tiles * THREADS)
-            own_order[i] = i;
-    } else if (step == PANEL) {
-        copy_part(tile, tiles, rows, wide, matrix_part(to, k0, k0), kept);
-    } else if (step == FACTOR) {
-        if (tile > 0)
-            return;
-        lu_panel(rows, wide, kept, own_pivot, room, room_im, numbers);
-        if (threadIdx.x == 0)
+            order[task * m + i] = i;
+    } else if (round % 3 == 1) {
+        if (tile == 0)
+            lu_panel(m - k0, wide, kept, own_pivot, room, room_im, numbers);
+        if (tile == 0 && threadIdx.x == 0)
             for (int t = 0; t < wide; t++) {
                 const int p = own_pivot[t] += k0, was = own_order[k0 + t];
                 own_order[k0 + t] = own_order[p];
                 own_order[p] = was;
             }
-    } else if (step == ROWS) {
+    } else if (round % 3 == 2) {
         const int left = (k0 + SIDE - 1) / SIDE, right = (n - after + SIDE - 1) / SIDE;
-        if (tile >= left + right) {
-            copy_part(tile - left - right, tiles - left - right, rows, wide, kept, matrix_part(to, k0, k0));
-            return;
-        }
         const int j0 = tile < left ? tile * SIDE : after + (tile - left) * SIDE, end = tile < left ? k0 : n;
-        if ((int)threadIdx.x < wide)
-            numbers[2 * WIDE + threadIdx.x] = own_pivot[threadIdx.x];
-        __syncthreads();
-        lu_rows(least_of(end - j0, SIDE), k0, wide, tile >= left, matrix_part(to, 0, j0), kept, numbers + 2 * WIDE, room,
-                room_im, numbers);
-    } else {
-        const int across = (n - after + SIDE - 1) / SIDE;
-        if (across <= 0 || tile / across * SIDE >= m - after)
-            return;
-        const int i0 = after + tile / across * SIDE, j0 = after + tile % across * SIDE;
+        if (tile >= left + right) {
+            copy_part(tile - left - right, tiles - left - right, m - k0, wide, kept, matrix_part(to, k0, k0));
+        } else {
+            int *const pivots = numbers + 2 * WIDE;
+            if ((int)threadIdx.x < wide)
+                pivots[threadIdx.x] = own_pivot[threadIdx.x];
+            __syncthreads();
+            lu_rows(least_of(end - j0, SIDE), k0, wide, tile >= left, matrix_part(to, 0, j0), kept, pivots, room, room_im,
+                    numbers);
+        }
+    } else if (n > after) {
+        const int across = (n - after + SIDE - 1) / SIDE, i0 = after + tile / across * SIDE, j0 = after + tile % across * SIDE;
+        const int rows = least_of(m - i0, SIDE);
         const matrix x = matrix_part(to, i0, j0);
-        tile_less(least_of(m - i0, SIDE), least_of(n - j0, SIDE), false, false, x, matrix_part(kept, i0 - k0, 0),
-                  matrix_part(to, k0, j0), x, room, room_im);
+        if (rows > 0)
+            tile_less(rows, least_of(n - j0, SIDE), WIDE, false, false, x, matrix_part(kept, i0 - k0, 0),
+                      matrix_part(to, k0, j0), x, room, room_im);
+        __syncthreads();
+        if (rows > 0 && j0 == after)
+            copy_part(0, 1, rows, least_of(WIDE, least - after), x, matrix_part(next, i0 - after, 0));
     }
 }

@@ -10,7 +10,7 @@
 enum { PARTS_MOST = 2, ARGS = 16, COLUMNS = 64 }; /* COLUMNS: of a task of substitute */
 
 /* Of factor_blocks.cu. */
-enum { THREADS = 256, SIDE = 64, WIDE = 32 };
+enum { THREADS = 256, SIDE = 64, WIDE = 32, BAND = 64 };
 
 /* A number of a call: the matrix is computed by factor_blocks.cu. */
 enum { BY_BLOCKS = LIBRARY_COMPLEX - 1 };
@@ -123,17 +123,18 @@ static int build_cholesky(const int64_t *number, ig_array *const *in, ig_array *
 {
     const int parts = number[LIBRARY_COMPLEX] ? 2 : 1, lead = in[0]->view.ndim - 2;
     const int64_t n = in[0]->view.shape[lead], count = stack_size(in[0], lead);
-    const int64_t side = pieces(n - WIDE, SIDE), tiles = side > 0 ? side * (side + 1) / 2 : 1;
+    const int64_t band = parts == 1 && in[0]->dtype == IG_F32 ? BAND : WIDE;
+    const int64_t side = pieces(n - band, SIDE), tiles = side > 0 ? side * (side + 1) / 2 : 1;
     call c = {0};
     if (number[BY_BLOCKS])
-        add_number(&c, 2 * pieces(n, WIDE));
+        add_number(&c, 2 * pieces(n, band));
     add_number(&c, count);
     add_number(&c, n);
     add_arrays(&c, in, parts);
     add_results(&c, in[0], lead, n, n, parts);
     if (!number[BY_BLOCKS])
         return launch(CHOLESKY, in[0], parts == 2, &c, count, threads_for(n), number, out);
-    add_results(&c, in[0], lead, WIDE, WIDE, parts);
+    add_results(&c, in[0], lead, band, band, parts);
     return launch(CHOLESKY_BLOCKS, in[0], parts == 2, &c, count * tiles, THREADS, number, out);
 }
 
@@ -146,7 +147,7 @@ static int build_lu(const int64_t *number, ig_array *const *in, ig_array **out)
     const int64_t rest = pieces(m, SIDE) * pieces(n, SIDE), across = pieces(n, SIDE) + 2;
     call c = {0};
     if (number[BY_BLOCKS])
-        add_number(&c, 1 + 4 * pieces(k, WIDE));
+        add_number(&c, 1 + 3 * pieces(k, WIDE));
     add_number(&c, count);
     add_number(&c, m);
     add_number(&c, n);
@@ -156,7 +157,7 @@ static int build_lu(const int64_t *number, ig_array *const *in, ig_array **out)
     add_results(&c, in[0], lead, m, 0, 1);
     if (!number[BY_BLOCKS])
         return launch(LU, in[0], parts == 2, &c, count, threads_for(k), number, out);
-    add_results(&c, in[0], lead, m, WIDE, parts);
+    add_results(&c, in[0], lead, m, 2 * WIDE, parts);
     return launch(LU_BLOCKS, in[0], parts == 2, &c, count * (rest > across ? rest : across),
                   THREADS, number, out);
 }
