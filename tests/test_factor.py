@@ -192,7 +192,8 @@ def check_same():
             for device in ("cpu", "gang"):
                 lines = [f'a = load("{path("same")}"); s = a @ conj(matrix_transpose(a)) + eye({n}); b = a[:, :{n}]',
                          "f = lu(a); g = lu(matrix_transpose(a)); q = qr(b)"]
-                results = ("cholesky(s)", "solve(b, a)", "solve(b, a[:, 0])", "inv(b)", "f[1]", "f[2]", "g[1]", "g[2]", "q[0]", "q[1]")
+                results = ("cholesky(s)", "solve(b, a)", "solve(b, a[:, 0])", "inv(b)", "f[1]", "f[2]", "g[1]", "g[2]", "q[0]", "q[1]",
+                           "cholesky(stack([s, 2*s]))", "solve(stack([b, s]), stack([a, a]))")
                 lines += [f'save("{path(f"same_{i}")}", {result})' for i, result in enumerate(results)]
                 subprocess.run([INGOT, "eval", "--device", device, "\n".join(lines)], check=True,
                                env={**os.environ, "IG_MATH": "same"})

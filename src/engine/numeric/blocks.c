@@ -14,8 +14,7 @@ ig_array *cholesky_lower(ig_array *a)
     if (!a || matrix_is_empty(a))
         return a;
     ig_array *l = factor_cholesky(a);
-    return l ? linalg_check(l, diagonal_zeros(array_is_complex(l) ? ig_real(l) : l), CHECK_cholesky,
-                            0)
+    return l ? linalg_check(l, diagonal_zeros(array_is_complex(l) ? ig_real(l) : l), CHECK_cholesky)
              : NULL;
 }
 
@@ -43,7 +42,7 @@ ig_array *lu_blocks_solve(ig_array *factors, ig_array *order, ig_array *b, check
     ig_array *x = matrix_reorder(b, order);
     if (!x || matrix_is_empty(x))
         return x;
-    ig_array *both[] = {factors, linalg_check(x, diagonal_zeros(factors), row, 0)};
+    ig_array *both[] = {factors, linalg_check(x, diagonal_zeros(factors), row)};
     if (!both[1] || matrix_broadcast(OP_solve, both, 2) != IG_OK)
         return NULL;
     return triangular_fastest(both[0], triangular_fastest(both[0], both[1], false, true), true,

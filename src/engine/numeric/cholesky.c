@@ -63,7 +63,7 @@ ig_array *triangular_checked(ig_array *a, ig_array *b, bool upper, bool unit, ch
 {
     if (!a || !b || matrix_is_empty(b))
         return b;
-    ig_array *both[] = {a, unit ? b : linalg_check(b, diagonal_zeros(a), row, 0)};
+    ig_array *both[] = {a, unit ? b : linalg_check(b, diagonal_zeros(a), row)};
     if (!both[1] || matrix_broadcast(OP_solve_triangular, both, 2) != IG_OK)
         return NULL;
     ig_array *x = triangular_fastest(both[0], both[1], upper, unit);

@@ -125,6 +125,6 @@ BUILDER(roots)
     ig_array *row = ig_expand_dims(ig_divide(ig_negative(rest), first), AXIS(0));
     ig_array *below = ig_eye(n - 1, n, 0, real), *rows[2] = {row, below};
     ig_array *companion = n > 1 ? ig_concat(rows, 2, AXIS(0)) : row;
-    companion = linalg_check(companion, ig_equal(first, ig_float(0)), CHECK_roots, 0);
+    companion = linalg_check(companion, ig_equal(first, ig_float(0)), CHECK_roots);
     return op_one(out, ig_eigvals(companion));
 }

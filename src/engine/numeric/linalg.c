@@ -171,7 +171,7 @@ ig_array *matrix_sum_to(ig_array *x, const ig_array *like)
 
 /* ---- checks ---- */
 
-ig_array *linalg_zero(ig_array *bad, check_row row, int64_t first, ig_dtype dtype)
+ig_array *linalg_zero(ig_array *bad, check_row row, ig_dtype dtype)
 {
     if (!bad)
         return NULL;
@@ -180,18 +180,18 @@ ig_array *linalg_zero(ig_array *bad, check_row row, int64_t first, ig_dtype dtyp
     ig_array *matrix = ig_multiply(build_iota(lead, bad->view.shape),
                                    build_scalar_int((int64_t)1 << CHECK_PLACE_BITS, IG_I64));
     ig_array *place = ig_astype(ig_argmax(bad, IG_AXES(-1), false), IG_I64);
-    place = ig_add(ig_add(place, matrix), build_scalar_int(length + first, IG_I64));
+    place = ig_add(ig_add(place, matrix), build_scalar_int(length, IG_I64));
     ig_array *index = ig_where(ig_any(bad, IG_AXES(-1), false), place, build_scalar_int(0, IG_I64));
     return ig_take(build_fill(0, dtype, 1, &length), index, IG_AXES(0));
 }
 
-ig_array *linalg_check(ig_array *x, ig_array *bad, check_row row, int64_t first)
+ig_array *linalg_check(ig_array *x, ig_array *bad, check_row row)
 {
     if (!x)
         return NULL;
     const ig_dtype dtype =
         dtype_is_complex((ig_dtype)x->dtype) ? dtype_part((ig_dtype)x->dtype) : (ig_dtype)x->dtype;
-    ig_array *zero = linalg_zero(bad, row, first, dtype);
+    ig_array *zero = linalg_zero(bad, row, dtype);
     zero = ig_expand_dims(ig_expand_dims(zero, IG_AXES(-1)), IG_AXES(-1));
     return ig_subtract(x, zero);
 }

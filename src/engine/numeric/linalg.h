@@ -45,10 +45,10 @@ ig_array *matrix_sum_to(ig_array *x, const ig_array *like);
 ig_status matrix_broadcast(op_id op, ig_array **x, int n);
 
 /* x, which fails when it is evaluated if an element of bad, a row of bool for each matrix, is true. The message names the
- * matrix, and the first such element, counted from `first`. */
-ig_array *linalg_check(ig_array *x, ig_array *bad, check_row row, int64_t first);
+ * matrix, and the first such element. */
+ig_array *linalg_check(ig_array *x, ig_array *bad, check_row row);
 /* The same as an array of dtype with a 0 for each matrix. */
-ig_array *linalg_zero(ig_array *bad, check_row row, int64_t first, ig_dtype dtype);
+ig_array *linalg_zero(ig_array *bad, check_row row, ig_dtype dtype);
 
 /* ---- gradients ---- */
 

@@ -178,7 +178,7 @@ bool override_cholesky(ig_array *a, ig_array **l)
     ig_array *wrong = ig_logical_not(ig_greater(d, build_scalar(0, IG_F32)));
     ig_array *place = ig_add(build_cast(build_iota(1, &rows), IG_I32), build_scalar_int(1, IG_I32));
     ig_array *first = ig_equal(place, ig_expand_dims(out[1], IG_AXES(-1)));
-    *l = linalg_check(ig_tril(whole, 0), ig_logical_or(wrong, first), CHECK_cholesky, 0);
+    *l = linalg_check(ig_tril(whole, 0), ig_logical_or(wrong, first), CHECK_cholesky);
     return true;
 }
 

@@ -221,7 +221,7 @@ BUILDER(expm)
     ig_array *times = ig_ceil(ig_log2(ig_maximum(ig_divide(norm, least), build_scalar(1, real))));
     ig_array *bad = ig_logical_not(ig_less_equal(times, build_scalar(SQUARINGS, real)));
     times = ig_expand_dims(times, IG_AXES(-1));
-    ig_array *x = linalg_check(a, bad, CHECK_expm, 0);
+    ig_array *x = linalg_check(a, bad, CHECK_expm);
     x = pade(ig_multiply(x, ig_exp2(ig_negative(times))));
     for (int i = 0; i < SQUARINGS && x; i++)
         x = ig_where(ig_greater(times, build_scalar(i, real)), ig_matmul(x, x), x);

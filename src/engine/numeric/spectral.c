@@ -176,7 +176,7 @@ static ig_array *finite_planes(ig_array *planes, check_row row)
 {
     const ig_ints matrix = {(int64_t[]){-3, -2, -1}, 3};
     ig_array *bad = planes ? ig_any(ig_logical_not(ig_isfinite(planes)), matrix, false) : NULL;
-    ig_array *zero = linalg_zero(ig_expand_dims(bad, IG_AXES(-1)), row, 0,
+    ig_array *zero = linalg_zero(ig_expand_dims(bad, IG_AXES(-1)), row,
                                  planes ? (ig_dtype)planes->dtype : IG_F32);
     return zero ? minus_zero(planes, zero) : NULL;
 }
@@ -184,7 +184,7 @@ static ig_array *finite_planes(ig_array *planes, check_row row)
 /* The results x, which fail if values, a row for each matrix, are NaN: kernels write that if steps do not converge. */
 static bool converged(ig_array *values, check_row row, ig_array **x, int n)
 {
-    ig_array *zero = linalg_zero(ig_isnan(values), row, 0, (ig_dtype)values->dtype);
+    ig_array *zero = linalg_zero(ig_isnan(values), row, (ig_dtype)values->dtype);
     for (int i = 0; i < n; i++)
         if (!zero || !(x[i] = minus_zero(x[i], zero)))
             return false;
