@@ -528,10 +528,12 @@ static void update(printer *p, const kernel_expr *e, int level)
 /* A value of the type for a parameter of a call by inactive threads. */
 static void print_any(printer *p, const kernel_type *t)
 {
-    if (t->kind != TYPE_STRUCT || print_native(p, t))
+    if (t->kind != TYPE_STRUCT || print_native(p, t)) {
         print_out(p, "0");
-    else
-        print_out(p, is_opencl(p) ? "(%s){0}" : "%s{}", print_type(p, t, SPACE_UNSET, true));
+        return;
+    }
+    print_use(p, PRELUDE_EMPTY);
+    print_out(p, is_opencl(p) ? "(%s){0}" : "ig_empty<%s>()", print_type(p, t, SPACE_UNSET, true));
 }
 
 static void call(printer *p, const kernel_expr *e)
