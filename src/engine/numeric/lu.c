@@ -39,8 +39,7 @@ static ig_array *solve_lu(ig_array *a, ig_array *b, bool transposed, check_row r
     if (!lu_fastest(a, f, true))
         return NULL;
     if (transposed) {
-        ig_array *both[] = {ig_matrix_transpose(f[0]),
-                            linalg_check(b, diagonal_zeros(f[0]), row)};
+        ig_array *both[] = {ig_matrix_transpose(f[0]), linalg_check(b, diagonal_zeros(f[0]), row)};
         if (!both[0] || !both[1] || matrix_broadcast(OP_solve, both, 2) != IG_OK)
             return NULL;
         x = triangular_fastest(both[0], triangular_fastest(both[0], both[1], false, false), true,
