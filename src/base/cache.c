@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -196,28 +197,6 @@ static void *get_quietly(size_t bytes)
     return block;
 }
 
-static bool read_all(int fd, uint8_t *to, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t n = read(fd, to + done, bytes - done);
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const uint8_t *from, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t n = write(fd, from + done, bytes - done);
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
 /* Reads the file into new memory; NULL if that fails. *found: the file exists, even if it could not be read. */
 static uint8_t *file_read(const cache *c, int folder, const char *name, size_t *bytes, bool *found)
 {
@@ -231,7 +210,7 @@ static uint8_t *file_read(const cache *c, int folder, const char *name, size_t *
         (uint64_t)st.st_size <= c->max_bytes) {
         *bytes = (size_t)st.st_size;
         file = get_quietly(*bytes);
-        if (file && !read_all(fd, file, *bytes)) {
+        if (file && !whole_read(fd, file, *bytes)) {
             memory_free(file);
             file = NULL;
         }
@@ -410,7 +389,7 @@ static void file_write(int folder, const char *name, const uint8_t *file, size_t
         openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return;
-    const bool written = write_all(fd, file, bytes);
+    const bool written = whole_write(fd, file, bytes);
     if (close(fd) != 0 || !written || renameat(folder, temporary, folder, name) != 0)
         unlinkat(folder, temporary, 0);
 }

@@ -46,36 +46,6 @@ bool child_start(child *c, child_work work, void *ctx, int seconds)
     return false;
 }
 
-bool child_send(int out, const void *data, size_t bytes)
-{
-    const char *at = data;
-    while (bytes) {
-        const ssize_t n = write(out, at, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
-bool child_receive(const child *c, void *data, size_t bytes)
-{
-    char *at = data;
-    while (bytes) {
-        const ssize_t n = read(c->in, at, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
 child_end child_wait(child *c, int *signal)
 {
     int status = 0;

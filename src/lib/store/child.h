@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Runs in the child, which has a copy of the memory and only this thread. It sends its results to `out`. */
+/* Runs in the child, which has a copy of the memory and only this thread. It writes its results to `out`. */
 typedef void (*child_work)(void *ctx, int out);
 
 typedef struct child {
@@ -19,11 +19,6 @@ typedef struct child {
 /* Starts a child that ends after `seconds` of processor time. False, with errno, if the system starts none. No lock that
  * the work takes may be held by another thread. */
 bool child_start(child *c, child_work work, void *ctx, int seconds);
-/* Sends from the child; false if the parent has closed its end. */
-bool child_send(int out, const void *data, size_t bytes);
-/* Receives in the parent; false if the child ended before. */
-bool child_receive(const child *c, void *data, size_t bytes);
-
 typedef enum child_end { CHILD_DONE, CHILD_CRASHED, CHILD_TOO_LONG } child_end;
 /* Waits for the end of the child. *signal: the signal that ended it. */
 child_end child_wait(child *c, int *signal);

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/library.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -270,7 +271,7 @@ static void report_send(hdf5_store *s, int out, ig_status status)
     report r = {.status = status, .found = *s};
     const char *text = ig_error(NULL);
     snprintf(r.text, sizeof r.text, "%s", text ? text : "");
-    child_send(out, &r, sizeof r);
+    whole_write(out, &r, sizeof r);
 }
 
 static ig_status start_child(hdf5_store *s, child *c, child_work work, void *ctx, int seconds)
@@ -304,7 +305,7 @@ static ig_status finish(hdf5_store *s, child *c, bool received)
 
 static ig_status report_receive(child *c, report *r, bool *received)
 {
-    *received = child_receive(c, r, sizeof *r);
+    *received = whole_read(c->in, r, sizeof *r);
     return *received && r->status != IG_OK ? ig_fail(r->status, "%s", r->text) : IG_OK;
 }
 
@@ -378,7 +379,7 @@ static void box_send(hdf5_store *s, const box *b, int out)
         size[0] = most - start[0] % chunk;
         if (size[0] > end - start[0])
             size[0] = end - start[0];
-        if (!piece_read(s, start, size, data) || !child_send(out, data, (size_t)(size[0] * row)))
+        if (!piece_read(s, start, size, data) || !whole_write(out, data, (size_t)(size[0] * row)))
             break;
     }
     memory_free(data);
@@ -414,7 +415,7 @@ static ig_status hdf5_read(ig_store *base, const int64_t *start, const int64_t *
     TRY(start_child(s, &c, read_and_send, &b, OPEN_SECONDS + (int)(b.bytes / PIECE_BYTES)));
     ig_status status = report_receive(&c, &r, &received);
     if (status == IG_OK && received)
-        received = child_receive(&c, data, b.bytes);
+        received = whole_read(c.in, data, b.bytes);
     const ig_status ended = finish(s, &c, received);
     TRY(status);
     TRY(ended);
