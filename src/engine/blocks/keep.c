@@ -11,18 +11,22 @@
 #include <string.h>
 
 enum {
-    SHARE = 8,   /* of the free memory that an array in memory may take */
+    SHARE =
+        16, /* of the limit that all arrays in memory may take; unique needs nine times its input */
+    SMALL = 128, /* of what is free; arrays up to that are in memory in any case */
     PIECE = 8192 /* elements of the mask whose number is known */
 };
 
-/* Bytes of the memory limit that are not in use; in a team, of the rank that has fewest. */
-static uint64_t free_bytes(void)
+/* The bytes that an array may take in memory; in a team, on the rank that has fewest. All kept arrays together take at most
+ * a part of the limit: if each took a part of what is free, later steps of the same builder would not fit. */
+static uint64_t room_bytes(void)
 {
     const uint64_t limit = ig_memory_limit(), used = ig_memory_used();
-    uint64_t left = limit > used ? limit - used : 0;
-    if (team_shares() && team_least(TEAM_MAIN, &left) != IG_OK)
+    const uint64_t small = (limit > used ? limit - used : 0) / SMALL, all = limit / SHARE;
+    uint64_t room = all > used + small ? all - used : small;
+    if (team_shares() && team_least(TEAM_MAIN, &room) != IG_OK)
         return 0;
-    return left;
+    return room;
 }
 
 bool keep_is_large(ig_array *x)
@@ -30,7 +34,7 @@ bool keep_is_large(ig_array *x)
     if (!x || array_is_complex(x) || !ig_reads_blocks(x))
         return false;
     const size_t each = ig_dtype_bytes((ig_dtype)x->dtype), place = sizeof(int64_t);
-    return (uint64_t)view_size(&x->view) * (each > place ? each : place) > free_bytes() / SHARE;
+    return (uint64_t)view_size(&x->view) * (each > place ? each : place) > room_bytes();
 }
 
 /* ---- files ---- */
@@ -228,6 +232,6 @@ ig_array *keep_selected(ig_array *values, ig_array *mask)
                              .context = s,
                              .scratch = PIECE * (bytes + 1)};
     ig_array *y = array_from(source, mask);
-    const bool small = y && (uint64_t)ig_size(y) * bytes <= free_bytes() / SHARE;
+    const bool small = y && (uint64_t)ig_size(y) * bytes <= room_bytes();
     return small && evaluate_arrays(&y, 1) != IG_OK ? NULL : y;
 }

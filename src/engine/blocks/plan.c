@@ -207,6 +207,8 @@ static ig_status cut_and_add(block_plan *p, stage *s, uint64_t *most, bool apart
     return IG_OK;
 }
 
+enum { LIMIT_LEAST = 4096 }; /* of limits that are tried, in bytes */
+
 #define SHARE_LEAST \
     0.02 /* of the limit, for the blocks in flight; below it they are cut as for one worker */
 
@@ -485,6 +487,18 @@ static ig_status plan_all(block_plan *p, uint64_t limit)
     return status;
 }
 
+/* Plans for smaller limits, after the limit was refused: a larger limit leads to other ways to cut, none of which may fit,
+ * but a plan for a smaller limit does. */
+static ig_status plan_smaller(block_plan *p, uint64_t limit)
+{
+    enum { ROUNDS = 5 };
+    ig_status status = IG_ERR_MEMORY;
+    uint64_t less = limit / 4 * 3;
+    for (int i = 0; i < ROUNDS && p->refused && less >= LIMIT_LEAST; i++, less = less / 4 * 3)
+        status = plan_all(p, less);
+    return status;
+}
+
 /* True if the roots read what builders have selected, which with a larger limit they keep in memory. */
 static bool reads_selections(const block_plan *p)
 {
@@ -502,7 +516,7 @@ static bool reads_selections(const block_plan *p)
 static ig_status refuse(block_plan *p, uint64_t limit, uint64_t used)
 {
     enum { STEPS = 10, MOST = 40 };
-    uint64_t low = limit, high = limit < 4096 ? 4096 : limit;
+    uint64_t low = limit, high = limit < LIMIT_LEAST ? LIMIT_LEAST : limit;
     char now[SIZE_ROOM], least[SIZE_ROOM];
     for (int i = 0; i < MOST && plan_all(p, high) != IG_OK; i++) {
         if (!p->refused)
@@ -599,6 +613,8 @@ ig_status block_plan_make(block_plan *p, ig_array *const *arrays, const ig_block
         TRY(free_of_ranks(p, &free, &used));
         status = plan_all(p, free);
     }
+    if (status != IG_OK && p->refused)
+        status = plan_smaller(p, free);
     return status != IG_OK && p->refused ? refuse(p, free, used) : status;
 }
 
