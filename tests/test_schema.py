@@ -39,7 +39,7 @@ EXAMPLES = {
         "info --json tests/onnx/layer/model.onnx", "info --json --device cpu tests/onnx/layer/model.onnx",
         "run --json --input x=2x2 tests/onnx/layer/model.onnx", "test --json --quiet tests/onnx",
         "bench --json --quiet --runs 3 tests/onnx/layer/model.onnx", "verify --json --quiet --device cpu tests/onnx/layer/model.onnx"]],
-    "ops": ["ops --json", "ops --json softmax"],
+    "ops": ["ops --json --device cpu", "ops --json softmax"],
     "report": [f"report --json {SAVED}/server -o {{}}/page.html"],
     "run": ["run --json examples/cuda/01_vector_add.cu -g 4 -b 32 -a n=100 -a a=arange:[n] -a b=ones:[n] -a c=zeros:[n]",
             "run --json --check --profile examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=ones:[8] -a c=zeros:[8]",

@@ -424,8 +424,6 @@ check 'ingot ops' says 'softmax(x, axis=-1)' ops
 check 'ingot ops softmax' says 'class: composite' ops softmax
 check 'ingot ops grad' says 'derivative of loss' ops grad
 check 'ingot ops sofmax' says "did you mean 'softmax'?" ops sofmax
-ops_json() { "$ingot" ops --json | python3 -m json.tool >/dev/null; }
-check 'ingot ops --json' ops_json
 check 'ingot --version' says 'ingot 0.' --version
 check 'ingot --help' says 'ingot VERB' --help
 check 'ingot eval --help' says '--memory-limit SIZE' eval --help

@@ -155,7 +155,7 @@ check 'eval --verify without a device that computes' ends 4 'computes nothing' \
     eval --verify --device null 'exp(arange(9.0))'
 
 # ---- the support table
-check 'ops --support' ends 0 'not bool: abs takes numbers' ops --support
+check 'ops --support' ends 0 'not bool: abs takes numbers' ops --support --device cpu
 check 'ops NAME tells dtypes and error' ends 0 $'error: at most 4 ulp in f32 and f64\n  dtypes: all' ops exp
 check 'ops NAME tells a refusal' ends 0 'else: bitwise_and takes integers or bool' ops bitwise_and
 check 'ops --json has the table' json \
