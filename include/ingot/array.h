@@ -62,6 +62,12 @@ IG_API ig_array *ig_scalar(double value, ig_dtype dtype);
 /* The 0-d float array x as a weak scalar. It is not copied where it is used, so gradients reach x. */
 IG_API ig_array *ig_weak(ig_array *x);
 
+/* A 0-d constant with the value at `element`, in storage format; not weak, on any device. Arithmetic of two constants, or of one
+ * and a weak number, is computed at once, with the bits of an evaluation, and gives a constant: + - * / of floats, + - * of
+ * integers, comparisons, negative, abs, minimum and maximum. So loops over elements record no graph. Gradients do not
+ * reach a constant. Not for complex dtypes. */
+IG_API ig_array *ig_constant(const void *element, ig_dtype dtype);
+
 /* Properties of an array. For NULL they are 0, an empty list, IG_DTYPE_NONE and false. */
 IG_API int ig_ndim(const ig_array *x);              /* number of axes */
 IG_API int64_t ig_dim(const ig_array *x, int axis); /* length of an axis; -1 if there is none */
@@ -133,6 +139,14 @@ IG_API void ig_compiled_free(ig_compiled *c);
 /* Evaluates x and returns its elements in row-major order, valid as long as x; NULL on failure. A strided
  * view is copied into that order first. */
 IG_API const void *ig_data(ig_array *x);
+
+/* The elements of x in row-major order if they can be read without any work: x is a constant, which is neither a view nor has a
+ * history, and its elements are in host memory. Otherwise NULL, without an error. Never evaluates. Not for complex
+ * dtypes. */
+IG_API const void *ig_peek(const ig_array *x);
+/* The same, to write to the elements: NULL unless the caller has the only reference to x and nothing else uses its memory. Valid
+ * until x is used again. */
+IG_API void *ig_poke(ig_array *x);
 
 /* Evaluates x and copies its elements to dst in row-major order; bytes must be the exact size. */
 IG_API ig_status ig_read(ig_array *x, void *dst, size_t bytes);

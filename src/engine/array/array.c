@@ -379,7 +379,8 @@ static ig_array *array_new(int op, ig_dtype dtype)
     x->refs = 1;
     x->op = (uint16_t)op;
     x->dtype = (uint8_t)dtype;
-    x->weak = x->is_key = x->is_number = x->is_fixed = x->crosses = x->keeps_layout = false;
+    x->weak = x->is_key = x->is_number = x->is_fixed = x->is_constant = false;
+    x->crosses = x->keeps_layout = false;
     x->n_in = 0;
     x->root = x;
     x->in = x->in_few;

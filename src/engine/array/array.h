@@ -176,6 +176,7 @@ struct ig_array {
     bool is_key;       /* made by key, split_key or fold_in */
     bool is_number;    /* a root made by array_number */
     bool is_fixed;     /* a number that no caller can hold; it needs no gradient */
+    bool is_constant;  /* a number that ig_constant made: arithmetic of such is computed at once */
     bool crosses;      /* a to_device node, or computed from one */
     bool keeps_layout; /* of a root: see ops/layout.h */
     uint16_t op;       /* row of ops.def that made it, or ARRAY_DATA */

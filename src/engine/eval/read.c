@@ -88,6 +88,27 @@ const void *ig_data(ig_array *x)
     return engine_order(x) == IG_OK ? (x->data->device ? host_copy(x) : x->data->data) : NULL;
 }
 
+const void *ig_peek(const ig_array *x)
+{
+    const buffer *b = x ? x->data : NULL;
+    const bool plain = b && x->root == x && x->n_in == 0 && !b->device && !b->fetched &&
+                       !b->written && storage_is_plain(b->stored);
+    return plain ? b->data : NULL;
+}
+
+void *ig_poke(ig_array *x)
+{
+    if (!ig_peek(x) || x->is_number || x->host || x->scope || atomic_load(&x->refs) != 1 ||
+        atomic_load(&x->data->refs) != 1 || x->data->foreign || x->data->borrowed)
+        return NULL;
+    if (x->data->derived || x->data->serial || x->data->reads) {
+        engine_enter();
+        buffer_forget(x->data);
+        engine_leave();
+    }
+    return x->data->data;
+}
+
 ig_status ig_read(ig_array *x, void *dst, size_t size)
 {
     size_t offset;

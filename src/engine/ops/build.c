@@ -4,6 +4,7 @@
 #include "engine/ops/builders.h"
 #include "engine/ops/checks.h"
 #include "engine/ops/complex.h"
+#include "engine/ops/constant.h"
 #include "engine/ops/layout.h"
 #include <math.h>
 #include <string.h>
@@ -310,6 +311,9 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
                   ig_dtype_name((ig_dtype)x->dtype), ig_dtype_name(dtype));
     if (x->weak && array_number_of(x))
         return cast_weak(x, dtype);
+    ig_array *number;
+    if (x->dtype != dtype && constant_cast(x, dtype, &number))
+        return number;
     return x->dtype == dtype && !x->weak
                ? x
                : map_node(OP_astype, dtype, x->view.ndim, x->view.shape, &x, 1);
@@ -447,6 +451,8 @@ int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
         return complex_map(op, x, out);
     if (accept(op, &dtype) != IG_OK)
         return 0;
+    if ((x[0]->is_constant || last->is_constant) && constant_map(op, x, dtype, out))
+        return *out != NULL;
     if (row->accepts == ACCEPTS_ROUND && !dtype_is_float(dtype))
         return op_one(out, x[0]);
     if (op == OP_bitwise_invert && dtype == IG_BOOL)
