@@ -83,6 +83,7 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]: ...
 def custom_grad(function: Callable[..., Any], rule: Callable[..., Any]) -> Callable[..., Any]: ...
 def explain(function: Callable[..., Any]) -> Callable[..., str]: ...
 def kernel(source: str, name: Optional[str] = None, *, defines: Any = (), gradient: Any = (), file: str = "kernel.cu") -> Any: ...
+def ravel(x: Any, order: str = "C") -> Array: ...
 def __array_namespace_info__() -> Any: ...
 
 class finfo:
@@ -153,7 +154,7 @@ def array_class(rows, aliases):
     lines = ["class Array:"]
     attributes = {"shape": "Tuple[int, ...]", "ndim": "int", "size": "int", "dtype": "dtype", "itemsize": "int", "nbytes": "int",
                   "device": "str", "is_evaluated": "builtins.bool", "T": "Array", "mT": "Array", "real": "Array", "imag": "Array",
-                  "at": "Any"}
+                  "at": "Any", "base": "Optional[Array]", "strides": "Tuple[int, ...]", "flags": "Any", "flat": "Any"}
     lines += [f"    @property\n    def {name}(self) -> {hint}: ..." for name, hint in attributes.items()]
     for op in BINARY:
         lines += [f"    def __{p}{op}__(self, other: Any, /) -> Array: ..." for p in ("", "r", "i")]
@@ -170,8 +171,15 @@ def array_class(rows, aliases):
               "    def numpy(self) -> Any: ...", "    def eval(self) -> Array: ...",
               "    def to_device(self, device: str, /, *, stream: None = None) -> Array: ...",
               "    def reshape(self, *shape: Any, copy: Optional[builtins.bool] = None) -> Array: ...",
-              "    def transpose(self, *axes: Any) -> Array: ..."]
-    own = set(attributes) | {"item", "tolist", "copy", "numpy", "eval", "to_device", "reshape", "transpose"}
+              "    def transpose(self, *axes: Any) -> Array: ...",
+              "    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *, stable: Any = None, "
+              "descending: builtins.bool = False) -> None: ...",
+              "    def partition(self, kth: Any, axis: int = -1, kind: str = ..., order: None = None) -> None: ...",
+              "    def fill(self, value: Any) -> None: ...", "    def put(self, indices: Any, values: Any, mode: str = ...) -> None: ...",
+              "    def ravel(self, order: str = ...) -> Array: ...",
+              "    def tobytes(self, order: str = ...) -> bytes: ..."]
+    own = set(attributes) | {"item", "tolist", "copy", "numpy", "eval", "to_device", "reshape", "transpose", "sort", "partition", "fill",
+                             "put", "ravel", "tobytes"}
     by_name = {row[0]: row for row in rows}
     for name, row in [(row[0], row) for row in rows] + [(a, by_name[op]) for a, op in aliases]:
         takes = row[2].split(", ")[0]

@@ -12,11 +12,12 @@ del fft  # a module here, as the standard has it  # noqa: F821
 
 from math import e, inf, nan, pi  # noqa: E402
 
-from . import _array, _names, fft, linalg, random  # noqa: E402
+from . import _views, _array, _names, fft, linalg, random  # noqa: E402
 from ._info import __array_namespace_info__, finfo, iinfo  # noqa: E402
 from ._blocks import map_blocks, map_overlap  # noqa: E402
 from ._files import load, open, save  # noqa: E402
 from ._kernel import kernel  # noqa: E402
+from ._views import ravel  # noqa: E402
 from .transform import (  # noqa: E402
     checkpoint, custom_grad, explain, grad, hessian, jacobian, jit, jvp, value_and_grad, vjp, vmap)
 

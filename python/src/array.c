@@ -1,6 +1,5 @@
 /* The Array type: operators, attributes, conversion to Python's numbers, printing, pickling. Ops are attached as methods by
- * module.c. An Array refers to one array of the library. Assignment to items lets it refer to another one, so arrays
- * that were made from it before keep their values. */
+ * module.c. An Array refers to one array of the library, or is a view of another Array: see view.c. */
 #include "common.h"
 #include <stddef.h>
 #include <stdlib.h>
@@ -17,8 +16,8 @@ PyObject *array_wrap(ig_array *x)
         ig_release(x);
         return NULL;
     }
+    memset((char *)o + sizeof o->ob_base, 0, sizeof *o - sizeof o->ob_base);
     o->x = x;
-    o->weakrefs = NULL;
     return (PyObject *)o;
 }
 
@@ -28,7 +27,10 @@ static void array_dealloc(PyObject *self)
     array_object *o = (array_object *)self;
     if (o->weakrefs)
         PyObject_ClearWeakRefs(self);
-    ig_release(o->x);
+    if (o->view)
+        view_end(self);
+    else
+        ig_release(o->x);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -45,11 +47,23 @@ static PyObject *unary(PyObject *self, unary_function f)
     return leave_with(f(array_of(self)));
 }
 
+/* An operand; a sequence of numbers, too. Floats of a sequence are not rounded before they meet elements of 64 bits. NULL
+ * without an exception if o is of an unknown type. */
+static ig_array *operand(PyObject *o, PyObject *other)
+{
+    if (!PyList_Check(o) && !PyTuple_Check(o))
+        return to_operand(o);
+    const ig_dtype beside = is_array(other) ? array_dtype(other) : IG_DTYPE_NONE;
+    ig_array *x = make_array(o, IG_DTYPE_NONE);
+    const bool wide = beside == IG_F64 || beside == IG_C128;
+    return x && wide && ig_dtype_of(x) == IG_F32 ? make_array(o, IG_F64) : x;
+}
+
 static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
 {
     if (!enter())
         return NULL;
-    ig_array *x = to_operand(a), *y = x ? to_operand(b) : NULL;
+    ig_array *x = operand(a, b), *y = x ? operand(b, a) : NULL;
     if (x && y)
         return leave_with(f(x, y));
     leave();
@@ -69,31 +83,30 @@ static bool is_same_kind(ig_dtype a, ig_dtype b)
     return false;
 }
 
-/* x += y: x refers to the result. Its dtype and shape stay. */
+/* x += y: x, or what x is a view of, gets the result. Its dtype and shape stay. */
 static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
 {
-    if (!enter())
+    if (!check_writable(self) || !enter())
         return NULL;
-    array_object *o = (array_object *)self;
-    ig_array *y = to_operand(b);
+    ig_array *x = array_of(self), *y = operand(b, self);
     if (!y) {
         leave();
         if (PyErr_Occurred())
             return NULL;
         Py_RETURN_NOTIMPLEMENTED;
     }
-    ig_array *z = f(o->x, y);
-    if (z && is_same_kind(ig_dtype_of(z), ig_dtype_of(o->x)))
-        z = ig_astype(z, ig_dtype_of(o->x));
-    const ig_ints before = ig_shape(o->x), after = ig_shape(z);
+    ig_array *z = f(x, y);
+    if (z && is_same_kind(ig_dtype_of(z), ig_dtype_of(x)))
+        z = ig_astype(z, ig_dtype_of(x));
+    const ig_ints before = ig_shape(x), after = ig_shape(z);
     if (z && (before.n != after.n ||
               memcmp(before.v, after.v, (size_t)before.n * sizeof *before.v) != 0))
         PyErr_SetString(PyExc_ValueError,
                         "an operator in place cannot change the shape of its array");
-    else if (z && ig_dtype_of(z) != ig_dtype_of(o->x))
+    else if (z && ig_dtype_of(z) != ig_dtype_of(x))
         PyErr_Format(PyExc_TypeError,
                      "an operator in place cannot change the dtype from %s to %s; use astype",
-                     ig_dtype_std_name(ig_dtype_of(o->x)), ig_dtype_std_name(ig_dtype_of(z)));
+                     ig_dtype_std_name(ig_dtype_of(x)), ig_dtype_std_name(ig_dtype_of(z)));
     ig_retain(z);
     leave();
     if (!z || PyErr_Occurred()) {
@@ -274,26 +287,16 @@ static PyObject *array_tolist(PyObject *self, PyObject *unused)
 
 static Py_ssize_t array_length(PyObject *self)
 {
-    if (ig_ndim(array_of(self)))
-        return (Py_ssize_t)ig_dim(array_of(self), 0);
+    const ig_ints shape = array_shape(self);
+    if (shape.n)
+        return (Py_ssize_t)shape.v[0];
     PyErr_SetString(PyExc_TypeError, "a 0-d array has no length");
     return -1;
 }
 
-static PyObject *array_seq_item(PyObject *self, Py_ssize_t i)
-{
-    ig_array *x = array_of(self);
-    if (i < 0 || !ig_ndim(x) || i >= ig_dim(x, 0))
-        return PyErr_Format(PyExc_IndexError, "index %zd is out of bounds", i);
-    if (!enter())
-        return NULL;
-    const ig_index at = {.kind = IG_INDEX_INT, .start = i};
-    return leave_with(ig_get(x, &at, 1));
-}
-
 static PyObject *array_iter(PyObject *self)
 {
-    if (!ig_ndim(array_of(self)))
+    if (!array_shape(self).n)
         return PyErr_Format(PyExc_TypeError, "a 0-d array cannot be iterated over");
     return PySeqIter_New(self);
 }
@@ -366,8 +369,14 @@ static PyObject *array_repr(PyObject *self)
 
 static PyObject *array_format(PyObject *self, PyObject *spec)
 {
-    if (ig_ndim(array_of(self)) || PyUnicode_GetLength(spec) == 0)
+    if (PyUnicode_GetLength(spec) == 0)
         return array_str(self);
+    if (array_shape(self).n)
+        return PyErr_Format(
+            PyExc_TypeError,
+            "unsupported format string passed to ingot.Array.__format__: an array of "
+            "%d axes has no format; format its elements",
+            array_shape(self).n);
     PyObject *number = array_element(self), *text = number ? PyObject_Format(number, spec) : NULL;
     Py_XDECREF(number);
     return text;
@@ -375,11 +384,10 @@ static PyObject *array_format(PyObject *self, PyObject *spec)
 
 /* ---- copies ---- */
 
-/* Another handle of the same elements: arrays of the library do not change. */
 static PyObject *array_copy(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return array_wrap(ig_retain(array_of(self)));
+    return array_wrap(array_copied(self));
 }
 
 /* Pickled as bytes. */
@@ -407,90 +415,6 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
     ig_release(x);
     return result;
 }
-
-/* ---- attributes ---- */
-
-static PyObject *get_shape(PyObject *self, void *unused)
-{
-    return (void)unused, ints_tuple(ig_shape(array_of(self)));
-}
-static PyObject *get_ndim(PyObject *self, void *unused)
-{
-    return (void)unused, PyLong_FromLong(ig_ndim(array_of(self)));
-}
-static PyObject *get_size(PyObject *self, void *unused)
-{
-    return (void)unused, PyLong_FromLongLong(ig_size(array_of(self)));
-}
-static PyObject *get_dtype(PyObject *self, void *unused)
-{
-    return (void)unused, dtype_object(ig_dtype_of(array_of(self)));
-}
-static PyObject *get_itemsize(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromSize_t(ig_dtype_bytes(ig_dtype_of(array_of(self))));
-}
-static PyObject *get_nbytes(PyObject *self, void *unused)
-{
-    (void)unused;
-    ig_array *x = array_of(self);
-    return PyLong_FromSize_t((size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x)));
-}
-static PyObject *get_device(PyObject *self, void *unused)
-{
-    (void)unused;
-    const char *device = ig_array_device(array_of(self));
-    return PyUnicode_FromString(device ? device : ig_device());
-}
-static PyObject *get_evaluated(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyBool_FromLong(ig_is_evaluated(array_of(self)));
-}
-
-/* All axes reversed. */
-static ig_array *reversed(ig_array *x)
-{
-    int64_t axes[IG_MAX_NDIM];
-    const int n = ig_ndim(x);
-    for (int i = 0; i < n; i++)
-        axes[i] = n - 1 - i;
-    return ig_permute_dims(x, (ig_ints){axes, n});
-}
-
-static PyObject *get_T(PyObject *self, void *unused) { return (void)unused, unary(self, reversed); }
-static PyObject *get_real(PyObject *self, void *unused)
-{
-    return (void)unused, unary(self, ig_real);
-}
-static PyObject *get_imag(PyObject *self, void *unused)
-{
-    return (void)unused, unary(self, ig_imag);
-}
-static PyObject *get_mT(PyObject *self, void *unused)
-{
-    (void)unused;
-    return unary(self, ig_matrix_transpose);
-}
-
-static PyGetSetDef array_attributes[] = {
-    {"shape", get_shape, NULL, "The lengths of the axes.", NULL},
-    {"ndim", get_ndim, NULL, "The number of axes.", NULL},
-    {"size", get_size, NULL, "The number of elements.", NULL},
-    {"dtype", get_dtype, NULL, "The type of the elements.", NULL},
-    {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
-    {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
-    {"device", get_device, NULL, "The name of the device that has the elements.", NULL},
-    {"is_evaluated", get_evaluated, NULL, "Whether the elements have been computed.", NULL},
-    {"T", get_T, NULL, "The axes reversed, as a view.", NULL},
-    {"mT", get_mT, NULL, "The last two axes swapped, as a view.", NULL},
-    {"real", get_real, NULL, "The real part.", NULL},
-    {"imag", get_imag, NULL, "The imaginary part.", NULL},
-    {"at", array_at, NULL,
-     "x.at[i].add(y) is a copy of x with y added at i; also set, multiply, min, max.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
 
 static PyMethodDef array_methods[] = {
     {"item", array_item, METH_VARARGS,

@@ -18,17 +18,31 @@
 
 /* ---- the types of the module ---- */
 
+struct array_view;
+
+/* A variable that holds an array of the library, or a view of another Array: see view.c. */
 typedef struct array_object {
     PyObject ob_base;
-    ig_array *x; /* owned */
+    ig_array *x; /* owned; NULL: a view whose value is not known, see array_of */
     PyObject *weakrefs;
+    struct array_view *view;    /* owned; NULL: the Array has elements of its own */
+    struct array_object *known; /* the first of its views whose values are known */
+    int pending;                /* changes since x was evaluated; less than 0: it cannot be now */
+    bool eager;                 /* changed in a loop: values are computed when they are assigned */
+    bool is_readonly;
 } array_object;
 
 extern PyTypeObject *array_type, *dtype_type, *op_type;
 extern PyObject *device_error, *shape_error;
 
 static inline bool is_array(PyObject *o) { return Py_TYPE(o) == array_type; }
-static inline ig_array *array_of(PyObject *o) { return ((array_object *)o)->x; }
+/* The value of a view; it is computed if it is not known. NULL with an error of the library on failure. */
+ig_array *view_value(PyObject *o);
+static inline ig_array *array_of(PyObject *o)
+{
+    ig_array *x = ((array_object *)o)->x;
+    return x ? x : view_value(o);
+}
 
 /* Puts a new object into a list, which takes it over; false with an exception if the object could not be made. */
 static inline bool put(PyObject *list, Py_ssize_t i, PyObject *one)
@@ -51,7 +65,7 @@ bool text_setup(PyObject *module);
 /* Method tables of the files, which are functions of the module. */
 extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
     transform_functions[], compiled_functions[], library_functions[], onnx_functions[],
-    text_functions[], kernel_functions[], team_functions[];
+    text_functions[], kernel_functions[], team_functions[], view_functions[];
 
 /* ---- calls of the library ---- */
 
@@ -63,8 +77,10 @@ PyObject *raise_stopped(void);
 /* Opens a scope for a call: arrays of Arrays that the call uses live until it leaves. Calls nest up to 63 deep. */
 bool enter(void);
 void leave(void);
-/* Lets the Array o refer to x, and takes over the caller's reference to x. Called after the call has left its scope. */
-bool array_replace(PyObject *o, ig_array *x);
+/* Releases x when all calls have left that may use it. False with an exception on failure; then x is not released. */
+bool release_after_calls(ig_array *x);
+/* Calls that are open, in all threads. */
+int open_calls(void);
 /* Retains x, leaves the scope and wraps x. Raises the error if x is NULL. */
 PyObject *leave_with(ig_array *x);
 /* Leaves the scope with n arrays as a tuple or list. */
@@ -125,11 +141,81 @@ ig_array **array_list(PyObject *o, int *n);
 /* The element at p as a Python number. */
 PyObject *element_object(const void *p, ig_dtype dtype);
 
+/* ---- views (view.c) ---- */
+
+/* What an Array sees of the elements of another one, its root: places in the row-major order of the root. */
+typedef struct region {
+    int ndim;
+    bool is_readonly;
+    enum { PART_NONE, PART_REAL, PART_IMAG } part; /* of complex elements */
+    int64_t offset, shape[IG_MAX_NDIM], stride[IG_MAX_NDIM];
+} region;
+
+/* The Array that has the elements: o itself unless it is a view. */
+PyObject *array_root(PyObject *o);
+void array_region(PyObject *o, region *r);
+/* What an Array is, without computing a view's value. */
+ig_ints array_shape(PyObject *o);
+ig_dtype array_dtype(PyObject *o);
+
+/* True if the elements of o's root can be read without work, so that views of them need no value. */
+bool is_known(PyObject *o);
+/* A view of o's root. Takes over the reference to x, its value; NULL: it is computed when it is needed. */
+PyObject *view_new(PyObject *o, const region *r, ig_array *x);
+/* The row of an op whose results NumPy gives as views; -1 if its results are copies. */
+int view_op_find(const char *op);
+/* Makes r, the region of the first argument, that of a result of the shape `made`: false if NumPy copies. args: by parameter,
+ * NULL if not given. *start: 0 for the first result of a list; moves to the next one. */
+bool view_of_op(int row, const ig_arg *const *args, ig_ints made, int64_t *start, region *r);
+void region_index(region *r, const ig_index *items, int n);
+bool region_reshape(region *r, ig_ints shape);
+void region_permute(region *r, const int *axes);
+bool region_equal(const region *a, const region *b);
+/* The elements of r in x, an array of the root's shape; x with other elements there. In the open scope. */
+ig_array *region_read(ig_array *x, const region *r);
+ig_array *region_write(ig_array *x, const region *r, ig_array *value);
+
+/* Lets the Array o have the value x, of its shape and dtype, and takes over the caller's reference to x. A view changes its
+ * root. Called after the call has left its scope. */
+bool array_replace(PyObject *o, ig_array *x);
+/* x with value combined at positions of the flattened x: "set", "add", "multiply", "min" or "max". In the open scope. */
+ig_array *scattered(ig_array *x, ig_array *positions, ig_array *value, const char *how);
+/* value in a dtype and broadcast to a shape. Axes of length 1 in front may be left out, as in NumPy. */
+ig_array *fitted(ig_array *value, ig_ints shape, ig_dtype dtype);
+/* Assigns to places of o's root; false with an exception on failure. */
+bool array_store(PyObject *o, const region *r, PyObject *value);
+/* False with ValueError if o must not be changed. */
+bool check_writable(PyObject *o);
+/* A value to assign to elements of the dtype, which it has where that needs no broadcast; an owned reference. NULL with the
+ * exception that NumPy raises if the value does not fit. */
+ig_array *to_value(PyObject *value, ig_dtype dtype);
+/* Counts a change or a read of an element of a lazy array, and evaluates the array after some of them, if that is possible. -1
+ * with an exception if the user has stopped it. */
+int array_settle(PyObject *o);
+/* The value of an Array for one that is independent; an owned reference. A part of an array has its own memory if that is
+ * cheap, so it does not hold the whole. */
+ig_array *array_copied(PyObject *o);
+/* A view whose value make(array_of(o)) is. */
+PyObject *view_made(PyObject *o, const region *r, ig_array *(*make)(ig_array *x));
+/* Ends the part of an Array that makes it a view. */
+void view_end(PyObject *o);
+/* The element at an offset of the root as a constant; NULL without an exception if it cannot be read at once. */
+PyObject *element_constant(PyObject *o, int64_t offset);
+extern PyGetSetDef array_attributes[];
+
+/* ---- ops (signature.c) ---- */
+
+/* A docstring that inspect.signature reads; it lives as long as the process. NULL without memory. */
+const char *op_doc(const ig_op *op, bool places);
+/* The type of a tuple with the names of the op's results, and how many there are. */
+PyTypeObject *op_results(const ig_op *op, int *n_results);
+
 /* ---- the parts of the Array type ---- */
 
 PyObject *array_eval(PyObject *self, PyObject *unused);
 PyObject *array_getitem(PyObject *self, PyObject *key);
 int array_setitem(PyObject *self, PyObject *key, PyObject *value);
+PyObject *array_seq_item(PyObject *self, Py_ssize_t i);
 /* x with value at key, combined by how: "set", "add", "multiply", "min" or "max". In the open scope. */
 ig_array *array_updated(ig_array *x, PyObject *key, ig_array *value, const char *how);
 PyObject *array_at(PyObject *self, void *unused);

@@ -1,9 +1,9 @@
-/* Indexing and assignment to items. A key becomes a list of ig_index. An assignment gives a new array of the library, to
- * which the Array then refers:
+/* Indexing and assignment to items. A key becomes a list of ig_index. Keys of slices and integers select views, see view.c; other
+ * keys select copies. An assignment
  *
- *   slices and integers        slice_update: one assembly, in place if nothing else holds the elements
- *   one mask, one number       where
- *   all others                 scatter at the positions that the same key selects from 0, 1, 2, ... */
+ *   to slices and integers        writes to a region: directly, or by slice_update, in place if nothing else holds the elements
+ *   to one mask, of one number    is a where
+ *   to others                     is a scatter at the positions that the same key selects from 0, 1, 2, ... */
 #include "common.h"
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +47,36 @@ static bool slice_item(ig_index *to, PyObject *o)
     return set;
 }
 
+static bool int_item(ig_index *to, PyObject *o)
+{
+    to->kind = IG_INDEX_INT;
+    to->start = PyLong_AsLongLong(o);
+    if (to->start != -1 || !PyErr_Occurred())
+        return true;
+    PyErr_Clear();
+    PyErr_Format(PyExc_IndexError, "index %R is out of bounds", o);
+    return false;
+}
+
+/* An integer of another library, or of an Array with a known one; NULL without an exception if o is neither. Other Arrays may stand
+ * for several integers, as in vmap. */
+static PyObject *known_int(PyObject *o)
+{
+    const bool known =
+        is_array(o) ? array_shape(o).n == 0 && array_root(o) == o && ig_peek(array_of(o)) &&
+                          ig_isdtype(array_dtype(o), "integral")
+                    : PyIndex_Check(o) && !PyBool_Check(o) && !PyObject_HasAttrString(o, "__len__");
+    PyObject *whole = known ? PyNumber_Index(o) : NULL;
+    if (!whole)
+        PyErr_Clear();
+    return whole;
+}
+
 static bool add_item(subscript *s, PyObject *o)
 {
     if (s->n == MAX_ITEMS)
         return PyErr_Format(PyExc_IndexError, "too many indices"), false;
+    PyObject *whole;
     ig_index *to = &s->item[s->n++];
     *to = (ig_index){0};
     if (o == Py_None) {
@@ -60,12 +86,11 @@ static bool add_item(subscript *s, PyObject *o)
     } else if (PySlice_Check(o)) {
         return slice_item(to, o);
     } else if (PyLong_Check(o) && !PyBool_Check(o)) {
-        to->kind = IG_INDEX_INT;
-        to->start = PyLong_AsLongLong(o);
-        if (to->start == -1 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return PyErr_Format(PyExc_IndexError, "index %R is out of bounds", o), false;
-        }
+        return int_item(to, o);
+    } else if ((whole = known_int(o))) {
+        const bool set = int_item(to, whole);
+        Py_DECREF(whole);
+        return set;
     } else {
         to->kind = IG_INDEX_ARRAY;
         if (PyFloat_Check(o) || PyUnicode_Check(o))
@@ -106,18 +131,119 @@ static ig_array *get(ig_array *x, const subscript *s)
     return ig_get(x, s->item, s->n);
 }
 
+/* Whether the items, without arrays, select something; otherwise ig_get says why not. */
+static bool selects(const subscript *s, ig_ints shape)
+{
+    int taken = 0, rests = 0, made = 0, axis = 0;
+    for (int i = 0; i < s->n; i++) {
+        taken += s->item[i].kind == IG_INDEX_INT || s->item[i].kind == IG_INDEX_SLICE;
+        rests += s->item[i].kind == IG_INDEX_REST;
+        made += s->item[i].kind == IG_INDEX_NEWAXIS;
+    }
+    if (taken > shape.n || rests > 1 || shape.n + made > IG_MAX_NDIM)
+        return false;
+    for (int i = 0; i < s->n; i++) {
+        const ig_index *item = &s->item[i];
+        if (item->kind == IG_INDEX_REST)
+            axis += shape.n - taken;
+        else if (item->kind == IG_INDEX_SLICE)
+            axis += item->step != 0 ? 1 : IG_MAX_NDIM + 1;
+        else if (item->kind == IG_INDEX_INT) {
+            const int64_t n = shape.v[axis++];
+            if (item->start < -n || item->start >= n)
+                return false;
+        }
+        if (axis > shape.n)
+            return false;
+    }
+    return true;
+}
+
+/* x[key] as an array of its own. Leaves the open scope. */
+static PyObject *get_apart(PyObject *self, const subscript *s)
+{
+    return leave_with(get(array_of(self), s));
+}
+
+/* A single element is independent, as NumPy's scalars are. It is read at once if that is possible. */
+static PyObject *get_element(PyObject *self, const subscript *s, int64_t offset)
+{
+    PyObject *one = element_constant(self, offset);
+    if (one || PyErr_Occurred() || array_settle(self) < 0)
+        return one;
+    return enter() ? get_apart(self, s) : NULL;
+}
+
+/* x[key] without arrays in the key: an element, or a view. */
+static PyObject *get_basic(PyObject *self, const subscript *s)
+{
+    region r;
+    bool rest = false;
+    if (!selects(s, array_shape(self)))
+        return enter() ? get_apart(self, s) : NULL;
+    for (int i = 0; i < s->n; i++)
+        rest = rest || s->item[i].kind == IG_INDEX_REST;
+    array_region(self, &r);
+    region_index(&r, s->item, s->n);
+    if (r.ndim == 0 && !rest)
+        return get_element(self, s, r.offset);
+    if (is_known(self))
+        return view_new(self, &r, NULL);
+    if (!enter())
+        return NULL;
+    ig_array *x = ig_retain(get(array_of(self), s));
+    leave();
+    return x ? view_new(self, &r, x) : raise_error();
+}
+
+/* True if the key has no arrays, so that parsing it makes none. */
+static bool is_basic(PyObject *o)
+{
+    return o == Py_None || o == Py_Ellipsis || PySlice_Check(o) ||
+           (PyLong_Check(o) && !PyBool_Check(o));
+}
+
+static bool is_basic_key(PyObject *key)
+{
+    if (!PyTuple_Check(key))
+        return is_basic(key);
+    const Py_ssize_t n = PyTuple_Size(key);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!is_basic(PyTuple_GetItem(key, i)))
+            return false;
+    return true;
+}
+
 PyObject *array_getitem(PyObject *self, PyObject *key)
 {
     subscript s;
+    if (is_basic_key(key))
+        return parse_key(&s, key) ? get_basic(self, &s) : NULL;
     if (!enter())
         return NULL;
-    return leave_with(parse_key(&s, key) ? get(array_of(self), &s) : NULL);
+    if (!parse_key(&s, key))
+        return leave_failed();
+    if (!s.basic)
+        return get_apart(self, &s);
+    leave(); /* numbers of other libraries */
+    return get_basic(self, &s);
+}
+
+PyObject *array_seq_item(PyObject *self, Py_ssize_t i)
+{
+    const ig_ints shape = array_shape(self);
+    subscript s;
+    if (i < 0 || !shape.n || i >= shape.v[0])
+        return PyErr_Format(PyExc_IndexError, "index %zd is out of bounds", i);
+    s.n = 1;
+    s.basic = true;
+    s.item[0] = (ig_index){.kind = IG_INDEX_INT, .start = i};
+    return get_basic(self, &s);
 }
 
 /* ---- assignment ---- */
 
-/* value in a dtype and broadcast to a shape. Axes of length 1 in front may be left out, as in NumPy. */
-static ig_array *fitted(ig_array *value, ig_ints shape, ig_dtype dtype)
+ig_array *fitted(ig_array *value, ig_ints shape, ig_dtype dtype)
 {
     while (ig_ndim(value) > shape.n && ig_dim(value, 0) == 1)
         value = ig_squeeze(value, IG_AXES(0));
@@ -126,52 +252,7 @@ static ig_array *fitted(ig_array *value, ig_ints shape, ig_dtype dtype)
     return ig_broadcast_to(value, shape);
 }
 
-/* x with value at slices and integers of all axes: start, step and count of each. */
-static ig_array *assembled(ig_array *x, const subscript *s, ig_array *value)
-{
-    int64_t start[IG_MAX_NDIM], step[IG_MAX_NDIM], count[IG_MAX_NDIM], flips[IG_MAX_NDIM];
-    int n_flip = 0, taken = 0, axis = 0, ndim = ig_ndim(x);
-    for (int i = 0; i < s->n; i++)
-        taken += s->item[i].kind == IG_INDEX_INT || s->item[i].kind == IG_INDEX_SLICE;
-    bool rest = false;
-    for (int i = 0; i < s->n; i++)
-        rest = rest || s->item[i].kind == IG_INDEX_REST;
-    for (int i = 0; i <= s->n; i++) {
-        const ig_index *item = &s->item[i];
-        if (i == s->n ? !rest : item->kind == IG_INDEX_REST) {
-            for (int k = ndim - taken; k > 0; k--, axis++)
-                start[axis] = 0, step[axis] = 1, count[axis] = ig_dim(x, axis);
-        } else if (i < s->n && item->kind == IG_INDEX_INT) {
-            const int64_t n = ig_dim(x, axis), at = item->start;
-            start[axis] = at < 0 ? at + n : at;
-            step[axis] = count[axis] = 1;
-            axis++;
-        } else if (i < s->n && item->kind == IG_INDEX_SLICE) {
-            const int64_t n = ig_dim(x, axis), none = INT64_MIN;
-            Py_ssize_t first = item->start == none
-                                   ? (item->step < 0 && item->step != none ? PY_SSIZE_T_MAX : 0)
-                                   : item->start;
-            Py_ssize_t last =
-                item->stop == none
-                    ? (item->step < 0 && item->step != none ? PY_SSIZE_T_MIN : PY_SSIZE_T_MAX)
-                    : item->stop;
-            const Py_ssize_t by = item->step == none ? 1 : item->step;
-            count[axis] = PySlice_AdjustIndices(n, &first, &last, by);
-            start[axis] = by > 0 ? first : first + (count[axis] - 1) * by;
-            step[axis] = by > 0 ? by : -by;
-            if (by < 0)
-                flips[n_flip++] = axis;
-            axis++;
-        }
-    }
-    value = ig_reshape(value, (ig_ints){count, ndim});
-    if (n_flip)
-        value = ig_flip(value, (ig_ints){flips, n_flip});
-    return ig_slice_update(x, value, (ig_ints){start, ndim}, (ig_ints){step, ndim});
-}
-
-/* x with value combined at positions of the flattened x. */
-static ig_array *scattered(ig_array *x, ig_array *positions, ig_array *value, const char *how)
+ig_array *scattered(ig_array *x, ig_array *positions, ig_array *value, const char *how)
 {
     static const struct {
         const char *how, *op;
@@ -222,20 +303,27 @@ ig_array *array_updated(ig_array *x, PyObject *key, ig_array *value, const char 
             return ig_where(ig_reshape(mask, (ig_ints){shape, all.n}), ig_astype(value, dtype), x);
         }
     }
-    ig_array *old = s.basic ? get(x, &s) : NULL, *positions = NULL;
-    if (s.basic && !old)
-        return NULL;
-    if (!s.basic || !sets) {
-        const bool direct = ig_ndim(x) == 1 && s.n == 1 && !s.basic &&
-                            ig_isdtype(ig_dtype_of(s.item[0].array), "integral");
-        positions = direct ? s.item[0].array : get(count_up(x), &s);
-        if (!positions)
-            return NULL;
+    if (s.basic && sets && selects(&s, ig_shape(x))) {
+        region r = {.ndim = ig_ndim(x)};
+        int64_t stride = 1;
+        for (int a = r.ndim - 1; a >= 0; a--) {
+            r.shape[a] = ig_dim(x, a);
+            r.stride[a] = stride;
+            stride *= r.shape[a];
+        }
+        region_index(&r, s.item, s.n);
+        value = fitted(value, (ig_ints){r.shape, r.ndim}, dtype);
+        return value ? region_write(x, &r, value) : NULL;
     }
-    value = fitted(value, ig_shape(positions ? positions : old), dtype);
+    const bool direct = ig_ndim(x) == 1 && s.n == 1 && !s.basic &&
+                        ig_isdtype(ig_dtype_of(s.item[0].array), "integral");
+    ig_array *positions = direct ? s.item[0].array : get(count_up(x), &s);
+    if (!positions)
+        return NULL;
+    value = fitted(value, ig_shape(positions), dtype);
     if (!value || (ig_size(value) == 0))
         return value ? ig_broadcast_to(x, ig_shape(x)) : NULL;
-    return positions ? scattered(x, positions, value, how) : assembled(x, &s, value);
+    return scattered(x, positions, value, how);
 }
 
 int array_setitem(PyObject *self, PyObject *key, PyObject *value)
@@ -244,12 +332,33 @@ int array_setitem(PyObject *self, PyObject *key, PyObject *value)
         PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");
         return -1;
     }
-    if (!enter())
+    if (!check_writable(self))
         return -1;
-    ig_array *v = to_array(value);
-    ig_array *y = v ? array_updated(array_of(self), key, v, "set") : NULL;
-    ig_retain(y);
+    subscript s;
+    const bool basic = is_basic_key(key);
+    if (!basic && !enter())
+        return -1;
+    const bool parsed = parse_key(&s, key);
+    if (!basic)
+        leave(); /* the arrays of the key are made again below */
+    if (!parsed) {
+        raise_error();
+        return -1;
+    }
+    if (s.basic && selects(&s, array_shape(self))) {
+        region r;
+        array_region(self, &r);
+        region_index(&r, s.item, s.n);
+        return array_store(self, &r, value) ? 0 : -1;
+    }
+    ig_array *v = to_value(value, array_dtype(self));
+    if (!v || !enter()) {
+        ig_release(v);
+        return -1;
+    }
+    ig_array *y = ig_retain(array_updated(array_of(self), key, v, "set"));
     leave();
+    ig_release(v);
     if (!y || PyErr_Occurred()) {
         ig_release(y);
         raise_error();

@@ -86,28 +86,26 @@ void leave(void)
         begin_generations();
 }
 
-bool array_replace(PyObject *o, ig_array *x)
+int open_calls(void) { return calls.inside[0] + calls.inside[1]; }
+
+bool release_after_calls(ig_array *x)
 {
-    ig_array **to = &((array_object *)o)->x, *old = *to;
     const unsigned parity = calls.generation & 1;
-    if (calls.inside[0] + calls.inside[1] == 0) {
-        *to = x;
-        ig_release(old);
+    if (open_calls() == 0) {
+        ig_release(x);
         return true;
     }
     if (calls.n[parity] == calls.room[parity]) {
         const int room = 2 * calls.room[parity] + 16;
         ig_array **more = realloc(calls.old[parity], (size_t)room * sizeof *more);
         if (!more) {
-            ig_release(x);
             PyErr_NoMemory();
             return false;
         }
         calls.old[parity] = more;
         calls.room[parity] = room;
     }
-    calls.old[parity][calls.n[parity]++] = old;
-    *to = x;
+    calls.old[parity][calls.n[parity]++] = x;
     return true;
 }
 

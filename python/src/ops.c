@@ -15,6 +15,7 @@ typedef struct op_entry {
     PyObject *names[MAX_PARAMS];
     PyTypeObject *results; /* of a tuple with names, or NULL */
     int n_results;
+    int view;    /* of results that NumPy gives as views: see view_op_find */
     bool places; /* makes arrays: takes device */
     bool
         asks; /* the caller says which results there are (return_index, ...): a single one is no list */
@@ -38,7 +39,8 @@ typedef struct arguments {
     int n_ints;
     ig_array *arrays[MAX_LIST];
     int n_arrays;
-    PyObject *kept; /* a list with the items of sequences, or NULL */
+    PyObject *kept;  /* a list with the items of sequences, or NULL */
+    PyObject *first; /* the first argument, if its results may be views of it; or NULL */
 } arguments;
 
 /* ---- one argument ---- */
@@ -149,8 +151,7 @@ static bool set_number(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
 /* A 0-d array, or an object such as numpy.int64, where a number is wanted. */
 static bool set_scalar_object(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
 {
-    const bool whole =
-        is_array(o) ? ig_isdtype(ig_dtype_of(array_of(o)), "integral") : PyIndex_Check(o);
+    const bool whole = is_array(o) ? ig_isdtype(array_dtype(o), "integral") : PyIndex_Check(o);
     PyObject *number = NULL;
     if (whole)
         number = PyNumber_Index(o);
@@ -310,6 +311,45 @@ static bool is_unstack_of_nothing(const arguments *a)
     return ig_dim(a->arg[0].u.array, (int)axis) == 0 && (ig_error(NULL), true);
 }
 
+/* A result that may be a view of the first argument. */
+static PyObject *wrapped(const arguments *a, ig_array *x, int64_t *start)
+{
+    const ig_op *op = a->entry->op;
+    const ig_arg *given[MAX_PARAMS] = {NULL};
+    region r;
+    if (!a->first || !x)
+        return array_wrap(ig_retain(x));
+    for (int i = 0; i < a->n; i++) {
+        const ig_param *p = a->arg[i].name ? ig_op_param(op, a->arg[i].name) : &op->params[i];
+        given[p - op->params] = &a->arg[i];
+    }
+    array_region(a->first, &r);
+    return view_of_op(a->entry->view, given, ig_shape(x), start, &r)
+               ? view_new(a->first, &r, ig_retain(x))
+               : array_wrap(ig_retain(x));
+}
+
+static PyObject *leave_with_result(const arguments *a, ig_array *x)
+{
+    int64_t start = 0;
+    PyObject *one = wrapped(a, x, &start);
+    leave();
+    return one;
+}
+
+static PyObject *leave_with_results(const arguments *a, ig_array *const *x, int n)
+{
+    int64_t start = 0;
+    PyObject *all = PyTuple_New(n);
+    for (int i = 0; all && i < n; i++) {
+        PyObject *one = wrapped(a, x[i], &start);
+        if (!one || PyTuple_SetItem(all, i, one) < 0)
+            Py_CLEAR(all);
+    }
+    leave();
+    return all;
+}
+
 /* Leaves the scope with a list of results, as a tuple, with names if the op has them. The list may be empty. */
 static PyObject *results(const arguments *a, ig_array **out, int n)
 {
@@ -321,7 +361,7 @@ static PyObject *results(const arguments *a, ig_array **out, int n)
         n == 1 && a->arg[0].kind == IG_ARG_ARRAY && ig_ndim(out[0]) > ig_ndim(a->arg[0].u.array);
     if (n == 1 && (e->asks || keys))
         return leave_with(out[0]);
-    PyObject *all = leave_with_all(out, n, false);
+    PyObject *all = a->first ? leave_with_results(a, out, n) : leave_with_all(out, n, false);
     if (!all || !e->results || n != e->n_results)
         return all;
     PyObject *named = PyStructSequence_New(e->results);
@@ -374,6 +414,17 @@ static PyObject *call_extended(const op_entry *e, PyObject *const *args, Py_ssiz
     return result;
 }
 
+/* The Array that is the first parameter, or NULL. */
+static PyObject *first_array(const op_entry *e, PyObject *const *args, Py_ssize_t n,
+                             PyObject *names)
+{
+    PyObject *first = n ? args[0] : NULL;
+    for (Py_ssize_t i = 0; !n && names && i < PyTuple_Size(names); i++)
+        if (PyTuple_GetItem(names, i) == e->names[0])
+            first = args[i];
+    return first && is_array(first) ? first : NULL;
+}
+
 /* Reads the arguments and builds the results; leaves the open scope. */
 static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
@@ -387,11 +438,13 @@ static PyObject *call_with(arguments *a, PyObject *const *args, Py_ssize_t n, Py
         leave_failed();
         return PyErr_ExceptionMatches(PyExc_TypeError) ? call_extended(e, args, n, names) : NULL;
     }
+    if (e->view >= 0)
+        a->first = first_array(e, args, n, names);
     if (a->device)
         return call_on(a, out);
     if (!e->op->gives_list) {
         const int made = build(a, out);
-        return made ? leave_with(one) : leave_failed();
+        return !made ? leave_failed() : a->first ? leave_with_result(a, one) : leave_with(one);
     }
     if (!(out = malloc(MAX_RESULTS * sizeof *out))) {
         leave();
@@ -411,7 +464,7 @@ static PyObject *call(const op_entry *e, PyObject *first, PyObject *const *args,
     a.entry = e;
     a.n = a.n_ints = a.n_arrays = 0;
     a.device = NULL;
-    a.kept = NULL;
+    a.kept = a.first = NULL;
     if (first) {
         const Py_ssize_t given = n + (names ? PyTuple_Size(names) : 0);
         if (given > MAX_PARAMS)
@@ -499,65 +552,20 @@ static PyType_Spec op_spec = {"ingot._op", sizeof(op_object), 0,
 
 /* ---- setup ---- */
 
-/* "name(x, axis=None)\n--\n\ndoc", which inspect.signature reads. The kinds of parameters are left out. */
-static const char *make_doc(const ig_op *op, bool places)
-{
-    char text[2048];
-    size_t n = (size_t)snprintf(text, sizeof text, "%s(", op->name);
-    const char *s = op->signature;
-    while (*s && n < sizeof text - 64) {
-        const size_t name = strcspn(s, ":");
-        n += (size_t)snprintf(text + n, sizeof text - n, "%.*s", (int)name, s);
-        s += name;
-        const size_t rest = strcspn(s, ",");
-        const char *given = memchr(s, '=', rest);
-        if (given) {
-            const char *value = given + 2;
-            const size_t length = (size_t)(s + rest - value);
-            const bool dtype = strstr(s, ": dtype") == s && strncmp(value, "None", 4) != 0;
-            n += (size_t)snprintf(text + n, sizeof text - n, dtype ? "='%.*s'" : "=%.*s",
-                                  (int)length, value);
-        }
-        s += rest;
-        s += strspn(s, ", ");
-        if (*s)
-            n += (size_t)snprintf(text + n, sizeof text - n, ", ");
-    }
-    snprintf(text + n, sizeof text - n, "%s)\n--\n\n%s%s", places ? ", *, device=None" : "",
-             op->doc, op->doc[strlen(op->doc) - 1] == '.' ? "" : ".");
-    return strdup(text);
-}
-
-/* The type of a tuple with the names of the op's results. */
-static bool name_results(op_entry *e)
-{
-    enum { MAX_NAMES = 8 };
-    PyStructSequence_Field fields[MAX_NAMES + 1] = {{NULL, NULL}};
-    char *names = strdup(e->op->results), *rest = names, title[96];
-    int n = 0;
-    for (char *name; names && n < MAX_NAMES && (name = strtok_r(rest, " ", &rest));)
-        fields[n++].name = name;
-    snprintf(title, sizeof title, "ingot.%s_result", e->op->name);
-    char *kept = strdup(title); /* Python keeps the pointers */
-    PyStructSequence_Desc desc = {kept, "The results of an op.", fields, n};
-    e->n_results = n;
-    e->results = names && kept ? PyStructSequence_NewType(&desc) : NULL;
-    return e->results != NULL;
-}
-
 static bool entry_init(op_entry *e, const ig_op *op)
 {
     e->op = op;
+    e->view = view_op_find(op->name);
     e->places = strcmp(op->cls, "source") == 0 || strstr(op->name, "fftfreq") ||
                 strcmp(op->name, "astype") == 0;
     e->function = (PyMethodDef){op->name, (PyCFunction)(void (*)(void))op_function,
-                                METH_FASTCALL | METH_KEYWORDS, make_doc(op, e->places)};
+                                METH_FASTCALL | METH_KEYWORDS, op_doc(op, e->places)};
     for (int i = 0; i < op->n_params && i < MAX_PARAMS; i++)
         if (!(e->names[i] = PyUnicode_InternFromString(op->params[i].name)))
             return false;
     for (int i = 0; i < op->n_params; i++)
         e->asks = e->asks || strncmp(op->params[i].name, "return_", 7) == 0;
-    if (op->results && !name_results(e))
+    if (op->results && !(e->results = op_results(op, &e->n_results)))
         return false;
     return e->function.ml_doc != NULL && op->n_params <= MAX_PARAMS;
 }
