@@ -404,7 +404,7 @@ PYTHON_OBJECTS := $(PYTHON_SOURCES:%.c=$(BUILD)/obj/%.o)
 PACKAGE        := $(BUILD)/python/ingot
 PYTHON_LIBRARY := libingot_python.$(if $(MACOS),dylib,so)
 PYTHON_BINARIES := $(PYTHON_LIBRARY) _ingot.abi3.so _command
-PYTHON_FILES   := $(patsubst python/%,$(BUILD)/python/%,$(sort $(wildcard python/ingot/*.py) python/ingot/py.typed))
+PYTHON_FILES   := $(patsubst python/%,$(BUILD)/python/%,$(sort $(wildcard python/ingot/*.py python/ingot/*/*.py) python/ingot/py.typed))
 python_headers  = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 # For another processor: the headers of this one, with tools/package/pyconfig.h.
 PYTHON_INCLUDE  = $(if $(CROSS),$(BUILD)/gen/python,$(python_headers))
@@ -789,8 +789,9 @@ deb: all python $(BUILD)/obj/deb/ingot $(BUILD)/obj/deb/_ingot.abi3.so
 	@rm -rf $(BUILD)/deb $(staged)
 	@$(MAKE) --no-print-directory -s install DESTDIR=$(staged) PREFIX=/usr LIBDIR=/usr/lib/$(DEBIAN_ARCH)
 	@cp $(BUILD)/obj/deb/ingot $(staged)/usr/bin/ingot && $(STRIP) $(staged)/usr/bin/ingot
-	@install -d $(staged)/usr/lib/python3/dist-packages/ingot
-	@install -m 644 $(PACKAGE)/*.py $(PACKAGE)/*.pyi $(PACKAGE)/py.typed $(BUILD)/obj/deb/_ingot.abi3.so $(staged)/usr/lib/python3/dist-packages/ingot
+	@cd $(PACKAGE) && for file in *.py *.pyi */*.py */*.pyi py.typed; do \
+	    install -m 644 -D "$$file" "$(abspath $(staged))/usr/lib/python3/dist-packages/ingot/$$file"; done
+	@install -m 644 $(BUILD)/obj/deb/_ingot.abi3.so $(staged)/usr/lib/python3/dist-packages/ingot
 	@$(STRIP) --strip-unneeded $(staged)/usr/lib/python3/dist-packages/ingot/_ingot.abi3.so
 	@tools/package/deb $(staged) $(BUILD)/deb
 

@@ -104,7 +104,7 @@ os.execv(os.path.join(package, "_command"), sys.argv)
 def _write_wheel(folder, tag, package, binaries, strip="strip"):
     """A wheel of the Python files and stubs of a built package, and of the binaries of a folder."""
     wheel = _Wheel(folder, tag)
-    for name in sorted(os.listdir(package)):
+    for name in sorted(glob.glob("**", root_dir=package, recursive=True)):
         if name.endswith((".py", ".pyi", ".typed")):
             wheel.add_file(f"ingot/{name}", os.path.join(package, name))
     for name in sorted(os.listdir(binaries)):

@@ -252,13 +252,26 @@ def body_of(name):
         return ast.parse(f.read()).body
 
 
+def is_package(name):
+    return os.path.isdir(os.path.join(FOLDER, "ingot", name))
+
+
+def bodies_of(name):
+    """The statements of a module, or of a package and of those of its files whose names it imports."""
+    if not is_package(name):
+        return body_of(name)
+    body = body_of(name + "/__init__")
+    files = [n.module for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 and n.module]
+    return [node for file in files for node in body_of(f"{name}/{file}")] + body
+
+
 def plain_module(name):
     """The stub of a module that is written in Python. A base class of another module is written, too."""
-    body = body_of(name)
+    body = bodies_of(name)
     bases = {b.id for n in body if isinstance(n, ast.ClassDef) for b in n.bases if isinstance(b, ast.Name)}
-    other = [node for n in body if isinstance(n, ast.ImportFrom) and n.level == 1 and n.module and bases & {a.name for a in n.names}
+    other = [node for n in body if not is_package(name) and isinstance(n, ast.ImportFrom) and n.level == 1 and n.module and bases & {a.name for a in n.names}
              for node in body_of(n.module) if isinstance(node, ast.ClassDef) and node.name in bases]
-    text = HEAD + "from . import Array\n\n"
+    text = HEAD + "from ingot import Array\n\n"
     for node in other + body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             text += plain_function(node)
@@ -293,4 +306,4 @@ for module in (linalg, fft, random):
     text += "\n".join(function(by_name[op], n) for n, op in named.items()) + "\ndef __getattr__(name: str) -> Any: ...\n"
     write(module.__name__.rpartition(".")[2] + ".pyi", text)
 for module in ("cuda", "data", "nn", "optim", "team"):  # the others have annotations
-    write(module + ".pyi", plain_module(module))
+    write(module + ("/__init__" if is_package(module) else "") + ".pyi", plain_module(module))

@@ -3,7 +3,7 @@ replaces the model's parameters; all updates and the state are evaluated togethe
 number of steps, such as cosine, linear and warmup of this module."""
 import math
 
-from . import _ingot
+from .. import _ingot
 
 _ops = _ingot._ops
 
