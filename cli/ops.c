@@ -171,13 +171,19 @@ static void json_aliases(str *t)
     str_json(t, "\naliases: [");
     for (int i = 0; i < ig_alias_count(); i++) {
         const ig_alias *a = ig_alias_at(i);
-        const char *const kinds[] = {"op", "params", "expression", "advice"};
-        const char *const texts[] = {a->op, a->params, a->expression, a->advice};
+        const char *const kinds[] = {"op", "params", "expression"};
+        const char *const texts[] = {a->op, a->params, a->expression};
         str_json(t, i ? "\n{name: %s" : "{name: %s", a->name);
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 3; k++)
             if (texts[k])
                 str_json(t, "%s: %s", kinds[k], texts[k]);
         str_json(t, "}");
+    }
+    str_json(t, "],\nadvice: [");
+    for (int i = 0; i < ig_advice_count(); i++) {
+        const ig_advice *a = ig_advice_at(i);
+        str_json(t, i ? "\n{module: %s, names: %s, text: %s}" : "{module: %s, names: %s, text: %s}",
+                 a->module, a->names, a->text);
     }
     str_json(t, "],\ncalculator: [");
     for (int i = 0; calc_builtin_at(i); i++)

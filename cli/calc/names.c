@@ -141,6 +141,14 @@ static bool is_random_op(const ig_op *op)
            (op->n_params && strcmp(op->params[0].name, "key") == 0);
 }
 
+/* Advice for a name after a module. */
+static const ig_advice *advice_for(const char *module, const char *name)
+{
+    char both[2 * NAME_MOST_BYTES + 2];
+    snprintf(both, sizeof both, "%s.%s", strcmp(module, "F") == 0 ? "nn" : module, name);
+    return ig_advice_find(both);
+}
+
 meaning calc_meaning(const calc *c, const expr *n)
 {
     meaning m = {0};
@@ -163,7 +171,8 @@ meaning calc_meaning(const calc *c, const expr *n)
         m.op = ig_op_find(a->op);
     }
     m.define = a && a->expression ? a : NULL;
-    m.absent = a && a->advice ? a : NULL;
+    if (!m.op && !m.own && !m.define)
+        m.absent = advice_for(module ? n->child->name : behind ? "method" : "", n->name);
     return m;
 }
 
@@ -175,7 +184,7 @@ bool calc_fail_unknown(calc *c, const expr *n)
     for (int i = 0; i < ig_op_count(); i++)
         nearest_offer(&search, ig_op_at(i)->name);
     for (int i = 0; i < ig_alias_count(); i++)
-        if (!ig_alias_at(i)->advice && !strchr(ig_alias_at(i)->name, '.'))
+        if (!strchr(ig_alias_at(i)->name, '.'))
             nearest_offer(&search, ig_alias_at(i)->name);
     for (int i = 0; calc_builtin_at(i); i++)
         nearest_offer(&search, calc_builtin_at(i)->name);
@@ -185,7 +194,7 @@ bool calc_fail_unknown(calc *c, const expr *n)
         nearest_offer(&search, constants[i].name);
     str hint = {0};
     if (m.absent)
-        str_printf(&hint, "; %s", m.absent->advice);
+        str_printf(&hint, "; %s", m.absent->text);
     else
         str_did_you_mean(&hint, &search);
     if (!hint.s && call)

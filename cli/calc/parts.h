@@ -129,7 +129,8 @@ bool is_module(const calc *c, const expr *n);
 typedef struct meaning {
     const ig_op *op;
     const builtin *own;
-    const ig_alias *define, *absent;
+    const ig_alias *define;
+    const ig_advice *absent;
 } meaning;
 meaning calc_meaning(const calc *c, const expr *n);
 /* The alias of a method of a random generator; NULL if there is none. */

@@ -89,17 +89,15 @@ IG_API const ig_op *ig_op_nearest(const char *name);
  * for the first array. NULL if there is none. */
 IG_API const ig_param *ig_op_param(const ig_op *op, const char *name);
 
-/* A name that NumPy, PyTorch, JAX or MLX use. It means one of three things:
+/* A name that NumPy, PyTorch, JAX or MLX use. It means one of two things:
  *   op          an op of this table
  *   expression  with params: a function in Python's syntax, made of ops: ("x, y", "sum(x * y)")
- *   advice      there is no such function, and this is what to use instead, or why
  * The others are NULL. A dot in a name follows a module, as in "linalg.norm". A function whose name is an op's, too,
  * is meant where the arguments of a call do not fit the op: round(x, 2). */
 typedef struct ig_alias {
     const char *name;
     const char *op;
     const char *params, *expression;
-    const char *advice;
 } ig_alias;
 
 /* All aliases, in order of their names within each kind. ig_alias_at returns NULL if i is out of range, ig_alias_find if the name
@@ -107,6 +105,16 @@ typedef struct ig_alias {
 IG_API int ig_alias_count(void);
 IG_API const ig_alias *ig_alias_at(int i);
 IG_API const ig_alias *ig_alias_find(const char *name);
+
+/* Names of NumPy, PyTorch, JAX or MLX, with spaces between them, that have no meaning here, and what to use instead, or why there is
+ * none. A "*" at the beginning or end of a name stands for any text. The module is the one that the names follow: "" is any or none, "method" those of an array. ig_advice_find takes a name such
+ * as "compile", "nn.LazyLinear" or "method.backward"; rows of that module are before those of any. NULL if there is none. */
+typedef struct ig_advice {
+    const char *module, *names, *text;
+} ig_advice;
+IG_API int ig_advice_count(void);
+IG_API const ig_advice *ig_advice_at(int i);
+IG_API const ig_advice *ig_advice_find(const char *name);
 
 /* ---- short forms --------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@ del fft  # a module here, as the standard has it  # noqa: F821
 
 from math import e, inf, nan, pi  # noqa: E402
 
-from . import _views, _array, _names, fft, linalg, random  # noqa: E402
+from . import _views, _array, _names, _tensor, fft, linalg, random  # noqa: E402
 from ._info import __array_namespace_info__, finfo, iinfo  # noqa: E402
 from ._blocks import map_blocks, map_overlap  # noqa: E402
 from ._files import load, open, save  # noqa: E402
@@ -35,7 +35,7 @@ array = asarray  # noqa: F405
 
 
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team")) | dict.fromkeys(("bench", "device", "devices", "verify"), "_device")
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team")) | dict.fromkeys(("bench", "device", "devices", "verify"), "_device") | _tensor.FUNCTIONS
 
 
 def __getattr__(name):

@@ -80,17 +80,25 @@ def _fits(function, args, kwargs):
             all(name in kwargs for name in missing))
 
 
+def _renamed(function, kwargs):
+    """Keywords with the names of the function's parameters: axis for dim."""
+    names = function.__code__.co_varnames[:function.__code__.co_argcount]
+    if all(word in names for word in kwargs):
+        return kwargs
+    return {word if word in names else next((name for i, name in enumerate(names) if _ingot._is_keyword(word, name, i == 0)), word): x
+            for word, x in kwargs.items()}
+
+
 def _expression(name, rows):
     """The function of one or several rows with expressions; the first that takes the arguments of a call is called."""
-    functions = [eval(f"lambda {params}: {expression}", _namespace()) for _, _, params, expression, _ in rows]
+    functions = [eval(f"lambda {params}: {expression}", _namespace()) for _, _, params, expression in rows]
 
-    def choose(*args, **kwargs):
-        for function in functions:
-            if _fits(function, args, kwargs):
-                return function(*args, **kwargs)
-        return functions[0](*args, **kwargs)
+    def found(*args, **kwargs):
+        for function in functions if len(functions) > 1 else ():
+            if _fits(function, args, _renamed(function, kwargs)):
+                return function(*args, **_renamed(function, kwargs))
+        return functions[0](*args, **_renamed(functions[0], kwargs))
 
-    found = functions[0] if len(functions) == 1 else choose
     found.__name__ = found.__qualname__ = name.rpartition(".")[2]
     parent = name.split(".")[-2:-1]
     found.__module__ = f"ingot.{parent[0]}" if parent in (["linalg"], ["fft"]) else "ingot"  # where pickle finds it
@@ -107,15 +115,23 @@ def find(name, module=""):
         rows = _table().get(full)
         if rows is None or (full == name and name in _ingot._ops):
             continue
-        expressions = [row for row in rows if row[3] is not None]
-        if rows[0][1]:
-            return _ingot._ops[rows[0][1]]
-        if expressions:
-            return _expression(full, expressions)
-        raise AttributeError(f"ingot has no '{full}': {rows[0][4]}")
+        return _ingot._ops[rows[0][1]] if rows[0][1] else _expression(full, rows)
     if name in _ingot._ops:
         return _ingot._ops[name]
-    raise AttributeError(f"module 'ingot' has no attribute '{module}{name}'")
+    if "torch." + name in _table():
+        return _expression(name, _table()["torch." + name])
+    text = advice(module + name)
+    raise AttributeError(f"module 'ingot' has no attribute '{module}{name}'" + (f": {text}" if text else ""))
+
+
+# What to use instead of a known name such as "compile" or "nn.LazyLinear", or why there is none; None if it is unknown.
+advice = _ingot._advice_for
+
+
+def device_name(device):
+    """A device of PyTorch or its name, as the name here: "cuda" is "cuda:0"."""
+    name = str(device)
+    return {"cuda": "cuda:0", "mps": "metal:0", "gpu": "cuda:0"}.get(name, name.replace("mps:", "metal:"))
 
 
 def op_space():
@@ -137,14 +153,18 @@ def getter(module, space):
 def extended(name, args, kwargs):
     """Calls the function with the name of an op, for arguments that do not fit the op: round(x, 2). NotImplemented if there
     is none."""
+    from ._tensor import along
+    result = along(name, args, dict(kwargs))
+    if result is not NotImplemented:
+        return result
     rows = [row for row in _table().get(name, []) if row[3] is not None]
     for function in _expression(name, rows).functions if rows else []:
-        if _fits(function, args, kwargs):
-            return function(*args, **kwargs)
+        if _fits(function, args, _renamed(function, kwargs)):
+            return function(*args, **_renamed(function, kwargs))
     return NotImplemented
 
 
 def known(module=""):
     """The names that find knows for a module."""
     return [name[len(module):] for name, rows in _table().items()
-            if name.startswith(module) and rows[0][4] is None and "." not in name[len(module):]]
+            if name.startswith(module) and "." not in name[len(module):]]

@@ -502,7 +502,7 @@ static PyObject *fn_memory(PyObject *self, PyObject *unused)
                          (unsigned long long)ig_memory_limit());
 }
 
-/* The alias table: (name, op, params, expression, advice) for each. */
+/* The alias table: (name, op, params, expression) for each. */
 static PyObject *fn_aliases(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
@@ -510,12 +510,47 @@ static PyObject *fn_aliases(PyObject *self, PyObject *unused)
     PyObject *all = PyList_New(n);
     for (int i = 0; all && i < n; i++) {
         const ig_alias *a = ig_alias_at(i);
-        PyObject *row =
-            Py_BuildValue("(zzzzz)", a->name, a->op, a->params, a->expression, a->advice);
+        PyObject *row = Py_BuildValue("(zzzz)", a->name, a->op, a->params, a->expression);
         if (!put(all, i, row))
             Py_CLEAR(all);
     }
     return all;
+}
+
+/* The advice table: (module, names, text) for each. */
+static PyObject *fn_advice(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    const int n = ig_advice_count();
+    PyObject *all = PyList_New(n);
+    for (int i = 0; all && i < n; i++) {
+        const ig_advice *a = ig_advice_at(i);
+        if (!put(all, i, Py_BuildValue("(sss)", a->module, a->names, a->text)))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+/* The advice for a name such as "nn.LazyLinear"; None if there is none. */
+static PyObject *fn_advice_for(PyObject *self, PyObject *name)
+{
+    (void)self;
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const ig_advice *found = text ? ig_advice_find(text) : NULL;
+    return !text ? NULL : found ? PyUnicode_FromString(found->text) : Py_NewRef(Py_None);
+}
+
+/* (keyword, parameter, whether it is the first): whether the keyword is another name of the parameter. */
+static PyObject *fn_is_keyword(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *keyword, *param;
+    int first;
+    if (!PyArg_ParseTuple(args, "ssp", &keyword, &param, &first))
+        return NULL;
+    const ig_param one = {.name = param}, none = {.name = ""};
+    const ig_op op = {.params = &one, .n_params = 1}, other = {.params = &none, .n_params = 1};
+    return PyBool_FromLong(ig_op_param(&op, keyword) && (first || !ig_op_param(&other, keyword)));
 }
 
 /* The op table: (name, class, signature, doc, gives_list, results) for each. For stubs and tests. */
@@ -559,6 +594,9 @@ PyMethodDef library_functions[] = {
     {"memory", fn_memory, METH_NOARGS,
      "memory()\n--\n\nBytes of array data: used, peak and limit."},
     {"_aliases", fn_aliases, METH_NOARGS, NULL},
+    {"_advice", fn_advice, METH_NOARGS, NULL},
+    {"_advice_for", fn_advice_for, METH_O, NULL},
+    {"_is_keyword", fn_is_keyword, METH_VARARGS, NULL},
     {"_table", fn_table, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -17,6 +17,7 @@ typedef struct op_entry {
     int n_results;
     int view;    /* of results that NumPy gives as views: see view_op_find */
     bool places; /* makes arrays: takes device */
+    bool along;  /* dim= selects PyTorch's function, with other results: see _tensor.py */
     bool
         asks; /* the caller says which results there are (return_index, ...): a single one is no list */
 } op_entry;
@@ -242,7 +243,7 @@ static const ig_param *find_param(const op_entry *e, PyObject *name)
         if (e->names[i] == name)
             return &e->op->params[i];
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
-    return text ? ig_op_param(e->op, text) : NULL;
+    return text && !(e->along && strcmp(text, "dim") == 0) ? ig_op_param(e->op, text) : NULL;
 }
 
 static bool set_keyword(arguments *a, PyObject *name, PyObject *value)
@@ -563,6 +564,11 @@ static bool entry_init(op_entry *e, const ig_op *op)
     for (int i = 0; i < op->n_params && i < MAX_PARAMS; i++)
         if (!(e->names[i] = PyUnicode_InternFromString(op->params[i].name)))
             return false;
+    static const char *const along[] = {
+        "max",  "min",   "sort", "median", "cumulative_max", "cumulative_min",
+        "mode", "split", "std",  "var"};
+    for (size_t i = 0; i < sizeof along / sizeof *along; i++)
+        e->along = e->along || strcmp(op->name, along[i]) == 0;
     for (int i = 0; i < op->n_params; i++)
         e->asks = e->asks || strncmp(op->params[i].name, "return_", 7) == 0;
     if (op->results && !(e->results = op_results(op, &e->n_results)))

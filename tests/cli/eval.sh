@@ -217,7 +217,7 @@ wrong '1:24: the loss must be a scalar, and has shape (3,); take its sum or mean
 wrong '1:20: grad differentiates by a name, an array or a list of these, not by a string' \
     'x = 1.0; grad(x*x, "x")'
 wrong "1:1: grad takes a scalar and what to differentiate it by, grad(loss, x), or a function, grad(f)" 'grad(1.0)'
-wrong "1:10: unknown op 'backward'; use grad(loss, x)" 'x = 1.0; backward(x)'
+wrong "1:10: unknown op 'backward'; use ig.grad(loss)(x)" 'x = 1.0; backward(x)'
 
 # ---- errors: what, where, why, what to do
 wrong "1:5: unknown op 'sofmax'; did you mean 'softmax'?" '1 + sofmax([1, 2])'

@@ -1,0 +1,413 @@
+"""Methods of Array with PyTorch's arguments: shapes as several numbers, dim= before an index, and in-place methods such as
+add_, which assign to the items of the array. A method that NumPy has too, with another meaning, keeps NumPy's, unless its
+keyword dim= shows that PyTorch's is meant: x.max(dim=1) gives values and indices, x.std(dim=1) divides by n - 1."""
+import sys
+
+from . import _ingot, _names
+from ._ingot import Array
+
+_ops = _ingot._ops
+_PAIRS = {}
+
+
+def _sizes(sizes):
+    return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+
+
+# ---- results along dim= ----
+
+def _pair(name, values, indices):
+    """The named tuple of PyTorch's functions along an axis."""
+    if name not in _PAIRS:
+        from collections import namedtuple
+        _PAIRS[name] = namedtuple(name, "values indices", module="ingot._tensor")
+    return _PAIRS[name](values, indices)
+
+
+def _largest(name, x, dim, keepdim=False):
+    return _pair(name, _ops[name](x, dim, keepdim), _ops["arg" + name](x, dim, keepdim))
+
+
+def _sort(name, x, dim=-1, descending=False, stable=False):
+    order = _ops["argsort"](x, dim, descending)
+    return _pair(name, _ops["take_along_axis"](x, order, dim), order)
+
+
+def _kth(name, x, k, dim=-1, keepdim=False):
+    at = _ops["take"](_ops["argsort"](x, dim), [k - 1], dim)
+    values = _ops["take_along_axis"](x, at, dim)
+    return _pair(name, *(y if keepdim else _ops["squeeze"](y, dim) for y in (values, at)))
+
+
+def _median(name, x, dim, keepdim=False):
+    """The lower of the two elements in the middle; NaN where there is one."""
+    found = _kth(name, x, (x.shape[dim] + 1) // 2, dim, True)
+    if x.dtype.kind == "f":  # NaN is last in the order
+        last = _kth(name, x, x.shape[dim], dim, True)
+        found = [_ops["where"](_ops["isnan"](last.values), b, a) for a, b in zip(found, last)]
+    return _pair(name, *(y if keepdim else _ops["squeeze"](y, dim) for y in found))
+
+
+def _mode(name, x, dim=-1, keepdim=False):
+    values = _ops["mode"](x, dim, True)[0]
+    at = x.shape[dim] - 1 - _ops["argmax"](_ops["flip"](x == values, dim), dim, True)
+    return _pair(name, *(y if keepdim else _ops["squeeze"](y, dim) for y in (values, at)))
+
+
+def _running(name, x, dim):
+    """The running maximum or minimum, and the last index of each."""
+    values = _ops[name](x, dim)
+    shape = [1] * x.ndim
+    shape[dim] = x.shape[dim]
+    at = _ops["where"](x == values, _ops["arange"](x.shape[dim]).reshape(shape), 0)
+    return _pair(name, values, _ops["cumulative_max"](at, dim))
+
+
+def _spread(name, x, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    return _ops[name](x, dim, int(unbiased) if correction is None else correction, keepdim)
+
+
+def _split(name, x, split_size_or_sections, dim=0):
+    """Parts of a size, of which the last may be smaller, or of several sizes."""
+    n = x.shape[dim]
+    if isinstance(split_size_or_sections, int):
+        return _ops["split"](x, list(range(split_size_or_sections, n, split_size_or_sections)), dim) if n > split_size_or_sections else (x,)
+    ends, total = [], 0
+    for size in split_size_or_sections:
+        total += size
+        ends.append(total)
+    if total != n:
+        raise _ingot.ShapeError(f"split: the sizes {list(split_size_or_sections)} have the sum {total}, but the axis has {n} elements")
+    return _ops["split"](x, ends[:-1], dim)
+
+
+def _topk(name, x, k, dim=-1, largest=True, sorted=True):
+    return _ops["topk"](x, k, dim) if largest else _lowest(x, k, dim)
+
+
+def _lowest(x, k, dim):
+    order = _ops["take"](_ops["argsort"](x, dim), _ops["arange"](k), dim)
+    return _pair("topk", _ops["take_along_axis"](x, order, dim), order)
+
+
+# Functions that PyTorch's keywords of an op's call select; the op itself does not take them.
+ALONG = {"max": _largest, "min": _largest, "sort": _sort, "median": _median, "mode": _mode,
+         "cumulative_max": _running, "cumulative_min": _running, "std": _spread, "var": _spread, "split": _split, "topk": _topk}
+
+
+def along(name, args, kwargs):
+    """The function of PyTorch for a call of an op with dim=, unbiased= or largest=; NotImplemented if there is none."""
+    function = ALONG.get(name)
+    if function is None or not kwargs.keys() & {"dim", "unbiased", "largest"}:
+        return NotImplemented
+    if "axis" in kwargs:
+        raise TypeError(f"{name}: give axis or dim, not both")
+    if "keepdims" in kwargs:
+        kwargs["keepdim"] = kwargs.pop("keepdims")
+    if "input" in kwargs:
+        args = (kwargs.pop("input"), *args)
+    return function(name, *args, **kwargs)
+
+
+# ---- methods ----
+
+class _Methods:
+    """The methods that are added to Array."""
+
+    def view(self, *shape):
+        """The same elements in another shape, or their bytes as another dtype."""
+        if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list)):
+            return _ops["view"](self, shape[0])
+        return _ops["reshape"](self, _sizes(shape))
+
+    def permute(self, *dims):
+        return _ops["permute_dims"](self, _sizes(dims))
+
+    def reshape_as(self, other):
+        return _ops["reshape"](self, other.shape)
+
+    def expand(self, *sizes):
+        """Broadcast to a shape; -1 keeps the length of an axis."""
+        sizes = _sizes(sizes)
+        new = len(sizes) - self.ndim
+        return _ops["broadcast_to"](self, [self.shape[i - new] if n == -1 and i >= new else n for i, n in enumerate(sizes)])
+
+    def unflatten(self, dim, sizes):
+        dim %= self.ndim
+        return _ops["reshape"](self, (*self.shape[:dim], *sizes, *self.shape[dim + 1:]))
+
+    def chunk(self, chunks, dim=0):
+        """At most `chunks` parts of equal size; the last may be smaller."""
+        return _split("chunk", self, max(-(-self.shape[dim] // chunks), 1), dim)
+
+    def unbind(self, dim=0):
+        return _ops["unstack"](self, dim)
+
+    def narrow(self, dim, start, length):
+        return self[(slice(None),) * (dim % self.ndim) + (slice(start, start + length),)]
+
+    def select(self, dim, index):
+        return self[(slice(None),) * (dim % self.ndim) + (index,)]
+
+    def index_select(self, dim, index):
+        return _ops["take"](self, index, dim)
+
+    def kthvalue(self, k, dim=-1, keepdim=False):
+        return _kth("kthvalue", self, k, dim, keepdim)
+
+    def aminmax(self, *, dim=None, keepdim=False):
+        return _ops["min"](self, dim, keepdim), _ops["max"](self, dim, keepdim)
+
+    def masked_fill(self, mask, value):
+        return _ops["where"](mask, _ingot.asarray(value, dtype=self.dtype), self)
+
+    def _at(self, dim, index):
+        return self.at[(slice(None),) * (dim % self.ndim) + (index,)]
+
+    def index_add(self, dim, index, source, *, alpha=1):
+        return _Methods._at(self, dim, index).add(source if alpha == 1 else alpha * source)
+
+    def index_copy(self, dim, index, source):
+        return _Methods._at(self, dim, index).set(source)
+
+    def index_fill(self, dim, index, value):
+        return _Methods._at(self, dim, index).set(value)
+
+    def index_put(self, indices, values, accumulate=False):
+        place = self.at[tuple(indices)]
+        return place.add(values) if accumulate else place.set(values)
+
+    def scatter_reduce(self, dim, index, src, reduce, *, include_self=True):
+        ops = {"sum": "scatter_add", "prod": "scatter_mul", "amax": "scatter_max", "amin": "scatter_min"}
+        if reduce not in ops or not include_self:
+            raise ValueError(f"scatter_reduce: reduce is one of {', '.join(ops)}, with include_self=True, not '{reduce}'")
+        return _ops[ops[reduce]](self, index, src, dim)
+
+    def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False):
+        """In another dtype, on another device, or both."""
+        for arg in args:
+            if isinstance(arg, Array):
+                device, dtype = arg.device, arg.dtype
+            elif isinstance(arg, _ingot.dtype) or isinstance(arg, type) or type(arg).__name__ == "dtype":
+                dtype = arg
+            elif isinstance(arg, str) and arg.split(":")[0] not in ("cpu", "cuda", "mps", "metal", "opencl", "gang", "gpu"):
+                dtype = arg
+            elif arg is not None and not isinstance(arg, bool):
+                device = arg
+        x = self if dtype is None else self.astype(dtype)
+        return x if device is None else x.to_device(_names.device_name(device))
+
+    def cuda(self, device=0, non_blocking=False):
+        return self.to_device(f"cuda:{device}" if isinstance(device, int) else _names.device_name(device))
+
+    def type(self, dtype=None):
+        return str(self.dtype) if dtype is None else self.astype(dtype)
+
+    def type_as(self, other):
+        return self.astype(other.dtype)
+
+    def short(self):
+        return self.astype(_ingot.int16)
+
+    def char(self):
+        return self.astype(_ingot.int8)
+
+    def element_size(self):
+        return self.itemsize
+
+    def ndimension(self):
+        return self.ndim
+
+    def is_floating_point(self):
+        return self.dtype.kind == "f"
+
+    def is_complex(self):
+        return self.dtype.kind == "c"
+
+    def is_contiguous(self):
+        return True
+
+    def get_device(self):
+        """The number of the GPU; -1 for the CPU."""
+        kind, _, number = self.device.partition(":")
+        return -1 if kind == "cpu" else int(number or 0)
+
+    def new_zeros(self, *size, dtype=None, device=None):
+        return _ops["zeros"](_sizes(size), dtype=dtype or self.dtype, device=device or self.device)
+
+    def new_ones(self, *size, dtype=None, device=None):
+        return _ops["ones"](_sizes(size), dtype=dtype or self.dtype, device=device or self.device)
+
+    def new_empty(self, *size, dtype=None, device=None):
+        return _ops["zeros"](_sizes(size), dtype=dtype or self.dtype, device=device or self.device)
+
+    def new_full(self, size, fill_value, dtype=None, device=None):
+        return _ops["full"](size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
+
+    def new_tensor(self, data, dtype=None, device=None):
+        return _ingot.asarray(data, dtype=dtype or self.dtype, device=device or self.device)
+
+    # ---- in place ----
+
+    def add_(self, other, *, alpha=1):
+        return _assign(self, self + (other if alpha == 1 else alpha * other))
+
+    def sub_(self, other, *, alpha=1):
+        return _assign(self, self - (other if alpha == 1 else alpha * other))
+
+    def copy_(self, src, non_blocking=False):
+        self[...] = src
+        return self
+
+    def fill_(self, value):
+        self[...] = value
+        return self
+
+    def zero_(self):
+        self[...] = 0
+        return self
+
+    def set_data(self, new_data):
+        self[...] = new_data
+
+    def normal_(self, mean=0.0, std=1.0, *, generator=None):
+        return _draw(self, "normal", generator, loc=mean, scale=std)
+
+    def uniform_(self, a=0.0, b=1.0, *, generator=None):
+        return _draw(self, "uniform", generator, minval=a, maxval=b)
+
+    def exponential_(self, lambd=1.0, *, generator=None):
+        return _draw(self, "exponential", generator, scale=1 / lambd)
+
+    def bernoulli_(self, p=0.5, *, generator=None):
+        key = _names.next_key() if generator is None else generator
+        self[...] = _ops["bernoulli"](key, p, self.shape)
+        return self
+
+    def random_(self, low=0, high=None, *, generator=None):
+        """Integers from low to below high; with one number, from 0 to below it."""
+        low, high = (0, low) if high is None and low else (low, 2 ** 31 - 1 if high is None else high)
+        key = _names.next_key() if generator is None else generator
+        self[...] = _ops["randint"](key, self.shape, low, high, dtype=_ingot.int64)
+        return self
+
+
+# Methods with a "_" at the end for each of these: the method's result is assigned to the items of the array.
+_IN_PLACE = """abs mul multiply subtract div divide true_divide floor_divide remainder fmod pow clamp clip exp exp2 expm1 log
+log2 log10 log1p sqrt rsqrt square reciprocal neg negative sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh arcsin
+arccos arctan sigmoid relu floor ceil round trunc frac fix sign erf erfinv sinc lgamma digamma logit atan2 hypot logical_and
+logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor bitwise_not eq ne lt le gt ge lerp addcmul addcdiv addmm
+cumsum cumprod nan_to_num tril triu masked_fill index_add index_copy index_fill index_put scatter scatter_add scatter_reduce
+deg2rad rad2deg nextafter copysign gcd lcm xlogy""".split()
+
+
+def _assign(x, value):
+    if value.dtype.kind in "fc" and x.dtype.kind != value.dtype.kind and (value.dtype.kind == "c" or x.dtype.kind in "biu"):
+        raise TypeError(f"an in-place method cannot store {value.dtype} in an array of {x.dtype}; use the method without '_'")
+    x[...] = value
+    return x
+
+
+def _draw(x, op, generator, **options):
+    key = _names.next_key() if generator is None else generator
+    x[...] = _ops[op](key, x.shape, **options)
+    return x
+
+
+def _in_place(name):
+    def method(self, *args, **kwargs):
+        return _assign(self, getattr(self, name)(*args, **kwargs))
+
+    return method
+
+
+class _Advised:
+    """A known method that Array does not have: the error has advice."""
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, x, kind=None):
+        raise AttributeError(f"'Array' object has no attribute '{self.name}': {_names.advice('method.' + self.name)}")
+
+    def __set__(self, x, value):
+        self.__get__(x)
+
+
+def _dir(self):
+    return [name for name in object.__dir__(self) if type(Array.__dict__.get(name)) is not _Advised]
+
+
+def install():
+    methods = {name: f for name, f in vars(_Methods).items() if not name.startswith("_")}
+    methods.update((name + "_", _in_place(name)) for name in _IN_PLACE)
+    for name, f in methods.items():
+        f.__name__, f.__qualname__ = name, f"Array.{name}"
+        setattr(Array, name, f)
+    Array.is_cuda = property(lambda self: self.device.startswith("cuda"), doc="Whether the array is on an NVIDIA GPU.")
+    Array.__dir__ = _dir
+    for module, names, _ in _ingot._advice():
+        for name in names.split() if module == "method" else ():
+            if name not in Array.__dict__:
+                setattr(Array, name, _Advised(name))
+
+
+# ---- functions ----
+
+def tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new array."""
+    if requires_grad:
+        raise TypeError("tensor: requires_grad is not here: ig.grad(f)(x) gives the gradients of a function's arguments")
+    return _ingot.asarray(data, dtype=dtype, device=None if device is None else _names.device_name(device), copy=True)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """An array, which is a copy only if it must be."""
+    return _ingot.asarray(data, dtype=dtype, device=None if device is None else _names.device_name(device))
+
+
+def is_tensor(obj):
+    return isinstance(obj, Array)
+
+
+def manual_seed(seed):
+    """Sets the key of random functions that take none."""
+    _names.seed(seed)
+
+
+def is_floating_point(input):
+    return input.dtype.kind == "f"
+
+
+def is_complex(input):
+    return input.dtype.kind == "c"
+
+
+def numel(input):
+    return input.size
+
+
+def chunk(input, chunks, dim=0):
+    return input.chunk(chunks, dim)
+
+
+def kthvalue(input, k, dim=-1, keepdim=False):
+    return input.kthvalue(k, dim, keepdim)
+
+
+def aminmax(input, *, dim=None, keepdim=False):
+    return input.aminmax(dim=dim, keepdim=keepdim)
+
+
+def index_select(input, dim, index):
+    return input.index_select(dim, index)
+
+
+def masked_fill(input, mask, value):
+    return input.masked_fill(mask, value)
+
+
+FUNCTIONS = dict.fromkeys("""tensor as_tensor is_tensor manual_seed is_floating_point is_complex numel chunk kthvalue aminmax
+index_select masked_fill""".split(), "_tensor")
+install()
