@@ -55,7 +55,7 @@ def shards(count):
 def sum(parts, count, like):
     """The sums over all count shards of all processes, in the same order for every number of processes. parts: for each shard of this
     process, a dictionary of arrays. like: a dictionary of arrays with the same names and shapes, such as the parameters."""
-    names = list(like)
+    names = list(like.keys())
     for part in parts:
         if set(part) != set(names):
             raise ValueError(f"names that only one of both has: {', '.join(sorted(set(part) ^ set(names))[:5])}")
@@ -69,7 +69,7 @@ def divide(model, optimizer=None):
     parameters = model.parameters()
     slots = [(state, key) for state in optimizer.state.values() for key in state] if optimizer else []
     arrays = _ingot._team_divide([*parameters.values(), *(state[key] for state, key in slots)])
-    model.load_state_dict(dict(zip(parameters, arrays)), strict=False)
+    model.load_state_dict(dict(zip(parameters.keys(), arrays)), strict=False)
     for (state, key), x in zip(slots, arrays[len(parameters):]):
         state[key] = x
 

@@ -21,8 +21,8 @@ def _flatten(tree, leaves):
         return "*"
     if kind in (list, tuple):
         return (kind, tuple([_flatten(item, leaves) for item in tree]))
-    if kind is dict:
-        return (kind, tuple((key, _flatten(tree[key], leaves)) for key in tree))
+    if isinstance(tree, dict):  # also nn.Parameters, whose iteration gives arrays
+        return (dict, tuple((key, _flatten(item, leaves)) for key, item in tree.items()))
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return (kind, tuple(_flatten(item, leaves) for item in tree))
     if hasattr(kind, "__dataclass_fields__"):

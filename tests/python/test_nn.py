@@ -15,7 +15,7 @@ class Net(nn.Module):
 
 def modules():
     net = Net()
-    names = list(net.parameters())
+    names = list(net.parameters().keys())
     check("names", names == ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias", "norm.weight", "norm.bias"],
           str(names))
     check("state", "norm.running_mean" in net.state_dict())

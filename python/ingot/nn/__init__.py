@@ -1,5 +1,5 @@
 """Networks. A module is a plain class whose attributes are arrays (parameters), other modules, and lists or dicts of them.
-All ops are functions here too: nn.relu, nn.cross_entropy.
+Layers have PyTorch's names, arguments, layouts and initial values. All ops are functions here too: nn.relu, nn.cross_entropy.
 
     class Net(nn.Module):
         def __init__(self):
@@ -13,15 +13,40 @@ All ops are functions here too: nn.relu, nn.cross_entropy.
     loss, grads = step(net, x, y)
     opt.update(net, grads)
 """
-from .. import _ingot
+from .. import _ingot, _names
+from . import functional, init, utils  # noqa: F401
 from .module import (  # noqa: F401
-    BatchNorm, Conv, Conv1d, Conv2d, Conv3d, Dropout, Embedding, GroupNorm, LayerNorm, Linear, Module, MultiHeadAttention,
-    RMSNorm, Sequential, value_and_grad)
+    Module, Parameter, Parameters, value_and_grad)
+from .containers import (  # noqa: F401
+    ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential)
+from .activations import (  # noqa: F401
+    AlphaDropout, CELU, CosineSimilarity, Dropout, Dropout1d, Dropout2d, Dropout3d, ELU, FeatureAlphaDropout, Flatten, Fold,
+    GELU, GLU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, Identity, LeakyReLU, LogSigmoid, LogSoftmax, Mish, PReLU,
+    PairwiseDistance, PixelShuffle, PixelUnshuffle, RReLU, ReLU, ReLU6, SELU, SiLU, Sigmoid, Softmax, Softmax2d, Softmin,
+    Softplus, Softshrink, Softsign, Tanh, Tanhshrink, Threshold, Unflatten, Unfold, Upsample, UpsamplingBilinear2d,
+    UpsamplingNearest2d)
+from .pools import (  # noqa: F401
+    AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
+    AvgPool1d, AvgPool2d, AvgPool3d, CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d,
+    ConstantPad3d, MaxPool1d, MaxPool2d, MaxPool3d, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d,
+    ReplicationPad2d, ReplicationPad3d, ZeroPad1d, ZeroPad2d, ZeroPad3d)
+from .layers import (  # noqa: F401
+    Bilinear, Conv, Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Embedding, Linear)
+from .norms import (  # noqa: F401
+    BatchNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm,
+    LocalResponseNorm, RMSNorm)
+from .recurrent import (  # noqa: F401
+    GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell)
+from .attention import (  # noqa: F401
+    MultiHeadAttention, MultiheadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder,
+    TransformerEncoderLayer)
+from .losses import (  # noqa: F401
+    BCELoss, BCEWithLogitsLoss, CTCLoss, CosineEmbeddingLoss, CrossEntropyLoss, GaussianNLLLoss, HingeEmbeddingLoss,
+    HuberLoss, KLDivLoss, L1Loss, MSELoss, MarginRankingLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, NLLLoss,
+    PoissonNLLLoss, SmoothL1Loss, SoftMarginLoss, TripletMarginLoss)
 
 _ops = _ingot._ops
 
 
 def __getattr__(name):
-    if name in _ops:
-        return _ops[name]
-    raise AttributeError(f"module 'ingot.nn' has no attribute '{name}'")
+    return _ops[name] if name in _ops else _names.find(name, "nn.")

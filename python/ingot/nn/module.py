@@ -1,18 +1,17 @@
 """The base of networks, and gradients of their parameters."""
 import functools
 
-from .. import _ingot, transform
+from .. import _ingot, _names, transform
 from .._ingot import Array
-from .._names import next_key
-
-_ops = _ingot._ops
 
 
-def _walk(value, name):
-    """(name, owner, key, array) for each array in a module, a list or a dict; names as PyTorch's: "hidden.weight"."""
+def _walk(value, name="", owner=None, depth=-1):
+    """(name, module, store, key, array) for each array in a module, a list or a dict; names as PyTorch's: "hidden.weight".
+    module is the innermost one, and store[key] is the array. depth 0: only arrays of the module itself."""
     if isinstance(value, Module):
-        items = list(vars(value).items())
-        store = vars(value)
+        if owner is not None and depth == 0:
+            return
+        items, store, owner = list(vars(value).items()), vars(value), value
     elif isinstance(value, dict):
         items, store = list(value.items()), value
     elif isinstance(value, (list, tuple)):
@@ -22,9 +21,19 @@ def _walk(value, name):
     for key, item in items:
         path = f"{name}.{key}" if name else str(key)
         if type(item) is Array:
-            yield path, value, store, key, item
+            yield path, owner, store, key, item
         else:
-            yield from _walk(item, path)
+            yield from _walk(item, path, owner, depth)
+
+
+class Parameters(dict):
+    """The trained arrays of a module by name. Iteration gives the arrays, as that of PyTorch's parameters() does, keys()
+    and items() the names. Optimizers that are made with it update the module."""
+
+    module = None
+
+    def __iter__(self):
+        return iter(self.values())
 
 
 class Module:
@@ -32,6 +41,8 @@ class Module:
 
     training = True
     _state = ()  # names of arrays that are not trained
+    _unsaved = ()  # names of arrays that are not in state_dict
+    _frozen = False
 
     def __call__(self, *args, **kwargs):
         return self.forward(*args, **kwargs)
@@ -39,39 +50,152 @@ class Module:
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
+    def __getattr__(self, name):
+        advice = None if name.startswith("__") else _names.advice("module." + name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'" + (f": {advice}" if advice else ""))
+
+    # ---- arrays ----
+
     def state_dict(self):
         """All arrays by name."""
-        return {path: x for path, _, _, _, x in _walk(self, "")}
+        return {path: x for path, owner, _, key, x in _walk(self) if key not in owner._unsaved}
 
-    def parameters(self):
-        """The trained arrays by name."""
-        return {path: x for path, owner, _, key, x in _walk(self, "")
-                if key not in getattr(owner, "_state", ()) and x.dtype.kind in "fc"}
+    def named_parameters(self, prefix="", recurse=True):
+        """(name, array) for each trained array. An array with several names has the first."""
+        seen = set()
+        for path, owner, _, key, x in _walk(self, prefix, depth=-1 if recurse else 0):
+            if key not in owner._state and x.dtype.kind in "fc" and id(x) not in seen:
+                seen.add(id(x))
+                yield path, x
 
-    def load_state_dict(self, arrays, strict=True):
-        """Replaces arrays by arrays of the same names and shapes. With strict the names must be the same."""
-        own = {path: (store, key, x) for path, _, store, key, x in _walk(self, "")}
-        wrong = sorted(set(own) ^ set(arrays)) if strict else []
+    def parameters(self, recurse=True):
+        """The trained arrays by name. Iteration gives the arrays."""
+        found = Parameters(self.named_parameters(recurse=recurse))
+        found.module = self
+        return found
+
+    def named_buffers(self, prefix="", recurse=True):
+        """(name, array) for each array that is not trained, such as statistics of batch norm."""
+        for path, owner, _, key, x in _walk(self, prefix, depth=-1 if recurse else 0):
+            if key in owner._state or x.dtype.kind not in "fc":
+                yield path, x
+
+    def buffers(self, recurse=True):
+        return [x for _, x in self.named_buffers(recurse=recurse)]
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Sets an array that is not trained, and is in state_dict if it is persistent."""
+        self._state = (*self._state, name)
+        if not persistent:
+            self._unsaved = (*self._unsaved, name)
+        setattr(self, name, tensor if tensor is None else _ingot.asarray(tensor))
+
+    def register_parameter(self, name, param):
+        setattr(self, name, param if param is None else _ingot.asarray(param))
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Replaces arrays by arrays of the same names and shapes, also PyTorch's. With strict the names must be the same.
+        Arrays keep their dtype, unless assign is set."""
+        places, shared = {}, {}
+        for path, owner, store, key, x in _walk(self):
+            if key not in owner._unsaved:
+                shared.setdefault(id(x), []).append((store, key))
+                places[path] = (x, shared[id(x)])
+        names = dict.keys(state_dict) if isinstance(state_dict, Parameters) else state_dict
+        wrong = sorted(set(places) ^ set(names)) if strict else []
         if wrong:
             raise KeyError(f"names that only one of both has: {', '.join(wrong[:5])}")
-        for path, x in arrays.items():
-            if path not in own:
+        for path, x in state_dict.items():
+            if path not in places:
                 continue
-            store, key, old = own[path]
-            x = _ingot.asarray(x)
+            old, slots = places[path]
+            x = _ingot.asarray(x if isinstance(x, Array) or not hasattr(x, "detach") else x.detach())
             if x.shape != old.shape:
                 raise ValueError(f"{path} has the shape {old.shape}, not {x.shape}")
-            store[key] = x if x.dtype == old.dtype else x.astype(old.dtype)
+            if x.dtype != old.dtype and not assign:
+                x = x.astype(old.dtype)
+            for store, key in slots:
+                store[key] = x
         return self
+
+    def _convert(self, change, floats=False):
+        """Replaces each array by change(array); arrays with several names keep them. With floats only floats."""
+        made = {}
+        for _, _, store, key, x in list(_walk(self)):
+            if not floats or x.dtype.kind in "fc":
+                store[key] = made[id(x)] = made[id(x)] if id(x) in made else change(x)
+        return self
+
+    def to(self, *args, device=None, dtype=None, non_blocking=False):
+        """The module with its floats in another dtype, or its arrays on another device; changes it in place."""
+        for arg in args:
+            if isinstance(arg, Array):
+                device, dtype = arg.device, arg.dtype
+            elif isinstance(arg, _ingot.dtype) or (isinstance(arg, str) and _is_dtype(arg)):
+                dtype = arg
+            else:
+                device = arg
+        if dtype is not None:
+            self._convert(lambda x: x.astype(dtype), floats=True)
+        return self if device is None else self._convert(lambda x: x.to_device(_names.device_name(device)))
+
+    def half(self):
+        return self.to(_ingot.float16)
+
+    def bfloat16(self):
+        return self.to(_ingot.bfloat16)
+
+    def float(self):
+        return self.to(_ingot.float32)
+
+    def double(self):
+        return self.to(_ingot.float64)
+
+    def cpu(self):
+        return self.to("cpu")
+
+    def cuda(self, device=0):
+        return self.to(f"cuda:{device}" if isinstance(device, int) else device)
+
+    # ---- modules ----
+
+    def named_children(self):
+        """(name, module) for each module that is an attribute."""
+        return ((name, x) for name, x in list(vars(self).items()) if isinstance(x, Module))
+
+    def children(self):
+        return (x for _, x in self.named_children())
+
+    def named_modules(self, prefix=""):
+        """(name, module) for the module, whose name is the prefix, and all modules in it, also in lists and dicts."""
+        found = {}
+        _collect(self, prefix, found)
+        return ((name, module) for name, module in found.values())
 
     def modules(self):
         """The module and all modules in it."""
-        found = [self]
-        for item in vars(self).values():
-            for one in item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple)) else [item]:
-                if isinstance(one, Module):
-                    found += one.modules()
-        return found
+        return [module for _, module in self.named_modules()]
+
+    def add_module(self, name, module):
+        setattr(self, name, module)
+
+    register_module = add_module
+
+    def get_submodule(self, target):
+        """The module of a name such as "encoder.layers.0"."""
+        for name, module in self.named_modules():
+            if name == target:
+                return module
+        raise AttributeError(f"{type(self).__name__} has no module '{target}'")
+
+    def get_parameter(self, target):
+        return self.parameters()[target]
+
+    def apply(self, fn):
+        """Calls fn with each module in this one, then with this one, as for initial values."""
+        for module in reversed(self.modules()):
+            fn(module)
+        return self
 
     def train(self, mode=True):
         """Selects training, or inference: dropout and batch norm differ."""
@@ -82,18 +206,62 @@ class Module:
     def eval(self):
         return self.train(False)
 
+    def requires_grad_(self, requires_grad=True):
+        """Includes the parameters in gradients of value_and_grad, or with False leaves them out."""
+        for module in self.modules():
+            module._frozen = not requires_grad
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Does nothing: gradients are results of value_and_grad, and are not kept in the module."""
+
+    def extra_repr(self):
+        return ""
+
     def __repr__(self):
         shapes = ", ".join(f"{name}: {x.shape}" for name, x in self.state_dict().items())
-        return f"{type(self).__name__}({shapes})"
+        return f"{type(self).__name__}({', '.join(filter(None, (self.extra_repr(), shapes)))})"
+
+
+def _is_dtype(name):
+    try:
+        return bool(_ingot.dtype(name))
+    except (TypeError, ValueError):
+        return False
+
+
+def _collect(value, name, found):
+    """Adds (name, module) for all modules in a value, each once."""
+    if isinstance(value, Module):
+        if id(value) in found:
+            return
+        found[id(value)] = (name, value)
+        items = vars(value).items()
+    elif isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    else:
+        return
+    for key, item in list(items):
+        _collect(item, f"{name}.{key}" if name else str(key), found)
+
+
+def Parameter(data, requires_grad=True):
+    """A trained array. Every array of floats that is an attribute of a module is one."""
+    if not requires_grad:
+        raise ValueError("Parameter: for an array that is not trained use register_buffer(name, array)")
+    return _ingot.asarray(data, copy=True)
 
 
 def value_and_grad(model, function):
     """A function like function(model, ...) that returns (value, gradients of the model's parameters by name). State that
-    layers change in the call, such as statistics of batch norm, is kept."""
+    layers change in the call, such as statistics of batch norm, is kept. Frozen modules have no gradients."""
 
     @functools.wraps(function)
     def wrapped(model, *args, **kwargs):
-        before = model.parameters()
+        frozen = {path for path, owner, _, _, _ in _walk(model) if owner._frozen}
+        before = {path: x for path, x in model.named_parameters() if path not in frozen}
 
         def of(parameters):
             model.load_state_dict(parameters, strict=False)
@@ -105,145 +273,3 @@ def value_and_grad(model, function):
             model.load_state_dict(before, strict=False)
 
     return wrapped
-
-
-def _uniform(shape, bound):
-    return _ops["uniform"](next_key(), shape, minval=-bound, maxval=bound)
-
-
-class Linear(Module):
-    """x @ weight.T + bias; weight is (out, in), drawn as PyTorch does."""
-
-    def __init__(self, inputs, outputs, bias=True):
-        bound = inputs ** -0.5
-        self.weight = _uniform((outputs, inputs), bound)
-        self.bias = _uniform((outputs,), bound) if bias else None
-
-    def forward(self, x):
-        y = x @ self.weight.mT
-        return y if self.bias is None else y + self.bias
-
-
-class Conv(Module):
-    """Convolution of x (N, C, ...) in as many dimensions as kernel has numbers."""
-
-    def __init__(self, inputs, outputs, kernel, stride=1, padding=0, dilation=1, groups=1, bias=True):
-        kernel = tuple(kernel)
-        size = inputs // groups
-        for k in kernel:
-            size *= k
-        self.weight = _uniform((outputs, inputs // groups) + kernel, size ** -0.5)
-        self.bias = _uniform((outputs,), size ** -0.5) if bias else None
-        self.options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-
-    def forward(self, x):
-        return _ops[f"conv{self.weight.ndim - 2}d"](x, self.weight, self.bias, **self.options)
-
-
-def Conv1d(inputs, outputs, kernel, **options):
-    return Conv(inputs, outputs, (kernel,) if isinstance(kernel, int) else kernel, **options)
-
-
-def Conv2d(inputs, outputs, kernel, **options):
-    return Conv(inputs, outputs, (kernel,) * 2 if isinstance(kernel, int) else kernel, **options)
-
-
-def Conv3d(inputs, outputs, kernel, **options):
-    return Conv(inputs, outputs, (kernel,) * 3 if isinstance(kernel, int) else kernel, **options)
-
-
-class Embedding(Module):
-    """Rows of a (count, width) table."""
-
-    def __init__(self, count, width):
-        self.weight = _ops["normal"](next_key(), (count, width))
-
-    def forward(self, indices):
-        return _ops["embedding"](indices, self.weight)
-
-
-class LayerNorm(Module):
-    """Norm over the last axis."""
-
-    def __init__(self, width, eps=1e-5):
-        self.weight, self.bias, self.eps = _ops["ones"](width), _ops["zeros"](width), eps
-
-    def forward(self, x):
-        return _ops["layer_norm"](x, self.weight, self.bias, eps=self.eps)
-
-
-class RMSNorm(Module):
-    def __init__(self, width, eps=1e-5):
-        self.weight, self.eps = _ops["ones"](width), eps
-
-    def forward(self, x):
-        return _ops["rms_norm"](x, self.weight, eps=self.eps)
-
-
-class GroupNorm(Module):
-    def __init__(self, groups, width, eps=1e-5):
-        self.weight, self.bias, self.groups, self.eps = _ops["ones"](width), _ops["zeros"](width), groups, eps
-
-    def forward(self, x):
-        return _ops["group_norm"](x, self.groups, self.weight, self.bias, eps=self.eps)
-
-
-class BatchNorm(Module):
-    """Normalizes channels (axis 1): by the batch in training, by running statistics in inference."""
-
-    _state = ("running_mean", "running_var")
-
-    def __init__(self, width, momentum=0.1, eps=1e-5):
-        self.weight, self.bias = _ops["ones"](width), _ops["zeros"](width)
-        self.running_mean, self.running_var = _ops["zeros"](width), _ops["ones"](width)
-        self.momentum, self.eps = momentum, eps
-
-    def forward(self, x):
-        if not self.training:
-            return _ops["batch_norm"](x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
-        axes = [a for a in range(x.ndim) if a != 1]
-        fixed = _ops["stop_gradient"](x)
-        m = self.momentum
-        self.running_mean = (1 - m) * self.running_mean + m * _ops["mean"](fixed, axis=axes)
-        self.running_var = (1 - m) * self.running_var + m * _ops["var"](fixed, axis=axes, correction=1)
-        return _ops["batch_norm"](x, weight=self.weight, bias=self.bias, eps=self.eps)
-
-
-class Dropout(Module):
-    """0 with probability p in training, else x / (1 - p)."""
-
-    def __init__(self, p=0.5):
-        self.p = p
-
-    def forward(self, x):
-        return _ops["dropout"](x, next_key(), self.p) if self.training and self.p else x
-
-
-class MultiHeadAttention(Module):
-    """Attention of x (N, T, width) to context (N, S, width), or to itself."""
-
-    def __init__(self, width, heads, bias=True):
-        self.query, self.key, self.value, self.out = (Linear(width, width, bias) for _ in range(4))
-        self.heads = heads
-
-    def _split(self, x):
-        n, t, width = x.shape
-        return x.reshape((n, t, self.heads, width // self.heads)).permute_dims((0, 2, 1, 3))
-
-    def forward(self, x, context=None, mask=None, is_causal=False):
-        context = x if context is None else context
-        q, k, v = (self._split(f(y)) for f, y in ((self.query, x), (self.key, context), (self.value, context)))
-        y = _ops["scaled_dot_product_attention"](q, k, v, mask, is_causal)
-        return self.out(y.permute_dims((0, 2, 1, 3)).reshape(x.shape))
-
-
-class Sequential(Module):
-    """Modules and functions, one after another."""
-
-    def __init__(self, *layers):
-        self.layers = list(layers)
-
-    def forward(self, x):
-        for layer in self.layers:
-            x = layer(x)
-        return x
