@@ -149,6 +149,11 @@ class _Methods:
     def select(self, dim, index):
         return self[(slice(None),) * (dim % self.ndim) + (index,)]
 
+    def bernoulli(self, p=None):
+        """Draws of 0 and 1 with these probabilities, or all with p."""
+        draws = _ops["bernoulli"](_names.next_key(), self if p is None else p, self.shape)
+        return draws.astype(self.dtype)
+
     def index_select(self, dim, index):
         return _ops["take"](self, index, dim)
 

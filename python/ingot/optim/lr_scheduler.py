@@ -7,6 +7,12 @@
 import math
 from bisect import bisect_right
 
+from .. import _names
+
+
+def __getattr__(name):
+    return _names.find(name, "optim.")
+
 
 class LRScheduler:
     """The base: counts steps and sets the rates. A schedule defines get_lr, the rates of the groups at last_epoch."""
