@@ -3,7 +3,9 @@ the built package."""
 import ast
 import keyword
 import os
+import re
 import sys
+import types
 
 sys.dont_write_bytecode = True
 FOLDER = sys.argv[1]
@@ -178,8 +180,9 @@ def array_class(rows, aliases):
               "    def fill(self, value: Any) -> None: ...", "    def put(self, indices: Any, values: Any, mode: str = ...) -> None: ...",
               "    def ravel(self, order: str = ...) -> Array: ...",
               "    def tobytes(self, order: str = ...) -> bytes: ..."]
-    own = set(attributes) | {"item", "tolist", "copy", "numpy", "eval", "to_device", "reshape", "transpose", "sort", "partition", "fill",
-                             "put", "ravel", "tobytes"}
+    own = set(attributes) | {"item", "tolist", "copy", "numpy", "eval", "to_device", "reshape", "transpose"}
+    lines += tensor_methods()
+    own |= set(re.findall(r"def (\w+)\(", "".join(lines)))
     by_name = {row[0]: row for row in rows}
     for name, row in [(row[0], row) for row in rows] + [(a, by_name[op]) for a, op in aliases]:
         takes = row[2].split(", ")[0]
@@ -187,6 +190,17 @@ def array_class(rows, aliases):
             lines.append("    " + function(row, name, method=True))
             own.add(name)
     return "\n".join(lines) + "\n\n"
+
+
+def tensor_methods():
+    """The methods of _tensor.py, and those in place that it makes."""
+    body = body_of("_tensor")
+    methods = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == "_Methods").body
+    lines = [plain_function(node, "    ", True).rstrip() for node in methods
+             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    made = [name for name in vars(_ingot.Array) if name.endswith("_") and not name.startswith("_") and
+            isinstance(getattr(_ingot.Array, name, None), types.FunctionType) and f"def {name}(" not in "".join(lines)]
+    return lines + [f"    def {name}(self, *args: Any, **kwargs: Any) -> Array: ..." for name in sorted(made)]
 
 
 def results_classes(rows):
@@ -224,7 +238,8 @@ def plain_arguments(node, method):
 
 
 def plain_function(node, indent="", method=False):
-    marks = [ast.unparse(d) for d in node.decorator_list if ast.unparse(d) in ("property", "staticmethod", "classmethod", "contextlib.contextmanager")]
+    marks = [ast.unparse(d) for d in node.decorator_list
+             if ast.unparse(d) in ("property", "staticmethod", "classmethod", "contextlib.contextmanager") or ast.unparse(d).endswith(".setter")]
     result = ast.unparse(node.returns) if node.returns else RETURNS.get(node.name, "Any")
     arguments = plain_arguments(node, method and "staticmethod" not in marks)
     return "".join(f"{indent}@{m}\n" for m in marks if m != "contextlib.contextmanager") + \
@@ -233,7 +248,7 @@ def plain_function(node, indent="", method=False):
 
 def plain_class(node):
     """Methods and the attributes that they set. Other attributes are of any type."""
-    bases = ", ".join(ast.unparse(b) for b in node.bases)
+    bases = ", ".join({"dict": "dict[str, Any]"}.get(ast.unparse(b), ast.unparse(b)) for b in node.bases)
     methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
     taken = {m.name for m in methods}
     fields = {n.target.id: ast.unparse(n.annotation) for n in node.body if isinstance(n, ast.AnnAssign)}

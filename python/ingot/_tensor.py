@@ -69,16 +69,15 @@ def _spread(name, x, dim=None, unbiased=True, keepdim=False, *, correction=None)
 
 def _split(name, x, split_size_or_sections, dim=0):
     """Parts of a size, of which the last may be smaller, or of several sizes."""
-    n = x.shape[dim]
-    if isinstance(split_size_or_sections, int):
-        return _ops["split"](x, list(range(split_size_or_sections, n, split_size_or_sections)), dim) if n > split_size_or_sections else (x,)
-    ends, total = [], 0
-    for size in split_size_or_sections:
-        total += size
-        ends.append(total)
-    if total != n:
-        raise _ingot.ShapeError(f"split: the sizes {list(split_size_or_sections)} have the sum {total}, but the axis has {n} elements")
-    return _ops["split"](x, ends[:-1], dim)
+    n, sizes = x.shape[dim], split_size_or_sections
+    if isinstance(sizes, int):
+        if sizes < 1:
+            raise ValueError(f"split: the size {sizes} must be at least 1")
+        sizes = [min(sizes, n - at) for at in range(0, n, sizes)] or [0]
+    if sum(sizes) != n:
+        raise _ingot.ShapeError(f"split: the sizes {list(sizes)} have the sum {sum(sizes)}, but the axis has {n} elements")
+    ends = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
+    return tuple(_Methods.narrow(x, dim, at, size) for at, size in zip(ends, sizes))
 
 
 def _topk(name, x, k, dim=-1, largest=True, sorted=True):

@@ -11,7 +11,7 @@ from against import ROOT, check, finish, skip
 
 PACKAGE = os.path.join(ROOT, os.environ.get("BUILD", "build"), "python")
 PROGRAM = os.path.join(ROOT, "tests/python/typed.py")
-STUBS = sorted(glob.glob(os.path.join(PACKAGE, "ingot", "*.pyi")))
+STUBS = sorted(glob.glob(os.path.join(PACKAGE, "ingot/**/*.pyi"), recursive=True))
 ENV = {**os.environ, "PYTHONPATH": PACKAGE, "MYPYPATH": PACKAGE}
 
 

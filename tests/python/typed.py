@@ -44,6 +44,10 @@ opt = optim.AdamW(1e-3)
 step = nn.value_and_grad(net, lambda n, v, t: nn.cross_entropy(n(v), t))
 value, grads = step(net, ig.ones((3, 4)), ig.asarray([0, 1, 0]))
 opt.update(net, grads)
+layers = nn.Sequential(nn.Conv2d(1, 4, kernel_size=3, padding="same"), nn.ReLU(), nn.Flatten())
+adam = optim.Adam(layers.parameters(), lr=1e-3)
+for images, labels in data.DataLoader(data.TensorDataset(ig.ones((4, 1, 8, 8)), ig.zeros(4)), batch_size=2, shuffle=True):
+    features: ig.Array = layers(images).view(2, -1).add_(1).permute(1, 0)
 
 
 @cuda.jit

@@ -1,0 +1,124 @@
+"""Methods of arrays and functions with PyTorch's arguments against NumPy, and against PyTorch where it is installed."""
+import copy
+
+from against import attempt, check, finish, ig, np, raises, same, says
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+A = np.random.default_rng(4).standard_normal((3, 4, 5)).astype("f4")
+B = np.random.default_rng(5).permutation(12).reshape(3, 4)
+MASK = A > 0.3
+
+# (what is called on x, what NumPy's is), where x is A (a) or B (b); text that PyTorch understands as well.
+SAME = [
+    ("x.view(12, 5)", "a.reshape(12, 5)"), ("x.view(-1)", "a.reshape(-1)"), ("x.view((4, 15))", "a.reshape(4, 15)"), ("x.permute(2, 0, 1)", "a.transpose(2, 0, 1)"),
+    ("x.permute((1, 0, 2))", "a.transpose(1, 0, 2)"), ("x.unsqueeze(1)", "a[:, None]"), ("x.unsqueeze(-1).squeeze(-1)", "a"), ("x[:1].squeeze(dim=0)", "a[0]"),
+    ("x.flatten(start_dim=1)", "a.reshape(3, 20)"), ("x.unflatten(1, (2, 2))", "a.reshape(3, 2, 2, 5)"), ("x.swapaxes(0, 2)", "a.swapaxes(0, 2)"),
+    ("x.expand(2, 3, 4, 5)", "np.broadcast_to(a, (2, 3, 4, 5))"), ("x[:, :1].expand(-1, 4, -1)", "np.broadcast_to(a[:, :1], (3, 4, 5))"),
+    ("x[:1].expand_as(x)", "np.broadcast_to(a[:1], (3, 4, 5))"), ("x.view_as(x)", "a"), ("x.sum(dim=1)", "a.sum(1)"), ("x.sum(dim=(0, 2), keepdim=True)", "a.sum((0, 2), keepdims=True)"),
+    ("x.mean(dim=-1, keepdim=True)", "a.mean(-1, keepdims=True)"), ("x.max(dim=1).values", "a.max(1)"), ("x.max(dim=1).indices", "a.argmax(1)"), ("x.min(dim=0)[0]", "a.min(0)"),
+    ("x.max(dim=2, keepdim=True)[1]", "a.argmax(2)[..., None]"), ("x.argmax(dim=1)", "a.argmax(1)"), ("x.std(dim=1)", "a.std(1, ddof=1)"), ("x.var(dim=1, unbiased=False)", "a.var(1)"),
+    ("x.std(dim=1, correction=2, keepdim=True)", "a.std(1, ddof=2, keepdims=True)"), ("x.cumsum(dim=1)", "a.cumsum(1)"), ("x.cumprod(dim=0)", "a.cumprod(0)"),
+    ("x.sort(dim=1, descending=True)[0]", "-np.sort(-a, 1)"), ("x.sort(dim=1).indices", "a.argsort(1)"), ("x.topk(2, dim=2).values", "-np.sort(-a, 2)[..., :2]"),
+    ("x.topk(2, dim=2, largest=False)[1]", "a.argsort(2)[..., :2]"), ("x.median(dim=1).values", "np.sort(a, 1)[:, 1]"), ("x.median(dim=1).indices", "a.argsort(1)[:, 1]"),
+    ("x.kthvalue(2, dim=1).values", "np.sort(a, 1)[:, 1]"), ("x.cummax(dim=1).values", "np.maximum.accumulate(a, 1)"), ("x.norm(dim=1)", "np.sqrt((a * a).sum(1))"),
+    ("x.norm(p=1, dim=0)", "np.abs(a).sum(0)"), ("x.norm(p=2)", "np.sqrt((a * a).sum())"),
+    ("x.chunk(2, dim=1)[1]", "a[:, 2:]"), ("x.chunk(4, dim=2)[1]", "a[:, :, 2:4]"), ("x.split(3, dim=1)[1]", "a[:, 3:]"), ("x.split([1, 3], dim=1)[1]", "a[:, 1:]"),
+    ("x.unbind(1)[2]", "a[:, 2]"), ("x.narrow(1, 1, 2)", "a[:, 1:3]"), ("x.select(1, -1)", "a[:, -1]"), ("x.index_select(1, I([2, 0]))", "a[:, [2, 0]]"),
+    ("x.gather(1, I(np.array([[[0] * 5], [[1] * 5], [[2] * 5]])))", "np.take_along_axis(a, np.array([[[0]], [[1]], [[2]]]), 1)"),
+    ("x.scatter(1, I(np.array([[[0] * 5], [[1] * 5], [[2] * 5]])), 9.0)[0, 0]", "np.full(5, 9, 'f4')"), ("x.masked_fill(I(m), -1.0)", "np.where(m, np.float32(-1), a)"),
+    ("x.masked_select(I(m))", "a[m]"), ("x.float()", "a"), ("x.double()", "a.astype('f8')"), ("x.long()", "a.astype('i8')"), ("x.half()", "a.astype('f2')"), ("x.bool()", "a != 0"),
+    ("x.int()", "a.astype('i4')"), ("x.short()", "a.astype('i2')"), ("x.type_as(I(np.zeros(1)))", "a.astype('f8')"), ("x.to('cpu')", "a"), ("x.detach()", "a"), ("x.clone()", "a"),
+    ("x.contiguous()", "a"), ("x.cpu()", "a"), ("x.index_add(0, I([0, 0]), x[1:])[0]", "a[0] + a[1] + a[2]"), ("x.index_fill(0, I([1]), 2.0)[1]", "np.full((4, 5), 2, 'f4')"),
+    ("x.index_copy(0, I([2]), x[:1])[2]", "a[0]"), ("x.clamp(-0.5, 0.5)", "a.clip(-0.5, 0.5)"), ("x.clamp(min=0)", "a.clip(0)"), ("x.add(x, alpha=2)", "a + 2 * a"),
+    ("x.eq(x)", "a == a"), ("x.lt(0)", "a < 0"), ("x.pow(2)", "a * a"), ("x.new_zeros(2, 3)", "np.zeros((2, 3), 'f4')"), ("x.new_full((2,), 3.0)", "np.full(2, 3, 'f4')"),
+    ("x.flip(dims=(0,))", "a[::-1]"), ("x.roll(shifts=1, dims=0)", "np.roll(a, 1, 0)"), ("x.tile((2, 1, 1))", "np.tile(a, (2, 1, 1))"), ("x.reshape(-1, 5)", "a.reshape(-1, 5)"),
+    ("x.amax(dim=(0, 1))", "a.max((0, 1))"), ("x.softmax(dim=1).sum(dim=1)", "np.ones((3, 5), 'f4')"), ("x.aminmax(dim=1)[1]", "a.max(1)"), ("x.logsumexp(dim=1)", "np.log(np.exp(a).sum(1))"),
+    ("x.repeat_interleave(2, dim=0)", "a.repeat(2, 0)"), ("x[0].t()", "a[0].T"), ("x[0].mm(x[0].t())", "a[0] @ a[0].T"), ("x.bmm(x.mT)", "a @ a.swapaxes(1, 2)"),
+    ("x.scatter_reduce(0, I(np.zeros((1, 4, 5), 'i8')), x[1:2], 'sum')[0]", "a[0] + a[1]"), ("x.mode(dim=1).values", "a.min(1)"),
+]
+
+# In place: what is called on x, what x then is.
+IN_PLACE = [
+    ("x.add_(1)", "a + 1"), ("x.add_(x, alpha=2)", "a + 2 * a"), ("x.sub_(2)", "a - 2"), ("x.mul_(x)", "a * a"), ("x.div_(2)", "a / 2"), ("x.zero_()", "a * 0"),
+    ("x.fill_(3)", "a * 0 + 3"), ("x.copy_(I(np.ones((4, 5), 'f4')))", "a * 0 + 1"), ("x.clamp_(-1, 1)", "a.clip(-1, 1)"), ("x.clamp_(min=0)", "a.clip(0)"), ("x.exp_()", "np.exp(a)"),
+    ("x.abs_().sqrt_()", "np.sqrt(np.abs(a))"), ("x.neg_()", "-a"), ("x.masked_fill_(I(m), 0)", "np.where(m, np.float32(0), a)"), ("x.pow_(2)", "a * a"), ("x.relu_()", "a.clip(0)"),
+    ("x.scatter_(0, I(np.zeros((1, 4, 5), 'i8')), 7.0)", "np.concatenate([a[:1] * 0 + 7, a[1:]])"), ("x.index_add_(0, I([1]), I(np.ones((1, 4, 5), 'f4')))", "np.stack([a[0], a[1] + 1, a[2]])"),
+    ("x.tril_()", "np.tril(a)"), ("x.cumsum_(0)", "a.cumsum(0)"), ("x.floor_()", "np.floor(a)"), ("x.lerp_(x * 0, 0.5)", "a / 2"),
+]
+
+
+def expected(text):
+    return eval(text, {"a": A, "b": B, "m": MASK, "np": np})
+
+
+def methods():
+    for text, want in SAME:
+        got = eval(text, {"x": ig.asarray(A), "I": ig.asarray, "np": np, "m": MASK})
+        same(text, got, expected(want), 2e-6)
+        if torch:
+            theirs = eval(text, {"x": torch.from_numpy(A), "I": lambda v: torch.as_tensor(v), "np": np, "m": MASK})
+            same(f"{text} of PyTorch", theirs.numpy(), np.array(expected(want)), 2e-6)
+
+
+def in_place():
+    for text, want in IN_PLACE:
+        x = ig.asarray(A)
+        got = eval(text, {"x": x, "I": ig.asarray, "np": np, "m": MASK})
+        same(text, x, expected(want), 2e-6)
+        check(f"{text} returns the array", got is x)
+        if torch:
+            t = torch.from_numpy(A.copy())
+            eval(text, {"x": t, "I": lambda v: torch.as_tensor(v), "np": np, "m": MASK})
+            same(f"{text} of PyTorch", t.numpy(), np.array(expected(want)), 2e-6)
+    raises("floats in integers", TypeError, lambda: ig.arange(3).add_(0.5), "without '_'")
+    x = ig.arange(4)
+    x.mul_(2).add_(1)
+    check("the dtype stays", x.tolist() == [1, 3, 5, 7] and str(x.dtype) == "int64")
+    ig.manual_seed(0)
+    n = np.asarray(ig.zeros(2000).normal_(2.0, 3.0))
+    u = np.asarray(ig.zeros(2000).uniform_(-1, 1))
+    check("normal_", abs(n.mean() - 2) < 0.3 and abs(n.std() - 3) < 0.3)
+    check("uniform_", u.min() >= -1 and u.max() < 1 and abs(u.mean()) < 0.1)
+    check("bernoulli_", 0.2 < float(ig.zeros(2000).bernoulli_(0.3).mean()) < 0.4)
+    check("random_", set(np.asarray(ig.zeros(500, dtype="int64").random_(0, 3)).tolist()) == {0, 1, 2})
+
+
+def pairs():
+    values, indices = ig.asarray(B).max(dim=1)
+    same("max", values, B.max(1))
+    same("argmax", indices, B.argmax(1))
+    nan = np.array([[1.0, np.nan, 3.0], [3.0, 1.0, 2.0]], "f4")
+    same("a median with NaN", ig.asarray(nan).median(dim=1).values, np.array([np.nan, 2.0], "f4"))
+    same("axis is NumPy's", ig.asarray(A).std(axis=1), A.std(1), 1e-6)
+    same("without an axis", ig.asarray(A).std(), A.std(), 1e-6)
+    raises("both", TypeError, lambda: ig.asarray(A).max(dim=0, axis=1))
+    raises("sizes", ValueError, lambda: ig.asarray(A).split([1, 1], dim=1))
+    grads = ig.grad(lambda x: (x.max(dim=1).values * ig.asarray([1.0, 2.0, 3.0])).sum())(ig.asarray(B.astype("f4")))
+    same("a gradient", grads, (B == B.max(1)[:, None]) * np.array([[1.0], [2.0], [3.0]], "f4"))
+
+
+def facts():
+    x = ig.asarray(A)
+    check("numbers", (x.numel(), x.nelement(), x.dim(), x.ndimension(), x.element_size()) == (60, 60, 3, 3, 4))
+    check("kinds", x.is_floating_point() and not x.is_complex() and x.is_contiguous() and not x.is_cuda and x.get_device() == -1)
+    check("type", x.type() == "float32" and str(x.type("float64").dtype) == "float64")
+    check("to", str(x.to(ig.float64).dtype) == "float64" and str(x.to("cpu", dtype="float16").dtype) == "float16")
+    check("functions", ig.is_tensor(x) and not ig.is_tensor(1) and ig.numel(x) == 60)
+    check("tensor", ig.tensor([1, 2], dtype="float32", device="cpu").tolist() == [1.0, 2.0])
+    check("no advised names", "backward" not in dir(x) and "add_" in dir(x))
+    check("hasattr", not hasattr(x, "grad") and not hasattr(x, "requires_grad"))
+    says("backward", AttributeError, ["value_and_grad"], lambda: x.backward())
+    says("grad", AttributeError, ["value_and_grad"], lambda: setattr(x, "grad", None))
+    says("a module's hook", AttributeError, ["override forward"], lambda: ig.nn.ReLU().register_forward_hook)
+    says("a function", AttributeError, ["ig.jit"], lambda: ig.compile)
+    says("a layer", AttributeError, ["number of inputs"], lambda: ig.nn.LazyLinear)
+    check("copies", copy.deepcopy(x).tolist() == x.tolist())
+
+
+for test in (methods, in_place, pairs, facts):
+    attempt(test.__name__, test)
+finish()
