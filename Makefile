@@ -159,7 +159,7 @@ STEP_LANES := factor spectral_f32 spectral_f64 spectral_c64 spectral_c128
 
 FOLDERS := base \
            compiler $(addprefix compiler/,pp parse lower print) \
-           $(addprefix engine/,array ops program graph graph/rewrite emit module eval blocks custom numeric verify top backend) \
+           $(addprefix engine/,array ops program graph graph/rewrite emit module eval blocks custom loops numeric verify top backend) \
            $(addprefix engine/backend/,null opencl cuda metal cpu) \
            $(addprefix engine/backend/cpu/,tape elements reduce sort contract index kernels gang vmath) \
            $(addprefix lib/,machine io store nn text model onnx onnx/ops cudart cudart/gpu)

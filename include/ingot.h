@@ -31,6 +31,7 @@
 #include "ingot/team.h"    /* many machines */
 #include "ingot/ops.h"     /* every op */
 #include "ingot/grad.h"    /* gradients and other transforms */
+#include "ingot/loops.h"   /* loops and branches */
 #include "ingot/kernel.h"  /* kernels in CUDA C */
 #include "ingot/verify.h"  /* comparison with f64 */
 #include "ingot/nn.h"      /* networks and optimizers */

@@ -35,7 +35,7 @@ array = asarray  # noqa: F405
 
 
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team")) | dict.fromkeys(("bench", "device", "devices", "verify"), "_device") | _tensor.FUNCTIONS
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "lax")) | dict.fromkeys(("bench", "device", "devices", "verify"), "_device") | _tensor.FUNCTIONS
 
 
 def __getattr__(name):

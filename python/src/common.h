@@ -65,7 +65,7 @@ bool text_setup(PyObject *module);
 /* Method tables of the files, which are functions of the module. */
 extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
     transform_functions[], compiled_functions[], library_functions[], onnx_functions[],
-    text_functions[], kernel_functions[], team_functions[], view_functions[];
+    text_functions[], kernel_functions[], team_functions[], view_functions[], loops_functions[];
 
 /* ---- calls of the library ---- */
 

@@ -108,6 +108,8 @@ typedef struct kernel_runner {
     ig_status (*prepare)(const struct program *p, const struct backend *dev);
     ig_status (*launch)(const struct program *p, const struct backend *dev,
                         const struct binding *bindings);
+    /* Reserves the memory that a device keeps for all launches. Called before a run; NULL: none. */
+    ig_status (*reserve)(const struct program *p, const struct backend *dev);
 } kernel_runner;
 
 /* A kernel as a graph uses it, shared by reference count. Either `runner` or `native` is not NULL. */
@@ -125,6 +127,11 @@ typedef struct node_kernel {
                                 struct ig_array *const *in);
     int stacks; /* leading axes of inputs and results along which batched builds any part of the result */
     bool sums;                        /* see library_kernel; batched is not NULL */
+    bool skips; /* a result that nothing reads needs no memory: its operand has no dtype */
+    /* Writes the gradients of the inputs of node, one of the results, for those that are needed; NULL: zero. g: the
+     * gradients of all results; NULL: zero. NULL: see ig_custom_grad. */
+    ig_status (*pull)(const struct node_kernel *k, struct ig_array *node,
+                      struct ig_array *const *g, const bool *needed, struct ig_array **grads);
     const kernel_runner *runner;      /* a kernel in CUDA C */
     const struct node_native *native; /* native code of the device: see ops/native_node.h */
 } node_kernel;

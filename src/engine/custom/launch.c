@@ -143,4 +143,4 @@ static ig_status launch(const program *p, const backend *dev, const binding *bin
     return status;
 }
 
-const kernel_runner kernel_call_runner = {prepare, launch};
+const kernel_runner kernel_call_runner = {.prepare = prepare, .launch = launch};

@@ -419,6 +419,8 @@ const executor executor_emitted = {.rules = rules,
                                    .prepare = prepare,
                                    .discard = discard,
                                    .arrange = emitted_arrange,
+                                   .reserve = emitted_reserve_all,
+                                   .rebind = emitted_rebind,
                                    .launch = emitted_launch,
                                    .finish = emitted_end,
                                    .core_name = core_name};

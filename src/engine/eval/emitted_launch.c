@@ -70,19 +70,34 @@ static ig_status arrange(const program *p, const backend *dev, const binding *bi
 /* User kernels and programs that the CPU runs for the device are launched elsewhere. */
 static bool is_emitted(const program *p) { return !program_is_custom(p) && !p->on_cpu; }
 
-ig_status emitted_arrange(const run *r)
+ig_status emitted_reserve_all(const schedule *s, const backend *dev)
+{
+    for (int i = 0; i < s->n_program; i += s->program[i].chain) {
+        const program *p = &s->program[i];
+        if (is_emitted(p))
+            TRY(emitted_reserve(dev, p->compiled));
+        else if (program_is_custom(p) && p->kernel->runner->reserve)
+            TRY(p->kernel->runner->reserve(p, p->on_cpu ? &backend_cpu : dev));
+    }
+    return IG_OK;
+}
+
+ig_status emitted_rebind(const run *r)
 {
     const schedule *s = r->s;
-    const uint64_t number = faults_begin();
-    for (int i = 0; i < r->n_owned; i++)
-        r->owned[i]->written = number;
-    for (int i = 0; i < s->n_program; i += s->program[i].chain)
-        if (is_emitted(&s->program[i]))
-            TRY(emitted_reserve(r->dev, s->program[i].compiled));
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
         if (is_emitted(&s->program[i]))
             TRY(arrange(&s->program[i], r->dev, r->binding));
     return IG_OK;
+}
+
+ig_status emitted_arrange(const run *r)
+{
+    const uint64_t number = faults_begin();
+    for (int i = 0; i < r->n_owned; i++)
+        r->owned[i]->written = number;
+    TRY(emitted_reserve_all(r->s, r->dev));
+    return emitted_rebind(r);
 }
 
 /* Native code does not measure its time. The host's clock does, from an idle device to an idle device. */

@@ -45,6 +45,8 @@ ig_status emitted_reserve(const backend *dev, const emitted_program *c);
 
 /* The functions of executor_emitted that are in emitted_launch.c. */
 ig_status emitted_arrange(const run *r);
+ig_status emitted_reserve_all(const schedule *s, const backend *dev);
+ig_status emitted_rebind(const run *r);
 ig_status emitted_launch(const run *r, const program *p, uint64_t *device_ns);
 ig_status emitted_end(const run *r, ig_status status, bool launched);
 

@@ -29,6 +29,10 @@ typedef struct executor {
     void (*discard)(program *p, const backend *dev);
     /* Called before the launches of a run, when its slots are bound: reserves memory, passes numbers by value. */
     ig_status (*arrange)(const struct run *r);
+    /* The two parts of arrange that a run of many steps needs: reserves memory, and passes new bindings. NULL: nothing to
+     * do. */
+    ig_status (*reserve)(const schedule *s, const backend *dev);
+    ig_status (*rebind)(const struct run *r);
     /* Launches the chain that starts with p. With device_ns it waits, and adds the time on the device. */
     ig_status (*launch)(const struct run *r, const program *p, uint64_t *device_ns);
     /* Called after the last launch or the first failure. status: the result so far. launched: at least one launch was

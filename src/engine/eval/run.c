@@ -78,7 +78,7 @@ static buffer *alloc_for(const run *r, int64_t bytes)
 }
 
 /* Temporaries are parts of one arena, unless that is larger than the device allows. */
-static ig_status bind_temporaries(run *r)
+ig_status run_bind_temporaries(run *r)
 {
     const schedule *s = r->s;
     const uint64_t most = r->dev->limits.alloc_bytes;
@@ -138,7 +138,7 @@ static ig_status bind_slots(run *r)
         r->owned[r->n_owned++] = b;
         r->binding[i] = (binding){b, 0};
     }
-    return bind_temporaries(r);
+    return run_bind_temporaries(r);
 }
 
 /* ---- leaves whose content is fetched ---- */
@@ -282,6 +282,24 @@ ig_status run_launch(run *r)
         fallback_end(r);
     status = r->by->finish(r, status, launched);
     hold_leaves(r, NULL, false);
+    return status;
+}
+
+ig_status run_reserve(const schedule *s, const backend *dev)
+{
+    const executor *by = executor_of(dev);
+    return by->reserve ? by->reserve(s, dev) : IG_OK;
+}
+
+ig_status run_again(run *r)
+{
+    if (r->by->rebind)
+        TRY(r->by->rebind(r));
+    if (r->s->n_on_cpu)
+        TRY(fallback_begin(r));
+    const ig_status status = launch_all(r, NULL, trace_on());
+    if (r->s->n_on_cpu)
+        fallback_end(r);
     return status;
 }
 

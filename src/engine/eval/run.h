@@ -33,6 +33,11 @@ ig_status run_launch(run *r);
  * slot order. */
 buffer *run_take(run *r, int of);
 void run_end(run *r);
+/* For a run of many steps: the caller binds leaves and outputs, and run_bind_temporaries the temporaries that use no other
+ * slot's memory. run_again launches after any of these changed. run_reserve comes before the launches that surround it. */
+ig_status run_bind_temporaries(run *r);
+ig_status run_again(run *r);
+ig_status run_reserve(const schedule *s, const backend *dev);
 /* Frees the lists. */
 void run_free(run *r);
 

@@ -63,7 +63,7 @@ static ig_status kernel_input(emitter *e, const node_kernel *k, const ig_array *
     return out->slot < 0 ? IG_ERR_MEMORY : graph_copy(e, y, out->slot, &out->v, "copy");
 }
 
-/* The slots of all results, with their initial content. An unused result needs memory too. */
+/* The slots of all results, with their initial content. An unused result needs memory too, unless the kernel skips it. */
 static ig_status kernel_results(emitter *e, const ig_array *x, operand *results)
 {
     const node_kernel *k = x->attr.kernel;
@@ -77,7 +77,7 @@ static ig_status kernel_results(emitter *e, const ig_array *x, operand *results)
     }
     for (int i = 0; i < k->n_result; i++) {
         if (results[i].slot < 0)
-            results[i].slot = graph_temporary(e->s, k->result[i].bytes);
+            results[i].slot = graph_temporary(e->s, k->skips ? 0 : k->result[i].bytes);
         if (results[i].slot < 0)
             return IG_ERR_MEMORY;
         const ig_array *from = k->result[i].from < 0 ? NULL : x->in[k->result[i].from];
@@ -121,6 +121,7 @@ ig_status graph_kernel(emitter *e, const ig_array *x, int node)
     }
     text label = {0};
     p->kernel = node_kernel_retain(x->attr.kernel);
+    p->math = e->g->math;
     p->pre.operand = inputs;
     p->pre.n_operand = x->n_in;
     p->post.operand = results;

@@ -268,7 +268,7 @@ static bool put_node(graph *g, const ig_array *x)
               .fold = a->fold,
               .dtype = x->dtype,
               .flags = (uint8_t)(a->descending | a->right << 1 | a->add << 2 | a->symmetric << 7 |
-                                 (x->op == OP_contract ? g->math << 3 : 0)),
+                                 (x->op == OP_contract || a->kernel ? g->math << 3 : 0)),
               .own_ndim = (uint8_t)x->view.ndim,
               .has = (uint8_t)((axis ? HAS_AXIS : 0) | (a->kernel ? HAS_KERNEL : 0) |
                                (x->n_in > UINT16_MAX ? HAS_MANY : 0)),

@@ -404,7 +404,7 @@ ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *inputs,
 ig_status replay_with(ig_array *const *outputs, int n_out, ig_array *const *inputs,
                       ig_array *const *others, int n_in, ig_array **results)
 {
-    replay r = {0};
+    replay r = {.w.ends = true};
     ig_status status = IG_OK;
     for (int i = 0; i < n_in && status == IG_OK; i++)
         status = give(&r, inputs[i], stand_in(&r, inputs[i], others[i]));

@@ -102,10 +102,75 @@ static ig_status pull_view(walk *w, ig_array *x, ig_array *g)
     return edge_needed(w, to) ? deliver(w, to, x, &x->view, g) : IG_OK;
 }
 
+/* ---- results that are differentiated together ---- */
+
+static bool is_joint(const ig_array *x)
+{
+    return x == x->root && x->attr.kernel && x->attr.kernel->pull;
+}
+
+/* True if x and y are results of one call. */
+static bool is_same_call(const walk *w, const ig_array *x, const ig_array *y)
+{
+    bool same = is_joint(y) && x->attr.kernel == y->attr.kernel &&
+                x->attr.copy == y->attr.copy && x->n_in == y->n_in;
+    for (int i = 0; same && i < x->n_in; i++)
+        same = x->in[i]->root == y->in[i]->root && view_equal(&x->in[i]->view, &y->in[i]->view) &&
+               edge_to(w, x, i) == edge_to(w, y, i);
+    return same;
+}
+
+static ig_status pull_results(walk *w, ig_array *x, ig_array *const *g, bool *needed,
+                              ig_array **grads)
+{
+    for (int i = 0; i < x->n_in; i++)
+        needed[i] = edge_needed(w, edge_to(w, x, i));
+    TRY(x->attr.kernel->pull(x->attr.kernel, x, g, needed, grads));
+    for (int i = 0; i < x->n_in; i++)
+        if (needed[i] && grads[i])
+            TRY(deliver(w, edge_to(w, x, i), x->in[i], &x->in[i]->view, grads[i]));
+    return IG_OK;
+}
+
+/* The results of the call of place k, once the gradients of all of them are known: at the one that comes first in order. */
+static ig_status pull_joint(walk *w, int k)
+{
+    ig_array *x = w->place[w->order[k]].at;
+    const int n = x->attr.kernel->n_result;
+    for (int j = 0; j < k; j++)
+        if (is_same_call(w, x, w->place[w->order[j]].at))
+            return IG_OK;
+    ig_array **g = memory_new((size_t)(n + x->n_in) * sizeof *g);
+    bool *needed = memory_new((size_t)x->n_in + 1);
+    ig_status status = g && needed ? IG_OK : IG_ERR_MEMORY;
+    bool any = false;
+    for (int j = k; j < w->n_order && status == IG_OK; j++) {
+        const place *p = &w->place[w->order[j]];
+        if (!p->made || !p->needed || (w->ends && p->given) || !is_same_call(w, x, p->at))
+            continue;
+        ig_array **sum = &g[p->at->attr.result]; /* several nodes may be one result */
+        *sum = *sum ? ig_add(*sum, p->made) : p->made;
+        status = *sum ? IG_OK : error_waiting(IG_ERR_MEMORY);
+        any = true;
+    }
+    if (any && status == IG_OK)
+        status = pull_results(w, x, g, needed, g + n);
+    memory_free(g);
+    memory_free(needed);
+    return status;
+}
+
 static ig_status backward(walk *w)
 {
     for (int k = w->n_order - 1; k >= 0; k--) {
         const place p = w->place[w->order[k]];
+        if (is_joint(p.at)) {
+            const char *before = array_device_follow(p.at);
+            const ig_status status = pull_joint(w, k);
+            array_device_set(before);
+            TRY(status);
+            continue;
+        }
         if (!p.made || !p.needed || (w->ends && p.given))
             continue;
         const char *before = array_device_follow(p.at);

@@ -115,7 +115,7 @@ extern const program_kind_row program_kinds[PROGRAM_KINDS];
 typedef struct program {
     program_kind kind;
     ig_dtype dtype;  /* the core's element dtype (storage); its lanes compute */
-    ig_math math;    /* CONTRACT: the order and precision of its sums */
+    ig_math math;    /* CONTRACT, KERNEL: the order and precision of sums */
     bool symmetric;  /* CONTRACT: see node_attr */
     uint16_t fold;   /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
     bool descending; /* SORT, ARGSORT */

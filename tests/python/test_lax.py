@@ -1,0 +1,288 @@
+"""ingot.lax: loops and branches against the same steps in Python, also in grad, vmap, jit and each other."""
+import dataclasses
+
+from against import attempt, check, finish, ig, np, raises, rng, same, says
+
+lax = ig.lax
+
+
+@dataclasses.dataclass
+class State:
+    h: object
+    c: object
+
+
+def f64(*shape, scale=1.0):
+    return ig.asarray(rng.standard_normal(shape) * scale)
+
+
+def leaves(tree):
+    return ig.transform.flatten(tree)[0]
+
+
+def unrolled(f, init, xs, length=None, reverse=False):
+    """What scan does, step by step. xs: an array, or a container."""
+    rows, structure = ig.transform.flatten(xs)
+    n = rows[0].shape[0] if rows else length
+    carry, ys = init, [None] * n
+    for t in reversed(range(n)) if reverse else range(n):
+        carry, ys[t] = f(carry, ig.transform.unflatten(structure, iter([x[t] for x in rows])))
+    flat = [ig.transform.flatten(y)[0] for y in ys]
+    first = ig.transform.flatten(ys[0])[1]
+    return carry, ig.transform.unflatten(first, iter([ig.stack([row[i] for row in flat]) for i in range(len(flat[0]))]))
+
+
+def both(name, f, init, xs=None, tolerance=1e-12, **options):
+    """scan and its steps: results; and, of a sum over them, gradients and their gradients by init and xs."""
+    for reverse in (False, True):
+        got = leaves(lax.scan(f, init, xs, reverse=reverse, **options))
+        want = leaves(unrolled(f, init, xs, reverse=reverse, **options))
+        for i, (a, b) in enumerate(zip(got, want)):
+            same(f"{name} {i}", a, np.asarray(b), tolerance)
+
+    def loss(run):
+        def of(init, xs):
+            total = 0.0
+            for i, x in enumerate(leaves(run(f, init, xs, **options))):
+                if x.dtype.kind == "f":
+                    total = total + (x * ig.cos(x + i)).sum()
+            return total
+        return of
+
+    def second(run):
+        inner = ig.grad(loss(run), argnums=(0, 1) if leaves(xs) else 0)
+
+        def of(init, xs):
+            return sum((ig.sin(g) * g).sum() for g in leaves(inner(init, xs)) if g.dtype.kind == "f")
+        return of
+
+    argnums = (0, 1) if leaves(xs) else 0
+    for order, make in (("gradient", loss), ("second gradient", second)):
+        got = leaves(ig.grad(make(lax.scan), argnums)(init, xs))
+        want = leaves(ig.grad(make(unrolled), argnums)(init, xs))
+        for i, (a, b) in enumerate(zip(got, want)):
+            if a.dtype.kind == "f":
+                same(f"{name}: {order} {i}", a, np.asarray(b), 1e-7 if order[0] == "s" else 1e-9)
+
+
+def scans():
+    w, u, b = f64(3, 3, scale=0.5), f64(2, 3), f64(3)
+    both("rnn", lambda h, x: ((h := ig.tanh(h @ w + x @ u + b)), h), f64(4, 3), f64(5, 4, 2), 1e-10)
+    both("product", lambda c, x: (c * x, c), f64(), f64(6))
+    both("logistic map", lambda c, _: (3.7 * c * (1 - c), c), ig.asarray(np.array([0.2, 0.5])), length=6, tolerance=1e-9)
+    m = f64(3, 3, scale=0.4)
+    both("matrix power", lambda c, _: (c @ m, None), ig.eye(3, dtype="float64"), length=4, tolerance=1e-10)
+
+    def lstm(s, x):
+        z = x @ u[:, :2] + s.h @ w[:2, :2]
+        c = s.c * ig.sigmoid(z) + ig.tanh(z)
+        h = ig.tanh(c) * ig.sigmoid(z)
+        return State(h, c), {"y": h, "z": (z * 2, x)}
+
+    both("containers", lstm, State(f64(2), f64(2)), f64(4, 2), 1e-10)
+    both("fibonacci", lambda c, _: ((c[1], c[0] + c[1]), c[0]), (f64(), f64()), length=9)
+    both("kept", lambda c, x: ((c[0], c[1] + x * c[0]), c[1]), (f64(2), f64(2)), f64(3, 2))
+    both("replaced", lambda c, x: (x, c), f64(2), f64(3, 2))
+    both("cubes of rows", lambda c, x: (c + 1, x ** 3), ig.asarray(0), f64(4, 3))
+
+
+def captured():
+    """Gradients reach arrays that a step reads from outside, through views too."""
+    xs = f64(5, 3)
+
+    def loss(run):
+        def of(p):
+            w, b = p["w"].T, p["b"]
+            h, ys = run(lambda h, x: (ig.tanh(h @ w + b * x), (h * p["s"]).sum()), ig.zeros(3, dtype="float64") + 0.1, xs)
+            return (h * h).sum() + ys.sum()
+        return of
+
+    for b in (f64(3), ig.ones(3, dtype="float64")):
+        p = {"w": f64(3, 3), "b": b, "s": f64()}
+        got, want = ig.grad(loss(lax.scan))(p), ig.grad(loss(unrolled))(p)
+        for key in p:
+            same(f"captured {key}", got[key], np.asarray(want[key]), 1e-10)
+
+
+def numbers():
+    total, ys = lax.scan(lambda c, x: (c + x, c), 0, ig.arange(5))
+    check("integers", int(total) == 10 and np.asarray(ys).tolist() == [0, 0, 1, 3, 6])
+    total, ys = lax.scan(lambda c, x: (c + x, c), 0.0, ig.asarray(np.arange(5.0)))
+    check("a number takes the dtype of the step", total.dtype == ig.float64 and float(total) == 10)
+    flag, ys = lax.scan(lambda c, x: (~c, c), True, length=3)
+    check("bool", not bool(flag) and np.asarray(ys).tolist() == [True, False, True])
+    c, ys = lax.scan(lambda c, x: (c, x + 1), None, ig.arange(3))
+    check("no carry", c is None and np.asarray(ys).tolist() == [1, 2, 3])
+    c, ys = lax.scan(lambda c, x: (c + 1, {"y": c * x}), 5.0, ig.zeros((0, 2)))
+    check("no step", float(c) == 5 and ys["y"].shape == (0, 2))
+    z, zs = lax.scan(lambda z, x: (z * 1j * x, z), ig.asarray(1 + 2j), ig.arange(1.0, 4.0))
+    same("complex", z, np.asarray((1 + 2j) * 1j ** 3 * 6, dtype="complex64"), 1e-5)
+    same("complex rows", zs, np.array([1 + 2j, (1 + 2j) * 1j, (1 + 2j) * 1j * 2j], dtype="complex64"), 1e-5)
+    key, draws = lax.scan(lambda k, _: ((k := ig.random.fold_in(k, 3)), ig.random.uniform(k, (2,))), ig.random.key(0), length=3)
+    k, want = ig.random.key(0), []
+    for _ in range(3):
+        k = ig.random.fold_in(k, 3)
+        want.append(np.asarray(ig.random.uniform(k, (2,))))
+    same("random", draws, np.stack(want))
+    table = lax.fori_loop(0, 5, lambda i, t: t.at[i].set(t[i - 1] + 1), ig.zeros(5))
+    same("items", table, np.arange(1, 6, dtype=np.float32))
+    same("map", lax.map(lambda x: (x @ x, -x), f64(3, 2).astype("float32"))[1].shape == (3, 2), np.asarray(True))
+
+
+def whiles():
+    def root(x):
+        return lax.while_loop(lambda c: abs(c * c - x) > 1e-13 * x, lambda c: (c + x / c) / 2, x)
+
+    same("newton", root(ig.asarray(np.float64(2))), np.sqrt(2.0), 1e-12)
+    y, t = ig.jvp(root, (ig.asarray(np.float64(2)),), (ig.asarray(np.float64(1)),))
+    same("jvp", t, 0.5 / np.sqrt(2.0), 1e-9)
+    y, t = ig.jvp(lambda x: ig.jvp(root, (x,), (ig.ones_like(x),))[1], (ig.asarray(np.float64(2)),), (ig.asarray(np.float64(1)),))
+    same("jvp of jvp", t, -0.25 * 2 ** -1.5, 1e-6)
+    raises("grad", (ValueError, RuntimeError), lambda: float(ig.grad(root)(ig.asarray(np.float64(2)))), "while loop")
+    x = ig.asarray(np.array([1.0, 2.0, 9.0, 1e4]))
+    same("vmap", ig.vmap(root)(x), np.sqrt(np.asarray(x)), 1e-12)
+    same("jit", ig.jit(root)(x[1]), np.sqrt(2.0), 1e-12)
+    same("jit of vmap", ig.jit(ig.vmap(root))(x), np.sqrt(np.asarray(x)), 1e-12)
+
+    def steps(n):
+        return lax.while_loop(lambda c: c[0] > 1, lambda c: (ig.where(c[0] % 2 == 1, 3 * c[0] + 1, c[0] // 2), c[1] + 1), (n, 0))[1]
+
+    same("collatz", ig.vmap(steps)(ig.asarray([1, 6, 7, 27])), np.array([0, 8, 16, 111]))
+    check("never", int(lax.while_loop(lambda c: c < 0, lambda c: c + 1, 3)) == 3)
+    for upper in (7, ig.asarray(7)):
+        check("fori", int(lax.fori_loop(2, upper, lambda i, c: c + i, 0)) == 20)
+    check("fori backwards", int(lax.fori_loop(3, 1, lambda i, c: c + i, 0)) == 0)
+    g = ig.grad(lambda x: lax.fori_loop(0, 4, lambda i, c: c * x + i, x))(2.0)
+    same("fori has gradients", g, np.float32(5 * 16 + 4 * 0 + 2 * 2 * 1 + 2), 1e-5)
+
+
+def branches():
+    x = f64(3)
+    functions = [ig.sin, lambda v: v * v, lambda v: -v]
+    for lazy in (False, True):
+        for i in (-1, 0, 1, 2, 5):
+            at = ig.asarray(i) + ig.asarray(0) if lazy else i
+            same(f"switch {i}", lax.switch(at, functions, x), np.asarray(functions[min(max(i, 0), 2)](x)), 1e-12)
+        for p in (True, False):
+            at = ig.asarray(p) & ig.asarray(True) if lazy else p
+            same(f"cond {p}", lax.cond(at, lambda a, b: a + b, lambda a, b: a * b, x, 2.0), np.asarray(x + 2 if p else x * 2), 1e-12)
+    choose = ig.jit(lambda p, v: lax.cond(p, lambda v: {"a": v.sum()}, lambda v: {"a": v.prod()}, v))
+    same("jit true", choose(ig.asarray(True), x)["a"], np.asarray(x).sum(), 1e-12)
+    same("jit false", choose(ig.asarray(False), x)["a"], np.asarray(x).prod(), 1e-12)
+
+    def pick(p, v):
+        return lax.cond(p > 0, lambda v: (v * v * v).sum(), lambda v: ig.cos(v).sum(), v)
+
+    for p in (1.0, -1.0):
+        want = 3 * np.asarray(x) ** 2 if p > 0 else -np.sin(np.asarray(x))
+        same(f"grad {p}", ig.grad(lambda v: pick(ig.asarray(p) + 0, v))(x), want, 1e-12)
+        same(f"grad in jit {p}", ig.jit(ig.grad(pick, 1))(ig.asarray(p), x), want, 1e-12)
+    p, xs = ig.asarray([1.0, -1.0, 2.0]), f64(3, 2)
+    want = np.stack([(np.asarray(v) ** 3).sum() if q > 0 else np.cos(np.asarray(v)).sum() for q, v in zip([1, -1, 2], np.asarray(xs))])
+    same("vmap", ig.vmap(pick)(p, xs), want, 1e-12)
+    same("vmap of operands", ig.vmap(lambda v: pick(ig.asarray(1.0) + 0, v))(xs), (np.asarray(xs) ** 3).sum(1), 1e-12)
+    same("select", lax.select(ig.asarray([True, False]), ig.asarray([1.0, 2.0]), ig.asarray([3.0, 4.0])), np.array([1, 4], np.float32))
+
+
+def nested():
+    """Loops in loops, in transforms and the other way around."""
+    def powers(x):
+        return lax.fori_loop(0, 3, lambda i, c: lax.fori_loop(0, 2, lambda k, d: d * x + k, c) + i, x)
+
+    def plain(x):
+        c = x
+        for i in range(3):
+            for k in range(2):
+                c = c * x + k
+            c = c + i
+        return c
+
+    x = ig.asarray(np.array(1.1))
+    same("nested", powers(x), np.asarray(plain(x)), 1e-12)
+    same("nested: grad", ig.grad(powers)(x), np.asarray(ig.grad(plain)(x)), 1e-10)
+    same("nested: hessian", ig.grad(ig.grad(powers))(x), np.asarray(ig.grad(ig.grad(plain))(x)), 1e-8)
+    xs = f64(4)
+    same("nested: vmap", ig.vmap(powers)(xs), np.stack([np.asarray(plain(v)) for v in xs]), 1e-10)
+    same("nested: vmap of grad", ig.vmap(ig.grad(powers))(xs), np.stack([np.asarray(ig.grad(plain)(v)) for v in xs]), 1e-9)
+    same("nested: grad of vmap", ig.grad(lambda v: ig.vmap(powers)(v).sum())(xs), np.stack([np.asarray(ig.grad(plain)(v)) for v in xs]), 1e-9)
+    same("nested: jit", ig.jit(ig.vmap(ig.grad(powers)))(xs), np.stack([np.asarray(ig.grad(plain)(v)) for v in xs]), 1e-9)
+    same("jacobian", ig.jacobian(lambda v: lax.scan(lambda c, r: (c * r, c + r), ig.asarray(np.float64(1)), v)[1])(xs),
+         np.asarray(ig.jacobian(lambda v: unrolled(lambda c, r: (c * r, c + r), ig.asarray(np.float64(1)), v)[1])(xs)), 1e-10)
+
+    def step(w, x):
+        loss, g = ig.value_and_grad(lambda w: ((x @ w) ** 2).sum() + (w ** 4).sum())(w)
+        return w - 0.01 * g, loss
+
+    w, rows = f64(3), f64(6, 3)
+    for a, b in zip(leaves(lax.scan(step, w, rows)), leaves(unrolled(step, w, rows))):
+        same("training in a scan", a, np.asarray(b), 1e-12)
+    same("vmap in a scan", lax.scan(lambda c, x: (ig.vmap(lambda a: a * 2)(c) + x, None), w, rows)[0],
+         np.asarray(unrolled(lambda c, x: (c * 2 + x, c), w, rows)[0]), 1e-12)
+    same("cond in a scan", lax.scan(lambda c, x: (lax.cond(x > 0, lambda c: c + x, lambda c: c * 2, c), None), f64() * 0, f64(8) * 0 + xs[0])[0].shape == (),
+         np.asarray(True))
+
+    def relu_sum(v):
+        return lax.scan(lambda c, x: (lax.cond(x > 0, lambda c: c + x * x, lambda c: c, c), None), ig.asarray(np.float64(0)), v)[0]
+
+    same("grad of a cond in a scan", ig.grad(relu_sum)(xs), np.where(np.asarray(xs) > 0, 2 * np.asarray(xs), 0), 1e-12)
+    same("checkpoint", ig.grad(lambda v: ig.checkpoint(relu_sum)(v))(xs), np.where(np.asarray(xs) > 0, 2 * np.asarray(xs), 0), 1e-12)
+
+
+def associative():
+    for n in (1, 2, 3, 8, 13):
+        x = f64(n, 2)
+        same(f"sums of {n}", lax.associative_scan(ig.add, x), np.cumsum(np.asarray(x), 0), 1e-12)
+        same(f"reverse {n}", lax.associative_scan(ig.add, x, reverse=True), np.cumsum(np.asarray(x)[::-1], 0)[::-1], 1e-12)
+        same(f"axis {n}", lax.associative_scan(ig.multiply, x.T, axis=1), np.cumprod(np.asarray(x).T, 1), 1e-12)
+    m = f64(5, 2, 2)
+    want = [np.asarray(m[0])]
+    for i in range(1, 5):
+        want.append(want[-1] @ np.asarray(m[i]))
+    same("matrices", lax.associative_scan(ig.matmul, m), np.stack(want), 1e-12)
+
+
+def slices():
+    x = f64(4, 5)
+    a = np.asarray(x)
+    same("dynamic_slice", lax.dynamic_slice(x, (1, ig.asarray(9)), (2, 3)), a[1:3, 2:5])
+    same("dynamic_index", lax.dynamic_index_in_dim(x, ig.asarray(-1), 0, keepdims=False), a[3])
+    want = a.copy()
+    want[1:3, 2:4] = 7
+    same("dynamic_update_slice", lax.dynamic_update_slice(x, ig.full((2, 2), 7.0, dtype="float64"), (1, 2)), want)
+    want = a.copy()
+    want[2] = 1
+    same("dynamic_update_index", lax.dynamic_update_index_in_dim(x, ig.ones(5, dtype="float64"), ig.asarray(2), 0), want)
+
+
+def mistakes():
+    x = f64(3)
+    says("dtype", TypeError, ["carry['h'][1]", "float64", "float32", "astype"],
+         lambda: lax.scan(lambda c, _: ({"h": (c["h"][0], c["h"][1].astype("float32"))}, None), {"h": (x, x)}, length=2))
+    says("shape", TypeError, ["scan: carry is", "[3]"], lambda: lax.scan(lambda c, _: (c.sum(), None), x, length=2))
+    says("structure", TypeError, ["structure"], lambda: lax.scan(lambda c, _: ((c, c), None), x, length=2))
+    says("no pair", TypeError, ["(carry, y)"], lambda: lax.scan(lambda c, _: c, x, length=2))
+    says("lengths", ValueError, ["length"], lambda: lax.scan(lambda c, _: (c, None), x, (x, f64(4))))
+    says("nothing", ValueError, ["xs or length"], lambda: lax.scan(lambda c, _: (c, None), x))
+    says("condition", TypeError, ["one bool"], lambda: lax.while_loop(lambda c: c, lambda c: c, x))
+    says("branches", TypeError, ["the result", "branch"], lambda: lax.cond(x.sum() > 0, lambda v: v, lambda v: v.sum(), x))
+    raises("reads an element", Exception, lambda: lax.scan(lambda c, r: (c + 1 if float(r) > 0 else c, None), 0.0, x))
+    says("unknown", AttributeError, ["conv_general_dilated"], lambda: lax.conv_general_dilated)
+
+
+def long():
+    """Time and memory of long loops: no graph of a million nodes."""
+    check("a long loop", int(lax.fori_loop(0, 100000, lambda i, c: (c * 3 + i) % 1000003, 1)) == pure(100000))
+    x, ys = lax.scan(lambda c, _: (c * 0.5 + 1, c), ig.zeros(8), length=20000)
+    check("stacked", ys.shape == (20000, 8) and abs(float(ys[-1, 0]) - 2) < 1e-6)
+
+
+def pure(n):
+    c = 1
+    for i in range(n):
+        c = (c * 3 + i) % 1000003
+    return c
+
+
+for test in (scans, captured, numbers, whiles, branches, nested, associative, slices, mistakes, long):
+    attempt(test.__name__, test)
+finish()
