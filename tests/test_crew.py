@@ -20,7 +20,7 @@ import ingot as ig  # noqa: E402
 
 folder = tempfile.mkdtemp()
 os.chdir(folder)
-SMALL = {"IG_BLOCK_BYTES": "300000"}
+SMALL = {"IG_BLOCK_BYTES": "75000"}
 STEP = 4 if os.environ.get("IG_TEST_QUICK") else 1  # in the lists of what OpenCL computes
 
 
@@ -42,11 +42,11 @@ def same(left, right):
 
 
 EXPRESSIONS = ["mean(x)", "std(x, axis=0)", "x - mean(x, axis=0)", "x.T @ x", "sum(exp(x) * x, axis=1)", "argmax(x)",
-               "cumulative_sum(x, axis=1)", "sort(x, axis=0)", "concat([x, 2 * x])[::3]", "x[::-1].T + 1", "x * arange(700.0) @ arange(700.0)",
+               "cumulative_sum(x, axis=1)", "sort(x, axis=0)", "concat([x, 2 * x])[::3]", "x[::-1].T + 1", "x * arange(350.0) @ arange(350.0)",
                "x[1:] * x[:-1]"]
 # Stages whose parts continue each other, in one tile and in several; sorted runs; counts, reads and writes at computed places.
 CONTINUED = ["cumulative_sum(reshape(x, [-1]))", "cumulative_prod(1 + x.T / 1000, axis=0)", "x.reshape(-1) @ x.reshape(-1)",
-             "sort(x, axis=1)", "argsort(reshape(x, [-1]))", "bincount(i)", "histogram(x, 20)[0]", "take(x, i[:2000] % 700, 1)",
+             "sort(x, axis=1)", "argsort(reshape(x, [-1]))", "bincount(i)", "histogram(x, 20)[0]", "take(x, i[:2000] % 350, 1)",
              "searchsorted(reshape(sort(x, axis=0)[:, 0], [-1]), x[0])", "scatter_add(zeros([800]), i, reshape(x, [-1])[:4000])",
              "median(x, axis=0)", "unique_values(floor(x * 10))"]
 SAVED = ["x - mean(x, axis=0)", "x.T @ x", "cumulative_prod(1 + x.T / 1000, axis=0)"]
@@ -67,8 +67,8 @@ def compare(devices, expressions, *options):
 
 # Graphs without sources.
 HELD = ["x + 1", "mean(x)", "x - mean(x, axis=0)", "x.T @ x", "sort(reshape(x, [-1]))", "argsort(x, axis=0)", "cumulative_sum(x, axis=0)",
-        "x[::-1].T * 2", "concat([x, 2 * x])[::3]", "take(x, arange(0, 900, 7), 0)", "grad(sum((x @ x.T)**2), x)", "median(x)", "cumulative_sum(ones([700000]))",
-        "normal(key(3), [800, 900])", "sum(uniform(key(3), [700, 900]) * exp(x.T), axis=1)", "sort(sqrt(arange(0, 700000)))[5]",
+        "x[::-1].T * 2", "concat([x, 2 * x])[::3]", "take(x, arange(0, 450, 7), 0)", "grad(sum((x @ x.T)**2), x)", "median(x)", "cumulative_sum(ones([170000]))",
+        "normal(key(3), [400, 450])", "sum(uniform(key(3), [350, 450]) * exp(x.T), axis=1)", "sort(sqrt(arange(0, 170000)))[5]",
         "y = x * 2; z = y + 1; concat([y, z])"]
 
 
@@ -96,7 +96,7 @@ def functions(devices):
         return ig.asarray(np.cumsum(np.asarray(block), 0)) + ig.sin(block)
 
     def results():
-        x = ig.rechunk(ig.open("x.npy"), 50, 300)
+        x = ig.rechunk(ig.open("x.npy"), 25, 150)
         for y in [ig.map_overlap(spread, x * 2, depth=(2, 0), boundary="reflect"), ig.sum(ig.map_blocks(spread, x), axis=0),
                   ig.cumulative_sum(ig.map_blocks(spread, x), axis=1), ig.map_blocks(spread, x).T @ x]:
             ig.eval(y)
@@ -131,7 +131,7 @@ def ranks(n, devices, expressions):
 try:
     os.environ["IG_MATH"] = "same"
     ingot('save("i.npy", randint(key(2), [4000], 0, 800, dtype=i64))')
-    ingot('save("x.npy", normal(key(1), [900, 700], dtype=f32))')
+    ingot('save("x.npy", normal(key(1), [450, 350], dtype=f32))')
     listed = subprocess.run([INGOT, "devices"], capture_output=True, text=True).stdout
     compare("cpu,gang", EXPRESSIONS)
     compare("gang,cpu", EXPRESSIONS[:2])
@@ -150,19 +150,19 @@ try:
             ranks(2, "cpu,opencl", EXPRESSIONS[1::STEP] + CONTINUED[::STEP])
 
         # Limits hold for each device.
-        p = ingot('x = open("x.npy"); x.T @ x', "-o", "blocks.npy", "--device", "cpu,opencl", "--memory-limit", "12MiB", "--math", "same")
+        p = ingot('x = open("x.npy"); x.T @ x', "-o", "blocks.npy", "--device", "cpu,opencl", "--memory-limit", "3MiB", "--math", "same")
         ingot('x = load("x.npy"); x.T @ x', "-o", "whole.npy")
         check(same("whole.npy", "blocks.npy"), "with a limit: other bits")
         few = ingot('x = open("x.npy"); save(x - 1, "z.zarr")', "--device", "cpu,opencl", "--memory-limit", "2KiB", ok=False)
         check("the smallest limit that works is" in few.stderr, f"a limit that is too small: {few.stderr}")
 
         # An array in host memory that is larger than the device's memory streams through it; a result that is too large stays there.
-        compare_held("opencl", [e for e in HELD if "grad" not in e][::STEP], "--memory-limit", "opencl:0=1.2MiB")
-        compare_held("cpu,opencl", HELD[:8:STEP], "--memory-limit", "opencl:0=500KiB", **SMALL)
+        compare_held("opencl", [e for e in HELD if "grad" not in e][::STEP], "--memory-limit", "opencl:0=300KiB")
+        compare_held("cpu,opencl", HELD[:8:STEP], "--memory-limit", "opencl:0=125KiB", **SMALL)
         compare_held("opencl,cpu", HELD[8::STEP], **SMALL)
-        few = ingot('x = load("x.npy"); x.T @ x', "--device", "opencl", "--memory-limit", "opencl:0=2KiB", ok=False)
+        few = ingot('x = load("x.npy")[:40, :30]; x.T @ x', "--device", "opencl", "--memory-limit", "opencl:0=500", ok=False)
         check("the smallest limit that works is" in few.stderr, f"a limit that is too small, in memory: {few.stderr}")
-        plan = ingot('x = load("x.npy"); x.T @ x', "--explain", "--device", "opencl", "--memory-limit", "opencl:0=1MiB").stdout
+        plan = ingot('x = load("x.npy"); x.T @ x', "--explain", "--device", "opencl", "--memory-limit", "opencl:0=250KiB").stdout
         check("block by block" in plan, f"what does not fit on a device is explained as {plan}")
     compare_held("cpu,gang", HELD[:9] + HELD[12:14], **SMALL)
     plan = ingot('x = load("x.npy"); x.T @ x', "--explain", "--device", "cpu,gang", **SMALL).stdout

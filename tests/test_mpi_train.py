@@ -129,14 +129,14 @@ def check_text():
     p = team(2, INGOT, "train", *words, "--all", "--save", "more", "--resume", name, "--epochs", "7")
     check("text: other settings", p.returncode != 0 and "made with '--epochs 100000', not '--epochs 7'" in p.stderr, p.stderr)
     running = subprocess.Popen([*MPIRUN, "-n", "2", INGOT, "train", *words, "--all", "--save", "halted", "--checkpoint", "halted.state",
-                                "--epochs", "400"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                "--epochs", "200"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env={**ENV, "TEST_TEAM": "halted.state"})
     wait_for("halted.state", running)
     os.kill(ranks_of("halted.state", INGOT)[1], signal.SIGINT)
     out, err = running.communicate(timeout=PATIENCE_S)
     check("text: interrupted", running.returncode != 0 and "continue with --resume halted.state" in err, out + err)
-    whole = run(0, "alone", "--all", "--shards", "8", "--epochs", "400")
-    check("text: resumed in an epoch", whole == run(3, "halted", "--all", "--resume", "halted.state", "--epochs", "400"))
+    whole = run(0, "alone", "--all", "--shards", "8", "--epochs", "200")
+    check("text: resumed in an epoch", whole == run(3, "halted", "--all", "--resume", "halted.state", "--epochs", "200"))
 
 
 def check_resume():
