@@ -59,7 +59,7 @@ IG_API ig_array *ig_bool(bool value);
 /* value * 1j, weak: with f64 arrays it makes c128, with others c64. */
 IG_API ig_array *ig_imaginary(double value);
 IG_API ig_array *ig_scalar(double value, ig_dtype dtype);
-/* The 0-d float array x as a weak scalar. It is not copied where it is used, so gradients reach x. */
+/* The 0-d array x, of floats or integers, as a weak scalar. It is not copied where it is used, so gradients reach x. */
 IG_API ig_array *ig_weak(ig_array *x);
 
 /* A 0-d constant with the value at `element`, in storage format; not weak, on any device. Arithmetic of two constants, or of one
@@ -132,6 +132,12 @@ IG_API char *ig_compile_explain(ig_array *const *inputs, int n_in, int n_donated
 /* An array without elements on the current device, to build a computation for ig_compile. Evaluating it, or an array that
  * needs it, is an error. Not for complex dtypes. */
 IG_API ig_array *ig_placeholder(ig_ints shape, ig_dtype dtype);
+/* A 0-d placeholder that stands for a number: ig_run takes ig_float (f64), ig_int (i64) or ig_scalar in its place, and kernels
+ * get the value as an argument. ig_weak of it adapts to other operands, as numbers do. */
+IG_API ig_array *ig_placeholder_number(ig_dtype dtype);
+/* The array without elements that the last failed evaluation of this thread needed, and NULL in later calls. The pointer is
+ * meant for comparisons: the array may have been released. */
+IG_API const ig_array *ig_missing(void);
 /* Evaluates the inputs if needed, runs the computation, and writes evaluated outputs. */
 IG_API ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs);
 IG_API void ig_compiled_free(ig_compiled *c);

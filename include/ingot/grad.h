@@ -38,6 +38,9 @@ IG_API ig_array *ig_custom_grad(ig_array *out, ig_array *const *inputs, int n, i
  * which saves memory and costs time. */
 IG_API ig_array *ig_checkpoint(ig_array *out, ig_array *const *inputs, int n);
 
+/* Writes to used[i] whether x is computed from inputs[i]. */
+IG_API ig_status ig_depends(ig_array *x, ig_array *const *inputs, int n, bool *used);
+
 /* Maps a function over an axis. The function is given by one example: outputs, computed from inputs.
  * results are its outputs for all slices of batched[i] along axes[i], stacked along a new first axis. If
  * axes[i] is negative, batched[i] has the shape of inputs[i] and is the same for all slices. */

@@ -347,6 +347,35 @@ static void constants_move_once(void **state)
 }
 
 /* A computation can be compiled before there is any input. */
+/* A number as an input: one plan for all values, in full precision, which adapts to the dtype of arrays. */
+static void numbers_are_inputs(void **state)
+{
+    (void)state;
+    ig_array *n = ig_placeholder_number(IG_F64), *x = ig_placeholder(IG_SHAPE(2), IG_F64), *result;
+    ig_array *half = ig_placeholder(IG_SHAPE(2), IG_F16), *both[2];
+    both[0] = ig_add(x, ig_weak(n));
+    both[1] = ig_multiply(half, ig_weak(n));
+    assert_int_equal(ig_dtype_of(both[1]), IG_F16);
+    assert_null(ig_data(both[0]));
+    assert_non_null(ig_error(NULL));
+    const ig_array *missing = ig_missing();
+    assert_true(missing == n || missing == x);
+    assert_null(ig_missing());
+    bool used[3];
+    assert_int_equal(ig_depends(both[0], (ig_array *[]){n, x, half}, 3, used), IG_OK);
+    assert_true(used[0] && used[1] && !used[2]);
+    ig_compiled *c = ig_compile((ig_array *[]){n, x}, 2, 0, both, 1);
+    assert_non_null(c);
+    ig_array *zeros = ig_zeros(IG_SHAPE(2), IG_F64);
+    for (int i = 1; i < 4; i++) {
+        assert_int_equal(ig_run(c, (ig_array *[]){ig_float(0.1 * i), zeros}, &result), IG_OK);
+        assert_true(((const double *)ig_data(result))[1] == 0.1 * i);
+    }
+    ig_compiled_free(c);
+    assert_null(ig_placeholder_number(IG_C64));
+    assert_error(IG_ERR_DTYPE, "placeholder_number");
+}
+
 static void placeholders_have_no_elements(void **state)
 {
     (void)state;
@@ -381,6 +410,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(constants_are_shared, begin, end),
         cmocka_unit_test_setup_teardown(constants_move_once, begin, end),
         cmocka_unit_test_setup_teardown(placeholders_have_no_elements, begin, end),
+        cmocka_unit_test_setup_teardown(numbers_are_inputs, begin, end),
         cmocka_unit_test_setup_teardown(mistakes_are_told, begin, end),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, begin, end),
     };

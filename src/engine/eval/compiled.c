@@ -53,6 +53,17 @@ ig_array *ig_placeholder(ig_ints shape, ig_dtype dtype)
     return x;
 }
 
+ig_array *ig_placeholder_number(ig_dtype dtype)
+{
+    if (!ig_dtype_bytes(dtype) || dtype_is_complex(dtype))
+        FAIL_NULL(IG_ERR_DTYPE, "placeholder_number: the dtype must be bool or a real number");
+    const uint64_t unknown = 0;
+    ig_array *x = array_number(dtype, &unknown);
+    if (x)
+        array_donate(x);
+    return x;
+}
+
 static int find_input(ig_array *const *standing, int n, const ig_array *root)
 {
     for (int i = 0; i < n; i++)

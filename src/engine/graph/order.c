@@ -35,14 +35,26 @@ static ig_status visit_leaf(graph *g, ig_array *x)
     return IG_OK;
 }
 
+/* See ig_missing. */
+static _Thread_local const ig_array *missing;
+
+const ig_array *ig_missing(void)
+{
+    const ig_array *x = missing;
+    missing = NULL;
+    return x;
+}
+
 static ig_status push(graph *g, ig_array *x, int *depth)
 {
-    if (array_is_donated(x))
+    if (array_is_donated(x)) {
+        missing = x;
         FAIL(IG_ERR_ARGUMENT,
              "eval: an array that this needs has no elements. Inside vmap and jit an array stands "
              "for many, so its elements cannot be read: use where(condition, x1, x2) and ops of "
              "whole arrays. Or it was donated to an earlier evaluation: evaluate arrays that "
              "depend on it in that evaluation, or before");
+    }
     if (!memory_room(&g->stack, *depth, &g->room_stack, sizeof *g->stack))
         return IG_ERR_MEMORY;
     x->mark = g->epoch;

@@ -323,8 +323,9 @@ ig_array *ig_weak(ig_array *x)
 {
     if (require_pointer("weak", "x", x) != IG_OK)
         return NULL;
-    if ((x->view.ndim != 0 || !dtype_is_float(x->dtype)))
-        FAIL_NULL(IG_ERR_ARGUMENT, "weak: x must be a 0-d float array; take one element of it");
+    if (x->view.ndim != 0 || dtype_is_complex(x->dtype) || x->dtype == IG_BOOL)
+        FAIL_NULL(IG_ERR_ARGUMENT, "weak: x must be a 0-d array of floats or integers; take one "
+                                   "element of it");
     /* A map node, because weak leaves are converted by copying them, which would cut off gradients. */
     return weakened(array_node(OP_positive, x->dtype, 0, NULL, &x, 1, NULL));
 }

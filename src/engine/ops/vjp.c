@@ -345,6 +345,42 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
     return IG_OK;
 }
 
+/* Sets used[i] if x, which is real, is computed from the real inputs[i]. */
+static ig_status depends_on(ig_array *x, ig_array *const *inputs, int n, bool *used)
+{
+    walk w = {0};
+    ig_status status = IG_OK;
+    for (int i = 0; i < n && status == IG_OK; i++)
+        if (!walk_put(&w, inputs[i]))
+            status = IG_ERR_MEMORY;
+    if (status == IG_OK)
+        status = walk_from(&w, x);
+    for (int i = 0; i < n && status == IG_OK; i++)
+        used[i] = walk_find(&w, inputs[i])->finished;
+    walk_free(&w);
+    return status;
+}
+
+ig_status ig_depends(ig_array *x, ig_array *const *inputs, int n, bool *used)
+{
+    TRY(require_pointer("depends", "x", x));
+    TRY(require_list("depends", "inputs", inputs, n));
+    TRY(require_list("depends", "used", used, n));
+    for (int i = 0; i < n; i++) {
+        TRY(require_pointer("depends", "an input", inputs[i]));
+        ig_array *from[2], *to[2];
+        bool found[2] = {false, false};
+        const int n_from = complex_flatten(&inputs[i], 1, false, from);
+        const int n_to = complex_flatten(&x, 1, false, to);
+        used[i] = false;
+        for (int k = 0; k < n_to; k++) {
+            TRY(depends_on(to[k], from, n_from, found));
+            used[i] = used[i] || found[0] || found[1];
+        }
+    }
+    return IG_OK;
+}
+
 int op_to_device(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
