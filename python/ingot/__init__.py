@@ -19,8 +19,9 @@ from ._files import load, open, save  # noqa: E402
 from ._kernel import kernel  # noqa: E402
 from ._views import ravel  # noqa: E402
 from .transform import (  # noqa: E402
-    checkpoint, custom_grad, explain, grad, hessian, jacobian, jit, jvp, value_and_grad, vjp, vmap)
-
+    checkpoint, custom_grad, explain, grad, hessian, jacfwd, jacobian, jacrev, jit, jvp, linearize, value_and_grad, vjp, vmap)
+from .tree_util import tree_map  # noqa: E402
+from . import tree_util  # noqa: E402
 
 
 def diff(x, /, n=1, axis=-1, prepend=None, append=None):

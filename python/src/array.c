@@ -18,6 +18,7 @@ PyObject *array_wrap(ig_array *x)
     }
     memset((char *)o + sizeof o->ob_base, 0, sizeof *o - sizeof o->ob_base);
     o->x = x;
+    o->born = trace_clock;
     return (PyObject *)o;
 }
 
@@ -42,6 +43,8 @@ typedef ig_array *(*binary_function)(ig_array *x1, ig_array *x2);
 
 static PyObject *unary(PyObject *self, unary_function f)
 {
+    if (((array_object *)self)->is_number)
+        return number_unary(self, f);
     if (!enter())
         return NULL;
     return leave_with(f(array_of(self)));
@@ -61,6 +64,8 @@ static ig_array *operand(PyObject *o, PyObject *other)
 
 static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
 {
+    if (number_meets(a, b))
+        return number_binary(a, b, f);
     if (!enter())
         return NULL;
     ig_array *x = operand(a, b), *y = x ? operand(b, a) : NULL;
@@ -86,6 +91,8 @@ static bool is_same_kind(ig_dtype a, ig_dtype b)
 /* x += y: x, or what x is a view of, gets the result. Its dtype and shape stay. */
 static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
 {
+    if (((array_object *)self)->is_number) /* n += 1 gives another number */
+        return binary(self, b, f);
     if (!check_writable(self) || !enter())
         return NULL;
     ig_array *x = array_of(self), *y = operand(b, self);

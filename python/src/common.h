@@ -10,6 +10,7 @@
 #include <Python.h>
 #include <ingot.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef Py_GIL_DISABLED
 #error \
@@ -30,6 +31,9 @@ typedef struct array_object {
     int pending;                /* changes since x was evaluated; less than 0: it cannot be now */
     bool eager;                 /* changed in a loop: values are computed when they are assigned */
     bool is_readonly;
+    uint32_t born; /* trace_clock when it was made: see trace.c */
+    bool
+        is_number; /* a Python number as an argument of a transform: weak, and exact with other numbers */
 } array_object;
 
 extern PyTypeObject *array_type, *dtype_type, *op_type;
@@ -65,7 +69,8 @@ bool text_setup(PyObject *module);
 /* Method tables of the files, which are functions of the module. */
 extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
     transform_functions[], compiled_functions[], library_functions[], onnx_functions[],
-    text_functions[], kernel_functions[], team_functions[], view_functions[], loops_functions[];
+    text_functions[], kernel_functions[], team_functions[], view_functions[], loops_functions[],
+    trace_functions[];
 
 /* ---- calls of the library ---- */
 
@@ -184,7 +189,7 @@ ig_array *scattered(ig_array *x, ig_array *positions, ig_array *value, const cha
 ig_array *fitted(ig_array *value, ig_ints shape, ig_dtype dtype);
 /* Assigns to places of o's root; false with an exception on failure. */
 bool array_store(PyObject *o, const region *r, PyObject *value);
-/* False with ValueError if o must not be changed. */
+/* False with ValueError if o must not be changed, or not in a pure trace. */
 bool check_writable(PyObject *o);
 /* A value to assign to elements of the dtype, which it has where that needs no broadcast; an owned reference. NULL with the
  * exception that NumPy raises if the value does not fit. */
@@ -209,6 +214,21 @@ extern PyGetSetDef array_attributes[];
 const char *op_doc(const ig_op *op, bool places);
 /* The type of a tuple with the names of the op's results, and how many there are. */
 PyTypeObject *op_results(const ig_op *op, int *n_results);
+
+/* ---- traces: functions that a transform calls ---- */
+
+extern uint32_t trace_clock; /* the number of traces that have begun */
+bool trace_is_open(void);
+/* Whether one of them is a pure trace, as of jit and vmap: its arrays have no elements. */
+bool trace_is_pure(void);
+/* False with an exception if a pure trace must not change the Array in place, because it was made outside. */
+bool trace_allows_change(PyObject *array);
+/* True with an exception if an evaluation in a pure trace failed because an array has no elements. */
+bool trace_raise_missing(void);
+/* True if number_binary has to combine two operands: one is a traced number, and the other one is no array. */
+bool number_meets(PyObject *a, PyObject *b);
+PyObject *number_binary(PyObject *a, PyObject *b, ig_array *(*f)(ig_array *, ig_array *));
+PyObject *number_unary(PyObject *a, ig_array *(*f)(ig_array *));
 
 /* ---- the parts of the Array type ---- */
 

@@ -63,7 +63,7 @@ static bool int_item(ig_index *to, PyObject *o)
 static PyObject *known_int(PyObject *o)
 {
     const bool known =
-        is_array(o) ? array_shape(o).n == 0 && array_root(o) == o && ig_peek(array_of(o)) &&
+        is_array(o) ? array_shape(o).n == 0 && array_root(o) == o && is_known(o) &&
                           ig_isdtype(array_dtype(o), "integral")
                     : PyIndex_Check(o) && !PyBool_Check(o) && !PyObject_HasAttrString(o, "__len__");
     PyObject *whole = known ? PyNumber_Index(o) : NULL;

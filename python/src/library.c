@@ -10,7 +10,7 @@ PyObject *raise_error(void)
 {
     ig_status code = IG_OK;
     const char *message = ig_error(&code);
-    if (PyErr_Occurred())
+    if (PyErr_Occurred() || trace_raise_missing())
         return NULL;
     PyObject *type = PyExc_RuntimeError;
     switch (code) {
@@ -323,7 +323,7 @@ PyObject *array_eval(PyObject *self, PyObject *unused)
 {
     (void)unused;
     ig_array *x = array_of(self);
-    if (ig_is_evaluated(x))
+    if (ig_is_evaluated(x) || trace_is_pure()) /* traced arrays are evaluated by the plan */
         return Py_NewRef(self);
     /* evaluate holds x, and makes arrays only for complex ones. */
     const bool complex = ig_dtype_of(x) == IG_C64 || ig_dtype_of(x) == IG_C128;
@@ -335,14 +335,29 @@ PyObject *array_eval(PyObject *self, PyObject *unused)
     return status < 0 ? NULL : Py_NewRef(self);
 }
 
+/* eval of containers of arrays, which Python's part flattens. */
+static PyObject *eval_containers(PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *all = PyTuple_New(n), *module = all ? PyImport_ImportModule("ingot.tree_util") : NULL;
+    for (Py_ssize_t i = 0; module && i < n; i++)
+        if (PyTuple_SetItem(all, i, Py_NewRef(args[i])) < 0)
+            Py_CLEAR(module);
+    PyObject *result = module ? PyObject_CallMethod(module, "tree_eval", "(O)", all) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(all);
+    return result;
+}
+
 static PyObject *fn_eval(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     (void)self;
     for (Py_ssize_t i = 0; i < n; i++)
         if (!is_array(args[i]))
-            return PyErr_Format(PyExc_TypeError, "eval takes arrays, not %R", Py_TYPE(args[i]));
+            return eval_containers(args, n);
     if (n == 1)
         return array_eval(args[0], NULL);
+    if (trace_is_pure())
+        Py_RETURN_NONE;
     ig_array **x = malloc((size_t)(n + 1) * sizeof *x);
     if (!x || !enter()) {
         free(x);
@@ -571,9 +586,8 @@ static PyObject *fn_table(PyObject *self, PyObject *unused)
 
 PyMethodDef library_functions[] = {
     {"eval", (PyCFunction)(void (*)(void))fn_eval, METH_FASTCALL,
-     "eval(*arrays)\n--\n\nComputes the arrays, and everything that they need, in one run. Returns "
-     "the array if "
-     "there is one."},
+     "eval(*arrays)\n--\n\nComputes the arrays, and everything that they need, in one run. Takes "
+     "containers of arrays, too. Returns the argument if there is one."},
     {"_explain", (PyCFunction)(void (*)(void))fn_explain, METH_FASTCALL, NULL},
     {"set_device", fn_set_device, METH_O,
      "set_device(name, /)\n--\n\nThe device of the calling thread's new arrays."},

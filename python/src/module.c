@@ -60,7 +60,8 @@ static bool setup(PyObject *module)
     PyMethodDef *const tables[] = {create_functions,    dtype_functions,    exchange_functions,
                                    transform_functions, compiled_functions, library_functions,
                                    onnx_functions,      text_functions,     kernel_functions,
-                                   team_functions,      view_functions,     loops_functions};
+                                   team_functions,      view_functions,     loops_functions,
+                                   trace_functions};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0)
             return false;

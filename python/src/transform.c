@@ -24,16 +24,6 @@ ig_array **array_list(PyObject *o, int *n)
     return x ? x : (ig_array **)PyErr_NoMemory();
 }
 
-/* Another handle of x, which transforms can tell from x. */
-static PyObject *fn_handle(PyObject *self, PyObject *o)
-{
-    (void)self;
-    if (!enter())
-        return NULL;
-    ig_array *x = make_array(o, IG_DTYPE_NONE);
-    return leave_with(x ? ig_broadcast_to(x, ig_shape(x)) : NULL);
-}
-
 static PyObject *fn_vjp(PyObject *self, PyObject *args)
 {
     (void)self;
@@ -237,61 +227,12 @@ static PyObject *fn_chunks(PyObject *self, PyObject *o)
     return tuple;
 }
 
-/* ---- tracing ---- */
-
-static PyObject *fn_keep_history(PyObject *self, PyObject *keep)
-{
-    (void)self;
-    return PyBool_FromLong(ig_keep_history(PyObject_IsTrue(keep) > 0));
-}
-
-static ig_array *placeholder_of_parts(ig_ints shape, ig_dtype part)
-{
-    ig_array *re = ig_placeholder(shape, part);
-    return re ? ig_complex(re, ig_placeholder(shape, part)) : NULL;
-}
-
-/* An array without elements: shape and dtype of an array, without the axis if one is given. */
-static PyObject *fn_placeholder(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *o;
-    int axis = -1, n = 0;
-    if (!PyArg_ParseTuple(args, "O|i:_placeholder", &o, &axis))
-        return NULL;
-    if (!is_array(o))
-        return PyErr_Format(PyExc_TypeError, "expected an array, not %R", Py_TYPE(o));
-    if (!enter())
-        return NULL;
-    const ig_ints whole = ig_shape(array_of(o));
-    int64_t shape[IG_MAX_NDIM];
-    for (int a = 0; a < whole.n; a++)
-        if (a != axis)
-            shape[n++] = whole.v[a];
-    /* On the device of the array. */
-    const char *device = ig_array_device(array_of(o));
-    char before[64];
-    PyOS_snprintf(before, sizeof before, "%s", ig_device());
-    if (device && ig_set_device(device) != IG_OK)
-        return leave_failed();
-    const ig_dtype dtype = ig_dtype_of(array_of(o));
-    const ig_ints own = {shape, n};
-    ig_array *x = ig_isdtype(dtype, "complex floating")
-                      ? placeholder_of_parts(own, dtype == IG_C64 ? IG_F32 : IG_F64)
-                      : ig_placeholder(own, dtype);
-    ig_set_device(before);
-    return leave_with(x);
-}
-
 PyMethodDef transform_functions[] = {
-    {"_handle", fn_handle, METH_O, NULL},
     {"_vjp", fn_vjp, METH_VARARGS, NULL},
     {"_vmap", fn_vmap, METH_VARARGS, NULL},
     {"_checkpoint", fn_checkpoint, METH_VARARGS, NULL},
     {"_custom_grad", fn_custom_grad, METH_VARARGS, NULL},
     {"_map_blocks", fn_map_blocks, METH_VARARGS, NULL},
     {"_chunks", fn_chunks, METH_O, NULL},
-    {"_keep_history", fn_keep_history, METH_O, NULL},
-    {"_placeholder", fn_placeholder, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -153,12 +153,18 @@ void view_end(PyObject *o)
 
 /* ---- elements in host memory ---- */
 
-bool is_known(PyObject *o) { return ig_peek(object(array_root(o))->x) != NULL; }
+/* The elements of an evaluated array in host memory; NULL in a pure trace, where arrays from outside are inputs. */
+static const char *known_elements(const array_object *root)
+{
+    return trace_is_pure() ? NULL : ig_peek(root->x);
+}
+
+bool is_known(PyObject *o) { return known_elements(object(array_root(o))) != NULL; }
 
 PyObject *element_constant(PyObject *o, int64_t offset)
 {
     const array_object *root = object(array_root(o));
-    const char *data = object(o)->view && object(o)->view->part ? NULL : ig_peek(root->x);
+    const char *data = object(o)->view && object(o)->view->part ? NULL : known_elements(root);
     const ig_dtype dtype = ig_dtype_of(root->x);
     if (!data)
         return NULL;
@@ -322,7 +328,7 @@ static int number_bits(PyObject *number, ig_dtype dtype, void *bits)
 bool check_writable(PyObject *o)
 {
     if (!object(o)->is_readonly)
-        return true;
+        return trace_allows_change(array_root(o));
     PyErr_SetString(PyExc_ValueError, "assignment destination is read-only: this array cannot "
                                       "change the one that it is a view of; assign to a copy()");
     return false;

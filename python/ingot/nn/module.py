@@ -36,6 +36,9 @@ class Parameters(dict):
         return iter(self.values())
 
 
+transform.register_pytree_node(Parameters, lambda p: (list(p.values()), tuple(p.keys())), lambda names, items: dict(zip(names, items)))
+
+
 class Module:
     """The base of networks and layers. Define forward; call the module."""
 
@@ -43,6 +46,12 @@ class Module:
     _state = ()  # names of arrays that are not trained
     _unsaved = ()  # names of arrays that are not in state_dict
     _frozen = False
+    _holds_state = True  # transforms see the arrays in a module as inputs
+
+    def __setattr__(self, name, value):
+        if transform._active.objects and type(vars(self).get(name)) is Array:
+            transform.check_change(self, name)
+        object.__setattr__(self, name, value)
 
     def __call__(self, *args, **kwargs):
         return self.forward(*args, **kwargs)

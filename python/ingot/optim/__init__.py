@@ -57,6 +57,7 @@ class Optimizer:
     first argument is lr, and update(net, grads) makes the steps."""
 
     default_lr = 1e-3
+    _holds_state = True  # transforms see the arrays in an optimizer as inputs
 
     def __init__(self, params=None, lr=None, more=None, **options):
         """more: max_norm, learning_rate, and PyTorch's choices of an implementation, which have no effect."""
