@@ -139,6 +139,24 @@ def gradients_of_numbers():
     check("sinc", abs(float(ig.grad(ig.grad(ig.sinc))(0.0)) + np.pi ** 2 / 3) < 1e-5)
 
 
+def higher_derivatives():
+    """Where a formula has a singularity that its function does not have."""
+    half, two = ig.asarray(0.5, dtype=ig.float64), ig.asarray(2.0, dtype=ig.float64)
+    root = np.sqrt(np.pi)
+    for name, f, at, want in [
+            ("sinc", ig.sinc, 0.0, (1, 0, -np.pi ** 2 / 3, 0)), ("x ** 1", lambda x: x ** 1, 0.0, (0, 1, 0, 0)),
+            ("x ** 0", lambda x: x ** 0, 0.0, (1, 0, 0, 0)), ("x ** 2", lambda x: x ** 2, 0.0, (0, 0, 2, 0)),
+            ("x ** 3", lambda x: x ** 3, 0.0, (0, 0, 0, 6)), ("x ** x", lambda x: x ** x, 1.0, (1, 1, 2, 3)),
+            ("xlogy", lambda x: ig.xlogy(x, half), 0.0, (0, np.log(0.5), 0, 0)), ("xlog1py", lambda x: ig.xlog1py(x, two), 0.0, (0, np.log(3), 0, 0)),
+            ("erfc", ig.erfc, 0.0, (1, -2 / root, 0, 4 / root)), ("ndtr", ig.ndtr, 0.0, (0.5, 1 / np.sqrt(2 * np.pi), 0, -1 / np.sqrt(2 * np.pi))),
+            ("ndtri", ig.ndtri, 0.5, (0, np.sqrt(2 * np.pi), 0, (2 * np.pi) ** 1.5)), ("hypot", lambda x: ig.hypot(x, two), 0.0, (2, 0, 0.5, 0)),
+            ("expm1", ig.expm1, 0.0, (0, 1, 1, 1)), ("log1p", ig.log1p, 0.0, (0, 1, -1, 2))]:
+        for order, value in enumerate(want):
+            got = float(f(ig.asarray(at, dtype=ig.float64)))
+            check(f"derivative {order} of {name}", abs(got - value) < 1e-9 * max(1, abs(value)), f"is {got}, not {value}")
+            f = ig.grad(f)
+
+
 class Net(nn.Module):
     def __init__(self):
         self.one, self.norm, self.drop, self.two = nn.Linear(3, 4), nn.BatchNorm(4), nn.Dropout(0.5), nn.Linear(4, 1)
@@ -303,6 +321,6 @@ def trees():
     check("reduce", tree.tree_reduce(lambda a, b: a + b, {"a": 1, "b": [2, 3]}, 10) == 16)
 
 
-for test in (in_place, reading, numbers, gradients_of_numbers, modules, outside, maps, jacobians, trees):
+for test in (in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, outside, maps, jacobians, trees):
     attempt(test.__name__, test)
 finish()

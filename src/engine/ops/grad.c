@@ -29,6 +29,25 @@ static ig_array *part_of(ig_array *x, ig_array *y)
     return ig_divide(x, ig_where(ig_equal(y, ig_float(0)), ig_float(1), y));
 }
 
+/* x2 * x1^(x2 - 1), the derivative of x1^x2 by x1. Any x1 to the power 0 is 1, so the derivative is 0 there; it is left out
+ * only where x1 is 0 or NaN, because it depends on x2 elsewhere. A number as the power is reduced here, so derivatives
+ * of polynomials end. */
+static ig_array *power_slope(ig_array *x1, ig_array *x2)
+{
+    const void *number = x2->is_number ? array_number_of(x2) : NULL;
+    const double power = number ? dtype_fetch((ig_dtype)x2->dtype, number) : 0;
+    if (number && power == 0)
+        return build_beside(x1, 0);
+    if (number && power == 1)
+        return build_beside(x1, 1);
+    if (number)
+        return mul(x2, power == 2 ? x1 : ig_pow(x1, build_beside(x1, power - 1)));
+    ig_array *some =
+        ig_logical_or(ig_not_equal(x2, ig_float(0)), ig_greater(ig_abs(x1), ig_float(0)));
+    ig_array *safe = ig_where(some, x1, build_beside(x1, 1));
+    return zero_unless(some, mul(x2, ig_pow(safe, plus(x2, -1))));
+}
+
 /* a / b. The gradient of a mean divides two numbers; their quotient is computed here and needs no program. */
 static ig_array *quotient(ig_array *a, ig_array *b)
 {

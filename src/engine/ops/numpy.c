@@ -48,17 +48,21 @@ BUILDER(sinc)
     return composite_result(out, ig_where(near, series, ig_divide(ig_sin(y), y)), dtype);
 }
 
-/* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken. The same for xlog1py. */
+/* 0 if x1 is 0, unless x2 is NaN: there the logarithm of 1 is taken if that of x2 is not finite. The same for xlog1py. The
+ * sum with 0 makes no -0 of 0. */
 BUILDER(xlogy)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array};
     ig_dtype dtype;
     if (composite_floats(op, x, 2, &dtype) != IG_OK)
         return 0;
-    ig_array *none = ig_logical_and(ig_equal(x[0], ig_float(0)), ig_logical_not(ig_isnan(x[1])));
-    ig_array *safe = ig_where(none, ig_float(op == OP_xlogy), x[1]);
-    return composite_result(out, ig_multiply(x[0], op == OP_xlogy ? ig_log(safe) : ig_log1p(safe)),
-                            dtype);
+    const double least = op == OP_xlogy ? 0 : -1;
+    ig_array *outside =
+        ig_logical_or(ig_less_equal(x[1], ig_float(least)), ig_equal(x[1], ig_float(INFINITY)));
+    ig_array *none = ig_logical_and(ig_equal(x[0], ig_float(0)), outside);
+    ig_array *safe = ig_where(none, ig_float(least + 1), x[1]);
+    ig_array *y = ig_multiply(x[0], op == OP_xlogy ? ig_log(safe) : ig_log1p(safe));
+    return composite_result(out, ig_plus(y, 0), dtype);
 }
 
 /* value, or the number if it is absent, where condition holds; else x. */

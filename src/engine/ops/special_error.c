@@ -3,7 +3,8 @@
 
 ig_array *special_gauss(ig_array *x, double factor)
 {
-    ig_array *a = ig_minimum(ig_abs(x), ig_float(64));
+    /* Not the absolute value: its second derivative at 0 is lost. */
+    ig_array *a = ig_maximum(ig_minimum(x, ig_float(64)), ig_float(-64));
     ig_array *head = ig_times(ig_round(ig_times(a, 16)), 1.0 / 16);
     ig_array *rest = ig_multiply(ig_subtract(a, head), ig_add(a, head));
     return ig_multiply(ig_exp(ig_times(ig_square(head), factor)), ig_exp(ig_times(rest, factor)));
