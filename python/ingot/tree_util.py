@@ -238,7 +238,7 @@ class Given(Builder):
         for name, part in parts:
             value, original = self.build(part), store.get(name)
             flat = Flat(value, opaque=True)
-            if flat.leaves:
+            if value is not original:  # an array, or a container, also an empty one: the function may fill it
                 store[name] = value
             self.saved.append((tree, name, original, flat.structure, [_ingot._again(x) for x in flat.leaves]))
         return tree

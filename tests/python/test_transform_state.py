@@ -3,7 +3,7 @@ import gc
 import weakref
 
 from against import attempt, check, finish, ig, np, raises, says, same
-from ingot import nn
+from ingot import nn, optim
 from ingot import tree_util as tree
 
 X = ig.arange(1.0, 4.0)
@@ -214,6 +214,33 @@ def modules():
     same("a module twice", ig.jit(lambda net, x: net.tied(x) + net.one(x))(net, x), 2 * np.asarray(net.one(x)), 1e-5)
 
 
+def training():
+    """A compiled training step: parameters, the state of the optimizer and its count of steps change."""
+    x = ig.random.normal(ig.key(5), (32, 3))
+    y = (x[:, 0] > 0).astype("int64")
+
+    class Trainer:
+        def __init__(self):
+            ig.random.seed(0)
+            self.net, self.opt, self.calls = nn.Sequential(nn.Linear(3, 8), nn.relu, nn.Linear(8, 2)), optim.AdamW(1e-2), 0
+            self.gradients = nn.value_and_grad(self.net, lambda net, x, y: nn.cross_entropy(net(x), y))
+
+        def step(self, x, y):
+            loss, grads = self.gradients(self.net, x, y)
+            self.opt.update(self.net, grads)
+            self.calls += 1
+            return loss
+
+    a, b = Trainer(), Trainer()
+    step = ig.jit(b.step)
+    for i in range(5):
+        check(f"step {i}", abs(float(a.step(x, y)) - float(step(x, y))) < 1e-6)
+    check("counts of steps", a.opt.steps == b.opt.steps == b.calls == 5)
+    check("a plan for the first step, and one for the others", len(step.plans) == 2, str(len(step.plans)))
+    for name, w in a.net.state_dict().items():
+        same(name, b.net.state_dict()[name], np.asarray(w), 1e-5)
+
+
 SCALE = ig.asarray(2.0)
 PARAMETERS = {"w": ig.ones(3), "b": [ig.zeros(3)]}
 
@@ -321,6 +348,6 @@ def trees():
     check("reduce", tree.tree_reduce(lambda a, b: a + b, {"a": 1, "b": [2, 3]}, 10) == 16)
 
 
-for test in (in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, outside, maps, jacobians, trees):
+for test in (in_place, reading, numbers, gradients_of_numbers, higher_derivatives, modules, training, outside, maps, jacobians, trees):
     attempt(test.__name__, test)
 finish()
