@@ -182,8 +182,7 @@ class _Again:
     """The kind of an object with state that has been met before; its parts are the object's number."""
 
 
-class _State:
-    """Marks the parts of an object with state."""
+_State = "state"  # marks the parts of an object with state
 
 
 class Builder:

@@ -2,8 +2,8 @@
  * for, and the structure of its results. A call walks the arguments once, along the structure, and runs no Python code.
  *
  * A structure is made by tree_util.py: "*" for an array; float, int or complex for a number that is an input; ("=", constant)
- * for another value, (list, (part, ...)), (tuple, (part, ...)), (dict, ((key, part), ...)); the structures of other containers
- * are left to Python. */
+ * for another value, (list, (part, ...)), (tuple, (part, ...)), (dict, ((key, part), ...)), (type, ("state", ((name, part), ...)))
+ * for an object with state; the structures of other containers are left to Python. */
 #include "common.h"
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +117,26 @@ static int match_dict(walk *w, PyObject *parts, PyObject *o)
     return 1;
 }
 
+/* The parts of an object with state, or NULL for other containers. */
+static PyObject *state_parts(PyObject *parts)
+{
+    PyObject *mark =
+        PyTuple_Check(parts) && PyTuple_Size(parts) == 2 ? PyTuple_GetItem(parts, 0) : NULL;
+    return mark && PyUnicode_Check(mark) && PyUnicode_CompareWithASCIIString(mark, "state") == 0
+               ? PyTuple_GetItem(parts, 1)
+               : NULL;
+}
+
+/* 1 if the attributes of o have the parts. */
+static int match_state(walk *w, PyObject *kind, PyObject *parts, PyObject *o)
+{
+    PyObject *attributes =
+        (PyObject *)Py_TYPE(o) == kind ? PyObject_GetAttrString(o, "__dict__") : NULL;
+    const int same = attributes ? match_dict(w, parts, attributes) : PyErr_Occurred() ? -1 : 0;
+    Py_XDECREF(attributes);
+    return same;
+}
+
 /* 1 if o has the structure; collects its arrays and numbers. -1 with an exception. */
 static int match(walk *w, PyObject *structure, PyObject *o)
 {
@@ -134,7 +154,9 @@ static int match(walk *w, PyObject *structure, PyObject *o)
     if (PyUnicode_Check(kind))
         return same_constant(parts, o);
     const bool list = kind == (PyObject *)&PyList_Type;
-    if (list ? !PyList_CheckExact(o) : kind != (PyObject *)&PyTuple_Type || !PyTuple_CheckExact(o))
+    if (!list && kind != (PyObject *)&PyTuple_Type)
+        return match_state(w, kind, state_parts(parts), o);
+    if (list ? !PyList_CheckExact(o) : !PyTuple_CheckExact(o))
         return 0;
     const Py_ssize_t n = PyTuple_Size(parts);
     if ((list ? PyList_Size(o) : PyTuple_Size(o)) != n)
@@ -177,20 +199,29 @@ static PyObject *rebuild(PyObject *structure, ig_array *const **at)
     return all;
 }
 
-/* True if only containers that rebuild and match know are in the structure. */
-static bool is_plain(PyObject *structure)
+/* True if only containers that match knows are in the structure, or, for results, those that rebuild knows. */
+static bool is_plain(PyObject *structure, bool results)
 {
     if (!PyTuple_Check(structure))
         return true;
     PyObject *kind = PyTuple_GetItem(structure, 0), *parts = PyTuple_GetItem(structure, 1);
-    if (PyUnicode_Check(kind))
-        return true;
-    const bool dict = kind == (PyObject *)&PyDict_Type;
-    if (!dict && kind != (PyObject *)&PyList_Type && kind != (PyObject *)&PyTuple_Type)
-        return false;
+    if (PyUnicode_Check(kind)) { /* equal containers may have parts of other types */
+        PyObject *value = PyObject_GetAttrString(parts, "value");
+        const bool plain = value && !PyTuple_Check(value) && !PyList_Check(value) &&
+                           !PyDict_Check(value) && !PyAnySet_Check(value);
+        Py_XDECREF(value);
+        return plain || results;
+    }
+    bool named = kind == (PyObject *)&PyDict_Type;
+    if (!named && kind != (PyObject *)&PyList_Type && kind != (PyObject *)&PyTuple_Type) {
+        parts = results || !PyTuple_Check(parts) ? NULL : state_parts(parts);
+        named = parts != NULL;
+        if (!named)
+            return false;
+    }
     for (Py_ssize_t i = 0; i < PyTuple_Size(parts); i++) {
         PyObject *part = PyTuple_GetItem(parts, i);
-        if (!is_plain(dict ? PyTuple_GetItem(part, 1) : part))
+        if (!is_plain(named ? PyTuple_GetItem(part, 1) : part, results))
             return false;
     }
     return true;
@@ -303,7 +334,7 @@ static PyObject *get_plain(PyObject *self, void *unused)
 {
     (void)unused;
     const compiled_object *o = (compiled_object *)self;
-    return PyBool_FromLong(is_plain(o->arguments) && is_plain(o->results));
+    return PyBool_FromLong(is_plain(o->arguments, false) && is_plain(o->results, true));
 }
 
 static PyObject *get_used(PyObject *self, void *unused)
