@@ -177,6 +177,11 @@ IG_API size_t ig_dtype_bytes(ig_dtype dtype);         /* of an element; 0: not a
 IG_API ig_dtype ig_promote(ig_dtype a, ig_dtype b);
 /* The common dtype of arrays; weak scalars adapt. IG_DTYPE_NONE if there is none. */
 IG_API ig_dtype ig_result_type(ig_array *const *arrays, int n);
+/* The dtype of floats that are made without a dtype (zeros, linspace, normal, mean of integers, quotients of integers), IG_F32
+ * unless set. Only IG_F32 and IG_F64 can be set. It holds for the process, for arrays that are built from then on; set it
+ * before the first array. */
+IG_API ig_dtype ig_default_dtype(void);
+IG_API ig_status ig_set_default_dtype(ig_dtype dtype);
 /* True if promotion of from and to gives to. */
 IG_API bool ig_can_cast(ig_dtype from, ig_dtype to);
 /* True if dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating",

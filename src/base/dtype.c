@@ -43,7 +43,27 @@ size_t ig_dtype_bytes(ig_dtype d) { return facts_of(d)->bytes; }
 dtype_kind dtype_kind_of(ig_dtype d) { return facts_of(d)->kind; }
 ig_dtype dtype_lane(ig_dtype d) { return facts_of(d)->lane; }
 ig_dtype dtype_part(ig_dtype d) { return dtype_is_complex(d) ? facts_of(d)->lane : d; }
-ig_dtype dtype_complex(ig_dtype d) { return d == IG_F64 || d == IG_C128 ? IG_C128 : IG_C64; }
+
+/* Atomic, because it may be set while other threads build arrays. */
+static _Atomic ig_dtype default_dtype = IG_F32;
+
+ig_dtype ig_default_dtype(void) { return default_dtype; }
+
+ig_status ig_set_default_dtype(ig_dtype dtype)
+{
+    if (dtype != IG_F32 && dtype != IG_F64)
+        FAIL(IG_ERR_DTYPE, "set_default_dtype: the default is f32 or f64, not %s",
+             ig_dtype_name(dtype));
+    default_dtype = dtype;
+    return IG_OK;
+}
+
+ig_dtype dtype_complex(ig_dtype d)
+{
+    if (!dtype_is_float(d) && !dtype_is_complex(d))
+        d = default_dtype;
+    return d == IG_F64 || d == IG_C128 ? IG_C128 : IG_C64;
+}
 
 /* Names that other libraries use. int and float are the default dtypes. */
 static const struct {

@@ -22,7 +22,8 @@ ig_dtype dtype_lane(ig_dtype dtype);
 
 /* The dtype of the parts of a complex dtype; other dtypes are returned unchanged. */
 ig_dtype dtype_part(ig_dtype dtype);
-/* The complex dtype that holds numbers of a dtype: c128 for f64 and c128, else c64. */
+/* The complex dtype that holds numbers of a dtype: c128 for f64 and c128, c64 for other floats. For integers it has parts of
+ * the default dtype. */
 ig_dtype dtype_complex(ig_dtype dtype);
 
 static inline bool dtype_is_complex(ig_dtype d) { return d == IG_C64 || d == IG_C128; }

@@ -117,7 +117,7 @@ static ig_dtype real_result(const ig_array *x)
 {
     if (array_is_complex(x))
         return dtype_part((ig_dtype)x->dtype);
-    return dtype_is_float((ig_dtype)x->dtype) ? (ig_dtype)x->dtype : IG_F32;
+    return dtype_is_float((ig_dtype)x->dtype) ? (ig_dtype)x->dtype : ig_default_dtype();
 }
 
 /* Arguments: x, n, axis, norm. */
@@ -219,7 +219,7 @@ BUILDER(fftfreq)
 {
     const int64_t n = args[0].u.i;
     const double d = args[1].u.f;
-    const ig_dtype dtype = arg_dtype(&args[2], IG_F32);
+    const ig_dtype dtype = arg_dtype(&args[2], ig_default_dtype());
     if (n < 1)
         FAIL_NONE(IG_ERR_ARGUMENT, "%s: n is %lld; give at least 1", op_rows[op].name,
                   (long long)n);

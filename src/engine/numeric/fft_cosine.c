@@ -240,7 +240,7 @@ BUILDER(fftconvolve)
         return 0;
     const bool complex = dtype_is_complex(dtype);
     if (!complex && !dtype_is_float(dtype))
-        dtype = IG_F32;
+        dtype = ig_default_dtype();
     const int n = infer_axes(op, arg_ints(&args[3]), ndim, axes);
     if (n < 0 || (valid && order_valid(x, axes, n) != IG_OK))
         return 0;

@@ -340,7 +340,7 @@ BUILDER(bincount)
         return op_one(out, counts_of(args[0].u.array, n));
     /* As in NumPy, sums of weights are floats. */
     return composite_result(out, count_at(at, inside, weights, n),
-                            weights && sums == IG_I64 ? IG_F32 : sums);
+                            weights && sums == IG_I64 ? ig_default_dtype() : sums);
 }
 
 /* x, one element, by a reduction: a separate stage reads it. */

@@ -263,7 +263,7 @@ BUILDER(median)
     samples s;
     if (!samples_get(op, &s, x, arg_ints(&args[1]), args[2].u.b))
         return 0;
-    const ig_dtype dtype = dtype_is_float(x->dtype) ? (ig_dtype)x->dtype : IG_F32;
+    const ig_dtype dtype = dtype_is_float(x->dtype) ? (ig_dtype)x->dtype : ig_default_dtype();
     ig_array *sorted;
     if (!sort_rows(&s, 2, true, &sorted))
         return 0;
@@ -377,7 +377,8 @@ BUILDER(quantile)
     const method *m = method_named(op, args[3].u.str);
     samples s;
     asked a;
-    const bool wide = x->dtype == IG_F64 || (q->dtype == IG_F64 && !q->weak);
+    const bool wide = x->dtype == IG_F64 || (q->dtype == IG_F64 && !q->weak) ||
+                      (!dtype_is_float(x->dtype) && ig_default_dtype() == IG_F64);
     const ig_dtype compute = wide ? IG_F64 : IG_F32;
     if (!m || !samples_get(op, &s, x, arg_ints(&args[2]), args[4].u.b) ||
         !asked_get(op, &a, q, &s, percent, compute))
@@ -405,6 +406,8 @@ BUILDER(quantile)
         y = nan_where(outside, y);
     if (y && !whole && !skips)
         y = nan_where(has_nan(&s, sorted), y);
-    const ig_dtype dtype = !whole ? (ig_dtype)x->dtype : kept ? (ig_dtype)x->dtype : IG_F32;
+    const ig_dtype dtype = !whole ? (ig_dtype)x->dtype
+                           : kept ? (ig_dtype)x->dtype
+                                  : ig_default_dtype();
     return composite_result(out, samples_result(op, &s, y, q), dtype);
 }

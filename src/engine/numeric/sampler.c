@@ -46,7 +46,7 @@ static bool params_get(op_id op, const ig_arg *args, int n, bool whole, ig_array
         infer_dtype(op, param, n, dtype) != IG_OK)
         return false;
     if (!dtype_is_float(*dtype))
-        *dtype = IG_F32;
+        *dtype = ig_default_dtype();
     const ig_ints shape =
         args[1 + n].kind == IG_ARG_INTS ? args[1 + n].u.ints : (ig_ints){own, ndim};
     for (int i = 0; i < n; i++) {

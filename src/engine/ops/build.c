@@ -371,7 +371,7 @@ static ig_status accept(op_id op, ig_dtype *dtype)
     ig_dtype d = *dtype;
     const char *wants = NULL;
     switch (op_rows[op].accepts) {
-    case ACCEPTS_FLOAT: *dtype = dtype_is_float(d) ? d : IG_F32; break;
+    case ACCEPTS_FLOAT: *dtype = dtype_is_float(d) ? d : ig_default_dtype(); break;
     case ACCEPTS_BOOL: *dtype = IG_BOOL; break;
     case ACCEPTS_ROUND:
     case ACCEPTS_NUM: wants = d == IG_BOOL ? "numbers" : NULL; break;

@@ -96,6 +96,8 @@ static ig_status bind_one(call *c, int i, const ig_arg *a)
     } else if (p->kinds >> k & 1) {
         c->bound[i] = *a;
         c->bound[i].name = NULL; /* builders pass bound arguments on by position */
+        if (k == IG_ARG_DTYPE && a == &p->def && a->u.dtype == IG_F32) /* floats, unless given */
+            c->bound[i].u.dtype = ig_default_dtype();
     } else if (k == IG_ARG_INT && p->kinds >> IG_ARG_FLOAT & 1) {
         c->bound[i] = (ig_arg){.kind = IG_ARG_FLOAT, .u.f = (double)a->u.i};
     } else if (is_number(k) && p->kinds >> IG_ARG_ARRAY & 1) {

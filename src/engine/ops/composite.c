@@ -12,7 +12,7 @@ ig_status composite_floats(op_id op, ig_array **x, int n, ig_dtype *dtype)
     TRY(infer_dtype(op, x, n, dtype));
     const bool complex = dtype_is_complex(*dtype);
     if (!complex && !dtype_is_float(*dtype))
-        *dtype = IG_F32;
+        *dtype = ig_default_dtype();
     const ig_dtype real = *dtype == IG_F64 || *dtype == IG_C128 ? IG_F64 : IG_F32;
     for (int i = 0; i < n; i++)
         if (!(x[i] = build_cast(x[i], array_is_complex(x[i]) ? *dtype : real)))
@@ -197,7 +197,8 @@ int op_one_hot(op_id op, const ig_arg *args, ig_array **out)
     if (n < 0)
         FAIL_NONE(IG_ERR_ARGUMENT, "one_hot: num_classes is %lld; give 0 or more", (long long)n);
     ig_array *x = ig_expand_dims(index_cast(op_rows[op].name, args[0].u.array), IG_AXES(-1));
-    return op_one(out, build_cast(ig_equal(x, build_iota(1, &n)), arg_dtype(&args[2], IG_F32)));
+    return op_one(
+        out, build_cast(ig_equal(x, build_iota(1, &n)), arg_dtype(&args[2], ig_default_dtype())));
 }
 
 int op_topk(op_id op, const ig_arg *args, ig_array **out)

@@ -22,7 +22,7 @@ static bool draw_get(op_id op, draw *d, const ig_arg *args, int first, int n, co
 {
     ig_finfo info;
     int ndim = 0;
-    *d = (draw){.key = args[0].u.array, .dtype = IG_F32};
+    *d = (draw){.key = args[0].u.array, .dtype = ig_default_dtype()};
     for (int i = 0; i < n; i++)
         d->param[i] = args[first + i].u.array;
     if (n && (infer_dtype(op, d->param, n, &d->dtype) != IG_OK ||
@@ -30,7 +30,7 @@ static bool draw_get(op_id op, draw *d, const ig_arg *args, int first, int n, co
         return false;
     d->dtype = dtype && dtype->kind == IG_ARG_DTYPE ? dtype->u.dtype
                : dtype_is_float(d->dtype)           ? d->dtype
-                                                    : IG_F32;
+                                                    : ig_default_dtype();
     if (!dtype_is_float(d->dtype))
         FAIL_NONE(IG_ERR_DTYPE, "%s: dtype is f16, bf16, f32 or f64, not %s", op_rows[op].name,
                   ig_dtype_name(d->dtype));
@@ -258,7 +258,7 @@ static bool float_of(op_id op, ig_array *const *x, int n, const ig_arg *arg, ig_
 {
     if (infer_dtype(op, x, n, dtype) != IG_OK)
         return false;
-    *dtype = arg_dtype(arg, dtype_is_float(*dtype) ? *dtype : IG_F32);
+    *dtype = arg_dtype(arg, dtype_is_float(*dtype) ? *dtype : ig_default_dtype());
     if (!dtype_is_float(*dtype))
         FAIL_NONE(IG_ERR_DTYPE, "%s: dtype is f16, bf16, f32 or f64, not %s", op_rows[op].name,
                   ig_dtype_name(*dtype));

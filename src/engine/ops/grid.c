@@ -142,7 +142,7 @@ BUILDER(tri)
         return 0;
     ig_array *row = build_iota(2, (int64_t[]){rows, 1}), *col = build_iota(1, &cols);
     ig_array *below = ig_less_equal(col, ig_add(row, build_scalar_int(args[2].u.i, IG_I64)));
-    return op_one(out, build_cast(below, arg_dtype(&args[3], IG_F32)));
+    return op_one(out, build_cast(below, arg_dtype(&args[3], ig_default_dtype())));
 }
 
 /* Powers of base with evenly spaced exponents, computed in f64. */
@@ -154,7 +154,7 @@ static ig_array *powers(double start, double stop, int64_t num, bool endpoint, d
 
 BUILDER(logspace)
 {
-    const ig_dtype dtype = arg_dtype(&args[5], IG_F32);
+    const ig_dtype dtype = arg_dtype(&args[5], ig_default_dtype());
     return op_one(
         out,
         build_cast(powers(args[0].u.f, args[1].u.f, args[2].u.i, args[3].u.b, args[4].u.f), dtype));
@@ -174,7 +174,7 @@ BUILDER(geomspace)
     y = ig_where(ig_equal(i, ig_int(0)), build_scalar(start, IG_F64), ig_times(y, sign));
     if (args[3].u.b && n > 1)
         y = ig_where(ig_equal(i, ig_int(n - 1)), build_scalar(stop, IG_F64), y);
-    return op_one(out, build_cast(y, arg_dtype(&args[4], IG_F32)));
+    return op_one(out, build_cast(y, arg_dtype(&args[4], ig_default_dtype())));
 }
 
 /* ---- indices ---- */

@@ -25,7 +25,9 @@ ig_dtype ig_result_type(ig_array *const *x, int n)
         return dtype_complex(strong);
     if (weak <= dtype_kind_of(strong) || (weak == DTYPE_KIND_SIGNED && dtype_is_int(strong)))
         return strong;
-    return weak == DTYPE_KIND_FLOAT ? IG_F32 : weak == DTYPE_KIND_SIGNED ? IG_I64 : IG_BOOL;
+    return weak == DTYPE_KIND_FLOAT    ? ig_default_dtype()
+           : weak == DTYPE_KIND_SIGNED ? IG_I64
+                                       : IG_BOOL;
 }
 
 ig_status infer_dtype(op_id op, ig_array *const *x, int n, ig_dtype *dtype)

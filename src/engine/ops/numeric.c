@@ -136,7 +136,7 @@ BUILDER(spacing)
 {
     ig_array *x = ig_stop_gradient(args[0].u.array);
     if (x && !dtype_is_float((ig_dtype)x->dtype))
-        x = build_cast(x, IG_F32);
+        x = build_cast(x, ig_default_dtype());
     ig_array *a = ig_abs(x);
     ig_array *up = ig_subtract(ig_nextafter(a, ig_float(INFINITY)), a);
     ig_array *down = ig_subtract(a, ig_nextafter(a, ig_float(0)));

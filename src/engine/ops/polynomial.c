@@ -25,7 +25,7 @@ static bool settle(op_id op, ig_array **x, int n, bool floats, ig_dtype *dtype)
     if (infer_dtype(op, x, n, dtype) != IG_OK)
         return false;
     if (floats && !dtype_is_float(*dtype) && !dtype_is_complex(*dtype))
-        *dtype = IG_F32;
+        *dtype = ig_default_dtype();
     for (int i = 0; i < n; i++)
         if (!(x[i] = build_cast(x[i], dtype_is_half(*dtype) ? IG_F32 : *dtype)))
             return false;

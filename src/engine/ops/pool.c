@@ -152,7 +152,7 @@ static ig_array *mean_of(op_id op, const ig_array *x, ig_array *sums, const size
         count = ig_multiply(count, build_reshape(op, size[a].each, n - a, column));
     }
     return build_cast(ig_divide(sums, count),
-                      dtype_is_float((ig_dtype)x->dtype) ? (ig_dtype)x->dtype : IG_F32);
+                      dtype_is_float((ig_dtype)x->dtype) ? (ig_dtype)x->dtype : ig_default_dtype());
 }
 
 /* The number of elements that count along one axis: elements of x, and padding if asked for, but never

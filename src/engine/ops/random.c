@@ -193,7 +193,7 @@ int op_bernoulli(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *p = args[1].u.array;
     ig_dtype dtype = ig_result_type(&p, 1);
-    dtype = dtype_is_float(dtype) ? dtype : IG_F32;
+    dtype = dtype_is_float(dtype) ? dtype : ig_default_dtype();
     ig_ints shape = args[2].kind == IG_ARG_INTS ? args[2].u.ints : ig_shape(p);
     ig_array *u = unit(op, args[0].u.array, shape, dtype);
     p = u ? build_broadcast(op, build_cast(p, dtype), shape.n, shape.v) : NULL;

@@ -82,7 +82,7 @@ static ig_array *window_shape(op_id op, ig_array *t)
 BUILDER(window)
 {
     const int64_t n = args[0].u.i < 0 ? 0 : args[0].u.i, parts = args[1].u.b ? n - 1 : n;
-    const ig_dtype dtype = arg_dtype(&args[2], IG_F32);
+    const ig_dtype dtype = arg_dtype(&args[2], ig_default_dtype());
     int64_t size;
     if (infer_size(op, 1, &n, IG_F64, &size) != IG_OK)
         return 0;

@@ -33,7 +33,7 @@ int op_fill(op_id op, const ig_arg *args, ig_array **out)
 {
     if (op == OP_full)
         return filled(op, args[0].u.ints, args[1].u.array, arg_dtype(&args[2], IG_DTYPE_NONE), out);
-    ig_dtype dtype = arg_dtype(&args[1], IG_F32);
+    ig_dtype dtype = arg_dtype(&args[1], ig_default_dtype());
     return filled(op, args[0].u.ints, build_scalar(value_of(op), dtype), dtype, out);
 }
 
@@ -87,7 +87,7 @@ int op_arange(op_id op, const ig_arg *args, ig_array **out)
     const ig_arg *start = one ? &zero : &args[0], *stop = one ? &args[0] : &args[1],
                  *step = &args[2];
     bool ints = start->kind == IG_ARG_INT && stop->kind == IG_ARG_INT && step->kind == IG_ARG_INT;
-    ig_dtype dtype = arg_dtype(&args[3], ints ? IG_I64 : IG_F32);
+    ig_dtype dtype = arg_dtype(&args[3], ints ? IG_I64 : ig_default_dtype());
     int64_t n, size;
     if (number(step) == 0)
         FAIL_NONE(IG_ERR_ARGUMENT, "arange: step is 0, so stop is never reached");
@@ -117,7 +117,7 @@ int op_linspace(op_id op, const ig_arg *args, ig_array **out)
 {
     double start = args[0].u.f, stop = args[1].u.f;
     int64_t n = args[2].u.i, size;
-    ig_dtype dtype = arg_dtype(&args[3], IG_F32);
+    ig_dtype dtype = arg_dtype(&args[3], ig_default_dtype());
     bool endpoint = args[4].u.b;
     if (n < 0)
         FAIL_NONE(IG_ERR_ARGUMENT, "linspace: num is %lld; give 0 or more", (long long)n);
@@ -145,7 +145,7 @@ static ig_array *diagonal_mask(ig_array *compare(ig_array *, ig_array *), int64_
 int op_eye(op_id op, const ig_arg *args, ig_array **out)
 {
     int64_t rows = args[0].u.i, cols = args[1].kind == IG_ARG_INT ? args[1].u.i : rows, size;
-    ig_dtype dtype = arg_dtype(&args[3], IG_F32);
+    ig_dtype dtype = arg_dtype(&args[3], ig_default_dtype());
     if (infer_size(op, 2, (int64_t[]){rows, cols}, IG_I64, &size) != IG_OK)
         return 0;
     return op_one(out, build_cast(diagonal_mask(ig_equal, rows, cols, args[2].u.i), dtype));

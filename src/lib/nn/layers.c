@@ -35,7 +35,7 @@ static bool positive(const char *layer, const char *name, const char *what, int6
 static ig_dtype dtype_for(const ig_array *x)
 {
     const ig_dtype dtype = ig_dtype_of(x);
-    return ig_isdtype(dtype, "real floating") ? dtype : IG_F32;
+    return ig_isdtype(dtype, "real floating") ? dtype : ig_default_dtype();
 }
 
 /* ---- products ---- */

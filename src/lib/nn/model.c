@@ -342,7 +342,7 @@ ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype 
                 scale);
         return NULL;
     }
-    const ig_dtype wanted = dtype == IG_DTYPE_NONE ? IG_F32 : dtype;
+    const ig_dtype wanted = dtype == IG_DTYPE_NONE ? ig_default_dtype() : dtype;
     ig_array *x = model_param(m, (name_parts){{name}}, shape, wanted, init, scale);
     if (x && dtype != IG_DTYPE_NONE && ig_dtype_of(x) != dtype) {
         ig_fail(IG_ERR_DTYPE,
