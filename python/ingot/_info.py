@@ -46,7 +46,8 @@ class __array_namespace_info__:
         return _ingot.default_device()
 
     def default_dtypes(self, *, device=None):
-        return {"real floating": _ingot.float32, "complex floating": _ingot.complex64,
+        real = _ingot.get_default_dtype()
+        return {"real floating": real, "complex floating": _ingot.result_type(real, 1j),
                 "integral": _ingot.int64, "indexing": _ingot.int64}
 
     def devices(self):

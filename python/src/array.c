@@ -50,25 +50,13 @@ static PyObject *unary(PyObject *self, unary_function f)
     return leave_with(f(array_of(self)));
 }
 
-/* An operand; a sequence of numbers, too. Floats of a sequence are not rounded before they meet elements of 64 bits. NULL
- * without an exception if o is of an unknown type. */
-static ig_array *operand(PyObject *o, PyObject *other)
-{
-    if (!PyList_Check(o) && !PyTuple_Check(o))
-        return to_operand(o);
-    const ig_dtype beside = is_array(other) ? array_dtype(other) : IG_DTYPE_NONE;
-    ig_array *x = make_array(o, IG_DTYPE_NONE);
-    const bool wide = beside == IG_F64 || beside == IG_C128;
-    return x && wide && ig_dtype_of(x) == IG_F32 ? make_array(o, IG_F64) : x;
-}
-
 static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
 {
     if (number_meets(a, b))
         return number_binary(a, b, f);
     if (!enter())
         return NULL;
-    ig_array *x = operand(a, b), *y = x ? operand(b, a) : NULL;
+    ig_array *x = to_operand(a, b), *y = x ? to_operand(b, a) : NULL;
     if (x && y)
         return leave_with(f(x, y));
     leave();
@@ -95,7 +83,7 @@ static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
         return binary(self, b, f);
     if (!check_writable(self) || !enter())
         return NULL;
-    ig_array *x = array_of(self), *y = operand(b, self);
+    ig_array *x = array_of(self), *y = to_operand(b, self);
     if (!y) {
         leave();
         if (PyErr_Occurred())

@@ -117,8 +117,11 @@ ig_array *number_array(PyObject *o);
 /* Anything that stands for an array: Array, number (weak), nested sequence, object with a buffer, __dlpack__ or
  * __array__. */
 ig_array *to_array(PyObject *o);
-/* The same for operands of operators: NULL without an exception if o is of an unknown type. */
-ig_array *to_operand(PyObject *o);
+/* The same for an operand of an operator, whose other operand is `other`: NULL without an exception if o is of an unknown
+ * type. */
+ig_array *to_operand(PyObject *o, PyObject *other);
+/* The same for values that are assigned to items of an array of a dtype: Python's numbers must fit into it. */
+ig_array *to_values(PyObject *o, ig_dtype dtype);
 /* As asarray does: numbers are not weak. dtype may be IG_DTYPE_NONE. */
 ig_array *make_array(PyObject *o, ig_dtype dtype);
 /* An array of an object with a buffer. Copies, unless borrow. NULL without an exception if there is no buffer. */

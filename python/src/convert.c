@@ -243,6 +243,52 @@ static bool fill(const nest *s, PyObject *o, int depth, char **to)
              PyErr_Occurred());
 }
 
+static bool out_of_bounds(PyObject *number, ig_dtype dtype)
+{
+    if (number)
+        PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", number,
+                     ig_dtype_std_name(dtype));
+    Py_XDECREF(number);
+    return false;
+}
+
+/* Checks that Python's numbers, stored as one of the dtypes of fill, are values of the dtype that was asked for, as NumPy
+ * does. Floats lose their fractions. */
+static bool fits(const void *data, int64_t n, ig_dtype have, ig_dtype want)
+{
+    ig_iinfo info;
+    if (have == IG_C128 && want != IG_BOOL && !ig_isdtype(want, "complex floating"))
+        return PyErr_Format(PyExc_TypeError,
+                            "complex numbers cannot be elements of %s; use their real parts",
+                            ig_dtype_std_name(want)),
+               false;
+    if (have == IG_BOOL || !ig_isdtype(want, "integral") || ig_iinfo_of(want, &info) != IG_OK)
+        return true;
+    const int64_t *i = data;
+    const uint64_t *u = data;
+    const double *f = data;
+    for (int64_t k = 0; k < n; k++) {
+        if (have == IG_U64
+                ? u[k] > info.max
+                : have == IG_I64 && (i[k] < info.min || (i[k] > 0 && (uint64_t)i[k] > info.max)))
+            return out_of_bounds(have == IG_U64 ? PyLong_FromUnsignedLongLong(u[k])
+                                                : PyLong_FromLongLong(i[k]),
+                                 want);
+        if (have != IG_F64)
+            continue;
+        if (f[k] != f[k])
+            return PyErr_Format(PyExc_ValueError, "NaN cannot be an element of %s",
+                                ig_dtype_std_name(want)),
+                   false;
+        /* A limit of 64 bits is rounded up to a power of 2, which does not fit. */
+        const double high = (double)info.max;
+        if (!(f[k] > (double)info.min - 1 || f[k] == (double)info.min) ||
+            !(high > 0x1p53 ? f[k] < high : f[k] < high + 1))
+            return out_of_bounds(PyFloat_FromDouble(f[k]), want);
+    }
+    return true;
+}
+
 /* Items that are arrays or other objects: each is converted, then all are stacked. */
 static ig_array *stack_items(PyObject *o, ig_dtype dtype)
 {
@@ -262,8 +308,9 @@ static ig_array *stack_items(PyObject *o, ig_dtype dtype)
 
 static ig_array *from_sequence(PyObject *o, ig_dtype dtype)
 {
-    static const ig_dtype stored[] = {IG_F32, IG_BOOL, IG_I64, IG_F64, IG_C128};
-    static const ig_dtype usual[] = {IG_F32, IG_BOOL, IG_I64, IG_F32, IG_C64};
+    static const ig_dtype stored[] = {IG_F64, IG_BOOL, IG_I64, IG_F64, IG_C128};
+    const ig_dtype real = ig_default_dtype(), pair = real == IG_F64 ? IG_C128 : IG_C64;
+    const ig_dtype usual[] = {real, IG_BOOL, IG_I64, real, pair};
     nest s = {0};
     int64_t size = 1;
     for (PyObject *first = o; is_sequence(first); first = item(first, 0)) {
@@ -287,8 +334,12 @@ static ig_array *from_sequence(PyObject *o, ig_dtype dtype)
     const ig_dtype have = s.big ? IG_U64 : stored[s.kind], want = dtype   ? dtype
                                                                   : s.big ? IG_U64
                                                                           : usual[s.kind];
-    ig_array *x = ig_from_data(data, (ig_ints){s.shape, s.ndim}, have);
+    ig_array *x = NULL;
+    if (!dtype || fits(data, size, have, want))
+        x = ig_from_data(data, (ig_ints){s.shape, s.ndim}, have);
     free(data);
+    if (PyErr_Occurred())
+        return NULL;
     x = have == want ? x : ig_astype(x, want);
     if (!x)
         raise_error();
@@ -376,6 +427,18 @@ ig_array *from_raw(PyObject *o, ig_ints shape, ig_dtype dtype)
 
 /* ---- objects ---- */
 
+/* An array of an object with __array_interface__, such as an image of PIL. */
+static ig_array *from_interface(PyObject *o)
+{
+    PyObject *module = PyImport_ImportModule("ingot._array");
+    PyObject *made = module ? PyObject_CallMethod(module, "_from_interface", "O", o) : NULL;
+    ig_array *x = made && is_array(made) ? array_of(made) : NULL;
+    x = x ? ig_broadcast_to(x, ig_shape(x)) : NULL; /* of the scope */
+    Py_XDECREF(made);
+    Py_XDECREF(module);
+    return x;
+}
+
 /* An array from an object's __array__, as of a list of NumPy or a data frame. NULL without an exception if it has
  * none. */
 static ig_array *from_method(PyObject *o)
@@ -385,13 +448,34 @@ static ig_array *from_method(PyObject *o)
         return x ? copied(x) : NULL;
     }
     if (!PyObject_HasAttrString(o, "__array__"))
-        return NULL;
+        return PyObject_HasAttrString(o, "__array_interface__") ? from_interface(o) : NULL;
     PyObject *other = PyObject_CallMethod(o, "__array__", NULL);
     ig_array *x = other ? from_buffer(other, false) : NULL;
     if (other && !x && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "__array__ of %R returned an object without elements",
                      Py_TYPE(o));
     Py_XDECREF(other);
+    return x;
+}
+
+/* A list of the items of an iterable without elements of its own, such as a range or a generator. NULL for other objects,
+ * and without an exception if o is none of these. */
+static PyObject *listed(PyObject *o)
+{
+    if (PyObject_CheckBuffer(o) || PyUnicode_Check(o) || PyDict_Check(o) || PyAnySet_Check(o) ||
+        PyType_Check(o) || PyObject_HasAttrString(o, "__array__") ||
+        PyObject_HasAttrString(o, "__dlpack__") ||
+        PyObject_HasAttrString(o, "__array_interface__") || !PyObject_HasAttrString(o, "__iter__"))
+        return NULL;
+    return PySequence_List(o);
+}
+
+/* The array of such an object. */
+static ig_array *from_iterable(PyObject *o, ig_dtype dtype)
+{
+    PyObject *list = listed(o);
+    ig_array *x = list ? from_sequence(list, dtype) : NULL;
+    Py_XDECREF(list);
     return x;
 }
 
@@ -414,8 +498,17 @@ static bool handles_operators(PyObject *o)
            !PyObject_HasAttrString(o, "__dlpack__");
 }
 
-ig_array *to_operand(PyObject *o)
+ig_array *to_operand(PyObject *o, PyObject *other)
 {
+    if (is_sequence(o) || PyRange_Check(o)) { /* floats have the precision of the other operand */
+        const ig_dtype beside = is_array(other) ? array_dtype(other) : IG_DTYPE_NONE;
+        const bool wide = beside == IG_F64 || beside == IG_C128;
+        ig_array *x = make_array(o, IG_DTYPE_NONE);
+        const ig_dtype dtype = x ? ig_dtype_of(x) : IG_DTYPE_NONE;
+        return wide && (dtype == IG_F32 || dtype == IG_C64)
+                   ? make_array(o, dtype == IG_F32 ? IG_F64 : IG_C128)
+                   : x;
+    }
     return !is_array(o) && !is_number(o) && handles_operators(o) ? NULL : to_plain(o);
 }
 
@@ -423,8 +516,15 @@ ig_array *to_array(PyObject *o)
 {
     ig_array *x = is_sequence(o) ? from_sequence(o, IG_DTYPE_NONE) : to_plain(o);
     if (!x && !PyErr_Occurred())
+        x = from_iterable(o, IG_DTYPE_NONE);
+    if (!x && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "%R cannot be used as an array", Py_TYPE(o));
     return x;
+}
+
+ig_array *to_values(PyObject *o, ig_dtype dtype)
+{
+    return is_number(o) || is_sequence(o) ? make_array(o, dtype) : to_array(o);
 }
 
 /* A number with a dtype. */
@@ -446,7 +546,10 @@ ig_array *make_array(PyObject *o, ig_dtype dtype)
         return number_of_dtype(o, dtype);
     if (is_sequence(o))
         return from_sequence(o, dtype);
-    ig_array *x = is_number(o) ? from_buffer(o, false) : to_array(o);
+    ig_array *x = is_number(o) ? NULL : from_iterable(o, dtype);
+    if (x || PyErr_Occurred())
+        return x;
+    x = is_number(o) ? from_buffer(o, false) : to_array(o);
     if (!x || !dtype || ig_dtype_of(x) == dtype)
         return x;
     if (!(x = ig_astype(x, dtype)))

@@ -57,7 +57,8 @@ static ig_dtype code_dtype(const char *text)
     return IG_DTYPE_NONE;
 }
 
-/* The dtype of a name, of a Python type or of an object with a name, such as a NumPy dtype or scalar type. */
+/* The dtype of a name, of a Python type or of an object with a name, such as a NumPy dtype or scalar type. Python's float and
+ * complex have 64 bits in each part, and so has the dtype that they name. */
 static ig_dtype find_dtype(PyObject *o)
 {
     if (Py_TYPE(o) == dtype_type)
@@ -67,14 +68,17 @@ static ig_dtype find_dtype(PyObject *o)
     if (o == (PyObject *)&PyLong_Type)
         return IG_I64;
     if (o == (PyObject *)&PyFloat_Type)
-        return IG_F32;
+        return IG_F64;
     if (o == (PyObject *)&PyComplex_Type)
-        return IG_C64;
+        return IG_C128;
     PyObject *name = PyUnicode_Check(o)
                          ? Py_NewRef(o)
                          : PyObject_GetAttrString(o, PyType_Check(o) ? "__name__" : "name");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    ig_dtype found = text ? ig_dtype_parse(text) : IG_DTYPE_NONE;
+    ig_dtype found = !text                          ? IG_DTYPE_NONE
+                     : strcmp(text, "float") == 0   ? IG_F64
+                     : strcmp(text, "complex") == 0 ? IG_C128
+                                                    : ig_dtype_parse(text);
     if (text && !found)
         found = code_dtype(text);
     Py_XDECREF(name);
@@ -159,6 +163,29 @@ static PyObject *dtype_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return d ? dtype_object(d) : PyErr_Format(PyExc_TypeError, "None is not a dtype");
 }
 
+/* A dtype called: float64(3) is a 0-d array, float64([1, 2]) an array. */
+static PyObject *dtype_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *o = NULL, *number = NULL;
+    if (kwargs && PyDict_Size(kwargs))
+        return PyErr_Format(PyExc_TypeError, "%S takes no keywords", self);
+    if (!PyArg_ParseTuple(args, "|O", &o))
+        return NULL;
+    if (!o)
+        o = number = PyLong_FromLong(0);
+    else if (PyUnicode_Check(o))
+        o = number = PyObject_CallFunctionObjArgs(
+            (PyObject *)(ig_isdtype(dtype_of(self), "integral") ? &PyLong_Type : &PyFloat_Type), o,
+            NULL);
+    if (!o || !enter()) {
+        Py_XDECREF(number);
+        return NULL;
+    }
+    PyObject *x = leave_with(make_array(o, dtype_of(self)));
+    Py_XDECREF(number);
+    return x;
+}
+
 static PyGetSetDef dtype_attributes[] = {
     {"name", get_name, NULL, "The standard's name, such as 'float32'.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
@@ -171,6 +198,7 @@ static PyMethodDef dtype_methods[] = {
 };
 static PyType_Slot dtype_slots[] = {
     {Py_tp_new, dtype_new},
+    {Py_tp_call, dtype_call},
     {Py_tp_repr, dtype_repr},
     {Py_tp_str, dtype_str},
     {Py_tp_hash, dtype_hash},
@@ -221,17 +249,36 @@ static ig_dtype with_number(ig_dtype d, PyObject *o)
 {
     const ig_dtype one = PyBool_Check(o)    ? IG_BOOL
                          : PyLong_Check(o)  ? IG_I64
-                         : PyFloat_Check(o) ? IG_F32
+                         : PyFloat_Check(o) ? ig_default_dtype()
                                             : IG_C64;
+    if (one == IG_C64 && !ig_isdtype(d, "real floating") && !ig_isdtype(d, "complex floating"))
+        return ig_default_dtype() == IG_F64 ? IG_C128 : IG_C64;
     if (d == IG_DTYPE_NONE)
         return one;
     if (one == IG_BOOL || d == one)
         return d;
     if (one == IG_I64)
         return d == IG_BOOL ? IG_I64 : d;
-    if (one == IG_F32)
-        return ig_isdtype(d, "real floating") || ig_isdtype(d, "complex floating") ? d : IG_F32;
+    if (PyFloat_Check(o))
+        return ig_isdtype(d, "real floating") || ig_isdtype(d, "complex floating") ? d : one;
     return d == IG_F64 || d == IG_C128 ? IG_C128 : IG_C64;
+}
+
+static PyObject *fn_set_default_dtype(PyObject *self, PyObject *o)
+{
+    (void)self;
+    ig_dtype d;
+    if (!to_dtype(o, &d))
+        return NULL;
+    if (ig_set_default_dtype(d) != IG_OK)
+        return raise_error();
+    Py_RETURN_NONE;
+}
+
+static PyObject *fn_get_default_dtype(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return dtype_object(ig_default_dtype());
 }
 
 static PyObject *fn_result_type(PyObject *self, PyObject *const *args, Py_ssize_t n)
@@ -348,6 +395,12 @@ PyMethodDef dtype_functions[] = {
     {"isdtype", (PyCFunction)(void (*)(void))fn_isdtype, METH_VARARGS | METH_KEYWORDS,
      "isdtype(dtype, kind)\n--\n\nWhether dtype is of a kind: a name such as 'real floating', a "
      "dtype, or a tuple."},
+    {"set_default_dtype", fn_set_default_dtype, METH_O,
+     "set_default_dtype(dtype, /)\n--\n\nSets the dtype of floats that are made without a dtype: "
+     "float32, which is the default, or float64 as in NumPy. It holds for all threads; set it "
+     "first."},
+    {"get_default_dtype", fn_get_default_dtype, METH_NOARGS,
+     "get_default_dtype()\n--\n\nThe dtype of floats that are made without a dtype."},
     {"_finfo", fn_finfo, METH_O, NULL},
     {"_iinfo", fn_iinfo, METH_O, NULL},
     {NULL, NULL, 0, NULL},

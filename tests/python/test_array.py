@@ -106,7 +106,7 @@ def dtypes():
         d = getattr(ig, name)
         check(f"dtype {name}", d == name and d == np.dtype(name) and d.name == name and hash(d) == hash(ig.dtype(name)) and
               pickle.loads(pickle.dumps(d)) is d and d.itemsize == np.dtype(name).itemsize)
-    check("Python's types", ig.float32 == float and ig.int64 == int and ig.bool == bool)
+    check("Python's types", ig.float64 == float and ig.int64 == int and ig.bool == bool)
     check("result_type", ig.result_type(ig.int32, ig.float32, 1) == ig.float32)
     check("result_type of numbers", ig.result_type(ig.int8, 1.0) == ig.float32)
     check("can_cast", ig.can_cast(ig.int8, ig.int16) and not ig.can_cast(ig.int16, ig.int8))
