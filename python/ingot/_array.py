@@ -36,79 +36,40 @@ def _numpy(self):
     return _as_numpy(self)
 
 
-def _find(name):
-    ops = _ingot._ops
-    return ops[name] if name in ops else _names.find(name)
-
-
 def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
-    """np.add(x, y) and np.add.reduce(x): the op of the same name."""
-    if kwargs.get("out") is not None or kwargs.get("where", True) is not True:
-        return NotImplemented
-    kwargs.pop("where", None)
-    reductions = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
-                  "logical_or": "any"}
-    try:
-        if method == "reduce" and ufunc.__name__ in reductions:
-            kwargs.setdefault("axis", 0)
-            return _find(reductions[ufunc.__name__])(*inputs, **{k: v for k, v in kwargs.items() if v is not None})
-        if method != "__call__":
-            return NotImplemented
-        dtype = kwargs.pop("dtype", None)
-        for ignored in ("casting", "order", "subok"):
-            kwargs.pop(ignored, None)
-        result = _find(ufunc.__name__)(*inputs, **kwargs)
-        return result if dtype is None else result.astype(dtype)
-    except AttributeError:
-        return NotImplemented
-
-
-def _as_array(x, dtype=None, *, copy=None, ndmin=0):
-    """np.asarray(x, like=y) and its relatives."""
-    x = _ingot.asarray(x, dtype=dtype, copy=True if copy else None)
-    return x if x.ndim >= ndmin else x.reshape((1,) * (ndmin - x.ndim) + x.shape)
-
-
-def _like(name):
-    """np.zeros_like(x, shape=...) and its relatives, on the device of x."""
-    def make(x, dtype=None, *, shape=None):
-        if shape is None:
-            return _ingot._ops[name](x, dtype=dtype)
-        return getattr(sys.modules["ingot"], name[:-len("_like")])(shape, dtype=dtype or x.dtype, device=x.device)
-
-    def fill(x, fill_value, dtype=None, *, shape=None):
-        full = sys.modules["ingot"].full
-        return full(x.shape if shape is None else shape, fill_value, dtype=dtype or x.dtype, device=x.device)
-
-    return fill if name == "full_like" else make
-
-
-def _pad(x, pad_width, mode="constant", *, constant_values=0, **kwargs):
-    """np.pad, with one value for all sides."""
-    sides = constant_values if isinstance(constant_values, (tuple, list)) else (constant_values,)
-    if any(value != sides[0] for value in sides):
-        raise ValueError("pad: constant_values differ; give one number")
-    return _ingot._ops["pad"](x, pad_width, mode, sides[0], **kwargs)
-
-
-# Functions whose arguments differ from NumPy's.
-_FOR_NUMPY = dict.fromkeys(("asarray", "array", "asanyarray", "ascontiguousarray"), _as_array) | {
-    name: _like(name) for name in ("zeros_like", "ones_like", "empty_like", "full_like")} | {"pad": _pad}
+    """np.add(x, y) and np.add.reduce(x)."""
+    from . import _numpy
+    return _numpy.array_ufunc(self, ufunc, method, *inputs, **kwargs)
 
 
 def _array_function(self, function, types, args, kwargs):
-    """np.mean(x): the function of the same name and module here. Arguments that only concern NumPy's memory are left out."""
-    import numpy
-    module = (getattr(function, "__module__", "") or "").partition(".")[2]
-    name = function.__name__
+    """np.mean(x)."""
+    from . import _numpy
+    return _numpy.array_function(self, function, types, args, kwargs)
+
+
+def _array_interface(self):
+    """The elements in host memory, for libraries that read them by their address."""
     try:
-        found = _names.find(name, module + ".") if module else _FOR_NUMPY.get(name) or _find(name)
-    except AttributeError:
-        return NotImplemented
-    kwargs = {k: v for k, v in kwargs.items() if v is not None and k not in ("order", "subok", "casting", "optimize")}
-    if isinstance(kwargs.get("dtype"), (str, type)):
-        kwargs["dtype"] = numpy.dtype(kwargs["dtype"])
-    return found(*args, **kwargs)
+        import numpy
+        return numpy.asarray(memoryview(self)).__array_interface__
+    except Exception as error:  # hasattr must be able to ask
+        raise AttributeError(f"the elements have no address in host memory: {error}") from error
+
+
+def _ctypes(self):
+    """NumPy's view of the address of the elements: x.ctypes.data."""
+    return _as_numpy(self).ctypes
+
+
+def _from_interface(o):
+    """An array of an object with __array_interface__, such as an image of PIL. Copies."""
+    facts = o.__array_interface__
+    data = facts.get("data")
+    if facts.get("strides") is None and isinstance(data, (bytes, bytearray)):
+        return _ingot._from_bytes(bytes(data), facts["shape"], facts["typestr"])
+    import numpy
+    return _ingot.asarray(numpy.asarray(o))
 
 
 def _html(self):
@@ -203,4 +164,10 @@ class _Ufunc:
 
 
 _ingot.Array.__array_ufunc__ = _Ufunc()
+_ingot.Array.__array_interface__ = property(_array_interface)
+_ingot.Array.ctypes = property(_ctypes, doc=_ctypes.__doc__)
 _ingot.Array.__array_priority__ = 20  # over NumPy, where libraries compare these
+
+from . import _einops  # noqa: E402
+
+_einops.watch()
