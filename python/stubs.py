@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 FOLDER = sys.argv[1]
 sys.path.insert(0, FOLDER)
 
+import ingot  # noqa: E402
 from ingot import _ingot, fft, linalg, random  # noqa: E402
 
 KINDS = {"array": "ArrayLike", "arrays": "Sequence[ArrayLike]", "int": "int", "ints": "Sequence[int]", "float": "float",
@@ -30,6 +31,7 @@ class dtype:
     itemsize: int
     kind: str
     def __init__(self, name: Any, /) -> None: ...
+    def __call__(self, x: Any = 0, /) -> Array: ...
     def __eq__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
 
@@ -47,6 +49,8 @@ def packed_bytes(x: Array, /) -> Array: ...
 def result_type(*arrays_and_dtypes: Any) -> dtype: ...
 def can_cast(from_: Any, to: Any, /) -> builtins.bool: ...
 def isdtype(dtype: Any, kind: Any) -> builtins.bool: ...
+def set_default_dtype(dtype: Any, /) -> None: ...
+def get_default_dtype() -> dtype: ...
 def eval(*arrays: Any) -> Any: ...
 class device(str):
     kind: str
@@ -300,6 +304,18 @@ def plain_module(name):
     return text + "def __getattr__(name: str) -> Any: ...\n"
 
 
+def numpy_names():
+    """The functions and classes of _numpy_names.py, which are names of the package, by name; other names are of any type."""
+    stubs = {}
+    for node in body_of("_numpy_names"):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            stubs[node.name] = plain_function(node)
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            node.bases = []
+            stubs[node.name] = plain_class(node)
+    return {name: stubs.get(name, f"{name}: Any\n") for name in ingot._NUMPY}
+
+
 def write(name, text):
     with open(os.path.join(FOLDER, "ingot", name), "w") as f:
         f.write(text)
@@ -313,7 +329,8 @@ MODULES = "cuda data fft linalg nn onnx optim random team text tree_util".split(
 text = HEAD + f"from . import {', '.join(f'{m} as {m}' for m in MODULES)}\n"
 text += "from ._device import Report as _Report, Timing as _Timing\n\n" + TYPES
 text += array_class(rows, aliases) + results_classes(rows)
-text += "\n".join(function(row) for row in rows if row[0] not in ("fft",)) + "\n"
+names = numpy_names()
+text += "\n".join(function(row) for row in rows if row[0] not in ("fft", *names)) + "\n" + "".join(names.values())
 text += "\n".join(f"{name} = {op}" for name, op in aliases if name not in by_name and op != "fft") + "\n" + FUNCTIONS
 text += "\n".join(f"{name}: dtype" for name in dtypes if name not in by_name) + "\ndef __getattr__(name: str) -> Any: ...\n"
 write("__init__.pyi", text)

@@ -35,8 +35,17 @@ newaxis = None
 array = asarray  # noqa: F405
 
 
+# Names of NumPy in a module of their own.
+_NUMPY = """array2string array_repr array_str asfarray block c_ complexfloating copyto errstate fill_diagonal floating frombuffer fromfile
+fromfunction fromiter fromstring genfromtxt get_printoptions geterr index_exp inexact integer issubdtype linspace loadtxt
+may_share_memory mgrid ndenumerate ndindex number ogrid place printoptions put put_along_axis putmask r_ s_ savetxt savez
+savez_compressed set_printoptions seterr shares_memory signedinteger unsignedinteger""".split()
+
 # Modules, and functions of modules, that are loaded when they are first used.
-_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "lax")) | dict.fromkeys(("bench", "device", "devices", "verify"), "_device") | _tensor.FUNCTIONS
+_LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "lax")) | dict.fromkeys(
+    ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(_NUMPY, "_numpy_names") | _tensor.FUNCTIONS
+for _name in _NUMPY:  # ops of the table with other arguments, or that return a new array
+    globals().pop(_name, None)
 
 
 def __getattr__(name):
@@ -51,4 +60,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_LATER) | set(_names.known()))
+    return sorted({name for name in (*globals(), *_LATER, *_names.known()) if isinstance(name, str)})

@@ -124,6 +124,7 @@ def _json(name, value, kinds, takes):
 def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="auto", fill_value=None, attributes=None,
          dimension_names=None, overwrite=True):
     """Writes an array (.npy, .csv, .tsv, .txt; block by block as a .zarr store or an .h5 file), or a dictionary of arrays (.npz, .safetensors).
+    save(x, path), as in the calculator, does the same.
 
     The keywords are for .zarr stores. An .h5 file has only chunks and overwrite.
 
@@ -136,6 +137,8 @@ def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="aut
     attributes: a dictionary that JSON can hold. dimension_names: a name or None for each axis, as xarray reads them.
     overwrite: False refuses to replace an array that is there.
     """
+    if isinstance(x, (str, bytes, os.PathLike)) and not isinstance(path, (str, bytes, os.PathLike)):
+        path, x = x, path
     name = os.fsdecode(path)
     options = {"chunks": chunks, "shards": shards, "compressors": compressors, "codecs": codecs, "fill_value": fill_value,
                "attributes": attributes, "dimension_names": dimension_names, "overwrite": overwrite}
