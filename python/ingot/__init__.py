@@ -37,9 +37,9 @@ array = asarray  # noqa: F405
 
 # Names of NumPy in a module of their own.
 _NUMPY = """array2string array_repr array_str asfarray block c_ complexfloating copyto errstate fill_diagonal floating frombuffer fromfile
-fromfunction fromiter fromstring genfromtxt get_printoptions geterr index_exp inexact integer issubdtype linspace loadtxt
-may_share_memory mgrid ndenumerate ndindex number ogrid place printoptions put put_along_axis putmask r_ s_ savetxt savez
-savez_compressed set_printoptions seterr shares_memory signedinteger unsignedinteger""".split()
+fromfunction fromiter fromstring genfromtxt get_printoptions geterr index_exp inexact integer issubdtype lib linspace loadtxt
+may_share_memory mgrid ndenumerate ndim ndindex number ogrid place printoptions put put_along_axis putmask r_ s_ savetxt savez
+savez_compressed set_printoptions seterr shape shares_memory signedinteger size unsignedinteger""".split()
 
 # Modules, and functions of modules, that are loaded when they are first used.
 _LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "lax")) | dict.fromkeys(
@@ -60,4 +60,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({name for name in (*globals(), *_LATER, *_names.known()) if isinstance(name, str)})
+    return list(dict.fromkeys((*globals(), *_LATER, *_names.known())))  # sorted and others may be names of this module

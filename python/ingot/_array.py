@@ -93,9 +93,14 @@ class _Named:
         return function if array is None else lambda *args, **kwargs: function(array, *args, **kwargs)
 
 
-def _reshape(self, *shape, copy=None):
-    """The same elements in another shape: x.reshape(2, 3) or x.reshape((2, 3))."""
-    return _ingot._ops["reshape"](self, shape[0] if len(shape) == 1 else shape)
+def _reshape(self, *shape, order="C", copy=None):
+    """The same elements in another shape: x.reshape(2, 3) or x.reshape((2, 3)). With order="F" in column-major order."""
+    shape = shape[0] if len(shape) == 1 else shape
+    if order not in ("C", "A", "K", "F"):
+        raise ValueError(f"reshape: order is 'C', 'F' or 'A', not {order!r}")
+    if order != "F":
+        return _ingot._ops["reshape"](self, shape)
+    return _ingot._ops["reshape"](self.T, shape[::-1] if isinstance(shape, (tuple, list)) else shape).T
 
 
 def _transpose(self, *axes):
@@ -168,6 +173,6 @@ _ingot.Array.__array_interface__ = property(_array_interface)
 _ingot.Array.ctypes = property(_ctypes, doc=_ctypes.__doc__)
 _ingot.Array.__array_priority__ = 20  # over NumPy, where libraries compare these
 
-from . import _einops  # noqa: E402
+from . import _peers  # noqa: E402
 
-_einops.watch()
+_peers.watch()

@@ -1,4 +1,6 @@
 """Other names of functions, from the library's alias table: an op, an expression of ops, or advice."""
+import threading
+
 from . import _ingot
 
 _rows = {}
@@ -150,18 +152,34 @@ def getter(module, space):
     return get
 
 
+_extending = threading.local()
+
+
 def extended(name, args, kwargs):
     """Calls the function with the name of an op, for arguments that do not fit the op: round(x, 2). NotImplemented if there
     is none."""
-    from ._tensor import along
-    result = along(name, args, dict(kwargs))
-    if result is not NotImplemented:
-        return result
-    rows = [row for row in _table().get(name, []) if row[3] is not None]
-    for function in _expression(name, rows).functions if rows else []:
-        if _fits(function, args, _renamed(function, kwargs)):
-            return function(*args, **_renamed(function, kwargs))
-    return NotImplemented
+    active = _extending.__dict__.setdefault("names", [])
+    if name in active:  # the function itself calls the op with arguments that do not fit
+        return NotImplemented
+    active.append(name)
+    try:
+        from ._tensor import along
+        result = along(name, args, dict(kwargs))
+        if result is not NotImplemented:
+            return result
+        rows = [row for row in _table().get(name, []) if row[3] is not None]
+        for function in _expression(name, rows).functions if rows else []:
+            if _fits(function, args, _renamed(function, kwargs)):
+                return function(*args, **_renamed(function, kwargs))
+        if not kwargs:
+            return NotImplemented
+        try:
+            from . import _numpy  # arguments that NumPy's function of the name has
+        except ImportError:
+            return NotImplemented
+        return _numpy.extended(name, args, kwargs)
+    finally:
+        active.pop()
 
 
 def known(module=""):

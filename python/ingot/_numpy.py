@@ -225,6 +225,29 @@ def _second(function, name, args, kwargs, error):
     return result if out is None else write(out, result, name, kwargs.get("casting", "same_kind"))
 
 
+def extended(name, args, kwargs):
+    """The function of this library with arguments that only NumPy's function has, such as out, where and initial. NotImplemented if the
+    ops do not have them."""
+    from . import _numpy_functions as defined
+    function = getattr(np, _NAMES.get(name, name), None)
+    if function is None:
+        return NotImplemented
+    try:
+        if isinstance(function, np.ufunc):
+            out = kwargs.get("out", ())
+            return array_ufunc(None, function, "__call__", *args, **{**kwargs, "out": out if type(out) is tuple else (out,)}, strict=True)
+        given = bound(function, args, kwargs)
+        out = given.pop("out", None)
+        result = defined.compute(function, given)
+        return result if out is None else write(out, result, name)
+    except (Unfit, AttributeError):
+        return NotImplemented
+
+
+# Names of ops that differ from NumPy's.
+_NAMES = {"concat": "concatenate", "permute_dims": "transpose", "pow": "power"}
+
+
 # ---- ufuncs ----
 
 # NumPy's ufuncs and the functions here that compute the same; the others have the same name.
@@ -306,8 +329,8 @@ def _check_types(inputs, outputs):
     return True
 
 
-def array_ufunc(self, ufunc, method, *inputs, **kwargs):
-    """Array.__array_ufunc__."""
+def array_ufunc(self, ufunc, method, *inputs, strict=False, **kwargs):
+    """Array.__array_ufunc__. With strict, NumPy computes nothing: Unfit or the op's error is raised."""
     out = kwargs.pop("out", ())
     if not _check_types(inputs, out):
         return NotImplemented
@@ -317,8 +340,12 @@ def array_ufunc(self, ufunc, method, *inputs, **kwargs):
     try:
         result = _compute(ufunc, method, inputs, dict(kwargs))
     except Unfit:
+        if strict:
+            raise
         result = _by_numpy(ufunc, method, inputs, kwargs, None)
     except (TypeError, ValueError) as error:
+        if strict:
+            raise
         result = _by_numpy(ufunc, method, inputs, kwargs, error)
     if not any(o is not None for o in out):
         return result

@@ -200,6 +200,32 @@ def ndenumerate(x):
     return zip(ndindex(x.shape), _ops["flatten"](x).tolist())
 
 
+def shape(x):
+    """The lengths of the axes of an array, a number or nested lists."""
+    return _asarray(x).shape
+
+
+def ndim(x):
+    """The number of axes."""
+    return _asarray(x).ndim
+
+
+def size(x, axis=None):
+    """The number of elements, or the length of an axis or of several."""
+    x = _asarray(x)
+    return x.size if axis is None else math.prod(x.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,)))
+
+
+class lib:
+    """numpy.lib.stride_tricks, which libraries ask for."""
+
+    class stride_tricks:
+        @staticmethod
+        def sliding_window_view(x, window_shape, axis=None):
+            """All windows of a shape along the axes, as a view."""
+            return _ops["sliding_window_view"](x, window_shape, axis)
+
+
 # ---- functions that work in place ----
 
 def _in_place(name):

@@ -188,7 +188,11 @@ static bool set_argument(arguments *a, ig_arg *to, const ig_param *p, PyObject *
     }
     if (o == Py_None) {
         to->kind = IG_ARG_NONE;
-        return true;
+        /* It would mean the default, the last axis or the first. NumPy's functions flatten: see call_extended. */
+        return p->def.kind != IG_ARG_INT || has(p, IG_ARG_NONE) || strcmp(p->name, "axis") != 0 ||
+               (PyErr_Format(PyExc_TypeError, "%s: axis cannot be None; flatten the array first",
+                             a->entry->op->name),
+                false);
     }
     if (is_number(o))
         return set_number(a, to, p, o);

@@ -1,0 +1,119 @@
+"""Libraries that ask for a registration, or that test for NumPy's own types: einops, xarray and pandas. Each is adapted when it is
+imported, or now if it has been."""
+import sys
+
+from . import _ingot
+
+_ops = _ingot._ops
+
+
+def _einops(module):
+    """einops finds backends among the subclasses of its base class."""
+
+    class Backend(module.AbstractBackend):
+        framework_name = "ingot"
+
+        def is_appropriate_type(self, tensor):
+            return isinstance(tensor, _ingot.Array)
+
+        def from_numpy(self, x):
+            return _ingot.asarray(x)
+
+        def to_numpy(self, x):
+            return x.numpy()
+
+        def arange(self, start, stop):
+            return _ops["arange"](start, stop)
+
+        def stack_on_zeroth_dimension(self, tensors):
+            return _ops["stack"](tensors)
+
+        def add_axis(self, x, new_position):
+            return _ops["expand_dims"](x, new_position)
+
+        def transpose(self, x, axes):
+            return _ops["permute_dims"](x, axes)
+
+        def reduce(self, x, operation, axes):
+            return _ops[operation](x, axis=tuple(axes))
+
+        def tile(self, x, repeats):
+            return _ops["tile"](x, repeats)
+
+        def concat(self, tensors, axis):
+            return _ops["concat"](tensors, axis=axis)
+
+        def is_float_type(self, x):
+            return x.dtype.kind in "fc"
+
+        def einsum(self, pattern, *x):
+            return _ops["einsum"](pattern, *x)
+
+    _kept.append(Backend)  # subclasses are known only as long as they live
+
+
+def _xarray(module):
+    """xarray takes only NumPy's dtypes when it looks for a dtype with missing values."""
+    promote = module.maybe_promote
+
+    def maybe_promote(dtype):
+        if type(dtype) is not _ingot.dtype:
+            return promote(dtype)
+        wide, missing = promote(dtype.__numpy_dtype__)
+        if wide.kind not in "biufc":
+            raise TypeError(f"missing values of {dtype} need objects, which Ingot does not have; use astype(float) first")
+        return _ingot.dtype(wide.name), missing
+
+    module.maybe_promote = maybe_promote
+
+
+def _pandas(module):
+    """pandas tests for NumPy's arrays where a data frame is indexed by a mask, or is combined with a matrix."""
+
+    def taking_ours(function):
+        def wrapped(self, other, *args, **kwargs):
+            return function(self, other.numpy() if type(other) is _ingot.Array else other, *args, **kwargs)
+
+        wrapped.__name__, wrapped.__doc__, wrapped.__wrapped__ = function.__name__, function.__doc__, function
+        return wrapped
+
+    from pandas.core.indexing import _LocationIndexer
+    for kind, names in ((module.DataFrame, ("__getitem__", "_align_for_op")), (_LocationIndexer, ("__getitem__",))):
+        for name in names:
+            if hasattr(kind, name):
+                setattr(kind, name, taking_ours(getattr(kind, name)))
+
+
+_ADAPT = {"einops._backends": _einops, "xarray.core.dtypes": _xarray, "pandas.core.frame": _pandas}
+_kept = []
+
+
+class _Finder:
+    """Stands in front of Python's importers until all of these libraries are imported."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _ADAPT:
+            return None
+        adapt = _ADAPT.pop(name)
+        if not _ADAPT:
+            sys.meta_path.remove(self)
+        from importlib.util import find_spec
+        spec = find_spec(name)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def execute(module):
+                run(module)
+                adapt(module)
+
+            spec.loader.exec_module = execute
+        return spec
+
+
+def watch():
+    """Adapts the libraries that are imported, and the others when they are."""
+    for name in list(_ADAPT):
+        if name in sys.modules:
+            _ADAPT.pop(name)(sys.modules[name])
+    if _ADAPT:
+        sys.meta_path.insert(0, _Finder())
