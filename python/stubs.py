@@ -305,15 +305,19 @@ def plain_module(name):
 
 
 def numpy_names():
-    """The functions and classes of _numpy_names.py, which are names of the package, by name; other names are of any type."""
+    """NumPy's names of the package with their stubs: functions and classes of modules in Python, and ops. Others are of any type."""
     stubs = {}
-    for node in body_of("_numpy_names"):
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            stubs[node.name] = plain_function(node)
-        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            node.bases = []
-            stubs[node.name] = plain_class(node)
-    return {name: stubs.get(name, f"{name}: Any\n") for name in ingot._NUMPY}
+    for module in dict.fromkeys(ingot._NUMPY.values()):
+        for node in body_of(module):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                stubs[node.name] = plain_function(node)
+            elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                node.bases = []
+                stubs[node.name] = plain_class(node)
+    call = "    def __call__(self, x1: ArrayLike, x2: ArrayLike) -> Array: ...\n"
+    stubs["Ufunc"] = stubs["Ufunc"].replace("class Ufunc:\n", "class _Ufunc:\n" + call)
+    return stubs | {name: f"{name}: {'_Ufunc' if module == '_ufuncs' else 'Any'}\n" for name, module in ingot._NUMPY.items()
+                    if name not in stubs}
 
 
 def write(name, text):

@@ -35,15 +35,19 @@ newaxis = None
 array = asarray  # noqa: F405
 
 
-# Names of NumPy in a module of their own.
-_NUMPY = """array2string array_repr array_str asfarray block c_ complexfloating copyto errstate fill_diagonal floating frombuffer fromfile
-fromfunction fromiter fromstring genfromtxt get_printoptions geterr index_exp inexact integer issubdtype lib linspace loadtxt
-may_share_memory mgrid ndenumerate ndim ndindex number ogrid place printoptions put put_along_axis putmask r_ s_ savetxt savez
-savez_compressed set_printoptions seterr shape shares_memory signedinteger size unsignedinteger""".split()
+# Names of NumPy by the modules that have them.
+_NUMPY = dict.fromkeys("""array2string array_repr array_str asfarray block c_ common_type complexfloating copyto errstate euler_gamma
+fill_diagonal floating frombuffer fromfunction fromiter get_printoptions geterr in1d index_exp inexact Inf infty integer isscalar
+issubdtype iterable lib linspace may_share_memory mgrid NAN NaN ndenumerate ndim ndindex NINF number ogrid PINF place printoptions
+promote_types put put_along_axis putmask r_ require s_ set_printoptions seterr shape shares_memory signedinteger size testing
+unsignedinteger""".split(), "_numpy_names") | dict.fromkeys(
+    "fromfile fromstring genfromtxt loadtxt savetxt savez savez_compressed".split(), "_numpy_text") | dict.fromkeys(
+    """add bitwise_and bitwise_or bitwise_xor divide floor_divide hypot logaddexp logical_and logical_or logical_xor maximum minimum
+multiply remainder subtract""".split(), "_ufuncs")
 
 # Modules, and functions of modules, that are loaded when they are first used.
 _LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "lax")) | dict.fromkeys(
-    ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(_NUMPY, "_numpy_names") | _tensor.FUNCTIONS
+    ("bench", "device", "devices", "verify"), "_device") | _NUMPY | _tensor.FUNCTIONS
 for _name in _NUMPY:  # ops of the table with other arguments, or that return a new array
     globals().pop(_name, None)
 

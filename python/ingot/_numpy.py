@@ -191,10 +191,10 @@ def array_function(self, function, types, args, kwargs):
     for kind in types:
         if kind is not Array and not issubclass(kind, np.ndarray):
             return NotImplemented
-    from . import _numpy_functions as defined
+    from . import _numpy_functions as defined, _numpy_in_place as in_place
     name = f"numpy.{function.__name__}"
-    if function in defined.IN_PLACE:
-        return defined.IN_PLACE[function](*args, **kwargs)
+    if function in in_place.TABLE:
+        return in_place.TABLE[function](*args, **kwargs)
     error = None
     if kwargs.get("order") == "F" and function.__name__ in defined.LAYOUT:
         raise TypeError(f"{name}: order='F' is a layout in memory, and arrays here have the row-major order; leave it out, or use "

@@ -5,4 +5,5 @@ _STANDARD = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul 
 matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm""".split()
 globals().update((name, _ingot._ops[name]) for name in _STANDARD)
 __all__ = _STANDARD
+LinAlgError = ValueError  # what the library raises for singular matrices and wrong shapes
 __getattr__ = _names.getter("linalg.", globals())

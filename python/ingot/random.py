@@ -21,7 +21,7 @@ def _either(name, op):
     def function(*args, **kwargs):
         if (args and _is_key(args[0])) or "key" in kwargs:
             return op(*args, **kwargs)
-        return _names.find(name, "random.")(*args, **kwargs)
+        return _names.find(name, "np.random.")(*args, **kwargs)
 
     function.__name__, function.__qualname__, function.__module__ = op.__name__, name, __name__
     function.__doc__, function.__wrapped__ = op.__doc__, op
@@ -89,7 +89,7 @@ class Generator:
     def __getattr__(self, name):
         if name.startswith("_") or "np.random." + name not in _TABLE:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return functools.partial(self._call, _names.find(name, "random."))
+        return functools.partial(self._call, _names.find(name, "np.random."))
 
     def _floats(self, name, size, dtype, out, *args):
         """Floats of a dtype, perhaps written to out."""
@@ -116,7 +116,7 @@ class Generator:
 
     def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True):
         """Elements of a, or of arange(a); not in order, whether shuffle or not."""
-        return self._call(_names.find("choice", "random."), a, size, replace, p, axis)
+        return self._call(_names.find("choice", "np.random."), a, size, replace, p, axis)
 
     def permutation(self, x, axis=0):
         """A copy of x, or arange(x), in another order along axis."""
