@@ -5,7 +5,6 @@ Inputs of a plan are the arrays of the arguments, Python's floats, integers and 
 state (modules) in the arguments, arrays and objects that the function uses from outside (its closure, globals and self), and
 the key of random functions that take none. State that the function changes is a result of the plan."""
 import functools
-import inspect
 import types
 
 from . import _ingot, _names
@@ -28,12 +27,12 @@ class _Plan:
         self.compiled, self.structure, self.changes, self.keyed = compiled, structure, changes, keyed
 
     def run(self, leaves, objects):
-        made = iter(self.compiled.run(leaves + [_names._key] if self.keyed else leaves))
+        made = iter(self.compiled.run(leaves + [_names.current_key()] if self.keyed else leaves))
         result = unflatten(self.structure, made)
         for number, name, structure in self.changes:
             vars(objects[number])[name] = structure(next(made)) if structure in (int, float) else unflatten(structure, made)
         if self.keyed:
-            _names._key = next(made)
+            _names.set_key(next(made))
         return result
 
 
@@ -210,8 +209,6 @@ class _Compiler:
 
     def trace(self, flat):
         """A plan of the function for arguments like these."""
-        if _names._key is None:
-            _names.seed(0)
         inputs, owners, seen = [], [], []
         for k, x in enumerate(flat.leaves):
             made, number = ([_ingot._placeholder(x)], None) if type(x) is Array else _ingot._number_placeholder(type(x))
@@ -220,7 +217,7 @@ class _Compiler:
             # Arrays from outside are made before the trace begins, so it refuses to change them in place.
             outside = k >= flat.own and k not in flat.owned
             seen.append(number if number is not None else _ingot._again(made[0]) if outside else made[0])
-        key, before, sources = _ingot._placeholder(_names._key), _names._key, self.fast.sources
+        key, sources = _ingot._placeholder(_names.current_key()), self.fast.sources
         originals = [_get(place) for place in sources]
         with Trace("jit", True, objects=flat.objects):
             seen = [_ingot._again(x) if k < flat.own or k in flat.owned else x for k, x in enumerate(seen)]
@@ -229,16 +226,16 @@ class _Compiler:
             try:
                 for place, value in zip(sources, outside):
                     _set(place, value)
-                _names._key = _ingot._again(key)
+                _names._traced.key = _ingot._again(key)
                 result = Flat(self.function(*args, **kwargs))
                 kept = [_get(place) for place in sources]
-                last = _names._key
+                last = _names._traced.key
             except Exception:
                 at = _ingot._missing(inputs)
                 self.needed = owners[at] if at >= 0 and type(flat.leaves[owners[at]]) is not Array else None
                 raise
             finally:
-                _names._key = before
+                _names._traced.key = None
                 for place, value in zip(sources, originals):
                     _set(place, value)
                 changed = given.close(keep=False)
@@ -276,6 +273,7 @@ def _statics(function, numbers, names):
     names = {names} if isinstance(names, str) else set(names or ())
     if not numbers and not names:
         return numbers, names
+    import inspect  # takes some ms
     try:
         parameters = [p.name for p in inspect.signature(function).parameters.values()
                       if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

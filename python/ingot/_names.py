@@ -1,11 +1,17 @@
 """Other names of functions, from the library's alias table: an op, an expression of ops, or advice."""
-import threading
+from _thread import _local  # threading.local, without the module
 
 from . import _ingot
+
+
+class _Traced(_local):
+    key = None
+
 
 _rows = {}
 _space = None
 _key = None
+_traced = _Traced()
 
 
 def _table():
@@ -16,19 +22,34 @@ def _table():
     return _rows
 
 
-def next_key():
-    """A new random key for functions that take none, as NumPy's; the first is key(0)."""
+def current_key():
+    """The key that the next one is made from. While a thread traces a function for jit, the thread has one of its own."""
+    if _traced.key is not None:
+        return _traced.key
+    if _key is None:
+        seed(0)
+    return _key
+
+
+def set_key(key):
+    """Sets the key that the next one is made from."""
     global _key
-    ops = _ingot._ops
-    keys = ops["split_key"](ops["key"](0) if _key is None else _key)
-    _key = keys[0]
+    if _traced.key is None:
+        _key = key
+    else:
+        _traced.key = key
+
+
+def next_key():
+    """A new random key for functions that take none, as NumPy's; the first is made from key(0)."""
+    keys = _ingot._ops["split_key"](current_key())
+    set_key(keys[0])
     return keys[1]
 
 
 def seed(number):
     """Sets the key of functions that take none."""
-    global _key
-    _key = _ingot._ops["key"](number)
+    set_key(_ingot._ops["key"](number))
 
 
 class _Space(dict):
@@ -152,7 +173,7 @@ def getter(module, space):
     return get
 
 
-_extending = threading.local()
+_extending = _local()
 
 
 def extended(name, args, kwargs):

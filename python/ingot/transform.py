@@ -2,7 +2,7 @@
 A function gets arrays of its own: changes of them in place are part of the function, and do not change the caller's arrays.
 While a transform calls a function, jit calls its function directly, so all transforms compose."""
 import functools
-import threading
+from _thread import _local  # threading.local, without the module
 
 from . import _ingot
 from ._ingot import Array
@@ -12,7 +12,7 @@ _ops = _ingot._ops
 _again = _ingot._again
 
 
-class _Active(threading.local):
+class _Active(_local):
     """What the open traces of a thread have: the arrays that gradients are taken by, and the objects whose state may change."""
 
     def __init__(self):

@@ -67,18 +67,22 @@ bool trace_raise_missing(void)
         "stand for %s, so it cannot read their values with if, while, float, int, print, "
         "numpy.asarray, max, a mask as an index, nonzero or unique. Use where(condition, x1, x2), "
         "cond, while_loop, maximum and ops of whole arrays%s",
-        t->name, jit ? "those of every call" : "all slices",
+        t->name,
+        jit                            ? "those of every call"
+        : strcmp(t->name, "vmap") == 0 ? "all slices"
+                                       : "those of every step",
         jit ? "; arguments that are no arrays can be constants: static_argnums" : "");
     return true;
 }
 
 /* ---- functions ---- */
 
-/* _trace_begin(name, pure): name is a string that lives as long as the module. */
+/* _trace_begin(name, pure) */
 static PyObject *fn_begin(PyObject *self, PyObject *args)
 {
     (void)self;
-    static const char *const names[] = {"grad", "jit", "vmap", "checkpoint", "custom_grad"};
+    static const char *const names[] = {"grad",      "jit",  "vmap",   "scan", "while_loop",
+                                        "fori_loop", "cond", "switch", "map",  NULL};
     const char *name;
     int pure;
     if (!PyArg_ParseTuple(args, "sp:_trace_begin", &name, &pure))
@@ -88,7 +92,7 @@ static PyObject *fn_begin(PyObject *self, PyObject *args)
                             MOST_TRACES);
     trace *t = &traces.open[traces.n++];
     *t = (trace){"a transform", pure, ++trace_clock};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (int i = 0; names[i]; i++)
         if (strcmp(name, names[i]) == 0)
             t->name = names[i];
     traces.missing = NULL;
