@@ -86,6 +86,9 @@ class _Inputs:
         if self.structure is None:
             return function(tuple([_again(x) for x in self.kept]), tuple([_again(x) for x in self.rest]), {})
         leaves = [_again(x) if type(x) is Array else x for x in self.kept + self.rest]
+        if not self.flat.objects:
+            chosen, (others, kwargs) = unflatten(self.all, leaves)
+            return function(chosen, others, kwargs)
         given = Given(self.all, leaves, self.flat.objects)
         try:
             chosen, (others, kwargs) = given.tree

@@ -97,10 +97,7 @@ class Flat:
 
     def parts(self, tree):
         kind = type(tree)
-        if self.leaf and self.leaf(tree):
-            self.leaves.append(tree)
-            return "*"
-        if kind is Array:
+        if kind is Array or self.leaf and self.leaf(tree):
             self.leaves.append(tree)
             return "*"
         if kind is list or kind is tuple:
