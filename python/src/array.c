@@ -44,7 +44,7 @@ typedef ig_array *(*binary_function)(ig_array *x1, ig_array *x2);
 static PyObject *unary(PyObject *self, unary_function f)
 {
     if (((array_object *)self)->is_number)
-        return number_unary(self, f);
+        return traced_unary(self, f);
     if (!enter())
         return NULL;
     return leave_with(f(array_of(self)));
@@ -52,8 +52,8 @@ static PyObject *unary(PyObject *self, unary_function f)
 
 static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
 {
-    if (number_meets(a, b))
-        return number_binary(a, b, f);
+    if (traced_meets(a, b))
+        return traced_binary(a, b, f);
     if (!enter())
         return NULL;
     ig_array *x = to_operand(a, b), *y = x ? to_operand(b, a) : NULL;

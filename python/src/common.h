@@ -228,10 +228,10 @@ bool trace_is_pure(void);
 bool trace_allows_change(PyObject *array);
 /* True with an exception if an evaluation in a pure trace failed because an array has no elements. */
 bool trace_raise_missing(void);
-/* True if number_binary has to combine two operands: one is a traced number, and the other one is no array. */
-bool number_meets(PyObject *a, PyObject *b);
-PyObject *number_binary(PyObject *a, PyObject *b, ig_array *(*f)(ig_array *, ig_array *));
-PyObject *number_unary(PyObject *a, ig_array *(*f)(ig_array *));
+/* True if traced_binary has to combine two operands: one is a traced number, and the other one is no array. */
+bool traced_meets(PyObject *a, PyObject *b);
+PyObject *traced_binary(PyObject *a, PyObject *b, ig_array *(*f)(ig_array *, ig_array *));
+PyObject *traced_unary(PyObject *a, ig_array *(*f)(ig_array *));
 
 /* ---- the parts of the Array type ---- */
 

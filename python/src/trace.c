@@ -331,7 +331,7 @@ static bool is_scalar(PyObject *o)
     return is_array(o) ? ((array_object *)o)->is_number : is_number(o);
 }
 
-bool number_meets(PyObject *a, PyObject *b)
+bool traced_meets(PyObject *a, PyObject *b)
 {
     const bool first = is_array(a) && ((array_object *)a)->is_number;
     const bool second = is_array(b) && ((array_object *)b)->is_number;
@@ -341,7 +341,7 @@ bool number_meets(PyObject *a, PyObject *b)
     return is_scalar(other) || PyList_Check(other) || PyTuple_Check(other);
 }
 
-PyObject *number_binary(PyObject *a, PyObject *b, ig_array *(*f)(ig_array *, ig_array *))
+PyObject *traced_binary(PyObject *a, PyObject *b, ig_array *(*f)(ig_array *, ig_array *))
 {
     const bool whole = f == ig_pow;
     if (!is_scalar(a) || !is_scalar(b)) { /* [0] * n needs the value of n */
@@ -375,7 +375,7 @@ PyObject *number_binary(PyObject *a, PyObject *b, ig_array *(*f)(ig_array *, ig_
     return z && ig_dtype_of(z) == IG_BOOL ? leave_with(z) : wrap_number(z);
 }
 
-PyObject *number_unary(PyObject *a, ig_array *(*f)(ig_array *))
+PyObject *traced_unary(PyObject *a, ig_array *(*f)(ig_array *))
 {
     if (!enter())
         return NULL;
