@@ -64,6 +64,8 @@ class _Outside:
                 self.value(cell.cell_contents, (cell, None))
             except ValueError:  # an empty cell
                 continue
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.value(value, None)
         space = function.__globals__
         if not str(space.get("__name__", "")).partition(".")[0] == "ingot":
             for name in self.names(function.__code__):

@@ -50,7 +50,10 @@ class Constant:
             return False  # -0.0 is not 0.0, and True in a tuple is not 1
         if isinstance(self.value, float):
             return True
-        return self.value is other.value or bool(self.value == other.value)
+        try:
+            return self.value is other.value or bool(self.value == other.value)
+        except Exception:  # an object that compares its parts
+            return False
 
     def __hash__(self):
         try:

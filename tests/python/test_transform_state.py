@@ -1,4 +1,5 @@
 """What transforms do with numbers, state, arrays from outside, changes in place and values that a function reads."""
+import functools
 import gc
 import weakref
 
@@ -170,7 +171,9 @@ def modules():
     ig.random.seed(1)
     net, x = Net(), ig.random.normal(ig.key(0), (8, 3))
     for name, f, args in [("an argument", lambda net, x: net(x), (net, x)), ("from outside", lambda x: net(x), (x,)), ("itself", net, (x,)),
-                          ("a method", net.forward, (x,))]:
+                          ("a method", net.forward, (x,)), ("a default", lambda x, net=net: net(x), (x,)),
+                          ("a partial function", functools.partial(lambda net, x: net(x), net), (x,)),
+                          ("a function that is called", lambda x: (lambda y: net.forward(y))(x), (x,))]:
         j = ig.jit(f)
         net.train()
         before = np.asarray(net.norm.running_mean)
