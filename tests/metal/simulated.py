@@ -20,12 +20,13 @@ sys.path.insert(0, os.path.dirname(HERE))
 sys.path.insert(0, SIM)
 import msl  # noqa: E402  pylint: disable=wrong-import-position
 
-READY = msl.find_clang() is not None
+CLANG = msl.find_clang()
+READY = CLANG is not None
 
 
 def stamp():
     """Of what compiles kernels: with another compiler, those that are kept are compiled again."""
-    version = subprocess.run([msl.find_clang(), "--version"], capture_output=True, check=True).stdout if READY else b""
+    version = subprocess.run([CLANG, "--version"], capture_output=True, check=True).stdout if READY else b""
     h = hashlib.sha256(platform.machine().encode() + version)
     for name in ("msl.py", "msl.h", "counted.py", "foreign.py", "foreign.h"):
         with open(os.path.join(SIM, name), "rb") as file:
@@ -41,7 +42,7 @@ def settings(**more):
     os.makedirs(CACHE, exist_ok=True)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("METALSIM_", "IG_"))}
     env.update(IG_METAL=os.path.join(FOLDER, "libmetalsim.so"), METALSIM_CACHE=CACHE, METALSIM_HOME=SIM, METALSIM_LEAKS="1",
-               IG_MPS="off", IG_SHUTDOWN="on", NO_COLOR="1")
+               METALSIM_CLANG=CLANG or "", IG_MPS="off", IG_SHUTDOWN="on", NO_COLOR="1")
     env.update({key: str(value) for key, value in more.items()})
     return env
 

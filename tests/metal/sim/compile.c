@@ -148,7 +148,7 @@ const sim_kernel *sim_compile(const char *source, char *log, size_t room)
         return keep(a, b, found);
     tool_path(tool, sizeof tool);
     const char *compiler = getenv("METALSIM_COMPILER");
-    snprintf(command, sizeof command, "python3 '%s/%s' --cache '%s' %s 2>&1", tool, compiler && *compiler ? compiler : "msl.py", where,
+    snprintf(command, sizeof command, "python3 -S '%s/%s' --cache '%s' %s 2>&1", tool, compiler && *compiler ? compiler : "msl.py", where,
              name);
     FILE *p = popen(command, "r");
     REQUIRE(p, "cannot start %s", command);

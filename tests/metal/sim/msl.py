@@ -66,6 +66,8 @@ BRACKET = re.compile(r"[(\[<)\]>,]")
 
 
 def find_clang():
+    if os.environ.get("METALSIM_CLANG"):
+        return os.environ["METALSIM_CLANG"]
     for name in ["clang-19", "clang-20", "clang-21", "clang"]:
         if shutil.which(name):
             said = subprocess.run([name, "--version"], capture_output=True, text=True, check=False).stdout
