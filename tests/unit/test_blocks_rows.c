@@ -156,7 +156,7 @@ static void test_long_rows(void **unused)
     (void)unused;
     for (int e = 0; e < ALONGS; e++) {
         int parts = 0;
-        const int rounds = 24 / one_in(3);
+        const int rounds = 24 / one_in(6);
         for (int round = 0; round < rounds; round++)
             parts += compare_along(e, round);
         if (parts < rounds / 4)
