@@ -148,7 +148,7 @@ static void test_sets(void **unused)
 {
     (void)unused;
     for (int e = 0; e < SETS; e++)
-        for (int round = 0; round < 12 / one_in(2); round++)
+        for (int round = 0; round < 12 / one_in(4); round++)
             compare_sets(e, round);
 }
 
