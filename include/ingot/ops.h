@@ -85,6 +85,12 @@ IG_API const ig_op *ig_op_at(int i);
 IG_API const ig_op *ig_op_find(const char *name);
 IG_API const ig_op *ig_op_nearest(const char *name);
 
+/* The result of an op of ig_constant for elements of one dtype in storage format, without arrays. x2 is NULL if the op takes one
+ * array. Writes it to out, which has room for 8 bytes, and returns its dtype. IG_DTYPE_NONE, without an error: only an evaluation
+ * gives the result. */
+IG_API ig_dtype ig_op_constant(const ig_op *op, ig_dtype dtype, const void *x1, const void *x2,
+                               void *out);
+
 /* The parameter of this name. Also takes the names that other libraries use: dim for axis, keepdim for keepdims, input
  * for the first array. NULL if there is none. */
 IG_API const ig_param *ig_op_param(const ig_op *op, const char *name);

@@ -18,7 +18,6 @@ PyObject *array_wrap(ig_array *x)
     }
     memset((char *)o + sizeof o->ob_base, 0, sizeof *o - sizeof o->ob_base);
     o->x = x;
-    o->born = trace_clock;
     return (PyObject *)o;
 }
 
@@ -43,20 +42,52 @@ typedef ig_array *(*binary_function)(ig_array *x1, ig_array *x2);
 
 static PyObject *unary(PyObject *self, unary_function f)
 {
-    if (((array_object *)self)->is_number)
-        return traced_unary(self, f);
     if (!enter())
         return NULL;
     return leave_with(f(array_of(self)));
 }
 
+/* An operand; a sequence of numbers, too. Floats of a sequence are not rounded before they meet elements of 64 bits. NULL
+ * without an exception if o is of an unknown type. */
+static ig_array *operand(PyObject *o, PyObject *other)
+{
+    if (!PyList_Check(o) && !PyTuple_Check(o))
+        return to_operand(o);
+    const ig_dtype beside = is_array(other) ? array_dtype(other) : IG_DTYPE_NONE;
+    ig_array *x = make_array(o, IG_DTYPE_NONE);
+    const bool wide = beside == IG_F64 || beside == IG_C128;
+    return x && wide && ig_dtype_of(x) == IG_F32 ? make_array(o, IG_F64) : x;
+}
+
+/* The op of a function that numbers have; NULL if they have not. */
+static const ig_op *op_of(binary_function f)
+{
+    static struct {
+        binary_function f;
+        const char *name;
+        const ig_op *op;
+    } rows[] = {{ig_add, "add", NULL},
+                {ig_multiply, "multiply", NULL},
+                {ig_subtract, "subtract", NULL},
+                {ig_divide, "divide", NULL},
+                {ig_less, "less", NULL},
+                {ig_greater, "greater", NULL},
+                {ig_less_equal, "less_equal", NULL},
+                {ig_greater_equal, "greater_equal", NULL},
+                {ig_equal, "equal", NULL},
+                {ig_not_equal, "not_equal", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].f == f)
+            return rows[i].op ? rows[i].op : (rows[i].op = ig_op_find(rows[i].name));
+    return NULL;
+}
+
 static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
 {
-    if (traced_meets(a, b))
-        return traced_binary(a, b, f);
-    if (!enter())
-        return NULL;
-    ig_array *x = to_operand(a, b), *y = x ? to_operand(b, a) : NULL;
+    PyObject *number = number_binary(a, b, op_of(f));
+    if (number || PyErr_Occurred() || !enter())
+        return number;
+    ig_array *x = operand(a, b), *y = x ? operand(b, a) : NULL;
     if (x && y)
         return leave_with(f(x, y));
     leave();
@@ -79,11 +110,11 @@ static bool is_same_kind(ig_dtype a, ig_dtype b)
 /* x += y: x, or what x is a view of, gets the result. Its dtype and shape stay. */
 static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
 {
-    if (((array_object *)self)->is_number) /* n += 1 gives another number */
-        return binary(self, b, f);
+    if (number_in_place(self, b, op_of(f)))
+        return Py_NewRef(self);
     if (!check_writable(self) || !enter())
         return NULL;
-    ig_array *x = array_of(self), *y = to_operand(b, self);
+    ig_array *x = array_of(self), *y = operand(b, self);
     if (!y) {
         leave();
         if (PyErr_Occurred())
@@ -179,6 +210,9 @@ static PyObject *array_compare(PyObject *a, PyObject *b, int op)
 /* The only element of an array. */
 static PyObject *array_element(PyObject *self)
 {
+    PyObject *known = number_object(self);
+    if (known || PyErr_Occurred())
+        return known;
     ig_array *x = array_of(self);
     if (ig_size(x) != 1)
         return PyErr_Format(PyExc_TypeError,
@@ -237,7 +271,7 @@ static PyObject *array_complex(PyObject *self, PyObject *unused)
 
 static int array_bool(PyObject *self)
 {
-    if (ig_size(array_of(self)) != 1) {
+    if (array_shape(self).n && ig_size(array_of(self)) != 1) {
         PyErr_SetString(PyExc_ValueError,
                         "the truth of an array with several elements is ambiguous; use any or all");
         return -1;
@@ -336,24 +370,34 @@ static bool clear_placeholder_error(void)
     return true;
 }
 
+static int64_t elements_of(ig_ints shape)
+{
+    int64_t n = 1;
+    for (int a = 0; a < shape.n; a++)
+        n *= shape.v[a];
+    return n;
+}
+
 /* Array([1., 2.], dtype=float32, device='cpu'); the shape if it cannot be seen. */
 static PyObject *array_repr(PyObject *self)
 {
-    ig_array *x = array_of(self);
     PyObject *text = array_str(self);
     if (!text && clear_placeholder_error())
         text = PyUnicode_FromString("...");
     PyObject *lines = text ? PyUnicode_FromString("\n") : NULL;
     PyObject *indent = lines ? PyUnicode_FromString("\n      ") : NULL;
     PyObject *inner = indent ? PyUnicode_Replace(text, lines, indent, -1) : NULL;
-    PyObject *shape = inner ? ints_tuple(ig_shape(x)) : NULL, *result = NULL;
-    const char *device = ig_array_device(x);
-    if (shape && (ig_size(x) == 0 || ig_size(x) > 1000))
-        result = PyUnicode_FromFormat("Array(%U, shape=%R, dtype=%s, device='%s')", inner, shape,
-                                      ig_dtype_std_name(ig_dtype_of(x)), device ? device : "any");
+    PyObject *shape = inner ? ints_tuple(array_shape(self)) : NULL, *result = NULL;
+    const char *device = ig_array_device(((array_object *)array_root(self))->x);
+    const int64_t size = elements_of(array_shape(self));
+    if (shape && (size == 0 || size > 1000))
+        result =
+            PyUnicode_FromFormat("Array(%U, shape=%R, dtype=%s, device='%s')", inner, shape,
+                                 ig_dtype_std_name(array_dtype(self)), device ? device : "any");
     else if (shape)
-        result = PyUnicode_FromFormat("Array(%U, dtype=%s, device='%s')", inner,
-                                      ig_dtype_std_name(ig_dtype_of(x)), device ? device : "any");
+        result =
+            PyUnicode_FromFormat("Array(%U, dtype=%s, device='%s')", inner,
+                                 ig_dtype_std_name(array_dtype(self)), device ? device : "any");
     Py_XDECREF(text);
     Py_XDECREF(lines);
     Py_XDECREF(indent);

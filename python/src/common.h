@@ -10,7 +10,6 @@
 #include <Python.h>
 #include <ingot.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #ifdef Py_GIL_DISABLED
 #error \
@@ -24,23 +23,30 @@ struct array_view;
 /* A variable that holds an array of the library, or a view of another Array: see view.c. */
 typedef struct array_object {
     PyObject ob_base;
-    ig_array *x; /* owned; NULL: a view whose value is not known, see array_of */
+    ig_array *x; /* owned; NULL: a view whose value is not known, or a number; see array_of */
     PyObject *weakrefs;
     struct array_view *view;    /* owned; NULL: the Array has elements of its own */
     struct array_object *known; /* the first of its views whose values are known */
     int pending;                /* changes since x was evaluated; less than 0: it cannot be now */
     bool eager;                 /* changed in a loop: values are computed when they are assigned */
     bool is_readonly;
-    uint32_t born; /* trace_clock when it was made: see trace.c */
-    bool
-        is_number; /* a Python number as an argument of a transform: weak, and exact with other numbers */
+    ig_dtype number_dtype; /* of a 0-d array that is this number, in storage format; else NONE */
+    uint64_t number;
 } array_object;
+
+/* What makes an Array a view. */
+typedef struct array_view {
+    array_object *root;            /* strong */
+    array_object *previous, *next; /* in the root's list of views with values */
+    int ndim, part;
+    int64_t offset, axes[]; /* lengths, then strides */
+} array_view;
 
 extern PyTypeObject *array_type, *dtype_type, *op_type;
 extern PyObject *device_error, *shape_error;
 
 static inline bool is_array(PyObject *o) { return Py_TYPE(o) == array_type; }
-/* The value of a view; it is computed if it is not known. NULL with an error of the library on failure. */
+/* The value of a view or of a number, which is made if it is not known. NULL with an error of the library on failure. */
 ig_array *view_value(PyObject *o);
 static inline ig_array *array_of(PyObject *o)
 {
@@ -69,8 +75,7 @@ bool text_setup(PyObject *module);
 /* Method tables of the files, which are functions of the module. */
 extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
     transform_functions[], compiled_functions[], library_functions[], onnx_functions[],
-    text_functions[], kernel_functions[], team_functions[], view_functions[], loops_functions[],
-    trace_functions[];
+    text_functions[], kernel_functions[], team_functions[], view_functions[];
 
 /* ---- calls of the library ---- */
 
@@ -117,11 +122,8 @@ ig_array *number_array(PyObject *o);
 /* Anything that stands for an array: Array, number (weak), nested sequence, object with a buffer, __dlpack__ or
  * __array__. */
 ig_array *to_array(PyObject *o);
-/* The same for an operand of an operator, whose other operand is `other`: NULL without an exception if o is of an unknown
- * type. */
-ig_array *to_operand(PyObject *o, PyObject *other);
-/* The same for values that are assigned to items of an array of a dtype: Python's numbers must fit into it. */
-ig_array *to_values(PyObject *o, ig_dtype dtype);
+/* The same for operands of operators: NULL without an exception if o is of an unknown type. */
+ig_array *to_operand(PyObject *o);
 /* As asarray does: numbers are not weak. dtype may be IG_DTYPE_NONE. */
 ig_array *make_array(PyObject *o, ig_dtype dtype);
 /* An array of an object with a buffer. Copies, unless borrow. NULL without an exception if there is no buffer. */
@@ -149,7 +151,7 @@ ig_array **array_list(PyObject *o, int *n);
 /* The element at p as a Python number. */
 PyObject *element_object(const void *p, ig_dtype dtype);
 
-/* ---- views (view.c) ---- */
+/* ---- views (view.c, region.c) and numbers (number.c) ---- */
 
 /* What an Array sees of the elements of another one, its root: places in the row-major order of the root. */
 typedef struct region {
@@ -192,7 +194,7 @@ ig_array *scattered(ig_array *x, ig_array *positions, ig_array *value, const cha
 ig_array *fitted(ig_array *value, ig_ints shape, ig_dtype dtype);
 /* Assigns to places of o's root; false with an exception on failure. */
 bool array_store(PyObject *o, const region *r, PyObject *value);
-/* False with ValueError if o must not be changed, or not in a pure trace. */
+/* False with ValueError if o must not be changed. */
 bool check_writable(PyObject *o);
 /* A value to assign to elements of the dtype, which it has where that needs no broadcast; an owned reference. NULL with the
  * exception that NumPy raises if the value does not fit. */
@@ -209,6 +211,19 @@ PyObject *view_made(PyObject *o, const region *r, ig_array *(*make)(ig_array *x)
 void view_end(PyObject *o);
 /* The element at an offset of the root as a constant; NULL without an exception if it cannot be read at once. */
 PyObject *element_constant(PyObject *o, int64_t offset);
+/* The bits of a Python number as an element: 1; 0 if it takes an op; -1 with the exception that NumPy raises. bits has room for
+ * 16 bytes. */
+int number_bits(PyObject *number, ig_dtype dtype, void *bits);
+/* An op of two operands of which one is an Array with a number; NULL without an exception if it takes arrays. The same in place: then o
+ * has another number. */
+PyObject *number_binary(PyObject *a, PyObject *b, const ig_op *op);
+bool number_in_place(PyObject *o, PyObject *b, const ig_op *op);
+/* The Python number of an Array with a number; NULL without an exception if it has none. */
+PyObject *number_object(PyObject *o);
+/* x[i] of a 1-d array, and x[i] = value, where no op is needed. NULL or false, usually without an exception: do it in
+ * another way. */
+PyObject *element_at(PyObject *o, int64_t i);
+bool element_set(PyObject *o, int64_t i, PyObject *value);
 extern PyGetSetDef array_attributes[];
 
 /* ---- ops (signature.c) ---- */
@@ -217,21 +232,6 @@ extern PyGetSetDef array_attributes[];
 const char *op_doc(const ig_op *op, bool places);
 /* The type of a tuple with the names of the op's results, and how many there are. */
 PyTypeObject *op_results(const ig_op *op, int *n_results);
-
-/* ---- traces: functions that a transform calls ---- */
-
-extern uint32_t trace_clock; /* the number of traces that have begun */
-bool trace_is_open(void);
-/* Whether one of them is a pure trace, as of jit and vmap: its arrays have no elements. */
-bool trace_is_pure(void);
-/* False with an exception if a pure trace must not change the Array in place, because it was made outside. */
-bool trace_allows_change(PyObject *array);
-/* True with an exception if an evaluation in a pure trace failed because an array has no elements. */
-bool trace_raise_missing(void);
-/* True if traced_binary has to combine two operands: one is a traced number, and the other one is no array. */
-bool traced_meets(PyObject *a, PyObject *b);
-PyObject *traced_binary(PyObject *a, PyObject *b, ig_array *(*f)(ig_array *, ig_array *));
-PyObject *traced_unary(PyObject *a, ig_array *(*f)(ig_array *));
 
 /* ---- the parts of the Array type ---- */
 

@@ -217,6 +217,13 @@ static bool is_basic_key(PyObject *key)
 PyObject *array_getitem(PyObject *self, PyObject *key)
 {
     subscript s;
+    if (PyLong_CheckExact(key)) {
+        const Py_ssize_t i = PyLong_AsSsize_t(key);
+        PyObject *one = i == -1 && PyErr_Occurred() ? NULL : element_at(self, i);
+        if (one)
+            return one;
+        PyErr_Clear();
+    }
     if (is_basic_key(key))
         return parse_key(&s, key) ? get_basic(self, &s) : NULL;
     if (!enter())
@@ -235,6 +242,9 @@ PyObject *array_seq_item(PyObject *self, Py_ssize_t i)
     subscript s;
     if (i < 0 || !shape.n || i >= shape.v[0])
         return PyErr_Format(PyExc_IndexError, "index %zd is out of bounds", i);
+    PyObject *one = element_at(self, i);
+    if (one || PyErr_Occurred())
+        return one;
     s.n = 1;
     s.basic = true;
     s.item[0] = (ig_index){.kind = IG_INDEX_INT, .start = i};
@@ -331,6 +341,15 @@ int array_setitem(PyObject *self, PyObject *key, PyObject *value)
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");
         return -1;
+    }
+    if (PyLong_CheckExact(key)) {
+        const Py_ssize_t i = PyLong_AsSsize_t(key);
+        if (i == -1 && PyErr_Occurred())
+            PyErr_Clear();
+        else if (element_set(self, i, value))
+            return 0;
+        else if (PyErr_Occurred())
+            return -1;
     }
     if (!check_writable(self))
         return -1;

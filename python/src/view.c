@@ -10,24 +10,19 @@
  * else holds them (ig_poke), a known value is written to them directly. Otherwise changes are pending nodes; after
  * PENDING of them the root is evaluated. */
 #include "common.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PENDING = 16, EAGER_BYTES = 1 << 16 };
 
-typedef struct array_view {
-    array_object *root;            /* strong */
-    array_object *previous, *next; /* in the root's list of views with values */
-    int ndim, part;
-    int64_t offset, axes[]; /* lengths, then strides */
-} array_view;
-
 static array_object *object(PyObject *o) { return (array_object *)o; }
 
 PyObject *array_root(PyObject *o)
 {
-    return object(o)->view ? (PyObject *)object(o)->view->root : o;
+    if (object(o)->view)
+        return (PyObject *)object(o)->view->root;
+    array_of(o); /* makes the array of a number */
+    return o;
 }
 
 void array_region(PyObject *o, region *r)
@@ -52,13 +47,18 @@ void array_region(PyObject *o, region *r)
 
 ig_ints array_shape(PyObject *o)
 {
+    static const int64_t none;
     const array_view *v = object(o)->view;
+    if (object(o)->number_dtype)
+        return (ig_ints){&none, 0};
     return v ? (ig_ints){v->axes, v->ndim} : ig_shape(object(o)->x);
 }
 
 ig_dtype array_dtype(PyObject *o)
 {
     const array_view *v = object(o)->view;
+    if (object(o)->number_dtype)
+        return object(o)->number_dtype;
     const ig_dtype dtype = ig_dtype_of(v ? v->root->x : object(o)->x);
     if (!v || v->part == PART_NONE)
         return dtype;
@@ -108,6 +108,8 @@ ig_array *view_value(PyObject *o)
 {
     region r;
     array_object *self = object(o);
+    if (self->number_dtype)
+        return self->x = ig_scope_forget(ig_constant(&self->number, self->number_dtype));
     if (ig_scope_begin() != IG_OK)
         return NULL;
     array_region(o, &r);
@@ -153,24 +155,7 @@ void view_end(PyObject *o)
 
 /* ---- elements in host memory ---- */
 
-/* The elements of an evaluated array in host memory; NULL in a pure trace, where arrays from outside are inputs. */
-static const char *known_elements(const array_object *root)
-{
-    return trace_is_pure() ? NULL : ig_peek(root->x);
-}
-
-bool is_known(PyObject *o) { return known_elements(object(array_root(o))) != NULL; }
-
-PyObject *element_constant(PyObject *o, int64_t offset)
-{
-    const array_object *root = object(array_root(o));
-    const char *data = object(o)->view && object(o)->view->part ? NULL : known_elements(root);
-    const ig_dtype dtype = ig_dtype_of(root->x);
-    if (!data)
-        return NULL;
-    return array_wrap(
-        ig_scope_forget(ig_constant(data + offset * (int64_t)ig_dtype_bytes(dtype), dtype)));
-}
+bool is_known(PyObject *o) { return ig_peek(object(array_root(o))->x) != NULL; }
 
 /* Copies elements: from[...] to to[...]; strides count elements of `bytes` bytes. */
 static void copy(char *to, const int64_t *to_stride, const char *from, const int64_t *from_stride,
@@ -257,78 +242,12 @@ static bool write_directly(array_object *root, const region *r, source *s, bool 
     return true;
 }
 
-/* ---- numbers as elements ---- */
-
-static bool out_of_range(PyObject *number, ig_dtype dtype)
-{
-    PyErr_Clear();
-    PyErr_Format(PyExc_OverflowError, "%R is out of bounds for %s", number,
-                 ig_dtype_std_name(dtype));
-    return false;
-}
-
-static bool int_bits(PyObject *number, ig_dtype dtype, void *bits)
-{
-    ig_iinfo info;
-    int overflow;
-    ig_iinfo_of(dtype, &info);
-    long long i = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow > 0 && dtype == IG_U64) {
-        const unsigned long long u = PyLong_AsUnsignedLongLong(number);
-        if (PyErr_Occurred())
-            return out_of_range(number, dtype);
-        i = (long long)u;
-    } else if (overflow || i < info.min || (i > 0 && (uint64_t)i > info.max)) {
-        return out_of_range(number, dtype);
-    }
-    switch (ig_dtype_bytes(dtype)) {
-    case 1: *(uint8_t *)bits = (uint8_t)i; break;
-    case 2: *(uint16_t *)bits = (uint16_t)i; break;
-    case 4: *(uint32_t *)bits = (uint32_t)i; break;
-    default: *(uint64_t *)bits = (uint64_t)i;
-    }
-    return true;
-}
-
-/* The bits of a Python number as an element: 1; 0 if it takes an op; -1 with the exception that NumPy raises. */
-static int number_bits(PyObject *number, ig_dtype dtype, void *bits)
-{
-    if (PyComplex_Check(number)) {
-        if (ig_isdtype(dtype, "complex floating"))
-            return 0;
-        PyErr_Format(PyExc_TypeError, "a complex number cannot be an element of a %s array",
-                     ig_dtype_std_name(dtype));
-        return -1;
-    }
-    if (ig_isdtype(dtype, "integral")) {
-        if (!PyFloat_Check(number))
-            return int_bits(number, dtype, bits) ? 1 : -1;
-        PyObject *whole = PyNumber_Long(number); /* refuses NaN and infinity */
-        const int known = whole ? (int_bits(whole, dtype, bits) ? 1 : -1) : -1;
-        Py_XDECREF(whole);
-        return known;
-    }
-    const double value = PyFloat_AsDouble(number);
-    if (value == -1.0 && PyErr_Occurred())
-        return -1;
-    switch (dtype) {
-    case IG_BOOL: *(uint8_t *)bits = value != 0; return 1;
-    case IG_F64: *(double *)bits = value; return 1;
-    case IG_F32:
-        if (isfinite(value) && fabs(value) > 0x1.fffffep127)
-            return 0; /* may round to infinity */
-        *(float *)bits = (float)value;
-        return 1;
-    default: return 0;
-    }
-}
-
 /* ---- changes ---- */
 
 bool check_writable(PyObject *o)
 {
     if (!object(o)->is_readonly)
-        return trace_allows_change(array_root(o));
+        return true;
     PyErr_SetString(PyExc_ValueError, "assignment destination is read-only: this array cannot "
                                       "change the one that it is a view of; assign to a copy()");
     return false;
@@ -407,6 +326,7 @@ static bool replace(array_object *root, ig_array *x, ig_array *also)
         return false;
     }
     root->x = x;
+    root->number_dtype = IG_DTYPE_NONE;
     return settle(root, also) == 0;
 }
 

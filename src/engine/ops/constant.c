@@ -136,23 +136,55 @@ static bool int_result(op_id op, number a, number b, ig_dtype dtype, uint64_t *b
     return true;
 }
 
+/* The result of op, of one or two numbers of the dtype, in storage format. Returns its dtype; IG_DTYPE_NONE: an evaluation must
+ * find it. */
+static ig_dtype result_of(op_id op, ig_dtype dtype, number a, number b, uint64_t *bits)
+{
+    const int truth = op_rows[op].arity == 2 ? compared(op, order(a, b, dtype)) : -1;
+    if (truth >= 0) {
+        *bits = 0;
+        *(uint8_t *)bits = (uint8_t)truth;
+        return IG_BOOL;
+    }
+    const bool known = is_wide(dtype)        ? float_result(op, a, b, dtype, bits)
+                       : dtype_is_int(dtype) ? int_result(op, a, b, dtype, bits)
+                                             : false;
+    return known ? dtype : IG_DTYPE_NONE;
+}
+
 bool constant_map(op_id op, ig_array *const x[2], ig_dtype dtype, ig_array **out)
 {
     number a, b = {0, 0};
-    const int arity = op_rows[op].arity;
-    if (!value_in(x[0], dtype, &a) || (arity == 2 && !value_in(x[1], dtype, &b)))
-        return false;
     uint64_t bits = 0;
-    const int truth = arity == 2 ? compared(op, order(a, b, dtype)) : -1;
-    if (truth >= 0) {
-        const uint8_t byte = (uint8_t)truth;
-        return *out = constant_of(IG_BOOL, &byte), true;
-    }
-    if (!(is_wide(dtype)        ? float_result(op, a, b, dtype, &bits)
-          : dtype_is_int(dtype) ? int_result(op, a, b, dtype, &bits)
-                                : false))
+    if (!value_in(x[0], dtype, &a) || (op_rows[op].arity == 2 && !value_in(x[1], dtype, &b)))
         return false;
-    return *out = constant_of(dtype, &bits), true;
+    const ig_dtype made = result_of(op, dtype, a, b, &bits);
+    if (!made)
+        return false;
+    *out = constant_of(made, &bits);
+    return true;
+}
+
+static bool number_at(const void *element, ig_dtype dtype, number *n)
+{
+    n->f = is_wide(dtype) ? dtype_fetch(dtype, element) : 0;
+    n->i = is_wide(dtype) ? 0 : dtype_fetch_int(dtype, element);
+    return isfinite(n->f);
+}
+
+ig_dtype ig_op_constant(const ig_op *op, ig_dtype dtype, const void *x1, const void *x2, void *out)
+{
+    const op_id id = (op_id)(op - op_info((op_id)0));
+    number a, b = {0, 0};
+    uint64_t bits;
+    if (!(is_wide(dtype) || dtype_is_int(dtype)) || (id == OP_divide && !is_wide(dtype)) ||
+        op_rows[id].arity != (x2 ? 2 : 1) || !number_at(x1, dtype, &a) ||
+        (x2 && !number_at(x2, dtype, &b)))
+        return IG_DTYPE_NONE;
+    const ig_dtype made = result_of(id, dtype, a, b, &bits);
+    if (made)
+        memcpy(out, &bits, ig_dtype_bytes(made));
+    return made;
 }
 
 bool constant_cast(ig_array *x, ig_dtype dtype, ig_array **out)

@@ -1,0 +1,207 @@
+/* Numbers: single elements as Arrays, and Python's numbers as elements. An Array of an element holds its bits, and an array of the library
+ * is made from them when one is needed. So loops over elements make no arrays: arithmetic of numbers is ig_op_constant, which has
+ * the bits of an evaluation. */
+#include "common.h"
+#include <math.h>
+#include <string.h>
+
+static array_object *object(PyObject *o) { return (array_object *)o; }
+
+/* ---- Python's numbers ---- */
+
+static bool out_of_range(PyObject *number, ig_dtype dtype)
+{
+    PyErr_Clear();
+    PyErr_Format(PyExc_OverflowError, "%R is out of bounds for %s", number,
+                 ig_dtype_std_name(dtype));
+    return false;
+}
+
+static bool int_bits(PyObject *number, ig_dtype dtype, void *bits)
+{
+    ig_iinfo info;
+    int overflow;
+    ig_iinfo_of(dtype, &info);
+    long long i = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow > 0 && dtype == IG_U64) {
+        const unsigned long long u = PyLong_AsUnsignedLongLong(number);
+        if (PyErr_Occurred())
+            return out_of_range(number, dtype);
+        i = (long long)u;
+    } else if (overflow || i < info.min || (i > 0 && (uint64_t)i > info.max)) {
+        return out_of_range(number, dtype);
+    }
+    switch (ig_dtype_bytes(dtype)) {
+    case 1: *(uint8_t *)bits = (uint8_t)i; break;
+    case 2: *(uint16_t *)bits = (uint16_t)i; break;
+    case 4: *(uint32_t *)bits = (uint32_t)i; break;
+    default: *(uint64_t *)bits = (uint64_t)i;
+    }
+    return true;
+}
+
+int number_bits(PyObject *number, ig_dtype dtype, void *bits)
+{
+    if (PyComplex_Check(number)) {
+        if (ig_isdtype(dtype, "complex floating"))
+            return 0;
+        PyErr_Format(PyExc_TypeError, "a complex number cannot be an element of a %s array",
+                     ig_dtype_std_name(dtype));
+        return -1;
+    }
+    if (ig_isdtype(dtype, "integral")) {
+        if (!PyFloat_Check(number))
+            return int_bits(number, dtype, bits) ? 1 : -1;
+        PyObject *whole = PyNumber_Long(number); /* refuses NaN and infinity */
+        const int known = whole ? (int_bits(whole, dtype, bits) ? 1 : -1) : -1;
+        Py_XDECREF(whole);
+        return known;
+    }
+    const double value = PyFloat_AsDouble(number);
+    if (value == -1.0 && PyErr_Occurred())
+        return -1;
+    switch (dtype) {
+    case IG_BOOL: *(uint8_t *)bits = value != 0; return 1;
+    case IG_F64: *(double *)bits = value; return 1;
+    case IG_F32:
+        if (isfinite(value) && fabs(value) > 0x1.fffffep127)
+            return 0; /* may round to infinity */
+        *(float *)bits = (float)value;
+        return 1;
+    default: return 0;
+    }
+}
+
+/* ---- elements ---- */
+
+static PyObject *number_new(const void *bits, ig_dtype dtype)
+{
+    array_object *o = PyObject_New(array_object, array_type);
+    if (!o)
+        return NULL;
+    memset((char *)o + sizeof o->ob_base, 0, sizeof *o - sizeof o->ob_base);
+    memcpy(&o->number, bits, ig_dtype_bytes(dtype));
+    o->number_dtype = dtype;
+    return (PyObject *)o;
+}
+
+PyObject *element_constant(PyObject *o, int64_t offset)
+{
+    const array_object *root = object(array_root(o));
+    const char *data = object(o)->view && object(o)->view->part ? NULL : ig_peek(root->x);
+    const ig_dtype dtype = ig_dtype_of(root->x);
+    return data ? number_new(data + offset * (int64_t)ig_dtype_bytes(dtype), dtype) : NULL;
+}
+
+/* The offset of x[i] of a 1-d array in its root. */
+static bool offset_of(PyObject *o, int64_t i, int64_t *offset)
+{
+    const array_view *v = object(o)->view;
+    const ig_ints shape = array_shape(o);
+    if (shape.n != 1 || i < -*shape.v || i >= *shape.v)
+        return false;
+    i += i < 0 ? *shape.v : 0;
+    *offset = v ? v->offset + i * v->axes[1] : i;
+    return true;
+}
+
+PyObject *element_at(PyObject *o, int64_t i)
+{
+    int64_t offset;
+    return offset_of(o, i, &offset) ? element_constant(o, offset) : NULL;
+}
+
+bool element_set(PyObject *o, int64_t i, PyObject *value)
+{
+    int64_t offset;
+    uint64_t bits[2];
+    if (!offset_of(o, i, &offset) || object(o)->is_readonly || open_calls())
+        return false;
+    array_object *root = object(array_root(o));
+    const ig_dtype dtype = ig_dtype_of(root->x);
+    if (root->known || (object(o)->view && object(o)->view->part))
+        return false;
+    const void *from = bits;
+    if (is_array(value))
+        from = object(value)->number_dtype == dtype ? &object(value)->number : NULL;
+    else if (PyFloat_CheckExact(value) && (dtype == IG_F32 || dtype == IG_F64))
+        from = number_bits(value, dtype, bits) > 0 ? bits : NULL;
+    else
+        return false;
+    char *data = from ? ig_poke(root->x) : NULL;
+    if (!data)
+        return false;
+    const size_t bytes = ig_dtype_bytes(dtype);
+    memcpy(data + offset * (int64_t)bytes, from, bytes);
+    return true;
+}
+
+/* ---- arithmetic ---- */
+
+static bool has_number(PyObject *o) { return is_array(o) && object(o)->number_dtype; }
+
+/* A Python number beside an element of the dtype, which it adopts; false if that is left to an op. */
+static bool adopted(PyObject *o, ig_dtype dtype, uint64_t *bits)
+{
+    enum { EXACT = 53 };
+    int overflow;
+    if (PyFloat_CheckExact(o))
+        return (dtype == IG_F32 || dtype == IG_F64) && number_bits(o, dtype, bits) > 0;
+    if (!PyLong_CheckExact(o))
+        return false;
+    const long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow || i > 1LL << EXACT || i < -(1LL << EXACT))
+        return false;
+    if (dtype == IG_F32 || dtype == IG_F64) {
+        const float narrow = (float)i;
+        const double wide = (double)i;
+        memcpy(bits, dtype == IG_F32 ? (const void *)&narrow : &wide, ig_dtype_bytes(dtype));
+        return true;
+    }
+    ig_iinfo info;
+    if (!ig_isdtype(dtype, "integral") || ig_iinfo_of(dtype, &info) != IG_OK || i < info.min ||
+        (i > 0 && (uint64_t)i > info.max))
+        return false;
+    memcpy(bits, &i, sizeof i);
+    return true;
+}
+
+static ig_dtype combined(PyObject *a, PyObject *b, const ig_op *op, uint64_t *out)
+{
+    uint64_t other[2];
+    const ig_dtype dtype = has_number(a) ? object(a)->number_dtype : object(b)->number_dtype;
+    const void *x = has_number(a) ? &object(a)->number : NULL,
+               *y = has_number(b) ? &object(b)->number : NULL;
+    if ((x && y && object(b)->number_dtype != dtype) ||
+        ((!x || !y) && !adopted(x ? b : a, dtype, other)))
+        return IG_DTYPE_NONE;
+    return ig_op_constant(op, dtype, x ? x : other, y ? y : other, out);
+}
+
+PyObject *number_binary(PyObject *a, PyObject *b, const ig_op *op)
+{
+    uint64_t bits;
+    if (!op || !(has_number(a) || has_number(b)))
+        return NULL;
+    const ig_dtype dtype = combined(a, b, op, &bits);
+    return dtype ? number_new(&bits, dtype) : NULL;
+}
+
+bool number_in_place(PyObject *o, PyObject *b, const ig_op *op)
+{
+    uint64_t bits = 0;
+    array_object *self = object(o);
+    if (!op || !self->number_dtype || self->known || self->is_readonly || open_calls() ||
+        combined(o, b, op, &bits) != self->number_dtype)
+        return false;
+    ig_release(self->x);
+    self->x = NULL;
+    self->number = bits;
+    return true;
+}
+
+PyObject *number_object(PyObject *o)
+{
+    return object(o)->number_dtype ? element_object(&object(o)->number, object(o)->number_dtype)
+                                   : NULL;
+}
