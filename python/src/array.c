@@ -114,7 +114,7 @@ static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
         return Py_NewRef(self);
     if (!check_writable(self) || !enter())
         return NULL;
-    ig_array *x = array_of(self), *y = operand(b, self);
+    ig_array *x = view_apart(self), *y = operand(b, self);
     if (!y) {
         leave();
         if (PyErr_Occurred())

@@ -205,6 +205,8 @@ int array_settle(PyObject *o);
 /* The value of an Array for one that is independent; an owned reference. A part of an array has its own memory if that is
  * cheap, so it does not hold the whole. */
 ig_array *array_copied(PyObject *o);
+/* The value of an Array that is about to be changed in place. In the open scope. */
+ig_array *view_apart(PyObject *o);
 /* A view whose value make(array_of(o)) is. */
 PyObject *view_made(PyObject *o, const region *r, ig_array *(*make)(ig_array *x));
 /* Ends the part of an Array that makes it a view. */

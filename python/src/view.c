@@ -481,27 +481,42 @@ bool array_replace(PyObject *o, ig_array *x)
     return write_array(root, &r, x, NULL);
 }
 
+/* A copy of the elements of a view whose root has them in host memory, in the open scope. */
+static ig_array *copy_of(const source *s, ig_dtype dtype)
+{
+    const size_t bytes = ig_dtype_bytes(dtype);
+    const region *r = &s->r;
+    const int64_t n = count(r);
+    int64_t own[IG_MAX_NDIM], next = 1;
+    for (int a = r->ndim - 1; a >= 0; a--) {
+        own[a] = next;
+        next *= r->shape[a];
+    }
+    char *data = malloc((size_t)n * bytes + 1);
+    if (data && n)
+        copy(data, own, s->data + r->offset * (int64_t)bytes, r->stride, r->shape, r->ndim, bytes);
+    ig_array *x = data ? ig_from_data(data, (ig_ints){r->shape, r->ndim}, dtype) : NULL;
+    free(data);
+    return x;
+}
+
 ig_array *array_copied(PyObject *o)
 {
     source s;
     const ig_dtype dtype = array_dtype(o);
-    if (!object(o)->view || !find_source(o, dtype, &s))
-        return ig_retain(array_of(o));
-    const size_t bytes = ig_dtype_bytes(dtype);
-    const int64_t n = count(&s.r);
-    int64_t own[IG_MAX_NDIM], next = 1;
-    for (int a = s.r.ndim - 1; a >= 0; a--) {
-        own[a] = next;
-        next *= s.r.shape[a];
-    }
-    char *data = malloc((size_t)n * bytes + 1);
-    if (data && n)
-        copy(data, own, s.data + s.r.offset * (int64_t)bytes, s.r.stride, s.r.shape, s.r.ndim,
-             bytes);
-    ig_array *x =
-        data ? ig_scope_forget(ig_from_data(data, (ig_ints){s.r.shape, s.r.ndim}, dtype)) : NULL;
-    free(data);
-    return x;
+    return object(o)->view && find_source(o, dtype, &s) ? ig_scope_forget(copy_of(&s, dtype))
+                                                        : ig_retain(array_of(o));
+}
+
+/* Evaluations of copies have the same plan for each row of an array; those of views do not. */
+ig_array *view_apart(PyObject *o)
+{
+    source s;
+    const ig_dtype dtype = array_dtype(o);
+    const bool small = object(o)->view && object(o)->view->root->eager && !object(o)->x &&
+                       find_source(o, dtype, &s) &&
+                       (size_t)count(&s.r) * ig_dtype_bytes(dtype) <= EAGER_BYTES;
+    return small ? copy_of(&s, dtype) : array_of(o);
 }
 
 PyObject *view_made(PyObject *o, const region *r, ig_array *(*make)(ig_array *x))
