@@ -194,7 +194,8 @@ ig_array *scattered(ig_array *x, ig_array *positions, ig_array *value, const cha
 ig_array *fitted(ig_array *value, ig_ints shape, ig_dtype dtype);
 /* Assigns to places of o's root; false with an exception on failure. */
 bool array_store(PyObject *o, const region *r, PyObject *value);
-/* False with ValueError if o must not be changed. */
+/* Whether o may be changed now. All changes ask this. check_writable raises the reason if not. */
+static inline bool may_change(PyObject *o) { return !((array_object *)o)->is_readonly; }
 bool check_writable(PyObject *o);
 /* A value to assign to elements of the dtype, which it has where that needs no broadcast; an owned reference. NULL with the
  * exception that NumPy raises if the value does not fit. */

@@ -13,7 +13,8 @@ enum { MAX_ITEMS = 2 * IG_MAX_NDIM + 2 };
 typedef struct subscript {
     ig_index item[MAX_ITEMS];
     int n;
-    bool basic; /* no arrays */
+    bool basic;     /* no arrays */
+    bool evaluates; /* single integers of lazy arrays, to select a view */
 } subscript;
 
 /* A bound of a slice: None, or clipped to 64 bits. */
@@ -58,16 +59,16 @@ static bool int_item(ig_index *to, PyObject *o)
     return false;
 }
 
-/* An integer of another library, or of an Array with a known one; NULL without an exception if o is neither. Other Arrays may stand
- * for several integers, as in vmap. */
-static PyObject *known_int(PyObject *o)
+/* An integer of another library, or of an Array that has one; NULL without an exception if o is neither. Other Arrays may stand for
+ * several integers, as in vmap: then evaluating them fails. */
+static PyObject *known_int(PyObject *o, bool evaluates)
 {
     const bool known =
-        is_array(o) ? array_shape(o).n == 0 && array_root(o) == o && is_known(o) &&
-                          ig_isdtype(array_dtype(o), "integral")
+        is_array(o) ? array_shape(o).n == 0 && ig_isdtype(array_dtype(o), "integral") &&
+                          (evaluates || (array_root(o) == o && ig_peek(array_of(o))))
                     : PyIndex_Check(o) && !PyBool_Check(o) && !PyObject_HasAttrString(o, "__len__");
     PyObject *whole = known ? PyNumber_Index(o) : NULL;
-    if (!whole)
+    if (!whole && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
         PyErr_Clear();
     return whole;
 }
@@ -87,10 +88,12 @@ static bool add_item(subscript *s, PyObject *o)
         return slice_item(to, o);
     } else if (PyLong_Check(o) && !PyBool_Check(o)) {
         return int_item(to, o);
-    } else if ((whole = known_int(o))) {
+    } else if ((whole = known_int(o, s->evaluates))) {
         const bool set = int_item(to, whole);
         Py_DECREF(whole);
         return set;
+    } else if (PyErr_Occurred()) {
+        return false;
     } else {
         to->kind = IG_INDEX_ARRAY;
         if (PyFloat_Check(o) || PyUnicode_Check(o))
@@ -106,10 +109,11 @@ static bool add_item(subscript *s, PyObject *o)
     return true;
 }
 
-static bool parse_key(subscript *s, PyObject *key)
+static bool parse_key(subscript *s, PyObject *key, bool evaluates)
 {
     s->n = 0;
     s->basic = true;
+    s->evaluates = evaluates;
     if (!PyTuple_Check(key))
         return add_item(s, key);
     const Py_ssize_t n = PyTuple_Size(key);
@@ -225,10 +229,10 @@ PyObject *array_getitem(PyObject *self, PyObject *key)
         PyErr_Clear();
     }
     if (is_basic_key(key))
-        return parse_key(&s, key) ? get_basic(self, &s) : NULL;
+        return parse_key(&s, key, false) ? get_basic(self, &s) : NULL;
     if (!enter())
         return NULL;
-    if (!parse_key(&s, key))
+    if (!parse_key(&s, key, array_shape(self).n > 1))
         return leave_failed();
     if (!s.basic)
         return get_apart(self, &s);
@@ -298,7 +302,7 @@ static ig_array *count_up(ig_array *x)
 ig_array *array_updated(ig_array *x, PyObject *key, ig_array *value, const char *how)
 {
     subscript s;
-    if (!parse_key(&s, key))
+    if (!parse_key(&s, key, false))
         return NULL;
     const bool sets = strcmp(how, "set") == 0;
     const ig_dtype dtype = ig_dtype_of(x);
@@ -357,7 +361,7 @@ int array_setitem(PyObject *self, PyObject *key, PyObject *value)
     const bool basic = is_basic_key(key);
     if (!basic && !enter())
         return -1;
-    const bool parsed = parse_key(&s, key);
+    const bool parsed = parse_key(&s, key, false);
     if (!basic)
         leave(); /* the arrays of the key are made again below */
     if (!parsed) {

@@ -115,7 +115,7 @@ bool element_set(PyObject *o, int64_t i, PyObject *value)
 {
     int64_t offset;
     uint64_t bits[2];
-    if (!offset_of(o, i, &offset) || object(o)->is_readonly || open_calls())
+    if (!offset_of(o, i, &offset) || !may_change(o) || open_calls())
         return false;
     array_object *root = object(array_root(o));
     const ig_dtype dtype = ig_dtype_of(root->x);
@@ -191,7 +191,7 @@ bool number_in_place(PyObject *o, PyObject *b, const ig_op *op)
 {
     uint64_t bits = 0;
     array_object *self = object(o);
-    if (!op || !self->number_dtype || self->known || self->is_readonly || open_calls() ||
+    if (!op || !self->number_dtype || self->known || !may_change(o) || open_calls() ||
         combined(o, b, op, &bits) != self->number_dtype)
         return false;
     ig_release(self->x);

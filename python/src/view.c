@@ -246,7 +246,7 @@ static bool write_directly(array_object *root, const region *r, source *s, bool 
 
 bool check_writable(PyObject *o)
 {
-    if (!object(o)->is_readonly)
+    if (may_change(o))
         return true;
     PyErr_SetString(PyExc_ValueError, "assignment destination is read-only: this array cannot "
                                       "change the one that it is a view of; assign to a copy()");

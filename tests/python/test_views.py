@@ -350,6 +350,13 @@ def cases():
     b = a.copy()
     a += 1
     check("a copy does not", float(b[0, 1]) == 5 and float(v[1]) == 6)
+    m = ig.zeros((3, 2))
+    at = ig.argmax(ig.asarray([1, 5, 2]))  # lazy
+    m[at][0] = 4
+    m[at] += 1
+    m[np.int64(2)][1] = 7
+    same("an index that is not evaluated selects a view", m, np.asarray([[0, 0], [5, 1], [0, 7]], "f4"))
+    check("an index in jit", float(ig.jit(lambda m, i: m[i + 1][0])(m, ig.asarray(0))) == 5)
     x = ig.arange(4)
     item = x[2]
     x[2] = 9
