@@ -18,6 +18,7 @@ PyObject *array_wrap(ig_array *x)
     }
     memset((char *)o + sizeof o->ob_base, 0, sizeof *o - sizeof o->ob_base);
     o->x = x;
+    o->born = trace_clock;
     return (PyObject *)o;
 }
 
@@ -42,21 +43,11 @@ typedef ig_array *(*binary_function)(ig_array *x1, ig_array *x2);
 
 static PyObject *unary(PyObject *self, unary_function f)
 {
+    if (((array_object *)self)->is_number)
+        return traced_unary(self, f);
     if (!enter())
         return NULL;
     return leave_with(f(array_of(self)));
-}
-
-/* An operand; a sequence of numbers, too. Floats of a sequence are not rounded before they meet elements of 64 bits. NULL
- * without an exception if o is of an unknown type. */
-static ig_array *operand(PyObject *o, PyObject *other)
-{
-    if (!PyList_Check(o) && !PyTuple_Check(o))
-        return to_operand(o);
-    const ig_dtype beside = is_array(other) ? array_dtype(other) : IG_DTYPE_NONE;
-    ig_array *x = make_array(o, IG_DTYPE_NONE);
-    const bool wide = beside == IG_F64 || beside == IG_C128;
-    return x && wide && ig_dtype_of(x) == IG_F32 ? make_array(o, IG_F64) : x;
 }
 
 /* The op of a function that numbers have; NULL if they have not. */
@@ -84,10 +75,12 @@ static const ig_op *op_of(binary_function f)
 
 static PyObject *binary(PyObject *a, PyObject *b, binary_function f)
 {
+    if (traced_meets(a, b))
+        return traced_binary(a, b, f);
     PyObject *number = number_binary(a, b, op_of(f));
     if (number || PyErr_Occurred() || !enter())
         return number;
-    ig_array *x = operand(a, b), *y = x ? operand(b, a) : NULL;
+    ig_array *x = to_operand(a, b), *y = x ? to_operand(b, a) : NULL;
     if (x && y)
         return leave_with(f(x, y));
     leave();
@@ -110,11 +103,13 @@ static bool is_same_kind(ig_dtype a, ig_dtype b)
 /* x += y: x, or what x is a view of, gets the result. Its dtype and shape stay. */
 static PyObject *in_place(PyObject *self, PyObject *b, binary_function f)
 {
+    if (((array_object *)self)->is_number) /* n += 1 gives another number */
+        return binary(self, b, f);
     if (number_in_place(self, b, op_of(f)))
         return Py_NewRef(self);
     if (!check_writable(self) || !enter())
         return NULL;
-    ig_array *x = view_apart(self), *y = operand(b, self);
+    ig_array *x = view_apart(self), *y = to_operand(b, self);
     if (!y) {
         leave();
         if (PyErr_Occurred())

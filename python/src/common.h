@@ -10,6 +10,7 @@
 #include <Python.h>
 #include <ingot.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef Py_GIL_DISABLED
 #error \
@@ -32,6 +33,9 @@ typedef struct array_object {
     bool is_readonly;
     ig_dtype number_dtype; /* of a 0-d array that is this number, in storage format; else NONE */
     uint64_t number;
+    uint32_t born; /* trace_clock when it was made: see trace.c */
+    bool
+        is_number; /* a Python number as an argument of a transform: weak, and exact with other numbers */
 } array_object;
 
 /* What makes an Array a view. */
@@ -75,7 +79,8 @@ bool text_setup(PyObject *module);
 /* Method tables of the files, which are functions of the module. */
 extern PyMethodDef create_functions[], dtype_functions[], exchange_functions[],
     transform_functions[], compiled_functions[], library_functions[], onnx_functions[],
-    text_functions[], kernel_functions[], team_functions[], view_functions[];
+    text_functions[], kernel_functions[], team_functions[], view_functions[], trace_functions[],
+    loops_functions[];
 
 /* ---- calls of the library ---- */
 
@@ -122,8 +127,11 @@ ig_array *number_array(PyObject *o);
 /* Anything that stands for an array: Array, number (weak), nested sequence, object with a buffer, __dlpack__ or
  * __array__. */
 ig_array *to_array(PyObject *o);
-/* The same for operands of operators: NULL without an exception if o is of an unknown type. */
-ig_array *to_operand(PyObject *o);
+/* The same for an operand of an operator, whose other operand is `other`: NULL without an exception if o is of an unknown
+ * type. */
+ig_array *to_operand(PyObject *o, PyObject *other);
+/* The same for values that are assigned to items of an array of a dtype: Python's numbers must fit into it. */
+ig_array *to_values(PyObject *o, ig_dtype dtype);
 /* As asarray does: numbers are not weak. dtype may be IG_DTYPE_NONE. */
 ig_array *make_array(PyObject *o, ig_dtype dtype);
 /* An array of an object with a buffer. Copies, unless borrow. NULL without an exception if there is no buffer. */
@@ -168,6 +176,8 @@ void array_region(PyObject *o, region *r);
 ig_ints array_shape(PyObject *o);
 ig_dtype array_dtype(PyObject *o);
 
+/* The elements of an evaluated array in host memory; NULL in a pure trace, where arrays from outside are inputs. */
+const char *known_elements(const array_object *root);
 /* True if the elements of o's root can be read without work, so that views of them need no value. */
 bool is_known(PyObject *o);
 /* A view of o's root. Takes over the reference to x, its value; NULL: it is computed when it is needed. */
@@ -195,7 +205,7 @@ ig_array *fitted(ig_array *value, ig_ints shape, ig_dtype dtype);
 /* Assigns to places of o's root; false with an exception on failure. */
 bool array_store(PyObject *o, const region *r, PyObject *value);
 /* Whether o may be changed now. All changes ask this. check_writable raises the reason if not. */
-static inline bool may_change(PyObject *o) { return !((array_object *)o)->is_readonly; }
+bool may_change(PyObject *o);
 bool check_writable(PyObject *o);
 /* A value to assign to elements of the dtype, which it has where that needs no broadcast; an owned reference. NULL with the
  * exception that NumPy raises if the value does not fit. */
@@ -235,6 +245,20 @@ extern PyGetSetDef array_attributes[];
 const char *op_doc(const ig_op *op, bool places);
 /* The type of a tuple with the names of the op's results, and how many there are. */
 PyTypeObject *op_results(const ig_op *op, int *n_results);
+/* ---- traces: functions that a transform calls ---- */
+
+extern uint32_t trace_clock; /* the number of traces that have begun */
+bool trace_is_open(void);
+/* Whether one of them is a pure trace, as of jit and vmap: its arrays have no elements. */
+bool trace_is_pure(void);
+/* False with an exception if a pure trace must not change the Array in place, because it was made outside. */
+bool trace_allows_change(PyObject *array);
+/* True with an exception if an evaluation in a pure trace failed because an array has no elements. */
+bool trace_raise_missing(void);
+/* True if traced_binary has to combine two operands: one is a traced number, and the other one is no array. */
+bool traced_meets(PyObject *a, PyObject *b);
+PyObject *traced_binary(PyObject *a, PyObject *b, ig_array *(*f)(ig_array *, ig_array *));
+PyObject *traced_unary(PyObject *a, ig_array *(*f)(ig_array *));
 
 /* ---- the parts of the Array type ---- */
 

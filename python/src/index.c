@@ -65,7 +65,7 @@ static PyObject *known_int(PyObject *o, bool evaluates)
 {
     const bool known =
         is_array(o) ? array_shape(o).n == 0 && ig_isdtype(array_dtype(o), "integral") &&
-                          (evaluates || (array_root(o) == o && ig_peek(array_of(o))))
+                          (evaluates || (array_root(o) == o && is_known(o)))
                     : PyIndex_Check(o) && !PyBool_Check(o) && !PyObject_HasAttrString(o, "__len__");
     PyObject *whole = known ? PyNumber_Index(o) : NULL;
     if (!whole && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))

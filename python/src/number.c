@@ -82,13 +82,14 @@ static PyObject *number_new(const void *bits, ig_dtype dtype)
     memset((char *)o + sizeof o->ob_base, 0, sizeof *o - sizeof o->ob_base);
     memcpy(&o->number, bits, ig_dtype_bytes(dtype));
     o->number_dtype = dtype;
+    o->born = trace_clock;
     return (PyObject *)o;
 }
 
 PyObject *element_constant(PyObject *o, int64_t offset)
 {
     const array_object *root = object(array_root(o));
-    const char *data = object(o)->view && object(o)->view->part ? NULL : ig_peek(root->x);
+    const char *data = object(o)->view && object(o)->view->part ? NULL : known_elements(root);
     const ig_dtype dtype = ig_dtype_of(root->x);
     return data ? number_new(data + offset * (int64_t)ig_dtype_bytes(dtype), dtype) : NULL;
 }

@@ -138,6 +138,7 @@ PyObject *view_new(PyObject *o, const region *r, ig_array *x)
     memcpy(v->axes + r->ndim, r->stride, bytes);
     memset((char *)made + sizeof made->ob_base, 0, sizeof *made - sizeof made->ob_base);
     made->view = v;
+    made->born = trace_clock;
     made->is_readonly = r->is_readonly;
     if (x)
         know(made, x);
@@ -155,7 +156,12 @@ void view_end(PyObject *o)
 
 /* ---- elements in host memory ---- */
 
-bool is_known(PyObject *o) { return ig_peek(object(array_root(o))->x) != NULL; }
+const char *known_elements(const array_object *root)
+{
+    return trace_is_pure() ? NULL : ig_peek(root->x);
+}
+
+bool is_known(PyObject *o) { return known_elements(object(array_root(o))) != NULL; }
 
 /* Copies elements: from[...] to to[...]; strides count elements of `bytes` bytes. */
 static void copy(char *to, const int64_t *to_stride, const char *from, const int64_t *from_stride,
@@ -244,10 +250,18 @@ static bool write_directly(array_object *root, const region *r, source *s, bool 
 
 /* ---- changes ---- */
 
+bool may_change(PyObject *o)
+{
+    PyObject *root = object(o)->view ? (PyObject *)object(o)->view->root : o;
+    const bool may = !object(o)->is_readonly && trace_allows_change(root);
+    PyErr_Clear(); /* check_writable raises it */
+    return may;
+}
+
 bool check_writable(PyObject *o)
 {
-    if (may_change(o))
-        return true;
+    if (!object(o)->is_readonly)
+        return trace_allows_change(array_root(o));
     PyErr_SetString(PyExc_ValueError, "assignment destination is read-only: this array cannot "
                                       "change the one that it is a view of; assign to a copy()");
     return false;
@@ -308,7 +322,7 @@ static int settle(array_object *root, ig_array *also)
         root->pending = root->pending < 0 ? root->pending : 0;
         return 0;
     }
-    if (root->pending < 0 || ++root->pending < PENDING || keeps_history())
+    if (root->pending < 0 || ++root->pending < PENDING || keeps_history() || trace_is_pure())
         return 0;
     const int done = try_evaluate(root->x, also);
     root->pending = done ? 0 : -1;
