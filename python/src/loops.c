@@ -92,8 +92,7 @@ static PyObject *fn_while(PyObject *self, PyObject *args)
     }
     if (results && enter()) {
         graph_lock();
-        const ig_status status =
-            ig_while(array_of(more), l.x[0], l.x[1], l.x[2], l.n[0], results);
+        const ig_status status = ig_while(array_of(more), l.x[0], l.x[1], l.x[2], l.n[0], results);
         graph_unlock();
         result = finish(status, results, l.n[0]);
     }

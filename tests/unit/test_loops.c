@@ -16,7 +16,8 @@ static void need(ig_status status)
 
 static ig_array *values(int64_t rows, uint64_t seed)
 {
-    ig_array *x = ig_multiply(ig_normal(ig_key(seed, NULL), IG_SHAPE(rows, N), IG_F32, NULL, NULL), ig_float(0.5));
+    ig_array *x = ig_multiply(ig_normal(ig_key(seed, NULL), IG_SHAPE(rows, N), IG_F32, NULL, NULL),
+                              ig_float(0.5));
     need(ig_eval(&x, 1));
     return x;
 }
@@ -96,7 +97,8 @@ static void scan_has_the_bits_of_its_steps(void **state)
 {
     (void)state;
     for (int reverse = 0; reverse < 2; reverse++) {
-        ig_array *h = values(2, 1), *xs = values(STEPS, 2), *w = values(N, 3), *b = row_of(values(1, 4), 0);
+        ig_array *h = values(2, 1), *xs = values(STEPS, 2), *w = values(N, 3),
+                 *b = row_of(values(1, 4), 0);
         ig_array *last[2], *sums[2];
         scan_cell(h, xs, w, b, reverse, &last[0], &sums[0]);
         unrolled(h, xs, w, b, reverse, &last[1], &sums[1]);
@@ -183,8 +185,17 @@ static void carries_may_be_anything(void **state)
     ig_array *x = ig_placeholder(IG_SCALAR, IG_I64);
     ig_array *next[5] = {carry[1], carry[0], carry[2], x, ig_logical_not(carry[4])};
     ig_array *y[3] = {carry[0], x, ig_add(carry[3], x)};
-    const ig_scan_call call = {.size = sizeof call, .carry = carry, .next = next, .n_carry = 5, .x = &x, .n_x = 1,
-                               .y = y, .n_y = 3, .init = init, .xs = &xs, .length = 3};
+    const ig_scan_call call = {.size = sizeof call,
+                               .carry = carry,
+                               .next = next,
+                               .n_carry = 5,
+                               .x = &x,
+                               .n_x = 1,
+                               .y = y,
+                               .n_y = 3,
+                               .init = init,
+                               .xs = &xs,
+                               .length = 3};
     need(ig_scan(&call, last, ys));
     assert_float_equal(ig_item(last[0]), 5, 0);
     assert_float_equal(ig_item(last[1]), 3, 0);
@@ -224,7 +235,8 @@ static void while_stops(void **state)
     const int64_t from[4] = {1, 6, 7, 27}, steps[4] = {0, 8, 16, 111};
     for (int i = 0; i < 4; i++)
         assert_int_equal(ig_item_int(collatz(ig_from_data(&from[i], IG_SCALAR, IG_I64))), steps[i]);
-    ig_array *stand = ig_placeholder(IG_SCALAR, IG_I64), *all = ig_from_data(from, IG_SHAPE(4), IG_I64), *out = collatz(stand);
+    ig_array *stand = ig_placeholder(IG_SCALAR, IG_I64),
+             *all = ig_from_data(from, IG_SHAPE(4), IG_I64), *out = collatz(stand);
     need(ig_vmap(&out, 1, &stand, &all, (const int[]){0}, 1, &out));
     assert_memory_equal(ig_data(out), steps, sizeof steps);
 }
@@ -233,7 +245,8 @@ static void while_stops(void **state)
 static void while_has_derivatives_along_a_direction(void **state)
 {
     (void)state;
-    ig_array *x = ig_scalar(2, IG_F64), *carry = ig_placeholder(IG_SCALAR, IG_F64), *init = ig_scalar(1, IG_F64);
+    ig_array *x = ig_scalar(2, IG_F64), *carry = ig_placeholder(IG_SCALAR, IG_F64),
+             *init = ig_scalar(1, IG_F64);
     ig_array *next = ig_multiply(ig_add(carry, ig_divide(x, carry)), ig_float(0.5));
     ig_array *more = ig_greater(ig_abs(ig_subtract(ig_square(carry), x)), ig_float(1e-12));
     ig_array *root, *g, *seed = ig_scalar(1, IG_F64), *along;
@@ -250,7 +263,8 @@ static void switch_takes_one_branch(void **state)
 {
     (void)state;
     ig_array *x = values(2, 1), *stand = ig_placeholder(ig_shape(x), IG_F32), *k = values(2, 5);
-    ig_array *branch[3] = {ig_sin(stand), ig_multiply(stand, k), ig_astype(ig_square(stand), IG_F32)};
+    ig_array *branch[3] = {ig_sin(stand), ig_multiply(stand, k),
+                           ig_astype(ig_square(stand), IG_F32)};
     for (int i = -1; i < 4; i++) {
         const int64_t at = i;
         const int taken = i < 0 ? 0 : i > 2 ? 2 : i;
@@ -258,8 +272,9 @@ static void switch_takes_one_branch(void **state)
         need(ig_switch(index, &stand, &x, 1, branch, 3, 1, &y));
         ig_array *want = taken == 0 ? ig_sin(x) : taken == 1 ? ig_multiply(x, k) : ig_square(x);
         expect_same(y, want);
-        ig_array *in[2] = {x, k}, *loss[2] = {ig_sum(ig_square(y), IG_NONE, IG_DTYPE_NONE, false),
-                                              ig_sum(ig_square(want), IG_NONE, IG_DTYPE_NONE, false)};
+        ig_array *in[2] = {x, k},
+                 *loss[2] = {ig_sum(ig_square(y), IG_NONE, IG_DTYPE_NONE, false),
+                             ig_sum(ig_square(want), IG_NONE, IG_DTYPE_NONE, false)};
         ig_array *one = ig_scalar(1, IG_F32);
         for (int n = 0; n < 2; n++)
             need(ig_vjp(&loss[n], &one, 1, in, 2, grads[n]));
@@ -275,7 +290,12 @@ static void memory_does_not_grow_with_the_steps(void **state)
     enum { LONG = 10000 };
     ig_array *x = values(64, 1), *carry = ig_placeholder(ig_shape(x), IG_F32), *last;
     ig_array *next = ig_multiply(ig_sin(carry), ig_float(1.5));
-    const ig_scan_call call = {.size = sizeof call, .carry = &carry, .next = &next, .n_carry = 1, .init = &x, .length = LONG};
+    const ig_scan_call call = {.size = sizeof call,
+                               .carry = &carry,
+                               .next = &next,
+                               .n_carry = 1,
+                               .init = &x,
+                               .length = LONG};
     need(ig_scan(&call, &last, NULL));
     const uint64_t before = ig_memory_used();
     need(ig_eval(&last, 1));
@@ -297,7 +317,8 @@ static void mistakes_are_explained(void **state)
     (void)state;
     ig_array *x = values(2, 1), *carry = ig_placeholder(ig_shape(x), IG_F32), *last;
     ig_array *next = ig_sum(carry, IG_AXES(0), IG_DTYPE_NONE, false);
-    ig_scan_call call = {.size = sizeof call, .carry = &carry, .next = &next, .n_carry = 1, .init = &x, .length = 2};
+    ig_scan_call call = {
+        .size = sizeof call, .carry = &carry, .next = &next, .n_carry = 1, .init = &x, .length = 2};
     assert_int_equal(ig_scan(&call, &last, NULL), IG_ERR_SHAPE);
     assert_non_null(strstr(ig_error(NULL), "carry 0 is f32(2, 4), but its next value is f32(4,)"));
     assert_int_equal(ig_while(carry, &carry, &carry, &x, 1, &last), IG_ERR_SHAPE);

@@ -126,12 +126,12 @@ typedef struct node_kernel {
     struct ig_array *(*batched)(const struct node_kernel *k, int result,
                                 struct ig_array *const *in);
     int stacks; /* leading axes of inputs and results along which batched builds any part of the result */
-    bool sums;                        /* see library_kernel; batched is not NULL */
+    bool sums;  /* see library_kernel; batched is not NULL */
     bool skips; /* a result that nothing reads needs no memory: its operand has no dtype */
     /* Writes the gradients of the inputs of node, one of the results, for those that are needed; NULL: zero. g: the
      * gradients of all results; NULL: zero. NULL: see ig_custom_grad. */
-    ig_status (*pull)(const struct node_kernel *k, struct ig_array *node,
-                      struct ig_array *const *g, const bool *needed, struct ig_array **grads);
+    ig_status (*pull)(const struct node_kernel *k, struct ig_array *node, struct ig_array *const *g,
+                      const bool *needed, struct ig_array **grads);
     const kernel_runner *runner;      /* a kernel in CUDA C */
     const struct node_native *native; /* native code of the device: see ops/native_node.h */
 } node_kernel;

@@ -166,8 +166,7 @@ static ig_status check_bool(const char *who, const char *what, const ig_array *x
     char have[400];
     if (x->dtype != IG_BOOL || x->view.ndim)
         FAIL(IG_ERR_SHAPE, "%s: %s is %s%s, but must be one bool", who, what,
-             ig_dtype_name((ig_dtype)x->dtype),
-             view_shape_text(x->view.ndim, x->view.shape, have));
+             ig_dtype_name((ig_dtype)x->dtype), view_shape_text(x->view.ndim, x->view.shape, have));
     return IG_OK;
 }
 

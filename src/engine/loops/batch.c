@@ -247,8 +247,7 @@ static ig_array *choose(const batch *b, int result)
         if (map_body(b, k, b->out) != IG_OK)
             return NULL;
         ig_array *x = spread(b, b->out[result], b->differs[result]);
-        y = k == 0 || !x ? x
-                         : ig_where(along(ig_greater_equal(b->in[0], ig_int(k)), x), x, y);
+        y = k == 0 || !x ? x : ig_where(along(ig_greater_equal(b->in[0], ig_int(k)), x), x, y);
         if (!y)
             return NULL;
     }
@@ -313,5 +312,5 @@ ig_array *loop_batched(const node_kernel *k, int result, ig_array *const *in)
     }
     memory_free(list);
     memory_free(flags);
-    return y;
+    return build_contiguous(y); /* views of the result are built again over row-major elements */
 }

@@ -73,8 +73,7 @@ static uint32_t epoch;
 
 static ig_array *leaf_like(const ig_array *x)
 {
-    buffer *b =
-        buffer_new_opaque((size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype));
+    buffer *b = buffer_new_opaque((size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype));
     return b ? array_leaf((ig_dtype)x->dtype, x->view.ndim, x->view.shape, b) : NULL;
 }
 
@@ -207,8 +206,9 @@ static ig_status find_memory(const body *b, int n_carry, body_plan *p)
     }
     for (int i = 0; i < n_carry && ok; i++)
         for (int k = 0; k < n_carry && p->over[i] < 0; k++)
-            if (!taken[k] && view_size(&b->in[k]->view) * (int64_t)ig_dtype_bytes(b->in[k]->dtype) ==
-                                 view_size(&b->in[i]->view) * (int64_t)ig_dtype_bytes(b->in[i]->dtype)) {
+            if (!taken[k] &&
+                view_size(&b->in[k]->view) * (int64_t)ig_dtype_bytes(b->in[k]->dtype) ==
+                    view_size(&b->in[i]->view) * (int64_t)ig_dtype_bytes(b->in[i]->dtype)) {
                 taken[k] = true;
                 p->spare[i] = k;
                 break;

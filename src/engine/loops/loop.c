@@ -113,8 +113,8 @@ ig_status loop_finish(loop *l)
 {
     word_list w = {0};
     text label = {0};
-    const int64_t head[10] = {l->kind, l->length, l->reverse, l->n_head, l->n_carry,
-                              l->n_x,  l->n_const, l->n_out,  l->n_body, l->base.n_result};
+    const int64_t head[10] = {l->kind, l->length,  l->reverse, l->n_head, l->n_carry,
+                              l->n_x,  l->n_const, l->n_out,   l->n_body, l->base.n_result};
     ig_status status = words_add(&w, head, sizeof head) ? IG_OK : IG_ERR_MEMORY;
     for (int i = 0; i < l->base.n_result; i++) {
         view v;
@@ -165,7 +165,8 @@ typedef struct builder {
     walk w;
     ig_array **place, **stand; /* replaced arrays, and what replaces them */
     int n_place, room_place, room_stand;
-    ig_array **in, **operand; /* inputs of the body, among stand; inputs of the node after the head */
+    ig_array **in,
+        **operand; /* inputs of the body, among stand; inputs of the node after the head */
     int n_in, room_in, room_operand;
     int *carry; /* for each carry of the example: the carry of the node; -1: no step changes it */
     int n_carry, n_x;
@@ -184,8 +185,7 @@ static bool replaces(builder *b, ig_array *from, ig_array *stand)
 static ig_array *placeholder_for(const ig_array *x)
 {
     const char *before = array_device_follow(x);
-    ig_array *p =
-        ig_placeholder((ig_ints){x->view.shape, x->view.ndim}, (ig_dtype)x->dtype);
+    ig_array *p = ig_placeholder((ig_ints){x->view.shape, x->view.ndim}, (ig_dtype)x->dtype);
     array_device_set(before);
     return p;
 }
@@ -225,9 +225,9 @@ static ig_array *number_again(const ig_array *x)
 /* True if both see the same elements of the same array, so gradients of both go the same way. */
 static bool is_same_view(const ig_array *x, const ig_array *y)
 {
-    return x == y || (x != x->root && y != y->root && x->n_in == 1 && y->n_in == 1 && !x->custom &&
-                      !y->custom && x->op == y->op && x->in[0] == y->in[0] &&
-                      view_equal(&x->view, &y->view));
+    return x == y ||
+           (x != x->root && y != y->root && x->n_in == 1 && y->n_in == 1 && !x->custom &&
+            !y->custom && x->op == y->op && x->in[0] == y->in[0] && view_equal(&x->view, &y->view));
 }
 
 /* The body reads x from outside. Axes along which x repeats are repeated in the body. */
@@ -248,7 +248,8 @@ static ig_status capture(builder *b, ig_array *x)
             v.shape[i] = 1;
             repeats = true;
         }
-    ig_array *one = repeats ? array_view(OP_slice, x, &v) : x, *p = one ? placeholder_for(one) : NULL;
+    ig_array *one = repeats ? array_view(OP_slice, x, &v) : x,
+             *p = one ? placeholder_for(one) : NULL;
     ig_array *all = repeats && p ? ig_broadcast_to(p, ig_shape(x)) : p;
     return takes(b, p, one) && replaces(b, x, all) ? IG_OK : error_waiting(IG_ERR_MEMORY);
 }
@@ -257,8 +258,8 @@ static ig_status capture(builder *b, ig_array *x)
 static ig_status capture_inputs(builder *b, ig_array *x)
 {
     if (x->op == OP_to_device || x->attr.source)
-        FAIL(IG_ERR_UNSUPPORTED,
-             "%s: the body cannot %s; do it before the loop", b->s->kind == LOOP_SWITCH ? "switch" : "loop",
+        FAIL(IG_ERR_UNSUPPORTED, "%s: the body cannot %s; do it before the loop",
+             b->s->kind == LOOP_SWITCH ? "switch" : "loop",
              x->attr.source ? "read arrays block by block" : "move an array to another device");
     for (int i = edge_first(&b->w, x); i < edge_end(&b->w, x); i++)
         if (!walk_find(&b->w, edge_to(&b->w, x, i))->needed)
@@ -366,9 +367,8 @@ static ig_status take_results(const builder *b, const loop *l, ig_array **result
         results[i] = carry < 0 ? s->operand[i] : loop_result_node(l, carry, in, n_in, 0);
         if (saved) {
             const loop_result all = loop_result_of(s->operand[i], s->length + 1);
-            saved[i] = carry < 0
-                           ? ig_broadcast_to(s->operand[i], (ig_ints){all.shape, all.ndim})
-                           : loop_result_node(l, kept, in, n_in, 0);
+            saved[i] = carry < 0 ? ig_broadcast_to(s->operand[i], (ig_ints){all.shape, all.ndim})
+                                 : loop_result_node(l, kept, in, n_in, 0);
         }
         ok = results[i] && (!saved || saved[i]);
     }
@@ -387,7 +387,8 @@ ig_status loop_build(const loop_spec *s, ig_array **results, ig_array **saved)
     loop *l = NULL;
     ig_status status = out ? find_inputs(&b) : IG_ERR_MEMORY;
     if (status == IG_OK) {
-        const int others = s->kind == LOOP_WHILE ? 0 : s->n_out - (s->kind == LOOP_SCAN ? s->n_carry : 0);
+        const int others =
+            s->kind == LOOP_WHILE ? 0 : s->n_out - (s->kind == LOOP_SCAN ? s->n_carry : 0);
         const int kept = s->kind == LOOP_SCAN ? b.n_carry : 0;
         l = loop_new(s->kind, s->n_body, b.n_carry + others + kept);
         status = l ? fill(&b, l, out) : IG_ERR_MEMORY;

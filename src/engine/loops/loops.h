@@ -88,8 +88,8 @@ typedef struct loop {
     int n_body;
     body *body;
     loop_result *result;
-    node_result *plain; /* the results in the form that graphs use */
-    loop_plan *plans;   /* guarded by the engine's lock */
+    node_result *plain;   /* the results in the form that graphs use */
+    loop_plan *plans;     /* guarded by the engine's lock */
     struct loop *forward; /* of LOOP_BACK: the loop; retained */
 } loop;
 
@@ -114,7 +114,8 @@ ig_status loop_build(const loop_spec *s, ig_array **results, ig_array **saved);
 ig_array *loop_result_node(const loop *l, int i, ig_array *const *in, int n_in, uint16_t copy);
 loop *loop_new(loop_kind kind, int n_body, int n_result);
 ig_status loop_finish(loop *l); /* sets name, label and key */
-loop_result loop_result_of(const ig_array *x, int64_t rows); /* rows: of one more leading axis; -1: none */
+loop_result loop_result_of(const ig_array *x,
+                           int64_t rows); /* rows: of one more leading axis; -1: none */
 
 /* Marks the outputs that depend on some of the inputs of a body. */
 ig_status body_depends(const body *b, const bool *in, bool *out);

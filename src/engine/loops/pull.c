@@ -39,8 +39,7 @@ typedef struct pairs {
 
 static void pairs_add(pairs *p, ig_array *in, ig_array *given)
 {
-    p->failed = p->failed || !in || !given ||
-                !memory_room(&p->in, p->n, &p->room, sizeof *p->in) ||
+    p->failed = p->failed || !in || !given || !memory_room(&p->in, p->n, &p->room, sizeof *p->in) ||
                 !memory_room(&p->operand, p->n, &p->room_operand, sizeof *p->operand);
     if (p->failed)
         return;
@@ -61,10 +60,11 @@ typedef struct scan_back {
     const loop *l;
     ig_array *node, *const *g;
     const bool *needed;
-    int64_t before, after; /* the first rows of what is saved that are carries before, and after, the steps */
-    pairs all;             /* carries, then xs, then constants */
+    int64_t before,
+        after; /* the first rows of what is saved that are carries before, and after, the steps */
+    pairs all; /* carries, then xs, then constants */
     int n_carry, n_x;
-    ig_array **list; /* memory for the lists below */
+    ig_array **list;                           /* memory for the lists below */
     ig_array **out, **cotangent, **by, **grad; /* for ig_vjp */
     int n_out, n_by;
     ig_array **result; /* of a step; then of the loop */
@@ -74,8 +74,8 @@ typedef struct scan_back {
 static ig_array *saved(const scan_back *b, int carry, int64_t first)
 {
     const loop *l = b->l;
-    return loop_rows(loop_result_node(l, l->n_carry + l->n_out + carry, b->node->in,
-                                      b->node->n_in, b->node->attr.copy),
+    return loop_rows(loop_result_node(l, l->n_carry + l->n_out + carry, b->node->in, b->node->n_in,
+                                      b->node->attr.copy),
                      first, l->length);
 }
 
@@ -107,8 +107,7 @@ static void add_carries(scan_back *b)
     const body *step = &l->body[0];
     for (int i = 0; i < l->n_carry; i++)
         if (is_float(step->in[i]))
-            pairs_add(&b->all, stand_for(step->in[i]),
-                      b->g[i] ? b->g[i] : zeros_like(step->in[i]));
+            pairs_add(&b->all, stand_for(step->in[i]), b->g[i] ? b->g[i] : zeros_like(step->in[i]));
     for (int i = 0; i < l->n_const; i++)
         if (needs_constant(b, i)) {
             const ig_array *k = step->in[constant_of(l, i)];
@@ -170,9 +169,9 @@ static ig_status use_results(scan_back *b)
             continue;
         ig_array *row = stand_for(step->out[i]);
         pairs_add(&b->all, row,
-                  i < l->n_carry ? saved(b, i, b->after)
-                                 : loop_result_node(l, i, b->node->in, b->node->n_in,
-                                                    b->node->attr.copy));
+                  i < l->n_carry
+                      ? saved(b, i, b->after)
+                      : loop_result_node(l, i, b->node->in, b->node->n_in, b->node->attr.copy));
         from[n_known] = step->out[i];
         to[n_known++] = row;
     }
@@ -190,7 +189,7 @@ static ig_status differentiate(scan_back *b)
     const loop *l = b->l;
     const body *step = &l->body[0];
     for (int i = 0; i < step->n_in; i++) {
-        const bool asked = i < l->n_carry             ? is_float(step->in[i])
+        const bool asked = i < l->n_carry            ? is_float(step->in[i])
                            : i < l->n_carry + l->n_x ? needs_row(b, i - l->n_carry)
                                                      : needs_constant(b, i - constant_of(l, 0));
         if (asked)
@@ -230,8 +229,8 @@ static ig_status take_scan(const scan_back *b, ig_array **grads)
             const int64_t first = l->reverse ? l->length : 0;
             grads[i] = b->result[at++];
             if (g)
-                grads[i] = ig_add(grads[i], ig_reshape(loop_rows(g, first, 1),
-                                                       ig_shape(l->body[0].in[i])));
+                grads[i] = ig_add(grads[i],
+                                  ig_reshape(loop_rows(g, first, 1), ig_shape(l->body[0].in[i])));
         }
     for (int i = 0; i < l->n_const; i++)
         if (needs_constant(b, i))
@@ -247,7 +246,8 @@ static ig_status pull_scan(const loop *l, ig_array *node, ig_array *const *g, co
 {
     const body *step = &l->body[0];
     const size_t n = (size_t)(step->n_in + step->n_out + 1);
-    scan_back b = {.l = l, .node = node, .g = g, .needed = needed, .before = l->reverse, .after = !l->reverse};
+    scan_back b = {
+        .l = l, .node = node, .g = g, .needed = needed, .before = l->reverse, .after = !l->reverse};
     if (!(b.list = memory_new(6 * n * sizeof *b.list)))
         return IG_ERR_MEMORY;
     b.out = b.list;
@@ -399,17 +399,17 @@ static ig_status derive(const body *step, int n_carry, ig_array *const *along, i
 }
 
 /* The derivative along g: a while loop over the carries and their derivatives. */
-static ig_status pull_back(const loop *back, ig_array *node, ig_array *const *g,
-                           const bool *needed, ig_array **grads)
+static ig_status pull_back(const loop *back, ig_array *node, ig_array *const *g, const bool *needed,
+                           ig_array **grads)
 {
     const loop *l = back->forward;
     const body *step = &l->body[0];
     const int n = l->n_carry + l->n_const, n_in = l->n_head + n;
     for (int i = 0; i < n_in; i++)
         if (needed[i])
-            FAIL(IG_ERR_UNSUPPORTED,
-                 "grad: the gradient of a while loop in reverse mode cannot be differentiated by the inputs of the "
-                 "loop: use scan, or fori_loop with a fixed number of steps");
+            FAIL(IG_ERR_UNSUPPORTED, "grad: the gradient of a while loop in reverse mode cannot be "
+                                     "differentiated by the inputs of the "
+                                     "loop: use scan, or fori_loop with a fixed number of steps");
     ig_array **along = memory_new((size_t)(3 * n + 2) * sizeof *along);
     ig_array **out = memory_new((size_t)(2 * step->n_out + 2 * n + 1) * sizeof *out);
     pairs all = {0};

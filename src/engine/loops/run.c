@@ -28,7 +28,8 @@ static ig_status prepare(const program *p, const backend *dev)
     loop_sweep();
     if (l->kind == LOOP_BACK)
         FAIL(IG_ERR_ARGUMENT,
-             "grad: a while loop has no gradient in reverse mode, because the number of its steps is "
+             "grad: a while loop has no gradient in reverse mode, because the number of its steps "
+             "is "
              "not known: use scan, or fori_loop with a fixed number of steps; or jvp for the "
              "derivative along a direction");
     if (!dev->computes || plan_of(l, dev, p->math))
@@ -108,8 +109,7 @@ static ig_status copy(const backend *dev, binding to, binding from, int64_t byte
     if (!from.buf->device)
         return transfer_write(to.buf, to.offset, (char *)from.buf->data + from.offset, n);
     void *between = memory_get(n);
-    ig_status status =
-        between ? transfer_read(from.buf, from.offset, between, n) : IG_ERR_MEMORY;
+    ig_status status = between ? transfer_read(from.buf, from.offset, between, n) : IG_ERR_MEMORY;
     if (status == IG_OK)
         status = transfer_write(to.buf, to.offset, between, n);
     memory_free(between);
@@ -313,8 +313,8 @@ static ig_status scan_step(progress *g, body_plan *b, int64_t at)
     for (int i = l->n_carry; i < l->n_carry + l->n_out; i++) {
         const int64_t bytes = bytes_of(step->out[i]);
         if (g->result[i].buf && !g->direct[l->n_x + i - l->n_carry])
-            TRY(copy(g->dev, moved(g->result[i], at * bytes),
-                     b->run.binding[b->s->out_slot[i]], bytes));
+            TRY(copy(g->dev, moved(g->result[i], at * bytes), b->run.binding[b->s->out_slot[i]],
+                     bytes));
     }
     swap_carries(g, b);
     return IG_OK;

@@ -112,8 +112,8 @@ static bool is_joint(const ig_array *x)
 /* True if x and y are results of one call. */
 static bool is_same_call(const walk *w, const ig_array *x, const ig_array *y)
 {
-    bool same = is_joint(y) && x->attr.kernel == y->attr.kernel &&
-                x->attr.copy == y->attr.copy && x->n_in == y->n_in;
+    bool same = is_joint(y) && x->attr.kernel == y->attr.kernel && x->attr.copy == y->attr.copy &&
+                x->n_in == y->n_in;
     for (int i = 0; same && i < x->n_in; i++)
         same = x->in[i]->root == y->in[i]->root && view_equal(&x->in[i]->view, &y->in[i]->view) &&
                edge_to(w, x, i) == edge_to(w, y, i);
