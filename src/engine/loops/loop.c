@@ -7,7 +7,7 @@
 #include "engine/array/shutdown.h"
 #include "engine/eval/engine.h"
 #include "engine/ops/walk.h"
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the struct ---- */
@@ -230,9 +230,45 @@ static bool is_same_view(const ig_array *x, const ig_array *y)
             !y->custom && x->op == y->op && x->in[0] == y->in[0] && view_equal(&x->view, &y->view));
 }
 
-/* The body reads x from outside. Axes along which x repeats are repeated in the body. */
+/* The axes of x in the order of memory, without those along which it repeats: then x is usually contiguous. order: for each
+ * axis of the result, the axis of x. */
+static ig_array *in_memory_order(ig_array *x, int *order)
+{
+    view v = x->view;
+    v.ndim = 0;
+    for (int i = 0; i < x->view.ndim; i++) {
+        if (x->view.stride[i] == 0 && x->view.shape[i] != 1)
+            continue;
+        int at = v.ndim++;
+        for (; at > 0 && llabs(x->view.stride[order[at - 1]]) < llabs(x->view.stride[i]); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (int i = 0; i < v.ndim; i++) {
+        v.shape[i] = x->view.shape[order[i]];
+        v.stride[i] = x->view.stride[order[i]];
+    }
+    return view_equal(&v, &x->view) ? x : array_view(OP_permute_dims, x, &v);
+}
+
+/* The inverse, in the body: p, which stands for in_memory_order(x), seen as x. */
+static ig_array *in_axis_order(ig_array *p, const ig_array *x, const int *order)
+{
+    view v = x->view;
+    if (!p)
+        return NULL;
+    v.offset = 0;
+    for (int i = 0; i < v.ndim; i++)
+        v.stride[i] = 0;
+    for (int i = 0; i < p->view.ndim; i++)
+        v.stride[order[i]] = p->view.stride[i];
+    return view_equal(&v, &p->view) ? p : array_view(OP_permute_dims, p, &v);
+}
+
+/* The body reads x from outside. */
 static ig_status capture(builder *b, ig_array *x)
 {
+    int order[IG_MAX_NDIM];
     for (int i = 0; i < b->n_place; i++) {
         if (b->place[i] == x)
             return IG_OK;
@@ -241,17 +277,10 @@ static ig_status capture(builder *b, ig_array *x)
     }
     if (is_plain_number(x))
         return replaces(b, x, number_again(x)) ? IG_OK : error_waiting(IG_ERR_MEMORY);
-    view v = x->view;
-    bool repeats = false;
-    for (int i = 0; i < v.ndim; i++)
-        if (v.stride[i] == 0 && v.shape[i] > 1) {
-            v.shape[i] = 1;
-            repeats = true;
-        }
-    ig_array *one = repeats ? array_view(OP_slice, x, &v) : x,
-             *p = one ? placeholder_for(one) : NULL;
-    ig_array *all = repeats && p ? ig_broadcast_to(p, ig_shape(x)) : p;
-    return takes(b, p, one) && replaces(b, x, all) ? IG_OK : error_waiting(IG_ERR_MEMORY);
+    ig_array *given = in_memory_order(x, order), *p = given ? placeholder_for(given) : NULL;
+    return takes(b, p, given) && replaces(b, x, in_axis_order(p, x, order))
+               ? IG_OK
+               : error_waiting(IG_ERR_MEMORY);
 }
 
 /* Captures the inputs of node x that do not depend on the inputs of the body. */

@@ -80,6 +80,7 @@ typedef struct progress {
     binding *row;    /* of each of xs: the row of this step */
     binding *before; /* of each carry: where it was before this step */
     bool *direct;    /* for each of xs, then of ys: rows are used where they are */
+    bool *kept;      /* for each constant: see keep_panels; part of direct */
     buffer **own;
     int n_own;
 } progress;
@@ -151,9 +152,10 @@ static ig_status begin(progress *g)
     const size_t n = n_in + n_result + n_out + (size_t)(l->n_x + l->n_carry);
     g->in = memory_new((n + 1) * sizeof *g->in);
     g->own = memory_new((n + n_out + 1) * sizeof *g->own);
-    g->direct = memory_new((size_t)(l->n_x + l->n_out + 1) * sizeof *g->direct);
+    g->direct = memory_new((size_t)(l->n_x + l->n_out + l->n_const + 1) * sizeof *g->direct);
     if (!g->in || !g->own || !g->direct)
         return IG_ERR_MEMORY;
+    g->kept = g->direct + l->n_x + l->n_out;
     g->result = g->in + n_in;
     g->next = g->result + n_result;
     g->row = g->next + n_out;
@@ -168,8 +170,34 @@ static ig_status begin(progress *g)
     return IG_OK;
 }
 
+/* The CPU packs the panels of a matrix once if several evaluations read its buffer, and steps count as evaluations. The panels
+ * of constants are dropped after the loop, unless they outlive it. A buffer that the loop also writes is left out. */
+static void keep_panels(progress *g)
+{
+    enum { OFTEN = 2 };
+    const loop *l = g->l;
+    const int first = l->n_carry + l->n_x;
+    for (int i = 0; i < l->n_const; i++) {
+        buffer *b = g->in[first + i].buf;
+        g->kept[i] = !b->fetched && b->reads < OFTEN;
+        for (int k = 0; k < l->base.n_result; k++)
+            g->kept[i] = g->kept[i] && g->result[k].buf != b;
+        if (g->kept[i])
+            b->reads = OFTEN;
+    }
+}
+
+static void drop_panels(const progress *g)
+{
+    const int first = g->l->n_carry + g->l->n_x;
+    for (int i = 0; g->kept && i < g->l->n_const; i++)
+        if (g->kept[i])
+            buffer_forget(g->in[first + i].buf);
+}
+
 static void end(progress *g)
 {
+    drop_panels(g);
     for (int i = 0; i < g->n_own; i++)
         buffer_release(g->own[i]);
     memory_free(g->own);
@@ -353,6 +381,7 @@ static ig_status run_loop(progress *g, body_plan *b)
 {
     TRY(begin_carries(g, b));
     if (b->s) {
+        keep_panels(g);
         TRY(admit(g, b));
         TRY(begin_body(g, b));
         TRY(g->l->kind == LOOP_WHILE ? run_while(g, b) : run_scan(g, b));
