@@ -329,7 +329,7 @@ rows = _ingot._table()
 by_name = {row[0]: row for row in rows}
 aliases = [(a[0], a[1]) for a in _ingot._aliases() if a[1] and a[0].isidentifier() and not keyword.iskeyword(a[0])]
 dtypes = [name for name in dir(_ingot) if isinstance(getattr(_ingot, name), _ingot.dtype)]
-MODULES = "cuda data fft linalg nn onnx optim random team text tree_util".split()
+MODULES = "cuda data fft lax linalg nn onnx optim random team text tree_util".split()
 text = HEAD + f"from . import {', '.join(f'{m} as {m}' for m in MODULES)}\n"
 text += "from ._device import Report as _Report, Timing as _Timing\n\n" + TYPES
 text += array_class(rows, aliases) + results_classes(rows)
@@ -346,5 +346,5 @@ for module in (linalg, fft, random):
     text += (f"from . import {', '.join(used)}\n" if used else "") + "\n"
     text += "\n".join(function(by_name[op], n) for n, op in named.items()) + "\ndef __getattr__(name: str) -> Any: ...\n"
     write(module.__name__.rpartition(".")[2] + ".pyi", text)
-for module in ("cuda", "data", "nn", "optim", "team", "tree_util"):  # the others have annotations
+for module in ("cuda", "data", "lax", "nn", "optim", "team", "tree_util"):  # the others have annotations
     write(module + ("/__init__" if is_package(module) else "") + ".pyi", plain_module(module))
