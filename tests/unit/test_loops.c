@@ -1,5 +1,6 @@
 /* Loops and branches: they give the bits of the same steps as separate nodes, with gradients, vmap and compiled; their memory
  * does not grow with the steps. */
+#include "base/memory.h"
 #include "ingot.h"
 #include "support/unit.h"
 #include <math.h>
@@ -328,6 +329,61 @@ static void mistakes_are_explained(void **state)
     assert_non_null(strstr(ig_error(NULL), "branch 1"));
 }
 
+/* Builds and evaluates a scan with its gradient, a batched while loop and a switch. False if memory was refused. */
+static bool build_and_evaluate(ig_array *const *in)
+{
+    ig_array *last, *sums, *grads[2], *out[4];
+    ig_array *carry = ig_placeholder(ig_shape(in[0]), IG_F32);
+    ig_array *x = ig_placeholder(IG_SHAPE(N), IG_F32);
+    ig_array *next = ig_tanh(ig_add(ig_matmul(carry, in[2]), x));
+    ig_array *y = ig_sum(next, IG_NONE, IG_DTYPE_NONE, false);
+    const ig_scan_call call = {.size = sizeof call,
+                               .carry = &carry,
+                               .next = &next,
+                               .n_carry = 1,
+                               .x = &x,
+                               .n_x = 1,
+                               .y = &y,
+                               .n_y = 1,
+                               .init = &in[0],
+                               .xs = &in[1],
+                               .length = STEPS};
+    if (ig_scan(&call, &last, &sums) != IG_OK ||
+        ig_grad(loss_of(last, sums), (ig_array *[]){in[0], in[2]}, 2, grads) != IG_OK)
+        return false;
+    ig_array *one = ig_placeholder(IG_SCALAR, IG_F32), *value = ig_placeholder(IG_SCALAR, IG_F32);
+    ig_array *twice = ig_multiply(value, ig_float(2)), *root;
+    if (ig_while(ig_less(value, ig_float(100)), &value, &twice, &one, 1, &root) != IG_OK ||
+        ig_vmap(&root, 1, &one, &in[3], (const int[]){0}, 1, &out[2]) != IG_OK)
+        return false;
+    ig_array *branch[2] = {ig_sin(carry), ig_square(carry)};
+    if (ig_switch(ig_greater(ig_sum(in[0], IG_NONE, IG_DTYPE_NONE, false), ig_float(0)), &carry,
+                  &in[0], 1, branch, 2, 1, &out[3]) != IG_OK)
+        return false;
+    out[0] = grads[0];
+    out[1] = grads[1];
+    return ig_eval(out, 4) == IG_OK;
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    ig_array *in[4] = {values(2, 1), values(STEPS, 2), values(N, 3),
+                       ig_abs(row_of(values(1, 4), 0))};
+    need(ig_eval(in, 4));
+    bool done = false;
+    for (int n = 1; !done; n += every(7)) {
+        ig_scope_begin();
+        memory_fail_at(n);
+        done = build_and_evaluate(in);
+        memory_fail_at(0);
+        if (!done)
+            assert_error(IG_ERR_MEMORY, "memory");
+        ig_scope_end();
+        assert_true(n < 100000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +398,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(switch_takes_one_branch, begin, end),
         cmocka_unit_test_setup_teardown(memory_does_not_grow_with_the_steps, begin, end),
         cmocka_unit_test_setup_teardown(mistakes_are_explained, begin, end),
+        cmocka_unit_test_setup_teardown(any_allocation_may_fail, begin, end),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();
