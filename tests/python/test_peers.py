@@ -207,9 +207,56 @@ def jax_lifetimes(jax):
     del junk
 
 
+def jax_loops(jax):
+    """ingot.lax and jax.lax run the same functions: results, gradients, vmap, jit, and derivatives along a direction."""
+    w, xs, h = (rng.standard_normal(s).astype("f4") for s in ((4, 4), (6, 3, 4), (3, 4)))
+
+    def functions(m, lax):
+        def cell(h, x):
+            h = m.tanh(h @ w_of(m) + x)
+            return h, (h * 2, x.sum())
+
+        def w_of(m):
+            return m.asarray(w) * 0.5
+
+        def rnn(h, xs):
+            last, (ys, sums) = lax.scan(cell, h, xs, reverse=True)
+            return (last * last).sum() + (ys ** 3).sum() * sums.sum()
+
+        def newton(x):
+            return lax.while_loop(lambda c: abs(c[0] * c[0] - x) > 1e-5 * x, lambda c: ((c[0] + x / c[0]) / 2, c[1] + 1), (x, 0))
+
+        def powers(x):
+            return lax.fori_loop(0, 5, lambda i, c: lax.cond(c > 1, lambda c: m.sin(c), lambda c: c * x + 1, c), x)
+
+        def choose(i, x):
+            return lax.switch(i, [m.sin, m.cos, lambda v: v * v], x)
+
+        return rnn, newton, powers, choose
+
+    a, b = functions(ig, ig.lax), functions(jax.numpy, jax.lax)
+    x = np.linspace(0.5, 3, 5).astype("f4")
+
+    def compare(name, ours, theirs, *args):
+        got, want = ours(*map(ig.asarray, args)), theirs(*map(jax.numpy.asarray, args))
+        for k, (u, v) in enumerate(zip(ig.transform.flatten(got)[0], jax.tree_util.tree_leaves(want))):
+            check(f"jax {name} {k}", np.allclose(np.asarray(u), np.asarray(v), 2e-4, 2e-4), f"{u} is not {v}")
+
+    for wrap in ("plain", "jit"):
+        ours, theirs = (lambda f: f, lambda f: f) if wrap == "plain" else (ig.jit, jax.jit)
+        compare(f"rnn {wrap}", ours(a[0]), theirs(b[0]), h, xs)
+        compare(f"rnn grad {wrap}", ours(ig.grad(a[0], (0, 1))), theirs(jax.grad(b[0], (0, 1))), h, xs)
+        compare(f"newton {wrap}", ours(ig.vmap(a[1])), theirs(jax.vmap(b[1])), x)
+        compare(f"powers {wrap}", ours(ig.vmap(a[2])), theirs(jax.vmap(b[2])), x)
+        compare(f"powers grad {wrap}", ours(ig.vmap(ig.grad(a[2]))), theirs(jax.vmap(jax.grad(b[2]))), x)
+        compare(f"switch {wrap}", ours(ig.vmap(a[3])), theirs(jax.vmap(b[3])), np.array([-1, 0, 1, 2, 5]), x)
+    compare("newton jvp", lambda x: ig.jvp(lambda v: a[1](v)[0], (x,), (ig.ones_like(x),))[1],
+            lambda x: jax.jvp(lambda v: b[1](v)[0], (x,), (jax.numpy.ones_like(x),))[1], np.float32(2))
+
+
 torch, jax = load("torch"), load("jax")
 for test in (torch_in, torch_strides, torch_out, torch_lifetimes, torch_writes, torch_threads) if torch else ():
     attempt(test.__name__, test, torch)
-for test in (jax_both, jax_lifetimes) if jax else ():
+for test in (jax_both, jax_lifetimes, jax_loops) if jax else ():
     attempt(test.__name__, test, jax)
 finish()
