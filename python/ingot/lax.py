@@ -47,6 +47,11 @@ def _kind(x):
     return f"{x.dtype}{list(x.shape)}"
 
 
+def _given(structure, stand):
+    """A container of handles, which the function may change in place."""
+    return unflatten(structure, iter([_ingot._handle(x) for x in stand]))
+
+
 class _Carry:
     """The values that a loop hands from step to step: arrays, and arrays made of Python's numbers, which take the dtype that
     the step returns."""
@@ -62,7 +67,7 @@ class _Carry:
 
     def begin(self):
         self.stand = [_ingot._placeholder(x) for x in self.first]
-        return unflatten(self.structure, iter(self.stand))
+        return _given(self.structure, self.stand)
 
     def end(self, tree):
         """The arrays of what a step returned; None if the dtype of a number has to change first."""
@@ -109,7 +114,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     after = None
     while after is None:
         stand = [_ingot._placeholder(x, 0) for x in rows]
-        result = f(carry.begin(), unflatten(row_structure, iter(stand)))
+        result = f(carry.begin(), _given(row_structure, stand))
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"scan: the function must return (carry, y), not {type(result).__name__}")
         after = carry.end(result[0])
@@ -126,7 +131,7 @@ def while_loop(cond_fun, body_fun, init_val):
     after = None
     while after is None:
         val = carry.begin()
-        more = cond_fun(val)
+        more = cond_fun(_given(carry.structure, carry.stand))
         after = carry.end(body_fun(val))
     if not isinstance(more, (Array, bool)):
         raise TypeError(f"while_loop: cond_fun must return one bool, not {type(more).__name__}")
@@ -223,7 +228,7 @@ def _branch(who, index, branches, operands):
     stand = [_ingot._placeholder(x) for x in leaves]
     outputs, first = [], None
     for k, branch in enumerate(branches):
-        made = _map(_array, branch(*unflatten(structure, iter(stand))))
+        made = _map(_array, branch(*_given(structure, stand)))
         found, own = flatten(made)
         if first is None:
             first, first_structure, names = found, own, _names(made, "the result")

@@ -126,6 +126,13 @@ def numbers():
     same("random", draws, np.stack(want))
     table = lax.fori_loop(0, 5, lambda i, t: t.at[i].set(t[i - 1] + 1), ig.zeros(5))
     same("items", table, np.arange(1, 6, dtype=np.float32))
+    def in_place(c, x):
+        c += x
+        x *= 2
+        return c, x
+
+    total, ys = lax.scan(in_place, 0.0, ig.arange(4.0))
+    check("changes in place", float(total) == 6 and np.asarray(ys).tolist() == [0, 2, 4, 6])
     same("map", lax.map(lambda x: (x @ x, -x), f64(3, 2).astype("float32"))[1].shape == (3, 2), np.asarray(True))
 
 

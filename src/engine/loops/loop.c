@@ -296,9 +296,13 @@ static ig_status capture_inputs(builder *b, ig_array *x)
     return IG_OK;
 }
 
+/* True if a step returns the carry, or another handle of it. */
 static bool is_unchanged(const loop_spec *s, int carry)
 {
-    return s->kind != LOOP_SWITCH && s->out[carry] == s->in[carry];
+    const ig_array *in = s->in[carry], *out = s->out[carry];
+    const bool again = out->root == in && out->in[0] == in && out->op != OP_stop_gradient &&
+                       !out->custom && view_equal(&out->view, &in->view);
+    return s->kind != LOOP_SWITCH && (out == in || again);
 }
 
 /* Inputs are carries, rows of xs, and constants. Those that nothing reads are left out, except carries. */
