@@ -343,7 +343,19 @@ def _dir(self):
     return [name for name in object.__dir__(self) if type(Array.__dict__.get(name)) is not _Advised]
 
 
+def _with_dim(name, method):
+    """A method in Python, or PyTorch's function where dim= is given."""
+    def chosen(self, *args, **kwargs):
+        return along(name, (self, *args), kwargs) if "dim" in kwargs else method(self, *args, **kwargs)
+
+    chosen.__name__, chosen.__qualname__, chosen.__doc__ = name, f"Array.{name}", method.__doc__
+    return chosen
+
+
 def install():
+    for name in ALONG:
+        if hasattr(Array.__dict__.get(name), "__code__"):
+            setattr(Array, name, _with_dim(name, Array.__dict__[name]))
     methods = {name: f for name, f in vars(_Methods).items() if not name.startswith("_")}
     methods.update((name + "_", _in_place(name)) for name in _IN_PLACE)
     for name, f in methods.items():

@@ -117,6 +117,10 @@ def forms():
     part = run(lambda net: optim.Adam(net.rest.parameters(), 1e-2), "update")
     same("only some parameters", part[:6], frozen[:6])
     check("which change", not np.allclose(part[6:], np.asarray(start["rest.weight"])[0, 0]))
+    net = Two()
+    opt = optim.SGD(net.parameters(), 0.1)
+    opt.step(step(net, x)[1])
+    check("groups hold the arrays of now", all(a is b for a, b in zip(opt.param_groups[0]["params"], net.parameters())))
     net, opt = Two(), optim.SGD(1e-2)
     opt.param_groups[0]["lr"] = 0.5
     check("param_groups", opt.lr == 0.5)

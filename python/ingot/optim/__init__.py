@@ -50,6 +50,20 @@ _FORM = ("gradients are results here: step = nn.value_and_grad(net, lambda net, 
          "value, grads = step(net, x, y); opt.step(grads)")
 
 
+class _Part:
+    """The parameters of a module that an optimizer changes, by name; iteration gives the arrays that the module has now."""
+
+    def __init__(self, parameters):
+        self.module, self.names = parameters.module, tuple(parameters.keys())
+
+    def __iter__(self):
+        now = dict(self.module.named_parameters())
+        return (now[name] for name in self.names)
+
+    def __len__(self):
+        return len(self.names)
+
+
 class Optimizer:
     """The base: groups of parameters, step counts, state by name, and the evaluation of updates. A rule defines apply.
 
@@ -99,7 +113,9 @@ class Optimizer:
         if unknown:
             raise TypeError(f"{type(self).__name__} has no option {', '.join(sorted(unknown))}; its options are {', '.join(self.defaults)}")
         params = param_group["params"]
-        if params is not None and not isinstance(params, dict):
+        if isinstance(params, Parameters):
+            params = _Part(params)
+        elif params is not None and not isinstance(params, dict):
             params = [params] if isinstance(params, Array) else [x[1] if isinstance(x, tuple) else x for x in params]
             wrong = [type(x).__name__ for x in params if not isinstance(x, Array)] or ["nothing"] * (not params)
             if wrong:
@@ -125,7 +141,7 @@ class Optimizer:
         params = self.param_groups[0]["params"]
         if params is None or (len(self.param_groups) > 1 and isinstance(grads, dict)):
             raise TypeError(f"{type(self).__name__}.step: the names of gradients belong to a network; use update(net, grads)")
-        if isinstance(params, Parameters):
+        if isinstance(params, _Part):
             return self.update(params.module, grads)
         if isinstance(params, dict) != isinstance(grads, dict):
             raise TypeError(f"{type(self).__name__}.step: parameters and gradients must both be dictionaries, or both lists")
@@ -159,9 +175,9 @@ class Optimizer:
         owners, names = {}, {id(x): (store, key) for store, key, x in places.values()}
         for i, group in enumerate(self.param_groups):
             params = group["params"]
-            if isinstance(params, Parameters):
+            if isinstance(params, _Part):
                 slots = {path: (id(store), key) for path, _, store, key, _ in _walk(params.module)}
-                owners.update((slots[name], i) for name in params.keys())
+                owners.update((slots[name], i) for name in params.names)
                 continue
             for x in params.values() if isinstance(params, dict) else params:
                 if id(x) not in names:
