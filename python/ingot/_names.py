@@ -63,6 +63,8 @@ class _Space(dict):
         return find(name)
 
 
+_TORCH_DTYPES = {"long": "int64", "int": "int32", "short": "int16", "float": "float32", "half": "float16", "double": "float64",
+                 "cfloat": "complex64", "cdouble": "complex128"}
 _DTYPES = "i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128".split()
 
 
@@ -143,6 +145,8 @@ def find(name, module=""):
         return _ingot._ops[name]
     if "torch." + name in _table():
         return _expression(name, _table()["torch." + name])
+    if not module and name in _TORCH_DTYPES:
+        return getattr(_ingot, _TORCH_DTYPES[name])
     text = advice(module + name)
     raise AttributeError(f"module 'ingot' has no attribute '{module}{name}'" + (f": {text}" if text else ""))
 
@@ -184,8 +188,8 @@ def extended(name, args, kwargs):
         return NotImplemented
     active.append(name)
     try:
-        from ._tensor import along
-        result = along(name, args, dict(kwargs))
+        from . import _tensor
+        result = _tensor.extended(name, args, dict(kwargs))
         if result is not NotImplemented:
             return result
         rows = [row for row in _table().get(name, []) if row[3] is not None]

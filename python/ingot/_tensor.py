@@ -1,7 +1,6 @@
 """Methods of Array with PyTorch's arguments: shapes as several numbers, dim= before an index, and in-place methods such as
 add_, which assign to the items of the array. A method that NumPy has too, with another meaning, keeps NumPy's, unless its
 keyword dim= shows that PyTorch's is meant: x.max(dim=1) gives values and indices, x.std(dim=1) divides by n - 1."""
-import sys
 
 from . import _ingot, _names
 from ._ingot import Array
@@ -92,6 +91,27 @@ def _lowest(x, k, dim):
 # Functions that PyTorch's keywords of an op's call select; the op itself does not take them.
 ALONG = {"max": _largest, "min": _largest, "sort": _sort, "median": _median, "mode": _mode,
          "cumulative_max": _running, "cumulative_min": _running, "std": _spread, "var": _spread, "split": _split, "topk": _topk}
+
+
+def _sized(name, *sizes, **kwargs):
+    """zeros(2, 3)"""
+    return _ops[name](sizes, **kwargs)
+
+
+def _randint(name, low, high=None, size=None, dtype=None, device=None):
+    """randint(0, 10, (2, 3)), with the key of random.seed."""
+    if size is None:
+        low, high, size = 0, low, high
+    return _ops["randint"](_names.next_key(), size, low, high, dtype=dtype or _ingot.int64, device=device)
+
+
+def extended(name, args, kwargs):
+    """The function of PyTorch for a call whose arguments do not fit an op; NotImplemented if there is none."""
+    if name in ("zeros", "ones", "empty") and len(args) > 1 and all(type(n) is int for n in args):
+        return _sized(name, *args, **kwargs)
+    if name == "randint" and len(args) > 1 and type(args[0]) is int:
+        return _randint(name, *args, **kwargs)
+    return along(name, args, kwargs)
 
 
 def along(name, args, kwargs):
@@ -352,7 +372,33 @@ def _with_dim(name, method):
     return chosen
 
 
+def _swapping(method):
+    """x.transpose(1, 2): two axes are exchanged if x has more; NumPy's call needs all axes."""
+    def transpose(self, *axes):
+        if len(axes) == 2 and self.ndim > 2 and type(axes[0]) is type(axes[1]) is int:
+            return _ops["swapaxes"](self, *axes)
+        return method(self, *axes)
+
+    transpose.__qualname__, transpose.__doc__ = "Array.transpose", method.__doc__
+    return transpose
+
+
+def _repeating(method):
+    """x.repeat(2, axis=0), whose error says what PyTorch's call is here."""
+    def repeat(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except (TypeError, ValueError) as error:
+            if len(args) > 1 and all(type(n) is int for n in args):
+                raise type(error)(f"{error}; PyTorch's x.repeat{args} is x.tile({args}) here") from None
+            raise
+
+    repeat.__qualname__, repeat.__doc__ = "Array.repeat", "Each element repeated along axis."
+    return repeat
+
+
 def install():
+    Array.transpose, Array.repeat = _swapping(Array.transpose), _repeating(Array.repeat)
     for name in ALONG:
         if hasattr(Array.__dict__.get(name), "__code__"):
             setattr(Array, name, _with_dim(name, Array.__dict__[name]))

@@ -16,7 +16,7 @@ MASK = A > 0.3
 SAME = [
     ("x.view(12, 5)", "a.reshape(12, 5)"), ("x.view(-1)", "a.reshape(-1)"), ("x.view((4, 15))", "a.reshape(4, 15)"), ("x.permute(2, 0, 1)", "a.transpose(2, 0, 1)"),
     ("x.permute((1, 0, 2))", "a.transpose(1, 0, 2)"), ("x.unsqueeze(1)", "a[:, None]"), ("x.unsqueeze(-1).squeeze(-1)", "a"), ("x[:1].squeeze(dim=0)", "a[0]"),
-    ("x.flatten(start_dim=1)", "a.reshape(3, 20)"), ("x.unflatten(1, (2, 2))", "a.reshape(3, 2, 2, 5)"), ("x.swapaxes(0, 2)", "a.swapaxes(0, 2)"),
+    ("x.flatten(start_dim=1)", "a.reshape(3, 20)"), ("x.unflatten(1, (2, 2))", "a.reshape(3, 2, 2, 5)"), ("x.swapaxes(0, 2)", "a.swapaxes(0, 2)"), ("x.transpose(1, 2)", "a.swapaxes(1, 2)"), ("x.transpose(-2, 0)", "a.swapaxes(1, 0)"),
     ("x.expand(2, 3, 4, 5)", "np.broadcast_to(a, (2, 3, 4, 5))"), ("x[:, :1].expand(-1, 4, -1)", "np.broadcast_to(a[:, :1], (3, 4, 5))"),
     ("x[:1].expand_as(x)", "np.broadcast_to(a[:1], (3, 4, 5))"), ("x.view_as(x)", "a"), ("x.sum(dim=1)", "a.sum(1)"), ("x.sum(dim=(0, 2), keepdim=True)", "a.sum((0, 2), keepdims=True)"),
     ("x.mean(dim=-1, keepdim=True)", "a.mean(-1, keepdims=True)"), ("x.max(dim=1).values", "a.max(1)"), ("x.max(dim=1).indices", "a.argmax(1)"), ("x.min(dim=0)[0]", "a.min(0)"),
@@ -109,11 +109,17 @@ def facts():
     check("to", str(x.to(ig.float64).dtype) == "float64" and str(x.to("cpu", dtype="float16").dtype) == "float16")
     check("functions", ig.is_tensor(x) and not ig.is_tensor(1) and ig.numel(x) == 60)
     check("tensor", ig.tensor([1, 2], dtype="float32", device="cpu").tolist() == [1.0, 2.0])
+    check("transpose is NumPy's", ig.asarray(B).transpose(0, 1).shape == (3, 4) and x.transpose(2, 0, 1).shape == (5, 3, 4) and x.transpose().shape == (5, 4, 3))
+    check("sizes", ig.zeros(2, 3).shape == ig.ones(2, 3, dtype=ig.long).shape == (2, 3) and ig.zeros((2, 3), "int32").shape == (2, 3))
+    check("randint", set(np.asarray(ig.randint(3, 5, (100,))).tolist()) == {3, 4} and ig.randint(2, (4,)).shape == (4,))
+    check("dtypes", ig.zeros(2, dtype=ig.long).dtype == ig.int64 and ig.half == ig.float16 and ig.float == ig.float32)
+    same("diagonal", ig.triu(ig.asarray(B), diagonal=1), np.triu(B, 1))
     check("no advised names", "backward" not in dir(x) and "add_" in dir(x))
     check("hasattr", not hasattr(x, "grad") and not hasattr(x, "requires_grad"))
     says("backward", AttributeError, ["value_and_grad"], lambda: x.backward())
     says("grad", AttributeError, ["value_and_grad"], lambda: setattr(x, "grad", None))
     says("a module's hook", AttributeError, ["override forward"], lambda: ig.nn.ReLU().register_forward_hook)
+    says("repeat", ValueError, ["x.tile((2, 3))"], lambda: ig.ones(3).repeat(2, 3))
     says("a function", AttributeError, ["ig.jit"], lambda: ig.compile)
     says("a layer", AttributeError, ["number of inputs"], lambda: ig.nn.LazyLinear)
     check("copies", copy.deepcopy(x).tolist() == x.tolist())

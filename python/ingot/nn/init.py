@@ -1,7 +1,7 @@
 """Initial values, as PyTorch's torch.nn.init: functions that change an array in place and return it."""
 import math
 
-from .. import _ingot, _names
+from .. import _names
 from .._names import next_key
 
 _op = _names.op_space()
