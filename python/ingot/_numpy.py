@@ -121,6 +121,8 @@ def bound(function, args, kwargs):
     given = dict(zip(signature.names, args))
     if len(args) > len(signature.names):
         given["*"] = tuple(args[len(signature.names):])
+    if not given.keys().isdisjoint(kwargs):
+        raise TypeError(f"{function.__name__}: {', '.join(given.keys() & kwargs)} is given twice")
     given.update(kwargs)
     for name in list(given):
         value = given[name]
