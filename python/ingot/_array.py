@@ -62,6 +62,17 @@ def _ctypes(self):
     return _as_numpy(self).ctypes
 
 
+def _arrow_array(self, type=None):
+    """For pyarrow.array(x): a 1-d array without a copy, except of bools."""
+    import pyarrow
+    return pyarrow.array(self.numpy(), type=type)
+
+
+def _arrow_c_array(self, requested_schema=None):
+    """For libraries that read Arrow's arrays, such as polars. Needs pyarrow."""
+    return _arrow_array(self).__arrow_c_array__(requested_schema)
+
+
 def _from_interface(o):
     """An array of an object with __array_interface__, such as an image of PIL. Copies."""
     facts = o.__array_interface__
@@ -131,7 +142,7 @@ def _tokenize(self):
 for _name, _function in {
         "__array_namespace__": _namespace, "to_device": _to_device, "__array__": _as_numpy, "numpy": _numpy,
         "__array_function__": _array_function, "_repr_html_": _html, "reshape": _reshape, "transpose": _transpose,
-        "__reduce_ex__": _reduce_ex, "__sizeof__": _sizeof, "__dask_tokenize__": _tokenize}.items():
+        "__arrow_array__": _arrow_array, "__arrow_c_array__": _arrow_c_array, "__reduce_ex__": _reduce_ex, "__sizeof__": _sizeof, "__dask_tokenize__": _tokenize}.items():
     _function.__name__ = _name
     _function.__qualname__ = f"Array.{_name}"
     setattr(_ingot.Array, _name, _function)

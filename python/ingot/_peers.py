@@ -84,7 +84,16 @@ def _pandas(module):
                 setattr(kind, name, taking_ours(getattr(kind, name)))
 
 
-_ADAPT = {"einops._backends": _einops, "xarray.core.dtypes": _xarray, "pandas.core.frame": _pandas}
+def _numba(module):
+    """numba compiles for the memory of NumPy's arrays; it would say only that it does not know the type."""
+    def typeof(value, context):
+        raise TypeError("numba cannot take an ingot.Array: pass x.numpy() to the function and ingot.asarray the result, or use "
+                        "ingot.cuda.jit, which takes arrays of both")
+
+    module.typeof_impl.register(_ingot.Array)(typeof)
+
+
+_ADAPT = {"numba.core.typing.typeof": _numba, "einops._backends": _einops, "xarray.core.dtypes": _xarray, "pandas.core.frame": _pandas}
 _kept = []
 
 
@@ -104,7 +113,10 @@ class _Finder:
 
             def execute(module):
                 run(module)
-                adapt(module)
+                try:
+                    adapt(module)
+                except (AttributeError, ImportError):
+                    pass  # its internals have changed: it works as without Ingot
 
             spec.loader.exec_module = execute
         return spec

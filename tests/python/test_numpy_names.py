@@ -355,6 +355,34 @@ def printing():
     raises("no endless recursion", TypeError, lambda: ig.sort({1, 2}))
 
 
+def gradients():
+    """Gradients pass through NumPy's functions, also through changes in place."""
+    start = np.array([0.3, 1.7, -0.6, 0.9])
+
+    def new(*shape):
+        return ig.zeros(shape, dtype="float64")
+
+    def changed(array, change):
+        change(array)
+        return (array * array).sum()
+
+    functions = {
+        "sort(axis=None)": lambda v: (np.sort(v, axis=None) * np.arange(4.0)).sum(), "mean(where=)": lambda v: np.mean(v * v, where=start > 0),
+        "sum(initial=)": lambda v: np.sum(v * v, initial=2.0), "ravel(order=F)": lambda v: (np.ravel(v.reshape(2, 2), order="F") * np.arange(4.0)).sum(),
+        "reshape(order=F)": lambda v: (np.reshape(v, (2, 2), order="F")[0] ** 2).sum(), "linspace": lambda v: (np.linspace(v[:2], v[2:], 3) ** 2).sum(),
+        "concatenate(axis=None)": lambda v: np.concatenate([v, v * v], axis=None).sum(), "add.reduce": lambda v: np.add.reduce(v * v),
+        "multiply.accumulate": lambda v: np.multiply.accumulate(v)[3], "multiply.outer": lambda v: np.multiply.outer(v, v).sum(),
+        "max(initial=)": lambda v: np.max(v, initial=0.5), "piecewise": lambda v: np.piecewise(v, [v < 0], [lambda t: -t, lambda t: t * t]).sum(),
+        "average": lambda v: np.average(v, weights=[1, 2, 3, 4]), "copyto": lambda v: changed(new(4), lambda w: np.copyto(w, v)),
+        "add.at": lambda v: changed(new(4), lambda w: np.add.at(w, [0, 0, 1], v[:3])), "out": lambda v: changed(new(4), lambda w: np.multiply(v, v, out=w)),
+        "fill_diagonal": lambda v: changed(v.reshape(2, 2) * 1, lambda w: np.fill_diagonal(w, 0.0))}
+    for name, f in functions.items():
+        got = np.asarray(ig.grad(f)(ig.asarray(start)))
+        steps = 1e-5 * np.eye(4)
+        want = [(float(f(ig.asarray(start + s))) - float(f(ig.asarray(start - s)))) / 2e-5 for s in steps]
+        check(f"the gradient of {name}", np.allclose(got, want, atol=1e-6), f"is {got}, not {want}")
+
+
 def without_gradients():
     """What NumPy would compute has no gradient and no elements in traces, so it is an error there."""
     says = "no op for these arguments"
@@ -379,6 +407,6 @@ def without_gradients():
     same("false_discovery_control", np.asarray(scipy.stats.false_discovery_control(ig.asarray(p))), scipy.stats.false_discovery_control(p), 1e-12)
 
 
-for test in (lines, in_place, dtypes, random, files, printing, without_gradients):
+for test in (lines, in_place, dtypes, random, files, printing, gradients, without_gradients):
     attempt(test.__name__, test)
 finish()

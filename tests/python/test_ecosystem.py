@@ -1,0 +1,132 @@
+"""Libraries that know NumPy's arrays take arrays of this library: pandas, xarray, scikit-learn, PIL, einops, safetensors, pyarrow,
+polars. Each is skipped where it is not installed."""
+import importlib.util
+import os
+import sys
+import tempfile
+import warnings
+
+from against import attempt, check, finish, ig, np, raises, rng, same, skip
+
+warnings.simplefilter("ignore")
+X = rng.standard_normal((60, 3))
+Y = (X[:, 0] > 0).astype(int)
+
+
+def test_pandas():
+    import pandas as pd
+    frame, v = pd.DataFrame({"a": [1.0, 2, 3], "b": [4.0, 5, 6]}), ig.asarray([1.0, 2, 3], dtype="float64")
+    check("a matrix", isinstance(frame * ig.ones((3, 2)), pd.DataFrame) and (frame * ig.ones((3, 2))).equals(frame))
+    same("a column", (frame["a"] * v).to_numpy(), np.array([1.0, 4, 9]))
+    same("from the left", (v * frame["a"]).to_numpy(), np.array([1.0, 4, 9]))
+    same("a mask", frame[v > 1.5].to_numpy(), np.array([[2.0, 5], [3, 6]]))
+    same("loc", frame.loc[v > 1.5].to_numpy(), np.array([[2.0, 5], [3, 6]]))
+    same("assign", frame.assign(c=v)["c"].to_numpy(), np.array([1.0, 2, 3]))
+    same("Series", pd.Series(v).to_numpy(), np.array([1.0, 2, 3]))
+    same("asarray", ig.asarray(frame), frame.to_numpy())
+
+
+def test_xarray():
+    import xarray as xr
+
+    def pair(data):
+        return xr.DataArray(data, dims=("x", "y"), coords={"x": [10, 20, 30]})
+
+    mine, theirs = pair(ig.asarray(np.arange(12.0).reshape(3, 4))), pair(np.arange(12.0).reshape(3, 4))
+    weights = xr.DataArray([1.0, 2, 3], dims="x")
+    methods = {
+        "where": lambda z: z.where(z > 3), "where(other)": lambda z: z.where(z > 3, -1), "shift": lambda z: z.shift(x=1),
+        "reindex": lambda z: z.reindex(x=[10, 15, 30]), "pad": lambda z: z.pad(y=1), "rolling": lambda z: z.rolling(y=2).mean(),
+        "std": lambda z: z.std("x"), "var": lambda z: z.var("x", ddof=1), "corr": lambda z: xr.corr(z, z * 2 + 1, "x"),
+        "cov": lambda z: xr.cov(z, z, "x"), "weighted": lambda z: z.weighted(weights).mean("x"), "fillna": lambda z: z.where(z > 3).fillna(0),
+        "polyfit": lambda z: z.polyfit("x", 1)["polyfit_coefficients"], "idxmax": lambda z: z.idxmax("x"), "median": lambda z: z.median("x"),
+        "quantile": lambda z: z.quantile(0.3, "x"), "cumsum": lambda z: z.cumsum("x"), "sel": lambda z: z.sel(x=22, method="nearest"),
+        "groupby": lambda z: z.groupby("x").mean(), "coarsen": lambda z: z.coarsen(y=2).mean(), "dropna": lambda z: z.where(z > 3).dropna("x")}
+    for name, method in methods.items():
+        got, want = method(mine), method(theirs).to_numpy()
+        check(f"xarray's {name}", np.allclose(np.asarray(got.data), want, equal_nan=True), f"{got.data} is not {want}")
+
+
+def test_sklearn():
+    from sklearn.cluster import KMeans
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import StandardScaler
+    x, y = ig.asarray(X), ig.asarray(Y)
+    same("StandardScaler", StandardScaler().fit_transform(x), StandardScaler().fit_transform(X))
+    same("KMeans", KMeans(2, n_init=1, random_state=0).fit(x).labels_, KMeans(2, n_init=1, random_state=0).fit(X).labels_)
+    check("LogisticRegression", LogisticRegression().fit(x, y).score(x, y) > 0.9)
+    check("train_test_split", [p.shape[0] for p in train_test_split(x, y, test_size=0.25)] == [45, 15, 45, 15])
+
+
+def test_PIL():
+    from PIL import Image
+    pixels = np.arange(48, dtype="u1").reshape(4, 4, 3)
+    same("fromarray", np.asarray(Image.fromarray(ig.asarray(pixels))), pixels)
+    same("asarray", ig.asarray(Image.fromarray(pixels)), pixels)
+    same("asarray of gray", ig.asarray(Image.fromarray(pixels[..., 0])), pixels[..., 0])
+
+
+def test_einops():
+    import einops
+    x = ig.asarray(np.arange(24.0).reshape(2, 3, 4))
+    check("rearrange", einops.rearrange(x, "a b c -> c (a b)").shape == (4, 6))
+    same("reduce", einops.reduce(x, "a b c -> a", "mean"), np.array([5.5, 17.5]))
+    check("repeat", einops.repeat(x, "a b c -> a b c r", r=2).shape == (2, 3, 4, 2))
+    same("gradient", ig.grad(lambda v: einops.rearrange(v, "a b -> (b a)")[1])(ig.ones((2, 2))), np.array([[0, 0], [1, 0]], "f4"))
+
+
+def test_safetensors():
+    from safetensors.numpy import load_file, save_file
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.safetensors")
+        save_file({"w": ig.asarray(X).T, "b": ig.arange(3)}, path)
+        same("a view", load_file(path)["w"], X.T)
+        same("integers", load_file(path)["b"], np.arange(3))
+
+
+def test_pyarrow():
+    import pyarrow
+    x = ig.asarray(X[:, 0].copy())
+    taken = pyarrow.array(x)
+    same("pyarrow.array", taken.to_numpy(), X[:, 0])
+    check("without a copy", taken.buffers()[1].address == x.ctypes.data)
+    same("asarray", ig.asarray(taken), X[:, 0])
+
+
+def test_polars():
+    import polars
+    x = ig.asarray(X[:, 0].copy())
+    same("Series", polars.Series("x", x).to_numpy(), X[:, 0])
+    same("asarray", ig.asarray(polars.Series("x", [1.0, 2.0])), np.array([1.0, 2.0]))
+
+
+def test_numba():
+    import numba
+    raises("njit", TypeError, lambda: numba.njit(lambda v: v[0])(ig.ones(3)), "x.numpy()")
+    check("njit of the elements", numba.njit(lambda v: v.sum())(ig.ones(3).numpy()) == 3)
+
+
+def test_matplotlib():
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    x = ig.arange(5.0)
+    bars = pyplot.bar(x, x + 1)
+    check("bar", [b.get_height() for b in bars] == [1, 2, 3, 4, 5])
+    check("plot", pyplot.plot(x, x * x)[0].get_ydata().tolist() == [0, 1, 4, 9, 16])
+    check("quiver", pyplot.quiver(x, x, ig.ones(5), ig.ones(5)).N == 5)
+    check("scatter and imshow", pyplot.scatter(x, x) is not None and pyplot.imshow(ig.ones((2, 2))) is not None)
+    check("hist", pyplot.hist(x, bins=5)[0].tolist() == [1, 1, 1, 1, 1])
+    pyplot.close("all")
+
+
+for name, test in list(globals().items()):
+    if name.startswith("test_"):
+        module = {"test_sklearn": "sklearn"}.get(name, name.removeprefix("test_"))
+        if importlib.util.find_spec(module) is None:
+            skip(name, f"{module} is not installed")
+        else:
+            attempt(name, test)
+sys.stdout.flush()
+finish()
