@@ -85,10 +85,32 @@ def _pandas(module):
 
 
 def _numba(module):
-    """numba compiles for the memory of NumPy's arrays; it would say only that it does not know the type."""
+    """numba's compiled functions take our arrays as NumPy's arrays over the same memory, which cannot be written to."""
+    made = []
+
+    def make():
+        from numba import types
+        from numba.extending import NativeValue, models, register_model, unbox
+        from numba.np.numpy_support import from_dtype
+
+        class Elements(types.Array):
+            def __init__(self, dtype, ndim):
+                super().__init__(dtype, ndim, "C", readonly=True, name=f"ingot.Array({dtype}, {ndim})")
+
+        def take(kind, value, context):
+            array = context.pyapi.call_method(value, "numpy")
+            native = context.unbox(types.Array(kind.dtype, kind.ndim, "C", readonly=True), array)
+            context.pyapi.decref(array)
+            return NativeValue(native.value, is_error=native.is_error)
+
+        register_model(Elements)(models.ArrayModel)
+        unbox(Elements)(take)
+        made.append(lambda x: Elements(from_dtype(x.dtype.__numpy_dtype__), x.ndim))
+
     def typeof(value, context):
-        raise TypeError("numba cannot take an ingot.Array: pass x.numpy() to the function and ingot.asarray the result, or use "
-                        "ingot.cuda.jit, which takes arrays of both")
+        if not made:  # numba is still being imported when this is registered
+            make()
+        return made[0](value)
 
     module.typeof_impl.register(_ingot.Array)(typeof)
 

@@ -103,8 +103,18 @@ def test_polars():
 
 def test_numba():
     import numba
-    raises("njit", TypeError, lambda: numba.njit(lambda v: v[0])(ig.ones(3)), "x.numpy()")
-    check("njit of the elements", numba.njit(lambda v: v.sum())(ig.ones(3).numpy()) == 3)
+
+    @numba.njit
+    def total(a, b):
+        s = 0.0
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                s += a[i, j] * b[j]
+        return s
+
+    check("njit", abs(total(ig.asarray(X), ig.arange(3.0, dtype="float64")) - (X @ np.arange(3.0)).sum()) < 1e-9)
+    same("a result", ig.asarray(numba.njit(lambda v: v[1:] * 2)(ig.arange(4.0))), np.array([2.0, 4, 6], "f4"))
+    raises("elements cannot be written", Exception, lambda: numba.njit(lambda v: v.fill(0))(ig.ones(3)))
 
 
 def test_matplotlib():
