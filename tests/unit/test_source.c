@@ -330,6 +330,26 @@ static void test_null_passes(void **state)
     assert_refused(ig_isin(bad, bad, false), IG_ERR_ARGUMENT, "arange: step is 0");
 }
 
+/* Floats that are made without a dtype, and results of integers, have the default dtype. */
+static void test_default_dtype(void **state)
+{
+    (void)state;
+    const ig_ints two = IG_SHAPE(2);
+    assert_int_equal(ig_default_dtype(), IG_F32);
+    EXPECT(ig_divide(I64(two, 1, 3), ig_int(2)), IG_F32, 0.5, 1.5);
+    assert_int_equal(ig_set_default_dtype(IG_F64), IG_OK);
+    EXPECT(ig_zeros(two, IG_DTYPE_NONE), IG_F64, 0, 0);
+    EXPECT(ig_linspace(0, 1, 3, IG_DTYPE_NONE, true), IG_F64, 0, 0.5, 1);
+    EXPECT(ig_divide(I64(two, 1, 3), ig_int(2)), IG_F64, 0.5, 1.5);
+    EXPECT(ig_add(I64(two, 1, 3), ig_float(0.5)), IG_F64, 1.5, 3.5);
+    EXPECT(ig_mean(I64(two, 1, 2), IG_NONE, false), IG_F64, 1.5);
+    EXPECT(ig_multiply(F32(two, 1, 3), ig_float(0.5)), IG_F32, 0.5, 1.5);
+    assert_int_equal(ig_set_default_dtype(IG_I32), IG_ERR_DTYPE);
+    assert_non_null(strstr(ig_error(NULL), "f32 or f64"));
+    assert_int_equal(ig_set_default_dtype(IG_F32), IG_OK);
+    EXPECT(ig_zeros(two, IG_DTYPE_NONE), IG_F32, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +367,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_hot, begin, end),
         cmocka_unit_test_setup_teardown(test_topk, begin, end),
         cmocka_unit_test_setup_teardown(test_null_passes, begin, end),
+        cmocka_unit_test_setup_teardown(test_default_dtype, begin, end),
     };
     return cmocka_run_group_tests_name("source", tests, NULL, NULL);
 }
