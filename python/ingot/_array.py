@@ -104,6 +104,13 @@ class _Named:
         return function if array is None else lambda *args, **kwargs: function(array, *args, **kwargs)
 
 
+def _round(self, ndigits=None):
+    """For Python's round: a number for a 0-d array without ndigits, else an array."""
+    if ndigits is None:
+        return round(self.item()) if self.ndim == 0 else _ingot._ops["round"](self)
+    return _ingot._ops["round"](self, ndigits)
+
+
 def _reshape(self, *shape, order="C", copy=None):
     """The same elements in another shape: x.reshape(2, 3) or x.reshape((2, 3)). With order="F" in column-major order."""
     shape = shape[0] if len(shape) == 1 else shape
@@ -142,7 +149,7 @@ def _tokenize(self):
 for _name, _function in {
         "__array_namespace__": _namespace, "to_device": _to_device, "__array__": _as_numpy, "numpy": _numpy,
         "__array_function__": _array_function, "_repr_html_": _html, "reshape": _reshape, "transpose": _transpose,
-        "__arrow_array__": _arrow_array, "__arrow_c_array__": _arrow_c_array, "__reduce_ex__": _reduce_ex, "__sizeof__": _sizeof, "__dask_tokenize__": _tokenize}.items():
+        "__round__": _round, "__arrow_array__": _arrow_array, "__arrow_c_array__": _arrow_c_array, "__reduce_ex__": _reduce_ex, "__sizeof__": _sizeof, "__dask_tokenize__": _tokenize}.items():
     _function.__name__ = _name
     _function.__qualname__ = f"Array.{_name}"
     setattr(_ingot.Array, _name, _function)

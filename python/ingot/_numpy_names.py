@@ -55,6 +55,8 @@ def block(arrays):
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """num values from start to stop, which may be arrays: the new axis is then at `axis`. retstep returns (values, step), too."""
+    if not isinstance(endpoint, int):  # the order of the standard's parameters, and of the op
+        dtype, endpoint = endpoint, True
     if not any(hasattr(x, "ndim") or isinstance(x, (list, tuple, complex)) for x in (start, stop)) and not retstep:
         if axis not in (0, -1):
             raise ValueError(f"linspace: axis {axis} is out of range for an array of 1 dimension")
@@ -220,7 +222,10 @@ def _in_place(name):
     def function(x, *args, **kwargs):
         if type(x) is not _ingot.Array:
             raise TypeError(f"{name} changes its first argument, so that must be an array, not {type(x).__name__}")
-        x[...] = _ops[name](x, *args, **kwargs)
+        new = _ops[name](x, *args, **kwargs)
+        if "biufc".index(new.dtype.kind.replace("u", "i")) > "biufc".index(x.dtype.kind.replace("u", "i")):
+            raise TypeError(f"{name}: elements of {new.dtype} cannot be elements of {x.dtype}; use astype")
+        x[...] = new
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Changes the first argument in place and returns None, as NumPy does. {_ops[name].__doc__ or ''}"

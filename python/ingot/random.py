@@ -114,6 +114,18 @@ class Generator:
         """Numbers of the exponential distribution with scale 1."""
         return self._floats("exponential", size, dtype, out)
 
+    def integers(self, low, high=None, size=None, dtype="int64", endpoint=False):
+        """Integers from low to high, without high unless endpoint; below low if high is None. Both may be arrays."""
+        low, high = (0, low) if high is None else (low, high)
+        if isinstance(low, int) and isinstance(high, int):
+            return self._call(_names.find("integers", "np.random."), low, high, size, dtype, endpoint)
+        low, high = _ingot._ops["broadcast_arrays"](_ingot.asarray(low, dtype="int64"), _ingot.asarray(high, dtype="int64"))
+        count = high - low + int(endpoint)
+        if (count <= 0).any():
+            raise ValueError("integers: low must be below high")
+        part = self.random(low.shape if size is None else size, dtype="float64")
+        return (low + _ingot._ops["floor"](part * count).astype("int64")).astype(dtype)
+
     def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True):
         """Elements of a, or of arange(a); not in order, whether shuffle or not."""
         return self._call(_names.find("choice", "np.random."), a, size, replace, p, axis)
