@@ -207,8 +207,11 @@ def array_function(self, function, types, args, kwargs):
         result = defined.compute(function, given)
         return result if out is None else write(out, result, name, kwargs.get("casting", "same_kind"))
     except Unfit:
-        pass
+        if function.__name__ in defined.LAYOUT:  # libraries ask in this way whether a dtype of NumPy exists here
+            raise TypeError(f"{name}: the library has no arrays of this kind: {', '.join(f'{k}={v!r}' for k, v in kwargs.items())}") from None
     except (TypeError, ValueError, NotImplementedError) as raised:  # NumPy takes more dtypes and forms, or says it in its words
+        if function.__name__ in defined.LAYOUT:
+            raise
         error = raised
     return _second(function, name, args, kwargs, error)
 

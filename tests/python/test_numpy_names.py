@@ -231,6 +231,8 @@ def in_place():
     raises("out of a wrong shape", ValueError, lambda: np.add(a, a, out=ig.zeros(3, dtype="float64")))
     raises("copyto of floats to integers", TypeError, lambda: np.copyto(ig.arange(3), 1.5))
     raises("ingot's copyto of floats to integers", TypeError, lambda: ig.copyto(ig.arange(3), 1.5))
+    raises("a structured dtype", TypeError, lambda: np.empty_like(ig.ones(2), dtype=[("a", "f8"), ("b", "i8")]))
+    raises("a column-major copy", TypeError, lambda: np.copy(ig.ones((2, 2)), order="F"), "numpy.asarray")
     raises("a list cannot change", TypeError, lambda: ig.put([1, 2], [0], [5]))
     b = ig.zeros(4, dtype="float64")
     np.add.at(b, [0, 0, 2], 1.5)
