@@ -127,6 +127,8 @@ ig_array *number_array(PyObject *o);
 /* Anything that stands for an array: Array, number (weak), nested sequence, object with a buffer, __dlpack__ or
  * __array__. */
 ig_array *to_array(PyObject *o);
+/* The same; floats in lists have double precision if it is that of the other array, of this dtype. */
+ig_array *to_array_like(PyObject *o, ig_dtype other);
 /* The same for an operand of an operator, whose other operand is `other`: NULL without an exception if o is of an unknown
  * type. */
 ig_array *to_operand(PyObject *o, PyObject *other);

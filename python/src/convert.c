@@ -498,17 +498,20 @@ static bool handles_operators(PyObject *o)
            !PyObject_HasAttrString(o, "__dlpack__");
 }
 
+ig_array *to_array_like(PyObject *o, ig_dtype other)
+{
+    ig_array *x = to_array(o);
+    const ig_dtype dtype = x ? ig_dtype_of(x) : IG_DTYPE_NONE;
+    if (!is_sequence(o) || (other != IG_F64 && other != IG_C128) ||
+        (dtype != IG_F32 && dtype != IG_C64))
+        return x;
+    return make_array(o, dtype == IG_F32 ? IG_F64 : IG_C128);
+}
+
 ig_array *to_operand(PyObject *o, PyObject *other)
 {
-    if (is_sequence(o) || PyRange_Check(o)) { /* floats have the precision of the other operand */
-        const ig_dtype beside = is_array(other) ? array_dtype(other) : IG_DTYPE_NONE;
-        const bool wide = beside == IG_F64 || beside == IG_C128;
-        ig_array *x = make_array(o, IG_DTYPE_NONE);
-        const ig_dtype dtype = x ? ig_dtype_of(x) : IG_DTYPE_NONE;
-        return wide && (dtype == IG_F32 || dtype == IG_C64)
-                   ? make_array(o, dtype == IG_F32 ? IG_F64 : IG_C128)
-                   : x;
-    }
+    if (is_sequence(o) || PyRange_Check(o))
+        return to_array_like(o, is_array(other) ? array_dtype(other) : IG_DTYPE_NONE);
     return !is_array(o) && !is_number(o) && handles_operators(o) ? NULL : to_plain(o);
 }
 

@@ -58,8 +58,9 @@ static bool wrong_type(const arguments *a, const ig_param *p, PyObject *o)
 
 static bool set_array(arguments *a, ig_arg *to, const ig_param *p, PyObject *o)
 {
+    const bool second = to != a->arg && a->arg[0].kind == IG_ARG_ARRAY;
+    to->u.array = to_array_like(o, second ? ig_dtype_of(a->arg[0].u.array) : IG_DTYPE_NONE);
     to->kind = IG_ARG_ARRAY;
-    to->u.array = to_array(o);
     return to->u.array || wrong_type(a, p, o);
 }
 

@@ -266,6 +266,7 @@ def dtypes():
     same("limits", ig.asarray([-128, 127], dtype="int8"), np.array([-128, 127], "i1"))
     same("uint64", ig.asarray([2**64 - 1], dtype="uint64"), np.array([2**64 - 1], "u8"))
     same("a list and float64", ig.ones(1, dtype="float64") * [0.1], np.array([0.1]))
+    same("a list as an argument", ig.quantile(ig.arange(11.0, dtype="float64"), [0.12]), np.array([1.2]), 1e-12)
     check("a list and float32", (ig.ones(2) + [0.5, 1]).dtype == ig.float32)
     raises("a set", TypeError, lambda: ig.asarray({1, 2}))
     same("add(dtype=) casts first", np.add(ig.asarray([2**24], dtype="int32"), ig.asarray([1], dtype="int32"), dtype="f8"), np.array([2.0**24 + 1]))
