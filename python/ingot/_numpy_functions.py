@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from . import _ingot, _names, _numpy_rows
-from ._numpy import MISSING, Unfit, bound, cast_allowed, to_numpy, widened
+from ._numpy import MISSING, Unfit, cast_allowed, to_numpy, widened
 
 ops = _ingot._ops
 Array = _ingot.Array
@@ -531,7 +531,7 @@ def _tables():
         if function is not None:
             rows[function] = words
     for name, value in list(globals().items()):
-        if inspect.isfunction(value) and not name.startswith("_") and value not in (bound, cast_allowed, to_numpy, widened):
+        if inspect.isfunction(value) and not name.startswith("_") and value.__module__ == __name__:
             prefix, _, last = name.partition("_")
             space = spaces.get(prefix) if prefix in spaces else np
             function = getattr(space, last if prefix in spaces else name, None)

@@ -2,7 +2,6 @@
 polars. Each is skipped where it is not installed."""
 import importlib.util
 import os
-import sys
 import tempfile
 import warnings
 
@@ -138,5 +137,4 @@ for name, test in list(globals().items()):
             skip(name, f"{module} is not installed")
         else:
             attempt(name, test)
-sys.stdout.flush()
 finish()
