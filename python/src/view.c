@@ -300,7 +300,11 @@ static bool own_elements(array_object *root)
     if (ig_peek(old) || !device || strcmp(device, "cpu") != 0 ||
         ig_isdtype(ig_dtype_of(old), "complex floating"))
         return true;
+    if (!ig_is_evaluated(old)) /* another thread has changed it */
+        return true;
+    ig_retain(old);
     ig_array *apart = ig_scope_forget(copied(old));
+    ig_release(old);
     if (!apart || root->x != old) { /* another thread has changed it meanwhile */
         ig_release(apart);
         PyErr_Clear();
@@ -474,7 +478,12 @@ bool array_store(PyObject *o, const region *r, PyObject *value)
         ig_release(x);
         x = NULL;
     }
-    return x && write_array(root, r, x, is_array(value) ? object(value)->x : NULL);
+    ig_array *also = x && is_array(value) && !object(value)->view && object(value) != root
+                         ? ig_retain(object(value)->x)
+                         : NULL;
+    const bool done = x && write_array(root, r, x, also);
+    ig_release(also);
+    return done;
 }
 
 bool array_replace(PyObject *o, ig_array *x)
