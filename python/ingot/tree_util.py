@@ -79,8 +79,8 @@ def _is_state(value, deep=2):
     kind = type(value)
     if kind is Array or getattr(kind, "_holds_state", False):
         return True
-    if deep and kind in (list, tuple, dict):
-        return any(_is_state(item, deep - 1) for item in (value.values() if kind is dict else value))
+    if deep and isinstance(value, (list, tuple, dict)):
+        return any(_is_state(item, deep - 1) for item in (value.values() if isinstance(value, dict) else value))
     return False
 
 
@@ -116,6 +116,8 @@ class Flat:
         if kind in _registered:
             children, data = _registered[kind][0](tree)
             return (kind, (Constant(data), tuple([self.parts(item) for item in children])))
+        if isinstance(tree, dict):  # of another type: a plain one in its place
+            return (dict, tuple([(key, self.parts(item)) for key, item in tree.items()]))
         if isinstance(tree, tuple) and hasattr(tree, "_fields"):
             return (kind, tuple([self.parts(item) for item in tree]))
         if hasattr(kind, "__dataclass_fields__") and not isinstance(tree, type):
@@ -316,7 +318,7 @@ def _collect(structure, tree, found, what):
 
 def _container(tree):
     kind = type(tree)
-    return (tree is None or kind in (list, tuple, dict) or kind in _registered or
+    return (tree is None or kind in (list, tuple) or isinstance(tree, dict) or kind in _registered or
             isinstance(tree, tuple) and hasattr(tree, "_fields") or
             hasattr(kind, "__dataclass_fields__") and not isinstance(tree, type) or
             kind is not Array and not kind.__module__.startswith("numpy") and holds_state(tree))

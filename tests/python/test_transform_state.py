@@ -348,6 +348,10 @@ def trees():
     j = ig.jit(lambda p: Pair(p.a * 2, p.b))
     same("compiled", j(Pair(X, X)).a, 2 * np.asarray(X))
     check("eval of a container", ig.eval({"x": X + 1, "y": [X * 2]})["x"].is_evaluated)
+    class Names(dict):
+        pass
+
+    same("a type of dict", ig.grad(lambda d: (d["a"] ** 2).sum())(Names(a=X))["a"], 2 * np.asarray(X))
     check("reduce", tree.tree_reduce(lambda a, b: a + b, {"a": 1, "b": [2, 3]}, 10) == 16)
 
 
