@@ -116,8 +116,8 @@ class Flat:
         if kind in _registered:
             children, data = _registered[kind][0](tree)
             return (kind, (Constant(data), tuple([self.parts(item) for item in children])))
-        if isinstance(tree, dict):  # of another type: a plain one in its place
-            return (dict, tuple([(key, self.parts(item)) for key, item in tree.items()]))
+        if isinstance(tree, dict):  # of another type, whose iteration may differ
+            return (kind, tuple([(key, self.parts(item)) for key, item in tree.items()]))
         if isinstance(tree, tuple) and hasattr(tree, "_fields"):
             return (kind, tuple([self.parts(item) for item in tree]))
         if hasattr(kind, "__dataclass_fields__") and not isinstance(tree, type):
@@ -211,10 +211,16 @@ class Builder:
             return _registered[kind][1](items[0].value, [self.build(item) for item in items[1]])
         if issubclass(kind, tuple):
             return kind(*[self.build(item) for item in items])
+        if issubclass(kind, dict):
+            return self.named(kind, {key: self.build(item) for key, item in items})
         made = object.__new__(kind)
         for name, item in items:
             object.__setattr__(made, name, self.build(item))
         return made
+
+    def named(self, kind, items):
+        """A dict of another type: as a result, a plain one."""
+        return items
 
     def state(self, kind, parts):
         made = object.__new__(kind)
@@ -231,6 +237,11 @@ class Given(Builder):
         super().__init__(leaves)
         self.source, self.saved = iter(objects), []
         self.tree = self.build(structure)
+
+    def named(self, kind, items):
+        made = kind.__new__(kind)
+        dict.update(made, items)
+        return made
 
     def state(self, kind, parts):
         tree = next(self.source)
@@ -297,8 +308,8 @@ def _collect(structure, tree, found, what):
     kind, items = structure
     if kind == "=":
         return
-    if kind is dict:
-        if not isinstance(tree, dict) or set(tree) != {key for key, _ in items}:
+    if issubclass(kind, dict) and kind not in _registered:
+        if not isinstance(tree, dict) or set(tree.keys()) != {key for key, _ in items}:
             raise ValueError(f"{what}: expected a dict with the keys {[key for key, _ in items]}, not {tree!r:.200}")
         for key, item in items:
             _collect(item, tree[key], found, what)
@@ -385,14 +396,15 @@ def _subtrees(structure, tree, found):
         found.append(tree)
         return
     kind, items = structure
-    same = isinstance(tree, dict) if kind is dict else kind == "=" or type(tree) is kind
-    if same and kind is dict:
-        same = set(tree) == {key for key, _ in items}
+    named = kind != "=" and issubclass(kind, dict) and kind not in _registered
+    same = isinstance(tree, dict) if named else kind == "=" or type(tree) is kind
+    if same and named:
+        same = set(tree.keys()) == {key for key, _ in items}
     elif same and kind in (list, tuple):
         same = len(tree) == len(items)
     if not same:
         raise ValueError(f"tree_map: the containers differ: {tree!r:.200} is no {getattr(kind, '__name__', kind)} as in the first")
-    if kind is dict:
+    if named:
         for key, item in items:
             _subtrees(item, tree[key], found)
     elif kind in (list, tuple) or kind != "=" and issubclass(kind, tuple):
