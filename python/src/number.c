@@ -116,7 +116,7 @@ bool element_set(PyObject *o, int64_t i, PyObject *value)
 {
     int64_t offset;
     uint64_t bits[2];
-    if (!offset_of(o, i, &offset) || !may_change(o) || open_calls())
+    if (trace_is_pure() || !offset_of(o, i, &offset) || !may_change(o) || open_calls())
         return false;
     array_object *root = object(array_root(o));
     const ig_dtype dtype = ig_dtype_of(root->x);
@@ -173,7 +173,7 @@ static ig_dtype combined(PyObject *a, PyObject *b, const ig_op *op, uint64_t *ou
     const ig_dtype dtype = has_number(a) ? object(a)->number_dtype : object(b)->number_dtype;
     const void *x = has_number(a) ? &object(a)->number : NULL,
                *y = has_number(b) ? &object(b)->number : NULL;
-    if ((x && y && object(b)->number_dtype != dtype) ||
+    if (trace_is_pure() || (x && y && object(b)->number_dtype != dtype) ||
         ((!x || !y) && !adopted(x ? b : a, dtype, other)))
         return IG_DTYPE_NONE;
     return ig_op_constant(op, dtype, x ? x : other, y ? y : other, out);
