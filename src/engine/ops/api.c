@@ -12,7 +12,7 @@
 #define FLOAT(x) ((ig_arg){.kind = IG_ARG_FLOAT, .u.f = (x)})
 /* These pass an absent value as NOTHING. */
 #define INTS(x) ((x).v || (x).n ? (ig_arg){.kind = IG_ARG_INTS, .u.ints = (x)} : NOTHING)
-#define AXIS(x) ((x).v && (x).n == 1 ? INT((x).v[0]) : INTS(x))
+#define INT_OR_INTS(x) ((x).v && (x).n == 1 ? INT((x).v[0]) : INTS(x))
 #define DTYPE(x) ((x) ? (ig_arg){.kind = IG_ARG_DTYPE, .u.dtype = (x)} : NOTHING)
 #define STRING(x) ((x) ? (ig_arg){.kind = IG_ARG_STRING, .u.str = (x)} : NOTHING)
 /* NULL means absent, unless it is the result of a failed builder. */

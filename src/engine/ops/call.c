@@ -75,6 +75,9 @@ static ig_status bind_array(call *c, int i, ig_array *x)
     return x ? IG_OK : IG_ERR_MEMORY;
 }
 
+/* True if an integer means something else than a list of one: a number of parts, not the place where one ends. */
+static bool counts_parts(const ig_param *p) { return strcmp(p->name, "indices_or_sections") == 0; }
+
 /* Binds an argument, or a default, to parameter i, converted to the kind that the builder expects. */
 static ig_status bind_one(call *c, int i, const ig_arg *a)
 {
@@ -90,7 +93,7 @@ static ig_status bind_one(call *c, int i, const ig_arg *a)
             return bind_one(c, i, &p->def);
     } else if (k == IG_ARG_ARRAY && p->kinds >> IG_ARG_ARRAY & 1) {
         return bind_array(c, i, a->u.array);
-    } else if (k == IG_ARG_INT && p->kinds >> IG_ARG_INTS & 1) {
+    } else if (k == IG_ARG_INT && p->kinds >> IG_ARG_INTS & 1 && !counts_parts(p)) {
         c->one[i] = a->u.i;
         c->bound[i] = (ig_arg){.kind = IG_ARG_INTS, .u.ints = {&c->one[i], 1}};
     } else if (p->kinds >> k & 1) {

@@ -327,29 +327,26 @@ static ig_array *cut(op_id op, ig_array *x, int axis, span s)
     return array_view(op, x, &v);
 }
 
-static int split_key(ig_array *key, ig_ints sections, ig_array **out)
+static int split_key(ig_array *key, const ig_arg *sections, ig_array **out)
 {
-    if (sections.n != 1)
-        FAIL_NONE(IG_ERR_ARGUMENT,
-                  "split: a random key is split into a number of keys, not at %d "
-                  "indices",
-                  sections.n);
-    ig_arg args[] = {{.kind = IG_ARG_ARRAY, .u.array = key},
-                     {.kind = IG_ARG_INT, .u.i = sections.v[0]}};
+    if (sections->kind != IG_ARG_INT)
+        FAIL_NONE(IG_ERR_ARGUMENT, "split: a random key is split into a number of keys, not at "
+                                   "indices");
+    const ig_arg args[] = {{.kind = IG_ARG_ARRAY, .u.array = key}, *sections};
     return op_call(OP_split_key, args, 2, out, 1);
 }
 
 int op_split(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
-    ig_ints at = args[1].u.ints;
+    const bool equal = args[1].kind == IG_ARG_INT;
+    const ig_ints at = equal ? (ig_ints){&args[1].u.i, 1} : args[1].u.ints;
     int axis;
     if (x->is_key && x->view.ndim == 1)
-        return split_key(x, at, out);
+        return split_key(x, &args[1], out);
     if (infer_axis(op, args[2].u.i, x->view.ndim, &axis) != IG_OK)
         return 0;
     int64_t length = x->view.shape[axis];
-    bool equal = at.n == 1;
     int64_t n = equal ? at.v[0] : at.n + 1;
     if (n <= 0 || (equal && length % n != 0))
         FAIL_NONE(IG_ERR_SHAPE,

@@ -227,16 +227,17 @@ BUILDER(insert)
 BUILDER(split_anywhere)
 {
     ig_array *x = args[0].u.array;
-    const ig_ints at = args[1].u.ints;
+    const bool equal = args[1].kind == IG_ARG_INT;
+    const ig_ints at = equal ? (ig_ints){&args[1].u.i, 1} : args[1].u.ints;
     int axis;
     if (infer_axis(op, args[2].u.i, x->view.ndim, &axis) != IG_OK)
         return 0;
-    const int64_t length = x->view.shape[axis], n = at.n == 1 ? at.v[0] : at.n + 1;
+    const int64_t length = x->view.shape[axis], n = equal ? at.v[0] : at.n + 1;
     if (n < 1 || n > OP_MAX_RESULTS)
         FAIL_NONE(IG_ERR_ARGUMENT, "array_split: %lld parts; give 1 to %d", (long long)n,
                   OP_MAX_RESULTS);
     for (int64_t i = 0, from = 0; i < n; i++) {
-        const int64_t to = at.n == 1  ? from + length / n + (i < length % n)
+        const int64_t to = equal      ? from + length / n + (i < length % n)
                            : i < at.n ? at.v[i]
                                       : INT64_MAX;
         if (!(out[i] = shape_part(x, axis, from, to)))
@@ -253,8 +254,10 @@ BUILDER(split_along)
     if (ndim < least)
         FAIL_NONE(IG_ERR_SHAPE, "%s: x has %d dimension%s, but needs at least %d", op_rows[op].name,
                   ndim, ndim == 1 ? "" : "s", least);
-    return ig_split(x, args[1].u.ints, op == OP_dsplit ? 2 : op == OP_hsplit && ndim > 1, out,
-                    OP_MAX_RESULTS);
+    const ig_arg axis = {.kind = IG_ARG_INT,
+                         .u.i = op == OP_dsplit ? 2 : op == OP_hsplit && ndim > 1};
+    const ig_arg all[] = {args[0], args[1], axis};
+    return op_call(OP_split, all, 3, out, OP_MAX_RESULTS);
 }
 
 /* ---- other shapes ---- */
