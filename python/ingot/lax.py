@@ -3,7 +3,8 @@ is called once, with arrays that stand for its arguments, and its plan runs on t
 and inside of jit, grad, vmap and the other transforms. Reading elements of the arguments (if, float) is an error."""
 from . import _ingot
 from ._ingot import Array
-from .transform import flatten, unflatten
+from ._names import find as _find
+from .transform import Trace, flatten, unflatten
 
 _ops = _ingot._ops
 _NUMBERS = (bool, int, float, complex)
@@ -114,7 +115,8 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     after = None
     while after is None:
         stand = [_ingot._placeholder(x, 0) for x in rows]
-        result = f(carry.begin(), _given(row_structure, stand))
+        with Trace("scan", True):
+            result = f(carry.begin(), _given(row_structure, stand))
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"scan: the function must return (carry, y), not {type(result).__name__}")
         after = carry.end(result[0])
@@ -131,8 +133,9 @@ def while_loop(cond_fun, body_fun, init_val):
     after = None
     while after is None:
         val = carry.begin()
-        more = cond_fun(_given(carry.structure, carry.stand))
-        after = carry.end(body_fun(val))
+        with Trace("while_loop", True):
+            more, val = cond_fun(_given(carry.structure, carry.stand)), body_fun(val)
+        after = carry.end(val)
     if not isinstance(more, (Array, bool)):
         raise TypeError(f"while_loop: cond_fun must return one bool, not {type(more).__name__}")
     more = _ingot.asarray(more)
@@ -228,7 +231,8 @@ def _branch(who, index, branches, operands):
     stand = [_ingot._placeholder(x) for x in leaves]
     outputs, first = [], None
     for k, branch in enumerate(branches):
-        made = _map(_array, branch(*_given(structure, stand)))
+        with Trace(who, True):
+            made = _map(_array, branch(*_given(structure, stand)))
         found, own = flatten(made)
         if first is None:
             first, first_structure, names = found, own, _names(made, "the result")
@@ -312,7 +316,4 @@ def clamp(min, x, max):
 
 
 def __getattr__(name):
-    if _SAME.get(name):
-        return _ops[_SAME[name]]
-    raise AttributeError(f"ingot.lax has no '{name}': its functions are loops and branches, dynamic slices and elementwise "
-                         f"functions; see 'ingot.{name}' and docs/PYTHON.md")
+    return _ops[_SAME[name]] if _SAME.get(name) else _find(name, "lax.")

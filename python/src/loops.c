@@ -131,11 +131,13 @@ static PyObject *fn_switch(PyObject *self, PyObject *args)
     return result;
 }
 
-/* The value of an array of one integer or bool that has been computed; None for another array. */
+/* The value of an array of one integer or bool that has been computed; None for another array, and in a pure trace, where arrays
+ * from outside are inputs. */
 static PyObject *fn_known(PyObject *self, PyObject *o)
 {
     (void)self;
-    if (!is_array(o) || ig_size(array_of(o)) != 1 || !ig_is_evaluated(array_of(o)))
+    if (trace_is_pure() || !is_array(o) || ig_size(array_of(o)) != 1 ||
+        !ig_is_evaluated(array_of(o)))
         Py_RETURN_NONE;
     return PyObject_CallMethod(o, "item", NULL);
 }
