@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _ingot, _names, _numpy_rows
 from ._numpy import MISSING, Unfit, cast_allowed, to_numpy, widened
+from ._views import ravel as views_ravel
 
 ops = _ingot._ops
 Array = _ingot.Array
@@ -154,8 +155,7 @@ def _order(order):
 
 def ravel(a, order="C"):
     _order(order)
-    a = _array(a)
-    return ops["flatten"](_columns_first(a) if order == "F" else a)
+    return views_ravel(_array(a), order)
 
 
 def reshape(a, shape, order="C", copy=None):

@@ -3,6 +3,7 @@ import numpy as np
 
 from . import _ingot
 from ._numpy import cast_allowed, to_numpy
+from ._numpy_names import may_share_memory, shares_memory
 
 ops = _ingot._ops
 Array = _ingot.Array
@@ -52,4 +53,5 @@ fill_diagonal = _in_place("fill_diagonal", lambda a, val, wrap=False: ops["fill_
 put_along_axis = _in_place("put_along_axis", lambda arr, indices, values, axis=-1: ops["put_along_axis"](
     arr, indices, _array(values, arr.dtype), axis))
 
-TABLE = {getattr(np, f.__name__): f for f in (copyto, put, place, putmask, fill_diagonal, put_along_axis)}
+TABLE = {getattr(np, f.__name__): f for f in (copyto, put, place, putmask, fill_diagonal, put_along_axis, may_share_memory,
+                                               shares_memory)}

@@ -281,16 +281,30 @@ def iterable(x):
     return True
 
 
+def _share(name, a, b):
+    """NumPy's answer about arrays with the places of a and b, if these are views of one array."""
+    from ._ingot import Array, _place
+    numpy = _numpy(name)
+    if type(a) is Array and type(b) is Array:
+        if (a if a.base is None else a.base) is not (b if b.base is None else b.base):
+            return False
+        places = [(_place(x), x.shape) for x in (a, b)]
+        parts = {part for (_, _, part), _ in places}
+        if len(parts) == 2 and None not in parts:  # real and imaginary parts
+            return False
+        root = numpy.empty((a if a.base is None else a.base).size, "u1")
+        a, b = (numpy.lib.stride_tricks.as_strided(root[offset:], shape, strides) for (offset, strides, _), shape in places)
+    return getattr(numpy, name)(numpy.asarray(a), numpy.asarray(b))
+
+
 def may_share_memory(a, b, max_work=None):
     """Whether two arrays may have elements in the same memory. Needs NumPy."""
-    numpy = _numpy("may_share_memory")
-    return numpy.may_share_memory(numpy.asarray(a), numpy.asarray(b))
+    return _share("may_share_memory", a, b)
 
 
 def shares_memory(a, b, max_work=None):
     """Whether two arrays have an element in the same memory. Needs NumPy."""
-    numpy = _numpy("shares_memory")
-    return numpy.shares_memory(numpy.asarray(a), numpy.asarray(b))
+    return _share("shares_memory", a, b)
 
 
 def _numpy(name):

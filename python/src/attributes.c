@@ -210,29 +210,18 @@ static PyObject *fn_set_writeable(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static void bounds(const region *r, int64_t *low, int64_t *high)
-{
-    *low = *high = r->offset;
-    for (int a = 0; a < r->ndim; a++)
-        *(r->stride[a] < 0 ? low : high) += r->stride[a] * (r->shape[a] - 1);
-}
-
-/* _may_share(x, y): whether the bounds of two views of one root overlap, as numpy.may_share_memory says. */
-static PyObject *fn_may_share(PyObject *self, PyObject *args)
+/* _place(x): (offset of the first element in the root, strides of elements, 0 or 1 for a real or imaginary part, else None). */
+static PyObject *fn_place(PyObject *self, PyObject *o)
 {
     (void)self;
-    PyObject *x, *y;
-    region a, b;
-    int64_t low[2], high[2];
-    if (!PyArg_ParseTuple(args, "O!O!:_may_share", array_type, &x, array_type, &y))
-        return NULL;
-    array_region(x, &a);
-    array_region(y, &b);
-    bounds(&a, &low[0], &high[0]);
-    bounds(&b, &low[1], &high[1]);
-    const bool parts = a.part != PART_NONE && b.part != PART_NONE && a.part != b.part;
-    return PyBool_FromLong(array_root(x) == array_root(y) && size_of(&a) && size_of(&b) && !parts &&
-                           low[0] <= high[1] && low[1] <= high[0]);
+    region r;
+    if (!is_array(o))
+        return PyErr_Format(PyExc_TypeError, "%R is no Array", Py_TYPE(o));
+    array_region(o, &r);
+    PyObject *part =
+        r.part == PART_NONE ? Py_NewRef(Py_None) : PyLong_FromLong(r.part == PART_IMAG);
+    return Py_BuildValue("(LNN)", (long long)r.offset, ints_tuple((ig_ints){r.stride, r.ndim}),
+                         part);
 }
 
 PyGetSetDef array_attributes[] = {
@@ -260,6 +249,6 @@ PyGetSetDef array_attributes[] = {
 PyMethodDef view_functions[] = {
     {"_layout", fn_layout, METH_O, NULL},
     {"_set_writeable", fn_set_writeable, METH_VARARGS, NULL},
-    {"_may_share", fn_may_share, METH_VARARGS, NULL},
+    {"_place", fn_place, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -565,6 +565,18 @@ def constants():
     check("integers and floats", str((x[0] / x[1]).dtype) == "float32" and float(x[0] / x[1]) == 0.5)
 
 
-for test in (cases, numbers, lists, attributes, exports, held, gradients, kernels, loops, constants, random_programs):
+def shared():
+    """Whether NumPy says of views of ours what it says of its own."""
+    x, y = ig.zeros((4, 6)), np.zeros((4, 6))
+    steps = [lambda a: a, lambda a: a[::2], lambda a: a[1::2], lambda a: a.T[2], lambda a: a[:, 3:], lambda a: np.ravel(a)[:7],
+             lambda a: a + 1, lambda a: a[:0]]
+    for i, f in enumerate(steps):
+        for k, g in enumerate(steps):
+            for ask in (np.shares_memory, np.may_share_memory):
+                check(f"{ask.__name__} {i} {k}", ask(f(x), g(x)) == ask(f(y), g(y)))
+    check("memory of others", not np.shares_memory(x, np.asarray([1.0])))
+
+
+for test in (cases, shared, numbers, lists, attributes, exports, held, gradients, kernels, loops, constants, random_programs):
     attempt(test.__name__, test)
 finish()
