@@ -149,8 +149,8 @@ def synchronize():
 
 
 def is_available():
-    """True: kernels run on every device, also on the CPU."""
-    return True
+    """Whether there is an NVIDIA GPU. Kernels run without one, too: on the CPU and on every other device."""
+    return any(row["name"].startswith("cuda:") for row in _ingot._devices())
 
 
 def _copy_to_host(self, ary=None, stream=0):
