@@ -14,7 +14,6 @@ from math import e, inf, nan, pi  # noqa: E402
 
 from . import _views, _array, _names, _tensor, fft, linalg, random  # noqa: E402
 from ._info import __array_namespace_info__, finfo, iinfo  # noqa: E402
-from ._blocks import map_blocks, map_overlap  # noqa: E402
 from ._files import load, open, save  # noqa: E402
 from ._kernel import kernel  # noqa: E402
 from ._views import ravel  # noqa: E402
@@ -47,7 +46,7 @@ multiply remainder subtract""".split(), "_ufuncs")
 
 # Modules, and functions of modules, that are loaded when they are first used.
 _LATER = dict.fromkeys(("nn", "optim", "data", "cuda", "onnx", "text", "dask", "team", "lax")) | dict.fromkeys(
-    ("bench", "device", "devices", "verify"), "_device") | _NUMPY | _tensor.FUNCTIONS
+    ("bench", "device", "devices", "verify"), "_device") | dict.fromkeys(("map_blocks", "map_overlap"), "_blocks") | _NUMPY | _tensor.FUNCTIONS
 for _name in _NUMPY:  # ops of the table with other arguments, or that return a new array
     globals().pop(_name, None)
 

@@ -1,13 +1,15 @@
 """Files of arrays."""
-import json
 import operator
 import os
-import re
 
 from . import _ingot
 
 _SETS = (".npz", ".safetensors")
-_STORE = re.compile(r"\.zarr$|\.(h5|hdf5)(/|$)")  # written block by block
+
+
+def _is_store(path):
+    """Whether the file is written block by block."""
+    return path.endswith(".zarr") or any(part in f"{path}/" for part in (".h5/", ".hdf5/"))
 
 
 def load(path):
@@ -116,7 +118,8 @@ def _json(name, value, kinds, takes):
     if not isinstance(value, kinds):
         raise TypeError(f"save: {name} takes {takes}, not {value!r}")
     try:
-        return json.dumps(value, allow_nan=False)
+        from json import dumps  # takes some ms to import
+        return dumps(value, allow_nan=False)
     except (TypeError, ValueError) as e:
         raise type(e)(f"save: {name} cannot be written as JSON: {e}") from None
 
@@ -143,7 +146,7 @@ def save(path, x, *, chunks="auto", shards=None, compressors="auto", codecs="aut
     options = {"chunks": chunks, "shards": shards, "compressors": compressors, "codecs": codecs, "fill_value": fill_value,
                "attributes": attributes, "dimension_names": dimension_names, "overwrite": overwrite}
     given = [key for key, value in options.items() if not _same(value, save.__kwdefaults__[key])]
-    if _STORE.search(name):
+    if _is_store(name):
         if "compressors" in given and "codecs" in given:
             raise TypeError("save: compressors and codecs are the same option; give one of them")
         if not isinstance(overwrite, bool):

@@ -3,7 +3,7 @@
 NumPy's ways work, too: normal(0, 1, size=3) and standard_normal(3) use a key of this module, which seed sets, and default_rng(0) has
 its own. The numbers are not those of NumPy's generators."""
 import functools
-import threading
+from _thread import allocate_lock  # threading.Lock, without the module
 
 from . import _ingot, _names
 from ._names import next_key, seed
@@ -35,7 +35,7 @@ for _name, _op in _OPS.items():
 split = split_key  # noqa: F821
 __all__ = [*_OPS, "split", "seed", "next_key", "default_rng", "Generator", "RandomState", "shuffle"]
 
-_lock = threading.Lock()
+_lock = allocate_lock()
 
 
 def _shuffled(key, x, axis=0):
