@@ -234,7 +234,11 @@ static ig_status check_switch(const ig_array *index, ig_array *const *in, ig_arr
 ig_status ig_switch(ig_array *index, ig_array *const *in, ig_array *const *operands, int n_in,
                     ig_array *const *outputs, int n_branch, int n_out, ig_array **results)
 {
+    enum { MOST = 1 << 15 };
     flat f;
+    if (n_branch < 0 || n_out < 0 || n_branch > MOST || n_out > MOST)
+        FAIL(IG_ERR_ARGUMENT, "switch: %d branches with %d results; both must be 0 to %d", n_branch,
+             n_out, MOST);
     TRY(check_arrays("switch", "index", &index, 1));
     TRY(check_switch(index, in, operands, n_in, outputs, n_branch, n_out));
     TRY(require_list("switch", "results", results, n_out));

@@ -174,7 +174,10 @@ static bool number_at(const void *element, ig_dtype dtype, number *n)
 
 ig_dtype ig_op_constant(const ig_op *op, ig_dtype dtype, const void *x1, const void *x2, void *out)
 {
-    const op_id id = (op_id)(op - op_info((op_id)0));
+    const ig_op *first = op_info((op_id)0);
+    if (!op || op < first || op >= first + OP_COUNT || !x1 || !out)
+        return IG_DTYPE_NONE;
+    const op_id id = (op_id)(op - first);
     number a, b = {0, 0};
     uint64_t bits;
     if (!(is_wide(dtype) || dtype_is_int(dtype)) || (id == OP_divide && !is_wide(dtype)) ||
